@@ -1,0 +1,2 @@
+//! bench/peers
+fn main() {}

@@ -1,0 +1,2 @@
+//! crates/crossgrain-cli
+fn main() {}

@@ -1,0 +1,2 @@
+//! crates/xtask
+fn main() {}
