@@ -1,2 +1,83 @@
-//! bench/peers
-fn main() {}
+//! Other people's AES behind one line protocol.
+//!
+//! A benchmark starts this binary once as a child, keeps it alive, and takes its samples between its
+//! own, so that a change in clock speed or load reaches both sides alike. It is a program of its own
+//! because how a rival was compiled, and which instructions its library may use, are settled for a
+//! whole process.
+//!
+//! ```text
+//! crossgrain-peers rustcrypto|openssl
+//!
+//! name                                                     who answers, with its version
+//! run  CIPHER MODE DIRECTION KEYHEX IVHEX DATAHEX          the output in hex
+//! time CIPHER MODE DIRECTION BYTES REPEATS                 nanoseconds for all repeats together
+//! ```
+//!
+//! One request a line, one answer a line; a request that cannot be served is answered by
+//! `error REASON`, and the end of input ends the program. CIPHER is `aes-128`, `aes-192` or
+//! `aes-256`; MODE is `ecb`, `ctr` (the whole block is one big-endian counter) or, for a peer that has
+//! it, `ctr64` (only the last eight bytes count); DIRECTION is `encrypt` or `decrypt`. Empty hex is
+//! written `-` both ways.
+//!
+//! # Building each peer
+//!
+//! ```text
+//! cargo build --release -p crossgrain-peers
+//! RUSTFLAGS='--cfg aes_backend="soft"' cargo build --release -p crossgrain-peers --target-dir target/peers-software
+//! ```
+//!
+//! The first picks its AES by what the CPU offers. The second holds only the bit-sliced software of
+//! the `aes` crate; it has its own target directory because other flags rebuild every dependency.
+//! OpenSSL is loaded at run time and is the same in both; `OPENSSL_ia32cap` in the environment takes
+//! CPU features away from it.
+
+mod hex;
+mod openssl;
+mod peer;
+mod protocol;
+mod rustcrypto;
+mod vectors;
+
+use std::env;
+use std::io;
+use std::process::ExitCode;
+
+use peer::Peer;
+use protocol::Session;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args_os()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let [name] = arguments.as_slice() else {
+        return usage();
+    };
+    let Some(peer) = peer_named(name) else {
+        return usage();
+    };
+    match protocol::serve(Session::new(peer), io::stdin().lock(), io::stdout().lock()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("crossgrain-peers: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The peer the command line asks for; the inner error is a peer that is known and not to be had here.
+fn peer_named(name: &str) -> Option<Result<Box<dyn Peer>, String>> {
+    match name {
+        "rustcrypto" => Some(Ok(Box::new(rustcrypto::RustCrypto))),
+        "openssl" => Some(openssl::OpenSsl::load().map(|peer| Box::new(peer) as Box<dyn Peer>)),
+        _ => None,
+    }
+}
+
+fn usage() -> ExitCode {
+    eprintln!("usage: crossgrain-peers rustcrypto|openssl");
+    ExitCode::from(2)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,7 @@
 //! crossgrain
+pub mod block;
+pub mod reference;
+pub mod word;
+pub mod circuit;
+pub mod repr;
+pub mod convert;

@@ -1,2 +1,92 @@
-//! crates/xtask
-fn main() {}
+//! crossgrain's own tasks, run as `cargo xtask TASK`.
+//!
+//! What continuous integration runs is what a developer runs: everything that must hold before a
+//! change is merged is a step of `test`. Nothing here is part of the library or of the program.
+
+mod asm;
+mod bench;
+mod test;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use clap::{Parser, Subcommand};
+
+/// What a task gives back: an error is one line, ready to be shown.
+type Result<T> = std::result::Result<T, String>;
+
+/// The tasks of a crossgrain checkout.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Run every check, stop at the first that fails, and count
+    Test,
+    /// Check the library's release assembly: every gate inlined, every ISA really used
+    Asm {
+        /// Show one line for each kernel
+        #[arg(long)]
+        list: bool,
+        /// Check this assembly instead of building the library's
+        file: Option<PathBuf>,
+    },
+    /// Time crossgrain beside other implementations
+    Bench {
+        /// Keep the results as JSON lines under bench/record (give this flag first)
+        #[arg(long)]
+        record: bool,
+        /// Arguments for `crossgrain bench`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().task {
+        Task::Test => test::run(),
+        Task::Asm { list, file } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
+        Task::Bench { record, arguments } => {
+            bench::run(record, &arguments).map(|()| ExitCode::SUCCESS)
+        }
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+/// The root of the checkout. All commands run there, wherever the task was started.
+fn root() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here)
+}
+
+/// Where cargo puts what it builds, as seen from the root.
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from)
+}
+
+/// The cargo that started this task, or the one on the path, in the root of the checkout.
+fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// Runs a command with this terminal as its own.
+///
+/// # Errors
+/// If it cannot be started, or does not succeed.
+fn succeed(command: &mut Command) -> Result<()> {
+    let program = command.get_program().display().to_string();
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{program} failed ({status})")),
+        Err(error) => Err(format!("cannot run {program}: {error}")),
+    }
+}

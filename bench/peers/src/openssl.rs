@@ -1,0 +1,262 @@
+//! OpenSSL through its EVP interface, found at run time: the build needs no headers, and a machine
+//! without the library loses this peer only.
+//!
+//! `OPENSSL_ia32cap` in the environment takes CPU features away from the library, which reads it by
+//! itself while it is being loaded; here it is only repeated in the name.
+//!
+//! All `unsafe` of this program is in this file. Both the signatures in [`Library`] and the claims
+//! about what the functions read and write are those of the manual pages `EVP_EncryptInit(3)` and
+//! `OpenSSL_version(3)`, the same from 1.1 on.
+
+use std::env;
+use std::error::Error;
+use std::ffi::{CStr, c_char, c_int, c_uchar};
+use std::ptr::{self, NonNull};
+use std::rc::Rc;
+
+use crate::peer::{BLOCK_BYTES, Cipher, Direction, Mode, Operation, PARTIAL_BLOCK, Peer, Setup};
+
+/// Newest first: where several are installed, the newest is the rival worth beating.
+const FILES: [&str; 3] = ["libcrypto.so.4", "libcrypto.so.3", "libcrypto.so.1.1"];
+
+/// Asks `OpenSSL_version` for name, version and date.
+const OPENSSL_VERSION: c_int = 0;
+
+/// Tells `EVP_CipherInit_ex` to leave the direction as it is.
+const SAME_DIRECTION: c_int = -1;
+
+/// `EVP_CIPHER`: a cipher and mode, owned by the library.
+#[repr(C)]
+struct EvpCipher {
+    _opaque: [u8; 0],
+}
+
+/// `EVP_CIPHER_CTX`: the state of one keyed cipher, owned by a [`Context`].
+#[repr(C)]
+struct EvpCipherCtx {
+    _opaque: [u8; 0],
+}
+
+type CipherGetter = unsafe extern "C" fn() -> *const EvpCipher;
+
+/// The functions used, with the library that keeps them mapped.
+struct Library {
+    version: unsafe extern "C" fn(c_int) -> *const c_char,
+    new: unsafe extern "C" fn() -> *mut EvpCipherCtx,
+    free: unsafe extern "C" fn(*mut EvpCipherCtx),
+    set_padding: unsafe extern "C" fn(*mut EvpCipherCtx, c_int) -> c_int,
+    /// Context, cipher, engine (always null here), key, iv, direction.
+    init: unsafe extern "C" fn(
+        *mut EvpCipherCtx,
+        *const EvpCipher,
+        *mut EvpCipher,
+        *const c_uchar,
+        *const c_uchar,
+        c_int,
+    ) -> c_int,
+    /// Context, output, where the output's length goes, input, input's length.
+    update: unsafe extern "C" fn(
+        *mut EvpCipherCtx,
+        *mut c_uchar,
+        *mut c_int,
+        *const c_uchar,
+        c_int,
+    ) -> c_int,
+    handle: libloading::Library,
+}
+
+impl Library {
+    fn open(file: &str) -> Result<Self, String> {
+        // SAFETY: loading runs the library's own start-up code and nothing else; the names tried
+        // are OpenSSL's, whose start-up code asks nothing of its caller.
+        let handle = unsafe { libloading::Library::new(file) }.map_err(|e| reason(&e))?;
+        // SAFETY: the field each name is stored in has the type the manual gives for that name,
+        // and the pointers live in the same value as the handle that keeps the code mapped.
+        unsafe {
+            Ok(Self {
+                version: symbol(&handle, "OpenSSL_version")?,
+                new: symbol(&handle, "EVP_CIPHER_CTX_new")?,
+                free: symbol(&handle, "EVP_CIPHER_CTX_free")?,
+                set_padding: symbol(&handle, "EVP_CIPHER_CTX_set_padding")?,
+                init: symbol(&handle, "EVP_CipherInit_ex")?,
+                update: symbol(&handle, "EVP_CipherUpdate")?,
+                handle,
+            })
+        }
+    }
+
+    /// The library's own description, for a cipher and mode it has under their usual name.
+    fn cipher(&self, setup: &Setup) -> Result<*const EvpCipher, String> {
+        let name = match (setup.job().cipher, setup.job().mode) {
+            (_, Mode::Ctr64) => return Err("OpenSSL has no ctr64".into()),
+            (Cipher::Aes128, Mode::Ecb) => "EVP_aes_128_ecb",
+            (Cipher::Aes192, Mode::Ecb) => "EVP_aes_192_ecb",
+            (Cipher::Aes256, Mode::Ecb) => "EVP_aes_256_ecb",
+            (Cipher::Aes128, Mode::Ctr) => "EVP_aes_128_ctr",
+            (Cipher::Aes192, Mode::Ctr) => "EVP_aes_192_ctr",
+            (Cipher::Aes256, Mode::Ctr) => "EVP_aes_256_ctr",
+        };
+        // SAFETY: every name above is a function without arguments that returns a cipher.
+        let cipher = unsafe { symbol::<CipherGetter>(&self.handle, name)?() };
+        if cipher.is_null() {
+            return Err(format!("OpenSSL was built without {name}"));
+        }
+        Ok(cipher)
+    }
+}
+
+/// Looks a function up.
+///
+/// # Safety
+///
+/// `F` must be a function pointer of the type the function has in C, not called after `handle` is
+/// dropped.
+unsafe fn symbol<F: Copy>(handle: &libloading::Library, name: &str) -> Result<F, String> {
+    // SAFETY: the caller vouches for the type.
+    unsafe { handle.get::<F>(name) }
+        .map(|symbol| *symbol)
+        .map_err(|e| reason(&e))
+}
+
+/// What the dynamic linker said, which an error of `libloading` keeps one level down.
+fn reason(error: &libloading::Error) -> String {
+    match error.source() {
+        Some(linker) => format!("{error}: {linker}"),
+        None => error.to_string(),
+    }
+}
+
+/// A libcrypto found on this machine.
+pub(crate) struct OpenSsl(Rc<Library>);
+
+impl OpenSsl {
+    /// Loads the newest libcrypto there is.
+    pub(crate) fn load() -> Result<Self, String> {
+        let mut reasons = Vec::new();
+        for file in FILES {
+            match Library::open(file) {
+                Ok(library) => return Ok(Self(Rc::new(library))),
+                Err(reason) => reasons.push(reason),
+            }
+        }
+        Err(format!("no libcrypto: {}", reasons.join("; ")))
+    }
+}
+
+impl Peer for OpenSsl {
+    fn name(&self) -> String {
+        // SAFETY: any number may be asked for; the answer is a static string.
+        let text = unsafe { CStr::from_ptr((self.0.version)(OPENSSL_VERSION)) }.to_string_lossy();
+        // "OpenSSL 3.0.2 15 Mar 2022": the date says nothing the version does not.
+        let mut name = text.split(' ').take(2).collect::<Vec<_>>().join(" ");
+        if let Some(mask) = env::var_os("OPENSSL_ia32cap") {
+            let mask = mask.to_string_lossy();
+            name += &format!(" (OPENSSL_ia32cap={})", mask.escape_debug());
+        }
+        name
+    }
+
+    fn operation(&self, setup: &Setup) -> Result<Box<dyn Operation>, String> {
+        Ok(Box::new(Context::new(Rc::clone(&self.0), setup)?))
+    }
+}
+
+/// One keyed `EVP_CIPHER_CTX`.
+struct Context {
+    library: Rc<Library>,
+    raw: NonNull<EvpCipherCtx>,
+    /// `None` where nothing counts.
+    iv: Option<[u8; BLOCK_BYTES]>,
+}
+
+impl Context {
+    fn new(library: Rc<Library>, setup: &Setup) -> Result<Self, String> {
+        let cipher = library.cipher(setup)?;
+        // SAFETY: it has no arguments.
+        let raw = NonNull::new(unsafe { (library.new)() }).ok_or("EVP_CIPHER_CTX_new failed")?;
+        // From here on dropping the value frees the context, whatever fails below.
+        let context = Self {
+            library,
+            raw,
+            iv: setup.iv().try_into().ok(),
+        };
+        let direction = c_int::from(setup.job().direction == Direction::Encrypt);
+        context.init(cipher, setup.key().as_ptr(), direction)?;
+        // SAFETY: the context is alive and has its cipher. A last partial block is refused in
+        // `apply`, so padding would only hold back the last whole one.
+        let done = unsafe { (context.library.set_padding)(context.raw.as_ptr(), 0) };
+        succeeded(done, "EVP_CIPHER_CTX_set_padding")?;
+        Ok(context)
+    }
+
+    /// Sets whatever is not null, and the initial counter always.
+    fn init(
+        &self,
+        cipher: *const EvpCipher,
+        key: *const c_uchar,
+        direction: c_int,
+    ) -> Result<(), String> {
+        let iv = self.iv.as_ref().map_or(ptr::null(), |iv| iv.as_ptr());
+        // SAFETY: the context is alive; `cipher` came from the library or is null; `key` is null or
+        // as long as that cipher's key, which `Setup` made sure of; `iv` is null or one block,
+        // which is what a counter mode reads.
+        let done = unsafe {
+            (self.library.init)(
+                self.raw.as_ptr(),
+                cipher,
+                ptr::null_mut(),
+                key,
+                iv,
+                direction,
+            )
+        };
+        succeeded(done, "EVP_CipherInit_ex")
+    }
+}
+
+impl Operation for Context {
+    fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
+        if self.iv.is_some() {
+            self.init(ptr::null(), ptr::null(), SAME_DIRECTION)?;
+        } else if !buffer.len().is_multiple_of(BLOCK_BYTES) {
+            return Err(PARTIAL_BLOCK.into());
+        }
+        let input_bytes = c_int::try_from(buffer.len()).map_err(|e| e.to_string())?;
+        let mut output_bytes = 0;
+        let bytes = buffer.as_mut_ptr();
+        // SAFETY: the context is alive and keyed. Input and output may be the same buffer. No more
+        // than the input's length is written: a counter mode writes that, and ECB never holds a
+        // partial block from an earlier call, because the length is checked above.
+        let done = unsafe {
+            (self.library.update)(
+                self.raw.as_ptr(),
+                bytes,
+                &mut output_bytes,
+                bytes,
+                input_bytes,
+            )
+        };
+        succeeded(done, "EVP_CipherUpdate")?;
+        if output_bytes != input_bytes {
+            return Err(format!(
+                "OpenSSL wrote {output_bytes} bytes of {input_bytes}"
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: the context came from the same library and is not used again.
+        unsafe { (self.library.free)(self.raw.as_ptr()) }
+    }
+}
+
+/// The library's answer to every call is 1 for success.
+fn succeeded(answer: c_int, function: &str) -> Result<(), String> {
+    if answer == 1 {
+        return Ok(());
+    }
+    Err(format!("{function} failed"))
+}

@@ -1,0 +1,167 @@
+//! What a peer must be able to do, and the words in which it is asked.
+
+use std::str::FromStr;
+
+/// Bytes in a block, and so in an initial counter.
+pub(crate) const BLOCK_BYTES: usize = 16;
+
+/// Why an [`Operation`] over whole blocks turns a buffer down.
+pub(crate) const PARTIAL_BLOCK: &str = "ecb takes whole blocks of 16 bytes";
+
+/// Somebody's AES.
+pub(crate) trait Peer {
+    /// Name and version, and whatever decides which of its code runs.
+    fn name(&self) -> String;
+
+    /// Sets the key up, once, for any number of buffers; an error is a job the peer does not offer.
+    fn operation(&self, setup: &Setup) -> Result<Box<dyn Operation>, String>;
+}
+
+/// A keyed cipher, ready to run: the part of a peer that is timed.
+pub(crate) trait Operation {
+    /// Encrypts or decrypts a buffer in place, counting from the initial counter each time.
+    fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String>;
+}
+
+/// Cipher, mode and direction, as three words of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Job {
+    pub(crate) cipher: Cipher,
+    pub(crate) mode: Mode,
+    pub(crate) direction: Direction,
+}
+
+/// AES by the size of its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Cipher {
+    Aes128,
+    Aes192,
+    Aes256,
+}
+
+/// How blocks are chained, or rather not chained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Mode {
+    /// Each block by itself.
+    Ecb,
+    /// All 128 bits of the counter block count.
+    Ctr,
+    /// The last 64 bits count, the first 64 stay.
+    Ctr64,
+}
+
+/// Which way the data goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Direction {
+    Encrypt,
+    Decrypt,
+}
+
+impl Job {
+    /// Reads a job from its three words.
+    pub(crate) fn parse(cipher: &str, mode: &str, direction: &str) -> Result<Self, String> {
+        Ok(Self {
+            cipher: cipher.parse()?,
+            mode: mode.parse()?,
+            direction: direction.parse()?,
+        })
+    }
+}
+
+impl Cipher {
+    /// Bytes in a key.
+    pub(crate) fn key_bytes(self) -> usize {
+        match self {
+            Self::Aes128 => 16,
+            Self::Aes192 => 24,
+            Self::Aes256 => 32,
+        }
+    }
+}
+
+impl Mode {
+    /// Bytes in an initial counter: none where nothing counts.
+    pub(crate) fn iv_bytes(self) -> usize {
+        match self {
+            Self::Ecb => 0,
+            Self::Ctr | Self::Ctr64 => BLOCK_BYTES,
+        }
+    }
+}
+
+impl FromStr for Cipher {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word {
+            "aes-128" => Ok(Self::Aes128),
+            "aes-192" => Ok(Self::Aes192),
+            "aes-256" => Ok(Self::Aes256),
+            _ => Err(format!("no cipher {word:?}: aes-128, aes-192 or aes-256")),
+        }
+    }
+}
+
+impl FromStr for Mode {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word {
+            "ecb" => Ok(Self::Ecb),
+            "ctr" => Ok(Self::Ctr),
+            "ctr64" => Ok(Self::Ctr64),
+            _ => Err(format!("no mode {word:?}: ecb, ctr or ctr64")),
+        }
+    }
+}
+
+impl FromStr for Direction {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word {
+            "encrypt" => Ok(Self::Encrypt),
+            "decrypt" => Ok(Self::Decrypt),
+            _ => Err(format!("no direction {word:?}: encrypt or decrypt")),
+        }
+    }
+}
+
+/// A job with its key and initial counter.
+///
+/// The lengths were checked, so a peer may hand the bytes to code that reads them by pointer alone.
+pub(crate) struct Setup {
+    job: Job,
+    key: Vec<u8>,
+    iv: Vec<u8>,
+}
+
+impl Setup {
+    /// Checks key and initial counter against what the job needs.
+    pub(crate) fn new(job: Job, key: Vec<u8>, iv: Vec<u8>) -> Result<Self, String> {
+        check_len("key", &key, job.cipher.key_bytes())?;
+        check_len("iv", &iv, job.mode.iv_bytes())?;
+        Ok(Self { job, key, iv })
+    }
+
+    pub(crate) fn job(&self) -> Job {
+        self.job
+    }
+
+    /// [`Cipher::key_bytes`] bytes.
+    pub(crate) fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// [`Mode::iv_bytes`] bytes.
+    pub(crate) fn iv(&self) -> &[u8] {
+        &self.iv
+    }
+}
+
+fn check_len(what: &str, bytes: &[u8], wanted: usize) -> Result<(), String> {
+    if bytes.len() == wanted {
+        return Ok(());
+    }
+    Err(format!("{what} of {} bytes, not {wanted}", bytes.len()))
+}

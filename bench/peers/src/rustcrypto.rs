@@ -1,0 +1,114 @@
+//! RustCrypto: the `aes` crate over whole slices, and the `ctr` crate on top of it.
+//!
+//! Which AES runs is decided when this is compiled:
+//!
+//! * plain: the crate asks the CPU at run time and takes its AES instructions where there are any;
+//! * `RUSTFLAGS='--cfg aes_backend="soft"'`: only the portable bit-sliced code is there;
+//! * `--cfg aes_backend_soft="compact"` besides: its smaller and slower form.
+
+use aes::{Aes128, Aes192, Aes256};
+use cipher::array::Array;
+use cipher::consts::U16;
+use cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit, KeyIvInit};
+use cipher::{StreamCipher, StreamCipherSeek};
+use ctr::{Ctr64BE, Ctr128BE};
+
+use crate::peer::{Cipher, Direction, Mode, Operation, PARTIAL_BLOCK, Peer, Setup};
+
+/// As in `Cargo.lock`; a test compares them.
+pub(crate) const AES_VERSION: &str = "0.9.4";
+pub(crate) const CTR_VERSION: &str = "0.10.1";
+
+/// The RustCrypto crates, as they were compiled into this binary.
+pub(crate) struct RustCrypto;
+
+impl Peer for RustCrypto {
+    fn name(&self) -> String {
+        let backend = backend();
+        format!("RustCrypto aes {AES_VERSION} + ctr {CTR_VERSION}, {backend}")
+    }
+
+    fn operation(&self, setup: &Setup) -> Result<Box<dyn Operation>, String> {
+        match setup.job().cipher {
+            Cipher::Aes128 => operation::<Aes128>(setup),
+            Cipher::Aes192 => operation::<Aes192>(setup),
+            Cipher::Aes256 => operation::<Aes256>(setup),
+        }
+    }
+}
+
+/// Which code the `aes` crate was compiled to use.
+#[allow(
+    unexpected_cfgs,
+    reason = "flags of the aes crate; declaring them here would replace the workspace's lints"
+)]
+fn backend() -> &'static str {
+    if cfg!(all(aes_backend = "soft", aes_backend_soft = "compact")) {
+        "software backend, compact"
+    } else if cfg!(aes_backend = "soft") {
+        "software backend"
+    } else if aes::hardware_accelerated() {
+        "picks by itself (found AES instructions)"
+    } else {
+        "picks by itself (found no AES instructions)"
+    }
+}
+
+fn operation<C>(setup: &Setup) -> Result<Box<dyn Operation>, String>
+where
+    C: KeyInit + BlockCipherEncrypt<BlockSize = U16> + BlockCipherDecrypt + 'static,
+{
+    match setup.job().mode {
+        Mode::Ecb => {
+            let cipher = C::new_from_slice(setup.key()).map_err(|e| e.to_string())?;
+            let direction = setup.job().direction;
+            Ok(Box::new(Ecb { cipher, direction }))
+        }
+        Mode::Ctr => counter::<Ctr128BE<C>>(setup),
+        Mode::Ctr64 => counter::<Ctr64BE<C>>(setup),
+    }
+}
+
+fn counter<S>(setup: &Setup) -> Result<Box<dyn Operation>, String>
+where
+    S: KeyIvInit + StreamCipher + StreamCipherSeek + 'static,
+{
+    let stream = S::new_from_slices(setup.key(), setup.iv()).map_err(|e| e.to_string())?;
+    Ok(Box::new(Counter(stream)))
+}
+
+/// Blocks by themselves.
+struct Ecb<C> {
+    cipher: C,
+    direction: Direction,
+}
+
+impl<C> Operation for Ecb<C>
+where
+    C: BlockCipherEncrypt<BlockSize = U16> + BlockCipherDecrypt,
+{
+    fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
+        let (blocks, rest) = Array::slice_as_chunks_mut(buffer);
+        if !rest.is_empty() {
+            return Err(PARTIAL_BLOCK.into());
+        }
+        match self.direction {
+            Direction::Encrypt => self.cipher.encrypt_blocks(blocks),
+            Direction::Decrypt => self.cipher.decrypt_blocks(blocks),
+        }
+        Ok(())
+    }
+}
+
+/// A key stream, the same in both directions.
+struct Counter<S>(S);
+
+impl<S: StreamCipher + StreamCipherSeek> Operation for Counter<S> {
+    fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
+        // Seeking only sets the counter; a new stream would copy the round keys each time.
+        self.0.try_seek(0_u32).map_err(|e| e.to_string())?;
+        self.0
+            .try_apply_keystream(buffer)
+            .map_err(|e| e.to_string())
+    }
+}

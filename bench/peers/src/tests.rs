@@ -1,0 +1,289 @@
+//! The protocol over lines in memory, for both peers and for peers made up to fail.
+
+use crate::openssl::OpenSsl;
+use crate::peer::{Job, Mode, Operation, Peer, Setup};
+use crate::protocol::{Session, serve};
+use crate::rustcrypto::{AES_VERSION, CTR_VERSION, RustCrypto};
+use crate::{hex, peer_named, vectors};
+
+const CIPHERS: [&str; 3] = ["aes-128", "aes-192", "aes-256"];
+const DIRECTIONS: [&str; 2] = ["encrypt", "decrypt"];
+const KEY: &str = "000102030405060708090a0b0c0d0e0f";
+
+fn rustcrypto() -> Session {
+    Session::new(Ok(Box::new(RustCrypto)))
+}
+
+/// `None`, and a word about it, on a machine without the library.
+fn openssl() -> Option<Session> {
+    let Ok(peer) = OpenSsl::load() else {
+        eprintln!("skipped: no libcrypto");
+        return None;
+    };
+    Some(Session::new(Ok(Box::new(peer))))
+}
+
+fn sessions() -> impl Iterator<Item = Session> {
+    [Some(rustcrypto()), openssl()].into_iter().flatten()
+}
+
+/// Everything a peer answers to the lines of a text.
+fn replies(session: Session, text: &[u8]) -> Vec<String> {
+    let mut output = Vec::new();
+    serve(session, text, &mut output).unwrap();
+    let output = String::from_utf8(output).unwrap();
+    output.lines().map(str::to_owned).collect()
+}
+
+fn jobs(modes: &[&'static str]) -> Vec<[&'static str; 3]> {
+    let mut jobs = Vec::new();
+    for cipher in CIPHERS {
+        for &mode in modes {
+            jobs.extend(DIRECTIONS.map(|direction| [cipher, mode, direction]));
+        }
+    }
+    jobs
+}
+
+fn is_nanoseconds(answer: &str) -> bool {
+    answer
+        .parse::<u64>()
+        .is_ok_and(|nanoseconds| nanoseconds > 0)
+}
+
+#[test]
+fn run_gives_the_answers_of_fips_197() {
+    let plain = "00112233445566778899AABBCCDDEEFF";
+    let whole_key = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+    let answers = [
+        (32, "69c4e0d86a7b0430d8cdb78070b4c55a"),
+        (48, "dda97ca4864cdfe06eaf70a0ec0d7191"),
+        (64, "8ea2b7ca516745bfeafc49904b496089"),
+    ];
+    for mut session in sessions() {
+        for (cipher, (digits, crypt)) in CIPHERS.into_iter().zip(answers) {
+            let key = &whole_key[..digits];
+            let there = session.answer(&format!("run {cipher} ecb encrypt {key} - {plain}"));
+            assert_eq!(there, crypt);
+            let back = session.answer(&format!("run {cipher} ecb decrypt {key} - {crypt}"));
+            assert_eq!(back, plain.to_lowercase());
+        }
+    }
+}
+
+#[test]
+fn rustcrypto_times_every_job() {
+    let mut session = rustcrypto();
+    for [cipher, mode, direction] in jobs(&["ecb", "ctr", "ctr64"]) {
+        let answer = session.answer(&format!("time {cipher} {mode} {direction} 4096 2"));
+        assert!(
+            is_nanoseconds(&answer),
+            "{cipher} {mode} {direction}: {answer}"
+        );
+    }
+}
+
+#[test]
+fn openssl_times_every_job_it_has() {
+    let Some(mut session) = openssl() else { return };
+    for [cipher, mode, direction] in jobs(&["ecb", "ctr"]) {
+        let answer = session.answer(&format!("time {cipher} {mode} {direction} 4096 2"));
+        assert!(
+            is_nanoseconds(&answer),
+            "{cipher} {mode} {direction}: {answer}"
+        );
+    }
+    let answer = session.answer("time aes-128 ctr64 encrypt 4096 2");
+    assert_eq!(answer, "error OpenSSL has no ctr64");
+}
+
+#[test]
+fn peers_agree_where_the_counter_wraps() {
+    let Some(mut theirs) = openssl() else { return };
+    let mut ours = rustcrypto();
+    let iv = "fffffffffffffffffffffffffffffff0";
+    for len in [0, 1, 15, 16, 17, 1023, 4096, 5003] {
+        let data: Vec<u8> = (0..len).map(|i| (i * 7) as u8).collect();
+        let data = hex::encode(&data);
+        let line = format!("run aes-128 ctr encrypt {KEY} {iv} {data}");
+        let crypt = ours.answer(&line);
+        assert_eq!(theirs.answer(&line), crypt, "{len} bytes");
+        let line = format!("run aes-128 ctr decrypt {KEY} {iv} {crypt}");
+        assert_eq!(theirs.answer(&line), data, "{len} bytes back");
+    }
+}
+
+#[test]
+fn ctr64_leaves_the_first_half_of_the_block_alone() {
+    let mut session = rustcrypto();
+    let mut stream = |mode, iv, blocks: usize| {
+        let zeros = "0".repeat(32 * blocks);
+        session.answer(&format!("run aes-128 {mode} encrypt {KEY} {iv} {zeros}"))
+    };
+    let narrow = stream("ctr64", "0123456789abcdefffffffffffffffff", 2);
+    let wrapped = stream("ctr", "0123456789abcdef0000000000000000", 1);
+    let carried = stream("ctr", "0123456789abcdf00000000000000000", 1);
+    assert_eq!(narrow[32..], wrapped);
+    assert_ne!(narrow[32..], carried);
+}
+
+#[test]
+fn every_repeat_counts_from_the_start() {
+    for session in sessions() {
+        let line = format!("run aes-256 ctr encrypt {KEY}{KEY} {KEY} 00112233\n");
+        let answers = replies(session, line.repeat(2).as_bytes());
+        assert_eq!(answers[0], answers[1]);
+    }
+    let job = Job::parse("aes-128", "ctr", "encrypt").unwrap();
+    let setup = vectors::setup(job).unwrap();
+    let mut operation = RustCrypto.operation(&setup).unwrap();
+    for _ in 0..2 {
+        operation.apply(&mut [0; 7]).unwrap(); // leaves part of a block in the stream's buffer
+        vectors::check(operation.as_mut(), job).unwrap();
+    }
+    let Ok(peer) = OpenSsl::load() else { return };
+    let mut operation = peer.operation(&setup).unwrap();
+    for _ in 0..2 {
+        operation.apply(&mut [0; 7]).unwrap();
+        vectors::check(operation.as_mut(), job).unwrap();
+    }
+}
+
+#[test]
+fn every_line_gets_one_answer_and_bad_ones_an_error() {
+    let bad = [
+        "",
+        "   ",
+        "hello",
+        "name now",
+        "run",
+        "time aes-128 ecb encrypt 16",
+        "time aes-128 ecb encrypt 16 1 1",
+        "time aes-129 ecb encrypt 16 1",
+        "time aes-128 xts encrypt 16 1",
+        "time aes-128 ecb sideways 16 1",
+        "time aes-128 ecb encrypt 17 1",
+        "time aes-128 ecb encrypt 16 0",
+        "time aes-128 ecb encrypt -16 1",
+        "time aes-128 ecb encrypt 99999999999999999999 1",
+        "time aes-128 ecb encrypt 18446744073709551615 1",
+        "time aes-128 ecb encrypt 2147483648 1",
+        "run aes-128 ecb encrypt 000102030405060708090a0b0c0d0e - -",
+        "run aes-128 ecb encrypt 000102030405060708090a0b0c0d0e0f - 00",
+        "run aes-128 ecb encrypt 000102030405060708090a0b0c0d0e0f 00 -",
+        "run aes-128 ctr encrypt 000102030405060708090a0b0c0d0e0f - -",
+        "run aes-128 ctr encrypt 000102030405060708090a0b0c0d0e0g - -",
+        "run aes-128 ctr encrypt 000102030405060708090a0b0c0d0e0f0 - -",
+        "run aes-256 ctr encrypt 000102030405060708090a0b0c0d0e0f - -",
+    ];
+    for session in sessions() {
+        let answers = replies(session, bad.join("\n").as_bytes());
+        assert_eq!(answers.len(), bad.len());
+        for (line, answer) in bad.into_iter().zip(answers) {
+            assert!(answer.starts_with("error "), "{line:?}: {answer}");
+        }
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_refused_like_any_other_word() {
+    let answers = replies(rustcrypto(), b"\xff\xfe\nname\r\nname");
+    assert_eq!(answers.len(), 3);
+    assert!(answers[0].starts_with("error no request "));
+    assert_eq!(answers[1], answers[2]);
+}
+
+#[test]
+fn empty_data_is_a_dash_both_ways() {
+    for mut session in sessions() {
+        let answer = session.answer(&format!("run aes-128 ecb encrypt {KEY} - -"));
+        assert_eq!(answer, "-");
+        let answer = session.answer(&format!("run aes-128 ctr decrypt {KEY} {KEY} -"));
+        assert_eq!(answer, "-");
+    }
+}
+
+#[test]
+fn sizes_may_come_in_any_order() {
+    for mut session in sessions() {
+        for bytes in [16, 1 << 20, 0, 4096, 3 << 20, 32] {
+            let answer = session.answer(&format!("time aes-128 ctr encrypt {bytes} 1"));
+            assert!(answer.parse::<u64>().is_ok(), "{bytes} bytes: {answer}");
+        }
+    }
+}
+
+#[test]
+fn names_carry_the_versions_linked() {
+    let lock = include_str!("../../../Cargo.lock").replace("\r\n", "\n");
+    for (package, version) in [("aes", AES_VERSION), ("ctr", CTR_VERSION)] {
+        let entry = format!("name = \"{package}\"\nversion = \"{version}\"\n");
+        assert!(lock.contains(&entry), "{package} is not {version} any more");
+    }
+    let name = rustcrypto().answer("name");
+    let start = format!("RustCrypto aes {AES_VERSION} + ctr {CTR_VERSION}, ");
+    assert!(name.starts_with(&start), "{name}");
+    if name.contains("software") {
+        assert!(!aes::hardware_accelerated());
+    }
+    let Some(mut session) = openssl() else { return };
+    assert!(session.answer("name").starts_with("OpenSSL "));
+}
+
+#[test]
+fn a_peer_that_is_missing_says_why_each_time() {
+    let session = Session::new(Err("no libcrypto:\ntried".into()));
+    let line = format!("run aes-128 ecb encrypt {KEY} - -");
+    let text = format!("name\n{line}\ntime aes-128 ecb encrypt 16 1\n");
+    let answers = replies(session, text.as_bytes());
+    assert_eq!(answers, ["error no libcrypto: tried"; 3]);
+}
+
+#[test]
+fn only_known_peers_are_named() {
+    assert!(peer_named("rustcrypto").is_some());
+    assert!(peer_named("openssl").is_some());
+    assert!(peer_named("OpenSSL").is_none());
+}
+
+/// RustCrypto, but counter mode has one bit wrong.
+struct Wrong;
+
+/// Flips a bit of what another operation gives.
+struct Flip(Box<dyn Operation>);
+
+impl Peer for Wrong {
+    fn name(&self) -> String {
+        "wrong".into()
+    }
+
+    fn operation(&self, setup: &Setup) -> Result<Box<dyn Operation>, String> {
+        let right = RustCrypto.operation(setup)?;
+        match setup.job().mode {
+            Mode::Ecb => Ok(right),
+            Mode::Ctr | Mode::Ctr64 => Ok(Box::new(Flip(right))),
+        }
+    }
+}
+
+impl Operation for Flip {
+    fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
+        self.0.apply(buffer)?;
+        if let Some(last) = buffer.last_mut() {
+            *last ^= 1;
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_wrong_answer_is_never_timed() {
+    let mut session = Session::new(Ok(Box::new(Wrong)));
+    for _ in 0..2 {
+        let answer = session.answer("time aes-192 ctr decrypt 4096 1");
+        assert!(answer.starts_with("error wrong answer"), "{answer}");
+    }
+    assert!(is_nanoseconds(
+        &session.answer("time aes-192 ecb decrypt 4096 1")
+    ));
+}

@@ -1,0 +1,205 @@
+//! What every layer shares: the block, the ciphers by name, the key, the direction, the errors.
+
+use std::fmt;
+use std::str::FromStr;
+
+use zeroize::Zeroizing;
+
+/// Bytes in one block of AES state.
+pub const BLOCK_BYTES: usize = 16;
+
+/// The longest key of any cipher here, in bytes.
+const KEY_BYTES_MAX: usize = 32;
+
+/// Sixteen bytes of cipher state, in the order in which they stand in a file.
+pub type Block = [u8; BLOCK_BYTES];
+
+/// Whether blocks are enciphered or deciphered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Plaintext to ciphertext.
+    Encrypt,
+    /// Ciphertext to plaintext.
+    Decrypt,
+}
+
+impl Direction {
+    /// Both directions, in the order in which tables list them.
+    pub const ALL: [Self; 2] = [Self::Encrypt, Self::Decrypt];
+
+    /// `encrypt` or `decrypt`, as it stands in variant names.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Encrypt => "encrypt",
+            Self::Decrypt => "decrypt",
+        }
+    }
+}
+
+/// A block cipher with its key size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cipher {
+    /// AES with a 128-bit key: ten rounds (FIPS 197).
+    Aes128,
+    /// AES with a 192-bit key: twelve rounds (FIPS 197).
+    Aes192,
+    /// AES with a 256-bit key: fourteen rounds (FIPS 197).
+    Aes256,
+}
+
+impl Cipher {
+    /// Every cipher, in the order in which tables list them.
+    pub const ALL: [Self; 3] = [Self::Aes128, Self::Aes192, Self::Aes256];
+
+    /// The name users type, such as `aes-256`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Aes128 => "aes-128",
+            Self::Aes192 => "aes-192",
+            Self::Aes256 => "aes-256",
+        }
+    }
+
+    /// Bytes in a key.
+    pub const fn key_bytes(self) -> usize {
+        match self {
+            Self::Aes128 => 16,
+            Self::Aes192 => 24,
+            Self::Aes256 => 32,
+        }
+    }
+
+    /// Rounds: Nr of FIPS 197, table 3.
+    pub const fn rounds(self) -> usize {
+        self.key_bytes() / 4 + 6
+    }
+}
+
+impl fmt::Display for Cipher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Cipher {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Self::ALL
+            .into_iter()
+            .find(|cipher| cipher.name() == name)
+            .ok_or_else(|| Error::UnknownCipher(name.to_owned()))
+    }
+}
+
+/// A secret key and the cipher it belongs to. Wiped from memory when dropped; never printed.
+#[derive(Clone)]
+pub struct Key {
+    cipher: Cipher,
+    bytes: Zeroizing<[u8; KEY_BYTES_MAX]>,
+}
+
+impl Key {
+    /// Takes the key's bytes in the order in which FIPS 197 lists them.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`] unless `bytes` is exactly [`Cipher::key_bytes`] long.
+    pub fn new(cipher: Cipher, bytes: &[u8]) -> Result<Self, Error> {
+        if bytes.len() != cipher.key_bytes() {
+            return Err(Error::KeyLength { cipher, len_bytes: bytes.len() });
+        }
+        let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
+        key[..bytes.len()].copy_from_slice(bytes);
+        Ok(Self { cipher, bytes: key })
+    }
+
+    /// The cipher this key is for.
+    pub const fn cipher(&self) -> Cipher {
+        self.cipher
+    }
+
+    /// The key itself: [`Cipher::key_bytes`] secret bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.cipher.key_bytes()]
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key({}, secret)", self.cipher)
+    }
+}
+
+/// What can be wrong with a request. Each prints as one line that says how to mend it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// No cipher has this name.
+    UnknownCipher(String),
+    /// A key of the wrong length for its cipher.
+    KeyLength {
+        /// The cipher asked for.
+        cipher: Cipher,
+        /// The length given, in bytes.
+        len_bytes: usize,
+    },
+    /// A mode of whole blocks was given a length that is no multiple of 16 bytes.
+    PartialBlock {
+        /// The length given, in bytes.
+        len_bytes: usize,
+    },
+    /// Input and output buffers of different lengths.
+    LengthMismatch {
+        /// Bytes of input.
+        input_bytes: usize,
+        /// Bytes of output.
+        output_bytes: usize,
+    },
+    /// No variant has this name.
+    UnknownVariant(String),
+    /// A variant that cannot run here, with the reason.
+    Unavailable {
+        /// The variant's name.
+        variant: String,
+        /// Why it cannot be had.
+        reason: String,
+    },
+    /// An ISA cap that cannot be read.
+    BadIsaCap(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownCipher(name) => {
+                let known = Cipher::ALL.map(Cipher::name).join(", ");
+                write!(f, "no cipher is called '{name}': choose one of {known}")
+            }
+            Self::KeyLength { cipher, len_bytes } => {
+                let want = cipher.key_bytes();
+                write!(f, "a key of {cipher} has {want} bytes ({} hex digits), not {len_bytes}", 2 * want)
+            }
+            Self::PartialBlock { len_bytes } => write!(
+                f,
+                "{len_bytes} bytes are no whole number of 16-byte blocks: pad the data or use ctr"
+            ),
+            Self::LengthMismatch { input_bytes, output_bytes } => write!(
+                f,
+                "the output has {output_bytes} bytes and the input {input_bytes}: make them equal"
+            ),
+            Self::UnknownVariant(name) => {
+                write!(f, "no variant is called '{name}': `crossgrain variants` lists them")
+            }
+            Self::Unavailable { variant, reason } => {
+                write!(f, "variant '{variant}' cannot be used: {reason}")
+            }
+            Self::BadIsaCap(cap) => write!(
+                f,
+                "ISA cap '{cap}' cannot be read: give portable, sse2, avx2 or avx512, \
+                 then -aes or -gfni to leave those instructions out, as in avx512-aes"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

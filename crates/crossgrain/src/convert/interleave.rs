@@ -1,0 +1,59 @@
+//! The transposition with byte interleaving: two instructions a pair instead of four to six.
+//!
+//! In a 128-bit part the index is (p3 p2 p1 p0 | i2 i1 i0): byte, then bit. Layers 0 to 2 exchange the
+//! low word bits with i, by shifts and masks as in the plain network. The four byte layers are four
+//! rotations (w; p3 p2 p1 p0) → (p3; p2 p1 p0 w), fed with word bits 6, 5, 4, 3: after four, every p is
+//! out, and the word bits stand where the exchanges would have put them.
+//! Needs: `ByteLanes`. Source: punpcklbw matrix transposition, folklore.
+
+use super::network::exchange_low;
+use super::{Reader, Transpose, Writer};
+use crate::word::{ByteLanes, TILE_WORDS};
+
+/// Byte layers by interleaving, bit layers by shifts and masks.
+#[derive(Debug)]
+pub struct Interleave;
+
+impl<W: ByteLanes> Transpose<W> for Interleave {
+    const NAME: &'static str = "interleave";
+
+    #[inline(always)]
+    fn transpose(
+        isa: W::Isa,
+        scratch: &mut [W; TILE_WORDS],
+        read: impl Reader<W>,
+        mut write: impl Writer<W>,
+    ) {
+        for low in (0..TILE_WORDS).step_by(8) {
+            let mut group: [W; 8] = std::array::from_fn(|i| read.read(low + i));
+            exchange_low(isa, &mut group);
+            scratch[low..][..8].copy_from_slice(&group);
+        }
+        for low in 0..8 {
+            let mut group: [W; 16] = std::array::from_fn(|i| scratch[8 * i + low]);
+            interleave_high(&mut group);
+            for (i, word) in group.into_iter().enumerate() {
+                write.write(8 * i + low, word);
+            }
+        }
+    }
+}
+
+/// Rotates word bits 3, 2, 1, 0 of the group, in this order, through the byte index.
+#[inline(always)]
+pub(super) fn interleave_high<W: ByteLanes>(group: &mut [W; 16]) {
+    for word_bit in [3, 2, 1, 0] {
+        interleave_layer(group, word_bit);
+    }
+}
+
+/// One rotation with bit `word_bit` of the index in `group`.
+#[inline(always)]
+pub(super) fn interleave_layer<W: ByteLanes, const N: usize>(group: &mut [W; N], word_bit: u32) {
+    for i in 0..N {
+        let j = i | 1 << word_bit;
+        if j != i {
+            (group[i], group[j]) = W::interleave(group[i], group[j]);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The transposition with byte interleaving and 8 × 8 bit matrices (GFNI): no shifts, no masks.
+//!
+//! Three rotations bring word bits 2, 1, 0 into the byte index: (p0 w2 w1 w0 | i2 i1 i0), with p3 p2 p1
+//! out in their places. The matrix instruction exchanges the low three byte bits with the bit's:
+//! (p0 i2 i1 i0 | w2 w1 w0). Four rotations with word bits 6 to 3 then put p0 i2 i1 i0 into theirs. So
+//! word index (w6 … w0) ends as (p0 i2 i1 i0 p3 p2 p1): a renaming when writing.
+//! The instruction counts its rows backwards; the first three rotations are fed backwards as well.
+//! Needs: `BitMatrices`.
+
+use super::interleave::interleave_high;
+use super::{Reader, Transpose, Writer};
+use crate::word::{BitMatrices, TILE_WORDS};
+
+/// Byte layers by interleaving, bit layers by matrices.
+#[derive(Debug)]
+pub struct Matrices;
+
+impl<W: BitMatrices> Transpose<W> for Matrices {
+    const NAME: &'static str = "matrices";
+
+    #[inline(always)]
+    fn transpose(
+        _isa: W::Isa,
+        scratch: &mut [W; TILE_WORDS],
+        read: impl Reader<W>,
+        mut write: impl Writer<W>,
+    ) {
+        for low in (0..TILE_WORDS).step_by(8) {
+            let mut group: [W; 8] = std::array::from_fn(|i| read.read(low + i));
+            for word_bit in [2, 1, 0] {
+                interleave_backwards(&mut group, word_bit);
+            }
+            for (i, word) in group.into_iter().enumerate() {
+                scratch[low + i] = word.transpose_8x8_reversed();
+            }
+        }
+        for low in 0..8 {
+            let mut group: [W; 16] = std::array::from_fn(|i| scratch[8 * i + low]);
+            interleave_high(&mut group);
+            for (i, word) in group.into_iter().enumerate() {
+                // i = (p0 i2 i1 i0), low = (p3 p2 p1).
+                write.write((low << 1 | i >> 3) << 3 | i & 7, word);
+            }
+        }
+    }
+}
+
+/// As `interleave_layer`, with the word bit complemented on its way into the byte index.
+#[inline(always)]
+fn interleave_backwards<W: BitMatrices>(group: &mut [W; 8], word_bit: u32) {
+    for i in 0..8 {
+        let j = i | 1 << word_bit;
+        if j != i {
+            (group[i], group[j]) = W::interleave(group[j], group[i]);
+        }
+    }
+}

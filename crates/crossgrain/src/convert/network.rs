@@ -1,0 +1,100 @@
+//! The transposition network over any word: seven layers of exchanges, Θ((n/2) log₂ n) of them.
+//!
+//! Layer k exchanges bit k of the word index with bit k of the index inside the word, on 64 pairs of
+//! words. A register of 128 bits or more transposes one 128 × 128 matrix per 128-bit part. Words of 64
+//! and 32 bits hold a half and a quarter of a block: they transpose 2 and 4 interleaved square matrices
+//! with 6 and 5 layers, and the result is named to lie as in a wider word.
+//!
+//! Two passes over memory: layers 0 to 2 on eight neighbouring words, the rest on up to sixteen.
+//! Source: delta swaps, Knuth, TAOCP 4A §7.1.3.
+
+use super::{Reader, Transpose, Writer};
+use crate::word::{Register, TILE_WORDS, clear_positions};
+
+/// The plain network of shifts and masks.
+#[derive(Debug)]
+pub struct Network;
+
+impl<W: Register> Transpose<W> for Network {
+    const NAME: &'static str = "";
+
+    #[inline(always)]
+    fn transpose(
+        isa: W::Isa,
+        scratch: &mut [W; TILE_WORDS],
+        read: impl Reader<W>,
+        mut write: impl Writer<W>,
+    ) {
+        let matrices = const { TILE_WORDS.div_ceil(W::BITS) };
+        let side = const { TILE_WORDS / TILE_WORDS.div_ceil(W::BITS) };
+        for matrix in 0..matrices {
+            for low in (0..side).step_by(8) {
+                let mut group: [W; 8] =
+                    std::array::from_fn(|i| read.read((low + i) * matrices + matrix));
+                exchange_low(isa, &mut group);
+                for (i, word) in group.into_iter().enumerate() {
+                    scratch[matrix * side + low + i] = word;
+                }
+            }
+        }
+        for matrix in 0..matrices {
+            for low in 0..8 {
+                let mut group: [W; 16] = std::array::from_fn(|i| {
+                    scratch[matrix * side + (8 * i) % side + low]
+                });
+                exchange_layer::<W, 3>(isa, &mut group[..side / 8], 0);
+                exchange_layer::<W, 4>(isa, &mut group[..side / 8], 1);
+                if W::BITS >= 64 {
+                    exchange_layer::<W, 5>(isa, &mut group[..side / 8], 2);
+                }
+                if W::BITS >= 128 {
+                    exchange_halves(&mut group);
+                }
+                for (i, word) in group.into_iter().take(side / 8).enumerate() {
+                    write.write(matrix * side + 8 * i + low, word);
+                }
+            }
+        }
+    }
+}
+
+/// Layers 0 to 2 on eight words.
+#[inline(always)]
+pub(super) fn exchange_low<W: Register>(isa: W::Isa, group: &mut [W; 8]) {
+    exchange_layer::<W, 0>(isa, group, 0);
+    exchange_layer::<W, 1>(isa, group, 1);
+    exchange_layer::<W, 2>(isa, group, 2);
+}
+
+/// Exchanges index bit `BIT` inside the words with bit `word_bit` of the index in `group`.
+#[inline(always)]
+fn exchange_layer<W: Register, const BIT: u32>(isa: W::Isa, group: &mut [W], word_bit: u32) {
+    let mask = W::splat(isa, clear_positions(BIT));
+    for i in 0..group.len() {
+        let j = i | 1 << word_bit;
+        if j != i {
+            (group[i], group[j]) = exchange::<W, BIT>(group[i], group[j], mask);
+        }
+    }
+}
+
+/// `a` keeps its positions with bit `BIT` clear and takes those of `b`; `b` has the others.
+#[inline(always)]
+fn exchange<W: Register, const BIT: u32>(a: W, b: W, mask: W) -> (W, W) {
+    let (up, down) = match BIT {
+        0 => (b.shift_left::<1>(), a.shift_right::<1>()),
+        1 => (b.shift_left::<2>(), a.shift_right::<2>()),
+        2 => (b.shift_left::<4>(), a.shift_right::<4>()),
+        3 => (b.shift_left::<8>(), a.shift_right::<8>()),
+        4 => (b.shift_left::<16>(), a.shift_right::<16>()),
+        _ => (b.shift_left::<32>(), a.shift_right::<32>()),
+    };
+    (mask.select(a, up), mask.select(down, b))
+}
+
+#[inline(always)]
+fn exchange_halves<W: Register>(group: &mut [W; 16]) {
+    for i in 0..8 {
+        (group[i], group[i + 8]) = W::exchange_halves(group[i], group[i + 8]);
+    }
+}

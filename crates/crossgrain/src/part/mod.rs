@@ -1,0 +1,3 @@
+//! The steps of the ciphers, one file a representation.
+
+pub mod aes;

@@ -1,0 +1,30 @@
+//! ECB and CTR of SP 800-38A over the reference AES, one block at a time.
+
+use super::aes::Aes;
+use crate::block::{Block, Direction};
+
+/// ECB over whole blocks, in place (SP 800-38A §6.1).
+///
+/// # Panics
+/// If `data` is no whole number of blocks.
+pub fn ecb(aes: &Aes, direction: Direction, data: &mut [u8]) {
+    for block in data.chunks_mut(16) {
+        match direction {
+            Direction::Encrypt => aes.encrypt(block),
+            Direction::Decrypt => aes.decrypt(block),
+        }
+    }
+}
+
+/// CTR in place, with a 128-bit big-endian counter that wraps (SP 800-38A §6.5 and B.1).
+pub fn ctr(aes: &Aes, first: Block, data: &mut [u8]) {
+    let mut counter = u128::from_be_bytes(first);
+    for chunk in data.chunks_mut(16) {
+        let mut keystream = counter.to_be_bytes();
+        aes.encrypt(&mut keystream);
+        for (byte, key) in chunk.iter_mut().zip(keystream) {
+            *byte ^= key;
+        }
+        counter = counter.wrapping_add(1);
+    }
+}

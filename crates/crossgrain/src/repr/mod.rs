@@ -1,0 +1,65 @@
+//! Representations: where a bit of a bundle lies. Shapes and index maps, no code that moves anything.
+//!
+//! Pictures of the same are in docs/layouts.md.
+
+use std::fmt;
+
+/// How the blocks of one bundle lie in a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Repr {
+    /// Sixteen bytes of a block together, block after block: as in a file.
+    Blocks,
+    /// 128 words of `bits` lanes: word `8·byte + bit` holds that bit of every block, a block a lane.
+    Bitsliced {
+        /// Lanes in a word, and blocks in a bundle.
+        bits: usize,
+    },
+}
+
+impl Repr {
+    /// Blocks that fill a tile of this shape exactly; `None` where any number does.
+    pub const fn bundle_blocks(self) -> Option<usize> {
+        match self {
+            Self::Blocks => None,
+            Self::Bitsliced { bits } => Some(bits),
+        }
+    }
+
+    /// Where bit `bit` (0 least significant) of byte `byte` of block `block` lies in a tile whose
+    /// names are `phase` ShiftRows behind its places: the index of a bit in the tile's bytes, least
+    /// significant first.
+    pub const fn place(self, block: usize, byte: usize, bit: usize, phase: usize) -> usize {
+        let byte = shifted(byte, phase);
+        match self {
+            Self::Blocks => (16 * block + byte) * 8 + bit,
+            Self::Bitsliced { bits } => (8 * byte + bit) * bits + lane(bits, block),
+        }
+    }
+}
+
+impl fmt::Display for Repr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Blocks => f.pad("blocks"),
+            Self::Bitsliced { bits } => f.pad(&format!("bitsliced{bits}")),
+        }
+    }
+}
+
+/// The lane of a block in a bit-sliced word of `bits` lanes.
+///
+/// A register of several 128-bit parts is loaded with that many neighbouring blocks, and the
+/// transposition works within the parts: so neighbours lie 128 lanes apart.
+pub const fn lane(bits: usize, block: usize) -> usize {
+    let parts = if bits > 128 { bits / 128 } else { 1 };
+    block % parts * (bits / parts) + block / parts
+}
+
+/// Where state byte `byte` (4·column + row) lies after `phase` ShiftRows by renaming.
+///
+/// ShiftRows moves row r by r columns. Instead of moving, the state counts how often it should have:
+/// row r of column c is then found r·phase columns further on.
+pub const fn shifted(byte: usize, phase: usize) -> usize {
+    let (column, row) = (byte / 4, byte % 4);
+    4 * ((column + row * phase) % 4) + row
+}

@@ -1,0 +1,121 @@
+//! Input and output of a job: two buffers of one length, or one buffer that is both.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::Register;
+use crate::block::Error;
+
+/// An input and an output of the same length: either the very same bytes or disjoint ones.
+///
+/// Kernels read a place before they write it, and never write a place that they read later, so one
+/// text serves both. Cheap to split; a part may be sent to another thread.
+pub struct Buffers<'a> {
+    input: *const u8,
+    output: *mut u8,
+    len_bytes: usize,
+    borrow: PhantomData<&'a mut [u8]>,
+}
+
+// SAFETY: `Buffers` is a shared borrow of its input and an exclusive one of its output, as the
+// constructors took them; both may cross threads.
+unsafe impl Send for Buffers<'_> {}
+
+impl<'a> Buffers<'a> {
+    /// One buffer, to be replaced by the result.
+    pub const fn in_place(data: &'a mut [u8]) -> Self {
+        let output = data.as_mut_ptr();
+        Self { input: output, output, len_bytes: data.len(), borrow: PhantomData }
+    }
+
+    /// Two buffers of the same length.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if they differ in length.
+    pub const fn apart(input: &'a [u8], output: &'a mut [u8]) -> Result<Self, Error> {
+        if input.len() != output.len() {
+            return Err(Error::LengthMismatch {
+                input_bytes: input.len(),
+                output_bytes: output.len(),
+            });
+        }
+        Ok(Self {
+            input: input.as_ptr(),
+            output: output.as_mut_ptr(),
+            len_bytes: input.len(),
+            borrow: PhantomData,
+        })
+    }
+
+    /// The length of either, in bytes.
+    pub const fn len_bytes(&self) -> usize {
+        self.len_bytes
+    }
+
+    /// Whether there is nothing to do.
+    pub const fn is_empty(&self) -> bool {
+        self.len_bytes == 0
+    }
+
+    /// The first `at` bytes, and the rest.
+    ///
+    /// # Panics
+    /// If `at` exceeds the length.
+    pub const fn split_at(self, at: usize) -> (Self, Self) {
+        assert!(at <= self.len_bytes);
+        // SAFETY: `at` is within both buffers, so the halves are disjoint parts of this borrow.
+        let rest = unsafe {
+            Self {
+                input: self.input.add(at),
+                output: self.output.add(at),
+                len_bytes: self.len_bytes - at,
+                borrow: PhantomData,
+            }
+        };
+        (Self { len_bytes: at, ..self }, rest)
+    }
+
+    /// The same buffers for a shorter while.
+    pub const fn reborrow(&mut self) -> Buffers<'_> {
+        Buffers { borrow: PhantomData, ..*self }
+    }
+
+    /// The input.
+    #[inline(always)]
+    pub const fn input(&self) -> &[u8] {
+        // SAFETY: the input was borrowed for `'a`, and `&self` keeps `output_mut` away meanwhile.
+        unsafe { std::slice::from_raw_parts(self.input, self.len_bytes) }
+    }
+
+    /// The output.
+    #[inline(always)]
+    pub const fn output_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the output was borrowed exclusively for `'a`, and `&mut self` keeps `input` away.
+        unsafe { std::slice::from_raw_parts_mut(self.output, self.len_bytes) }
+    }
+
+    /// Reads a word of input.
+    ///
+    /// # Panics
+    /// If it would reach past the end.
+    #[inline(always)]
+    pub fn load<W: Register>(&self, isa: W::Isa, at: usize) -> W {
+        W::load(isa, &self.input()[at..][..W::BYTES])
+    }
+
+    /// Writes a word of output.
+    ///
+    /// # Panics
+    /// If it would reach past the end.
+    #[inline(always)]
+    pub fn store<W: Register>(&mut self, at: usize, word: W) {
+        word.store(&mut self.output_mut()[at..][..W::BYTES]);
+    }
+}
+
+impl fmt::Debug for Buffers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.input == self.output { "in place" } else { "apart" };
+        write!(f, "Buffers({} bytes, {place})", self.len_bytes)
+    }
+}

@@ -1,0 +1,135 @@
+//! Which instructions the CPU has, and which of them may be used.
+
+use std::fmt;
+use std::ops::{BitAnd, BitOr};
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use crate::block::Error;
+
+/// The environment variable that caps what is used: `avx2`, `avx512-aes`, …
+pub const CAP_VARIABLE: &str = "CROSSGRAIN_ISA";
+
+/// A set of instruction-set extensions, as far as kernels here tell them apart.
+///
+/// Parsed from a cap such as `avx2` (everything up to AVX2, AES instructions and all) or
+/// `avx512-aes-gfni` (AVX-512 without AES instructions and without GFNI).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Features(u8);
+
+impl Features {
+    /// Nothing but the language's integers.
+    pub const NONE: Self = Self(0);
+    /// SSE2 and SSSE3: 128-bit registers and their byte shuffle.
+    pub const SSE2: Self = Self(1);
+    /// AVX2: 256-bit registers.
+    pub const AVX2: Self = Self(1 << 1);
+    /// AVX-512 F, BW, DQ and VL: 512-bit registers.
+    pub const AVX512: Self = Self(1 << 2);
+    /// AES-NI: one AES round on one block.
+    pub const AES: Self = Self(1 << 3);
+    /// VAES: one AES round on every block of a wider register.
+    pub const VAES: Self = Self(1 << 4);
+    /// GFNI: 8 × 8 bit matrices on bytes.
+    pub const GFNI: Self = Self(1 << 5);
+
+    const NAMES: [(Self, &'static str); 6] = [
+        (Self::SSE2, "sse2"),
+        (Self::AVX2, "avx2"),
+        (Self::AVX512, "avx512"),
+        (Self::AES, "aes"),
+        (Self::VAES, "vaes"),
+        (Self::GFNI, "gfni"),
+    ];
+
+    /// Both sets together.
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// This set less another.
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Whether all of `other` is in this set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// What this CPU has, whatever the cap.
+    pub fn of_cpu() -> Self {
+        static FOUND: LazyLock<Features> = LazyLock::new(super::x86::detect_features);
+        *FOUND
+    }
+
+    /// What this CPU has and the environment variable `CROSSGRAIN_ISA` allows.
+    ///
+    /// # Errors
+    /// [`Error::BadIsaCap`] if the variable cannot be read as a cap.
+    pub fn from_environment() -> Result<Self, Error> {
+        let cap = std::env::var_os(CAP_VARIABLE).filter(|cap| !cap.is_empty());
+        cap.map_or(Ok(Self::of_cpu()), |cap| {
+            Ok(cap.to_string_lossy().parse::<Self>()? & Self::of_cpu())
+        })
+    }
+}
+
+impl BitOr for Features {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        self.with(other)
+    }
+}
+
+impl BitAnd for Features {
+    type Output = Self;
+
+    fn bitand(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+impl FromStr for Features {
+    type Err = Error;
+
+    fn from_str(cap: &str) -> Result<Self, Error> {
+        let sse2 = Self::SSE2 | Self::AES | Self::GFNI;
+        let avx2 = sse2 | Self::AVX2 | Self::VAES;
+        let mut words = cap.split('-');
+        let mut features = match words.next() {
+            Some("portable") => Self::NONE,
+            Some("sse2") => sse2,
+            Some("avx2") => avx2,
+            Some("avx512") => avx2 | Self::AVX512,
+            _ => return Err(Error::BadIsaCap(cap.to_owned())),
+        };
+        for word in words {
+            features = features.without(match word {
+                "aes" => Self::AES | Self::VAES,
+                "vaes" => Self::VAES,
+                "gfni" => Self::GFNI,
+                _ => return Err(Error::BadIsaCap(cap.to_owned())),
+            });
+        }
+        Ok(features)
+    }
+}
+
+impl fmt::Display for Features {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = Self::NAMES
+            .into_iter()
+            .filter(|(feature, _)| self.contains(*feature))
+            .map(|(_, name)| name)
+            .collect();
+        f.pad(&if names.is_empty() { "portable".to_owned() } else { names.join(" ") })
+    }
+}
+
+impl fmt::Debug for Features {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Features({self})")
+    }
+}

@@ -1,0 +1,170 @@
+//! Registers and integers as the ciphers see them, and the proof that the CPU has them.
+//!
+//! A circuit asks a [`Word`] for XOR, AND and NOT on all its bits at once; a conversion asks a
+//! [`Register`] for loads, stores and exchanges of index bits besides. `u32`, `u64` and the vectors
+//! of 128, 256 and 512 bits answer. A register value can be made only from an [`Isa`] token, and a
+//! token only where the CPU was asked: so holding a value is the proof that its instructions exist,
+//! and every gate is safe to call.
+//!
+//! How kernels stay fast: methods of words and kernels are `#[inline(always)]` and carry no
+//! `target_feature` (a safe trait method cannot); [`Isa::enter`] is the one function that does, and
+//! everything is inlined into it. Forget one `inline` and answers stay right while each gate becomes
+//! a call: `cargo xtask asm` looks for that.
+
+mod buffers;
+mod features;
+mod portable;
+mod tile;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "absent.rs"]
+mod x86;
+
+use std::ops::{BitAnd, BitXor, Not};
+
+pub use buffers::Buffers;
+pub use features::{CAP_VARIABLE, Features};
+pub use portable::Portable;
+pub use tile::{TILE_WORDS, Tile};
+pub use x86::{
+    AesNi, AesWord128, AesWord256, AesWord512, Avx2, Avx512, Gfni512, GfniWord512, Sse2, Vaes256,
+    Vaes512, Word128, Word256, Word512,
+};
+
+/// Proof that this CPU has a set of instructions, and the door through which kernels use them.
+pub trait Isa: Copy + Send + Sync + 'static {
+    /// The name used in variant names: `avx2`, `vaes512`, …
+    const NAME: &'static str;
+
+    /// The instructions that must be there.
+    const NEEDS: Features;
+
+    /// The token, if both `allowed` and the CPU have all that it needs.
+    fn detect(allowed: Features) -> Option<Self>;
+
+    /// Runs a kernel compiled for these instructions.
+    fn enter<K: Kernel>(self, kernel: K) -> K::Output;
+}
+
+/// Code to be compiled for an ISA. Its inputs are fields, so that nothing hides in a closure that
+/// might not be inlined.
+pub trait Kernel {
+    /// What the kernel gives back.
+    type Output;
+
+    /// The code itself. Implementations must be `#[inline(always)]`, with all that they call.
+    fn run(self) -> Self::Output;
+}
+
+/// Bits in parallel: all that a circuit of gates needs.
+pub trait Word:
+    Copy + BitXor<Output = Self> + BitAnd<Output = Self> + Not<Output = Self> + 'static
+{
+}
+
+/// A word that lives in memory: it can be loaded, stored and made from a pattern.
+///
+/// # Safety
+/// The type must have no padding, accept every bit pattern, occupy `BITS / 8` bytes with an alignment
+/// of at most 64, and be constructible only where `Isa` could be: [`Tile`] hands out memory as such words.
+pub unsafe trait Register: Word + Send + Sync {
+    /// The token that a word is made from.
+    type Isa: Isa;
+
+    /// Lanes of one bit.
+    const BITS: usize;
+
+    /// Bytes in memory.
+    const BYTES: usize = Self::BITS / 8;
+
+    /// Every 64-bit group as `pattern` (32-bit words take its low half).
+    fn splat(isa: Self::Isa, pattern: u64) -> Self;
+
+    /// Reads `BYTES` bytes, little-endian, at any alignment.
+    ///
+    /// # Panics
+    /// If `bytes` has another length.
+    fn load(isa: Self::Isa, bytes: &[u8]) -> Self;
+
+    /// Writes `BYTES` bytes, little-endian, at any alignment.
+    ///
+    /// # Panics
+    /// If `bytes` has another length.
+    fn store(self, bytes: &mut [u8]);
+
+    /// Every 64-bit group shifted towards its low end by `COUNT` bits (32-bit groups in 32-bit words).
+    fn shift_right<const COUNT: u32>(self) -> Self;
+
+    /// Every 64-bit group shifted towards its high end by `COUNT` bits (32-bit groups in 32-bit words).
+    fn shift_left<const COUNT: u32>(self) -> Self;
+
+    /// `a` with the high 64 bits of each 128-bit part replaced by the low ones of `b`, and `b` with its
+    /// low ones replaced by the high ones of `a`. Words of up to 64 bits have no such halves.
+    #[inline(always)]
+    fn exchange_halves(a: Self, b: Self) -> (Self, Self) {
+        (a, b)
+    }
+
+    /// The bits of `one` where `self` is set, else those of `zero`.
+    #[inline(always)]
+    fn select(self, one: Self, zero: Self) -> Self {
+        zero ^ (self & (one ^ zero))
+    }
+}
+
+/// A register of one or more 128-bit lanes whose bytes can be interleaved.
+pub trait ByteLanes: Register {
+    /// Interleaves the bytes of `a` and `b` in each 128-bit lane: low halves, then high halves.
+    ///
+    /// On the index of a byte in its lane (bits p3 p2 p1 p0) and the bit w that tells `a` from `b`,
+    /// this is the rotation (w; p3 p2 p1 p0) → (p3; p2 p1 p0 w).
+    fn interleave(a: Self, b: Self) -> (Self, Self);
+}
+
+/// A register whose 8 × 8 bit matrices can be transposed by one instruction (GFNI).
+pub trait BitMatrices: ByteLanes {
+    /// Transposes each 64-bit group as a matrix, upside down as the instruction has it: bit b of byte r
+    /// goes to bit 7 − r of byte b.
+    fn transpose_8x8_reversed(self) -> Self;
+}
+
+/// A register of whole AES states on which the CPU computes AES rounds (FIPS 197 §5, in the
+/// instruction's order: ShiftRows, SubBytes, MixColumns, AddRoundKey).
+pub trait AesLanes: Register {
+    /// Blocks in a register.
+    const BLOCKS: usize = Self::BITS / 128;
+
+    /// The same block in every lane.
+    fn broadcast(isa: Self::Isa, block: &[u8; 16]) -> Self;
+
+    /// One round of the cipher.
+    fn encrypt_round(self, key: Self) -> Self;
+
+    /// The last round of the cipher, without MixColumns.
+    fn encrypt_last_round(self, key: Self) -> Self;
+
+    /// One round of the equivalent inverse cipher (FIPS 197 §5.3.5).
+    fn decrypt_round(self, key: Self) -> Self;
+
+    /// The last round of the equivalent inverse cipher.
+    fn decrypt_last_round(self, key: Self) -> Self;
+
+    /// Adds to the low 64 bits of every lane (little-endian), without carry into the high ones.
+    fn add_low_u64(self, other: Self) -> Self;
+
+    /// Reverses the sixteen bytes of every lane.
+    fn reverse_bytes(self) -> Self;
+}
+
+/// The pattern of positions in a 64-bit group whose index bit `bit` (0 to 5) is clear.
+pub const fn clear_positions(bit: u32) -> u64 {
+    [
+        0x5555_5555_5555_5555,
+        0x3333_3333_3333_3333,
+        0x0f0f_0f0f_0f0f_0f0f,
+        0x00ff_00ff_00ff_00ff,
+        0x0000_ffff_0000_ffff,
+        0x0000_0000_ffff_ffff,
+    ][bit as usize]
+}

@@ -1,0 +1,68 @@
+//! The language's own integers as words: they are on every machine.
+
+use super::{Features, Isa, Kernel, Register, Word};
+
+/// The token that anyone may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Portable;
+
+impl Isa for Portable {
+    const NAME: &'static str = "portable";
+    const NEEDS: Features = Features::NONE;
+
+    fn detect(_allowed: Features) -> Option<Self> {
+        Some(Self)
+    }
+
+    fn enter<K: Kernel>(self, kernel: K) -> K::Output {
+        enter_portable(kernel)
+    }
+}
+
+#[inline(never)]
+fn enter_portable<K: Kernel>(kernel: K) -> K::Output {
+    kernel.run()
+}
+
+macro_rules! integer_word {
+    ($int:ident) => {
+        impl Word for $int {}
+
+        // SAFETY: an integer has no padding, every bit pattern, natural alignment, and needs no token.
+        unsafe impl Register for $int {
+            type Isa = Portable;
+
+            const BITS: usize = $int::BITS as usize;
+
+            #[inline(always)]
+            fn splat(_isa: Portable, pattern: u64) -> Self {
+                pattern as $int
+            }
+
+            #[inline(always)]
+            fn load(_isa: Portable, bytes: &[u8]) -> Self {
+                let mut word = [0; Self::BYTES];
+                word.copy_from_slice(bytes);
+                $int::from_le_bytes(word)
+            }
+
+            #[inline(always)]
+            fn store(self, bytes: &mut [u8]) {
+                bytes.copy_from_slice(&self.to_le_bytes());
+            }
+
+            #[inline(always)]
+            fn shift_right<const COUNT: u32>(self) -> Self {
+                self >> COUNT
+            }
+
+            #[inline(always)]
+            fn shift_left<const COUNT: u32>(self) -> Self {
+                self << COUNT
+            }
+        }
+    };
+}
+
+integer_word!(u32);
+integer_word!(u64);

@@ -1,0 +1,440 @@
+//! The vector registers of x86-64: 128, 256 and 512 bits, with and without AES and GFNI.
+//!
+//! `Raw` names what the intrinsics do, once a width, unsafely. `Vector<R, I>` is a raw register
+//! together with the token type that vouches for it; it is what kernels see, and safe.
+//! Needs: `std::arch`. Holds: a `Vector<_, I>` exists only where a token `I` was made by `detect`.
+
+use std::arch::is_x86_feature_detected;
+use std::arch::x86_64::{
+    __m128i, __m256i, __m512i, _mm_add_epi64, _mm_aesdec_si128, _mm_aesdeclast_si128,
+    _mm_aesenc_si128, _mm_aesenclast_si128, _mm_and_si128, _mm_cvtsi32_si128, _mm_loadu_si128,
+    _mm_set1_epi64x, _mm_set_epi8, _mm_shuffle_epi8, _mm_sll_epi64, _mm_srl_epi64,
+    _mm_storeu_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi64, _mm_unpacklo_epi8,
+    _mm_unpacklo_epi64, _mm_xor_si128, _mm256_add_epi64, _mm256_aesdec_epi128,
+    _mm256_aesdeclast_epi128, _mm256_aesenc_epi128, _mm256_aesenclast_epi128, _mm256_and_si256,
+    _mm256_broadcastsi128_si256, _mm256_loadu_si256, _mm256_set1_epi64x, _mm256_shuffle_epi8,
+    _mm256_sll_epi64, _mm256_srl_epi64, _mm256_storeu_si256, _mm256_unpackhi_epi8,
+    _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi64, _mm256_xor_si256,
+    _mm512_add_epi64, _mm512_aesdec_epi128, _mm512_aesdeclast_epi128, _mm512_aesenc_epi128,
+    _mm512_aesenclast_epi128, _mm512_and_si512, _mm512_broadcast_i32x4,
+    _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_si512, _mm512_set1_epi64, _mm512_shuffle_epi8,
+    _mm512_sll_epi64, _mm512_srl_epi64, _mm512_storeu_si512, _mm512_ternarylogic_epi64,
+    _mm512_unpackhi_epi8, _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi64,
+    _mm512_xor_si512,
+};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{BitAnd, BitXor, Not};
+
+use super::{AesLanes, BitMatrices, ByteLanes, Features, Isa, Kernel, Register, Word};
+
+pub(super) fn detect_features() -> Features {
+    let mut found = Features::NONE;
+    let mut note = |there: bool, feature| {
+        if there {
+            found = found | feature;
+        }
+    };
+    note(is_x86_feature_detected!("ssse3"), Features::SSE2);
+    note(is_x86_feature_detected!("avx2"), Features::AVX2);
+    note(
+        is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl"),
+        Features::AVX512,
+    );
+    note(is_x86_feature_detected!("aes"), Features::AES);
+    note(is_x86_feature_detected!("vaes"), Features::VAES);
+    note(is_x86_feature_detected!("gfni"), Features::GFNI);
+    found
+}
+
+/// A token: `detect` is its only maker, `enter` compiles a kernel for `$target_features`.
+macro_rules! isa {
+    ($(#[$doc:meta])* $Isa:ident, $name:literal, $needs:expr, $enter:ident, $target_features:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $Isa(());
+
+        impl Isa for $Isa {
+            const NAME: &'static str = $name;
+            const NEEDS: Features = $needs;
+
+            fn detect(allowed: Features) -> Option<Self> {
+                let there = allowed & Features::of_cpu();
+                there.contains(Self::NEEDS).then_some(Self(()))
+            }
+
+            #[inline]
+            fn enter<K: Kernel>(self, kernel: K) -> K::Output {
+                // SAFETY: `self` exists, so `detect` found every feature that `$enter` is compiled for.
+                unsafe { $enter(kernel) }
+            }
+        }
+
+        #[target_feature(enable = $target_features)]
+        fn $enter<K: Kernel>(kernel: K) -> K::Output {
+            kernel.run()
+        }
+    };
+}
+
+isa!(
+    /// 128-bit registers with byte shuffles (SSE2 and SSSE3).
+    Sse2, "sse2", Features::SSE2, enter_sse2, "sse2,ssse3"
+);
+isa!(
+    /// 256-bit registers.
+    Avx2, "avx2", Features::AVX2, enter_avx2, "avx2"
+);
+isa!(
+    /// 512-bit registers.
+    Avx512, "avx512", Features::AVX512, enter_avx512, "avx512f,avx512bw,avx512dq,avx512vl"
+);
+isa!(
+    /// 512-bit registers with bit matrices on bytes.
+    Gfni512, "gfni512", Features::AVX512.with(Features::GFNI), enter_gfni512,
+    "avx512f,avx512bw,avx512dq,avx512vl,gfni"
+);
+isa!(
+    /// 128-bit registers with AES rounds.
+    AesNi, "aesni", Features::SSE2.with(Features::AES), enter_aesni, "sse2,ssse3,aes"
+);
+isa!(
+    /// 256-bit registers with AES rounds.
+    Vaes256, "vaes256", Features::AVX2.with(Features::AES).with(Features::VAES), enter_vaes256,
+    "avx2,aes,vaes"
+);
+isa!(
+    /// 512-bit registers with AES rounds.
+    Vaes512, "vaes512", Features::AVX512.with(Features::AES).with(Features::VAES), enter_vaes512,
+    "avx512f,avx512bw,avx512dq,avx512vl,aes,vaes"
+);
+
+/// What one register width can do. All of it needs that width's instructions.
+trait Raw: Copy + Send + Sync + 'static {
+    const BITS: usize;
+
+    unsafe fn xor(self, other: Self) -> Self;
+    unsafe fn and(self, other: Self) -> Self;
+    unsafe fn splat(pattern: u64) -> Self;
+    unsafe fn load(bytes: *const u8) -> Self;
+    unsafe fn store(self, bytes: *mut u8);
+    unsafe fn shift_right(self, count: u32) -> Self;
+    unsafe fn shift_left(self, count: u32) -> Self;
+    unsafe fn select(self, one: Self, zero: Self) -> Self;
+    unsafe fn interleave(a: Self, b: Self) -> (Self, Self);
+    unsafe fn interleave_halves(a: Self, b: Self) -> (Self, Self);
+    unsafe fn broadcast(block: __m128i) -> Self;
+    unsafe fn shuffle_bytes(self, indices: Self) -> Self;
+    unsafe fn add_u64(self, other: Self) -> Self;
+    unsafe fn aes_enc(self, key: Self) -> Self;
+    unsafe fn aes_enc_last(self, key: Self) -> Self;
+    unsafe fn aes_dec(self, key: Self) -> Self;
+    unsafe fn aes_dec_last(self, key: Self) -> Self;
+}
+
+macro_rules! raw {
+    ($Raw:ident, $bits:literal,
+     xor $xor:ident, and $and:ident, splat $splat:ident, load $load:ident, store $store:ident,
+     shift $srl:ident $sll:ident, unpack $lo8:ident $hi8:ident $lo64:ident $hi64:ident,
+     broadcast $broadcast:expr, shuffle $shuffle:ident, add $add:ident,
+     aes $enc:ident $enc_last:ident $dec:ident $dec_last:ident, select $select:expr) => {
+        // Every method: the caller has the instructions of this width (and AES, where named).
+        #[allow(clippy::undocumented_unsafe_blocks, reason = "said once, above")]
+        #[allow(unused_unsafe, reason = "not every width needs an instruction for everything")]
+        impl Raw for $Raw {
+            const BITS: usize = $bits;
+
+            #[inline(always)]
+            unsafe fn xor(self, other: Self) -> Self {
+                unsafe { $xor(self, other) }
+            }
+            #[inline(always)]
+            unsafe fn and(self, other: Self) -> Self {
+                unsafe { $and(self, other) }
+            }
+            #[inline(always)]
+            unsafe fn splat(pattern: u64) -> Self {
+                unsafe { $splat(pattern.cast_signed()) }
+            }
+            #[inline(always)]
+            unsafe fn load(bytes: *const u8) -> Self {
+                unsafe { $load(bytes.cast()) }
+            }
+            #[inline(always)]
+            unsafe fn store(self, bytes: *mut u8) {
+                unsafe { $store(bytes.cast(), self) }
+            }
+            #[inline(always)]
+            unsafe fn shift_right(self, count: u32) -> Self {
+                unsafe { $srl(self, _mm_cvtsi32_si128(count.cast_signed())) }
+            }
+            #[inline(always)]
+            unsafe fn shift_left(self, count: u32) -> Self {
+                unsafe { $sll(self, _mm_cvtsi32_si128(count.cast_signed())) }
+            }
+            #[inline(always)]
+            unsafe fn select(self, one: Self, zero: Self) -> Self {
+                unsafe { $select(self, one, zero) }
+            }
+            #[inline(always)]
+            unsafe fn interleave(a: Self, b: Self) -> (Self, Self) {
+                unsafe { ($lo8(a, b), $hi8(a, b)) }
+            }
+            #[inline(always)]
+            unsafe fn interleave_halves(a: Self, b: Self) -> (Self, Self) {
+                unsafe { ($lo64(a, b), $hi64(a, b)) }
+            }
+            #[inline(always)]
+            unsafe fn broadcast(block: __m128i) -> Self {
+                unsafe { $broadcast(block) }
+            }
+            #[inline(always)]
+            unsafe fn shuffle_bytes(self, indices: Self) -> Self {
+                unsafe { $shuffle(self, indices) }
+            }
+            #[inline(always)]
+            unsafe fn add_u64(self, other: Self) -> Self {
+                unsafe { $add(self, other) }
+            }
+            #[inline(always)]
+            unsafe fn aes_enc(self, key: Self) -> Self {
+                unsafe { $enc(self, key) }
+            }
+            #[inline(always)]
+            unsafe fn aes_enc_last(self, key: Self) -> Self {
+                unsafe { $enc_last(self, key) }
+            }
+            #[inline(always)]
+            unsafe fn aes_dec(self, key: Self) -> Self {
+                unsafe { $dec(self, key) }
+            }
+            #[inline(always)]
+            unsafe fn aes_dec_last(self, key: Self) -> Self {
+                unsafe { $dec_last(self, key) }
+            }
+        }
+    };
+}
+
+raw!(
+    __m128i, 128,
+    xor _mm_xor_si128, and _mm_and_si128, splat _mm_set1_epi64x,
+    load _mm_loadu_si128, store _mm_storeu_si128, shift _mm_srl_epi64 _mm_sll_epi64,
+    unpack _mm_unpacklo_epi8 _mm_unpackhi_epi8 _mm_unpacklo_epi64 _mm_unpackhi_epi64,
+    broadcast std::convert::identity, shuffle _mm_shuffle_epi8, add _mm_add_epi64,
+    aes _mm_aesenc_si128 _mm_aesenclast_si128 _mm_aesdec_si128 _mm_aesdeclast_si128,
+    select |mask: Self, one: Self, zero: Self| zero.xor(mask.and(one.xor(zero)))
+);
+raw!(
+    __m256i, 256,
+    xor _mm256_xor_si256, and _mm256_and_si256, splat _mm256_set1_epi64x,
+    load _mm256_loadu_si256, store _mm256_storeu_si256, shift _mm256_srl_epi64 _mm256_sll_epi64,
+    unpack _mm256_unpacklo_epi8 _mm256_unpackhi_epi8 _mm256_unpacklo_epi64 _mm256_unpackhi_epi64,
+    broadcast _mm256_broadcastsi128_si256, shuffle _mm256_shuffle_epi8, add _mm256_add_epi64,
+    aes _mm256_aesenc_epi128 _mm256_aesenclast_epi128 _mm256_aesdec_epi128 _mm256_aesdeclast_epi128,
+    select |mask: Self, one: Self, zero: Self| zero.xor(mask.and(one.xor(zero)))
+);
+raw!(
+    __m512i, 512,
+    xor _mm512_xor_si512, and _mm512_and_si512, splat _mm512_set1_epi64,
+    load _mm512_loadu_si512, store _mm512_storeu_si512, shift _mm512_srl_epi64 _mm512_sll_epi64,
+    unpack _mm512_unpacklo_epi8 _mm512_unpackhi_epi8 _mm512_unpacklo_epi64 _mm512_unpackhi_epi64,
+    broadcast _mm512_broadcast_i32x4, shuffle _mm512_shuffle_epi8, add _mm512_add_epi64,
+    aes _mm512_aesenc_epi128 _mm512_aesenclast_epi128 _mm512_aesdec_epi128 _mm512_aesdeclast_epi128,
+    select |mask, one, zero| _mm512_ternarylogic_epi64::<0xca>(mask, one, zero)
+);
+
+/// A register whose instructions the token type `I` vouches for.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+#[allow(private_bounds, reason = "only the aliases below are to be used")]
+pub struct Vector<R: Raw, I>(R, PhantomData<I>);
+
+/// 128 bits by SSE2.
+pub type Word128 = Vector<__m128i, Sse2>;
+/// 256 bits by AVX2.
+pub type Word256 = Vector<__m256i, Avx2>;
+/// 512 bits by AVX-512.
+pub type Word512 = Vector<__m512i, Avx512>;
+/// 512 bits by AVX-512 with GFNI.
+pub type GfniWord512 = Vector<__m512i, Gfni512>;
+/// One block by AES-NI.
+pub type AesWord128 = Vector<__m128i, AesNi>;
+/// Two blocks by VAES.
+pub type AesWord256 = Vector<__m256i, Vaes256>;
+/// Four blocks by VAES and AVX-512.
+pub type AesWord512 = Vector<__m512i, Vaes512>;
+
+impl<R: Raw, I> fmt::Debug for Vector<R, I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Vector({} bits)", R::BITS)
+    }
+}
+
+impl<R: Raw, I> BitXor for Vector<R, I> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn bitxor(self, other: Self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.xor(other.0) }, PhantomData)
+    }
+}
+
+impl<R: Raw, I> BitAnd for Vector<R, I> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn bitand(self, other: Self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.and(other.0) }, PhantomData)
+    }
+}
+
+impl<R: Raw, I> Not for Vector<R, I> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn not(self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.xor(R::splat(u64::MAX)) }, PhantomData)
+    }
+}
+
+impl<R: Raw, I: Isa> Word for Vector<R, I> {}
+
+// SAFETY: a transparent wrapper of a register of `R::BITS` bits; every way to make one takes the token.
+unsafe impl<R: Raw, I: Isa> Register for Vector<R, I> {
+    type Isa = I;
+
+    const BITS: usize = R::BITS;
+
+    #[inline(always)]
+    fn splat(_isa: I, pattern: u64) -> Self {
+        // SAFETY: the token is there.
+        Self(unsafe { R::splat(pattern) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn load(_isa: I, bytes: &[u8]) -> Self {
+        assert!(bytes.len() == Self::BYTES);
+        // SAFETY: the token is there, and the slice is as long as the register.
+        Self(unsafe { R::load(bytes.as_ptr()) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn store(self, bytes: &mut [u8]) {
+        assert!(bytes.len() == Self::BYTES);
+        // SAFETY: a value of this type exists, and the slice is as long as the register.
+        unsafe { self.0.store(bytes.as_mut_ptr()) }
+    }
+
+    #[inline(always)]
+    fn shift_right<const COUNT: u32>(self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.shift_right(COUNT) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn shift_left<const COUNT: u32>(self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.shift_left(COUNT) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn exchange_halves(a: Self, b: Self) -> (Self, Self) {
+        // SAFETY: a value of this type exists, so its instructions do.
+        let (low, high) = unsafe { R::interleave_halves(a.0, b.0) };
+        (Self(low, PhantomData), Self(high, PhantomData))
+    }
+
+    #[inline(always)]
+    fn select(self, one: Self, zero: Self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.select(one.0, zero.0) }, PhantomData)
+    }
+}
+
+impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
+    #[inline(always)]
+    fn interleave(a: Self, b: Self) -> (Self, Self) {
+        // SAFETY: a value of this type exists, so its instructions do.
+        let (low, high) = unsafe { R::interleave(a.0, b.0) };
+        (Self(low, PhantomData), Self(high, PhantomData))
+    }
+}
+
+impl BitMatrices for GfniWord512 {
+    #[inline(always)]
+    fn transpose_8x8_reversed(self) -> Self {
+        // SAFETY: a value of this type exists, so AVX-512 and GFNI do. The instruction multiplies its
+        // first operand's bytes by the matrix in its second: with unit vectors as bytes (byte j =
+        // 1 << j) it reads the data's columns, last row first.
+        Self(
+            unsafe {
+                let units = _mm512_set1_epi64(0x8040_2010_0804_0201_u64.cast_signed());
+                _mm512_gf2p8affine_epi64_epi8::<0>(units, self.0)
+            },
+            PhantomData,
+        )
+    }
+}
+
+/// Tokens whose CPUs have AES rounds on registers of their width.
+trait AesIsa: Isa {}
+impl AesIsa for AesNi {}
+impl AesIsa for Vaes256 {}
+impl AesIsa for Vaes512 {}
+
+impl<R: Raw, I: AesIsa> AesLanes for Vector<R, I> {
+    #[inline(always)]
+    fn broadcast(_isa: I, block: &[u8; 16]) -> Self {
+        // SAFETY: the token is there, and a block is as long as a 128-bit register.
+        Self(unsafe { R::broadcast(_mm_loadu_si128(block.as_ptr().cast())) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn encrypt_round(self, key: Self) -> Self {
+        // SAFETY: a value of this type exists, so its AES instructions do.
+        Self(unsafe { self.0.aes_enc(key.0) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn encrypt_last_round(self, key: Self) -> Self {
+        // SAFETY: a value of this type exists, so its AES instructions do.
+        Self(unsafe { self.0.aes_enc_last(key.0) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn decrypt_round(self, key: Self) -> Self {
+        // SAFETY: a value of this type exists, so its AES instructions do.
+        Self(unsafe { self.0.aes_dec(key.0) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn decrypt_last_round(self, key: Self) -> Self {
+        // SAFETY: a value of this type exists, so its AES instructions do.
+        Self(unsafe { self.0.aes_dec_last(key.0) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn add_low_u64(self, other: Self) -> Self {
+        // SAFETY: a value of this type exists; callers keep the high halves of `other` at zero.
+        Self(unsafe { self.0.add_u64(other.0) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn reverse_bytes(self) -> Self {
+        // SAFETY: a value of this type exists, and AES CPUs have the byte shuffle.
+        Self(
+            unsafe {
+                let last_first = _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+                self.0.shuffle_bytes(R::broadcast(last_first))
+            },
+            PhantomData,
+        )
+    }
+}

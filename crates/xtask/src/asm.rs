@@ -1,0 +1,127 @@
+//! `cargo xtask asm`: builds the library's release assembly and checks what became of its kernels.
+//!
+//! A kernel is generic code, inlined whole into one function per ISA that turns the ISA's
+//! instructions on. Whether that happened can be read in the assembly, and only there.
+
+mod isa;
+mod name;
+mod parse;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::{Result, cargo, root, succeed, target};
+use isa::ISAS;
+use rules::Kernel;
+
+/// Faults shown: one slip can make hundreds.
+const FAULTS_SHOWN: usize = 30;
+
+/// Checks `file`, or else the library as it is built now.
+///
+/// # Errors
+/// If it cannot be built or read, or breaks a rule.
+pub(crate) fn run(list: bool, file: Option<&Path>) -> Result<()> {
+    if !cfg!(target_arch = "x86_64") {
+        println!("skipped: asm (not x86-64)");
+        return Ok(());
+    }
+    let text = match file {
+        Some(file) => read(file)?,
+        None => build()?,
+    };
+    let functions = parse::functions(&text);
+    let kernels = rules::kernels(&functions);
+    if list {
+        kernels.iter().for_each(show_kernel);
+    }
+    show_totals(&kernels);
+    let faults = rules::faults(&functions, &kernels);
+    show_faults(&faults);
+    match faults.len() {
+        0 => Ok(()),
+        count => Err(format!("asm: {count} faults in the release assembly")),
+    }
+}
+
+/// The assembly of the library, freshly built: cargo writes none for a library that it has already
+/// built, and lets the text of other builds lie about.
+fn build() -> Result<String> {
+    let target = target().join("asm");
+    let package = ["--quiet", "--release", "-p", "crossgrain", "--target-dir"];
+    succeed(cargo().arg("clean").args(package).arg(&target))?;
+    let emit = ["--emit", "asm", "-C", "symbol-mangling-version=v0"];
+    let mut rustc = cargo();
+    rustc.arg("rustc").args(package).arg(&target);
+    succeed(rustc.args(["--lib", "--"]).args(emit))?;
+
+    let folder = root().join(&target).join("release/deps");
+    let texts: Result<Vec<String>> = listings(&folder).iter().map(|file| read(file)).collect();
+    let text = texts?.concat();
+    if text.is_empty() {
+        Err(format!("no assembly in {}", folder.display()))
+    } else {
+        Ok(text)
+    }
+}
+
+/// The assembly files of the library in `folder`; none where there is no such folder.
+fn listings(folder: &Path) -> Vec<PathBuf> {
+    let is_ours = |file: &PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("crossgrain-") && name.ends_with(".s")
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(is_ours).collect()
+}
+
+fn read(file: &Path) -> Result<String> {
+    fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+fn show_kernel(kernel: &Kernel<'_, '_>) {
+    let (stores, loads) = kernel.code.stack_traffic();
+    println!(
+        "{:<9} {:>6} instructions {:>3} calls {:>6} bytes of stack {:>5} vector stores {:>5} loads  {}",
+        kernel.isa,
+        kernel.code.body.len(),
+        kernel.code.calls().count(),
+        kernel.code.frame_bytes(),
+        stores,
+        loads,
+        name::short(kernel.name),
+    );
+}
+
+/// One line for each ISA. The calls are the allowed ones: panics and copies of memory.
+fn show_totals(kernels: &[Kernel<'_, '_>]) {
+    println!(
+        "{:<9} {:>8} {:>13} {:>6}",
+        "isa", "kernels", "instructions", "calls"
+    );
+    for isa in ISAS {
+        let own: Vec<_> = kernels
+            .iter()
+            .filter(|kernel| kernel.isa == isa.name)
+            .collect();
+        let instructions: usize = own.iter().map(|kernel| kernel.code.body.len()).sum();
+        let calls: usize = own.iter().map(|kernel| kernel.code.calls().count()).sum();
+        println!(
+            "{:<9} {:>8} {instructions:>13} {calls:>6}",
+            isa.name,
+            own.len()
+        );
+    }
+}
+
+fn show_faults(faults: &[String]) {
+    for fault in faults.iter().take(FAULTS_SHOWN) {
+        println!("fault: {fault}");
+    }
+    if faults.len() > FAULTS_SHOWN {
+        println!("fault: and {} more", faults.len() - FAULTS_SHOWN);
+    }
+}

@@ -1,0 +1,224 @@
+//! Answers questions about demangled names: where a function is defined, and for what.
+//!
+//! That a name *mentions* a module is not enough: `<__m512i as Debug>::fmt` is no intrinsic, though
+//! `core_arch` stands in it. So a name is taken apart into the path of the function itself, the type
+//! and trait that it is a method of, and its generic arguments.
+
+/// The library, as it stands in names.
+const LIBRARY: &str = "crossgrain::";
+
+/// The module of the library's words and ISAs.
+const WORDS: &str = "crossgrain::word::";
+
+/// The home of the intrinsics.
+const INTRINSICS: &str = "core::core_arch::";
+
+/// How the function is called through which the kernels of an ISA are entered, up to the ISA.
+const ENTRY: &str = "enter_";
+
+/// Intrinsics that may stay functions: they ask what the CPU has, once.
+const DETECTION: [&str; 4] = ["__cpuid", "__cpuid_count", "__get_cpuid_max", "_xgetbv"];
+
+/// Whether the function is an intrinsic that belongs inlined into a kernel.
+pub(crate) fn is_intrinsic(name: &str) -> bool {
+    let path = outermost(name, "::");
+    // A method of another crate's trait on `__m512i` is no intrinsic: then the trait decides.
+    let owner = match implementation(path[0]) {
+        Some((_, Some(of_trait))) => of_trait,
+        Some((of_type, None)) => of_type,
+        None => name,
+    };
+    owner.starts_with(INTRINSICS) && !path.iter().any(|segment| DETECTION.contains(segment))
+}
+
+/// Whether the function is the library's own gate, load, store or the like: something defined in the
+/// module of the words, or a method of a type or trait of that module.
+pub(crate) fn is_gate(name: &str) -> bool {
+    match implementation(outermost(name, "::")[0]) {
+        Some((of_type, of_trait)) => {
+            of_type.starts_with(WORDS) || of_trait.is_some_and(|path| path.starts_with(WORDS))
+        }
+        None => name.starts_with(WORDS),
+    }
+}
+
+/// Whether the function computes on words, wherever it is defined. Names of panics may show words
+/// too, as the type of what is compared; those compute nothing.
+pub(crate) fn works_on_words(name: &str) -> bool {
+    name.contains(WORDS) && !name.starts_with("core::panicking::")
+}
+
+/// The ISA and the kernel of an entry: `avx512` and `Round<..>` for `enter_avx512::<Round<..>>`.
+pub(crate) fn entry(name: &str) -> Option<(&str, &str)> {
+    let path = outermost(name, "::");
+    let [.., function, kernel] = path.as_slice() else {
+        return None;
+    };
+    let kernel = inside_angles(kernel)?;
+    is_gate(name).then_some((function.strip_prefix(ENTRY)?, kernel))
+}
+
+/// A name short enough to read: without the library's own, and words by the last part of theirs.
+pub(crate) fn short(name: &str) -> String {
+    let is_of_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    let mut text = String::new();
+    let mut rest = name;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|c| is_of_path(c) != is_of_path(first));
+        let (token, after) = rest.split_at(end.unwrap_or(rest.len()));
+        text.push_str(short_path(token));
+        rest = after;
+    }
+    text
+}
+
+fn short_path(path: &str) -> &str {
+    match path.strip_prefix(WORDS) {
+        Some(word) => word
+            .rsplit("::")
+            .find(|part| !part.is_empty())
+            .unwrap_or(word),
+        None => path.strip_prefix(LIBRARY).unwrap_or(path),
+    }
+}
+
+/// The type and the trait of a path's first segment `<type as trait>` or `<type>`, references and
+/// arrays looked through; `None` where the path begins with a crate.
+fn implementation(segment: &str) -> Option<(&str, Option<&str>)> {
+    let inside = inside_angles(segment)?;
+    Some(match outermost(inside, " as ").as_slice() {
+        [of_type, of_trait] => (bare(of_type), Some(of_trait)),
+        _ => (bare(inside), None),
+    })
+}
+
+fn bare(of_type: &str) -> &str {
+    let of_type = of_type.trim_start_matches(['<', '&', '[', '(', '*']);
+    let of_type = of_type.strip_prefix("mut ").unwrap_or(of_type);
+    of_type.strip_prefix("const ").unwrap_or(of_type)
+}
+
+fn inside_angles(segment: &str) -> Option<&str> {
+    segment.strip_prefix('<')?.strip_suffix('>')
+}
+
+/// Splits at the separators that stand in no brackets; there is always a first part.
+fn outermost<'n>(text: &'n str, separator: &str) -> Vec<&'n str> {
+    let mut parts = Vec::new();
+    let (mut depth, mut start, mut before) = (0_usize, 0, ' ');
+    for (at, c) in text.char_indices() {
+        match c {
+            '<' | '(' | '[' | '{' => depth += 1,
+            '>' if before == '-' => {} // the arrow of a function type
+            '>' | ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ if depth == 0 && at >= start && text[at..].starts_with(separator) => {
+                parts.push(&text[start..at]);
+                start = at + separator.len();
+            }
+            _ => {}
+        }
+        before = c;
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_mentions_core_arch_need_not_be_an_intrinsic() {
+        assert!(is_intrinsic(
+            "core::core_arch::x86::avx512f::_mm512_xor_si512"
+        ));
+        assert!(is_intrinsic(
+            "core::core_arch::x86::avx512f::_mm512_ternarylogic_epi64::<150i32>"
+        ));
+        assert!(is_intrinsic(
+            "<core::core_arch::simd::Simd<i32, 16usize>>::splat"
+        ));
+        assert!(is_intrinsic(
+            "<core::core_arch::x86::__m512i as core::core_arch::x86::m512iExt>::as_i32x16"
+        ));
+        assert!(!is_intrinsic("core::core_arch::x86::cpuid::__cpuid_count"));
+        assert!(!is_intrinsic("core::core_arch::x86::xsave::_xgetbv"));
+        assert!(!is_intrinsic(
+            "<&core::core_arch::x86::__m512i as core::fmt::Debug>::fmt"
+        ));
+        assert!(!is_intrinsic(
+            "core::ptr::drop_in_place::<core::core_arch::x86::__m512i>"
+        ));
+        assert!(!is_intrinsic(
+            "crossgrain::word::enter_avx2::<Gate<core::core_arch::x86::__m256i>>"
+        ));
+    }
+
+    #[test]
+    fn a_gate_belongs_to_the_module_of_words_by_path_type_or_trait() {
+        assert!(is_gate("crossgrain::word::x86::exchange"));
+        assert!(is_gate(
+            "<crossgrain::word::x86::Word512 as core::ops::bit::BitXor>::bitxor"
+        ));
+        assert!(is_gate(
+            "<&mut crossgrain::word::Word512 as core::ops::bit::BitXor>::bitxor"
+        ));
+        assert!(is_gate("<crossgrain::word::x86::Word512>::rotate::<7u32>"));
+        assert!(is_gate("<u64 as crossgrain::word::Word>::load"));
+        assert!(is_gate(
+            "<crossgrain::part::Round<u64> as crossgrain::word::Kernel>::run"
+        ));
+        assert!(!is_gate(
+            "crossgrain::circuit::sub_bytes::<crossgrain::word::Word512>"
+        ));
+        assert!(!is_gate(
+            "<crossgrain::part::Round<crossgrain::word::Word512>>::new"
+        ));
+        assert!(!is_gate("crossgrain::wordy::exchange"));
+        assert!(!is_gate("core::slice::index::slice_index_fail"));
+    }
+
+    #[test]
+    fn what_computes_on_words_is_seen_in_generic_arguments() {
+        assert!(works_on_words(
+            "crossgrain::circuit::sub_bytes::<crossgrain::word::Word512>"
+        ));
+        assert!(works_on_words(
+            "core::array::from_fn::<crossgrain::word::Word512, 8usize, F>"
+        ));
+        assert!(!works_on_words(
+            "core::panicking::assert_failed::<crossgrain::word::Word512>"
+        ));
+        assert!(!works_on_words("crossgrain::exec::run"));
+    }
+
+    #[test]
+    fn entries_tell_isa_and_kernel() {
+        assert_eq!(
+            entry("crossgrain::word::x86::enter_avx2::<crossgrain::part::Round<A, fn(B) -> C>>"),
+            Some(("avx2", "crossgrain::part::Round<A, fn(B) -> C>"))
+        );
+        assert_eq!(
+            entry("<crossgrain::word::Avx2 as crossgrain::word::Isa>::enter::enter_avx2::<K>"),
+            Some(("avx2", "K"))
+        );
+        assert_eq!(
+            entry("crossgrain::word::x86::enter_avx2::<K>::{closure#0}"),
+            None
+        );
+        assert_eq!(entry("crossgrain::mode::enter_avx2::<K>"), None);
+        assert_eq!(
+            entry("<crossgrain::word::Avx2 as crossgrain::word::Isa>::enter::<K>"),
+            None
+        );
+        assert_eq!(entry("memcpy"), None);
+    }
+
+    #[test]
+    fn short_names_keep_what_tells_kernels_apart() {
+        assert_eq!(
+            short("crossgrain::part::aes::Round<crossgrain::word::x86::Word512, (u8, 4usize)>"),
+            "part::aes::Round<Word512, (u8, 4usize)>"
+        );
+    }
+}

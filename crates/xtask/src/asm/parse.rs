@@ -1,0 +1,193 @@
+//! Reads assembly text as a list of functions and their instructions.
+//!
+//! The text is what LLVM prints for x86-64 in AT&T syntax. Only as much is understood as the rules
+//! ask: which function an instruction belongs to, what it calls, which registers it names, and what
+//! it does to the stack.
+
+use rustc_demangle::demangle;
+
+/// The registers of SSE, AVX and AVX-512.
+const VECTOR_REGISTERS: [&str; 3] = ["%xmm", "%ymm", "%zmm"];
+
+/// A page: the step in which a prologue with a large frame touches the stack.
+const PAGE_BYTES: u64 = 4096;
+
+/// A function as it stands in the text.
+#[derive(Clone, Debug)]
+pub(crate) struct Function<'t> {
+    /// Its name as Rust writes it, without hashes.
+    pub(crate) name: String,
+    symbol: &'t str,
+    /// Its instructions in order.
+    pub(crate) body: Vec<Instruction<'t>>,
+}
+
+/// One instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Instruction<'t> {
+    /// What it does, such as `vpxorq`.
+    pub(crate) mnemonic: &'t str,
+    /// What it does it to, as written; the destination stands last.
+    pub(crate) operands: &'t str,
+}
+
+/// Where a call goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Callee {
+    /// A function, by its name as Rust writes it.
+    Named(String),
+    /// Wherever a register or a table says.
+    Unknown,
+}
+
+/// All functions of `text`, aliases included: LLVM may keep one of two equal functions and let the
+/// other be a second name for it.
+pub(crate) fn functions(text: &str) -> Vec<Function<'_>> {
+    let mut found: Vec<Function<'_>> = Vec::new();
+    let mut aliases = Vec::new();
+    for line in text.lines() {
+        if let Some(symbol) = function_label(line) {
+            found.push(Function::new(symbol, Vec::new()));
+        } else if let Some(alias) = alias(line) {
+            aliases.push(alias);
+        } else if let (Some(instruction), Some(function)) = (instruction(line), found.last_mut()) {
+            function.body.push(instruction);
+        }
+    }
+    found.retain(|function| !function.body.is_empty()); // labels of data have no instructions
+    for (symbol, original) in aliases {
+        if let Some(same) = found.iter().find(|function| function.symbol == original) {
+            found.push(Function::new(symbol, same.body.clone()));
+        }
+    }
+    found
+}
+
+/// The symbol that a line defines, if it is one that another file could name.
+fn function_label(line: &str) -> Option<&str> {
+    let symbol = line.strip_suffix(':')?;
+    (!symbol.starts_with([' ', '\t']) && !is_local(symbol)).then(|| symbol.trim_matches('"'))
+}
+
+/// The two symbols of `.set alias, original`.
+fn alias(line: &str) -> Option<(&str, &str)> {
+    line.trim_start()
+        .strip_prefix(".set")?
+        .trim()
+        .split_once(", ")
+}
+
+fn instruction(line: &str) -> Option<Instruction<'_>> {
+    let code = line.split('#').next()?.trim();
+    let is_code = line.starts_with([' ', '\t']) && !code.is_empty() && !code.starts_with('.');
+    let (mnemonic, operands) = code.split_once(['\t', ' ']).unwrap_or((code, ""));
+    is_code.then(|| Instruction {
+        mnemonic,
+        operands: operands.trim(),
+    })
+}
+
+/// Whether a label serves only inside a file: a block, a number, a constant.
+fn is_local(symbol: &str) -> bool {
+    symbol.starts_with(['.', 'L']) || symbol.starts_with(|first: char| first.is_ascii_digit())
+}
+
+impl<'t> Function<'t> {
+    fn new(symbol: &'t str, body: Vec<Instruction<'t>>) -> Self {
+        Self {
+            name: format!("{:#}", demangle(symbol)),
+            symbol,
+            body,
+        }
+    }
+
+    /// Everything it calls, in order, jumps out of the function included.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = Callee> {
+        self.body
+            .iter()
+            .filter_map(|instruction| instruction.callee())
+    }
+
+    /// Whether any of its instructions names such a register.
+    pub(crate) fn names(&self, register: &str) -> bool {
+        self.body
+            .iter()
+            .any(|instruction| instruction.names(register))
+    }
+
+    /// Bytes of stack that it takes besides the registers it saves.
+    ///
+    /// A large frame is taken page by page in a loop, whose end `%r11` holds:
+    /// then one page stands in the text for all of them.
+    pub(crate) fn frame_bytes(&self) -> u64 {
+        let taken: u64 = self
+            .body
+            .iter()
+            .filter_map(|i| i.subtracted_from("%rsp"))
+            .sum();
+        let looped = self.body.windows(2).find_map(|pair| {
+            let copies_stack = pair[0].mnemonic == "movq" && pair[0].operands == "%rsp, %r11";
+            copies_stack
+                .then(|| pair[1].subtracted_from("%r11"))
+                .flatten()
+        });
+        looped.map_or(taken, |bytes| (bytes + taken).saturating_sub(PAGE_BYTES))
+    }
+
+    /// Vector registers written to the stack, and vectors read from it: spills, and also arrays of
+    /// words that did not fit into registers.
+    pub(crate) fn stack_traffic(&self) -> (usize, usize) {
+        let of_vectors = || self.body.iter().filter(|i| i.is_vector_on_stack());
+        let stores = of_vectors().filter(|i| i.stores()).count();
+        (stores, of_vectors().count() - stores)
+    }
+}
+
+impl Instruction<'_> {
+    /// Whether it names a register whose name begins so: `%zmm` means any of them.
+    pub(crate) fn names(&self, register: &str) -> bool {
+        self.operands.contains(register)
+    }
+
+    fn callee(&self) -> Option<Callee> {
+        let is_call = matches!(self.mnemonic, "call" | "callq");
+        if !is_call && !self.mnemonic.starts_with('j') {
+            return None;
+        }
+        let symbol = self
+            .operands
+            .trim_start_matches('*')
+            .split(['@', '('])
+            .next()?
+            .trim();
+        if !symbol.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
+            // A jump through a register is a `match` in most cases, and stays inside.
+            return is_call.then_some(Callee::Unknown);
+        }
+        (!is_local(symbol)).then(|| Callee::Named(format!("{:#}", demangle(symbol))))
+    }
+
+    /// The constant that this takes from `register`.
+    fn subtracted_from(&self, register: &str) -> Option<u64> {
+        let (constant, from) = self.operands.strip_prefix('$')?.split_once(", ")?;
+        let constant: i64 = constant.parse().ok()?;
+        match self.mnemonic {
+            "subq" if from == register && constant > 0 => Some(constant.unsigned_abs()),
+            // 128 is one byte shorter to encode as the addition of -128.
+            "addq" if from == register && constant == -128 => Some(128),
+            _ => None,
+        }
+    }
+
+    fn is_vector_on_stack(&self) -> bool {
+        self.names("(%rsp") && VECTOR_REGISTERS.iter().any(|register| self.names(register))
+    }
+
+    /// Whether the last operand is memory; a mask such as `{%k1}` may follow it.
+    fn stores(&self) -> bool {
+        self.operands
+            .split('{')
+            .next()
+            .is_some_and(|operands| operands.trim().ends_with(')'))
+    }
+}

@@ -1,0 +1,135 @@
+//! `cargo xtask bench`: times crossgrain beside other implementations, in one run on one machine.
+//!
+//! The peers are a program of their own, so that nothing of them is in the library. It is built
+//! twice, because RustCrypto's choice between AES instructions and software is made by a `cfg`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::{Result, cargo, root, succeed, target};
+
+/// Makes the `aes` crate use its software even where the CPU has AES instructions.
+const SOFTWARE_AES: &str = "--cfg aes_backend=\"soft\"";
+
+/// Hides the AES instructions and carry-less multiplication from OpenSSL, which then does without.
+const OPENSSL_WITHOUT_AES: &str = "env OPENSSL_ia32cap=~0x200000200000000";
+
+/// Builds all that is timed, and runs `crossgrain bench` with the given arguments.
+///
+/// # Errors
+/// If something cannot be built or run, or the results cannot be kept.
+pub(crate) fn run(record: bool, arguments: &[String]) -> Result<()> {
+    build_peers_in_software()?;
+    let packages = ["-p", "crossgrain-cli", "-p", "crossgrain-peers"];
+    succeed(cargo().args(["build", "--release"]).args(packages))?;
+
+    let mut bench = Command::new(root().join(target()).join("release/crossgrain"));
+    bench.current_dir(root()).arg("bench").args(arguments);
+    for peer in peers() {
+        bench.args(["--peer", &peer]);
+    }
+    if record {
+        keep(bench.arg("--json"))
+    } else {
+        succeed(&mut bench)
+    }
+}
+
+fn build_peers_in_software() -> Result<()> {
+    let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
+    let mut build = cargo();
+    build.args([
+        "build",
+        "--release",
+        "-p",
+        "crossgrain-peers",
+        "--target-dir",
+    ]);
+    build
+        .arg(software_target())
+        .env("RUSTFLAGS", format!("{flags} {SOFTWARE_AES}"));
+    succeed(build.env_remove("CARGO_ENCODED_RUSTFLAGS")) // it would silence the line above
+}
+
+/// The command line of each peer. They are run from the root, so that paths may stay short.
+fn peers() -> [String; 4] {
+    let program = |target: PathBuf| {
+        target
+            .join("release/crossgrain-peers")
+            .display()
+            .to_string()
+    };
+    let (peers, software) = (program(target()), program(software_target()));
+    [
+        format!("{peers} rustcrypto"),
+        format!("{software} rustcrypto"),
+        format!("{peers} openssl"),
+        format!("{OPENSSL_WITHOUT_AES} {peers} openssl"),
+    ]
+}
+
+fn software_target() -> PathBuf {
+    target().join("peers-soft")
+}
+
+/// Runs the benchmark, shows its JSON lines, and keeps them under this CPU and day.
+fn keep(bench: &mut Command) -> Result<()> {
+    let results = output(bench)?;
+    print!("{results}");
+    let folder = root().join("bench/record").join(cpu()?);
+    let file = folder.join(format!(
+        "{}.jsonl",
+        output(Command::new("date").arg("+%F"))?.trim()
+    ));
+    let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&file, results));
+    written.map_err(|error| format!("{}: {error}", file.display()))?;
+    eprintln!("kept in {}", file.display());
+    Ok(())
+}
+
+/// What a command writes to standard output.
+fn output(command: &mut Command) -> Result<String> {
+    let program = command.get_program().display().to_string();
+    let output = command.stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| format!("cannot run {program}: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("{program} failed ({})", output.status));
+    }
+    String::from_utf8(output.stdout).map_err(|_| format!("{program} wrote what is no text"))
+}
+
+/// The CPU's model as the name of a folder.
+fn cpu() -> Result<String> {
+    let information = fs::read_to_string("/proc/cpuinfo")
+        .map_err(|error| format!("/proc/cpuinfo, for the name of the CPU: {error}"))?;
+    let mut lines = information.lines();
+    let model = lines.find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    model
+        .map(|(_, model)| slug(model))
+        .ok_or_else(|| "no model name in /proc/cpuinfo".into())
+}
+
+/// Lower case, and one dash for whatever is neither letter nor digit.
+fn slug(text: &str) -> String {
+    let lower = text.to_ascii_lowercase();
+    let words = lower.split(|c: char| !c.is_ascii_alphanumeric());
+    words
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slug;
+
+    #[test]
+    fn a_slug_has_single_dashes_inside_only() {
+        assert_eq!(
+            slug(" Intel(R) Xeon(R) CPU @ 2.20GHz"),
+            "intel-r-xeon-r-cpu-2-20ghz"
+        );
+        assert_eq!(slug("AMD EPYC"), "amd-epyc");
+    }
+}
