@@ -46,10 +46,8 @@ use peer::Peer;
 use protocol::Session;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = env::args_os()
-        .skip(1)
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
+    let arguments: Vec<String> =
+        env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let [name] = arguments.as_slice() else {
         return usage();
     };

@@ -55,13 +55,7 @@ struct Library {
         c_int,
     ) -> c_int,
     /// Context, output, where the output's length goes, input, input's length.
-    update: unsafe extern "C" fn(
-        *mut EvpCipherCtx,
-        *mut c_uchar,
-        *mut c_int,
-        *const c_uchar,
-        c_int,
-    ) -> c_int,
+    update: unsafe extern "C" fn(*mut EvpCipherCtx, *mut c_uchar, *mut c_int, *const c_uchar, c_int) -> c_int,
     handle: libloading::Library,
 }
 
@@ -113,9 +107,7 @@ impl Library {
 /// dropped.
 unsafe fn symbol<F: Copy>(handle: &libloading::Library, name: &str) -> Result<F, String> {
     // SAFETY: the caller vouches for the type.
-    unsafe { handle.get::<F>(name) }
-        .map(|symbol| *symbol)
-        .map_err(|e| reason(&e))
+    unsafe { handle.get::<F>(name) }.map(|symbol| *symbol).map_err(|e| reason(&e))
 }
 
 /// What the dynamic linker said, which an error of `libloading` keeps one level down.
@@ -175,11 +167,7 @@ impl Context {
         // SAFETY: it has no arguments.
         let raw = NonNull::new(unsafe { (library.new)() }).ok_or("EVP_CIPHER_CTX_new failed")?;
         // From here on dropping the value frees the context, whatever fails below.
-        let context = Self {
-            library,
-            raw,
-            iv: setup.iv().try_into().ok(),
-        };
+        let context = Self { library, raw, iv: setup.iv().try_into().ok() };
         let direction = c_int::from(setup.job().direction == Direction::Encrypt);
         context.init(cipher, setup.key().as_ptr(), direction)?;
         // SAFETY: the context is alive and has its cipher. A last partial block is refused in
@@ -190,26 +178,13 @@ impl Context {
     }
 
     /// Sets whatever is not null, and the initial counter always.
-    fn init(
-        &self,
-        cipher: *const EvpCipher,
-        key: *const c_uchar,
-        direction: c_int,
-    ) -> Result<(), String> {
+    fn init(&self, cipher: *const EvpCipher, key: *const c_uchar, direction: c_int) -> Result<(), String> {
         let iv = self.iv.as_ref().map_or(ptr::null(), |iv| iv.as_ptr());
         // SAFETY: the context is alive; `cipher` came from the library or is null; `key` is null or
         // as long as that cipher's key, which `Setup` made sure of; `iv` is null or one block,
         // which is what a counter mode reads.
-        let done = unsafe {
-            (self.library.init)(
-                self.raw.as_ptr(),
-                cipher,
-                ptr::null_mut(),
-                key,
-                iv,
-                direction,
-            )
-        };
+        let done =
+            unsafe { (self.library.init)(self.raw.as_ptr(), cipher, ptr::null_mut(), key, iv, direction) };
         succeeded(done, "EVP_CipherInit_ex")
     }
 }
@@ -227,20 +202,11 @@ impl Operation for Context {
         // SAFETY: the context is alive and keyed. Input and output may be the same buffer. No more
         // than the input's length is written: a counter mode writes that, and ECB never holds a
         // partial block from an earlier call, because the length is checked above.
-        let done = unsafe {
-            (self.library.update)(
-                self.raw.as_ptr(),
-                bytes,
-                &mut output_bytes,
-                bytes,
-                input_bytes,
-            )
-        };
+        let done =
+            unsafe { (self.library.update)(self.raw.as_ptr(), bytes, &mut output_bytes, bytes, input_bytes) };
         succeeded(done, "EVP_CipherUpdate")?;
         if output_bytes != input_bytes {
-            return Err(format!(
-                "OpenSSL wrote {output_bytes} bytes of {input_bytes}"
-            ));
+            return Err(format!("OpenSSL wrote {output_bytes} bytes of {input_bytes}"));
         }
         Ok(())
     }

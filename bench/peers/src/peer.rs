@@ -60,11 +60,7 @@ pub(crate) enum Direction {
 impl Job {
     /// Reads a job from its three words.
     pub(crate) fn parse(cipher: &str, mode: &str, direction: &str) -> Result<Self, String> {
-        Ok(Self {
-            cipher: cipher.parse()?,
-            mode: mode.parse()?,
-            direction: direction.parse()?,
-        })
+        Ok(Self { cipher: cipher.parse()?, mode: mode.parse()?, direction: direction.parse()? })
     }
 }
 

@@ -19,11 +19,7 @@ const PAGE_BYTES: usize = 4096;
 const FILL: u8 = 0x5a;
 
 /// Answers requests until the input ends.
-pub(crate) fn serve(
-    mut session: Session,
-    mut input: impl BufRead,
-    mut output: impl Write,
-) -> io::Result<()> {
+pub(crate) fn serve(mut session: Session, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     let mut line = Vec::new();
     while input.read_until(b'\n', &mut line)? > 0 {
         let answer = session.answer(&String::from_utf8_lossy(&line));
@@ -45,18 +41,13 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn new(peer: Result<Box<dyn Peer>, String>) -> Self {
-        Self {
-            peer,
-            checked: HashMap::new(),
-            memory: Memory::default(),
-        }
+        Self { peer, checked: HashMap::new(), memory: Memory::default() }
     }
 
     /// Answers one line by one line.
     pub(crate) fn answer(&mut self, line: &str) -> String {
         let words: Vec<&str> = line.split_whitespace().collect();
-        self.request(&words)
-            .unwrap_or_else(|reason| format!("error {}", reason.replace(['\n', '\r'], " ")))
+        self.request(&words).unwrap_or_else(|reason| format!("error {}", reason.replace(['\n', '\r'], " ")))
     }
 
     fn request(&mut self, words: &[&str]) -> Result<String, String> {
@@ -133,14 +124,10 @@ impl Memory {
         if self.0.len() < needed {
             // The old piece goes first, so that both are never held together.
             self.0 = Vec::new();
-            self.0
-                .try_reserve_exact(needed)
-                .map_err(|e| e.to_string())?;
+            self.0.try_reserve_exact(needed).map_err(|e| e.to_string())?;
             self.0.resize(needed, FILL);
         }
         let start = self.0.as_ptr().align_offset(PAGE_BYTES);
-        self.0
-            .get_mut(start..start + bytes)
-            .ok_or_else(|| "memory cannot be aligned".into())
+        self.0.get_mut(start..start + bytes).ok_or_else(|| "memory cannot be aligned".into())
     }
 }

@@ -107,8 +107,6 @@ impl<S: StreamCipher + StreamCipherSeek> Operation for Counter<S> {
     fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
         // Seeking only sets the counter; a new stream would copy the round keys each time.
         self.0.try_seek(0_u32).map_err(|e| e.to_string())?;
-        self.0
-            .try_apply_keystream(buffer)
-            .map_err(|e| e.to_string())
+        self.0.try_apply_keystream(buffer).map_err(|e| e.to_string())
     }
 }

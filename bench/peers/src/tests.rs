@@ -46,9 +46,7 @@ fn jobs(modes: &[&'static str]) -> Vec<[&'static str; 3]> {
 }
 
 fn is_nanoseconds(answer: &str) -> bool {
-    answer
-        .parse::<u64>()
-        .is_ok_and(|nanoseconds| nanoseconds > 0)
+    answer.parse::<u64>().is_ok_and(|nanoseconds| nanoseconds > 0)
 }
 
 #[test]
@@ -76,10 +74,7 @@ fn rustcrypto_times_every_job() {
     let mut session = rustcrypto();
     for [cipher, mode, direction] in jobs(&["ecb", "ctr", "ctr64"]) {
         let answer = session.answer(&format!("time {cipher} {mode} {direction} 4096 2"));
-        assert!(
-            is_nanoseconds(&answer),
-            "{cipher} {mode} {direction}: {answer}"
-        );
+        assert!(is_nanoseconds(&answer), "{cipher} {mode} {direction}: {answer}");
     }
 }
 
@@ -88,10 +83,7 @@ fn openssl_times_every_job_it_has() {
     let Some(mut session) = openssl() else { return };
     for [cipher, mode, direction] in jobs(&["ecb", "ctr"]) {
         let answer = session.answer(&format!("time {cipher} {mode} {direction} 4096 2"));
-        assert!(
-            is_nanoseconds(&answer),
-            "{cipher} {mode} {direction}: {answer}"
-        );
+        assert!(is_nanoseconds(&answer), "{cipher} {mode} {direction}: {answer}");
     }
     let answer = session.answer("time aes-128 ctr64 encrypt 4096 2");
     assert_eq!(answer, "error OpenSSL has no ctr64");
@@ -283,7 +275,5 @@ fn a_wrong_answer_is_never_timed() {
         let answer = session.answer("time aes-192 ctr decrypt 4096 1");
         assert!(answer.starts_with("error wrong answer"), "{answer}");
     }
-    assert!(is_nanoseconds(
-        &session.answer("time aes-192 ecb decrypt 4096 1")
-    ));
+    assert!(is_nanoseconds(&session.answer("time aes-192 ecb decrypt 4096 1")));
 }

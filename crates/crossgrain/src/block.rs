@@ -179,14 +179,12 @@ impl fmt::Display for Error {
                 let want = cipher.key_bytes();
                 write!(f, "a key of {cipher} has {want} bytes ({} hex digits), not {len_bytes}", 2 * want)
             }
-            Self::PartialBlock { len_bytes } => write!(
-                f,
-                "{len_bytes} bytes are no whole number of 16-byte blocks: pad the data or use ctr"
-            ),
-            Self::LengthMismatch { input_bytes, output_bytes } => write!(
-                f,
-                "the output has {output_bytes} bytes and the input {input_bytes}: make them equal"
-            ),
+            Self::PartialBlock { len_bytes } => {
+                write!(f, "{len_bytes} bytes are no whole number of 16-byte blocks: pad the data or use ctr")
+            }
+            Self::LengthMismatch { input_bytes, output_bytes } => {
+                write!(f, "the output has {output_bytes} bytes and the input {input_bytes}: make them equal")
+            }
             Self::UnknownVariant(name) => {
                 write!(f, "no variant is called '{name}': `crossgrain variants` lists them")
             }

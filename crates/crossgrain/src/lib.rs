@@ -1,7 +1,40 @@
-//! crossgrain
+//! A bulk block-cipher engine.
+//!
+//! Every step of a cipher can be computed *along* the grain of the data, on whole blocks, or *across*
+//! it, on one bit of many blocks at once. crossgrain holds each step in several variants and runs the
+//! best composition for the CPU at hand. Every choice gives the same bytes.
+//!
+//! ```
+//! use crossgrain::{Buffers, Cipher, Key, mode};
+//!
+//! let key = Key::new(Cipher::Aes256, &[7; 32])?;
+//! let mut stream = mode::Ctr::new(&key, &[0; 16], &mode::Options::default())?;
+//! let mut data = b"some secret text".to_vec();
+//! stream.apply(Buffers::in_place(&mut data));
+//! stream.seek(0);
+//! stream.apply(Buffers::in_place(&mut data));
+//! assert_eq!(data, b"some secret text");
+//! # Ok::<(), crossgrain::Error>(())
+//! ```
+//!
+//! The layers, each of which may name only those above it in this list (`tests/layers.rs`):
+//! [`block`], [`reference`](mod@reference), [`word`], [`circuit`], [`repr`], [`convert`], [`part`],
+//! [`variant`], [`plan`], [`exec`], [`mode`].
+
+#![deny(unsafe_code)]
+
 pub mod block;
-pub mod reference;
-pub mod word;
 pub mod circuit;
-pub mod repr;
 pub mod convert;
+pub mod exec;
+pub mod mode;
+pub mod part;
+pub mod plan;
+pub mod reference;
+pub mod repr;
+pub mod variant;
+#[allow(unsafe_code, reason = "registers and their memory; everything above is safe")]
+pub mod word;
+
+pub use block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
+pub use word::{Buffers, Features};

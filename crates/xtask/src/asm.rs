@@ -61,11 +61,7 @@ fn build() -> Result<String> {
     let folder = root().join(&target).join("release/deps");
     let texts: Result<Vec<String>> = listings(&folder).iter().map(|file| read(file)).collect();
     let text = texts?.concat();
-    if text.is_empty() {
-        Err(format!("no assembly in {}", folder.display()))
-    } else {
-        Ok(text)
-    }
+    if text.is_empty() { Err(format!("no assembly in {}", folder.display())) } else { Ok(text) }
 }
 
 /// The assembly files of the library in `folder`; none where there is no such folder.
@@ -98,22 +94,12 @@ fn show_kernel(kernel: &Kernel<'_, '_>) {
 
 /// One line for each ISA. The calls are the allowed ones: panics and copies of memory.
 fn show_totals(kernels: &[Kernel<'_, '_>]) {
-    println!(
-        "{:<9} {:>8} {:>13} {:>6}",
-        "isa", "kernels", "instructions", "calls"
-    );
+    println!("{:<9} {:>8} {:>13} {:>6}", "isa", "kernels", "instructions", "calls");
     for isa in ISAS {
-        let own: Vec<_> = kernels
-            .iter()
-            .filter(|kernel| kernel.isa == isa.name)
-            .collect();
+        let own: Vec<_> = kernels.iter().filter(|kernel| kernel.isa == isa.name).collect();
         let instructions: usize = own.iter().map(|kernel| kernel.code.body.len()).sum();
         let calls: usize = own.iter().map(|kernel| kernel.code.calls().count()).sum();
-        println!(
-            "{:<9} {:>8} {instructions:>13} {calls:>6}",
-            isa.name,
-            own.len()
-        );
+        println!("{:<9} {:>8} {instructions:>13} {calls:>6}", isa.name, own.len());
     }
 }
 

@@ -29,37 +29,20 @@ pub(crate) fn run(record: bool, arguments: &[String]) -> Result<()> {
     for peer in peers() {
         bench.args(["--peer", &peer]);
     }
-    if record {
-        keep(bench.arg("--json"))
-    } else {
-        succeed(&mut bench)
-    }
+    if record { keep(bench.arg("--json")) } else { succeed(&mut bench) }
 }
 
 fn build_peers_in_software() -> Result<()> {
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
     let mut build = cargo();
-    build.args([
-        "build",
-        "--release",
-        "-p",
-        "crossgrain-peers",
-        "--target-dir",
-    ]);
-    build
-        .arg(software_target())
-        .env("RUSTFLAGS", format!("{flags} {SOFTWARE_AES}"));
+    build.args(["build", "--release", "-p", "crossgrain-peers", "--target-dir"]);
+    build.arg(software_target()).env("RUSTFLAGS", format!("{flags} {SOFTWARE_AES}"));
     succeed(build.env_remove("CARGO_ENCODED_RUSTFLAGS")) // it would silence the line above
 }
 
 /// The command line of each peer. They are run from the root, so that paths may stay short.
 fn peers() -> [String; 4] {
-    let program = |target: PathBuf| {
-        target
-            .join("release/crossgrain-peers")
-            .display()
-            .to_string()
-    };
+    let program = |target: PathBuf| target.join("release/crossgrain-peers").display().to_string();
     let (peers, software) = (program(target()), program(software_target()));
     [
         format!("{peers} rustcrypto"),
@@ -78,10 +61,7 @@ fn keep(bench: &mut Command) -> Result<()> {
     let results = output(bench)?;
     print!("{results}");
     let folder = root().join("bench/record").join(cpu()?);
-    let file = folder.join(format!(
-        "{}.jsonl",
-        output(Command::new("date").arg("+%F"))?.trim()
-    ));
+    let file = folder.join(format!("{}.jsonl", output(Command::new("date").arg("+%F"))?.trim()));
     let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&file, results));
     written.map_err(|error| format!("{}: {error}", file.display()))?;
     eprintln!("kept in {}", file.display());
@@ -105,19 +85,14 @@ fn cpu() -> Result<String> {
         .map_err(|error| format!("/proc/cpuinfo, for the name of the CPU: {error}"))?;
     let mut lines = information.lines();
     let model = lines.find_map(|line| line.strip_prefix("model name")?.split_once(':'));
-    model
-        .map(|(_, model)| slug(model))
-        .ok_or_else(|| "no model name in /proc/cpuinfo".into())
+    model.map(|(_, model)| slug(model)).ok_or_else(|| "no model name in /proc/cpuinfo".into())
 }
 
 /// Lower case, and one dash for whatever is neither letter nor digit.
 fn slug(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let words = lower.split(|c: char| !c.is_ascii_alphanumeric());
-    words
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join("-")
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
 }
 
 #[cfg(test)]
@@ -126,10 +101,7 @@ mod tests {
 
     #[test]
     fn a_slug_has_single_dashes_inside_only() {
-        assert_eq!(
-            slug(" Intel(R) Xeon(R) CPU @ 2.20GHz"),
-            "intel-r-xeon-r-cpu-2-20ghz"
-        );
+        assert_eq!(slug(" Intel(R) Xeon(R) CPU @ 2.20GHz"), "intel-r-xeon-r-cpu-2-20ghz");
         assert_eq!(slug("AMD EPYC"), "amd-epyc");
     }
 }

@@ -50,9 +50,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Test => test::run(),
         Task::Asm { list, file } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
-        Task::Bench { record, arguments } => {
-            bench::run(record, &arguments).map(|()| ExitCode::SUCCESS)
-        }
+        Task::Bench { record, arguments } => bench::run(record, &arguments).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error}");

@@ -80,51 +80,28 @@ pub(crate) fn run() -> Result<ExitCode> {
     let mut runs: Vec<Run> = Vec::new();
     for step in STEPS {
         runs.push(step.run()?);
-        if runs
-            .last()
-            .is_some_and(|run| run.outcome == Outcome::Failed)
-        {
+        if runs.last().is_some_and(|run| run.outcome == Outcome::Failed) {
             break;
         }
     }
     show(&runs);
     let total = total(&runs);
-    println!(
-        "{} passed, {} failed, {} skipped",
-        total.passed, total.failed, total.skipped
-    );
-    Ok(if total.failed == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    println!("{} passed, {} failed, {} skipped", total.passed, total.failed, total.skipped);
+    Ok(if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 impl Step {
     fn run(&self) -> Result<Run> {
         println!("== {}: {}", self.name, self.arguments.join(" "));
         let start = Instant::now();
-        let (output, succeeded) = self
-            .watch()
-            .map_err(|error| format!("{}: {error}", self.name))?;
+        let (output, succeeded) = self.watch().map_err(|error| format!("{}: {error}", self.name))?;
         let this_step = format!("{} (", self.name);
         let outcome = match succeeded {
             false => Outcome::Failed,
-            true if output
-                .skipped
-                .iter()
-                .any(|what| what.starts_with(&this_step)) =>
-            {
-                Outcome::Skipped
-            }
+            true if output.skipped.iter().any(|what| what.starts_with(&this_step)) => Outcome::Skipped,
             true => Outcome::Passed,
         };
-        Ok(Run {
-            name: self.name,
-            outcome,
-            seconds: start.elapsed().as_secs_f64(),
-            output,
-        })
+        Ok(Run { name: self.name, outcome, seconds: start.elapsed().as_secs_f64(), output })
     }
 
     /// Runs the command, shows what it prints, and tells whether it succeeded.
@@ -133,18 +110,10 @@ impl Step {
             Program::Cargo => cargo(),
             Program::Xtask => Command::new(std::env::current_exe()?),
         };
-        command
-            .current_dir(root())
-            .args(self.arguments)
-            .envs(self.with.iter().copied());
+        command.current_dir(root()).args(self.arguments).envs(self.with.iter().copied());
         let mut child = command.stdout(Stdio::piped()).spawn()?;
         let mut output = Output::default();
-        for line in child
-            .stdout
-            .take()
-            .into_iter()
-            .flat_map(|out| BufReader::new(out).split(b'\n'))
-        {
+        for line in child.stdout.take().into_iter().flat_map(|out| BufReader::new(out).split(b'\n')) {
             let line = line?;
             let line = String::from_utf8_lossy(&line);
             if output.read(&line) {
@@ -179,16 +148,8 @@ impl Counts {
     /// The numbers of `test result: ok. 3 passed; 0 failed; 1 ignored; ..`.
     fn of_result_line(line: &str) -> Option<Self> {
         let (_, numbers) = line.strip_prefix("test result: ")?.split_once(". ")?;
-        let number = |what| {
-            numbers
-                .split("; ")
-                .find_map(|part| part.strip_suffix(what)?.trim().parse().ok())
-        };
-        Some(Self {
-            passed: number("passed")?,
-            failed: number("failed")?,
-            skipped: number("ignored")?,
-        })
+        let number = |what| numbers.split("; ").find_map(|part| part.strip_suffix(what)?.trim().parse().ok());
+        Some(Self { passed: number("passed")?, failed: number("failed")?, skipped: number("ignored")? })
     }
 
     fn add(&mut self, other: Self) {
@@ -223,10 +184,7 @@ impl Run {
 }
 
 fn skipped(runs: &[Run]) -> BTreeSet<&str> {
-    runs.iter()
-        .flat_map(|run| &run.output.skipped)
-        .map(String::as_str)
-        .collect()
+    runs.iter().flat_map(|run| &run.output.skipped).map(String::as_str).collect()
 }
 
 fn show(runs: &[Run]) {
@@ -303,12 +261,7 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
         printed.lines().for_each(|line| {
             output.read(line);
         });
-        Run {
-            name,
-            outcome,
-            seconds: 0.0,
-            output,
-        }
+        Run { name, outcome, seconds: 0.0, output }
     }
 
     #[test]
@@ -317,14 +270,7 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
         let shown: Vec<&str> = PRINTED.lines().filter(|line| output.read(line)).collect();
         assert!(shown.contains(&"test a ... ok") && shown.contains(&"it broke"));
         assert!(!shown.contains(&"hello") && !shown.iter().any(|line| line.starts_with("skipped")));
-        assert_eq!(
-            output.counts,
-            Counts {
-                passed: 3,
-                failed: 1,
-                skipped: 1
-            }
-        );
+        assert_eq!(output.counts, Counts { passed: 3, failed: 1, skipped: 1 });
         assert_eq!(output.skipped.len(), 2);
     }
 
@@ -335,31 +281,13 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
             run("test", Outcome::Failed, PRINTED),
             run("asm", Outcome::Skipped, "skipped: asm (not x86-64)"),
         ];
-        assert_eq!(
-            total(&runs),
-            Counts {
-                passed: 4,
-                failed: 1,
-                skipped: 4
-            }
-        );
+        assert_eq!(total(&runs), Counts { passed: 4, failed: 1, skipped: 4 });
     }
 
     #[test]
     fn a_step_that_fails_without_a_failed_test_is_one_failure() {
         assert_eq!(total(&[run("clippy", Outcome::Failed, "")]).failed, 1);
-        let stopped = run(
-            "test",
-            Outcome::Failed,
-            "test result: ok. 5 passed; 0 failed; 0 ignored",
-        );
-        assert_eq!(
-            total(&[stopped]),
-            Counts {
-                passed: 5,
-                failed: 1,
-                skipped: 0
-            }
-        );
+        let stopped = run("test", Outcome::Failed, "test result: ok. 5 passed; 0 failed; 0 ignored");
+        assert_eq!(total(&[stopped]), Counts { passed: 5, failed: 1, skipped: 0 });
     }
 }

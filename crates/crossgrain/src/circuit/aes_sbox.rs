@@ -48,8 +48,7 @@ pub fn forward<W: Word>(x: Bits<W>) -> Bits<W> {
     let y18 = x0 ^ y16;
 
     let z = invert([
-        x7, y1, y2, y3, y4, y5, y6, y7, y8, y9, y10, y11, y12, y13, y14, y15, y16, y17, y18, y19,
-        y20, y21,
+        x7, y1, y2, y3, y4, y5, y6, y7, y8, y9, y10, y11, y12, y13, y14, y15, y16, y17, y18, y19, y20, y21,
     ]);
 
     let t46 = z[15] ^ z[16];
@@ -114,8 +113,7 @@ pub fn inverse<W: Word>(x: Bits<W>) -> Bits<W> {
     let y17 = y10 ^ y11;
 
     let z = invert([
-        x7, y1, y2, y3, y4, y5, y6, y7, y8, y9, y10, y11, y12, y13, y14, y15, y16, y17, y18, y19,
-        y20, y21,
+        x7, y1, y2, y3, y4, y5, y6, y7, y8, y9, y10, y11, y12, y13, y14, y15, y16, y17, y18, y19, y20, y21,
     ]);
 
     let b0 = z[6] ^ z[15];

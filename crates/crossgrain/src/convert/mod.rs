@@ -4,30 +4,48 @@
 //! index with bit k of the index inside the word (docs/layouts.md). Three ways to compute it live
 //! here; each is judged against `repr`'s index map by a single set bit (`tests/laws.rs`).
 
+mod blocks;
+mod counter;
 mod interleave;
 mod matrices;
 mod network;
 
+pub use blocks::{BlocksToBits, Copy};
+pub use counter::CounterToBits;
 pub use interleave::Interleave;
 pub use matrices::Matrices;
 pub use network::Network;
 
-use crate::word::{Register, TILE_WORDS};
+use crate::word::{Buffers, Register, TILE_WORDS, Tile};
+
+/// A way from a job's bytes into a tile.
+pub trait Load: Send + Sync {
+    /// Fills the tile with the blocks of `input`, which are a whole bundle.
+    fn load(&self, input: &[u8], tile: &mut Tile, scratch: &mut Tile);
+}
+
+/// A way from a counter into a tile: blocks born in the representation.
+pub trait Count: Send + Sync {
+    /// Fills the tile with a bundle of big-endian counter blocks from `first` on, wrapping at 2¹²⁸.
+    fn count(&self, first: u128, tile: &mut Tile, blocks: usize);
+}
+
+/// A way from a tile to a job's bytes.
+pub trait Store: Send + Sync {
+    /// Writes a bundle to the output; with `add`, added to the input.
+    fn store(&self, tile: &Tile, scratch: &mut Tile, add: bool, buffers: Buffers<'_>);
+}
 
 /// A way to exchange word index and index inside the word.
 pub trait Transpose<W: Register>: Send + Sync + 'static {
     /// What distinguishes this way in a variant's name; empty for the plain network.
     const NAME: &'static str;
 
-    /// Takes word i of the matrix from `read(i)` and gives each word of the transposed to `write`.
+    /// Takes words from `read`, transposes, and gives words to `write`: one 128-bit-wide matrix, or two
+    /// or four square ones one after another where a word is narrower.
     ///
-    /// Implementations must be `#[inline(always)]`. All words are read before the first is written.
-    fn transpose(
-        isa: W::Isa,
-        scratch: &mut [W; TILE_WORDS],
-        read: impl Reader<W>,
-        write: impl Writer<W>,
-    );
+    /// Implementations must be `#[inline(always)]`.
+    fn transpose(isa: W::Isa, scratch: &mut [W; TILE_WORDS], read: impl Reader<W>, write: impl Writer<W>);
 }
 
 /// Where a transposition takes its words from; a trait, since closures cannot be forced inline.
@@ -40,4 +58,9 @@ pub trait Reader<W> {
 pub trait Writer<W> {
     /// Takes word `index` of the output.
     fn write(&mut self, index: usize, word: W);
+}
+
+/// Square matrices in a bundle: one (or several side by side) for words of 128 bits and more.
+pub(crate) const fn matrices<W: Register>() -> usize {
+    TILE_WORDS.div_ceil(W::BITS)
 }

@@ -2,13 +2,13 @@
 //!
 //! Layer k exchanges bit k of the word index with bit k of the index inside the word, on 64 pairs of
 //! words. A register of 128 bits or more transposes one 128 × 128 matrix per 128-bit part. Words of 64
-//! and 32 bits hold a half and a quarter of a block: they transpose 2 and 4 interleaved square matrices
-//! with 6 and 5 layers, and the result is named to lie as in a wider word.
+//! and 32 bits hold a half and a quarter of a block: they transpose 2 and 4 square matrices with 6 and 5
+//! layers.
 //!
 //! Two passes over memory: layers 0 to 2 on eight neighbouring words, the rest on up to sixteen.
 //! Source: delta swaps, Knuth, TAOCP 4A §7.1.3.
 
-use super::{Reader, Transpose, Writer};
+use super::{Reader, Transpose, Writer, matrices};
 use crate::word::{Register, TILE_WORDS, clear_positions};
 
 /// The plain network of shifts and masks.
@@ -25,12 +25,11 @@ impl<W: Register> Transpose<W> for Network {
         read: impl Reader<W>,
         mut write: impl Writer<W>,
     ) {
-        let matrices = const { TILE_WORDS.div_ceil(W::BITS) };
-        let side = const { TILE_WORDS / TILE_WORDS.div_ceil(W::BITS) };
+        let matrices = matrices::<W>();
+        let side = TILE_WORDS / matrices;
         for matrix in 0..matrices {
             for low in (0..side).step_by(8) {
-                let mut group: [W; 8] =
-                    std::array::from_fn(|i| read.read((low + i) * matrices + matrix));
+                let mut group: [W; 8] = std::array::from_fn(|i| read.read(matrix * side + low + i));
                 exchange_low(isa, &mut group);
                 for (i, word) in group.into_iter().enumerate() {
                     scratch[matrix * side + low + i] = word;
@@ -39,9 +38,8 @@ impl<W: Register> Transpose<W> for Network {
         }
         for matrix in 0..matrices {
             for low in 0..8 {
-                let mut group: [W; 16] = std::array::from_fn(|i| {
-                    scratch[matrix * side + (8 * i) % side + low]
-                });
+                let mut group: [W; 16] =
+                    std::array::from_fn(|i| scratch[matrix * side + (8 * i) % side + low]);
                 exchange_layer::<W, 3>(isa, &mut group[..side / 8], 0);
                 exchange_layer::<W, 4>(isa, &mut group[..side / 8], 1);
                 if W::BITS >= 64 {

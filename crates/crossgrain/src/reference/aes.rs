@@ -76,8 +76,7 @@ impl<const NB: usize> Rijndael<NB> {
         assert!(matches!(key.len(), 16 | 24 | 32) && matches!(NB, 4 | 6 | 8));
         let nk = key.len() / 4;
         let rounds = nk.max(NB) + 6;
-        let mut words: Vec<Column> =
-            key.chunks_exact(4).map(|word| array::from_fn(|i| word[i])).collect();
+        let mut words: Vec<Column> = key.chunks_exact(4).map(|word| array::from_fn(|i| word[i])).collect();
         let mut rcon = 1;
         for i in nk..NB * (rounds + 1) {
             let mut word = words[i - 1];
@@ -91,8 +90,7 @@ impl<const NB: usize> Rijndael<NB> {
             }
             words.push(array::from_fn(|j| words[i - nk][j] ^ word[j]));
         }
-        let round_keys =
-            words.chunks_exact(NB).map(|columns| array::from_fn(|c| columns[c])).collect();
+        let round_keys = words.chunks_exact(NB).map(|columns| array::from_fn(|c| columns[c])).collect();
         Self { round_keys }
     }
 
@@ -173,8 +171,6 @@ fn shift_rows<const NB: usize>(state: &mut [Column; NB], from: impl Fn(usize, us
 /// Multiplies each column by the circulant matrix whose first row is `row`.
 fn mix_columns<const NB: usize>(state: &mut [Column; NB], row: [u8; 4]) {
     for column in state {
-        *column = array::from_fn(|r| {
-            (0..4).fold(0, |sum, i| sum ^ gf_mul(row[(4 + i - r) % 4], column[i]))
-        });
+        *column = array::from_fn(|r| (0..4).fold(0, |sum, i| sum ^ gf_mul(row[(4 + i - r) % 4], column[i])));
     }
 }

@@ -34,10 +34,7 @@ impl<'a> Buffers<'a> {
     /// [`Error::LengthMismatch`] if they differ in length.
     pub const fn apart(input: &'a [u8], output: &'a mut [u8]) -> Result<Self, Error> {
         if input.len() != output.len() {
-            return Err(Error::LengthMismatch {
-                input_bytes: input.len(),
-                output_bytes: output.len(),
-            });
+            return Err(Error::LengthMismatch { input_bytes: input.len(), output_bytes: output.len() });
         }
         Ok(Self {
             input: input.as_ptr(),

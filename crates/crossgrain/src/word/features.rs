@@ -69,9 +69,7 @@ impl Features {
     /// [`Error::BadIsaCap`] if the variable cannot be read as a cap.
     pub fn from_environment() -> Result<Self, Error> {
         let cap = std::env::var_os(CAP_VARIABLE).filter(|cap| !cap.is_empty());
-        cap.map_or(Ok(Self::of_cpu()), |cap| {
-            Ok(cap.to_string_lossy().parse::<Self>()? & Self::of_cpu())
-        })
+        cap.map_or(Ok(Self::of_cpu()), |cap| Ok(cap.to_string_lossy().parse::<Self>()? & Self::of_cpu()))
     }
 }
 

@@ -6,19 +6,17 @@
 
 use std::arch::is_x86_feature_detected;
 use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm_add_epi64, _mm_aesdec_si128, _mm_aesdeclast_si128,
-    _mm_aesenc_si128, _mm_aesenclast_si128, _mm_and_si128, _mm_cvtsi32_si128, _mm_loadu_si128,
-    _mm_set1_epi64x, _mm_set_epi8, _mm_shuffle_epi8, _mm_sll_epi64, _mm_srl_epi64,
-    _mm_storeu_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi64, _mm_unpacklo_epi8,
-    _mm_unpacklo_epi64, _mm_xor_si128, _mm256_add_epi64, _mm256_aesdec_epi128,
+    __m128i, __m256i, __m512i, _mm_add_epi64, _mm_aesdec_si128, _mm_aesdeclast_si128, _mm_aesenc_si128,
+    _mm_aesenclast_si128, _mm_and_si128, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_set_epi8, _mm_set1_epi64x,
+    _mm_shuffle_epi8, _mm_sll_epi64, _mm_srl_epi64, _mm_storeu_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi64,
+    _mm_unpacklo_epi8, _mm_unpacklo_epi64, _mm_xor_si128, _mm256_add_epi64, _mm256_aesdec_epi128,
     _mm256_aesdeclast_epi128, _mm256_aesenc_epi128, _mm256_aesenclast_epi128, _mm256_and_si256,
     _mm256_broadcastsi128_si256, _mm256_loadu_si256, _mm256_set1_epi64x, _mm256_shuffle_epi8,
-    _mm256_sll_epi64, _mm256_srl_epi64, _mm256_storeu_si256, _mm256_unpackhi_epi8,
-    _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi64, _mm256_xor_si256,
-    _mm512_add_epi64, _mm512_aesdec_epi128, _mm512_aesdeclast_epi128, _mm512_aesenc_epi128,
-    _mm512_aesenclast_epi128, _mm512_and_si512, _mm512_broadcast_i32x4,
-    _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_si512, _mm512_set1_epi64, _mm512_shuffle_epi8,
-    _mm512_sll_epi64, _mm512_srl_epi64, _mm512_storeu_si512, _mm512_ternarylogic_epi64,
+    _mm256_sll_epi64, _mm256_srl_epi64, _mm256_storeu_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi64,
+    _mm256_unpacklo_epi8, _mm256_unpacklo_epi64, _mm256_xor_si256, _mm512_add_epi64, _mm512_aesdec_epi128,
+    _mm512_aesdeclast_epi128, _mm512_aesenc_epi128, _mm512_aesenclast_epi128, _mm512_and_si512,
+    _mm512_broadcast_i32x4, _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_si512, _mm512_set1_epi64,
+    _mm512_shuffle_epi8, _mm512_sll_epi64, _mm512_srl_epi64, _mm512_storeu_si512, _mm512_ternarylogic_epi64,
     _mm512_unpackhi_epi8, _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi64,
     _mm512_xor_si512,
 };

@@ -27,22 +27,21 @@ pub(crate) struct Use {
 /// a line without a kernel.
 #[rustfmt::skip] // a table: one line a set
 pub(crate) const ISAS: &[Isa] = &[
-    Isa { name: "portable", every: ANYTHING,             some: ANYTHING,                        never: &["%ymm", "%zmm"] },
-    Isa { name: "sse2",     every: Use::of(SSE, "%xmm"), some: ANYTHING,                        never: &["%ymm", "%zmm"] },
-    Isa { name: "avx2",     every: Use::of(AVX, "%ymm"), some: ANYTHING,                        never: &["%zmm"] },
-    Isa { name: "avx512",   every: Use::of(AVX, "%zmm"), some: Use::of(&["vpternlog"], "%zmm"),  never: &[] },
-    Isa { name: "gfni512",  every: Use::of(AVX, "%zmm"), some: Use::of(&["vgf2p8"], "%zmm"),     never: &[] },
-    Isa { name: "aesni",    every: Use::of(AES, "%xmm"), some: Use::of(AESENC, "%xmm"),        never: &["%ymm", "%zmm"] },
-    Isa { name: "vaes256",  every: Use::of(AES, "%ymm"), some: Use::of(AESENC, "%ymm"),        never: &["%zmm"] },
-    Isa { name: "vaes512",  every: Use::of(AES, "%zmm"), some: Use::of(AESENC, "%zmm"),        never: &[] },
+    Isa { name: "portable", every: ANYTHING,             some: ANYTHING,                       never: &["%ymm", "%zmm"] },
+    Isa { name: "sse2",     every: Use::of(SSE, "%xmm"), some: ANYTHING,                       never: &["%ymm", "%zmm"] },
+    Isa { name: "avx2",     every: Use::of(AVX, "%ymm"), some: ANYTHING,                       never: &["%zmm"] },
+    Isa { name: "avx512",   every: Use::of(AVX, "%zmm"), some: Use::of(&["vpternlog"], "%zmm"), never: &[] },
+    Isa { name: "gfni512",  every: Use::of(AVX, "%zmm"), some: Use::of(&["vgf2p8"], "%zmm"),    never: &[] },
+    Isa { name: "aesni",    every: Use::of(AES, "%xmm"), some: Use::of(AESENC, "%xmm"),         never: &["%ymm", "%zmm"] },
+    Isa { name: "vaes256",  every: Use::of(AES, "%ymm"), some: Use::of(AESENC, "%ymm"),         never: &["%zmm"] },
+    Isa { name: "vaes512",  every: Use::of(AES, "%zmm"), some: Use::of(AESENC, "%zmm"),         never: &[] },
 ];
 
 const ANYTHING: Use = Use::of(&[], "");
 
 /// Logic, shifts and shuffles of SSE: what a kernel does besides moving data about.
-const SSE: &[&str] = &[
-    "pxor", "pand", "por", "xorps", "andps", "andnps", "orps", "psll", "psrl", "pshuf", "punpck",
-];
+const SSE: &[&str] =
+    &["pxor", "pand", "por", "xorps", "andps", "andnps", "orps", "psll", "psrl", "pshuf", "punpck"];
 
 /// The same of AVX2 and AVX-512, with the three-input gate and the affine map.
 #[rustfmt::skip]
@@ -57,10 +56,7 @@ const AESENC: &[&str] = &["aesenc", "vaesenc"];
 
 impl Use {
     const fn of(mnemonics: &'static [&'static str], register: &'static str) -> Self {
-        Self {
-            mnemonics,
-            register,
-        }
+        Self { mnemonics, register }
     }
 
     /// Whether the function has such an instruction.

@@ -19,6 +19,9 @@ const ENTRY: &str = "enter_";
 /// Intrinsics that may stay functions: they ask what the CPU has, once.
 const DETECTION: [&str; 4] = ["__cpuid", "__cpuid_count", "__get_cpuid_max", "_xgetbv"];
 
+/// Names that may show the library's types as arguments though they compute nothing.
+const HARMLESS: [&str; 2] = ["core::panicking::", "core::ptr::drop_in_place::"];
+
 /// Whether the function is an intrinsic that belongs inlined into a kernel.
 pub(crate) fn is_intrinsic(name: &str) -> bool {
     let path = outermost(name, "::");
@@ -42,10 +45,10 @@ pub(crate) fn is_gate(name: &str) -> bool {
     }
 }
 
-/// Whether the function computes on words, wherever it is defined. Names of panics may show words
-/// too, as the type of what is compared; those compute nothing.
-pub(crate) fn works_on_words(name: &str) -> bool {
-    name.contains(WORDS) && !name.starts_with("core::panicking::")
+/// Whether the function is code of the library, or code of the language that was compiled for a type
+/// or closure of the library. Panics and drops are neither.
+pub(crate) fn is_own_code(name: &str) -> bool {
+    name.contains(LIBRARY) && !HARMLESS.iter().any(|start| name.starts_with(start))
 }
 
 /// The ISA and the kernel of an entry: `avx512` and `Round<..>` for `enter_avx512::<Round<..>>`.
@@ -58,7 +61,8 @@ pub(crate) fn entry(name: &str) -> Option<(&str, &str)> {
     is_gate(name).then_some((function.strip_prefix(ENTRY)?, kernel))
 }
 
-/// A name short enough to read: without the library's own, and words by the last part of theirs.
+/// A name short enough to read: words and what is the language's by the last part of their names, and
+/// the rest without the library's own.
 pub(crate) fn short(name: &str) -> String {
     let is_of_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     let mut text = String::new();
@@ -73,13 +77,11 @@ pub(crate) fn short(name: &str) -> String {
 }
 
 fn short_path(path: &str) -> &str {
-    match path.strip_prefix(WORDS) {
-        Some(word) => word
-            .rsplit("::")
-            .find(|part| !part.is_empty())
-            .unwrap_or(word),
-        None => path.strip_prefix(LIBRARY).unwrap_or(path),
+    if path.starts_with(WORDS) || path.starts_with("core::") {
+        let last = path.rsplit("::").find(|part| !part.is_empty());
+        return last.unwrap_or(path);
     }
+    path.strip_prefix(LIBRARY).unwrap_or(path)
 }
 
 /// The type and the trait of a path's first segment `<type as trait>` or `<type>`, references and
@@ -129,67 +131,38 @@ mod tests {
 
     #[test]
     fn a_name_that_mentions_core_arch_need_not_be_an_intrinsic() {
-        assert!(is_intrinsic(
-            "core::core_arch::x86::avx512f::_mm512_xor_si512"
-        ));
-        assert!(is_intrinsic(
-            "core::core_arch::x86::avx512f::_mm512_ternarylogic_epi64::<150i32>"
-        ));
-        assert!(is_intrinsic(
-            "<core::core_arch::simd::Simd<i32, 16usize>>::splat"
-        ));
-        assert!(is_intrinsic(
-            "<core::core_arch::x86::__m512i as core::core_arch::x86::m512iExt>::as_i32x16"
-        ));
+        assert!(is_intrinsic("core::core_arch::x86::avx512f::_mm512_xor_si512"));
+        assert!(is_intrinsic("core::core_arch::x86::avx512f::_mm512_ternarylogic_epi64::<150i32>"));
+        assert!(is_intrinsic("<core::core_arch::simd::Simd<i32, 16usize>>::splat"));
+        assert!(is_intrinsic("<core::core_arch::x86::__m512i as core::core_arch::x86::m512iExt>::as_i32x16"));
         assert!(!is_intrinsic("core::core_arch::x86::cpuid::__cpuid_count"));
         assert!(!is_intrinsic("core::core_arch::x86::xsave::_xgetbv"));
-        assert!(!is_intrinsic(
-            "<&core::core_arch::x86::__m512i as core::fmt::Debug>::fmt"
-        ));
-        assert!(!is_intrinsic(
-            "core::ptr::drop_in_place::<core::core_arch::x86::__m512i>"
-        ));
-        assert!(!is_intrinsic(
-            "crossgrain::word::enter_avx2::<Gate<core::core_arch::x86::__m256i>>"
-        ));
+        assert!(!is_intrinsic("<&core::core_arch::x86::__m512i as core::fmt::Debug>::fmt"));
+        assert!(!is_intrinsic("core::ptr::drop_in_place::<core::core_arch::x86::__m512i>"));
+        assert!(!is_intrinsic("crossgrain::word::enter_avx2::<Gate<core::core_arch::x86::__m256i>>"));
     }
 
     #[test]
     fn a_gate_belongs_to_the_module_of_words_by_path_type_or_trait() {
         assert!(is_gate("crossgrain::word::x86::exchange"));
-        assert!(is_gate(
-            "<crossgrain::word::x86::Word512 as core::ops::bit::BitXor>::bitxor"
-        ));
-        assert!(is_gate(
-            "<&mut crossgrain::word::Word512 as core::ops::bit::BitXor>::bitxor"
-        ));
+        assert!(is_gate("<crossgrain::word::x86::Word512 as core::ops::bit::BitXor>::bitxor"));
+        assert!(is_gate("<&mut crossgrain::word::Word512 as core::ops::bit::BitXor>::bitxor"));
         assert!(is_gate("<crossgrain::word::x86::Word512>::rotate::<7u32>"));
         assert!(is_gate("<u64 as crossgrain::word::Word>::load"));
-        assert!(is_gate(
-            "<crossgrain::part::Round<u64> as crossgrain::word::Kernel>::run"
-        ));
-        assert!(!is_gate(
-            "crossgrain::circuit::sub_bytes::<crossgrain::word::Word512>"
-        ));
-        assert!(!is_gate(
-            "<crossgrain::part::Round<crossgrain::word::Word512>>::new"
-        ));
+        assert!(is_gate("<crossgrain::part::Round<u64> as crossgrain::word::Kernel>::run"));
+        assert!(!is_gate("crossgrain::circuit::sub_bytes::<crossgrain::word::Word512>"));
+        assert!(!is_gate("<crossgrain::part::Round<crossgrain::word::Word512>>::new"));
         assert!(!is_gate("crossgrain::wordy::exchange"));
         assert!(!is_gate("core::slice::index::slice_index_fail"));
     }
 
     #[test]
-    fn what_computes_on_words_is_seen_in_generic_arguments() {
-        assert!(works_on_words(
-            "crossgrain::circuit::sub_bytes::<crossgrain::word::Word512>"
-        ));
-        assert!(works_on_words(
-            "core::array::from_fn::<crossgrain::word::Word512, 8usize, F>"
-        ));
-        assert!(!works_on_words(
-            "core::panicking::assert_failed::<crossgrain::word::Word512>"
-        ));
-        assert!(!works_on_words("crossgrain::exec::run"));
+    fn own_code_is_seen_in_generic_arguments() {
+        assert!(is_own_code("crossgrain::circuit::sub_bytes::<u64>"));
+        assert!(is_own_code("core::array::from_fn::<u64, 8usize, crossgrain::circuit::mix::{closure#0}>"));
+        assert!(!is_own_code("core::panicking::assert_failed::<crossgrain::word::Word512>"));
+        assert!(!is_own_code("core::ptr::drop_in_place::<crossgrain::word::tile::Tile>"));
+        assert!(!is_own_code("core::slice::index::slice_index_fail"));
     }
 
     #[test]
@@ -202,15 +175,9 @@ mod tests {
             entry("<crossgrain::word::Avx2 as crossgrain::word::Isa>::enter::enter_avx2::<K>"),
             Some(("avx2", "K"))
         );
-        assert_eq!(
-            entry("crossgrain::word::x86::enter_avx2::<K>::{closure#0}"),
-            None
-        );
+        assert_eq!(entry("crossgrain::word::x86::enter_avx2::<K>::{closure#0}"), None);
         assert_eq!(entry("crossgrain::mode::enter_avx2::<K>"), None);
-        assert_eq!(
-            entry("<crossgrain::word::Avx2 as crossgrain::word::Isa>::enter::<K>"),
-            None
-        );
+        assert_eq!(entry("<crossgrain::word::Avx2 as crossgrain::word::Isa>::enter::<K>"), None);
         assert_eq!(entry("memcpy"), None);
     }
 

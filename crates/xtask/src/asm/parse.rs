@@ -71,20 +71,14 @@ fn function_label(line: &str) -> Option<&str> {
 
 /// The two symbols of `.set alias, original`.
 fn alias(line: &str) -> Option<(&str, &str)> {
-    line.trim_start()
-        .strip_prefix(".set")?
-        .trim()
-        .split_once(", ")
+    line.trim_start().strip_prefix(".set")?.trim().split_once(", ")
 }
 
 fn instruction(line: &str) -> Option<Instruction<'_>> {
     let code = line.split('#').next()?.trim();
     let is_code = line.starts_with([' ', '\t']) && !code.is_empty() && !code.starts_with('.');
     let (mnemonic, operands) = code.split_once(['\t', ' ']).unwrap_or((code, ""));
-    is_code.then(|| Instruction {
-        mnemonic,
-        operands: operands.trim(),
-    })
+    is_code.then(|| Instruction { mnemonic, operands: operands.trim() })
 }
 
 /// Whether a label serves only inside a file: a block, a number, a constant.
@@ -94,25 +88,17 @@ fn is_local(symbol: &str) -> bool {
 
 impl<'t> Function<'t> {
     fn new(symbol: &'t str, body: Vec<Instruction<'t>>) -> Self {
-        Self {
-            name: format!("{:#}", demangle(symbol)),
-            symbol,
-            body,
-        }
+        Self { name: format!("{:#}", demangle(symbol)), symbol, body }
     }
 
     /// Everything it calls, in order, jumps out of the function included.
     pub(crate) fn calls(&self) -> impl Iterator<Item = Callee> {
-        self.body
-            .iter()
-            .filter_map(|instruction| instruction.callee())
+        self.body.iter().filter_map(|instruction| instruction.callee())
     }
 
     /// Whether any of its instructions names such a register.
     pub(crate) fn names(&self, register: &str) -> bool {
-        self.body
-            .iter()
-            .any(|instruction| instruction.names(register))
+        self.body.iter().any(|instruction| instruction.names(register))
     }
 
     /// Bytes of stack that it takes besides the registers it saves.
@@ -120,16 +106,10 @@ impl<'t> Function<'t> {
     /// A large frame is taken page by page in a loop, whose end `%r11` holds:
     /// then one page stands in the text for all of them.
     pub(crate) fn frame_bytes(&self) -> u64 {
-        let taken: u64 = self
-            .body
-            .iter()
-            .filter_map(|i| i.subtracted_from("%rsp"))
-            .sum();
+        let taken: u64 = self.body.iter().filter_map(|i| i.subtracted_from("%rsp")).sum();
         let looped = self.body.windows(2).find_map(|pair| {
             let copies_stack = pair[0].mnemonic == "movq" && pair[0].operands == "%rsp, %r11";
-            copies_stack
-                .then(|| pair[1].subtracted_from("%r11"))
-                .flatten()
+            copies_stack.then(|| pair[1].subtracted_from("%r11")).flatten()
         });
         looped.map_or(taken, |bytes| (bytes + taken).saturating_sub(PAGE_BYTES))
     }
@@ -154,12 +134,7 @@ impl Instruction<'_> {
         if !is_call && !self.mnemonic.starts_with('j') {
             return None;
         }
-        let symbol = self
-            .operands
-            .trim_start_matches('*')
-            .split(['@', '('])
-            .next()?
-            .trim();
+        let symbol = self.operands.trim_start_matches('*').split(['@', '(']).next()?.trim();
         if !symbol.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
             // A jump through a register is a `match` in most cases, and stays inside.
             return is_call.then_some(Callee::Unknown);
@@ -185,9 +160,6 @@ impl Instruction<'_> {
 
     /// Whether the last operand is memory; a mask such as `{%k1}` may follow it.
     fn stores(&self) -> bool {
-        self.operands
-            .split('{')
-            .next()
-            .is_some_and(|operands| operands.trim().ends_with(')'))
+        self.operands.split('{').next().is_some_and(|operands| operands.trim().ends_with(')'))
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::isa::{ISAS, Isa};
-use super::name::{self, is_gate, is_intrinsic, works_on_words};
+use super::name::{self, is_gate, is_intrinsic, is_own_code};
 use super::parse::{Callee, Function};
 
 /// A kernel: the instantiation of an ISA's entry, with everything inlined into it.
@@ -22,9 +22,8 @@ pub(crate) struct Kernel<'f, 't> {
 
 /// All kernels, by ISA and name.
 pub(crate) fn kernels<'f, 't>(functions: &'f [Function<'t>]) -> Vec<Kernel<'f, 't>> {
-    let kernel = |code: &'f Function<'t>| {
-        name::entry(&code.name).map(|(isa, name)| Kernel { isa, name, code })
-    };
+    let kernel =
+        |code: &'f Function<'t>| name::entry(&code.name).map(|(isa, name)| Kernel { isa, name, code });
     let mut kernels: Vec<_> = functions.iter().filter_map(kernel).collect();
     kernels.sort_by_key(|kernel| (kernel.isa, kernel.name));
     kernels
@@ -33,7 +32,7 @@ pub(crate) fn kernels<'f, 't>(functions: &'f [Function<'t>]) -> Vec<Kernel<'f, '
 /// Every fault, one line each.
 pub(crate) fn faults(functions: &[Function<'_>], kernels: &[Kernel<'_, '_>]) -> Vec<String> {
     let mut faults = intrinsics_left(functions);
-    faults.extend(kernels.iter().flat_map(gates_left));
+    faults.extend(gates_left(kernels));
     faults.extend(ISAS.iter().flat_map(|isa| unlike(isa, kernels)));
     faults.extend(strangers(kernels));
     faults
@@ -41,41 +40,54 @@ pub(crate) fn faults(functions: &[Function<'_>], kernels: &[Kernel<'_, '_>]) -> 
 
 /// Rule 1: an intrinsic is an instruction. None is a function, and none is called.
 fn intrinsics_left(functions: &[Function<'_>]) -> Vec<String> {
-    let is_defined = |function: &&Function<'_>| is_intrinsic(&function.name);
-    let defined = functions.iter().filter(is_defined);
-    let defined =
-        defined.map(|function| format!("intrinsic left as a function: {}", function.name));
-    let called = functions
-        .iter()
-        .flat_map(|function| called(function, is_intrinsic));
-    defined
-        .chain(called.map(|call| format!("intrinsic called: {call}")))
-        .collect()
+    let names = functions.iter().map(|function| function.name.as_str());
+    let defined = names.filter(|name| is_intrinsic(name));
+    let mut faults: Vec<_> =
+        defined.map(|name| format!("intrinsic left as a function: {}", name::short(name))).collect();
+    faults.extend(calls("intrinsic called", functions.iter(), is_intrinsic));
+    faults
 }
 
-/// Rule 2: a kernel calls no gate, and nothing else that computes on words. Other kernels may be
-/// called: they are entered with registers of their own.
-fn gates_left(kernel: &Kernel<'_, '_>) -> Vec<String> {
-    let gate = |name: &str| is_gate(name) && name::entry(name).is_none();
-    let outside = |name: &str| works_on_words(name) && !is_gate(name) && !is_intrinsic(name);
-    let gates = called(kernel.code, gate).map(|call| format!("gate called: {call}"));
-    let others = called(kernel.code, outside);
-    gates
-        .chain(others.map(|call| format!("kernel code not inlined: {call}")))
-        .collect()
+/// Rule 2: a kernel calls no gate, and no other code of the library. Other kernels may be called: they
+/// are entered with registers of their own.
+fn gates_left(kernels: &[Kernel<'_, '_>]) -> Vec<String> {
+    let code = || kernels.iter().map(|kernel| kernel.code);
+    let own = |name: &str| is_own_code(name) && name::entry(name).is_none() && !is_intrinsic(name);
+    let gate = |name: &str| own(name) && is_gate(name);
+    let other = |name: &str| own(name) && !is_gate(name);
+    let mut faults = calls("gate called", code(), gate);
+    faults.extend(calls("kernel code not inlined", code(), other));
+    faults
+}
+
+/// The calls of `callers` to what `is_meant`, one line for each callee.
+fn calls<'f>(
+    fault: &str,
+    callers: impl Iterator<Item = &'f Function<'f>>,
+    is_meant: impl Fn(&str) -> bool,
+) -> Vec<String> {
+    let mut sites: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for caller in callers {
+        for callee in caller.calls() {
+            if let Callee::Named(name) = callee
+                && is_meant(&name)
+            {
+                sites.entry(name).or_default().push(&caller.name);
+            }
+        }
+    }
+    let line = |(callee, by): (String, Vec<&str>)| {
+        let (callee, first) = (name::short(&callee), name::short(by[0]));
+        format!("{fault}: {callee} (x{}), first by {first}", by.len())
+    };
+    sites.into_iter().map(line).collect()
 }
 
 /// Rule 3: an ISA has kernels, and they use it.
 fn unlike(isa: &Isa, kernels: &[Kernel<'_, '_>]) -> Vec<String> {
-    let own: Vec<_> = kernels
-        .iter()
-        .filter(|kernel| kernel.isa == isa.name)
-        .collect();
+    let own: Vec<_> = kernels.iter().filter(|kernel| kernel.isa == isa.name).collect();
     if own.is_empty() {
-        return vec![format!(
-            "{}: no kernel is entered through enter_{0}",
-            isa.name
-        )];
+        return vec![format!("{}: no kernel is entered through enter_{0}", isa.name)];
     }
     let mut faults = Vec::new();
     for kernel in &own {
@@ -90,10 +102,7 @@ fn unlike(isa: &Isa, kernels: &[Kernel<'_, '_>]) -> Vec<String> {
         }
     }
     if !own.iter().any(|kernel| isa.some.is_in(kernel.code)) {
-        faults.push(format!(
-            "{}: no kernel has the instructions it is there for",
-            isa.name
-        ));
+        faults.push(format!("{}: no kernel has the instructions it is there for", isa.name));
     }
     faults
 }
@@ -104,27 +113,5 @@ fn strangers(kernels: &[Kernel<'_, '_>]) -> Vec<String> {
     let mut strangers: Vec<_> = kernels.iter().map(|kernel| kernel.isa).collect();
     strangers.retain(|name| !is_known(name));
     strangers.dedup();
-    strangers
-        .into_iter()
-        .map(|name| format!("enter_{name} is missing from the table of ISAs"))
-        .collect()
-}
-
-/// The calls of `function` to what `is_meant`: a line for each callee, with its number.
-fn called(
-    function: &Function<'_>,
-    is_meant: impl Fn(&str) -> bool,
-) -> impl Iterator<Item = String> {
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for callee in function.calls() {
-        if let Callee::Named(name) = callee
-            && is_meant(&name)
-        {
-            *counts.entry(name).or_default() += 1;
-        }
-    }
-    let caller = name::short(&function.name);
-    counts
-        .into_iter()
-        .map(move |(name, count)| format!("{} (x{count}) by {caller}", name::short(&name)))
+    strangers.into_iter().map(|name| format!("enter_{name} is missing from the table of ISAs")).collect()
 }

@@ -6,9 +6,9 @@ use super::{isa::ISAS, rules};
 const XOR_512: &str = "_RNvNtNtNtCsgEmfK2I1SDS_4core9core_arch3x867avx512f16__mm512_xor_si512";
 const CPUID: &str = "_RNvNtNtNtCsgEmfK2I1SDS_4core9core_arch3x865cpuid13___cpuid_count";
 const DEBUG_512: &str = "_RNvXs1g_NtCsgEmfK2I1SDS_4core3fmtRNtNtNtB8_9core_arch3x867___m512iNtB6_5Debug3fmtCs7JknKr01gZ3_10crossgrain";
-const GATE: &str = "_RNvXsf_NtCskWcP9wWCoyF_10crossgrain4wordNtB5_4W512NtNtNtCsgEmfK2I1SDS_4core3ops3bit6BitXor6bitxor";
-const RUN: &str =
-    "_RNvXNtCs7JknKr01gZ3_10crossgrain4partINtB2_5RoundNtNtB4_4word4W512ENtBN_6Kernel3runB4_";
+const GATE: &str =
+    "_RNvXsf_NtCskWcP9wWCoyF_10crossgrain4wordNtB5_4W512NtNtNtCsgEmfK2I1SDS_4core3ops3bit6BitXor6bitxor";
+const RUN: &str = "_RNvXNtCs7JknKr01gZ3_10crossgrain4partINtB2_5RoundNtNtB4_4word4W512ENtBN_6Kernel3runB4_";
 const SUB_BYTES: &str = "_RINvNtCskWcP9wWCoyF_10crossgrain7circuit9sub_bytesNtNtB4_4word4W512EB4_";
 const OUT_OF_RANGE: &str = "_RNvNtNtCsgEmfK2I1SDS_4core5slice5index16slice_index_fail";
 
@@ -58,10 +58,7 @@ fn faults(text: &str) -> Vec<String> {
 #[track_caller]
 fn assert_one_fault(text: &str, expected: &str) {
     let faults = faults(text);
-    assert!(
-        faults.len() == 1 && faults[0].starts_with(expected),
-        "{faults:#?}"
-    );
+    assert!(faults.len() == 1 && faults[0].starts_with(expected), "{faults:#?}");
 }
 
 fn only(text: &str) -> Function<'_> {
@@ -79,30 +76,18 @@ fn sound_text_has_no_fault() {
 #[test]
 fn an_intrinsic_left_as_a_function_is_found() {
     let planted = sound() + &function(XOR_512, "vpxorq %zmm1, %zmm0, %zmm0");
-    assert_one_fault(
-        &planted,
-        "intrinsic left as a function: core::core_arch::x86::avx512f::_mm512",
-    );
+    assert_one_fault(&planted, "intrinsic left as a function: _mm512");
 }
 
 #[test]
 fn a_call_or_a_jump_to_an_intrinsic_is_found_in_any_function() {
-    for call in [
-        format!("callq\t{XOR_512}"),
-        format!("jmpq *{XOR_512}@GOTPCREL(%rip)"),
-    ] {
+    for call in [format!("callq\t{XOR_512}"), format!("jmpq *{XOR_512}@GOTPCREL(%rip)")] {
         let planted = sound() + &function(SUB_BYTES, &call);
-        assert_one_fault(&planted, "intrinsic called: core::core_arch");
-        assert!(faults(&planted)[0].contains("(x1) by"));
+        assert_one_fault(&planted, "intrinsic called: _mm512_xor_si512");
+        assert!(faults(&planted)[0].contains("(x1), first by"));
     }
-    let planted = text(
-        "avx512",
-        &format!("{}\ncallq {XOR_512}\njne {XOR_512}", SOUND[3].1),
-    );
-    assert_one_fault(
-        &planted,
-        "intrinsic called: core::core_arch::x86::avx512f::_mm512_xor_si512 (x2)",
-    );
+    let planted = text("avx512", &format!("{}\ncallq {XOR_512}\njne {XOR_512}", SOUND[3].1));
+    assert_one_fault(&planted, "intrinsic called: _mm512_xor_si512 (x2)");
 }
 
 #[test]
@@ -117,22 +102,16 @@ fn a_gate_that_a_kernel_calls_is_found() {
     let call = format!("{}\ncallq *{GATE}@GOTPCREL(%rip)", SOUND[3].1);
     assert_one_fault(
         &text("avx512", &call),
-        "gate called: <W512 as core::ops::bit::BitXor>::bitxor (x1) by enter_avx512<part::Round>",
+        "gate called: <W512 as BitXor>::bitxor (x1), first by enter_avx512<part::Round>",
     );
     let jump = format!("{}\njmpq *{RUN}@GOTPCREL(%rip)", SOUND[3].1);
-    assert_one_fault(
-        &text("avx512", &jump),
-        "gate called: <part::Round<W512> as Kernel>::run",
-    );
+    assert_one_fault(&text("avx512", &jump), "gate called: <part::Round<W512> as Kernel>::run");
 }
 
 #[test]
 fn kernel_code_left_outside_its_entry_is_found() {
     let call = format!("pxor %xmm0, %xmm1\ncallq {SUB_BYTES}");
-    assert_one_fault(
-        &text("sse2", &call),
-        "kernel code not inlined: circuit::sub_bytes::<W512>",
-    );
+    assert_one_fault(&text("sse2", &call), "kernel code not inlined: circuit::sub_bytes::<W512>");
 }
 
 #[test]
@@ -151,10 +130,7 @@ fn panics_copies_and_other_kernels_may_be_called() {
 
 #[test]
 fn an_isa_without_kernels_is_found() {
-    let text = sound().replace(
-        &entry("vaes256"),
-        &entry("vaes256").replace("enter", "leave"),
-    );
+    let text = sound().replace(&entry("vaes256"), &entry("vaes256").replace("enter", "leave"));
     assert_one_fault(&text, "vaes256: no kernel is entered through enter_vaes256");
 }
 
@@ -166,10 +142,7 @@ fn an_isa_without_a_line_in_the_table_is_found() {
 
 #[test]
 fn a_kernel_that_does_not_use_its_isa_is_found() {
-    assert_one_fault(
-        &text("sse2", "xorq %rax, %rcx"),
-        "sse2: not its instructions: enter_sse2",
-    );
+    assert_one_fault(&text("sse2", "xorq %rax, %rcx"), "sse2: not its instructions: enter_sse2");
     let scalar = text("avx2", "vpxor %xmm1, %xmm0, %xmm0\nvmovdqu %ymm0, (%rdi)");
     assert_one_fault(&scalar, "avx2: not its instructions: enter_avx2");
     let narrow = faults(&text("vaes512", "vaesenc %ymm1, %ymm0, %ymm0"));
@@ -180,10 +153,7 @@ fn a_kernel_that_does_not_use_its_isa_is_found() {
 fn a_kernel_wider_than_its_isa_is_found() {
     let wide = format!("{}\nvmovdqu %ymm0, (%rdi)", SOUND[1].1);
     assert_one_fault(&text("sse2", &wide), "sse2: uses %ymm: enter_sse2");
-    assert_one_fault(
-        &text("portable", "vpxor %ymm0, %ymm0, %ymm0"),
-        "portable: uses %ymm",
-    );
+    assert_one_fault(&text("portable", "vpxor %ymm0, %ymm0, %ymm0"), "portable: uses %ymm");
     let wide = format!("{}\nvmovdqu64 %zmm0, (%rdi)", SOUND[2].1);
     assert_one_fault(&text("avx2", &wide), "avx2: uses %zmm");
 }
@@ -204,38 +174,22 @@ fn data_comments_and_local_labels_are_no_functions() {
     let main = only(text);
     assert_eq!(main.name, "main");
     assert_eq!(main.body.len(), 4);
-    assert_eq!(
-        main.body[0],
-        Instruction {
-            mnemonic: "jne",
-            operands: ".LBB0_1"
-        }
-    );
+    assert_eq!(main.body[0], Instruction { mnemonic: "jne", operands: ".LBB0_1" });
     assert_eq!(main.calls().count(), 0);
 }
 
 #[test]
 fn an_alias_is_a_function_of_its_own() {
     let text = function("first", "nop") + "\t.set second, first\n\t.set third, .Ltmp1-.Ltmp0\n";
-    let names: Vec<String> = functions(&text)
-        .into_iter()
-        .map(|function| function.name)
-        .collect();
+    let names: Vec<String> = functions(&text).into_iter().map(|function| function.name).collect();
     assert_eq!(names, ["first", "second"]);
 }
 
 #[test]
 fn frames_are_measured_also_where_a_loop_takes_them() {
-    assert_eq!(
-        only(&function("f", "subq $64, %rsp\nsubq $8, %rax")).frame_bytes(),
-        64
-    );
-    assert_eq!(
-        only(&function("f", "addq $-128, %rsp\naddq $-8, %rsp")).frame_bytes(),
-        128
-    );
-    let probing =
-        "movq %rsp, %r11\nsubq $77824, %r11\nsubq $4096, %rsp\nmovq $0, (%rsp)\nsubq $544, %rsp";
+    assert_eq!(only(&function("f", "subq $64, %rsp\nsubq $8, %rax")).frame_bytes(), 64);
+    assert_eq!(only(&function("f", "addq $-128, %rsp\naddq $-8, %rsp")).frame_bytes(), 128);
+    let probing = "movq %rsp, %r11\nsubq $77824, %r11\nsubq $4096, %rsp\nmovq $0, (%rsp)\nsubq $544, %rsp";
     assert_eq!(only(&function("f", probing)).frame_bytes(), 77824 + 544);
 }
 

@@ -9,67 +9,71 @@
 //! do not, since a plan may follow them with a part of another representation.
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use zeroize::Zeroize;
 
-use super::TilePart;
+use super::Part;
 use super::key::RoundKeys;
-use crate::block::Direction;
+use crate::block::{Block, Direction};
 use crate::circuit::aes_linear::{add, inv_mix_column, mix_column};
 use crate::circuit::{Bits, aes_sbox};
+use crate::part::TilePart;
 use crate::repr::shifted;
 use crate::word::{Isa, Kernel, Register, TILE_WORDS, Tile};
 
 type State<W> = [W; TILE_WORDS];
 
-/// Round keys across the grain: each bit of each key as a pattern of 64 equal bits, to be spread over
-/// a word of any width. Wiped when dropped.
-pub struct BitKeys(Vec<[u64; TILE_WORDS]>);
+/// A round key across the grain: each of its bits as a pattern of 64 equal bits, by `8·byte + bit`, to be
+/// spread over a word of any width.
+type BitKey = [u64; TILE_WORDS];
+
+/// Consecutive round keys across the grain. Wiped when dropped.
+pub struct BitKeys(Vec<BitKey>);
 
 impl BitKeys {
-    /// The round keys as they are.
-    pub fn plain(keys: &RoundKeys) -> Self {
-        Self::with_constant(keys, 0)
+    /// Round key `round` alone, as it is.
+    fn plain(keys: &RoundKeys, round: usize) -> Self {
+        Self(vec![spread(&keys.blocks()[round], 0)])
     }
 
-    /// The round keys with the constant of the S-boxes between them added.
+    /// Round key `round` alone, with the constant of its round's S-boxes added.
     ///
-    /// Encrypting, the constant left out of round r's S-boxes passes MixColumns unchanged (its rows sum
-    /// to one) and is made good by key r; decrypting, key r supplies what the next S-boxes expect.
-    pub fn folded(keys: &RoundKeys) -> Self {
-        Self::with_constant(keys, aes_sbox::CONSTANT)
+    /// Encrypting, the constant left out of the S-boxes passes MixColumns unchanged (its rows sum to
+    /// one) and is made good by the key added then; decrypting, the key supplies what the next S-boxes
+    /// expect.
+    fn folded(keys: &RoundKeys, round: usize) -> Self {
+        Self(vec![spread(&keys.blocks()[round], aes_sbox::CONSTANT)])
     }
 
-    fn with_constant(keys: &RoundKeys, constant: u8) -> Self {
-        let spread = |round: usize, index: usize| {
-            let byte = keys.blocks()[round][index / 8] ^ if round == 0 { 0 } else { constant };
-            0_u64.wrapping_sub(u64::from(byte >> (index % 8) & 1))
-        };
-        let rounds = 0..=keys.rounds();
-        Self(rounds.map(|round| std::array::from_fn(|index| spread(round, index))).collect())
+    /// All round keys, with the constant of the S-boxes in all but key 0.
+    fn all_folded(keys: &RoundKeys) -> Self {
+        let constant = |round| if round == 0 { 0 } else { aes_sbox::CONSTANT };
+        let blocks = keys.blocks().iter().enumerate();
+        Self(blocks.map(|(round, block)| spread(block, constant(round))).collect())
     }
 
-    /// Rounds of the cipher.
-    pub fn rounds(&self) -> usize {
+    /// Number of the last of these keys.
+    const fn last(&self) -> usize {
         self.0.len() - 1
     }
+}
 
-    /// The patterns of one round key, by `8·byte + bit`.
-    pub fn round(&self, round: usize) -> &[u64; TILE_WORDS] {
-        &self.0[round]
-    }
+fn spread(block: &Block, constant: u8) -> BitKey {
+    std::array::from_fn(|index| {
+        let bit = (block[index / 8] ^ constant) >> (index % 8) & 1;
+        0_u64.wrapping_sub(u64::from(bit))
+    })
 }
 
 impl Drop for BitKeys {
     fn drop(&mut self) {
-        self.0.as_mut_slice().zeroize();
+        self.0.as_flattened_mut().zeroize();
     }
 }
 
 impl fmt::Debug for BitKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BitKeys({} rounds, secret)", self.rounds())
+        write!(f, "BitKeys(up to {}, secret)", self.last())
     }
 }
 
@@ -95,7 +99,7 @@ fn column<W: Register>(state: &State<W>, places: [usize; 4]) -> [Bits<W>; 4] {
 }
 
 #[inline(always)]
-fn key_byte<W: Register>(isa: W::Isa, key: &[u64; TILE_WORDS], byte: usize) -> Bits<W> {
+fn key_byte<W: Register>(isa: W::Isa, key: &BitKey, byte: usize) -> Bits<W> {
     std::array::from_fn(|bit| W::splat(isa, key[8 * byte + bit]))
 }
 
@@ -110,12 +114,7 @@ fn sub_byte<W: Register>(direction: Direction, bits: Bits<W>) -> Bits<W> {
 
 /// AddRoundKey. Adding is its own inverse.
 #[inline(always)]
-fn add_round_key<W: Register>(
-    isa: W::Isa,
-    state: &mut State<W>,
-    key: &[u64; TILE_WORDS],
-    phase: usize,
-) {
+fn add_round_key<W: Register>(isa: W::Isa, state: &mut State<W>, key: &BitKey, phase: usize) {
     for index in 0..16 {
         let place = shifted(index, phase);
         set_byte(state, place, add(byte(state, place), key_byte(isa, key, index)));
@@ -141,12 +140,7 @@ fn add_constant<W: Register>(state: &mut State<W>) {
 
 /// A middle round of the cipher from `phase` on: SubBytes, ShiftRows, MixColumns, AddRoundKey.
 #[inline(always)]
-fn encrypt_round<W: Register>(
-    isa: W::Isa,
-    state: &mut State<W>,
-    key: &[u64; TILE_WORDS],
-    phase: usize,
-) {
+fn encrypt_round<W: Register>(isa: W::Isa, state: &mut State<W>, key: &BitKey, phase: usize) {
     for index in 0..4 {
         let places = column_places(index, phase + 1);
         for place in places {
@@ -162,17 +156,11 @@ fn encrypt_round<W: Register>(
 
 /// A middle round of the inverse cipher: AddRoundKey, InvMixColumns, InvShiftRows, InvSubBytes.
 #[inline(always)]
-fn decrypt_round<W: Register>(
-    isa: W::Isa,
-    state: &mut State<W>,
-    key: &[u64; TILE_WORDS],
-    phase: usize,
-) {
+fn decrypt_round<W: Register>(isa: W::Isa, state: &mut State<W>, key: &BitKey, phase: usize) {
     for index in 0..4 {
         let places = column_places(index, phase);
-        let keyed: [Bits<W>; 4] = std::array::from_fn(|row| {
-            add(byte(state, places[row]), key_byte(isa, key, 4 * index + row))
-        });
+        let keyed: [Bits<W>; 4] =
+            std::array::from_fn(|row| add(byte(state, places[row]), key_byte(isa, key, 4 * index + row)));
         let mixed = inv_mix_column(keyed);
         for row in 0..4 {
             set_byte(state, places[row], mixed[row]);
@@ -194,7 +182,7 @@ pub struct Cipher<W: Register> {
 impl<W: Register> Cipher<W> {
     /// The cipher in one direction.
     pub fn new(isa: W::Isa, direction: Direction, keys: &RoundKeys) -> Self {
-        Self { isa, direction, keys: BitKeys::folded(keys) }
+        Self { isa, direction, keys: BitKeys::all_folded(keys) }
     }
 }
 
@@ -206,17 +194,17 @@ impl<W: Register> Kernel for EncryptBundle<'_, W> {
     #[inline(always)]
     fn run(self) {
         let Self(isa, keys, tile) = self;
-        let last = keys.rounds();
+        let last = keys.last();
         let mut phase = usize::from(tile.phase);
         tile.phase = ((phase + last) % 4) as u8;
         let state = tile.words_mut::<W>(isa);
-        add_round_key(isa, state, keys.round(0), phase);
+        add_round_key(isa, state, &keys.0[0], phase);
         for round in 1..last {
-            encrypt_round(isa, state, keys.round(round), phase);
+            encrypt_round(isa, state, &keys.0[round], phase);
             phase = (phase + 1) % 4;
         }
         sub_bytes_unfinished(Direction::Encrypt, state);
-        add_round_key(isa, state, keys.round(last), phase + 1);
+        add_round_key(isa, state, &keys.0[last], phase + 1);
     }
 }
 
@@ -228,17 +216,17 @@ impl<W: Register> Kernel for DecryptBundle<'_, W> {
     #[inline(always)]
     fn run(self) {
         let Self(isa, keys, tile) = self;
-        let last = keys.rounds();
+        let last = keys.last();
         let mut phase = usize::from(tile.phase);
         tile.phase = ((phase + 3 * last) % 4) as u8;
         let state = tile.words_mut::<W>(isa);
-        add_round_key(isa, state, keys.round(last), phase);
+        add_round_key(isa, state, &keys.0[last], phase);
         sub_bytes_unfinished(Direction::Decrypt, state);
         for round in (1..last).rev() {
             phase = (phase + 3) % 4;
-            decrypt_round(isa, state, keys.round(round), phase);
+            decrypt_round(isa, state, &keys.0[round], phase);
         }
-        add_round_key(isa, state, keys.round(0), phase + 3);
+        add_round_key(isa, state, &keys.0[0], phase + 3);
     }
 }
 
@@ -247,6 +235,86 @@ impl<W: Register> TilePart for Cipher<W> {
         match self.direction {
             Direction::Encrypt => self.isa.enter(EncryptBundle::<W>(self.isa, &self.keys, tile)),
             Direction::Decrypt => self.isa.enter(DecryptBundle::<W>(self.isa, &self.keys, tile)),
+        }
+    }
+}
+
+/// One step, or one fused middle round, with its round key.
+#[derive(Debug)]
+pub struct Step<W: Register> {
+    isa: W::Isa,
+    part: Part,
+    direction: Direction,
+    key: BitKeys,
+}
+
+impl<W: Register> Step<W> {
+    /// A step or fused round of the given round; `None` for the whole cipher.
+    pub fn new(
+        isa: W::Isa,
+        part: Part,
+        direction: Direction,
+        keys: &RoundKeys,
+        round: usize,
+    ) -> Option<Self> {
+        let key = match part {
+            Part::Cipher => return None,
+            Part::Round => BitKeys::folded(keys, round),
+            _ => BitKeys::plain(keys, round),
+        };
+        Some(Self { isa, part, direction, key })
+    }
+}
+
+impl<W: Register> TilePart for Step<W> {
+    fn run(&self, tile: &mut Tile, _blocks: usize) {
+        self.isa.enter(StepOnBundle::<W>(self, tile));
+    }
+}
+
+struct StepOnBundle<'a, W: Register>(&'a Step<W>, &'a mut Tile);
+
+impl<W: Register> Kernel for StepOnBundle<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(&Step { isa, part, direction, ref key }, tile) = self;
+        let key = &key.0[0];
+        let phase = usize::from(tile.phase);
+        let next_phase = (phase + if direction == Direction::Encrypt { 1 } else { 3 }) % 4;
+        if matches!(part, Part::ShiftRows | Part::Round) {
+            tile.phase = next_phase as u8;
+        }
+        let state = tile.words_mut::<W>(isa);
+        match (part, direction) {
+            (Part::AddRoundKey, _) => add_round_key(isa, state, key, phase),
+            (Part::SubBytes, Direction::Encrypt) => {
+                sub_bytes_unfinished(direction, state);
+                add_constant(state);
+            }
+            (Part::SubBytes, Direction::Decrypt) => {
+                add_constant(state);
+                sub_bytes_unfinished(direction, state);
+            }
+            (Part::MixColumns, _) => mix_columns(direction, state, phase),
+            (Part::Round, Direction::Encrypt) => encrypt_round(isa, state, key, phase),
+            (Part::Round, Direction::Decrypt) => decrypt_round(isa, state, key, phase),
+            (Part::ShiftRows | Part::Cipher, _) => {}
+        }
+    }
+}
+
+#[inline(always)]
+fn mix_columns<W: Register>(direction: Direction, state: &mut State<W>, phase: usize) {
+    for index in 0..4 {
+        let places = column_places(index, phase);
+        let mixed = match direction {
+            Direction::Encrypt => mix_column(column(state, places)),
+            Direction::Decrypt => inv_mix_column(column(state, places)),
+        };
+        for row in 0..4 {
+            set_byte(state, places[row], mixed[row]);
         }
     }
 }

@@ -9,14 +9,15 @@ use std::fmt;
 use zeroize::Zeroize;
 
 use crate::block::{Block, Key};
+use crate::circuit::Bits;
 use crate::circuit::aes_linear::inv_mix_column;
 use crate::circuit::aes_sbox;
-use crate::circuit::Bits;
 
 /// Round keys of the longest schedule: AES-256 has fourteen rounds.
 const ROUND_KEYS_MAX: usize = 15;
 
 /// The round keys of one key, as blocks.
+#[derive(Clone)]
 pub struct RoundKeys {
     blocks: [Block; ROUND_KEYS_MAX],
     rounds: usize,
@@ -56,8 +57,9 @@ impl RoundKeys {
 
     /// Round keys for the equivalent inverse cipher, in order of use: last first, and all but the
     /// outermost through InvMixColumns.
+    #[must_use]
     pub fn equivalent_inverse(&self) -> Self {
-        let mut keys = Self { blocks: self.blocks, rounds: self.rounds };
+        let mut keys = self.clone();
         keys.blocks[..=self.rounds].reverse();
         for block in &mut keys.blocks[1..self.rounds] {
             for column in block.as_chunks_mut::<4>().0 {

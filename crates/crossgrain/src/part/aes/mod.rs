@@ -7,11 +7,62 @@ pub mod bitsliced;
 pub mod instructions;
 pub mod key;
 pub mod table;
+pub mod walk;
 
-use crate::word::Tile;
+use crate::block::Direction;
 
-/// Some consecutive parts of a cipher, bound to their round keys, on a tile in one representation.
-pub trait TilePart: Send + Sync {
-    /// Computes the parts in place on the first `blocks` blocks of the tile.
-    fn run(&self, tile: &mut Tile, blocks: usize);
+/// A step of AES, or a run of steps that one variant computes.
+///
+/// In FIPS 197 encryption is `AddRoundKey(0)`, then rounds of SubBytes, ShiftRows, MixColumns and
+/// AddRoundKey, the last without MixColumns; decryption undoes the same steps in reverse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// XOR with a round key (FIPS 197 §5.1.4).
+    AddRoundKey,
+    /// SubBytes, or InvSubBytes when decrypting (§5.1.1, §5.3.2).
+    SubBytes,
+    /// ShiftRows, or InvShiftRows when decrypting (§5.1.2, §5.3.1).
+    ShiftRows,
+    /// MixColumns, or InvMixColumns when decrypting (§5.1.3, §5.3.3).
+    MixColumns,
+    /// The four steps of a middle round: SubBytes to AddRoundKey, or their inverses from AddRoundKey on.
+    Round,
+    /// The whole cipher.
+    Cipher,
+}
+
+impl Part {
+    /// The steps, which a plan may take one by one.
+    pub const STEPS: [Self; 4] = [Self::AddRoundKey, Self::SubBytes, Self::ShiftRows, Self::MixColumns];
+
+    /// The name in variant names.
+    pub const fn name(self, direction: Direction) -> &'static str {
+        match (self, direction) {
+            (Self::AddRoundKey, _) => "add-round-key",
+            (Self::SubBytes, Direction::Encrypt) => "sub-bytes",
+            (Self::SubBytes, Direction::Decrypt) => "inv-sub-bytes",
+            (Self::ShiftRows, Direction::Encrypt) => "shift-rows",
+            (Self::ShiftRows, Direction::Decrypt) => "inv-shift-rows",
+            (Self::MixColumns, Direction::Encrypt) => "mix-columns",
+            (Self::MixColumns, Direction::Decrypt) => "inv-mix-columns",
+            (Self::Round, Direction::Encrypt) => "aes-round",
+            (Self::Round, Direction::Decrypt) => "inv-aes-round",
+            (Self::Cipher, Direction::Encrypt) => "aes-encrypt",
+            (Self::Cipher, Direction::Decrypt) => "aes-decrypt",
+        }
+    }
+}
+
+/// The steps of a cipher of `rounds` rounds in order, each with the round key it belongs to.
+pub fn steps(direction: Direction, rounds: usize) -> Vec<(Part, usize)> {
+    use Part::{AddRoundKey, MixColumns, ShiftRows, SubBytes};
+    let mut steps = vec![(AddRoundKey, 0)];
+    for round in 1..rounds {
+        steps.extend([SubBytes, ShiftRows, MixColumns, AddRoundKey].map(|part| (part, round)));
+    }
+    steps.extend([SubBytes, ShiftRows, AddRoundKey].map(|part| (part, rounds)));
+    if direction == Direction::Decrypt {
+        steps.reverse();
+    }
+    steps
 }

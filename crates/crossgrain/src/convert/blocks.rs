@@ -1,0 +1,166 @@
+//! `blocks` to and from the tile: transposed into `bitsliced`, or copied as they are.
+//!
+//! Layout: word j of a bundle's bytes is row j of the matrix (rows j·m + q of matrix q where a block
+//! takes m words); row i of the transposed is bit i of every block. Out of the tile, a bit's word is
+//! looked for where ShiftRows by renaming has left it.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use super::{Load, Reader, Store, Transpose, Writer, matrices};
+use crate::repr::shifted;
+use crate::word::{Buffers, Isa, Kernel, Register, TILE_WORDS, Tile};
+
+/// The transposition `T` between `blocks` and `bitsliced`, both ways.
+pub struct BlocksToBits<W: Register, T> {
+    isa: W::Isa,
+    way: PhantomData<T>,
+}
+
+impl<W: Register, T: Transpose<W>> BlocksToBits<W, T> {
+    /// The conversion by these instructions.
+    pub const fn new(isa: W::Isa) -> Self {
+        Self { isa, way: PhantomData }
+    }
+}
+
+impl<W: Register, T: Transpose<W>> fmt::Debug for BlocksToBits<W, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "BlocksToBits({} bits, {})", W::BITS, T::NAME)
+    }
+}
+
+/// Where row `index` of the matrices lies among the words of a bundle's bytes, in bytes.
+#[inline(always)]
+fn row_at<W: Register>(index: usize) -> usize {
+    let side = TILE_WORDS / matrices::<W>();
+    ((index % side) * matrices::<W>() + index / side) * W::BYTES
+}
+
+struct Rows<'a, W: Register>(W::Isa, &'a [u8]);
+
+impl<W: Register> Reader<W> for Rows<'_, W> {
+    #[inline(always)]
+    fn read(&self, index: usize) -> W {
+        W::load(self.0, &self.1[row_at::<W>(index)..][..W::BYTES])
+    }
+}
+
+struct Words<'a, W>(&'a mut [W; TILE_WORDS]);
+
+impl<W> Writer<W> for Words<'_, W> {
+    #[inline(always)]
+    fn write(&mut self, index: usize, word: W) {
+        self.0[index] = word;
+    }
+}
+
+struct NamedWords<'a, W> {
+    words: &'a [W; TILE_WORDS],
+    phase: usize,
+}
+
+impl<W: Register> Reader<W> for NamedWords<'_, W> {
+    #[inline(always)]
+    fn read(&self, index: usize) -> W {
+        self.words[8 * shifted(index / 8, self.phase) + index % 8]
+    }
+}
+
+struct OutputRows<'a, W: Register, const ADD: bool>(W::Isa, Buffers<'a>);
+
+impl<W: Register, const ADD: bool> Writer<W> for OutputRows<'_, W, ADD> {
+    #[inline(always)]
+    fn write(&mut self, index: usize, word: W) {
+        let at = row_at::<W>(index);
+        let word = if ADD { word ^ self.1.load(self.0, at) } else { word };
+        self.1.store(at, word);
+    }
+}
+
+struct LoadBundle<'a, W: Register, T>(W::Isa, &'a [u8], &'a mut Tile, &'a mut Tile, PhantomData<T>);
+
+impl<W: Register, T: Transpose<W>> Kernel for LoadBundle<'_, W, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(isa, input, tile, scratch, _) = self;
+        tile.phase = 0;
+        T::transpose(isa, scratch.words_mut(isa), Rows(isa, input), Words(tile.words_mut(isa)));
+    }
+}
+
+impl<W: Register, T: Transpose<W>> Load for BlocksToBits<W, T> {
+    fn load(&self, input: &[u8], tile: &mut Tile, scratch: &mut Tile) {
+        let kernel = LoadBundle::<W, T>(self.isa, input, tile, scratch, PhantomData);
+        self.isa.enter(kernel);
+    }
+}
+
+struct StoreBundle<'a, W: Register, T, const ADD: bool> {
+    isa: W::Isa,
+    tile: &'a Tile,
+    scratch: &'a mut Tile,
+    buffers: Buffers<'a>,
+    way: PhantomData<T>,
+}
+
+impl<W: Register, T: Transpose<W>, const ADD: bool> Kernel for StoreBundle<'_, W, T, ADD> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { isa, tile, scratch, buffers, .. } = self;
+        let words = NamedWords { words: tile.words(isa), phase: usize::from(tile.phase) };
+        let output = OutputRows::<W, ADD>(isa, buffers);
+        T::transpose(isa, scratch.words_mut(isa), words, output);
+    }
+}
+
+impl<W: Register, T: Transpose<W>> Store for BlocksToBits<W, T> {
+    fn store(&self, tile: &Tile, scratch: &mut Tile, add: bool, buffers: Buffers<'_>) {
+        let (isa, way) = (self.isa, PhantomData::<T>);
+        if add {
+            isa.enter(StoreBundle::<W, T, true> { isa, tile, scratch, buffers, way });
+        } else {
+            isa.enter(StoreBundle::<W, T, false> { isa, tile, scratch, buffers, way });
+        }
+    }
+}
+
+/// Blocks as they are: the ends of a plan that stays along the grain, and its counters.
+#[derive(Debug)]
+pub struct Copy;
+
+impl Load for Copy {
+    fn load(&self, input: &[u8], tile: &mut Tile, _scratch: &mut Tile) {
+        tile.phase = 0;
+        tile.bytes_mut()[..input.len()].copy_from_slice(input);
+    }
+}
+
+impl super::Count for Copy {
+    fn count(&self, first: u128, tile: &mut Tile, blocks: usize) {
+        tile.phase = 0;
+        let places = tile.bytes_mut().as_chunks_mut().0.iter_mut().take(blocks);
+        for (i, block) in places.enumerate() {
+            *block = first.wrapping_add(i as u128).to_be_bytes();
+        }
+    }
+}
+
+impl Store for Copy {
+    fn store(&self, tile: &Tile, _scratch: &mut Tile, add: bool, mut buffers: Buffers<'_>) {
+        let len_bytes = buffers.len_bytes();
+        let blocks = &tile.bytes()[..len_bytes];
+        if add {
+            for (at, block) in blocks.as_chunks().0.iter().enumerate() {
+                let sum = buffers.load::<u64>(crate::word::Portable, at * 8) ^ u64::from_le_bytes(*block);
+                buffers.store(at * 8, sum);
+            }
+        } else {
+            buffers.output_mut().copy_from_slice(blocks);
+        }
+    }
+}

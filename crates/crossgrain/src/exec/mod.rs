@@ -1,0 +1,9 @@
+//! Running a plan: bound to a key, over bundles, over threads.
+//!
+//! Modes call [`Program::run`] and know no variant and no ISA.
+
+mod program;
+mod threads;
+
+pub use program::Program;
+pub use threads::Threads;

@@ -1,0 +1,172 @@
+//! A program: plans bound to a key.
+//!
+//! Data runs bundle by bundle: from the source into a tile in L1, through the parts, to the bytes. What
+//! is left over at the end, down to a single byte of a counter job, goes through a padded copy by the
+//! narrowest plan that holds it.
+
+use std::fmt;
+
+use super::threads::Threads;
+use crate::block::{BLOCK_BYTES, Error, Key};
+use crate::convert::{Count, Load, Store};
+use crate::part::aes::key::RoundKeys;
+use crate::part::{Source, TilePart, WholePart};
+use crate::plan::{Job, Limits, Plan, choose};
+use crate::variant::{Action, Variant};
+use crate::word::{Buffers, Features, TILE_WORDS, Tile};
+
+/// Blocks in a scratch tile.
+const TILE_BLOCKS: usize = TILE_WORDS * 64 / BLOCK_BYTES;
+
+/// A job that can be run: its plans with their instructions, keys and nothing left to decide.
+pub struct Program {
+    /// Widest bundle first.
+    bound: Vec<Bound>,
+    plans: Vec<Plan>,
+    threads: Threads,
+}
+
+/// One plan, bound.
+enum Bound {
+    Whole(Box<dyn WholePart>),
+    Tiles { bundle_blocks: usize, entry: Entry, parts: Vec<Box<dyn TilePart>>, exit: Box<dyn Store> },
+}
+
+enum Entry {
+    Load(Box<dyn Load>),
+    Count(Box<dyn Count>),
+}
+
+impl Program {
+    /// Chooses plans for a job and binds them to a key.
+    ///
+    /// # Errors
+    /// [`Error::UnknownVariant`] and [`Error::Unavailable`] for a forced variant that cannot be had.
+    pub fn new(job: Job, key: &Key, limits: &Limits, threads: Threads) -> Result<Self, Error> {
+        let plans = choose(job, limits)?;
+        let keys = RoundKeys::expand(key);
+        let bound = plans.iter().map(|plan| bind(plan, &keys, limits.features));
+        let bound = bound.collect::<Result<_, _>>()?;
+        Ok(Self { bound, plans, threads })
+    }
+
+    /// The plans, widest bundle first.
+    pub fn plans(&self) -> &[Plan] {
+        &self.plans
+    }
+
+    /// Runs the job over the buffers, with as many threads as the program was given.
+    ///
+    /// # Panics
+    /// If a bytes job is no whole number of blocks.
+    pub fn run(&self, source: Source, buffers: Buffers<'_>) {
+        assert!(source != Source::Bytes || buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
+        let grain_blocks = self.bound[0].bundle_blocks();
+        self.threads.split(source, buffers, grain_blocks, &|source, piece| {
+            self.run_here(source, piece);
+        });
+    }
+
+    fn run_here(&self, source: Source, buffers: Buffers<'_>) {
+        let widest = &self.bound[0];
+        let bundle_bytes = widest.bundle_blocks() * BLOCK_BYTES;
+        let at = buffers.len_bytes() / bundle_bytes * bundle_bytes;
+        let (bundles, rest) = buffers.split_at(at);
+        if !bundles.is_empty() {
+            widest.run(source, bundles);
+        }
+        if !rest.is_empty() {
+            self.run_padded(source.skip(at / BLOCK_BYTES), rest);
+        }
+    }
+
+    /// Less than a bundle, maybe not even a whole number of blocks, by way of a padded copy.
+    fn run_padded(&self, source: Source, mut rest: Buffers<'_>) {
+        let blocks = rest.len_bytes().div_ceil(BLOCK_BYTES);
+        let narrowest = self.bound.iter().rev().find(|bound| bound.bundle_blocks() >= blocks);
+        let bound = narrowest.unwrap_or(&self.bound[0]);
+        let padded_blocks = blocks.next_multiple_of(bound.bundle_blocks());
+        let mut padded = Tile::new();
+        let bytes = &mut padded.bytes_mut()[..padded_blocks * BLOCK_BYTES];
+        bytes[..rest.len_bytes()].copy_from_slice(rest.input());
+        bound.run(source, Buffers::in_place(bytes));
+        let len_bytes = rest.len_bytes();
+        rest.output_mut().copy_from_slice(&bytes[..len_bytes]);
+    }
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Program").field("plans", &self.plans).finish_non_exhaustive()
+    }
+}
+
+impl Bound {
+    /// Blocks that a run must be a multiple of.
+    const fn bundle_blocks(&self) -> usize {
+        match self {
+            Self::Whole(_) => 1,
+            Self::Tiles { bundle_blocks, .. } => *bundle_blocks,
+        }
+    }
+
+    /// Runs over whole bundles.
+    fn run(&self, source: Source, buffers: Buffers<'_>) {
+        match self {
+            Self::Whole(whole) => whole.run(source, buffers),
+            Self::Tiles { bundle_blocks, entry, parts, exit } => {
+                let (mut tile, mut scratch) = (Tile::new(), Tile::new());
+                let (mut source, mut rest) = (source, buffers);
+                while !rest.is_empty() {
+                    let (bundle, later) = rest.split_at(bundle_blocks * BLOCK_BYTES);
+                    entry.run(source, &bundle, &mut tile, &mut scratch, *bundle_blocks);
+                    for part in parts {
+                        part.run(&mut tile, *bundle_blocks);
+                    }
+                    exit.store(&tile, &mut scratch, source != Source::Bytes, bundle);
+                    source = source.skip(*bundle_blocks);
+                    rest = later;
+                }
+            }
+        }
+    }
+}
+
+impl Entry {
+    fn run(&self, source: Source, bundle: &Buffers<'_>, tile: &mut Tile, scratch: &mut Tile, blocks: usize) {
+        match (self, source) {
+            (Self::Count(count), Source::Counter(first)) => count.count(first, tile, blocks),
+            (Self::Load(load), _) => load.load(bundle.input(), tile, scratch),
+            (Self::Count(_), Source::Bytes) => unreachable!("a program is bound to its job's source"),
+        }
+    }
+}
+
+fn bind(plan: &Plan, keys: &RoundKeys, features: Features) -> Result<Bound, Error> {
+    let (mut entry, mut parts, mut exit) = (None, Vec::new(), None);
+    for stage in &plan.stages {
+        let variant: &Variant = stage.variant;
+        let missing = || variant.unavailable(features);
+        match variant.action {
+            Action::Whole(direction, bind) => {
+                return Ok(Bound::Whole(bind(features, direction, keys).ok_or_else(missing)?));
+            }
+            Action::WholeCounter(bind) => {
+                let direction = crate::block::Direction::Encrypt;
+                return Ok(Bound::Whole(bind(features, direction, keys).ok_or_else(missing)?));
+            }
+            Action::Load(bind) => entry = Some(Entry::Load(bind(features).ok_or_else(missing)?)),
+            Action::Count(bind) => entry = Some(Entry::Count(bind(features).ok_or_else(missing)?)),
+            Action::Tile(part, direction, bind) => {
+                let part = bind(features, part, direction, keys, stage.round);
+                parts.push(part.ok_or_else(missing)?);
+            }
+            Action::Store(bind) => exit = Some(bind(features).ok_or_else(missing)?),
+        }
+    }
+    let bundle_blocks = plan.bundle_blocks().unwrap_or(TILE_BLOCKS);
+    match (entry, exit) {
+        (Some(entry), Some(exit)) => Ok(Bound::Tiles { bundle_blocks, entry, parts, exit }),
+        _ => Err(plan.stages[0].variant.unavailable(features)),
+    }
+}

@@ -1,0 +1,79 @@
+//! Cutting a job into pieces for several threads.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::block::BLOCK_BYTES;
+use crate::part::Source;
+use crate::word::Buffers;
+
+/// A piece of a job: large enough to outweigh handing it over, small enough to stay in L2 and to let
+/// threads end together.
+const PIECE_BYTES: usize = 256 * 1024;
+
+/// How many threads of rayon's current pool a job may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Threads(usize);
+
+impl Threads {
+    /// The calling thread alone.
+    pub const ONE: Self = Self(1);
+
+    /// At most `count`; 0 means as many as rayon's current pool has.
+    pub fn at_most(count: usize) -> Self {
+        let all = rayon::current_num_threads();
+        Self(if count == 0 { all } else { count.min(all) })
+    }
+
+    /// How many that is.
+    pub const fn count(self) -> usize {
+        self.0
+    }
+
+    /// Runs `work` over all pieces of a job. Pieces begin at multiples of `grain_blocks`.
+    pub(crate) fn split(
+        self,
+        source: Source,
+        buffers: Buffers<'_>,
+        grain_blocks: usize,
+        work: &(dyn Fn(Source, Buffers<'_>) + Sync),
+    ) {
+        if self.0 == 1 || buffers.len_bytes() < 2 * PIECE_BYTES {
+            return work(source, buffers);
+        }
+        let piece_blocks = (PIECE_BYTES / BLOCK_BYTES).next_multiple_of(grain_blocks);
+        let queue = Mutex::new((source, buffers));
+        let strand = || {
+            while let Some((source, piece)) = next_piece(&queue, piece_blocks) {
+                work(source, piece);
+            }
+        };
+        rayon::scope(|scope| {
+            for _ in 1..self.0 {
+                scope.spawn(|_| strand());
+            }
+            strand();
+        });
+    }
+}
+
+impl Default for Threads {
+    fn default() -> Self {
+        Self::at_most(0)
+    }
+}
+
+/// Takes the next piece off the queue.
+fn next_piece<'a>(
+    queue: &Mutex<(Source, Buffers<'a>)>,
+    piece_blocks: usize,
+) -> Option<(Source, Buffers<'a>)> {
+    let mut rest = queue.lock().unwrap_or_else(PoisonError::into_inner);
+    if rest.1.is_empty() {
+        return None;
+    }
+    let at = (piece_blocks * BLOCK_BYTES).min(rest.1.len_bytes());
+    let source = rest.0;
+    let (piece, later) = std::mem::replace(&mut rest.1, Buffers::in_place(&mut [])).split_at(at);
+    *rest = (source.skip(piece_blocks), later);
+    Some((source, piece))
+}

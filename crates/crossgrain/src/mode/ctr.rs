@@ -1,0 +1,79 @@
+//! Counter mode (SP 800-38A §6.5): the input XOR the encrypted counter.
+
+use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
+use crate::exec::Program;
+use crate::mode::Options;
+use crate::part::Source;
+use crate::plan::{Birth, Job, Plan};
+use crate::word::Buffers;
+
+/// CTR with a 128-bit big-endian counter that wraps at 2¹²⁸. Decrypting is the same as encrypting.
+///
+/// A key must never meet the same counter value twice: choose initial counters so that no two messages
+/// overlap. Nothing is authenticated.
+#[derive(Debug)]
+pub struct Ctr {
+    program: Program,
+    first: u128,
+    position_bytes: u128,
+}
+
+impl Ctr {
+    /// Plans CTR and binds it to a key and an initial counter block.
+    ///
+    /// # Errors
+    /// As [`Program::new`], and [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    pub fn new(key: &Key, initial: &Block, options: &Options) -> Result<Self, Error> {
+        let job = Job { cipher: key.cipher(), direction: Direction::Encrypt, birth: Birth::Counter };
+        let program = Program::new(job, key, &options.limits()?, options.threads())?;
+        Ok(Self { program, first: u128::from_be_bytes(*initial), position_bytes: 0 })
+    }
+
+    /// Continues the stream over the buffers.
+    pub fn apply(&mut self, buffers: Buffers<'_>) {
+        let len_bytes = buffers.len_bytes() as u128;
+        self.apply_at(self.position_bytes, buffers);
+        self.position_bytes = self.position_bytes.wrapping_add(len_bytes);
+    }
+
+    /// Goes to a byte of the stream, counted from the initial counter block.
+    pub const fn seek(&mut self, position_bytes: u128) {
+        self.position_bytes = position_bytes;
+    }
+
+    /// The byte of the stream where [`Ctr::apply`] goes on.
+    pub const fn position_bytes(&self) -> u128 {
+        self.position_bytes
+    }
+
+    /// Encrypts or decrypts the bytes that stand at `position_bytes` of the stream.
+    pub fn apply_at(&self, position_bytes: u128, buffers: Buffers<'_>) {
+        let block = self.first.wrapping_add(position_bytes / BLOCK_BYTES as u128);
+        let within = (position_bytes % BLOCK_BYTES as u128) as usize;
+        if within == 0 {
+            return self.program.run(Source::Counter(block), buffers);
+        }
+        let (head, rest) = {
+            let at = (BLOCK_BYTES - within).min(buffers.len_bytes());
+            buffers.split_at(at)
+        };
+        self.apply_within(block, within, head);
+        if !rest.is_empty() {
+            self.program.run(Source::Counter(block.wrapping_add(1)), rest);
+        }
+    }
+
+    /// Less than a block, from byte `within` of it on.
+    fn apply_within(&self, block: u128, within: usize, mut part: Buffers<'_>) {
+        let place = within..within + part.len_bytes();
+        let mut copy = [0; BLOCK_BYTES];
+        copy[place.clone()].copy_from_slice(part.input());
+        self.program.run(Source::Counter(block), Buffers::in_place(&mut copy));
+        part.output_mut().copy_from_slice(&copy[place]);
+    }
+
+    /// The plans chosen, widest bundle first.
+    pub fn plans(&self) -> &[Plan] {
+        self.program.plans()
+    }
+}

@@ -1,0 +1,46 @@
+//! Electronic codebook (SP 800-38A §6.1): every block by itself.
+
+use crate::block::{BLOCK_BYTES, Direction, Error, Key};
+use crate::exec::Program;
+use crate::mode::Options;
+use crate::part::Source;
+use crate::plan::{Birth, Job, Plan};
+use crate::word::Buffers;
+
+/// ECB in one direction.
+///
+/// Equal blocks give equal ciphertext: on its own this hides little. It is the building stone of modes.
+#[derive(Debug)]
+pub struct Ecb {
+    program: Program,
+}
+
+impl Ecb {
+    /// Plans ECB and binds it to a key.
+    ///
+    /// # Errors
+    /// As [`Program::new`], and [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    pub fn new(key: &Key, direction: Direction, options: &Options) -> Result<Self, Error> {
+        let job = Job { cipher: key.cipher(), direction, birth: Birth::Bytes };
+        let program = Program::new(job, key, &options.limits()?, options.threads())?;
+        Ok(Self { program })
+    }
+
+    /// Enciphers or deciphers whole blocks.
+    ///
+    /// # Errors
+    /// [`Error::PartialBlock`] unless the length is a multiple of 16 bytes; nothing is written then.
+    pub fn apply(&self, buffers: Buffers<'_>) -> Result<(), Error> {
+        let len_bytes = buffers.len_bytes();
+        if !len_bytes.is_multiple_of(BLOCK_BYTES) {
+            return Err(Error::PartialBlock { len_bytes });
+        }
+        self.program.run(Source::Bytes, buffers);
+        Ok(())
+    }
+
+    /// The plans chosen, widest bundle first.
+    pub fn plans(&self) -> &[Plan] {
+        self.program.plans()
+    }
+}

@@ -1,0 +1,239 @@
+//! AES by the CPU's own instructions: whole blocks in registers, eight registers in flight.
+//!
+//! Layout: `Repr::Blocks`, one, two or four blocks a register (AES-NI, VAES-256, VAES-512).
+//! Needs: `AesLanes`. An AES instruction takes three to five cycles and one or two start each cycle:
+//! eight independent registers keep the unit full.
+//! Source: Gueron, "Intel Advanced Encryption Standard (AES) New Instructions Set" (2012).
+//! Holds: a remainder of less than eight registers goes through a scratch copy; nothing is read or
+//! written past the end.
+
+use std::fmt;
+
+use super::key::RoundKeys;
+use crate::block::{BLOCK_BYTES, Direction};
+use crate::part::{Source, WholePart};
+use crate::word::{AesLanes, Buffers, Isa, Kernel};
+
+/// Registers in flight.
+pub(super) const IN_FLIGHT: usize = 8;
+
+/// Blocks in the widest bundle: eight registers of four.
+pub(super) const BUNDLE_BLOCKS_MAX: usize = 4 * IN_FLIGHT;
+
+/// The whole cipher, ECB or CTR, by AES instructions.
+pub struct Cipher<W: AesLanes> {
+    isa: W::Isa,
+    direction: Direction,
+    keys: RoundKeys,
+}
+
+impl<W: AesLanes> Cipher<W> {
+    /// The cipher in one direction.
+    pub fn new(isa: W::Isa, direction: Direction, keys: &RoundKeys) -> Self {
+        let keys = match direction {
+            Direction::Encrypt => keys.clone(),
+            Direction::Decrypt => keys.equivalent_inverse(),
+        };
+        Self { isa, direction, keys }
+    }
+}
+
+impl<W: AesLanes> fmt::Debug for Cipher<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "instructions::Cipher({} bits, {:?})", W::BITS, self.direction)
+    }
+}
+
+impl<W: AesLanes> WholePart for Cipher<W> {
+    fn run(&self, source: Source, buffers: Buffers<'_>) {
+        let Self { isa, ref keys, direction } = *self;
+        match (source, direction) {
+            (Source::Bytes, Direction::Encrypt) => {
+                isa.enter(Ecb::<W, true> { isa, keys, buffers });
+            }
+            (Source::Bytes, Direction::Decrypt) => {
+                isa.enter(Ecb::<W, false> { isa, keys, buffers });
+            }
+            (Source::Counter(first), _) => {
+                let (low, high) = split_at_carry(first, buffers);
+                isa.enter(Ctr::<W> { isa, keys, first, buffers: low });
+                let first = first.wrapping_add(u128::from(u64::MAX)) >> 64 << 64;
+                if !high.is_empty() {
+                    isa.enter(Ctr::<W> { isa, keys, first, buffers: high });
+                }
+            }
+        }
+    }
+}
+
+/// Cuts a counter job where the low 64 bits of the counter wrap, so that a kernel need not carry.
+fn split_at_carry(first: u128, buffers: Buffers<'_>) -> (Buffers<'_>, Buffers<'_>) {
+    let blocks_left = (1_u128 << 64) - (first & u128::from(u64::MAX));
+    let blocks = buffers.len_bytes() / BLOCK_BYTES;
+    let at = usize::try_from(blocks_left).map_or(blocks, |left| left.min(blocks));
+    buffers.split_at(at * BLOCK_BYTES)
+}
+
+/// Round keys in every lane of a register each.
+pub(super) type LaneKeys<W> = [W; 15];
+
+#[inline(always)]
+pub(super) fn lane_keys<W: AesLanes>(isa: W::Isa, keys: &RoundKeys) -> LaneKeys<W> {
+    let blocks = keys.blocks();
+    std::array::from_fn(|round| W::broadcast(isa, &blocks[round.min(blocks.len() - 1)]))
+}
+
+/// Rounds `from` to `ROUNDS` on every register; the last adds `last_keys` in place of its round key.
+#[inline(always)]
+pub(super) fn rounds<W: AesLanes, const N: usize, const ENCRYPT: bool>(
+    state: &mut [W; N],
+    middle: &[W],
+    last_keys: [W; N],
+) {
+    for &key in middle {
+        for word in state.iter_mut() {
+            *word = if ENCRYPT { word.encrypt_round(key) } else { word.decrypt_round(key) };
+        }
+    }
+    for (word, key) in state.iter_mut().zip(last_keys) {
+        *word = if ENCRYPT { word.encrypt_last_round(key) } else { word.decrypt_last_round(key) };
+    }
+}
+
+/// What a kernel does with `N` registers at byte `at` of its buffers.
+pub(super) trait Bundle<W: AesLanes> {
+    /// `N` whole registers.
+    fn run<const N: usize>(&self, buffers: &mut Buffers<'_>, at: usize, block: usize);
+}
+
+/// Runs a bundle kernel over any number of blocks: eight registers at a time, then the remainder by
+/// way of a scratch copy, as one register or as eight.
+#[inline(always)]
+pub(super) fn over_bundles<W: AesLanes>(kernel: &impl Bundle<W>, mut buffers: Buffers<'_>) {
+    let len_bytes = buffers.len_bytes();
+    assert!(len_bytes.is_multiple_of(BLOCK_BYTES));
+    let bundle_bytes = IN_FLIGHT * W::BYTES;
+    let mut at = 0;
+    while len_bytes - at >= bundle_bytes {
+        kernel.run::<IN_FLIGHT>(&mut buffers, at, at / BLOCK_BYTES);
+        at += bundle_bytes;
+    }
+    let rest = len_bytes - at;
+    if rest > 0 {
+        let mut scratch = [0; BUNDLE_BLOCKS_MAX * BLOCK_BYTES];
+        scratch[..rest].copy_from_slice(&buffers.input()[at..]);
+        let mut padded = Buffers::in_place(&mut scratch);
+        if rest <= W::BYTES {
+            kernel.run::<1>(&mut padded, 0, at / BLOCK_BYTES);
+        } else {
+            kernel.run::<IN_FLIGHT>(&mut padded, 0, at / BLOCK_BYTES);
+        }
+        buffers.output_mut()[at..].copy_from_slice(&scratch[..rest]);
+    }
+}
+
+/// Calls `$go` with the number of rounds as a constant, so that round keys can stay in registers.
+macro_rules! with_rounds {
+    ($rounds:expr, $go:ident) => {
+        match $rounds {
+            10 => $go!(10),
+            12 => $go!(12),
+            _ => $go!(14),
+        }
+    };
+}
+pub(super) use with_rounds;
+
+struct Ecb<'a, W: AesLanes, const ENCRYPT: bool> {
+    isa: W::Isa,
+    keys: &'a RoundKeys,
+    buffers: Buffers<'a>,
+}
+
+impl<W: AesLanes, const ENCRYPT: bool> Kernel for Ecb<'_, W, ENCRYPT> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { isa, keys, buffers } = self;
+        let lane_keys = lane_keys(isa, keys);
+        macro_rules! go {
+            ($rounds:literal) => {
+                over_bundles(&EcbBundle::<W, $rounds, ENCRYPT>(isa, lane_keys), buffers)
+            };
+        }
+        with_rounds!(keys.rounds(), go);
+    }
+}
+
+struct EcbBundle<W: AesLanes, const ROUNDS: usize, const ENCRYPT: bool>(W::Isa, LaneKeys<W>);
+
+impl<W: AesLanes, const ROUNDS: usize, const ENCRYPT: bool> Bundle<W> for EcbBundle<W, ROUNDS, ENCRYPT> {
+    #[inline(always)]
+    fn run<const N: usize>(&self, buffers: &mut Buffers<'_>, at: usize, _block: usize) {
+        let &Self(isa, keys) = self;
+        let mut state: [W; N] = std::array::from_fn(|i| buffers.load::<W>(isa, at + i * W::BYTES) ^ keys[0]);
+        rounds::<W, N, ENCRYPT>(&mut state, &keys[1..ROUNDS], [keys[ROUNDS]; N]);
+        for (i, word) in state.into_iter().enumerate() {
+            buffers.store(at + i * W::BYTES, word);
+        }
+    }
+}
+
+/// CTR while the low 64 bits of the counter do not wrap.
+struct Ctr<'a, W: AesLanes> {
+    isa: W::Isa,
+    keys: &'a RoundKeys,
+    first: u128,
+    buffers: Buffers<'a>,
+}
+
+impl<W: AesLanes> Kernel for Ctr<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { isa, keys, first, buffers } = self;
+        let lane_keys = lane_keys(isa, keys);
+        let base = counters(isa, first, 1);
+        let steps = std::array::from_fn(|i| counters(isa, (i * W::BLOCKS) as u128, 0));
+        macro_rules! go {
+            ($rounds:literal) => {
+                over_bundles(&CtrBundle::<W, $rounds> { isa, lane_keys, base, steps }, buffers)
+            };
+        }
+        with_rounds!(keys.rounds(), go);
+    }
+}
+
+/// Lane j holds `first + j·stride` as a little-endian integer.
+#[inline(always)]
+pub(super) fn counters<W: AesLanes>(isa: W::Isa, first: u128, stride: usize) -> W {
+    let mut bytes = [0; 64];
+    for lane in 0..W::BLOCKS {
+        let counter = first.wrapping_add((lane * stride) as u128);
+        bytes[lane * BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(&counter.to_le_bytes());
+    }
+    W::load(isa, &bytes[..W::BYTES])
+}
+
+struct CtrBundle<W: AesLanes, const ROUNDS: usize> {
+    isa: W::Isa,
+    lane_keys: LaneKeys<W>,
+    base: W,
+    steps: [W; IN_FLIGHT],
+}
+
+impl<W: AesLanes, const ROUNDS: usize> Bundle<W> for CtrBundle<W, ROUNDS> {
+    #[inline(always)]
+    fn run<const N: usize>(&self, buffers: &mut Buffers<'_>, at: usize, block: usize) {
+        let Self { isa, lane_keys: keys, base, steps } = self;
+        let base = base.add_low_u64(counters(*isa, block as u128, 0));
+        let mut state: [W; N] = std::array::from_fn(|i| base.add_low_u64(steps[i]).reverse_bytes() ^ keys[0]);
+        let last_keys = std::array::from_fn(|i| keys[ROUNDS] ^ buffers.load::<W>(*isa, at + i * W::BYTES));
+        rounds::<W, N, true>(&mut state, &keys[1..ROUNDS], last_keys);
+        for (i, word) in state.into_iter().enumerate() {
+            buffers.store(at + i * W::BYTES, word);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! AES along the grain in the textbook's way: bytes, and look-ups in tables.
+//!
+//! Layout: `Repr::Blocks`, any number of blocks.
+//! Needs: nothing. Source: FIPS 197; the T-tables of the Rijndael submission §5.2.1, which join SubBytes
+//! and MixColumns in one look-up of a column a byte.
+//! Holds: the tables are read at secret places, so **SubBytes and the T-table cipher leak through the
+//! cache** and are recorded so; the other three steps leak nothing. The tables are filled by the S-box
+//! circuits, once.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use zeroize::Zeroizing;
+
+use super::Part;
+use super::key::RoundKeys;
+use crate::block::{BLOCK_BYTES, Block, Direction};
+use crate::circuit::{aes_linear, aes_sbox};
+use crate::part::{Source, TilePart, WholePart};
+use crate::word::{Buffers, Tile};
+
+/// A byte map.
+type Table = [u8; 256];
+
+static SUB: LazyLock<Table> =
+    LazyLock::new(|| std::array::from_fn(|x| through(x as u8, aes_sbox::forward) ^ aes_sbox::CONSTANT));
+static INV_SUB: LazyLock<Table> =
+    LazyLock::new(|| std::array::from_fn(|x| through(x as u8 ^ aes_sbox::CONSTANT, aes_sbox::inverse)));
+
+/// One byte through a circuit, in lane 0.
+fn through(byte: u8, circuit: impl Fn([u32; 8]) -> [u32; 8]) -> u8 {
+    from_bits(circuit(to_bits(byte)))
+}
+
+fn to_bits(byte: u8) -> [u32; 8] {
+    std::array::from_fn(|bit| u32::from(byte >> bit & 1))
+}
+
+fn from_bits(bits: [u32; 8]) -> u8 {
+    (0..8).fold(0, |byte, bit| byte | ((bits[bit] & 1) as u8) << bit)
+}
+
+/// The column that byte `x` of a row contributes after SubBytes and MixColumns, or their inverses.
+type TTable = [[u32; 256]; 4];
+
+static T: LazyLock<TTable> = LazyLock::new(|| t_table(&SUB, aes_linear::mix_column));
+static INV_T: LazyLock<TTable> = LazyLock::new(|| t_table(&INV_SUB, aes_linear::inv_mix_column));
+
+fn t_table(sub: &Table, mix: impl Fn([[u32; 8]; 4]) -> [[u32; 8]; 4]) -> TTable {
+    std::array::from_fn(|row| {
+        std::array::from_fn(|x| {
+            let mut column = [[0; 8]; 4];
+            column[row] = to_bits(sub[x]);
+            u32::from_le_bytes(mix(column).map(from_bits))
+        })
+    })
+}
+
+/// The byte that ShiftRows moves to `to`, or InvShiftRows.
+const fn shift_rows_from(direction: Direction, to: usize) -> usize {
+    let (column, row) = (to / 4, to % 4);
+    match direction {
+        Direction::Encrypt => 4 * ((column + row) % 4) + row,
+        Direction::Decrypt => 4 * ((column + 4 - row) % 4) + row,
+    }
+}
+
+/// One step on blocks, with the round key it may need.
+pub struct Step {
+    part: Part,
+    direction: Direction,
+    key: Zeroizing<Block>,
+}
+
+impl Step {
+    /// A step of the given round; `None` for a part that is no single step.
+    pub fn new(part: Part, direction: Direction, keys: &RoundKeys, round: usize) -> Option<Self> {
+        let key = Zeroizing::new(keys.blocks()[round]);
+        Part::STEPS.contains(&part).then_some(Self { part, direction, key })
+    }
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "table::Step({})", self.part.name(self.direction))
+    }
+}
+
+impl TilePart for Step {
+    fn run(&self, tile: &mut Tile, blocks: usize) {
+        let state = tile.bytes_mut()[..blocks * BLOCK_BYTES].as_chunks_mut::<BLOCK_BYTES>().0;
+        match self.part {
+            Part::AddRoundKey => {
+                let key = u128::from_ne_bytes(*self.key);
+                state.iter_mut().for_each(|b| *b = (u128::from_ne_bytes(*b) ^ key).to_ne_bytes());
+            }
+            Part::SubBytes => sub_bytes(state, self.direction),
+            Part::ShiftRows => shift_rows(state, self.direction),
+            _ => mix_columns(state, self.direction),
+        }
+    }
+}
+
+fn sub_bytes(state: &mut [Block], direction: Direction) {
+    let table: &Table = if direction == Direction::Encrypt { &SUB } else { &INV_SUB };
+    for byte in state.as_flattened_mut() {
+        *byte = table[usize::from(*byte)];
+    }
+}
+
+fn shift_rows(state: &mut [Block], direction: Direction) {
+    for block in state {
+        *block = std::array::from_fn(|to| block[shift_rows_from(direction, to)]);
+    }
+}
+
+/// Twice each byte of a column in GF(2⁸).
+const fn double_each(column: u32) -> u32 {
+    let high = column & 0x8080_8080;
+    ((column ^ high) << 1) ^ ((high >> 7) * 0x1b)
+}
+
+/// The circuit's formula on whole bytes: 2·u ⊕ a rotated by one row ⊕ u rotated by two.
+const fn mix_column(a: u32) -> u32 {
+    let u = a ^ a.rotate_right(8);
+    double_each(u) ^ a.rotate_right(8) ^ u.rotate_right(16)
+}
+
+fn mix_columns(state: &mut [Block], direction: Direction) {
+    for column in state.as_flattened_mut().as_chunks_mut::<4>().0 {
+        let mut a = u32::from_le_bytes(*column);
+        if direction == Direction::Decrypt {
+            a ^= double_each(double_each(a ^ a.rotate_right(16)));
+        }
+        *column = mix_column(a).to_le_bytes();
+    }
+}
+
+/// The whole cipher by T-tables, a block at a time.
+pub struct TCipher {
+    direction: Direction,
+    keys: RoundKeys,
+}
+
+impl TCipher {
+    /// The cipher in one direction.
+    pub fn new(direction: Direction, keys: &RoundKeys) -> Self {
+        let keys = match direction {
+            Direction::Encrypt => keys.clone(),
+            Direction::Decrypt => keys.equivalent_inverse(),
+        };
+        Self { direction, keys }
+    }
+
+    fn block(&self, input: Block, table: &TTable, sub: &Table) -> Block {
+        let (keys, last) = (self.keys.blocks(), self.keys.rounds());
+        let mut state: Block = std::array::from_fn(|i| input[i] ^ keys[0][i]);
+        let from = |state: &Block, to| usize::from(state[shift_rows_from(self.direction, to)]);
+        for key in &keys[1..last] {
+            let mut next = *key;
+            for (column, word) in next.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+                let sum = (0..4).fold(u32::from_le_bytes(*word), |sum, row| {
+                    sum ^ table[row][from(&state, 4 * column + row)]
+                });
+                *word = sum.to_le_bytes();
+            }
+            state = next;
+        }
+        std::array::from_fn(|to| sub[from(&state, to)] ^ keys[last][to])
+    }
+}
+
+impl fmt::Debug for TCipher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TCipher({:?})", self.direction)
+    }
+}
+
+impl WholePart for TCipher {
+    fn run(&self, source: Source, mut buffers: Buffers<'_>) {
+        let (table, sub): (&TTable, &Table) = match self.direction {
+            Direction::Encrypt => (&T, &SUB),
+            Direction::Decrypt => (&INV_T, &INV_SUB),
+        };
+        for block in 0..buffers.len_bytes() / BLOCK_BYTES {
+            let place = block * BLOCK_BYTES..(block + 1) * BLOCK_BYTES;
+            let mut input = [0; BLOCK_BYTES];
+            input.copy_from_slice(&buffers.input()[place.clone()]);
+            let output = match source.skip(block) {
+                Source::Bytes => self.block(input, table, sub),
+                Source::Counter(counter) => {
+                    let keystream = self.block(counter.to_be_bytes(), table, sub);
+                    std::array::from_fn(|i| input[i] ^ keystream[i])
+                }
+            };
+            buffers.output_mut()[place].copy_from_slice(&output);
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! CTR with its first two rounds taken from a table that is walked in counter order.
+//!
+//! While only the low four bytes of the counter change (2³² blocks), its last byte b meets in round 1
+//! only bytes 0, 5 and 10, which stand still: column 0 after round 1 is a function F of b alone. The
+//! other three columns depend on the bytes before the last and change once in 256 blocks. Round 2 is
+//! linear over columns once SubBytes is done, so the state after it is `table[b] ⊕ rest`: 256 blocks
+//! computed once for a key and nonce, and one block once in 256. Eight rounds of AES-128 remain of ten.
+//! The table is read at public places, in order: constant-time.
+//!
+//! Layout: `Repr::Blocks`, as in `instructions`. Needs: `AesLanes`.
+//! Source: the caching of Park and Lee, "FACE: fast AES CTR mode encryption" (2018), here for registers
+//! of several blocks.
+//! Holds: `S(0) = 0x63` of the twelve bytes left out of the table and of the four left out of the rest
+//! adds up to 0x63 in every byte after MixColumns, and is taken off the table.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use zeroize::Zeroize;
+
+use super::instructions::{
+    BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, LaneKeys, counters, lane_keys, over_bundles, rounds,
+    with_rounds,
+};
+use super::key::RoundKeys;
+use crate::block::{BLOCK_BYTES, Direction};
+use crate::part::{Source, WholePart};
+use crate::word::{AesLanes, Buffers, Isa, Kernel};
+
+/// Counter values that share all but the last byte.
+const EPOCH: usize = 256;
+
+/// Blocks under one nonce after which its table has paid for itself: making it costs two rounds of
+/// 256 blocks, using it saves two rounds a block; found by `crossgrain bench`, see docs/measuring.md.
+const WORTH_BLOCKS: u64 = 512;
+
+/// CTR by AES instructions, rounds 1 and 2 by table as soon as that pays.
+pub struct Walk<W: AesLanes> {
+    plain: Cipher<W>,
+    isa: W::Isa,
+    keys: RoundKeys,
+    nonce: Mutex<Nonce>,
+}
+
+/// The nonce met last, how much was done under it, and its table once there is one.
+#[derive(Default)]
+struct Nonce {
+    high: u128,
+    blocks: u64,
+    table: Option<Arc<Table>>,
+}
+
+/// The column-0 part of the state after round 2 for every last counter byte, and again from 0 on for
+/// bundles that begin near the end. Wiped when dropped.
+#[repr(align(64))]
+struct Table([u8; (EPOCH + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES]);
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl<W: AesLanes> Walk<W> {
+    /// CTR with an expanded key.
+    pub fn new(isa: W::Isa, keys: &RoundKeys) -> Self {
+        Self {
+            plain: Cipher::new(isa, Direction::Encrypt, keys),
+            isa,
+            keys: keys.clone(),
+            nonce: Mutex::new(Nonce::default()),
+        }
+    }
+
+    /// The table of the nonce that counter `first` belongs to, if `blocks` more make it worth having.
+    fn table(&self, first: u128, blocks: usize) -> Option<Arc<Table>> {
+        let high = first >> 32;
+        let mut nonce = self.nonce.lock().unwrap_or_else(PoisonError::into_inner);
+        if nonce.high != high {
+            *nonce = Nonce { high, ..Nonce::default() };
+        }
+        nonce.blocks = nonce.blocks.saturating_add(blocks as u64);
+        if nonce.table.is_none() && nonce.blocks >= WORTH_BLOCKS {
+            let mut table = Table([0; (EPOCH + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES]);
+            let first = first & !(EPOCH as u128 - 1);
+            self.isa.enter(Fill::<W> { isa: self.isa, keys: &self.keys, first, table: &mut table });
+            nonce.table = Some(Arc::new(table));
+        }
+        nonce.table.clone()
+    }
+}
+
+impl<W: AesLanes> fmt::Debug for Walk<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Walk({} bits)", W::BITS)
+    }
+}
+
+impl<W: AesLanes> WholePart for Walk<W> {
+    fn run(&self, source: Source, mut buffers: Buffers<'_>) {
+        let Source::Counter(mut first) = source else {
+            return self.plain.run(source, buffers);
+        };
+        while !buffers.is_empty() {
+            let nonce_blocks = (1_u64 << 32) - (first as u64 & u64::from(u32::MAX));
+            let blocks = buffers.len_bytes() / BLOCK_BYTES;
+            let blocks = usize::try_from(nonce_blocks).map_or(blocks, |left| left.min(blocks));
+            let (now, later) = buffers.split_at(blocks * BLOCK_BYTES);
+            match self.table(first, blocks) {
+                None => self.plain.run(Source::Counter(first), now),
+                Some(table) => self.isa.enter(Walked::<W> {
+                    isa: self.isa,
+                    keys: &self.keys,
+                    table: &table,
+                    first,
+                    buffers: now,
+                }),
+            }
+            first = first.wrapping_add(blocks as u128);
+            buffers = later;
+        }
+    }
+}
+
+/// All ones in column 0 of every block.
+#[inline(always)]
+fn column_zero<W: AesLanes>(isa: W::Isa) -> W {
+    W::broadcast(isa, &0xffff_ffff_u128.to_le_bytes())
+}
+
+/// The counter blocks in a register after round 1.
+#[inline(always)]
+fn after_round_1<W: AesLanes>(little_endian: W, keys: &LaneKeys<W>) -> W {
+    (little_endian.reverse_bytes() ^ keys[0]).encrypt_round(keys[1])
+}
+
+struct Fill<'a, W: AesLanes> {
+    isa: W::Isa,
+    keys: &'a RoundKeys,
+    first: u128,
+    table: &'a mut Table,
+}
+
+impl<W: AesLanes> Kernel for Fill<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { isa, keys, first, table } = self;
+        let keys = lane_keys::<W>(isa, keys);
+        let spare = W::splat(isa, 0x6363_6363_6363_6363);
+        let zero = W::splat(isa, 0);
+        for (i, place) in table.0.chunks_exact_mut(W::BYTES).enumerate() {
+            let last_byte = (i * W::BLOCKS) % EPOCH;
+            let counter = counters(isa, first + last_byte as u128, 1);
+            let column = after_round_1::<W>(counter, &keys) & column_zero(isa);
+            (column.encrypt_round(zero) ^ spare).store(place);
+        }
+    }
+}
+
+/// CTR within one nonce, with its table.
+struct Walked<'a, W: AesLanes> {
+    isa: W::Isa,
+    keys: &'a RoundKeys,
+    table: &'a Table,
+    first: u128,
+    buffers: Buffers<'a>,
+}
+
+impl<W: AesLanes> Kernel for Walked<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { isa, keys, table, first, buffers } = self;
+        let lane_keys = lane_keys(isa, keys);
+        macro_rules! go {
+            ($rounds:literal) => {
+                over_bundles(&WalkBundle::<W, $rounds> { isa, lane_keys, table, first }, buffers)
+            };
+        }
+        with_rounds!(keys.rounds(), go);
+    }
+}
+
+struct WalkBundle<'a, W: AesLanes, const ROUNDS: usize> {
+    isa: W::Isa,
+    lane_keys: LaneKeys<W>,
+    table: &'a Table,
+    first: u128,
+}
+
+/// Ones, then zeros: read from the middle minus n blocks, it selects the first n blocks of a bundle.
+static FIRST_BLOCKS: [u8; 2 * BUNDLE_BLOCKS_MAX * BLOCK_BYTES] = {
+    let mut mask = [0; 2 * BUNDLE_BLOCKS_MAX * BLOCK_BYTES];
+    let mut i = 0;
+    while i < BUNDLE_BLOCKS_MAX * BLOCK_BYTES {
+        mask[i] = 0xff;
+        i += 1;
+    }
+    mask
+};
+
+impl<W: AesLanes, const ROUNDS: usize> WalkBundle<'_, W, ROUNDS> {
+    /// What the table leaves out of the state after round 2, the same for the whole epoch of `counter`.
+    #[inline(always)]
+    fn rest(&self, counter: u128) -> W {
+        let state = after_round_1(counters(self.isa, counter, 0), &self.lane_keys);
+        let columns = state & !column_zero::<W>(self.isa);
+        columns.encrypt_round(self.lane_keys[2])
+    }
+}
+
+impl<W: AesLanes, const ROUNDS: usize> Bundle<W> for WalkBundle<'_, W, ROUNDS> {
+    #[inline(always)]
+    fn run<const N: usize>(&self, buffers: &mut Buffers<'_>, at: usize, block: usize) {
+        let Self { isa, lane_keys: keys, table, first } = self;
+        let counter = first.wrapping_add(block as u128);
+        let last_byte = counter as usize % EPOCH;
+        let entries = &table.0[last_byte * BLOCK_BYTES..][..IN_FLIGHT * W::BYTES];
+        let rest = self.rest(counter);
+        let mut state: [W; N] =
+            std::array::from_fn(|i| W::load(*isa, &entries[i * W::BYTES..][..W::BYTES]) ^ rest);
+        if last_byte + N * W::BLOCKS > EPOCH {
+            let change = rest ^ self.rest(counter.wrapping_add(EPOCH as u128));
+            let now = EPOCH - last_byte;
+            let mask = &FIRST_BLOCKS[(BUNDLE_BLOCKS_MAX - now) * BLOCK_BYTES..];
+            for (i, word) in state.iter_mut().enumerate() {
+                let now = W::load(*isa, &mask[i * W::BYTES..][..W::BYTES]);
+                *word = *word ^ (change & !now);
+            }
+        }
+        let last_keys = std::array::from_fn(|i| keys[ROUNDS] ^ buffers.load::<W>(*isa, at + i * W::BYTES));
+        rounds::<W, N, true>(&mut state, &keys[3..ROUNDS], last_keys);
+        for (i, word) in state.into_iter().enumerate() {
+            buffers.store(at + i * W::BYTES, word);
+        }
+    }
+}
+
+const _: () = assert!(IN_FLIGHT * 4 == BUNDLE_BLOCKS_MAX);

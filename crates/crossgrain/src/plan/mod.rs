@@ -1,0 +1,215 @@
+//! A plan: which variants a job runs through, as data. For now a fixed order chooses them.
+
+use std::fmt;
+
+use crate::block::{Cipher, Direction, Error};
+use crate::part::aes::{Part, steps};
+use crate::repr::Repr;
+use crate::variant::{Action, Leaks, Policy, Variant, find, table};
+use crate::word::Features;
+
+/// Where a job's blocks are born, as far as planning goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Birth {
+    /// In the job's bytes.
+    Bytes,
+    /// In a counter.
+    Counter,
+}
+
+/// What is to be computed: a cipher in a direction, from a source to bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Job {
+    /// The block cipher.
+    pub cipher: Cipher,
+    /// Its direction; a counter job encrypts.
+    pub direction: Direction,
+    /// The source.
+    pub birth: Birth,
+}
+
+/// What limits the choice of variants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Instructions that may be used; those the CPU lacks are never used.
+    pub features: Features,
+    /// What may leak.
+    pub policy: Policy,
+    /// Names of variants that must be used; empty to choose freely.
+    pub forced: Vec<String>,
+}
+
+/// One variant in a plan; parts on a tile say in which round.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage {
+    /// The variant.
+    pub variant: &'static Variant,
+    /// The round it works for (FIPS 197 counts round keys so); 0 where that means nothing.
+    pub round: usize,
+}
+
+/// The variants that a bundle runs through, in order.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// At least one: a whole cipher, or a way into a tile, parts, and a way out.
+    pub stages: Vec<Stage>,
+}
+
+impl Plan {
+    fn of(variants: &[&'static Variant]) -> Self {
+        Self { stages: variants.iter().map(|variant| Stage { variant, round: 0 }).collect() }
+    }
+
+    /// Blocks in a bundle that fills the plan's tiles; `None` where any number does.
+    pub fn bundle_blocks(&self) -> Option<usize> {
+        self.stages.iter().find_map(|stage| stage.variant.repr.bundle_blocks())
+    }
+
+    /// The worst that any of its variants leaks.
+    pub fn leaks(&self) -> Leaks {
+        let leaky = self.stages.iter().map(|stage| stage.variant.leaks);
+        leaky.into_iter().find(|&leaks| leaks != Leaks::Nothing).unwrap_or(Leaks::Nothing)
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut names = self.stages.iter().map(|stage| stage.variant.name.as_str());
+        f.write_str(names.next().unwrap_or("nothing"))?;
+        names.try_for_each(|name| write!(f, " > {name}"))
+    }
+}
+
+/// The plans for a job, widest bundle first: the later ones serve what the first leave over.
+///
+/// This is the one place where variants are chosen.
+///
+/// # Errors
+/// [`Error::UnknownVariant`] and [`Error::Unavailable`] for a forced variant that cannot be had.
+pub fn choose(job: Job, limits: &Limits) -> Result<Vec<Plan>, Error> {
+    if !limits.forced.is_empty() {
+        return Ok(vec![force(job, limits)?]);
+    }
+    let usable: Vec<_> = table().iter().filter(|variant| is_usable(variant, limits)).collect();
+    // Wider instructions stand later in the table, and so do the better ways of one width.
+    let mut wholes = usable.iter().rev().filter(|variant| is_whole(variant, job));
+    if let Some(whole) = wholes.find(|whole| whole.leaks == Leaks::Nothing) {
+        return Ok(vec![Plan::of(&[whole])]);
+    }
+    let mut plans: Vec<_> = [512, 256, 128, 64, 32]
+        .into_iter()
+        .filter_map(|bits| across(job, &usable, Repr::Bitsliced { bits }))
+        .collect();
+    // The narrowest words cost as much a bundle as the next: they are there to be forced.
+    plans.truncate(plans.len().max(2) - 1);
+    Ok(plans)
+}
+
+fn is_usable(variant: &Variant, limits: &Limits) -> bool {
+    variant.is_available(limits.features) && limits.policy.admits(variant.leaks)
+}
+
+fn is_whole(variant: &Variant, job: Job) -> bool {
+    match variant.action {
+        Action::Whole(direction, _) => job.birth == Birth::Bytes && direction == job.direction,
+        Action::WholeCounter(_) => job.birth == Birth::Counter,
+        _ => false,
+    }
+}
+
+fn is_entry(variant: &Variant, job: Job) -> bool {
+    match variant.action {
+        Action::Load(_) => job.birth == Birth::Bytes,
+        Action::Count(_) => job.birth == Birth::Counter,
+        _ => false,
+    }
+}
+
+fn is_part(variant: &Variant, part: Part, job: Job) -> bool {
+    // AddRoundKey is its own inverse and has one row for both directions.
+    let both_ways = part == Part::AddRoundKey;
+    matches!(variant.action, Action::Tile(p, d, _) if p == part && (both_ways || d == job.direction))
+}
+
+/// The whole cipher in a bit-sliced representation, by the last fitting rows of the table.
+fn across(job: Job, usable: &[&'static Variant], repr: Repr) -> Option<Plan> {
+    let last = |fits: &dyn Fn(&Variant) -> bool| {
+        usable.iter().rev().find(|variant| variant.repr == repr && fits(variant)).copied()
+    };
+    Some(Plan::of(&[
+        last(&|variant| is_entry(variant, job))?,
+        last(&|variant| is_part(variant, Part::Cipher, job))?,
+        last(&|variant| matches!(variant.action, Action::Store(_)))?,
+    ]))
+}
+
+/// A plan that uses every forced variant for what it does, and others of the same representation for
+/// the rest: step by step if a step was forced.
+fn force(job: Job, limits: &Limits) -> Result<Plan, Error> {
+    let forced: Vec<_> = limits.forced.iter().map(|name| find(name)).collect::<Result<_, _>>()?;
+    for variant in &forced {
+        if !variant.is_available(limits.features) {
+            return Err(variant.unavailable(limits.features));
+        }
+        if !limits.policy.admits(variant.leaks) {
+            let reason = format!(
+                "it leaks {} and the policy is constant-time: ask for policy any",
+                variant.leaks.name()
+            );
+            return Err(Error::Unavailable { variant: variant.name.clone(), reason });
+        }
+    }
+    if let [whole] = forced[..]
+        && is_whole(whole, job)
+    {
+        return Ok(Plan::of(&[whole]));
+    }
+    let repr = forced[0].repr;
+    let unfit = |variant: &Variant| Error::Unavailable {
+        variant: variant.name.clone(),
+        reason: "it has no place in this job".to_owned(),
+    };
+    let pick = |fits: &dyn Fn(&Variant) -> bool| {
+        let here = |variant: &&Variant| variant.repr == repr && fits(variant);
+        forced
+            .iter()
+            .copied()
+            .find(here)
+            .or_else(|| table().iter().rev().filter(here).find(|variant| is_usable(variant, limits)))
+    };
+    let tile_parts: Vec<(Part, usize)> = forced
+        .iter()
+        .find_map(|variant| match variant.action {
+            Action::Tile(Part::Cipher, ..) => Some(vec![(Part::Cipher, 0)]),
+            Action::Tile(Part::Round, ..) => Some(rounds_fused(job)),
+            Action::Tile(..) => Some(steps(job.direction, job.cipher.rounds())),
+            _ => None,
+        })
+        .unwrap_or_else(|| vec![(Part::Cipher, 0)]);
+    let missing = || unfit(forced[0]);
+    let mut stages = vec![(pick(&|variant| is_entry(variant, job)).ok_or_else(missing)?, 0)];
+    for (part, round) in tile_parts {
+        stages.push((pick(&|variant| is_part(variant, part, job)).ok_or_else(missing)?, round));
+    }
+    let store = pick(&|variant| matches!(variant.action, Action::Store(_)));
+    stages.push((store.ok_or_else(missing)?, 0));
+    for variant in forced {
+        if !stages.iter().any(|(used, _)| std::ptr::eq(*used, variant)) {
+            return Err(unfit(variant));
+        }
+    }
+    Ok(Plan { stages: stages.into_iter().map(|(variant, round)| Stage { variant, round }).collect() })
+}
+
+/// The steps with every middle round taken as one part.
+fn rounds_fused(job: Job) -> Vec<(Part, usize)> {
+    let rounds = job.cipher.rounds();
+    let first = [(Part::AddRoundKey, 0)];
+    let middle = (1..rounds).map(|round| (Part::Round, round));
+    let last = [Part::SubBytes, Part::ShiftRows, Part::AddRoundKey].map(|part| (part, rounds));
+    let mut parts: Vec<_> = first.into_iter().chain(middle).chain(last).collect();
+    if job.direction == Direction::Decrypt {
+        parts.reverse();
+    }
+    parts
+}

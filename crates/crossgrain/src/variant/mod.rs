@@ -1,0 +1,131 @@
+//! The record of a variant, and the one table that names them all.
+//!
+//! A variant computes a part, a conversion or a source by certain instructions in a certain
+//! representation, and says what it leaks. Its name, `part/representation/isa`, is stable.
+
+mod table;
+
+pub use table::{find, table};
+
+use std::fmt;
+
+use crate::block::{Direction, Error};
+use crate::convert::{Count, Load, Store};
+use crate::part::aes::Part;
+use crate::part::aes::key::RoundKeys;
+use crate::part::{TilePart, WholePart};
+use crate::repr::Repr;
+use crate::word::Features;
+
+/// What an observer of timing and caches may learn of the key and the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Leaks {
+    /// Nothing: no branch and no address depends on a secret.
+    Nothing,
+    /// Table indices, through the cache: bytes of the state.
+    TableIndices,
+}
+
+impl Leaks {
+    /// `nothing` or `table indices`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::TableIndices => "table indices",
+        }
+    }
+}
+
+/// Which variants a plan may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Policy {
+    /// Only variants that leak nothing.
+    #[default]
+    ConstantTime,
+    /// Any variant.
+    Any,
+}
+
+impl Policy {
+    /// Whether a variant that leaks so may be used.
+    pub fn admits(self, leaks: Leaks) -> bool {
+        self == Self::Any || leaks == Leaks::Nothing
+    }
+}
+
+/// What a variant does, with the function that binds it to its instructions and keys.
+///
+/// Each binder answers `None` where the instructions it needs are missing or not allowed.
+#[derive(Clone, Copy)]
+pub enum Action {
+    /// From the job's bytes into a tile.
+    Load(fn(Features) -> Option<Box<dyn Load>>),
+    /// From a counter into a tile.
+    Count(fn(Features) -> Option<Box<dyn Count>>),
+    /// From a tile to the job's bytes.
+    Store(fn(Features) -> Option<Box<dyn Store>>),
+    /// A part on a tile, in the given round.
+    Tile(Part, Direction, BindTile),
+    /// The whole cipher from bytes to bytes.
+    Whole(Direction, BindWhole),
+    /// The whole cipher from a counter, added to bytes.
+    WholeCounter(BindWhole),
+}
+
+impl fmt::Debug for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Self::Load(_) => "Load",
+            Self::Count(_) => "Count",
+            Self::Store(_) => "Store",
+            Self::Tile(part, direction, _) => part.name(*direction),
+            Self::Whole(direction, _) => Part::Cipher.name(*direction),
+            Self::WholeCounter(_) => "aes-ctr",
+        };
+        f.write_str(name)
+    }
+}
+
+/// Binds a part of a round to its key.
+pub type BindTile = fn(Features, Part, Direction, &RoundKeys, usize) -> Option<Box<dyn TilePart>>;
+
+/// Binds a whole cipher to its keys.
+pub type BindWhole = fn(Features, Direction, &RoundKeys) -> Option<Box<dyn WholePart>>;
+
+/// One row of the table.
+pub struct Variant {
+    /// `part/representation/isa`.
+    pub name: String,
+    /// The representation it works in, or converts to or from.
+    pub repr: Repr,
+    /// The ISA's name.
+    pub isa: &'static str,
+    /// The instructions it needs.
+    pub needs: Features,
+    /// What it leaks.
+    pub leaks: Leaks,
+    /// What it does.
+    pub action: Action,
+}
+
+impl Variant {
+    /// Whether it can run with these instructions.
+    pub const fn is_available(&self, features: Features) -> bool {
+        features.contains(self.needs)
+    }
+
+    /// Why it cannot be had with these instructions.
+    pub fn unavailable(&self, features: Features) -> Error {
+        let missing = self.needs.without(features);
+        Error::Unavailable {
+            variant: self.name.clone(),
+            reason: format!("it needs {missing}, which this CPU lacks or the ISA cap forbids"),
+        }
+    }
+}
+
+impl fmt::Debug for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Variant({})", self.name)
+    }
+}

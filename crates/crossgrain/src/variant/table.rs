@@ -1,0 +1,162 @@
+//! The table: the only file that names every variant.
+
+use std::sync::LazyLock;
+
+use super::{Action, BindTile, BindWhole, Leaks, Variant};
+use crate::block::{Direction, Error};
+use crate::convert::{BlocksToBits, Copy, CounterToBits, Interleave, Matrices, Network, Transpose};
+use crate::part::aes::{Part, bitsliced, instructions, table as tables, walk};
+use crate::repr::Repr;
+use crate::word::{
+    AesLanes, AesWord128, AesWord256, AesWord512, Features, GfniWord512, Isa, Portable, Register, Word128,
+    Word256, Word512,
+};
+
+static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
+    let mut rows = Vec::new();
+    along_the_grain(&mut rows);
+    aes_instructions::<AesWord128>(&mut rows);
+    aes_instructions::<AesWord256>(&mut rows);
+    aes_instructions::<AesWord512>(&mut rows);
+    across_the_grain::<u32>(&mut rows);
+    across_the_grain::<u64>(&mut rows);
+    across_the_grain::<Word128>(&mut rows);
+    across_the_grain::<Word256>(&mut rows);
+    across_the_grain::<Word512>(&mut rows);
+    transposition::<u32, Network>(&mut rows);
+    transposition::<u64, Network>(&mut rows);
+    transposition::<Word128, Network>(&mut rows);
+    transposition::<Word256, Network>(&mut rows);
+    transposition::<Word512, Network>(&mut rows);
+    transposition::<Word128, Interleave>(&mut rows);
+    transposition::<Word256, Interleave>(&mut rows);
+    transposition::<Word512, Interleave>(&mut rows);
+    transposition::<GfniWord512, Matrices>(&mut rows);
+    rows
+});
+
+/// Every variant there is, available here or not.
+pub fn table() -> &'static [Variant] {
+    &TABLE
+}
+
+/// The variant of this name.
+///
+/// # Errors
+/// [`Error::UnknownVariant`] if there is none.
+pub fn find(name: &str) -> Result<&'static Variant, Error> {
+    let found = table().iter().find(|variant| variant.name == name);
+    found.ok_or_else(|| Error::UnknownVariant(name.to_owned()))
+}
+
+/// A row for instructions `I`; its name ends in the ISA's.
+fn row<I: Isa>(stem: String, repr: Repr, action: Action) -> Variant {
+    let name = format!("{stem}/{}", I::NAME);
+    Variant { name, repr, isa: I::NAME, needs: I::NEEDS, leaks: Leaks::Nothing, action }
+}
+
+fn bitsliced<W: Register>() -> Repr {
+    Repr::Bitsliced { bits: W::BITS }
+}
+
+/// The steps that need a row in this direction: AddRoundKey, its own inverse, has one.
+fn steps_of(direction: Direction) -> Vec<Part> {
+    let skipped = usize::from(direction == Direction::Decrypt);
+    Part::STEPS.into_iter().skip(skipped).collect()
+}
+
+/// Bytes and tables, on any machine.
+fn along_the_grain(rows: &mut Vec<Variant>) {
+    let blocks = Repr::Blocks;
+    let bind: BindTile = |_, part, direction, keys, round| {
+        tables::Step::new(part, direction, keys, round).map(|step| Box::new(step) as _)
+    };
+    let bind_whole: BindWhole = |_, direction, keys| Some(Box::new(tables::TCipher::new(direction, keys)));
+    rows.push(row::<Portable>("bytes-to-blocks".into(), blocks, Action::Load(|_| Some(Box::new(Copy)))));
+    rows.push(row::<Portable>("counter-to-blocks".into(), blocks, Action::Count(|_| Some(Box::new(Copy)))));
+    rows.push(row::<Portable>("blocks-to-bytes".into(), blocks, Action::Store(|_| Some(Box::new(Copy)))));
+    for direction in Direction::ALL {
+        for part in steps_of(direction) {
+            let stem = format!("{}/blocks", part.name(direction));
+            let mut step = row::<Portable>(stem, blocks, Action::Tile(part, direction, bind));
+            if part == Part::SubBytes {
+                step.name.push_str("-table");
+                step.leaks = Leaks::TableIndices;
+            }
+            rows.push(step);
+        }
+        let stem = format!("{}/blocks", Part::Cipher.name(direction));
+        let mut whole = row::<Portable>(stem, blocks, Action::Whole(direction, bind_whole));
+        whole.name.push_str("-table");
+        whole.leaks = Leaks::TableIndices;
+        rows.push(whole);
+    }
+    let action = Action::WholeCounter(bind_whole);
+    let mut counter = row::<Portable>("aes-ctr/blocks".into(), blocks, action);
+    counter.name.push_str("-table");
+    counter.leaks = Leaks::TableIndices;
+    rows.push(counter);
+}
+
+/// Whole ciphers by AES instructions.
+fn aes_instructions<W: AesLanes>(rows: &mut Vec<Variant>) {
+    let bind: BindWhole = |features, direction, keys| {
+        let isa = W::Isa::detect(features)?;
+        Some(Box::new(instructions::Cipher::<W>::new(isa, direction, keys)))
+    };
+    for direction in Direction::ALL {
+        let stem = format!("{}/blocks", Part::Cipher.name(direction));
+        rows.push(row::<W::Isa>(stem, Repr::Blocks, Action::Whole(direction, bind)));
+    }
+    rows.push(row::<W::Isa>("aes-ctr/blocks".into(), Repr::Blocks, Action::WholeCounter(bind)));
+    let bind_walk: BindWhole = |features, _, keys| {
+        let isa = W::Isa::detect(features)?;
+        Some(Box::new(walk::Walk::<W>::new(isa, keys)))
+    };
+    let action = Action::WholeCounter(bind_walk);
+    rows.push(row::<W::Isa>("aes-ctr-walk/blocks".into(), Repr::Blocks, action));
+}
+
+/// Parts, fused rounds, whole cipher and counters, bit-sliced.
+fn across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
+    let repr = bitsliced::<W>();
+    let bind_step: BindTile = |features, part, direction, keys, round| {
+        let isa = W::Isa::detect(features)?;
+        let step = bitsliced::Step::<W>::new(isa, part, direction, keys, round)?;
+        Some(Box::new(step))
+    };
+    let bind_cipher: BindTile = |features, _, direction, keys, _| {
+        let isa = W::Isa::detect(features)?;
+        Some(Box::new(bitsliced::Cipher::<W>::new(isa, direction, keys)))
+    };
+    for direction in Direction::ALL {
+        for part in steps_of(direction).into_iter().chain([Part::Round]) {
+            let stem = format!("{}/{repr}", part.name(direction));
+            rows.push(row::<W::Isa>(stem, repr, Action::Tile(part, direction, bind_step)));
+        }
+        let stem = format!("{}/{repr}", Part::Cipher.name(direction));
+        rows.push(row::<W::Isa>(stem, repr, Action::Tile(Part::Cipher, direction, bind_cipher)));
+    }
+    let count = Action::Count(|features| {
+        W::Isa::detect(features).map(|isa| Box::new(CounterToBits::<W>::new(isa)) as _)
+    });
+    rows.push(row::<W::Isa>(format!("counter-to-{repr}"), repr, count));
+}
+
+/// A transposition both ways.
+fn transposition<W: Register, T: Transpose<W>>(rows: &mut Vec<Variant>) {
+    let repr = bitsliced::<W>();
+    let load = Action::Load(|features: Features| {
+        W::Isa::detect(features).map(|isa| Box::new(BlocksToBits::<W, T>::new(isa)) as _)
+    });
+    let store = Action::Store(|features: Features| {
+        W::Isa::detect(features).map(|isa| Box::new(BlocksToBits::<W, T>::new(isa)) as _)
+    });
+    for (stem, action) in [(format!("blocks-to-{repr}"), load), (format!("{repr}-to-blocks"), store)] {
+        let mut row = row::<W::Isa>(stem, repr, action);
+        if !T::NAME.is_empty() {
+            row.name = format!("{}-{}", row.name, T::NAME);
+        }
+        rows.push(row);
+    }
+}

@@ -1,0 +1,176 @@
+//! The twin of `x86` for machines without x86's registers: the same names, and nothing behind them.
+//!
+//! Tokens hold an impossible value, so none is ever detected, no word exists, and no method can be
+//! reached. The table still lists the variants, as not available here.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{BitAnd, BitXor, Not};
+
+use super::{AesLanes, BitMatrices, ByteLanes, Features, Isa, Kernel, Register, Word};
+
+pub(super) fn detect_features() -> Features {
+    Features::NONE
+}
+
+macro_rules! isa {
+    ($Isa:ident, $name:literal, $needs:expr) => {
+        /// Instructions that this machine has not.
+        #[derive(Clone, Copy, Debug)]
+        pub struct $Isa(Infallible);
+
+        impl Isa for $Isa {
+            const NAME: &'static str = $name;
+            const NEEDS: Features = $needs;
+
+            fn detect(_allowed: Features) -> Option<Self> {
+                None
+            }
+
+            fn enter<K: Kernel>(self, _kernel: K) -> K::Output {
+                match self.0 {}
+            }
+        }
+
+        impl Nowhere for $Isa {
+            fn nowhere(self) -> Infallible {
+                self.0
+            }
+        }
+    };
+}
+
+/// A token that cannot be.
+trait Nowhere: Isa {
+    fn nowhere(self) -> Infallible;
+}
+
+isa!(Sse2, "sse2", Features::SSE2);
+isa!(Avx2, "avx2", Features::AVX2);
+isa!(Avx512, "avx512", Features::AVX512);
+isa!(Gfni512, "gfni512", Features::AVX512.with(Features::GFNI));
+isa!(AesNi, "aesni", Features::SSE2.with(Features::AES));
+isa!(Vaes256, "vaes256", Features::AVX2.with(Features::AES).with(Features::VAES));
+isa!(Vaes512, "vaes512", Features::AVX512.with(Features::AES).with(Features::VAES));
+
+/// A register that cannot be, of the size it would have.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Vector<I, const BYTES: usize>([u8; BYTES], Infallible, PhantomData<I>);
+
+/// 128 bits by SSE2.
+pub type Word128 = Vector<Sse2, 16>;
+/// 256 bits by AVX2.
+pub type Word256 = Vector<Avx2, 32>;
+/// 512 bits by AVX-512.
+pub type Word512 = Vector<Avx512, 64>;
+/// 512 bits by AVX-512 with GFNI.
+pub type GfniWord512 = Vector<Gfni512, 64>;
+/// One block by AES-NI.
+pub type AesWord128 = Vector<AesNi, 16>;
+/// Two blocks by VAES.
+pub type AesWord256 = Vector<Vaes256, 32>;
+/// Four blocks by VAES and AVX-512.
+pub type AesWord512 = Vector<Vaes512, 64>;
+
+impl<I, const BYTES: usize> fmt::Debug for Vector<I, BYTES> {
+    fn fmt(&self, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.1 {}
+    }
+}
+
+impl<I, const BYTES: usize> BitXor for Vector<I, BYTES> {
+    type Output = Self;
+
+    fn bitxor(self, _other: Self) -> Self {
+        match self.1 {}
+    }
+}
+
+impl<I, const BYTES: usize> BitAnd for Vector<I, BYTES> {
+    type Output = Self;
+
+    fn bitand(self, _other: Self) -> Self {
+        match self.1 {}
+    }
+}
+
+impl<I, const BYTES: usize> Not for Vector<I, BYTES> {
+    type Output = Self;
+
+    fn not(self) -> Self {
+        match self.1 {}
+    }
+}
+
+impl<I: Nowhere, const BYTES: usize> Word for Vector<I, BYTES> {}
+
+// SAFETY: no token exists, so no memory is ever seen as this type.
+unsafe impl<I: Nowhere, const BYTES: usize> Register for Vector<I, BYTES> {
+    type Isa = I;
+
+    const BITS: usize = 8 * BYTES;
+
+    fn splat(isa: I, _pattern: u64) -> Self {
+        match isa.nowhere() {}
+    }
+
+    fn load(isa: I, _bytes: &[u8]) -> Self {
+        match isa.nowhere() {}
+    }
+
+    fn store(self, _bytes: &mut [u8]) {
+        match self.1 {}
+    }
+
+    fn shift_right<const COUNT: u32>(self) -> Self {
+        match self.1 {}
+    }
+
+    fn shift_left<const COUNT: u32>(self) -> Self {
+        match self.1 {}
+    }
+}
+
+impl<I: Nowhere, const BYTES: usize> ByteLanes for Vector<I, BYTES> {
+    fn interleave(a: Self, _b: Self) -> (Self, Self) {
+        match a.1 {}
+    }
+}
+
+impl BitMatrices for GfniWord512 {
+    fn transpose_8x8_reversed(self) -> Self {
+        match self.1 {}
+    }
+}
+
+impl<I: Nowhere, const BYTES: usize> AesLanes for Vector<I, BYTES> {
+    fn broadcast(isa: I, _block: &[u8; 16]) -> Self {
+        match isa.nowhere() {}
+    }
+
+    fn encrypt_round(self, _key: Self) -> Self {
+        match self.1 {}
+    }
+
+    fn encrypt_last_round(self, _key: Self) -> Self {
+        match self.1 {}
+    }
+
+    fn decrypt_round(self, _key: Self) -> Self {
+        match self.1 {}
+    }
+
+    fn decrypt_last_round(self, _key: Self) -> Self {
+        match self.1 {}
+    }
+
+    fn add_low_u64(self, _other: Self) -> Self {
+        match self.1 {}
+    }
+
+    fn reverse_bytes(self) -> Self {
+        match self.1 {}
+    }
+}

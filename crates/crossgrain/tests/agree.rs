@@ -1,0 +1,130 @@
+//! Every variant gives the reference's bytes: at all lengths up to three bundles and one, at every
+//! alignment, in place and apart, and touches nothing outside its buffers.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+mod common;
+
+use common::{CAPS, expected, forced_jobs, key, painted, run, run_buffers};
+use crossgrain::mode::Options;
+use crossgrain::plan::Birth;
+use crossgrain::{Buffers, Cipher, Direction};
+
+/// Counters whose low 8, 32, 64 and 128 bits wrap within a few hundred blocks.
+const COUNTERS: [u128; 6] = [
+    0,
+    0x0011_2233_4455_6677_8899_aabb_ccdd_eeff,
+    (1 << 32) - 77,
+    (1 << 64) - 300,
+    u128::MAX - 5,
+    u128::MAX - 600,
+];
+
+/// Lengths in blocks around the bundle's multiples, and a few small ones.
+fn lengths(bundle: usize) -> Vec<usize> {
+    let mut lengths: Vec<usize> = (0..=17).collect();
+    for multiple in 1..=3 {
+        lengths.extend([multiple * bundle - 1, multiple * bundle, multiple * bundle + 1]);
+    }
+    lengths.extend([31, 32, 33, 63, 64, 65, 100, 255]);
+    lengths
+}
+
+#[test]
+fn every_variant_agrees_with_the_reference_at_every_length() {
+    for (variant, job, options) in forced_jobs() {
+        let bundle = variant.repr.bundle_blocks().unwrap_or(32);
+        let key = key(job.cipher, 1);
+        let longest = painted(16 * (3 * bundle + 256), 2);
+        for first in if job.birth == Birth::Counter { &COUNTERS[..] } else { &COUNTERS[..1] } {
+            let want = expected(&key, job.direction, job.birth, *first, &longest);
+            for blocks in lengths(bundle) {
+                let mut data = longest[..16 * blocks].to_vec();
+                run(&key, job.direction, job.birth, *first, &options, &mut data);
+                assert!(data == want[..16 * blocks], "{} {job:?} {blocks} from {first:x}", variant.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_variant_works_at_every_alignment_apart_and_between_guards() {
+    for (variant, job, options) in
+        forced_jobs().into_iter().filter(|(_, job, _)| job.cipher == Cipher::Aes192)
+    {
+        let key = key(job.cipher, 3);
+        let len = 16 * (variant.repr.bundle_blocks().unwrap_or(32) + 3);
+        let input = painted(len + 16, 4);
+        for offset in 0..16 {
+            let mut output = vec![0xa5; len + 48];
+            let buffers =
+                Buffers::apart(&input[offset..][..len], &mut output[16 + (offset * 7) % 16..][..len]);
+            run_buffers(&key, job.direction, job.birth, 9, &options, buffers.unwrap());
+            let want = expected(&key, job.direction, job.birth, 9, &input[offset..][..len]);
+            let (start, end) = (16 + (offset * 7) % 16, 16 + (offset * 7) % 16 + len);
+            assert!(output[start..end] == want, "{} at offset {offset}", variant.name);
+            let guards = output[..start].iter().chain(&output[end..]);
+            assert!(guards.clone().all(|&byte| byte == 0xa5), "{} wrote outside", variant.name);
+        }
+    }
+}
+
+#[test]
+fn free_choice_agrees_under_every_cap_and_thread_count() {
+    for cap in CAPS {
+        for threads in [1, 2, 0] {
+            let options = Options { features: Some(cap.parse().unwrap()), threads, ..Options::default() };
+            for cipher in Cipher::ALL {
+                let key = key(cipher, 5);
+                let data = painted(3 * 512 * 1024 + 16, 6);
+                let first = u128::MAX - 20_000;
+                for (direction, birth) in [
+                    (Direction::Encrypt, Birth::Bytes),
+                    (Direction::Decrypt, Birth::Bytes),
+                    (Direction::Encrypt, Birth::Counter),
+                ] {
+                    let mut got = data.clone();
+                    run(&key, direction, birth, first, &options, &mut got);
+                    let mut want = data.clone();
+                    other(&key, direction, birth, first, &mut want);
+                    assert!(got == want, "{cap} {threads} {cipher} {direction:?} {birth:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Another implementation: RustCrypto's `aes` and `ctr`.
+fn other(key: &crossgrain::Key, direction: Direction, birth: Birth, first: u128, data: &mut [u8]) {
+    use cipher::KeyInit;
+    match key.cipher() {
+        Cipher::Aes128 => {
+            by(&aes::Aes128::new_from_slice(key.bytes()).unwrap(), direction, birth, first, data)
+        }
+        Cipher::Aes192 => {
+            by(&aes::Aes192::new_from_slice(key.bytes()).unwrap(), direction, birth, first, data)
+        }
+        Cipher::Aes256 => {
+            by(&aes::Aes256::new_from_slice(key.bytes()).unwrap(), direction, birth, first, data)
+        }
+    }
+}
+
+fn by<C>(aes: &C, direction: Direction, birth: Birth, first: u128, data: &mut [u8])
+where
+    C: cipher::BlockCipherEncrypt
+        + cipher::BlockCipherDecrypt
+        + cipher::BlockSizeUser<BlockSize = cipher::consts::U16>,
+{
+    use cipher::{InnerIvInit, StreamCipher};
+    if birth == Birth::Counter {
+        let core =
+            ctr::CtrCore::<&C, ctr::flavors::Ctr128BE>::inner_iv_init(aes, &first.to_be_bytes().into());
+        cipher::StreamCipherCoreWrapper::from_core(core).apply_keystream(data);
+        return;
+    }
+    let (blocks, _) = cipher::array::Array::slice_as_chunks_mut(data);
+    match direction {
+        Direction::Encrypt => aes.encrypt_blocks(blocks),
+        Direction::Decrypt => aes.decrypt_blocks(blocks),
+    }
+}
