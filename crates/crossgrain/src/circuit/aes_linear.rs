@@ -7,7 +7,7 @@
 //! Source: FIPS 197 §5.1.3 and §5.3.3; the factorisation of the inverse from the Rijndael submission.
 
 use super::Bits;
-use crate::word::Word;
+use crate::word::{Word, each};
 
 /// Multiplication by x in GF(2⁸): three gates, the rest is renaming.
 #[inline(always)]
@@ -18,14 +18,14 @@ fn double<W: Word>(a: Bits<W>) -> Bits<W> {
 
 #[inline(always)]
 pub(crate) fn add<W: Word>(a: Bits<W>, b: Bits<W>) -> Bits<W> {
-    std::array::from_fn(|i| a[i] ^ b[i])
+    each!(i < 8 => a[i] ^ b[i])
 }
 
 /// MixColumns on one column.
 #[inline(always)]
 pub fn mix_column<W: Word>(a: [Bits<W>; 4]) -> [Bits<W>; 4] {
-    let u: [Bits<W>; 4] = std::array::from_fn(|i| add(a[i], a[(i + 1) % 4]));
-    std::array::from_fn(|i| add(add(double(u[i]), a[(i + 1) % 4]), u[(i + 2) % 4]))
+    let u: [Bits<W>; 4] = each!(i < 4 => add(a[i], a[(i + 1) % 4]));
+    each!(i < 4 => add(add(double(u[i]), a[(i + 1) % 4]), u[(i + 2) % 4]))
 }
 
 /// InvMixColumns on one column: MixColumns after adding 4·(a₀ ⊕ a₂) to bytes 0 and 2 and

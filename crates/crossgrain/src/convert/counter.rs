@@ -17,8 +17,8 @@ const LANE_BITS_MAX: usize = 9;
 /// Counters to `bitsliced`.
 pub struct CounterToBits<W: Register> {
     isa: W::Isa,
-    /// Bit k of the number of the block in each lane.
-    numbers: [W; LANE_BITS_MAX],
+    /// Bit k of the number of the block in each lane, as bytes of a word.
+    numbers: [[u8; 64]; LANE_BITS_MAX],
 }
 
 impl<W: Register> CounterToBits<W> {
@@ -30,7 +30,7 @@ impl<W: Register> CounterToBits<W> {
                 let lane = lane(W::BITS, block);
                 bytes[lane / 8] |= 1 << (lane % 8);
             }
-            W::load(isa, &bytes[..W::BYTES])
+            bytes
         });
         Self { isa, numbers }
     }
@@ -64,7 +64,8 @@ impl<W: Register> Kernel for CountBundle<'_, W> {
         let words = tile.words_mut::<W>(isa);
         let low_bits = W::BITS.ilog2() as usize;
         let mut carry = W::splat(isa, 0);
-        for (k, &number) in numbers.iter().enumerate().take(low_bits) {
+        for (k, number) in numbers.iter().enumerate().take(low_bits) {
+            let number = W::load(isa, &number[..W::BYTES]);
             let bit = spread(isa, first, k);
             let sum = number ^ bit;
             words[word_of_bit(k)] = sum ^ carry;

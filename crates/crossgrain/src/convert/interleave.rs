@@ -8,7 +8,7 @@
 
 use super::network::exchange_low;
 use super::{Reader, Transpose, Writer};
-use crate::word::{ByteLanes, TILE_WORDS};
+use crate::word::{ByteLanes, TILE_WORDS, each};
 
 /// Byte layers by interleaving, bit layers by shifts and masks.
 #[derive(Debug)]
@@ -25,12 +25,12 @@ impl<W: ByteLanes> Transpose<W> for Interleave {
         mut write: impl Writer<W>,
     ) {
         for low in (0..TILE_WORDS).step_by(8) {
-            let mut group: [W; 8] = std::array::from_fn(|i| read.read(low + i));
+            let mut group: [W; 8] = each!(i < 8 => read.read(low + i));
             exchange_low(isa, &mut group);
             scratch[low..][..8].copy_from_slice(&group);
         }
         for low in 0..8 {
-            let mut group: [W; 16] = std::array::from_fn(|i| scratch[8 * i + low]);
+            let mut group: [W; 16] = each!(i < 16 => scratch[8 * i + low]);
             interleave_high(&mut group);
             for (i, word) in group.into_iter().enumerate() {
                 write.write(8 * i + low, word);

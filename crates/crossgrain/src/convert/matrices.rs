@@ -9,7 +9,7 @@
 
 use super::interleave::interleave_high;
 use super::{Reader, Transpose, Writer};
-use crate::word::{BitMatrices, TILE_WORDS};
+use crate::word::{BitMatrices, TILE_WORDS, each};
 
 /// Byte layers by interleaving, bit layers by matrices.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl<W: BitMatrices> Transpose<W> for Matrices {
         mut write: impl Writer<W>,
     ) {
         for low in (0..TILE_WORDS).step_by(8) {
-            let mut group: [W; 8] = std::array::from_fn(|i| read.read(low + i));
+            let mut group: [W; 8] = each!(i < 8 => read.read(low + i));
             for word_bit in [2, 1, 0] {
                 interleave_backwards(&mut group, word_bit);
             }
@@ -35,7 +35,7 @@ impl<W: BitMatrices> Transpose<W> for Matrices {
             }
         }
         for low in 0..8 {
-            let mut group: [W; 16] = std::array::from_fn(|i| scratch[8 * i + low]);
+            let mut group: [W; 16] = each!(i < 16 => scratch[8 * i + low]);
             interleave_high(&mut group);
             for (i, word) in group.into_iter().enumerate() {
                 // i = (p0 i2 i1 i0), low = (p3 p2 p1).

@@ -9,7 +9,7 @@
 //! Source: delta swaps, Knuth, TAOCP 4A §7.1.3.
 
 use super::{Reader, Transpose, Writer, matrices};
-use crate::word::{Register, TILE_WORDS, clear_positions};
+use crate::word::{Register, TILE_WORDS, clear_positions, each};
 
 /// The plain network of shifts and masks.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl<W: Register> Transpose<W> for Network {
         let side = TILE_WORDS / matrices;
         for matrix in 0..matrices {
             for low in (0..side).step_by(8) {
-                let mut group: [W; 8] = std::array::from_fn(|i| read.read(matrix * side + low + i));
+                let mut group: [W; 8] = each!(i < 8 => read.read(matrix * side + low + i));
                 exchange_low(isa, &mut group);
                 for (i, word) in group.into_iter().enumerate() {
                     scratch[matrix * side + low + i] = word;
@@ -38,8 +38,7 @@ impl<W: Register> Transpose<W> for Network {
         }
         for matrix in 0..matrices {
             for low in 0..8 {
-                let mut group: [W; 16] =
-                    std::array::from_fn(|i| scratch[matrix * side + (8 * i) % side + low]);
+                let mut group: [W; 16] = each!(i < 16 => scratch[matrix * side + (8 * i) % side + low]);
                 exchange_layer::<W, 3>(isa, &mut group[..side / 8], 0);
                 exchange_layer::<W, 4>(isa, &mut group[..side / 8], 1);
                 if W::BITS >= 64 {

@@ -11,6 +11,24 @@
 //! everything is inlined into it. Forget one `inline` and answers stay right while each gate becomes
 //! a call: `cargo xtask asm` looks for that.
 
+/// An array of words, element `$i` being `$value`.
+///
+/// `std::array::from_fn` would do the same by a closure, and a closure is compiled without the kernel's
+/// instructions where the optimiser declines to inline it: then every gate in it is a call.
+macro_rules! each {
+    ($i:ident < $count:expr => $value:expr) => {{
+        let mut words = {
+            let $i = 0;
+            [$value; $count]
+        };
+        for $i in 1..$count {
+            words[$i] = $value;
+        }
+        words
+    }};
+}
+pub(crate) use each;
+
 mod buffers;
 mod features;
 mod portable;

@@ -69,9 +69,12 @@ fn function_label(line: &str) -> Option<&str> {
     (!symbol.starts_with([' ', '\t']) && !is_local(symbol)).then(|| symbol.trim_matches('"'))
 }
 
-/// The two symbols of `.set alias, original`.
+/// The two symbols of `alias = original`, or of `.set alias, original` in older text.
 fn alias(line: &str) -> Option<(&str, &str)> {
-    line.trim_start().strip_prefix(".set")?.trim().split_once(", ")
+    match line.trim_start().strip_prefix(".set") {
+        Some(symbols) => symbols.trim().split_once(", "),
+        None => line.split_once(" = "),
+    }
 }
 
 fn instruction(line: &str) -> Option<Instruction<'_>> {

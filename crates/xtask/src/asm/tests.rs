@@ -180,9 +180,10 @@ fn data_comments_and_local_labels_are_no_functions() {
 
 #[test]
 fn an_alias_is_a_function_of_its_own() {
-    let text = function("first", "nop") + "\t.set second, first\n\t.set third, .Ltmp1-.Ltmp0\n";
+    let aliases = "second = first\n\t.set third, first\n\t.set size, .Ltmp1-.Ltmp0\n";
+    let text = function("first", "nop") + aliases;
     let names: Vec<String> = functions(&text).into_iter().map(|function| function.name).collect();
-    assert_eq!(names, ["first", "second"]);
+    assert_eq!(names, ["first", "second", "third"]);
 }
 
 #[test]

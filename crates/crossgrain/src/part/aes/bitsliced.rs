@@ -19,7 +19,7 @@ use crate::circuit::aes_linear::{add, inv_mix_column, mix_column};
 use crate::circuit::{Bits, aes_sbox};
 use crate::part::TilePart;
 use crate::repr::shifted;
-use crate::word::{Isa, Kernel, Register, TILE_WORDS, Tile};
+use crate::word::{Isa, Kernel, Register, TILE_WORDS, Tile, each};
 
 type State<W> = [W; TILE_WORDS];
 
@@ -79,7 +79,7 @@ impl fmt::Debug for BitKeys {
 
 #[inline(always)]
 fn byte<W: Register>(state: &State<W>, place: usize) -> Bits<W> {
-    std::array::from_fn(|bit| state[8 * place + bit])
+    each!(bit < 8 => state[8 * place + bit])
 }
 
 #[inline(always)]
@@ -90,17 +90,17 @@ fn set_byte<W: Register>(state: &mut State<W>, place: usize, bits: Bits<W>) {
 /// Where the four rows of a column lie.
 #[inline(always)]
 fn column_places(column: usize, phase: usize) -> [usize; 4] {
-    std::array::from_fn(|row| shifted(4 * column + row, phase))
+    each!(row < 4 => shifted(4 * column + row, phase))
 }
 
 #[inline(always)]
 fn column<W: Register>(state: &State<W>, places: [usize; 4]) -> [Bits<W>; 4] {
-    std::array::from_fn(|row| byte(state, places[row]))
+    each!(row < 4 => byte(state, places[row]))
 }
 
 #[inline(always)]
 fn key_byte<W: Register>(isa: W::Isa, key: &BitKey, byte: usize) -> Bits<W> {
-    std::array::from_fn(|bit| W::splat(isa, key[8 * byte + bit]))
+    each!(bit < 8 => W::splat(isa, key[8 * byte + bit]))
 }
 
 /// SubBytes on one byte without its constant; see `circuit::aes_sbox`.
@@ -160,7 +160,7 @@ fn decrypt_round<W: Register>(isa: W::Isa, state: &mut State<W>, key: &BitKey, p
     for index in 0..4 {
         let places = column_places(index, phase);
         let keyed: [Bits<W>; 4] =
-            std::array::from_fn(|row| add(byte(state, places[row]), key_byte(isa, key, 4 * index + row)));
+            each!(row < 4 => add(byte(state, places[row]), key_byte(isa, key, 4 * index + row)));
         let mixed = inv_mix_column(keyed);
         for row in 0..4 {
             set_byte(state, places[row], mixed[row]);

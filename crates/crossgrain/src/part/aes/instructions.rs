@@ -12,7 +12,7 @@ use std::fmt;
 use super::key::RoundKeys;
 use crate::block::{BLOCK_BYTES, Direction};
 use crate::part::{Source, WholePart};
-use crate::word::{AesLanes, Buffers, Isa, Kernel};
+use crate::word::{AesLanes, Buffers, Isa, Kernel, each};
 
 /// Registers in flight.
 pub(super) const IN_FLIGHT: usize = 8;
@@ -80,7 +80,7 @@ pub(super) type LaneKeys<W> = [W; 15];
 #[inline(always)]
 pub(super) fn lane_keys<W: AesLanes>(isa: W::Isa, keys: &RoundKeys) -> LaneKeys<W> {
     let blocks = keys.blocks();
-    std::array::from_fn(|round| W::broadcast(isa, &blocks[round.min(blocks.len() - 1)]))
+    each!(round < 15 => W::broadcast(isa, &blocks[round.min(blocks.len() - 1)]))
 }
 
 /// Rounds `from` to `ROUNDS` on every register; the last adds `last_keys` in place of its round key.
@@ -102,14 +102,14 @@ pub(super) fn rounds<W: AesLanes, const N: usize, const ENCRYPT: bool>(
 
 /// What a kernel does with `N` registers at byte `at` of its buffers.
 pub(super) trait Bundle<W: AesLanes> {
-    /// `N` whole registers.
-    fn run<const N: usize>(&self, buffers: &mut Buffers<'_>, at: usize, block: usize);
+    /// `N` whole registers, of which the first block is block `block` of the job.
+    fn run<const N: usize>(&mut self, buffers: &mut Buffers<'_>, at: usize, block: usize);
 }
 
 /// Runs a bundle kernel over any number of blocks: eight registers at a time, then the remainder by
 /// way of a scratch copy, as one register or as eight.
 #[inline(always)]
-pub(super) fn over_bundles<W: AesLanes>(kernel: &impl Bundle<W>, mut buffers: Buffers<'_>) {
+pub(super) fn over_bundles<W: AesLanes>(kernel: &mut impl Bundle<W>, mut buffers: Buffers<'_>) {
     let len_bytes = buffers.len_bytes();
     assert!(len_bytes.is_multiple_of(BLOCK_BYTES));
     let bundle_bytes = IN_FLIGHT * W::BYTES;
@@ -159,7 +159,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Ecb<'_, W, ENCRYPT> {
         let lane_keys = lane_keys(isa, keys);
         macro_rules! go {
             ($rounds:literal) => {
-                over_bundles(&EcbBundle::<W, $rounds, ENCRYPT>(isa, lane_keys), buffers)
+                over_bundles(&mut EcbBundle::<W, $rounds, ENCRYPT>(isa, lane_keys), buffers)
             };
         }
         with_rounds!(keys.rounds(), go);
@@ -170,9 +170,9 @@ struct EcbBundle<W: AesLanes, const ROUNDS: usize, const ENCRYPT: bool>(W::Isa, 
 
 impl<W: AesLanes, const ROUNDS: usize, const ENCRYPT: bool> Bundle<W> for EcbBundle<W, ROUNDS, ENCRYPT> {
     #[inline(always)]
-    fn run<const N: usize>(&self, buffers: &mut Buffers<'_>, at: usize, _block: usize) {
-        let &Self(isa, keys) = self;
-        let mut state: [W; N] = std::array::from_fn(|i| buffers.load::<W>(isa, at + i * W::BYTES) ^ keys[0]);
+    fn run<const N: usize>(&mut self, buffers: &mut Buffers<'_>, at: usize, _block: usize) {
+        let &mut Self(isa, keys) = self;
+        let mut state: [W; N] = each!(i < N => buffers.load::<W>(isa, at + i * W::BYTES) ^ keys[0]);
         rounds::<W, N, ENCRYPT>(&mut state, &keys[1..ROUNDS], [keys[ROUNDS]; N]);
         for (i, word) in state.into_iter().enumerate() {
             buffers.store(at + i * W::BYTES, word);
@@ -196,10 +196,10 @@ impl<W: AesLanes> Kernel for Ctr<'_, W> {
         let Self { isa, keys, first, buffers } = self;
         let lane_keys = lane_keys(isa, keys);
         let base = counters(isa, first, 1);
-        let steps = std::array::from_fn(|i| counters(isa, (i * W::BLOCKS) as u128, 0));
+        let steps = each!(i < IN_FLIGHT => counters(isa, (i * W::BLOCKS) as u128, 0));
         macro_rules! go {
             ($rounds:literal) => {
-                over_bundles(&CtrBundle::<W, $rounds> { isa, lane_keys, base, steps }, buffers)
+                over_bundles(&mut CtrBundle::<W, $rounds> { isa, lane_keys, base, steps }, buffers)
             };
         }
         with_rounds!(keys.rounds(), go);
@@ -226,11 +226,11 @@ struct CtrBundle<W: AesLanes, const ROUNDS: usize> {
 
 impl<W: AesLanes, const ROUNDS: usize> Bundle<W> for CtrBundle<W, ROUNDS> {
     #[inline(always)]
-    fn run<const N: usize>(&self, buffers: &mut Buffers<'_>, at: usize, block: usize) {
+    fn run<const N: usize>(&mut self, buffers: &mut Buffers<'_>, at: usize, block: usize) {
         let Self { isa, lane_keys: keys, base, steps } = self;
         let base = base.add_low_u64(counters(*isa, block as u128, 0));
-        let mut state: [W; N] = std::array::from_fn(|i| base.add_low_u64(steps[i]).reverse_bytes() ^ keys[0]);
-        let last_keys = std::array::from_fn(|i| keys[ROUNDS] ^ buffers.load::<W>(*isa, at + i * W::BYTES));
+        let mut state: [W; N] = each!(i < N => base.add_low_u64(steps[i]).reverse_bytes() ^ keys[0]);
+        let last_keys = each!(i < N => keys[ROUNDS] ^ buffers.load::<W>(*isa, at + i * W::BYTES));
         rounds::<W, N, true>(&mut state, &keys[1..ROUNDS], last_keys);
         for (i, word) in state.into_iter().enumerate() {
             buffers.store(at + i * W::BYTES, word);

@@ -25,7 +25,7 @@ use super::instructions::{
 use super::key::RoundKeys;
 use crate::block::{BLOCK_BYTES, Direction};
 use crate::part::{Source, WholePart};
-use crate::word::{AesLanes, Buffers, Isa, Kernel};
+use crate::word::{AesLanes, Buffers, Isa, Kernel, each};
 
 /// Counter values that share all but the last byte.
 const EPOCH: usize = 256;
@@ -176,9 +176,12 @@ impl<W: AesLanes> Kernel for Walked<'_, W> {
         let Self { isa, keys, table, first, buffers } = self;
         let lane_keys = lane_keys(isa, keys);
         macro_rules! go {
-            ($rounds:literal) => {
-                over_bundles(&WalkBundle::<W, $rounds> { isa, lane_keys, table, first }, buffers)
-            };
+            ($rounds:literal) => {{
+                let mut bundle =
+                    WalkBundle::<W, $rounds> { isa, lane_keys, table, first, rest: W::splat(isa, 0) };
+                bundle.rest = bundle.rest_of(first);
+                over_bundles(&mut bundle, buffers)
+            }};
         }
         with_rounds!(keys.rounds(), go);
     }
@@ -189,6 +192,8 @@ struct WalkBundle<'a, W: AesLanes, const ROUNDS: usize> {
     lane_keys: LaneKeys<W>,
     table: &'a Table,
     first: u128,
+    /// What the table leaves out of the state after round 2, the same for a whole epoch.
+    rest: W,
 }
 
 /// Ones, then zeros: read from the middle minus n blocks, it selects the first n blocks of a bundle.
@@ -203,9 +208,8 @@ static FIRST_BLOCKS: [u8; 2 * BUNDLE_BLOCKS_MAX * BLOCK_BYTES] = {
 };
 
 impl<W: AesLanes, const ROUNDS: usize> WalkBundle<'_, W, ROUNDS> {
-    /// What the table leaves out of the state after round 2, the same for the whole epoch of `counter`.
     #[inline(always)]
-    fn rest(&self, counter: u128) -> W {
+    fn rest_of(&self, counter: u128) -> W {
         let state = after_round_1(counters(self.isa, counter, 0), &self.lane_keys);
         let columns = state & !column_zero::<W>(self.isa);
         columns.encrypt_round(self.lane_keys[2])
@@ -214,24 +218,25 @@ impl<W: AesLanes, const ROUNDS: usize> WalkBundle<'_, W, ROUNDS> {
 
 impl<W: AesLanes, const ROUNDS: usize> Bundle<W> for WalkBundle<'_, W, ROUNDS> {
     #[inline(always)]
-    fn run<const N: usize>(&self, buffers: &mut Buffers<'_>, at: usize, block: usize) {
-        let Self { isa, lane_keys: keys, table, first } = self;
+    fn run<const N: usize>(&mut self, buffers: &mut Buffers<'_>, at: usize, block: usize) {
+        let Self { isa, table, first, rest, .. } = self;
+        let (isa, now) = (*isa, *rest);
         let counter = first.wrapping_add(block as u128);
         let last_byte = counter as usize % EPOCH;
         let entries = &table.0[last_byte * BLOCK_BYTES..][..IN_FLIGHT * W::BYTES];
-        let rest = self.rest(counter);
-        let mut state: [W; N] =
-            std::array::from_fn(|i| W::load(*isa, &entries[i * W::BYTES..][..W::BYTES]) ^ rest);
-        if last_byte + N * W::BLOCKS > EPOCH {
-            let change = rest ^ self.rest(counter.wrapping_add(EPOCH as u128));
-            let now = EPOCH - last_byte;
-            let mask = &FIRST_BLOCKS[(BUNDLE_BLOCKS_MAX - now) * BLOCK_BYTES..];
+        let mut state: [W; N] = each!(i < N => W::load(isa, &entries[i * W::BYTES..][..W::BYTES]) ^ now);
+        let blocks_left = EPOCH - last_byte;
+        if blocks_left <= N * W::BLOCKS {
+            self.rest = self.rest_of(counter.wrapping_add(EPOCH as u128));
+            let change = now ^ self.rest;
+            let mask = &FIRST_BLOCKS[(BUNDLE_BLOCKS_MAX - blocks_left) * BLOCK_BYTES..];
             for (i, word) in state.iter_mut().enumerate() {
-                let now = W::load(*isa, &mask[i * W::BYTES..][..W::BYTES]);
-                *word = *word ^ (change & !now);
+                let before = W::load(isa, &mask[i * W::BYTES..][..W::BYTES]);
+                *word = *word ^ (change & !before);
             }
         }
-        let last_keys = std::array::from_fn(|i| keys[ROUNDS] ^ buffers.load::<W>(*isa, at + i * W::BYTES));
+        let keys = &self.lane_keys;
+        let last_keys = each!(i < N => keys[ROUNDS] ^ buffers.load::<W>(isa, at + i * W::BYTES));
         rounds::<W, N, true>(&mut state, &keys[3..ROUNDS], last_keys);
         for (i, word) in state.into_iter().enumerate() {
             buffers.store(at + i * W::BYTES, word);
