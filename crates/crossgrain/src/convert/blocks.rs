@@ -140,16 +140,6 @@ impl Load for Copy {
     }
 }
 
-impl super::Count for Copy {
-    fn count(&self, first: u128, tile: &mut Tile, blocks: usize) {
-        tile.phase = 0;
-        let places = tile.bytes_mut().as_chunks_mut().0.iter_mut().take(blocks);
-        for (i, block) in places.enumerate() {
-            *block = first.wrapping_add(i as u128).to_be_bytes();
-        }
-    }
-}
-
 impl Store for Copy {
     fn store(&self, tile: &Tile, _scratch: &mut Tile, add: bool, mut buffers: Buffers<'_>) {
         let len_bytes = buffers.len_bytes();

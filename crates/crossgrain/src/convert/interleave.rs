@@ -7,8 +7,8 @@
 //! Needs: `ByteLanes`. Source: punpcklbw matrix transposition, folklore.
 
 use super::network::exchange_low;
-use super::{Reader, Transpose, Writer};
-use crate::word::{ByteLanes, TILE_WORDS, each};
+use super::{Reader, Transpose, Writer, pair_of};
+use crate::word::{ByteLanes, TILE_WORDS, each, unrolled};
 
 /// Byte layers by interleaving, bit layers by shifts and masks.
 #[derive(Debug)]
@@ -42,18 +42,17 @@ impl<W: ByteLanes> Transpose<W> for Interleave {
 /// Rotates word bits 3, 2, 1, 0 of the group, in this order, through the byte index.
 #[inline(always)]
 pub(super) fn interleave_high<W: ByteLanes>(group: &mut [W; 16]) {
-    for word_bit in [3, 2, 1, 0] {
-        interleave_layer(group, word_bit);
-    }
+    interleave_layer(group, 3);
+    interleave_layer(group, 2);
+    interleave_layer(group, 1);
+    interleave_layer(group, 0);
 }
 
 /// One rotation with bit `word_bit` of the index in `group`.
 #[inline(always)]
-pub(super) fn interleave_layer<W: ByteLanes, const N: usize>(group: &mut [W; N], word_bit: u32) {
-    for i in 0..N {
-        let j = i | 1 << word_bit;
-        if j != i {
-            (group[i], group[j]) = W::interleave(group[i], group[j]);
-        }
-    }
+fn interleave_layer<W: ByteLanes>(group: &mut [W; 16], word_bit: u32) {
+    unrolled!(pair in [0 1 2 3 4 5 6 7] {
+        let (i, j) = pair_of(pair, word_bit);
+        (group[i], group[j]) = W::interleave(group[i], group[j]);
+    });
 }

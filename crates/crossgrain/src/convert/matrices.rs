@@ -8,8 +8,8 @@
 //! Needs: `BitMatrices`.
 
 use super::interleave::interleave_high;
-use super::{Reader, Transpose, Writer};
-use crate::word::{BitMatrices, TILE_WORDS, each};
+use super::{Reader, Transpose, Writer, pair_of};
+use crate::word::{BitMatrices, TILE_WORDS, each, unrolled};
 
 /// Byte layers by interleaving, bit layers by matrices.
 #[derive(Debug)]
@@ -27,9 +27,9 @@ impl<W: BitMatrices> Transpose<W> for Matrices {
     ) {
         for low in (0..TILE_WORDS).step_by(8) {
             let mut group: [W; 8] = each!(i < 8 => read.read(low + i));
-            for word_bit in [2, 1, 0] {
-                interleave_backwards(&mut group, word_bit);
-            }
+            interleave_backwards(&mut group, 2);
+            interleave_backwards(&mut group, 1);
+            interleave_backwards(&mut group, 0);
             for (i, word) in group.into_iter().enumerate() {
                 scratch[low + i] = word.transpose_8x8_reversed();
             }
@@ -48,10 +48,8 @@ impl<W: BitMatrices> Transpose<W> for Matrices {
 /// As `interleave_layer`, with the word bit complemented on its way into the byte index.
 #[inline(always)]
 fn interleave_backwards<W: BitMatrices>(group: &mut [W; 8], word_bit: u32) {
-    for i in 0..8 {
-        let j = i | 1 << word_bit;
-        if j != i {
-            (group[i], group[j]) = W::interleave(group[j], group[i]);
-        }
-    }
+    unrolled!(pair in [0 1 2 3] {
+        let (i, j) = pair_of(pair, word_bit);
+        (group[i], group[j]) = W::interleave(group[j], group[i]);
+    });
 }

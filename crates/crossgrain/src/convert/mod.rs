@@ -5,13 +5,11 @@
 //! here; each is judged against `repr`'s index map by a single set bit (`tests/laws.rs`).
 
 mod blocks;
-mod counter;
 mod interleave;
 mod matrices;
 mod network;
 
 pub use blocks::{BlocksToBits, Copy};
-pub use counter::CounterToBits;
 pub use interleave::Interleave;
 pub use matrices::Matrices;
 pub use network::Network;
@@ -22,12 +20,6 @@ use crate::word::{Buffers, Register, TILE_WORDS, Tile};
 pub trait Load: Send + Sync {
     /// Fills the tile with the blocks of `input`, which are a whole bundle.
     fn load(&self, input: &[u8], tile: &mut Tile, scratch: &mut Tile);
-}
-
-/// A way from a counter into a tile: blocks born in the representation.
-pub trait Count: Send + Sync {
-    /// Fills the tile with a bundle of big-endian counter blocks from `first` on, wrapping at 2¹²⁸.
-    fn count(&self, first: u128, tile: &mut Tile, blocks: usize);
 }
 
 /// A way from a tile to a job's bytes.
@@ -63,4 +55,13 @@ pub trait Writer<W> {
 /// Square matrices in a bundle: one (or several side by side) for words of 128 bits and more.
 pub(crate) const fn matrices<W: Register>() -> usize {
     TILE_WORDS.div_ceil(W::BITS)
+}
+
+/// Pair number `pair` of the words whose indices differ in bit `word_bit`: the one with the bit clear,
+/// and the other. Counting pairs, without a test inside, is what lets the compiler unroll a layer.
+#[inline(always)]
+pub(crate) const fn pair_of(pair: usize, word_bit: u32) -> (usize, usize) {
+    let low = pair & ((1 << word_bit) - 1);
+    let first = (pair - low) << 1 | low;
+    (first, first | 1 << word_bit)
 }

@@ -8,8 +8,8 @@
 //! Two passes over memory: layers 0 to 2 on eight neighbouring words, the rest on up to sixteen.
 //! Source: delta swaps, Knuth, TAOCP 4A §7.1.3.
 
-use super::{Reader, Transpose, Writer, matrices};
-use crate::word::{Register, TILE_WORDS, clear_positions, each};
+use super::{Reader, Transpose, Writer, matrices, pair_of};
+use crate::word::{Register, TILE_WORDS, clear_positions, each, unrolled};
 
 /// The plain network of shifts and masks.
 #[derive(Debug)]
@@ -67,12 +67,12 @@ pub(super) fn exchange_low<W: Register>(isa: W::Isa, group: &mut [W; 8]) {
 #[inline(always)]
 fn exchange_layer<W: Register, const BIT: u32>(isa: W::Isa, group: &mut [W], word_bit: u32) {
     let mask = W::splat(isa, clear_positions(BIT));
-    for i in 0..group.len() {
-        let j = i | 1 << word_bit;
-        if j != i {
+    unrolled!(pair in [0 1 2 3 4 5 6 7] {
+        if pair < group.len() / 2 {
+            let (i, j) = pair_of(pair, word_bit);
             (group[i], group[j]) = exchange::<W, BIT>(group[i], group[j], mask);
         }
-    }
+    });
 }
 
 /// `a` keeps its positions with bit `BIT` clear and takes those of `b`; `b` has the others.
@@ -91,7 +91,7 @@ fn exchange<W: Register, const BIT: u32>(a: W, b: W, mask: W) -> (W, W) {
 
 #[inline(always)]
 fn exchange_halves<W: Register>(group: &mut [W; 16]) {
-    for i in 0..8 {
+    unrolled!(i in [0 1 2 3 4 5 6 7] {
         (group[i], group[i + 8]) = W::exchange_halves(group[i], group[i + 8]);
-    }
+    });
 }

@@ -8,9 +8,9 @@ use std::fmt;
 
 use super::threads::Threads;
 use crate::block::{BLOCK_BYTES, Error, Key};
-use crate::convert::{Count, Load, Store};
+use crate::convert::{Load, Store};
 use crate::part::aes::key::RoundKeys;
-use crate::part::{Source, TilePart, WholePart};
+use crate::part::{Count, Counting, Source, TilePart, WholePart};
 use crate::plan::{Job, Limits, Plan, choose};
 use crate::variant::{Action, Variant};
 use crate::word::{Buffers, Features, TILE_WORDS, Tile};
@@ -116,10 +116,19 @@ impl Bound {
             Self::Whole(whole) => whole.run(source, buffers),
             Self::Tiles { bundle_blocks, entry, parts, exit } => {
                 let (mut tile, mut scratch) = (Tile::new(), Tile::new());
+                let mut entry = entry.begin();
                 let (mut source, mut rest) = (source, buffers);
                 while !rest.is_empty() {
                     let (bundle, later) = rest.split_at(bundle_blocks * BLOCK_BYTES);
-                    entry.run(source, &bundle, &mut tile, &mut scratch, *bundle_blocks);
+                    match (&mut entry, source) {
+                        (Begun::Count(counting), Source::Counter(first)) => {
+                            counting.count(first, &mut tile, *bundle_blocks);
+                        }
+                        (Begun::Load(load), Source::Bytes) => {
+                            load.load(bundle.input(), &mut tile, &mut scratch);
+                        }
+                        _ => unreachable!("modes run a program from the source it was planned for"),
+                    }
                     for part in parts {
                         part.run(&mut tile, *bundle_blocks);
                     }
@@ -132,12 +141,17 @@ impl Bound {
     }
 }
 
+/// An entry at work on one thread.
+enum Begun<'a> {
+    Load(&'a dyn Load),
+    Count(Box<dyn Counting + 'a>),
+}
+
 impl Entry {
-    fn run(&self, source: Source, bundle: &Buffers<'_>, tile: &mut Tile, scratch: &mut Tile, blocks: usize) {
-        match (self, source) {
-            (Self::Count(count), Source::Counter(first)) => count.count(first, tile, blocks),
-            (Self::Load(load), _) => load.load(bundle.input(), tile, scratch),
-            (Self::Count(_), Source::Bytes) => unreachable!("a program is bound to its job's source"),
+    fn begin(&self) -> Begun<'_> {
+        match self {
+            Self::Load(load) => Begun::Load(&**load),
+            Self::Count(count) => Begun::Count(count.begin()),
         }
     }
 }
@@ -157,6 +171,9 @@ fn bind(plan: &Plan, keys: &RoundKeys, features: Features) -> Result<Bound, Erro
             }
             Action::Load(bind) => entry = Some(Entry::Load(bind(features).ok_or_else(missing)?)),
             Action::Count(bind) => entry = Some(Entry::Count(bind(features).ok_or_else(missing)?)),
+            Action::CountEncrypted(bind) => {
+                entry = Some(Entry::Count(bind(features, keys).ok_or_else(missing)?));
+            }
             Action::Tile(part, direction, bind) => {
                 let part = bind(features, part, direction, keys, stage.round);
                 parts.push(part.ok_or_else(missing)?);

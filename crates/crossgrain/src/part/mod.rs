@@ -1,6 +1,7 @@
 //! The steps of the ciphers, one file a representation, and the faces that all of them show.
 
 pub mod aes;
+pub mod counter;
 
 use crate::word::{Buffers, Tile};
 
@@ -22,6 +23,18 @@ impl Source {
             Self::Counter(first) => Self::Counter(first.wrapping_add(blocks as u128)),
         }
     }
+}
+
+/// A way from a counter into a tile: blocks born in a representation, perhaps already encrypted.
+pub trait Count: Send + Sync {
+    /// Begins a run on one thread; what is worth keeping from bundle to bundle lives in it.
+    fn begin(&self) -> Box<dyn Counting + '_>;
+}
+
+/// One thread's run of counter bundles.
+pub trait Counting {
+    /// Fills the tile with `blocks` big-endian counter blocks from `first` on, wrapping at 2¹²⁸.
+    fn count(&mut self, first: u128, tile: &mut Tile, blocks: usize);
 }
 
 /// Some consecutive parts of a cipher, bound to their round keys, on a tile in one representation.

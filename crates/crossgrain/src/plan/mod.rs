@@ -136,10 +136,16 @@ fn across(job: Job, usable: &[&'static Variant], repr: Repr) -> Option<Plan> {
     let last = |fits: &dyn Fn(&Variant) -> bool| {
         usable.iter().rev().find(|variant| variant.repr == repr && fits(variant)).copied()
     };
+    let exit = last(&|variant| matches!(variant.action, Action::Store(_)))?;
+    if job.birth == Birth::Counter
+        && let Some(walk) = last(&|variant| matches!(variant.action, Action::CountEncrypted(_)))
+    {
+        return Some(Plan::of(&[walk, exit]));
+    }
     Some(Plan::of(&[
         last(&|variant| is_entry(variant, job))?,
         last(&|variant| is_part(variant, Part::Cipher, job))?,
-        last(&|variant| matches!(variant.action, Action::Store(_)))?,
+        exit,
     ]))
 }
 
@@ -187,8 +193,11 @@ fn force(job: Job, limits: &Limits) -> Result<Plan, Error> {
         })
         .unwrap_or_else(|| vec![(Part::Cipher, 0)]);
     let missing = || unfit(forced[0]);
-    let mut stages = vec![(pick(&|variant| is_entry(variant, job)).ok_or_else(missing)?, 0)];
-    for (part, round) in tile_parts {
+    let walk = forced.iter().find(|variant| matches!(variant.action, Action::CountEncrypted(_)));
+    let walk = walk.filter(|_| job.birth == Birth::Counter);
+    let entry = walk.copied().or_else(|| pick(&|variant| is_entry(variant, job)));
+    let mut stages = vec![(entry.ok_or_else(missing)?, 0)];
+    for (part, round) in tile_parts.into_iter().filter(|_| walk.is_none()) {
         stages.push((pick(&|variant| is_part(variant, part, job)).ok_or_else(missing)?, round));
     }
     let store = pick(&|variant| matches!(variant.action, Action::Store(_)));

@@ -10,10 +10,10 @@ pub use table::{find, table};
 use std::fmt;
 
 use crate::block::{Direction, Error};
-use crate::convert::{Count, Load, Store};
+use crate::convert::{Load, Store};
 use crate::part::aes::Part;
 use crate::part::aes::key::RoundKeys;
-use crate::part::{TilePart, WholePart};
+use crate::part::{Count, TilePart, WholePart};
 use crate::repr::Repr;
 use crate::word::Features;
 
@@ -62,6 +62,8 @@ pub enum Action {
     Load(fn(Features) -> Option<Box<dyn Load>>),
     /// From a counter into a tile.
     Count(fn(Features) -> Option<Box<dyn Count>>),
+    /// From a counter into a tile, already encrypted.
+    CountEncrypted(fn(Features, &RoundKeys) -> Option<Box<dyn Count>>),
     /// From a tile to the job's bytes.
     Store(fn(Features) -> Option<Box<dyn Store>>),
     /// A part on a tile, in the given round.
@@ -77,6 +79,7 @@ impl fmt::Debug for Action {
         let name = match self {
             Self::Load(_) => "Load",
             Self::Count(_) => "Count",
+            Self::CountEncrypted(_) => "CountEncrypted",
             Self::Store(_) => "Store",
             Self::Tile(part, direction, _) => part.name(*direction),
             Self::Whole(direction, _) => Part::Cipher.name(*direction),

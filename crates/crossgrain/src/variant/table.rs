@@ -4,8 +4,10 @@ use std::sync::LazyLock;
 
 use super::{Action, BindTile, BindWhole, Leaks, Variant};
 use crate::block::{Direction, Error};
-use crate::convert::{BlocksToBits, Copy, CounterToBits, Interleave, Matrices, Network, Transpose};
+use crate::convert::{BlocksToBits, Copy, Interleave, Matrices, Network, Transpose};
+use crate::part::aes::bitwalk::BitWalk;
 use crate::part::aes::{Part, bitsliced, instructions, table as tables, walk};
+use crate::part::counter::{CounterToBits, CounterToBlocks};
 use crate::repr::Repr;
 use crate::word::{
     AesLanes, AesWord128, AesWord256, AesWord512, Features, GfniWord512, Isa, Portable, Register, Word128,
@@ -73,7 +75,11 @@ fn along_the_grain(rows: &mut Vec<Variant>) {
     };
     let bind_whole: BindWhole = |_, direction, keys| Some(Box::new(tables::TCipher::new(direction, keys)));
     rows.push(row::<Portable>("bytes-to-blocks".into(), blocks, Action::Load(|_| Some(Box::new(Copy)))));
-    rows.push(row::<Portable>("counter-to-blocks".into(), blocks, Action::Count(|_| Some(Box::new(Copy)))));
+    rows.push(row::<Portable>(
+        "counter-to-blocks".into(),
+        blocks,
+        Action::Count(|_| Some(Box::new(CounterToBlocks))),
+    ));
     rows.push(row::<Portable>("blocks-to-bytes".into(), blocks, Action::Store(|_| Some(Box::new(Copy)))));
     for direction in Direction::ALL {
         for part in steps_of(direction) {
@@ -141,6 +147,10 @@ fn across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
         W::Isa::detect(features).map(|isa| Box::new(CounterToBits::<W>::new(isa)) as _)
     });
     rows.push(row::<W::Isa>(format!("counter-to-{repr}"), repr, count));
+    let walk = Action::CountEncrypted(|features, keys| {
+        W::Isa::detect(features).map(|isa| Box::new(BitWalk::<W>::new(isa, keys)) as _)
+    });
+    rows.push(row::<W::Isa>(format!("aes-ctr-walk/{repr}"), repr, walk));
 }
 
 /// A transposition both ways.

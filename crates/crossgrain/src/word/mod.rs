@@ -29,6 +29,18 @@ macro_rules! each {
 }
 pub(crate) use each;
 
+/// A loop written out, so that an array indexed by `$i` can live in registers whatever the optimiser
+/// thinks of unrolling.
+macro_rules! unrolled {
+    ($i:ident in [$($value:literal)*] $body:block) => {
+        $({
+            let $i: usize = $value;
+            $body
+        })*
+    };
+}
+pub(crate) use unrolled;
+
 mod buffers;
 mod features;
 mod portable;

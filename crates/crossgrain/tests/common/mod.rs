@@ -49,7 +49,7 @@ pub(crate) fn jobs(variant: &Variant) -> Vec<(Direction, Birth)> {
             vec![(Encrypt, Bytes), (Decrypt, Bytes)]
         }
         Action::Load(_) => vec![(Encrypt, Bytes), (Decrypt, Bytes)],
-        Action::Count(_) | Action::WholeCounter(_) => vec![(Encrypt, Counter)],
+        Action::Count(_) | Action::CountEncrypted(_) | Action::WholeCounter(_) => vec![(Encrypt, Counter)],
         Action::Store(_) => vec![(Encrypt, Bytes), (Decrypt, Bytes), (Encrypt, Counter)],
         Action::Tile(_, Encrypt, _) => vec![(Encrypt, Bytes), (Encrypt, Counter)],
         Action::Tile(_, Decrypt, _) => vec![(Decrypt, Bytes)],

@@ -15,7 +15,7 @@ use zeroize::Zeroize;
 use super::Part;
 use super::key::RoundKeys;
 use crate::block::{Block, Direction};
-use crate::circuit::aes_linear::{add, inv_mix_column, mix_column};
+use crate::circuit::aes_linear::{add, inv_mix_column, mix_bit, mix_column, neighbours};
 use crate::circuit::{Bits, aes_sbox};
 use crate::part::TilePart;
 use crate::repr::shifted;
@@ -83,7 +83,7 @@ fn byte<W: Register>(state: &State<W>, place: usize) -> Bits<W> {
 }
 
 #[inline(always)]
-fn set_byte<W: Register>(state: &mut State<W>, place: usize, bits: Bits<W>) {
+pub(super) fn set_byte<W: Register>(state: &mut State<W>, place: usize, bits: Bits<W>) {
     state[8 * place..][..8].copy_from_slice(&bits);
 }
 
@@ -101,6 +101,12 @@ fn column<W: Register>(state: &State<W>, places: [usize; 4]) -> [Bits<W>; 4] {
 #[inline(always)]
 fn key_byte<W: Register>(isa: W::Isa, key: &BitKey, byte: usize) -> Bits<W> {
     each!(bit < 8 => W::splat(isa, key[8 * byte + bit]))
+}
+
+/// A byte in every lane.
+#[inline(always)]
+pub(super) fn spread_byte<W: Register>(isa: W::Isa, byte: u8) -> Bits<W> {
+    each!(bit < 8 => W::splat(isa, 0_u64.wrapping_sub(u64::from(byte >> bit & 1))))
 }
 
 /// SubBytes on one byte without its constant; see `circuit::aes_sbox`.
@@ -146,11 +152,36 @@ fn encrypt_round<W: Register>(isa: W::Isa, state: &mut State<W>, key: &BitKey, p
         for place in places {
             set_byte(state, place, aes_sbox::forward(byte(state, place)));
         }
-        let mixed = mix_column(column(state, places));
+        mix_column_and_add(isa, state, places, key, index);
+    }
+}
+
+/// One bit of the four rows of a column.
+#[inline(always)]
+fn rows<W: Register>(state: &State<W>, places: [usize; 4], bit: usize) -> [W; 4] {
+    each!(row < 4 => state[8 * places[row] + bit])
+}
+
+/// MixColumns and AddRoundKey on one column, bit by bit: few words alive, none spilled.
+#[inline(always)]
+fn mix_column_and_add<W: Register>(
+    isa: W::Isa,
+    state: &mut State<W>,
+    places: [usize; 4],
+    key: &BitKey,
+    index: usize,
+) {
+    let top = neighbours(rows(state, places, 7));
+    let mut below = top;
+    for bit in 0..8 {
+        let a = rows(state, places, bit);
+        let same = neighbours(a);
+        let mixed = mix_bit(bit, a, same, below, top);
         for row in 0..4 {
-            let key = key_byte(isa, key, 4 * index + row);
-            set_byte(state, places[row], add(mixed[row], key));
+            let key = W::splat(isa, key[8 * (4 * index + row) + bit]);
+            state[8 * places[row] + bit] = mixed[row] ^ key;
         }
+        below = same;
     }
 }
 
@@ -186,6 +217,21 @@ impl<W: Register> Cipher<W> {
     }
 }
 
+impl<W: Register> Cipher<W> {
+    /// Encrypts from within round 2, where bytes 8 to 15 have been through the S-boxes (without their
+    /// constant) and bytes 0 to 7 have not; gives the phase it leaves. Names and places agree at first.
+    #[inline(always)]
+    pub(super) fn encrypt_from_half_round_2(&self, isa: W::Isa, state: &mut State<W>) -> usize {
+        for place in 0..8 {
+            set_byte(state, place, aes_sbox::forward(byte(state, place)));
+        }
+        for index in 0..4 {
+            mix_column_and_add(isa, state, column_places(index, 1), &self.keys.0[2], index);
+        }
+        encrypt_rounds(isa, state, &self.keys, 3, 1)
+    }
+}
+
 struct EncryptBundle<'a, W: Register>(W::Isa, &'a BitKeys, &'a mut Tile);
 
 impl<W: Register> Kernel for EncryptBundle<'_, W> {
@@ -194,18 +240,30 @@ impl<W: Register> Kernel for EncryptBundle<'_, W> {
     #[inline(always)]
     fn run(self) {
         let Self(isa, keys, tile) = self;
-        let last = keys.last();
-        let mut phase = usize::from(tile.phase);
-        tile.phase = ((phase + last) % 4) as u8;
+        let phase = usize::from(tile.phase);
         let state = tile.words_mut::<W>(isa);
         add_round_key(isa, state, &keys.0[0], phase);
-        for round in 1..last {
-            encrypt_round(isa, state, &keys.0[round], phase);
-            phase = (phase + 1) % 4;
-        }
-        sub_bytes_unfinished(Direction::Encrypt, state);
-        add_round_key(isa, state, &keys.0[last], phase + 1);
+        tile.phase = encrypt_rounds(isa, state, keys, 1, phase) as u8;
     }
+}
+
+/// Rounds `from` to the last; gives the phase they leave.
+#[inline(always)]
+fn encrypt_rounds<W: Register>(
+    isa: W::Isa,
+    state: &mut State<W>,
+    keys: &BitKeys,
+    from: usize,
+    mut phase: usize,
+) -> usize {
+    let last = keys.last();
+    for key in &keys.0[from..last] {
+        encrypt_round(isa, state, key, phase);
+        phase = (phase + 1) % 4;
+    }
+    sub_bytes_unfinished(Direction::Encrypt, state);
+    add_round_key(isa, state, &keys.0[last], phase + 1);
+    (phase + 1) % 4
 }
 
 struct DecryptBundle<'a, W: Register>(W::Isa, &'a BitKeys, &'a mut Tile);

@@ -1,17 +1,15 @@
 //! The AES key schedule in constant time.
 //!
-//! SubWord runs the S-box circuit on the four bytes of a word side by side, one bit of each byte in a
-//! 32-bit integer: no table, no branch on the key. Round keys are wiped when dropped.
+//! SubWord is the S-box circuit (`scalar`): no table, no branch on the key. Round keys are wiped when
+//! dropped.
 //! Source: FIPS 197 §5.2; the equivalent inverse cipher's keys, §5.3.5.
 
 use std::fmt;
 
 use zeroize::Zeroize;
 
+use super::scalar::{inv_mix_column, sub_word};
 use crate::block::{Block, Key};
-use crate::circuit::Bits;
-use crate::circuit::aes_linear::inv_mix_column;
-use crate::circuit::aes_sbox;
 
 /// Round keys of the longest schedule: AES-256 has fourteen rounds.
 const ROUND_KEYS_MAX: usize = 15;
@@ -63,7 +61,7 @@ impl RoundKeys {
         keys.blocks[..=self.rounds].reverse();
         for block in &mut keys.blocks[1..self.rounds] {
             for column in block.as_chunks_mut::<4>().0 {
-                *column = inv_mix_one(*column);
+                *column = inv_mix_column(u32::from_le_bytes(*column)).to_le_bytes();
             }
         }
         keys
@@ -84,25 +82,4 @@ impl fmt::Debug for RoundKeys {
 
 fn load(words: &[u8], i: usize) -> u32 {
     u32::from_le_bytes([words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]])
-}
-
-/// One bit a byte: bits 0, 8, 16 and 24 of a 32-bit word.
-const EACH_BYTE: u32 = 0x0101_0101;
-
-fn to_bits(word: u32) -> Bits<u32> {
-    std::array::from_fn(|bit| (word >> bit) & EACH_BYTE)
-}
-
-fn from_bits(bits: Bits<u32>) -> u32 {
-    (0..8).fold(0, |word, bit| word | (bits[bit] & EACH_BYTE) << bit)
-}
-
-/// SubWord: the S-box on each byte of a word.
-fn sub_word(word: u32) -> u32 {
-    from_bits(aes_sbox::forward(to_bits(word))) ^ EACH_BYTE * u32::from(aes_sbox::CONSTANT)
-}
-
-fn inv_mix_one(column: [u8; 4]) -> [u8; 4] {
-    let rows = column.map(|byte| to_bits(u32::from(byte)));
-    inv_mix_column(rows).map(|row| from_bits(row).to_le_bytes()[0])
 }

@@ -4,8 +4,10 @@
 //! `key` expands the key once; every representation makes its own form of the round keys from that.
 
 pub mod bitsliced;
+pub mod bitwalk;
 pub mod instructions;
 pub mod key;
+mod scalar;
 pub mod table;
 pub mod walk;
 

@@ -12,8 +12,8 @@ use std::sync::LazyLock;
 
 use zeroize::Zeroizing;
 
-use super::Part;
 use super::key::RoundKeys;
+use super::{Part, scalar};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::circuit::{aes_linear, aes_sbox};
 use crate::part::{Source, TilePart, WholePart};
@@ -114,25 +114,13 @@ fn shift_rows(state: &mut [Block], direction: Direction) {
     }
 }
 
-/// Twice each byte of a column in GF(2⁸).
-const fn double_each(column: u32) -> u32 {
-    let high = column & 0x8080_8080;
-    ((column ^ high) << 1) ^ ((high >> 7) * 0x1b)
-}
-
-/// The circuit's formula on whole bytes: 2·u ⊕ a rotated by one row ⊕ u rotated by two.
-const fn mix_column(a: u32) -> u32 {
-    let u = a ^ a.rotate_right(8);
-    double_each(u) ^ a.rotate_right(8) ^ u.rotate_right(16)
-}
-
 fn mix_columns(state: &mut [Block], direction: Direction) {
     for column in state.as_flattened_mut().as_chunks_mut::<4>().0 {
-        let mut a = u32::from_le_bytes(*column);
-        if direction == Direction::Decrypt {
-            a ^= double_each(double_each(a ^ a.rotate_right(16)));
-        }
-        *column = mix_column(a).to_le_bytes();
+        let mix = match direction {
+            Direction::Encrypt => scalar::mix_column,
+            Direction::Decrypt => scalar::inv_mix_column,
+        };
+        *column = mix(u32::from_le_bytes(*column)).to_le_bytes();
     }
 }
 

@@ -1,0 +1,145 @@
+//! Counter blocks born in a representation: no input is read, nothing is transposed.
+//!
+//! Along the grain they are written down one after another. Across it: in a bundle of 2ᴸ blocks, block n counts `first + n`. Bit k of n is a fixed word (`repr::lane`), so
+//! the low L bits are an addition of L one-bit adders; of the higher bits every lane sees one of two
+//! values, those of `first` and of `first + 2ᴸ`, by the carry. All of it is public.
+//! Source: the counter of SP 800-38A B.1, big-endian: bit k stands in byte 15 − k/8.
+
+use std::fmt;
+
+use super::{Count, Counting};
+use crate::repr::lane;
+use crate::word::{Isa, Kernel, Register, TILE_WORDS, Tile, each};
+
+/// Bits of a block's number in the widest bundle.
+const LANE_BITS_MAX: usize = 9;
+
+/// Counters to `bitsliced`.
+pub struct CounterToBits<W: Register> {
+    isa: W::Isa,
+    /// Bit k of the number of the block in each lane, as bytes of a word.
+    numbers: [[u8; 64]; LANE_BITS_MAX],
+}
+
+impl<W: Register> CounterToBits<W> {
+    /// The source by these instructions.
+    pub fn new(isa: W::Isa) -> Self {
+        let numbers = std::array::from_fn(|k| {
+            let mut bytes = [0_u8; 64];
+            for block in (0..W::BITS).filter(|block| block >> k & 1 == 1) {
+                let lane = lane(W::BITS, block);
+                bytes[lane / 8] |= 1 << (lane % 8);
+            }
+            bytes
+        });
+        Self { isa, numbers }
+    }
+}
+
+impl<W: Register> fmt::Debug for CounterToBits<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CounterToBits({} bits)", W::BITS)
+    }
+}
+
+impl<W: Register> Count for CounterToBits<W> {
+    fn begin(&self) -> Box<dyn Counting + '_> {
+        Box::new(self)
+    }
+}
+
+impl<W: Register> Counting for &CounterToBits<W> {
+    fn count(&mut self, first: u128, tile: &mut Tile, _blocks: usize) {
+        self.isa.enter(CountBundle { source: self, first, tile });
+    }
+}
+
+/// Counters to `blocks`.
+#[derive(Debug)]
+pub struct CounterToBlocks;
+
+impl Count for CounterToBlocks {
+    fn begin(&self) -> Box<dyn Counting + '_> {
+        Box::new(Self)
+    }
+}
+
+impl Counting for CounterToBlocks {
+    fn count(&mut self, first: u128, tile: &mut Tile, blocks: usize) {
+        tile.phase = 0;
+        let places = tile.bytes_mut().as_chunks_mut().0.iter_mut().take(blocks);
+        for (i, block) in places.enumerate() {
+            *block = first.wrapping_add(i as u128).to_be_bytes();
+        }
+    }
+}
+
+struct CountBundle<'a, W: Register> {
+    source: &'a CounterToBits<W>,
+    first: u128,
+    tile: &'a mut Tile,
+}
+
+impl<W: Register> CounterToBits<W> {
+    /// Bits 0 to L − 1 of `first + n` for the bundle's blocks n, and the carry out of them.
+    #[inline(always)]
+    fn low(&self, first: u128) -> ([W; LANE_BITS_MAX], W) {
+        let zero = W::splat(self.isa, 0);
+        let (mut sums, mut carry) = ([zero; LANE_BITS_MAX], zero);
+        for k in 0..Self::LANE_BITS {
+            let number = W::load(self.isa, &self.numbers[k][..W::BYTES]);
+            let bit = spread(self.isa, first, k);
+            let sum = number ^ bit;
+            sums[k] = sum ^ carry;
+            carry = (number & bit) ^ (sum & carry);
+        }
+        (sums, carry)
+    }
+
+    /// The low 16 bits of the bundle's counters, least significant first.
+    #[inline(always)]
+    pub(crate) fn low_16(&self, first: u128) -> [W; 16] {
+        let (sums, carry) = self.low(first);
+        let change = first ^ first.wrapping_add(W::BITS as u128);
+        each!(k < 16 => if k < Self::LANE_BITS {
+            sums[k]
+        } else {
+            spread::<W>(self.isa, first, k) ^ (spread::<W>(self.isa, change, k) & carry)
+        })
+    }
+
+    /// L: bits of a block's number in the bundle.
+    const LANE_BITS: usize = W::BITS.ilog2() as usize;
+}
+
+impl<W: Register> Kernel for CountBundle<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { source, first, tile } = self;
+        let isa = source.isa;
+        tile.phase = 0;
+        let words = tile.words_mut::<W>(isa);
+        let (sums, carry) = source.low(first);
+        for k in 0..CounterToBits::<W>::LANE_BITS {
+            words[word_of_bit(k)] = sums[k];
+        }
+        let change = first ^ first.wrapping_add(W::BITS as u128);
+        for k in CounterToBits::<W>::LANE_BITS..TILE_WORDS {
+            words[word_of_bit(k)] = spread::<W>(isa, first, k) ^ (spread::<W>(isa, change, k) & carry);
+        }
+    }
+}
+
+/// Bit k of a counter in every lane.
+#[inline(always)]
+fn spread<W: Register>(isa: W::Isa, counter: u128, k: usize) -> W {
+    W::splat(isa, 0_u64.wrapping_sub((counter >> k) as u64 & 1))
+}
+
+/// The word that holds bit k of a big-endian counter.
+#[inline(always)]
+const fn word_of_bit(k: usize) -> usize {
+    8 * (15 - k / 8) + k % 8
+}
