@@ -1,5 +1,10 @@
 //! A plan: which variants a job runs through, as data. For now a fixed order chooses them.
 
+pub mod measure;
+mod trial;
+
+pub use trial::Trial;
+
 use std::fmt;
 
 use crate::block::{Cipher, Direction, Error};

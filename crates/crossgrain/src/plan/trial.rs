@@ -1,0 +1,87 @@
+//! One variant made ready to be timed: bound to a key, with the memory it works on at hand.
+//!
+//! A part on a tile is run as `exec` runs it, on one bundle in L1; a whole cipher on a buffer of the
+//! size asked for. A trial never judges answers: compare a forced plan with the reference first.
+
+use std::fmt;
+
+use crate::block::{BLOCK_BYTES, Cipher, Direction, Key};
+use crate::convert::{Load, Store};
+use crate::part::aes::key::RoundKeys;
+use crate::part::{Count, Source, TilePart, WholePart};
+use crate::variant::{Action, Variant};
+use crate::word::{Buffers, Features, TILE_WORDS, Tile};
+
+/// Bundles that a counter's trial counts in one run, as a stream would.
+const COUNTED_BUNDLES: usize = 8;
+
+/// A variant, ready.
+pub struct Trial {
+    work: Work,
+    blocks: usize,
+    tile: Box<Tile>,
+    scratch: Box<Tile>,
+    data: Vec<u8>,
+}
+
+enum Work {
+    Load(Box<dyn Load>),
+    Count(Box<dyn Count>),
+    Store(Box<dyn Store>),
+    Tile(Box<dyn TilePart>),
+    Whole(Box<dyn WholePart>, Source),
+}
+
+impl Trial {
+    /// Binds a variant to an arbitrary key; `None` if these instructions do not suffice.
+    ///
+    /// `len_bytes` is the buffer of a whole cipher; parts on tiles take their bundle.
+    pub fn new(variant: &Variant, cipher: Cipher, features: Features, len_bytes: usize) -> Option<Self> {
+        let key = Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()]).ok()?;
+        let keys = RoundKeys::expand(&key);
+        let work = match variant.action {
+            Action::Load(bind) => Work::Load(bind(features)?),
+            Action::Count(bind) => Work::Count(bind(features)?),
+            Action::CountEncrypted(bind) => Work::Count(bind(features, &keys)?),
+            Action::Store(bind) => Work::Store(bind(features)?),
+            Action::Tile(part, direction, bind) => Work::Tile(bind(features, part, direction, &keys, 1)?),
+            Action::Whole(direction, bind) => Work::Whole(bind(features, direction, &keys)?, Source::Bytes),
+            Action::WholeCounter(bind) => {
+                Work::Whole(bind(features, Direction::Encrypt, &keys)?, Source::Counter(1))
+            }
+        };
+        let tile_blocks = variant.repr.bundle_blocks().unwrap_or(TILE_WORDS * 64 / BLOCK_BYTES);
+        let blocks = if let Work::Whole(..) = work { len_bytes / BLOCK_BYTES } else { tile_blocks };
+        let data = vec![0; blocks * BLOCK_BYTES];
+        Some(Self { work, blocks, tile: Box::default(), scratch: Box::default(), data })
+    }
+
+    /// Bytes that one run works on.
+    pub const fn len_bytes(&self) -> usize {
+        let bundles = if let Work::Count(_) = self.work { COUNTED_BUNDLES } else { 1 };
+        self.blocks * BLOCK_BYTES * bundles
+    }
+
+    /// Runs the variant once.
+    pub fn run(&mut self) {
+        let Self { work, blocks, tile, scratch, data } = self;
+        match work {
+            Work::Load(load) => load.load(data, tile, scratch),
+            Work::Store(store) => store.store(tile, scratch, true, Buffers::in_place(data)),
+            Work::Tile(part) => part.run(tile, *blocks),
+            Work::Whole(whole, source) => whole.run(*source, Buffers::in_place(data)),
+            Work::Count(count) => {
+                let mut counting = count.begin();
+                for bundle in 0..COUNTED_BUNDLES {
+                    counting.count((bundle * *blocks) as u128, tile, *blocks);
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Trial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Trial({} bytes)", self.len_bytes())
+    }
+}
