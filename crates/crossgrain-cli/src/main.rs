@@ -1,2 +1,58 @@
-//! crates/crossgrain-cli
-fn main() {}
+//! The `crossgrain` program: arguments in, a library call, text or bytes out.
+//!
+//! Each command is a module with its `Args`, as typed, and a `run` that first turns them into something
+//! checked. Whatever fails is an [`Error`]: one line on standard error and a documented exit code.
+
+mod bench;
+mod demo;
+mod error;
+mod input;
+mod interrupt;
+mod output;
+mod pipeline;
+mod progress;
+mod raw;
+mod secret;
+mod variants;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use error::Error;
+
+/// A bulk block-cipher engine: every step in several variants, all giving the same bytes.
+#[derive(Parser)]
+#[command(name = "crossgrain", version, arg_required_else_help = false, after_help = error::EXIT_CODES)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Demo(demo::Args),
+    Raw(raw::Args),
+    Variants(variants::Args),
+    Bench(bench::Args),
+}
+
+impl Command {
+    fn run(self) -> Result<(), Error> {
+        match self {
+            Self::Demo(args) => demo::run(&args),
+            Self::Bench(args) => bench::run(&args),
+            Self::Raw(args) => raw::run(args),
+            Self::Variants(args) => variants::run(&args),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::try_parse() {
+        Ok(arguments) => arguments.command.run(),
+        Err(answer) if answer.use_stderr() => Err(Error::from(answer)),
+        Err(answer) => answer.print().map_err(|error| Error::write("standard output", &error)),
+    };
+    done.map_or_else(|error| error.report(), |()| ExitCode::SUCCESS)
+}

@@ -19,11 +19,12 @@
 //!
 //! The layers, each of which may name only those above it in this list (`tests/layers.rs`):
 //! [`block`], [`reference`](mod@reference), [`word`], [`circuit`], [`repr`], [`convert`], [`part`],
-//! [`variant`], [`plan`], [`exec`], [`mode`].
+//! [`variant`], [`plan`], [`exec`], [`mode`], [`check`].
 
 #![deny(unsafe_code)]
 
 pub mod block;
+pub mod check;
 pub mod circuit;
 pub mod convert;
 pub mod exec;

@@ -4,8 +4,7 @@
 
 mod common;
 
-use common::{CAPS, expected, forced_jobs, key, painted, run, run_buffers};
-use crossgrain::mode::Options;
+use common::{CAPS, capped, expected, forced_jobs, key, other, painted, run, run_buffers};
 use crossgrain::plan::Birth;
 use crossgrain::{Buffers, Cipher, Direction};
 
@@ -72,7 +71,7 @@ fn every_variant_works_at_every_alignment_apart_and_between_guards() {
 fn free_choice_agrees_under_every_cap_and_thread_count() {
     for cap in CAPS {
         for threads in [1, 2, 0] {
-            let options = Options { features: Some(cap.parse().unwrap()), threads, ..Options::default() };
+            let options = capped(cap, threads);
             for cipher in Cipher::ALL {
                 let key = key(cipher, 5);
                 let data = painted(3 * 512 * 1024 + 16, 6);
@@ -90,41 +89,5 @@ fn free_choice_agrees_under_every_cap_and_thread_count() {
                 }
             }
         }
-    }
-}
-
-/// Another implementation: RustCrypto's `aes` and `ctr`.
-fn other(key: &crossgrain::Key, direction: Direction, birth: Birth, first: u128, data: &mut [u8]) {
-    use cipher::KeyInit;
-    match key.cipher() {
-        Cipher::Aes128 => {
-            by(&aes::Aes128::new_from_slice(key.bytes()).unwrap(), direction, birth, first, data)
-        }
-        Cipher::Aes192 => {
-            by(&aes::Aes192::new_from_slice(key.bytes()).unwrap(), direction, birth, first, data)
-        }
-        Cipher::Aes256 => {
-            by(&aes::Aes256::new_from_slice(key.bytes()).unwrap(), direction, birth, first, data)
-        }
-    }
-}
-
-fn by<C>(aes: &C, direction: Direction, birth: Birth, first: u128, data: &mut [u8])
-where
-    C: cipher::BlockCipherEncrypt
-        + cipher::BlockCipherDecrypt
-        + cipher::BlockSizeUser<BlockSize = cipher::consts::U16>,
-{
-    use cipher::{InnerIvInit, StreamCipher};
-    if birth == Birth::Counter {
-        let core =
-            ctr::CtrCore::<&C, ctr::flavors::Ctr128BE>::inner_iv_init(aes, &first.to_be_bytes().into());
-        cipher::StreamCipherCoreWrapper::from_core(core).apply_keystream(data);
-        return;
-    }
-    let (blocks, _) = cipher::array::Array::slice_as_chunks_mut(data);
-    match direction {
-        Direction::Encrypt => aes.encrypt_blocks(blocks),
-        Direction::Decrypt => aes.decrypt_blocks(blocks),
     }
 }

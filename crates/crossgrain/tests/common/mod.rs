@@ -1,11 +1,21 @@
-//! What the laws share: forced plans for every variant, ISA levels, and skips that are counted.
+//! What the laws share: forced plans for every variant, ISA levels, another implementation to ask, and
+//! skips that are counted.
 #![allow(dead_code, reason = "each law uses its own part of this")]
 
+use cipher::consts::U16;
+use cipher::{
+    BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, InnerIvInit, KeyInit, StreamCipher,
+    StreamCipherCoreWrapper,
+};
+use crossgrain::convert::{Load, Store};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::{Birth, Job};
 use crossgrain::reference::{aes::Aes, modes};
+use crossgrain::repr::Repr;
 use crossgrain::variant::{Action, Policy, Variant, table};
-use crossgrain::{Buffers, Cipher, Direction, Features, Key};
+use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
+use ctr::{CtrCore, flavors::Ctr128BE};
+use proptest::prelude::ProptestConfig;
 
 /// ISA caps that between them switch off every extension.
 pub(crate) const CAPS: [&str; 7] =
@@ -28,16 +38,59 @@ pub(crate) fn key(cipher: Cipher, seed: u64) -> Key {
     Key::new(cipher, &painted(cipher.key_bytes(), seed)).unwrap()
 }
 
+/// The cipher's key of these bytes, by their number.
+pub(crate) fn key_of(bytes: &[u8]) -> Key {
+    let cipher = Cipher::ALL.into_iter().find(|cipher| cipher.key_bytes() == bytes.len());
+    Key::new(cipher.unwrap(), bytes).unwrap()
+}
+
 /// `None`, with a printed line, where this CPU lacks what a variant needs. With CROSSGRAIN_REQUIRE
 /// naming the ISA, that is a failure.
 pub(crate) fn here(variant: &Variant) -> Option<&Variant> {
     if variant.is_available(Features::of_cpu()) {
         return Some(variant);
     }
-    let required = std::env::var("CROSSGRAIN_REQUIRE").unwrap_or_default();
-    assert!(!required.split(',').any(|isa| isa == variant.isa), "{} is required", variant.name);
-    println!("skipped: {} (not on this CPU)", variant.isa);
+    skip(variant.isa, &variant.name);
     None
+}
+
+/// Says that something is left out for want of an ISA; fails if CROSSGRAIN_REQUIRE names that ISA.
+pub(crate) fn skip(isa: &str, what: &str) {
+    let required = std::env::var("CROSSGRAIN_REQUIRE").unwrap_or_default();
+    assert!(!required.split(',').any(|required| required == isa), "{what} is required");
+    println!("skipped: {what} ({isa} is not on this CPU)");
+}
+
+/// Free choice under an ISA cap.
+pub(crate) fn capped(cap: &str, threads: usize) -> Options {
+    Options { features: Some(cap.parse().unwrap()), threads, ..Options::default() }
+}
+
+/// So many random cases, and no file written when one fails: proptest prints the smallest failure.
+pub(crate) fn cases(count: u32) -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(count) }
+}
+
+/// The ways into and out of tiles that this CPU has.
+pub(crate) fn loads() -> Vec<(&'static Variant, Box<dyn Load>)> {
+    let bind = |variant: &'static Variant| match variant.action {
+        Action::Load(bind) => here(variant).map(|_| (variant, bind(Features::of_cpu()).unwrap())),
+        _ => None,
+    };
+    table().iter().filter_map(bind).collect()
+}
+
+pub(crate) fn stores() -> Vec<(&'static Variant, Box<dyn Store>)> {
+    let bind = |variant: &'static Variant| match variant.action {
+        Action::Store(bind) => here(variant).map(|_| (variant, bind(Features::of_cpu()).unwrap())),
+        _ => None,
+    };
+    table().iter().filter_map(bind).collect()
+}
+
+/// Blocks in a bundle; along the grain, where any number will do, a few more than a register holds.
+pub(crate) fn bundle_blocks(repr: Repr) -> usize {
+    repr.bundle_blocks().unwrap_or(37)
 }
 
 /// The jobs that a variant can be forced into.
@@ -60,7 +113,7 @@ pub(crate) fn jobs(variant: &Variant) -> Vec<(Direction, Birth)> {
 /// Options that force a variant; along the grain, a step must be named for a cipher to exist.
 pub(crate) fn forced(variant: &Variant, direction: Direction) -> Options {
     let mut variants = vec![variant.name.clone()];
-    if variant.repr == crossgrain::repr::Repr::Blocks
+    if variant.repr == Repr::Blocks
         && matches!(variant.action, Action::Load(_) | Action::Count(_) | Action::Store(_))
     {
         let step = match direction {
@@ -109,6 +162,52 @@ pub(crate) fn expected(key: &Key, direction: Direction, birth: Birth, first: u12
     data
 }
 
+/// Another implementation: RustCrypto's `aes` and `ctr`.
+pub(crate) fn other(key: &Key, direction: Direction, birth: Birth, first: u128, data: &mut [u8]) {
+    match key.cipher() {
+        Cipher::Aes128 => {
+            other_run(&aes::Aes128::new_from_slice(key.bytes()).unwrap(), direction, birth, first, data)
+        }
+        Cipher::Aes192 => {
+            other_run(&aes::Aes192::new_from_slice(key.bytes()).unwrap(), direction, birth, first, data)
+        }
+        Cipher::Aes256 => {
+            other_run(&aes::Aes256::new_from_slice(key.bytes()).unwrap(), direction, birth, first, data)
+        }
+    }
+}
+
+/// The same on single blocks, with the key expanded once.
+pub(crate) fn other_single(key: &Key, direction: Direction) -> Box<dyn FnMut(&mut Block)> {
+    match key.cipher() {
+        Cipher::Aes128 => other_blocks(aes::Aes128::new_from_slice(key.bytes()).unwrap(), direction),
+        Cipher::Aes192 => other_blocks(aes::Aes192::new_from_slice(key.bytes()).unwrap(), direction),
+        Cipher::Aes256 => other_blocks(aes::Aes256::new_from_slice(key.bytes()).unwrap(), direction),
+    }
+}
+
+trait Other: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + 'static {}
+impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + 'static> Other for C {}
+
+fn other_run(aes: &impl Other, direction: Direction, birth: Birth, first: u128, data: &mut [u8]) {
+    let (blocks, _) = cipher::array::Array::slice_as_chunks_mut(data);
+    match (birth, direction) {
+        (Birth::Bytes, Direction::Encrypt) => aes.encrypt_blocks(blocks),
+        (Birth::Bytes, Direction::Decrypt) => aes.decrypt_blocks(blocks),
+        (Birth::Counter, _) => {
+            let core = CtrCore::<_, Ctr128BE>::inner_iv_init(aes, &first.to_be_bytes().into());
+            StreamCipherCoreWrapper::from_core(core).apply_keystream(data);
+        }
+    }
+}
+
+fn other_blocks(aes: impl Other, direction: Direction) -> Box<dyn FnMut(&mut Block)> {
+    match direction {
+        Direction::Encrypt => Box::new(move |block| aes.encrypt_block(block.into())),
+        Direction::Decrypt => Box::new(move |block| aes.decrypt_block(block.into())),
+    }
+}
+
 /// Every variant with every job it can be forced into, available here.
 pub(crate) fn forced_jobs() -> Vec<(&'static Variant, Job, Options)> {
     table()
@@ -129,5 +228,6 @@ pub(crate) fn hex(digits: &str) -> Vec<u8> {
         .filter(|b| !b.is_ascii_whitespace())
         .map(|b| (b as char).to_digit(16).unwrap() as u8)
         .collect();
+    assert!(digits.len().is_multiple_of(2));
     digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }

@@ -19,7 +19,7 @@ use crate::circuit::aes_linear::{add, inv_mix_column, mix_bit, mix_column, neigh
 use crate::circuit::{Bits, aes_sbox};
 use crate::part::TilePart;
 use crate::repr::shifted;
-use crate::word::{Isa, Kernel, Register, TILE_WORDS, Tile, each};
+use crate::word::{Isa, Kernel, Register, TILE_WORDS, Tile, each, unrolled};
 
 type State<W> = [W; TILE_WORDS];
 
@@ -173,7 +173,7 @@ fn mix_column_and_add<W: Register>(
 ) {
     let top = neighbours(rows(state, places, 7));
     let mut below = top;
-    for bit in 0..8 {
+    unrolled!(bit in [0 1 2 3 4 5 6 7] {
         let a = rows(state, places, bit);
         let same = neighbours(a);
         let mixed = mix_bit(bit, a, same, below, top);
@@ -182,7 +182,8 @@ fn mix_column_and_add<W: Register>(
             state[8 * places[row] + bit] = mixed[row] ^ key;
         }
         below = same;
-    }
+    });
+    let _ = below;
 }
 
 /// A middle round of the inverse cipher: AddRoundKey, InvMixColumns, InvShiftRows, InvSubBytes.

@@ -1,0 +1,155 @@
+//! `crossgrain bench`: every variant, conversion and mode, beside other implementations, in one run.
+//!
+//! Answers are checked against the reference before anything is timed. Subjects that are compared are
+//! sampled in turns (`plan::measure`), never one after the other.
+
+mod clock;
+mod peer;
+mod ratio;
+mod subject;
+
+use std::io::{self, Write};
+
+use crossgrain::plan::measure::{Care, Measured, Subject, measure};
+use serde_json::json;
+
+use crate::error::{Error, Exit};
+pub(crate) use clock::machine;
+use subject::Candidate;
+
+/// Time every variant and mode, and peers beside them
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Only what has this in its id
+    filter: Option<String>,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Turns that count; more turns, steadier medians
+    #[arg(long, default_value_t = 11)]
+    turns: usize,
+    /// Another implementation to time in the same run: a command that speaks the line protocol of
+    /// `bench/peers`
+    #[arg(long, value_name = "COMMAND")]
+    peer: Vec<String>,
+}
+
+/// One line of the result.
+struct Row {
+    id: String,
+    bytes: usize,
+    threads: usize,
+    measured: Measured,
+}
+
+impl Row {
+    fn gb_per_s(&self) -> f64 {
+        self.bytes as f64 / self.measured.run_ns
+    }
+}
+
+/// Measures and prints.
+pub(crate) fn run(args: &Args) -> Result<(), Error> {
+    let peers = args.peer.iter().map(|command| peer::Peer::start(command)).collect::<Result<Vec<_>, _>>()?;
+    let mut printer = Printer { json: args.json, ghz: clock::core_ghz(), output: io::stdout() };
+    printer.head(&peers)?;
+    let mut rows = Vec::new();
+    for group in subject::groups(&peers, args.filter.as_deref().unwrap_or_default())? {
+        let mut group = group?;
+        let care = Care { turns: args.turns, ..Care::default() };
+        let mut subjects: Vec<_> = group.iter_mut().map(|candidate| &mut *candidate.work as _).collect();
+        let measured = measure(&mut subjects, care);
+        for (candidate, measured) in group.into_iter().zip(measured) {
+            let Candidate { id, bytes, threads, .. } = candidate;
+            let row = Row { id, bytes, threads, measured };
+            printer.row(&row)?;
+            rows.push(row);
+        }
+    }
+    for ratio in ratio::found(&rows) {
+        printer.ratio(&ratio)?;
+    }
+    Ok(())
+}
+
+/// Results as text or JSON lines.
+struct Printer {
+    json: bool,
+    ghz: Option<f64>,
+    output: io::Stdout,
+}
+
+impl Printer {
+    fn line(&mut self, text: impl std::fmt::Display) -> Result<(), Error> {
+        writeln!(self.output, "{text}").map_err(|error| Error::write("standard output", &error))
+    }
+
+    fn head(&mut self, peers: &[peer::Peer]) -> Result<(), Error> {
+        let machine = machine();
+        let features = crossgrain::Features::from_environment()?.to_string();
+        if self.json {
+            let peers: Vec<_> = peers.iter().map(|peer| peer.name.clone()).collect();
+            let version = env!("CARGO_PKG_VERSION");
+            let head = json!({
+                "machine": machine, "features": features, "core_ghz": self.ghz, "crossgrain": version,
+                "peers": peers,
+            });
+            return self.line(head);
+        }
+        self.line(format_args!("{machine}; {features}"))?;
+        if let Some(ghz) = self.ghz {
+            self.line(format_args!("about {ghz:.2} GHz while measured"))?;
+        }
+        for peer in peers {
+            self.line(format_args!("peer {}: {}", peer.label, peer.name))?;
+        }
+        self.line(format_args!(
+            "{:54} {:>10} {:>3} {:>8} {:>8} {:>7}",
+            "id", "bytes", "thr", "GB/s", "cycles/B", "spread"
+        ))
+    }
+
+    fn row(&mut self, row: &Row) -> Result<(), Error> {
+        let gb_per_s = row.gb_per_s();
+        let cycles_per_byte = self.ghz.filter(|_| row.threads == 1).map(|ghz| ghz / gb_per_s);
+        let Row { id, bytes, threads, measured: Measured { spread, .. } } = row;
+        if self.json {
+            return self.line(json!({
+                "id": id, "bytes": bytes, "threads": threads, "gb_per_s": gb_per_s,
+                "cycles_per_byte": cycles_per_byte, "spread": spread,
+            }));
+        }
+        let cycles = cycles_per_byte.map_or_else(|| "-".to_owned(), |cycles| format!("{cycles:.3}"));
+        self.line(format_args!(
+            "{id:54} {bytes:>10} {threads:>3} {gb_per_s:>8.3} {cycles:>8} {:>6.1}%",
+            100.0 * spread
+        ))
+    }
+
+    fn ratio(&mut self, ratio: &ratio::Ratio) -> Result<(), Error> {
+        let ratio::Ratio { what, value, bar } = ratio;
+        if self.json {
+            return self.line(json!({ "ratio": what, "value": value, "bar": bar }));
+        }
+        let verdict = if value >= bar { "" } else { "  BELOW" };
+        self.line(format_args!("ratio {value:>7.2}  (aim {bar:>5.2})  {what}{verdict}"))
+    }
+}
+
+/// A variant that gives a wrong answer is not timed: it is a bug.
+fn wrong(id: &str) -> Error {
+    Error::new(Exit::InputOutput, format!("{id} disagrees with the reference: please report this"))
+}
+
+/// Work on this machine, timed by its monotonic clock.
+struct Timed<F>(F);
+
+impl<F: FnMut()> Subject for Timed<F> {
+    fn time_ns(&mut self, repeats: u32) -> u64 {
+        let start = std::time::Instant::now();
+        for _ in 0..repeats {
+            (self.0)();
+        }
+        u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}

@@ -1,0 +1,35 @@
+//! What machine this is, and how fast its cores run at the moment.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+/// The processor's name and the number of threads, as far as the system tells.
+pub(crate) fn machine() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = model.map_or(std::env::consts::ARCH, |(_, name)| name);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{model}, {threads} threads")
+}
+
+/// The clock of a core under load in GHz, from a chain of multiplications and additions that each
+/// wait for the last: three cycles and one on every x86-64 core of the last ten years.
+pub(crate) fn core_ghz() -> Option<f64> {
+    const STEPS: u32 = 2_000_000;
+    if !cfg!(target_arch = "x86_64") {
+        return None;
+    }
+    let sample = || {
+        let (start, factor) = (Instant::now(), black_box(0x5851_f42d_4c95_7f2d_u64));
+        let chain = (0..STEPS).fold(1_u64, |x, _| mixed(x.wrapping_mul(factor)));
+        black_box(chain);
+        4.0 * f64::from(STEPS) / start.elapsed().as_nanos() as f64
+    };
+    // Interruptions only ever make it look slower.
+    (0..9).map(|_| sample()).reduce(f64::max)
+}
+
+/// One more cycle, and a step that no algebra shortens.
+const fn mixed(x: u64) -> u64 {
+    x ^ 0x9e37_79b9
+}

@@ -1,0 +1,48 @@
+//! The ratios that matter: what crossgrain is held to, each between two rows of the same run.
+
+use super::Row;
+
+/// A ratio of speeds.
+pub(crate) struct Ratio {
+    pub(crate) what: &'static str,
+    pub(crate) value: f64,
+    pub(crate) bar: f64,
+}
+
+/// What is compared: the faster-to-be, the yardstick, and the least their ratio should be on a CPU
+/// with AVX-512 and VAES.
+const RATIOS: [(&str, &str, &str, f64); 9] = [
+    ("AES-128-CTR / RustCrypto", "aes-128-ctr/best", "aes-128-ctr/rustcrypto", 3.0),
+    ("AES-128-CTR / OpenSSL", "aes-128-ctr/best", "aes-128-ctr/openssl", 1.0),
+    ("AES-128-CTR, two rounds by table / all ten", "aes-128-ctr/best", "aes-128-ctr/ten-rounds", 1.15),
+    ("AES-128-ECB / RustCrypto", "aes-128-ecb/best", "aes-128-ecb/rustcrypto", 0.95),
+    (
+        "AES-128-CTR without AES instructions / RustCrypto software",
+        "aes-128-ctr/without-aes",
+        "aes-128-ctr/rustcrypto-software",
+        8.0,
+    ),
+    (
+        "AES-128-CTR without AES instructions / OpenSSL without them",
+        "aes-128-ctr/without-aes",
+        "aes-128-ctr/openssl-masked",
+        3.5,
+    ),
+    ("AES-128-CTR on u64 / RustCrypto software", "aes-128-ctr/u64", "aes-128-ctr/rustcrypto-software", 1.3),
+    ("256 MiB AES-128-CTR / memcpy", "out-of-cache/aes-128-ctr/best", "out-of-cache/memcpy", 0.9),
+    (
+        "two threads / one, in cache",
+        "threads/aes-128-ctr/without-aes/2",
+        "threads/aes-128-ctr/without-aes/1",
+        1.9,
+    ),
+];
+
+/// Those ratios whose both sides were measured.
+pub(crate) fn found(rows: &[Row]) -> Vec<Ratio> {
+    let speed = |id: &str| rows.iter().find(|row| row.id == id).map(Row::gb_per_s);
+    let ratio = |&(what, ours, theirs, bar): &(&'static str, &str, &str, f64)| {
+        Some(Ratio { what, value: speed(ours)? / speed(theirs)?, bar })
+    };
+    RATIOS.iter().filter_map(ratio).collect()
+}

@@ -1,0 +1,195 @@
+//! What is timed, in groups whose members are compared with one another.
+
+use crossgrain::check;
+use crossgrain::mode::{Ctr, Ecb, Options};
+use crossgrain::plan::measure::Subject;
+use crossgrain::plan::{Birth, Trial};
+use crossgrain::variant::{Policy, Variant, table};
+use crossgrain::{Buffers, Cipher, Direction, Features, Key};
+
+use super::peer::Peer;
+use super::{Timed, wrong};
+use crate::error::Error;
+
+const MODE_BYTES: usize = 1 << 20;
+const OUT_OF_CACHE_BYTES: usize = 256 << 20;
+/// Enough for two threads to share, little enough for the last cache.
+const SHARED_BYTES: usize = 8 << 20;
+
+/// Something to be timed.
+pub(crate) struct Candidate {
+    pub(crate) id: String,
+    pub(crate) bytes: usize,
+    pub(crate) threads: usize,
+    pub(crate) work: Box<dyn Subject>,
+}
+
+type Group = Result<Vec<Candidate>, Error>;
+
+/// All groups that have anything left under the filter, made one by one, since some are large.
+pub(crate) fn groups<'a>(
+    peers: &'a [Peer],
+    filter: &'a str,
+) -> Result<impl Iterator<Item = Group> + 'a, Error> {
+    let features = Features::from_environment()?;
+    let kinds: [Box<dyn Fn() -> Group + 'a>; 4] = [
+        Box::new(move || variants(features, filter)),
+        Box::new(move || modes(features, peers, filter)),
+        Box::new(move || threads(features, filter)),
+        Box::new(move || out_of_cache(features, filter)),
+    ];
+    Ok(kinds.into_iter().map(|kind| kind()))
+}
+
+/// Every variant available, by itself.
+fn variants(features: Features, filter: &str) -> Group {
+    let wanted = |variant: &&Variant| variant.is_available(features) && variant.name.contains(filter);
+    table().iter().filter(wanted).filter_map(|variant| one_variant(variant, features).transpose()).collect()
+}
+
+fn one_variant(variant: &Variant, features: Features) -> Result<Option<Candidate>, Error> {
+    if !check::agrees(variant, Cipher::Aes128, features)? {
+        return Err(wrong(&variant.name));
+    }
+    let trial = Trial::new(variant, Cipher::Aes128, features, MODE_BYTES);
+    Ok(trial.map(|mut trial| Candidate {
+        id: variant.name.clone(),
+        bytes: trial.len_bytes(),
+        threads: 1,
+        work: Box::new(Timed(move || trial.run())),
+    }))
+}
+
+/// A mode of ours under a name: how its options differ from the default.
+struct Kind {
+    name: &'static str,
+    options: Options,
+}
+
+/// The best plan, the best without AES instructions, and a few that are compared with it.
+fn kinds(features: Features, birth: Birth) -> Vec<Kind> {
+    let options = |features| Options { features: Some(features), threads: 1, ..Options::default() };
+    let without_aes = features.without(Features::AES).without(Features::VAES);
+    let mut kinds = vec![
+        Kind { name: "best", options: options(features) },
+        Kind { name: "without-aes", options: options(without_aes) },
+        Kind { name: "avx2-without-aes", options: options(without_aes.without(Features::AVX512)) },
+        Kind { name: "u64", options: options(Features::NONE) },
+    ];
+    if birth == Birth::Counter
+        && let Some(plain) = table()
+            .iter()
+            .rev()
+            .find(|variant| variant.name.starts_with("aes-ctr/blocks/") && variant.is_available(features))
+    {
+        let forced = Options { variants: vec![plain.name.clone()], policy: Policy::Any, ..options(features) };
+        kinds.push(Kind { name: "ten-rounds", options: forced });
+    }
+    kinds
+}
+
+/// ECB and CTR of every key size, ours and the peers'.
+fn modes(features: Features, peers: &[Peer], filter: &str) -> Group {
+    let mut group = Vec::new();
+    for cipher in Cipher::ALL {
+        for (mode, direction, birth) in [
+            ("ecb", Direction::Encrypt, Birth::Bytes),
+            ("ecb-decrypt", Direction::Decrypt, Birth::Bytes),
+            ("ctr", Direction::Encrypt, Birth::Counter),
+        ] {
+            for Kind { name, options } in kinds(features, birth) {
+                let id = format!("{cipher}-{mode}/{name}");
+                if id.contains(filter) {
+                    group.push(candidate(id, cipher, direction, birth, options, MODE_BYTES)?);
+                }
+            }
+            let peer_mode = if birth == Birth::Bytes { "ecb" } else { "ctr" };
+            for peer in peers {
+                let id = format!("{cipher}-{mode}/{}", peer.label);
+                let request = format!("time {cipher} {peer_mode} {} {MODE_BYTES}", direction.name());
+                let work = id.contains(filter).then(|| peer.subject(request)).flatten();
+                group.extend(work.map(|work| Candidate { id, bytes: MODE_BYTES, threads: 1, work }));
+            }
+        }
+    }
+    Ok(group)
+}
+
+/// The same work on one thread and on more.
+fn threads(features: Features, filter: &str) -> Group {
+    let most = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut group = Vec::new();
+    for Kind { name, options } in kinds(features, Birth::Counter).into_iter().take(2) {
+        for threads in std::iter::successors(Some(1), |threads| Some(threads * 2)).take_while(|&t| t <= most)
+        {
+            let id = format!("threads/aes-128-ctr/{name}/{threads}");
+            if id.contains(filter) {
+                let options = Options { threads, ..options.clone() };
+                let (direction, birth) = (Direction::Encrypt, Birth::Counter);
+                group.push(candidate(id, Cipher::Aes128, direction, birth, options, SHARED_BYTES)?);
+            }
+        }
+    }
+    Ok(group)
+}
+
+/// From memory to memory, against a copy.
+fn out_of_cache(features: Features, filter: &str) -> Group {
+    let (best, copy) = ("out-of-cache/aes-128-ctr/best", "out-of-cache/memcpy");
+    if !best.contains(filter) && !copy.contains(filter) {
+        return Ok(Vec::new());
+    }
+    let key = arbitrary_key(Cipher::Aes128)?;
+    let options = Options { features: Some(features), threads: 1, ..Options::default() };
+    let ctr = Ctr::new(&key, &[1; 16], &options)?;
+    let (input, mut output) = (vec![1_u8; OUT_OF_CACHE_BYTES], vec![2_u8; OUT_OF_CACHE_BYTES]);
+    let (from, mut to) = (input.clone(), output.clone());
+    let candidate =
+        |id: &str, work| Candidate { id: id.to_owned(), bytes: OUT_OF_CACHE_BYTES, threads: 1, work };
+    let encrypt = move || {
+        if let Ok(buffers) = Buffers::apart(&input, &mut output) {
+            ctr.apply_at(0, buffers);
+        }
+    };
+    Ok(vec![
+        candidate(best, Box::new(Timed(encrypt))),
+        candidate(copy, Box::new(Timed(move || to.copy_from_slice(&from)))),
+    ])
+}
+
+fn arbitrary_key(cipher: Cipher) -> Result<Key, Error> {
+    Ok(Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()])?)
+}
+
+/// A mode in place on a buffer that begins on a page, as the peers' does.
+fn candidate(
+    id: String,
+    cipher: Cipher,
+    direction: Direction,
+    birth: Birth,
+    options: Options,
+    bytes: usize,
+) -> Result<Candidate, Error> {
+    const PAGE: usize = 4096;
+    if !check::job_agrees(cipher, direction, birth, &options)? {
+        return Err(wrong(&id));
+    }
+    let key = arbitrary_key(cipher)?;
+    let mut memory = vec![1_u8; bytes + PAGE];
+    let page = memory.as_ptr().align_offset(PAGE).min(PAGE);
+    let threads = options.threads;
+    let work: Box<dyn Subject> = match birth {
+        Birth::Bytes => {
+            let ecb = Ecb::new(&key, direction, &options)?;
+            Box::new(Timed(move || {
+                // Whole blocks, by the constant above.
+                let _ = ecb.apply(Buffers::in_place(&mut memory[page..][..bytes]));
+            }))
+        }
+        Birth::Counter => {
+            let ctr = Ctr::new(&key, &[1; 16], &options)?;
+            Box::new(Timed(move || ctr.apply_at(0, Buffers::in_place(&mut memory[page..][..bytes]))))
+        }
+    };
+    Ok(Candidate { id, bytes, threads, work })
+}

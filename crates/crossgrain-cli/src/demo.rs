@@ -1,0 +1,174 @@
+//! `crossgrain demo`: the first thing a newcomer runs. It encrypts real data, proves it, and shows how fast.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use crossgrain::mode::{Ctr, Options};
+use crossgrain::reference::{aes::Aes, modes};
+use crossgrain::{Block, Buffers, Cipher, Features, Key};
+
+use crate::bench::machine;
+use crate::error::{Error, Exit};
+
+/// Encrypt real data with AES-256-CTR by the best kernels here, check it, and show how fast it went
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A file to encrypt, in memory; without one, data is made
+    file: Option<PathBuf>,
+    /// How much data to make, in bytes
+    #[arg(long, default_value_t = 256 << 20)]
+    bytes: usize,
+}
+
+/// Bytes that the slow ways are given: enough to time, little enough to wait for.
+const SLOW_BYTES: usize = 1 << 20;
+
+/// Runs the demonstration.
+pub(crate) fn run(args: &Args) -> Result<(), Error> {
+    let features = Features::from_environment()?;
+    say(format_args!("crossgrain {} on {}: {features}", env!("CARGO_PKG_VERSION"), machine()))?;
+    let plain = input(args)?;
+    let key = Key::new(Cipher::Aes256, b"a key that everyone knows: demo!")?;
+    let initial = *b"demo, not secret";
+    let mut table = Table { plain_bytes: plain.len(), rows: Vec::new() };
+    let mut output = vec![0; plain.len()];
+    table.time("memcpy", || output.copy_from_slice(&plain));
+    let copy = table.best("memcpy", || output.copy_from_slice(&plain));
+    let without_aes = features.without(Features::AES).without(Features::VAES);
+    for (title, features) in
+        [("with the CPU's AES instructions", features), ("without AES instructions", without_aes)]
+    {
+        let kernel = Kernel { key: &key, initial, features };
+        say(format_args!("\n{title}: {}", kernel.ctr(1)?.plans()[0]))?;
+        kernel.show(&mut table, &plain, &mut output)?;
+    }
+    table.print(copy)
+}
+
+fn say(text: impl std::fmt::Display) -> Result<(), Error> {
+    writeln!(io::stdout(), "{text}").map_err(|error| Error::write("standard output", &error))
+}
+
+/// The file's bytes, or bytes that no compressor would touch.
+fn input(args: &Args) -> Result<Vec<u8>, Error> {
+    if let Some(file) = &args.file {
+        let bytes = fs::read(file).map_err(|error| Error::read(file.display(), &error))?;
+        say(format_args!("{} bytes of {}, AES-256-CTR", bytes.len(), file.display()))?;
+        return Ok(bytes);
+    }
+    let mut bytes = vec![0; args.bytes];
+    let key = Key::new(Cipher::Aes128, b"seed of the data")?;
+    Ctr::new(&key, &[0; 16], &Options::default())?.apply(Buffers::in_place(&mut bytes));
+    say(format_args!("{} bytes of data made here, AES-256-CTR", bytes.len()))?;
+    Ok(bytes)
+}
+
+/// One choice of instructions.
+struct Kernel<'a> {
+    key: &'a Key,
+    initial: Block,
+    features: Features,
+}
+
+impl Kernel<'_> {
+    fn ctr(&self, threads: usize) -> Result<Ctr, Error> {
+        let options = Options { features: Some(self.features), threads, ..Options::default() };
+        Ok(Ctr::new(self.key, &self.initial, &options)?)
+    }
+
+    /// Encrypts, decrypts, checks, and times a block at a time, one thread and all.
+    fn show(&self, table: &mut Table, plain: &[u8], output: &mut [u8]) -> Result<(), Error> {
+        let one = self.ctr(1)?;
+        let all = self.ctr(0)?;
+        let slow = plain.len().min(SLOW_BYTES);
+        let blocks = self.block_at_a_time(&plain[..slow], &mut output[..slow])?;
+        encrypt(&one, plain, output)?;
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let name = one.plans()[0].stages[0].variant.name.clone();
+        let single = table.best(&format!("{name}, 1 thread"), || encrypt_quietly(&one, plain, output));
+        let together =
+            table.best(&format!("{name}, {threads} threads"), || encrypt_quietly(&all, plain, output));
+        self.check(&all, plain, output)?;
+        say(format_args!(
+            "  encrypted and decrypted {} bytes, every byte back; samples equal the reference\n  \
+             {:.2} times one thread, {:.0} times one thread a block at a time",
+            plain.len(),
+            together / single,
+            together / blocks
+        ))
+    }
+
+    /// GB/s when every block is a call of its own.
+    fn block_at_a_time(&self, plain: &[u8], output: &mut [u8]) -> Result<f64, Error> {
+        let ctr = self.ctr(1)?;
+        let start = Instant::now();
+        for (i, (block, out)) in plain.chunks(16).zip(output.chunks_mut(16)).enumerate() {
+            ctr.apply_at(16 * i as u128, Buffers::apart(block, out)?);
+            // Bit-sliced, a block costs as much as a bundle: no need to wait for all of them.
+            if start.elapsed().as_millis() > 300 {
+                return Ok(16.0 * (i + 1) as f64 / start.elapsed().as_nanos() as f64);
+            }
+        }
+        Ok(plain.len() as f64 / start.elapsed().as_nanos() as f64)
+    }
+
+    /// Compares samples with the reference, then decrypts in place and compares everything.
+    fn check(&self, ctr: &Ctr, plain: &[u8], output: &mut [u8]) -> Result<(), Error> {
+        let wrong =
+            || Error::new(Exit::InputOutput, "a kernel gave a wrong answer: please report this machine");
+        let aes = Aes::new(self.key.bytes());
+        for sample in 0..64 {
+            let at = (plain.len() / 64 * sample) & !15;
+            let end = plain.len().min(at + 256);
+            let mut want = plain[at..end].to_vec();
+            let first = u128::from_be_bytes(self.initial).wrapping_add(at as u128 / 16);
+            modes::ctr(&aes, first.to_be_bytes(), &mut want);
+            if want != output[at..end] {
+                return Err(wrong());
+            }
+        }
+        ctr.apply_at(0, Buffers::in_place(output));
+        if plain == output { Ok(()) } else { Err(wrong()) }
+    }
+}
+
+fn encrypt(ctr: &Ctr, plain: &[u8], output: &mut [u8]) -> Result<(), Error> {
+    ctr.apply_at(0, Buffers::apart(plain, output)?);
+    Ok(())
+}
+
+/// The same where the lengths were checked before.
+fn encrypt_quietly(ctr: &Ctr, plain: &[u8], output: &mut [u8]) {
+    let _ = encrypt(ctr, plain, output);
+}
+
+/// GB/s by name.
+struct Table {
+    plain_bytes: usize,
+    rows: Vec<(String, f64)>,
+}
+
+impl Table {
+    fn time(&mut self, _name: &str, mut work: impl FnMut()) -> f64 {
+        let start = Instant::now();
+        work();
+        self.plain_bytes as f64 / start.elapsed().as_nanos() as f64
+    }
+
+    /// The best of three, kept as a row.
+    fn best(&mut self, name: &str, mut work: impl FnMut()) -> f64 {
+        let best = (0..3).map(|_| self.time(name, &mut work)).fold(0.0, f64::max);
+        self.rows.push((name.to_owned(), best));
+        best
+    }
+
+    fn print(&self, copy: f64) -> Result<(), Error> {
+        say(format_args!("\n{:52} {:>8} {:>9}", "kernel", "GB/s", "/ memcpy"))?;
+        for (name, gb_per_s) in &self.rows {
+            say(format_args!("{name:52} {gb_per_s:>8.2} {:>9.2}", gb_per_s / copy))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,102 @@
+//! What can go wrong: one line that says how to mend it, and the exit code that scripts go by.
+
+use std::fmt::Display;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+/// The codes, as `--help` tells them.
+pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done, 1 input or output failed, 2 wrong usage, key or \
+     passphrase, 3 corrupt input, 4 truncated input, 5 would overwrite a file";
+
+/// Why the program ends, as its exit code. 3 is kept for corrupt input.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Exit {
+    /// Reading or writing failed.
+    InputOutput = 1,
+    /// The arguments or the key make no sense.
+    Usage = 2,
+    /// The input ends too early.
+    Truncated = 4,
+    /// A file is in the way.
+    WouldOverwrite = 5,
+}
+
+/// A failure of the program.
+#[derive(Debug)]
+pub(crate) struct Error {
+    exit: Exit,
+    message: String,
+}
+
+impl Error {
+    /// A failure told in full by `message`.
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self { exit, message: message.into() }
+    }
+
+    /// Arguments that make no sense.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    /// `what` could not be read.
+    pub(crate) fn read(what: impl Display, error: &io::Error) -> Self {
+        Self::new(Exit::InputOutput, format!("cannot read {what}: {}", reason(error)))
+    }
+
+    /// `what` could not be written.
+    pub(crate) fn write(what: impl Display, error: &io::Error) -> Self {
+        Self::new(Exit::InputOutput, format!("cannot write {what}: {}", reason(error)))
+    }
+
+    /// Tells the user, in one line whatever the message holds, and gives the exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        let line: String = self.message.chars().map(printable).collect();
+        // Where standard error is closed there is nobody left to tell.
+        let _ = writeln!(io::stderr(), "crossgrain: {line}");
+        ExitCode::from(self.exit as u8)
+    }
+}
+
+impl From<crossgrain::Error> for Error {
+    fn from(error: crossgrain::Error) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<clap::Error> for Error {
+    /// What clap says in several paragraphs, less the usage, in one line.
+    fn from(error: clap::Error) -> Self {
+        let text = error.render().to_string();
+        let end = ["Usage:", "For more information"].iter().filter_map(|mark| text.find(mark)).min();
+        let words: Vec<_> = text[..end.unwrap_or(text.len())].split_whitespace().collect();
+        let line = words.join(" ");
+        Self::usage(format!("{} (see --help)", line.strip_prefix("error: ").unwrap_or(&line)))
+    }
+}
+
+/// A name may hold line ends and worse: none of them reaches the terminal.
+fn printable(character: char) -> char {
+    if character.is_control() { char::REPLACEMENT_CHARACTER } else { character }
+}
+
+/// What an input or output error means to the user.
+fn reason(error: &io::Error) -> String {
+    let told = match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file or directory, check the path",
+        io::ErrorKind::PermissionDenied => "permission denied, check the access rights",
+        io::ErrorKind::IsADirectory => "it is a directory, name a file",
+        io::ErrorKind::NotADirectory => "part of the path is no directory, check the path",
+        io::ErrorKind::StorageFull => "no space is left there, free some or write elsewhere",
+        io::ErrorKind::QuotaExceeded => "the disk quota is used up, free some space or write elsewhere",
+        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only, write elsewhere",
+        io::ErrorKind::BrokenPipe => "its reader has gone, let it read to the end",
+        _ => return without_number(&error.to_string()).to_owned(),
+    };
+    told.to_owned()
+}
+
+/// The system's words without its `(os error 5)`.
+fn without_number(text: &str) -> &str {
+    text.split_once(" (os error").map_or(text, |(words, _)| words)
+}

@@ -1,0 +1,76 @@
+//! Keys as users give them. Every buffer that holds one is wiped when it is dropped.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use crossgrain::{Cipher, Key};
+use zeroize::Zeroizing;
+
+use crate::error::Error;
+
+/// No key file of any cipher is as long as this.
+const FILE_BYTES_MAX: usize = 1024;
+
+/// Decodes hex digits of either case in time that depends on their number only.
+///
+/// `what` names them for the user; the digits themselves are never shown, for they may be a key.
+pub(crate) fn decode_hex(what: &str, digits: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
+    if !digits.len().is_multiple_of(2) {
+        let count = digits.len();
+        return Err(Error::usage(format!(
+            "{what} has an odd number of hex digits ({count}): two make a byte"
+        )));
+    }
+    decode_pairs(digits).ok_or_else(|| {
+        Error::usage(format!("{what} holds something that is no hex digit: use 0 to 9 and a to f only"))
+    })
+}
+
+fn decode_pairs(digits: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let mut bytes = Zeroizing::new(vec![0; digits.len() / 2]);
+    base16ct::mixed::decode(digits, &mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// A key from the command line.
+pub(crate) fn key_from_hex(cipher: Cipher, digits: &str) -> Result<Key, Error> {
+    Ok(Key::new(cipher, &decode_hex("--key", digits.as_bytes())?)?)
+}
+
+/// A key from a file: what can be read as hex is hex, anything else is the key itself.
+///
+/// Random bytes that all happen to be hex digits do not occur; a hex key of a shorter cipher does, and
+/// must not pass for the bytes of a longer one.
+pub(crate) fn key_from_file(cipher: Cipher, path: &Path) -> Result<Key, Error> {
+    if path == Path::new("-") {
+        return Err(Error::usage("--key-file wants the name of a file: standard input is for the data"));
+    }
+    let name = format!("key file '{}'", path.display());
+    let mut buffer = Zeroizing::new([0; FILE_BYTES_MAX]);
+    let len_bytes = read_whole(path, &mut buffer[..]).map_err(|error| Error::read(&name, &error))?;
+    let content = &buffer[..len_bytes];
+    let want = cipher.key_bytes();
+    match decode_pairs(content.trim_ascii_end()) {
+        Some(bytes) if bytes.len() == want => Ok(Key::new(cipher, &bytes)?),
+        None if len_bytes == want => Ok(Key::new(cipher, content)?),
+        _ => Err(Error::usage(format!(
+            "{name} holds no key of {cipher}: give {want} bytes or {} hex digits",
+            2 * want
+        ))),
+    }
+}
+
+/// Reads a file into the buffer, as far as it goes.
+fn read_whole(path: &Path, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut file = File::open(path)?;
+    let mut len_bytes = 0;
+    loop {
+        match file.read(&mut buffer[len_bytes..]) {
+            Ok(0) => return Ok(len_bytes),
+            Ok(count) => len_bytes += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The answer check: before a variant is timed, and in every test, it must agree with the reference.
+
+use crate::block::{Cipher, Direction, Error, Key};
+use crate::mode::{Ctr, Ecb, Options};
+use crate::part::aes::Part;
+use crate::plan::Birth;
+use crate::reference::aes::Aes;
+use crate::reference::modes;
+use crate::repr::Repr;
+use crate::variant::{Action, Policy, Variant};
+use crate::word::{Buffers, Features};
+
+/// The jobs that a variant has a place in.
+pub fn jobs(variant: &Variant) -> Vec<(Direction, Birth)> {
+    use Birth::{Bytes, Counter};
+    use Direction::{Decrypt, Encrypt};
+    match variant.action {
+        Action::Tile(Part::AddRoundKey, ..) | Action::Load(_) => vec![(Encrypt, Bytes), (Decrypt, Bytes)],
+        Action::Count(_) | Action::CountEncrypted(_) | Action::WholeCounter(_) => vec![(Encrypt, Counter)],
+        Action::Store(_) => vec![(Encrypt, Bytes), (Decrypt, Bytes), (Encrypt, Counter)],
+        Action::Tile(_, Encrypt, _) => vec![(Encrypt, Bytes), (Encrypt, Counter)],
+        Action::Tile(_, Decrypt, _) => vec![(Decrypt, Bytes)],
+        Action::Whole(direction, _) => vec![(direction, Bytes)],
+    }
+}
+
+/// Options that force a variant into a job, on one thread.
+///
+/// Along the grain only single steps make a cipher on tiles: a step is forced besides.
+pub fn forced(variant: &Variant, direction: Direction, features: Features) -> Options {
+    let mut variants = vec![variant.name.clone()];
+    let is_an_end = matches!(variant.action, Action::Load(_) | Action::Count(_) | Action::Store(_));
+    if variant.repr == Repr::Blocks && is_an_end {
+        variants.push(format!("{}/blocks/portable-table", Part::SubBytes.name(direction)));
+    }
+    Options { policy: Policy::Any, variants, threads: 1, features: Some(features) }
+}
+
+/// Whether a variant, forced into every job it has a place in, gives the reference's bytes.
+///
+/// # Errors
+/// [`Error::Unavailable`] if these features do not suffice.
+pub fn agrees(variant: &Variant, cipher: Cipher, features: Features) -> Result<bool, Error> {
+    for (direction, birth) in jobs(variant) {
+        if !job_agrees(cipher, direction, birth, &forced(variant, direction, features))? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a job with these options gives the reference's bytes.
+///
+/// # Errors
+/// As [`Ecb::new`] and [`Ctr::new`].
+pub fn job_agrees(
+    cipher: Cipher,
+    direction: Direction,
+    birth: Birth,
+    options: &Options,
+) -> Result<bool, Error> {
+    /// More than two of the widest bundles, and past a wrap of the last counter byte.
+    const BLOCKS: usize = 1100;
+    let painted: Vec<u8> = (0..16 * BLOCKS).map(|i| (i * i >> 7) as u8 ^ i as u8).collect();
+    let key = Key::new(cipher, &painted[100..][..cipher.key_bytes()])?;
+    let initial = *b"counter block \xff\x03";
+    let aes = Aes::new(key.bytes());
+    let (mut got, mut want) = (painted.clone(), painted);
+    match birth {
+        Birth::Bytes => {
+            Ecb::new(&key, direction, options)?.apply(Buffers::in_place(&mut got))?;
+            modes::ecb(&aes, direction, &mut want);
+        }
+        Birth::Counter => {
+            Ctr::new(&key, &initial, options)?.apply(Buffers::in_place(&mut got));
+            modes::ctr(&aes, initial, &mut want);
+        }
+    }
+    Ok(got == want)
+}

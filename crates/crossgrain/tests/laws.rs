@@ -1,0 +1,438 @@
+//! What circuits, representations, conversions, counters and key schedules promise, each against its
+//! definition: in every lane of every register, for every bit that can be told apart.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+mod common;
+
+use common::{bundle_blocks, cases, expected, here, key, key_of, loads, painted, skip, stores};
+use crossgrain::circuit::{Bits, aes_linear, aes_sbox};
+use crossgrain::part::Count;
+use crossgrain::part::aes::key::RoundKeys;
+use crossgrain::plan::Birth;
+use crossgrain::reference::aes::{Aes, INV_SBOX, SBOX, gf_mul};
+use crossgrain::repr::{Repr, lane, shifted};
+use crossgrain::variant::{Action, Variant, table};
+use crossgrain::word::{
+    AesWord128, AesWord256, AesWord512, GfniWord512, Isa, Kernel, Register, Tile, Word128, Word256, Word512,
+};
+use crossgrain::{BLOCK_BYTES, Buffers, Cipher, Direction, Features};
+use proptest::prelude::any;
+use proptest::proptest;
+
+/// Bytes in a tile.
+const TILE_BYTES: usize = 8192;
+
+/// MixColumns' matrix and its inverse by their first rows (FIPS 197 §5.1.3 and §5.3.3).
+const MIX_COLUMN: [u8; 4] = [2, 3, 1, 1];
+const INV_MIX_COLUMN: [u8; 4] = [14, 11, 13, 9];
+
+/// Four bytes, row 0 first.
+type Column = [u8; 4];
+
+/// The circulant matrix of this first row, times a column.
+fn multiplied(row: Column, column: Column) -> Column {
+    std::array::from_fn(|r| (0..4).fold(0, |sum, i| sum ^ gf_mul(row[(4 + i - r) % 4], column[i])))
+}
+
+/// Runs a law on every register there is, where this CPU has it.
+macro_rules! on_every_register {
+    ($law:ident) => {
+        on_register($law::<u32>);
+        on_register($law::<u64>);
+        on_register($law::<Word128>);
+        on_register($law::<Word256>);
+        on_register($law::<Word512>);
+        on_register($law::<GfniWord512>);
+        on_register($law::<AesWord128>);
+        on_register($law::<AesWord256>);
+        on_register($law::<AesWord512>);
+    };
+}
+
+fn on_register<I: Isa>(law: fn(I)) {
+    match I::detect(Features::of_cpu()) {
+        Some(isa) => law(isa),
+        None => skip(I::NAME, "a circuit in its registers"),
+    }
+}
+
+/// The circuits, as maps of columns.
+#[derive(Clone, Copy, Debug)]
+enum Circuit {
+    Sbox,
+    InvSbox,
+    MixColumn,
+    InvMixColumn,
+}
+
+/// One column in each lane, bit by bit: plane `8·row + bit` holds that bit of every lane.
+type Planes = [[u8; 64]; 32];
+
+struct OnPlanes<'a, W: Register>(W::Isa, Circuit, &'a mut Planes);
+
+impl<W: Register> Kernel for OnPlanes<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(isa, circuit, planes) = self;
+        let word = |plane: usize| W::load(isa, &planes[plane][..W::BYTES]);
+        let column: [Bits<W>; 4] = std::array::from_fn(|row| std::array::from_fn(|bit| word(8 * row + bit)));
+        let column = match circuit {
+            Circuit::Sbox => column.map(aes_sbox::forward),
+            Circuit::InvSbox => column.map(aes_sbox::inverse),
+            Circuit::MixColumn => aes_linear::mix_column(column),
+            Circuit::InvMixColumn => aes_linear::inv_mix_column(column),
+        };
+        for (plane, word) in planes.iter_mut().zip(column.into_iter().flatten()) {
+            word.store(&mut plane[..W::BYTES]);
+        }
+    }
+}
+
+/// A circuit on one column in each lane.
+fn through<W: Register>(isa: W::Isa, circuit: Circuit, columns: &[Column]) -> Vec<Column> {
+    assert_eq!(columns.len(), W::BITS);
+    let mut planes = [[0; 64]; 32];
+    for (lane, column) in columns.iter().enumerate() {
+        for (plane, bits) in planes.iter_mut().enumerate() {
+            bits[lane / 8] |= (column[plane / 8] >> (plane % 8) & 1) << (lane % 8);
+        }
+    }
+    isa.enter(OnPlanes::<W>(isa, circuit, &mut planes));
+    let bit = |lane: usize, plane: usize| planes[plane][lane / 8] >> (lane % 8) & 1;
+    let byte = |lane, row| (0..8).fold(0, |byte, plane| byte | bit(lane, 8 * row + plane) << plane);
+    (0..W::BITS).map(|lane| std::array::from_fn(|row| byte(lane, row))).collect()
+}
+
+#[test]
+fn s_box_circuits_are_the_tables_on_all_inputs_in_every_lane() {
+    fn law<W: Register>(isa: W::Isa) {
+        for k in 0..256 {
+            let inputs: Vec<Column> = (0..W::BITS)
+                .map(|lane| [0, 64, 128, 192].map(|row| ((lane + k + row) % 256) as u8))
+                .collect();
+            for (lane, (output, input)) in
+                through::<W>(isa, Circuit::Sbox, &inputs).iter().zip(&inputs).enumerate()
+            {
+                let want = input.map(|byte| SBOX[usize::from(byte)] ^ aes_sbox::CONSTANT);
+                assert_eq!(*output, want, "S-box in lane {lane} of {}", W::BITS);
+            }
+            for (lane, (output, input)) in
+                through::<W>(isa, Circuit::InvSbox, &inputs).iter().zip(&inputs).enumerate()
+            {
+                let want = input.map(|byte| INV_SBOX[usize::from(byte ^ aes_sbox::CONSTANT)]);
+                assert_eq!(*output, want, "inverse S-box in lane {lane} of {}", W::BITS);
+            }
+        }
+    }
+    on_every_register!(law);
+}
+
+/// Random columns, and before them every column of a single bit, each in every lane.
+fn columns(lanes: usize) -> impl Iterator<Item = Vec<Column>> {
+    let single = move |k: usize| -> Vec<Column> {
+        (0..lanes).map(|lane| (1_u32 << ((lane + k) % 32)).to_le_bytes()).collect()
+    };
+    let random = move |seed| -> Vec<Column> {
+        painted(4 * lanes, seed).chunks(4).map(|column| column.try_into().unwrap()).collect()
+    };
+    (0..32).map(single).chain((0..32).map(random))
+}
+
+#[test]
+fn mix_column_circuits_are_the_matrices_in_every_lane() {
+    fn law<W: Register>(isa: W::Isa) {
+        for (circuit, matrix) in [(Circuit::MixColumn, MIX_COLUMN), (Circuit::InvMixColumn, INV_MIX_COLUMN)] {
+            for inputs in columns(W::BITS) {
+                let want: Vec<_> = inputs.iter().map(|&column| multiplied(matrix, column)).collect();
+                assert_eq!(through::<W>(isa, circuit, &inputs), want, "{circuit:?} on {} lanes", W::BITS);
+            }
+        }
+    }
+    on_every_register!(law);
+}
+
+#[test]
+fn mix_column_circuits_undo_one_another() {
+    fn law<W: Register>(isa: W::Isa) {
+        for (first, second) in
+            [(Circuit::MixColumn, Circuit::InvMixColumn), (Circuit::InvMixColumn, Circuit::MixColumn)]
+        {
+            for inputs in columns(W::BITS) {
+                let mixed = through::<W>(isa, first, &inputs);
+                assert_eq!(through::<W>(isa, second, &mixed), inputs, "{first:?} on {} lanes", W::BITS);
+            }
+        }
+    }
+    on_every_register!(law);
+}
+
+/// Every representation that a variant works in.
+fn reprs() -> Vec<Repr> {
+    let mut reprs: Vec<Repr> = Vec::new();
+    for variant in table() {
+        if !reprs.contains(&variant.repr) {
+            reprs.push(variant.repr);
+        }
+    }
+    reprs
+}
+
+/// The phases in which a tile can be: along the grain, rows are shifted by moving them.
+fn phases(repr: Repr) -> std::ops::Range<usize> {
+    if repr == Repr::Blocks { 0..1 } else { 0..4 }
+}
+
+#[test]
+fn the_index_map_gives_every_bit_of_a_bundle_a_place_of_its_own() {
+    for repr in reprs() {
+        for phase in phases(repr) {
+            let mut taken = vec![false; bundle_blocks(repr) * 128];
+            for (block, byte, bit) in bits_of(0..bundle_blocks(repr)) {
+                let place = repr.place(block, byte, bit, phase);
+                assert!(!std::mem::replace(&mut taken[place], true), "{repr} phase {phase}: {place} twice");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_phase_is_one_shift_rows() {
+    // FIPS 197 §5.1.2: after ShiftRows, row r of column c holds what column c + r held.
+    for (to, column, row) in (0..16).map(|to| (to, to / 4, to % 4)) {
+        assert_eq!(shifted(to, 1), 4 * ((column + row) % 4) + row);
+        for phase in 0..8 {
+            assert_eq!(shifted(to, phase + 1), shifted(shifted(to, phase), 1));
+        }
+        assert_eq!(shifted(to, 4), to);
+    }
+}
+
+#[test]
+fn neighbours_lie_in_neighbouring_parts_of_a_register() {
+    for bits in [32, 64, 128, 256, 512] {
+        let parts = (bits / 128).max(1);
+        for block in 0..bits {
+            assert_eq!(lane(bits, block) / 128, block % parts, "block {block} of {bits}");
+        }
+    }
+}
+
+/// Bit numbers of these blocks: block, byte, bit.
+fn bits_of(blocks: impl IntoIterator<Item = usize>) -> impl Iterator<Item = (usize, usize, usize)> {
+    blocks.into_iter().flat_map(|block| (0..128).map(move |bit| (block, bit / 8, bit % 8)))
+}
+
+/// All blocks of a narrow bundle; of a wide one the first, the last and some between, in every part.
+fn some_blocks(repr: Repr) -> Vec<usize> {
+    let blocks = bundle_blocks(repr);
+    let chosen = |&block: &usize| blocks <= 128 || block < 8 || block >= blocks - 8 || block % 61 == 0;
+    (0..blocks).filter(chosen).collect()
+}
+
+/// A tile full of what an earlier bundle might have left.
+fn dirty_tile(seed: u64) -> Tile {
+    let mut tile = Tile::new();
+    tile.bytes_mut().copy_from_slice(&painted(TILE_BYTES, seed));
+    tile.phase = (seed % 4) as u8;
+    tile
+}
+
+fn set(bytes: &mut [u8], place: usize) {
+    bytes[place / 8] |= 1 << (place % 8);
+}
+
+fn get(bytes: &[u8], place: usize) -> bool {
+    bytes[place / 8] >> (place % 8) & 1 == 1
+}
+
+/// A bundle as it must lie in a tile, from its blocks.
+fn laid_out(repr: Repr, blocks: &[u8], phase: usize) -> Vec<u8> {
+    let mut tile = vec![0; blocks.len()];
+    for (block, byte, bit) in bits_of(0..blocks.len() / BLOCK_BYTES) {
+        if get(blocks, 8 * (BLOCK_BYTES * block + byte) + bit) {
+            set(&mut tile, repr.place(block, byte, bit, phase));
+        }
+    }
+    tile
+}
+
+#[test]
+fn one_bit_loaded_lands_where_the_index_map_says() {
+    for (variant, load) in loads() {
+        let len = BLOCK_BYTES * bundle_blocks(variant.repr);
+        let (mut tile, mut scratch) = (dirty_tile(1), dirty_tile(2));
+        for (block, byte, bit) in bits_of(some_blocks(variant.repr)) {
+            let (mut input, mut want) = (vec![0; len], vec![0; len]);
+            set(&mut input, 8 * (BLOCK_BYTES * block + byte) + bit);
+            set(&mut want, variant.repr.place(block, byte, bit, 0));
+            load.load(&input, &mut tile, &mut scratch);
+            assert!(tile.bytes()[..len] == want, "{}: bit {bit} of {byte} of {block}", variant.name);
+            assert_eq!(tile.phase, 0, "{}", variant.name);
+        }
+    }
+}
+
+#[test]
+fn one_bit_is_stored_from_where_the_index_map_says() {
+    for (variant, store) in stores() {
+        let len = BLOCK_BYTES * bundle_blocks(variant.repr);
+        let (mut tile, mut scratch) = (Tile::new(), dirty_tile(3));
+        let mut output = vec![0; len];
+        for phase in phases(variant.repr) {
+            tile.phase = phase as u8;
+            for (block, byte, bit) in bits_of(some_blocks(variant.repr)) {
+                let mut want = vec![0; len];
+                set(&mut want, 8 * (BLOCK_BYTES * block + byte) + bit);
+                tile.bytes_mut().fill(0);
+                set(tile.bytes_mut(), variant.repr.place(block, byte, bit, phase));
+                store.store(&tile, &mut scratch, false, Buffers::in_place(&mut output));
+                let bit = format!("bit {bit} of {byte} of {block} in phase {phase}");
+                assert!(output == want, "{}: {bit}", variant.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn random_bundles_lie_as_the_index_map_says() {
+    for (variant, load) in loads() {
+        for seed in 0..8 {
+            let input = painted(BLOCK_BYTES * bundle_blocks(variant.repr), seed);
+            let mut tile = dirty_tile(seed + 1);
+            load.load(&input, &mut tile, &mut dirty_tile(seed + 2));
+            assert!(tile.bytes()[..input.len()] == laid_out(variant.repr, &input, 0), "{}", variant.name);
+        }
+    }
+    for (variant, store) in stores() {
+        for (seed, phase) in (0..8).flat_map(|seed| phases(variant.repr).map(move |phase| (seed, phase))) {
+            let want = painted(BLOCK_BYTES * bundle_blocks(variant.repr), seed);
+            let mut tile = dirty_tile(seed);
+            tile.bytes_mut()[..want.len()].copy_from_slice(&laid_out(variant.repr, &want, phase));
+            tile.phase = phase as u8;
+            let mut output = vec![0; want.len()];
+            store.store(&tile, &mut dirty_tile(seed + 2), false, Buffers::in_place(&mut output));
+            assert!(output == want, "{} in phase {phase}", variant.name);
+        }
+    }
+}
+
+#[test]
+fn a_bundle_loaded_in_any_way_and_stored_in_any_other_comes_back() {
+    let stores = stores();
+    for (way_in, load) in loads() {
+        for (way_out, store) in stores.iter().filter(|(way_out, _)| way_out.repr == way_in.repr) {
+            for seed in 0..8 {
+                let names = format!("{} > {}", way_in.name, way_out.name);
+                let input = painted(BLOCK_BYTES * bundle_blocks(way_in.repr), seed);
+                let (mut tile, mut scratch) = (dirty_tile(seed), dirty_tile(seed + 1));
+                load.load(&input, &mut tile, &mut scratch);
+
+                let mut data = painted(input.len(), seed + 2);
+                store.store(&tile, &mut scratch, false, Buffers::in_place(&mut data));
+                assert!(data == input, "{names}, in place");
+
+                let other = painted(input.len(), seed + 3);
+                let sum: Vec<u8> = input.iter().zip(&other).map(|(a, b)| a ^ b).collect();
+                store.store(&tile, &mut scratch, true, Buffers::apart(&other, &mut data).unwrap());
+                assert!(data == sum, "{names}, added, apart");
+                store.store(&tile, &mut scratch, true, Buffers::in_place(&mut data));
+                assert!(data == other, "{names}, added, in place");
+            }
+        }
+    }
+}
+
+/// First counters of bundles: whatever can carry, does, within a bundle of `blocks` or just after it.
+fn counters_that_carry(blocks: usize) -> Vec<u128> {
+    let blocks = blocks as u128;
+    let mut firsts = vec![0, 1, 0x0123_4567_89ab_cdef_0f1e_2d3c_4b5a_6978];
+    for bit in 0..128 {
+        let power = 1_u128 << bit;
+        let back = [1, 2, blocks / 2, blocks - 1, blocks, blocks + 1];
+        firsts.extend(back.map(|back| power.wrapping_sub(back)));
+    }
+    firsts.extend((1..=blocks + 1).map(|back| 0_u128.wrapping_sub(back)));
+    firsts
+}
+
+/// Blocks of a counter, big-endian, in order.
+fn counted(first: u128, blocks: usize) -> Vec<u8> {
+    (0..blocks as u128).flat_map(|n| first.wrapping_add(n).to_be_bytes()).collect()
+}
+
+/// Checks one run of a counter source against blocks that lie by the index map.
+fn check_run(variant: &Variant, source: &dyn Count, firsts: &[u128], blocks_of: impl Fn(u128) -> Vec<u8>) {
+    let blocks = bundle_blocks(variant.repr);
+    let mut run = source.begin();
+    let mut tile = dirty_tile(5);
+    for &first in firsts {
+        run.count(first, &mut tile, blocks);
+        let want = laid_out(variant.repr, &blocks_of(first), usize::from(tile.phase));
+        assert!(tile.bytes()[..want.len()] == want, "{} from {first:#x}", variant.name);
+    }
+}
+
+#[test]
+fn counters_are_born_as_counters_laid_out() {
+    for variant in table() {
+        let Action::Count(bind) = variant.action else { continue };
+        let Some(variant) = here(variant) else { continue };
+        let blocks = bundle_blocks(variant.repr);
+        let source = bind(Features::of_cpu()).unwrap();
+        check_run(variant, &*source, &counters_that_carry(blocks), |first| counted(first, blocks));
+    }
+}
+
+#[test]
+fn encrypted_counters_are_born_as_encrypted_counters_laid_out() {
+    for variant in table() {
+        let Action::CountEncrypted(bind) = variant.action else { continue };
+        let Some(variant) = here(variant) else { continue };
+        let blocks = bundle_blocks(variant.repr);
+        // In every order: what a run keeps from bundle to bundle must not outlive its use.
+        let mut firsts: Vec<u128> = counters_that_carry(blocks).into_iter().step_by(5).collect();
+        firsts.extend([1 << 16, 1 << 17, (1 << 16) + 512, (1 << 16) - 1, 1 << 16, 0, 1 << 80, 0]);
+        for cipher in Cipher::ALL {
+            let key = key(cipher, 6);
+            let source = bind(Features::of_cpu(), &RoundKeys::expand(&key)).unwrap();
+            check_run(variant, &*source, &firsts, |first| {
+                expected(&key, Direction::Encrypt, Birth::Bytes, 0, &counted(first, blocks))
+            });
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(256))]
+
+    #[test]
+    fn round_keys_are_the_references(bytes in any::<[u8; 32]>()) {
+        for cipher in Cipher::ALL {
+            let key = key_of(&bytes[..cipher.key_bytes()]);
+            let reference = Aes::new(key.bytes());
+            let want: Vec<u8> = (0..=cipher.rounds()).flat_map(|round| reference.round_key(round)).collect();
+            assert_eq!(RoundKeys::expand(&key).blocks().as_flattened(), want);
+            assert_eq!(RoundKeys::expand(&key).rounds(), cipher.rounds());
+        }
+    }
+
+    /// FIPS 197 §5.3.5: last round key first, the inner ones through InvMixColumns.
+    #[test]
+    fn equivalent_inverse_round_keys_are_by_definition(bytes in any::<[u8; 32]>()) {
+        for cipher in Cipher::ALL {
+            let key = key_of(&bytes[..cipher.key_bytes()]);
+            let reference = Aes::new(key.bytes());
+            let last = cipher.rounds();
+            let want = (0..=last).flat_map(|round| {
+                let key = reference.round_key(last - round);
+                let columns = key.chunks(4).map(|column| column.try_into().unwrap());
+                let mixed = columns.flat_map(|column| multiplied(INV_MIX_COLUMN, column)).collect();
+                if round == 0 || round == last { key } else { mixed }
+            });
+            let inverse = RoundKeys::expand(&key).equivalent_inverse();
+            assert_eq!(inverse.blocks().as_flattened(), want.collect::<Vec<u8>>());
+        }
+    }
+}
