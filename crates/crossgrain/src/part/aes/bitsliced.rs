@@ -147,12 +147,9 @@ fn add_constant<W: Register>(state: &mut State<W>) {
 /// A middle round of the cipher from `phase` on: SubBytes, ShiftRows, MixColumns, AddRoundKey.
 #[inline(always)]
 fn encrypt_round<W: Register>(isa: W::Isa, state: &mut State<W>, key: &BitKey, phase: usize) {
+    sub_bytes_unfinished(Direction::Encrypt, state);
     for index in 0..4 {
-        let places = column_places(index, phase + 1);
-        for place in places {
-            set_byte(state, place, aes_sbox::forward(byte(state, place)));
-        }
-        mix_column_and_add(isa, state, places, key, index);
+        mix_column_and_add(isa, state, column_places(index, phase + 1), key, index);
     }
 }
 
@@ -197,10 +194,8 @@ fn decrypt_round<W: Register>(isa: W::Isa, state: &mut State<W>, key: &BitKey, p
         for row in 0..4 {
             set_byte(state, places[row], mixed[row]);
         }
-        for place in places {
-            set_byte(state, place, aes_sbox::inverse(byte(state, place)));
-        }
     }
+    sub_bytes_unfinished(Direction::Decrypt, state);
 }
 
 /// The whole cipher on one bundle, rounds fused.

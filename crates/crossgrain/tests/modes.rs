@@ -1,0 +1,341 @@
+//! ECB and CTR as their users meet them: any pieces, any place, any number of threads, one result.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+mod common;
+
+use common::{CAPS, capped, cases, forced, here, key, other, painted};
+use crossgrain::mode::{Ctr, Ecb, Options};
+use crossgrain::plan::Birth;
+use crossgrain::variant::{Action, table};
+use crossgrain::{Buffers, Cipher, Direction, Error, Key};
+use proptest::collection::vec;
+use proptest::prelude::{Just, Strategy, any};
+use proptest::sample::select;
+use proptest::{prop_oneof, proptest};
+
+/// Initial counters: plain ones, and those whose low 16, 32, 64 or all bits wrap at once or soon.
+const FIRSTS: [u128; 10] = [
+    0,
+    0x0011_2233_4455_6677_8899_aabb_ccdd_eeff,
+    (1 << 16) - 1,
+    (1 << 31) - 1,
+    (1 << 32) - 1,
+    (1 << 32) - 300,
+    (1 << 64) - 1,
+    (1 << 64) - 700,
+    u128::MAX,
+    u128::MAX - 500,
+];
+
+/// Blocks that share all but the last four bytes of their counter.
+const NONCE_BLOCKS: u128 = 1 << 32;
+
+/// What byte `position` of the stream and those after it must be, by another implementation.
+fn stream_at(key: &Key, first: u128, position: u128, data: &[u8]) -> Vec<u8> {
+    let skipped = (position % 16) as usize;
+    let mut padded = vec![0; skipped];
+    padded.extend(data);
+    other(key, Direction::Encrypt, Birth::Counter, first.wrapping_add(position / 16), &mut padded);
+    padded.split_off(skipped)
+}
+
+fn ctr(key: &Key, first: u128, options: &Options) -> Ctr {
+    Ctr::new(key, &first.to_be_bytes(), options).unwrap()
+}
+
+/// Every way to run CTR: free choice under every cap, and every variant that makes keystream by itself.
+fn counter_ways() -> Vec<(String, Options)> {
+    let by_itself = table()
+        .iter()
+        .filter(|variant| matches!(variant.action, Action::WholeCounter(_) | Action::CountEncrypted(_)))
+        .filter_map(here)
+        .map(|variant| (variant.name.clone(), forced(variant, Direction::Encrypt)));
+    CAPS.iter().map(|cap| (format!("cap {cap}"), capped(cap, 1))).chain(by_itself).collect()
+}
+
+/// Runs work in a pool of three threads, as many as any law here asks for.
+fn with_three_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap().install(work)
+}
+
+/// Lengths in bytes: mostly odd and short, some of several bundles.
+fn lengths() -> impl Strategy<Value = usize> {
+    prop_oneof![4 => 0..40_usize, 3 => 0..700_usize, 2 => 0..20_000_usize, 1 => (0..40_usize).prop_map(|n| 512 * n)]
+}
+
+proptest! {
+    #![proptest_config(cases(96))]
+
+    #[test]
+    fn ctr_in_pieces_is_ctr_at_once(
+        (way, options) in select(counter_ways()),
+        cipher in select(&Cipher::ALL[..]),
+        first in select(&FIRSTS[..]),
+        pieces in vec((lengths(), any::<bool>()), 1..40),
+    ) {
+        let key = key(cipher, 1);
+        let input = painted(pieces.iter().map(|(len, _)| len).sum(), 2);
+        let want = stream_at(&key, first, 0, &input);
+        let mut stream = ctr(&key, first, &options);
+        let mut at = 0;
+        for (len, in_place) in pieces {
+            let mut output = input[at..][..len].to_vec();
+            if in_place {
+                stream.apply(Buffers::in_place(&mut output));
+            } else {
+                stream.apply(Buffers::apart(&input[at..][..len], &mut output).unwrap());
+            }
+            assert!(output == want[at..][..len], "{way}: {len} bytes at {at}");
+            at += len;
+            assert_eq!(stream.position_bytes(), at as u128);
+        }
+    }
+
+    #[test]
+    fn seeking_is_skipping(
+        (way, options) in select(counter_ways()),
+        cipher in select(&Cipher::ALL[..]),
+        first in select(&FIRSTS[..]),
+        position in prop_oneof![0..70_000_u128, any::<u128>()],
+        len in lengths(),
+    ) {
+        let key = key(cipher, 3);
+        let data = painted(len, 4);
+        let want = stream_at(&key, first, position, &data);
+        let mut stream = ctr(&key, first, &options);
+
+        let mut there = data.clone();
+        stream.apply_at(position, Buffers::in_place(&mut there));
+        assert!(there == want, "{way}: applied at {position}");
+        assert_eq!(stream.position_bytes(), 0);
+
+        stream.seek(position);
+        let mut sought = data.clone();
+        stream.apply(Buffers::in_place(&mut sought));
+        assert!(sought == want, "{way}: sought {position}");
+        assert_eq!(stream.position_bytes(), position.wrapping_add(len as u128));
+
+        if let Some(skipped) = usize::try_from(position).ok().filter(|&skipped| skipped <= 70_000) {
+            let mut stream = ctr(&key, first, &options);
+            stream.apply(Buffers::in_place(&mut vec![0; skipped]));
+            let mut after = data;
+            stream.apply(Buffers::in_place(&mut after));
+            assert!(after == want, "{way}: skipped {position}");
+        }
+    }
+
+    /// One stream, thrown about between nonces, near their ends and far from them, in calls short and
+    /// long: nothing that a kernel keeps from call to call may be used out of its place.
+    #[test]
+    fn nonces_may_come_and_go(
+        (way, options) in select(counter_ways()),
+        cipher in select(&Cipher::ALL[..]),
+        first in prop_oneof![Just(0), select(&FIRSTS[..]), any::<u128>()],
+        jumps in vec(jump(), 1..30),
+    ) {
+        let key = key(cipher, 5);
+        let stream = ctr(&key, first, &options);
+        for Jump { block, within, len } in jumps {
+            // Counted from the beginning of the first counter's nonce.
+            let position = block.wrapping_sub(first % NONCE_BLOCKS).wrapping_mul(16).wrapping_add(within);
+            let input = painted(len, 6);
+            let mut data = input.clone();
+            stream.apply_at(position, Buffers::in_place(&mut data));
+            assert!(data == stream_at(&key, first, position, &input), "{way}: {len} bytes at {position}");
+        }
+    }
+}
+
+/// A call on a stream.
+#[derive(Clone, Debug)]
+struct Jump {
+    /// The block it begins in, and the byte in that block.
+    block: u128,
+    within: u128,
+    len: usize,
+}
+
+fn jump() -> impl Strategy<Value = Jump> {
+    let nonce = (1..4_u128).prop_map(|nonce| nonce * NONCE_BLOCKS);
+    // Places where 8, 16 or 32 bits of the counter wrap, and any others.
+    let place = prop_oneof![Just(0), Just(1 << 8), Just(1 << 16), Just(5 << 16), 0..NONCE_BLOCKS];
+    let back = prop_oneof![Just(0), 0..40_u128, 0..2000_u128];
+    let within = prop_oneof![Just(0), 0..16_u128];
+    let len = prop_oneof![4 => 1..200_usize, 2 => 8000..9000_usize, 1 => 0..40_000_usize];
+    (nonce, place, back, within, len).prop_map(|(nonce, place, back, within, len)| Jump {
+        block: nonce + place - back,
+        within,
+        len,
+    })
+}
+
+#[test]
+fn many_short_calls_then_long_ones_then_another_nonce_and_back() {
+    let key = key(Cipher::Aes128, 7);
+    for (way, options) in counter_ways() {
+        // Nonces end 3000 blocks from the beginning of the stream, and every 2³² blocks after that.
+        let first = (9_u128 << 40) - 3000;
+        let stream = ctr(&key, first, &options);
+        let check = |block: u128, len: usize| {
+            let input = painted(len, 8);
+            let mut data = input.clone();
+            stream.apply_at(16 * block, Buffers::in_place(&mut data));
+            assert!(
+                data == stream_at(&key, first, 16 * block, &input),
+                "{way}: {len} bytes at block {block}"
+            );
+        };
+        for nonce in [0, 1, 0, 2, 0] {
+            let from = nonce * NONCE_BLOCKS;
+            (0..300).for_each(|block| check(from + block, 40));
+            check(from + 300, 16 * 1000);
+            check(from + 2900, 16 * 300);
+            check(from + 2999, 32);
+            (2990..3010).for_each(|block| check(from + block, 17));
+            check(from, 16 * 6000);
+        }
+    }
+}
+
+#[test]
+fn one_stream_serves_several_threads_in_several_nonces() {
+    let key = key(Cipher::Aes256, 9);
+    let input = painted(16 * 3000, 10);
+    for (way, options) in counter_ways() {
+        let stream = ctr(&key, 77, &options);
+        std::thread::scope(|scope| {
+            for nonce in 0..3 {
+                let (stream, key, input, way) = (&stream, &key, &input, &way);
+                scope.spawn(move || {
+                    for round in 0..8 {
+                        let position = 16 * (nonce + round % 2) * NONCE_BLOCKS;
+                        let mut data = input.clone();
+                        stream.apply_at(position, Buffers::in_place(&mut data));
+                        assert!(data == stream_at(key, 77, position, input), "{way} at {position}");
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn ctr_is_the_same_from_every_first_counter_by_any_number_of_threads() {
+    let key = key(Cipher::Aes256, 11);
+    let input = painted(3 * 256 * 1024 + 5, 12);
+    with_three_threads(|| {
+        for first in FIRSTS.into_iter().chain([(1 << 32) - 20_000]) {
+            let want = stream_at(&key, first, 0, &input);
+            for (cap, threads) in CAPS.into_iter().flat_map(|cap| [1, 2, 3].map(|threads| (cap, threads))) {
+                let mut data = input.clone();
+                ctr(&key, first, &capped(cap, threads)).apply(Buffers::in_place(&mut data));
+                assert!(data == want, "{cap}, {threads} threads, from {first:#x}, in place");
+                data.fill(0);
+                let buffers = Buffers::apart(&input, &mut data).unwrap();
+                ctr(&key, first, &capped(cap, threads)).apply(buffers);
+                assert!(data == want, "{cap}, {threads} threads, from {first:#x}, apart");
+            }
+        }
+    });
+}
+
+#[test]
+fn ecb_is_the_same_in_place_and_apart_by_any_number_of_threads() {
+    let key = key(Cipher::Aes192, 13);
+    let input = painted(3 * 256 * 1024 + 16, 14);
+    with_three_threads(|| {
+        for direction in Direction::ALL {
+            let mut want = input.clone();
+            other(&key, direction, Birth::Bytes, 0, &mut want);
+            for (cap, threads) in CAPS.into_iter().flat_map(|cap| [1, 2, 3].map(|threads| (cap, threads))) {
+                let ecb = Ecb::new(&key, direction, &capped(cap, threads)).unwrap();
+                let mut data = input.clone();
+                ecb.apply(Buffers::in_place(&mut data)).unwrap();
+                assert!(data == want, "{cap}, {threads} threads, {direction:?}, in place");
+                data.fill(0);
+                ecb.apply(Buffers::apart(&input, &mut data).unwrap()).unwrap();
+                assert!(data == want, "{cap}, {threads} threads, {direction:?}, apart");
+            }
+        }
+    });
+}
+
+#[test]
+fn what_a_mode_does_it_undoes() {
+    for (cap, cipher) in CAPS.into_iter().flat_map(|cap| Cipher::ALL.map(|cipher| (cap, cipher))) {
+        let (key, options) = (key(cipher, 15), capped(cap, 1));
+        let input = painted(16 * 700, 16);
+        let mut data = input.clone();
+        for (first, second) in
+            [(Direction::Encrypt, Direction::Decrypt), (Direction::Decrypt, Direction::Encrypt)]
+        {
+            Ecb::new(&key, first, &options).unwrap().apply(Buffers::in_place(&mut data)).unwrap();
+            assert!(data != input, "{cap} {cipher}");
+            Ecb::new(&key, second, &options).unwrap().apply(Buffers::in_place(&mut data)).unwrap();
+            assert!(data == input, "{cap} {cipher}, {first:?} first");
+        }
+        let mut stream = ctr(&key, 17, &options);
+        stream.apply(Buffers::in_place(&mut data));
+        assert!(data != input, "{cap} {cipher}");
+        stream.seek(0);
+        stream.apply(Buffers::in_place(&mut data));
+        assert!(data == input, "{cap} {cipher}, CTR");
+    }
+}
+
+#[test]
+fn ecb_refuses_a_partial_block_and_writes_nothing() {
+    let key = key(Cipher::Aes128, 18);
+    for (cap, direction) in CAPS.into_iter().flat_map(|cap| Direction::ALL.map(|way| (cap, way))) {
+        let ecb = Ecb::new(&key, direction, &capped(cap, 1)).unwrap();
+        for len in (1..16).chain([17, 31, 16 * 512 - 1, 16 * 512 + 1]) {
+            let input = painted(len, 19);
+            let mut data = input.clone();
+            let refused = ecb.apply(Buffers::in_place(&mut data));
+            assert_eq!(refused, Err(Error::PartialBlock { len_bytes: len }));
+            assert!(data == input, "{cap}: {len} bytes in place");
+            let mut output = vec![0xa5; len];
+            let refused = ecb.apply(Buffers::apart(&input, &mut output).unwrap());
+            assert_eq!(refused, Err(Error::PartialBlock { len_bytes: len }));
+            assert!(output.iter().all(|&byte| byte == 0xa5), "{cap}: {len} bytes apart");
+        }
+    }
+}
+
+#[test]
+fn buffers_of_different_lengths_are_refused() {
+    for (input_bytes, output_bytes) in [(0, 1), (1, 0), (15, 16), (64, 48)] {
+        let (input, mut output) = (vec![0; input_bytes], vec![0; output_bytes]);
+        let refused = Buffers::apart(&input, &mut output).unwrap_err();
+        assert_eq!(refused, Error::LengthMismatch { input_bytes, output_bytes });
+    }
+}
+
+#[test]
+fn nothing_becomes_nothing() {
+    let key = key(Cipher::Aes256, 20);
+    for options in CAPS.iter().flat_map(|cap| [1, 2].map(|threads| capped(cap, threads))) {
+        for direction in Direction::ALL {
+            let ecb = Ecb::new(&key, direction, &options).unwrap();
+            ecb.apply(Buffers::in_place(&mut [])).unwrap();
+            ecb.apply(Buffers::apart(&[], &mut []).unwrap()).unwrap();
+        }
+        let mut stream = ctr(&key, u128::MAX, &options);
+        for position in [0, 1, 15, 16, u128::MAX] {
+            stream.seek(position);
+            stream.apply(Buffers::in_place(&mut []));
+            stream.apply(Buffers::apart(&[], &mut []).unwrap());
+            assert_eq!(stream.position_bytes(), position);
+        }
+    }
+}
+
+#[test]
+fn a_key_of_another_length_is_refused() {
+    for cipher in Cipher::ALL {
+        for len_bytes in (0..40).filter(|&len| len != cipher.key_bytes()) {
+            let refused = Key::new(cipher, &vec![0; len_bytes]).unwrap_err();
+            assert_eq!(refused, Error::KeyLength { cipher, len_bytes });
+        }
+    }
+}
