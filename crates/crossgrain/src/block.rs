@@ -173,7 +173,7 @@ impl fmt::Display for Error {
         match self {
             Self::UnknownCipher(name) => {
                 let known = Cipher::ALL.map(Cipher::name).join(", ");
-                write!(f, "no cipher is called '{name}': choose one of {known}")
+                write!(f, "no cipher is called '{}': choose one of {known}", name.escape_debug())
             }
             Self::KeyLength { cipher, len_bytes } => {
                 let want = cipher.key_bytes();
@@ -186,15 +186,16 @@ impl fmt::Display for Error {
                 write!(f, "the output has {output_bytes} bytes and the input {input_bytes}: make them equal")
             }
             Self::UnknownVariant(name) => {
-                write!(f, "no variant is called '{name}': `crossgrain variants` lists them")
+                write!(f, "no variant is called '{}': `crossgrain variants` lists them", name.escape_debug())
             }
             Self::Unavailable { variant, reason } => {
                 write!(f, "variant '{variant}' cannot be used: {reason}")
             }
             Self::BadIsaCap(cap) => write!(
                 f,
-                "ISA cap '{cap}' cannot be read: give portable, sse2, avx2 or avx512, \
-                 then -aes or -gfni to leave those instructions out, as in avx512-aes"
+                "ISA cap '{}' cannot be read: give portable, sse2, avx2 or avx512, \
+                 then -aes or -gfni to leave those instructions out, as in avx512-aes",
+                cap.escape_debug()
             ),
         }
     }

@@ -64,7 +64,7 @@ fn lengths() -> impl Strategy<Value = usize> {
 }
 
 proptest! {
-    #![proptest_config(cases(96))]
+    #![proptest_config(cases(512))]
 
     #[test]
     fn ctr_in_pieces_is_ctr_at_once(

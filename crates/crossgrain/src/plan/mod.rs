@@ -199,7 +199,7 @@ fn force(job: Job, limits: &Limits) -> Result<Plan, Error> {
         .unwrap_or_else(|| vec![(Part::Cipher, 0)]);
     let missing = || unfit(forced[0]);
     let walk = forced.iter().find(|variant| matches!(variant.action, Action::CountEncrypted(_)));
-    let walk = walk.filter(|_| job.birth == Birth::Counter);
+    let walk = walk.filter(|walk| job.birth == Birth::Counter && walk.repr == repr);
     let entry = walk.copied().or_else(|| pick(&|variant| is_entry(variant, job)));
     let mut stages = vec![(entry.ok_or_else(missing)?, 0)];
     for (part, round) in tile_parts.into_iter().filter(|_| walk.is_none()) {

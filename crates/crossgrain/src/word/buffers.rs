@@ -97,7 +97,19 @@ impl<'a> Buffers<'a> {
     /// If it would reach past the end.
     #[inline(always)]
     pub fn load<W: Register>(&self, isa: W::Isa, at: usize) -> W {
-        W::load(isa, &self.input()[at..][..W::BYTES])
+        let [word] = self.load_all(isa, at);
+        word
+    }
+
+    /// Reads `N` words of input, one after another.
+    ///
+    /// # Panics
+    /// If they would reach past the end.
+    #[inline(always)]
+    pub fn load_all<W: Register, const N: usize>(&self, isa: W::Isa, at: usize) -> [W; N] {
+        // One bounds check for all: with one a word, LLVM peels the loop and runs the last word alone.
+        let bytes = &self.input()[at..][..N * W::BYTES];
+        each!(i < N => W::load(isa, &bytes[i * W::BYTES..][..W::BYTES]))
     }
 
     /// Writes a word of output.
@@ -106,7 +118,19 @@ impl<'a> Buffers<'a> {
     /// If it would reach past the end.
     #[inline(always)]
     pub fn store<W: Register>(&mut self, at: usize, word: W) {
-        word.store(&mut self.output_mut()[at..][..W::BYTES]);
+        self.store_all(at, [word]);
+    }
+
+    /// Writes `N` words of output, one after another.
+    ///
+    /// # Panics
+    /// If they would reach past the end.
+    #[inline(always)]
+    pub fn store_all<W: Register, const N: usize>(&mut self, at: usize, words: [W; N]) {
+        let bytes = &mut self.output_mut()[at..][..N * W::BYTES];
+        for (i, word) in words.into_iter().enumerate() {
+            word.store(&mut bytes[i * W::BYTES..][..W::BYTES]);
+        }
     }
 }
 

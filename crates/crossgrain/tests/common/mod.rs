@@ -7,12 +7,13 @@ use cipher::{
     BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, InnerIvInit, KeyInit, StreamCipher,
     StreamCipherCoreWrapper,
 };
+use crossgrain::check;
 use crossgrain::convert::{Load, Store};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::{Birth, Job};
 use crossgrain::reference::{aes::Aes, modes};
 use crossgrain::repr::Repr;
-use crossgrain::variant::{Action, Policy, Variant, table};
+use crossgrain::variant::{Action, Variant, table};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 use ctr::{CtrCore, flavors::Ctr128BE};
 use proptest::prelude::ProptestConfig;
@@ -93,36 +94,9 @@ pub(crate) fn bundle_blocks(repr: Repr) -> usize {
     repr.bundle_blocks().unwrap_or(37)
 }
 
-/// The jobs that a variant can be forced into.
-pub(crate) fn jobs(variant: &Variant) -> Vec<(Direction, Birth)> {
-    use Birth::{Bytes, Counter};
-    use Direction::{Decrypt, Encrypt};
-    match variant.action {
-        Action::Tile(crossgrain::part::aes::Part::AddRoundKey, ..) => {
-            vec![(Encrypt, Bytes), (Decrypt, Bytes)]
-        }
-        Action::Load(_) => vec![(Encrypt, Bytes), (Decrypt, Bytes)],
-        Action::Count(_) | Action::CountEncrypted(_) | Action::WholeCounter(_) => vec![(Encrypt, Counter)],
-        Action::Store(_) => vec![(Encrypt, Bytes), (Decrypt, Bytes), (Encrypt, Counter)],
-        Action::Tile(_, Encrypt, _) => vec![(Encrypt, Bytes), (Encrypt, Counter)],
-        Action::Tile(_, Decrypt, _) => vec![(Decrypt, Bytes)],
-        Action::Whole(direction, _) => vec![(direction, Bytes)],
-    }
-}
-
-/// Options that force a variant; along the grain, a step must be named for a cipher to exist.
+/// Options that force a variant on this CPU, whatever it leaks.
 pub(crate) fn forced(variant: &Variant, direction: Direction) -> Options {
-    let mut variants = vec![variant.name.clone()];
-    if variant.repr == Repr::Blocks
-        && matches!(variant.action, Action::Load(_) | Action::Count(_) | Action::Store(_))
-    {
-        let step = match direction {
-            Direction::Encrypt => "sub-bytes/blocks/portable-table",
-            Direction::Decrypt => "inv-sub-bytes/blocks/portable-table",
-        };
-        variants.push(step.to_owned());
-    }
-    Options { policy: Policy::Any, variants, threads: 1, features: Some(Features::of_cpu()) }
+    check::forced(variant, direction, Features::of_cpu())
 }
 
 /// Runs a job in place with these options.
@@ -214,7 +188,7 @@ pub(crate) fn forced_jobs() -> Vec<(&'static Variant, Job, Options)> {
         .iter()
         .filter_map(here)
         .flat_map(|variant| {
-            jobs(variant).into_iter().flat_map(move |(direction, birth)| {
+            check::jobs(variant).into_iter().flat_map(move |(direction, birth)| {
                 Cipher::ALL
                     .map(|cipher| (variant, Job { cipher, direction, birth }, forced(variant, direction)))
             })

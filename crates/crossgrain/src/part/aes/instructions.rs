@@ -10,7 +10,7 @@
 use std::fmt;
 
 use super::key::RoundKeys;
-use crate::block::{BLOCK_BYTES, Direction};
+use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::part::{Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, each};
 
@@ -74,23 +74,19 @@ fn split_at_carry(first: u128, buffers: Buffers<'_>) -> (Buffers<'_>, Buffers<'_
     buffers.split_at(at * BLOCK_BYTES)
 }
 
-/// Round keys in every lane of a register each.
-pub(super) type LaneKeys<W> = [W; 15];
-
-#[inline(always)]
-pub(super) fn lane_keys<W: AesLanes>(isa: W::Isa, keys: &RoundKeys) -> LaneKeys<W> {
-    let blocks = keys.blocks();
-    each!(round < 15 => W::broadcast(isa, &blocks[round.min(blocks.len() - 1)]))
-}
-
-/// Rounds `from` to `ROUNDS` on every register; the last adds `last_keys` in place of its round key.
+/// The middle rounds with `keys` on every register, and the last with its own keys.
+///
+/// A loop over rounds, with each key broadcast from memory when its turn comes: written out, sixteen
+/// registers do not hold all keys, and LLVM then runs the registers one after another.
 #[inline(always)]
 pub(super) fn rounds<W: AesLanes, const N: usize, const ENCRYPT: bool>(
+    isa: W::Isa,
     state: &mut [W; N],
-    middle: &[W],
+    keys: &[Block],
     last_keys: [W; N],
 ) {
-    for &key in middle {
+    for key in keys {
+        let key = W::broadcast(isa, key);
         for word in state.iter_mut() {
             *word = if ENCRYPT { word.encrypt_round(key) } else { word.decrypt_round(key) };
         }
@@ -132,18 +128,6 @@ pub(super) fn over_bundles<W: AesLanes>(kernel: &mut impl Bundle<W>, mut buffers
     }
 }
 
-/// Calls `$go` with the number of rounds as a constant, so that round keys can stay in registers.
-macro_rules! with_rounds {
-    ($rounds:expr, $go:ident) => {
-        match $rounds {
-            10 => $go!(10),
-            12 => $go!(12),
-            _ => $go!(14),
-        }
-    };
-}
-pub(super) use with_rounds;
-
 struct Ecb<'a, W: AesLanes, const ENCRYPT: bool> {
     isa: W::Isa,
     keys: &'a RoundKeys,
@@ -156,27 +140,22 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Ecb<'_, W, ENCRYPT> {
     #[inline(always)]
     fn run(self) {
         let Self { isa, keys, buffers } = self;
-        let lane_keys = lane_keys(isa, keys);
-        macro_rules! go {
-            ($rounds:literal) => {
-                over_bundles(&mut EcbBundle::<W, $rounds, ENCRYPT>(isa, lane_keys), buffers)
-            };
-        }
-        with_rounds!(keys.rounds(), go);
+        over_bundles(&mut EcbBundle::<W, ENCRYPT>(isa, keys), buffers);
     }
 }
 
-struct EcbBundle<W: AesLanes, const ROUNDS: usize, const ENCRYPT: bool>(W::Isa, LaneKeys<W>);
+struct EcbBundle<'a, W: AesLanes, const ENCRYPT: bool>(W::Isa, &'a RoundKeys);
 
-impl<W: AesLanes, const ROUNDS: usize, const ENCRYPT: bool> Bundle<W> for EcbBundle<W, ROUNDS, ENCRYPT> {
+impl<W: AesLanes, const ENCRYPT: bool> Bundle<W> for EcbBundle<'_, W, ENCRYPT> {
     #[inline(always)]
     fn run<const N: usize>(&mut self, buffers: &mut Buffers<'_>, at: usize, _block: usize) {
         let &mut Self(isa, keys) = self;
-        let mut state: [W; N] = each!(i < N => buffers.load::<W>(isa, at + i * W::BYTES) ^ keys[0]);
-        rounds::<W, N, ENCRYPT>(&mut state, &keys[1..ROUNDS], [keys[ROUNDS]; N]);
-        for (i, word) in state.into_iter().enumerate() {
-            buffers.store(at + i * W::BYTES, word);
-        }
+        let (first, middle, last) = keys.split();
+        let first = W::broadcast(isa, first);
+        let input: [W; N] = buffers.load_all(isa, at);
+        let mut state: [W; N] = each!(i < N => input[i] ^ first);
+        rounds::<W, N, ENCRYPT>(isa, &mut state, middle, [W::broadcast(isa, last); N]);
+        buffers.store_all(at, state);
     }
 }
 
@@ -194,15 +173,9 @@ impl<W: AesLanes> Kernel for Ctr<'_, W> {
     #[inline(always)]
     fn run(self) {
         let Self { isa, keys, first, buffers } = self;
-        let lane_keys = lane_keys(isa, keys);
         let base = counters(isa, first, 1);
         let steps = each!(i < IN_FLIGHT => counters(isa, (i * W::BLOCKS) as u128, 0));
-        macro_rules! go {
-            ($rounds:literal) => {
-                over_bundles(&mut CtrBundle::<W, $rounds> { isa, lane_keys, base, steps }, buffers)
-            };
-        }
-        with_rounds!(keys.rounds(), go);
+        over_bundles(&mut CtrBundle::<W> { isa, keys, base, steps }, buffers);
     }
 }
 
@@ -217,23 +190,23 @@ pub(super) fn counters<W: AesLanes>(isa: W::Isa, first: u128, stride: usize) -> 
     W::load(isa, &bytes[..W::BYTES])
 }
 
-struct CtrBundle<W: AesLanes, const ROUNDS: usize> {
+struct CtrBundle<'a, W: AesLanes> {
     isa: W::Isa,
-    lane_keys: LaneKeys<W>,
+    keys: &'a RoundKeys,
     base: W,
     steps: [W; IN_FLIGHT],
 }
 
-impl<W: AesLanes, const ROUNDS: usize> Bundle<W> for CtrBundle<W, ROUNDS> {
+impl<W: AesLanes> Bundle<W> for CtrBundle<'_, W> {
     #[inline(always)]
     fn run<const N: usize>(&mut self, buffers: &mut Buffers<'_>, at: usize, block: usize) {
-        let Self { isa, lane_keys: keys, base, steps } = self;
-        let base = base.add_low_u64(counters(*isa, block as u128, 0));
-        let mut state: [W; N] = each!(i < N => base.add_low_u64(steps[i]).reverse_bytes() ^ keys[0]);
-        let last_keys = each!(i < N => keys[ROUNDS] ^ buffers.load::<W>(*isa, at + i * W::BYTES));
-        rounds::<W, N, true>(&mut state, &keys[1..ROUNDS], last_keys);
-        for (i, word) in state.into_iter().enumerate() {
-            buffers.store(at + i * W::BYTES, word);
-        }
+        let &mut Self { isa, keys, base, ref steps } = self;
+        let (first, middle, last) = keys.split();
+        let (first, last) = (W::broadcast(isa, first), W::broadcast(isa, last));
+        let base = base.add_low_u64(W::broadcast(isa, &(block as u128).to_le_bytes()));
+        let mut state: [W; N] = each!(i < N => base.add_low_u64(steps[i]).reverse_bytes() ^ first);
+        let input: [W; N] = buffers.load_all(isa, at);
+        rounds::<W, N, true>(isa, &mut state, middle, each!(i < N => last ^ input[i]));
+        buffers.store_all(at, state);
     }
 }

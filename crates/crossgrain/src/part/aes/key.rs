@@ -53,6 +53,12 @@ impl RoundKeys {
         &self.blocks[..=self.rounds]
     }
 
+    /// Round key 0, those of the middle rounds, and the last.
+    #[inline(always)]
+    pub(super) fn split(&self) -> (&Block, &[Block], &Block) {
+        (&self.blocks[0], &self.blocks[1..self.rounds], &self.blocks[self.rounds])
+    }
+
     /// Round keys for the equivalent inverse cipher, in order of use: last first, and all but the
     /// outermost through InvMixColumns.
     #[must_use]

@@ -18,12 +18,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use zeroize::Zeroize;
 
-use super::instructions::{
-    BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, LaneKeys, counters, lane_keys, over_bundles, rounds,
-    with_rounds,
-};
+use super::instructions::{BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, counters, over_bundles, rounds};
 use super::key::RoundKeys;
-use crate::block::{BLOCK_BYTES, Direction};
+use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::part::{Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, each};
 
@@ -128,10 +125,10 @@ fn column_zero<W: AesLanes>(isa: W::Isa) -> W {
     W::broadcast(isa, &0xffff_ffff_u128.to_le_bytes())
 }
 
-/// The counter blocks in a register after round 1.
+/// Counter blocks after round 1.
 #[inline(always)]
-fn after_round_1<W: AesLanes>(little_endian: W, keys: &LaneKeys<W>) -> W {
-    (little_endian.reverse_bytes() ^ keys[0]).encrypt_round(keys[1])
+fn after_round_1<W: AesLanes>(isa: W::Isa, counters: W, keys: &[Block]) -> W {
+    (counters ^ W::broadcast(isa, &keys[0])).encrypt_round(W::broadcast(isa, &keys[1]))
 }
 
 struct Fill<'a, W: AesLanes> {
@@ -147,13 +144,12 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
     #[inline(always)]
     fn run(self) {
         let Self { isa, keys, first, table } = self;
-        let keys = lane_keys::<W>(isa, keys);
         let spare = W::splat(isa, 0x6363_6363_6363_6363);
         let zero = W::splat(isa, 0);
         for (i, place) in table.0.chunks_exact_mut(W::BYTES).enumerate() {
             let last_byte = (i * W::BLOCKS) % EPOCH;
-            let counter = counters(isa, first + last_byte as u128, 1);
-            let column = after_round_1::<W>(counter, &keys) & column_zero(isa);
+            let counter = counters::<W>(isa, first + last_byte as u128, 1).reverse_bytes();
+            let column = after_round_1::<W>(isa, counter, keys.blocks()) & column_zero(isa);
             (column.encrypt_round(zero) ^ spare).store(place);
         }
     }
@@ -174,22 +170,15 @@ impl<W: AesLanes> Kernel for Walked<'_, W> {
     #[inline(always)]
     fn run(self) {
         let Self { isa, keys, table, first, buffers } = self;
-        let lane_keys = lane_keys(isa, keys);
-        macro_rules! go {
-            ($rounds:literal) => {{
-                let mut bundle =
-                    WalkBundle::<W, $rounds> { isa, lane_keys, table, first, rest: W::splat(isa, 0) };
-                bundle.rest = bundle.rest_of(first);
-                over_bundles(&mut bundle, buffers)
-            }};
-        }
-        with_rounds!(keys.rounds(), go);
+        let mut bundle = WalkBundle::<W> { isa, keys, table, first, rest: W::splat(isa, 0) };
+        bundle.rest = bundle.rest_of(first);
+        over_bundles(&mut bundle, buffers);
     }
 }
 
-struct WalkBundle<'a, W: AesLanes, const ROUNDS: usize> {
+struct WalkBundle<'a, W: AesLanes> {
     isa: W::Isa,
-    lane_keys: LaneKeys<W>,
+    keys: &'a RoundKeys,
     table: &'a Table,
     first: u128,
     /// What the table leaves out of the state after round 2, the same for a whole epoch.
@@ -207,16 +196,17 @@ static FIRST_BLOCKS: [u8; 2 * BUNDLE_BLOCKS_MAX * BLOCK_BYTES] = {
     mask
 };
 
-impl<W: AesLanes, const ROUNDS: usize> WalkBundle<'_, W, ROUNDS> {
+impl<W: AesLanes> WalkBundle<'_, W> {
     #[inline(always)]
     fn rest_of(&self, counter: u128) -> W {
-        let state = after_round_1(counters(self.isa, counter, 0), &self.lane_keys);
-        let columns = state & !column_zero::<W>(self.isa);
-        columns.encrypt_round(self.lane_keys[2])
+        let block = W::broadcast(self.isa, &counter.to_be_bytes());
+        let keys = self.keys.blocks();
+        let columns = after_round_1(self.isa, block, keys) & !column_zero::<W>(self.isa);
+        columns.encrypt_round(W::broadcast(self.isa, &keys[2]))
     }
 }
 
-impl<W: AesLanes, const ROUNDS: usize> Bundle<W> for WalkBundle<'_, W, ROUNDS> {
+impl<W: AesLanes> Bundle<W> for WalkBundle<'_, W> {
     #[inline(always)]
     fn run<const N: usize>(&mut self, buffers: &mut Buffers<'_>, at: usize, block: usize) {
         let Self { isa, table, first, rest, .. } = self;
@@ -235,12 +225,12 @@ impl<W: AesLanes, const ROUNDS: usize> Bundle<W> for WalkBundle<'_, W, ROUNDS> {
                 *word = *word ^ (change & !before);
             }
         }
-        let keys = &self.lane_keys;
-        let last_keys = each!(i < N => keys[ROUNDS] ^ buffers.load::<W>(isa, at + i * W::BYTES));
-        rounds::<W, N, true>(&mut state, &keys[3..ROUNDS], last_keys);
-        for (i, word) in state.into_iter().enumerate() {
-            buffers.store(at + i * W::BYTES, word);
-        }
+        let (_, middle, last) = self.keys.split();
+        let last = W::broadcast(isa, last);
+        let input: [W; N] = buffers.load_all(isa, at);
+        // Rounds 1 and 2, the first two of the middle ones, are in the table and the rest.
+        rounds::<W, N, true>(isa, &mut state, &middle[2..], each!(i < N => last ^ input[i]));
+        buffers.store_all(at, state);
     }
 }
 

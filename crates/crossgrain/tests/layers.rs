@@ -1,0 +1,250 @@
+//! Arrows point down only: which module of the library may name which, read from its source. And: unsafe
+//! code stays with the registers, and every file is part of the library.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The layers from the bottom up, and what each may name besides itself: a module with all that is in it,
+/// or one thing of a module. Who judges by the reference stands last: nobody below can name it.
+const LAYERS: [(&str, &[&str]); 12] = [
+    ("block", &[]),
+    ("reference", &["block"]),
+    ("word", &["block::Error"]),
+    ("circuit", &["word"]),
+    ("repr", &["block", "word"]),
+    ("convert", &["block", "word", "repr"]),
+    ("part", &["block", "word", "circuit", "repr"]),
+    ("variant", &["block", "word", "circuit", "repr", "convert", "part"]),
+    ("plan", &["block", "word", "repr", "convert::Load", "convert::Store", "part", "variant"]),
+    ("exec", &["block", "word", "circuit", "repr", "convert", "part", "variant", "plan"]),
+    (
+        "mode",
+        &["block", "word::Buffers", "word::Features", "part::Source", "variant::Policy", "plan", "exec"],
+    ),
+    (
+        "check",
+        &[
+            "block",
+            "reference",
+            "word::Buffers",
+            "word::Features",
+            "repr::Repr",
+            "part::aes::Part",
+            "variant",
+            "plan",
+            "mode",
+        ],
+    ),
+];
+
+/// A file of the library: where it is, which module it is, and its code.
+struct Source {
+    path: PathBuf,
+    module: Vec<String>,
+    code: String,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+fn files_under(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            files.extend(files_under(&path));
+        } else {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Every file under `src/`.
+fn sources() -> Vec<Source> {
+    let read = |path: PathBuf| {
+        let below = path.strip_prefix(root()).unwrap().with_extension("");
+        let mut module: Vec<_> = below.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+        if matches!(module.last().unwrap().as_str(), "mod" | "lib") {
+            module.pop();
+        }
+        let code = code_of(&fs::read_to_string(&path).unwrap());
+        Source { path, module, code }
+    };
+    files_under(&root()).into_iter().map(read).collect()
+}
+
+/// The text without comments, without what strings hold, and without the unit tests at its end.
+fn code_of(text: &str) -> String {
+    let text = text.split("#[cfg(test)]").next().unwrap().replace("'\"'", "' '");
+    let mut code = String::new();
+    let mut rest = text.chars().peekable();
+    while let Some(char) = rest.next() {
+        match char {
+            '/' if rest.peek() == Some(&'/') => while rest.next_if(|&char| char != '\n').is_some() {},
+            '"' => {
+                code.push('"');
+                while let Some(char) = rest.next().filter(|&char| char != '"') {
+                    if char == '\\' {
+                        rest.next();
+                    }
+                }
+                code.push('"');
+            }
+            _ => code.push(char),
+        }
+    }
+    code
+}
+
+/// What a file names of its own library, as full paths from the root, whether in `use` or elsewhere.
+fn names(source: &Source) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut rest = source.code.as_str();
+    while let Some(at) = ["crate::", "super::"].iter().filter_map(|start| rest.find(start)).min() {
+        let path = path_of(&rest[at..]);
+        for leaf in leaves(path) {
+            names.push(absolute(&source.module, &leaf));
+        }
+        rest = &rest[at + path.len()..];
+    }
+    names
+}
+
+/// The path, with its groups, that the text begins with.
+fn path_of(text: &str) -> &str {
+    let mut depth = 0;
+    let end = text.find(|char: char| {
+        depth += i32::from(char == '{') - i32::from(char == '}');
+        let goes_on = char.is_alphanumeric() || "_:{}".contains(char);
+        depth < 0 || !(goes_on || depth > 0)
+    });
+    text[..end.unwrap_or(text.len())].trim_end_matches(':')
+}
+
+/// The single paths of a path with groups: `a::{b, c::{d, e}}` is `a::b`, `a::c::d`, `a::c::e`.
+fn leaves(path: &str) -> Vec<String> {
+    let Some((stem, group)) = path.split_once('{') else {
+        return vec![path.to_owned()];
+    };
+    let group = group.trim_end().strip_suffix('}').unwrap();
+    let (mut depth, mut leaves_found) = (0, Vec::new());
+    let members = group.split(|char: char| {
+        depth += i32::from(char == '{') - i32::from(char == '}');
+        char == ',' && depth == 0
+    });
+    for member in members.map(str::trim).filter(|member| !member.is_empty()) {
+        let name = member.split(" as ").next().unwrap();
+        leaves_found.extend(leaves(name).iter().map(|leaf| format!("{stem}{leaf}")));
+    }
+    leaves_found
+}
+
+/// A path from the root, for a path that begins with `crate` or `super` in this module.
+fn absolute(module: &[String], path: &str) -> String {
+    let mut here = module.to_vec();
+    let mut steps = path.split("::").peekable();
+    if steps.next_if_eq(&"crate").is_some() {
+        here.clear();
+    }
+    while steps.next_if_eq(&"super").is_some() {
+        here.pop().unwrap();
+    }
+    here.into_iter().chain(steps.map(str::to_owned)).collect::<Vec<_>>().join("::")
+}
+
+/// Whether a path is a thing, or within it.
+fn is_within(path: &str, thing: &str) -> bool {
+    path.strip_prefix(thing).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+}
+
+#[test]
+fn every_layer_may_name_only_layers_below_it() {
+    let below = |at: usize| LAYERS[..at].iter().map(|(layer, _)| *layer);
+    for (at, (layer, may_name)) in LAYERS.iter().enumerate() {
+        for thing in *may_name {
+            assert!(below(at).any(|lower| is_within(thing, lower)), "{layer} may not name {thing}");
+        }
+    }
+}
+
+#[test]
+fn every_module_at_the_root_is_a_layer() {
+    let lib = sources().into_iter().find(|source| source.module.is_empty()).unwrap();
+    let modules: BTreeSet<_> = modules_of(&lib.code).into_iter().collect();
+    assert_eq!(modules, LAYERS.iter().map(|(layer, _)| (*layer).to_owned()).collect());
+}
+
+#[test]
+fn files_name_only_what_their_layer_may() {
+    let mut count = 0;
+    for source in sources().iter().filter(|source| !source.module.is_empty()) {
+        let (layer, may_name) = LAYERS.iter().find(|(layer, _)| *layer == source.module[0]).unwrap();
+        for path in names(source) {
+            let allowed = [layer].into_iter().chain(*may_name).any(|thing| is_within(&path, thing));
+            assert!(allowed, "{} names {path}, which {layer} may not", source.path.display());
+            count += 1;
+        }
+    }
+    assert!(count > 100, "only {count} names were found: can this test still read the source?");
+}
+
+/// So that whoever reads the lines sees at once which layers a file names.
+#[test]
+fn no_line_names_several_layers() {
+    for source in sources() {
+        let at_root = source.module.len() == 1 && source.code.contains("super::{");
+        assert!(!at_root && !source.code.contains("crate::{"), "{}: one line a layer", source.path.display());
+    }
+}
+
+/// Whether the code has this word, not as a part of another.
+fn has_word(code: &str, word: &str) -> bool {
+    code.split(|char: char| !char.is_alphanumeric() && char != '_').any(|found| found == word)
+}
+
+#[test]
+fn unsafe_code_and_the_cpus_instructions_stay_with_the_words() {
+    for source in sources().iter().filter(|source| source.module.first().is_none_or(|layer| layer != "word"))
+    {
+        for word in ["unsafe", "target_feature", "target_arch", "arch"] {
+            assert!(!has_word(&source.code, word), "{}: {word}", source.path.display());
+        }
+    }
+}
+
+/// The modules that `mod` lines declare; `cfg` and `path` attributes aside.
+fn modules_of(code: &str) -> Vec<String> {
+    let declared = |line: &str| {
+        let line = line.trim().strip_suffix(';')?;
+        let (before, name) = line.rsplit_once("mod ")?;
+        matches!(before, "" | "pub " | "pub(crate) " | "pub(super) ").then(|| name.to_owned())
+    };
+    code.lines().filter_map(declared).collect()
+}
+
+/// The files that `path` attributes name as a module's other body.
+fn other_bodies(path: &Path) -> Vec<String> {
+    let text = fs::read_to_string(path).unwrap();
+    let named = text.lines().filter_map(|line| line.trim().strip_prefix("#[")?.split_once("path = \""));
+    named.map(|(_, rest)| rest.split('"').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn every_file_is_in_the_module_tree() {
+    let sources = sources();
+    let mut reached = BTreeSet::from([root().join("lib.rs")]);
+    for source in &sources {
+        let folder = source.module.iter().fold(root(), |folder, name| folder.join(name));
+        for module in modules_of(&source.code) {
+            let bodies = [folder.join(&module).with_extension("rs"), folder.join(&module).join("mod.rs")];
+            let body = bodies.into_iter().find(|body| body.exists());
+            reached.insert(body.unwrap_or_else(|| panic!("{module} has no file")));
+        }
+        reached.extend(other_bodies(&source.path).iter().map(|name| folder.join(name)));
+    }
+    assert_eq!(sources.into_iter().map(|source| source.path).collect::<BTreeSet<_>>(), reached);
+}

@@ -1,0 +1,467 @@
+//! The table of variants and those who choose from it: names say what stands behind them, nothing leaks
+//! unasked, whatever cannot be had is refused in one clear line, and no secret is printed.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use common::{CAPS, capped, key, painted, skip};
+use crossgrain::check::jobs;
+use crossgrain::mode::{Ctr, Ecb, Options};
+use crossgrain::part::aes::key::RoundKeys;
+use crossgrain::part::aes::{Part, bitsliced, bitwalk, instructions, steps, table as tables, walk};
+use crossgrain::plan::{Birth, Job, Limits, Plan, choose};
+use crossgrain::repr::Repr;
+use crossgrain::variant::{Action, Leaks, Policy, Variant, find, table};
+use crossgrain::word::{AesNi, AesWord128, CAP_VARIABLE, Isa, Portable, Tile};
+use crossgrain::{Cipher, Direction, Error, Features};
+
+/// Every job: a cipher, a direction, a source.
+fn all_jobs() -> Vec<Job> {
+    use Direction::{Decrypt, Encrypt};
+    let kinds = [(Encrypt, Birth::Bytes), (Decrypt, Birth::Bytes), (Encrypt, Birth::Counter)];
+    let jobs = Cipher::ALL.map(|cipher| kinds.map(|(direction, birth)| Job { cipher, direction, birth }));
+    jobs.concat()
+}
+
+/// What a cap leaves of this CPU.
+fn features(cap: &str) -> Features {
+    cap.parse::<Features>().unwrap() & Features::of_cpu()
+}
+
+fn limits(features: Features, policy: Policy, forced: &[&str]) -> Limits {
+    Limits { features, policy, forced: forced.iter().map(|&name| name.to_owned()).collect() }
+}
+
+/// Variants that leak, with a job each.
+fn leaking() -> impl Iterator<Item = (&'static Variant, Job)> {
+    let leaking = table().iter().filter(|variant| variant.leaks != Leaks::Nothing);
+    leaking.map(|variant| {
+        let (direction, birth) = jobs(variant)[0];
+        (variant, Job { cipher: Cipher::Aes128, direction, birth })
+    })
+}
+
+#[test]
+fn names_are_unique() {
+    let names: BTreeSet<_> = table().iter().map(|variant| &variant.name).collect();
+    assert_eq!(names.len(), table().len());
+}
+
+#[test]
+fn names_are_words_of_lower_case_digits_and_dashes() {
+    for variant in table() {
+        let segments: Vec<_> = variant.name.split('/').collect();
+        assert!(matches!(segments.len(), 2 | 3), "{}", variant.name);
+        for word in segments.iter().flat_map(|segment| segment.split('-')) {
+            let good = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit();
+            assert!(!word.is_empty() && word.chars().all(good), "{}", variant.name);
+        }
+    }
+}
+
+#[test]
+fn names_say_what_the_record_says() {
+    for variant in table() {
+        let segments: Vec<_> = variant.name.split('/').collect();
+        let (stem, repr) = (segments[0], variant.repr.to_string());
+        let (stem_is_right, len) = match variant.action {
+            Action::Load(_) => (stem.ends_with(&format!("-to-{repr}")), 2),
+            Action::Count(_) => (stem == format!("counter-to-{repr}"), 2),
+            Action::Store(_) => (stem.starts_with(&format!("{repr}-to-")), 2),
+            Action::CountEncrypted(_) | Action::WholeCounter(_) => (stem.starts_with("aes-ctr"), 3),
+            Action::Tile(part, direction, _) => (stem == part.name(direction), 3),
+            Action::Whole(direction, _) => (stem == Part::Cipher.name(direction), 3),
+        };
+        assert!(stem_is_right && segments.len() == len, "{}", variant.name);
+        assert!(len == 2 || segments[1] == repr, "{}", variant.name);
+        let isa = segments[len - 1].split('-').next().unwrap();
+        assert_eq!(isa, variant.isa, "{}", variant.name);
+    }
+}
+
+#[test]
+fn an_isa_needs_the_same_wherever_it_is_named() {
+    let mut needs = BTreeMap::new();
+    for variant in table() {
+        let known = *needs.entry(variant.isa).or_insert(variant.needs);
+        assert_eq!(known, variant.needs, "{}", variant.name);
+        assert_eq!(variant.isa == Portable::NAME, variant.needs == Features::NONE, "{}", variant.name);
+    }
+}
+
+#[test]
+fn bundles_are_as_wide_as_the_words_of_their_isa() {
+    let widths: BTreeMap<&str, &[usize]> = BTreeMap::from([
+        ("portable", &[32, 64][..]),
+        ("sse2", &[128]),
+        ("avx2", &[256]),
+        ("avx512", &[512]),
+        ("gfni512", &[512]),
+    ]);
+    for variant in table() {
+        let repr = variant.repr;
+        match repr {
+            Repr::Blocks => assert_eq!(repr.bundle_blocks(), None),
+            Repr::Bitsliced { bits } => {
+                assert_eq!(repr.bundle_blocks(), Some(bits));
+                assert_eq!(repr.to_string(), format!("bitsliced{bits}"));
+                assert!(widths[variant.isa].contains(&bits), "{}", variant.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_name_ends_in_table_exactly_where_its_variant_leaks() {
+    for variant in table() {
+        let leaks = variant.leaks != Leaks::Nothing;
+        assert_eq!(variant.name.ends_with("-table"), leaks, "{}", variant.name);
+    }
+    assert!(leaking().count() > 0);
+}
+
+#[test]
+fn every_variant_is_found_by_its_name() {
+    for variant in table() {
+        assert!(std::ptr::eq(find(&variant.name).unwrap(), variant));
+    }
+}
+
+#[test]
+fn every_variant_has_a_job() {
+    for variant in table() {
+        assert!(!jobs(variant).is_empty(), "{}", variant.name);
+    }
+}
+
+#[test]
+fn a_variant_is_bound_exactly_where_it_is_available() {
+    let keys = RoundKeys::expand(&key(Cipher::Aes128, 1));
+    for (cap, variant) in CAPS.iter().flat_map(|cap| table().iter().map(move |variant| (cap, variant))) {
+        let features = features(cap);
+        let bound = match variant.action {
+            Action::Load(bind) => bind(features).is_some(),
+            Action::Count(bind) => bind(features).is_some(),
+            Action::CountEncrypted(bind) => bind(features, &keys).is_some(),
+            Action::Store(bind) => bind(features).is_some(),
+            Action::Tile(part, direction, bind) => bind(features, part, direction, &keys, 1).is_some(),
+            Action::Whole(direction, bind) => bind(features, direction, &keys).is_some(),
+            Action::WholeCounter(bind) => bind(features, Direction::Encrypt, &keys).is_some(),
+        };
+        assert_eq!(bound, variant.is_available(features), "{} under {cap}", variant.name);
+    }
+}
+
+/// Fails unless a plan computes its job: the whole cipher in one, or all its steps in order between a way
+/// in and a way out, in one representation.
+fn check_plan(plan: &Plan, job: Job) {
+    let variants: Vec<_> = plan.stages.iter().map(|stage| stage.variant).collect();
+    let [first, between @ .., last] = &variants[..] else {
+        let right = match variants[0].action {
+            Action::Whole(direction, _) => job.birth == Birth::Bytes && direction == job.direction,
+            Action::WholeCounter(_) => job.birth == Birth::Counter,
+            _ => false,
+        };
+        assert!(right, "{job:?}: {plan}");
+        return;
+    };
+    assert!(variants.iter().all(|variant| variant.repr == first.repr), "{job:?}: {plan}");
+    let (birth, encrypted) = match first.action {
+        Action::Load(_) => (Birth::Bytes, false),
+        Action::Count(_) => (Birth::Counter, false),
+        Action::CountEncrypted(_) => (Birth::Counter, true),
+        _ => panic!("{job:?}: {plan}"),
+    };
+    assert_eq!(birth, job.birth, "{plan}");
+    assert!(matches!(last.action, Action::Store(_)), "{job:?}: {plan}");
+
+    let every_step = steps(job.direction, job.cipher.rounds());
+    let mut taken = Vec::new();
+    for (stage, variant) in plan.stages[1..].iter().zip(between) {
+        let Action::Tile(part, direction, _) = variant.action else { panic!("{job:?}: {plan}") };
+        assert!(part == Part::AddRoundKey || direction == job.direction, "{plan}");
+        match part {
+            Part::Cipher => taken.extend(&every_step),
+            Part::Round => taken.extend(every_step.iter().filter(|(_, round)| *round == stage.round)),
+            step => taken.push((step, stage.round)),
+        }
+    }
+    assert_eq!(taken, if encrypted { Vec::new() } else { every_step }, "{job:?}: {plan}");
+}
+
+#[test]
+fn free_choice_gives_sound_plans_that_leak_nothing_under_every_cap() {
+    for (cap, job) in CAPS.into_iter().flat_map(|cap| all_jobs().into_iter().map(move |job| (cap, job))) {
+        let features = features(cap);
+        let plans = choose(job, &limits(features, Policy::default(), &[])).unwrap();
+        assert!(!plans.is_empty(), "{cap} {job:?}");
+        for plan in &plans {
+            check_plan(plan, job);
+            assert_eq!(plan.leaks(), Leaks::Nothing, "{cap}: {plan}");
+            for stage in &plan.stages {
+                assert_eq!(stage.variant.leaks, Leaks::Nothing, "{cap}: {plan}");
+                assert!(stage.variant.is_available(features), "{cap}: {plan}");
+            }
+        }
+        let bundles: Vec<_> = plans.iter().map(Plan::bundle_blocks).collect();
+        assert!(bundles.is_sorted_by(|a, b| a > b), "{cap} {job:?}: widest first");
+    }
+}
+
+#[test]
+fn the_default_policy_is_constant_time() {
+    assert_eq!(Policy::default(), Policy::ConstantTime);
+    assert_eq!(Options::default().policy, Policy::ConstantTime);
+    assert!(!Policy::ConstantTime.admits(Leaks::TableIndices));
+    assert!(Policy::ConstantTime.admits(Leaks::Nothing));
+}
+
+/// One variant or two of any kind, forced into any job: either a sound plan that uses them, or a refusal.
+#[test]
+fn forced_variants_are_used_or_refused() {
+    let (features, names) = (Features::of_cpu(), table().iter().map(|variant| &variant.name));
+    let names: Vec<&str> = names.map(String::as_str).collect();
+    let pairs = names.iter().flat_map(|&one| names.iter().map(move |&two| vec![one, two]));
+    let forced: Vec<_> = names.iter().map(|&one| vec![one]).chain(pairs).collect();
+    for job in all_jobs().into_iter().filter(|job| job.cipher == Cipher::Aes128) {
+        let mut sound = 0;
+        for forced in &forced {
+            match choose(job, &limits(features, Policy::Any, forced)) {
+                Ok(plans) => {
+                    assert_eq!(plans.len(), 1, "{job:?} {forced:?}");
+                    check_plan(&plans[0], job);
+                    let used = |name: &&str| plans[0].stages.iter().any(|stage| stage.variant.name == *name);
+                    assert!(forced.iter().all(used), "{job:?} {forced:?}: {}", plans[0]);
+                    sound += 1;
+                }
+                Err(Error::Unavailable { .. }) => {}
+                Err(error) => panic!("{job:?} {forced:?}: {error}"),
+            }
+        }
+        assert!(sound > 0, "{job:?}");
+    }
+}
+
+#[test]
+fn a_leaking_variant_is_refused_under_the_constant_time_policy() {
+    for (variant, job) in leaking() {
+        let forced = [variant.name.as_str()];
+        let refused = choose(job, &limits(Features::of_cpu(), Policy::ConstantTime, &forced)).unwrap_err();
+        assert!(matches!(&refused, Error::Unavailable { variant: name, .. } if *name == variant.name));
+        let line = refused.to_string();
+        assert!(line.contains("leaks table indices") && line.contains("policy any"), "{line}");
+        let plans = choose(job, &limits(Features::of_cpu(), Policy::Any, &forced)).unwrap();
+        assert_eq!(plans[0].leaks(), Leaks::TableIndices, "{}", plans[0]);
+    }
+}
+
+#[test]
+fn a_variant_whose_instructions_are_missing_is_refused_and_they_are_named() {
+    for variant in table().iter().filter(|variant| variant.needs != Features::NONE) {
+        let (direction, birth) = jobs(variant)[0];
+        let job = Job { cipher: Cipher::Aes128, direction, birth };
+        let forced = [variant.name.as_str()];
+        let refused = choose(job, &limits(Features::NONE, Policy::Any, &forced)).unwrap_err();
+        assert!(matches!(&refused, Error::Unavailable { variant: name, .. } if *name == variant.name));
+        assert!(refused.to_string().contains(&variant.needs.to_string()), "{refused}");
+    }
+}
+
+#[test]
+fn an_unknown_variant_is_refused() {
+    let known = &table()[0].name;
+    for name in ["", "aes", "aes-encrypt", "/", &known.to_uppercase(), &format!("{known} "), &known[1..]] {
+        assert_eq!(find(name).unwrap_err(), Error::UnknownVariant(name.to_owned()));
+        for job in all_jobs() {
+            let refused = choose(job, &limits(Features::of_cpu(), Policy::Any, &[name])).unwrap_err();
+            assert_eq!(refused, Error::UnknownVariant(name.to_owned()));
+        }
+    }
+}
+
+#[test]
+fn every_error_is_one_line_whatever_was_typed() {
+    for typed in ["", "x", "it's", "two\nlines", "\u{1b}[31mred", "\r", "ж"] {
+        let typed = typed.to_owned();
+        let errors = [
+            Error::UnknownCipher(typed.clone()),
+            Error::KeyLength { cipher: Cipher::Aes192, len_bytes: 7 },
+            Error::PartialBlock { len_bytes: 17 },
+            Error::LengthMismatch { input_bytes: 1, output_bytes: 2 },
+            Error::UnknownVariant(typed.clone()),
+            table()[0].unavailable(Features::NONE),
+            Error::BadIsaCap(typed),
+        ];
+        for error in errors {
+            let line = error.to_string();
+            assert!(!line.is_empty() && !line.contains(char::is_control), "{line:?}");
+            assert!(!line.contains("  ") && !line.ends_with('.'), "{line:?}");
+        }
+    }
+}
+
+#[test]
+fn ciphers_are_found_by_their_names() {
+    for cipher in Cipher::ALL {
+        assert_eq!(cipher.to_string().parse(), Ok(cipher));
+    }
+    for name in ["", "aes", "AES-128", "aes128", "aes-512", "aes-128 "] {
+        assert_eq!(name.parse::<Cipher>(), Err(Error::UnknownCipher(name.to_owned())));
+    }
+}
+
+#[test]
+fn caps_leave_out_what_they_say() {
+    use common::CAPS;
+    let all = "avx512".parse::<Features>().unwrap();
+    let each = [
+        (Features::SSE2, "sse2"),
+        (Features::AVX2, "avx2"),
+        (Features::AVX512, "avx512"),
+        (Features::AES, "aes"),
+        (Features::VAES, "vaes"),
+        (Features::GFNI, "gfni"),
+    ];
+    for (feature, name) in each {
+        assert!(all.contains(feature), "{name}");
+        assert_eq!(feature.to_string(), name);
+        let with = |cap: &&str| cap.parse::<Features>().unwrap().contains(feature);
+        assert!(CAPS.iter().any(with) && !CAPS.iter().all(with), "{name} is never switched");
+    }
+    for cap in CAPS {
+        assert!(all.contains(cap.parse().unwrap()), "{cap}");
+    }
+    let portable: Features = "portable".parse().unwrap();
+    assert_eq!((portable, portable.to_string().as_str()), (Features::NONE, "portable"));
+    let avx2: Features = "avx2".parse().unwrap();
+    assert_eq!(avx2, all.without(Features::AVX512));
+    assert_eq!("avx2-aes".parse(), Ok(avx2.without(Features::AES | Features::VAES)));
+    assert_eq!("avx2-vaes".parse(), Ok(avx2.without(Features::VAES)));
+    assert_eq!("avx512-aes-gfni".parse::<Features>(), "avx512-gfni-aes".parse());
+}
+
+#[test]
+fn caps_that_cannot_be_read_are_refused() {
+    let bad = [
+        "",
+        " ",
+        "-",
+        "-aes",
+        "avx2-",
+        "avx2--aes",
+        "avx2-sse2",
+        "AVX2",
+        "avx2 ",
+        "avx",
+        "avx2,aes",
+        "avx2+aes",
+        "sse4",
+        "native",
+        "portable-avx2",
+        "512",
+    ];
+    for cap in bad {
+        assert_eq!(cap.parse::<Features>(), Err(Error::BadIsaCap(cap.to_owned())));
+    }
+}
+
+#[test]
+fn an_isa_token_is_had_only_where_its_instructions_are_allowed() {
+    fn law<I: Isa>() {
+        assert!(I::detect(I::NEEDS.without(Features::of_cpu())).is_none() || I::NEEDS == Features::NONE);
+        for cap in CAPS {
+            assert_eq!(I::detect(features(cap)).is_some(), features(cap).contains(I::NEEDS), "{}", I::NAME);
+        }
+    }
+    law::<Portable>();
+    law::<crossgrain::word::Sse2>();
+    law::<crossgrain::word::Avx2>();
+    law::<crossgrain::word::Avx512>();
+    law::<crossgrain::word::Gfni512>();
+    law::<AesNi>();
+    law::<crossgrain::word::Vaes256>();
+    law::<crossgrain::word::Vaes512>();
+}
+
+/// The environment is the process's: every cap is tried in a process of its own, which runs this very
+/// test and finds itself marked.
+#[test]
+fn the_environment_caps_what_is_not_capped_otherwise() {
+    const MARK: &str = "CROSSGRAIN_TEST_CHILD";
+    const BAD: &str = "avx3";
+    let key = key(Cipher::Aes128, 2);
+    if std::env::var_os(MARK).is_none() {
+        for cap in CAPS.into_iter().chain(["", BAD]) {
+            let child = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "the_environment_caps_what_is_not_capped_otherwise"])
+                .env(MARK, "1")
+                .env(CAP_VARIABLE, cap)
+                .output()
+                .unwrap();
+            assert!(child.status.success(), "{cap}: {}", String::from_utf8_lossy(&child.stdout));
+        }
+        return;
+    }
+    let cap = std::env::var(CAP_VARIABLE).unwrap();
+    let by_environment = Ecb::new(&key, Direction::Encrypt, &Options::default());
+    if cap == BAD {
+        assert_eq!(by_environment.unwrap_err(), Error::BadIsaCap(cap));
+        return;
+    }
+    let by_options = capped(if cap.is_empty() { "avx512" } else { &cap }, 0);
+    let names = |plans: &[Plan]| plans.iter().map(Plan::to_string).collect::<Vec<_>>();
+    let want = Ecb::new(&key, Direction::Encrypt, &by_options).unwrap();
+    assert_eq!(names(by_environment.unwrap().plans()), names(want.plans()));
+    // What the caller asks for goes before what the environment allows.
+    let portable = Ecb::new(&key, Direction::Encrypt, &capped("portable", 0)).unwrap();
+    assert!(names(portable.plans()).iter().all(|name| name.contains("portable")));
+}
+
+#[test]
+fn a_plan_is_printed_as_the_names_of_its_stages() {
+    for job in all_jobs() {
+        for plan in choose(job, &limits(Features::NONE, Policy::default(), &[])).unwrap() {
+            let line = plan.to_string();
+            let names: Vec<_> = plan.stages.iter().map(|stage| stage.variant.name.as_str()).collect();
+            assert_eq!(line.split(" > ").collect::<Vec<_>>(), names);
+        }
+    }
+}
+
+/// Everything that holds a secret prints alike whatever the secret is.
+#[test]
+fn no_secret_is_printed() {
+    fn shown(seed: u64) -> Vec<String> {
+        let key = key(Cipher::Aes256, seed);
+        let keys = RoundKeys::expand(&key);
+        let encrypt = Direction::Encrypt;
+        let mut tile = Tile::new();
+        tile.bytes_mut()[..32].copy_from_slice(&painted(32, seed));
+        let mut shown = vec![
+            format!("{key:?} {key:#?}"),
+            format!("{keys:?} {keys:#?} {:?}", keys.equivalent_inverse()),
+            format!("{tile:?} {tile:#?}"),
+            format!("{:#?}", tables::Step::new(Part::AddRoundKey, encrypt, &keys, 1)),
+            format!("{:#?}", tables::TCipher::new(encrypt, &keys)),
+            format!("{:#?}", bitsliced::Cipher::<u64>::new(Portable, encrypt, &keys)),
+            format!("{:#?}", bitsliced::Step::<u64>::new(Portable, Part::Round, encrypt, &keys, 1)),
+            format!("{:#?}", bitwalk::BitWalk::<u64>::new(Portable, &keys)),
+        ];
+        for cap in CAPS {
+            shown.push(format!("{:#?}", Ecb::new(&key, encrypt, &capped(cap, 1)).unwrap()));
+            shown.push(format!("{:#?}", Ctr::new(&key, &[0; 16], &capped(cap, 1)).unwrap()));
+        }
+        match AesNi::detect(Features::of_cpu()) {
+            Some(isa) => {
+                shown.push(format!("{:#?}", instructions::Cipher::<AesWord128>::new(isa, encrypt, &keys)));
+                shown.push(format!("{:#?}", walk::Walk::<AesWord128>::new(isa, &keys)));
+            }
+            None => skip(AesNi::NAME, "what kernels of AES instructions print"),
+        }
+        shown
+    }
+    assert_eq!(shown(1), shown(2));
+}
