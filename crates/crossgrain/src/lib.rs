@@ -23,6 +23,11 @@
 
 #![deny(unsafe_code)]
 
+/// The README's Rust example is run with the doc tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 pub mod block;
 pub mod check;
 pub mod circuit;
