@@ -78,27 +78,30 @@ impl<W: Register, const ADD: bool> Writer<W> for OutputRows<'_, W, ADD> {
     }
 }
 
-struct LoadBundle<'a, W: Register, T>(W::Isa, &'a [u8], &'a mut Tile, &'a mut Tile, PhantomData<T>);
+struct LoadTile<'a, W: Register, T>(W::Isa, &'a [u8], &'a mut Tile, &'a mut Tile, PhantomData<T>);
 
-impl<W: Register, T: Transpose<W>> Kernel for LoadBundle<'_, W, T> {
+impl<W: Register, T: Transpose<W>> Kernel for LoadTile<'_, W, T> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         let Self(isa, input, tile, scratch, _) = self;
         tile.phase = 0;
-        T::transpose(isa, scratch.words_mut(isa), Rows(isa, input), Words(tile.words_mut(isa)));
+        for (bundle, input) in input.chunks_exact(TILE_WORDS * W::BYTES).enumerate() {
+            let words = Words(tile.bundle_mut(isa, bundle));
+            T::transpose(isa, scratch.bundle_mut(isa, 0), Rows(isa, input), words);
+        }
     }
 }
 
 impl<W: Register, T: Transpose<W>> Load for BlocksToBits<W, T> {
     fn load(&self, input: &[u8], tile: &mut Tile, scratch: &mut Tile) {
-        let kernel = LoadBundle::<W, T>(self.isa, input, tile, scratch, PhantomData);
+        let kernel = LoadTile::<W, T>(self.isa, input, tile, scratch, PhantomData);
         self.isa.enter(kernel);
     }
 }
 
-struct StoreBundle<'a, W: Register, T, const ADD: bool> {
+struct StoreTile<'a, W: Register, T, const ADD: bool> {
     isa: W::Isa,
     tile: &'a Tile,
     scratch: &'a mut Tile,
@@ -106,15 +109,20 @@ struct StoreBundle<'a, W: Register, T, const ADD: bool> {
     way: PhantomData<T>,
 }
 
-impl<W: Register, T: Transpose<W>, const ADD: bool> Kernel for StoreBundle<'_, W, T, ADD> {
+impl<W: Register, T: Transpose<W>, const ADD: bool> Kernel for StoreTile<'_, W, T, ADD> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { isa, tile, scratch, buffers, .. } = self;
-        let words = NamedWords { words: tile.words(isa), phase: usize::from(tile.phase) };
-        let output = OutputRows::<W, ADD>(isa, buffers);
-        T::transpose(isa, scratch.words_mut(isa), words, output);
+        let Self { isa, tile, scratch, buffers: mut rest, .. } = self;
+        let (phase, mut bundle) = (usize::from(tile.phase), 0);
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(TILE_WORDS * W::BYTES);
+            let words = NamedWords { words: tile.bundle(isa, bundle), phase };
+            let output = OutputRows::<W, ADD>(isa, now);
+            T::transpose(isa, scratch.bundle_mut(isa, 0), words, output);
+            (rest, bundle) = (later, bundle + 1);
+        }
     }
 }
 
@@ -122,9 +130,9 @@ impl<W: Register, T: Transpose<W>> Store for BlocksToBits<W, T> {
     fn store(&self, tile: &Tile, scratch: &mut Tile, add: bool, buffers: Buffers<'_>) {
         let (isa, way) = (self.isa, PhantomData::<T>);
         if add {
-            isa.enter(StoreBundle::<W, T, true> { isa, tile, scratch, buffers, way });
+            isa.enter(StoreTile::<W, T, true> { isa, tile, scratch, buffers, way });
         } else {
-            isa.enter(StoreBundle::<W, T, false> { isa, tile, scratch, buffers, way });
+            isa.enter(StoreTile::<W, T, false> { isa, tile, scratch, buffers, way });
         }
     }
 }

@@ -5,11 +5,13 @@
 //! here; each is judged against `repr`'s index map by a single set bit (`tests/laws.rs`).
 
 mod blocks;
+mod groups;
 mod interleave;
 mod matrices;
 mod network;
 
 pub use blocks::{BlocksToBits, Copy};
+pub use groups::{BitGroup, BlocksToGroups, ByteGroup, Group};
 pub use interleave::Interleave;
 pub use matrices::Matrices;
 pub use network::Network;

@@ -7,16 +7,16 @@
 use std::fmt;
 
 use super::threads::Threads;
-use crate::block::{BLOCK_BYTES, Error, Key};
+use crate::block::{BLOCK_BYTES, Direction, Error, Key};
 use crate::convert::{Load, Store};
 use crate::part::aes::key::RoundKeys;
 use crate::part::{Count, Counting, Source, TilePart, WholePart};
 use crate::plan::{Job, Limits, Plan, choose};
 use crate::variant::{Action, Variant};
-use crate::word::{Buffers, Features, TILE_WORDS, Tile};
+use crate::word::{Buffers, Features, TILE_BYTES, Tile};
 
-/// Blocks in a scratch tile.
-const TILE_BLOCKS: usize = TILE_WORDS * 64 / BLOCK_BYTES;
+/// Blocks that fit in a tile.
+const TILE_BLOCKS: usize = TILE_BYTES / BLOCK_BYTES;
 
 /// A job that can be run: its plans with their instructions, keys and nothing left to decide.
 pub struct Program {
@@ -29,7 +29,16 @@ pub struct Program {
 /// One plan, bound.
 enum Bound {
     Whole(Box<dyn WholePart>),
-    Tiles { bundle_blocks: usize, entry: Entry, parts: Vec<Box<dyn TilePart>>, exit: Box<dyn Store> },
+    Tiles { bundle_blocks: usize, entry: Entry, steps: Vec<Step>, exit: Box<dyn Store> },
+}
+
+/// What happens to a tile between its entry and its exit.
+enum Step {
+    Part(Box<dyn TilePart>),
+    /// Out of `blocks` into another representation, in the other tile.
+    Load(Box<dyn Load>),
+    /// Out of another representation into `blocks`, in the other tile.
+    Store(Box<dyn Store>),
 }
 
 enum Entry {
@@ -114,30 +123,67 @@ impl Bound {
     fn run(&self, source: Source, buffers: Buffers<'_>) {
         match self {
             Self::Whole(whole) => whole.run(source, buffers),
-            Self::Tiles { bundle_blocks, entry, parts, exit } => {
-                let (mut tile, mut scratch) = (Tile::new(), Tile::new());
-                let mut entry = entry.begin();
+            Self::Tiles { bundle_blocks, entry, steps, exit } => {
+                let mut work = Work { entry: entry.begin(), steps, exit: &**exit, tiles: Tiles::default() };
+                let most_blocks = TILE_BLOCKS / bundle_blocks * bundle_blocks;
                 let (mut source, mut rest) = (source, buffers);
                 while !rest.is_empty() {
-                    let (bundle, later) = rest.split_at(bundle_blocks * BLOCK_BYTES);
-                    match (&mut entry, source) {
-                        (Begun::Count(counting), Source::Counter(first)) => {
-                            counting.count(first, &mut tile, *bundle_blocks);
-                        }
-                        (Begun::Load(load), Source::Bytes) => {
-                            load.load(bundle.input(), &mut tile, &mut scratch);
-                        }
-                        _ => unreachable!("modes run a program from the source it was planned for"),
-                    }
-                    for part in parts {
-                        part.run(&mut tile, *bundle_blocks);
-                    }
-                    exit.store(&tile, &mut scratch, source != Source::Bytes, bundle);
-                    source = source.skip(*bundle_blocks);
+                    let blocks = most_blocks.min(rest.len_bytes() / BLOCK_BYTES);
+                    let (now, later) = rest.split_at(blocks * BLOCK_BYTES);
+                    work.run(source, now, blocks);
+                    source = source.skip(blocks);
                     rest = later;
                 }
             }
         }
+    }
+}
+
+/// One thread's tiles: the one that holds the state, one to convert into, and a conversion's scratch.
+#[derive(Default)]
+struct Tiles {
+    state: Tile,
+    other: Tile,
+    scratch: Tile,
+}
+
+/// One thread at work on a plan.
+struct Work<'a> {
+    entry: Begun<'a>,
+    steps: &'a [Step],
+    exit: &'a dyn Store,
+    tiles: Tiles,
+}
+
+impl Work<'_> {
+    /// Takes as many blocks as fit in a tile from source to sink.
+    fn run(&mut self, source: Source, buffers: Buffers<'_>, blocks: usize) {
+        let Self { entry, steps, exit, tiles: Tiles { state, other, scratch } } = self;
+        match (entry, source) {
+            (Begun::Count(counting), Source::Counter(first)) => counting.count(first, state, blocks),
+            (Begun::Load(load), Source::Bytes) => load.load(buffers.input(), state, scratch),
+            _ => unreachable!("modes run a program from the source it was planned for"),
+        }
+        for step in *steps {
+            let len_bytes = blocks * BLOCK_BYTES;
+            match step {
+                Step::Part(part) => part.run(state, blocks),
+                Step::Load(load) => load.load(&state.bytes()[..len_bytes], other, scratch),
+                Step::Store(store) => {
+                    store.store(
+                        state,
+                        scratch,
+                        false,
+                        Buffers::in_place(&mut other.bytes_mut()[..len_bytes]),
+                    );
+                    other.phase = 0;
+                }
+            }
+            if !matches!(step, Step::Part(_)) {
+                std::mem::swap(state, other);
+            }
+        }
+        exit.store(state, scratch, source != Source::Bytes, buffers);
     }
 }
 
@@ -157,7 +203,7 @@ impl Entry {
 }
 
 fn bind(plan: &Plan, keys: &RoundKeys, features: Features) -> Result<Bound, Error> {
-    let (mut entry, mut parts, mut exit) = (None, Vec::new(), None);
+    let (mut entry, mut steps) = (None, Vec::new());
     for stage in &plan.stages {
         let variant: &Variant = stage.variant;
         let missing = || variant.unavailable(features);
@@ -166,24 +212,26 @@ fn bind(plan: &Plan, keys: &RoundKeys, features: Features) -> Result<Bound, Erro
                 return Ok(Bound::Whole(bind(features, direction, keys).ok_or_else(missing)?));
             }
             Action::WholeCounter(bind) => {
-                let direction = crate::block::Direction::Encrypt;
-                return Ok(Bound::Whole(bind(features, direction, keys).ok_or_else(missing)?));
+                return Ok(Bound::Whole(bind(features, Direction::Encrypt, keys).ok_or_else(missing)?));
             }
-            Action::Load(bind) => entry = Some(Entry::Load(bind(features).ok_or_else(missing)?)),
+            Action::Load(bind) if entry.is_none() => {
+                entry = Some(Entry::Load(bind(features).ok_or_else(missing)?));
+            }
+            Action::Load(bind) => steps.push(Step::Load(bind(features).ok_or_else(missing)?)),
             Action::Count(bind) => entry = Some(Entry::Count(bind(features).ok_or_else(missing)?)),
             Action::CountEncrypted(bind) => {
                 entry = Some(Entry::Count(bind(features, keys).ok_or_else(missing)?));
             }
             Action::Tile(part, direction, bind) => {
                 let part = bind(features, part, direction, keys, stage.round);
-                parts.push(part.ok_or_else(missing)?);
+                steps.push(Step::Part(part.ok_or_else(missing)?));
             }
-            Action::Store(bind) => exit = Some(bind(features).ok_or_else(missing)?),
+            Action::Store(bind) => steps.push(Step::Store(bind(features).ok_or_else(missing)?)),
         }
     }
-    let bundle_blocks = plan.bundle_blocks().unwrap_or(TILE_BLOCKS);
-    match (entry, exit) {
-        (Some(entry), Some(exit)) => Ok(Bound::Tiles { bundle_blocks, entry, parts, exit }),
+    let bundle_blocks = plan.bundle_blocks();
+    match (entry, steps.pop()) {
+        (Some(entry), Some(Step::Store(exit))) => Ok(Bound::Tiles { bundle_blocks, entry, steps, exit }),
         _ => Err(plan.stages[0].variant.unavailable(features)),
     }
 }

@@ -49,8 +49,8 @@ impl<W: Register> Count for CounterToBits<W> {
 }
 
 impl<W: Register> Counting for &CounterToBits<W> {
-    fn count(&mut self, first: u128, tile: &mut Tile, _blocks: usize) {
-        self.isa.enter(CountBundle { source: self, first, tile });
+    fn count(&mut self, first: u128, tile: &mut Tile, blocks: usize) {
+        self.isa.enter(CountTile { source: self, first, tile, blocks });
     }
 }
 
@@ -74,10 +74,11 @@ impl Counting for CounterToBlocks {
     }
 }
 
-struct CountBundle<'a, W: Register> {
+struct CountTile<'a, W: Register> {
     source: &'a CounterToBits<W>,
     first: u128,
     tile: &'a mut Tile,
+    blocks: usize,
 }
 
 impl<W: Register> CounterToBits<W> {
@@ -112,21 +113,30 @@ impl<W: Register> CounterToBits<W> {
     const LANE_BITS: usize = W::BITS.ilog2() as usize;
 }
 
-impl<W: Register> Kernel for CountBundle<'_, W> {
+impl<W: Register> Kernel for CountTile<'_, W> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { source, first, tile } = self;
-        let isa = source.isa;
+        let Self { source, first, tile, blocks } = self;
         tile.phase = 0;
-        let words = tile.words_mut::<W>(isa);
-        let (sums, carry) = source.low(first);
-        for k in 0..CounterToBits::<W>::LANE_BITS {
+        for bundle in 0..blocks / W::BITS {
+            let words = tile.bundle_mut(source.isa, bundle);
+            source.count_bundle(first.wrapping_add((bundle * W::BITS) as u128), words);
+        }
+    }
+}
+
+impl<W: Register> CounterToBits<W> {
+    #[inline(always)]
+    fn count_bundle(&self, first: u128, words: &mut [W; TILE_WORDS]) {
+        let isa = self.isa;
+        let (sums, carry) = self.low(first);
+        for k in 0..Self::LANE_BITS {
             words[word_of_bit(k)] = sums[k];
         }
         let change = first ^ first.wrapping_add(W::BITS as u128);
-        for k in CounterToBits::<W>::LANE_BITS..TILE_WORDS {
+        for k in Self::LANE_BITS..TILE_WORDS {
             words[word_of_bit(k)] = spread::<W>(isa, first, k) ^ (spread::<W>(isa, change, k) & carry);
         }
     }

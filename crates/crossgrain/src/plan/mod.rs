@@ -65,9 +65,10 @@ impl Plan {
         Self { stages: variants.iter().map(|variant| Stage { variant, round: 0 }).collect() }
     }
 
-    /// Blocks in a bundle that fills the plan's tiles; `None` where any number does.
-    pub fn bundle_blocks(&self) -> Option<usize> {
-        self.stages.iter().find_map(|stage| stage.variant.repr.bundle_blocks())
+    /// Blocks in the plan's bundle: whole bundles of all its representations, whose sizes divide one
+    /// another.
+    pub fn bundle_blocks(&self) -> usize {
+        self.stages.iter().filter_map(|stage| stage.variant.repr.bundle_blocks()).max().unwrap_or(1)
     }
 
     /// The worst that any of its variants leaks.
@@ -199,9 +200,16 @@ fn force(job: Job, limits: &Limits) -> Result<Plan, Error> {
         .unwrap_or_else(|| vec![(Part::Cipher, 0)]);
     let missing = || unfit(forced[0]);
     let walk = forced.iter().find(|variant| matches!(variant.action, Action::CountEncrypted(_)));
-    let walk = walk.filter(|walk| job.birth == Birth::Counter && walk.repr == repr);
+    let walk = walk.filter(|_| job.birth == Birth::Counter);
     let entry = walk.copied().or_else(|| pick(&|variant| is_entry(variant, job)));
-    let mut stages = vec![(entry.ok_or_else(missing)?, 0)];
+    let mut stages = match entry {
+        Some(entry) => vec![(entry, 0)],
+        // Counters that cannot be born here are born as blocks, and loaded.
+        None => {
+            let load = pick(&|variant| matches!(variant.action, Action::Load(_))).ok_or_else(missing)?;
+            vec![(find("counter-to-blocks/portable")?, 0), (load, 0)]
+        }
+    };
     for (part, round) in tile_parts.into_iter().filter(|_| walk.is_none()) {
         stages.push((pick(&|variant| is_part(variant, part, job)).ok_or_else(missing)?, round));
     }

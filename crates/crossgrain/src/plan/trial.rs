@@ -1,6 +1,6 @@
 //! One variant made ready to be timed: bound to a key, with the memory it works on at hand.
 //!
-//! A part on a tile is run as `exec` runs it, on one bundle in L1; a whole cipher on a buffer of the
+//! A part on a tile is run as `exec` runs it, on a full tile in L1; a whole cipher on a buffer of the
 //! size asked for. A trial never judges answers: compare a forced plan with the reference first.
 
 use std::fmt;
@@ -10,10 +10,10 @@ use crate::convert::{Load, Store};
 use crate::part::aes::key::RoundKeys;
 use crate::part::{Count, Source, TilePart, WholePart};
 use crate::variant::{Action, Variant};
-use crate::word::{Buffers, Features, TILE_WORDS, Tile};
+use crate::word::{Buffers, Features, TILE_BYTES, Tile};
 
-/// Bundles that a counter's trial counts in one run, as a stream would.
-const COUNTED_BUNDLES: usize = 8;
+/// Tiles that a counter's trial counts in one run, as a stream would.
+const COUNTED_TILES: usize = 8;
 
 /// A variant, ready.
 pub struct Trial {
@@ -35,7 +35,7 @@ enum Work {
 impl Trial {
     /// Binds a variant to an arbitrary key; `None` if these instructions do not suffice.
     ///
-    /// `len_bytes` is the buffer of a whole cipher; parts on tiles take their bundle.
+    /// `len_bytes` is the buffer of a whole cipher; parts on tiles take a full tile.
     pub fn new(variant: &Variant, cipher: Cipher, features: Features, len_bytes: usize) -> Option<Self> {
         let key = Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()]).ok()?;
         let keys = RoundKeys::expand(&key);
@@ -50,7 +50,7 @@ impl Trial {
                 Work::Whole(bind(features, Direction::Encrypt, &keys)?, Source::Counter(1))
             }
         };
-        let tile_blocks = variant.repr.bundle_blocks().unwrap_or(TILE_WORDS * 64 / BLOCK_BYTES);
+        let tile_blocks = TILE_BYTES / BLOCK_BYTES;
         let blocks = if let Work::Whole(..) = work { len_bytes / BLOCK_BYTES } else { tile_blocks };
         let data = vec![0; blocks * BLOCK_BYTES];
         Some(Self { work, blocks, tile: Box::default(), scratch: Box::default(), data })
@@ -58,7 +58,7 @@ impl Trial {
 
     /// Bytes that one run works on.
     pub const fn len_bytes(&self) -> usize {
-        let bundles = if let Work::Count(_) = self.work { COUNTED_BUNDLES } else { 1 };
+        let bundles = if let Work::Count(_) = self.work { COUNTED_TILES } else { 1 };
         self.blocks * BLOCK_BYTES * bundles
     }
 
@@ -72,7 +72,7 @@ impl Trial {
             Work::Whole(whole, source) => whole.run(*source, Buffers::in_place(data)),
             Work::Count(count) => {
                 let mut counting = count.begin();
-                for bundle in 0..COUNTED_BUNDLES {
+                for bundle in 0..COUNTED_TILES {
                     counting.count((bundle * *blocks) as u128, tile, *blocks);
                 }
             }

@@ -9,6 +9,17 @@ use std::fmt;
 pub enum Repr {
     /// Sixteen bytes of a block together, block after block: as in a file.
     Blocks,
+    /// 16 words of `bits` bits: word i holds byte i of `bits` / 8 blocks, a block a byte lane.
+    Bytesliced {
+        /// Bits in a word.
+        bits: usize,
+    },
+    /// 8 words of `bits` bits: word j holds bit j of every byte of `bits` / 16 blocks; a byte lane is a
+    /// byte's place, its eight bits are eight blocks (Käsper and Schwabe, CHES 2009).
+    Hsliced {
+        /// Bits in a word.
+        bits: usize,
+    },
     /// 128 words of `bits` lanes: word `8·byte + bit` holds that bit of every block, a block a lane.
     Bitsliced {
         /// Lanes in a word, and blocks in a bundle.
@@ -21,6 +32,8 @@ impl Repr {
     pub const fn bundle_blocks(self) -> Option<usize> {
         match self {
             Self::Blocks => None,
+            Self::Bytesliced { bits } => Some(bits / 8),
+            Self::Hsliced { bits } => Some(bits / 16),
             Self::Bitsliced { bits } => Some(bits),
         }
     }
@@ -29,10 +42,17 @@ impl Repr {
     /// names are `phase` ShiftRows behind its places: the index of a bit in the tile's bytes, least
     /// significant first.
     pub const fn place(self, block: usize, byte: usize, bit: usize, phase: usize) -> usize {
-        let byte = shifted(byte, phase);
         match self {
             Self::Blocks => (16 * block + byte) * 8 + bit,
-            Self::Bitsliced { bits } => (8 * byte + bit) * bits + lane(bits, block),
+            Self::Bytesliced { bits } => {
+                let parts = bits / 128;
+                shifted(byte, phase) * bits + block % parts * 128 + block / parts * 8 + bit
+            }
+            Self::Hsliced { bits } => {
+                let parts = bits / 128;
+                bit * bits + block % parts * 128 + byte * 8 + block / parts
+            }
+            Self::Bitsliced { bits } => (8 * shifted(byte, phase) + bit) * bits + lane(bits, block),
         }
     }
 }
@@ -41,6 +61,8 @@ impl fmt::Display for Repr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Blocks => f.pad("blocks"),
+            Self::Bytesliced { bits } => f.pad(&format!("bytesliced{bits}")),
+            Self::Hsliced { bits } => f.pad(&format!("hsliced{bits}")),
             Self::Bitsliced { bits } => f.pad(&format!("bitsliced{bits}")),
         }
     }

@@ -4,14 +4,16 @@ use std::sync::LazyLock;
 
 use super::{Action, BindTile, BindWhole, Leaks, Variant};
 use crate::block::{Direction, Error};
-use crate::convert::{BlocksToBits, Copy, Interleave, Matrices, Network, Transpose};
+use crate::convert::{
+    BitGroup, BlocksToBits, BlocksToGroups, ByteGroup, Copy, Group, Interleave, Matrices, Network, Transpose,
+};
 use crate::part::aes::bitwalk::BitWalk;
-use crate::part::aes::{Part, bitsliced, instructions, table as tables, walk};
+use crate::part::aes::{Part, bitsliced, hsliced, instructions, table as tables, walk};
 use crate::part::counter::{CounterToBits, CounterToBlocks};
 use crate::repr::Repr;
 use crate::word::{
-    AesLanes, AesWord128, AesWord256, AesWord512, Features, GfniWord512, Isa, Portable, Register, Word128,
-    Word256, Word512,
+    AesLanes, AesWord128, AesWord256, AesWord512, ByteLanes, Features, GfniWord512, Isa, Portable, Register,
+    Word128, Word256, Word512,
 };
 
 static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
@@ -25,6 +27,9 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     across_the_grain::<Word128>(&mut rows);
     across_the_grain::<Word256>(&mut rows);
     across_the_grain::<Word512>(&mut rows);
+    within_the_byte::<Word128>(&mut rows);
+    within_the_byte::<Word256>(&mut rows);
+    within_the_byte::<Word512>(&mut rows);
     transposition::<u32, Network>(&mut rows);
     transposition::<u64, Network>(&mut rows);
     transposition::<Word128, Network>(&mut rows);
@@ -151,6 +156,34 @@ fn across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
         W::Isa::detect(features).map(|isa| Box::new(BitWalk::<W>::new(isa, keys)) as _)
     });
     rows.push(row::<W::Isa>(format!("aes-ctr-walk/{repr}"), repr, walk));
+}
+
+/// Parts, rounds and whole cipher on eight words, with their conversions.
+fn within_the_byte<W: ByteLanes>(rows: &mut Vec<Variant>) {
+    let repr = Repr::Hsliced { bits: W::BITS };
+    let bind: BindTile = |features, part, direction, keys, round| {
+        let isa = W::Isa::detect(features)?;
+        Some(Box::new(hsliced::Sliced::<W>::new(isa, part, direction, keys, round)))
+    };
+    for direction in Direction::ALL {
+        for part in steps_of(direction).into_iter().chain([Part::Round, Part::Cipher]) {
+            let stem = format!("{}/{repr}", part.name(direction));
+            rows.push(row::<W::Isa>(stem, repr, Action::Tile(part, direction, bind)));
+        }
+    }
+    group::<W, BitGroup, 8>(repr, rows);
+}
+
+/// A conversion in registers both ways.
+fn group<W: Register, G: Group<W, N>, const N: usize>(repr: Repr, rows: &mut Vec<Variant>) {
+    let load = Action::Load(|features: Features| {
+        W::Isa::detect(features).map(|isa| Box::new(BlocksToGroups::<W, G, N>::new(isa)) as _)
+    });
+    let store = Action::Store(|features: Features| {
+        W::Isa::detect(features).map(|isa| Box::new(BlocksToGroups::<W, G, N>::new(isa)) as _)
+    });
+    rows.push(row::<W::Isa>(format!("blocks-to-{repr}"), repr, load));
+    rows.push(row::<W::Isa>(format!("{repr}-to-blocks"), repr, store));
 }
 
 /// A transposition both ways.

@@ -137,6 +137,14 @@ impl<I: Nowhere, const BYTES: usize> ByteLanes for Vector<I, BYTES> {
     fn interleave(a: Self, _b: Self) -> (Self, Self) {
         match a.1 {}
     }
+
+    fn broadcast(isa: I, _lane: &[u8; 16]) -> Self {
+        match isa.nowhere() {}
+    }
+
+    fn pick(self, _indices: Self) -> Self {
+        match self.1 {}
+    }
 }
 
 impl BitMatrices for GfniWord512 {
@@ -146,10 +154,6 @@ impl BitMatrices for GfniWord512 {
 }
 
 impl<I: Nowhere, const BYTES: usize> AesLanes for Vector<I, BYTES> {
-    fn broadcast(isa: I, _block: &[u8; 16]) -> Self {
-        match isa.nowhere() {}
-    }
-
     fn encrypt_round(self, _key: Self) -> Self {
         match self.1 {}
     }

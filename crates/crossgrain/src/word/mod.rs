@@ -54,7 +54,7 @@ use std::ops::{BitAnd, BitXor, Not};
 pub use buffers::Buffers;
 pub use features::{CAP_VARIABLE, Features};
 pub use portable::Portable;
-pub use tile::{TILE_WORDS, Tile};
+pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
 pub use x86::{
     AesNi, AesWord128, AesWord256, AesWord512, Avx2, Avx512, Gfni512, GfniWord512, Sse2, Vaes256, Vaes512,
     Word128, Word256, Word512,
@@ -145,6 +145,13 @@ pub trait ByteLanes: Register {
     /// On the index of a byte in its lane (bits p3 p2 p1 p0) and the bit w that tells `a` from `b`,
     /// this is the rotation (w; p3 p2 p1 p0) → (p3; p2 p1 p0 w).
     fn interleave(a: Self, b: Self) -> (Self, Self);
+
+    /// The same sixteen bytes in every 128-bit lane.
+    fn broadcast(isa: Self::Isa, lane: &[u8; 16]) -> Self;
+
+    /// Byte i of each 128-bit lane becomes the lane's byte `indices[i]`, or zero where the index has its
+    /// top bit set.
+    fn pick(self, indices: Self) -> Self;
 }
 
 /// A register whose 8 × 8 bit matrices can be transposed by one instruction (GFNI).
@@ -156,12 +163,9 @@ pub trait BitMatrices: ByteLanes {
 
 /// A register of whole AES states on which the CPU computes AES rounds (FIPS 197 §5, in the
 /// instruction's order: ShiftRows, SubBytes, MixColumns, AddRoundKey).
-pub trait AesLanes: Register {
+pub trait AesLanes: ByteLanes {
     /// Blocks in a register.
     const BLOCKS: usize = Self::BITS / 128;
-
-    /// The same block in every lane.
-    fn broadcast(isa: Self::Isa, block: &[u8; 16]) -> Self;
 
     /// One round of the cipher.
     fn encrypt_round(self, key: Self) -> Self;

@@ -6,13 +6,13 @@ use zeroize::Zeroize;
 
 use super::Register;
 
-/// Words in a tile: one for each bit of a block.
+/// Words of a bit-sliced bundle: one for each bit of a block.
 pub const TILE_WORDS: usize = 128;
 
-/// Bytes in a tile: 128 words of the widest register.
-const TILE_BYTES: usize = TILE_WORDS * 64;
+/// Bytes in a tile: 128 words of the widest register, or several narrower bundles one after another.
+pub const TILE_BYTES: usize = TILE_WORDS * 64;
 
-/// One bundle of blocks in any representation, wiped when dropped.
+/// The blocks that a plan works on together, as one bundle or several of any representation. Wiped when dropped.
 #[repr(C, align(64))]
 pub struct Tile {
     bytes: [u8; TILE_BYTES],
@@ -36,21 +36,29 @@ impl Tile {
         &mut self.bytes
     }
 
-    /// The first 128 words of the tile; the token stands for the right to have such words.
+    /// Bundle `index` of `N` words; the token stands for the right to have such words.
+    ///
+    /// # Panics
+    /// If the tile has no such bundle.
     #[inline(always)]
-    pub fn words<W: Register>(&self, _isa: W::Isa) -> &[W; TILE_WORDS] {
-        const { assert!(size_of::<W>() == W::BYTES && W::BYTES <= 64 && align_of::<W>() <= 64) };
-        // SAFETY: 128 words of W fit (asserted above) and the tile is 64-byte aligned; `Register`
-        // promises that any bytes are a valid W wherever its token is at hand.
-        unsafe { &*self.bytes.as_ptr().cast() }
+    pub fn bundle<W: Register, const N: usize>(&self, _isa: W::Isa, index: usize) -> &[W; N] {
+        const { assert!(size_of::<W>() == W::BYTES && align_of::<W>() <= 64 && 64 % align_of::<W>() == 0) };
+        let bytes = &self.bytes[index * N * W::BYTES..][..N * W::BYTES];
+        // SAFETY: the slice is as long as N words, at a multiple of their size from a 64-byte boundary;
+        // `Register` promises that any bytes are a valid W wherever its token is at hand.
+        unsafe { &*bytes.as_ptr().cast() }
     }
 
-    /// The first 128 words of the tile, to be changed.
+    /// Bundle `index` of `N` words, to be changed.
+    ///
+    /// # Panics
+    /// If the tile has no such bundle.
     #[inline(always)]
-    pub fn words_mut<W: Register>(&mut self, _isa: W::Isa) -> &mut [W; TILE_WORDS] {
-        const { assert!(size_of::<W>() == W::BYTES && W::BYTES <= 64 && align_of::<W>() <= 64) };
-        // SAFETY: as in `words`, and the borrow is exclusive.
-        unsafe { &mut *self.bytes.as_mut_ptr().cast() }
+    pub fn bundle_mut<W: Register, const N: usize>(&mut self, _isa: W::Isa, index: usize) -> &mut [W; N] {
+        const { assert!(size_of::<W>() == W::BYTES && align_of::<W>() <= 64 && 64 % align_of::<W>() == 0) };
+        let bytes = &mut self.bytes[index * N * W::BYTES..][..N * W::BYTES];
+        // SAFETY: as in `bundle`, and the borrow is exclusive.
+        unsafe { &mut *bytes.as_mut_ptr().cast() }
     }
 }
 

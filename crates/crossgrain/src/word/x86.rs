@@ -363,6 +363,18 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
         let (low, high) = unsafe { R::interleave(a.0, b.0) };
         (Self(low, PhantomData), Self(high, PhantomData))
     }
+
+    #[inline(always)]
+    fn broadcast(_isa: I, lane: &[u8; 16]) -> Self {
+        // SAFETY: the token is there, and a lane is as long as a 128-bit register.
+        Self(unsafe { R::broadcast(_mm_loadu_si128(lane.as_ptr().cast())) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn pick(self, indices: Self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.shuffle_bytes(indices.0) }, PhantomData)
+    }
 }
 
 impl BitMatrices for GfniWord512 {
@@ -388,12 +400,6 @@ impl AesIsa for Vaes256 {}
 impl AesIsa for Vaes512 {}
 
 impl<R: Raw, I: AesIsa> AesLanes for Vector<R, I> {
-    #[inline(always)]
-    fn broadcast(_isa: I, block: &[u8; 16]) -> Self {
-        // SAFETY: the token is there, and a block is as long as a 128-bit register.
-        Self(unsafe { R::broadcast(_mm_loadu_si128(block.as_ptr().cast())) }, PhantomData)
-    }
-
     #[inline(always)]
     fn encrypt_round(self, key: Self) -> Self {
         // SAFETY: a value of this type exists, so its AES instructions do.

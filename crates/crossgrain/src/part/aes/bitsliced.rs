@@ -215,35 +215,43 @@ impl<W: Register> Cipher<W> {
 
 impl<W: Register> Cipher<W> {
     /// Encrypts from within round 2, where bytes 8 to 15 have been through the S-boxes (without their
-    /// constant) and bytes 0 to 7 have not; gives the phase it leaves. Names and places agree at first.
+    /// constant) and bytes 0 to 7 have not. Names and places agree at first.
     #[inline(always)]
-    pub(super) fn encrypt_from_half_round_2(&self, isa: W::Isa, state: &mut State<W>) -> usize {
+    pub(super) fn encrypt_from_half_round_2(&self, isa: W::Isa, state: &mut State<W>) {
         for place in 0..8 {
             set_byte(state, place, aes_sbox::forward(byte(state, place)));
         }
         for index in 0..4 {
             mix_column_and_add(isa, state, column_places(index, 1), &self.keys.0[2], index);
         }
-        encrypt_rounds(isa, state, &self.keys, 3, 1)
+        encrypt_rounds(isa, state, &self.keys, 3, 1);
+    }
+
+    /// The phase that leaves: one less than the rounds.
+    pub(super) const fn phase_from_round_2(&self) -> usize {
+        (self.keys.last() - 1) % 4
     }
 }
 
-struct EncryptBundle<'a, W: Register>(W::Isa, &'a BitKeys, &'a mut Tile);
+struct EncryptTile<'a, W: Register>(W::Isa, &'a BitKeys, &'a mut Tile, usize);
 
-impl<W: Register> Kernel for EncryptBundle<'_, W> {
+impl<W: Register> Kernel for EncryptTile<'_, W> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self(isa, keys, tile) = self;
+        let Self(isa, keys, tile, blocks) = self;
         let phase = usize::from(tile.phase);
-        let state = tile.words_mut::<W>(isa);
-        add_round_key(isa, state, &keys.0[0], phase);
-        tile.phase = encrypt_rounds(isa, state, keys, 1, phase) as u8;
+        for bundle in 0..blocks / W::BITS {
+            let state = tile.bundle_mut::<W, TILE_WORDS>(isa, bundle);
+            add_round_key(isa, state, &keys.0[0], phase);
+            encrypt_rounds(isa, state, keys, 1, phase);
+        }
+        tile.phase = ((phase + keys.last()) % 4) as u8;
     }
 }
 
-/// Rounds `from` to the last; gives the phase they leave.
+/// Rounds `from` to the last.
 #[inline(always)]
 fn encrypt_rounds<W: Register>(
     isa: W::Isa,
@@ -251,7 +259,7 @@ fn encrypt_rounds<W: Register>(
     keys: &BitKeys,
     from: usize,
     mut phase: usize,
-) -> usize {
+) {
     let last = keys.last();
     for key in &keys.0[from..last] {
         encrypt_round(isa, state, key, phase);
@@ -259,36 +267,38 @@ fn encrypt_rounds<W: Register>(
     }
     sub_bytes_unfinished(Direction::Encrypt, state);
     add_round_key(isa, state, &keys.0[last], phase + 1);
-    (phase + 1) % 4
 }
 
-struct DecryptBundle<'a, W: Register>(W::Isa, &'a BitKeys, &'a mut Tile);
+struct DecryptTile<'a, W: Register>(W::Isa, &'a BitKeys, &'a mut Tile, usize);
 
-impl<W: Register> Kernel for DecryptBundle<'_, W> {
+impl<W: Register> Kernel for DecryptTile<'_, W> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self(isa, keys, tile) = self;
+        let Self(isa, keys, tile, blocks) = self;
         let last = keys.last();
-        let mut phase = usize::from(tile.phase);
-        tile.phase = ((phase + 3 * last) % 4) as u8;
-        let state = tile.words_mut::<W>(isa);
-        add_round_key(isa, state, &keys.0[last], phase);
-        sub_bytes_unfinished(Direction::Decrypt, state);
-        for round in (1..last).rev() {
-            phase = (phase + 3) % 4;
-            decrypt_round(isa, state, &keys.0[round], phase);
+        let first_phase = usize::from(tile.phase);
+        for bundle in 0..blocks / W::BITS {
+            let mut phase = first_phase;
+            let state = tile.bundle_mut::<W, TILE_WORDS>(isa, bundle);
+            add_round_key(isa, state, &keys.0[last], phase);
+            sub_bytes_unfinished(Direction::Decrypt, state);
+            for round in (1..last).rev() {
+                phase = (phase + 3) % 4;
+                decrypt_round(isa, state, &keys.0[round], phase);
+            }
+            add_round_key(isa, state, &keys.0[0], phase + 3);
         }
-        add_round_key(isa, state, &keys.0[0], phase + 3);
+        tile.phase = ((first_phase + 3 * last) % 4) as u8;
     }
 }
 
 impl<W: Register> TilePart for Cipher<W> {
-    fn run(&self, tile: &mut Tile, _blocks: usize) {
+    fn run(&self, tile: &mut Tile, blocks: usize) {
         match self.direction {
-            Direction::Encrypt => self.isa.enter(EncryptBundle::<W>(self.isa, &self.keys, tile)),
-            Direction::Decrypt => self.isa.enter(DecryptBundle::<W>(self.isa, &self.keys, tile)),
+            Direction::Encrypt => self.isa.enter(EncryptTile::<W>(self.isa, &self.keys, tile, blocks)),
+            Direction::Decrypt => self.isa.enter(DecryptTile::<W>(self.isa, &self.keys, tile, blocks)),
         }
     }
 }
@@ -321,26 +331,32 @@ impl<W: Register> Step<W> {
 }
 
 impl<W: Register> TilePart for Step<W> {
-    fn run(&self, tile: &mut Tile, _blocks: usize) {
-        self.isa.enter(StepOnBundle::<W>(self, tile));
+    fn run(&self, tile: &mut Tile, blocks: usize) {
+        self.isa.enter(StepOnTile::<W>(self, tile, blocks));
     }
 }
 
-struct StepOnBundle<'a, W: Register>(&'a Step<W>, &'a mut Tile);
+struct StepOnTile<'a, W: Register>(&'a Step<W>, &'a mut Tile, usize);
 
-impl<W: Register> Kernel for StepOnBundle<'_, W> {
+impl<W: Register> Kernel for StepOnTile<'_, W> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self(&Step { isa, part, direction, ref key }, tile) = self;
-        let key = &key.0[0];
+        let Self(step, tile, blocks) = self;
         let phase = usize::from(tile.phase);
-        let next_phase = (phase + if direction == Direction::Encrypt { 1 } else { 3 }) % 4;
-        if matches!(part, Part::ShiftRows | Part::Round) {
-            tile.phase = next_phase as u8;
+        for bundle in 0..blocks / W::BITS {
+            step.on_bundle(tile.bundle_mut(step.isa, bundle), phase);
         }
-        let state = tile.words_mut::<W>(isa);
+        tile.phase = step.part.phase_after(step.direction, phase) as u8;
+    }
+}
+
+impl<W: Register> Step<W> {
+    #[inline(always)]
+    fn on_bundle(&self, state: &mut State<W>, phase: usize) {
+        let &Self { isa, part, direction, ref key } = self;
+        let key = &key.0[0];
         match (part, direction) {
             (Part::AddRoundKey, _) => add_round_key(isa, state, key, phase),
             (Part::SubBytes, Direction::Encrypt) => {

@@ -21,7 +21,7 @@ use crate::circuit::aes_linear::double;
 use crate::circuit::{Bits, aes_sbox};
 use crate::part::counter::CounterToBits;
 use crate::part::{Count, Counting, TilePart};
-use crate::word::{Isa, Kernel, Register, Tile, each};
+use crate::word::{Isa, Kernel, Register, TILE_WORDS, Tile, each};
 
 /// Bits of the counter that change within an epoch.
 const EPOCH_BITS: u32 = 16;
@@ -63,14 +63,14 @@ struct Walking<'a, W: Register> {
 impl<W: Register> Counting for Walking<'_, W> {
     fn count(&mut self, first: u128, tile: &mut Tile, blocks: usize) {
         let epoch = first >> EPOCH_BITS;
-        if first.wrapping_add(W::BITS as u128 - 1) >> EPOCH_BITS != epoch {
+        if first.wrapping_add(blocks as u128 - 1) >> EPOCH_BITS != epoch {
             (&self.walk.counter).count(first, tile, blocks);
             return self.walk.cipher.run(tile, blocks);
         }
         let &BitWalk { isa, ref keys, ref counter, ref cipher } = self.walk;
         let known = self.constants.take().filter(|constants| constants.epoch == epoch);
         let constants = self.constants.insert(known.unwrap_or_else(|| Constants::new(keys, epoch)));
-        isa.enter(WalkBundle { isa, counter, cipher, constants, first, tile });
+        isa.enter(WalkTile { isa, counter, cipher, constants, first, tile, blocks });
     }
 }
 
@@ -117,39 +117,49 @@ impl Drop for Constants {
     }
 }
 
-struct WalkBundle<'a, W: Register> {
+struct WalkTile<'a, W: Register> {
     isa: W::Isa,
     counter: &'a CounterToBits<W>,
     cipher: &'a Cipher<W>,
     constants: &'a Constants,
     first: u128,
     tile: &'a mut Tile,
+    blocks: usize,
 }
 
-impl<W: Register> Kernel for WalkBundle<'_, W> {
+impl<W: Register> Kernel for WalkTile<'_, W> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { isa, counter, cipher, constants, first, tile } = self;
-        let state = tile.words_mut::<W>(isa);
-        let low = counter.low_16(first);
-        let [key_14, key_15] = constants.key_14_15;
-        let byte_15: Bits<W> = each!(bit < 8 => low[bit]);
-        let byte_14: Bits<W> = each!(bit < 8 => low[8 + bit]);
-        let sub_15 = aes_sbox::forward(add_byte(isa, byte_15, key_15));
-        let sub_14 = aes_sbox::forward(add_byte(isa, byte_14, key_14));
-        // The columns of MixColumns' matrix that rows 3 and 2 meet.
-        let column_0 = times_rows(sub_15, [1, 1, 3, 2]);
-        let column_1 = times_rows(sub_14, [1, 3, 2, 1]);
-        for row in 0..4 {
-            set_byte(state, row, add_byte(isa, column_0[row], constants.round_1[row]));
-            set_byte(state, 4 + row, add_byte(isa, column_1[row], constants.round_1[4 + row]));
+        let Self { isa, counter, cipher, constants, first, tile, blocks } = self;
+        for bundle in 0..blocks / W::BITS {
+            let low = counter.low_16(first.wrapping_add((bundle * W::BITS) as u128));
+            let state = tile.bundle_mut::<W, TILE_WORDS>(isa, bundle);
+            after_round_1(isa, state, low, constants);
+            cipher.encrypt_from_half_round_2(isa, state);
         }
-        for byte in 0..8 {
-            set_byte(state, 8 + byte, spread_byte(isa, constants.sub_2[byte]));
-        }
-        tile.phase = cipher.encrypt_from_half_round_2(isa, tile.words_mut::<W>(isa)) as u8;
+        tile.phase = cipher.phase_from_round_2() as u8;
+    }
+}
+
+/// The state after round 1, and after the S-boxes of round 2 where that is the same in all blocks.
+#[inline(always)]
+fn after_round_1<W: Register>(isa: W::Isa, state: &mut [W; TILE_WORDS], low: [W; 16], constants: &Constants) {
+    let [key_14, key_15] = constants.key_14_15;
+    let byte_15: Bits<W> = each!(bit < 8 => low[bit]);
+    let byte_14: Bits<W> = each!(bit < 8 => low[8 + bit]);
+    let sub_15 = aes_sbox::forward(add_byte(isa, byte_15, key_15));
+    let sub_14 = aes_sbox::forward(add_byte(isa, byte_14, key_14));
+    // The columns of MixColumns' matrix that rows 3 and 2 meet.
+    let column_0 = times_rows(sub_15, [1, 1, 3, 2]);
+    let column_1 = times_rows(sub_14, [1, 3, 2, 1]);
+    for row in 0..4 {
+        set_byte(state, row, add_byte(isa, column_0[row], constants.round_1[row]));
+        set_byte(state, 4 + row, add_byte(isa, column_1[row], constants.round_1[4 + row]));
+    }
+    for byte in 0..8 {
+        set_byte(state, 8 + byte, spread_byte(isa, constants.sub_2[byte]));
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod bitsliced;
 pub mod bitwalk;
+pub mod hsliced;
 pub mod instructions;
 pub mod key;
 mod scalar;
@@ -36,6 +37,15 @@ pub enum Part {
 impl Part {
     /// The steps, which a plan may take one by one.
     pub const STEPS: [Self; 4] = [Self::AddRoundKey, Self::SubBytes, Self::ShiftRows, Self::MixColumns];
+
+    /// The phase of a tile in which ShiftRows is renaming, after this part.
+    pub(crate) const fn phase_after(self, direction: Direction, phase: usize) -> usize {
+        match (self, direction) {
+            (Self::ShiftRows | Self::Round, Direction::Encrypt) => (phase + 1) % 4,
+            (Self::ShiftRows | Self::Round, Direction::Decrypt) => (phase + 3) % 4,
+            _ => phase,
+        }
+    }
 
     /// The name in variant names.
     pub const fn name(self, direction: Direction) -> &'static str {
