@@ -1,10 +1,12 @@
 //! A stream cut into chunks: read in order, computed side by side, written in order.
 //!
-//! Every worker reads a chunk, computes it, and hands it in. Reading is one worker's at a time, and so
-//! is writing: who hands in the chunk that is due writes it, and those after it that are there already.
-//! Nobody waits for a turn, which on the way from chunk to chunk would cost more than the ciphers do.
-//! One worker waits only where all buffers hold chunks that others are to write; alone, it is a plain
-//! loop.
+//! Every worker reads a chunk, computes it, and hands it in. One at a time reads, and one at a time
+//! writes: who hands in the chunk that is due writes it, together with those after it that are there
+//! already, while the others read on. So nobody waits for a turn. (Where workers did, waking the next
+//! one cost more than the cipher, and two took as long as one.)
+//!
+//! Memory is two buffers a worker, whatever the length of the stream; alone, a worker has one buffer
+//! and is a plain loop.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -38,27 +40,22 @@ pub(crate) fn run<E: Send>(
     compute: impl Fn(u64, &mut [u8]) -> Result<(), E> + Sync,
 ) -> Result<(), Failure<E>> {
     let workers = workers.get();
-    // One more for each, so that it can read on while its last chunk waits to be written.
-    let buffers = if workers == 1 {
-        1
-    } else {
-        std::env::var("NB").map_or(2, |v| v.parse::<usize>().unwrap()) * workers
-    };
-    let chunk = std::env::var("CH").map_or(CHUNK_BYTES, |v| v.parse::<usize>().unwrap() << 10);
+    let buffers = if workers == 1 { 1 } else { 2 * workers };
     let pipeline = Pipeline {
         source: Mutex::new(Source { input, turn: 0, position: 0, ended: false }),
         sink: Mutex::new(Sink {
-            due: 0,
             output: Some(output),
+            due: 0,
+            ready: BTreeMap::new(),
+            free: (0..buffers).map(|_| vec![0; CHUNK_BYTES]).collect(),
             ended: false,
             failure: None,
-            ready: BTreeMap::new(),
-            free: (0..buffers).map(|_| vec![0; chunk]).collect(),
         }),
         freed: Condvar::new(),
     };
     thread::scope(|scope| {
         for _ in 1..workers {
+            // A thread that cannot be had leaves its work to the others.
             let _ = thread::Builder::new().spawn_scoped(scope, || pipeline.work(&compute));
         }
         pipeline.work(&compute);
@@ -71,6 +68,7 @@ pub(crate) fn run<E: Send>(
 struct Pipeline<R, W, E> {
     source: Mutex<Source<R>>,
     sink: Mutex<Sink<W, E>>,
+    /// Tells those who want a buffer that one is free, or that nothing more is to be done.
     freed: Condvar,
 }
 
@@ -82,56 +80,73 @@ struct Source<R> {
     ended: bool,
 }
 
-/// The end that is written.
+/// The end that is written, and the buffers.
 struct Sink<W, E> {
-    /// Away while a worker writes.
+    /// With the worker that writes, while one does.
     output: Option<W>,
+    /// The turn of the chunk to be written next.
     due: u64,
-    ready: BTreeMap<u64, Result<(Vec<u8>, usize), Failure<E>>>,
+    /// Chunks handed in before their turn.
+    ready: BTreeMap<u64, Result<Chunk, Failure<E>>>,
     free: Vec<Vec<u8>>,
     ended: bool,
     failure: Option<Failure<E>>,
 }
 
+/// Some consecutive bytes of the stream: the first of a buffer.
+struct Chunk {
+    buffer: Vec<u8>,
+    position: u64,
+    len_bytes: usize,
+}
+
 impl<R: Read, W: Write, E> Pipeline<R, W, E> {
+    /// What a worker does until the input ends or something fails.
     fn work(&self, compute: impl Fn(u64, &mut [u8]) -> Result<(), E>) {
-        while let Some(mut buffer) = self.free_buffer() {
-            let Some((turn, position, filled)) = lock(&self.source).next(&mut buffer) else { return };
-            let r = filled.map_err(Failure::Read).and_then(|len| {
-                compute(position, &mut buffer[..len]).map_err(Failure::Compute)?;
-                Ok((buffer, len))
+        let _alarm = Alarm(self);
+        while let Some(buffer) = self.free_buffer() {
+            let Some((turn, read)) = lock(&self.source).next(buffer) else {
+                return;
+            };
+            let computed = read.map_err(Failure::Read).and_then(|mut chunk| {
+                compute(chunk.position, &mut chunk.buffer[..chunk.len_bytes]).map_err(Failure::Compute)?;
+                Ok(chunk)
             });
-            self.hand_in(turn, r);
+            self.hand_in(turn, computed);
         }
     }
 
+    /// A buffer to read into, as soon as there is one; `None` once something has failed.
+    ///
+    /// It comes: no worker has more than one in hand, so those that are missing are waiting to be
+    /// written, and more of them than there are workers.
     fn free_buffer(&self) -> Option<Vec<u8>> {
         let waiting = self.freed.wait_while(lock(&self.sink), |sink| sink.free.is_empty() && !sink.ended);
         let mut sink = waiting.unwrap_or_else(PoisonError::into_inner);
         if sink.ended { None } else { sink.free.pop() }
     }
 
-    fn hand_in(&self, turn: u64, r: Result<(Vec<u8>, usize), Failure<E>>) {
+    /// Leaves a chunk to be written, and writes what is due unless another worker is at it.
+    fn hand_in(&self, turn: u64, computed: Result<Chunk, Failure<E>>) {
         let mut sink = lock(&self.sink);
-        sink.ready.insert(turn, r);
-        let Some(mut output) = sink.output.take() else { return };
-        loop {
-            let due = sink.due;
-            let Some(r) = sink.ready.remove(&due) else { break };
+        sink.ready.insert(turn, computed);
+        let Some(mut output) = sink.output.take() else {
+            return;
+        };
+        while let Some(chunk) = sink.take_due() {
             drop(sink);
-            let r = r.and_then(|(buffer, len)| {
-                output.write_all(&buffer[..len]).map_err(Failure::Write)?;
+            let written = chunk.and_then(|Chunk { buffer, len_bytes, .. }| {
+                output.write_all(&buffer[..len_bytes]).map_err(Failure::Write)?;
                 Ok(buffer)
             });
             sink = lock(&self.sink);
-            sink.due += 1;
-            match r {
-                Ok(b) => {
-                    sink.free.push(b);
+            match written {
+                Ok(buffer) => {
+                    sink.free.push(buffer);
                     self.freed.notify_one();
                 }
-                Err(f) => {
-                    sink.failure = Some(f);
+                Err(failure) => {
+                    sink.failure = Some(failure);
                     sink.ended = true;
                     self.freed.notify_all();
                     return;
@@ -143,11 +158,12 @@ impl<R: Read, W: Write, E> Pipeline<R, W, E> {
 }
 
 impl<R: Read> Source<R> {
-    fn next(&mut self, buffer: &mut [u8]) -> Option<(u64, u64, io::Result<usize>)> {
+    /// Reads the next chunk, whose turn comes with it; `None` at the end.
+    fn next(&mut self, mut buffer: Vec<u8>) -> Option<(u64, io::Result<Chunk>)> {
         if self.ended {
             return None;
         }
-        let filled = fill(&mut self.input, buffer);
+        let filled = fill(&mut self.input, &mut buffer);
         let len_bytes = *filled.as_ref().unwrap_or(&0);
         self.ended = len_bytes < buffer.len();
         if matches!(filled, Ok(0)) {
@@ -156,12 +172,21 @@ impl<R: Read> Source<R> {
         let (turn, position) = (self.turn, self.position);
         self.turn += 1;
         self.position += len_bytes as u64;
-        Some((turn, position, filled))
+        Some((turn, filled.map(|len_bytes| Chunk { buffer, position, len_bytes })))
+    }
+}
+
+impl<W, E> Sink<W, E> {
+    /// The chunk to be written next, if it has been handed in.
+    fn take_due(&mut self) -> Option<Result<Chunk, Failure<E>>> {
+        let chunk = self.ready.remove(&self.due)?;
+        self.due += 1;
+        Some(chunk)
     }
 }
 
 /// Reads until the buffer is full or the input ends.
-fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+pub(crate) fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut len_bytes = 0;
     while len_bytes < buffer.len() {
         match input.read(&mut buffer[len_bytes..]) {
@@ -174,6 +199,22 @@ fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(len_bytes)
 }
 
+/// Sends everyone home if its worker panics: the chunk it had in hand would never be handed in.
+struct Alarm<'a, R, W, E>(&'a Pipeline<R, W, E>);
+
+impl<R, W, E> Drop for Alarm<'_, R, W, E> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            lock(&self.0.sink).ended = true;
+            self.0.freed.notify_all();
+        }
+    }
+}
+
+/// A lock whose last holder panicked still holds a whole value: everyone is on the way home then.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,13 +1,13 @@
 //! Keys as users give them. Every buffer that holds one is wiped when it is dropped.
 
 use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
 
 use crossgrain::{Cipher, Key};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
+use crate::pipeline::fill;
 
 /// No key file of any cipher is as long as this.
 const FILE_BYTES_MAX: usize = 1024;
@@ -48,7 +48,8 @@ pub(crate) fn key_from_file(cipher: Cipher, path: &Path) -> Result<Key, Error> {
     }
     let name = format!("key file '{}'", path.display());
     let mut buffer = Zeroizing::new([0; FILE_BYTES_MAX]);
-    let len_bytes = read_whole(path, &mut buffer[..]).map_err(|error| Error::read(&name, &error))?;
+    let read = File::open(path).and_then(|mut file| fill(&mut file, &mut buffer[..]));
+    let len_bytes = read.map_err(|error| Error::read(&name, &error))?;
     let content = &buffer[..len_bytes];
     let want = cipher.key_bytes();
     match decode_pairs(content.trim_ascii_end()) {
@@ -58,19 +59,5 @@ pub(crate) fn key_from_file(cipher: Cipher, path: &Path) -> Result<Key, Error> {
             "{name} holds no key of {cipher}: give {want} bytes or {} hex digits",
             2 * want
         ))),
-    }
-}
-
-/// Reads a file into the buffer, as far as it goes.
-fn read_whole(path: &Path, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut file = File::open(path)?;
-    let mut len_bytes = 0;
-    loop {
-        match file.read(&mut buffer[len_bytes..]) {
-            Ok(0) => return Ok(len_bytes),
-            Ok(count) => len_bytes += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
     }
 }

@@ -61,7 +61,7 @@ pub fn job_agrees(
 ) -> Result<bool, Error> {
     /// More than two of the widest bundles, and past a wrap of the last counter byte.
     const BLOCKS: usize = 1100;
-    let painted: Vec<u8> = (0..16 * BLOCKS).map(|i| (i * i >> 7) as u8 ^ i as u8).collect();
+    let painted: Vec<u8> = (0..16 * BLOCKS).map(|i| ((i * i) >> 7) as u8 ^ i as u8).collect();
     let key = Key::new(cipher, &painted[100..][..cipher.key_bytes()])?;
     let initial = *b"counter block \xff\x03";
     let aes = Aes::new(key.bytes());

@@ -315,7 +315,6 @@ fn ciphers_are_found_by_their_names() {
 
 #[test]
 fn caps_leave_out_what_they_say() {
-    use common::CAPS;
     let all = "avx512".parse::<Features>().unwrap();
     let each = [
         (Features::SSE2, "sse2"),

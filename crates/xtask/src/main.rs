@@ -5,6 +5,7 @@
 
 mod asm;
 mod bench;
+mod chart;
 mod test;
 
 use std::path::{Path, PathBuf};
@@ -44,6 +45,11 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Draw docs/speed.svg from a record of `bench`
+    Chart {
+        /// Draw this record instead of the newest under bench/record
+        file: Option<PathBuf>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -51,6 +57,7 @@ fn main() -> ExitCode {
         Task::Test => test::run(),
         Task::Asm { list, file } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
         Task::Bench { record, arguments } => bench::run(record, &arguments).map(|()| ExitCode::SUCCESS),
+        Task::Chart { file } => chart::run(file.as_deref()).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error}");

@@ -36,7 +36,8 @@ impl Ctr {
         self.position_bytes = self.position_bytes.wrapping_add(len_bytes);
     }
 
-    /// Goes to a byte of the stream, counted from the initial counter block.
+    /// Goes to a byte of the stream, counted from the initial counter block. Positions are counted modulo
+    /// 2¹²⁸ bytes, a sixteenth of what the counter can count: nobody gets there but by seeking.
     pub const fn seek(&mut self, position_bytes: u128) {
         self.position_bytes = position_bytes;
     }

@@ -1,8 +1,9 @@
 //! Counter blocks born in a representation: no input is read, nothing is transposed.
 //!
-//! Along the grain they are written down one after another. Across it: in a bundle of 2ᴸ blocks, block n counts `first + n`. Bit k of n is a fixed word (`repr::lane`), so
-//! the low L bits are an addition of L one-bit adders; of the higher bits every lane sees one of two
-//! values, those of `first` and of `first + 2ᴸ`, by the carry. All of it is public.
+//! Along the grain they are written down one after another. Across it: in a bundle of 2ᴸ blocks, block n
+//! counts `first + n`. Bit k of n is a fixed word (`repr::lane`), so the low L bits are an addition of L
+//! one-bit adders; of the higher bits every lane sees one of two values, those of `first` and of
+//! `first + 2ᴸ`, by the carry. All of it is public.
 //! Source: the counter of SP 800-38A B.1, big-endian: bit k stands in byte 15 − k/8.
 
 use std::fmt;
@@ -87,11 +88,11 @@ impl<W: Register> CounterToBits<W> {
     fn low(&self, first: u128) -> ([W; LANE_BITS_MAX], W) {
         let zero = W::splat(self.isa, 0);
         let (mut sums, mut carry) = ([zero; LANE_BITS_MAX], zero);
-        for k in 0..Self::LANE_BITS {
+        for (k, counted) in sums.iter_mut().enumerate().take(Self::LANE_BITS) {
             let number = W::load(self.isa, &self.numbers[k][..W::BYTES]);
             let bit = spread(self.isa, first, k);
             let sum = number ^ bit;
-            sums[k] = sum ^ carry;
+            *counted = sum ^ carry;
             carry = (number & bit) ^ (sum & carry);
         }
         (sums, carry)

@@ -1,7 +1,6 @@
 //! CTR with its first two rounds taken from a table that is walked in counter order.
 //!
-//! While only the low four bytes of the counter change (2³² blocks), its last byte b meets in round 1
-//! only bytes 0, 5 and 10, which stand still: column 0 after round 1 is a function F of b alone. The
+//! In round 1 the last counter byte b meets only bytes 0, 5 and 10. They stand still for 2⁴⁰ blocks: column 0 after round 1 is a function F of b alone. The
 //! other three columns depend on the bytes before the last and change once in 256 blocks. Round 2 is
 //! linear over columns once SubBytes is done, so the state after it is `table[b] ⊕ rest`: 256 blocks
 //! computed once for a key and nonce, and one block once in 256. Eight rounds of AES-128 remain of ten.
@@ -26,6 +25,9 @@ use crate::word::{AesLanes, Buffers, Isa, Kernel, each};
 
 /// Counter values that share all but the last byte.
 const EPOCH: usize = 256;
+
+/// Counter bits below byte 10, the lowest byte that the table depends on besides the last.
+const NONCE_BITS: u32 = 40;
 
 /// Blocks under one nonce after which its table has paid for itself: making it costs two rounds of
 /// 256 blocks, using it saves two rounds a block; found by `crossgrain bench`, see docs/measuring.md.
@@ -71,7 +73,7 @@ impl<W: AesLanes> Walk<W> {
 
     /// The table of the nonce that counter `first` belongs to, if `blocks` more make it worth having.
     fn table(&self, first: u128, blocks: usize) -> Option<Arc<Table>> {
-        let high = first >> 32;
+        let high = first >> NONCE_BITS;
         let mut nonce = self.nonce.lock().unwrap_or_else(PoisonError::into_inner);
         if nonce.high != high {
             *nonce = Nonce { high, ..Nonce::default() };
@@ -99,7 +101,7 @@ impl<W: AesLanes> WholePart for Walk<W> {
             return self.plain.run(source, buffers);
         };
         while !buffers.is_empty() {
-            let nonce_blocks = (1_u64 << 32) - (first as u64 & u64::from(u32::MAX));
+            let nonce_blocks = (1_u64 << NONCE_BITS) - (first as u64 & ((1 << NONCE_BITS) - 1));
             let blocks = buffers.len_bytes() / BLOCK_BYTES;
             let blocks = usize::try_from(nonce_blocks).map_or(blocks, |left| left.min(blocks));
             let (now, later) = buffers.split_at(blocks * BLOCK_BYTES);

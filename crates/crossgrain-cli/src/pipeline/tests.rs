@@ -1,0 +1,138 @@
+//! Order, failures and endings of the pipeline, with any number of workers.
+
+use std::io::{self, Read, Write};
+use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::{CHUNK_BYTES, Failure, run};
+
+/// Two whole chunks and a piece; the failures below are in the second of them or behind it.
+const LEN_BYTES: usize = 5 * CHUNK_BYTES / 2;
+
+fn each_number_of_workers(check: impl Fn(NonZero<usize>)) {
+    (1..=5).filter_map(NonZero::new).for_each(check);
+}
+
+fn painted() -> Vec<u8> {
+    (0..LEN_BYTES).map(|i| (i % 251) as u8).collect()
+}
+
+/// Adds to each byte what depends on its position.
+fn shift(position: u64, chunk: &mut [u8]) {
+    for (at, byte) in (position..).zip(chunk) {
+        *byte = byte.wrapping_add((at / 7) as u8);
+    }
+}
+
+fn shifted(data: &[u8]) -> Vec<u8> {
+    let mut data = data.to_vec();
+    shift(0, &mut data);
+    data
+}
+
+/// Gives a few bytes at a time, is interrupted now and then, and fails when `left` is used up.
+struct Reluctant<'a> {
+    data: &'a [u8],
+    left: usize,
+    calls: usize,
+}
+
+impl Read for Reluctant<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.calls += 1;
+        if self.calls.is_multiple_of(3) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        if self.left == 0 {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let most = buffer.len().min(self.left).min(65_521);
+        let count = self.data.read(&mut buffer[..most])?;
+        self.left -= count;
+        Ok(count)
+    }
+}
+
+/// Takes so many bytes and no more.
+struct Small<'a>(&'a mut Vec<u8>, usize);
+
+impl Write for Small<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = bytes.len().min(self.1 - self.0.len());
+        if count == 0 {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.0.extend_from_slice(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn fallible(position: u64, chunk: &mut [u8]) -> Result<(), u64> {
+    shift(position, chunk);
+    Ok(())
+}
+
+#[test]
+fn bytes_come_out_in_order_and_positions_are_right() {
+    let data = painted();
+    each_number_of_workers(|workers| {
+        for len_bytes in [0, 1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 2 * CHUNK_BYTES, LEN_BYTES] {
+            let input = Reluctant { data: &data[..len_bytes], left: usize::MAX, calls: 0 };
+            let mut output = Vec::new();
+            assert!(run(workers, input, &mut output, fallible).is_ok());
+            assert!(output == shifted(&data[..len_bytes]), "{workers} workers, {len_bytes} bytes");
+        }
+    });
+}
+
+#[test]
+fn a_read_failure_leaves_the_whole_chunks_before_it() {
+    let data = painted();
+    each_number_of_workers(|workers| {
+        let input = Reluctant { data: &data, left: CHUNK_BYTES + 17, calls: 0 };
+        let mut output = Vec::new();
+        let done = run(workers, input, &mut output, fallible);
+        assert!(matches!(done, Err(Failure::Read(error)) if error.kind() == io::ErrorKind::InvalidData));
+        assert!(output == shifted(&data[..CHUNK_BYTES]));
+    });
+}
+
+#[test]
+fn a_write_failure_ends_an_endless_stream() {
+    each_number_of_workers(|workers| {
+        let mut output = Vec::new();
+        let done = run(workers, io::repeat(7), Small(&mut output, CHUNK_BYTES + 5), fallible);
+        assert!(matches!(done, Err(Failure::Write(error)) if error.kind() == io::ErrorKind::StorageFull));
+        assert!(output == shifted(&vec![7; CHUNK_BYTES + 5]));
+    });
+}
+
+#[test]
+fn of_many_refusals_the_first_in_the_stream_counts() {
+    each_number_of_workers(|workers| {
+        let mut output = Vec::new();
+        let refuse = |position, chunk: &mut [u8]| {
+            shift(position, chunk);
+            if position >= CHUNK_BYTES as u64 { Err(position) } else { Ok(()) }
+        };
+        let done = run(workers, io::repeat(7), &mut output, refuse);
+        assert!(matches!(done, Err(Failure::Compute(position)) if position == CHUNK_BYTES as u64));
+        assert!(output == shifted(&vec![7; CHUNK_BYTES]));
+    });
+}
+
+#[test]
+fn a_panic_reaches_the_caller_and_nobody_waits_for_ever() {
+    each_number_of_workers(|workers| {
+        let panicking = |position, _: &mut [u8]| -> Result<(), ()> {
+            assert!(position < 3 * CHUNK_BYTES as u64, "meant to be seen once for each number of workers");
+            Ok(())
+        };
+        let done = catch_unwind(AssertUnwindSafe(|| run(workers, io::repeat(7), io::sink(), panicking)));
+        assert!(done.is_err());
+    });
+}

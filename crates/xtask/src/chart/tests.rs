@@ -1,0 +1,118 @@
+//! Draws small records, and reads the picture back.
+
+use super::draw;
+
+const HEAD: &str = r#"{"machine":"AMD <EPYC> & Co, 2 threads","features":"sse2 avx2 avx512 aes vaes","core_ghz":3.691,"crossgrain":"0.1.0","peers":["OpenSSL 3.0.19","OpenSSL 3.0.19 (less)","RustCrypto aes 0.9.4, software backend"]}"#;
+
+fn row(id: &str, gb_per_s: f64) -> String {
+    format!("{{\"id\":\"{id}\",\"bytes\":1048576,\"threads\":1,\"gb_per_s\":{gb_per_s}}}\n")
+}
+
+/// A record with these ids and speeds, and with lines that are to be passed over.
+fn record(head: &str, speeds: &[(&str, f64)]) -> String {
+    let rows: String = speeds.iter().map(|(id, speed)| row(id, *speed)).collect();
+    let other = r#"{"id":"aes-128-ctr/u64","bytes":4096,"threads":1,"gb_per_s":7.77}"#;
+    let ratio = r#"{"bar":3.0,"ratio":"AES-128-CTR / RustCrypto","value":9.417}"#;
+    format!("{head}\n{other}\n{rows}{ratio}\n")
+}
+
+const SPEEDS: [(&str, f64); 10] = [
+    ("aes-128-ctr/best", 26.219),
+    ("aes-128-ctr/ten-rounds", 22.357),
+    ("aes-128-ctr/rustcrypto", 6.645),
+    ("aes-128-ctr/openssl", 9.364),
+    ("aes-128-ctr/without-aes", 2.8151),
+    ("aes-128-ctr/avx2-without-aes", 1.617),
+    ("aes-128-ctr/u64", 0.4709),
+    ("aes-128-ctr/rustcrypto-software", 0.2113),
+    ("aes-128-ctr/openssl-masked", 0.7499),
+    ("aes-256-ctr/best", 17.972),
+];
+
+/// The texts between tags, after a check that every tag opened is closed in order.
+#[track_caller]
+fn texts(svg: &str) -> Vec<String> {
+    let (mut open, mut texts) = (Vec::new(), Vec::new());
+    for piece in svg.split('<').skip(1) {
+        let (tag, text) = piece.split_once('>').expect("a tag ends");
+        assert!(!text.contains('>'), "a stray > after {tag}");
+        assert_eq!(tag.matches('"').count() % 2, 0, "an open quote in {tag}");
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name));
+        } else if !tag.ends_with('/') {
+            open.push(tag.split_whitespace().next().unwrap_or_default());
+        }
+        texts.push(text.trim().to_owned());
+    }
+    assert!(open.is_empty(), "left open: {open:?}");
+    for entity in svg.split('&').skip(1) {
+        assert!(["amp;", "lt;", "gt;"].iter().any(|known| entity.starts_with(known)), "a bare &");
+    }
+    texts
+}
+
+#[track_caller]
+fn assert_has(texts: &[String], wanted: &[&str]) {
+    for text in wanted {
+        assert!(texts.iter().any(|found| found == text), "no {text:?} in {texts:?}");
+    }
+}
+
+#[test]
+fn every_name_and_value_is_in_the_picture() {
+    let texts = texts(&draw(&record(HEAD, &SPEEDS), "2026-11-20").unwrap());
+    assert_has(&texts, &["crossgrain", "RustCrypto", "OpenSSL", "AES-128", "AES-256"]);
+    assert_has(&texts, &["default", "every round computed", "libcrypto", "aes and ctr crates"]);
+    assert_has(&texts, &["all else allowed", "AVX2 at most", "64-bit words", "software backend"]);
+    assert_has(&texts, &["26.2", "22.4", "6.64", "9.36", "2.82", "1.62", "0.47", "0.21", "0.75", "18.0"]);
+    assert_has(&texts, &["0", "5", "25", "0.0", "0.5", "2.5"]);
+    assert!(!texts.iter().any(|text| text == "7.77" || text == "30" || text == "3.0"));
+}
+
+#[test]
+fn the_caption_says_where_when_and_with_what() {
+    let texts = texts(&draw(&record(HEAD, &SPEEDS), "2026-11-20").unwrap());
+    let machine = "AMD &lt;EPYC&gt; &amp; Co, 2 threads · about 3.69 GHz · sse2 avx2 avx512 aes vaes";
+    let versions = "crossgrain 0.1.0, OpenSSL 3.0.19, RustCrypto aes 0.9.4";
+    assert_has(&texts, &[machine, &format!("{versions} · 2026-11-20")]);
+    let texts = self::texts(&draw(&record(HEAD, &SPEEDS), "latest").unwrap());
+    assert_has(&texts, &[versions]);
+}
+
+#[test]
+fn bars_are_sorted_by_speed() {
+    let texts = texts(&draw(&record(HEAD, &SPEEDS), "").unwrap());
+    let place = |wanted: &str| texts.iter().position(|text| text == wanted).expect("it is there");
+    let places = ["26.2", "22.4", "9.36", "6.64", "2.82", "1.62", "0.75", "0.47", "0.21"].map(place);
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+#[test]
+fn what_is_missing_or_died_is_skipped() {
+    let speeds = [("aes-128-ctr/best", 26.2), ("aes-128-ctr/openssl", 1e-9)];
+    let texts = texts(&draw(&record(HEAD, &speeds), "").unwrap());
+    assert_has(&texts, &["With the CPU’s AES instructions", "26.2"]);
+    for absent in ["OpenSSL", "AES-256", "Without AES instructions, constant-time"] {
+        assert!(!texts.iter().any(|text| text == absent), "{absent}");
+    }
+}
+
+#[test]
+fn a_cpu_without_aes_instructions_has_no_bars_for_them() {
+    let texts = texts(&draw(&record(&HEAD.replace(" avx512 aes vaes", ""), &SPEEDS), "").unwrap());
+    assert_has(&texts, &["2.82", "0.47", "0.21"]);
+    for absent in ["With the CPU’s AES instructions", "26.2", "AVX2 at most"] {
+        assert!(!texts.iter().any(|text| text == absent), "{absent}");
+    }
+}
+
+#[test]
+fn an_unreadable_record_is_one_clear_line() {
+    let error = |text: &str| draw(text, "2026-11-20").unwrap_err();
+    assert_eq!(error(""), "an empty record");
+    assert_eq!(error("{}"), "no record: its first line has no \"machine\"");
+    assert_eq!(error("[1]\n"), "no record: its first line has no \"machine\"");
+    assert!(error(&format!("{HEAD}\nGB/s")).starts_with("line 2 is no JSON: "));
+    assert!(error(HEAD).starts_with("nothing to draw: "));
+    assert!(!error("{\n").contains('\n'));
+}
