@@ -102,13 +102,22 @@ pub fn choose(job: Job, limits: &Limits) -> Result<Vec<Plan>, Error> {
     if let Some(whole) = wholes.find(|whole| whole.leaks == Leaks::Nothing) {
         return Ok(vec![Plan::of(&[whole])]);
     }
-    let mut plans: Vec<_> = [512, 256, 128, 64, 32]
-        .into_iter()
-        .filter_map(|bits| across(job, &usable, Repr::Bitsliced { bits }))
-        .collect();
+    let shapes = [512, 256].map(|bits| Repr::Bytesliced { bits }).into_iter();
+    let between = shapes.filter_map(|repr| across(job, &usable, repr).filter(is_by_field_arithmetic));
+    let shapes = [512, 256, 128, 64, 32].map(|bits| Repr::Bitsliced { bits }).into_iter();
+    let mut plans: Vec<_> = shapes.filter_map(|repr| across(job, &usable, repr)).collect();
     // The narrowest words cost as much a bundle as the next: they are there to be forced.
     plans.truncate(plans.len().max(2) - 1);
-    Ok(plans)
+    let mut best: Vec<_> = between.collect();
+    if best.is_empty() {
+        best = plans;
+    }
+    Ok(best)
+}
+
+/// Bytes beat bits where the CPU computes in their field (GFNI), and nowhere else.
+fn is_by_field_arithmetic(plan: &Plan) -> bool {
+    plan.stages.iter().any(|stage| stage.variant.needs.contains(Features::GFNI))
 }
 
 fn is_usable(variant: &Variant, limits: &Limits) -> bool {
@@ -148,11 +157,22 @@ fn across(job: Job, usable: &[&'static Variant], repr: Repr) -> Option<Plan> {
     {
         return Some(Plan::of(&[walk, exit]));
     }
-    Some(Plan::of(&[
-        last(&|variant| is_entry(variant, job))?,
-        last(&|variant| is_part(variant, Part::Cipher, job))?,
-        exit,
-    ]))
+    let mut variants = entry(job, repr, &last)?;
+    variants.extend([last(&|variant| is_part(variant, Part::Cipher, job))?, exit]);
+    Some(Plan::of(&variants))
+}
+
+/// Finds the variant that is preferred among those which fit.
+type Pick<'a> = dyn Fn(&dyn Fn(&Variant) -> bool) -> Option<&'static Variant> + 'a;
+
+/// The way into a representation: bytes are loaded; counters are born there, or as blocks and loaded.
+fn entry(job: Job, repr: Repr, pick: &Pick<'_>) -> Option<Vec<&'static Variant>> {
+    if let Some(direct) = pick(&|variant| is_entry(variant, job)) {
+        return Some(vec![direct]);
+    }
+    let born = table().iter().find(|v| v.repr == Repr::Blocks && matches!(v.action, Action::Count(_)))?;
+    let load = pick(&|variant| matches!(variant.action, Action::Load(_)))?;
+    (repr != Repr::Blocks && job.birth == Birth::Counter).then(|| vec![born, load])
 }
 
 /// A plan that uses every forced variant for what it does, and others of the same representation for
@@ -201,15 +221,11 @@ fn force(job: Job, limits: &Limits) -> Result<Plan, Error> {
     let missing = || unfit(forced[0]);
     let walk = forced.iter().find(|variant| matches!(variant.action, Action::CountEncrypted(_)));
     let walk = walk.filter(|_| job.birth == Birth::Counter);
-    let entry = walk.copied().or_else(|| pick(&|variant| is_entry(variant, job)));
-    let mut stages = match entry {
-        Some(entry) => vec![(entry, 0)],
-        // Counters that cannot be born here are born as blocks, and loaded.
-        None => {
-            let load = pick(&|variant| matches!(variant.action, Action::Load(_))).ok_or_else(missing)?;
-            vec![(find("counter-to-blocks/portable")?, 0), (load, 0)]
-        }
+    let entries = match walk {
+        Some(walk) => vec![*walk],
+        None => entry(job, repr, &pick).ok_or_else(missing)?,
     };
+    let mut stages: Vec<_> = entries.into_iter().map(|variant| (variant, 0)).collect();
     for (part, round) in tile_parts.into_iter().filter(|_| walk.is_none()) {
         stages.push((pick(&|variant| is_part(variant, part, job)).ok_or_else(missing)?, round));
     }

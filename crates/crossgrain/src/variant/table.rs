@@ -8,12 +8,13 @@ use crate::convert::{
     BitGroup, BlocksToBits, BlocksToGroups, ByteGroup, Copy, Group, Interleave, Matrices, Network, Transpose,
 };
 use crate::part::aes::bitwalk::BitWalk;
-use crate::part::aes::{Part, bitsliced, hsliced, instructions, table as tables, walk};
+use crate::part::aes::substitute::{Galois, Nibbles, Permute, Substitute};
+use crate::part::aes::{Part, bitsliced, bytesliced, hsliced, instructions, table as tables, walk};
 use crate::part::counter::{CounterToBits, CounterToBlocks};
 use crate::repr::Repr;
 use crate::word::{
-    AesLanes, AesWord128, AesWord256, AesWord512, ByteLanes, Features, GfniWord512, Isa, Portable, Register,
-    Word128, Word256, Word512,
+    AesLanes, AesWord128, AesWord256, AesWord512, ByteLanes, Features, GfniWord256, GfniWord512, Isa,
+    Portable, Register, VbmiWord512, Word128, Word256, Word512,
 };
 
 static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
@@ -30,6 +31,15 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     within_the_byte::<Word128>(&mut rows);
     within_the_byte::<Word256>(&mut rows);
     within_the_byte::<Word512>(&mut rows);
+    between_the_grains::<Word128, Nibbles<Word128>>(&mut rows);
+    between_the_grains::<Word256, Nibbles<Word256>>(&mut rows);
+    between_the_grains::<Word512, Nibbles<Word512>>(&mut rows);
+    between_the_grains::<VbmiWord512, Permute<VbmiWord512>>(&mut rows);
+    between_the_grains::<GfniWord256, Galois>(&mut rows);
+    between_the_grains::<GfniWord512, Galois>(&mut rows);
+    group::<Word128, ByteGroup, 16>(Repr::Bytesliced { bits: 128 }, &mut rows);
+    group::<Word256, ByteGroup, 16>(Repr::Bytesliced { bits: 256 }, &mut rows);
+    group::<Word512, ByteGroup, 16>(Repr::Bytesliced { bits: 512 }, &mut rows);
     transposition::<u32, Network>(&mut rows);
     transposition::<u64, Network>(&mut rows);
     transposition::<Word128, Network>(&mut rows);
@@ -172,6 +182,25 @@ fn within_the_byte<W: ByteLanes>(rows: &mut Vec<Variant>) {
         }
     }
     group::<W, BitGroup, 8>(repr, rows);
+}
+
+/// Parts, rounds and whole cipher on sixteen words, with one way to substitute.
+fn between_the_grains<W: ByteLanes, S: Substitute<W> + 'static>(rows: &mut Vec<Variant>) {
+    let repr = Repr::Bytesliced { bits: W::BITS };
+    let bind: BindTile = |features, part, direction, keys, round| {
+        let isa = W::Isa::detect(features)?;
+        Some(Box::new(bytesliced::Bytes::<W, S>::new(isa, part, direction, keys, round)))
+    };
+    for direction in Direction::ALL {
+        for part in steps_of(direction).into_iter().chain([Part::Round, Part::Cipher]) {
+            let stem = format!("{}/{repr}", part.name(direction));
+            let mut row = row::<W::Isa>(stem, repr, Action::Tile(part, direction, bind));
+            if !S::NAME.is_empty() {
+                row.name = format!("{}-{}", row.name, S::NAME);
+            }
+            rows.push(row);
+        }
+    }
 }
 
 /// A conversion in registers both ways.

@@ -8,7 +8,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{BitAnd, BitXor, Not};
 
-use super::{AesLanes, BitMatrices, ByteLanes, Features, Isa, Kernel, Register, Word};
+use super::{
+    AesLanes, BitMatrices, ByteLanes, ByteTables, Features, GaloisBytes, Isa, Kernel, Register, Word,
+};
 
 pub(super) fn detect_features() -> Features {
     Features::NONE
@@ -50,6 +52,8 @@ isa!(Sse2, "sse2", Features::SSE2);
 isa!(Avx2, "avx2", Features::AVX2);
 isa!(Avx512, "avx512", Features::AVX512);
 isa!(Gfni512, "gfni512", Features::AVX512.with(Features::GFNI));
+isa!(Gfni256, "gfni256", Features::AVX2.with(Features::GFNI));
+isa!(Vbmi512, "vbmi512", Features::AVX512.with(Features::VBMI));
 isa!(AesNi, "aesni", Features::SSE2.with(Features::AES));
 isa!(Vaes256, "vaes256", Features::AVX2.with(Features::AES).with(Features::VAES));
 isa!(Vaes512, "vaes512", Features::AVX512.with(Features::AES).with(Features::VAES));
@@ -67,6 +71,10 @@ pub type Word256 = Vector<Avx2, 32>;
 pub type Word512 = Vector<Avx512, 64>;
 /// 512 bits by AVX-512 with GFNI.
 pub type GfniWord512 = Vector<Gfni512, 64>;
+/// 256 bits by AVX2 with GFNI.
+pub type GfniWord256 = Vector<Gfni256, 32>;
+/// 512 bits by AVX-512 with VBMI.
+pub type VbmiWord512 = Vector<Vbmi512, 64>;
 /// One block by AES-NI.
 pub type AesWord128 = Vector<AesNi, 16>;
 /// Two blocks by VAES.
@@ -145,10 +153,34 @@ impl<I: Nowhere, const BYTES: usize> ByteLanes for Vector<I, BYTES> {
     fn pick(self, _indices: Self) -> Self {
         match self.1 {}
     }
+
+    fn add_bytes(self, _other: Self) -> Self {
+        match self.1 {}
+    }
 }
 
 impl BitMatrices for GfniWord512 {
     fn transpose_8x8_reversed(self) -> Self {
+        match self.1 {}
+    }
+}
+
+impl<I: Nowhere, const BYTES: usize> GaloisBytes for Vector<I, BYTES> {
+    fn affine<const ADD: i32>(self, _isa: I, _matrix: u64) -> Self {
+        match self.1 {}
+    }
+
+    fn affine_of_inverse<const ADD: i32>(self, _isa: I, _matrix: u64) -> Self {
+        match self.1 {}
+    }
+
+    fn multiply_bytes(self, _other: Self) -> Self {
+        match self.1 {}
+    }
+}
+
+impl<I: Nowhere, const BYTES: usize> ByteTables for Vector<I, BYTES> {
+    fn look_up(self, _table: &[Self; 4]) -> Self {
         match self.1 {}
     }
 }

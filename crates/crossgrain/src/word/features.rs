@@ -33,13 +33,17 @@ impl Features {
     /// GFNI: 8 × 8 bit matrices on bytes.
     pub const GFNI: Self = Self(1 << 5);
 
-    const NAMES: [(Self, &'static str); 6] = [
+    /// AVX-512 VBMI: look-ups of bytes in tables held in registers.
+    pub const VBMI: Self = Self(1 << 6);
+
+    const NAMES: [(Self, &'static str); 7] = [
         (Self::SSE2, "sse2"),
         (Self::AVX2, "avx2"),
         (Self::AVX512, "avx512"),
         (Self::AES, "aes"),
         (Self::VAES, "vaes"),
         (Self::GFNI, "gfni"),
+        (Self::VBMI, "vbmi"),
     ];
 
     /// Both sets together.
@@ -100,7 +104,7 @@ impl FromStr for Features {
             Some("portable") => Self::NONE,
             Some("sse2") => sse2,
             Some("avx2") => avx2,
-            Some("avx512") => avx2 | Self::AVX512,
+            Some("avx512") => avx2 | Self::AVX512 | Self::VBMI,
             _ => return Err(Error::BadIsaCap(cap.to_owned())),
         };
         for word in words {
@@ -108,6 +112,7 @@ impl FromStr for Features {
                 "aes" => Self::AES | Self::VAES,
                 "vaes" => Self::VAES,
                 "gfni" => Self::GFNI,
+                "vbmi" => Self::VBMI,
                 _ => return Err(Error::BadIsaCap(cap.to_owned())),
             });
         }

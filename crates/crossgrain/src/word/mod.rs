@@ -56,8 +56,8 @@ pub use features::{CAP_VARIABLE, Features};
 pub use portable::Portable;
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
 pub use x86::{
-    AesNi, AesWord128, AesWord256, AesWord512, Avx2, Avx512, Gfni512, GfniWord512, Sse2, Vaes256, Vaes512,
-    Word128, Word256, Word512,
+    AesNi, AesWord128, AesWord256, AesWord512, Avx2, Avx512, Gfni256, Gfni512, GfniWord256, GfniWord512,
+    Sse2, Vaes256, Vaes512, Vbmi512, VbmiWord512, Word128, Word256, Word512,
 };
 
 /// Proof that this CPU has a set of instructions, and the door through which kernels use them.
@@ -152,6 +152,28 @@ pub trait ByteLanes: Register {
     /// Byte i of each 128-bit lane becomes the lane's byte `indices[i]`, or zero where the index has its
     /// top bit set.
     fn pick(self, indices: Self) -> Self;
+
+    /// Adds bytes, without carry between them.
+    fn add_bytes(self, other: Self) -> Self;
+}
+
+/// A register in whose bytes the CPU computes in GF(2⁸), and multiplies by 8 × 8 bit matrices (GFNI).
+pub trait GaloisBytes: ByteLanes {
+    /// Each byte times the matrix, plus `ADD`. Byte 7 − i of `matrix` selects the bits whose sum is bit i.
+    fn affine<const ADD: i32>(self, isa: Self::Isa, matrix: u64) -> Self;
+
+    /// The same of each byte's inverse in AES's field (0 for 0).
+    fn affine_of_inverse<const ADD: i32>(self, isa: Self::Isa, matrix: u64) -> Self;
+
+    /// Products of bytes in AES's field.
+    fn multiply_bytes(self, other: Self) -> Self;
+}
+
+/// A register each of whose bytes can be looked up in a table held in registers (AVX-512 VBMI): unlike
+/// a look-up in memory, it takes the same time for every index.
+pub trait ByteTables: ByteLanes {
+    /// Each byte x as `table[x]`; the table's 256 bytes are four registers.
+    fn look_up(self, table: &[Self; 4]) -> Self;
 }
 
 /// A register whose 8 × 8 bit matrices can be transposed by one instruction (GFNI).

@@ -6,25 +6,29 @@
 
 use std::arch::is_x86_feature_detected;
 use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm_add_epi64, _mm_aesdec_si128, _mm_aesdeclast_si128, _mm_aesenc_si128,
-    _mm_aesenclast_si128, _mm_and_si128, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_set_epi8, _mm_set1_epi64x,
-    _mm_shuffle_epi8, _mm_sll_epi64, _mm_srl_epi64, _mm_storeu_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi64,
-    _mm_unpacklo_epi8, _mm_unpacklo_epi64, _mm_xor_si128, _mm256_add_epi64, _mm256_aesdec_epi128,
-    _mm256_aesdeclast_epi128, _mm256_aesenc_epi128, _mm256_aesenclast_epi128, _mm256_and_si256,
-    _mm256_broadcastsi128_si256, _mm256_loadu_si256, _mm256_set1_epi64x, _mm256_shuffle_epi8,
-    _mm256_sll_epi64, _mm256_srl_epi64, _mm256_storeu_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi64,
-    _mm256_unpacklo_epi8, _mm256_unpacklo_epi64, _mm256_xor_si256, _mm512_add_epi64, _mm512_aesdec_epi128,
-    _mm512_aesdeclast_epi128, _mm512_aesenc_epi128, _mm512_aesenclast_epi128, _mm512_and_si512,
-    _mm512_broadcast_i32x4, _mm512_gf2p8affine_epi64_epi8, _mm512_loadu_si512, _mm512_set1_epi64,
-    _mm512_shuffle_epi8, _mm512_sll_epi64, _mm512_srl_epi64, _mm512_storeu_si512, _mm512_ternarylogic_epi64,
-    _mm512_unpackhi_epi8, _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi64,
-    _mm512_xor_si512,
+    __m128i, __m256i, __m512i, _mm_add_epi8, _mm_add_epi64, _mm_aesdec_si128, _mm_aesdeclast_si128,
+    _mm_aesenc_si128, _mm_aesenclast_si128, _mm_and_si128, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_set_epi8,
+    _mm_set1_epi64x, _mm_shuffle_epi8, _mm_sll_epi64, _mm_srl_epi64, _mm_storeu_si128, _mm_unpackhi_epi8,
+    _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi64, _mm_xor_si128, _mm256_add_epi8,
+    _mm256_add_epi64, _mm256_aesdec_epi128, _mm256_aesdeclast_epi128, _mm256_aesenc_epi128,
+    _mm256_aesenclast_epi128, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_gf2p8affine_epi64_epi8,
+    _mm256_gf2p8affineinv_epi64_epi8, _mm256_gf2p8mul_epi8, _mm256_loadu_si256, _mm256_set1_epi64x,
+    _mm256_shuffle_epi8, _mm256_sll_epi64, _mm256_srl_epi64, _mm256_storeu_si256, _mm256_unpackhi_epi8,
+    _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi64, _mm256_xor_si256, _mm512_add_epi8,
+    _mm512_add_epi64, _mm512_aesdec_epi128, _mm512_aesdeclast_epi128, _mm512_aesenc_epi128,
+    _mm512_aesenclast_epi128, _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_gf2p8affine_epi64_epi8,
+    _mm512_gf2p8affineinv_epi64_epi8, _mm512_gf2p8mul_epi8, _mm512_loadu_si512, _mm512_mask_blend_epi8,
+    _mm512_movepi8_mask, _mm512_permutex2var_epi8, _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_sll_epi64,
+    _mm512_srl_epi64, _mm512_storeu_si512, _mm512_ternarylogic_epi64, _mm512_unpackhi_epi8,
+    _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi64, _mm512_xor_si512,
 };
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{BitAnd, BitXor, Not};
 
-use super::{AesLanes, BitMatrices, ByteLanes, Features, Isa, Kernel, Register, Word};
+use super::{
+    AesLanes, BitMatrices, ByteLanes, ByteTables, Features, GaloisBytes, Isa, Kernel, Register, Word,
+};
 
 pub(super) fn detect_features() -> Features {
     let mut found = Features::NONE;
@@ -45,6 +49,7 @@ pub(super) fn detect_features() -> Features {
     note(is_x86_feature_detected!("aes"), Features::AES);
     note(is_x86_feature_detected!("vaes"), Features::VAES);
     note(is_x86_feature_detected!("gfni"), Features::GFNI);
+    note(is_x86_feature_detected!("avx512vbmi"), Features::VBMI);
     found
 }
 
@@ -96,6 +101,15 @@ isa!(
     "avx512f,avx512bw,avx512dq,avx512vl,gfni"
 );
 isa!(
+    /// 256-bit registers with bit matrices and field products on bytes.
+    Gfni256, "gfni256", Features::AVX2.with(Features::GFNI), enter_gfni256, "avx2,gfni"
+);
+isa!(
+    /// 512-bit registers with byte tables in registers.
+    Vbmi512, "vbmi512", Features::AVX512.with(Features::VBMI), enter_vbmi512,
+    "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi"
+);
+isa!(
     /// 128-bit registers with AES rounds.
     AesNi, "aesni", Features::SSE2.with(Features::AES), enter_aesni, "sse2,ssse3,aes"
 );
@@ -127,6 +141,7 @@ trait Raw: Copy + Send + Sync + 'static {
     unsafe fn broadcast(block: __m128i) -> Self;
     unsafe fn shuffle_bytes(self, indices: Self) -> Self;
     unsafe fn add_u64(self, other: Self) -> Self;
+    unsafe fn add_u8(self, other: Self) -> Self;
     unsafe fn aes_enc(self, key: Self) -> Self;
     unsafe fn aes_enc_last(self, key: Self) -> Self;
     unsafe fn aes_dec(self, key: Self) -> Self;
@@ -137,7 +152,7 @@ macro_rules! raw {
     ($Raw:ident, $bits:literal,
      xor $xor:ident, and $and:ident, splat $splat:ident, load $load:ident, store $store:ident,
      shift $srl:ident $sll:ident, unpack $lo8:ident $hi8:ident $lo64:ident $hi64:ident,
-     broadcast $broadcast:expr, shuffle $shuffle:ident, add $add:ident,
+     broadcast $broadcast:expr, shuffle $shuffle:ident, add $add:ident $add8:ident,
      aes $enc:ident $enc_last:ident $dec:ident $dec_last:ident, select $select:expr) => {
         // Every method: the caller has the instructions of this width (and AES, where named).
         #[allow(clippy::undocumented_unsafe_blocks, reason = "said once, above")]
@@ -198,6 +213,10 @@ macro_rules! raw {
                 unsafe { $add(self, other) }
             }
             #[inline(always)]
+            unsafe fn add_u8(self, other: Self) -> Self {
+                unsafe { $add8(self, other) }
+            }
+            #[inline(always)]
             unsafe fn aes_enc(self, key: Self) -> Self {
                 unsafe { $enc(self, key) }
             }
@@ -222,7 +241,7 @@ raw!(
     xor _mm_xor_si128, and _mm_and_si128, splat _mm_set1_epi64x,
     load _mm_loadu_si128, store _mm_storeu_si128, shift _mm_srl_epi64 _mm_sll_epi64,
     unpack _mm_unpacklo_epi8 _mm_unpackhi_epi8 _mm_unpacklo_epi64 _mm_unpackhi_epi64,
-    broadcast std::convert::identity, shuffle _mm_shuffle_epi8, add _mm_add_epi64,
+    broadcast std::convert::identity, shuffle _mm_shuffle_epi8, add _mm_add_epi64 _mm_add_epi8,
     aes _mm_aesenc_si128 _mm_aesenclast_si128 _mm_aesdec_si128 _mm_aesdeclast_si128,
     select |mask: Self, one: Self, zero: Self| zero.xor(mask.and(one.xor(zero)))
 );
@@ -231,7 +250,7 @@ raw!(
     xor _mm256_xor_si256, and _mm256_and_si256, splat _mm256_set1_epi64x,
     load _mm256_loadu_si256, store _mm256_storeu_si256, shift _mm256_srl_epi64 _mm256_sll_epi64,
     unpack _mm256_unpacklo_epi8 _mm256_unpackhi_epi8 _mm256_unpacklo_epi64 _mm256_unpackhi_epi64,
-    broadcast _mm256_broadcastsi128_si256, shuffle _mm256_shuffle_epi8, add _mm256_add_epi64,
+    broadcast _mm256_broadcastsi128_si256, shuffle _mm256_shuffle_epi8, add _mm256_add_epi64 _mm256_add_epi8,
     aes _mm256_aesenc_epi128 _mm256_aesenclast_epi128 _mm256_aesdec_epi128 _mm256_aesdeclast_epi128,
     select |mask: Self, one: Self, zero: Self| zero.xor(mask.and(one.xor(zero)))
 );
@@ -240,7 +259,7 @@ raw!(
     xor _mm512_xor_si512, and _mm512_and_si512, splat _mm512_set1_epi64,
     load _mm512_loadu_si512, store _mm512_storeu_si512, shift _mm512_srl_epi64 _mm512_sll_epi64,
     unpack _mm512_unpacklo_epi8 _mm512_unpackhi_epi8 _mm512_unpacklo_epi64 _mm512_unpackhi_epi64,
-    broadcast _mm512_broadcast_i32x4, shuffle _mm512_shuffle_epi8, add _mm512_add_epi64,
+    broadcast _mm512_broadcast_i32x4, shuffle _mm512_shuffle_epi8, add _mm512_add_epi64 _mm512_add_epi8,
     aes _mm512_aesenc_epi128 _mm512_aesenclast_epi128 _mm512_aesdec_epi128 _mm512_aesdeclast_epi128,
     select |mask, one, zero| _mm512_ternarylogic_epi64::<0xca>(mask, one, zero)
 );
@@ -259,6 +278,10 @@ pub type Word256 = Vector<__m256i, Avx2>;
 pub type Word512 = Vector<__m512i, Avx512>;
 /// 512 bits by AVX-512 with GFNI.
 pub type GfniWord512 = Vector<__m512i, Gfni512>;
+/// 256 bits by AVX2 with GFNI.
+pub type GfniWord256 = Vector<__m256i, Gfni256>;
+/// 512 bits by AVX-512 with VBMI.
+pub type VbmiWord512 = Vector<__m512i, Vbmi512>;
 /// One block by AES-NI.
 pub type AesWord128 = Vector<__m128i, AesNi>;
 /// Two blocks by VAES.
@@ -375,6 +398,12 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
         // SAFETY: a value of this type exists, so its instructions do.
         Self(unsafe { self.0.shuffle_bytes(indices.0) }, PhantomData)
     }
+
+    #[inline(always)]
+    fn add_bytes(self, other: Self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.add_u8(other.0) }, PhantomData)
+    }
 }
 
 impl BitMatrices for GfniWord512 {
@@ -387,6 +416,59 @@ impl BitMatrices for GfniWord512 {
             unsafe {
                 let units = _mm512_set1_epi64(0x8040_2010_0804_0201_u64.cast_signed());
                 _mm512_gf2p8affine_epi64_epi8::<0>(units, self.0)
+            },
+            PhantomData,
+        )
+    }
+}
+
+macro_rules! galois_bytes {
+    ($Word:ident, $affine:ident, $affine_of_inverse:ident, $multiply:ident) => {
+        impl GaloisBytes for $Word {
+            #[inline(always)]
+            fn affine<const ADD: i32>(self, isa: Self::Isa, matrix: u64) -> Self {
+                // SAFETY: a value of this type exists, so GFNI on its width does.
+                Self(unsafe { $affine::<ADD>(self.0, Self::splat(isa, matrix).0) }, PhantomData)
+            }
+
+            #[inline(always)]
+            fn affine_of_inverse<const ADD: i32>(self, isa: Self::Isa, matrix: u64) -> Self {
+                // SAFETY: a value of this type exists, so GFNI on its width does.
+                Self(unsafe { $affine_of_inverse::<ADD>(self.0, Self::splat(isa, matrix).0) }, PhantomData)
+            }
+
+            #[inline(always)]
+            fn multiply_bytes(self, other: Self) -> Self {
+                // SAFETY: a value of this type exists, so GFNI on its width does.
+                Self(unsafe { $multiply(self.0, other.0) }, PhantomData)
+            }
+        }
+    };
+}
+
+galois_bytes!(
+    GfniWord256,
+    _mm256_gf2p8affine_epi64_epi8,
+    _mm256_gf2p8affineinv_epi64_epi8,
+    _mm256_gf2p8mul_epi8
+);
+galois_bytes!(
+    GfniWord512,
+    _mm512_gf2p8affine_epi64_epi8,
+    _mm512_gf2p8affineinv_epi64_epi8,
+    _mm512_gf2p8mul_epi8
+);
+
+impl ByteTables for VbmiWord512 {
+    #[inline(always)]
+    fn look_up(self, table: &[Self; 4]) -> Self {
+        // SAFETY: values of this type exist, so AVX-512 BW and VBMI do. Each permutation reads seven bits
+        // of an index in 128 bytes; the eighth chooses between the two.
+        Self(
+            unsafe {
+                let low = _mm512_permutex2var_epi8(table[0].0, self.0, table[1].0);
+                let high = _mm512_permutex2var_epi8(table[2].0, self.0, table[3].0);
+                _mm512_mask_blend_epi8(_mm512_movepi8_mask(self.0), low, high)
             },
             PhantomData,
         )

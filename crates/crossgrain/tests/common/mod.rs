@@ -19,8 +19,17 @@ use ctr::{CtrCore, flavors::Ctr128BE};
 use proptest::prelude::ProptestConfig;
 
 /// ISA caps that between them switch off every extension.
-pub(crate) const CAPS: [&str; 7] =
-    ["portable", "sse2-aes", "sse2", "avx2-aes", "avx2", "avx512-aes-gfni", "avx512"];
+pub(crate) const CAPS: [&str; 9] = [
+    "portable",
+    "sse2-aes",
+    "sse2",
+    "avx2-aes-gfni",
+    "avx2-aes",
+    "avx2",
+    "avx512-aes-gfni-vbmi",
+    "avx512-aes",
+    "avx512",
+];
 
 /// Bytes that look like nothing in particular: the same for the same seed.
 pub(crate) fn painted(len_bytes: usize, seed: u64) -> Vec<u8> {

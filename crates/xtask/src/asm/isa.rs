@@ -31,6 +31,8 @@ pub(crate) const ISAS: &[Isa] = &[
     Isa { name: "sse2",     every: Use::of(SSE, "%xmm"), some: ANYTHING,                       never: &["%ymm", "%zmm"] },
     Isa { name: "avx2",     every: Use::of(AVX, "%ymm"), some: ANYTHING,                       never: &["%zmm"] },
     Isa { name: "avx512",   every: Use::of(AVX, "%zmm"), some: Use::of(&["vpternlog"], "%zmm"), never: &[] },
+    Isa { name: "vbmi512",  every: Use::of(AVX, "%zmm"), some: Use::of(&["vpermi2b", "vpermt2b"], "%zmm"), never: &[] },
+    Isa { name: "gfni256",  every: Use::of(AVX, "%ymm"), some: Use::of(&["vgf2p8"], "%ymm"),    never: &["%zmm"] },
     Isa { name: "gfni512",  every: Use::of(AVX, "%zmm"), some: Use::of(&["vgf2p8"], "%zmm"),    never: &[] },
     Isa { name: "aesni",    every: Use::of(AES, "%xmm"), some: Use::of(AESENC, "%xmm"),         never: &["%ymm", "%zmm"] },
     Isa { name: "vaes256",  every: Use::of(AES, "%ymm"), some: Use::of(AESENC, "%ymm"),         never: &["%zmm"] },

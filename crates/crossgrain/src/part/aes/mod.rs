@@ -5,10 +5,12 @@
 
 pub mod bitsliced;
 pub mod bitwalk;
+pub mod bytesliced;
 pub mod hsliced;
 pub mod instructions;
 pub mod key;
 mod scalar;
+pub mod substitute;
 pub mod table;
 pub mod walk;
 

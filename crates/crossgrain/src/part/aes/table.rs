@@ -20,11 +20,11 @@ use crate::part::{Source, TilePart, WholePart};
 use crate::word::{Buffers, Tile};
 
 /// A byte map.
-type Table = [u8; 256];
+pub(super) type Table = [u8; 256];
 
-static SUB: LazyLock<Table> =
+pub(super) static SUB: LazyLock<Table> =
     LazyLock::new(|| std::array::from_fn(|x| through(x as u8, aes_sbox::forward) ^ aes_sbox::CONSTANT));
-static INV_SUB: LazyLock<Table> =
+pub(super) static INV_SUB: LazyLock<Table> =
     LazyLock::new(|| std::array::from_fn(|x| through(x as u8 ^ aes_sbox::CONSTANT, aes_sbox::inverse)));
 
 /// One byte through a circuit, in lane 0.

@@ -1,0 +1,207 @@
+//! AES between the grains: word i holds byte i of the state of every block of the bundle.
+//!
+//! Layout: `Repr::Bytesliced`; ShiftRows only counts (`Tile::phase`). A word is computed on as bytes: the
+//! S-box in one of the ways of `substitute`, MixColumns by sums and doublings.
+//! Needs: `ByteLanes` and a `Substitute`. Source: FIPS 197.
+//! Holds: a way of doubling may add a constant d to every byte. MixColumns then adds d, and InvMixColumns
+//! 2·d; rounds have that made good by their round key, which passes either unchanged.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use zeroize::Zeroize;
+
+use super::Part;
+use super::key::RoundKeys;
+use super::substitute::Substitute;
+use crate::block::{Block, Direction};
+use crate::part::TilePart;
+use crate::repr::shifted;
+use crate::word::{ByteLanes, Isa, Kernel, Tile, each};
+
+type State<W> = [W; 16];
+
+/// A round key, each of its bytes eight times.
+type ByteKey = [u64; 16];
+
+/// The parts that a kernel computes, with their round keys in this shape. Wiped when dropped.
+pub struct Bytes<W: ByteLanes, S> {
+    isa: W::Isa,
+    part: Part,
+    direction: Direction,
+    keys: Vec<ByteKey>,
+    way: PhantomData<fn() -> S>,
+}
+
+impl<W: ByteLanes, S: Substitute<W>> Bytes<W, S> {
+    /// A step, a round, or the whole cipher, with the key of `round` or all keys.
+    pub fn new(isa: W::Isa, part: Part, direction: Direction, keys: &RoundKeys, round: usize) -> Self {
+        let made_good = mixing_adds::<W, S>(direction);
+        let last = keys.rounds();
+        let keys = match part {
+            Part::Cipher => {
+                let constant = |i| if i == 0 || i == last { 0 } else { made_good };
+                keys.blocks().iter().enumerate().map(|(i, key)| byte_key(key, constant(i))).collect()
+            }
+            Part::Round => vec![byte_key(&keys.blocks()[round], made_good)],
+            _ => vec![byte_key(&keys.blocks()[round], 0)],
+        };
+        Self { isa, part, direction, keys, way: PhantomData }
+    }
+}
+
+/// What MixColumns or its inverse adds to every byte.
+const fn mixing_adds<W: ByteLanes, S: Substitute<W>>(direction: Direction) -> u8 {
+    match direction {
+        Direction::Encrypt => S::DOUBLE_ADDS,
+        Direction::Decrypt => S::DOUBLE_ADDS << 1,
+    }
+}
+
+fn byte_key(key: &Block, constant: u8) -> ByteKey {
+    key.map(|byte| u64::from_ne_bytes([byte ^ constant; 8]))
+}
+
+impl<W: ByteLanes, S> Drop for Bytes<W, S> {
+    fn drop(&mut self) {
+        self.keys.as_flattened_mut().zeroize();
+    }
+}
+
+impl<W: ByteLanes, S> fmt::Debug for Bytes<W, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "bytesliced::{}({} bits)", self.part.name(self.direction), W::BITS)
+    }
+}
+
+/// The byte `rows` below byte `i` in its column.
+const fn next(i: usize, rows: usize) -> usize {
+    i / 4 * 4 + (i + rows) % 4
+}
+
+/// One kernel's constants.
+#[derive(Clone, Copy)]
+struct Rounds<W: ByteLanes, S> {
+    isa: W::Isa,
+    substitute: S,
+    direction: Direction,
+}
+
+impl<W: ByteLanes, S: Substitute<W>> Rounds<W, S> {
+    #[inline(always)]
+    fn add_round_key(&self, state: State<W>, key: &ByteKey) -> State<W> {
+        each!(i < 16 => state[i] ^ W::splat(self.isa, key[i]))
+    }
+
+    #[inline(always)]
+    fn sub_bytes(&self, state: State<W>) -> State<W> {
+        each!(i < 16 => self.substitute.substitute(self.isa, state[i]))
+    }
+
+    #[inline(always)]
+    fn shift_rows(&self, state: State<W>) -> State<W> {
+        let phase = if self.direction == Direction::Encrypt { 1 } else { 3 };
+        each!(i < 16 => state[shifted(i, phase)])
+    }
+
+    /// MixColumns or its inverse, plus what `mixing_adds` says.
+    #[inline(always)]
+    fn mix_columns(&self, state: State<W>) -> State<W> {
+        let mut a = state;
+        if self.direction == Direction::Decrypt {
+            let pairs: [W; 8] = each!(i < 8 => a[i / 2 * 4 + i % 2] ^ a[i / 2 * 4 + i % 2 + 2]);
+            let fours: [W; 8] = each!(i < 8 => self.double(self.double(pairs[i])));
+            a = each!(i < 16 => a[i] ^ fours[i / 4 * 2 + i % 2]);
+        }
+        let u: State<W> = each!(i < 16 => a[i] ^ a[next(i, 1)]);
+        each!(i < 16 => self.double(u[i]) ^ a[next(i, 1)] ^ u[next(i, 2)])
+    }
+
+    #[inline(always)]
+    fn double(&self, bytes: W) -> W {
+        self.substitute.double(self.isa, bytes)
+    }
+
+    #[inline(always)]
+    fn round(&self, state: State<W>, key: &ByteKey) -> State<W> {
+        match self.direction {
+            Direction::Encrypt => {
+                self.add_round_key(self.mix_columns(self.shift_rows(self.sub_bytes(state))), key)
+            }
+            Direction::Decrypt => {
+                self.sub_bytes(self.shift_rows(self.mix_columns(self.add_round_key(state, key))))
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn cipher(&self, mut state: State<W>, keys: &[ByteKey]) -> State<W> {
+        let last = keys.len() - 1;
+        match self.direction {
+            Direction::Encrypt => {
+                state = self.add_round_key(state, &keys[0]);
+                for key in &keys[1..last] {
+                    state = self.round(state, key);
+                }
+                self.add_round_key(self.shift_rows(self.sub_bytes(state)), &keys[last])
+            }
+            Direction::Decrypt => {
+                state = self.sub_bytes(self.shift_rows(self.add_round_key(state, &keys[last])));
+                for key in keys[1..last].iter().rev() {
+                    state = self.round(state, key);
+                }
+                self.add_round_key(state, &keys[0])
+            }
+        }
+    }
+
+    /// Anything but ShiftRows alone, which is renaming.
+    #[inline(always)]
+    fn part(&self, part: Part, state: State<W>, keys: &[ByteKey]) -> State<W> {
+        match part {
+            Part::AddRoundKey => self.add_round_key(state, &keys[0]),
+            Part::SubBytes => self.sub_bytes(state),
+            Part::ShiftRows => state,
+            Part::MixColumns => {
+                let adds = W::splat(self.isa, u64::from_ne_bytes([mixing_adds::<W, S>(self.direction); 8]));
+                let mixed = self.mix_columns(state);
+                each!(i < 16 => mixed[i] ^ adds)
+            }
+            Part::Round => self.round(state, &keys[0]),
+            Part::Cipher => self.cipher(state, keys),
+        }
+    }
+}
+
+struct BytesOnTile<'a, W: ByteLanes, S>(&'a Bytes<W, S>, &'a mut Tile, usize);
+
+impl<W: ByteLanes, S: Substitute<W>> Kernel for BytesOnTile<'_, W, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(&Bytes { isa, part, direction, ref keys, .. }, tile, blocks) = self;
+        let substitute = S::new(isa, direction == Direction::Decrypt);
+        let rounds = Rounds::<W, S> { isa, substitute, direction };
+        let phase = usize::from(tile.phase);
+        if part == Part::ShiftRows {
+            tile.phase = part.phase_after(direction, phase) as u8;
+            return;
+        }
+        let places: [usize; 16] = each!(i < 16 => shifted(i, phase));
+        for bundle in 0..blocks * 8 / W::BITS {
+            let words = tile.bundle_mut::<W, 16>(isa, bundle);
+            let state: State<W> = each!(i < 16 => words[places[i]]);
+            let state = rounds.part(part, state, keys);
+            for i in 0..16 {
+                words[places[i]] = state[i];
+            }
+        }
+    }
+}
+
+impl<W: ByteLanes, S: Substitute<W>> TilePart for Bytes<W, S> {
+    fn run(&self, tile: &mut Tile, blocks: usize) {
+        self.isa.enter(BytesOnTile::<W, S>(self, tile, blocks));
+    }
+}
