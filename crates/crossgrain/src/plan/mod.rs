@@ -220,7 +220,7 @@ fn force(job: Job, limits: &Limits) -> Result<Plan, Error> {
         .unwrap_or_else(|| vec![(Part::Cipher, 0)]);
     let missing = || unfit(forced[0]);
     let walk = forced.iter().find(|variant| matches!(variant.action, Action::CountEncrypted(_)));
-    let walk = walk.filter(|_| job.birth == Birth::Counter);
+    let walk = walk.filter(|walk| job.birth == Birth::Counter && walk.repr == repr);
     let entries = match walk {
         Some(walk) => vec![*walk],
         None => entry(job, repr, &pick).ok_or_else(missing)?,
