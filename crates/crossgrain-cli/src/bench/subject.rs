@@ -73,7 +73,12 @@ fn kinds(features: Features, birth: Birth) -> Vec<Kind> {
     let mut kinds = vec![
         Kind { name: "best", options: options(features) },
         Kind { name: "without-aes", options: options(without_aes) },
-        Kind { name: "avx2-without-aes", options: options(without_aes.without(Features::AVX512)) },
+        Kind { name: "without-aes-gfni", options: options(without_aes.without(Features::GFNI)) },
+        Kind { name: "bitsliced", options: options(without_aes.without(Features::GFNI | Features::VBMI)) },
+        Kind {
+            name: "avx2-without-aes",
+            options: options(without_aes.without(Features::AVX512 | Features::VBMI | Features::GFNI)),
+        },
         Kind { name: "u64", options: options(Features::NONE) },
     ];
     if birth == Birth::Counter

@@ -103,7 +103,7 @@ pub fn choose(job: Job, limits: &Limits) -> Result<Vec<Plan>, Error> {
         return Ok(vec![Plan::of(&[whole])]);
     }
     let shapes = [512, 256].map(|bits| Repr::Bytesliced { bits }).into_iter();
-    let between = shapes.filter_map(|repr| across(job, &usable, repr).filter(is_by_field_arithmetic));
+    let between = shapes.filter_map(|repr| across(job, &usable, repr).filter(is_by_wide_substitution));
     let shapes = [512, 256, 128, 64, 32].map(|bits| Repr::Bitsliced { bits }).into_iter();
     let mut plans: Vec<_> = shapes.filter_map(|repr| across(job, &usable, repr)).collect();
     // The narrowest words cost as much a bundle as the next: they are there to be forced.
@@ -115,9 +115,10 @@ pub fn choose(job: Job, limits: &Limits) -> Result<Vec<Plan>, Error> {
     Ok(best)
 }
 
-/// Bytes beat bits where the CPU computes in their field (GFNI), and nowhere else.
-fn is_by_field_arithmetic(plan: &Plan) -> bool {
-    plan.stages.iter().any(|stage| stage.variant.needs.contains(Features::GFNI))
+/// Bytes beat bits where the CPU substitutes a register of them in a few instructions, and nowhere else.
+fn is_by_wide_substitution(plan: &Plan) -> bool {
+    let needs = |features| plan.stages.iter().any(|stage| stage.variant.needs.contains(features));
+    needs(Features::GFNI) || needs(Features::VBMI)
 }
 
 fn is_usable(variant: &Variant, limits: &Limits) -> bool {

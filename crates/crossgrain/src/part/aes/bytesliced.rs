@@ -17,7 +17,7 @@ use super::substitute::Substitute;
 use crate::block::{Block, Direction};
 use crate::part::TilePart;
 use crate::repr::shifted;
-use crate::word::{ByteLanes, Isa, Kernel, Tile, each};
+use crate::word::{ByteLanes, Isa, Kernel, Tile, each, unrolled};
 
 type State<W> = [W; 16];
 
@@ -74,11 +74,6 @@ impl<W: ByteLanes, S> fmt::Debug for Bytes<W, S> {
     }
 }
 
-/// The byte `rows` below byte `i` in its column.
-const fn next(i: usize, rows: usize) -> usize {
-    i / 4 * 4 + (i + rows) % 4
-}
-
 /// One kernel's constants.
 #[derive(Clone, Copy)]
 struct Rounds<W: ByteLanes, S> {
@@ -104,17 +99,27 @@ impl<W: ByteLanes, S: Substitute<W>> Rounds<W, S> {
         each!(i < 16 => state[shifted(i, phase)])
     }
 
-    /// MixColumns or its inverse, plus what `mixing_adds` says.
+    /// MixColumns or its inverse, plus what `mixing_adds` says: column by column, so that few words live.
     #[inline(always)]
     fn mix_columns(&self, state: State<W>) -> State<W> {
-        let mut a = state;
+        let mut mixed = state;
+        unrolled!(column in [0 1 2 3] {
+            let at = 4 * column;
+            let rows = self.mix_column([state[at], state[at + 1], state[at + 2], state[at + 3]]);
+            [mixed[at], mixed[at + 1], mixed[at + 2], mixed[at + 3]] = rows;
+        });
+        mixed
+    }
+
+    #[inline(always)]
+    fn mix_column(&self, mut a: [W; 4]) -> [W; 4] {
         if self.direction == Direction::Decrypt {
-            let pairs: [W; 8] = each!(i < 8 => a[i / 2 * 4 + i % 2] ^ a[i / 2 * 4 + i % 2 + 2]);
-            let fours: [W; 8] = each!(i < 8 => self.double(self.double(pairs[i])));
-            a = each!(i < 16 => a[i] ^ fours[i / 4 * 2 + i % 2]);
+            let even = self.double(self.double(a[0] ^ a[2]));
+            let odd = self.double(self.double(a[1] ^ a[3]));
+            a = [a[0] ^ even, a[1] ^ odd, a[2] ^ even, a[3] ^ odd];
         }
-        let u: State<W> = each!(i < 16 => a[i] ^ a[next(i, 1)]);
-        each!(i < 16 => self.double(u[i]) ^ a[next(i, 1)] ^ u[next(i, 2)])
+        let u: [W; 4] = each!(row < 4 => a[row] ^ a[(row + 1) % 4]);
+        each!(row < 4 => self.double(u[row]) ^ a[(row + 1) % 4] ^ u[(row + 2) % 4])
     }
 
     #[inline(always)]
