@@ -45,6 +45,8 @@ pub enum Error {
         /// Beginnings of paths that could be looked at.
         limit: usize,
     },
+    /// A cost file that cannot be understood.
+    BadFile(String),
 }
 
 impl fmt::Display for Error {
@@ -69,6 +71,7 @@ impl fmt::Display for Error {
             Self::TooManyPaths { limit } => {
                 write!(f, "more than {limit} beginnings of paths: too many to enumerate")
             }
+            Self::BadFile(reason) => write!(f, "the cost file cannot be used: {reason}"),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! edges with costs: variants compute parts, conversions change the representation, sources and sinks
 //! are the two ends. [`Flow::at`] prices the edges for one size; the [`Graph`] that it gives answers with
 //! the best [`Path`], the runners-up, the pure forms, what a greedy choice would have been, and, for
-//! tests, every path there is.
+//! tests, every path there is. A [`CostFile`] is the same as JSON.
 //!
 //! ```
 //! use crossgrain::plan::compose::{Cost, Flow};
@@ -29,6 +29,7 @@
 
 mod error;
 mod every;
+mod file;
 mod flow;
 mod graph;
 mod greedy;
@@ -38,6 +39,7 @@ mod path;
 mod report;
 
 pub use error::Error;
+pub use file::{Answer, CostFile, Route};
 pub use flow::{Cost, Edge, Flow, Node};
 pub use graph::Graph;
 pub use path::{Path, Step};
