@@ -248,3 +248,18 @@ fn every_file_is_in_the_module_tree() {
     }
     assert_eq!(sources.into_iter().map(|source| source.path).collect::<BTreeSet<_>>(), reached);
 }
+
+/// Whoever composes parts that are no ciphers needs nothing of the rest.
+#[test]
+fn composing_names_nothing_but_itself() {
+    let mut files = 0;
+    for source in
+        sources().iter().filter(|source| source.module.starts_with(&["plan", "compose"].map(str::to_owned)))
+    {
+        for path in names(source) {
+            assert!(is_within(&path, "plan::compose"), "{} names {path}", source.path.display());
+        }
+        files += 1;
+    }
+    assert!(files > 5, "only {files} files were found");
+}

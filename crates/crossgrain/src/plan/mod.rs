@@ -1,5 +1,6 @@
 //! A plan: which variants a job runs through, as data. For now a fixed order chooses them.
 
+pub mod compose;
 pub mod measure;
 mod trial;
 

@@ -1,0 +1,186 @@
+//! Costs as a JSON file, and what was found as JSON.
+//!
+//! ```json
+//! {"parts": ["add", "mix"], "representations": ["word", "bit"],
+//!  "cost": {"add": {"word": 5}, "mix": {"word": 50, "bit": 4}},
+//!  "convert": {"word>bit": 10, "bit>word": 10},
+//!  "start": ["word"], "end": ["word"], "rounds": 1}
+//! ```
+//!
+//! A part without a cost in a representation is not to be had in it, and what `convert` leaves out
+//! cannot be converted. All parts are gone through `rounds` times, once if the file does not say.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::error::Error;
+use super::flow::{Cost, Flow};
+use super::path::Path;
+use super::report::{Pure, Report};
+
+/// Edges that a file may ask for: far more than anyone measures, and still little memory.
+const EDGES_MAX: usize = 1_000_000;
+
+/// The contents of a cost file. Parse it from JSON; numbers may be in any one unit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CostFile {
+    /// The parts of one round, in order.
+    pub parts: Vec<String>,
+    /// The representations.
+    pub representations: Vec<String>,
+    /// What each part costs in each representation.
+    pub cost: BTreeMap<String, BTreeMap<String, f64>>,
+    /// What conversions cost; `a>b` converts from `a` to `b`.
+    #[serde(default)]
+    pub convert: BTreeMap<String, f64>,
+    /// Representations to start in.
+    pub start: Vec<String>,
+    /// Representations to end in.
+    pub end: Vec<String>,
+    /// How often the parts are gone through.
+    #[serde(default = "once")]
+    pub rounds: usize,
+}
+
+const fn once() -> usize {
+    1
+}
+
+impl FromStr for CostFile {
+    type Err = Error;
+
+    fn from_str(json: &str) -> Result<Self, Error> {
+        serde_json::from_str(json).map_err(|error| Error::BadFile(error.to_string()))
+    }
+}
+
+impl CostFile {
+    /// The flow it describes: variants are called `part/representation`, conversions as in the file.
+    ///
+    /// # Errors
+    /// [`Error::BadFile`] and whatever a [`Flow`] refuses.
+    pub fn flow(&self) -> Result<Flow, Error> {
+        self.check()?;
+        let parts: Vec<_> = self.parts.iter().map(String::as_str).collect();
+        let mut flow = Flow::repeated([&[], &parts, &[]], self.rounds, &self.representations)?;
+        for (part, costs) in &self.cost {
+            for (representation, &cost) in costs {
+                let name = format!("{part}/{representation}");
+                flow.variant(&name, &[part], representation, Cost::fixed(cost))?;
+            }
+        }
+        for (name, &cost) in &self.convert {
+            let no_arrow = || bad(format!("'{}' in convert is not of the form a>b", name.escape_debug()));
+            let (from, to) = name.split_once('>').ok_or_else(no_arrow)?;
+            flow.conversion(name, from, to, Cost::fixed(cost))?;
+        }
+        self.start.iter().try_for_each(|representation| flow.start(representation))?;
+        self.end.iter().try_for_each(|representation| flow.end(representation))?;
+        Ok(flow)
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if self.rounds == 0 {
+            return Err(bad("rounds must be at least 1"));
+        }
+        for (what, ends) in [("start", &self.start), ("end", &self.end)] {
+            if ends.is_empty() {
+                return Err(bad(format!("{what} names no representation")));
+            }
+            // Every path would be there twice.
+            if let Some((_, name)) = ends.iter().enumerate().find(|&(at, name)| ends[..at].contains(name)) {
+                return Err(bad(format!("{what} names '{}' twice", name.escape_debug())));
+            }
+        }
+        let widest = self.representations.len() + self.convert.len() + 1;
+        let edges = self.parts.len().saturating_mul(self.rounds).saturating_mul(widest);
+        if edges > EDGES_MAX {
+            return Err(bad("too many parts, rounds and conversions to plan"));
+        }
+        Ok(())
+    }
+}
+
+fn bad(reason: impl Into<String>) -> Error {
+    Error::BadFile(reason.into())
+}
+
+/// A path as JSON.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Route {
+    /// What it costs.
+    #[serde(serialize_with = "plainly")]
+    pub total: f64,
+    /// Its edges: `part/representation`, and conversions.
+    pub path: Vec<String>,
+}
+
+/// What is answered to a cost file, as JSON.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// The best path.
+    #[serde(flatten)]
+    pub best: Route,
+    /// All parts in one representation, without what the ends demand.
+    #[serde(serialize_with = "all_plainly")]
+    pub pure: BTreeMap<String, f64>,
+    /// The same with the conversions at the ends, where there are such.
+    #[serde(serialize_with = "all_plainly")]
+    pub pure_with_ends: BTreeMap<String, f64>,
+    /// What the best path saves of the best of `pure_with_ends`, in percent.
+    pub gain_percent: Option<f64>,
+    /// The path of who does not look ahead.
+    pub greedy: Route,
+    /// The next best paths.
+    pub runners_up: Vec<Route>,
+}
+
+impl From<&Path> for Route {
+    fn from(path: &Path) -> Self {
+        Self { total: path.total_ns, path: path.names().map(str::to_owned).collect() }
+    }
+}
+
+impl From<&Report> for Answer {
+    fn from(report: &Report) -> Self {
+        let totals = |path: fn(&Pure) -> Option<&Path>| {
+            let total = |form: &Pure| Some((form.representation.clone(), path(form)?.total_ns));
+            report.pure.iter().filter_map(total).collect()
+        };
+        Self {
+            best: Route::from(&report.best),
+            pure: totals(|form| form.parts.as_ref()),
+            pure_with_ends: totals(|form| form.whole.as_ref()),
+            gain_percent: report.gain_percent(),
+            greedy: Route::from(&report.greedy),
+            runners_up: report.runners_up.iter().map(Route::from).collect(),
+        }
+    }
+}
+
+/// Whole numbers without a point: whoever writes 14337 wants to read 50467.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Plain {
+    Whole(u64),
+    Broken(f64),
+}
+
+impl From<f64> for Plain {
+    fn from(number: f64) -> Self {
+        // Above 2⁵³ not every whole number is a floating-point number.
+        let is_whole = number.fract() == 0.0 && (0.0..=(1_u64 << 53) as f64).contains(&number);
+        if is_whole { Self::Whole(number as u64) } else { Self::Broken(number) }
+    }
+}
+
+fn plainly<S: Serializer>(number: &f64, to: S) -> Result<S::Ok, S::Error> {
+    Plain::from(*number).serialize(to)
+}
+
+fn all_plainly<S: Serializer>(numbers: &BTreeMap<String, f64>, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(numbers.iter().map(|(name, &number)| (name, Plain::from(number))))
+}

@@ -1,0 +1,74 @@
+//! The path of someone who does not look ahead.
+//!
+//! A stride is the conversions that a variant needs first, and the variant; the last one may be
+//! conversions and a sink. The greedy path takes, of all strides from where it stands, that which costs
+//! least for each part it computes. It does know the dead ends, which is more than a dispatcher at run
+//! time would: so there is a greedy path wherever there is any.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use petgraph::algo::dijkstra;
+use petgraph::graph::{EdgeReference, NodeIndex};
+use petgraph::visit::{EdgeRef, Reversed};
+
+use super::error::Error;
+use super::graph::{Arc, Graph, Trail};
+use super::path::Path;
+
+struct Stride {
+    trail: Trail,
+    parts: usize,
+    end: NodeIndex,
+}
+
+impl Graph<'_> {
+    /// The path that takes the locally cheapest step each time; for comparison.
+    ///
+    /// # Errors
+    /// [`Error::NoPath`] if no path leads from a source to a sink.
+    pub fn greedy(&self) -> Result<Path, Error> {
+        let to_sink = dijkstra(Reversed(&self.net), self.sink(), None, |arc| arc.weight().length);
+        let mut whole = Trail::default();
+        let (mut here, mut position) = (self.source(), 0);
+        while here != self.sink() {
+            let leads_on = |arc: &EdgeReference<'_, Arc>| {
+                self.parts(*arc).start == position && to_sink.contains_key(&arc.target())
+            };
+            let ahead = self.net.edge_references().filter(leads_on);
+            let strides = ahead.filter_map(|arc| self.stride(here, arc));
+            let stride = strides.min_by(Stride::compare).ok_or_else(|| self.no_path())?;
+            whole.length = whole.length + stride.trail.length;
+            whole.arcs.extend(stride.trail.arcs);
+            (here, position) = (stride.end, position + stride.parts);
+        }
+        Ok(self.path(&whole))
+    }
+
+    /// The best stride that ends with this arc, if there is one.
+    fn stride(&self, here: NodeIndex, last: EdgeReference<'_, Arc>) -> Option<Stride> {
+        let goes_on =
+            |arc: EdgeReference<'_, Arc>| !self.parts(arc).is_empty() || arc.target() == self.sink();
+        if !goes_on(last) {
+            return None;
+        }
+        let mut trail = self.cheapest(here, last.source(), |arc| !goes_on(arc))?;
+        trail.length = trail.length + last.weight().length;
+        trail.arcs.push(last.id());
+        Some(Stride { trail, parts: self.parts(last).len(), end: last.target() })
+    }
+
+    fn parts(&self, arc: EdgeReference<'_, Arc>) -> Range<usize> {
+        self.flow.parts_of(self.edge(arc.id()))
+    }
+}
+
+impl Stride {
+    /// By cost a part; a sink behind the last part has none but itself to compete with.
+    fn compare(&self, other: &Self) -> Ordering {
+        let times =
+            |stride: &Self, parts: usize| stride.trail.length.cost.saturating_mul(parts.max(1) as u128);
+        let by_cost = times(self, other.parts).cmp(&times(other, self.parts));
+        by_cost.then_with(|| self.trail.cmp(&other.trail))
+    }
+}

@@ -1,0 +1,67 @@
+//! The k best paths: Yen's search for loopless paths, in the form Lawler gave it.
+//!
+//! A space is all paths that begin alike and do not go on by certain arcs. When its best path is taken,
+//! the rest of the space falls apart into smaller ones, one for each place where a path can leave the
+//! best: they share no path and miss none, so the next best path overall is the best of one of them.
+//! Source: Lawler, "A procedure for computing the k best solutions to discrete optimization problems and
+//! its application to the shortest path problem", Management Science 18 (1972).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use petgraph::graph::{EdgeIndex, NodeIndex};
+use petgraph::visit::EdgeRef;
+
+use super::error::Error;
+use super::graph::{Graph, Trail};
+use super::path::Path;
+
+/// Paths whose first arcs are known.
+#[derive(Default)]
+struct Space {
+    /// How many arcs of its best path all of its paths share.
+    kept: usize,
+    /// Arcs by which none of them goes on from there.
+    barred: Vec<EdgeIndex>,
+}
+
+impl Graph<'_> {
+    /// The `k` best paths that pass no node twice, best first; fewer if there are no more.
+    ///
+    /// # Errors
+    /// [`Error::NoPath`] if there is not even one.
+    pub fn k_best(&self, k: usize) -> Result<Vec<Path>, Error> {
+        let mut spaces = BTreeMap::from([(self.shortest()?, Space::default())]);
+        let mut found = Vec::new();
+        while found.len() < k
+            && let Some((trail, space)) = spaces.pop_first()
+        {
+            found.push(self.path(&trail));
+            if found.len() < k {
+                let rest = self.without(&trail, &space);
+                spaces.extend(rest.filter_map(|space| Some((self.best_of(&trail, &space)?, space))));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The space without its best path, in pieces.
+    fn without(&self, best: &Trail, space: &Space) -> impl Iterator<Item = Space> {
+        (space.kept..best.arcs.len()).map(|kept| {
+            let inherited = if kept == space.kept { space.barred.as_slice() } else { &[] };
+            Space { kept, barred: [inherited, &best.arcs[kept..=kept]].concat() }
+        })
+    }
+
+    /// The best path of a space, which begins as `like` does.
+    fn best_of(&self, like: &Trail, space: &Space) -> Option<Trail> {
+        let kept = &like.arcs[..space.kept];
+        let ends = |arc: &EdgeIndex| self.net.edge_endpoints(*arc);
+        let passed: BTreeSet<NodeIndex> = kept.iter().filter_map(ends).map(|(from, _)| from).collect();
+        let here = kept.last().and_then(ends).map_or(self.source(), |(_, to)| to);
+        let onward = self.cheapest(here, self.sink(), |arc| {
+            !passed.contains(&arc.target()) && !space.barred.contains(&arc.id())
+        })?;
+        let length = kept.iter().map(|&arc| self.net[arc].length).sum();
+        Some(Trail { length: onward.length + length, arcs: [kept, &onward.arcs].concat() })
+    }
+}

@@ -1,0 +1,163 @@
+//! Composing parts at random: every search finds what trying every path finds.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+use crossgrain::plan::compose::{Cost, Edge, Error, Flow, Node, Path};
+use proptest::collection::vec;
+use proptest::prelude::{Just, Strategy, any};
+use proptest::sample::select;
+use proptest::test_runner::TestCaseError;
+use proptest::{prop_assert, prop_assert_eq, prop_oneof, proptest};
+
+/// Beginnings of paths that an oracle may look at.
+const LIMIT: usize = 1_000_000;
+
+const REPRS: [&str; 3] = ["x", "y", "z"];
+
+/// An edge for a flow of so many parts: anything that is no nonsense.
+fn edges(parts: usize) -> impl Strategy<Value = Edge> {
+    let ends = prop_oneof![
+        1 => (Just(None), 0..3_usize, Just(0), 0..=parts),
+        5 => (Just(Some(())), 0..3_usize, 0..=parts, 0..=parts)
+    ];
+    let name = select(vec!["p", "q", "r"]);
+    // Small whole numbers, so that many sums are equal.
+    let cost = (0..6_u8, 0..3_u8)
+        .prop_map(|(fixed, per_byte)| Cost { fixed_ns: fixed.into(), per_byte_ns: per_byte.into() });
+    (ends, 0..3_usize, any::<bool>(), name, cost).prop_filter_map(
+        "an edge must lead somewhere",
+        move |((inner, from_repr, a, b), to_repr, is_source, name, cost)| {
+            let (from, to) = match (inner, is_source) {
+                (Some(()), _) => {
+                    (Node::between(a.min(b), REPRS[from_repr]), Node::between(a.max(b), REPRS[to_repr]))
+                }
+                (None, true) => (Node::Source, Node::between(b.min(1), REPRS[to_repr])),
+                (None, false) => (Node::between(b.max(parts - 1), REPRS[to_repr]), Node::Sink),
+            };
+            (from != to).then(|| Edge { name: name.to_owned(), from, to, cost })
+        },
+    )
+}
+
+/// Edges for a flow, among them ends and, mostly, parts enough for a path.
+fn flows() -> impl Strategy<Value = (usize, Vec<Edge>)> {
+    let sized = |parts| (Just(parts), vec(edges(parts), 4..22), 0..3_usize, 0..3_usize, 0..10_u8);
+    (1..=4_usize).prop_flat_map(sized).prop_map(|(parts, mut edges, start, end, gap)| {
+        let cost = Cost::fixed(4.0);
+        let mut add = |name: &str, from, to| edges.push(Edge { name: name.to_owned(), from, to, cost });
+        add("start", Node::Source, Node::between(0, REPRS[start]));
+        add("end", Node::between(parts, REPRS[end]), Node::Sink);
+        for at in (0..parts).filter(|&at| at != usize::from(gap)) {
+            let to = if at + 1 == parts { end } else { (start + at + 1) % 3 };
+            add("part", Node::between(at, REPRS[(start + at) % 3]), Node::between(at + 1, REPRS[to]));
+        }
+        (parts, edges)
+    })
+}
+
+/// Leaves out second edges of one name between the same places: they could change places unnoticed.
+fn without_twins(edges: Vec<Edge>) -> Vec<Edge> {
+    let mut different: Vec<Edge> = Vec::new();
+    for edge in edges {
+        let twin = |other: &Edge| (&other.name, &other.from, &other.to) == (&edge.name, &edge.from, &edge.to);
+        if !different.iter().any(twin) {
+            different.push(edge);
+        }
+    }
+    different
+}
+
+fn flow_of(parts: usize, edges: impl IntoIterator<Item = Edge>) -> Flow {
+    let mut flow = Flow::new(&vec!["part"; parts], &REPRS).unwrap();
+    edges.into_iter().for_each(|edge| flow.edge(edge).unwrap());
+    flow
+}
+
+/// Every loopless path as indices of edges, found without the library's graph.
+fn enumerate(
+    flow: &Flow,
+    here: &Node,
+    passed: &mut Vec<Node>,
+    way: &mut Vec<usize>,
+    found: &mut Vec<Vec<usize>>,
+) {
+    if *here == Node::Sink {
+        found.push(way.clone());
+        return;
+    }
+    passed.push(here.clone());
+    for (at, edge) in flow.edges().iter().enumerate() {
+        if edge.from == *here && !passed.contains(&edge.to) {
+            way.push(at);
+            enumerate(flow, &edge.to, passed, way, found);
+            way.pop();
+        }
+    }
+    passed.pop();
+}
+
+fn total(flow: &Flow, way: &[usize], len_bytes: u64) -> f64 {
+    way.iter().map(|&at| flow.edges()[at].cost.at(len_bytes)).sum()
+}
+
+/// What paths are compared by: cost, then the number of edges, then names and where edges lead.
+fn rank(path: &Path) -> impl PartialOrd {
+    let place = |node: &Node| match node {
+        Node::Source => None,
+        Node::Between { position, representation } => Some((*position, representation.clone())),
+        Node::Sink => Some((usize::MAX, String::new())),
+    };
+    let edges: Vec<_> = path.steps.iter().map(|step| (step.name.clone(), place(&step.to))).collect();
+    (path.total_ns, path.steps.len(), edges)
+}
+
+fn check_searches(flow: &Flow, len_bytes: u64) -> Result<(), TestCaseError> {
+    let graph = flow.at(len_bytes);
+    let every = graph.every(LIMIT).unwrap();
+    let mut want = Vec::new();
+    enumerate(flow, &Node::Source, &mut Vec::new(), &mut Vec::new(), &mut want);
+    let mut ways: Vec<Vec<usize>> =
+        every.iter().map(|path| path.steps.iter().map(|step| step.edge).collect()).collect();
+    for (path, way) in every.iter().zip(&ways) {
+        prop_assert_eq!(path.total_ns, total(flow, way, len_bytes));
+    }
+    prop_assert!(every.is_sorted_by(|a, b| rank(a) <= rank(b)));
+    ways.sort();
+    want.sort();
+    prop_assert_eq!(ways, want);
+
+    if every.is_empty() {
+        let breaks_off = matches!(graph.best(), Err(Error::NoPath { .. }));
+        prop_assert!(breaks_off);
+        return Ok(());
+    }
+    prop_assert_eq!(&graph.best().unwrap(), &every[0]);
+    for k in [1, 2, 7, every.len(), every.len() + 1] {
+        prop_assert_eq!(&graph.k_best(k).unwrap()[..], &every[..k.min(every.len())]);
+    }
+    let greedy = graph.greedy().unwrap();
+    prop_assert!(every.contains(&greedy));
+    for form in graph.pure_forms() {
+        prop_assert!(form.whole.is_none_or(|whole| every.contains(&whole)));
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn searches_find_what_trying_everything_finds((parts, edges) in flows(), len_bytes in 0..4_u64) {
+        check_searches(&flow_of(parts, without_twins(edges)), len_bytes)?;
+    }
+
+    #[test]
+    fn the_order_of_edges_does_not_matter((parts, edges) in flows()) {
+        let forwards = flow_of(parts, edges.clone());
+        let backwards = flow_of(parts, edges.into_iter().rev());
+        let shown = |flow: &Flow| {
+            let ways = flow.at(1).k_best(5).ok()?;
+            Some(ways.into_iter().map(|path| {
+                path.steps.into_iter().map(|step| (step.name, step.to, step.cost_ns)).collect()
+            }).collect::<Vec<Vec<_>>>())
+        };
+        prop_assert_eq!(shown(&forwards), shown(&backwards));
+    }
+}
