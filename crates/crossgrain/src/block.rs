@@ -166,6 +166,8 @@ pub enum Error {
     },
     /// An ISA cap that cannot be read.
     BadIsaCap(String),
+    /// No path leads from a job's source to its sink, with the reason.
+    NoPlan(String),
 }
 
 impl fmt::Display for Error {
@@ -191,6 +193,7 @@ impl fmt::Display for Error {
             Self::Unavailable { variant, reason } => {
                 write!(f, "variant '{variant}' cannot be used: {reason}")
             }
+            Self::NoPlan(reason) => write!(f, "no plan can be made: {reason}"),
             Self::BadIsaCap(cap) => write!(
                 f,
                 "ISA cap '{}' cannot be read: give portable, sse2, avx2 or avx512, \

@@ -33,7 +33,7 @@ pub fn forced(variant: &Variant, direction: Direction, features: Features) -> Op
     if variant.repr == Repr::Blocks && is_an_end {
         variants.push(format!("{}/blocks/portable-table", Part::SubBytes.name(direction)));
     }
-    Options { policy: Policy::Any, variants, threads: 1, features: Some(features) }
+    Options { policy: Policy::Any, variants, threads: 1, features: Some(features), costs: None }
 }
 
 /// Whether a variant, forced into every job it has a place in, gives the reference's bytes.

@@ -19,7 +19,7 @@
 //!
 //! The layers, each of which may name only those above it in this list (`tests/layers.rs`):
 //! [`block`], [`reference`](mod@reference), [`word`], [`circuit`], [`repr`], [`convert`], [`part`],
-//! [`variant`], [`plan`], [`exec`], [`mode`], [`check`].
+//! [`variant`], [`plan`], [`exec`], [`mode`], [`check`], [`tune`].
 
 #![deny(unsafe_code)]
 
@@ -38,6 +38,7 @@ pub mod part;
 pub mod plan;
 pub mod reference;
 pub mod repr;
+pub mod tune;
 pub mod variant;
 #[allow(unsafe_code, reason = "registers and their memory; everything above is safe")]
 pub mod word;

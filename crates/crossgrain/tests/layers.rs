@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The layers from the bottom up, and what each may name besides itself: a module with all that is in it,
 /// or one thing of a module. Who judges by the reference stands last: nobody below can name it.
-const LAYERS: [(&str, &[&str]); 12] = [
+const LAYERS: [(&str, &[&str]); 13] = [
     ("block", &[]),
     ("reference", &["block"]),
     ("word", &["block::Error"]),
@@ -37,6 +37,7 @@ const LAYERS: [(&str, &[&str]); 12] = [
             "mode",
         ],
     ),
+    ("tune", &["block", "word::Features", "variant", "plan", "check"]),
 ];
 
 /// A file of the library: where it is, which module it is, and its code.
@@ -55,7 +56,7 @@ fn files_under(folder: &Path) -> Vec<PathBuf> {
     for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         if path.is_dir() {
             files.extend(files_under(&path));
-        } else {
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
             files.push(path);
         }
     }
@@ -63,7 +64,7 @@ fn files_under(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Every file under `src/`.
+/// Every Rust file under `src/`.
 fn sources() -> Vec<Source> {
     let read = |path: PathBuf| {
         let below = path.strip_prefix(root()).unwrap().with_extension("");

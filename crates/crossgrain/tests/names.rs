@@ -12,7 +12,7 @@ use crossgrain::check::jobs;
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::part::aes::key::RoundKeys;
 use crossgrain::part::aes::{Part, bitsliced, bitwalk, instructions, steps, table as tables, walk};
-use crossgrain::plan::{Birth, Job, Limits, Plan, choose};
+use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Stage};
 use crossgrain::repr::Repr;
 use crossgrain::variant::{Action, Leaks, Policy, Variant, find, table};
 use crossgrain::word::{AesNi, AesWord128, CAP_VARIABLE, Isa, Portable, Tile};
@@ -162,45 +162,59 @@ fn a_variant_is_bound_exactly_where_it_is_available() {
 }
 
 /// Fails unless a plan computes its job: the whole cipher in one, or all its steps in order between a way
-/// in and a way out, in one representation; counters may be born as blocks and loaded.
+/// in and a way out, each in the representation that the data has by then.
 fn check_plan(plan: &Plan, job: Job) {
-    let variants: Vec<_> = plan.stages.iter().map(|stage| stage.variant).collect();
-    let [first, between @ .., last] = &variants[..] else {
-        let right = match variants[0].action {
-            Action::Whole(direction, _) => job.birth == Birth::Bytes && direction == job.direction,
-            Action::WholeCounter(_) => job.birth == Birth::Counter,
-            _ => false,
-        };
-        assert!(right, "{job:?}: {plan}");
-        return;
-    };
-    let born_as_blocks =
-        first.repr == Repr::Blocks && matches!(between.first().map(|v| v.action), Some(Action::Load(_)));
-    let (between, repr) =
-        if born_as_blocks { (&between[1..], between[0].repr) } else { (between, first.repr) };
-    assert!(between.iter().chain([last]).all(|variant| variant.repr == repr), "{job:?}: {plan}");
-    let (birth, encrypted) = match first.action {
-        Action::Load(_) => (Birth::Bytes, false),
-        Action::Count(_) => (Birth::Counter, false),
-        Action::CountEncrypted(_) => (Birth::Counter, true),
-        _ => panic!("{job:?}: {plan}"),
-    };
-    assert_eq!(birth, job.birth, "{plan}");
-    assert!(matches!(last.action, Action::Store(_)), "{job:?}: {plan}");
-
     let every_step = steps(job.direction, job.cipher.rounds());
-    let mut taken = Vec::new();
-    let entry_stages = plan.stages.len() - 1 - between.len();
-    for (stage, variant) in plan.stages[entry_stages..].iter().zip(between) {
-        let Action::Tile(part, direction, _) = variant.action else { panic!("{job:?}: {plan}") };
-        assert!(part == Part::AddRoundKey || direction == job.direction, "{plan}");
-        match part {
-            Part::Cipher => taken.extend(&every_step),
-            Part::Round => taken.extend(every_step.iter().filter(|(_, round)| *round == stage.round)),
-            step => taken.push((step, stage.round)),
+    let (mut shape, mut taken) = (None, Vec::new());
+    for Stage { variant, round } in &plan.stages {
+        let repr = variant.repr;
+        match variant.action {
+            Action::Whole(direction, _) => {
+                assert!(job.birth == Birth::Bytes && direction == job.direction, "{job:?}: {plan}");
+                return assert_eq!(plan.stages.len(), 1);
+            }
+            Action::WholeCounter(_) => {
+                assert_eq!(job.birth, Birth::Counter, "{plan}");
+                return assert_eq!(plan.stages.len(), 1);
+            }
+            Action::Load(_) if shape.is_none() => {
+                assert_eq!(job.birth, Birth::Bytes, "{plan}");
+                shape = Some(repr);
+            }
+            Action::Count(_) | Action::CountEncrypted(_) => {
+                assert!(job.birth == Birth::Counter && shape.is_none(), "{job:?}: {plan}");
+                if matches!(variant.action, Action::CountEncrypted(_)) {
+                    taken.extend(&every_step);
+                }
+                shape = Some(repr);
+            }
+            Action::Load(_) => {
+                assert_eq!(shape, Some(Repr::Blocks), "{plan}");
+                shape = Some(repr);
+            }
+            Action::Store(_) => {
+                assert_eq!(shape, Some(repr), "{plan}");
+                shape = Some(Repr::Blocks);
+            }
+            Action::Tile(part, direction, _) => {
+                assert_eq!(shape, Some(repr), "{plan}");
+                assert!(part == Part::AddRoundKey || direction == job.direction, "{plan}");
+                match part {
+                    Part::Cipher => taken.extend(&every_step),
+                    Part::Round => taken.extend(every_step.iter().filter(|(_, of)| of == round)),
+                    step => taken.push((step, *round)),
+                }
+            }
         }
     }
-    assert_eq!(taken, if encrypted { Vec::new() } else { every_step }, "{job:?}: {plan}");
+    let last = plan.stages.last().map(|stage| stage.variant.action);
+    assert!(matches!(last, Some(Action::Store(_))), "{job:?}: {plan}");
+    assert_eq!(taken, every_step, "{job:?}: {plan}");
+}
+
+/// The choice by the shipped estimates.
+fn choose(job: Job, limits: &Limits) -> Result<Vec<Plan>, Error> {
+    crossgrain::plan::choose(job, limits, &Costs::estimates(job.cipher))
 }
 
 #[test]

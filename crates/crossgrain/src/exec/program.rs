@@ -2,7 +2,7 @@
 //!
 //! Data runs bundle by bundle: from the source into a tile in L1, through the parts, to the bytes. What
 //! is left over at the end, down to a single byte of a counter job, goes through a padded copy by the
-//! narrowest plan that holds it.
+//! plan that does it cheapest.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::block::{BLOCK_BYTES, Direction, Error, Key};
 use crate::convert::{Load, Store};
 use crate::part::aes::key::RoundKeys;
 use crate::part::{Count, Counting, Source, TilePart, WholePart};
-use crate::plan::{Job, Limits, Plan, choose};
+use crate::plan::{Costs, Job, Limits, Plan, choose};
 use crate::variant::{Action, Variant};
 use crate::word::{Buffers, Features, TILE_BYTES, Tile};
 
@@ -50,11 +50,18 @@ impl Program {
     /// Chooses plans for a job and binds them to a key.
     ///
     /// # Errors
-    /// [`Error::UnknownVariant`] and [`Error::Unavailable`] for a forced variant that cannot be had.
-    pub fn new(job: Job, key: &Key, limits: &Limits, threads: Threads) -> Result<Self, Error> {
-        let plans = choose(job, limits)?;
+    /// As [`choose`].
+    pub fn new(job: Job, key: &Key, limits: &Limits, costs: &Costs, threads: Threads) -> Result<Self, Error> {
+        Self::of(choose(job, limits, costs)?, key, limits.features, threads)
+    }
+
+    /// Binds plans, widest bundle first, to a key.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] for a variant that these features do not suffice for.
+    pub fn of(plans: Vec<Plan>, key: &Key, features: Features, threads: Threads) -> Result<Self, Error> {
         let keys = RoundKeys::expand(key);
-        let bound = plans.iter().map(|plan| bind(plan, &keys, limits.features));
+        let bound = plans.iter().map(|plan| bind(plan, &keys, features));
         let bound = bound.collect::<Result<_, _>>()?;
         Ok(Self { bound, plans, threads })
     }
@@ -92,8 +99,11 @@ impl Program {
     /// Less than a bundle, maybe not even a whole number of blocks, by way of a padded copy.
     fn run_padded(&self, source: Source, mut rest: Buffers<'_>) {
         let blocks = rest.len_bytes().div_ceil(BLOCK_BYTES);
-        let narrowest = self.bound.iter().rev().find(|bound| bound.bundle_blocks() >= blocks);
-        let bound = narrowest.unwrap_or(&self.bound[0]);
+        let cost_ns = |(bound, plan): &(&Bound, &Plan)| {
+            plan.cost.per_byte_ns * blocks.next_multiple_of(bound.bundle_blocks()) as f64
+        };
+        let cheapest = self.bound.iter().zip(&self.plans).min_by(|a, b| cost_ns(a).total_cmp(&cost_ns(b)));
+        let bound = cheapest.map_or(&self.bound[0], |(bound, _)| bound);
         let padded_blocks = blocks.next_multiple_of(bound.bundle_blocks());
         let mut padded = Tile::new();
         let bytes = &mut padded.bytes_mut()[..padded_blocks * BLOCK_BYTES];

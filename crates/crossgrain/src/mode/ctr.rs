@@ -25,7 +25,7 @@ impl Ctr {
     /// As [`Program::new`], and [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
     pub fn new(key: &Key, initial: &Block, options: &Options) -> Result<Self, Error> {
         let job = Job { cipher: key.cipher(), direction: Direction::Encrypt, birth: Birth::Counter };
-        let program = Program::new(job, key, &options.limits()?, options.threads())?;
+        let program = options.program(job, key)?;
         Ok(Self { program, first: u128::from_be_bytes(*initial), position_bytes: 0 })
     }
 

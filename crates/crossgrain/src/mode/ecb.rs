@@ -22,7 +22,7 @@ impl Ecb {
     /// As [`Program::new`], and [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
     pub fn new(key: &Key, direction: Direction, options: &Options) -> Result<Self, Error> {
         let job = Job { cipher: key.cipher(), direction, birth: Birth::Bytes };
-        let program = Program::new(job, key, &options.limits()?, options.threads())?;
+        let program = options.program(job, key)?;
         Ok(Self { program })
     }
 

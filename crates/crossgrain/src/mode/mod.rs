@@ -6,9 +6,11 @@ mod ecb;
 pub use ctr::Ctr;
 pub use ecb::Ecb;
 
-use crate::block::Error;
-use crate::exec::Threads;
-use crate::plan::Limits;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::block::{Error, Key};
+use crate::exec::{Program, Threads};
+use crate::plan::{Costs, Job, Limits, Plan, choose};
 use crate::variant::Policy;
 use crate::word::Features;
 
@@ -24,6 +26,8 @@ pub struct Options {
     pub variants: Vec<String>,
     /// At most so many threads; 0 for all of rayon's current pool.
     pub threads: usize,
+    /// What variants cost here, as `tune::measure` found; `None` for the estimates shipped.
+    pub costs: Option<Arc<Costs>>,
 }
 
 impl Options {
@@ -35,7 +39,27 @@ impl Options {
         Ok(Limits { features, policy: self.policy, forced: self.variants.clone() })
     }
 
-    fn threads(&self) -> Threads {
-        Threads::at_most(self.threads)
+    /// Plans a job and binds it to a key.
+    fn program(&self, job: Job, key: &Key) -> Result<Program, Error> {
+        let limits = self.limits()?;
+        let threads = Threads::at_most(self.threads);
+        match &self.costs {
+            Some(costs) => Program::new(job, key, &limits, costs, threads),
+            None => Program::of(estimated(job, &limits)?, key, limits.features, threads),
+        }
     }
+}
+
+/// The plans by estimates, remembered: a program for a short message must not cost a search.
+fn estimated(job: Job, limits: &Limits) -> Result<Vec<Plan>, Error> {
+    static KNOWN: Mutex<Vec<(Job, Limits, Vec<Plan>)>> = Mutex::new(Vec::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, _, plans)) = known.iter().find(|(j, l, _)| *j == job && l == limits) {
+        return Ok(plans.clone());
+    }
+    let plans = choose(job, limits, &Costs::estimates(job.cipher))?;
+    if limits.forced.is_empty() {
+        known.push((job, limits.clone(), plans.clone()));
+    }
+    Ok(plans)
 }

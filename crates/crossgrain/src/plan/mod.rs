@@ -1,13 +1,17 @@
-//! A plan: which variants a job runs through, as data. For now a fixed order chooses them.
+//! Plans: which variants a job runs through, as data; and their choice, a shortest path.
 
 pub mod compose;
+mod costs;
+pub mod graph;
 pub mod measure;
 mod trial;
 
+pub use costs::Costs;
 pub use trial::Trial;
 
 use std::fmt;
 
+use self::compose::Cost;
 use crate::block::{Cipher, Direction, Error};
 use crate::part::aes::{Part, steps};
 use crate::repr::Repr;
@@ -59,11 +63,14 @@ pub struct Stage {
 pub struct Plan {
     /// At least one: a whole cipher, or a way into a tile, parts, and a way out.
     pub stages: Vec<Stage>,
+    /// What they are predicted to cost together; nothing for a forced plan.
+    pub cost: Cost,
 }
 
 impl Plan {
     fn of(variants: &[&'static Variant]) -> Self {
-        Self { stages: variants.iter().map(|variant| Stage { variant, round: 0 }).collect() }
+        let stages = variants.iter().map(|variant| Stage { variant, round: 0 }).collect();
+        Self { stages, cost: Cost::FREE }
     }
 
     /// Blocks in the plan's bundle: whole bundles of all its representations, whose sizes divide one
@@ -89,37 +96,14 @@ impl fmt::Display for Plan {
 
 /// The plans for a job, widest bundle first: the later ones serve what the first leave over.
 ///
-/// This is the one place where variants are chosen.
+/// This is the one place where variants are chosen: the cheapest paths through the job's graph, unless
+/// variants are forced.
 ///
 /// # Errors
-/// [`Error::UnknownVariant`] and [`Error::Unavailable`] for a forced variant that cannot be had.
-pub fn choose(job: Job, limits: &Limits) -> Result<Vec<Plan>, Error> {
-    if !limits.forced.is_empty() {
-        return Ok(vec![force(job, limits)?]);
-    }
-    let usable: Vec<_> = table().iter().filter(|variant| is_usable(variant, limits)).collect();
-    // Wider instructions stand later in the table, and so do the better ways of one width.
-    let mut wholes = usable.iter().rev().filter(|variant| is_whole(variant, job));
-    if let Some(whole) = wholes.find(|whole| whole.leaks == Leaks::Nothing) {
-        return Ok(vec![Plan::of(&[whole])]);
-    }
-    let shapes = [512, 256].map(|bits| Repr::Bytesliced { bits }).into_iter();
-    let between = shapes.filter_map(|repr| across(job, &usable, repr).filter(is_by_wide_substitution));
-    let shapes = [512, 256, 128, 64, 32].map(|bits| Repr::Bitsliced { bits }).into_iter();
-    let mut plans: Vec<_> = shapes.filter_map(|repr| across(job, &usable, repr)).collect();
-    // The narrowest words cost as much a bundle as the next: they are there to be forced.
-    plans.truncate(plans.len().max(2) - 1);
-    let mut best: Vec<_> = between.collect();
-    if best.is_empty() {
-        best = plans;
-    }
-    Ok(best)
-}
-
-/// Bytes beat bits where the CPU substitutes a register of them in a few instructions, and nowhere else.
-fn is_by_wide_substitution(plan: &Plan) -> bool {
-    let needs = |features| plan.stages.iter().any(|stage| stage.variant.needs.contains(features));
-    needs(Features::GFNI) || needs(Features::VBMI)
+/// [`Error::UnknownVariant`] and [`Error::Unavailable`] for a forced variant that cannot be had,
+/// [`Error::NoPlan`] if the costs know no way through.
+pub fn choose(job: Job, limits: &Limits, costs: &Costs) -> Result<Vec<Plan>, Error> {
+    if limits.forced.is_empty() { graph::cheapest(job, limits, costs) } else { Ok(vec![force(job, limits)?]) }
 }
 
 fn is_usable(variant: &Variant, limits: &Limits) -> bool {
@@ -146,22 +130,6 @@ fn is_part(variant: &Variant, part: Part, job: Job) -> bool {
     // AddRoundKey is its own inverse and has one row for both directions.
     let both_ways = part == Part::AddRoundKey;
     matches!(variant.action, Action::Tile(p, d, _) if p == part && (both_ways || d == job.direction))
-}
-
-/// The whole cipher in a bit-sliced representation, by the last fitting rows of the table.
-fn across(job: Job, usable: &[&'static Variant], repr: Repr) -> Option<Plan> {
-    let last = |fits: &dyn Fn(&Variant) -> bool| {
-        usable.iter().rev().find(|variant| variant.repr == repr && fits(variant)).copied()
-    };
-    let exit = last(&|variant| matches!(variant.action, Action::Store(_)))?;
-    if job.birth == Birth::Counter
-        && let Some(walk) = last(&|variant| matches!(variant.action, Action::CountEncrypted(_)))
-    {
-        return Some(Plan::of(&[walk, exit]));
-    }
-    let mut variants = entry(job, repr, &last)?;
-    variants.extend([last(&|variant| is_part(variant, Part::Cipher, job))?, exit]);
-    Some(Plan::of(&variants))
 }
 
 /// Finds the variant that is preferred among those which fit.
@@ -238,7 +206,8 @@ fn force(job: Job, limits: &Limits) -> Result<Plan, Error> {
             return Err(unfit(variant));
         }
     }
-    Ok(Plan { stages: stages.into_iter().map(|(variant, round)| Stage { variant, round }).collect() })
+    let stages = stages.into_iter().map(|(variant, round)| Stage { variant, round }).collect();
+    Ok(Plan { stages, cost: Cost::FREE })
 }
 
 /// The steps with every middle round taken as one part.

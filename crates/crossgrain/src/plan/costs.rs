@@ -1,0 +1,73 @@
+//! What variants cost: shipped estimates, or what was measured here.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::LazyLock;
+
+use super::compose::Cost;
+use crate::block::Cipher;
+use crate::variant::Variant;
+
+/// Costs by variant name, in nanoseconds; for parts in tiles and for whole ciphers alike.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Costs {
+    by_name: BTreeMap<String, Cost>,
+}
+
+/// The cipher that estimates are for; others are scaled by their rounds.
+const ESTIMATED: Cipher = Cipher::Aes128;
+
+static ESTIMATES: LazyLock<Costs> = LazyLock::new(|| {
+    // A test holds the shipped text to this format; a line that is not in it costs nothing but itself.
+    include_str!("estimates.txt").lines().filter_map(parse_line).collect()
+});
+
+impl Costs {
+    /// The costs shipped with the library: no clock is read.
+    pub fn estimates(cipher: Cipher) -> Self {
+        let rounds = cipher.rounds() as f64 / ESTIMATED.rounds() as f64;
+        let scaled = |(name, cost): (&String, &Cost)| {
+            let factor = if is_whole_cipher(name) { rounds } else { 1.0 };
+            let Cost { fixed_ns, per_byte_ns } = *cost;
+            (name.clone(), Cost { fixed_ns: fixed_ns * factor, per_byte_ns: per_byte_ns * factor })
+        };
+        ESTIMATES.by_name.iter().map(scaled).collect()
+    }
+
+    /// The cost of a variant, if it is known.
+    pub fn get(&self, variant: &Variant) -> Option<Cost> {
+        self.by_name.get(&variant.name).copied()
+    }
+
+    /// Names and costs, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Cost)> {
+        self.by_name.iter().map(|(name, &cost)| (name.as_str(), cost))
+    }
+}
+
+impl FromIterator<(String, Cost)> for Costs {
+    fn from_iter<I: IntoIterator<Item = (String, Cost)>>(costs: I) -> Self {
+        Self { by_name: costs.into_iter().collect() }
+    }
+}
+
+/// One variant a line: nanoseconds for any size, nanoseconds a byte, name.
+impl fmt::Display for Costs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.iter().try_for_each(|(name, Cost { fixed_ns, per_byte_ns })| {
+            writeln!(f, "{fixed_ns:10.1} {per_byte_ns:10.5} {name}")
+        })
+    }
+}
+
+fn parse_line(line: &str) -> Option<(String, Cost)> {
+    let mut words = line.split_whitespace();
+    let mut number = || words.next()?.parse::<f64>().ok();
+    let (fixed_ns, per_byte_ns) = (number()?, number()?);
+    Some((words.next()?.to_owned(), Cost { fixed_ns, per_byte_ns }))
+}
+
+/// Whether a name is of a row that spans all rounds, so that its cost grows with them.
+fn is_whole_cipher(name: &str) -> bool {
+    name.starts_with("aes-") && !name.starts_with("aes-round")
+}

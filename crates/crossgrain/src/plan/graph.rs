@@ -1,0 +1,136 @@
+//! The graph of a job: positions between the steps of its cipher, representations, and the variant table.
+//!
+//! A node is a position and a representation; an edge is a variant that computes one or more steps, or a
+//! conversion. Built from the table and nothing else: a new row is a new edge.
+
+use super::compose::{Cost, Edge, Flow, Node, Path, Step};
+use super::costs::Costs;
+use super::{Birth, Job, Limits, Plan, Stage, is_usable};
+use crate::block::{BLOCK_BYTES, Direction, Error};
+use crate::part::aes::{Part, steps};
+use crate::repr::Repr;
+use crate::variant::{Action, Variant, find, table};
+
+/// The flow of a job over all variants that may be used and whose cost is known.
+///
+/// # Errors
+/// [`Error::NoPlan`] if a cost is unsound.
+pub fn flow(job: Job, limits: &Limits, costs: &Costs) -> Result<Flow, Error> {
+    let usable: Vec<_> = table().iter().filter(|variant| is_usable(variant, limits)).collect();
+    let mut shapes: Vec<String> = usable.iter().map(|variant| variant.repr.to_string()).collect();
+    shapes.sort();
+    shapes.dedup();
+    let parts: Vec<_> = part_names(job);
+    let no_plan = |error: super::compose::Error| Error::NoPlan(error.to_string());
+    let mut flow = Flow::new(&parts, &shapes).map_err(no_plan)?;
+    for variant in usable {
+        if let Some(cost) = costs.get(variant) {
+            add(&mut flow, job, variant, cost).map_err(no_plan)?;
+        }
+    }
+    Ok(flow)
+}
+
+fn part_names(job: Job) -> Vec<&'static str> {
+    steps(job.direction, job.cipher.rounds()).iter().map(|(part, _)| part.name(job.direction)).collect()
+}
+
+/// Adds a variant wherever it has a place in the job.
+fn add(flow: &mut Flow, job: Job, variant: &Variant, cost: Cost) -> Result<(), super::compose::Error> {
+    let name = variant.name.as_str();
+    let repr = variant.repr.to_string();
+    let blocks = Repr::Blocks.to_string();
+    let last = flow.parts().len();
+    match variant.action {
+        Action::Load(_) => {
+            if job.birth == Birth::Bytes {
+                flow.source(name, &repr, cost)?;
+            }
+            if variant.repr != Repr::Blocks {
+                flow.conversion(name, &blocks, &repr, cost)?;
+            }
+        }
+        Action::Store(_) => {
+            flow.sink(name, &repr, cost)?;
+            if variant.repr != Repr::Blocks {
+                flow.conversion(name, &repr, &blocks, cost)?;
+            }
+        }
+        Action::Count(_) if job.birth == Birth::Counter => flow.source(name, &repr, cost)?,
+        Action::CountEncrypted(_) if job.birth == Birth::Counter => {
+            let (from, to) = (Node::Source, Node::between(last, &repr));
+            flow.edge(Edge { name: name.to_owned(), from, to, cost })?;
+        }
+        Action::Tile(part, direction, _) if direction == job.direction || part == Part::AddRoundKey => {
+            flow.variant(name, &parts_of(part, job), &repr, cost)?;
+        }
+        Action::Whole(direction, _) if job.birth == Birth::Bytes && direction == job.direction => {
+            flow.edge(Edge { name: name.to_owned(), from: Node::Source, to: Node::Sink, cost })?;
+        }
+        Action::WholeCounter(_) if job.birth == Birth::Counter => {
+            flow.edge(Edge { name: name.to_owned(), from: Node::Source, to: Node::Sink, cost })?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The steps that a part stands for, by name, in the order in which the job has them.
+fn parts_of(part: Part, job: Job) -> Vec<&'static str> {
+    let direction = job.direction;
+    match part {
+        Part::Cipher => part_names(job),
+        Part::Round => {
+            let mut round = [Part::SubBytes, Part::ShiftRows, Part::MixColumns, Part::AddRoundKey];
+            if direction == Direction::Decrypt {
+                round.reverse();
+            }
+            round.map(|part| part.name(direction)).to_vec()
+        }
+        step => vec![step.name(direction)],
+    }
+}
+
+/// A path of the job's flow as a plan.
+///
+/// # Errors
+/// [`Error::UnknownVariant`] if the path is of another flow.
+pub fn plan(job: Job, flow: &Flow, path: &Path) -> Result<Plan, Error> {
+    let rounds = steps(job.direction, job.cipher.rounds());
+    let stage = |step: &Step| {
+        let round = match &step.from {
+            Node::Between { position, .. } => rounds.get(*position).map_or(0, |(_, round)| *round),
+            Node::Source | Node::Sink => 0,
+        };
+        Ok(Stage { variant: find(&step.name)?, round })
+    };
+    let stages = path.steps.iter().map(stage).collect::<Result<_, _>>()?;
+    let costs = path.steps.iter().map(|step| flow.edges()[step.edge].cost);
+    let cost = costs.fold(Cost::FREE, |sum, cost| Cost {
+        fixed_ns: sum.fixed_ns + cost.fixed_ns,
+        per_byte_ns: sum.per_byte_ns + cost.per_byte_ns,
+    });
+    Ok(Plan { stages, cost })
+}
+
+/// Sizes, in bytes, that a job's plans are made for: what is left over by the plan for one of them is a
+/// job of a smaller one.
+const SIZES_BYTES: [u64; 5] = [1 << 20, 4096, 1024, 256, BLOCK_BYTES as u64];
+
+/// The cheapest plans of a job: for bulk, and for what narrower bundles leave over.
+///
+/// # Errors
+/// [`Error::NoPlan`] if no path leads from source to sink.
+pub fn cheapest(job: Job, limits: &Limits, costs: &Costs) -> Result<Vec<Plan>, Error> {
+    let flow = flow(job, limits, costs)?;
+    let mut plans: Vec<Plan> = Vec::new();
+    for size_bytes in SIZES_BYTES {
+        let best = flow.at(size_bytes).best().map_err(|error| Error::NoPlan(error.to_string()))?;
+        let next = plan(job, &flow, &best)?;
+        let narrowest = plans.last().map_or(usize::MAX, Plan::bundle_blocks);
+        if next.bundle_blocks() < narrowest {
+            plans.push(next);
+        }
+    }
+    Ok(plans)
+}
