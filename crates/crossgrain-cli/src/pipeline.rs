@@ -2,8 +2,7 @@
 //!
 //! Every worker reads a chunk, computes it, and hands it in. One at a time reads, and one at a time
 //! writes: who hands in the chunk that is due writes it, together with those after it that are there
-//! already, while the others read on. So nobody waits for a turn. (Where workers did, waking the next
-//! one cost more than the cipher, and two took as long as one.)
+//! already, while the others read on. So nobody waits for a turn to write.
 //!
 //! Memory is two buffers a worker, whatever the length of the stream; alone, a worker has one buffer
 //! and is a plain loop.
@@ -13,10 +12,16 @@ use std::io::{self, Read, Write};
 use std::num::NonZero;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// Bytes in a chunk, a multiple of the block: enough to outweigh a system call and a change of hands,
 /// while the chunks under way stay in cache from reading to writing.
 pub(crate) const CHUNK_BYTES: usize = 1 << 20;
+
+/// How long to ask for a buffer again and again before sleeping until one is free: about the time in
+/// which a chunk is written to memory. A sleeper is woken late, and often on the processor of the one
+/// who woke it, where the two then take turns as if there were no other.
+const PATIENCE: Duration = Duration::from_micros(500);
 
 /// What ended a stream early.
 #[derive(Debug)]
@@ -121,8 +126,17 @@ impl<R: Read, W: Write, E> Pipeline<R, W, E> {
     /// It comes: no worker has more than one in hand, so those that are missing are waiting to be
     /// written, and more of them than there are workers.
     fn free_buffer(&self) -> Option<Vec<u8>> {
-        let waiting = self.freed.wait_while(lock(&self.sink), |sink| sink.free.is_empty() && !sink.ended);
-        let mut sink = waiting.unwrap_or_else(PoisonError::into_inner);
+        let asked = Instant::now();
+        let mut sink = lock(&self.sink);
+        while sink.free.is_empty() && !sink.ended {
+            sink = if asked.elapsed() < PATIENCE {
+                drop(sink);
+                thread::yield_now();
+                lock(&self.sink)
+            } else {
+                self.freed.wait(sink).unwrap_or_else(PoisonError::into_inner)
+            };
+        }
         if sink.ended { None } else { sink.free.pop() }
     }
 

@@ -17,6 +17,7 @@ pub(crate) struct Progress<W> {
     inner: W,
     bar: ProgressBar,
     started: Instant,
+    is_shown: bool,
 }
 
 impl<W> Progress<W> {
@@ -27,12 +28,13 @@ impl<W> Progress<W> {
         bar.set_style(
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
         );
-        Self { inner, bar, started: Instant::now() }
+        Self { inner, bar, started: Instant::now(), is_shown: false }
     }
 
-    fn advance(&self, count: usize) {
+    fn advance(&mut self, count: usize) {
         self.bar.inc(count as u64);
-        if self.bar.is_hidden() && self.started.elapsed() >= PATIENCE {
+        if !self.is_shown && self.started.elapsed() >= PATIENCE {
+            self.is_shown = true;
             // Elsewhere than on a terminal it stays hidden.
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }

@@ -133,6 +133,7 @@ impl Args {
                 features: None,
                 variants: self.variants,
                 threads: 1,
+                costs: None,
             },
             workers: self.threads.and_then(|count| NonZero::new(usize::from(count))).unwrap_or_else(all),
             input: unless_stream(self.input),
