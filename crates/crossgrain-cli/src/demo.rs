@@ -136,8 +136,13 @@ impl Kernel<'_> {
 
 /// The variant of a plan that does most of the work: not a conversion, nor a counter.
 fn cipher_of(plan: &Plan) -> String {
-    let names = plan.stages.iter().map(|stage| &stage.variant.name);
-    names.clone().find(|name| name.starts_with("aes-")).or(names.last()).cloned().unwrap_or_default()
+    let mut names = plan.stages.iter().map(|stage| &stage.variant.name);
+    names
+        .clone()
+        .find(|name| name.starts_with("aes-"))
+        .or_else(|| names.next_back())
+        .cloned()
+        .unwrap_or_default()
 }
 
 fn encrypt(ctr: &Ctr, plain: &[u8], output: &mut [u8]) -> Result<(), Error> {

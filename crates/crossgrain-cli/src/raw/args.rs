@@ -130,10 +130,9 @@ impl Args {
             // Chunks go side by side, so each is the work of one thread.
             options: Options {
                 policy: self.policy.into(),
-                features: None,
                 variants: self.variants,
                 threads: 1,
-                costs: None,
+                ..Options::default()
             },
             workers: self.threads.and_then(|count| NonZero::new(usize::from(count))).unwrap_or_else(all),
             input: unless_stream(self.input),
