@@ -3,6 +3,7 @@
 //! Along the grain the CPU has an adder in every lane. Across, 32 full adders of five gates each hand
 //! the carry on from bit to bit.
 
+use crossgrain::convert::{BitGroup, Group};
 use crossgrain::word::{Register, clear_positions};
 
 use crate::lesson::{Lesson, Memory, keep_width};
@@ -20,7 +21,7 @@ impl Lesson<32, 32, 32> for Add {
     /// A number a step where a word holds no more; for vectors the compiler widens this same loop.
     #[inline(always)]
     fn along<W: Register>(_isa: W::Isa, memory: &mut Memory) {
-        let Memory { a, b, out } = memory;
+        let (a, b, out) = memory.tiles();
         let (a, b) = (a.bytes().as_chunks().0, b.bytes().as_chunks().0);
         for ((a, b), out) in a.iter().zip(b).zip(out.bytes_mut().as_chunks_mut().0) {
             let (a, b) = (u32::from_le_bytes(*a), u32::from_le_bytes(*b));
@@ -39,24 +40,30 @@ impl Lesson<32, 32, 32> for Add {
     }
 
     #[inline(always)]
-    fn to_across<W: Register>(isa: W::Isa, along: &[W; 32]) -> [W; 32] {
-        let mut group = *along;
-        for row in 0..32 {
-            group[row] = along[word_of_row::<W>(row)];
+    fn lay_across<W: Register>(isa: W::Isa, along: &[W; 32], across: &mut [W; 32]) {
+        for (upper, eight) in across.as_chunks_mut().0.iter_mut().enumerate() {
+            for i in 0..8 {
+                eight[i] = along[word_of_row::<W>(8 * upper + i)];
+            }
+            BitGroup::transpose(isa, eight);
         }
-        transpose(isa, &mut group);
-        group
+        for i in 0..8 {
+            let four = exchange_upper(isa, [across[i], across[i + 8], across[i + 16], across[i + 24]]);
+            [across[i], across[i + 8], across[i + 16], across[i + 24]] = four;
+        }
     }
 
     #[inline(always)]
-    fn to_along<W: Register>(isa: W::Isa, across: &[W; 32]) -> [W; 32] {
-        let mut group = *across;
-        transpose(isa, &mut group);
-        let mut along = group;
-        for row in 0..32 {
-            along[word_of_row::<W>(row)] = group[row];
+    fn lay_along<W: Register>(isa: W::Isa, across: &mut [W; 32], along: &mut [W; 32]) {
+        for eight in across.as_chunks_mut().0 {
+            BitGroup::transpose(isa, eight);
         }
-        along
+        for i in 0..8 {
+            let four = exchange_upper(isa, [across[i], across[i + 8], across[i + 16], across[i + 24]]);
+            for (upper, word) in four.into_iter().enumerate() {
+                along[word_of_row::<W>(8 * upper + i)] = word;
+            }
+        }
     }
 }
 
@@ -82,28 +89,21 @@ const fn word_of_row<W: Register>(row: usize) -> usize {
     if W::BITS < 32 { row % 16 * 2 + row / 16 } else { row }
 }
 
-/// Exchanges the index of a word with the index of a bit in its 32 (or 16) bits: its own inverse.
+/// Exchanges the upper two bits (for 16-bit words the upper one) of the index of a word with those of
+/// the index of a bit, on words that are eight rows apart. The lower three are the library's `BitGroup`.
 #[inline(always)]
-fn transpose<W: Register>(isa: W::Isa, group: &mut [W; 32]) {
-    exchange::<W, 1>(isa, group);
-    exchange::<W, 2>(isa, group);
-    exchange::<W, 4>(isa, group);
-    exchange::<W, 8>(isa, group);
-    if W::BITS >= 32 {
-        exchange::<W, 16>(isa, group);
+fn exchange_upper<W: Register>(isa: W::Isa, [a, b, c, d]: [W; 4]) -> [W; 4] {
+    let ((a, b), (c, d)) = (exchange::<W, 8>(isa, a, b), exchange::<W, 8>(isa, c, d));
+    if W::BITS < 32 {
+        return [a, b, c, d];
     }
+    let ((a, c), (b, d)) = (exchange::<W, 16>(isa, a, c), exchange::<W, 16>(isa, b, d));
+    [a, b, c, d]
 }
 
-/// One layer: between words `DISTANCE` apart, the bits that lie `DISTANCE` apart.
+/// Between words `DISTANCE` apart, the bits that lie `DISTANCE` apart.
 #[inline(always)]
-fn exchange<W: Register, const DISTANCE: u32>(isa: W::Isa, group: &mut [W; 32]) {
+fn exchange<W: Register, const DISTANCE: u32>(isa: W::Isa, a: W, b: W) -> (W, W) {
     let mask = W::splat(isa, clear_positions(DISTANCE.trailing_zeros()));
-    let distance = DISTANCE as usize;
-    for pair in 0..16 {
-        let low = pair & (distance - 1);
-        let first = (pair - low) << 1 | low;
-        let (a, b) = (group[first], group[first | distance]);
-        group[first] = mask.select(a, b.shift_left::<DISTANCE>());
-        group[first | distance] = mask.select(a.shift_right::<DISTANCE>(), b);
-    }
+    (mask.select(a, b.shift_left::<DISTANCE>()), mask.select(a.shift_right::<DISTANCE>(), b))
 }

@@ -20,7 +20,7 @@ impl Lesson<8, 1, 1> for And {
 
     #[inline(always)]
     fn along<W: Register>(isa: W::Isa, memory: &mut Memory) {
-        let Memory { a, b, out } = memory;
+        let (a, b, out) = memory.tiles();
         for i in 0..TILE_BYTES / W::BYTES {
             let ([a], [b]) = (a.bundle::<W, 1>(isa, i), b.bundle::<W, 1>(isa, i));
             *out.bundle_mut(isa, i) = [*a & *b];
@@ -35,22 +35,20 @@ impl Lesson<8, 1, 1> for And {
 
     /// Packs eight words of bytes into one of bits: word j comes to lie at bit j of every byte.
     #[inline(always)]
-    fn to_across<W: Register>(_isa: W::Isa, along: &[W; 8]) -> [W; 1] {
+    fn lay_across<W: Register>(_isa: W::Isa, along: &[W; 8], across: &mut [W; 1]) {
         let mut packed = along[7];
         for j in (0..7).rev() {
             packed = packed.shift_left::<1>() ^ along[j];
         }
-        [packed]
+        *across = [packed];
     }
 
     #[inline(always)]
-    fn to_along<W: Register>(isa: W::Isa, [packed]: &[W; 1]) -> [W; 8] {
+    fn lay_along<W: Register>(isa: W::Isa, [packed]: &mut [W; 1], along: &mut [W; 8]) {
         let (ones, mut packed) = (W::splat(isa, TRUE_BYTES), *packed);
-        let mut along = [packed; 8];
-        for word in &mut along {
+        for word in along {
             *word = packed & ones;
             packed = packed.shift_right::<1>();
         }
-        along
     }
 }

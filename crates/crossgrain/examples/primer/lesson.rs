@@ -14,6 +14,14 @@ pub(crate) struct Memory {
     pub(crate) out: Box<Tile>,
 }
 
+impl Memory {
+    /// The three, found once: a loop that keeps its width would fetch their addresses again and again.
+    #[inline(always)]
+    pub(crate) fn tiles(&mut self) -> (&Tile, &Tile, &mut Tile) {
+        (&self.a, &self.b, &mut self.out)
+    }
+}
+
 /// A computation on values that take `VALUE` bits along the grain. Across it, `IN` words hold the bits of
 /// an operand that matter, `OUT` words those of the result. Lessons of one operand ignore the second.
 ///
@@ -31,11 +39,11 @@ pub(crate) trait Lesson<const VALUE: usize, const IN: usize, const OUT: usize>: 
     /// Across the grain: one bundle, by gates.
     fn circuit<W: Register>(isa: W::Isa, a: &[W; IN], b: &[W; IN], out: &mut [W; OUT]);
 
-    /// A bundle laid across.
-    fn to_across<W: Register>(isa: W::Isa, along: &[W; VALUE]) -> [W; IN];
+    /// Lays a bundle across.
+    fn lay_across<W: Register>(isa: W::Isa, along: &[W; VALUE], across: &mut [W; IN]);
 
-    /// A bundle of results laid along again.
-    fn to_along<W: Register>(isa: W::Isa, across: &[W; OUT]) -> [W; VALUE];
+    /// Lays a bundle of results along again, of which what lay across does not survive.
+    fn lay_along<W: Register>(isa: W::Isa, across: &mut [W; OUT], along: &mut [W; VALUE]);
 }
 
 /// Which way a lesson is computed.
@@ -104,7 +112,7 @@ where
     W: Register,
     L: Lesson<VALUE, IN, OUT>,
 {
-    let Memory { a, b, out } = memory;
+    let (a, b, out) = memory.tiles();
     for bundle in 0..TILE_BYTES / (VALUE * W::BYTES) {
         L::circuit::<W>(isa, a.bundle(isa, bundle), b.bundle(isa, bundle), out.bundle_mut(isa, bundle));
         keep_width::<W>();
@@ -117,13 +125,14 @@ where
     W: Register,
     L: Lesson<VALUE, IN, OUT>,
 {
-    let Memory { a, b, out } = memory;
-    let mut result = [W::splat(isa, 0); OUT];
+    let (a, b, out) = memory.tiles();
+    let zero = W::splat(isa, 0);
+    let (mut bits_a, mut bits_b, mut result) = ([zero; IN], [zero; IN], [zero; OUT]);
     for bundle in 0..TILE_BYTES / (VALUE * W::BYTES) {
-        let a = L::to_across::<W>(isa, a.bundle(isa, bundle));
-        let b = L::to_across::<W>(isa, b.bundle(isa, bundle));
-        L::circuit(isa, &a, &b, &mut result);
-        *out.bundle_mut(isa, bundle) = L::to_along(isa, &result);
+        L::lay_across(isa, a.bundle(isa, bundle), &mut bits_a);
+        L::lay_across(isa, b.bundle(isa, bundle), &mut bits_b);
+        L::circuit(isa, &bits_a, &bits_b, &mut result);
+        L::lay_along(isa, &mut result, out.bundle_mut(isa, bundle));
         keep_width::<W>();
     }
 }

@@ -40,19 +40,19 @@ impl Lesson<8, 8, 4> for Popcount {
     }
 
     #[inline(always)]
-    fn to_across<W: Register>(isa: W::Isa, along: &[W; 8]) -> [W; 8] {
+    fn lay_across<W: Register>(isa: W::Isa, along: &[W; 8], across: &mut [W; 8]) {
         let mut group = *along;
         BitGroup::transpose(isa, &mut group);
-        group
+        *across = group;
     }
 
     #[inline(always)]
-    fn to_along<W: Register>(isa: W::Isa, across: &[W; 4]) -> [W; 8] {
+    fn lay_along<W: Register>(isa: W::Isa, across: &mut [W; 4], along: &mut [W; 8]) {
         let zero = W::splat(isa, 0);
         let [ones, twos, fours, eights] = *across;
         let mut group = [ones, twos, fours, eights, zero, zero, zero, zero];
         BitGroup::transpose(isa, &mut group);
-        group
+        *along = group;
     }
 }
 

@@ -29,23 +29,24 @@ impl Lesson<8, 8, 8> for Sbox {
     #[inline(always)]
     fn circuit<W: Register>(_isa: W::Isa, x: &[W; 8], _b: &[W; 8], out: &mut [W; 8]) {
         *out = aes_sbox::forward(*x);
-        for bit in 0..8 {
+        for (bit, word) in out.iter_mut().enumerate() {
             if aes_sbox::CONSTANT >> bit & 1 == 1 {
-                out[bit] = !out[bit];
+                *word = !*word;
             }
         }
     }
 
     #[inline(always)]
-    fn to_across<W: Register>(isa: W::Isa, along: &[W; 8]) -> [W; 8] {
+    fn lay_across<W: Register>(isa: W::Isa, along: &[W; 8], across: &mut [W; 8]) {
         let mut group = *along;
         BitGroup::transpose(isa, &mut group);
-        group
+        *across = group;
     }
 
     #[inline(always)]
-    fn to_along<W: Register>(isa: W::Isa, across: &[W; 8]) -> [W; 8] {
-        Self::to_across(isa, across)
+    fn lay_along<W: Register>(isa: W::Isa, across: &mut [W; 8], along: &mut [W; 8]) {
+        BitGroup::transpose(isa, across);
+        *along = *across;
     }
 }
 
@@ -75,7 +76,7 @@ const fn multiply(a: u8, b: u8) -> u8 {
     while bit > 0 {
         bit -= 1;
         let reduction = (product >> 7) * 0x1b;
-        product = product << 1 ^ reduction ^ (b >> bit & 1) * a;
+        product = (product << 1) ^ reduction ^ ((b >> bit & 1) * a);
     }
     product
 }
