@@ -69,7 +69,9 @@ where
     let speeds: Vec<_> = found.iter().map(|found| values / found.run_ns).collect();
     let rows = contests.iter().zip(speeds.as_chunks().0);
     let rows: Vec<_> = rows.map(|(contest, &speeds)| Row::new(contest.bits, speeds)).collect();
+    let spread = found.iter().map(|found| found.spread).fold(0.0, f64::max);
     println!("\n{}\n\n{}", L::TITLE, table::show(&rows));
+    println!("  Spread of the samples: up to {:.0} % of their median.", 100.0 * spread);
 }
 
 /// Says which words this machine lacks.
