@@ -27,14 +27,12 @@ const fn place(word_bits: usize, value_bits: usize, words: usize, value: usize, 
     (bundle * words + bit) * word_bits + lane(word_bits, value_bits, value)
 }
 
-/// A tile of values, one after another.
-pub(crate) fn along(values: &[u32], value_bits: usize) -> Box<Tile> {
-    let mut tile = Box::<Tile>::default();
+/// Fills a tile with values, one after another.
+pub(crate) fn along(values: &[u32], value_bits: usize, tile: &mut Tile) {
     let bytes = value_bits / 8;
     for (place, value) in tile.bytes_mut().chunks_exact_mut(bytes).zip(values) {
         place.copy_from_slice(&value.to_le_bytes()[..bytes]);
     }
-    tile
 }
 
 /// The values of a tile, one after another.
@@ -43,16 +41,14 @@ pub(crate) fn read_along(tile: &Tile, value_bits: usize) -> Vec<u32> {
     tile.bytes().chunks_exact(value_bits / 8).map(value).collect()
 }
 
-/// The low `words` bits of each value, laid across.
-pub(crate) fn across(values: &[u32], word_bits: usize, value_bits: usize, words: usize) -> Box<Tile> {
-    let mut tile = Box::<Tile>::default();
+/// The low `words` bits of each value, laid across in a tile of zeros.
+pub(crate) fn across(values: &[u32], word_bits: usize, value_bits: usize, words: usize, tile: &mut Tile) {
     for (index, value) in values.iter().enumerate() {
         for bit in 0..words {
             let at = place(word_bits, value_bits, words, index, bit);
             tile.bytes_mut()[at / 8] |= ((value >> bit & 1) as u8) << (at % 8);
         }
     }
-    tile
 }
 
 /// The values that lie across in a tile, of which `words` bits are kept.

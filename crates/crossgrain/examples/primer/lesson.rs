@@ -6,15 +6,26 @@ use std::sync::atomic::{Ordering, compiler_fence};
 
 use crossgrain::word::{Kernel, Register, TILE_BYTES, Tile};
 
+/// Bytes between tiles, so that what is read and what is written lie apart within a 4 KiB page: CPUs
+/// compare the low twelve bits of addresses first, and take a load for one that must wait for a store.
+const APART: usize = 1280;
+
 /// Two operands and a result, 8 KiB each, so that all three stay in L1.
-#[derive(Default)]
+#[repr(C)]
 pub(crate) struct Memory {
-    pub(crate) a: Box<Tile>,
-    pub(crate) b: Box<Tile>,
-    pub(crate) out: Box<Tile>,
+    pub(crate) a: Tile,
+    gap_a: [u8; APART],
+    pub(crate) b: Tile,
+    gap_b: [u8; APART],
+    pub(crate) out: Tile,
 }
 
 impl Memory {
+    pub(crate) fn new() -> Box<Self> {
+        let [a, b, out] = [const { Tile::new() }; 3];
+        Box::new(Self { a, gap_a: [0; APART], b, gap_b: [0; APART], out })
+    }
+
     /// The three, found once: a loop that keeps its width would fetch their addresses again and again.
     #[inline(always)]
     pub(crate) fn tiles(&mut self) -> (&Tile, &Tile, &mut Tile) {

@@ -12,7 +12,7 @@ use crate::lesson::{Form, Lesson, Memory, Run, values_in_tile};
 pub(crate) struct Trial<W: Register, L, const VALUE: usize, const IN: usize, const OUT: usize> {
     isa: W::Isa,
     form: Form,
-    memory: Memory,
+    memory: Box<Memory>,
     lesson: PhantomData<L>,
 }
 
@@ -24,11 +24,13 @@ where
     /// The trial, after its answers were found to be those of the plain loop.
     pub(crate) fn checked(isa: W::Isa, form: Form) -> Self {
         let (a, b) = (values(VALUE, IN, 1), values(VALUE, IN, 2));
-        let lay = |values| match form {
-            Form::Across => lanes::across(values, W::BITS, VALUE, IN),
-            Form::Along | Form::Converted => lanes::along(values, VALUE),
-        };
-        let memory = Memory { a: lay(&a), b: lay(&b), out: Box::default() };
+        let mut memory = Memory::new();
+        for (values, tile) in [(&a, &mut memory.a), (&b, &mut memory.b)] {
+            match form {
+                Form::Across => lanes::across(values, W::BITS, VALUE, IN, tile),
+                Form::Along | Form::Converted => lanes::along(values, VALUE, tile),
+            }
+        }
         let mut trial = Self { isa, form, memory, lesson: PhantomData };
         trial.run(1);
         let found = match form {
