@@ -1,0 +1,75 @@
+//! A word that the library does not have: 16 bits. The traits are open, so every circuit and the
+//! transposition run on it as they are.
+
+use std::ops::{BitAnd, BitXor, Not};
+
+use crossgrain::word::{Portable, Register, Word};
+
+/// Sixteen bits in parallel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct Word16(u16);
+
+impl BitXor for Word16 {
+    type Output = Self;
+
+    #[inline(always)]
+    fn bitxor(self, other: Self) -> Self {
+        Self(self.0 ^ other.0)
+    }
+}
+
+impl BitAnd for Word16 {
+    type Output = Self;
+
+    #[inline(always)]
+    fn bitand(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+impl Not for Word16 {
+    type Output = Self;
+
+    #[inline(always)]
+    fn not(self) -> Self {
+        Self(!self.0)
+    }
+}
+
+impl Word for Word16 {}
+
+// SAFETY: a transparent wrapper of an integer: no padding, every bit pattern, two bytes, natural
+// alignment, and no token but the one that anyone may have.
+unsafe impl Register for Word16 {
+    type Isa = Portable;
+
+    const BITS: usize = 16;
+
+    #[inline(always)]
+    fn splat(_isa: Portable, pattern: u64) -> Self {
+        Self(pattern as u16)
+    }
+
+    #[inline(always)]
+    fn load(_isa: Portable, bytes: &[u8]) -> Self {
+        let mut word = [0; 2];
+        word.copy_from_slice(bytes);
+        Self(u16::from_le_bytes(word))
+    }
+
+    #[inline(always)]
+    fn store(self, bytes: &mut [u8]) {
+        bytes.copy_from_slice(&self.0.to_le_bytes());
+    }
+
+    #[inline(always)]
+    fn shift_right<const COUNT: u32>(self) -> Self {
+        Self(self.0 >> COUNT)
+    }
+
+    #[inline(always)]
+    fn shift_left<const COUNT: u32>(self) -> Self {
+        Self(self.0 << COUNT)
+    }
+}
