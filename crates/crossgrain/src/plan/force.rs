@@ -1,0 +1,154 @@
+//! Plans that use the variants a user names: for tests, benchmarks and the curious.
+//!
+//! Every named variant is used for what it does, and others of the same representation for the rest: step by
+//! step if a step was named first, round by round if a round was. Whatever was named and found no use is refused.
+
+use super::compose::Cost;
+use super::{Birth, Job, Limits, Plan, Stage, is_usable};
+use crate::block::{Direction, Error};
+use crate::part::aes::{Part, steps};
+use crate::repr::Repr;
+use crate::variant::{Action, Variant, find, table};
+
+/// The plan of a job with all variants that `limits` names.
+///
+/// # Errors
+/// [`Error::UnknownVariant`] and [`Error::Unavailable`] for a variant that cannot be had or has no place.
+pub(super) fn plan(job: Job, limits: &Limits) -> Result<Plan, Error> {
+    let named = named(limits)?;
+    if let [whole] = named[..]
+        && is_whole(whole, job)
+    {
+        return Ok(Plan::of(&[whole]));
+    }
+    let forcing = Forcing { job, limits, repr: named[0].repr, named };
+    let stages = forcing.stages()?;
+    let unused = |variant: &&&Variant| !stages.iter().any(|stage| std::ptr::eq(stage.variant, **variant));
+    match forcing.named.iter().find(unused) {
+        Some(variant) => Err(unfit(variant, "it has no place in this job")),
+        None => Ok(Plan { stages, cost: Cost::FREE }),
+    }
+}
+
+/// The variants named, all of them to be had.
+fn named(limits: &Limits) -> Result<Vec<&'static Variant>, Error> {
+    let named: Vec<_> = limits.forced.iter().map(|name| find(name)).collect::<Result<_, _>>()?;
+    for variant in &named {
+        if !variant.is_available(limits.features) {
+            return Err(variant.unavailable(limits.features));
+        }
+        if !limits.policy.admits(variant.leaks) {
+            let leaks = variant.leaks.name();
+            let why = format!("it leaks {leaks} and the policy is constant-time: ask for policy any");
+            return Err(unfit(variant, &why));
+        }
+    }
+    Ok(named)
+}
+
+fn unfit(variant: &Variant, reason: &str) -> Error {
+    Error::Unavailable { variant: variant.name.clone(), reason: reason.to_owned() }
+}
+
+/// A plan in the making.
+struct Forcing<'a> {
+    job: Job,
+    limits: &'a Limits,
+    named: Vec<&'static Variant>,
+    repr: Repr,
+}
+
+impl Forcing<'_> {
+    /// The way in, the parts, the way out.
+    fn stages(&self) -> Result<Vec<Stage>, Error> {
+        let at = |variant, round| Stage { variant, round };
+        let walk = |variant: &Variant| matches!(variant.action, Action::CountEncrypted(_));
+        let walk = self.named.iter().copied().find(|variant| walk(variant) && variant.repr == self.repr);
+        let mut stages = Vec::new();
+        match walk.filter(|_| self.job.birth == Birth::Counter) {
+            Some(walk) => stages.push(at(walk, 0)),
+            None => {
+                stages.extend(self.entry()?.into_iter().map(|variant| at(variant, 0)));
+                for (part, round) in self.parts() {
+                    stages.push(at(self.pick(&|variant| is_part(variant, part, self.job))?, round));
+                }
+            }
+        }
+        stages.push(at(self.pick(&|variant| matches!(variant.action, Action::Store(_)))?, 0));
+        Ok(stages)
+    }
+
+    /// A variant that fits: one that was named, else the last usable one in the table.
+    fn pick(&self, fits: &dyn Fn(&Variant) -> bool) -> Result<&'static Variant, Error> {
+        let here = |variant: &&Variant| variant.repr == self.repr && fits(variant);
+        let named = self.named.iter().copied().find(here);
+        let mut rest = table().iter().rev().filter(here);
+        let rest = || rest.find(|variant| is_usable(variant, self.limits));
+        named.or_else(rest).ok_or_else(|| {
+            let leaky = |variant: &&Variant| !self.limits.policy.admits(variant.leaks);
+            match table().iter().filter(here).find(leaky) {
+                Some(leaky) => unfit(
+                    self.named[0],
+                    &format!(
+                        "it would need {}, which leaks {}: ask for policy any",
+                        leaky.name,
+                        leaky.leaks.name()
+                    ),
+                ),
+                None => unfit(self.named[0], "it has no place in this job"),
+            }
+        })
+    }
+
+    /// The way into the representation: bytes are loaded; counters are born there, or as blocks and loaded.
+    fn entry(&self) -> Result<Vec<&'static Variant>, Error> {
+        let load = |variant: &Variant| matches!(variant.action, Action::Load(_));
+        let count = |variant: &Variant| matches!(variant.action, Action::Count(_));
+        if self.job.birth == Birth::Bytes {
+            return Ok(vec![self.pick(&load)?]);
+        }
+        self.pick(&count).map(|born| vec![born]).or_else(|_| {
+            let born = table().iter().find(|variant| variant.repr == Repr::Blocks && count(variant));
+            let born = born.ok_or_else(|| unfit(self.named[0], "no counter can be written as blocks"))?;
+            Ok(vec![born, self.pick(&load)?])
+        })
+    }
+
+    /// The parts, cut as the first part that was named is.
+    fn parts(&self) -> Vec<(Part, usize)> {
+        let Job { cipher, direction, .. } = self.job;
+        let cut = |variant: &&Variant| match variant.action {
+            Action::Tile(Part::Cipher, ..) => Some(vec![(Part::Cipher, 0)]),
+            Action::Tile(Part::Round, ..) => Some(rounds_fused(cipher.rounds(), direction)),
+            Action::Tile(..) => Some(steps(direction, cipher.rounds())),
+            _ => None,
+        };
+        self.named.iter().find_map(cut).unwrap_or_else(|| vec![(Part::Cipher, 0)])
+    }
+}
+
+fn is_whole(variant: &Variant, job: Job) -> bool {
+    match variant.action {
+        Action::Whole(direction, _) => job.birth == Birth::Bytes && direction == job.direction,
+        Action::WholeCounter(_) => job.birth == Birth::Counter,
+        _ => false,
+    }
+}
+
+fn is_part(variant: &Variant, part: Part, job: Job) -> bool {
+    // AddRoundKey is its own inverse and has one row for both directions.
+    let both_ways = part == Part::AddRoundKey;
+    matches!(variant.action, Action::Tile(p, d, _) if p == part && (both_ways || d == job.direction))
+}
+
+/// The steps with every middle round taken as one part.
+fn rounds_fused(rounds: usize, direction: Direction) -> Vec<(Part, usize)> {
+    let first = [(Part::AddRoundKey, 0)];
+    let middle = (1..rounds).map(|round| (Part::Round, round));
+    let last = [Part::SubBytes, Part::ShiftRows, Part::AddRoundKey].map(|part| (part, rounds));
+    let mut parts: Vec<_> = first.into_iter().chain(middle).chain(last).collect();
+    if direction == Direction::Decrypt {
+        parts.reverse();
+    }
+    parts
+}
