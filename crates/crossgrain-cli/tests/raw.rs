@@ -128,10 +128,8 @@ fn upper_and_lower_case_digits_are_the_same() {
     let data = painted(1000, 4);
     let iv = "a0b1c2d3e4f5a6b7c8d9eafbacbdcedf";
     let args = raw(256, &["ctr", "--iv", iv], &[]);
-    let upper: Vec<_> = args
-        .iter()
-        .map(|arg| if arg.len() >= 32 { arg.to_uppercase() } else { arg.clone() })
-        .collect();
+    let upper: Vec<_> =
+        args.iter().map(|arg| if arg.len() >= 32 { arg.to_uppercase() } else { arg.clone() }).collect();
     assert_ne!(args, upper);
     let lower = fed(crossgrain(&borrowed(&args)), &data).printed();
     assert_same(&fed(crossgrain(&borrowed(&upper)), &data).printed(), &lower, "upper case");
@@ -211,7 +209,8 @@ fn a_leaking_variant_needs_leave() {
         let line = place.refuses(2, &borrowed(&args));
         assert!(line.contains(name.as_str()), "{line}");
     }
-    for name in leaking.iter().filter(|name| name.starts_with("aes-encrypt/") || name.starts_with("sub-bytes/"))
+    for name in
+        leaking.iter().filter(|name| name.starts_with("aes-encrypt/") || name.starts_with("sub-bytes/"))
     {
         let rest = ["--variant", name, "--policy", "any"];
         assert_same(&by_pipe(&data, 128, &["ecb"], &rest), &want, name);

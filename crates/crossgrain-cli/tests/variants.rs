@@ -84,8 +84,7 @@ fn a_cap_takes_variants_away_but_lists_them() {
 
 #[test]
 fn an_unreadable_cap_is_refused() {
-    let done: Done =
-        crossgrain(&["variants"]).env("CROSSGRAIN_ISA", "abacus").output().unwrap().into();
+    let done: Done = crossgrain(&["variants"]).env("CROSSGRAIN_ISA", "abacus").output().unwrap().into();
     assert!(done.out.is_empty());
     assert!(done.refused(2).contains("abacus"));
 }
