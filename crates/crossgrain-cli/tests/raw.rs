@@ -97,7 +97,7 @@ fn the_counter_carries_as_openssl_does() {
 
 #[test]
 fn the_counter_carries_between_steps_too() {
-    // The first step ends right before, at and after the carry: a mebibyte is 0x10000 blocks.
+    // A mebibyte is 0x10000 blocks: the carry comes right after the first step, or a block before.
     for iv in ["0000000000000000ffffffffffff0000", "00000000000000000000000fffff0001"] {
         agrees(256, "ctr", Some(iv), 2 * MIB + 33);
     }
