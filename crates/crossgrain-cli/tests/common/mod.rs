@@ -1,0 +1,183 @@
+//! The program under test, the data it is fed, and the directory it works in.
+
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{ErrorKind, Write as _};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+
+use tempfile::TempDir;
+
+/// A mebibyte, which is also what the program works on at a time.
+pub(crate) const MIB: usize = 1 << 20;
+
+/// A counter block that is nothing special.
+pub(crate) const IV: &str = "000102030405060708090a0b0c0d0e0f";
+
+/// What a run of the program came to.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: Vec<u8>,
+    pub(crate) err: String,
+}
+
+impl From<Output> for Done {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            out: output.stdout,
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Done {
+    /// What was printed by a run that went well and quietly.
+    #[track_caller]
+    pub(crate) fn printed(self) -> Vec<u8> {
+        assert_eq!((self.code, self.err.as_str()), (Some(0), ""));
+        self.out
+    }
+
+    /// The one line of a run that failed with this code.
+    #[track_caller]
+    pub(crate) fn refused(self, code: i32) -> String {
+        let Self { code: got, err, .. } = self;
+        assert_eq!(got, Some(code), "{err}");
+        let line = err.strip_suffix('\n').unwrap_or_else(|| panic!("no whole line: {err:?}"));
+        assert!(!line.contains(char::is_control), "more than a line: {err:?}");
+        let told = line.strip_prefix("crossgrain: ").unwrap_or_else(|| panic!("whose line is it? {line:?}"));
+        assert!(!told.trim().is_empty(), "it tells nothing");
+        told.to_owned()
+    }
+}
+
+/// A directory of its own to run the program in.
+#[derive(Debug)]
+pub(crate) struct Place(TempDir);
+
+/// What is in a directory: the names, with the content of files.
+pub(crate) type Sight = BTreeMap<OsString, Option<Vec<u8>>>;
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    /// A place with a file `in` that holds `data`.
+    pub(crate) fn with(data: &[u8]) -> Self {
+        let place = Self::new();
+        place.write("in", data);
+        place
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, data: &[u8]) {
+        fs::write(self.path(name), data).unwrap();
+    }
+
+    #[track_caller]
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    pub(crate) fn look(&self) -> Sight {
+        let content = |path: PathBuf| path.is_file().then(|| fs::read(path).ok()).flatten();
+        let entries = fs::read_dir(self.0.path()).unwrap().map(Result::unwrap);
+        entries.map(|entry| (entry.file_name(), content(entry.path()))).collect()
+    }
+
+    /// The program, to be run here.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = crossgrain(args);
+        command.current_dir(self.0.path());
+        command
+    }
+
+    /// Runs the program here, with nothing on standard input.
+    pub(crate) fn run(&self, args: &[&str]) -> Done {
+        self.command(args).output().unwrap().into()
+    }
+
+    /// Runs the program here, which must fail with this code and change nothing; gives its line.
+    #[track_caller]
+    pub(crate) fn refuses(&self, code: i32, args: &[&str]) -> String {
+        let before = self.look();
+        let line = self.run(args).refused(code);
+        assert_eq!(self.look(), before, "it left something behind: {args:?}");
+        line
+    }
+}
+
+/// The program, free of what the caller's environment says, with nothing on standard input.
+pub(crate) fn crossgrain(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crossgrain"));
+    command.args(args).env_remove("CROSSGRAIN_ISA").stdin(Stdio::null());
+    command
+}
+
+/// Runs a command with `input` on its standard input.
+pub(crate) fn fed(mut command: Command, input: &[u8]) -> Done {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    thread::scope(|scope| {
+        // One that ends early says so by its exit code.
+        scope.spawn(move || drop(stdin.write_all(input)));
+        child.wait_with_output().unwrap().into()
+    })
+}
+
+/// Bytes that look random and are the same every time.
+pub(crate) fn painted(len_bytes: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut bytes: Vec<u8> = Vec::with_capacity(len_bytes + 8);
+    while bytes.len() < len_bytes {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend(state.to_le_bytes());
+    }
+    bytes.truncate(len_bytes);
+    bytes
+}
+
+/// Lower-case hex.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A key for one of [`CIPHERS`], in hex.
+pub(crate) fn key(bits: usize) -> String {
+    hex(&painted(bits / 8, bits as u64))
+}
+
+/// The key sizes of AES in bits.
+pub(crate) const KEY_BITS: [usize; 3] = [128, 192, 256];
+
+/// What `openssl enc` makes of the file `in`; `None`, and a word about it, where there is no openssl.
+#[track_caller]
+pub(crate) fn openssl(place: &Place, cipher: &str, key: &str, iv: Option<&str>) -> Option<Vec<u8>> {
+    let mut command = Command::new("openssl");
+    command.args(["enc", &format!("-{cipher}"), "-nopad", "-in"]).arg(place.path("in"));
+    command.args(["-K", key]).args(iv.map(|iv| ["-iv", iv]).into_iter().flatten()).stdin(Stdio::null());
+    match command.output() {
+        Ok(output) => {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            Some(output.stdout)
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            println!("skipped: openssl (not installed)");
+            None
+        }
+        Err(error) => panic!("openssl: {error}"),
+    }
+}
