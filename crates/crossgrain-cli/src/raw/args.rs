@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::secret;
+use crate::wisdom;
 
 /// Encrypt or decrypt by one mode of operation: no header, no padding, no authentication.
 ///
@@ -133,7 +134,7 @@ impl Args {
                 features: None,
                 variants: self.variants,
                 threads: 1,
-                costs: None,
+                costs: wisdom::costs(self.cipher),
             },
             workers: self.threads.and_then(|count| NonZero::new(usize::from(count))).unwrap_or_else(all),
             input: unless_stream(self.input),
