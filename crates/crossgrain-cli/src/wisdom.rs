@@ -20,6 +20,7 @@ use crate::output::Output;
 
 /// Measure what every variant costs on this machine, and keep it for whatever plans
 #[derive(clap::Args)]
+#[command(arg_required_else_help = false)]
 pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,

@@ -53,7 +53,8 @@ pub(super) fn detect_features() -> Features {
     found
 }
 
-/// The processor's brand string: 48 bytes, padded.
+/// The processor's brand string, and its family, model and stepping in hex as CPUID packs them: many a
+/// virtual machine cuts the brand down to the maker.
 pub(super) fn cpu_model() -> Option<String> {
     const BRAND: std::ops::RangeInclusive<u32> = 0x8000_0002..=0x8000_0004;
     // Newer compilers call CPUID safe.
@@ -67,7 +68,7 @@ pub(super) fn cpu_model() -> Option<String> {
     let bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).filter(|byte| *byte != 0).collect();
     let text = String::from_utf8_lossy(&bytes);
     let name = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    (!name.is_empty()).then_some(name)
+    Some(format!("{name} ({:08x})", ask(1).eax).trim_start().to_owned())
 }
 
 /// A token: `detect` is its only maker, `enter` compiles a kernel for `$target_features`.
