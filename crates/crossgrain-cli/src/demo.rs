@@ -12,6 +12,7 @@ use crossgrain::{Block, Buffers, Cipher, Features, Key};
 
 use crate::bench::machine;
 use crate::error::{Error, Exit};
+use crate::wisdom;
 
 /// Encrypt real data with AES-256-CTR by the best kernels here, check it, and show how fast it went
 #[derive(clap::Args)]
@@ -74,7 +75,8 @@ struct Kernel<'a> {
 
 impl Kernel<'_> {
     fn ctr(&self, threads: usize) -> Result<Ctr, Error> {
-        let options = Options { features: Some(self.features), threads, ..Options::default() };
+        let costs = wisdom::costs(self.key.cipher());
+        let options = Options { features: Some(self.features), threads, costs, ..Options::default() };
         Ok(Ctr::new(self.key, &self.initial, &options)?)
     }
 

@@ -8,13 +8,15 @@ use std::process::ExitCode;
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done, 1 input or output failed, 2 wrong usage, key or \
      passphrase, 3 corrupt input, 4 truncated input, 5 would overwrite a file";
 
-/// Why the program ends, as its exit code. 3 is kept for corrupt input.
+/// Why the program ends, as its exit code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Exit {
     /// Reading or writing failed.
     InputOutput = 1,
     /// The arguments or the key make no sense.
     Usage = 2,
+    /// The input is damaged.
+    Corrupt = 3,
     /// The input ends too early.
     Truncated = 4,
     /// A file is in the way.
@@ -49,11 +51,9 @@ impl Error {
         Self::new(Exit::InputOutput, format!("cannot write {what}: {}", reason(error)))
     }
 
-    /// Tells the user, in one line whatever the message holds, and gives the exit code.
+    /// Tells the user, and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
-        let line: String = self.message.chars().map(printable).collect();
-        // Where standard error is closed there is nobody left to tell.
-        let _ = writeln!(io::stderr(), "crossgrain: {line}");
+        tell(&self.message);
         ExitCode::from(self.exit as u8)
     }
 }
@@ -73,6 +73,13 @@ impl From<clap::Error> for Error {
         let line = words.join(" ");
         Self::usage(format!("{} (see --help)", line.strip_prefix("error: ").unwrap_or(&line)))
     }
+}
+
+/// Tells the user something, in one line whatever it holds.
+pub(crate) fn tell(message: &str) {
+    let line: String = message.chars().map(printable).collect();
+    // Where standard error is closed there is nobody left to tell.
+    let _ = writeln!(io::stderr(), "crossgrain: {line}");
 }
 
 /// A name may hold line ends and worse: none of them reaches the terminal.

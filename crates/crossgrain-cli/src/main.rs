@@ -14,6 +14,7 @@ mod progress;
 mod raw;
 mod secret;
 mod variants;
+mod wisdom;
 
 use std::process::ExitCode;
 
@@ -35,6 +36,7 @@ enum Command {
     Raw(raw::Args),
     Variants(variants::Args),
     Bench(bench::Args),
+    Wisdom(wisdom::Args),
 }
 
 impl Command {
@@ -44,6 +46,7 @@ impl Command {
             Self::Bench(args) => bench::run(&args),
             Self::Raw(args) => raw::run(args),
             Self::Variants(args) => variants::run(&args),
+            Self::Wisdom(args) => wisdom::run(&args),
         }
     }
 }

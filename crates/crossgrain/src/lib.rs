@@ -19,7 +19,7 @@
 //!
 //! The layers, each of which may name only those above it in this list (`tests/layers.rs`):
 //! [`block`], [`reference`](mod@reference), [`word`], [`circuit`], [`repr`], [`convert`], [`part`],
-//! [`variant`], [`plan`], [`exec`], [`mode`], [`check`], [`tune`].
+//! [`variant`], [`plan`], [`exec`], [`mode`], [`check`], [`tune`], [`wisdom`].
 
 #![deny(unsafe_code)]
 
@@ -40,6 +40,7 @@ pub mod reference;
 pub mod repr;
 pub mod tune;
 pub mod variant;
+pub mod wisdom;
 #[allow(unsafe_code, reason = "registers and their memory; everything above is safe")]
 pub mod word;
 

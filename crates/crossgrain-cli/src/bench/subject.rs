@@ -10,6 +10,7 @@ use crossgrain::{Buffers, Cipher, Direction, Features, Key};
 use super::peer::Peer;
 use super::{Timed, wrong};
 use crate::error::Error;
+use crate::wisdom;
 
 const MODE_BYTES: usize = 1 << 20;
 const OUT_OF_CACHE_BYTES: usize = 256 << 20;
@@ -145,7 +146,8 @@ fn out_of_cache(features: Features, filter: &str) -> Group {
         return Ok(Vec::new());
     }
     let key = arbitrary_key(Cipher::Aes128)?;
-    let options = Options { features: Some(features), threads: 1, ..Options::default() };
+    let costs = wisdom::costs(key.cipher());
+    let options = Options { features: Some(features), threads: 1, costs, ..Options::default() };
     let ctr = Ctr::new(&key, &[1; 16], &options)?;
     let (input, mut output) = (vec![1_u8; OUT_OF_CACHE_BYTES], vec![2_u8; OUT_OF_CACHE_BYTES]);
     let (from, mut to) = (input.clone(), output.clone());
@@ -176,6 +178,7 @@ fn candidate(
     bytes: usize,
 ) -> Result<Candidate, Error> {
     const PAGE: usize = 4096;
+    let options = Options { costs: wisdom::costs(cipher), ..options };
     if !check::job_agrees(cipher, direction, birth, &options)? {
         return Err(wrong(&id));
     }

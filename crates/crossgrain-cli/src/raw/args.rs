@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::secret;
+use crate::wisdom;
 
 /// Encrypt or decrypt by one mode of operation: no header, no padding, no authentication.
 ///
@@ -132,7 +133,7 @@ impl Args {
                 policy: self.policy.into(),
                 variants: self.variants,
                 threads: 1,
-                ..Options::default()
+                costs: wisdom::costs(self.cipher),
             },
             workers: self.threads.and_then(|count| NonZero::new(usize::from(count))).unwrap_or_else(all),
             input: unless_stream(self.input),

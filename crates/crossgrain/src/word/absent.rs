@@ -16,6 +16,10 @@ pub(super) fn detect_features() -> Features {
     Features::NONE
 }
 
+pub(super) fn cpu_model() -> Option<String> {
+    None
+}
+
 macro_rules! isa {
     ($Isa:ident, $name:literal, $needs:expr) => {
         /// Instructions that this machine has not.

@@ -77,6 +77,11 @@ impl Features {
     }
 }
 
+/// What the CPU calls itself; the architecture's name where it does not say.
+pub fn cpu_model() -> String {
+    super::x86::cpu_model().unwrap_or_else(|| std::env::consts::ARCH.to_owned())
+}
+
 impl BitOr for Features {
     type Output = Self;
 

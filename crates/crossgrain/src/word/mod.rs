@@ -52,7 +52,7 @@ mod x86;
 use std::ops::{BitAnd, BitXor, Not};
 
 pub use buffers::Buffers;
-pub use features::{CAP_VARIABLE, Features};
+pub use features::{CAP_VARIABLE, Features, cpu_model};
 pub use portable::Portable;
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
 pub use x86::{

@@ -6,7 +6,7 @@
 
 use std::arch::is_x86_feature_detected;
 use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm_add_epi8, _mm_add_epi64, _mm_aesdec_si128, _mm_aesdeclast_si128,
+    __cpuid, __m128i, __m256i, __m512i, _mm_add_epi8, _mm_add_epi64, _mm_aesdec_si128, _mm_aesdeclast_si128,
     _mm_aesenc_si128, _mm_aesenclast_si128, _mm_and_si128, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_set_epi8,
     _mm_set1_epi64x, _mm_shuffle_epi8, _mm_sll_epi64, _mm_srl_epi64, _mm_storeu_si128, _mm_unpackhi_epi8,
     _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi64, _mm_xor_si128, _mm256_add_epi8,
@@ -51,6 +51,24 @@ pub(super) fn detect_features() -> Features {
     note(is_x86_feature_detected!("gfni"), Features::GFNI);
     note(is_x86_feature_detected!("avx512vbmi"), Features::VBMI);
     found
+}
+
+/// The processor's brand string, and its family, model and stepping in hex as CPUID packs them: many a
+/// virtual machine cuts the brand down to the maker.
+pub(super) fn cpu_model() -> Option<String> {
+    const BRAND: std::ops::RangeInclusive<u32> = 0x8000_0002..=0x8000_0004;
+    // Newer compilers call CPUID safe.
+    #[allow(unused_unsafe)]
+    let ask = |leaf| {
+        // SAFETY: every x86-64 CPU has CPUID, and leaves that it does not know do no harm.
+        unsafe { __cpuid(leaf) }
+    };
+    let last = ask(0x8000_0000).eax;
+    let words = BRAND.filter(|leaf| *leaf <= last).map(ask).flat_map(|r| [r.eax, r.ebx, r.ecx, r.edx]);
+    let bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).filter(|byte| *byte != 0).collect();
+    let text = String::from_utf8_lossy(&bytes);
+    let name = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(format!("{name} ({:08x})", ask(1).eax).trim_start().to_owned())
 }
 
 /// A token: `detect` is its only maker, `enter` compiles a kernel for `$target_features`.

@@ -1,0 +1,209 @@
+//! `crossgrain wisdom`: costs measured on this machine, kept for the commands that plan.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::{Instant, SystemTime};
+
+use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use crossgrain::plan::Costs;
+use crossgrain::tune::{Scope, measure_costs};
+use crossgrain::variant::Policy;
+use crossgrain::wisdom::{PATH_VARIABLE, Refused, Signature, Wisdom, default_path, forget};
+use crossgrain::{Cipher, Features};
+use serde_json::json;
+
+use crate::error::{self, Error, Exit};
+use crate::output::Output;
+
+/// Measure what every variant costs on this machine, and keep it for whatever plans
+#[derive(clap::Args)]
+#[command(arg_required_else_help = false)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Say which costs are kept, and of which machine
+    Show {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Time every variant, and keep the costs with those of other ciphers
+    Measure {
+        /// A cipher to measure, all unless given; may be repeated
+        #[arg(long = "cipher", value_name = "NAME", value_parser = ciphers())]
+        ciphers: Vec<Cipher>,
+        /// About how long to measure each cipher, in milliseconds
+        #[arg(long, value_name = "N", default_value_t = 1500)]
+        budget_ms: u64,
+    },
+    /// Write the costs that are kept to a file
+    Export {
+        /// The file to write; `-` for standard output
+        file: PathBuf,
+        /// Replace the file if it exists
+        #[arg(long)]
+        force: bool,
+    },
+    /// Keep the costs in a file that was exported on this machine
+    Import {
+        /// The file to read
+        file: PathBuf,
+    },
+    /// Delete what is kept
+    Forget,
+}
+
+/// Does what is asked with the file of wisdom.
+pub(crate) fn run(args: &Args) -> Result<(), Error> {
+    let path = default_path().ok_or_else(nowhere)?;
+    match &args.action {
+        Action::Show { json } => show(&path, *json),
+        Action::Measure { ciphers, budget_ms } => {
+            measure(&path, if ciphers.is_empty() { &Cipher::ALL } else { ciphers }, *budget_ms)
+        }
+        Action::Export { file, force } => export(&path, file, *force),
+        Action::Import { file } => import(&path, file),
+        Action::Forget => forgotten(&path),
+    }
+}
+
+/// What a cipher's variants cost by the wisdom kept here, if there is any. It is read once; wisdom that is
+/// refused is told about, and missing wisdom is not.
+pub(crate) fn costs(cipher: Cipher) -> Option<Arc<Costs>> {
+    static KEPT: OnceLock<Option<Wisdom>> = OnceLock::new();
+    let kept = KEPT.get_or_init(|| {
+        let path = default_path()?;
+        match Wisdom::load(&path) {
+            Ok(wisdom) => Some(wisdom),
+            Err(Refused::Missing) => None,
+            Err(refused) => {
+                error::tell(&format!("wisdom ignored: {}: {refused}", path.display()));
+                None
+            }
+        }
+    });
+    kept.as_ref()?.costs(cipher).cloned().map(Arc::new)
+}
+
+fn show(path: &Path, json: bool) -> Result<(), Error> {
+    let wisdom = kept(path)?;
+    let age_s = age_s(path);
+    let Signature { version, cpu, features, .. } = wisdom.signature();
+    let counts: Vec<_> = Cipher::ALL
+        .iter()
+        .filter_map(|&cipher| Some((cipher, wisdom.costs(cipher)?.iter().count())))
+        .collect();
+    if json {
+        let costs: serde_json::Map<_, _> =
+            counts.iter().map(|(cipher, count)| (cipher.to_string(), json!(count))).collect();
+        return say(json!({
+            "path": path.display().to_string(), "age_s": age_s, "crossgrain": version, "machine": cpu,
+            "features": features, "costs": costs,
+        }));
+    }
+    let age = age_s.map_or_else(|| "at an unknown time".to_owned(), |age_s| format!("{} ago", rough(age_s)));
+    say(format_args!("{}, written {age}", path.display()))?;
+    say(format_args!("crossgrain {version} on {cpu}: {features}"))?;
+    counts.iter().try_for_each(|(cipher, count)| say(format_args!("{cipher}: {count} costs")))
+}
+
+fn measure(path: &Path, ciphers: &[Cipher], budget_ms: u64) -> Result<(), Error> {
+    match Wisdom::load(path) {
+        Ok(_) | Err(Refused::Missing) => {}
+        Err(refused @ Refused::Future { .. }) => return Err(failed(path, &refused)),
+        Err(refused) => error::tell(&format!("wisdom is replaced: {}: {refused}", path.display())),
+    }
+    // A cap limits plans, not what is known: costs must serve them all.
+    let (features, policy) = (Features::of_cpu(), Policy::Any);
+    for &cipher in ciphers {
+        let start = Instant::now();
+        let clock_ns = || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let costs = measure_costs(Scope { cipher, features, policy, budget_ms }, &clock_ns)?;
+        let mut wisdom = Wisdom::new(Signature::here());
+        wisdom.insert(cipher, &costs);
+        // One by one: what is measured stays, whatever stops the next.
+        wisdom.merge(path).map_err(|refused| failed(path, &refused))?;
+        let (count, seconds) = (costs.iter().count(), start.elapsed().as_secs_f64());
+        say(format_args!("{cipher}: {count} costs measured in {seconds:.1} s"))?;
+    }
+    Ok(())
+}
+
+fn export(path: &Path, file: &Path, force: bool) -> Result<(), Error> {
+    let wisdom = kept(path)?;
+    let mut output = if file.as_os_str() == "-" { Output::standard()? } else { Output::file(file, force)? };
+    let written = output.write_all(wisdom.to_json().as_bytes());
+    written.map_err(|error| Error::write(output.name(), &error))?;
+    output.finish()
+}
+
+fn import(path: &Path, file: &Path) -> Result<(), Error> {
+    let wisdom = Wisdom::load(file).map_err(|refused| failed(file, &refused))?;
+    wisdom.merge(path).map_err(|refused| failed(path, &refused)).map(drop)
+}
+
+fn forgotten(path: &Path) -> Result<(), Error> {
+    match forget(path) {
+        Ok(()) => Ok(()),
+        Err(Refused::Missing) => say(format_args!("there was no wisdom at {}", path.display())),
+        Err(refused) => Err(failed(path, &refused)),
+    }
+}
+
+/// What is kept, for those who can do nothing without.
+fn kept(path: &Path) -> Result<Wisdom, Error> {
+    Wisdom::load(path).map_err(|refused| match refused {
+        Refused::Missing => {
+            let hint = "measure it by `crossgrain wisdom measure`";
+            Error::new(Exit::InputOutput, format!("there is no wisdom at {}: {hint}", path.display()))
+        }
+        refused => failed(path, &refused),
+    })
+}
+
+fn failed(path: &Path, refused: &Refused) -> Error {
+    let exit = match refused {
+        Refused::Missing => return Error::read(path.display(), &io::ErrorKind::NotFound.into()),
+        Refused::Unreadable(kind) => return Error::read(path.display(), &(*kind).into()),
+        Refused::Unwritable(kind) => return Error::write(path.display(), &(*kind).into()),
+        Refused::Corrupt(_) => Exit::Corrupt,
+        _ => Exit::Usage,
+    };
+    Error::new(exit, format!("wisdom refused: {}: {refused}", path.display()))
+}
+
+fn nowhere() -> Error {
+    let reason = format!("there is no place for wisdom: set {PATH_VARIABLE} to a file, or HOME");
+    Error::new(Exit::InputOutput, reason)
+}
+
+/// Seconds since the file was written, as far as the system tells.
+fn age_s(path: &Path) -> Option<u64> {
+    let written = fs::metadata(path).and_then(|metadata| metadata.modified()).ok()?;
+    Some(SystemTime::now().duration_since(written).unwrap_or_default().as_secs())
+}
+
+fn rough(age_s: u64) -> String {
+    let (count, unit) = match age_s {
+        0..120 => (age_s, "second"),
+        120..7200 => (age_s / 60, "minute"),
+        7200..172_800 => (age_s / 3600, "hour"),
+        _ => (age_s / 86400, "day"),
+    };
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
+}
+
+fn say(text: impl std::fmt::Display) -> Result<(), Error> {
+    writeln!(io::stdout(), "{text}").map_err(|error| Error::write("standard output", &error))
+}
+
+fn ciphers() -> impl TypedValueParser<Value = Cipher> {
+    PossibleValuesParser::new(Cipher::ALL.map(Cipher::name)).try_map(|name| name.parse::<Cipher>())
+}

@@ -1,0 +1,189 @@
+//! `crossgrain wisdom` as scripts see it: what it prints, its exit codes, and work that goes on without it.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use crossgrain::Cipher;
+use crossgrain::plan::Costs;
+use crossgrain::wisdom::{Signature, Wisdom};
+use tempfile::TempDir;
+
+/// FIPS 197, appendix C.1.
+const KEY: &str = "000102030405060708090a0b0c0d0e0f";
+const PLAIN: u128 = 0x0011_2233_4455_6677_8899_aabb_ccdd_eeff;
+const CRYPT: u128 = 0x69c4_e0d8_6a7b_0430_d8cd_b780_70b4_c55a;
+
+/// A home of its own for one test.
+struct Home(TempDir);
+
+impl Home {
+    fn new() -> Self {
+        Self(TempDir::new().unwrap())
+    }
+
+    /// Where wisdom is kept.
+    fn kept(&self) -> PathBuf {
+        self.0.path().join("kept.json")
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crossgrain"));
+        command.args(arguments).current_dir(self.0.path()).env("CROSSGRAIN_WISDOM", self.kept());
+        command.output().unwrap()
+    }
+
+    /// Standard output of what must succeed without a word on standard error.
+    fn prints(&self, arguments: &[&str]) -> String {
+        let done = self.run(arguments);
+        assert!(done.status.success() && done.stderr.is_empty(), "{arguments:?}: {done:?}");
+        String::from_utf8(done.stdout).unwrap()
+    }
+
+    /// The one line on standard error of what must fail by this exit code.
+    fn fails(&self, exit: i32, arguments: &[&str]) -> String {
+        let done = self.run(arguments);
+        assert_eq!(done.status.code(), Some(exit), "{arguments:?}: {done:?}");
+        assert!(done.stdout.is_empty(), "{done:?}");
+        one_line(&done)
+    }
+
+    /// Encrypts a known block, and returns what was said meanwhile.
+    fn encrypts_as_ever(&self) -> Output {
+        fs::write(self.0.path().join("plain"), PLAIN.to_be_bytes()).unwrap();
+        let files = ["plain", "-o", "crypt", "--force"];
+        let raw = ["raw", "--cipher", "aes-128", "--mode", "ecb", "--key", KEY];
+        let done = self.run(&[&raw[..], &files].concat());
+        assert!(done.status.success(), "{done:?}");
+        assert_eq!(fs::read(self.0.path().join("crypt")).unwrap(), CRYPT.to_be_bytes());
+        done
+    }
+}
+
+fn one_line(done: &Output) -> String {
+    let said = String::from_utf8(done.stderr.clone()).unwrap();
+    assert!(said.starts_with("crossgrain: ") && said.ends_with('\n'), "{said:?}");
+    assert_eq!(said.lines().count(), 1, "{said:?}");
+    said
+}
+
+/// Wisdom that was never measured, signed as from here.
+fn wisdom() -> Wisdom {
+    let mut wisdom = Wisdom::new(Signature::here());
+    wisdom.insert(Cipher::Aes128, &Costs::estimates(Cipher::Aes128));
+    wisdom
+}
+
+fn of_another_cpu() -> String {
+    Wisdom::new(Signature { cpu: "abacus\nand sons".to_owned(), ..Signature::here() }).to_json()
+}
+
+#[test]
+fn show_tells_what_is_kept() {
+    let home = Home::new();
+    wisdom().save(&home.kept()).unwrap();
+    let Signature { cpu, features, version, .. } = Signature::here();
+    let text = home.prints(&["wisdom", "show"]);
+    let count = Costs::estimates(Cipher::Aes128).iter().count();
+    for part in [&cpu, &features, &version, "kept.json", "ago", &format!("aes-128: {count} costs")] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&home.prints(&["wisdom", "show", "--json"])).unwrap();
+    assert_eq!(json["costs"], serde_json::json!({"aes-128": count}));
+    assert_eq!((json["machine"].as_str(), json["features"].as_str()), (Some(&*cpu), Some(&*features)));
+    assert!(json["age_s"].as_u64().unwrap() < 3600, "{json}");
+}
+
+#[test]
+fn without_wisdom_one_line_says_how_to_get_it() {
+    let home = Home::new();
+    for arguments in [&["wisdom", "show"][..], &["wisdom", "show", "--json"], &["wisdom", "export", "out"]] {
+        let line = home.fails(1, arguments);
+        assert!(line.contains("there is no wisdom") && line.contains("wisdom measure"), "{line}");
+    }
+    assert!(home.fails(1, &["wisdom", "import", "nowhere"]).contains("no such file"));
+    assert!(home.prints(&["wisdom", "forget"]).contains("there was no wisdom"));
+    assert!(home.encrypts_as_ever().stderr.is_empty(), "nobody misses what was never there");
+}
+
+#[test]
+fn what_is_exported_and_forgotten_is_imported_again() {
+    let home = Home::new();
+    wisdom().save(&home.kept()).unwrap();
+    home.prints(&["wisdom", "export", "out.json"]);
+    let exported = fs::read_to_string(home.0.path().join("out.json")).unwrap();
+    assert_eq!(Wisdom::from_json(&exported), Ok(wisdom()));
+    assert_eq!(home.prints(&["wisdom", "export", "-"]), exported);
+    assert!(home.fails(5, &["wisdom", "export", "out.json"]).contains("--force"));
+    home.prints(&["wisdom", "export", "out.json", "--force"]);
+    home.prints(&["wisdom", "forget"]);
+    assert!(!home.kept().exists());
+    home.prints(&["wisdom", "import", "out.json"]);
+    assert_eq!(Wisdom::load(&home.kept()), Ok(wisdom()));
+    assert!(home.encrypts_as_ever().stderr.is_empty());
+}
+
+#[test]
+fn wisdom_of_elsewhere_and_damaged_wisdom_are_not_imported() {
+    let home = Home::new();
+    wisdom().save(&home.kept()).unwrap();
+    let whole = wisdom().to_json();
+    for (text, exit) in [
+        (&*of_another_cpu(), 2),
+        (r#"{"format": 1000000}"#, 2),
+        (&whole[..whole.len() / 2], 3),
+        ("garbage", 3),
+        ("", 3),
+    ] {
+        fs::write(home.0.path().join("in.json"), text).unwrap();
+        let line = home.fails(exit, &["wisdom", "import", "in.json"]);
+        assert!(line.contains("in.json"), "{line}");
+        assert_eq!(Wisdom::load(&home.kept()), Ok(wisdom()), "what is kept stays");
+    }
+}
+
+#[test]
+fn refused_wisdom_costs_one_line_and_work_goes_on() {
+    let home = Home::new();
+    let whole = wisdom().to_json();
+    let newer = Wisdom::new(Signature { version: "99.0.0".to_owned(), ..Signature::here() }).to_json();
+    for text in [&*of_another_cpu(), &*newer, r#"{"format": 2}"#, "garbage", &whole[..100], ""] {
+        fs::write(home.kept(), text).unwrap();
+        let line = one_line(&home.encrypts_as_ever());
+        assert!(line.starts_with("crossgrain: wisdom ignored: "), "{line}");
+        assert_eq!(fs::read_to_string(home.kept()).unwrap(), text, "it is not touched");
+    }
+}
+
+#[test]
+fn where_nothing_can_be_kept_one_line_says_so() {
+    let home = Home::new();
+    fs::write(home.0.path().join("in.json"), wisdom().to_json()).unwrap();
+    // No directory, so that not even root can write there.
+    fs::write(home.0.path().join("file"), "").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crossgrain"));
+    command.args(["wisdom", "import", "in.json"]).current_dir(home.0.path());
+    let done = command.env("CROSSGRAIN_WISDOM", "file/wisdom.json").output().unwrap();
+    assert_eq!(done.status.code(), Some(1), "{done:?}");
+    assert!(one_line(&done).contains("file/wisdom.json"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crossgrain"));
+    command.args(["wisdom", "show"]).env_remove("CROSSGRAIN_WISDOM").env_remove("XDG_CACHE_HOME");
+    let done = command.env_remove("HOME").output().unwrap();
+    assert_eq!(done.status.code(), Some(1), "{done:?}");
+    assert!(one_line(&done).contains("CROSSGRAIN_WISDOM"));
+}
+
+#[test]
+fn what_is_measured_is_kept_beside_the_rest_and_used() {
+    let home = Home::new();
+    wisdom().save(&home.kept()).unwrap();
+    let said = home.prints(&["wisdom", "measure", "--cipher", "aes-256", "--budget-ms", "1"]);
+    assert!(said.starts_with("aes-256: ") && said.lines().count() == 1, "{said}");
+    let kept = Wisdom::load(&home.kept()).unwrap();
+    assert_eq!(kept.costs(Cipher::Aes128), wisdom().costs(Cipher::Aes128));
+    assert!(kept.costs(Cipher::Aes256).unwrap().iter().count() > 10);
+    home.prints(&["wisdom", "measure", "--cipher", "aes-128", "--budget-ms", "1"]);
+    assert_ne!(Wisdom::load(&home.kept()).unwrap().costs(Cipher::Aes128), wisdom().costs(Cipher::Aes128));
+    assert!(home.encrypts_as_ever().stderr.is_empty());
+}

@@ -1,0 +1,102 @@
+//! Wisdom as text: one JSON object, with a digest of all that it says.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::refused::Refused;
+use super::{Signature, Wisdom, digest};
+use crate::block::Cipher;
+use crate::plan::Costs;
+use crate::plan::compose::Cost;
+use crate::variant::find;
+
+/// The number of this format: one more with every change that older programs would misread.
+const FORMAT: u64 = 1;
+
+/// What every format has, now and later.
+#[derive(Deserialize)]
+struct Head {
+    format: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    #[serde(rename = "format")]
+    _format: u64,
+    signature: Signature,
+    /// By cipher and variant: nanoseconds for any size, nanoseconds a byte.
+    costs: BTreeMap<String, BTreeMap<String, [f64; 2]>>,
+    digest: String,
+}
+
+/// Whether a plan can reckon with it.
+pub(super) fn is_sound(cost: Cost) -> bool {
+    [cost.fixed_ns, cost.per_byte_ns].iter().all(|ns| ns.is_finite() && *ns >= 0.0)
+}
+
+impl Wisdom {
+    /// As the text of a file.
+    pub fn to_json(&self) -> String {
+        let rows = |costs: &Costs| -> BTreeMap<String, [f64; 2]> {
+            let row = |(name, cost): (&str, Cost)| (name.to_owned(), [cost.fixed_ns, cost.per_byte_ns]);
+            costs.iter().map(row).collect()
+        };
+        let costs: BTreeMap<_, _> =
+            self.by_cipher.iter().map(|(&cipher, costs)| (cipher, rows(costs))).collect();
+        let Signature { version, cpu, features, variants } = &self.signature;
+        let signature = json!({"version": version, "cpu": cpu, "features": features, "variants": variants});
+        let file = json!({
+            "format": FORMAT, "signature": signature, "costs": costs, "digest": self.digest(),
+        });
+        format!("{file}\n")
+    }
+
+    /// From the text of a file, if it is whole and its signature is that of here and now.
+    ///
+    /// # Errors
+    /// [`Refused`] for a text that is doubtful in any way: then nothing of it is taken.
+    pub fn from_json(text: &str) -> Result<Self, Refused> {
+        let head: Head = serde_json::from_str(text).map_err(Refused::corrupt)?;
+        if head.format > FORMAT {
+            return Err(Refused::Future { format: head.format });
+        }
+        let body: Body = serde_json::from_str(text).map_err(Refused::corrupt)?;
+        body.signature.admit(&Signature::here())?;
+        let mut wisdom = Self::new(body.signature);
+        for (cipher, rows) in body.costs {
+            let cipher: Cipher = cipher.parse().map_err(Refused::corrupt)?;
+            let costs = rows.into_iter().map(read_row).collect::<Result<Costs, _>>()?;
+            wisdom.by_cipher.insert(cipher.name(), costs);
+        }
+        if wisdom.digest() == body.digest {
+            Ok(wisdom)
+        } else {
+            Err(Refused::corrupt("it was changed since it was written"))
+        }
+    }
+
+    /// A digest of all that is said, independent of how it is written.
+    fn digest(&self) -> String {
+        let Signature { version, cpu, features, variants } = &self.signature;
+        let mut said =
+            [version, cpu, features, variants].map(|text| format!("{text}\n")).concat().into_bytes();
+        for (cipher, costs) in &self.by_cipher {
+            said.extend(format!("{cipher}\n").bytes());
+            for (name, cost) in costs.iter() {
+                said.extend(name.bytes().chain([b'\n']));
+                said.extend([cost.fixed_ns, cost.per_byte_ns].iter().flat_map(|ns| ns.to_le_bytes()));
+            }
+        }
+        digest(said.into_iter())
+    }
+}
+
+fn read_row((name, [fixed_ns, per_byte_ns]): (String, [f64; 2])) -> Result<(String, Cost), Refused> {
+    find(&name).map_err(Refused::corrupt)?;
+    let cost = Cost { fixed_ns, per_byte_ns };
+    let unsound = || Refused::corrupt(format!("the cost of {name} is negative"));
+    if is_sound(cost) { Ok((name, cost)) } else { Err(unsound()) }
+}

@@ -1,0 +1,125 @@
+//! Wisdom: costs measured on this machine, kept in a file.
+//!
+//! The file is JSON and signed: by the CPU, its instructions, this library's version and the names in the
+//! table of variants. A file that differs in any of it, is cut or changed is refused as a whole: plans then
+//! go by estimates, and results are the same. Nothing is read or written here unless asked for.
+
+mod file;
+mod json;
+mod refused;
+
+pub use file::{PATH_VARIABLE, default_path, forget};
+pub use refused::{Differs, Refused};
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::block::Cipher;
+use crate::plan::Costs;
+use crate::variant::table;
+use crate::word::{Features, cpu_model};
+
+/// What costs depend on besides the variant.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Signature {
+    /// This library's version.
+    pub version: String,
+    /// The CPU's model.
+    pub cpu: String,
+    /// The instructions that the CPU has, whatever the cap.
+    pub features: String,
+    /// A digest of the names of all variants.
+    pub variants: String,
+}
+
+impl Signature {
+    /// What holds here and now.
+    pub fn here() -> Self {
+        let names = table().iter().flat_map(|variant| variant.name.bytes().chain([b'\n']));
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            cpu: cpu_model(),
+            features: Features::of_cpu().to_string(),
+            variants: digest(names),
+        }
+    }
+
+    /// Whether costs signed so may be used by who signs as `here`.
+    fn admit(&self, here: &Self) -> Result<(), Refused> {
+        let differs = |file: &str, here: &str| {
+            (file != here).then(|| Differs { file: file.to_owned(), here: here.to_owned() })
+        };
+        if let Some(differs) = differs(&self.version, &here.version) {
+            return Err(Refused::Version(differs));
+        }
+        if let Some(differs) = differs(&self.cpu, &here.cpu) {
+            return Err(Refused::Cpu(differs));
+        }
+        if let Some(differs) = differs(&self.features, &here.features) {
+            return Err(Refused::Features(differs));
+        }
+        if self.variants == here.variants { Ok(()) } else { Err(Refused::Variants) }
+    }
+}
+
+/// Measured costs by cipher, and what they depend on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wisdom {
+    signature: Signature,
+    by_cipher: BTreeMap<&'static str, Costs>,
+}
+
+impl Wisdom {
+    /// Nothing known yet.
+    pub fn new(signature: Signature) -> Self {
+        Self { signature, by_cipher: BTreeMap::new() }
+    }
+
+    /// What the costs depend on.
+    pub const fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// Keeps the costs of a cipher in the place of those known before. A cost that is no finite number, or
+    /// negative, is left out: whatever was timed, it was not the variant.
+    pub fn insert(&mut self, cipher: Cipher, costs: &Costs) {
+        let sound = costs.iter().filter(|(_, cost)| json::is_sound(*cost));
+        self.by_cipher.insert(cipher.name(), sound.map(|(name, cost)| (name.to_owned(), cost)).collect());
+    }
+
+    /// The costs of a cipher, if they are known.
+    pub fn costs(&self, cipher: Cipher) -> Option<&Costs> {
+        self.by_cipher.get(cipher.name())
+    }
+
+    /// This, and what `older` knows of ciphers that this knows nothing of.
+    fn over(&self, older: Self) -> Self {
+        let mut both = self.clone();
+        for (cipher, costs) in older.by_cipher {
+            both.by_cipher.entry(cipher).or_insert(costs);
+        }
+        both
+    }
+}
+
+/// FNV-1a in hex: it finds accidents and other tables, and stops nobody who means harm.
+fn digest(bytes: impl Iterator<Item = u8>) -> String {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    format!("{:016x}", bytes.fold(OFFSET, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::digest;
+
+    /// The published values of FNV-1a for these texts.
+    #[test]
+    fn the_digest_is_fnv_1a() {
+        assert_eq!(digest("".bytes()), "cbf29ce484222325");
+        assert_eq!(digest("a".bytes()), "af63dc4c8601ec8c");
+        assert_eq!(digest("foobar".bytes()), "85944171f73967e8");
+    }
+}

@@ -1,0 +1,86 @@
+//! Why wisdom is not taken.
+
+use std::fmt;
+use std::io;
+
+/// Why a file of wisdom is not used, or could not be kept. Each prints as one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refused {
+    /// There is no such file.
+    Missing,
+    /// The system would not give it.
+    Unreadable(io::ErrorKind),
+    /// The system would not take it.
+    Unwritable(io::ErrorKind),
+    /// Cut, garbage, or changed since it was written.
+    Corrupt(String),
+    /// Written by a program that knows more.
+    Future {
+        /// The number of the file's format.
+        format: u64,
+    },
+    /// Measured by another version of this library.
+    Version(Differs),
+    /// Measured on another CPU.
+    Cpu(Differs),
+    /// Measured on a CPU with other instructions.
+    Features(Differs),
+    /// Measured with other variants in the table.
+    Variants,
+}
+
+/// What the file says, and what holds here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Differs {
+    /// What the file says.
+    pub file: String,
+    /// What holds here.
+    pub here: String,
+}
+
+impl Refused {
+    pub(super) fn corrupt(reason: impl fmt::Display) -> Self {
+        Self::Corrupt(reason.to_string())
+    }
+
+    pub(super) fn reading(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::Missing,
+            io::ErrorKind::InvalidData => Self::corrupt("it is no text"),
+            kind => Self::Unreadable(kind),
+        }
+    }
+
+    pub(super) fn writing(error: &io::Error) -> Self {
+        Self::Unwritable(error.kind())
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("there is no wisdom: measure it first"),
+            Self::Unreadable(kind) => write!(f, "cannot read it: {kind}"),
+            Self::Unwritable(kind) => write!(f, "cannot write it: {kind}"),
+            Self::Corrupt(reason) => write!(f, "it is corrupt: {}", reason.escape_debug()),
+            Self::Future { format } => {
+                write!(f, "it is from a newer version (format {format}): update, or forget it")
+            }
+            Self::Version(differs) => write!(f, "another version measured it: {differs}"),
+            Self::Cpu(differs) => write!(f, "it is of another CPU: {differs}"),
+            Self::Features(differs) => write!(f, "it is of a CPU with other instructions: {differs}"),
+            Self::Variants => f.write_str("it is of other variants than there are now: measure again"),
+        }
+    }
+}
+
+impl fmt::Display for Differs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Whoever wrote the file must not write on the terminal, nor without end.
+        let file: String = self.file.chars().take(100).collect();
+        write!(f, "'{}', and here is '{}'", file.escape_debug(), self.here)
+    }
+}
+
+impl std::error::Error for Refused {}
