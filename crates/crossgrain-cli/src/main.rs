@@ -10,6 +10,7 @@ mod input;
 mod interrupt;
 mod output;
 mod pipeline;
+mod plan;
 mod progress;
 mod raw;
 mod secret;
@@ -35,6 +36,7 @@ enum Command {
     Raw(raw::Args),
     Variants(variants::Args),
     Bench(bench::Args),
+    Plan(plan::Args),
 }
 
 impl Command {
@@ -42,6 +44,7 @@ impl Command {
         match self {
             Self::Demo(args) => demo::run(&args),
             Self::Bench(args) => bench::run(&args),
+            Self::Plan(args) => plan::run(&args),
             Self::Raw(args) => raw::run(args),
             Self::Variants(args) => variants::run(&args),
         }
