@@ -49,6 +49,18 @@ pub(crate) struct Args {
     /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,
+
+    /// Draw the paths and their costs
+    #[arg(long, value_name = "FILE")]
+    pub(super) svg: Option<PathBuf>,
+
+    /// Write a page, DIR/index.html, with the picture and all costs
+    #[arg(long, value_name = "DIR")]
+    pub(super) html: Option<PathBuf>,
+
+    /// Replace files that exist
+    #[arg(long)]
+    pub(super) force: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -120,7 +132,8 @@ fn from_file(path: &Path) -> Result<Case, Error> {
     let text = String::from_utf8(bytes).map_err(|_| refused(&"the cost file is no text"))?;
     let file: CostFile = text.parse().map_err(|error| refused(&error))?;
     let flow = file.flow().map_err(|error| refused(&error))?;
-    Case::of_costs(path.display().to_string(), flow).map_err(|error| refused(&error))
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    Case::of_costs(name.to_string_lossy().into_owned(), flow).map_err(|error| refused(&error))
 }
 
 /// The name by which a value is typed.

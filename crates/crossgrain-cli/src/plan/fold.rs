@@ -18,13 +18,31 @@ pub(super) fn folded<T: PartialEq>(row: &[T]) -> Vec<Fold> {
     let mut folds = Vec::new();
     let mut at = 0;
     while at < row.len() {
-        let candidates = (1..=PERIOD_MAX).map(|period| (period, repeats(&row[at..], period)));
-        let worth = |(period, count): &(usize, usize)| (period * (count - 1), usize::MAX - period);
-        let (period, count) = candidates.max_by_key(worth).filter(|found| found.1 > 1).unwrap_or((1, 1));
-        folds.push(Fold { once: at..at + period, count });
-        at += period * count;
+        let mut fold = longest(row, at);
+        // What comes before the rounds ends them too, and is easier to follow on its own.
+        if at == 0 && fold.saved() <= longest(row, 1).saved() {
+            fold = Fold { once: 0..1, count: 1 };
+        }
+        at += fold.once.len() * fold.count;
+        folds.push(fold);
     }
     folds
+}
+
+/// The repetition from here on that saves most.
+fn longest<T: PartialEq>(row: &[T], at: usize) -> Fold {
+    let rest = &row[at..];
+    let candidates =
+        (1..=PERIOD_MAX).map(|period| Fold { once: at..at + period, count: repeats(rest, period) });
+    let best = candidates.rev().max_by_key(Fold::saved).filter(|fold| fold.count > 1);
+    best.unwrap_or(Fold { once: at..at + 1, count: 1 })
+}
+
+impl Fold {
+    /// Things that need not be told.
+    fn saved(&self) -> usize {
+        self.once.len() * (self.count - 1)
+    }
 }
 
 /// How often the first `period` things come one after another.
@@ -47,7 +65,7 @@ mod tests {
         };
         assert_eq!(told(""), "");
         assert_eq!(told("aaa"), "3a");
-        assert_eq!(told("kbrmkbrmkbrmkbrk"), "3kbrm 1k 1b 1r 1k");
+        assert_eq!(told("kbrmkbrmkbrmkbrk"), "1k 3brmk 1b 1r 1k");
         assert_eq!(told("cabxabxabxd"), "1c 3abx 1d");
     }
 }
