@@ -1,10 +1,12 @@
 //! Bars: what the cheapest path and the pure forms are made of.
 
+use std::cmp::Reverse;
+
 use crossgrain::plan::compose::{Path, Step};
 
 use super::super::case::Case;
 use super::Unit;
-use super::canvas::{Canvas, MARGIN, escaped, width_of};
+use super::canvas::{Canvas, MARGIN, bold_width_of, escaped, width_of};
 
 /// Pure forms that are drawn beside the cheapest path.
 const FORMS_MAX: usize = 8;
@@ -15,8 +17,17 @@ const COLOURS: usize = 8;
 /// What computes no part.
 const CHANGE: &str = "conversions, source, sink";
 
-/// What a path spends on each kind of part, in the path's order.
-type Shares<'a> = Vec<(&'a str, f64)>;
+/// What a path spends on each kind of part, in the flow's order.
+type Shares<'a> = Vec<Share<'a>>;
+
+struct Share<'a> {
+    place: Place,
+    kind: &'a str,
+    cost: f64,
+}
+
+/// The first part, and how many.
+type Place = (usize, Reverse<usize>);
 
 /// Draws them below what is there.
 pub(super) fn draw(canvas: &mut Canvas, case: &Case, unit: &Unit) {
@@ -27,7 +38,7 @@ pub(super) fn draw(canvas: &mut Canvas, case: &Case, unit: &Unit) {
     canvas.text("heading", MARGIN, canvas.height, &format!("What it is made of{heading}; less is better"));
     legend(canvas, &kinds);
     canvas.down(14.0);
-    let left = MARGIN + forms.iter().map(|(name, _)| width_of(name)).fold(0.0, f64::max) + 10.0;
+    let left = MARGIN + forms.iter().map(|(name, _)| bold_width_of(name)).fold(0.0, f64::max) + 10.0;
     let right = canvas.width - MARGIN - 80.0;
     let most = forms.iter().map(|(_, path)| path.total_ns).fold(f64::MIN_POSITIVE, f64::max);
     let scale = (right - left) / most;
@@ -55,33 +66,39 @@ fn forms(case: &Case) -> Vec<(&str, &Path)> {
 fn shares<'a>(case: &Case, path: &'a Path) -> Shares<'a> {
     let mut shares: Shares<'a> = Vec::new();
     for step in &path.steps {
-        let kind = kind(case, step);
-        match shares.iter_mut().find(|(known, _)| *known == kind) {
-            Some((_, cost)) => *cost += step.cost_ns,
-            None => shares.push((kind, step.cost_ns)),
+        let (place, kind) = kind(case, step);
+        match shares.iter_mut().find(|share| share.kind == kind) {
+            Some(share) => share.cost += step.cost_ns,
+            None => shares.push(Share { place, kind, cost: step.cost_ns }),
         }
     }
-    shares.retain(|(_, cost)| *cost > 0.0);
-    shares.sort_by_key(|(kind, _)| *kind == CHANGE);
+    shares.retain(|share| share.cost > 0.0);
+    shares.sort_by_key(|share| share.place);
     shares
 }
 
-fn kind<'a>(case: &Case, step: &'a Step) -> &'a str {
-    if case.flow.parts_of(&case.flow.edges()[step.edge]).is_empty() {
-        return CHANGE;
+/// What a step computes, and where that stands in the flow: first what spans most. What computes
+/// nothing comes last.
+fn kind<'a>(case: &Case, step: &'a Step) -> (Place, &'a str) {
+    let parts = case.flow.parts_of(&case.flow.edges()[step.edge]);
+    if parts.is_empty() {
+        return ((usize::MAX, Reverse(0)), CHANGE);
     }
-    step.name.split('/').next().unwrap_or(CHANGE)
+    let kind = step.name.split('/').next().unwrap_or(CHANGE);
+    let name = case.flow.parts().iter().position(|part| part == kind);
+    ((name.unwrap_or(parts.start), Reverse(parts.len())), kind)
 }
 
 /// All kinds in all bars; conversions last.
 fn kinds<'a>(forms: &[(&str, &'a Path)], case: &Case) -> Vec<&'a str> {
-    let mut kinds = Vec::new();
-    for (kind, _) in forms.iter().flat_map(|(_, path)| shares(case, path)) {
-        if !kinds.contains(&kind) {
-            kinds.push(kind);
+    let mut all: Shares<'a> = forms.iter().flat_map(|(_, path)| shares(case, path)).collect();
+    all.sort_by_key(|share| share.place);
+    let mut kinds: Vec<_> = Vec::new();
+    for share in all {
+        if !kinds.contains(&share.kind) {
+            kinds.push(share.kind);
         }
     }
-    kinds.sort_by_key(|kind| *kind == CHANGE);
     kinds
 }
 
@@ -99,7 +116,7 @@ fn bar(
     unit: &Unit,
 ) -> f64 {
     let mut x = left;
-    for (kind, cost) in shares {
+    for Share { kind, cost, .. } in shares {
         let width = cost * scale;
         // A hair between two parts.
         let drawn = (width - 1.0).max(0.5);

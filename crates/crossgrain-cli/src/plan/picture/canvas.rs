@@ -123,6 +123,11 @@ pub(super) fn width_of(text: &str) -> f64 {
     text.chars().count() as f64 * CHAR
 }
 
+/// The same for bold text.
+pub(super) fn bold_width_of(text: &str) -> f64 {
+    width_of(text) * 1.12
+}
+
 /// Text as XML has it; control characters, which it cannot have, are replaced.
 pub(in crate::plan) fn escaped(text: &str) -> String {
     let printable = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };

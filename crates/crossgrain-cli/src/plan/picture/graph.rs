@@ -2,7 +2,7 @@
 
 use super::super::case::Case;
 use super::Unit;
-use super::canvas::{Canvas, MARGIN};
+use super::canvas::{Canvas, MARGIN, bold_width_of};
 use super::scene::{Conversion, Link, ROWS_FEW, Scene};
 
 /// Heights: what a row needs above its line and below, a lane, and the figures of conversions.
@@ -32,28 +32,29 @@ pub(super) fn draw(canvas: &mut Canvas, case: &Case, scene: &Scene, unit: &Unit)
     }
     figures(canvas, scene, &lines, unit);
     nodes(canvas, scene, &lines);
+    caption(canvas, scene, unit);
+}
+
+fn caption(canvas: &mut Canvas, scene: &Scene, unit: &Unit) {
     let costs = if unit.name.is_empty() { "Costs".to_owned() } else { format!("Costs in {}", unit.name) };
-    canvas.paragraph(&format!(
-        "{costs}, each time; of several variants the cheapest. Below a line: variants that span several parts."
-    ));
+    let mut told = format!("{costs}, each time; of several variants the cheapest.");
+    if scene.rows.iter().flat_map(|row| &row.links).any(|link| link.lane > 0) {
+        told += " Below a row's line: variants that compute several parts.";
+    }
+    if !scene.columns.repeated.is_empty() {
+        told += " Parts under a bracket are drawn once for several rounds.";
+    }
+    canvas.paragraph(&told);
 }
 
 /// Names of the parts, and which are repeated.
 fn head(canvas: &mut Canvas, case: &Case, scene: &Scene) {
-    canvas.down(40.0);
-    let y = canvas.height;
+    if !scene.columns.repeated.is_empty() {
+        canvas.down(40.0);
+    }
     for (range, count) in &scene.columns.repeated {
         let (from, to) = (scene.x(range.start + 1) + GAP, scene.x(range.end + 1) - GAP);
-        let middle = (from + to) / 2.0;
-        let path = format!(
-            "M{from:.1} {:.1}v-6H{:.1}M{:.1} {:.1}H{to:.1}v6",
-            y + 6.0,
-            middle - 30.0,
-            middle + 30.0,
-            y
-        );
-        canvas.arc("arc", &path, "");
-        canvas.text("part", middle, y + 4.5, &format!("{count} times"));
+        bracket(canvas, from, to, &format!("{count} times"));
     }
     canvas.down(28.0);
     let y = canvas.height;
@@ -64,6 +65,17 @@ fn head(canvas: &mut Canvas, case: &Case, scene: &Scene) {
     canvas.text("cost", middle(0), y, "source");
     canvas.text("cost", middle(scene.last() - 1), y, "sink");
     canvas.down(12.0);
+}
+
+/// A line over some columns, with a word in its middle.
+fn bracket(canvas: &mut Canvas, from: f64, to: f64, word: &str) {
+    let (y, middle) = (canvas.height, (from + to) / 2.0);
+    let half = bold_width_of(word) / 2.0 + 5.0;
+    let (low, left, right) = (y + 6.0, middle - half, middle + half);
+    if from < left {
+        canvas.arc("arc", &format!("M{from:.1} {low:.1}v-6H{left:.1}M{right:.1} {y:.1}H{to:.1}v6"), "");
+    }
+    canvas.text("part", middle, y + 4.5, word);
 }
 
 /// Every other row on a band; gives the heights of the rows' lines.

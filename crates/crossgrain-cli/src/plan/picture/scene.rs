@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::case::{Case, home};
-use super::canvas::{MARGIN, width_of};
+use super::canvas::{MARGIN, bold_width_of};
 use super::columns::Columns;
 use crossgrain::plan::compose::{Edge, Path, Report};
 
@@ -56,8 +56,9 @@ impl Scene {
         let rows: Vec<Row> =
             shown(case).into_iter().map(|name| Row { links: links(case, &columns, &name), name }).collect();
         let conversions = conversions(case, &columns, &rows);
-        let widest =
-            |texts: &mut dyn Iterator<Item = &String>| texts.map(|text| width_of(text)).fold(56.0, f64::max);
+        let widest = |texts: &mut dyn Iterator<Item = &String>| {
+            texts.map(|text| bold_width_of(text)).fold(56.0, f64::max)
+        };
         let left = MARGIN + widest(&mut rows.iter().map(|row| &row.name)) + 26.0;
         let pitch = widest(&mut columns.parts.iter().map(|&part| &case.flow.parts()[part])) + 18.0;
         Self { columns, rows, conversions, left, pitch: pitch.max(92.0) }
