@@ -181,3 +181,72 @@ fn costs_can_be_measured() {
     assert_eq!(answer["effort"], "measure");
     adds_up(&answer);
 }
+
+/// Text content and tags are balanced, and every tag is closed: enough XML for pictures of our own.
+fn well_formed(svg: &str) {
+    let mut open = Vec::new();
+    for piece in svg.split('<').skip(1) {
+        let (tag, text) = piece.split_once('>').unwrap();
+        assert!(!text.contains('>'), "{text}");
+        let name = tag.split([' ', '/']).find(|name| !name.is_empty()).unwrap();
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name));
+        } else if !tag.ends_with('/') {
+            open.push(name);
+        }
+        for entity in text.split('&').skip(1) {
+            let (entity, _) = entity.split_once(';').unwrap();
+            assert!(["amp", "lt", "gt", "quot"].contains(&entity), "{entity}");
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn pictures_name_every_part() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("plan.svg");
+    for isa in ["portable", "avx2-aes", "avx512"] {
+        for (job, parts) in [
+            ("ctr", ["add-round-key", "sub-bytes", "shift-rows", "mix-columns"]),
+            ("ecb-decrypt", ["add-round-key", "inv-sub-bytes", "inv-shift-rows", "inv-mix-columns"]),
+        ] {
+            let arguments = ["--cipher", "aes-256", "--job", job, "--svg", name(&file), "--force"];
+            text(&plan_on(Some(isa), &arguments));
+            let svg = fs::read_to_string(&file).unwrap();
+            well_formed(&svg);
+            for part in parts {
+                assert!(svg.contains(&format!(">{part}</text>")), "{isa} {job}: {part}");
+            }
+            assert!(svg.contains("13 times") && svg.contains("prefers-color-scheme: dark"));
+        }
+    }
+}
+
+#[test]
+fn pictures_of_anyone_s_costs() {
+    let (directory, file) = costs(&PUBLISHED.replace("MixColumns", "mix <&> \\\"match\\\""));
+    let (picture, page) = (directory.path().join("plan.svg"), directory.path().join("page"));
+    let arguments = ["--costs", name(&file), "--svg", name(&picture), "--html", name(&page)];
+    text(&plan(&arguments));
+    let svg = fs::read_to_string(&picture).unwrap();
+    well_formed(&svg);
+    for words in ["SubBytes", "mix &lt;&amp;&gt; &quot;match&quot;", "word", "bit", "50467", "11856"] {
+        assert!(svg.contains(words), "{words}");
+    }
+    let html = fs::read_to_string(page.join("index.html")).unwrap();
+    assert!(html.contains(&svg) && html.contains("All costs"), "{html}");
+    assert!(!html.replace("http://www.w3.org/2000/svg", "").contains("http"), "the page loads nothing");
+    refused(&plan(&arguments), 5, "--force");
+    assert!(plan(&[&arguments[..], &["--force"]].concat()).status.success());
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 3, "nothing else is left behind");
+}
+
+#[test]
+fn a_picture_that_cannot_be_written() {
+    let (directory, file) = costs(PUBLISHED);
+    let nowhere = directory.path().join("no/such/plan.svg");
+    refused(&plan(&["--costs", name(&file), "--svg", name(&nowhere)]), 1, "no such file");
+    refused(&plan(&["--costs", name(&file), "--html", name(&file)]), 1, "cannot write");
+}

@@ -27,12 +27,10 @@ td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space:
 /// The page, whole: it loads nothing.
 pub(super) fn document(case: &Case) -> String {
     let title = escaped(&case.title);
-    let basis = case.facts.as_ref().map_or_else(String::new, |facts| facts.basis());
     let head = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}: crossgrain plan</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n<p>{}</p>\n",
-        escaped(&basis)
+         <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
     );
     let tables = [path(case), others(case), pure(case), costs(case)].concat();
     format!("{head}{}{tables}</body>\n</html>\n", picture::document(case))

@@ -5,11 +5,11 @@ use super::Unit;
 use super::canvas::{Canvas, MARGIN, bold_width_of};
 use super::scene::{Conversion, Link, ROWS_FEW, Scene};
 
-/// Heights: what a row needs above its line and below, a lane, and the figures of conversions.
+/// Heights: what a row needs above its line and below, a lane, and a figure of conversions.
 const ABOVE: f64 = 26.0;
 const BELOW: f64 = 14.0;
 const LANE: f64 = 28.0;
-const FIGURES: f64 = 26.0;
+const FIGURE: f64 = 20.0;
 /// Between a node and what ends there.
 const GAP: f64 = 9.0;
 
@@ -17,7 +17,8 @@ const GAP: f64 = 9.0;
 pub(super) fn draw(canvas: &mut Canvas, case: &Case, scene: &Scene, unit: &Unit) {
     head(canvas, case, scene);
     let top = canvas.height;
-    let lines = bands(canvas, scene);
+    let figures = figures(scene, unit);
+    let lines = bands(canvas, scene, &figures);
     buses(canvas, scene, top);
     // Thick lines over thin ones, nodes over all lines.
     for best in [false, true] {
@@ -30,7 +31,7 @@ pub(super) fn draw(canvas: &mut Canvas, case: &Case, scene: &Scene, unit: &Unit)
         let chosen = scene.conversions.iter().filter(|conversion| conversion.best == best);
         chosen.for_each(|conversion| draw_conversion(canvas, scene, conversion, &lines));
     }
-    figures(canvas, scene, &lines, unit);
+    draw_figures(canvas, scene, &lines, &figures);
     nodes(canvas, scene, &lines);
     caption(canvas, scene, unit);
 }
@@ -79,11 +80,14 @@ fn bracket(canvas: &mut Canvas, from: f64, to: f64, word: &str) {
 }
 
 /// Every other row on a band; gives the heights of the rows' lines.
-fn bands(canvas: &mut Canvas, scene: &Scene) -> Vec<f64> {
+fn bands(canvas: &mut Canvas, scene: &Scene, figures: &[Figure]) -> Vec<f64> {
     let mut lines = Vec::new();
     for (at, row) in scene.rows.iter().enumerate() {
         let lanes = row.links.iter().map(|link| link.lane).max().unwrap_or(0);
-        let below = if figures_below(scene, at) { FIGURES } else { 0.0 };
+        let below = match figures_below(scene, figures, at) {
+            0 => 0.0,
+            count => FIGURE * count as f64 + 6.0,
+        };
         let height = ABOVE + BELOW + LANE * lanes as f64 + below;
         if at % 2 == 0 {
             canvas.block("band", [MARGIN / 2.0, canvas.height, canvas.width - MARGIN, height]);
@@ -94,10 +98,6 @@ fn bands(canvas: &mut Canvas, scene: &Scene) -> Vec<f64> {
         canvas.down(height);
     }
     lines
-}
-
-fn figures_below(scene: &Scene, row: usize) -> bool {
-    scene.conversions.iter().any(|conversion| conversion.from.min(conversion.to) == row)
 }
 
 /// The source and the sink, which all rows share.
@@ -140,31 +140,56 @@ fn draw_conversion(canvas: &mut Canvas, scene: &Scene, conversion: &Conversion, 
     canvas.arc(&class("arc", *best), &path, name);
 }
 
-/// What conversions cost, beside their lines and below the upper row.
-fn figures(canvas: &mut Canvas, scene: &Scene, lines: &[f64], unit: &Unit) {
-    for conversion in &scene.conversions {
-        let upper = conversion.from.min(conversion.to);
-        let Some(&next) = lines.get(upper + 1) else { continue };
-        let same = |other: &&Conversion| {
-            (other.place, other.from, other.to) == (conversion.place, conversion.to, conversion.from)
-        };
-        let back = scene.conversions.iter().find(same);
-        let figure = unit.figure(conversion.cost);
-        let arrow = if conversion.from < conversion.to { "↓" } else { "↑" };
-        let shown = match back {
-            // Of two ways the path's own is told, or that which leads down.
-            Some(back) if back.best || (!conversion.best && arrow == "↑") => continue,
-            Some(back) if !conversion.best && unit.figure(back.cost) == figure => figure,
-            Some(back) if !conversion.best => format!("↓{figure} ↑{}", unit.figure(back.cost)),
-            _ => format!("{arrow} {figure}"),
-        };
-        canvas.text(
-            &class("side", conversion.best),
-            scene.x(conversion.place) + 7.0,
-            next - ABOVE - 8.0,
-            &shown,
-        );
+/// What a conversion costs, as written beside its line.
+struct Figure {
+    place: usize,
+    /// The row that it is written below.
+    row: usize,
+    best: bool,
+    text: String,
+}
+
+fn figures(scene: &Scene, unit: &Unit) -> Vec<Figure> {
+    let text = |conversion| Some((conversion, told(scene, conversion, unit)?));
+    let figure = |(conversion, text): (&Conversion, String)| {
+        let row = conversion.from.min(conversion.to);
+        Figure { place: conversion.place, row, best: conversion.best, text }
+    };
+    scene.conversions.iter().filter_map(text).map(figure).collect()
+}
+
+/// Nothing if it is told with the conversion back.
+fn told(scene: &Scene, conversion: &Conversion, unit: &Unit) -> Option<String> {
+    let Conversion { place, from, to, cost, best, .. } = conversion;
+    let figure = unit.figure(*cost);
+    let arrow = if from < to { "↓" } else { "↑" };
+    let back =
+        scene.conversions.iter().find(|other| (other.place, other.from, other.to) == (*place, *to, *from));
+    match back {
+        _ if from.abs_diff(*to) > 1 => Some(format!("{arrow} {figure} to {}", scene.rows[*to].name)),
+        // Of two ways the path's own is told, or that which leads down.
+        Some(back) if back.best || (!best && from > to) => None,
+        Some(back) if !best && unit.figure(back.cost) == figure => Some(figure),
+        Some(back) if !best => Some(format!("↓{figure} ↑{}", unit.figure(back.cost))),
+        _ => Some(format!("{arrow} {figure}")),
     }
+}
+
+/// Figures stand right of their places, one below the other.
+fn draw_figures(canvas: &mut Canvas, scene: &Scene, lines: &[f64], figures: &[Figure]) {
+    for (at, figure) in figures.iter().enumerate() {
+        let Some(&next) = lines.get(figure.row + 1) else { continue };
+        let (place, row) = (figure.place, figure.row);
+        let above = figures[at + 1..].iter().filter(|other| (other.place, other.row) == (place, row)).count();
+        let y = next - ABOVE - 8.0 - FIGURE * above as f64;
+        canvas.text(&class("side", figure.best), scene.x(place) + 7.0, y, &figure.text);
+    }
+}
+
+/// The most figures at one place below a row.
+fn figures_below(scene: &Scene, figures: &[Figure], row: usize) -> usize {
+    let here = |place| figures.iter().filter(|figure| (figure.place, figure.row) == (place, row)).count();
+    (1..scene.last()).map(here).max().unwrap_or(0)
 }
 
 /// A node wherever something begins or ends.
