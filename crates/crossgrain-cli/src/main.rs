@@ -10,6 +10,7 @@ mod input;
 mod interrupt;
 mod output;
 mod pipeline;
+mod plan;
 mod progress;
 mod raw;
 mod secret;
@@ -37,6 +38,7 @@ enum Command {
     Variants(variants::Args),
     Bench(bench::Args),
     Wisdom(wisdom::Args),
+    Plan(plan::Args),
 }
 
 impl Command {
@@ -44,6 +46,7 @@ impl Command {
         match self {
             Self::Demo(args) => demo::run(&args),
             Self::Bench(args) => bench::run(&args),
+            Self::Plan(args) => plan::run(&args),
             Self::Raw(args) => raw::run(args),
             Self::Variants(args) => variants::run(&args),
             Self::Wisdom(args) => wisdom::run(&args),

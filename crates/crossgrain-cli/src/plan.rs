@@ -1,0 +1,42 @@
+//! `crossgrain plan`: the cheapest path of a job, and what it was chosen over.
+//!
+//! What was typed becomes a [`case::Case`]: a flow with costs, and the planner's report on it. Text,
+//! JSON and pictures are drawn from the case alone, so that they cannot tell different stories.
+
+mod args;
+mod case;
+mod fold;
+mod json;
+mod page;
+mod picture;
+mod text;
+
+pub(crate) use args::Args;
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::error::Error;
+use crate::output::Output;
+
+/// Plans, draws if asked to, and prints.
+pub(crate) fn run(args: &Args) -> Result<(), Error> {
+    let case = args.case()?;
+    let told = if args.json { json::told(&case)? } else { text::told(&case) };
+    if let Some(path) = &args.svg {
+        write_file(path, args.force, &picture::document(&case))?;
+    }
+    if let Some(directory) = &args.html {
+        fs::create_dir_all(directory).map_err(|error| Error::write(directory.display(), &error))?;
+        write_file(&directory.join("index.html"), args.force, &page::document(&case))?;
+    }
+    io::stdout().write_all(told.as_bytes()).map_err(|error| Error::write("standard output", &error))
+}
+
+fn write_file(path: &Path, replace: bool, contents: &str) -> Result<(), Error> {
+    let mut output = Output::file(path, replace)?;
+    let written = output.write_all(contents.as_bytes());
+    written.map_err(|error| Error::write(output.name(), &error))?;
+    output.finish()
+}

@@ -1,0 +1,67 @@
+//! A case as one JSON object.
+
+use crossgrain::plan::compose::{Answer, Node, Path, Step};
+use crossgrain::variant::Policy;
+use serde_json::{Map, Value, json};
+
+use super::case::{Case, Facts};
+use crate::error::{Error, Exit};
+
+/// The object, and a line end.
+pub(super) fn told(case: &Case) -> Result<String, Error> {
+    let value = match &case.facts {
+        Some(facts) => job(case, facts),
+        None => serde_json::to_value(Answer::from(&case.report))
+            .map_err(|error| Error::new(Exit::InputOutput, error.to_string()))?,
+    };
+    Ok(format!("{value:#}\n"))
+}
+
+fn job(case: &Case, facts: &Facts) -> Value {
+    let report = &case.report;
+    let pure: Map<_, _> = case
+        .representations()
+        .into_iter()
+        .map(|name| (name.to_owned(), json!(case.pure(name).map(|path| path.total_ns))))
+        .collect();
+    let policy = if facts.policy == Policy::Any { "any" } else { "constant-time" };
+    json!({
+        "cipher": facts.job.cipher.name(),
+        "job": facts.mode,
+        "bytes": facts.len_bytes,
+        "effort": facts.effort,
+        "policy": policy,
+        "features": facts.features.to_string(),
+        "total_ns": report.best.total_ns,
+        "gb_per_s": facts.len_bytes as f64 / report.best.total_ns,
+        "path": steps(&report.best),
+        "runners_up": report.runners_up.iter().map(path).collect::<Vec<_>>(),
+        "pure": pure,
+        "gain_percent": report.gain_percent(),
+        "greedy": path(&report.greedy),
+    })
+}
+
+fn path(path: &Path) -> Value {
+    json!({ "total_ns": path.total_ns, "path": steps(path) })
+}
+
+fn steps(path: &Path) -> Vec<Value> {
+    let step = |step: &Step| {
+        json!({
+            "variant": step.name, "from": node(&step.from), "to": node(&step.to), "cost_ns": step.cost_ns,
+        })
+    };
+    path.steps.iter().map(step).collect()
+}
+
+/// `source`, `sink`, or how many parts are done and in what representation the data then is.
+fn node(node: &Node) -> Value {
+    match node {
+        Node::Source => json!("source"),
+        Node::Sink => json!("sink"),
+        Node::Between { position, representation } => {
+            json!({ "position": position, "representation": representation })
+        }
+    }
+}

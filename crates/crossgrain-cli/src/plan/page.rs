@@ -1,0 +1,114 @@
+//! A case as a page of its own: the picture, the path, and every cost.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crossgrain::plan::compose::Cost;
+
+use super::case::{Case, number};
+use super::fold::folded;
+use super::picture::{self, escaped};
+use super::text::{other, percent, verdict};
+
+const STYLE: &str = "\
+:root { color-scheme: light dark; }
+body { font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; margin: 2rem auto;
+  max-width: 80rem; padding: 0 1rem; color: #1f2328; background: #ffffff; }
+svg { max-width: 100%; height: auto; }
+table { border-collapse: collapse; margin: 0.5rem 0 2rem; }
+th, td { text-align: left; padding: 0.2rem 1.2rem 0.2rem 0; border-bottom: 1px solid #d1d9e0; }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+@media (prefers-color-scheme: dark) {
+  body { color: #e6edf3; background: #0d1117; }
+  th, td { border-color: #3d444d; }
+}
+";
+
+/// The page, whole: it loads nothing.
+pub(super) fn document(case: &Case) -> String {
+    let title = escaped(&case.title);
+    let head = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}: crossgrain plan</title>\n\
+         <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
+    );
+    let tables = [path(case), others(case), pure(case), costs(case)].concat();
+    format!("{head}{}{tables}</body>\n</html>\n", picture::document(case))
+}
+
+/// A table; columns whose heads end in a colon are figures.
+fn table(title: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
+    let class = |at: usize| if heads[at].ends_with(':') { " class=\"n\"" } else { "" };
+    let mut text = format!("<h2>{}</h2>\n<table>\n<tr>", escaped(title));
+    // A string takes whatever is written to it.
+    for (at, head) in heads.iter().enumerate() {
+        let _ = write!(text, "<th{}>{}</th>", class(at), escaped(head.trim_end_matches(':')));
+    }
+    text += "</tr>\n";
+    for row in rows {
+        text += "<tr>";
+        for (at, cell) in row.iter().enumerate() {
+            let _ = write!(text, "<td{}>{}</td>", class(at), escaped(cell));
+        }
+        text += "</tr>\n";
+    }
+    text + "</table>\n"
+}
+
+fn unit(case: &Case) -> &'static str {
+    if case.facts.is_some() { "ns:" } else { "cost:" }
+}
+
+fn path(case: &Case) -> String {
+    let steps: Vec<_> = case.report.best.steps.iter().filter(|step| !step.name.is_empty()).collect();
+    let names: Vec<_> = steps.iter().map(|step| &step.name).collect();
+    let mut rows = Vec::new();
+    for fold in folded(&names) {
+        for step in &steps[fold.once] {
+            let together = number(step.cost_ns * fold.count as f64);
+            rows.push(vec![step.name.clone(), fold.count.to_string(), number(step.cost_ns), together]);
+        }
+    }
+    rows.push(vec!["total".into(), String::new(), String::new(), number(case.report.best.total_ns)]);
+    table("The cheapest path", &["variant", "times:", unit(case), "together:"], &rows)
+}
+
+fn others(case: &Case) -> String {
+    let best = &case.report.best;
+    let row = |(name, path): (String, _)| compared(case, path, name);
+    let mut rows: Vec<_> = case.report.runners_up.iter().map(|path| row((other(path, best), path))).collect();
+    rows.push(row(("without looking ahead".into(), &case.report.greedy)));
+    table("Other paths", &["where they differ", unit(case), "dearer by:"], &rows)
+}
+
+fn compared(case: &Case, path: &crossgrain::plan::compose::Path, name: String) -> Vec<String> {
+    vec![name, number(path.total_ns), percent(path.total_ns, case.report.best.total_ns)]
+}
+
+fn pure(case: &Case) -> String {
+    let row = |name: &str| match case.pure(name) {
+        Some(path) => compared(case, path, name.to_owned()),
+        None => vec![name.to_owned(), "-".into(), "-".into()],
+    };
+    let rows: Vec<_> = case.representations().into_iter().map(row).collect();
+    let heads = ["representation", unit(case), "dearer by:"];
+    let told = verdict(case).replace(" of these", " of these forms");
+    format!("{}<p>{}</p>\n", table("All in one representation", &heads, &rows), escaped(&told))
+}
+
+/// What every edge costs, once for each name.
+fn costs(case: &Case) -> String {
+    let edges = case.flow.edges().iter().filter(|edge| !edge.name.is_empty());
+    let by_name: BTreeMap<&str, Cost> = edges.map(|edge| (edge.name.as_str(), edge.cost)).collect();
+    let Some(facts) = &case.facts else {
+        let row = |(name, cost): (&str, Cost)| vec![name.to_owned(), number(cost.at(0))];
+        return table("All costs", &["name", "cost:"], &by_name.into_iter().map(row).collect::<Vec<_>>());
+    };
+    let row = |(name, cost): (&str, Cost)| {
+        let Cost { fixed_ns, per_byte_ns } = cost;
+        let total = number(cost.at(facts.len_bytes));
+        vec![name.to_owned(), format!("{fixed_ns:.1}"), format!("{per_byte_ns:.5}"), total]
+    };
+    let rows: Vec<_> = by_name.into_iter().map(row).collect();
+    table("All costs", &["variant", "ns for any size:", "ns a byte:", "ns together:"], &rows)
+}

@@ -1,0 +1,71 @@
+//! Which parts a picture has room for: rounds in which the best path does the same are drawn once.
+
+use std::ops::Range;
+
+use crossgrain::plan::compose::{Flow, Node, Path};
+
+use super::super::fold::{Fold, folded};
+
+/// The parts that are drawn, and where positions of the flow are.
+pub(super) struct Columns {
+    /// Drawn parts, by their place in the flow.
+    pub(super) parts: Vec<usize>,
+    /// For each of the flow's positions the place between drawn parts, and whether it is drawn there
+    /// itself.
+    places: Vec<(usize, bool)>,
+    /// Drawn parts that stand for several rounds, and for how many.
+    pub(super) repeated: Vec<(Range<usize>, usize)>,
+}
+
+impl Columns {
+    pub(super) fn of(flow: &Flow, best: &Path) -> Self {
+        let mut columns = Self { parts: Vec::new(), places: Vec::new(), repeated: Vec::new() };
+        let keys: Vec<_> =
+            (0..flow.parts().len()).map(|part| (&flow.parts()[part], begun(best, part))).collect();
+        folded(&keys).into_iter().for_each(|fold| columns.add(fold));
+        columns.places.push((columns.parts.len(), true));
+        columns
+    }
+
+    fn add(&mut self, Fold { once, count }: Fold) {
+        let (begin, period) = (self.parts.len(), once.len());
+        let end = begin + period;
+        self.parts.extend(once);
+        self.places.extend((begin..end).map(|place| (place, true)));
+        for _ in 1..count {
+            self.places.extend((0..period).map(|at| (if at == 0 { end } else { begin + at }, false)));
+        }
+        if count > 1 {
+            self.repeated.push((begin..end, count));
+        }
+    }
+
+    /// Between which drawn parts an edge leads; nothing if it is drawn in another round. Ends count as
+    /// places of their own.
+    pub(super) fn span(&self, from: &Node, to: &Node) -> Option<(usize, usize)> {
+        let last = self.parts.len() + 2;
+        let begin = match from {
+            Node::Source => 0,
+            Node::Between { position, .. } => {
+                let (place, drawn) = self.places[*position];
+                if !drawn {
+                    return None;
+                }
+                place + 1
+            }
+            Node::Sink => last,
+        };
+        let end = match to {
+            Node::Source => 0,
+            Node::Between { position, .. } => self.places[*position].0 + 1,
+            Node::Sink => last,
+        };
+        (begin <= end).then_some((begin, end))
+    }
+}
+
+/// What the path begins behind so many parts.
+fn begun(path: &Path, parts: usize) -> Vec<&str> {
+    let here = |node: &Node| matches!(node, Node::Between { position, .. } if *position == parts);
+    path.steps.iter().filter(|step| here(&step.from)).map(|step| step.name.as_str()).collect()
+}

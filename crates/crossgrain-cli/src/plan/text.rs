@@ -1,0 +1,175 @@
+//! A case as text that fits a screen.
+
+use std::fmt::Write;
+
+use crossgrain::plan::compose::{Path, Step};
+
+use super::case::{Case, number};
+use super::fold::{Fold, folded};
+
+/// All there is to tell.
+pub(super) fn told(case: &Case) -> String {
+    let mut page = Page { case, text: String::new() };
+    page.head();
+    page.path();
+    page.runners_up();
+    page.pure_forms();
+    page.greedy();
+    page.text
+}
+
+struct Page<'a> {
+    case: &'a Case,
+    text: String,
+}
+
+impl Page<'_> {
+    fn line(&mut self, line: impl std::fmt::Display) {
+        // A string takes whatever is written to it.
+        let _ = writeln!(self.text, "{line}");
+    }
+
+    fn head(&mut self) {
+        let case = self.case;
+        let Some(facts) = &case.facts else {
+            return self.line(format_args!("costs of {}, in their own unit", case.title));
+        };
+        self.line(facts.basis());
+        self.line(format_args!("{} with {}", case.title, facts.features));
+    }
+
+    /// The cheapest path, repeated rounds folded.
+    fn path(&mut self) {
+        let best = &self.case.report.best;
+        let unit = self.unit();
+        self.line(format_args!("\n{unit:>12}  cheapest path"));
+        let steps: Vec<_> = best.steps.iter().filter(|step| !step.name.is_empty()).collect();
+        let names: Vec<_> = steps.iter().map(|step| &step.name).collect();
+        for fold in folded(&names) {
+            self.fold(&steps[fold.once], fold.count);
+        }
+        let total = self.total(best);
+        self.line(format_args!("{:>12}  total{total}", number(best.total_ns)));
+    }
+
+    /// What comes several times has its costs for all times.
+    fn fold(&mut self, steps: &[&Step], count: usize) {
+        let cost = |step: &Step| number(step.cost_ns * count as f64);
+        match steps {
+            [step] if count == 1 => self.line(format_args!("{:>12}  {}", cost(step), step.name)),
+            [step] => self.line(format_args!("{:>12}  {count} x {}", cost(step), step.name)),
+            steps => {
+                for (at, step) in steps.iter().enumerate() {
+                    let open = if at == 0 { format!("{count} x [ ") } else { String::new() };
+                    let close = if at + 1 == steps.len() { " ]" } else { "" };
+                    let width = format!("{count} x [ ").len();
+                    self.line(format_args!("{:>12}  {open:width$}{}{close}", cost(step), step.name));
+                }
+            }
+        }
+    }
+
+    fn runners_up(&mut self) {
+        let report = &self.case.report;
+        if report.runners_up.is_empty() {
+            return self.line("\nthere is no other path");
+        }
+        self.line(format_args!("\n{:>12}  runners-up", self.unit()));
+        for path in &report.runners_up {
+            let dearer = percent(path.total_ns, report.best.total_ns);
+            self.line(format_args!(
+                "{:>12}  {dearer:>9}  {}",
+                number(path.total_ns),
+                other(path, &report.best)
+            ));
+        }
+    }
+
+    fn pure_forms(&mut self) {
+        let case = self.case;
+        self.line(format_args!("\n{:>12}  all in one representation, ends included", self.unit()));
+        let mut forms: Vec<_> =
+            case.representations().into_iter().map(|name| (name, case.pure(name))).collect();
+        forms.sort_by(|a, b| cost_of(a.1).total_cmp(&cost_of(b.1)));
+        for (name, path) in forms {
+            let Some(path) = path else {
+                self.line(format_args!("{:>12}  {:>9}  {name}", "-", ""));
+                continue;
+            };
+            let dearer = percent(path.total_ns, case.report.best.total_ns);
+            self.line(format_args!("{:>12}  {dearer:>9}  {name}", number(path.total_ns)));
+        }
+        self.line(verdict(case));
+    }
+
+    fn greedy(&mut self) {
+        let report = &self.case.report;
+        let dearer = percent(report.greedy.total_ns, report.best.total_ns);
+        let total = number(report.greedy.total_ns);
+        self.line(format_args!("without looking ahead: {total} ({dearer})"));
+    }
+
+    /// The head of a column of costs.
+    fn unit(&self) -> &'static str {
+        if self.case.facts.is_some() { "ns" } else { "cost" }
+    }
+
+    /// The speed that a total means.
+    fn total(&self, path: &Path) -> String {
+        match &self.case.facts {
+            Some(facts) => format!(", {:.2} GB/s", facts.len_bytes as f64 / path.total_ns),
+            None => String::new(),
+        }
+    }
+}
+
+fn cost_of(path: Option<&Path>) -> f64 {
+    path.map_or(f64::INFINITY, |path| path.total_ns)
+}
+
+/// Whether mixing representations gains anything.
+pub(super) fn verdict(case: &Case) -> String {
+    let report = &case.report;
+    match (report.best_pure(), report.gain_percent()) {
+        (Some(_), Some(gain)) if gain > 0.0 => {
+            format!("the cheapest path gains {gain:.2} % over the best of these")
+        }
+        (Some(_), _) => "the cheapest path is one of these: mixing representations gains nothing here".into(),
+        (None, _) => "nothing but a mix of representations will do".into(),
+    }
+}
+
+/// How much dearer than the best.
+pub(super) fn percent(total: f64, best: f64) -> String {
+    if best > 0.0 { format!("+{:.2} %", 100.0 * (total - best) / best) } else { "-".to_owned() }
+}
+
+/// A path in one line: where it differs from the best, dots for what is alike.
+pub(super) fn other(path: &Path, best: &Path) -> String {
+    let (names, like): (Vec<_>, Vec<_>) = (path.names().collect(), best.names().collect());
+    let alike = |(a, b): &(&&str, &&str)| a == b;
+    let before = names.iter().zip(&like).take_while(alike).count();
+    let (rest, rest_like) = (&names[before..], &like[before..]);
+    let after = rest.iter().rev().zip(rest_like.iter().rev()).take_while(alike).count();
+    let mut words = vec![summary(&rest[..rest.len() - after])];
+    if before > 0 {
+        words.insert(0, "..".to_owned());
+    }
+    if after > 0 {
+        words.push("..".to_owned());
+    }
+    words.retain(|word| !word.is_empty());
+    words.join(" > ")
+}
+
+/// Names in one line, repetitions folded.
+fn summary(names: &[&str]) -> String {
+    let fold = |fold: Fold| {
+        let once = names[fold.once].join(" > ");
+        match fold.count {
+            1 => once,
+            count => format!("{count} x [{once}]"),
+        }
+    };
+    folded(names).into_iter().map(fold).collect::<Vec<_>>().join(" > ")
+}

@@ -1,0 +1,252 @@
+//! `crossgrain plan`, as a user runs it.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Published costs of the parts of an AES round, word-parallel and bit-serial.
+const PUBLISHED: &str = r#"{
+    "parts": ["SubBytes", "ShiftRows", "MixColumns", "AddRoundKey"],
+    "representations": ["word", "bit"],
+    "cost": {
+        "SubBytes": {"word": 14337, "bit": 38563},
+        "ShiftRows": {"word": 5788, "bit": 0},
+        "MixColumns": {"word": 27908, "bit": 5991},
+        "AddRoundKey": {"word": 6427, "bit": 10062}
+    },
+    "convert": {"word>bit": 11856, "bit>word": 11856},
+    "start": ["word"], "end": ["word"], "rounds": 1
+}"#;
+
+const MIXED: [&str; 6] =
+    ["SubBytes/word", "word>bit", "ShiftRows/bit", "MixColumns/bit", "bit>word", "AddRoundKey/word"];
+
+/// Runs `crossgrain plan` with these instructions allowed.
+fn plan_on(isa: Option<&str>, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crossgrain"));
+    command.arg("plan").args(arguments).env_remove("CROSSGRAIN_ISA");
+    if let Some(isa) = isa {
+        command.env("CROSSGRAIN_ISA", isa);
+    }
+    command.output().unwrap()
+}
+
+fn plan(arguments: &[&str]) -> Output {
+    plan_on(None, arguments)
+}
+
+fn text(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_str(&text(output)).unwrap()
+}
+
+/// Whatever goes wrong is told in one line.
+fn refused(output: &Output, exit: i32, reason: &str) {
+    let told = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(exit), "{told}");
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert!(told.contains(reason), "{told}");
+    assert!(output.stdout.is_empty());
+}
+
+/// A directory of its own, with a cost file in it.
+fn costs(contents: &str) -> (TempDir, PathBuf) {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("costs.json");
+    fs::write(&path, contents).unwrap();
+    (directory, path)
+}
+
+fn name(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn published_costs_as_json() {
+    let (_directory, file) = costs(PUBLISHED);
+    let answer = json(&plan(&["--costs", name(&file), "--json"]));
+    assert_eq!(answer["total"], 50467);
+    assert_eq!(answer["path"], serde_json::json!(MIXED));
+    assert_eq!(answer["pure"], serde_json::json!({"word": 54460, "bit": 54616}));
+    assert!((7.3..=7.4).contains(&answer["gain_percent"].as_f64().unwrap()));
+}
+
+#[test]
+fn published_costs_as_text() {
+    let (_directory, file) = costs(PUBLISHED);
+    let told = text(&plan(&["--costs", name(&file)]));
+    for edge in MIXED {
+        assert!(told.contains(edge), "{told}");
+    }
+    assert!(told.contains("50467  total") && told.contains("gains 7.33 %"), "{told}");
+}
+
+#[test]
+fn rounds_are_folded() {
+    let (_directory, file) = costs(&PUBLISHED.replace(r#""rounds": 1"#, r#""rounds": 30"#));
+    let told = text(&plan(&["--costs", name(&file)]));
+    assert!(told.lines().count() < 40, "{told}");
+    assert!(told.contains("30 x [ "), "{told}");
+}
+
+#[test]
+fn bad_cost_files_are_wrong_usage() {
+    for (contents, reason) in [
+        ("", "EOF"),
+        ("[]", "invalid"),
+        (&PUBLISHED.replace("14337", "-14337"), "not negative"),
+        (&PUBLISHED.replace("word>bit", "word>byte"), "no representation 'byte'"),
+        (&PUBLISHED.replace(r#""word": 14337, "bit": 38563"#, ""), "computes 'SubBytes' (part 1 of 4)"),
+    ] {
+        let (_directory, file) = costs(contents);
+        refused(&plan(&["--costs", name(&file), "--json"]), 2, reason);
+    }
+    let (_directory, file) = costs("");
+    fs::write(&file, [0xff, 0xfe]).unwrap();
+    refused(&plan(&["--costs", name(&file)]), 2, "no text");
+    fs::remove_file(&file).unwrap();
+    refused(&plan(&["--costs", name(&file)]), 1, "no such file");
+}
+
+#[test]
+fn wrong_usage_is_told_in_one_line() {
+    refused(&plan(&[]), 2, "--cipher");
+    refused(&plan(&["--cipher", "aes-128"]), 2, "--job");
+    refused(&plan(&["--cipher", "aes-128", "--job", "ctr", "--bytes", "0"]), 2, "--bytes");
+    refused(&plan(&["--costs", "x", "--cipher", "aes-128"]), 2, "cannot be used with");
+}
+
+/// Every job in every policy: the path leads from the source to the sink, and its costs add up.
+#[test]
+fn totals_are_sums_of_their_paths() {
+    for (isa, cipher) in [(Some("portable"), "aes-192"), (Some("avx2"), "aes-128"), (None, "aes-256")] {
+        for job in ["ctr", "ecb", "ecb-decrypt"] {
+            let answer = json(&plan_on(isa, &["--cipher", cipher, "--job", job, "--json"]));
+            assert_eq!((&answer["job"], &answer["effort"]), (&job.into(), &"estimate".into()));
+            adds_up(&answer);
+            assert_eq!(answer["runners_up"].as_array().unwrap().len(), 5);
+            answer["runners_up"].as_array().unwrap().iter().for_each(adds_up);
+            let best = answer["total_ns"].as_f64().unwrap();
+            let pure = answer["pure"].as_object().unwrap().values().filter_map(Value::as_f64);
+            assert!(pure.fold(f64::INFINITY, f64::min) >= best * (1.0 - 1e-12));
+            assert!(answer["greedy"]["total_ns"].as_f64().unwrap() >= best * (1.0 - 1e-12));
+            assert!(answer["gain_percent"].as_f64().unwrap() >= 0.0);
+        }
+    }
+}
+
+fn adds_up(route: &Value) {
+    let steps = route["path"].as_array().unwrap();
+    let total = route["total_ns"].as_f64().unwrap();
+    let sum: f64 = steps.iter().map(|step| step["cost_ns"].as_f64().unwrap()).sum();
+    assert!((sum - total).abs() <= 1e-9 * total, "{sum} {total}");
+    assert_eq!((&steps[0]["from"], &steps[steps.len() - 1]["to"]), (&"source".into(), &"sink".into()));
+    assert!(steps.windows(2).all(|pair| pair[0]["to"] == pair[1]["from"]));
+}
+
+#[test]
+fn plans_keep_to_the_instructions_allowed() {
+    let arguments = ["--cipher", "aes-128", "--job", "ecb", "--json"];
+    let capped = json(&plan_on(Some("portable"), &arguments));
+    for step in capped["path"].as_array().unwrap() {
+        assert!(step["variant"].as_str().unwrap().ends_with("/portable"), "{step}");
+    }
+    if json(&plan(&arguments))["features"].as_str().unwrap().contains("aes") {
+        assert_ne!(json(&plan(&arguments))["path"], capped["path"]);
+    }
+}
+
+#[test]
+fn the_first_line_tells_the_policy_that_leaks() {
+    let arguments = ["--cipher", "aes-128", "--job", "ctr", "--policy", "any"];
+    let told = text(&plan_on(Some("portable"), &arguments));
+    let first = told.lines().next().unwrap();
+    assert!(first.contains("policy any") && first.contains("estimated"), "{told}");
+    assert!(told.lines().count() < 60, "{told}");
+}
+
+#[test]
+fn costs_can_be_measured() {
+    let measure = ["--effort", "measure", "--budget-ms", "1"];
+    let job = ["--cipher", "aes-128", "--job", "ctr", "--json"];
+    let answer = json(&plan_on(Some("portable"), &[&job[..], &measure].concat()));
+    assert_eq!(answer["effort"], "measure");
+    adds_up(&answer);
+}
+
+/// Text content and tags are balanced, and every tag is closed: enough XML for pictures of our own.
+fn well_formed(svg: &str) {
+    let mut open = Vec::new();
+    for piece in svg.split('<').skip(1) {
+        let (tag, text) = piece.split_once('>').unwrap();
+        assert!(!text.contains('>'), "{text}");
+        let name = tag.split([' ', '/']).find(|name| !name.is_empty()).unwrap();
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name));
+        } else if !tag.ends_with('/') {
+            open.push(name);
+        }
+        for entity in text.split('&').skip(1) {
+            let (entity, _) = entity.split_once(';').unwrap();
+            assert!(["amp", "lt", "gt", "quot"].contains(&entity), "{entity}");
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+}
+
+#[test]
+fn pictures_name_every_part() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("plan.svg");
+    for isa in ["portable", "avx2-aes", "avx512"] {
+        for (job, parts) in [
+            ("ctr", ["add-round-key", "sub-bytes", "shift-rows", "mix-columns"]),
+            ("ecb-decrypt", ["add-round-key", "inv-sub-bytes", "inv-shift-rows", "inv-mix-columns"]),
+        ] {
+            let arguments = ["--cipher", "aes-256", "--job", job, "--svg", name(&file), "--force"];
+            text(&plan_on(Some(isa), &arguments));
+            let svg = fs::read_to_string(&file).unwrap();
+            well_formed(&svg);
+            for part in parts {
+                assert!(svg.contains(&format!(">{part}</text>")), "{isa} {job}: {part}");
+            }
+            assert!(svg.contains("13 times") && svg.contains("prefers-color-scheme: dark"));
+        }
+    }
+}
+
+#[test]
+fn pictures_of_anyone_s_costs() {
+    let (directory, file) = costs(&PUBLISHED.replace("MixColumns", "mix <&> \\\"match\\\""));
+    let (picture, page) = (directory.path().join("plan.svg"), directory.path().join("page"));
+    let arguments = ["--costs", name(&file), "--svg", name(&picture), "--html", name(&page)];
+    text(&plan(&arguments));
+    let svg = fs::read_to_string(&picture).unwrap();
+    well_formed(&svg);
+    for words in ["SubBytes", "mix &lt;&amp;&gt; &quot;match&quot;", "word", "bit", "50467", "11856"] {
+        assert!(svg.contains(words), "{words}");
+    }
+    let html = fs::read_to_string(page.join("index.html")).unwrap();
+    assert!(html.contains(&svg) && html.contains("All costs"), "{html}");
+    assert!(!html.replace("http://www.w3.org/2000/svg", "").contains("http"), "the page loads nothing");
+    refused(&plan(&arguments), 5, "--force");
+    assert!(plan(&[&arguments[..], &["--force"]].concat()).status.success());
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 3, "nothing else is left behind");
+}
+
+#[test]
+fn a_picture_that_cannot_be_written() {
+    let (directory, file) = costs(PUBLISHED);
+    let nowhere = directory.path().join("no/such/plan.svg");
+    refused(&plan(&["--costs", name(&file), "--svg", name(&nowhere)]), 1, "no such file");
+    refused(&plan(&["--costs", name(&file), "--html", name(&file)]), 1, "cannot write");
+}
