@@ -134,6 +134,7 @@ impl Args {
                 variants: self.variants,
                 threads: 1,
                 costs: wisdom::costs(self.cipher),
+                ..Options::default()
             },
             workers: self.threads.and_then(|count| NonZero::new(usize::from(count))).unwrap_or_else(all),
             input: unless_stream(self.input),
