@@ -179,6 +179,8 @@ fn costs_can_be_measured() {
     let job = ["--cipher", "aes-128", "--job", "ctr", "--json"];
     let answer = json(&plan_on(Some("portable"), &[&job[..], &measure].concat()));
     assert_eq!(answer["effort"], "measure");
+    assert!(answer["measured_ns"]["total"].as_f64().unwrap() > 0.0);
+    assert_eq!(answer["measured_ns"]["runners_up"].as_array().unwrap().len(), 5);
     adds_up(&answer);
 }
 

@@ -13,6 +13,7 @@ use crossgrain::variant::Policy;
 use crossgrain::{Cipher, Direction, Features};
 
 use super::case::{Case, Facts};
+use super::retime;
 use crate::error::Error;
 
 /// Show the cheapest way to compute a job, and what the other ways would cost
@@ -110,7 +111,11 @@ impl Args {
             features,
             len_bytes: self.bytes,
         };
-        Case::of_job(facts, &costs)
+        let mut case = Case::of_job(facts, &costs)?;
+        if let (Effort::Measure, Some(facts)) = (self.effort, &case.facts) {
+            case.measured = retime::measured(&case, facts)?;
+        }
+        Ok(case)
     }
 }
 
