@@ -121,6 +121,7 @@ fn wrong_usage_is_told_in_one_line() {
     refused(&plan(&[]), 2, "--cipher");
     refused(&plan(&["--cipher", "aes-128"]), 2, "--job");
     refused(&plan(&["--cipher", "aes-128", "--job", "ctr", "--bytes", "0"]), 2, "--bytes");
+    refused(&plan(&["--cipher", "aes-128", "--job", "ecb", "--bytes", "17"]), 2, "multiple of 16");
     refused(&plan(&["--costs", "x", "--cipher", "aes-128"]), 2, "cannot be used with");
 }
 

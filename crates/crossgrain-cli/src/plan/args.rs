@@ -10,7 +10,7 @@ use crossgrain::plan::compose::CostFile;
 use crossgrain::plan::{Birth, Costs, Job};
 use crossgrain::tune::{Scope, measure_costs};
 use crossgrain::variant::Policy;
-use crossgrain::{Cipher, Direction, Features};
+use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 
 use super::case::{Case, Facts};
 use super::retime;
@@ -93,6 +93,11 @@ impl Args {
     }
 
     fn planned(&self, cipher: Cipher, name: JobName) -> Result<Case, Error> {
+        let whole_blocks = self.bytes.is_multiple_of(BLOCK_BYTES as u64);
+        if name.job(cipher).birth == Birth::Bytes && !whole_blocks {
+            let told = format!("ecb takes whole blocks: give --bytes a multiple of {BLOCK_BYTES}");
+            return Err(Error::usage(told));
+        }
         let features = Features::from_environment()?;
         let costs = match self.effort {
             Effort::Estimate => Costs::estimates(cipher),
