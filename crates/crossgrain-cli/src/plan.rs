@@ -9,6 +9,7 @@ mod fold;
 mod json;
 mod page;
 mod picture;
+mod retime;
 mod text;
 
 pub(crate) use args::Args;

@@ -121,6 +121,7 @@ fn wrong_usage_is_told_in_one_line() {
     refused(&plan(&[]), 2, "--cipher");
     refused(&plan(&["--cipher", "aes-128"]), 2, "--job");
     refused(&plan(&["--cipher", "aes-128", "--job", "ctr", "--bytes", "0"]), 2, "--bytes");
+    refused(&plan(&["--cipher", "aes-128", "--job", "ecb", "--bytes", "17"]), 2, "multiple of 16");
     refused(&plan(&["--costs", "x", "--cipher", "aes-128"]), 2, "cannot be used with");
 }
 
@@ -179,6 +180,8 @@ fn costs_can_be_measured() {
     let job = ["--cipher", "aes-128", "--job", "ctr", "--json"];
     let answer = json(&plan_on(Some("portable"), &[&job[..], &measure].concat()));
     assert_eq!(answer["effort"], "measure");
+    assert!(answer["measured_ns"]["total"].as_f64().unwrap() > 0.0);
+    assert_eq!(answer["measured_ns"]["runners_up"].as_array().unwrap().len(), 5);
     adds_up(&answer);
 }
 

@@ -10,9 +10,10 @@ use crossgrain::plan::compose::CostFile;
 use crossgrain::plan::{Birth, Costs, Job};
 use crossgrain::tune::{Scope, measure_costs};
 use crossgrain::variant::Policy;
-use crossgrain::{Cipher, Direction, Features};
+use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 
 use super::case::{Case, Facts};
+use super::retime;
 use crate::error::Error;
 
 /// Show the cheapest way to compute a job, and what the other ways would cost
@@ -92,6 +93,11 @@ impl Args {
     }
 
     fn planned(&self, cipher: Cipher, name: JobName) -> Result<Case, Error> {
+        let whole_blocks = self.bytes.is_multiple_of(BLOCK_BYTES as u64);
+        if name.job(cipher).birth == Birth::Bytes && !whole_blocks {
+            let told = format!("ecb takes whole blocks: give --bytes a multiple of {BLOCK_BYTES}");
+            return Err(Error::usage(told));
+        }
         let features = Features::from_environment()?;
         let costs = match self.effort {
             Effort::Estimate => Costs::estimates(cipher),
@@ -110,7 +116,11 @@ impl Args {
             features,
             len_bytes: self.bytes,
         };
-        Case::of_job(facts, &costs)
+        let mut case = Case::of_job(facts, &costs)?;
+        if let (Effort::Measure, Some(facts)) = (self.effort, &case.facts) {
+            case.measured = retime::measured(&case, facts)?;
+        }
+        Ok(case)
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Case {
     pub(super) facts: Option<Facts>,
     pub(super) flow: Flow,
     pub(super) report: Report,
+    /// Nanoseconds that the best path and the runners-up took end to end, if costs were measured.
+    pub(super) measured: Vec<f64>,
 }
 
 /// What was asked for, where it is a job of this library.
@@ -59,13 +61,13 @@ impl Case {
             add_whole(&mut report.pure, edge, facts.len_bytes);
         }
         let title = format!("{} {} of {}", facts.job.cipher, facts.mode, bytes(facts.len_bytes));
-        Ok(Self { title, facts: Some(facts), flow, report })
+        Ok(Self { title, facts: Some(facts), flow, report, measured: Vec::new() })
     }
 
     /// Somebody's costs, in a unit of their own.
     pub(super) fn of_costs(title: String, flow: Flow) -> Result<Self, compose::Error> {
         let report = flow.at(0).report(RUNNERS_UP)?;
-        Ok(Self { title, facts: None, flow, report })
+        Ok(Self { title, facts: None, flow, report, measured: Vec::new() })
     }
 
     /// The cheapest way to compute everything in one representation, if there is one.

@@ -36,10 +36,19 @@ fn job(case: &Case, facts: &Facts) -> Value {
         "gb_per_s": facts.len_bytes as f64 / report.best.total_ns,
         "path": steps(&report.best),
         "runners_up": report.runners_up.iter().map(path).collect::<Vec<_>>(),
+        "measured_ns": measured(case),
         "pure": pure,
         "gain_percent": report.gain_percent(),
         "greedy": path(&report.greedy),
     })
+}
+
+/// The best path and the runners-up end to end; null where nothing was timed.
+fn measured(case: &Case) -> Value {
+    let (Some(best), Some(others)) = (case.measured.first(), case.measured.get(1..)) else {
+        return Value::Null;
+    };
+    json!({ "total": best, "runners_up": others })
 }
 
 fn path(path: &Path) -> Value {

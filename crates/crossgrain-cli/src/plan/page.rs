@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crossgrain::plan::compose::Cost;
+use crossgrain::plan::compose::{Cost, Path};
 
 use super::case::{Case, number};
 use super::fold::folded;
@@ -32,7 +32,7 @@ pub(super) fn document(case: &Case) -> String {
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}: crossgrain plan</title>\n\
          <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
     );
-    let tables = [path(case), others(case), pure(case), costs(case)].concat();
+    let tables = [path(case), measured(case), others(case), pure(case), costs(case)].concat();
     format!("{head}{}{tables}</body>\n</html>\n", picture::document(case))
 }
 
@@ -81,7 +81,23 @@ fn others(case: &Case) -> String {
     table("Other paths", &["where they differ", unit(case), "dearer by:"], &rows)
 }
 
-fn compared(case: &Case, path: &crossgrain::plan::compose::Path, name: String) -> Vec<String> {
+/// Predicted against measured, where there is something measured.
+fn measured(case: &Case) -> String {
+    if case.measured.is_empty() {
+        return String::new();
+    }
+    let (best, others) = (&case.report.best, &case.report.runners_up);
+    let row = |((name, path), &measured): ((String, &Path), &f64)| {
+        vec![name, number(path.total_ns), number(measured), percent(measured, path.total_ns)]
+    };
+    let paths = others.iter().map(|path| (other(path, best), path));
+    let paths = std::iter::once(("cheapest path".to_owned(), best)).chain(paths);
+    let rows: Vec<_> = paths.zip(&case.measured).map(row).collect();
+    let heads = ["where they differ", "ns predicted:", "ns measured:", "off by:"];
+    table("Predicted against measured", &heads, &rows)
+}
+
+fn compared(case: &Case, path: &Path, name: String) -> Vec<String> {
     vec![name, number(path.total_ns), percent(path.total_ns, case.report.best.total_ns)]
 }
 

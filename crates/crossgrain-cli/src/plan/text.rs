@@ -50,6 +50,13 @@ impl Page<'_> {
         }
         let total = self.total(best);
         self.line(format_args!("{:>12}  total{total}", number(best.total_ns)));
+        if let Some(&measured) = self.case.measured.first() {
+            let off = percent(measured, best.total_ns);
+            self.line(format_args!(
+                "{:>12}  measured end to end, {off} against the prediction",
+                number(measured)
+            ));
+        }
     }
 
     /// What comes several times has its costs for all times.
@@ -75,13 +82,12 @@ impl Page<'_> {
             return self.line("\nthere is no other path");
         }
         self.line(format_args!("\n{:>12}  runners-up", self.unit()));
-        for path in &report.runners_up {
+        for (at, path) in report.runners_up.iter().enumerate() {
             let dearer = percent(path.total_ns, report.best.total_ns);
-            self.line(format_args!(
-                "{:>12}  {dearer:>9}  {}",
-                number(path.total_ns),
-                other(path, &report.best)
-            ));
+            let measured = self.case.measured.get(at + 1);
+            let measured = measured.map_or_else(String::new, |ns| format!("  (measured {})", number(*ns)));
+            let differs = other(path, &report.best);
+            self.line(format_args!("{:>12}  {dearer:>9}  {differs}{measured}", number(path.total_ns)));
         }
     }
 
@@ -127,11 +133,14 @@ fn cost_of(path: Option<&Path>) -> f64 {
     path.map_or(f64::INFINITY, |path| path.total_ns)
 }
 
+/// Less than this is rounding, not gain.
+const GAIN_LEAST_PERCENT: f64 = 0.005;
+
 /// Whether mixing representations gains anything.
 pub(super) fn verdict(case: &Case) -> String {
     let report = &case.report;
     match (report.best_pure(), report.gain_percent()) {
-        (Some(_), Some(gain)) if gain > 0.0 => {
+        (Some(_), Some(gain)) if gain >= GAIN_LEAST_PERCENT => {
             format!("the cheapest path gains {gain:.2} % over the best of these")
         }
         (Some(_), _) => "the cheapest path is one of these: mixing representations gains nothing here".into(),
@@ -141,7 +150,7 @@ pub(super) fn verdict(case: &Case) -> String {
 
 /// How much dearer than the best.
 pub(super) fn percent(total: f64, best: f64) -> String {
-    if best > 0.0 { format!("+{:.2} %", 100.0 * (total - best) / best) } else { "-".to_owned() }
+    if best > 0.0 { format!("{:+.2} %", 100.0 * (total - best) / best) } else { "-".to_owned() }
 }
 
 /// A path in one line: where it differs from the best, dots for what is alike.
