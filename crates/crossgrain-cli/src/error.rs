@@ -48,7 +48,11 @@ impl Error {
 
     /// `what` could not be written.
     pub(crate) fn write(what: impl Display, error: &io::Error) -> Self {
-        Self::new(Exit::InputOutput, format!("cannot write {what}: {}", reason(error)))
+        let reason = match error.kind() {
+            io::ErrorKind::NotFound => "its directory does not exist, make it or choose another".to_owned(),
+            _ => reason(error),
+        };
+        Self::new(Exit::InputOutput, format!("cannot write {what}: {reason}"))
     }
 
     /// Tells the user, and gives the exit code.
@@ -69,8 +73,10 @@ impl From<clap::Error> for Error {
     fn from(error: clap::Error) -> Self {
         let text = error.render().to_string();
         let end = ["Usage:", "For more information"].iter().filter_map(|mark| text.find(mark)).min();
-        let words: Vec<_> = text[..end.unwrap_or(text.len())].split_whitespace().collect();
-        let line = words.join(" ");
+        let paragraphs = text[..end.unwrap_or(text.len())].trim_end().split("\n\n");
+        let paragraphs: Vec<_> =
+            paragraphs.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        let line = paragraphs.join("; ");
         Self::usage(format!("{} (see --help)", line.strip_prefix("error: ").unwrap_or(&line)))
     }
 }

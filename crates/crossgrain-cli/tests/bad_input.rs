@@ -322,6 +322,7 @@ fn a_full_disk() {
 fn what_may_not_be_read_or_written() {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt as _;
+    use std::os::unix::process::CommandExt as _;
 
     let place = place();
     fs::create_dir(place.path("closed")).unwrap();
@@ -329,17 +330,25 @@ fn what_may_not_be_read_or_written() {
     let set = |name: &str, mode| fs::set_permissions(place.path(name), Permissions::from_mode(mode)).unwrap();
     set("secret", 0o000);
     set("closed", 0o555);
-    if fs::File::open(place.path("secret")).is_ok() {
-        println!("skipped: an unreadable file (root reads it)");
-    } else {
-        let line = place.refuses(1, &[&CTR[..], &["secret", "-o", "out"]].concat());
-        assert_tells(&line, "'secret': permission denied");
-        let line = place.refuses(1, &[&CTR[..], &["in", "-o", "closed/out"]].concat());
-        assert_tells(&line, "'closed/out': permission denied");
-        let options = ["raw", "--cipher", "aes-192", "--mode", "ecb", "--key-file", "secret"];
-        let line = place.refuses(1, &[&options[..], &["in", "-o", "out"]].concat());
-        assert_tells(&line, "permission denied");
+    set(".", 0o777);
+    let is_root = fs::File::open(place.path("secret")).is_ok();
+    let key_file = ["raw", "--cipher", "aes-192", "--mode", "ecb", "--key-file", "secret"];
+    let cases = [
+        ([&CTR[..], &["secret", "-o", "out"]].concat(), "'secret': permission denied"),
+        ([&CTR[..], &["in", "-o", "closed/out"]].concat(), "'closed/out': permission denied"),
+        ([&key_file[..], &["in", "-o", "out"]].concat(), "permission denied"),
+    ];
+    for (args, words) in cases {
+        let mut command = place.command(&args);
+        if is_root {
+            command.uid(65534).gid(65534); // nobody: root may do everything
+        }
+        let Ok(output) = command.output() else {
+            println!("skipped: an unreadable file (root reads it, and nobody may not run the program)");
+            break;
+        };
+        assert_tells(&Done::from(output).refused(1), words);
+        assert_eq!(place.look().len(), 3, "it left something behind");
     }
-    set("secret", 0o600);
     set("closed", 0o700);
 }

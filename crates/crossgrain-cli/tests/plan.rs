@@ -250,6 +250,6 @@ fn pictures_of_anyone_s_costs() {
 fn a_picture_that_cannot_be_written() {
     let (directory, file) = costs(PUBLISHED);
     let nowhere = directory.path().join("no/such/plan.svg");
-    refused(&plan(&["--costs", name(&file), "--svg", name(&nowhere)]), 1, "no such file");
+    refused(&plan(&["--costs", name(&file), "--svg", name(&nowhere)]), 1, "does not exist");
     refused(&plan(&["--costs", name(&file), "--html", name(&file)]), 1, "cannot write");
 }

@@ -47,7 +47,8 @@ impl Threads {
                 work(source, piece);
             }
         };
-        rayon::scope(|scope| {
+        // In place: the caller works from the first moment on, while the others are still waking.
+        rayon::in_place_scope(|scope| {
             for _ in 1..self.0 {
                 scope.spawn(|_| strand());
             }

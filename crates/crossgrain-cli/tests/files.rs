@@ -1,0 +1,128 @@
+//! How `crossgrain raw` treats files: what it reads, when it looks, and whose rights the result has.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+#![cfg(unix)]
+
+mod common;
+
+use std::fs::{self, Permissions};
+use std::io::{Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{Done, IV, MIB, Place, crossgrain, fed, painted};
+
+const KEY: &str = "2b7e151628aed2a6abf7158809cf4f3c";
+const CTR: [&str; 9] = ["raw", "--cipher", "aes-128", "--mode", "ctr", "--key", KEY, "--iv", IV];
+
+/// What `raw` makes of these bytes.
+fn encrypted(data: &[u8]) -> Vec<u8> {
+    fed(crossgrain(&CTR), data).printed()
+}
+
+fn rights(place: &Place, name: &str) -> u32 {
+    fs::metadata(place.path(name)).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn a_redirected_file_is_read_from_where_it_stands() {
+    let data = painted(2 * MIB + 3, 1);
+    let place = Place::with(&data);
+    let mut file = fs::File::open(place.path("in")).unwrap();
+    file.seek(SeekFrom::Start(5)).unwrap();
+    let got = Done::from(crossgrain(&CTR).stdin(file).output().unwrap()).printed();
+    assert!(got == encrypted(&data[5..]));
+}
+
+#[test]
+fn a_new_file_has_the_usual_rights_and_a_replaced_one_keeps_its_own() {
+    let place = Place::with(&painted(100, 2));
+    place.run(&[&CTR[..], &["in", "-o", "out"]].concat()).printed();
+    assert_eq!(rights(&place, "out"), rights(&place, "in"));
+    fs::set_permissions(place.path("out"), Permissions::from_mode(0o640)).unwrap();
+    place.run(&[&CTR[..], &["in", "-o", "out", "--force"]].concat()).printed();
+    assert_eq!(rights(&place, "out"), 0o640);
+}
+
+#[test]
+fn a_link_that_leads_nowhere_is_in_the_way_too() {
+    let place = Place::with(&painted(100, 3));
+    symlink("nowhere", place.path("link")).unwrap();
+    assert!(place.refuses(5, &[&CTR[..], &["in", "-o", "link"]].concat()).contains("'link' exists"));
+}
+
+#[test]
+fn a_stream_as_output_file_is_written_and_not_replaced() {
+    let data = painted(100_000, 4);
+    let mut command = crossgrain(&CTR);
+    command.args(["-o", "/dev/stdout"]);
+    assert!(fed(command, &data).printed() == encrypted(&data));
+}
+
+#[test]
+fn an_existing_output_is_refused_before_anything_is_read() {
+    let place = Place::new();
+    place.write("out", b"of value");
+    let mut command = place.command(&CTR);
+    command.args(["-o", "out"]).stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // As long as this end is open, reading would wait.
+    let open = child.stdin.take();
+    Done::from(child.wait_with_output().unwrap()).refused(5);
+    drop(open);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_read_that_fails_leaves_nothing() {
+    // Its first page is never there to be read.
+    let line = Place::new().refuses(1, &[&CTR[..], &["/proc/self/mem", "-o", "out"]].concat());
+    assert!(line.contains("cannot read '/proc/self/mem'"), "{line}");
+}
+
+#[test]
+fn an_interrupt_takes_the_unfinished_file_along() {
+    let place = Place::new();
+    let mut child = place.command(&CTR).args(["-o", "out"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut open = child.stdin.take().unwrap();
+    open.write_all(&painted(4 * MIB, 5)).unwrap();
+    let written = || place.look().into_values().flatten().map(|content| content.len()).sum::<usize>();
+    let give_up = Instant::now() + Duration::from_secs(60);
+    while written() == 0 && Instant::now() < give_up {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(written() > 0 && !place.path("out").exists());
+    let kill = ["-c", &format!("kill -INT {}", child.id())];
+    assert!(Command::new("sh").args(kill).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().signal(), Some(2), "the signal has its way");
+    assert!(place.look().is_empty(), "it left something behind");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_gets_no_bytes_unless_told() {
+    let place = Place::with(&painted(4, 6));
+    let on_terminal = |more: &str| {
+        let line = [env!("CARGO_BIN_EXE_crossgrain"), &CTR.join(" "), "in", more].join(" ");
+        let mut command = Command::new("script");
+        command.args(["--quiet", "--return", "--command", &line, "/dev/null"]).stdin(Stdio::null());
+        command.current_dir(place.path(".")).output()
+    };
+    let (Ok(refused), Ok(told)) = (on_terminal(""), on_terminal("-o -")) else {
+        println!("skipped: a terminal (script is not installed)");
+        return;
+    };
+    let said = String::from_utf8_lossy(&refused.stdout);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("-o FILE") && said.lines().count() == 1, "{said}");
+    assert!(told.status.success());
+}
+
+#[test]
+fn help_and_version_are_no_failures() {
+    for args in [&["--help"][..], &["--version"], &["raw", "--help"], &["variants", "--help"]] {
+        assert!(!Done::from(crossgrain(args).output().unwrap()).printed().is_empty());
+    }
+}
