@@ -20,6 +20,10 @@ impl Threads {
 
     /// At most `count`; 0 means as many as rayon's current pool has.
     pub fn at_most(count: usize) -> Self {
+        if count == 1 {
+            // Asking for the pool's size would start the pool.
+            return Self::ONE;
+        }
         let all = rayon::current_num_threads();
         Self(if count == 0 { all } else { count.min(all) })
     }
