@@ -26,7 +26,7 @@ pub struct Options {
     pub variants: Vec<String>,
     /// At most so many threads; 0 for all of rayon's current pool.
     pub threads: usize,
-    /// What variants cost here, as `tune::measure` found; `None` for the estimates shipped.
+    /// What variants cost here, as `tune::measure_costs` found; `None` for the estimates shipped.
     pub costs: Option<Arc<Costs>>,
 }
 

@@ -72,6 +72,19 @@ fn row<I: Isa>(stem: String, repr: Repr, action: Action) -> Variant {
     Variant { name, repr, isa: I::NAME, needs: I::NEEDS, leaks: Leaks::Nothing, action }
 }
 
+/// The row with a way of doing it at the end of its name, if it has one.
+fn by(way: &str, mut row: Variant) -> Variant {
+    if !way.is_empty() {
+        row.name = format!("{}-{way}", row.name);
+    }
+    row
+}
+
+/// The row of a variant that looks up tables at secret places.
+fn by_table(row: Variant) -> Variant {
+    Variant { leaks: Leaks::TableIndices, ..by("table", row) }
+}
+
 fn bitsliced<W: Register>() -> Repr {
     Repr::Bitsliced { bits: W::BITS }
 }
@@ -99,24 +112,14 @@ fn along_the_grain(rows: &mut Vec<Variant>) {
     for direction in Direction::ALL {
         for part in steps_of(direction) {
             let stem = format!("{}/blocks", part.name(direction));
-            let mut step = row::<Portable>(stem, blocks, Action::Tile(part, direction, bind));
-            if part == Part::SubBytes {
-                step.name.push_str("-table");
-                step.leaks = Leaks::TableIndices;
-            }
-            rows.push(step);
+            let step = row::<Portable>(stem, blocks, Action::Tile(part, direction, bind));
+            rows.push(if part == Part::SubBytes { by_table(step) } else { step });
         }
         let stem = format!("{}/blocks", Part::Cipher.name(direction));
-        let mut whole = row::<Portable>(stem, blocks, Action::Whole(direction, bind_whole));
-        whole.name.push_str("-table");
-        whole.leaks = Leaks::TableIndices;
-        rows.push(whole);
+        rows.push(by_table(row::<Portable>(stem, blocks, Action::Whole(direction, bind_whole))));
     }
     let action = Action::WholeCounter(bind_whole);
-    let mut counter = row::<Portable>("aes-ctr/blocks".into(), blocks, action);
-    counter.name.push_str("-table");
-    counter.leaks = Leaks::TableIndices;
-    rows.push(counter);
+    rows.push(by_table(row::<Portable>("aes-ctr/blocks".into(), blocks, action)));
 }
 
 /// Whole ciphers by AES instructions.
@@ -194,11 +197,7 @@ fn between_the_grains<W: ByteLanes, S: Substitute<W> + 'static>(rows: &mut Vec<V
     for direction in Direction::ALL {
         for part in steps_of(direction).into_iter().chain([Part::Round, Part::Cipher]) {
             let stem = format!("{}/{repr}", part.name(direction));
-            let mut row = row::<W::Isa>(stem, repr, Action::Tile(part, direction, bind));
-            if !S::NAME.is_empty() {
-                row.name = format!("{}-{}", row.name, S::NAME);
-            }
-            rows.push(row);
+            rows.push(by(S::NAME, row::<W::Isa>(stem, repr, Action::Tile(part, direction, bind))));
         }
     }
 }
@@ -225,10 +224,6 @@ fn transposition<W: Register, T: Transpose<W>>(rows: &mut Vec<Variant>) {
         W::Isa::detect(features).map(|isa| Box::new(BlocksToBits::<W, T>::new(isa)) as _)
     });
     for (stem, action) in [(format!("blocks-to-{repr}"), load), (format!("{repr}-to-blocks"), store)] {
-        let mut row = row::<W::Isa>(stem, repr, action);
-        if !T::NAME.is_empty() {
-            row.name = format!("{}-{}", row.name, T::NAME);
-        }
-        rows.push(row);
+        rows.push(by(T::NAME, row::<W::Isa>(stem, repr, action)));
     }
 }
