@@ -164,10 +164,18 @@ pub enum Error {
         /// Why it cannot be had.
         reason: String,
     },
+    /// No policy has this name.
+    UnknownPolicy(String),
+    /// No effort has this name.
+    UnknownEffort(String),
     /// An ISA cap that cannot be read.
     BadIsaCap(String),
     /// No path leads from a job's source to its sink, with the reason.
     NoPlan(String),
+    /// A stored plan that cannot be understood, or does not compute its job.
+    CorruptPlan(String),
+    /// A stored plan that is of no use here, with the reason.
+    UnfitPlan(String),
 }
 
 impl fmt::Display for Error {
@@ -193,7 +201,16 @@ impl fmt::Display for Error {
             Self::Unavailable { variant, reason } => {
                 write!(f, "variant '{variant}' cannot be used: {reason}")
             }
+            Self::UnknownPolicy(name) => {
+                write!(f, "no policy is called '{}': choose constant-time or any", name.escape_debug())
+            }
+            Self::UnknownEffort(name) => {
+                let known = "estimate, measure or exhaustive";
+                write!(f, "no effort is called '{}': choose {known}", name.escape_debug())
+            }
             Self::NoPlan(reason) => write!(f, "no plan can be made: {reason}"),
+            Self::CorruptPlan(reason) => write!(f, "the plan is corrupt: {}", reason.escape_debug()),
+            Self::UnfitPlan(reason) => write!(f, "the plan cannot be used here: {reason}"),
             Self::BadIsaCap(cap) => write!(
                 f,
                 "ISA cap '{}' cannot be read: give portable, sse2, avx2 or avx512, \

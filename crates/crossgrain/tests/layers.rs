@@ -37,7 +37,7 @@ const LAYERS: [(&str, &[&str]); 14] = [
             "mode",
         ],
     ),
-    ("tune", &["block", "word::Features", "variant", "plan", "check"]),
+    ("tune", &["block", "word::Buffers", "word::Features", "variant", "plan", "mode", "check"]),
     ("wisdom", &["block", "word::Features", "word::cpu_model", "variant", "plan"]),
 ];
 
