@@ -5,6 +5,7 @@
 
 mod clock;
 mod peer;
+mod planner;
 mod ratio;
 mod subject;
 
@@ -32,6 +33,9 @@ pub(crate) struct Args {
     /// `bench/peers`
     #[arg(long, value_name = "COMMAND")]
     peer: Vec<String>,
+    /// Judge the planner instead: run the best paths of every job under every ISA cap end to end
+    #[arg(long, conflicts_with_all = ["peer", "turns"])]
+    planner: bool,
 }
 
 /// One line of the result.
@@ -53,6 +57,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let peers = args.peer.iter().map(|command| peer::Peer::start(command)).collect::<Result<Vec<_>, _>>()?;
     let mut printer = Printer { json: args.json, ghz: clock::core_ghz(), output: io::stdout() };
     printer.head(&peers)?;
+    if args.planner {
+        return planner::run(args.filter.as_deref().unwrap_or_default(), &mut printer);
+    }
+    printer.columns()?;
     let mut rows = Vec::new();
     for group in subject::groups(&peers, args.filter.as_deref().unwrap_or_default())? {
         let mut group = group?;
@@ -102,6 +110,13 @@ impl Printer {
         }
         for peer in peers {
             self.line(format_args!("peer {}: {}", peer.label, peer.name))?;
+        }
+        Ok(())
+    }
+
+    fn columns(&mut self) -> Result<(), Error> {
+        if self.json {
+            return Ok(());
         }
         self.line(format_args!(
             "{:54} {:>10} {:>3} {:>8} {:>8} {:>7}",

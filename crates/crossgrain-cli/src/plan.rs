@@ -13,6 +13,7 @@ mod retime;
 mod text;
 
 pub(crate) use args::Args;
+pub(crate) use text::summary;
 
 use std::fs;
 use std::io::{self, Write};

@@ -172,7 +172,7 @@ pub(super) fn other(path: &Path, best: &Path) -> String {
 }
 
 /// Names in one line, repetitions folded.
-fn summary(names: &[&str]) -> String {
+pub(crate) fn summary(names: &[&str]) -> String {
     let fold = |fold: Fold| {
         let once = names[fold.once].join(" > ");
         match fold.count {

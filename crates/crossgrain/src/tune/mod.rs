@@ -131,8 +131,8 @@ pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64) -> Result<Costs, 
     let rows = variants.iter().zip(bulk.iter().zip(bulk_found)).zip(&short);
     Ok(rows
         .map(|((variant, (bulk, found)), short)| {
-            let per_byte_ns = found.run_ns / bulk.trial.len_bytes() as f64;
-            let block_ns = short.as_ref().and_then(|_| short_found.next()).map(|found| found.run_ns);
+            let per_byte_ns = found.fastest_ns / bulk.trial.len_bytes() as f64;
+            let block_ns = short.as_ref().and_then(|_| short_found.next()).map(|found| found.fastest_ns);
             (variant.name.clone(), cost(variant, per_byte_ns, block_ns))
         })
         .collect())
@@ -140,7 +140,7 @@ pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64) -> Result<Costs, 
 
 /// Samples short enough for all subjects to have their turns, and one more for calibration.
 fn care(budget_ms: u64, subjects: usize) -> Care {
-    const TURNS: usize = 5;
+    const TURNS: usize = 20;
     let samples = (subjects * (TURNS + 3)).max(1) as u64;
     Care { turns: TURNS, sample_ns: (budget_ms * 1_000_000 / samples).max(1000) }
 }

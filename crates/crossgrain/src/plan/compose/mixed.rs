@@ -11,9 +11,10 @@ use petgraph::algo::dijkstra;
 use petgraph::graph::{EdgeIndex, EdgeReference, NodeIndex};
 use petgraph::visit::{EdgeRef, Reversed};
 
+use super::flow::Flow;
 use super::graph::{Arc, Graph, Trail};
 use super::length::Length;
-use super::path::Path;
+use super::path::{Path, Step};
 
 /// By node: the length of the cheapest way that computes a part right there, and the arc that does.
 type Ways = BTreeMap<NodeIndex, (Length, EdgeIndex)>;
@@ -25,6 +26,16 @@ struct Change {
     last: EdgeIndex,
     conversions: Vec<EdgeIndex>,
     next: EdgeIndex,
+}
+
+impl Flow {
+    /// Whether a path of this flow converts between two parts.
+    pub fn mixes(&self, path: &Path) -> bool {
+        let computes = |step: &Step| !self.parts_of(&self.edges()[step.edge]).is_empty();
+        let first = path.steps.iter().position(computes);
+        let last = path.steps.iter().rposition(computes);
+        first.zip(last).is_some_and(|(first, last)| !path.steps[first..last].iter().all(computes))
+    }
 }
 
 impl Graph<'_> {
