@@ -168,7 +168,10 @@ struct Work<'a> {
 impl Work<'_> {
     /// Takes as many blocks as fit in a tile from source to sink.
     fn run(&mut self, source: Source, buffers: Buffers<'_>, blocks: usize) {
-        let Self { entry, steps, exit, tiles: Tiles { state, other, scratch } } = self;
+        let Self { entry, steps, exit, tiles } = self;
+        // References, so that exchanging tiles after a conversion exchanges no contents.
+        let Tiles { state, other, scratch } = tiles;
+        let (mut state, mut other) = (state, other);
         match (entry, source) {
             (Begun::Count(counting), Source::Counter(first)) => counting.count(first, state, blocks),
             (Begun::Load(load), Source::Bytes) => load.load(buffers.input(), state, scratch),
@@ -190,7 +193,7 @@ impl Work<'_> {
                 }
             }
             if !matches!(step, Step::Part(_)) {
-                std::mem::swap(state, other);
+                std::mem::swap(&mut state, &mut other);
             }
         }
         exit.store(state, scratch, source != Source::Bytes, buffers);

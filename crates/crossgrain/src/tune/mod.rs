@@ -18,8 +18,8 @@ use crate::plan::{Costs, Job, Limits, Plans, Trial, choose, graph};
 use crate::variant::{Policy, Variant, table};
 use crate::word::Features;
 
-/// Bytes of a whole cipher's longer trial: large against a call, small against the cache.
-const BULK_BYTES: usize = 1 << 16;
+/// Bytes of a whole cipher's longer trial: large against a call, and more than L1 holds.
+const BULK_BYTES: usize = 1 << 18;
 
 /// How hard to look for the best plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
