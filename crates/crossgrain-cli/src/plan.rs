@@ -9,7 +9,6 @@ mod fold;
 mod json;
 mod page;
 mod picture;
-mod retime;
 mod text;
 
 pub(crate) use args::Args;
@@ -26,6 +25,9 @@ use crate::output::Output;
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let case = args.case()?;
     let told = if args.json { json::told(&case)? } else { text::told(&case) };
+    if let Some(path) = &args.save {
+        write_file(path, args.force, &case.plans()?.to_json())?;
+    }
     if let Some(path) = &args.svg {
         write_file(path, args.force, &picture::document(&case))?;
     }

@@ -7,7 +7,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
 
 use clap::Subcommand;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use crossgrain::plan::Costs;
 use crossgrain::tune::{Scope, measure_costs};
 use crossgrain::variant::Policy;
@@ -17,6 +16,7 @@ use serde_json::json;
 
 use crate::error::{self, Error, Exit};
 use crate::output::Output;
+use crate::typed::ciphers;
 
 /// Measure what every variant costs on this machine, and keep it for whatever plans
 #[derive(clap::Args)]
@@ -202,8 +202,4 @@ fn rough(age_s: u64) -> String {
 
 fn say(text: impl std::fmt::Display) -> Result<(), Error> {
     writeln!(io::stdout(), "{text}").map_err(|error| Error::write("standard output", &error))
-}
-
-fn ciphers() -> impl TypedValueParser<Value = Cipher> {
-    PossibleValuesParser::new(Cipher::ALL.map(Cipher::name)).try_map(|name| name.parse::<Cipher>())
 }

@@ -122,9 +122,9 @@ fn found(
         exhaustive_ns: exhaustive.ok_or_else(nothing)?.measured.fastest_ns,
         best: told(best),
         best_ns: best.measured.fastest_ns,
-        pure: pure.map_or_else(String::new, |one| told(one)),
+        pure: pure.map_or_else(String::new, told),
         pure_ns: pure.map_or(f64::INFINITY, |one| one.measured.fastest_ns),
-        mixed: mixed.map_or_else(String::new, |one| told(one)),
+        mixed: mixed.map_or_else(String::new, told),
         mixed_ns: mixed.map_or(f64::INFINITY, |one| one.measured.fastest_ns),
     })
 }

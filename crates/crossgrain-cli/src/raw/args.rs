@@ -5,7 +5,6 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::thread;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, ValueEnum};
 use crossgrain::mode::Options;
 use crossgrain::variant::Policy;
@@ -14,6 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::secret;
+use crate::typed::{self, ciphers, policies};
 use crate::wisdom;
 
 /// Encrypt or decrypt by one mode of operation: no header, no padding, no authentication.
@@ -68,9 +68,17 @@ pub(crate) struct Args {
     #[arg(long = "variant", value_name = "NAME")]
     variants: Vec<String>,
 
-    /// Which variants may be used
-    #[arg(long, default_value = "constant-time")]
-    policy: PolicyName,
+    /// A plan that must be used, as written by `crossgrain plan --save`
+    #[arg(long, value_name = "FILE", conflicts_with = "variants")]
+    plan: Option<PathBuf>,
+
+    /// Tell on standard error what is run
+    #[arg(long)]
+    explain: bool,
+
+    /// Which variants may be used: only those whose timing tells nothing of key or data, or any
+    #[arg(long, default_value = "constant-time", value_parser = policies())]
+    policy: Policy,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -81,20 +89,13 @@ enum ModeName {
     Ecb,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum PolicyName {
-    /// Those whose timing tells nothing of key or data
-    ConstantTime,
-    /// Also those that look up tables by secret indices
-    Any,
-}
-
 /// What `raw` is to do: checked, and nothing opened yet but the key file.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) key: Key,
     pub(super) mode: Mode,
     pub(super) options: Options,
+    pub(super) explain: bool,
     pub(super) workers: NonZero<usize>,
     /// `None` for standard input.
     pub(super) input: Option<PathBuf>,
@@ -130,12 +131,14 @@ impl Args {
             mode,
             // Chunks go side by side, so each is the work of one thread.
             options: Options {
-                policy: self.policy.into(),
+                policy: self.policy,
                 variants: self.variants,
+                plans: self.plan.map(|path| typed::plans(&path)).transpose()?.into_iter().collect(),
                 threads: 1,
                 costs: wisdom::costs(self.cipher),
                 ..Options::default()
             },
+            explain: self.explain,
             workers: self.threads.and_then(|count| NonZero::new(usize::from(count))).unwrap_or_else(all),
             input: unless_stream(self.input),
             output: unless_stream(self.output),
@@ -164,19 +167,6 @@ fn initial(iv: &str) -> Result<[u8; BLOCK_BYTES], Error> {
             bytes.len()
         ))
     })
-}
-
-impl From<PolicyName> for Policy {
-    fn from(name: PolicyName) -> Self {
-        match name {
-            PolicyName::ConstantTime => Self::ConstantTime,
-            PolicyName::Any => Self::Any,
-        }
-    }
-}
-
-fn ciphers() -> impl TypedValueParser<Value = Cipher> {
-    PossibleValuesParser::new(Cipher::ALL.map(Cipher::name)).try_map(|name| name.parse::<Cipher>())
 }
 
 fn typed_secret(digits: &str) -> Result<Zeroizing<String>, std::convert::Infallible> {

@@ -7,12 +7,14 @@ pub(crate) use args::Args;
 use std::num::NonZero;
 
 use crossgrain::mode::{Ctr, Ecb};
+use crossgrain::plan::Plan;
 use crossgrain::{Buffers, Error as Refusal};
 
-use crate::error::{Error, Exit};
+use crate::error::{self, Error, Exit};
 use crate::input::Input;
 use crate::output::Output;
 use crate::pipeline::{self, CHUNK_BYTES, Failure};
+use crate::plan::summary;
 use crate::progress::Progress;
 use args::{Job, Mode};
 
@@ -49,10 +51,19 @@ fn workers(most: NonZero<usize>, len_bytes: Option<u64>) -> NonZero<usize> {
     NonZero::new(chunks).map_or(NonZero::<usize>::MIN, |chunks| chunks.min(most))
 }
 
+/// Tells which plans run, and from how many blocks on, if it was asked for.
+fn explain(job: &Job, plans: &[Plan]) {
+    for plan in plans.iter().filter(|_| job.explain) {
+        let names: Vec<_> = plan.stages.iter().map(|stage| stage.variant.name.as_str()).collect();
+        error::tell(&format!("plan, by {} blocks: {}", plan.bundle_blocks(), summary(&names)));
+    }
+}
+
 fn compute(job: &Job) -> Result<Compute, Error> {
     Ok(match &job.mode {
         Mode::Ctr { initial } => {
             let ctr = Ctr::new(&job.key, initial, &job.options)?;
+            explain(job, ctr.plans());
             Box::new(move |position, chunk| {
                 ctr.apply_at(position.into(), Buffers::in_place(chunk));
                 Ok(())
@@ -60,6 +71,7 @@ fn compute(job: &Job) -> Result<Compute, Error> {
         }
         Mode::Ecb { direction } => {
             let ecb = Ecb::new(&job.key, *direction, &job.options)?;
+            explain(job, ecb.plans());
             Box::new(move |position, chunk| {
                 let so_far = position as usize + chunk.len();
                 // The library counts from the chunk's beginning, the user from the stream's.

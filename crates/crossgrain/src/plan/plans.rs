@@ -34,7 +34,7 @@ impl Plans {
         let flow = whole_flow(job)?;
         let followed = |plan: &Plan| {
             let names: Vec<_> = plan.stages.iter().map(|stage| stage.variant.name.as_str()).collect();
-            let sound = graph::plan(job, &flow, &follow(&flow, &names)?)?;
+            let sound = graph::plan(job, &flow, &follow(&flow, &names, 0)?)?;
             let rounds = |plan: &Plan| plan.stages.iter().map(|stage| stage.round).collect::<Vec<_>>();
             if rounds(plan) == rounds(&sound) { Ok(()) } else { Err(corrupt("its rounds are out of order")) }
         };
@@ -170,11 +170,11 @@ fn whole_flow(job: Job) -> Result<Flow, Error> {
     graph::flow(job, &Limits { features, policy: Policy::Any, forced: Vec::new() }, &costs)
 }
 
-/// The path that these names are, from the source to the sink of a flow.
+/// The path that these names are, from the source to the sink of a flow, with its costs for so many bytes.
 ///
 /// # Errors
 /// [`Error::CorruptPlan`] at the first that does not go on from where the one before it ended.
-pub fn follow(flow: &Flow, names: &[&str]) -> Result<Path, Error> {
+pub fn follow(flow: &Flow, names: &[&str], len_bytes: u64) -> Result<Path, Error> {
     let (mut here, mut steps) = (Node::Source, Vec::new());
     for (at, &name) in names.iter().enumerate() {
         let is_last = at + 1 == names.len();
@@ -187,9 +187,10 @@ pub fn follow(flow: &Flow, names: &[&str]) -> Result<Path, Error> {
         })?;
         here = found.to.clone();
         let (from, to) = (found.from.clone(), found.to.clone());
-        steps.push(Step { edge, name: name.to_owned(), from, to, cost_ns: 0.0 });
+        steps.push(Step { edge, name: name.to_owned(), from, to, cost_ns: found.cost.at(len_bytes) });
     }
-    if here == Node::Sink { Ok(Path { steps, total_ns: 0.0 }) } else { Err(corrupt("it ends too early")) }
+    let total_ns = steps.iter().map(|step| step.cost_ns).sum();
+    if here == Node::Sink { Ok(Path { steps, total_ns }) } else { Err(corrupt("it ends too early")) }
 }
 
 fn corrupt(reason: impl ToString) -> Error {
