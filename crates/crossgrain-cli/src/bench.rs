@@ -10,11 +10,13 @@ mod ratio;
 mod subject;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use crossgrain::plan::measure::{Care, Measured, Subject, measure};
 use serde_json::json;
 
 use crate::error::{Error, Exit};
+use crate::typed;
 pub(crate) use clock::machine;
 use subject::Candidate;
 
@@ -34,8 +36,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COMMAND")]
     peer: Vec<String>,
     /// Judge the planner instead: run the best paths of every job under every ISA cap end to end
-    #[arg(long, conflicts_with_all = ["peer", "turns"])]
+    #[arg(long, conflicts_with_all = ["peer", "turns", "plan"])]
     planner: bool,
+    /// A plan to time among the others of its job, as written by `crossgrain plan --save`
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
 }
 
 /// One line of the result.
@@ -62,7 +67,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     }
     printer.columns()?;
     let mut rows = Vec::new();
-    for group in subject::groups(&peers, args.filter.as_deref().unwrap_or_default())? {
+    let plans = args.plan.as_deref().map(typed::plans).transpose()?;
+    for group in subject::groups(&peers, plans.as_ref(), args.filter.as_deref().unwrap_or_default())? {
         let mut group = group?;
         let care = Care { turns: args.turns, ..Care::default() };
         let mut subjects: Vec<_> = group.iter_mut().map(|candidate| &mut *candidate.work as _).collect();

@@ -71,7 +71,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum JobName {
+pub(super) enum JobName {
     /// Counter mode, from a counter to bytes
     Ctr,
     /// Electronic codebook, encrypting
@@ -108,7 +108,7 @@ impl Args {
             Effort::Estimate => Costs::estimates(job.cipher),
             _ => measure_costs(Scope { cipher: job.cipher, features, policy, budget_ms }, &clock_ns)?,
         };
-        let mode = typed_name(JobName::of(job));
+        let mode = JobName::of(job).name();
         let facts = Facts { job, mode, effort, policy, features, len_bytes: self.bytes };
         let mut case = Case::of_job(facts, &costs)?;
         if let Some(plans) = plans {
@@ -124,6 +124,11 @@ impl Args {
 }
 
 impl JobName {
+    /// The name by which it is typed.
+    pub(super) fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
     const fn job(self, cipher: Cipher) -> Job {
         let (direction, birth) = match self {
             Self::Ctr => (Direction::Encrypt, Birth::Counter),
@@ -133,7 +138,7 @@ impl JobName {
         Job { cipher, direction, birth }
     }
 
-    const fn of(job: Job) -> Self {
+    pub(super) const fn of(job: Job) -> Self {
         match (job.birth, job.direction) {
             (Birth::Counter, _) => Self::Ctr,
             (Birth::Bytes, Direction::Encrypt) => Self::Ecb,
@@ -151,9 +156,4 @@ fn from_file(path: &Path) -> Result<Case, Error> {
     let flow = file.flow().map_err(|error| refused(&error))?;
     let name = path.file_name().unwrap_or(path.as_os_str());
     Case::of_costs(name.to_string_lossy().into_owned(), flow).map_err(|error| refused(&error))
-}
-
-/// The name by which a value is typed.
-fn typed_name(value: impl ValueEnum) -> String {
-    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }

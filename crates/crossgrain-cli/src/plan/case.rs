@@ -7,6 +7,7 @@ use crossgrain::plan::{Costs, Job, Limits, Plans, follow, graph};
 use crossgrain::tune::{Effort, Field, contend, end_to_end};
 use crossgrain::variant::{Policy, find};
 
+use super::args::JobName;
 use crate::error::Error;
 
 /// Runners-up that are told.
@@ -52,8 +53,8 @@ impl Facts {
     pub(super) fn basis(&self) -> String {
         let costs = match self.effort {
             Effort::Estimate => "estimated costs, as shipped: nothing was timed here",
-            Effort::Measure => "costs measured here and now",
-            Effort::Exhaustive => "costs measured here and now, and of the best paths the fastest taken",
+            Effort::Measure => "costs measured on this machine",
+            Effort::Exhaustive => "costs measured on this machine, and of the best paths the fastest taken",
         };
         match self.policy {
             Policy::Any => format!("policy any, a plan may leak through the cache; {costs}"),
@@ -73,6 +74,15 @@ impl Case {
         }
         let title = format!("{} {} of {}", facts.job.cipher, facts.mode, bytes(facts.len_bytes));
         Ok(Self { title, facts: Some(facts), flow, report, first: cheapest(), measured: Vec::new() })
+    }
+
+    /// A job in bulk by costs that were measured, or by estimates.
+    pub(super) fn for_picture(job: Job, features: Features, costs: Option<&Costs>) -> Result<Self, Error> {
+        let effort = if costs.is_some() { Effort::Measure } else { Effort::Estimate };
+        let (mode, policy) = (JobName::of(job).name(), Policy::ConstantTime);
+        let facts = Facts { job, mode, effort, policy, features, len_bytes: graph::BULK_BYTES };
+        let costs = costs.map_or_else(|| Costs::estimates(job.cipher), |costs| costs.filled(job.cipher));
+        Self::of_job(facts, &costs)
     }
 
     /// Somebody's costs, in a unit of their own.
