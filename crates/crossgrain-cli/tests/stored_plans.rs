@@ -1,6 +1,5 @@
 //! Stored plans at work: they change what runs and no byte, and are refused where they do not fit.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
-#![allow(dead_code, reason = "common is shared")]
 
 mod common;
 
