@@ -125,7 +125,9 @@ fn show(path: &Path, json: bool) -> Result<(), Error> {
 /// Variants that run here and have no cost in the wisdom.
 fn missing(wisdom: &Wisdom, cipher: Cipher) -> usize {
     let known = |variant: &Variant| wisdom.costs(cipher).is_some_and(|costs| costs.get(variant).is_some());
-    table().iter().filter(|variant| variant.is_available(Features::of_cpu()) && !known(variant)).count()
+    let runs =
+        |variant: &&Variant| variant.is_available(Features::of_cpu()) && variant.serves(cipher.family());
+    table().iter().filter(runs).filter(|variant| !known(variant)).count()
 }
 
 fn measure(path: &Path, ciphers: &[Cipher], budget_ms: u64) -> Result<(), Error> {

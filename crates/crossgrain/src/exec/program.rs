@@ -6,11 +6,12 @@
 
 use std::fmt;
 
+use zeroize::Zeroizing;
+
 use super::threads::Threads;
 use crate::block::{BLOCK_BYTES, Direction, Error, Key};
 use crate::convert::{Load, Store};
-use crate::part::aes::key::RoundKeys;
-use crate::part::{Count, Counting, Source, TilePart, WholePart};
+use crate::part::{Count, Counting, Keys, Source, TilePart, WholePart};
 use crate::plan::{Costs, Job, Limits, Plan, choose};
 use crate::variant::{Action, Variant};
 use crate::word::{Buffers, Features, TILE_BYTES, Tile};
@@ -60,7 +61,7 @@ impl Program {
     /// # Errors
     /// [`Error::Unavailable`] for a variant that these features do not suffice for.
     pub fn of(plans: Vec<Plan>, key: &Key, features: Features, threads: Threads) -> Result<Self, Error> {
-        let keys = RoundKeys::expand(key);
+        let keys = Keys::expand(key);
         let bound = plans.iter().map(|plan| bind(plan, &keys, features));
         let bound = bound.collect::<Result<_, _>>()?;
         Ok(Self { bound, plans, threads })
@@ -105,8 +106,14 @@ impl Program {
         let cheapest = self.bound.iter().zip(&self.plans).min_by(|a, b| cost_ns(a).total_cmp(&cost_ns(b)));
         let bound = cheapest.map_or(&self.bound[0], |(bound, _)| bound);
         let padded_blocks = blocks.next_multiple_of(bound.bundle_blocks());
-        let mut padded = Tile::new();
-        let bytes = &mut padded.bytes_mut()[..padded_blocks * BLOCK_BYTES];
+        let (mut tile, mut block);
+        let bytes = if padded_blocks == 1 {
+            block = Zeroizing::new([0; BLOCK_BYTES]);
+            &mut block[..]
+        } else {
+            tile = Tile::new();
+            &mut tile.bytes_mut()[..padded_blocks * BLOCK_BYTES]
+        };
         bytes[..rest.len_bytes()].copy_from_slice(rest.input());
         bound.run(source, Buffers::in_place(bytes));
         let len_bytes = rest.len_bytes();
@@ -149,12 +156,11 @@ impl Bound {
     }
 }
 
-/// One thread's tiles: the one that holds the state, one to convert into, and a conversion's scratch.
+/// One thread's tiles: the one that holds the state; one to convert into, and a conversion's scratch.
 #[derive(Default)]
 struct Tiles {
     state: Tile,
-    other: Tile,
-    scratch: Tile,
+    spare: [Tile; 2],
 }
 
 /// One thread at work on a plan.
@@ -168,15 +174,15 @@ struct Work<'a> {
 impl Work<'_> {
     /// Takes as many blocks as fit in a tile from source to sink.
     fn run(&mut self, source: Source, buffers: Buffers<'_>, blocks: usize) {
-        let Self { entry, steps, exit, tiles } = self;
-        // References, so that exchanging tiles after a conversion exchanges no contents.
-        let Tiles { state, other, scratch } = tiles;
-        let (mut state, mut other) = (state, other);
+        let Self { entry, steps, exit, tiles: Tiles { state, spare } } = self;
         match (entry, source) {
-            (Begun::Count(counting), Source::Counter(first)) => counting.count(first, state, blocks),
-            (Begun::Load(load), Source::Bytes) => load.load(buffers.input(), state, scratch),
+            (Begun::Count(counting), Source::Counter(first)) => counting.count(first, state, spare, blocks),
+            (Begun::Load(load), Source::Bytes) => load.load(buffers.input(), state, &mut spare[1]),
             _ => unreachable!("modes run a program from the source it was planned for"),
         }
+        let [other, scratch] = spare;
+        // References, so that exchanging tiles after a conversion exchanges no contents.
+        let (mut state, mut other) = (state, other);
         for step in *steps {
             let len_bytes = blocks * BLOCK_BYTES;
             match step {
@@ -215,7 +221,7 @@ impl Entry {
     }
 }
 
-fn bind(plan: &Plan, keys: &RoundKeys, features: Features) -> Result<Bound, Error> {
+fn bind(plan: &Plan, keys: &Keys, features: Features) -> Result<Bound, Error> {
     let (mut entry, mut steps) = (None, Vec::new());
     for stage in &plan.stages {
         let variant: &Variant = stage.variant;

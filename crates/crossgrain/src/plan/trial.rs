@@ -10,8 +10,7 @@ use std::fmt;
 
 use crate::block::{BLOCK_BYTES, Cipher, Direction, Key};
 use crate::convert::{Load, Store};
-use crate::part::aes::key::RoundKeys;
-use crate::part::{Count, Source, TilePart, WholePart};
+use crate::part::{Count, Keys, Source, TilePart, WholePart};
 use crate::variant::{Action, Variant};
 use crate::word::{Buffers, Features, TILE_BYTES, Tile};
 
@@ -23,7 +22,7 @@ pub struct Trial {
     work: Work,
     blocks: usize,
     tile: Box<Tile>,
-    scratch: Box<Tile>,
+    scratch: Box<[Tile; 2]>,
     data: Vec<u8>,
 }
 
@@ -41,7 +40,7 @@ impl Trial {
     /// `len_bytes` is the buffer of a whole cipher and of a store; other parts on tiles take a full tile.
     pub fn new(variant: &Variant, cipher: Cipher, features: Features, len_bytes: usize) -> Option<Self> {
         let key = Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()]).ok()?;
-        let keys = RoundKeys::expand(&key);
+        let keys = Keys::expand(&key);
         let work = match variant.action {
             Action::Load(bind) => Work::Load(bind(features)?),
             Action::Count(bind) => Work::Count(bind(features)?),
@@ -72,10 +71,10 @@ impl Trial {
     pub fn run(&mut self) {
         let Self { work, blocks, tile, scratch, data } = self;
         match work {
-            Work::Load(load) => load.load(data, tile, scratch),
+            Work::Load(load) => load.load(data, tile, &mut scratch[0]),
             Work::Store(store) => {
                 for bytes in data.chunks_exact_mut(TILE_BYTES) {
-                    store.store(tile, scratch, true, Buffers::in_place(bytes));
+                    store.store(tile, &mut scratch[0], true, Buffers::in_place(bytes));
                 }
             }
             Work::Tile(part) => part.run(tile, *blocks),
@@ -83,7 +82,7 @@ impl Trial {
             Work::Count(count) => {
                 let mut counting = count.begin();
                 for bundle in 0..COUNTED_TILES {
-                    counting.count((bundle * *blocks) as u128, tile, *blocks);
+                    counting.count((bundle * *blocks) as u128, tile, scratch, *blocks);
                 }
             }
         }
