@@ -213,4 +213,12 @@ impl<I: Nowhere, const BYTES: usize> AesLanes for Vector<I, BYTES> {
     fn reverse_bytes(self) -> Self {
         match self.1 {}
     }
+
+    fn gather(isa: Self::Isa, _blocks: [&[u8; 16]; 4]) -> Self {
+        match isa.nowhere() {}
+    }
+
+    fn preceded_by(self, _before: Self) -> Self {
+        match self.1 {}
+    }
 }

@@ -206,6 +206,12 @@ pub trait AesLanes: ByteLanes {
 
     /// Reverses the sixteen bytes of every lane.
     fn reverse_bytes(self) -> Self;
+
+    /// The first [`AesLanes::BLOCKS`] of these blocks, one a lane.
+    fn gather(isa: Self::Isa, blocks: [&[u8; 16]; 4]) -> Self;
+
+    /// Every block moved up by one lane, the last block of `before` in front.
+    fn preceded_by(self, before: Self) -> Self;
 }
 
 /// The pattern of positions in a 64-bit group whose index bit `bit` (0 to 5) is clear.

@@ -6,6 +6,7 @@
 pub mod bitsliced;
 pub mod bitwalk;
 pub mod bytesliced;
+mod chains;
 pub mod hsliced;
 pub mod instructions;
 pub mod key;

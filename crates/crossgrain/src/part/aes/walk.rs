@@ -96,7 +96,7 @@ impl<W: AesLanes> fmt::Debug for Walk<W> {
 }
 
 impl<W: AesLanes> WholePart for Walk<W> {
-    fn run(&self, source: Source, mut buffers: Buffers<'_>) {
+    fn run(&self, source: Source<'_>, mut buffers: Buffers<'_>) {
         let Source::Counter(mut first) = source else {
             return self.plain.run(source, buffers);
         };
