@@ -69,6 +69,22 @@ impl Threads {
         });
     }
 
+    /// Runs `work` on every job, side by side where `len_bytes` in all are worth that.
+    pub(crate) fn each<T>(
+        self,
+        len_bytes: usize,
+        jobs: impl Iterator<Item = T> + Send,
+        work: &(dyn Fn(T) + Sync),
+    ) {
+        let jobs = Mutex::new(jobs);
+        let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
+        self.together(len_bytes, &|| {
+            while let Some(job) = next() {
+                work(job);
+            }
+        });
+    }
+
     /// Whether so much work is worth waking threads.
     const fn pays(self, len_bytes: usize) -> bool {
         self.0 > 1 && len_bytes >= 2 * PIECE_BYTES

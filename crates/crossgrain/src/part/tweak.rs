@@ -60,13 +60,16 @@ impl<'a> Tweaks<'a> {
     }
 
     /// The tweak that comes next, and how many of at most `most` blocks follow it in the same sector.
-    ///
-    /// # Panics
-    /// If there are no more sectors.
+    /// After the last sector there is padding, whose tweaks are of no account.
     #[inline(always)]
-    pub fn run(&self, most: usize) -> (u128, usize) {
-        let first = times_x_to(u128::from_le_bytes(self.starts[0]), self.done_blocks);
-        (first, most.min(self.sector_blocks - self.done_blocks))
+    pub(crate) fn run(&self, most: usize) -> (u128, usize) {
+        match self.starts.first() {
+            Some(start) => {
+                let first = times_x_to(u128::from_le_bytes(*start), self.done_blocks);
+                (first, most.min(self.sector_blocks - self.done_blocks))
+            }
+            None => (0, most),
+        }
     }
 }
 

@@ -54,7 +54,9 @@ impl<W: AesLanes, R: Rule, D: Data, const N: usize> Kernel for Chains<'_, '_, W,
                 let (next, output) = R::leave(result[i], input[i]);
                 state[i] = next;
                 if R::WRITES {
-                    for (strand, block) in strands.iter_mut().skip(i * W::BLOCKS).zip(&lanes_of(output)[..W::BLOCKS]) {
+                    for (strand, block) in
+                        strands.iter_mut().skip(i * W::BLOCKS).zip(&lanes_of(output)[..W::BLOCKS])
+                    {
                         strand.data.replace(at, block);
                     }
                 }
