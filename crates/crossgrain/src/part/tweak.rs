@@ -92,7 +92,7 @@ fn shifted<W: ByteLanes, const COUNT: u32, const REST: u32>(isa: W::Isa, t: W) -
     kept ^ over ^ over.shift_left::<1>() ^ over.shift_left::<2>() ^ over.shift_left::<7>()
 }
 
-/// Every lane times x to the power `count`, one of those that registers and bundles step by.
+/// Every lane times x to the power `count`, one of those that lie between the registers of a bundle.
 ///
 /// # Panics
 /// For any other power.
@@ -104,8 +104,7 @@ fn stepped<W: ByteLanes>(isa: W::Isa, t: W, count: usize) -> W {
         4 => shifted::<W, 4, 60>(isa, t),
         8 => shifted::<W, 8, 56>(isa, t),
         16 => shifted::<W, 16, 48>(isa, t),
-        32 => shifted::<W, 32, 32>(isa, t),
-        _ => unreachable!("registers hold one, two or four blocks, and eight are stepped at once"),
+        _ => unreachable!("registers hold one, two or four blocks"),
     }
 }
 
@@ -136,11 +135,32 @@ impl<W: ByteLanes> Stepping<W> {
     }
 
     /// To the eight registers after these.
+    ///
+    /// Their blocks are a whole number of bytes of shift, so the overflow goes round to the low end, where it
+    /// is due once, by the same shuffle that shifts the rest.
     #[inline(always)]
     pub(crate) fn step(&mut self, isa: W::Isa) {
+        let round = W::broadcast(isa, &const { Self::shuffle(true) });
+        let over = W::broadcast(isa, &const { Self::shuffle(false) });
         for tweak in &mut self.0 {
-            *tweak = stepped(isa, *tweak, IN_STEP * Self::BLOCKS);
+            let (round, over) = (tweak.pick(round), tweak.pick(over));
+            *tweak = round ^ over.shift_left::<1>() ^ over.shift_left::<2>() ^ over.shift_left::<7>();
         }
+    }
+
+    /// Where the bytes of a tweak come from when it is stepped and its overflow goes round; or of the
+    /// overflow alone, zeros above it.
+    const fn shuffle(with_rest: bool) -> Block {
+        let shift_bytes = IN_STEP * Self::BLOCKS / 8;
+        let mut from = [0x80; BLOCK_BYTES];
+        let mut to = 0;
+        while to < BLOCK_BYTES {
+            if to < shift_bytes || with_rest {
+                from[to] = ((to + BLOCK_BYTES - shift_bytes) % BLOCK_BYTES) as u8;
+            }
+            to += 1;
+        }
+        from
     }
 }
 

@@ -15,13 +15,11 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use zeroize::Zeroize;
-
 use super::instructions::{BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, counters, over_bundles, rounds};
 use super::key::RoundKeys;
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::part::{Source, WholePart};
-use crate::word::{AesLanes, Buffers, Isa, Kernel, each};
+use crate::word::{AesLanes, Buffers, Isa, Kernel, each, wipe};
 
 /// Counter values that share all but the last byte.
 const EPOCH: usize = 256;
@@ -56,7 +54,7 @@ struct Table([u8; (EPOCH + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES]);
 
 impl Drop for Table {
     fn drop(&mut self) {
-        self.0.zeroize();
+        wipe(&mut self.0);
     }
 }
 
