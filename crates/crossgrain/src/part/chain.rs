@@ -10,7 +10,7 @@ use std::ops::BitXor;
 use zeroize::Zeroizing;
 
 use crate::block::{BLOCK_BYTES, Block};
-use crate::word::{Buffers, TILE_BYTES};
+use crate::word::{Buffers, TILE_BYTES, wipe};
 
 /// A chain that replaces its blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,17 +106,14 @@ pub trait Data: Send {
     /// How much is left, in bytes.
     fn len_bytes(&self) -> usize;
 
-    /// The block at byte `at`.
-    ///
-    /// # Panics
-    /// If it would reach past the end.
-    fn block(&self, at: usize) -> &Block;
+    /// What is left.
+    fn input(&self) -> &[u8];
 
-    /// Replaces the block at byte `at`, where blocks are replaced.
+    /// Replaces bytes from byte `at` on, where blocks are replaced.
     ///
     /// # Panics
-    /// If it would reach past the end.
-    fn replace(&mut self, at: usize, block: &Block);
+    /// If they would reach past the end.
+    fn replace(&mut self, at: usize, bytes: &[u8]);
 
     /// Leaves `count_bytes` behind.
     ///
@@ -125,26 +122,17 @@ pub trait Data: Send {
     fn advance(&mut self, count_bytes: usize);
 }
 
-/// The block that `bytes` begin with.
-#[inline(always)]
-fn first_block(bytes: &[u8]) -> &Block {
-    match bytes.first_chunk() {
-        Some(block) => block,
-        None => unreachable!("chains go along whole blocks"),
-    }
-}
-
 impl Data for &[u8] {
     #[inline(always)]
     fn len_bytes(&self) -> usize {
         self.len()
     }
     #[inline(always)]
-    fn block(&self, at: usize) -> &Block {
-        first_block(&self[at..])
+    fn input(&self) -> &[u8] {
+        self
     }
     #[inline(always)]
-    fn replace(&mut self, _at: usize, _block: &Block) {}
+    fn replace(&mut self, _at: usize, _bytes: &[u8]) {}
     fn advance(&mut self, count_bytes: usize) {
         *self = &self[count_bytes..];
     }
@@ -156,15 +144,70 @@ impl Data for Buffers<'_> {
         Buffers::len_bytes(self)
     }
     #[inline(always)]
-    fn block(&self, at: usize) -> &Block {
-        first_block(&self.input()[at..])
+    fn input(&self) -> &[u8] {
+        Buffers::input(self)
     }
     #[inline(always)]
-    fn replace(&mut self, at: usize, block: &Block) {
-        self.output_mut()[at..][..BLOCK_BYTES].copy_from_slice(block);
+    fn replace(&mut self, at: usize, bytes: &[u8]) {
+        self.output_mut()[at..][..bytes.len()].copy_from_slice(bytes);
     }
     fn advance(&mut self, count_bytes: usize) {
         *self = std::mem::replace(self, Buffers::in_place(&mut [])).split_at(count_bytes).1;
+    }
+}
+
+/// Steps that are staged together: a cache line of every message. Taken block by block, the lines of many
+/// messages of a round length would push each other out of the cache between two steps.
+pub(crate) const STEPS: usize = 4;
+
+/// The next blocks of up to `LANES` messages, a row a step.
+#[repr(align(64))]
+pub(crate) struct Stage<const LANES: usize>([[Block; LANES]; STEPS]);
+
+impl<const LANES: usize> Stage<LANES> {
+    pub(crate) const fn new() -> Self {
+        Self([[[0; BLOCK_BYTES]; LANES]; STEPS])
+    }
+
+    /// The blocks of a step, a lane each.
+    #[inline(always)]
+    pub(crate) const fn step(&mut self, step: usize) -> &mut [Block; LANES] {
+        &mut self.0[step]
+    }
+
+    /// Takes the blocks of a message from byte `at` on into a lane, as many as there are steps.
+    #[inline(always)]
+    pub(crate) fn fill<D: Data>(&mut self, lane: usize, data: &D, at: usize) {
+        let input = &data.input()[at..];
+        if let Some(line) = input.first_chunk::<{ STEPS * BLOCK_BYTES }>() {
+            for (row, block) in self.0.iter_mut().zip(line.as_chunks().0) {
+                row[lane] = *block;
+            }
+        } else {
+            for (row, block) in self.0.iter_mut().zip(input.as_chunks().0) {
+                row[lane] = *block;
+            }
+        }
+    }
+
+    /// Gives the first `steps` blocks of a lane back to the message, from byte `at` on.
+    #[inline(always)]
+    pub(crate) fn drain<D: Data>(&self, lane: usize, data: &mut D, at: usize, steps: usize) {
+        let mut line = [[0; BLOCK_BYTES]; STEPS];
+        for (block, row) in line.iter_mut().zip(&self.0) {
+            *block = row[lane];
+        }
+        if steps == STEPS {
+            data.replace(at, line.as_flattened());
+        } else {
+            data.replace(at, line[..steps].as_flattened());
+        }
+    }
+}
+
+impl<const LANES: usize> Drop for Stage<LANES> {
+    fn drop(&mut self) {
+        wipe(self.0.as_flattened_mut().as_flattened_mut());
     }
 }
 
@@ -179,27 +222,41 @@ pub(crate) fn by_blocks<R: Rule, D: Data>(
     blocks: usize,
 ) {
     let mut states = Zeroizing::new([[0; BLOCK_BYTES]; SIDE_BY_SIDE]);
+    let mut stage = Box::new(Stage::<SIDE_BY_SIDE>::new());
     for strands in strands.chunks_mut(SIDE_BY_SIDE) {
         let states = &mut states[..strands.len().next_multiple_of(bundle_blocks)];
         for (state, strand) in states.iter_mut().zip(&*strands) {
             *state = strand.state;
         }
-        for at in (0..blocks * BLOCK_BYTES).step_by(BLOCK_BYTES) {
-            for (state, strand) in states.iter_mut().zip(&*strands) {
-                let input = u128::from_ne_bytes(*strand.data.block(at));
-                *state = R::enter(u128::from_ne_bytes(*state), input).to_ne_bytes();
+        for first in (0..blocks).step_by(STEPS) {
+            let (at, steps) = (first * BLOCK_BYTES, STEPS.min(blocks - first));
+            for (lane, strand) in strands.iter().enumerate() {
+                stage.fill(lane, &strand.data, at);
             }
-            cipher(Buffers::in_place(states.as_flattened_mut()));
-            for (state, strand) in states.iter_mut().zip(&mut *strands) {
-                let input = u128::from_ne_bytes(*strand.data.block(at));
-                let (next, output) = R::leave(u128::from_ne_bytes(*state), input);
-                *state = next.to_ne_bytes();
-                strand.data.replace(at, &output.to_ne_bytes());
+            for step in 0..steps {
+                step_by_blocks::<R>(cipher, states, stage.step(step));
+            }
+            if R::WRITES {
+                for (lane, strand) in strands.iter_mut().enumerate() {
+                    stage.drain(lane, &mut strand.data, at, steps);
+                }
             }
         }
         for (state, strand) in states.iter().zip(strands) {
             strand.state = *state;
         }
+    }
+}
+
+/// One step of every chain; inputs are replaced by outputs.
+fn step_by_blocks<R: Rule>(cipher: &mut dyn FnMut(Buffers<'_>), states: &mut [Block], blocks: &mut [Block]) {
+    for (state, input) in states.iter_mut().zip(&*blocks) {
+        *state = R::enter(u128::from_ne_bytes(*state), u128::from_ne_bytes(*input)).to_ne_bytes();
+    }
+    cipher(Buffers::in_place(states.as_flattened_mut()));
+    for (state, block) in states.iter_mut().zip(blocks) {
+        let (next, output) = R::leave(u128::from_ne_bytes(*state), u128::from_ne_bytes(*block));
+        (*state, *block) = (next.to_ne_bytes(), output.to_ne_bytes());
     }
 }
 

@@ -146,9 +146,11 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
         let Self { isa, keys, first, table } = self;
         let spare = W::splat(isa, 0x6363_6363_6363_6363);
         let zero = W::splat(isa, 0);
+        let base = counters::<W>(isa, first, 1);
         for (i, place) in table.0.chunks_exact_mut(W::BYTES).enumerate() {
-            let last_byte = (i * W::BLOCKS) % EPOCH;
-            let counter = counters::<W>(isa, first + last_byte as u128, 1).reverse_bytes();
+            // `first` ends in a zero byte: nothing carries out of it.
+            let last_byte = ((i * W::BLOCKS) % EPOCH) as u128;
+            let counter = base.add_low_u64(W::broadcast(isa, &last_byte.to_le_bytes())).reverse_bytes();
             let column = after_round_1::<W>(isa, counter, keys.blocks()) & column_zero(isa);
             (column.encrypt_round(zero) ^ spare).store(place);
         }
