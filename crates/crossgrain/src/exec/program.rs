@@ -8,14 +8,15 @@
 use std::fmt;
 use std::sync::Arc;
 
+use zeroize::Zeroizing;
+
 use super::frame::Frame;
 use super::many::Queue;
 use super::threads::Threads;
 use crate::block::{BLOCK_BYTES, Direction, Error, Key};
 use crate::convert::{Load, Store};
-use crate::part::aes::key::RoundKeys;
 use crate::part::chain::{Absorb, Data, Link, Strand, by_blocks, chain_by_blocks};
-use crate::part::{Count, Counting, Source, TilePart, WholePart, tweak};
+use crate::part::{Count, Counting, Keys, Source, TilePart, WholePart, tweak};
 use crate::plan::{Costs, Job, Limits, Plan, choose};
 use crate::variant::{Action, Variant};
 use crate::word::{Buffers, Features, TILE_BYTES, Tile};
@@ -68,7 +69,7 @@ impl Program {
     /// # Errors
     /// [`Error::Unavailable`] for a variant that these features do not suffice for.
     pub fn of(plans: Vec<Plan>, key: &Key, features: Features, threads: Threads) -> Result<Self, Error> {
-        let keys = RoundKeys::expand(key);
+        let keys = Keys::expand(key);
         let whiten = Whiten::from(tweak::whiten(features));
         let bound = plans.iter().map(|plan| bind(plan, &keys, features, &whiten));
         let bound = bound.collect::<Result<_, _>>()?;
@@ -176,8 +177,14 @@ impl Program {
         let blocks = rest.len_bytes().div_ceil(BLOCK_BYTES);
         let bound = self.cheapest_for(blocks);
         let padded_blocks = blocks.next_multiple_of(bound.bundle_blocks());
-        let mut padded = Tile::new();
-        let bytes = &mut padded.bytes_mut()[..padded_blocks * BLOCK_BYTES];
+        let (mut tile, mut block);
+        let bytes = if padded_blocks == 1 {
+            block = Zeroizing::new([0; BLOCK_BYTES]);
+            &mut block[..]
+        } else {
+            tile = Tile::new();
+            &mut tile.bytes_mut()[..padded_blocks * BLOCK_BYTES]
+        };
         bytes[..rest.len_bytes()].copy_from_slice(rest.input());
         bound.begin().run(source, Buffers::in_place(bytes));
         let len_bytes = rest.len_bytes();
@@ -266,12 +273,11 @@ impl Running<'_> {
     }
 }
 
-/// One thread's tiles: the one that holds the state, one to convert into, and a conversion's scratch.
+/// One thread's tiles: the one that holds the state; one to convert into, and a conversion's scratch.
 #[derive(Default)]
 struct Tiles {
     state: Tile,
-    other: Tile,
-    scratch: Tile,
+    spare: [Tile; 2],
 }
 
 /// One thread at work on a plan with tiles.
@@ -299,13 +305,14 @@ impl Work<'_> {
 
     /// Takes as many blocks as fit in a tile from source to sink.
     fn run_tile(&mut self, source: Source<'_>, buffers: Buffers<'_>) {
-        let Self { entry, steps, exit, frame, tiles: Tiles { state, other, scratch }, .. } = self;
+        let Self { entry, steps, exit, frame, tiles: Tiles { state, spare }, .. } = self;
         let blocks = buffers.len_bytes() / BLOCK_BYTES;
         match (entry, source) {
-            (Begun::Count(counting), Source::Counter(first)) => counting.count(first, state, blocks),
-            (Begun::Load(load), _) => load.load(frame.enter(source, buffers.input()), state, scratch),
+            (Begun::Count(counting), Source::Counter(first)) => counting.count(first, state, spare, blocks),
+            (Begun::Load(load), _) => load.load(frame.enter(source, buffers.input()), state, &mut spare[1]),
             _ => unreachable!("modes run a program from the source it was planned for"),
         }
+        let [other, scratch] = spare;
         for step in *steps {
             let len_bytes = blocks * BLOCK_BYTES;
             match step {
@@ -345,7 +352,7 @@ impl Entry {
     }
 }
 
-fn bind(plan: &Plan, keys: &RoundKeys, features: Features, whiten: &Whiten) -> Result<Bound, Error> {
+fn bind(plan: &Plan, keys: &Keys, features: Features, whiten: &Whiten) -> Result<Bound, Error> {
     let (mut entry, mut steps) = (None, Vec::new());
     for stage in &plan.stages {
         let variant: &Variant = stage.variant;

@@ -98,7 +98,7 @@ fn split_last(message: &[u8]) -> (&[u8], &[u8]) {
 
 /// x·t with big-endian bits (SP 800-38B §6.1), without a branch on t.
 const fn times_x(t: u128) -> u128 {
-    t << 1 ^ (t >> 127) * 0x87
+    (t << 1) ^ ((t >> 127) * 0x87)
 }
 
 impl fmt::Debug for Cmac {

@@ -7,8 +7,7 @@ use std::fmt;
 
 use crate::block::{BLOCK_BYTES, Cipher, Direction, Key};
 use crate::convert::{Load, Store};
-use crate::part::aes::key::RoundKeys;
-use crate::part::{Count, Source, TilePart, WholePart};
+use crate::part::{Count, Keys, Source, TilePart, WholePart};
 use crate::variant::{Action, Variant};
 use crate::word::{Buffers, Features, TILE_BYTES, Tile};
 
@@ -20,7 +19,7 @@ pub struct Trial {
     work: Work,
     blocks: usize,
     tile: Box<Tile>,
-    scratch: Box<Tile>,
+    scratch: Box<[Tile; 2]>,
     data: Vec<u8>,
 }
 
@@ -38,7 +37,7 @@ impl Trial {
     /// `len_bytes` is the buffer of a whole cipher; parts on tiles take a full tile.
     pub fn new(variant: &Variant, cipher: Cipher, features: Features, len_bytes: usize) -> Option<Self> {
         let key = Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()]).ok()?;
-        let keys = RoundKeys::expand(&key);
+        let keys = Keys::expand(&key);
         let work = match variant.action {
             Action::Load(bind) => Work::Load(bind(features)?),
             Action::Count(bind) => Work::Count(bind(features)?),
@@ -66,14 +65,14 @@ impl Trial {
     pub fn run(&mut self) {
         let Self { work, blocks, tile, scratch, data } = self;
         match work {
-            Work::Load(load) => load.load(data, tile, scratch),
-            Work::Store(store) => store.store(tile, scratch, true, Buffers::in_place(data)),
+            Work::Load(load) => load.load(data, tile, &mut scratch[0]),
+            Work::Store(store) => store.store(tile, &mut scratch[0], true, Buffers::in_place(data)),
             Work::Tile(part) => part.run(tile, *blocks),
             Work::Whole(whole, source) => whole.run(*source, Buffers::in_place(data)),
             Work::Count(count) => {
                 let mut counting = count.begin();
                 for bundle in 0..COUNTED_TILES {
-                    counting.count((bundle * *blocks) as u128, tile, *blocks);
+                    counting.count((bundle * *blocks) as u128, tile, scratch, *blocks);
                 }
             }
         }

@@ -7,9 +7,10 @@ pub mod aead;
 pub mod aes;
 pub mod chaining;
 pub mod modes;
+pub mod serpent;
 pub mod xts;
 
-use crate::block::{Block, Key};
+use crate::block::{Block, Family, Key};
 
 /// A keyed block cipher.
 pub trait BlockCipher {
@@ -26,19 +27,12 @@ pub trait BlockCipher {
     fn decrypt(&self, block: &mut [u8]);
 }
 
-impl<const NB: usize> BlockCipher for aes::Rijndael<NB> {
-    fn encrypt(&self, block: &mut [u8]) {
-        Self::encrypt(self, block);
-    }
-
-    fn decrypt(&self, block: &mut [u8]) {
-        Self::decrypt(self, block);
-    }
-}
-
 /// The key's cipher.
 pub fn cipher(key: &Key) -> Box<dyn BlockCipher> {
-    Box::new(aes::Aes::new(key.bytes()))
+    match key.cipher().family() {
+        Family::Aes => Box::new(aes::Aes::new(key.bytes())),
+        Family::Serpent => Box::new(serpent::Serpent::new(key.bytes())),
+    }
 }
 
 /// A block enciphered.

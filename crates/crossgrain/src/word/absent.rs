@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::ops::{BitAnd, BitXor, Not};
 
 use super::{
-    AesLanes, BitMatrices, ByteLanes, ByteTables, Features, GaloisBytes, Isa, Kernel, Register, Word,
+    AesLanes, BitMatrices, ByteLanes, ByteTables, Features, GaloisBytes, Isa, Kernel, Lane32, Register, Word,
 };
 
 pub(super) fn detect_features() -> Features {
@@ -145,6 +145,16 @@ unsafe impl<I: Nowhere, const BYTES: usize> Register for Vector<I, BYTES> {
     }
 }
 
+impl<I: Nowhere, const BYTES: usize> Lane32 for Vector<I, BYTES> {
+    fn shift_lanes_left<const COUNT: u32>(self) -> Self {
+        match self.1 {}
+    }
+
+    fn rotate_lanes_left<const COUNT: u32>(self) -> Self {
+        match self.1 {}
+    }
+}
+
 impl<I: Nowhere, const BYTES: usize> ByteLanes for Vector<I, BYTES> {
     fn interleave(a: Self, _b: Self) -> (Self, Self) {
         match a.1 {}
@@ -212,10 +222,6 @@ impl<I: Nowhere, const BYTES: usize> AesLanes for Vector<I, BYTES> {
 
     fn reverse_bytes(self) -> Self {
         match self.1 {}
-    }
-
-    fn gather(isa: Self::Isa, _blocks: [&[u8; 16]; 4]) -> Self {
-        match isa.nowhere() {}
     }
 
     fn preceded_by(self, _before: Self) -> Self {

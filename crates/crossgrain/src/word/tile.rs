@@ -80,7 +80,7 @@ impl fmt::Debug for Tile {
 
 /// Overwrites secret bytes with zeros, so that it is not optimised away.
 ///
-/// `Zeroize` does the same a byte at a time: a tile took longer to wipe than many a job to compute.
+/// `Zeroize` would write byte by byte: for a tile, as long as a short run takes to encrypt it.
 pub(crate) fn wipe(bytes: &mut [u8]) {
     bytes.fill(0);
     zeroize::optimization_barrier(bytes);

@@ -4,9 +4,9 @@
 //! `key` expands the key once; every representation makes its own form of the round keys from that.
 
 pub mod bitsliced;
-pub mod bitwalk;
 pub mod bytesliced;
 mod chains;
+pub mod head;
 pub mod hsliced;
 pub mod instructions;
 pub mod key;
@@ -40,6 +40,10 @@ pub enum Part {
 impl Part {
     /// The steps, which a plan may take one by one.
     pub const STEPS: [Self; 4] = [Self::AddRoundKey, Self::SubBytes, Self::ShiftRows, Self::MixColumns];
+
+    /// The steps of a middle round, as encryption has them.
+    pub(super) const ROUND: [Self; 4] =
+        [Self::SubBytes, Self::ShiftRows, Self::MixColumns, Self::AddRoundKey];
 
     /// The phase of a tile in which ShiftRows is renaming, after this part.
     pub(crate) const fn phase_after(self, direction: Direction, phase: usize) -> usize {
