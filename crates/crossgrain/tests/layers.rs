@@ -21,7 +21,17 @@ const LAYERS: [(&str, &[&str]); 14] = [
     ("exec", &["block", "word", "circuit", "repr", "convert", "part", "variant", "plan"]),
     (
         "mode",
-        &["block", "word::Buffers", "word::Features", "part::Source", "variant::Policy", "plan", "exec"],
+        &[
+            "block",
+            "word::Buffers",
+            "word::Features",
+            "part::Source",
+            "part::chain",
+            "part::tweak::Tweaks",
+            "variant::Policy",
+            "plan",
+            "exec",
+        ],
     ),
     (
         "check",

@@ -1,10 +1,22 @@
 //! Modes of operation: sequences of program runs. They know no variant and no ISA.
 
+mod aead;
+mod chained;
+mod cmac;
 mod ctr;
+mod eax;
 mod ecb;
+mod gcm;
+mod xts;
 
+pub use aead::{Aead, AeadMessage};
+pub use chained::{Cbc, CbcMode, Cfb, CfbMode, Chained, ChainedMode, Message, Ofb, OfbMode};
+pub use cmac::Cmac;
 pub use ctr::Ctr;
+pub use eax::Eax;
 pub use ecb::Ecb;
+pub use gcm::Gcm;
+pub use xts::{SECTOR_BYTES_MAX, Xts, XtsKey};
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -41,6 +53,12 @@ impl Options {
             None => Features::from_environment()?,
         };
         Ok(Limits { features, policy: self.policy, forced: self.variants.clone() })
+    }
+
+    /// The same with variants chosen freely: for what a mode computes besides the job that they were named
+    /// for.
+    fn freely(&self) -> Self {
+        Self { variants: Vec::new(), ..self.clone() }
     }
 
     /// Plans a job and binds it to a key.
