@@ -80,7 +80,7 @@ impl Op {
     pub const fn closed_form(self) -> &'static str {
         match self {
             Self::Increment => "first + i",
-            Self::Increment32 => "first + i mod 2^32 in the last four bytes",
+            Self::Increment32 => "first + i in 32 bits",
             Self::Double | Self::DoubleLittle => "first * x^i",
             _ => "none",
         }

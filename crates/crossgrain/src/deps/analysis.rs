@@ -105,8 +105,10 @@ impl Carried {
         match self {
             Self::Private => "storage only: private to each iteration".to_owned(),
             Self::Induction(op) => format!("induction variable: {}", op.closed_form()),
-            Self::Overwritten => "storage only: save what is overwritten".to_owned(),
-            Self::Linear => "linear recurrence: parts, put together by powers of the factor".to_owned(),
+            Self::Overwritten => "storage only: save it before it is overwritten".to_owned(),
+            Self::Linear => {
+                "linear recurrence: sum parts, put them together by powers of the factor".to_owned()
+            }
             Self::Recurrence => "recurrence through the cipher".to_owned(),
         }
     }

@@ -49,8 +49,8 @@ impl fmt::Display for Growth {
             (0, _) => write!(f, "{fixed}")?,
             (1, 0) => f.write_str("n")?,
             (_, 0) => write!(f, "{per_block}n")?,
-            (1, _) => write!(f, "n {fixed:+}")?,
-            _ => write!(f, "{per_block}n {fixed:+}")?,
+            (1, _) => write!(f, "n{fixed:+}")?,
+            _ => write!(f, "{per_block}n{fixed:+}")?,
         }
         if from_blocks > 1 {
             write!(f, " from n = {from_blocks} on")?;
