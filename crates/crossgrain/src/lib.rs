@@ -19,7 +19,8 @@
 //!
 //! The layers, each of which may name only those above it in this list (`tests/layers.rs`):
 //! [`block`], [`reference`](mod@reference), [`word`], [`circuit`], [`repr`], [`convert`], [`part`],
-//! [`variant`], [`plan`], [`exec`], [`mode`], [`check`], [`tune`], [`wisdom`], [`deps`].
+//! [`variant`], [`plan`], [`exec`], [`mode`], [`check`], [`tune`], [`wisdom`], [`deps`],
+//! [`rustcrypto`].
 
 #![deny(unsafe_code)]
 
@@ -39,6 +40,7 @@ pub mod part;
 pub mod plan;
 pub mod reference;
 pub mod repr;
+pub mod rustcrypto;
 pub mod tune;
 pub mod variant;
 pub mod wisdom;
