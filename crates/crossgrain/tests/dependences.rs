@@ -128,7 +128,6 @@ const PUBLISHED: [Published; 8] = [
         crypt: "42831ec2217774244b7221b784d0d49c e3aa212f2c02a4e035c17e2329aca12e
                 21d514b25466931c7d8f6a5aac84aa05 1ba30b396a0aac973d58e091473f5985",
         tag: "4d5c2af327cd64a62cf35abd2ba6fab4",
-        ..NONE
     },
     Published {
         source: "McGrew and Viega, GCM test case 2",
@@ -138,7 +137,6 @@ const PUBLISHED: [Published; 8] = [
         plain: "00000000000000000000000000000000",
         crypt: "0388dace60b6a392f328c2b971b2fe78",
         tag: "ab6e47d42cec13bdf53a67b21257bddf",
-        ..NONE
     },
 ];
 

@@ -186,7 +186,7 @@ impl Algebra for Blocks<'_> {
 
 /// Times x modulo x¹²⁸ + x⁷ + x² + x + 1, the highest coefficient in the highest bit.
 const fn double(a: u128) -> u128 {
-    (a << 1) ^ (a >> 127) * 0x87
+    (a << 1) ^ ((a >> 127) * 0x87)
 }
 
 /// The product with bits reflected, bit by bit (SP 800-38D, algorithm 1).
@@ -195,7 +195,7 @@ fn multiply(a: Block, b: Block) -> Block {
     let mut product = 0;
     for bit in (0..128).rev() {
         product ^= v * (a >> bit & 1);
-        v = (v >> 1) ^ (v & 1) * (0xe1 << 120);
+        v = (v >> 1) ^ ((v & 1) * (0xe1 << 120));
     }
     product.to_be_bytes()
 }
