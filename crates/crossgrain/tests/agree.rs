@@ -45,6 +45,25 @@ fn every_variant_agrees_with_the_reference_at_every_length() {
     }
 }
 
+/// What a kernel keeps from tile to tile and renews after a while is renewed in time: 100 times 256 blocks
+/// from places in and across those, and across 2⁴⁰.
+#[test]
+fn long_streams_agree_wherever_they_begin() {
+    let data = painted(16 * 25_600, 7);
+    for (variant, job, options) in forced_jobs()
+        .into_iter()
+        .filter(|(_, job, _)| job.birth == Birth::Counter && job.cipher == Cipher::Aes128)
+    {
+        let key = key(job.cipher, 8);
+        for first in [0, 77, (1 << 40) - 256 * 50 - 13] {
+            let (mut got, mut want) = (data.clone(), data.clone());
+            run(&key, job.direction, job.birth, first, &options, &mut got);
+            other(&key, job.direction, job.birth, first, &mut want);
+            assert!(got == want, "{} from {first:x}", variant.name);
+        }
+    }
+}
+
 #[test]
 fn every_variant_works_at_every_alignment_apart_and_between_guards() {
     for (variant, job, options) in

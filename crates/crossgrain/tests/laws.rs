@@ -361,7 +361,7 @@ fn check_run(variant: &Variant, source: &dyn Count, firsts: &[u128], blocks_of: 
     let mut run = source.begin();
     let mut tile = dirty_tile(5);
     for &first in firsts {
-        run.count(first, &mut tile, blocks);
+        run.count(first, &mut tile, &mut [Tile::new(), Tile::new()], blocks);
         let want = laid_out(variant.repr, &blocks_of(first), usize::from(tile.phase));
         assert!(tile.bytes()[..want.len()] == want, "{} from {first:#x}", variant.name);
     }

@@ -15,7 +15,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
     ("circuit", &["word"]),
     ("repr", &["block", "word"]),
     ("convert", &["block", "word", "repr"]),
-    ("part", &["block", "word", "circuit", "repr"]),
+    ("part", &["block", "word", "circuit", "repr", "convert"]),
     ("variant", &["block", "word", "circuit", "repr", "convert", "part"]),
     ("plan", &["block", "word", "repr", "convert::Load", "convert::Store", "part", "variant"]),
     ("exec", &["block", "word", "circuit", "repr", "convert", "part", "variant", "plan"]),

@@ -11,7 +11,7 @@ use common::{CAPS, capped, key, painted, skip};
 use crossgrain::check::jobs;
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::part::aes::key::RoundKeys;
-use crossgrain::part::aes::{Part, bitsliced, bitwalk, instructions, steps, table as tables, walk};
+use crossgrain::part::aes::{Part, bitsliced, instructions, steps, table as tables, walk};
 use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Stage};
 use crossgrain::repr::Repr;
 use crossgrain::variant::{Action, Leaks, Policy, Variant, find, table};
@@ -474,7 +474,7 @@ fn no_secret_is_printed() {
             format!("{:#?}", tables::TCipher::new(encrypt, &keys)),
             format!("{:#?}", bitsliced::Cipher::<u64>::new(Portable, encrypt, &keys)),
             format!("{:#?}", bitsliced::Step::<u64>::new(Portable, Part::Round, encrypt, &keys, 1)),
-            format!("{:#?}", bitwalk::BitWalk::<u64>::new(Portable, &keys)),
+            format!("{:#?}", bitsliced::Tail::<u64>::walk(Portable, &keys)),
         ];
         for cap in CAPS {
             shown.push(format!("{:#?}", Ecb::new(&key, encrypt, &capped(cap, 1)).unwrap()));

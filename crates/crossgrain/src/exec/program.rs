@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use zeroize::Zeroizing;
+
 use super::threads::Threads;
 use crate::block::{BLOCK_BYTES, Direction, Error, Key};
 use crate::convert::{Load, Store};
@@ -105,8 +107,14 @@ impl Program {
         let cheapest = self.bound.iter().zip(&self.plans).min_by(|a, b| cost_ns(a).total_cmp(&cost_ns(b)));
         let bound = cheapest.map_or(&self.bound[0], |(bound, _)| bound);
         let padded_blocks = blocks.next_multiple_of(bound.bundle_blocks());
-        let mut padded = Tile::new();
-        let bytes = &mut padded.bytes_mut()[..padded_blocks * BLOCK_BYTES];
+        let (mut tile, mut block);
+        let bytes = if padded_blocks == 1 {
+            block = Zeroizing::new([0; BLOCK_BYTES]);
+            &mut block[..]
+        } else {
+            tile = Tile::new();
+            &mut tile.bytes_mut()[..padded_blocks * BLOCK_BYTES]
+        };
         bytes[..rest.len_bytes()].copy_from_slice(rest.input());
         bound.run(source, Buffers::in_place(bytes));
         let len_bytes = rest.len_bytes();
@@ -149,12 +157,11 @@ impl Bound {
     }
 }
 
-/// One thread's tiles: the one that holds the state, one to convert into, and a conversion's scratch.
+/// One thread's tiles: the one that holds the state; one to convert into, and a conversion's scratch.
 #[derive(Default)]
 struct Tiles {
     state: Tile,
-    other: Tile,
-    scratch: Tile,
+    spare: [Tile; 2],
 }
 
 /// One thread at work on a plan.
@@ -168,12 +175,13 @@ struct Work<'a> {
 impl Work<'_> {
     /// Takes as many blocks as fit in a tile from source to sink.
     fn run(&mut self, source: Source, buffers: Buffers<'_>, blocks: usize) {
-        let Self { entry, steps, exit, tiles: Tiles { state, other, scratch } } = self;
+        let Self { entry, steps, exit, tiles: Tiles { state, spare } } = self;
         match (entry, source) {
-            (Begun::Count(counting), Source::Counter(first)) => counting.count(first, state, blocks),
-            (Begun::Load(load), Source::Bytes) => load.load(buffers.input(), state, scratch),
+            (Begun::Count(counting), Source::Counter(first)) => counting.count(first, state, spare, blocks),
+            (Begun::Load(load), Source::Bytes) => load.load(buffers.input(), state, &mut spare[1]),
             _ => unreachable!("modes run a program from the source it was planned for"),
         }
+        let [other, scratch] = spare;
         for step in *steps {
             let len_bytes = blocks * BLOCK_BYTES;
             match step {

@@ -50,8 +50,8 @@ impl<W: Register> Count for CounterToBits<W> {
 }
 
 impl<W: Register> Counting for &CounterToBits<W> {
-    fn count(&mut self, first: u128, tile: &mut Tile, blocks: usize) {
-        self.isa.enter(CountTile { source: self, first, tile, blocks });
+    fn count(&mut self, first: u128, tile: &mut Tile, _scratch: &mut [Tile; 2], blocks: usize) {
+        self.count_tile(first, tile, blocks);
     }
 }
 
@@ -66,7 +66,7 @@ impl Count for CounterToBlocks {
 }
 
 impl Counting for CounterToBlocks {
-    fn count(&mut self, first: u128, tile: &mut Tile, blocks: usize) {
+    fn count(&mut self, first: u128, tile: &mut Tile, _scratch: &mut [Tile; 2], blocks: usize) {
         tile.phase = 0;
         let places = tile.bytes_mut().as_chunks_mut().0.iter_mut().take(blocks);
         for (i, block) in places.enumerate() {
@@ -83,6 +83,10 @@ struct CountTile<'a, W: Register> {
 }
 
 impl<W: Register> CounterToBits<W> {
+    pub(crate) fn count_tile(&self, first: u128, tile: &mut Tile, blocks: usize) {
+        self.isa.enter(CountTile { source: self, first, tile, blocks });
+    }
+
     /// Bits 0 to L − 1 of `first + n` for the bundle's blocks n, and the carry out of them.
     #[inline(always)]
     fn low(&self, first: u128) -> ([W; LANE_BITS_MAX], W) {

@@ -34,7 +34,7 @@ pub trait Count: Send + Sync {
 /// One thread's run of counter bundles.
 pub trait Counting {
     /// Fills the tile with `blocks` big-endian counter blocks from `first` on, wrapping at 2¹²⁸.
-    fn count(&mut self, first: u128, tile: &mut Tile, blocks: usize);
+    fn count(&mut self, first: u128, tile: &mut Tile, scratch: &mut [Tile; 2], blocks: usize);
 }
 
 /// Some consecutive parts of a cipher, bound to their round keys, on a tile in one representation.

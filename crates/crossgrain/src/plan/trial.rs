@@ -20,7 +20,7 @@ pub struct Trial {
     work: Work,
     blocks: usize,
     tile: Box<Tile>,
-    scratch: Box<Tile>,
+    scratch: Box<[Tile; 2]>,
     data: Vec<u8>,
 }
 
@@ -66,14 +66,14 @@ impl Trial {
     pub fn run(&mut self) {
         let Self { work, blocks, tile, scratch, data } = self;
         match work {
-            Work::Load(load) => load.load(data, tile, scratch),
-            Work::Store(store) => store.store(tile, scratch, true, Buffers::in_place(data)),
+            Work::Load(load) => load.load(data, tile, &mut scratch[0]),
+            Work::Store(store) => store.store(tile, &mut scratch[0], true, Buffers::in_place(data)),
             Work::Tile(part) => part.run(tile, *blocks),
             Work::Whole(whole, source) => whole.run(*source, Buffers::in_place(data)),
             Work::Count(count) => {
                 let mut counting = count.begin();
                 for bundle in 0..COUNTED_TILES {
-                    counting.count((bundle * *blocks) as u128, tile, *blocks);
+                    counting.count((bundle * *blocks) as u128, tile, scratch, *blocks);
                 }
             }
         }

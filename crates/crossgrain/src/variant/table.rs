@@ -7,7 +7,6 @@ use crate::block::{Direction, Error};
 use crate::convert::{
     BitGroup, BlocksToBits, BlocksToGroups, ByteGroup, Copy, Group, Interleave, Matrices, Network, Transpose,
 };
-use crate::part::aes::bitwalk::BitWalk;
 use crate::part::aes::substitute::{Galois, Nibbles, Permute, Substitute};
 use crate::part::aes::{Part, bitsliced, bytesliced, hsliced, instructions, table as tables, walk};
 use crate::part::counter::{CounterToBits, CounterToBlocks};
@@ -166,7 +165,7 @@ fn across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
     });
     rows.push(row::<W::Isa>(format!("counter-to-{repr}"), repr, count));
     let walk = Action::CountEncrypted(|features, keys| {
-        W::Isa::detect(features).map(|isa| Box::new(BitWalk::<W>::new(isa, keys)) as _)
+        W::Isa::detect(features).map(|isa| Box::new(bitsliced::Tail::<W>::walk(isa, keys)) as _)
     });
     rows.push(row::<W::Isa>(format!("aes-ctr-walk/{repr}"), repr, walk));
 }
@@ -200,6 +199,10 @@ fn between_the_grains<W: ByteLanes, S: Substitute<W> + 'static>(rows: &mut Vec<V
             rows.push(by(S::NAME, row::<W::Isa>(stem, repr, Action::Tile(part, direction, bind))));
         }
     }
+    let walk = Action::CountEncrypted(|features, keys| {
+        W::Isa::detect(features).map(|isa| Box::new(bytesliced::Tail::<W, S>::walk(isa, keys)) as _)
+    });
+    rows.push(by(S::NAME, row::<W::Isa>(format!("aes-ctr-walk/{repr}"), repr, walk)));
 }
 
 /// A conversion in registers both ways.

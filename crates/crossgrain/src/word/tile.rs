@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use zeroize::optimization_barrier;
-
 use super::Register;
 
 /// Words of a bit-sliced bundle: one for each bit of a block.
@@ -70,9 +68,9 @@ impl Default for Tile {
 
 impl Drop for Tile {
     fn drop(&mut self) {
-        // By `Zeroize` this is 8192 stores of a byte, a microsecond: more than a bundle takes in some plans.
+        // `Zeroize` would write byte by byte: as long as a short run takes to encrypt the tile.
         self.bytes.fill(0);
-        optimization_barrier(&self.bytes);
+        zeroize::optimization_barrier(&self.bytes);
     }
 }
 

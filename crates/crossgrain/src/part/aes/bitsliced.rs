@@ -13,19 +13,21 @@ use std::fmt;
 use zeroize::Zeroize;
 
 use super::Part;
+use super::head::{self, GROUP_BLOCKS, Start, Walk};
 use super::key::RoundKeys;
 use crate::block::{Block, Direction};
 use crate::circuit::aes_linear::{add, inv_mix_column, mix_bit, mix_column, neighbours};
 use crate::circuit::{Bits, aes_sbox};
+use crate::convert::{BlocksToBits, Load, Network};
 use crate::part::TilePart;
 use crate::repr::shifted;
-use crate::word::{Isa, Kernel, Register, TILE_WORDS, Tile, each, unrolled};
+use crate::word::{Isa, Kernel, Register, TILE_BYTES, TILE_WORDS, Tile, each, unrolled};
 
 type State<W> = [W; TILE_WORDS];
 
 /// A round key across the grain: each of its bits as a pattern of 64 equal bits, by `8·byte + bit`, to be
 /// spread over a word of any width.
-type BitKey = [u64; TILE_WORDS];
+pub(super) type BitKey = [u64; TILE_WORDS];
 
 /// Consecutive round keys across the grain. Wiped when dropped.
 pub struct BitKeys(Vec<BitKey>);
@@ -46,7 +48,7 @@ impl BitKeys {
     }
 
     /// All round keys, with the constant of the S-boxes in all but key 0.
-    fn all_folded(keys: &RoundKeys) -> Self {
+    pub(super) fn all_folded(keys: &RoundKeys) -> Self {
         let constant = |round| if round == 0 { 0 } else { aes_sbox::CONSTANT };
         let blocks = keys.blocks().iter().enumerate();
         Self(blocks.map(|(round, block)| spread(block, constant(round))).collect())
@@ -78,7 +80,7 @@ impl fmt::Debug for BitKeys {
 }
 
 #[inline(always)]
-fn byte<W: Register>(state: &State<W>, place: usize) -> Bits<W> {
+pub(super) fn byte<W: Register>(state: &State<W>, place: usize) -> Bits<W> {
     each!(bit < 8 => state[8 * place + bit])
 }
 
@@ -213,26 +215,6 @@ impl<W: Register> Cipher<W> {
     }
 }
 
-impl<W: Register> Cipher<W> {
-    /// Encrypts from within round 2, where bytes 8 to 15 have been through the S-boxes (without their
-    /// constant) and bytes 0 to 7 have not. Names and places agree at first.
-    #[inline(always)]
-    pub(super) fn encrypt_from_half_round_2(&self, isa: W::Isa, state: &mut State<W>) {
-        for place in 0..8 {
-            set_byte(state, place, aes_sbox::forward(byte(state, place)));
-        }
-        for index in 0..4 {
-            mix_column_and_add(isa, state, column_places(index, 1), &self.keys.0[2], index);
-        }
-        encrypt_rounds(isa, state, &self.keys, 3, 1);
-    }
-
-    /// The phase that leaves: one less than the rounds.
-    pub(super) const fn phase_from_round_2(&self) -> usize {
-        (self.keys.last() - 1) % 4
-    }
-}
-
 struct EncryptTile<'a, W: Register>(W::Isa, &'a BitKeys, &'a mut Tile, usize);
 
 impl<W: Register> Kernel for EncryptTile<'_, W> {
@@ -267,6 +249,91 @@ fn encrypt_rounds<W: Register>(
     }
     sub_bytes_unfinished(Direction::Encrypt, state);
     add_round_key(isa, state, &keys.0[last], phase + 1);
+}
+
+/// Rounds 1 and 2, and key 2 added, of a state whose names and places agree, as if column 0 had been zero after
+/// the S-boxes of round 2. Leaves phase 2.
+#[inline(always)]
+pub(super) fn two_rounds_without_column_0<W: Register>(isa: W::Isa, state: &mut State<W>, keys: &BitKeys) {
+    add_round_key(isa, state, &keys.0[0], 0);
+    encrypt_round(isa, state, &keys.0[1], 0);
+    sub_bytes_unfinished(Direction::Encrypt, state);
+    for place in column_places(0, 1) {
+        set_byte(state, place, spread_byte(isa, 0));
+    }
+    for index in 0..4 {
+        mix_column_and_add(isa, state, column_places(index, 2), &keys.0[2], index);
+    }
+}
+
+/// Encryption from round 3 on, of counter blocks whose first two rounds `head` has done.
+#[derive(Debug)]
+pub struct Tail<W: Register> {
+    isa: W::Isa,
+    keys: BitKeys,
+}
+
+impl<W: Register> Tail<W> {
+    /// CTR's keystream with an expanded key.
+    pub fn walk(isa: W::Isa, keys: &RoundKeys) -> Walk<Self> {
+        Walk::with(keys, Self { isa, keys: BitKeys::all_folded(keys) })
+    }
+}
+
+impl<W: Register> head::Tail for Tail<W> {
+    const BUNDLE_BLOCKS: usize = W::BITS;
+    const WORD_BYTES: usize = W::BYTES;
+
+    fn load(&self, blocks: &[u8; TILE_BYTES], tile: &mut Tile, scratch: &mut Tile) {
+        BlocksToBits::<W, Network>::new(self.isa).load(blocks, tile, scratch);
+    }
+
+    fn run(&self, start: &Start<'_>, tile: &mut Tile, blocks: usize) {
+        self.isa.enter(TailOnTile(self, start, tile, blocks));
+    }
+}
+
+struct TailOnTile<'a, W: Register>(&'a Tail<W>, &'a Start<'a>, &'a mut Tile, usize);
+
+impl<W: Register> Kernel for TailOnTile<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(&Tail { isa, ref keys }, start, tile, blocks) = self;
+        for bundle in 0..blocks / W::BITS {
+            let state = tile.bundle_mut::<W, TILE_WORDS>(isa, bundle);
+            sub_bytes_of_sum(isa, state, start, bundle);
+            for index in 0..4 {
+                mix_column_and_add(isa, state, column_places(index, 1), &keys.0[3], index);
+            }
+            encrypt_rounds(isa, state, keys, 4, 1);
+        }
+        tile.phase = ((keys.last() - 2) % 4) as u8;
+    }
+}
+
+/// SubBytes of the state after round 2, which is the sum of its columns' shares.
+#[inline(always)]
+fn sub_bytes_of_sum<W: Register>(isa: W::Isa, state: &mut State<W>, start: &Start<'_>, bundle: usize) {
+    let column_0 = start.column_0.bundle::<W, TILE_WORDS>(isa, bundle);
+    let later: [W; 2] = each!(more < 2 => start.later(isa, more, bundle));
+    let group = start.group_of(bundle * W::BITS);
+    let [first, mut change, mut change_again] = each!(i < 3 => start.groups.patterns(group + i));
+    for index in 0..TILE_WORDS {
+        change_again[index] ^= change[index];
+        change[index] ^= first[index];
+    }
+    for place in 0..16 {
+        let at = 8 * place;
+        let mut bits: Bits<W> = each!(bit < 8 => {
+            column_0[at + bit] ^ W::splat(isa, first[at + bit]) ^ (later[0] & W::splat(isa, change[at + bit]))
+        });
+        if W::BITS > GROUP_BLOCKS {
+            bits = each!(bit < 8 => bits[bit] ^ (later[1] & W::splat(isa, change_again[at + bit])));
+        }
+        set_byte(state, place, aes_sbox::forward(bits));
+    }
 }
 
 struct DecryptTile<'a, W: Register>(W::Isa, &'a BitKeys, &'a mut Tile, usize);

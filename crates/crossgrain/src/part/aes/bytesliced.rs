@@ -12,12 +12,14 @@ use std::marker::PhantomData;
 use zeroize::Zeroize;
 
 use super::Part;
+use super::head::{self, Start, Walk};
 use super::key::RoundKeys;
 use super::substitute::Substitute;
 use crate::block::{Block, Direction};
+use crate::convert::{BlocksToGroups, ByteGroup, Load};
 use crate::part::TilePart;
 use crate::repr::shifted;
-use crate::word::{ByteLanes, Isa, Kernel, Tile, each, unrolled};
+use crate::word::{ByteLanes, Isa, Kernel, TILE_BYTES, Tile, each, unrolled};
 
 type State<W> = [W; 16];
 
@@ -145,10 +147,7 @@ impl<W: ByteLanes, S: Substitute<W>> Rounds<W, S> {
         match self.direction {
             Direction::Encrypt => {
                 state = self.add_round_key(state, &keys[0]);
-                for key in &keys[1..last] {
-                    state = self.round(state, key);
-                }
-                self.add_round_key(self.shift_rows(self.sub_bytes(state)), &keys[last])
+                self.encrypt_rounds(state, &keys[1..])
             }
             Direction::Decrypt => {
                 state = self.sub_bytes(self.shift_rows(self.add_round_key(state, &keys[last])));
@@ -158,6 +157,16 @@ impl<W: ByteLanes, S: Substitute<W>> Rounds<W, S> {
                 self.add_round_key(state, &keys[0])
             }
         }
+    }
+
+    /// The last rounds of the cipher, one for each key.
+    #[inline(always)]
+    fn encrypt_rounds(&self, mut state: State<W>, keys: &[ByteKey]) -> State<W> {
+        let last = keys.len() - 1;
+        for key in &keys[..last] {
+            state = self.round(state, key);
+        }
+        self.add_round_key(self.shift_rows(self.sub_bytes(state)), &keys[last])
     }
 
     /// Anything but ShiftRows alone, which is renaming.
@@ -208,5 +217,56 @@ impl<W: ByteLanes, S: Substitute<W>> Kernel for BytesOnTile<'_, W, S> {
 impl<W: ByteLanes, S: Substitute<W>> TilePart for Bytes<W, S> {
     fn run(&self, tile: &mut Tile, blocks: usize) {
         self.isa.enter(BytesOnTile::<W, S>(self, tile, blocks));
+    }
+}
+
+/// Encryption from round 3 on, of counter blocks whose first two rounds `head` has done.
+#[derive(Debug)]
+pub struct Tail<W: ByteLanes, S>(Bytes<W, S>);
+
+impl<W: ByteLanes, S: Substitute<W>> Tail<W, S> {
+    /// CTR's keystream with an expanded key.
+    pub fn walk(isa: W::Isa, keys: &RoundKeys) -> Walk<Self> {
+        Walk::with(keys, Self(Bytes::new(isa, Part::Cipher, Direction::Encrypt, keys, 0)))
+    }
+}
+
+impl<W: ByteLanes, S: Substitute<W>> head::Tail for Tail<W, S> {
+    const BUNDLE_BLOCKS: usize = W::BYTES;
+    const WORD_BYTES: usize = W::BYTES;
+
+    fn load(&self, blocks: &[u8; TILE_BYTES], tile: &mut Tile, scratch: &mut Tile) {
+        BlocksToGroups::<W, ByteGroup, 16>::new(self.0.isa).load(blocks, tile, scratch);
+    }
+
+    fn run(&self, start: &Start<'_>, tile: &mut Tile, blocks: usize) {
+        self.0.isa.enter(TailOnTile(self, start, tile, blocks));
+    }
+}
+
+struct TailOnTile<'a, W: ByteLanes, S>(&'a Tail<W, S>, &'a Start<'a>, &'a mut Tile, usize);
+
+impl<W: ByteLanes, S: Substitute<W>> Kernel for TailOnTile<'_, W, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(&Tail(Bytes { isa, ref keys, .. }), start, tile, blocks) = self;
+        let direction = Direction::Encrypt;
+        let rounds = Rounds::<W, S> { isa, substitute: S::new(isa, false), direction };
+        // A tile's bundles begin in three groups at most.
+        let groups: [ByteKey; 4] = each!(i < 4 => byte_key(start.groups.block(start.group + i), 0));
+        let changes: [ByteKey; 3] = each!(i < 3 => each!(byte < 16 => groups[i][byte] ^ groups[i + 1][byte]));
+        tile.phase = 0;
+        for bundle in 0..blocks / W::BYTES {
+            let column_0 = start.column_0.bundle::<W, 16>(isa, bundle);
+            let later: W = start.later(isa, 0, bundle);
+            let group = start.group_of(bundle * W::BYTES) - start.group;
+            let (here, change) = (&groups[group], &changes[group]);
+            let state: State<W> = each!(i < 16 => {
+                column_0[i] ^ W::splat(isa, here[i]) ^ (later & W::splat(isa, change[i]))
+            });
+            *tile.bundle_mut(isa, bundle) = rounds.encrypt_rounds(state, &keys[3..]);
+        }
     }
 }

@@ -4,8 +4,8 @@
 //! `key` expands the key once; every representation makes its own form of the round keys from that.
 
 pub mod bitsliced;
-pub mod bitwalk;
 pub mod bytesliced;
+pub mod head;
 pub mod hsliced;
 pub mod instructions;
 pub mod key;

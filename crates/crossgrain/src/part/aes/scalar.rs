@@ -4,7 +4,6 @@
 //! the bytes side by side, one bit of each byte in an integer: no table, no branch on data.
 //! Layout: a column is a little-endian `u32`, row 0 in its low byte.
 
-use crate::block::Block;
 use crate::circuit::aes_sbox;
 
 /// One bit a byte: bits 0, 8, 16 and 24 of a 32-bit word.
@@ -16,15 +15,6 @@ pub(super) fn sub_word(word: u32) -> u32 {
     let sub = aes_sbox::forward(bits);
     let joined = (0..8).fold(0, |word, bit| word | (sub[bit] & EACH_BYTE) << bit);
     joined ^ (EACH_BYTE * u32::from(aes_sbox::CONSTANT))
-}
-
-/// SubBytes on a block.
-pub(super) fn sub_bytes(block: &Block) -> Block {
-    let mut sub = *block;
-    for column in sub.as_chunks_mut().0 {
-        *column = sub_word(u32::from_le_bytes(*column)).to_le_bytes();
-    }
-    sub
 }
 
 /// Twice each byte of a column in GF(2⁸).

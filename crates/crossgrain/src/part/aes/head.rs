@@ -1,0 +1,318 @@
+//! CTR with its first two rounds cut to what differs between blocks: the part common to all representations.
+//!
+//! In round 1 the last counter byte meets only bytes 0, 5 and 10, which stand still for 2⁴⁰ blocks; the other
+//! three columns depend on the bytes before the last, which stand still for a *group* of 256 blocks. Round 2 is
+//! linear over columns once SubBytes is done, so the state after it is a sum: what comes from column 0, the same
+//! in every group, and what comes from columns 1 to 3, the same within a group. The first is a table of one
+//! tile, made once a run in the run's own representation; the second a block a group. A bundle then begins
+//! in round 3 with an addition.
+//!
+//! Both are computed across the grain in 64-bit integers, whatever the representation: 256 counters, or 64 groups,
+//! at a time. Nothing here looks anything up at a secret place: the table is read in counter order.
+//! Source: as in `walk`, carried over to slices.
+//! Holds: S-boxes are taken without their constant 0x63, which round key 2 makes good (`BitKeys::folded`).
+
+use std::fmt;
+
+use zeroize::Zeroize;
+
+use super::bitsliced::{BitKey, BitKeys, byte, set_byte, spread_byte, two_rounds_without_column_0};
+use super::key::RoundKeys;
+use super::scalar;
+use crate::block::{BLOCK_BYTES, Block};
+use crate::circuit::aes_linear::{add, double};
+use crate::circuit::{Bits, aes_sbox};
+use crate::convert::{BlocksToBits, Network, Store};
+use crate::part::counter::CounterToBits;
+use crate::part::{Count, Counting};
+use crate::repr::shifted;
+use crate::word::{Buffers, Portable, Register, TILE_BYTES, TILE_WORDS, Tile, each};
+
+/// Blocks that share all counter bytes but the last.
+pub(super) const GROUP_BLOCKS: usize = 256;
+
+/// Groups whose share is computed at once: one a lane.
+const GROUPS: usize = u64::BITS as usize;
+
+/// Counter bits below byte 10, the lowest byte that the table depends on besides the last.
+const NONCE_BITS: u32 = 40;
+
+/// Blocks in a tile.
+const TILE_BLOCKS: usize = TILE_BYTES / BLOCK_BYTES;
+
+/// Groups after its first that a tile may name: two it may reach into, two after those.
+const TILE_GROUPS: u128 = 4;
+
+/// Column r of MixColumns' matrix: how often a byte in row r counts in each row of its column.
+const MIX_ROWS: [[u8; 4]; 4] = [[2, 1, 1, 3], [3, 2, 1, 1], [1, 3, 2, 1], [1, 1, 3, 2]];
+
+/// The rounds after the second, in one representation.
+pub(super) trait Tail: Send + Sync {
+    /// Blocks in a bundle: at most two groups.
+    const BUNDLE_BLOCKS: usize;
+
+    /// Bytes in a word.
+    const WORD_BYTES: usize;
+
+    /// Brings blocks into the representation.
+    fn load(&self, blocks: &[u8; TILE_BYTES], tile: &mut Tile, scratch: &mut Tile);
+
+    /// Rounds 3 to the last on the first `blocks` blocks.
+    fn run(&self, start: &Start<'_>, tile: &mut Tile, blocks: usize);
+}
+
+/// Where the tail begins: the state after round 2, as its summands.
+pub(super) struct Start<'a> {
+    /// What column 0 after round 1 comes to.
+    pub(super) column_0: &'a Tile,
+    /// A word a bundle: ones for the blocks of the first group after that of the bundle's first block, and of
+    /// later ones; then for those of the second and later ones.
+    pub(super) later: &'a [[u8; LATER_BYTES]; 2],
+    /// What the other columns come to.
+    pub(super) groups: &'a Groups,
+    /// Number, in `groups`, of the group of the tile's first block, and that block's number in it.
+    pub(super) group: usize,
+    pub(super) within: usize,
+}
+
+/// Bytes in a word of every bundle of a tile, at most: a byte a block.
+const LATER_BYTES: usize = TILE_BLOCKS;
+
+impl Start<'_> {
+    /// Word `bundle` of `later[more]`.
+    #[inline(always)]
+    pub(super) fn later<W: Register>(&self, isa: W::Isa, more: usize, bundle: usize) -> W {
+        W::load(isa, &self.later[more][bundle * W::BYTES..][..W::BYTES])
+    }
+
+    /// The group of block `block` of the tile.
+    #[inline(always)]
+    pub(super) const fn group_of(&self, block: usize) -> usize {
+        self.group + (self.within + block) / GROUP_BLOCKS
+    }
+}
+
+/// The share of columns 1 to 3 in the state after round 2, for `GROUPS` groups. Wiped when dropped.
+pub(super) struct Groups {
+    first: Option<u128>,
+    /// Across the grain: bit g of word `8·byte + bit` is of group g.
+    bits: [u64; TILE_WORDS],
+    blocks: [Block; GROUPS],
+}
+
+impl Groups {
+    const fn none() -> Self {
+        Self { first: None, bits: [0; TILE_WORDS], blocks: [[0; BLOCK_BYTES]; GROUPS] }
+    }
+
+    /// A group's share as a block.
+    pub(super) const fn block(&self, group: usize) -> &Block {
+        &self.blocks[group]
+    }
+
+    /// A group's share, each bit as a pattern.
+    #[inline(always)]
+    pub(super) fn patterns(&self, group: usize) -> BitKey {
+        let up = 63 - group;
+        let mut patterns = self.bits;
+        for word in &mut patterns {
+            *word = ((*word << up).cast_signed() >> 63).cast_unsigned();
+        }
+        patterns
+    }
+}
+
+impl Drop for Groups {
+    fn drop(&mut self) {
+        self.bits.zeroize();
+        self.blocks.as_flattened_mut().zeroize();
+    }
+}
+
+/// The key, for the first two rounds.
+struct Head {
+    keys: RoundKeys,
+    bits: BitKeys,
+    counter: CounterToBits<u64>,
+    store: BlocksToBits<u64, Network>,
+}
+
+impl Head {
+    fn new(keys: &RoundKeys) -> Self {
+        Self {
+            keys: keys.clone(),
+            bits: BitKeys::all_folded(keys),
+            counter: CounterToBits::new(Portable),
+            store: BlocksToBits::new(Portable),
+        }
+    }
+
+    /// What column 0 comes to, for the 256 counters with the last bytes from that of `first` on and the
+    /// other bytes of `nonce`.
+    fn column_0(&self, first: u128, nonce: u128, blocks: &mut [u8], scratch: &mut [Tile; 2]) {
+        let keys = self.keys.blocks();
+        let counter = nonce.to_be_bytes();
+        let constant = {
+            let column = u32::from_le_bytes(each!(row < 4 => counter[5 * row] ^ keys[0][5 * row]));
+            let [row_0, row_1, row_2, _] = scalar::sub_word(column).to_le_bytes();
+            let column = u32::from_le_bytes([row_0, row_1, row_2, aes_sbox::CONSTANT]);
+            scalar::mix_column(column) ^ u32::from_le_bytes(each!(row < 4 => keys[1][row]))
+        };
+        let constant: [Bits<u64>; 4] = constant.to_le_bytes().map(|byte| spread_byte(Portable, byte));
+        let key_15 = spread_byte(Portable, keys[0][15]);
+        let [tile, spare] = scratch;
+        tile.phase = 0;
+        for (part, place) in blocks.chunks_exact_mut(GROUPS * BLOCK_BYTES).enumerate() {
+            let low = self.counter.low_16(first.wrapping_add((GROUPS * part) as u128));
+            let state = tile.bundle_mut::<u64, TILE_WORDS>(Portable, 0);
+            let sub_15 = aes_sbox::forward(add(each!(bit < 8 => low[bit]), key_15));
+            let column = times(sub_15, MIX_ROWS[3]);
+            for row in 0..4 {
+                let sub = aes_sbox::forward(add(column[row], constant[row]));
+                // ShiftRows takes the byte to column −row.
+                for (i, product) in times(sub, MIX_ROWS[row]).into_iter().enumerate() {
+                    set_byte(state, 4 * ((4 - row) % 4) + i, product);
+                }
+            }
+            self.store.store(tile, spare, false, Buffers::in_place(place));
+        }
+    }
+
+    /// What columns 1 to 3 come to, with round key 2, for the groups from `first` on.
+    fn groups(&self, first: u128, groups: &mut Groups, scratch: &mut [Tile; 2]) {
+        let [tile, spare] = scratch;
+        self.counter.count_tile(first, tile, GROUPS);
+        let state = tile.bundle_mut::<u64, TILE_WORDS>(Portable, 0);
+        // A group's number is its counters without their last byte, which meets column 0 alone.
+        state.copy_within(8.., 0);
+        two_rounds_without_column_0(Portable, state, &self.bits);
+        for index in 0..16 {
+            set_byte(&mut groups.bits, index, byte(state, shifted(index, 2)));
+        }
+        tile.phase = 2;
+        self.store.store(tile, spare, false, Buffers::in_place(groups.blocks.as_flattened_mut()));
+        groups.first = Some(first);
+    }
+}
+
+/// A byte times 1, 2 or 3 in GF(2⁸), for each row.
+fn times(bits: Bits<u64>, factors: [u8; 4]) -> [Bits<u64>; 4] {
+    let twice = double(bits);
+    factors.map(|factor| match factor {
+        1 => bits,
+        2 => twice,
+        _ => add(bits, twice),
+    })
+}
+
+/// Counter blocks born encrypted, with the rounds after the second in the way of `T`.
+pub struct Walk<T> {
+    head: Head,
+    tail: T,
+}
+
+impl<T> Walk<T> {
+    pub(super) fn with(keys: &RoundKeys, tail: T) -> Self {
+        Self { head: Head::new(keys), tail }
+    }
+}
+
+impl<T> fmt::Debug for Walk<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Walk(secret)")
+    }
+}
+
+impl<T: Tail> Count for Walk<T> {
+    fn begin(&self) -> Box<dyn Counting + '_> {
+        let (column_0, later) = (Tile::new(), [[0; LATER_BYTES]; 2]);
+        Box::new(Walking { walk: self, nonce: None, within: 0, column_0, later, groups: Groups::none() })
+    }
+}
+
+/// A run, with its tables.
+struct Walking<'a, T> {
+    walk: &'a Walk<T>,
+    /// The high bits of the counters that `column_0` is for, if they are the same in all of it.
+    nonce: Option<u128>,
+    /// The number in its group of the first block of `column_0` and `later`.
+    within: usize,
+    column_0: Tile,
+    later: [[u8; LATER_BYTES]; 2],
+    groups: Groups,
+}
+
+impl<T: Tail> Counting for Walking<'_, T> {
+    fn count(&mut self, first: u128, tile: &mut Tile, scratch: &mut [Tile; 2], blocks: usize) {
+        let within = first as usize % GROUP_BLOCKS;
+        let last = first.wrapping_add(blocks as u128 - 1);
+        let nonce = Some(first >> NONCE_BITS).filter(|&nonce| nonce == last >> NONCE_BITS);
+        if nonce.is_none() || nonce != self.nonce || within != self.within {
+            self.make_table(first, tile, scratch);
+            self.mark_groups(within, tile, scratch);
+            (self.nonce, self.within) = (nonce, within);
+        }
+        let group = self.group(first / GROUP_BLOCKS as u128, scratch);
+        let &mut Self { walk, ref column_0, ref later, ref groups, .. } = self;
+        walk.tail.run(&Start { column_0, later, groups, group, within }, tile, blocks);
+    }
+}
+
+impl<T: Tail> Walking<'_, T> {
+    /// `column_0` for a tile that begins with counter `first`, by way of `blocks`.
+    fn make_table(&mut self, first: u128, blocks: &mut Tile, scratch: &mut [Tile; 2]) {
+        let Walk { head, tail } = self.walk;
+        let half = GROUP_BLOCKS * BLOCK_BYTES;
+        let (low, high) = blocks.bytes_mut().split_at_mut(half);
+        head.column_0(first, first, low, scratch);
+        let end = first.wrapping_add(TILE_BLOCKS as u128 - 1);
+        let left = ((1_u64 << NONCE_BITS) - (first as u64 & ((1 << NONCE_BITS) - 1))) as usize;
+        if left < TILE_BLOCKS {
+            head.column_0(first, end, high, scratch);
+            let (left, both) = (left * BLOCK_BYTES, blocks.bytes_mut());
+            if left < half {
+                both.copy_within(half + left.., left);
+            } else {
+                both.copy_within(..left - half, half);
+            }
+        } else {
+            high.copy_from_slice(low);
+        }
+        tail.load(blocks.bytes(), &mut self.column_0, &mut scratch[0]);
+    }
+
+    /// `later` for a tile whose first block is number `within` of its group, by way of `blocks`.
+    fn mark_groups(&mut self, within: usize, blocks: &mut Tile, scratch: &mut [Tile; 2]) {
+        let [tile, spare] = scratch;
+        let ones = [[0; BLOCK_BYTES], [0xff; BLOCK_BYTES]];
+        let group = |block: usize| (within + block) / GROUP_BLOCKS;
+        for (more, later) in self.later.iter_mut().enumerate() {
+            let reaches = |bundle: usize| group(bundle + T::BUNDLE_BLOCKS - 1) > group(bundle) + more;
+            if !(0..TILE_BLOCKS).step_by(T::BUNDLE_BLOCKS).any(reaches) {
+                later.fill(0);
+                continue;
+            }
+            for (number, block) in blocks.bytes_mut().as_chunks_mut().0.iter_mut().enumerate() {
+                let bundle = number - number % T::BUNDLE_BLOCKS;
+                *block = ones[usize::from(group(number) > group(bundle) + more)];
+            }
+            self.walk.tail.load(blocks.bytes(), tile, spare);
+            let bundles = tile.bytes().chunks_exact(T::BUNDLE_BLOCKS * BLOCK_BYTES);
+            for (bundle, word) in bundles.zip(later.chunks_exact_mut(T::WORD_BYTES)) {
+                word.copy_from_slice(&bundle[..T::WORD_BYTES]);
+            }
+        }
+    }
+
+    /// The number in `groups` of a group, with all that a tile may ask for after it.
+    fn group(&mut self, group: u128, scratch: &mut [Tile; 2]) -> usize {
+        let known = self.groups.first.map(|first| group.wrapping_sub(first));
+        match known.filter(|&at| at < GROUPS as u128 - TILE_GROUPS) {
+            Some(at) => at as usize,
+            None => {
+                self.walk.head.groups(group, &mut self.groups, scratch);
+                0
+            }
+        }
+    }
+}
