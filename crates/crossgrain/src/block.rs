@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use zeroize::Zeroizing;
 
-/// Bytes in one block of AES state.
+/// Bytes in one block.
 pub const BLOCK_BYTES: usize = 16;
 
 /// The longest key of any cipher here, in bytes.
@@ -36,6 +36,15 @@ impl Direction {
     }
 }
 
+/// Ciphers that differ in nothing but the size of the key: they share their steps, and so their variants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// AES (FIPS 197).
+    Aes,
+    /// Serpent (Anderson, Biham and Knudsen, "Serpent: a proposal for the Advanced Encryption Standard").
+    Serpent,
+}
+
 /// A block cipher with its key size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cipher {
@@ -45,11 +54,26 @@ pub enum Cipher {
     Aes192,
     /// AES with a 256-bit key: fourteen rounds (FIPS 197).
     Aes256,
+    /// Serpent with a 128-bit key; thirty-two rounds, as for every size.
+    Serpent128,
+    /// Serpent with a 192-bit key.
+    Serpent192,
+    /// Serpent with a 256-bit key.
+    Serpent256,
 }
 
 impl Cipher {
     /// Every cipher, in the order in which tables list them.
-    pub const ALL: [Self; 3] = [Self::Aes128, Self::Aes192, Self::Aes256];
+    pub const ALL: [Self; 6] =
+        [Self::Aes128, Self::Aes192, Self::Aes256, Self::Serpent128, Self::Serpent192, Self::Serpent256];
+
+    /// The ciphers that it shares its steps with.
+    pub const fn family(self) -> Family {
+        match self {
+            Self::Aes128 | Self::Aes192 | Self::Aes256 => Family::Aes,
+            Self::Serpent128 | Self::Serpent192 | Self::Serpent256 => Family::Serpent,
+        }
+    }
 
     /// The name users type, such as `aes-256`.
     pub const fn name(self) -> &'static str {
@@ -57,21 +81,27 @@ impl Cipher {
             Self::Aes128 => "aes-128",
             Self::Aes192 => "aes-192",
             Self::Aes256 => "aes-256",
+            Self::Serpent128 => "serpent-128",
+            Self::Serpent192 => "serpent-192",
+            Self::Serpent256 => "serpent-256",
         }
     }
 
     /// Bytes in a key.
     pub const fn key_bytes(self) -> usize {
         match self {
-            Self::Aes128 => 16,
-            Self::Aes192 => 24,
-            Self::Aes256 => 32,
+            Self::Aes128 | Self::Serpent128 => 16,
+            Self::Aes192 | Self::Serpent192 => 24,
+            Self::Aes256 | Self::Serpent256 => 32,
         }
     }
 
-    /// Rounds: Nr of FIPS 197, table 3.
+    /// Rounds: for AES, Nr of FIPS 197, table 3.
     pub const fn rounds(self) -> usize {
-        self.key_bytes() / 4 + 6
+        match self.family() {
+            Family::Aes => self.key_bytes() / 4 + 6,
+            Family::Serpent => 32,
+        }
     }
 }
 
@@ -100,7 +130,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Takes the key's bytes in the order in which FIPS 197 lists them.
+    /// Takes the key's bytes in the order in which FIPS 197, and NESSIE's vectors of Serpent, list them.
     ///
     /// # Errors
     /// [`Error::KeyLength`] unless `bytes` is exactly [`Cipher::key_bytes`] long.

@@ -4,26 +4,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::mode::{Ctr, Ecb, Options};
-use crate::part::aes::Part;
-use crate::plan::Birth;
-use crate::reference::aes::Aes;
-use crate::reference::modes;
+use crate::part::aes;
+use crate::plan::{Birth, Job};
+use crate::reference::{self, modes};
 use crate::repr::Repr;
 use crate::variant::{Action, Policy, Variant};
 use crate::word::{Buffers, Features};
 
-/// The jobs that a variant has a place in.
-pub fn jobs(variant: &Variant) -> Vec<(Direction, Birth)> {
-    use Birth::{Bytes, Counter};
-    use Direction::{Decrypt, Encrypt};
-    match variant.action {
-        Action::Tile(Part::AddRoundKey, ..) | Action::Load(_) => vec![(Encrypt, Bytes), (Decrypt, Bytes)],
-        Action::Count(_) | Action::CountEncrypted(_) | Action::WholeCounter(_) => vec![(Encrypt, Counter)],
-        Action::Store(_) => vec![(Encrypt, Bytes), (Decrypt, Bytes), (Encrypt, Counter)],
-        Action::Tile(_, Encrypt, _) => vec![(Encrypt, Bytes), (Encrypt, Counter)],
-        Action::Tile(_, Decrypt, _) => vec![(Decrypt, Bytes)],
-        Action::Whole(direction, _) => vec![(direction, Bytes)],
-    }
+/// The jobs of a cipher that a variant has a place in.
+pub fn jobs(variant: &Variant, cipher: Cipher) -> Vec<Job> {
+    let kinds = [
+        (Direction::Encrypt, Birth::Bytes),
+        (Direction::Decrypt, Birth::Bytes),
+        (Direction::Encrypt, Birth::Counter),
+    ];
+    let jobs = kinds.map(|(direction, birth)| Job { cipher, direction, birth });
+    // Counters are born in most representations: who forces a way in from bytes means bytes.
+    let means = |job: &Job| !matches!(variant.action, Action::Load(_)) || job.birth == Birth::Bytes;
+    jobs.into_iter().filter(|job| job.takes(variant) && means(job)).collect()
 }
 
 /// Options that force a variant into a job, on one thread.
@@ -33,7 +31,7 @@ pub fn forced(variant: &Variant, direction: Direction, features: Features) -> Op
     let mut variants = vec![variant.name.clone()];
     let is_an_end = matches!(variant.action, Action::Load(_) | Action::Count(_) | Action::Store(_));
     if variant.repr == Repr::Blocks && is_an_end {
-        variants.push(format!("{}/blocks/portable-table", Part::SubBytes.name(direction)));
+        variants.push(format!("{}/blocks/portable-table", aes::Part::SubBytes.name(direction)));
     }
     Options { policy: Policy::Any, variants, threads: 1, features: Some(features), costs: None }
 }
@@ -43,8 +41,8 @@ pub fn forced(variant: &Variant, direction: Direction, features: Features) -> Op
 /// # Errors
 /// [`Error::Unavailable`] if these features do not suffice.
 pub fn agrees(variant: &Variant, cipher: Cipher, features: Features) -> Result<bool, Error> {
-    for (direction, birth) in jobs(variant) {
-        if !job_agrees(cipher, direction, birth, &forced(variant, direction, features))? {
+    for job in jobs(variant, cipher) {
+        if !job_agrees(cipher, job.direction, job.birth, &forced(variant, job.direction, features))? {
             return Ok(false);
         }
     }
@@ -92,10 +90,10 @@ fn answer(key: &Key, direction: Direction, birth: Birth, mut data: Vec<u8>) -> A
     if let Some((.., answer)) = known.iter().find(|(c, d, b, _)| (*c, *d, *b) == question) {
         return Arc::clone(answer);
     }
-    let aes = Aes::new(key.bytes());
+    let cipher = reference::cipher(key);
     match birth {
-        Birth::Bytes => modes::ecb(&aes, direction, &mut data),
-        Birth::Counter => modes::ctr(&aes, INITIAL, &mut data),
+        Birth::Bytes => modes::ecb(&*cipher, direction, &mut data),
+        Birth::Counter => modes::ctr(&*cipher, INITIAL, &mut data),
     }
     let answer = Arc::new(data);
     known.push((key.cipher(), direction, birth, Arc::clone(&answer)));

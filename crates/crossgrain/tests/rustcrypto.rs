@@ -13,6 +13,9 @@ use cipher::{
 use common::{CAPS, capped, painted};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::rustcrypto::{Aes128, Aes128Ctr, Aes192, Aes192Ctr, Aes256, Aes256Ctr, BlockCipher, Kind};
+use crossgrain::rustcrypto::{
+    Serpent128, Serpent128Ctr, Serpent192, Serpent192Ctr, Serpent256, Serpent256Ctr,
+};
 use crossgrain::{Block, Buffers, Error};
 use ctr::{CtrCore, flavors::Ctr128BE};
 use zeroize::ZeroizeOnDrop;
@@ -109,6 +112,9 @@ fn ciphers_and_mode_crates_over_them_agree_with_another_implementation_under_eve
         check::<kind::Aes128, aes::Aes128>(&options, cap);
         check::<kind::Aes192, aes::Aes192>(&options, cap);
         check::<kind::Aes256, aes::Aes256>(&options, cap);
+        check::<kind::Serpent128, serpent::Serpent>(&options, cap);
+        check::<kind::Serpent192, serpent::Serpent>(&options, cap);
+        check::<kind::Serpent256, serpent::Serpent>(&options, cap);
     }
 }
 
@@ -135,6 +141,9 @@ fn types_are_what_their_names_say() {
     check::<Aes128, aes::Aes128>("Aes128");
     check::<Aes192, aes::Aes192>("Aes192");
     check::<Aes256, aes::Aes256>("Aes256");
+    check::<Serpent128, serpent::Serpent>("Serpent128");
+    check::<Serpent192, serpent::Serpent>("Serpent192");
+    check::<Serpent256, serpent::Serpent>("Serpent256");
 }
 
 /// The name that a type has for mode crates.
@@ -161,6 +170,8 @@ fn all_types_promise_to_wipe_their_keys() {
     promises::<Aes128Ctr>();
     promises::<Aes192Ctr>();
     promises::<Aes256Ctr>();
+    promises::<Serpent256>();
+    promises::<Serpent256Ctr>();
 }
 
 #[test]
@@ -216,6 +227,9 @@ fn stream_ciphers_agree_with_another_implementation_in_pieces_and_wherever_they_
     check::<Aes128Ctr, aes::Aes128>("Ctr128BE<Aes128>");
     check::<Aes192Ctr, aes::Aes192>("Ctr128BE<Aes192>");
     check::<Aes256Ctr, aes::Aes256>("Ctr128BE<Aes256>");
+    check::<Serpent128Ctr, serpent::Serpent>("Ctr128BE<Serpent128>");
+    check::<Serpent192Ctr, serpent::Serpent>("Ctr128BE<Serpent192>");
+    check::<Serpent256Ctr, serpent::Serpent>("Ctr128BE<Serpent256>");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What is timed, in groups whose members are compared with one another.
 
+use crossgrain::block::Family;
 use crossgrain::check;
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::measure::Subject;
@@ -49,10 +50,13 @@ fn variants(features: Features, filter: &str) -> Group {
 }
 
 fn one_variant(variant: &Variant, features: Features) -> Result<Option<Candidate>, Error> {
-    if !check::agrees(variant, Cipher::Aes128, features)? {
+    let Some(cipher) = Cipher::ALL.into_iter().find(|cipher| variant.serves(cipher.family())) else {
+        return Ok(None);
+    };
+    if !check::agrees(variant, cipher, features)? {
         return Err(wrong(&variant.name));
     }
-    let trial = Trial::new(variant, Cipher::Aes128, features, MODE_BYTES);
+    let trial = Trial::new(variant, cipher, features, MODE_BYTES);
     Ok(trial.map(|mut trial| Candidate {
         id: variant.name.clone(),
         bytes: trial.len_bytes(),
@@ -67,9 +71,26 @@ struct Kind {
     options: Options,
 }
 
-/// The best plan, the best without AES instructions, and a few that are compared with it.
-fn kinds(features: Features, birth: Birth) -> Vec<Kind> {
-    let options = |features| Options { features: Some(features), threads: 1, ..Options::default() };
+/// The best plan and a few that are compared with it.
+fn kinds(features: Features, family: Family, birth: Birth) -> Vec<Kind> {
+    match family {
+        Family::Aes => aes_kinds(features, birth),
+        Family::Serpent => vec![
+            Kind { name: "best", options: options(features) },
+            Kind { name: "avx2", options: options(features.without(Features::AVX512)) },
+            Kind { name: "sse2", options: options(features & Features::SSE2) },
+            Kind { name: "portable", options: options(Features::NONE) },
+        ],
+    }
+}
+
+/// A free choice under this cap, on one thread.
+fn options(features: Features) -> Options {
+    Options { features: Some(features), threads: 1, ..Options::default() }
+}
+
+/// The best plan, the best without AES instructions, and others that leave instructions out.
+fn aes_kinds(features: Features, birth: Birth) -> Vec<Kind> {
     let without_aes = features.without(Features::AES).without(Features::VAES);
     let mut kinds = vec![
         Kind { name: "best", options: options(features) },
@@ -103,7 +124,7 @@ fn modes(features: Features, peers: &[Peer], filter: &str) -> Group {
             ("ecb-decrypt", Direction::Decrypt, Birth::Bytes),
             ("ctr", Direction::Encrypt, Birth::Counter),
         ] {
-            for Kind { name, options } in kinds(features, birth) {
+            for Kind { name, options } in kinds(features, cipher.family(), birth) {
                 let id = format!("{cipher}-{mode}/{name}");
                 if id.contains(filter) {
                     group.push(candidate(id, cipher, direction, birth, options, MODE_BYTES)?);
@@ -125,7 +146,7 @@ fn modes(features: Features, peers: &[Peer], filter: &str) -> Group {
 fn threads(features: Features, filter: &str) -> Group {
     let most = std::thread::available_parallelism().map_or(1, usize::from);
     let mut group = Vec::new();
-    for Kind { name, options } in kinds(features, Birth::Counter).into_iter().take(2) {
+    for Kind { name, options } in aes_kinds(features, Birth::Counter).into_iter().take(2) {
         for threads in std::iter::successors(Some(1), |threads| Some(threads * 2)).take_while(|&t| t <= most)
         {
             let id = format!("threads/aes-128-ctr/{name}/{threads}");

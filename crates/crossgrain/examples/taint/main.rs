@@ -24,7 +24,7 @@ mod check {
 
     use crossgrain::check::{forced, jobs};
     use crossgrain::mode::{Ctr, Ecb};
-    use crossgrain::plan::{Birth, Plan};
+    use crossgrain::plan::{Birth, Job, Plan};
     use crossgrain::variant::{Leaks, Variant, table};
     use crossgrain::{Buffers, Cipher, Error, Features, Key};
 
@@ -74,8 +74,8 @@ mod check {
 
     fn seen(variant: &Variant, features: Features) -> Result<Seen, Error> {
         let (before, mut claims_nothing) = (memcheck::count_errors(), true);
-        for (direction, birth) in jobs(variant) {
-            for cipher in Cipher::ALL {
+        for cipher in Cipher::ALL {
+            for Job { direction, birth, .. } in jobs(variant, cipher) {
                 let (mut key, mut data) = ([7; 32], vec![9; LEN_BYTES]);
                 memcheck::make_secret(&mut key);
                 memcheck::make_secret(&mut data);

@@ -4,6 +4,7 @@
 
 pub mod aes_linear;
 pub mod aes_sbox;
+pub mod serpent_sbox;
 
 /// One bit of many bytes in each word, least significant bit first.
 pub type Bits<W> = [W; 8];

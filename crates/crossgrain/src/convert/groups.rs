@@ -8,7 +8,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::interleave::interleave_high;
-use super::network::exchange_low;
+use super::network::{exchange_lanes, exchange_low};
 use super::{Load, Store};
 use crate::repr::shifted;
 use crate::word::{Buffers, ByteLanes, Isa, Kernel, Register, Tile, each};
@@ -50,6 +50,21 @@ impl<W: ByteLanes> Group<W, 16> for ByteGroup {
     #[inline(always)]
     fn named(index: usize, phase: usize) -> usize {
         shifted(index, phase)
+    }
+}
+
+/// Word and 32-bit lane exchanged: `vsliced`.
+#[derive(Debug)]
+pub struct LaneGroup;
+
+impl<W: Register> Group<W, 4> for LaneGroup {
+    #[inline(always)]
+    fn transpose(isa: W::Isa, group: &mut [W; 4]) {
+        exchange_lanes(isa, group);
+    }
+
+    fn named(index: usize, _phase: usize) -> usize {
+        index
     }
 }
 

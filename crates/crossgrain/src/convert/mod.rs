@@ -11,7 +11,7 @@ mod matrices;
 mod network;
 
 pub use blocks::{BlocksToBits, Copy};
-pub use groups::{BitGroup, BlocksToGroups, ByteGroup, Group};
+pub use groups::{BitGroup, BlocksToGroups, ByteGroup, Group, LaneGroup};
 pub use interleave::Interleave;
 pub use matrices::Matrices;
 pub use network::Network;

@@ -11,8 +11,7 @@ use zeroize::Zeroizing;
 use super::threads::Threads;
 use crate::block::{BLOCK_BYTES, Direction, Error, Key};
 use crate::convert::{Load, Store};
-use crate::part::aes::key::RoundKeys;
-use crate::part::{Count, Counting, Source, TilePart, WholePart};
+use crate::part::{Count, Counting, Keys, Source, TilePart, WholePart};
 use crate::plan::{Costs, Job, Limits, Plan, choose};
 use crate::variant::{Action, Variant};
 use crate::word::{Buffers, Features, TILE_BYTES, Tile};
@@ -62,7 +61,7 @@ impl Program {
     /// # Errors
     /// [`Error::Unavailable`] for a variant that these features do not suffice for.
     pub fn of(plans: Vec<Plan>, key: &Key, features: Features, threads: Threads) -> Result<Self, Error> {
-        let keys = RoundKeys::expand(key);
+        let keys = Keys::expand(key);
         let bound = plans.iter().map(|plan| bind(plan, &keys, features));
         let bound = bound.collect::<Result<_, _>>()?;
         Ok(Self { bound, plans, threads })
@@ -220,7 +219,7 @@ impl Entry {
     }
 }
 
-fn bind(plan: &Plan, keys: &RoundKeys, features: Features) -> Result<Bound, Error> {
+fn bind(plan: &Plan, keys: &Keys, features: Features) -> Result<Bound, Error> {
     let (mut entry, mut steps) = (None, Vec::new());
     for stage in &plan.stages {
         let variant: &Variant = stage.variant;

@@ -7,9 +7,10 @@
 //! Source: the counter of SP 800-38A B.1, big-endian: bit k stands in byte 15 − k/8.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use super::{Count, Counting};
-use crate::repr::lane;
+use crate::repr::{lane, word_lane};
 use crate::word::{Isa, Kernel, Register, TILE_WORDS, Tile, each};
 
 /// Bits of a block's number in the widest bundle.
@@ -71,6 +72,37 @@ impl Counting for CounterToBlocks {
         let places = tile.bytes_mut().as_chunks_mut().0.iter_mut().take(blocks);
         for (i, block) in places.enumerate() {
             *block = first.wrapping_add(i as u128).to_be_bytes();
+        }
+    }
+}
+
+/// Counters to `vsliced`.
+#[derive(Debug)]
+pub struct CounterToWords<W: Register>(PhantomData<W>);
+
+impl<W: Register> Default for CounterToWords<W> {
+    fn default() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<W: Register> Count for CounterToWords<W> {
+    fn begin(&self) -> Box<dyn Counting + '_> {
+        Box::new(self)
+    }
+}
+
+impl<W: Register> Counting for &CounterToWords<W> {
+    fn count(&mut self, first: u128, tile: &mut Tile, _scratch: &mut [Tile; 2], blocks: usize) {
+        tile.phase = 0;
+        let lanes = W::BITS / 32;
+        let words = tile.bytes_mut().as_chunks_mut::<4>().0;
+        for block in 0..blocks {
+            let counter = first.wrapping_add(block as u128).to_be_bytes();
+            let lane = block / lanes * 4 * lanes + word_lane(W::BITS, block % lanes) / 32;
+            for (i, word) in counter.as_chunks().0.iter().enumerate() {
+                words[lane + i * lanes] = *word;
+            }
         }
     }
 }

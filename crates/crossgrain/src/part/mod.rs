@@ -1,9 +1,124 @@
 //! The steps of the ciphers, one file a representation, and the faces that all of them show.
+//!
+//! What a plan has to know of a family of ciphers stands here: its parts by name, their order, and the
+//! round keys that they are bound to.
 
 pub mod aes;
 pub mod counter;
+pub mod serpent;
 
+use crate::block::{Cipher, Direction, Family, Key};
 use crate::word::{Buffers, Tile};
+
+/// A step of a cipher, or a run of steps that one variant computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// Of AES.
+    Aes(aes::Part),
+    /// Of Serpent.
+    Serpent(serpent::Part),
+}
+
+impl Part {
+    /// The whole cipher as one part.
+    pub const fn whole(family: Family) -> Self {
+        match family {
+            Family::Aes => Self::Aes(aes::Part::Cipher),
+            Family::Serpent => Self::Serpent(serpent::Part::Cipher),
+        }
+    }
+
+    /// The ciphers that it is a part of.
+    pub const fn family(self) -> Family {
+        match self {
+            Self::Aes(_) => Family::Aes,
+            Self::Serpent(_) => Family::Serpent,
+        }
+    }
+
+    /// The name in variant names.
+    pub const fn name(self, direction: Direction) -> &'static str {
+        match self {
+            Self::Aes(part) => part.name(direction),
+            Self::Serpent(part) => part.name(direction),
+        }
+    }
+
+    /// Whether it is the same in both directions: the adding of a round key, which has one variant for both.
+    pub const fn is_own_inverse(self) -> bool {
+        matches!(self, Self::Aes(aes::Part::AddRoundKey) | Self::Serpent(serpent::Part::KeyMixing))
+    }
+
+    /// The steps that it computes, in order.
+    pub fn span(self, cipher: Cipher, direction: Direction) -> Vec<Self> {
+        let mut span = match self {
+            Self::Aes(aes::Part::Cipher) | Self::Serpent(serpent::Part::Cipher) => {
+                return steps(cipher, direction).into_iter().map(|(step, _)| step).collect();
+            }
+            Self::Aes(aes::Part::Round) => aes::Part::ROUND.map(Self::Aes).to_vec(),
+            Self::Serpent(serpent::Part::Round) => serpent::Part::ROUND.map(Self::Serpent).to_vec(),
+            step => vec![step],
+        };
+        if direction == Direction::Decrypt {
+            span.reverse();
+        }
+        span
+    }
+}
+
+/// The steps of a cipher in order, each with the round whose key it belongs to.
+pub fn steps(cipher: Cipher, direction: Direction) -> Vec<(Part, usize)> {
+    match cipher.family() {
+        Family::Aes => in_family(aes::steps(direction, cipher.rounds()), Part::Aes),
+        Family::Serpent => in_family(serpent::steps(direction), Part::Serpent),
+    }
+}
+
+fn in_family<P>(steps: Vec<(P, usize)>, part: fn(P) -> Part) -> Vec<(Part, usize)> {
+    steps.into_iter().map(|(step, round)| (part(step), round)).collect()
+}
+
+/// The steps of a cipher with every run that `part` spans taken as that part.
+pub fn cut(cipher: Cipher, direction: Direction, part: Part) -> Vec<(Part, usize)> {
+    let (steps, span) = (steps(cipher, direction), part.span(cipher, direction));
+    let mut rest = &steps[..];
+    let mut cut = Vec::new();
+    while let [(step, round), ..] = *rest {
+        let is_part = rest.iter().map(|(step, _)| step).take(span.len()).eq(&span);
+        cut.push((if is_part { part } else { step }, round));
+        rest = &rest[if is_part { span.len() } else { 1 }..];
+    }
+    cut
+}
+
+/// The round keys of one key, of whatever family. Wiped when dropped.
+#[derive(Clone, Debug)]
+pub enum Keys {
+    /// Of AES.
+    Aes(aes::key::RoundKeys),
+    /// Of Serpent.
+    Serpent(serpent::key::RoundKeys),
+}
+
+impl Keys {
+    /// The key schedule of the key's cipher.
+    pub fn expand(key: &Key) -> Self {
+        match key.cipher().family() {
+            Family::Aes => Self::Aes(aes::key::RoundKeys::expand(key)),
+            Family::Serpent => Self::Serpent(serpent::key::RoundKeys::expand(key)),
+        }
+    }
+
+    /// Those of AES.
+    pub const fn aes(&self) -> Option<&aes::key::RoundKeys> {
+        if let Self::Aes(keys) = self { Some(keys) } else { None }
+    }
+
+    /// Those of Serpent.
+    pub const fn serpent(&self) -> Option<&serpent::key::RoundKeys> {
+        if let Self::Serpent(keys) = self { Some(keys) } else { None }
+    }
+}
 
 /// Where a job's blocks are born.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use super::compose::Cost;
-use crate::block::Cipher;
+use crate::block::{Cipher, Family};
 use crate::variant::Variant;
 
 /// Costs by variant name, in nanoseconds; for parts in tiles and for whole ciphers alike.
@@ -14,7 +14,7 @@ pub struct Costs {
     by_name: BTreeMap<String, Cost>,
 }
 
-/// The cipher that estimates are for; others are scaled by their rounds.
+/// The cipher that AES's estimates are for; others of its family are scaled by their rounds.
 const ESTIMATED: Cipher = Cipher::Aes128;
 
 static ESTIMATES: LazyLock<Costs> = LazyLock::new(|| {
@@ -25,7 +25,10 @@ static ESTIMATES: LazyLock<Costs> = LazyLock::new(|| {
 impl Costs {
     /// The costs shipped with the library: no clock is read.
     pub fn estimates(cipher: Cipher) -> Self {
-        let rounds = cipher.rounds() as f64 / ESTIMATED.rounds() as f64;
+        let rounds = match cipher.family() {
+            Family::Aes => cipher.rounds() as f64 / ESTIMATED.rounds() as f64,
+            Family::Serpent => 1.0,
+        };
         let scaled = |(name, cost): (&String, &Cost)| {
             let factor = if is_whole_cipher(name) { rounds } else { 1.0 };
             let Cost { fixed_ns, per_byte_ns } = *cost;
@@ -67,7 +70,7 @@ fn parse_line(line: &str) -> Option<(String, Cost)> {
     Some((words.next()?.to_owned(), Cost { fixed_ns, per_byte_ns }))
 }
 
-/// Whether a name is of a row that spans all rounds, so that its cost grows with them.
+/// Whether a name is of a row that spans all rounds of AES, so that its cost grows with them.
 fn is_whole_cipher(name: &str) -> bool {
     name.starts_with("aes-") && !name.starts_with("aes-round")
 }

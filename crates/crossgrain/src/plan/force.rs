@@ -5,8 +5,8 @@
 
 use super::compose::Cost;
 use super::{Birth, Job, Limits, Plan, Stage, is_usable};
-use crate::block::{Direction, Error};
-use crate::part::aes::{Part, steps};
+use crate::block::Error;
+use crate::part::{Part, cut};
 use crate::repr::Repr;
 use crate::variant::{Action, Variant, find, table};
 
@@ -17,7 +17,8 @@ use crate::variant::{Action, Variant, find, table};
 pub(super) fn plan(job: Job, limits: &Limits) -> Result<Plan, Error> {
     let named = named(limits)?;
     if let [whole] = named[..]
-        && is_whole(whole, job)
+        && matches!(whole.action, Action::Whole(..) | Action::WholeCounter(_))
+        && job.takes(whole)
     {
         return Ok(Plan::of(&[whole]));
     }
@@ -70,7 +71,10 @@ impl Forcing<'_> {
             None => {
                 stages.extend(self.entry()?.into_iter().map(|variant| at(variant, 0)));
                 for (part, round) in self.parts() {
-                    stages.push(at(self.pick(&|variant| is_part(variant, part, self.job))?, round));
+                    stages.push(at(
+                        self.pick(&|variant| matches!(variant.action, Action::Tile(own, ..) if own == part))?,
+                        round,
+                    ));
                 }
             }
         }
@@ -80,10 +84,10 @@ impl Forcing<'_> {
 
     /// A variant that fits: one that was named, else the last usable one in the table.
     fn pick(&self, fits: &dyn Fn(&Variant) -> bool) -> Result<&'static Variant, Error> {
-        let here = |variant: &&Variant| variant.repr == self.repr && fits(variant);
+        let here = |variant: &&Variant| variant.repr == self.repr && fits(variant) && self.job.takes(variant);
         let named = self.named.iter().copied().find(here);
         let mut rest = table().iter().rev().filter(here);
-        let rest = || rest.find(|variant| is_usable(variant, self.limits));
+        let rest = || rest.find(|variant| is_usable(variant, self.job, self.limits));
         named.or_else(rest).ok_or_else(|| {
             let leaky = |variant: &&Variant| !self.limits.policy.admits(variant.leaks);
             match table().iter().filter(here).find(leaky) {
@@ -117,38 +121,11 @@ impl Forcing<'_> {
     /// The parts, cut as the first part that was named is.
     fn parts(&self) -> Vec<(Part, usize)> {
         let Job { cipher, direction, .. } = self.job;
-        let cut = |variant: &&Variant| match variant.action {
-            Action::Tile(Part::Cipher, ..) => Some(vec![(Part::Cipher, 0)]),
-            Action::Tile(Part::Round, ..) => Some(rounds_fused(cipher.rounds(), direction)),
-            Action::Tile(..) => Some(steps(direction, cipher.rounds())),
+        let part = |variant: &&Variant| match variant.action {
+            Action::Tile(part, ..) => Some(part),
             _ => None,
         };
-        self.named.iter().find_map(cut).unwrap_or_else(|| vec![(Part::Cipher, 0)])
+        let first = self.named.iter().find_map(part);
+        cut(cipher, direction, first.unwrap_or(Part::whole(cipher.family())))
     }
-}
-
-fn is_whole(variant: &Variant, job: Job) -> bool {
-    match variant.action {
-        Action::Whole(direction, _) => job.birth == Birth::Bytes && direction == job.direction,
-        Action::WholeCounter(_) => job.birth == Birth::Counter,
-        _ => false,
-    }
-}
-
-fn is_part(variant: &Variant, part: Part, job: Job) -> bool {
-    // AddRoundKey is its own inverse and has one row for both directions.
-    let both_ways = part == Part::AddRoundKey;
-    matches!(variant.action, Action::Tile(p, d, _) if p == part && (both_ways || d == job.direction))
-}
-
-/// The steps with every middle round taken as one part.
-fn rounds_fused(rounds: usize, direction: Direction) -> Vec<(Part, usize)> {
-    let first = [(Part::AddRoundKey, 0)];
-    let middle = (1..rounds).map(|round| (Part::Round, round));
-    let last = [Part::SubBytes, Part::ShiftRows, Part::AddRoundKey].map(|part| (part, rounds));
-    let mut parts: Vec<_> = first.into_iter().chain(middle).chain(last).collect();
-    if direction == Direction::Decrypt {
-        parts.reverse();
-    }
-    parts
 }

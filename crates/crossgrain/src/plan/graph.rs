@@ -6,8 +6,8 @@
 use super::compose::{Cost, Edge, Flow, Node, Path, Step};
 use super::costs::Costs;
 use super::{Birth, Job, Limits, Plan, Stage, is_usable};
-use crate::block::{BLOCK_BYTES, Direction, Error};
-use crate::part::aes::{Part, steps};
+use crate::block::{BLOCK_BYTES, Error};
+use crate::part::{Part, steps};
 use crate::repr::Repr;
 use crate::variant::{Action, Variant, find, table};
 
@@ -16,11 +16,13 @@ use crate::variant::{Action, Variant, find, table};
 /// # Errors
 /// [`Error::NoPlan`] if a cost is unsound.
 pub fn flow(job: Job, limits: &Limits, costs: &Costs) -> Result<Flow, Error> {
-    let usable: Vec<_> = table().iter().filter(|variant| is_usable(variant, limits)).collect();
-    let mut shapes: Vec<String> = usable.iter().map(|variant| variant.repr.to_string()).collect();
+    let usable: Vec<_> = table().iter().filter(|variant| is_usable(variant, job, limits)).collect();
+    // Conversions lead by way of `blocks`, whether or not the cipher has parts there.
+    let mut shapes = vec![Repr::Blocks.to_string()];
+    shapes.extend(usable.iter().map(|variant| variant.repr.to_string()));
     shapes.sort();
     shapes.dedup();
-    let parts: Vec<_> = part_names(job);
+    let parts: Vec<_> = names(steps(job.cipher, job.direction).into_iter().map(|(step, _)| step), job);
     let no_plan = |error: super::compose::Error| Error::NoPlan(error.to_string());
     let mut flow = Flow::new(&parts, &shapes).map_err(no_plan)?;
     for variant in usable {
@@ -31,11 +33,11 @@ pub fn flow(job: Job, limits: &Limits, costs: &Costs) -> Result<Flow, Error> {
     Ok(flow)
 }
 
-fn part_names(job: Job) -> Vec<&'static str> {
-    steps(job.direction, job.cipher.rounds()).iter().map(|(part, _)| part.name(job.direction)).collect()
+fn names(parts: impl IntoIterator<Item = Part>, job: Job) -> Vec<&'static str> {
+    parts.into_iter().map(|part| part.name(job.direction)).collect()
 }
 
-/// Adds a variant wherever it has a place in the job.
+/// Adds a variant that the job takes, wherever it has a place.
 fn add(flow: &mut Flow, job: Job, variant: &Variant, cost: Cost) -> Result<(), super::compose::Error> {
     let name = variant.name.as_str();
     let repr = variant.repr.to_string();
@@ -56,39 +58,19 @@ fn add(flow: &mut Flow, job: Job, variant: &Variant, cost: Cost) -> Result<(), s
                 flow.conversion(name, &repr, &blocks, cost)?;
             }
         }
-        Action::Count(_) if job.birth == Birth::Counter => flow.source(name, &repr, cost)?,
-        Action::CountEncrypted(_) if job.birth == Birth::Counter => {
+        Action::Count(_) => flow.source(name, &repr, cost)?,
+        Action::CountEncrypted(_) => {
             let (from, to) = (Node::Source, Node::between(last, &repr));
             flow.edge(Edge { name: name.to_owned(), from, to, cost })?;
         }
-        Action::Tile(part, direction, _) if direction == job.direction || part == Part::AddRoundKey => {
-            flow.variant(name, &parts_of(part, job), &repr, cost)?;
+        Action::Tile(part, ..) => {
+            flow.variant(name, &names(part.span(job.cipher, job.direction), job), &repr, cost)?;
         }
-        Action::Whole(direction, _) if job.birth == Birth::Bytes && direction == job.direction => {
+        Action::Whole(..) | Action::WholeCounter(_) => {
             flow.edge(Edge { name: name.to_owned(), from: Node::Source, to: Node::Sink, cost })?;
         }
-        Action::WholeCounter(_) if job.birth == Birth::Counter => {
-            flow.edge(Edge { name: name.to_owned(), from: Node::Source, to: Node::Sink, cost })?;
-        }
-        _ => {}
     }
     Ok(())
-}
-
-/// The steps that a part stands for, by name, in the order in which the job has them.
-fn parts_of(part: Part, job: Job) -> Vec<&'static str> {
-    let direction = job.direction;
-    match part {
-        Part::Cipher => part_names(job),
-        Part::Round => {
-            let mut round = [Part::SubBytes, Part::ShiftRows, Part::MixColumns, Part::AddRoundKey];
-            if direction == Direction::Decrypt {
-                round.reverse();
-            }
-            round.map(|part| part.name(direction)).to_vec()
-        }
-        step => vec![step.name(direction)],
-    }
 }
 
 /// A path of the job's flow as a plan.
@@ -96,7 +78,7 @@ fn parts_of(part: Part, job: Job) -> Vec<&'static str> {
 /// # Errors
 /// [`Error::UnknownVariant`] if the path is of another flow.
 pub fn plan(job: Job, flow: &Flow, path: &Path) -> Result<Plan, Error> {
-    let rounds = steps(job.direction, job.cipher.rounds());
+    let rounds = steps(job.cipher, job.direction);
     let stage = |step: &Step| {
         let round = match &step.from {
             Node::Between { position, .. } => rounds.get(*position).map_or(0, |(_, round)| *round),

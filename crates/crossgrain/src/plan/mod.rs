@@ -14,7 +14,7 @@ use std::fmt;
 
 use self::compose::Cost;
 use crate::block::{Cipher, Direction, Error};
-use crate::variant::{Leaks, Policy, Variant};
+use crate::variant::{Action, Leaks, Policy, Variant};
 use crate::word::Features;
 
 /// Where a job's blocks are born, as far as planning goes.
@@ -35,6 +35,24 @@ pub struct Job {
     pub direction: Direction,
     /// The source.
     pub birth: Birth,
+}
+
+impl Job {
+    /// Whether a variant has a place in this job: it serves the cipher, and goes in its direction and from its
+    /// source if that makes a difference to it.
+    pub fn takes(self, variant: &Variant) -> bool {
+        let Self { cipher, direction, birth } = self;
+        variant.serves(cipher.family())
+            && match variant.action {
+                // A conversion, wherever a counter was born.
+                Action::Load(_) | Action::Store(_) => true,
+                Action::Count(_) | Action::CountEncrypted(_) | Action::WholeCounter(_) => {
+                    birth == Birth::Counter
+                }
+                Action::Tile(part, way, _) => way == direction || part.is_own_inverse(),
+                Action::Whole(way, _) => way == direction && birth == Birth::Bytes,
+            }
+    }
 }
 
 /// What limits the choice of variants.
@@ -109,6 +127,6 @@ pub fn choose(job: Job, limits: &Limits, costs: &Costs) -> Result<Vec<Plan>, Err
     }
 }
 
-fn is_usable(variant: &Variant, limits: &Limits) -> bool {
-    variant.is_available(limits.features) && limits.policy.admits(variant.leaks)
+fn is_usable(variant: &Variant, job: Job, limits: &Limits) -> bool {
+    variant.is_available(limits.features) && limits.policy.admits(variant.leaks) && job.takes(variant)
 }

@@ -7,8 +7,7 @@ use std::fmt;
 
 use crate::block::{BLOCK_BYTES, Cipher, Direction, Key};
 use crate::convert::{Load, Store};
-use crate::part::aes::key::RoundKeys;
-use crate::part::{Count, Source, TilePart, WholePart};
+use crate::part::{Count, Keys, Source, TilePart, WholePart};
 use crate::variant::{Action, Variant};
 use crate::word::{Buffers, Features, TILE_BYTES, Tile};
 
@@ -38,7 +37,7 @@ impl Trial {
     /// `len_bytes` is the buffer of a whole cipher; parts on tiles take a full tile.
     pub fn new(variant: &Variant, cipher: Cipher, features: Features, len_bytes: usize) -> Option<Self> {
         let key = Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()]).ok()?;
-        let keys = RoundKeys::expand(&key);
+        let keys = Keys::expand(&key);
         let work = match variant.action {
             Action::Load(bind) => Work::Load(bind(features)?),
             Action::Count(bind) => Work::Count(bind(features)?),

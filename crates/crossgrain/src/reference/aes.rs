@@ -7,6 +7,8 @@
 use std::array;
 use std::fmt;
 
+use super::BlockCipher;
+
 type Column = [u8; 4];
 
 /// Multiplication in GF(2⁸) modulo x⁸ + x⁴ + x³ + x + 1 (FIPS 197 §4.2).
@@ -95,11 +97,21 @@ impl<const NB: usize> Rijndael<NB> {
         Self { round_keys }
     }
 
+    /// Round key `round` as `4·NB` bytes.
+    ///
+    /// # Panics
+    /// If there is no such round.
+    pub fn round_key(&self, round: usize) -> Vec<u8> {
+        self.round_keys[round].concat()
+    }
+}
+
+impl<const NB: usize> BlockCipher for Rijndael<NB> {
     /// Enciphers one block of `4·NB` bytes (Cipher, FIPS 197 §5.1).
     ///
     /// # Panics
     /// If `block` has another length.
-    pub fn encrypt(&self, block: &mut [u8]) {
+    fn encrypt(&self, block: &mut [u8]) {
         let mut state = load::<NB>(block);
         let last = self.round_keys.len() - 1;
         add_round_key(&mut state, &self.round_keys[0]);
@@ -118,7 +130,7 @@ impl<const NB: usize> Rijndael<NB> {
     ///
     /// # Panics
     /// If `block` has another length.
-    pub fn decrypt(&self, block: &mut [u8]) {
+    fn decrypt(&self, block: &mut [u8]) {
         let mut state = load::<NB>(block);
         let last = self.round_keys.len() - 1;
         for (round, key) in self.round_keys.iter().enumerate().skip(1).rev() {
@@ -131,14 +143,6 @@ impl<const NB: usize> Rijndael<NB> {
         }
         add_round_key(&mut state, &self.round_keys[0]);
         store(&state, block);
-    }
-
-    /// Round key `round` as `4·NB` bytes.
-    ///
-    /// # Panics
-    /// If there is no such round.
-    pub fn round_key(&self, round: usize) -> Vec<u8> {
-        self.round_keys[round].concat()
     }
 }
 

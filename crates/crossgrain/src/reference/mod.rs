@@ -5,3 +5,29 @@
 
 pub mod aes;
 pub mod modes;
+pub mod serpent;
+
+use crate::block::{Family, Key};
+
+/// A keyed block cipher.
+pub trait BlockCipher {
+    /// Enciphers one block.
+    ///
+    /// # Panics
+    /// If `block` is no block of the cipher.
+    fn encrypt(&self, block: &mut [u8]);
+
+    /// Deciphers one block.
+    ///
+    /// # Panics
+    /// If `block` is no block of the cipher.
+    fn decrypt(&self, block: &mut [u8]);
+}
+
+/// The key's cipher.
+pub fn cipher(key: &Key) -> Box<dyn BlockCipher> {
+    match key.cipher().family() {
+        Family::Aes => Box::new(aes::Aes::new(key.bytes())),
+        Family::Serpent => Box::new(serpent::Serpent::new(key.bytes())),
+    }
+}

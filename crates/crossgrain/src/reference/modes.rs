@@ -1,27 +1,27 @@
-//! ECB and CTR of SP 800-38A over the reference AES, one block at a time.
+//! ECB and CTR of SP 800-38A over the reference ciphers, one block at a time.
 
-use super::aes::Aes;
+use super::BlockCipher;
 use crate::block::{Block, Direction};
 
 /// ECB over whole blocks, in place (SP 800-38A §6.1).
 ///
 /// # Panics
 /// If `data` is no whole number of blocks.
-pub fn ecb(aes: &Aes, direction: Direction, data: &mut [u8]) {
+pub fn ecb(cipher: &dyn BlockCipher, direction: Direction, data: &mut [u8]) {
     for block in data.chunks_mut(16) {
         match direction {
-            Direction::Encrypt => aes.encrypt(block),
-            Direction::Decrypt => aes.decrypt(block),
+            Direction::Encrypt => cipher.encrypt(block),
+            Direction::Decrypt => cipher.decrypt(block),
         }
     }
 }
 
 /// CTR in place, with a 128-bit big-endian counter that wraps (SP 800-38A §6.5 and B.1).
-pub fn ctr(aes: &Aes, first: Block, data: &mut [u8]) {
+pub fn ctr(cipher: &dyn BlockCipher, first: Block, data: &mut [u8]) {
     let mut counter = u128::from_be_bytes(first);
     for chunk in data.chunks_mut(16) {
         let mut keystream = counter.to_be_bytes();
-        aes.encrypt(&mut keystream);
+        cipher.encrypt(&mut keystream);
         for (byte, key) in chunk.iter_mut().zip(keystream) {
             *byte ^= key;
         }

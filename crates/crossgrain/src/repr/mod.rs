@@ -20,6 +20,12 @@ pub enum Repr {
         /// Bits in a word.
         bits: usize,
     },
+    /// 4 words of `bits` bits: word i holds the 32-bit word i (bytes 4i to 4i + 3, little-endian) of `bits` / 32
+    /// blocks, a block a 32-bit lane.
+    Vsliced {
+        /// Bits in a word.
+        bits: usize,
+    },
     /// 128 words of `bits` lanes: word `8·byte + bit` holds that bit of every block, a block a lane.
     Bitsliced {
         /// Lanes in a word, and blocks in a bundle.
@@ -34,6 +40,7 @@ impl Repr {
             Self::Blocks => None,
             Self::Bytesliced { bits } => Some(bits / 8),
             Self::Hsliced { bits } => Some(bits / 16),
+            Self::Vsliced { bits } => Some(bits / 32),
             Self::Bitsliced { bits } => Some(bits),
         }
     }
@@ -52,6 +59,7 @@ impl Repr {
                 let parts = bits / 128;
                 bit * bits + block % parts * 128 + byte * 8 + block / parts
             }
+            Self::Vsliced { bits } => byte / 4 * bits + word_lane(bits, block) + byte % 4 * 8 + bit,
             Self::Bitsliced { bits } => (8 * shifted(byte, phase) + bit) * bits + lane(bits, block),
         }
     }
@@ -63,9 +71,17 @@ impl fmt::Display for Repr {
             Self::Blocks => f.pad("blocks"),
             Self::Bytesliced { bits } => f.pad(&format!("bytesliced{bits}")),
             Self::Hsliced { bits } => f.pad(&format!("hsliced{bits}")),
+            Self::Vsliced { bits } => f.pad(&format!("vsliced{bits}")),
             Self::Bitsliced { bits } => f.pad(&format!("bitsliced{bits}")),
         }
     }
+}
+
+/// The first bit of a block's 32-bit lane in a `vsliced` word of `bits` bits. Neighbours lie 128 bits apart, as
+/// in [`lane`].
+pub const fn word_lane(bits: usize, block: usize) -> usize {
+    let parts = if bits > 128 { bits / 128 } else { 1 };
+    block % parts * 128 + block / parts * 32
 }
 
 /// The lane of a block in a bit-sliced word of `bits` lanes.

@@ -80,6 +80,9 @@ kinds! {
     Aes128, Aes128Ctr, U16, "AES with a 128-bit key";
     Aes192, Aes192Ctr, U24, "AES with a 192-bit key";
     Aes256, Aes256Ctr, U32, "AES with a 256-bit key";
+    Serpent128, Serpent128Ctr, U16, "Serpent with a 128-bit key";
+    Serpent192, Serpent192Ctr, U24, "Serpent with a 192-bit key";
+    Serpent256, Serpent256Ctr, U32, "Serpent with a 256-bit key";
 }
 
 /// How `new` runs: on the calling thread, by constant-time variants, with the instructions that the CPU has

@@ -9,11 +9,9 @@ pub use table::{find, table};
 
 use std::fmt;
 
-use crate::block::{Direction, Error};
+use crate::block::{Direction, Error, Family};
 use crate::convert::{Load, Store};
-use crate::part::aes::Part;
-use crate::part::aes::key::RoundKeys;
-use crate::part::{Count, TilePart, WholePart};
+use crate::part::{Count, Keys, Part, TilePart, WholePart};
 use crate::repr::Repr;
 use crate::word::Features;
 
@@ -55,7 +53,8 @@ impl Policy {
 
 /// What a variant does, with the function that binds it to its instructions and keys.
 ///
-/// Each binder answers `None` where the instructions it needs are missing or not allowed.
+/// Each binder answers `None` where the instructions it needs are missing or not allowed, or the keys are
+/// those of another family.
 #[derive(Clone, Copy)]
 pub enum Action {
     /// From the job's bytes into a tile.
@@ -63,7 +62,7 @@ pub enum Action {
     /// From a counter into a tile.
     Count(fn(Features) -> Option<Box<dyn Count>>),
     /// From a counter into a tile, already encrypted.
-    CountEncrypted(fn(Features, &RoundKeys) -> Option<Box<dyn Count>>),
+    CountEncrypted(fn(Features, &Keys) -> Option<Box<dyn Count>>),
     /// From a tile to the job's bytes.
     Store(fn(Features) -> Option<Box<dyn Store>>),
     /// A part on a tile, in the given round.
@@ -82,23 +81,25 @@ impl fmt::Debug for Action {
             Self::CountEncrypted(_) => "CountEncrypted",
             Self::Store(_) => "Store",
             Self::Tile(part, direction, _) => part.name(*direction),
-            Self::Whole(direction, _) => Part::Cipher.name(*direction),
-            Self::WholeCounter(_) => "aes-ctr",
+            Self::Whole(direction, _) => direction.name(),
+            Self::WholeCounter(_) => "WholeCounter",
         };
         f.write_str(name)
     }
 }
 
 /// Binds a part of a round to its key.
-pub type BindTile = fn(Features, Part, Direction, &RoundKeys, usize) -> Option<Box<dyn TilePart>>;
+pub type BindTile = fn(Features, Part, Direction, &Keys, usize) -> Option<Box<dyn TilePart>>;
 
 /// Binds a whole cipher to its keys.
-pub type BindWhole = fn(Features, Direction, &RoundKeys) -> Option<Box<dyn WholePart>>;
+pub type BindWhole = fn(Features, Direction, &Keys) -> Option<Box<dyn WholePart>>;
 
 /// One row of the table.
 pub struct Variant {
     /// `part/representation/isa`.
     pub name: String,
+    /// The ciphers that it is a part of; `None` for conversions and counters, which any cipher may use.
+    pub family: Option<Family>,
     /// The representation it works in, or converts to or from.
     pub repr: Repr,
     /// The ISA's name.
@@ -112,6 +113,16 @@ pub struct Variant {
 }
 
 impl Variant {
+    /// Whether ciphers of a family have a use for it: it is a part of them, or leads into or out of a
+    /// representation that they have parts in.
+    pub fn serves(&self, family: Family) -> bool {
+        let is_part = |row: &Self| row.family == Some(family) && matches!(row.action, Action::Tile(..));
+        match self.family {
+            Some(own) => own == family,
+            None => table().iter().any(|row| row.repr == self.repr && is_part(row)),
+        }
+    }
+
     /// Whether it can run with these instructions.
     pub const fn is_available(&self, features: Features) -> bool {
         features.contains(self.needs)

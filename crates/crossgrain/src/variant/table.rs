@@ -3,16 +3,19 @@
 use std::sync::LazyLock;
 
 use super::{Action, BindTile, BindWhole, Leaks, Variant};
-use crate::block::{Direction, Error};
+use crate::block::{Direction, Error, Family};
 use crate::convert::{
-    BitGroup, BlocksToBits, BlocksToGroups, ByteGroup, Copy, Group, Interleave, Matrices, Network, Transpose,
+    BitGroup, BlocksToBits, BlocksToGroups, ByteGroup, Copy, Group, Interleave, LaneGroup, Matrices, Network,
+    Transpose,
 };
 use crate::part::aes::substitute::{Galois, Nibbles, Permute, Substitute};
-use crate::part::aes::{Part, bitsliced, bytesliced, hsliced, instructions, table as tables, walk};
-use crate::part::counter::{CounterToBits, CounterToBlocks};
+use crate::part::aes::{self, bitsliced, bytesliced, hsliced, instructions, table as tables, walk};
+use crate::part::counter::{CounterToBits, CounterToBlocks, CounterToWords};
+use crate::part::serpent::{self, vsliced};
+use crate::part::{Keys, Part};
 use crate::repr::Repr;
 use crate::word::{
-    AesLanes, AesWord128, AesWord256, AesWord512, ByteLanes, Features, GfniWord256, GfniWord512, Isa,
+    AesLanes, AesWord128, AesWord256, AesWord512, ByteLanes, Features, GfniWord256, GfniWord512, Isa, Lane32,
     Portable, Register, VbmiWord512, Word128, Word256, Word512,
 };
 
@@ -39,6 +42,10 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     group::<Word128, ByteGroup, 16>(Repr::Bytesliced { bits: 128 }, &mut rows);
     group::<Word256, ByteGroup, 16>(Repr::Bytesliced { bits: 256 }, &mut rows);
     group::<Word512, ByteGroup, 16>(Repr::Bytesliced { bits: 512 }, &mut rows);
+    words_of_blocks::<u32>(&mut rows);
+    words_of_blocks::<Word128>(&mut rows);
+    words_of_blocks::<Word256>(&mut rows);
+    words_of_blocks::<Word512>(&mut rows);
     transposition::<u32, Network>(&mut rows);
     transposition::<u64, Network>(&mut rows);
     transposition::<Word128, Network>(&mut rows);
@@ -65,10 +72,26 @@ pub fn find(name: &str) -> Result<&'static Variant, Error> {
     found.ok_or_else(|| Error::UnknownVariant(name.to_owned()))
 }
 
-/// A row for instructions `I`; its name ends in the ISA's.
+/// A row for instructions `I` that any cipher may use; its name ends in the ISA's.
 fn row<I: Isa>(stem: String, repr: Repr, action: Action) -> Variant {
     let name = format!("{stem}/{}", I::NAME);
-    Variant { name, repr, isa: I::NAME, needs: I::NEEDS, leaks: Leaks::Nothing, action }
+    Variant { name, family: None, repr, isa: I::NAME, needs: I::NEEDS, leaks: Leaks::Nothing, action }
+}
+
+/// A row of one family of ciphers.
+fn of<I: Isa>(family: Family, stem: &str, repr: Repr, action: Action) -> Variant {
+    Variant { family: Some(family), ..row::<I>(format!("{stem}/{repr}"), repr, action) }
+}
+
+/// The row of a part.
+fn part<I: Isa>(part: Part, direction: Direction, repr: Repr, bind: BindTile) -> Variant {
+    of::<I>(part.family(), part.name(direction), repr, Action::Tile(part, direction, bind))
+}
+
+/// The row of a whole cipher from bytes to bytes.
+fn whole<I: Isa>(family: Family, direction: Direction, bind: BindWhole) -> Variant {
+    let stem = Part::whole(family).name(direction);
+    of::<I>(family, stem, Repr::Blocks, Action::Whole(direction, bind))
 }
 
 /// The row with a way of doing it at the end of its name, if it has one.
@@ -88,19 +111,39 @@ fn bitsliced<W: Register>() -> Repr {
     Repr::Bitsliced { bits: W::BITS }
 }
 
-/// The steps that need a row in this direction: AddRoundKey, its own inverse, has one.
-fn steps_of(direction: Direction) -> Vec<Part> {
-    let skipped = usize::from(direction == Direction::Decrypt);
-    Part::STEPS.into_iter().skip(skipped).collect()
+/// Those of `parts` that need a row in this direction: what is its own inverse has one.
+fn needed<P, const N: usize>(parts: [P; N], family: fn(P) -> Part, direction: Direction) -> Vec<Part> {
+    let needed = |part: &Part| direction == Direction::Encrypt || !part.is_own_inverse();
+    parts.into_iter().map(family).filter(needed).collect()
+}
+
+/// The steps of AES that need a row in this direction.
+fn aes_steps(direction: Direction) -> Vec<Part> {
+    needed(aes::Part::STEPS, Part::Aes, direction)
+}
+
+/// The parts of AES that are more than a step.
+const LARGER: [Part; 2] = [Part::Aes(aes::Part::Round), Part::Aes(aes::Part::Cipher)];
+
+/// Binds what is AES's.
+fn aes(part: Part, keys: &Keys) -> Option<(aes::Part, &aes::key::RoundKeys)> {
+    if let (Part::Aes(part), Keys::Aes(keys)) = (part, keys) { Some((part, keys)) } else { None }
+}
+
+/// Binds what is Serpent's.
+fn serpent(part: Part, keys: &Keys) -> Option<(serpent::Part, &serpent::key::RoundKeys)> {
+    if let (Part::Serpent(part), Keys::Serpent(keys)) = (part, keys) { Some((part, keys)) } else { None }
 }
 
 /// Bytes and tables, on any machine.
 fn along_the_grain(rows: &mut Vec<Variant>) {
     let blocks = Repr::Blocks;
     let bind: BindTile = |_, part, direction, keys, round| {
+        let (part, keys) = aes(part, keys)?;
         tables::Step::new(part, direction, keys, round).map(|step| Box::new(step) as _)
     };
-    let bind_whole: BindWhole = |_, direction, keys| Some(Box::new(tables::TCipher::new(direction, keys)));
+    let bind_whole: BindWhole =
+        |_, direction, keys| Some(Box::new(tables::TCipher::new(direction, keys.aes()?)));
     rows.push(row::<Portable>("bytes-to-blocks".into(), blocks, Action::Load(|_| Some(Box::new(Copy)))));
     rows.push(row::<Portable>(
         "counter-to-blocks".into(),
@@ -109,78 +152,73 @@ fn along_the_grain(rows: &mut Vec<Variant>) {
     ));
     rows.push(row::<Portable>("blocks-to-bytes".into(), blocks, Action::Store(|_| Some(Box::new(Copy)))));
     for direction in Direction::ALL {
-        for part in steps_of(direction) {
-            let stem = format!("{}/blocks", part.name(direction));
-            let step = row::<Portable>(stem, blocks, Action::Tile(part, direction, bind));
-            rows.push(if part == Part::SubBytes { by_table(step) } else { step });
+        for step in aes_steps(direction) {
+            let row = part::<Portable>(step, direction, blocks, bind);
+            rows.push(if step == Part::Aes(aes::Part::SubBytes) { by_table(row) } else { row });
         }
-        let stem = format!("{}/blocks", Part::Cipher.name(direction));
-        rows.push(by_table(row::<Portable>(stem, blocks, Action::Whole(direction, bind_whole))));
+        rows.push(by_table(whole::<Portable>(Family::Aes, direction, bind_whole)));
     }
     let action = Action::WholeCounter(bind_whole);
-    rows.push(by_table(row::<Portable>("aes-ctr/blocks".into(), blocks, action)));
+    rows.push(by_table(of::<Portable>(Family::Aes, "aes-ctr", blocks, action)));
 }
 
 /// Whole ciphers by AES instructions.
 fn aes_instructions<W: AesLanes>(rows: &mut Vec<Variant>) {
     let bind: BindWhole = |features, direction, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(Box::new(instructions::Cipher::<W>::new(isa, direction, keys)))
+        Some(Box::new(instructions::Cipher::<W>::new(isa, direction, keys.aes()?)))
     };
     for direction in Direction::ALL {
-        let stem = format!("{}/blocks", Part::Cipher.name(direction));
-        rows.push(row::<W::Isa>(stem, Repr::Blocks, Action::Whole(direction, bind)));
+        rows.push(whole::<W::Isa>(Family::Aes, direction, bind));
     }
-    rows.push(row::<W::Isa>("aes-ctr/blocks".into(), Repr::Blocks, Action::WholeCounter(bind)));
+    rows.push(of::<W::Isa>(Family::Aes, "aes-ctr", Repr::Blocks, Action::WholeCounter(bind)));
     let bind_walk: BindWhole = |features, _, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(Box::new(walk::Walk::<W>::new(isa, keys)))
+        Some(Box::new(walk::Walk::<W>::new(isa, keys.aes()?)))
     };
     let action = Action::WholeCounter(bind_walk);
-    rows.push(row::<W::Isa>("aes-ctr-walk/blocks".into(), Repr::Blocks, action));
+    rows.push(of::<W::Isa>(Family::Aes, "aes-ctr-walk", Repr::Blocks, action));
 }
 
 /// Parts, fused rounds, whole cipher and counters, bit-sliced.
 fn across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
     let repr = bitsliced::<W>();
     let bind_step: BindTile = |features, part, direction, keys, round| {
-        let isa = W::Isa::detect(features)?;
+        let (isa, (part, keys)) = (W::Isa::detect(features)?, aes(part, keys)?);
         let step = bitsliced::Step::<W>::new(isa, part, direction, keys, round)?;
         Some(Box::new(step))
     };
     let bind_cipher: BindTile = |features, _, direction, keys, _| {
         let isa = W::Isa::detect(features)?;
-        Some(Box::new(bitsliced::Cipher::<W>::new(isa, direction, keys)))
+        Some(Box::new(bitsliced::Cipher::<W>::new(isa, direction, keys.aes()?)))
     };
     for direction in Direction::ALL {
-        for part in steps_of(direction).into_iter().chain([Part::Round]) {
-            let stem = format!("{}/{repr}", part.name(direction));
-            rows.push(row::<W::Isa>(stem, repr, Action::Tile(part, direction, bind_step)));
+        for step in aes_steps(direction).into_iter().chain([Part::Aes(aes::Part::Round)]) {
+            rows.push(part::<W::Isa>(step, direction, repr, bind_step));
         }
-        let stem = format!("{}/{repr}", Part::Cipher.name(direction));
-        rows.push(row::<W::Isa>(stem, repr, Action::Tile(Part::Cipher, direction, bind_cipher)));
+        rows.push(part::<W::Isa>(Part::Aes(aes::Part::Cipher), direction, repr, bind_cipher));
     }
     let count = Action::Count(|features| {
         W::Isa::detect(features).map(|isa| Box::new(CounterToBits::<W>::new(isa)) as _)
     });
     rows.push(row::<W::Isa>(format!("counter-to-{repr}"), repr, count));
     let walk = Action::CountEncrypted(|features, keys| {
-        W::Isa::detect(features).map(|isa| Box::new(bitsliced::Tail::<W>::walk(isa, keys)) as _)
+        let isa = W::Isa::detect(features)?;
+        Some(Box::new(bitsliced::Tail::<W>::walk(isa, keys.aes()?)))
     });
-    rows.push(row::<W::Isa>(format!("aes-ctr-walk/{repr}"), repr, walk));
+    rows.push(of::<W::Isa>(Family::Aes, "aes-ctr-walk", repr, walk));
 }
 
 /// Parts, rounds and whole cipher on eight words, with their conversions.
 fn within_the_byte<W: ByteLanes>(rows: &mut Vec<Variant>) {
     let repr = Repr::Hsliced { bits: W::BITS };
     let bind: BindTile = |features, part, direction, keys, round| {
-        let isa = W::Isa::detect(features)?;
+        let (isa, (part, keys)) = (W::Isa::detect(features)?, aes(part, keys)?);
         Some(Box::new(hsliced::Sliced::<W>::new(isa, part, direction, keys, round)))
     };
     for direction in Direction::ALL {
-        for part in steps_of(direction).into_iter().chain([Part::Round, Part::Cipher]) {
-            let stem = format!("{}/{repr}", part.name(direction));
-            rows.push(row::<W::Isa>(stem, repr, Action::Tile(part, direction, bind)));
+        for step in aes_steps(direction).into_iter().chain(LARGER) {
+            rows.push(part::<W::Isa>(step, direction, repr, bind));
         }
     }
     group::<W, BitGroup, 8>(repr, rows);
@@ -190,19 +228,40 @@ fn within_the_byte<W: ByteLanes>(rows: &mut Vec<Variant>) {
 fn between_the_grains<W: ByteLanes, S: Substitute<W> + 'static>(rows: &mut Vec<Variant>) {
     let repr = Repr::Bytesliced { bits: W::BITS };
     let bind: BindTile = |features, part, direction, keys, round| {
-        let isa = W::Isa::detect(features)?;
+        let (isa, (part, keys)) = (W::Isa::detect(features)?, aes(part, keys)?);
         Some(Box::new(bytesliced::Bytes::<W, S>::new(isa, part, direction, keys, round)))
     };
     for direction in Direction::ALL {
-        for part in steps_of(direction).into_iter().chain([Part::Round, Part::Cipher]) {
-            let stem = format!("{}/{repr}", part.name(direction));
-            rows.push(by(S::NAME, row::<W::Isa>(stem, repr, Action::Tile(part, direction, bind))));
+        for step in aes_steps(direction).into_iter().chain(LARGER) {
+            rows.push(by(S::NAME, part::<W::Isa>(step, direction, repr, bind)));
         }
     }
     let walk = Action::CountEncrypted(|features, keys| {
-        W::Isa::detect(features).map(|isa| Box::new(bytesliced::Tail::<W, S>::walk(isa, keys)) as _)
+        let isa = W::Isa::detect(features)?;
+        Some(Box::new(bytesliced::Tail::<W, S>::walk(isa, keys.aes()?)))
     });
-    rows.push(by(S::NAME, row::<W::Isa>(format!("aes-ctr-walk/{repr}"), repr, walk)));
+    rows.push(by(S::NAME, of::<W::Isa>(Family::Aes, "aes-ctr-walk", repr, walk)));
+}
+
+/// Serpent on four words, with its conversions and counters.
+fn words_of_blocks<W: Lane32>(rows: &mut Vec<Variant>) {
+    use serpent::Part::{Cipher, KeyMixing, LinearTransform, Round, SBoxes};
+    let repr = Repr::Vsliced { bits: W::BITS };
+    let bind: BindTile = |features, part, direction, keys, round| {
+        let (isa, (part, keys)) = (W::Isa::detect(features)?, serpent(part, keys)?);
+        Some(Box::new(vsliced::Words::<W>::new(isa, part, direction, keys, round)))
+    };
+    for direction in Direction::ALL {
+        let parts = [KeyMixing, SBoxes, LinearTransform, Round, Cipher];
+        for step in needed(parts, Part::Serpent, direction) {
+            rows.push(part::<W::Isa>(step, direction, repr, bind));
+        }
+    }
+    let count = Action::Count(|features| {
+        W::Isa::detect(features).map(|_| Box::new(CounterToWords::<W>::default()) as _)
+    });
+    rows.push(row::<W::Isa>(format!("counter-to-{repr}"), repr, count));
+    group::<W, LaneGroup, 4>(repr, rows);
 }
 
 /// A conversion in registers both ways.

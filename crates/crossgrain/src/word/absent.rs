@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::ops::{BitAnd, BitXor, Not};
 
 use super::{
-    AesLanes, BitMatrices, ByteLanes, ByteTables, Features, GaloisBytes, Isa, Kernel, Register, Word,
+    AesLanes, BitMatrices, ByteLanes, ByteTables, Features, GaloisBytes, Isa, Kernel, Lane32, Register, Word,
 };
 
 pub(super) fn detect_features() -> Features {
@@ -141,6 +141,16 @@ unsafe impl<I: Nowhere, const BYTES: usize> Register for Vector<I, BYTES> {
     }
 
     fn shift_left<const COUNT: u32>(self) -> Self {
+        match self.1 {}
+    }
+}
+
+impl<I: Nowhere, const BYTES: usize> Lane32 for Vector<I, BYTES> {
+    fn shift_lanes_left<const COUNT: u32>(self) -> Self {
+        match self.1 {}
+    }
+
+    fn rotate_lanes_left<const COUNT: u32>(self) -> Self {
         match self.1 {}
     }
 }

@@ -138,6 +138,21 @@ pub unsafe trait Register: Word + Send + Sync {
     }
 }
 
+/// A register as lanes of 32 bits, which Serpent shifts and rotates.
+pub trait Lane32: Register {
+    /// The same value in every lane.
+    #[inline(always)]
+    fn splat_lanes(isa: Self::Isa, lane: u32) -> Self {
+        Self::splat(isa, u64::from(lane) << 32 | u64::from(lane))
+    }
+
+    /// Every lane shifted towards its high end by `COUNT` bits.
+    fn shift_lanes_left<const COUNT: u32>(self) -> Self;
+
+    /// Every lane rotated towards its high end by `COUNT` bits, 1 to 31.
+    fn rotate_lanes_left<const COUNT: u32>(self) -> Self;
+}
+
 /// A register of one or more 128-bit lanes whose bytes can be interleaved.
 pub trait ByteLanes: Register {
     /// Interleaves the bytes of `a` and `b` in each 128-bit lane: low halves, then high halves.

@@ -1,6 +1,6 @@
 //! The language's own integers as words: they are on every machine.
 
-use super::{Features, Isa, Kernel, Register, Word};
+use super::{Features, Isa, Kernel, Lane32, Register, Word};
 
 /// The token that anyone may have.
 #[derive(Clone, Copy, Debug)]
@@ -66,3 +66,15 @@ macro_rules! integer_word {
 
 integer_word!(u32);
 integer_word!(u64);
+
+impl Lane32 for u32 {
+    #[inline(always)]
+    fn shift_lanes_left<const COUNT: u32>(self) -> Self {
+        self << COUNT
+    }
+
+    #[inline(always)]
+    fn rotate_lanes_left<const COUNT: u32>(self) -> Self {
+        self.rotate_left(COUNT)
+    }
+}

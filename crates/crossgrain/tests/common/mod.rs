@@ -7,11 +7,12 @@ use cipher::{
     BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, InnerIvInit, KeyInit, StreamCipher,
     StreamCipherCoreWrapper,
 };
+use crossgrain::block::Family;
 use crossgrain::check;
 use crossgrain::convert::{Load, Store};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::{Birth, Job};
-use crossgrain::reference::{aes::Aes, modes};
+use crossgrain::reference::{self, modes};
 use crossgrain::repr::Repr;
 use crossgrain::variant::{Action, Variant, table};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
@@ -48,9 +49,19 @@ pub(crate) fn key(cipher: Cipher, seed: u64) -> Key {
     Key::new(cipher, &painted(cipher.key_bytes(), seed)).unwrap()
 }
 
-/// The cipher's key of these bytes, by their number.
+/// The ciphers of a family, shortest key first.
+pub(crate) fn ciphers(family: Family) -> Vec<Cipher> {
+    Cipher::ALL.into_iter().filter(|cipher| cipher.family() == family).collect()
+}
+
+/// The AES key of these bytes, by their number.
 pub(crate) fn key_of(bytes: &[u8]) -> Key {
-    let cipher = Cipher::ALL.into_iter().find(|cipher| cipher.key_bytes() == bytes.len());
+    family_key_of(Family::Aes, bytes)
+}
+
+/// The same for any family.
+pub(crate) fn family_key_of(family: Family, bytes: &[u8]) -> Key {
+    let cipher = ciphers(family).into_iter().find(|cipher| cipher.key_bytes() == bytes.len());
     Key::new(cipher.unwrap(), bytes).unwrap()
 }
 
@@ -136,16 +147,16 @@ pub(crate) fn run_buffers(
 
 /// The same by the reference.
 pub(crate) fn expected(key: &Key, direction: Direction, birth: Birth, first: u128, data: &[u8]) -> Vec<u8> {
-    let aes = Aes::new(key.bytes());
+    let cipher = reference::cipher(key);
     let mut data = data.to_vec();
     match birth {
-        Birth::Bytes => modes::ecb(&aes, direction, &mut data),
-        Birth::Counter => modes::ctr(&aes, first.to_be_bytes(), &mut data),
+        Birth::Bytes => modes::ecb(&*cipher, direction, &mut data),
+        Birth::Counter => modes::ctr(&*cipher, first.to_be_bytes(), &mut data),
     }
     data
 }
 
-/// Another implementation: RustCrypto's `aes` and `ctr`.
+/// Another implementation: RustCrypto's `aes`, `serpent` and `ctr`.
 pub(crate) fn other(key: &Key, direction: Direction, birth: Birth, first: u128, data: &mut [u8]) {
     match key.cipher() {
         Cipher::Aes128 => {
@@ -157,6 +168,9 @@ pub(crate) fn other(key: &Key, direction: Direction, birth: Birth, first: u128, 
         Cipher::Aes256 => {
             other_run(&aes::Aes256::new_from_slice(key.bytes()).unwrap(), direction, birth, first, data)
         }
+        Cipher::Serpent128 | Cipher::Serpent192 | Cipher::Serpent256 => {
+            other_run(&serpent::Serpent::new_from_slice(key.bytes()).unwrap(), direction, birth, first, data)
+        }
     }
 }
 
@@ -166,28 +180,31 @@ pub(crate) fn other_single(key: &Key, direction: Direction) -> Box<dyn FnMut(&mu
         Cipher::Aes128 => other_blocks(aes::Aes128::new_from_slice(key.bytes()).unwrap(), direction),
         Cipher::Aes192 => other_blocks(aes::Aes192::new_from_slice(key.bytes()).unwrap(), direction),
         Cipher::Aes256 => other_blocks(aes::Aes256::new_from_slice(key.bytes()).unwrap(), direction),
+        Cipher::Serpent128 | Cipher::Serpent192 | Cipher::Serpent256 => {
+            other_blocks(serpent::Serpent::new_from_slice(key.bytes()).unwrap(), direction)
+        }
     }
 }
 
 trait Other: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + 'static {}
 impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + 'static> Other for C {}
 
-fn other_run(aes: &impl Other, direction: Direction, birth: Birth, first: u128, data: &mut [u8]) {
-    let (blocks, _) = cipher::array::Array::slice_as_chunks_mut(data);
+fn other_run(cipher: &impl Other, direction: Direction, birth: Birth, first: u128, data: &mut [u8]) {
+    let (blocks, _) = ::cipher::array::Array::slice_as_chunks_mut(data);
     match (birth, direction) {
-        (Birth::Bytes, Direction::Encrypt) => aes.encrypt_blocks(blocks),
-        (Birth::Bytes, Direction::Decrypt) => aes.decrypt_blocks(blocks),
+        (Birth::Bytes, Direction::Encrypt) => cipher.encrypt_blocks(blocks),
+        (Birth::Bytes, Direction::Decrypt) => cipher.decrypt_blocks(blocks),
         (Birth::Counter, _) => {
-            let core = CtrCore::<_, Ctr128BE>::inner_iv_init(aes, &first.to_be_bytes().into());
+            let core = CtrCore::<_, Ctr128BE>::inner_iv_init(cipher, &first.to_be_bytes().into());
             StreamCipherCoreWrapper::from_core(core).apply_keystream(data);
         }
     }
 }
 
-fn other_blocks(aes: impl Other, direction: Direction) -> Box<dyn FnMut(&mut Block)> {
+fn other_blocks(cipher: impl Other, direction: Direction) -> Box<dyn FnMut(&mut Block)> {
     match direction {
-        Direction::Encrypt => Box::new(move |block| aes.encrypt_block(block.into())),
-        Direction::Decrypt => Box::new(move |block| aes.decrypt_block(block.into())),
+        Direction::Encrypt => Box::new(move |block| cipher.encrypt_block(block.into())),
+        Direction::Decrypt => Box::new(move |block| cipher.decrypt_block(block.into())),
     }
 }
 
@@ -197,10 +214,8 @@ pub(crate) fn forced_jobs() -> Vec<(&'static Variant, Job, Options)> {
         .iter()
         .filter_map(here)
         .flat_map(|variant| {
-            check::jobs(variant).into_iter().flat_map(move |(direction, birth)| {
-                Cipher::ALL
-                    .map(|cipher| (variant, Job { cipher, direction, birth }, forced(variant, direction)))
-            })
+            let jobs = Cipher::ALL.into_iter().flat_map(|cipher| check::jobs(variant, cipher));
+            jobs.map(move |job| (variant, job, forced(variant, job.direction)))
         })
         .collect()
 }

@@ -40,6 +40,10 @@ impl Part {
     /// The steps, which a plan may take one by one.
     pub const STEPS: [Self; 4] = [Self::AddRoundKey, Self::SubBytes, Self::ShiftRows, Self::MixColumns];
 
+    /// The steps of a middle round, as encryption has them.
+    pub(super) const ROUND: [Self; 4] =
+        [Self::SubBytes, Self::ShiftRows, Self::MixColumns, Self::AddRoundKey];
+
     /// The phase of a tile in which ShiftRows is renaming, after this part.
     pub(crate) const fn phase_after(self, direction: Direction, phase: usize) -> usize {
         match (self, direction) {
