@@ -4,6 +4,9 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use common::{hex, key, key_of, painted};
 use crossgrain::deps::{
     Affine, Analysis, Answer, BLOCKS, Carried, Ciphers, Dependence, Kind, Message, Mode, Op, Order, Verdict,
@@ -273,6 +276,32 @@ fn loops_are_wrong_in_place_exactly_where_the_analysis_says_so() {
         assert_eq!(analysis.right_as_written, is_right, "{mode:?}");
         assert_eq!(is_right, !matches!(mode, (Mode::Cbc | Mode::Cfb, Decrypt)), "{mode:?}");
         assert!(Analysis::new(mode.0, mode.1, false).right_as_written, "{mode:?}");
+    }
+}
+
+/// The control: with a variable's dependences struck out, running out of order goes wrong, unless they were
+/// of storage only.
+#[test]
+fn an_analysis_that_allows_too_much_is_found_out() {
+    let (key, input) = (key(Cipher::Aes128, 6), painted_blocks(9, 7));
+    let message = Message { iv: *b"an initial block", header: &[], input: &input };
+    for ((mode, direction), in_place) in all().flat_map(|mode| [(mode, false), (mode, true)]) {
+        let run = |order: Order<'_>| specified((mode, direction), (&key, &key), message, order).output;
+        let analysis = Analysis::new(mode, direction, in_place);
+        let blocks = analysis.loops.iter().position(|found| found.name == BLOCKS).unwrap();
+        let dependences = &analysis.loops[blocks].dependences;
+        let variables: BTreeSet<_> = dependences.iter().map(|dependence| dependence.variable).collect();
+        for variable in variables {
+            let (struck, kept): (Vec<_>, Vec<_>) =
+                dependences.iter().cloned().partition(|dependence| dependence.variable == variable);
+            let mut lax = analysis.clone();
+            lax.loops[blocks].dependences = kept;
+            // A block that is read before it is written stops the run.
+            let got = catch_unwind(AssertUnwindSafe(|| run(Order::Parallel(&lax))));
+            let is_right = got.is_ok_and(|got| got == run(Order::Apart));
+            let is_storage = struck.iter().all(|dependence| dependence.carried == Carried::Private);
+            assert_eq!(is_right, is_storage, "{mode} {direction:?} without {variable}");
+        }
     }
 }
 

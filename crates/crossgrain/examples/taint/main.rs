@@ -23,8 +23,8 @@ mod check {
     use std::process::ExitCode;
 
     use crossgrain::check::{forced, jobs};
-    use crossgrain::mode::{Ctr, Ecb};
-    use crossgrain::plan::{Birth, Job, Plan};
+    use crossgrain::mode::{Ctr, Ecb, Options};
+    use crossgrain::plan::{Birth, Job};
     use crossgrain::variant::{Leaks, Variant, table};
     use crossgrain::{Buffers, Cipher, Error, Features, Key};
 
@@ -73,29 +73,43 @@ mod check {
     }
 
     fn seen(variant: &Variant, features: Features) -> Result<Seen, Error> {
-        let (before, mut claims_nothing) = (memcheck::count_errors(), true);
+        let mut seen = Seen { claims_nothing: true, reports: 0 };
         for cipher in Cipher::ALL {
-            for Job { direction, birth, .. } in jobs(variant, cipher) {
-                let (mut key, mut data) = ([7; 32], vec![9; LEN_BYTES]);
-                memcheck::make_secret(&mut key);
-                memcheck::make_secret(&mut data);
-                let key = Key::new(cipher, &key[..cipher.key_bytes()])?;
-                let (options, buffers) = (forced(variant, direction, features), Buffers::in_place(&mut data));
-                let mut note = |plans: &[Plan]| claims_nothing &= plans[0].leaks() == Leaks::Nothing;
-                match birth {
-                    Birth::Bytes => {
-                        let ecb = Ecb::new(&key, direction, &options)?;
-                        note(ecb.plans());
-                        ecb.apply(buffers)?;
-                    }
-                    Birth::Counter => {
-                        let mut ctr = Ctr::new(&key, &[0xff; 16], &options)?;
-                        note(ctr.plans());
-                        ctr.apply(buffers);
-                    }
-                }
+            for job in jobs(variant, cipher) {
+                let options = forced(variant, job.direction, features);
+                // What is reported when nothing is secret is none of ours: LLVM compares whole enums, with
+                // bytes that no one wrote.
+                let [open, secret] = [false, true].map(|is_secret| job_reports(job, &options, is_secret));
+                let (open, (secret, leaks)) = (open?.0, secret?);
+                seen.reports += secret - open;
+                seen.claims_nothing &= leaks == Leaks::Nothing;
             }
         }
-        Ok(Seen { claims_nothing, reports: memcheck::count_errors() - before })
+        Ok(seen)
+    }
+
+    /// What memcheck reports of one job, and what its plan claims to leak.
+    fn job_reports(job: Job, options: &Options, is_secret: bool) -> Result<(u64, Leaks), Error> {
+        let before = memcheck::count_errors();
+        let (mut key, mut data) = ([7; 32], vec![9; LEN_BYTES]);
+        if is_secret {
+            memcheck::make_secret(&mut key);
+            memcheck::make_secret(&mut data);
+        }
+        let (key, buffers) =
+            (Key::new(job.cipher, &key[..job.cipher.key_bytes()])?, Buffers::in_place(&mut data));
+        let leaks = match job.birth {
+            Birth::Bytes => {
+                let ecb = Ecb::new(&key, job.direction, options)?;
+                ecb.apply(buffers)?;
+                ecb.plans()[0].leaks()
+            }
+            Birth::Counter => {
+                let mut ctr = Ctr::new(&key, &[0xff; 16], options)?;
+                ctr.apply(buffers);
+                ctr.plans()[0].leaks()
+            }
+        };
+        Ok((memcheck::count_errors() - before, leaks))
     }
 }
