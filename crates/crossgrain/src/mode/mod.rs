@@ -20,11 +20,20 @@ pub use xts::{SECTOR_BYTES_MAX, Xts, XtsKey};
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::block::{Error, Key};
+use crate::block::{Direction, Error, Key};
 use crate::exec::{Program, Threads};
 use crate::plan::{Costs, Job, Limits, Plan, Plans, choose};
 use crate::variant::Policy;
 use crate::word::Features;
+
+/// The modes whose blocks run side by side here, by name, with their directions. `tests/dependences.rs` holds
+/// each to what its data dependences allow.
+pub const PARALLEL: &[(&str, Direction)] = &[
+    ("ecb", Direction::Encrypt),
+    ("ecb", Direction::Decrypt),
+    ("ctr", Direction::Encrypt),
+    ("ctr", Direction::Decrypt),
+];
 
 /// How a mode is to be run. The default: constant-time variants, all instructions that the CPU has and
 /// `CROSSGRAIN_ISA` allows, and all threads of rayon's pool.
