@@ -5,6 +5,7 @@
 
 mod bench;
 mod demo;
+mod deps;
 mod error;
 mod input;
 mod interrupt;
@@ -40,6 +41,7 @@ enum Command {
     Bench(bench::Args),
     Wisdom(wisdom::Args),
     Plan(plan::Args),
+    Deps(deps::Args),
 }
 
 impl Command {
@@ -47,6 +49,7 @@ impl Command {
         match self {
             Self::Demo(args) => demo::run(&args),
             Self::Bench(args) => bench::run(&args),
+            Self::Deps(args) => deps::run(&args),
             Self::Plan(args) => plan::run(&args),
             Self::Raw(args) => raw::run(args),
             Self::Variants(args) => variants::run(&args),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The layers from the bottom up, and what each may name besides itself: a module with all that is in it,
 /// or one thing of a module. Who judges by the reference stands last: nobody below can name it.
-const LAYERS: [(&str, &[&str]); 14] = [
+const LAYERS: [(&str, &[&str]); 16] = [
     ("block", &[]),
     ("reference", &["block"]),
     ("word", &["block::Error"]),
@@ -21,7 +21,17 @@ const LAYERS: [(&str, &[&str]); 14] = [
     ("exec", &["block", "word", "circuit", "repr", "convert", "part", "variant", "plan"]),
     (
         "mode",
-        &["block", "word::Buffers", "word::Features", "part::Source", "variant::Policy", "plan", "exec"],
+        &[
+            "block",
+            "word::Buffers",
+            "word::Features",
+            "part::Source",
+            "part::chain",
+            "part::tweak::Tweaks",
+            "variant::Policy",
+            "plan",
+            "exec",
+        ],
     ),
     (
         "check",
@@ -39,6 +49,8 @@ const LAYERS: [(&str, &[&str]); 14] = [
     ),
     ("tune", &["block", "word::Buffers", "word::Features", "variant", "plan", "mode", "check"]),
     ("wisdom", &["block", "word::Features", "word::cpu_model", "variant", "plan"]),
+    ("deps", &["block"]),
+    ("rustcrypto", &["block", "word::Buffers", "word::Features", "mode"]),
 ];
 
 /// A file of the library: where it is, which module it is, and its code.

@@ -6,6 +6,7 @@
 mod asm;
 mod bench;
 mod chart;
+mod taint;
 mod test;
 
 use std::path::{Path, PathBuf};
@@ -36,6 +37,8 @@ enum Task {
         /// Check this assembly instead of building the library's
         file: Option<PathBuf>,
     },
+    /// Run the kernels under valgrind with key and data declared secret
+    Taint,
     /// Time crossgrain beside other implementations; `bench plan` judges the planner instead
     Bench {
         /// Keep the results as JSON lines under bench/record (give this flag first)
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Test => test::run(),
         Task::Asm { list, file } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
+        Task::Taint => taint::run().map(|()| ExitCode::SUCCESS),
         Task::Bench { record, arguments } => match arguments.split_first() {
             Some((first, rest)) if first == "plan" => bench::judge_planner(record, rest),
             _ => bench::run(record, &arguments),

@@ -1,18 +1,39 @@
 //! Modes of operation: sequences of program runs. They know no variant and no ISA.
 
+mod aead;
+mod chained;
+mod cmac;
 mod ctr;
+mod eax;
 mod ecb;
+mod gcm;
+mod xts;
 
+pub use aead::{Aead, AeadMessage};
+pub use chained::{Cbc, CbcMode, Cfb, CfbMode, Chained, ChainedMode, Message, Ofb, OfbMode};
+pub use cmac::Cmac;
 pub use ctr::Ctr;
+pub use eax::Eax;
 pub use ecb::Ecb;
+pub use gcm::Gcm;
+pub use xts::{SECTOR_BYTES_MAX, Xts, XtsKey};
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::block::{Error, Key};
+use crate::block::{Direction, Error, Key};
 use crate::exec::{Program, Threads};
 use crate::plan::{Costs, Job, Limits, Plan, Plans, choose};
 use crate::variant::Policy;
 use crate::word::Features;
+
+/// The modes whose blocks run side by side here, by name, with their directions. `tests/dependences.rs` holds
+/// each to what its data dependences allow.
+pub const PARALLEL: &[(&str, Direction)] = &[
+    ("ecb", Direction::Encrypt),
+    ("ecb", Direction::Decrypt),
+    ("ctr", Direction::Encrypt),
+    ("ctr", Direction::Decrypt),
+];
 
 /// How a mode is to be run. The default: constant-time variants, all instructions that the CPU has and
 /// `CROSSGRAIN_ISA` allows, and all threads of rayon's pool.
@@ -41,6 +62,12 @@ impl Options {
             None => Features::from_environment()?,
         };
         Ok(Limits { features, policy: self.policy, forced: self.variants.clone() })
+    }
+
+    /// The same with variants chosen freely: for what a mode computes besides the job that they were named
+    /// for.
+    fn freely(&self) -> Self {
+        Self { variants: Vec::new(), ..self.clone() }
     }
 
     /// Plans a job and binds it to a key.

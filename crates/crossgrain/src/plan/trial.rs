@@ -31,7 +31,7 @@ enum Work {
     Count(Box<dyn Count>),
     Store(Box<dyn Store>),
     Tile(Box<dyn TilePart>),
-    Whole(Box<dyn WholePart>, Source),
+    Whole(Box<dyn WholePart>, Source<'static>),
 }
 
 impl Trial {
