@@ -83,8 +83,11 @@ fn draw(args: &Args, features: Features) -> Result<(), Error> {
 /// A plan in a line, with what it is predicted to do.
 fn told(plan: &Plan) -> String {
     let names: Vec<_> = plan.stages.iter().map(|stage| stage.variant.name.as_str()).collect();
-    let gb_per_s = 1e6 / plan.cost.at(1_000_000);
-    format!("{}\n  predicted {gb_per_s:.2} GB/s from cache to cache", summary(&names))
+    let (names, cost_ns) = (summary(&names), plan.cost.at(1_000_000));
+    if cost_ns == 0.0 {
+        return names; // a stored plan that was forced predicts nothing
+    }
+    format!("{names}\n  predicted {:.2} GB/s from cache to cache", 1e6 / cost_ns)
 }
 
 fn say(text: impl std::fmt::Display) -> Result<(), Error> {

@@ -89,3 +89,9 @@ fn demo_runs_a_stored_plan() {
     let wrong = place_with_plan("aes-128", "portable", "constant-time");
     assert_eq!(wrong.run(&["demo", "--bytes", "65536", "--plan", "plan.json"]).code, Some(2));
 }
+
+#[test]
+fn the_planner_is_judged_for_jobs_that_exist() {
+    let line = Place::new().refuses(2, &["bench", "--planner", "des-56-ctr"]);
+    assert!(line.contains("no job and cap"), "{line}");
+}

@@ -16,6 +16,8 @@ use crate::error::Error;
 use crate::plan::summary;
 use crate::typed::clock_ns;
 
+const CIPHER: Cipher = Cipher::Aes128;
+
 /// What stands for every path there is.
 const EVERY: Field = Field { best: 96, mixed: 24, len_bytes: 1 << 20, budget_ms: 2500 };
 
@@ -56,30 +58,41 @@ struct Finding {
 
 /// Measures, prints a line a job and cap, and what it comes to.
 pub(super) fn run(filter: &str, printer: &mut Printer) -> Result<(), Error> {
-    let cipher = Cipher::Aes128;
+    let features = Features::from_environment()?;
+    let cases = cases(filter, features)?;
+    if cases.is_empty() {
+        return Err(Error::usage(
+            "no job and cap has this in its id: give aes-128-ctr/avx2, say, or nothing",
+        ));
+    }
     let clock_ns = clock_ns();
-    let allowed = Features::from_environment()?;
-    let policy = Policy::ConstantTime;
-    let scope = Scope { cipher, features: allowed, policy, budget_ms: 4000 };
+    let scope = Scope { cipher: CIPHER, features, policy: Policy::ConstantTime, budget_ms: 4000 };
     let costs = measure_costs(scope, &clock_ns)?;
-    let mut findings = Vec::new();
     head(printer)?;
+    let mut findings = Vec::new();
+    for (id, job, limits) in cases {
+        let finding = found(id, job, &limits, &costs, &clock_ns)?;
+        line(&finding, printer)?;
+        findings.push(finding);
+    }
+    conclusion(&findings, printer)
+}
+
+/// Every job under every cap that has the filter in its id.
+fn cases(filter: &str, allowed: Features) -> Result<Vec<(String, Job, Limits)>, Error> {
+    let mut cases = Vec::new();
     for (cap, features) in caps(allowed)? {
         for (mode, direction, birth) in [
             ("ecb", Direction::Encrypt, Birth::Bytes),
             ("ecb-decrypt", Direction::Decrypt, Birth::Bytes),
             ("ctr", Direction::Encrypt, Birth::Counter),
         ] {
-            let id = format!("{cipher}-{mode}/{cap}");
-            if id.contains(filter) {
-                let limits = Limits { features, policy, forced: Vec::new() };
-                let finding = found(id, Job { cipher, direction, birth }, &limits, &costs, &clock_ns)?;
-                line(&finding, printer)?;
-                findings.push(finding);
-            }
+            let limits = Limits { features, policy: Policy::ConstantTime, forced: Vec::new() };
+            cases.push((format!("{CIPHER}-{mode}/{cap}"), Job { cipher: CIPHER, direction, birth }, limits));
         }
     }
-    conclusion(&findings, printer)
+    cases.retain(|(id, ..)| id.contains(filter));
+    Ok(cases)
 }
 
 /// Caps that differ on this CPU, and what they leave.
@@ -187,9 +200,8 @@ fn conclusion(findings: &[Finding], printer: &mut Printer) -> Result<(), Error> 
         count(&|one| one.prediction.abs() <= prediction_bar),
     ];
     let search_ms = findings.iter().map(|one| one.search_ms).fold(0.0, f64::max);
-    let Some(best) = findings.iter().min_by(|a, b| a.mixed_to_pure.total_cmp(&b.mixed_to_pure)) else {
-        return Err(Error::usage("no job has this in its name"));
-    };
+    let best = findings.iter().min_by(|a, b| a.mixed_to_pure.total_cmp(&b.mixed_to_pure));
+    let Some(best) = best else { return Ok(()) };
     let gaining = count(&|one| one.mixed_to_pure < 1.0);
     if printer.json {
         return printer.line(json!({

@@ -14,13 +14,13 @@ use crate::part::{Count, Keys, Source, TilePart, WholePart};
 use crate::variant::{Action, Variant};
 use crate::word::{Buffers, Features, TILE_BYTES, Tile};
 
-/// Tiles that a counter's trial counts in one run, as a stream would.
-const COUNTED_TILES: usize = 8;
-
 /// A variant, ready.
 pub struct Trial {
     work: Work,
+    /// Blocks that the variant is given at once.
     blocks: usize,
+    /// How often a counter goes on.
+    tiles: usize,
     tile: Box<Tile>,
     scratch: Box<[Tile; 2]>,
     data: Vec<u8>,
@@ -37,7 +37,8 @@ enum Work {
 impl Trial {
     /// Binds a variant to an arbitrary key; `None` if these instructions do not suffice.
     ///
-    /// `len_bytes` is the buffer of a whole cipher and of a store; other parts on tiles take a full tile.
+    /// `len_bytes` is the buffer of a whole cipher, or, in full tiles, of a store and a counter; other parts on
+    /// tiles take one full tile.
     pub fn new(variant: &Variant, cipher: Cipher, features: Features, len_bytes: usize) -> Option<Self> {
         let key = Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()]).ok()?;
         let keys = Keys::expand(&key);
@@ -57,19 +58,19 @@ impl Trial {
             Work::Store(_) => len_bytes.next_multiple_of(TILE_BYTES) / BLOCK_BYTES,
             _ => TILE_BYTES / BLOCK_BYTES,
         };
+        let tiles = if let Work::Count(_) = work { len_bytes.div_ceil(TILE_BYTES) } else { 1 };
         let data = vec![0; blocks * BLOCK_BYTES];
-        Some(Self { work, blocks, tile: Box::default(), scratch: Box::default(), data })
+        Some(Self { work, blocks, tiles, tile: Box::default(), scratch: Box::default(), data })
     }
 
     /// Bytes that one run works on.
     pub const fn len_bytes(&self) -> usize {
-        let bundles = if let Work::Count(_) = self.work { COUNTED_TILES } else { 1 };
-        self.blocks * BLOCK_BYTES * bundles
+        self.blocks * BLOCK_BYTES * self.tiles
     }
 
     /// Runs the variant once.
     pub fn run(&mut self) {
-        let Self { work, blocks, tile, scratch, data } = self;
+        let Self { work, blocks, tiles, tile, scratch, data } = self;
         match work {
             Work::Load(load) => load.load(data, tile, &mut scratch[0]),
             Work::Store(store) => {
@@ -81,8 +82,8 @@ impl Trial {
             Work::Whole(whole, source) => whole.run(*source, Buffers::in_place(data)),
             Work::Count(count) => {
                 let mut counting = count.begin();
-                for bundle in 0..COUNTED_TILES {
-                    counting.count((bundle * *blocks) as u128, tile, scratch, *blocks);
+                for at in 0..*tiles {
+                    counting.count((at * *blocks) as u128, tile, scratch, *blocks);
                 }
             }
         }

@@ -13,7 +13,7 @@ use std::str::FromStr;
 use crate::block::{BLOCK_BYTES, Cipher, Error};
 use crate::check;
 use crate::plan::compose::Cost;
-use crate::plan::measure::{Care, Subject, measure};
+use crate::plan::measure::{Care, Measured, Subject, measure};
 use crate::plan::{Costs, Job, Limits, Plans, Trial, choose, graph};
 use crate::variant::{Policy, Variant, table};
 use crate::word::Features;
@@ -121,9 +121,12 @@ pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64) -> Result<Costs, 
         Some(Timed { trial, clock_ns })
     };
     let mut bulk: Vec<_> = variants.iter().filter_map(|variant| trial(variant, BULK_BYTES)).collect();
-    // Only a whole cipher takes a single block as it comes; parts take a tile whatever is asked.
-    let short = variants.iter().map(|variant| trial(variant, BLOCK_BYTES));
-    let mut short: Vec<_> = short.map(|trial| trial.filter(|t| t.trial.len_bytes() == BLOCK_BYTES)).collect();
+    // Once more with next to nothing, those that take less than they are given: what is left is the beginning.
+    let short = variants.iter().zip(&bulk).map(|(variant, bulk)| {
+        let short = trial(variant, BLOCK_BYTES)?;
+        (short.trial.len_bytes() < bulk.trial.len_bytes()).then_some(short)
+    });
+    let mut short: Vec<_> = short.collect();
     let mut subjects: Vec<&mut dyn Subject> = bulk.iter_mut().map(|trial| trial as _).collect();
     subjects.extend(short.iter_mut().flatten().map(|trial| trial as &mut dyn Subject));
     let care = care(scope.budget_ms, subjects.len());
@@ -131,13 +134,12 @@ pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64) -> Result<Costs, 
     let (bulk_found, short_found) = measured.split_at(bulk.len());
     let mut short_found = short_found.iter();
     let rows = variants.iter().zip(bulk.iter().zip(bulk_found)).zip(&short);
-    Ok(rows
-        .map(|((variant, (bulk, found)), short)| {
-            let per_byte_ns = found.fastest_ns / bulk.trial.len_bytes() as f64;
-            let block_ns = short.as_ref().and_then(|_| short_found.next()).map(|found| found.fastest_ns);
-            (variant.name.clone(), cost(variant, per_byte_ns, block_ns))
-        })
-        .collect())
+    let point = |timed: &Timed<'_>, found: &Measured| (timed.trial.len_bytes() as f64, found.fastest_ns);
+    let rows = rows.map(|((variant, (bulk, found)), short)| {
+        let short = short.as_ref().and_then(|short| Some(point(short, short_found.next()?)));
+        (variant.name.clone(), cost(variant, point(bulk, found), short))
+    });
+    Ok(rows.collect())
 }
 
 /// Samples short enough for all subjects to have their turns, and one more for calibration.
@@ -165,11 +167,12 @@ fn elapsed_ns(clock_ns: &dyn Fn() -> u64, work: impl FnOnce()) -> u64 {
     clock_ns().saturating_sub(start)
 }
 
-/// A part on a tile costs at least a bundle; a whole cipher what one block takes.
-fn cost(variant: &Variant, per_byte_ns: f64, block_ns: Option<f64>) -> Cost {
-    let bundle_blocks = variant.repr.bundle_blocks().unwrap_or(0);
-    let fixed_ns = block_ns.map_or(per_byte_ns * (bundle_blocks * BLOCK_BYTES) as f64, |block_ns| {
-        (block_ns - per_byte_ns * BLOCK_BYTES as f64).max(0.0)
-    });
-    Cost { fixed_ns, per_byte_ns }
+/// The line through two points of bytes and nanoseconds, or through one and the origin. A part on a tile costs
+/// a bundle besides, since less cannot be done.
+fn cost(variant: &Variant, (len_bytes, run_ns): (f64, f64), short: Option<(f64, f64)>) -> Cost {
+    let (short_bytes, short_ns) = short.unwrap_or_default();
+    let per_byte_ns = ((run_ns - short_ns) / (len_bytes - short_bytes)).max(0.0);
+    let begin_ns = (short_ns - per_byte_ns * short_bytes).max(0.0);
+    let bundle_bytes = (variant.repr.bundle_blocks().unwrap_or(0) * BLOCK_BYTES) as f64;
+    Cost { fixed_ns: begin_ns + per_byte_ns * bundle_bytes, per_byte_ns }
 }
