@@ -15,6 +15,7 @@ mod plan;
 mod progress;
 mod raw;
 mod secret;
+mod typed;
 mod variants;
 mod wisdom;
 

@@ -14,9 +14,35 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crossgrain::{BLOCK_BYTES, Block};
+
 /// Bytes in a chunk, a multiple of the block: enough to outweigh a system call and a change of hands,
 /// while the chunks under way stay in cache from reading to writing.
 pub(crate) const CHUNK_BYTES: usize = 1 << 20;
+
+/// Where a chunk stands in the stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// The position of its first byte.
+    pub(crate) position: u64,
+    /// The block of input before it; what the stream was said to begin after, for the first chunk.
+    pub(crate) before: Block,
+}
+
+/// How a stream is cut up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cut {
+    /// Bytes in a chunk, a multiple of the block.
+    pub(crate) chunk_bytes: usize,
+    /// The block that the stream begins after, for chunks that need to know.
+    pub(crate) before: Block,
+}
+
+impl Default for Cut {
+    fn default() -> Self {
+        Self { chunk_bytes: CHUNK_BYTES, before: [0; BLOCK_BYTES] }
+    }
+}
 
 /// How long to ask for a buffer again and again before sleeping until one is free: about the time in
 /// which a chunk is written to memory. A sleeper is woken late, and often on the processor of the one
@@ -34,25 +60,31 @@ pub(crate) enum Failure<E> {
     Write(io::Error),
 }
 
-/// Copies `input` to `output` through `compute`, which replaces a chunk, given its first byte's
-/// position in the stream. Every chunk but the last has [`CHUNK_BYTES`].
+/// Copies `input` to `output` through `compute`, which replaces a chunk, given its place in the stream.
+/// Every chunk but the last is as long as the cut says. One worker computes chunks in order.
 ///
 /// The failure that is first in the order of the stream ends it; all before it has been written then.
 pub(crate) fn run<E: Send>(
     workers: NonZero<usize>,
+    cut: Cut,
     input: impl Read + Send,
     output: impl Write + Send,
-    compute: impl Fn(u64, &mut [u8]) -> Result<(), E> + Sync,
+    compute: impl Fn(Place, &mut [u8]) -> Result<(), E> + Sync,
 ) -> Result<(), Failure<E>> {
     let workers = workers.get();
     let buffers = if workers == 1 { 1 } else { 2 * workers };
     let pipeline = Pipeline {
-        source: Mutex::new(Source { input, turn: 0, position: 0, ended: false }),
+        source: Mutex::new(Source {
+            input,
+            turn: 0,
+            next: Place { position: 0, before: cut.before },
+            ended: false,
+        }),
         sink: Mutex::new(Sink {
             output: Some(output),
             due: 0,
             ready: BTreeMap::new(),
-            free: (0..buffers).map(|_| vec![0; CHUNK_BYTES]).collect(),
+            free: (0..buffers).map(|_| vec![0; cut.chunk_bytes]).collect(),
             ended: false,
             failure: None,
         }),
@@ -81,7 +113,7 @@ struct Pipeline<R, W, E> {
 struct Source<R> {
     input: R,
     turn: u64,
-    position: u64,
+    next: Place,
     ended: bool,
 }
 
@@ -101,20 +133,20 @@ struct Sink<W, E> {
 /// Some consecutive bytes of the stream: the first of a buffer.
 struct Chunk {
     buffer: Vec<u8>,
-    position: u64,
+    place: Place,
     len_bytes: usize,
 }
 
 impl<R: Read, W: Write, E> Pipeline<R, W, E> {
     /// What a worker does until the input ends or something fails.
-    fn work(&self, compute: impl Fn(u64, &mut [u8]) -> Result<(), E>) {
+    fn work(&self, compute: impl Fn(Place, &mut [u8]) -> Result<(), E>) {
         let _alarm = Alarm(self);
         while let Some(buffer) = self.free_buffer() {
             let Some((turn, read)) = lock(&self.source).next(buffer) else {
                 return;
             };
             let computed = read.map_err(Failure::Read).and_then(|mut chunk| {
-                compute(chunk.position, &mut chunk.buffer[..chunk.len_bytes]).map_err(Failure::Compute)?;
+                compute(chunk.place, &mut chunk.buffer[..chunk.len_bytes]).map_err(Failure::Compute)?;
                 Ok(chunk)
             });
             self.hand_in(turn, computed);
@@ -183,10 +215,13 @@ impl<R: Read> Source<R> {
         if matches!(filled, Ok(0)) {
             return None;
         }
-        let (turn, position) = (self.turn, self.position);
+        let (turn, place) = (self.turn, self.next);
         self.turn += 1;
-        self.position += len_bytes as u64;
-        Some((turn, filled.map(|len_bytes| Chunk { buffer, position, len_bytes })))
+        self.next.position += len_bytes as u64;
+        if let Some(last) = buffer[..len_bytes].last_chunk() {
+            self.next.before = *last;
+        }
+        Some((turn, filled.map(|len_bytes| Chunk { buffer, place, len_bytes })))
     }
 }
 

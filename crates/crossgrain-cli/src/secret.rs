@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::path::Path;
 
-use crossgrain::{Cipher, Key};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
@@ -34,15 +33,16 @@ fn decode_pairs(digits: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
 }
 
 /// A key from the command line.
-pub(crate) fn key_from_hex(cipher: Cipher, digits: &str) -> Result<Key, Error> {
-    Ok(Key::new(cipher, &decode_hex("--key", digits.as_bytes())?)?)
+pub(crate) fn key_from_hex(digits: &str) -> Result<Zeroizing<Vec<u8>>, Error> {
+    decode_hex("--key", digits.as_bytes())
 }
 
-/// A key from a file: what can be read as hex is hex, anything else is the key itself.
+/// A key of so many bytes from a file: what can be read as hex is hex, anything else is the key itself.
+/// `whose` says for the user what it is a key of.
 ///
 /// Random bytes that all happen to be hex digits do not occur; a hex key of a shorter cipher does, and
 /// must not pass for the bytes of a longer one.
-pub(crate) fn key_from_file(cipher: Cipher, path: &Path) -> Result<Key, Error> {
+pub(crate) fn key_from_file(whose: &str, want: usize, path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
     if path == Path::new("-") {
         return Err(Error::usage("--key-file wants the name of a file: standard input is for the data"));
     }
@@ -51,12 +51,11 @@ pub(crate) fn key_from_file(cipher: Cipher, path: &Path) -> Result<Key, Error> {
     let read = File::open(path).and_then(|mut file| fill(&mut file, &mut buffer[..]));
     let len_bytes = read.map_err(|error| Error::read(&name, &error))?;
     let content = &buffer[..len_bytes];
-    let want = cipher.key_bytes();
     match decode_pairs(content.trim_ascii_end()) {
-        Some(bytes) if bytes.len() == want => Ok(Key::new(cipher, &bytes)?),
-        None if len_bytes == want => Ok(Key::new(cipher, content)?),
+        Some(bytes) if bytes.len() == want => Ok(bytes),
+        None if len_bytes == want => Ok(Zeroizing::new(content.to_vec())),
         _ => Err(Error::usage(format!(
-            "{name} holds no key of {cipher}: give {want} bytes or {} hex digits",
+            "{name} holds no key of {whose}: give {want} bytes or {} hex digits",
             2 * want
         ))),
     }

@@ -133,7 +133,7 @@ fn an_initial_value_for_ecb() {
 #[test]
 fn names_that_nothing_has() {
     assert_tells(&refused(2, &format!("--cipher aes-129 --mode ecb --key {KEY}")), "aes-129");
-    assert_tells(&refused(2, &format!("--cipher aes-128 --mode cbc --key {KEY}")), "cbc");
+    assert_tells(&refused(2, &format!("--cipher aes-128 --mode cbd --key {KEY}")), "cbd");
     assert_tells(&refused(2, &format!("--mode ecb --key {KEY}")), "--cipher");
     assert_tells(&refused(2, &format!("--cipher aes-128 --key {KEY}")), "--mode");
     let ecb = format!("--cipher aes-128 --mode ecb --key {KEY}");

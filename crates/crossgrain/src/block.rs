@@ -194,10 +194,51 @@ pub enum Error {
         /// Why it cannot be had.
         reason: String,
     },
+    /// No policy has this name.
+    UnknownPolicy(String),
+    /// No effort has this name.
+    UnknownEffort(String),
     /// An ISA cap that cannot be read.
     BadIsaCap(String),
     /// No path leads from a job's source to its sink, with the reason.
     NoPlan(String),
+    /// A stored plan that cannot be understood, or does not compute its job.
+    CorruptPlan(String),
+    /// A stored plan that is of no use here, with the reason.
+    UnfitPlan(String),
+    /// A key of XTS that is not two keys of its cipher.
+    XtsKeyLength {
+        /// The cipher asked for.
+        cipher: Cipher,
+        /// The length given, in bytes.
+        len_bytes: usize,
+    },
+    /// A key of XTS whose halves are the same.
+    EqualXtsKeys,
+    /// A size that sectors cannot have.
+    SectorBytes {
+        /// The size asked for.
+        len_bytes: usize,
+    },
+    /// A last sector of less than a block.
+    ShortSector {
+        /// What it has, in bytes.
+        len_bytes: usize,
+    },
+    /// A length that a mode's tags cannot have, or a tag of another length than the mode was made for.
+    TagBytes {
+        /// The length given.
+        len_bytes: usize,
+    },
+    /// A mode that needs a nonce was given an empty one.
+    EmptyNonce,
+    /// More than a mode may encrypt under one nonce.
+    TooLong {
+        /// The most it may, in bytes.
+        most_bytes: u64,
+    },
+    /// A tag that is wrong: the message, what it was sealed with, or the key is not what it was.
+    Forged,
 }
 
 impl fmt::Display for Error {
@@ -223,7 +264,50 @@ impl fmt::Display for Error {
             Self::Unavailable { variant, reason } => {
                 write!(f, "variant '{variant}' cannot be used: {reason}")
             }
+            Self::UnknownPolicy(name) => {
+                write!(f, "no policy is called '{}': choose constant-time or any", name.escape_debug())
+            }
+            Self::UnknownEffort(name) => {
+                let known = "estimate, measure or exhaustive";
+                write!(f, "no effort is called '{}': choose {known}", name.escape_debug())
+            }
             Self::NoPlan(reason) => write!(f, "no plan can be made: {reason}"),
+            Self::CorruptPlan(reason) => write!(f, "the plan is corrupt: {}", reason.escape_debug()),
+            Self::UnfitPlan(reason) => write!(f, "the plan cannot be used here: {reason}"),
+            Self::XtsKeyLength { cipher, len_bytes } => {
+                let want = 2 * cipher.key_bytes();
+                let digits = 2 * want;
+                write!(
+                    f,
+                    "xts takes two keys of {cipher}, {want} bytes ({digits} hex digits), not {len_bytes}"
+                )
+            }
+            Self::EqualXtsKeys => {
+                f.write_str("both halves of the xts key are the same: make them independently of one another")
+            }
+            Self::SectorBytes { len_bytes } => {
+                write!(
+                    f,
+                    "a sector cannot have {len_bytes} bytes: choose 16 to 16777216, most often 512 or 4096"
+                )
+            }
+            Self::ShortSector { len_bytes } => {
+                write!(f, "the last sector has {len_bytes} bytes and must have 16 at least: pad the data")
+            }
+            Self::TagBytes { len_bytes } => write!(
+                f,
+                "a tag of {len_bytes} bytes does not fit: give as many as the sealer did, 16 in most cases"
+            ),
+            Self::EmptyNonce => f.write_str("the nonce is empty: give one, best of 12 bytes"),
+            Self::TooLong { most_bytes } => {
+                write!(
+                    f,
+                    "the message is too long for one nonce: split it into pieces of {most_bytes} bytes at most"
+                )
+            }
+            Self::Forged => f.write_str(
+                "the tag is wrong: the data, its nonce or associated data, or the key is not the right one",
+            ),
             Self::BadIsaCap(cap) => write!(
                 f,
                 "ISA cap '{}' cannot be read: give portable, sse2, avx2 or avx512, \

@@ -21,7 +21,17 @@ const LAYERS: [(&str, &[&str]); 16] = [
     ("exec", &["block", "word", "circuit", "repr", "convert", "part", "variant", "plan"]),
     (
         "mode",
-        &["block", "word::Buffers", "word::Features", "part::Source", "variant::Policy", "plan", "exec"],
+        &[
+            "block",
+            "word::Buffers",
+            "word::Features",
+            "part::Source",
+            "part::chain",
+            "part::tweak::Tweaks",
+            "variant::Policy",
+            "plan",
+            "exec",
+        ],
     ),
     (
         "check",
@@ -37,7 +47,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
             "mode",
         ],
     ),
-    ("tune", &["block", "word::Features", "variant", "plan", "check"]),
+    ("tune", &["block", "word::Buffers", "word::Features", "variant", "plan", "mode", "check"]),
     ("wisdom", &["block", "word::Features", "word::cpu_model", "variant", "plan"]),
     ("deps", &["block"]),
     ("rustcrypto", &["block", "word::Buffers", "word::Features", "mode"]),

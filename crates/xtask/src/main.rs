@@ -39,7 +39,7 @@ enum Task {
     },
     /// Run the kernels under valgrind with key and data declared secret
     Taint,
-    /// Time crossgrain beside other implementations
+    /// Time crossgrain beside other implementations; `bench plan` judges the planner instead
     Bench {
         /// Keep the results as JSON lines under bench/record (give this flag first)
         #[arg(long)]
@@ -60,7 +60,11 @@ fn main() -> ExitCode {
         Task::Test => test::run(),
         Task::Asm { list, file } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
         Task::Taint => taint::run().map(|()| ExitCode::SUCCESS),
-        Task::Bench { record, arguments } => bench::run(record, &arguments).map(|()| ExitCode::SUCCESS),
+        Task::Bench { record, arguments } => match arguments.split_first() {
+            Some((first, rest)) if first == "plan" => bench::judge_planner(record, rest),
+            _ => bench::run(record, &arguments),
+        }
+        .map(|()| ExitCode::SUCCESS),
         Task::Chart { file } => chart::run(file.as_deref()).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {

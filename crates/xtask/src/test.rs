@@ -37,7 +37,7 @@ const STEPS: &[Step] = &[
     Step { name: "twin",   program: Program::Cargo, arguments: &["check", "-p", "crossgrain", "--target-dir", "target/twin"], with: &[("RUSTFLAGS", "--cfg crossgrain_absent")] },
     Step { name: "asm",    program: Program::Xtask, arguments: &["asm"], with: &[] },
     Step { name: "taint",  program: Program::Xtask, arguments: &["taint"], with: &[] },
-    Step { name: "demo",   program: Program::Cargo, arguments: &["run", "--release", "--", "demo", "--bytes", "16777216"], with: &[] },
+    Step { name: "demo",   program: Program::Cargo, arguments: &["run", "--release", "--", "demo", "--bytes", "16777216", "--svg", "target/demo.svg", "--force"], with: &[] },
 ];
 
 /// What became of a step.

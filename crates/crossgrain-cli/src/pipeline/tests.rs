@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use super::{CHUNK_BYTES, Failure, run};
+use super::{CHUNK_BYTES, Cut, Failure, Place, run};
 
 /// Two whole chunks and a piece; the failures below are in the second of them or behind it.
 const LEN_BYTES: usize = 5 * CHUNK_BYTES / 2;
@@ -71,8 +71,8 @@ impl Write for Small<'_> {
     }
 }
 
-fn fallible(position: u64, chunk: &mut [u8]) -> Result<(), u64> {
-    shift(position, chunk);
+fn fallible(place: Place, chunk: &mut [u8]) -> Result<(), u64> {
+    shift(place.position, chunk);
     Ok(())
 }
 
@@ -83,8 +83,26 @@ fn bytes_come_out_in_order_and_positions_are_right() {
         for len_bytes in [0, 1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 2 * CHUNK_BYTES, LEN_BYTES] {
             let input = Reluctant { data: &data[..len_bytes], left: usize::MAX, calls: 0 };
             let mut output = Vec::new();
-            assert!(run(workers, input, &mut output, fallible).is_ok());
+            assert!(run(workers, Cut::default(), input, &mut output, fallible).is_ok());
             assert!(output == shifted(&data[..len_bytes]), "{workers} workers, {len_bytes} bytes");
+        }
+    });
+}
+
+#[test]
+fn chunks_are_cut_as_told_and_know_the_block_before_them() {
+    let data = painted();
+    each_number_of_workers(|workers| {
+        for chunk_bytes in [16, 48, 4096 + 16, CHUNK_BYTES] {
+            let input = Reluctant { data: &data[..70 * 4096 + 5], left: usize::MAX, calls: 0 };
+            let cut = Cut { chunk_bytes, before: [7; 16] };
+            let compute = |place: Place, chunk: &mut [u8]| -> Result<(), ()> {
+                let at = usize::try_from(place.position).unwrap();
+                assert!(at.is_multiple_of(chunk_bytes) && chunk.len() <= chunk_bytes);
+                assert_eq!(place.before, *at.checked_sub(16).map_or(&[7; 16][..], |at| &data[at..][..16]));
+                Ok(())
+            };
+            assert!(run(workers, cut, input, io::sink(), compute).is_ok());
         }
     });
 }
@@ -95,7 +113,7 @@ fn a_read_failure_leaves_the_whole_chunks_before_it() {
     each_number_of_workers(|workers| {
         let input = Reluctant { data: &data, left: CHUNK_BYTES + 17, calls: 0 };
         let mut output = Vec::new();
-        let done = run(workers, input, &mut output, fallible);
+        let done = run(workers, Cut::default(), input, &mut output, fallible);
         assert!(matches!(done, Err(Failure::Read(error)) if error.kind() == io::ErrorKind::InvalidData));
         assert!(output == shifted(&data[..CHUNK_BYTES]));
     });
@@ -105,7 +123,7 @@ fn a_read_failure_leaves_the_whole_chunks_before_it() {
 fn a_write_failure_ends_an_endless_stream() {
     each_number_of_workers(|workers| {
         let mut output = Vec::new();
-        let done = run(workers, io::repeat(7), Small(&mut output, CHUNK_BYTES + 5), fallible);
+        let done = run(workers, Cut::default(), io::repeat(7), Small(&mut output, CHUNK_BYTES + 5), fallible);
         assert!(matches!(done, Err(Failure::Write(error)) if error.kind() == io::ErrorKind::StorageFull));
         assert!(output == shifted(&vec![7; CHUNK_BYTES + 5]));
     });
@@ -115,11 +133,11 @@ fn a_write_failure_ends_an_endless_stream() {
 fn of_many_refusals_the_first_in_the_stream_counts() {
     each_number_of_workers(|workers| {
         let mut output = Vec::new();
-        let refuse = |position, chunk: &mut [u8]| {
+        let refuse = |Place { position, .. }, chunk: &mut [u8]| {
             shift(position, chunk);
             if position >= CHUNK_BYTES as u64 { Err(position) } else { Ok(()) }
         };
-        let done = run(workers, io::repeat(7), &mut output, refuse);
+        let done = run(workers, Cut::default(), io::repeat(7), &mut output, refuse);
         assert!(matches!(done, Err(Failure::Compute(position)) if position == CHUNK_BYTES as u64));
         assert!(output == shifted(&vec![7; CHUNK_BYTES]));
     });
@@ -128,10 +146,12 @@ fn of_many_refusals_the_first_in_the_stream_counts() {
 #[test]
 fn a_panic_reaches_the_caller_and_nobody_waits_for_ever() {
     each_number_of_workers(|workers| {
-        let panicking = |position, _: &mut [u8]| -> Result<(), ()> {
+        let panicking = |Place { position, .. }, _: &mut [u8]| -> Result<(), ()> {
             if position < 3 * CHUNK_BYTES as u64 { Ok(()) } else { resume_unwind(Box::new("silently")) }
         };
-        let done = catch_unwind(AssertUnwindSafe(|| run(workers, io::repeat(7), io::sink(), panicking)));
+        let done = catch_unwind(AssertUnwindSafe(|| {
+            run(workers, Cut::default(), io::repeat(7), io::sink(), panicking)
+        }));
         assert!(done.is_err());
     });
 }

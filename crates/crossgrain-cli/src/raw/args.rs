@@ -5,21 +5,21 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::thread;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, ValueEnum};
-use crossgrain::mode::Options;
+use crossgrain::mode::{Options, XtsKey};
 use crossgrain::variant::Policy;
-use crossgrain::{BLOCK_BYTES, Cipher, Direction, Key};
+use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Key};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::secret;
+use crate::typed::{self, ciphers, policies};
 use crate::wisdom;
 
-/// Encrypt or decrypt by one mode of operation: no header, no padding, no authentication.
+/// Encrypt or decrypt by one mode of operation, with no header.
 ///
-/// Bytes go in and as many come out, the same as from other software, so whoever changes them is not
-/// found out: this is for use inside other formats and for tests.
+/// The bytes are the same as from other software. Only eax and gcm find out whoever changes them; the other
+/// modes are for use inside other formats and for tests.
 // Without `Debug`: it holds a key.
 #[derive(clap::Args)]
 #[command(group = ArgGroup::new("secret").required(true).args(["key", "key_file"]))]
@@ -40,9 +40,38 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 
-    /// The initial counter block of ctr in hex; never use one twice with the same key
-    #[arg(long, value_name = "HEX")]
+    /// The initial value in hex: the first counter block of ctr, the initialisation vector of cbc, cfb and
+    /// ofb, the nonce of eax and gcm; never use one twice with the same key
+    #[arg(long, visible_alias = "nonce", value_name = "HEX")]
     iv: Option<String>,
+
+    /// What the tag of eax and gcm vouches for besides the data, in hex
+    #[arg(long, value_name = "HEX")]
+    aad: Option<String>,
+
+    /// The tag of eax and gcm in hex, when decrypting data that has none at its end
+    #[arg(long, value_name = "HEX", conflicts_with = "tag_file")]
+    tag: Option<String>,
+
+    /// A file for the tag of eax and gcm, instead of the end of the data
+    #[arg(long, value_name = "FILE")]
+    tag_file: Option<PathBuf>,
+
+    /// How many bytes the tags of eax and gcm have; 16 unless given
+    #[arg(long, value_name = "N")]
+    tag_bytes: Option<usize>,
+
+    /// How many bytes a sector of xts has; 512 unless given
+    #[arg(long, value_name = "N")]
+    sector_size: Option<usize>,
+
+    /// The number of the first sector of xts; 0 unless given
+    #[arg(long, value_name = "N")]
+    sector: Option<u128>,
+
+    /// How data of ecb and cbc is filled up to whole blocks; not at all unless given
+    #[arg(long)]
+    padding: Option<PaddingName>,
 
     /// Decrypt instead of encrypting
     #[arg(short, long)]
@@ -68,33 +97,56 @@ pub(crate) struct Args {
     #[arg(long = "variant", value_name = "NAME")]
     variants: Vec<String>,
 
-    /// Which variants may be used
-    #[arg(long, default_value = "constant-time")]
-    policy: PolicyName,
+    /// A plan that must be used, as written by `crossgrain plan --save`
+    #[arg(long, value_name = "FILE", conflicts_with = "variants")]
+    plan: Option<PathBuf>,
+
+    /// Tell on standard error what is run
+    #[arg(long)]
+    explain: bool,
+
+    /// Which variants may be used: only those whose timing tells nothing of key or data, or any
+    #[arg(long, default_value = "constant-time", value_parser = policies())]
+    policy: Policy,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum ModeName {
     /// Counter mode: any length, and encrypting is decrypting
     Ctr,
     /// Electronic codebook: whole blocks of 16 bytes; equal ones stay equal
     Ecb,
+    /// Cipher block chaining: whole blocks
+    Cbc,
+    /// Cipher feedback of whole blocks: any length
+    Cfb,
+    /// Output feedback: any length, and encrypting is decrypting
+    Ofb,
+    /// Sectors of a disk, by a key of twice the length
+    Xts,
+    /// Counter mode with a tag by the cipher itself; holds the data in memory
+    Eax,
+    /// Counter mode with a tag by multiplication; holds the data in memory
+    Gcm,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum PolicyName {
-    /// Those whose timing tells nothing of key or data
-    ConstantTime,
-    /// Also those that look up tables by secret indices
-    Any,
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum PaddingName {
+    /// Whole blocks or nothing
+    None,
+    /// Up to a block of bytes that each tell their number, as openssl does
+    Pkcs7,
 }
 
 /// What `raw` is to do: checked, and nothing opened yet but the key file.
-#[derive(Debug)]
 pub(super) struct Job {
-    pub(super) key: Key,
+    pub(super) cipher: Cipher,
+    /// The key, or the two of xts.
+    pub(super) secret: Zeroizing<Vec<u8>>,
+    pub(super) direction: Direction,
     pub(super) mode: Mode,
     pub(super) options: Options,
+    pub(super) explain: bool,
     pub(super) workers: NonZero<usize>,
     /// `None` for standard input.
     pub(super) input: Option<PathBuf>,
@@ -103,80 +155,188 @@ pub(super) struct Job {
     pub(super) force: bool,
 }
 
-/// A mode with all that it needs.
-#[derive(Debug)]
+impl Job {
+    /// The key of a mode that has one.
+    pub(super) fn key(&self) -> Result<Key, Error> {
+        Ok(Key::new(self.cipher, &self.secret)?)
+    }
+}
+
+/// A mode with all that it needs but the key.
 pub(super) enum Mode {
-    Ctr { initial: [u8; BLOCK_BYTES] },
-    Ecb { direction: Direction },
+    Stream(Stream),
+    Sealed(Sealed),
+}
+
+/// A mode without a tag.
+pub(super) enum Stream {
+    Ecb { is_padded: bool },
+    Cbc { iv: Block, is_padded: bool },
+    Cfb { iv: Block },
+    Ofb { iv: Block },
+    Ctr { initial: Block },
+    Xts { first_sector: u128, sector_bytes: usize },
+}
+
+impl Stream {
+    /// Whether the data is padded to whole blocks.
+    pub(super) const fn is_padded(&self) -> bool {
+        matches!(self, Self::Ecb { is_padded: true } | Self::Cbc { is_padded: true, .. })
+    }
+}
+
+/// A mode with a tag.
+pub(super) struct Sealed {
+    pub(super) mode: SealedMode,
+    pub(super) nonce: Vec<u8>,
+    pub(super) aad: Vec<u8>,
+    pub(super) tag: TagPlace,
+    pub(super) tag_bytes: usize,
+}
+
+pub(super) enum SealedMode {
+    Eax,
+    Gcm,
+}
+
+/// Where the tag is.
+pub(super) enum TagPlace {
+    End,
+    Given(Vec<u8>),
+    File(PathBuf),
 }
 
 impl Args {
     /// Finds out whether what was typed makes sense.
     pub(super) fn check(self) -> Result<Job, Error> {
-        let mode = mode(self.mode, self.iv.as_deref(), self.decrypt)?;
+        let mode = self.mode()?;
         if self.output.is_none() && io::stdout().is_terminal() {
             return Err(Error::usage(
                 "the output is binary and does not belong on a terminal: give -o FILE, or -o - to insist",
             ));
         }
-        let key = match (self.key, self.key_file) {
-            (Some(digits), _) => secret::key_from_hex(self.cipher, &digits)?,
-            (None, Some(path)) => secret::key_from_file(self.cipher, &path)?,
-            (None, None) => return Err(Error::usage("there is no key: give --key or --key-file")),
-        };
+        let secret = self.secret()?;
         let all = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+        let workers = self.threads.and_then(|count| NonZero::new(usize::from(count))).unwrap_or_else(all);
         Ok(Job {
-            key,
-            mode,
-            // Chunks go side by side, so each is the work of one thread.
+            cipher: self.cipher,
+            secret,
+            direction: if self.decrypt { Direction::Decrypt } else { Direction::Encrypt },
             options: Options {
-                policy: self.policy.into(),
+                policy: self.policy,
                 variants: self.variants,
-                threads: 1,
+                plans: self.plan.map(|path| typed::plans(&path)).transpose()?.into_iter().collect(),
+                // Chunks go side by side, so each is the work of one thread.
+                threads: if let Mode::Stream(_) = mode { 1 } else { workers.get() },
                 costs: wisdom::costs(self.cipher),
                 ..Options::default()
             },
-            workers: self.threads.and_then(|count| NonZero::new(usize::from(count))).unwrap_or_else(all),
+            explain: self.explain,
+            mode,
+            workers,
             input: unless_stream(self.input),
             output: unless_stream(self.output),
             force: self.force,
         })
     }
-}
 
-fn mode(name: ModeName, iv: Option<&str>, decrypt: bool) -> Result<Mode, Error> {
-    match (name, iv) {
-        (ModeName::Ctr, Some(iv)) => Ok(Mode::Ctr { initial: initial(iv)? }),
-        (ModeName::Ctr, None) => Err(Error::usage("ctr starts from a counter block: give --iv HEX")),
-        (ModeName::Ecb, Some(_)) => Err(Error::usage("ecb has no initial value: leave --iv out")),
-        (ModeName::Ecb, None) => {
-            Ok(Mode::Ecb { direction: if decrypt { Direction::Decrypt } else { Direction::Encrypt } })
+    /// The mode, and nothing given that it has no use for.
+    fn mode(&self) -> Result<Mode, Error> {
+        use ModeName::{Cbc, Cfb, Ctr, Eax, Ecb, Gcm, Ofb, Xts};
+        self.wants("--iv", self.iv.is_some(), &[Ctr, Cbc, Cfb, Ofb, Eax, Gcm])?;
+        self.wants("--padding", self.padding.is_some(), &[Ecb, Cbc])?;
+        self.wants("--sector-size", self.sector_size.is_some(), &[Xts])?;
+        self.wants("--sector", self.sector.is_some(), &[Xts])?;
+        self.wants("--aad", self.aad.is_some(), &[Eax, Gcm])?;
+        self.wants("--tag", self.tag.is_some(), &[Eax, Gcm])?;
+        self.wants("--tag-file", self.tag_file.is_some(), &[Eax, Gcm])?;
+        self.wants("--tag-bytes", self.tag_bytes.is_some(), &[Eax, Gcm])?;
+        let is_padded = self.padding == Some(PaddingName::Pkcs7);
+        Ok(Mode::Stream(match self.mode {
+            Ecb => Stream::Ecb { is_padded },
+            Cbc => Stream::Cbc { iv: self.block()?, is_padded },
+            Cfb => Stream::Cfb { iv: self.block()? },
+            Ofb => Stream::Ofb { iv: self.block()? },
+            Ctr => Stream::Ctr { initial: self.block()? },
+            Xts => Stream::Xts {
+                first_sector: self.sector.unwrap_or(0),
+                sector_bytes: self.sector_size.unwrap_or(512),
+            },
+            Eax => return Ok(Mode::Sealed(self.sealed(SealedMode::Eax)?)),
+            Gcm => return Ok(Mode::Sealed(self.sealed(SealedMode::Gcm)?)),
+        }))
+    }
+
+    /// Refuses an option that was given to a mode which has no use for it.
+    fn wants(&self, option: &str, is_given: bool, modes: &[ModeName]) -> Result<(), Error> {
+        if !is_given || modes.contains(&self.mode) {
+            return Ok(());
         }
+        Err(Error::usage(format!("{} has no use for {option}: leave it out", name_of(self.mode))))
+    }
+
+    /// The initial value of a mode that starts from a block.
+    fn block(&self) -> Result<Block, Error> {
+        let bytes = self.initial("block of 16 bytes")?;
+        bytes.as_slice().try_into().map_err(|_| {
+            Error::usage(format!(
+                "--iv is a block of {BLOCK_BYTES} bytes ({} hex digits), not {}",
+                2 * BLOCK_BYTES,
+                bytes.len()
+            ))
+        })
+    }
+
+    fn initial(&self, what: &str) -> Result<Vec<u8>, Error> {
+        let Some(iv) = &self.iv else {
+            let why = format!("{} starts from a {what}: give --iv HEX", name_of(self.mode));
+            return Err(Error::usage(why));
+        };
+        Ok(secret::decode_hex("--iv", iv.as_bytes())?.to_vec())
+    }
+
+    fn sealed(&self, mode: SealedMode) -> Result<Sealed, Error> {
+        let decoded = |name, digits: &Option<String>| {
+            digits.as_ref().map(|digits| secret::decode_hex(name, digits.as_bytes())).transpose()
+        };
+        let tag = match (decoded("--tag", &self.tag)?, &self.tag_file) {
+            (Some(_), _) if !self.decrypt => {
+                return Err(Error::usage("a tag is made when encrypting: leave --tag out, or decrypt by -d"));
+            }
+            (Some(tag), _) => TagPlace::Given(tag.to_vec()),
+            (None, Some(path)) => TagPlace::File(path.clone()),
+            (None, None) => TagPlace::End,
+        };
+        Ok(Sealed {
+            mode,
+            nonce: self.initial("nonce")?,
+            aad: decoded("--aad", &self.aad)?.map(|aad| aad.to_vec()).unwrap_or_default(),
+            tag,
+            tag_bytes: self.tag_bytes.unwrap_or(BLOCK_BYTES),
+        })
+    }
+
+    /// The key, or both of xts, of the right length or to be refused for it.
+    fn secret(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let keys = if self.mode == ModeName::Xts { 2 } else { 1 };
+        let whose = if keys == 2 { format!("xts by {}", self.cipher) } else { self.cipher.to_string() };
+        let secret = match (&self.key, &self.key_file) {
+            (Some(digits), _) => secret::key_from_hex(digits)?,
+            (None, Some(path)) => secret::key_from_file(&whose, keys * self.cipher.key_bytes(), path)?,
+            (None, None) => return Err(Error::usage("there is no key: give --key or --key-file")),
+        };
+        if keys == 2 {
+            XtsKey::new(self.cipher, &secret)?;
+        } else {
+            Key::new(self.cipher, &secret)?;
+        }
+        Ok(secret)
     }
 }
 
-fn initial(iv: &str) -> Result<[u8; BLOCK_BYTES], Error> {
-    let bytes = secret::decode_hex("--iv", iv.as_bytes())?;
-    bytes.as_slice().try_into().map_err(|_| {
-        Error::usage(format!(
-            "--iv is a block of {BLOCK_BYTES} bytes ({} hex digits), not {}",
-            2 * BLOCK_BYTES,
-            bytes.len()
-        ))
-    })
-}
-
-impl From<PolicyName> for Policy {
-    fn from(name: PolicyName) -> Self {
-        match name {
-            PolicyName::ConstantTime => Self::ConstantTime,
-            PolicyName::Any => Self::Any,
-        }
-    }
-}
-
-fn ciphers() -> impl TypedValueParser<Value = Cipher> {
-    PossibleValuesParser::new(Cipher::ALL.map(Cipher::name)).try_map(|name| name.parse::<Cipher>())
+/// The name of a mode as it is typed.
+fn name_of(mode: ModeName) -> String {
+    mode.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
 fn typed_secret(digits: &str) -> Result<Zeroizing<String>, std::convert::Infallible> {

@@ -167,8 +167,20 @@ pub(crate) const KEY_BITS: [usize; 3] = [128, 192, 256];
 /// What `openssl enc` makes of the file `in`; `None`, and a word about it, where there is no openssl.
 #[track_caller]
 pub(crate) fn openssl(place: &Place, cipher: &str, key: &str, iv: Option<&str>) -> Option<Vec<u8>> {
+    openssl_with(place, cipher, key, iv, &["-nopad"])
+}
+
+/// The same with these options, or without the `-nopad` that leaves whole blocks as they are.
+#[track_caller]
+pub(crate) fn openssl_with(
+    place: &Place,
+    cipher: &str,
+    key: &str,
+    iv: Option<&str>,
+    options: &[&str],
+) -> Option<Vec<u8>> {
     let mut command = Command::new("openssl");
-    command.args(["enc", &format!("-{cipher}"), "-nopad", "-in"]).arg(place.path("in"));
+    command.args(["enc", &format!("-{cipher}")]).args(options).arg("-in").arg(place.path("in"));
     command.args(["-K", key]).args(iv.map(|iv| ["-iv", iv]).into_iter().flatten()).stdin(Stdio::null());
     match command.output() {
         Ok(output) => {

@@ -2,6 +2,8 @@
 //!
 //! Modes call [`Program::run`] and know no variant and no ISA.
 
+mod frame;
+mod many;
 mod program;
 mod threads;
 

@@ -2,16 +2,21 @@
 //!
 //! Data runs bundle by bundle: from the source into a tile in L1, through the parts, to the bytes. What
 //! is left over at the end, down to a single byte of a counter job, goes through a padded copy by the
-//! plan that does it cheapest.
+//! plan that does it cheapest. What a mode adds before the cipher and after it is added tile by tile
+//! (`frame`), or by the kernel itself where that is the whole cipher.
 
 use std::fmt;
+use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
+use super::frame::Frame;
+use super::many::Queue;
 use super::threads::Threads;
 use crate::block::{BLOCK_BYTES, Direction, Error, Key};
 use crate::convert::{Load, Store};
-use crate::part::{Count, Counting, Keys, Source, TilePart, WholePart};
+use crate::part::chain::{Absorb, Data, Link, Strand, by_blocks, chain_by_blocks};
+use crate::part::{Count, Counting, Keys, Source, TilePart, WholePart, tweak};
 use crate::plan::{Costs, Job, Limits, Plan, choose};
 use crate::variant::{Action, Variant};
 use crate::word::{Buffers, Features, TILE_BYTES, Tile};
@@ -27,10 +32,13 @@ pub struct Program {
     threads: Threads,
 }
 
+/// A way to add tweaks to a tile, shared by a program's plans.
+type Whiten = Arc<dyn tweak::Whiten>;
+
 /// One plan, bound.
 enum Bound {
     Whole(Box<dyn WholePart>),
-    Tiles { bundle_blocks: usize, entry: Entry, steps: Vec<Step>, exit: Box<dyn Store> },
+    Tiles { bundle_blocks: usize, entry: Entry, steps: Vec<Step>, exit: Box<dyn Store>, whiten: Whiten },
 }
 
 /// What happens to a tile between its entry and its exit.
@@ -62,7 +70,8 @@ impl Program {
     /// [`Error::Unavailable`] for a variant that these features do not suffice for.
     pub fn of(plans: Vec<Plan>, key: &Key, features: Features, threads: Threads) -> Result<Self, Error> {
         let keys = Keys::expand(key);
-        let bound = plans.iter().map(|plan| bind(plan, &keys, features));
+        let whiten = Whiten::from(tweak::whiten(features));
+        let bound = plans.iter().map(|plan| bind(plan, &keys, features, &whiten));
         let bound = bound.collect::<Result<_, _>>()?;
         Ok(Self { bound, plans, threads })
     }
@@ -74,37 +83,99 @@ impl Program {
 
     /// Runs the job over the buffers, with as many threads as the program was given.
     ///
+    /// A program planned for bytes takes every source but counters, one planned for counters takes these.
+    ///
     /// # Panics
-    /// If a bytes job is no whole number of blocks.
-    pub fn run(&self, source: Source, buffers: Buffers<'_>) {
-        assert!(source != Source::Bytes || buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
+    /// If the buffers are no whole number of blocks and the source needs that, or it is of the other kind.
+    pub fn run(&self, source: Source<'_>, buffers: Buffers<'_>) {
+        self.run_by(self.threads, source, buffers);
+    }
+
+    /// The same with other threads.
+    ///
+    /// # Panics
+    /// As [`Program::run`].
+    pub fn run_by(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
+        assert!(source.takes_partial_blocks() || buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
         let grain_blocks = self.bound[0].bundle_blocks();
-        self.threads.split(source, buffers, grain_blocks, &|source, piece| {
+        threads.split(source, buffers, grain_blocks, &|source, piece| {
             self.run_here(source, piece);
         });
     }
 
-    fn run_here(&self, source: Source, buffers: Buffers<'_>) {
+    /// The threads that the program was given.
+    pub const fn threads(&self) -> Threads {
+        self.threads
+    }
+
+    /// Takes chains to their ends without writing: each is left with its last state.
+    ///
+    /// As many as fit run side by side. The program must be one that encrypts bytes.
+    ///
+    /// # Panics
+    /// If a chain is no whole number of blocks long.
+    pub fn absorb(&self, threads: Threads, strands: &mut [Strand<&[u8]>]) {
+        self.side_by_side(threads, strands, |running, strands, blocks| running.absorb(strands, blocks));
+    }
+
+    /// Replaces chains to their ends: each is left with its last state.
+    ///
+    /// As many as fit run side by side. The program must be one that encrypts bytes.
+    ///
+    /// # Panics
+    /// If a chain is no whole number of blocks long.
+    pub fn chain(&self, threads: Threads, link: Link, strands: &mut [Strand<Buffers<'_>>]) {
+        self.side_by_side(threads, strands, |running, strands, blocks| running.chain(link, strands, blocks));
+    }
+
+    /// How many chains run side by side on one thread, where there are so many.
+    pub fn lanes(&self) -> usize {
+        self.bound[0].lanes()
+    }
+
+    fn side_by_side<D: Data>(
+        &self,
+        threads: Threads,
+        strands: &mut [Strand<D>],
+        step: impl Fn(&mut Running<'_>, &mut [&mut Strand<D>], usize) + Sync,
+    ) {
+        let share = strands.len().div_ceil(threads.count()).clamp(1, self.lanes());
+        let bound = self.cheapest_for(share);
+        let lanes = share.min(bound.lanes());
+        let queue = Queue::new(strands);
+        threads.together(queue.len_bytes(), &|| {
+            let mut running = bound.begin();
+            queue.work(lanes, |strands, blocks| step(&mut running, strands, blocks));
+        });
+    }
+
+    fn run_here(&self, source: Source<'_>, buffers: Buffers<'_>) {
         let widest = &self.bound[0];
         let bundle_bytes = widest.bundle_blocks() * BLOCK_BYTES;
         let at = buffers.len_bytes() / bundle_bytes * bundle_bytes;
+        let rest_source = source.after(&buffers.input()[..at]);
         let (bundles, rest) = buffers.split_at(at);
         if !bundles.is_empty() {
-            widest.run(source, bundles);
+            widest.begin().run(source, bundles);
         }
         if !rest.is_empty() {
-            self.run_padded(source.skip(at / BLOCK_BYTES), rest);
+            self.run_padded(rest_source, rest);
         }
     }
 
-    /// Less than a bundle, maybe not even a whole number of blocks, by way of a padded copy.
-    fn run_padded(&self, source: Source, mut rest: Buffers<'_>) {
-        let blocks = rest.len_bytes().div_ceil(BLOCK_BYTES);
+    /// The plan that takes so many blocks at the least cost.
+    fn cheapest_for(&self, blocks: usize) -> &Bound {
         let cost_ns = |(bound, plan): &(&Bound, &Plan)| {
             plan.cost.per_byte_ns * blocks.next_multiple_of(bound.bundle_blocks()) as f64
         };
         let cheapest = self.bound.iter().zip(&self.plans).min_by(|a, b| cost_ns(a).total_cmp(&cost_ns(b)));
-        let bound = cheapest.map_or(&self.bound[0], |(bound, _)| bound);
+        cheapest.map_or(&self.bound[0], |(bound, _)| bound)
+    }
+
+    /// Less than a bundle, maybe not even a whole number of blocks, by way of a padded copy.
+    fn run_padded(&self, source: Source<'_>, mut rest: Buffers<'_>) {
+        let blocks = rest.len_bytes().div_ceil(BLOCK_BYTES);
+        let bound = self.cheapest_for(blocks);
         let padded_blocks = blocks.next_multiple_of(bound.bundle_blocks());
         let (mut tile, mut block);
         let bytes = if padded_blocks == 1 {
@@ -115,7 +186,7 @@ impl Program {
             &mut tile.bytes_mut()[..padded_blocks * BLOCK_BYTES]
         };
         bytes[..rest.len_bytes()].copy_from_slice(rest.input());
-        bound.run(source, Buffers::in_place(bytes));
+        bound.begin().run(source, Buffers::in_place(bytes));
         let len_bytes = rest.len_bytes();
         rest.output_mut().copy_from_slice(&bytes[..len_bytes]);
     }
@@ -136,21 +207,67 @@ impl Bound {
         }
     }
 
+    /// How many chains run side by side.
+    fn lanes(&self) -> usize {
+        match self {
+            Self::Whole(whole) => whole.lanes(),
+            // Enough to outweigh a run's beginning, few enough for their messages to stay in cache.
+            Self::Tiles { bundle_blocks, .. } => LANES_LEAST.next_multiple_of(*bundle_blocks),
+        }
+    }
+
+    /// Begins work on one thread.
+    fn begin(&self) -> Running<'_> {
+        match self {
+            Self::Whole(whole) => Running::Whole(&**whole),
+            Self::Tiles { bundle_blocks, entry, steps, exit, whiten } => Running::Tiles(Box::new(Work {
+                bundle_blocks: *bundle_blocks,
+                entry: entry.begin(),
+                steps,
+                exit: &**exit,
+                frame: Frame::new(&**whiten),
+                tiles: Tiles::default(),
+            })),
+        }
+    }
+}
+
+/// Chains that run together on tiles whose bundles are smaller.
+const LANES_LEAST: usize = 64;
+
+/// A plan at work on one thread.
+enum Running<'a> {
+    Whole(&'a dyn WholePart),
+    Tiles(Box<Work<'a>>),
+}
+
+impl Running<'_> {
     /// Runs over whole bundles.
-    fn run(&self, source: Source, buffers: Buffers<'_>) {
+    fn run(&mut self, source: Source<'_>, buffers: Buffers<'_>) {
         match self {
             Self::Whole(whole) => whole.run(source, buffers),
-            Self::Tiles { bundle_blocks, entry, steps, exit } => {
-                let mut work = Work { entry: entry.begin(), steps, exit: &**exit, tiles: Tiles::default() };
-                let most_blocks = TILE_BLOCKS / bundle_blocks * bundle_blocks;
-                let (mut source, mut rest) = (source, buffers);
-                while !rest.is_empty() {
-                    let blocks = most_blocks.min(rest.len_bytes() / BLOCK_BYTES);
-                    let (now, later) = rest.split_at(blocks * BLOCK_BYTES);
-                    work.run(source, now, blocks);
-                    source = source.skip(blocks);
-                    rest = later;
-                }
+            Self::Tiles(work) => work.run(source, buffers),
+        }
+    }
+
+    fn absorb(&mut self, strands: &mut [&mut Strand<&[u8]>], blocks: usize) {
+        match self {
+            Self::Whole(whole) => whole.absorb(strands, blocks),
+            Self::Tiles(work) => {
+                let bundle_blocks = work.bundle_blocks;
+                let mut cipher = |states: Buffers<'_>| work.run(Source::Bytes, states);
+                by_blocks::<Absorb, _>(&mut cipher, bundle_blocks, strands, blocks);
+            }
+        }
+    }
+
+    fn chain(&mut self, link: Link, strands: &mut [&mut Strand<Buffers<'_>>], blocks: usize) {
+        match self {
+            Self::Whole(whole) => whole.chain(link, strands, blocks),
+            Self::Tiles(work) => {
+                let bundle_blocks = work.bundle_blocks;
+                let mut cipher = |states: Buffers<'_>| work.run(Source::Bytes, states);
+                chain_by_blocks(link, &mut cipher, bundle_blocks, strands, blocks);
             }
         }
     }
@@ -163,24 +280,41 @@ struct Tiles {
     spare: [Tile; 2],
 }
 
-/// One thread at work on a plan.
+/// One thread at work on a plan with tiles.
 struct Work<'a> {
+    bundle_blocks: usize,
     entry: Begun<'a>,
     steps: &'a [Step],
     exit: &'a dyn Store,
+    frame: Frame<'a>,
     tiles: Tiles,
 }
 
 impl Work<'_> {
+    /// Runs over whole bundles.
+    fn run(&mut self, mut source: Source<'_>, mut rest: Buffers<'_>) {
+        let most_blocks = TILE_BLOCKS / self.bundle_blocks * self.bundle_blocks;
+        while !rest.is_empty() {
+            let blocks = most_blocks.min(rest.len_bytes() / BLOCK_BYTES);
+            let (now, later) = rest.split_at(blocks * BLOCK_BYTES);
+            let next = source.after(now.input());
+            self.run_tile(source, now);
+            (source, rest) = (next, later);
+        }
+    }
+
     /// Takes as many blocks as fit in a tile from source to sink.
-    fn run(&mut self, source: Source, buffers: Buffers<'_>, blocks: usize) {
-        let Self { entry, steps, exit, tiles: Tiles { state, spare } } = self;
+    fn run_tile(&mut self, source: Source<'_>, buffers: Buffers<'_>) {
+        let Self { entry, steps, exit, frame, tiles: Tiles { state, spare }, .. } = self;
+        let blocks = buffers.len_bytes() / BLOCK_BYTES;
         match (entry, source) {
             (Begun::Count(counting), Source::Counter(first)) => counting.count(first, state, spare, blocks),
-            (Begun::Load(load), Source::Bytes) => load.load(buffers.input(), state, &mut spare[1]),
+            (Begun::Load(load), _) => load.load(frame.enter(source, buffers.input()), state, &mut spare[1]),
             _ => unreachable!("modes run a program from the source it was planned for"),
         }
         let [other, scratch] = spare;
+        // References, so that exchanging tiles after a conversion exchanges no contents.
+        let (mut state, mut other) = (state, other);
         for step in *steps {
             let len_bytes = blocks * BLOCK_BYTES;
             match step {
@@ -197,10 +331,11 @@ impl Work<'_> {
                 }
             }
             if !matches!(step, Step::Part(_)) {
-                std::mem::swap(state, other);
+                std::mem::swap(&mut state, &mut other);
             }
         }
-        exit.store(state, scratch, source != Source::Bytes, buffers);
+        let (add, buffers) = frame.leave(source, buffers);
+        exit.store(state, scratch, add, buffers);
     }
 }
 
@@ -219,7 +354,7 @@ impl Entry {
     }
 }
 
-fn bind(plan: &Plan, keys: &Keys, features: Features) -> Result<Bound, Error> {
+fn bind(plan: &Plan, keys: &Keys, features: Features, whiten: &Whiten) -> Result<Bound, Error> {
     let (mut entry, mut steps) = (None, Vec::new());
     for stage in &plan.stages {
         let variant: &Variant = stage.variant;
@@ -248,7 +383,9 @@ fn bind(plan: &Plan, keys: &Keys, features: Features) -> Result<Bound, Error> {
     }
     let bundle_blocks = plan.bundle_blocks();
     match (entry, steps.pop()) {
-        (Some(entry), Some(Step::Store(exit))) => Ok(Bound::Tiles { bundle_blocks, entry, steps, exit }),
+        (Some(entry), Some(Step::Store(exit))) => {
+            Ok(Bound::Tiles { bundle_blocks, entry, steps, exit, whiten: Arc::clone(whiten) })
+        }
         _ => Err(plan.stages[0].variant.unavailable(features)),
     }
 }

@@ -36,28 +36,58 @@ impl Threads {
     /// Runs `work` over all pieces of a job. Pieces begin at multiples of `grain_blocks`.
     pub(crate) fn split(
         self,
-        source: Source,
+        source: Source<'_>,
         buffers: Buffers<'_>,
         grain_blocks: usize,
-        work: &(dyn Fn(Source, Buffers<'_>) + Sync),
+        work: &(dyn Fn(Source<'_>, Buffers<'_>) + Sync),
     ) {
-        if self.0 == 1 || buffers.len_bytes() < 2 * PIECE_BYTES {
+        let len_bytes = buffers.len_bytes();
+        if !self.pays(len_bytes) {
             return work(source, buffers);
         }
         let piece_blocks = (PIECE_BYTES / BLOCK_BYTES).next_multiple_of(grain_blocks);
         let queue = Mutex::new((source, buffers));
-        let strand = || {
+        self.together(len_bytes, &|| {
             while let Some((source, piece)) = next_piece(&queue, piece_blocks) {
                 work(source, piece);
             }
-        };
+        });
+    }
+
+    /// Runs `work`, which takes what it does from a queue, on every thread; on this one alone where there is
+    /// too little to do.
+    pub(crate) fn together(self, len_bytes: usize, work: &(dyn Fn() + Sync)) {
+        if !self.pays(len_bytes) {
+            return work();
+        }
         // In place: the caller works from the first moment on, while the others are still waking.
         rayon::in_place_scope(|scope| {
             for _ in 1..self.0 {
-                scope.spawn(|_| strand());
+                scope.spawn(|_| work());
             }
-            strand();
+            work();
         });
+    }
+
+    /// Runs `work` on every job, side by side where `len_bytes` in all are worth that.
+    pub(crate) fn each<T>(
+        self,
+        len_bytes: usize,
+        jobs: impl Iterator<Item = T> + Send,
+        work: &(dyn Fn(T) + Sync),
+    ) {
+        let jobs = Mutex::new(jobs);
+        let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
+        self.together(len_bytes, &|| {
+            while let Some(job) = next() {
+                work(job);
+            }
+        });
+    }
+
+    /// Whether so much work is worth waking threads.
+    const fn pays(self, len_bytes: usize) -> bool {
+        self.0 > 1 && len_bytes >= 2 * PIECE_BYTES
     }
 }
 
@@ -68,10 +98,10 @@ impl Default for Threads {
 }
 
 /// Takes the next piece off the queue.
-fn next_piece<'a>(
-    queue: &Mutex<(Source, Buffers<'a>)>,
+fn next_piece<'a, 's>(
+    queue: &Mutex<(Source<'s>, Buffers<'a>)>,
     piece_blocks: usize,
-) -> Option<(Source, Buffers<'a>)> {
+) -> Option<(Source<'s>, Buffers<'a>)> {
     let mut rest = queue.lock().unwrap_or_else(PoisonError::into_inner);
     if rest.1.is_empty() {
         return None;
@@ -79,6 +109,7 @@ fn next_piece<'a>(
     let at = (piece_blocks * BLOCK_BYTES).min(rest.1.len_bytes());
     let source = rest.0;
     let (piece, later) = std::mem::replace(&mut rest.1, Buffers::in_place(&mut [])).split_at(at);
-    *rest = (source.skip(piece_blocks), later);
+    // Before the piece is worked on, which may overwrite what the next one needs of it.
+    *rest = (source.after(piece.input()), later);
     Some((source, piece))
 }

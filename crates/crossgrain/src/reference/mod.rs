@@ -3,11 +3,14 @@
 //! Written to be compared with the standards line by line, and for nothing else. They index
 //! tables with secret bytes and are slow: never encrypt with them.
 
+pub mod aead;
 pub mod aes;
+pub mod chaining;
 pub mod modes;
 pub mod serpent;
+pub mod xts;
 
-use crate::block::{Family, Key};
+use crate::block::{Block, Family, Key};
 
 /// A keyed block cipher.
 pub trait BlockCipher {
@@ -29,5 +32,18 @@ pub fn cipher(key: &Key) -> Box<dyn BlockCipher> {
     match key.cipher().family() {
         Family::Aes => Box::new(aes::Aes::new(key.bytes())),
         Family::Serpent => Box::new(serpent::Serpent::new(key.bytes())),
+    }
+}
+
+/// A block enciphered.
+fn encrypted(cipher: &dyn BlockCipher, mut block: Block) -> Block {
+    cipher.encrypt(&mut block);
+    block
+}
+
+/// Adds as many bytes as the shorter one has.
+fn add(to: &mut [u8], bytes: &[u8]) {
+    for (to, byte) in to.iter_mut().zip(bytes) {
+        *to ^= byte;
     }
 }

@@ -223,4 +223,8 @@ impl<I: Nowhere, const BYTES: usize> AesLanes for Vector<I, BYTES> {
     fn reverse_bytes(self) -> Self {
         match self.1 {}
     }
+
+    fn preceded_by(self, _before: Self) -> Self {
+        match self.1 {}
+    }
 }

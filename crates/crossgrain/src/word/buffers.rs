@@ -76,6 +76,16 @@ impl<'a> Buffers<'a> {
         (Self { len_bytes: at, ..self }, rest)
     }
 
+    /// The same output with another input.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    #[must_use]
+    pub const fn with_input(self, input: &'a [u8]) -> Self {
+        assert!(input.len() == self.len_bytes);
+        Self { input: input.as_ptr(), ..self }
+    }
+
     /// The same buffers for a shorter while.
     pub const fn reborrow(&mut self) -> Buffers<'_> {
         Buffers { borrow: PhantomData, ..*self }

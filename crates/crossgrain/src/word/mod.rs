@@ -54,6 +54,7 @@ use std::ops::{BitAnd, BitXor, Not};
 pub use buffers::Buffers;
 pub use features::{CAP_VARIABLE, Features, cpu_model};
 pub use portable::Portable;
+pub(crate) use tile::wipe;
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
 pub use x86::{
     AesNi, AesWord128, AesWord256, AesWord512, Avx2, Avx512, Gfni256, Gfni512, GfniWord256, GfniWord512,
@@ -221,6 +222,9 @@ pub trait AesLanes: ByteLanes {
 
     /// Reverses the sixteen bytes of every lane.
     fn reverse_bytes(self) -> Self;
+
+    /// Every block moved up by one lane, the last block of `before` in front.
+    fn preceded_by(self, before: Self) -> Self;
 }
 
 /// The pattern of positions in a 64-bit group whose index bit `bit` (0 to 5) is clear.

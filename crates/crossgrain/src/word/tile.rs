@@ -68,9 +68,7 @@ impl Default for Tile {
 
 impl Drop for Tile {
     fn drop(&mut self) {
-        // `Zeroize` would write byte by byte: as long as a short run takes to encrypt the tile.
-        self.bytes.fill(0);
-        zeroize::optimization_barrier(&self.bytes);
+        wipe(&mut self.bytes);
     }
 }
 
@@ -78,4 +76,12 @@ impl fmt::Debug for Tile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Tile(phase {}, secret)", self.phase)
     }
+}
+
+/// Overwrites secret bytes with zeros, so that it is not optimised away.
+///
+/// `Zeroize` would write byte by byte: for a tile, as long as a short run takes to encrypt it.
+pub(crate) fn wipe(bytes: &mut [u8]) {
+    bytes.fill(0);
+    zeroize::optimization_barrier(bytes);
 }

@@ -9,8 +9,11 @@
 
 use std::fmt;
 
+use super::chains;
 use super::key::RoundKeys;
 use crate::block::{BLOCK_BYTES, Block, Direction};
+use crate::part::chain::{Absorb, Cbc, Cfb, Link, Ofb, Strand};
+use crate::part::tweak::{IN_STEP, Stepping, Tweaks};
 use crate::part::{Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, each};
 
@@ -20,7 +23,7 @@ pub(super) const IN_FLIGHT: usize = 8;
 /// Blocks in the widest bundle: eight registers of four.
 pub(super) const BUNDLE_BLOCKS_MAX: usize = 4 * IN_FLIGHT;
 
-/// The whole cipher, ECB or CTR, by AES instructions.
+/// The whole cipher by AES instructions, in every mode's frame.
 pub struct Cipher<W: AesLanes> {
     isa: W::Isa,
     direction: Direction,
@@ -44,17 +47,22 @@ impl<W: AesLanes> fmt::Debug for Cipher<W> {
     }
 }
 
-impl<W: AesLanes> WholePart for Cipher<W> {
-    fn run(&self, source: Source, buffers: Buffers<'_>) {
+impl<W: AesLanes> Cipher<W> {
+    fn run_framed<F: Frame<W>>(&self, frame: F, buffers: Buffers<'_>) {
         let Self { isa, ref keys, direction } = *self;
-        match (source, direction) {
-            (Source::Bytes, Direction::Encrypt) => {
-                isa.enter(Ecb::<W, true> { isa, keys, buffers });
-            }
-            (Source::Bytes, Direction::Decrypt) => {
-                isa.enter(Ecb::<W, false> { isa, keys, buffers });
-            }
-            (Source::Counter(first), _) => {
+        match direction {
+            Direction::Encrypt => isa.enter(Framed::<W, F, true> { isa, keys, frame, buffers }),
+            Direction::Decrypt => isa.enter(Framed::<W, F, false> { isa, keys, frame, buffers }),
+        }
+    }
+}
+
+impl<W: AesLanes> WholePart for Cipher<W> {
+    fn run(&self, source: Source<'_>, buffers: Buffers<'_>) {
+        let Self { isa, ref keys, direction } = *self;
+        match source {
+            Source::Bytes => self.run_framed(Plain, buffers),
+            Source::Counter(first) => {
                 let (low, high) = split_at_carry(first, buffers);
                 isa.enter(Ctr::<W> { isa, keys, first, buffers: low });
                 let first = first.wrapping_add(u128::from(u64::MAX)) >> 64 << 64;
@@ -62,6 +70,33 @@ impl<W: AesLanes> WholePart for Cipher<W> {
                     isa.enter(Ctr::<W> { isa, keys, first, buffers: high });
                 }
             }
+            Source::Tweaked(tweaks) => match direction {
+                Direction::Encrypt => isa.enter(Xts::<W, true> { isa, keys, tweaks, buffers }),
+                Direction::Decrypt => isa.enter(Xts::<W, false> { isa, keys, tweaks, buffers }),
+            },
+            Source::Chained(previous) => {
+                self.run_framed(Chained { previous: W::broadcast(isa, &previous) }, buffers);
+            }
+            Source::Delayed(previous) => {
+                self.run_framed(Delayed { previous: W::broadcast(isa, &previous) }, buffers);
+            }
+        }
+    }
+
+    fn lanes(&self) -> usize {
+        IN_FLIGHT * W::BLOCKS
+    }
+
+    fn absorb(&self, strands: &mut [&mut Strand<&[u8]>], blocks: usize) {
+        chains::run::<W, Absorb, _>(self.isa, &self.keys, strands, blocks);
+    }
+
+    fn chain(&self, link: Link, strands: &mut [&mut Strand<Buffers<'_>>], blocks: usize) {
+        let Self { isa, ref keys, .. } = *self;
+        match link {
+            Link::Cbc => chains::run::<W, Cbc, _>(isa, keys, strands, blocks),
+            Link::Cfb => chains::run::<W, Cfb, _>(isa, keys, strands, blocks),
+            Link::Ofb => chains::run::<W, Ofb, _>(isa, keys, strands, blocks),
         }
     }
 }
@@ -141,33 +176,126 @@ fn padded<W: AesLanes, const N: usize, const SCRATCH_BYTES: usize>(
     rest.output_mut().copy_from_slice(&scratch[..rest_bytes]);
 }
 
-struct Ecb<'a, W: AesLanes, const ENCRYPT: bool> {
+/// What a mode puts around the cipher: what enters it for `N` registers of input that begin at block
+/// `block` of the job, and what is added to the result.
+pub(super) trait Frame<W: AesLanes> {
+    /// What enters, and what is added.
+    fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N], block: usize) -> ([W; N], [W; N]);
+}
+
+/// ECB: the input enters, nothing is added.
+struct Plain;
+
+impl<W: AesLanes> Frame<W> for Plain {
+    #[inline(always)]
+    fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N], _block: usize) -> ([W; N], [W; N]) {
+        (input, [W::splat(isa, 0); N])
+    }
+}
+
+/// The input one block earlier, in registers.
+#[inline(always)]
+fn delayed<W: AesLanes, const N: usize>(input: [W; N], previous: W) -> [W; N] {
+    each!(i < N => input[i].preceded_by(if i == 0 { previous } else { input[i - 1] }))
+}
+
+/// CBC decryption: the input one block earlier is added.
+struct Chained<W> {
+    /// The last block of the input so far, in the last lane.
+    previous: W,
+}
+
+impl<W: AesLanes> Frame<W> for Chained<W> {
+    #[inline(always)]
+    fn around<const N: usize>(&mut self, _isa: W::Isa, input: [W; N], _block: usize) -> ([W; N], [W; N]) {
+        let added = delayed(input, self.previous);
+        self.previous = input[N - 1];
+        (input, added)
+    }
+}
+
+/// CFB decryption: the input one block earlier enters, the input is added.
+struct Delayed<W> {
+    /// The last block of the input so far, in the last lane.
+    previous: W,
+}
+
+impl<W: AesLanes> Frame<W> for Delayed<W> {
+    #[inline(always)]
+    fn around<const N: usize>(&mut self, _isa: W::Isa, input: [W; N], _block: usize) -> ([W; N], [W; N]) {
+        let entering = delayed(input, self.previous);
+        self.previous = input[N - 1];
+        (entering, input)
+    }
+}
+
+/// XTS within a sector: the tweak is added before and after.
+impl<W: AesLanes> Frame<W> for Stepping<W> {
+    #[inline(always)]
+    fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N], _block: usize) -> ([W; N], [W; N]) {
+        let tweaks = self.0;
+        self.step(isa);
+        (each!(i < N => input[i] ^ tweaks[i]), each!(i < N => tweaks[i]))
+    }
+}
+
+/// A job in a frame.
+struct Framed<'a, W: AesLanes, F, const ENCRYPT: bool> {
     isa: W::Isa,
     keys: &'a RoundKeys,
+    frame: F,
     buffers: Buffers<'a>,
 }
 
-impl<W: AesLanes, const ENCRYPT: bool> Kernel for Ecb<'_, W, ENCRYPT> {
+impl<W: AesLanes, F: Frame<W>, const ENCRYPT: bool> Kernel for Framed<'_, W, F, ENCRYPT> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { isa, keys, buffers } = self;
-        over_bundles(&mut EcbBundle::<W, ENCRYPT>(isa, keys), buffers);
+        let Self { isa, keys, frame, buffers } = self;
+        over_bundles(&mut FramedBundle::<W, F, ENCRYPT> { isa, keys, frame }, buffers);
     }
 }
 
-struct EcbBundle<'a, W: AesLanes, const ENCRYPT: bool>(W::Isa, &'a RoundKeys);
+/// XTS over sectors, each a job in its own frame.
+struct Xts<'a, W: AesLanes, const ENCRYPT: bool> {
+    isa: W::Isa,
+    keys: &'a RoundKeys,
+    tweaks: Tweaks<'a>,
+    buffers: Buffers<'a>,
+}
 
-impl<W: AesLanes, const ENCRYPT: bool> Bundle<W> for EcbBundle<'_, W, ENCRYPT> {
+impl<W: AesLanes, const ENCRYPT: bool> Kernel for Xts<'_, W, ENCRYPT> {
+    type Output = ();
+
     #[inline(always)]
-    fn run<const N: usize>(&mut self, buffers: &mut Buffers<'_>, at: usize, _block: usize) {
-        let &mut Self(isa, keys) = self;
+    fn run(self) {
+        let Self { isa, keys, mut tweaks, mut buffers } = self;
+        while !buffers.is_empty() {
+            let (first, blocks) = tweaks.run(buffers.len_bytes() / BLOCK_BYTES);
+            let (sector, later) = buffers.split_at(blocks * BLOCK_BYTES);
+            let frame = Stepping::<W>::from(isa, first);
+            over_bundles(&mut FramedBundle::<W, _, ENCRYPT> { isa, keys, frame }, sector);
+            (tweaks, buffers) = (tweaks.skip(blocks), later);
+        }
+    }
+}
+
+struct FramedBundle<'a, W: AesLanes, F, const ENCRYPT: bool> {
+    isa: W::Isa,
+    keys: &'a RoundKeys,
+    frame: F,
+}
+
+impl<W: AesLanes, F: Frame<W>, const ENCRYPT: bool> Bundle<W> for FramedBundle<'_, W, F, ENCRYPT> {
+    #[inline(always)]
+    fn run<const N: usize>(&mut self, buffers: &mut Buffers<'_>, at: usize, block: usize) {
+        let Self { isa, keys, ref mut frame } = *self;
         let (first, middle, last) = keys.split();
-        let first = W::broadcast(isa, first);
-        let input: [W; N] = buffers.load_all(isa, at);
-        let mut state: [W; N] = each!(i < N => input[i] ^ first);
-        rounds::<W, N, ENCRYPT>(isa, &mut state, middle, [W::broadcast(isa, last); N]);
+        let (first, last) = (W::broadcast(isa, first), W::broadcast(isa, last));
+        let (entering, added) = frame.around::<N>(isa, buffers.load_all(isa, at), block);
+        let mut state: [W; N] = each!(i < N => entering[i] ^ first);
+        rounds::<W, N, ENCRYPT>(isa, &mut state, middle, each!(i < N => last ^ added[i]));
         buffers.store_all(at, state);
     }
 }
@@ -188,7 +316,7 @@ impl<W: AesLanes> Kernel for Ctr<'_, W> {
         let Self { isa, keys, first, buffers } = self;
         let base = counters(isa, first, 1);
         let steps = each!(i < IN_FLIGHT => counters(isa, (i * W::BLOCKS) as u128, 0));
-        over_bundles(&mut CtrBundle::<W> { isa, keys, base, steps }, buffers);
+        over_bundles(&mut FramedBundle::<W, _, true> { isa, keys, frame: Counted { base, steps } }, buffers);
     }
 }
 
@@ -203,23 +331,18 @@ pub(super) fn counters<W: AesLanes>(isa: W::Isa, first: u128, stride: usize) -> 
     W::load(isa, &bytes[..W::BYTES])
 }
 
-struct CtrBundle<'a, W: AesLanes> {
-    isa: W::Isa,
-    keys: &'a RoundKeys,
+/// CTR: counters enter, the input is added.
+struct Counted<W> {
     base: W,
     steps: [W; IN_FLIGHT],
 }
 
-impl<W: AesLanes> Bundle<W> for CtrBundle<'_, W> {
+impl<W: AesLanes> Frame<W> for Counted<W> {
     #[inline(always)]
-    fn run<const N: usize>(&mut self, buffers: &mut Buffers<'_>, at: usize, block: usize) {
-        let &mut Self { isa, keys, base, ref steps } = self;
-        let (first, middle, last) = keys.split();
-        let (first, last) = (W::broadcast(isa, first), W::broadcast(isa, last));
-        let base = base.add_low_u64(W::broadcast(isa, &(block as u128).to_le_bytes()));
-        let mut state: [W; N] = each!(i < N => base.add_low_u64(steps[i]).reverse_bytes() ^ first);
-        let input: [W; N] = buffers.load_all(isa, at);
-        rounds::<W, N, true>(isa, &mut state, middle, each!(i < N => last ^ input[i]));
-        buffers.store_all(at, state);
+    fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N], block: usize) -> ([W; N], [W; N]) {
+        let base = self.base.add_low_u64(W::broadcast(isa, &(block as u128).to_le_bytes()));
+        (each!(i < N => base.add_low_u64(self.steps[i]).reverse_bytes()), input)
     }
 }
+
+const _: () = assert!(IN_STEP == IN_FLIGHT);

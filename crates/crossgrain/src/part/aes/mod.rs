@@ -5,6 +5,7 @@
 
 pub mod bitsliced;
 pub mod bytesliced;
+mod chains;
 pub mod head;
 pub mod hsliced;
 pub mod instructions;

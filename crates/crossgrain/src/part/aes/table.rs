@@ -165,23 +165,20 @@ impl fmt::Debug for TCipher {
 }
 
 impl WholePart for TCipher {
-    fn run(&self, source: Source, mut buffers: Buffers<'_>) {
+    fn run(&self, source: Source<'_>, mut buffers: Buffers<'_>) {
         let (table, sub): (&TTable, &Table) = match self.direction {
             Direction::Encrypt => (&T, &SUB),
             Direction::Decrypt => (&INV_T, &INV_SUB),
         };
-        for block in 0..buffers.len_bytes() / BLOCK_BYTES {
-            let place = block * BLOCK_BYTES..(block + 1) * BLOCK_BYTES;
+        let mut source = source;
+        for at in (0..buffers.len_bytes()).step_by(BLOCK_BYTES) {
             let mut input = [0; BLOCK_BYTES];
-            input.copy_from_slice(&buffers.input()[place.clone()]);
-            let output = match source.skip(block) {
-                Source::Bytes => self.block(input, table, sub),
-                Source::Counter(counter) => {
-                    let keystream = self.block(counter.to_be_bytes(), table, sub);
-                    std::array::from_fn(|i| input[i] ^ keystream[i])
-                }
-            };
-            buffers.output_mut()[place].copy_from_slice(&output);
+            input.copy_from_slice(&buffers.input()[at..][..BLOCK_BYTES]);
+            let (entering, added) = source.around(input);
+            let result = self.block(entering, table, sub);
+            source = source.after(&input);
+            let output: Block = std::array::from_fn(|i| result[i] ^ added[i]);
+            buffers.output_mut()[at..][..BLOCK_BYTES].copy_from_slice(&output);
         }
     }
 }

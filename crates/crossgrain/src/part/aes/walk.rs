@@ -15,13 +15,11 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use zeroize::Zeroize;
-
 use super::instructions::{BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, counters, over_bundles, rounds};
 use super::key::RoundKeys;
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::part::{Source, WholePart};
-use crate::word::{AesLanes, Buffers, Isa, Kernel, each};
+use crate::word::{AesLanes, Buffers, Isa, Kernel, each, wipe};
 
 /// Counter values that share all but the last byte.
 const EPOCH: usize = 256;
@@ -56,7 +54,7 @@ struct Table([u8; (EPOCH + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES]);
 
 impl Drop for Table {
     fn drop(&mut self) {
-        self.0.zeroize();
+        wipe(&mut self.0);
     }
 }
 
@@ -96,7 +94,7 @@ impl<W: AesLanes> fmt::Debug for Walk<W> {
 }
 
 impl<W: AesLanes> WholePart for Walk<W> {
-    fn run(&self, source: Source, mut buffers: Buffers<'_>) {
+    fn run(&self, source: Source<'_>, mut buffers: Buffers<'_>) {
         let Source::Counter(mut first) = source else {
             return self.plain.run(source, buffers);
         };
@@ -148,9 +146,11 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
         let Self { isa, keys, first, table } = self;
         let spare = W::splat(isa, 0x6363_6363_6363_6363);
         let zero = W::splat(isa, 0);
+        let base = counters::<W>(isa, first, 1);
         for (i, place) in table.0.chunks_exact_mut(W::BYTES).enumerate() {
-            let last_byte = (i * W::BLOCKS) % EPOCH;
-            let counter = counters::<W>(isa, first + last_byte as u128, 1).reverse_bytes();
+            // `first` ends in a zero byte: nothing carries out of it.
+            let last_byte = ((i * W::BLOCKS) % EPOCH) as u128;
+            let counter = base.add_low_u64(W::broadcast(isa, &last_byte.to_le_bytes())).reverse_bytes();
             let column = after_round_1::<W>(isa, counter, keys.blocks()) & column_zero(isa);
             (column.encrypt_round(zero) ^ spare).store(place);
         }

@@ -1,18 +1,92 @@
-//! Costs found on the machine at hand.
+//! Costs found on the machine at hand, and plans made with more or less effort.
 //!
 //! Every variant that may be used is compared with the reference, then timed as `exec` runs it. Nothing here
-//! happens unless it is asked for: without it, plans go by estimates.
+//! happens unless it is asked for: without it, plans go by estimates. No clock is read but the one given.
+
+mod whole;
+
+pub use whole::{Contender, Field, contend, end_to_end};
+
+use std::fmt;
+use std::str::FromStr;
 
 use crate::block::{BLOCK_BYTES, Cipher, Error};
 use crate::check;
 use crate::plan::compose::Cost;
 use crate::plan::measure::{Care, Subject, measure};
-use crate::plan::{Costs, Trial};
+use crate::plan::{Costs, Job, Limits, Plans, Trial, choose, graph};
 use crate::variant::{Policy, Variant, table};
 use crate::word::Features;
 
-/// Bytes of a whole cipher's longer trial: large against a call, small against the cache.
-const BULK_BYTES: usize = 1 << 16;
+/// Bytes of a whole cipher's longer trial: large against a call, and more than L1 holds.
+const BULK_BYTES: usize = 1 << 18;
+
+/// How hard to look for the best plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Effort {
+    /// The cheapest path by the costs shipped; nothing is timed.
+    #[default]
+    Estimate,
+    /// The cheapest path by costs measured here and now.
+    Measure,
+    /// The fastest of the cheapest paths by measured costs, each run end to end.
+    Exhaustive,
+}
+
+impl Effort {
+    /// All efforts, the least first.
+    pub const ALL: [Self; 3] = [Self::Estimate, Self::Measure, Self::Exhaustive];
+
+    /// The name users type.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Estimate => "estimate",
+            Self::Measure => "measure",
+            Self::Exhaustive => "exhaustive",
+        }
+    }
+}
+
+impl fmt::Display for Effort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Effort {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let found = Self::ALL.into_iter().find(|effort| effort.name() == name);
+        found.ok_or_else(|| Error::UnknownEffort(name.to_owned()))
+    }
+}
+
+/// Plans a job with so much effort, for [`Options::plans`](crate::mode::Options::plans). About `budget_ms`
+/// milliseconds go to measuring costs, and about as many, for an exhaustive search, to whole runs.
+///
+/// # Errors
+/// As [`choose`], [`measure_costs`] and [`contend`].
+pub fn plans(
+    job: Job,
+    limits: &Limits,
+    effort: Effort,
+    budget_ms: u64,
+    clock_ns: &dyn Fn() -> u64,
+) -> Result<Plans, Error> {
+    let Limits { features, policy, .. } = *limits;
+    let costs = match effort {
+        Effort::Estimate => Costs::estimates(job.cipher),
+        _ => measure_costs(Scope { cipher: job.cipher, features, policy, budget_ms }, clock_ns)?,
+    };
+    if effort != Effort::Exhaustive || !limits.forced.is_empty() {
+        return Plans::new(job, choose(job, limits, &costs)?);
+    }
+    let contenders = contend(job, limits, &costs, Field { budget_ms, ..Field::default() }, clock_ns)?;
+    let fastest = contenders.into_iter().next().map(|contender| contender.plan);
+    let fastest = fastest.ok_or_else(|| Error::NoPlan("nothing was run".to_owned()))?;
+    Plans::new(job, graph::with_rest(job, &graph::flow(job, limits, &costs)?, fastest)?)
+}
 
 /// What a measurement covers and how long it may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +113,7 @@ pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64) -> Result<Costs, 
     let variants: Vec<_> = table().iter().filter(admitted).collect();
     for variant in &variants {
         if !check::agrees(variant, scope.cipher, scope.features)? {
-            let reason = "it disagrees with the reference: please report this machine".to_owned();
-            return Err(Error::Unavailable { variant: variant.name.clone(), reason });
+            return Err(check::disagrees(&variant.name));
         }
     }
     let trial = |variant: &&Variant, len_bytes| {
@@ -60,8 +133,8 @@ pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64) -> Result<Costs, 
     let rows = variants.iter().zip(bulk.iter().zip(bulk_found)).zip(&short);
     Ok(rows
         .map(|((variant, (bulk, found)), short)| {
-            let per_byte_ns = found.run_ns / bulk.trial.len_bytes() as f64;
-            let block_ns = short.as_ref().and_then(|_| short_found.next()).map(|found| found.run_ns);
+            let per_byte_ns = found.fastest_ns / bulk.trial.len_bytes() as f64;
+            let block_ns = short.as_ref().and_then(|_| short_found.next()).map(|found| found.fastest_ns);
             (variant.name.clone(), cost(variant, per_byte_ns, block_ns))
         })
         .collect())
@@ -69,7 +142,7 @@ pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64) -> Result<Costs, 
 
 /// Samples short enough for all subjects to have their turns, and one more for calibration.
 fn care(budget_ms: u64, subjects: usize) -> Care {
-    const TURNS: usize = 5;
+    const TURNS: usize = 20;
     let samples = (subjects * (TURNS + 3)).max(1) as u64;
     Care { turns: TURNS, sample_ns: (budget_ms * 1_000_000 / samples).max(1000) }
 }
@@ -81,12 +154,15 @@ struct Timed<'a> {
 
 impl Subject for Timed<'_> {
     fn time_ns(&mut self, repeats: u32) -> u64 {
-        let start = (self.clock_ns)();
-        for _ in 0..repeats {
-            self.trial.run();
-        }
-        (self.clock_ns)().saturating_sub(start)
+        elapsed_ns(self.clock_ns, || (0..repeats).for_each(|_| self.trial.run()))
     }
+}
+
+/// How long work takes by a clock.
+fn elapsed_ns(clock_ns: &dyn Fn() -> u64, work: impl FnOnce()) -> u64 {
+    let start = clock_ns();
+    work();
+    clock_ns().saturating_sub(start)
 }
 
 /// A part on a tile costs at least a bundle; a whole cipher what one block takes.

@@ -1,0 +1,110 @@
+//! Modes with a tag, the whole message in memory: a message whose tag is wrong leaves nothing behind.
+
+use std::io::{Read, Write};
+
+use crossgrain::mode::{Aead, Eax, Gcm};
+use crossgrain::{Buffers, Direction, Error as Refusal};
+use zeroize::Zeroizing;
+
+use super::args::{Job, Sealed, SealedMode, TagPlace};
+use super::explain;
+use crate::error::{Error, Exit};
+use crate::input::{Input, Name};
+use crate::output::Output;
+
+/// Encrypts or decrypts.
+pub(super) fn run(job: &Job, sealed: &Sealed) -> Result<(), Error> {
+    let key = job.key()?;
+    let mode: Box<dyn Aead> = match sealed.mode {
+        SealedMode::Eax => {
+            let eax = Eax::new(&key, sealed.tag_bytes, &job.options)?;
+            explain(job, eax.plans());
+            Box::new(eax)
+        }
+        SealedMode::Gcm => {
+            let gcm = Gcm::new(&key, sealed.tag_bytes, &job.options)?;
+            explain(job, gcm.plans());
+            Box::new(gcm)
+        }
+    };
+    let (from, mut message) = read(job)?;
+    match job.direction {
+        Direction::Encrypt => seal(job, sealed, &*mode, &mut message),
+        Direction::Decrypt => open(job, sealed, &*mode, &from, &mut message),
+    }
+}
+
+/// The whole input.
+fn read(job: &Job) -> Result<(Name, Zeroizing<Vec<u8>>), Error> {
+    let mut input = Input::open(job.input.as_deref())?;
+    let name = input.name().clone();
+    let mut message = Zeroizing::new(Vec::new());
+    let expected = input.len_bytes().map_or(Some(0), |len_bytes| usize::try_from(len_bytes).ok());
+    if expected.is_none_or(|len_bytes| message.try_reserve_exact(len_bytes).is_err()) {
+        let why =
+            format!("{name} does not fit in memory, where a mode with a tag needs all of it: use ctr or xts");
+        return Err(Error::new(Exit::InputOutput, why));
+    }
+    input.read_to_end(&mut message).map_err(|error| Error::read(&name, &error))?;
+    Ok((name, message))
+}
+
+fn seal(job: &Job, sealed: &Sealed, mode: &dyn Aead, message: &mut [u8]) -> Result<(), Error> {
+    let mut output = super::output(job)?;
+    let mut tag_output = match &sealed.tag {
+        TagPlace::File(path) => Some(Output::file(path, job.force)?),
+        _ => None,
+    };
+    let tag = mode.seal(&sealed.nonce, &sealed.aad, Buffers::in_place(message))?;
+    let tag = &tag[..mode.tag_bytes()];
+    write(&mut output, message)?;
+    write(tag_output.as_mut().unwrap_or(&mut output), tag)?;
+    if let Some(tag_output) = tag_output {
+        tag_output.finish()?;
+    }
+    output.finish()
+}
+
+fn open(job: &Job, sealed: &Sealed, mode: &dyn Aead, from: &Name, message: &mut [u8]) -> Result<(), Error> {
+    let tag_bytes = mode.tag_bytes();
+    let (message, tag) = match &sealed.tag {
+        TagPlace::End => {
+            let at = message.len().checked_sub(tag_bytes).ok_or_else(|| {
+                let why = format!("{from} is shorter than a tag of {tag_bytes} bytes: is it cut off?");
+                Error::new(Exit::Truncated, why)
+            })?;
+            let (message, tag) = message.split_at_mut(at);
+            (message, tag.to_vec())
+        }
+        TagPlace::Given(tag) => (message, tag.clone()),
+        TagPlace::File(path) => (message, read_tag(path, tag_bytes)?),
+    };
+    let mut output = super::output(job)?;
+    let opened = mode.open(&sealed.nonce, &sealed.aad, &tag, Buffers::in_place(message));
+    opened.map_err(|refusal| match refusal {
+        Refusal::Forged => Error::new(Exit::Corrupt, format!("{from} is not authentic: {refusal}")),
+        other => other.into(),
+    })?;
+    write(&mut output, message)?;
+    output.finish()
+}
+
+/// A tag from a file of its own.
+fn read_tag(path: &std::path::Path, tag_bytes: usize) -> Result<Vec<u8>, Error> {
+    let input = Input::open(Some(path))?;
+    let name = input.name().clone();
+    let mut tag = Vec::new();
+    // One byte more tells a longer file from a whole tag.
+    input.take(tag_bytes as u64 + 1).read_to_end(&mut tag).map_err(|error| Error::read(&name, &error))?;
+    if tag.len() == tag_bytes {
+        return Ok(tag);
+    }
+    Err(Error::usage(format!(
+        "{name} holds no tag of {tag_bytes} bytes: name the file that was written with the data"
+    )))
+}
+
+fn write(output: &mut Output, bytes: &[u8]) -> Result<(), Error> {
+    let written = output.write_all(bytes);
+    written.map_err(|error| Error::write(output.name(), &error))
+}

@@ -1,0 +1,152 @@
+//! EAX (Bellare, Rogaway and Wagner, "The EAX Mode of Operation", FSE 2004): CTR and CMAC under one key.
+//!
+//! OMACₜ(M) is the CMAC of a block that holds the number t, and M. The counter starts from OMAC₀(nonce); the
+//! tag is OMAC₀(nonce) ⊕ OMAC₁(associated data) ⊕ OMAC₂(ciphertext). The chain after the block of t is
+//! kept for all three t.
+
+use std::fmt;
+
+use zeroize::Zeroizing;
+
+use super::aead::{Aead, AeadMessage, cut_tag, same_tag, total_bytes};
+use super::cmac::Cmac;
+use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
+use crate::exec::{Program, Threads};
+use crate::mode::Options;
+use crate::part::Source;
+use crate::plan::{Birth, Job, Plan};
+
+/// EAX: nonces of any length, and tags of 4 to 16 bytes.
+pub struct Eax {
+    counter: Program,
+    cmac: Cmac,
+    /// For each t: the chain after the block of t, and OMACₜ of nothing.
+    omacs: Zeroizing<[[Block; 2]; 3]>,
+    tag_bytes: usize,
+}
+
+/// What an OMAC is of: its t.
+#[derive(Clone, Copy)]
+enum Of {
+    Nonce,
+    Aad,
+    Ciphertext,
+}
+
+impl Eax {
+    /// Plans EAX and binds it to a key.
+    ///
+    /// # Errors
+    /// [`Error::TagBytes`] unless tags have 4 to 16 bytes; as [`Program::new`]; and [`Error::BadIsaCap`] for
+    /// an unreadable `CROSSGRAIN_ISA`.
+    pub fn new(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
+        if !(4..=BLOCK_BYTES).contains(&tag_bytes) {
+            return Err(Error::TagBytes { len_bytes: tag_bytes });
+        }
+        let job = Job { cipher: key.cipher(), direction: Direction::Encrypt, birth: Birth::Counter };
+        let counter = options.program(job, key)?;
+        let cmac = Cmac::new(key, &options.freely())?;
+        let mut omacs = Zeroizing::new([[[0; BLOCK_BYTES]; 2]; 3]);
+        for (t, omac) in (0..).zip(omacs.iter_mut()) {
+            let mut block = [0; BLOCK_BYTES];
+            block[BLOCK_BYTES - 1] = t;
+            *omac = [cmac.chained(block), cmac.tag(&block)];
+        }
+        Ok(Self { counter, cmac, omacs, tag_bytes })
+    }
+
+    fn omacs(&self, threads: Threads, of: Of, messages: &[&[u8]]) -> Vec<Block> {
+        let [chained, of_nothing] = self.omacs[of as usize];
+        if messages.iter().all(|message| message.is_empty()) {
+            return vec![of_nothing; messages.len()];
+        }
+        let mut tags = self.cmac.tags_from(threads, chained, messages);
+        let empty = tags.iter_mut().zip(messages).filter(|(_, message)| message.is_empty());
+        empty.for_each(|(tag, _)| *tag = of_nothing);
+        tags
+    }
+
+    /// The first counters of messages, and the sums of OMACs that need no ciphertext.
+    fn headers(&self, threads: Threads, messages: &[AeadMessage<'_>]) -> Vec<(u128, u128)> {
+        let nonces: Vec<_> = messages.iter().map(|message| message.nonce).collect();
+        let aads: Vec<_> = messages.iter().map(|message| message.aad).collect();
+        let of_nonces = self.omacs(threads, Of::Nonce, &nonces).into_iter().map(u128::from_be_bytes);
+        let of_aads = self.omacs(threads, Of::Aad, &aads).into_iter().map(u128::from_be_bytes);
+        of_nonces.zip(of_aads).map(|(nonce, aad)| (nonce, nonce ^ aad)).collect()
+    }
+
+    fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
+        let headers = self.headers(threads, messages);
+        for (message, (counter, _)) in messages.iter_mut().zip(&headers) {
+            self.counter.run_by(threads, Source::Counter(*counter), message.buffers.reborrow());
+        }
+        let ciphertexts: Vec<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
+        let omacs = self.omacs(threads, Of::Ciphertext, &ciphertexts);
+        for (message, ((_, header), omac)) in messages.iter_mut().zip(headers.iter().zip(omacs)) {
+            message.tag = cut_tag(self.tag_bytes, (header ^ u128::from_be_bytes(omac)).to_be_bytes());
+        }
+    }
+
+    fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], opened: &mut [bool]) {
+        let headers = self.headers(threads, messages);
+        let ciphertexts: Vec<_> = messages.iter().map(|message| message.buffers.input()).collect();
+        let omacs = self.omacs(threads, Of::Ciphertext, &ciphertexts);
+        let tags = headers.iter().zip(omacs).map(|((_, header), omac)| header ^ u128::from_be_bytes(omac));
+        for (((message, opened), (counter, _)), tag) in
+            messages.iter_mut().zip(opened).zip(&headers).zip(tags)
+        {
+            *opened = same_tag(self.tag_bytes, &tag.to_be_bytes(), &message.tag);
+            if *opened {
+                self.counter.run_by(threads, Source::Counter(*counter), message.buffers.reborrow());
+            }
+        }
+    }
+
+    /// How many messages make a group, which one thread works on, and the threads within a group.
+    fn groups(&self, messages: usize) -> (usize, Threads) {
+        let threads = self.counter.threads();
+        let size = messages.div_ceil(threads.count()).clamp(1, self.cmac.lanes());
+        (size, if messages > size { Threads::ONE } else { threads })
+    }
+
+    /// The plans chosen for the counters, widest bundle first.
+    pub fn plans(&self) -> &[Plan] {
+        self.counter.plans()
+    }
+}
+
+impl Aead for Eax {
+    fn tag_bytes(&self) -> usize {
+        self.tag_bytes
+    }
+
+    fn admits(&self, _nonce: &[u8], _len_bytes: usize) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn seal_all(&self, messages: &mut [AeadMessage<'_>]) {
+        let (size, within) = self.groups(messages.len());
+        let len_bytes = total_bytes(messages);
+        let groups = messages.chunks_mut(size);
+        self.counter.threads().each(len_bytes, groups, &|group| self.seal_group(within, group));
+    }
+
+    fn open_all(&self, messages: &mut [AeadMessage<'_>]) -> Vec<bool> {
+        let (size, within) = self.groups(messages.len());
+        let len_bytes = total_bytes(messages);
+        let mut opened = vec![false; messages.len()];
+        let groups = messages.chunks_mut(size).zip(opened.chunks_mut(size));
+        let open = |(group, opened): (&mut [_], &mut [_])| self.open_group(within, group, opened);
+        self.counter.threads().each(len_bytes, groups, &open);
+        opened
+    }
+}
+
+impl fmt::Debug for Eax {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Eax")
+            .field("tag_bytes", &self.tag_bytes)
+            .field("counter", &self.counter)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,188 @@
+//! GCM (SP 800-38D): CTR with a 32-bit counter, and GHASH of what is sent.
+//!
+//! GHASH is a library's (`ghash`, by carry-less multiplication where the CPU has it, in constant time
+//! elsewhere); it takes its blocks in order, on one thread.
+
+use std::fmt;
+
+use ghash::GHash;
+use ghash::universal_hash::UniversalHash;
+use zeroize::Zeroizing;
+
+use super::aead::{Aead, AeadMessage, cut_tag, same_tag, total_bytes};
+use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
+use crate::exec::{Program, Threads};
+use crate::mode::Options;
+use crate::part::Source;
+use crate::plan::{Birth, Job, Plan};
+use crate::word::Buffers;
+
+/// The longest message in bytes (SP 800-38D §5.2.1.1).
+const MESSAGE_BYTES_MAX: u64 = (1 << 36) - 32;
+
+/// What is encrypted and hashed before more is encrypted, so that it is still in cache.
+const PIECE_BYTES: usize = 128 * 1024;
+
+/// GCM: nonces of any length but best of 12 bytes, and tags of 4, 8 or 12 to 16 bytes.
+///
+/// A key must never meet the same nonce twice: that gives away what makes tags.
+pub struct Gcm {
+    counter: Program,
+    ghash: GHash,
+    tag_bytes: usize,
+}
+
+impl Gcm {
+    /// Plans GCM and binds it to a key.
+    ///
+    /// # Errors
+    /// [`Error::TagBytes`] unless tags have 4, 8 or 12 to 16 bytes; as [`Program::new`]; and
+    /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    pub fn new(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
+        if !matches!(tag_bytes, 4 | 8 | 12..=16) {
+            return Err(Error::TagBytes { len_bytes: tag_bytes });
+        }
+        let job = Job { cipher: key.cipher(), direction: Direction::Encrypt, birth: Birth::Counter };
+        let counter = options.program(job, key)?;
+        let h = Zeroizing::new(keystream(&counter, 0));
+        Ok(Self { counter, ghash: GHash::new(&(*h).into()), tag_bytes })
+    }
+
+    /// The counter block J₀ (SP 800-38D §7.1, step 2).
+    fn first(&self, nonce: &[u8]) -> u128 {
+        let block: Block = match <[u8; 12]>::try_from(nonce) {
+            Ok(nonce) => (u128::from_be_bytes(widened(nonce)) << 32 | 1).to_be_bytes(),
+            Err(_) => {
+                let mut hash = self.ghash.clone();
+                hash.update_padded(nonce);
+                finished(hash, 0, nonce.len())
+            }
+        };
+        u128::from_be_bytes(block)
+    }
+
+    /// CTR from the counter after J₀ on, of which only the last 32 bits count (SP 800-38D §6.5).
+    fn apply(&self, threads: Threads, first: u128, position_bytes: usize, mut buffers: Buffers<'_>) {
+        let mut low = (first as u32).wrapping_add(1).wrapping_add((position_bytes / BLOCK_BYTES) as u32);
+        while !buffers.is_empty() {
+            let blocks_left = (1_u64 << 32) - u64::from(low);
+            let most_bytes = usize::try_from(blocks_left * BLOCK_BYTES as u64).unwrap_or(usize::MAX);
+            let at = most_bytes.min(buffers.len_bytes());
+            let (now, later) = buffers.split_at(at);
+            let counter = first >> 32 << 32 | u128::from(low);
+            self.counter.run_by(threads, Source::Counter(counter), now);
+            (low, buffers) = (0, later);
+        }
+    }
+
+    fn hash_of(&self, aad: &[u8]) -> GHash {
+        let mut hash = self.ghash.clone();
+        hash.update_padded(aad);
+        hash
+    }
+
+    /// The tag, once all of the ciphertext is hashed.
+    fn tag(&self, hash: GHash, first: u128, aad: &[u8], len_bytes: usize) -> Block {
+        let hash = u128::from_be_bytes(finished(hash, aad.len(), len_bytes));
+        let mask = u128::from_be_bytes(keystream(&self.counter, first));
+        cut_tag(self.tag_bytes, (hash ^ mask).to_be_bytes())
+    }
+
+    fn seal_one(&self, threads: Threads, message: &mut AeadMessage<'_>) {
+        let AeadMessage { nonce, aad, buffers, tag } = message;
+        let first = self.first(nonce);
+        let (mut hash, len_bytes) = (self.hash_of(aad), buffers.len_bytes());
+        let piece_bytes = PIECE_BYTES * if threads == Threads::ONE { 1 } else { 8 * threads.count() };
+        let (mut rest, mut position_bytes) = (buffers.reborrow(), 0);
+        while !rest.is_empty() {
+            let at = piece_bytes.min(rest.len_bytes());
+            let (mut now, later) = rest.split_at(at);
+            self.apply(threads, first, position_bytes, now.reborrow());
+            hash.update_padded(now.output_mut());
+            (rest, position_bytes) = (later, position_bytes + at);
+        }
+        *tag = self.tag(hash, first, aad, len_bytes);
+    }
+
+    fn open_one(&self, threads: Threads, message: &mut AeadMessage<'_>) -> bool {
+        let AeadMessage { nonce, aad, buffers, tag } = message;
+        let first = self.first(nonce);
+        let mut hash = self.hash_of(aad);
+        hash.update_padded(buffers.input());
+        let right = same_tag(self.tag_bytes, &self.tag(hash, first, aad, buffers.len_bytes()), tag);
+        if right {
+            self.apply(threads, first, 0, buffers.reborrow());
+        }
+        right
+    }
+
+    /// The threads within a message, where messages go side by side or there is but one.
+    fn within(&self, messages: usize) -> Threads {
+        if messages > 1 { Threads::ONE } else { self.counter.threads() }
+    }
+
+    /// The plans chosen for the counters, widest bundle first.
+    pub fn plans(&self) -> &[Plan] {
+        self.counter.plans()
+    }
+}
+
+impl Aead for Gcm {
+    fn tag_bytes(&self) -> usize {
+        self.tag_bytes
+    }
+
+    fn admits(&self, nonce: &[u8], len_bytes: usize) -> Result<(), Error> {
+        if nonce.is_empty() {
+            return Err(Error::EmptyNonce);
+        }
+        if len_bytes as u64 > MESSAGE_BYTES_MAX {
+            return Err(Error::TooLong { most_bytes: MESSAGE_BYTES_MAX });
+        }
+        Ok(())
+    }
+
+    fn seal_all(&self, messages: &mut [AeadMessage<'_>]) {
+        let (len_bytes, within) = (total_bytes(messages), self.within(messages.len()));
+        let seal = |message: &mut _| self.seal_one(within, message);
+        self.counter.threads().each(len_bytes, messages.iter_mut(), &seal);
+    }
+
+    fn open_all(&self, messages: &mut [AeadMessage<'_>]) -> Vec<bool> {
+        let (len_bytes, within) = (total_bytes(messages), self.within(messages.len()));
+        let mut opened = vec![false; messages.len()];
+        let open = |(message, opened): (&mut _, &mut bool)| *opened = self.open_one(within, message);
+        self.counter.threads().each(len_bytes, messages.iter_mut().zip(&mut opened), &open);
+        opened
+    }
+}
+
+/// The cipher of a counter block.
+fn keystream(counter: &Program, block: u128) -> Block {
+    let mut keystream = [0; BLOCK_BYTES];
+    counter.run(Source::Counter(block), Buffers::in_place(&mut keystream));
+    keystream
+}
+
+/// Four zero bytes, then the nonce.
+fn widened(nonce: [u8; 12]) -> Block {
+    let mut block = [0; BLOCK_BYTES];
+    block[4..].copy_from_slice(&nonce);
+    block
+}
+
+/// GHASH with the two lengths as its last block.
+fn finished(mut hash: GHash, aad_bytes: usize, len_bytes: usize) -> Block {
+    let bits = |bytes: usize| 8 * bytes as u128;
+    hash.update(&[(bits(aad_bytes) << 64 | bits(len_bytes)).to_be_bytes().into()]);
+    hash.finalize().into()
+}
+
+impl fmt::Debug for Gcm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gcm")
+            .field("tag_bytes", &self.tag_bytes)
+            .field("counter", &self.counter)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,276 @@
+//! Chains of blocks, each of which needs the result of the one before it: CBC and CFB encryption, OFB, CMAC.
+//!
+//! One chain is serial, but many run side by side, a chain a lane. How a chain goes on is two lines a
+//! mode ([`Rule`]), the same on registers of several chains and on single blocks.
+//! Source: SP 800-38A §6.2 to 6.4; SP 800-38B §6.2 for what is only absorbed.
+
+use std::fmt;
+use std::ops::BitXor;
+
+use zeroize::Zeroizing;
+
+use crate::block::{BLOCK_BYTES, Block};
+use crate::word::{Buffers, TILE_BYTES, wipe};
+
+/// A chain that replaces its blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// CBC encryption.
+    Cbc,
+    /// CFB encryption, whole blocks fed back.
+    Cfb,
+    /// OFB, in either direction.
+    Ofb,
+}
+
+/// How a chain goes on, on single blocks or on registers of them.
+pub(crate) trait Rule: 'static {
+    /// Whether there is any output.
+    const WRITES: bool = true;
+
+    /// What goes into the cipher.
+    fn enter<T: BitXor<Output = T>>(state: T, input: T) -> T;
+
+    /// The state that follows, and the output, from what comes out of the cipher.
+    fn leave<T: Copy + BitXor<Output = T>>(result: T, input: T) -> (T, T);
+}
+
+/// CBC-MAC: as CBC, and nothing is written.
+pub(crate) struct Absorb;
+pub(crate) struct Cbc;
+pub(crate) struct Cfb;
+pub(crate) struct Ofb;
+
+impl Rule for Absorb {
+    const WRITES: bool = false;
+
+    #[inline(always)]
+    fn enter<T: BitXor<Output = T>>(state: T, input: T) -> T {
+        Cbc::enter(state, input)
+    }
+    #[inline(always)]
+    fn leave<T: Copy + BitXor<Output = T>>(result: T, input: T) -> (T, T) {
+        Cbc::leave(result, input)
+    }
+}
+
+impl Rule for Cbc {
+    #[inline(always)]
+    fn enter<T: BitXor<Output = T>>(state: T, input: T) -> T {
+        state ^ input
+    }
+    #[inline(always)]
+    fn leave<T: Copy + BitXor<Output = T>>(result: T, _input: T) -> (T, T) {
+        (result, result)
+    }
+}
+
+impl Rule for Cfb {
+    #[inline(always)]
+    fn enter<T: BitXor<Output = T>>(state: T, _input: T) -> T {
+        state
+    }
+    #[inline(always)]
+    fn leave<T: Copy + BitXor<Output = T>>(result: T, input: T) -> (T, T) {
+        (result ^ input, result ^ input)
+    }
+}
+
+impl Rule for Ofb {
+    #[inline(always)]
+    fn enter<T: BitXor<Output = T>>(state: T, _input: T) -> T {
+        state
+    }
+    #[inline(always)]
+    fn leave<T: Copy + BitXor<Output = T>>(result: T, input: T) -> (T, T) {
+        (result, result ^ input)
+    }
+}
+
+/// A message on its way through a chain.
+pub struct Strand<D> {
+    /// What the next block is chained to: the initialisation vector at first.
+    pub state: Block,
+    /// What is left of the message, whole blocks.
+    pub data: D,
+}
+
+impl<D: Data> fmt::Debug for Strand<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Strand({} bytes left, secret)", self.data.len_bytes())
+    }
+}
+
+/// What a chain goes along: bytes to be absorbed, or buffers to be worked through.
+pub trait Data: Send {
+    /// How much is left, in bytes.
+    fn len_bytes(&self) -> usize;
+
+    /// What is left.
+    fn input(&self) -> &[u8];
+
+    /// Replaces bytes from byte `at` on, where blocks are replaced.
+    ///
+    /// # Panics
+    /// If they would reach past the end.
+    fn replace(&mut self, at: usize, bytes: &[u8]);
+
+    /// Leaves `count_bytes` behind.
+    ///
+    /// # Panics
+    /// If that is more than there is.
+    fn advance(&mut self, count_bytes: usize);
+}
+
+impl Data for &[u8] {
+    #[inline(always)]
+    fn len_bytes(&self) -> usize {
+        self.len()
+    }
+    #[inline(always)]
+    fn input(&self) -> &[u8] {
+        self
+    }
+    #[inline(always)]
+    fn replace(&mut self, _at: usize, _bytes: &[u8]) {}
+    fn advance(&mut self, count_bytes: usize) {
+        *self = &self[count_bytes..];
+    }
+}
+
+impl Data for Buffers<'_> {
+    #[inline(always)]
+    fn len_bytes(&self) -> usize {
+        Buffers::len_bytes(self)
+    }
+    #[inline(always)]
+    fn input(&self) -> &[u8] {
+        Buffers::input(self)
+    }
+    #[inline(always)]
+    fn replace(&mut self, at: usize, bytes: &[u8]) {
+        self.output_mut()[at..][..bytes.len()].copy_from_slice(bytes);
+    }
+    fn advance(&mut self, count_bytes: usize) {
+        *self = std::mem::replace(self, Buffers::in_place(&mut [])).split_at(count_bytes).1;
+    }
+}
+
+/// Steps that are staged together: a cache line of every message. Taken block by block, the lines of many
+/// messages of a round length would push each other out of the cache between two steps.
+pub(crate) const STEPS: usize = 4;
+
+/// The next blocks of up to `LANES` messages, a row a step.
+#[repr(align(64))]
+pub(crate) struct Stage<const LANES: usize>([[Block; LANES]; STEPS]);
+
+impl<const LANES: usize> Stage<LANES> {
+    pub(crate) const fn new() -> Self {
+        Self([[[0; BLOCK_BYTES]; LANES]; STEPS])
+    }
+
+    /// The blocks of a step, a lane each.
+    #[inline(always)]
+    pub(crate) const fn step(&mut self, step: usize) -> &mut [Block; LANES] {
+        &mut self.0[step]
+    }
+
+    /// Takes the blocks of a message from byte `at` on into a lane, as many as there are steps.
+    #[inline(always)]
+    pub(crate) fn fill<D: Data>(&mut self, lane: usize, data: &D, at: usize) {
+        let input = &data.input()[at..];
+        if let Some(line) = input.first_chunk::<{ STEPS * BLOCK_BYTES }>() {
+            for (row, block) in self.0.iter_mut().zip(line.as_chunks().0) {
+                row[lane] = *block;
+            }
+        } else {
+            for (row, block) in self.0.iter_mut().zip(input.as_chunks().0) {
+                row[lane] = *block;
+            }
+        }
+    }
+
+    /// Gives the first `steps` blocks of a lane back to the message, from byte `at` on.
+    #[inline(always)]
+    pub(crate) fn drain<D: Data>(&self, lane: usize, data: &mut D, at: usize, steps: usize) {
+        let mut line = [[0; BLOCK_BYTES]; STEPS];
+        for (block, row) in line.iter_mut().zip(&self.0) {
+            *block = row[lane];
+        }
+        if steps == STEPS {
+            data.replace(at, line.as_flattened());
+        } else {
+            data.replace(at, line[..steps].as_flattened());
+        }
+    }
+}
+
+impl<const LANES: usize> Drop for Stage<LANES> {
+    fn drop(&mut self) {
+        wipe(self.0.as_flattened_mut().as_flattened_mut());
+    }
+}
+
+/// Chains that are run together by a cipher that takes blocks from memory: a tile's worth of states.
+const SIDE_BY_SIDE: usize = TILE_BYTES / BLOCK_BYTES;
+
+/// Takes every chain `blocks` blocks further by a cipher on whole bundles of blocks, in place.
+pub(crate) fn by_blocks<R: Rule, D: Data>(
+    cipher: &mut dyn FnMut(Buffers<'_>),
+    bundle_blocks: usize,
+    strands: &mut [&mut Strand<D>],
+    blocks: usize,
+) {
+    let mut states = Zeroizing::new([[0; BLOCK_BYTES]; SIDE_BY_SIDE]);
+    let mut stage = Box::new(Stage::<SIDE_BY_SIDE>::new());
+    for strands in strands.chunks_mut(SIDE_BY_SIDE) {
+        let states = &mut states[..strands.len().next_multiple_of(bundle_blocks)];
+        for (state, strand) in states.iter_mut().zip(&*strands) {
+            *state = strand.state;
+        }
+        for first in (0..blocks).step_by(STEPS) {
+            let (at, steps) = (first * BLOCK_BYTES, STEPS.min(blocks - first));
+            for (lane, strand) in strands.iter().enumerate() {
+                stage.fill(lane, &strand.data, at);
+            }
+            for step in 0..steps {
+                step_by_blocks::<R>(cipher, states, stage.step(step));
+            }
+            if R::WRITES {
+                for (lane, strand) in strands.iter_mut().enumerate() {
+                    stage.drain(lane, &mut strand.data, at, steps);
+                }
+            }
+        }
+        for (state, strand) in states.iter().zip(strands) {
+            strand.state = *state;
+        }
+    }
+}
+
+/// One step of every chain; inputs are replaced by outputs.
+fn step_by_blocks<R: Rule>(cipher: &mut dyn FnMut(Buffers<'_>), states: &mut [Block], blocks: &mut [Block]) {
+    for (state, input) in states.iter_mut().zip(&*blocks) {
+        *state = R::enter(u128::from_ne_bytes(*state), u128::from_ne_bytes(*input)).to_ne_bytes();
+    }
+    cipher(Buffers::in_place(states.as_flattened_mut()));
+    for (state, block) in states.iter_mut().zip(blocks) {
+        let (next, output) = R::leave(u128::from_ne_bytes(*state), u128::from_ne_bytes(*block));
+        (*state, *block) = (next.to_ne_bytes(), output.to_ne_bytes());
+    }
+}
+
+/// The same, replacing blocks as a link says.
+pub(crate) fn chain_by_blocks(
+    link: Link,
+    cipher: &mut dyn FnMut(Buffers<'_>),
+    bundle_blocks: usize,
+    strands: &mut [&mut Strand<Buffers<'_>>],
+    blocks: usize,
+) {
+    match link {
+        Link::Cbc => by_blocks::<Cbc, _>(cipher, bundle_blocks, strands, blocks),
+        Link::Cfb => by_blocks::<Cfb, _>(cipher, bundle_blocks, strands, blocks),
+        Link::Ofb => by_blocks::<Ofb, _>(cipher, bundle_blocks, strands, blocks),
+    }
+}

