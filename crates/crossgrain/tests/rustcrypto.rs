@@ -15,6 +15,7 @@ use cipher::{
 use common::{CAPS, capped, painted};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::rustcrypto::{Aes128, Aes128Ctr, Aes192, Aes192Ctr, Aes256, Aes256Ctr, BlockCipher, Kind};
+use crossgrain::rustcrypto::{Aes128Eax, Aes128Gcm, Aes192Eax, Aes256Eax, Aes256Gcm, Serpent256Eax};
 use crossgrain::rustcrypto::{
     Serpent128, Serpent128Ctr, Serpent192, Serpent192Ctr, Serpent256, Serpent256Ctr,
 };
