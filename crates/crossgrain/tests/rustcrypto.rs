@@ -3,9 +3,11 @@
 
 mod common;
 
+use aes_gcm::AesGcm;
+use aes_gcm::aead::{Aead, AeadCore, AeadInOut, Payload};
 use cipher::array::Array;
 use cipher::common::{InnerInit, Key};
-use cipher::consts::U16;
+use cipher::consts::{U12, U16};
 use cipher::{
     AlgorithmName, BlockCipherDecrypt, BlockCipherEncrypt, BlockModeDecrypt, BlockModeEncrypt, BlockSizeUser,
     InnerIvInit, KeyInit, KeyIvInit, StreamCipher, StreamCipherCoreWrapper, StreamCipherSeek,
@@ -13,11 +15,13 @@ use cipher::{
 use common::{CAPS, capped, painted};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::rustcrypto::{Aes128, Aes128Ctr, Aes192, Aes192Ctr, Aes256, Aes256Ctr, BlockCipher, Kind};
+use crossgrain::rustcrypto::{Aes128Eax, Aes128Gcm, Aes192Eax, Aes256Eax, Aes256Gcm, Serpent256Eax};
 use crossgrain::rustcrypto::{
     Serpent128, Serpent128Ctr, Serpent192, Serpent192Ctr, Serpent256, Serpent256Ctr,
 };
 use crossgrain::{Block, Buffers, Error};
 use ctr::{CtrCore, flavors::Ctr128BE};
+use eax::Eax;
 use zeroize::ZeroizeOnDrop;
 
 type BlockArray = Array<u8, U16>;
@@ -243,6 +247,55 @@ fn a_stream_ends_where_positions_do() {
     assert_eq!(data, [0; 33]);
     ours.apply_keystream(&mut data[..16]);
     assert_eq!(ours.current_pos::<u128>(), u128::MAX - 16);
+}
+
+/// Ours, another implementation, and the other's mode over our block cipher: all seal alike, open what any of
+/// them sealed, and refuse whatever was changed.
+#[test]
+fn authenticated_types_agree_with_mode_crates_over_ours_and_over_other_ciphers() {
+    fn check<Ours, Composed, Other>(name: &str)
+    where
+        Ours: KeyInit + AeadInOut + Clone + AlgorithmName + std::fmt::Debug + ZeroizeOnDrop,
+        Composed: KeyInit + AeadInOut + AeadCore<NonceSize = Ours::NonceSize>,
+        Other: KeyInit + AeadInOut + AeadCore<NonceSize = Ours::NonceSize>,
+    {
+        let key = painted(Ours::key_size(), 12);
+        let ours = Ours::new_from_slice(&key).unwrap();
+        let composed = Composed::new_from_slice(&key).unwrap();
+        let other = Other::new_from_slice(&key).unwrap();
+        let mut nonce = Array::<u8, Ours::NonceSize>::default();
+        let len = nonce.len();
+        nonce.copy_from_slice(&painted(len, 13));
+        for (aad_bytes, msg_bytes) in [(0, 0), (0, 1), (5, 16), (16, 33), (33, 4000), (1, 9000)] {
+            let (aad, msg) = (&painted(aad_bytes, 14)[..], &painted(msg_bytes, 15)[..]);
+            let sealed = other.encrypt(&nonce, Payload { msg, aad }).unwrap();
+            let what = format!("{name}, {msg_bytes} bytes");
+            assert!(ours.clone().encrypt(&nonce, Payload { msg, aad }).unwrap() == sealed, "{what}");
+            assert!(composed.encrypt(&nonce, Payload { msg, aad }).unwrap() == sealed, "{what}, composed");
+            assert!(ours.decrypt(&nonce, Payload { msg: &sealed, aad }).unwrap() == msg, "{what}");
+            assert!(
+                composed.decrypt(&nonce, Payload { msg: &sealed, aad }).unwrap() == msg,
+                "{what}, composed"
+            );
+            for at in [0, msg_bytes / 2, msg_bytes, msg_bytes + 15] {
+                let forged = done(&sealed, |sealed| sealed[at] ^= 0x20);
+                assert!(ours.decrypt(&nonce, Payload { msg: &forged, aad }).is_err(), "{what}, byte {at}");
+                let (mut data, tag) = (forged[..msg_bytes].to_vec(), forged[msg_bytes..].try_into().unwrap());
+                assert!(ours.decrypt_inout_detached(&nonce, aad, (&mut data[..]).into(), &tag).is_err());
+                assert!(data == forged[..msg_bytes], "{what}: written in spite of byte {at}");
+            }
+            assert!(ours.decrypt(&nonce, Payload { msg: &sealed, aad: b"other" }).is_err(), "{what}, header");
+            assert!(ours.decrypt(&nonce, &sealed[..15.min(sealed.len())]).is_err(), "{what}, too short");
+        }
+        assert_eq!(format!("{ours:?}"), format!("{name} {{ .. }}"));
+        assert_eq!(Name::<Ours>::told(), name);
+    }
+    check::<Aes128Eax, Eax<Aes128>, Eax<aes::Aes128>>("Eax<Aes128>");
+    check::<Aes192Eax, Eax<Aes192>, Eax<aes::Aes192>>("Eax<Aes192>");
+    check::<Aes256Eax, Eax<Aes256>, Eax<aes::Aes256>>("Eax<Aes256>");
+    check::<Serpent256Eax, Eax<Serpent256>, Eax<Serpent256>>("Eax<Serpent256>");
+    check::<Aes128Gcm, AesGcm<Aes128, U12>, AesGcm<aes::Aes128, U12>>("Gcm<Aes128>");
+    check::<Aes256Gcm, AesGcm<Aes256, U12>, AesGcm<aes::Aes256, U12>>("Gcm<Aes256>");
 }
 
 #[test]

@@ -7,6 +7,8 @@
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod memcheck;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod modes;
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 fn main() {
@@ -28,10 +30,10 @@ mod check {
     use crossgrain::variant::{Leaks, Variant, table};
     use crossgrain::{Buffers, Cipher, Error, Features, Key};
 
-    use super::memcheck;
+    use super::{memcheck, modes};
 
     /// More than the widest bundle of AVX2, and a rest.
-    const LEN_BYTES: usize = 16 * 300;
+    pub(super) const LEN_BYTES: usize = 16 * 300;
 
     /// Checks every variant; the exit code tells whether all are as they claim to be.
     pub(super) fn run() -> Result<ExitCode, Error> {
@@ -54,6 +56,7 @@ mod check {
             wrong += usize::from(claims_nothing != (reports == 0));
         }
         println!("{tight} variants leak nothing, {leaky} leak or run only beside one that does, {wrong} lie");
+        wrong += modes::run()?;
         if !absent.is_empty() {
             println!(
                 "skipped: {} variants under taint (valgrind does not know their instructions)",

@@ -151,6 +151,12 @@ impl Program {
 
     fn run_here(&self, source: Source<'_>, buffers: Buffers<'_>) {
         let widest = &self.bound[0];
+        if let Bound::Whole(whole) = widest
+            && buffers.len_bytes().is_multiple_of(BLOCK_BYTES)
+        {
+            // Nothing is left over, and what follows would cost more than a block does.
+            return whole.run(source, buffers);
+        }
         let bundle_bytes = widest.bundle_blocks() * BLOCK_BYTES;
         let at = buffers.len_bytes() / bundle_bytes * bundle_bytes;
         let rest_source = source.after(&buffers.input()[..at]);

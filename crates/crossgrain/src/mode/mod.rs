@@ -26,14 +26,25 @@ use crate::plan::{Costs, Job, Limits, Plan, Plans, choose};
 use crate::variant::Policy;
 use crate::word::Features;
 
-/// The modes whose blocks run side by side here, by name, with their directions. `tests/dependences.rs` holds
-/// each to what its data dependences allow.
-pub const PARALLEL: &[(&str, Direction)] = &[
-    ("ecb", Direction::Encrypt),
-    ("ecb", Direction::Decrypt),
-    ("ctr", Direction::Encrypt),
-    ("ctr", Direction::Decrypt),
-];
+/// The modes here whose blocks run side by side, by name, with their directions; in EAX and GCM, those of the
+/// message. `tests/dependences.rs` holds each to what its data dependences allow.
+pub const PARALLEL: &[(&str, Direction)] = {
+    use Direction::{Decrypt, Encrypt};
+    &[
+        ("ecb", Encrypt),
+        ("ecb", Decrypt),
+        ("cbc", Decrypt),
+        ("cfb", Decrypt),
+        ("ctr", Encrypt),
+        ("ctr", Decrypt),
+        ("xts", Encrypt),
+        ("xts", Decrypt),
+        ("eax", Encrypt),
+        ("eax", Decrypt),
+        ("gcm", Encrypt),
+        ("gcm", Decrypt),
+    ]
+};
 
 /// How a mode is to be run. The default: constant-time variants, all instructions that the CPU has and
 /// `CROSSGRAIN_ISA` allows, and all threads of rayon's pool.

@@ -1,8 +1,9 @@
 //! The standard traits of Rust's ciphers (crates `cipher` 0.5 and what builds on it) for the engine.
 //!
-//! [`Aes128`] and its like are block ciphers that any mode crate takes; [`Aes128Ctr`] and its like are
-//! stream ciphers. A type holds programs bound to its key. Their plans are chosen at the first use of a
-//! cipher and remembered, so a further key costs its expansion and little else.
+//! [`Aes128`] and its like are block ciphers that any mode crate takes, [`Aes128Ctr`] and its like stream
+//! ciphers, [`Aes128Eax`] and [`Aes128Gcm`] and their like authenticated ones (crate `aead` 0.6). A type holds
+//! programs bound to its key. Their plans are chosen at the first use of a cipher and remembered, so a further
+//! key costs its expansion and little else.
 //!
 //! A block cipher offers mode crates batches of [`BatchOfBlocks`] or [`BatchOfTile`], whichever fits
 //! its plan, and takes what is left over in one call. Slices of blocks go through without batches.
@@ -18,10 +19,12 @@
 //! Aes256Ctr::new(&[7; 32].into(), &[0; 16].into()).apply_keystream(&mut text);
 //! ```
 
+mod authenticated;
 mod backend;
 mod block_cipher;
 mod stream;
 
+pub use authenticated::{AeadCipher, Sealing};
 pub use backend::{BatchOfBlocks, BatchOfTile};
 pub use block_cipher::BlockCipher;
 pub use stream::CtrStream;
@@ -32,7 +35,7 @@ use cipher::array::ArraySize;
 use cipher::consts::{U16, U24, U32};
 
 use crate::block::Cipher;
-use crate::mode::Options;
+use crate::mode::{Eax, Gcm, Options};
 use crate::word::Features;
 
 /// A cipher of the engine as a type: what tells `Aes128` from `Aes256`.
@@ -51,7 +54,7 @@ mod sealed {
 
 /// A kind for each cipher, and the types that users name.
 macro_rules! kinds {
-    ($($name:ident, $stream:ident, $key_size:ident, $text:literal;)*) => {
+    ($($name:ident, $stream:ident, $eax:ident, $gcm:ident, $key_size:ident, $text:literal;)*) => {
         /// One uninhabited type for each cipher, to choose it by.
         pub mod kind {$(
             #[doc = $text]
@@ -72,17 +75,23 @@ macro_rules! kinds {
 
             #[doc = concat!($text, ", in counter mode with a 128-bit big-endian counter.")]
             pub type $stream = CtrStream<kind::$name>;
+
+            #[doc = concat!($text, ", in EAX mode.")]
+            pub type $eax = AeadCipher<kind::$name, Eax>;
+
+            #[doc = concat!($text, ", in Galois/Counter mode.")]
+            pub type $gcm = AeadCipher<kind::$name, Gcm>;
         )*
     };
 }
 
 kinds! {
-    Aes128, Aes128Ctr, U16, "AES with a 128-bit key";
-    Aes192, Aes192Ctr, U24, "AES with a 192-bit key";
-    Aes256, Aes256Ctr, U32, "AES with a 256-bit key";
-    Serpent128, Serpent128Ctr, U16, "Serpent with a 128-bit key";
-    Serpent192, Serpent192Ctr, U24, "Serpent with a 192-bit key";
-    Serpent256, Serpent256Ctr, U32, "Serpent with a 256-bit key";
+    Aes128, Aes128Ctr, Aes128Eax, Aes128Gcm, U16, "AES with a 128-bit key";
+    Aes192, Aes192Ctr, Aes192Eax, Aes192Gcm, U24, "AES with a 192-bit key";
+    Aes256, Aes256Ctr, Aes256Eax, Aes256Gcm, U32, "AES with a 256-bit key";
+    Serpent128, Serpent128Ctr, Serpent128Eax, Serpent128Gcm, U16, "Serpent with a 128-bit key";
+    Serpent192, Serpent192Ctr, Serpent192Eax, Serpent192Gcm, U24, "Serpent with a 192-bit key";
+    Serpent256, Serpent256Ctr, Serpent256Eax, Serpent256Gcm, U32, "Serpent with a 256-bit key";
 }
 
 /// How `new` runs: on the calling thread, by constant-time variants, with the instructions that the CPU has
