@@ -305,10 +305,10 @@ fn every_part_does_its_steps() {
             store.store(&tile, &mut scratch, false, Buffers::in_place(&mut output));
             let serpent = Serpent::new(key.bytes());
             for (from, to) in input.as_chunks::<16>().0.iter().zip(output.as_chunks::<16>().0) {
-                let want = run
-                    .iter()
-                    .fold(*from, |block, (step, round)| serpent.step(step.name(direction), *round, block));
-                assert!(*to == want, "{} at {at}", variant.name);
+                let state = std::array::from_fn(|i| (u128::from_le_bytes(*from) >> (32 * i)) as u32);
+                let step = |state, &(step, round): &_| stepped(&serpent, step, direction, round, state);
+                let want = run.iter().fold(state, step);
+                assert!(u128::from_le_bytes(*to) == joined(want), "{} at {at}", variant.name);
             }
         }
     }
