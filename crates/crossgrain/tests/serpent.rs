@@ -261,10 +261,6 @@ fn round_keys_are_the_references() {
     }
 }
 
-fn words(block: Block) -> [u32; 4] {
-    std::array::from_fn(|i| (u128::from_le_bytes(block) >> (32 * i)) as u32)
-}
-
 /// One step by the reference.
 fn stepped(serpent: &Serpent, step: Part, direction: Direction, round: usize, state: [u32; 4]) -> [u32; 4] {
     use serpent::Part::{Cipher, KeyMixing, LinearTransform, Round, SBoxes};
@@ -309,11 +305,10 @@ fn every_part_does_its_steps() {
             store.store(&tile, &mut scratch, false, Buffers::in_place(&mut output));
             let serpent = Serpent::new(key.bytes());
             for (from, to) in input.as_chunks::<16>().0.iter().zip(output.as_chunks::<16>().0) {
-                let from = words(*from);
-                let want = run
-                    .iter()
-                    .fold(from, |state, &(step, round)| stepped(&serpent, step, direction, round, state));
-                assert!(words(*to) == want, "{} at {at}", variant.name);
+                let state = std::array::from_fn(|i| (u128::from_le_bytes(*from) >> (32 * i)) as u32);
+                let step = |state, &(step, round): &_| stepped(&serpent, step, direction, round, state);
+                let want = run.iter().fold(state, step);
+                assert!(u128::from_le_bytes(*to) == joined(want), "{} at {at}", variant.name);
             }
         }
     }

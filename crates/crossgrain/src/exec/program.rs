@@ -151,11 +151,9 @@ impl Program {
 
     fn run_here(&self, source: Source<'_>, buffers: Buffers<'_>) {
         let widest = &self.bound[0];
-        if let Bound::Whole(whole) = widest
-            && buffers.len_bytes().is_multiple_of(BLOCK_BYTES)
-        {
+        if matches!(widest, Bound::Whole { .. }) && buffers.len_bytes().is_multiple_of(BLOCK_BYTES) {
             // Nothing is left over, and what follows would cost more than a block does.
-            return whole.run(source, buffers);
+            return widest.begin().run(source, buffers);
         }
         let bundle_bytes = widest.bundle_blocks() * BLOCK_BYTES;
         let at = buffers.len_bytes() / bundle_bytes * bundle_bytes;

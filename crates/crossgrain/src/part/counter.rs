@@ -93,35 +93,29 @@ impl<W: Lane32> CounterToWords<W> {
         Self { isa, numbers }
     }
 
-    /// Blocks in a bundle.
+    /// Blocks in a bundle, and 32-bit lanes in a word.
     const BLOCKS: usize = W::BITS / 32;
 
-    /// The four words of the counters from `first` on.
-    #[inline(always)]
-    pub(super) fn bundle(&self, first: u128) -> [W; 4] {
-        let low = first as u32;
-        if low > u32::MAX - (Self::BLOCKS as u32 - 1) {
-            return self.carrying(first);
-        }
-        let number = W::load(self.isa, &self.numbers[..W::BYTES]);
-        let same = each!(i < 4 => W::splat_lanes(self.isa, ((first >> (96 - 32 * i)) as u32).swap_bytes()));
-        let last = W::splat_lanes(self.isa, low).add_lanes(number).reverse_lane_bytes();
-        [same[0], same[1], same[2], last]
+    /// Where 32-bit word `word` of a block lies in a tile, in words of 32 bits.
+    const fn place(block: usize, word: usize) -> usize {
+        let (bundle, block) = (block / Self::BLOCKS, block % Self::BLOCKS);
+        (4 * bundle + word) * Self::BLOCKS + word_lane(W::BITS, block) / 32
     }
 
-    /// The same where the low 32 bits wrap on the way: once in 2³² blocks.
+    /// The four words of the counters from `first` on, as long as the low 32 bits do not wrap.
     #[inline(always)]
-    fn carrying(&self, first: u128) -> [W; 4] {
-        let mut words = [[0_u8; 64]; 4];
-        for block in 0..Self::BLOCKS {
-            let counter = first.wrapping_add(block as u128).to_be_bytes();
-            let at = word_lane(W::BITS, block) / 8;
-            for i in 0..4 {
-                words[i][at..][..4].copy_from_slice(&counter[4 * i..][..4]);
-            }
-        }
-        each!(i < 4 => W::load(self.isa, &words[i][..W::BYTES]))
+    pub(super) fn bundle(&self, first: u128) -> [W; 4] {
+        let number = W::load(self.isa, &self.numbers[..W::BYTES]);
+        let same = each!(i < 4 => W::splat_lanes(self.isa, ((first >> (96 - 32 * i)) as u32).swap_bytes()));
+        let last = W::splat_lanes(self.isa, first as u32).add_lanes(number).reverse_lane_bytes();
+        [same[0], same[1], same[2], last]
     }
+}
+
+/// How many of `blocks` blocks from `first` on come before the low 32 bits of the counter wrap.
+pub(super) fn before_wrap(first: u128, blocks: usize) -> usize {
+    let left = (1 << 32) - u64::from(first as u32);
+    usize::try_from(left).map_or(blocks, |left| left.min(blocks))
 }
 
 impl<W: Lane32> fmt::Debug for CounterToWords<W> {
@@ -138,7 +132,18 @@ impl<W: Lane32> Count for CounterToWords<W> {
 
 impl<W: Lane32> Counting for &CounterToWords<W> {
     fn count(&mut self, first: u128, tile: &mut Tile, _scratch: &mut [Tile; 2], blocks: usize) {
-        self.isa.enter(CountWords { source: self, first, tile, blocks });
+        self.isa.enter(CountWords { source: self, first, tile: &mut *tile, blocks });
+        let wrap = before_wrap(first, blocks);
+        if wrap < blocks {
+            // Once in 2³² blocks: what follows in the same bundle lacks the carry.
+            let words = tile.bytes_mut().as_chunks_mut::<4>().0;
+            for block in wrap..wrap.next_multiple_of(CounterToWords::<W>::BLOCKS).min(blocks) {
+                let counter = first.wrapping_add(block as u128).to_be_bytes();
+                for (i, word) in counter.as_chunks().0.iter().enumerate() {
+                    words[CounterToWords::<W>::place(block, i)] = *word;
+                }
+            }
+        }
     }
 }
 

@@ -17,7 +17,6 @@ use crate::word::{Isa, Kernel, Lane32, Tile, each, unrolled};
 /// which each gate waits for the one before.
 pub(super) const fn at_once<W: Lane32>() -> usize {
     match W::BITS {
-        32 => 1,
         512 => 4,
         _ => 2,
     }

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use super::key::RoundKeys;
 use super::vsliced::{Cipher, at_once};
 use crate::block::{BLOCK_BYTES, Direction};
-use crate::part::counter::CounterToWords;
+use crate::part::counter::{CounterToWords, before_wrap};
 use crate::part::{Source, WholePart};
 use crate::word::{Buffers, Isa, Kernel, Lane32, each};
 
@@ -66,11 +66,21 @@ impl<W: Lane32> fmt::Debug for Whole<W> {
 impl<W: Lane32> WholePart for Whole<W> {
     fn run(&self, source: Source<'_>, buffers: Buffers<'_>) {
         assert!(buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
-        let source = match source {
+        let mut source = match source {
             Source::Counter(first) => Born::InCounter(first),
             _ => Born::InBytes,
         };
-        self.isa.enter(Run { whole: self, source, buffers });
+        let mut rest = buffers;
+        while !rest.is_empty() {
+            let all = rest.len_bytes() / BLOCK_BYTES;
+            let blocks = match source {
+                Born::InBytes => all,
+                Born::InCounter(first) => before_wrap(first, all),
+            };
+            let (now, later) = rest.split_at(blocks * BLOCK_BYTES);
+            self.isa.enter(Run { whole: self, source, buffers: now });
+            (source, rest) = (source.skip(blocks), later);
+        }
     }
 
     fn frames_itself(&self) -> bool {
