@@ -39,7 +39,8 @@ fn features(cap: &str) -> Features {
 }
 
 fn limits(features: Features, policy: Policy, forced: &[&str]) -> Limits {
-    Limits { features, policy, forced: forced.iter().map(|&name| name.to_owned()).collect() }
+    let forced = forced.iter().map(|&name| name.to_owned()).collect();
+    Limits { features, policy, forced, secret_counter: false }
 }
 
 /// Variants that leak, with a job each.

@@ -87,7 +87,8 @@ fn cases(filter: &str, allowed: Features) -> Result<Vec<(String, Job, Limits)>, 
             ("ecb-decrypt", Direction::Decrypt, Birth::Bytes),
             ("ctr", Direction::Encrypt, Birth::Counter),
         ] {
-            let limits = Limits { features, policy: Policy::ConstantTime, forced: Vec::new() };
+            let limits =
+                Limits { features, policy: Policy::ConstantTime, forced: Vec::new(), secret_counter: false };
             cases.push((format!("{CIPHER}-{mode}/{cap}"), Job { cipher: CIPHER, direction, birth }, limits));
         }
     }

@@ -46,7 +46,7 @@ pub(super) struct Facts {
 
 impl Facts {
     fn limits(&self) -> Limits {
-        Limits { features: self.features, policy: self.policy, forced: Vec::new() }
+        Limits { features: self.features, policy: self.policy, forced: Vec::new(), secret_counter: false }
     }
 
     /// What the costs are worth, and what the policy lets through.

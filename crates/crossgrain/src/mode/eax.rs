@@ -10,11 +10,11 @@ use zeroize::Zeroizing;
 
 use super::aead::{Aead, AeadMessage, cut_tag, same_tag, total_bytes};
 use super::cmac::Cmac;
-use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
+use crate::block::{BLOCK_BYTES, Block, Error, Key};
 use crate::exec::{Program, Threads};
 use crate::mode::Options;
 use crate::part::Source;
-use crate::plan::{Birth, Job, Plan};
+use crate::plan::Plan;
 
 /// EAX: nonces of any length, and tags of 4 to 16 bytes.
 pub struct Eax {
@@ -43,8 +43,7 @@ impl Eax {
         if !(4..=BLOCK_BYTES).contains(&tag_bytes) {
             return Err(Error::TagBytes { len_bytes: tag_bytes });
         }
-        let job = Job { cipher: key.cipher(), direction: Direction::Encrypt, birth: Birth::Counter };
-        let counter = options.program(job, key)?;
+        let counter = options.program_of_secret_counter(key)?;
         let cmac = Cmac::new(key, &options.freely())?;
         let mut omacs = Zeroizing::new([[[0; BLOCK_BYTES]; 2]; 3]);
         for (t, omac) in (0..).zip(omacs.iter_mut()) {

@@ -20,6 +20,9 @@ use crate::word::Buffers;
 /// The longest message in bytes (SP 800-38D §5.2.1.1).
 const MESSAGE_BYTES_MAX: u64 = (1 << 36) - 32;
 
+/// The length of nonces that are counters themselves.
+const NONCE_BYTES: usize = 12;
+
 /// What is encrypted and hashed before more is encrypted, so that it is still in cache.
 const PIECE_BYTES: usize = 128 * 1024;
 
@@ -28,6 +31,8 @@ const PIECE_BYTES: usize = 128 * 1024;
 /// A key must never meet the same nonce twice: that gives away what makes tags.
 pub struct Gcm {
     counter: Program,
+    /// For nonces of other lengths, whose counters tell something of what makes tags.
+    secret_counter: Program,
     ghash: GHash,
     tag_bytes: usize,
 }
@@ -44,13 +49,14 @@ impl Gcm {
         }
         let job = Job { cipher: key.cipher(), direction: Direction::Encrypt, birth: Birth::Counter };
         let counter = options.program(job, key)?;
+        let secret_counter = options.freely().program_of_secret_counter(key)?;
         let h = Zeroizing::new(keystream(&counter, 0));
-        Ok(Self { counter, ghash: GHash::new(&(*h).into()), tag_bytes })
+        Ok(Self { counter, secret_counter, ghash: GHash::new(&(*h).into()), tag_bytes })
     }
 
     /// The counter block J₀ (SP 800-38D §7.1, step 2).
     fn first(&self, nonce: &[u8]) -> u128 {
-        let block: Block = match <[u8; 12]>::try_from(nonce) {
+        let block: Block = match <[u8; NONCE_BYTES]>::try_from(nonce) {
             Ok(nonce) => (u128::from_be_bytes(widened(nonce)) << 32 | 1).to_be_bytes(),
             Err(_) => {
                 let mut hash = self.ghash.clone();
@@ -61,18 +67,9 @@ impl Gcm {
         u128::from_be_bytes(block)
     }
 
-    /// CTR from the counter after J₀ on, of which only the last 32 bits count (SP 800-38D §6.5).
-    fn apply(&self, threads: Threads, first: u128, position_bytes: usize, mut buffers: Buffers<'_>) {
-        let mut low = (first as u32).wrapping_add(1).wrapping_add((position_bytes / BLOCK_BYTES) as u32);
-        while !buffers.is_empty() {
-            let blocks_left = (1_u64 << 32) - u64::from(low);
-            let most_bytes = usize::try_from(blocks_left * BLOCK_BYTES as u64).unwrap_or(usize::MAX);
-            let at = most_bytes.min(buffers.len_bytes());
-            let (now, later) = buffers.split_at(at);
-            let counter = first >> 32 << 32 | u128::from(low);
-            self.counter.run_by(threads, Source::Counter(counter), now);
-            (low, buffers) = (0, later);
-        }
+    /// What encrypts under a nonce.
+    const fn counter_of(&self, nonce: &[u8]) -> &Program {
+        if nonce.len() == NONCE_BYTES { &self.counter } else { &self.secret_counter }
     }
 
     fn hash_of(&self, aad: &[u8]) -> GHash {
@@ -82,36 +79,37 @@ impl Gcm {
     }
 
     /// The tag, once all of the ciphertext is hashed.
-    fn tag(&self, hash: GHash, first: u128, aad: &[u8], len_bytes: usize) -> Block {
+    fn tag(&self, hash: GHash, (program, first): (&Program, u128), aad: &[u8], len_bytes: usize) -> Block {
         let hash = u128::from_be_bytes(finished(hash, aad.len(), len_bytes));
-        let mask = u128::from_be_bytes(keystream(&self.counter, first));
+        let mask = u128::from_be_bytes(keystream(program, first));
         cut_tag(self.tag_bytes, (hash ^ mask).to_be_bytes())
     }
 
     fn seal_one(&self, threads: Threads, message: &mut AeadMessage<'_>) {
         let AeadMessage { nonce, aad, buffers, tag } = message;
-        let first = self.first(nonce);
+        let (program, first) = (self.counter_of(nonce), self.first(nonce));
         let (mut hash, len_bytes) = (self.hash_of(aad), buffers.len_bytes());
         let piece_bytes = PIECE_BYTES * if threads == Threads::ONE { 1 } else { 8 * threads.count() };
         let (mut rest, mut position_bytes) = (buffers.reborrow(), 0);
         while !rest.is_empty() {
             let at = piece_bytes.min(rest.len_bytes());
             let (mut now, later) = rest.split_at(at);
-            self.apply(threads, first, position_bytes, now.reborrow());
+            apply(program, threads, first, position_bytes, now.reborrow());
             hash.update_padded(now.output_mut());
             (rest, position_bytes) = (later, position_bytes + at);
         }
-        *tag = self.tag(hash, first, aad, len_bytes);
+        *tag = self.tag(hash, (program, first), aad, len_bytes);
     }
 
     fn open_one(&self, threads: Threads, message: &mut AeadMessage<'_>) -> bool {
         let AeadMessage { nonce, aad, buffers, tag } = message;
-        let first = self.first(nonce);
+        let (program, first) = (self.counter_of(nonce), self.first(nonce));
         let mut hash = self.hash_of(aad);
         hash.update_padded(buffers.input());
-        let right = same_tag(self.tag_bytes, &self.tag(hash, first, aad, buffers.len_bytes()), tag);
+        let right =
+            same_tag(self.tag_bytes, &self.tag(hash, (program, first), aad, buffers.len_bytes()), tag);
         if right {
-            self.apply(threads, first, 0, buffers.reborrow());
+            apply(program, threads, first, 0, buffers.reborrow());
         }
         right
     }
@@ -157,6 +155,20 @@ impl Aead for Gcm {
     }
 }
 
+/// CTR from the counter after J₀ on, of which only the last 32 bits count (SP 800-38D §6.5).
+fn apply(program: &Program, threads: Threads, first: u128, position_bytes: usize, mut buffers: Buffers<'_>) {
+    let mut low = (first as u32).wrapping_add(1).wrapping_add((position_bytes / BLOCK_BYTES) as u32);
+    while !buffers.is_empty() {
+        let blocks_left = (1_u64 << 32) - u64::from(low);
+        let most_bytes = usize::try_from(blocks_left * BLOCK_BYTES as u64).unwrap_or(usize::MAX);
+        let at = most_bytes.min(buffers.len_bytes());
+        let (now, later) = buffers.split_at(at);
+        let counter = first >> 32 << 32 | u128::from(low);
+        program.run_by(threads, Source::Counter(counter), now);
+        (low, buffers) = (0, later);
+    }
+}
+
 /// The cipher of a counter block.
 fn keystream(counter: &Program, block: u128) -> Block {
     let mut keystream = [0; BLOCK_BYTES];
@@ -165,7 +177,7 @@ fn keystream(counter: &Program, block: u128) -> Block {
 }
 
 /// Four zero bytes, then the nonce.
-fn widened(nonce: [u8; 12]) -> Block {
+fn widened(nonce: [u8; NONCE_BYTES]) -> Block {
     let mut block = [0; BLOCK_BYTES];
     block[4..].copy_from_slice(&nonce);
     block

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::block::{Direction, Error, Key};
 use crate::exec::{Program, Threads};
-use crate::plan::{Costs, Job, Limits, Plan, Plans, choose};
+use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, choose};
 use crate::variant::Policy;
 use crate::word::Features;
 
@@ -72,18 +72,28 @@ impl Options {
             Some(features) => features & Features::of_cpu(),
             None => Features::from_environment()?,
         };
-        Ok(Limits { features, policy: self.policy, forced: self.variants.clone() })
+        let (policy, forced) = (self.policy, self.variants.clone());
+        Ok(Limits { features, policy, forced, secret_counter: false })
     }
 
-    /// The same with variants chosen freely: for what a mode computes besides the job that they were named
-    /// for.
+    /// The same with variants chosen freely: for what a mode computes besides the job that they, or a plan,
+    /// were named for.
     fn freely(&self) -> Self {
-        Self { variants: Vec::new(), ..self.clone() }
+        Self { variants: Vec::new(), plans: Vec::new(), ..self.clone() }
     }
 
     /// Plans a job and binds it to a key.
     fn program(&self, job: Job, key: &Key) -> Result<Program, Error> {
-        let limits = self.limits()?;
+        self.program_within(job, key, self.limits()?)
+    }
+
+    /// CTR from counters that tell something of the key.
+    fn program_of_secret_counter(&self, key: &Key) -> Result<Program, Error> {
+        let job = Job { cipher: key.cipher(), direction: Direction::Encrypt, birth: Birth::Counter };
+        self.program_within(job, key, Limits { secret_counter: true, ..self.limits()? })
+    }
+
+    fn program_within(&self, job: Job, key: &Key, limits: Limits) -> Result<Program, Error> {
         let plans = self.planned(job, &limits)?;
         Program::of(plans, key, limits.features, Threads::at_most(self.threads))
     }

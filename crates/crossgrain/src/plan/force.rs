@@ -51,6 +51,12 @@ pub(super) fn admit(variant: &Variant, limits: &Limits) -> Result<(), Error> {
         let why = format!("it leaks {leaks} and the policy is constant-time: ask for policy any");
         return Err(unfit(variant, &why));
     }
+    if limits.secret_counter && variant.walks {
+        return Err(unfit(
+            variant,
+            "it reads tables in the counter's order, and this mode's counter is secret",
+        ));
+    }
     Ok(())
 }
 

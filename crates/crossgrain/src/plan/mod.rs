@@ -88,6 +88,9 @@ pub struct Limits {
     pub policy: Policy,
     /// Names of variants that must be used; empty to choose freely.
     pub forced: Vec<String>,
+    /// Whether the counter tells something of the key, as a mode may compute it from that: variants that
+    /// read tables in its order are then left out, whatever the policy.
+    pub secret_counter: bool,
 }
 
 /// One variant in a plan; parts on a tile say in which round.
@@ -152,5 +155,5 @@ pub fn choose(job: Job, limits: &Limits, costs: &Costs) -> Result<Vec<Plan>, Err
 }
 
 fn is_usable(variant: &Variant, job: Job, limits: &Limits) -> bool {
-    variant.is_available(limits.features) && limits.policy.admits(variant.leaks) && job.takes(variant)
+    force::admit(variant, limits).is_ok() && job.takes(variant)
 }

@@ -167,7 +167,11 @@ impl PlanText {
 fn whole_flow(job: Job) -> Result<Flow, Error> {
     let features = table().iter().fold(Features::NONE, |all, variant| all | variant.needs);
     let costs: Costs = table().iter().map(|variant| (variant.name.clone(), Cost::FREE)).collect();
-    graph::flow(job, &Limits { features, policy: Policy::Any, forced: Vec::new() }, &costs)
+    graph::flow(
+        job,
+        &Limits { features, policy: Policy::Any, forced: Vec::new(), secret_counter: false },
+        &costs,
+    )
 }
 
 /// The path that these names are, from the source to the sink of a flow, with its costs for so many bytes.

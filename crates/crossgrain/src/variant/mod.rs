@@ -129,6 +129,8 @@ pub struct Variant {
     pub needs: Features,
     /// What it leaks.
     pub leaks: Leaks,
+    /// Whether it reads tables in the counter's order, so that the counter must be public.
+    pub walks: bool,
     /// What it does.
     pub action: Action,
 }

@@ -9,7 +9,7 @@ use crate::convert::{
     Transpose,
 };
 use crate::part::aes::substitute::{Galois, Nibbles, Permute, Substitute};
-use crate::part::aes::{self, bitsliced, bytesliced, hsliced, instructions, table as tables, walk};
+use crate::part::aes::{self, bitsliced, bytesliced, hsliced, instructions, table as tables, walk as walks};
 use crate::part::counter::{CounterToBits, CounterToBlocks, CounterToWords};
 use crate::part::serpent::whole::Whole;
 use crate::part::serpent::{self, vsliced};
@@ -76,7 +76,16 @@ pub fn find(name: &str) -> Result<&'static Variant, Error> {
 /// A row for instructions `I` that any cipher may use; its name ends in the ISA's.
 fn row<I: Isa>(stem: String, repr: Repr, action: Action) -> Variant {
     let name = format!("{stem}/{}", I::NAME);
-    Variant { name, family: None, repr, isa: I::NAME, needs: I::NEEDS, leaks: Leaks::Nothing, action }
+    Variant {
+        name,
+        family: None,
+        repr,
+        isa: I::NAME,
+        needs: I::NEEDS,
+        leaks: Leaks::Nothing,
+        walks: false,
+        action,
+    }
 }
 
 /// A row of one family of ciphers.
@@ -93,6 +102,11 @@ fn part<I: Isa>(part: Part, direction: Direction, repr: Repr, bind: BindTile) ->
 fn whole<I: Isa>(family: Family, direction: Direction, bind: BindWhole) -> Variant {
     let stem = Part::whole(family).name(direction);
     of::<I>(family, stem, Repr::Blocks, Action::Whole(direction, bind))
+}
+
+/// The row of a keystream that is read off tables in the counter's order.
+fn walk<I: Isa>(repr: Repr, action: Action) -> Variant {
+    Variant { walks: true, ..of::<I>(Family::Aes, "aes-ctr-walk", repr, action) }
 }
 
 /// The row with a way of doing it at the end of its name, if it has one.
@@ -175,10 +189,10 @@ fn aes_instructions<W: AesLanes>(rows: &mut Vec<Variant>) {
     rows.push(of::<W::Isa>(Family::Aes, "aes-ctr", Repr::Blocks, Action::WholeCounter(bind)));
     let bind_walk: BindWhole = |features, _, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(Box::new(walk::Walk::<W>::new(isa, keys.aes()?)))
+        Some(Box::new(walks::Walk::<W>::new(isa, keys.aes()?)))
     };
     let action = Action::WholeCounter(bind_walk);
-    rows.push(of::<W::Isa>(Family::Aes, "aes-ctr-walk", Repr::Blocks, action));
+    rows.push(walk::<W::Isa>(Repr::Blocks, action));
 }
 
 /// Parts, fused rounds, whole cipher and counters, bit-sliced.
@@ -203,11 +217,11 @@ fn across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
         W::Isa::detect(features).map(|isa| Box::new(CounterToBits::<W>::new(isa)) as _)
     });
     rows.push(row::<W::Isa>(format!("counter-to-{repr}"), repr, count));
-    let walk = Action::CountEncrypted(|features, keys| {
+    let encrypted = Action::CountEncrypted(|features, keys| {
         let isa = W::Isa::detect(features)?;
         Some(Box::new(bitsliced::Tail::<W>::walk(isa, keys.aes()?)))
     });
-    rows.push(of::<W::Isa>(Family::Aes, "aes-ctr-walk", repr, walk));
+    rows.push(walk::<W::Isa>(repr, encrypted));
 }
 
 /// Parts, rounds and whole cipher on eight words, with their conversions.
@@ -237,11 +251,11 @@ fn between_the_grains<W: ByteLanes, S: Substitute<W> + 'static>(rows: &mut Vec<V
             rows.push(by(S::NAME, part::<W::Isa>(step, direction, repr, bind)));
         }
     }
-    let walk = Action::CountEncrypted(|features, keys| {
+    let encrypted = Action::CountEncrypted(|features, keys| {
         let isa = W::Isa::detect(features)?;
         Some(Box::new(bytesliced::Tail::<W, S>::walk(isa, keys.aes()?)))
     });
-    rows.push(by(S::NAME, of::<W::Isa>(Family::Aes, "aes-ctr-walk", repr, walk)));
+    rows.push(by(S::NAME, walk::<W::Isa>(repr, encrypted)));
 }
 
 /// Serpent on four words, with its conversions and counters, and from blocks to blocks.
