@@ -97,10 +97,7 @@ pub fn cut(cipher: Cipher, direction: Direction, part: Part) -> Vec<(Part, usize
 
 /// The round keys of one key, of whatever family. Wiped when dropped.
 #[derive(Clone, Debug)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "a few live at a time, and their bytes are not to be strewn over the heap"
-)]
+#[allow(clippy::large_enum_variant, reason = "there is one while a program is bound, and never many")]
 pub enum Keys {
     /// Of AES.
     Aes(aes::key::RoundKeys),

@@ -43,7 +43,7 @@ const ANYTHING: Use = Use::of(&[], "");
 
 /// Logic, shifts and shuffles of SSE: what a kernel does besides moving data about.
 const SSE: &[&str] =
-    &["pxor", "pand", "por", "xorps", "andps", "andnps", "orps", "psll", "psrl", "pshuf", "punpck"];
+    &["pxor", "pand", "por", "xorps", "andps", "andnps", "orps", "psll", "psrl", "pshuf", "punpck", "unpck"];
 
 /// The same of AVX2 and AVX-512, with the three-input gate and the affine map.
 #[rustfmt::skip]

@@ -23,7 +23,7 @@ const PREKEYS: usize = 8 + 4 * (ROUNDS + 1);
 
 /// The round keys of one key.
 #[derive(Clone)]
-pub struct RoundKeys(Box<[RoundKey; ROUNDS + 1]>);
+pub struct RoundKeys([RoundKey; ROUNDS + 1]);
 
 impl RoundKeys {
     /// The key schedule.
@@ -41,7 +41,7 @@ impl RoundKeys {
             let sum = prekeys[i - 8] ^ prekeys[i - 5] ^ prekeys[i - 3] ^ prekeys[i - 1];
             prekeys[i] = (sum ^ PHI ^ (i - 8) as u32).rotate_left(11);
         }
-        let mut keys = Self(Box::new([[0; 4]; ROUNDS + 1]));
+        let mut keys = Self([[0; 4]; ROUNDS + 1]);
         for (round, key) in keys.0.iter_mut().enumerate() {
             let prekey = each!(i < 4 => prekeys[8 + 4 * round + i]);
             *key = serpent_sbox::forward((ROUNDS + 3 - round) % 8, prekey);
@@ -61,7 +61,7 @@ impl RoundKeys {
     }
 
     /// Round keys 0 to 32.
-    pub fn words(&self) -> &[RoundKey; ROUNDS + 1] {
+    pub const fn words(&self) -> &[RoundKey; ROUNDS + 1] {
         &self.0
     }
 }

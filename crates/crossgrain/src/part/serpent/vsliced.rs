@@ -63,9 +63,10 @@ fn encrypt<W: Lane32, const N: usize>(isa: W::Isa, mut states: [State<W>; N], ke
     for first in (0..ROUNDS).step_by(8) {
         unrolled!(index in [0 1 2 3 4 5 6 7] {
             let key = &keys[first + index + 1];
-            states = each!(n < N => mix_key(isa, serpent_sbox::forward(index, states[n]), key));
             if first + index < ROUNDS - 1 {
-                states = each!(n < N => transform(states[n]));
+                states = each!(n < N => transform(mix_key(isa, serpent_sbox::forward(index, states[n]), key)));
+            } else {
+                states = each!(n < N => mix_key(isa, serpent_sbox::forward(index, states[n]), key));
             }
         });
     }
