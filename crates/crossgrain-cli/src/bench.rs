@@ -5,15 +5,18 @@
 
 mod clock;
 mod peer;
+mod planner;
 mod ratio;
 mod subject;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use crossgrain::plan::measure::{Care, Measured, Subject, measure};
 use serde_json::json;
 
 use crate::error::{Error, Exit};
+use crate::typed;
 pub(crate) use clock::machine;
 use subject::Candidate;
 
@@ -32,6 +35,12 @@ pub(crate) struct Args {
     /// `bench/peers`
     #[arg(long, value_name = "COMMAND")]
     peer: Vec<String>,
+    /// Judge the planner instead: run the best paths of every job under every ISA cap end to end
+    #[arg(long, conflicts_with_all = ["peer", "turns", "plan"])]
+    planner: bool,
+    /// A plan to time among the others of its job, as written by `crossgrain plan --save`
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
 }
 
 /// One line of the result.
@@ -53,8 +62,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let peers = args.peer.iter().map(|command| peer::Peer::start(command)).collect::<Result<Vec<_>, _>>()?;
     let mut printer = Printer { json: args.json, ghz: clock::core_ghz(), output: io::stdout() };
     printer.head(&peers)?;
+    if args.planner {
+        return planner::run(args.filter.as_deref().unwrap_or_default(), &mut printer);
+    }
+    printer.columns()?;
     let mut rows = Vec::new();
-    for group in subject::groups(&peers, args.filter.as_deref().unwrap_or_default())? {
+    let plans = args.plan.as_deref().map(typed::plans).transpose()?;
+    for group in subject::groups(&peers, plans.as_ref(), args.filter.as_deref().unwrap_or_default())? {
         let mut group = group?;
         let care = Care { turns: args.turns, ..Care::default() };
         let mut subjects: Vec<_> = group.iter_mut().map(|candidate| &mut *candidate.work as _).collect();
@@ -102,6 +116,13 @@ impl Printer {
         }
         for peer in peers {
             self.line(format_args!("peer {}: {}", peer.label, peer.name))?;
+        }
+        Ok(())
+    }
+
+    fn columns(&mut self) -> Result<(), Error> {
+        if self.json {
+            return Ok(());
         }
         self.line(format_args!(
             "{:54} {:>10} {:>3} {:>8} {:>8} {:>7}",

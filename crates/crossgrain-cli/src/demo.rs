@@ -3,16 +3,18 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use crossgrain::mode::{Ctr, Options};
-use crossgrain::plan::Plan;
+use crossgrain::plan::{Birth, Job, Plan, Plans};
 use crossgrain::reference::{aes::Aes, modes};
-use crossgrain::{Block, Buffers, Cipher, Features, Key};
+use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 
 use crate::bench::machine;
 use crate::error::{Error, Exit};
-use crate::wisdom;
+use crate::plan::{self, summary};
+use crate::{typed, wisdom};
 
 /// Encrypt real data with AES-256-CTR by the best kernels here, check it, and show how fast it went
 #[derive(clap::Args)]
@@ -22,7 +24,22 @@ pub(crate) struct Args {
     /// How much data to make, in bytes
     #[arg(long, default_value_t = 256 << 20)]
     bytes: usize,
+    /// A plan to run instead of those chosen, as written by `crossgrain plan --save`
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
+    /// Where to draw the plan that is chosen; crossgrain-plan.svg unless given
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Replace the picture if it exists
+    #[arg(long)]
+    force: bool,
 }
+
+/// Where the plan is drawn unless said otherwise.
+const PICTURE: &str = "crossgrain-plan.svg";
+
+/// What is encrypted with.
+const CIPHER: Cipher = Cipher::Aes256;
 
 /// Bytes that the slow ways are given: enough to time, little enough to wait for.
 const SLOW_BYTES: usize = 1 << 20;
@@ -31,8 +48,9 @@ const SLOW_BYTES: usize = 1 << 20;
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let features = Features::from_environment()?;
     say(format_args!("crossgrain {} on {}: {features}", env!("CARGO_PKG_VERSION"), machine()))?;
+    let plans = args.plan.as_deref().map(typed::plans).transpose()?;
     let plain = input(args)?;
-    let key = Key::new(Cipher::Aes256, b"a key that everyone knows: demo!")?;
+    let key = Key::new(CIPHER, b"a key that everyone knows: demo!")?;
     let initial = *b"demo, not secret";
     let mut table = Table { plain_bytes: plain.len(), rows: Vec::new() };
     let mut output = vec![0; plain.len()];
@@ -40,12 +58,36 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let copy = table.best("memcpy", || output.copy_from_slice(&plain));
     let without_aes = features.without(Features::AES | Features::VAES);
     let with_aes = features.contains(Features::AES).then_some(("with the CPU's AES instructions", features));
-    for (title, features) in with_aes.into_iter().chain([("without AES instructions", without_aes)]) {
-        let kernel = Kernel { key: &key, initial, features };
-        say(format_args!("\n{title}: {}", kernel.ctr(1)?.plans()[0]))?;
+    let chosen = || with_aes.into_iter().chain([("without AES instructions", without_aes)]).collect();
+    let kinds: Vec<_> = if plans.is_some() { vec![("as planned", features)] } else { chosen() };
+    for (title, features) in kinds {
+        let kernel = Kernel { key: &key, initial, features, plans: &plans };
+        say(format_args!("\n{title}: {}", told(&kernel.ctr(1)?.plans()[0])))?;
         kernel.show(&mut table, &plain, &mut output)?;
     }
-    table.print(copy)
+    table.print(copy)?;
+    draw(args, features)
+}
+
+/// Draws how the best plan was chosen. What is in the way of the picture's usual name stays.
+fn draw(args: &Args, features: Features) -> Result<(), Error> {
+    let path = args.svg.clone().unwrap_or_else(|| PICTURE.into());
+    if args.svg.is_none() && !args.force && path.exists() {
+        return say(format_args!("\n{PICTURE} is there already: --force draws the plan anew"));
+    }
+    let job = Job { cipher: CIPHER, direction: Direction::Encrypt, birth: Birth::Counter };
+    plan::draw(job, features, wisdom::costs(CIPHER).as_deref(), &path, args.force)?;
+    say(format_args!("\n{} shows how the plan was chosen", path.display()))
+}
+
+/// A plan in a line, with what it is predicted to do.
+fn told(plan: &Plan) -> String {
+    let names: Vec<_> = plan.stages.iter().map(|stage| stage.variant.name.as_str()).collect();
+    let (names, cost_ns) = (summary(&names), plan.cost.at(1_000_000));
+    if cost_ns == 0.0 {
+        return names; // a stored plan that was forced predicts nothing
+    }
+    format!("{names}\n  predicted {:.2} GB/s from cache to cache", 1e6 / cost_ns)
 }
 
 fn say(text: impl std::fmt::Display) -> Result<(), Error> {
@@ -71,12 +113,14 @@ struct Kernel<'a> {
     key: &'a Key,
     initial: Block,
     features: Features,
+    plans: &'a Option<Arc<Plans>>,
 }
 
 impl Kernel<'_> {
     fn ctr(&self, threads: usize) -> Result<Ctr, Error> {
         let costs = wisdom::costs(self.key.cipher());
-        let options = Options { features: Some(self.features), threads, costs, ..Options::default() };
+        let plans = self.plans.iter().cloned().collect();
+        let options = Options { features: Some(self.features), plans, threads, costs, ..Options::default() };
         Ok(Ctr::new(self.key, &self.initial, &options)?)
     }
 

@@ -5,6 +5,7 @@
 
 mod bench;
 mod demo;
+mod deps;
 mod error;
 mod input;
 mod interrupt;
@@ -14,6 +15,7 @@ mod plan;
 mod progress;
 mod raw;
 mod secret;
+mod typed;
 mod variants;
 mod wisdom;
 
@@ -39,6 +41,7 @@ enum Command {
     Bench(bench::Args),
     Wisdom(wisdom::Args),
     Plan(plan::Args),
+    Deps(deps::Args),
 }
 
 impl Command {
@@ -46,6 +49,7 @@ impl Command {
         match self {
             Self::Demo(args) => demo::run(&args),
             Self::Bench(args) => bench::run(&args),
+            Self::Deps(args) => deps::run(&args),
             Self::Plan(args) => plan::run(&args),
             Self::Raw(args) => raw::run(args),
             Self::Variants(args) => variants::run(&args),

@@ -9,22 +9,29 @@ mod fold;
 mod json;
 mod page;
 mod picture;
-mod retime;
 mod text;
 
 pub(crate) use args::Args;
+pub(crate) use text::summary;
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
+use crossgrain::Features;
+use crossgrain::plan::{Costs, Job};
+
 use crate::error::Error;
 use crate::output::Output;
+use case::Case;
 
 /// Plans, draws if asked to, and prints.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let case = args.case()?;
     let told = if args.json { json::told(&case)? } else { text::told(&case) };
+    if let Some(path) = &args.save {
+        write_file(path, args.force, &case.plans()?.to_json())?;
+    }
     if let Some(path) = &args.svg {
         write_file(path, args.force, &picture::document(&case))?;
     }
@@ -33,6 +40,18 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         write_file(&directory.join("index.html"), args.force, &page::document(&case))?;
     }
     io::stdout().write_all(told.as_bytes()).map_err(|error| Error::write("standard output", &error))
+}
+
+/// Draws what is chosen for a job by these costs, or by estimates.
+pub(crate) fn draw(
+    job: Job,
+    features: Features,
+    costs: Option<&Costs>,
+    path: &Path,
+    replace: bool,
+) -> Result<(), Error> {
+    let case = Case::for_picture(job, features, costs)?;
+    write_file(path, replace, &picture::document(&case))
 }
 
 fn write_file(path: &Path, replace: bool, contents: &str) -> Result<(), Error> {

@@ -7,16 +7,16 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
 
 use clap::Subcommand;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use crossgrain::plan::Costs;
 use crossgrain::tune::{Scope, measure_costs};
-use crossgrain::variant::Policy;
+use crossgrain::variant::{Policy, Variant, table};
 use crossgrain::wisdom::{PATH_VARIABLE, Refused, Signature, Wisdom, default_path, forget};
 use crossgrain::{Cipher, Features};
 use serde_json::json;
 
 use crate::error::{self, Error, Exit};
 use crate::output::Output;
+use crate::typed::ciphers;
 
 /// Measure what every variant costs on this machine, and keep it for whatever plans
 #[derive(clap::Args)]
@@ -98,20 +98,36 @@ fn show(path: &Path, json: bool) -> Result<(), Error> {
     let Signature { version, cpu, features, .. } = wisdom.signature();
     let counts: Vec<_> = Cipher::ALL
         .iter()
-        .filter_map(|&cipher| Some((cipher, wisdom.costs(cipher)?.iter().count())))
+        .filter_map(|&cipher| Some((cipher, wisdom.costs(cipher)?.iter().count(), missing(&wisdom, cipher))))
         .collect();
     if json {
         let costs: serde_json::Map<_, _> =
-            counts.iter().map(|(cipher, count)| (cipher.to_string(), json!(count))).collect();
+            counts.iter().map(|(cipher, count, _)| (cipher.to_string(), json!(count))).collect();
+        let filled: serde_json::Map<_, _> =
+            counts.iter().map(|(cipher, _, missing)| (cipher.to_string(), json!(missing))).collect();
         return say(json!({
             "path": path.display().to_string(), "age_s": age_s, "crossgrain": version, "machine": cpu,
-            "features": features, "costs": costs,
+            "features": features, "costs": costs, "filled": filled,
         }));
     }
     let age = age_s.map_or_else(|| "at an unknown time".to_owned(), |age_s| format!("{} ago", rough(age_s)));
     say(format_args!("{}, written {age}", path.display()))?;
     say(format_args!("crossgrain {version} on {cpu}: {features}"))?;
-    counts.iter().try_for_each(|(cipher, count)| say(format_args!("{cipher}: {count} costs")))
+    counts.iter().try_for_each(|(cipher, count, missing)| {
+        let filled = match missing {
+            0 => String::new(),
+            missing => format!(", and {missing} filled from scaled estimates"),
+        };
+        say(format_args!("{cipher}: {count} costs{filled}"))
+    })
+}
+
+/// Variants that run here and have no cost in the wisdom.
+fn missing(wisdom: &Wisdom, cipher: Cipher) -> usize {
+    let known = |variant: &Variant| wisdom.costs(cipher).is_some_and(|costs| costs.get(variant).is_some());
+    let runs =
+        |variant: &&Variant| variant.is_available(Features::of_cpu()) && variant.serves(cipher.family());
+    table().iter().filter(runs).filter(|variant| !known(variant)).count()
 }
 
 fn measure(path: &Path, ciphers: &[Cipher], budget_ms: u64) -> Result<(), Error> {
@@ -202,8 +218,4 @@ fn rough(age_s: u64) -> String {
 
 fn say(text: impl std::fmt::Display) -> Result<(), Error> {
     writeln!(io::stdout(), "{text}").map_err(|error| Error::write("standard output", &error))
-}
-
-fn ciphers() -> impl TypedValueParser<Value = Cipher> {
-    PossibleValuesParser::new(Cipher::ALL.map(Cipher::name)).try_map(|name| name.parse::<Cipher>())
 }

@@ -253,3 +253,85 @@ fn a_picture_that_cannot_be_written() {
     refused(&plan(&["--costs", name(&file), "--svg", name(&nowhere)]), 1, "does not exist");
     refused(&plan(&["--costs", name(&file), "--html", name(&file)]), 1, "cannot write");
 }
+
+#[test]
+fn an_exhaustive_search_tells_the_fastest_first() {
+    let job = ["--cipher", "aes-128", "--job", "ecb", "--bytes", "16384", "--json"];
+    let search = ["--effort", "exhaustive", "--budget-ms", "1"];
+    let answer = json(&plan_on(Some("portable"), &[&job[..], &search].concat()));
+    assert_eq!(answer["effort"], "exhaustive");
+    adds_up(&answer);
+    let total = answer["measured_ns"]["total"].as_f64().unwrap();
+    let others = answer["measured_ns"]["runners_up"].as_array().unwrap();
+    assert!(others.len() == 5 && others.iter().all(|other| other.as_f64().unwrap() >= total), "{answer}");
+    let large = ["--cipher", "aes-128", "--job", "ctr", "--bytes", "99999999999", "--effort", "exhaustive"];
+    refused(&plan_on(Some("portable"), &[&large[..], &["--budget-ms", "1"]].concat()), 2, "64 MiB");
+}
+
+/// Every path is told as it is: no conversion is followed by one that undoes it.
+#[test]
+fn runners_up_take_no_detours() {
+    for job in ["ctr", "ecb", "ecb-decrypt"] {
+        for isa in ["portable", "avx2-aes", "avx512-aes"] {
+            let answer = json(&plan_on(Some(isa), &["--cipher", "aes-128", "--job", job, "--json"]));
+            for route in answer["runners_up"].as_array().unwrap() {
+                let names: Vec<_> = route["path"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|step| step["variant"].as_str().unwrap())
+                    .collect();
+                let undone = names.windows(2).any(|pair| {
+                    let there = pair[0].split('/').next().unwrap().strip_prefix("blocks-to-");
+                    there.is_some_and(|shape| pair[1].starts_with(&format!("{shape}-to-blocks/")))
+                });
+                assert!(!undone, "{names:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_plan_is_saved_and_shown_again() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("plan.json");
+    let job = ["--cipher", "aes-192", "--job", "ecb-decrypt", "--json"];
+    let save = [&job[..], &["--save", name(&file)]].concat();
+    let chosen = json(&plan_on(Some("portable"), &save));
+    refused(&plan_on(Some("portable"), &save), 5, "--force");
+    let shown = json(&plan(&["--plan", name(&file), "--json"]));
+    assert_eq!(
+        (&shown["path"], &shown["job"], &shown["cipher"]),
+        (&chosen["path"], &chosen["job"], &chosen["cipher"])
+    );
+    let best = json(&plan(&job));
+    if best["path"] != chosen["path"] {
+        assert_eq!(shown["runners_up"][0]["path"], best["path"], "what would be chosen comes next");
+    }
+    let told = text(&plan(&["--plan", name(&file)]));
+    assert!(told.contains("path of ") && !told.contains("cheapest path is"), "{told}");
+}
+
+#[test]
+fn stored_plans_that_do_not_fit_are_refused() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("plan.json");
+    let job = ["--cipher", "aes-128", "--job", "ctr", "--policy", "any", "--save", name(&file)];
+    text(&plan_on(Some("portable"), &job));
+    let whole = fs::read_to_string(&file).unwrap();
+    for (contents, exit, reason) in [
+        (String::new(), 3, "corrupt"),
+        (whole[..whole.len() / 2].to_owned(), 3, "corrupt"),
+        (whole.replace("\"format\": 1", "\"format\": 9"), 2, "newer version"),
+        (whole.replace("/portable", "/important"), 2, "no variant is called"),
+        (whole.replace("\"counter\"", "\"bytes\""), 3, "has no place there"),
+    ] {
+        fs::write(&file, contents).unwrap();
+        refused(&plan(&["--plan", name(&file)]), exit, reason);
+    }
+    fs::write(&file, [0xff, 0xfe]).unwrap();
+    refused(&plan(&["--plan", name(&file)]), 3, "no text");
+    refused(&plan(&["--plan", name(&file), "--cipher", "aes-128"]), 2, "cannot be used with");
+    fs::remove_file(&file).unwrap();
+    refused(&plan(&["--plan", name(&file)]), 1, "no such file");
+}

@@ -194,10 +194,18 @@ pub enum Error {
         /// Why it cannot be had.
         reason: String,
     },
+    /// No policy has this name.
+    UnknownPolicy(String),
+    /// No effort has this name.
+    UnknownEffort(String),
     /// An ISA cap that cannot be read.
     BadIsaCap(String),
     /// No path leads from a job's source to its sink, with the reason.
     NoPlan(String),
+    /// A stored plan that cannot be understood, or does not compute its job.
+    CorruptPlan(String),
+    /// A stored plan that is of no use here, with the reason.
+    UnfitPlan(String),
     /// A key of XTS that is not two keys of its cipher.
     XtsKeyLength {
         /// The cipher asked for.
@@ -256,7 +264,16 @@ impl fmt::Display for Error {
             Self::Unavailable { variant, reason } => {
                 write!(f, "variant '{variant}' cannot be used: {reason}")
             }
+            Self::UnknownPolicy(name) => {
+                write!(f, "no policy is called '{}': choose constant-time or any", name.escape_debug())
+            }
+            Self::UnknownEffort(name) => {
+                let known = "estimate, measure or exhaustive";
+                write!(f, "no effort is called '{}': choose {known}", name.escape_debug())
+            }
             Self::NoPlan(reason) => write!(f, "no plan can be made: {reason}"),
+            Self::CorruptPlan(reason) => write!(f, "the plan is corrupt: {}", reason.escape_debug()),
+            Self::UnfitPlan(reason) => write!(f, "the plan cannot be used here: {reason}"),
             Self::XtsKeyLength { cipher, len_bytes } => {
                 let want = 2 * cipher.key_bytes();
                 let digits = 2 * want;

@@ -33,7 +33,7 @@ pub fn forced(variant: &Variant, direction: Direction, features: Features) -> Op
     if variant.repr == Repr::Blocks && is_an_end {
         variants.push(format!("{}/blocks/portable-table", aes::Part::SubBytes.name(direction)));
     }
-    Options { policy: Policy::Any, variants, threads: 1, features: Some(features), costs: None }
+    Options { policy: Policy::Any, variants, threads: 1, features: Some(features), ..Options::default() }
 }
 
 /// Whether a variant, forced into every job it has a place in, gives the reference's bytes.
@@ -66,6 +66,12 @@ pub fn job_agrees(
         Birth::Counter => Ctr::new(&key, &INITIAL, options)?.apply(Buffers::in_place(&mut got)),
     }
     Ok(got == *answer(&key, direction, birth, painted))
+}
+
+/// What to say of a variant, or of the first of a plan, that is wrong.
+pub fn disagrees(variant: &str) -> Error {
+    let reason = "it disagrees with the reference: please report this machine".to_owned();
+    Error::Unavailable { variant: variant.to_owned(), reason }
 }
 
 /// More than two of the widest bundles, and past a wrap of the last counter byte.

@@ -19,7 +19,8 @@
 //!
 //! The layers, each of which may name only those above it in this list (`tests/layers.rs`):
 //! [`block`], [`reference`](mod@reference), [`word`], [`circuit`], [`repr`], [`convert`], [`part`],
-//! [`variant`], [`plan`], [`exec`], [`mode`], [`check`], [`tune`], [`wisdom`].
+//! [`variant`], [`plan`], [`exec`], [`mode`], [`check`], [`tune`], [`wisdom`], [`deps`],
+//! [`rustcrypto`].
 
 #![deny(unsafe_code)]
 
@@ -32,12 +33,14 @@ pub mod block;
 pub mod check;
 pub mod circuit;
 pub mod convert;
+pub mod deps;
 pub mod exec;
 pub mod mode;
 pub mod part;
 pub mod plan;
 pub mod reference;
 pub mod repr;
+pub mod rustcrypto;
 pub mod tune;
 pub mod variant;
 pub mod wisdom;

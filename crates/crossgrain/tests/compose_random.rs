@@ -1,7 +1,7 @@
 //! Composing parts at random: every search finds what trying every path finds.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
-use crossgrain::plan::compose::{Cost, Edge, Error, Flow, Node, Path};
+use crossgrain::plan::compose::{Cost, Edge, Error, Flow, Node, Path, Step};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any};
 use proptest::sample::select;
@@ -110,6 +110,33 @@ fn rank(path: &Path) -> impl PartialOrd {
     (path.total_ns, path.steps.len(), edges)
 }
 
+fn computes_nothing(flow: &Flow, step: &Step) -> bool {
+    flow.parts_of(&flow.edges()[step.edge]).is_empty()
+}
+
+/// Whether one edge that computes nothing replaces several on a path, and is not dearer.
+fn takes_detour(flow: &Flow, path: &Path, len_bytes: u64) -> bool {
+    let steps = &path.steps;
+    let rows = (0..steps.len()).flat_map(|from| (from + 2..=steps.len()).map(move |to| &steps[from..to]));
+    let mut conversions = rows.filter(|row| row.iter().all(|step| computes_nothing(flow, step)));
+    conversions.any(|row| {
+        let cost: f64 = row.iter().map(|step| step.cost_ns).sum();
+        flow.edges().iter().any(|edge| {
+            (&edge.from, &edge.to) == (&row[0].from, &row[row.len() - 1].to)
+                && flow.parts_of(edge).is_empty()
+                && edge.cost.at(len_bytes) <= cost
+        })
+    })
+}
+
+/// Whether a path converts between two parts.
+fn mixes(flow: &Flow, path: &Path) -> bool {
+    let computes = |step: &Step| !computes_nothing(flow, step);
+    let first = path.steps.iter().position(computes);
+    let last = path.steps.iter().rposition(computes);
+    first.zip(last).is_some_and(|(first, last)| !path.steps[first..=last].iter().all(computes))
+}
+
 fn check_searches(flow: &Flow, len_bytes: u64) -> Result<(), TestCaseError> {
     let graph = flow.at(len_bytes);
     let every = graph.every(LIMIT).unwrap();
@@ -131,9 +158,16 @@ fn check_searches(flow: &Flow, len_bytes: u64) -> Result<(), TestCaseError> {
         return Ok(());
     }
     prop_assert_eq!(&graph.best().unwrap(), &every[0]);
+    let straight: Vec<_> =
+        every.iter().filter(|path| !takes_detour(flow, path, len_bytes)).cloned().collect();
+    prop_assert_eq!(&straight[0], &every[0], "the best path takes none");
     for k in [1, 2, 7, every.len(), every.len() + 1] {
-        prop_assert_eq!(&graph.k_best(k).unwrap()[..], &every[..k.min(every.len())]);
+        prop_assert_eq!(&graph.k_best(k).unwrap()[..], &straight[..k.min(straight.len())]);
     }
+    let mixed = graph.mixed(every.len());
+    prop_assert!(mixed.iter().all(|path| every.contains(path) && mixes(flow, path)));
+    let best_mixed = every.iter().find(|path| mixes(flow, path)).map(|path| path.total_ns);
+    prop_assert_eq!(mixed.first().map(|path| path.total_ns), best_mixed);
     let greedy = graph.greedy().unwrap();
     prop_assert!(every.contains(&greedy));
     for form in graph.pure_forms() {

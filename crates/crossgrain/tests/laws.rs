@@ -6,11 +6,12 @@ mod common;
 
 use common::{bundle_blocks, cases, ciphers, here, key, key_of, loads, other, painted, skip, stores};
 use crossgrain::block::Family;
-use crossgrain::circuit::{Bits, aes_linear, aes_sbox};
+use crossgrain::circuit::{Bits, aes_linear, aes_sbox, serpent_sbox};
 use crossgrain::part::aes::key::RoundKeys;
 use crossgrain::part::{Count, Keys};
 use crossgrain::plan::Birth;
 use crossgrain::reference::aes::{Aes, INV_SBOX, SBOX, gf_mul};
+use crossgrain::reference::serpent;
 use crossgrain::repr::{Repr, lane, shifted};
 use crossgrain::variant::{Action, Variant, table};
 use crossgrain::word::{
@@ -124,6 +125,57 @@ fn s_box_circuits_are_the_tables_on_all_inputs_in_every_lane() {
             {
                 let want = input.map(|byte| INV_SBOX[usize::from(byte ^ aes_sbox::CONSTANT)]);
                 assert_eq!(*output, want, "inverse S-box in lane {lane} of {}", W::BITS);
+            }
+        }
+    }
+    on_every_register!(law);
+}
+
+/// One of Serpent's S-boxes on four bits in each lane.
+struct OnNibbles<'a, W: Register>(W::Isa, Direction, usize, &'a mut [[u8; 64]; 4]);
+
+impl<W: Register> Kernel for OnNibbles<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(isa, direction, index, planes) = self;
+        let bits: [W; 4] = std::array::from_fn(|i| W::load(isa, &planes[i][..W::BYTES]));
+        let bits = match direction {
+            Direction::Encrypt => serpent_sbox::forward(index, bits),
+            Direction::Decrypt => serpent_sbox::inverse(index, bits),
+        };
+        for (plane, word) in planes.iter_mut().zip(bits) {
+            word.store(&mut plane[..W::BYTES]);
+        }
+    }
+}
+
+#[test]
+fn serpents_s_box_circuits_are_the_tables_on_all_inputs_in_every_lane() {
+    fn law<W: Register>(isa: W::Isa) {
+        for (index, k) in (0..8).flat_map(|index| (0..16).map(move |k| (index, k))) {
+            let input = |lane: usize| (lane + k) % 16;
+            for direction in Direction::ALL {
+                let table = match direction {
+                    Direction::Encrypt => serpent::S_BOXES[index],
+                    Direction::Decrypt => serpent::inverted(&serpent::S_BOXES[index]),
+                };
+                let mut planes = [[0; 64]; 4];
+                for (lane, i) in (0..W::BITS).flat_map(|lane| (0..4).map(move |i| (lane, i))) {
+                    planes[i][lane / 8] |= ((input(lane) >> i & 1) << (lane % 8)) as u8;
+                }
+                isa.enter(OnNibbles::<W>(isa, direction, index, &mut planes));
+                for lane in 0..W::BITS {
+                    let bit = |i: usize| planes[i][lane / 8] >> (lane % 8) & 1;
+                    let output = (0..4).fold(0, |output, i| output | bit(i) << i);
+                    assert_eq!(
+                        output,
+                        table[input(lane)],
+                        "S{index} {direction:?}, lane {lane} of {}",
+                        W::BITS
+                    );
+                }
             }
         }
     }

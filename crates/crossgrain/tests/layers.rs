@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The layers from the bottom up, and what each may name besides itself: a module with all that is in it,
 /// or one thing of a module. Who judges by the reference stands last: nobody below can name it.
-const LAYERS: [(&str, &[&str]); 14] = [
+const LAYERS: [(&str, &[&str]); 16] = [
     ("block", &[]),
     ("reference", &["block"]),
     ("word", &["block::Error"]),
@@ -47,8 +47,10 @@ const LAYERS: [(&str, &[&str]); 14] = [
             "mode",
         ],
     ),
-    ("tune", &["block", "word::Features", "variant", "plan", "check"]),
+    ("tune", &["block", "word::Buffers", "word::Features", "variant", "plan", "mode", "check"]),
     ("wisdom", &["block", "word::Features", "word::cpu_model", "variant", "plan"]),
+    ("deps", &["block"]),
+    ("rustcrypto", &["block", "word::Buffers", "word::Features", "mode"]),
 ];
 
 /// A file of the library: where it is, which module it is, and its code.

@@ -29,7 +29,26 @@ pub(crate) fn run(record: bool, arguments: &[String]) -> Result<()> {
     for peer in peers() {
         bench.args(["--peer", &peer]);
     }
-    if record { keep(bench.arg("--json")) } else { succeed(&mut bench) }
+    finish(bench, record, "")
+}
+
+/// Builds the program, and judges the planner by `crossgrain bench --planner`.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn judge_planner(record: bool, arguments: &[String]) -> Result<()> {
+    succeed(cargo().args(["build", "--release", "-p", "crossgrain-cli"]))?;
+    let mut bench = Command::new(root().join(target()).join("release/crossgrain"));
+    bench.current_dir(root()).args(["bench", "--planner"]).args(arguments);
+    finish(bench, record, PLANNER)
+}
+
+/// What the name of the planner's record has behind the day.
+pub(crate) const PLANNER: &str = "-plan";
+
+/// Runs a benchmark, and keeps what it says if it is to be kept.
+fn finish(mut bench: Command, record: bool, suffix: &str) -> Result<()> {
+    if record { keep(bench.arg("--json"), suffix) } else { succeed(&mut bench) }
 }
 
 fn build_peers_in_software() -> Result<()> {
@@ -57,11 +76,11 @@ fn software_target() -> PathBuf {
 }
 
 /// Runs the benchmark, shows its JSON lines, and keeps them under this CPU and day.
-fn keep(bench: &mut Command) -> Result<()> {
+fn keep(bench: &mut Command, suffix: &str) -> Result<()> {
     let results = output(bench)?;
     print!("{results}");
     let folder = root().join("bench/record").join(cpu()?);
-    let file = folder.join(format!("{}.jsonl", output(Command::new("date").arg("+%F"))?.trim()));
+    let file = folder.join(format!("{}{suffix}.jsonl", output(Command::new("date").arg("+%F"))?.trim()));
     let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&file, results));
     written.map_err(|error| format!("{}: {error}", file.display()))?;
     eprintln!("kept in {}", file.display());

@@ -12,6 +12,7 @@ mod tests;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::bench::PLANNER;
 use crate::{Result, root};
 use record::Record;
 
@@ -46,10 +47,15 @@ fn draw(text: &str, name: &str) -> Result<String> {
     Ok(svg::document(&panels, &record.caption(name)))
 }
 
-/// The record of the latest day: files are named by day. Of several of that day, any.
+/// The record of the latest day: files are named by day, and those of the planner are no speeds. Of several
+/// of that day, any.
 fn newest() -> Result<PathBuf> {
     let files = entries(&root().join(RECORDS)).flat_map(|cpu| entries(&cpu));
-    let records = files.filter(|file| file.extension().is_some_and(|ending| ending == "jsonl"));
+    let is_record = |file: &PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name.strip_suffix(".jsonl").is_some_and(|day| !day.ends_with(PLANNER))
+    };
+    let records = files.filter(is_record);
     let latest = records.max_by(|a, b| a.file_name().cmp(&b.file_name()));
     latest.ok_or_else(|| format!("no record in {RECORDS}: `cargo xtask bench --record` makes one"))
 }

@@ -6,6 +6,7 @@
 mod asm;
 mod bench;
 mod chart;
+mod taint;
 mod test;
 
 use std::path::{Path, PathBuf};
@@ -36,7 +37,9 @@ enum Task {
         /// Check this assembly instead of building the library's
         file: Option<PathBuf>,
     },
-    /// Time crossgrain beside other implementations
+    /// Run the kernels under valgrind with key and data declared secret
+    Taint,
+    /// Time crossgrain beside other implementations; `bench plan` judges the planner instead
     Bench {
         /// Keep the results as JSON lines under bench/record (give this flag first)
         #[arg(long)]
@@ -56,7 +59,12 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Test => test::run(),
         Task::Asm { list, file } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
-        Task::Bench { record, arguments } => bench::run(record, &arguments).map(|()| ExitCode::SUCCESS),
+        Task::Taint => taint::run().map(|()| ExitCode::SUCCESS),
+        Task::Bench { record, arguments } => match arguments.split_first() {
+            Some((first, rest)) if first == "plan" => bench::judge_planner(record, rest),
+            _ => bench::run(record, &arguments),
+        }
+        .map(|()| ExitCode::SUCCESS),
         Task::Chart { file } => chart::run(file.as_deref()).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {

@@ -36,7 +36,8 @@ const STEPS: &[Step] = &[
     Step { name: "test",   program: Program::Cargo, arguments: &["test", "--workspace", "--no-fail-fast", "--", "--show-output"], with: &[] },
     Step { name: "twin",   program: Program::Cargo, arguments: &["check", "-p", "crossgrain", "--target-dir", "target/twin"], with: &[("RUSTFLAGS", "--cfg crossgrain_absent")] },
     Step { name: "asm",    program: Program::Xtask, arguments: &["asm"], with: &[] },
-    Step { name: "demo",   program: Program::Cargo, arguments: &["run", "--release", "--", "demo", "--bytes", "16777216"], with: &[] },
+    Step { name: "taint",  program: Program::Xtask, arguments: &["taint"], with: &[] },
+    Step { name: "demo",   program: Program::Cargo, arguments: &["run", "--release", "--", "demo", "--bytes", "16777216", "--svg", "target/demo.svg", "--force"], with: &[] },
 ];
 
 /// What became of a step.

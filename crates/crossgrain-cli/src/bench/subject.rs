@@ -1,10 +1,12 @@
 //! What is timed, in groups whose members are compared with one another.
 
+use std::sync::Arc;
+
 use crossgrain::block::Family;
 use crossgrain::check;
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::measure::Subject;
-use crossgrain::plan::{Birth, Trial};
+use crossgrain::plan::{Birth, Job, Plans, Trial};
 use crossgrain::variant::{Policy, Variant, table};
 use crossgrain::{Buffers, Cipher, Direction, Features, Key};
 
@@ -31,12 +33,13 @@ type Group = Result<Vec<Candidate>, Error>;
 /// All groups that have anything left under the filter, made one by one, since some are large.
 pub(crate) fn groups<'a>(
     peers: &'a [Peer],
+    plans: Option<&'a Arc<Plans>>,
     filter: &'a str,
 ) -> Result<impl Iterator<Item = Group> + 'a, Error> {
     let features = Features::from_environment()?;
     let kinds: [Box<dyn Fn() -> Group + 'a>; 4] = [
         Box::new(move || variants(features, filter)),
-        Box::new(move || modes(features, peers, filter)),
+        Box::new(move || modes(features, peers, plans, filter)),
         Box::new(move || threads(features, filter)),
         Box::new(move || out_of_cache(features, filter)),
     ];
@@ -116,7 +119,7 @@ fn aes_kinds(features: Features, birth: Birth) -> Vec<Kind> {
 }
 
 /// ECB and CTR of every key size, ours and the peers'.
-fn modes(features: Features, peers: &[Peer], filter: &str) -> Group {
+fn modes(features: Features, peers: &[Peer], plans: Option<&Arc<Plans>>, filter: &str) -> Group {
     let mut group = Vec::new();
     for cipher in Cipher::ALL {
         for (mode, direction, birth) in [
@@ -124,7 +127,12 @@ fn modes(features: Features, peers: &[Peer], filter: &str) -> Group {
             ("ecb-decrypt", Direction::Decrypt, Birth::Bytes),
             ("ctr", Direction::Encrypt, Birth::Counter),
         ] {
-            for Kind { name, options } in kinds(features, cipher.family(), birth) {
+            let stored = plans.filter(|plans| plans.job() == Job { cipher, direction, birth }).map(|plans| {
+                let plans = vec![Arc::clone(plans)];
+                let options = Options { features: Some(features), threads: 1, plans, ..Options::default() };
+                Kind { name: "plan", options }
+            });
+            for Kind { name, options } in kinds(features, cipher.family(), birth).into_iter().chain(stored) {
                 let id = format!("{cipher}-{mode}/{name}");
                 if id.contains(filter) {
                     group.push(candidate(id, cipher, direction, birth, options, MODE_BYTES)?);

@@ -2,37 +2,35 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use clap::ValueEnum;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use crossgrain::plan::compose::CostFile;
-use crossgrain::plan::{Birth, Costs, Job};
-use crossgrain::tune::{Scope, measure_costs};
+use crossgrain::plan::{Birth, Costs, Job, Plans};
+use crossgrain::tune::{Effort, Scope, measure_costs};
 use crossgrain::variant::Policy;
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 
 use super::case::{Case, Facts};
-use super::retime;
 use crate::error::Error;
+use crate::typed::{self, ciphers, clock_ns, efforts, policies};
 
 /// Show the cheapest way to compute a job, and what the other ways would cost
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The block cipher, with its key size in bits
-    #[arg(long, value_parser = ciphers(), required_unless_present = "costs")]
+    #[arg(long, value_parser = ciphers(), required_unless_present_any = ["costs", "plan"])]
     cipher: Option<Cipher>,
 
     /// What to compute
-    #[arg(long, required_unless_present = "costs")]
+    #[arg(long, required_unless_present_any = ["costs", "plan"])]
     job: Option<JobName>,
 
     /// The size to plan for
     #[arg(long, value_name = "N", default_value_t = 1 << 20, value_parser = clap::value_parser!(u64).range(1..))]
     bytes: u64,
 
-    /// Where costs come from
-    #[arg(long, default_value = "estimate")]
+    /// By the costs shipped, by costs measured here and now, or by running the best paths end to end
+    #[arg(long, default_value = "estimate", value_parser = efforts())]
     effort: Effort,
 
     /// About how long to measure, in milliseconds
@@ -46,6 +44,14 @@ pub(crate) struct Args {
     /// Plan the costs in this JSON file instead, in whatever unit they are
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cipher", "job", "bytes", "effort", "budget_ms", "policy"])]
     costs: Option<PathBuf>,
+
+    /// Show the plan in this file instead of choosing one
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cipher", "job", "costs"])]
+    plan: Option<PathBuf>,
+
+    /// Write the plan to a file that --plan reads
+    #[arg(long, value_name = "FILE", conflicts_with = "costs")]
+    pub(super) save: Option<PathBuf>,
 
     /// Print one JSON object
     #[arg(long)]
@@ -65,7 +71,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum JobName {
+pub(super) enum JobName {
     /// Counter mode, from a counter to bytes
     Ctr,
     /// Electronic codebook, encrypting
@@ -74,57 +80,55 @@ enum JobName {
     EcbDecrypt,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Effort {
-    /// Costs shipped with the library; nothing is timed
-    Estimate,
-    /// Costs timed here and now
-    Measure,
-}
-
 impl Args {
     /// The case that was asked for, planned.
     pub(super) fn case(&self) -> Result<Case, Error> {
-        match (&self.costs, self.cipher, self.job) {
+        match (&self.costs, &self.plan, self.cipher, self.job) {
             (Some(path), ..) => from_file(path),
-            (None, Some(cipher), Some(job)) => self.planned(cipher, job),
-            _ => Err(Error::usage("there is nothing to plan: give --cipher and --job, or --costs")),
+            (_, Some(path), ..) => {
+                let plans = typed::plans(path)?;
+                let mut case = self.planned(plans.job(), Some(&plans))?;
+                case.first = format!("path of {}", path.display());
+                Ok(case)
+            }
+            (.., Some(cipher), Some(job)) => self.planned(job.job(cipher), None),
+            _ => Err(Error::usage("there is nothing to plan: give --cipher and --job, --plan, or --costs")),
         }
     }
 
-    fn planned(&self, cipher: Cipher, name: JobName) -> Result<Case, Error> {
-        let whole_blocks = self.bytes.is_multiple_of(BLOCK_BYTES as u64);
-        if name.job(cipher).birth == Birth::Bytes && !whole_blocks {
+    fn planned(&self, job: Job, plans: Option<&Plans>) -> Result<Case, Error> {
+        if job.birth == Birth::Bytes && !self.bytes.is_multiple_of(BLOCK_BYTES as u64) {
             let told = format!("ecb takes whole blocks: give --bytes a multiple of {BLOCK_BYTES}");
             return Err(Error::usage(told));
         }
+        let Self { policy, effort, budget_ms, .. } = *self;
         let features = Features::from_environment()?;
-        let costs = match self.effort {
-            Effort::Estimate => Costs::estimates(cipher),
-            Effort::Measure => {
-                let scope = Scope { cipher, features, policy: self.policy, budget_ms: self.budget_ms };
-                let start = Instant::now();
-                let clock_ns = move || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-                measure_costs(scope, &clock_ns)?
-            }
+        let clock_ns = clock_ns();
+        let costs = match effort {
+            Effort::Estimate => Costs::estimates(job.cipher),
+            _ => measure_costs(Scope { cipher: job.cipher, features, policy, budget_ms }, &clock_ns)?,
         };
-        let facts = Facts {
-            job: name.job(cipher),
-            mode: typed(name),
-            effort: typed(self.effort),
-            policy: self.policy,
-            features,
-            len_bytes: self.bytes,
-        };
+        let mode = JobName::of(job).name();
+        let facts = Facts { job, mode, effort, policy, features, len_bytes: self.bytes };
         let mut case = Case::of_job(facts, &costs)?;
-        if let (Effort::Measure, Some(facts)) = (self.effort, &case.facts) {
-            case.measured = retime::measured(&case, facts)?;
+        if let Some(plans) = plans {
+            case.put_first(plans)?;
+        }
+        match effort {
+            Effort::Estimate => {}
+            Effort::Exhaustive if plans.is_none() => case.contend(&costs, budget_ms, &clock_ns)?,
+            Effort::Measure | Effort::Exhaustive => case.run_paths(&clock_ns)?,
         }
         Ok(case)
     }
 }
 
 impl JobName {
+    /// The name by which it is typed.
+    pub(super) fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
     const fn job(self, cipher: Cipher) -> Job {
         let (direction, birth) = match self {
             Self::Ctr => (Direction::Encrypt, Birth::Counter),
@@ -132,6 +136,14 @@ impl JobName {
             Self::EcbDecrypt => (Direction::Decrypt, Birth::Bytes),
         };
         Job { cipher, direction, birth }
+    }
+
+    pub(super) const fn of(job: Job) -> Self {
+        match (job.birth, job.direction) {
+            (Birth::Counter, _) => Self::Ctr,
+            (Birth::Bytes, Direction::Encrypt) => Self::Ecb,
+            (Birth::Bytes, Direction::Decrypt) => Self::EcbDecrypt,
+        }
     }
 }
 
@@ -144,18 +156,4 @@ fn from_file(path: &Path) -> Result<Case, Error> {
     let flow = file.flow().map_err(|error| refused(&error))?;
     let name = path.file_name().unwrap_or(path.as_os_str());
     Case::of_costs(name.to_string_lossy().into_owned(), flow).map_err(|error| refused(&error))
-}
-
-/// The name by which a value is typed.
-fn typed(value: impl ValueEnum) -> String {
-    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-}
-
-fn ciphers() -> impl TypedValueParser<Value = Cipher> {
-    PossibleValuesParser::new(Cipher::ALL.map(Cipher::name)).try_map(|name| name.parse::<Cipher>())
-}
-
-fn policies() -> impl TypedValueParser<Value = Policy> {
-    PossibleValuesParser::new(["constant-time", "any"])
-        .map(|name| if name == "any" { Policy::Any } else { Policy::ConstantTime })
 }

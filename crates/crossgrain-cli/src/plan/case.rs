@@ -2,13 +2,19 @@
 
 use crossgrain::Features;
 use crossgrain::plan::compose::{self, Edge, Flow, Node, Path, Pure, Report, Step};
-use crossgrain::plan::{Costs, Job, Limits, graph};
+use crossgrain::plan::measure::Care;
+use crossgrain::plan::{Costs, Job, Limits, Plans, follow, graph};
+use crossgrain::tune::{Effort, Field, contend, end_to_end};
 use crossgrain::variant::{Policy, find};
 
+use super::args::JobName;
 use crate::error::Error;
 
 /// Runners-up that are told.
 const RUNNERS_UP: usize = 5;
+
+/// The largest job that is run.
+const RUN_BYTES_MAX: u64 = 1 << 26;
 
 /// A planned flow.
 #[derive(Debug)]
@@ -18,8 +24,11 @@ pub(super) struct Case {
     /// Nothing is known of costs from a file but the costs.
     pub(super) facts: Option<Facts>,
     pub(super) flow: Flow,
+    /// The path told first, others to judge it by, and what they are compared with.
     pub(super) report: Report,
-    /// Nanoseconds that the best path and the runners-up took end to end, if costs were measured.
+    /// What the path told first is.
+    pub(super) first: String,
+    /// Nanoseconds that the first path and the runners-up took end to end, if costs were measured.
     pub(super) measured: Vec<f64>,
 }
 
@@ -29,19 +38,23 @@ pub(super) struct Facts {
     pub(super) job: Job,
     /// `ctr`, `ecb` or `ecb-decrypt`.
     pub(super) mode: String,
-    /// `estimate` or `measure`.
-    pub(super) effort: String,
+    pub(super) effort: Effort,
     pub(super) policy: Policy,
     pub(super) features: Features,
     pub(super) len_bytes: u64,
 }
 
 impl Facts {
+    fn limits(&self) -> Limits {
+        Limits { features: self.features, policy: self.policy, forced: Vec::new() }
+    }
+
     /// What the costs are worth, and what the policy lets through.
     pub(super) fn basis(&self) -> String {
-        let costs = match self.effort.as_str() {
-            "measure" => "costs measured here and now",
-            _ => "estimated costs, as shipped: nothing was timed here",
+        let costs = match self.effort {
+            Effort::Estimate => "estimated costs, as shipped: nothing was timed here",
+            Effort::Measure => "costs measured on this machine",
+            Effort::Exhaustive => "costs measured on this machine, and of the best paths the fastest taken",
         };
         match self.policy {
             Policy::Any => format!("policy any, a plan may leak through the cache; {costs}"),
@@ -53,21 +66,98 @@ impl Facts {
 impl Case {
     /// A job of this library, by these costs.
     pub(super) fn of_job(facts: Facts, costs: &Costs) -> Result<Self, Error> {
-        let limits = Limits { features: facts.features, policy: facts.policy, forced: Vec::new() };
-        let flow = graph::flow(facts.job, &limits, costs)?;
+        let flow = graph::flow(facts.job, &facts.limits(), costs)?;
         let report = flow.at(facts.len_bytes).report(RUNNERS_UP);
         let mut report = report.map_err(|error| Error::usage(error.to_string()))?;
         for edge in flow.edges().iter().enumerate().filter(|(_, edge)| is_whole(edge)) {
             add_whole(&mut report.pure, edge, facts.len_bytes);
         }
         let title = format!("{} {} of {}", facts.job.cipher, facts.mode, bytes(facts.len_bytes));
-        Ok(Self { title, facts: Some(facts), flow, report, measured: Vec::new() })
+        Ok(Self { title, facts: Some(facts), flow, report, first: cheapest(), measured: Vec::new() })
+    }
+
+    /// A job in bulk by costs that were measured, or by estimates.
+    pub(super) fn for_picture(job: Job, features: Features, costs: Option<&Costs>) -> Result<Self, Error> {
+        let effort = if costs.is_some() { Effort::Measure } else { Effort::Estimate };
+        let (mode, policy) = (JobName::of(job).name(), Policy::ConstantTime);
+        let facts = Facts { job, mode, effort, policy, features, len_bytes: graph::BULK_BYTES };
+        let costs = costs.map_or_else(|| Costs::estimates(job.cipher), |costs| costs.filled(job.cipher));
+        Self::of_job(facts, &costs)
     }
 
     /// Somebody's costs, in a unit of their own.
     pub(super) fn of_costs(title: String, flow: Flow) -> Result<Self, compose::Error> {
         let report = flow.at(0).report(RUNNERS_UP)?;
-        Ok(Self { title, facts: None, flow, report, measured: Vec::new() })
+        Ok(Self { title, facts: None, flow, report, first: cheapest(), measured: Vec::new() })
+    }
+
+    fn facts(&self) -> Result<&Facts, Error> {
+        self.facts.as_ref().ok_or_else(|| Error::usage("costs from a file are no job that can be run"))
+    }
+
+    /// Runs the path told first and the runners-up, unless the job is too large: its memory would be timed.
+    pub(super) fn run_paths(&mut self, clock_ns: &dyn Fn() -> u64) -> Result<(), Error> {
+        let facts = self.facts()?;
+        if facts.len_bytes > RUN_BYTES_MAX {
+            return Ok(());
+        }
+        let paths = std::iter::once(&self.report.best).chain(&self.report.runners_up);
+        let plans = paths.map(|path| graph::plan(facts.job, &self.flow, path));
+        let plans = plans.collect::<Result<Vec<_>, _>>()?;
+        let care = Care { turns: 15, sample_ns: 300_000 };
+        let len_bytes = facts.len_bytes as usize;
+        let found = end_to_end(facts.job, &facts.limits(), &plans, len_bytes, care, clock_ns)?;
+        self.measured = found.iter().map(|found| found.fastest_ns).collect();
+        Ok(())
+    }
+
+    /// Runs the best paths, and tells the fastest first.
+    pub(super) fn contend(
+        &mut self,
+        costs: &Costs,
+        budget_ms: u64,
+        clock_ns: &dyn Fn() -> u64,
+    ) -> Result<(), Error> {
+        let facts = self.facts()?;
+        if facts.len_bytes > RUN_BYTES_MAX {
+            let most = bytes(RUN_BYTES_MAX);
+            return Err(Error::usage(format!(
+                "an exhaustive search runs whole jobs: give --bytes up to {most}"
+            )));
+        }
+        let field = Field { len_bytes: facts.len_bytes as usize, budget_ms, ..Field::default() };
+        let mut contenders = contend(facts.job, &facts.limits(), costs, field, clock_ns)?;
+        contenders.truncate(RUNNERS_UP + 1);
+        self.measured = contenders.iter().map(|one| one.measured.fastest_ns).collect();
+        let mut paths = contenders.into_iter().map(|one| one.path);
+        if let Some(fastest) = paths.next() {
+            self.report.best = fastest;
+            self.report.runners_up = paths.collect();
+        }
+        self.first = "fastest path".to_owned();
+        Ok(())
+    }
+
+    /// Tells the path of a stored plan first, and what would have been chosen after it.
+    pub(super) fn put_first(&mut self, plans: &Plans) -> Result<(), Error> {
+        let facts = self.facts()?;
+        let [bulk, ..] = plans.within(facts.job, &facts.limits())? else {
+            return Err(Error::usage("the plan is empty"));
+        };
+        let names: Vec<_> = bulk.stages.iter().map(|stage| stage.variant.name.as_str()).collect();
+        let path = follow(&self.flow, &names, facts.len_bytes)?;
+        let Report { best, runners_up, .. } = &mut self.report;
+        runners_up.insert(0, std::mem::replace(best, path));
+        runners_up.retain(|other| other != best);
+        runners_up.truncate(RUNNERS_UP);
+        Ok(())
+    }
+
+    /// The path told first as a plan, with plans for what its bundles leave over.
+    pub(super) fn plans(&self) -> Result<Plans, Error> {
+        let job = self.facts()?.job;
+        let bulk = graph::plan(job, &self.flow, &self.report.best)?;
+        Ok(Plans::new(job, graph::with_rest(job, &self.flow, bulk)?)?)
     }
 
     /// The cheapest way to compute everything in one representation, if there is one.
@@ -84,6 +174,10 @@ impl Case {
         }
         names
     }
+}
+
+fn cheapest() -> String {
+    "cheapest path".to_owned()
 }
 
 fn is_whole(edge: &Edge) -> bool {

@@ -1,7 +1,6 @@
 //! A case as one JSON object.
 
 use crossgrain::plan::compose::{Answer, Node, Path, Step};
-use crossgrain::variant::Policy;
 use serde_json::{Map, Value, json};
 
 use super::case::{Case, Facts};
@@ -24,13 +23,12 @@ fn job(case: &Case, facts: &Facts) -> Value {
         .into_iter()
         .map(|name| (name.to_owned(), json!(case.pure(name).map(|path| path.total_ns))))
         .collect();
-    let policy = if facts.policy == Policy::Any { "any" } else { "constant-time" };
     json!({
         "cipher": facts.job.cipher.name(),
         "job": facts.mode,
         "bytes": facts.len_bytes,
-        "effort": facts.effort,
-        "policy": policy,
+        "effort": facts.effort.name(),
+        "policy": facts.policy.name(),
         "features": facts.features.to_string(),
         "total_ns": report.best.total_ns,
         "gb_per_s": facts.len_bytes as f64 / report.best.total_ns,

@@ -70,7 +70,7 @@ fn path(case: &Case) -> String {
         }
     }
     rows.push(vec!["total".into(), String::new(), String::new(), number(case.report.best.total_ns)]);
-    table("The cheapest path", &["variant", "times:", unit(case), "together:"], &rows)
+    table(&format!("The {}", case.first), &["variant", "times:", unit(case), "together:"], &rows)
 }
 
 fn others(case: &Case) -> String {
@@ -91,7 +91,7 @@ fn measured(case: &Case) -> String {
         vec![name, number(path.total_ns), number(measured), percent(measured, path.total_ns)]
     };
     let paths = others.iter().map(|path| (other(path, best), path));
-    let paths = std::iter::once(("cheapest path".to_owned(), best)).chain(paths);
+    let paths = std::iter::once((case.first.clone(), best)).chain(paths);
     let rows: Vec<_> = paths.zip(&case.measured).map(row).collect();
     let heads = ["where they differ", "ns predicted:", "ns measured:", "off by:"];
     table("Predicted against measured", &heads, &rows)

@@ -42,7 +42,7 @@ impl Page<'_> {
     fn path(&mut self) {
         let best = &self.case.report.best;
         let unit = self.unit();
-        self.line(format_args!("\n{unit:>12}  cheapest path"));
+        self.line(format_args!("\n{unit:>12}  {}", self.case.first));
         let steps: Vec<_> = best.steps.iter().filter(|step| !step.name.is_empty()).collect();
         let names: Vec<_> = steps.iter().map(|step| &step.name).collect();
         for fold in folded(&names) {
@@ -141,9 +141,14 @@ pub(super) fn verdict(case: &Case) -> String {
     let report = &case.report;
     match (report.best_pure(), report.gain_percent()) {
         (Some(_), Some(gain)) if gain >= GAIN_LEAST_PERCENT => {
-            format!("the cheapest path gains {gain:.2} % over the best of these")
+            format!("the {} gains {gain:.2} % over the best of these", case.first)
         }
-        (Some(_), _) => "the cheapest path is one of these: mixing representations gains nothing here".into(),
+        (Some(_), Some(gain)) if gain <= -GAIN_LEAST_PERCENT => {
+            format!("the best of these is predicted {:.2} % below it", -gain)
+        }
+        (Some(_), _) => {
+            format!("the {} is one of these: mixing representations gains nothing here", case.first)
+        }
         (None, _) => "nothing but a mix of representations will do".into(),
     }
 }
@@ -172,7 +177,7 @@ pub(super) fn other(path: &Path, best: &Path) -> String {
 }
 
 /// Names in one line, repetitions folded.
-fn summary(names: &[&str]) -> String {
+pub(crate) fn summary(names: &[&str]) -> String {
     let fold = |fold: Fold| {
         let once = names[fold.once].join(" > ");
         match fold.count {

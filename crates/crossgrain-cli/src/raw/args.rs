@@ -5,7 +5,6 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::thread;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, ValueEnum};
 use crossgrain::mode::{Options, XtsKey};
 use crossgrain::variant::Policy;
@@ -14,6 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::secret;
+use crate::typed::{self, ciphers, policies};
 use crate::wisdom;
 
 /// Encrypt or decrypt by one mode of operation, with no header.
@@ -97,9 +97,17 @@ pub(crate) struct Args {
     #[arg(long = "variant", value_name = "NAME")]
     variants: Vec<String>,
 
-    /// Which variants may be used
-    #[arg(long, default_value = "constant-time")]
-    policy: PolicyName,
+    /// A plan that must be used, as written by `crossgrain plan --save`
+    #[arg(long, value_name = "FILE", conflicts_with = "variants")]
+    plan: Option<PathBuf>,
+
+    /// Tell on standard error what is run
+    #[arg(long)]
+    explain: bool,
+
+    /// Which variants may be used: only those whose timing tells nothing of key or data, or any
+    #[arg(long, default_value = "constant-time", value_parser = policies())]
+    policy: Policy,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -130,14 +138,6 @@ enum PaddingName {
     Pkcs7,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum PolicyName {
-    /// Those whose timing tells nothing of key or data
-    ConstantTime,
-    /// Also those that look up tables by secret indices
-    Any,
-}
-
 /// What `raw` is to do: checked, and nothing opened yet but the key file.
 pub(super) struct Job {
     pub(super) cipher: Cipher,
@@ -146,6 +146,7 @@ pub(super) struct Job {
     pub(super) direction: Direction,
     pub(super) mode: Mode,
     pub(super) options: Options,
+    pub(super) explain: bool,
     pub(super) workers: NonZero<usize>,
     /// `None` for standard input.
     pub(super) input: Option<PathBuf>,
@@ -222,13 +223,15 @@ impl Args {
             secret,
             direction: if self.decrypt { Direction::Decrypt } else { Direction::Encrypt },
             options: Options {
-                policy: self.policy.into(),
+                policy: self.policy,
                 variants: self.variants,
+                plans: self.plan.map(|path| typed::plans(&path)).transpose()?.into_iter().collect(),
                 // Chunks go side by side, so each is the work of one thread.
                 threads: if let Mode::Stream(_) = mode { 1 } else { workers.get() },
                 costs: wisdom::costs(self.cipher),
                 ..Options::default()
             },
+            explain: self.explain,
             mode,
             workers,
             input: unless_stream(self.input),
@@ -334,19 +337,6 @@ impl Args {
 /// The name of a mode as it is typed.
 fn name_of(mode: ModeName) -> String {
     mode.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-}
-
-impl From<PolicyName> for Policy {
-    fn from(name: PolicyName) -> Self {
-        match name {
-            PolicyName::ConstantTime => Self::ConstantTime,
-            PolicyName::Any => Self::Any,
-        }
-    }
-}
-
-fn ciphers() -> impl TypedValueParser<Value = Cipher> {
-    PossibleValuesParser::new(Cipher::ALL.map(Cipher::name)).try_map(|name| name.parse::<Cipher>())
 }
 
 fn typed_secret(digits: &str) -> Result<Zeroizing<String>, std::convert::Infallible> {

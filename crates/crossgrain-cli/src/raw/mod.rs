@@ -10,8 +10,11 @@ mod stream;
 
 pub(crate) use args::Args;
 
-use crate::error::Error;
+use crossgrain::plan::Plan;
+
+use crate::error::{self, Error};
 use crate::output::Output;
+use crate::plan::summary;
 use args::{Job, Mode};
 
 /// Encrypts or decrypts.
@@ -28,5 +31,13 @@ fn output(job: &Job) -> Result<Output, Error> {
     match &job.output {
         Some(path) => Output::file(path, job.force),
         None => Output::standard(),
+    }
+}
+
+/// Tells which plans run, and from how many blocks on, if it was asked for.
+fn explain(job: &Job, plans: &[Plan]) {
+    for plan in plans.iter().filter(|_| job.explain) {
+        let names: Vec<_> = plan.stages.iter().map(|stage| stage.variant.name.as_str()).collect();
+        error::tell(&format!("plan, by {} blocks: {}", plan.bundle_blocks(), summary(&names)));
     }
 }

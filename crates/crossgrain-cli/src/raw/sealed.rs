@@ -7,6 +7,7 @@ use crossgrain::{Buffers, Direction, Error as Refusal};
 use zeroize::Zeroizing;
 
 use super::args::{Job, Sealed, SealedMode, TagPlace};
+use super::explain;
 use crate::error::{Error, Exit};
 use crate::input::{Input, Name};
 use crate::output::Output;
@@ -15,8 +16,16 @@ use crate::output::Output;
 pub(super) fn run(job: &Job, sealed: &Sealed) -> Result<(), Error> {
     let key = job.key()?;
     let mode: Box<dyn Aead> = match sealed.mode {
-        SealedMode::Eax => Box::new(Eax::new(&key, sealed.tag_bytes, &job.options)?),
-        SealedMode::Gcm => Box::new(Gcm::new(&key, sealed.tag_bytes, &job.options)?),
+        SealedMode::Eax => {
+            let eax = Eax::new(&key, sealed.tag_bytes, &job.options)?;
+            explain(job, eax.plans());
+            Box::new(eax)
+        }
+        SealedMode::Gcm => {
+            let gcm = Gcm::new(&key, sealed.tag_bytes, &job.options)?;
+            explain(job, gcm.plans());
+            Box::new(gcm)
+        }
     };
     let (from, mut message) = read(job)?;
     match job.direction {

@@ -4,10 +4,11 @@ use std::io::{Read, Write};
 use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
-use crossgrain::mode::{Cbc, Cfb, Ctr, Ecb, Ofb, Options, Xts, XtsKey};
+use crossgrain::mode::{Cbc, Cfb, Ctr, Ecb, Ofb, Xts, XtsKey};
 use crossgrain::{Block, Buffers, Direction, Error as Refusal};
 
 use super::args::{Job, Stream};
+use super::explain;
 use super::padding::{Padded, Unpadded};
 use crate::error::{Error, Exit};
 use crate::input::{Input, Name};
@@ -90,10 +91,12 @@ fn work(job: &Job, mode: &Stream) -> Result<Work, Error> {
     Ok(match *mode {
         Stream::Ecb { .. } => {
             let ecb = Ecb::new(&job.key()?, direction, options)?;
+            explain(job, ecb.plans());
             side_by_side(Box::new(move |place, chunk| whole(place, chunk, |buffers| ecb.apply(buffers))))
         }
         Stream::Ctr { initial } => {
             let ctr = Ctr::new(&job.key()?, &initial, options)?;
+            explain(job, ctr.plans());
             side_by_side(Box::new(move |place, chunk| {
                 ctr.apply_at(place.position.into(), Buffers::in_place(chunk));
                 Ok(())
@@ -101,21 +104,24 @@ fn work(job: &Job, mode: &Stream) -> Result<Work, Error> {
         }
         Stream::Cbc { iv, .. } => {
             let cbc = Cbc::new(&job.key()?, direction, options)?;
+            explain(job, cbc.plans());
             let apply = move |iv: &mut Block, buffers: Buffers<'_>| cbc.apply(iv, buffers);
             chained(direction == Direction::Encrypt, iv, apply)
         }
         Stream::Cfb { iv } => {
             let cfb = Cfb::new(&job.key()?, direction, options)?;
+            explain(job, cfb.plans());
             let apply = move |iv: &mut Block, buffers: Buffers<'_>| cfb.apply(iv, buffers);
             chained(direction == Direction::Encrypt, iv, apply)
         }
         Stream::Ofb { iv } => {
             let ofb = Ofb::new(&job.key()?, direction, options)?;
+            explain(job, ofb.plans());
             chained(true, iv, move |iv: &mut Block, buffers: Buffers<'_>| ofb.apply(iv, buffers))
         }
         Stream::Xts { first_sector, sector_bytes } => {
             let key = XtsKey::new(job.cipher, &job.secret)?;
-            xts(&key, direction, first_sector, sector_bytes, options)?
+            xts(job, &key, first_sector, sector_bytes)?
         }
     })
 }
@@ -129,23 +135,21 @@ fn chained(
     let cut = Cut { before: iv, ..Cut::default() };
     let chain = Mutex::new(iv);
     let compute: Compute = Box::new(move |place, chunk| {
-        let mut chain = chain.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut before = place.before;
-        let iv = if is_serial { &mut *chain } else { &mut before };
-        whole(place, chunk, |buffers| apply(iv, buffers))
+        if is_serial {
+            let mut chain = chain.lock().unwrap_or_else(PoisonError::into_inner);
+            whole(place, chunk, |buffers| apply(&mut chain, buffers))
+        } else {
+            let mut before = place.before;
+            whole(place, chunk, |buffers| apply(&mut before, buffers))
+        }
     });
     Work { compute, cut, is_serial }
 }
 
 /// Chunks of whole sectors.
-fn xts(
-    key: &XtsKey,
-    direction: Direction,
-    first_sector: u128,
-    sector_bytes: usize,
-    options: &Options,
-) -> Result<Work, Error> {
-    let xts = Xts::new(key, direction, sector_bytes, options)?;
+fn xts(job: &Job, key: &XtsKey, first_sector: u128, sector_bytes: usize) -> Result<Work, Error> {
+    let xts = Xts::new(key, job.direction, sector_bytes, &job.options)?;
+    explain(job, xts.plans());
     let chunk_bytes = sector_bytes * (CHUNK_BYTES / sector_bytes).max(1);
     let compute: Compute = Box::new(move |place, chunk| {
         let sector = first_sector.wrapping_add(u128::from(place.position / sector_bytes as u64));

@@ -8,10 +8,10 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::interleave::interleave_high;
-use super::network::{exchange_lanes, exchange_low};
+use super::network::exchange_low;
 use super::{Load, Store};
 use crate::repr::shifted;
-use crate::word::{Buffers, ByteLanes, Isa, Kernel, Register, Tile, each};
+use crate::word::{Buffers, ByteLanes, Isa, Kernel, Lane32, Register, Tile, each};
 
 /// A transposition that fits in registers: its own inverse.
 pub trait Group<W: Register, const N: usize>: Send + Sync + 'static {
@@ -57,10 +57,10 @@ impl<W: ByteLanes> Group<W, 16> for ByteGroup {
 #[derive(Debug)]
 pub struct LaneGroup;
 
-impl<W: Register> Group<W, 4> for LaneGroup {
+impl<W: Lane32> Group<W, 4> for LaneGroup {
     #[inline(always)]
-    fn transpose(isa: W::Isa, group: &mut [W; 4]) {
-        exchange_lanes(isa, group);
+    fn transpose(_isa: W::Isa, group: &mut [W; 4]) {
+        *group = W::transpose_lanes(*group);
     }
 
     fn named(index: usize, _phase: usize) -> usize {

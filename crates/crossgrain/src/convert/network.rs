@@ -89,16 +89,6 @@ fn exchange<W: Register, const BIT: u32>(a: W, b: W, mask: W) -> (W, W) {
     (mask.select(a, up), mask.select(down, b))
 }
 
-/// Layers 5 and 6 alone, on four words: 32-bit lanes. A word of 32 bits is a lane already.
-#[inline(always)]
-pub(super) fn exchange_lanes<W: Register>(isa: W::Isa, group: &mut [W; 4]) {
-    if W::BITS >= 128 {
-        exchange_layer::<W, 5>(isa, group, 0);
-        (group[0], group[2]) = W::exchange_halves(group[0], group[2]);
-        (group[1], group[3]) = W::exchange_halves(group[1], group[3]);
-    }
-}
-
 #[inline(always)]
 fn exchange_halves<W: Register>(group: &mut [W; 16]) {
     unrolled!(i in [0 1 2 3 4 5 6 7] {

@@ -4,40 +4,55 @@
 //! overwritten: `Store` adds it on the way out.
 
 use crate::block::{BLOCK_BYTES, Block};
-use crate::part::Source;
+use crate::convert::{Copy, Store};
 use crate::part::tweak::Whiten;
-use crate::word::{Buffers, Tile};
+use crate::part::{Source, WholePart};
+use crate::word::{Buffers, TILE_BYTES, Tile};
 
 /// The frame of one thread's tiles.
 pub(super) struct Frame<'a> {
     whiten: &'a dyn Whiten,
+    /// Made when first needed: short jobs without a frame should not pay for it.
+    tiles: Option<Box<Tiles>>,
+}
+
+#[derive(Default)]
+struct Tiles {
+    /// What is added after the cipher.
     masks: Tile,
+    /// What enters it.
     entering: Tile,
 }
 
 impl<'a> Frame<'a> {
     pub(super) const fn new(whiten: &'a dyn Whiten) -> Self {
-        Self { whiten, masks: Tile::new(), entering: Tile::new() }
+        Self { whiten, tiles: None }
     }
 
     /// The blocks that enter the cipher for a tile's worth of input.
     pub(super) fn enter<'b>(&'b mut self, source: Source<'_>, input: &'b [u8]) -> &'b [u8] {
-        let Self { whiten, masks, entering } = self;
         match source {
             Source::Bytes | Source::Counter(_) => input,
             Source::Chained(previous) => {
-                delay(previous, input, masks);
+                delay(previous, input, &mut self.tiles().masks);
                 input
             }
             Source::Delayed(previous) => {
+                let entering = &mut self.tiles().entering;
                 delay(previous, input, entering);
                 &entering.bytes()[..input.len()]
             }
             Source::Tweaked(tweaks) => {
+                let whiten = self.whiten;
+                let Tiles { masks, entering } = self.tiles();
                 whiten.whiten(tweaks, input, masks, entering);
                 &entering.bytes()[..input.len()]
             }
         }
+    }
+
+    fn tiles(&mut self) -> &mut Tiles {
+        self.tiles.get_or_insert_default()
     }
 
     /// Whether something is added to the result, and buffers with that as input.
@@ -45,10 +60,43 @@ impl<'a> Frame<'a> {
         match source {
             Source::Bytes => (false, buffers),
             Source::Counter(_) | Source::Delayed(_) => (true, buffers),
-            Source::Chained(_) | Source::Tweaked(_) => {
-                let len_bytes = buffers.len_bytes();
-                (true, buffers.with_input(&self.masks.bytes()[..len_bytes]))
-            }
+            Source::Chained(_) | Source::Tweaked(_) => match &self.tiles {
+                Some(tiles) => {
+                    let len_bytes = buffers.len_bytes();
+                    (true, buffers.with_input(&tiles.masks.bytes()[..len_bytes]))
+                }
+                None => (false, buffers),
+            },
+        }
+    }
+}
+
+/// A whole cipher that takes bytes and counters, in frames.
+pub(super) struct Framed<'a> {
+    whole: &'a dyn WholePart,
+    frame: Frame<'a>,
+    state: Tile,
+    scratch: Tile,
+}
+
+impl<'a> Framed<'a> {
+    pub(super) const fn new(whole: &'a dyn WholePart, whiten: &'a dyn Whiten) -> Self {
+        Self { whole, frame: Frame::new(whiten), state: Tile::new(), scratch: Tile::new() }
+    }
+
+    /// Runs over whole blocks, a tile at a time.
+    pub(super) fn run(&mut self, mut source: Source<'_>, mut rest: Buffers<'_>) {
+        let Self { whole, frame, state, scratch } = self;
+        while !rest.is_empty() {
+            let len_bytes = rest.len_bytes().min(TILE_BYTES);
+            let (now, later) = rest.split_at(len_bytes);
+            let next = source.after(now.input());
+            let blocks = &mut state.bytes_mut()[..len_bytes];
+            blocks.copy_from_slice(frame.enter(source, now.input()));
+            whole.run(Source::Bytes, Buffers::in_place(blocks));
+            let (add, now) = frame.leave(source, now);
+            Copy.store(state, scratch, add, now);
+            (source, rest) = (next, later);
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
-use super::frame::Frame;
+use super::frame::{Frame, Framed};
 use super::many::Queue;
 use super::threads::Threads;
 use crate::block::{BLOCK_BYTES, Direction, Error, Key};
@@ -37,7 +37,7 @@ type Whiten = Arc<dyn tweak::Whiten>;
 
 /// One plan, bound.
 enum Bound {
-    Whole(Box<dyn WholePart>),
+    Whole { cipher: Box<dyn WholePart>, whiten: Whiten },
     Tiles { bundle_blocks: usize, entry: Entry, steps: Vec<Step>, exit: Box<dyn Store>, whiten: Whiten },
 }
 
@@ -151,6 +151,10 @@ impl Program {
 
     fn run_here(&self, source: Source<'_>, buffers: Buffers<'_>) {
         let widest = &self.bound[0];
+        if matches!(widest, Bound::Whole { .. }) && buffers.len_bytes().is_multiple_of(BLOCK_BYTES) {
+            // Nothing is left over, and what follows would cost more than a block does.
+            return widest.begin().run(source, buffers);
+        }
         let bundle_bytes = widest.bundle_blocks() * BLOCK_BYTES;
         let at = buffers.len_bytes() / bundle_bytes * bundle_bytes;
         let rest_source = source.after(&buffers.input()[..at]);
@@ -202,7 +206,7 @@ impl Bound {
     /// Blocks that a run must be a multiple of.
     const fn bundle_blocks(&self) -> usize {
         match self {
-            Self::Whole(_) => 1,
+            Self::Whole { .. } => 1,
             Self::Tiles { bundle_blocks, .. } => *bundle_blocks,
         }
     }
@@ -210,7 +214,7 @@ impl Bound {
     /// How many chains run side by side.
     fn lanes(&self) -> usize {
         match self {
-            Self::Whole(whole) => whole.lanes(),
+            Self::Whole { cipher, .. } => cipher.lanes(),
             // Enough to outweigh a run's beginning, few enough for their messages to stay in cache.
             Self::Tiles { bundle_blocks, .. } => LANES_LEAST.next_multiple_of(*bundle_blocks),
         }
@@ -219,7 +223,9 @@ impl Bound {
     /// Begins work on one thread.
     fn begin(&self) -> Running<'_> {
         match self {
-            Self::Whole(whole) => Running::Whole(&**whole),
+            Self::Whole { cipher, whiten } => {
+                Running::Whole { cipher: &**cipher, whiten: &**whiten, framed: None }
+            }
             Self::Tiles { bundle_blocks, entry, steps, exit, whiten } => Running::Tiles(Box::new(Work {
                 bundle_blocks: *bundle_blocks,
                 entry: entry.begin(),
@@ -237,7 +243,12 @@ const LANES_LEAST: usize = 64;
 
 /// A plan at work on one thread.
 enum Running<'a> {
-    Whole(&'a dyn WholePart),
+    /// With its frame, once there is a source that needs one.
+    Whole {
+        cipher: &'a dyn WholePart,
+        whiten: &'a dyn tweak::Whiten,
+        framed: Option<Box<Framed<'a>>>,
+    },
     Tiles(Box<Work<'a>>),
 }
 
@@ -245,14 +256,19 @@ impl Running<'_> {
     /// Runs over whole bundles.
     fn run(&mut self, source: Source<'_>, buffers: Buffers<'_>) {
         match self {
-            Self::Whole(whole) => whole.run(source, buffers),
+            Self::Whole { cipher, whiten, framed } => {
+                if cipher.frames_itself() || matches!(source, Source::Bytes | Source::Counter(_)) {
+                    return cipher.run(source, buffers);
+                }
+                framed.get_or_insert_with(|| Box::new(Framed::new(*cipher, *whiten))).run(source, buffers);
+            }
             Self::Tiles(work) => work.run(source, buffers),
         }
     }
 
     fn absorb(&mut self, strands: &mut [&mut Strand<&[u8]>], blocks: usize) {
         match self {
-            Self::Whole(whole) => whole.absorb(strands, blocks),
+            Self::Whole { cipher, .. } => cipher.absorb(strands, blocks),
             Self::Tiles(work) => {
                 let bundle_blocks = work.bundle_blocks;
                 let mut cipher = |states: Buffers<'_>| work.run(Source::Bytes, states);
@@ -263,7 +279,7 @@ impl Running<'_> {
 
     fn chain(&mut self, link: Link, strands: &mut [&mut Strand<Buffers<'_>>], blocks: usize) {
         match self {
-            Self::Whole(whole) => whole.chain(link, strands, blocks),
+            Self::Whole { cipher, .. } => cipher.chain(link, strands, blocks),
             Self::Tiles(work) => {
                 let bundle_blocks = work.bundle_blocks;
                 let mut cipher = |states: Buffers<'_>| work.run(Source::Bytes, states);
@@ -313,6 +329,8 @@ impl Work<'_> {
             _ => unreachable!("modes run a program from the source it was planned for"),
         }
         let [other, scratch] = spare;
+        // References, so that exchanging tiles after a conversion exchanges no contents.
+        let (mut state, mut other) = (state, other);
         for step in *steps {
             let len_bytes = blocks * BLOCK_BYTES;
             match step {
@@ -329,7 +347,7 @@ impl Work<'_> {
                 }
             }
             if !matches!(step, Step::Part(_)) {
-                std::mem::swap(state, other);
+                std::mem::swap(&mut state, &mut other);
             }
         }
         let (add, buffers) = frame.leave(source, buffers);
@@ -359,10 +377,12 @@ fn bind(plan: &Plan, keys: &Keys, features: Features, whiten: &Whiten) -> Result
         let missing = || variant.unavailable(features);
         match variant.action {
             Action::Whole(direction, bind) => {
-                return Ok(Bound::Whole(bind(features, direction, keys).ok_or_else(missing)?));
+                let cipher = bind(features, direction, keys).ok_or_else(missing)?;
+                return Ok(Bound::Whole { cipher, whiten: Arc::clone(whiten) });
             }
             Action::WholeCounter(bind) => {
-                return Ok(Bound::Whole(bind(features, Direction::Encrypt, keys).ok_or_else(missing)?));
+                let cipher = bind(features, Direction::Encrypt, keys).ok_or_else(missing)?;
+                return Ok(Bound::Whole { cipher, whiten: Arc::clone(whiten) });
             }
             Action::Load(bind) if entry.is_none() => {
                 entry = Some(Entry::Load(bind(features).ok_or_else(missing)?));

@@ -20,14 +20,36 @@ pub use xts::{SECTOR_BYTES_MAX, Xts, XtsKey};
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::block::{Error, Key};
+use crate::block::{Direction, Error, Key};
 use crate::exec::{Program, Threads};
-use crate::plan::{Costs, Job, Limits, Plan, choose};
+use crate::plan::{Costs, Job, Limits, Plan, Plans, choose};
 use crate::variant::Policy;
 use crate::word::Features;
 
+/// The modes here whose blocks run side by side, by name, with their directions; in EAX and GCM, those of the
+/// message. `tests/dependences.rs` holds each to what its data dependences allow.
+pub const PARALLEL: &[(&str, Direction)] = {
+    use Direction::{Decrypt, Encrypt};
+    &[
+        ("ecb", Encrypt),
+        ("ecb", Decrypt),
+        ("cbc", Decrypt),
+        ("cfb", Decrypt),
+        ("ctr", Encrypt),
+        ("ctr", Decrypt),
+        ("xts", Encrypt),
+        ("xts", Decrypt),
+        ("eax", Encrypt),
+        ("eax", Decrypt),
+        ("gcm", Encrypt),
+        ("gcm", Decrypt),
+    ]
+};
+
 /// How a mode is to be run. The default: constant-time variants, all instructions that the CPU has and
 /// `CROSSGRAIN_ISA` allows, and all threads of rayon's pool.
+///
+/// More may be added: name what differs, and end with `..Options::default()`.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// What variants may leak.
@@ -36,6 +58,8 @@ pub struct Options {
     pub features: Option<Features>,
     /// Names of variants that must be used; empty to choose freely.
     pub variants: Vec<String>,
+    /// Plans that must be used, one for each job of the mode; empty to choose them.
+    pub plans: Vec<Arc<Plans>>,
     /// At most so many threads; 0 for all of rayon's current pool.
     pub threads: usize,
     /// What variants cost here, as `tune::measure_costs` found; `None` for the estimates shipped.
@@ -60,10 +84,23 @@ impl Options {
     /// Plans a job and binds it to a key.
     fn program(&self, job: Job, key: &Key) -> Result<Program, Error> {
         let limits = self.limits()?;
-        let threads = Threads::at_most(self.threads);
+        let plans = self.planned(job, &limits)?;
+        Program::of(plans, key, limits.features, Threads::at_most(self.threads))
+    }
+
+    /// The plans given; else those with the variants named, whatever anything costs; else the cheapest.
+    fn planned(&self, job: Job, limits: &Limits) -> Result<Vec<Plan>, Error> {
+        if let Some(last) = self.plans.last() {
+            if !limits.forced.is_empty() {
+                return Err(Error::UnfitPlan("variants are named besides: give one or the other".to_owned()));
+            }
+            let plans = self.plans.iter().find(|plans| plans.job() == job).unwrap_or(last);
+            return plans.within(job, limits).map(<[Plan]>::to_vec);
+        }
         match &self.costs {
-            Some(costs) => Program::new(job, key, &limits, costs, threads),
-            None => Program::of(estimated(job, &limits)?, key, limits.features, threads),
+            _ if !limits.forced.is_empty() => choose(job, limits, &Costs::default()),
+            Some(costs) => choose(job, limits, &costs.filled(job.cipher)),
+            None => estimated(job, limits),
         }
     }
 }
@@ -76,8 +113,6 @@ fn estimated(job: Job, limits: &Limits) -> Result<Vec<Plan>, Error> {
         return Ok(plans.clone());
     }
     let plans = choose(job, limits, &Costs::estimates(job.cipher))?;
-    if limits.forced.is_empty() {
-        known.push((job, limits.clone(), plans.clone()));
-    }
+    known.push((job, limits.clone(), plans.clone()));
     Ok(plans)
 }

@@ -4,14 +4,14 @@
 //! counts `first + n`. Bit k of n is a fixed word (`repr::lane`), so the low L bits are an addition of L
 //! one-bit adders; of the higher bits every lane sees one of two values, those of `first` and of
 //! `first + 2ᴸ`, by the carry. All of it is public.
+//! On 32-bit words only the last one counts, until it wraps.
 //! Source: the counter of SP 800-38A B.1, big-endian: bit k stands in byte 15 − k/8.
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use super::{Count, Counting};
 use crate::repr::{lane, word_lane};
-use crate::word::{Isa, Kernel, Register, TILE_WORDS, Tile, each};
+use crate::word::{Isa, Kernel, Lane32, Register, TILE_WORDS, Tile, each};
 
 /// Bits of a block's number in the widest bundle.
 const LANE_BITS_MAX: usize = 9;
@@ -77,32 +77,94 @@ impl Counting for CounterToBlocks {
 }
 
 /// Counters to `vsliced`.
-#[derive(Debug)]
-pub struct CounterToWords<W: Register>(PhantomData<W>);
+pub struct CounterToWords<W: Lane32> {
+    isa: W::Isa,
+    /// The number of the block in each lane, as bytes of a word.
+    numbers: [u8; 64],
+}
 
-impl<W: Register> Default for CounterToWords<W> {
-    fn default() -> Self {
-        Self(PhantomData)
+impl<W: Lane32> CounterToWords<W> {
+    /// The source by these instructions.
+    pub fn new(isa: W::Isa) -> Self {
+        let mut numbers = [0; 64];
+        for block in 0..Self::BLOCKS {
+            numbers[word_lane(W::BITS, block) / 8] = block as u8;
+        }
+        Self { isa, numbers }
+    }
+
+    /// Blocks in a bundle, and 32-bit lanes in a word.
+    const BLOCKS: usize = W::BITS / 32;
+
+    /// Where 32-bit word `word` of a block lies in a tile, in words of 32 bits.
+    const fn place(block: usize, word: usize) -> usize {
+        let (bundle, block) = (block / Self::BLOCKS, block % Self::BLOCKS);
+        (4 * bundle + word) * Self::BLOCKS + word_lane(W::BITS, block) / 32
+    }
+
+    /// The four words of the counters from `first` on, as long as the low 32 bits do not wrap.
+    #[inline(always)]
+    pub(super) fn bundle(&self, first: u128) -> [W; 4] {
+        let number = W::load(self.isa, &self.numbers[..W::BYTES]);
+        let same = each!(i < 4 => W::splat_lanes(self.isa, ((first >> (96 - 32 * i)) as u32).swap_bytes()));
+        let last = W::splat_lanes(self.isa, first as u32).add_lanes(number).reverse_lane_bytes();
+        [same[0], same[1], same[2], last]
     }
 }
 
-impl<W: Register> Count for CounterToWords<W> {
+/// How many of `blocks` blocks from `first` on come before the low 32 bits of the counter wrap.
+pub(super) fn before_wrap(first: u128, blocks: usize) -> usize {
+    let left = (1 << 32) - u64::from(first as u32);
+    usize::try_from(left).map_or(blocks, |left| left.min(blocks))
+}
+
+impl<W: Lane32> fmt::Debug for CounterToWords<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CounterToWords({} bits)", W::BITS)
+    }
+}
+
+impl<W: Lane32> Count for CounterToWords<W> {
     fn begin(&self) -> Box<dyn Counting + '_> {
         Box::new(self)
     }
 }
 
-impl<W: Register> Counting for &CounterToWords<W> {
+impl<W: Lane32> Counting for &CounterToWords<W> {
     fn count(&mut self, first: u128, tile: &mut Tile, _scratch: &mut [Tile; 2], blocks: usize) {
-        tile.phase = 0;
-        let lanes = W::BITS / 32;
-        let words = tile.bytes_mut().as_chunks_mut::<4>().0;
-        for block in 0..blocks {
-            let counter = first.wrapping_add(block as u128).to_be_bytes();
-            let lane = block / lanes * 4 * lanes + word_lane(W::BITS, block % lanes) / 32;
-            for (i, word) in counter.as_chunks().0.iter().enumerate() {
-                words[lane + i * lanes] = *word;
+        self.isa.enter(CountWords { source: self, first, tile: &mut *tile, blocks });
+        let wrap = before_wrap(first, blocks);
+        if wrap < blocks {
+            // Once in 2³² blocks: what follows in the same bundle lacks the carry.
+            let words = tile.bytes_mut().as_chunks_mut::<4>().0;
+            for block in wrap..wrap.next_multiple_of(CounterToWords::<W>::BLOCKS).min(blocks) {
+                let counter = first.wrapping_add(block as u128).to_be_bytes();
+                for (i, word) in counter.as_chunks().0.iter().enumerate() {
+                    words[CounterToWords::<W>::place(block, i)] = *word;
+                }
             }
+        }
+    }
+}
+
+struct CountWords<'a, W: Lane32> {
+    source: &'a CounterToWords<W>,
+    first: u128,
+    tile: &'a mut Tile,
+    blocks: usize,
+}
+
+impl<W: Lane32> Kernel for CountWords<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { source, first, tile, blocks } = self;
+        tile.phase = 0;
+        let bundle_blocks = CounterToWords::<W>::BLOCKS;
+        for bundle in 0..blocks / bundle_blocks {
+            let first = first.wrapping_add((bundle * bundle_blocks) as u128);
+            *tile.bundle_mut(source.isa, bundle) = source.bundle(first);
         }
     }
 }

@@ -97,6 +97,10 @@ pub fn cut(cipher: Cipher, direction: Direction, part: Part) -> Vec<(Part, usize
 
 /// The round keys of one key, of whatever family. Wiped when dropped.
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a few live at a time, and their bytes are not to be strewn over the heap"
+)]
 pub enum Keys {
     /// Of AES.
     Aes(aes::key::RoundKeys),
@@ -201,6 +205,12 @@ pub trait WholePart: Send + Sync {
     /// # Panics
     /// If the buffers are no whole number of blocks.
     fn run(&self, source: Source<'_>, buffers: Buffers<'_>);
+
+    /// Whether it takes every source. One that does not takes bytes and counters, and whoever runs it adds to tiles
+    /// what enters and leaves otherwise.
+    fn frames_itself(&self) -> bool {
+        true
+    }
 
     /// How many chains are best run side by side.
     fn lanes(&self) -> usize {

@@ -31,10 +31,27 @@ impl Costs {
         };
         let scaled = |(name, cost): (&String, &Cost)| {
             let factor = if is_whole_cipher(name) { rounds } else { 1.0 };
-            let Cost { fixed_ns, per_byte_ns } = *cost;
-            (name.clone(), Cost { fixed_ns: fixed_ns * factor, per_byte_ns: per_byte_ns * factor })
+            (name.clone(), cost.scaled(factor))
         };
         ESTIMATES.by_name.iter().map(scaled).collect()
+    }
+
+    /// These costs, and estimates for variants that they do not know, scaled by how far the known ones
+    /// are from their estimates: the median of the ratios.
+    #[must_use]
+    pub fn filled(&self, cipher: Cipher) -> Self {
+        let estimates = Self::estimates(cipher);
+        let ratio = |(name, known): (&String, &Cost)| {
+            Some(known.per_byte_ns / estimates.by_name.get(name)?.per_byte_ns)
+        };
+        let mut ratios: Vec<_> = self.by_name.iter().filter_map(ratio).collect();
+        ratios.sort_by(f64::total_cmp);
+        let factor = ratios.get(ratios.len() / 2).copied().filter(|factor| factor.is_normal()).unwrap_or(1.0);
+        let mut filled = self.clone();
+        for (name, cost) in estimates.by_name {
+            filled.by_name.entry(name).or_insert(cost.scaled(factor));
+        }
+        filled
     }
 
     /// The cost of a variant, if it is known.

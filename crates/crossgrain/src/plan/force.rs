@@ -34,17 +34,24 @@ pub(super) fn plan(job: Job, limits: &Limits) -> Result<Plan, Error> {
 /// The variants named, all of them to be had.
 fn named(limits: &Limits) -> Result<Vec<&'static Variant>, Error> {
     let named: Vec<_> = limits.forced.iter().map(|name| find(name)).collect::<Result<_, _>>()?;
-    for variant in &named {
-        if !variant.is_available(limits.features) {
-            return Err(variant.unavailable(limits.features));
-        }
-        if !limits.policy.admits(variant.leaks) {
-            let leaks = variant.leaks.name();
-            let why = format!("it leaks {leaks} and the policy is constant-time: ask for policy any");
-            return Err(unfit(variant, &why));
-        }
-    }
+    named.iter().try_for_each(|variant| admit(variant, limits))?;
     Ok(named)
+}
+
+/// Whether a variant may be used at all.
+///
+/// # Errors
+/// [`Error::Unavailable`] with the reason why it may not.
+pub(super) fn admit(variant: &Variant, limits: &Limits) -> Result<(), Error> {
+    if !variant.is_available(limits.features) {
+        return Err(variant.unavailable(limits.features));
+    }
+    if !limits.policy.admits(variant.leaks) {
+        let leaks = variant.leaks.name();
+        let why = format!("it leaks {leaks} and the policy is constant-time: ask for policy any");
+        return Err(unfit(variant, &why));
+    }
+    Ok(())
 }
 
 fn unfit(variant: &Variant, reason: &str) -> Error {

@@ -95,9 +95,12 @@ pub fn plan(job: Job, flow: &Flow, path: &Path) -> Result<Plan, Error> {
     Ok(Plan { stages, cost })
 }
 
-/// Sizes, in bytes, that a job's plans are made for: what is left over by the plan for one of them is a
-/// job of a smaller one.
-const SIZES_BYTES: [u64; 5] = [1 << 20, 4096, 1024, 256, BLOCK_BYTES as u64];
+/// The size, in bytes, that a job's first plan is made for.
+pub const BULK_BYTES: u64 = 1 << 20;
+
+/// Sizes that the further plans are made for: what the plan for one of them leaves over is a job of a
+/// smaller one.
+const REST_BYTES: [u64; 4] = [4096, 1024, 256, BLOCK_BYTES as u64];
 
 /// The cheapest plans of a job: for bulk, and for what narrower bundles leave over.
 ///
@@ -105,14 +108,26 @@ const SIZES_BYTES: [u64; 5] = [1 << 20, 4096, 1024, 256, BLOCK_BYTES as u64];
 /// [`Error::NoPlan`] if no path leads from source to sink.
 pub fn cheapest(job: Job, limits: &Limits, costs: &Costs) -> Result<Vec<Plan>, Error> {
     let flow = flow(job, limits, costs)?;
-    let mut plans: Vec<Plan> = Vec::new();
-    for size_bytes in SIZES_BYTES {
-        let best = flow.at(size_bytes).best().map_err(|error| Error::NoPlan(error.to_string()))?;
-        let next = plan(job, &flow, &best)?;
-        let narrowest = plans.last().map_or(usize::MAX, Plan::bundle_blocks);
+    with_rest(job, &flow, plan(job, &flow, &best(&flow, BULK_BYTES)?)?)
+}
+
+/// A plan for bulk, and the cheapest ones for what its bundles leave over.
+///
+/// # Errors
+/// [`Error::NoPlan`] if no path leads from source to sink.
+pub fn with_rest(job: Job, flow: &Flow, bulk: Plan) -> Result<Vec<Plan>, Error> {
+    let mut narrowest = bulk.bundle_blocks();
+    let mut plans = vec![bulk];
+    for size_bytes in REST_BYTES {
+        let next = plan(job, flow, &best(flow, size_bytes)?)?;
         if next.bundle_blocks() < narrowest {
+            narrowest = next.bundle_blocks();
             plans.push(next);
         }
     }
     Ok(plans)
+}
+
+fn best(flow: &Flow, len_bytes: u64) -> Result<Path, Error> {
+    flow.at(len_bytes).best().map_err(|error| Error::NoPlan(error.to_string()))
 }

@@ -5,9 +5,11 @@ mod costs;
 mod force;
 pub mod graph;
 pub mod measure;
+mod plans;
 mod trial;
 
 pub use costs::Costs;
+pub use plans::{Plans, follow};
 pub use trial::Trial;
 
 use std::fmt;
@@ -26,6 +28,19 @@ pub enum Birth {
     Counter,
 }
 
+impl Birth {
+    /// Both sources.
+    pub const ALL: [Self; 2] = [Self::Bytes, Self::Counter];
+
+    /// `bytes` or `counter`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Counter => "counter",
+        }
+    }
+}
+
 /// What is to be computed: a cipher in a direction, from a source to bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Job {
@@ -35,6 +50,15 @@ pub struct Job {
     pub direction: Direction,
     /// The source.
     pub birth: Birth,
+}
+
+/// Such as `aes-128, encrypt, from a counter`.
+impl fmt::Display for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cipher, direction, birth } = self;
+        let from = if *birth == Birth::Counter { "a counter" } else { "bytes" };
+        write!(f, "{cipher}, {}, from {from}", direction.name())
+    }
 }
 
 impl Job {

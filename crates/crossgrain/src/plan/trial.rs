@@ -1,7 +1,10 @@
 //! One variant made ready to be timed: bound to a key, with the memory it works on at hand.
 //!
-//! A part on a tile is run as `exec` runs it, on a full tile in L1; a whole cipher on a buffer of the
-//! size asked for. A trial never judges answers: compare a forced plan with the reference first.
+//! A part on a tile is run as `exec` runs it, on a full tile in L1; a whole cipher on a buffer of the size
+//! asked for. A way out of tiles goes through such a buffer too, tile after tile: the sink is where a job meets its
+//! bytes, and reaching for them costs as much as a short conversion. (Who loads them before pays for that,
+//! not the sink; but each job pays once, so loads are timed on a tile and stores are not.)
+//! A trial never judges answers: compare a forced plan with the reference first.
 
 use std::fmt;
 
@@ -11,13 +14,13 @@ use crate::part::{Count, Keys, Source, TilePart, WholePart};
 use crate::variant::{Action, Variant};
 use crate::word::{Buffers, Features, TILE_BYTES, Tile};
 
-/// Tiles that a counter's trial counts in one run, as a stream would.
-const COUNTED_TILES: usize = 8;
-
 /// A variant, ready.
 pub struct Trial {
     work: Work,
+    /// Blocks that the variant is given at once.
     blocks: usize,
+    /// How often a counter goes on.
+    tiles: usize,
     tile: Box<Tile>,
     scratch: Box<[Tile; 2]>,
     data: Vec<u8>,
@@ -34,7 +37,8 @@ enum Work {
 impl Trial {
     /// Binds a variant to an arbitrary key; `None` if these instructions do not suffice.
     ///
-    /// `len_bytes` is the buffer of a whole cipher; parts on tiles take a full tile.
+    /// `len_bytes` is the buffer of a whole cipher, or, in full tiles, of a store and a counter; other parts on
+    /// tiles take one full tile.
     pub fn new(variant: &Variant, cipher: Cipher, features: Features, len_bytes: usize) -> Option<Self> {
         let key = Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()]).ok()?;
         let keys = Keys::expand(&key);
@@ -49,30 +53,37 @@ impl Trial {
                 Work::Whole(bind(features, Direction::Encrypt, &keys)?, Source::Counter(1))
             }
         };
-        let tile_blocks = TILE_BYTES / BLOCK_BYTES;
-        let blocks = if let Work::Whole(..) = work { len_bytes / BLOCK_BYTES } else { tile_blocks };
+        let blocks = match work {
+            Work::Whole(..) => len_bytes / BLOCK_BYTES,
+            Work::Store(_) => len_bytes.next_multiple_of(TILE_BYTES) / BLOCK_BYTES,
+            _ => TILE_BYTES / BLOCK_BYTES,
+        };
+        let tiles = if let Work::Count(_) = work { len_bytes.div_ceil(TILE_BYTES) } else { 1 };
         let data = vec![0; blocks * BLOCK_BYTES];
-        Some(Self { work, blocks, tile: Box::default(), scratch: Box::default(), data })
+        Some(Self { work, blocks, tiles, tile: Box::default(), scratch: Box::default(), data })
     }
 
     /// Bytes that one run works on.
     pub const fn len_bytes(&self) -> usize {
-        let bundles = if let Work::Count(_) = self.work { COUNTED_TILES } else { 1 };
-        self.blocks * BLOCK_BYTES * bundles
+        self.blocks * BLOCK_BYTES * self.tiles
     }
 
     /// Runs the variant once.
     pub fn run(&mut self) {
-        let Self { work, blocks, tile, scratch, data } = self;
+        let Self { work, blocks, tiles, tile, scratch, data } = self;
         match work {
             Work::Load(load) => load.load(data, tile, &mut scratch[0]),
-            Work::Store(store) => store.store(tile, &mut scratch[0], true, Buffers::in_place(data)),
+            Work::Store(store) => {
+                for bytes in data.chunks_exact_mut(TILE_BYTES) {
+                    store.store(tile, &mut scratch[0], true, Buffers::in_place(bytes));
+                }
+            }
             Work::Tile(part) => part.run(tile, *blocks),
             Work::Whole(whole, source) => whole.run(*source, Buffers::in_place(data)),
             Work::Count(count) => {
                 let mut counting = count.begin();
-                for bundle in 0..COUNTED_TILES {
-                    counting.count((bundle * *blocks) as u128, tile, scratch, *blocks);
+                for at in 0..*tiles {
+                    counting.count((at * *blocks) as u128, tile, scratch, *blocks);
                 }
             }
         }

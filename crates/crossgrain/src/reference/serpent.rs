@@ -117,14 +117,14 @@ pub fn inverted(s_box: &[u8; 16]) -> [u8; 16] {
     inverse
 }
 
-/// The S-box on all 32 places.
-fn substitute(s_box: &[u8; 16], state: State) -> State {
+/// An S-box on all 32 places.
+pub fn substitute(s_box: &[u8; 16], state: State) -> State {
     let mut substituted = [0; 4];
     for place in 0..32 {
         let input = (0..4).fold(0, |input, i| input | (state[i] >> place & 1) << i);
         let output = u32::from(s_box[input as usize]);
-        for i in 0..4 {
-            substituted[i] |= (output >> i & 1) << place;
+        for (i, word) in substituted.iter_mut().enumerate() {
+            *word |= (output >> i & 1) << place;
         }
     }
     substituted
@@ -145,8 +145,8 @@ pub const fn transform([mut x0, mut x1, mut x2, mut x3]: State) -> State {
     [x0, x1, x2, x3]
 }
 
-/// The same steps undone, last first.
-const fn inv_transform([mut x0, mut x1, mut x2, mut x3]: State) -> State {
+/// Its inverse: the same steps undone, last first.
+pub const fn inv_transform([mut x0, mut x1, mut x2, mut x3]: State) -> State {
     x2 = x2.rotate_right(22);
     x0 = x0.rotate_right(5);
     x2 ^= x3 ^ (x1 << 7);

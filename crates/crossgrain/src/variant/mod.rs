@@ -8,6 +8,7 @@ mod table;
 pub use table::{find, table};
 
 use std::fmt;
+use std::str::FromStr;
 
 use crate::block::{Direction, Error, Family};
 use crate::convert::{Load, Store};
@@ -45,9 +46,29 @@ pub enum Policy {
 }
 
 impl Policy {
+    /// Both policies, the stricter first.
+    pub const ALL: [Self; 2] = [Self::ConstantTime, Self::Any];
+
+    /// The name users type: `constant-time` or `any`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ConstantTime => "constant-time",
+            Self::Any => "any",
+        }
+    }
+
     /// Whether a variant that leaks so may be used.
     pub fn admits(self, leaks: Leaks) -> bool {
         self == Self::Any || leaks == Leaks::Nothing
+    }
+}
+
+impl FromStr for Policy {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let found = Self::ALL.into_iter().find(|policy| policy.name() == name);
+        found.ok_or_else(|| Error::UnknownPolicy(name.to_owned()))
     }
 }
 

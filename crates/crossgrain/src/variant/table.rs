@@ -11,6 +11,7 @@ use crate::convert::{
 use crate::part::aes::substitute::{Galois, Nibbles, Permute, Substitute};
 use crate::part::aes::{self, bitsliced, bytesliced, hsliced, instructions, table as tables, walk};
 use crate::part::counter::{CounterToBits, CounterToBlocks, CounterToWords};
+use crate::part::serpent::whole::Whole;
 use crate::part::serpent::{self, vsliced};
 use crate::part::{Keys, Part};
 use crate::repr::Repr;
@@ -243,22 +244,33 @@ fn between_the_grains<W: ByteLanes, S: Substitute<W> + 'static>(rows: &mut Vec<V
     rows.push(by(S::NAME, of::<W::Isa>(Family::Aes, "aes-ctr-walk", repr, walk)));
 }
 
-/// Serpent on four words, with its conversions and counters.
+/// Serpent on four words, with its conversions and counters, and from blocks to blocks.
 fn words_of_blocks<W: Lane32>(rows: &mut Vec<Variant>) {
     use serpent::Part::{Cipher, KeyMixing, LinearTransform, Round, SBoxes};
     let repr = Repr::Vsliced { bits: W::BITS };
-    let bind: BindTile = |features, part, direction, keys, round| {
+    let bind_step: BindTile = |features, part, direction, keys, round| {
         let (isa, (part, keys)) = (W::Isa::detect(features)?, serpent(part, keys)?);
-        Some(Box::new(vsliced::Words::<W>::new(isa, part, direction, keys, round)))
+        Some(Box::new(vsliced::Step::<W>::new(isa, part, direction, keys, round)?))
+    };
+    let bind_cipher: BindTile = |features, _, direction, keys, _| {
+        let isa = W::Isa::detect(features)?;
+        Some(Box::new(vsliced::Cipher::<W>::new(isa, direction, keys.serpent()?)))
+    };
+    let bind_whole: BindWhole = |features, direction, keys| {
+        let isa = W::Isa::detect(features)?;
+        Some(Box::new(Whole::<W>::new(isa, direction, keys.serpent()?)))
     };
     for direction in Direction::ALL {
-        let parts = [KeyMixing, SBoxes, LinearTransform, Round, Cipher];
-        for step in needed(parts, Part::Serpent, direction) {
-            rows.push(part::<W::Isa>(step, direction, repr, bind));
+        for step in needed([KeyMixing, SBoxes, LinearTransform, Round], Part::Serpent, direction) {
+            rows.push(part::<W::Isa>(step, direction, repr, bind_step));
         }
+        rows.push(part::<W::Isa>(Part::Serpent(Cipher), direction, repr, bind_cipher));
+        rows.push(whole::<W::Isa>(Family::Serpent, direction, bind_whole));
     }
+    let counter = Action::WholeCounter(bind_whole);
+    rows.push(of::<W::Isa>(Family::Serpent, "serpent-ctr", Repr::Blocks, counter));
     let count = Action::Count(|features| {
-        W::Isa::detect(features).map(|_| Box::new(CounterToWords::<W>::default()) as _)
+        W::Isa::detect(features).map(|isa| Box::new(CounterToWords::<W>::new(isa)) as _)
     });
     rows.push(row::<W::Isa>(format!("counter-to-{repr}"), repr, count));
     group::<W, LaneGroup, 4>(repr, rows);

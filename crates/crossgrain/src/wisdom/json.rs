@@ -32,11 +32,6 @@ struct Body {
     digest: String,
 }
 
-/// Whether a plan can reckon with it.
-pub(super) fn is_sound(cost: Cost) -> bool {
-    [cost.fixed_ns, cost.per_byte_ns].iter().all(|ns| ns.is_finite() && *ns >= 0.0)
-}
-
 impl Wisdom {
     /// As the text of a file.
     pub fn to_json(&self) -> String {
@@ -98,5 +93,5 @@ fn read_row((name, [fixed_ns, per_byte_ns]): (String, [f64; 2])) -> Result<(Stri
     find(&name).map_err(Refused::corrupt)?;
     let cost = Cost { fixed_ns, per_byte_ns };
     let unsound = || Refused::corrupt(format!("the cost of {name} is negative"));
-    if is_sound(cost) { Ok((name, cost)) } else { Err(unsound()) }
+    if cost.is_sound() { Ok((name, cost)) } else { Err(unsound()) }
 }

@@ -85,7 +85,7 @@ impl Wisdom {
     /// Keeps the costs of a cipher in the place of those known before. A cost that is no finite number, or
     /// negative, is left out: whatever was timed, it was not the variant.
     pub fn insert(&mut self, cipher: Cipher, costs: &Costs) {
-        let sound = costs.iter().filter(|(_, cost)| json::is_sound(*cost));
+        let sound = costs.iter().filter(|(_, cost)| cost.is_sound());
         self.by_cipher.insert(cipher.name(), sound.map(|(name, cost)| (name.to_owned(), cost)).collect());
     }
 

@@ -146,6 +146,22 @@ unsafe impl<I: Nowhere, const BYTES: usize> Register for Vector<I, BYTES> {
 }
 
 impl<I: Nowhere, const BYTES: usize> Lane32 for Vector<I, BYTES> {
+    fn splat_lanes(isa: I, _lane: u32) -> Self {
+        match isa.nowhere() {}
+    }
+
+    fn add_lanes(self, _other: Self) -> Self {
+        match self.1 {}
+    }
+
+    fn reverse_lane_bytes(self) -> Self {
+        match self.1 {}
+    }
+
+    fn transpose_lanes([word, ..]: [Self; 4]) -> [Self; 4] {
+        match word.1 {}
+    }
+
     fn shift_lanes_left<const COUNT: u32>(self) -> Self {
         match self.1 {}
     }

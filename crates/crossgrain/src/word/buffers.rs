@@ -3,6 +3,10 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use cipher::Array;
+use cipher::consts::U16;
+use cipher::inout::InOutBuf;
+
 use super::Register;
 use crate::block::Error;
 
@@ -141,6 +145,26 @@ impl<'a> Buffers<'a> {
         for (i, word) in words.into_iter().enumerate() {
             word.store(&mut bytes[i * W::BYTES..][..W::BYTES]);
         }
+    }
+}
+
+// The `inout` types promise what `Buffers` does: either the very same bytes or disjoint ones, borrowed for
+// their two lifetimes.
+
+impl<'a, 'i: 'a, 'o: 'a> From<InOutBuf<'i, 'o, u8>> for Buffers<'a> {
+    fn from(bytes: InOutBuf<'i, 'o, u8>) -> Self {
+        let len_bytes = bytes.len();
+        let (input, output) = bytes.into_raw();
+        Self { input, output, len_bytes, borrow: PhantomData }
+    }
+}
+
+/// Blocks are arrays of bytes, one after another.
+impl<'a, 'i: 'a, 'o: 'a> From<InOutBuf<'i, 'o, Array<u8, U16>>> for Buffers<'a> {
+    fn from(blocks: InOutBuf<'i, 'o, Array<u8, U16>>) -> Self {
+        let len_bytes = size_of::<Array<u8, U16>>() * blocks.len();
+        let (input, output) = blocks.into_raw();
+        Self { input: input.cast(), output: output.cast(), len_bytes, borrow: PhantomData }
     }
 }
 

@@ -43,6 +43,7 @@ pub(crate) use unrolled;
 
 mod buffers;
 mod features;
+mod gates;
 mod portable;
 mod tile;
 // `--cfg crossgrain_absent` builds the twin on x86-64 too, so that it is compiled in every test run.
@@ -87,7 +88,13 @@ pub trait Kernel {
 }
 
 /// Bits in parallel: all that a circuit of gates needs.
-pub trait Word: Copy + BitXor<Output = Self> + BitAnd<Output = Self> + Not<Output = Self> + 'static {}
+pub trait Word: Copy + BitXor<Output = Self> + BitAnd<Output = Self> + Not<Output = Self> + 'static {
+    /// Any function of three bits: bit 4·a + 2·b + c of `TABLE`. One gate with AVX-512, a few elsewhere.
+    #[inline(always)]
+    fn ternary<const TABLE: i32>(a: Self, b: Self, c: Self) -> Self {
+        gates::ternary::<Self, TABLE>(a, b, c)
+    }
+}
 
 /// A word that lives in memory: it can be loaded, stored and made from a pattern.
 ///
@@ -142,10 +149,17 @@ pub unsafe trait Register: Word + Send + Sync {
 /// A register as lanes of 32 bits, which Serpent shifts and rotates.
 pub trait Lane32: Register {
     /// The same value in every lane.
-    #[inline(always)]
-    fn splat_lanes(isa: Self::Isa, lane: u32) -> Self {
-        Self::splat(isa, u64::from(lane) << 32 | u64::from(lane))
-    }
+    fn splat_lanes(isa: Self::Isa, lane: u32) -> Self;
+
+    /// Sums of lanes, modulo 2³².
+    fn add_lanes(self, other: Self) -> Self;
+
+    /// The four bytes of every lane in reverse order.
+    fn reverse_lane_bytes(self) -> Self;
+
+    /// Exchanges the index of a word and that of a lane in each 128-bit part: word j of block i becomes
+    /// lane i of word j. Words of 32 bits are such lanes already. Its own inverse.
+    fn transpose_lanes(words: [Self; 4]) -> [Self; 4];
 
     /// Every lane shifted towards its high end by `COUNT` bits.
     fn shift_lanes_left<const COUNT: u32>(self) -> Self;

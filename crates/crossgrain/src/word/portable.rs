@@ -69,6 +69,26 @@ integer_word!(u64);
 
 impl Lane32 for u32 {
     #[inline(always)]
+    fn splat_lanes(_isa: Portable, lane: u32) -> Self {
+        lane
+    }
+
+    #[inline(always)]
+    fn add_lanes(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+
+    #[inline(always)]
+    fn reverse_lane_bytes(self) -> Self {
+        self.swap_bytes()
+    }
+
+    #[inline(always)]
+    fn transpose_lanes(words: [Self; 4]) -> [Self; 4] {
+        words
+    }
+
+    #[inline(always)]
     fn shift_lanes_left<const COUNT: u32>(self) -> Self {
         self << COUNT
     }

@@ -6,24 +6,26 @@
 
 use std::arch::is_x86_feature_detected;
 use std::arch::x86_64::{
-    __cpuid, __m128i, __m256i, __m512i, _mm_add_epi8, _mm_add_epi64, _mm_aesdec_si128, _mm_aesdeclast_si128,
-    _mm_aesenc_si128, _mm_aesenclast_si128, _mm_and_si128, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_or_si128,
-    _mm_set_epi8, _mm_set1_epi64x, _mm_shuffle_epi8, _mm_sll_epi32, _mm_sll_epi64, _mm_srl_epi32,
-    _mm_srl_epi64, _mm_storeu_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi64, _mm_unpacklo_epi8,
-    _mm_unpacklo_epi64, _mm_xor_si128, _mm256_add_epi8, _mm256_add_epi64, _mm256_aesdec_epi128,
+    __cpuid, __m128i, __m256i, __m512i, _mm_add_epi8, _mm_add_epi32, _mm_add_epi64, _mm_aesdec_si128,
+    _mm_aesdeclast_si128, _mm_aesenc_si128, _mm_aesenclast_si128, _mm_and_si128, _mm_cvtsi32_si128,
+    _mm_loadu_si128, _mm_or_si128, _mm_set_epi8, _mm_set1_epi32, _mm_set1_epi64x, _mm_shuffle_epi8,
+    _mm_sll_epi32, _mm_sll_epi64, _mm_srl_epi32, _mm_srl_epi64, _mm_storeu_si128, _mm_unpackhi_epi8,
+    _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi32, _mm_unpacklo_epi64,
+    _mm_xor_si128, _mm256_add_epi8, _mm256_add_epi32, _mm256_add_epi64, _mm256_aesdec_epi128,
     _mm256_aesdeclast_epi128, _mm256_aesenc_epi128, _mm256_aesenclast_epi128, _mm256_and_si256,
     _mm256_broadcastsi128_si256, _mm256_gf2p8affine_epi64_epi8, _mm256_gf2p8affineinv_epi64_epi8,
-    _mm256_gf2p8mul_epi8, _mm256_loadu_si256, _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set1_epi64x,
-    _mm256_shuffle_epi8, _mm256_sll_epi32, _mm256_sll_epi64, _mm256_srl_epi32, _mm256_srl_epi64,
-    _mm256_storeu_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi64, _mm256_unpacklo_epi8,
-    _mm256_unpacklo_epi64, _mm256_xor_si256, _mm512_add_epi8, _mm512_add_epi64, _mm512_aesdec_epi128,
+    _mm256_gf2p8mul_epi8, _mm256_loadu_si256, _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set1_epi32,
+    _mm256_set1_epi64x, _mm256_shuffle_epi8, _mm256_sll_epi32, _mm256_sll_epi64, _mm256_srl_epi32,
+    _mm256_srl_epi64, _mm256_storeu_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi32,
+    _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
+    _mm256_xor_si256, _mm512_add_epi8, _mm512_add_epi32, _mm512_add_epi64, _mm512_aesdec_epi128,
     _mm512_aesdeclast_epi128, _mm512_aesenc_epi128, _mm512_aesenclast_epi128, _mm512_alignr_epi64,
     _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_gf2p8affine_epi64_epi8,
     _mm512_gf2p8affineinv_epi64_epi8, _mm512_gf2p8mul_epi8, _mm512_loadu_si512, _mm512_mask_blend_epi8,
     _mm512_movepi8_mask, _mm512_permutex2var_epi8, _mm512_rolv_epi32, _mm512_set1_epi32, _mm512_set1_epi64,
     _mm512_shuffle_epi8, _mm512_sll_epi32, _mm512_sll_epi64, _mm512_srl_epi64, _mm512_storeu_si512,
-    _mm512_ternarylogic_epi64, _mm512_unpackhi_epi8, _mm512_unpackhi_epi64, _mm512_unpacklo_epi8,
-    _mm512_unpacklo_epi64, _mm512_xor_si512,
+    _mm512_ternarylogic_epi64, _mm512_unpackhi_epi8, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64,
+    _mm512_unpacklo_epi8, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64, _mm512_xor_si512,
 };
 use std::fmt;
 use std::marker::PhantomData;
@@ -31,6 +33,7 @@ use std::ops::{BitAnd, BitXor, Not};
 
 use super::{
     AesLanes, BitMatrices, ByteLanes, ByteTables, Features, GaloisBytes, Isa, Kernel, Lane32, Register, Word,
+    gates,
 };
 
 pub(super) fn detect_features() -> Features {
@@ -156,6 +159,11 @@ trait Raw: Copy + Send + Sync + 'static {
     unsafe fn store(self, bytes: *mut u8);
     unsafe fn shift_right(self, count: u32) -> Self;
     unsafe fn shift_left(self, count: u32) -> Self;
+    /// A gate of three inputs, if there is one: `TABLE` at 4·a + 2·b + c.
+    unsafe fn ternary<const TABLE: i32>(a: Self, b: Self, c: Self) -> Option<Self>;
+    unsafe fn splat_u32(lane: u32) -> Self;
+    unsafe fn add_u32(self, other: Self) -> Self;
+    unsafe fn interleave_u32(a: Self, b: Self) -> (Self, Self);
     unsafe fn shift_lanes_left(self, count: u32) -> Self;
     unsafe fn rotate_lanes_left(self, count: u32) -> Self;
     unsafe fn select(self, one: Self, zero: Self) -> Self;
@@ -175,7 +183,7 @@ trait Raw: Copy + Send + Sync + 'static {
 macro_rules! raw {
     ($Raw:ident, $bits:literal,
      xor $xor:ident, and $and:ident, splat $splat:ident, load $load:ident, store $store:ident,
-     shift $srl:ident $sll:ident, lanes $sll32:ident $rol32:expr, unpack $lo8:ident $hi8:ident $lo64:ident $hi64:ident,
+     shift $srl:ident $sll:ident, lanes $splat32:ident $add32:ident $lo32:ident $hi32:ident $sll32:ident $rol32:expr, ternary $ternary:expr, unpack $lo8:ident $hi8:ident $lo64:ident $hi64:ident,
      broadcast $broadcast:expr, shuffle $shuffle:ident, add $add:ident $add8:ident,
      precede $precede:expr,
      aes $enc:ident $enc_last:ident $dec:ident $dec_last:ident, select $select:expr) => {
@@ -212,6 +220,22 @@ macro_rules! raw {
             #[inline(always)]
             unsafe fn shift_left(self, count: u32) -> Self {
                 unsafe { $sll(self, _mm_cvtsi32_si128(count.cast_signed())) }
+            }
+            #[inline(always)]
+            unsafe fn ternary<const TABLE: i32>(a: Self, b: Self, c: Self) -> Option<Self> {
+                unsafe { $ternary(a, b, c) }
+            }
+            #[inline(always)]
+            unsafe fn splat_u32(lane: u32) -> Self {
+                unsafe { $splat32(lane.cast_signed()) }
+            }
+            #[inline(always)]
+            unsafe fn add_u32(self, other: Self) -> Self {
+                unsafe { $add32(self, other) }
+            }
+            #[inline(always)]
+            unsafe fn interleave_u32(a: Self, b: Self) -> (Self, Self) {
+                unsafe { ($lo32(a, b), $hi32(a, b)) }
             }
             #[inline(always)]
             unsafe fn shift_lanes_left(self, count: u32) -> Self {
@@ -277,11 +301,12 @@ raw!(
     __m128i, 128,
     xor _mm_xor_si128, and _mm_and_si128, splat _mm_set1_epi64x,
     load _mm_loadu_si128, store _mm_storeu_si128, shift _mm_srl_epi64 _mm_sll_epi64,
-    lanes _mm_sll_epi32
+    lanes _mm_set1_epi32 _mm_add_epi32 _mm_unpacklo_epi32 _mm_unpackhi_epi32 _mm_sll_epi32
     |lanes: Self, count| {
         let right = _mm_cvtsi32_si128(32 - count);
         _mm_or_si128(_mm_sll_epi32(lanes, _mm_cvtsi32_si128(count)), _mm_srl_epi32(lanes, right))
     },
+    ternary |_, _, _| None,
     unpack _mm_unpacklo_epi8 _mm_unpackhi_epi8 _mm_unpacklo_epi64 _mm_unpackhi_epi64,
     broadcast std::convert::identity, shuffle _mm_shuffle_epi8, add _mm_add_epi64 _mm_add_epi8,
     precede |_, before| before,
@@ -292,11 +317,12 @@ raw!(
     __m256i, 256,
     xor _mm256_xor_si256, and _mm256_and_si256, splat _mm256_set1_epi64x,
     load _mm256_loadu_si256, store _mm256_storeu_si256, shift _mm256_srl_epi64 _mm256_sll_epi64,
-    lanes _mm256_sll_epi32
+    lanes _mm256_set1_epi32 _mm256_add_epi32 _mm256_unpacklo_epi32 _mm256_unpackhi_epi32 _mm256_sll_epi32
     |lanes: Self, count| {
         let right = _mm_cvtsi32_si128(32 - count);
         _mm256_or_si256(_mm256_sll_epi32(lanes, _mm_cvtsi32_si128(count)), _mm256_srl_epi32(lanes, right))
     },
+    ternary |_, _, _| None,
     unpack _mm256_unpacklo_epi8 _mm256_unpackhi_epi8 _mm256_unpacklo_epi64 _mm256_unpackhi_epi64,
     broadcast _mm256_broadcastsi128_si256, shuffle _mm256_shuffle_epi8, add _mm256_add_epi64 _mm256_add_epi8,
     precede |word, before| _mm256_permute2x128_si256::<0x21>(before, word),
@@ -307,7 +333,9 @@ raw!(
     __m512i, 512,
     xor _mm512_xor_si512, and _mm512_and_si512, splat _mm512_set1_epi64,
     load _mm512_loadu_si512, store _mm512_storeu_si512, shift _mm512_srl_epi64 _mm512_sll_epi64,
-    lanes _mm512_sll_epi32 |lanes: Self, count| _mm512_rolv_epi32(lanes, _mm512_set1_epi32(count)),
+    lanes _mm512_set1_epi32 _mm512_add_epi32 _mm512_unpacklo_epi32 _mm512_unpackhi_epi32 _mm512_sll_epi32
+    |lanes: Self, count| _mm512_rolv_epi32(lanes, _mm512_set1_epi32(count)),
+    ternary |a, b, c| Some(_mm512_ternarylogic_epi64::<TABLE>(a, b, c)),
     unpack _mm512_unpacklo_epi8 _mm512_unpackhi_epi8 _mm512_unpacklo_epi64 _mm512_unpackhi_epi64,
     broadcast _mm512_broadcast_i32x4, shuffle _mm512_shuffle_epi8, add _mm512_add_epi64 _mm512_add_epi8,
     precede |word, before| _mm512_alignr_epi64::<6>(word, before),
@@ -376,7 +404,16 @@ impl<R: Raw, I> Not for Vector<R, I> {
     }
 }
 
-impl<R: Raw, I: Isa> Word for Vector<R, I> {}
+impl<R: Raw, I: Isa> Word for Vector<R, I> {
+    #[inline(always)]
+    fn ternary<const TABLE: i32>(a: Self, b: Self, c: Self) -> Self {
+        // SAFETY: values of this type exist, so its instructions do.
+        match unsafe { R::ternary::<TABLE>(a.0, b.0, c.0) } {
+            Some(word) => Self(word, PhantomData),
+            None => gates::ternary::<Self, TABLE>(a, b, c),
+        }
+    }
+}
 
 // SAFETY: a transparent wrapper of a register of `R::BITS` bits; every way to make one takes the token.
 unsafe impl<R: Raw, I: Isa> Register for Vector<R, I> {
@@ -431,6 +468,43 @@ unsafe impl<R: Raw, I: Isa> Register for Vector<R, I> {
 }
 
 impl<R: Raw, I: Isa> Lane32 for Vector<R, I> {
+    #[inline(always)]
+    fn splat_lanes(_isa: I, lane: u32) -> Self {
+        // SAFETY: the token is there.
+        Self(unsafe { R::splat_u32(lane) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn add_lanes(self, other: Self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.add_u32(other.0) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn reverse_lane_bytes(self) -> Self {
+        // SAFETY: a value of this type exists, and every vector here has the byte shuffle.
+        Self(
+            unsafe {
+                let indices = _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
+                self.0.shuffle_bytes(R::broadcast(indices))
+            },
+            PhantomData,
+        )
+    }
+
+    #[inline(always)]
+    fn transpose_lanes([a, b, c, d]: [Self; 4]) -> [Self; 4] {
+        // SAFETY: a value of this type exists, so its instructions do.
+        let words = unsafe {
+            let (ab_low, ab_high) = R::interleave_u32(a.0, b.0);
+            let (cd_low, cd_high) = R::interleave_u32(c.0, d.0);
+            let (w0, w1) = R::interleave_halves(ab_low, cd_low);
+            let (w2, w3) = R::interleave_halves(ab_high, cd_high);
+            [w0, w1, w2, w3]
+        };
+        each!(i < 4 => Self(words[i], PhantomData))
+    }
+
     #[inline(always)]
     fn shift_lanes_left<const COUNT: u32>(self) -> Self {
         // SAFETY: a value of this type exists, so its instructions do.

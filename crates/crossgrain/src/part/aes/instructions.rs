@@ -149,18 +149,31 @@ pub(super) fn over_bundles<W: AesLanes>(kernel: &mut impl Bundle<W>, mut buffers
         kernel.run::<IN_FLIGHT>(&mut buffers, at, at / BLOCK_BYTES);
         at += bundle_bytes;
     }
-    let rest = len_bytes - at;
-    if rest > 0 {
-        let mut scratch = [0; BUNDLE_BLOCKS_MAX * BLOCK_BYTES];
-        scratch[..rest].copy_from_slice(&buffers.input()[at..]);
-        let mut padded = Buffers::in_place(&mut scratch);
-        if rest <= W::BYTES {
-            kernel.run::<1>(&mut padded, 0, at / BLOCK_BYTES);
-        } else {
-            kernel.run::<IN_FLIGHT>(&mut padded, 0, at / BLOCK_BYTES);
+    let (block, (_, rest)) = (at / BLOCK_BYTES, buffers.split_at(at));
+    match rest.len_bytes() {
+        0 => {}
+        rest_bytes if rest_bytes <= W::BYTES => {
+            padded::<W, 1, { size_of::<[Block; 4]>() }>(kernel, rest, block)
         }
-        buffers.output_mut()[at..].copy_from_slice(&scratch[..rest]);
+        _ => padded::<W, IN_FLIGHT, { BUNDLE_BLOCKS_MAX * BLOCK_BYTES }>(kernel, rest, block),
     }
+}
+
+/// Runs a kernel over no more than `N` registers, by way of a scratch copy unless they are whole.
+#[inline(always)]
+fn padded<W: AesLanes, const N: usize, const SCRATCH_BYTES: usize>(
+    kernel: &mut impl Bundle<W>,
+    mut rest: Buffers<'_>,
+    block: usize,
+) {
+    // Places count from the beginning of the buffers, blocks from that of the job.
+    if rest.len_bytes() == N * W::BYTES {
+        return kernel.run::<N>(&mut rest, 0, block);
+    }
+    let (mut scratch, rest_bytes) = ([0; SCRATCH_BYTES], rest.len_bytes());
+    scratch[..rest_bytes].copy_from_slice(rest.input());
+    kernel.run::<N>(&mut Buffers::in_place(&mut scratch), 0, block);
+    rest.output_mut().copy_from_slice(&scratch[..rest_bytes]);
 }
 
 /// What a mode puts around the cipher: what enters it for `N` registers of input that begin at block

@@ -7,6 +7,7 @@ use std::fmt;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::ROUNDS;
+use super::vsliced::inv_transform;
 use crate::block::Key;
 use crate::circuit::serpent_sbox;
 use crate::word::each;
@@ -22,7 +23,7 @@ const PREKEYS: usize = 8 + 4 * (ROUNDS + 1);
 
 /// The round keys of one key.
 #[derive(Clone)]
-pub struct RoundKeys([RoundKey; ROUNDS + 1]);
+pub struct RoundKeys(Box<[RoundKey; ROUNDS + 1]>);
 
 impl RoundKeys {
     /// The key schedule.
@@ -40,7 +41,7 @@ impl RoundKeys {
             let sum = prekeys[i - 8] ^ prekeys[i - 5] ^ prekeys[i - 3] ^ prekeys[i - 1];
             prekeys[i] = (sum ^ PHI ^ (i - 8) as u32).rotate_left(11);
         }
-        let mut keys = Self([[0; 4]; ROUNDS + 1]);
+        let mut keys = Self(Box::new([[0; 4]; ROUNDS + 1]));
         for (round, key) in keys.0.iter_mut().enumerate() {
             let prekey = each!(i < 4 => prekeys[8 + 4 * round + i]);
             *key = serpent_sbox::forward((ROUNDS + 3 - round) % 8, prekey);
@@ -48,8 +49,19 @@ impl RoundKeys {
         keys
     }
 
+    /// The keys as they are mixed in right after the S-boxes: those of rounds 1 to 31 back through the linear
+    /// transformation, so that adding one can be part of an S-box's last gates.
+    #[must_use]
+    pub fn before_transform(&self) -> Self {
+        let mut keys = self.clone();
+        for key in &mut keys.0[1..ROUNDS] {
+            *key = inv_transform(*key);
+        }
+        keys
+    }
+
     /// Round keys 0 to 32.
-    pub const fn words(&self) -> &[RoundKey; ROUNDS + 1] {
+    pub fn words(&self) -> &[RoundKey; ROUNDS + 1] {
         &self.0
     }
 }

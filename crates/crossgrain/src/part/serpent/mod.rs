@@ -7,6 +7,7 @@
 
 pub mod key;
 pub mod vsliced;
+pub mod whole;
 
 use crate::block::Direction;
 

@@ -1,6 +1,10 @@
 //! Serpent on its own four words: word i of a bundle holds word i of every block, a block a 32-bit lane.
 //!
 //! Layout: `Repr::Vsliced`. Needs: `Lane32`. Source: the submission's bit-slice description.
+//! Holds: the whole state of a bundle is four registers and a round is one chain of dependent gates, so
+//! whole ciphers take several bundles side by side.
+
+use std::fmt;
 
 use super::key::{RoundKey, RoundKeys};
 use super::{Part, ROUNDS};
@@ -9,7 +13,20 @@ use crate::circuit::serpent_sbox;
 use crate::part::TilePart;
 use crate::word::{Isa, Kernel, Lane32, Tile, each, unrolled};
 
-type State<W> = [W; 4];
+/// Bundles that are worked on side by side: as many as the registers hold, for a round of one is a chain in
+/// which each gate waits for the one before.
+pub(super) const fn at_once<W: Lane32>() -> usize {
+    match W::BITS {
+        512 => 4,
+        _ => 2,
+    }
+}
+
+/// The four words of a bundle.
+pub(super) type State<W> = [W; 4];
+
+/// The keys of a cipher in the order of their numbers.
+type Keys = [RoundKey; ROUNDS + 1];
 
 #[inline(always)]
 fn mix_key<W: Lane32>(isa: W::Isa, state: State<W>, key: &RoundKey) -> State<W> {
@@ -18,7 +35,7 @@ fn mix_key<W: Lane32>(isa: W::Isa, state: State<W>, key: &RoundKey) -> State<W> 
 
 /// The linear transformation.
 #[inline(always)]
-fn transform<W: Lane32>([x0, x1, x2, x3]: State<W>) -> State<W> {
+pub(super) fn transform<W: Lane32>([x0, x1, x2, x3]: State<W>) -> State<W> {
     let x0 = x0.rotate_lanes_left::<13>();
     let x2 = x2.rotate_lanes_left::<3>();
     let x1 = (x1 ^ x0 ^ x2).rotate_lanes_left::<1>();
@@ -30,7 +47,7 @@ fn transform<W: Lane32>([x0, x1, x2, x3]: State<W>) -> State<W> {
 
 /// Its inverse: the same steps undone, last first.
 #[inline(always)]
-fn inv_transform<W: Lane32>([x0, x1, x2, x3]: State<W>) -> State<W> {
+pub(super) fn inv_transform<W: Lane32>([x0, x1, x2, x3]: State<W>) -> State<W> {
     let x2 = x2.rotate_lanes_left::<{ 32 - 22 }>() ^ x3 ^ x1.shift_lanes_left::<7>();
     let x0 = x0.rotate_lanes_left::<{ 32 - 5 }>() ^ x1 ^ x3;
     let x3 = x3.rotate_lanes_left::<{ 32 - 7 }>() ^ x2 ^ x0.shift_lanes_left::<3>();
@@ -38,36 +55,114 @@ fn inv_transform<W: Lane32>([x0, x1, x2, x3]: State<W>) -> State<W> {
     [x0.rotate_lanes_left::<{ 32 - 13 }>(), x1, x2.rotate_lanes_left::<{ 32 - 3 }>(), x3]
 }
 
+/// The cipher on several bundles, by keys that are mixed in before the linear transformation
+/// ([`RoundKeys::before_transform`]).
 #[inline(always)]
-fn encrypt<W: Lane32>(isa: W::Isa, mut state: State<W>, keys: &[RoundKey; ROUNDS + 1]) -> State<W> {
+fn encrypt<W: Lane32, const N: usize>(isa: W::Isa, mut states: [State<W>; N], keys: &Keys) -> [State<W>; N] {
+    states = each!(n < N => mix_key(isa, states[n], &keys[0]));
     for first in (0..ROUNDS).step_by(8) {
         unrolled!(index in [0 1 2 3 4 5 6 7] {
-            state = serpent_sbox::forward(index, mix_key(isa, state, &keys[first + index]));
+            let key = &keys[first + index + 1];
+            states = each!(n < N => mix_key(isa, serpent_sbox::forward(index, states[n]), key));
             if first + index < ROUNDS - 1 {
-                state = transform(state);
+                states = each!(n < N => transform(states[n]));
             }
         });
     }
-    mix_key(isa, state, &keys[ROUNDS])
+    states
 }
 
+/// The inverse cipher on several bundles.
 #[inline(always)]
-fn decrypt<W: Lane32>(isa: W::Isa, mut state: State<W>, keys: &[RoundKey; ROUNDS + 1]) -> State<W> {
-    state = mix_key(isa, state, &keys[ROUNDS]);
+fn decrypt<W: Lane32, const N: usize>(isa: W::Isa, mut states: [State<W>; N], keys: &Keys) -> [State<W>; N] {
+    states = each!(n < N => mix_key(isa, states[n], &keys[ROUNDS]));
     for first in (0..ROUNDS).step_by(8).rev() {
         unrolled!(index in [7 6 5 4 3 2 1 0] {
             if first + index < ROUNDS - 1 {
-                state = inv_transform(state);
+                states = each!(n < N => inv_transform(states[n]));
             }
-            state = mix_key(isa, serpent_sbox::inverse(index, state), &keys[first + index]);
+            let key = &keys[first + index];
+            states = each!(n < N => mix_key(isa, serpent_sbox::inverse(index, states[n]), key));
         });
     }
-    state
+    states
 }
 
-/// A part of Serpent, of any length, with its round keys.
+/// The whole cipher in one direction, with the keys as that needs them.
+pub struct Cipher<W: Lane32> {
+    isa: W::Isa,
+    direction: Direction,
+    keys: RoundKeys,
+}
+
+impl<W: Lane32> Cipher<W> {
+    /// The cipher in one direction.
+    pub fn new(isa: W::Isa, direction: Direction, keys: &RoundKeys) -> Self {
+        let keys = match direction {
+            Direction::Encrypt => keys.before_transform(),
+            Direction::Decrypt => keys.clone(),
+        };
+        Self { isa, direction, keys }
+    }
+
+    /// `N` bundles of a tile from the one numbered `first` on.
+    #[inline(always)]
+    fn on_tile<const N: usize>(&self, tile: &mut Tile, first: usize) {
+        let states = each!(n < N => *tile.bundle::<W, 4>(self.isa, first + n));
+        for (n, state) in self.on_bundles(states).into_iter().enumerate() {
+            *tile.bundle_mut(self.isa, first + n) = state;
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn on_bundles<const N: usize>(&self, states: [State<W>; N]) -> [State<W>; N] {
+        match self.direction {
+            Direction::Encrypt => encrypt(self.isa, states, self.keys.words()),
+            Direction::Decrypt => decrypt(self.isa, states, self.keys.words()),
+        }
+    }
+}
+
+impl<W: Lane32> fmt::Debug for Cipher<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cipher({} bits, {:?}, secret)", W::BITS, self.direction)
+    }
+}
+
+impl<W: Lane32> TilePart for Cipher<W> {
+    fn run(&self, tile: &mut Tile, blocks: usize) {
+        self.isa.enter(CipherOnTile::<W>(self, tile, blocks));
+    }
+}
+
+struct CipherOnTile<'a, W: Lane32>(&'a Cipher<W>, &'a mut Tile, usize);
+
+impl<W: Lane32> Kernel for CipherOnTile<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(cipher, tile, blocks) = self;
+        let bundles = 32 * blocks / W::BITS;
+        let at_once = at_once::<W>();
+        let mut at = 0;
+        while at + at_once <= bundles {
+            match at_once {
+                4 => cipher.on_tile::<4>(tile, at),
+                2 => cipher.on_tile::<2>(tile, at),
+                _ => cipher.on_tile::<1>(tile, at),
+            }
+            at += at_once;
+        }
+        for bundle in at..bundles {
+            cipher.on_tile::<1>(tile, bundle);
+        }
+    }
+}
+
+/// One step, or one round, with its key.
 #[derive(Debug)]
-pub struct Words<W: Lane32> {
+pub struct Step<W: Lane32> {
     isa: W::Isa,
     part: Part,
     direction: Direction,
@@ -75,51 +170,57 @@ pub struct Words<W: Lane32> {
     round: usize,
 }
 
-impl<W: Lane32> Words<W> {
-    /// A part of the given round.
-    pub fn new(isa: W::Isa, part: Part, direction: Direction, keys: &RoundKeys, round: usize) -> Self {
-        Self { isa, part, direction, keys: keys.clone(), round }
+impl<W: Lane32> Step<W> {
+    /// A step or a round of the given number; `None` for the whole cipher.
+    pub fn new(
+        isa: W::Isa,
+        part: Part,
+        direction: Direction,
+        keys: &RoundKeys,
+        round: usize,
+    ) -> Option<Self> {
+        let step = Self { isa, part, direction, keys: keys.clone(), round };
+        (part != Part::Cipher).then_some(step)
     }
 
     #[inline(always)]
     fn on_bundle(&self, state: State<W>) -> State<W> {
-        let Self { isa, part, direction, round, .. } = *self;
-        let keys = self.keys.words();
+        let &Self { isa, part, direction, ref keys, round } = self;
+        let key = &keys.words()[round];
         match (part, direction) {
-            (Part::KeyMixing, _) => mix_key(isa, state, &keys[round]),
+            (Part::KeyMixing, _) => mix_key(isa, state, key),
             (Part::SBoxes, Direction::Encrypt) => serpent_sbox::forward(round % 8, state),
             (Part::SBoxes, Direction::Decrypt) => serpent_sbox::inverse(round % 8, state),
             (Part::LinearTransform, Direction::Encrypt) => transform(state),
             (Part::LinearTransform, Direction::Decrypt) => inv_transform(state),
             (Part::Round, Direction::Encrypt) => {
-                transform(serpent_sbox::forward(round % 8, mix_key(isa, state, &keys[round])))
+                transform(serpent_sbox::forward(round % 8, mix_key(isa, state, key)))
             }
             (Part::Round, Direction::Decrypt) => {
-                mix_key(isa, serpent_sbox::inverse(round % 8, inv_transform(state)), &keys[round])
+                mix_key(isa, serpent_sbox::inverse(round % 8, inv_transform(state)), key)
             }
-            (Part::Cipher, Direction::Encrypt) => encrypt(isa, state, keys),
-            (Part::Cipher, Direction::Decrypt) => decrypt(isa, state, keys),
+            (Part::Cipher, _) => state,
         }
     }
 }
 
-impl<W: Lane32> TilePart for Words<W> {
+impl<W: Lane32> TilePart for Step<W> {
     fn run(&self, tile: &mut Tile, blocks: usize) {
-        self.isa.enter(OnTile::<W>(self, tile, blocks));
+        self.isa.enter(StepOnTile::<W>(self, tile, blocks));
     }
 }
 
-struct OnTile<'a, W: Lane32>(&'a Words<W>, &'a mut Tile, usize);
+struct StepOnTile<'a, W: Lane32>(&'a Step<W>, &'a mut Tile, usize);
 
-impl<W: Lane32> Kernel for OnTile<'_, W> {
+impl<W: Lane32> Kernel for StepOnTile<'_, W> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self(words, tile, blocks) = self;
+        let Self(step, tile, blocks) = self;
         for bundle in 0..32 * blocks / W::BITS {
-            let state = tile.bundle_mut::<W, 4>(words.isa, bundle);
-            *state = words.on_bundle(*state);
+            let state = tile.bundle_mut::<W, 4>(step.isa, bundle);
+            *state = step.on_bundle(*state);
         }
     }
 }

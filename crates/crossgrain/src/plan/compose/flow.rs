@@ -36,13 +36,20 @@ impl Cost {
         Self { fixed_ns: 0.0, per_byte_ns }
     }
 
+    /// So many times this cost.
+    #[must_use]
+    pub const fn scaled(self, factor: f64) -> Self {
+        Self { fixed_ns: self.fixed_ns * factor, per_byte_ns: self.per_byte_ns * factor }
+    }
+
     /// The cost for so many bytes.
     pub fn at(self, len_bytes: u64) -> f64 {
         // Two finite costs may have no finite sum; the largest number is dear enough.
         (self.fixed_ns + self.per_byte_ns * len_bytes as f64).min(f64::MAX)
     }
 
-    fn is_sound(self) -> bool {
+    /// Whether a plan can reckon with it: finite, and not negative.
+    pub fn is_sound(self) -> bool {
         [self.fixed_ns, self.per_byte_ns].iter().all(|cost| cost.is_finite() && *cost >= 0.0)
     }
 }

@@ -141,6 +141,11 @@ impl<'a> Graph<'a> {
         &self.flow.edges()[self.net[arc].edge]
     }
 
+    /// Whether an arc only converts, begins or ends.
+    pub(super) fn computes_nothing(&self, arc: EdgeIndex) -> bool {
+        self.flow.parts_of(self.edge(arc)).is_empty()
+    }
+
     /// Says where all paths from the sources break off.
     pub(super) fn no_path(&self) -> Error {
         let mut search = Dfs::new(&self.net, self.source());

@@ -5,6 +5,9 @@
 //! best: they share no path and miss none, so the next best path overall is the best of one of them.
 //! Source: Lawler, "A procedure for computing the k best solutions to discrete optimization problems and
 //! its application to the shortest path problem", Management Science 18 (1972).
+//!
+//! A detour is a row of conversions that a single one replaces at no higher cost. What differs from a better path
+//! by a detour alone says nothing new, and is passed over.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +28,7 @@ struct Space {
 }
 
 impl Graph<'_> {
-    /// The `k` best paths that pass no node twice, best first; fewer if there are no more.
+    /// The `k` best paths that pass no node twice and take no detour, best first; fewer if there are no more.
     ///
     /// # Errors
     /// [`Error::NoPath`] if there is not even one.
@@ -35,13 +38,33 @@ impl Graph<'_> {
         while found.len() < k
             && let Some((trail, space)) = spaces.pop_first()
         {
-            found.push(self.path(&trail));
+            if !self.takes_detour(&trail) {
+                found.push(self.path(&trail));
+            }
             if found.len() < k {
                 let rest = self.without(&trail, &space);
                 spaces.extend(rest.filter_map(|space| Some((self.best_of(&trail, &space)?, space))));
             }
         }
         Ok(found)
+    }
+
+    /// Whether one conversion, source or sink would do where the trail takes several in a row.
+    fn takes_detour(&self, trail: &Trail) -> bool {
+        let rows = trail.arcs.chunk_by(|&a, &b| self.computes_nothing(a) && self.computes_nothing(b));
+        rows.into_iter().any(|row| (0..row.len()).any(|at| self.is_detour_from(&row[at..])))
+    }
+
+    /// Whether some arcs at the beginning of a row, two at least, can be replaced by one.
+    fn is_detour_from(&self, row: &[EdgeIndex]) -> bool {
+        let Some((from, _)) = self.net.edge_endpoints(row[0]) else { return false };
+        let mut cost = self.net[row[0]].length.cost;
+        row[1..].iter().any(|&arc| {
+            cost += self.net[arc].length.cost;
+            let Some((_, to)) = self.net.edge_endpoints(arc) else { return false };
+            let mut direct = self.net.edges_connecting(from, to);
+            direct.any(|arc| self.computes_nothing(arc.id()) && arc.weight().length.cost <= cost)
+        })
     }
 
     /// The space without its best path, in pieces.

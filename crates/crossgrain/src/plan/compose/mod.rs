@@ -35,6 +35,7 @@ mod graph;
 mod greedy;
 mod kbest;
 mod length;
+mod mixed;
 mod path;
 mod report;
 

@@ -1,0 +1,227 @@
+//! `crossgrain bench --planner`: what the planner's choices are worth.
+//!
+//! Costs are measured once. Then, for every job under every ISA cap, the paths predicted to be best, the best
+//! of every pure form and the best that mix representations run end to end, in turns. The fastest of them
+//! stands for the best there is, and the choices of the two efforts that measure are held against it.
+
+use crossgrain::plan::measure::Care;
+use crossgrain::plan::{Birth, Costs, Job, Limits, choose, graph};
+use crossgrain::tune::{Contender, Field, Scope, contend, end_to_end, measure_costs};
+use crossgrain::variant::Policy;
+use crossgrain::{Cipher, Direction, Features};
+use serde_json::json;
+
+use super::Printer;
+use crate::error::Error;
+use crate::plan::summary;
+use crate::typed::clock_ns;
+
+const CIPHER: Cipher = Cipher::Aes128;
+
+/// What stands for every path there is.
+const EVERY: Field = Field { best: 96, mixed: 24, len_bytes: 1 << 20, budget_ms: 2500 };
+
+/// ISA caps that between them switch off every extension.
+const CAPS: [&str; 10] = [
+    "portable",
+    "sse2-aes-gfni",
+    "sse2",
+    "avx2-aes-gfni",
+    "avx2-aes",
+    "avx2",
+    "avx512-aes-gfni-vbmi",
+    "avx512-aes-gfni",
+    "avx512-aes",
+    "avx512",
+];
+
+/// How far, in percent, the choice of `measure` and that of `exhaustive` may be behind the best, and a
+/// prediction off the truth.
+const BARS: [f64; 3] = [5.0, 2.0, 10.0];
+
+/// What was found for one job under one cap.
+struct Finding {
+    id: String,
+    paths: usize,
+    best: String,
+    gb_per_s: f64,
+    /// How far behind the best, in percent, the choices of the three efforts are.
+    behind: [f64; 3],
+    /// How far off the truth, in percent, the prediction of the path chosen by measured costs is.
+    prediction: f64,
+    /// The fastest path that mixes representations, and its time as a multiple of the best pure form's.
+    mixed: String,
+    mixed_to_pure: f64,
+    /// How long it took to search for all plans of the job.
+    search_ms: f64,
+}
+
+/// Measures, prints a line a job and cap, and what it comes to.
+pub(super) fn run(filter: &str, printer: &mut Printer) -> Result<(), Error> {
+    let features = Features::from_environment()?;
+    let cases = cases(filter, features)?;
+    if cases.is_empty() {
+        return Err(Error::usage(
+            "no job and cap has this in its id: give aes-128-ctr/avx2, say, or nothing",
+        ));
+    }
+    let clock_ns = clock_ns();
+    let scope = Scope { cipher: CIPHER, features, policy: Policy::ConstantTime, budget_ms: 4000 };
+    let costs = measure_costs(scope, &clock_ns)?;
+    head(printer)?;
+    let mut findings = Vec::new();
+    for (id, job, limits) in cases {
+        let finding = found(id, job, &limits, &costs, &clock_ns)?;
+        line(&finding, printer)?;
+        findings.push(finding);
+    }
+    conclusion(&findings, printer)
+}
+
+/// Every job under every cap that has the filter in its id.
+fn cases(filter: &str, allowed: Features) -> Result<Vec<(String, Job, Limits)>, Error> {
+    let mut cases = Vec::new();
+    for (cap, features) in caps(allowed)? {
+        for (mode, direction, birth) in [
+            ("ecb", Direction::Encrypt, Birth::Bytes),
+            ("ecb-decrypt", Direction::Decrypt, Birth::Bytes),
+            ("ctr", Direction::Encrypt, Birth::Counter),
+        ] {
+            let limits = Limits { features, policy: Policy::ConstantTime, forced: Vec::new() };
+            cases.push((format!("{CIPHER}-{mode}/{cap}"), Job { cipher: CIPHER, direction, birth }, limits));
+        }
+    }
+    cases.retain(|(id, ..)| id.contains(filter));
+    Ok(cases)
+}
+
+/// Caps that differ on this CPU, and what they leave.
+fn caps(allowed: Features) -> Result<Vec<(&'static str, Features)>, Error> {
+    let mut caps: Vec<(&str, Features)> = Vec::new();
+    for cap in CAPS {
+        let features = cap.parse::<Features>()? & allowed;
+        if !caps.iter().any(|(_, known)| *known == features) {
+            caps.push((cap, features));
+        }
+    }
+    Ok(caps)
+}
+
+fn found(
+    id: String,
+    job: Job,
+    limits: &Limits,
+    costs: &Costs,
+    clock_ns: &dyn Fn() -> u64,
+) -> Result<Finding, Error> {
+    let nothing = || Error::usage("nothing was run");
+    let start_ns = clock_ns();
+    let [measured, ..] = &choose(job, limits, costs)?[..] else { return Err(nothing()) };
+    let search_ms = (clock_ns() - start_ns) as f64 / 1e6;
+    let estimated = choose(job, limits, &Costs::estimates(job.cipher))?.swap_remove(0);
+    let chosen = contend(job, limits, costs, Field::default(), clock_ns)?.swap_remove(0);
+    // Fastest first.
+    let every = contend(job, limits, costs, EVERY, clock_ns)?;
+    let flow = graph::flow(job, limits, costs)?;
+    let run_ns = |name: String| {
+        let same = every.iter().find(|one| one.plan.to_string() == name);
+        same.map(|one| one.measured.fastest_ns)
+    };
+    let [best, ..] = &every[..] else { return Err(nothing()) };
+    let best_ns = best.measured.fastest_ns;
+    let by_measure_ns = run_ns(measured.to_string()).ok_or_else(nothing)?;
+    let by_exhaustive_ns = run_ns(chosen.plan.to_string()).ok_or_else(nothing)?;
+    // What estimates prefer need not be among the best by measured costs.
+    let by_estimate_ns = match run_ns(estimated.to_string()) {
+        Some(run_ns) => run_ns,
+        None => {
+            let care = Care { turns: 15, sample_ns: 1_000_000 };
+            let pair = [best.plan.clone(), estimated];
+            let found = end_to_end(job, limits, &pair, EVERY.len_bytes, care, clock_ns)?;
+            best_ns * found[1].fastest_ns / found[0].fastest_ns
+        }
+    };
+    let fastest = |mixes: bool| every.iter().find(|one| flow.mixes(&one.path) == mixes);
+    let (mixed, pure) = (fastest(true).ok_or_else(nothing)?, fastest(false).ok_or_else(nothing)?);
+    let percent = |ns: f64, of_ns: f64| 100.0 * (ns / of_ns - 1.0);
+    Ok(Finding {
+        id,
+        paths: every.len(),
+        best: told(best),
+        gb_per_s: EVERY.len_bytes as f64 / best_ns,
+        behind: [by_estimate_ns, by_measure_ns, by_exhaustive_ns].map(|ns| percent(ns, best_ns)),
+        prediction: percent(measured.cost.at(EVERY.len_bytes as u64), by_measure_ns),
+        mixed: told(mixed),
+        mixed_to_pure: mixed.measured.fastest_ns / pure.measured.fastest_ns,
+        search_ms,
+    })
+}
+
+/// A plan in a line.
+fn told(contender: &Contender) -> String {
+    summary(&contender.path.names().collect::<Vec<_>>())
+}
+
+fn head(printer: &mut Printer) -> Result<(), Error> {
+    if printer.json {
+        return Ok(());
+    }
+    printer.line("behind the best of all paths run, by effort; predicted against measured; best mix / best pure form\n")?;
+    printer.line(format_args!(
+        "{:40} {:>5} {:>8} {:>9} {:>9} {:>10} {:>10} {:>8}  best",
+        "job", "paths", "GB/s", "estimate", "measure", "exhaustive", "predicted", "mix/pure"
+    ))
+}
+
+fn line(finding: &Finding, printer: &mut Printer) -> Result<(), Error> {
+    let Finding { id, paths, best, gb_per_s, behind, prediction, mixed, mixed_to_pure, search_ms } = finding;
+    let [estimate, measure, exhaustive] = behind;
+    if printer.json {
+        return printer.line(json!({
+            "plan": id, "paths": paths, "best": best, "gb_per_s": gb_per_s,
+            "estimate_behind_percent": estimate, "measure_behind_percent": measure,
+            "exhaustive_behind_percent": exhaustive, "prediction_off_percent": prediction,
+            "mixed": mixed, "mixed_to_pure": mixed_to_pure, "search_ms": search_ms,
+        }));
+    }
+    printer.line(format_args!(
+        "{id:40} {paths:>5} {gb_per_s:>8.3} {estimate:>+8.1}% {measure:>+8.1}% {exhaustive:>+9.1}% \
+         {prediction:>+9.1}% {mixed_to_pure:>8.2}  {best}"
+    ))
+}
+
+/// How often each bar is met, and whether any mix of representations gains anything.
+fn conclusion(findings: &[Finding], printer: &mut Printer) -> Result<(), Error> {
+    let [measure_bar, exhaustive_bar, prediction_bar] = BARS;
+    let count = |holds: &dyn Fn(&Finding) -> bool| findings.iter().filter(|one| holds(one)).count();
+    let met = [
+        count(&|one| one.behind[1] <= measure_bar),
+        count(&|one| one.behind[2] <= exhaustive_bar),
+        count(&|one| one.prediction.abs() <= prediction_bar),
+    ];
+    let search_ms = findings.iter().map(|one| one.search_ms).fold(0.0, f64::max);
+    let best = findings.iter().min_by(|a, b| a.mixed_to_pure.total_cmp(&b.mixed_to_pure));
+    let Some(best) = best else { return Ok(()) };
+    let gaining = count(&|one| one.mixed_to_pure < 1.0);
+    if printer.json {
+        return printer.line(json!({
+            "jobs": findings.len(), "measure_within_5_percent": met[0],
+            "exhaustive_within_2_percent": met[1], "prediction_within_10_percent": met[2],
+            "mixing_gains": gaining, "longest_search_ms": search_ms,
+        }));
+    }
+    printer.line(format_args!(
+        "\nof {} jobs: measure within {measure_bar} % of the best in {}, exhaustive within {exhaustive_bar} % in {}, \
+         predicted within {prediction_bar} % of measured in {}; the longest search took {search_ms:.1} ms",
+        findings.len(),
+        met[0],
+        met[1],
+        met[2],
+    ))?;
+    let (id, mixed, percent) = (&best.id, &best.mixed, 100.0 * (1.0 - best.mixed_to_pure).abs());
+    printer.line(if gaining == 0 {
+        format!("no mix of representations beats the best pure form; nearest, {percent:.1} % behind, is in {id}: {mixed}")
+    } else {
+        format!("a mix of representations beats every pure form in {gaining}, most in {id}, by {percent:.1} %: {mixed}")
+    })
+}

@@ -1,0 +1,44 @@
+//! What several commands take in the same words: ciphers, policies, efforts, and plans in files.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use crossgrain::Cipher;
+use crossgrain::Error as Refusal;
+use crossgrain::plan::Plans;
+use crossgrain::tune::Effort;
+use crossgrain::variant::Policy;
+
+use crate::error::{Error, Exit};
+
+pub(crate) fn ciphers() -> impl TypedValueParser<Value = Cipher> {
+    PossibleValuesParser::new(Cipher::ALL.map(Cipher::name)).try_map(|name| name.parse::<Cipher>())
+}
+
+pub(crate) fn policies() -> impl TypedValueParser<Value = Policy> {
+    PossibleValuesParser::new(Policy::ALL.map(Policy::name)).try_map(|name| name.parse::<Policy>())
+}
+
+pub(crate) fn efforts() -> impl TypedValueParser<Value = Effort> {
+    PossibleValuesParser::new(Effort::ALL.map(Effort::name)).try_map(|name| name.parse::<Effort>())
+}
+
+/// The plans in a file that `plan --save` wrote.
+pub(crate) fn plans(path: &Path) -> Result<Arc<Plans>, Error> {
+    let bytes = fs::read(path).map_err(|error| Error::read(path.display(), &error))?;
+    let refused = |refusal: Refusal| {
+        let exit = if matches!(refusal, Refusal::CorruptPlan(_)) { Exit::Corrupt } else { Exit::Usage };
+        Error::new(exit, format!("{}: {refusal}", path.display()))
+    };
+    let text = String::from_utf8(bytes).map_err(|_| refused(Refusal::CorruptPlan("it is no text".into())))?;
+    text.parse::<Plans>().map(Arc::new).map_err(refused)
+}
+
+/// Nanoseconds since this was called.
+pub(crate) fn clock_ns() -> impl Fn() -> u64 {
+    let start = Instant::now();
+    move || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}

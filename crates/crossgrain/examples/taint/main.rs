@@ -1,0 +1,118 @@
+//! A taint check, to be run under valgrind's memcheck: `cargo xtask taint` does that.
+//!
+//! Every variant that this CPU has, as valgrind shows it, is forced into its jobs with key and data
+//! declared undefined. Memcheck follows undefined bits through registers and memory, and reports a branch or an
+//! address that depends on them. A variant that claims to leak nothing must cause no report. One that
+//! looks up tables at secret places must cause some: it is the leak that shows that the check sees leaks.
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod memcheck;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod modes;
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+fn main() {
+    println!("skipped: taint (not x86-64 under Linux)");
+}
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+fn main() -> Result<std::process::ExitCode, crossgrain::Error> {
+    check::run()
+}
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod check {
+    use std::process::ExitCode;
+
+    use crossgrain::check::{forced, jobs};
+    use crossgrain::mode::{Ctr, Ecb, Options};
+    use crossgrain::plan::{Birth, Job};
+    use crossgrain::variant::{Leaks, Variant, table};
+    use crossgrain::{Buffers, Cipher, Error, Features, Key};
+
+    use super::{memcheck, modes};
+
+    /// More than the widest bundle of AVX2, and a rest.
+    pub(super) const LEN_BYTES: usize = 16 * 300;
+
+    /// Checks every variant; the exit code tells whether all are as they claim to be.
+    pub(super) fn run() -> Result<ExitCode, Error> {
+        if !memcheck::is_running() {
+            eprintln!("taint: only memcheck sees anything here: run `cargo xtask taint`");
+            return Ok(ExitCode::FAILURE);
+        }
+        let features = Features::of_cpu();
+        let (here, absent): (Vec<_>, Vec<_>) =
+            table().iter().partition(|variant| variant.is_available(features));
+        let (mut tight, mut leaky, mut wrong) = (0, 0, 0);
+        for variant in here {
+            let Seen { claims_nothing, reports } = seen(variant, features)?;
+            match (claims_nothing, reports) {
+                (true, 0) => tight += 1,
+                (false, 1..) => leaky += 1,
+                (true, _) => println!("{} leaks: {reports} reports", variant.name),
+                (false, 0) => println!("{} is said to leak, and no report says so", variant.name),
+            }
+            wrong += usize::from(claims_nothing != (reports == 0));
+        }
+        println!("{tight} variants leak nothing, {leaky} leak or run only beside one that does, {wrong} lie");
+        wrong += modes::run()?;
+        if !absent.is_empty() {
+            println!(
+                "skipped: {} variants under taint (valgrind does not know their instructions)",
+                absent.len()
+            );
+        }
+        let is_well = wrong == 0 && tight > 0 && leaky > 0;
+        Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// What became of a variant in all its jobs, with every key size.
+    struct Seen {
+        /// Whether all that ran claims to leak nothing: some variants make a plan only with one that leaks.
+        claims_nothing: bool,
+        /// What memcheck reported.
+        reports: u64,
+    }
+
+    fn seen(variant: &Variant, features: Features) -> Result<Seen, Error> {
+        let mut seen = Seen { claims_nothing: true, reports: 0 };
+        for cipher in Cipher::ALL {
+            for job in jobs(variant, cipher) {
+                let options = forced(variant, job.direction, features);
+                // What is reported when nothing is secret is none of ours: LLVM compares whole enums, with
+                // bytes that no one wrote.
+                let [open, secret] = [false, true].map(|is_secret| job_reports(job, &options, is_secret));
+                let (open, (secret, leaks)) = (open?.0, secret?);
+                seen.reports += secret - open;
+                seen.claims_nothing &= leaks == Leaks::Nothing;
+            }
+        }
+        Ok(seen)
+    }
+
+    /// What memcheck reports of one job, and what its plan claims to leak.
+    fn job_reports(job: Job, options: &Options, is_secret: bool) -> Result<(u64, Leaks), Error> {
+        let before = memcheck::count_errors();
+        let (mut key, mut data) = ([7; 32], vec![9; LEN_BYTES]);
+        if is_secret {
+            memcheck::make_secret(&mut key);
+            memcheck::make_secret(&mut data);
+        }
+        let (key, buffers) =
+            (Key::new(job.cipher, &key[..job.cipher.key_bytes()])?, Buffers::in_place(&mut data));
+        let leaks = match job.birth {
+            Birth::Bytes => {
+                let ecb = Ecb::new(&key, job.direction, options)?;
+                ecb.apply(buffers)?;
+                ecb.plans()[0].leaks()
+            }
+            Birth::Counter => {
+                let mut ctr = Ctr::new(&key, &[0xff; 16], options)?;
+                ctr.apply(buffers);
+                ctr.plans()[0].leaks()
+            }
+        };
+        Ok((memcheck::count_errors() - before, leaks))
+    }
+}

@@ -1,0 +1,201 @@
+//! Real blocks: a mode run on them encrypts, slowly, one operation at a time.
+//!
+//! Besides the order as written there is one in which a parallel machine might run the iterations. It
+//! takes the analysis at its word: private variables are gone when an iteration begins, induction variables
+//! come from their closed form, and what is overwritten was saved. An analysis that allows too much gives
+//! a wrong answer there.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::algebra::{Algebra, IV, Op, Place, TAG};
+use super::analysis::{Analysis, Loop, Verdict};
+use super::modes::{self, Lengths, Mode};
+use crate::block::{Block, Direction};
+
+/// The block cipher that a mode calls.
+#[derive(Clone, Copy)]
+pub struct Ciphers<'a> {
+    /// Under the key.
+    pub encipher: &'a dyn Fn(Block) -> Block,
+    /// Its inverse.
+    pub decipher: &'a dyn Fn(Block) -> Block,
+    /// Under the second key, that of XTS' tweak.
+    pub encipher_tweak: &'a dyn Fn(Block) -> Block,
+}
+
+impl fmt::Debug for Ciphers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Ciphers(secret)")
+    }
+}
+
+/// What a mode is given.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    /// What [`IV`] holds: see [`run`](modes::run).
+    pub iv: Block,
+    /// What is authenticated only.
+    pub header: &'a [Block],
+    /// Plaintext or ciphertext.
+    pub input: &'a [Block],
+}
+
+/// What a mode gives back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Ciphertext or plaintext.
+    pub output: Vec<Block>,
+    /// The tag of an authenticated mode, whole; when decrypting, to be compared.
+    pub tag: Option<Block>,
+}
+
+/// In which order, and in which storage, iterations run.
+#[derive(Clone, Copy, Debug)]
+pub enum Order<'a> {
+    /// One after another, input and output apart.
+    Apart,
+    /// One after another, output over input, whether or not that is right.
+    InPlace,
+    /// As this analysis allows: loops that are parallel, odd iterations backwards and then the even ones.
+    Parallel(&'a Analysis),
+}
+
+/// Runs a mode over real blocks.
+pub fn on_blocks(
+    mode: Mode,
+    direction: Direction,
+    ciphers: Ciphers<'_>,
+    message: Message<'_>,
+    order: Order<'_>,
+) -> Answer {
+    let blocks = Blocks::new(ciphers, message, order);
+    let lengths = Lengths { header_blocks: message.header.len(), blocks: message.input.len() };
+    modes::run(&blocks, mode, direction, lengths);
+    let memory = blocks.memory.borrow();
+    let output = (0..lengths.blocks).filter_map(|i| memory.get(&blocks.place(Place::Output(i))).copied());
+    Answer { output: output.collect(), tag: memory.get(&TAG).copied() }
+}
+
+type Memory = BTreeMap<Place, Block>;
+
+/// The algebra of real blocks.
+struct Blocks<'a> {
+    ciphers: Ciphers<'a>,
+    order: Order<'a>,
+    is_in_place: bool,
+    memory: RefCell<Memory>,
+    /// Input as it was before the loop, where it had to be saved.
+    saved: RefCell<Option<Memory>>,
+}
+
+impl<'a> Blocks<'a> {
+    fn new(ciphers: Ciphers<'a>, message: Message<'a>, order: Order<'a>) -> Self {
+        let header = message.header.iter().enumerate().map(|(i, &block)| (Place::Header(i), block));
+        let input = message.input.iter().enumerate().map(|(i, &block)| (Place::Input(i), block));
+        let memory = header.chain(input).chain([(IV, message.iv)]).collect();
+        let is_in_place = match order {
+            Order::Apart => false,
+            Order::InPlace => true,
+            Order::Parallel(analysis) => analysis.in_place,
+        };
+        Self { ciphers, order, is_in_place, memory: RefCell::new(memory), saved: RefCell::default() }
+    }
+
+    /// Where a place lies.
+    fn place(&self, place: Place) -> Place {
+        match place {
+            Place::Output(i) if self.is_in_place => Place::Input(i),
+            other => other,
+        }
+    }
+
+    /// Runs a loop as a parallel machine might.
+    fn scattered(&self, allowed: &Loop, iterations: usize, body: &dyn Fn(usize)) {
+        let inductions = allowed.inductions();
+        let firsts: Vec<_> = inductions
+            .iter()
+            .map(|(&name, &op)| (Place::Scalar(name), op, self.read(Place::Scalar(name))))
+            .collect();
+        *self.saved.borrow_mut() =
+            (allowed.verdict() == Verdict::ParallelSaved).then(|| self.memory.borrow().clone());
+        let odd_then_even = (0..iterations).rev().filter(|i| i % 2 == 1).chain((0..iterations).step_by(2));
+        for i in odd_then_even {
+            for name in allowed.private() {
+                self.memory.borrow_mut().remove(&Place::Scalar(name));
+            }
+            for &(place, op, first) in &firsts {
+                self.write(place, (0..i).fold(first, |value, _| self.apply(op, value, None)));
+            }
+            body(i);
+        }
+        *self.saved.borrow_mut() = None;
+    }
+}
+
+impl Algebra for Blocks<'_> {
+    type Value = Block;
+
+    fn constant(&self, block: Block) -> Block {
+        block
+    }
+
+    fn read(&self, place: Place) -> Block {
+        let saved = self.saved.borrow();
+        let held = match (&*saved, place) {
+            (Some(saved), Place::Input(_)) => saved.get(&place).copied(),
+            _ => self.memory.borrow().get(&self.place(place)).copied(),
+        };
+        held.unwrap_or_else(|| panic!("{place:?} is read before it is written: the specification is wrong"))
+    }
+
+    fn write(&self, place: Place, value: Block) {
+        self.memory.borrow_mut().insert(self.place(place), value);
+    }
+
+    fn apply(&self, op: Op, a: Block, b: Option<Block>) -> Block {
+        let b = b.unwrap_or_default();
+        match op {
+            Op::Xor => (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)).to_ne_bytes(),
+            Op::Encipher => (self.ciphers.encipher)(a),
+            Op::Decipher => (self.ciphers.decipher)(a),
+            Op::EncipherTweak => (self.ciphers.encipher_tweak)(a),
+            Op::Increment => u128::from_be_bytes(a).wrapping_add(1).to_be_bytes(),
+            Op::Increment32 => {
+                let a = u128::from_be_bytes(a);
+                (a >> 32 << 32 | u128::from((a as u32).wrapping_add(1))).to_be_bytes()
+            }
+            Op::Double => double(u128::from_be_bytes(a)).to_be_bytes(),
+            Op::DoubleLittle => double(u128::from_le_bytes(a)).to_le_bytes(),
+            Op::Multiply => multiply(a, b),
+        }
+    }
+
+    fn each(&self, name: &'static str, iterations: usize, body: &dyn Fn(usize)) {
+        let allowed = match self.order {
+            Order::Parallel(analysis) => analysis.find(name),
+            _ => None,
+        };
+        match allowed.filter(|allowed| allowed.verdict() <= Verdict::ParallelSaved) {
+            Some(allowed) => self.scattered(allowed, iterations, body),
+            None => (0..iterations).for_each(body),
+        }
+    }
+}
+
+/// Times x modulo x¹²⁸ + x⁷ + x² + x + 1, the highest coefficient in the highest bit.
+const fn double(a: u128) -> u128 {
+    (a << 1) ^ ((a >> 127) * 0x87)
+}
+
+/// The product with bits reflected, bit by bit (SP 800-38D, algorithm 1).
+fn multiply(a: Block, b: Block) -> Block {
+    let (a, mut v) = (u128::from_be_bytes(a), u128::from_be_bytes(b));
+    let mut product = 0;
+    for bit in (0..128).rev() {
+        product ^= v * (a >> bit & 1);
+        v = (v >> 1) ^ ((v & 1) * (0xe1 << 120));
+    }
+    product.to_be_bytes()
+}

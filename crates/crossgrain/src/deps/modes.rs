@@ -1,0 +1,254 @@
+//! The modes of operation, each in a few lines over the block algebra: an executable specification.
+//!
+//! Messages are whole blocks, at least one, and so are headers; how a last partial block is cut or stolen
+//! changes no dependence between the others. The loop that turns input into output is called
+//! [`BLOCKS`]. Variables bear the names of the standards where those name them.
+//! Sources: SP 800-38A (ECB, CBC, CFB, OFB, CTR), SP 800-38B (OMAC), SP 800-38D (GCM), IEEE 1619-2018
+//! (XTS), Bellare, Rogaway and Wagner, "The EAX mode of operation" (FSE 2004).
+
+use std::fmt;
+
+use super::algebra::{Algebra, IV, Op, Place, TAG};
+use crate::block::{Block, Direction};
+
+use Place::{Header, Input, Output, Scalar};
+
+/// The name of the loop over the message, in every mode.
+pub const BLOCKS: &str = "blocks";
+
+/// A mode of operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mode {
+    /// Electronic codebook.
+    Ecb,
+    /// Cipher block chaining.
+    Cbc,
+    /// Cipher feedback of whole blocks.
+    Cfb,
+    /// Output feedback.
+    Ofb,
+    /// Counter.
+    Ctr,
+    /// XEX with a tweak for every block of a sector.
+    Xts,
+    /// Counter, with three OMACs for a tag.
+    Eax,
+    /// Counter, with GHASH for a tag.
+    Gcm,
+}
+
+impl Mode {
+    /// Every mode, in the order in which tables list them.
+    pub const ALL: [Self; 8] =
+        [Self::Ecb, Self::Cbc, Self::Cfb, Self::Ofb, Self::Ctr, Self::Xts, Self::Eax, Self::Gcm];
+
+    /// The name users type, such as `cbc`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ecb => "ecb",
+            Self::Cbc => "cbc",
+            Self::Cfb => "cfb",
+            Self::Ofb => "ofb",
+            Self::Ctr => "ctr",
+            Self::Xts => "xts",
+            Self::Eax => "eax",
+            Self::Gcm => "gcm",
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.name().to_uppercase())
+    }
+}
+
+/// How long a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lengths {
+    /// Blocks of header; only EAX and GCM have one.
+    pub header_blocks: usize,
+    /// Blocks of message, at least one.
+    pub blocks: usize,
+}
+
+/// Runs a mode over an algebra. What [`IV`] holds: the initialisation vector, XTS' data unit number, EAX'
+/// nonce of one block, GCM's pre-counter block.
+pub fn run<A: Algebra>(a: &A, mode: Mode, direction: Direction, lengths: Lengths) {
+    let n = lengths.blocks;
+    match (mode, direction) {
+        (Mode::Ecb, _) => ecb(a, direction, n),
+        (Mode::Cbc, Direction::Encrypt) => cbc_encrypt(a, n),
+        (Mode::Cbc, Direction::Decrypt) => cbc_decrypt(a, n),
+        (Mode::Cfb, _) => cfb(a, direction, n),
+        (Mode::Ofb, _) => ofb(a, n),
+        (Mode::Ctr, _) => {
+            a.write(COUNTER, a.read(IV));
+            count(a, Op::Increment, n);
+        }
+        (Mode::Xts, _) => xts(a, direction, n),
+        (Mode::Eax, _) => eax(a, direction, lengths),
+        (Mode::Gcm, _) => gcm(a, direction, lengths),
+    }
+}
+
+const COUNTER: Place = Scalar("counter");
+const KEYSTREAM: Place = Scalar("keystream");
+
+/// The cipher in a direction.
+fn cipher<A: Algebra>(a: &A, direction: Direction, block: A::Value) -> A::Value {
+    match direction {
+        Direction::Encrypt => a.encipher(block),
+        Direction::Decrypt => a.decipher(block),
+    }
+}
+
+/// The array that holds the ciphertext.
+fn ciphertext(direction: Direction) -> fn(usize) -> Place {
+    match direction {
+        Direction::Encrypt => Output,
+        Direction::Decrypt => Input,
+    }
+}
+
+/// Block i − 1 of an array; before its first block stands the initialisation vector.
+fn before(array: fn(usize) -> Place, i: usize) -> Place {
+    i.checked_sub(1).map_or(IV, array)
+}
+
+/// SP 800-38A §6.1.
+fn ecb<A: Algebra>(a: &A, direction: Direction, n: usize) {
+    a.each(BLOCKS, n, &|i| a.write(Output(i), cipher(a, direction, a.read(Input(i)))));
+}
+
+/// SP 800-38A §6.2: C_i = E(P_i + C_{i−1}).
+fn cbc_encrypt<A: Algebra>(a: &A, n: usize) {
+    a.each(BLOCKS, n, &|i| {
+        let sum = a.xor(a.read(Input(i)), a.read(before(Output, i)));
+        a.write(Output(i), a.encipher(sum));
+    });
+}
+
+/// SP 800-38A §6.2: P_i = D(C_i) + C_{i−1}.
+fn cbc_decrypt<A: Algebra>(a: &A, n: usize) {
+    a.each(BLOCKS, n, &|i| {
+        let sum = a.xor(a.decipher(a.read(Input(i))), a.read(before(Input, i)));
+        a.write(Output(i), sum);
+    });
+}
+
+/// SP 800-38A §6.3 with segments of a block: the keystream is E(C_{i−1}).
+fn cfb<A: Algebra>(a: &A, direction: Direction, n: usize) {
+    a.each(BLOCKS, n, &|i| {
+        a.write(KEYSTREAM, a.encipher(a.read(before(ciphertext(direction), i))));
+        a.write(Output(i), a.xor(a.read(Input(i)), a.read(KEYSTREAM)));
+    });
+}
+
+/// SP 800-38A §6.4: the keystream is enciphered again and again.
+fn ofb<A: Algebra>(a: &A, n: usize) {
+    a.write(KEYSTREAM, a.read(IV));
+    a.each(BLOCKS, n, &|i| {
+        a.write(KEYSTREAM, a.encipher(a.read(KEYSTREAM)));
+        a.write(Output(i), a.xor(a.read(Input(i)), a.read(KEYSTREAM)));
+    });
+}
+
+/// SP 800-38A §6.5, from what [`COUNTER`] holds.
+fn count<A: Algebra>(a: &A, increment: Op, n: usize) {
+    a.each(BLOCKS, n, &|i| {
+        a.write(KEYSTREAM, a.encipher(a.read(COUNTER)));
+        a.write(Output(i), a.xor(a.read(Input(i)), a.read(KEYSTREAM)));
+        a.write(COUNTER, a.apply(increment, a.read(COUNTER), None));
+    });
+}
+
+/// IEEE 1619-2018 §5.3.2 and §5.4.2, without stealing: the tweak is doubled from block to block.
+fn xts<A: Algebra>(a: &A, direction: Direction, n: usize) {
+    let tweak = Scalar("tweak");
+    a.write(tweak, a.apply(Op::EncipherTweak, a.read(IV), None));
+    a.each(BLOCKS, n, &|i| {
+        let masked = a.xor(a.read(Input(i)), a.read(tweak));
+        a.write(Output(i), a.xor(cipher(a, direction, masked), a.read(tweak)));
+        a.write(tweak, a.apply(Op::DoubleLittle, a.read(tweak), None));
+    });
+}
+
+/// EAX, figure 3 of the paper. Decryption takes the tag first, and only then the message.
+fn eax<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
+    let Lengths { header_blocks, blocks } = lengths;
+    let mask = a.apply(Op::Double, a.encipher(a.constant([0; 16])), None);
+    let nonce = omac(a, mask, "nonce", (0, 1), |_| IV);
+    let header = omac(a, mask, "header", (1, header_blocks), Header);
+    let mac = || omac(a, mask, "mac", (2, blocks), ciphertext(direction));
+    let counting = || {
+        a.write(COUNTER, nonce);
+        count(a, Op::Increment, blocks);
+    };
+    let message = match direction {
+        Direction::Encrypt => {
+            counting();
+            mac()
+        }
+        Direction::Decrypt => {
+            let message = mac();
+            counting();
+            message
+        }
+    };
+    a.write(TAG, a.xor(a.xor(nonce, header), message));
+}
+
+/// OMAC with tweak t: CMAC of the block t and then those of an array (SP 800-38B §6.2). All are whole, so
+/// the last is masked with L·x.
+fn omac<A: Algebra>(
+    a: &A,
+    mask: A::Value,
+    name: &'static str,
+    (t, blocks): (u8, usize),
+    array: fn(usize) -> Place,
+) -> A::Value {
+    let chain = Scalar("chain");
+    let tweak = a.constant(u128::from(t).to_be_bytes());
+    if blocks == 0 {
+        return a.encipher(a.xor(tweak, mask));
+    }
+    a.write(chain, a.encipher(tweak));
+    a.each(name, blocks, &|i| {
+        let sum = a.xor(a.read(chain), a.read(array(i)));
+        let sum = if i + 1 == blocks { a.xor(sum, mask) } else { sum };
+        a.write(chain, a.encipher(sum));
+    });
+    a.read(chain)
+}
+
+/// SP 800-38D §7.1 and §7.2. Decryption takes the tag first, and only then the message.
+fn gcm<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
+    let Lengths { header_blocks, blocks } = lengths;
+    let (hash, key) = (Scalar("hash"), a.encipher(a.constant([0; 16])));
+    let add = |place: Place| {
+        a.write(hash, a.apply(Op::Multiply, a.xor(a.read(hash), a.read(place)), Some(key)));
+    };
+    let counting = || {
+        a.write(COUNTER, a.apply(Op::Increment32, a.read(IV), None));
+        count(a, Op::Increment32, blocks);
+    };
+    a.write(hash, a.constant([0; 16]));
+    a.each("header", header_blocks, &|i| add(Header(i)));
+    if direction == Direction::Encrypt {
+        counting();
+    }
+    a.each("mac", blocks, &|i| add(ciphertext(direction)(i)));
+    if direction == Direction::Decrypt {
+        counting();
+    }
+    let lengths = a.xor(a.read(hash), a.constant(lengths_in_bits(header_blocks, blocks)));
+    let digest = a.apply(Op::Multiply, lengths, Some(key));
+    a.write(TAG, a.xor(digest, a.encipher(a.read(IV))));
+}
+
+/// The last block that GHASH takes: two lengths in bits, each in eight bytes.
+fn lengths_in_bits(header_blocks: usize, blocks: usize) -> Block {
+    let bits = |blocks: usize| 128 * blocks as u128;
+    (bits(header_blocks) << 64 | bits(blocks)).to_be_bytes()
+}

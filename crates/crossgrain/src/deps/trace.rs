@@ -1,0 +1,140 @@
+//! Symbols: a mode run on them leaves a trace of every read and write, and what each value was made of.
+//!
+//! A value is a node of a graph; nodes are numbered as they are made, so operands have lower numbers.
+//! Every place holds a node of its own before the mode begins.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use super::algebra::{Algebra, Op, Place, TAG};
+use super::modes::{self, Lengths, Mode};
+use crate::block::{Block, Direction};
+
+/// A value: its number.
+pub(super) type Value = usize;
+
+/// How a value was made.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Node {
+    /// It was there, or the standard gives it.
+    Leaf,
+    /// By an operation on one value or two.
+    Made(Op, Value, Option<Value>),
+}
+
+/// An iteration of a loop, both numbered from 0 on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Iteration {
+    pub(super) in_loop: usize,
+    pub(super) i: usize,
+}
+
+/// Whether a place was read or written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
+/// A read or a write, in the order in which they happened.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Event {
+    pub(super) access: Access,
+    pub(super) place: Place,
+    pub(super) value: Value,
+    /// Where it happened; `None` before, between and after loops.
+    pub(super) at: Option<Iteration>,
+}
+
+/// What a mode did.
+#[derive(Debug, Default)]
+pub(super) struct Trace {
+    pub(super) nodes: Vec<Node>,
+    pub(super) events: Vec<Event>,
+    /// The loops by name, with the number of their iterations.
+    pub(super) loops: Vec<(&'static str, usize)>,
+    memory: BTreeMap<Place, Value>,
+    now: Option<Iteration>,
+}
+
+impl Trace {
+    /// Runs a mode on symbols.
+    pub(super) fn of(mode: Mode, direction: Direction, lengths: Lengths) -> Self {
+        let symbols = Symbols::default();
+        modes::run(&symbols, mode, direction, lengths);
+        symbols.0.into_inner()
+    }
+
+    /// How often the cipher is called.
+    pub(super) fn cipher_calls(&self) -> usize {
+        self.nodes.iter().filter(|node| matches!(node, Node::Made(op, ..) if op.is_cipher_call())).count()
+    }
+
+    /// The longest chain of cipher calls, each of which waits for the last, up to any output.
+    pub(super) fn critical_path(&self) -> usize {
+        let mut depths = Vec::with_capacity(self.nodes.len());
+        for node in &self.nodes {
+            let depth = match *node {
+                Node::Leaf => 0,
+                Node::Made(op, a, b) => {
+                    let operands: usize = b.map_or(depths[a], |b: Value| depths[b].max(depths[a]));
+                    operands + usize::from(op.is_cipher_call())
+                }
+            };
+            depths.push(depth);
+        }
+        let leaves = |place: &Place| matches!(place, Place::Output(_)) || *place == TAG;
+        let results = self.memory.iter().filter(|(place, _)| leaves(place));
+        results.map(|(_, &value)| depths[value]).max().unwrap_or(0)
+    }
+
+    fn make(&mut self, node: Node) -> Value {
+        self.nodes.push(node);
+        self.nodes.len() - 1
+    }
+
+    fn note(&mut self, access: Access, place: Place, value: Value) {
+        self.events.push(Event { access, place, value, at: self.now });
+    }
+}
+
+/// The algebra of symbols.
+#[derive(Debug, Default)]
+struct Symbols(RefCell<Trace>);
+
+impl Algebra for Symbols {
+    type Value = Value;
+
+    fn constant(&self, _block: Block) -> Value {
+        self.0.borrow_mut().make(Node::Leaf)
+    }
+
+    fn read(&self, place: Place) -> Value {
+        let mut trace = self.0.borrow_mut();
+        let known = trace.memory.get(&place).copied();
+        let value = known.unwrap_or_else(|| trace.make(Node::Leaf));
+        trace.memory.insert(place, value);
+        trace.note(Access::Read, place, value);
+        value
+    }
+
+    fn write(&self, place: Place, value: Value) {
+        let mut trace = self.0.borrow_mut();
+        trace.memory.insert(place, value);
+        trace.note(Access::Write, place, value);
+    }
+
+    fn apply(&self, op: Op, a: Value, b: Option<Value>) -> Value {
+        self.0.borrow_mut().make(Node::Made(op, a, b))
+    }
+
+    fn each(&self, name: &'static str, iterations: usize, body: &dyn Fn(usize)) {
+        let in_loop = self.0.borrow().loops.len();
+        self.0.borrow_mut().loops.push((name, iterations));
+        for i in 0..iterations {
+            self.0.borrow_mut().now = Some(Iteration { in_loop, i });
+            body(i);
+        }
+        self.0.borrow_mut().now = None;
+    }
+}

@@ -1,0 +1,107 @@
+//! The best paths that mix representations.
+//!
+//! A path mixes where two parts computed one after the other are computed in different representations: behind
+//! some part it leaves one representation and reaches another by conversions. For every such change the
+//! cheapest path that makes it falls into three: the cheapest way to the change, the cheapest conversions,
+//! and the cheapest way on. The first and last need one search each for all changes together.
+
+use std::collections::BTreeMap;
+
+use petgraph::algo::dijkstra;
+use petgraph::graph::{EdgeIndex, EdgeReference, NodeIndex};
+use petgraph::visit::{EdgeRef, Reversed};
+
+use super::flow::Flow;
+use super::graph::{Arc, Graph, Trail};
+use super::length::Length;
+use super::path::{Path, Step};
+
+/// By node: the length of the cheapest way that computes a part right there, and the arc that does.
+type Ways = BTreeMap<NodeIndex, (Length, EdgeIndex)>;
+
+/// Two arcs that compute, with conversions between them, and the length of the cheapest path over them.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Change {
+    length: Length,
+    last: EdgeIndex,
+    conversions: Vec<EdgeIndex>,
+    next: EdgeIndex,
+}
+
+impl Flow {
+    /// Whether a path of this flow converts between two parts.
+    pub fn mixes(&self, path: &Path) -> bool {
+        let computes = |step: &Step| !self.parts_of(&self.edges()[step.edge]).is_empty();
+        let first = path.steps.iter().position(computes);
+        let last = path.steps.iter().rposition(computes);
+        first.zip(last).is_some_and(|(first, last)| !path.steps[first..last].iter().all(computes))
+    }
+}
+
+impl Graph<'_> {
+    /// Of every change from one representation to another between two parts, the cheapest path that makes
+    /// it; of these paths the `k` best, best first.
+    pub fn mixed(&self, k: usize) -> Vec<Path> {
+        let (before, behind) = self.ways();
+        let mut changes = Vec::new();
+        for (&from, start) in &before {
+            changes.extend(behind.iter().filter_map(|(&to, end)| self.change([from, to], [start, end])));
+        }
+        changes.sort();
+        // A path of several changes is found once for each.
+        let mut found: Vec<Path> = Vec::new();
+        for path in changes.iter().filter_map(|change| self.over(change)) {
+            if found.len() == k {
+                break;
+            }
+            if !found.contains(&path) {
+                found.push(path);
+            }
+        }
+        found
+    }
+
+    /// The best ways from the source that end with computing a part, by where they end; and the best ways to
+    /// the sink that begin with computing one, by where they begin.
+    fn ways(&self) -> (Ways, Ways) {
+        let to_here = dijkstra(&self.net, self.source(), None, |arc| arc.weight().length);
+        let from_here = dijkstra(Reversed(&self.net), self.sink(), None, |arc| arc.weight().length);
+        let (mut before, mut behind) = (Ways::new(), Ways::new());
+        let keep = |ways: &mut Ways, node, rest: Option<&Length>, arc: EdgeReference<'_, Arc>| {
+            if let Some(&rest) = rest {
+                let way = (rest + arc.weight().length, arc.id());
+                let best = ways.entry(node).or_insert(way);
+                *best = way.min(*best);
+            }
+        };
+        for arc in self.net.edge_references().filter(|arc| !self.computes_nothing(arc.id())) {
+            keep(&mut before, arc.target(), to_here.get(&arc.source()), arc);
+            keep(&mut behind, arc.source(), from_here.get(&arc.target()), arc);
+        }
+        (before, behind)
+    }
+
+    /// The change from one node to another, if conversions lead there and no part is passed.
+    fn change(&self, [from, to]: [NodeIndex; 2], [start, end]: [&(Length, EdgeIndex); 2]) -> Option<Change> {
+        let position = |node| self.flow.position(node);
+        if from == to || position(&self.edge(start.1).to) != position(&self.edge(end.1).from) {
+            return None;
+        }
+        let between = self.cheapest(from, to, |arc| {
+            let ends = [arc.source(), arc.target()];
+            self.computes_nothing(arc.id()) && !ends.contains(&self.source()) && !ends.contains(&self.sink())
+        })?;
+        let length = start.0 + between.length + end.0;
+        Some(Change { length, last: start.1, conversions: between.arcs, next: end.1 })
+    }
+
+    /// The cheapest path that makes a change.
+    fn over(&self, change: &Change) -> Option<Path> {
+        let (start, _) = self.net.edge_endpoints(change.last)?;
+        let (_, end) = self.net.edge_endpoints(change.next)?;
+        let before = self.cheapest(self.source(), start, |_| true)?;
+        let behind = self.cheapest(end, self.sink(), |_| true)?;
+        let arcs = [&before.arcs, &[change.last][..], &change.conversions, &[change.next], &behind.arcs];
+        Some(self.path(&Trail { length: change.length, arcs: arcs.concat() }))
+    }
+}

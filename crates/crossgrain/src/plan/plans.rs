@@ -1,0 +1,198 @@
+//! The plans of a job as data that is stored, read back, and forced.
+//!
+//! The file is JSON: the job, and for every plan its variants in order with the rounds they work for, and the
+//! cost that was predicted. It carries no signature and needs none: what is read is followed through the
+//! graph of its job, made of the whole table, and only a way from the source to the sink is taken. So whatever the file
+//! says, the bytes are right, and all that a plan can be is slow.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::compose::{Cost, Flow, Node, Path, Step};
+use super::{Birth, Costs, Job, Limits, Plan, Stage, force, graph};
+use crate::block::{Cipher, Direction, Error};
+use crate::variant::{Policy, find, table};
+use crate::word::Features;
+
+/// The number of this format: one more with every change that older programs would misread.
+const FORMAT: u64 = 1;
+
+/// The plans of one job, widest bundle first; each computes the job.
+#[derive(Clone, Debug)]
+pub struct Plans {
+    job: Job,
+    plans: Vec<Plan>,
+}
+
+impl Plans {
+    /// Takes plans for a job.
+    ///
+    /// # Errors
+    /// [`Error::CorruptPlan`] unless there is a plan, each computes the job, and bundles get narrower.
+    pub fn new(job: Job, plans: Vec<Plan>) -> Result<Self, Error> {
+        let flow = whole_flow(job)?;
+        let followed = |plan: &Plan| {
+            let names: Vec<_> = plan.stages.iter().map(|stage| stage.variant.name.as_str()).collect();
+            let sound = graph::plan(job, &flow, &follow(&flow, &names, 0)?)?;
+            let rounds = |plan: &Plan| plan.stages.iter().map(|stage| stage.round).collect::<Vec<_>>();
+            if rounds(plan) == rounds(&sound) { Ok(()) } else { Err(corrupt("its rounds are out of order")) }
+        };
+        plans.iter().try_for_each(followed)?;
+        if plans.is_empty() {
+            return Err(corrupt("it holds no plan"));
+        }
+        if !plans.is_sorted_by(|a, b| a.bundle_blocks() > b.bundle_blocks()) {
+            return Err(corrupt("its plans do not come widest bundle first"));
+        }
+        Ok(Self { job, plans })
+    }
+
+    /// What they compute.
+    pub const fn job(&self) -> Job {
+        self.job
+    }
+
+    /// The plans, for a program.
+    pub fn as_slice(&self) -> &[Plan] {
+        &self.plans
+    }
+
+    /// The plans, if they are of this job and within its limits.
+    ///
+    /// # Errors
+    /// [`Error::UnfitPlan`] for another job, [`Error::Unavailable`] for a variant beyond the limits.
+    pub fn within(&self, job: Job, limits: &Limits) -> Result<&[Plan], Error> {
+        if self.job != job {
+            return Err(Error::UnfitPlan(format!("it is of {}, and needed is one of {job}", self.job)));
+        }
+        for stage in self.plans.iter().flat_map(|plan| &plan.stages) {
+            force::admit(stage.variant, limits)?;
+        }
+        Ok(&self.plans)
+    }
+
+    /// As the text of a file.
+    pub fn to_json(&self) -> String {
+        let Job { cipher, direction, birth } = self.job;
+        let job = JobText {
+            cipher: cipher.name().to_owned(),
+            direction: direction.name().to_owned(),
+            source: birth.name().to_owned(),
+        };
+        let plans = self.plans.iter().map(|plan| PlanText {
+            fixed_ns: plan.cost.fixed_ns,
+            per_byte_ns: plan.cost.per_byte_ns,
+            stages: plan.stages.iter().map(|stage| (stage.variant.name.clone(), stage.round)).collect(),
+        });
+        let file = Body { format: FORMAT, job, plans: plans.collect() };
+        // Nothing in it can fail to be written: strings, numbers, lists.
+        serde_json::to_string_pretty(&file).unwrap_or_default() + "\n"
+    }
+}
+
+/// What every format has, now and later.
+#[derive(Deserialize)]
+struct Head {
+    format: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    format: u64,
+    job: JobText,
+    plans: Vec<PlanText>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JobText {
+    cipher: String,
+    direction: String,
+    source: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlanText {
+    fixed_ns: f64,
+    per_byte_ns: f64,
+    /// Names of variants, and rounds.
+    stages: Vec<(String, usize)>,
+}
+
+/// From the text of a file, which must be sound in every way.
+impl FromStr for Plans {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let head: Head = serde_json::from_str(text).map_err(corrupt)?;
+        if head.format > FORMAT {
+            let format = head.format;
+            return Err(Error::UnfitPlan(format!("it is from a newer version (format {format}): update")));
+        }
+        let Body { job, plans, .. } = serde_json::from_str(text).map_err(corrupt)?;
+        let job = job.read()?;
+        let plans = plans.into_iter().map(PlanText::read).collect::<Result<_, _>>()?;
+        Self::new(job, plans)
+    }
+}
+
+impl JobText {
+    fn read(self) -> Result<Job, Error> {
+        let Self { cipher, direction, source } = self;
+        let cipher: Cipher = cipher.parse()?;
+        let unknown = |what: &str| corrupt(format!("'{}' is no {what}", what.escape_debug()));
+        let direction = Direction::ALL.into_iter().find(|known| known.name() == direction);
+        let birth = Birth::ALL.into_iter().find(|known| known.name() == source);
+        let direction = direction.ok_or_else(|| unknown("direction"))?;
+        Ok(Job { cipher, direction, birth: birth.ok_or_else(|| unknown("source"))? })
+    }
+}
+
+impl PlanText {
+    fn read(self) -> Result<Plan, Error> {
+        let Self { fixed_ns, per_byte_ns, stages } = self;
+        let cost = Cost { fixed_ns, per_byte_ns };
+        if !cost.is_sound() {
+            return Err(corrupt("a cost is negative"));
+        }
+        let stage = |(name, round): (String, usize)| Ok(Stage { variant: find(&name)?, round });
+        Ok(Plan { stages: stages.into_iter().map(stage).collect::<Result<_, Error>>()?, cost })
+    }
+}
+
+/// The flow of a job over the whole table, whatever runs here and whatever it leaks; its edges are free.
+fn whole_flow(job: Job) -> Result<Flow, Error> {
+    let features = table().iter().fold(Features::NONE, |all, variant| all | variant.needs);
+    let costs: Costs = table().iter().map(|variant| (variant.name.clone(), Cost::FREE)).collect();
+    graph::flow(job, &Limits { features, policy: Policy::Any, forced: Vec::new() }, &costs)
+}
+
+/// The path that these names are, from the source to the sink of a flow, with its costs for so many bytes.
+///
+/// # Errors
+/// [`Error::CorruptPlan`] at the first that does not go on from where the one before it ended.
+pub fn follow(flow: &Flow, names: &[&str], len_bytes: u64) -> Result<Path, Error> {
+    let (mut here, mut steps) = (Node::Source, Vec::new());
+    for (at, &name) in names.iter().enumerate() {
+        let is_last = at + 1 == names.len();
+        let mut edges = flow.edges().iter().enumerate();
+        let next = edges
+            .find(|(_, edge)| edge.name == name && edge.from == here && (edge.to == Node::Sink) == is_last);
+        let (edge, found) = next.ok_or_else(|| {
+            let place = format!("its stage {}", at + 1);
+            corrupt(format!("{place}, {}, has no place there", name.escape_debug()))
+        })?;
+        here = found.to.clone();
+        let (from, to) = (found.from.clone(), found.to.clone());
+        steps.push(Step { edge, name: name.to_owned(), from, to, cost_ns: found.cost.at(len_bytes) });
+    }
+    let total_ns = steps.iter().map(|step| step.cost_ns).sum();
+    if here == Node::Sink { Ok(Path { steps, total_ns }) } else { Err(corrupt("it ends too early")) }
+}
+
+fn corrupt(reason: impl ToString) -> Error {
+    Error::CorruptPlan(reason.to_string())
+}

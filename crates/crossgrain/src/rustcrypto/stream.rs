@@ -1,0 +1,117 @@
+//! Counter mode as a stream cipher type.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use cipher::common::{Iv, IvSizeUser, Key as KeyArray, KeySizeUser};
+use cipher::consts::U16;
+use cipher::inout::InOutBuf;
+use cipher::{
+    AlgorithmName, KeyIvInit, OverflowError, SeekNum, StreamCipher, StreamCipherError, StreamCipherSeek,
+};
+use zeroize::ZeroizeOnDrop;
+
+use super::{ALWAYS_PLANNED, Kind, default_options};
+use crate::block::{BLOCK_BYTES, Block, Error, Key};
+use crate::mode::{Ctr, Options};
+use crate::word::Buffers;
+
+/// CTR with a 128-bit big-endian counter, at a position of its keystream; equal to the `ctr` crate's
+/// `Ctr128BE`, except that the keystream does not end where the counter wraps but 2¹²⁸ bytes after its
+/// beginning.
+///
+/// Clones share the expanded key, which is wiped when the last of them is dropped.
+pub struct CtrStream<K: Kind> {
+    stream: Arc<Ctr>,
+    position_bytes: u128,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<K: Kind> CtrStream<K> {
+    /// Plans CTR by these options and binds it to a key of [`Cipher::key_bytes`] bytes and an initial counter
+    /// block.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`], and as [`Ctr::new`].
+    ///
+    /// [`Cipher::key_bytes`]: crate::Cipher::key_bytes
+    pub fn with_options(key: &[u8], initial: &Block, options: &Options) -> Result<Self, Error> {
+        let stream = Arc::new(Ctr::new(&Key::new(K::CIPHER, key)?, initial, options)?);
+        Ok(Self { stream, position_bytes: 0, kind: PhantomData })
+    }
+
+    fn apply(&mut self, buffers: Buffers<'_>) {
+        let len_bytes = buffers.len_bytes() as u128;
+        self.stream.apply_at(self.position_bytes, buffers);
+        self.position_bytes = self.position_bytes.wrapping_add(len_bytes);
+    }
+}
+
+impl<K: Kind> KeySizeUser for CtrStream<K> {
+    type KeySize = K::KeySize;
+}
+
+impl<K: Kind> IvSizeUser for CtrStream<K> {
+    type IvSize = U16;
+}
+
+impl<K: Kind> KeyIvInit for CtrStream<K> {
+    fn new(key: &KeyArray<Self>, iv: &Iv<Self>) -> Self {
+        Self::with_options(key, &iv.0, &default_options()).expect(ALWAYS_PLANNED)
+    }
+}
+
+impl<K: Kind> StreamCipher for CtrStream<K> {
+    fn check_remaining(&self, data_len: usize) -> Result<(), StreamCipherError> {
+        self.position_bytes.checked_add(data_len as u128).map(|_| ()).ok_or(StreamCipherError)
+    }
+
+    fn unchecked_apply_keystream_inout(&mut self, buf: InOutBuf<'_, '_, u8>) {
+        self.apply(buf.into());
+    }
+
+    fn unchecked_write_keystream(&mut self, buf: &mut [u8]) {
+        buf.fill(0);
+        self.apply(Buffers::in_place(buf));
+    }
+}
+
+impl<K: Kind> StreamCipherSeek for CtrStream<K> {
+    /// Bytes already used of a block are counted from 1 to a whole block, as [`SeekNum`] wants them.
+    fn try_current_pos<T: SeekNum>(&self) -> Result<T, OverflowError> {
+        const BLOCK: u128 = BLOCK_BYTES as u128;
+        let used = match self.position_bytes % BLOCK {
+            0 => BLOCK,
+            part => part,
+        };
+        let blocks = self.position_bytes / BLOCK + u128::from(used < BLOCK);
+        T::from_block_byte(blocks, used as u8, BLOCK_BYTES as u8)
+    }
+
+    fn try_seek<T: SeekNum>(&mut self, pos: T) -> Result<(), StreamCipherError> {
+        let (block, byte) = pos.into_block_byte::<u128>(BLOCK_BYTES as u8)?;
+        self.position_bytes = block * BLOCK_BYTES as u128 + u128::from(byte);
+        Ok(())
+    }
+}
+
+impl<K: Kind> Clone for CtrStream<K> {
+    fn clone(&self) -> Self {
+        Self { stream: Arc::clone(&self.stream), ..*self }
+    }
+}
+
+impl<K: Kind> ZeroizeOnDrop for CtrStream<K> {}
+
+impl<K: Kind> AlgorithmName for CtrStream<K> {
+    fn write_alg_name(f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ctr128BE<{}>", K::NAME)
+    }
+}
+
+impl<K: Kind> fmt::Debug for CtrStream<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ctr128BE<{}> {{ .. }}", K::NAME)
+    }
+}

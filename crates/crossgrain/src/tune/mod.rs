@@ -1,0 +1,178 @@
+//! Costs found on the machine at hand, and plans made with more or less effort.
+//!
+//! Every variant that may be used is compared with the reference, then timed as `exec` runs it. Nothing here
+//! happens unless it is asked for: without it, plans go by estimates. No clock is read but the one given.
+
+mod whole;
+
+pub use whole::{Contender, Field, contend, end_to_end};
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::block::{BLOCK_BYTES, Cipher, Error};
+use crate::check;
+use crate::plan::compose::Cost;
+use crate::plan::measure::{Care, Measured, Subject, measure};
+use crate::plan::{Costs, Job, Limits, Plans, Trial, choose, graph};
+use crate::variant::{Policy, Variant, table};
+use crate::word::Features;
+
+/// Bytes of a whole cipher's longer trial: large against a call, and more than L1 holds.
+const BULK_BYTES: usize = 1 << 18;
+
+/// How hard to look for the best plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Effort {
+    /// The cheapest path by the costs shipped; nothing is timed.
+    #[default]
+    Estimate,
+    /// The cheapest path by costs measured here and now.
+    Measure,
+    /// The fastest of the cheapest paths by measured costs, each run end to end.
+    Exhaustive,
+}
+
+impl Effort {
+    /// All efforts, the least first.
+    pub const ALL: [Self; 3] = [Self::Estimate, Self::Measure, Self::Exhaustive];
+
+    /// The name users type.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Estimate => "estimate",
+            Self::Measure => "measure",
+            Self::Exhaustive => "exhaustive",
+        }
+    }
+}
+
+impl fmt::Display for Effort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Effort {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let found = Self::ALL.into_iter().find(|effort| effort.name() == name);
+        found.ok_or_else(|| Error::UnknownEffort(name.to_owned()))
+    }
+}
+
+/// Plans a job with so much effort, for [`Options::plans`](crate::mode::Options::plans). About `budget_ms`
+/// milliseconds go to measuring costs, and about as many, for an exhaustive search, to whole runs.
+///
+/// # Errors
+/// As [`choose`], [`measure_costs`] and [`contend`].
+pub fn plans(
+    job: Job,
+    limits: &Limits,
+    effort: Effort,
+    budget_ms: u64,
+    clock_ns: &dyn Fn() -> u64,
+) -> Result<Plans, Error> {
+    let Limits { features, policy, .. } = *limits;
+    let costs = match effort {
+        Effort::Estimate => Costs::estimates(job.cipher),
+        _ => measure_costs(Scope { cipher: job.cipher, features, policy, budget_ms }, clock_ns)?,
+    };
+    if effort != Effort::Exhaustive || !limits.forced.is_empty() {
+        return Plans::new(job, choose(job, limits, &costs)?);
+    }
+    let contenders = contend(job, limits, &costs, Field { budget_ms, ..Field::default() }, clock_ns)?;
+    let fastest = contenders.into_iter().next().map(|contender| contender.plan);
+    let fastest = fastest.ok_or_else(|| Error::NoPlan("nothing was run".to_owned()))?;
+    Plans::new(job, graph::with_rest(job, &graph::flow(job, limits, &costs)?, fastest)?)
+}
+
+/// What a measurement covers and how long it may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// The cipher whose variants are timed.
+    pub cipher: Cipher,
+    /// Instructions that may be used.
+    pub features: Features,
+    /// What may leak.
+    pub policy: Policy,
+    /// About how long to measure, in milliseconds; answers are checked besides.
+    pub budget_ms: u64,
+}
+
+/// Times every variant in scope that serves the cipher. `clock_ns` tells nanoseconds that never go back.
+///
+/// # Errors
+/// [`Error::Unavailable`] for a variant that disagrees with the reference: it is never timed.
+pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64) -> Result<Costs, Error> {
+    let admitted = |variant: &&Variant| {
+        let serves = variant.serves(scope.cipher.family());
+        serves && variant.is_available(scope.features) && scope.policy.admits(variant.leaks)
+    };
+    let variants: Vec<_> = table().iter().filter(admitted).collect();
+    for variant in &variants {
+        if !check::agrees(variant, scope.cipher, scope.features)? {
+            return Err(check::disagrees(&variant.name));
+        }
+    }
+    let trial = |variant: &&Variant, len_bytes| {
+        let trial = Trial::new(variant, scope.cipher, scope.features, len_bytes)?;
+        Some(Timed { trial, clock_ns })
+    };
+    let mut bulk: Vec<_> = variants.iter().filter_map(|variant| trial(variant, BULK_BYTES)).collect();
+    // Once more with next to nothing, those that take less than they are given: what is left is the beginning.
+    let short = variants.iter().zip(&bulk).map(|(variant, bulk)| {
+        let short = trial(variant, BLOCK_BYTES)?;
+        (short.trial.len_bytes() < bulk.trial.len_bytes()).then_some(short)
+    });
+    let mut short: Vec<_> = short.collect();
+    let mut subjects: Vec<&mut dyn Subject> = bulk.iter_mut().map(|trial| trial as _).collect();
+    subjects.extend(short.iter_mut().flatten().map(|trial| trial as &mut dyn Subject));
+    let care = care(scope.budget_ms, subjects.len());
+    let measured = measure(&mut subjects, care);
+    let (bulk_found, short_found) = measured.split_at(bulk.len());
+    let mut short_found = short_found.iter();
+    let rows = variants.iter().zip(bulk.iter().zip(bulk_found)).zip(&short);
+    let point = |timed: &Timed<'_>, found: &Measured| (timed.trial.len_bytes() as f64, found.fastest_ns);
+    let rows = rows.map(|((variant, (bulk, found)), short)| {
+        let short = short.as_ref().and_then(|short| Some(point(short, short_found.next()?)));
+        (variant.name.clone(), cost(variant, point(bulk, found), short))
+    });
+    Ok(rows.collect())
+}
+
+/// Samples short enough for all subjects to have their turns, and one more for calibration.
+fn care(budget_ms: u64, subjects: usize) -> Care {
+    const TURNS: usize = 20;
+    let samples = (subjects * (TURNS + 3)).max(1) as u64;
+    Care { turns: TURNS, sample_ns: (budget_ms * 1_000_000 / samples).max(1000) }
+}
+
+struct Timed<'a> {
+    trial: Trial,
+    clock_ns: &'a dyn Fn() -> u64,
+}
+
+impl Subject for Timed<'_> {
+    fn time_ns(&mut self, repeats: u32) -> u64 {
+        elapsed_ns(self.clock_ns, || (0..repeats).for_each(|_| self.trial.run()))
+    }
+}
+
+/// How long work takes by a clock.
+fn elapsed_ns(clock_ns: &dyn Fn() -> u64, work: impl FnOnce()) -> u64 {
+    let start = clock_ns();
+    work();
+    clock_ns().saturating_sub(start)
+}
+
+/// The line through two points of bytes and nanoseconds, or through one and the origin. A part on a tile costs
+/// a bundle besides, since less cannot be done.
+fn cost(variant: &Variant, (len_bytes, run_ns): (f64, f64), short: Option<(f64, f64)>) -> Cost {
+    let (short_bytes, short_ns) = short.unwrap_or_default();
+    let per_byte_ns = ((run_ns - short_ns) / (len_bytes - short_bytes)).max(0.0);
+    let begin_ns = (short_ns - per_byte_ns * short_bytes).max(0.0);
+    let bundle_bytes = (variant.repr.bundle_blocks().unwrap_or(0) * BLOCK_BYTES) as f64;
+    Cost { fixed_ns: begin_ns + per_byte_ns * bundle_bytes, per_byte_ns }
+}

@@ -1,0 +1,158 @@
+//! Whole jobs run end to end: what predictions are worth, and which plan is the best in truth.
+//!
+//! Sums of costs are predictions: each part was timed by itself. Here the plans that are predicted to be best
+//! take turns at the whole job, on one thread and in the same memory, after each has been compared with the
+//! reference.
+
+use std::cell::RefCell;
+
+use super::elapsed_ns;
+use crate::block::{Cipher, Error, Key};
+use crate::check;
+use crate::mode::{Ctr, Ecb, Options};
+use crate::plan::compose::{Graph, Path};
+use crate::plan::measure::{Care, Measured, Subject, measure};
+use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, graph};
+use crate::word::Buffers;
+
+/// Turns that count.
+const TURNS: usize = 15;
+
+/// A path of a job's flow that was run.
+#[derive(Clone, Debug)]
+pub struct Contender {
+    /// The path, with what was predicted.
+    pub path: Path,
+    /// The same as a plan.
+    pub plan: Plan,
+    /// How long it took.
+    pub measured: Measured,
+}
+
+/// Which paths are run, on how much data, for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// So many of the paths predicted to be best; the best of every pure form runs besides.
+    pub best: usize,
+    /// So many of the best paths that mix representations.
+    pub mixed: usize,
+    /// Bytes of a run; for bytes jobs a multiple of 16.
+    pub len_bytes: usize,
+    /// About how long to measure, in milliseconds; answers are checked besides.
+    pub budget_ms: u64,
+}
+
+impl Default for Field {
+    fn default() -> Self {
+        Self { best: 16, mixed: 4, len_bytes: graph::BULK_BYTES as usize, budget_ms: 500 }
+    }
+}
+
+/// Runs the best paths of a job; the fastest comes first.
+///
+/// # Errors
+/// [`Error::NoPlan`] if there is no path; [`Error::Unavailable`] for a plan that disagrees with the reference.
+pub fn contend(
+    job: Job,
+    limits: &Limits,
+    costs: &Costs,
+    field: Field,
+    clock_ns: &dyn Fn() -> u64,
+) -> Result<Vec<Contender>, Error> {
+    let flow = graph::flow(job, limits, costs)?;
+    let paths = candidates(&flow.at(field.len_bytes as u64), field)?;
+    let plans = paths.iter().map(|path| graph::plan(job, &flow, path)).collect::<Result<Vec<_>, _>>()?;
+    let samples = plans.len() * (TURNS + 3);
+    let care = Care { turns: TURNS, sample_ns: field.budget_ms * 1_000_000 / samples as u64 };
+    let measured = end_to_end(job, limits, &plans, field.len_bytes, care, clock_ns)?;
+    let contender = |((path, plan), measured)| Contender { path, plan, measured };
+    let mut contenders: Vec<_> = paths.into_iter().zip(plans).zip(measured).map(contender).collect();
+    contenders.sort_by(|a, b| a.measured.fastest_ns.total_cmp(&b.measured.fastest_ns));
+    Ok(contenders)
+}
+
+/// The paths to run, the one predicted to be best first, and none twice.
+fn candidates(graph: &Graph<'_>, field: Field) -> Result<Vec<Path>, Error> {
+    let mut paths = graph.k_best(field.best.max(1)).map_err(|error| Error::NoPlan(error.to_string()))?;
+    let pure = graph.pure_forms().into_iter().filter_map(|form| form.whole);
+    for path in pure.chain(graph.mixed(field.mixed)) {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    Ok(paths)
+}
+
+/// Times plans of one job in turns.
+///
+/// # Errors
+/// [`Error::CorruptPlan`] and [`Error::Unavailable`] for a plan that cannot be had, does not compute the job, or
+/// disagrees with the reference.
+pub fn end_to_end(
+    job: Job,
+    limits: &Limits,
+    plans: &[Plan],
+    len_bytes: usize,
+    care: Care,
+    clock_ns: &dyn Fn() -> u64,
+) -> Result<Vec<Measured>, Error> {
+    let data = RefCell::new(vec![0; len_bytes]);
+    let runner = |plan: &Plan| {
+        let options = Options {
+            policy: limits.policy,
+            features: Some(limits.features),
+            plans: vec![Plans::new(job, vec![plan.clone()])?.into()],
+            threads: 1,
+            ..Options::default()
+        };
+        if !check::job_agrees(job.cipher, job.direction, job.birth, &options)? {
+            return Err(check::disagrees(&plan.stages[0].variant.name));
+        }
+        Ok(Runner { mode: Mode::of(job, &options)?, data: &data, clock_ns })
+    };
+    let mut runners = plans.iter().map(runner).collect::<Result<Vec<_>, _>>()?;
+    let mut subjects: Vec<_> = runners.iter_mut().map(|runner| runner as &mut dyn Subject).collect();
+    Ok(measure(&mut subjects, care))
+}
+
+/// A plan at work, on memory that all share: none must be better placed than another.
+struct Runner<'a> {
+    mode: Mode,
+    data: &'a RefCell<Vec<u8>>,
+    clock_ns: &'a dyn Fn() -> u64,
+}
+
+/// The simplest mode that runs a job.
+enum Mode {
+    Ecb(Ecb),
+    Ctr(Ctr),
+}
+
+impl Mode {
+    fn of(job: Job, options: &Options) -> Result<Self, Error> {
+        let key = arbitrary_key(job.cipher)?;
+        Ok(match job.birth {
+            Birth::Bytes => Self::Ecb(Ecb::new(&key, job.direction, options)?),
+            Birth::Counter => Self::Ctr(Ctr::new(&key, &[1; 16], options)?),
+        })
+    }
+}
+
+fn arbitrary_key(cipher: Cipher) -> Result<Key, Error> {
+    Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()])
+}
+
+impl Subject for Runner<'_> {
+    fn time_ns(&mut self, repeats: u32) -> u64 {
+        let mut data = self.data.borrow_mut();
+        elapsed_ns(self.clock_ns, || {
+            for _ in 0..repeats {
+                match &self.mode {
+                    Mode::Ctr(ctr) => ctr.apply_at(0, Buffers::in_place(&mut data)),
+                    // Whole blocks, or the plan would not have been made for these bytes.
+                    Mode::Ecb(ecb) => drop(ecb.apply(Buffers::in_place(&mut data))),
+                }
+            }
+        })
+    }
+}

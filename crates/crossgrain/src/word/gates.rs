@@ -1,0 +1,99 @@
+//! Gates of three inputs, for words whose CPU has none: by gates of two inputs.
+//!
+//! A gate is f₀ ⊕ (t ∧ (f₀ ⊕ f₁)), where t is one input and f₀, f₁ the gates that remain of the other two for
+//! t = 0 and t = 1. Which input is t is chosen when this is compiled.
+
+use super::Word;
+
+/// A gate of two inputs as a table: bit 2·a + b is its value.
+type Table = i32;
+
+/// `TABLE` at 4·a + 2·b + c.
+#[inline(always)]
+pub(super) fn ternary<W: Word, const TABLE: i32>(a: W, b: W, c: W) -> W {
+    let top = const { cheapest_top(TABLE) };
+    let (zero, one) =
+        const { (cofactor(TABLE, cheapest_top(TABLE), 0), cofactor(TABLE, cheapest_top(TABLE), 1)) };
+    let (t, u, v) = match top {
+        0 => (a, b, c),
+        1 => (b, a, c),
+        _ => (c, a, b),
+    };
+    match (zero, one) {
+        (0b0000, one) => t & binary(one, u, v),
+        (zero, 0b0000) => !t & binary(zero, u, v),
+        (0b1111, one) => !(t & binary(one ^ 0b1111, u, v)),
+        (zero, 0b1111) => !(!t & binary(zero ^ 0b1111, u, v)),
+        (zero, one) if zero ^ one == 0b1111 => t ^ binary(zero, u, v),
+        (zero, one) => binary(zero, u, v) ^ (t & binary(zero ^ one, u, v)),
+    }
+}
+
+/// What is left of a gate where input `top` (0 for a, 2 for c) is `value`.
+const fn cofactor(table: i32, top: usize, value: usize) -> Table {
+    let (mut rest, mut at) = (0, 0);
+    while at < 4 {
+        let (u, v) = (at >> 1, at & 1);
+        let index = match top {
+            0 => 4 * value + 2 * u + v,
+            1 => 4 * u + 2 * value + v,
+            _ => 4 * u + 2 * v + value,
+        };
+        rest |= (table >> index & 1) << at;
+        at += 1;
+    }
+    rest
+}
+
+const fn cheapest_top(table: i32) -> usize {
+    let (mut best, mut top) = (0, 1);
+    while top < 3 {
+        if cost(table, top) < cost(table, best) {
+            best = top;
+        }
+        top += 1;
+    }
+    best
+}
+
+/// Gates of two inputs that it takes, not counting complements.
+const fn cost(table: i32, top: usize) -> usize {
+    let (zero, one) = (cofactor(table, top, 0), cofactor(table, top, 1));
+    if zero == one {
+        gates(zero)
+    } else if zero == 0 || zero == 0b1111 {
+        1 + gates(one)
+    } else if one == 0 || one == 0b1111 || zero ^ one == 0b1111 {
+        1 + gates(zero)
+    } else {
+        2 + gates(zero) + gates(zero ^ one)
+    }
+}
+
+/// None for a constant or an input.
+const fn gates(table: Table) -> usize {
+    !matches!(table, 0b0000 | 0b1111 | 0b1100 | 0b0011 | 0b1010 | 0b0101) as usize
+}
+
+/// A gate of two inputs.
+#[inline(always)]
+fn binary<W: Word>(table: Table, a: W, b: W) -> W {
+    match table {
+        0b0000 => a & !a,
+        0b0001 => !a & !b,
+        0b0010 => !a & b,
+        0b0100 => a & !b,
+        0b0110 => a ^ b,
+        0b1000 => a & b,
+        0b1010 => b,
+        0b1100 => a,
+        0b0011 => !a,
+        0b0101 => !b,
+        0b0111 => !(a & b),
+        0b1001 => !(a ^ b),
+        0b1011 => !(a & !b),
+        0b1101 => !(!a & b),
+        0b1110 => !(!a & !b),
+        _ => !(a & !a),
+    }
+}

@@ -1,0 +1,315 @@
+//! Serpent's published answers, its two descriptions, and every variant against them. Sources stand with the
+//! answers; all bytes are in NESSIE's order.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+mod common;
+
+use common::{
+    CAPS, bundle_blocks, capped, ciphers, expected, family_key_of, forced_jobs, here, hex, key, loads, other,
+    other_single, painted, run, stores,
+};
+use crossgrain::block::Family;
+use crossgrain::mode::Options;
+use crossgrain::part::serpent::{self, key::RoundKeys};
+use crossgrain::part::{Keys, Part, steps};
+use crossgrain::plan::{Birth, Job};
+use crossgrain::reference::serpent::{S_BOXES, Serpent, inv_transform, inverted, substitute, transform};
+use crossgrain::reference::{self, BlockCipher};
+use crossgrain::variant::{Action, Variant, table};
+use crossgrain::word::Tile;
+use crossgrain::{Block, Buffers, Direction, Features, Key};
+
+/// Key, plaintext, ciphertext, and the ciphertexts after 100 and 1000 encryptions where they are known here.
+type Answer = (&'static str, &'static str, &'static str, Option<&'static str>);
+
+/// NESSIE, "Test vectors for Serpent" (Serpent-128-128, -192-128 and -256-128, verified), as published by Biham.
+const NESSIE: [Answer; 8] = [
+    // Set 1, vector 0 of each.
+    (
+        "80000000000000000000000000000000",
+        "00000000000000000000000000000000",
+        "264e5481eff42a4606abda06c0bfda3d",
+        None,
+    ),
+    (
+        "800000000000000000000000000000000000000000000000",
+        "00000000000000000000000000000000",
+        "9e274ead9b737bb21efcfca548602689",
+        None,
+    ),
+    (
+        "8000000000000000000000000000000000000000000000000000000000000000",
+        "00000000000000000000000000000000",
+        "a223aa1288463c0e2be38ebd825616c0",
+        Some("739e0148971fd975b585eafdbd659e2c"),
+    ),
+    // 256 bits: set 1, vector 1; set 3, vector 1; set 4, vector 0; set 8, vector 0.
+    (
+        "4000000000000000000000000000000000000000000000000000000000000000",
+        "00000000000000000000000000000000",
+        "eae1d405570174df7df2f9966d509159",
+        Some("df58b1ebbd9ddcc116f56c6d980a7645"),
+    ),
+    (
+        "0101010101010101010101010101010101010101010101010101010101010101",
+        "01010101010101010101010101010101",
+        "ec9723b15b2a6489f84c4524fffc2748",
+        None,
+    ),
+    (
+        "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
+        "00112233445566778899aabbccddeeff",
+        "2868b7a2d28ecd5e4fdefac3c4330074",
+        None,
+    ),
+    (
+        "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
+        "3da46ffa6f4d6f30cd258333e5a61369",
+        "00112233445566778899aabbccddeeff",
+        None,
+    ),
+    // 128 bits: set 4, vector 0.
+    (
+        "000102030405060708090a0b0c0d0e0f",
+        "00112233445566778899aabbccddeeff",
+        "563e2cf8740a27c164804560391e9b27",
+        None,
+    ),
+];
+
+fn serpent_key(digits: &str) -> Key {
+    family_key_of(Family::Serpent, &hex(digits))
+}
+
+fn block(digits: &str) -> Block {
+    hex(digits).try_into().unwrap()
+}
+
+/// Every variant with every job of Serpent that it can be forced into.
+fn serpent_jobs() -> impl Iterator<Item = (&'static Variant, Job, Options)> {
+    forced_jobs().into_iter().filter(|(_, job, _)| job.cipher.family() == Family::Serpent)
+}
+
+#[test]
+fn reference_and_another_implementation_give_the_published_answers() {
+    for (key, plain, crypt, _) in NESSIE {
+        let (key, plain, crypt) = (serpent_key(key), block(plain), block(crypt));
+        for (direction, from, to) in [(Direction::Encrypt, plain, crypt), (Direction::Decrypt, crypt, plain)]
+        {
+            assert_eq!(expected(&key, direction, Birth::Bytes, 0, &from), to, "reference");
+            let mut block = from;
+            other(&key, direction, Birth::Bytes, 0, &mut block);
+            assert_eq!(block, to, "another implementation");
+        }
+    }
+}
+
+/// NESSIE's sets 1 to 3 and 5 to 7 by their description: keys and texts of one bit, and of one byte repeated.
+/// Another implementation gives the answers.
+fn families() -> Vec<(Key, Block, Block)> {
+    let one_bit = |len_bytes: usize, bit: usize| -> Vec<u8> {
+        (0..len_bytes).map(|i| if i == bit / 8 { 0x80 >> (bit % 8) } else { 0 }).collect()
+    };
+    let mut questions = Vec::new();
+    for len in ciphers(Family::Serpent).into_iter().map(|cipher| cipher.key_bytes()) {
+        questions.extend((0..8 * len).map(|bit| (one_bit(len, bit), vec![0; 16])));
+        questions.extend((0..128).map(|bit| (vec![0; len], one_bit(16, bit))));
+        questions.extend((0..=255).map(|byte| (vec![byte; len], vec![byte; 16])));
+    }
+    let answer = |(key, plain): (Vec<u8>, Vec<u8>)| {
+        let (key, plain): (_, Block) = (family_key_of(Family::Serpent, &key), plain.try_into().unwrap());
+        let mut crypt = plain;
+        other(&key, Direction::Encrypt, Birth::Bytes, 0, &mut crypt);
+        (key, plain, crypt)
+    };
+    questions.into_iter().map(answer).collect()
+}
+
+#[test]
+fn reference_gives_every_answer_of_the_families() {
+    for (key, plain, crypt) in families() {
+        assert_eq!(expected(&key, Direction::Encrypt, Birth::Bytes, 0, &plain), crypt);
+        assert_eq!(expected(&key, Direction::Decrypt, Birth::Bytes, 0, &crypt), plain);
+    }
+}
+
+#[test]
+fn every_variant_gives_every_answer() {
+    let published = NESSIE.map(|(key, plain, crypt, _)| (serpent_key(key), block(plain), block(crypt)));
+    let answers: Vec<_> = published.into_iter().chain(families()).collect();
+    for (variant, job, options) in serpent_jobs() {
+        for (key, plain, crypt) in answers.iter().filter(|(key, ..)| key.cipher() == job.cipher) {
+            let (mut block, first, want) = match (job.birth, job.direction) {
+                (Birth::Counter, _) => ([0; 16], u128::from_be_bytes(*plain), crypt),
+                (Birth::Bytes, Direction::Encrypt) => (*plain, 0, crypt),
+                (Birth::Bytes, Direction::Decrypt) => (*crypt, 0, plain),
+            };
+            run(key, job.direction, job.birth, first, &options, &mut block);
+            assert_eq!(block, *want, "{} {job:?}", variant.name);
+        }
+    }
+}
+
+/// NESSIE's iterated encryptions: 100 published, 1000 by another implementation.
+#[test]
+fn monte_carlo_chains_go_as_published_and_as_another_implementation() {
+    for (key, plain, _, after_100) in NESSIE {
+        let key = serpent_key(key);
+        let chain = |mut step: Box<dyn FnMut(&mut Block)>| {
+            let mut block = block(plain);
+            let mut after = [[0; 16]; 1000];
+            for kept in &mut after {
+                step(&mut block);
+                *kept = block;
+            }
+            after
+        };
+        let want = chain(other_single(&key, Direction::Encrypt));
+        if let Some(published) = after_100 {
+            assert_eq!(want[99], block(published));
+        }
+        let reference = reference::cipher(&key);
+        assert_eq!(chain(Box::new(move |block| reference.encrypt(block))), want, "reference");
+        for cap in CAPS {
+            let options = capped(cap, 1);
+            let ecb = crossgrain::mode::Ecb::new(&key, Direction::Encrypt, &options).unwrap();
+            let got = chain(Box::new(move |block| ecb.apply(Buffers::in_place(block)).unwrap()));
+            assert_eq!(got, want, "{cap}");
+        }
+    }
+}
+
+/// The standard description: the bits of the block in another order, so that the four bits of an S-box are
+/// neighbours, and a table for the linear transformation.
+struct Standard {
+    transformation: Vec<Vec<usize>>,
+}
+
+impl Standard {
+    fn new() -> Self {
+        let lines = include_str!("published/serpent-linear-transformation.txt").lines();
+        let bits = |line: &str| line.split(' ').map(|bit| bit.parse().unwrap()).collect();
+        let transformation: Vec<_> = lines.filter(|line| !line.starts_with('#')).map(bits).collect();
+        assert_eq!(transformation.len(), 128);
+        Self { transformation }
+    }
+
+    /// The initial permutation: bit i comes from bit 32·i mod 127.
+    fn permuted(block: u128) -> u128 {
+        (0..128).fold(0, |sum, i| sum | (block >> if i < 127 { 32 * i % 127 } else { 127 } & 1) << i)
+    }
+
+    /// The final permutation undoes it.
+    fn permuted_back(block: u128) -> u128 {
+        (0..128).fold(0, |sum, i| sum | (block >> i & 1) << if i < 127 { 32 * i % 127 } else { 127 })
+    }
+
+    fn transformed(&self, block: u128) -> u128 {
+        let sum = |bits: &Vec<usize>| bits.iter().fold(0, |sum, bit| sum ^ (block >> bit & 1));
+        self.transformation.iter().enumerate().fold(0, |all, (i, bits)| all | sum(bits) << i)
+    }
+
+    fn encrypted(&self, serpent: &Serpent, block: u128) -> u128 {
+        let key = |round: usize| Self::permuted(joined(serpent.round_key(round)));
+        let mut state = Self::permuted(block);
+        for round in 0..32 {
+            state ^= key(round);
+            let s_box = S_BOXES[round % 8];
+            state = (0..32)
+                .fold(0, |sum, i| sum | u128::from(s_box[(state >> (4 * i) & 15) as usize]) << (4 * i));
+            state = if round < 31 { self.transformed(state) } else { state ^ key(32) };
+        }
+        Self::permuted_back(state)
+    }
+}
+
+fn joined(words: [u32; 4]) -> u128 {
+    (0..4).fold(0, |sum, i| sum | u128::from(words[i]) << (32 * i))
+}
+
+#[test]
+fn the_two_descriptions_agree() {
+    let standard = Standard::new();
+    for bit in 0..128 {
+        let one = 1_u128 << bit;
+        let words = std::array::from_fn(|i| (one >> (32 * i)) as u32);
+        let by_table = Standard::permuted_back(standard.transformed(Standard::permuted(one)));
+        assert_eq!(joined(transform(words)), by_table, "linear transformation of bit {bit}");
+    }
+    for seed in 0..50 {
+        let bytes = painted(48, seed);
+        let serpent = Serpent::new(&bytes[16..][..16 + 8 * (seed as usize % 3)]);
+        let mut block: Block = bytes[..16].try_into().unwrap();
+        let want = standard.encrypted(&serpent, u128::from_le_bytes(block));
+        serpent.encrypt(&mut block);
+        assert_eq!(u128::from_le_bytes(block), want);
+    }
+}
+
+#[test]
+fn round_keys_are_the_references() {
+    for (cipher, seed) in ciphers(Family::Serpent).into_iter().flat_map(|c| (0..20).map(move |s| (c, s))) {
+        let key = key(cipher, seed);
+        let (keys, reference) = (RoundKeys::expand(&key), Serpent::new(key.bytes()));
+        let inner = keys.before_transform();
+        for round in 0..=32 {
+            assert_eq!(keys.words()[round], reference.round_key(round));
+            let outer = matches!(round, 0 | 32);
+            let back = inner.words()[round];
+            assert_eq!(if outer { back } else { transform(back) }, reference.round_key(round));
+        }
+    }
+}
+
+/// One step by the reference.
+fn stepped(serpent: &Serpent, step: Part, direction: Direction, round: usize, state: [u32; 4]) -> [u32; 4] {
+    use serpent::Part::{Cipher, KeyMixing, LinearTransform, Round, SBoxes};
+    let Part::Serpent(step) = step else { panic!("{step:?} is no step of Serpent") };
+    let s_box = &S_BOXES[round % 8];
+    match (step, direction) {
+        (KeyMixing, _) => std::array::from_fn(|i| state[i] ^ serpent.round_key(round)[i]),
+        (SBoxes, Direction::Encrypt) => substitute(s_box, state),
+        (SBoxes, Direction::Decrypt) => substitute(&inverted(s_box), state),
+        (LinearTransform, Direction::Encrypt) => transform(state),
+        (LinearTransform, Direction::Decrypt) => inv_transform(state),
+        (Round | Cipher, _) => panic!("{step:?} is more than a step"),
+    }
+}
+
+/// Every part by itself against the reference's steps: whatever the round, whatever the state.
+#[test]
+fn every_part_does_its_steps() {
+    let key = key(ciphers(Family::Serpent)[2], 1);
+    let keys = Keys::expand(&key);
+    let (loads, stores) = (loads(), stores());
+    for variant in table().iter().filter(|variant| variant.family == Some(Family::Serpent)) {
+        let (Some(variant), Action::Tile(part, direction, bind)) = (here(variant), variant.action) else {
+            continue;
+        };
+        let (_, load) = loads.iter().find(|(load, _)| load.repr == variant.repr).unwrap();
+        let (_, store) = stores.iter().find(|(store, _)| store.repr == variant.repr).unwrap();
+        let every_step = steps(key.cipher(), direction);
+        let span = part.span(key.cipher(), direction);
+        // Wherever the part's steps follow one another.
+        for at in 0..=every_step.len() - span.len() {
+            let run = &every_step[at..][..span.len()];
+            if !run.iter().map(|(step, _)| step).eq(&span) {
+                continue;
+            }
+            let blocks = bundle_blocks(variant.repr);
+            let (mut tile, mut scratch) = (Tile::new(), Tile::new());
+            let input = painted(16 * blocks, at as u64);
+            load.load(&input, &mut tile, &mut scratch);
+            bind(Features::of_cpu(), part, direction, &keys, run[0].1).unwrap().run(&mut tile, blocks);
+            let mut output = vec![0; input.len()];
+            store.store(&tile, &mut scratch, false, Buffers::in_place(&mut output));
+            let serpent = Serpent::new(key.bytes());
+            for (from, to) in input.as_chunks::<16>().0.iter().zip(output.as_chunks::<16>().0) {
+                let state = std::array::from_fn(|i| (u128::from_le_bytes(*from) >> (32 * i)) as u32);
+                let step = |state, &(step, round): &_| stepped(&serpent, step, direction, round, state);
+                let want = run.iter().fold(state, step);
+                assert!(u128::from_le_bytes(*to) == joined(want), "{} at {at}", variant.name);
+            }
+        }
+    }
+}

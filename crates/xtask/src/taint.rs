@@ -1,0 +1,42 @@
+//! `cargo xtask taint`: runs the library's kernels under valgrind's memcheck, with key and data declared
+//! secret (`examples/taint`).
+//!
+//! Valgrind knows neither AVX-512 nor VAES nor GFNI. Those instances come of the same generic source as the
+//! ones checked here, and `cargo xtask asm` reads their assembly.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use crate::{Result, cargo, root, succeed, target};
+
+/// Lines of memcheck's log shown of a failure.
+const LOG_LINES_SHOWN: usize = 60;
+
+/// Builds the example and runs it under memcheck.
+///
+/// # Errors
+/// If it cannot be built or run, or a variant leaks what it should not.
+pub(crate) fn run() -> Result<()> {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        println!("skipped: taint (not x86-64 under Linux)");
+        return Ok(());
+    }
+    let version = Command::new("valgrind").arg("--version").stdout(Stdio::null()).status();
+    if !version.is_ok_and(|status| status.success()) {
+        println!("skipped: taint (valgrind is not installed)");
+        return Ok(());
+    }
+    succeed(cargo().args(["build", "--quiet", "--release", "-p", "crossgrain", "--example", "taint"]))?;
+    let target = root().join(target());
+    let log = target.join("taint.log");
+    let mut valgrind = Command::new("valgrind");
+    // Without a limit: the controls alone make more reports than memcheck counts.
+    valgrind.args(["--quiet", "--error-limit=no"]);
+    valgrind.arg(format!("--log-file={}", log.display()));
+    let checked = succeed(valgrind.arg(target.join("release/examples/taint")));
+    checked.inspect_err(|_| {
+        let text = fs::read_to_string(&log).unwrap_or_default();
+        text.lines().take(LOG_LINES_SHOWN).for_each(|line| println!("{line}"));
+        println!("more in {}", log.display());
+    })
+}
