@@ -162,8 +162,8 @@ impl Source<'_> {
         match self {
             Self::Bytes => (input, [0; BLOCK_BYTES]),
             Self::Counter(counter) => (counter.to_be_bytes(), input),
-            Self::Tweaked(tweaks) => {
-                let (tweak, _) = tweaks.run(1);
+            Self::Tweaked(mut tweaks) => {
+                let (tweak, _) = tweaks.next_sector();
                 ((tweak ^ u128::from_le_bytes(input)).to_le_bytes(), tweak.to_le_bytes())
             }
             Self::Chained(previous) => (input, previous),

@@ -59,17 +59,17 @@ impl<'a> Tweaks<'a> {
         Self { starts, done_blocks: blocks % self.sector_blocks, ..self }
     }
 
-    /// The tweak that comes next, and how many of at most `most` blocks follow it in the same sector.
-    /// After the last sector there is padding, whose tweaks are of no account.
+    /// The tweak that comes next and the number of blocks from there to the end of their sector, which is
+    /// left behind. After the last sector there is padding, whose tweaks are of no account.
     #[inline(always)]
-    pub(crate) fn run(&self, most: usize) -> (u128, usize) {
-        match self.starts.first() {
-            Some(start) => {
-                let first = times_x_to(u128::from_le_bytes(*start), self.done_blocks);
-                (first, most.min(self.sector_blocks - self.done_blocks))
-            }
-            None => (0, most),
-        }
+    pub(crate) fn next_sector(&mut self) -> (u128, usize) {
+        let Some((start, rest)) = self.starts.split_first() else {
+            return (0, usize::MAX);
+        };
+        let first = times_x_to(u128::from_le_bytes(*start), self.done_blocks);
+        let blocks = self.sector_blocks - self.done_blocks;
+        (self.starts, self.done_blocks) = (rest, 0);
+        (first, blocks)
     }
 }
 
@@ -175,11 +175,10 @@ pub trait Whiten: Send + Sync {
         let (masks, whitened) = (masks.bytes_mut(), whitened.bytes_mut());
         let mut at = 0;
         while at < input.len() {
-            let (first, blocks) = tweaks.run((input.len() - at) / BLOCK_BYTES);
-            let place = at..at + blocks * BLOCK_BYTES;
+            let (first, blocks) = tweaks.next_sector();
+            let place = at..at + blocks.min((input.len() - at) / BLOCK_BYTES) * BLOCK_BYTES;
             at = place.end;
             self.run(first, &input[place.clone()], &mut masks[place.clone()], &mut whitened[place]);
-            tweaks = tweaks.skip(blocks);
         }
     }
 }

@@ -271,12 +271,16 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Xts<'_, W, ENCRYPT> {
     #[inline(always)]
     fn run(self) {
         let Self { isa, keys, mut tweaks, mut buffers } = self;
+        let (first, mut blocks) = tweaks.next_sector();
+        let mut frame = Stepping::<W>::from(isa, first);
         while !buffers.is_empty() {
-            let (first, blocks) = tweaks.run(buffers.len_bytes() / BLOCK_BYTES);
-            let (sector, later) = buffers.split_at(blocks * BLOCK_BYTES);
-            let frame = Stepping::<W>::from(isa, first);
+            // Begun before this sector's rounds, the next one's tweaks are made beside them.
+            let (first, next_blocks) = tweaks.next_sector();
+            let next = Stepping::<W>::from(isa, first);
+            let at = blocks.min(buffers.len_bytes() / BLOCK_BYTES) * BLOCK_BYTES;
+            let (sector, later) = buffers.split_at(at);
             over_bundles(&mut FramedBundle::<W, _, ENCRYPT> { isa, keys, frame }, sector);
-            (tweaks, buffers) = (tweaks.skip(blocks), later);
+            (buffers, frame, blocks) = (later, next, next_blocks);
         }
     }
 }

@@ -1,0 +1,256 @@
+//! Every cipher in every mode beside libgcrypt, where that is installed: for Serpent in EAX and GCM there are
+//! no published answers, and this is the independent word.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+mod common;
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ptr;
+
+use common::{capped, key, painted};
+use crossgrain::mode::{Aead, Cbc, Cfb, Cmac, Ctr, Eax, Ecb, Gcm, Ofb, Options, Xts, XtsKey};
+use crossgrain::{Block, Buffers, Cipher, Direction};
+use libloading::Library;
+
+type Handle = *mut c_void;
+type Open = unsafe extern "C" fn(*mut Handle, c_int, c_int, c_uint) -> c_uint;
+type Close = unsafe extern "C" fn(Handle);
+type Give = unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint;
+type Run = unsafe extern "C" fn(Handle, *mut c_void, usize, *const c_void, usize) -> c_uint;
+type Tag = unsafe extern "C" fn(Handle, *mut c_void, usize) -> c_uint;
+
+/// libgcrypt, loaded at run time.
+struct Gcrypt(Library);
+
+impl Gcrypt {
+    /// `None`, and a word about it, where it is not installed.
+    fn load() -> Option<Self> {
+        // SAFETY: loading it runs no code but its own set-up, which is made for that.
+        let Ok(library) = (unsafe { Library::new("libgcrypt.so.20") }) else {
+            println!("skipped: libgcrypt (not installed)");
+            return None;
+        };
+        let gcrypt = Self(library);
+        // SAFETY: the signature is that of gcrypt.h; a null pointer asks for the version and sets up.
+        let version = unsafe {
+            let check: unsafe extern "C" fn(*const c_char) -> *const c_char =
+                gcrypt.symbol("gcry_check_version");
+            CStr::from_ptr(check(ptr::null()))
+        };
+        println!("libgcrypt {}", version.to_string_lossy());
+        Some(gcrypt)
+    }
+
+    /// A function by its name.
+    ///
+    /// # Safety
+    /// `F` must be its type, and it must not outlive the library.
+    unsafe fn symbol<F: Copy>(&self, name: &str) -> F {
+        // SAFETY: as the caller promises.
+        unsafe { *self.0.get::<F>(name.as_bytes()).unwrap() }
+    }
+
+    fn cipher(&self, cipher: Cipher, mode: c_int, key: &[u8]) -> Keyed<'_> {
+        let mut handle = ptr::null_mut();
+        // SAFETY: the signature is that of gcrypt.h, and the handle is written by the call.
+        let failed =
+            unsafe { self.symbol::<Open>("gcry_cipher_open")(&raw mut handle, algorithm(cipher), mode, 0) };
+        assert_eq!(failed, 0);
+        let keyed = Keyed { gcrypt: self, handle };
+        keyed.give("gcry_cipher_setkey", key);
+        keyed
+    }
+}
+
+/// `enum gcry_cipher_algos`.
+const fn algorithm(cipher: Cipher) -> c_int {
+    match cipher {
+        Cipher::Aes128 => 7,
+        Cipher::Aes192 => 8,
+        Cipher::Aes256 => 9,
+        Cipher::Serpent128 => 304,
+        Cipher::Serpent192 => 305,
+        Cipher::Serpent256 => 306,
+    }
+}
+
+// `enum gcry_cipher_modes`
+const ECB: c_int = 1;
+const CFB: c_int = 2;
+const CBC: c_int = 3;
+const OFB: c_int = 5;
+const CTR: c_int = 6;
+const GCM: c_int = 9;
+const XTS: c_int = 13;
+const EAX: c_int = 14;
+
+/// A cipher with its key.
+struct Keyed<'a> {
+    gcrypt: &'a Gcrypt,
+    handle: Handle,
+}
+
+impl Keyed<'_> {
+    fn give(&self, function: &str, bytes: &[u8]) {
+        // SAFETY: the signature is that of gcrypt.h, the handle is open, and the bytes are as long as told.
+        let failed =
+            unsafe { self.gcrypt.symbol::<Give>(function)(self.handle, bytes.as_ptr().cast(), bytes.len()) };
+        assert_eq!(failed, 0, "{function} of {} bytes", bytes.len());
+    }
+
+    fn run(&self, direction: Direction, data: &mut [u8]) {
+        let function = format!("gcry_cipher_{}", direction.name());
+        // SAFETY: as above; no input means that the output is it.
+        let failed = unsafe {
+            let run = self.gcrypt.symbol::<Run>(&function);
+            run(self.handle, data.as_mut_ptr().cast(), data.len(), ptr::null(), 0)
+        };
+        assert_eq!(failed, 0, "{function} of {} bytes", data.len());
+    }
+
+    fn tag(&self) -> Block {
+        let mut tag = [0; 16];
+        // SAFETY: as above.
+        let failed = unsafe {
+            let get = self.gcrypt.symbol::<Tag>("gcry_cipher_gettag");
+            get(self.handle, tag.as_mut_ptr().cast(), tag.len())
+        };
+        assert_eq!(failed, 0, "the tag");
+        tag
+    }
+}
+
+impl Drop for Keyed<'_> {
+    fn drop(&mut self) {
+        // SAFETY: as above; the handle is closed once.
+        unsafe { self.gcrypt.symbol::<Close>("gcry_cipher_close")(self.handle) };
+    }
+}
+
+/// Along the grain and across it.
+fn ways() -> [Options; 3] {
+    ["avx512", "avx2-aes-gfni", "portable"].map(|cap| capped(cap, 1))
+}
+
+/// What a cipher, a length and a direction are tried with.
+fn each_case(mut check: impl FnMut(Cipher, Direction, &[u8])) {
+    for cipher in Cipher::ALL {
+        for len in [16, 17, 48, 100, 512, 1000, 4096 + 16, 20_003] {
+            for direction in Direction::ALL {
+                check(cipher, direction, &painted(len, len as u64));
+            }
+        }
+    }
+}
+
+#[test]
+fn modes_without_a_tag() {
+    let Some(gcrypt) = Gcrypt::load() else { return };
+    let iv: Block = painted(16, 1).try_into().unwrap();
+    each_case(|cipher, direction, data| {
+        let key = key(cipher, 2);
+        let whole = &data[..data.len() / 16 * 16];
+        let expected = |mode, data: &[u8]| {
+            let (keyed, mut want) = (gcrypt.cipher(cipher, mode, key.bytes()), data.to_vec());
+            if mode == CTR {
+                keyed.give("gcry_cipher_setctr", &iv);
+            } else if mode != ECB {
+                keyed.give("gcry_cipher_setiv", &iv);
+            }
+            keyed.run(direction, &mut want);
+            want
+        };
+        for options in ways() {
+            let got = |data: &[u8], apply: &dyn Fn(Buffers<'_>)| {
+                let mut got = data.to_vec();
+                apply(Buffers::in_place(&mut got));
+                got
+            };
+            let what = format!("{cipher} {direction:?}, {} bytes, {:?}", data.len(), options.features);
+            let ecb = Ecb::new(&key, direction, &options).unwrap();
+            assert!(got(whole, &|buffers| ecb.apply(buffers).unwrap()) == expected(ECB, whole), "ecb {what}");
+            let ctr = Ctr::new(&key, &iv, &options).unwrap();
+            assert!(got(data, &|buffers| ctr.apply_at(0, buffers)) == expected(CTR, data), "ctr {what}");
+            let cbc = Cbc::new(&key, direction, &options).unwrap();
+            let apply = |buffers: Buffers<'_>| cbc.apply(&mut iv.clone(), buffers).unwrap();
+            assert!(got(whole, &apply) == expected(CBC, whole), "cbc {what}");
+            let cfb = Cfb::new(&key, direction, &options).unwrap();
+            let apply = |buffers: Buffers<'_>| cfb.apply(&mut iv.clone(), buffers).unwrap();
+            assert!(got(data, &apply) == expected(CFB, data), "cfb {what}");
+            let ofb = Ofb::new(&key, direction, &options).unwrap();
+            let apply = |buffers: Buffers<'_>| ofb.apply(&mut iv.clone(), buffers).unwrap();
+            assert!(got(data, &apply) == expected(OFB, data), "ofb {what}");
+        }
+    });
+}
+
+#[test]
+fn sectors() {
+    let Some(gcrypt) = Gcrypt::load() else { return };
+    // Keys of XTS have one of two sizes there.
+    each_case(|cipher, direction, data| {
+        if cipher.key_bytes() == 24 {
+            return;
+        }
+        let key = painted(2 * cipher.key_bytes(), 3);
+        let (keyed, mut want) = (gcrypt.cipher(cipher, XTS, &key), data.to_vec());
+        keyed.give("gcry_cipher_setiv", &0x0123_4567_89ab_cdef_u128.to_le_bytes());
+        keyed.run(direction, &mut want);
+        for options in ways() {
+            let mut got = data.to_vec();
+            let xts = Xts::new(&XtsKey::new(cipher, &key).unwrap(), direction, data.len(), &options).unwrap();
+            xts.apply(0x0123_4567_89ab_cdef, Buffers::in_place(&mut got)).unwrap();
+            assert!(got == want, "{cipher} {direction:?}, {} bytes, {:?}", data.len(), options.features);
+        }
+    });
+}
+
+#[test]
+fn modes_with_a_tag() {
+    let Some(gcrypt) = Gcrypt::load() else { return };
+    each_case(|cipher, direction, data| {
+        if direction == Direction::Decrypt {
+            return;
+        }
+        let key = key(cipher, 4);
+        for (mode, nonce_bytes) in [(EAX, 16), (EAX, 5), (GCM, 12), (GCM, 16), (GCM, 7)] {
+            let (nonce, aad) = (painted(nonce_bytes, 5), painted(data.len() % 40, 6));
+            let (keyed, mut want) = (gcrypt.cipher(cipher, mode, key.bytes()), data.to_vec());
+            keyed.give("gcry_cipher_setiv", &nonce);
+            keyed.give("gcry_cipher_authenticate", &aad);
+            keyed.run(direction, &mut want);
+            let tag = keyed.tag();
+            for options in ways() {
+                let ours: Box<dyn Aead> = match mode {
+                    EAX => Box::new(Eax::new(&key, 16, &options).unwrap()),
+                    _ => Box::new(Gcm::new(&key, 16, &options).unwrap()),
+                };
+                let what = format!("{cipher} mode {mode}, {} bytes, {:?}", data.len(), options.features);
+                let mut got = data.to_vec();
+                assert_eq!(ours.seal(&nonce, &aad, Buffers::in_place(&mut got)).unwrap(), tag, "{what}");
+                assert!(got == want, "{what}");
+                ours.open(&nonce, &aad, &tag, Buffers::in_place(&mut got)).unwrap();
+                assert!(got == data, "{what}");
+            }
+        }
+    });
+}
+
+/// CMAC is EAX's: there OMAC of number 0 is the first counter, told by the keystream of a message of zeros.
+#[test]
+fn cmac_is_what_eax_counts_from() {
+    let Some(gcrypt) = Gcrypt::load() else { return };
+    each_case(|cipher, _, data| {
+        let key = key(cipher, 7);
+        let keyed = gcrypt.cipher(cipher, EAX, key.bytes());
+        keyed.give("gcry_cipher_setiv", data);
+        let mut keystream = vec![0; 48];
+        keyed.run(Direction::Encrypt, &mut keystream);
+        for options in ways() {
+            let counter = Cmac::new(&key, &options).unwrap().tag(&[&[0; 16], data].concat());
+            let mut ours = vec![0; 48];
+            Ctr::new(&key, &counter, &options).unwrap().apply(Buffers::in_place(&mut ours));
+            assert_eq!(ours, keystream, "{cipher}, {} bytes", data.len());
+        }
+    });
+}
