@@ -8,6 +8,7 @@
 //! written past the end.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use super::chains;
 use super::key::RoundKeys;
@@ -48,11 +49,12 @@ impl<W: AesLanes> fmt::Debug for Cipher<W> {
 }
 
 impl<W: AesLanes> Cipher<W> {
-    fn run_framed<F: Frame<W>>(&self, frame: F, buffers: Buffers<'_>) {
+    fn run_framed<F: From<Before<W>> + Frame<W>>(&self, before: Block, buffers: Buffers<'_>) {
         let Self { isa, ref keys, direction } = *self;
+        let frame = PhantomData::<F>;
         match direction {
-            Direction::Encrypt => isa.enter(Framed::<W, F, true> { isa, keys, frame, buffers }),
-            Direction::Decrypt => isa.enter(Framed::<W, F, false> { isa, keys, frame, buffers }),
+            Direction::Encrypt => isa.enter(Framed::<W, F, true> { isa, keys, before, frame, buffers }),
+            Direction::Decrypt => isa.enter(Framed::<W, F, false> { isa, keys, before, frame, buffers }),
         }
     }
 }
@@ -61,7 +63,7 @@ impl<W: AesLanes> WholePart for Cipher<W> {
     fn run(&self, source: Source<'_>, buffers: Buffers<'_>) {
         let Self { isa, ref keys, direction } = *self;
         match source {
-            Source::Bytes => self.run_framed(Plain, buffers),
+            Source::Bytes => self.run_framed::<Plain>([0; BLOCK_BYTES], buffers),
             Source::Counter(first) => {
                 let (low, high) = split_at_carry(first, buffers);
                 isa.enter(Ctr::<W> { isa, keys, first, buffers: low });
@@ -74,12 +76,8 @@ impl<W: AesLanes> WholePart for Cipher<W> {
                 Direction::Encrypt => isa.enter(Xts::<W, true> { isa, keys, tweaks, buffers }),
                 Direction::Decrypt => isa.enter(Xts::<W, false> { isa, keys, tweaks, buffers }),
             },
-            Source::Chained(previous) => {
-                self.run_framed(Chained { previous: W::broadcast(isa, &previous) }, buffers);
-            }
-            Source::Delayed(previous) => {
-                self.run_framed(Delayed { previous: W::broadcast(isa, &previous) }, buffers);
-            }
+            Source::Chained(previous) => self.run_framed::<Chained<W>>(previous, buffers),
+            Source::Delayed(previous) => self.run_framed::<Delayed<W>>(previous, buffers),
         }
     }
 
@@ -183,8 +181,18 @@ pub(super) trait Frame<W: AesLanes> {
     fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N], block: usize) -> ([W; N], [W; N]);
 }
 
+/// What a frame begins with: the block before the first, in every lane.
+struct Before<W>(W);
+
 /// ECB: the input enters, nothing is added.
 struct Plain;
+
+impl<W> From<Before<W>> for Plain {
+    #[inline(always)]
+    fn from(_: Before<W>) -> Self {
+        Self
+    }
+}
 
 impl<W: AesLanes> Frame<W> for Plain {
     #[inline(always)]
@@ -205,6 +213,13 @@ struct Chained<W> {
     previous: W,
 }
 
+impl<W> From<Before<W>> for Chained<W> {
+    #[inline(always)]
+    fn from(Before(previous): Before<W>) -> Self {
+        Self { previous }
+    }
+}
+
 impl<W: AesLanes> Frame<W> for Chained<W> {
     #[inline(always)]
     fn around<const N: usize>(&mut self, _isa: W::Isa, input: [W; N], _block: usize) -> ([W; N], [W; N]) {
@@ -218,6 +233,13 @@ impl<W: AesLanes> Frame<W> for Chained<W> {
 struct Delayed<W> {
     /// The last block of the input so far, in the last lane.
     previous: W,
+}
+
+impl<W> From<Before<W>> for Delayed<W> {
+    #[inline(always)]
+    fn from(Before(previous): Before<W>) -> Self {
+        Self { previous }
+    }
 }
 
 impl<W: AesLanes> Frame<W> for Delayed<W> {
@@ -243,16 +265,19 @@ impl<W: AesLanes> Frame<W> for Stepping<W> {
 struct Framed<'a, W: AesLanes, F, const ENCRYPT: bool> {
     isa: W::Isa,
     keys: &'a RoundKeys,
-    frame: F,
+    /// The block before the first.
+    before: Block,
+    frame: PhantomData<F>,
     buffers: Buffers<'a>,
 }
 
-impl<W: AesLanes, F: Frame<W>, const ENCRYPT: bool> Kernel for Framed<'_, W, F, ENCRYPT> {
+impl<W: AesLanes, F: From<Before<W>> + Frame<W>, const ENCRYPT: bool> Kernel for Framed<'_, W, F, ENCRYPT> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { isa, keys, frame, buffers } = self;
+        let Self { isa, keys, before, buffers, .. } = self;
+        let frame = F::from(Before(W::broadcast(isa, &before)));
         over_bundles(&mut FramedBundle::<W, F, ENCRYPT> { isa, keys, frame }, buffers);
     }
 }
