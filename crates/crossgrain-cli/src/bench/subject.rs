@@ -7,7 +7,7 @@ use crossgrain::check;
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::measure::Subject;
 use crossgrain::plan::{Birth, Job, Plans, Trial};
-use crossgrain::variant::{Policy, Variant, table};
+use crossgrain::variant::{Policy, Variant, find, table};
 use crossgrain::{Buffers, Cipher, Direction, Features, Key};
 
 use super::peer::Peer;
@@ -92,6 +92,19 @@ fn options(features: Features) -> Options {
     Options { features: Some(features), threads: 1, ..Options::default() }
 }
 
+/// Bit slices of the widest registers, with whatever transposes them best.
+fn bitsliced(features: Features, birth: Birth) -> Options {
+    let name = match birth {
+        Birth::Counter => "aes-ctr-walk/bitsliced512/avx512",
+        Birth::Bytes => "bitsliced512-to-blocks/gfni512-matrices",
+    };
+    if find(name).is_ok_and(|variant| variant.is_available(features)) {
+        Options { variants: vec![name.to_owned()], ..options(features) }
+    } else {
+        options(features.without(Features::GFNI | Features::VBMI))
+    }
+}
+
 /// The best plan, the best without AES instructions, and others that leave instructions out.
 fn aes_kinds(features: Features, birth: Birth) -> Vec<Kind> {
     let without_aes = features.without(Features::AES).without(Features::VAES);
@@ -99,7 +112,7 @@ fn aes_kinds(features: Features, birth: Birth) -> Vec<Kind> {
         Kind { name: "best", options: options(features) },
         Kind { name: "without-aes", options: options(without_aes) },
         Kind { name: "without-aes-gfni", options: options(without_aes.without(Features::GFNI)) },
-        Kind { name: "bitsliced", options: options(without_aes.without(Features::GFNI | Features::VBMI)) },
+        Kind { name: "bitsliced", options: bitsliced(without_aes, birth) },
         Kind {
             name: "avx2-without-aes",
             options: options(without_aes.without(Features::AVX512 | Features::VBMI | Features::GFNI)),

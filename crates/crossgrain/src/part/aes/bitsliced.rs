@@ -10,7 +10,7 @@
 
 use std::fmt;
 
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::Part;
 use super::head::{self, GROUP_BLOCKS, Start, Walk};
@@ -227,28 +227,28 @@ impl<W: Register> Kernel for EncryptTile<'_, W> {
         for bundle in 0..blocks / W::BITS {
             let state = tile.bundle_mut::<W, TILE_WORDS>(isa, bundle);
             add_round_key(isa, state, &keys.0[0], phase);
-            encrypt_rounds(isa, state, keys, 1, phase);
+            let phase = encrypt_middle(isa, state, keys, 1, phase);
+            sub_bytes_unfinished(Direction::Encrypt, state);
+            add_round_key(isa, state, &keys.0[keys.last()], phase + 1);
         }
         tile.phase = ((phase + keys.last()) % 4) as u8;
     }
 }
 
-/// Rounds `from` to the last.
+/// Rounds `from` to the last but one; gives back the phase that leaves.
 #[inline(always)]
-fn encrypt_rounds<W: Register>(
+fn encrypt_middle<W: Register>(
     isa: W::Isa,
     state: &mut State<W>,
     keys: &BitKeys,
     from: usize,
     mut phase: usize,
-) {
-    let last = keys.last();
-    for key in &keys.0[from..last] {
+) -> usize {
+    for key in &keys.0[from..keys.last()] {
         encrypt_round(isa, state, key, phase);
         phase = (phase + 1) % 4;
     }
-    sub_bytes_unfinished(Direction::Encrypt, state);
-    add_round_key(isa, state, &keys.0[last], phase + 1);
+    phase
 }
 
 /// Rounds 1 and 2, and key 2 added, of a state whose names and places agree, as if column 0 had been zero after
@@ -270,13 +270,26 @@ pub(super) fn two_rounds_without_column_0<W: Register>(isa: W::Isa, state: &mut 
 #[derive(Debug)]
 pub struct Tail<W: Register> {
     isa: W::Isa,
+    /// The last of them by the places where the bytes lie in the end: it is added with the last S-boxes.
     keys: BitKeys,
 }
 
 impl<W: Register> Tail<W> {
     /// CTR's keystream with an expanded key.
     pub fn walk(isa: W::Isa, keys: &RoundKeys) -> Walk<Self> {
-        Walk::with(keys, Self { isa, keys: BitKeys::all_folded(keys) })
+        let mut bits = BitKeys::all_folded(keys);
+        let last = bits.last();
+        let by_name = Zeroizing::new(bits.0[last]);
+        for index in 0..16 {
+            let place = shifted(index, Self::last_phase(last));
+            bits.0[last][8 * place..][..8].copy_from_slice(&by_name[8 * index..][..8]);
+        }
+        Walk::with(keys, Self { isa, keys: bits })
+    }
+
+    /// The phase that is left, for every ShiftRows from round 3 on.
+    const fn last_phase(last: usize) -> usize {
+        (last - 2) % 4
     }
 }
 
@@ -307,9 +320,14 @@ impl<W: Register> Kernel for TailOnTile<'_, W> {
             for index in 0..4 {
                 mix_column_and_add(isa, state, column_places(index, 1), &keys.0[3], index);
             }
-            encrypt_rounds(isa, state, keys, 4, 1);
+            encrypt_middle(isa, state, keys, 4, 1);
+            let last = &keys.0[keys.last()];
+            for place in 0..16 {
+                let sub = aes_sbox::forward(byte(state, place));
+                set_byte(state, place, add(sub, key_byte(isa, last, place)));
+            }
         }
-        tile.phase = ((keys.last() - 2) % 4) as u8;
+        tile.phase = Tail::<W>::last_phase(keys.last()) as u8;
     }
 }
 
