@@ -6,9 +6,14 @@ use crate::block::BLOCK_BYTES;
 use crate::part::Source;
 use crate::word::Buffers;
 
-/// A piece of a job: large enough to outweigh handing it over, small enough to stay in L2 and to let
-/// threads end together.
-const PIECE_BYTES: usize = 256 * 1024;
+/// The least piece of a job: large enough to outweigh handing it over.
+const PIECE_BYTES_MIN: usize = 64 * 1024;
+
+/// The largest: small enough to stay in L2.
+const PIECE_BYTES_MAX: usize = 1024 * 1024;
+
+/// A job that is worth waking threads for.
+const JOB_BYTES_MIN: usize = 512 * 1024;
 
 /// How many threads of rayon's current pool a job may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,10 +50,9 @@ impl Threads {
         if !self.pays(len_bytes) {
             return work(source, buffers);
         }
-        let piece_blocks = (PIECE_BYTES / BLOCK_BYTES).next_multiple_of(grain_blocks);
         let queue = Mutex::new((source, buffers));
         self.together(len_bytes, &|| {
-            while let Some((source, piece)) = next_piece(&queue, piece_blocks) {
+            while let Some((source, piece)) = self.next_piece(&queue, grain_blocks) {
                 work(source, piece);
             }
         });
@@ -85,9 +89,30 @@ impl Threads {
         });
     }
 
+    /// Takes the next piece off the queue: less and less as the end comes near, so that threads end together.
+    fn next_piece<'a, 's>(
+        self,
+        queue: &Mutex<(Source<'s>, Buffers<'a>)>,
+        grain_blocks: usize,
+    ) -> Option<(Source<'s>, Buffers<'a>)> {
+        let mut rest = queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let rest_bytes = rest.1.len_bytes();
+        if rest_bytes == 0 {
+            return None;
+        }
+        let share_bytes = (rest_bytes / (4 * self.0)).clamp(PIECE_BYTES_MIN, PIECE_BYTES_MAX);
+        let piece_bytes = (share_bytes / BLOCK_BYTES).next_multiple_of(grain_blocks) * BLOCK_BYTES;
+        let source = rest.0;
+        let (piece, later) =
+            std::mem::replace(&mut rest.1, Buffers::in_place(&mut [])).split_at(piece_bytes.min(rest_bytes));
+        // Before the piece is worked on, which may overwrite what the next one needs of it.
+        *rest = (source.after(piece.input()), later);
+        Some((source, piece))
+    }
+
     /// Whether so much work is worth waking threads.
     const fn pays(self, len_bytes: usize) -> bool {
-        self.0 > 1 && len_bytes >= 2 * PIECE_BYTES
+        self.0 > 1 && len_bytes >= JOB_BYTES_MIN
     }
 }
 
@@ -95,21 +120,4 @@ impl Default for Threads {
     fn default() -> Self {
         Self::at_most(0)
     }
-}
-
-/// Takes the next piece off the queue.
-fn next_piece<'a, 's>(
-    queue: &Mutex<(Source<'s>, Buffers<'a>)>,
-    piece_blocks: usize,
-) -> Option<(Source<'s>, Buffers<'a>)> {
-    let mut rest = queue.lock().unwrap_or_else(PoisonError::into_inner);
-    if rest.1.is_empty() {
-        return None;
-    }
-    let at = (piece_blocks * BLOCK_BYTES).min(rest.1.len_bytes());
-    let source = rest.0;
-    let (piece, later) = std::mem::replace(&mut rest.1, Buffers::in_place(&mut [])).split_at(at);
-    // Before the piece is worked on, which may overwrite what the next one needs of it.
-    *rest = (source.after(piece.input()), later);
-    Some((source, piece))
 }

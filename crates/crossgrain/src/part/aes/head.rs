@@ -13,6 +13,7 @@
 //! Holds: S-boxes are taken without their constant 0x63, which round key 2 makes good (`BitKeys::folded`).
 
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 use zeroize::Zeroize;
 
@@ -209,11 +210,13 @@ fn times(bits: Bits<u64>, factors: [u8; 4]) -> [Bits<u64>; 4] {
 pub struct Walk<T> {
     head: Head,
     tail: T,
+    /// What ended runs have left, for those that follow: most go on where another ended.
+    kept: Mutex<Vec<Box<Tables>>>,
 }
 
 impl<T> Walk<T> {
     pub(super) fn with(keys: &RoundKeys, tail: T) -> Self {
-        Self { head: Head::new(keys), tail }
+        Self { head: Head::new(keys), tail, kept: Mutex::default() }
     }
 }
 
@@ -225,14 +228,44 @@ impl<T> fmt::Debug for Walk<T> {
 
 impl<T: Tail> Count for Walk<T> {
     fn begin(&self) -> Box<dyn Counting + '_> {
-        let (column_0, later) = (Tile::new(), [[0; LATER_BYTES]; 2]);
-        Box::new(Walking { walk: self, nonce: None, within: 0, column_0, later, groups: Groups::none() })
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        Box::new(Walking { walk: self, tables: kept })
     }
 }
 
-/// A run, with its tables.
+/// A run, with its tables once it has begun.
 struct Walking<'a, T> {
     walk: &'a Walk<T>,
+    tables: Option<Box<Tables>>,
+}
+
+impl<T> Drop for Walking<'_, T> {
+    fn drop(&mut self) {
+        let mut kept = self.walk.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend(self.tables.take());
+    }
+}
+
+impl<T: Tail> Counting for Walking<'_, T> {
+    fn count(&mut self, first: u128, tile: &mut Tile, scratch: &mut [Tile; 2], blocks: usize) {
+        let Self { walk, tables } = self;
+        let tables = tables.get_or_insert_with(|| Box::new(Tables::new()));
+        let within = first as usize % GROUP_BLOCKS;
+        let last = first.wrapping_add(blocks as u128 - 1);
+        let nonce = Some(first >> NONCE_BITS).filter(|&nonce| nonce == last >> NONCE_BITS);
+        if nonce.is_none() || nonce != tables.nonce || within != tables.within {
+            tables.make_table(walk, first, tile, scratch);
+            tables.mark_groups(&walk.tail, within, tile, scratch);
+            (tables.nonce, tables.within) = (nonce, within);
+        }
+        let group = tables.group(&walk.head, first / GROUP_BLOCKS as u128, scratch);
+        let Tables { column_0, later, groups, .. } = &**tables;
+        walk.tail.run(&Start { column_0, later, groups, group, within }, tile, blocks);
+    }
+}
+
+/// What a run goes by.
+struct Tables {
     /// The high bits of the counters that `column_0` is for, if they are the same in all of it.
     nonce: Option<u128>,
     /// The number in its group of the first block of `column_0` and `later`.
@@ -242,26 +275,21 @@ struct Walking<'a, T> {
     groups: Groups,
 }
 
-impl<T: Tail> Counting for Walking<'_, T> {
-    fn count(&mut self, first: u128, tile: &mut Tile, scratch: &mut [Tile; 2], blocks: usize) {
-        let within = first as usize % GROUP_BLOCKS;
-        let last = first.wrapping_add(blocks as u128 - 1);
-        let nonce = Some(first >> NONCE_BITS).filter(|&nonce| nonce == last >> NONCE_BITS);
-        if nonce.is_none() || nonce != self.nonce || within != self.within {
-            self.make_table(first, tile, scratch);
-            self.mark_groups(within, tile, scratch);
-            (self.nonce, self.within) = (nonce, within);
-        }
-        let group = self.group(first / GROUP_BLOCKS as u128, scratch);
-        let &mut Self { walk, ref column_0, ref later, ref groups, .. } = self;
-        walk.tail.run(&Start { column_0, later, groups, group, within }, tile, blocks);
+impl Tables {
+    const fn new() -> Self {
+        let later = [[0; LATER_BYTES]; 2];
+        Self { nonce: None, within: 0, column_0: Tile::new(), later, groups: Groups::none() }
     }
-}
 
-impl<T: Tail> Walking<'_, T> {
     /// `column_0` for a tile that begins with counter `first`, by way of `blocks`.
-    fn make_table(&mut self, first: u128, blocks: &mut Tile, scratch: &mut [Tile; 2]) {
-        let Walk { head, tail } = self.walk;
+    fn make_table<T: Tail>(
+        &mut self,
+        walk: &Walk<T>,
+        first: u128,
+        blocks: &mut Tile,
+        scratch: &mut [Tile; 2],
+    ) {
+        let Walk { head, tail, .. } = walk;
         let half = GROUP_BLOCKS * BLOCK_BYTES;
         let (low, high) = blocks.bytes_mut().split_at_mut(half);
         head.column_0(first, first, low, scratch);
@@ -282,7 +310,7 @@ impl<T: Tail> Walking<'_, T> {
     }
 
     /// `later` for a tile whose first block is number `within` of its group, by way of `blocks`.
-    fn mark_groups(&mut self, within: usize, blocks: &mut Tile, scratch: &mut [Tile; 2]) {
+    fn mark_groups<T: Tail>(&mut self, tail: &T, within: usize, blocks: &mut Tile, scratch: &mut [Tile; 2]) {
         let [tile, spare] = scratch;
         let ones = [[0; BLOCK_BYTES], [0xff; BLOCK_BYTES]];
         let group = |block: usize| (within + block) / GROUP_BLOCKS;
@@ -296,7 +324,7 @@ impl<T: Tail> Walking<'_, T> {
                 let bundle = number - number % T::BUNDLE_BLOCKS;
                 *block = ones[usize::from(group(number) > group(bundle) + more)];
             }
-            self.walk.tail.load(blocks.bytes(), tile, spare);
+            tail.load(blocks.bytes(), tile, spare);
             let bundles = tile.bytes().chunks_exact(T::BUNDLE_BLOCKS * BLOCK_BYTES);
             for (bundle, word) in bundles.zip(later.chunks_exact_mut(T::WORD_BYTES)) {
                 word.copy_from_slice(&bundle[..T::WORD_BYTES]);
@@ -305,12 +333,12 @@ impl<T: Tail> Walking<'_, T> {
     }
 
     /// The number in `groups` of a group, with all that a tile may ask for after it.
-    fn group(&mut self, group: u128, scratch: &mut [Tile; 2]) -> usize {
+    fn group(&mut self, head: &Head, group: u128, scratch: &mut [Tile; 2]) -> usize {
         let known = self.groups.first.map(|first| group.wrapping_sub(first));
         match known.filter(|&at| at < GROUPS as u128 - TILE_GROUPS) {
             Some(at) => at as usize,
             None => {
-                self.walk.head.groups(group, &mut self.groups, scratch);
+                head.groups(group, &mut self.groups, scratch);
                 0
             }
         }
