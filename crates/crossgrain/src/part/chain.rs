@@ -1,7 +1,7 @@
 //! Chains of blocks, each of which needs the result of the one before it: CBC and CFB encryption, OFB, CMAC.
 //!
 //! One chain is serial, but many run side by side, a chain a lane. How a chain goes on is two lines a
-//! mode ([`Rule`]), the same on registers of several chains and on single blocks.
+//! mode (`Rule`), the same on registers of several chains and on single blocks.
 //! Source: SP 800-38A §6.2 to 6.4; SP 800-38B §6.2 for what is only absorbed.
 
 use std::fmt;
