@@ -50,8 +50,7 @@ impl<W: Lane32> Whole<W> {
             Frame::Counter(next) => {
                 let first = *next;
                 *next = first.wrapping_add((N * Self::BUNDLE_BLOCKS) as u128);
-                let count = |n: usize| first.wrapping_add((n * Self::BUNDLE_BLOCKS) as u128);
-                each!(n < N => self.counter.bundle(count(n)))
+                self.counter.bundles(first)
             }
             Frame::Delayed(previous) => transposed(Self::delayed::<N>(self.isa, buffers, at, previous)),
             Frame::Plain | Frame::Chained(_) | Frame::Tweaked(_) => {
