@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The layers from the bottom up, and what each may name besides itself: a module with all that is in it,
 /// or one thing of a module. Who judges by the reference stands last: nobody below can name it.
-const LAYERS: [(&str, &[&str]); 16] = [
+const LAYERS: [(&str, &[&str]); 17] = [
     ("block", &[]),
     ("reference", &["block"]),
     ("word", &["block::Error"]),
@@ -33,6 +33,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
             "exec",
         ],
     ),
+    ("container", &["block", "word::Buffers", "mode"]),
     (
         "check",
         &[
