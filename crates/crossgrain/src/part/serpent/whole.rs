@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use super::key::RoundKeys;
 use super::vsliced::{Cipher, at_once};
 use crate::block::{BLOCK_BYTES, Direction};
-use crate::part::counter::{CounterToWords, before_wrap};
+use crate::part::counter::{Counter, CounterToWords, before_wrap};
 use crate::part::{Source, WholePart};
 use crate::word::{Buffers, Isa, Kernel, Lane32, each};
 
@@ -43,9 +43,9 @@ impl<W: Lane32> Whole<W> {
                 each!(n < N => W::transpose_lanes(states[n]))
             }
             Born::InCounter(first) => {
-                let first = first.wrapping_add((at / BLOCK_BYTES) as u128);
-                let count = |n: usize| first.wrapping_add((n * Self::BUNDLE_BLOCKS) as u128);
-                let states = each!(n < N => self.counter.bundle(count(n)));
+                let first = first.skip((at / BLOCK_BYTES) as u128);
+                let states =
+                    each!(n < N => self.counter.bundle(first.skip((n * Self::BUNDLE_BLOCKS) as u128)));
                 let states = self.cipher.on_bundles(states);
                 let keystream = each!(n < N => W::transpose_lanes(states[n]));
                 each!(n < N => each!(i < 4 => keystream[n][i] ^ input[n][i]))
@@ -96,14 +96,14 @@ impl<W: Lane32> WholePart for Whole<W> {
 #[derive(Clone, Copy)]
 enum Born {
     InBytes,
-    InCounter(u128),
+    InCounter(Counter),
 }
 
 impl Born {
     fn skip(self, blocks: usize) -> Self {
         match self {
             Self::InBytes => Self::InBytes,
-            Self::InCounter(first) => Self::InCounter(first.wrapping_add(blocks as u128)),
+            Self::InCounter(first) => Self::InCounter(first.skip(blocks as u128)),
         }
     }
 }
