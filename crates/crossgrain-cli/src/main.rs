@@ -13,6 +13,7 @@ mod output;
 mod pipeline;
 mod plan;
 mod progress;
+mod random;
 mod raw;
 mod secret;
 mod typed;
@@ -36,6 +37,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Demo(demo::Args),
+    Random(random::Args),
     Raw(raw::Args),
     Variants(variants::Args),
     Bench(bench::Args),
@@ -51,6 +53,7 @@ impl Command {
             Self::Bench(args) => bench::run(&args),
             Self::Deps(args) => deps::run(&args),
             Self::Plan(args) => plan::run(&args),
+            Self::Random(args) => random::run(&args),
             Self::Raw(args) => raw::run(args),
             Self::Variants(args) => variants::run(&args),
             Self::Wisdom(args) => wisdom::run(&args),

@@ -237,6 +237,13 @@ pub enum Error {
         /// The most it may, in bytes.
         most_bytes: u64,
     },
+    /// A part of a random stream that there is not.
+    NoSuchPart {
+        /// The binary logarithm of the number of parts.
+        log_parts: u32,
+        /// The number of the part asked for.
+        index: u128,
+    },
     /// A tag that is wrong: the message, what it was sealed with, or the key is not what it was.
     Forged,
 }
@@ -305,6 +312,10 @@ impl fmt::Display for Error {
                     "the message is too long for one nonce: split it into pieces of {most_bytes} bytes at most"
                 )
             }
+            Self::NoSuchPart { log_parts, index } => write!(
+                f,
+                "a stream of 2^128 blocks has no part {index} of 2^{log_parts}: number parts from 0 on, and cut no block"
+            ),
             Self::Forged => f.write_str(
                 "the tag is wrong: the data, its nonce or associated data, or the key is not the right one",
             ),

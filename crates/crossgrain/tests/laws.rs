@@ -8,6 +8,7 @@ use common::{bundle_blocks, cases, ciphers, here, key, key_of, loads, other, pai
 use crossgrain::block::Family;
 use crossgrain::circuit::{Bits, aes_linear, aes_sbox, serpent_sbox};
 use crossgrain::part::aes::key::RoundKeys;
+use crossgrain::part::counter::{ByteOrder, Counter};
 use crossgrain::part::{Count, Keys};
 use crossgrain::plan::Birth;
 use crossgrain::reference::aes::{Aes, INV_SBOX, SBOX, gf_mul};
@@ -403,20 +404,26 @@ fn counters_that_carry(blocks: usize) -> Vec<u128> {
     firsts
 }
 
-/// Blocks of a counter, big-endian, in order.
-fn counted(first: u128, blocks: usize) -> Vec<u8> {
-    (0..blocks as u128).flat_map(|n| first.wrapping_add(n).to_be_bytes()).collect()
+/// Blocks of a counter in order.
+fn counted(first: Counter, blocks: usize) -> Vec<u8> {
+    let bytes_of = |value: u128| match first.order {
+        ByteOrder::Big => value.to_be_bytes(),
+        ByteOrder::Little => value.to_le_bytes(),
+    };
+    (0..blocks as u128).flat_map(|n| bytes_of(first.value.wrapping_add(n))).collect()
 }
 
 /// Checks one run of a counter source against blocks that lie by the index map.
-fn check_run(variant: &Variant, source: &dyn Count, firsts: &[u128], blocks_of: impl Fn(u128) -> Vec<u8>) {
+fn check_run(variant: &Variant, source: &dyn Count, firsts: &[u128], blocks_of: impl Fn(Counter) -> Vec<u8>) {
     let blocks = bundle_blocks(variant.repr);
     let mut run = source.begin();
     let mut tile = dirty_tile(5);
-    for &first in firsts {
+    // Both orders in turn: what a run keeps of one is not for the other.
+    for first in firsts.iter().flat_map(|&first| [Counter::big_endian(first), Counter::little_endian(first)])
+    {
         run.count(first, &mut tile, &mut [Tile::new(), Tile::new()], blocks);
         let want = laid_out(variant.repr, &blocks_of(first), usize::from(tile.phase));
-        assert!(tile.bytes()[..want.len()] == want, "{} from {first:#x}", variant.name);
+        assert!(tile.bytes()[..want.len()] == want, "{} from {first:#x?}", variant.name);
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The layers from the bottom up, and what each may name besides itself: a module with all that is in it,
 /// or one thing of a module. Who judges by the reference stands last: nobody below can name it.
-const LAYERS: [(&str, &[&str]); 17] = [
+const LAYERS: [(&str, &[&str]); 18] = [
     ("block", &[]),
     ("reference", &["block"]),
     ("word", &["block::Error"]),
@@ -27,6 +27,7 @@ const LAYERS: [(&str, &[&str]); 17] = [
             "word::Features",
             "part::Source",
             "part::chain",
+            "part::counter::Counter",
             "part::tweak::Tweaks",
             "variant::Policy",
             "plan",
@@ -52,6 +53,19 @@ const LAYERS: [(&str, &[&str]); 17] = [
     ("wisdom", &["block", "word::Features", "word::cpu_model", "variant", "plan"]),
     ("deps", &["block"]),
     ("rustcrypto", &["block", "word::Buffers", "word::Features", "mode"]),
+    (
+        "stream",
+        &[
+            "block",
+            "word::bytes_of_mut",
+            "word::wipe",
+            "plan::Plan",
+            "mode",
+            "rustcrypto::Kind",
+            "rustcrypto::default_options",
+            "rustcrypto::kind",
+        ],
+    ),
 ];
 
 /// A file of the library: where it is, which module it is, and its code.

@@ -6,6 +6,7 @@
 mod asm;
 mod bench;
 mod chart;
+mod python;
 mod taint;
 mod test;
 
@@ -39,7 +40,10 @@ enum Task {
     },
     /// Run the kernels under valgrind with key and data declared secret
     Taint,
-    /// Time crossgrain beside other implementations; `bench plan` judges the planner instead
+    /// Build the Python package, install it into a fresh environment, and run its tests
+    Python,
+    /// Time crossgrain beside other implementations; `bench plan` judges the planner instead, `bench python` times
+    /// the random generators
     Bench {
         /// Keep the results as JSON lines under bench/record (give this flag first)
         #[arg(long)]
@@ -60,11 +64,14 @@ fn main() -> ExitCode {
         Task::Test => test::run(),
         Task::Asm { list, file } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
         Task::Taint => taint::run().map(|()| ExitCode::SUCCESS),
+        Task::Python => python::run(),
         Task::Bench { record, arguments } => match arguments.split_first() {
-            Some((first, rest)) if first == "plan" => bench::judge_planner(record, rest),
-            _ => bench::run(record, &arguments),
-        }
-        .map(|()| ExitCode::SUCCESS),
+            Some((first, _)) if first == "python" => python::bench(),
+            Some((first, rest)) if first == "plan" => {
+                bench::judge_planner(record, rest).map(|()| ExitCode::SUCCESS)
+            }
+            _ => bench::run(record, &arguments).map(|()| ExitCode::SUCCESS),
+        },
         Task::Chart { file } => chart::run(file.as_deref()).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {

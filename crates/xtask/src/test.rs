@@ -35,6 +35,7 @@ const STEPS: &[Step] = &[
     Step { name: "doc",    program: Program::Cargo, arguments: &["doc", "--no-deps", "-p", "crossgrain"], with: &[("RUSTDOCFLAGS", "-Dwarnings")] },
     Step { name: "test",   program: Program::Cargo, arguments: &["test", "--workspace", "--no-fail-fast", "--", "--show-output"], with: &[] },
     Step { name: "twin",   program: Program::Cargo, arguments: &["check", "-p", "crossgrain", "--target-dir", "target/twin"], with: &[("RUSTFLAGS", "--cfg crossgrain_absent")] },
+    Step { name: "python", program: Program::Xtask, arguments: &["python"], with: &[] },
     Step { name: "asm",    program: Program::Xtask, arguments: &["asm"], with: &[] },
     Step { name: "taint",  program: Program::Xtask, arguments: &["taint"], with: &[] },
     Step { name: "demo",   program: Program::Cargo, arguments: &["run", "--release", "--", "demo", "--bytes", "16777216", "--svg", "target/demo.svg", "--force"], with: &[] },

@@ -1,32 +1,52 @@
 //! Counter mode (SP 800-38A §6.5): the input XOR the encrypted counter.
 
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::Program;
+use crate::exec::{Program, Threads};
 use crate::mode::Options;
 use crate::part::Source;
+use crate::part::counter::Counter;
 use crate::plan::{Birth, Job, Plan};
 use crate::word::Buffers;
 
-/// CTR with a 128-bit big-endian counter that wraps at 2¹²⁸. Decrypting is the same as encrypting.
+/// What keystream is added to where the keystream itself is wanted: so much at a time stays in L1 beside the output.
+static ZEROS: [u8; 16 * 1024] = [0; 16 * 1024];
+
+/// What a thread takes of a long keystream at a time: in L2 for whoever goes on with it.
+const PIECE_BYTES: usize = 16 * ZEROS.len();
+
+/// CTR with a 128-bit counter that wraps at 2¹²⁸. Decrypting is the same as encrypting.
 ///
 /// A key must never meet the same counter value twice: choose initial counters so that no two messages
 /// overlap. Nothing is authenticated.
 #[derive(Debug)]
 pub struct Ctr {
     program: Program,
-    first: u128,
+    first: Counter,
     position_bytes: u128,
 }
 
 impl Ctr {
-    /// Plans CTR and binds it to a key and an initial counter block.
+    /// Plans CTR and binds it to a key and an initial counter block, a big-endian number as the standard has it.
     ///
     /// # Errors
     /// As [`Program::new`], and [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
     pub fn new(key: &Key, initial: &Block, options: &Options) -> Result<Self, Error> {
+        Self::from_counter(key, Counter::big_endian(u128::from_be_bytes(*initial)), options)
+    }
+
+    /// The same with a counter that is a little-endian number: not SP 800-38A's, but what generators of random
+    /// numbers use.
+    ///
+    /// # Errors
+    /// As [`Ctr::new`].
+    pub fn little_endian(key: &Key, initial: &Block, options: &Options) -> Result<Self, Error> {
+        Self::from_counter(key, Counter::little_endian(u128::from_le_bytes(*initial)), options)
+    }
+
+    fn from_counter(key: &Key, first: Counter, options: &Options) -> Result<Self, Error> {
         let job = Job { cipher: key.cipher(), direction: Direction::Encrypt, birth: Birth::Counter };
         let program = options.program(job, key)?;
-        Ok(Self { program, first: u128::from_be_bytes(*initial), position_bytes: 0 })
+        Ok(Self { program, first, position_bytes: 0 })
     }
 
     /// Continues the stream over the buffers.
@@ -49,7 +69,7 @@ impl Ctr {
 
     /// Encrypts or decrypts the bytes that stand at `position_bytes` of the stream.
     pub fn apply_at(&self, position_bytes: u128, buffers: Buffers<'_>) {
-        let block = self.first.wrapping_add(position_bytes / BLOCK_BYTES as u128);
+        let block = self.first.skip(position_bytes / BLOCK_BYTES as u128);
         let within = (position_bytes % BLOCK_BYTES as u128) as usize;
         if within == 0 {
             return self.program.run(Source::Counter(block), buffers);
@@ -60,17 +80,35 @@ impl Ctr {
         };
         self.apply_within(block, within, head);
         if !rest.is_empty() {
-            self.program.run(Source::Counter(block.wrapping_add(1)), rest);
+            self.program.run(Source::Counter(block.skip(1)), rest);
         }
     }
 
     /// Less than a block, from byte `within` of it on.
-    fn apply_within(&self, block: u128, within: usize, mut part: Buffers<'_>) {
+    fn apply_within(&self, block: Counter, within: usize, mut part: Buffers<'_>) {
         let place = within..within + part.len_bytes();
         let mut copy = [0; BLOCK_BYTES];
         copy[place.clone()].copy_from_slice(part.input());
         self.program.run(Source::Counter(block), Buffers::in_place(&mut copy));
         part.output_mut().copy_from_slice(&copy[place]);
+    }
+
+    /// Writes the keystream itself, which zeros would be encrypted to, from the beginning of the block `blocks` after
+    /// the initial counter on. Threads take pieces of whole blocks; what one has written goes through `finish`.
+    pub(crate) fn keystream(&self, blocks: u128, output: &mut [u8], finish: &(dyn Fn(&mut [u8]) + Sync)) {
+        let first = self.first.skip(blocks);
+        let len_bytes = output.len();
+        let pieces = output.chunks_mut(PIECE_BYTES).enumerate();
+        self.program.threads().each(len_bytes, pieces, &|(number, piece)| {
+            let mut counter = first.skip((number * PIECE_BYTES / BLOCK_BYTES) as u128);
+            for part in piece.chunks_mut(ZEROS.len()) {
+                let zeros = &ZEROS[..part.len()];
+                let buffers = Buffers::in_place(part).with_input(zeros);
+                self.program.run_by(Threads::ONE, Source::Counter(counter), buffers);
+                counter = counter.skip((ZEROS.len() / BLOCK_BYTES) as u128);
+            }
+            finish(piece);
+        });
     }
 
     /// The plans chosen, widest bundle first.

@@ -14,7 +14,9 @@ use crate::block::{BLOCK_BYTES, Block, Error, Key};
 use crate::exec::{Program, Threads};
 use crate::mode::Options;
 use crate::part::Source;
+use crate::part::counter::Counter;
 use crate::plan::Plan;
+use crate::word::Buffers;
 
 /// EAX: nonces of any length, and tags of 4 to 16 bytes.
 pub struct Eax {
@@ -77,13 +79,18 @@ impl Eax {
     fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
         let headers = self.headers(threads, messages);
         for (message, (counter, _)) in messages.iter_mut().zip(&headers) {
-            self.counter.run_by(threads, Source::Counter(*counter), message.buffers.reborrow());
+            self.apply(threads, *counter, message.buffers.reborrow());
         }
         let ciphertexts: Vec<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
         let omacs = self.omacs(threads, Of::Ciphertext, &ciphertexts);
         for (message, ((_, header), omac)) in messages.iter_mut().zip(headers.iter().zip(omacs)) {
             message.tag = cut_tag(self.tag_bytes, (header ^ u128::from_be_bytes(omac)).to_be_bytes());
         }
+    }
+
+    /// CTR from a counter on.
+    fn apply(&self, threads: Threads, first: u128, buffers: Buffers<'_>) {
+        self.counter.run_by(threads, Source::Counter(Counter::big_endian(first)), buffers);
     }
 
     fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], opened: &mut [bool]) {
@@ -96,7 +103,7 @@ impl Eax {
         {
             *opened = same_tag(self.tag_bytes, &tag.to_be_bytes(), &message.tag);
             if *opened {
-                self.counter.run_by(threads, Source::Counter(*counter), message.buffers.reborrow());
+                self.apply(threads, *counter, message.buffers.reborrow());
             }
         }
     }

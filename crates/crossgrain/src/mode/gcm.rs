@@ -14,6 +14,7 @@ use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Threads};
 use crate::mode::Options;
 use crate::part::Source;
+use crate::part::counter::Counter;
 use crate::plan::{Birth, Job, Plan};
 use crate::word::Buffers;
 
@@ -163,7 +164,7 @@ fn apply(program: &Program, threads: Threads, first: u128, position_bytes: usize
         let most_bytes = usize::try_from(blocks_left * BLOCK_BYTES as u64).unwrap_or(usize::MAX);
         let at = most_bytes.min(buffers.len_bytes());
         let (now, later) = buffers.split_at(at);
-        let counter = first >> 32 << 32 | u128::from(low);
+        let counter = Counter::big_endian(first >> 32 << 32 | u128::from(low));
         program.run_by(threads, Source::Counter(counter), now);
         (low, buffers) = (0, later);
     }
@@ -172,7 +173,7 @@ fn apply(program: &Program, threads: Threads, first: u128, position_bytes: usize
 /// The cipher of a counter block.
 fn keystream(counter: &Program, block: u128) -> Block {
     let mut keystream = [0; BLOCK_BYTES];
-    counter.run(Source::Counter(block), Buffers::in_place(&mut keystream));
+    counter.run(Source::Counter(Counter::big_endian(block)), Buffers::in_place(&mut keystream));
     keystream
 }
 

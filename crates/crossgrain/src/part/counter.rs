@@ -4,17 +4,86 @@
 //! counts `first + n`. Bit k of n is a fixed word (`repr::lane`), so the low L bits are an addition of L
 //! one-bit adders; of the higher bits every lane sees one of two values, those of `first` and of
 //! `first + 2ᴸ`, by the carry. All of it is public.
-//! On 32-bit words only the last one counts, until it wraps.
-//! Source: the counter of SP 800-38A B.1, big-endian: bit k stands in byte 15 − k/8.
+//! On 32-bit words only the lowest one counts, until it wraps.
+//! Source: the counter of SP 800-38A B.1, big-endian: bit k stands in byte 15 − k/8. Generators of random numbers count
+//! little-endian: bit k in byte k/8. One text serves both, by where a bit stands.
 
 use std::fmt;
 
 use super::{Count, Counting};
+use crate::block::{BLOCK_BYTES, Block};
 use crate::repr::{lane, word_lane};
 use crate::word::{Isa, Kernel, Lane32, Register, TILE_WORDS, Tile, each};
 
 /// Bits of a block's number in the widest bundle.
 const LANE_BITS_MAX: usize = 9;
+
+/// Which end of a block a counter's least significant byte stands at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ByteOrder {
+    /// The last byte, as SP 800-38A has it.
+    Big,
+    /// The first byte.
+    Little,
+}
+
+/// A counter block: a value modulo 2¹²⁸, and how it is written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counter {
+    /// The number.
+    pub value: u128,
+    /// Where its bytes stand.
+    pub order: ByteOrder,
+}
+
+impl Counter {
+    /// A number written big-endian.
+    pub const fn big_endian(value: u128) -> Self {
+        Self { value, order: ByteOrder::Big }
+    }
+
+    /// A number written little-endian.
+    pub const fn little_endian(value: u128) -> Self {
+        Self { value, order: ByteOrder::Little }
+    }
+
+    /// The counter of the block `blocks` further on, wrapping at 2¹²⁸.
+    #[must_use]
+    #[inline(always)]
+    pub const fn skip(self, blocks: u128) -> Self {
+        Self { value: self.value.wrapping_add(blocks), ..self }
+    }
+
+    /// The block.
+    #[inline(always)]
+    pub const fn block(self) -> Block {
+        match self.order {
+            ByteOrder::Big => self.value.to_be_bytes(),
+            ByteOrder::Little => self.value.to_le_bytes(),
+        }
+    }
+}
+
+impl ByteOrder {
+    /// For each byte of a block, which byte of the number stands there.
+    #[inline(always)]
+    pub(super) const fn places(self) -> Block {
+        match self {
+            Self::Big => [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0],
+            Self::Little => [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+        }
+    }
+
+    /// The bit of a block that is bit 0 of the number, without its bits within a byte: bit k of the number is bit
+    /// `k ^ mirror` of the block.
+    #[inline(always)]
+    const fn mirror(self) -> usize {
+        match self {
+            Self::Big => 8 * (BLOCK_BYTES - 1),
+            Self::Little => 0,
+        }
+    }
+}
 
 /// Counters to `bitsliced`.
 pub struct CounterToBits<W: Register> {
@@ -51,7 +120,7 @@ impl<W: Register> Count for CounterToBits<W> {
 }
 
 impl<W: Register> Counting for &CounterToBits<W> {
-    fn count(&mut self, first: u128, tile: &mut Tile, _scratch: &mut [Tile; 2], blocks: usize) {
+    fn count(&mut self, first: Counter, tile: &mut Tile, _scratch: &mut [Tile; 2], blocks: usize) {
         self.count_tile(first, tile, blocks);
     }
 }
@@ -67,11 +136,11 @@ impl Count for CounterToBlocks {
 }
 
 impl Counting for CounterToBlocks {
-    fn count(&mut self, first: u128, tile: &mut Tile, _scratch: &mut [Tile; 2], blocks: usize) {
+    fn count(&mut self, first: Counter, tile: &mut Tile, _scratch: &mut [Tile; 2], blocks: usize) {
         tile.phase = 0;
         let places = tile.bytes_mut().as_chunks_mut().0.iter_mut().take(blocks);
         for (i, block) in places.enumerate() {
-            *block = first.wrapping_add(i as u128).to_be_bytes();
+            *block = first.skip(i as u128).block();
         }
     }
 }
@@ -105,20 +174,24 @@ impl<W: Lane32> CounterToWords<W> {
     /// The four words of `N` bundles of counters from `first` on, as long as the low 32 bits do not wrap: then three
     /// words are the same in all of them.
     #[inline(always)]
-    pub(super) fn bundles<const N: usize>(&self, first: u128) -> [[W; 4]; N] {
+    pub(super) fn bundles<const N: usize>(&self, first: Counter) -> [[W; 4]; N] {
         let number = W::load(self.isa, &self.numbers[..W::BYTES]);
-        let same = each!(i < 3 => W::splat_lanes(self.isa, ((first >> (96 - 32 * i)) as u32).swap_bytes()));
-        let low = first as u32;
+        let block = u128::from_le_bytes(first.block());
+        let same = each!(i < 4 => W::splat_lanes(self.isa, (block >> (32 * i)) as u32));
+        let low = first.value as u32;
         each!(n < N => {
-            let last = W::splat_lanes(self.isa, low.wrapping_add((n * Self::BLOCKS) as u32));
-            [same[0], same[1], same[2], last.add_lanes(number).reverse_lane_bytes()]
+            let lowest = W::splat_lanes(self.isa, low.wrapping_add((n * Self::BLOCKS) as u32)).add_lanes(number);
+            match first.order {
+                ByteOrder::Big => [same[0], same[1], same[2], lowest.reverse_lane_bytes()],
+                ByteOrder::Little => [lowest, same[1], same[2], same[3]],
+            }
         })
     }
 }
 
 /// How many of `blocks` blocks from `first` on come before the low 32 bits of the counter wrap.
-pub(super) fn before_wrap(first: u128, blocks: usize) -> usize {
-    let left = (1 << 32) - u64::from(first as u32);
+pub(super) fn before_wrap(first: Counter, blocks: usize) -> usize {
+    let left = (1 << 32) - u64::from(first.value as u32);
     usize::try_from(left).map_or(blocks, |left| left.min(blocks))
 }
 
@@ -135,14 +208,14 @@ impl<W: Lane32> Count for CounterToWords<W> {
 }
 
 impl<W: Lane32> Counting for &CounterToWords<W> {
-    fn count(&mut self, first: u128, tile: &mut Tile, _scratch: &mut [Tile; 2], blocks: usize) {
+    fn count(&mut self, first: Counter, tile: &mut Tile, _scratch: &mut [Tile; 2], blocks: usize) {
         self.isa.enter(CountWords { source: self, first, tile: &mut *tile, blocks });
         let wrap = before_wrap(first, blocks);
         if wrap < blocks {
             // Once in 2³² blocks: what follows in the same bundle lacks the carry.
             let words = tile.bytes_mut().as_chunks_mut::<4>().0;
             for block in wrap..wrap.next_multiple_of(CounterToWords::<W>::BLOCKS).min(blocks) {
-                let counter = first.wrapping_add(block as u128).to_be_bytes();
+                let counter = first.skip(block as u128).block();
                 for (i, word) in counter.as_chunks().0.iter().enumerate() {
                     words[CounterToWords::<W>::place(block, i)] = *word;
                 }
@@ -153,7 +226,7 @@ impl<W: Lane32> Counting for &CounterToWords<W> {
 
 struct CountWords<'a, W: Lane32> {
     source: &'a CounterToWords<W>,
-    first: u128,
+    first: Counter,
     tile: &'a mut Tile,
     blocks: usize,
 }
@@ -167,7 +240,7 @@ impl<W: Lane32> Kernel for CountWords<'_, W> {
         tile.phase = 0;
         let bundle_blocks = CounterToWords::<W>::BLOCKS;
         for bundle in 0..blocks / bundle_blocks {
-            let first = first.wrapping_add((bundle * bundle_blocks) as u128);
+            let first = first.skip((bundle * bundle_blocks) as u128);
             [*tile.bundle_mut(source.isa, bundle)] = source.bundles(first);
         }
     }
@@ -175,13 +248,13 @@ impl<W: Lane32> Kernel for CountWords<'_, W> {
 
 struct CountTile<'a, W: Register> {
     source: &'a CounterToBits<W>,
-    first: u128,
+    first: Counter,
     tile: &'a mut Tile,
     blocks: usize,
 }
 
 impl<W: Register> CounterToBits<W> {
-    pub(crate) fn count_tile(&self, first: u128, tile: &mut Tile, blocks: usize) {
+    pub(crate) fn count_tile(&self, first: Counter, tile: &mut Tile, blocks: usize) {
         self.isa.enter(CountTile { source: self, first, tile, blocks });
     }
 
@@ -225,22 +298,22 @@ impl<W: Register> Kernel for CountTile<'_, W> {
         tile.phase = 0;
         for bundle in 0..blocks / W::BITS {
             let words = tile.bundle_mut(source.isa, bundle);
-            source.count_bundle(first.wrapping_add((bundle * W::BITS) as u128), words);
+            source.count_bundle(first.skip((bundle * W::BITS) as u128), words);
         }
     }
 }
 
 impl<W: Register> CounterToBits<W> {
     #[inline(always)]
-    fn count_bundle(&self, first: u128, words: &mut [W; TILE_WORDS]) {
-        let isa = self.isa;
+    fn count_bundle(&self, first: Counter, words: &mut [W; TILE_WORDS]) {
+        let (isa, mirror, first) = (self.isa, first.order.mirror(), first.value);
         let (sums, carry) = self.low(first);
         for k in 0..Self::LANE_BITS {
-            words[word_of_bit(k)] = sums[k];
+            words[k ^ mirror] = sums[k];
         }
         let change = first ^ first.wrapping_add(W::BITS as u128);
         for k in Self::LANE_BITS..TILE_WORDS {
-            words[word_of_bit(k)] = spread::<W>(isa, first, k) ^ (spread::<W>(isa, change, k) & carry);
+            words[k ^ mirror] = spread::<W>(isa, first, k) ^ (spread::<W>(isa, change, k) & carry);
         }
     }
 }
@@ -249,10 +322,4 @@ impl<W: Register> CounterToBits<W> {
 #[inline(always)]
 fn spread<W: Register>(isa: W::Isa, counter: u128, k: usize) -> W {
     W::splat(isa, 0_u64.wrapping_sub((counter >> k) as u64 & 1))
-}
-
-/// The word that holds bit k of a big-endian counter.
-#[inline(always)]
-const fn word_of_bit(k: usize) -> usize {
-    8 * (15 - k / 8) + k % 8
 }

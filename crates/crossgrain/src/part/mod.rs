@@ -11,6 +11,7 @@ pub mod serpent;
 pub mod tweak;
 
 use self::chain::{Absorb, Link, Strand, by_blocks, chain_by_blocks};
+use self::counter::Counter;
 use self::tweak::Tweaks;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
 use crate::word::{Buffers, Tile};
@@ -132,7 +133,7 @@ pub enum Source<'a> {
     /// In the input: the result replaces them (ECB).
     Bytes,
     /// In a counter, from this value on, wrapping at 2¹²⁸; the result is added to the input (CTR).
-    Counter(u128),
+    Counter(Counter),
     /// In the input, to which a tweak is added both before the cipher and after it (XTS).
     Tweaked(Tweaks<'a>),
     /// In the input; to the result is added the input one block earlier, this block coming first
@@ -151,7 +152,7 @@ impl Source<'_> {
         let last = || input.last_chunk().copied();
         match self {
             Self::Bytes => Self::Bytes,
-            Self::Counter(first) => Self::Counter(first.wrapping_add(blocks as u128)),
+            Self::Counter(first) => Self::Counter(first.skip(blocks as u128)),
             Self::Tweaked(tweaks) => Self::Tweaked(tweaks.skip(blocks)),
             Self::Chained(previous) => Self::Chained(last().unwrap_or(previous)),
             Self::Delayed(previous) => Self::Delayed(last().unwrap_or(previous)),
@@ -162,7 +163,7 @@ impl Source<'_> {
     pub fn around(self, input: Block) -> (Block, Block) {
         match self {
             Self::Bytes => (input, [0; BLOCK_BYTES]),
-            Self::Counter(counter) => (counter.to_be_bytes(), input),
+            Self::Counter(counter) => (counter.block(), input),
             Self::Tweaked(mut tweaks) => {
                 let (tweak, _) = tweaks.next_sector();
                 ((tweak ^ u128::from_le_bytes(input)).to_le_bytes(), tweak.to_le_bytes())
@@ -186,8 +187,8 @@ pub trait Count: Send + Sync {
 
 /// One thread's run of counter bundles.
 pub trait Counting {
-    /// Fills the tile with `blocks` big-endian counter blocks from `first` on, wrapping at 2¹²⁸.
-    fn count(&mut self, first: u128, tile: &mut Tile, scratch: &mut [Tile; 2], blocks: usize);
+    /// Fills the tile with `blocks` counter blocks from `first` on, wrapping at 2¹²⁸.
+    fn count(&mut self, first: Counter, tile: &mut Tile, scratch: &mut [Tile; 2], blocks: usize);
 }
 
 /// Some consecutive parts of a cipher, bound to their round keys, on a tile in one representation.

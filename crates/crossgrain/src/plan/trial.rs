@@ -10,6 +10,7 @@ use std::fmt;
 
 use crate::block::{BLOCK_BYTES, Cipher, Direction, Key};
 use crate::convert::{Load, Store};
+use crate::part::counter::Counter;
 use crate::part::{Count, Keys, Source, TilePart, WholePart};
 use crate::variant::{Action, Variant};
 use crate::word::{Buffers, Features, TILE_BYTES, Tile};
@@ -49,9 +50,10 @@ impl Trial {
             Action::Store(bind) => Work::Store(bind(features)?),
             Action::Tile(part, direction, bind) => Work::Tile(bind(features, part, direction, &keys, 1)?),
             Action::Whole(direction, bind) => Work::Whole(bind(features, direction, &keys)?, Source::Bytes),
-            Action::WholeCounter(bind) => {
-                Work::Whole(bind(features, Direction::Encrypt, &keys)?, Source::Counter(1))
-            }
+            Action::WholeCounter(bind) => Work::Whole(
+                bind(features, Direction::Encrypt, &keys)?,
+                Source::Counter(Counter::big_endian(1)),
+            ),
         };
         let blocks = match work {
             Work::Whole(..) => len_bytes / BLOCK_BYTES,
@@ -83,7 +85,7 @@ impl Trial {
             Work::Count(count) => {
                 let mut counting = count.begin();
                 for at in 0..*tiles {
-                    counting.count((at * *blocks) as u128, tile, scratch, *blocks);
+                    counting.count(Counter::big_endian((at * *blocks) as u128), tile, scratch, *blocks);
                 }
             }
         }

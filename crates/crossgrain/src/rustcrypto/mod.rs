@@ -96,7 +96,7 @@ kinds! {
 
 /// How `new` runs: on the calling thread, by constant-time variants, with the instructions that the CPU has
 /// and `CROSSGRAIN_ISA` allows. Since `new` cannot fail, a cap that cannot be read counts as `portable`.
-fn default_options() -> Options {
+pub(crate) fn default_options() -> Options {
     static FEATURES: LazyLock<Features> =
         LazyLock::new(|| Features::from_environment().unwrap_or(Features::NONE));
     Options { threads: 1, features: Some(*FEATURES), ..Options::default() }

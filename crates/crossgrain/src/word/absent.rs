@@ -236,10 +236,6 @@ impl<I: Nowhere, const BYTES: usize> AesLanes for Vector<I, BYTES> {
         match self.1 {}
     }
 
-    fn reverse_bytes(self) -> Self {
-        match self.1 {}
-    }
-
     fn preceded_by(self, _before: Self) -> Self {
         match self.1 {}
     }

@@ -168,6 +168,25 @@ impl<'a, 'i: 'a, 'o: 'a> From<InOutBuf<'i, 'o, Array<u8, U16>>> for Buffers<'a> 
     }
 }
 
+/// A number that any bytes are.
+///
+/// # Safety
+/// The type must have no padding and accept every bit pattern.
+pub(crate) unsafe trait Number: Copy {}
+
+// SAFETY: an integer.
+unsafe impl Number for u64 {}
+
+// SAFETY: every pattern of 64 bits is a number, an infinity or a NaN.
+unsafe impl Number for f64 {}
+
+/// Numbers as their bytes in memory.
+pub(crate) const fn bytes_of_mut<T: Number>(numbers: &mut [T]) -> &mut [u8] {
+    // SAFETY: the bytes are those of the slice, borrowed as it was; bytes need no alignment, and whatever is written
+    // is a number again.
+    unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), size_of_val(numbers)) }
+}
+
 impl fmt::Debug for Buffers<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = if self.input == self.output { "in place" } else { "apart" };

@@ -53,6 +53,7 @@ mod x86;
 use std::ops::{BitAnd, BitXor, Not};
 
 pub use buffers::Buffers;
+pub(crate) use buffers::bytes_of_mut;
 pub use features::{CAP_VARIABLE, Features, cpu_model};
 pub use portable::Portable;
 pub(crate) use tile::wipe;
@@ -233,9 +234,6 @@ pub trait AesLanes: ByteLanes {
 
     /// Adds to the low 64 bits of every lane (little-endian), without carry into the high ones.
     fn add_low_u64(self, other: Self) -> Self;
-
-    /// Reverses the sixteen bytes of every lane.
-    fn reverse_bytes(self) -> Self;
 
     /// Every block moved up by one lane, the last block of `before` in front.
     fn preceded_by(self, before: Self) -> Self;

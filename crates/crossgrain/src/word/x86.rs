@@ -669,16 +669,4 @@ impl<R: Raw, I: AesIsa> AesLanes for Vector<R, I> {
         // SAFETY: a value of this type exists, so its instructions do.
         Self(unsafe { self.0.preceded_by(before.0) }, PhantomData)
     }
-
-    #[inline(always)]
-    fn reverse_bytes(self) -> Self {
-        // SAFETY: a value of this type exists, and AES CPUs have the byte shuffle.
-        Self(
-            unsafe {
-                let last_first = _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-                self.0.shuffle_bytes(R::broadcast(last_first))
-            },
-            PhantomData,
-        )
-    }
 }

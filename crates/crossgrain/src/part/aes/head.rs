@@ -1,7 +1,7 @@
 //! CTR with its first two rounds cut to what differs between blocks: the part common to all representations.
 //!
-//! In round 1 the last counter byte meets only bytes 0, 5 and 10, which stand still for 2⁴⁰ blocks; the other
-//! three columns depend on the bytes before the last, which stand still for a *group* of 256 blocks. Round 2 is
+//! In round 1 the lowest counter byte, the block's last or first, meets only the other three of bytes 0, 5, 10 and 15,
+//! which stand still for 2⁴⁰ blocks; the other three columns depend on bytes that stand still for a *group* of 256 blocks. Round 2 is
 //! linear over columns once SubBytes is done, so the state after it is a sum: what comes from column 0, the same
 //! in every group, and what comes from columns 1 to 3, the same within a group. The first is a table of one
 //! tile, made once a run in the run's own representation; the second a block a group. A bundle then begins
@@ -24,18 +24,18 @@ use crate::block::{BLOCK_BYTES, Block};
 use crate::circuit::aes_linear::{add, double};
 use crate::circuit::{Bits, aes_sbox};
 use crate::convert::{BlocksToBits, Network, Store};
-use crate::part::counter::CounterToBits;
+use crate::part::counter::{ByteOrder, Counter, CounterToBits};
 use crate::part::{Count, Counting};
 use crate::repr::shifted;
 use crate::word::{Buffers, Portable, Register, TILE_BYTES, TILE_WORDS, Tile, each};
 
-/// Blocks that share all counter bytes but the last.
+/// Blocks that share all counter bytes but the lowest.
 pub(super) const GROUP_BLOCKS: usize = 256;
 
 /// Groups whose share is computed at once: one a lane.
 const GROUPS: usize = u64::BITS as usize;
 
-/// Counter bits below byte 10, the lowest byte that the table depends on besides the last.
+/// Counter bits below the second lowest byte that the table depends on: byte 10 big-endian, 5 little-endian.
 const NONCE_BITS: u32 = 40;
 
 /// Blocks in a tile.
@@ -95,7 +95,7 @@ impl Start<'_> {
 
 /// The share of columns 1 to 3 in the state after round 2, for `GROUPS` groups. Wiped when dropped.
 pub(super) struct Groups {
-    first: Option<u128>,
+    first: Option<Counter>,
     /// Across the grain: bit g of word `8·byte + bit` is of group g.
     bits: [u64; TILE_WORDS],
     blocks: [Block; GROUPS],
@@ -148,26 +148,32 @@ impl Head {
         }
     }
 
-    /// What column 0 comes to, for the 256 counters with the last bytes from that of `first` on and the
+    /// What column 0 comes to, for the 256 counters with the lowest bytes from that of `first` on and the
     /// other bytes of `nonce`.
-    fn column_0(&self, first: u128, nonce: u128, blocks: &mut [u8], scratch: &mut [Tile; 2]) {
+    fn column_0(&self, first: u128, nonce: Counter, blocks: &mut [u8], scratch: &mut [Tile; 2]) {
         let keys = self.keys.blocks();
-        let counter = nonce.to_be_bytes();
+        let counter = nonce.block();
+        // The row of column 0 that the lowest byte comes to.
+        let counting = match nonce.order {
+            ByteOrder::Big => 3,
+            ByteOrder::Little => 0,
+        };
         let constant = {
             let column = u32::from_le_bytes(each!(row < 4 => counter[5 * row] ^ keys[0][5 * row]));
-            let [row_0, row_1, row_2, _] = scalar::sub_word(column).to_le_bytes();
-            let column = u32::from_le_bytes([row_0, row_1, row_2, aes_sbox::CONSTANT]);
-            scalar::mix_column(column) ^ u32::from_le_bytes(each!(row < 4 => keys[1][row]))
+            let mut column = scalar::sub_word(column).to_le_bytes();
+            column[counting] = aes_sbox::CONSTANT;
+            scalar::mix_column(u32::from_le_bytes(column))
+                ^ u32::from_le_bytes(each!(row < 4 => keys[1][row]))
         };
         let constant: [Bits<u64>; 4] = constant.to_le_bytes().map(|byte| spread_byte(Portable, byte));
-        let key_15 = spread_byte(Portable, keys[0][15]);
+        let key = spread_byte(Portable, keys[0][5 * counting]);
         let [tile, spare] = scratch;
         tile.phase = 0;
         for (part, place) in blocks.chunks_exact_mut(GROUPS * BLOCK_BYTES).enumerate() {
             let low = self.counter.low_16(first.wrapping_add((GROUPS * part) as u128));
             let state = tile.bundle_mut::<u64, TILE_WORDS>(Portable, 0);
-            let sub_15 = aes_sbox::forward(add(each!(bit < 8 => low[bit]), key_15));
-            let column = times(sub_15, MIX_ROWS[3]);
+            let sub = aes_sbox::forward(add(each!(bit < 8 => low[bit]), key));
+            let column = times(sub, MIX_ROWS[counting]);
             for row in 0..4 {
                 let sub = aes_sbox::forward(add(column[row], constant[row]));
                 // ShiftRows takes the byte to column −row.
@@ -180,12 +186,15 @@ impl Head {
     }
 
     /// What columns 1 to 3 come to, with round key 2, for the groups from `first` on.
-    fn groups(&self, first: u128, groups: &mut Groups, scratch: &mut [Tile; 2]) {
+    fn groups(&self, first: Counter, groups: &mut Groups, scratch: &mut [Tile; 2]) {
         let [tile, spare] = scratch;
         self.counter.count_tile(first, tile, GROUPS);
         let state = tile.bundle_mut::<u64, TILE_WORDS>(Portable, 0);
-        // A group's number is its counters without their last byte, which meets column 0 alone.
-        state.copy_within(8.., 0);
+        // A group's number is its counters without their lowest byte, which meets column 0 alone.
+        match first.order {
+            ByteOrder::Big => state.copy_within(8.., 0),
+            ByteOrder::Little => state.copy_within(..TILE_WORDS - 8, 8),
+        }
         two_rounds_without_column_0(Portable, state, &self.bits);
         for index in 0..16 {
             set_byte(&mut groups.bits, index, byte(state, shifted(index, 2)));
@@ -247,27 +256,33 @@ impl<T> Drop for Walking<'_, T> {
 }
 
 impl<T: Tail> Counting for Walking<'_, T> {
-    fn count(&mut self, first: u128, tile: &mut Tile, scratch: &mut [Tile; 2], blocks: usize) {
+    fn count(&mut self, first: Counter, tile: &mut Tile, scratch: &mut [Tile; 2], blocks: usize) {
         let Self { walk, tables } = self;
         let tables = tables.get_or_insert_with(|| Box::new(Tables::new()));
-        let within = first as usize % GROUP_BLOCKS;
-        let last = first.wrapping_add(blocks as u128 - 1);
-        let nonce = Some(first >> NONCE_BITS).filter(|&nonce| nonce == last >> NONCE_BITS);
+        let within = first.value as usize % GROUP_BLOCKS;
+        let last = first.skip(blocks as u128 - 1);
+        let nonce =
+            Some(shifted_down(first, NONCE_BITS)).filter(|&nonce| nonce == shifted_down(last, NONCE_BITS));
         if nonce.is_none() || nonce != tables.nonce || within != tables.within {
             tables.make_table(walk, first, tile, scratch);
             tables.mark_groups(&walk.tail, within, tile, scratch);
             (tables.nonce, tables.within) = (nonce, within);
         }
-        let group = tables.group(&walk.head, first / GROUP_BLOCKS as u128, scratch);
+        let group = tables.group(&walk.head, shifted_down(first, GROUP_BLOCKS.ilog2()), scratch);
         let Tables { column_0, later, groups, .. } = &**tables;
         walk.tail.run(&Start { column_0, later, groups, group, within }, tile, blocks);
     }
 }
 
+/// A counter without its lowest bits.
+const fn shifted_down(counter: Counter, bits: u32) -> Counter {
+    Counter { value: counter.value >> bits, ..counter }
+}
+
 /// What a run goes by.
 struct Tables {
     /// The high bits of the counters that `column_0` is for, if they are the same in all of it.
-    nonce: Option<u128>,
+    nonce: Option<Counter>,
     /// The number in its group of the first block of `column_0` and `later`.
     within: usize,
     column_0: Tile,
@@ -285,18 +300,18 @@ impl Tables {
     fn make_table<T: Tail>(
         &mut self,
         walk: &Walk<T>,
-        first: u128,
+        first: Counter,
         blocks: &mut Tile,
         scratch: &mut [Tile; 2],
     ) {
         let Walk { head, tail, .. } = walk;
         let half = GROUP_BLOCKS * BLOCK_BYTES;
         let (low, high) = blocks.bytes_mut().split_at_mut(half);
-        head.column_0(first, first, low, scratch);
-        let end = first.wrapping_add(TILE_BLOCKS as u128 - 1);
-        let left = ((1_u64 << NONCE_BITS) - (first as u64 & ((1 << NONCE_BITS) - 1))) as usize;
+        head.column_0(first.value, first, low, scratch);
+        let end = first.skip(TILE_BLOCKS as u128 - 1);
+        let left = ((1_u64 << NONCE_BITS) - (first.value as u64 & ((1 << NONCE_BITS) - 1))) as usize;
         if left < TILE_BLOCKS {
-            head.column_0(first, end, high, scratch);
+            head.column_0(first.value, end, high, scratch);
             let (left, both) = (left * BLOCK_BYTES, blocks.bytes_mut());
             if left < half {
                 both.copy_within(half + left.., left);
@@ -333,8 +348,9 @@ impl Tables {
     }
 
     /// The number in `groups` of a group, with all that a tile may ask for after it.
-    fn group(&mut self, head: &Head, group: u128, scratch: &mut [Tile; 2]) -> usize {
-        let known = self.groups.first.map(|first| group.wrapping_sub(first));
+    fn group(&mut self, head: &Head, group: Counter, scratch: &mut [Tile; 2]) -> usize {
+        let first = self.groups.first.filter(|first| first.order == group.order);
+        let known = first.map(|first| group.value.wrapping_sub(first.value));
         match known.filter(|&at| at < GROUPS as u128 - TILE_GROUPS) {
             Some(at) => at as usize,
             None => {

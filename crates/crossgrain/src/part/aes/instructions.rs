@@ -14,6 +14,7 @@ use super::chains;
 use super::key::RoundKeys;
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::part::chain::{Absorb, Cbc, Cfb, Link, Ofb, Strand};
+use crate::part::counter::Counter;
 use crate::part::tweak::{IN_STEP, Stepping, Tweaks};
 use crate::part::{Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, each};
@@ -67,7 +68,8 @@ impl<W: AesLanes> WholePart for Cipher<W> {
             Source::Counter(first) => {
                 let (low, high) = split_at_carry(first, buffers);
                 isa.enter(Ctr::<W> { isa, keys, first, buffers: low });
-                let first = first.wrapping_add(u128::from(u64::MAX)) >> 64 << 64;
+                let value = first.value.wrapping_add(u128::from(u64::MAX)) >> 64 << 64;
+                let first = Counter { value, ..first };
                 if !high.is_empty() {
                     isa.enter(Ctr::<W> { isa, keys, first, buffers: high });
                 }
@@ -100,8 +102,8 @@ impl<W: AesLanes> WholePart for Cipher<W> {
 }
 
 /// Cuts a counter job where the low 64 bits of the counter wrap, so that a kernel need not carry.
-fn split_at_carry(first: u128, buffers: Buffers<'_>) -> (Buffers<'_>, Buffers<'_>) {
-    let blocks_left = (1_u128 << 64) - (first & u128::from(u64::MAX));
+fn split_at_carry(first: Counter, buffers: Buffers<'_>) -> (Buffers<'_>, Buffers<'_>) {
+    let blocks_left = (1_u128 << 64) - (first.value & u128::from(u64::MAX));
     let blocks = buffers.len_bytes() / BLOCK_BYTES;
     let at = usize::try_from(blocks_left).map_or(blocks, |left| left.min(blocks));
     buffers.split_at(at * BLOCK_BYTES)
@@ -333,7 +335,7 @@ impl<W: AesLanes, F: Frame<W>, const ENCRYPT: bool> Bundle<W> for FramedBundle<'
 struct Ctr<'a, W: AesLanes> {
     isa: W::Isa,
     keys: &'a RoundKeys,
-    first: u128,
+    first: Counter,
     buffers: Buffers<'a>,
 }
 
@@ -343,9 +345,10 @@ impl<W: AesLanes> Kernel for Ctr<'_, W> {
     #[inline(always)]
     fn run(self) {
         let Self { isa, keys, first, buffers } = self;
-        let base = counters(isa, first, 1);
+        let base = counters(isa, first.value, 1);
         let steps = each!(i < IN_FLIGHT => counters(isa, (i * W::BLOCKS) as u128, 0));
-        over_bundles(&mut FramedBundle::<W, _, true> { isa, keys, frame: Counted { base, steps } }, buffers);
+        let frame = Counted { base, steps, places: W::broadcast(isa, &first.order.places()) };
+        over_bundles(&mut FramedBundle::<W, _, true> { isa, keys, frame }, buffers);
     }
 }
 
@@ -364,13 +367,15 @@ pub(super) fn counters<W: AesLanes>(isa: W::Isa, first: u128, stride: usize) -> 
 struct Counted<W> {
     base: W,
     steps: [W; IN_FLIGHT],
+    /// Which byte of the number stands where in a block.
+    places: W,
 }
 
 impl<W: AesLanes> Frame<W> for Counted<W> {
     #[inline(always)]
     fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N], block: usize) -> ([W; N], [W; N]) {
         let base = self.base.add_low_u64(W::broadcast(isa, &(block as u128).to_le_bytes()));
-        (each!(i < N => base.add_low_u64(self.steps[i]).reverse_bytes()), input)
+        (each!(i < N => base.add_low_u64(self.steps[i]).pick(self.places)), input)
     }
 }
 

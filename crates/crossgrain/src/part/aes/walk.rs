@@ -1,7 +1,8 @@
 //! CTR with its first two rounds taken from a table that is walked in counter order.
 //!
-//! In round 1 the last counter byte b meets only bytes 0, 5 and 10. They stand still for 2⁴⁰ blocks: column 0 after round 1 is a function F of b alone. The
-//! other three columns depend on the bytes before the last and change once in 256 blocks. Round 2 is
+//! In round 1 the lowest counter byte b, the block's last or first, meets only the other three of bytes 0, 5, 10
+//! and 15. They stand still for 2⁴⁰ blocks, whichever end the counter begins at: column 0 after round 1 is a function F
+//! of b alone. The other three columns depend on the bytes next to b and change once in 256 blocks. Round 2 is
 //! linear over columns once SubBytes is done, so the state after it is `table[b] ⊕ rest`: 256 blocks
 //! computed once for a key and nonce, and one block once in 256. Eight rounds of AES-128 remain of ten.
 //! The table is read at public places, in order: constant-time.
@@ -18,13 +19,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::instructions::{BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, counters, over_bundles, rounds};
 use super::key::RoundKeys;
 use crate::block::{BLOCK_BYTES, Block, Direction};
+use crate::part::counter::Counter;
 use crate::part::{Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, each, wipe};
 
-/// Counter values that share all but the last byte.
+/// Counter values that share all but the lowest byte.
 const EPOCH: usize = 256;
 
-/// Counter bits below byte 10, the lowest byte that the table depends on besides the last.
+/// Counter bits below the second lowest byte that the table depends on: byte 10 big-endian, 5 little-endian.
 const NONCE_BITS: u32 = 40;
 
 /// Blocks under one nonce after which its table has paid for itself: making it costs two rounds of
@@ -42,12 +44,13 @@ pub struct Walk<W: AesLanes> {
 /// The nonce met last, how much was done under it, and its table once there is one.
 #[derive(Default)]
 struct Nonce {
-    high: u128,
+    /// The high bits of its counters.
+    high: Option<Counter>,
     blocks: u64,
     table: Option<Arc<Table>>,
 }
 
-/// The column-0 part of the state after round 2 for every last counter byte, and again from 0 on for
+/// The column-0 part of the state after round 2 for every lowest counter byte, and again from 0 on for
 /// bundles that begin near the end. Wiped when dropped.
 #[repr(align(64))]
 struct Table([u8; (EPOCH + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES]);
@@ -70,8 +73,8 @@ impl<W: AesLanes> Walk<W> {
     }
 
     /// The table of the nonce that counter `first` belongs to, if `blocks` more make it worth having.
-    fn table(&self, first: u128, blocks: usize) -> Option<Arc<Table>> {
-        let high = first >> NONCE_BITS;
+    fn table(&self, first: Counter, blocks: usize) -> Option<Arc<Table>> {
+        let high = Some(Counter { value: first.value >> NONCE_BITS, ..first });
         let mut nonce = self.nonce.lock().unwrap_or_else(PoisonError::into_inner);
         if nonce.high != high {
             *nonce = Nonce { high, ..Nonce::default() };
@@ -79,7 +82,7 @@ impl<W: AesLanes> Walk<W> {
         nonce.blocks = nonce.blocks.saturating_add(blocks as u64);
         if nonce.table.is_none() && nonce.blocks >= WORTH_BLOCKS {
             let mut table = Table([0; (EPOCH + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES]);
-            let first = first & !(EPOCH as u128 - 1);
+            let first = Counter { value: first.value & !(EPOCH as u128 - 1), ..first };
             self.isa.enter(Fill::<W> { isa: self.isa, keys: &self.keys, first, table: &mut table });
             nonce.table = Some(Arc::new(table));
         }
@@ -99,7 +102,7 @@ impl<W: AesLanes> WholePart for Walk<W> {
             return self.plain.run(source, buffers);
         };
         while !buffers.is_empty() {
-            let nonce_blocks = (1_u64 << NONCE_BITS) - (first as u64 & ((1 << NONCE_BITS) - 1));
+            let nonce_blocks = (1_u64 << NONCE_BITS) - (first.value as u64 & ((1 << NONCE_BITS) - 1));
             let blocks = buffers.len_bytes() / BLOCK_BYTES;
             let blocks = usize::try_from(nonce_blocks).map_or(blocks, |left| left.min(blocks));
             let (now, later) = buffers.split_at(blocks * BLOCK_BYTES);
@@ -113,7 +116,7 @@ impl<W: AesLanes> WholePart for Walk<W> {
                     buffers: now,
                 }),
             }
-            first = first.wrapping_add(blocks as u128);
+            first = first.skip(blocks as u128);
             buffers = later;
         }
     }
@@ -134,7 +137,7 @@ fn after_round_1<W: AesLanes>(isa: W::Isa, counters: W, keys: &[Block]) -> W {
 struct Fill<'a, W: AesLanes> {
     isa: W::Isa,
     keys: &'a RoundKeys,
-    first: u128,
+    first: Counter,
     table: &'a mut Table,
 }
 
@@ -146,11 +149,12 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
         let Self { isa, keys, first, table } = self;
         let spare = W::splat(isa, 0x6363_6363_6363_6363);
         let zero = W::splat(isa, 0);
-        let base = counters::<W>(isa, first, 1);
+        let base = counters::<W>(isa, first.value, 1);
+        let places = W::broadcast(isa, &first.order.places());
         for (i, place) in table.0.chunks_exact_mut(W::BYTES).enumerate() {
-            // `first` ends in a zero byte: nothing carries out of it.
-            let last_byte = ((i * W::BLOCKS) % EPOCH) as u128;
-            let counter = base.add_low_u64(W::broadcast(isa, &last_byte.to_le_bytes())).reverse_bytes();
+            // The lowest byte of `first` is zero: nothing carries out of it.
+            let low_byte = ((i * W::BLOCKS) % EPOCH) as u128;
+            let counter = base.add_low_u64(W::broadcast(isa, &low_byte.to_le_bytes())).pick(places);
             let column = after_round_1::<W>(isa, counter, keys.blocks()) & column_zero(isa);
             (column.encrypt_round(zero) ^ spare).store(place);
         }
@@ -162,7 +166,7 @@ struct Walked<'a, W: AesLanes> {
     isa: W::Isa,
     keys: &'a RoundKeys,
     table: &'a Table,
-    first: u128,
+    first: Counter,
     buffers: Buffers<'a>,
 }
 
@@ -182,7 +186,7 @@ struct WalkBundle<'a, W: AesLanes> {
     isa: W::Isa,
     keys: &'a RoundKeys,
     table: &'a Table,
-    first: u128,
+    first: Counter,
     /// What the table leaves out of the state after round 2, the same for a whole epoch.
     rest: W,
 }
@@ -200,8 +204,8 @@ static FIRST_BLOCKS: [u8; 2 * BUNDLE_BLOCKS_MAX * BLOCK_BYTES] = {
 
 impl<W: AesLanes> WalkBundle<'_, W> {
     #[inline(always)]
-    fn rest_of(&self, counter: u128) -> W {
-        let block = W::broadcast(self.isa, &counter.to_be_bytes());
+    fn rest_of(&self, counter: Counter) -> W {
+        let block = W::broadcast(self.isa, &counter.block());
         let keys = self.keys.blocks();
         let columns = after_round_1(self.isa, block, keys) & !column_zero::<W>(self.isa);
         columns.encrypt_round(W::broadcast(self.isa, &keys[2]))
@@ -213,13 +217,13 @@ impl<W: AesLanes> Bundle<W> for WalkBundle<'_, W> {
     fn run<const N: usize>(&mut self, buffers: &mut Buffers<'_>, at: usize, block: usize) {
         let Self { isa, table, first, rest, .. } = self;
         let (isa, now) = (*isa, *rest);
-        let counter = first.wrapping_add(block as u128);
-        let last_byte = counter as usize % EPOCH;
-        let entries = &table.0[last_byte * BLOCK_BYTES..][..IN_FLIGHT * W::BYTES];
+        let counter = first.skip(block as u128);
+        let low_byte = counter.value as usize % EPOCH;
+        let entries = &table.0[low_byte * BLOCK_BYTES..][..IN_FLIGHT * W::BYTES];
         let mut state: [W; N] = each!(i < N => W::load(isa, &entries[i * W::BYTES..][..W::BYTES]) ^ now);
-        let blocks_left = EPOCH - last_byte;
+        let blocks_left = EPOCH - low_byte;
         if blocks_left <= N * W::BLOCKS {
-            self.rest = self.rest_of(counter.wrapping_add(EPOCH as u128));
+            self.rest = self.rest_of(counter.skip(EPOCH as u128));
             let change = now ^ self.rest;
             let mask = &FIRST_BLOCKS[(BUNDLE_BLOCKS_MAX - blocks_left) * BLOCK_BYTES..];
             for (i, word) in state.iter_mut().enumerate() {

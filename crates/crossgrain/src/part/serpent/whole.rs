@@ -13,7 +13,7 @@ use super::key::RoundKeys;
 use super::vsliced::{Cipher, State, at_once};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::part::chain::{Absorb, Cbc, Cfb, Link, Ofb, Strand};
-use crate::part::counter::{CounterToWords, before_wrap};
+use crate::part::counter::{Counter, CounterToWords, before_wrap};
 use crate::part::tweak::TweakWords;
 use crate::part::{Source, WholePart};
 use crate::word::{Buffers, Isa, Kernel, Lane32, each};
@@ -49,7 +49,7 @@ impl<W: Lane32> Whole<W> {
         let mut states = match frame {
             Frame::Counter(next) => {
                 let first = *next;
-                *next = first.wrapping_add((N * Self::BUNDLE_BLOCKS) as u128);
+                *next = first.skip((N * Self::BUNDLE_BLOCKS) as u128);
                 self.counter.bundles(first)
             }
             Frame::Delayed(previous) => transposed(Self::delayed::<N>(self.isa, buffers, at, previous)),
@@ -162,7 +162,7 @@ enum Frame<'a, W: Lane32> {
     /// Nothing.
     Plain,
     /// The number of the next block enters, the input is added.
-    Counter(u128),
+    Counter(Counter),
     /// Tweaks are added before and after.
     Tweaked(TweakWords<'a, W>),
     /// The input one block earlier is added, this block coming first.

@@ -1,0 +1,109 @@
+//! `crossgrain random`: the bytes of a random stream, as docs/streams.md has them.
+
+use std::io::{self, ErrorKind, IsTerminal, Read};
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use crossgrain::Cipher;
+use crossgrain::mode::Options;
+use crossgrain::stream::{Seed, Stream};
+
+use crate::error::Error;
+use crate::output::Output;
+use crate::pipeline::{self, CHUNK_BYTES, Cut, Failure, Place};
+use crate::progress::Progress;
+use crate::typed::ciphers;
+
+/// Write random bytes, the same for the same seed everywhere.
+///
+/// They are those of the Python generators and of the Rust type `Stream`. A seed that can be guessed is no secret.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Where the stream begins from: any number
+    #[arg(long, value_name = "N")]
+    seed: u128,
+
+    /// Which of the seed's 2^64 streams; none overlaps another
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    stream: u64,
+
+    /// The byte of the stream to begin at
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    offset: u128,
+
+    /// How many bytes; without end unless given
+    #[arg(long, value_name = "N")]
+    bytes: Option<u64>,
+
+    /// The block cipher, with its key size in bits
+    #[arg(long, value_parser = ciphers(), default_value = "aes-128")]
+    cipher: Cipher,
+
+    /// The file to write, which appears when it is complete; none or `-` for standard output
+    #[arg(short, long, value_name = "OUT", requires = "bytes")]
+    output: Option<PathBuf>,
+
+    /// Replace the output file if it exists
+    #[arg(long)]
+    force: bool,
+
+    /// How many threads to use; all of the machine's unless given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+/// Writes the stream. Standard output that is closed before its end has had enough, and that is no failure.
+pub(crate) fn run(args: &Args) -> Result<(), Error> {
+    let path = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    if args.output.is_none() && io::stdout().is_terminal() {
+        return Err(Error::usage(
+            "the output is binary and does not belong on a terminal: give -o FILE, or -o - to insist",
+        ));
+    }
+    let options = Options { threads: 1, ..Options::default() };
+    let stream =
+        Stream::new(&Seed::new(args.seed).key(args.cipher), &options)?.part(64, args.stream.into())?;
+    let mut output = match path {
+        Some(path) => Output::file(path, args.force)?,
+        None => Output::standard()?,
+    };
+    let name = output.name().clone();
+    let progress = Progress::new(&mut output, args.bytes);
+    let places = Places { left_bytes: args.bytes.unwrap_or(u64::MAX) };
+    let write =
+        pipeline::run(args.workers(), Cut::default(), places, progress, |Place { position, .. }, chunk| {
+            stream.fill_bytes_at(args.offset.wrapping_add(position.into()), chunk);
+            Ok::<(), Error>(())
+        });
+    match write {
+        Ok(()) => output.finish(),
+        Err(Failure::Write(error)) if path.is_none() && error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        Err(Failure::Read(error) | Failure::Write(error)) => Err(Error::write(&name, &error)),
+        Err(Failure::Compute(error)) => Err(error),
+    }
+}
+
+impl Args {
+    /// As many threads as were asked for, where there are chunks for them.
+    fn workers(&self) -> NonZero<usize> {
+        let asked = self.threads.and_then(|count| NonZero::new(usize::from(count)));
+        let all = asked.unwrap_or_else(|| thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN));
+        let chunks = self.bytes.unwrap_or(u64::MAX).div_ceil(CHUNK_BYTES as u64);
+        let chunks = usize::try_from(chunks).ok().and_then(NonZero::new);
+        chunks.map_or(NonZero::<usize>::MIN, |chunks| chunks.min(all))
+    }
+}
+
+/// An input of places to be filled: so many bytes, whatever they are.
+struct Places {
+    left_bytes: u64,
+}
+
+impl Read for Places {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len_bytes = usize::try_from(self.left_bytes).unwrap_or(usize::MAX).min(buffer.len());
+        self.left_bytes -= len_bytes as u64;
+        Ok(len_bytes)
+    }
+}

@@ -1,0 +1,161 @@
+"""A bulk block-cipher engine: AES and Serpent for large data, in constant time.
+
+Data goes in as anything that lends its bytes (bytes, bytearray, memoryview, NumPy arrays) and comes out as bytes, or in
+place of what `out` holds. Nothing is copied on the way, and other threads run meanwhile.
+
+    >>> import crossgrain
+    >>> key, iv = bytes(32), bytes(16)
+    >>> sealed = crossgrain.encrypt(b"some text", key=key, iv=iv)
+    >>> crossgrain.decrypt(sealed, key=key, iv=iv)
+    b'some text'
+
+`crossgrain.random` has generators for NumPy, and `crossgrain.dask` arrays that do not depend on their chunks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import _native, random
+from ._native import Error, Forged, __version__
+from ._plan import Composition, Plan, Plans, Stage, compose, plan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing_extensions import Buffer
+
+__all__ = [
+    "CIPHERS",
+    "Composition",
+    "Device",
+    "Error",
+    "Forged",
+    "Plan",
+    "Plans",
+    "Stage",
+    "__version__",
+    "compose",
+    "decrypt",
+    "devices",
+    "encrypt",
+    "open",
+    "plan",
+    "random",
+    "seal",
+]
+
+#: The ciphers by name, with the bytes in a key.
+CIPHERS: dict[str, int] = dict(_native.ciphers())
+
+
+def _how(threads: int, policy: str, isa: str | None, variants: Sequence[str], plans: Plans | None) -> dict[str, Any]:
+    given = [plans.json] if plans is not None else []
+    return {"threads": threads, "policy": policy, "isa": isa, "variants": list(variants), "plans": given}
+
+
+def encrypt(
+    data: Buffer,
+    *,
+    key: Buffer,
+    iv: Buffer = b"",
+    cipher: str = "aes-256",
+    mode: str = "ctr",
+    out: Any = None,
+    sector: int = 0,
+    sector_bytes: int = 512,
+    threads: int = 0,
+    policy: str = "constant-time",
+    isa: str | None = None,
+    variants: Sequence[str] = (),
+    plan: Plans | None = None,
+) -> Any:
+    """Encrypt by a mode without a tag: ctr, ecb, cbc, cfb, ofb or xts.
+
+    The result is new bytes, or `out`, which must be as long as `data`: the same memory, or memory apart from it. `iv` has
+    16 bytes, and none in ecb and xts; xts counts sectors of `sector_bytes` from `sector` on, and its key is two keys of
+    the cipher. Nothing is authenticated, and no iv may be used twice with one key: use `seal` for messages.
+
+    `threads` is how many at most, 0 for all. `policy`, `isa`, `variants` and `plan` narrow down what runs; they change the
+    speed and never the result.
+    """
+    how = _how(threads, policy, isa, variants, plan)
+    return _native.apply(data, out, cipher, mode, False, key, iv, sector, sector_bytes, how)
+
+
+def decrypt(
+    data: Buffer,
+    *,
+    key: Buffer,
+    iv: Buffer = b"",
+    cipher: str = "aes-256",
+    mode: str = "ctr",
+    out: Any = None,
+    sector: int = 0,
+    sector_bytes: int = 512,
+    threads: int = 0,
+    policy: str = "constant-time",
+    isa: str | None = None,
+    variants: Sequence[str] = (),
+    plan: Plans | None = None,
+) -> Any:
+    """Undo `encrypt` with the same arguments. Whether the data was changed is not found out."""
+    how = _how(threads, policy, isa, variants, plan)
+    return _native.apply(data, out, cipher, mode, True, key, iv, sector, sector_bytes, how)
+
+
+def seal(
+    data: Buffer,
+    *,
+    key: Buffer,
+    nonce: Buffer,
+    aad: Buffer = b"",
+    cipher: str = "aes-256",
+    mode: str = "gcm",
+    tag_bytes: int = 16,
+    out: Any = None,
+    threads: int = 0,
+    policy: str = "constant-time",
+    isa: str | None = None,
+) -> Any:
+    """Encrypt a message by gcm or eax, with a tag behind it that vouches for the message and for `aad`.
+
+    No nonce may be used twice with one key; one of 12 random bytes is good for 2**32 messages. `out`, if given, is
+    `tag_bytes` longer than `data`, and may begin with the same memory.
+    """
+    return _native.seal(data, out, cipher, mode, key, nonce, aad, tag_bytes, _how(threads, policy, isa, (), None))
+
+
+def open(  # noqa: A001 - the counterpart of seal, as everywhere in this field
+    data: Buffer,
+    *,
+    key: Buffer,
+    nonce: Buffer,
+    aad: Buffer = b"",
+    cipher: str = "aes-256",
+    mode: str = "gcm",
+    tag_bytes: int = 16,
+    out: Any = None,
+    threads: int = 0,
+    policy: str = "constant-time",
+    isa: str | None = None,
+) -> Any:
+    """Undo `seal`, or raise `Forged` if the tag is wrong; nothing is written then."""
+    return _native.open(data, out, cipher, mode, key, nonce, aad, tag_bytes, _how(threads, policy, isa, (), None))
+
+
+class Device(NamedTuple):
+    """Where work can run."""
+
+    #: What to call it: "cpu".
+    name: str
+    #: What it is.
+    model: str
+    #: What it can do.
+    features: str
+    #: How many threads it runs at a time.
+    threads: int
+
+
+def devices() -> list[Device]:
+    """Where work can run on this machine. Today that is the CPU alone."""
+    return [Device("cpu", *_native.cpu())]

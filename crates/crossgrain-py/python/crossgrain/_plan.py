@@ -1,0 +1,190 @@
+"""Plans as things to look at, and the planner for anyone's parts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+#: The modes whose blocks come from a counter.
+_COUNTER_MODES = ("ctr", "eax", "gcm")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A variant in a plan."""
+
+    #: Its name: part/representation/isa.
+    name: str
+    #: The round that it works for, or 0.
+    round: int
+    #: What its timing may tell: "nothing", or what.
+    leaks: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The variants that a bundle of blocks runs through."""
+
+    #: Blocks in a bundle.
+    bundle_blocks: int
+    #: What it is predicted to cost however little is done.
+    fixed_ns: float
+    #: What it is predicted to cost for each byte.
+    per_byte_ns: float
+    #: The variants in order.
+    stages: tuple[Stage, ...]
+
+    def __str__(self) -> str:
+        return " > ".join(stage.name for stage in self.stages)
+
+    def _folded(self) -> list[tuple[str, int]]:
+        """Runs of the same stages told once, with how often they come."""
+        names = [stage.name for stage in self.stages]
+        folded: list[tuple[str, int]] = []
+        at = 0
+        while at < len(names):
+            best = (1, 1)
+            for size in range(1, (len(names) - at) // 2 + 1):
+                times = 1
+                while names[at + times * size : at + (times + 1) * size] == names[at : at + size]:
+                    times += 1
+                if times > 1 and times * size > best[0] * best[1]:
+                    best = (size, times)
+            size, times = best
+            folded.append((" > ".join(names[at : at + size]), times))
+            at += size * times
+        return folded
+
+
+@dataclass(frozen=True)
+class Plans:
+    """The plans of one job, widest bundle first: the later ones serve what the first leave over.
+
+    Printed, drawn by `plot`, shown as a table by notebooks, and taken by `encrypt` and `decrypt` as `plan`.
+    """
+
+    #: The cipher.
+    cipher: str
+    #: What they are for: "encrypt from a counter", say.
+    job: str
+    #: The plans.
+    plans: tuple[Plan, ...]
+    #: All of it as JSON, as the command line's `plan --save` writes it.
+    json: str = field(repr=False)
+
+    def __iter__(self) -> Iterator[Plan]:
+        return iter(self.plans)
+
+    def __len__(self) -> int:
+        return len(self.plans)
+
+    def __getitem__(self, index: int) -> Plan:
+        return self.plans[index]
+
+    def __str__(self) -> str:
+        lines = [f"{self.cipher}, {self.job}"]
+        for plan in self.plans:
+            speed = f", {1 / plan.per_byte_ns:.1f} GB/s" if plan.per_byte_ns > 0 else ""
+            lines.append(f"  from {plan.bundle_blocks} blocks on{speed}")
+            lines.extend(f"    {times} x ({name})" if times > 1 else f"    {name}" for name, times in plan._folded())
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{plan.bundle_blocks}</td><td>{plan.fixed_ns:.0f}</td><td>{plan.per_byte_ns:.4f}</td><td>"
+            + "<br>".join(escape(name) + (f" &times; {times}" if times > 1 else "") for name, times in plan._folded())
+            + "</td></tr>"
+            for plan in self.plans
+        )
+        head = "<tr><th>from blocks</th><th>fixed ns</th><th>ns a byte</th><th>variants</th></tr>"
+        return f"<table><caption>{escape(self.cipher)}, {escape(self.job)}</caption>{head}{rows}</table>"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw what each plan is predicted to take for 16 bytes to 16 MiB, by matplotlib; gives the axes."""
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            _, ax = plt.subplots()
+        blocks = [2**log for log in range(21)]
+        for plan in self.plans:
+            whole = [-(-count // plan.bundle_blocks) * plan.bundle_blocks for count in blocks]
+            time_ns = [plan.fixed_ns + plan.per_byte_ns * 16 * count for count in whole]
+            ax.plot([16 * count for count in blocks], time_ns, label=plan._folded()[0][0] if plan.stages else "nothing")
+        ax.set(xscale="log", yscale="log", xlabel="bytes", ylabel="nanoseconds", title=f"{self.cipher}, {self.job}")
+        ax.legend()
+        return ax
+
+
+def plan(
+    cipher: str = "aes-256",
+    mode: str = "ctr",
+    *,
+    decrypt: bool = False,
+    threads: int = 1,
+    policy: str = "constant-time",
+    isa: str | None = None,
+    variants: Sequence[str] = (),
+) -> Plans:
+    """The plans that a mode would run here, and what they are predicted to cost."""
+    if mode not in (*_COUNTER_MODES, "ecb", "cbc", "cfb", "ofb", "xts"):
+        raise _native.Error(f"no mode is called {mode!r}: choose ctr, ecb, cbc, cfb, ofb, xts, eax or gcm")
+    counter = mode in _COUNTER_MODES
+    backwards = decrypt and mode in ("ecb", "cbc", "xts")
+    how = {"threads": threads, "policy": policy, "isa": isa, "variants": list(variants), "plans": []}
+    found, text = _native.plan(cipher, counter, backwards, how)
+    job = f"{'decrypt' if backwards else 'encrypt'} from {'a counter' if counter else 'bytes'}"
+    plans = tuple(
+        Plan(blocks, fixed, per_byte, tuple(Stage(*stage) for stage in stages)) for blocks, fixed, per_byte, stages in found
+    )
+    return Plans(cipher, job, plans, text)
+
+
+@dataclass(frozen=True)
+class Composition:
+    """The cheapest way through a row of parts, and what to compare it with."""
+
+    #: What the best path costs.
+    total: float
+    #: Its edges: part/representation, and conversions.
+    path: tuple[str, ...]
+    #: What all parts in one representation cost, by representation, without the conversions at the ends.
+    pure: dict[str, float]
+    #: The same with them.
+    pure_with_ends: dict[str, float]
+    #: What the best path saves of the best pure form, in percent.
+    gain_percent: float | None
+    #: What not looking ahead would come to: cost and path.
+    greedy: tuple[float, tuple[str, ...]]
+    #: The next best: costs and paths.
+    runners_up: tuple[tuple[float, tuple[str, ...]], ...]
+
+
+def compose(costs: Mapping[str, Any] | str, *, runners_up: int = 3) -> Composition:
+    """Find the cheapest composition of anyone's parts.
+
+    `costs` is what the command line's `plan --costs` reads, as a dictionary or as JSON: "parts" in order,
+    "representations", "cost" of parts by representation, "convert" from one to another ("a>b"), "start" and "end"
+    representations, and "rounds".
+    """
+    text = costs if isinstance(costs, str) else json.dumps(costs)
+    found = json.loads(_native.compose(text, runners_up))
+
+    def route(of: Mapping[str, Any]) -> tuple[float, tuple[str, ...]]:
+        return of["total"], tuple(of["path"])
+
+    return Composition(
+        total=found["total"],
+        path=tuple(found["path"]),
+        pure=found["pure"],
+        pure_with_ends=found["pure_with_ends"],
+        gain_percent=found["gain_percent"],
+        greedy=route(found["greedy"]),
+        runners_up=tuple(route(path) for path in found["runners_up"]),
+    )

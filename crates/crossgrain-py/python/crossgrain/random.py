@@ -1,0 +1,228 @@
+"""Random streams for NumPy: the same on every machine, at any place, for any number of threads.
+
+    >>> from crossgrain.random import AESCounter, default_rng
+    >>> rng = default_rng(42)
+    >>> rng.integers(0, 100, 3)
+    array([...])
+
+A generator's words are the keystream of a cipher, whose counter is little-endian. With 128 bits, `AESCounter` is
+randomgen's, bit for bit. What a key, a counter and a position give never changes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.random import BitGenerator, Generator
+from numpy.random.bit_generator import SeedlessSeedSequence
+
+from . import _native
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["AESCounter", "SerpentCounter", "default_rng"]
+
+#: The counter wraps here.
+_BLOCKS = 1 << 128
+#: Words in all blocks.
+_WORDS = 2 * _BLOCKS
+#: How far `jumped` goes, in blocks.
+_JUMP = 1 << 63
+
+
+class _Counter(BitGenerator):
+    """What the two generators share: all but the cipher."""
+
+    _FAMILY = ""
+
+    def __init__(
+        self,
+        seed: Any = None,
+        *,
+        key: Any = None,
+        counter: int = 0,
+        bits: int = 128,
+        threads: int = 0,
+    ) -> None:
+        if bits not in (128, 192, 256):
+            raise ValueError(f"{self._FAMILY} has keys of 128, 192 or 256 bits, not {bits}")
+        if key is not None and seed is not None:
+            raise ValueError("both seed and key are given: give one of them")
+        super().__init__(SeedlessSeedSequence() if key is not None else seed)
+        if key is None:
+            words = self.seed_seq.generate_state(bits // 32, np.uint32)
+            key_bytes = np.asarray(words).astype("<u4").tobytes()
+        else:
+            key_bytes = _key_bytes(key, bits)
+        self._begin(key_bytes, bits, threads)
+        self._core.seek(int(counter) % _BLOCKS, 0, None)
+
+    def _begin(self, key: bytes, bits: int, threads: int) -> None:
+        self._key, self._bits, self._threads = key, bits, threads
+        self._core = _native.Core(f"{self._FAMILY}-{bits}", key, threads)
+        self._core.install(self.capsule)
+
+    def advance(self, delta: int) -> Self:
+        """Go so many words of 64 bits on, or back if negative, in place; gives the generator itself."""
+        with self.lock:
+            self._skip(int(delta), None)
+        return self
+
+    def _skip(self, words: int, half: int | None) -> None:
+        block, word, _ = self._core.position()
+        block, word = divmod((2 * block + word + words) % _WORDS, 2)
+        self._core.seek(block, word, half)
+
+    def jumped(self, jumps: int = 1) -> Self:
+        """A new generator 2**63 blocks on for each jump: as many can be drawn before they meet."""
+        with self.lock:
+            block, word, _ = self._core.position()
+        other = type(self)._of(self._key, self._bits, self._threads, self.seed_seq)
+        other._core.seek((block + int(jumps) * _JUMP) % _BLOCKS, word, None)
+        return other
+
+    def random_raw(self, size: Any = None, output: bool = True) -> Any:
+        """Draw words of 64 bits: one, or an array; none but their places with `output` false."""
+        if size is None:
+            with self.lock:
+                word = self._core.draw()
+            return word if output else None
+        if not output:
+            with self.lock:
+                half = self._core.position()[2]
+                self._skip(int(np.prod(size, dtype=object)), half)
+            return None
+        words = self.fill(np.empty(size, "<u8"), kind="bits")
+        return words.astype(np.uint64, copy=False)
+
+    def spawn(self, n_children: int) -> list[Self]:
+        """So many new generators with keys of their own, from the children of the seed."""
+        if isinstance(self.seed_seq, SeedlessSeedSequence):
+            raise TypeError("a generator made from a key has no seed to spawn from: use jumped, or make it from a seed")
+        children = self.seed_seq.spawn(n_children)
+        return [type(self)(child, bits=self._bits, threads=self._threads) for child in children]
+
+    def fill(self, out: Any, kind: str = "uniform") -> Any:
+        """Fill an array at once, on several threads if it is long; gives the array.
+
+        "uniform" fills float64 with numbers as `Generator.random` draws them, "bits" anything with the bytes that
+        follow; what is left of the last word of 64 bits is let go.
+        """
+        with self.lock:
+            self._core.fill(out, _is_uniform(kind))
+        return out
+
+    def fill_at(self, position: int, out: Any, kind: str = "uniform") -> Any:
+        """The same from a word on, counted from counter 0, leaving the generator where it is."""
+        block, word = divmod(int(position) % _WORDS, 2)
+        with self.lock:
+            self._core.fill_at(block, word, out, _is_uniform(kind))
+        return out
+
+    def bytes(self, length: int) -> bytes:
+        """So many random bytes: those of `fill`."""
+        return self.fill(np.empty(length, np.uint8), kind="bits").tobytes()
+
+    @property
+    def position(self) -> int:
+        """The number of the word that comes next, counted from counter 0."""
+        with self.lock:
+            block, word, _ = self._core.position()
+        return 2 * block + word
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """All that the generator is: key and counter as little-endian numbers, and half a word if one is left."""
+        with self.lock:
+            block, word, half = self._core.position()
+        return {
+            "bit_generator": type(self).__name__,
+            "state": {"key": int.from_bytes(self._key, "little"), "bits": self._bits, "counter": block, "word": word},
+            "has_uint32": int(half is not None),
+            "uinteger": half or 0,
+        }
+
+    @state.setter
+    def state(self, value: dict[str, Any]) -> None:
+        if not isinstance(value, dict):
+            raise TypeError("state must be a dictionary, as state gives it")
+        if value.get("bit_generator") != type(self).__name__:
+            raise ValueError(f"state must be of a {type(self).__name__}, not a {value.get('bit_generator')}")
+        try:
+            inner = value["state"]
+            bits, block, word = int(inner["bits"]), int(inner["counter"]), int(inner["word"])
+            key = _key_bytes(inner["key"], bits)
+            half = int(value["uinteger"]) if value["has_uint32"] else None
+        except KeyError as missing:
+            raise ValueError(f"state lacks {missing}: give what state gave") from None
+        with self.lock:
+            if (key, bits) != (self._key, self._bits):
+                # In place: ctypes, cffi and numba may know where the state is.
+                self._core.rekey(f"{self._FAMILY}-{bits}", key)
+                self._key, self._bits = key, bits
+            self._core.seek(block % _BLOCKS, word, half)
+
+    @classmethod
+    def _of(cls, key: bytes, bits: int, threads: int, seed_seq: Any) -> Self:
+        made = cls.__new__(cls)
+        BitGenerator.__init__(made, seed_seq)
+        made._begin(key, bits, threads)
+        return made
+
+    def __reduce__(self) -> Any:
+        return _restored, (type(self), self.state, self._threads, self.seed_seq)
+
+
+class AESCounter(_Counter):
+    """The keystream of AES as a bit generator for NumPy.
+
+    `seed` is whatever NumPy's generators take; or else `key` is the key: a little-endian number, bytes, or an array of
+    uint64. `counter` is the first block, `bits` the size of the key, and `threads` how many fill long arrays, 0 for all.
+    """
+
+    _FAMILY = "aes"
+
+
+class SerpentCounter(_Counter):
+    """The keystream of Serpent as a bit generator for NumPy; arguments as of `AESCounter`."""
+
+    _FAMILY = "serpent"
+
+
+def _restored(cls: type[_Counter], state: dict[str, Any], threads: int, seed_seq: Any) -> _Counter:
+    inner = state["state"]
+    made = cls._of(_key_bytes(inner["key"], inner["bits"]), inner["bits"], threads, seed_seq)
+    made.state = state
+    return made
+
+
+def _key_bytes(key: Any, bits: int) -> bytes:
+    size = bits // 8
+    if isinstance(key, (int, np.integer)):
+        if not 0 <= int(key) < 1 << bits:
+            raise ValueError(f"a key of {bits} bits is a number from 0 to 2**{bits} - 1")
+        return int(key).to_bytes(size, "little")
+    if isinstance(key, (bytes, bytearray, memoryview)):
+        data = bytes(key)
+    else:
+        data = np.asarray(key, dtype="<u8").tobytes()
+    if len(data) != size:
+        raise ValueError(f"a key of {bits} bits has {size} bytes, not {len(data)}")
+    return data
+
+
+def _is_uniform(kind: str) -> bool:
+    if kind not in ("uniform", "bits"):
+        raise ValueError(f"no kind of filling is called {kind!r}: choose uniform or bits")
+    return kind == "uniform"
+
+
+def default_rng(seed: Any = None) -> Generator:
+    """A Generator by AES-128; of a bit generator or a Generator, that one."""
+    if isinstance(seed, Generator):
+        return seed
+    return Generator(seed if isinstance(seed, BitGenerator) else AESCounter(seed))
+
+

@@ -1,0 +1,41 @@
+//! The Python package's native half, `crossgrain._native`: thin, and private to the package.
+//!
+//! `buffer` and `bitgen` hold the only `unsafe` code: memory that Python lends, and the C structure through which NumPy
+//! calls a generator. The global lock is released wherever bytes are computed.
+
+mod bitgen;
+mod buffer;
+mod modes;
+mod plan;
+mod pool;
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+create_exception!(crossgrain, Error, PyValueError, "What the engine refuses, and how to mend it.");
+create_exception!(crossgrain, Forged, Error, "A tag is wrong: nothing was decrypted.");
+
+/// What the engine refuses, as an exception of Python's.
+fn refused(error: crossgrain::Error) -> PyErr {
+    match error {
+        crossgrain::Error::Forged => Forged::new_err(error.to_string()),
+        _ => Error::new_err(error.to_string()),
+    }
+}
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("Error", module.py().get_type::<Error>())?;
+    module.add("Forged", module.py().get_type::<Forged>())?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<bitgen::Core>()?;
+    module.add_function(wrap_pyfunction!(modes::apply, module)?)?;
+    module.add_function(wrap_pyfunction!(modes::seal, module)?)?;
+    module.add_function(wrap_pyfunction!(modes::open, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::compose, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::ciphers, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::cpu, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! Plans and what there is to choose from, as plain values for Python's side to show.
+
+use crossgrain::mode::{Ctr, Ecb};
+use crossgrain::plan::compose::{Answer, CostFile};
+use crossgrain::plan::{Birth, Job, Plans};
+use crossgrain::word::cpu_model;
+use crossgrain::{Cipher, Direction, Features, Key};
+use pyo3::prelude::*;
+use zeroize::Zeroizing;
+
+use crate::modes::How;
+use crate::{Error, pool, refused};
+
+/// A stage: the variant's name, its round, what it leaks.
+type Stage = (String, usize, String);
+
+/// A plan: the least number of blocks, fixed cost in nanoseconds, cost a byte, stages.
+type Plan = (usize, f64, f64, Vec<Stage>);
+
+/// The plans for a job, widest bundle first, and all of them as JSON.
+#[pyfunction]
+pub(crate) fn plan(
+    py: Python<'_>,
+    cipher: &str,
+    from_counter: bool,
+    decrypt: bool,
+    how: How,
+) -> PyResult<(Vec<Plan>, String)> {
+    let cipher: Cipher = cipher.parse().map_err(refused)?;
+    let direction = if decrypt { Direction::Decrypt } else { Direction::Encrypt };
+    let birth = if from_counter { Birth::Counter } else { Birth::Bytes };
+    let options = how.options()?;
+    // Any key will do: plans do not depend on it.
+    let key = Key::new(cipher, &Zeroizing::new(vec![0; cipher.key_bytes()])).map_err(refused)?;
+    let planned = pool::run(py, how.threads, || match birth {
+        Birth::Bytes => Ecb::new(&key, direction, &options).map(|mode| mode.plans().to_vec()),
+        Birth::Counter => Ctr::new(&key, &[0; 16], &options).map(|mode| mode.plans().to_vec()),
+    })?;
+    let plans = Plans::new(Job { cipher, direction, birth }, planned.map_err(refused)?).map_err(refused)?;
+    let stage = |stage: &crossgrain::plan::Stage| {
+        (stage.variant.name.clone(), stage.round, stage.variant.leaks.name().to_owned())
+    };
+    let shown = plans.as_slice().iter().map(|plan| {
+        let stages = plan.stages.iter().map(stage).collect();
+        (plan.bundle_blocks(), plan.cost.fixed_ns, plan.cost.per_byte_ns, stages)
+    });
+    Ok((shown.collect(), plans.to_json()))
+}
+
+/// The cheapest composition for a cost file, and what to compare it with: JSON in, JSON out.
+#[pyfunction]
+pub(crate) fn compose(costs: &str, runners_up: usize) -> PyResult<String> {
+    let refused = |error: crossgrain::plan::compose::Error| Error::new_err(error.to_string());
+    let flow = costs.parse::<CostFile>().and_then(|file| file.flow()).map_err(refused)?;
+    let report = flow.at(0).report(runners_up).map_err(refused)?;
+    serde_json::to_string(&Answer::from(&report)).map_err(|error| Error::new_err(error.to_string()))
+}
+
+/// Every cipher, with the bytes in a key.
+#[pyfunction]
+pub(crate) fn ciphers() -> Vec<(&'static str, usize)> {
+    Cipher::ALL.map(|cipher| (cipher.name(), cipher.key_bytes())).to_vec()
+}
+
+/// The CPU: its name, its instructions, its threads.
+#[pyfunction]
+pub(crate) fn cpu() -> (String, String, usize) {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    (cpu_model(), Features::of_cpu().to_string(), threads)
+}

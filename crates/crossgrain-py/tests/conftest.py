@@ -1,0 +1,6 @@
+"""What all tests share: hypothesis keeps no files, and sets no deadline."""
+
+from hypothesis import settings
+
+settings.register_profile("crossgrain", database=None, deadline=None)
+settings.load_profile("crossgrain")

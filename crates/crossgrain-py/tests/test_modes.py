@@ -1,0 +1,195 @@
+"""Modes over everything that lends bytes: the same answers as OpenSSL's, in place, apart, and refused where they must be."""
+
+import array
+import os
+import shutil
+import subprocess
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import crossgrain
+
+KEY = bytes(range(32))
+IV = bytes(range(16))
+TAGLESS = ["ctr", "ecb", "cbc", "cfb", "ofb", "xts"]
+
+
+def key_of(cipher, mode):
+    size = crossgrain.CIPHERS[cipher] * (2 if mode == "xts" else 1)
+    return bytes((7 * i + 3) % 256 for i in range(size))
+
+
+def arguments(cipher, mode):
+    given = {"key": key_of(cipher, mode), "cipher": cipher, "mode": mode}
+    return given if mode in ("ecb", "xts") else {**given, "iv": IV}
+
+
+@pytest.mark.parametrize("mode", ["ctr", "cbc", "cfb", "ofb", "ecb"])
+@pytest.mark.parametrize("bits", [128, 192, 256])
+def test_openssl_gives_the_same(mode, bits):
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl (not installed)")
+    data = os.urandom(16 * 1000)
+    given = arguments(f"aes-{bits}", mode)
+    iv = ["-iv", IV.hex()] if "iv" in given else []
+    command = ["openssl", "enc", f"-aes-{bits}-{mode}", "-nopad", "-K", given["key"].hex(), *iv]
+    want = subprocess.run(command, input=data, capture_output=True, check=True).stdout
+    assert crossgrain.encrypt(data, **given) == want
+    assert crossgrain.decrypt(want, **given) == data
+
+
+@pytest.mark.parametrize("cipher", list(crossgrain.CIPHERS))
+@pytest.mark.parametrize("mode", TAGLESS)
+def test_there_and_back(cipher, mode):
+    given = arguments(cipher, mode)
+    for size in (512, 512 * 2000 if mode != "ofb" else 1024):
+        data = os.urandom(size)
+        sealed = crossgrain.encrypt(data, **given)
+        assert sealed != data and len(sealed) == size
+        assert crossgrain.decrypt(sealed, **given) == data
+        assert crossgrain.encrypt(data, threads=1, **given) == sealed
+        place = bytearray(data)
+        assert crossgrain.encrypt(place, out=place, **given) is place
+        assert place == sealed
+
+
+@given(data=st.binary(max_size=5000), wrap=st.sampled_from([bytes, bytearray, memoryview, np.frombuffer, array.array]))
+def test_whatever_lends_its_bytes(data, wrap):
+    if wrap is np.frombuffer:
+        lent = np.frombuffer(data, np.uint8)
+    elif wrap is array.array:
+        lent = array.array("B", data)
+    else:
+        lent = wrap(data)
+    want = crossgrain.encrypt(data, key=KEY, iv=IV)
+    assert crossgrain.encrypt(lent, key=KEY, iv=IV) == want
+    out = np.zeros(len(data), np.uint8)
+    assert crossgrain.encrypt(lent, key=KEY, iv=IV, out=out) is out
+    assert out.tobytes() == want
+
+
+@given(
+    shape=st.tuples(st.integers(0, 9), st.integers(1, 9), st.integers(1, 9)),
+    dtype=st.sampled_from(["u1", "i2", "f4", "f8", "c16", "S3"]),
+)
+def test_arrays_of_any_shape_and_type(shape, dtype):
+    whole = np.zeros(shape, dtype)
+    whole.reshape(-1).view(np.uint8)[:] = np.arange(whole.nbytes) % 251
+    out = np.empty_like(whole)
+    crossgrain.encrypt(whole, key=KEY, iv=IV, out=out)
+    assert out.tobytes() == crossgrain.encrypt(whole.tobytes(), key=KEY, iv=IV)
+
+
+def test_strides_are_refused_in_words():
+    array_ = np.zeros((8, 8))
+    for lies in (array_[:, ::2], array_[::-1], np.asfortranarray(np.zeros((4, 3))), array_.T[:3]):
+        with pytest.raises((ValueError, BufferError), match="ascontiguousarray"):
+            crossgrain.encrypt(lies, key=KEY, iv=IV)
+        with pytest.raises((ValueError, BufferError), match="ascontiguousarray"):
+            crossgrain.encrypt(bytes(lies.nbytes), key=KEY, iv=IV, out=lies)
+
+
+def test_read_only_memory_is_not_written():
+    data = bytes(64)
+    frozen = np.zeros(64, np.uint8)
+    frozen.flags.writeable = False
+    for out in (data, memoryview(data), frozen):
+        with pytest.raises(BufferError, match="writable"):
+            crossgrain.encrypt(data, key=KEY, iv=IV, out=out)
+    assert data == bytes(64) and not frozen.any()
+
+
+@given(size=st.integers(0, 300), shift=st.integers(-40, 40))
+def test_memory_that_overlaps_in_part_is_refused(size, shift):
+    memory = np.arange(400, dtype=np.uint16).astype(np.uint8)
+    data, out = memory[50 : 50 + size], memory[50 + shift : 50 + shift + size]
+    before = memory.copy()
+    if shift == 0 or abs(shift) >= size:
+        want = crossgrain.encrypt(data.tobytes(), key=KEY, iv=IV)
+        crossgrain.encrypt(data, key=KEY, iv=IV, out=out)
+        assert out.tobytes() == want
+    else:
+        with pytest.raises(ValueError, match="overlaps"):
+            crossgrain.encrypt(data, key=KEY, iv=IV, out=out)
+        assert (memory == before).all()
+
+
+def test_out_must_be_as_long_as_the_result():
+    with pytest.raises(ValueError, match="out has 3 bytes and the result 4"):
+        crossgrain.encrypt(b"four", key=KEY, iv=IV, out=bytearray(3))
+
+
+@pytest.mark.parametrize("mode", ["gcm", "eax"])
+@pytest.mark.parametrize("cipher", list(crossgrain.CIPHERS))
+def test_a_message_is_sealed_and_opened(mode, cipher):
+    given = {"key": key_of(cipher, mode), "nonce": b"twelve bytes", "aad": b"head", "cipher": cipher, "mode": mode}
+    for size in (0, 1, 16, 1000, 100_000):
+        data = os.urandom(size)
+        sealed = crossgrain.seal(data, **given)
+        assert len(sealed) == size + 16
+        assert crossgrain.open(sealed, **given) == data
+        place = bytearray(data + bytes(16))
+        crossgrain.seal(memoryview(place)[:size], out=place, **given)
+        assert place == sealed
+        crossgrain.open(place, out=memoryview(place)[:size], **given)
+        assert place[:size] == data
+        for at in {0, size // 2, size, size + 15}:
+            wrong = bytearray(sealed)
+            wrong[at] ^= 1
+            out = bytearray(b"\xa5" * size)
+            with pytest.raises(crossgrain.Forged):
+                crossgrain.open(wrong, out=out, **given)
+            assert out == b"\xa5" * size
+        with pytest.raises(crossgrain.Forged):
+            crossgrain.open(sealed, **{**given, "aad": b"tail"})
+
+
+def test_gcm_is_gcm():
+    cryptography = pytest.importorskip("cryptography.hazmat.primitives.ciphers.aead")
+    want = cryptography.AESGCM(KEY).encrypt(IV[:12], b"some text", b"head")
+    assert crossgrain.seal(b"some text", key=KEY, nonce=IV[:12], aad=b"head") == want
+
+
+@pytest.mark.parametrize(
+    ("given", "mends"),
+    [
+        ({"key": KEY[:5], "iv": IV}, "32 bytes"),
+        ({"key": KEY, "iv": IV[:3]}, "iv of 16 bytes, not 3"),
+        ({"key": KEY, "iv": b""}, "iv of 16 bytes, not 0"),
+        ({"key": KEY, "iv": IV, "mode": "ecb"}, "takes no iv"),
+        ({"key": KEY, "mode": "ebc"}, "choose ctr, ecb"),
+        ({"key": KEY, "iv": IV, "cipher": "des"}, "choose one of aes-128"),
+        ({"key": KEY, "iv": IV, "policy": "none"}, "constant-time or any"),
+        ({"key": KEY, "iv": IV, "isa": "avx3"}, "avx512"),
+        ({"key": KEY, "iv": IV, "mode": "cbc"}, "16-byte blocks"),
+        ({"key": KEY, "mode": "xts", "cipher": "aes-128", "sector_bytes": 3}, "sector"),
+        ({"key": KEY, "iv": IV, "variants": ["x"]}, "crossgrain variants"),
+    ],
+)
+def test_nonsense_is_refused_in_one_line(given, mends):
+    with pytest.raises(crossgrain.Error) as refused:
+        crossgrain.encrypt(b"17 bytes of text!", **given)
+    assert mends in str(refused.value) and "\n" not in str(refused.value)
+    assert issubclass(crossgrain.Error, ValueError) and issubclass(crossgrain.Forged, crossgrain.Error)
+
+
+def test_what_lends_no_bytes_is_refused():
+    for data in ("text", 5, None, [1, 2]):
+        with pytest.raises(BufferError, match="data cannot be used"):
+            crossgrain.encrypt(data, key=KEY, iv=IV)
+
+
+def test_other_threads_run_meanwhile():
+    data = np.zeros(1 << 25, np.uint8)
+    done = threading.Event()
+    worker = threading.Thread(target=lambda: (crossgrain.encrypt(data, key=KEY, iv=IV, threads=1, isa="portable"), done.set()))
+    worker.start()
+    steps = 0
+    while not done.is_set():
+        steps += 1
+    worker.join()
+    assert steps > 1000

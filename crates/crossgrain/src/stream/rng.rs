@@ -1,0 +1,254 @@
+//! A stream in order: small draws out of a buffer, large ones straight into their place.
+//!
+//! Layout: every draw takes the next bytes of the stream, little-endian: four for a `u32`, eight for a `u64` or an
+//! `f64`, whatever was drawn before.
+//! Source of the uniform numbers: the upper 53 bits of a `u64`, times 2⁻⁵³, as NumPy has them.
+//! Holds: the buffer is wiped when dropped. Nothing is allocated once it is made, but by what a
+//! plan that works on tiles needs for itself.
+
+use std::convert::Infallible;
+use std::fmt;
+
+use rand_core::block::Generator;
+use rand_core::{TryCryptoRng, TryRng};
+
+use super::Stream;
+use crate::block::BLOCK_BYTES;
+use crate::word::{bytes_of_mut, wipe};
+
+/// Bytes in the buffer: a bundle of the widest kernels.
+const BUFFER_BYTES: usize = 8 * 1024;
+
+/// Words in what [`Blocks`] generates at once.
+const WORDS: usize = BUFFER_BYTES / size_of::<u64>();
+
+/// Blocks in the buffer.
+const BUFFER_BLOCKS: u128 = (BUFFER_BYTES / BLOCK_BYTES) as u128;
+
+/// A stream as a block generator, for those who bring a buffer of their own (`rand_core::block::BlockRng`).
+#[derive(Clone, Debug)]
+pub struct Blocks {
+    stream: Stream,
+    /// The block that comes next.
+    next: u128,
+}
+
+impl Blocks {
+    /// The stream from its block number `next` on.
+    pub const fn new(stream: Stream, next: u128) -> Self {
+        Self { stream, next }
+    }
+}
+
+impl Generator for Blocks {
+    type Output = [u64; WORDS];
+
+    fn generate(&mut self, output: &mut Self::Output) {
+        self.stream.fill_blocks(self.next, bytes_of_mut(output), &|_| {});
+        self.next = self.next.wrapping_add(BUFFER_BLOCKS);
+        for word in output {
+            *word = u64::from_le(*word);
+        }
+    }
+
+    fn drop(&mut self, output: &mut Self::Output) {
+        wipe(bytes_of_mut(output));
+    }
+}
+
+/// Bytes that wait to be drawn. Wiped when dropped.
+#[derive(Clone)]
+#[repr(align(64))]
+struct Buffer([u8; BUFFER_BYTES]);
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        wipe(&mut self.0);
+    }
+}
+
+/// A stream in order, from some byte on.
+#[derive(Clone)]
+pub struct StreamRng {
+    stream: Stream,
+    /// The block after those in the buffer.
+    block: u128,
+    buffer: Box<Buffer>,
+    /// The byte of the buffer that is drawn next: its length where the buffer is used up.
+    next: usize,
+}
+
+impl StreamRng {
+    pub(super) fn new(stream: Stream) -> Self {
+        let buffer = Box::new(Buffer([0; BUFFER_BYTES]));
+        Self { stream, block: 0, buffer, next: BUFFER_BYTES }
+    }
+
+    /// The stream.
+    pub const fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// Goes to a byte of the stream.
+    pub fn seek(&mut self, position_bytes: u128) {
+        self.seek_block(
+            position_bytes / BLOCK_BYTES as u128,
+            (position_bytes % BLOCK_BYTES as u128) as usize,
+        );
+    }
+
+    /// Goes to a byte of a block: there are blocks that are too far for [`StreamRng::seek`] to name their bytes.
+    ///
+    /// # Panics
+    /// If a block has no such byte.
+    pub fn seek_block(&mut self, block: u128, byte: usize) {
+        assert!(byte < BLOCK_BYTES, "a block has {BLOCK_BYTES} bytes");
+        (self.block, self.next) = (block, BUFFER_BYTES);
+        if byte > 0 {
+            self.refill();
+            self.next = byte;
+        }
+    }
+
+    /// The byte that comes next: the number of its block, and its place in it.
+    pub const fn position(&self) -> (u128, usize) {
+        let left_bytes = BUFFER_BYTES - self.next;
+        let blocks = left_bytes.div_ceil(BLOCK_BYTES);
+        (self.block.wrapping_sub(blocks as u128), self.next % BLOCK_BYTES)
+    }
+
+    /// The next eight bytes, as a little-endian number.
+    #[inline]
+    pub fn next_u64(&mut self) -> u64 {
+        u64::from_le_bytes(self.next_bytes())
+    }
+
+    /// The next four bytes, as a little-endian number.
+    #[inline]
+    pub fn next_u32(&mut self) -> u32 {
+        u32::from_le_bytes(self.next_bytes())
+    }
+
+    /// A uniform number from 0 to 1, without 1: one of the 2⁵³ multiples of 2⁻⁵³.
+    #[inline]
+    pub fn next_f64(&mut self) -> f64 {
+        uniform(self.next_u64())
+    }
+
+    /// The next bytes. What is worth it is spread over threads.
+    pub fn fill_bytes(&mut self, output: &mut [u8]) {
+        self.fill(output, &|_| {});
+    }
+
+    /// The next numbers, eight bytes each.
+    pub fn fill_u64(&mut self, output: &mut [u64]) {
+        self.fill_bytes(bytes_of_mut(output));
+        for word in output {
+            *word = u64::from_le(*word);
+        }
+    }
+
+    /// Uniform numbers as of [`StreamRng::next_f64`].
+    pub fn fill_f64(&mut self, output: &mut [f64]) {
+        let bytes = bytes_of_mut(output);
+        if self.next.is_multiple_of(size_of::<f64>()) {
+            return self.fill(bytes, &to_uniform);
+        }
+        // Numbers do not lie within blocks: not by pieces of whole blocks.
+        self.fill(bytes, &|_| {});
+        to_uniform(bytes);
+    }
+
+    /// Takes bytes in order; each piece that is taken, of whole blocks but at either end, goes through `finish`.
+    fn fill(&mut self, output: &mut [u8], finish: &(dyn Fn(&mut [u8]) + Sync)) {
+        let buffered = output.len().min(BUFFER_BYTES - self.next);
+        let (head, rest) = output.split_at_mut(buffered);
+        let at = rest.len() / BUFFER_BYTES * BUFFER_BYTES;
+        let (whole, tail) = rest.split_at_mut(at);
+        self.take(head);
+        if !whole.is_empty() {
+            self.stream.fill_blocks(self.block, whole, finish);
+            self.block = self.block.wrapping_add((at / BLOCK_BYTES) as u128);
+        }
+        if !tail.is_empty() {
+            self.refill();
+            self.take(tail);
+        }
+        finish(head);
+        finish(tail);
+    }
+
+    /// Takes bytes out of the buffer, which has as many.
+    fn take(&mut self, output: &mut [u8]) {
+        output.copy_from_slice(&self.buffer.0[self.next..][..output.len()]);
+        self.next += output.len();
+    }
+
+    #[inline]
+    fn next_bytes<const N: usize>(&mut self) -> [u8; N] {
+        match self.buffer.0[self.next..].first_chunk() {
+            Some(bytes) => {
+                self.next += N;
+                *bytes
+            }
+            None => self.next_bytes_beyond(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn next_bytes_beyond<const N: usize>(&mut self) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.fill_bytes(&mut bytes);
+        bytes
+    }
+
+    #[inline(never)]
+    fn refill(&mut self) {
+        self.stream.fill_blocks(self.block, &mut self.buffer.0[..], &|_| {});
+        self.block = self.block.wrapping_add(BUFFER_BLOCKS);
+        self.next = 0;
+    }
+}
+
+/// The upper 53 bits as a number from 0 to 1.
+#[inline]
+fn uniform(bits: u64) -> f64 {
+    const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
+    (bits >> 11) as f64 * STEP
+}
+
+/// Little-endian words replaced by uniform numbers, as they lie in memory.
+fn to_uniform(bytes: &mut [u8]) {
+    for word in bytes.as_chunks_mut().0 {
+        *word = uniform(u64::from_le_bytes(*word)).to_ne_bytes();
+    }
+}
+
+impl TryRng for StreamRng {
+    type Error = Infallible;
+
+    #[inline]
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok(self.next_u32())
+    }
+
+    #[inline]
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(self.next_u64())
+    }
+
+    fn try_fill_bytes(&mut self, output: &mut [u8]) -> Result<(), Infallible> {
+        self.fill_bytes(output);
+        Ok(())
+    }
+}
+
+/// Where the key is secret. What was drawn can be found again by whoever learns the key later.
+impl TryCryptoRng for StreamRng {}
+
+impl fmt::Debug for StreamRng {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StreamRng").field("position", &self.position()).finish_non_exhaustive()
+    }
+}
