@@ -102,13 +102,17 @@ impl<W: Lane32> CounterToWords<W> {
         (4 * bundle + word) * Self::BLOCKS + word_lane(W::BITS, block) / 32
     }
 
-    /// The four words of the counters from `first` on, as long as the low 32 bits do not wrap.
+    /// The four words of `N` bundles of counters from `first` on, as long as the low 32 bits do not wrap: then three
+    /// words are the same in all of them.
     #[inline(always)]
-    pub(super) fn bundle(&self, first: u128) -> [W; 4] {
+    pub(super) fn bundles<const N: usize>(&self, first: u128) -> [[W; 4]; N] {
         let number = W::load(self.isa, &self.numbers[..W::BYTES]);
-        let same = each!(i < 4 => W::splat_lanes(self.isa, ((first >> (96 - 32 * i)) as u32).swap_bytes()));
-        let last = W::splat_lanes(self.isa, first as u32).add_lanes(number).reverse_lane_bytes();
-        [same[0], same[1], same[2], last]
+        let same = each!(i < 3 => W::splat_lanes(self.isa, ((first >> (96 - 32 * i)) as u32).swap_bytes()));
+        let low = first as u32;
+        each!(n < N => {
+            let last = W::splat_lanes(self.isa, low.wrapping_add((n * Self::BLOCKS) as u32));
+            [same[0], same[1], same[2], last.add_lanes(number).reverse_lane_bytes()]
+        })
     }
 }
 
@@ -164,7 +168,7 @@ impl<W: Lane32> Kernel for CountWords<'_, W> {
         let bundle_blocks = CounterToWords::<W>::BLOCKS;
         for bundle in 0..blocks / bundle_blocks {
             let first = first.wrapping_add((bundle * bundle_blocks) as u128);
-            *tile.bundle_mut(source.isa, bundle) = source.bundle(first);
+            [*tile.bundle_mut(source.isa, bundle)] = source.bundles(first);
         }
     }
 }
