@@ -6,8 +6,6 @@
 
 use std::fmt;
 
-use zeroize::Zeroizing;
-
 use super::chains;
 use super::key::RoundKeys;
 use super::vsliced::{Cipher, State, at_once};
@@ -16,7 +14,7 @@ use crate::part::chain::{Absorb, Cbc, Cfb, Link, Ofb, Strand};
 use crate::part::counter::{Counter, CounterToWords, before_wrap};
 use crate::part::tweak::TweakWords;
 use crate::part::{Source, WholePart};
-use crate::word::{Buffers, Isa, Kernel, Lane32, each};
+use crate::word::{Buffers, Isa, Kernel, Lane32, each, wipe};
 
 /// The cipher in one direction, in every mode's frame.
 pub struct Whole<W: Lane32> {
@@ -207,8 +205,11 @@ impl<W: Lane32> Kernel for Run<'_, W> {
             }
             at += at_once * bundle_bytes;
         }
+        if at == len_bytes {
+            return;
+        }
         // A few bundles, and less than another, are left: by way of one text.
-        let mut copy = Zeroizing::new([0; BUNDLE_BYTES_MAX]);
+        let mut copy = [0; BUNDLE_BYTES_MAX];
         while at < len_bytes {
             let rest = (len_bytes - at).min(bundle_bytes);
             copy[..rest].copy_from_slice(&buffers.input()[at..][..rest]);
@@ -216,5 +217,6 @@ impl<W: Lane32> Kernel for Run<'_, W> {
             buffers.output_mut()[at..][..rest].copy_from_slice(&copy[..rest]);
             at += rest;
         }
+        wipe(&mut copy);
     }
 }
