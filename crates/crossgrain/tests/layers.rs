@@ -25,6 +25,8 @@ const LAYERS: [(&str, &[&str]); 17] = [
             "block",
             "word::Buffers",
             "word::Features",
+            "word::copy_past_cache",
+            "word::wipe",
             "part::Source",
             "part::chain",
             "part::counter::Counter",
