@@ -25,10 +25,7 @@ const LAYERS: [(&str, &[&str]); 18] = [
             "block",
             "word::Buffers",
             "word::Features",
-<<<<<<< HEAD
-=======
             "word::copy_past_cache",
->>>>>>> random
             "word::wipe",
             "part::Source",
             "part::chain",
