@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use crate::error::Error;
+use crate::error::{Error, Exit};
 
 /// An open input.
 #[derive(Debug)]
@@ -13,6 +14,7 @@ pub(crate) struct Input {
     file: File,
     name: Name,
     len_bytes: Option<u64>,
+    changed: Option<SystemTime>,
 }
 
 /// What to call an input or output.
@@ -33,10 +35,11 @@ impl Input {
         };
         let opened = file.and_then(|mut file| {
             let len_bytes = len_of(&mut file)?;
-            Ok((file, len_bytes))
+            let changed = file.metadata()?.modified().ok();
+            Ok((file, len_bytes, changed))
         });
-        let (file, len_bytes) = opened.map_err(|error| Error::read(&name, &error))?;
-        Ok(Self { file, name, len_bytes })
+        let (file, len_bytes, changed) = opened.map_err(|error| Error::read(&name, &error))?;
+        Ok(Self { file, name, len_bytes, changed })
     }
 
     /// What to call it.
@@ -47,6 +50,24 @@ impl Input {
     /// How much there is to read, if that can be known.
     pub(crate) const fn len_bytes(&self) -> Option<u64> {
         self.len_bytes
+    }
+}
+
+impl Input {
+    /// Fails if a regular file was written since it was opened: what was read may be half old and half new.
+    pub(crate) fn stayed(&self) -> Result<(), Error> {
+        let metadata = self.file.metadata().map_err(|error| Error::read(&self.name, &error))?;
+        if self.len_bytes.is_none() || metadata.modified().ok() == self.changed {
+            return Ok(());
+        }
+        let why = format!("{} was changed while it was read: try again when it is at rest", self.name);
+        Err(Error::new(Exit::InputOutput, why))
+    }
+}
+
+impl Seek for Input {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
     }
 }
 

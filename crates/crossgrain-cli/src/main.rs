@@ -4,6 +4,7 @@
 //! checked. Whatever fails is an [`Error`]: one line on standard error and a documented exit code.
 
 mod bench;
+mod container;
 mod demo;
 mod deps;
 mod error;
@@ -37,6 +38,11 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Demo(demo::Args),
+    Encrypt(container::EncryptArgs),
+    Decrypt(container::DecryptArgs),
+    Verify(container::VerifyArgs),
+    Inspect(container::InspectArgs),
+    Keygen(container::KeygenArgs),
     Random(random::Args),
     Raw(raw::Args),
     Variants(variants::Args),
@@ -51,11 +57,16 @@ impl Command {
         match self {
             Self::Demo(args) => demo::run(&args),
             Self::Bench(args) => bench::run(&args),
+            Self::Decrypt(args) => container::decrypt(args),
             Self::Deps(args) => deps::run(&args),
+            Self::Encrypt(args) => container::encrypt(args),
+            Self::Inspect(args) => container::inspect(&args),
+            Self::Keygen(args) => container::keygen(&args),
             Self::Plan(args) => plan::run(&args),
             Self::Random(args) => random::run(&args),
             Self::Raw(args) => raw::run(args),
             Self::Variants(args) => variants::run(&args),
+            Self::Verify(args) => container::verify(args),
             Self::Wisdom(args) => wisdom::run(&args),
         }
     }

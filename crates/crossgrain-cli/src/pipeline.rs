@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::num::NonZero;
+use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -34,13 +35,24 @@ pub(crate) struct Place {
 pub(crate) struct Cut {
     /// Bytes in a chunk, a multiple of the block.
     pub(crate) chunk_bytes: usize,
+    /// Bytes of a buffer behind the chunk, for what it becomes; none where it is replaced.
+    pub(crate) room_bytes: usize,
     /// The block that the stream begins after, for chunks that need to know.
     pub(crate) before: Block,
 }
 
 impl Default for Cut {
     fn default() -> Self {
-        Self { chunk_bytes: CHUNK_BYTES, before: [0; BLOCK_BYTES] }
+        Self { chunk_bytes: CHUNK_BYTES, room_bytes: 0, before: [0; BLOCK_BYTES] }
+    }
+}
+
+impl Cut {
+    /// No more workers than there are chunks.
+    pub(crate) fn workers(&self, most: NonZero<usize>, len_bytes: Option<u64>) -> NonZero<usize> {
+        let chunks = len_bytes.map_or(u64::MAX, |len_bytes| len_bytes.div_ceil(self.chunk_bytes as u64));
+        let chunks = usize::try_from(chunks).unwrap_or(usize::MAX);
+        NonZero::new(chunks).map_or(NonZero::<usize>::MIN, |chunks| chunks.min(most))
     }
 }
 
@@ -48,6 +60,15 @@ impl Default for Cut {
 /// which a chunk is written to memory. A sleeper is woken late, and often on the processor of the one
 /// who woke it, where the two then take turns as if there were no other.
 const PATIENCE: Duration = Duration::from_micros(500);
+
+/// What a chunk became.
+#[derive(Debug)]
+pub(crate) struct Made<E> {
+    /// Which bytes of its buffer are to be written.
+    pub(crate) bytes: Range<usize>,
+    /// What ends the stream behind them.
+    pub(crate) failure: Option<E>,
+}
 
 /// What ended a stream early.
 #[derive(Debug)]
@@ -61,21 +82,38 @@ pub(crate) enum Failure<E> {
 }
 
 /// Copies `input` to `output` through `compute`, which replaces a chunk, given its place in the stream.
-/// Every chunk but the last is as long as the cut says. One worker computes chunks in order.
-///
-/// The failure that is first in the order of the stream ends it; all before it has been written then.
+/// As [`transform`] in all else.
 pub(crate) fn run<E: Send>(
     workers: NonZero<usize>,
     cut: Cut,
     input: impl Read + Send,
     output: impl Write + Send,
     compute: impl Fn(Place, &mut [u8]) -> Result<(), E> + Sync,
-) -> Result<(), Failure<E>> {
+) -> Result<u64, Failure<E>> {
+    transform(workers, cut, input, output, |place, buffer, len_bytes| {
+        let failure = compute(place, &mut buffer[..len_bytes]).err();
+        Made { bytes: 0..if failure.is_none() { len_bytes } else { 0 }, failure }
+    })
+}
+
+/// Copies `input` to `output` through `compute`, which is given a chunk's place in the stream, the whole buffer
+/// and the chunk's length, and says which bytes of the buffer to write. Gives the length of the input.
+/// Every chunk but the last is as long as the cut says. One worker computes chunks in order.
+///
+/// The failure that is first in the order of the stream ends it; all before it has been written then.
+pub(crate) fn transform<E: Send>(
+    workers: NonZero<usize>,
+    cut: Cut,
+    input: impl Read + Send,
+    output: impl Write + Send,
+    compute: impl Fn(Place, &mut [u8], usize) -> Made<E> + Sync,
+) -> Result<u64, Failure<E>> {
     let workers = workers.get();
     let buffers = if workers == 1 { 1 } else { 2 * workers };
     let pipeline = Pipeline {
         source: Mutex::new(Source {
             input,
+            chunk_bytes: cut.chunk_bytes,
             turn: 0,
             next: Place { position: 0, before: cut.before },
             ended: false,
@@ -84,7 +122,7 @@ pub(crate) fn run<E: Send>(
             output: Some(output),
             due: 0,
             ready: BTreeMap::new(),
-            free: (0..buffers).map(|_| vec![0; cut.chunk_bytes]).collect(),
+            free: (0..buffers).map(|_| vec![0; cut.chunk_bytes + cut.room_bytes]).collect(),
             ended: false,
             failure: None,
         }),
@@ -97,8 +135,9 @@ pub(crate) fn run<E: Send>(
         }
         pipeline.work(&compute);
     });
+    let source = pipeline.source.into_inner().unwrap_or_else(PoisonError::into_inner);
     let sink = pipeline.sink.into_inner().unwrap_or_else(PoisonError::into_inner);
-    sink.failure.map_or(Ok(()), Err)
+    sink.failure.map_or(Ok(source.next.position), Err)
 }
 
 /// What the workers share. No worker holds both locks.
@@ -112,6 +151,7 @@ struct Pipeline<R, W, E> {
 /// The end that is read.
 struct Source<R> {
     input: R,
+    chunk_bytes: usize,
     turn: u64,
     next: Place,
     ended: bool,
@@ -124,7 +164,7 @@ struct Sink<W, E> {
     /// The turn of the chunk to be written next.
     due: u64,
     /// Chunks handed in before their turn.
-    ready: BTreeMap<u64, Result<Chunk, Failure<E>>>,
+    ready: BTreeMap<u64, Computed<E>>,
     free: Vec<Vec<u8>>,
     ended: bool,
     failure: Option<Failure<E>>,
@@ -137,18 +177,30 @@ struct Chunk {
     len_bytes: usize,
 }
 
+/// What is to be written of a buffer, and what ends the stream behind it.
+struct Computed<E> {
+    buffer: Vec<u8>,
+    bytes: Range<usize>,
+    failure: Option<Failure<E>>,
+}
+
 impl<R: Read, W: Write, E> Pipeline<R, W, E> {
     /// What a worker does until the input ends or something fails.
-    fn work(&self, compute: impl Fn(Place, &mut [u8]) -> Result<(), E>) {
+    fn work(&self, compute: impl Fn(Place, &mut [u8], usize) -> Made<E>) {
         let _alarm = Alarm(self);
         while let Some(buffer) = self.free_buffer() {
             let Some((turn, read)) = lock(&self.source).next(buffer) else {
                 return;
             };
-            let computed = read.map_err(Failure::Read).and_then(|mut chunk| {
-                compute(chunk.place, &mut chunk.buffer[..chunk.len_bytes]).map_err(Failure::Compute)?;
-                Ok(chunk)
-            });
+            let computed = match read {
+                Ok(Chunk { mut buffer, place, len_bytes }) => {
+                    let Made { bytes, failure } = compute(place, &mut buffer, len_bytes);
+                    Computed { buffer, bytes, failure: failure.map(Failure::Compute) }
+                }
+                Err(error) => {
+                    Computed { buffer: Vec::new(), bytes: 0..0, failure: Some(Failure::Read(error)) }
+                }
+            };
             self.hand_in(turn, computed);
         }
     }
@@ -173,31 +225,24 @@ impl<R: Read, W: Write, E> Pipeline<R, W, E> {
     }
 
     /// Leaves a chunk to be written, and writes what is due unless another worker is at it.
-    fn hand_in(&self, turn: u64, computed: Result<Chunk, Failure<E>>) {
+    fn hand_in(&self, turn: u64, computed: Computed<E>) {
         let mut sink = lock(&self.sink);
         sink.ready.insert(turn, computed);
         let Some(mut output) = sink.output.take() else {
             return;
         };
-        while let Some(chunk) = sink.take_due() {
+        while let Some(Computed { buffer, bytes, failure }) = sink.take_due() {
             drop(sink);
-            let written = chunk.and_then(|Chunk { buffer, len_bytes, .. }| {
-                output.write_all(&buffer[..len_bytes]).map_err(Failure::Write)?;
-                Ok(buffer)
-            });
+            let written = output.write_all(&buffer[bytes]);
             sink = lock(&self.sink);
-            match written {
-                Ok(buffer) => {
-                    sink.free.push(buffer);
-                    self.freed.notify_one();
-                }
-                Err(failure) => {
-                    sink.failure = Some(failure);
-                    sink.ended = true;
-                    self.freed.notify_all();
-                    return;
-                }
+            if let Some(failure) = written.err().map(Failure::Write).or(failure) {
+                sink.failure = Some(failure);
+                sink.ended = true;
+                self.freed.notify_all();
+                return;
             }
+            sink.free.push(buffer);
+            self.freed.notify_one();
         }
         sink.output = Some(output);
     }
@@ -209,9 +254,9 @@ impl<R: Read> Source<R> {
         if self.ended {
             return None;
         }
-        let filled = fill(&mut self.input, &mut buffer);
+        let filled = fill(&mut self.input, &mut buffer[..self.chunk_bytes]);
         let len_bytes = *filled.as_ref().unwrap_or(&0);
-        self.ended = len_bytes < buffer.len();
+        self.ended = len_bytes < self.chunk_bytes;
         if matches!(filled, Ok(0)) {
             return None;
         }
@@ -227,7 +272,7 @@ impl<R: Read> Source<R> {
 
 impl<W, E> Sink<W, E> {
     /// The chunk to be written next, if it has been handed in.
-    fn take_due(&mut self) -> Option<Result<Chunk, Failure<E>>> {
+    fn take_due(&mut self) -> Option<Computed<E>> {
         let chunk = self.ready.remove(&self.due)?;
         self.due += 1;
         Some(chunk)

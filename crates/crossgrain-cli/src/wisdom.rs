@@ -12,7 +12,7 @@ use crossgrain::tune::{Scope, measure_costs};
 use crossgrain::variant::{Policy, Variant, table};
 use crossgrain::wisdom::{PATH_VARIABLE, Refused, Signature, Wisdom, default_path, forget};
 use crossgrain::{Cipher, Features};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::{self, Error, Exit};
 use crate::output::Output;
@@ -40,7 +40,7 @@ enum Action {
         #[arg(long = "cipher", value_name = "NAME", value_parser = ciphers())]
         ciphers: Vec<Cipher>,
         /// About how long to measure each cipher, in milliseconds
-        #[arg(long, value_name = "N", default_value_t = 1500)]
+        #[arg(long, value_name = "N", default_value_t = 1800)]
         budget_ms: u64,
     },
     /// Write the costs that are kept to a file
@@ -96,38 +96,54 @@ fn show(path: &Path, json: bool) -> Result<(), Error> {
     let wisdom = kept(path)?;
     let age_s = age_s(path);
     let Signature { version, cpu, features, .. } = wisdom.signature();
-    let counts: Vec<_> = Cipher::ALL
-        .iter()
-        .filter_map(|&cipher| Some((cipher, wisdom.costs(cipher)?.iter().count(), missing(&wisdom, cipher))))
-        .collect();
+    let counts: Vec<_> =
+        Cipher::ALL.iter().filter_map(|&cipher| Some(Kept::of(cipher, wisdom.costs(cipher)?))).collect();
     if json {
-        let costs: serde_json::Map<_, _> =
-            counts.iter().map(|(cipher, count, _)| (cipher.to_string(), json!(count))).collect();
-        let filled: serde_json::Map<_, _> =
-            counts.iter().map(|(cipher, _, missing)| (cipher.to_string(), json!(missing))).collect();
+        let by_cipher = |figure: fn(&Kept) -> Value| -> Value {
+            let figures = counts.iter().map(|kept| (kept.cipher.to_string(), figure(kept)));
+            figures.collect::<serde_json::Map<_, _>>().into()
+        };
         return say(json!({
             "path": path.display().to_string(), "age_s": age_s, "crossgrain": version, "machine": cpu,
-            "features": features, "costs": costs, "filled": filled,
+            "features": features, "costs": by_cipher(|kept| json!(kept.count)),
+            "filled": by_cipher(|kept| json!(kept.missing)), "spread": by_cipher(|kept| json!(kept.spread)),
         }));
     }
     let age = age_s.map_or_else(|| "at an unknown time".to_owned(), |age_s| format!("{} ago", rough(age_s)));
     say(format_args!("{}, written {age}", path.display()))?;
     say(format_args!("crossgrain {version} on {cpu}: {features}"))?;
-    counts.iter().try_for_each(|(cipher, count, missing)| {
+    counts.iter().try_for_each(|Kept { cipher, count, missing, spread }| {
+        let spread = spread.map_or_else(String::new, |spread| {
+            format!(", half of them with a spread of at most {:.1} %", 100.0 * spread)
+        });
         let filled = match missing {
             0 => String::new(),
             missing => format!(", and {missing} filled from scaled estimates"),
         };
-        say(format_args!("{cipher}: {count} costs{filled}"))
+        say(format_args!("{cipher}: {count} costs{spread}{filled}"))
     })
 }
 
-/// Variants that run here and have no cost in the wisdom.
-fn missing(wisdom: &Wisdom, cipher: Cipher) -> usize {
-    let known = |variant: &Variant| wisdom.costs(cipher).is_some_and(|costs| costs.get(variant).is_some());
-    let runs =
-        |variant: &&Variant| variant.is_available(Features::of_cpu()) && variant.serves(cipher.family());
-    table().iter().filter(runs).filter(|variant| !known(variant)).count()
+/// What is told of a cipher's costs.
+struct Kept {
+    cipher: Cipher,
+    count: usize,
+    /// Variants that run here and have no cost.
+    missing: usize,
+    /// The median of the costs' spreads.
+    spread: Option<f64>,
+}
+
+impl Kept {
+    fn of(cipher: Cipher, costs: &Costs) -> Self {
+        let known = |variant: &Variant| costs.get(variant).is_some();
+        let runs =
+            |variant: &&Variant| variant.is_available(Features::of_cpu()) && variant.serves(cipher.family());
+        let missing = table().iter().filter(runs).filter(|variant| !known(variant)).count();
+        let mut spreads: Vec<_> = costs.iter().filter_map(|(_, known)| known.spread).collect();
+        spreads.sort_by(f64::total_cmp);
+        Self { cipher, count: costs.iter().count(), missing, spread: spreads.get(spreads.len() / 2).copied() }
+    }
 }
 
 fn measure(path: &Path, ciphers: &[Cipher], budget_ms: u64) -> Result<(), Error> {

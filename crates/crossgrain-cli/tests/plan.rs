@@ -29,6 +29,8 @@ const MIXED: [&str; 6] =
 fn plan_on(isa: Option<&str>, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crossgrain"));
     command.arg("plan").args(arguments).env_remove("CROSSGRAIN_ISA");
+    // Whatever this machine's user has measured.
+    command.env("CROSSGRAIN_WISDOM", "no/such/wisdom.json");
     if let Some(isa) = isa {
         command.env("CROSSGRAIN_ISA", isa);
     }
@@ -182,6 +184,8 @@ fn costs_can_be_measured() {
     assert_eq!(answer["effort"], "measure");
     assert!(answer["measured_ns"]["total"].as_f64().unwrap() > 0.0);
     assert_eq!(answer["measured_ns"]["runners_up"].as_array().unwrap().len(), 5);
+    let spreads = answer["spread"].as_object().unwrap().values().chain([&answer["measured_ns"]["spread"]]);
+    assert!(spreads.into_iter().all(|spread| spread.as_f64().unwrap() >= 0.0), "{answer}");
     adds_up(&answer);
 }
 

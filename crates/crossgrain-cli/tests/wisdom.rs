@@ -186,4 +186,21 @@ fn what_is_measured_is_kept_beside_the_rest_and_used() {
     home.prints(&["wisdom", "measure", "--cipher", "aes-128", "--budget-ms", "1"]);
     assert_ne!(Wisdom::load(&home.kept()).unwrap().costs(Cipher::Aes128), wisdom().costs(Cipher::Aes128));
     assert!(home.encrypts_as_ever().stderr.is_empty());
+    let shown: serde_json::Value = serde_json::from_str(&home.prints(&["wisdom", "show", "--json"])).unwrap();
+    assert!(shown["spread"]["aes-128"].as_f64().unwrap() >= 0.0, "{shown}");
+}
+
+/// Unless an effort is typed, a plan goes by what is kept, as the commands that compute do.
+#[test]
+fn plans_go_by_what_is_kept() {
+    let home = Home::new();
+    let job = ["plan", "--cipher", "aes-128", "--job", "ctr", "--json"];
+    let effort = |arguments: &[&str]| {
+        let told: serde_json::Value = serde_json::from_str(&home.prints(arguments)).unwrap();
+        told["effort"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(effort(&job), "estimate");
+    wisdom().save(&home.kept()).unwrap();
+    assert_eq!(effort(&job), "wisdom");
+    assert_eq!(effort(&[&job[..], &["--effort", "estimate"]].concat()), "estimate");
 }

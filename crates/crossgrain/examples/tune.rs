@@ -19,7 +19,7 @@ fn main() -> Result<(), Error> {
     };
     // What serves both is told once.
     let (serpent, aes) = (of(Cipher::Serpent128)?, of(Cipher::Aes128)?);
-    let both = serpent.iter().chain(aes.iter()).map(|(name, cost)| (name.to_owned(), cost));
+    let both = serpent.iter().chain(aes.iter()).map(|(name, known)| (name.to_owned(), known));
     print!("{}", both.collect::<Costs>());
     eprintln!("measured in {:.2} s", start.elapsed().as_secs_f64());
     Ok(())

@@ -19,7 +19,7 @@
 //!
 //! The layers, each of which may name only those above it in this list (`tests/layers.rs`):
 //! [`block`], [`reference`](mod@reference), [`word`], [`circuit`], [`repr`], [`convert`], [`part`],
-//! [`variant`], [`plan`], [`exec`], [`mode`], [`check`], [`tune`], [`wisdom`], [`deps`],
+//! [`variant`], [`plan`], [`exec`], [`mode`], [`container`], [`check`], [`tune`], [`wisdom`], [`deps`],
 //! [`rustcrypto`], [`stream`].
 
 #![deny(unsafe_code)]
@@ -32,6 +32,7 @@ struct Readme;
 pub mod block;
 pub mod check;
 pub mod circuit;
+pub mod container;
 pub mod convert;
 pub mod deps;
 pub mod exec;

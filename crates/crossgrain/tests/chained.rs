@@ -237,6 +237,24 @@ proptest! {
     }
 }
 
+/// Ends within a block are stolen for many sectors at a time: more than that, in and out of place.
+#[test]
+fn xts_takes_many_sectors_that_end_within_a_block() {
+    for (cipher, sector_bytes) in [(Cipher::Aes128, 17), (Cipher::Aes256, 520), (Cipher::Serpent256, 47)] {
+        let input = painted(150 * sector_bytes + 33, 23);
+        for direction in Direction::ALL {
+            let xts = Xts::new(&xts_key(cipher, 24), direction, sector_bytes, &Options::default()).unwrap();
+            let want = xts_by_reference(cipher, 24, direction, sector_bytes, 7, &input);
+            let mut got = input.clone();
+            xts.apply(7, Buffers::in_place(&mut got)).unwrap();
+            assert!(got == want, "{cipher} {direction:?} {sector_bytes} in place");
+            got.fill(0);
+            xts.apply(7, Buffers::apart(&input, &mut got).unwrap()).unwrap();
+            assert!(got == want, "{cipher} {direction:?} {sector_bytes} apart");
+        }
+    }
+}
+
 fn xts_key(cipher: Cipher, seed: u64) -> XtsKey {
     XtsKey::new(cipher, &painted(2 * cipher.key_bytes(), seed)).unwrap()
 }

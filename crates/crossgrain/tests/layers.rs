@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The layers from the bottom up, and what each may name besides itself: a module with all that is in it,
 /// or one thing of a module. Who judges by the reference stands last: nobody below can name it.
-const LAYERS: [(&str, &[&str]); 17] = [
+const LAYERS: [(&str, &[&str]); 18] = [
     ("block", &[]),
     ("reference", &["block"]),
     ("word", &["block::Error"]),
@@ -30,12 +30,13 @@ const LAYERS: [(&str, &[&str]); 17] = [
             "part::Source",
             "part::chain",
             "part::counter::Counter",
-            "part::tweak::Tweaks",
+            "part::tweak",
             "variant::Policy",
             "plan",
             "exec",
         ],
     ),
+    ("container", &["block", "word::Buffers", "mode"]),
     (
         "check",
         &[

@@ -218,12 +218,12 @@ fn unknown_costs_are_filled_from_scaled_estimates() {
         .iter()
         .enumerate()
         .filter(|(at, _)| at % 2 == 0)
-        .map(|(_, (name, cost))| (name.to_owned(), cost.scaled(3.0)))
+        .map(|(_, (name, known))| (name.to_owned(), known.cost.scaled(3.0)))
         .collect();
     let filled = known.filled(Cipher::Aes192);
-    for (name, cost) in filled.iter() {
-        let estimate = estimates.iter().find(|(other, _)| *other == name).unwrap().1;
-        assert!((cost.per_byte_ns - 3.0 * estimate.per_byte_ns).abs() < 1e-9, "{name}");
+    for (name, known) in filled.iter() {
+        let estimate = estimates.iter().find(|(other, _)| *other == name).unwrap().1.cost;
+        assert!((known.cost.per_byte_ns - 3.0 * estimate.per_byte_ns).abs() < 1e-9, "{name}");
     }
     assert_eq!(filled.iter().count(), table().len());
     assert_eq!(Costs::default().filled(Cipher::Aes192), estimates);

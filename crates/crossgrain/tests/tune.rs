@@ -16,13 +16,14 @@ fn every_variant_has_an_estimate_and_every_estimate_a_variant() {
         assert!(cost.per_byte_ns > 0.0 && cost.fixed_ns >= 0.0, "{}", variant.name);
     }
     assert_eq!(estimates.iter().count(), table().len());
+    assert!(estimates.iter().all(|(_, known)| known.spread.is_none()), "nothing was measured");
 }
 
 #[test]
 fn whole_ciphers_are_estimated_by_their_rounds_and_steps_are_not() {
     let (short, long) = (Costs::estimates(Cipher::Aes128), Costs::estimates(Cipher::Aes256));
     let ratio = |name: &str| {
-        let of = |costs: &Costs| costs.iter().find(|(n, _)| *n == name).unwrap().1.per_byte_ns;
+        let of = |costs: &Costs| costs.iter().find(|(n, _)| *n == name).unwrap().1.cost.per_byte_ns;
         of(&long) / of(&short)
     };
     assert!((ratio("aes-encrypt/bitsliced64/portable") - 1.4).abs() < 1e-9);
@@ -47,9 +48,10 @@ fn measuring_reads_only_the_clock_it_is_given() {
         assert_eq!(costs.get(variant).is_some(), in_scope, "{}", variant.name);
     }
     // Every run takes the same time on this clock: a full tile of 8 KiB for every part.
-    let part = costs.iter().find(|(name, _)| *name == "sub-bytes/bitsliced64/portable").unwrap().1;
+    let part = costs.iter().find(|(name, _)| *name == "sub-bytes/bitsliced64/portable").unwrap().1.cost;
     assert!((part.per_byte_ns - 0.5).abs() < 1e-9, "{part:?}");
     assert!((part.fixed_ns - 512.0).abs() < 1e-9, "{part:?}");
+    assert!(costs.iter().all(|(_, known)| known.spread == Some(0.0)), "{costs}");
 }
 
 #[test]

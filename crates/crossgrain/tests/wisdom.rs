@@ -12,8 +12,8 @@ use std::thread;
 
 use common::{capped, key, painted};
 use crossgrain::mode::{Ctr, Options};
-use crossgrain::plan::Costs;
 use crossgrain::plan::compose::Cost;
+use crossgrain::plan::{Costs, Known};
 use crossgrain::variant::{Policy, table};
 use crossgrain::wisdom::{Refused, Signature, Wisdom, forget};
 use crossgrain::{Buffers, Cipher};
@@ -56,7 +56,9 @@ fn costs(seed: u64) -> Costs {
             let bytes = painted(8, seed + 2 * at as u64 + i);
             u64::from_le_bytes(bytes.try_into().unwrap()) as f64 / 3e15
         });
-        (variant.name.clone(), Cost { fixed_ns: a, per_byte_ns: b / 1e5 })
+        let cost = Cost { fixed_ns: a, per_byte_ns: b / 1e5 };
+        // Some are known, some are not.
+        (variant.name.clone(), Known { cost, spread: (at % 3 > 0).then_some(a.fract()) })
     });
     rows.collect()
 }
@@ -141,9 +143,16 @@ fn wisdom_of_elsewhere_is_refused() {
 
 #[test]
 fn wisdom_from_the_future_is_refused_whatever_else_it_says() {
-    let text = small().to_json().replacen("\"format\":1", "\"format\":2", 1);
-    assert_eq!(refusal(&text), Refused::Future { format: 2 });
+    let text = small().to_json().replacen("\"format\":2", "\"format\":3", 1);
+    assert_eq!(refusal(&text), Refused::Future { format: 3 });
     assert_eq!(refusal(r#"{"format": 7, "stars": []}"#), Refused::Future { format: 7 });
+}
+
+#[test]
+fn wisdom_of_an_older_format_is_refused_whatever_else_it_says() {
+    for (text, format) in [(r#"{"format":0}"#, 0), (r#"{"format":1,"costs":{}}"#, 1)] {
+        assert_eq!(refusal(text), Refused::Past { format });
+    }
 }
 
 #[test]
@@ -181,8 +190,7 @@ fn garbage_is_refused() {
     let cipher = small().to_json().replacen("aes-128\":", "aes-127\":", 1);
     let twice = small().to_json().repeat(2);
     let deep = "[".repeat(100_000);
-    let texts =
-        ["", " ", "null", "[]", "{}", "wisdom", "{\"format\":0}", "{\"format\":1}", "{\"format\":-1}"];
+    let texts = ["", " ", "null", "[]", "{}", "wisdom", "{\"format\":2}", "{\"format\":-1}"];
     for text in texts.into_iter().chain([&*negative, &*unknown, &*cipher, &*twice, &*deep]) {
         assert_ne!(text, small().to_json());
         assert!(matches!(refusal(text), Refused::Corrupt(_)), "{text:.40}");
@@ -234,9 +242,9 @@ fn new_costs_go_before_old_ones_and_doubtful_wisdom_is_replaced() {
     assert_eq!(wisdom(&Cipher::ALL).merge(&file), Ok(wisdom(&Cipher::ALL)));
     fs::write(&file, "garbage").unwrap();
     assert_eq!(small().merge(&file), Ok(small()));
-    fs::write(&file, r#"{"format": 2}"#).unwrap();
-    assert_eq!(small().merge(&file), Err(Refused::Future { format: 2 }));
-    assert_eq!(fs::read_to_string(&file).unwrap(), r#"{"format": 2}"#, "who knows more may need it");
+    fs::write(&file, r#"{"format": 9}"#).unwrap();
+    assert_eq!(small().merge(&file), Err(Refused::Future { format: 9 }));
+    assert_eq!(fs::read_to_string(&file).unwrap(), r#"{"format": 9}"#, "who knows more may need it");
 }
 
 fn merge_often(path: &Path, cipher: Cipher) {

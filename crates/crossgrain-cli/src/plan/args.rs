@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use crossgrain::plan::compose::CostFile;
-use crossgrain::plan::{Birth, Costs, Job, Plans};
+use crossgrain::plan::{Birth, Job, Plans};
 use crossgrain::tune::{Effort, Scope, measure_costs};
 use crossgrain::variant::Policy;
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 
-use super::case::{Case, Facts};
+use super::case::{Basis, Case, Facts};
 use crate::error::Error;
 use crate::typed::{self, ciphers, clock_ns, efforts, policies};
+use crate::wisdom;
 
 /// Show the cheapest way to compute a job, and what the other ways would cost
 #[derive(Debug, clap::Args)]
@@ -29,12 +30,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1 << 20, value_parser = clap::value_parser!(u64).range(1..))]
     bytes: u64,
 
-    /// By the costs shipped, by costs measured here and now, or by running the best paths end to end
-    #[arg(long, default_value = "estimate", value_parser = efforts())]
-    effort: Effort,
+    /// By the costs shipped, by costs measured here and now, or by running the best paths end to end; unless
+    /// given, by the costs that `wisdom measure` has kept, or those shipped
+    #[arg(long, value_parser = efforts())]
+    effort: Option<Effort>,
 
     /// About how long to measure, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 2000)]
+    #[arg(long, value_name = "MS", default_value_t = 1800)]
     budget_ms: u64,
 
     /// Which variants may be used: only those whose timing tells nothing of key or data, or any
@@ -104,20 +106,24 @@ impl Args {
         let Self { policy, effort, budget_ms, .. } = *self;
         let features = Features::from_environment()?;
         let clock_ns = clock_ns();
-        let costs = match effort {
-            Effort::Estimate => Costs::estimates(job.cipher),
-            _ => measure_costs(Scope { cipher: job.cipher, features, policy, budget_ms }, &clock_ns)?,
+        let (basis, costs) = match effort {
+            None => Case::kept(job, wisdom::costs(job.cipher).as_deref()),
+            Some(Effort::Estimate) => Case::kept(job, None),
+            Some(effort) => {
+                let scope = Scope { cipher: job.cipher, features, policy, budget_ms };
+                (Basis::Effort(effort), measure_costs(scope, &clock_ns)?)
+            }
         };
         let mode = JobName::of(job).name();
-        let facts = Facts { job, mode, effort, policy, features, len_bytes: self.bytes };
+        let facts = Facts { job, mode, basis, policy, features, len_bytes: self.bytes };
         let mut case = Case::of_job(facts, &costs)?;
         if let Some(plans) = plans {
             case.put_first(plans)?;
         }
         match effort {
-            Effort::Estimate => {}
-            Effort::Exhaustive if plans.is_none() => case.contend(&costs, budget_ms, &clock_ns)?,
-            Effort::Measure | Effort::Exhaustive => case.run_paths(&clock_ns)?,
+            None | Some(Effort::Estimate) => {}
+            Some(Effort::Exhaustive) if plans.is_none() => case.contend(&costs, budget_ms, &clock_ns)?,
+            Some(Effort::Measure | Effort::Exhaustive) => case.run_paths(&clock_ns)?,
         }
         Ok(case)
     }

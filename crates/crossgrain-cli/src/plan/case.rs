@@ -1,8 +1,10 @@
 //! What is shown: a flow with its costs, the planner's report on it, and where both come from.
 
+use std::collections::BTreeMap;
+
 use crossgrain::Features;
 use crossgrain::plan::compose::{self, Edge, Flow, Node, Path, Pure, Report, Step};
-use crossgrain::plan::measure::Care;
+use crossgrain::plan::measure::{Care, Measured};
 use crossgrain::plan::{Costs, Job, Limits, Plans, follow, graph};
 use crossgrain::tune::{Effort, Field, contend, end_to_end};
 use crossgrain::variant::{Policy, find};
@@ -28,8 +30,10 @@ pub(super) struct Case {
     pub(super) report: Report,
     /// What the path told first is.
     pub(super) first: String,
-    /// Nanoseconds that the first path and the runners-up took end to end, if costs were measured.
-    pub(super) measured: Vec<f64>,
+    /// What the first path and the runners-up took end to end, if costs were measured.
+    pub(super) measured: Vec<Measured>,
+    /// By variant, how far what was measured for its cost spread, as a fraction of the median.
+    pub(super) spreads: BTreeMap<String, f64>,
 }
 
 /// What was asked for, where it is a job of this library.
@@ -38,10 +42,29 @@ pub(super) struct Facts {
     pub(super) job: Job,
     /// `ctr`, `ecb` or `ecb-decrypt`.
     pub(super) mode: String,
-    pub(super) effort: Effort,
+    pub(super) basis: Basis,
     pub(super) policy: Policy,
     pub(super) features: Features,
     pub(super) len_bytes: u64,
+}
+
+/// Where the costs of a job come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Basis {
+    /// The wisdom kept on this machine.
+    Wisdom,
+    /// What was typed, or estimates where there is no wisdom.
+    Effort(Effort),
+}
+
+impl Basis {
+    /// `wisdom`, or the effort's name.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Wisdom => "wisdom",
+            Self::Effort(effort) => effort.name(),
+        }
+    }
 }
 
 impl Facts {
@@ -51,10 +74,13 @@ impl Facts {
 
     /// What the costs are worth, and what the policy lets through.
     pub(super) fn basis(&self) -> String {
-        let costs = match self.effort {
-            Effort::Estimate => "estimated costs, as shipped: nothing was timed here",
-            Effort::Measure => "costs measured on this machine",
-            Effort::Exhaustive => "costs measured on this machine, and of the best paths the fastest taken",
+        let costs = match self.basis {
+            Basis::Wisdom => "costs measured on this machine, as wisdom keeps them",
+            Basis::Effort(Effort::Estimate) => "estimated costs, as shipped: nothing was timed here",
+            Basis::Effort(Effort::Measure) => "costs measured on this machine",
+            Basis::Effort(Effort::Exhaustive) => {
+                "costs measured on this machine, and of the best paths the fastest taken"
+            }
         };
         match self.policy {
             Policy::Any => format!("policy any, a plan may leak through the cache; {costs}"),
@@ -73,22 +99,33 @@ impl Case {
             add_whole(&mut report.pure, edge, facts.len_bytes);
         }
         let title = format!("{} {} of {}", facts.job.cipher, facts.mode, bytes(facts.len_bytes));
-        Ok(Self { title, facts: Some(facts), flow, report, first: cheapest(), measured: Vec::new() })
+        let spreads = costs.iter().filter_map(|(name, known)| Some((name.to_owned(), known.spread?)));
+        let spreads = spreads.collect();
+        let (facts, first, measured) = (Some(facts), cheapest(), Vec::new());
+        Ok(Self { title, facts, flow, report, first, measured, spreads })
     }
 
     /// A job in bulk by costs that were measured, or by estimates.
     pub(super) fn for_picture(job: Job, features: Features, costs: Option<&Costs>) -> Result<Self, Error> {
-        let effort = if costs.is_some() { Effort::Measure } else { Effort::Estimate };
+        let (basis, costs) = Self::kept(job, costs);
         let (mode, policy) = (JobName::of(job).name(), Policy::ConstantTime);
-        let facts = Facts { job, mode, effort, policy, features, len_bytes: graph::BULK_BYTES };
-        let costs = costs.map_or_else(|| Costs::estimates(job.cipher), |costs| costs.filled(job.cipher));
+        let facts = Facts { job, mode, basis, policy, features, len_bytes: graph::BULK_BYTES };
         Self::of_job(facts, &costs)
+    }
+
+    /// Costs that wisdom keeps, and estimates for what it lacks; or estimates alone.
+    pub(super) fn kept(job: Job, costs: Option<&Costs>) -> (Basis, Costs) {
+        match costs {
+            Some(costs) => (Basis::Wisdom, costs.filled(job.cipher)),
+            None => (Basis::Effort(Effort::Estimate), Costs::estimates(job.cipher)),
+        }
     }
 
     /// Somebody's costs, in a unit of their own.
     pub(super) fn of_costs(title: String, flow: Flow) -> Result<Self, compose::Error> {
         let report = flow.at(0).report(RUNNERS_UP)?;
-        Ok(Self { title, facts: None, flow, report, first: cheapest(), measured: Vec::new() })
+        let (first, measured, spreads) = (cheapest(), Vec::new(), BTreeMap::new());
+        Ok(Self { title, facts: None, flow, report, first, measured, spreads })
     }
 
     fn facts(&self) -> Result<&Facts, Error> {
@@ -106,8 +143,7 @@ impl Case {
         let plans = plans.collect::<Result<Vec<_>, _>>()?;
         let care = Care { turns: 15, sample_ns: 300_000 };
         let len_bytes = facts.len_bytes as usize;
-        let found = end_to_end(facts.job, &facts.limits(), &plans, len_bytes, care, clock_ns)?;
-        self.measured = found.iter().map(|found| found.fastest_ns).collect();
+        self.measured = end_to_end(facts.job, &facts.limits(), &plans, len_bytes, care, clock_ns)?;
         Ok(())
     }
 
@@ -128,7 +164,7 @@ impl Case {
         let field = Field { len_bytes: facts.len_bytes as usize, budget_ms, ..Field::default() };
         let mut contenders = contend(facts.job, &facts.limits(), costs, field, clock_ns)?;
         contenders.truncate(RUNNERS_UP + 1);
-        self.measured = contenders.iter().map(|one| one.measured.fastest_ns).collect();
+        self.measured = contenders.iter().map(|one| one.measured).collect();
         let mut paths = contenders.into_iter().map(|one| one.path);
         if let Some(fastest) = paths.next() {
             self.report.best = fastest;

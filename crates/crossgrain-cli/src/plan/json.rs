@@ -27,12 +27,13 @@ fn job(case: &Case, facts: &Facts) -> Value {
         "cipher": facts.job.cipher.name(),
         "job": facts.mode,
         "bytes": facts.len_bytes,
-        "effort": facts.effort.name(),
+        "effort": facts.basis.name(),
         "policy": facts.policy.name(),
         "features": facts.features.to_string(),
         "total_ns": report.best.total_ns,
         "gb_per_s": facts.len_bytes as f64 / report.best.total_ns,
         "path": steps(&report.best),
+        "spread": spreads(case),
         "runners_up": report.runners_up.iter().map(path).collect::<Vec<_>>(),
         "measured_ns": measured(case),
         "pure": pure,
@@ -43,10 +44,15 @@ fn job(case: &Case, facts: &Facts) -> Value {
 
 /// The best path and the runners-up end to end; null where nothing was timed.
 fn measured(case: &Case) -> Value {
-    let (Some(best), Some(others)) = (case.measured.first(), case.measured.get(1..)) else {
-        return Value::Null;
-    };
-    json!({ "total": best, "runners_up": others })
+    let [best, others @ ..] = &case.measured[..] else { return Value::Null };
+    let others: Vec<_> = others.iter().map(|other| other.fastest_ns).collect();
+    json!({ "total": best.fastest_ns, "spread": best.spread, "runners_up": others })
+}
+
+/// By variant of the best path, how far what was measured for its cost spread; null for an estimate.
+fn spreads(case: &Case) -> Value {
+    let of = |name: &str| (name.to_owned(), json!(case.spreads.get(name)));
+    case.report.best.names().map(of).collect::<Map<_, _>>().into()
 }
 
 fn path(path: &Path) -> Value {

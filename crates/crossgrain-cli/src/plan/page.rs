@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crossgrain::plan::compose::{Cost, Path};
+use crossgrain::plan::measure::Measured;
 
 use super::case::{Case, number};
 use super::fold::folded;
@@ -87,13 +88,15 @@ fn measured(case: &Case) -> String {
         return String::new();
     }
     let (best, others) = (&case.report.best, &case.report.runners_up);
-    let row = |((name, path), &measured): ((String, &Path), &f64)| {
-        vec![name, number(path.total_ns), number(measured), percent(measured, path.total_ns)]
+    let row = |((name, path), measured): ((String, &Path), &Measured)| {
+        let Measured { fastest_ns, spread, .. } = *measured;
+        let off = percent(fastest_ns, path.total_ns);
+        vec![name, number(path.total_ns), number(fastest_ns), off, spread_of(Some(&spread))]
     };
     let paths = others.iter().map(|path| (other(path, best), path));
     let paths = std::iter::once((case.first.clone(), best)).chain(paths);
     let rows: Vec<_> = paths.zip(&case.measured).map(row).collect();
-    let heads = ["where they differ", "ns predicted:", "ns measured:", "off by:"];
+    let heads = ["where they differ", "ns predicted:", "ns measured:", "off by:", "spread:"];
     table("Predicted against measured", &heads, &rows)
 }
 
@@ -123,8 +126,14 @@ fn costs(case: &Case) -> String {
     let row = |(name, cost): (&str, Cost)| {
         let Cost { fixed_ns, per_byte_ns } = cost;
         let total = number(cost.at(facts.len_bytes));
-        vec![name.to_owned(), format!("{fixed_ns:.1}"), format!("{per_byte_ns:.5}"), total]
+        let spread = spread_of(case.spreads.get(name));
+        vec![name.to_owned(), format!("{fixed_ns:.1}"), format!("{per_byte_ns:.5}"), total, spread]
     };
     let rows: Vec<_> = by_name.into_iter().map(row).collect();
-    table("All costs", &["variant", "ns for any size:", "ns a byte:", "ns together:"], &rows)
+    table("All costs", &["variant", "ns for any size:", "ns a byte:", "ns together:", "spread:"], &rows)
+}
+
+/// How far a measured cost spread; a dash for an estimate.
+fn spread_of(spread: Option<&f64>) -> String {
+    spread.map_or_else(|| "-".to_owned(), |spread| format!("{:.1} %", 100.0 * spread))
 }

@@ -51,10 +51,11 @@ impl Page<'_> {
         let total = self.total(best);
         self.line(format_args!("{:>12}  total{total}", number(best.total_ns)));
         if let Some(&measured) = self.case.measured.first() {
-            let off = percent(measured, best.total_ns);
+            let off = percent(measured.fastest_ns, best.total_ns);
             self.line(format_args!(
-                "{:>12}  measured end to end, {off} against the prediction",
-                number(measured)
+                "{:>12}  measured end to end, {off} against the prediction{}",
+                number(measured.fastest_ns),
+                spread(Some(measured.spread))
             ));
         }
     }
@@ -62,15 +63,17 @@ impl Page<'_> {
     /// What comes several times has its costs for all times.
     fn fold(&mut self, steps: &[&Step], count: usize) {
         let cost = |step: &Step| number(step.cost_ns * count as f64);
+        let spreads = &self.case.spreads;
+        let name = |step: &Step| format!("{}{}", step.name, spread(spreads.get(&step.name).copied()));
         match steps {
-            [step] if count == 1 => self.line(format_args!("{:>12}  {}", cost(step), step.name)),
-            [step] => self.line(format_args!("{:>12}  {count} x {}", cost(step), step.name)),
+            [step] if count == 1 => self.line(format_args!("{:>12}  {}", cost(step), name(step))),
+            [step] => self.line(format_args!("{:>12}  {count} x {}", cost(step), name(step))),
             steps => {
                 for (at, step) in steps.iter().enumerate() {
                     let open = if at == 0 { format!("{count} x [ ") } else { String::new() };
                     let close = if at + 1 == steps.len() { " ]" } else { "" };
                     let width = format!("{count} x [ ").len();
-                    self.line(format_args!("{:>12}  {open:width$}{}{close}", cost(step), step.name));
+                    self.line(format_args!("{:>12}  {open:width$}{}{close}", cost(step), name(step)));
                 }
             }
         }
@@ -85,7 +88,8 @@ impl Page<'_> {
         for (at, path) in report.runners_up.iter().enumerate() {
             let dearer = percent(path.total_ns, report.best.total_ns);
             let measured = self.case.measured.get(at + 1);
-            let measured = measured.map_or_else(String::new, |ns| format!("  (measured {})", number(*ns)));
+            let measured = measured
+                .map_or_else(String::new, |found| format!("  (measured {})", number(found.fastest_ns)));
             let differs = other(path, &report.best);
             self.line(format_args!("{:>12}  {dearer:>9}  {differs}{measured}", number(path.total_ns)));
         }
@@ -151,6 +155,11 @@ pub(super) fn verdict(case: &Case) -> String {
         }
         (None, _) => "nothing but a mix of representations will do".into(),
     }
+}
+
+/// How far a measured cost spread, to follow what it is the cost of.
+fn spread(spread: Option<f64>) -> String {
+    spread.map_or_else(String::new, |spread| format!("  (spread {:.1} %)", 100.0 * spread))
 }
 
 /// How much dearer than the best.

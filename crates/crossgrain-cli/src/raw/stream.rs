@@ -13,7 +13,7 @@ use super::padding::{Padded, Unpadded};
 use crate::error::{Error, Exit};
 use crate::input::{Input, Name};
 use crate::pipeline::{self, CHUNK_BYTES, Cut, Failure, Place};
-use crate::progress::Progress;
+use crate::progress::{Audience, Progress};
 
 /// Replaces a chunk.
 type Compute = Box<dyn Fn(Place, &mut [u8]) -> Result<(), Refusal> + Sync>;
@@ -34,9 +34,9 @@ pub(super) fn run(job: &Job, mode: &Stream) -> Result<(), Error> {
     let from = input.name().clone();
     let len_bytes = input.len_bytes();
     let workers =
-        if work.is_serial { NonZero::<usize>::MIN } else { workers(job.workers, len_bytes, work.cut) };
+        if work.is_serial { NonZero::<usize>::MIN } else { work.cut.workers(job.workers, len_bytes) };
     let to = output.name().clone();
-    let progress = Progress::new(&mut output, len_bytes);
+    let progress = Progress::new(&mut output, len_bytes, Audience::Auto);
     let ends = Ends { from: &from, to: &to };
     match (mode.is_padded(), job.direction) {
         (false, _) => ends.stream(workers, &work, input, progress)?,
@@ -65,7 +65,8 @@ impl Ends<'_> {
         output: impl Write + Send,
     ) -> Result<(), Error> {
         let from = self.from;
-        pipeline::run(workers, work.cut, input, output, &work.compute).map_err(|failure| match failure {
+        let done = pipeline::run(workers, work.cut, input, output, &work.compute);
+        done.map(drop).map_err(|failure| match failure {
             Failure::Read(error) => Error::read(from, &error),
             Failure::Compute(refusal @ Refusal::ShortSector { .. }) => {
                 Error::new(Exit::Truncated, format!("{from} ends within a sector: {refusal}"))
@@ -76,13 +77,6 @@ impl Ends<'_> {
             Failure::Write(error) => Error::write(self.to, &error),
         })
     }
-}
-
-/// No more workers than there are chunks.
-fn workers(most: NonZero<usize>, len_bytes: Option<u64>, cut: Cut) -> NonZero<usize> {
-    let chunks = len_bytes.map_or(u64::MAX, |len_bytes| len_bytes.div_ceil(cut.chunk_bytes as u64));
-    let chunks = usize::try_from(chunks).unwrap_or(usize::MAX);
-    NonZero::new(chunks).map_or(NonZero::<usize>::MIN, |chunks| chunks.min(most))
 }
 
 fn work(job: &Job, mode: &Stream) -> Result<Work, Error> {

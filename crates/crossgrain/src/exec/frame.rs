@@ -4,10 +4,9 @@
 //! overwritten: `Store` adds it on the way out.
 
 use crate::block::{BLOCK_BYTES, Block};
-use crate::convert::{Copy, Store};
+use crate::part::Source;
 use crate::part::tweak::Whiten;
-use crate::part::{Source, WholePart};
-use crate::word::{Buffers, TILE_BYTES, Tile};
+use crate::word::{Buffers, Tile};
 
 /// The frame of one thread's tiles.
 pub(super) struct Frame<'a> {
@@ -56,47 +55,14 @@ impl<'a> Frame<'a> {
     }
 
     /// Whether something is added to the result, and buffers with that as input.
-    pub(super) fn leave<'b>(&'b self, source: Source<'_>, buffers: Buffers<'b>) -> (bool, Buffers<'b>) {
+    pub(super) fn leave<'b>(&'b mut self, source: Source<'_>, buffers: Buffers<'b>) -> (bool, Buffers<'b>) {
         match source {
             Source::Bytes => (false, buffers),
             Source::Counter(_) | Source::Delayed(_) => (true, buffers),
-            Source::Chained(_) | Source::Tweaked(_) => match &self.tiles {
-                Some(tiles) => {
-                    let len_bytes = buffers.len_bytes();
-                    (true, buffers.with_input(&tiles.masks.bytes()[..len_bytes]))
-                }
-                None => (false, buffers),
-            },
-        }
-    }
-}
-
-/// A whole cipher that takes bytes and counters, in frames.
-pub(super) struct Framed<'a> {
-    whole: &'a dyn WholePart,
-    frame: Frame<'a>,
-    state: Tile,
-    scratch: Tile,
-}
-
-impl<'a> Framed<'a> {
-    pub(super) const fn new(whole: &'a dyn WholePart, whiten: &'a dyn Whiten) -> Self {
-        Self { whole, frame: Frame::new(whiten), state: Tile::new(), scratch: Tile::new() }
-    }
-
-    /// Runs over whole blocks, a tile at a time.
-    pub(super) fn run(&mut self, mut source: Source<'_>, mut rest: Buffers<'_>) {
-        let Self { whole, frame, state, scratch } = self;
-        while !rest.is_empty() {
-            let len_bytes = rest.len_bytes().min(TILE_BYTES);
-            let (now, later) = rest.split_at(len_bytes);
-            let next = source.after(now.input());
-            let blocks = &mut state.bytes_mut()[..len_bytes];
-            blocks.copy_from_slice(frame.enter(source, now.input()));
-            whole.run(Source::Bytes, Buffers::in_place(blocks));
-            let (add, now) = frame.leave(source, now);
-            Copy.store(state, scratch, add, now);
-            (source, rest) = (next, later);
+            Source::Chained(_) | Source::Tweaked(_) => {
+                let len_bytes = buffers.len_bytes();
+                (true, buffers.with_input(&self.tiles().masks.bytes()[..len_bytes]))
+            }
         }
     }
 }

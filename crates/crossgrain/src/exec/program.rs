@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
-use super::frame::{Frame, Framed};
+use super::frame::Frame;
 use super::many::Queue;
 use super::threads::Threads;
 use crate::block::{BLOCK_BYTES, Direction, Error, Key};
@@ -37,7 +37,7 @@ type Whiten = Arc<dyn tweak::Whiten>;
 
 /// One plan, bound.
 enum Bound {
-    Whole { cipher: Box<dyn WholePart>, whiten: Whiten },
+    Whole(Box<dyn WholePart>),
     Tiles { bundle_blocks: usize, entry: Entry, steps: Vec<Step>, exit: Box<dyn Store>, whiten: Whiten },
 }
 
@@ -151,7 +151,7 @@ impl Program {
 
     fn run_here(&self, source: Source<'_>, buffers: Buffers<'_>) {
         let widest = &self.bound[0];
-        if matches!(widest, Bound::Whole { .. }) && buffers.len_bytes().is_multiple_of(BLOCK_BYTES) {
+        if matches!(widest, Bound::Whole(_)) && buffers.len_bytes().is_multiple_of(BLOCK_BYTES) {
             // Nothing is left over, and what follows would cost more than a block does.
             return widest.begin().run(source, buffers);
         }
@@ -206,7 +206,7 @@ impl Bound {
     /// Blocks that a run must be a multiple of.
     const fn bundle_blocks(&self) -> usize {
         match self {
-            Self::Whole { .. } => 1,
+            Self::Whole(_) => 1,
             Self::Tiles { bundle_blocks, .. } => *bundle_blocks,
         }
     }
@@ -214,7 +214,7 @@ impl Bound {
     /// How many chains run side by side.
     fn lanes(&self) -> usize {
         match self {
-            Self::Whole { cipher, .. } => cipher.lanes(),
+            Self::Whole(cipher) => cipher.lanes(),
             // Enough to outweigh a run's beginning, few enough for their messages to stay in cache.
             Self::Tiles { bundle_blocks, .. } => LANES_LEAST.next_multiple_of(*bundle_blocks),
         }
@@ -223,9 +223,7 @@ impl Bound {
     /// Begins work on one thread.
     fn begin(&self) -> Running<'_> {
         match self {
-            Self::Whole { cipher, whiten } => {
-                Running::Whole { cipher: &**cipher, whiten: &**whiten, framed: None }
-            }
+            Self::Whole(cipher) => Running::Whole(&**cipher),
             Self::Tiles { bundle_blocks, entry, steps, exit, whiten } => Running::Tiles(Box::new(Work {
                 bundle_blocks: *bundle_blocks,
                 entry: entry.begin(),
@@ -243,12 +241,7 @@ const LANES_LEAST: usize = 64;
 
 /// A plan at work on one thread.
 enum Running<'a> {
-    /// With its frame, once there is a source that needs one.
-    Whole {
-        cipher: &'a dyn WholePart,
-        whiten: &'a dyn tweak::Whiten,
-        framed: Option<Box<Framed<'a>>>,
-    },
+    Whole(&'a dyn WholePart),
     Tiles(Box<Work<'a>>),
 }
 
@@ -256,19 +249,14 @@ impl Running<'_> {
     /// Runs over whole bundles.
     fn run(&mut self, source: Source<'_>, buffers: Buffers<'_>) {
         match self {
-            Self::Whole { cipher, whiten, framed } => {
-                if cipher.frames_itself() || matches!(source, Source::Bytes | Source::Counter(_)) {
-                    return cipher.run(source, buffers);
-                }
-                framed.get_or_insert_with(|| Box::new(Framed::new(*cipher, *whiten))).run(source, buffers);
-            }
+            Self::Whole(cipher) => cipher.run(source, buffers),
             Self::Tiles(work) => work.run(source, buffers),
         }
     }
 
     fn absorb(&mut self, strands: &mut [&mut Strand<&[u8]>], blocks: usize) {
         match self {
-            Self::Whole { cipher, .. } => cipher.absorb(strands, blocks),
+            Self::Whole(cipher) => cipher.absorb(strands, blocks),
             Self::Tiles(work) => {
                 let bundle_blocks = work.bundle_blocks;
                 let mut cipher = |states: Buffers<'_>| work.run(Source::Bytes, states);
@@ -279,7 +267,7 @@ impl Running<'_> {
 
     fn chain(&mut self, link: Link, strands: &mut [&mut Strand<Buffers<'_>>], blocks: usize) {
         match self {
-            Self::Whole { cipher, .. } => cipher.chain(link, strands, blocks),
+            Self::Whole(cipher) => cipher.chain(link, strands, blocks),
             Self::Tiles(work) => {
                 let bundle_blocks = work.bundle_blocks;
                 let mut cipher = |states: Buffers<'_>| work.run(Source::Bytes, states);
@@ -377,12 +365,10 @@ fn bind(plan: &Plan, keys: &Keys, features: Features, whiten: &Whiten) -> Result
         let missing = || variant.unavailable(features);
         match variant.action {
             Action::Whole(direction, bind) => {
-                let cipher = bind(features, direction, keys).ok_or_else(missing)?;
-                return Ok(Bound::Whole { cipher, whiten: Arc::clone(whiten) });
+                return bind(features, direction, keys).map(Bound::Whole).ok_or_else(missing);
             }
             Action::WholeCounter(bind) => {
-                let cipher = bind(features, Direction::Encrypt, keys).ok_or_else(missing)?;
-                return Ok(Bound::Whole { cipher, whiten: Arc::clone(whiten) });
+                return bind(features, Direction::Encrypt, keys).map(Bound::Whole).ok_or_else(missing);
             }
             Action::Load(bind) if entry.is_none() => {
                 entry = Some(Entry::Load(bind(features).ok_or_else(missing)?));

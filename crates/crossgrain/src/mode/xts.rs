@@ -3,21 +3,24 @@
 use std::fmt;
 
 use subtle::ConstantTimeEq;
-use zeroize::Zeroizing;
 
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::Program;
 use crate::mode::Options;
 use crate::part::Source;
-use crate::part::tweak::Tweaks;
+use crate::part::tweak::{Tweaks, times_x_to};
 use crate::plan::{Birth, Job, Plan};
-use crate::word::Buffers;
+use crate::word::{Buffers, wipe};
 
 /// The largest sector in bytes: 2²⁰ blocks (SP 800-38E).
 pub const SECTOR_BYTES_MAX: usize = BLOCK_BYTES << 20;
 
 /// Sectors whose tweaks are made at a time: those of 4 MiB even where sectors are small.
 const SECTORS_AT_A_TIME: usize = 8192;
+
+/// Sectors whose last blocks are stolen from side by side, and their bytes if that is less: what stays in cache.
+const STEALING_TOGETHER: usize = 64;
+const STEALING_BYTES: usize = 64 * 1024;
 
 /// The two keys of XTS. Wiped when dropped.
 #[derive(Clone, Debug)]
@@ -87,12 +90,12 @@ impl Xts {
             return Err(Error::ShortSector { len_bytes: last_bytes });
         }
         let sectors = buffers.len_bytes().div_ceil(self.sector_bytes);
-        let mut starts = Zeroizing::new(vec![[0; BLOCK_BYTES]; sectors.min(SECTORS_AT_A_TIME)]);
+        let mut starts = Blocks::new(sectors.min(SECTORS_AT_A_TIME));
         let (mut sector, mut rest) = (first_sector, buffers);
         while !rest.is_empty() {
             let most_bytes = (SECTORS_AT_A_TIME * self.sector_bytes).min(rest.len_bytes());
             let (now, later) = rest.split_at(most_bytes);
-            let starts = &mut starts[..most_bytes.div_ceil(self.sector_bytes)];
+            let starts = &mut starts.0[..most_bytes.div_ceil(self.sector_bytes)];
             self.start(sector, starts);
             self.apply_from(starts, now);
             (sector, rest) = (sector.wrapping_add(starts.len() as u128), later);
@@ -108,56 +111,114 @@ impl Xts {
         self.tweaks.run(Source::Bytes, Buffers::in_place(starts.as_flattened_mut()));
     }
 
-    /// Sectors by the tweaks of their first blocks: those of whole blocks in one run, the others one by one.
+    /// Sectors by the tweaks of their first blocks. The last may be shorter than the others.
     fn apply_from(&self, starts: &[Block], buffers: Buffers<'_>) {
-        let ends_whole = |len_bytes: usize| len_bytes.is_multiple_of(BLOCK_BYTES);
-        let plain = match (ends_whole(self.sector_bytes), ends_whole(buffers.len_bytes())) {
-            (true, true) => starts.len(),
-            (true, false) => starts.len() - 1,
-            (false, _) => 0,
-        };
-        let at = (plain * self.sector_bytes).min(buffers.len_bytes());
-        let (whole, mut rest) = buffers.split_at(at);
-        self.run(&starts[..plain], whole);
-        for start in &starts[plain..] {
-            let at = self.sector_bytes.min(rest.len_bytes());
-            let (sector, later) = rest.split_at(at);
-            if ends_whole(sector.len_bytes()) {
-                self.run(std::slice::from_ref(start), sector);
-            } else {
-                self.steal(start, sector);
-            }
-            rest = later;
+        let full = buffers.len_bytes() / self.sector_bytes;
+        let (sectors, last) = buffers.split_at(full * self.sector_bytes);
+        let (starts, last_start) = starts.split_at(full);
+        self.apply_equal(starts, self.sector_bytes, sectors);
+        self.apply_equal(last_start, last.len_bytes(), last);
+    }
+
+    /// Sectors of one size.
+    fn apply_equal(&self, starts: &[Block], sector_bytes: usize, sectors: Buffers<'_>) {
+        if starts.is_empty() {
+            return;
+        }
+        if sector_bytes.is_multiple_of(BLOCK_BYTES) {
+            self.run(starts, sector_bytes / BLOCK_BYTES, sectors);
+        } else {
+            self.steal(starts, sector_bytes, sectors);
         }
     }
 
     /// Sectors of whole blocks.
-    fn run(&self, starts: &[Block], buffers: Buffers<'_>) {
-        // One that is shorter comes last, where nothing is asked about its end.
-        let sector_blocks = self.sector_bytes.div_ceil(BLOCK_BYTES);
+    fn run(&self, starts: &[Block], sector_blocks: usize, buffers: Buffers<'_>) {
         self.program.run(Source::Tweaked(Tweaks::new(starts, sector_blocks)), buffers);
     }
 
-    /// A sector that ends within a block: its last two blocks by ciphertext stealing (IEEE 1619 §5.3.2).
-    fn steal(&self, start: &Block, sector: Buffers<'_>) {
-        let blocks = sector.len_bytes() / BLOCK_BYTES;
-        let tweaks = Tweaks::new(std::slice::from_ref(start), blocks + 1);
-        let (whole, mut end) = sector.split_at((blocks - 1) * BLOCK_BYTES);
-        self.program.run(Source::Tweaked(tweaks), whole);
-        let part_bytes = end.len_bytes() - BLOCK_BYTES;
+    /// Sectors of one size that end within a block.
+    fn steal(&self, starts: &[Block], sector_bytes: usize, mut rest: Buffers<'_>) {
+        let together = (STEALING_BYTES / sector_bytes).clamp(1, STEALING_TOGETHER);
+        let whole_bytes = sector_bytes / BLOCK_BYTES * BLOCK_BYTES;
+        let mut copy = vec![0; if starts.len() > 1 { together.min(starts.len()) * whole_bytes } else { 0 }];
+        for starts in starts.chunks(together) {
+            let (mut sectors, later) = rest.split_at(starts.len() * sector_bytes);
+            if starts.len() == 1 {
+                self.run(starts, sector_bytes, sectors.reborrow().split_at(whole_bytes - BLOCK_BYTES).0);
+            } else {
+                self.run_together(
+                    starts,
+                    sector_bytes,
+                    &mut copy[..starts.len() * whole_bytes],
+                    &mut sectors,
+                );
+            }
+            self.steal_ends(starts, sector_bytes, sectors);
+            rest = later;
+        }
+        wipe(&mut copy);
+    }
+
+    /// All but the last two blocks of sectors, brought together so that one run takes them all.
+    fn run_together(
+        &self,
+        starts: &[Block],
+        sector_bytes: usize,
+        copy: &mut [u8],
+        sectors: &mut Buffers<'_>,
+    ) {
+        let whole_bytes = copy.len() / starts.len();
+        for (to, from) in copy.chunks_mut(whole_bytes).zip(sectors.input().chunks(sector_bytes)) {
+            to.copy_from_slice(&from[..whole_bytes]);
+        }
+        // With the last whole block, whose result is left: 2ⁿ blocks and a part are taken best as 2ⁿ.
+        self.run(starts, whole_bytes / BLOCK_BYTES, Buffers::in_place(copy));
+        let plain_bytes = whole_bytes - BLOCK_BYTES;
+        for (from, to) in copy.chunks(whole_bytes).zip(sectors.output_mut().chunks_mut(sector_bytes)) {
+            to[..plain_bytes].copy_from_slice(&from[..plain_bytes]);
+        }
+    }
+
+    /// The last two blocks of sectors by ciphertext stealing (IEEE 1619 §5.3.2): those of the same place in all
+    /// sectors together.
+    fn steal_ends(&self, starts: &[Block], sector_bytes: usize, mut sectors: Buffers<'_>) {
+        let whole = sector_bytes / BLOCK_BYTES;
         // The tweaks of the last two blocks change places when decrypting.
         let (first, second) = match self.direction {
-            Direction::Encrypt => (blocks - 1, blocks),
-            Direction::Decrypt => (blocks, blocks - 1),
+            Direction::Encrypt => (whole - 1, whole),
+            Direction::Decrypt => (whole, whole - 1),
         };
-        let mut last = [0; 2 * BLOCK_BYTES];
-        last[..end.len_bytes()].copy_from_slice(end.input());
-        let (block, tail) = last.split_at_mut(BLOCK_BYTES);
-        self.program.run(Source::Tweaked(tweaks.skip(first)), Buffers::in_place(block));
-        tail[..part_bytes].swap_with_slice(&mut block[..part_bytes]);
-        self.program.run(Source::Tweaked(tweaks.skip(second)), Buffers::in_place(block));
-        let len_bytes = end.len_bytes();
-        end.output_mut().copy_from_slice(&last[..len_bytes]);
+        let mut blocks = [[0; BLOCK_BYTES]; STEALING_TOGETHER];
+        let mut tweaks = [[0; BLOCK_BYTES]; STEALING_TOGETHER];
+        let (blocks, tweaks) = (&mut blocks[..starts.len()], &mut tweaks[..starts.len()]);
+        let places = (whole - 1) * BLOCK_BYTES..whole * BLOCK_BYTES;
+        for (block, sector) in blocks.iter_mut().zip(sectors.input().chunks(sector_bytes)) {
+            block.copy_from_slice(&sector[places.clone()]);
+        }
+        self.run_at(first, starts, tweaks, blocks);
+        for (i, block) in blocks.iter_mut().enumerate() {
+            let (from, to) = (i * sector_bytes + places.end, (i + 1) * sector_bytes);
+            // The end takes what it needs of the block before it, and gives itself in exchange.
+            let stolen = *block;
+            let end = &sectors.input()[from..to];
+            block[..end.len()].copy_from_slice(end);
+            sectors.output_mut()[from..to].copy_from_slice(&stolen[..to - from]);
+        }
+        self.run_at(second, starts, tweaks, blocks);
+        for (block, sector) in blocks.iter().zip(sectors.output_mut().chunks_mut(sector_bytes)) {
+            sector[places.clone()].copy_from_slice(block);
+        }
+        wipe(blocks.as_flattened_mut());
+        wipe(tweaks.as_flattened_mut());
+    }
+
+    /// A block of every sector, in place `at` of it.
+    fn run_at(&self, at: usize, starts: &[Block], tweaks: &mut [Block], blocks: &mut [Block]) {
+        for (tweak, start) in tweaks.iter_mut().zip(starts) {
+            *tweak = times_x_to(u128::from_le_bytes(*start), at).to_le_bytes();
+        }
+        self.run(tweaks, 1, Buffers::in_place(blocks.as_flattened_mut()));
     }
 
     /// The plans chosen, widest bundle first.
@@ -173,5 +234,20 @@ impl fmt::Debug for Xts {
             .field("sector_bytes", &self.sector_bytes)
             .field("program", &self.program)
             .finish_non_exhaustive()
+    }
+}
+
+/// Blocks that are wiped when dropped.
+struct Blocks(Vec<Block>);
+
+impl Blocks {
+    fn new(count: usize) -> Self {
+        Self(vec![[0; BLOCK_BYTES]; count])
+    }
+}
+
+impl Drop for Blocks {
+    fn drop(&mut self) {
+        wipe(self.0.as_flattened_mut());
     }
 }

@@ -7,10 +7,8 @@
 use std::fmt;
 use std::ops::BitXor;
 
-use zeroize::Zeroizing;
-
 use crate::block::{BLOCK_BYTES, Block};
-use crate::word::{Buffers, TILE_BYTES, wipe};
+use crate::word::{Buffers, TILE_BYTES, Tile, wipe};
 
 /// A chain that replaces its blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,7 +219,8 @@ pub(crate) fn by_blocks<R: Rule, D: Data>(
     strands: &mut [&mut Strand<D>],
     blocks: usize,
 ) {
-    let mut states = Zeroizing::new([[0; BLOCK_BYTES]; SIDE_BY_SIDE]);
+    let mut states = Tile::new();
+    let states = states.bytes_mut().as_chunks_mut().0;
     let mut stage = Box::new(Stage::<SIDE_BY_SIDE>::new());
     for strands in strands.chunks_mut(SIDE_BY_SIDE) {
         let states = &mut states[..strands.len().next_multiple_of(bundle_blocks)];

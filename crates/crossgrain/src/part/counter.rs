@@ -171,17 +171,21 @@ impl<W: Lane32> CounterToWords<W> {
         (4 * bundle + word) * Self::BLOCKS + word_lane(W::BITS, block) / 32
     }
 
-    /// The four words of the counters from `first` on, as long as the low 32 bits do not wrap.
+    /// The four words of `N` bundles of counters from `first` on, as long as the low 32 bits do not wrap: then three
+    /// words are the same in all of them.
     #[inline(always)]
-    pub(super) fn bundle(&self, first: Counter) -> [W; 4] {
+    pub(super) fn bundles<const N: usize>(&self, first: Counter) -> [[W; 4]; N] {
         let number = W::load(self.isa, &self.numbers[..W::BYTES]);
-        let lowest = W::splat_lanes(self.isa, first.value as u32).add_lanes(number);
         let block = u128::from_le_bytes(first.block());
         let same = each!(i < 4 => W::splat_lanes(self.isa, (block >> (32 * i)) as u32));
-        match first.order {
-            ByteOrder::Big => [same[0], same[1], same[2], lowest.reverse_lane_bytes()],
-            ByteOrder::Little => [lowest, same[1], same[2], same[3]],
-        }
+        let low = first.value as u32;
+        each!(n < N => {
+            let lowest = W::splat_lanes(self.isa, low.wrapping_add((n * Self::BLOCKS) as u32)).add_lanes(number);
+            match first.order {
+                ByteOrder::Big => [same[0], same[1], same[2], lowest.reverse_lane_bytes()],
+                ByteOrder::Little => [lowest, same[1], same[2], same[3]],
+            }
+        })
     }
 }
 
@@ -237,7 +241,7 @@ impl<W: Lane32> Kernel for CountWords<'_, W> {
         let bundle_blocks = CounterToWords::<W>::BLOCKS;
         for bundle in 0..blocks / bundle_blocks {
             let first = first.skip((bundle * bundle_blocks) as u128);
-            *tile.bundle_mut(source.isa, bundle) = source.bundle(first);
+            [*tile.bundle_mut(source.isa, bundle)] = source.bundles(first);
         }
     }
 }

@@ -6,6 +6,7 @@
 pub mod aes;
 pub mod chain;
 pub mod counter;
+mod lanes;
 pub mod serpent;
 pub mod tweak;
 
@@ -203,12 +204,6 @@ pub trait WholePart: Send + Sync {
     /// # Panics
     /// If the buffers are no whole number of blocks.
     fn run(&self, source: Source<'_>, buffers: Buffers<'_>);
-
-    /// Whether it takes every source. One that does not takes bytes and counters, and whoever runs it adds to tiles
-    /// what enters and leaves otherwise.
-    fn frames_itself(&self) -> bool {
-        true
-    }
 
     /// How many chains are best run side by side.
     fn lanes(&self) -> usize {

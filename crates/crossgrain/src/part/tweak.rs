@@ -9,7 +9,8 @@
 use std::fmt;
 
 use crate::block::{BLOCK_BYTES, Block};
-use crate::word::{ByteLanes, Features, Isa, Kernel, Tile, Word128, Word256, Word512, each};
+use crate::repr::word_lane;
+use crate::word::{ByteLanes, Features, Isa, Kernel, Lane32, Tile, Word128, Word256, Word512, each};
 
 /// x·t.
 pub const fn double(t: u128) -> u128 {
@@ -161,6 +162,84 @@ impl<W: ByteLanes> Stepping<W> {
             to += 1;
         }
         from
+    }
+}
+
+/// The tweaks of consecutive bundles in `vsliced` words: word i of them holds bits 32i to 32i + 31 of all.
+///
+/// Bundle after bundle of one sector, all lanes are multiplied by the same power of x: words are rotated, and the
+/// bits that come round go to the next word.
+pub(super) struct TweakWords<'a, W: Lane32> {
+    /// From the bundle on that was last filled lane by lane.
+    tweaks: Tweaks<'a>,
+    words: [W; 4],
+    /// Bundles made since `tweaks`.
+    made: usize,
+    /// Bundles that are wholly in the sector of the last one and follow from it.
+    left: usize,
+}
+
+impl<'a, W: Lane32> TweakWords<'a, W> {
+    /// Blocks in a bundle.
+    const BLOCKS: usize = W::BITS / 32;
+
+    #[inline(always)]
+    pub(super) fn new(isa: W::Isa, tweaks: Tweaks<'a>) -> Self {
+        Self { tweaks, words: [W::splat(isa, 0); 4], made: 0, left: 0 }
+    }
+
+    /// The tweaks of the next bundle.
+    #[inline(always)]
+    pub(super) fn bundle(&mut self, isa: W::Isa) -> [W; 4] {
+        if self.left == 0 {
+            self.tweaks = self.tweaks.skip(self.made * Self::BLOCKS);
+            self.made = 0;
+            self.fill(isa);
+        } else {
+            self.left -= 1;
+            self.step(isa);
+        }
+        self.made += 1;
+        self.words
+    }
+
+    /// Lane by lane: a bundle that has the end of a sector in it, or begins one.
+    #[inline(always)]
+    fn fill(&mut self, isa: W::Isa) {
+        let mut lanes = [[0; 64]; 4];
+        let mut tweaks = self.tweaks;
+        let (mut tweak, sector) = tweaks.next_sector();
+        let mut left = sector;
+        for block in 0..Self::BLOCKS {
+            if left == 0 {
+                (tweak, left) = tweaks.next_sector();
+            }
+            let place = word_lane(W::BITS, block) / 8;
+            for (lanes, word) in lanes.iter_mut().zip(tweak.to_le_bytes().as_chunks::<4>().0) {
+                lanes[place..][..4].copy_from_slice(word);
+            }
+            (tweak, left) = (double(tweak), left - 1);
+        }
+        self.left = sector.saturating_sub(Self::BLOCKS) / Self::BLOCKS;
+        self.words = each!(i < 4 => W::load(isa, &lanes[i][..W::BYTES]));
+    }
+
+    /// Every lane times x to the number of blocks in a bundle.
+    #[inline(always)]
+    fn step(&mut self, isa: W::Isa) {
+        let words = self.words;
+        let rotated = each!(i < 4 => match Self::BLOCKS {
+            16 => words[i].rotate_lanes_left::<16>(),
+            8 => words[i].rotate_lanes_left::<8>(),
+            4 => words[i].rotate_lanes_left::<4>(),
+            _ => words[i].rotate_lanes_left::<1>(),
+        });
+        let low = W::splat_lanes(isa, (1 << Self::BLOCKS) - 1);
+        let mut words = each!(i < 4 => low.select(rotated[(i + 3) % 4], rotated[i]));
+        let over = rotated[3] & low;
+        let more = over.shift_lanes_left::<1>() ^ over.shift_lanes_left::<2>();
+        words[0] = words[0] ^ more ^ over.shift_lanes_left::<7>();
+        self.words = words;
     }
 }
 

@@ -11,7 +11,23 @@ use crate::variant::Variant;
 /// Costs by variant name, in nanoseconds; for parts in tiles and for whole ciphers alike.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Costs {
-    by_name: BTreeMap<String, Cost>,
+    by_name: BTreeMap<String, Known>,
+}
+
+/// What a variant costs, and how far to believe it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Known {
+    /// The cost.
+    pub cost: Cost,
+    /// Distance between the quartiles of what was measured, as a fraction of the median; nothing for an estimate.
+    pub spread: Option<f64>,
+}
+
+/// A cost that nothing was measured for.
+impl From<Cost> for Known {
+    fn from(cost: Cost) -> Self {
+        Self { cost, spread: None }
+    }
 }
 
 /// The cipher that AES's estimates are for; others of its family are scaled by their rounds.
@@ -29,9 +45,9 @@ impl Costs {
             Family::Aes => cipher.rounds() as f64 / ESTIMATED.rounds() as f64,
             Family::Serpent => 1.0,
         };
-        let scaled = |(name, cost): (&String, &Cost)| {
+        let scaled = |(name, known): (&String, &Known)| {
             let factor = if is_whole_cipher(name) { rounds } else { 1.0 };
-            (name.clone(), cost.scaled(factor))
+            (name.clone(), known.cost.scaled(factor))
         };
         ESTIMATES.by_name.iter().map(scaled).collect()
     }
@@ -41,40 +57,45 @@ impl Costs {
     #[must_use]
     pub fn filled(&self, cipher: Cipher) -> Self {
         let estimates = Self::estimates(cipher);
-        let ratio = |(name, known): (&String, &Cost)| {
-            Some(known.per_byte_ns / estimates.by_name.get(name)?.per_byte_ns)
+        let ratio = |(name, known): (&String, &Known)| {
+            Some(known.cost.per_byte_ns / estimates.by_name.get(name)?.cost.per_byte_ns)
         };
         let mut ratios: Vec<_> = self.by_name.iter().filter_map(ratio).collect();
         ratios.sort_by(f64::total_cmp);
         let factor = ratios.get(ratios.len() / 2).copied().filter(|factor| factor.is_normal()).unwrap_or(1.0);
         let mut filled = self.clone();
-        for (name, cost) in estimates.by_name {
-            filled.by_name.entry(name).or_insert(cost.scaled(factor));
+        for (name, estimate) in estimates.by_name {
+            filled.by_name.entry(name).or_insert(estimate.cost.scaled(factor).into());
         }
         filled
     }
 
     /// The cost of a variant, if it is known.
     pub fn get(&self, variant: &Variant) -> Option<Cost> {
-        self.by_name.get(&variant.name).copied()
+        self.by_name.get(&variant.name).map(|known| known.cost)
+    }
+
+    /// How far what was measured for a variant of this name spread; nothing for estimates.
+    pub fn spread(&self, name: &str) -> Option<f64> {
+        self.by_name.get(name)?.spread
     }
 
     /// Names and costs, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, Cost)> {
-        self.by_name.iter().map(|(name, &cost)| (name.as_str(), cost))
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Known)> {
+        self.by_name.iter().map(|(name, &known)| (name.as_str(), known))
     }
 }
 
-impl FromIterator<(String, Cost)> for Costs {
-    fn from_iter<I: IntoIterator<Item = (String, Cost)>>(costs: I) -> Self {
-        Self { by_name: costs.into_iter().collect() }
+impl<K: Into<Known>> FromIterator<(String, K)> for Costs {
+    fn from_iter<I: IntoIterator<Item = (String, K)>>(costs: I) -> Self {
+        Self { by_name: costs.into_iter().map(|(name, known)| (name, known.into())).collect() }
     }
 }
 
 /// One variant a line: nanoseconds for any size, nanoseconds a byte, name.
 impl fmt::Display for Costs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.iter().try_for_each(|(name, Cost { fixed_ns, per_byte_ns })| {
+        self.iter().try_for_each(|(name, Known { cost: Cost { fixed_ns, per_byte_ns }, .. })| {
             writeln!(f, "{fixed_ns:10.1} {per_byte_ns:10.5} {name}")
         })
     }

@@ -55,13 +55,21 @@ pub fn measure(subjects: &mut [&mut dyn Subject], care: Care) -> Vec<Measured> {
     samples.into_iter().map(summarise).collect()
 }
 
-/// Repeats that make a sample last `sample_ns`: doubled until they do, which also warms up.
+/// Repeats that make a sample last `sample_ns`: doubled until they do, which also warms up; then as many less
+/// as the last doubling went too far.
 fn calibrate(subject: &mut dyn Subject, sample_ns: u64) -> u32 {
     let mut repeats = 1_u32;
-    while subject.time_ns(repeats) < sample_ns && repeats < 1 << 30 {
+    loop {
+        let took_ns = subject.time_ns(repeats);
+        if took_ns >= sample_ns {
+            let enough = u64::from(repeats).saturating_mul(sample_ns).div_ceil(took_ns.max(1));
+            return u32::try_from(enough).unwrap_or(repeats).max(1);
+        }
+        if repeats >= 1 << 30 {
+            return repeats;
+        }
         repeats *= 2;
     }
-    repeats
 }
 
 fn summarise(mut samples: Vec<f64>) -> Measured {

@@ -8,7 +8,7 @@ pub mod measure;
 mod plans;
 mod trial;
 
-pub use costs::Costs;
+pub use costs::{Costs, Known};
 pub use plans::{Plans, follow};
 pub use trial::Trial;
 

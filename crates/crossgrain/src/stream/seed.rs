@@ -47,7 +47,7 @@ impl Seed {
     }
 
     /// The key for a cipher.
-    #[allow(clippy::missing_panics_doc, reason = "the bytes are counted for the cipher")]
+    #[expect(clippy::missing_panics_doc, reason = "the bytes are counted for the cipher")]
     pub fn key(&self, cipher: Cipher) -> Key {
         let mut bytes = zeroize::Zeroizing::new([0; 32]);
         let bytes = &mut bytes[..cipher.key_bytes()];

@@ -14,7 +14,7 @@ use crate::block::{BLOCK_BYTES, Cipher, Error};
 use crate::check;
 use crate::plan::compose::Cost;
 use crate::plan::measure::{Care, Measured, Subject, measure};
-use crate::plan::{Costs, Job, Limits, Plans, Trial, choose, graph};
+use crate::plan::{Costs, Job, Known, Limits, Plans, Trial, choose, graph};
 use crate::variant::{Policy, Variant, table};
 use crate::word::Features;
 
@@ -97,7 +97,8 @@ pub struct Scope {
     pub features: Features,
     /// What may leak.
     pub policy: Policy,
-    /// About how long to measure, in milliseconds; answers are checked besides.
+    /// About how long to take in all, in milliseconds: answers are checked first, and what that leaves goes to
+    /// timing, though never less than a quarter.
     pub budget_ms: u64,
 }
 
@@ -111,6 +112,7 @@ pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64) -> Result<Costs, 
         serves && variant.is_available(scope.features) && scope.policy.admits(variant.leaks)
     };
     let variants: Vec<_> = table().iter().filter(admitted).collect();
+    let start_ns = clock_ns();
     for variant in &variants {
         if !check::agrees(variant, scope.cipher, scope.features)? {
             return Err(check::disagrees(&variant.name));
@@ -129,7 +131,9 @@ pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64) -> Result<Costs, 
     let mut short: Vec<_> = short.collect();
     let mut subjects: Vec<&mut dyn Subject> = bulk.iter_mut().map(|trial| trial as _).collect();
     subjects.extend(short.iter_mut().flatten().map(|trial| trial as &mut dyn Subject));
-    let care = care(scope.budget_ms, subjects.len());
+    let budget_ns = scope.budget_ms * 1_000_000;
+    let left_ns = budget_ns.saturating_sub(clock_ns().saturating_sub(start_ns)).max(budget_ns / 4);
+    let care = care(left_ns, subjects.len());
     let measured = measure(&mut subjects, care);
     let (bulk_found, short_found) = measured.split_at(bulk.len());
     let mut short_found = short_found.iter();
@@ -137,16 +141,17 @@ pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64) -> Result<Costs, 
     let point = |timed: &Timed<'_>, found: &Measured| (timed.trial.len_bytes() as f64, found.fastest_ns);
     let rows = rows.map(|((variant, (bulk, found)), short)| {
         let short = short.as_ref().and_then(|short| Some(point(short, short_found.next()?)));
-        (variant.name.clone(), cost(variant, point(bulk, found), short))
+        let spread = Some(found.spread).filter(|spread| spread.is_finite());
+        (variant.name.clone(), Known { cost: cost(variant, point(bulk, found), short), spread })
     });
     Ok(rows.collect())
 }
 
 /// Samples short enough for all subjects to have their turns, and one more for calibration.
-fn care(budget_ms: u64, subjects: usize) -> Care {
+fn care(budget_ns: u64, subjects: usize) -> Care {
     const TURNS: usize = 20;
     let samples = (subjects * (TURNS + 3)).max(1) as u64;
-    Care { turns: TURNS, sample_ns: (budget_ms * 1_000_000 / samples).max(1000) }
+    Care { turns: TURNS, sample_ns: (budget_ns / samples).max(1000) }
 }
 
 struct Timed<'a> {

@@ -12,7 +12,7 @@ use crate::part::aes::substitute::{Galois, Nibbles, Permute, Substitute};
 use crate::part::aes::{self, bitsliced, bytesliced, hsliced, instructions, table as tables, walk as walks};
 use crate::part::counter::{CounterToBits, CounterToBlocks, CounterToWords};
 use crate::part::serpent::whole::Whole;
-use crate::part::serpent::{self, vsliced};
+use crate::part::serpent::{self, bitsliced as serpent_bitsliced, vsliced};
 use crate::part::{Keys, Part};
 use crate::repr::Repr;
 use crate::word::{
@@ -43,6 +43,11 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     group::<Word128, ByteGroup, 16>(Repr::Bytesliced { bits: 128 }, &mut rows);
     group::<Word256, ByteGroup, 16>(Repr::Bytesliced { bits: 256 }, &mut rows);
     group::<Word512, ByteGroup, 16>(Repr::Bytesliced { bits: 512 }, &mut rows);
+    serpent_across_the_grain::<u32>(&mut rows);
+    serpent_across_the_grain::<u64>(&mut rows);
+    serpent_across_the_grain::<Word128>(&mut rows);
+    serpent_across_the_grain::<Word256>(&mut rows);
+    serpent_across_the_grain::<Word512>(&mut rows);
     words_of_blocks::<u32>(&mut rows);
     words_of_blocks::<Word128>(&mut rows);
     words_of_blocks::<Word256>(&mut rows);
@@ -256,6 +261,20 @@ fn between_the_grains<W: ByteLanes, S: Substitute<W> + 'static>(rows: &mut Vec<V
         Some(Box::new(bytesliced::Tail::<W, S>::walk(isa, keys.aes()?)))
     });
     rows.push(by(S::NAME, walk::<W::Isa>(repr, encrypted)));
+}
+
+/// Serpent's parts, rounds and whole cipher, bit-sliced.
+fn serpent_across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
+    use serpent::Part::{Cipher, KeyMixing, LinearTransform, Round, SBoxes};
+    let bind: BindTile = |features, part, direction, keys, round| {
+        let (isa, (part, keys)) = (W::Isa::detect(features)?, serpent(part, keys)?);
+        Some(Box::new(serpent_bitsliced::Sliced::<W>::new(isa, part, direction, keys, round)))
+    };
+    for direction in Direction::ALL {
+        for step in needed([KeyMixing, SBoxes, LinearTransform, Round, Cipher], Part::Serpent, direction) {
+            rows.push(part::<W::Isa>(step, direction, bitsliced::<W>(), bind));
+        }
+    }
 }
 
 /// Serpent on four words, with its conversions and counters, and from blocks to blocks.

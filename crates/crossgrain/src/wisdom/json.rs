@@ -8,12 +8,15 @@ use serde_json::json;
 use super::refused::Refused;
 use super::{Signature, Wisdom, digest};
 use crate::block::Cipher;
-use crate::plan::Costs;
 use crate::plan::compose::Cost;
+use crate::plan::{Costs, Known};
 use crate::variant::find;
 
 /// The number of this format: one more with every change that older programs would misread.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
+
+/// A variant's nanoseconds for any size, nanoseconds a byte, and spread.
+type Row = (f64, f64, Option<f64>);
 
 /// What every format has, now and later.
 #[derive(Deserialize)]
@@ -27,16 +30,17 @@ struct Body {
     #[serde(rename = "format")]
     _format: u64,
     signature: Signature,
-    /// By cipher and variant: nanoseconds for any size, nanoseconds a byte.
-    costs: BTreeMap<String, BTreeMap<String, [f64; 2]>>,
+    costs: BTreeMap<String, BTreeMap<String, Row>>,
     digest: String,
 }
 
 impl Wisdom {
     /// As the text of a file.
     pub fn to_json(&self) -> String {
-        let rows = |costs: &Costs| -> BTreeMap<String, [f64; 2]> {
-            let row = |(name, cost): (&str, Cost)| (name.to_owned(), [cost.fixed_ns, cost.per_byte_ns]);
+        let rows = |costs: &Costs| -> BTreeMap<String, Row> {
+            let row = |(name, Known { cost, spread }): (&str, Known)| {
+                (name.to_owned(), (cost.fixed_ns, cost.per_byte_ns, spread))
+            };
             costs.iter().map(row).collect()
         };
         let costs: BTreeMap<_, _> =
@@ -57,6 +61,9 @@ impl Wisdom {
         let head: Head = serde_json::from_str(text).map_err(Refused::corrupt)?;
         if head.format > FORMAT {
             return Err(Refused::Future { format: head.format });
+        }
+        if head.format < FORMAT {
+            return Err(Refused::Past { format: head.format });
         }
         let body: Body = serde_json::from_str(text).map_err(Refused::corrupt)?;
         body.signature.admit(&Signature::here())?;
@@ -80,18 +87,25 @@ impl Wisdom {
             [version, cpu, features, variants].map(|text| format!("{text}\n")).concat().into_bytes();
         for (cipher, costs) in &self.by_cipher {
             said.extend(format!("{cipher}\n").bytes());
-            for (name, cost) in costs.iter() {
+            for (name, Known { cost, spread }) in costs.iter() {
                 said.extend(name.bytes().chain([b'\n']));
-                said.extend([cost.fixed_ns, cost.per_byte_ns].iter().flat_map(|ns| ns.to_le_bytes()));
+                let figures = [cost.fixed_ns, cost.per_byte_ns, spread.unwrap_or(-1.0)];
+                said.extend(figures.iter().flat_map(|figure| figure.to_le_bytes()));
             }
         }
         digest(said.into_iter())
     }
 }
 
-fn read_row((name, [fixed_ns, per_byte_ns]): (String, [f64; 2])) -> Result<(String, Cost), Refused> {
+fn read_row((name, (fixed_ns, per_byte_ns, spread)): (String, Row)) -> Result<(String, Known), Refused> {
     find(&name).map_err(Refused::corrupt)?;
     let cost = Cost { fixed_ns, per_byte_ns };
-    let unsound = || Refused::corrupt(format!("the cost of {name} is negative"));
-    if cost.is_sound() { Ok((name, cost)) } else { Err(unsound()) }
+    let unsound = |what| Refused::corrupt(format!("the {what} of {name} is negative"));
+    if !cost.is_sound() {
+        return Err(unsound("cost"));
+    }
+    if spread.is_some_and(|spread| spread < 0.0) {
+        return Err(unsound("spread"));
+    }
+    Ok((name, Known { cost, spread }))
 }

@@ -85,8 +85,8 @@ impl Wisdom {
     /// Keeps the costs of a cipher in the place of those known before. A cost that is no finite number, or
     /// negative, is left out: whatever was timed, it was not the variant.
     pub fn insert(&mut self, cipher: Cipher, costs: &Costs) {
-        let sound = costs.iter().filter(|(_, cost)| cost.is_sound());
-        self.by_cipher.insert(cipher.name(), sound.map(|(name, cost)| (name.to_owned(), cost)).collect());
+        let sound = costs.iter().filter(|(_, known)| known.cost.is_sound());
+        self.by_cipher.insert(cipher.name(), sound.map(|(name, known)| (name.to_owned(), known)).collect());
     }
 
     /// The costs of a cipher, if they are known.

@@ -20,6 +20,11 @@ pub enum Refused {
         /// The number of the file's format.
         format: u64,
     },
+    /// Written by a program that knew less.
+    Past {
+        /// The number of the file's format.
+        format: u64,
+    },
     /// Measured by another version of this library.
     Version(Differs),
     /// Measured on another CPU.
@@ -66,6 +71,9 @@ impl fmt::Display for Refused {
             Self::Corrupt(reason) => write!(f, "it is corrupt: {}", reason.escape_debug()),
             Self::Future { format } => {
                 write!(f, "it is from a newer version (format {format}): update, or forget it")
+            }
+            Self::Past { format } => {
+                write!(f, "it is from an older version (format {format}): measure again")
             }
             Self::Version(differs) => write!(f, "another version measured it: {differs}"),
             Self::Cpu(differs) => write!(f, "it is of another CPU: {differs}"),

@@ -124,6 +124,17 @@ impl<'t> Function<'t> {
         let stores = of_vectors().filter(|i| i.stores()).count();
         (stores, of_vectors().count() - stores)
     }
+
+    /// Whether registers of more than 128 bits, the stack's own alignment, are kept on the stack.
+    pub(crate) fn spills_wide(&self) -> bool {
+        let is_wide = |i: &&Instruction<'_>| VECTOR_REGISTERS[1..].iter().any(|register| i.names(register));
+        self.body.iter().filter(|i| i.is_vector_on_stack()).any(|i| is_wide(&i))
+    }
+
+    /// Whether its frame begins on a cache line.
+    pub(crate) fn aligns_frame(&self) -> bool {
+        self.body.iter().any(|i| i.mnemonic == "andq" && i.operands == "$-64, %rsp")
+    }
 }
 
 impl Instruction<'_> {

@@ -35,6 +35,7 @@ pub(crate) fn faults(functions: &[Function<'_>], kernels: &[Kernel<'_, '_>]) -> 
     faults.extend(gates_left(kernels));
     faults.extend(ISAS.iter().flat_map(|isa| unlike(isa, kernels)));
     faults.extend(strangers(kernels));
+    faults.extend(astray(kernels));
     faults
 }
 
@@ -114,4 +115,11 @@ fn strangers(kernels: &[Kernel<'_, '_>]) -> Vec<String> {
     strangers.retain(|name| !is_known(name));
     strangers.dedup();
     strangers.into_iter().map(|name| format!("enter_{name} is missing from the table of ISAs")).collect()
+}
+
+/// Rule 4: a kernel that keeps wide registers on the stack begins its frame on a cache line. Else whether they
+/// straddle lines and pages is left to chance, anew in every process.
+fn astray(kernels: &[Kernel<'_, '_>]) -> Vec<String> {
+    let astray = kernels.iter().filter(|kernel| kernel.code.spills_wide() && !kernel.code.aligns_frame());
+    astray.map(|kernel| format!("frame not aligned: {}", name::short(&kernel.code.name))).collect()
 }

@@ -170,6 +170,16 @@ fn an_isa_whose_own_instructions_are_nowhere_is_found() {
 }
 
 #[test]
+fn wide_spills_to_a_frame_that_is_not_aligned_are_found() {
+    let spills =
+        "vpxorq %zmm1, %zmm0, %zmm0\nvpternlogq $150, (%rdi), %zmm1, %zmm0\nvmovdqu64 %zmm0, 8(%rsp)";
+    assert_one_fault(&text("avx512", spills), "frame not aligned: enter_avx512");
+    assert_eq!(faults(&text("avx512", &format!("andq $-64, %rsp\n{spills}"))), [""; 0]);
+    let narrow = format!("{}\nmovaps %xmm0, 16(%rsp)", SOUND[1].1);
+    assert_eq!(faults(&text("sse2", &narrow)), [""; 0]);
+}
+
+#[test]
 fn data_comments_and_local_labels_are_no_functions() {
     let text = ".Lanon.0:\n\t.asciz\t\"vpxor\"\nTABLE:\n\t.quad\t.Lanon.0\nmain:\n.LBB0_1:\n\
                 \tjne\t.LBB0_1 # again\n\t#APP\n\tjmpq\t*.LJTI0_0(,%rax,8)\n\tjmpq\t*%rax\n\tretq\n";

@@ -78,8 +78,8 @@ impl<W: AesLanes> WholePart for Cipher<W> {
                 Direction::Encrypt => isa.enter(Xts::<W, true> { isa, keys, tweaks, buffers }),
                 Direction::Decrypt => isa.enter(Xts::<W, false> { isa, keys, tweaks, buffers }),
             },
-            Source::Chained(previous) => self.run_framed::<Chained<W>>(previous, buffers),
-            Source::Delayed(previous) => self.run_framed::<Delayed<W>>(previous, buffers),
+            Source::Chained(previous) => self.run_framed::<Neighbours<W, false>>(previous, buffers),
+            Source::Delayed(previous) => self.run_framed::<Neighbours<W, true>>(previous, buffers),
         }
     }
 
@@ -203,62 +203,38 @@ impl<W: AesLanes> Frame<W> for Plain {
     }
 }
 
-/// The input one block earlier, in registers.
-#[inline(always)]
-fn delayed<W: AesLanes, const N: usize>(input: [W; N], previous: W) -> [W; N] {
-    each!(i < N => input[i].preceded_by(if i == 0 { previous } else { input[i - 1] }))
-}
-
-/// CBC decryption: the input one block earlier is added.
-struct Chained<W> {
+/// The input and the input one block earlier: one enters, the other is added. The earlier one enters in CFB
+/// decryption (`DELAYED`), the input itself in CBC decryption.
+struct Neighbours<W, const DELAYED: bool> {
     /// The last block of the input so far, in the last lane.
     previous: W,
 }
 
-impl<W> From<Before<W>> for Chained<W> {
+impl<W, const DELAYED: bool> From<Before<W>> for Neighbours<W, DELAYED> {
     #[inline(always)]
     fn from(Before(previous): Before<W>) -> Self {
         Self { previous }
     }
 }
 
-impl<W: AesLanes> Frame<W> for Chained<W> {
+impl<W: AesLanes, const DELAYED: bool> Frame<W> for Neighbours<W, DELAYED> {
     #[inline(always)]
     fn around<const N: usize>(&mut self, _isa: W::Isa, input: [W; N], _block: usize) -> ([W; N], [W; N]) {
-        let added = delayed(input, self.previous);
+        let earlier = each!(i < N => input[i].preceded_by(if i == 0 { self.previous } else { input[i - 1] }));
         self.previous = input[N - 1];
-        (input, added)
-    }
-}
-
-/// CFB decryption: the input one block earlier enters, the input is added.
-struct Delayed<W> {
-    /// The last block of the input so far, in the last lane.
-    previous: W,
-}
-
-impl<W> From<Before<W>> for Delayed<W> {
-    #[inline(always)]
-    fn from(Before(previous): Before<W>) -> Self {
-        Self { previous }
-    }
-}
-
-impl<W: AesLanes> Frame<W> for Delayed<W> {
-    #[inline(always)]
-    fn around<const N: usize>(&mut self, _isa: W::Isa, input: [W; N], _block: usize) -> ([W; N], [W; N]) {
-        let entering = delayed(input, self.previous);
-        self.previous = input[N - 1];
-        (entering, input)
+        if DELAYED { (earlier, input) } else { (input, earlier) }
     }
 }
 
 /// XTS within a sector: the tweak is added before and after.
 impl<W: AesLanes> Frame<W> for Stepping<W> {
     #[inline(always)]
-    fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N], _block: usize) -> ([W; N], [W; N]) {
+    fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N], block: usize) -> ([W; N], [W; N]) {
+        // Not ahead of time: many sectors are a bundle long.
+        if block > 0 {
+            self.step(isa);
+        }
         let tweaks = self.0;
-        self.step(isa);
         (each!(i < N => input[i] ^ tweaks[i]), each!(i < N => tweaks[i]))
     }
 }

@@ -1,25 +1,30 @@
 //! Serpent from blocks to blocks in registers: transposed, enciphered, transposed back, no tile between.
 //!
-//! Layout: `Repr::Blocks` outside; inside `Repr::Vsliced`, several bundles at a time.
+//! Layout: `Repr::Blocks` outside; inside `Repr::Vsliced`, several bundles at a time. What a mode adds is added in
+//! registers too: counters and tweaks are born as words, neighbouring blocks are read from the input.
 //! Holds: the last blocks, less than a bundle, go through a copy on the stack, which is wiped.
 
 use std::fmt;
 
-use zeroize::Zeroizing;
-
+use super::chains;
 use super::key::RoundKeys;
-use super::vsliced::{Cipher, at_once};
-use crate::block::{BLOCK_BYTES, Direction};
+use super::vsliced::{Cipher, State, at_once};
+use crate::block::{BLOCK_BYTES, Block, Direction};
+use crate::part::chain::{Absorb, Cbc, Cfb, Link, Ofb, Strand};
 use crate::part::counter::{Counter, CounterToWords, before_wrap};
+use crate::part::tweak::TweakWords;
 use crate::part::{Source, WholePart};
-use crate::word::{Buffers, Isa, Kernel, Lane32, each};
+use crate::word::{Buffers, Isa, Kernel, Lane32, each, wipe};
 
-/// The cipher in one direction, from blocks or from a counter.
+/// The cipher in one direction, in every mode's frame.
 pub struct Whole<W: Lane32> {
     isa: W::Isa,
     cipher: Cipher<W>,
     counter: CounterToWords<W>,
 }
+
+/// Bytes in the widest bundle.
+const BUNDLE_BYTES_MAX: usize = 4 * 64;
 
 impl<W: Lane32> Whole<W> {
     /// The cipher by these instructions.
@@ -33,28 +38,85 @@ impl<W: Lane32> Whole<W> {
     /// Blocks in a bundle.
     const BUNDLE_BLOCKS: usize = Self::BUNDLE_BYTES / BLOCK_BYTES;
 
+    /// `N` bundles from byte `at` on.
+    ///
+    /// Asks before and after the cipher which mode it is, so that the cipher's long text stands here once.
     #[inline(always)]
-    fn on_bundles<const N: usize>(&self, source: Born, buffers: &mut Buffers<'_>, at: usize) {
-        let input = each!(n < N => buffers.load_all::<W, 4>(self.isa, at + n * Self::BUNDLE_BYTES));
-        let output = match source {
-            Born::InBytes => {
-                let states = each!(n < N => W::transpose_lanes(input[n]));
-                let states = self.cipher.on_bundles(states);
-                each!(n < N => W::transpose_lanes(states[n]))
+    fn on_bundles<const N: usize>(&self, frame: &mut Frame<'_, W>, buffers: &mut Buffers<'_>, at: usize) {
+        let mut tweaks = [[W::splat(self.isa, 0); 4]; N];
+        let mut states = match frame {
+            Frame::Counter(next) => {
+                let first = *next;
+                *next = first.skip((N * Self::BUNDLE_BLOCKS) as u128);
+                self.counter.bundles(first)
             }
-            Born::InCounter(first) => {
-                let first = first.skip((at / BLOCK_BYTES) as u128);
-                let states =
-                    each!(n < N => self.counter.bundle(first.skip((n * Self::BUNDLE_BLOCKS) as u128)));
-                let states = self.cipher.on_bundles(states);
-                let keystream = each!(n < N => W::transpose_lanes(states[n]));
-                each!(n < N => each!(i < 4 => keystream[n][i] ^ input[n][i]))
+            Frame::Delayed(previous) => transposed(Self::delayed::<N>(self.isa, buffers, at, previous)),
+            Frame::Plain | Frame::Chained(_) | Frame::Tweaked(_) => {
+                transposed(Self::input::<N>(self.isa, buffers, at))
             }
         };
+        if let Frame::Tweaked(next) = frame {
+            for words in &mut tweaks {
+                *words = next.bundle(self.isa);
+            }
+            states = sums(states, tweaks);
+        }
+        states = self.cipher.on_bundles(states);
+        if let Frame::Tweaked(_) = frame {
+            states = sums(states, tweaks);
+        }
+        let mut output = transposed(states);
+        match frame {
+            Frame::Plain | Frame::Tweaked(_) => {}
+            Frame::Counter(_) | Frame::Delayed(_) => {
+                output = sums(output, Self::input::<N>(self.isa, buffers, at));
+            }
+            Frame::Chained(previous) => {
+                output = sums(output, Self::delayed::<N>(self.isa, buffers, at, previous));
+            }
+        }
         for (n, words) in output.into_iter().enumerate() {
             buffers.store_all(at + n * Self::BUNDLE_BYTES, words);
         }
     }
+
+    #[inline(always)]
+    fn input<const N: usize>(isa: W::Isa, buffers: &Buffers<'_>, at: usize) -> [State<W>; N] {
+        each!(n < N => buffers.load_all(isa, at + n * Self::BUNDLE_BYTES))
+    }
+
+    /// The input one block earlier, `previous` coming first, which then becomes the last block of this input.
+    #[inline(always)]
+    fn delayed<const N: usize>(
+        isa: W::Isa,
+        buffers: &Buffers<'_>,
+        at: usize,
+        previous: &mut Block,
+    ) -> [State<W>; N] {
+        let input = &buffers.input()[at..][..N * Self::BUNDLE_BYTES];
+        // Only the first bundle reaches back beyond this input, whose place may be overwritten by now.
+        let mut first = [0; BUNDLE_BYTES_MAX];
+        let first = &mut first[..Self::BUNDLE_BYTES];
+        first[..BLOCK_BYTES].copy_from_slice(previous);
+        first[BLOCK_BYTES..].copy_from_slice(&input[..Self::BUNDLE_BYTES - BLOCK_BYTES]);
+        previous.copy_from_slice(&input[N * Self::BUNDLE_BYTES - BLOCK_BYTES..]);
+        let first = Buffers::in_place(first).load_all(isa, 0);
+        each!(n < N => if n == 0 {
+            first
+        } else {
+            buffers.load_all(isa, at + n * Self::BUNDLE_BYTES - BLOCK_BYTES)
+        })
+    }
+}
+
+#[inline(always)]
+fn transposed<W: Lane32, const N: usize>(bundles: [[W; 4]; N]) -> [[W; 4]; N] {
+    each!(n < N => W::transpose_lanes(bundles[n]))
+}
+
+#[inline(always)]
+fn sums<W: Lane32, const N: usize>(a: [[W; 4]; N], b: [[W; 4]; N]) -> [[W; 4]; N] {
+    each!(n < N => each!(i < 4 => a[n][i] ^ b[n][i]))
 }
 
 impl<W: Lane32> fmt::Debug for Whole<W> {
@@ -64,53 +126,65 @@ impl<W: Lane32> fmt::Debug for Whole<W> {
 }
 
 impl<W: Lane32> WholePart for Whole<W> {
-    fn run(&self, source: Source<'_>, buffers: Buffers<'_>) {
-        assert!(buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
-        let mut source = match source {
-            Source::Counter(first) => Born::InCounter(first),
-            _ => Born::InBytes,
-        };
-        let mut rest = buffers;
+    fn run(&self, mut source: Source<'_>, mut rest: Buffers<'_>) {
+        assert!(rest.len_bytes().is_multiple_of(BLOCK_BYTES));
         while !rest.is_empty() {
             let all = rest.len_bytes() / BLOCK_BYTES;
-            let blocks = match source {
-                Born::InBytes => all,
-                Born::InCounter(first) => before_wrap(first, all),
-            };
+            let blocks = if let Source::Counter(first) = source { before_wrap(first, all) } else { all };
             let (now, later) = rest.split_at(blocks * BLOCK_BYTES);
+            let next = source.after(now.input());
             self.isa.enter(Run { whole: self, source, buffers: now });
-            (source, rest) = (source.skip(blocks), later);
+            (source, rest) = (next, later);
         }
-    }
-
-    fn frames_itself(&self) -> bool {
-        false
     }
 
     fn lanes(&self) -> usize {
         at_once::<W>() * Self::BUNDLE_BLOCKS
     }
+
+    fn absorb(&self, strands: &mut [&mut Strand<&[u8]>], blocks: usize) {
+        chains::run::<W, Absorb, _>(self.isa, &self.cipher, strands, blocks);
+    }
+
+    fn chain(&self, link: Link, strands: &mut [&mut Strand<Buffers<'_>>], blocks: usize) {
+        match link {
+            Link::Cbc => chains::run::<W, Cbc, _>(self.isa, &self.cipher, strands, blocks),
+            Link::Cfb => chains::run::<W, Cfb, _>(self.isa, &self.cipher, strands, blocks),
+            Link::Ofb => chains::run::<W, Ofb, _>(self.isa, &self.cipher, strands, blocks),
+        }
+    }
 }
 
-/// The sources that need no frame.
-#[derive(Clone, Copy)]
-enum Born {
-    InBytes,
-    InCounter(Counter),
+/// What a mode puts around the cipher, from the next bundle on.
+enum Frame<'a, W: Lane32> {
+    /// Nothing.
+    Plain,
+    /// The number of the next block enters, the input is added.
+    Counter(Counter),
+    /// Tweaks are added before and after.
+    Tweaked(TweakWords<'a, W>),
+    /// The input one block earlier is added, this block coming first.
+    Chained(Block),
+    /// The input one block earlier enters, this block coming first; the input is added.
+    Delayed(Block),
 }
 
-impl Born {
-    fn skip(self, blocks: usize) -> Self {
-        match self {
-            Self::InBytes => Self::InBytes,
-            Self::InCounter(first) => Self::InCounter(first.skip(blocks as u128)),
+impl<'a, W: Lane32> Frame<'a, W> {
+    #[inline(always)]
+    fn of(isa: W::Isa, source: Source<'a>) -> Self {
+        match source {
+            Source::Bytes => Self::Plain,
+            Source::Counter(first) => Self::Counter(first),
+            Source::Tweaked(tweaks) => Self::Tweaked(TweakWords::new(isa, tweaks)),
+            Source::Chained(previous) => Self::Chained(previous),
+            Source::Delayed(previous) => Self::Delayed(previous),
         }
     }
 }
 
 struct Run<'a, W: Lane32> {
     whole: &'a Whole<W>,
-    source: Born,
+    source: Source<'a>,
     buffers: Buffers<'a>,
 }
 
@@ -121,25 +195,28 @@ impl<W: Lane32> Kernel for Run<'_, W> {
     fn run(self) {
         let Self { whole, source, mut buffers } = self;
         let (bundle_bytes, len_bytes) = (Whole::<W>::BUNDLE_BYTES, buffers.len_bytes());
+        let mut frame = Frame::of(whole.isa, source);
         let mut at = 0;
         let at_once = at_once::<W>();
         while at + at_once * bundle_bytes <= len_bytes {
             match at_once {
-                4 => whole.on_bundles::<4>(source, &mut buffers, at),
-                2 => whole.on_bundles::<2>(source, &mut buffers, at),
-                _ => whole.on_bundles::<1>(source, &mut buffers, at),
+                4 => whole.on_bundles::<4>(&mut frame, &mut buffers, at),
+                _ => whole.on_bundles::<2>(&mut frame, &mut buffers, at),
             }
             at += at_once * bundle_bytes;
         }
+        if at == len_bytes {
+            return;
+        }
         // A few bundles, and less than another, are left: by way of one text.
-        let mut copy = Zeroizing::new([0; 4 * 64]);
+        let mut copy = [0; BUNDLE_BYTES_MAX];
         while at < len_bytes {
             let rest = (len_bytes - at).min(bundle_bytes);
             copy[..rest].copy_from_slice(&buffers.input()[at..][..rest]);
-            let source = source.skip(at / BLOCK_BYTES);
-            whole.on_bundles::<1>(source, &mut Buffers::in_place(&mut copy[..bundle_bytes]), 0);
+            whole.on_bundles::<1>(&mut frame, &mut Buffers::in_place(&mut copy[..bundle_bytes]), 0);
             buffers.output_mut()[at..][..rest].copy_from_slice(&copy[..rest]);
             at += rest;
         }
+        wipe(&mut copy);
     }
 }

@@ -1,0 +1,234 @@
+//! What is typed for encrypted files.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::thread;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use crossgrain::container::{Limits, Suite};
+use crossgrain::mode::Options;
+
+use super::keys::KeyArgs;
+use crate::error::Error;
+use crate::output::Output;
+use crate::progress::Audience;
+use crate::wisdom;
+
+/// Encrypt a file, so that any change of it is found out.
+#[derive(clap::Args)]
+pub(crate) struct EncryptArgs {
+    #[command(flatten)]
+    pub(super) keys: KeyArgs,
+
+    /// The cipher and its mode
+    #[arg(long, default_value = "aes-256-gcm", value_parser = suites())]
+    pub(super) suite: Suite,
+
+    /// Write no header: for other programs, and with --key-file only
+    #[arg(long)]
+    pub(super) bare: bool,
+
+    /// Memory that a passphrase costs whoever tries it, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..1 << 22))]
+    pub(super) kdf_memory: u32,
+
+    /// Passes over that memory
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) kdf_passes: u32,
+
+    #[command(flatten)]
+    pub(super) files: FileArgs,
+}
+
+/// Decrypt a file: nothing of it is released unless it is authentic.
+///
+/// A file appears under its name only if all of it is. To standard output goes what is authentic, chunk by chunk; whether
+/// it was all is told by the exit code.
+#[derive(clap::Args)]
+pub(crate) struct DecryptArgs {
+    #[command(flatten)]
+    pub(super) sealed: SealedArgs,
+
+    /// Decrypt bytes A to B only, the last not included; either may be left out
+    #[arg(long, value_name = "A..B", value_parser = Range::from_str, conflicts_with = "resume")]
+    pub(super) range: Option<Range>,
+
+    /// Where the file turns out to be damaged, keep what is authentic before that, as OUT.part
+    #[arg(long, requires = "output")]
+    pub(super) keep_partial: bool,
+
+    #[command(flatten)]
+    pub(super) files: FileArgs,
+}
+
+/// Check that a file is authentic to its last byte, and write nothing.
+#[derive(clap::Args)]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    pub(super) sealed: SealedArgs,
+
+    /// The file to read; none or `-` for standard input
+    #[arg(value_name = "IN")]
+    pub(super) input: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) work: WorkArgs,
+}
+
+/// Tell what can be known of a file without its key; nobody vouches for it.
+#[derive(clap::Args)]
+pub(crate) struct InspectArgs {
+    /// The file to read; none or `-` for standard input
+    #[arg(value_name = "IN")]
+    pub(super) input: Option<PathBuf>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Make a random key, in hex.
+#[derive(clap::Args)]
+pub(crate) struct KeygenArgs {
+    /// What the key is for
+    #[arg(long, default_value = "aes-256-gcm", value_parser = suites())]
+    pub(super) suite: Suite,
+
+    /// The file to write, for nobody else to read; none or `-` for standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub(super) output: Option<PathBuf>,
+
+    /// Replace the output file if it exists
+    #[arg(long)]
+    pub(super) force: bool,
+}
+
+/// How an encrypted file is opened.
+#[derive(clap::Args)]
+pub(super) struct SealedArgs {
+    #[command(flatten)]
+    pub(super) keys: KeyArgs,
+
+    /// The file has no header: with --suite and --key-file
+    #[arg(long, requires = "suite")]
+    pub(super) bare: bool,
+
+    /// The cipher and its mode, of a file without header
+    #[arg(long, requires = "bare", value_parser = suites())]
+    pub(super) suite: Option<Suite>,
+
+    /// Most memory that a file may demand for its passphrase, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..1 << 22))]
+    kdf_memory_max: u32,
+
+    /// Most passes that a file may demand
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    kdf_passes_max: u32,
+}
+
+impl SealedArgs {
+    pub(super) fn limits(&self) -> Limits {
+        let Self { kdf_memory_max, kdf_passes_max, .. } = *self;
+        Limits { memory_kib: kdf_memory_max << 10, passes: kdf_passes_max, ..Limits::default() }
+    }
+}
+
+/// What is read and written.
+#[derive(clap::Args)]
+pub(super) struct FileArgs {
+    /// The file to read; none or `-` for standard input
+    #[arg(value_name = "IN")]
+    pub(super) input: Option<PathBuf>,
+
+    /// The file to write, which appears when it is complete; none or `-` for standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub(super) output: Option<PathBuf>,
+
+    /// Replace the output file if it exists
+    #[arg(long)]
+    pub(super) force: bool,
+
+    /// Keep an unfinished output as OUT.part, and if there is one, check it against the input and go on
+    #[arg(long, requires = "output")]
+    pub(super) resume: bool,
+
+    #[command(flatten)]
+    pub(super) work: WorkArgs,
+}
+
+impl FileArgs {
+    /// Opens the output, before anything is read or asked for.
+    pub(super) fn output(&self) -> Result<Output, Error> {
+        match self.output.as_deref().filter(|path| path.as_os_str() != "-") {
+            Some(path) if self.resume => Output::resumed(path, self.force),
+            Some(path) => Output::file(path, self.force),
+            None if self.resume => Err(Error::usage("standard output cannot be resumed: give -o FILE")),
+            None => Output::standard(),
+        }
+    }
+
+    /// Refuses to write binary data to a terminal that nobody insisted on.
+    pub(super) fn refuse_terminal(&self) -> Result<(), Error> {
+        use std::io::IsTerminal as _;
+        if self.output.is_none() && std::io::stdout().is_terminal() {
+            return Err(Error::usage(
+                "the output is binary and does not belong on a terminal: give -o FILE, or -o - to insist",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// How the work is done.
+#[derive(clap::Args)]
+pub(super) struct WorkArgs {
+    /// How many threads to use; all of the machine's unless given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+
+    /// Whom to show progress to
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) progress: Audience,
+}
+
+impl WorkArgs {
+    pub(super) fn workers(&self) -> NonZero<usize> {
+        let all = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+        self.threads.and_then(|count| NonZero::new(usize::from(count))).unwrap_or_else(all)
+    }
+
+    /// Groups of chunks go side by side, so each is the work of one thread.
+    pub(super) fn options(&self, suite: Suite) -> Options {
+        Options { threads: 1, costs: wisdom::costs(suite.cipher()), ..Options::default() }
+    }
+}
+
+/// Bytes of plaintext from one place to another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Range {
+    pub(super) from: u64,
+    /// `None` for the end.
+    pub(super) to: Option<u64>,
+}
+
+impl FromStr for Range {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const HOW: &str = "give two numbers of bytes, such as 4096..8192, or leave one out";
+        let (from, to) = text.split_once("..").ok_or(HOW)?;
+        let number = |digits: &str| digits.parse().map_err(|_| HOW);
+        let from = if from.is_empty() { 0 } else { number(from)? };
+        let to = if to.is_empty() { None } else { Some(number(to)?) };
+        if to.is_some_and(|to| to < from) {
+            Err("the end is before the beginning")
+        } else {
+            Ok(Self { from, to })
+        }
+    }
+}
+
+fn suites() -> impl TypedValueParser<Value = Suite> {
+    PossibleValuesParser::new(Suite::ALL.map(Suite::name)).try_map(|name| name.parse::<Suite>())
+}

@@ -1,0 +1,247 @@
+//! `crossgrain decrypt` and `crossgrain verify`.
+
+use std::fs::File;
+use std::io::{self, Read, Seek as _, SeekFrom, Write};
+use std::ops;
+
+use crossgrain::container::{
+    CHUNK_BYTES, Error as Refusal, Header, PREFIX_BYTES, Payload, SEALED_CHUNK_BYTES, plaintext_bytes,
+};
+
+use super::args::{DecryptArgs, Range, SealedArgs, VerifyArgs, WorkArgs};
+use super::flow::Flow;
+use super::refused;
+use super::resume::Resumed;
+use crate::error::{self, Error};
+use crate::input::{Input, Name};
+use crate::output::{Output, write_all_at};
+use crate::progress::Progress;
+
+/// Decrypts.
+pub(crate) fn decrypt(args: DecryptArgs) -> Result<(), Error> {
+    let mut output = args.files.output()?;
+    let mut sealed = Sealed::open(&args.sealed, args.files.input.as_deref(), &args.files.work)?;
+    if let Some(range) = args.range {
+        sealed.narrow(range)?;
+    }
+    output.stay();
+    let name = output.name().clone();
+    let (done, written_bytes) = sealed.write(&args, &mut output, &name);
+    match done.and_then(|()| sealed.input.stayed()) {
+        Ok(()) => output.finish(),
+        Err(error) if args.keep_partial => {
+            if let Some(path) = output.keep(written_bytes)? {
+                error::tell(&format!(
+                    "'{}' has the {written_bytes} bytes that are authentic",
+                    path.display()
+                ));
+            }
+            Err(error)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Decrypts, and drops what comes of it.
+pub(crate) fn verify(args: VerifyArgs) -> Result<(), Error> {
+    let mut sealed = Sealed::open(&args.sealed, args.input.as_deref(), &args.work)?;
+    let to = Name::Stream("nothing");
+    let mut progress = Progress::new(io::sink(), sealed.window_bytes(), args.work.progress);
+    sealed.run(&to, &args.work, None, &mut progress)?;
+    sealed.input.stayed()
+}
+
+/// An encrypted file whose key is right, its input before the first chunk of a window.
+struct Sealed {
+    input: Input,
+    payload: Payload,
+    /// Bytes of chunks in the file, where its length is known.
+    chunks_bytes: Option<u64>,
+    /// Bytes of plaintext that are wanted.
+    window: Range,
+    /// Whether the window reaches to the last chunk.
+    ends: bool,
+}
+
+impl Sealed {
+    fn open(args: &SealedArgs, path: Option<&std::path::Path>, work: &WorkArgs) -> Result<Self, Error> {
+        let mut input = Input::open(path.filter(|path| path.as_os_str() != "-"))?;
+        let name = input.name().clone();
+        let header = match args.suite {
+            Some(suite) => Header::of_key(suite),
+            None => Header::read(&mut input).map_err(|refusal| refused(&name, refusal))?,
+        };
+        let mut prefix = [0; PREFIX_BYTES];
+        input.read_exact(&mut prefix).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => refused(&name, Refusal::TruncatedHeader),
+            _ => Error::read(&name, &error),
+        })?;
+        let context = if args.bare { Vec::new() } else { header.to_bytes() };
+        let known = args.keys.known(header.suite, false)?;
+        let key = header.input_key(known.secret(), &args.limits());
+        let payload = key.and_then(|key| {
+            Payload::committed(header.suite, &key, &prefix, &context, &work.options(header.suite))
+        });
+        let payload = payload.map_err(|refusal| refused(&name, refusal))?;
+        let head_bytes = (context.len() + PREFIX_BYTES) as u64;
+        let chunks_bytes = input.len_bytes().map(|len_bytes| len_bytes.saturating_sub(head_bytes));
+        Ok(Self { input, payload, chunks_bytes, window: Range { from: 0, to: None }, ends: true })
+    }
+
+    /// Leaves only a part of the plaintext to be read, and goes there.
+    fn narrow(&mut self, range: Range) -> Result<(), Error> {
+        let name = self.input.name().clone();
+        let chunks_bytes = self.chunks_bytes.ok_or_else(|| {
+            Error::usage(format!(
+                "--range needs a file, for {name} cannot be read from anywhere: give its name"
+            ))
+        })?;
+        let last = chunks_bytes / SEALED_CHUNK_BYTES as u64;
+        let by_length = plaintext_bytes(chunks_bytes);
+        let to = match range.to {
+            // Whether the file reaches so far needs no proof: what is read of it proves itself.
+            Some(to) if by_length.is_some_and(|len_bytes| to <= len_bytes) => to,
+            to => {
+                let len_bytes = self.proven_bytes(last)?;
+                let to = to.unwrap_or(len_bytes.max(range.from));
+                if to > len_bytes {
+                    let why = format!("the plaintext of {name} has {len_bytes} bytes: give a range within");
+                    return Err(Error::usage(why));
+                }
+                to
+            }
+        };
+        let chunk = CHUNK_BYTES as u64;
+        let first = range.from / chunk;
+        let after = if to == range.from { first } else { to.div_ceil(chunk) };
+        self.ends = after > last;
+        self.window = Range { from: range.from, to: Some(to) };
+        self.go_to(0, first)?;
+        Ok(())
+    }
+
+    /// The length of the plaintext, by a last chunk that is authentic. The input stays where it is.
+    fn proven_bytes(&mut self, last: u64) -> Result<u64, Error> {
+        self.go_to(0, last)?;
+        let (mut sealed, mut plaintext) = (Vec::new(), vec![0; CHUNK_BYTES]);
+        let most_bytes = SEALED_CHUNK_BYTES as u64;
+        let read = (&mut self.input).take(most_bytes).read_to_end(&mut sealed);
+        read.map_err(|error| Error::read(self.input.name(), &error))?;
+        let (len_bytes, opened) = self.payload.open(last, true, &sealed, &mut plaintext);
+        opened.map_err(|refusal| refused(self.input.name(), refusal))?;
+        let back_bytes = last * most_bytes + sealed.len() as u64;
+        let back = self.input.seek(SeekFrom::Current(-(back_bytes as i64)));
+        back.map_err(|error| Error::read(self.input.name(), &error))?;
+        Ok(last * CHUNK_BYTES as u64 + len_bytes as u64)
+    }
+
+    /// Puts the input from before one chunk before another.
+    fn go_to(&mut self, here: u64, there: u64) -> Result<(), Error> {
+        let distance = (there as i64 - here as i64) * SEALED_CHUNK_BYTES as i64;
+        let went = self.input.seek(SeekFrom::Current(distance));
+        went.map(drop).map_err(|error| Error::read(self.input.name(), &error))
+    }
+
+    /// Bytes of plaintext to come, as far as the length of the file tells.
+    fn window_bytes(&self) -> Option<u64> {
+        let to = self.window.to.or_else(|| plaintext_bytes(self.chunks_bytes?));
+        to.map(|to| to.saturating_sub(self.window.from))
+    }
+
+    /// Writes the window, and tells how many bytes are written that all bytes before are written too.
+    fn write(&mut self, args: &DecryptArgs, output: &mut Output, to: &Name) -> (Result<(), Error>, u64) {
+        let work = &args.files.work;
+        let (len_bytes, audience) = (self.window_bytes(), work.progress);
+        let failed = |error| Error::write(to, &error);
+        match output.unfinished_file() {
+            Some(file) if args.files.resume => {
+                let mut resumed = match Resumed::new(file) {
+                    Ok(resumed) => resumed,
+                    Err(error) => return (Err(failed(error)), 0),
+                };
+                let mut progress = Progress::new(&mut resumed, len_bytes, audience);
+                let done = self.run(to, work, None, &mut progress);
+                let written_bytes = progress.bytes();
+                drop(progress);
+                (done.and_then(|()| resumed.finish().map_err(failed)), written_bytes)
+            }
+            Some(file) => {
+                let mut progress = Progress::new(io::sink(), len_bytes, audience);
+                let done = self.run(to, work, Some(file), &mut progress);
+                let written_bytes = progress.bytes();
+                // The end may be a hole.
+                (done.and_then(|()| file.set_len(written_bytes).map_err(failed)), written_bytes)
+            }
+            None => {
+                let mut progress = Progress::new(output, len_bytes, audience);
+                (self.run(to, work, None, &mut progress), progress.bytes())
+            }
+        }
+    }
+
+    /// Decrypts the window.
+    fn run<W: Write + Send>(
+        &mut self,
+        to: &Name,
+        work: &WorkArgs,
+        file: Option<&File>,
+        progress: &mut Progress<W>,
+    ) -> Result<(), Error> {
+        let window = self.window.from..self.window.to.unwrap_or(u64::MAX);
+        if window.is_empty() {
+            return Ok(());
+        }
+        let first = window.start / CHUNK_BYTES as u64;
+        let chunks_bytes = |chunks: u64| chunks.saturating_mul(SEALED_CHUNK_BYTES as u64);
+        let most_bytes = chunks_bytes(window.end.div_ceil(CHUNK_BYTES as u64) - first);
+        let left_bytes = self.chunks_bytes.map(|all| all.saturating_sub(chunks_bytes(first)).min(most_bytes));
+        let payload = &self.payload;
+        let step = |first, is_last, sealed: &[u8], plaintext: &mut [u8]| {
+            let (len_bytes, done) = payload.open(first, is_last, sealed, plaintext);
+            (within(&window, first, len_bytes), done)
+        };
+        let write_at = |file: &File, bytes: &[u8], first: u64| {
+            let position = (first * CHUNK_BYTES as u64).saturating_sub(window.start);
+            write_sparsely(file, bytes, position)
+        };
+        let from = self.input.name().clone();
+        let flow = Flow {
+            from: &from,
+            to,
+            workers: work.workers(),
+            chunk_bytes: [SEALED_CHUNK_BYTES, CHUNK_BYTES],
+            first,
+            ends: self.ends,
+            len_bytes: left_bytes,
+            step: &step,
+            write_at: file.map(|file| (file, &write_at as _)),
+        };
+        flow.run((&mut self.input).take(most_bytes), progress)?;
+        match self.window.to {
+            Some(to) if progress.bytes() < to - self.window.from => {
+                let ended = io::Error::from(io::ErrorKind::UnexpectedEof);
+                Err(Error::read(&from, &ended))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Which of the bytes from a chunk on are in a window.
+fn within(window: &ops::Range<u64>, first: u64, len_bytes: usize) -> ops::Range<usize> {
+    let at = first * CHUNK_BYTES as u64;
+    let clipped = |place: u64| place.saturating_sub(at).min(len_bytes as u64) as usize;
+    clipped(window.start)..clipped(window.end)
+}
+
+/// Writes what is not zero; the rest of a new file is zero without being written.
+fn write_sparsely(file: &File, bytes: &[u8], position: u64) -> io::Result<()> {
+    let mut from = 0;
+    for (at, chunk) in (0..).step_by(CHUNK_BYTES).zip(bytes.chunks(CHUNK_BYTES)) {
+        if chunk.iter().all(|&byte| byte == 0) {
+            write_all_at(file, &bytes[from..at], position + from as u64)?;
+            from = at + chunk.len();
+        }
+    }
+    write_all_at(file, &bytes[from..], position + from as u64)
+}

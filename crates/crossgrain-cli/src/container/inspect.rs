@@ -1,0 +1,59 @@
+//! `crossgrain inspect`: what a header says, to anybody.
+
+use std::fmt::Write as _;
+
+use crossgrain::container::{Header, Kdf, PREFIX_BYTES, plaintext_bytes};
+use serde_json::json;
+
+use super::args::InspectArgs;
+use super::refused;
+use crate::error::Error;
+use crate::input::Input;
+
+/// Reads a header, and tells of it and of the lengths that follow.
+pub(crate) fn inspect(args: &InspectArgs) -> Result<(), Error> {
+    let mut input = Input::open(args.input.as_deref().filter(|path| path.as_os_str() != "-"))?;
+    let header = Header::read(&mut input).map_err(|refusal| refused(input.name(), refusal))?;
+    let head_bytes = (header.to_bytes().len() + PREFIX_BYTES) as u64;
+    let plaintext_bytes =
+        input.len_bytes().map(|len_bytes| len_bytes.checked_sub(head_bytes).and_then(plaintext_bytes));
+    let text = if args.json { as_json(&header, plaintext_bytes) } else { as_text(&header, plaintext_bytes) };
+    let mut output = crate::output::Output::standard()?;
+    let written = std::io::Write::write_all(&mut output, text.as_bytes());
+    written.map_err(|error| Error::write(output.name(), &error))
+}
+
+/// `plaintext_bytes` is `None` for a stream, whose length nobody knows, and within that for a file cut off.
+fn as_json(header: &Header, plaintext_bytes: Option<Option<u64>>) -> String {
+    let kdf = match &header.kdf {
+        Kdf::RawKey => json!("key"),
+        Kdf::Argon2id(costs) => json!({
+            "name": "argon2id", "memory_kib": costs.memory_kib, "passes": costs.passes, "lanes": costs.lanes,
+        }),
+    };
+    let truncated = plaintext_bytes.map(|known| known.is_none());
+    let value = json!({
+        "version": 1, "suite": header.suite.name(), "kdf": kdf,
+        "plaintext_bytes": plaintext_bytes.flatten(), "truncated": truncated,
+    });
+    format!("{value}\n")
+}
+
+fn as_text(header: &Header, plaintext_bytes: Option<Option<u64>>) -> String {
+    let mut text = format!("version    1\nsuite      {}\n", header.suite);
+    // Writing to a string cannot fail.
+    let _ = match &header.kdf {
+        Kdf::RawKey => writeln!(text, "key        a key file"),
+        Kdf::Argon2id(costs) => writeln!(
+            text,
+            "key        a passphrase, by Argon2id of {} KiB, {} passes and {} lanes",
+            costs.memory_kib, costs.passes, costs.lanes
+        ),
+    };
+    let _ = match plaintext_bytes {
+        Some(Some(len_bytes)) => writeln!(text, "plaintext  {len_bytes} bytes, if the file is whole"),
+        Some(None) => writeln!(text, "plaintext  the file is cut off"),
+        None => writeln!(text, "plaintext  unknown, for this is a stream"),
+    };
+    text
+}

@@ -1,0 +1,118 @@
+//! What files are encrypted by: asked for at the terminal, or read from a file. Wiped when dropped.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crossgrain::container::{Secret, Suite};
+use zeroize::Zeroizing;
+
+use crate::error::Error;
+use crate::secret;
+
+/// No passphrase is longer.
+const PASSPHRASE_BYTES_MAX: usize = 4096;
+
+/// Where the key comes from.
+#[derive(clap::Args)]
+#[group(multiple = false)]
+pub(super) struct KeyArgs {
+    /// Ask for a passphrase, as is done unless another way is chosen
+    #[arg(long)]
+    passphrase: bool,
+
+    /// A file whose first line is the passphrase
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
+
+    /// An open file descriptor, the first line from which is the passphrase
+    #[arg(long, value_name = "N")]
+    passphrase_fd: Option<u32>,
+
+    /// A file that holds the key, as it is or in hex, as made by `crossgrain keygen`
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+}
+
+/// A secret as the user gave it.
+pub(super) enum Known {
+    Key(Zeroizing<Vec<u8>>),
+    Passphrase(Zeroizing<String>),
+}
+
+impl Known {
+    pub(super) fn secret(&self) -> Secret<'_> {
+        match self {
+            Self::Key(key) => Secret::Key(key),
+            Self::Passphrase(passphrase) => Secret::Passphrase(passphrase.as_bytes()),
+        }
+    }
+}
+
+impl KeyArgs {
+    /// Whether it is a key and not a passphrase.
+    pub(super) const fn is_key(&self) -> bool {
+        self.key_file.is_some()
+    }
+
+    /// The key or passphrase for a file of this suite; one that is chosen now is asked for `twice`.
+    pub(super) fn known(&self, suite: Suite, twice: bool) -> Result<Known, Error> {
+        if let Some(path) = &self.key_file {
+            let key = secret::key_from_file(&suite.to_string(), suite.key_bytes(), path)?;
+            return Ok(Known::Key(key));
+        }
+        let passphrase = match (&self.passphrase_file, self.passphrase_fd) {
+            (Some(path), _) => first_line(path, &format!("passphrase file '{}'", path.display()))?,
+            (None, Some(number)) => {
+                let path = format!("/dev/fd/{number}");
+                first_line(Path::new(&path), &format!("file descriptor {number}"))?
+            }
+            (None, None) => asked(twice)?,
+        };
+        if passphrase.is_empty() {
+            return Err(Error::usage("the passphrase is empty: choose one"));
+        }
+        Ok(Known::Passphrase(passphrase))
+    }
+}
+
+/// Asks at the terminal, wherever standard input and output lead.
+fn asked(twice: bool) -> Result<Zeroizing<String>, Error> {
+    let ask = |prompt| rpassword::prompt_password(prompt).map(Zeroizing::new);
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::Interrupted => Error::usage("no passphrase was given"),
+        _ => Error::usage(
+            "there is no terminal to ask for a passphrase at: give --passphrase-file or --key-file",
+        ),
+    };
+    let passphrase = ask("Passphrase: ").map_err(failed)?;
+    if twice && *ask("The same again: ").map_err(failed)? != *passphrase {
+        return Err(Error::usage("the two passphrases differ: try again"));
+    }
+    Ok(passphrase)
+}
+
+/// The first line of a file, without its end.
+fn first_line(path: &Path, name: &str) -> Result<Zeroizing<String>, Error> {
+    let mut buffer = Zeroizing::new([0; PASSPHRASE_BYTES_MAX]);
+    let mut len_bytes = 0;
+    let read = File::open(path).and_then(|mut file| {
+        // No further than the line: what follows may be for somebody else.
+        while len_bytes < buffer.len() && file.read(&mut buffer[len_bytes..=len_bytes])? == 1 {
+            if buffer[len_bytes] == b'\n' {
+                return Ok(());
+            }
+            len_bytes += 1;
+        }
+        Ok(())
+    });
+    read.map_err(|error| Error::read(name, &error))?;
+    if len_bytes == buffer.len() {
+        return Err(Error::usage(format!("the first line of {name} is no passphrase: it is too long")));
+    }
+    let line = buffer[..len_bytes].strip_suffix(b"\r").unwrap_or(&buffer[..len_bytes]);
+    let line = std::str::from_utf8(line).map_err(|_| {
+        Error::usage(format!("the first line of {name} is no text: give a passphrase in UTF-8"))
+    })?;
+    Ok(Zeroizing::new(line.to_owned()))
+}

@@ -1,0 +1,56 @@
+//! Going on where an earlier run ended.
+//!
+//! The run does everything again, but instead of writing what is there already it compares: so the result is the
+//! same as without the interruption, and never half of one input and half of another. For encryption this also
+//! means that no nonce meets two plaintexts: a chunk that differs from what was begun is not written.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+
+/// A file that is compared as far as it goes, and continued from there.
+#[derive(Debug)]
+pub(super) struct Resumed<'a> {
+    file: &'a File,
+    left_bytes: u64,
+    there: Vec<u8>,
+}
+
+impl<'a> Resumed<'a> {
+    /// Begins at the beginning of a file.
+    pub(super) fn new(mut file: &'a File) -> io::Result<Self> {
+        file.rewind()?;
+        Ok(Self { file, left_bytes: file.metadata()?.len(), there: Vec::new() })
+    }
+
+    /// Fails if the file goes on.
+    pub(super) fn finish(self) -> io::Result<()> {
+        if self.left_bytes > 0 { Err(differs()) } else { Ok(()) }
+    }
+}
+
+impl Write for Resumed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.left_bytes == 0 {
+            return self.file.write(bytes);
+        }
+        let count = bytes.len().min(usize::try_from(self.left_bytes).unwrap_or(usize::MAX));
+        self.there.resize(count, 0);
+        self.file.read_exact(&mut self.there)?;
+        if self.there != bytes[..count] {
+            return Err(differs());
+        }
+        self.left_bytes -= count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+fn differs() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        "what an earlier run left as .part is not what comes of this input: remove that to begin anew",
+    )
+}

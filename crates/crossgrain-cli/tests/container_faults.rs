@@ -1,0 +1,227 @@
+//! Encrypted files when something goes wrong around them: nothing lost, nothing half-written, one clear line.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+#![cfg(unix)]
+
+mod common;
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{Done, MIB, Place, painted};
+
+/// A place with `in`, the key `k`, and `sealed`.
+fn sealed(len: usize) -> (Place, Vec<u8>) {
+    let data = painted(len, 5);
+    let place = Place::with(&data);
+    place.run(&["keygen", "-o", "k"]).printed();
+    place.run(&["encrypt", "--key-file", "k", "in", "-o", "sealed"]).printed();
+    (place, data)
+}
+
+fn signal(child: &Child, name: &str) {
+    let kill = ["-c", &format!("kill -{name} {}", child.id())];
+    assert!(Command::new("sh").args(kill).status().unwrap().success());
+}
+
+/// Names in a place besides those that were there.
+fn new_names(place: &Place) -> Vec<String> {
+    let names = place.look().into_keys().map(|name| name.into_string().unwrap());
+    names.filter(|name| !["in", "k", "sealed"].contains(&name.as_str())).collect()
+}
+
+const BOTH: [[&str; 6]; 2] = [
+    ["encrypt", "--key-file", "k", "in", "-o", "out"],
+    ["decrypt", "--key-file", "k", "sealed", "-o", "out"],
+];
+
+/// Fails unless `out` is what the command makes, whole.
+#[track_caller]
+fn check(place: &Place, command: &str, data: &[u8]) {
+    if command == "decrypt" {
+        assert!(place.read("out") == data);
+    } else {
+        assert!(place.run(&["decrypt", "--key-file", "k", "out"]).printed() == data);
+    }
+}
+
+/// A hundred runs, killed at moments spread over the time that one takes.
+#[test]
+fn a_killed_run_leaves_all_or_nothing_under_the_name() {
+    let (place, data) = sealed(12 * MIB + 5);
+    for (command, resume) in BOTH.into_iter().flat_map(|command| [(command, false), (command, true)]) {
+        let args = [&command[..], if resume { &["--resume"] } else { &[] }].concat();
+        let start = Instant::now();
+        place.run(&args).printed();
+        let whole = start.elapsed();
+        fs::remove_file(place.path("out")).unwrap();
+        let mut finished = 0;
+        for round in 0..25 {
+            let mut child = place.command(&args).stderr(Stdio::null()).spawn().unwrap();
+            thread::sleep(whole * (round * 7 % 25) / 25);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            if place.path("out").exists() {
+                finished += 1;
+                check(&place, command[0], &data);
+                fs::remove_file(place.path("out")).unwrap();
+            }
+        }
+        // What is left does not hinder the next run, which goes on from it if told so.
+        place.run(&args).printed();
+        check(&place, command[0], &data);
+        assert!(!place.path("out.part").exists());
+        for name in new_names(&place) {
+            assert!(name == "out" || (!resume && name.starts_with(".crossgrain-")), "{name}");
+            fs::remove_file(place.path(&name)).unwrap();
+        }
+        println!("{} resume {resume}: {finished} of 25 ended before they were killed", command[0]);
+    }
+}
+
+/// Waits until something of the output is there.
+fn until_written(place: &Place) {
+    let give_up = Instant::now() + Duration::from_secs(60);
+    let written = || {
+        new_names(place).iter().any(|name| fs::metadata(place.path(name)).is_ok_and(|file| file.len() > 1000))
+    };
+    while !written() && Instant::now() < give_up {
+        thread::sleep(Duration::from_millis(2));
+    }
+    assert!(written());
+}
+
+#[test]
+fn signals_take_the_unfinished_file_along_unless_it_is_to_be_resumed() {
+    for (name, number) in [("INT", 2), ("TERM", 15)] {
+        for resume in [false, true] {
+            let place = Place::new();
+            place.run(&["keygen", "-o", "k"]).printed();
+            let mut command = place.command(&["encrypt", "--key-file", "k", "-o", "out"]);
+            command.args(resume.then_some("--resume")).stdin(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            let mut open = child.stdin.take().unwrap();
+            open.write_all(&painted(4 * MIB, 5)).unwrap();
+            until_written(&place);
+            signal(&child, name);
+            assert_eq!(child.wait().unwrap().signal(), Some(number));
+            let left = new_names(&place);
+            assert_eq!(left, if resume { vec!["out.part"] } else { vec![] });
+        }
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_told() {
+    let (place, _) = sealed(8 * MIB);
+    for args in [&["encrypt", "--key-file", "k", "in"][..], &["decrypt", "--key-file", "k", "sealed"]] {
+        let mut command = place.command(args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut out = child.stdout.take().unwrap();
+        out.read_exact(&mut [0; 100]).unwrap();
+        drop(out);
+        let line = Done::from(child.wait_with_output().unwrap()).refused(1);
+        assert!(line.contains("its reader has gone"), "{line}");
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_told_before_anything_is_asked() {
+    let (place, _) = sealed(10);
+    for [command, ..] in BOTH {
+        for resume in [&[][..], &["--resume"]] {
+            let args = [&[command, "--passphrase", "in", "-o", "/proc/out"][..], resume].concat();
+            let line = place.refuses(1, &args);
+            assert!(line.contains("/proc/out"), "{line}");
+        }
+        place.refuses(1, &[command, "--key-file", "k", "in", "-o", "nowhere/out"]);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_read_that_fails_leaves_nothing() {
+    let (place, _) = sealed(10);
+    let args = ["encrypt", "--key-file", "k", "/proc/self/mem", "-o", "out"];
+    assert!(place.refuses(1, &args).contains("cannot read '/proc/self/mem'"));
+}
+
+/// The passphrase comes when the input is open already, and by then the input is another.
+#[test]
+fn an_input_that_changes_is_told() {
+    let place = Place::with(&painted(MIB, 1));
+    for change in [&b"longer"[..], b""] {
+        let args = ["encrypt", "--passphrase-fd", "0", "--kdf-memory", "1", "in", "-o", "out"];
+        let mut child = place.command(&args).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        thread::sleep(Duration::from_millis(300));
+        let mut file = fs::File::options().append(true).open(place.path("in")).unwrap();
+        if change.is_empty() {
+            file.set_len(1000).unwrap();
+        }
+        file.write_all(change).unwrap();
+        drop(file);
+        child.stdin.take().unwrap().write_all(b"x\n").unwrap();
+        let line = Done::from(child.wait_with_output().unwrap()).refused(1);
+        assert!(line.contains("was changed while it was read"), "{line}");
+        assert_eq!(new_names(&place), Vec::<String>::new());
+    }
+}
+
+/// A small file system that is unmounted again.
+struct Small<'a>(&'a Place);
+
+impl<'a> Small<'a> {
+    fn mount(place: &'a Place, mebibytes: usize) -> Option<Self> {
+        fs::create_dir(place.path("small")).unwrap();
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", &format!("size={mebibytes}m"), "tmpfs"]).arg(place.path("small"));
+        if command.stderr(Stdio::null()).status().is_ok_and(|status| status.success()) {
+            return Some(Self(place));
+        }
+        println!("skipped: disk full (a small file system cannot be mounted here)");
+        None
+    }
+}
+
+impl Drop for Small<'_> {
+    fn drop(&mut self) {
+        Command::new("umount").arg(self.0.path("small")).status().unwrap();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_nothing_but_what_can_be_resumed() {
+    let (place, data) = sealed(6 * MIB);
+    let Some(_small) = Small::mount(&place, 7) else { return };
+    for filled in [7 * MIB - 4096, 5 * MIB, MIB + 5000] {
+        let inside = place.path("small");
+        fs::write(inside.join("filler"), vec![0; filled]).unwrap();
+        let names =
+            || fs::read_dir(&inside).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+        for [command, key_file, k, input, _, _] in BOTH {
+            let args = [command, key_file, k, input, "-o", "small/out"];
+            assert!(place.run(&args).refused(1).contains("no space is left"));
+            assert_eq!(names(), ["filler"], "{command} {filled}");
+            let resumed = [&args[..], &["--resume"]].concat();
+            assert!(place.run(&resumed).refused(1).contains("no space is left"));
+            fs::remove_file(inside.join("filler")).unwrap();
+            place.run(&resumed).printed();
+            assert_eq!(names(), ["out"]);
+            fs::rename(inside.join("out"), place.path("out"))
+                .or_else(|_| {
+                    fs::copy(inside.join("out"), place.path("out"))
+                        .and_then(|_| fs::remove_file(inside.join("out")))
+                })
+                .unwrap();
+            check(&place, command, &data);
+            fs::remove_file(place.path("out")).unwrap();
+            fs::write(inside.join("filler"), vec![0; filled]).unwrap();
+        }
+        fs::remove_file(inside.join("filler")).unwrap();
+    }
+}

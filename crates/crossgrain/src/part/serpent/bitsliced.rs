@@ -1,0 +1,265 @@
+//! Serpent across the grain: word `32·i + j` holds bit j of word i of every block of the bundle.
+//!
+//! Layout: `Repr::Bitsliced`. Needs: any `Register`. Source: the submission's bit-slice description, in which bit j
+//! of the four words meets in S-box j; Biham, "A fast new DES implementation in software" (1997).
+//! Holds: rotations move nothing. Each of the four words knows where its bit 0 lies (`Bundle::starts`), so that the
+//! linear transformation is four sums a place, made where they lie; what leaves a kernel begins at 0 again.
+
+use std::fmt;
+use std::ops::Range;
+
+use zeroize::Zeroize;
+
+use super::key::{RoundKey, RoundKeys};
+use super::{Part, ROUNDS};
+use crate::block::Direction;
+use crate::circuit::serpent_sbox;
+use crate::part::TilePart;
+use crate::word::{Isa, Kernel, Register, TILE_WORDS, Tile, each};
+
+/// A round key across the grain: bit j of word i as a pattern of 64 equal bits, in place `32·i + j`.
+type BitKey = [u64; TILE_WORDS];
+
+/// One part, with its round keys in this shape. Wiped when dropped.
+pub struct Sliced<W: Register> {
+    isa: W::Isa,
+    part: Part,
+    direction: Direction,
+    /// The number of the first key.
+    first: usize,
+    keys: Vec<BitKey>,
+}
+
+impl<W: Register> Sliced<W> {
+    /// A step, a round, or the whole cipher, with the key of `round` or all keys.
+    pub fn new(isa: W::Isa, part: Part, direction: Direction, keys: &RoundKeys, round: usize) -> Self {
+        let numbers = if part == Part::Cipher { 0..=ROUNDS } else { round..=round };
+        let first = *numbers.start();
+        Self { isa, part, direction, first, keys: keys.words()[numbers].iter().map(spread).collect() }
+    }
+
+    fn key(&self, round: usize) -> &BitKey {
+        &self.keys[round - self.first]
+    }
+
+    /// The part on one bundle.
+    #[inline(always)]
+    fn on_bundle(&self, bundle: &mut Bundle<'_, W>) {
+        let &Self { isa, part, direction, first, .. } = self;
+        match part {
+            Part::KeyMixing => bundle.mix_key(isa, self.key(first)),
+            Part::SBoxes => bundle.s_boxes::<false>(isa, direction, first, self.key(first)),
+            Part::LinearTransform => bundle.transform(direction),
+            // One call for both, since all S-boxes are inlined into it.
+            Part::Round | Part::Cipher => {
+                let whitens = part == Part::Cipher;
+                if whitens && direction == Direction::Decrypt {
+                    bundle.mix_key(isa, self.key(ROUNDS));
+                }
+                self.rounds(bundle, if whitens { 0..ROUNDS } else { first..first + 1 });
+                if whitens && direction == Direction::Encrypt {
+                    bundle.mix_key(isa, self.key(ROUNDS));
+                }
+            }
+        }
+        bundle.settle();
+    }
+
+    /// Some rounds; the last of all has no transformation.
+    #[inline(always)]
+    fn rounds(&self, bundle: &mut Bundle<'_, W>, rounds: Range<usize>) {
+        for step in rounds.clone() {
+            let encrypts = self.direction == Direction::Encrypt;
+            let round = if encrypts { step } else { rounds.start + rounds.end - 1 - step };
+            let transforms = round + 1 < ROUNDS;
+            if transforms && !encrypts {
+                bundle.transform(Direction::Decrypt);
+            }
+            bundle.s_boxes::<true>(self.isa, self.direction, round, self.key(round));
+            if transforms && encrypts {
+                bundle.transform(Direction::Encrypt);
+            }
+        }
+    }
+}
+
+fn spread(key: &RoundKey) -> BitKey {
+    std::array::from_fn(|place| 0_u64.wrapping_sub(u64::from(key[place / 32] >> (place % 32) & 1)))
+}
+
+impl<W: Register> Drop for Sliced<W> {
+    fn drop(&mut self) {
+        self.keys.as_flattened_mut().zeroize();
+    }
+}
+
+impl<W: Register> fmt::Debug for Sliced<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "bitsliced::{}({} bits, secret)", self.part.name(self.direction), W::BITS)
+    }
+}
+
+impl<W: Register> TilePart for Sliced<W> {
+    fn run(&self, tile: &mut Tile, blocks: usize) {
+        self.isa.enter(OnTile::<W>(self, tile, blocks));
+    }
+}
+
+struct OnTile<'a, W: Register>(&'a Sliced<W>, &'a mut Tile, usize);
+
+impl<W: Register> Kernel for OnTile<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(sliced, tile, blocks) = self;
+        for bundle in 0..blocks / W::BITS {
+            let words = tile.bundle_mut(sliced.isa, bundle);
+            sliced.on_bundle(&mut Bundle { words, starts: [0; 4] });
+        }
+    }
+}
+
+/// The state of one bundle.
+struct Bundle<'t, W> {
+    words: &'t mut [W; TILE_WORDS],
+    /// Where bit 0 of each of the four words lies, among the word's 32 places.
+    starts: [usize; 4],
+}
+
+impl<W: Register> Bundle<'_, W> {
+    #[inline(always)]
+    const fn place(&self, word: usize, bit: usize) -> usize {
+        32 * word + (bit + self.starts[word]) % 32
+    }
+
+    #[inline(always)]
+    fn bit(&self, word: usize, bit: usize) -> W {
+        self.words[self.place(word, bit)]
+    }
+
+    #[inline(always)]
+    fn add(&mut self, word: usize, bit: usize, term: W) {
+        let place = self.place(word, bit);
+        self.words[place] = self.words[place] ^ term;
+    }
+
+    /// Rotates a word towards its high end.
+    #[inline(always)]
+    const fn rotate(&mut self, word: usize, count: usize) {
+        self.starts[word] = (self.starts[word] + 32 - count) % 32;
+    }
+
+    #[inline(always)]
+    fn mix_key(&mut self, isa: W::Isa, key: &BitKey) {
+        for word in 0..4 {
+            for bit in 0..32 {
+                self.add(word, bit, W::splat(isa, key[32 * word + bit]));
+            }
+        }
+    }
+
+    /// All S-boxes of a round, and where `KEYED` the key mixed in before them, or after their inverses.
+    #[inline(always)]
+    fn s_boxes<const KEYED: bool>(&mut self, isa: W::Isa, direction: Direction, round: usize, key: &BitKey) {
+        match round % 8 {
+            0 => self.s_box::<0, KEYED>(isa, direction, key),
+            1 => self.s_box::<1, KEYED>(isa, direction, key),
+            2 => self.s_box::<2, KEYED>(isa, direction, key),
+            3 => self.s_box::<3, KEYED>(isa, direction, key),
+            4 => self.s_box::<4, KEYED>(isa, direction, key),
+            5 => self.s_box::<5, KEYED>(isa, direction, key),
+            6 => self.s_box::<6, KEYED>(isa, direction, key),
+            _ => self.s_box::<7, KEYED>(isa, direction, key),
+        }
+    }
+
+    #[inline(always)]
+    fn s_box<const INDEX: usize, const KEYED: bool>(
+        &mut self,
+        isa: W::Isa,
+        direction: Direction,
+        key: &BitKey,
+    ) {
+        for bit in 0..32 {
+            let key = each!(word < 4 => W::splat(isa, if KEYED { key[32 * word + bit] } else { 0 }));
+            let bits = each!(word < 4 => self.bit(word, bit));
+            let bits = match direction {
+                Direction::Encrypt => serpent_sbox::forward(INDEX, each!(word < 4 => bits[word] ^ key[word])),
+                Direction::Decrypt => {
+                    let bits = serpent_sbox::inverse(INDEX, bits);
+                    each!(word < 4 => bits[word] ^ key[word])
+                }
+            };
+            for (word, value) in bits.into_iter().enumerate() {
+                self.words[self.place(word, bit)] = value;
+            }
+        }
+    }
+
+    /// The linear transformation, or the same steps undone, last first.
+    #[inline(always)]
+    fn transform(&mut self, direction: Direction) {
+        match direction {
+            Direction::Encrypt => {
+                self.rotate(0, 13);
+                self.rotate(2, 3);
+                self.add_to_odd();
+                self.rotate(1, 1);
+                self.rotate(3, 7);
+                self.add_to_even();
+                self.rotate(0, 5);
+                self.rotate(2, 22);
+            }
+            Direction::Decrypt => {
+                self.rotate(2, 32 - 22);
+                self.rotate(0, 32 - 5);
+                self.add_to_even();
+                self.rotate(3, 32 - 7);
+                self.rotate(1, 32 - 1);
+                self.add_to_odd();
+                self.rotate(2, 32 - 3);
+                self.rotate(0, 32 - 13);
+            }
+        }
+    }
+
+    /// x₁ ⊕= x₀ ⊕ x₂ and x₃ ⊕= x₂ ⊕ (x₀ ≪ 3).
+    #[inline(always)]
+    fn add_to_odd(&mut self) {
+        for bit in 0..32 {
+            let (x0, x2) = (self.bit(0, bit), self.bit(2, bit));
+            self.add(1, bit, x0 ^ x2);
+            self.add(3, bit, if bit < 3 { x2 } else { x2 ^ self.bit(0, bit - 3) });
+        }
+    }
+
+    /// x₀ ⊕= x₁ ⊕ x₃ and x₂ ⊕= x₃ ⊕ (x₁ ≪ 7).
+    #[inline(always)]
+    fn add_to_even(&mut self) {
+        for bit in 0..32 {
+            let (x1, x3) = (self.bit(1, bit), self.bit(3, bit));
+            self.add(0, bit, x1 ^ x3);
+            self.add(2, bit, if bit < 7 { x3 } else { x3 ^ self.bit(1, bit - 7) });
+        }
+    }
+
+    /// Moves every word's bits to where its name says, one cycle of places after another.
+    #[inline(always)]
+    fn settle(&mut self) {
+        for word in 0..4 {
+            let start = self.starts[word];
+            let cycles = if start == 0 { 0 } else { 1 << start.trailing_zeros() };
+            for first in 0..cycles {
+                let (kept, mut bit) = (self.words[32 * word + first], first);
+                for _ in 1..32 / cycles {
+                    let next = (bit + start) % 32;
+                    self.words[32 * word + bit] = self.words[32 * word + next];
+                    bit = next;
+                }
+                self.words[32 * word + bit] = kept;
+            }
+        }
+        self.starts = [0; 4];
+    }
+}
