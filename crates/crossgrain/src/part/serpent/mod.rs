@@ -5,6 +5,7 @@
 //! meet in S-box j. Bytes are taken in NESSIE's order: word i is bytes 4i to 4i + 3, little-endian.
 //! Source: Anderson, Biham and Knudsen, "Serpent: a proposal for the Advanced Encryption Standard" (1998).
 
+pub mod bitsliced;
 mod chains;
 pub mod key;
 pub mod vsliced;
