@@ -53,7 +53,7 @@ const LAYERS: [(&str, &[&str]); 18] = [
     ),
     ("tune", &["block", "word::Buffers", "word::Features", "variant", "plan", "mode", "check"]),
     ("wisdom", &["block", "word::Features", "word::cpu_model", "variant", "plan"]),
-    ("deps", &["block"]),
+    ("deps", &["block", "part::tweak::double"]),
     ("rustcrypto", &["block", "word::Buffers", "word::Features", "mode"]),
     (
         "stream",
