@@ -358,7 +358,7 @@ fn holes_stay_holes() {
 
 /// Python that has this module; `None`, and a word about it, where there is none.
 fn python(module: &str) -> Option<PathBuf> {
-    let venv = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/bin/python");
+    let venv = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/independent/bin/python");
     let python = if venv.exists() { venv } else { "python3".into() };
     let mut probe = Command::new(&python);
     probe.args(["-c", &format!("import {module}")]).stderr(Stdio::null());
