@@ -46,6 +46,7 @@ const LAYERS: [(&str, &[&str]); 18] = [
             "word::Features",
             "repr::Repr",
             "part::aes",
+            "part::search",
             "variant",
             "plan",
             "mode",
