@@ -322,7 +322,7 @@ impl fmt::Display for Error {
             Self::BadIsaCap(cap) => write!(
                 f,
                 "ISA cap '{}' cannot be read: give portable, sse2, avx2 or avx512, \
-                 then -aes, -vaes, -gfni or -vbmi to leave those instructions out, as in avx512-aes",
+                 then -aes, -vaes, -gfni, -vbmi, -clmul or -vclmul to leave those instructions out, as in avx512-aes",
                 cap.escape_debug()
             ),
         }

@@ -30,6 +30,7 @@ const LAYERS: [(&str, &[&str]); 18] = [
             "part::Source",
             "part::chain",
             "part::counter::Counter",
+            "part::ghash",
             "part::tweak",
             "variant::Policy",
             "plan",

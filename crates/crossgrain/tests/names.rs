@@ -370,6 +370,8 @@ fn caps_leave_out_what_they_say() {
         (Features::VAES, "vaes"),
         (Features::GFNI, "gfni"),
         (Features::VBMI, "vbmi"),
+        (Features::CLMUL, "clmul"),
+        (Features::VCLMUL, "vclmul"),
     ];
     for (feature, name) in each {
         assert!(all.contains(feature), "{name}");
@@ -386,6 +388,8 @@ fn caps_leave_out_what_they_say() {
     assert_eq!(avx2, all.without(Features::AVX512 | Features::VBMI));
     assert_eq!("avx2-aes".parse(), Ok(avx2.without(Features::AES | Features::VAES)));
     assert_eq!("avx2-vaes".parse(), Ok(avx2.without(Features::VAES)));
+    assert_eq!("avx2-clmul".parse(), Ok(avx2.without(Features::CLMUL | Features::VCLMUL)));
+    assert_eq!("avx512-vclmul".parse(), Ok(all.without(Features::VCLMUL)));
     assert_eq!("avx512-aes-gfni".parse::<Features>(), "avx512-gfni-aes".parse());
 }
 

@@ -1,12 +1,9 @@
 //! GCM (SP 800-38D): CTR with a 32-bit counter, and GHASH of what is sent.
 //!
-//! GHASH is a library's (`ghash`, by carry-less multiplication where the CPU has it, in constant time
-//! elsewhere); it takes its blocks in order, on one thread.
+//! GHASH takes its blocks in order, on one thread a message.
 
 use std::fmt;
 
-use ghash::GHash;
-use ghash::universal_hash::UniversalHash;
 use zeroize::Zeroizing;
 
 use super::aead::{Aead, AeadMessage, cut_tag, same_tag, total_bytes};
@@ -15,6 +12,7 @@ use crate::exec::{Program, Threads};
 use crate::mode::Options;
 use crate::part::Source;
 use crate::part::counter::Counter;
+use crate::part::ghash::Ghash;
 use crate::plan::{Birth, Job, Plan};
 use crate::word::Buffers;
 
@@ -34,7 +32,7 @@ pub struct Gcm {
     counter: Program,
     /// For nonces of other lengths, whose counters tell something of what makes tags.
     secret_counter: Program,
-    ghash: GHash,
+    ghash: Ghash,
     tag_bytes: usize,
 }
 
@@ -52,7 +50,8 @@ impl Gcm {
         let counter = options.program(job, key)?;
         let secret_counter = options.freely().program_of_secret_counter(key)?;
         let h = Zeroizing::new(keystream(&counter, 0));
-        Ok(Self { counter, secret_counter, ghash: GHash::new(&(*h).into()), tag_bytes })
+        let ghash = Ghash::new(&h, options.limits()?.features);
+        Ok(Self { counter, secret_counter, ghash, tag_bytes })
     }
 
     /// The counter block J₀ (SP 800-38D §7.1, step 2).
@@ -60,9 +59,9 @@ impl Gcm {
         let block: Block = match <[u8; NONCE_BYTES]>::try_from(nonce) {
             Ok(nonce) => (u128::from_be_bytes(widened(nonce)) << 32 | 1).to_be_bytes(),
             Err(_) => {
-                let mut hash = self.ghash.clone();
-                hash.update_padded(nonce);
-                finished(hash, 0, nonce.len())
+                let mut sum = self.hash_of(nonce);
+                self.finish(&mut sum, 0, nonce.len());
+                sum
             }
         };
         u128::from_be_bytes(block)
@@ -73,42 +72,48 @@ impl Gcm {
         if nonce.len() == NONCE_BYTES { &self.counter } else { &self.secret_counter }
     }
 
-    fn hash_of(&self, aad: &[u8]) -> GHash {
-        let mut hash = self.ghash.clone();
-        hash.update_padded(aad);
-        hash
+    /// GHASH of a string so far.
+    fn hash_of(&self, string: &[u8]) -> Block {
+        let mut sum = [0; BLOCK_BYTES];
+        self.ghash.absorb(&mut sum, string);
+        sum
+    }
+
+    /// GHASH with the two lengths as its last block.
+    fn finish(&self, sum: &mut Block, aad_bytes: usize, len_bytes: usize) {
+        let bits = |bytes: usize| 8 * bytes as u128;
+        self.ghash.absorb(sum, &(bits(aad_bytes) << 64 | bits(len_bytes)).to_be_bytes());
     }
 
     /// The tag, once all of the ciphertext is hashed.
-    fn tag(&self, hash: GHash, (program, first): (&Program, u128), aad: &[u8], len_bytes: usize) -> Block {
-        let hash = u128::from_be_bytes(finished(hash, aad.len(), len_bytes));
+    fn tag(&self, mut sum: Block, (program, first): (&Program, u128), aad: &[u8], len_bytes: usize) -> Block {
+        self.finish(&mut sum, aad.len(), len_bytes);
         let mask = u128::from_be_bytes(keystream(program, first));
-        cut_tag(self.tag_bytes, (hash ^ mask).to_be_bytes())
+        cut_tag(self.tag_bytes, (u128::from_be_bytes(sum) ^ mask).to_be_bytes())
     }
 
     fn seal_one(&self, threads: Threads, message: &mut AeadMessage<'_>) {
         let AeadMessage { nonce, aad, buffers, tag } = message;
         let (program, first) = (self.counter_of(nonce), self.first(nonce));
-        let (mut hash, len_bytes) = (self.hash_of(aad), buffers.len_bytes());
+        let (mut sum, len_bytes) = (self.hash_of(aad), buffers.len_bytes());
         let piece_bytes = PIECE_BYTES * if threads == Threads::ONE { 1 } else { 8 * threads.count() };
         let (mut rest, mut position_bytes) = (buffers.reborrow(), 0);
         while !rest.is_empty() {
             let at = piece_bytes.min(rest.len_bytes());
             let (mut now, later) = rest.split_at(at);
             apply(program, threads, first, position_bytes, now.reborrow());
-            hash.update_padded(now.output_mut());
+            self.ghash.absorb(&mut sum, now.output_mut());
             (rest, position_bytes) = (later, position_bytes + at);
         }
-        *tag = self.tag(hash, (program, first), aad, len_bytes);
+        *tag = self.tag(sum, (program, first), aad, len_bytes);
     }
 
     fn open_one(&self, threads: Threads, message: &mut AeadMessage<'_>) -> bool {
         let AeadMessage { nonce, aad, buffers, tag } = message;
         let (program, first) = (self.counter_of(nonce), self.first(nonce));
-        let mut hash = self.hash_of(aad);
-        hash.update_padded(buffers.input());
-        let right =
-            same_tag(self.tag_bytes, &self.tag(hash, (program, first), aad, buffers.len_bytes()), tag);
+        let mut sum = self.hash_of(aad);
+        self.ghash.absorb(&mut sum, buffers.input());
+        let right = same_tag(self.tag_bytes, &self.tag(sum, (program, first), aad, buffers.len_bytes()), tag);
         if right {
             apply(program, threads, first, 0, buffers.reborrow());
         }
@@ -182,13 +187,6 @@ fn widened(nonce: [u8; NONCE_BYTES]) -> Block {
     let mut block = [0; BLOCK_BYTES];
     block[4..].copy_from_slice(&nonce);
     block
-}
-
-/// GHASH with the two lengths as its last block.
-fn finished(mut hash: GHash, aad_bytes: usize, len_bytes: usize) -> Block {
-    let bits = |bytes: usize| 8 * bytes as u128;
-    hash.update(&[(bits(aad_bytes) << 64 | bits(len_bytes)).to_be_bytes().into()]);
-    hash.finalize().into()
 }
 
 impl fmt::Debug for Gcm {

@@ -6,6 +6,7 @@
 pub mod aes;
 pub mod chain;
 pub mod counter;
+pub mod ghash;
 mod lanes;
 pub mod search;
 pub mod serpent;

@@ -9,7 +9,8 @@ use std::marker::PhantomData;
 use std::ops::{BitAnd, BitXor, Not};
 
 use super::{
-    AesLanes, BitMatrices, ByteLanes, ByteTables, Features, GaloisBytes, Isa, Kernel, Lane32, Register, Word,
+    AesLanes, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, Features, GaloisBytes, Isa, Kernel, Lane32,
+    Register, Word,
 };
 
 pub(super) fn detect_features() -> Features {
@@ -61,6 +62,9 @@ isa!(Vbmi512, "vbmi512", Features::AVX512.with(Features::VBMI));
 isa!(AesNi, "aesni", Features::SSE2.with(Features::AES));
 isa!(Vaes256, "vaes256", Features::AVX2.with(Features::AES).with(Features::VAES));
 isa!(Vaes512, "vaes512", Features::AVX512.with(Features::AES).with(Features::VAES));
+isa!(Clmul, "clmul", Features::SSE2.with(Features::CLMUL));
+isa!(Vclmul256, "vclmul256", Features::AVX2.with(Features::CLMUL).with(Features::VCLMUL));
+isa!(Vclmul512, "vclmul512", Features::AVX512.with(Features::CLMUL).with(Features::VCLMUL));
 
 /// A register that cannot be, of the size it would have.
 #[derive(Clone, Copy)]
@@ -85,6 +89,12 @@ pub type AesWord128 = Vector<AesNi, 16>;
 pub type AesWord256 = Vector<Vaes256, 32>;
 /// Four blocks by VAES and AVX-512.
 pub type AesWord512 = Vector<Vaes512, 64>;
+/// 128 bits with carry-less products.
+pub type ClmulWord128 = Vector<Clmul, 16>;
+/// 256 bits with carry-less products.
+pub type ClmulWord256 = Vector<Vclmul256, 32>;
+/// 512 bits with carry-less products.
+pub type ClmulWord512 = Vector<Vclmul512, 64>;
 
 impl<I, const BYTES: usize> fmt::Debug for Vector<I, BYTES> {
     fn fmt(&self, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -241,6 +251,20 @@ impl<I: Nowhere, const BYTES: usize> AesLanes for Vector<I, BYTES> {
     }
 
     fn preceded_by(self, _before: Self) -> Self {
+        match self.1 {}
+    }
+}
+
+impl<I: Nowhere, const BYTES: usize> CarrylessLanes for Vector<I, BYTES> {
+    fn low_product(self, _other: Self) -> Self {
+        match self.1 {}
+    }
+
+    fn high_product(self, _other: Self) -> Self {
+        match self.1 {}
+    }
+
+    fn cross_products(self, _other: Self) -> Self {
         match self.1 {}
     }
 }

@@ -15,7 +15,7 @@ pub const CAP_VARIABLE: &str = "CROSSGRAIN_ISA";
 /// Parsed from a cap such as `avx2` (everything up to AVX2, AES instructions and all) or
 /// `avx512-aes-gfni` (AVX-512 without AES instructions and without GFNI).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Features(u8);
+pub struct Features(u16);
 
 impl Features {
     /// Nothing but the language's integers.
@@ -32,11 +32,14 @@ impl Features {
     pub const VAES: Self = Self(1 << 4);
     /// GFNI: 8 × 8 bit matrices on bytes.
     pub const GFNI: Self = Self(1 << 5);
-
     /// AVX-512 VBMI: look-ups of bytes in tables held in registers.
     pub const VBMI: Self = Self(1 << 6);
+    /// PCLMULQDQ: a product of polynomials over bits.
+    pub const CLMUL: Self = Self(1 << 7);
+    /// VPCLMULQDQ: the same in each part of a wider register.
+    pub const VCLMUL: Self = Self(1 << 8);
 
-    const NAMES: [(Self, &'static str); 7] = [
+    const NAMES: [(Self, &'static str); 9] = [
         (Self::SSE2, "sse2"),
         (Self::AVX2, "avx2"),
         (Self::AVX512, "avx512"),
@@ -44,6 +47,8 @@ impl Features {
         (Self::VAES, "vaes"),
         (Self::GFNI, "gfni"),
         (Self::VBMI, "vbmi"),
+        (Self::CLMUL, "clmul"),
+        (Self::VCLMUL, "vclmul"),
     ];
 
     /// Both sets together.
@@ -102,8 +107,8 @@ impl FromStr for Features {
     type Err = Error;
 
     fn from_str(cap: &str) -> Result<Self, Error> {
-        let sse2 = Self::SSE2 | Self::AES | Self::GFNI;
-        let avx2 = sse2 | Self::AVX2 | Self::VAES;
+        let sse2 = Self::SSE2 | Self::AES | Self::GFNI | Self::CLMUL;
+        let avx2 = sse2 | Self::AVX2 | Self::VAES | Self::VCLMUL;
         let mut words = cap.split('-');
         let mut features = match words.next() {
             Some("portable") => Self::NONE,
@@ -118,6 +123,8 @@ impl FromStr for Features {
                 "vaes" => Self::VAES,
                 "gfni" => Self::GFNI,
                 "vbmi" => Self::VBMI,
+                "clmul" => Self::CLMUL | Self::VCLMUL,
+                "vclmul" => Self::VCLMUL,
                 _ => return Err(Error::BadIsaCap(cap.to_owned())),
             });
         }

@@ -60,8 +60,9 @@ pub(crate) use tile::wipe;
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
 pub(crate) use x86::copy_past_cache;
 pub use x86::{
-    AesNi, AesWord128, AesWord256, AesWord512, Avx2, Avx512, Gfni256, Gfni512, GfniWord256, GfniWord512,
-    Sse2, Vaes256, Vaes512, Vbmi512, VbmiWord512, Word128, Word256, Word512,
+    AesNi, AesWord128, AesWord256, AesWord512, Avx2, Avx512, Clmul, ClmulWord128, ClmulWord256, ClmulWord512,
+    Gfni256, Gfni512, GfniWord256, GfniWord512, Sse2, Vaes256, Vaes512, Vbmi512, VbmiWord512, Vclmul256,
+    Vclmul512, Word128, Word256, Word512,
 };
 
 /// Proof that this CPU has a set of instructions, and the door through which kernels use them.
@@ -241,6 +242,18 @@ pub trait AesLanes: ByteLanes {
 
     /// Every block moved up by one lane, the last block of `before` in front.
     fn preceded_by(self, before: Self) -> Self;
+}
+
+/// A register of 128-bit lanes whose halves can be multiplied as polynomials over bits.
+pub trait CarrylessLanes: ByteLanes {
+    /// The product of the low 64 bits of each lane.
+    fn low_product(self, other: Self) -> Self;
+
+    /// The product of the high 64 bits of each lane.
+    fn high_product(self, other: Self) -> Self;
+
+    /// The sum of the two products of a low half and a high one.
+    fn cross_products(self, other: Self) -> Self;
 }
 
 /// The pattern of positions in a 64-bit group whose index bit `bit` (0 to 5) is clear.

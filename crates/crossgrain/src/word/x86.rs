@@ -8,35 +8,40 @@ mod tokens;
 
 use std::arch::x86_64::{
     __m128i, __m256i, __m512i, _mm_add_epi8, _mm_add_epi32, _mm_add_epi64, _mm_aesdec_si128,
-    _mm_aesdeclast_si128, _mm_aesenc_si128, _mm_aesenclast_si128, _mm_and_si128, _mm_cmpeq_epi8,
-    _mm_cvtsi32_si128, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi8, _mm_set1_epi32,
-    _mm_set1_epi64x, _mm_setzero_si128, _mm_sfence, _mm_shuffle_epi8, _mm_sll_epi32, _mm_sll_epi64,
-    _mm_srl_epi32, _mm_srl_epi64, _mm_storeu_si128, _mm_stream_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi32,
-    _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm_xor_si128,
-    _mm256_add_epi8, _mm256_add_epi32, _mm256_add_epi64, _mm256_aesdec_epi128, _mm256_aesdeclast_epi128,
-    _mm256_aesenc_epi128, _mm256_aesenclast_epi128, _mm256_and_si256, _mm256_broadcastsi128_si256,
-    _mm256_cmpeq_epi8, _mm256_gf2p8affine_epi64_epi8, _mm256_gf2p8affineinv_epi64_epi8, _mm256_gf2p8mul_epi8,
-    _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set1_epi32,
-    _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_sll_epi32, _mm256_sll_epi64,
-    _mm256_srl_epi32, _mm256_srl_epi64, _mm256_storeu_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi32,
-    _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
-    _mm256_xor_si256, _mm512_add_epi8, _mm512_add_epi32, _mm512_add_epi64, _mm512_aesdec_epi128,
-    _mm512_aesdeclast_epi128, _mm512_aesenc_epi128, _mm512_aesenclast_epi128, _mm512_alignr_epi64,
-    _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_gf2p8affine_epi64_epi8,
-    _mm512_gf2p8affineinv_epi64_epi8, _mm512_gf2p8mul_epi8, _mm512_loadu_si512, _mm512_mask_blend_epi8,
-    _mm512_movepi8_mask, _mm512_permutex2var_epi8, _mm512_rolv_epi32, _mm512_set1_epi32, _mm512_set1_epi64,
-    _mm512_shuffle_epi8, _mm512_sll_epi32, _mm512_sll_epi64, _mm512_srl_epi64, _mm512_storeu_si512,
-    _mm512_ternarylogic_epi64, _mm512_testn_epi8_mask, _mm512_unpackhi_epi8, _mm512_unpackhi_epi32,
-    _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
-    _mm512_xor_si512,
+    _mm_aesdeclast_si128, _mm_aesenc_si128, _mm_aesenclast_si128, _mm_and_si128, _mm_clmulepi64_si128,
+    _mm_cmpeq_epi8, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi8,
+    _mm_set1_epi32, _mm_set1_epi64x, _mm_setzero_si128, _mm_sfence, _mm_shuffle_epi8, _mm_sll_epi32,
+    _mm_sll_epi64, _mm_srl_epi32, _mm_srl_epi64, _mm_storeu_si128, _mm_stream_si128, _mm_unpackhi_epi8,
+    _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi32, _mm_unpacklo_epi64,
+    _mm_xor_si128, _mm256_add_epi8, _mm256_add_epi32, _mm256_add_epi64, _mm256_aesdec_epi128,
+    _mm256_aesdeclast_epi128, _mm256_aesenc_epi128, _mm256_aesenclast_epi128, _mm256_and_si256,
+    _mm256_broadcastsi128_si256, _mm256_clmulepi64_epi128, _mm256_cmpeq_epi8, _mm256_gf2p8affine_epi64_epi8,
+    _mm256_gf2p8affineinv_epi64_epi8, _mm256_gf2p8mul_epi8, _mm256_loadu_si256, _mm256_movemask_epi8,
+    _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setzero_si256,
+    _mm256_shuffle_epi8, _mm256_sll_epi32, _mm256_sll_epi64, _mm256_srl_epi32, _mm256_srl_epi64,
+    _mm256_storeu_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64,
+    _mm256_unpacklo_epi8, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _mm256_xor_si256, _mm512_add_epi8,
+    _mm512_add_epi32, _mm512_add_epi64, _mm512_aesdec_epi128, _mm512_aesdeclast_epi128, _mm512_aesenc_epi128,
+    _mm512_aesenclast_epi128, _mm512_alignr_epi64, _mm512_and_si512, _mm512_broadcast_i32x4,
+    _mm512_clmulepi64_epi128, _mm512_gf2p8affine_epi64_epi8, _mm512_gf2p8affineinv_epi64_epi8,
+    _mm512_gf2p8mul_epi8, _mm512_loadu_si512, _mm512_mask_blend_epi8, _mm512_movepi8_mask,
+    _mm512_permutex2var_epi8, _mm512_rolv_epi32, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_shuffle_epi8,
+    _mm512_sll_epi32, _mm512_sll_epi64, _mm512_srl_epi64, _mm512_storeu_si512, _mm512_ternarylogic_epi64,
+    _mm512_testn_epi8_mask, _mm512_unpackhi_epi8, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64,
+    _mm512_unpacklo_epi8, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64, _mm512_xor_si512,
 };
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{BitAnd, BitXor, Not};
 
-pub use self::tokens::{AesNi, Avx2, Avx512, Gfni256, Gfni512, Sse2, Vaes256, Vaes512, Vbmi512};
+pub use self::tokens::{
+    AesNi, Avx2, Avx512, Clmul, Gfni256, Gfni512, Sse2, Vaes256, Vaes512, Vbmi512, Vclmul256, Vclmul512,
+};
 pub(super) use self::tokens::{cpu_model, detect_features};
-use super::{AesLanes, BitMatrices, ByteLanes, ByteTables, GaloisBytes, Isa, Lane32, Register, Word, gates};
+use super::{
+    AesLanes, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Lane32, Register, Word,
+    gates,
+};
 
 /// What one register width can do. All of it needs that width's instructions.
 trait Raw: Copy + Send + Sync + 'static {
@@ -65,6 +70,7 @@ trait Raw: Copy + Send + Sync + 'static {
     unsafe fn add_u8(self, other: Self) -> Self;
     unsafe fn zero_bytes(self) -> u64;
     unsafe fn preceded_by(self, before: Self) -> Self;
+    unsafe fn carryless<const HALVES: i32>(self, other: Self) -> Self;
     unsafe fn aes_enc(self, key: Self) -> Self;
     unsafe fn aes_enc_last(self, key: Self) -> Self;
     unsafe fn aes_dec(self, key: Self) -> Self;
@@ -77,7 +83,7 @@ macro_rules! raw {
      shift $srl:ident $sll:ident, lanes $splat32:ident $add32:ident $lo32:ident $hi32:ident $sll32:ident $rol32:expr, ternary $ternary:expr, unpack $lo8:ident $hi8:ident $lo64:ident $hi64:ident,
      broadcast $broadcast:expr, shuffle $shuffle:ident, add $add:ident $add8:ident,
      precede $precede:expr,
-     aes $enc:ident $enc_last:ident $dec:ident $dec_last:ident, select $select:expr, zeros $zeros:expr) => {
+     aes $enc:ident $enc_last:ident $dec:ident $dec_last:ident, select $select:expr, carryless $carryless:ident, zeros $zeros:expr) => {
         // Every method: the caller has the instructions of this width (and AES, where named).
         #[allow(clippy::undocumented_unsafe_blocks, reason = "said once, above")]
         #[allow(unused_unsafe, reason = "not every width needs an instruction for everything")]
@@ -173,6 +179,10 @@ macro_rules! raw {
                 unsafe { $precede(self, before) }
             }
             #[inline(always)]
+            unsafe fn carryless<const HALVES: i32>(self, other: Self) -> Self {
+                unsafe { $carryless::<HALVES>(self, other) }
+            }
+            #[inline(always)]
             unsafe fn aes_enc(self, key: Self) -> Self {
                 unsafe { $enc(self, key) }
             }
@@ -207,6 +217,7 @@ raw!(
     precede |_, before| before,
     aes _mm_aesenc_si128 _mm_aesenclast_si128 _mm_aesdec_si128 _mm_aesdeclast_si128,
     select |mask: Self, one: Self, zero: Self| zero.xor(mask.and(one.xor(zero))),
+    carryless _mm_clmulepi64_si128,
     zeros |bytes| u64::from(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128())).cast_unsigned())
 );
 raw!(
@@ -224,6 +235,7 @@ raw!(
     precede |word, before| _mm256_permute2x128_si256::<0x21>(before, word),
     aes _mm256_aesenc_epi128 _mm256_aesenclast_epi128 _mm256_aesdec_epi128 _mm256_aesdeclast_epi128,
     select |mask: Self, one: Self, zero: Self| zero.xor(mask.and(one.xor(zero))),
+    carryless _mm256_clmulepi64_epi128,
     zeros |bytes| u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256())).cast_unsigned())
 );
 raw!(
@@ -238,6 +250,7 @@ raw!(
     precede |word, before| _mm512_alignr_epi64::<6>(word, before),
     aes _mm512_aesenc_epi128 _mm512_aesenclast_epi128 _mm512_aesdec_epi128 _mm512_aesdeclast_epi128,
     select |mask, one, zero| _mm512_ternarylogic_epi64::<0xca>(mask, one, zero),
+    carryless _mm512_clmulepi64_epi128,
     zeros |bytes| _mm512_testn_epi8_mask(bytes, bytes)
 );
 
@@ -265,6 +278,12 @@ pub type AesWord128 = Vector<__m128i, AesNi>;
 pub type AesWord256 = Vector<__m256i, Vaes256>;
 /// Four blocks by VAES and AVX-512.
 pub type AesWord512 = Vector<__m512i, Vaes512>;
+/// 128 bits with carry-less products.
+pub type ClmulWord128 = Vector<__m128i, Clmul>;
+/// 256 bits with carry-less products.
+pub type ClmulWord256 = Vector<__m256i, Vclmul256>;
+/// 512 bits with carry-less products.
+pub type ClmulWord512 = Vector<__m512i, Vclmul512>;
 
 impl<R: Raw, I> fmt::Debug for Vector<R, I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -559,6 +578,32 @@ impl<R: Raw, I: AesIsa> AesLanes for Vector<R, I> {
     fn preceded_by(self, before: Self) -> Self {
         // SAFETY: a value of this type exists, so its instructions do.
         Self(unsafe { self.0.preceded_by(before.0) }, PhantomData)
+    }
+}
+
+/// Tokens whose CPUs have carry-less products on registers of their width.
+trait CarrylessIsa: Isa {}
+impl CarrylessIsa for Clmul {}
+impl CarrylessIsa for Vclmul256 {}
+impl CarrylessIsa for Vclmul512 {}
+
+impl<R: Raw, I: CarrylessIsa> CarrylessLanes for Vector<R, I> {
+    #[inline(always)]
+    fn low_product(self, other: Self) -> Self {
+        // SAFETY: a value of this type exists, so its products do.
+        Self(unsafe { self.0.carryless::<0x00>(other.0) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn high_product(self, other: Self) -> Self {
+        // SAFETY: a value of this type exists, so its products do.
+        Self(unsafe { self.0.carryless::<0x11>(other.0) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn cross_products(self, other: Self) -> Self {
+        // SAFETY: a value of this type exists, so its products do.
+        Self(unsafe { self.0.carryless::<0x01>(other.0).xor(self.0.carryless::<0x10>(other.0)) }, PhantomData)
     }
 }
 

@@ -30,6 +30,8 @@ pub(in crate::word) fn detect_features() -> Features {
     note(is_x86_feature_detected!("vaes"), Features::VAES);
     note(is_x86_feature_detected!("gfni"), Features::GFNI);
     note(is_x86_feature_detected!("avx512vbmi"), Features::VBMI);
+    note(is_x86_feature_detected!("pclmulqdq"), Features::CLMUL);
+    note(is_x86_feature_detected!("vpclmulqdq"), Features::VCLMUL);
     found
 }
 
@@ -131,4 +133,18 @@ isa!(
     /// 512-bit registers with AES rounds.
     Vaes512, "vaes512", Features::AVX512.with(Features::AES).with(Features::VAES), enter_vaes512,
     "avx512f,avx512bw,avx512dq,avx512vl,aes,vaes"
+);
+isa!(
+    /// 128-bit registers with carry-less products.
+    Clmul, "clmul", Features::SSE2.with(Features::CLMUL), enter_clmul, "sse2,ssse3,pclmulqdq"
+);
+isa!(
+    /// 256-bit registers with carry-less products.
+    Vclmul256, "vclmul256", Features::AVX2.with(Features::CLMUL).with(Features::VCLMUL), enter_vclmul256,
+    "avx2,pclmulqdq,vpclmulqdq"
+);
+isa!(
+    /// 512-bit registers with carry-less products.
+    Vclmul512, "vclmul512", Features::AVX512.with(Features::CLMUL).with(Features::VCLMUL), enter_vclmul512,
+    "avx512f,avx512bw,avx512dq,avx512vl,pclmulqdq,vpclmulqdq"
 );
