@@ -19,7 +19,7 @@ use crate::part::aes::key::{ROUND_KEYS_MAX, RoundKeys};
 use crate::word::{AesLanes, Isa, Kernel, each};
 
 /// Pairs of registers in flight.
-const PAIRS: usize = 4;
+pub const PAIRS: usize = 4;
 
 /// Blocks in a register of the widest.
 const LANES_MAX: usize = 4;
