@@ -96,9 +96,7 @@ impl<W: Register, const WORDS: usize> Kernel for OnBundle<'_, W, WORDS> {
         let mut state = [zero; WORDS];
         for (tile, at) in halves.iter().zip([0, second]) {
             let words = tile.bundle::<W, TILE_WORDS>(isa, 0);
-            for index in 0..TILE_WORDS {
-                state[at + index] = words[index];
-            }
+            state[at..][..TILE_WORDS].copy_from_slice(words);
         }
         let phase = match direction {
             Direction::Encrypt => encrypt(isa, &mut state, keys, 0),
@@ -106,9 +104,9 @@ impl<W: Register, const WORDS: usize> Kernel for OnBundle<'_, W, WORDS> {
         };
         for (tile, at) in halves.iter_mut().zip([0, second]) {
             let words = tile.bundle_mut::<W, TILE_WORDS>(isa, 0);
-            for index in 0..TILE_WORDS {
+            for (index, word) in words.iter_mut().enumerate() {
                 let named = at + index;
-                words[index] = state[8 * shifted_among(columns, named / 8, phase) + named % 8];
+                *word = state[8 * shifted_among(columns, named / 8, phase) + named % 8];
             }
         }
         state.fill(zero);

@@ -141,17 +141,13 @@ impl<W: AesLanes, const BYTES: usize, const ENCRYPT: bool> Kernel for OnBlocks<'
         if count == 0 {
             return;
         }
-        for index in 0..count {
-            scratch[index] = rest[index];
-        }
+        scratch[..count].copy_from_slice(rest);
         if count <= W::BLOCKS {
             on_bundle::<W, BYTES, ENCRYPT, 1>(isa, keys, &mut scratch[..W::BLOCKS]);
         } else {
             on_bundle::<W, BYTES, ENCRYPT, PAIRS>(isa, keys, &mut scratch[..PAIRS * W::BLOCKS]);
         }
-        for index in 0..count {
-            rest[index] = scratch[index];
-        }
+        rest.copy_from_slice(&scratch[..count]);
     }
 }
 
@@ -217,9 +213,9 @@ fn routed<W: AesLanes>(pair: [W; 2], second: [W; 2], from: [W; 2]) -> [W; 2] {
 #[inline(always)]
 fn load_lanes<W: AesLanes, const BYTES: usize>(isa: W::Isa, blocks: &[[u8; BYTES]], at: usize) -> W {
     let mut word = W::broadcast(isa, &half(&blocks[0], at));
-    for lane in 1..W::BLOCKS {
+    for (lane, block) in blocks.iter().enumerate().skip(1) {
         let there = W::load(isa, &const { lane_masks() }[lane][..W::BYTES]);
-        word = there.select(W::broadcast(isa, &half(&blocks[lane], at)), word);
+        word = there.select(W::broadcast(isa, &half(block, at)), word);
     }
     word
 }
