@@ -15,19 +15,20 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crossgrain::{BLOCK_BYTES, Block};
-
 /// Bytes in a chunk, a multiple of the block: enough to outweigh a system call and a change of hands,
 /// while the chunks under way stay in cache from reading to writing.
 pub(crate) const CHUNK_BYTES: usize = 1 << 20;
+
+/// So many bytes before a chunk are kept: a block of any cipher.
+pub(crate) const BEFORE_BYTES: usize = 32;
 
 /// Where a chunk stands in the stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     /// The position of its first byte.
     pub(crate) position: u64,
-    /// The block of input before it; what the stream was said to begin after, for the first chunk.
-    pub(crate) before: Block,
+    /// The input before it, behind what the stream was said to begin after.
+    pub(crate) before: [u8; BEFORE_BYTES],
 }
 
 /// How a stream is cut up.
@@ -37,13 +38,13 @@ pub(crate) struct Cut {
     pub(crate) chunk_bytes: usize,
     /// Bytes of a buffer behind the chunk, for what it becomes; none where it is replaced.
     pub(crate) room_bytes: usize,
-    /// The block that the stream begins after, for chunks that need to know.
-    pub(crate) before: Block,
+    /// What the stream begins after, for chunks that need to know.
+    pub(crate) before: [u8; BEFORE_BYTES],
 }
 
 impl Default for Cut {
     fn default() -> Self {
-        Self { chunk_bytes: CHUNK_BYTES, room_bytes: 0, before: [0; BLOCK_BYTES] }
+        Self { chunk_bytes: CHUNK_BYTES, room_bytes: 0, before: [0; BEFORE_BYTES] }
     }
 }
 
@@ -263,9 +264,9 @@ impl<R: Read> Source<R> {
         let (turn, place) = (self.turn, self.next);
         self.turn += 1;
         self.next.position += len_bytes as u64;
-        if let Some(last) = buffer[..len_bytes].last_chunk() {
-            self.next.before = *last;
-        }
+        let kept = len_bytes.min(BEFORE_BYTES);
+        self.next.before.rotate_left(kept);
+        self.next.before[BEFORE_BYTES - kept..].copy_from_slice(&buffer[len_bytes - kept..len_bytes]);
         Some((turn, filled.map(|len_bytes| Chunk { buffer, place, len_bytes })))
     }
 }

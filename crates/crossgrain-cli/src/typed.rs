@@ -11,11 +11,29 @@ use crossgrain::Error as Refusal;
 use crossgrain::plan::Plans;
 use crossgrain::tune::Effort;
 use crossgrain::variant::Policy;
+use crossgrain::wide::Rijndael;
 
 use crate::error::{Error, Exit};
 
 pub(crate) fn ciphers() -> impl TypedValueParser<Value = Cipher> {
     PossibleValuesParser::new(Cipher::ALL.map(Cipher::name)).try_map(|name| name.parse::<Cipher>())
+}
+
+/// A cipher, whatever the size of its blocks.
+#[derive(Clone, Copy)]
+pub(crate) enum AnyCipher {
+    /// Blocks of 16 bytes.
+    Usual(Cipher),
+    /// Wider ones.
+    Wide(Rijndael),
+}
+
+pub(crate) fn any_ciphers() -> impl TypedValueParser<Value = AnyCipher> {
+    let names = Cipher::ALL.map(Cipher::name).into_iter().chain(Rijndael::ALL.map(Rijndael::name));
+    PossibleValuesParser::new(names).try_map(|name| {
+        let usual = name.parse().map(AnyCipher::Usual);
+        usual.or_else(|_| name.parse().map(AnyCipher::Wide))
+    })
 }
 
 pub(crate) fn policies() -> impl TypedValueParser<Value = Policy> {

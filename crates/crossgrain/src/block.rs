@@ -244,6 +244,33 @@ pub enum Error {
         /// The number of the part asked for.
         index: u128,
     },
+    /// A key of the wrong length for a cipher with wide blocks.
+    WideKeyLength {
+        /// The cipher's name.
+        cipher: &'static str,
+        /// What its keys have, in bytes.
+        key_bytes: usize,
+        /// The length given, in bytes.
+        len_bytes: usize,
+    },
+    /// An initial value of the wrong length for a cipher with wide blocks.
+    WideInitialLength {
+        /// The cipher's name.
+        cipher: &'static str,
+        /// What its blocks have, in bytes.
+        block_bytes: usize,
+        /// The length given, in bytes.
+        len_bytes: usize,
+    },
+    /// A mode of whole blocks was given a part of a wide one.
+    PartialWideBlock {
+        /// The cipher's name.
+        cipher: &'static str,
+        /// What its blocks have, in bytes.
+        block_bytes: usize,
+        /// The length given, in bytes.
+        len_bytes: usize,
+    },
     /// A tag that is wrong: the message, what it was sealed with, or the key is not what it was.
     Forged,
 }
@@ -315,6 +342,22 @@ impl fmt::Display for Error {
             Self::NoSuchPart { log_parts, index } => write!(
                 f,
                 "a stream of 2^128 blocks has no part {index} of 2^{log_parts}: number parts from 0 on, and cut no block"
+            ),
+            Self::WideKeyLength { cipher, key_bytes, len_bytes } => {
+                write!(
+                    f,
+                    "a key of {cipher} has {key_bytes} bytes ({} hex digits), not {len_bytes}",
+                    2 * key_bytes
+                )
+            }
+            Self::WideInitialLength { cipher, block_bytes, len_bytes } => write!(
+                f,
+                "{cipher} starts from a block of {block_bytes} bytes ({} hex digits), not {len_bytes}",
+                2 * block_bytes
+            ),
+            Self::PartialWideBlock { cipher, block_bytes, len_bytes } => write!(
+                f,
+                "{len_bytes} bytes are no whole number of {cipher}'s {block_bytes}-byte blocks: pad the data or use ctr"
             ),
             Self::Forged => f.write_str(
                 "the tag is wrong: the data, its nonce or associated data, or the key is not the right one",

@@ -19,7 +19,7 @@
 //!
 //! The layers, each of which may name only those above it in this list (`tests/layers.rs`):
 //! [`block`], [`reference`](mod@reference), [`word`], [`circuit`], [`repr`], [`convert`], [`part`],
-//! [`variant`], [`plan`], [`exec`], [`mode`], [`container`], [`check`], [`tune`], [`wisdom`], [`deps`],
+//! [`variant`], [`plan`], [`exec`], [`mode`], [`wide`], [`container`], [`check`], [`tune`], [`wisdom`], [`deps`],
 //! [`rustcrypto`], [`stream`].
 
 #![deny(unsafe_code)]
@@ -45,6 +45,7 @@ pub mod rustcrypto;
 pub mod stream;
 pub mod tune;
 pub mod variant;
+pub mod wide;
 pub mod wisdom;
 #[allow(unsafe_code, reason = "registers and their memory; everything above is safe")]
 pub mod word;

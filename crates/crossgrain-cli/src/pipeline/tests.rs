@@ -95,11 +95,12 @@ fn chunks_are_cut_as_told_and_know_the_block_before_them() {
     each_number_of_workers(|workers| {
         for chunk_bytes in [16, 48, 4096 + 16, CHUNK_BYTES] {
             let input = Reluctant { data: &data[..70 * 4096 + 5], left: usize::MAX, calls: 0 };
-            let cut = Cut { chunk_bytes, before: [7; 16], ..Cut::default() };
+            let cut = Cut { chunk_bytes, before: [7; BEFORE_BYTES], ..Cut::default() };
             let compute = |place: Place, chunk: &mut [u8]| -> Result<(), ()> {
                 let at = usize::try_from(place.position).unwrap();
                 assert!(at.is_multiple_of(chunk_bytes) && chunk.len() <= chunk_bytes);
-                assert_eq!(place.before, *at.checked_sub(16).map_or(&[7; 16][..], |at| &data[at..][..16]));
+                let so_far = [&[7; BEFORE_BYTES], &data[..at]].concat();
+                assert_eq!(Some(&place.before), so_far.last_chunk());
                 Ok(())
             };
             assert!(run(workers, cut, input, io::sink(), compute).is_ok());

@@ -8,12 +8,13 @@ use std::thread;
 use clap::{ArgGroup, ValueEnum};
 use crossgrain::mode::{Options, XtsKey};
 use crossgrain::variant::Policy;
+use crossgrain::wide::{self, Rijndael, State};
 use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Key};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::secret;
-use crate::typed::{self, ciphers, policies};
+use crate::typed::{self, AnyCipher, any_ciphers, policies};
 use crate::wisdom;
 
 /// Encrypt or decrypt by one mode of operation, with no header.
@@ -24,9 +25,9 @@ use crate::wisdom;
 #[derive(clap::Args)]
 #[command(group = ArgGroup::new("secret").required(true).args(["key", "key_file"]))]
 pub(crate) struct Args {
-    /// The block cipher, with its key size in bits
-    #[arg(long, value_parser = ciphers())]
-    cipher: Cipher,
+    /// The block cipher, with its key size in bits; of rijndael, the sizes of block and key
+    #[arg(long, value_parser = any_ciphers())]
+    cipher: AnyCipher,
 
     /// The mode of operation
     #[arg(long)]
@@ -114,7 +115,7 @@ pub(crate) struct Args {
 enum ModeName {
     /// Counter mode: any length, and encrypting is decrypting
     Ctr,
-    /// Electronic codebook: whole blocks of 16 bytes; equal ones stay equal
+    /// Electronic codebook: whole blocks, of 16 bytes in most ciphers; equal ones stay equal
     Ecb,
     /// Cipher block chaining: whole blocks
     Cbc,
@@ -140,12 +141,10 @@ enum PaddingName {
 
 /// What `raw` is to do: checked, and nothing opened yet but the key file.
 pub(super) struct Job {
-    pub(super) cipher: Cipher,
     /// The key, or the two of xts.
     pub(super) secret: Zeroizing<Vec<u8>>,
     pub(super) direction: Direction,
     pub(super) mode: Mode,
-    pub(super) options: Options,
     pub(super) explain: bool,
     pub(super) workers: NonZero<usize>,
     /// `None` for standard input.
@@ -155,17 +154,33 @@ pub(super) struct Job {
     pub(super) force: bool,
 }
 
-impl Job {
+/// A cipher with blocks of 16 bytes, and how to run it.
+pub(super) struct Engine {
+    pub(super) cipher: Cipher,
+    pub(super) options: Options,
+}
+
+impl Engine {
     /// The key of a mode that has one.
-    pub(super) fn key(&self) -> Result<Key, Error> {
-        Ok(Key::new(self.cipher, &self.secret)?)
+    pub(super) fn key(&self, job: &Job) -> Result<Key, Error> {
+        Ok(Key::new(self.cipher, &job.secret)?)
     }
 }
 
 /// A mode with all that it needs but the key.
 pub(super) enum Mode {
-    Stream(Stream),
-    Sealed(Sealed),
+    Stream(Engine, Stream),
+    Sealed(Engine, Sealed),
+    Wide(Wide),
+}
+
+/// A mode of a cipher with wider blocks.
+pub(super) struct Wide {
+    pub(super) cipher: Rijndael,
+    pub(super) mode: wide::Mode,
+    pub(super) initial: State,
+    pub(super) is_padded: bool,
+    pub(super) variants: Vec<String>,
 }
 
 /// A mode without a tag.
@@ -209,28 +224,19 @@ pub(super) enum TagPlace {
 impl Args {
     /// Finds out whether what was typed makes sense.
     pub(super) fn check(self) -> Result<Job, Error> {
-        let mode = self.mode()?;
+        self.refuse_options_without_use()?;
+        let all = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+        let workers = self.threads.and_then(|count| NonZero::new(usize::from(count))).unwrap_or_else(all);
+        let mode = self.mode(workers)?;
         if self.output.is_none() && io::stdout().is_terminal() {
             return Err(Error::usage(
                 "the output is binary and does not belong on a terminal: give -o FILE, or -o - to insist",
             ));
         }
         let secret = self.secret()?;
-        let all = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
-        let workers = self.threads.and_then(|count| NonZero::new(usize::from(count))).unwrap_or_else(all);
         Ok(Job {
-            cipher: self.cipher,
             secret,
             direction: if self.decrypt { Direction::Decrypt } else { Direction::Encrypt },
-            options: Options {
-                policy: self.policy,
-                variants: self.variants,
-                plans: self.plan.map(|path| typed::plans(&path)).transpose()?.into_iter().collect(),
-                // Chunks go side by side, so each is the work of one thread.
-                threads: if let Mode::Stream(_) = mode { 1 } else { workers.get() },
-                costs: wisdom::costs(self.cipher),
-                ..Options::default()
-            },
             explain: self.explain,
             mode,
             workers,
@@ -240,8 +246,8 @@ impl Args {
         })
     }
 
-    /// The mode, and nothing given that it has no use for.
-    fn mode(&self) -> Result<Mode, Error> {
+    /// Refuses what the mode has no use for.
+    fn refuse_options_without_use(&self) -> Result<(), Error> {
         use ModeName::{Cbc, Cfb, Ctr, Eax, Ecb, Gcm, Ofb, Xts};
         self.wants("--iv", self.iv.is_some(), &[Ctr, Cbc, Cfb, Ofb, Eax, Gcm])?;
         self.wants("--padding", self.padding.is_some(), &[Ecb, Cbc])?;
@@ -250,9 +256,20 @@ impl Args {
         self.wants("--aad", self.aad.is_some(), &[Eax, Gcm])?;
         self.wants("--tag", self.tag.is_some(), &[Eax, Gcm])?;
         self.wants("--tag-file", self.tag_file.is_some(), &[Eax, Gcm])?;
-        self.wants("--tag-bytes", self.tag_bytes.is_some(), &[Eax, Gcm])?;
+        self.wants("--tag-bytes", self.tag_bytes.is_some(), &[Eax, Gcm])
+    }
+
+    /// The mode, to be run by so many threads.
+    fn mode(&self, workers: NonZero<usize>) -> Result<Mode, Error> {
+        use ModeName::{Cbc, Cfb, Ctr, Eax, Ecb, Gcm, Ofb, Xts};
         let is_padded = self.padding == Some(PaddingName::Pkcs7);
-        Ok(Mode::Stream(match self.mode {
+        let cipher = match self.cipher {
+            AnyCipher::Usual(cipher) => cipher,
+            AnyCipher::Wide(cipher) => return self.wide(cipher, is_padded).map(Mode::Wide),
+        };
+        // Chunks go side by side, so each is the work of one thread.
+        let engine = |threads| self.engine(cipher, threads);
+        let mode = match self.mode {
             Ecb => Stream::Ecb { is_padded },
             Cbc => Stream::Cbc { iv: self.block()?, is_padded },
             Cfb => Stream::Cfb { iv: self.block()? },
@@ -262,9 +279,52 @@ impl Args {
                 first_sector: self.sector.unwrap_or(0),
                 sector_bytes: self.sector_size.unwrap_or(512),
             },
-            Eax => return Ok(Mode::Sealed(self.sealed(SealedMode::Eax)?)),
-            Gcm => return Ok(Mode::Sealed(self.sealed(SealedMode::Gcm)?)),
-        }))
+            Eax => return Ok(Mode::Sealed(engine(workers.get())?, self.sealed(SealedMode::Eax)?)),
+            Gcm => return Ok(Mode::Sealed(engine(workers.get())?, self.sealed(SealedMode::Gcm)?)),
+        };
+        Ok(Mode::Stream(engine(1)?, mode))
+    }
+
+    fn engine(&self, cipher: Cipher, threads: usize) -> Result<Engine, Error> {
+        let plans = self.plan.as_deref().map(typed::plans).transpose()?;
+        let options = Options {
+            policy: self.policy,
+            variants: self.variants.clone(),
+            plans: plans.into_iter().collect(),
+            threads,
+            costs: wisdom::costs(cipher),
+            ..Options::default()
+        };
+        Ok(Engine { cipher, options })
+    }
+
+    /// The mode of a cipher with wider blocks, if it is defined for them.
+    fn wide(&self, cipher: Rijndael, is_padded: bool) -> Result<Wide, Error> {
+        let mode = match self.mode {
+            ModeName::Ecb => wide::Mode::Ecb,
+            ModeName::Cbc => wide::Mode::Cbc,
+            ModeName::Cfb => wide::Mode::Cfb,
+            ModeName::Ofb => wide::Mode::Ofb,
+            ModeName::Ctr => wide::Mode::Ctr,
+            ModeName::Xts | ModeName::Eax | ModeName::Gcm => {
+                return Err(Error::usage(format!(
+                    "{} is defined for blocks of {BLOCK_BYTES} bytes, and those of {cipher} have {}: \
+                     choose ecb, cbc, cfb, ofb or ctr, or another cipher",
+                    name_of(self.mode),
+                    cipher.block_bytes()
+                )));
+            }
+        };
+        if self.plan.is_some() {
+            let why = format!("--plan is for ciphers with blocks of {BLOCK_BYTES} bytes: leave it out");
+            return Err(Error::usage(why));
+        }
+        let initial = match mode {
+            wide::Mode::Ecb => vec![0; cipher.block_bytes()],
+            _ => self.initial(&format!("block of {} bytes", cipher.block_bytes()))?,
+        };
+        let initial = State::new(cipher, &initial)?;
+        Ok(Wide { cipher, mode, initial, is_padded, variants: self.variants.clone() })
     }
 
     /// Refuses an option that was given to a mode which has no use for it.
@@ -318,17 +378,21 @@ impl Args {
 
     /// The key, or both of xts, of the right length or to be refused for it.
     fn secret(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
-        let keys = if self.mode == ModeName::Xts { 2 } else { 1 };
-        let whose = if keys == 2 { format!("xts by {}", self.cipher) } else { self.cipher.to_string() };
+        let is_xts = self.mode == ModeName::Xts;
+        let (whose, key_bytes) = match self.cipher {
+            AnyCipher::Usual(cipher) if is_xts => (format!("xts by {cipher}"), 2 * cipher.key_bytes()),
+            AnyCipher::Usual(cipher) => (cipher.to_string(), cipher.key_bytes()),
+            AnyCipher::Wide(cipher) => (cipher.to_string(), cipher.key_bytes()),
+        };
         let secret = match (&self.key, &self.key_file) {
             (Some(digits), _) => secret::key_from_hex(digits)?,
-            (None, Some(path)) => secret::key_from_file(&whose, keys * self.cipher.key_bytes(), path)?,
+            (None, Some(path)) => secret::key_from_file(&whose, key_bytes, path)?,
             (None, None) => return Err(Error::usage("there is no key: give --key or --key-file")),
         };
-        if keys == 2 {
-            XtsKey::new(self.cipher, &secret)?;
-        } else {
-            Key::new(self.cipher, &secret)?;
+        match self.cipher {
+            AnyCipher::Usual(cipher) if is_xts => drop(XtsKey::new(cipher, &secret)?),
+            AnyCipher::Usual(cipher) => drop(Key::new(cipher, &secret)?),
+            AnyCipher::Wide(cipher) => drop(wide::Key::new(cipher, &secret)?),
         }
         Ok(secret)
     }

@@ -1,15 +1,17 @@
 //! `crossgrain raw`: one mode of operation over a stream, with nothing around it.
 //!
-//! Modes without a tag stream in constant memory (`stream`). Those with one hold the message in memory, for
+//! Blocks of 16 bytes and wider ones (`wide`) go the same way. Modes without a tag stream in constant memory (`stream`). Those with one hold the message in memory, for
 //! nothing of it may be released before its tag is known to be right (`sealed`).
 
 mod args;
 mod padding;
 mod sealed;
 mod stream;
+mod wide;
 
 pub(crate) use args::Args;
 
+use crossgrain::BLOCK_BYTES;
 use crossgrain::plan::Plan;
 
 use crate::error::{self, Error};
@@ -21,8 +23,13 @@ use args::{Job, Mode};
 pub(crate) fn run(args: Args) -> Result<(), Error> {
     let job = args.check()?;
     match &job.mode {
-        Mode::Stream(mode) => stream::run(&job, mode),
-        Mode::Sealed(mode) => sealed::run(&job, mode),
+        Mode::Stream(engine, mode) => {
+            stream::run(&job, &stream::work(&job, engine, mode)?, mode.is_padded().then_some(BLOCK_BYTES))
+        }
+        Mode::Sealed(engine, mode) => sealed::run(&job, engine, mode),
+        Mode::Wide(mode) => {
+            stream::run(&job, &wide::work(&job, mode)?, mode.is_padded.then_some(mode.cipher.block_bytes()))
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::io::{self, Read, Write};
 
-use crossgrain::BLOCK_BYTES;
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Exit};
@@ -11,6 +10,7 @@ use crate::input::Name;
 /// An input with padding at its end.
 pub(super) struct Padded<R> {
     input: R,
+    block_bytes: usize,
     /// Bytes read, modulo the block.
     within: usize,
     /// Bytes of padding still to be read, once the input has ended.
@@ -18,8 +18,8 @@ pub(super) struct Padded<R> {
 }
 
 impl<R> Padded<R> {
-    pub(super) const fn new(input: R) -> Self {
-        Self { input, within: 0, left: None }
+    pub(super) const fn new(input: R, block_bytes: usize) -> Self {
+        Self { input, block_bytes, within: 0, left: None }
     }
 }
 
@@ -30,12 +30,12 @@ impl<R: Read> Read for Padded<R> {
         }
         if self.left.is_none() {
             let count = self.input.read(buffer)?;
-            self.within = (self.within + count) % BLOCK_BYTES;
+            self.within = (self.within + count) % self.block_bytes;
             if count > 0 {
                 return Ok(count);
             }
         }
-        let padding = BLOCK_BYTES - self.within;
+        let padding = self.block_bytes - self.within;
         let left = self.left.unwrap_or(padding);
         let count = left.min(buffer.len());
         buffer[..count].fill(padding as u8);
@@ -47,12 +47,13 @@ impl<R: Read> Read for Padded<R> {
 /// An output without the padding at its end: the last block is held back until it is known to be the last.
 pub(super) struct Unpadded<W> {
     output: W,
+    block_bytes: usize,
     held: Zeroizing<Vec<u8>>,
 }
 
 impl<W: Write> Unpadded<W> {
-    pub(super) fn new(output: W) -> Self {
-        Self { output, held: Zeroizing::new(Vec::with_capacity(BLOCK_BYTES)) }
+    pub(super) fn new(output: W, block_bytes: usize) -> Self {
+        Self { output, block_bytes, held: Zeroizing::new(Vec::with_capacity(block_bytes)) }
     }
 
     /// Writes what is left of the last block without its padding.
@@ -74,14 +75,13 @@ impl<W: Write> Unpadded<W> {
 fn unpadded_bytes(block: &[u8]) -> Option<usize> {
     let padding = usize::from(*block.last()?);
     let (_, end) = block.split_at_checked(block.len().checked_sub(padding)?)?;
-    let is_padding =
-        (1..=BLOCK_BYTES).contains(&padding) && end.iter().all(|&byte| usize::from(byte) == padding);
+    let is_padding = padding > 0 && end.iter().all(|&byte| usize::from(byte) == padding);
     is_padding.then_some(block.len() - padding)
 }
 
 impl<W: Write> Write for Unpadded<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let Some((_, kept)) = bytes.split_at_checked(bytes.len().saturating_sub(BLOCK_BYTES)) else {
+        let Some((_, kept)) = bytes.split_at_checked(bytes.len().saturating_sub(self.block_bytes)) else {
             return Ok(0);
         };
         // All that was held back and what is not held now can go: whole blocks in, one block held.

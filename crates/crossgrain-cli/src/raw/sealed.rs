@@ -6,23 +6,23 @@ use crossgrain::mode::{Aead, Eax, Gcm};
 use crossgrain::{Buffers, Direction, Error as Refusal};
 use zeroize::Zeroizing;
 
-use super::args::{Job, Sealed, SealedMode, TagPlace};
+use super::args::{Engine, Job, Sealed, SealedMode, TagPlace};
 use super::explain;
 use crate::error::{Error, Exit};
 use crate::input::{Input, Name};
 use crate::output::Output;
 
 /// Encrypts or decrypts.
-pub(super) fn run(job: &Job, sealed: &Sealed) -> Result<(), Error> {
-    let key = job.key()?;
+pub(super) fn run(job: &Job, engine: &Engine, sealed: &Sealed) -> Result<(), Error> {
+    let key = engine.key(job)?;
     let mode: Box<dyn Aead> = match sealed.mode {
         SealedMode::Eax => {
-            let eax = Eax::new(&key, sealed.tag_bytes, &job.options)?;
+            let eax = Eax::new(&key, sealed.tag_bytes, &engine.options)?;
             explain(job, eax.plans());
             Box::new(eax)
         }
         SealedMode::Gcm => {
-            let gcm = Gcm::new(&key, sealed.tag_bytes, &job.options)?;
+            let gcm = Gcm::new(&key, sealed.tag_bytes, &engine.options)?;
             explain(job, gcm.plans());
             Box::new(gcm)
         }

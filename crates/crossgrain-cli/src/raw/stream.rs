@@ -5,30 +5,29 @@ use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
 use crossgrain::mode::{Cbc, Cfb, Ctr, Ecb, Ofb, Xts, XtsKey};
-use crossgrain::{Block, Buffers, Direction, Error as Refusal};
+use crossgrain::{BLOCK_BYTES, Block, Buffers, Direction, Error as Refusal};
 
-use super::args::{Job, Stream};
+use super::args::{Engine, Job, Stream};
 use super::explain;
 use super::padding::{Padded, Unpadded};
 use crate::error::{Error, Exit};
 use crate::input::{Input, Name};
-use crate::pipeline::{self, CHUNK_BYTES, Cut, Failure, Place};
+use crate::pipeline::{self, BEFORE_BYTES, CHUNK_BYTES, Cut, Failure, Place};
 use crate::progress::{Audience, Progress};
 
 /// Replaces a chunk.
-type Compute = Box<dyn Fn(Place, &mut [u8]) -> Result<(), Refusal> + Sync>;
+pub(super) type Compute = Box<dyn Fn(Place, &mut [u8]) -> Result<(), Refusal> + Sync>;
 
 /// A mode, ready to be run.
-struct Work {
-    compute: Compute,
-    cut: Cut,
+pub(super) struct Work {
+    pub(super) compute: Compute,
+    pub(super) cut: Cut,
     /// Whether chunks must be computed one after another.
-    is_serial: bool,
+    pub(super) is_serial: bool,
 }
 
-/// Encrypts or decrypts.
-pub(super) fn run(job: &Job, mode: &Stream) -> Result<(), Error> {
-    let work = work(job, mode)?;
+/// Encrypts or decrypts, padded to blocks of so many bytes if at all.
+pub(super) fn run(job: &Job, work: &Work, padded_to: Option<usize>) -> Result<(), Error> {
     let input = Input::open(job.input.as_deref())?;
     let mut output = super::output(job)?;
     let from = input.name().clone();
@@ -38,12 +37,14 @@ pub(super) fn run(job: &Job, mode: &Stream) -> Result<(), Error> {
     let to = output.name().clone();
     let progress = Progress::new(&mut output, len_bytes, Audience::Auto);
     let ends = Ends { from: &from, to: &to };
-    match (mode.is_padded(), job.direction) {
-        (false, _) => ends.stream(workers, &work, input, progress)?,
-        (true, Direction::Encrypt) => ends.stream(workers, &work, Padded::new(input), progress)?,
-        (true, Direction::Decrypt) => {
-            let mut unpadded = Unpadded::new(progress);
-            ends.stream(workers, &work, input, &mut unpadded)?;
+    match (padded_to, job.direction) {
+        (None, _) => ends.stream(workers, work, input, progress)?,
+        (Some(block_bytes), Direction::Encrypt) => {
+            ends.stream(workers, work, Padded::new(input, block_bytes), progress)?;
+        }
+        (Some(block_bytes), Direction::Decrypt) => {
+            let mut unpadded = Unpadded::new(progress, block_bytes);
+            ends.stream(workers, work, input, &mut unpadded)?;
             unpadded.finish(&from, &to)?;
         }
     }
@@ -79,17 +80,18 @@ impl Ends<'_> {
     }
 }
 
-fn work(job: &Job, mode: &Stream) -> Result<Work, Error> {
-    let Job { direction, ref options, .. } = *job;
+/// The mode, bound to its key.
+pub(super) fn work(job: &Job, engine: &Engine, mode: &Stream) -> Result<Work, Error> {
+    let (direction, options) = (job.direction, &engine.options);
     let side_by_side = |compute| Work { compute, cut: Cut::default(), is_serial: false };
     Ok(match *mode {
         Stream::Ecb { .. } => {
-            let ecb = Ecb::new(&job.key()?, direction, options)?;
+            let ecb = Ecb::new(&engine.key(job)?, direction, options)?;
             explain(job, ecb.plans());
             side_by_side(Box::new(move |place, chunk| whole(place, chunk, |buffers| ecb.apply(buffers))))
         }
         Stream::Ctr { initial } => {
-            let ctr = Ctr::new(&job.key()?, &initial, options)?;
+            let ctr = Ctr::new(&engine.key(job)?, &initial, options)?;
             explain(job, ctr.plans());
             side_by_side(Box::new(move |place, chunk| {
                 ctr.apply_at(place.position.into(), Buffers::in_place(chunk));
@@ -97,25 +99,27 @@ fn work(job: &Job, mode: &Stream) -> Result<Work, Error> {
             }))
         }
         Stream::Cbc { iv, .. } => {
-            let cbc = Cbc::new(&job.key()?, direction, options)?;
+            let cbc = Cbc::new(&engine.key(job)?, direction, options)?;
             explain(job, cbc.plans());
             let apply = move |iv: &mut Block, buffers: Buffers<'_>| cbc.apply(iv, buffers);
             chained(direction == Direction::Encrypt, iv, apply)
         }
         Stream::Cfb { iv } => {
-            let cfb = Cfb::new(&job.key()?, direction, options)?;
+            let cfb = Cfb::new(&engine.key(job)?, direction, options)?;
             explain(job, cfb.plans());
             let apply = move |iv: &mut Block, buffers: Buffers<'_>| cfb.apply(iv, buffers);
             chained(direction == Direction::Encrypt, iv, apply)
         }
         Stream::Ofb { iv } => {
-            let ofb = Ofb::new(&job.key()?, direction, options)?;
+            let ofb = Ofb::new(&engine.key(job)?, direction, options)?;
             explain(job, ofb.plans());
             chained(true, iv, move |iv: &mut Block, buffers: Buffers<'_>| ofb.apply(iv, buffers))
         }
         Stream::Xts { first_sector, sector_bytes } => {
-            let key = XtsKey::new(job.cipher, &job.secret)?;
-            xts(job, &key, first_sector, sector_bytes)?
+            let key = XtsKey::new(engine.cipher, &job.secret)?;
+            let xts = Xts::new(&key, direction, sector_bytes, options)?;
+            explain(job, xts.plans());
+            sectors(xts, first_sector, sector_bytes)
         }
     })
 }
@@ -126,14 +130,16 @@ fn chained(
     iv: Block,
     apply: impl Fn(&mut Block, Buffers<'_>) -> Result<(), Refusal> + Send + Sync + 'static,
 ) -> Work {
-    let cut = Cut { before: iv, ..Cut::default() };
+    let mut cut = Cut::default();
+    cut.before[BEFORE_BYTES - BLOCK_BYTES..].copy_from_slice(&iv);
     let chain = Mutex::new(iv);
     let compute: Compute = Box::new(move |place, chunk| {
         if is_serial {
             let mut chain = chain.lock().unwrap_or_else(PoisonError::into_inner);
             whole(place, chunk, |buffers| apply(&mut chain, buffers))
         } else {
-            let mut before = place.before;
+            let mut before = [0; BLOCK_BYTES];
+            before.copy_from_slice(&place.before[BEFORE_BYTES - BLOCK_BYTES..]);
             whole(place, chunk, |buffers| apply(&mut before, buffers))
         }
     });
@@ -141,15 +147,13 @@ fn chained(
 }
 
 /// Chunks of whole sectors.
-fn xts(job: &Job, key: &XtsKey, first_sector: u128, sector_bytes: usize) -> Result<Work, Error> {
-    let xts = Xts::new(key, job.direction, sector_bytes, &job.options)?;
-    explain(job, xts.plans());
+fn sectors(xts: Xts, first_sector: u128, sector_bytes: usize) -> Work {
     let chunk_bytes = sector_bytes * (CHUNK_BYTES / sector_bytes).max(1);
     let compute: Compute = Box::new(move |place, chunk| {
         let sector = first_sector.wrapping_add(u128::from(place.position / sector_bytes as u64));
         xts.apply(sector, Buffers::in_place(chunk))
     });
-    Ok(Work { compute, cut: Cut { chunk_bytes, ..Cut::default() }, is_serial: false })
+    Work { compute, cut: Cut { chunk_bytes, ..Cut::default() }, is_serial: false }
 }
 
 /// The library counts from the chunk's beginning, the user from the stream's.

@@ -8,6 +8,7 @@ pub mod chain;
 pub mod counter;
 pub mod ghash;
 mod lanes;
+pub mod rijndael;
 pub mod search;
 pub mod serpent;
 pub mod tweak;

@@ -106,6 +106,13 @@ pub const fn block_of_lane(bits: usize, lanes: usize, lane: usize) -> usize {
 /// ShiftRows moves row r by r columns. Instead of moving, the state counts how often it should have:
 /// row r of column c is then found r·phase columns further on.
 pub const fn shifted(byte: usize, phase: usize) -> usize {
+    shifted_among(4, byte, phase)
+}
+
+/// The same for a state of `columns` columns, as Rijndael's wider blocks have: among eight columns, rows 2 and 3
+/// move by three and four. Names and places agree again after as many ShiftRows as there are columns.
+pub const fn shifted_among(columns: usize, byte: usize, phase: usize) -> usize {
     let (column, row) = (byte / 4, byte % 4);
-    4 * ((column + row * phase) % 4) + row
+    let offset = if columns == 8 { row + row / 2 } else { row };
+    4 * ((column + offset * phase) % columns) + row
 }

@@ -5,6 +5,8 @@
 //! Needs: any `Register`. Source: FIPS 197; Biham, "A fast new DES implementation in software" (1997).
 //! Holds: a column after ShiftRows consists of four bytes that one S-box layer and one MixColumns take
 //! to themselves, so a whole round works in place, a column at a time, on 32 words.
+//! What the whole cipher is made of is generic over the words of a state: 128 for AES, more for Rijndael with
+//! wider blocks (`part::rijndael`).
 //! The fused cipher leaves the S-box constant to its round keys (`BitKeys::folded`); the separate parts
 //! do not, since a plan may follow them with a part of another representation.
 
@@ -15,12 +17,12 @@ use zeroize::{Zeroize, Zeroizing};
 use super::Part;
 use super::head::{self, GROUP_BLOCKS, Start, Walk};
 use super::key::RoundKeys;
-use crate::block::{Block, Direction};
+use crate::block::Direction;
 use crate::circuit::aes_linear::{add, inv_mix_column, mix_bit, mix_column, neighbours};
 use crate::circuit::{Bits, aes_sbox};
 use crate::convert::{BlocksToBits, Load, Network};
 use crate::part::TilePart;
-use crate::repr::shifted;
+use crate::repr::{shifted, shifted_among};
 use crate::word::{Isa, Kernel, Register, TILE_BYTES, TILE_WORDS, Tile, each, unrolled};
 
 type State<W> = [W; TILE_WORDS];
@@ -29,8 +31,8 @@ type State<W> = [W; TILE_WORDS];
 /// spread over a word of any width.
 pub(super) type BitKey = [u64; TILE_WORDS];
 
-/// Consecutive round keys across the grain. Wiped when dropped.
-pub struct BitKeys(Vec<BitKey>);
+/// Consecutive round keys across the grain, for a state of `WORDS` words. Wiped when dropped.
+pub struct BitKeys<const WORDS: usize = TILE_WORDS>(Vec<[u64; WORDS]>);
 
 impl BitKeys {
     /// Round key `round` alone, as it is.
@@ -46,9 +48,11 @@ impl BitKeys {
     fn folded(keys: &RoundKeys, round: usize) -> Self {
         Self(vec![spread(&keys.blocks()[round], aes_sbox::CONSTANT)])
     }
+}
 
+impl<const WORDS: usize> BitKeys<WORDS> {
     /// All round keys, with the constant of the S-boxes in all but key 0.
-    pub(super) fn all_folded(keys: &RoundKeys) -> Self {
+    pub(in crate::part) fn all_folded<const BYTES: usize>(keys: &RoundKeys<BYTES>) -> Self {
         let constant = |round| if round == 0 { 0 } else { aes_sbox::CONSTANT };
         let blocks = keys.blocks().iter().enumerate();
         Self(blocks.map(|(round, block)| spread(block, constant(round))).collect())
@@ -60,39 +64,46 @@ impl BitKeys {
     }
 }
 
-fn spread(block: &Block, constant: u8) -> BitKey {
+fn spread<const BYTES: usize, const WORDS: usize>(block: &[u8; BYTES], constant: u8) -> [u64; WORDS] {
+    const { assert!(WORDS == 8 * BYTES) };
     std::array::from_fn(|index| {
         let bit = (block[index / 8] ^ constant) >> (index % 8) & 1;
         0_u64.wrapping_sub(u64::from(bit))
     })
 }
 
-impl Drop for BitKeys {
+impl<const WORDS: usize> Drop for BitKeys<WORDS> {
     fn drop(&mut self) {
         self.0.as_flattened_mut().zeroize();
     }
 }
 
-impl fmt::Debug for BitKeys {
+impl<const WORDS: usize> fmt::Debug for BitKeys<WORDS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "BitKeys(up to {}, secret)", self.last())
     }
 }
 
 #[inline(always)]
-pub(super) fn byte<W: Register>(state: &State<W>, place: usize) -> Bits<W> {
+pub(super) fn byte<W: Register, const WORDS: usize>(state: &[W; WORDS], place: usize) -> Bits<W> {
     each!(bit < 8 => state[8 * place + bit])
 }
 
 #[inline(always)]
-pub(super) fn set_byte<W: Register>(state: &mut State<W>, place: usize, bits: Bits<W>) {
+pub(super) fn set_byte<W: Register, const WORDS: usize>(state: &mut [W; WORDS], place: usize, bits: Bits<W>) {
     state[8 * place..][..8].copy_from_slice(&bits);
 }
 
 /// Where the four rows of a column lie.
 #[inline(always)]
 fn column_places(column: usize, phase: usize) -> [usize; 4] {
-    each!(row < 4 => shifted(4 * column + row, phase))
+    places_among(4, column, phase)
+}
+
+/// The same among so many columns.
+#[inline(always)]
+fn places_among(columns: usize, column: usize, phase: usize) -> [usize; 4] {
+    each!(row < 4 => shifted_among(columns, 4 * column + row, phase))
 }
 
 #[inline(always)]
@@ -101,7 +112,7 @@ fn column<W: Register>(state: &State<W>, places: [usize; 4]) -> [Bits<W>; 4] {
 }
 
 #[inline(always)]
-fn key_byte<W: Register>(isa: W::Isa, key: &BitKey, byte: usize) -> Bits<W> {
+fn key_byte<W: Register, const WORDS: usize>(isa: W::Isa, key: &[u64; WORDS], byte: usize) -> Bits<W> {
     each!(bit < 8 => W::splat(isa, key[8 * byte + bit]))
 }
 
@@ -122,17 +133,22 @@ fn sub_byte<W: Register>(direction: Direction, bits: Bits<W>) -> Bits<W> {
 
 /// AddRoundKey. Adding is its own inverse.
 #[inline(always)]
-fn add_round_key<W: Register>(isa: W::Isa, state: &mut State<W>, key: &BitKey, phase: usize) {
-    for index in 0..16 {
-        let place = shifted(index, phase);
+fn add_round_key<W: Register, const WORDS: usize>(
+    isa: W::Isa,
+    state: &mut [W; WORDS],
+    key: &[u64; WORDS],
+    phase: usize,
+) {
+    for index in 0..WORDS / 8 {
+        let place = shifted_among(WORDS / 32, index, phase);
         set_byte(state, place, add(byte(state, place), key_byte(isa, key, index)));
     }
 }
 
 /// SubBytes of all bytes but for the constant: names do not matter.
 #[inline(always)]
-fn sub_bytes_unfinished<W: Register>(direction: Direction, state: &mut State<W>) {
-    for place in 0..16 {
+fn sub_bytes_unfinished<W: Register, const WORDS: usize>(direction: Direction, state: &mut [W; WORDS]) {
+    for place in 0..WORDS / 8 {
         set_byte(state, place, sub_byte(direction, byte(state, place)));
     }
 }
@@ -148,26 +164,31 @@ fn add_constant<W: Register>(state: &mut State<W>) {
 
 /// A middle round of the cipher from `phase` on: SubBytes, ShiftRows, MixColumns, AddRoundKey.
 #[inline(always)]
-fn encrypt_round<W: Register>(isa: W::Isa, state: &mut State<W>, key: &BitKey, phase: usize) {
+fn encrypt_round<W: Register, const WORDS: usize>(
+    isa: W::Isa,
+    state: &mut [W; WORDS],
+    key: &[u64; WORDS],
+    phase: usize,
+) {
     sub_bytes_unfinished(Direction::Encrypt, state);
-    for index in 0..4 {
-        mix_column_and_add(isa, state, column_places(index, phase + 1), key, index);
+    for index in 0..WORDS / 32 {
+        mix_column_and_add(isa, state, places_among(WORDS / 32, index, phase + 1), key, index);
     }
 }
 
 /// One bit of the four rows of a column.
 #[inline(always)]
-fn rows<W: Register>(state: &State<W>, places: [usize; 4], bit: usize) -> [W; 4] {
+fn rows<W: Register, const WORDS: usize>(state: &[W; WORDS], places: [usize; 4], bit: usize) -> [W; 4] {
     each!(row < 4 => state[8 * places[row] + bit])
 }
 
 /// MixColumns and AddRoundKey on one column, bit by bit: few words alive, none spilled.
 #[inline(always)]
-fn mix_column_and_add<W: Register>(
+fn mix_column_and_add<W: Register, const WORDS: usize>(
     isa: W::Isa,
-    state: &mut State<W>,
+    state: &mut [W; WORDS],
     places: [usize; 4],
-    key: &BitKey,
+    key: &[u64; WORDS],
     index: usize,
 ) {
     let top = neighbours(rows(state, places, 7));
@@ -187,9 +208,14 @@ fn mix_column_and_add<W: Register>(
 
 /// A middle round of the inverse cipher: AddRoundKey, InvMixColumns, InvShiftRows, InvSubBytes.
 #[inline(always)]
-fn decrypt_round<W: Register>(isa: W::Isa, state: &mut State<W>, key: &BitKey, phase: usize) {
-    for index in 0..4 {
-        let places = column_places(index, phase);
+fn decrypt_round<W: Register, const WORDS: usize>(
+    isa: W::Isa,
+    state: &mut [W; WORDS],
+    key: &[u64; WORDS],
+    phase: usize,
+) {
+    for index in 0..WORDS / 32 {
+        let places = places_among(WORDS / 32, index, phase);
         let keyed: [Bits<W>; 4] =
             each!(row < 4 => add(byte(state, places[row]), key_byte(isa, key, 4 * index + row)));
         let mixed = inv_mix_column(keyed);
@@ -225,28 +251,59 @@ impl<W: Register> Kernel for EncryptTile<'_, W> {
         let Self(isa, keys, tile, blocks) = self;
         let phase = usize::from(tile.phase);
         for bundle in 0..blocks / W::BITS {
-            let state = tile.bundle_mut::<W, TILE_WORDS>(isa, bundle);
-            add_round_key(isa, state, &keys.0[0], phase);
-            let phase = encrypt_middle(isa, state, keys, 1, phase);
-            sub_bytes_unfinished(Direction::Encrypt, state);
-            add_round_key(isa, state, &keys.0[keys.last()], phase + 1);
+            encrypt(isa, tile.bundle_mut::<W, TILE_WORDS>(isa, bundle), keys, phase);
         }
         tile.phase = ((phase + keys.last()) % 4) as u8;
     }
 }
 
+/// The whole cipher on a state at `phase`; gives back the phase that leaves.
+#[inline(always)]
+pub(in crate::part) fn encrypt<W: Register, const WORDS: usize>(
+    isa: W::Isa,
+    state: &mut [W; WORDS],
+    keys: &BitKeys<WORDS>,
+    phase: usize,
+) -> usize {
+    add_round_key(isa, state, &keys.0[0], phase);
+    let phase = encrypt_middle(isa, state, keys, 1, phase);
+    sub_bytes_unfinished(Direction::Encrypt, state);
+    add_round_key(isa, state, &keys.0[keys.last()], phase + 1);
+    (phase + 1) % (WORDS / 32)
+}
+
+/// The whole inverse cipher on a state at `phase`; gives back the phase that leaves.
+#[inline(always)]
+pub(in crate::part) fn decrypt<W: Register, const WORDS: usize>(
+    isa: W::Isa,
+    state: &mut [W; WORDS],
+    keys: &BitKeys<WORDS>,
+    mut phase: usize,
+) -> usize {
+    let (last, columns) = (keys.last(), WORDS / 32);
+    add_round_key(isa, state, &keys.0[last], phase);
+    sub_bytes_unfinished(Direction::Decrypt, state);
+    for round in (1..last).rev() {
+        phase = (phase + columns - 1) % columns;
+        decrypt_round(isa, state, &keys.0[round], phase);
+    }
+    phase = (phase + columns - 1) % columns;
+    add_round_key(isa, state, &keys.0[0], phase);
+    phase
+}
+
 /// Rounds `from` to the last but one; gives back the phase that leaves.
 #[inline(always)]
-fn encrypt_middle<W: Register>(
+fn encrypt_middle<W: Register, const WORDS: usize>(
     isa: W::Isa,
-    state: &mut State<W>,
-    keys: &BitKeys,
+    state: &mut [W; WORDS],
+    keys: &BitKeys<WORDS>,
     from: usize,
     mut phase: usize,
 ) -> usize {
     for key in &keys.0[from..keys.last()] {
         encrypt_round(isa, state, key, phase);
-        phase = (phase + 1) % 4;
+        phase = (phase + 1) % (WORDS / 32);
     }
     phase
 }
@@ -362,20 +419,11 @@ impl<W: Register> Kernel for DecryptTile<'_, W> {
     #[inline(always)]
     fn run(self) {
         let Self(isa, keys, tile, blocks) = self;
-        let last = keys.last();
-        let first_phase = usize::from(tile.phase);
+        let phase = usize::from(tile.phase);
         for bundle in 0..blocks / W::BITS {
-            let mut phase = first_phase;
-            let state = tile.bundle_mut::<W, TILE_WORDS>(isa, bundle);
-            add_round_key(isa, state, &keys.0[last], phase);
-            sub_bytes_unfinished(Direction::Decrypt, state);
-            for round in (1..last).rev() {
-                phase = (phase + 3) % 4;
-                decrypt_round(isa, state, &keys.0[round], phase);
-            }
-            add_round_key(isa, state, &keys.0[0], phase + 3);
+            decrypt(isa, tile.bundle_mut::<W, TILE_WORDS>(isa, bundle), keys, phase);
         }
-        tile.phase = ((first_phase + 3 * last) % 4) as u8;
+        tile.phase = ((phase + 3 * keys.last()) % 4) as u8;
     }
 }
 

@@ -2,35 +2,43 @@
 //!
 //! SubWord is the S-box circuit (`scalar`): no table, no branch on the key. Round keys are wiped when
 //! dropped.
-//! Source: FIPS 197 §5.2; the equivalent inverse cipher's keys, §5.3.5.
+//! Source: FIPS 197 §5.2; the equivalent inverse cipher's keys, §5.3.5. Rijndael's blocks of 24 and 32 bytes
+//! cut the same words into longer round keys (the Rijndael submission, §4.3).
 
 use std::fmt;
 
 use zeroize::Zeroize;
 
 use super::scalar::{inv_mix_column, sub_word};
-use crate::block::{Block, Key};
+use crate::block::{BLOCK_BYTES, Key};
 
-/// Round keys of the longest schedule: AES-256 has fourteen rounds.
-const ROUND_KEYS_MAX: usize = 15;
+/// Round keys of the longest schedule: there are fourteen rounds where block or key has 256 bits.
+pub(in crate::part) const ROUND_KEYS_MAX: usize = 15;
 
-/// The round keys of one key, as blocks.
+/// The round keys of one key, as blocks of `BYTES` bytes: 16 for AES.
 #[derive(Clone)]
-pub struct RoundKeys {
-    blocks: [Block; ROUND_KEYS_MAX],
+pub struct RoundKeys<const BYTES: usize = BLOCK_BYTES> {
+    blocks: [[u8; BYTES]; ROUND_KEYS_MAX],
     rounds: usize,
 }
 
 impl RoundKeys {
     /// KeyExpansion (FIPS 197 §5.2).
     pub fn expand(key: &Key) -> Self {
-        let mut keys = Self { blocks: [[0; 16]; ROUND_KEYS_MAX], rounds: key.cipher().rounds() };
-        let key_words = key.bytes().len() / 4;
+        Self::of(key.bytes())
+    }
+}
+
+impl<const BYTES: usize> RoundKeys<BYTES> {
+    /// KeyExpansion of a key of 16, 24 or 32 bytes.
+    pub(in crate::part) fn of(key: &[u8]) -> Self {
+        let (columns, key_words) = (BYTES / 4, key.len() / 4);
+        let mut keys = Self { blocks: [[0; BYTES]; ROUND_KEYS_MAX], rounds: key_words.max(columns) + 6 };
         let words = keys.blocks.as_flattened_mut();
-        words[..4 * key_words].copy_from_slice(key.bytes());
+        words[..key.len()].copy_from_slice(key);
         let mut previous = load(words, key_words - 1);
         let mut round_constant: u32 = 1;
-        for i in key_words..4 * (keys.rounds + 1) {
+        for i in key_words..columns * (keys.rounds + 1) {
             if i % key_words == 0 {
                 previous = sub_word(previous.rotate_right(8)) ^ round_constant;
                 round_constant = (round_constant << 1) ^ ((round_constant >> 7) * 0x11b);
@@ -49,13 +57,13 @@ impl RoundKeys {
     }
 
     /// Round keys 0 to `rounds`.
-    pub fn blocks(&self) -> &[Block] {
+    pub fn blocks(&self) -> &[[u8; BYTES]] {
         &self.blocks[..=self.rounds]
     }
 
     /// Round key 0, those of the middle rounds, and the last.
     #[inline(always)]
-    pub(super) fn split(&self) -> (&Block, &[Block], &Block) {
+    pub(super) fn split(&self) -> (&[u8; BYTES], &[[u8; BYTES]], &[u8; BYTES]) {
         (&self.blocks[0], &self.blocks[1..self.rounds], &self.blocks[self.rounds])
     }
 
@@ -74,13 +82,13 @@ impl RoundKeys {
     }
 }
 
-impl Drop for RoundKeys {
+impl<const BYTES: usize> Drop for RoundKeys<BYTES> {
     fn drop(&mut self) {
         self.blocks.zeroize();
     }
 }
 
-impl fmt::Debug for RoundKeys {
+impl<const BYTES: usize> fmt::Debug for RoundKeys<BYTES> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RoundKeys({} rounds, secret)", self.rounds)
     }

@@ -1,0 +1,48 @@
+//! Modes of ciphers with wider blocks, chunk by chunk.
+
+use std::sync::{Mutex, PoisonError};
+
+use crossgrain::Error as Refusal;
+use crossgrain::wide::{Key, Mode, Options, State, Stream};
+
+use super::args::{Job, Wide};
+use super::stream::{Compute, Work};
+use crate::error::{self, Error};
+use crate::pipeline::{BEFORE_BYTES, CHUNK_BYTES, Cut, Place};
+
+/// Chunks are whole bundles of every variant.
+const BUNDLE_BLOCKS: usize = 512;
+
+/// The mode, bound to its key.
+pub(super) fn work(job: &Job, wide: &Wide) -> Result<Work, Error> {
+    let Wide { cipher, mode, .. } = *wide;
+    let key = Key::new(cipher, &job.secret)?;
+    // Chunks go side by side, so each is the work of one thread.
+    let options = Options { variants: wide.variants.clone(), threads: 1, ..Options::default() };
+    let stream = Stream::new(&key, mode, job.direction, &options)?;
+    for (name, bundle_blocks) in stream.variants().into_iter().filter(|_| job.explain) {
+        error::tell(&format!("plan, by {bundle_blocks} blocks: {name}"));
+    }
+    let block_bytes = cipher.block_bytes();
+    let bundle_bytes = BUNDLE_BLOCKS * block_bytes;
+    let mut cut = Cut { chunk_bytes: CHUNK_BYTES / bundle_bytes * bundle_bytes, ..Cut::default() };
+    cut.before[BEFORE_BYTES - block_bytes..].copy_from_slice(wide.initial.block());
+    let is_serial = mode.is_serial(job.direction);
+    let (initial, chain) = (wide.initial.clone(), Mutex::new(wide.initial.clone()));
+    let compute: Compute = Box::new(move |place: Place, chunk| {
+        let so_far = place.position as usize + chunk.len();
+        let done = if is_serial {
+            stream.apply(&mut chain.lock().unwrap_or_else(PoisonError::into_inner), chunk)
+        } else {
+            let mut state = initial.clone();
+            match mode {
+                Mode::Ctr => state.count(place.position / block_bytes as u64),
+                _ => state = State::new(cipher, &place.before[BEFORE_BYTES - block_bytes..])?,
+            }
+            stream.apply(&mut state, chunk)
+        };
+        // The library counts from the chunk's beginning, the user from the stream's.
+        done.map_err(|_| Refusal::PartialWideBlock { cipher: cipher.name(), block_bytes, len_bytes: so_far })
+    });
+    Ok(Work { compute, cut, is_serial })
+}

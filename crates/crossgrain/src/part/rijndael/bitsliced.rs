@@ -1,0 +1,115 @@
+//! Rijndael across the grain: word `8·byte + bit` holds that bit of every block of the bundle, as for AES.
+//!
+//! Layout: 192 or 256 words; ShiftRows is renaming, with as many phases as there are columns. Conversions
+//! know blocks of sixteen bytes: either half of all blocks is brought together and goes through them alone.
+//! Needs: any `Register`. Source: as `aes::bitsliced`, whose text this runs.
+//! Holds: in blocks of 24 bytes the halves overlap, and both conversions agree on what they share.
+
+use std::fmt;
+
+use super::{WideBlocks, second_half};
+use crate::block::Direction;
+use crate::convert::{BlocksToBits, Load, Store, Transpose};
+use crate::part::aes::bitsliced::{BitKeys, decrypt, encrypt};
+use crate::part::aes::key::RoundKeys;
+use crate::repr::shifted_among;
+use crate::word::{Buffers, Isa, Kernel, Register, TILE_WORDS, Tile};
+
+/// The whole cipher on bundles of `W::BITS` blocks, brought in and out by the transposition `T`.
+pub struct Cipher<W: Register, T, const BYTES: usize, const WORDS: usize> {
+    isa: W::Isa,
+    direction: Direction,
+    keys: BitKeys<WORDS>,
+    conversion: BlocksToBits<W, T>,
+}
+
+impl<W: Register, T: Transpose<W>, const BYTES: usize, const WORDS: usize> Cipher<W, T, BYTES, WORDS> {
+    /// The cipher in one direction with a key of 16, 24 or 32 bytes.
+    pub fn new(isa: W::Isa, direction: Direction, key: &[u8]) -> Self {
+        let keys = BitKeys::all_folded(&RoundKeys::<BYTES>::of(key));
+        Self { isa, direction, keys, conversion: BlocksToBits::new(isa) }
+    }
+}
+
+impl<W: Register, T, const BYTES: usize, const WORDS: usize> fmt::Debug for Cipher<W, T, BYTES, WORDS> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rijndael::bitsliced::Cipher({BYTES} bytes, {} bits, {:?})", W::BITS, self.direction)
+    }
+}
+
+impl<W: Register, T: Transpose<W>, const BYTES: usize, const WORDS: usize> WideBlocks<BYTES>
+    for Cipher<W, T, BYTES, WORDS>
+{
+    fn run(&self, blocks: &mut [[u8; BYTES]]) {
+        let mut halves = [Tile::new(), Tile::new()];
+        let [mut together, mut scratch] = [Tile::new(), Tile::new()];
+        for bundle in blocks.chunks_mut(W::BITS) {
+            for (tile, at) in halves.iter_mut().zip([0, second_half(BYTES)]) {
+                gather(bundle, at, &mut together);
+                self.conversion.load(&together.bytes()[..16 * W::BITS], tile, &mut scratch);
+            }
+            self.isa.enter(OnBundle::<W, WORDS> {
+                isa: self.isa,
+                direction: self.direction,
+                keys: &self.keys,
+                halves: &mut halves,
+            });
+            for (tile, at) in halves.iter().zip([0, second_half(BYTES)]) {
+                let halves = Buffers::in_place(&mut together.bytes_mut()[..16 * W::BITS]);
+                self.conversion.store(tile, &mut scratch, false, halves);
+                scatter(&together, at, bundle);
+            }
+        }
+    }
+}
+
+/// Brings the sixteen bytes from `at` on of all blocks together.
+fn gather<const BYTES: usize>(blocks: &[[u8; BYTES]], at: usize, together: &mut Tile) {
+    for (half, block) in together.bytes_mut().as_chunks_mut::<16>().0.iter_mut().zip(blocks) {
+        half.copy_from_slice(&block[at..at + 16]);
+    }
+}
+
+/// Puts them back.
+fn scatter<const BYTES: usize>(together: &Tile, at: usize, blocks: &mut [[u8; BYTES]]) {
+    for (half, block) in together.bytes().as_chunks::<16>().0.iter().zip(blocks) {
+        block[at..at + 16].copy_from_slice(half);
+    }
+}
+
+/// A bundle whose halves have been brought in.
+struct OnBundle<'a, W: Register, const WORDS: usize> {
+    isa: W::Isa,
+    direction: Direction,
+    keys: &'a BitKeys<WORDS>,
+    halves: &'a mut [Tile; 2],
+}
+
+impl<W: Register, const WORDS: usize> Kernel for OnBundle<'_, W, WORDS> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { isa, direction, keys, halves } = self;
+        let (second, columns) = (WORDS - TILE_WORDS, WORDS / 32);
+        let zero = W::splat(isa, 0);
+        let mut state = [zero; WORDS];
+        for (tile, at) in halves.iter().zip([0, second]) {
+            let words = tile.bundle::<W, TILE_WORDS>(isa, 0);
+            state[at..][..TILE_WORDS].copy_from_slice(words);
+        }
+        let phase = match direction {
+            Direction::Encrypt => encrypt(isa, &mut state, keys, 0),
+            Direction::Decrypt => decrypt(isa, &mut state, keys, 0),
+        };
+        for (tile, at) in halves.iter_mut().zip([0, second]) {
+            let words = tile.bundle_mut::<W, TILE_WORDS>(isa, 0);
+            for (index, word) in words.iter_mut().enumerate() {
+                let named = at + index;
+                *word = state[8 * shifted_among(columns, named / 8, phase) + named % 8];
+            }
+        }
+        state.fill(zero);
+        zeroize::optimization_barrier(&state);
+    }
+}

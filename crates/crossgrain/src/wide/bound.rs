@@ -1,0 +1,210 @@
+//! Variants bound to a key, and the modes over them: "replace these blocks" is all that they ask.
+//!
+//! Source: SP 800-38A §6, with blocks of another size.
+//! Holds: buffers with keystream or deciphered blocks are wiped.
+
+use super::rows::{Row, Variant, rows};
+use super::{Mode, State};
+use crate::block::{Direction, Error};
+use crate::part::rijndael::WideBlocks;
+use crate::word::{Features, wipe};
+
+/// Blocks of a buffer beside the data: whole bundles of every variant, and in L1 where the bundles are short.
+const CHUNK_BLOCKS: usize = 512;
+
+/// A cipher with its size of block hidden.
+pub(super) trait Run: Send + Sync {
+    /// The names of the variants, and how many blocks each computes together.
+    fn variants(&self) -> Vec<(&str, usize)>;
+
+    /// Runs a mode whose blocks do not wait for one another, from this state on.
+    fn parallel(&self, mode: Mode, state: &State, data: &mut [u8]);
+
+    /// Runs a mode block by block, and leaves the state of the next.
+    fn serial(&self, mode: Mode, state: &mut State, data: &mut [u8]);
+}
+
+/// A variant bound to a key.
+struct Kernel<const BYTES: usize> {
+    variant: Variant,
+    cipher: Box<dyn WideBlocks<BYTES>>,
+}
+
+impl<const BYTES: usize> Kernel<BYTES> {
+    fn cost_ns(&self, blocks: usize) -> f64 {
+        self.variant.cost_ns(blocks)
+    }
+}
+
+/// The cheapest variant for much data, and that for a single block.
+pub(super) struct Bound<const BYTES: usize> {
+    bulk: Kernel<BYTES>,
+    /// If it is another.
+    single: Option<Kernel<BYTES>>,
+}
+
+impl<const BYTES: usize> Bound<BYTES> {
+    /// Chooses among the variants that these features suffice for, or takes the one that is named.
+    pub(super) fn new<const WORDS: usize>(
+        key: &[u8],
+        direction: Direction,
+        features: Features,
+        named: &[String],
+    ) -> Result<Self, Error> {
+        let mut rows = rows::<BYTES, WORDS>(direction);
+        for name in named {
+            if !super::variants().iter().any(|variant| variant.name == *name) {
+                return Err(Error::UnknownVariant(name.clone()));
+            }
+            rows.retain(|row| row.variant.name == *name);
+            if rows.is_empty() {
+                let reason = format!(
+                    "one variant is the whole cipher: name one for {} of {}-bit blocks",
+                    direction.name(),
+                    8 * BYTES
+                );
+                return Err(Error::Unavailable { variant: name.clone(), reason });
+            }
+        }
+        let bind = |row: &Row<BYTES>| {
+            let cipher = (row.bind)(features, direction, key)?;
+            Some(Kernel { variant: row.variant.clone(), cipher })
+        };
+        let cheapest = |blocks: usize| {
+            let available = rows.iter().filter(|row| features.contains(row.variant.needs));
+            available.min_by(|a, b| a.variant.cost_ns(blocks).total_cmp(&b.variant.cost_ns(blocks)))
+        };
+        let missing = || rows[0].variant.unavailable(features);
+        let (bulk, single) = cheapest(CHUNK_BLOCKS).zip(cheapest(1)).ok_or_else(missing)?;
+        let is_another = single.variant.name != bulk.variant.name;
+        Ok(Self {
+            bulk: bind(bulk).ok_or_else(missing)?,
+            single: if is_another { bind(single) } else { None },
+        })
+    }
+
+    /// Replaces blocks: whole bundles and what is left over, each by the variant that does it cheapest.
+    fn run(&self, blocks: &mut [[u8; BYTES]]) {
+        let bundle_blocks = self.bulk.variant.bundle_blocks;
+        let whole = blocks.len() / bundle_blocks * bundle_blocks;
+        let (whole, rest) = blocks.split_at_mut(whole);
+        let single =
+            self.single.as_ref().filter(|single| single.cost_ns(rest.len()) < self.bulk.cost_ns(rest.len()));
+        match single {
+            Some(single) => {
+                self.bulk.cipher.run(whole);
+                single.cipher.run(rest);
+            }
+            None => self.bulk.cipher.run(blocks),
+        }
+    }
+}
+
+impl<const BYTES: usize> Run for Bound<BYTES> {
+    fn variants(&self) -> Vec<(&str, usize)> {
+        let kernels = [Some(&self.bulk), self.single.as_ref()].into_iter().flatten();
+        kernels.map(|kernel| (kernel.variant.name.as_str(), kernel.variant.bundle_blocks)).collect()
+    }
+
+    fn parallel(&self, mode: Mode, state: &State, data: &mut [u8]) {
+        if mode == Mode::Ecb {
+            return self.run(data.as_chunks_mut().0);
+        }
+        let mut scratch = [[0; BYTES]; CHUNK_BLOCKS];
+        let mut previous = block_of(state);
+        let mut counter = Counter::from(previous);
+        for chunk in data.chunks_mut(CHUNK_BLOCKS * BYTES) {
+            let blocks = &mut scratch[..chunk.len().div_ceil(BYTES)];
+            if mode == Mode::Ctr {
+                counter.fill(blocks);
+            } else {
+                previous = delay(previous, chunk, blocks);
+            }
+            // What is added to the data: cipher text one block earlier in CBC, that enciphered in CFB.
+            self.run(if mode == Mode::Cbc { chunk.as_chunks_mut().0 } else { &mut *blocks });
+            add(chunk, blocks.as_flattened());
+        }
+        wipe(scratch.as_flattened_mut());
+    }
+
+    fn serial(&self, mode: Mode, state: &mut State, data: &mut [u8]) {
+        let mut block = block_of::<BYTES>(state);
+        for chunk in data.chunks_mut(BYTES) {
+            if mode == Mode::Cbc {
+                add(&mut block, chunk);
+            }
+            self.run(std::slice::from_mut(&mut block));
+            match mode {
+                Mode::Cbc => chunk.copy_from_slice(&block),
+                Mode::Cfb => {
+                    add(chunk, &block);
+                    block[..chunk.len()].copy_from_slice(chunk);
+                }
+                _ => add(chunk, &block),
+            }
+        }
+        state.block[..BYTES].copy_from_slice(&block);
+    }
+}
+
+fn block_of<const BYTES: usize>(state: &State) -> [u8; BYTES] {
+    let mut block = [0; BYTES];
+    block.copy_from_slice(state.block());
+    block
+}
+
+/// Adds as many bytes as the shorter one has.
+fn add(to: &mut [u8], bytes: &[u8]) {
+    for (to, byte) in to.iter_mut().zip(bytes) {
+        *to ^= byte;
+    }
+}
+
+/// The blocks of `data` one block later, `previous` coming first; gives back the last whole one.
+fn delay<const BYTES: usize>(previous: [u8; BYTES], data: &[u8], later: &mut [[u8; BYTES]]) -> [u8; BYTES] {
+    let blocks = data.as_chunks().0;
+    for (later, block) in later.iter_mut().zip([&previous].into_iter().chain(blocks)) {
+        *later = *block;
+    }
+    blocks.last().copied().unwrap_or(previous)
+}
+
+/// A counter as wide as the block, most significant byte first.
+struct Counter<const BYTES: usize> {
+    /// All but the low 64 bits.
+    high: [u8; BYTES],
+    low: u64,
+}
+
+impl<const BYTES: usize> From<[u8; BYTES]> for Counter<BYTES> {
+    fn from(block: [u8; BYTES]) -> Self {
+        let mut low = [0; 8];
+        low.copy_from_slice(&block[BYTES - 8..]);
+        Self { high: block, low: u64::from_be_bytes(low) }
+    }
+}
+
+impl<const BYTES: usize> Counter<BYTES> {
+    /// Writes down the next values.
+    fn fill(&mut self, blocks: &mut [[u8; BYTES]]) {
+        for block in blocks {
+            *block = self.high;
+            block[BYTES - 8..].copy_from_slice(&self.low.to_be_bytes());
+            self.low = self.low.wrapping_add(1);
+            if self.low == 0 {
+                self.carry();
+            }
+        }
+    }
+
+    /// Adds one to what is above the low 64 bits.
+    #[cold]
+    fn carry(&mut self) {
+        for byte in self.high[..BYTES - 8].iter_mut().rev() {
+            *byte = byte.wrapping_add(1);
+            if *byte != 0 {
+                return;
+            }
+        }
+    }
+}

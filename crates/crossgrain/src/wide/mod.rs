@@ -1,0 +1,342 @@
+//! Rijndael with blocks of 24 and 32 bytes, and the modes that are defined for blocks of any size.
+//!
+//! The rest of the engine is built on blocks of 16 bytes: tiles, counters, plans of parts. Here the whole cipher is the only
+//! part, so there is nothing to compose; one variant or two are taken by their cost, and modes need of them no more
+//! than "replace these blocks". XTS, GCM, CMAC and EAX are defined for blocks of 16 bytes and cannot be had: no key of
+//! these ciphers fits them.
+//!
+//! ```
+//! use crossgrain::Direction;
+//! use crossgrain::wide::{Key, Mode, Options, Rijndael, State, Stream};
+//!
+//! let key = Key::new(Rijndael::Block256Key256, &[7; 32])?;
+//! let first = State::new(key.cipher(), &[0; 32])?;
+//! let stream = Stream::new(&key, Mode::Ctr, Direction::Encrypt, &Options::default())?;
+//! let mut data = b"some secret text".to_vec();
+//! stream.apply(&mut first.clone(), &mut data)?;
+//! stream.apply(&mut first.clone(), &mut data)?;
+//! assert_eq!(data, b"some secret text");
+//! # Ok::<(), crossgrain::Error>(())
+//! ```
+
+mod bound;
+mod rows;
+
+pub use rows::{Variant, variants};
+
+use std::fmt;
+use std::str::FromStr;
+
+use zeroize::Zeroizing;
+
+use self::bound::{Bound, Run};
+use crate::block::{Direction, Error};
+use crate::exec::Threads;
+use crate::word::Features;
+
+/// Bytes in the longest block or key.
+const BYTES_MAX: usize = 32;
+
+/// What one thread takes at a time: whole blocks of either size, and whole bundles of every variant.
+const PIECE_BYTES: usize = 3 << 16;
+
+/// Rijndael (Daemen and Rijmen) with a block wider than AES's, by the bits of block and key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rijndael {
+    /// Blocks of 192 bits, keys of 128; twelve rounds.
+    Block192Key128,
+    /// Blocks and keys of 192 bits; twelve rounds.
+    Block192Key192,
+    /// Blocks of 192 bits, keys of 256; fourteen rounds.
+    Block192Key256,
+    /// Blocks of 256 bits, keys of 128; fourteen rounds, as for every key of such blocks.
+    Block256Key128,
+    /// Blocks of 256 bits, keys of 192.
+    Block256Key192,
+    /// Blocks and keys of 256 bits.
+    Block256Key256,
+}
+
+impl Rijndael {
+    /// All of them, in the order in which tables list them.
+    pub const ALL: [Self; 6] = [
+        Self::Block192Key128,
+        Self::Block192Key192,
+        Self::Block192Key256,
+        Self::Block256Key128,
+        Self::Block256Key192,
+        Self::Block256Key256,
+    ];
+
+    /// The name users type, such as `rijndael-256-256`: block bits, then key bits.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Block192Key128 => "rijndael-192-128",
+            Self::Block192Key192 => "rijndael-192-192",
+            Self::Block192Key256 => "rijndael-192-256",
+            Self::Block256Key128 => "rijndael-256-128",
+            Self::Block256Key192 => "rijndael-256-192",
+            Self::Block256Key256 => "rijndael-256-256",
+        }
+    }
+
+    /// Bytes in a block.
+    pub const fn block_bytes(self) -> usize {
+        match self {
+            Self::Block192Key128 | Self::Block192Key192 | Self::Block192Key256 => 24,
+            Self::Block256Key128 | Self::Block256Key192 | Self::Block256Key256 => 32,
+        }
+    }
+
+    /// Bytes in a key.
+    pub const fn key_bytes(self) -> usize {
+        match self {
+            Self::Block192Key128 | Self::Block256Key128 => 16,
+            Self::Block192Key192 | Self::Block256Key192 => 24,
+            Self::Block192Key256 | Self::Block256Key256 => 32,
+        }
+    }
+}
+
+impl fmt::Display for Rijndael {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Rijndael {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let found = Self::ALL.into_iter().find(|cipher| cipher.name() == name);
+        found.ok_or_else(|| Error::UnknownCipher(name.to_owned()))
+    }
+}
+
+/// A secret key and the cipher it belongs to. Wiped from memory when dropped; never printed.
+#[derive(Clone)]
+pub struct Key {
+    cipher: Rijndael,
+    bytes: Zeroizing<[u8; BYTES_MAX]>,
+}
+
+impl Key {
+    /// Takes the key's bytes in the order in which the submission lists them.
+    ///
+    /// # Errors
+    /// [`Error::WideKeyLength`] unless `bytes` is exactly [`Rijndael::key_bytes`] long.
+    pub fn new(cipher: Rijndael, bytes: &[u8]) -> Result<Self, Error> {
+        let (key_bytes, len_bytes) = (cipher.key_bytes(), bytes.len());
+        if len_bytes != key_bytes {
+            return Err(Error::WideKeyLength { cipher: cipher.name(), key_bytes, len_bytes });
+        }
+        let mut key = Zeroizing::new([0; BYTES_MAX]);
+        key[..len_bytes].copy_from_slice(bytes);
+        Ok(Self { cipher, bytes: key })
+    }
+
+    /// The cipher this key is for.
+    pub const fn cipher(&self) -> Rijndael {
+        self.cipher
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.cipher.key_bytes()]
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key({}, secret)", self.cipher)
+    }
+}
+
+/// A mode of operation (SP 800-38A), with blocks of the cipher's size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Every block by itself; begins from nothing.
+    Ecb,
+    /// Cipher block chaining.
+    Cbc,
+    /// Cipher feedback of whole blocks.
+    Cfb,
+    /// Output feedback.
+    Ofb,
+    /// Counter mode; the whole block counts, the most significant byte first.
+    Ctr,
+}
+
+impl Mode {
+    /// All of them, in the order in which tables list them.
+    pub const ALL: [Self; 5] = [Self::Ecb, Self::Cbc, Self::Cfb, Self::Ofb, Self::Ctr];
+
+    /// Whether each block waits for the one before it.
+    pub const fn is_serial(self, direction: Direction) -> bool {
+        match self {
+            Self::Ecb | Self::Ctr => false,
+            Self::Cbc | Self::Cfb => matches!(direction, Direction::Encrypt),
+            Self::Ofb => true,
+        }
+    }
+
+    /// Whether data may end within a block.
+    pub const fn takes_partial_blocks(self) -> bool {
+        matches!(self, Self::Cfb | Self::Ofb | Self::Ctr)
+    }
+
+    /// The direction in which the cipher runs.
+    const fn cipher_direction(self, direction: Direction) -> Direction {
+        if matches!(self, Self::Ecb | Self::Cbc) { direction } else { Direction::Encrypt }
+    }
+}
+
+/// What the next block is chained to: the initial value, then a counter, or a block of cipher text or keystream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    block: [u8; BYTES_MAX],
+    block_bytes: usize,
+}
+
+impl State {
+    /// The state that a message begins from; zeros will do for ECB, which has no use for it.
+    ///
+    /// # Errors
+    /// [`Error::WideInitialLength`] unless `initial` is a block of the cipher.
+    pub fn new(cipher: Rijndael, initial: &[u8]) -> Result<Self, Error> {
+        let (block_bytes, len_bytes) = (cipher.block_bytes(), initial.len());
+        if len_bytes != block_bytes {
+            return Err(Error::WideInitialLength { cipher: cipher.name(), block_bytes, len_bytes });
+        }
+        let mut block = [0; BYTES_MAX];
+        block[..block_bytes].copy_from_slice(initial);
+        Ok(Self { block, block_bytes })
+    }
+
+    /// The block itself.
+    pub fn block(&self) -> &[u8] {
+        &self.block[..self.block_bytes]
+    }
+
+    /// Replaces it by the last whole block of `input`, if there is one.
+    fn follow(&mut self, input: &[u8]) {
+        if let Some(last) = input.chunks_exact(self.block_bytes).next_back() {
+            self.block[..self.block_bytes].copy_from_slice(last);
+        }
+    }
+
+    /// Counts so many blocks on, from the last byte up, wrapping at the size of the block.
+    pub fn count(&mut self, blocks: u64) {
+        let mut carry = u128::from(blocks);
+        for byte in self.block[..self.block_bytes].iter_mut().rev() {
+            carry += u128::from(*byte);
+            *byte = carry as u8;
+            carry >>= 8;
+        }
+    }
+}
+
+/// How a mode is to be run. The default: all instructions that the CPU has and `CROSSGRAIN_ISA` allows, and all
+/// threads of rayon's pool. There are no variants that leak anything.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Instructions that may be used; `None` for what the environment allows.
+    pub features: Option<Features>,
+    /// Names of variants that must be used, of [`variants`]: one at most; empty to choose freely.
+    pub variants: Vec<String>,
+    /// At most so many threads; 0 for all of rayon's current pool.
+    pub threads: usize,
+}
+
+/// A mode in one direction, bound to a key.
+pub struct Stream {
+    cipher: Rijndael,
+    mode: Mode,
+    direction: Direction,
+    threads: Threads,
+    bound: Box<dyn Run>,
+}
+
+impl Stream {
+    /// Chooses variants and binds them to a key.
+    ///
+    /// # Errors
+    /// [`Error::UnknownVariant`] or [`Error::Unavailable`] for a variant that was named, [`Error::BadIsaCap`] for
+    /// an environment that cannot be read.
+    pub fn new(key: &Key, mode: Mode, direction: Direction, options: &Options) -> Result<Self, Error> {
+        let features = match options.features {
+            Some(features) => features & Features::of_cpu(),
+            None => Features::from_environment()?,
+        };
+        let cipher = key.cipher();
+        let cipher_direction = mode.cipher_direction(direction);
+        let bound: Box<dyn Run> = if cipher.block_bytes() == 24 {
+            Box::new(Bound::<24>::new::<192>(key.bytes(), cipher_direction, features, &options.variants)?)
+        } else {
+            Box::new(Bound::<32>::new::<256>(key.bytes(), cipher_direction, features, &options.variants)?)
+        };
+        Ok(Self { cipher, mode, direction, threads: Threads::at_most(options.threads), bound })
+    }
+
+    /// The names of the variants chosen, and how many blocks each computes together.
+    pub fn variants(&self) -> Vec<(&str, usize)> {
+        self.bound.variants()
+    }
+
+    /// Replaces the next piece of a message, and leaves in `state` what the piece after it is chained to. Of a message
+    /// all pieces but the last must be whole blocks.
+    ///
+    /// # Errors
+    /// [`Error::PartialWideBlock`] where the mode needs whole blocks, [`Error::WideInitialLength`] where the state is one
+    /// of another block size; nothing is written then.
+    pub fn apply(&self, state: &mut State, data: &mut [u8]) -> Result<(), Error> {
+        let (cipher, block_bytes, len_bytes) = (self.cipher.name(), self.cipher.block_bytes(), data.len());
+        if state.block_bytes != block_bytes {
+            return Err(Error::WideInitialLength { cipher, block_bytes, len_bytes: state.block_bytes });
+        }
+        if !self.mode.takes_partial_blocks() && !len_bytes.is_multiple_of(block_bytes) {
+            return Err(Error::PartialWideBlock { cipher, block_bytes, len_bytes });
+        }
+        if self.mode.is_serial(self.direction) {
+            self.bound.serial(self.mode, state, data);
+        } else {
+            let pieces = Pieces { mode: self.mode, state, rest: data };
+            self.threads
+                .each(len_bytes, pieces, &|(state, piece)| self.bound.parallel(self.mode, &state, piece));
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stream({}, {:?}, {:?}, {:?})", self.cipher, self.mode, self.direction, self.variants())
+    }
+}
+
+/// A message cut into pieces, each with the state that it begins from. That is read before the piece is handed out, and so
+/// before it is overwritten.
+struct Pieces<'a, 's> {
+    mode: Mode,
+    state: &'s mut State,
+    rest: &'a mut [u8],
+}
+
+impl<'a> Iterator for Pieces<'a, '_> {
+    type Item = (State, &'a mut [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let rest = std::mem::take(&mut self.rest);
+        let (piece, rest) = rest.split_at_mut(PIECE_BYTES.min(rest.len()));
+        self.rest = rest;
+        let state = self.state.clone();
+        match self.mode {
+            Mode::Ctr => self.state.count(piece.len().div_ceil(state.block_bytes) as u64),
+            Mode::Cbc | Mode::Cfb => self.state.follow(piece),
+            Mode::Ecb | Mode::Ofb => {}
+        }
+        Some((state, piece))
+    }
+}

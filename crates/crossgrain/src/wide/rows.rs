@@ -1,0 +1,101 @@
+//! The table of variants for wide blocks: whole ciphers only, none of which leaks anything.
+
+use crate::block::{Direction, Error};
+use crate::convert::{Interleave, Network, Transpose};
+use crate::part::rijndael::{WideBlocks, bitsliced, instructions};
+use crate::repr::Repr;
+use crate::word::{
+    AesLanes, AesWord128, AesWord256, AesWord512, Features, Isa, Register, Word128, Word256, Word512,
+};
+
+/// One way to compute the whole cipher in one direction.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// `part/representation/isa`.
+    pub name: String,
+    /// The representation it works in.
+    pub repr: Repr,
+    /// The ISA's name.
+    pub isa: &'static str,
+    /// The instructions it needs.
+    pub needs: Features,
+    /// Blocks that it computes together.
+    pub bundle_blocks: usize,
+    /// What a bundle costs, less than full as well: roughly, for what variants are compared by is ten times apart.
+    pub bundle_ns: f64,
+}
+
+impl Variant {
+    /// What so many blocks cost.
+    pub(super) fn cost_ns(&self, blocks: usize) -> f64 {
+        blocks.div_ceil(self.bundle_blocks) as f64 * self.bundle_ns
+    }
+
+    /// Why it cannot be had with these instructions.
+    pub(super) fn unavailable(&self, features: Features) -> Error {
+        let missing = self.needs.without(features);
+        let reason = format!("it needs {missing}, which this CPU lacks or the ISA cap forbids");
+        Error::Unavailable { variant: self.name.clone(), reason }
+    }
+}
+
+/// Every variant there is for either size of block, available here or not.
+pub fn variants() -> Vec<Variant> {
+    let narrow = Direction::ALL.into_iter().flat_map(rows::<24, 192>).map(|row| row.variant);
+    let wide = Direction::ALL.into_iter().flat_map(rows::<32, 256>).map(|row| row.variant);
+    narrow.chain(wide).collect()
+}
+
+/// Binds a variant to a key; `None` where its instructions are missing or not allowed.
+type Bind<const BYTES: usize> = fn(Features, Direction, &[u8]) -> Option<Box<dyn WideBlocks<BYTES>>>;
+
+/// A variant for blocks of `BYTES` bytes.
+pub(super) struct Row<const BYTES: usize> {
+    pub(super) variant: Variant,
+    pub(super) bind: Bind<BYTES>,
+}
+
+/// The variants for blocks of `BYTES` bytes and `WORDS` bits.
+pub(super) fn rows<const BYTES: usize, const WORDS: usize>(direction: Direction) -> Vec<Row<BYTES>> {
+    vec![
+        by_instructions::<AesWord128, BYTES>(direction, 150.0),
+        by_instructions::<AesWord256, BYTES>(direction, 160.0),
+        by_instructions::<AesWord512, BYTES>(direction, 200.0),
+        bitsliced::<u32, Network, BYTES, WORDS>(direction, 13_000.0),
+        bitsliced::<u64, Network, BYTES, WORDS>(direction, 14_000.0),
+        bitsliced::<Word128, Interleave, BYTES, WORDS>(direction, 14_000.0),
+        bitsliced::<Word256, Interleave, BYTES, WORDS>(direction, 15_000.0),
+        bitsliced::<Word512, Interleave, BYTES, WORDS>(direction, 18_000.0),
+    ]
+}
+
+fn row<I: Isa, const BYTES: usize>(
+    direction: Direction,
+    repr: Repr,
+    bundle_blocks: usize,
+    bundle_ns: f64,
+    bind: Bind<BYTES>,
+) -> Row<BYTES> {
+    let name = format!("rijndael{}-{}/{repr}/{}", 8 * BYTES, direction.name(), I::NAME);
+    let variant = Variant { name, repr, isa: I::NAME, needs: I::NEEDS, bundle_blocks, bundle_ns };
+    Row { variant, bind }
+}
+
+fn by_instructions<W: AesLanes, const BYTES: usize>(direction: Direction, bundle_ns: f64) -> Row<BYTES> {
+    let bundle_blocks = instructions::PAIRS * W::BLOCKS;
+    row::<W::Isa, BYTES>(direction, Repr::Blocks, bundle_blocks, bundle_ns, |features, direction, key| {
+        let isa = W::Isa::detect(features)?;
+        Some(Box::new(instructions::Cipher::<W, BYTES>::new(isa, direction, key)))
+    })
+}
+
+fn bitsliced<W: Register, T: Transpose<W>, const BYTES: usize, const WORDS: usize>(
+    direction: Direction,
+    bundle_ns: f64,
+) -> Row<BYTES> {
+    let repr = Repr::Bitsliced { bits: W::BITS };
+    row::<W::Isa, BYTES>(direction, repr, W::BITS, bundle_ns, |features, direction, key| {
+        let isa = W::Isa::detect(features)?;
+        Some(Box::new(bitsliced::Cipher::<W, T, BYTES, WORDS>::new(isa, direction, key)))
+    })
+}
