@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The layers from the bottom up, and what each may name besides itself: a module with all that is in it,
 /// or one thing of a module. Who judges by the reference stands last: nobody below can name it.
-const LAYERS: [(&str, &[&str]); 18] = [
+const LAYERS: [(&str, &[&str]); 19] = [
     ("block", &[]),
     ("reference", &["block"]),
     ("word", &["block::Error"]),
@@ -68,6 +68,7 @@ const LAYERS: [(&str, &[&str]); 18] = [
             "rustcrypto::kind",
         ],
     ),
+    ("search", &["block", "reference", "mode", "container"]),
 ];
 
 /// A file of the library: where it is, which module it is, and its code.
