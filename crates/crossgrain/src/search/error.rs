@@ -10,6 +10,8 @@ use crate::block;
 pub enum Error {
     /// Nothing to know a right key by.
     NothingKnown,
+    /// None of the kernels asked for can be had here.
+    NoKernel,
     /// What the cipher, its key or a mode refuse.
     Block(block::Error),
 }
@@ -20,6 +22,9 @@ impl fmt::Display for Error {
             Self::NothingKnown => f.write_str(
                 "no bit of the result is known, so every key would fit: tell more of the plaintext",
             ),
+            Self::NoKernel => {
+                f.write_str("no kernel of those asked for can run here: name none to have one chosen")
+            }
             Self::Block(error) => error.fmt(f),
         }
     }
@@ -29,7 +34,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Block(error) => Some(error),
-            Self::NothingKnown => None,
+            _ => None,
         }
     }
 }

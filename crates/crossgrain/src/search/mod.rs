@@ -6,5 +6,5 @@
 mod block;
 mod error;
 
-pub use block::{BlockSearch, Inner, Pair};
+pub use block::{BlockSearch, Inner, KERNELS, Kernel, Pair, Tries};
 pub use error::Error;
