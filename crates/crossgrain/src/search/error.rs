@@ -10,6 +10,27 @@ use crate::block;
 pub enum Error {
     /// Nothing to know a right key by.
     NothingKnown,
+    /// A mask without a place, or a set without a character.
+    EmptyMask,
+    /// A place of a space where nothing may stand.
+    EmptyPlace {
+        /// The byte of the candidate.
+        byte: usize,
+    },
+    /// A mask names a set that there is not.
+    UnknownSet {
+        /// The name, without its question mark.
+        name: String,
+    },
+    /// A mask of hex digits describes something else.
+    NoHexDigit,
+    /// A mask of hex digits that makes no whole bytes.
+    OddDigits {
+        /// How many digits it has.
+        digits: usize,
+    },
+    /// A share that cannot be read, or that there is not.
+    NoSuchShard,
     /// None of the kernels asked for can be had here.
     NoKernel,
     /// What the cipher, its key or a mode refuse.
@@ -22,6 +43,24 @@ impl fmt::Display for Error {
             Self::NothingKnown => f.write_str(
                 "no bit of the result is known, so every key would fit: tell more of the plaintext",
             ),
+            Self::EmptyMask => f.write_str("a mask or set is empty: give it a character for every place"),
+            Self::EmptyPlace { byte } => {
+                write!(f, "nothing may stand at byte {byte} of the candidates: list a value at least")
+            }
+            Self::UnknownSet { name } => write!(
+                f,
+                "no set is called '?{}': use ?l ?u ?d ?s ?a ?b ?h ?H, ?1 to ?4 once defined, and ?? for a question mark",
+                name.escape_debug()
+            ),
+            Self::NoHexDigit => f.write_str(
+                "a mask of hex digits holds something else: use 0 to 9, a to f and what stands for them",
+            ),
+            Self::OddDigits { digits } => {
+                write!(f, "a mask of hex digits has an odd number of places ({digits}): two make a byte")
+            }
+            Self::NoSuchShard => {
+                f.write_str("there is no such shard: give i/n, with i from 0 to n - 1, as in 0/16")
+            }
             Self::NoKernel => {
                 f.write_str("no kernel of those asked for can run here: name none to have one chosen")
             }
