@@ -68,7 +68,7 @@ const LAYERS: [(&str, &[&str]); 19] = [
             "rustcrypto::kind",
         ],
     ),
-    ("search", &["block", "reference", "word::Features", "mode", "container"]),
+    ("search", &["block", "reference", "word::Buffers", "word::Features", "mode", "container"]),
 ];
 
 /// A file of the library: where it is, which module it is, and its code.

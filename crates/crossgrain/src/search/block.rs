@@ -208,6 +208,11 @@ impl Inner {
         &self.keys[place * self.key_bytes..][..self.key_bytes]
     }
 
+    /// All its keys, one after the other.
+    pub fn keys(&self) -> &[u8] {
+        &self.keys
+    }
+
     /// What the kernel prepared, if it is a `T`.
     pub fn prepared<T: 'static>(&self) -> Option<&T> {
         self.prepared.downcast_ref()

@@ -1,8 +1,11 @@
 //! What can be wrong with a search: one line each.
 
 use std::fmt;
+use std::io;
 
+use super::words::Refusal;
 use crate::block;
+use crate::container;
 
 /// Why a search cannot be begun or did not go well.
 #[derive(Debug)]
@@ -31,6 +34,41 @@ pub enum Error {
     },
     /// A share that cannot be read, or that there is not.
     NoSuchShard,
+    /// A rule that cannot be read.
+    BadRule {
+        /// The rule.
+        rule: String,
+    },
+    /// A file of rules without a rule.
+    NoRules,
+    /// A key derivation that cannot be done, with the reason.
+    BadKdf {
+        /// Why not.
+        reason: String,
+    },
+    /// A candidate that no key can be made of.
+    BadCandidate(Refusal),
+    /// Less ciphertext than is needed to know a key by it.
+    ShortCiphertext {
+        /// How much there is, in bytes.
+        len_bytes: usize,
+    },
+    /// What an encrypted file refuses.
+    File(container::Error),
+    /// A word list that cannot be read.
+    Words(io::Error),
+    /// A key that was planted in a shard was not found.
+    Canary {
+        /// What should have found it.
+        kernel: String,
+    },
+    /// Not every candidate of a shard was tried.
+    Incomplete {
+        /// What should have tried them.
+        kernel: String,
+    },
+    /// A shard of 2⁶⁴ candidates or more.
+    LargeShard,
     /// None of the kernels asked for can be had here.
     NoKernel,
     /// What the cipher, its key or a mode refuse.
@@ -61,6 +99,28 @@ impl fmt::Display for Error {
             Self::NoSuchShard => {
                 f.write_str("there is no such shard: give i/n, with i from 0 to n - 1, as in 0/16")
             }
+            Self::BadRule { rule } => write!(
+                f,
+                "rule '{}' has a step that is not known: use : l u c C t $X ^X and sXY",
+                rule.escape_debug()
+            ),
+            Self::NoRules => f.write_str("there is no rule: give one a line, and : for words as they are"),
+            Self::BadKdf { reason } => write!(f, "no key can be derived: {reason}"),
+            Self::BadCandidate(refusal) => write!(f, "the candidate is {} for a key", refusal.reason()),
+            Self::ShortCiphertext { len_bytes } => write!(
+                f,
+                "{len_bytes} bytes of ciphertext are too few: give as much as of the plaintext, in whole blocks for ecb and cbc"
+            ),
+            Self::File(error) => error.fmt(f),
+            Self::Words(error) => write!(f, "the word list cannot be read: {error}"),
+            Self::Canary { kernel } => write!(
+                f,
+                "{kernel} does not find a key that was planted: nothing it did counts, and this machine is worth a report"
+            ),
+            Self::Incomplete { kernel } => {
+                write!(f, "{kernel} did not try every candidate of a shard: the shard does not count")
+            }
+            Self::LargeShard => f.write_str("a shard has 2^64 candidates or more: make it smaller"),
             Self::NoKernel => {
                 f.write_str("no kernel of those asked for can run here: name none to have one chosen")
             }
@@ -73,6 +133,8 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Block(error) => Some(error),
+            Self::Words(error) => Some(error),
+            Self::File(error) => Some(error),
             _ => None,
         }
     }
