@@ -93,7 +93,8 @@ fn finds(cipher: Cipher, bound: BoundSearch<'_>) -> Result<bool, Error> {
         let key: Vec<u8> = outer.iter().zip(inner).map(|(a, b)| a ^ b).collect();
         let mut output = INITIAL;
         modes::ecb(&*reference::cipher(&Key::new(cipher, &key)?), Direction::Encrypt, &mut output);
-        let known = Known { input: INITIAL, output, mask: [0xff; BLOCK_BYTES] };
+        let known =
+            Known { direction: Direction::Encrypt, input: INITIAL, output, mask: [0xff; BLOCK_BYTES] };
         let (mut scratch, mut found) = (Vec::new(), Vec::new());
         bound(&known)?.inner(&keys, usage).search(&outer, &mut scratch, &mut found);
         if !found.contains(&planted) || found.len() > 3 {

@@ -20,7 +20,7 @@
 //! The layers, each of which may name only those above it in this list (`tests/layers.rs`):
 //! [`block`], [`reference`](mod@reference), [`word`], [`circuit`], [`repr`], [`convert`], [`part`],
 //! [`variant`], [`plan`], [`exec`], [`mode`], [`wide`], [`container`], [`check`], [`tune`], [`wisdom`], [`deps`],
-//! [`rustcrypto`], [`stream`].
+//! [`rustcrypto`], [`stream`], [`search`].
 
 #![deny(unsafe_code)]
 
@@ -42,6 +42,7 @@ pub mod plan;
 pub mod reference;
 pub mod repr;
 pub mod rustcrypto;
+pub mod search;
 pub mod stream;
 pub mod tune;
 pub mod variant;

@@ -71,6 +71,20 @@ const LAYERS: [(&str, &[&str]); 19] = [
             "rustcrypto::kind",
         ],
     ),
+    (
+        "search",
+        &[
+            "block",
+            "reference",
+            "word::Buffers",
+            "word::Features",
+            "part::search",
+            "variant",
+            "plan",
+            "mode",
+            "container",
+        ],
+    ),
 ];
 
 /// A file of the library: where it is, which module it is, and its code.

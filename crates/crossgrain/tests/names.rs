@@ -168,7 +168,12 @@ fn a_variant_is_bound_exactly_where_it_is_available() {
             Action::Whole(direction, bind) => bind(features, direction, keys).is_some(),
             Action::WholeCounter(bind) => bind(features, Direction::Encrypt, keys).is_some(),
             Action::Search(bind) => {
-                let known = Known { input: [0; 16], output: [0; 16], mask: [0xff; 16] };
+                let known = Known {
+                    direction: Direction::Encrypt,
+                    input: [0; 16],
+                    output: [0; 16],
+                    mask: [0xff; 16],
+                };
                 let all = ciphers(variant.family.unwrap()).into_iter();
                 let bound: Vec<_> = all.map(|cipher| bind(features, cipher, &known).is_some()).collect();
                 assert!(bound.iter().all(|one| *one == bound[0]), "{}", variant.name);

@@ -10,7 +10,7 @@ use crossgrain::part::search::{Known, SearchPart, Use};
 use crossgrain::plan::{Costs, Limits, search};
 use crossgrain::reference;
 use crossgrain::variant::{Action, Policy, Variant, table};
-use crossgrain::{Cipher, Features, Key};
+use crossgrain::{Cipher, Direction, Features, Key};
 
 const INPUT: Block = *b"sixteen bytes in";
 
@@ -54,14 +54,20 @@ fn a_key_is_found_in_every_lane() {
     for (variant, cipher) in searches() {
         let end = cipher.key_bytes() - 1;
         let lanes = {
-            let known = Known { input: INPUT, output: [0; 16], mask: [0xff; 16] };
+            let known =
+                Known { direction: Direction::Encrypt, input: INPUT, output: [0; 16], mask: [0xff; 16] };
             bound(variant, cipher, &known).lanes()
         };
         let keys = lanes + lanes / 2 + 1;
         let (outer, inner) = tables(cipher, [end, end - 1], keys);
         for number in 0..keys {
             let key = planted(cipher, &outer, &inner, number);
-            let known = Known { input: INPUT, output: encrypted(cipher, &key), mask: [0xff; 16] };
+            let known = Known {
+                direction: Direction::Encrypt,
+                input: INPUT,
+                output: encrypted(cipher, &key),
+                mask: [0xff; 16],
+            };
             let usage = if number % 2 == 0 { Use::Often } else { Use::Once };
             let mut found = Vec::new();
             bound(variant, cipher, &known).inner(&inner, usage).search(&outer, &mut Vec::new(), &mut found);
@@ -81,7 +87,12 @@ fn varied_bytes_and_known_bytes_may_lie_anywhere() {
         for at in 0..key_bytes {
             let (outer, inner) = tables(cipher, [at, (at + 5) % key_bytes], 300);
             let key = planted(cipher, &outer, &inner, 299);
-            let mut known = Known { input: INPUT, output: encrypted(cipher, &key), mask: [0; 16] };
+            let mut known = Known {
+                direction: Direction::Encrypt,
+                input: INPUT,
+                output: encrypted(cipher, &key),
+                mask: [0; 16],
+            };
             // Two bytes are known, in one word and in two, and what is not known is wrong.
             for (byte, wrong) in known.output.iter_mut().enumerate() {
                 let is_known = byte == at % 16 || byte == (at * 7 + 3) % 16;
@@ -110,7 +121,12 @@ fn a_table_is_refilled_and_an_empty_one_finds_nothing() {
     for (variant, cipher) in searches() {
         let (outer, inner) = tables(cipher, [0, 1], 40);
         let key = planted(cipher, &outer, &inner, 17);
-        let known = Known { input: INPUT, output: encrypted(cipher, &key), mask: [0xff; 16] };
+        let known = Known {
+            direction: Direction::Encrypt,
+            input: INPUT,
+            output: encrypted(cipher, &key),
+            mask: [0xff; 16],
+        };
         let mut table = bound(variant, cipher, &known).inner(&[], Use::Often);
         let (mut scratch, mut found) = (Vec::new(), Vec::new());
         table.search(&outer, &mut scratch, &mut found);

@@ -67,7 +67,8 @@ pub struct Options {
 }
 
 impl Options {
-    fn limits(&self) -> Result<Limits, Error> {
+    /// What these options allow on this machine.
+    pub(crate) fn limits(&self) -> Result<Limits, Error> {
         let features = match self.features {
             Some(features) => features & Features::of_cpu(),
             None => Features::from_environment()?,

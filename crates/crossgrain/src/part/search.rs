@@ -7,11 +7,13 @@
 //! start(outer + inner) = start(outer) + start(inner) + start(0). That is why rounds whose inputs are single bytes of
 //! the key can be done before the tables are added.
 
-use crate::block::{BLOCK_BYTES, Block};
+use crate::block::{BLOCK_BYTES, Block, Direction};
 
 /// A block before and after the cipher, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Known {
+    /// The way from `input` to `output`.
+    pub direction: Direction,
     /// What entered the cipher.
     pub input: Block,
     /// What it became.

@@ -69,7 +69,12 @@ impl Trial {
                 Source::Counter(Counter::big_endian(1)),
             ),
             Action::Search(bind) => {
-                let known = Known { input: [1; 16], output: [2; 16], mask: [0xff; 16] };
+                let known = Known {
+                    direction: Direction::Encrypt,
+                    input: [1; 16],
+                    output: [2; 16],
+                    mask: [0xff; 16],
+                };
                 let keys = vec![0; INNER_KEYS.min(len_bytes / BLOCK_BYTES) * cipher.key_bytes()];
                 Work::Search(bind(features, cipher, &known)?.inner(&keys, Use::Often), Finds::default())
             }

@@ -8,7 +8,7 @@ use std::fmt;
 use super::ROUNDS;
 use super::schedule::Schedule;
 use super::vsliced::{State, transform};
-use crate::block::{BLOCK_BYTES, Block, Cipher, Family};
+use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family};
 use crate::circuit::serpent_sbox;
 use crate::part::search::{Inner, Known, Lanes, START_BLOCKS, SearchPart, Use, table};
 use crate::repr::block_of_lane;
@@ -31,13 +31,14 @@ fn words(block: &Block) -> [u32; 4] {
 }
 
 impl<W: Lane32> Search<W> {
-    /// A kernel for keys of one of Serpent's lengths; `None` for other ciphers.
+    /// A kernel for keys of one of Serpent's lengths; `None` for other ciphers, and for decryption.
     pub fn new(isa: W::Isa, cipher: Cipher, known: &Known) -> Option<Self> {
         let masks = words(&known.mask);
         let word = (0..4).max_by_key(|&word| masks[word].count_ones())?;
         let (output, mask) = (words(&known.output)[word], masks[word]);
         let (key_bytes, input) = (cipher.key_bytes(), words(&known.input));
-        (cipher.family() == Family::Serpent).then_some(Self { isa, key_bytes, input, word, output, mask })
+        let fits = cipher.family() == Family::Serpent && known.direction == Direction::Encrypt;
+        fits.then_some(Self { isa, key_bytes, input, word, output, mask })
     }
 
     const LANES: usize = W::BITS / 32;

@@ -13,7 +13,7 @@ use std::fmt;
 pub use lanes::{Byte, LaneByte};
 
 use super::scalar::{mix_column, sub_word};
-use crate::block::{Block, Cipher};
+use crate::block::{Block, Cipher, Direction};
 use crate::part::search::{Inner, Known, Lanes, START_BLOCKS, SearchPart, Use, table};
 use crate::word::{Isa, Kernel, each, unrolled};
 
@@ -145,9 +145,10 @@ impl<B: LaneByte, const NK: usize> SearchPart for Search<B, NK> {
     }
 }
 
-/// The kernel for a cipher's keys on one known block; `None` for other ciphers than AES.
+/// The kernel for a cipher's keys on one known block; `None` for other ciphers than AES, and for decryption.
 pub fn search<B: LaneByte>(isa: B::Isa, cipher: Cipher, known: &Known) -> Option<Box<dyn SearchPart>> {
     Some(match cipher {
+        _ if known.direction == Direction::Decrypt => return None,
         Cipher::Aes128 => Box::new(Search::<B, 4>::new(isa, cipher, known)),
         Cipher::Aes192 => Box::new(Search::<B, 6>::new(isa, cipher, known)),
         Cipher::Aes256 => Box::new(Search::<B, 8>::new(isa, cipher, known)),

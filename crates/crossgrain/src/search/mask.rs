@@ -1,0 +1,108 @@
+//! Masks: one character, or a question mark and the name of a set, for each place of a candidate.
+//!
+//! Source: the names of the sets and what they hold are hashcat's (its manual, "Built-in charsets"); here the last place
+//! varies fastest, and sets are run through in the order in which they are listed.
+
+use zeroize::Zeroizing;
+
+use super::{Error, Space};
+
+const DIGITS: &[u8] = b"0123456789";
+const LOWER: &[u8] = b"abcdefghijklmnopqrstuvwxyz";
+const UPPER: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const SPECIAL: &[u8] = b" !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
+const LOWER_HEX: &[u8] = b"0123456789abcdef";
+const UPPER_HEX: &[u8] = b"0123456789ABCDEF";
+
+/// Sets of one's own, `?1` to `?4`.
+pub const OWN_SETS: usize = 4;
+
+/// The sets that a mask may name besides those that are built in.
+#[derive(Clone, Debug, Default)]
+pub struct Sets([Option<Vec<u8>>; OWN_SETS]);
+
+impl Sets {
+    /// Defines `?number` as the characters in `text`, where sets may be named that are built in or defined already.
+    ///
+    /// # Errors
+    /// [`Error::UnknownSet`] if it names another, or `number` is none from 1 to 4; [`Error::EmptyMask`] if it is empty.
+    pub fn define(&mut self, number: usize, text: &[u8]) -> Result<(), Error> {
+        let set: Vec<u8> = self.places(text)?.concat();
+        if set.is_empty() {
+            return Err(Error::EmptyMask);
+        }
+        let own = number.checked_sub(1).and_then(|number| self.0.get_mut(number));
+        *own.ok_or(Error::UnknownSet { name: number.to_string() })? = Some(set);
+        Ok(())
+    }
+
+    /// What may stand at each place of a mask.
+    fn places(&self, mask: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+        let mut places = Vec::new();
+        let mut bytes = mask.iter();
+        while let Some(&byte) = bytes.next() {
+            places.push(match byte {
+                b'?' => self.set(bytes.next().copied())?,
+                literal => vec![literal],
+            });
+        }
+        Ok(places)
+    }
+
+    fn set(&self, name: Option<u8>) -> Result<Vec<u8>, Error> {
+        let unknown =
+            || Error::UnknownSet { name: name.map(|name| char::from(name).to_string()).unwrap_or_default() };
+        Ok(match name {
+            Some(b'?') => b"?".to_vec(),
+            Some(b'd') => DIGITS.to_vec(),
+            Some(b'l') => LOWER.to_vec(),
+            Some(b'u') => UPPER.to_vec(),
+            Some(b's') => SPECIAL.to_vec(),
+            Some(b'h') => LOWER_HEX.to_vec(),
+            Some(b'H') => UPPER_HEX.to_vec(),
+            Some(b'a') => [LOWER, UPPER, DIGITS, SPECIAL].concat(),
+            Some(b'b') => (0..=u8::MAX).collect(),
+            Some(own @ b'1'..=b'4') => self.0[usize::from(own - b'1')].clone().ok_or_else(unknown)?,
+            _ => return Err(unknown()),
+        })
+    }
+
+    /// The strings that a mask describes, a place for each byte.
+    ///
+    /// # Errors
+    /// [`Error::UnknownSet`]; [`Error::EmptyMask`] if it has no place.
+    pub fn bytes(&self, mask: &[u8]) -> Result<Space, Error> {
+        Space::of_bytes(&some(self.places(mask)?)?)
+    }
+
+    /// The keys that a mask describes in hex, a place for each digit.
+    ///
+    /// # Errors
+    /// As [`Sets::bytes`]; [`Error::NoHexDigit`] and [`Error::OddDigits`] if what it describes is no hex.
+    pub fn hex(&self, mask: &[u8]) -> Result<Space, Error> {
+        let value =
+            |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8).ok_or(Error::NoHexDigit);
+        let values = |place: Vec<u8>| place.into_iter().map(value).collect::<Result<Vec<_>, _>>();
+        let places: Result<Vec<_>, _> = self.places(mask)?.into_iter().map(values).collect();
+        Space::of_halves(&some(places?)?)
+    }
+}
+
+/// The keys of which some hex digits are known: `?` is one that is not.
+///
+/// # Errors
+/// [`Error::NoHexDigit`], [`Error::OddDigits`] and [`Error::EmptyMask`].
+pub fn key_mask(mask: &[u8]) -> Result<Space, Error> {
+    let mut hex = Zeroizing::new(Vec::with_capacity(2 * mask.len()));
+    for &digit in mask {
+        hex.push(digit);
+        if digit == b'?' {
+            hex.push(b'h');
+        }
+    }
+    Sets::default().hex(&hex)
+}
+
+fn some(places: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Error> {
+    if places.is_empty() { Err(Error::EmptyMask) } else { Ok(places) }
+}
