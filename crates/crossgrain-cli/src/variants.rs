@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use crossgrain::Features;
-use crossgrain::variant::{Variant, table};
+use crossgrain::repr::Repr;
+use crossgrain::variant::{Leaks, table};
+use crossgrain::wide;
 use serde_json::json;
 
 use crate::error::Error;
@@ -16,6 +18,33 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// A line of the list: of the library's table, or of that for wide blocks.
+struct Row {
+    name: String,
+    repr: Repr,
+    isa: &'static str,
+    needs: Features,
+    leaks: Leaks,
+}
+
+fn rows() -> Vec<Row> {
+    let usual = table().iter().map(|variant| Row {
+        name: variant.name.clone(),
+        repr: variant.repr,
+        isa: variant.isa,
+        needs: variant.needs,
+        leaks: variant.leaks,
+    });
+    let wide = wide::variants().into_iter().map(|variant| Row {
+        name: variant.name,
+        repr: variant.repr,
+        isa: variant.isa,
+        needs: variant.needs,
+        leaks: Leaks::Nothing,
+    });
+    usual.chain(wide).collect()
+}
+
 /// Prints the table.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let features = Features::from_environment()?;
@@ -26,15 +55,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
 }
 
 fn print_json(output: &mut dyn Write, features: Features) -> io::Result<()> {
-    let rows: Vec<_> = table()
+    let rows: Vec<_> = rows()
         .iter()
-        .map(|variant| {
+        .map(|row| {
             json!({
-                "name": variant.name,
-                "representation": variant.repr.to_string(),
-                "isa": variant.isa,
-                "leaks": variant.leaks.name(),
-                "available": variant.is_available(features),
+                "name": row.name,
+                "representation": row.repr.to_string(),
+                "isa": row.isa,
+                "leaks": row.leaks.name(),
+                "available": features.contains(row.needs),
             })
         })
         .collect();
@@ -44,8 +73,7 @@ fn print_json(output: &mut dyn Write, features: Features) -> io::Result<()> {
 
 fn print_text(output: &mut dyn Write, features: Features) -> io::Result<()> {
     let head = ["name", "representation", "isa", "leaks", "available"].map(str::to_owned);
-    let rows: Vec<_> =
-        [head].into_iter().chain(table().iter().map(|variant| cells(variant, features))).collect();
+    let rows: Vec<_> = [head].into_iter().chain(rows().into_iter().map(|row| cells(row, features))).collect();
     let widths: [usize; 5] =
         std::array::from_fn(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0));
     for row in &rows {
@@ -55,13 +83,8 @@ fn print_text(output: &mut dyn Write, features: Features) -> io::Result<()> {
     Ok(())
 }
 
-fn cells(variant: &Variant, features: Features) -> [String; 5] {
-    let available = if variant.is_available(features) { "yes" } else { "no" };
-    [
-        variant.name.clone(),
-        variant.repr.to_string(),
-        variant.isa.to_owned(),
-        variant.leaks.name().to_owned(),
-        available.to_owned(),
-    ]
+fn cells(row: Row, features: Features) -> [String; 5] {
+    let available = if features.contains(row.needs) { "yes" } else { "no" };
+    let (repr, leaks) = (row.repr.to_string(), row.leaks.name().to_owned());
+    [row.name, repr, row.isa.to_owned(), leaks, available.to_owned()]
 }

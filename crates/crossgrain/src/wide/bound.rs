@@ -9,8 +9,14 @@ use crate::block::{Direction, Error};
 use crate::part::rijndael::WideBlocks;
 use crate::word::{Features, wipe};
 
-/// Blocks of a buffer beside the data: whole bundles of every variant, and in L1 where the bundles are short.
+/// Blocks of a buffer beside the data: whole bundles of every variant.
 const CHUNK_BLOCKS: usize = 512;
+
+/// The same where bundles are short: a buffer that is soon made and wiped, and leaves room in L1.
+const SHORT_CHUNK_BLOCKS: usize = 128;
+
+/// A second variant for single blocks has to save so much on each to be worth its key schedule.
+const SECOND_NS: f64 = 1_000.0;
 
 /// A cipher with its size of block hidden.
 pub(super) trait Run: Send + Sync {
@@ -39,7 +45,7 @@ impl<const BYTES: usize> Kernel<BYTES> {
 /// The cheapest variant for much data, and that for a single block.
 pub(super) struct Bound<const BYTES: usize> {
     bulk: Kernel<BYTES>,
-    /// If it is another.
+    /// If it is another, and cheaper by far.
     single: Option<Kernel<BYTES>>,
 }
 
@@ -76,11 +82,8 @@ impl<const BYTES: usize> Bound<BYTES> {
         };
         let missing = || rows[0].variant.unavailable(features);
         let (bulk, single) = cheapest(CHUNK_BLOCKS).zip(cheapest(1)).ok_or_else(missing)?;
-        let is_another = single.variant.name != bulk.variant.name;
-        Ok(Self {
-            bulk: bind(bulk).ok_or_else(missing)?,
-            single: if is_another { bind(single) } else { None },
-        })
+        let pays = single.variant.cost_ns(1) + SECOND_NS < bulk.variant.cost_ns(1);
+        Ok(Self { bulk: bind(bulk).ok_or_else(missing)?, single: if pays { bind(single) } else { None } })
     }
 
     /// Replaces blocks: whole bundles and what is left over, each by the variant that does it cheapest.
@@ -100,20 +103,12 @@ impl<const BYTES: usize> Bound<BYTES> {
     }
 }
 
-impl<const BYTES: usize> Run for Bound<BYTES> {
-    fn variants(&self) -> Vec<(&str, usize)> {
-        let kernels = [Some(&self.bulk), self.single.as_ref()].into_iter().flatten();
-        kernels.map(|kernel| (kernel.variant.name.as_str(), kernel.variant.bundle_blocks)).collect()
-    }
-
-    fn parallel(&self, mode: Mode, state: &State, data: &mut [u8]) {
-        if mode == Mode::Ecb {
-            return self.run(data.as_chunks_mut().0);
-        }
-        let mut scratch = [[0; BYTES]; CHUNK_BLOCKS];
-        let mut previous = block_of(state);
+impl<const BYTES: usize> Bound<BYTES> {
+    /// CTR, and CBC and CFB decryption, by way of a buffer of `CHUNK` blocks.
+    fn by_chunks<const CHUNK: usize>(&self, mode: Mode, mut previous: [u8; BYTES], data: &mut [u8]) {
+        let mut scratch = [[0; BYTES]; CHUNK];
         let mut counter = Counter::from(previous);
-        for chunk in data.chunks_mut(CHUNK_BLOCKS * BYTES) {
+        for chunk in data.chunks_mut(CHUNK * BYTES) {
             let blocks = &mut scratch[..chunk.len().div_ceil(BYTES)];
             if mode == Mode::Ctr {
                 counter.fill(blocks);
@@ -125,6 +120,23 @@ impl<const BYTES: usize> Run for Bound<BYTES> {
             add(chunk, blocks.as_flattened());
         }
         wipe(scratch.as_flattened_mut());
+    }
+}
+
+impl<const BYTES: usize> Run for Bound<BYTES> {
+    fn variants(&self) -> Vec<(&str, usize)> {
+        let kernels = [Some(&self.bulk), self.single.as_ref()].into_iter().flatten();
+        kernels.map(|kernel| (kernel.variant.name.as_str(), kernel.variant.bundle_blocks)).collect()
+    }
+
+    fn parallel(&self, mode: Mode, state: &State, data: &mut [u8]) {
+        if mode == Mode::Ecb {
+            self.run(data.as_chunks_mut().0);
+        } else if self.bulk.variant.bundle_blocks <= SHORT_CHUNK_BLOCKS {
+            self.by_chunks::<SHORT_CHUNK_BLOCKS>(mode, block_of(state), data);
+        } else {
+            self.by_chunks::<CHUNK_BLOCKS>(mode, block_of(state), data);
+        }
     }
 
     fn serial(&self, mode: Mode, state: &mut State, data: &mut [u8]) {

@@ -74,7 +74,10 @@ impl<W: AesLanes, const BYTES: usize> WideBlocks<BYTES> for Cipher<W, BYTES> {
 
 #[inline(always)]
 fn half<const BYTES: usize>(block: &[u8; BYTES], at: usize) -> Block {
-    each!(i < 16 => block[at + i])
+    // Byte by byte, it would be built on the stack.
+    let mut half = [0; 16];
+    half.copy_from_slice(&block[at..at + 16]);
+    half
 }
 
 /// What has to happen before an AES instruction for its ShiftRows to become Rijndael's in one half.

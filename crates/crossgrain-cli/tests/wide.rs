@@ -1,0 +1,153 @@
+//! `crossgrain raw` by Rijndael with wide blocks: files and pipes, any number of threads, give what the library
+//! gives in one piece; what is not defined is refused in one line.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+mod common;
+
+use common::{Done, MIB, Place, crossgrain, fed, hex, painted};
+use crossgrain::Direction;
+use crossgrain::wide::{Key, Mode, Options, Rijndael, State, Stream};
+
+const MODES: [(Mode, &str); 5] =
+    [(Mode::Ecb, "ecb"), (Mode::Cbc, "cbc"), (Mode::Cfb, "cfb"), (Mode::Ofb, "ofb"), (Mode::Ctr, "ctr")];
+
+/// The arguments of `raw` for a cipher and mode, with the key and initial value that [`library`] takes.
+fn raw(cipher: Rijndael, mode: &str, rest: &[&str]) -> Vec<String> {
+    let (key, iv) = (hex(&painted(cipher.key_bytes(), 1)), hex(&painted(cipher.block_bytes(), 2)));
+    let iv = if mode == "ecb" { vec![] } else { vec!["--iv", &iv] };
+    let start = ["raw", "--cipher", cipher.name(), "--mode", mode, "--key", &key];
+    [&start, &iv[..], rest].concat().into_iter().map(str::to_owned).collect()
+}
+
+/// Pipes `data` through `raw`.
+#[track_caller]
+fn piped(data: &[u8], cipher: Rijndael, mode: &str, rest: &[&str]) -> Vec<u8> {
+    let args = raw(cipher, mode, rest);
+    fed(crossgrain(&args.iter().map(String::as_str).collect::<Vec<_>>()), data).printed()
+}
+
+/// Runs `raw` from `in` to `out`, which must fail with this code and leave no trace.
+#[track_caller]
+fn refused(code: i32, data: &[u8], cipher: Rijndael, mode: &str, rest: &[&str]) -> String {
+    let args = raw(cipher, mode, &[rest, &["in", "-o", "out"]].concat());
+    Place::with(data).refuses(code, &args.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// The same in one piece by the library.
+fn library(cipher: Rijndael, mode: Mode, data: &[u8]) -> Vec<u8> {
+    let key = Key::new(cipher, &painted(cipher.key_bytes(), 1)).unwrap();
+    let mut state = State::new(cipher, &painted(cipher.block_bytes(), 2)).unwrap();
+    let mut data = data.to_vec();
+    let stream = Stream::new(&key, mode, Direction::Encrypt, &Options::default()).unwrap();
+    stream.apply(&mut state, &mut data).unwrap();
+    data
+}
+
+#[test]
+fn every_mode_gives_what_the_library_gives() {
+    for cipher in Rijndael::ALL {
+        for (mode, name) in MODES {
+            for len in [0, 1, 23, 24, 31, 32, 33, 4800, MIB + 7, 2 * MIB + 4800] {
+                let block_bytes = cipher.block_bytes();
+                let len = if mode.takes_partial_blocks() { len } else { len / block_bytes * block_bytes };
+                let (data, what) = (painted(len, 3), format!("{cipher}-{name}, {len} bytes"));
+                let want = library(cipher, mode, &data);
+                for threads in ["1", "3"] {
+                    assert!(piped(&data, cipher, name, &["--threads", threads]) == want, "{what}");
+                    assert!(
+                        piped(&want, cipher, name, &["-d", "--threads", threads]) == data,
+                        "{what}, back"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Gladman's vector for blocks and keys of 256 bits.
+#[test]
+fn published_answer() {
+    let place = Place::new();
+    let unhex = |digits: &str| -> Vec<u8> {
+        let pairs = digits.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap());
+        pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
+    };
+    place.write("in", &unhex("3243f6a8885a308d313198a2e03707344a4093822299f31d0082efa98ec4e6c8"));
+    place.write("key", b"2b7e151628aed2a6abf7158809cf4f3c762e7160f38b4da56a784d9045190cfe\n");
+    let args =
+        ["raw", "--cipher", "rijndael-256-256", "--mode", "ecb", "--key-file", "key", "in", "-o", "out"];
+    assert!(place.run(&args).printed().is_empty());
+    assert_eq!(hex(&place.read("out")), "a49406115dfb30a40418aafa4869b7c6a886ff31602a7dd19c889dc64f7e4e7a");
+}
+
+#[test]
+fn padding_is_up_to_a_wide_block() {
+    for cipher in [Rijndael::Block192Key128, Rijndael::Block256Key192] {
+        let block_bytes = cipher.block_bytes();
+        for len in (0..66).chain([MIB - 5, MIB + 16]) {
+            let (data, what) = (painted(len, 4), format!("{cipher}, {len} bytes"));
+            let padding = block_bytes - len % block_bytes;
+            let padded = [&data[..], &vec![padding as u8; padding]].concat();
+            let sealed = piped(&data, cipher, "cbc", &["--padding", "pkcs7"]);
+            assert!(sealed == library(cipher, Mode::Cbc, &padded), "{what}");
+            assert!(piped(&sealed, cipher, "cbc", &["--padding", "pkcs7", "-d"]) == data, "{what}, back");
+        }
+        let cut_off = refused(4, &[1; 33], cipher, "cbc", &["--padding", "pkcs7", "-d"]);
+        assert!(cut_off.contains("33 bytes") && cut_off.contains(cipher.name()), "{cut_off}");
+        let sealed = library(cipher, Mode::Ecb, &vec![33; block_bytes]);
+        let line = refused(3, &sealed, cipher, "ecb", &["--padding", "pkcs7", "-d"]);
+        assert!(line.contains("padding"), "{line}");
+    }
+}
+
+#[test]
+fn every_whole_cipher_gives_the_same_when_forced() {
+    let (cipher, data) = (Rijndael::Block256Key128, painted(32 * 1030, 5));
+    let want = library(cipher, Mode::Ctr, &data);
+    let listed: Done = crossgrain(&["variants"]).output().unwrap().into();
+    let listed = String::from_utf8(listed.printed()).unwrap();
+    let mut count = 0;
+    for row in listed.lines().filter(|row| row.starts_with("rijndael256-encrypt/") && row.ends_with("yes")) {
+        let name = row.split_whitespace().next().unwrap();
+        assert!(piped(&data, cipher, "ctr", &["--variant", name]) == want, "{name}");
+        count += 1;
+    }
+    assert!(count >= 2, "portable words are everywhere");
+}
+
+#[test]
+fn what_runs_is_told() {
+    let args = raw(Rijndael::Block192Key192, "ofb", &["--explain"]);
+    let mut command = crossgrain(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    command.env("CROSSGRAIN_ISA", "portable");
+    let done = fed(command, b"data");
+    assert_eq!(done.code, Some(0));
+    assert!(done.err.contains("rijndael192-encrypt/bitsliced32/portable"), "{}", done.err);
+}
+
+#[test]
+fn refusals() {
+    let (cipher, data) = (Rijndael::Block256Key256, painted(64, 6));
+    for mode in ["xts", "eax", "gcm"] {
+        let args = ["raw", "--cipher", cipher.name(), "--mode", mode, "--key", "00", "in", "-o", "out"];
+        let line = Place::with(&data).refuses(2, &args);
+        assert!(line.contains("16 bytes") && line.contains("have 32") && line.contains("ctr"), "{line}");
+    }
+    let line = refused(2, &data, cipher, "ctr", &["--plan", "plan.json"]);
+    assert!(line.contains("--plan"), "{line}");
+    let line = refused(2, &data, cipher, "ctr", &["--variant", "aes-encrypt/blocks/aesni"]);
+    assert!(line.contains("aes-encrypt/blocks/aesni"), "{line}");
+    let line = refused(4, &painted(65, 6), cipher, "ecb", &[]);
+    assert!(line.contains("65 bytes") && line.contains("32-byte"), "{line}");
+    let wants_whole: [(&[&str], &str); 3] = [
+        (&["--key", "0011", "--iv", &"00".repeat(32)], "not 2"),
+        (&["--key", &"00".repeat(32), "--iv", &"00".repeat(16)], "not 16"),
+        (&["--key", &"00".repeat(32)], "--iv"),
+    ];
+    for (options, words) in wants_whole {
+        let start = ["raw", "--cipher", cipher.name(), "--mode", "cbc", "in", "-o", "out"];
+        let line = Place::with(&data).refuses(2, &[&start[..], options].concat());
+        assert!(line.contains(words), "{line}");
+    }
+}
