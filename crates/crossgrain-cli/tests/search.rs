@@ -50,7 +50,7 @@ fn ranges_masks_and_lists_find_it_too() {
     let range = format!("{first}000..{first}fff");
     assert_eq!(found(search(&place, &["--range", &range])), format!("key {KEY}, candidate {number}\n"));
     let hex = format!("{}?h?1", &KEY[..30]);
-    assert!(found(search(&place, &["--mask", &hex, "--hex", "-1", "?d?lf"])).contains(KEY));
+    assert!(found(search(&place, &["--mask", &hex, "--hex", "-1", "?dabcdef"])).contains(KEY));
     assert!(found(search(&place, &["--words", "in", "--form", "hex"])).contains(KEY));
     let raw: Vec<u8> = (0..16).collect();
     place.write("raw", &[vec![7; 16], raw].concat());
@@ -175,7 +175,8 @@ fn what_makes_no_sense_is_refused_in_a_line() {
         (with(&["--words", "-", "--shard", "0/2"]), "standard input"),
         (with(&["--mask", "?d", "--shard", "2/2"]), "0/16"),
         (with(&["--mask", "?d", "--iv", "00"]), "--iv"),
-        (with(&["--mask", "?d", "--restore"]), "--session"),
+        (with(&["--mask", "?d", "--restore"]), "--restore"),
+        (refused(&["--restore"]), "--session"),
         (with(&["--mask", "?d", "-o", "/dev/full/x"]), "/dev/full/x"),
         (refused(&["--session", "none", "--restore"]), "none.session"),
         (refused(&["--cipher", "aes-128", "--plain", "??", "--crypt", "00", "--mask", "?d"]), "too few"),
