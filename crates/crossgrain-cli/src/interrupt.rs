@@ -1,7 +1,9 @@
-//! Ctrl-C in the middle of the work: the temporary file goes too.
+//! Ctrl-C in the middle of the work: the temporary file goes too, or the work ends in good order.
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Removes `path` when a signal ends the program, and then lets the signal have its way.
 ///
@@ -27,4 +29,24 @@ pub(crate) fn remove_on_signal(path: PathBuf) -> io::Result<()> {
 #[cfg(not(unix))]
 pub(crate) fn remove_on_signal(_path: PathBuf) -> io::Result<()> {
     Ok(())
+}
+
+/// A flag that a signal raises instead of ending the program; the second signal ends it.
+#[cfg(unix)]
+pub(crate) fn flag() -> io::Result<Arc<AtomicBool>> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        // In this order: the flag is not yet raised when the first signal asks.
+        signal_hook::flag::register_conditional_default(signal, Arc::clone(&flag))?;
+        signal_hook::flag::register(signal, Arc::clone(&flag))?;
+    }
+    Ok(flag)
+}
+
+/// Elsewhere no signal raises it.
+#[cfg(not(unix))]
+pub(crate) fn flag() -> io::Result<Arc<AtomicBool>> {
+    Ok(Arc::default())
 }

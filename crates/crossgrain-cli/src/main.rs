@@ -16,6 +16,7 @@ mod plan;
 mod progress;
 mod random;
 mod raw;
+mod search;
 mod secret;
 mod typed;
 mod variants;
@@ -45,6 +46,7 @@ enum Command {
     Keygen(container::KeygenArgs),
     Random(random::Args),
     Raw(raw::Args),
+    Search(search::Args),
     Variants(variants::Args),
     Bench(bench::Args),
     Wisdom(wisdom::Args),
@@ -53,8 +55,10 @@ enum Command {
 }
 
 impl Command {
-    fn run(self) -> Result<(), Error> {
-        match self {
+    /// Runs the command; a search has exit codes of its own.
+    fn run(self) -> ExitCode {
+        let done = match self {
+            Self::Search(args) => return search::run(args),
             Self::Demo(args) => demo::run(&args),
             Self::Bench(args) => bench::run(&args),
             Self::Decrypt(args) => container::decrypt(args),
@@ -68,15 +72,23 @@ impl Command {
             Self::Variants(args) => variants::run(&args),
             Self::Verify(args) => container::verify(args),
             Self::Wisdom(args) => wisdom::run(&args),
-        }
+        };
+        ended(done)
     }
 }
 
-fn main() -> ExitCode {
-    let done = match Arguments::try_parse() {
-        Ok(arguments) => arguments.command.run(),
-        Err(answer) if answer.use_stderr() => Err(Error::from(answer)),
-        Err(answer) => answer.print().map_err(|error| Error::write("standard output", &error)),
-    };
+fn ended(done: Result<(), Error>) -> ExitCode {
     done.map_or_else(|error| error.report(), |()| ExitCode::SUCCESS)
+}
+
+fn main() -> ExitCode {
+    match Arguments::try_parse() {
+        Ok(arguments) => arguments.command.run(),
+        Err(answer) if answer.use_stderr() => {
+            let error = Error::from(answer);
+            let is_search = std::env::args_os().nth(1).is_some_and(|command| command == "search");
+            if is_search { search::failed(&error) } else { error.report() }
+        }
+        Err(answer) => ended(answer.print().map_err(|error| Error::write("standard output", &error))),
+    }
 }

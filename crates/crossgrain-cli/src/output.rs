@@ -158,8 +158,13 @@ fn replaceable(path: &Path, old: Option<&Metadata>, replace: bool, name: &Name) 
 
 /// What a file is called while it may be resumed, or when only its beginning could be had.
 pub(crate) fn unfinished(path: &Path) -> PathBuf {
+    with_suffix(path, ".part")
+}
+
+/// The path of a file beside another, whose name goes on.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
-    name.push(".part");
+    name.push(suffix);
     name.into()
 }
 
@@ -175,13 +180,13 @@ fn persist(temporary: TempPath, path: &Path, replace: bool, name: &Name) -> Resu
 
 /// A name is in its directory, and lasts when that does.
 #[cfg(unix)]
-fn sync_directory(path: &Path) -> io::Result<()> {
+pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(directory_of(path))?.sync_all()
 }
 
 /// Elsewhere a directory is no file that could be synced.
 #[cfg(not(unix))]
-fn sync_directory(_path: &Path) -> io::Result<()> {
+pub(crate) fn sync_directory(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 

@@ -1,0 +1,260 @@
+//! `search` as typed.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Parser as _, ValueEnum};
+use crossgrain::Cipher;
+use crossgrain::search::{BigUint, Shard};
+
+use super::{EXIT_CODES, session};
+use crate::error::Error;
+use crate::typed::ciphers;
+
+/// Search for a lost key by plaintext that is known.
+///
+/// For your own data: a key of which some digits are lost, or a passphrase that is in a list. A whole key of 128
+/// bits is out of reach of every machine. A search stops at the first key that fits, unless --all is given.
+#[derive(clap::Args)]
+#[command(after_help = EXIT_CODES)]
+#[command(group = ArgGroup::new("candidates").args(["key_mask", "mask", "words", "range"]))]
+pub(crate) struct Args {
+    /// The block cipher, with its key size in bits
+    #[arg(long, value_parser = ciphers())]
+    pub(super) cipher: Option<Cipher>,
+
+    /// Plaintext in hex, from its beginning on, with ? for every digit that is not known; may be repeated, each with
+    /// its --crypt
+    #[arg(long, value_name = "HEX")]
+    pub(super) plain: Vec<String>,
+
+    /// Ciphertext in hex
+    #[arg(long, value_name = "HEX")]
+    pub(super) crypt: Vec<String>,
+
+    /// A pair as hashcat's modes 26401 to 26403 take it, the ciphertext first; may be repeated
+    #[arg(long, value_name = "CT:PT", conflicts_with_all = ["plain", "crypt", "file"])]
+    pub(super) hashcat: Vec<String>,
+
+    /// A file encrypted by `crossgrain encrypt`: candidates are its passphrase or key
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["plain", "crypt", "cipher", "mode", "kdf"])]
+    pub(super) file: Option<PathBuf>,
+
+    /// What the plaintext looks like, where it is not known; instead of --plain
+    #[arg(long, conflicts_with_all = ["plain", "hashcat", "file"])]
+    pub(super) looks: Option<LookName>,
+
+    /// The mode of operation
+    #[arg(long, default_value = "ecb")]
+    pub(super) mode: ModeName,
+
+    /// The initial value in hex: the first counter block of ctr, the initialisation vector of cbc, cfb and ofb, the
+    /// nonce of eax and gcm
+    #[arg(long, visible_alias = "nonce", value_name = "HEX")]
+    pub(super) iv: Option<String>,
+
+    /// What the tag of eax and gcm vouches for besides the data, in hex
+    #[arg(long, value_name = "HEX")]
+    pub(super) aad: Option<String>,
+
+    /// The tag of eax and gcm in hex
+    #[arg(long, value_name = "HEX")]
+    pub(super) tag: Option<String>,
+
+    /// The number of the sector of xts; 0 unless given
+    #[arg(long, value_name = "N")]
+    pub(super) sector: Option<u128>,
+
+    /// Candidates: keys in hex with ? for every digit that is not known
+    #[arg(long, value_name = "HEX")]
+    pub(super) key_mask: Option<String>,
+
+    /// Candidates: a character or a set for every byte, as in hashcat: ?l ?u ?d ?s ?a ?b ?h ?H, ?1 to ?4, ?? for ?
+    #[arg(long, value_name = "MASK")]
+    pub(super) mask: Option<String>,
+
+    /// The mask has a place for every hex digit of the key
+    #[arg(long, requires = "mask")]
+    pub(super) hex: bool,
+
+    /// What ?1 stands for: characters and sets
+    #[arg(short = '1', long, value_name = "SET", requires = "mask")]
+    pub(super) set1: Option<String>,
+
+    /// What ?2 stands for
+    #[arg(short = '2', long, value_name = "SET", requires = "mask")]
+    pub(super) set2: Option<String>,
+
+    /// What ?3 stands for
+    #[arg(short = '3', long, value_name = "SET", requires = "mask")]
+    pub(super) set3: Option<String>,
+
+    /// What ?4 stands for
+    #[arg(short = '4', long, value_name = "SET", requires = "mask")]
+    pub(super) set4: Option<String>,
+
+    /// Candidates: the words of a file, `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub(super) words: Option<PathBuf>,
+
+    /// How words stand in the file
+    #[arg(long, default_value = "lines", requires = "words")]
+    pub(super) form: FormName,
+
+    /// A rule for words, in hashcat's notation: : l u c C t $X ^X sXY; may be repeated
+    #[arg(long, value_name = "RULE", requires = "words", conflicts_with = "rules")]
+    pub(super) rule: Vec<String>,
+
+    /// A file of rules, one a line
+    #[arg(long, value_name = "FILE", requires = "words")]
+    pub(super) rules: Option<PathBuf>,
+
+    /// Candidates: all keys from A to B, both in hex and both included
+    #[arg(long, value_name = "A..B")]
+    pub(super) range: Option<String>,
+
+    /// How a key is made of a candidate; `zeros` for text and `exact` for keys unless given
+    #[arg(long)]
+    pub(super) kdf: Option<KdfName>,
+
+    /// The salt of pbkdf2, scrypt and argon2id, in hex
+    #[arg(long, value_name = "HEX", requires = "kdf")]
+    pub(super) salt: Option<String>,
+
+    /// Iterations of pbkdf2, passes of argon2id
+    #[arg(long, value_name = "N", requires = "kdf")]
+    pub(super) iterations: Option<u32>,
+
+    /// The binary logarithm of the cost N of scrypt
+    #[arg(long, value_name = "N", requires = "kdf")]
+    pub(super) log_n: Option<u8>,
+
+    /// The block size r of scrypt
+    #[arg(long, value_name = "N", requires = "kdf", default_value_t = 8)]
+    pub(super) block_size: u32,
+
+    /// Lanes of argon2id, p of scrypt
+    #[arg(long, value_name = "N", requires = "kdf", default_value_t = 1)]
+    pub(super) lanes: u32,
+
+    /// Memory of argon2id in KiB
+    #[arg(long, value_name = "KIB", requires = "kdf")]
+    pub(super) memory: Option<u32>,
+
+    /// Leave out so many candidates at the beginning
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub(super) skip: BigUint,
+
+    /// Try so many candidates at most
+    #[arg(long, value_name = "N")]
+    pub(super) limit: Option<BigUint>,
+
+    /// Try one share of the candidates: number i, from 0 on, of n
+    #[arg(long, value_name = "i/n", value_parser = |text: &str| text.parse::<Shard>())]
+    pub(super) shard: Option<Shard>,
+
+    /// Print how many candidates there are, and try none
+    #[arg(long)]
+    pub(super) keyspace: bool,
+
+    /// Keep a journal in NAME.session and what is found in NAME.found, so that the search can be gone on with
+    #[arg(long, value_name = "NAME")]
+    pub(super) session: Option<PathBuf>,
+
+    /// Go on with the session, which says what is sought; only --json, --threads and --explain may be given besides
+    #[arg(long, requires = "session", conflicts_with_all = ["cipher", "plain", "crypt", "hashcat", "file", "candidates"])]
+    pub(super) restore: bool,
+
+    /// A file that what is found is added to
+    #[arg(short, long, value_name = "OUT")]
+    pub(super) output: Option<PathBuf>,
+
+    /// Go on after the first key that fits
+    #[arg(long)]
+    pub(super) all: bool,
+
+    /// Print results as JSON, one object a line, and the status on standard error twice a second
+    #[arg(long)]
+    pub(super) json: bool,
+
+    /// How many threads to use; all of the machine's unless given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(super) threads: Option<u16>,
+
+    /// Tell on standard error which kernel runs
+    #[arg(long)]
+    pub(super) explain: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub(super) enum ModeName {
+    Ecb,
+    Ctr,
+    Cbc,
+    Cfb,
+    Ofb,
+    Xts,
+    Eax,
+    Gcm,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub(super) enum FormName {
+    /// One a line
+    Lines,
+    /// A key in hex a line
+    Hex,
+    /// Keys one after the other, as bytes
+    Raw,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub(super) enum KdfName {
+    /// The candidate is the key
+    Exact,
+    /// The candidate and zeros after it
+    Zeros,
+    /// The candidate again and again
+    Repeat,
+    /// The first bytes of its SHA-256
+    Sha256,
+    /// PBKDF2 with SHA-256
+    Pbkdf2Sha256,
+    /// PBKDF2 with SHA-512
+    Pbkdf2Sha512,
+    Scrypt,
+    Argon2id,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub(super) enum LookName {
+    /// Printable ASCII throughout
+    Printable,
+    /// Beginning as common files do: PNG, JPEG, GIF, PDF, ZIP, gzip, bzip2, xz, zstd, 7z, ELF, SQLite
+    File,
+}
+
+/// The command by itself, to read the arguments that a session keeps.
+#[derive(clap::Parser)]
+#[command(name = "crossgrain search", no_binary_name = true)]
+struct Alone {
+    #[command(flatten)]
+    args: Args,
+}
+
+impl Args {
+    /// These arguments, or those of the session that is to be gone on with.
+    pub(super) fn resolved(self) -> Result<Self, Error> {
+        let (true, Some(name)) = (self.restore, self.session.clone()) else {
+            return Ok(self);
+        };
+        let kept = Alone::try_parse_from(session::kept_arguments(&name)?)?.args;
+        Ok(Self {
+            restore: true,
+            session: Some(name),
+            json: self.json || kept.json,
+            explain: self.explain || kept.explain,
+            threads: self.threads.or(kept.threads),
+            ..kept
+        })
+    }
+}

@@ -1,0 +1,160 @@
+//! Which keys are tried: a space or a word list, and which part of it.
+
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+use crossgrain::search::{BigUint, Form, OWN_SETS, Part, Rule, Search, Sets, Space, Words, key_mask};
+
+use super::args::{Args, FormName};
+use crate::error::Error;
+use crate::input::Input;
+
+/// How much of a list is read at a time.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// What is tried.
+pub(super) enum Candidates {
+    /// Those of a space with these numbers.
+    Space(Space, Range<BigUint>),
+    /// Those of a list.
+    Words(List),
+}
+
+/// A word list, and what is made of it.
+pub(super) struct List {
+    pub(super) words: Words<Input>,
+    pub(super) rules: Vec<Rule>,
+    /// The numbers of the candidates; without end if nobody counted the words.
+    pub(super) range: Range<u128>,
+    /// How long the list is, if that can be known.
+    pub(super) len_bytes: Option<u64>,
+}
+
+impl Args {
+    /// Whether candidates are text, rather than keys.
+    pub(super) fn is_text(&self) -> bool {
+        self.mask.is_some() && !self.hex || self.words.is_some() && self.form == FormName::Lines
+    }
+
+    /// What is to be tried, for this search.
+    pub(super) fn candidates(&self, search: &Search) -> Result<Candidates, Error> {
+        let part = Part { skip: self.skip.clone(), limit: self.limit.clone(), shard: self.shard };
+        if let Some(path) = &self.words {
+            return Ok(Candidates::Words(self.list(path, search, &part)?));
+        }
+        let key_bytes = search.key_bytes();
+        if let (Some(range), Some(key_bytes)) = (&self.range, key_bytes) {
+            let (first, end) = ends(range, key_bytes)?;
+            let within = part.of(&(end - &first));
+            return Ok(Candidates::Space(
+                Space::every(key_bytes),
+                &first + within.start..&first + within.end,
+            ));
+        }
+        let space = match (&self.key_mask, &self.mask) {
+            (Some(mask), _) => key_mask(mask.as_bytes())?,
+            (None, Some(mask)) => self.masked(mask)?,
+            (None, None) if self.range.is_some() => {
+                return Err(Error::usage(
+                    "the file takes a passphrase, and no range: give --words or --mask",
+                ));
+            }
+            (None, None) => {
+                return Err(Error::usage(
+                    "there are no candidates: give --key-mask, --mask, --words or --range",
+                ));
+            }
+        };
+        let range = part.of(&space.size());
+        Ok(Candidates::Space(space, range))
+    }
+
+    fn masked(&self, mask: &str) -> Result<Space, Error> {
+        let mut sets = Sets::default();
+        let typed: [_; OWN_SETS] = [&self.set1, &self.set2, &self.set3, &self.set4];
+        for (number, set) in (1..).zip(typed) {
+            if let Some(set) = set {
+                sets.define(number, set.as_bytes())?;
+            }
+        }
+        Ok(if self.hex { sets.hex(mask.as_bytes())? } else { sets.bytes(mask.as_bytes())? })
+    }
+
+    fn list(&self, path: &Path, search: &Search, part: &Part) -> Result<List, Error> {
+        let is_stream = path == Path::new("-");
+        let open = || Input::open((!is_stream).then_some(path));
+        let form = match (self.form, search.key_bytes()) {
+            (FormName::Lines, _) => Form::Lines,
+            (FormName::Hex, _) => Form::Hex,
+            (FormName::Raw, Some(len_bytes)) => Form::Records { len_bytes },
+            (FormName::Raw, None) => return Err(Error::usage("passphrases are lines: leave out --form")),
+        };
+        let rules = self.read_rules()?;
+        let per_word = rules.len() as u128;
+        let range = if self.shard.is_none() && !self.keyspace {
+            let skip = u128::try_from(&part.skip).unwrap_or(u128::MAX);
+            let limit = part.limit.as_ref().and_then(|limit| u128::try_from(limit).ok()).unwrap_or(u128::MAX);
+            skip..skip.saturating_add(limit)
+        } else {
+            if is_stream && self.shard.is_some() {
+                return Err(Error::usage("a share of standard input cannot be known: give --words a file"));
+            }
+            let words = count(open()?, form)?;
+            let range = part.of(&(BigUint::from(words) * per_word));
+            let number = |bound: BigUint| u128::try_from(bound).unwrap_or(u128::MAX);
+            number(range.start)..number(range.end)
+        };
+        let input = open()?;
+        let len_bytes = input.len_bytes();
+        let chunk_bytes = chunk_bytes(search);
+        Ok(List { words: Words::new(input, form, chunk_bytes), rules, range, len_bytes })
+    }
+
+    fn read_rules(&self) -> Result<Vec<Rule>, Error> {
+        if let Some(path) = &self.rules {
+            let text = fs::read(path).map_err(|error| Error::read(path.display(), &error))?;
+            return Ok(Rule::parse_all(&text)?);
+        }
+        if self.rule.is_empty() {
+            return Ok(vec![Rule::nothing()]);
+        }
+        Ok(self.rule.iter().map(|rule| Rule::parse(rule.as_bytes())).collect::<Result<_, _>>()?)
+    }
+}
+
+/// How much of a list a thread takes at a time: less, the more a candidate costs.
+fn chunk_bytes(search: &Search) -> usize {
+    use crossgrain::search::{Kdf, Known};
+    match (search.known(), search.kdf()) {
+        (_, Kdf::Scrypt { .. } | Kdf::Argon2id { .. }) => 256,
+        (Known::Test(test), _) if test.key_bytes().is_none() => 256,
+        (_, Kdf::Pbkdf2 { .. }) => 1024,
+        (Known::Test(_), _) => 16 * 1024,
+        (Known::Blocks(_), _) => CHUNK_BYTES,
+    }
+}
+
+/// How many words a list has.
+fn count(input: Input, form: Form) -> Result<u64, Error> {
+    let name = input.name().clone();
+    let mut words = Words::new(input, form, CHUNK_BYTES);
+    while words.chunk().map_err(|error| Error::read(&name, &error))?.is_some() {}
+    Ok(words.next())
+}
+
+/// The first key of a range, and the one after the last.
+fn ends(range: &str, key_bytes: usize) -> Result<(BigUint, BigUint), Error> {
+    let bad = || {
+        let digits = 2 * key_bytes;
+        Error::usage(format!("--range takes A..B, keys of up to {digits} hex digits, the lower first"))
+    };
+    let number = |digits: &str| {
+        let is_hex =
+            (1..=2 * key_bytes).contains(&digits.len()) && digits.bytes().all(|d| d.is_ascii_hexdigit());
+        is_hex.then(|| BigUint::parse_bytes(digits.as_bytes(), 16)).flatten().ok_or_else(bad)
+    };
+    let (first, last) = range.split_once("..").ok_or_else(bad)?;
+    let (first, last) = (number(first)?, number(last)?);
+    if first > last { Err(bad()) } else { Ok((first, last + 1_u8)) }
+}

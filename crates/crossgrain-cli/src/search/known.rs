@@ -1,0 +1,224 @@
+//! What is known of the data: from hex and names to a search.
+
+use std::fs::File as Opened;
+use std::path::Path;
+
+use crossgrain::container::{Header, Limits, PREFIX_BYTES};
+use crossgrain::mode::Options;
+use crossgrain::search::{
+    BlockMode, BlockSearch, Data, File, Hash, Kdf, Known, Look, Plausible, Search, TagMode, Tagged,
+    XtsSector, pairs,
+};
+use crossgrain::{BLOCK_BYTES, Block, Cipher};
+
+use super::args::{Args, KdfName, LookName, ModeName};
+use crate::error::{Error, Exit};
+use crate::pipeline::fill;
+use crate::secret;
+
+/// What files of common kinds begin with, as their specifications have it.
+const MAGICS: [&[u8]; 12] = [
+    b"\x89PNG\r\n\x1a\n",
+    b"\xff\xd8\xff",
+    b"GIF8",
+    b"%PDF-",
+    b"PK\x03\x04",
+    b"\x1f\x8b\x08",
+    b"BZh",
+    b"\xfd7zXZ\0",
+    b"\x28\xb5\x2f\xfd",
+    b"7z\xbc\xaf\x27\x1c",
+    b"\x7fELF",
+    b"SQLite format 3\0",
+];
+
+/// Plaintext as far as it is known, and ciphertext.
+struct Texts {
+    plaintext: Vec<u8>,
+    mask: Vec<u8>,
+    ciphertext: Vec<u8>,
+}
+
+impl Args {
+    /// The search that is asked for. `is_text` says whether candidates are text, of which keys are made by zeros.
+    pub(super) fn search(&self, is_text: bool) -> Result<Search, Error> {
+        if let Some(path) = &self.file {
+            return Ok(Search::new(Known::Test(Box::new(file(path)?)), Kdf::Exact)?);
+        }
+        let cipher = self.cipher.ok_or_else(|| Error::usage("there is no cipher: give --cipher"))?;
+        Ok(Search::new(self.known(cipher)?, self.kdf(is_text)?)?)
+    }
+
+    fn known(&self, cipher: Cipher) -> Result<Known, Error> {
+        self.wants("--iv", self.iv.is_some(), !matches!(self.mode, ModeName::Ecb | ModeName::Xts))?;
+        self.wants("--sector", self.sector.is_some(), self.mode == ModeName::Xts)?;
+        let is_tagged = matches!(self.mode, ModeName::Eax | ModeName::Gcm);
+        self.wants("--tag", self.tag.is_some(), is_tagged)?;
+        self.wants("--aad", self.aad.is_some(), is_tagged)?;
+        let options = Options { threads: 1, ..Options::default() };
+        if is_tagged {
+            return Ok(Known::Test(Box::new(self.tagged(cipher, options)?)));
+        }
+        if let Some(look) = self.looks {
+            let look = match look {
+                LookName::Printable => Look::Printable,
+                LookName::File => Look::Magic(MAGICS.map(<[u8]>::to_vec).to_vec()),
+            };
+            let (mode, ciphertext) = (self.block_mode()?, hex("--crypt", self.one_crypt()?)?);
+            return Ok(Known::Test(Box::new(Plausible { cipher, mode, ciphertext, look, options })));
+        }
+        let texts = self.texts()?;
+        if self.mode == ModeName::Xts {
+            let [Texts { plaintext, mask, ciphertext }] = <[Texts; 1]>::try_from(texts)
+                .map_err(|_| Error::usage("a sector of xts is one text: give --plain and --crypt once"))?;
+            let sector = self.sector.unwrap_or(0);
+            return Ok(Known::Test(Box::new(XtsSector { cipher, sector, plaintext, mask, ciphertext })));
+        }
+        let mode = self.block_mode()?;
+        let mut known = Vec::new();
+        for Texts { plaintext, mask, ciphertext } in &texts {
+            known.extend(pairs(mode, Data { plaintext, mask, ciphertext })?);
+        }
+        Ok(Known::Blocks(BlockSearch::new(cipher, &known, &options)?))
+    }
+
+    /// Refuses an option that was given where it has no use.
+    fn wants(&self, option: &str, is_given: bool, is_used: bool) -> Result<(), Error> {
+        if !is_given || is_used {
+            return Ok(());
+        }
+        Err(Error::usage(format!("this mode has no use for {option}: leave it out")))
+    }
+
+    /// All texts, from --plain and --crypt or from hashcat's lines.
+    fn texts(&self) -> Result<Vec<Texts>, Error> {
+        let split = |line: &'_ String| {
+            let parts = line.split_once(':').map(|(crypt, plain)| (plain.to_owned(), crypt.to_owned()));
+            parts.ok_or_else(|| Error::usage("--hashcat takes CT:PT, both in hex, the ciphertext first"))
+        };
+        let typed: Vec<(String, String)> = if self.hashcat.is_empty() {
+            self.plain.iter().cloned().zip(self.crypt.iter().cloned()).collect()
+        } else {
+            self.hashcat.iter().map(split).collect::<Result<_, _>>()?
+        };
+        if typed.is_empty() || self.plain.len() != self.crypt.len() {
+            return Err(Error::usage(
+                "what is known is not told: give --plain and --crypt, as often as one another, or --looks",
+            ));
+        }
+        let text = |(plain, crypt): &(String, String)| {
+            let (plaintext, mask) = partly_known("--plain", plain)?;
+            let ciphertext = hex("--crypt", crypt)?;
+            if ciphertext.len() < plaintext.len() {
+                let (less, more) = (ciphertext.len(), plaintext.len());
+                let why =
+                    format!("there are {more} bytes of plaintext and {less} of ciphertext: give more of it");
+                return Err(Error::usage(why));
+            }
+            Ok(Texts { plaintext, mask, ciphertext })
+        };
+        typed.iter().map(text).collect()
+    }
+
+    fn one_crypt(&self) -> Result<&str, Error> {
+        match self.crypt.as_slice() {
+            [one] => Ok(one),
+            _ => Err(Error::usage("there is not one ciphertext: give --crypt once")),
+        }
+    }
+
+    fn tagged(&self, cipher: Cipher, options: Options) -> Result<Tagged, Error> {
+        let nonce = self.iv.as_deref().ok_or_else(|| Error::usage("there is no nonce: give --iv"))?;
+        let tag = self
+            .tag
+            .as_deref()
+            .ok_or_else(|| Error::usage("there is no tag to know a key by: give --tag"))?;
+        if !self.plain.is_empty() || self.looks.is_some() {
+            return Err(Error::usage("the tag tells the key: leave out --plain and --looks"));
+        }
+        Ok(Tagged {
+            cipher,
+            mode: if self.mode == ModeName::Eax { TagMode::Eax } else { TagMode::Gcm },
+            nonce: hex("--iv", nonce)?,
+            aad: self.aad.as_deref().map_or(Ok(Vec::new()), |aad| hex("--aad", aad))?,
+            ciphertext: hex("--crypt", self.one_crypt()?)?,
+            tag: hex("--tag", tag)?,
+            options,
+        })
+    }
+
+    fn block_mode(&self) -> Result<BlockMode, Error> {
+        Ok(match self.mode {
+            ModeName::Ecb => BlockMode::Ecb,
+            ModeName::Ctr => BlockMode::Ctr(self.block()?),
+            ModeName::Cbc => BlockMode::Cbc(self.block()?),
+            ModeName::Cfb => BlockMode::Cfb(self.block()?),
+            ModeName::Ofb => BlockMode::Ofb(self.block()?),
+            ModeName::Xts | ModeName::Eax | ModeName::Gcm => {
+                return Err(Error::usage("this mode takes no --looks: tell the plaintext or the tag"));
+            }
+        })
+    }
+
+    fn block(&self) -> Result<Block, Error> {
+        let iv =
+            self.iv.as_deref().ok_or_else(|| Error::usage("this mode starts from a block: give --iv"))?;
+        let iv = hex("--iv", iv)?;
+        let wrong = || Error::usage(format!("--iv is a block of {BLOCK_BYTES} bytes, not {}", iv.len()));
+        iv.as_slice().try_into().map_err(|_| wrong())
+    }
+
+    fn kdf(&self, is_text: bool) -> Result<Kdf, Error> {
+        let lacking = |option: &str| Error::usage(format!("this kdf has a parameter more: give {option}"));
+        let salt =
+            || self.salt.as_deref().ok_or_else(|| lacking("--salt")).and_then(|salt| hex("--salt", salt));
+        let iterations = || self.iterations.ok_or_else(|| lacking("--iterations"));
+        let pbkdf2 = |hash| Ok::<_, Error>(Kdf::Pbkdf2 { hash, salt: salt()?, iterations: iterations()? });
+        Ok(match self.kdf {
+            None if is_text => Kdf::Zeros,
+            None | Some(KdfName::Exact) => Kdf::Exact,
+            Some(KdfName::Zeros) => Kdf::Zeros,
+            Some(KdfName::Repeat) => Kdf::Repeat,
+            Some(KdfName::Sha256) => Kdf::Sha256,
+            Some(KdfName::Pbkdf2Sha256) => pbkdf2(Hash::Sha256)?,
+            Some(KdfName::Pbkdf2Sha512) => pbkdf2(Hash::Sha512)?,
+            Some(KdfName::Scrypt) => Kdf::Scrypt {
+                salt: salt()?,
+                log_n: self.log_n.ok_or_else(|| lacking("--log-n"))?,
+                r: self.block_size,
+                p: self.lanes,
+            },
+            Some(KdfName::Argon2id) => Kdf::Argon2id {
+                salt: salt()?,
+                memory_kib: self.memory.ok_or_else(|| lacking("--memory"))?,
+                passes: iterations()?,
+                lanes: self.lanes,
+            },
+        })
+    }
+}
+
+/// The beginning of an encrypted file.
+fn file(path: &Path) -> Result<File, Error> {
+    let name = format!("'{}'", path.display());
+    let mut input = Opened::open(path).map_err(|error| Error::read(&name, &error))?;
+    let header = Header::read(&mut input).map_err(|error| Error::usage(format!("{name}: {error}")))?;
+    let mut prefix = [0; PREFIX_BYTES];
+    let len_bytes = fill(&mut input, &mut prefix).map_err(|error| Error::read(&name, &error))?;
+    if len_bytes < PREFIX_BYTES {
+        return Err(Error::new(Exit::Truncated, format!("{name} ends within its header: get a whole copy")));
+    }
+    let options = Options { threads: 1, ..Options::default() };
+    Ok(File { header, prefix, limits: Limits::default(), options })
+}
+
+fn hex(what: &str, digits: &str) -> Result<Vec<u8>, Error> {
+    Ok(secret::decode_hex(what, digits.as_bytes())?.to_vec())
+}
+
+/// Bytes of which some hex digits are `?`, and which bits are known.
+fn partly_known(what: &str, digits: &str) -> Result<(Vec<u8>, Vec<u8>), Error> {
+    let bytes = hex(what, &digits.replace('?', "0"))?;
+    let known: String = digits.chars().map(|digit| if digit == '?' { '0' } else { 'f' }).collect();
+    Ok((bytes, hex(what, &known)?))
+}

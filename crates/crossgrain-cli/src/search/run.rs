@@ -1,0 +1,287 @@
+//! From shard to shard: search, keep what was found, note that the shard is done.
+
+use std::io::{self, Write as _};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crossgrain::search::{BigUint, Hit, Kdf, Known, Refused, Search, Space, SpaceSearch, Watch};
+
+use super::Outcome;
+use super::args::Args;
+use super::candidates::{Candidates, List};
+use super::results::Results;
+use super::session::{Session, State};
+use super::status::Status;
+use crate::error::{self, Error};
+use crate::interrupt;
+use crate::output::with_suffix;
+
+/// A shard lasts about so long: what a kill costs at most.
+const SHARD: Duration = Duration::from_secs(3);
+
+/// A shard grows no faster than this from one to the next.
+const GROWTH: u64 = 8;
+
+/// The first shard of a quick search, in candidates.
+const QUICK_FIRST: u64 = 1 << 18;
+
+/// The first shard of a slow one.
+const SLOW_FIRST: u64 = 16;
+
+/// Searches as typed.
+pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
+    let search = args.search(args.is_text())?;
+    let candidates = args.candidates(&search)?;
+    if args.keyspace {
+        let mut out = io::stdout();
+        let told = writeln!(out, "{}", size(&candidates).unwrap_or_default()).and_then(|()| out.flush());
+        told.map_err(|error| Error::write("standard output", &error))?;
+        return Ok(Outcome::Found);
+    }
+    if let Some(threads) = args.threads {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
+        pool.map_err(|error| Error::usage(format!("threads cannot be started: {error}")))?;
+    }
+    if args.explain {
+        explain(&search, &candidates);
+    }
+    let journal = Journal::open(args, &candidates)?;
+    let results = Results::open(args.results_path().as_deref(), args.json)?;
+    if let Some(outcome) = journal.ended {
+        results.tell_kept()?;
+        error::tell("the session has ended already: nothing is left to be searched");
+        return Ok(outcome);
+    }
+    watched(args, &search, candidates, journal, &results)
+}
+
+/// A session, if there is one, and where to go on.
+struct Journal {
+    session: Option<Session>,
+    next: Option<BigUint>,
+    ended: Option<Outcome>,
+}
+
+impl Journal {
+    fn open(args: &Args, candidates: &Candidates) -> Result<Self, Error> {
+        let Some(name) = &args.session else {
+            return Ok(Self { session: None, next: None, ended: None });
+        };
+        let list_bytes = match candidates {
+            Candidates::Words(list) => list.len_bytes,
+            Candidates::Space(..) => None,
+        };
+        if !args.restore {
+            let typed = std::env::args_os().skip(2).map(|argument| argument.into_string().ok());
+            let typed = typed.collect::<Option<Vec<_>>>();
+            let typed = typed
+                .ok_or_else(|| Error::usage("a session keeps arguments that are text: rename the files"))?;
+            let session = Session::create(name, &typed, list_bytes)?;
+            return Ok(Self { session: Some(session), next: None, ended: None });
+        }
+        let (session, State { list_bytes: was_bytes, next, outcome }) = Session::restore(name)?;
+        if was_bytes != list_bytes {
+            let why = "the word list is not as long as when the session began: give it back as it was";
+            return Err(Error::usage(why));
+        }
+        Ok(Self { session: Some(session), next, ended: outcome })
+    }
+
+    /// Everything before `next` was tried.
+    fn note(&mut self, next: &BigUint) -> Result<(), Error> {
+        self.session.as_mut().map_or(Ok(()), |session| session.note(next))
+    }
+}
+
+impl Args {
+    /// Where keys are kept.
+    fn results_path(&self) -> Option<PathBuf> {
+        let beside = || self.session.as_ref().map(|name| with_suffix(name, ".found"));
+        self.output.clone().or_else(beside)
+    }
+}
+
+/// Searches while somebody watches.
+fn watched(
+    args: &Args,
+    search: &Search,
+    candidates: Candidates,
+    mut journal: Journal,
+    results: &Results,
+) -> Result<Outcome, Error> {
+    let interrupted =
+        interrupt::flag().map_err(|error| Error::usage(format!("no signal can be caught: {error}")))?;
+    let (is_found, is_ended, is_done) =
+        (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
+    let on_hit = |hit: Hit| {
+        is_found.store(true, Ordering::Relaxed);
+        let is_kept = results.add(&hit);
+        is_ended.fetch_or(!is_kept || !args.all, Ordering::Relaxed);
+    };
+    let watch = Watch::new(&on_hit);
+    let total = size(&candidates);
+    let first = first(&candidates);
+    let next = journal.next.clone().unwrap_or_else(|| first.clone()).max(first.clone());
+    let status = Status::new(&watch, &next - first, total, args.json);
+    let searched = thread::scope(|scope| {
+        let teller = scope.spawn(|| status.run(&interrupted, &is_done));
+        let steps = Steps { search, watch: &watch, is_ended: &is_ended };
+        let searched = match candidates {
+            Candidates::Space(space, range) => steps.space(&space, next..range.end, &mut journal),
+            Candidates::Words(list) => steps.words(list, &next, &mut journal),
+        };
+        is_done.store(true, Ordering::Release);
+        teller.thread().unpark();
+        searched
+    });
+    results.checked()?;
+    let is_exhausted = searched?;
+    let (is_found, is_ended) = (is_found.load(Ordering::Relaxed), is_ended.load(Ordering::Relaxed));
+    let outcome = match (is_found, is_exhausted) {
+        (true, _) => Outcome::Found,
+        (false, true) => Outcome::Exhausted,
+        (false, false) => Outcome::Aborted,
+    };
+    match &mut journal.session {
+        Some(session) if is_exhausted || is_ended => session.end(outcome)?,
+        Some(_) => tell_restore(args),
+        None if outcome == Outcome::Aborted => {
+            error::tell("stopped before the end: what was tried is not kept without --session");
+        }
+        None => {}
+    }
+    Ok(outcome)
+}
+
+fn tell_restore(args: &Args) {
+    if let Some(name) = &args.session {
+        error::tell(&format!("stopped before the end: go on with --session {} --restore", name.display()));
+    }
+}
+
+/// What goes on from shard to shard.
+struct Steps<'a> {
+    search: &'a Search,
+    watch: &'a Watch<'a>,
+    /// Whether a find has ended it.
+    is_ended: &'a AtomicBool,
+}
+
+impl Steps<'_> {
+    /// Shards of a space, until it is over; whether everything was tried.
+    fn space(&self, space: &Space, mut rest: Range<BigUint>, journal: &mut Journal) -> Result<bool, Error> {
+        let prepared = SpaceSearch::new(self.search, space)?;
+        let mut pace = Pace::new(if is_quick(self.search) { QUICK_FIRST } else { SLOW_FIRST });
+        while rest.start < rest.end && !self.is_over() {
+            let end = (&rest.start + pace.count).min(rest.end.clone());
+            let shard = rest.start.clone()..end;
+            let start = Instant::now();
+            if !prepared.shard(&shard, self.watch)? {
+                return Ok(false);
+            }
+            pace.took(start.elapsed());
+            journal.note(&shard.end)?;
+            rest.start = shard.end;
+        }
+        Ok(rest.start >= rest.end)
+    }
+
+    /// Shards of a list, from candidate `next` on; whether everything was tried.
+    fn words(&self, list: List, next: &BigUint, journal: &mut Journal) -> Result<bool, Error> {
+        let List { words, rules, range, .. } = list;
+        let range = u128::try_from(next).unwrap_or(u128::MAX).max(range.start)..range.end;
+        let (words, refused) = (Mutex::new(words), Mutex::new(Refused::default()));
+        let position = || words.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let mut pace = Pace::new(4 * rayon::current_num_threads() as u64);
+        let mut is_exhausted = false;
+        while !is_exhausted && !self.is_over() {
+            let (before, start) = (position(), Instant::now());
+            let chunks = usize::try_from(pace.count).unwrap_or(usize::MAX);
+            if !self.search.words(&words, chunks, &rules, &range, &refused, self.watch)? {
+                break;
+            }
+            pace.took(start.elapsed());
+            let after = position();
+            is_exhausted = after == before;
+            let number = (u128::from(after) * rules.len() as u128).min(range.end);
+            journal.note(&BigUint::from(number))?;
+        }
+        let words = words.into_inner().unwrap_or_else(PoisonError::into_inner);
+        tell_refused(&refused.into_inner().unwrap_or_else(PoisonError::into_inner), words.is_cut());
+        Ok(is_exhausted)
+    }
+
+    /// Whether to end before the end.
+    fn is_over(&self) -> bool {
+        self.watch.is_stopped() || self.is_ended.load(Ordering::Relaxed)
+    }
+}
+
+/// How much is done at a time.
+struct Pace {
+    count: u64,
+}
+
+impl Pace {
+    const fn new(first: u64) -> Self {
+        Self { count: first }
+    }
+
+    /// The next one is to last as long as a shard should.
+    fn took(&mut self, time: Duration) {
+        let fits = self.count as f64 * SHARD.as_secs_f64() / time.as_secs_f64().max(1e-6);
+        self.count = (fits as u64).clamp(1, self.count.saturating_mul(GROWTH));
+    }
+}
+
+/// Whether a key costs less than a microsecond or so.
+const fn is_quick(search: &Search) -> bool {
+    matches!(
+        (search.known(), search.kdf()),
+        (Known::Blocks(_), Kdf::Exact | Kdf::Zeros | Kdf::Repeat | Kdf::Sha256)
+    )
+}
+
+/// How many candidates there are, if that is known.
+fn size(candidates: &Candidates) -> Option<BigUint> {
+    match candidates {
+        Candidates::Space(_, range) => Some(&range.end - &range.start),
+        Candidates::Words(list) if list.range.end == u128::MAX => None,
+        Candidates::Words(list) => Some(BigUint::from(list.range.end - list.range.start)),
+    }
+}
+
+/// The number of the first.
+fn first(candidates: &Candidates) -> BigUint {
+    match candidates {
+        Candidates::Space(_, range) => range.start.clone(),
+        Candidates::Words(list) => BigUint::from(list.range.start),
+    }
+}
+
+/// Tells what runs.
+fn explain(search: &Search, candidates: &Candidates) {
+    let many = size(candidates).map_or("an unknown number of".to_owned(), |size| size.to_string());
+    error::tell(&format!("kernel {}, {many} candidates", search.kernel()));
+    if let Known::Blocks(blocks) = search.known() {
+        let bits: u32 = blocks.pairs().iter().map(|pair| pair.known_bits()).sum();
+        error::tell(&format!("{bits} bits are known: one wrong key in 2^{bits} fits too"));
+    }
+}
+
+/// One line for each kind of word that was left out.
+fn tell_refused(refused: &Refused, is_cut: bool) {
+    for (refusal, count, first) in refused.iter() {
+        let reason = refusal.reason();
+        error::tell(&format!(
+            "{count} words were left out, being {reason} for a key (the first is word {first})"
+        ));
+    }
+    if is_cut {
+        error::tell("the word list ends within a line: if that was cut off, the last word is not whole");
+    }
+}

@@ -1,0 +1,178 @@
+//! The journal of a session: what is sought, and how far it was searched.
+//!
+//! `NAME.session` holds a line of JSON for the arguments, one for every shard that was searched, and one for the end. A
+//! line counts once its line end is on the disk: whatever kills the program costs the shard that it was in. The file is
+//! made once and only added to, and is locked as long as somebody writes it.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use crossgrain::search::BigUint;
+use serde_json::{Value, json};
+
+use super::Outcome;
+use crate::error::{Error, Exit};
+use crate::output::{sync_directory, with_suffix};
+
+/// The version of the journal.
+const VERSION: u64 = 1;
+
+/// A journal that this process writes.
+pub(super) struct Session {
+    file: File,
+    path: PathBuf,
+}
+
+/// What a journal says.
+#[derive(Debug)]
+pub(super) struct State {
+    /// The length of the word list, if there is one and it was known.
+    pub(super) list_bytes: Option<u64>,
+    /// The number of the first candidate that is still to be tried; from the beginning if there is none.
+    pub(super) next: Option<BigUint>,
+    /// How the search ended, if it did.
+    pub(super) outcome: Option<Outcome>,
+}
+
+impl Session {
+    /// Begins a session, which there may not be yet.
+    pub(super) fn create(name: &Path, arguments: &[String], list_bytes: Option<u64>) -> Result<Self, Error> {
+        let path = with_suffix(name, ".session");
+        let mut options = File::options();
+        options.append(true).create_new(true);
+        let file = owner_only(&mut options).open(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Error::new(
+                Exit::WouldOverwrite,
+                format!(
+                    "session '{}' exists: go on with it by --restore, or choose another name",
+                    name.display()
+                ),
+            ),
+            _ => Error::write(path.display(), &error),
+        })?;
+        let mut session = Self { file, path };
+        session.lock()?;
+        let begun =
+            json!({ "crossgrain_session": VERSION, "arguments": arguments, "list_bytes": list_bytes });
+        if let Err(error) = session.add(&begun) {
+            // Without its first line it is no session, and stands in the way of one.
+            let _ = std::fs::remove_file(&session.path);
+            return Err(error);
+        }
+        sync_directory(&session.path).map_err(|error| Error::write(session.path.display(), &error))?;
+        Ok(session)
+    }
+
+    /// Goes on with a session.
+    pub(super) fn restore(name: &Path) -> Result<(Self, State), Error> {
+        let path = with_suffix(name, ".session");
+        let file = File::options().read(true).append(true).open(&path);
+        let file = file.map_err(|error| Error::read(format_args!("'{}'", path.display()), &error))?;
+        let mut session = Self { file, path };
+        session.lock()?;
+        let text = session.read()?;
+        // A line without an end was being written when the program was killed.
+        let len_bytes = text.rfind('\n').map_or(0, |end| end + 1);
+        session
+            .file
+            .set_len(len_bytes as u64)
+            .map_err(|error| Error::write(session.path.display(), &error))?;
+        let state = state(&text[..len_bytes], &session.path)?;
+        Ok((session, state))
+    }
+
+    fn lock(&self) -> Result<(), Error> {
+        match self.file.try_lock() {
+            Ok(()) => Ok(()),
+            Err(TryLockError::Error(error)) => Err(Error::write(self.path.display(), &error)),
+            Err(TryLockError::WouldBlock) => {
+                let why = format!("another process runs session '{}': let it finish", self.path.display());
+                Err(Error::new(Exit::WouldOverwrite, why))
+            }
+        }
+    }
+
+    fn read(&mut self) -> Result<String, Error> {
+        let mut text = String::new();
+        let read = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.read_to_string(&mut text));
+        read.map_err(|error| Error::read(format_args!("'{}'", self.path.display()), &error))?;
+        Ok(text)
+    }
+
+    /// Notes that everything before candidate `next` was tried.
+    pub(super) fn note(&mut self, next: &BigUint) -> Result<(), Error> {
+        self.add(&json!({ "next": next.to_string() }))
+    }
+
+    /// Notes how the search ended.
+    pub(super) fn end(&mut self, outcome: Outcome) -> Result<(), Error> {
+        let outcome = if outcome == Outcome::Found { "found" } else { "exhausted" };
+        self.add(&json!({ "outcome": outcome }))
+    }
+
+    fn add(&mut self, line: &Value) -> Result<(), Error> {
+        let written =
+            self.file.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.file.sync_data());
+        written.map_err(|error| Error::write(format_args!("session '{}'", self.path.display()), &error))
+    }
+}
+
+/// The arguments that a session was begun with.
+pub(super) fn kept_arguments(name: &Path) -> Result<Vec<String>, Error> {
+    let path = with_suffix(name, ".session");
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| Error::read(format_args!("session '{}'", path.display()), &error))?;
+    let first = begun(&text, &path)?;
+    let arguments = first["arguments"].as_array().ok_or_else(|| damaged(&path, 1))?;
+    let text = |argument: &Value| argument.as_str().map(str::to_owned);
+    arguments.iter().map(text).collect::<Option<_>>().ok_or_else(|| damaged(&path, 1))
+}
+
+/// The first line of a journal.
+fn begun(text: &str, path: &Path) -> Result<Value, Error> {
+    let first = text.lines().next().and_then(|line| serde_json::from_str::<Value>(line).ok());
+    let first = first.ok_or_else(|| damaged(path, 1))?;
+    match first["crossgrain_session"].as_u64() {
+        Some(VERSION) => Ok(first),
+        Some(_) => {
+            let why = format!(
+                "session '{}' is of another version: use the crossgrain that began it",
+                path.display()
+            );
+            Err(Error::usage(why))
+        }
+        None => Err(damaged(path, 1)),
+    }
+}
+
+fn state(text: &str, path: &Path) -> Result<State, Error> {
+    let list_bytes = begun(text, path)?["list_bytes"].as_u64();
+    let mut state = State { list_bytes, next: None, outcome: None };
+    for (number, line) in (1..).zip(text.lines()).skip(1) {
+        let bad = || damaged(path, number);
+        let line: Value = serde_json::from_str(line).map_err(|_| bad())?;
+        if let Some(next) = line["next"].as_str() {
+            state.next = Some(next.parse().map_err(|_| bad())?);
+        } else {
+            state.outcome = Some(match line["outcome"].as_str() {
+                Some("found") => Outcome::Found,
+                Some("exhausted") => Outcome::Exhausted,
+                _ => return Err(bad()),
+            });
+        }
+    }
+    Ok(state)
+}
+
+fn damaged(path: &Path, line: usize) -> Error {
+    let why = format!("session '{}' is damaged in line {line}: begin another", path.display());
+    Error::new(Exit::Corrupt, why)
+}
+
+/// A file that nobody else may read.
+pub(super) fn owner_only(options: &mut std::fs::OpenOptions) -> &mut std::fs::OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}

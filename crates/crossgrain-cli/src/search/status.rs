@@ -1,0 +1,132 @@
+//! How far a search is: rate, position, and how long it will take if that can be said.
+
+use std::collections::VecDeque;
+use std::io::{self, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crossgrain::search::{BigUint, Watch};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::json;
+
+/// How often signals are looked for.
+const TICK: Duration = Duration::from_millis(50);
+
+/// How often the status is told.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// The rate is that of this time past.
+const WINDOW: Duration = Duration::from_secs(20);
+
+/// Nothing is said of the future before this time has passed.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+const YEAR_SECONDS: u64 = 365 * 86_400;
+
+/// Who tells how far a search is.
+pub(super) struct Status<'a> {
+    watch: &'a Watch<'a>,
+    /// How many candidates were tried before.
+    before: BigUint,
+    /// How many there are, if that is known.
+    total: Option<BigUint>,
+    json: bool,
+    bar: ProgressBar,
+    samples: VecDeque<(Instant, u64)>,
+}
+
+impl<'a> Status<'a> {
+    pub(super) fn new(watch: &'a Watch<'a>, before: BigUint, total: Option<BigUint>, json: bool) -> Self {
+        let target = if json { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        bar.set_style(
+            ProgressStyle::with_template("{wide_msg}").unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
+        Self { watch, before, total, json, bar, samples: VecDeque::from([(Instant::now(), 0)]) }
+    }
+
+    /// Tells it, until the search is `done`; a signal that raises `interrupted` stops the search.
+    pub(super) fn run(mut self, interrupted: &AtomicBool, done: &AtomicBool) {
+        let mut told = Instant::now();
+        while !done.load(Ordering::Acquire) {
+            thread::park_timeout(TICK);
+            if interrupted.load(Ordering::Relaxed) {
+                self.watch.stop();
+            }
+            if told.elapsed() >= INTERVAL {
+                told = Instant::now();
+                self.tell("running");
+            }
+        }
+        self.bar.finish_and_clear();
+        if self.json {
+            self.tell(if self.watch.is_stopped() { "stopped" } else { "done" });
+        }
+    }
+
+    fn tell(&mut self, state: &str) {
+        let (now, tried) = (Instant::now(), self.watch.tried());
+        self.samples.push_back((now, tried));
+        while self.samples.len() > 2 && self.samples.get(1).is_some_and(|(then, _)| now - *then > WINDOW) {
+            self.samples.pop_front();
+        }
+        let rate = self.rate();
+        let position = &self.before + tried;
+        let left_seconds = self.left_seconds(&position, rate);
+        if self.json {
+            let line = json!({
+                "state": state,
+                "tried": position.to_string(),
+                "total": self.total.as_ref().map(ToString::to_string),
+                "keys_per_s": rate,
+                "left_s": left_seconds,
+            });
+            // Where standard error is closed there is nobody left to tell.
+            let _ = writeln!(io::stderr(), "{line}");
+            return;
+        }
+        let of = self.total.as_ref().map_or(String::new(), |total| {
+            let permille = if *total == BigUint::ZERO { BigUint::ZERO } else { &position * 1000_u16 / total };
+            let permille = u64::try_from(permille).unwrap_or_default();
+            format!(" of {total} ({}.{} %)", permille / 10, permille % 10)
+        });
+        let rate = rate.map_or("rate unknown".to_owned(), |rate| format!("{rate:.3e} keys/s"));
+        let left = left_seconds.map_or("time left unknown".to_owned(), told_seconds);
+        self.bar.set_message(format!("{position}{of}, {rate}, {left}"));
+    }
+
+    /// Keys a second in the time past.
+    fn rate(&self) -> Option<f64> {
+        let ((from, before), (to, after)) = (self.samples.front()?, self.samples.back()?);
+        let seconds = (*to - *from).as_secs_f64();
+        (seconds > 0.0 && after > before).then(|| (after - before) as f64 / seconds)
+    }
+
+    /// How long the rest takes at this rate.
+    fn left_seconds(&self, position: &BigUint, rate: Option<f64>) -> Option<u64> {
+        let ((from, _), (to, _)) = (self.samples.front()?, self.samples.back()?);
+        if *to - *from < PATIENCE {
+            return None;
+        }
+        let total = self.total.as_ref().filter(|total| position <= total)?;
+        // In thousandths of keys a second: a slow derivation makes less than one.
+        let rate = (rate? * 1000.0) as u64;
+        if rate == 0 {
+            return None;
+        }
+        Some(u64::try_from((total - position) * 1000_u16 / rate).unwrap_or(u64::MAX))
+    }
+}
+
+/// Seconds for people.
+fn told_seconds(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s left"),
+        120..7200 => format!("{} min left", seconds / 60),
+        7200..172_800 => format!("{} h left", seconds / 3600),
+        172_800..YEAR_SECONDS => format!("{} days left", seconds / 86_400),
+        _ if seconds < 1000 * YEAR_SECONDS => format!("{} years left", seconds / YEAR_SECONDS),
+        _ => "more than 1000 years left".to_owned(),
+    }
+}

@@ -1,0 +1,203 @@
+//! `crossgrain search`: what is typed finds the key, and every way to end has its code.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+mod common;
+
+use std::process::Stdio;
+
+use common::{Done, Place};
+
+/// FIPS 197, appendix C.1.
+const KEY: &str = "000102030405060708090a0b0c0d0e0f";
+const PLAIN: &str = "00112233445566778899aabbccddeeff";
+const CRYPT: &str = "69c4e0d86a7b0430d8cdb78070b4c55a";
+
+/// A search by the vector of FIPS 197.
+fn search(place: &Place, args: &[&str]) -> Done {
+    place.run(&[&["search", "--cipher", "aes-128", "--plain", PLAIN, "--crypt", CRYPT][..], args].concat())
+}
+
+#[track_caller]
+fn found(done: Done) -> String {
+    assert_eq!((done.code, done.err.as_str()), (Some(0), ""));
+    String::from_utf8(done.out).unwrap()
+}
+
+#[track_caller]
+fn exhausted(done: Done) {
+    assert_eq!((done.code, done.out.as_slice(), done.err.as_str()), (Some(1), &b""[..], ""));
+}
+
+#[test]
+fn a_key_mask_finds_the_lost_digits() {
+    let place = Place::new();
+    let told = found(search(&place, &["--key-mask", "0001020304050607?8090a0b0c0d?e?f"]));
+    assert_eq!(told, format!("key {KEY}, candidate 0\n"));
+    let done = search(&place, &["--key-mask", "000102030405060708090a0b0c0d????", "--json"]);
+    assert_eq!(done.code, Some(0));
+    let told: serde_json::Value = serde_json::from_slice(&done.out).unwrap();
+    let status: serde_json::Value = serde_json::from_str(done.err.lines().last().unwrap()).unwrap();
+    assert_eq!((status["state"].as_str(), status["total"].as_str()), (Some("done"), Some("65536")));
+    assert_eq!((told["key"].as_str(), told["number"].as_str()), (Some(KEY), Some("3599")));
+    exhausted(search(&place, &["--key-mask", "0001020304050607?8090a0b0c0d?e?e"]));
+}
+
+#[test]
+fn ranges_masks_and_lists_find_it_too() {
+    let place = Place::with(format!("{KEY}\n").as_bytes());
+    let first = &KEY[..29];
+    let number = u128::from_str_radix(KEY, 16).unwrap();
+    let range = format!("{first}000..{first}fff");
+    assert_eq!(found(search(&place, &["--range", &range])), format!("key {KEY}, candidate {number}\n"));
+    let hex = format!("{}?h?1", &KEY[..30]);
+    assert!(found(search(&place, &["--mask", &hex, "--hex", "-1", "?dabcdef"])).contains(KEY));
+    assert!(found(search(&place, &["--words", "in", "--form", "hex"])).contains(KEY));
+    let raw: Vec<u8> = (0..16).collect();
+    place.write("raw", &[vec![7; 16], raw].concat());
+    assert!(found(search(&place, &["--words", "raw", "--form", "raw"])).contains("candidate 1"));
+}
+
+/// What another program encrypts with the key padded by zeros: hashcat's own self-test of mode 26401 is of this form.
+#[test]
+fn text_is_padded_as_hashcat_does_and_rules_change_it() {
+    let place = Place::new();
+    place.write("words", b"first\r\nhash\x00cat\nhashcat\nlast");
+    place.write("key", &[&b"Hashcat1"[..], &[0; 8]].concat());
+    place.write("zeros", &[0; 16]);
+    let crypt =
+        place.run(&["raw", "--cipher", "aes-128", "--mode", "ecb", "--key-file", "key", "zeros"]).printed();
+    let crypt: String = crypt.iter().map(|byte| format!("{byte:02x}")).collect();
+    let line = format!("{crypt}:{}", "00".repeat(16));
+    let args = ["search", "--cipher", "aes-128", "--hashcat", &line, "--words", "words"];
+    let done = place.run(&[&args[..], &["--rule", ":", "--rule", "c $1"]].concat());
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    assert!(String::from_utf8(done.out).unwrap().contains("of 'Hashcat1', candidate 5"));
+    assert_eq!(
+        done.err,
+        "crossgrain: the word list ends within a line: if that was cut off, the last word is not whole\n"
+    );
+    assert_eq!(place.run(&args).code, Some(1));
+    let mask = ["search", "--cipher", "aes-128", "--hashcat", &line, "--mask", "?uashcat?d"];
+    assert!(found(place.run(&mask)).contains("'Hashcat1', candidate 71"));
+}
+
+#[test]
+fn words_that_are_no_keys_are_told_in_a_line_each() {
+    let place = Place::new();
+    place.write("words", &[vec![b'x'; 3 << 20], b"\nseventeen letters\nshort\n".to_vec()].concat());
+    let done = search(&place, &["--words", "words"]);
+    assert_eq!(done.code, Some(1));
+    assert_eq!(
+        done.err,
+        "crossgrain: 2 words were left out, being too long for a key (the first is word 0)\n"
+    );
+}
+
+#[test]
+fn the_keyspace_is_exact_and_parts_cut_it() {
+    let place = Place::with(b"one\ntwo\nthree\n");
+    let size = |args: &[&str]| found(search(&place, &[args, &["--keyspace"]].concat()));
+    assert_eq!(size(&["--key-mask", &"?".repeat(32)]), "340282366920938463463374607431768211456\n");
+    assert_eq!(size(&["--words", "in", "--rule", ":", "--rule", "u"]), "6\n");
+    assert_eq!(size(&["--words", "in", "--skip", "2"]), "1\n");
+    assert_eq!(size(&["--range", "5..104"]), "256\n");
+    assert_eq!(size(&["--mask", "?d?d", "--skip", "90", "--limit", "30"]), "10\n");
+    assert_eq!(size(&["--mask", "?d?d", "--shard", "2/3"]), "34\n");
+    let mask = ["--key-mask", "000102030405060708090a0b0c0d????"];
+    for (args, code) in [
+        (&["--shard", "0/2"][..], 0),
+        (&["--shard", "1/2"], 1),
+        (&["--skip", "3599", "--limit", "1"], 0),
+        (&["--limit", "3599"], 1),
+        (&["--skip", "3600"], 1),
+        (&["--skip", "99999999999999999999999999999999999999999"], 1),
+    ] {
+        assert_eq!(search(&place, &[&mask[..], args].concat()).code, Some(code), "{args:?}");
+    }
+}
+
+#[test]
+fn modes_are_searched_by_what_is_known_of_them() {
+    let text = b"Printable text of 48 bytes, and none more of it.";
+    let place = Place::with(text);
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    for mode in ["ctr", "cbc", "cfb", "ofb", "xts", "eax", "gcm"] {
+        let key = if mode == "xts" { format!("{KEY}{}", "5a".repeat(16)) } else { KEY.to_owned() };
+        let iv: &[&str] = if mode == "xts" { &[] } else { &["--iv", common::IV] };
+        let raw = ["raw", "--cipher", "serpent-128", "--mode", mode, "--key", &key, "in"];
+        let crypt = place.run(&[&raw[..], iv].concat()).printed();
+        let (crypt, tag) = crypt.split_at(48);
+        let (crypt, tag, mask) = (hex(crypt), hex(tag), format!("?{}?{}", &key[1..17], &key[18..]));
+        let plain = format!("{}????{}", hex(&text[..8]), hex(&text[10..48]));
+        let known: &[&str] = if tag.is_empty() { &["--plain", &plain] } else { &["--tag", &tag] };
+        let args =
+            ["search", "--cipher", "serpent-128", "--mode", mode, "--crypt", &crypt, "--key-mask", &mask];
+        assert!(found(place.run(&[&args[..], iv, known].concat())).contains(&key), "{mode}");
+        if !["xts", "eax", "gcm"].contains(&mode) {
+            assert!(
+                found(place.run(&[&args[..], iv, &["--looks", "printable"]].concat())).contains(&key),
+                "{mode}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_passphrase_of_a_file_is_found() {
+    let place = Place::with(b"secret");
+    place.write("passphrase", b"Summer7");
+    // Whatever deriving costs by default, two words can be afforded.
+    assert_eq!(place.run(&["encrypt", "--passphrase-file", "passphrase", "in", "-o", "out"]).code, Some(0));
+    place.write("words", b"winter\nsummer\n");
+    let told = found(place.run(&["search", "--file", "out", "--words", "words", "--rule", "c $7"]));
+    assert!(told.contains("candidate 1"), "{told}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_a_line() {
+    let place = Place::with(b"word\n");
+    let refused = |args: &[&str]| place.run(&[&["search"], args].concat()).refused(3);
+    let pair = ["--cipher", "aes-128", "--plain", PLAIN, "--crypt", CRYPT];
+    let with = |args: &[&str]| refused(&[&pair[..], args].concat());
+    for (line, what) in [
+        (refused(&["--bad"]), "--bad"),
+        (refused(&[]), "--cipher"),
+        (refused(&["--cipher", "aes-128", "--words", "in"]), "--plain"),
+        (with(&[]), "candidates"),
+        (with(&["--key-mask", "00"]), "too short"),
+        (with(&["--key-mask", "0x"]), "hex"),
+        (with(&["--mask", "?x"]), "?x"),
+        (with(&["--mask", "?d", "--words", "in"]), "--words"),
+        (with(&["--range", "ff..00"]), "A..B"),
+        (with(&["--words", "none"]), "none"),
+        (with(&["--words", "in", "--rule", "x"]), "rule"),
+        (with(&["--words", "in", "--kdf", "pbkdf2-sha256"]), "--salt"),
+        (with(&["--words", "-", "--shard", "0/2"]), "standard input"),
+        (with(&["--mask", "?d", "--shard", "2/2"]), "0/16"),
+        (with(&["--mask", "?d", "--iv", "00"]), "--iv"),
+        (with(&["--mask", "?d", "--restore"]), "--restore"),
+        (refused(&["--restore"]), "--session"),
+        (with(&["--mask", "?d", "-o", "/dev/full/x"]), "/dev/full/x"),
+        (refused(&["--session", "none", "--restore"]), "none.session"),
+        (refused(&["--cipher", "aes-128", "--plain", "??", "--crypt", "00", "--mask", "?d"]), "too few"),
+        (
+            refused(&["--cipher", "aes-128", "--plain", &"?".repeat(32), "--crypt", CRYPT, "--mask", "?d"]),
+            "known",
+        ),
+    ] {
+        assert!(line.contains(what), "{what}: {line}");
+    }
+}
+
+#[test]
+fn standard_input_gives_words() {
+    let place = Place::new();
+    let args = [
+        "search", "--cipher", "aes-128", "--plain", PLAIN, "--crypt", CRYPT, "--words", "-", "--form", "hex",
+    ];
+    let mut command = place.command(&args);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), format!("{KEY}\n").as_bytes()).unwrap();
+    assert!(found(child.wait_with_output().unwrap().into()).contains(KEY));
+}

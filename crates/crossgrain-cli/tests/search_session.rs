@@ -1,0 +1,194 @@
+//! Sessions: killed, interrupted, refused and restored, with the same answer in the end.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+#![cfg(unix)]
+
+mod common;
+
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::Place;
+
+/// FIPS 197, appendix C.1.
+const KEY: &str = "000102030405060708090a0b0c0d0e0f";
+const PLAIN: &str = "00112233445566778899aabbccddeeff";
+const CRYPT: &str = "69c4e0d86a7b0430d8cdb78070b4c55a";
+const PAIR: [&str; 7] = ["search", "--cipher", "aes-128", "--plain", PLAIN, "--crypt", CRYPT];
+const RESTORE: [&str; 4] = ["search", "--session", "s", "--restore"];
+
+/// PBKDF2 makes shards small and the search long, however fast the kernel is.
+const SLOW: [&str; 8] = ["--kdf", "pbkdf2-sha256", "--salt", "00", "--iterations", "2000", "--session", "s"];
+
+fn begun(place: &Place, args: &[&str]) -> Child {
+    let mut command = place.command(args);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+/// How many shards the journal has.
+fn shards(place: &Place) -> usize {
+    let text = std::fs::read_to_string(place.path("s.session")).unwrap_or_default();
+    text.lines().filter(|line| line.contains("next")).count()
+}
+
+/// Waits until the journal has so many shards.
+fn wait_for(place: &Place, count: usize) {
+    let start = Instant::now();
+    while shards(place) < count {
+        assert!(start.elapsed() < Duration::from_secs(120), "no shard is ever done");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+/// A word list with one word whose key is the right one: under PBKDF2 it is none, so the pair is made of it.
+fn place_with_words(count: usize) -> (Place, Vec<String>) {
+    let place = Place::new();
+    let words: String = (0..count).map(|n| format!("word{n}\n")).collect();
+    place.write("words", words.as_bytes());
+    (place, [&PAIR[..], &SLOW, &["--words", "words"]].concat().into_iter().map(str::to_owned).collect())
+}
+
+fn as_strs(args: &[String]) -> Vec<&str> {
+    args.iter().map(String::as_str).collect()
+}
+
+#[test]
+fn a_session_ends_once_and_is_refused_twice() {
+    let place = Place::new();
+    let args = [&PAIR[..], &["--key-mask", "000102030405060708090a0b0c0d0e??", "--session", "s"]].concat();
+    let told = place.run(&args);
+    assert_eq!((told.code, told.err.as_str()), (Some(0), ""));
+    assert!(String::from_utf8(place.read("s.found")).unwrap().contains(KEY));
+    let line = place.run(&args).refused(3);
+    assert!(line.contains("exists") && line.contains("--restore"), "{line}");
+    let before = place.look();
+    let again = place.run(&RESTORE);
+    assert_eq!((again.code, again.out), (Some(0), told.out));
+    assert_eq!(place.look(), before);
+}
+
+#[test]
+fn killed_at_any_moment_it_goes_on_where_it_was() {
+    let (place, args) = place_with_words(6000);
+    let mut child = begun(&place, &as_strs(&args));
+    wait_for(&place, 1);
+    for round in 2..6 {
+        thread::sleep(Duration::from_millis(7 * round));
+        signal(&child, "-KILL");
+        child.wait().unwrap();
+        let before = shards(&place);
+        child = begun(&place, &RESTORE);
+        let start = Instant::now();
+        while shards(&place) == before && child.try_wait().unwrap().is_none() {
+            assert!(start.elapsed() < Duration::from_secs(120));
+            thread::sleep(Duration::from_millis(3));
+        }
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let journal = String::from_utf8(place.read("s.session")).unwrap();
+    let nexts: Vec<u64> = journal
+        .lines()
+        .filter_map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).unwrap()["next"].as_str()?.parse().ok()
+        })
+        .collect();
+    assert!(nexts.is_sorted() && nexts.last() == Some(&6000), "{nexts:?}");
+    assert!(journal.ends_with("{\"outcome\":\"exhausted\"}\n"));
+}
+
+#[test]
+fn a_line_that_was_being_written_is_forgotten() {
+    let place = Place::new();
+    let args = [&PAIR[..], &["--key-mask", "000102030405060708090a0b0c0d0e0?", "--session", "s"]].concat();
+    assert_eq!(place.run(&args).code, Some(0));
+    let journal = String::from_utf8(place.read("s.session")).unwrap();
+    let begun = journal.lines().next().unwrap();
+    place.write("s.session", format!("{begun}\n{{\"next\":\"1").as_bytes());
+    place.write("s.found", b"");
+    assert_eq!(place.run(&RESTORE).code, Some(0));
+    assert!(String::from_utf8(place.read("s.found")).unwrap().contains(KEY));
+    for damaged in [
+        "",
+        "nonsense\n",
+        "{}\n",
+        &format!("{begun}\nnonsense\n"),
+        &format!("{begun}\n{{\"outcome\":\"?\"}}\n"),
+    ] {
+        place.write("s.session", damaged.as_bytes());
+        let line = place.run(&RESTORE).refused(3);
+        assert!(line.contains("damaged in line"), "{line}");
+    }
+}
+
+#[test]
+fn an_interrupt_ends_it_in_good_order() {
+    for name in ["-INT", "-TERM"] {
+        let (place, args) = place_with_words(200_000);
+        let mut child = begun(&place, &as_strs(&args));
+        wait_for(&place, 1);
+        signal(&child, name);
+        assert_eq!(child.wait().unwrap().code(), Some(2), "{name}");
+        let journal = String::from_utf8(place.read("s.session")).unwrap();
+        assert!(journal.ends_with('\n') && !journal.contains("outcome"));
+    }
+}
+
+#[test]
+fn two_processes_cannot_run_one_session() {
+    let (place, args) = place_with_words(200_000);
+    let mut child = begun(&place, &as_strs(&args));
+    wait_for(&place, 1);
+    let line = place.run(&RESTORE).refused(3);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(line.contains("another process"), "{line}");
+}
+
+#[test]
+fn a_list_that_was_changed_is_refused() {
+    let (place, args) = place_with_words(200_000);
+    let mut child = begun(&place, &as_strs(&args));
+    wait_for(&place, 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    place.write("words", b"other\n");
+    let line = place.run(&RESTORE).refused(3);
+    assert!(line.contains("not as long"), "{line}");
+}
+
+/// A file may not grow over a block: what a full disk is to the journal.
+#[test]
+fn a_full_disk_under_the_journal_is_an_error_and_nothing_is_lost() {
+    let (place, args) = place_with_words(200_000);
+    let quoted: Vec<_> = args.iter().map(|arg| format!("'{arg}'")).collect();
+    let program = env!("CARGO_BIN_EXE_crossgrain");
+    let script = format!("trap '' XFSZ; ulimit -f 1; exec '{program}' {}", quoted.join(" "));
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).current_dir(place.path("."));
+    let done: common::Done = command.output().unwrap().into();
+    let line = done.refused(3);
+    assert!(line.contains("s.session"), "{line}");
+    // What was noted before counts.
+    let noted = shards(&place);
+    let mut child = begun(&place, &RESTORE);
+    wait_for(&place, noted.max(1) + 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Where a key cannot be kept, it is told as an error, and not lost in silence.
+#[test]
+fn a_full_disk_under_the_results_is_an_error() {
+    if !std::path::Path::new("/dev/full").exists() {
+        return;
+    }
+    let place = Place::new();
+    let args = [&PAIR[..], &["--key-mask", "000102030405060708090a0b0c0d0e0?", "-o", "/dev/full"]].concat();
+    let line = place.run(&args).refused(3);
+    assert!(line.contains("no space is left"), "{line}");
+}
