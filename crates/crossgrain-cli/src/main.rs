@@ -4,6 +4,7 @@
 //! checked. Whatever fails is an [`Error`]: one line on standard error and a documented exit code.
 
 mod bench;
+mod circuit;
 mod container;
 mod demo;
 mod deps;
@@ -47,6 +48,7 @@ enum Command {
     Raw(raw::Args),
     Variants(variants::Args),
     Bench(bench::Args),
+    Circuit(circuit::Args),
     Wisdom(wisdom::Args),
     Plan(plan::Args),
     Deps(deps::Args),
@@ -57,6 +59,7 @@ impl Command {
         match self {
             Self::Demo(args) => demo::run(&args),
             Self::Bench(args) => bench::run(&args),
+            Self::Circuit(args) => circuit::run(&args),
             Self::Decrypt(args) => container::decrypt(args),
             Self::Deps(args) => deps::run(&args),
             Self::Encrypt(args) => container::encrypt(args),

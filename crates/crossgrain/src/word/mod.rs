@@ -55,6 +55,7 @@ use std::ops::{BitAnd, BitXor, Not};
 pub use buffers::Buffers;
 pub(crate) use buffers::bytes_of_mut;
 pub use features::{CAP_VARIABLE, Features, cpu_model};
+pub(crate) use gates::ternary as two_input_gates;
 pub use portable::Portable;
 pub(crate) use tile::wipe;
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};

@@ -1,0 +1,359 @@
+//! Circuits as graphs: gates of up to three inputs in the order in which they are computed.
+//!
+//! Nodes are numbered: the inputs first, then the gates; a gate reads only nodes before it. A gate is any
+//! function of its inputs, so a complement is part of whatever reads it and a gate of its own only where it
+//! is an output. What a word's CPU makes of it may be more: SSE2 has no complement.
+//! Holds: no gate ignores an input, no two gates are equal, and every gate reaches an output.
+
+use std::collections::HashMap;
+
+use crate::word::Word;
+
+/// Most inputs of a gate, as in `vpternlog` and `lop3`.
+pub const GATE_INPUTS: usize = 3;
+
+/// A function of up to three nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Gate {
+    /// The nodes that it reads, in ascending order.
+    pub inputs: Vec<usize>,
+    /// Its values: bit Σ 2ʲ·xⱼ, where the last input is x₀ and the first the highest.
+    pub table: u8,
+}
+
+/// A function of a few nodes, on the way to becoming a gate.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Function {
+    /// As in [`Gate`], of up to five nodes.
+    pub(super) inputs: Vec<usize>,
+    /// As in [`Gate`].
+    pub(super) table: u32,
+}
+
+impl Function {
+    /// The function of these nodes whose value is told from the values of the nodes.
+    pub(super) fn new(mut inputs: Vec<usize>, value: impl Fn(&dyn Fn(usize) -> bool) -> bool) -> Self {
+        inputs.sort_unstable();
+        inputs.dedup();
+        let top = inputs.len();
+        let bit = |index: usize| {
+            let bit_of = |node| {
+                inputs
+                    .iter()
+                    .position(|&input| input == node)
+                    .is_some_and(|at| index >> (top - 1 - at) & 1 == 1)
+            };
+            u32::from(value(&bit_of)) << index
+        };
+        let table = (0..1 << top).map(bit).sum();
+        Self { inputs, table }.reduced()
+    }
+
+    /// Without the nodes that make no difference.
+    fn reduced(mut self) -> Self {
+        let mut at = 0;
+        while at < self.inputs.len() {
+            let weight = 1 << (self.inputs.len() - 1 - at);
+            let half = |with: usize| {
+                let rest = (0..1 << self.inputs.len()).filter(|index| index & weight == with);
+                rest.enumerate().map(|(to, from)| (self.table >> from & 1) << to).sum::<u32>()
+            };
+            let (zero, one) = (half(0), half(weight));
+            if zero == one {
+                self.inputs.remove(at);
+                self.table = zero;
+            } else {
+                at += 1;
+            }
+        }
+        self
+    }
+
+    /// The node that this is, if it is one unchanged.
+    pub(super) fn identity(&self) -> Option<usize> {
+        (self.inputs.len() == 1 && self.table == 0b10).then(|| self.inputs[0])
+    }
+
+    /// Its value where its nodes have these values.
+    pub(super) fn value(&self, bit: &dyn Fn(usize) -> bool) -> bool {
+        let index = self.inputs.iter().fold(0, |index, &input| 2 * index + usize::from(bit(input)));
+        self.table >> index & 1 == 1
+    }
+}
+
+impl From<&Gate> for Function {
+    fn from(gate: &Gate) -> Self {
+        Self { inputs: gate.inputs.clone(), table: u32::from(gate.table) }
+    }
+}
+
+/// What does not fit a number of registers, under the best choice of what to evict (Belady).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spills {
+    /// Values written to memory to be read again. Inputs are there already.
+    pub stores: usize,
+    /// Values read from memory once more.
+    pub reloads: usize,
+}
+
+/// A circuit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Graph {
+    inputs: usize,
+    gates: Vec<Gate>,
+    outputs: Vec<usize>,
+}
+
+impl Graph {
+    /// Number of inputs: nodes 0 to this.
+    pub const fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// The gates; the first is the node after the last input.
+    pub fn gates(&self) -> &[Gate] {
+        &self.gates
+    }
+
+    /// The node of each output.
+    pub fn outputs(&self) -> &[usize] {
+        &self.outputs
+    }
+
+    /// The gate of a node, or none for an input.
+    pub fn gate(&self, node: usize) -> Option<&Gate> {
+        node.checked_sub(self.inputs).map(|at| &self.gates[at])
+    }
+
+    /// Gates on the longest way from an input to an output.
+    pub fn depth(&self) -> usize {
+        let mut depths = vec![0; self.inputs];
+        for gate in &self.gates {
+            let below = gate.inputs.iter().map(|&input| depths[input]).max();
+            depths.push(below.map_or(0, |depth| depth + 1));
+        }
+        self.outputs.iter().map(|&output| depths[output]).max().unwrap_or(0)
+    }
+
+    /// Registers for this order of the gates: the most values alive at a time, with all inputs there at the
+    /// start, all outputs at the end, and a result in the place of an operand that dies.
+    pub fn live(&self) -> usize {
+        let last = self.last_uses();
+        let mut alive = last[..self.inputs].iter().filter(|last| last.is_some()).count();
+        let mut most = alive;
+        for (at, gate) in self.gates.iter().enumerate() {
+            alive -= gate.inputs.iter().filter(|&&input| last[input] == Some(at)).count();
+            alive += 1;
+            most = most.max(alive);
+        }
+        most
+    }
+
+    /// For each node the gate that reads it last, or the number of gates for an output.
+    fn last_uses(&self) -> Vec<Option<usize>> {
+        let mut last = vec![None; self.inputs + self.gates.len()];
+        for (at, gate) in self.gates.iter().enumerate() {
+            for &input in &gate.inputs {
+                last[input] = Some(at);
+            }
+        }
+        for &output in &self.outputs {
+            last[output] = Some(self.gates.len());
+        }
+        last
+    }
+
+    /// What a machine of so many registers spills, in this order of the gates.
+    ///
+    /// At least four registers are taken to be there: three operands, and a result.
+    pub fn spills(&self, registers: usize) -> Spills {
+        let registers = registers.max(GATE_INPUTS + 1);
+        let next_use = |node: usize, after: usize| {
+            let reads = |gate: &Gate| gate.inputs.contains(&node);
+            self.gates[after..].iter().position(reads).map_or(self.gates.len(), |at| after + at)
+        };
+        let (mut spills, mut held) = (Spills::default(), Vec::<usize>::new());
+        let mut in_memory = vec![false; self.inputs + self.gates.len()];
+        let mut seen = in_memory.clone();
+        in_memory[..self.inputs].fill(true);
+        for (at, gate) in self.gates.iter().enumerate() {
+            let mut make_room = |held: &mut Vec<usize>, from: usize, spills: &mut Spills| {
+                held.retain(|&node| next_use(node, from) < self.gates.len());
+                if held.len() < registers {
+                    return;
+                }
+                let others =
+                    (0..held.len()).filter(|&place| from > at || !gate.inputs.contains(&held[place]));
+                if let Some(place) = others.max_by_key(|&place| next_use(held[place], from)) {
+                    let node = held.swap_remove(place);
+                    spills.stores += usize::from(!in_memory[node]);
+                    in_memory[node] = true;
+                }
+            };
+            for &input in gate.inputs.iter().filter(|&&input| next_use(input, at) == at) {
+                if !held.contains(&input) {
+                    make_room(&mut held, at, &mut spills);
+                    spills.reloads += usize::from(seen[input]);
+                    held.push(input);
+                }
+                seen[input] = true;
+            }
+            make_room(&mut held, at + 1, &mut spills);
+            seen[self.inputs + at] = true;
+            held.push(self.inputs + at);
+        }
+        spills
+    }
+
+    /// The same gates in an order that keeps fewer values alive, or this one where that finds none: next is
+    /// always a gate that ends most values, and of those the first.
+    #[must_use]
+    pub fn scheduled(&self) -> Self {
+        let mut uses = vec![0_usize; self.inputs + self.gates.len()];
+        for &node in self.gates.iter().flat_map(|gate| &gate.inputs).chain(&self.outputs) {
+            uses[node] += 1;
+        }
+        let mut made: Vec<bool> = (0..uses.len()).map(|node| node < self.inputs).collect();
+        let mut waiting: Vec<_> = (self.inputs..uses.len()).collect();
+        let mut order = Vec::new();
+        while !waiting.is_empty() {
+            let inputs = |node: usize| self.gates[node - self.inputs].inputs.iter();
+            let ready = |place: &usize| inputs(waiting[*place]).all(|&input| made[input]);
+            let ends = |place: &usize| inputs(waiting[*place]).filter(|&&input| uses[input] == 1).count();
+            // A gate reads only what stands before it, so the first that waits is ready.
+            let next = (0..waiting.len()).rev().filter(ready).max_by_key(ends).unwrap_or(0);
+            let node = waiting.remove(next);
+            made[node] = true;
+            for &input in &self.gates[node - self.inputs].inputs {
+                uses[input] -= 1;
+            }
+            order.push(node);
+        }
+        let scheduled =
+            self.chosen(order.iter().map(|&node| (node, Function::from(&self.gates[node - self.inputs]))));
+        if scheduled.live() < self.live() { scheduled } else { self.clone() }
+    }
+
+    /// A circuit of these functions, each in the place of a node of this one, with the same outputs.
+    pub(super) fn chosen(&self, functions: impl Iterator<Item = (usize, Function)>) -> Self {
+        let mut builder = Builder::new(self.inputs);
+        let mut place: HashMap<usize, usize> = (0..self.inputs).map(|node| (node, node)).collect();
+        for (node, function) in functions {
+            let new = builder
+                .add(Function::new(function.inputs.iter().map(|input| place[input]).collect(), |bit| {
+                    function.value(&|input| bit(place[&input]))
+                }));
+            place.insert(node, new);
+        }
+        builder.finish(self.outputs.iter().map(|output| place[output]).collect())
+    }
+
+    /// The outputs for these inputs, in every lane.
+    ///
+    /// # Panics
+    /// If there are fewer inputs than the circuit has.
+    pub fn evaluate<W: Word>(&self, inputs: &[W]) -> Vec<W> {
+        let mut values = inputs[..self.inputs].to_vec();
+        for gate in &self.gates {
+            let zero = inputs[0] & !inputs[0];
+            let value = (0..1 << gate.inputs.len()).filter(|index| gate.table >> index & 1 == 1).fold(
+                zero,
+                |sum, index| {
+                    let weights = (0..gate.inputs.len()).rev();
+                    let literals = gate.inputs.iter().zip(weights).map(|(&input, at)| {
+                        if index >> at & 1 == 1 { values[input] } else { !values[input] }
+                    });
+                    sum ^ literals.fold(!zero, |product, literal| product & literal)
+                },
+            );
+            values.push(value);
+        }
+        self.outputs.iter().map(|&output| values[output]).collect()
+    }
+
+    /// The graph in Graphviz's language.
+    pub fn dot(&self, name: &str) -> String {
+        let mut text = format!("digraph \"{name}\" {{\n");
+        for node in 0..self.inputs {
+            text += &format!("  n{node} [label=\"x{node}\", shape=box];\n");
+        }
+        for (at, gate) in self.gates.iter().enumerate() {
+            let node = self.inputs + at;
+            text += &format!(
+                "  n{node} [label=\"{}\"];\n",
+                super::emit::expression(gate, &["a", "b", "c"].map(str::to_owned))
+            );
+            for (input, label) in gate.inputs.iter().zip(["a", "b", "c"]) {
+                text += &format!("  n{input} -> n{node} [label=\"{label}\"];\n");
+            }
+        }
+        for (at, output) in self.outputs.iter().enumerate() {
+            text += &format!("  y{at} [shape=box];\n  n{output} -> y{at};\n");
+        }
+        text + "}\n"
+    }
+}
+
+/// A graph that grows: equal gates are one, constants are folded, and a gate that together with one that it
+/// reads is a function of fewer nodes becomes that function.
+#[derive(Debug, Default)]
+pub(super) struct Builder {
+    inputs: usize,
+    gates: Vec<Gate>,
+    known: HashMap<Gate, usize>,
+}
+
+impl Builder {
+    pub(super) fn new(inputs: usize) -> Self {
+        Self { inputs, ..Self::default() }
+    }
+
+    /// The node of a function of up to three nodes.
+    pub(super) fn add(&mut self, mut function: Function) -> usize {
+        while let Some(simpler) = function.inputs.iter().find_map(|&input| self.absorbed(&function, input)) {
+            function = simpler;
+        }
+        if let Some(node) = function.identity() {
+            return node;
+        }
+        let gate = Gate { inputs: function.inputs, table: function.table as u8 };
+        *self.known.entry(gate).or_insert_with_key(|gate| {
+            self.gates.push(gate.clone());
+            self.inputs + self.gates.len() - 1
+        })
+    }
+
+    /// The function without the gate at `node`, where that is simpler.
+    fn absorbed(&self, function: &Function, node: usize) -> Option<Function> {
+        let inner = Function::from(&self.gates[node.checked_sub(self.inputs)?]);
+        let others = function.inputs.iter().filter(|&&input| input != node);
+        let leaves = others.chain(&inner.inputs).copied().collect();
+        let whole = Function::new(leaves, |bit| {
+            function.value(&|input| if input == node { inner.value(bit) } else { bit(input) })
+        });
+        let complement = inner.inputs.len() == 1 && whole.inputs.len() == function.inputs.len();
+        (complement || whole.inputs.len() < function.inputs.len()).then_some(whole)
+    }
+
+    /// The circuit with these outputs, without what none of them needs.
+    pub(super) fn finish(self, outputs: Vec<usize>) -> Graph {
+        let mut needed = vec![false; self.inputs + self.gates.len()];
+        outputs.iter().for_each(|&output| needed[output] = true);
+        for (at, gate) in self.gates.iter().enumerate().rev() {
+            if needed[self.inputs + at] {
+                gate.inputs.iter().for_each(|&input| needed[input] = true);
+            }
+        }
+        let mut place: Vec<_> = (0..self.inputs).collect();
+        let mut gates = Vec::new();
+        for (at, mut gate) in self.gates.into_iter().enumerate() {
+            place.push(self.inputs + gates.len());
+            if needed[self.inputs + at] {
+                gate.inputs.iter_mut().for_each(|input| *input = place[*input]);
+                gates.push(gate);
+            }
+        }
+        let outputs = outputs.into_iter().map(|output| place[output]).collect();
+        Graph { inputs: self.inputs, gates, outputs }
+    }
+}

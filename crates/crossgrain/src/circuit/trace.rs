@@ -1,0 +1,86 @@
+//! Any code over [`Word`] as a graph: it is run on symbols, and each operation on a [`Sym`] records a gate.
+//!
+//! A word is `Copy`, so a symbol is only the number of a node; the graph it belongs to grows in the thread
+//! that traces.
+
+use std::cell::RefCell;
+use std::ops::{BitAnd, BitXor, Not};
+
+use super::graph::{Builder, Function, Graph};
+use crate::word::{Word, two_input_gates};
+
+/// How gates of three inputs are recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Width {
+    /// As the gates of two inputs that words without `vpternlog` compute.
+    #[default]
+    Two,
+    /// As they are.
+    Three,
+}
+
+/// A word that stands for a node of the graph being traced.
+///
+/// It means nothing outside the call of [`trace`] that made it.
+#[derive(Clone, Copy, Debug)]
+pub struct Sym(usize);
+
+thread_local! {
+    /// The graph that this thread is tracing.
+    static RECORD: RefCell<(Width, Builder)> = RefCell::default();
+}
+
+/// The graph of `circuit`, which is run once.
+pub fn trace<const INPUTS: usize, const OUTPUTS: usize>(
+    width: Width,
+    circuit: impl FnOnce([Sym; INPUTS]) -> [Sym; OUTPUTS],
+) -> Graph {
+    let outer = RECORD.replace((width, Builder::new(INPUTS)));
+    let outputs = circuit(std::array::from_fn(Sym)).map(|output| output.0);
+    let (_, builder) = RECORD.replace(outer);
+    builder.finish(outputs.to_vec())
+}
+
+/// Records a function of symbols.
+fn record(inputs: &[Sym], value: impl Fn(&[bool]) -> bool) -> Sym {
+    let function = Function::new(inputs.iter().map(|input| input.0).collect(), |bit| {
+        value(&inputs.iter().map(|input| bit(input.0)).collect::<Vec<_>>())
+    });
+    RECORD.with_borrow_mut(|(_, builder)| Sym(builder.add(function)))
+}
+
+impl BitXor for Sym {
+    type Output = Self;
+
+    fn bitxor(self, other: Self) -> Self {
+        record(&[self, other], |bits| bits[0] ^ bits[1])
+    }
+}
+
+impl BitAnd for Sym {
+    type Output = Self;
+
+    fn bitand(self, other: Self) -> Self {
+        record(&[self, other], |bits| bits[0] & bits[1])
+    }
+}
+
+impl Not for Sym {
+    type Output = Self;
+
+    fn not(self) -> Self {
+        record(&[self], |bits| !bits[0])
+    }
+}
+
+impl Word for Sym {
+    fn ternary<const TABLE: i32>(a: Self, b: Self, c: Self) -> Self {
+        match RECORD.with_borrow(|(width, _)| *width) {
+            Width::Two => two_input_gates::<Self, TABLE>(a, b, c),
+            Width::Three => record(&[a, b, c], |bits| {
+                let index = bits.iter().fold(0, |index, &bit| 2 * index + i32::from(bit));
+                TABLE >> index & 1 == 1
+            }),
+        }
+    }
+}
