@@ -1,4 +1,4 @@
-//! Other people's AES behind one line protocol.
+//! Other people's AES and Serpent behind one line protocol.
 //!
 //! A benchmark starts this binary once as a child, keeps it alive, and takes its samples between its
 //! own, so that a change in clock speed or load reaches both sides alike. It is a program of its own
@@ -6,7 +6,7 @@
 //! whole process.
 //!
 //! ```text
-//! crossgrain-peers rustcrypto|openssl
+//! crossgrain-peers rustcrypto|openssl|libgcrypt|botan
 //!
 //! name                                                     who answers, with its version
 //! run  CIPHER MODE DIRECTION KEYHEX IVHEX DATAHEX          the output in hex
@@ -14,8 +14,8 @@
 //! ```
 //!
 //! One request a line, one answer a line; a request that cannot be served is answered by
-//! `error REASON`, and the end of input ends the program. CIPHER is `aes-128`, `aes-192` or
-//! `aes-256`; MODE is `ecb`, `ctr` (the whole block is one big-endian counter) or, for a peer that has
+//! `error REASON`, and the end of input ends the program. CIPHER is `aes-128`, `aes-192`, `aes-256`,
+//! `serpent-128`, `serpent-192` or `serpent-256`; MODE is `ecb`, `ctr` (the whole block is one big-endian counter) or, for a peer that has
 //! it, `ctr64` (only the last eight bytes count); DIRECTION is `encrypt` or `decrypt`. Empty hex is
 //! written `-` both ways.
 //!
@@ -28,10 +28,13 @@
 //!
 //! The first picks its AES by what the CPU offers. The second holds only the bit-sliced software of
 //! the `aes` crate; it has its own target directory because other flags rebuild every dependency.
-//! OpenSSL is loaded at run time and is the same in both; `OPENSSL_ia32cap` in the environment takes
-//! CPU features away from it.
+//! The others are loaded at run time and are the same in both; `OPENSSL_ia32cap` in the environment takes
+//! CPU features away from OpenSSL.
 
+mod botan;
 mod hex;
+mod libgcrypt;
+mod library;
 mod openssl;
 mod peer;
 mod protocol;
@@ -67,13 +70,15 @@ fn main() -> ExitCode {
 fn peer_named(name: &str) -> Option<Result<Box<dyn Peer>, String>> {
     match name {
         "rustcrypto" => Some(Ok(Box::new(rustcrypto::RustCrypto))),
-        "openssl" => Some(openssl::OpenSsl::load().map(|peer| Box::new(peer) as Box<dyn Peer>)),
+        "openssl" => Some(openssl::OpenSsl::load().map(|peer| Box::new(peer) as _)),
+        "libgcrypt" => Some(libgcrypt::Libgcrypt::load().map(|peer| Box::new(peer) as _)),
+        "botan" => Some(botan::Botan::load().map(|peer| Box::new(peer) as _)),
         _ => None,
     }
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: crossgrain-peers rustcrypto|openssl");
+    eprintln!("usage: crossgrain-peers rustcrypto|openssl|libgcrypt|botan");
     ExitCode::from(2)
 }
 

@@ -4,16 +4,15 @@
 //! `OPENSSL_ia32cap` in the environment takes CPU features away from the library, which reads it by
 //! itself while it is being loaded; here it is only repeated in the name.
 //!
-//! All `unsafe` of this program is in this file. Both the signatures in [`Library`] and the claims
-//! about what the functions read and write are those of the manual pages `EVP_EncryptInit(3)` and
-//! `OpenSSL_version(3)`, the same from 1.1 on.
+//! Both the signatures in [`Library`] and the claims about what the functions read and write are those of
+//! the manual pages `EVP_EncryptInit(3)` and `OpenSSL_version(3)`, the same from 1.1 on.
 
 use std::env;
-use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_uchar};
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
 
+use crate::library::{open_first, reason, symbol};
 use crate::peer::{BLOCK_BYTES, Cipher, Direction, Mode, Operation, PARTIAL_BLOCK, Peer, Setup};
 
 /// Newest first: where several are installed, the newest is the rival worth beating.
@@ -83,6 +82,9 @@ impl Library {
     fn cipher(&self, setup: &Setup) -> Result<*const EvpCipher, String> {
         let name = match (setup.job().cipher, setup.job().mode) {
             (_, Mode::Ctr64) => return Err("OpenSSL has no ctr64".into()),
+            (Cipher::Serpent128 | Cipher::Serpent192 | Cipher::Serpent256, _) => {
+                return Err("OpenSSL has no Serpent".into());
+            }
             (Cipher::Aes128, Mode::Ecb) => "EVP_aes_128_ecb",
             (Cipher::Aes192, Mode::Ecb) => "EVP_aes_192_ecb",
             (Cipher::Aes256, Mode::Ecb) => "EVP_aes_256_ecb",
@@ -99,39 +101,13 @@ impl Library {
     }
 }
 
-/// Looks a function up.
-///
-/// # Safety
-///
-/// `F` must be a function pointer of the type the function has in C, not called after `handle` is
-/// dropped.
-unsafe fn symbol<F: Copy>(handle: &libloading::Library, name: &str) -> Result<F, String> {
-    // SAFETY: the caller vouches for the type.
-    unsafe { handle.get::<F>(name) }.map(|symbol| *symbol).map_err(|e| reason(&e))
-}
-
-/// What the dynamic linker said, which an error of `libloading` keeps one level down.
-fn reason(error: &libloading::Error) -> String {
-    match error.source() {
-        Some(linker) => format!("{error}: {linker}"),
-        None => error.to_string(),
-    }
-}
-
 /// A libcrypto found on this machine.
 pub(crate) struct OpenSsl(Rc<Library>);
 
 impl OpenSsl {
     /// Loads the newest libcrypto there is.
     pub(crate) fn load() -> Result<Self, String> {
-        let mut reasons = Vec::new();
-        for file in FILES {
-            match Library::open(file) {
-                Ok(library) => return Ok(Self(Rc::new(library))),
-                Err(reason) => reasons.push(reason),
-            }
-        }
-        Err(format!("no libcrypto: {}", reasons.join("; ")))
+        open_first("libcrypto", &FILES, Library::open).map(|library| Self(Rc::new(library)))
     }
 }
 

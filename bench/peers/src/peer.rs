@@ -8,7 +8,7 @@ pub(crate) const BLOCK_BYTES: usize = 16;
 /// Why an [`Operation`] over whole blocks turns a buffer down.
 pub(crate) const PARTIAL_BLOCK: &str = "ecb takes whole blocks of 16 bytes";
 
-/// Somebody's AES.
+/// Somebody's ciphers.
 pub(crate) trait Peer {
     /// Name and version, and whatever decides which of its code runs.
     fn name(&self) -> String;
@@ -31,12 +31,15 @@ pub(crate) struct Job {
     pub(crate) direction: Direction,
 }
 
-/// AES by the size of its key.
+/// AES and Serpent by the size of the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Cipher {
     Aes128,
     Aes192,
     Aes256,
+    Serpent128,
+    Serpent192,
+    Serpent256,
 }
 
 /// How blocks are chained, or rather not chained.
@@ -68,9 +71,9 @@ impl Cipher {
     /// Bytes in a key.
     pub(crate) fn key_bytes(self) -> usize {
         match self {
-            Self::Aes128 => 16,
-            Self::Aes192 => 24,
-            Self::Aes256 => 32,
+            Self::Aes128 | Self::Serpent128 => 16,
+            Self::Aes192 | Self::Serpent192 => 24,
+            Self::Aes256 | Self::Serpent256 => 32,
         }
     }
 }
@@ -93,7 +96,10 @@ impl FromStr for Cipher {
             "aes-128" => Ok(Self::Aes128),
             "aes-192" => Ok(Self::Aes192),
             "aes-256" => Ok(Self::Aes256),
-            _ => Err(format!("no cipher {word:?}: aes-128, aes-192 or aes-256")),
+            "serpent-128" => Ok(Self::Serpent128),
+            "serpent-192" => Ok(Self::Serpent192),
+            "serpent-256" => Ok(Self::Serpent256),
+            _ => Err(format!("no cipher {word:?}: aes or serpent, each with -128, -192 or -256")),
         }
     }
 }

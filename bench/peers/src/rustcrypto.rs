@@ -1,4 +1,4 @@
-//! RustCrypto: the `aes` crate over whole slices, and the `ctr` crate on top of it.
+//! RustCrypto: the `aes` and `serpent` crates over whole slices, and the `ctr` crate on top of them.
 //!
 //! Which AES runs is decided when this is compiled:
 //!
@@ -9,15 +9,18 @@
 use aes::{Aes128, Aes192, Aes256};
 use cipher::array::Array;
 use cipher::consts::U16;
-use cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit, KeyIvInit};
-use cipher::{StreamCipher, StreamCipherSeek};
-use ctr::{Ctr64BE, Ctr128BE};
+use cipher::{BlockCipherDecrypt, BlockCipherEncrypt, InnerIvInit, KeyInit};
+use cipher::{StreamCipher, StreamCipherCoreWrapper, StreamCipherSeek};
+use ctr::flavors::{Ctr64BE, Ctr128BE};
+use ctr::{CtrCore, CtrFlavor};
+use serpent::Serpent;
 
 use crate::peer::{Cipher, Direction, Mode, Operation, PARTIAL_BLOCK, Peer, Setup};
 
 /// As in `Cargo.lock`; a test compares them.
 pub(crate) const AES_VERSION: &str = "0.9.4";
 pub(crate) const CTR_VERSION: &str = "0.10.1";
+pub(crate) const SERPENT_VERSION: &str = "0.6.0";
 
 /// The RustCrypto crates, as they were compiled into this binary.
 pub(crate) struct RustCrypto;
@@ -25,7 +28,7 @@ pub(crate) struct RustCrypto;
 impl Peer for RustCrypto {
     fn name(&self) -> String {
         let backend = backend();
-        format!("RustCrypto aes {AES_VERSION} + ctr {CTR_VERSION}, {backend}")
+        format!("RustCrypto aes {AES_VERSION} + serpent {SERPENT_VERSION} + ctr {CTR_VERSION}, {backend}")
     }
 
     fn operation(&self, setup: &Setup) -> Result<Box<dyn Operation>, String> {
@@ -33,6 +36,8 @@ impl Peer for RustCrypto {
             Cipher::Aes128 => operation::<Aes128>(setup),
             Cipher::Aes192 => operation::<Aes192>(setup),
             Cipher::Aes256 => operation::<Aes256>(setup),
+            // One type, which takes keys of every size.
+            Cipher::Serpent128 | Cipher::Serpent192 | Cipher::Serpent256 => operation::<Serpent>(setup),
         }
     }
 }
@@ -64,17 +69,21 @@ where
             let direction = setup.job().direction;
             Ok(Box::new(Ecb { cipher, direction }))
         }
-        Mode::Ctr => counter::<Ctr128BE<C>>(setup),
-        Mode::Ctr64 => counter::<Ctr64BE<C>>(setup),
+        Mode::Ctr => counter::<C, Ctr128BE>(setup),
+        Mode::Ctr64 => counter::<C, Ctr64BE>(setup),
     }
 }
 
-fn counter<S>(setup: &Setup) -> Result<Box<dyn Operation>, String>
+/// By way of the cipher, since a stream takes keys of the size that its cipher's type has, and one type stands for
+/// Serpent of all sizes.
+fn counter<C, F>(setup: &Setup) -> Result<Box<dyn Operation>, String>
 where
-    S: KeyIvInit + StreamCipher + StreamCipherSeek + 'static,
+    C: KeyInit + BlockCipherEncrypt<BlockSize = U16> + 'static,
+    F: CtrFlavor<U16> + 'static,
 {
-    let stream = S::new_from_slices(setup.key(), setup.iv()).map_err(|e| e.to_string())?;
-    Ok(Box::new(Counter(stream)))
+    let cipher = C::new_from_slice(setup.key()).map_err(|e| e.to_string())?;
+    let core = CtrCore::<C, F>::inner_iv_slice_init(cipher, setup.iv()).map_err(|e| e.to_string())?;
+    Ok(Box::new(Counter(StreamCipherCoreWrapper::from_core(core))))
 }
 
 /// Blocks by themselves.

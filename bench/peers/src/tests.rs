@@ -1,9 +1,11 @@
-//! The protocol over lines in memory, for both peers and for peers made up to fail.
+//! The protocol over lines in memory, for all peers and for peers made up to fail.
 
+use crate::botan::Botan;
+use crate::libgcrypt::Libgcrypt;
 use crate::openssl::OpenSsl;
 use crate::peer::{Job, Mode, Operation, Peer, Setup};
 use crate::protocol::{Session, serve};
-use crate::rustcrypto::{AES_VERSION, CTR_VERSION, RustCrypto};
+use crate::rustcrypto::{AES_VERSION, CTR_VERSION, RustCrypto, SERPENT_VERSION};
 use crate::{hex, peer_named, vectors};
 
 const CIPHERS: [&str; 3] = ["aes-128", "aes-192", "aes-256"];
@@ -24,7 +26,25 @@ fn openssl() -> Option<Session> {
 }
 
 fn sessions() -> impl Iterator<Item = Session> {
-    [Some(rustcrypto()), openssl()].into_iter().flatten()
+    [Some(rustcrypto()), openssl(), libgcrypt()].into_iter().flatten()
+}
+
+/// `None`, and a word about it, on a machine without the library.
+fn libgcrypt() -> Option<Session> {
+    let Ok(peer) = Libgcrypt::load() else {
+        eprintln!("skipped: no libgcrypt");
+        return None;
+    };
+    Some(Session::new(Ok(Box::new(peer))))
+}
+
+/// `None`, and a word about it, on a machine without the library.
+fn botan() -> Option<Session> {
+    let Ok(peer) = Botan::load() else {
+        eprintln!("skipped: no libbotan-2");
+        return None;
+    };
+    Some(Session::new(Ok(Box::new(peer))))
 }
 
 /// Everything a peer answers to the lines of a text.
@@ -87,6 +107,29 @@ fn openssl_times_every_job_it_has() {
     }
     let answer = session.answer("time aes-128 ctr64 encrypt 4096 2");
     assert_eq!(answer, "error OpenSSL has no ctr64");
+}
+
+#[test]
+fn peers_agree_on_serpent_and_time_it() {
+    let data: Vec<u8> = (0..16 * 100).map(|i| ((i * 7) >> 3) as u8).collect();
+    let data = hex::encode(&data);
+    for (cipher, key) in [("serpent-128", KEY.to_owned()), ("serpent-256", format!("{KEY}{KEY}"))] {
+        for (mode, iv) in [("ecb", "-"), ("ctr", "ffffffffffffffffffffffffffffff77")] {
+            for direction in DIRECTIONS {
+                let line = format!("run {cipher} {mode} {direction} {key} {iv} {data}");
+                let want = rustcrypto().answer(&line);
+                let others = [libgcrypt(), botan().filter(|_| mode == "ecb")];
+                for mut session in others.into_iter().flatten() {
+                    assert_eq!(session.answer(&line), want, "{cipher} {mode} {direction}");
+                    let answer = session.answer(&format!("time {cipher} {mode} {direction} 4096 2"));
+                    assert!(is_nanoseconds(&answer), "{cipher} {mode} {direction}: {answer}");
+                }
+            }
+        }
+    }
+    let Some(mut session) = botan() else { return };
+    assert!(session.answer("name").starts_with("Botan 2."));
+    assert!(session.answer("time serpent-128 ctr encrypt 16 1").starts_with("error "));
 }
 
 #[test]
@@ -208,12 +251,12 @@ fn sizes_may_come_in_any_order() {
 #[test]
 fn names_carry_the_versions_linked() {
     let lock = include_str!("../../../Cargo.lock").replace("\r\n", "\n");
-    for (package, version) in [("aes", AES_VERSION), ("ctr", CTR_VERSION)] {
+    for (package, version) in [("aes", AES_VERSION), ("ctr", CTR_VERSION), ("serpent", SERPENT_VERSION)] {
         let entry = format!("name = \"{package}\"\nversion = \"{version}\"\n");
         assert!(lock.contains(&entry), "{package} is not {version} any more");
     }
     let name = rustcrypto().answer("name");
-    let start = format!("RustCrypto aes {AES_VERSION} + ctr {CTR_VERSION}, ");
+    let start = format!("RustCrypto aes {AES_VERSION} + serpent {SERPENT_VERSION} + ctr {CTR_VERSION}, ");
     assert!(name.starts_with(&start), "{name}");
     if name.contains("software") {
         assert!(!aes::hardware_accelerated());
@@ -235,6 +278,8 @@ fn a_peer_that_is_missing_says_why_each_time() {
 fn only_known_peers_are_named() {
     assert!(peer_named("rustcrypto").is_some());
     assert!(peer_named("openssl").is_some());
+    assert!(peer_named("libgcrypt").is_some());
+    assert!(peer_named("botan").is_some());
     assert!(peer_named("OpenSSL").is_none());
 }
 

@@ -4,6 +4,7 @@
 //! sampled in turns (`plan::measure`), never one after the other.
 
 mod clock;
+mod modes;
 mod peer;
 mod planner;
 mod ratio;

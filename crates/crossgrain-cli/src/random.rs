@@ -11,8 +11,8 @@ use crossgrain::stream::{Seed, Stream};
 
 use crate::error::Error;
 use crate::output::Output;
-use crate::pipeline::{self, CHUNK_BYTES, Cut, Failure, Place};
-use crate::progress::Progress;
+use crate::pipeline::{self, Cut, Failure, Place};
+use crate::progress::{Audience, Progress};
 use crate::typed::ciphers;
 
 /// Write random bytes, the same for the same seed everywhere.
@@ -69,15 +69,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         None => Output::standard()?,
     };
     let name = output.name().clone();
-    let progress = Progress::new(&mut output, args.bytes);
+    let progress = Progress::new(&mut output, args.bytes, Audience::Auto);
     let places = Places { left_bytes: args.bytes.unwrap_or(u64::MAX) };
-    let write =
-        pipeline::run(args.workers(), Cut::default(), places, progress, |Place { position, .. }, chunk| {
-            stream.fill_bytes_at(args.offset.wrapping_add(position.into()), chunk);
-            Ok::<(), Error>(())
-        });
+    let cut = Cut::default();
+    let write = pipeline::run(args.workers(&cut), cut, places, progress, |Place { position, .. }, chunk| {
+        stream.fill_bytes_at(args.offset.wrapping_add(position.into()), chunk);
+        Ok::<(), Error>(())
+    });
     match write {
-        Ok(()) => output.finish(),
+        Ok(_) => output.finish(),
         Err(Failure::Write(error)) if path.is_none() && error.kind() == ErrorKind::BrokenPipe => Ok(()),
         Err(Failure::Read(error) | Failure::Write(error)) => Err(Error::write(&name, &error)),
         Err(Failure::Compute(error)) => Err(error),
@@ -86,12 +86,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
 
 impl Args {
     /// As many threads as were asked for, where there are chunks for them.
-    fn workers(&self) -> NonZero<usize> {
+    fn workers(&self, cut: &Cut) -> NonZero<usize> {
         let asked = self.threads.and_then(|count| NonZero::new(usize::from(count)));
         let all = asked.unwrap_or_else(|| thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN));
-        let chunks = self.bytes.unwrap_or(u64::MAX).div_ceil(CHUNK_BYTES as u64);
-        let chunks = usize::try_from(chunks).ok().and_then(NonZero::new);
-        chunks.map_or(NonZero::<usize>::MIN, |chunks| chunks.min(all))
+        cut.workers(all, self.bytes)
     }
 }
 

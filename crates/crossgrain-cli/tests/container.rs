@@ -5,7 +5,7 @@
 mod common;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use common::{Done, MIB, Place, crossgrain, fed, hex, painted};
@@ -254,7 +254,9 @@ fn a_window_is_read_alone() {
     assert!(place.refuses(3, &within).contains("chunk 100 "));
     let whole = place.read("sealed");
     place.write("sealed", &whole[..HEAD + 120 * SEALED]);
-    place.refuses(4, &[&TO_FILE[..], &["--range", "2000000.."]].concat());
+    place.refuses(4, &[&TO_FILE[..], &["--range", "1000000.."]].concat());
+    place.refuses(4, &[&TO_FILE[..], &["--range", "5..2000000"]].concat());
+    assert!(place.run(&[&DECRYPT[..], &["--range", "5..1000"]].concat()).printed() == data[5..1000]);
 }
 
 #[test]
@@ -354,77 +356,65 @@ fn holes_stay_holes() {
     assert!(place.read("out") == place.read("in"));
 }
 
-/// Python with its package `cryptography`, and the script beside this file.
-fn python(args: &[&str], input: &[u8]) -> Option<Vec<u8>> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/independent/container.py");
-    let venv = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/bin/python");
+/// Python that has this module; `None`, and a word about it, where there is none.
+fn python(module: &str) -> Option<PathBuf> {
+    let venv = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/independent/bin/python");
     let python = if venv.exists() { venv } else { "python3".into() };
     let mut probe = Command::new(&python);
-    probe
-        .args(["-c", "from cryptography.hazmat.primitives.kdf.argon2 import Argon2id"])
-        .stderr(Stdio::null());
-    if !probe.status().is_ok_and(|status| status.success()) {
-        println!("skipped: the independent reader (no Python with cryptography)");
-        return None;
+    probe.args(["-c", &format!("import {module}")]).stderr(Stdio::null());
+    if probe.status().is_ok_and(|status| status.success()) {
+        return Some(python);
     }
+    println!("skipped: the independent reader (no Python with {module})");
+    None
+}
+
+/// What the script beside this file makes of the input.
+#[track_caller]
+fn theirs(python: &Path, args: &[&str], input: &[u8]) -> Vec<u8> {
     let mut command = Command::new(python);
-    command.arg(script).args(args);
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/independent/container.py")).args(args);
     let done = fed(command, input);
     assert_eq!(done.code, Some(0), "{}", done.err);
-    Some(done.out)
+    done.out
 }
 
 /// Both ways, at the lengths where chunks begin and end.
 #[test]
 fn an_independent_program_reads_and_writes_the_same() {
+    let Some(python) = python("cryptography.hazmat.primitives.kdf.hkdf") else { return };
     let place = Place::new();
-    for (suite, lengths) in [
-        (
-            "aes-256-gcm",
-            &[
-                0,
-                1,
-                CHUNK - 1,
-                CHUNK,
-                CHUNK + 1,
-                2 * CHUNK,
-                2 * CHUNK + 1,
-                3 * CHUNK - 1,
-                3 * CHUNK,
-                3 * CHUNK + 1,
-            ][..],
-        ),
-        ("aes-128-gcm", &[0, CHUNK, 3 * CHUNK + 1]),
-        ("aes-256-eax", &[0, 17, CHUNK, 3 * CHUNK + 1]),
-    ] {
+    let around = |chunks: usize| [chunks * CHUNK - 1, chunks * CHUNK, chunks * CHUNK + 1];
+    let all = [&[0, 1][..], &around(1), &around(2), &around(3)].concat();
+    let lengths = [("aes-256-gcm", &all[..]), ("aes-128-gcm", &all[5..]), ("aes-256-eax", &all[4..])];
+    for (suite, &len) in
+        lengths.iter().flat_map(|(suite, lengths)| lengths.iter().map(move |len| (*suite, len)))
+    {
         place.run(&["keygen", "--suite", suite, "-o", "k", "--force"]).printed();
         let secret = format!("key:{}", String::from_utf8(place.read("k")).unwrap().trim());
-        for &len in lengths {
-            let data = painted(len, len as u64);
-            place.write("in", &data);
-            for bare in [false, true] {
-                let name = if bare { format!("bare:{suite}") } else { suite.to_owned() };
-                let mut args = vec!["encrypt", "--key-file", "k", "--suite", suite, "in"];
-                args.extend(bare.then_some("--bare"));
-                let Some(got) = python(&["decrypt", &name, &secret], &place.run(&args).printed()) else {
-                    return;
-                };
-                assert!(got == data, "{name} {len}");
-                place.write("theirs", &python(&["encrypt", &name, &secret], &data).unwrap());
-                let mut args = vec!["decrypt", "--key-file", "k", "theirs"];
-                if bare {
-                    args.extend(["--bare", "--suite", suite]);
-                }
-                assert!(place.run(&args).printed() == data, "{name} {len}");
-            }
+        let data = painted(len, len as u64);
+        place.write("in", &data);
+        for (name, bare) in [(suite.to_owned(), &[][..]), (format!("bare:{suite}"), &["--bare"][..])] {
+            let ours = place.run(&[&["encrypt", "--key-file", "k", "--suite", suite, "in"], bare].concat());
+            assert!(theirs(&python, &["decrypt", &name, &secret], &ours.printed()) == data, "{name} {len}");
+            place.write("theirs", &theirs(&python, &["encrypt", &name, &secret], &data));
+            let suite = if bare.is_empty() { &[][..] } else { &["--suite", suite] };
+            let back = place.run(&[&["decrypt", "--key-file", "k", "theirs"], bare, suite].concat());
+            assert!(back.printed() == data, "{name} {len}");
         }
     }
+}
+
+#[test]
+fn an_independent_program_knows_the_passphrase() {
+    let Some(python) = python("cryptography.hazmat.primitives.kdf.argon2") else { return };
+    let data = painted(1000, 4);
+    let place = Place::with(&data);
     place.write("pw", b"correct horse");
     let cheap = ["encrypt", "--kdf-memory", "1", "--kdf-passes", "2", "--passphrase-file", "pw", "in"];
-    let data = place.read("in");
     let ours = place.run(&cheap).printed();
-    assert!(python(&["decrypt", "-", "passphrase:correct horse"], &ours).unwrap() == data);
-    place.write("theirs", &python(&["encrypt", "aes-256-gcm", "passphrase:correct horse"], &data).unwrap());
+    assert!(theirs(&python, &["decrypt", "-", "passphrase:correct horse"], &ours) == data);
+    place.write("theirs", &theirs(&python, &["encrypt", "aes-256-gcm", "passphrase:correct horse"], &data));
     assert!(place.run(&["decrypt", "--passphrase-file", "pw", "theirs"]).printed() == data);
 }
 

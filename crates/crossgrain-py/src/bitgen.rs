@@ -64,7 +64,7 @@ impl State {
     }
 
     /// Lets what is left of a word go.
-    fn to_word(&mut self) {
+    fn finish_word(&mut self) {
         let (block, byte) = self.rng.position();
         let next = byte.next_multiple_of(WORD_BYTES);
         if next != byte {
@@ -173,7 +173,7 @@ impl Core {
         let mut out = Lent::to_write(out, "out")?;
         let state = self.state();
         fill(py, self.threads, &mut state.rng, &mut out, uniform)?;
-        state.to_word();
+        state.finish_word();
         Ok(())
     }
 

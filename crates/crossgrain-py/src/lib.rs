@@ -5,6 +5,7 @@
 
 mod bitgen;
 mod buffer;
+mod files;
 mod modes;
 mod plan;
 mod pool;
@@ -33,6 +34,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(modes::apply, module)?)?;
     module.add_function(wrap_pyfunction!(modes::seal, module)?)?;
     module.add_function(wrap_pyfunction!(modes::open, module)?)?;
+    module.add_function(wrap_pyfunction!(files::file, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     module.add_function(wrap_pyfunction!(plan::compose, module)?)?;
     module.add_function(wrap_pyfunction!(plan::ciphers, module)?)?;

@@ -76,7 +76,7 @@ impl Job<'_> {
             return Ok(Xts::new(&key, direction, self.sector_bytes, options)?.apply(self.sector, buffers)?);
         }
         let key = Key::new(cipher, self.key)?;
-        Ok(match self.mode {
+        match self.mode {
             "ecb" => Ecb::new(&key, direction, options)?.apply(buffers)?,
             "ctr" => Ctr::new(&key, &self.iv()?, options)?.apply(buffers),
             "cbc" => Cbc::new(&key, direction, options)?.apply(&mut self.iv()?, buffers)?,
@@ -86,7 +86,8 @@ impl Job<'_> {
                 let known = "ctr, ecb, cbc, cfb, ofb or xts";
                 return Err(Failure::Usage(format!("no mode is called {mode:?}: choose {known}")));
             }
-        })
+        }
+        Ok(())
     }
 }
 

@@ -77,6 +77,21 @@ def test_long_fills_are_the_same_on_any_number_of_threads():
         assert np.array_equal(AESCounter(3, threads=threads).fill(np.empty(1_000_003)), want)
 
 
+@pytest.mark.parametrize("first", [0, 1, 5])
+def test_fills_longer_than_the_cache_are_the_same(first):
+    place = np.zeros(5_000_000, np.uint64)[first:-1]
+    numbers = np.zeros(place.size)
+    AESCounter(4).fill(place, kind="bits")
+    AESCounter(4).fill(numbers)
+    stream = AESCounter(4, threads=1)
+    for at in range(0, place.size, 100_000):
+        piece = place[at : at + 100_000]
+        words = stream.random_raw(piece.size)
+        assert np.array_equal(piece, words)
+        assert np.array_equal(numbers[at : at + 100_000], (words >> np.uint64(11)) * 2.0**-53)
+    assert place.base[:first].sum() == 0 and place.base[-1] == 0
+
+
 @given(
     pieces=st.lists(
         st.tuples(st.sampled_from(["raw", "fill", "uniform", "half", "advance", "back"]), st.integers(0, 3000)), max_size=30

@@ -25,6 +25,7 @@ const LAYERS: [(&str, &[&str]); 18] = [
             "block",
             "word::Buffers",
             "word::Features",
+            "word::copy_past_cache",
             "word::wipe",
             "part::Source",
             "part::chain",
@@ -52,7 +53,7 @@ const LAYERS: [(&str, &[&str]); 18] = [
     ),
     ("tune", &["block", "word::Buffers", "word::Features", "variant", "plan", "mode", "check"]),
     ("wisdom", &["block", "word::Features", "word::cpu_model", "variant", "plan"]),
-    ("deps", &["block"]),
+    ("deps", &["block", "part::tweak::double"]),
     ("rustcrypto", &["block", "word::Buffers", "word::Features", "mode"]),
     (
         "stream",

@@ -10,14 +10,15 @@ use common::{
 };
 use crossgrain::block::Family;
 use crossgrain::mode::Options;
+use crossgrain::part::serpent::schedule::{KeyWord, Schedule};
 use crossgrain::part::serpent::{self, key::RoundKeys};
 use crossgrain::part::{Keys, Part, steps};
 use crossgrain::plan::{Birth, Job};
 use crossgrain::reference::serpent::{S_BOXES, Serpent, inv_transform, inverted, substitute, transform};
 use crossgrain::reference::{self, BlockCipher};
 use crossgrain::variant::{Action, Variant, table};
-use crossgrain::word::Tile;
-use crossgrain::{Block, Buffers, Direction, Features, Key};
+use crossgrain::word::{Isa, Kernel, Lane32, Register, Tile, Word128, Word256, Word512};
+use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 
 /// Key, plaintext, ciphertext, and the ciphertexts after 100 and 1000 encryptions where they are known here.
 type Answer = (&'static str, &'static str, &'static str, Option<&'static str>);
@@ -244,6 +245,91 @@ fn the_two_descriptions_agree() {
         serpent.encrypt(&mut block);
         assert_eq!(u128::from_le_bytes(block), want);
     }
+}
+
+/// All round keys of a key a lane.
+struct Expand<T: KeyWord>(T::Isa, [T; 8]);
+
+impl<T: KeyWord> Kernel for Expand<T> {
+    type Output = Vec<[T; 4]>;
+
+    #[inline(always)]
+    fn run(self) -> Vec<[T; 4]> {
+        let mut schedule = Schedule::new(self.0, self.1);
+        (0..33).map(|_| schedule.round_key()).collect()
+    }
+}
+
+/// Whether every lane of a schedule, taken out by `lane`, has the round keys of its own key.
+fn schedule_agrees<T: KeyWord>(
+    isa: T::Isa,
+    lanes: usize,
+    load: impl Fn(&[u32]) -> T,
+    lane: fn(&T, usize) -> u32,
+) where
+    T::Isa: Isa,
+{
+    let keys: Vec<_> = (0..lanes as u64).map(|seed| key(Cipher::Serpent256, 100 + seed)).collect();
+    let word = |key: &Key, i: usize| u32::from_le_bytes(key.bytes()[4 * i..][..4].try_into().unwrap());
+    let words = std::array::from_fn(|i| load(&keys.iter().map(|key| word(key, i)).collect::<Vec<_>>()));
+    let round_keys = isa.enter(Expand(isa, words));
+    for (n, key) in keys.iter().enumerate() {
+        let of_one = RoundKeys::expand(key);
+        for (round, words) in round_keys.iter().enumerate() {
+            assert_eq!(
+                words.each_ref().map(|word| lane(word, n)),
+                of_one.words()[round],
+                "{lanes} {n} {round}"
+            );
+        }
+    }
+}
+
+fn bytes_of<W: Register>(word: &W) -> Vec<u8> {
+    let mut bytes = vec![0; W::BYTES];
+    word.store(&mut bytes);
+    bytes
+}
+
+/// A key a 32-bit lane.
+fn lanes_agree<W: Lane32>() {
+    let Some(isa) = W::Isa::detect(Features::of_cpu()) else { return };
+    let load =
+        |words: &[u32]| W::load(isa, &words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>());
+    let lane = |word: &W, n: usize| u32::from_le_bytes(bytes_of(word)[4 * n..][..4].try_into().unwrap());
+    schedule_agrees::<W>(isa, W::BITS / 32, load, lane);
+}
+
+/// A key a lane of one bit.
+fn bit_lanes_agree<W: Register>() {
+    let Some(isa) = W::Isa::detect(Features::of_cpu()) else { return };
+    let load = |words: &[u32]| -> [W; 32] {
+        std::array::from_fn(|bit| {
+            let mut bytes = vec![0; W::BYTES];
+            words
+                .iter()
+                .enumerate()
+                .for_each(|(n, word)| bytes[n / 8] |= ((word >> bit & 1) as u8) << (n % 8));
+            W::load(isa, &bytes)
+        })
+    };
+    let lane = |words: &[W; 32], n: usize| {
+        (0..32).fold(0, |sum, bit| sum | u32::from(bytes_of(&words[bit])[n / 8] >> (n % 8) & 1) << bit)
+    };
+    schedule_agrees::<[W; 32]>(isa, W::BITS, load, lane);
+}
+
+#[test]
+fn with_a_key_a_lane_every_lane_has_the_round_keys_of_its_key() {
+    lanes_agree::<u32>();
+    lanes_agree::<Word128>();
+    lanes_agree::<Word256>();
+    lanes_agree::<Word512>();
+    bit_lanes_agree::<u32>();
+    bit_lanes_agree::<u64>();
+    bit_lanes_agree::<Word128>();
+    bit_lanes_agree::<Word256>();
+    bit_lanes_agree::<Word512>();
 }
 
 #[test]

@@ -215,6 +215,25 @@ fn threads_change_nothing() {
     }
 }
 
+/// So long that it goes past the cache, to places of any alignment.
+#[test]
+fn long_streams_are_streams() {
+    let whole = stream(&key(Cipher::Aes128, 3), &Options { threads: 1, ..Options::default() });
+    const LEN: usize = 33 << 20;
+    let mut bytes = vec![0xa5; LEN + 200];
+    for offset in [0, 1, 63, 100] {
+        let (before, rest) = bytes.split_at_mut(offset);
+        let (filled, after) = rest.split_at_mut(LEN + 5);
+        whole.fill_bytes_at(16, filled);
+        let pieces = filled.chunks(1_000_000).enumerate();
+        for (n, piece) in pieces {
+            assert!(piece == bytes_at(&whole, 16 + 1_000_000 * n as u128, piece.len()), "piece {n}");
+        }
+        assert!(before.iter().chain(&*after).all(|&byte| byte == 0xa5));
+        bytes.fill(0xa5);
+    }
+}
+
 #[test]
 fn the_traits_draw_the_stream() {
     fn law<R: SeedableRng<Seed: From<[u8; N]>> + Rng, const N: usize>(cipher: Cipher) {

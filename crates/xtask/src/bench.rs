@@ -60,7 +60,7 @@ fn build_peers_in_software() -> Result<()> {
 }
 
 /// The command line of each peer. They are run from the root, so that paths may stay short.
-fn peers() -> [String; 4] {
+fn peers() -> [String; 6] {
     let program = |target: PathBuf| target.join("release/crossgrain-peers").display().to_string();
     let (peers, software) = (program(target()), program(software_target()));
     [
@@ -68,6 +68,8 @@ fn peers() -> [String; 4] {
         format!("{software} rustcrypto"),
         format!("{peers} openssl"),
         format!("{OPENSSL_WITHOUT_AES} {peers} openssl"),
+        format!("{peers} libgcrypt"),
+        format!("{peers} botan"),
     ]
 }
 

@@ -6,6 +6,8 @@
 mod asm;
 mod bench;
 mod chart;
+mod files;
+mod fuzz;
 mod python;
 mod taint;
 mod test;
@@ -52,6 +54,21 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Time encrypting a file beside cp, age and gpg
+    Files {
+        /// How long the file is, in MiB
+        #[arg(long, default_value_t = 2048)]
+        mebibytes: u64,
+        /// How many turns each program gets, of which the fastest counts
+        #[arg(long, default_value_t = 5)]
+        turns: usize,
+    },
+    /// Give encrypted files that are none, or not what they were, to the library
+    Fuzz {
+        /// How long
+        #[arg(long, default_value_t = 600)]
+        seconds: u64,
+    },
     /// Draw docs/speed.svg from a record of `bench`
     Chart {
         /// Draw this record instead of the newest under bench/record
@@ -72,6 +89,8 @@ fn main() -> ExitCode {
             }
             _ => bench::run(record, &arguments).map(|()| ExitCode::SUCCESS),
         },
+        Task::Files { mebibytes, turns } => files::run(mebibytes, turns).map(|()| ExitCode::SUCCESS),
+        Task::Fuzz { seconds } => fuzz::run(seconds).map(|()| ExitCode::SUCCESS),
         Task::Chart { file } => chart::run(file.as_deref()).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {

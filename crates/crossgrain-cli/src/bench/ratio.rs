@@ -11,7 +11,7 @@ pub(crate) struct Ratio {
 
 /// What is compared: the faster-to-be, the yardstick, and the least their ratio should be on a CPU
 /// with AVX-512 and VAES.
-const RATIOS: [(&str, &str, &str, f64); 10] = [
+const RATIOS: [(&str, &str, &str, f64); 23] = [
     ("AES-128-CTR / RustCrypto", "aes-128-ctr/best", "aes-128-ctr/rustcrypto", 3.0),
     ("AES-128-CTR / OpenSSL", "aes-128-ctr/best", "aes-128-ctr/openssl", 1.0),
     ("AES-128-CTR, two rounds by table / all ten", "aes-128-ctr/best", "aes-128-ctr/ten-rounds", 1.15),
@@ -41,6 +41,29 @@ const RATIOS: [(&str, &str, &str, f64); 10] = [
         "threads/aes-128-ctr/without-aes/2",
         "threads/aes-128-ctr/without-aes/1",
         1.9,
+    ),
+    ("Serpent-256-ECB / libgcrypt", "serpent-256-ecb/best", "serpent-256-ecb/libgcrypt", 1.2),
+    ("Serpent-256-CTR / libgcrypt", "serpent-256-ctr/best", "serpent-256-ctr/libgcrypt", 1.3),
+    ("Serpent-256-ECB with AVX2 / Botan", "serpent-256-ecb/avx2", "serpent-256-ecb/botan", 1.5),
+    ("Serpent-256-ECB / RustCrypto", "serpent-256-ecb/best", "serpent-256-ecb/rustcrypto", 1.0),
+    ("Serpent-256-ECB decrypt / encrypt", "serpent-256-ecb-decrypt/best", "serpent-256-ecb/best", 0.9),
+    ("AES-256-XTS, 512-byte sectors / ECB", "modes/aes-256/xts-512", "modes/aes-256/ecb", 0.85),
+    ("AES-256-XTS, 4 KiB sectors / ECB", "modes/aes-256/xts-4096", "modes/aes-256/ecb", 0.85),
+    ("AES-256-CBC decrypt / ECB decrypt", "modes/aes-256/cbc-decrypt", "modes/aes-256/ecb-decrypt", 0.9),
+    ("AES-256-EAX / CTR, many messages", "modes/aes-256/eax-many", "modes/aes-256/ctr-many", 0.45),
+    ("Serpent-256-XTS, 512-byte sectors / ECB", "modes/serpent-256/xts-512", "modes/serpent-256/ecb", 0.85),
+    ("Serpent-256-XTS, 4 KiB sectors / ECB", "modes/serpent-256/xts-4096", "modes/serpent-256/ecb", 0.85),
+    (
+        "Serpent-256-CBC decrypt / ECB decrypt",
+        "modes/serpent-256/cbc-decrypt",
+        "modes/serpent-256/ecb-decrypt",
+        0.9,
+    ),
+    (
+        "Serpent-256-EAX / CTR, many messages",
+        "modes/serpent-256/eax-many",
+        "modes/serpent-256/ctr-many",
+        0.45,
     ),
 ];
 

@@ -15,7 +15,7 @@ use super::{Timed, wrong};
 use crate::error::Error;
 use crate::wisdom;
 
-const MODE_BYTES: usize = 1 << 20;
+pub(super) const MODE_BYTES: usize = 1 << 20;
 const OUT_OF_CACHE_BYTES: usize = 256 << 20;
 /// Enough for two threads to share, little enough for the last cache.
 const SHARED_BYTES: usize = 8 << 20;
@@ -28,7 +28,7 @@ pub(crate) struct Candidate {
     pub(crate) work: Box<dyn Subject>,
 }
 
-type Group = Result<Vec<Candidate>, Error>;
+pub(super) type Group = Result<Vec<Candidate>, Error>;
 
 /// All groups that have anything left under the filter, made one by one, since some are large.
 pub(crate) fn groups<'a>(
@@ -37,9 +37,11 @@ pub(crate) fn groups<'a>(
     filter: &'a str,
 ) -> Result<impl Iterator<Item = Group> + 'a, Error> {
     let features = Features::from_environment()?;
-    let kinds: [Box<dyn Fn() -> Group + 'a>; 4] = [
+    let kinds: [Box<dyn Fn() -> Group + 'a>; 6] = [
         Box::new(move || variants(features, filter)),
-        Box::new(move || modes(features, peers, plans, filter)),
+        Box::new(move || ciphers(features, peers, plans, filter)),
+        Box::new(move || super::modes::group(Cipher::Aes256, features, filter)),
+        Box::new(move || super::modes::group(Cipher::Serpent256, features, filter)),
         Box::new(move || threads(features, filter)),
         Box::new(move || out_of_cache(features, filter)),
     ];
@@ -132,7 +134,7 @@ fn aes_kinds(features: Features, birth: Birth) -> Vec<Kind> {
 }
 
 /// ECB and CTR of every key size, ours and the peers'.
-fn modes(features: Features, peers: &[Peer], plans: Option<&Arc<Plans>>, filter: &str) -> Group {
+fn ciphers(features: Features, peers: &[Peer], plans: Option<&Arc<Plans>>, filter: &str) -> Group {
     let mut group = Vec::new();
     for cipher in Cipher::ALL {
         for (mode, direction, birth) in [

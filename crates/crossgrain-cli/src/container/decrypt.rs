@@ -97,10 +97,10 @@ impl Sealed {
             ))
         })?;
         let last = chunks_bytes / SEALED_CHUNK_BYTES as u64;
-        let by_length = plaintext_bytes(chunks_bytes);
+        let by_length = plaintext_bytes(chunks_bytes).unwrap_or(last * CHUNK_BYTES as u64);
         let to = match range.to {
             // Whether the file reaches so far needs no proof: what is read of it proves itself.
-            Some(to) if by_length.is_some_and(|len_bytes| to <= len_bytes) => to,
+            Some(to) if to <= by_length => to,
             to => {
                 let len_bytes = self.proven_bytes(last)?;
                 let to = to.unwrap_or(len_bytes.max(range.from));

@@ -6,7 +6,6 @@ import base64, os, sys
 from cryptography.hazmat.primitives import cmac, hashes
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 CHUNK, TAG = 16384, 16
@@ -37,6 +36,7 @@ SUITES = {"aes-256-gcm": (1, b"AEAD_AES_256_GCM", AESGCM, 32, 12), "aes-128-gcm"
 def input_key(secret, phc, key_bytes):
     if not phc:
         return bytes.fromhex(secret)
+    from cryptography.hazmat.primitives.kdf.argon2 import Argon2id  # newer than the rest
     _, kind, version, costs, salt = phc.split("$")
     assert (kind, version) == ("argon2id", "v=19")
     m, t, p = (int(cost.split("=")[1]) for cost in costs.split(","))

@@ -54,6 +54,17 @@ def open(
     tag_bytes: int,
     how: dict[str, Any],
 ) -> Any: ...
+def file(
+    source: Any,
+    target: Any,
+    decrypt: bool,
+    secret: Any,
+    is_passphrase: bool,
+    suite: str,
+    overwrite: bool,
+    progress: Any,
+    threads: int,
+) -> int: ...
 def plan(
     cipher: str, from_counter: bool, decrypt: bool, how: dict[str, Any]
 ) -> tuple[list[tuple[int, float, float, list[tuple[str, int, str]]]], str]: ...

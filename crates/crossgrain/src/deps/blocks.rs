@@ -13,6 +13,7 @@ use super::algebra::{Algebra, IV, Op, Place, TAG};
 use super::analysis::{Analysis, Loop, Verdict};
 use super::modes::{self, Lengths, Mode};
 use crate::block::{Block, Direction};
+use crate::part::tweak::double;
 
 /// The block cipher that a mode calls.
 #[derive(Clone, Copy)]
@@ -182,11 +183,6 @@ impl Algebra for Blocks<'_> {
             None => (0..iterations).for_each(body),
         }
     }
-}
-
-/// Times x modulo x¹²⁸ + x⁷ + x² + x + 1, the highest coefficient in the highest bit.
-const fn double(a: u128) -> u128 {
-    (a << 1) ^ ((a >> 127) * 0x87)
 }
 
 /// The product with bits reflected, bit by bit (SP 800-38D, algorithm 1).

@@ -11,13 +11,14 @@ use crate::exec::{Program, Threads};
 use crate::mode::Options;
 use crate::part::Source;
 use crate::part::chain::Strand;
+use crate::part::tweak::double;
 use crate::plan::{Birth, Job, Plan};
 use crate::word::Buffers;
 
 /// CMAC, also called OMAC1.
 pub struct Cmac {
     program: Program,
-    /// K1 and K2, for a last block that is whole and for one that is padded.
+    /// K1 and K2 (SP 800-38B §6.1), for a last block that is whole and for one that is padded.
     last_keys: Zeroizing<[u128; 2]>,
 }
 
@@ -31,8 +32,8 @@ impl Cmac {
         let program = options.program(job, key)?;
         let mut l = Zeroizing::new([0; BLOCK_BYTES]);
         program.run(Source::Bytes, Buffers::in_place(&mut l[..]));
-        let k1 = times_x(u128::from_be_bytes(*l));
-        Ok(Self { program, last_keys: Zeroizing::new([k1, times_x(k1)]) })
+        let k1 = double(u128::from_be_bytes(*l));
+        Ok(Self { program, last_keys: Zeroizing::new([k1, double(k1)]) })
     }
 
     /// The tag of a message. Compare tags in constant time.
@@ -94,11 +95,6 @@ impl Cmac {
 /// The whole blocks before the last block, and the last one, which is empty only in an empty message.
 fn split_last(message: &[u8]) -> (&[u8], &[u8]) {
     message.split_at(message.len().saturating_sub(1) / BLOCK_BYTES * BLOCK_BYTES)
-}
-
-/// x·t with big-endian bits (SP 800-38B §6.1), without a branch on t.
-const fn times_x(t: u128) -> u128 {
-    (t << 1) ^ ((t >> 127) * 0x87)
 }
 
 impl fmt::Debug for Cmac {

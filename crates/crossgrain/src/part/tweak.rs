@@ -12,7 +12,7 @@ use crate::block::{BLOCK_BYTES, Block};
 use crate::repr::word_lane;
 use crate::word::{ByteLanes, Features, Isa, Kernel, Lane32, Tile, Word128, Word256, Word512, each};
 
-/// x·t.
+/// x·t modulo x¹²⁸ + x⁷ + x² + x + 1, without a branch on t.
 pub const fn double(t: u128) -> u128 {
     (t << 1) ^ reduced(t >> 127)
 }

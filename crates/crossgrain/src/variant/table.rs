@@ -263,15 +263,20 @@ fn between_the_grains<W: ByteLanes, S: Substitute<W> + 'static>(rows: &mut Vec<V
     rows.push(by(S::NAME, walk::<W::Isa>(repr, encrypted)));
 }
 
+/// The parts of Serpent on tiles that need a row in this direction.
+fn serpent_parts(direction: Direction) -> Vec<Part> {
+    use serpent::Part::{Cipher, KeyMixing, LinearTransform, Round, SBoxes};
+    needed([KeyMixing, SBoxes, LinearTransform, Round, Cipher], Part::Serpent, direction)
+}
+
 /// Serpent's parts, rounds and whole cipher, bit-sliced.
 fn serpent_across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
-    use serpent::Part::{Cipher, KeyMixing, LinearTransform, Round, SBoxes};
     let bind: BindTile = |features, part, direction, keys, round| {
         let (isa, (part, keys)) = (W::Isa::detect(features)?, serpent(part, keys)?);
         Some(Box::new(serpent_bitsliced::Sliced::<W>::new(isa, part, direction, keys, round)))
     };
     for direction in Direction::ALL {
-        for step in needed([KeyMixing, SBoxes, LinearTransform, Round, Cipher], Part::Serpent, direction) {
+        for step in serpent_parts(direction) {
             rows.push(part::<W::Isa>(step, direction, bitsliced::<W>(), bind));
         }
     }
@@ -279,25 +284,22 @@ fn serpent_across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
 
 /// Serpent on four words, with its conversions and counters, and from blocks to blocks.
 fn words_of_blocks<W: Lane32>(rows: &mut Vec<Variant>) {
-    use serpent::Part::{Cipher, KeyMixing, LinearTransform, Round, SBoxes};
     let repr = Repr::Vsliced { bits: W::BITS };
-    let bind_step: BindTile = |features, part, direction, keys, round| {
+    let bind: BindTile = |features, part, direction, keys, round| {
         let (isa, (part, keys)) = (W::Isa::detect(features)?, serpent(part, keys)?);
+        if part == serpent::Part::Cipher {
+            return Some(Box::new(vsliced::Cipher::<W>::new(isa, direction, keys)));
+        }
         Some(Box::new(vsliced::Step::<W>::new(isa, part, direction, keys, round)?))
-    };
-    let bind_cipher: BindTile = |features, _, direction, keys, _| {
-        let isa = W::Isa::detect(features)?;
-        Some(Box::new(vsliced::Cipher::<W>::new(isa, direction, keys.serpent()?)))
     };
     let bind_whole: BindWhole = |features, direction, keys| {
         let isa = W::Isa::detect(features)?;
         Some(Box::new(Whole::<W>::new(isa, direction, keys.serpent()?)))
     };
     for direction in Direction::ALL {
-        for step in needed([KeyMixing, SBoxes, LinearTransform, Round], Part::Serpent, direction) {
-            rows.push(part::<W::Isa>(step, direction, repr, bind_step));
+        for step in serpent_parts(direction) {
+            rows.push(part::<W::Isa>(step, direction, repr, bind));
         }
-        rows.push(part::<W::Isa>(Part::Serpent(Cipher), direction, repr, bind_cipher));
         rows.push(whole::<W::Isa>(Family::Serpent, direction, bind_whole));
     }
     let counter = Action::WholeCounter(bind_whole);

@@ -1,25 +1,17 @@
-//! Serpent's key schedule in constant time: the S-boxes are circuits, and nothing branches on the key.
-//!
-//! Source: the submission, §4. Round keys are wiped when dropped.
+//! The round keys of one Serpent key. They are wiped when dropped.
 
 use std::fmt;
 
 use zeroize::{Zeroize, Zeroizing};
 
 use super::ROUNDS;
+use super::schedule::Schedule;
 use super::vsliced::inv_transform;
 use crate::block::Key;
-use crate::circuit::serpent_sbox;
-use crate::word::each;
-
-/// The fractional part of the golden ratio.
-const PHI: u32 = 0x9e37_79b9;
+use crate::word::Portable;
 
 /// A round key: one word for each word of the state.
 pub type RoundKey = [u32; 4];
-
-/// Prekeys, from w₋₈ on.
-const PREKEYS: usize = 8 + 4 * (ROUNDS + 1);
 
 /// The round keys of one key.
 #[derive(Clone)]
@@ -28,23 +20,18 @@ pub struct RoundKeys([RoundKey; ROUNDS + 1]);
 impl RoundKeys {
     /// The key schedule.
     pub fn expand(key: &Key) -> Self {
-        let mut prekeys = Zeroizing::new([0_u32; PREKEYS]);
-        let words = key.bytes().as_chunks().0;
-        for (prekey, word) in prekeys.iter_mut().zip(words) {
-            *prekey = u32::from_le_bytes(*word);
+        let mut words = Zeroizing::new([0_u32; 8]);
+        let bytes = key.bytes().as_chunks().0;
+        for (word, bytes) in words.iter_mut().zip(bytes) {
+            *word = u32::from_le_bytes(*bytes);
         }
-        if words.len() < 8 {
-            // Shorter keys are made 256 bits long by a one and zeros.
-            prekeys[words.len()] = 1;
+        if let Some(end) = words.get_mut(bytes.len()) {
+            *end = 1;
         }
-        for i in 8..PREKEYS {
-            let sum = prekeys[i - 8] ^ prekeys[i - 5] ^ prekeys[i - 3] ^ prekeys[i - 1];
-            prekeys[i] = (sum ^ PHI ^ (i - 8) as u32).rotate_left(11);
-        }
+        let mut schedule = Schedule::new(Portable, *words);
         let mut keys = Self([[0; 4]; ROUNDS + 1]);
-        for (round, key) in keys.0.iter_mut().enumerate() {
-            let prekey = each!(i < 4 => prekeys[8 + 4 * round + i]);
-            *key = serpent_sbox::forward((ROUNDS + 3 - round) % 8, prekey);
+        for key in &mut keys.0 {
+            *key = schedule.round_key();
         }
         keys
     }

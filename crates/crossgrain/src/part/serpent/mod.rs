@@ -8,6 +8,7 @@
 pub mod bitsliced;
 mod chains;
 pub mod key;
+pub mod schedule;
 pub mod vsliced;
 pub mod whole;
 

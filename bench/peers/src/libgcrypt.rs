@@ -1,0 +1,158 @@
+//! libgcrypt, found at run time.
+//!
+//! Signatures and numbers are those of `gcrypt.h`, the same in all versions 1.8 to 1.12; what the functions
+//! read and write is described in "The Libgcrypt Reference Manual", chapter 6.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ptr;
+use std::rc::Rc;
+
+use crate::library::{open_first, reason, symbol};
+use crate::peer::{BLOCK_BYTES, Cipher, Direction, Mode, Operation, PARTIAL_BLOCK, Peer, Setup};
+
+const FILES: [&str; 1] = ["libgcrypt.so.20"];
+
+/// `gcry_cipher_hd_t`.
+type Handle = *mut c_void;
+
+/// Handle, bytes and how many.
+type Give = unsafe extern "C" fn(Handle, *const c_void, usize) -> c_uint;
+
+/// Handle, output and its length, input and its length; without input the output is it.
+type Run = unsafe extern "C" fn(Handle, *mut c_void, usize, *const c_void, usize) -> c_uint;
+
+/// The functions used, with the library that keeps them mapped.
+struct Library {
+    version: String,
+    /// Where the handle goes, algorithm, mode, flags.
+    open: unsafe extern "C" fn(*mut Handle, c_int, c_int, c_uint) -> c_uint,
+    close: unsafe extern "C" fn(Handle),
+    set_key: Give,
+    set_counter: Give,
+    encrypt: Run,
+    decrypt: Run,
+    _handle: libloading::Library,
+}
+
+impl Library {
+    fn open(file: &str) -> Result<Self, String> {
+        // SAFETY: loading runs the library's own start-up code, which asks nothing of its caller.
+        let handle = unsafe { libloading::Library::new(file) }.map_err(|e| reason(&e))?;
+        // SAFETY: the field each name is stored in has the type that `gcrypt.h` gives for that name, and the
+        // pointers live in the same value as the handle that keeps the code mapped. No required version:
+        // the first function sets the library up and gives its version, a static string.
+        unsafe {
+            let check: unsafe extern "C" fn(*const c_char) -> *const c_char =
+                symbol(&handle, "gcry_check_version")?;
+            Ok(Self {
+                version: CStr::from_ptr(check(ptr::null())).to_string_lossy().into_owned(),
+                open: symbol(&handle, "gcry_cipher_open")?,
+                close: symbol(&handle, "gcry_cipher_close")?,
+                set_key: symbol(&handle, "gcry_cipher_setkey")?,
+                set_counter: symbol(&handle, "gcry_cipher_setctr")?,
+                encrypt: symbol(&handle, "gcry_cipher_encrypt")?,
+                decrypt: symbol(&handle, "gcry_cipher_decrypt")?,
+                _handle: handle,
+            })
+        }
+    }
+}
+
+/// A libgcrypt found on this machine.
+pub(crate) struct Libgcrypt(Rc<Library>);
+
+impl Libgcrypt {
+    /// Loads the one there is.
+    pub(crate) fn load() -> Result<Self, String> {
+        open_first("libgcrypt", &FILES, Library::open).map(|library| Self(Rc::new(library)))
+    }
+}
+
+impl Peer for Libgcrypt {
+    fn name(&self) -> String {
+        format!("libgcrypt {}", self.0.version)
+    }
+
+    fn operation(&self, setup: &Setup) -> Result<Box<dyn Operation>, String> {
+        Ok(Box::new(Keyed::new(Rc::clone(&self.0), setup)?))
+    }
+}
+
+/// `enum gcry_cipher_algos`.
+fn algorithm(cipher: Cipher) -> c_int {
+    match cipher {
+        Cipher::Aes128 => 7,
+        Cipher::Aes192 => 8,
+        Cipher::Aes256 => 9,
+        Cipher::Serpent128 => 304,
+        Cipher::Serpent192 => 305,
+        Cipher::Serpent256 => 306,
+    }
+}
+
+/// An open handle with its key.
+struct Keyed {
+    library: Rc<Library>,
+    handle: Handle,
+    direction: Direction,
+    /// `None` where nothing counts.
+    counter: Option<[u8; BLOCK_BYTES]>,
+}
+
+impl Keyed {
+    fn new(library: Rc<Library>, setup: &Setup) -> Result<Self, String> {
+        // `enum gcry_cipher_modes`
+        let mode = match setup.job().mode {
+            Mode::Ecb => 1,
+            Mode::Ctr => 6,
+            Mode::Ctr64 => return Err("libgcrypt has no ctr64".into()),
+        };
+        let mut handle = ptr::null_mut();
+        // SAFETY: the handle is written by the call; 0 stands for no flags.
+        let answer = unsafe { (library.open)(&raw mut handle, algorithm(setup.job().cipher), mode, 0) };
+        succeeded(answer, "gcry_cipher_open")?;
+        // From here on dropping the value closes the handle, whatever fails below.
+        let (direction, counter) = (setup.job().direction, setup.iv().try_into().ok());
+        let keyed = Self { library, handle, direction, counter };
+        keyed.give(keyed.library.set_key, setup.key(), "gcry_cipher_setkey")?;
+        Ok(keyed)
+    }
+
+    fn give(&self, function: Give, bytes: &[u8], name: &str) -> Result<(), String> {
+        // SAFETY: the handle is open, and the bytes are as long as told.
+        succeeded(unsafe { function(self.handle, bytes.as_ptr().cast(), bytes.len()) }, name)
+    }
+}
+
+impl Operation for Keyed {
+    fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
+        match &self.counter {
+            Some(counter) => self.give(self.library.set_counter, counter, "gcry_cipher_setctr")?,
+            None if !buffer.len().is_multiple_of(BLOCK_BYTES) => return Err(PARTIAL_BLOCK.into()),
+            None if buffer.is_empty() => return Ok(()),
+            None => {}
+        }
+        let (run, name) = match self.direction {
+            Direction::Encrypt => (self.library.encrypt, "gcry_cipher_encrypt"),
+            Direction::Decrypt => (self.library.decrypt, "gcry_cipher_decrypt"),
+        };
+        // SAFETY: the handle is open and keyed; without input the output, as long as told, is replaced.
+        let answer = unsafe { run(self.handle, buffer.as_mut_ptr().cast(), buffer.len(), ptr::null(), 0) };
+        succeeded(answer, name)
+    }
+}
+
+impl Drop for Keyed {
+    fn drop(&mut self) {
+        // SAFETY: the handle came from the same library and is not used again.
+        unsafe { (self.library.close)(self.handle) }
+    }
+}
+
+/// The library's answer to every call is 0 for success.
+fn succeeded(answer: c_uint, function: &str) -> Result<(), String> {
+    if answer == 0 {
+        return Ok(());
+    }
+    Err(format!("{function} failed ({answer})"))
+}

@@ -1,0 +1,153 @@
+//! What a mode costs beside the cipher's bare speed: XTS, CBC, GCM and EAX in the same turns as ECB and CTR.
+
+use crossgrain::mode::{Aead, AeadMessage, Cbc, Ctr, Eax, Ecb, Gcm, Options, Xts, XtsKey};
+use crossgrain::reference::{self, aead, chaining, modes, xts};
+use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
+
+use super::subject::{Candidate, Group, MODE_BYTES};
+use super::{Timed, wrong};
+use crate::error::Error;
+use crate::wisdom;
+
+/// Messages that EAX seals together.
+const MESSAGES: usize = 512;
+const MESSAGE_BYTES: usize = 16 * 1024;
+
+/// What is compared with the reference first: a few bundles, in sectors of the sizes timed.
+const CHECKED_BYTES: usize = 8192;
+
+/// Initialisation vector, first counter and nonce.
+const IV: Block = *b"sixteen bytes iv";
+
+/// A mode at work in place on bytes, which may be cut into messages.
+type Work = Box<dyn FnMut(&mut [u8])>;
+
+/// The same by the reference, on one message.
+type Expected = Box<dyn Fn(&mut [u8])>;
+
+/// A way to make a mode's work.
+type Make = fn(&Setting) -> Made;
+type Made = Result<(Work, Expected), Error>;
+
+/// A cipher's keys and how its modes are to be run.
+struct Setting {
+    cipher: Cipher,
+    key: Key,
+    options: Options,
+}
+
+/// The modes of a cipher.
+pub(super) fn group(cipher: Cipher, features: Features, filter: &str) -> Group {
+    let options =
+        Options { features: Some(features), threads: 1, costs: wisdom::costs(cipher), ..Options::default() };
+    let setting = Setting { cipher, key: Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()])?, options };
+    let makers: [(&str, usize, Make); 9] = [
+        ("ecb", MODE_BYTES, |setting| ecb(setting, Direction::Encrypt)),
+        ("ecb-decrypt", MODE_BYTES, |setting| ecb(setting, Direction::Decrypt)),
+        ("ctr", MODE_BYTES, |setting| ctr(setting, MODE_BYTES)),
+        ("xts-512", MODE_BYTES, |setting| sectors(setting, 512)),
+        ("xts-4096", MODE_BYTES, |setting| sectors(setting, 4096)),
+        ("cbc-decrypt", MODE_BYTES, cbc),
+        ("gcm", MODE_BYTES, gcm),
+        ("ctr-many", MESSAGES * MESSAGE_BYTES, |setting| ctr(setting, MESSAGE_BYTES)),
+        ("eax-many", MESSAGES * MESSAGE_BYTES, eax),
+    ];
+    let mut group = Vec::new();
+    for (mode, bytes, make) in makers {
+        let id = format!("modes/{cipher}/{mode}");
+        if id.contains(filter) {
+            let (work, expected) = make(&setting)?;
+            group.push(candidate(id, bytes, work, &expected)?);
+        }
+    }
+    Ok(group)
+}
+
+/// A mode that has given the reference's bytes.
+fn candidate(id: String, bytes: usize, mut work: Work, expected: &Expected) -> Result<Candidate, Error> {
+    const PAGE: usize = 4096;
+    let mut got: Vec<u8> = (0..CHECKED_BYTES).map(|i| ((i * i) >> 5) as u8).collect();
+    let mut want = got.clone();
+    work(&mut got);
+    expected(&mut want);
+    if got != want {
+        return Err(wrong(&id));
+    }
+    let mut memory = vec![1_u8; bytes + PAGE];
+    let page = memory.as_ptr().align_offset(PAGE).min(PAGE);
+    let work = Box::new(Timed(move || work(&mut memory[page..][..bytes])));
+    Ok(Candidate { id, bytes, threads: 1, work })
+}
+
+fn ecb(setting: &Setting, direction: Direction) -> Made {
+    let ecb = Ecb::new(&setting.key, direction, &setting.options)?;
+    let key = setting.key.clone();
+    Ok((
+        // Whole blocks, by the constants above; so below.
+        Box::new(move |data| drop(ecb.apply(Buffers::in_place(data)))),
+        Box::new(move |data| modes::ecb(&*reference::cipher(&key), direction, data)),
+    ))
+}
+
+/// Messages one after another.
+fn ctr(setting: &Setting, message_bytes: usize) -> Made {
+    let (ctr, key) = (Ctr::new(&setting.key, &IV, &setting.options)?, setting.key.clone());
+    Ok((
+        Box::new(move |data| {
+            data.chunks_mut(message_bytes).for_each(|data| ctr.apply_at(0, Buffers::in_place(data)));
+        }),
+        Box::new(move |data| modes::ctr(&*reference::cipher(&key), IV, data)),
+    ))
+}
+
+fn sectors(setting: &Setting, sector_bytes: usize) -> Made {
+    let Setting { cipher, key, options } = setting;
+    let tweak_bytes = &[0xa5; 32][..cipher.key_bytes()];
+    let both = XtsKey::new(*cipher, &[&[0x5a; 32][..cipher.key_bytes()], tweak_bytes].concat())?;
+    let xts = Xts::new(&both, Direction::Encrypt, sector_bytes, options)?;
+    let (key, tweak_key) = (key.clone(), Key::new(*cipher, tweak_bytes)?);
+    Ok((
+        Box::new(move |data| drop(xts.apply(0, Buffers::in_place(data)))),
+        Box::new(move |data| {
+            let (data_cipher, tweak_cipher) = (reference::cipher(&key), reference::cipher(&tweak_key));
+            for (number, sector) in (0..).zip(data.chunks_mut(sector_bytes)) {
+                xts::xts(&*data_cipher, &*tweak_cipher, Direction::Encrypt, number, sector);
+            }
+        }),
+    ))
+}
+
+fn cbc(setting: &Setting) -> Made {
+    let cbc = Cbc::new(&setting.key, Direction::Decrypt, &setting.options)?;
+    let key = setting.key.clone();
+    Ok((
+        Box::new(move |data| drop(cbc.apply(&mut { IV }, Buffers::in_place(data)))),
+        Box::new(move |data| chaining::cbc(&*reference::cipher(&key), Direction::Decrypt, IV, data)),
+    ))
+}
+
+fn gcm(setting: &Setting) -> Made {
+    let (gcm, key) = (Gcm::new(&setting.key, 16, &setting.options)?, setting.key.clone());
+    Ok((
+        Box::new(move |data| drop(gcm.seal(&IV[..12], &[], Buffers::in_place(data)))),
+        Box::new(move |data| {
+            aead::gcm(&*reference::cipher(&key), Direction::Encrypt, &IV[..12], &[], data);
+        }),
+    ))
+}
+
+/// Messages of [`MESSAGE_BYTES`], sealed together; one where there are fewer bytes.
+fn eax(setting: &Setting) -> Made {
+    let (eax, key) = (Eax::new(&setting.key, 16, &setting.options)?, setting.key.clone());
+    Ok((
+        Box::new(move |data| {
+            let message =
+                |data| AeadMessage { nonce: &IV, aad: &[], buffers: Buffers::in_place(data), tag: IV };
+            let mut messages: Vec<_> = data.chunks_mut(MESSAGE_BYTES).map(message).collect();
+            eax.seal_all(&mut messages);
+        }),
+        Box::new(move |data| {
+            aead::eax(&*reference::cipher(&key), Direction::Encrypt, &IV, &[], data);
+        }),
+    ))
+}

@@ -1,0 +1,134 @@
+//! Serpent's key schedule for one key or for a key a lane, in constant time: the S-boxes are circuits, and nothing
+//! branches on a key.
+//!
+//! Source: the submission, §4. Layout: a word of 32 bits of every key is a 32-bit lane of a register (`vsliced`), or
+//! 32 registers, one for each of its bits (`bitsliced`), where the rotation is a renaming.
+//! Holds: round keys come one after another, so that a search need not keep them; prekeys are wiped when dropped.
+
+use std::fmt;
+
+use super::ROUNDS;
+use crate::circuit::serpent_sbox;
+use crate::word::{Lane32, Register, each};
+
+/// The fractional part of the golden ratio.
+const PHI: u32 = 0x9e37_79b9;
+
+/// A word of 32 bits of every key.
+pub trait KeyWord: Copy {
+    /// The proof that its instructions are there.
+    type Isa: Copy;
+
+    /// The same word of all keys.
+    fn constant(isa: Self::Isa, word: u32) -> Self;
+
+    /// Sums of bits.
+    #[must_use]
+    fn sum(self, other: Self) -> Self;
+
+    /// Rotated by 11 towards the most significant bit.
+    #[must_use]
+    fn rotated_by_11(self) -> Self;
+
+    /// S-box `index` modulo 8 on all bits of four words.
+    fn substituted(index: usize, words: [Self; 4]) -> [Self; 4];
+}
+
+impl<W: Lane32> KeyWord for W {
+    type Isa = W::Isa;
+
+    #[inline(always)]
+    fn constant(isa: W::Isa, word: u32) -> Self {
+        W::splat_lanes(isa, word)
+    }
+
+    #[inline(always)]
+    fn sum(self, other: Self) -> Self {
+        self ^ other
+    }
+
+    #[inline(always)]
+    fn rotated_by_11(self) -> Self {
+        self.rotate_lanes_left::<11>()
+    }
+
+    #[inline(always)]
+    fn substituted(index: usize, words: [Self; 4]) -> [Self; 4] {
+        serpent_sbox::forward(index, words)
+    }
+}
+
+impl<W: Register> KeyWord for [W; 32] {
+    type Isa = W::Isa;
+
+    #[inline(always)]
+    fn constant(isa: W::Isa, word: u32) -> Self {
+        each!(bit < 32 => W::splat(isa, 0_u64.wrapping_sub(u64::from(word >> bit & 1))))
+    }
+
+    #[inline(always)]
+    fn sum(self, other: Self) -> Self {
+        each!(bit < 32 => self[bit] ^ other[bit])
+    }
+
+    #[inline(always)]
+    fn rotated_by_11(self) -> Self {
+        each!(bit < 32 => self[(bit + 32 - 11) % 32])
+    }
+
+    #[inline(always)]
+    fn substituted(index: usize, mut words: [Self; 4]) -> [Self; 4] {
+        for bit in 0..32 {
+            let results = serpent_sbox::forward(index, each!(word < 4 => words[word][bit]));
+            for (word, result) in words.iter_mut().zip(results) {
+                word[bit] = result;
+            }
+        }
+        words
+    }
+}
+
+/// The round keys of a key a lane, one after another.
+pub struct Schedule<T: KeyWord> {
+    isa: T::Isa,
+    /// The last eight prekeys, that of number n at place n modulo 8.
+    prekeys: [T; 8],
+    round: usize,
+}
+
+impl<T: KeyWord> Schedule<T> {
+    /// Keys of 256 bits, word 0 first. Shorter ones end in a one and zeros.
+    #[inline(always)]
+    pub const fn new(isa: T::Isa, keys: [T; 8]) -> Self {
+        Self { isa, prekeys: keys, round: 0 }
+    }
+
+    /// The next round key: 33 times, from round 0 on.
+    #[inline(always)]
+    pub fn round_key(&mut self) -> [T; 4] {
+        let Self { isa, prekeys, round } = self;
+        for number in 4 * *round..4 * *round + 4 {
+            let [eight, five, three, one] = each!(i < 4 => prekeys[(number + [0, 3, 5, 7][i]) % 8]);
+            let sum = eight.sum(five).sum(three).sum(one);
+            prekeys[number % 8] = sum.sum(T::constant(*isa, PHI ^ number as u32)).rotated_by_11();
+        }
+        let first = 4 * *round % 8;
+        let key = T::substituted((ROUNDS + 3 - *round) % 8, each!(i < 4 => prekeys[first + i]));
+        *round += 1;
+        key
+    }
+}
+
+impl<T: KeyWord> Drop for Schedule<T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.prekeys = [T::constant(self.isa, 0); 8];
+        zeroize::optimization_barrier(&self.prekeys);
+    }
+}
+
+impl<T: KeyWord> fmt::Debug for Schedule<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Schedule(before round {}, secret)", self.round)
+    }
+}

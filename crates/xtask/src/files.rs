@@ -1,0 +1,127 @@
+//! `cargo xtask files`: encrypting a file beside `cp`, `age` and `gpg`, in turns, on a file system in memory.
+//!
+//! Before anything is timed, what is decrypted is compared with what was encrypted. The fastest of all turns
+//! stands for each program: a disturbance only ever makes one slower.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use crate::{Result, cargo, succeed, target};
+
+/// A memory file system that every Linux has.
+const MEMORY: &str = "/dev/shm";
+
+/// A program at work: its name, and the shell line that makes `out` of `in`.
+struct Subject {
+    name: &'static str,
+    line: String,
+    /// What must be there besides.
+    needs: &'static str,
+    best_s: f64,
+}
+
+/// Times everything with a file of so many MiB.
+///
+/// # Errors
+/// If something cannot be run, or does not give back what it was given.
+pub(crate) fn run(mebibytes: u64, turns: usize) -> Result<()> {
+    succeed(cargo().args(["build", "--release", "--quiet", "--package", "crossgrain-cli"]))?;
+    let program = crate::root().join(target()).join("release/crossgrain");
+    let place = Path::new(MEMORY).join(format!("crossgrain-files-{}", std::process::id()));
+    fs::create_dir(&place).map_err(|error| format!("cannot make {}: {error}", place.display()))?;
+    let done = time(&place, &program, mebibytes, turns);
+    fs::remove_dir_all(&place).map_err(|error| format!("cannot remove {}: {error}", place.display()))?;
+    done
+}
+
+fn time(place: &Path, program: &Path, mebibytes: u64, turns: usize) -> Result<()> {
+    write_input(&place.join("in"), mebibytes).map_err(|error| format!("cannot write the input: {error}"))?;
+    let mut subjects = subjects(program);
+    let set_up = format!("{0} keygen -o k; age-keygen -o agekey 2>agelog; echo pw >pw", program.display());
+    Command::new("sh")
+        .args(["-c", &set_up])
+        .current_dir(place)
+        .status()
+        .map_err(|error| error.to_string())?;
+    subjects.retain(|subject| {
+        let is_there = shell(place, &format!("command -v {}", subject.needs)).is_ok();
+        if !is_there {
+            println!("skipped: {} (not installed)", subject.needs);
+        }
+        is_there
+    });
+    for turn in 0..=turns {
+        for subject in &mut subjects {
+            let seconds = shell(place, &subject.line)?;
+            if turn == 0 {
+                check(place, subject.name)?;
+            } else {
+                subject.best_s = subject.best_s.min(seconds);
+            }
+        }
+    }
+    let copy_s = subjects.first().map_or(f64::NAN, |subject| subject.best_s);
+    for Subject { name, best_s, .. } in &subjects {
+        let gb_per_s = mebibytes as f64 * 1.048_576e-3 / best_s;
+        println!("{name:<24} {best_s:>8.3} s {gb_per_s:>8.2} GB/s {:>6.2} x cp", best_s / copy_s);
+    }
+    Ok(())
+}
+
+/// `cp`, then each program in both directions; a decryption follows the encryption whose result it reads.
+fn subjects(program: &Path) -> Vec<Subject> {
+    let ours = program.display();
+    let subject = |name, needs, line| Subject { name, needs, line, best_s: f64::INFINITY };
+    let mut subjects = vec![subject("cp", "cp", "rm -f out; cp in out".to_owned())];
+    for (name, back, suite) in [
+        ("aes-256-gcm encrypt", "aes-256-gcm decrypt", "aes-256-gcm"),
+        ("serpent-256-eax encrypt", "serpent-256-eax decrypt", "serpent-256-eax"),
+    ] {
+        let encrypt = format!("rm -f out sealed; {ours} encrypt --suite {suite} --key-file k in -o sealed");
+        subjects.push(subject(name, "cp", encrypt));
+        subjects.push(subject(back, "cp", format!("{ours} decrypt --key-file k sealed -o out")));
+    }
+    let recipient = "$(sed -n 's/.*public key: //p' agekey)";
+    subjects.push(subject(
+        "age encrypt",
+        "age",
+        format!("rm -f out sealed; age -r {recipient} -o sealed in"),
+    ));
+    subjects.push(subject("age decrypt", "age", "age -d -i agekey -o out sealed".to_owned()));
+    let gpg = "gpg --batch --quiet --homedir . --pinentry-mode loopback --passphrase-file pw -o";
+    let encrypt = format!("rm -f out sealed; {gpg} sealed --symmetric --compress-algo none in 2>gpglog");
+    subjects.push(subject("gpg encrypt", "gpg", encrypt));
+    subjects
+}
+
+/// What a program decrypted, or `cp` copied, is the input.
+fn check(place: &Path, name: &str) -> Result<()> {
+    if name.ends_with("encrypt") {
+        return Ok(());
+    }
+    shell(place, "cmp in out").map(drop).map_err(|_| format!("{name} gives back something else"))
+}
+
+/// Runs a line and gives its seconds.
+fn shell(place: &Path, line: &str) -> Result<f64> {
+    let mut command = Command::new("sh");
+    command.args(["-e", "-c", line]).current_dir(place).stdout(Stdio::null());
+    let start = Instant::now();
+    succeed(&mut command).map_err(|error| format!("{line}: {error}"))?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+/// Bytes that no program can make shorter: a mebibyte from the system, over and over with a number in front.
+fn write_input(path: &Path, mebibytes: u64) -> io::Result<()> {
+    let mut block = vec![0; 1 << 20];
+    File::open("/dev/urandom")?.read_exact(&mut block)?;
+    let mut file = File::create(path)?;
+    for number in 0..mebibytes {
+        block[..8].copy_from_slice(&number.to_le_bytes());
+        file.write_all(&block)?;
+    }
+    Ok(())
+}
