@@ -178,12 +178,12 @@ fn object(told: &Told, gate_inputs: u8) -> Value {
 
 fn read_table(path: &Path) -> Result<Table, Error> {
     let shown = path.display();
-    let length = fs::metadata(path).map_err(|error| Error::read(shown, &error))?.len();
+    let length = fs::metadata(path).map_err(|error| Error::read(&shown, &error))?.len();
     if length > TABLE_FILE_BYTES {
         let told = format!("{shown} is too long for a table: give at most 256 numbers");
         return Err(Error::usage(told));
     }
-    let bytes = fs::read(path).map_err(|error| Error::read(shown, &error))?;
+    let bytes = fs::read(path).map_err(|error| Error::read(&shown, &error))?;
     let text = String::from_utf8_lossy(&bytes);
     Table::new(&numbers(&text).map_err(|told| Error::usage(format!("{shown}: {told}")))?)
         .map_err(|error| Error::usage(format!("{shown}: {error}")))
