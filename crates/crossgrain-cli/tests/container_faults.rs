@@ -98,7 +98,8 @@ fn until_written(place: &Place) {
 #[test]
 fn signals_take_the_unfinished_file_along_unless_it_is_to_be_resumed() {
     for (name, number) in [("INT", 2), ("TERM", 15)] {
-        for resume in [false, true] {
+        // Where tests run in a shell's background, an interrupt is ignored unless there is a handler for it.
+        for resume in [false, true].into_iter().filter(|resume| !resume || name != "INT") {
             let place = Place::new();
             place.run(&["keygen", "-o", "k"]).printed();
             let mut command = place.command(&["encrypt", "--key-file", "k", "-o", "out"]);

@@ -18,11 +18,13 @@ pub const fn double(t: u128) -> u128 {
 }
 
 /// What a part of at most 64 bits above x¹²⁷ comes back as.
+#[inline(always)]
 const fn reduced(over: u128) -> u128 {
     over ^ over << 1 ^ over << 2 ^ over << 7
 }
 
 /// xⁿ·t, n being public.
+#[inline(always)]
 pub const fn times_x_to(mut t: u128, n: usize) -> u128 {
     let mut steps = n / 64;
     while steps > 0 {
