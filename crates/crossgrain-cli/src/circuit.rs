@@ -1,7 +1,7 @@
 //! `crossgrain circuit`: the gates of a part, or of any small table, and what they are on a GPU.
 
-use std::fs;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -15,6 +15,7 @@ use crossgrain::circuit::trace::Width;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Exit};
+use crate::output::write_file;
 
 /// Registers that spills are told for: AVX-512's, and what a GPU's thread gets at high and low occupancy.
 const BUDGETS: [usize; 4] = [32, 64, 128, 255];
@@ -54,6 +55,10 @@ pub(crate) struct Args {
     /// Write the function to a file
     #[arg(short, long, value_name = "FILE", requires = "emit")]
     output: Option<PathBuf>,
+
+    /// Replace files that are there already
+    #[arg(long)]
+    force: bool,
 }
 
 /// A language to emit.
@@ -85,7 +90,7 @@ struct Told {
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let Some(told) = chosen(args)? else { return list(args) };
     if let Some(path) = &args.dot {
-        write_file(path, &told.graph.dot(&told.name))?;
+        write_file(path, args.force, &told.graph.dot(&told.name))?;
     }
     let text = match args.emit {
         Some(target) => emit::function(&told.graph, &told.name, target.into()),
@@ -93,7 +98,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         None => summary(&told, args.gates),
     };
     match &args.output {
-        Some(path) => write_file(path, &text),
+        Some(path) => write_file(path, args.force, &text),
         None => print(&text),
     }
 }
@@ -178,12 +183,12 @@ fn object(told: &Told, gate_inputs: u8) -> Value {
 
 fn read_table(path: &Path) -> Result<Table, Error> {
     let shown = path.display();
-    let length = fs::metadata(path).map_err(|error| Error::read(&shown, &error))?.len();
-    if length > TABLE_FILE_BYTES {
-        let told = format!("{shown} is too long for a table: give at most 256 numbers");
-        return Err(Error::usage(told));
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| Error::read(&shown, &error))?;
+    file.take(TABLE_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| Error::read(&shown, &error))?;
+    if bytes.len() as u64 > TABLE_FILE_BYTES {
+        return Err(Error::usage(format!("{shown} is too long for a table: give at most 256 numbers")));
     }
-    let bytes = fs::read(path).map_err(|error| Error::read(&shown, &error))?;
     let text = String::from_utf8_lossy(&bytes);
     Table::new(&numbers(&text).map_err(|told| Error::usage(format!("{shown}: {told}")))?)
         .map_err(|error| Error::usage(format!("{shown}: {error}")))
@@ -200,10 +205,6 @@ fn numbers(text: &str) -> Result<Vec<u64>, String> {
             .map_err(|_| format!("`{word}` is no number: give numbers from 0 to 255 with blanks between"))
     };
     text.split_whitespace().map(number).collect()
-}
-
-fn write_file(path: &Path, text: &str) -> Result<(), Error> {
-    fs::write(path, text).map_err(|error| Error::write(path.display(), &error))
 }
 
 fn print(text: &str) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 //!
 //! Nodes are numbered: the inputs first, then the gates; a gate reads only nodes before it. A gate is any
 //! function of its inputs, so a complement is part of whatever reads it and a gate of its own only where it
-//! is an output. What a word's CPU makes of it may be more: SSE2 has no complement.
+//! is an output and the gate itself another. What a word's CPU makes of it may be more: SSE2 has no complement.
 //! Holds: no gate ignores an input, no two gates are equal, and every gate reaches an output.
 
 use std::collections::HashMap;
@@ -72,6 +72,22 @@ impl Function {
     /// The node that this is, if it is one unchanged.
     pub(super) fn identity(&self) -> Option<usize> {
         (self.inputs.len() == 1 && self.table == 0b10).then(|| self.inputs[0])
+    }
+
+    /// One where this is zero.
+    fn complement(mut self) -> Self {
+        self.table ^= (1 << (1 << self.inputs.len())) - 1;
+        self
+    }
+
+    /// The function of up to three nodes as a gate.
+    fn into_gate(self) -> Gate {
+        Gate { inputs: self.inputs, table: self.table as u8 }
+    }
+
+    /// The same as a function of the complement of one of its nodes.
+    fn of_complement(&self, node: usize) -> Self {
+        Self::new(self.inputs.clone(), |bit| self.value(&|input| bit(input) != (input == node)))
     }
 
     /// Its value where its nodes have these values.
@@ -167,48 +183,37 @@ impl Graph {
     ///
     /// At least four registers are taken to be there: three operands, and a result.
     pub fn spills(&self, registers: usize) -> Spills {
-        let registers = registers.max(GATE_INPUTS + 1);
-        let next_use = |node: usize, after: usize| {
-            let reads = |gate: &Gate| gate.inputs.contains(&node);
-            self.gates[after..].iter().position(reads).map_or(self.gates.len(), |at| after + at)
+        let mut machine = Registers {
+            graph: self,
+            count: registers.max(GATE_INPUTS + 1),
+            held: Vec::new(),
+            seen: vec![false; self.inputs + self.gates.len()],
+            in_memory: (0..self.inputs + self.gates.len()).map(|node| node < self.inputs).collect(),
+            spills: Spills::default(),
         };
-        let (mut spills, mut held) = (Spills::default(), Vec::<usize>::new());
-        let mut in_memory = vec![false; self.inputs + self.gates.len()];
-        let mut seen = in_memory.clone();
-        in_memory[..self.inputs].fill(true);
-        for (at, gate) in self.gates.iter().enumerate() {
-            let mut make_room = |held: &mut Vec<usize>, from: usize, spills: &mut Spills| {
-                held.retain(|&node| next_use(node, from) < self.gates.len());
-                if held.len() < registers {
-                    return;
-                }
-                let others =
-                    (0..held.len()).filter(|&place| from > at || !gate.inputs.contains(&held[place]));
-                if let Some(place) = others.max_by_key(|&place| next_use(held[place], from)) {
-                    let node = held.swap_remove(place);
-                    spills.stores += usize::from(!in_memory[node]);
-                    in_memory[node] = true;
-                }
-            };
-            for &input in gate.inputs.iter().filter(|&&input| next_use(input, at) == at) {
-                if !held.contains(&input) {
-                    make_room(&mut held, at, &mut spills);
-                    spills.reloads += usize::from(seen[input]);
-                    held.push(input);
-                }
-                seen[input] = true;
-            }
-            make_room(&mut held, at + 1, &mut spills);
-            seen[self.inputs + at] = true;
-            held.push(self.inputs + at);
+        for at in 0..self.gates.len() {
+            machine.compute(at);
         }
-        spills
+        machine.spills
+    }
+
+    /// The first gate from `from` on that reads a node, or the number of gates.
+    fn next_use(&self, node: usize, from: usize) -> usize {
+        let reads = |gate: &Gate| gate.inputs.contains(&node);
+        self.gates[from..].iter().position(reads).map_or(self.gates.len(), |at| from + at)
     }
 
     /// The same gates in an order that keeps fewer values alive, or this one where that finds none: next is
     /// always a gate that ends most values, and of those the first.
     #[must_use]
     pub fn scheduled(&self) -> Self {
+        let order = self.greedy_order();
+        let scheduled =
+            self.chosen(order.iter().map(|&node| (node, Function::from(&self.gates[node - self.inputs]))));
+        if scheduled.live() < self.live() { scheduled } else { self.clone() }
+    }
+
+    fn greedy_order(&self) -> Vec<usize> {
         let mut uses = vec![0_usize; self.inputs + self.gates.len()];
         for &node in self.gates.iter().flat_map(|gate| &gate.inputs).chain(&self.outputs) {
             uses[node] += 1;
@@ -217,9 +222,9 @@ impl Graph {
         let mut waiting: Vec<_> = (self.inputs..uses.len()).collect();
         let mut order = Vec::new();
         while !waiting.is_empty() {
-            let inputs = |node: usize| self.gates[node - self.inputs].inputs.iter();
-            let ready = |place: &usize| inputs(waiting[*place]).all(|&input| made[input]);
-            let ends = |place: &usize| inputs(waiting[*place]).filter(|&&input| uses[input] == 1).count();
+            let inputs = |place: usize| self.gates[waiting[place] - self.inputs].inputs.iter();
+            let ready = |place: &usize| inputs(*place).all(|&input| made[input]);
+            let ends = |place: &usize| inputs(*place).filter(|&&input| uses[input] == 1).count();
             // A gate reads only what stands before it, so the first that waits is ready.
             let next = (0..waiting.len()).rev().filter(ready).max_by_key(ends).unwrap_or(0);
             let node = waiting.remove(next);
@@ -229,9 +234,7 @@ impl Graph {
             }
             order.push(node);
         }
-        let scheduled =
-            self.chosen(order.iter().map(|&node| (node, Function::from(&self.gates[node - self.inputs]))));
-        if scheduled.live() < self.live() { scheduled } else { self.clone() }
+        order
     }
 
     /// A circuit of these functions, each in the place of a node of this one, with the same outputs.
@@ -294,6 +297,51 @@ impl Graph {
     }
 }
 
+/// A machine that computes a circuit gate by gate.
+struct Registers<'graph> {
+    graph: &'graph Graph,
+    count: usize,
+    /// Nodes in registers.
+    held: Vec<usize>,
+    /// Nodes that were in a register before.
+    seen: Vec<bool>,
+    in_memory: Vec<bool>,
+    spills: Spills,
+}
+
+impl Registers<'_> {
+    fn compute(&mut self, at: usize) {
+        for &input in &self.graph.gates[at].inputs {
+            if !self.held.contains(&input) {
+                self.make_room(at, &self.graph.gates[at].inputs);
+                self.spills.reloads += usize::from(self.seen[input]);
+                self.hold(input);
+            }
+        }
+        self.make_room(at + 1, &[]);
+        self.hold(self.graph.inputs + at);
+    }
+
+    fn hold(&mut self, node: usize) {
+        self.seen[node] = true;
+        self.held.push(node);
+    }
+
+    /// Drops what no gate from `from` on reads, and if that is not enough what is read last, but for `needed`.
+    fn make_room(&mut self, from: usize, needed: &[usize]) {
+        self.held.retain(|&node| self.graph.next_use(node, from) < self.graph.gates.len());
+        if self.held.len() < self.count {
+            return;
+        }
+        let others = (0..self.held.len()).filter(|&place| !needed.contains(&self.held[place]));
+        if let Some(place) = others.max_by_key(|&place| self.graph.next_use(self.held[place], from)) {
+            let node = self.held.swap_remove(place);
+            self.spills.stores += usize::from(!self.in_memory[node]);
+            self.in_memory[node] = true;
+        }
+    }
+}
+
 /// A graph that grows: equal gates are one, constants are folded, and a gate that together with one that it
 /// reads is a function of fewer nodes becomes that function.
 #[derive(Debug, Default)]
@@ -316,8 +364,17 @@ impl Builder {
         if let Some(node) = function.identity() {
             return node;
         }
-        let gate = Gate { inputs: function.inputs, table: function.table as u8 };
-        *self.known.entry(gate).or_insert_with_key(|gate| {
+        // Of a function and its complement one is a gate, the other that gate's complement.
+        if function.table & 1 == 0 || function.inputs.len() == 1 {
+            return self.gate(function);
+        }
+        let complement = self.gate(function.complement());
+        self.gate(Function { inputs: vec![complement], table: 0b01 })
+    }
+
+    /// The node of a function as a gate of its own.
+    fn gate(&mut self, function: Function) -> usize {
+        *self.known.entry(function.into_gate()).or_insert_with_key(|gate| {
             self.gates.push(gate.clone());
             self.inputs + self.gates.len() - 1
         })
@@ -325,7 +382,7 @@ impl Builder {
 
     /// The function without the gate at `node`, where that is simpler.
     fn absorbed(&self, function: &Function, node: usize) -> Option<Function> {
-        let inner = Function::from(&self.gates[node.checked_sub(self.inputs)?]);
+        let inner = Function::from(self.gate_of(node)?);
         let others = function.inputs.iter().filter(|&&input| input != node);
         let leaves = others.chain(&inner.inputs).copied().collect();
         let whole = Function::new(leaves, |bit| {
@@ -335,8 +392,37 @@ impl Builder {
         (complement || whole.inputs.len() < function.inputs.len()).then_some(whole)
     }
 
+    /// Where an output is the complement of a gate that is no output, puts the complement in the gate's place.
+    fn absorb_complements(&mut self, outputs: &mut [usize]) {
+        for at in 0..outputs.len() {
+            let output = outputs[at];
+            let Some([node]) =
+                self.gate_of(output).filter(|gate| gate.table == 0b01).map(|gate| &gate.inputs[..])
+            else {
+                continue;
+            };
+            let node = *node;
+            if self.gate_of(node).is_none() || outputs.contains(&node) {
+                continue;
+            }
+            for (reader, gate) in self.gates.iter_mut().enumerate() {
+                if self.inputs + reader == node {
+                    *gate = Function::from(&*gate).complement().into_gate();
+                } else if self.inputs + reader != output && gate.inputs.contains(&node) {
+                    *gate = Function::from(&*gate).of_complement(node).into_gate();
+                }
+            }
+            outputs.iter_mut().filter(|other| **other == output).for_each(|other| *other = node);
+        }
+    }
+
+    fn gate_of(&self, node: usize) -> Option<&Gate> {
+        node.checked_sub(self.inputs).map(|at| &self.gates[at])
+    }
+
     /// The circuit with these outputs, without what none of them needs.
-    pub(super) fn finish(self, outputs: Vec<usize>) -> Graph {
+    pub(super) fn finish(mut self, mut outputs: Vec<usize>) -> Graph {
+        self.absorb_complements(&mut outputs);
         let mut needed = vec![false; self.inputs + self.gates.len()];
         outputs.iter().for_each(|&output| needed[output] = true);
         for (at, gate) in self.gates.iter().enumerate().rev() {

@@ -18,9 +18,8 @@ const WORSE: u64 = (1 << 32) / 20;
 
 /// The smallest cover found by gates of three inputs; the circuit as it is where that is no larger.
 pub fn map(graph: &Graph) -> Graph {
-    let mut cover = Cover::new(graph);
-    cover.anneal();
-    let needed = (graph.inputs()..cover.needed.len()).filter(|&node| cover.needed[node]);
+    let cover = Cover::new(graph).annealed();
+    let needed = (graph.inputs()..cover.readers.len()).filter(|&node| cover.readers[node] > 0);
     let mapped = graph.chosen(needed.map(|node| (node, cover.function(node).clone())));
     if mapped.gates().len() < graph.gates().len() { mapped } else { graph.clone() }
 }
@@ -37,42 +36,45 @@ fn cuts(graph: &Graph) -> Vec<Vec<Function>> {
 
 /// A gate's cuts, from all ways to replace its inputs by cuts of theirs; the gate itself comes first.
 fn cuts_of(gate: &Gate, cuts: &[Vec<Function>]) -> Vec<Function> {
-    let mut found = vec![Function::from(gate)];
-    let mut known: HashSet<_> = found.iter().cloned().collect();
+    let whole = Function::from(gate);
+    let mut known: HashSet<_> = [whole.clone()].into();
+    let mut found = vec![whole.clone()];
     let ways = gate.inputs.iter().map(|&input| cuts[input].len() + 1);
     for mut way in 0..ways.product() {
-        // Digit 0 leaves an input as it is, digit i puts cut i − 1 in its place.
-        let replaced: Vec<_> = gate
-            .inputs
-            .iter()
-            .map(|&input| {
-                let base = cuts[input].len() + 1;
-                let digit = way % base;
-                way /= base;
-                (input, digit.checked_sub(1).map(|at| &cuts[input][at]))
-            })
-            .collect();
-        let mut leaves = Vec::new();
-        for (input, cut) in &replaced {
-            leaves.extend_from_slice(cut.map_or(std::slice::from_ref(input), |cut| &cut.inputs));
-        }
-        leaves.sort_unstable();
-        leaves.dedup();
-        if leaves.len() > GATE_INPUTS {
-            continue;
-        }
-        let gate = Function::from(gate);
-        let cut = Function::new(leaves, |bit| {
-            gate.value(&|node| {
-                let cut = replaced.iter().find(|(input, _)| *input == node).and_then(|(_, cut)| *cut);
-                cut.map_or_else(|| bit(node), |cut| cut.value(bit))
-            })
-        });
-        if cut.identity().is_none() && known.insert(cut.clone()) {
+        let replaced: Vec<_> =
+            gate.inputs.iter().map(|&input| (input, replacement(input, cuts, &mut way))).collect();
+        if let Some(cut) = with_cuts(&whole, &replaced).filter(|cut| cut.identity().is_none())
+            && known.insert(cut.clone())
+        {
             found.push(cut);
         }
     }
     found
+}
+
+/// The lowest digit of `way`, which is taken off: 0 leaves a node as it is, i replaces it by its cut i − 1.
+fn replacement<'a>(node: usize, cuts: &'a [Vec<Function>], way: &mut usize) -> Option<&'a Function> {
+    let base = cuts[node].len() + 1;
+    let digit = *way % base;
+    *way /= base;
+    digit.checked_sub(1).map(|at| &cuts[node][at])
+}
+
+/// A function with cuts in the place of its nodes, if it is of few enough nodes then.
+fn with_cuts(function: &Function, replaced: &[(usize, Option<&Function>)]) -> Option<Function> {
+    let mut leaves = Vec::new();
+    for (node, cut) in replaced {
+        leaves.extend_from_slice(cut.map_or(std::slice::from_ref(node), |cut| &cut.inputs));
+    }
+    leaves.sort_unstable();
+    leaves.dedup();
+    let value = |bit: &dyn Fn(usize) -> bool| {
+        function.value(&|node| {
+            let cut = replaced.iter().find(|(input, _)| *input == node).and_then(|(_, cut)| *cut);
+            cut.map_or_else(|| bit(node), |cut| cut.value(bit))
+        })
+    };
+    (leaves.len() <= GATE_INPUTS).then(|| Function::new(leaves, value))
 }
 
 /// A choice of cuts.
@@ -81,16 +83,20 @@ struct Cover<'graph> {
     cuts: Vec<Vec<Function>>,
     /// For each node, which of its cuts.
     chosen: Vec<usize>,
-    /// Whether a node is an output or in a chosen cut of a needed node.
-    needed: Vec<bool>,
+    /// For each node, how many outputs and chosen cuts of needed nodes read it; none: it is not needed.
+    readers: Vec<usize>,
+    /// Gates among the nodes that are needed.
+    count: usize,
 }
 
 impl<'graph> Cover<'graph> {
     fn new(graph: &'graph Graph) -> Self {
         let cuts = cuts(graph);
         let chosen = by_area_flow(graph, &cuts);
-        let mut cover = Self { graph, needed: vec![false; cuts.len()], cuts, chosen };
-        cover.count();
+        let mut cover = Self { graph, readers: vec![0; cuts.len()], cuts, chosen, count: 0 };
+        for &output in graph.outputs() {
+            cover.read(output);
+        }
         cover
     }
 
@@ -98,48 +104,64 @@ impl<'graph> Cover<'graph> {
         &self.cuts[node][self.chosen[node]]
     }
 
-    /// Finds out which nodes are needed, and counts the gates among them.
-    fn count(&mut self) -> usize {
-        self.needed.fill(false);
-        self.graph.outputs().iter().for_each(|&output| self.needed[output] = true);
-        let mut count = 0;
-        for node in (self.graph.inputs()..self.cuts.len()).rev().filter(|&node| self.cuts[node].len() > 0) {
-            if self.needed[node] {
-                count += 1;
-                for &input in &self.cuts[node][self.chosen[node]].inputs {
-                    self.needed[input] = true;
-                }
-            }
+    /// One more reads this node: if it is the first, the node reads its own.
+    fn read(&mut self, node: usize) {
+        self.readers[node] += 1;
+        if self.readers[node] == 1 && node >= self.graph.inputs() {
+            self.count += 1;
+            self.each_input(node, Self::read);
         }
-        count
     }
 
-    /// Changes one cut at a time; keeps the best cover seen.
-    fn anneal(&mut self) {
+    /// One less does.
+    fn release(&mut self, node: usize) {
+        self.readers[node] -= 1;
+        if self.readers[node] == 0 && node >= self.graph.inputs() {
+            self.count -= 1;
+            self.each_input(node, Self::release);
+        }
+    }
+
+    fn each_input(&mut self, node: usize, change: impl Fn(&mut Self, usize)) {
+        for at in 0..self.function(node).inputs.len() {
+            change(self, self.function(node).inputs[at]);
+        }
+    }
+
+    /// Gives a node another cut.
+    fn choose(&mut self, node: usize, cut: usize) {
+        let needed = self.readers[node] > 0;
+        if needed {
+            self.each_input(node, Self::release);
+        }
+        self.chosen[node] = cut;
+        if needed {
+            self.each_input(node, Self::read);
+        }
+    }
+
+    /// Changes one cut at a time, and gives back the smallest cover seen.
+    fn annealed(mut self) -> Self {
         let mut random = XorShift(0x9e37_79b9_7f4a_7c15);
         let several: Vec<_> = (0..self.cuts.len()).filter(|&node| self.cuts[node].len() > 1).collect();
-        if several.is_empty() {
-            return;
-        }
-        let mut count = self.count();
-        let mut best = (count, self.chosen.clone());
-        for tries in 0..TRIES {
+        let mut best = (self.count, self.chosen.clone());
+        let tries = if several.is_empty() { 0 } else { TRIES };
+        for at in 0..tries {
             let node = several[random.below(several.len())];
-            let before = self.chosen[node];
-            self.chosen[node] = random.below(self.cuts[node].len());
-            let changed = self.count();
-            let worse = WORSE * u64::from(TRIES - tries) / u64::from(TRIES);
-            if changed <= count || changed == count + 1 && random.next() >> 32 < worse {
-                count = changed;
-            } else {
-                self.chosen[node] = before;
+            let (before, count) = (self.chosen[node], self.count);
+            self.choose(node, random.below(self.cuts[node].len()));
+            let worse = WORSE * u64::from(tries - at) / u64::from(tries);
+            if self.count > count && (self.count > count + 1 || random.next() >> 32 >= worse) {
+                self.choose(node, before);
             }
-            if count < best.0 {
-                best = (count, self.chosen.clone());
+            if self.count < best.0 {
+                best = (self.count, self.chosen.clone());
             }
         }
-        self.chosen = best.1;
-        self.count();
+        for (node, cut) in best.1.into_iter().enumerate().skip(self.graph.inputs()) {
+            self.choose(node, cut);
+        }
+        self
     }
 }
 

@@ -35,10 +35,20 @@ pub fn trace<const INPUTS: usize, const OUTPUTS: usize>(
     width: Width,
     circuit: impl FnOnce([Sym; INPUTS]) -> [Sym; OUTPUTS],
 ) -> Graph {
-    let outer = RECORD.replace((width, Builder::new(INPUTS)));
+    let outer = Outer(RECORD.replace((width, Builder::new(INPUTS))));
     let outputs = circuit(std::array::from_fn(Sym)).map(|output| output.0);
-    let (_, builder) = RECORD.replace(outer);
+    let (_, builder) = RECORD.take();
+    drop(outer);
     builder.finish(outputs.to_vec())
+}
+
+/// The graph that was being traced before, to go on with whether or not the circuit panics.
+struct Outer((Width, Builder));
+
+impl Drop for Outer {
+    fn drop(&mut self) {
+        RECORD.set(std::mem::take(&mut self.0));
+    }
 }
 
 /// Records a function of symbols.
