@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         write_file(path, args.force, &told.graph.dot(&told.name))?;
     }
     let text = match args.emit {
-        Some(target) => emit::function(&told.graph, &told.name, target.into()),
+        Some(target) => emit::circuit(&told.graph, &told.name, target.into()),
         None if args.json => format!("{:#}\n", object(&told, args.gates)),
         None => summary(&told, args.gates),
     };

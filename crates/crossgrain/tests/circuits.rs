@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crossgrain::circuit::emit::{Language, function};
+use crossgrain::circuit::emit::{self, Language};
 use crossgrain::circuit::graph::Graph;
 use crossgrain::circuit::map::map;
 use crossgrain::circuit::named::{self, Named};
@@ -39,10 +39,8 @@ fn inverse(table: &[u8]) -> Vec<u8> {
 }
 
 /// Words that differ in many lanes.
-fn samples(count: usize) -> Vec<u64> {
-    (1..=count as u64)
-        .map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(at as u32) ^ at << 7)
-        .collect()
+fn samples(count: usize) -> Vec<u32> {
+    (1..=count as u32).map(|at| at.wrapping_mul(0x9e37_79b9).rotate_left(at) ^ at << 7).collect()
 }
 
 fn same(a: &Graph, b: &Graph) -> bool {
@@ -149,15 +147,16 @@ proptest! {
 
 /// The emitted text as a C++ program that prints the outputs for `samples`.
 fn program(circuit: &Named, graph: &Graph) -> String {
-    let inputs: Vec<_> = samples(graph.inputs()).iter().map(|&word| format!("{}u", word as u32)).collect();
+    let inputs: Vec<_> = samples(graph.inputs()).iter().map(|word| format!("{word}u")).collect();
     format!(
         "#include <stdio.h>\n#define __device__ static\n#define __forceinline__ inline\n{}\nint main() {{\n\
-         const unsigned x[] = {{{}}};\nunsigned y[{outputs}];\n{}(x, y);\n\
-         for (int i = 0; i < {outputs}; i++) printf(\"%u\\n\", y[i]);\n}}\n",
-        function(graph, circuit.name, Language::Cuda),
+         const Words{} x = {{{{{}}}}};\nconst auto y = {}(x);\n\
+         for (int i = 0; i < {}; i++) printf(\"%u\\n\", y.x[i]);\n}}\n",
+        emit::circuit(graph, circuit.name, Language::Cuda),
+        graph.inputs(),
         inputs.join(", "),
         circuit.name.replace('-', "_"),
-        outputs = graph.outputs().len(),
+        graph.outputs().len(),
     )
 }
 
@@ -173,8 +172,7 @@ fn emitted_cuda_computes_the_circuit() {
         assert!(compiled.success(), "{}", circuit.name);
         let printed = String::from_utf8(Command::new(&binary).output().unwrap().stdout).unwrap();
         let printed: Vec<u32> = printed.lines().map(|line| line.parse().unwrap()).collect();
-        let inputs: Vec<_> = samples(graph.inputs()).iter().map(|&word| word as u32).collect();
-        assert_eq!(printed, graph.evaluate(&inputs), "{}", circuit.name);
+        assert_eq!(printed, graph.evaluate(&samples(graph.inputs())), "{}", circuit.name);
     }
     std::fs::remove_dir_all(folder).unwrap();
 }

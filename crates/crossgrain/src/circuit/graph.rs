@@ -3,30 +3,77 @@
 //! Nodes are numbered: the inputs first, then the gates; a gate reads only nodes before it. A gate is any
 //! function of its inputs, so a complement is part of whatever reads it and a gate of its own only where it
 //! is an output and the gate itself another. What a word's CPU makes of it may be more: SSE2 has no complement.
+//! A word may also be a lane of 32 bits, which is rotated, shifted and added; such operations are nodes like gates.
 //! Holds: no gate ignores an input, no two gates are equal, and every gate reaches an output.
 
 use std::collections::HashMap;
 
-use crate::word::Word;
-
 /// Most inputs of a gate, as in `vpternlog` and `lop3`.
 pub const GATE_INPUTS: usize = 3;
 
-/// A function of up to three nodes.
+/// A gate, or an operation on lanes of 32 bits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Gate {
-    /// The nodes that it reads, in ascending order.
+    /// The nodes that it reads; in ascending order where it is a function of bits.
     pub inputs: Vec<usize>,
-    /// Its values: bit Σ 2ʲ·xⱼ, where the last input is x₀ and the first the highest.
-    pub table: u8,
+    /// What it makes of them.
+    pub operation: Operation,
+}
+
+/// What a gate computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// The function of up to three bits with these values: bit Σ 2ʲ·xⱼ, where the last input is x₀ and the
+    /// first the highest.
+    Table(u8),
+    /// This value in every lane.
+    Constant(u32),
+    /// Lanes shifted towards their high end.
+    ShiftLeft(u32),
+    /// Lanes shifted towards their low end.
+    ShiftRight(u32),
+    /// Lanes rotated towards their high end.
+    RotateLeft(u32),
+    /// The sum of two lanes, modulo 2³².
+    Add,
+}
+
+impl Operation {
+    /// The result for these operands.
+    fn evaluate(self, operands: &[u32]) -> u32 {
+        let first = operands.first().copied().unwrap_or(0);
+        match self {
+            Self::Table(table) => {
+                let index = |bit: u32| operands.iter().fold(0, |index, word| 2 * index + (word >> bit & 1));
+                (0..u32::BITS).fold(0, |word, bit| word | (u32::from(table) >> index(bit) & 1) << bit)
+            }
+            Self::Constant(value) => value,
+            Self::ShiftLeft(count) => first << count,
+            Self::ShiftRight(count) => first >> count,
+            Self::RotateLeft(count) => first.rotate_left(count),
+            Self::Add => operands.iter().fold(0, |sum, word| sum.wrapping_add(*word)),
+        }
+    }
+}
+
+impl Gate {
+    /// As a function of bits, if it is one.
+    pub(super) fn function(&self) -> Option<Function> {
+        match self.operation {
+            Operation::Table(table) => {
+                Some(Function { inputs: self.inputs.clone(), table: u32::from(table) })
+            }
+            _ => None,
+        }
+    }
 }
 
 /// A function of a few nodes, on the way to becoming a gate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Function {
-    /// As in [`Gate`], of up to five nodes.
+    /// Up to five nodes, in ascending order.
     pub(super) inputs: Vec<usize>,
-    /// As in [`Gate`].
+    /// As in [`Operation::Table`].
     pub(super) table: u32,
 }
 
@@ -82,7 +129,7 @@ impl Function {
 
     /// The function of up to three nodes as a gate.
     fn into_gate(self) -> Gate {
-        Gate { inputs: self.inputs, table: self.table as u8 }
+        Gate { inputs: self.inputs, operation: Operation::Table(self.table as u8) }
     }
 
     /// The same as a function of the complement of one of its nodes.
@@ -94,12 +141,6 @@ impl Function {
     pub(super) fn value(&self, bit: &dyn Fn(usize) -> bool) -> bool {
         let index = self.inputs.iter().fold(0, |index, &input| 2 * index + usize::from(bit(input)));
         self.table >> index & 1 == 1
-    }
-}
-
-impl From<&Gate> for Function {
-    fn from(gate: &Gate) -> Self {
-        Self { inputs: gate.inputs.clone(), table: u32::from(gate.table) }
     }
 }
 
@@ -208,8 +249,7 @@ impl Graph {
     #[must_use]
     pub fn scheduled(&self) -> Self {
         let order = self.greedy_order();
-        let scheduled =
-            self.chosen(order.iter().map(|&node| (node, Function::from(&self.gates[node - self.inputs]))));
+        let scheduled = self.chosen(order.into_iter().map(|node| (node, None)));
         if scheduled.live() < self.live() { scheduled } else { self.clone() }
     }
 
@@ -237,39 +277,33 @@ impl Graph {
         order
     }
 
-    /// A circuit of these functions, each in the place of a node of this one, with the same outputs.
-    pub(super) fn chosen(&self, functions: impl Iterator<Item = (usize, Function)>) -> Self {
+    /// A circuit of these nodes, each as the function that is given or as it is here, with the same outputs.
+    pub(super) fn chosen(&self, nodes: impl Iterator<Item = (usize, Option<Function>)>) -> Self {
         let mut builder = Builder::new(self.inputs);
         let mut place: HashMap<usize, usize> = (0..self.inputs).map(|node| (node, node)).collect();
-        for (node, function) in functions {
-            let new = builder
-                .add(Function::new(function.inputs.iter().map(|input| place[input]).collect(), |bit| {
+        for (node, function) in nodes {
+            let gate = &self.gates[node - self.inputs];
+            let placed = |inputs: &[usize]| inputs.iter().map(|input| place[input]).collect();
+            let new = match function.or_else(|| gate.function()) {
+                None => builder.gate(Gate { inputs: placed(&gate.inputs), operation: gate.operation }),
+                Some(function) => builder.add(Function::new(placed(&function.inputs), |bit| {
                     function.value(&|input| bit(place[&input]))
-                }));
+                })),
+            };
             place.insert(node, new);
         }
         builder.finish(self.outputs.iter().map(|output| place[output]).collect())
     }
 
-    /// The outputs for these inputs, in every lane.
+    /// The outputs for these inputs: 32 lanes of one bit, or one of 32.
     ///
     /// # Panics
     /// If there are fewer inputs than the circuit has.
-    pub fn evaluate<W: Word>(&self, inputs: &[W]) -> Vec<W> {
+    pub fn evaluate(&self, inputs: &[u32]) -> Vec<u32> {
         let mut values = inputs[..self.inputs].to_vec();
         for gate in &self.gates {
-            let zero = inputs[0] & !inputs[0];
-            let value = (0..1 << gate.inputs.len()).filter(|index| gate.table >> index & 1 == 1).fold(
-                zero,
-                |sum, index| {
-                    let weights = (0..gate.inputs.len()).rev();
-                    let literals = gate.inputs.iter().zip(weights).map(|(&input, at)| {
-                        if index >> at & 1 == 1 { values[input] } else { !values[input] }
-                    });
-                    sum ^ literals.fold(!zero, |product, literal| product & literal)
-                },
-            );
-            values.push(value);
+            let operands: Vec<_> = gate.inputs.iter().map(|&input| values[input]).collect();
+            values.push(gate.operation.evaluate(&operands));
         }
         self.outputs.iter().map(|&output| values[output]).collect()
     }
@@ -366,15 +400,15 @@ impl Builder {
         }
         // Of a function and its complement one is a gate, the other that gate's complement.
         if function.table & 1 == 0 || function.inputs.len() == 1 {
-            return self.gate(function);
+            return self.gate(function.into_gate());
         }
-        let complement = self.gate(function.complement());
-        self.gate(Function { inputs: vec![complement], table: 0b01 })
+        let complement = self.gate(function.complement().into_gate());
+        self.gate(Function { inputs: vec![complement], table: 0b01 }.into_gate())
     }
 
-    /// The node of a function as a gate of its own.
-    fn gate(&mut self, function: Function) -> usize {
-        *self.known.entry(function.into_gate()).or_insert_with_key(|gate| {
+    /// The node of this very gate.
+    pub(super) fn gate(&mut self, gate: Gate) -> usize {
+        *self.known.entry(gate).or_insert_with_key(|gate| {
             self.gates.push(gate.clone());
             self.inputs + self.gates.len() - 1
         })
@@ -382,7 +416,7 @@ impl Builder {
 
     /// The function without the gate at `node`, where that is simpler.
     fn absorbed(&self, function: &Function, node: usize) -> Option<Function> {
-        let inner = Function::from(self.gate_of(node)?);
+        let inner = self.gate_of(node)?.function()?;
         let others = function.inputs.iter().filter(|&&input| input != node);
         let leaves = others.chain(&inner.inputs).copied().collect();
         let whole = Function::new(leaves, |bit| {
@@ -396,21 +430,22 @@ impl Builder {
     fn absorb_complements(&mut self, outputs: &mut [usize]) {
         for at in 0..outputs.len() {
             let output = outputs[at];
-            let Some([node]) =
-                self.gate_of(output).filter(|gate| gate.table == 0b01).map(|gate| &gate.inputs[..])
+            let complement = self.gate_of(output).filter(|gate| gate.operation == Operation::Table(0b01));
+            let Some(node) = complement.and_then(|gate| gate.inputs.first().copied()) else { continue };
+            let concerned: Vec<_> = (0..self.gates.len())
+                .filter(|&gate| self.inputs + gate == node || self.gates[gate].inputs.contains(&node))
+                .filter(|&gate| self.inputs + gate != output)
+                .collect();
+            let functions: Option<Vec<_>> =
+                concerned.iter().map(|&gate| self.gates[gate].function()).collect();
+            let Some(functions) = functions.filter(|_| node >= self.inputs && !outputs.contains(&node))
             else {
                 continue;
             };
-            let node = *node;
-            if self.gate_of(node).is_none() || outputs.contains(&node) {
-                continue;
-            }
-            for (reader, gate) in self.gates.iter_mut().enumerate() {
-                if self.inputs + reader == node {
-                    *gate = Function::from(&*gate).complement().into_gate();
-                } else if self.inputs + reader != output && gate.inputs.contains(&node) {
-                    *gate = Function::from(&*gate).of_complement(node).into_gate();
-                }
+            for (gate, function) in concerned.into_iter().zip(functions) {
+                let is_node = self.inputs + gate == node;
+                let changed = if is_node { function.complement() } else { function.of_complement(node) };
+                self.gates[gate] = changed.into_gate();
             }
             outputs.iter_mut().filter(|other| **other == output).for_each(|other| *other = node);
         }

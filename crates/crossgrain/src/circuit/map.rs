@@ -2,13 +2,13 @@
 //!
 //! Every node is given all its 3-feasible cuts: sets of up to three nodes that it is a function of (Cong and
 //! Ding, "FlowMap", 1994). A cover chooses a cut for each node that the outputs or other chosen cuts need; gates
-//! may be computed within several cuts. The first cover follows the area flow (Manohararajah, Brown and
+//! may be computed within several cuts. Operations on lanes stay as they are, between the gates. The first cover follows the area flow (Manohararajah, Brown and
 //! Vranesic, "Heuristics for area minimization in LUT-based FPGA technology mapping", 2006), and simulated
 //! annealing with a fixed seed goes on from there: the same circuit always gives the same cover.
 
 use std::collections::HashSet;
 
-use super::graph::{Function, GATE_INPUTS, Gate, Graph};
+use super::graph::{Function, GATE_INPUTS, Graph};
 
 /// Changes tried. The AES S-box has about a hundred nodes of ten cuts each.
 const TRIES: u32 = 400_000;
@@ -20,29 +20,28 @@ const WORSE: u64 = (1 << 32) / 20;
 pub fn map(graph: &Graph) -> Graph {
     let cover = Cover::new(graph).annealed();
     let needed = (graph.inputs()..cover.readers.len()).filter(|&node| cover.readers[node] > 0);
-    let mapped = graph.chosen(needed.map(|node| (node, cover.function(node).clone())));
+    let mapped = graph.chosen(needed.map(|node| (node, cover.function(node).cloned())));
     if mapped.gates().len() < graph.gates().len() { mapped } else { graph.clone() }
 }
 
-/// For each node the cuts to choose from; inputs have none.
+/// For each node the cuts to choose from; inputs and operations on lanes have none.
 fn cuts(graph: &Graph) -> Vec<Vec<Function>> {
     let mut cuts: Vec<Vec<Function>> = vec![Vec::new(); graph.inputs()];
     for gate in graph.gates() {
-        let found = cuts_of(gate, &cuts);
-        cuts.push(found);
+        let found = gate.function().map(|function| cuts_of(function, &cuts));
+        cuts.push(found.unwrap_or_default());
     }
     cuts
 }
 
 /// A gate's cuts, from all ways to replace its inputs by cuts of theirs; the gate itself comes first.
-fn cuts_of(gate: &Gate, cuts: &[Vec<Function>]) -> Vec<Function> {
-    let whole = Function::from(gate);
+fn cuts_of(whole: Function, cuts: &[Vec<Function>]) -> Vec<Function> {
     let mut known: HashSet<_> = [whole.clone()].into();
     let mut found = vec![whole.clone()];
-    let ways = gate.inputs.iter().map(|&input| cuts[input].len() + 1);
+    let ways = whole.inputs.iter().map(|&input| cuts[input].len() + 1);
     for mut way in 0..ways.product() {
         let replaced: Vec<_> =
-            gate.inputs.iter().map(|&input| (input, replacement(input, cuts, &mut way))).collect();
+            whole.inputs.iter().map(|&input| (input, replacement(input, cuts, &mut way))).collect();
         if let Some(cut) = with_cuts(&whole, &replaced).filter(|cut| cut.identity().is_none())
             && known.insert(cut.clone())
         {
@@ -100,8 +99,14 @@ impl<'graph> Cover<'graph> {
         cover
     }
 
-    fn function(&self, node: usize) -> &Function {
-        &self.cuts[node][self.chosen[node]]
+    fn function(&self, node: usize) -> Option<&Function> {
+        self.cuts[node].get(self.chosen[node])
+    }
+
+    /// What a node reads.
+    fn inputs(&self, node: usize) -> &[usize] {
+        let gate = || self.graph.gate(node).map_or(&[][..], |gate| &gate.inputs);
+        self.function(node).map_or_else(gate, |function| &function.inputs)
     }
 
     /// One more reads this node: if it is the first, the node reads its own.
@@ -123,8 +128,8 @@ impl<'graph> Cover<'graph> {
     }
 
     fn each_input(&mut self, node: usize, change: impl Fn(&mut Self, usize)) {
-        for at in 0..self.function(node).inputs.len() {
-            change(self, self.function(node).inputs[at]);
+        for at in 0..self.inputs(node).len() {
+            change(self, self.inputs(node)[at]);
         }
     }
 

@@ -81,18 +81,18 @@ impl Table {
     pub fn is_computed_by(&self, graph: &Graph) -> bool {
         graph.inputs() == self.inputs
             && graph.outputs().len() == self.outputs()
-            && (0..self.values.len()).step_by(64).all(|first| self.agrees_from(graph, first))
+            && (0..self.values.len()).step_by(32).all(|first| self.agrees_from(graph, first))
     }
 
-    /// The same for the 64 inputs from `first` on, one a lane.
+    /// The same for the 32 inputs from `first` on, one a lane.
     fn agrees_from(&self, graph: &Graph, first: usize) -> bool {
-        let lanes = first..self.values.len().min(first + 64);
+        let lanes = first..self.values.len().min(first + 32);
         let pack = |bit: &dyn Fn(usize) -> bool| {
-            lanes.clone().rev().fold(0_u64, |word, index| word << 1 | u64::from(bit(index)))
+            lanes.clone().rev().fold(0_u32, |word, index| word << 1 | u32::from(bit(index)))
         };
         let inputs: Vec<_> = (0..self.inputs).map(|at| pack(&|index| index >> at & 1 == 1)).collect();
         let outputs = graph.evaluate(&inputs);
-        let unused = u64::MAX.checked_shl(lanes.len() as u32).unwrap_or(0);
+        let unused = u32::MAX.checked_shl(lanes.len() as u32).unwrap_or(0);
         let wanted = (0..self.outputs()).map(|at| pack(&|index| self.values[index] >> at & 1 == 1));
         outputs.iter().zip(wanted).all(|(&output, wanted)| (output ^ wanted) & !unused == 0)
     }

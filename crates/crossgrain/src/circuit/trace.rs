@@ -6,8 +6,8 @@
 use std::cell::RefCell;
 use std::ops::{BitAnd, BitXor, Not};
 
-use super::graph::{Builder, Function, Graph};
-use crate::word::{Word, two_input_gates};
+use super::graph::{Builder, Function, Gate, Graph, Operation};
+use crate::word::{Lanes, Shift, Word, two_input_gates};
 
 /// How gates of three inputs are recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +59,19 @@ fn record(inputs: &[Sym], value: impl Fn(&[bool]) -> bool) -> Sym {
     RECORD.with_borrow_mut(|(_, builder)| Sym(builder.add(function)))
 }
 
+/// Records an operation on lanes.
+fn record_lanes(inputs: &[Sym], operation: Operation) -> Sym {
+    let inputs = inputs.iter().map(|input| input.0).collect();
+    RECORD.with_borrow_mut(|(_, builder)| Sym(builder.gate(Gate { inputs, operation })))
+}
+
+impl Sym {
+    /// The same value in every lane of 32 bits.
+    pub fn constant(value: u32) -> Self {
+        record_lanes(&[], Operation::Constant(value))
+    }
+}
+
 impl BitXor for Sym {
     type Output = Self;
 
@@ -92,5 +105,30 @@ impl Word for Sym {
                 TABLE >> index & 1 == 1
             }),
         }
+    }
+}
+
+impl Lanes for Sym {
+    fn add_lanes(self, other: Self) -> Self {
+        record_lanes(&[self, other], Operation::Add)
+    }
+
+    fn shift_lanes_left<const COUNT: u32>(self) -> Self {
+        record_lanes(&[self], Operation::ShiftLeft(COUNT))
+    }
+
+    fn rotate_lanes_left<const COUNT: u32>(self) -> Self {
+        record_lanes(&[self], Operation::RotateLeft(COUNT))
+    }
+}
+
+/// As a word of 32 bits.
+impl Shift for Sym {
+    fn shift_right<const COUNT: u32>(self) -> Self {
+        record_lanes(&[self], Operation::ShiftRight(COUNT))
+    }
+
+    fn shift_left<const COUNT: u32>(self) -> Self {
+        record_lanes(&[self], Operation::ShiftLeft(COUNT))
     }
 }

@@ -34,8 +34,8 @@ use std::mem::MaybeUninit;
 use std::ops::{BitAnd, BitXor, Not};
 
 use super::{
-    AesLanes, BitMatrices, ByteLanes, ByteTables, Features, GaloisBytes, Isa, Kernel, Lane32, Register, Word,
-    gates,
+    AesLanes, BitMatrices, ByteLanes, ByteTables, Features, GaloisBytes, Isa, Kernel, Lane32, Lanes,
+    Register, Shift, Word, gates,
 };
 
 pub(super) fn detect_features() -> Features {
@@ -455,6 +455,15 @@ unsafe impl<R: Raw, I: Isa> Register for Vector<R, I> {
     }
 
     #[inline(always)]
+    fn exchange_halves(a: Self, b: Self) -> (Self, Self) {
+        // SAFETY: a value of this type exists, so its instructions do.
+        let (low, high) = unsafe { R::interleave_halves(a.0, b.0) };
+        (Self(low, PhantomData), Self(high, PhantomData))
+    }
+}
+
+impl<R: Raw, I: Isa> Shift for Vector<R, I> {
+    #[inline(always)]
     fn shift_right<const COUNT: u32>(self) -> Self {
         // SAFETY: a value of this type exists, so its instructions do.
         Self(unsafe { self.0.shift_right(COUNT) }, PhantomData)
@@ -464,13 +473,6 @@ unsafe impl<R: Raw, I: Isa> Register for Vector<R, I> {
     fn shift_left<const COUNT: u32>(self) -> Self {
         // SAFETY: a value of this type exists, so its instructions do.
         Self(unsafe { self.0.shift_left(COUNT) }, PhantomData)
-    }
-
-    #[inline(always)]
-    fn exchange_halves(a: Self, b: Self) -> (Self, Self) {
-        // SAFETY: a value of this type exists, so its instructions do.
-        let (low, high) = unsafe { R::interleave_halves(a.0, b.0) };
-        (Self(low, PhantomData), Self(high, PhantomData))
     }
 
     #[inline(always)]
@@ -485,12 +487,6 @@ impl<R: Raw, I: Isa> Lane32 for Vector<R, I> {
     fn splat_lanes(_isa: I, lane: u32) -> Self {
         // SAFETY: the token is there.
         Self(unsafe { R::splat_u32(lane) }, PhantomData)
-    }
-
-    #[inline(always)]
-    fn add_lanes(self, other: Self) -> Self {
-        // SAFETY: a value of this type exists, so its instructions do.
-        Self(unsafe { self.0.add_u32(other.0) }, PhantomData)
     }
 
     #[inline(always)]
@@ -516,6 +512,14 @@ impl<R: Raw, I: Isa> Lane32 for Vector<R, I> {
             [w0, w1, w2, w3]
         };
         each!(i < 4 => Self(words[i], PhantomData))
+    }
+}
+
+impl<R: Raw, I: Isa> Lanes for Vector<R, I> {
+    #[inline(always)]
+    fn add_lanes(self, other: Self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.add_u32(other.0) }, PhantomData)
     }
 
     #[inline(always)]

@@ -60,6 +60,12 @@ impl BitKeys {
     }
 }
 
+/// All round keys, folded, as words of 32 equal bits: what a program for 32-bit lanes reads.
+pub(crate) fn key_words(keys: &RoundKeys) -> Zeroizing<Vec<u32>> {
+    let keys = BitKeys::all_folded(keys);
+    Zeroizing::new(keys.0.as_flattened().iter().map(|&pattern| pattern as u32).collect())
+}
+
 fn spread(block: &Block, constant: u8) -> BitKey {
     std::array::from_fn(|index| {
         let bit = (block[index / 8] ^ constant) >> (index % 8) & 1;
