@@ -12,6 +12,7 @@ use crossgrain::circuit::map::map;
 use crossgrain::circuit::named;
 use crossgrain::circuit::synthesize::{Table, synthesize};
 use crossgrain::circuit::trace::Width;
+use crossgrain::device::{self, Kernel};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Exit};
@@ -25,10 +26,11 @@ const TABLE_FILE_BYTES: u64 = 1 << 16;
 
 /// Count the gates of a circuit, draw it, or emit it for a GPU
 ///
-/// A gate is any function of its inputs; a complement is part of the gate that reads it.
+/// A gate is any function of its inputs; a complement is part of the gate that reads it. Whole ciphers are emitted too:
+/// programs that read and write blocks.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The circuit; none for a list of them
+    /// The circuit or program; none for a list of them
     #[arg(conflicts_with = "table")]
     name: Option<String>,
 
@@ -88,6 +90,9 @@ struct Told {
 
 /// Prints what was asked for.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
+    if let Some(kernel) = args.name.as_deref().and_then(Kernel::find) {
+        return program(kernel, args);
+    }
     let Some(told) = chosen(args)? else { return list(args) };
     if let Some(path) = &args.dot {
         write_file(path, args.force, &told.graph.dot(&told.name))?;
@@ -97,9 +102,21 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         None if args.json => format!("{:#}\n", object(&told, args.gates)),
         None => summary(&told, args.gates),
     };
+    put(args, &text)
+}
+
+/// Emits a whole cipher.
+fn program(kernel: Kernel, args: &Args) -> Result<(), Error> {
+    let told = "is a program: emit it by --emit cuda or --emit wgsl";
+    let target = args.emit.filter(|_| args.dot.is_none());
+    let target = target.ok_or_else(|| Error::usage(format!("{} {told}", kernel.name())))?;
+    put(args, &kernel.text(target.into()))
+}
+
+fn put(args: &Args, text: &str) -> Result<(), Error> {
     match &args.output {
-        Some(path) => write_file(path, args.force, &text),
-        None => print(&text),
+        Some(path) => write_file(path, args.force, text),
+        None => print(text),
     }
 }
 
@@ -141,7 +158,9 @@ fn list(args: &Args) -> Result<(), Error> {
             Value::from_iter(all.iter().map(|circuit| object(&tell(circuit, args), args.gates)))
         )
     } else {
-        all.iter().map(|circuit| format!("{:<22}  {}\n", circuit.name, circuit.computes)).collect()
+        let lines = all.iter().map(|circuit| format!("{:<22}  {}\n", circuit.name, circuit.computes));
+        let programs: Vec<_> = device::ALL.iter().map(|kernel| kernel.name()).collect();
+        format!("{}\nprograms to emit: {}\n", lines.collect::<String>(), programs.join(" "))
     };
     print(&text)
 }

@@ -15,7 +15,11 @@ fn printed(place: &Place, args: &[&str]) -> String {
 fn every_circuit_of_the_list_is_counted() {
     let place = Place::new();
     let list = printed(&place, &[]);
-    let names: Vec<_> = list.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
+    let names: Vec<_> = list
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .map(|line| line.split_whitespace().next().unwrap())
+        .collect();
     let all: Vec<Value> = serde_json::from_str(&printed(&place, &["--json", "--gates", "3"])).unwrap();
     assert_eq!(all.iter().map(|circuit| circuit["name"].as_str().unwrap()).collect::<Vec<_>>(), names);
     for circuit in &all {
@@ -37,6 +41,18 @@ fn a_circuit_is_drawn_and_emitted_to_files_that_are_not_overwritten() {
     assert!(place.read("s0.dot").starts_with(b"digraph"));
     assert!(place.refuses(5, &args).contains("--force"));
     assert!(place.run(&[&args[..], &["--force"]].concat()).printed().is_empty());
+}
+
+#[test]
+fn whole_ciphers_are_emitted() {
+    let place = Place::new();
+    let list = printed(&place, &[]);
+    let programs = list.lines().last().unwrap().strip_prefix("programs to emit: ").unwrap();
+    for program in programs.split(' ') {
+        let entry = format!("{}(", program.replace('-', "_"));
+        assert!(printed(&place, &[program, "--emit", "cuda"]).contains(&entry));
+        assert!(printed(&place, &[program, "--emit", "wgsl"]).contains(&entry));
+    }
 }
 
 #[test]
@@ -70,5 +86,6 @@ fn what_is_no_table_or_no_circuit_is_refused() {
     place.refuses(2, &["circuit", "aes-sbox", "--gates", "4"]);
     place.refuses(2, &["circuit", "--emit", "cuda"]);
     place.refuses(2, &["circuit", "aes-sbox", "-o", "file"]);
+    assert!(place.refuses(2, &["circuit", "aes-ctr"]).contains("--emit"));
     place.refuses(2, &["circuit", "aes-sbox", "--table", "table"]);
 }

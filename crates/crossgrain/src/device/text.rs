@@ -125,7 +125,7 @@ fn declared(body: &str, language: Language) -> String {
             None => format!("{line}\n"),
         }
     };
-    body.lines().map(line).collect()
+    body.lines().map(|text| line(text.trim_end())).collect()
 }
 
 /// The parts `.x[0]` and on of a name.
