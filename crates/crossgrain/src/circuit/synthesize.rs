@@ -57,6 +57,9 @@ impl std::error::Error for TableError {}
 
 impl Table {
     /// The table of these entries: entry x for the input whose bit i is input i.
+    ///
+    /// # Errors
+    /// If these are no 2, 4, 8, … or 256 entries of up to 8 bits.
     pub fn new(values: &[u64]) -> Result<Self, TableError> {
         let inputs = values.len().checked_ilog2().unwrap_or(0) as usize;
         if !values.len().is_power_of_two() || !(1..=TABLE_BITS).contains(&inputs) {
