@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_char, c_int, c_uchar, c_void};
 use std::ptr;
 use std::rc::Rc;
 
-use crate::library::{open_first, reason, symbol};
+use crate::library::{self, open_first, succeeded, symbol};
 use crate::peer::{BLOCK_BYTES, Cipher, Direction, Mode, Operation, PARTIAL_BLOCK, Peer, Setup};
 
 const FILES: [&str; 1] = ["libbotan-2.so.19"];
@@ -31,8 +31,7 @@ struct Library {
 
 impl Library {
     fn open(file: &str) -> Result<Self, String> {
-        // SAFETY: loading runs the library's own start-up code, which asks nothing of its caller.
-        let handle = unsafe { libloading::Library::new(file) }.map_err(|e| reason(&e))?;
+        let handle = library::open(file)?;
         // SAFETY: the field each name is stored in has the type that `ffi.h` gives for that name, and the
         // pointers live in the same value as the handle that keeps the code mapped.
         unsafe {
@@ -92,13 +91,13 @@ impl Keyed {
         };
         let mut handle = ptr::null_mut();
         // SAFETY: the handle is written by the call, and the name ends in a zero.
-        succeeded(unsafe { (library.init)(&raw mut handle, name.as_ptr()) }, "botan_block_cipher_init")?;
+        succeeded(unsafe { (library.init)(&raw mut handle, name.as_ptr()) }, 0, "botan_block_cipher_init")?;
         // From here on dropping the value destroys the cipher, whatever fails below.
         let keyed = Self { library, handle, direction: setup.job().direction };
         let key = setup.key();
         // SAFETY: the cipher is alive, and the key as long as told.
         let answer = unsafe { (keyed.library.set_key)(keyed.handle, key.as_ptr(), key.len()) };
-        succeeded(answer, "botan_block_cipher_set_key")?;
+        succeeded(answer, 0, "botan_block_cipher_set_key")?;
         Ok(keyed)
     }
 }
@@ -115,7 +114,7 @@ impl Operation for Keyed {
         let bytes = buffer.as_mut_ptr();
         // SAFETY: the cipher is alive and keyed; the buffer has so many blocks, and input and output may be
         // the same.
-        succeeded(unsafe { run(self.handle, bytes, bytes, buffer.len() / BLOCK_BYTES) }, name)
+        succeeded(unsafe { run(self.handle, bytes, bytes, buffer.len() / BLOCK_BYTES) }, 0, name)
     }
 }
 
@@ -124,12 +123,4 @@ impl Drop for Keyed {
         // SAFETY: the cipher came from the same library and is not used again.
         unsafe { (self.library.destroy)(self.handle) };
     }
-}
-
-/// The library's answer to every call is 0 for success.
-fn succeeded(answer: c_int, function: &str) -> Result<(), String> {
-    if answer == 0 {
-        return Ok(());
-    }
-    Err(format!("{function} failed ({answer})"))
 }

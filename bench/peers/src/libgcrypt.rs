@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 use std::rc::Rc;
 
-use crate::library::{open_first, reason, symbol};
+use crate::library::{self, open_first, succeeded, symbol};
 use crate::peer::{BLOCK_BYTES, Cipher, Direction, Mode, Operation, PARTIAL_BLOCK, Peer, Setup};
 
 const FILES: [&str; 1] = ["libgcrypt.so.20"];
@@ -36,8 +36,7 @@ struct Library {
 
 impl Library {
     fn open(file: &str) -> Result<Self, String> {
-        // SAFETY: loading runs the library's own start-up code, which asks nothing of its caller.
-        let handle = unsafe { libloading::Library::new(file) }.map_err(|e| reason(&e))?;
+        let handle = library::open(file)?;
         // SAFETY: the field each name is stored in has the type that `gcrypt.h` gives for that name, and the
         // pointers live in the same value as the handle that keeps the code mapped. No required version:
         // the first function sets the library up and gives its version, a static string.
@@ -110,7 +109,7 @@ impl Keyed {
         let mut handle = ptr::null_mut();
         // SAFETY: the handle is written by the call; 0 stands for no flags.
         let answer = unsafe { (library.open)(&raw mut handle, algorithm(setup.job().cipher), mode, 0) };
-        succeeded(answer, "gcry_cipher_open")?;
+        succeeded(answer, 0, "gcry_cipher_open")?;
         // From here on dropping the value closes the handle, whatever fails below.
         let (direction, counter) = (setup.job().direction, setup.iv().try_into().ok());
         let keyed = Self { library, handle, direction, counter };
@@ -120,7 +119,7 @@ impl Keyed {
 
     fn give(&self, function: Give, bytes: &[u8], name: &str) -> Result<(), String> {
         // SAFETY: the handle is open, and the bytes are as long as told.
-        succeeded(unsafe { function(self.handle, bytes.as_ptr().cast(), bytes.len()) }, name)
+        succeeded(unsafe { function(self.handle, bytes.as_ptr().cast(), bytes.len()) }, 0, name)
     }
 }
 
@@ -138,7 +137,7 @@ impl Operation for Keyed {
         };
         // SAFETY: the handle is open and keyed; without input the output, as long as told, is replaced.
         let answer = unsafe { run(self.handle, buffer.as_mut_ptr().cast(), buffer.len(), ptr::null(), 0) };
-        succeeded(answer, name)
+        succeeded(answer, 0, name)
     }
 }
 
@@ -147,12 +146,4 @@ impl Drop for Keyed {
         // SAFETY: the handle came from the same library and is not used again.
         unsafe { (self.library.close)(self.handle) }
     }
-}
-
-/// The library's answer to every call is 0 for success.
-fn succeeded(answer: c_uint, function: &str) -> Result<(), String> {
-    if answer == 0 {
-        return Ok(());
-    }
-    Err(format!("{function} failed ({answer})"))
 }

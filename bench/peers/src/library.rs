@@ -3,6 +3,7 @@
 //! All `unsafe` of this program is here and in the peers that are such libraries.
 
 use std::error::Error;
+use std::fmt::Display;
 
 /// The first of some files that can be opened, or why none can.
 pub(crate) fn open_first<L>(
@@ -20,6 +21,12 @@ pub(crate) fn open_first<L>(
     Err(format!("no {what}: {}", reasons.join("; ")))
 }
 
+/// Opens one.
+pub(crate) fn open(file: &str) -> Result<libloading::Library, String> {
+    // SAFETY: loading runs the library's own start-up code, which asks nothing of its caller.
+    unsafe { libloading::Library::new(file) }.map_err(|e| reason(&e))
+}
+
 /// Looks a function up.
 ///
 /// # Safety
@@ -32,9 +39,17 @@ pub(crate) unsafe fn symbol<F: Copy>(handle: &libloading::Library, name: &str) -
 }
 
 /// What the dynamic linker said, which an error of `libloading` keeps one level down.
-pub(crate) fn reason(error: &libloading::Error) -> String {
+fn reason(error: &libloading::Error) -> String {
     match error.source() {
         Some(linker) => format!("{error}: {linker}"),
         None => error.to_string(),
     }
+}
+
+/// A call's answer, given that it is `success` when all went well.
+pub(crate) fn succeeded<A: PartialEq + Display>(answer: A, success: A, function: &str) -> Result<(), String> {
+    if answer == success {
+        return Ok(());
+    }
+    Err(format!("{function} failed ({answer})"))
 }

@@ -12,7 +12,7 @@ use std::ffi::{CStr, c_char, c_int, c_uchar};
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
 
-use crate::library::{open_first, reason, symbol};
+use crate::library::{self, open_first, succeeded, symbol};
 use crate::peer::{BLOCK_BYTES, Cipher, Direction, Mode, Operation, PARTIAL_BLOCK, Peer, Setup};
 
 /// Newest first: where several are installed, the newest is the rival worth beating.
@@ -60,9 +60,7 @@ struct Library {
 
 impl Library {
     fn open(file: &str) -> Result<Self, String> {
-        // SAFETY: loading runs the library's own start-up code and nothing else; the names tried
-        // are OpenSSL's, whose start-up code asks nothing of its caller.
-        let handle = unsafe { libloading::Library::new(file) }.map_err(|e| reason(&e))?;
+        let handle = library::open(file)?;
         // SAFETY: the field each name is stored in has the type the manual gives for that name,
         // and the pointers live in the same value as the handle that keeps the code mapped.
         unsafe {
@@ -149,7 +147,7 @@ impl Context {
         // SAFETY: the context is alive and has its cipher. A last partial block is refused in
         // `apply`, so padding would only hold back the last whole one.
         let done = unsafe { (context.library.set_padding)(context.raw.as_ptr(), 0) };
-        succeeded(done, "EVP_CIPHER_CTX_set_padding")?;
+        succeeded(done, 1, "EVP_CIPHER_CTX_set_padding")?;
         Ok(context)
     }
 
@@ -161,7 +159,7 @@ impl Context {
         // which is what a counter mode reads.
         let done =
             unsafe { (self.library.init)(self.raw.as_ptr(), cipher, ptr::null_mut(), key, iv, direction) };
-        succeeded(done, "EVP_CipherInit_ex")
+        succeeded(done, 1, "EVP_CipherInit_ex")
     }
 }
 
@@ -180,7 +178,7 @@ impl Operation for Context {
         // partial block from an earlier call, because the length is checked above.
         let done =
             unsafe { (self.library.update)(self.raw.as_ptr(), bytes, &mut output_bytes, bytes, input_bytes) };
-        succeeded(done, "EVP_CipherUpdate")?;
+        succeeded(done, 1, "EVP_CipherUpdate")?;
         if output_bytes != input_bytes {
             return Err(format!("OpenSSL wrote {output_bytes} bytes of {input_bytes}"));
         }
@@ -193,12 +191,4 @@ impl Drop for Context {
         // SAFETY: the context came from the same library and is not used again.
         unsafe { (self.library.free)(self.raw.as_ptr()) }
     }
-}
-
-/// The library's answer to every call is 1 for success.
-fn succeeded(answer: c_int, function: &str) -> Result<(), String> {
-    if answer == 1 {
-        return Ok(());
-    }
-    Err(format!("{function} failed"))
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::mode::{Ctr, Ecb, Options};
 use crate::part::aes;
+use crate::part::search::{Known, SearchPart, Use};
 use crate::plan::{Birth, Job};
 use crate::reference::{self, modes};
 use crate::repr::Repr;
@@ -41,6 +42,11 @@ pub fn forced(variant: &Variant, direction: Direction, features: Features) -> Op
 /// # Errors
 /// [`Error::Unavailable`] if these features do not suffice.
 pub fn agrees(variant: &Variant, cipher: Cipher, features: Features) -> Result<bool, Error> {
+    if let Action::Search(bind) = variant.action {
+        let bound =
+            |known: &Known| bind(features, cipher, known).ok_or_else(|| variant.unavailable(features));
+        return finds(cipher, &bound);
+    }
     for job in jobs(variant, cipher) {
         if !job_agrees(cipher, job.direction, job.birth, &forced(variant, job.direction, features))? {
             return Ok(false);
@@ -66,6 +72,35 @@ pub fn job_agrees(
         Birth::Counter => Ctr::new(&key, &INITIAL, options)?.apply(Buffers::in_place(&mut got)),
     }
     Ok(got == *answer(&key, direction, birth, painted))
+}
+
+/// A search bound to a known block.
+type BoundSearch<'a> = &'a dyn Fn(&Known) -> Result<Box<dyn SearchPart>, Error>;
+
+/// Whether a search finds keys in different lanes, with tables of either use, and takes few others for them.
+fn finds(cipher: Cipher, bound: BoundSearch<'_>) -> Result<bool, Error> {
+    const KEYS: usize = 600;
+    let (key_bytes, (_, painted)) = (cipher.key_bytes(), question(cipher)?);
+    // The first two bytes tell inner keys apart; the outer key has the others.
+    let mut keys = vec![0; KEYS * key_bytes];
+    for (i, key) in keys.chunks_exact_mut(key_bytes).enumerate() {
+        key[..2].copy_from_slice(&(i as u16).to_le_bytes());
+    }
+    let mut outer = painted[100..][..key_bytes].to_vec();
+    outer[..2].fill(0);
+    for (planted, usage) in [(0, Use::Often), (77, Use::Once), (KEYS - 1, Use::Often)] {
+        let inner = &keys[planted * key_bytes..][..key_bytes];
+        let key: Vec<u8> = outer.iter().zip(inner).map(|(a, b)| a ^ b).collect();
+        let mut output = INITIAL;
+        modes::ecb(&*reference::cipher(&Key::new(cipher, &key)?), Direction::Encrypt, &mut output);
+        let known = Known { input: INITIAL, output, mask: [0xff; BLOCK_BYTES] };
+        let (mut scratch, mut found) = (Vec::new(), Vec::new());
+        bound(&known)?.inner(&keys, usage).search(&outer, &mut scratch, &mut found);
+        if !found.contains(&planted) || found.len() > 3 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// What to say of a variant, or of the first of a plan, that is wrong.

@@ -47,6 +47,7 @@ const LAYERS: [(&str, &[&str]); 19] = [
             "word::Features",
             "repr::Repr",
             "part::aes",
+            "part::search",
             "variant",
             "plan",
             "mode",

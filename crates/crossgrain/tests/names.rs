@@ -13,8 +13,9 @@ use crossgrain::check::jobs;
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::part::aes::key::RoundKeys;
 use crossgrain::part::aes::{self, bitsliced, instructions, table as tables, walk};
+use crossgrain::part::search::Known;
 use crossgrain::part::{Keys, Part, steps};
-use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Stage};
+use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Stage, search};
 use crossgrain::repr::Repr;
 use crossgrain::variant::{Action, Leaks, Policy, Variant, find, table};
 use crossgrain::word::{AesNi, AesWord128, CAP_VARIABLE, Isa, Portable, Tile};
@@ -79,6 +80,7 @@ fn names_say_what_the_record_says() {
             Action::CountEncrypted(_) | Action::WholeCounter(_) => (stem.contains("-ctr"), 3),
             Action::Tile(part, direction, _) => (stem == part.name(direction), 3),
             Action::Whole(direction, _) => (stem == Part::whole(variant.family.unwrap()).name(direction), 3),
+            Action::Search(_) => (stem.ends_with("-search"), 3),
         };
         assert!(stem_is_right && segments.len() == len, "{}", variant.name);
         assert!(len == 2 || segments[1] == repr, "{}", variant.name);
@@ -145,7 +147,8 @@ fn every_variant_is_found_by_its_name() {
 #[test]
 fn every_variant_has_a_job() {
     for variant in table() {
-        assert!(!jobs_of(variant).is_empty(), "{}", variant.name);
+        let searches = matches!(variant.action, Action::Search(_));
+        assert_eq!(jobs_of(variant).is_empty(), searches, "{}", variant.name);
     }
 }
 
@@ -164,6 +167,13 @@ fn a_variant_is_bound_exactly_where_it_is_available() {
             Action::Tile(part, direction, bind) => bind(features, part, direction, keys, 1).is_some(),
             Action::Whole(direction, bind) => bind(features, direction, keys).is_some(),
             Action::WholeCounter(bind) => bind(features, Direction::Encrypt, keys).is_some(),
+            Action::Search(bind) => {
+                let known = Known { input: [0; 16], output: [0; 16], mask: [0xff; 16] };
+                let all = ciphers(variant.family.unwrap()).into_iter();
+                let bound: Vec<_> = all.map(|cipher| bind(features, cipher, &known).is_some()).collect();
+                assert!(bound.iter().all(|one| *one == bound[0]), "{}", variant.name);
+                bound[0]
+            }
         };
         assert_eq!(bound, variant.is_available(features), "{} under {cap}", variant.name);
     }
@@ -185,6 +195,7 @@ fn check_plan(plan: &Plan, job: Job) {
                 assert_eq!(job.birth, Birth::Counter, "{plan}");
                 return assert_eq!(plan.stages.len(), 1);
             }
+            Action::Search(_) => panic!("{job:?}: {plan}"),
             Action::Load(_) if shape.is_none() => {
                 assert_eq!(job.birth, Birth::Bytes, "{plan}");
                 shape = Some(repr);
@@ -295,9 +306,11 @@ fn a_leaking_variant_is_refused_under_the_constant_time_policy() {
 #[test]
 fn a_variant_whose_instructions_are_missing_is_refused_and_they_are_named() {
     for variant in table().iter().filter(|variant| variant.needs != Features::NONE) {
-        let job = jobs_of(variant)[0];
-        let forced = [variant.name.as_str()];
-        let refused = choose(job, &limits(Features::NONE, Policy::Any, &forced)).unwrap_err();
+        let limits = limits(Features::NONE, Policy::Any, &[variant.name.as_str()]);
+        let refused = match jobs_of(variant).first() {
+            Some(job) => choose(*job, &limits).unwrap_err(),
+            None => search(ciphers(variant.family.unwrap())[0], &limits, &Costs::default()).unwrap_err(),
+        };
         assert!(matches!(&refused, Error::Unavailable { variant: name, .. } if *name == variant.name));
         assert!(refused.to_string().contains(&variant.needs.to_string()), "{refused}");
     }

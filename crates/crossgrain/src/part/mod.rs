@@ -7,6 +7,7 @@ pub mod aes;
 pub mod chain;
 pub mod counter;
 mod lanes;
+pub mod search;
 pub mod serpent;
 pub mod tweak;
 

@@ -69,6 +69,7 @@ fn add(flow: &mut Flow, job: Job, variant: &Variant, cost: Cost) -> Result<(), s
         Action::Whole(..) | Action::WholeCounter(_) => {
             flow.edge(Edge { name: name.to_owned(), from: Node::Source, to: Node::Sink, cost })?;
         }
+        Action::Search(_) => {}
     }
     Ok(())
 }

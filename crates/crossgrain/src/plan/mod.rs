@@ -16,7 +16,7 @@ use std::fmt;
 
 use self::compose::Cost;
 use crate::block::{Cipher, Direction, Error};
-use crate::variant::{Action, Leaks, Policy, Variant};
+use crate::variant::{Action, Leaks, Policy, Variant, find, table};
 use crate::word::Features;
 
 /// Where a job's blocks are born, as far as planning goes.
@@ -75,6 +75,8 @@ impl Job {
                 }
                 Action::Tile(part, way, _) => way == direction || part.is_own_inverse(),
                 Action::Whole(way, _) => way == direction && birth == Birth::Bytes,
+                // It gives no bytes.
+                Action::Search(_) => false,
             }
     }
 }
@@ -152,6 +154,28 @@ pub fn choose(job: Job, limits: &Limits, costs: &Costs) -> Result<Vec<Plan>, Err
     } else {
         Ok(vec![force::plan(job, limits)?])
     }
+}
+
+/// The variant to search for a cipher's key with: the cheapest a key, or the one that is forced.
+///
+/// # Errors
+/// As [`choose`].
+pub fn search(cipher: Cipher, limits: &Limits, costs: &Costs) -> Result<&'static Variant, Error> {
+    let searches = |variant: &&'static Variant| {
+        matches!(variant.action, Action::Search(_)) && variant.family == Some(cipher.family())
+    };
+    if let Some(name) = limits.forced.first() {
+        let forced = find(name)?;
+        force::admit(forced, limits)?;
+        let reason = || format!("it does not search for a key of {cipher}");
+        let unfit = || Error::Unavailable { variant: name.clone(), reason: reason() };
+        return Some(forced).filter(searches).ok_or_else(unfit);
+    }
+    let usable = table().iter().filter(searches).filter(|variant| force::admit(variant, limits).is_ok());
+    let priced = usable.filter_map(|variant| Some((costs.get(variant)?.per_byte_ns, variant)));
+    let cheapest = priced.min_by(|(a, _), (b, _)| a.total_cmp(b));
+    let none = || Error::NoPlan(format!("nothing that may be used searches for a key of {cipher}"));
+    cheapest.map(|(_, variant)| variant).ok_or_else(none)
 }
 
 fn is_usable(variant: &Variant, job: Job, limits: &Limits) -> bool {

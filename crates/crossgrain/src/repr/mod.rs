@@ -93,6 +93,14 @@ pub const fn lane(bits: usize, block: usize) -> usize {
     block % parts * (bits / parts) + block / parts
 }
 
+/// The block in lane number `lane` of a word of `bits` bits that has `lanes` lanes of whatever size: the inverse of [`lane`]
+/// for lanes of one bit.
+pub const fn block_of_lane(bits: usize, lanes: usize, lane: usize) -> usize {
+    let parts = if bits > 128 { bits / 128 } else { 1 };
+    let in_part = lanes / parts;
+    lane % in_part * parts + lane / in_part
+}
+
 /// Where state byte `byte` (4·column + row) lies after `phase` ShiftRows by renaming.
 ///
 /// ShiftRows moves row r by r columns. Instead of moving, the state counts how often it should have:

@@ -10,8 +10,9 @@ pub use table::{find, table};
 use std::fmt;
 use std::str::FromStr;
 
-use crate::block::{Direction, Error, Family};
+use crate::block::{Cipher, Direction, Error, Family};
 use crate::convert::{Load, Store};
+use crate::part::search::{Known, SearchPart};
 use crate::part::{Count, Keys, Part, TilePart, WholePart};
 use crate::repr::Repr;
 use crate::word::Features;
@@ -92,6 +93,8 @@ pub enum Action {
     Whole(Direction, BindWhole),
     /// The whole cipher from a counter, added to bytes.
     WholeCounter(BindWhole),
+    /// Search for a key: key schedule and cipher with a key a lane, as far as it takes to tell a wrong key.
+    Search(BindSearch),
 }
 
 impl fmt::Debug for Action {
@@ -104,6 +107,7 @@ impl fmt::Debug for Action {
             Self::Tile(part, direction, _) => part.name(*direction),
             Self::Whole(direction, _) => direction.name(),
             Self::WholeCounter(_) => "WholeCounter",
+            Self::Search(_) => "Search",
         };
         f.write_str(name)
     }
@@ -114,6 +118,9 @@ pub type BindTile = fn(Features, Part, Direction, &Keys, usize) -> Option<Box<dy
 
 /// Binds a whole cipher to its keys.
 pub type BindWhole = fn(Features, Direction, &Keys) -> Option<Box<dyn WholePart>>;
+
+/// Binds a search for a cipher's key to a known block.
+pub type BindSearch = fn(Features, Cipher, &Known) -> Option<Box<dyn SearchPart>>;
 
 /// One row of the table.
 pub struct Variant {

@@ -192,6 +192,10 @@ impl<I: Nowhere, const BYTES: usize> ByteLanes for Vector<I, BYTES> {
     fn add_bytes(self, _other: Self) -> Self {
         match self.1 {}
     }
+
+    fn zero_bytes(self) -> u64 {
+        match self.1 {}
+    }
 }
 
 impl BitMatrices for GfniWord512 {

@@ -194,6 +194,9 @@ pub trait ByteLanes: Register {
 
     /// Adds bytes, without carry between them.
     fn add_bytes(self, other: Self) -> Self;
+
+    /// A bit for each byte, from the lowest on: whether it is zero.
+    fn zero_bytes(self) -> u64;
 }
 
 /// A register in whose bytes the CPU computes in GF(2⁸), and multiplies by 8 × 8 bit matrices (GFNI).

@@ -4,162 +4,42 @@
 //! together with the token type that vouches for it; it is what kernels see, and safe.
 //! Needs: `std::arch`. Holds: a `Vector<_, I>` exists only where a token `I` was made by `detect`.
 
-use std::arch::is_x86_feature_detected;
+mod tokens;
+
 use std::arch::x86_64::{
-    __cpuid, __m128i, __m256i, __m512i, _mm_add_epi8, _mm_add_epi32, _mm_add_epi64, _mm_aesdec_si128,
-    _mm_aesdeclast_si128, _mm_aesenc_si128, _mm_aesenclast_si128, _mm_and_si128, _mm_cvtsi32_si128,
-    _mm_loadu_si128, _mm_or_si128, _mm_set_epi8, _mm_set1_epi32, _mm_set1_epi64x, _mm_sfence,
-    _mm_shuffle_epi8, _mm_sll_epi32, _mm_sll_epi64, _mm_srl_epi32, _mm_srl_epi64, _mm_storeu_si128,
-    _mm_stream_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi8,
-    _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm_xor_si128, _mm256_add_epi8, _mm256_add_epi32,
-    _mm256_add_epi64, _mm256_aesdec_epi128, _mm256_aesdeclast_epi128, _mm256_aesenc_epi128,
-    _mm256_aesenclast_epi128, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_gf2p8affine_epi64_epi8,
-    _mm256_gf2p8affineinv_epi64_epi8, _mm256_gf2p8mul_epi8, _mm256_loadu_si256, _mm256_or_si256,
-    _mm256_permute2x128_si256, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_shuffle_epi8, _mm256_sll_epi32,
-    _mm256_sll_epi64, _mm256_srl_epi32, _mm256_srl_epi64, _mm256_storeu_si256, _mm256_unpackhi_epi8,
-    _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi32,
-    _mm256_unpacklo_epi64, _mm256_xor_si256, _mm512_add_epi8, _mm512_add_epi32, _mm512_add_epi64,
-    _mm512_aesdec_epi128, _mm512_aesdeclast_epi128, _mm512_aesenc_epi128, _mm512_aesenclast_epi128,
-    _mm512_alignr_epi64, _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_gf2p8affine_epi64_epi8,
+    __m128i, __m256i, __m512i, _mm_add_epi8, _mm_add_epi32, _mm_add_epi64, _mm_aesdec_si128,
+    _mm_aesdeclast_si128, _mm_aesenc_si128, _mm_aesenclast_si128, _mm_and_si128, _mm_cmpeq_epi8,
+    _mm_cvtsi32_si128, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi8, _mm_set1_epi32,
+    _mm_set1_epi64x, _mm_setzero_si128, _mm_sfence, _mm_shuffle_epi8, _mm_sll_epi32, _mm_sll_epi64,
+    _mm_srl_epi32, _mm_srl_epi64, _mm_storeu_si128, _mm_stream_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi32,
+    _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm_xor_si128,
+    _mm256_add_epi8, _mm256_add_epi32, _mm256_add_epi64, _mm256_aesdec_epi128, _mm256_aesdeclast_epi128,
+    _mm256_aesenc_epi128, _mm256_aesenclast_epi128, _mm256_and_si256, _mm256_broadcastsi128_si256,
+    _mm256_cmpeq_epi8, _mm256_gf2p8affine_epi64_epi8, _mm256_gf2p8affineinv_epi64_epi8, _mm256_gf2p8mul_epi8,
+    _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set1_epi32,
+    _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_sll_epi32, _mm256_sll_epi64,
+    _mm256_srl_epi32, _mm256_srl_epi64, _mm256_storeu_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi32,
+    _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
+    _mm256_xor_si256, _mm512_add_epi8, _mm512_add_epi32, _mm512_add_epi64, _mm512_aesdec_epi128,
+    _mm512_aesdeclast_epi128, _mm512_aesenc_epi128, _mm512_aesenclast_epi128, _mm512_alignr_epi64,
+    _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_gf2p8affine_epi64_epi8,
     _mm512_gf2p8affineinv_epi64_epi8, _mm512_gf2p8mul_epi8, _mm512_loadu_si512, _mm512_mask_blend_epi8,
     _mm512_movepi8_mask, _mm512_permutex2var_epi8, _mm512_rolv_epi32, _mm512_set1_epi32, _mm512_set1_epi64,
     _mm512_shuffle_epi8, _mm512_sll_epi32, _mm512_sll_epi64, _mm512_srl_epi64, _mm512_storeu_si512,
-    _mm512_ternarylogic_epi64, _mm512_unpackhi_epi8, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64,
-    _mm512_unpacklo_epi8, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64, _mm512_xor_si512,
+    _mm512_ternarylogic_epi64, _mm512_testn_epi8_mask, _mm512_unpackhi_epi8, _mm512_unpackhi_epi32,
+    _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
+    _mm512_xor_si512,
 };
 use std::fmt;
-use std::hint::black_box;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 use std::ops::{BitAnd, BitXor, Not};
 
+pub use self::tokens::{AesNi, Avx2, Avx512, Gfni256, Gfni512, Sse2, Vaes256, Vaes512, Vbmi512};
+pub(super) use self::tokens::{cpu_model, detect_features};
 use super::{
-    AesLanes, BitMatrices, ByteLanes, ByteTables, Features, GaloisBytes, Isa, Kernel, Lane32, Lanes,
-    Register, Shift, Word, gates,
+    AesLanes, BitMatrices, ByteLanes, ByteTables, GaloisBytes, Isa, Lane32, Lanes, Register, Shift, Word,
+    gates,
 };
-
-pub(super) fn detect_features() -> Features {
-    let mut found = Features::NONE;
-    let mut note = |there: bool, feature| {
-        if there {
-            found = found | feature;
-        }
-    };
-    note(is_x86_feature_detected!("ssse3"), Features::SSE2);
-    note(is_x86_feature_detected!("avx2"), Features::AVX2);
-    note(
-        is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl"),
-        Features::AVX512,
-    );
-    note(is_x86_feature_detected!("aes"), Features::AES);
-    note(is_x86_feature_detected!("vaes"), Features::VAES);
-    note(is_x86_feature_detected!("gfni"), Features::GFNI);
-    note(is_x86_feature_detected!("avx512vbmi"), Features::VBMI);
-    found
-}
-
-/// The processor's brand string, and its family, model and stepping in hex as CPUID packs them: many a
-/// virtual machine cuts the brand down to the maker.
-pub(super) fn cpu_model() -> Option<String> {
-    const BRAND: std::ops::RangeInclusive<u32> = 0x8000_0002..=0x8000_0004;
-    // Newer compilers call CPUID safe.
-    #[allow(unused_unsafe)]
-    let ask = |leaf| {
-        // SAFETY: every x86-64 CPU has CPUID, and leaves that it does not know do no harm.
-        unsafe { __cpuid(leaf) }
-    };
-    let last = ask(0x8000_0000).eax;
-    let words = BRAND.filter(|leaf| *leaf <= last).map(ask).flat_map(|r| [r.eax, r.ebx, r.ecx, r.edx]);
-    let bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).filter(|byte| *byte != 0).collect();
-    let text = String::from_utf8_lossy(&bytes);
-    let name = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    Some(format!("{name} ({:08x})", ask(1).eax).trim_start().to_owned())
-}
-
-/// A token: `detect` is its only maker, `enter` compiles a kernel for `$target_features`.
-macro_rules! isa {
-    ($(#[$doc:meta])* $Isa:ident, $name:literal, $needs:expr, $enter:ident, $target_features:literal) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug)]
-        pub struct $Isa(());
-
-        impl Isa for $Isa {
-            const NAME: &'static str = $name;
-            const NEEDS: Features = $needs;
-
-            fn detect(allowed: Features) -> Option<Self> {
-                let there = allowed & Features::of_cpu();
-                there.contains(Self::NEEDS).then_some(Self(()))
-            }
-
-            #[inline]
-            fn enter<K: Kernel>(self, kernel: K) -> K::Output {
-                // SAFETY: `self` exists, so `detect` found every feature that `$enter` is compiled for.
-                unsafe { $enter(kernel) }
-            }
-        }
-
-        #[target_feature(enable = $target_features)]
-        fn $enter<K: Kernel>(kernel: K) -> K::Output {
-            align_frame();
-            kernel.run()
-        }
-    };
-}
-
-/// Makes the frame of the function that it is inlined into begin on a cache line.
-///
-/// LLVM learns that a kernel spills wide registers when it is too late to align its frame. Spilled to wherever a
-/// caller's frame ends, words then straddle lines, and now and then a page: kernels took up to four times as
-/// long, in some processes and not in others. A local that wants the alignment is known in time.
-#[inline(always)]
-fn align_frame() {
-    black_box(&MaybeUninit::<__m512i>::uninit());
-}
-
-isa!(
-    /// 128-bit registers with byte shuffles (SSE2 and SSSE3).
-    Sse2, "sse2", Features::SSE2, enter_sse2, "sse2,ssse3"
-);
-isa!(
-    /// 256-bit registers.
-    Avx2, "avx2", Features::AVX2, enter_avx2, "avx2"
-);
-isa!(
-    /// 512-bit registers.
-    Avx512, "avx512", Features::AVX512, enter_avx512, "avx512f,avx512bw,avx512dq,avx512vl"
-);
-isa!(
-    /// 512-bit registers with bit matrices on bytes.
-    Gfni512, "gfni512", Features::AVX512.with(Features::GFNI), enter_gfni512,
-    "avx512f,avx512bw,avx512dq,avx512vl,gfni"
-);
-isa!(
-    /// 256-bit registers with bit matrices and field products on bytes.
-    Gfni256, "gfni256", Features::AVX2.with(Features::GFNI), enter_gfni256, "avx2,gfni"
-);
-isa!(
-    /// 512-bit registers with byte tables in registers.
-    Vbmi512, "vbmi512", Features::AVX512.with(Features::VBMI), enter_vbmi512,
-    "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi"
-);
-isa!(
-    /// 128-bit registers with AES rounds.
-    AesNi, "aesni", Features::SSE2.with(Features::AES), enter_aesni, "sse2,ssse3,aes"
-);
-isa!(
-    /// 256-bit registers with AES rounds.
-    Vaes256, "vaes256", Features::AVX2.with(Features::AES).with(Features::VAES), enter_vaes256,
-    "avx2,aes,vaes"
-);
-isa!(
-    /// 512-bit registers with AES rounds.
-    Vaes512, "vaes512", Features::AVX512.with(Features::AES).with(Features::VAES), enter_vaes512,
-    "avx512f,avx512bw,avx512dq,avx512vl,aes,vaes"
-);
 
 /// What one register width can do. All of it needs that width's instructions.
 trait Raw: Copy + Send + Sync + 'static {
@@ -186,6 +66,7 @@ trait Raw: Copy + Send + Sync + 'static {
     unsafe fn shuffle_bytes(self, indices: Self) -> Self;
     unsafe fn add_u64(self, other: Self) -> Self;
     unsafe fn add_u8(self, other: Self) -> Self;
+    unsafe fn zero_bytes(self) -> u64;
     unsafe fn preceded_by(self, before: Self) -> Self;
     unsafe fn aes_enc(self, key: Self) -> Self;
     unsafe fn aes_enc_last(self, key: Self) -> Self;
@@ -199,7 +80,7 @@ macro_rules! raw {
      shift $srl:ident $sll:ident, lanes $splat32:ident $add32:ident $lo32:ident $hi32:ident $sll32:ident $rol32:expr, ternary $ternary:expr, unpack $lo8:ident $hi8:ident $lo64:ident $hi64:ident,
      broadcast $broadcast:expr, shuffle $shuffle:ident, add $add:ident $add8:ident,
      precede $precede:expr,
-     aes $enc:ident $enc_last:ident $dec:ident $dec_last:ident, select $select:expr) => {
+     aes $enc:ident $enc_last:ident $dec:ident $dec_last:ident, select $select:expr, zeros $zeros:expr) => {
         // Every method: the caller has the instructions of this width (and AES, where named).
         #[allow(clippy::undocumented_unsafe_blocks, reason = "said once, above")]
         #[allow(unused_unsafe, reason = "not every width needs an instruction for everything")]
@@ -287,6 +168,10 @@ macro_rules! raw {
                 unsafe { $add8(self, other) }
             }
             #[inline(always)]
+            unsafe fn zero_bytes(self) -> u64 {
+                unsafe { $zeros(self) }
+            }
+            #[inline(always)]
             unsafe fn preceded_by(self, before: Self) -> Self {
                 unsafe { $precede(self, before) }
             }
@@ -324,7 +209,8 @@ raw!(
     broadcast std::convert::identity, shuffle _mm_shuffle_epi8, add _mm_add_epi64 _mm_add_epi8,
     precede |_, before| before,
     aes _mm_aesenc_si128 _mm_aesenclast_si128 _mm_aesdec_si128 _mm_aesdeclast_si128,
-    select |mask: Self, one: Self, zero: Self| zero.xor(mask.and(one.xor(zero)))
+    select |mask: Self, one: Self, zero: Self| zero.xor(mask.and(one.xor(zero))),
+    zeros |bytes| u64::from(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128())).cast_unsigned())
 );
 raw!(
     __m256i, 256,
@@ -340,7 +226,8 @@ raw!(
     broadcast _mm256_broadcastsi128_si256, shuffle _mm256_shuffle_epi8, add _mm256_add_epi64 _mm256_add_epi8,
     precede |word, before| _mm256_permute2x128_si256::<0x21>(before, word),
     aes _mm256_aesenc_epi128 _mm256_aesenclast_epi128 _mm256_aesdec_epi128 _mm256_aesdeclast_epi128,
-    select |mask: Self, one: Self, zero: Self| zero.xor(mask.and(one.xor(zero)))
+    select |mask: Self, one: Self, zero: Self| zero.xor(mask.and(one.xor(zero))),
+    zeros |bytes| u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256())).cast_unsigned())
 );
 raw!(
     __m512i, 512,
@@ -353,7 +240,8 @@ raw!(
     broadcast _mm512_broadcast_i32x4, shuffle _mm512_shuffle_epi8, add _mm512_add_epi64 _mm512_add_epi8,
     precede |word, before| _mm512_alignr_epi64::<6>(word, before),
     aes _mm512_aesenc_epi128 _mm512_aesenclast_epi128 _mm512_aesdec_epi128 _mm512_aesdeclast_epi128,
-    select |mask, one, zero| _mm512_ternarylogic_epi64::<0xca>(mask, one, zero)
+    select |mask, one, zero| _mm512_ternarylogic_epi64::<0xca>(mask, one, zero),
+    zeros |bytes| _mm512_testn_epi8_mask(bytes, bytes)
 );
 
 /// A register whose instructions the token type `I` vouches for.
@@ -559,6 +447,12 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
     fn add_bytes(self, other: Self) -> Self {
         // SAFETY: a value of this type exists, so its instructions do.
         Self(unsafe { self.0.add_u8(other.0) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn zero_bytes(self) -> u64 {
+        // SAFETY: a value of this type exists, so its instructions do.
+        unsafe { self.0.zero_bytes() }
     }
 }
 

@@ -120,8 +120,7 @@ impl<W: ByteLanes, S: Substitute<W>> Rounds<W, S> {
             let odd = self.double(self.double(a[1] ^ a[3]));
             a = [a[0] ^ even, a[1] ^ odd, a[2] ^ even, a[3] ^ odd];
         }
-        let u: [W; 4] = each!(row < 4 => a[row] ^ a[(row + 1) % 4]);
-        each!(row < 4 => self.double(u[row]) ^ a[(row + 1) % 4] ^ u[(row + 2) % 4])
+        mix_column(self.isa, self.substitute, a)
     }
 
     #[inline(always)]
@@ -185,6 +184,13 @@ impl<W: ByteLanes, S: Substitute<W>> Rounds<W, S> {
             Part::Cipher => self.cipher(state, keys),
         }
     }
+}
+
+/// MixColumns on a column, plus what doubling adds.
+#[inline(always)]
+pub(super) fn mix_column<W: ByteLanes, S: Substitute<W>>(isa: W::Isa, substitute: S, a: [W; 4]) -> [W; 4] {
+    let u: [W; 4] = each!(row < 4 => a[row] ^ a[(row + 1) % 4]);
+    each!(row < 4 => substitute.double(isa, u[row]) ^ a[(row + 1) % 4] ^ u[(row + 2) % 4])
 }
 
 struct BytesOnTile<'a, W: ByteLanes, S>(&'a Bytes<W, S>, &'a mut Tile, usize);

@@ -11,6 +11,7 @@ pub mod hsliced;
 pub mod instructions;
 pub mod key;
 mod scalar;
+pub mod search;
 pub mod substitute;
 pub mod table;
 pub mod walk;

@@ -7,7 +7,6 @@
 
 use std::fmt;
 
-use super::ROUNDS;
 use crate::circuit::serpent_sbox;
 use crate::word::{Lane32, Register, each};
 
@@ -106,16 +105,24 @@ impl<T: KeyWord> Schedule<T> {
     /// The next round key: 33 times, from round 0 on.
     #[inline(always)]
     pub fn round_key(&mut self) -> [T; 4] {
-        let Self { isa, prekeys, round } = self;
-        for number in 4 * *round..4 * *round + 4 {
-            let [eight, five, three, one] = each!(i < 4 => prekeys[(number + [0, 3, 5, 7][i]) % 8]);
-            let sum = eight.sum(five).sum(three).sum(one);
-            prekeys[number % 8] = sum.sum(T::constant(*isa, PHI ^ number as u32)).rotated_by_11();
+        let round = self.round;
+        self.round += 1;
+        self.round_key_of(round - round % 8, round % 8)
+    }
+
+    /// Round key `eight + index` for a multiple of eight, the keys before it having been asked for: where `index` is known
+    /// when compiled, so are the S-box and the prekeys' places.
+    #[inline(always)]
+    pub fn round_key_of(&mut self, eight: usize, index: usize) -> [T; 4] {
+        let Self { isa, prekeys, .. } = self;
+        for number in 4 * index..4 * index + 4 {
+            let [eighth, fifth, third, last] = each!(i < 4 => prekeys[(number + [0, 3, 5, 7][i]) % 8]);
+            let sum = eighth.sum(fifth).sum(third).sum(last);
+            let constant = PHI ^ (4 * eight + number) as u32;
+            prekeys[number % 8] = sum.sum(T::constant(*isa, constant)).rotated_by_11();
         }
-        let first = 4 * *round % 8;
-        let key = T::substituted((ROUNDS + 3 - *round) % 8, each!(i < 4 => prekeys[first + i]));
-        *round += 1;
-        key
+        let first = 4 * index % 8;
+        T::substituted((8 + 3 - index) % 8, each!(i < 4 => prekeys[first + i]))
     }
 }
 

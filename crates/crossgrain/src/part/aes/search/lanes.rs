@@ -1,0 +1,233 @@
+//! A byte of many states or keys, a key a lane: as bits in eight words, or as bytes in one.
+//!
+//! Holds: everything that kernels call is `#[inline(always)]`.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use crate::circuit::{Bits, aes_linear, aes_sbox};
+use crate::convert::{BlocksToBits, ByteGroup, Group, Load, Network};
+use crate::part::aes::bytesliced::mix_column;
+use crate::part::aes::substitute::Substitute;
+use crate::repr::block_of_lane;
+use crate::word::{ByteLanes, Isa, Kernel, Register, Tile, each};
+
+/// A byte of every lane, and the steps of AES on it.
+pub trait LaneByte: Copy + Send + Sync + 'static {
+    /// The proof that its instructions are there.
+    type Isa: Isa;
+
+    /// Constants that its steps need.
+    type Way: Copy;
+
+    /// A byte to be spread over all lanes.
+    type Pattern: Copy + Send + Sync;
+
+    /// Number of lanes.
+    const LANES: usize;
+
+    /// Makes the constants.
+    fn way(isa: Self::Isa) -> Self::Way;
+
+    /// A byte as a pattern.
+    fn pattern(byte: u8) -> Self::Pattern;
+
+    /// The same byte in all lanes.
+    fn of(isa: Self::Isa, pattern: &Self::Pattern) -> Self;
+
+    /// Sums of bits.
+    #[must_use]
+    fn sum(self, other: Self) -> Self;
+
+    /// The bits that are set in `mask`.
+    #[must_use]
+    fn kept(self, mask: Self) -> Self;
+
+    /// SubBytes.
+    #[must_use]
+    fn substituted(self, isa: Self::Isa, way: Self::Way) -> Self;
+
+    /// MixColumns on a column.
+    #[must_use]
+    fn mixed(isa: Self::Isa, way: Self::Way, column: [Self; 4]) -> [Self; 4];
+
+    /// The sixteen bytes of as many blocks as there are lanes.
+    fn load(isa: Self::Isa, blocks: &[u8]) -> [Self; 16];
+
+    /// The lanes in which both bytes are zero, 64 lanes a word.
+    fn zeros(bytes: [Self; 2], found: &mut [u64]);
+
+    /// The place of a lane's block among those loaded.
+    fn key_of(lane: usize) -> usize;
+}
+
+impl<W: Register> LaneByte for Bits<W> {
+    type Isa = W::Isa;
+    type Way = ();
+    type Pattern = Bits<u64>;
+
+    const LANES: usize = W::BITS;
+
+    #[inline(always)]
+    fn way(_isa: W::Isa) {}
+
+    #[inline(always)]
+    fn pattern(byte: u8) -> Bits<u64> {
+        each!(bit < 8 => 0_u64.wrapping_sub(u64::from(byte >> bit & 1)))
+    }
+
+    #[inline(always)]
+    fn of(isa: W::Isa, pattern: &Bits<u64>) -> Self {
+        each!(bit < 8 => W::splat(isa, pattern[bit]))
+    }
+
+    #[inline(always)]
+    fn sum(self, other: Self) -> Self {
+        aes_linear::add(self, other)
+    }
+
+    #[inline(always)]
+    fn kept(self, mask: Self) -> Self {
+        each!(bit < 8 => self[bit] & mask[bit])
+    }
+
+    #[inline(always)]
+    fn substituted(self, _isa: W::Isa, (): ()) -> Self {
+        let mut sub = aes_sbox::forward(self);
+        for (bit, word) in sub.iter_mut().enumerate() {
+            if aes_sbox::CONSTANT >> bit & 1 == 1 {
+                *word = !*word;
+            }
+        }
+        sub
+    }
+
+    #[inline(always)]
+    fn mixed(_isa: W::Isa, (): (), column: [Self; 4]) -> [Self; 4] {
+        aes_linear::mix_column(column)
+    }
+
+    fn load(isa: W::Isa, blocks: &[u8]) -> [Self; 16] {
+        let (mut tile, mut scratch) = (Tile::new(), Tile::new());
+        BlocksToBits::<W, Network>::new(isa).load(blocks, &mut tile, &mut scratch);
+        let words: &[W; 128] = tile.bundle(isa, 0);
+        each!(i < 16 => each!(bit < 8 => words[8 * i + bit]))
+    }
+
+    #[inline(always)]
+    fn zeros([a, b]: [Self; 2], found: &mut [u64]) {
+        let mut none = !a[0] & !b[0];
+        for bit in 1..8 {
+            none = none & !a[bit] & !b[bit];
+        }
+        let mut bytes = [0; 64];
+        none.store(&mut bytes[..W::BYTES]);
+        let words = bytes.as_chunks::<8>().0;
+        for (found, word) in found.iter_mut().zip(words) {
+            *found = u64::from_le_bytes(*word);
+        }
+    }
+
+    fn key_of(lane: usize) -> usize {
+        block_of_lane(W::BITS, W::BITS, lane)
+    }
+}
+
+/// A byte of every lane in one word, put through the S-box in one of the ways of `substitute`.
+pub struct Byte<W, S>(W, PhantomData<fn() -> S>);
+
+impl<W: Copy, S> Clone for Byte<W, S> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<W: Copy, S> Copy for Byte<W, S> {}
+
+impl<W, S> fmt::Debug for Byte<W, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Byte(secret)")
+    }
+}
+
+impl<W, S> Byte<W, S> {
+    #[inline(always)]
+    const fn new(word: W) -> Self {
+        Self(word, PhantomData)
+    }
+}
+
+impl<W: ByteLanes, S: Substitute<W> + 'static> LaneByte for Byte<W, S> {
+    type Isa = W::Isa;
+    type Way = S;
+    type Pattern = u64;
+
+    const LANES: usize = W::BYTES;
+
+    #[inline(always)]
+    fn way(isa: W::Isa) -> S {
+        S::new(isa, false)
+    }
+
+    #[inline(always)]
+    fn pattern(byte: u8) -> u64 {
+        u64::from_ne_bytes([byte; 8])
+    }
+
+    #[inline(always)]
+    fn of(isa: W::Isa, pattern: &u64) -> Self {
+        Self::new(W::splat(isa, *pattern))
+    }
+
+    #[inline(always)]
+    fn sum(self, other: Self) -> Self {
+        Self::new(self.0 ^ other.0)
+    }
+
+    #[inline(always)]
+    fn kept(self, mask: Self) -> Self {
+        Self::new(self.0 & mask.0)
+    }
+
+    #[inline(always)]
+    fn substituted(self, isa: W::Isa, way: S) -> Self {
+        Self::new(way.substitute(isa, self.0))
+    }
+
+    #[inline(always)]
+    fn mixed(isa: W::Isa, way: S, column: [Self; 4]) -> [Self; 4] {
+        let mixed = mix_column(isa, way, each!(row < 4 => column[row].0));
+        let adds = W::splat(isa, Self::pattern(S::DOUBLE_ADDS));
+        each!(row < 4 => Self::new(if S::DOUBLE_ADDS == 0 { mixed[row] } else { mixed[row] ^ adds }))
+    }
+
+    fn load(isa: W::Isa, blocks: &[u8]) -> [Self; 16] {
+        let words = isa.enter(Transposed::<W>(isa, blocks));
+        each!(i < 16 => Self::new(words[i]))
+    }
+
+    #[inline(always)]
+    fn zeros([a, b]: [Self; 2], found: &mut [u64]) {
+        found[0] = W::ternary::<0xfc>(a.0, b.0, b.0).zero_bytes();
+    }
+
+    fn key_of(lane: usize) -> usize {
+        block_of_lane(W::BITS, W::BYTES, lane)
+    }
+}
+
+/// Blocks as bytes of the same place.
+struct Transposed<'a, W: ByteLanes>(W::Isa, &'a [u8]);
+
+impl<W: ByteLanes> Kernel for Transposed<'_, W> {
+    type Output = [W; 16];
+
+    #[inline(always)]
+    fn run(self) -> [W; 16] {
+        let Self(isa, blocks) = self;
+        let mut group = each!(i < 16 => W::load(isa, &blocks[i * W::BYTES..][..W::BYTES]));
+        ByteGroup::transpose(isa, &mut group);
+        group
+    }
+}

@@ -1,0 +1,163 @@
+//! Searching for a key: what is known of it, and the face of kernels that try a key a lane.
+//!
+//! Keys to be tried are sums of two: one of few *outer* keys, and one of an *inner* table that is prepared once and
+//! used with every outer key. What a kernel begins from is worked out in blocks of bytes (`Start::of`), one key after
+//! another, and brought into the kernel's representation by the conversions that blocks have too.
+//! Holds: what a kernel begins from is affine in the key where no byte is varied by both tables, so that
+//! start(outer + inner) = start(outer) + start(inner) + start(0). That is why rounds whose inputs are single bytes of
+//! the key can be done before the tables are added.
+
+use crate::block::{BLOCK_BYTES, Block};
+
+/// A block before and after the cipher, as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// What entered the cipher.
+    pub input: Block,
+    /// What it became.
+    pub output: Block,
+    /// The bits of `output` that are known.
+    pub mask: Block,
+}
+
+/// How often an inner table is going to be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// Once, as keys of a list: it is made ready as fast as can be.
+    Once,
+    /// With many outer keys: all that depends on one of the two alone is done beforehand.
+    Often,
+}
+
+/// A kernel for one known block. Answers are lanes that *may* have the key: it compares a part of the block.
+pub trait SearchPart: Send + Sync {
+    /// Keys that are tried together.
+    fn lanes(&self) -> usize;
+
+    /// An inner table of whole keys, one after another.
+    ///
+    /// # Panics
+    /// If the keys are no whole number of keys of the cipher.
+    fn inner(&self, keys: &[u8], usage: Use) -> Box<dyn Inner>;
+}
+
+/// Inner keys made ready.
+pub trait Inner: Send + Sync {
+    /// Number of keys.
+    fn keys(&self) -> usize;
+
+    /// Replaces the keys, in the memory that is there.
+    ///
+    /// # Panics
+    /// As [`SearchPart::inner`].
+    fn refill(&mut self, keys: &[u8], usage: Use);
+
+    /// Tries the sums of one outer key and all inner ones; appends the inner key's number for each that may be the
+    /// right one. `scratch` keeps memory from call to call.
+    ///
+    /// # Panics
+    /// If the outer key has another length than the cipher's.
+    fn search(&self, outer: &[u8], scratch: &mut Vec<u64>, found: &mut Vec<usize>);
+}
+
+/// What a kernel is to a table of keys.
+pub(crate) trait Lanes: Send + Sync {
+    /// What a bundle of keys begins from.
+    type Start: Send + Sync;
+
+    /// Keys in a bundle.
+    fn lanes(&self) -> usize;
+
+    /// Bytes in a key.
+    fn key_bytes(&self) -> usize;
+
+    /// What one key begins from, in [`START_BLOCKS`] blocks; those not needed stay as they are.
+    fn start(&self, key: &[u8], usage: Use, blocks: &mut [Block; START_BLOCKS]);
+
+    /// A bundle of such starts: for each of their blocks, that of all lanes one after another.
+    fn load(&self, blocks: &[Vec<u8>; START_BLOCKS]) -> Self::Start;
+
+    /// Tries all bundles with an outer start added; sets the bits of lanes that may have the key, from 64-bit word
+    /// to 64-bit word, a bundle beginning a word. Whether there are any.
+    fn run(
+        &self,
+        usage: Use,
+        bundles: &[Self::Start],
+        outer: &[Block; START_BLOCKS],
+        found: &mut [u64],
+    ) -> bool;
+
+    /// The place in its bundle of the key in a lane.
+    fn key_of(&self, lane: usize) -> usize;
+}
+
+/// Blocks of the longest start: a state, and eight words of a key.
+pub(crate) const START_BLOCKS: usize = 3;
+
+/// The inner table of a kernel.
+struct Table<L: Lanes> {
+    kernel: L,
+    usage: Use,
+    keys: usize,
+    bundles: Vec<L::Start>,
+    /// The start of a key of zeros.
+    zero: [Block; START_BLOCKS],
+    rows: [Vec<u8>; START_BLOCKS],
+}
+
+/// An inner table of a kernel.
+pub(crate) fn table<L: Lanes + 'static>(kernel: L, keys: &[u8], usage: Use) -> Box<dyn Inner> {
+    let bundle_bytes = kernel.lanes() * BLOCK_BYTES;
+    let rows = std::array::from_fn(|_| vec![0; bundle_bytes]);
+    let zero = [[0; BLOCK_BYTES]; START_BLOCKS];
+    let mut table = Table { kernel, usage, keys: 0, bundles: Vec::new(), zero, rows };
+    table.refill(keys, usage);
+    Box::new(table)
+}
+
+impl<L: Lanes> Inner for Table<L> {
+    fn keys(&self) -> usize {
+        self.keys
+    }
+
+    fn refill(&mut self, keys: &[u8], usage: Use) {
+        let Self { kernel, rows, .. } = self;
+        let (lanes, key_bytes) = (kernel.lanes(), kernel.key_bytes());
+        assert!(keys.len().is_multiple_of(key_bytes));
+        self.usage = usage;
+        self.keys = keys.len() / key_bytes;
+        kernel.start(&[0; 32][..key_bytes], usage, &mut self.zero);
+        self.bundles.clear();
+        for bundle in keys.chunks(lanes * key_bytes) {
+            for (lane, key) in bundle.chunks_exact(key_bytes).enumerate() {
+                let mut start = [[0; BLOCK_BYTES]; START_BLOCKS];
+                kernel.start(key, usage, &mut start);
+                for (row, block) in rows.iter_mut().zip(&start) {
+                    row[lane * BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(block);
+                }
+            }
+            self.bundles.push(kernel.load(rows));
+        }
+    }
+
+    fn search(&self, outer: &[u8], scratch: &mut Vec<u64>, found: &mut Vec<usize>) {
+        let Self { kernel, usage, keys, bundles, zero, .. } = self;
+        assert_eq!(outer.len(), kernel.key_bytes());
+        let mut start = [[0; BLOCK_BYTES]; START_BLOCKS];
+        kernel.start(outer, *usage, &mut start);
+        for (byte, zero) in start.as_flattened_mut().iter_mut().zip(zero.as_flattened()) {
+            *byte ^= zero;
+        }
+        let words = kernel.lanes().div_ceil(64);
+        scratch.resize(bundles.len() * words, 0);
+        if !kernel.run(*usage, bundles, &start, scratch) {
+            return;
+        }
+        for (bundle, words) in scratch.chunks_exact(words).enumerate() {
+            let lanes = (0..kernel.lanes()).filter(|lane| words[lane / 64] >> (lane % 64) & 1 == 1);
+            let numbers = lanes.map(|lane| bundle * kernel.lanes() + kernel.key_of(lane));
+            // Lanes beyond the last key hold remains.
+            found.extend(numbers.filter(|number| number < keys));
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Search for a Serpent key, a key a 32-bit lane: the schedule runs beside the cipher.
+//!
+//! Layout: words of the state and of the key as in `vsliced`. Source: the submission, §3 and §4.
+//! Holds: of the result one word is compared. Round keys are used as they come, so that none is kept.
+
+use std::fmt;
+
+use super::ROUNDS;
+use super::schedule::Schedule;
+use super::vsliced::{State, transform};
+use crate::block::{BLOCK_BYTES, Block, Cipher, Family};
+use crate::circuit::serpent_sbox;
+use crate::part::search::{Inner, Known, Lanes, START_BLOCKS, SearchPart, Use, table};
+use crate::repr::block_of_lane;
+use crate::word::{Isa, Kernel, Lane32, each, unrolled};
+
+/// A kernel for one known block.
+#[derive(Clone)]
+pub struct Search<W: Lane32> {
+    isa: W::Isa,
+    key_bytes: usize,
+    input: [u32; 4],
+    /// The word that is compared, its value, and the bits of that which are known.
+    word: usize,
+    output: u32,
+    mask: u32,
+}
+
+fn words(block: &Block) -> [u32; 4] {
+    std::array::from_fn(|i| u32::from_le_bytes(std::array::from_fn(|byte| block[4 * i + byte])))
+}
+
+impl<W: Lane32> Search<W> {
+    /// A kernel for keys of one of Serpent's lengths; `None` for other ciphers.
+    pub fn new(isa: W::Isa, cipher: Cipher, known: &Known) -> Option<Self> {
+        let masks = words(&known.mask);
+        let word = (0..4).max_by_key(|&word| masks[word].count_ones())?;
+        let (output, mask) = (words(&known.output)[word], masks[word]);
+        let (key_bytes, input) = (cipher.key_bytes(), words(&known.input));
+        (cipher.family() == Family::Serpent).then_some(Self { isa, key_bytes, input, word, output, mask })
+    }
+
+    const LANES: usize = W::BITS / 32;
+}
+
+impl<W: Lane32> fmt::Debug for Search<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "serpent::Search({} bits)", W::BITS)
+    }
+}
+
+impl<W: Lane32> Lanes for Search<W> {
+    /// The words of a key.
+    type Start = [W; 8];
+
+    fn lanes(&self) -> usize {
+        Self::LANES
+    }
+
+    fn key_bytes(&self) -> usize {
+        self.key_bytes
+    }
+
+    fn start(&self, key: &[u8], _usage: Use, blocks: &mut [Block; START_BLOCKS]) {
+        let bytes = blocks.as_flattened_mut();
+        bytes[..key.len()].copy_from_slice(key);
+        if key.len() < 2 * BLOCK_BYTES {
+            // A short key ends in a one and zeros.
+            bytes[key.len()] = 1;
+        }
+    }
+
+    fn load(&self, blocks: &[Vec<u8>; START_BLOCKS]) -> [W; 8] {
+        self.isa.enter(Transposed(self.isa, [&blocks[0], &blocks[1]]))
+    }
+
+    fn run(&self, _usage: Use, bundles: &[[W; 8]], outer: &[Block; START_BLOCKS], found: &mut [u64]) -> bool {
+        self.isa.enter(Try { search: self, bundles, outer: [words(&outer[0]), words(&outer[1])], found })
+    }
+
+    fn key_of(&self, lane: usize) -> usize {
+        block_of_lane(W::BITS, Self::LANES, lane)
+    }
+}
+
+impl<W: Lane32> SearchPart for Search<W> {
+    fn lanes(&self) -> usize {
+        Self::LANES
+    }
+
+    fn inner(&self, keys: &[u8], usage: Use) -> Box<dyn Inner> {
+        table(self.clone(), keys, usage)
+    }
+}
+
+/// The halves of keys as words.
+struct Transposed<'a, W: Lane32>(W::Isa, [&'a [u8]; 2]);
+
+impl<W: Lane32> Kernel for Transposed<'_, W> {
+    type Output = [W; 8];
+
+    #[inline(always)]
+    fn run(self) -> [W; 8] {
+        let Self(isa, halves) = self;
+        let [low, high]: [[W; 4]; 2] = each!(half < 2 => W::transpose_lanes(each!(i < 4 => {
+            W::load(isa, &halves[half][i * W::BYTES..][..W::BYTES])
+        })));
+        each!(i < 8 => if i < 4 { low[i] } else { high[i - 4] })
+    }
+}
+
+/// All bundles with one outer key.
+struct Try<'a, W: Lane32> {
+    search: &'a Search<W>,
+    bundles: &'a [[W; 8]],
+    outer: [[u32; 4]; 2],
+    found: &'a mut [u64],
+}
+
+impl<W: Lane32> Kernel for Try<'_, W> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let Self { search, bundles, outer, found } = self;
+        let isa = search.isa;
+        let outer: [W; 8] = each!(i < 8 => W::splat_lanes(isa, outer[i / 4][i % 4]));
+        let input: State<W> = each!(i < 4 => W::splat_lanes(isa, search.input[i]));
+        let output = W::splat_lanes(isa, search.output);
+        let mask = W::splat_lanes(isa, search.mask);
+        let mut any = 0;
+        for (inner, found) in bundles.iter().zip(found) {
+            let keys = each!(i < 8 => inner[i] ^ outer[i]);
+            let state = encrypt(isa, input, keys);
+            let mut bytes = [0; 64];
+            ((state[search.word] ^ output) & mask).store(&mut bytes[..W::BYTES]);
+            *found = 0;
+            for (lane, bytes) in bytes[..W::BYTES].as_chunks::<4>().0.iter().enumerate() {
+                *found |= u64::from(u32::from_le_bytes(*bytes) == 0) << lane;
+            }
+            any |= *found;
+        }
+        any != 0
+    }
+}
+
+/// The cipher with a key a lane.
+#[inline(always)]
+fn encrypt<W: Lane32>(isa: W::Isa, mut state: State<W>, keys: [W; 8]) -> State<W> {
+    let mut schedule = Schedule::new(isa, keys);
+    for first in (0..ROUNDS).step_by(8) {
+        unrolled!(index in [0 1 2 3 4 5 6 7] {
+            let key = schedule.round_key_of(first, index);
+            let substituted = serpent_sbox::forward(index, each!(i < 4 => state[i] ^ key[i]));
+            state = if first + index < ROUNDS - 1 { transform(substituted) } else { substituted };
+        });
+    }
+    let key = schedule.round_key_of(ROUNDS, 0);
+    each!(i < 4 => state[i] ^ key[i])
+}

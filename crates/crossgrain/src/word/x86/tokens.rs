@@ -1,0 +1,134 @@
+//! The token types of x86-64, and what the CPU says of itself.
+//!
+//! A token's only maker asks the CPU, so holding one proves that its instructions exist; entering with it compiles a
+//! kernel for them. Needs: CPUID. Holds: what `enter` is compiled for is in the token's `NEEDS`.
+
+use std::arch::is_x86_feature_detected;
+use std::arch::x86_64::{__cpuid, __m512i};
+use std::hint::black_box;
+use std::mem::MaybeUninit;
+
+use crate::word::{Features, Isa, Kernel};
+
+pub(in crate::word) fn detect_features() -> Features {
+    let mut found = Features::NONE;
+    let mut note = |there: bool, feature| {
+        if there {
+            found = found | feature;
+        }
+    };
+    note(is_x86_feature_detected!("ssse3"), Features::SSE2);
+    note(is_x86_feature_detected!("avx2"), Features::AVX2);
+    note(
+        is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl"),
+        Features::AVX512,
+    );
+    note(is_x86_feature_detected!("aes"), Features::AES);
+    note(is_x86_feature_detected!("vaes"), Features::VAES);
+    note(is_x86_feature_detected!("gfni"), Features::GFNI);
+    note(is_x86_feature_detected!("avx512vbmi"), Features::VBMI);
+    found
+}
+
+/// The processor's brand string, and its family, model and stepping in hex as CPUID packs them: many a
+/// virtual machine cuts the brand down to the maker.
+pub(in crate::word) fn cpu_model() -> Option<String> {
+    const BRAND: std::ops::RangeInclusive<u32> = 0x8000_0002..=0x8000_0004;
+    // Newer compilers call CPUID safe.
+    #[allow(unused_unsafe)]
+    let ask = |leaf| {
+        // SAFETY: every x86-64 CPU has CPUID, and leaves that it does not know do no harm.
+        unsafe { __cpuid(leaf) }
+    };
+    let last = ask(0x8000_0000).eax;
+    let words = BRAND.filter(|leaf| *leaf <= last).map(ask).flat_map(|r| [r.eax, r.ebx, r.ecx, r.edx]);
+    let bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).filter(|byte| *byte != 0).collect();
+    let text = String::from_utf8_lossy(&bytes);
+    let name = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(format!("{name} ({:08x})", ask(1).eax).trim_start().to_owned())
+}
+
+/// A token: `detect` is its only maker, `enter` compiles a kernel for `$target_features`.
+macro_rules! isa {
+    ($(#[$doc:meta])* $Isa:ident, $name:literal, $needs:expr, $enter:ident, $target_features:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $Isa(());
+
+        impl Isa for $Isa {
+            const NAME: &'static str = $name;
+            const NEEDS: Features = $needs;
+
+            fn detect(allowed: Features) -> Option<Self> {
+                let there = allowed & Features::of_cpu();
+                there.contains(Self::NEEDS).then_some(Self(()))
+            }
+
+            #[inline]
+            fn enter<K: Kernel>(self, kernel: K) -> K::Output {
+                // SAFETY: `self` exists, so `detect` found every feature that `$enter` is compiled for.
+                unsafe { $enter(kernel) }
+            }
+        }
+
+        #[target_feature(enable = $target_features)]
+        fn $enter<K: Kernel>(kernel: K) -> K::Output {
+            align_frame();
+            kernel.run()
+        }
+    };
+}
+
+/// Makes the frame of the function that it is inlined into begin on a cache line.
+///
+/// LLVM learns that a kernel spills wide registers when it is too late to align its frame. Spilled to wherever a
+/// caller's frame ends, words then straddle lines, and now and then a page: kernels took up to four times as
+/// long, in some processes and not in others. A local that wants the alignment is known in time.
+#[inline(always)]
+fn align_frame() {
+    black_box(&MaybeUninit::<__m512i>::uninit());
+}
+
+isa!(
+    /// 128-bit registers with byte shuffles (SSE2 and SSSE3).
+    Sse2, "sse2", Features::SSE2, enter_sse2, "sse2,ssse3"
+);
+isa!(
+    /// 256-bit registers.
+    Avx2, "avx2", Features::AVX2, enter_avx2, "avx2"
+);
+isa!(
+    /// 512-bit registers.
+    Avx512, "avx512", Features::AVX512, enter_avx512, "avx512f,avx512bw,avx512dq,avx512vl"
+);
+isa!(
+    /// 512-bit registers with bit matrices on bytes.
+    Gfni512, "gfni512", Features::AVX512.with(Features::GFNI), enter_gfni512,
+    "avx512f,avx512bw,avx512dq,avx512vl,gfni"
+);
+isa!(
+    /// 256-bit registers with bit matrices and field products on bytes.
+    Gfni256, "gfni256", Features::AVX2.with(Features::GFNI), enter_gfni256, "avx2,gfni"
+);
+isa!(
+    /// 512-bit registers with byte tables in registers.
+    Vbmi512, "vbmi512", Features::AVX512.with(Features::VBMI), enter_vbmi512,
+    "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi"
+);
+isa!(
+    /// 128-bit registers with AES rounds.
+    AesNi, "aesni", Features::SSE2.with(Features::AES), enter_aesni, "sse2,ssse3,aes"
+);
+isa!(
+    /// 256-bit registers with AES rounds.
+    Vaes256, "vaes256", Features::AVX2.with(Features::AES).with(Features::VAES), enter_vaes256,
+    "avx2,aes,vaes"
+);
+isa!(
+    /// 512-bit registers with AES rounds.
+    Vaes512, "vaes512", Features::AVX512.with(Features::AES).with(Features::VAES), enter_vaes512,
+    "avx512f,avx512bw,avx512dq,avx512vl,aes,vaes"
+);
