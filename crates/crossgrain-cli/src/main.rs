@@ -8,6 +8,7 @@ mod circuit;
 mod container;
 mod demo;
 mod deps;
+mod devices;
 mod error;
 mod input;
 mod interrupt;
@@ -52,6 +53,7 @@ enum Command {
     Wisdom(wisdom::Args),
     Plan(plan::Args),
     Deps(deps::Args),
+    Devices(devices::Args),
 }
 
 impl Command {
@@ -62,6 +64,7 @@ impl Command {
             Self::Circuit(args) => circuit::run(&args),
             Self::Decrypt(args) => container::decrypt(args),
             Self::Deps(args) => deps::run(&args),
+            Self::Devices(args) => devices::run(&args),
             Self::Encrypt(args) => container::encrypt(args),
             Self::Inspect(args) => container::inspect(&args),
             Self::Keygen(args) => container::keygen(&args),

@@ -43,7 +43,7 @@ impl<'device, D: Device> Cipher<'device, D> {
     /// If ECB is given no whole number of blocks, or the device has no room or is lost: then what was done stands, and the
     /// rest is as it was.
     pub fn apply(&mut self, first: u128, data: &mut [u8]) -> Result<Duration, Error> {
-        if self.kernel.task != Task::Count && data.len() % BLOCK_BYTES != 0 {
+        if self.kernel.task != Task::Count && !data.len().is_multiple_of(BLOCK_BYTES) {
             return Err(Error::Length { len_bytes: data.len() });
         }
         let piece_bytes = PIECE_BYTES.min(self.device.info().max_blocks * BLOCK_BYTES);
