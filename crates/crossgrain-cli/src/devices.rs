@@ -31,7 +31,8 @@ struct Missing {
 
 /// Prints what there is, and why there is not more.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
-    let mut devices = vec![Told { id: "cpu".to_owned(), name: cpu_model(), driver: None, is_software: false }];
+    let mut devices =
+        vec![Told { id: "cpu".to_owned(), name: cpu_model(), driver: None, is_software: false }];
     let mut missing = Vec::new();
     gpus(&mut devices, &mut missing);
     let text =

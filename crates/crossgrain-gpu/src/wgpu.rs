@@ -328,3 +328,32 @@ impl Stamps {
         Ok(Duration::from_nanos(time_ns as u64))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
+
+    use crossgrain::device::ALL;
+    use crossgrain::{Cipher as CipherName, Key};
+
+    use super::*;
+    use crate::Cipher;
+
+    #[test]
+    fn a_lost_device_is_told_by_whatever_is_tried_next() {
+        let device = match WgpuDevice::open(0) {
+            Ok(device) => device,
+            Err(error) => return eprintln!("skipped: wgpu: {error}"),
+        };
+        let key = Key::new(CipherName::Aes128, &[7; 16]).unwrap();
+        let mut cipher = Cipher::new(&device, ALL[0], &key).unwrap();
+        let mut data = vec![0; 4096];
+        cipher.apply(0, &mut data).unwrap();
+        device.device.destroy();
+        assert!(cipher.apply(0, &mut data).is_err());
+        assert!(device.allocate(4096).is_err());
+        assert!(Cipher::new(&device, ALL[1], &key).is_err());
+        let told = cipher.apply(0, &mut data).unwrap_err().to_string();
+        assert!(told.starts_with("the device was lost") && !told.contains('\n'), "{told}");
+    }
+}

@@ -94,3 +94,15 @@ fn cuda_agrees_with_the_reference() {
         }
     }
 }
+
+/// The test above once more, as on a machine without a driver.
+#[cfg(all(feature = "wgpu", target_os = "linux"))]
+#[test]
+fn without_a_driver_there_is_a_line_and_no_panic() {
+    let mut test = std::process::Command::new(std::env::current_exe().unwrap());
+    test.args(["--exact", "wgpu_agrees_with_the_reference", "--nocapture"]);
+    let test = test.env("VK_DRIVER_FILES", "/nowhere").env("VK_ICD_FILENAMES", "/nowhere");
+    let done = test.env_remove("CROSSGRAIN_REQUIRE").output().unwrap();
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success() && told.contains("skipped: wgpu: no Vulkan"), "{told}");
+}
