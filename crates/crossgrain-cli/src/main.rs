@@ -4,9 +4,11 @@
 //! checked. Whatever fails is an [`Error`]: one line on standard error and a documented exit code.
 
 mod bench;
+mod circuit;
 mod container;
 mod demo;
 mod deps;
+mod devices;
 mod error;
 mod input;
 mod interrupt;
@@ -46,23 +48,27 @@ enum Command {
     Keygen(container::KeygenArgs),
     Random(random::Args),
     Raw(raw::Args),
-    Search(search::Args),
+    Search(Box<search::Args>),
     Variants(variants::Args),
     Bench(bench::Args),
+    Circuit(circuit::Args),
     Wisdom(wisdom::Args),
     Plan(plan::Args),
     Deps(deps::Args),
+    Devices(devices::Args),
 }
 
 impl Command {
     /// Runs the command; a search has exit codes of its own.
     fn run(self) -> ExitCode {
         let done = match self {
-            Self::Search(args) => return search::run(args),
+            Self::Search(args) => return search::run(*args),
             Self::Demo(args) => demo::run(&args),
             Self::Bench(args) => bench::run(&args),
+            Self::Circuit(args) => circuit::run(&args),
             Self::Decrypt(args) => container::decrypt(args),
             Self::Deps(args) => deps::run(&args),
+            Self::Devices(args) => devices::run(&args),
             Self::Encrypt(args) => container::encrypt(args),
             Self::Inspect(args) => container::inspect(&args),
             Self::Keygen(args) => container::keygen(&args),

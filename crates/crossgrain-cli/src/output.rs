@@ -143,6 +143,14 @@ impl Write for Output {
     }
 }
 
+/// Writes a whole file.
+pub(crate) fn write_file(path: &Path, replace: bool, contents: &str) -> Result<(), Error> {
+    let mut output = Output::file(path, replace)?;
+    let written = output.write_all(contents.as_bytes());
+    written.map_err(|error| Error::write(output.name(), &error))?;
+    output.finish()
+}
+
 fn in_the_way(name: &Name) -> Error {
     Error::new(Exit::WouldOverwrite, format!("{name} exists: choose another name, or replace it by --force"))
 }

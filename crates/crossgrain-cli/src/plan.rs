@@ -22,7 +22,7 @@ use crossgrain::Features;
 use crossgrain::plan::{Costs, Job};
 
 use crate::error::Error;
-use crate::output::Output;
+use crate::output::write_file;
 use case::Case;
 
 /// Plans, draws if asked to, and prints.
@@ -52,11 +52,4 @@ pub(crate) fn draw(
 ) -> Result<(), Error> {
     let case = Case::for_picture(job, features, costs)?;
     write_file(path, replace, &picture::document(&case))
-}
-
-fn write_file(path: &Path, replace: bool, contents: &str) -> Result<(), Error> {
-    let mut output = Output::file(path, replace)?;
-    let written = output.write_all(contents.as_bytes());
-    written.map_err(|error| Error::write(output.name(), &error))?;
-    output.finish()
 }

@@ -20,7 +20,7 @@
 //! The layers, each of which may name only those above it in this list (`tests/layers.rs`):
 //! [`block`], [`reference`](mod@reference), [`word`], [`circuit`], [`repr`], [`convert`], [`part`],
 //! [`variant`], [`plan`], [`exec`], [`mode`], [`wide`], [`container`], [`check`], [`tune`], [`wisdom`], [`deps`],
-//! [`rustcrypto`], [`stream`], [`search`].
+//! [`device`], [`rustcrypto`], [`stream`], [`search`].
 
 #![deny(unsafe_code)]
 
@@ -35,6 +35,7 @@ pub mod circuit;
 pub mod container;
 pub mod convert;
 pub mod deps;
+pub mod device;
 pub mod exec;
 pub mod mode;
 pub mod part;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The layers from the bottom up, and what each may name besides itself: a module with all that is in it,
 /// or one thing of a module. Who judges by the reference stands last: nobody below can name it.
-const LAYERS: [(&str, &[&str]); 19] = [
+const LAYERS: [(&str, &[&str]); 21] = [
     ("block", &[]),
     ("reference", &["block"]),
     ("word", &["block::Error"]),
@@ -16,6 +16,7 @@ const LAYERS: [(&str, &[&str]); 19] = [
     ("repr", &["block", "word"]),
     ("convert", &["block", "word", "repr"]),
     ("part", &["block", "word", "circuit", "repr", "convert"]),
+    ("device", &["block", "word", "circuit", "convert::network", "part"]),
     ("variant", &["block", "word", "circuit", "repr", "convert", "part"]),
     ("plan", &["block", "word", "repr", "convert::Load", "convert::Store", "part", "variant"]),
     ("exec", &["block", "word", "circuit", "repr", "convert", "part", "variant", "plan"]),

@@ -40,7 +40,7 @@ fn tables(cipher: Cipher, at: [usize; 2], keys: usize) -> (Vec<u8>, Vec<u8>) {
         key[at[1]] = (i >> 8) as u8 ^ 0x5a;
     }
     let mut outer = painted(cipher.key_bytes(), 7);
-    at.map(|at| outer[at] = 0);
+    at.into_iter().for_each(|at| outer[at] = 0);
     (outer, inner)
 }
 

@@ -3,7 +3,7 @@
 
 use std::ops::{BitAnd, BitXor, Not};
 
-use crossgrain::word::{Portable, Register, Word};
+use crossgrain::word::{Portable, Register, Shift, Word};
 
 /// Sixteen bits in parallel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,9 @@ unsafe impl Register for Word16 {
     fn store(self, bytes: &mut [u8]) {
         bytes.copy_from_slice(&self.0.to_le_bytes());
     }
+}
 
+impl Shift for Word16 {
     #[inline(always)]
     fn shift_right<const COUNT: u32>(self) -> Self {
         Self(self.0 >> COUNT)

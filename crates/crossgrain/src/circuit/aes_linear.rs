@@ -3,8 +3,8 @@
 //! A column is four bytes of eight words. With uᵢ = aᵢ ⊕ aᵢ₊₁ (indices modulo 4),
 //! MixColumns is bᵢ = 2·uᵢ ⊕ aᵢ₊₁ ⊕ uᵢ₊₂: 108 two-input gates, of which 32 pairs have the shape
 //! x ⊕ y ⊕ z that one three-input gate takes. Fewer are known (92, Maximov 2019, as one long program);
-//! with three-input gates and AddRoundKey this form needs 96 against the 92 of the best published, and
-//! it can be walked bit by bit with sixteen words alive, which none of the shorter ones can.
+//! with three-input gates and AddRoundKey this form takes 92, as many as the best published, and it can be
+//! walked bit by bit with sixteen words alive, which none of the shorter ones can.
 //! Source: FIPS 197 §5.1.3 and §5.3.3; the factorisation of the inverse from the Rijndael submission.
 
 use super::Bits;
@@ -34,7 +34,12 @@ pub(crate) fn neighbours<W: Word>(a: [W; 4]) -> [W; 4] {
 pub(crate) fn mix_bit<W: Word>(bit: usize, a: [W; 4], same: [W; 4], below: [W; 4], top: [W; 4]) -> [W; 4] {
     // Doubling moves each bit up one place, and bit 7 to the places of 0x1b.
     let doubled = if matches!(bit, 1 | 3 | 4) { each!(row < 4 => below[row] ^ top[row]) } else { below };
-    each!(row < 4 => doubled[row] ^ a[(row + 1) % 4] ^ same[(row + 2) % 4])
+    if bit == 5 {
+        // In this order the sum of three rows is one gate of three inputs, and `same` may be left out.
+        each!(row < 4 => doubled[row] ^ (a[(row + 1) % 4] ^ same[(row + 2) % 4]))
+    } else {
+        each!(row < 4 => doubled[row] ^ a[(row + 1) % 4] ^ same[(row + 2) % 4])
+    }
 }
 
 /// MixColumns on one column.

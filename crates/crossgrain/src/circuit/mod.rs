@@ -1,10 +1,18 @@
 //! Gates: the S-boxes and linear layers of the ciphers, written once over [`Word`](crate::word::Word).
 //!
 //! A byte is eight words, least significant bit first; each lane of the words is another byte.
+//! [`trace`] makes a [`graph`] of any of them, [`map`] covers it by gates of three inputs, and [`emit`] writes it
+//! for a GPU.
 
 pub mod aes_linear;
 pub mod aes_sbox;
+pub mod emit;
+pub mod graph;
+pub mod map;
+pub mod named;
 pub mod serpent_sbox;
+pub mod synthesize;
+pub mod trace;
 
 /// One bit of many bytes in each word, least significant bit first.
 pub type Bits<W> = [W; 8];

@@ -8,7 +8,7 @@ mod blocks;
 mod groups;
 mod interleave;
 mod matrices;
-mod network;
+pub(crate) mod network;
 
 pub use blocks::{BlocksToBits, Copy};
 pub use groups::{BitGroup, BlocksToGroups, ByteGroup, Group, LaneGroup};

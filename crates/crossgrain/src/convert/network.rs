@@ -9,7 +9,7 @@
 //! Source: delta swaps, Knuth, TAOCP 4A §7.1.3.
 
 use super::{Reader, Transpose, Writer, matrices, pair_of};
-use crate::word::{Register, TILE_WORDS, clear_positions, each, unrolled};
+use crate::word::{Register, Shift, TILE_WORDS, clear_positions, each, unrolled};
 
 /// The plain network of shifts and masks.
 #[derive(Debug)]
@@ -55,6 +55,24 @@ impl<W: Register> Transpose<W> for Network {
     }
 }
 
+/// All layers on a square of 32 words of 32 bits, whose patterns `splat` makes.
+pub(crate) fn transpose_square<W: Shift>(words: &mut [W; 32], splat: impl Fn(u64) -> W) {
+    for bit in 0..5 {
+        let mask = splat(clear_positions(bit));
+        for pair in 0..16 {
+            let (i, j) = pair_of(pair, bit);
+            let (a, b) = (words[i], words[j]);
+            (words[i], words[j]) = match bit {
+                0 => exchange::<W, 0>(a, b, mask),
+                1 => exchange::<W, 1>(a, b, mask),
+                2 => exchange::<W, 2>(a, b, mask),
+                3 => exchange::<W, 3>(a, b, mask),
+                _ => exchange::<W, 4>(a, b, mask),
+            };
+        }
+    }
+}
+
 /// Layers 0 to 2 on eight words.
 #[inline(always)]
 pub(super) fn exchange_low<W: Register>(isa: W::Isa, group: &mut [W; 8]) {
@@ -77,7 +95,7 @@ fn exchange_layer<W: Register, const BIT: u32>(isa: W::Isa, group: &mut [W], wor
 
 /// `a` keeps its positions with bit `BIT` clear and takes those of `b`; `b` has the others.
 #[inline(always)]
-fn exchange<W: Register, const BIT: u32>(a: W, b: W, mask: W) -> (W, W) {
+fn exchange<W: Shift, const BIT: u32>(a: W, b: W, mask: W) -> (W, W) {
     let (up, down) = match BIT {
         0 => (b.shift_left::<1>(), a.shift_right::<1>()),
         1 => (b.shift_left::<2>(), a.shift_right::<2>()),

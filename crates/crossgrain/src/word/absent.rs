@@ -10,7 +10,7 @@ use std::ops::{BitAnd, BitXor, Not};
 
 use super::{
     AesLanes, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, Features, GaloisBytes, Isa, Kernel, Lane32,
-    Register, Word,
+    Lanes, Register, Shift, Word,
 };
 
 pub(super) fn detect_features() -> Features {
@@ -145,7 +145,9 @@ unsafe impl<I: Nowhere, const BYTES: usize> Register for Vector<I, BYTES> {
     fn store(self, _bytes: &mut [u8]) {
         match self.1 {}
     }
+}
 
+impl<I: Nowhere, const BYTES: usize> Shift for Vector<I, BYTES> {
     fn shift_right<const COUNT: u32>(self) -> Self {
         match self.1 {}
     }
@@ -160,16 +162,18 @@ impl<I: Nowhere, const BYTES: usize> Lane32 for Vector<I, BYTES> {
         match isa.nowhere() {}
     }
 
-    fn add_lanes(self, _other: Self) -> Self {
-        match self.1 {}
-    }
-
     fn reverse_lane_bytes(self) -> Self {
         match self.1 {}
     }
 
     fn transpose_lanes([word, ..]: [Self; 4]) -> [Self; 4] {
         match word.1 {}
+    }
+}
+
+impl<I: Nowhere, const BYTES: usize> Lanes for Vector<I, BYTES> {
+    fn add_lanes(self, _other: Self) -> Self {
+        match self.1 {}
     }
 
     fn shift_lanes_left<const COUNT: u32>(self) -> Self {

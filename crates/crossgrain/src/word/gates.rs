@@ -10,7 +10,7 @@ type Table = i32;
 
 /// `TABLE` at 4·a + 2·b + c.
 #[inline(always)]
-pub(super) fn ternary<W: Word, const TABLE: i32>(a: W, b: W, c: W) -> W {
+pub(crate) fn ternary<W: Word, const TABLE: i32>(a: W, b: W, c: W) -> W {
     let top = const { cheapest_top(TABLE) };
     let (zero, one) =
         const { (cofactor(TABLE, cheapest_top(TABLE), 0), cofactor(TABLE, cheapest_top(TABLE), 1)) };

@@ -55,6 +55,7 @@ use std::ops::{BitAnd, BitXor, Not};
 pub use buffers::Buffers;
 pub(crate) use buffers::bytes_of_mut;
 pub use features::{CAP_VARIABLE, Features, cpu_model};
+pub(crate) use gates::ternary as two_input_gates;
 pub use portable::Portable;
 pub(crate) use tile::wipe;
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
@@ -99,12 +100,39 @@ pub trait Word: Copy + BitXor<Output = Self> + BitAnd<Output = Self> + Not<Outpu
     }
 }
 
+/// A word whose bits move, as transposing needs it.
+pub trait Shift: Word {
+    /// Every 64-bit group shifted towards its low end by `COUNT` bits (32-bit groups in 32-bit words).
+    fn shift_right<const COUNT: u32>(self) -> Self;
+
+    /// Every 64-bit group shifted towards its high end by `COUNT` bits (32-bit groups in 32-bit words).
+    fn shift_left<const COUNT: u32>(self) -> Self;
+
+    /// The bits of `one` where `self` is set, else those of `zero`.
+    #[inline(always)]
+    fn select(self, one: Self, zero: Self) -> Self {
+        zero ^ (self & (one ^ zero))
+    }
+}
+
+/// What is computed on lanes of 32 bits, in registers and in circuits alike.
+pub trait Lanes: Word {
+    /// Sums of lanes, modulo 2³².
+    fn add_lanes(self, other: Self) -> Self;
+
+    /// Every lane shifted towards its high end by `COUNT` bits.
+    fn shift_lanes_left<const COUNT: u32>(self) -> Self;
+
+    /// Every lane rotated towards its high end by `COUNT` bits, 1 to 31.
+    fn rotate_lanes_left<const COUNT: u32>(self) -> Self;
+}
+
 /// A word that lives in memory: it can be loaded, stored and made from a pattern.
 ///
 /// # Safety
 /// The type must have no padding, accept every bit pattern, occupy `BITS / 8` bytes with an alignment
 /// of at most 64, and be constructible only where `Isa` could be: [`Tile`] hands out memory as such words.
-pub unsafe trait Register: Word + Send + Sync {
+pub unsafe trait Register: Shift + Send + Sync {
     /// The token that a word is made from.
     type Isa: Isa;
 
@@ -129,33 +157,18 @@ pub unsafe trait Register: Word + Send + Sync {
     /// If `bytes` has another length.
     fn store(self, bytes: &mut [u8]);
 
-    /// Every 64-bit group shifted towards its low end by `COUNT` bits (32-bit groups in 32-bit words).
-    fn shift_right<const COUNT: u32>(self) -> Self;
-
-    /// Every 64-bit group shifted towards its high end by `COUNT` bits (32-bit groups in 32-bit words).
-    fn shift_left<const COUNT: u32>(self) -> Self;
-
     /// `a` with the high 64 bits of each 128-bit part replaced by the low ones of `b`, and `b` with its
     /// low ones replaced by the high ones of `a`. Words of up to 64 bits have no such halves.
     #[inline(always)]
     fn exchange_halves(a: Self, b: Self) -> (Self, Self) {
         (a, b)
     }
-
-    /// The bits of `one` where `self` is set, else those of `zero`.
-    #[inline(always)]
-    fn select(self, one: Self, zero: Self) -> Self {
-        zero ^ (self & (one ^ zero))
-    }
 }
 
 /// A register as lanes of 32 bits, which Serpent shifts and rotates.
-pub trait Lane32: Register {
+pub trait Lane32: Register + Lanes {
     /// The same value in every lane.
     fn splat_lanes(isa: Self::Isa, lane: u32) -> Self;
-
-    /// Sums of lanes, modulo 2³².
-    fn add_lanes(self, other: Self) -> Self;
 
     /// The four bytes of every lane in reverse order.
     fn reverse_lane_bytes(self) -> Self;
@@ -163,12 +176,6 @@ pub trait Lane32: Register {
     /// Exchanges the index of a word and that of a lane in each 128-bit part: word j of block i becomes
     /// lane i of word j. Words of 32 bits are such lanes already. Its own inverse.
     fn transpose_lanes(words: [Self; 4]) -> [Self; 4];
-
-    /// Every lane shifted towards its high end by `COUNT` bits.
-    fn shift_lanes_left<const COUNT: u32>(self) -> Self;
-
-    /// Every lane rotated towards its high end by `COUNT` bits, 1 to 31.
-    fn rotate_lanes_left<const COUNT: u32>(self) -> Self;
 }
 
 /// A register of one or more 128-bit lanes whose bytes can be interleaved.

@@ -1,6 +1,6 @@
 //! The language's own integers as words: they are on every machine.
 
-use super::{Features, Isa, Kernel, Lane32, Register, Word};
+use super::{Features, Isa, Kernel, Lane32, Lanes, Register, Shift, Word};
 
 /// The token that anyone may have.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,9 @@ macro_rules! integer_word {
             fn store(self, bytes: &mut [u8]) {
                 bytes.copy_from_slice(&self.to_le_bytes());
             }
+        }
 
+        impl Shift for $int {
             #[inline(always)]
             fn shift_right<const COUNT: u32>(self) -> Self {
                 self >> COUNT
@@ -74,11 +76,6 @@ impl Lane32 for u32 {
     }
 
     #[inline(always)]
-    fn add_lanes(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-
-    #[inline(always)]
     fn reverse_lane_bytes(self) -> Self {
         self.swap_bytes()
     }
@@ -86,6 +83,13 @@ impl Lane32 for u32 {
     #[inline(always)]
     fn transpose_lanes(words: [Self; 4]) -> [Self; 4] {
         words
+    }
+}
+
+impl Lanes for u32 {
+    #[inline(always)]
+    fn add_lanes(self, other: Self) -> Self {
+        self.wrapping_add(other)
     }
 
     #[inline(always)]

@@ -39,8 +39,8 @@ pub use self::tokens::{
 };
 pub(super) use self::tokens::{cpu_model, detect_features};
 use super::{
-    AesLanes, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Lane32, Register, Word,
-    gates,
+    AesLanes, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Lane32, Lanes, Register,
+    Shift, Word, gates,
 };
 
 /// What one register width can do. All of it needs that width's instructions.
@@ -359,6 +359,15 @@ unsafe impl<R: Raw, I: Isa> Register for Vector<R, I> {
     }
 
     #[inline(always)]
+    fn exchange_halves(a: Self, b: Self) -> (Self, Self) {
+        // SAFETY: a value of this type exists, so its instructions do.
+        let (low, high) = unsafe { R::interleave_halves(a.0, b.0) };
+        (Self(low, PhantomData), Self(high, PhantomData))
+    }
+}
+
+impl<R: Raw, I: Isa> Shift for Vector<R, I> {
+    #[inline(always)]
     fn shift_right<const COUNT: u32>(self) -> Self {
         // SAFETY: a value of this type exists, so its instructions do.
         Self(unsafe { self.0.shift_right(COUNT) }, PhantomData)
@@ -368,13 +377,6 @@ unsafe impl<R: Raw, I: Isa> Register for Vector<R, I> {
     fn shift_left<const COUNT: u32>(self) -> Self {
         // SAFETY: a value of this type exists, so its instructions do.
         Self(unsafe { self.0.shift_left(COUNT) }, PhantomData)
-    }
-
-    #[inline(always)]
-    fn exchange_halves(a: Self, b: Self) -> (Self, Self) {
-        // SAFETY: a value of this type exists, so its instructions do.
-        let (low, high) = unsafe { R::interleave_halves(a.0, b.0) };
-        (Self(low, PhantomData), Self(high, PhantomData))
     }
 
     #[inline(always)]
@@ -389,12 +391,6 @@ impl<R: Raw, I: Isa> Lane32 for Vector<R, I> {
     fn splat_lanes(_isa: I, lane: u32) -> Self {
         // SAFETY: the token is there.
         Self(unsafe { R::splat_u32(lane) }, PhantomData)
-    }
-
-    #[inline(always)]
-    fn add_lanes(self, other: Self) -> Self {
-        // SAFETY: a value of this type exists, so its instructions do.
-        Self(unsafe { self.0.add_u32(other.0) }, PhantomData)
     }
 
     #[inline(always)]
@@ -420,6 +416,14 @@ impl<R: Raw, I: Isa> Lane32 for Vector<R, I> {
             [w0, w1, w2, w3]
         };
         each!(i < 4 => Self(words[i], PhantomData))
+    }
+}
+
+impl<R: Raw, I: Isa> Lanes for Vector<R, I> {
+    #[inline(always)]
+    fn add_lanes(self, other: Self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.add_u32(other.0) }, PhantomData)
     }
 
     #[inline(always)]

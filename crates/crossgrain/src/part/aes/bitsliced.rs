@@ -64,6 +64,12 @@ impl<const WORDS: usize> BitKeys<WORDS> {
     }
 }
 
+/// All round keys, folded, as words of 32 equal bits: what a program for 32-bit lanes reads.
+pub(crate) fn key_words(keys: &RoundKeys) -> Zeroizing<Vec<u32>> {
+    let keys = BitKeys::<128>::all_folded(keys);
+    Zeroizing::new(keys.0.as_flattened().iter().map(|&pattern| pattern as u32).collect())
+}
+
 fn spread<const BYTES: usize, const WORDS: usize>(block: &[u8; BYTES], constant: u8) -> [u64; WORDS] {
     const { assert!(WORDS == 8 * BYTES) };
     std::array::from_fn(|index| {

@@ -11,7 +11,7 @@ use super::{Part, ROUNDS};
 use crate::block::Direction;
 use crate::circuit::serpent_sbox;
 use crate::part::TilePart;
-use crate::word::{Isa, Kernel, Lane32, Tile, each, unrolled};
+use crate::word::{Isa, Kernel, Lane32, Lanes, Tile, each, unrolled};
 
 /// Bundles that are worked on side by side: as many as the registers hold, for a round of one is a chain in
 /// which each gate waits for the one before.
@@ -35,7 +35,7 @@ fn mix_key<W: Lane32>(isa: W::Isa, state: State<W>, key: &RoundKey) -> State<W> 
 
 /// The linear transformation.
 #[inline(always)]
-pub(super) fn transform<W: Lane32>([x0, x1, x2, x3]: State<W>) -> State<W> {
+pub(crate) fn transform<W: Lanes>([x0, x1, x2, x3]: State<W>) -> State<W> {
     let x0 = x0.rotate_lanes_left::<13>();
     let x2 = x2.rotate_lanes_left::<3>();
     let x1 = (x1 ^ x0 ^ x2).rotate_lanes_left::<1>();
@@ -47,7 +47,7 @@ pub(super) fn transform<W: Lane32>([x0, x1, x2, x3]: State<W>) -> State<W> {
 
 /// Its inverse: the same steps undone, last first.
 #[inline(always)]
-pub(super) fn inv_transform<W: Lane32>([x0, x1, x2, x3]: State<W>) -> State<W> {
+pub(crate) fn inv_transform<W: Lanes>([x0, x1, x2, x3]: State<W>) -> State<W> {
     let x2 = x2.rotate_lanes_left::<{ 32 - 22 }>() ^ x3 ^ x1.shift_lanes_left::<7>();
     let x0 = x0.rotate_lanes_left::<{ 32 - 5 }>() ^ x1 ^ x3;
     let x3 = x3.rotate_lanes_left::<{ 32 - 7 }>() ^ x2 ^ x0.shift_lanes_left::<3>();

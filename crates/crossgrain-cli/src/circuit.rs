@@ -1,0 +1,233 @@
+//! `crossgrain circuit`: the gates of a part, or of any small table, and what they are on a GPU.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use clap::builder::RangedU64ValueParser;
+use crossgrain::circuit::emit::{self, Language};
+use crossgrain::circuit::graph::Graph;
+use crossgrain::circuit::map::map;
+use crossgrain::circuit::named;
+use crossgrain::circuit::synthesize::{Table, synthesize};
+use crossgrain::circuit::trace::Width;
+use crossgrain::device::{self, Kernel};
+use serde_json::{Value, json};
+
+use crate::error::{Error, Exit};
+use crate::output::write_file;
+
+/// Registers that spills are told for: AVX-512's, and what a GPU's thread gets at high and low occupancy.
+const BUDGETS: [usize; 4] = [32, 64, 128, 255];
+
+/// Longest file taken for a table, in bytes: 256 numbers fit many times.
+const TABLE_FILE_BYTES: u64 = 1 << 16;
+
+/// Count the gates of a circuit, draw it, or emit it for a GPU
+///
+/// A gate is any function of its inputs; a complement is part of the gate that reads it. Whole ciphers are emitted too:
+/// programs that read and write blocks.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The circuit or program; none for a list of them
+    #[arg(conflicts_with = "table")]
+    name: Option<String>,
+
+    /// Make a circuit for a table: 2 to 256 numbers up to 255, as a JSON array or with blanks between
+    #[arg(long, value_name = "FILE")]
+    table: Option<PathBuf>,
+
+    /// Most inputs of a gate
+    #[arg(long, default_value_t = 2, value_parser = RangedU64ValueParser::<u8>::new().range(2..=3))]
+    gates: u8,
+
+    /// Print one JSON object, or an array of all circuits
+    #[arg(long, conflicts_with = "emit")]
+    json: bool,
+
+    /// Write the graph to a file, for Graphviz
+    #[arg(long, value_name = "FILE")]
+    dot: Option<PathBuf>,
+
+    /// Print the circuit as a function
+    #[arg(long, value_enum)]
+    emit: Option<Target>,
+
+    /// Write the function to a file
+    #[arg(short, long, value_name = "FILE", requires = "emit")]
+    output: Option<PathBuf>,
+
+    /// Replace files that are there already
+    #[arg(long)]
+    force: bool,
+}
+
+/// A language to emit.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Target {
+    /// CUDA C
+    Cuda,
+    /// WebGPU's shading language
+    Wgsl,
+}
+
+impl From<Target> for Language {
+    fn from(target: Target) -> Self {
+        match target {
+            Target::Cuda => Self::Cuda,
+            Target::Wgsl => Self::Wgsl,
+        }
+    }
+}
+
+/// A circuit to tell about.
+struct Told {
+    name: String,
+    computes: String,
+    graph: Graph,
+}
+
+/// Prints what was asked for.
+pub(crate) fn run(args: &Args) -> Result<(), Error> {
+    if let Some(kernel) = args.name.as_deref().and_then(Kernel::find) {
+        return program(kernel, args);
+    }
+    let Some(told) = chosen(args)? else { return list(args) };
+    if let Some(path) = &args.dot {
+        write_file(path, args.force, &told.graph.dot(&told.name))?;
+    }
+    let text = match args.emit {
+        Some(target) => emit::circuit(&told.graph, &told.name, target.into()),
+        None if args.json => format!("{:#}\n", object(&told, args.gates)),
+        None => summary(&told, args.gates),
+    };
+    put(args, &text)
+}
+
+/// Emits a whole cipher.
+fn program(kernel: Kernel, args: &Args) -> Result<(), Error> {
+    let told = "is a program: emit it by --emit cuda or --emit wgsl";
+    let target = args.emit.filter(|_| args.dot.is_none());
+    let target = target.ok_or_else(|| Error::usage(format!("{} {told}", kernel.name())))?;
+    put(args, &kernel.text(target.into()))
+}
+
+fn put(args: &Args, text: &str) -> Result<(), Error> {
+    match &args.output {
+        Some(path) => write_file(path, args.force, text),
+        None => print(text),
+    }
+}
+
+/// The circuit asked for.
+fn chosen(args: &Args) -> Result<Option<Told>, Error> {
+    if let Some(path) = &args.table {
+        let graph = synthesize(&read_table(path)?, width(args));
+        let graph =
+            graph.ok_or_else(|| Error::new(Exit::InputOutput, "no circuit was found for this table"))?;
+        let (name, computes) = ("table".to_owned(), format!("the table in {}", path.display()));
+        return Ok(Some(Told { name, computes, graph: covered(graph, args) }));
+    }
+    let Some(name) = &args.name else { return Ok(None) };
+    let unknown = || Error::usage(format!("there is no circuit {name}: `crossgrain circuit` lists them"));
+    named::find(name).map(|circuit| tell(&circuit, args)).ok_or_else(unknown).map(Some)
+}
+
+fn tell(circuit: &named::Named, args: &Args) -> Told {
+    let graph = covered(circuit.graph(width(args)), args);
+    Told { name: circuit.name.to_owned(), computes: circuit.computes.to_owned(), graph }
+}
+
+const fn width(args: &Args) -> Width {
+    if args.gates == 2 { Width::Two } else { Width::Three }
+}
+
+fn covered(graph: Graph, args: &Args) -> Graph {
+    if args.gates == 2 { graph } else { map(&graph) }.scheduled()
+}
+
+fn list(args: &Args) -> Result<(), Error> {
+    if args.dot.is_some() || args.emit.is_some() {
+        return Err(Error::usage("which circuit? name one, `crossgrain circuit` lists them"));
+    }
+    let all = named::ALL;
+    let text = if args.json {
+        format!(
+            "{:#}\n",
+            Value::from_iter(all.iter().map(|circuit| object(&tell(circuit, args), args.gates)))
+        )
+    } else {
+        let lines = all.iter().map(|circuit| format!("{:<22}  {}\n", circuit.name, circuit.computes));
+        let programs: Vec<_> = device::ALL.iter().map(|kernel| kernel.name()).collect();
+        format!("{}\nprograms to emit: {}\n", lines.collect::<String>(), programs.join(" "))
+    };
+    print(&text)
+}
+
+fn summary(told: &Told, gate_inputs: u8) -> String {
+    let graph = &told.graph;
+    let mut text = format!("{}: {}\n", told.name, told.computes);
+    text += &format!("inputs   {}\noutputs  {}\n", graph.inputs(), graph.outputs().len());
+    text += &format!("gates    {}, of up to {gate_inputs} inputs\n", graph.gates().len());
+    text += &format!("depth    {}\nlive     {} registers\n", graph.depth(), graph.live());
+    for registers in BUDGETS {
+        let spills = graph.spills(registers);
+        text += &format!(
+            "spills   {} stores, {} reloads in {registers} registers\n",
+            spills.stores, spills.reloads
+        );
+    }
+    text
+}
+
+fn object(told: &Told, gate_inputs: u8) -> Value {
+    let graph = &told.graph;
+    let spills = BUDGETS.map(|registers| {
+        let spills = graph.spills(registers);
+        json!({ "registers": registers, "stores": spills.stores, "reloads": spills.reloads })
+    });
+    json!({
+        "name": told.name,
+        "computes": told.computes,
+        "gate_inputs": gate_inputs,
+        "inputs": graph.inputs(),
+        "outputs": graph.outputs().len(),
+        "gates": graph.gates().len(),
+        "depth": graph.depth(),
+        "live": graph.live(),
+        "spills": spills,
+    })
+}
+
+fn read_table(path: &Path) -> Result<Table, Error> {
+    let shown = path.display();
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| Error::read(&shown, &error))?;
+    file.take(TABLE_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| Error::read(&shown, &error))?;
+    if bytes.len() as u64 > TABLE_FILE_BYTES {
+        return Err(Error::usage(format!("{shown} is too long for a table: give at most 256 numbers")));
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    Table::new(&numbers(&text).map_err(|told| Error::usage(format!("{shown}: {told}")))?)
+        .map_err(|error| Error::usage(format!("{shown}: {error}")))
+}
+
+/// A JSON array, or numbers with blanks between them.
+fn numbers(text: &str) -> Result<Vec<u64>, String> {
+    if text.trim_start().starts_with('[') {
+        let mend = "give an array of numbers from 0 to 255";
+        return serde_json::from_str(text).map_err(|error| format!("{error}: {mend}"));
+    }
+    let number = |word: &str| {
+        word.parse()
+            .map_err(|_| format!("`{word}` is no number: give numbers from 0 to 255 with blanks between"))
+    };
+    text.split_whitespace().map(number).collect()
+}
+
+fn print(text: &str) -> Result<(), Error> {
+    let mut output = io::stdout().lock();
+    let printed = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+    printed.map_err(|error| Error::write("standard output", &error))
+}

@@ -1,0 +1,83 @@
+//! `crossgrain devices`: the CPU, and the GPUs that programs can be emitted for and run on.
+
+use std::io::{self, Write};
+
+use crossgrain::word::cpu_model;
+use serde_json::{Value, json};
+
+use crate::error::Error;
+
+/// List the CPU and the GPUs of this machine
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Print one JSON object: `devices`, and in `missing` why there are none of a kind
+    #[arg(long)]
+    json: bool,
+}
+
+/// A device as it is told.
+struct Told {
+    id: String,
+    name: String,
+    driver: Option<String>,
+    is_software: bool,
+}
+
+/// A kind of devices of which there are none, and why.
+struct Missing {
+    kind: &'static str,
+    why: String,
+}
+
+/// Prints what there is, and why there is not more.
+pub(crate) fn run(args: &Args) -> Result<(), Error> {
+    let mut devices =
+        vec![Told { id: "cpu".to_owned(), name: cpu_model(), driver: None, is_software: false }];
+    let mut missing = Vec::new();
+    gpus(&mut devices, &mut missing);
+    let text =
+        if args.json { format!("{:#}\n", object(&devices, &missing)) } else { lines(&devices, &missing) };
+    let mut output = io::stdout().lock();
+    let printed = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+    printed.map_err(|error| Error::write("standard output", &error))
+}
+
+#[cfg(feature = "gpu")]
+fn gpus(devices: &mut Vec<Told>, missing: &mut Vec<Missing>) {
+    for found in crossgrain_gpu::devices() {
+        match found.devices {
+            Ok(found) => devices.extend(found.into_iter().map(|info| Told {
+                id: info.id,
+                name: info.name,
+                driver: Some(info.driver),
+                is_software: info.is_software,
+            })),
+            Err(error) => missing.push(Missing { kind: found.backend, why: error.to_string() }),
+        }
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+fn gpus(_devices: &mut Vec<Told>, missing: &mut Vec<Missing>) {
+    let why = "this program was built without GPUs: build it with `--features gpu`".to_owned();
+    missing.push(Missing { kind: "gpu", why });
+}
+
+fn lines(devices: &[Told], missing: &[Missing]) -> String {
+    let device = |told: &Told| {
+        let driver = told.driver.as_ref().map(|driver| format!(" ({driver})")).unwrap_or_default();
+        let software = if told.is_software { ", in software" } else { "" };
+        format!("{:<7} {}{driver}{software}\n", told.id, told.name)
+    };
+    let none = |missing: &Missing| format!("{:<7} none: {}\n", missing.kind, missing.why);
+    devices.iter().map(device).chain(missing.iter().map(none)).collect()
+}
+
+fn object(devices: &[Told], missing: &[Missing]) -> Value {
+    let device = |told: &Told| json!({ "id": told.id, "name": told.name, "driver": told.driver, "software": told.is_software });
+    let none = |missing: &Missing| json!({ "kind": missing.kind, "why": missing.why });
+    json!({
+        "devices": devices.iter().map(device).collect::<Vec<_>>(),
+        "missing": missing.iter().map(none).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,202 @@
+//! NVIDIA's GPUs through CUDA, by programs in CUDA C that NVIDIA's run-time compiler (NVRTC) translates.
+//!
+//! The driver and the compiler are loaded when the program runs. They are asked for first: the crate that binds them
+//! panics where they are missing.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossgrain::block::BLOCK_BYTES;
+use crossgrain::circuit::emit::Language;
+use crossgrain::device::{GROUP_THREADS, KEY_WORDS_MAX, Kernel};
+use cudarc::driver::sys::{CUevent_flags, CUresult};
+use cudarc::driver::{
+    CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchConfig,
+    PushKernelArg,
+};
+use cudarc::nvrtc::{CompileError, CompileOptions, compile_ptx_with_opts};
+use zeroize::Zeroizing;
+
+use super::{Device, Error, Info, Job};
+
+/// Most blocks of a run: 256 MiB.
+const BLOCKS_MAX: usize = 1 << 24;
+
+/// A device.
+pub struct CudaDevice {
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+    info: Info,
+}
+
+/// A program compiled.
+pub struct Program {
+    module: Arc<CudaModule>,
+    function: CudaFunction,
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Program(secret)")
+    }
+}
+
+impl fmt::Debug for CudaDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CudaDevice({})", self.info.name)
+    }
+}
+
+/// The words of a job as a program takes them.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct JobWords([u32; 6]);
+
+// SAFETY: six words without padding, as the program's structure of six words.
+unsafe impl DeviceRepr for JobWords {}
+
+/// Number of devices, if there are any.
+fn count() -> Result<usize, Error> {
+    let missing = |told: &str| Err(Error::NoDevice(told.to_owned()));
+    // SAFETY: loading NVIDIA's driver asks nothing of its caller.
+    if !unsafe { cudarc::driver::sys::is_culib_present() } {
+        return missing("no NVIDIA driver was found: install it, if there is an NVIDIA GPU");
+    }
+    // SAFETY: nor does loading its compiler.
+    if !unsafe { cudarc::nvrtc::sys::is_culib_present() } {
+        return missing("NVIDIA's run-time compiler was not found: install libnvrtc (CUDA 12)");
+    }
+    match CudaContext::device_count() {
+        Ok(0) => missing("NVIDIA's driver knows no GPU"),
+        Ok(count) => Ok(count as usize),
+        Err(error) => Err(Error::NoDevice(format!("NVIDIA's driver finds no GPU: {}", told(error)))),
+    }
+}
+
+/// The devices that are there.
+///
+/// # Errors
+/// If there are none, or no driver or compiler for them.
+pub fn devices() -> Result<Vec<Info>, Error> {
+    (0..count()?).map(|number| CudaDevice::open(number).map(|device| device.info)).collect()
+}
+
+fn told(error: DriverError) -> String {
+    let text = error.error_string();
+    text.map_or_else(|_| format!("{:?}", error.0), |text| text.to_string_lossy().into_owned())
+}
+
+/// An error of the driver on the way of so many bytes.
+fn failed(error: DriverError, len_bytes: usize) -> Error {
+    match error.0 {
+        CUresult::CUDA_ERROR_OUT_OF_MEMORY => Error::Memory { len_bytes },
+        _ => Error::Lost(told(error)),
+    }
+}
+
+fn lost(error: DriverError) -> Error {
+    failed(error, 0)
+}
+
+impl CudaDevice {
+    /// The device of this number.
+    ///
+    /// # Errors
+    /// If there is none, or no driver or compiler for it.
+    pub fn open(number: usize) -> Result<Self, Error> {
+        let count = count()?;
+        if number >= count {
+            let told = format!("there is no device cuda:{number}: the last is cuda:{}", count - 1);
+            return Err(Error::NoDevice(told));
+        }
+        let context = CudaContext::new(number).map_err(|error| Error::NoDevice(told(error)))?;
+        let (major, minor) = context.compute_capability().map_err(lost)?;
+        let info = Info {
+            id: format!("cuda:{number}"),
+            name: context.name().map_err(lost)?,
+            driver: format!("CUDA, compute capability {major}.{minor}"),
+            is_software: false,
+            max_blocks: BLOCKS_MAX,
+        };
+        Ok(Self { stream: context.default_stream(), context, info })
+    }
+}
+
+impl Device for CudaDevice {
+    type Buffer = CudaSlice<u8>;
+    type Program = Program;
+
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    fn allocate(&self, len_bytes: usize) -> Result<CudaSlice<u8>, Error> {
+        self.stream.alloc_zeros(len_bytes).map_err(|error| failed(error, len_bytes))
+    }
+
+    fn upload(&self, bytes: &[u8], to: &mut CudaSlice<u8>) -> Result<(), Error> {
+        self.stream.memcpy_htod(bytes, &mut to.slice_mut(..bytes.len())).map_err(lost)
+    }
+
+    fn download(&self, from: &CudaSlice<u8>, bytes: &mut [u8]) -> Result<(), Error> {
+        self.stream.memcpy_dtoh(&from.slice(..bytes.len()), bytes).map_err(lost)?;
+        self.stream.synchronize().map_err(lost)
+    }
+
+    fn compile(&self, kernel: Kernel) -> Result<Program, Error> {
+        let (major, minor) = self.context.compute_capability().map_err(lost)?;
+        let options = CompileOptions {
+            options: vec![format!("--gpu-architecture=compute_{major}{minor}")],
+            ..CompileOptions::default()
+        };
+        let ptx = compile_ptx_with_opts(kernel.text(Language::Cuda), options).map_err(|error| {
+            Error::Program(match error {
+                CompileError::CompileError { log, .. } => log.to_string_lossy().into_owned(),
+                error => format!("{error:?}"),
+            })
+        })?;
+        let refused = |error| Error::Program(told(error));
+        let module = self.context.load_module(ptx).map_err(refused)?;
+        let function = module.load_function(&kernel.entry()).map_err(refused)?;
+        Ok(Program { module, function })
+    }
+
+    fn set_keys(&self, program: &mut Program, keys: &[u32]) -> Result<(), Error> {
+        let mut bytes = Zeroizing::new(vec![0; 4 * KEY_WORDS_MAX]);
+        for (bytes, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(keys) {
+            *bytes = word.to_le_bytes();
+        }
+        let mut symbol = program.module.get_global("keys", &self.stream).map_err(lost)?;
+        self.stream.memcpy_htod(&bytes[..], &mut symbol).map_err(lost)?;
+        self.stream.synchronize().map_err(lost)
+    }
+
+    fn run(
+        &self,
+        program: &Program,
+        job: &Job,
+        source: &CudaSlice<u8>,
+        goal: &mut CudaSlice<u8>,
+    ) -> Result<Duration, Error> {
+        if job.threads == 0 {
+            return Ok(Duration::ZERO);
+        }
+        let groups = LaunchConfig {
+            grid_dim: (job.threads / GROUP_THREADS, 1, 1),
+            block_dim: (GROUP_THREADS, 1, 1),
+            shared_mem_bytes: 0,
+        };
+        debug_assert!(source.len() >= job.words[0] as usize * BLOCK_BYTES && goal.len() >= source.len());
+        let words = JobWords(job.words);
+        let clock = Some(CUevent_flags::CU_EVENT_DEFAULT);
+        let start = self.stream.record_event(clock).map_err(lost)?;
+        let mut launch = self.stream.launch_builder(&program.function);
+        launch.arg(source).arg(goal).arg(&words);
+        // SAFETY: the program takes these three, and touches no block beyond those that the job says there are.
+        unsafe { launch.launch(groups) }.map_err(lost)?;
+        let end = self.stream.record_event(clock).map_err(lost)?;
+        end.synchronize().map_err(lost)?;
+        Ok(Duration::from_secs_f32(start.elapsed_ms(&end).map_err(lost)?.max(0.0) / 1e3))
+    }
+}

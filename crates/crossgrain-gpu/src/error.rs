@@ -1,0 +1,52 @@
+//! What can fail.
+
+use std::fmt;
+
+/// Why a device did not do something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// There is no such device, for this reason.
+    NoDevice(String),
+    /// The device has no room for so many bytes.
+    Memory {
+        /// How many.
+        len_bytes: usize,
+    },
+    /// The device was lost: unplugged, reset, or its driver failed.
+    Lost(String),
+    /// The driver does not take a program.
+    Program(String),
+    /// A length is no whole number of blocks.
+    Length {
+        /// Bytes that were given.
+        len_bytes: usize,
+    },
+    /// The key is of another cipher than the program.
+    Key,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // What drivers say may have several lines.
+        let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        match self {
+            Self::NoDevice(why) => f.write_str(&line(why)),
+            Self::Memory { len_bytes } => {
+                write!(
+                    f,
+                    "the device has no room for {len_bytes} bytes: give it smaller pieces, or use the CPU"
+                )
+            }
+            Self::Lost(why) => write!(f, "the device was lost ({}): use the CPU, or try again", line(why)),
+            Self::Program(why) => {
+                write!(f, "the device's driver does not take the program ({}): use the CPU", line(why))
+            }
+            Self::Length { len_bytes } => {
+                write!(f, "{len_bytes} bytes are no whole number of blocks: give a multiple of 16")
+            }
+            Self::Key => f.write_str("the key is of another cipher than the program: give one of its own"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,122 @@
+//! crossgrain's ciphers on GPUs, as the programs of [`crossgrain::device`].
+//!
+//! [`Device`] is one face for every kind of GPU: allocate, copy, compile, run, time. [`wgpu`] goes through Vulkan, Metal or
+//! Direct3D 12, [`cuda`] through NVIDIA's driver and run-time compiler. Both are looked for when the program runs.
+//! [`Cipher`] is a keyed cipher on any of them, from a host's buffer to a host's buffer.
+//! Holds: whatever is missing or lost is an [`Error`], never a panic; nothing here judges an answer, so whoever
+//! chooses a device by its speed checks it first (`tests/agree.rs`).
+//!
+//! A GPU's memory and the copies that its driver makes are out of our hands: round keys and blocks are overwritten when a
+//! [`Cipher`] is dropped, as far as the device still listens.
+
+mod cipher;
+#[cfg(feature = "cuda")]
+pub mod cuda;
+mod error;
+#[cfg(feature = "wgpu")]
+pub mod wgpu;
+
+use std::time::Duration;
+
+use crossgrain::device::Kernel;
+
+pub use cipher::Cipher;
+pub use error::Error;
+
+/// What a device is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// What it is called on a command line: `wgpu:0`, `cuda:1`.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// What drives it.
+    pub driver: String,
+    /// Whether it is the CPU in disguise.
+    pub is_software: bool,
+    /// Most blocks of a run.
+    pub max_blocks: usize,
+}
+
+/// A GPU.
+pub trait Device {
+    /// Memory of the device.
+    type Buffer;
+
+    /// A program compiled for the device, with room for round keys.
+    type Program;
+
+    /// What it is.
+    fn info(&self) -> &Info;
+
+    /// Memory for so many bytes, a multiple of 16.
+    ///
+    /// # Errors
+    /// If the device has no room, or is lost.
+    fn allocate(&self, len_bytes: usize) -> Result<Self::Buffer, Error>;
+
+    /// Copies bytes to the beginning of a buffer, which is as long or longer.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    fn upload(&self, bytes: &[u8], to: &mut Self::Buffer) -> Result<(), Error>;
+
+    /// Copies bytes from the beginning of a buffer, which is as long or longer.
+    ///
+    /// # Errors
+    /// If the device is lost, or has no room for a copy.
+    fn download(&self, from: &Self::Buffer, bytes: &mut [u8]) -> Result<(), Error>;
+
+    /// Compiles a program.
+    ///
+    /// # Errors
+    /// If the driver refuses it, or the device is lost.
+    fn compile(&self, kernel: Kernel) -> Result<Self::Program, Error>;
+
+    /// Gives a program its round keys ([`Kernel::keys`]).
+    ///
+    /// # Errors
+    /// If the device is lost.
+    fn set_keys(&self, program: &mut Self::Program, keys: &[u32]) -> Result<(), Error>;
+
+    /// Runs a program on the blocks of `source`, and gives back how long that took: by the device's clock where it has one
+    /// that can be read, otherwise by the host's, with the start and the wait.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    fn run(
+        &self,
+        program: &Self::Program,
+        job: &Job,
+        source: &Self::Buffer,
+        goal: &mut Self::Buffer,
+    ) -> Result<Duration, Error>;
+}
+
+/// What a program is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    /// Its words ([`Kernel::job`]).
+    pub words: [u32; 6],
+    /// Threads, in whole groups.
+    pub threads: u32,
+}
+
+/// A kind of devices, and those that are there or why there are none.
+#[derive(Debug)]
+pub struct Found {
+    /// `wgpu` or `cuda`.
+    pub backend: &'static str,
+    /// The devices.
+    pub devices: Result<Vec<Info>, Error>,
+}
+
+/// All devices.
+pub fn devices() -> Vec<Found> {
+    vec![
+        #[cfg(feature = "cuda")]
+        Found { backend: "cuda", devices: cuda::devices() },
+        #[cfg(feature = "wgpu")]
+        Found { backend: "wgpu", devices: wgpu::devices() },
+    ]
+}

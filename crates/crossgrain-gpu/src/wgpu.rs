@@ -1,0 +1,359 @@
+//! GPUs through Vulkan, Metal or Direct3D 12, by programs in WGSL.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crossgrain::block::BLOCK_BYTES;
+use crossgrain::circuit::emit::Language;
+use crossgrain::device::{GROUP_THREADS, KEY_WORDS_MAX, Kernel};
+use pollster::block_on;
+use wgpu::{
+    Adapter, Backends, BindGroupDescriptor, BindGroupEntry, Buffer, BufferDescriptor, BufferUsages,
+    CommandEncoder, ComputePassDescriptor, ComputePassTimestampWrites, ComputePipeline,
+    ComputePipelineDescriptor, DeviceDescriptor, DeviceType, ErrorFilter, Features, Instance,
+    InstanceDescriptor, MapMode, PollType, QuerySetDescriptor, QueryType, ShaderModuleDescriptor,
+    ShaderSource,
+};
+
+use super::{Device, Error, Info, Job};
+
+/// What is said where there is nothing.
+const NONE: &str = "no Vulkan, Metal or Direct3D 12 device was found: install a GPU's driver and the Vulkan loader \
+                    (on Debian libvulkan1, and mesa-vulkan-drivers for one in software)";
+
+/// Bytes of two time stamps.
+const STAMPS_BYTES: u64 = 16;
+
+/// A device.
+pub struct WgpuDevice {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    info: Info,
+    /// The first thing that went wrong without anybody waiting for it.
+    trouble: Arc<Mutex<Option<Error>>>,
+}
+
+/// A program compiled.
+pub struct Program {
+    pipeline: ComputePipeline,
+    keys: Buffer,
+    job: Buffer,
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Program(secret)")
+    }
+}
+
+impl fmt::Debug for WgpuDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WgpuDevice({})", self.info.name)
+    }
+}
+
+fn adapters() -> Vec<Adapter> {
+    let mut wanted = InstanceDescriptor::new_without_display_handle();
+    wanted.backends = Backends::PRIMARY;
+    block_on(Instance::new(wanted).enumerate_adapters(Backends::PRIMARY))
+}
+
+/// The devices that are there.
+///
+/// # Errors
+/// If there are none.
+pub fn devices() -> Result<Vec<Info>, Error> {
+    let found: Vec<_> =
+        adapters().iter().enumerate().map(|(number, adapter)| info(number, adapter)).collect();
+    if found.is_empty() { Err(Error::NoDevice(NONE.to_owned())) } else { Ok(found) }
+}
+
+fn info(number: usize, adapter: &Adapter) -> Info {
+    let (info, limits) = (adapter.get_info(), adapter.limits());
+    let bytes = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+    // A thread of Serpent takes one block.
+    let threads = u64::from(limits.max_compute_workgroups_per_dimension) * u64::from(GROUP_THREADS);
+    let blocks = (bytes / BLOCK_BYTES as u64).min(threads).min(1 << 24);
+    Info {
+        id: format!("wgpu:{number}"),
+        name: info.name,
+        driver: format!("{} {} {}", info.backend, info.driver, info.driver_info).trim_end().to_owned(),
+        is_software: info.device_type == DeviceType::Cpu,
+        max_blocks: blocks as usize,
+    }
+}
+
+impl WgpuDevice {
+    /// The device of this number.
+    ///
+    /// # Errors
+    /// If there is none, or it cannot be opened.
+    pub fn open(number: usize) -> Result<Self, Error> {
+        let mut adapters = adapters();
+        if adapters.is_empty() {
+            return Err(Error::NoDevice(NONE.to_owned()));
+        }
+        if number >= adapters.len() {
+            let told = format!("there is no device wgpu:{number}: the last is wgpu:{}", adapters.len() - 1);
+            return Err(Error::NoDevice(told));
+        }
+        let adapter = adapters.swap_remove(number);
+        let wanted = DeviceDescriptor {
+            required_features: adapter.features() & Features::TIMESTAMP_QUERY,
+            required_limits: adapter.limits(),
+            ..DeviceDescriptor::default()
+        };
+        let (device, queue) =
+            block_on(adapter.request_device(&wanted)).map_err(|error| Error::NoDevice(error.to_string()))?;
+        let trouble = Arc::new(Mutex::new(None));
+        let [lost, failed] = [trouble.clone(), trouble.clone()];
+        device.set_device_lost_callback(move |_, told| note(&lost, Error::Lost(told)));
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            note(&failed, Error::Lost(error.to_string()))
+        }));
+        Ok(Self { device, queue, info: info(number, &adapter), trouble })
+    }
+
+    /// Whatever went wrong so far.
+    fn sound(&self) -> Result<(), Error> {
+        match &*self.trouble.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error.clone()),
+            None => Ok(()),
+        }
+    }
+
+    fn buffer(&self, len_bytes: u64, usage: BufferUsages) -> Result<Buffer, Error> {
+        self.sound()?;
+        let [memory, other] = [ErrorFilter::OutOfMemory, ErrorFilter::Validation]
+            .map(|filter| self.device.push_error_scope(filter));
+        let descriptor = BufferDescriptor { label: None, size: len_bytes, usage, mapped_at_creation: false };
+        let buffer = self.device.create_buffer(&descriptor);
+        let errors = [block_on(other.pop()), block_on(memory.pop())];
+        self.sound()?;
+        if errors.iter().any(Option::is_some) {
+            return Err(Error::Memory { len_bytes: len_bytes as usize });
+        }
+        Ok(buffer)
+    }
+
+    fn encoder(&self) -> CommandEncoder {
+        self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
+    }
+
+    /// Hands in commands, and waits for them.
+    fn finish(&self, encoder: CommandEncoder) -> Result<(), Error> {
+        self.queue.submit([encoder.finish()]);
+        self.wait()
+    }
+
+    fn wait(&self) -> Result<(), Error> {
+        self.device.poll(PollType::wait_indefinitely()).map_err(|error| Error::Lost(error.to_string()))?;
+        self.sound()
+    }
+
+    /// Calls `take` with the first bytes of a buffer that is made to be read by the host.
+    fn read(&self, buffer: &Buffer, len_bytes: u64, take: impl FnOnce(&[u8])) -> Result<(), Error> {
+        let mapped = Arc::new(Mutex::new(None));
+        let note = mapped.clone();
+        buffer.map_async(MapMode::Read, ..len_bytes, move |done| {
+            *note.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+        });
+        self.wait()?;
+        let done = mapped.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if !matches!(done, Some(Ok(()))) {
+            return Err(Error::Lost("its memory cannot be read".to_owned()));
+        }
+        let view = buffer.get_mapped_range(..len_bytes).map_err(|error| Error::Lost(error.to_string()))?;
+        take(&view);
+        drop(view);
+        buffer.unmap();
+        Ok(())
+    }
+
+    /// Words written to a buffer before the next commands.
+    fn write_words(&self, buffer: &Buffer, words: &[u32]) {
+        let bytes: zeroize::Zeroizing<Vec<u8>> =
+            zeroize::Zeroizing::new(words.iter().flat_map(|word| word.to_le_bytes()).collect());
+        self.queue.write_buffer(buffer, 0, &bytes);
+    }
+}
+
+fn note(trouble: &Mutex<Option<Error>>, error: Error) {
+    trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+}
+
+impl Device for WgpuDevice {
+    type Buffer = Buffer;
+    type Program = Program;
+
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    fn allocate(&self, len_bytes: usize) -> Result<Buffer, Error> {
+        self.buffer(len_bytes as u64, BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST)
+    }
+
+    fn upload(&self, bytes: &[u8], to: &mut Buffer) -> Result<(), Error> {
+        let whole = bytes.len() - bytes.len() % 4;
+        self.queue.write_buffer(to, 0, &bytes[..whole]);
+        if whole < bytes.len() {
+            // Words are written whole.
+            let mut last = [0; 4];
+            last[..bytes.len() - whole].copy_from_slice(&bytes[whole..]);
+            self.queue.write_buffer(to, whole as u64, &last);
+        }
+        self.sound()
+    }
+
+    fn download(&self, from: &Buffer, bytes: &mut [u8]) -> Result<(), Error> {
+        let len_bytes = bytes.len().next_multiple_of(4) as u64;
+        let copy = self.buffer(len_bytes, BufferUsages::MAP_READ | BufferUsages::COPY_DST)?;
+        let mut encoder = self.encoder();
+        encoder.copy_buffer_to_buffer(from, 0, &copy, 0, len_bytes);
+        self.finish(encoder)?;
+        self.read(&copy, len_bytes, |read| bytes.copy_from_slice(&read[..bytes.len()]))
+    }
+
+    fn compile(&self, kernel: Kernel) -> Result<Program, Error> {
+        self.sound()?;
+        let refused = [ErrorFilter::Internal, ErrorFilter::Validation]
+            .map(|filter| self.device.push_error_scope(filter));
+        let source = ShaderSource::Wgsl(kernel.text(Language::Wgsl).into());
+        let module =
+            self.device.create_shader_module(ShaderModuleDescriptor { label: Some(kernel.name()), source });
+        let pipeline = self.device.create_compute_pipeline(&ComputePipelineDescriptor {
+            label: Some(kernel.name()),
+            layout: None,
+            module: &module,
+            entry_point: Some(&kernel.entry()),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            cache: None,
+        });
+        for scope in refused.into_iter().rev() {
+            if let Some(error) = block_on(scope.pop()) {
+                return Err(Error::Program(error.to_string()));
+            }
+        }
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+        let [keys, job] = [4 * KEY_WORDS_MAX as u64, 32].map(|len_bytes| self.buffer(len_bytes, usage));
+        Ok(Program { pipeline, keys: keys?, job: job? })
+    }
+
+    fn set_keys(&self, program: &mut Program, keys: &[u32]) -> Result<(), Error> {
+        self.write_words(&program.keys, keys);
+        self.sound()
+    }
+
+    fn run(
+        &self,
+        program: &Program,
+        job: &Job,
+        source: &Buffer,
+        goal: &mut Buffer,
+    ) -> Result<Duration, Error> {
+        self.sound()?;
+        self.write_words(&program.job, &job.words);
+        let buffers = [source, &*goal, &program.keys, &program.job];
+        let entries: Vec<_> = (0..)
+            .zip(buffers)
+            .map(|(binding, buffer)| BindGroupEntry { binding, resource: buffer.as_entire_binding() })
+            .collect();
+        let layout = program.pipeline.get_bind_group_layout(0);
+        let group = self.device.create_bind_group(&BindGroupDescriptor {
+            label: None,
+            layout: &layout,
+            entries: &entries,
+        });
+        let stamps = Stamps::new(self)?;
+        let mut encoder = self.encoder();
+        let timestamp_writes = stamps.as_ref().map(|stamps| ComputePassTimestampWrites {
+            query_set: &stamps.set,
+            beginning_of_pass_write_index: Some(0),
+            end_of_pass_write_index: Some(1),
+        });
+        let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor { label: None, timestamp_writes });
+        pass.set_pipeline(&program.pipeline);
+        pass.set_bind_group(0, &group, &[]);
+        pass.dispatch_workgroups(job.threads / GROUP_THREADS, 1, 1);
+        drop(pass);
+        if let Some(stamps) = &stamps {
+            stamps.resolve(&mut encoder);
+        }
+        let start = Instant::now();
+        self.finish(encoder)?;
+        match stamps {
+            Some(stamps) => stamps.duration(self),
+            None => Ok(start.elapsed()),
+        }
+    }
+}
+
+/// The device's clock at the beginning and the end of a pass.
+struct Stamps {
+    set: wgpu::QuerySet,
+    resolved: Buffer,
+    read: Buffer,
+}
+
+impl Stamps {
+    /// Nothing where the device's clock cannot be read.
+    fn new(device: &WgpuDevice) -> Result<Option<Self>, Error> {
+        if !device.device.features().contains(Features::TIMESTAMP_QUERY) {
+            return Ok(None);
+        }
+        let descriptor = QuerySetDescriptor { label: None, ty: QueryType::Timestamp, count: 2 };
+        Ok(Some(Self {
+            set: device.device.create_query_set(&descriptor),
+            resolved: device.buffer(STAMPS_BYTES, BufferUsages::QUERY_RESOLVE | BufferUsages::COPY_SRC)?,
+            read: device.buffer(STAMPS_BYTES, BufferUsages::MAP_READ | BufferUsages::COPY_DST)?,
+        }))
+    }
+
+    fn resolve(&self, encoder: &mut CommandEncoder) {
+        encoder.resolve_query_set(&self.set, 0..2, &self.resolved, 0);
+        encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.read, 0, STAMPS_BYTES);
+    }
+
+    fn duration(&self, device: &WgpuDevice) -> Result<Duration, Error> {
+        let mut stamps = [0; 2];
+        device.read(&self.read, STAMPS_BYTES, |bytes| {
+            for (stamp, bytes) in stamps.iter_mut().zip(bytes.as_chunks::<8>().0) {
+                *stamp = u64::from_le_bytes(*bytes);
+            }
+        })?;
+        let ticks = stamps[1].saturating_sub(stamps[0]);
+        let time_ns = ticks as f64 * f64::from(device.queue.get_timestamp_period());
+        Ok(Duration::from_nanos(time_ns as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
+
+    use crossgrain::device::ALL;
+    use crossgrain::{Cipher as CipherName, Key};
+
+    use super::*;
+    use crate::Cipher;
+
+    #[test]
+    fn a_lost_device_is_told_by_whatever_is_tried_next() {
+        let device = match WgpuDevice::open(0) {
+            Ok(device) => device,
+            Err(error) => return eprintln!("skipped: wgpu: {error}"),
+        };
+        let key = Key::new(CipherName::Aes128, &[7; 16]).unwrap();
+        let mut cipher = Cipher::new(&device, ALL[0], &key).unwrap();
+        let mut data = vec![0; 4096];
+        cipher.apply(0, &mut data).unwrap();
+        device.device.destroy();
+        assert!(cipher.apply(0, &mut data).is_err());
+        assert!(device.allocate(4096).is_err());
+        assert!(Cipher::new(&device, ALL[1], &key).is_err());
+        let told = cipher.apply(0, &mut data).unwrap_err().to_string();
+        assert!(told.starts_with("the device was lost") && !told.contains('\n'), "{told}");
+    }
+}

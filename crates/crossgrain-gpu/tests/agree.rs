@@ -1,0 +1,108 @@
+//! Every program on every device that is here gives what the reference gives, for whole spans, odd counts and nothing.
+//!
+//! On a machine without a device that is printed as skipped, unless CROSSGRAIN_REQUIRE names `wgpu` or `cuda`.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+use crossgrain::device::{ALL, Kernel, Task};
+use crossgrain::reference::{self, modes};
+use crossgrain::{Cipher as CipherName, Direction, Key};
+use crossgrain_gpu::{Cipher, Device, Error};
+
+const BLOCKS: [usize; 7] = [0, 1, 31, 32, 1024, 1057, 4097];
+const COUNTERS: [u128; 3] = [0, 0x0123_4567_89ab_cdef_fedc_ba98_ffff_fe80, u128::MAX - 40];
+
+fn bytes(count: usize) -> Vec<u8> {
+    (0..count as u32).map(|at| (at.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect()
+}
+
+fn expected(kernel: Kernel, key: &Key, counter: u128, data: &[u8]) -> Vec<u8> {
+    let (cipher, mut data) = (reference::cipher(key), data.to_vec());
+    match kernel.task {
+        Task::Encrypt => modes::ecb(&*cipher, Direction::Encrypt, &mut data),
+        Task::Decrypt => modes::ecb(&*cipher, Direction::Decrypt, &mut data),
+        Task::Count => modes::ctr(&*cipher, counter.to_be_bytes(), &mut data),
+    }
+    data
+}
+
+fn key(cipher: CipherName) -> Key {
+    Key::new(cipher, &bytes(cipher.key_bytes())).unwrap()
+}
+
+fn agrees<D: Device>(device: &D) {
+    println!("on {:?}", device.info());
+    for kernel in ALL {
+        for cipher in CipherName::ALL.into_iter().filter(|cipher| cipher.family() == kernel.family) {
+            let key = key(cipher);
+            let mut on_device = Cipher::new(device, kernel, &key).unwrap();
+            for (blocks, counter) in BLOCKS.into_iter().zip(COUNTERS.into_iter().cycle()) {
+                let tails: &[usize] = if kernel.task == Task::Count { &[0, 1, 15] } else { &[0] };
+                for tail in tails {
+                    let data = bytes(16 * blocks + tail);
+                    let mut got = data.clone();
+                    on_device.apply(counter, &mut got).unwrap();
+                    let name = kernel.name();
+                    assert!(
+                        got == expected(kernel, &key, counter, &data),
+                        "{name}, {cipher}, {blocks} blocks"
+                    );
+                }
+            }
+        }
+    }
+    let (kernel, other) = (ALL[0], key(CipherName::Serpent128));
+    assert_eq!(Cipher::new(device, kernel, &other).unwrap_err(), Error::Key);
+    let mut odd = Cipher::new(device, kernel, &key(CipherName::Aes128)).unwrap();
+    assert_eq!(odd.apply(0, &mut [0; 17]), Err(Error::Length { len_bytes: 17 }));
+    assert!(device.allocate(1 << 50).is_err(), "more memory than there is");
+    assert!(device.allocate(1 << 12).is_ok(), "and the device goes on");
+}
+
+/// Why a device is not here: one line, and no failure unless it must be.
+fn skip(kind: &str, error: &Error) {
+    let told = error.to_string();
+    assert!(!told.is_empty() && !told.contains('\n'), "{told:?}");
+    let required = std::env::var("CROSSGRAIN_REQUIRE").unwrap_or_default();
+    assert!(required.split(',').all(|required| required != kind), "{kind} is required: {told}");
+    eprintln!("skipped: {kind}: {told}");
+}
+
+#[cfg(feature = "wgpu")]
+#[test]
+fn wgpu_agrees_with_the_reference() {
+    use crossgrain_gpu::wgpu::{WgpuDevice, devices};
+    let found = match devices() {
+        Ok(found) => found,
+        Err(error) => return skip("wgpu", &error),
+    };
+    for number in 0..found.len() {
+        agrees(&WgpuDevice::open(number).unwrap());
+    }
+    let error = WgpuDevice::open(found.len()).unwrap_err().to_string();
+    assert!(error.contains("there is no device wgpu:"), "{error}");
+}
+
+#[cfg(feature = "cuda")]
+#[test]
+fn cuda_agrees_with_the_reference() {
+    use crossgrain_gpu::cuda::{CudaDevice, devices};
+    match devices() {
+        Ok(found) => (0..found.len()).for_each(|number| agrees(&CudaDevice::open(number).unwrap())),
+        Err(error) => {
+            assert_eq!(CudaDevice::open(0).unwrap_err(), error);
+            skip("cuda", &error);
+        }
+    }
+}
+
+/// The test above once more, as on a machine without a driver.
+#[cfg(all(feature = "wgpu", target_os = "linux"))]
+#[test]
+fn without_a_driver_there_is_a_line_and_no_panic() {
+    let mut test = std::process::Command::new(std::env::current_exe().unwrap());
+    test.args(["--exact", "wgpu_agrees_with_the_reference", "--nocapture"]);
+    let test = test.env("VK_DRIVER_FILES", "/nowhere").env("VK_ICD_FILENAMES", "/nowhere");
+    let done = test.env_remove("CROSSGRAIN_REQUIRE").output().unwrap();
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success() && told.contains("skipped: wgpu: no Vulkan"), "{told}");
+}

@@ -1,0 +1,204 @@
+//! A graph as a function in CUDA C or WGSL, one gate a line: on 32 lanes of one bit in a `u32`, or one of 32 bits.
+//!
+//! The two languages differ in how things are declared and made, and in little else: [`Language`] writes those.
+//! Gates of three inputs are written as expressions, of which both languages' compilers make the GPU's own gates.
+//! Values are structures with the words as fields or arrays of constant index, which compilers keep in registers.
+
+use super::graph::{Gate, Graph, Operation};
+
+/// A language to emit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// CUDA C, with `u32` for `unsigned int`.
+    Cuda,
+    /// WebGPU's shading language.
+    Wgsl,
+}
+
+/// The type of a field.
+#[derive(Clone, Copy, Debug)]
+pub enum Field<'a> {
+    /// `u32`.
+    Word,
+    /// An array of so many `u32`.
+    Words(usize),
+    /// A structure.
+    Structure(&'a str),
+}
+
+impl Language {
+    /// What a text begins with.
+    pub const fn prelude(self) -> &'static str {
+        match self {
+            Self::Cuda => "typedef unsigned int u32;\n\n",
+            Self::Wgsl => "",
+        }
+    }
+
+    /// The declaration of a structure.
+    pub fn structure(self, name: &str, fields: &[(&str, Field<'_>)]) -> String {
+        let field = |&(name, field): &(&str, Field<'_>)| match (self, field) {
+            (Self::Cuda, Field::Word) => format!("    u32 {name};\n"),
+            (Self::Cuda, Field::Words(count)) => format!("    u32 {name}[{count}];\n"),
+            (Self::Cuda, Field::Structure(structure)) => format!("    {structure} {name};\n"),
+            (Self::Wgsl, Field::Word) => format!("    {name}: u32,\n"),
+            (Self::Wgsl, Field::Words(count)) => format!("    {name}: array<u32, {count}>,\n"),
+            (Self::Wgsl, Field::Structure(structure)) => format!("    {name}: {structure},\n"),
+        };
+        let fields: String = fields.iter().map(field).collect();
+        let end = if self == Self::Cuda { ";" } else { "" };
+        format!("struct {name} {{\n{fields}}}{end}\n\n")
+    }
+
+    /// A function of these parameters, each a name and a type, around a body of whole lines.
+    pub fn function(self, name: &str, parameters: &[(&str, &str)], result: &str, body: &str) -> String {
+        let parameter = |(name, kind): &(&str, &str)| match self {
+            Self::Cuda => format!("{kind} {name}"),
+            Self::Wgsl => format!("{name}: {kind}"),
+        };
+        let parameters = parameters.iter().map(parameter).collect::<Vec<_>>().join(", ");
+        match self {
+            Self::Cuda => {
+                format!("__device__ __forceinline__ {result} {name}({parameters}) {{\n{body}}}\n\n")
+            }
+            Self::Wgsl => format!("fn {name}({parameters}) -> {result} {{\n{body}}}\n\n"),
+        }
+    }
+
+    /// A name for a value.
+    pub fn bind(self, name: &str, value: &str) -> String {
+        let keyword = if self == Self::Cuda { "const auto" } else { "let" };
+        format!("{keyword} {name} = {value};\n")
+    }
+
+    /// A variable of zeros.
+    pub fn zeros(self, name: &str, structure: &str) -> String {
+        match self {
+            Self::Cuda => format!("{structure} {name} = {{}};\n"),
+            Self::Wgsl => format!("var {name}: {structure};\n"),
+        }
+    }
+
+    /// The keyword that declares a variable with a value.
+    pub const fn variable(self) -> &'static str {
+        match self {
+            Self::Cuda => "auto",
+            Self::Wgsl => "var",
+        }
+    }
+
+    /// A structure made of its fields.
+    pub fn made(self, structure: &str, fields: &[String]) -> String {
+        let fields = fields.join(", ");
+        match self {
+            Self::Cuda => format!("{structure}{{{fields}}}"),
+            Self::Wgsl => format!("{structure}({fields})"),
+        }
+    }
+}
+
+/// What a function of a graph takes and gives.
+#[derive(Clone, Debug)]
+pub struct Signature<'a> {
+    /// Names and types.
+    pub parameters: &'a [(&'a str, &'a str)],
+    /// Where each input of the graph is found.
+    pub inputs: Vec<String>,
+    /// The type of the result, a structure.
+    pub result: &'a str,
+    /// Which part of the result each output of the graph is, such as `.x[0]`.
+    pub outputs: Vec<String>,
+}
+
+/// A graph as a function of this name.
+pub fn function(graph: &Graph, name: &str, signature: &Signature<'_>, language: Language) -> String {
+    let node_name = |node: usize| match node.checked_sub(graph.inputs()) {
+        None => signature.inputs[node].clone(),
+        Some(gate) => format!("t{gate}"),
+    };
+    let mut body = String::new();
+    for (at, gate) in graph.gates().iter().enumerate() {
+        let names: Vec<_> = gate.inputs.iter().map(|&input| node_name(input)).collect();
+        body += &format!("    {}", language.bind(&format!("t{at}"), &expression(gate, &names)));
+    }
+    body += &format!("    {}", language.zeros("y", signature.result));
+    for (part, &output) in signature.outputs.iter().zip(graph.outputs()) {
+        body += &format!("    y{part} = {};\n", node_name(output));
+    }
+    language.function(name, signature.parameters, signature.result, &(body + "    return y;\n"))
+}
+
+/// A circuit as a text of its own: `WordsM name(WordsN x)` with arrays `x` of words in both, and the name with
+/// `_` for `-`.
+pub fn circuit(graph: &Graph, name: &str, language: Language) -> String {
+    let (inputs, outputs) = (graph.inputs(), graph.outputs().len());
+    let [from, to] = [inputs, outputs].map(|count| format!("Words{count}"));
+    let mut text = language.prelude().to_owned();
+    for (structure, count) in
+        [(&from, inputs), (&to, outputs)].iter().take(1 + usize::from(inputs != outputs))
+    {
+        text += &language.structure(structure, &[("x", Field::Words(*count))]);
+    }
+    let signature = Signature {
+        parameters: &[("x", &from)],
+        inputs: (0..inputs).map(|at| format!("x.x[{at}]")).collect(),
+        result: &to,
+        outputs: (0..outputs).map(|at| format!(".x[{at}]")).collect(),
+    };
+    text + function(graph, &name.replace('-', "_"), &signature, language).trim_end() + "\n"
+}
+
+/// A gate in terms of its inputs' names, in the syntax that C and WGSL share.
+pub(super) fn expression(gate: &Gate, names: &[String]) -> String {
+    let table = match gate.operation {
+        Operation::Table(table) => table,
+        Operation::Constant(value) => return format!("{value:#x}u"),
+        Operation::ShiftLeft(count) => return format!("{} << {count}u", names[0]),
+        Operation::ShiftRight(count) => return format!("{} >> {count}u", names[0]),
+        Operation::RotateLeft(count) => {
+            return format!("({x} << {count}u) | ({x} >> {}u)", u32::BITS - count, x = names[0]);
+        }
+        Operation::Add => return names.join(" + "),
+    };
+    let text = sum_of(u32::from(table), &names[..gate.inputs.len()]);
+    text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).map_or_else(|| text.clone(), str::to_owned)
+}
+
+/// An expression for a table: a name, a complement, or something in parentheses. The first name is split
+/// off as an input t, which leaves f₀ for t = 0 and f₁ for t = 1; of all orders, the shortest.
+fn sum_of(table: u32, names: &[String]) -> String {
+    let ones = (1 << (1 << names.len())) - 1;
+    if table == 0 {
+        return "0u".to_owned();
+    } else if table == ones {
+        return "0xffffffffu".to_owned();
+    }
+    let ways = (0..names.len()).map(|at| {
+        let weight = 1 << (names.len() - 1 - at);
+        let half = |with: usize| {
+            let rest = (0..1 << names.len()).filter(|index| index & weight == with);
+            rest.enumerate().map(|(to, from)| (table >> from & 1) << to).sum::<u32>()
+        };
+        let mut others = names.to_vec();
+        let t = others.remove(at);
+        split(&t, half(0), half(weight), &others)
+    });
+    ways.min_by_key(String::len).unwrap_or_default()
+}
+
+/// The function that is `zero` of the other names where t is 0, else `one`.
+fn split(t: &str, zero: u32, one: u32, others: &[String]) -> String {
+    let ones = (1 << (1 << others.len())) - 1;
+    let of = |table| sum_of(table, others);
+    match (zero, one) {
+        (0, one) if one == ones => t.to_owned(),
+        (zero, 0) if zero == ones => format!("~{t}"),
+        (zero, one) if zero == one => of(zero),
+        (0, one) => format!("({t} & {})", of(one)),
+        (zero, 0) => format!("(~{t} & {})", of(zero)),
+        (zero, one) if one == ones => format!("({t} | {})", of(zero)),
+        (zero, one) if zero == ones => format!("(~{t} | {})", of(one)),
+        (zero, one) if zero ^ one == ones => format!("({t} ^ {})", of(zero)),
+        (zero, one) => format!("(({t} & {}) | (~{t} & {}))", of(one), of(zero)),
+    }
+}

@@ -1,0 +1,233 @@
+//! A circuit for any table of up to 8 inputs and 8 outputs.
+//!
+//! Two constructions, of which the smaller is taken:
+//!
+//! * Shannon's expansion with equal subfunctions shared, which is a reduced decision diagram (Bryant, 1986), in
+//!   each rotation of the inputs' order: f = f₀ ⊕ (t ∧ (f₀ ⊕ f₁)).
+//! * The Reed–Muller form, a sum of products for each output; the products share factors, and the sums share
+//!   pairs by Paar's greedy method ("Optimized arithmetic for Reed–Solomon encoders", 1997).
+//!
+//! A table that is one of the named S-boxes gets that circuit. Whatever comes out is compared with the table on
+//! all inputs before it is given back.
+
+use std::collections::HashMap;
+
+use super::graph::{Builder, Function, Graph};
+use super::named;
+use super::trace::Width;
+
+/// Most inputs, and most outputs.
+pub const TABLE_BITS: usize = 8;
+
+/// A look-up table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    inputs: usize,
+    values: Vec<u8>,
+}
+
+/// Why a list of numbers is no table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableError {
+    /// So many entries are no power of two from 2 to 256.
+    Entries(usize),
+    /// This entry does not fit 8 bits.
+    Value {
+        /// Which entry, from 0.
+        index: usize,
+        /// What it is.
+        value: u64,
+    },
+}
+
+impl std::fmt::Display for TableError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Entries(count) => {
+                write!(f, "a table has 2, 4, 8, … or 256 entries, not {count}: add or remove some")
+            }
+            Self::Value { index, value } => {
+                write!(f, "entry {index} is {value}, but an entry has at most 8 bits: give 0 to 255")
+            }
+        }
+    }
+}
+
+impl std::error::Error for TableError {}
+
+impl Table {
+    /// The table of these entries: entry x for the input whose bit i is input i.
+    ///
+    /// # Errors
+    /// If these are no 2, 4, 8, … or 256 entries of up to 8 bits.
+    pub fn new(values: &[u64]) -> Result<Self, TableError> {
+        let inputs = values.len().checked_ilog2().unwrap_or(0) as usize;
+        if !values.len().is_power_of_two() || !(1..=TABLE_BITS).contains(&inputs) {
+            return Err(TableError::Entries(values.len()));
+        }
+        let byte = |(index, &value)| u8::try_from(value).map_err(|_| TableError::Value { index, value });
+        Ok(Self { inputs, values: values.iter().enumerate().map(byte).collect::<Result<_, _>>()? })
+    }
+
+    /// Outputs: bits of the largest entry, at least one.
+    pub fn outputs(&self) -> usize {
+        let all = self.values.iter().fold(0, |all, value| all | value);
+        (u8::BITS - all.leading_zeros()).max(1) as usize
+    }
+
+    /// One output for all inputs.
+    fn output(&self, bit: usize) -> Vec<bool> {
+        self.values.iter().map(|value| value >> bit & 1 == 1).collect()
+    }
+
+    /// Whether a circuit computes this table, found by trying all inputs.
+    pub fn is_computed_by(&self, graph: &Graph) -> bool {
+        graph.inputs() == self.inputs
+            && graph.outputs().len() == self.outputs()
+            && (0..self.values.len()).step_by(32).all(|first| self.agrees_from(graph, first))
+    }
+
+    /// The same for the 32 inputs from `first` on, one a lane.
+    fn agrees_from(&self, graph: &Graph, first: usize) -> bool {
+        let lanes = first..self.values.len().min(first + 32);
+        let pack = |bit: &dyn Fn(usize) -> bool| {
+            lanes.clone().rev().fold(0_u32, |word, index| word << 1 | u32::from(bit(index)))
+        };
+        let inputs: Vec<_> = (0..self.inputs).map(|at| pack(&|index| index >> at & 1 == 1)).collect();
+        let outputs = graph.evaluate(&inputs);
+        let unused = u32::MAX.checked_shl(lanes.len() as u32).unwrap_or(0);
+        let wanted = (0..self.outputs()).map(|at| pack(&|index| self.values[index] >> at & 1 == 1));
+        outputs.iter().zip(wanted).all(|(&output, wanted)| (output ^ wanted) & !unused == 0)
+    }
+}
+
+/// A circuit of gates of two inputs for a table, and of three where a named one has them.
+///
+/// Nothing if what was made is wrong, which no table is known to cause.
+pub fn synthesize(table: &Table, width: Width) -> Option<Graph> {
+    let known = named::ALL
+        .into_iter()
+        .filter(|circuit| circuit.name.starts_with("aes") || circuit.name.starts_with("serpent"));
+    let known = known.map(|circuit| circuit.graph(width)).find(|graph| table.is_computed_by(graph));
+    let expansions = (0..table.inputs).map(|first| decisions(table, first));
+    let made = || expansions.chain([sums_of_products(table)]).min_by_key(|graph| graph.gates().len());
+    known.or_else(made).filter(|graph| table.is_computed_by(graph))
+}
+
+/// Nodes of a function of two nodes.
+fn xor(builder: &mut Builder, a: usize, b: usize) -> usize {
+    builder.add(Function::new(vec![a, b], |bit| bit(a) ^ bit(b)))
+}
+
+fn and(builder: &mut Builder, a: usize, b: usize) -> usize {
+    builder.add(Function::new(vec![a, b], |bit| bit(a) & bit(b)))
+}
+
+/// Shannon's expansion, by input `first` first and then by those below it in turn.
+fn decisions(table: &Table, first: usize) -> Graph {
+    let mut builder = Builder::new(table.inputs);
+    let order: Vec<_> = (0..table.inputs).map(|step| (first + table.inputs - step) % table.inputs).collect();
+    let mut known = HashMap::new();
+    let outputs = (0..table.outputs()).map(|bit| {
+        let output = table.output(bit);
+        // The value where step 0 of the order is the highest bit of the index.
+        let index = |at: usize| {
+            order
+                .iter()
+                .enumerate()
+                .map(|(step, &input)| (at >> (table.inputs - 1 - step) & 1) << input)
+                .sum::<usize>()
+        };
+        let sorted: Vec<_> = (0..output.len()).map(|at| output[index(at)]).collect();
+        decide(&mut builder, &mut known, &order, &sorted)
+    });
+    let outputs = outputs.collect();
+    builder.finish(outputs)
+}
+
+/// The node of a function of the inputs in `order`, the highest of its index first.
+fn decide(
+    builder: &mut Builder,
+    known: &mut HashMap<Vec<bool>, usize>,
+    order: &[usize],
+    values: &[bool],
+) -> usize {
+    let Some((&input, rest)) = order.split_first() else {
+        return builder.add(Function::new(Vec::new(), |_| values[0]));
+    };
+    let (zero, one) = values.split_at(values.len() / 2);
+    if zero == one {
+        return decide(builder, known, rest, zero);
+    }
+    if let Some(&node) = known.get(values) {
+        return node;
+    }
+    let difference: Vec<_> = zero.iter().zip(one).map(|(zero, one)| zero ^ one).collect();
+    let zero = decide(builder, known, rest, zero);
+    let difference = decide(builder, known, rest, &difference);
+    let product = and(builder, input, difference);
+    let node = xor(builder, zero, product);
+    known.insert(values.to_vec(), node);
+    node
+}
+
+/// The Reed–Muller form with shared factors and terms.
+fn sums_of_products(table: &Table) -> Graph {
+    let mut builder = Builder::new(table.inputs);
+    let one = builder.add(Function::new(Vec::new(), |_| true));
+    let mut sums: Vec<Vec<usize>> = Vec::new();
+    let mut nodes = vec![one];
+    for product in 1..table.values.len() {
+        let lowest = product.trailing_zeros() as usize;
+        let rest = nodes[product & (product - 1)];
+        nodes.push(and(&mut builder, lowest, rest));
+    }
+    for bit in 0..table.outputs() {
+        let terms = (0..nodes.len()).zip(reed_muller(table.output(bit))).filter(|(_, present)| *present);
+        sums.push(terms.map(|(product, _)| nodes[product]).collect());
+    }
+    let outputs = shared_sums(&mut builder, sums);
+    builder.finish(outputs)
+}
+
+/// Which products a function is the sum of: bit i of the index says whether input i is a factor.
+fn reed_muller(mut values: Vec<bool>) -> Vec<bool> {
+    let mut weight = 1;
+    while weight < values.len() {
+        for index in (0..values.len()).filter(|index| index & weight != 0) {
+            values[index] ^= values[index ^ weight];
+        }
+        weight *= 2;
+    }
+    values
+}
+
+/// Sums of nodes; the pair that most sums have becomes a node again and again.
+fn shared_sums(builder: &mut Builder, mut sums: Vec<Vec<usize>>) -> Vec<usize> {
+    loop {
+        let mut count: HashMap<(usize, usize), usize> = HashMap::new();
+        for sum in &sums {
+            for (at, &a) in sum.iter().enumerate() {
+                for &b in &sum[at + 1..] {
+                    *count.entry((a.min(b), a.max(b))).or_default() += 1;
+                }
+            }
+        }
+        // Of equals the first, so that a table always gives the same circuit.
+        let best = count.into_iter().max_by_key(|&(pair, count)| (count, std::cmp::Reverse(pair)));
+        let Some(((a, b), _)) = best else { break };
+        let node = xor(builder, a, b);
+        for sum in sums.iter_mut().filter(|sum| sum.contains(&a) && sum.contains(&b)) {
+            sum.retain(|&term| term != a && term != b);
+            match sum.iter().position(|&term| term == node) {
+                // A sum of equals is nothing.
+                Some(same) => drop(sum.swap_remove(same)),
+                None => sum.push(node),
+            }
+        }
+    }
+    let of = |sum: &Vec<usize>| sum.first().copied();
+    sums.iter()
+        .map(|sum| of(sum).unwrap_or_else(|| builder.add(Function::new(Vec::new(), |_| false))))
+        .collect()
+}

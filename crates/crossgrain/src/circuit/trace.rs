@@ -1,0 +1,134 @@
+//! Any code over [`Word`] as a graph: it is run on symbols, and each operation on a [`Sym`] records a gate.
+//!
+//! A word is `Copy`, so a symbol is only the number of a node; the graph it belongs to grows in the thread
+//! that traces.
+
+use std::cell::RefCell;
+use std::ops::{BitAnd, BitXor, Not};
+
+use super::graph::{Builder, Function, Gate, Graph, Operation};
+use crate::word::{Lanes, Shift, Word, two_input_gates};
+
+/// How gates of three inputs are recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Width {
+    /// As the gates of two inputs that words without `vpternlog` compute.
+    #[default]
+    Two,
+    /// As they are.
+    Three,
+}
+
+/// A word that stands for a node of the graph being traced.
+///
+/// It means nothing outside the call of [`trace`] that made it.
+#[derive(Clone, Copy, Debug)]
+pub struct Sym(usize);
+
+thread_local! {
+    /// The graph that this thread is tracing.
+    static RECORD: RefCell<(Width, Builder)> = RefCell::default();
+}
+
+/// The graph of `circuit`, which is run once.
+pub fn trace<const INPUTS: usize, const OUTPUTS: usize>(
+    width: Width,
+    circuit: impl FnOnce([Sym; INPUTS]) -> [Sym; OUTPUTS],
+) -> Graph {
+    let outer = Outer(RECORD.replace((width, Builder::new(INPUTS))));
+    let outputs = circuit(std::array::from_fn(Sym)).map(|output| output.0);
+    let (_, builder) = RECORD.take();
+    drop(outer);
+    builder.finish(outputs.to_vec())
+}
+
+/// The graph that was being traced before, to go on with whether or not the circuit panics.
+struct Outer((Width, Builder));
+
+impl Drop for Outer {
+    fn drop(&mut self) {
+        RECORD.set(std::mem::take(&mut self.0));
+    }
+}
+
+/// Records a function of symbols.
+fn record(inputs: &[Sym], value: impl Fn(&[bool]) -> bool) -> Sym {
+    let function = Function::new(inputs.iter().map(|input| input.0).collect(), |bit| {
+        value(&inputs.iter().map(|input| bit(input.0)).collect::<Vec<_>>())
+    });
+    RECORD.with_borrow_mut(|(_, builder)| Sym(builder.add(function)))
+}
+
+/// Records an operation on lanes.
+fn record_lanes(inputs: &[Sym], operation: Operation) -> Sym {
+    let inputs = inputs.iter().map(|input| input.0).collect();
+    RECORD.with_borrow_mut(|(_, builder)| Sym(builder.gate(Gate { inputs, operation })))
+}
+
+impl Sym {
+    /// The same value in every lane of 32 bits.
+    pub fn constant(value: u32) -> Self {
+        record_lanes(&[], Operation::Constant(value))
+    }
+}
+
+impl BitXor for Sym {
+    type Output = Self;
+
+    fn bitxor(self, other: Self) -> Self {
+        record(&[self, other], |bits| bits[0] ^ bits[1])
+    }
+}
+
+impl BitAnd for Sym {
+    type Output = Self;
+
+    fn bitand(self, other: Self) -> Self {
+        record(&[self, other], |bits| bits[0] & bits[1])
+    }
+}
+
+impl Not for Sym {
+    type Output = Self;
+
+    fn not(self) -> Self {
+        record(&[self], |bits| !bits[0])
+    }
+}
+
+impl Word for Sym {
+    fn ternary<const TABLE: i32>(a: Self, b: Self, c: Self) -> Self {
+        match RECORD.with_borrow(|(width, _)| *width) {
+            Width::Two => two_input_gates::<Self, TABLE>(a, b, c),
+            Width::Three => record(&[a, b, c], |bits| {
+                let index = bits.iter().fold(0, |index, &bit| 2 * index + i32::from(bit));
+                TABLE >> index & 1 == 1
+            }),
+        }
+    }
+}
+
+impl Lanes for Sym {
+    fn add_lanes(self, other: Self) -> Self {
+        record_lanes(&[self, other], Operation::Add)
+    }
+
+    fn shift_lanes_left<const COUNT: u32>(self) -> Self {
+        record_lanes(&[self], Operation::ShiftLeft(COUNT))
+    }
+
+    fn rotate_lanes_left<const COUNT: u32>(self) -> Self {
+        record_lanes(&[self], Operation::RotateLeft(COUNT))
+    }
+}
+
+/// As a word of 32 bits.
+impl Shift for Sym {
+    fn shift_right<const COUNT: u32>(self) -> Self {
+        record_lanes(&[self], Operation::ShiftRight(COUNT))
+    }
+
+    fn shift_left<const COUNT: u32>(self) -> Self {
+        record_lanes(&[self], Operation::ShiftLeft(COUNT))
+    }
+}

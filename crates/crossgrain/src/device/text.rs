@@ -1,0 +1,139 @@
+//! What the programs of both ciphers are made of.
+
+use super::{GROUP_THREADS, KEY_WORDS_MAX, Kernel};
+use crate::circuit::emit::{Field, Language, Signature, function};
+use crate::circuit::map::map;
+use crate::circuit::trace::{Sym, Width, trace};
+
+/// A text that grows.
+pub(super) struct Text {
+    pub(super) language: Language,
+    text: String,
+}
+
+impl Text {
+    /// The beginning of a program: what is bound, and the words of a job.
+    pub(super) fn new(kernel: Kernel, language: Language) -> Self {
+        let job = ["blocks", "rounds", "c0", "c1", "c2", "c3"].map(|name| (name, Field::Word));
+        let mut text = Self { language, text: format!("// {}, written by crossgrain.\n", kernel.name()) };
+        text.push(language.prelude());
+        text.push(&language.structure("Job", &job));
+        text.push(&match language {
+            Language::Cuda => format!("__constant__ u32 keys[{KEY_WORDS_MAX}];\n\n"),
+            Language::Wgsl => "\
+                @group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;\n\
+                @group(0) @binding(1) var<storage, read_write> goal: array<vec4<u32>>;\n\
+                @group(0) @binding(2) var<storage, read> keys: array<u32>;\n\
+                @group(0) @binding(3) var<storage, read> job: Job;\n\n"
+                .to_owned(),
+        });
+        text
+    }
+
+    pub(super) fn push(&mut self, text: &str) {
+        self.text += text;
+    }
+
+    /// A structure.
+    pub(super) fn structure(&mut self, name: &str, fields: &[(&str, Field<'_>)]) {
+        let text = self.language.structure(name, fields);
+        self.push(&text);
+    }
+
+    /// A circuit as a function, mapped to gates of three inputs.
+    pub(super) fn circuit<const INPUTS: usize, const OUTPUTS: usize>(
+        &mut self,
+        name: &str,
+        signature: &Signature<'_>,
+        circuit: impl FnOnce([Sym; INPUTS]) -> [Sym; OUTPUTS],
+    ) {
+        let graph = map(&trace(Width::Three, circuit)).scheduled();
+        let text = function(&graph, name, signature, self.language);
+        self.push(&text);
+    }
+
+    /// A function around a body in the common syntax, in which `let` and `var` declare.
+    pub(super) fn function(&mut self, name: &str, parameters: &[(&str, &str)], result: &str, body: &str) {
+        let text = self.language.function(name, parameters, result, &declared(body, self.language));
+        self.push(&text);
+    }
+
+    /// The end of the program: its entry, around a body in the common syntax that is told its `thread`.
+    pub(super) fn entry(mut self, kernel: Kernel, body: &str) -> String {
+        let (name, body) = (kernel.entry(), declared(body, self.language));
+        self.push(&match self.language {
+            Language::Cuda => format!(
+                "extern \"C\" __global__ void __launch_bounds__({GROUP_THREADS})\n\
+                 {name}(const uint4 *__restrict__ source, uint4 *__restrict__ goal, const Job job) {{\n    \
+                 const auto thread = blockIdx.x * blockDim.x + threadIdx.x;\n{body}}}\n"
+            ),
+            Language::Wgsl => format!(
+                "@compute @workgroup_size({GROUP_THREADS})\n\
+                 fn {name}(@builtin(global_invocation_id) id: vec3<u32>) {{\n    let thread = id.x;\n{body}}}\n"
+            ),
+        });
+        self.text
+    }
+
+    /// A structure made of fields.
+    pub(super) fn made(&self, structure: &str, fields: impl IntoIterator<Item = String>) -> String {
+        self.language.made(structure, &fields.into_iter().collect::<Vec<_>>())
+    }
+
+    /// Four words as they lie in memory.
+    pub(super) fn block(&self, words: [String; 4]) -> String {
+        let kind = if self.language == Language::Cuda { "uint4" } else { "vec4<u32>" };
+        self.made(kind, words)
+    }
+
+    /// The functions that both ciphers' counters need.
+    pub(super) fn swap_bytes(&mut self) {
+        let body = "    return (v << 24u) | ((v & 0xff00u) << 8u) | ((v >> 8u) & 0xff00u) | (v >> 24u);\n";
+        self.function("swap_bytes", &[("v", "u32")], "u32", body);
+    }
+}
+
+/// The counter of block `first` of the job as four words `b0` to `b3`, the lowest first.
+pub(super) const COUNTER: &str = "    \
+    let b0 = job.c0 + first;
+    let carry0 = u32(b0 < first);
+    let b1 = job.c1 + carry0;
+    let carry1 = u32(b1 < carry0);
+    let b2 = job.c2 + carry1;
+    let carry2 = u32(b2 < carry1);
+    let b3 = job.c3 + carry2;
+";
+
+/// Declarations of the common syntax in a language's own. Loops over `i` index what should live in registers, so they
+/// are written out where a compiler can be told.
+fn declared(body: &str, language: Language) -> String {
+    let line = |line: &str| {
+        if let Some((space, rest)) = line.split_once("for (var i = ").filter(|_| language == Language::Cuda) {
+            return format!("{space}#pragma unroll\n{space}for (auto i = {rest}\n");
+        }
+        let line = line.replace("(var ", &format!("({} ", language.variable()));
+        let indent = line.len() - line.trim_start().len();
+        let (space, rest) = line.split_at(indent);
+        if let Some((name, value)) = rest.strip_prefix("let ").and_then(|rest| rest.split_once(" = ")) {
+            return format!("{space}{}", language.bind(name, value.trim_end_matches(';')));
+        }
+        if let Some((name, structure)) = rest.strip_prefix("var ").and_then(|rest| rest.split_once(": ")) {
+            return format!("{space}{}", language.zeros(name, structure.trim_end_matches(';')));
+        }
+        match rest.strip_prefix("var ") {
+            Some(rest) => format!("{space}{} {rest}\n", language.variable()),
+            None => format!("{line}\n"),
+        }
+    };
+    body.lines().map(|text| line(text.trim_end())).collect()
+}
+
+/// The parts `.x[0]` and on of a name.
+pub(super) fn words(name: &str, count: usize) -> Vec<String> {
+    (0..count).map(|at| format!("{name}.x[{at}]")).collect()
+}
+
+/// Words of the keys from index `first` on, a name.
+pub(super) fn key_words(first: &str, count: usize) -> Vec<String> {
+    (0..count).map(|at| format!("keys[{first} + {at}u]")).collect()
+}

@@ -1,0 +1,169 @@
+//! Each step's gates exist in one text for each kind of word, which CPUs and GPUs share.
+//!
+//! The texts are found by reading the sources: a function of many gates is one, and must be in the list.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crossgrain::circuit::named;
+use crossgrain::circuit::trace::Width;
+
+/// What a step is computed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// Words of one bit of many bytes.
+    Bits,
+    /// Words of whole bytes, with shuffles.
+    Bytes,
+    /// Four bytes of one block in an integer.
+    Integer,
+    /// Lanes of 32 bits.
+    Lanes,
+}
+
+/// Every step of the ciphers that has gates: the kind of word, and the one text, by file and function.
+const STEPS: [(&str, Kind, &str, &[&str]); 13] = [
+    ("SubBytes", Kind::Bits, "circuit/aes_sbox.rs", &["forward"]),
+    ("InvSubBytes", Kind::Bits, "circuit/aes_sbox.rs", &["inverse"]),
+    ("inversion", Kind::Bits, "circuit/aes_sbox.rs", &["invert"]),
+    ("MixColumns", Kind::Bits, "circuit/aes_linear.rs", &["mix_bit", "neighbours", "double"]),
+    ("InvMixColumns", Kind::Bits, "circuit/aes_linear.rs", &["inv_mix_column"]),
+    ("SubBytes", Kind::Bytes, "part/aes/substitute.rs", &["substitute"]),
+    ("MixColumns", Kind::Bytes, "part/aes/bytesliced.rs", &["mix_column"]),
+    ("MixColumns", Kind::Integer, "part/aes/scalar.rs", &["mix_column"]),
+    ("S-boxes", Kind::Bits, "circuit/serpent_sbox.rs", &["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"]),
+    (
+        "inverse S-boxes",
+        Kind::Bits,
+        "circuit/serpent_sbox.rs",
+        &["inv_s0", "inv_s1", "inv_s2", "inv_s3", "inv_s4", "inv_s5", "inv_s6", "inv_s7"],
+    ),
+    ("linear transformation", Kind::Lanes, "part/serpent/vsliced.rs", &["transform"]),
+    ("inverse linear transformation", Kind::Lanes, "part/serpent/vsliced.rs", &["inv_transform"]),
+    (
+        "linear transformation",
+        Kind::Bits,
+        "part/serpent/bitsliced.rs",
+        &["transform", "add_to_odd", "add_to_even"],
+    ),
+];
+
+/// Functions of many gates that are no step of a cipher.
+const OTHERS: [(&str, &str); 5] = [
+    // The state that a counter's walk begins with is a sum of its columns' shares.
+    ("part/aes/bitsliced.rs", "sub_bytes_of_sum"),
+    ("part/aes/walk.rs", "run"),
+    // Counters, and tweaks of XTS.
+    ("part/counter.rs", "low"),
+    ("part/counter.rs", "count_bundle"),
+    ("part/tweak.rs", "shifted"),
+];
+
+/// As many gates make a function a text of a step.
+const MANY_GATES: usize = 5;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+fn files_under(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_under(&path) } else { vec![path] }).collect()
+}
+
+/// The functions of a file with their bodies, comments left out.
+fn functions(path: &Path) -> Vec<(String, String)> {
+    let text = fs::read_to_string(path).unwrap();
+    let lines = text.lines().map(|line| line.split("//").next().unwrap().to_owned() + "\n");
+    let code: String = lines.collect();
+    let mut found = Vec::new();
+    for (at, _) in code.match_indices("fn ") {
+        let rest = &code[at + 3..];
+        let name = rest.split(|char: char| !char.is_alphanumeric() && char != '_').next().unwrap();
+        let Some(open) = rest.find('{').filter(|&open| !rest[..open].contains(";\n")) else { continue };
+        let mut depth = 0;
+        let end = rest[open..].find(|char: char| {
+            depth += i32::from(char == '{') - i32::from(char == '}');
+            depth == 0
+        });
+        found.push((name.to_owned(), rest[open..open + end.unwrap()].to_owned()));
+    }
+    found
+}
+
+fn gates(body: &str) -> usize {
+    [" ^ ", " & ", "::ternary"].iter().map(|gate| body.matches(gate).count()).sum()
+}
+
+/// All functions of the layers where steps may stand, by file.
+fn texts() -> BTreeMap<String, Vec<(String, String)>> {
+    let files =
+        ["circuit", "convert", "part", "device"].iter().flat_map(|layer| files_under(&root().join(layer)));
+    let name = |path: &Path| path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
+    files.map(|path| (name(&path), functions(&path))).collect()
+}
+
+#[test]
+fn every_step_has_one_text() {
+    let texts = texts();
+    let kinds: BTreeSet<_> = STEPS.iter().map(|(step, kind, ..)| (step, kind)).collect();
+    assert_eq!(kinds.len(), STEPS.len(), "a step has two texts");
+    for (step, kind, file, names) in STEPS {
+        for name in names {
+            assert!(
+                texts[file].iter().any(|(found, _)| found == name),
+                "{step} on {kind:?}: no {name} in {file}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_text_of_gates_is_a_step() {
+    let listed = |file: &str, name: &str| {
+        STEPS.iter().any(|(_, _, at, names)| *at == file && names.contains(&name))
+            || OTHERS.contains(&(file, name))
+    };
+    let mut count = 0;
+    for (file, functions) in texts() {
+        // What makes and maps circuits works on tables of numbers.
+        if ["graph", "map", "synthesize", "emit", "trace"]
+            .iter()
+            .any(|name| file == format!("circuit/{name}.rs"))
+        {
+            continue;
+        }
+        for (name, body) in functions.iter().filter(|(_, body)| gates(body) >= MANY_GATES) {
+            assert!(listed(&file, name), "{name} in {file} has {} gates: which step is it?", gates(body));
+            count += 1;
+        }
+    }
+    assert!(count > 15, "only {count} texts were found: can this test still read the sources?");
+}
+
+#[test]
+fn no_text_of_gates_is_there_twice() {
+    let mut known = BTreeMap::new();
+    for (file, functions) in texts() {
+        for (name, body) in functions.into_iter().filter(|(_, body)| gates(body) > 1) {
+            let words: Vec<_> = body.split_whitespace().map(str::to_owned).collect();
+            if let Some(other) = known.insert(words, format!("{name} in {file}")) {
+                panic!("{name} in {file} is {other} once more");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_two_circuits_compute_the_same() {
+    let samples: Vec<_> = (1..=64_u32).map(|at| at.wrapping_mul(0x9e37_79b9).rotate_left(at)).collect();
+    let mut known = BTreeMap::new();
+    for circuit in named::ALL {
+        let graph = circuit.graph(Width::Three);
+        if let Some(other) = known.insert(graph.evaluate(&samples), circuit.name) {
+            panic!("{} and {other} compute the same", circuit.name);
+        }
+    }
+}
