@@ -9,6 +9,7 @@ mod files;
 mod modes;
 mod plan;
 mod pool;
+mod search;
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -35,6 +36,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(modes::seal, module)?)?;
     module.add_function(wrap_pyfunction!(modes::open, module)?)?;
     module.add_function(wrap_pyfunction!(files::file, module)?)?;
+    module.add_function(wrap_pyfunction!(search::search_size, module)?)?;
+    module.add_function(wrap_pyfunction!(search::search_shard, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     module.add_function(wrap_pyfunction!(plan::compose, module)?)?;
     module.add_function(wrap_pyfunction!(plan::ciphers, module)?)?;

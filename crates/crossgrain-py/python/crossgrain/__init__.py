@@ -9,7 +9,8 @@ place of what `out` holds. Nothing is copied on the way, and other threads run m
     >>> crossgrain.decrypt(sealed, key=key, iv=iv)
     b'some text'
 
-`crossgrain.random` has generators for NumPy, and `crossgrain.dask` arrays that do not depend on their chunks.
+`crossgrain.random` has generators for NumPy, and `crossgrain.dask` arrays that do not depend on their chunks. A lost key is
+described by `Search`, and sought by `search_shard`, or on many machines by `crossgrain.dask.search`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import _native, random
 from ._native import Error, Forged, __version__
 from ._plan import Composition, Plan, Plans, Stage, compose, plan
+from ._search import Found, Search, search_shard
 
 if TYPE_CHECKING:
     import os
@@ -31,8 +33,10 @@ __all__ = [
     "Device",
     "Error",
     "Forged",
+    "Found",
     "Plan",
     "Plans",
+    "Search",
     "Stage",
     "__version__",
     "compose",
@@ -45,6 +49,7 @@ __all__ = [
     "plan",
     "random",
     "seal",
+    "search_shard",
 ]
 
 #: The ciphers by name, with the bytes in a key.

@@ -118,7 +118,7 @@ impl<R: Read> Words<R> {
         if bytes.is_empty() {
             return Ok(None);
         }
-        let chunk = Chunk { form: self.form, first: self.next, count: self.count(&bytes), bytes };
+        let chunk = Chunk { form: self.form, first: self.next, count: self.words_in(&bytes), bytes };
         self.next += chunk.count;
         Ok(Some(chunk))
     }
@@ -171,8 +171,17 @@ impl<R: Read> Words<R> {
         Ok(())
     }
 
+    /// How many words there are, of which none was read yet: reads them all.
+    ///
+    /// # Errors
+    /// If the list cannot be read.
+    pub fn count(mut self) -> io::Result<u64> {
+        while self.chunk()?.is_some() {}
+        Ok(self.next)
+    }
+
     /// How many words these bytes are.
-    fn count(&self, bytes: &[u8]) -> u64 {
+    fn words_in(&self, bytes: &[u8]) -> u64 {
         match self.form {
             Form::Lines | Form::Hex => {
                 memchr_iter(b'\n', bytes).count() as u64 + u64::from(bytes.last() != Some(&b'\n'))
