@@ -203,12 +203,7 @@ impl Candidates {
     }
 
     /// Tries those with these numbers.
-    fn shard(
-        &self,
-        search: &Search,
-        range: &Range<BigUint>,
-        watch: &Watch<'_>,
-    ) -> Result<Refused, Refusal> {
+    fn shard(&self, search: &Search, range: &Range<BigUint>, watch: &Watch<'_>) -> Result<Refused, Refusal> {
         let refused = Mutex::new(Refused::default());
         match self {
             Self::Space(space, _) => SpaceSearch::new(search, space)?.shard(range, watch)?,
