@@ -157,7 +157,7 @@ def search_shard(
 
 def _warn(left_out: Sequence[LeftOut]) -> None:
     for reason, count, first in left_out:
-        why = f"{count} words were left out, being {reason} for a key (the first is word {first})"
+        why = f"{count} candidates were left out, being {reason} for a key (the first is of word {first})"
         warnings.warn(why, stacklevel=3)
 
 
