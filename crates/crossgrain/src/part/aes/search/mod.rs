@@ -112,10 +112,11 @@ impl<B: LaneByte, const NK: usize> Lanes for Search<B, NK> {
     fn start(&self, key: &[u8], usage: Use, blocks: &mut [Block; START_BLOCKS]) {
         let [state, ring @ ..] = blocks;
         let ring = ring.as_flattened_mut();
-        ring[..key.len()].copy_from_slice(key);
+        // A length known when compiled: no call for each key of a list.
+        ring[..4 * NK].copy_from_slice(&key[..4 * NK]);
         *state = self.input;
         if self.direction == Direction::Encrypt {
-            state.iter_mut().zip(key).for_each(|(byte, key)| *byte ^= key);
+            *state = each!(i < 16 => state[i] ^ key[i]);
         }
         if self.usage(usage) == Use::Often {
             first_round::<NK>(state, ring);
