@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use super::job::{Hit, Known, Search, Watch};
 use super::kdf::Deriver;
-use super::words::Refusal;
+use super::words::{InChunk, Refusal};
 use super::{BlockSearch, Error, Inner, Kdf};
 use crate::part::search::Use;
 
@@ -80,6 +80,22 @@ impl<'a> Batch<'a> {
             self.flush()?;
         }
         Ok(Ok(()))
+    }
+
+    /// Adds the keys that come next among the words of a chunk, with numbers from `first` on, if the words are keys and the
+    /// batch is of whole keys: how many.
+    pub(super) fn take(&mut self, first: u128, words: &mut InChunk<'_>) -> Result<usize, Error> {
+        let (true, Some(key_bytes)) =
+            (self.search.is_by_blocks() && self.is_exact(), self.search.key_bytes())
+        else {
+            return Ok(0);
+        };
+        let count = words.take_keys(key_bytes, BATCH_KEYS - self.numbers.len(), &mut self.keys);
+        self.numbers.extend(first..first + count as u128);
+        if self.numbers.len() == BATCH_KEYS {
+            self.flush()?;
+        }
+        Ok(count)
     }
 
     /// Whether the keys are the candidates.

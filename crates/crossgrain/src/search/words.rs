@@ -51,6 +51,12 @@ pub struct Chunk {
     bytes: Vec<u8>,
 }
 
+/// The words of a chunk that were not taken yet.
+pub struct InChunk<'a> {
+    form: Form,
+    rest: &'a [u8],
+}
+
 /// Why a line is no candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
@@ -214,29 +220,8 @@ impl Chunk {
     }
 
     /// Its words as they stand there, without line ends.
-    pub fn words(&self) -> impl Iterator<Item = &[u8]> {
-        let mut rest = &self.bytes[..];
-        std::iter::from_fn(move || {
-            if rest.is_empty() {
-                return None;
-            }
-            let (word, taken) = match self.form {
-                Form::Lines | Form::Hex => match memchr(b'\n', rest) {
-                    Some(end) => (&rest[..end], end + 1),
-                    None => (rest, rest.len()),
-                },
-                Form::Records { len_bytes } => {
-                    let end = len_bytes.min(rest.len());
-                    (&rest[..end], end)
-                }
-            };
-            rest = &rest[taken..];
-            Some(if matches!(self.form, Form::Records { .. }) {
-                word
-            } else {
-                word.strip_suffix(b"\r").unwrap_or(word)
-            })
-        })
+    pub fn words(&self) -> InChunk<'_> {
+        InChunk { form: self.form, rest: &self.bytes }
     }
 
     /// The bytes that a word stands for: itself, or what its hex digits say, which `scratch` then holds.
@@ -247,13 +232,73 @@ impl Chunk {
             Form::Records { len_bytes } if word.len() < len_bytes => Err(Refusal::TooShort),
             Form::Records { .. } => Ok(word),
             Form::Hex => {
-                if decode(word, scratch) {
-                    Ok(scratch)
-                } else {
-                    Err(Refusal::NotHex)
-                }
+                scratch.clear();
+                scratch.resize(word.len() / 2, 0);
+                let is_hex = word.len().is_multiple_of(2) && decode(word, scratch);
+                if is_hex { Ok(scratch) } else { Err(Refusal::NotHex) }
             }
         }
+    }
+}
+
+impl InChunk<'_> {
+    /// Takes words as long as they are keys of so many bytes that stand one like the other, `most` of them, and appends the keys
+    /// to `keys`. How many there are; what is no such key is left to be the next word.
+    pub(super) fn take_keys(&mut self, key_bytes: usize, most: usize, keys: &mut Vec<u8>) -> usize {
+        let from = keys.len();
+        let taken_bytes = match self.form {
+            Form::Records { len_bytes } if len_bytes == key_bytes => {
+                let end = (self.rest.len() / key_bytes).min(most) * key_bytes;
+                keys.extend_from_slice(&self.rest[..end]);
+                end
+            }
+            Form::Hex => {
+                let digits_bytes = 2 * key_bytes;
+                let is_crlf = self.rest.get(digits_bytes) == Some(&b'\r');
+                let end: &[u8] = if is_crlf { b"\r\n" } else { b"\n" };
+                let line_bytes = digits_bytes + end.len();
+                let mut count = 0;
+                for line in self.rest.chunks_exact(line_bytes).take(most) {
+                    let at = keys.len();
+                    keys.resize(at + key_bytes, 0);
+                    if line[digits_bytes..] != *end || !decode(&line[..digits_bytes], &mut keys[at..]) {
+                        keys.truncate(at);
+                        break;
+                    }
+                    count += 1;
+                }
+                count * line_bytes
+            }
+            _ => 0,
+        };
+        self.rest = &self.rest[taken_bytes..];
+        (keys.len() - from) / key_bytes
+    }
+}
+
+impl<'a> Iterator for InChunk<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let rest = self.rest;
+        if rest.is_empty() {
+            return None;
+        }
+        let (word, taken_bytes) = match self.form {
+            Form::Records { len_bytes } => {
+                let end = len_bytes.min(rest.len());
+                (&rest[..end], end)
+            }
+            Form::Lines | Form::Hex => {
+                let (line, taken_bytes) = match memchr(b'\n', rest) {
+                    Some(end) => (&rest[..end], end + 1),
+                    None => (rest, rest.len()),
+                };
+                (line.strip_suffix(b"\r").unwrap_or(line), taken_bytes)
+            }
+        };
+        self.rest = &rest[taken_bytes..];
+        Some(word)
     }
 }
 
@@ -301,6 +346,12 @@ impl Refused {
 impl<R> fmt::Debug for Words<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Words({:?}, read up to {}, secret)", self.form, self.next)
+    }
+}
+
+impl fmt::Debug for InChunk<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "InChunk({} bytes, secret)", self.rest.len())
     }
 }
 

@@ -363,9 +363,7 @@ impl<B: LaneByte> Rounds<B> {
                 let rows = B::mixed(self.isa, self.way, each!(row < 4 => state[at + row]));
                 each!(row < 4 => rows[row].sum(key[row]))
             };
-            for row in 0..4 {
-                state[at + row] = rows[row];
-            }
+            [state[at], state[at + 1], state[at + 2], state[at + 3]] = rows;
         });
         state
     }
