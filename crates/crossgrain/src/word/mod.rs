@@ -83,7 +83,7 @@ pub trait Isa: Copy + Send + Sync + 'static {
 
 /// Code to be compiled for an ISA. Its inputs are fields, so that nothing hides in a closure that
 /// might not be inlined.
-pub trait Kernel {
+pub trait Kernel: Sized {
     /// What the kernel gives back.
     type Output;
 
