@@ -8,6 +8,7 @@ mod common;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -172,6 +173,11 @@ fn an_input_that_changes_is_told() {
     }
 }
 
+/// Moves a file, to another file system if need be.
+fn move_file(from: &Path, to: &Path) {
+    fs::copy(from, to).and_then(|_| fs::remove_file(from)).unwrap();
+}
+
 /// A small file system that is unmounted again.
 struct Small<'a>(&'a Place);
 
@@ -194,6 +200,63 @@ impl Drop for Small<'_> {
     }
 }
 
+/// The input, the output and the place for temporary files on three file systems, or as many as there are.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_on_another_file_system_is_made_there() {
+    use std::os::unix::fs::MetadataExt as _;
+    let (place, data) = sealed(3 * MIB + 1);
+    let Ok(elsewhere) = tempfile::tempdir_in("/dev/shm") else {
+        println!("skipped: output on another file system (/dev/shm cannot be written)");
+        return;
+    };
+    let device = |path: &Path| fs::metadata(path).unwrap().dev();
+    println!("another: {}", device(elsewhere.path()) != device(&place.path(".")));
+    let names = || fs::read_dir(&elsewhere).unwrap().map(|entry| entry.unwrap().file_name());
+    for (link, [command, key_file, k, input, _, _]) in BOTH.iter().flat_map(|args| [(false, args), (true, args)])
+    {
+        let out = elsewhere.path().join("out");
+        let (output, args) = if link {
+            fs::write(&out, b"old").unwrap();
+            std::os::unix::fs::symlink(&out, place.path("link")).unwrap();
+            ("link", &["--force"][..])
+        } else {
+            (out.to_str().unwrap(), &[][..])
+        };
+        let args = [&[command, key_file, k, input, "-o", output], args].concat();
+        // Nothing of it goes where temporary files go otherwise.
+        let done: Done = place.command(&args).env("TMPDIR", "/nowhere").output().unwrap().into();
+        done.printed();
+        assert!(names().eq(["out"]));
+        if link {
+            assert_eq!(fs::read_link(place.path("link")).unwrap(), out);
+            fs::remove_file(place.path("link")).unwrap();
+        }
+        move_file(&out, &place.path("out"));
+        check(&place, command, &data);
+        fs::remove_file(place.path("out")).unwrap();
+    }
+    // From there to here.
+    fs::copy(place.path("sealed"), elsewhere.path().join("sealed")).unwrap();
+    let sealed = elsewhere.path().join("sealed");
+    place.run(&["decrypt", "--key-file", "k", sealed.to_str().unwrap(), "-o", "out"]).printed();
+    check(&place, "decrypt", &data);
+}
+
+/// A link that leads nowhere is something that is there.
+#[test]
+fn a_link_is_not_written_through_unasked() {
+    let (place, data) = sealed(10);
+    for target in ["in", "nowhere"] {
+        std::os::unix::fs::symlink(target, place.path("link")).unwrap();
+        place.refuses(5, &["decrypt", "--key-file", "k", "sealed", "-o", "link"]);
+        place.run(&["decrypt", "--key-file", "k", "sealed", "-o", "link", "--force"]).printed();
+        assert_eq!(place.read("link"), data);
+        assert_eq!(fs::read_link(place.path("link")).is_ok(), target == "in");
+        fs::remove_file(place.path("link")).unwrap();
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_leaves_nothing_but_what_can_be_resumed() {
@@ -213,12 +276,7 @@ fn a_full_disk_leaves_nothing_but_what_can_be_resumed() {
             fs::remove_file(inside.join("filler")).unwrap();
             place.run(&resumed).printed();
             assert_eq!(names(), ["out"]);
-            fs::rename(inside.join("out"), place.path("out"))
-                .or_else(|_| {
-                    fs::copy(inside.join("out"), place.path("out"))
-                        .and_then(|_| fs::remove_file(inside.join("out")))
-                })
-                .unwrap();
+            move_file(&inside.join("out"), &place.path("out"));
             check(&place, command, &data);
             fs::remove_file(place.path("out")).unwrap();
             fs::write(inside.join("filler"), vec![0; filled]).unwrap();

@@ -80,7 +80,9 @@ impl KeyArgs {
 fn asked(twice: bool) -> Result<Zeroizing<String>, Error> {
     let ask = |prompt| rpassword::prompt_password(prompt).map(Zeroizing::new);
     let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::Interrupted => Error::usage("no passphrase was given"),
+        io::ErrorKind::Interrupted | io::ErrorKind::UnexpectedEof => {
+            Error::usage("no passphrase was given: type one, or give --passphrase-file or --key-file")
+        }
         _ => Error::usage(
             "there is no terminal to ask for a passphrase at: give --passphrase-file or --key-file",
         ),
