@@ -213,7 +213,8 @@ fn an_output_on_another_file_system_is_made_there() {
     let device = |path: &Path| fs::metadata(path).unwrap().dev();
     println!("another: {}", device(elsewhere.path()) != device(&place.path(".")));
     let names = || fs::read_dir(&elsewhere).unwrap().map(|entry| entry.unwrap().file_name());
-    for (link, [command, key_file, k, input, _, _]) in BOTH.iter().flat_map(|args| [(false, args), (true, args)])
+    for (link, [command, key_file, k, input, _, _]) in
+        BOTH.iter().flat_map(|args| [(false, args), (true, args)])
     {
         let out = elsewhere.path().join("out");
         let (output, args) = if link {

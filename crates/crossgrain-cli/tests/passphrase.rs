@@ -151,6 +151,24 @@ fn passphrases_that_differ_or_are_wrong_are_refused() {
     assert!(!place.path("out").exists());
 }
 
+/// Neither the unfinished file nor a terminal that does not show what is typed.
+#[test]
+fn a_signal_at_the_prompt_leaves_nothing_behind() {
+    let place = Place::with(b"data");
+    for output in ["-o sealed", "-o -"] {
+        let line = format!(r#"exec "$0" encrypt --passphrase {output} in"#);
+        let Some(mut session) = Session::start(&place, &line) else { return };
+        session.type_at(FIRST, "half of it");
+        let kill = format!("kill -TERM {}", session.program.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        let keyboard = session.keyboard.try_clone().unwrap();
+        let (status, shown) = session.end();
+        assert_eq!(status.signal(), Some(15), "{shown}");
+        assert!(tcgetattr(&keyboard).unwrap().local_modes.contains(LocalModes::ECHO));
+        assert!(place.look().into_keys().eq(["in"]));
+    }
+}
+
 #[test]
 fn no_answer_leaves_nothing_behind() {
     let place = Place::with(b"data");

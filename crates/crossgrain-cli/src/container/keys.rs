@@ -8,6 +8,7 @@ use crossgrain::container::{Secret, Suite};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
+use crate::interrupt;
 use crate::secret;
 
 /// No passphrase is longer.
@@ -87,6 +88,7 @@ fn asked(twice: bool) -> Result<Zeroizing<String>, Error> {
             "there is no terminal to ask for a passphrase at: give --passphrase-file or --key-file",
         ),
     };
+    interrupt::restore_terminal_on_signal().map_err(failed)?;
     let passphrase = ask("Passphrase: ").map_err(failed)?;
     if twice && *ask("The same again: ").map_err(failed)? != *passphrase {
         return Err(Error::usage("the two passphrases differ: try again"));
