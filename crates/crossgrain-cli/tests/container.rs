@@ -397,8 +397,7 @@ fn an_independent_program_reads_and_writes_the_same() {
     let place = Place::new();
     let around = |chunks: usize| [chunks * CHUNK - 1, chunks * CHUNK, chunks * CHUNK + 1];
     let all = [&[0, 1][..], &around(1), &around(2), &around(3)].concat();
-    let mut lengths =
-        vec![("aes-256-gcm", &all[..]), ("aes-128-gcm", &all[5..]), ("aes-256-eax", &all[4..])];
+    let mut lengths = vec![("aes-256-gcm", &all[..]), ("aes-128-gcm", &all[5..]), ("aes-256-eax", &all[4..])];
     if knows_serpent(&python) {
         lengths.push(("serpent-256-eax", &all));
     }

@@ -144,12 +144,66 @@ fn a_directory_that_cannot_be_written_is_told_before_anything_is_asked() {
     }
 }
 
+/// A file whose first bytes can be read, and which fails behind them: memory of this program, and the gap after it.
+#[cfg(target_os = "linux")]
+fn failing_after(len_bytes: u64) -> fs::File {
+    use std::io::{Seek as _, SeekFrom};
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let regions: Vec<_> = maps
+        .lines()
+        .filter_map(|line| line.split_once(' ')?.0.split_once('-'))
+        .map(|(from, to)| [from, to].map(|place| u64::from_str_radix(place, 16).unwrap()))
+        .collect();
+    let before_a_gap =
+        regions.windows(2).find(|pair| pair[0][1] < pair[1][0] && pair[0][1] - pair[0][0] >= len_bytes);
+    let mut memory = fs::File::open("/proc/self/mem").unwrap();
+    memory.seek(SeekFrom::Start(before_a_gap.unwrap()[0][1] - len_bytes)).unwrap();
+    memory
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_read_that_fails_leaves_nothing() {
     let (place, _) = sealed(10);
     let args = ["encrypt", "--key-file", "k", "/proc/self/mem", "-o", "out"];
     assert!(place.refuses(1, &args).contains("cannot read '/proc/self/mem'"));
+    // In the middle of a chunk, and behind a whole one.
+    for len_bytes in [5000, 16384] {
+        let before = place.look();
+        for output in ["out", "-"] {
+            let mut command = place.command(&["encrypt", "--key-file", "k", "-o", output]);
+            let line = Done::from(command.stdin(failing_after(len_bytes)).output().unwrap()).refused(1);
+            assert!(line.contains("cannot read standard input"), "{line}");
+        }
+        assert_eq!(place.look(), before);
+    }
+}
+
+/// The most memory that a program has had so far, in bytes.
+#[cfg(target_os = "linux")]
+fn peak_bytes(child: &Child) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+    peak.unwrap().parse::<u64>().unwrap() << 10
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_is_bounded_whatever_the_file_and_the_threads() {
+    let place = Place::new();
+    place.run(&["keygen", "-o", "k"]).printed();
+    fs::File::create(place.path("in")).unwrap().set_len(160 << 20).unwrap();
+    place.run(&["encrypt", "--key-file", "k", "in", "-o", "sealed"]).printed();
+    for [command, input] in [["encrypt", "in"], ["decrypt", "sealed"]] {
+        let args = [command, "--key-file", "k", "--threads", "16", "-o", "/dev/null"];
+        let mut child = place.command(&args).stdin(Stdio::piped()).spawn().unwrap();
+        let mut open = child.stdin.take().unwrap();
+        std::io::copy(&mut fs::File::open(place.path(input)).unwrap(), &mut open).unwrap();
+        let peak = peak_bytes(&child);
+        drop(open);
+        assert!(child.wait().unwrap().success());
+        assert!(peak < 64 << 20, "{command}: {} MiB", peak >> 20);
+    }
 }
 
 /// The passphrase comes when the input is open already, and by then the input is another.

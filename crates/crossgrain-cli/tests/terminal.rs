@@ -1,4 +1,5 @@
-//! Passphrases typed at a terminal: asked for where they should be, compared, and never shown.
+//! The program at a terminal: passphrases are asked for, compared and never shown, long work shows how far it is, and binary
+//! data is kept away.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 #![cfg(unix)]
@@ -45,7 +46,7 @@ impl Session {
                 .spawn()?;
             Ok(Self { keyboard, program, shown: String::new() })
         });
-        started.map_err(|error| println!("skipped: passphrases at a terminal ({error})")).ok()
+        started.map_err(|error| println!("skipped: the program at a terminal ({error})")).ok()
     }
 
     /// Reads what is shown until it ends in this.
@@ -188,5 +189,39 @@ fn no_answer_leaves_nothing_behind() {
         // Whatever comes next at this terminal is shown again.
         assert!(tcgetattr(&keyboard).unwrap().local_modes.contains(LocalModes::ECHO), "{keys:?}");
         assert!(place.look().into_keys().eq(["in"]), "{keys:?}");
+    }
+}
+
+#[test]
+fn long_work_shows_how_far_it_is_and_takes_that_away() {
+    let place = Place::with(b"data");
+    place.run(&["keygen", "-o", "k"]).printed();
+    let line = r#"(cat in; sleep 1; head -c 3000000 /dev/zero) | "$0" encrypt --key-file k -o sealed"#;
+    let Some(session) = Session::start(&place, line) else { return };
+    let (status, shown) = session.end();
+    assert!(status.success(), "{shown}");
+    assert!(shown.contains("MiB") && shown.contains("/s"), "{shown:?}");
+    let clear_line = "\u{1b}[2K";
+    assert!(shown.trim_end().ends_with(clear_line), "{shown:?}");
+}
+
+#[test]
+fn binary_data_is_not_for_a_terminal() {
+    let place = Place::with(b"data");
+    place.run(&["keygen", "-o", "k"]).printed();
+    let key = "00".repeat(16);
+    for command in [
+        "encrypt --key-file k in",
+        "random --seed 1 --bytes 10",
+        &format!("raw --cipher aes-128 --mode ecb --key {key} in"),
+    ] {
+        let Some(session) = Session::start(&place, &format!(r#"exec "$0" {command}"#)) else { return };
+        let (status, shown) = session.end();
+        assert_eq!(status.code(), Some(2), "{command}: {shown}");
+        assert!(shown.contains("-o -"), "{shown}");
+        let Some(session) = Session::start(&place, &format!(r#"exec "$0" {command} | wc -c"#)) else {
+            return;
+        };
+        assert!(session.end().0.success());
     }
 }
