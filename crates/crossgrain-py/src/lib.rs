@@ -34,7 +34,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(modes::apply, module)?)?;
     module.add_function(wrap_pyfunction!(modes::seal, module)?)?;
     module.add_function(wrap_pyfunction!(modes::open, module)?)?;
-    module.add_function(wrap_pyfunction!(files::file, module)?)?;
+    module.add_class::<files::Reader>()?;
+    module.add_class::<files::Writer>()?;
+    module.add_function(wrap_pyfunction!(files::encrypt_file, module)?)?;
+    module.add_function(wrap_pyfunction!(files::decrypt_file, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     module.add_function(wrap_pyfunction!(plan::compose, module)?)?;
     module.add_function(wrap_pyfunction!(plan::ciphers, module)?)?;
