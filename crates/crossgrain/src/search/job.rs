@@ -16,6 +16,9 @@ use super::batch::Batch;
 use super::words::{Refused, Words};
 use super::{BlockSearch, Chunk, Error, Kdf, Rule};
 
+/// How much of a list a thread takes at a time where keys are quick to try.
+const CHUNK_BYTES: usize = 1 << 20;
+
 /// How the right key is known, where a block is not enough. It may be slow.
 pub trait Test: Send + Sync {
     /// What it is called.
@@ -112,6 +115,17 @@ impl Search {
         match &self.known {
             Known::Blocks(blocks) => blocks.kernel().to_owned(),
             Known::Test(test) => test.name(),
+        }
+    }
+
+    /// How much of a word list a thread should take at a time, in bytes: less, the more a candidate costs.
+    pub fn chunk_bytes(&self) -> usize {
+        match (&self.known, &self.kdf) {
+            (_, Kdf::Scrypt { .. } | Kdf::Argon2id { .. }) => 256,
+            (Known::Test(test), _) if test.key_bytes().is_none() => 256,
+            (_, Kdf::Pbkdf2 { .. }) => 1024,
+            (Known::Test(_), _) => 16 * 1024,
+            (Known::Blocks(_), _) => CHUNK_BYTES,
         }
     }
 

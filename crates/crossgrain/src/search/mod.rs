@@ -10,6 +10,7 @@
 mod batch;
 mod block;
 mod error;
+mod hex;
 mod job;
 mod kdf;
 mod known;

@@ -12,6 +12,8 @@ use std::io::{self, Read};
 use memchr::{memchr, memchr_iter, memrchr};
 use zeroize::Zeroizing;
 
+use super::hex::decode;
+
 /// A longer line is no word: 1 MiB.
 pub const WORD_BYTES_MAX: usize = 1 << 20;
 
@@ -46,7 +48,7 @@ pub struct Chunk {
     form: Form,
     first: u64,
     count: u64,
-    bytes: Zeroizing<Vec<u8>>,
+    bytes: Vec<u8>,
 }
 
 /// Why a line is no candidate.
@@ -112,15 +114,15 @@ impl<R: Read> Words<R> {
                 self.shorten()?;
             }
         };
-        let later = self.rest[end..].to_vec();
-        let mut bytes = std::mem::replace(&mut self.rest, Zeroizing::new(later));
-        bytes.truncate(end);
-        if bytes.is_empty() {
-            return Ok(None);
-        }
-        let chunk = Chunk { form: self.form, first: self.next, count: self.count(&bytes), bytes };
+        // As much as will be read, so that no part of a word is left behind where a vector grew.
+        let mut later = Vec::with_capacity(self.rest.len() - end + self.chunk_bytes);
+        later.extend_from_slice(&self.rest[end..]);
+        let bytes = std::mem::take(&mut *std::mem::replace(&mut self.rest, Zeroizing::new(later)));
+        let mut chunk = Chunk { form: self.form, first: self.next, count: 0, bytes };
+        chunk.bytes.truncate(end);
+        chunk.count = self.words_in(&chunk.bytes);
         self.next += chunk.count;
-        Ok(Some(chunk))
+        Ok(Some(chunk).filter(|chunk| chunk.count > 0))
     }
 
     /// Reads a chunk's length, less only at the end.
@@ -171,14 +173,32 @@ impl<R: Read> Words<R> {
         Ok(())
     }
 
+    /// How many words there are, of which none was read yet: reads them all.
+    ///
+    /// # Errors
+    /// If the list cannot be read.
+    pub fn count(mut self) -> io::Result<u64> {
+        while self.chunk()?.is_some() {}
+        Ok(self.next)
+    }
+
     /// How many words these bytes are.
-    fn count(&self, bytes: &[u8]) -> u64 {
+    fn words_in(&self, bytes: &[u8]) -> u64 {
         match self.form {
             Form::Lines | Form::Hex => {
                 memchr_iter(b'\n', bytes).count() as u64 + u64::from(bytes.last() != Some(&b'\n'))
             }
             Form::Records { len_bytes } => bytes.len().div_ceil(len_bytes) as u64,
         }
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        // All the memory at once: `Zeroizing` would write it byte by byte, which takes longer than to try the keys in it.
+        self.bytes.clear();
+        self.bytes.resize(self.bytes.capacity(), 0);
+        zeroize::optimization_barrier(&self.bytes[..]);
     }
 }
 
@@ -227,14 +247,11 @@ impl Chunk {
             Form::Records { len_bytes } if word.len() < len_bytes => Err(Refusal::TooShort),
             Form::Records { .. } => Ok(word),
             Form::Hex => {
-                let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
-                scratch.clear();
-                for pair in word.chunks(2) {
-                    let &[high, low] = pair else { return Err(Refusal::NotHex) };
-                    let byte = value(high).zip(value(low)).map(|(high, low)| high << 4 | low);
-                    scratch.push(byte.ok_or(Refusal::NotHex)?);
+                if decode(word, scratch) {
+                    Ok(scratch)
+                } else {
+                    Err(Refusal::NotHex)
                 }
-                Ok(scratch)
             }
         }
     }
