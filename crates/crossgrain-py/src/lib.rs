@@ -35,7 +35,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(modes::apply, module)?)?;
     module.add_function(wrap_pyfunction!(modes::seal, module)?)?;
     module.add_function(wrap_pyfunction!(modes::open, module)?)?;
-    module.add_function(wrap_pyfunction!(files::file, module)?)?;
+    module.add_class::<files::Reader>()?;
+    module.add_class::<files::Writer>()?;
+    module.add_function(wrap_pyfunction!(files::encrypt_file, module)?)?;
+    module.add_function(wrap_pyfunction!(files::decrypt_file, module)?)?;
     module.add_function(wrap_pyfunction!(search::search_size, module)?)?;
     module.add_function(wrap_pyfunction!(search::search_shard, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;

@@ -20,6 +20,18 @@ class Core:
     def fill(self, out: Any, uniform: bool) -> None: ...
     def fill_at(self, block: int, word: int, out: Any, uniform: bool) -> None: ...
 
+class Reader:
+    def __init__(self, source: Any, secret: Any, is_passphrase: bool, threads: int) -> None: ...
+    def readinto(self, out: Any) -> int: ...
+    def seek(self, offset: int, whence: int) -> int: ...
+
+class Writer:
+    def __init__(
+        self, target: Any, secret: Any, is_passphrase: bool, suite: str, overwrite: bool, threads: int
+    ) -> None: ...
+    def write(self, data: Any) -> int: ...
+    def finish(self) -> None: ...
+
 def apply(
     data: Any,
     out: Any,
@@ -54,16 +66,18 @@ def open(
     tag_bytes: int,
     how: dict[str, Any],
 ) -> Any: ...
-def file(
+def encrypt_file(
     source: Any,
     target: Any,
-    decrypt: bool,
     secret: Any,
     is_passphrase: bool,
     suite: str,
     overwrite: bool,
     progress: Any,
     threads: int,
+) -> int: ...
+def decrypt_file(
+    source: Any, target: Any, secret: Any, is_passphrase: bool, overwrite: bool, progress: Any, threads: int
 ) -> int: ...
 def search_size(job: dict[str, Any]) -> tuple[int, str]: ...
 def search_shard(
