@@ -17,6 +17,7 @@ use crate::word::{AesLanes, Isa, Kernel, Lane32, each, unrolled};
 #[derive(Clone)]
 pub struct Search<W: AesLanes, const NK: usize> {
     isa: W::Isa,
+    direction: Direction,
     input: Block,
     target: Target,
 }
@@ -48,8 +49,13 @@ pub struct Start<W, const NK: usize> {
 impl<W: AesLanes + Lane32, const NK: usize> Search<W, NK> {
     const LANES: usize = W::BITS / 32;
 
+    /// The use as far as it makes a difference: decryption begins with all of the schedule.
+    fn usage(&self, usage: Use) -> Use {
+        if self.direction == Direction::Encrypt { usage } else { Use::Once }
+    }
+
     fn new(isa: W::Isa, known: &Known) -> Self {
-        Self { isa, input: known.input, target: Target::best(known) }
+        Self { isa, direction: known.direction, input: known.input, target: Target::best(known) }
     }
 }
 
@@ -71,7 +77,7 @@ impl<W: AesLanes + Lane32, const NK: usize> Lanes for Search<W, NK> {
     }
 
     fn start(&self, key: &[u8], usage: Use, blocks: &mut [Block; START_BLOCKS]) {
-        start::<NK>(&self.input, Direction::Encrypt, key, usage, blocks);
+        start::<NK>(&self.input, self.direction, key, self.usage(usage), blocks);
     }
 
     fn load(&self, blocks: &[Vec<u8>; START_BLOCKS]) -> Start<W, NK> {
@@ -86,9 +92,14 @@ impl<W: AesLanes + Lane32, const NK: usize> Lanes for Search<W, NK> {
         found: &mut [u64],
     ) -> bool {
         let &Self { isa, target, .. } = self;
-        match usage {
-            Use::Once => isa.enter(Try::<W, NK, false> { isa, target, bundles, outer, found }),
-            Use::Often => isa.enter(Try::<W, NK, true> { isa, target, bundles, outer, found }),
+        match (self.direction, usage) {
+            (Direction::Encrypt, Use::Once) => {
+                isa.enter(Try::<W, NK, ONCE> { isa, target, bundles, outer, found })
+            }
+            (Direction::Encrypt, Use::Often) => {
+                isa.enter(Try::<W, NK, OFTEN> { isa, target, bundles, outer, found })
+            }
+            (Direction::Decrypt, _) => isa.enter(Try::<W, NK, BACK> { isa, target, bundles, outer, found }),
         }
     }
 
@@ -108,14 +119,13 @@ impl<W: AesLanes + Lane32, const NK: usize> SearchPart for Search<W, NK> {
     }
 }
 
-/// The kernel for a cipher's keys on one known block; `None` for other ciphers than AES, and for decryption.
+/// The kernel for a cipher's keys on one known block; `None` for other ciphers than AES.
 pub fn search<W: AesLanes + Lane32>(
     isa: W::Isa,
     cipher: Cipher,
     known: &Known,
 ) -> Option<Box<dyn SearchPart>> {
     Some(match cipher {
-        _ if known.direction == Direction::Decrypt => return None,
         Cipher::Aes128 => Box::new(Search::<W, 4>::new(isa, known)),
         Cipher::Aes192 => Box::new(Search::<W, 6>::new(isa, known)),
         Cipher::Aes256 => Box::new(Search::<W, 8>::new(isa, known)),
@@ -138,8 +148,13 @@ impl<W: AesLanes + Lane32, const NK: usize> Kernel for Loaded<'_, W, NK> {
     }
 }
 
+/// Ways through a bundle: encrypting a table used once, or often, and decrypting.
+const ONCE: u8 = 0;
+const OFTEN: u8 = 1;
+const BACK: u8 = 2;
+
 /// All bundles with one outer key.
-struct Try<'a, W: AesLanes, const NK: usize, const OFTEN: bool> {
+struct Try<'a, W: AesLanes, const NK: usize, const WAY: u8> {
     isa: W::Isa,
     target: Target,
     bundles: &'a [Start<W, NK>],
@@ -147,7 +162,7 @@ struct Try<'a, W: AesLanes, const NK: usize, const OFTEN: bool> {
     found: &'a mut [u64],
 }
 
-impl<W: AesLanes + Lane32, const NK: usize, const OFTEN: bool> Kernel for Try<'_, W, NK, OFTEN> {
+impl<W: AesLanes + Lane32, const NK: usize, const WAY: u8> Kernel for Try<'_, W, NK, WAY> {
     type Output = bool;
 
     #[inline(always)]
@@ -161,7 +176,11 @@ impl<W: AesLanes + Lane32, const NK: usize, const OFTEN: bool> Kernel for Try<'_
         for (inner, found) in bundles.iter().zip(found) {
             let state = each!(i < 4 => inner.state[i] ^ state);
             let words = each!(i < NK => inner.words[i] ^ words[i]);
-            *found = rounds.differences::<NK, OFTEN>(state, words).zero_lanes();
+            let differences = match WAY {
+                BACK => rounds.differences_back::<NK>(state, words),
+                _ => rounds.differences::<NK, WAY>(state, words),
+            };
+            *found = differences.zero_lanes();
             any |= *found;
         }
         any != 0
@@ -205,18 +224,17 @@ impl<W: AesLanes + Lane32> Rounds<W> {
 
     /// What the word compared differs by.
     #[inline(always)]
-    fn differences<const NK: usize, const OFTEN: bool>(self, mut state: [W; 4], start: [W; NK]) -> W {
-        let (first, ready) = begins::<NK>(if OFTEN { Use::Often } else { Use::Once });
-        let mut words = [W::splat(self.isa, 0); WORDS_MAX];
-        words[ready - NK..ready].copy_from_slice(&start);
+    fn differences<const NK: usize, const WAY: u8>(self, mut state: [W; 4], start: [W; NK]) -> W {
+        let (first, ready) = begins::<NK>(if WAY == OFTEN { Use::Often } else { Use::Once });
+        let mut words = self.begun(start, ready);
         let last = 4 * (NK + 6);
         unrolled!(i in [4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
             38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55] {
-            if i >= ready && i < last && i % group::<NK>() == 0 {
+            if i >= ready && i < last && i.is_multiple_of(group::<NK>()) {
                 self.expand::<NK>(&mut words, i, ready);
             }
             if i % 4 == 3 && i / 4 >= first && i < last {
-                let keys = W::transpose_lanes(each!(column < 4 => words[i - 3 + column]));
+                let keys = round_key(&words, i - 3);
                 state = each!(block < 4 => state[block].encrypt_round(keys[block]));
             }
         });
@@ -229,11 +247,42 @@ impl<W: AesLanes + Lane32> Rounds<W> {
         }
     }
 
+    /// The same of decryption: all of the schedule, and back with the rounds (FIPS 197 §5.3).
+    #[inline(always)]
+    fn differences_back<const NK: usize>(self, state: [W; 4], start: [W; NK]) -> W {
+        let mut words = self.begun(start, NK);
+        for i in (NK..4 * (NK + 7)).step_by(group::<NK>()) {
+            self.expand::<NK>(&mut words, i, NK);
+        }
+        let zero = W::splat(self.isa, 0);
+        let keys = round_key(&words, 4 * (NK + 6));
+        let mut state = each!(block < 4 => state[block] ^ keys[block]);
+        for round in (1..NK + 6).rev() {
+            let keys = round_key(&words, 4 * round);
+            // InvMixColumns alone: the other steps of two instructions undo each other.
+            state = each!(block < 4 => {
+                state[block].decrypt_last_round(keys[block]).encrypt_last_round(zero).decrypt_round(zero)
+            });
+        }
+        let columns = W::transpose_lanes(each!(block < 4 => state[block].decrypt_last_round(zero)));
+        (columns[self.column] ^ words[self.column] ^ self.output) & self.mask
+    }
+
+    /// The schedule as far as it is there; a start has word i at the place i modulo `NK`.
+    #[inline(always)]
+    fn begun<const NK: usize>(&self, start: [W; NK], ready: usize) -> [W; WORDS_MAX] {
+        let mut words = [W::splat(self.isa, 0); WORDS_MAX];
+        for i in 0..NK {
+            words[ready - NK + i] = start[(ready + i) % NK];
+        }
+        words
+    }
+
     /// What goes through the S-boxes for the word `i` that begins a group, plus another word.
     #[inline(always)]
     fn substituted<const NK: usize>(&self, words: &[W; WORDS_MAX], i: usize, plus: W) -> W {
         let before = words[i - 1];
-        if i % NK == 0 {
+        if i.is_multiple_of(NK) {
             let constant = W::splat_lanes(self.isa, u32::from(ROUND_CONSTANTS[i / NK]));
             before.pick(self.bytes[1]).encrypt_last_round(plus ^ constant)
         } else {
@@ -281,8 +330,14 @@ impl<W: AesLanes + Lane32> Rounds<W> {
     }
 }
 
-/// Words of the longest schedule before its last key.
-const WORDS_MAX: usize = 56;
+/// Words of the longest schedule, whole groups.
+const WORDS_MAX: usize = 60;
+
+/// The round key that word `i` begins, of four keys to 128 bits.
+#[inline(always)]
+fn round_key<W: Lane32>(words: &[W; WORDS_MAX], i: usize) -> [W; 4] {
+    W::transpose_lanes(each!(column < 4 => words[i + column]))
+}
 
 /// Words of the schedule from one that goes through S-boxes to the next.
 const fn group<const NK: usize>() -> usize {
