@@ -134,8 +134,8 @@ pub struct Inner {
 }
 
 impl BlockSearch {
-    /// A search for keys under which all `pairs` hold, by the cheapest kernel that may be used. The kernel tries the pair of
-    /// which most is known.
+    /// A search for keys under which all `pairs` hold, by the cheapest kernel that may be used for
+    /// what is known. It tries the pair of which most is known.
     ///
     /// # Errors
     /// [`Error::NothingKnown`] without a pair, or if no bit of any output is known; [`Error::Block`] for an ISA cap
@@ -146,9 +146,9 @@ impl BlockSearch {
             Some(costs) => costs.filled(cipher),
             None => Costs::estimates(cipher),
         };
-        let planned = Kernel::of(plan::search(cipher, &limits, &costs)?);
+        let planned = plan::searches(cipher, &limits, &costs)?.into_iter().filter_map(Kernel::of);
         let rest = limits.forced.is_empty().then_some(REFERENCE);
-        let kernels: Vec<_> = planned.into_iter().chain(rest).collect();
+        let kernels: Vec<_> = planned.chain(rest).collect();
         Self::bound(&kernels, cipher, pairs, limits.features)
     }
 
@@ -162,7 +162,7 @@ impl BlockSearch {
 
     fn bound(kernels: &[Kernel], cipher: Cipher, pairs: &[Pair], features: Features) -> Result<Self, Error> {
         let mut pairs = pairs.to_vec();
-        // What is known in the direction of encryption is what kernels take.
+        // Encryption is quicker to try.
         pairs.sort_by_key(|pair| Reverse((pair.known_bits(), pair.known().direction == Direction::Encrypt)));
         let first = pairs.first().filter(|pair| pair.known_bits() > 0).ok_or(Error::NothingKnown)?.known();
         let bind = |kernel: &Kernel| Some((*kernel, (kernel.bind)(features, cipher, &first)?));
