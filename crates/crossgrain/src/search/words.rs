@@ -192,7 +192,8 @@ impl<R: Read> Words<R> {
     fn words_in(&self, bytes: &[u8]) -> u64 {
         match self.form {
             Form::Lines | Form::Hex => {
-                memchr_iter(b'\n', bytes).count() as u64 + u64::from(bytes.last() != Some(&b'\n'))
+                memchr_iter(b'\n', bytes).count() as u64
+                    + u64::from(bytes.last().is_some_and(|&last| last != b'\n'))
             }
             Form::Records { len_bytes } => bytes.len().div_ceil(len_bytes) as u64,
         }
