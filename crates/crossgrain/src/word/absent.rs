@@ -169,6 +169,10 @@ impl<I: Nowhere, const BYTES: usize> Lane32 for Vector<I, BYTES> {
     fn transpose_lanes([word, ..]: [Self; 4]) -> [Self; 4] {
         match word.1 {}
     }
+
+    fn zero_lanes(self) -> u64 {
+        match self.1 {}
+    }
 }
 
 impl<I: Nowhere, const BYTES: usize> Lanes for Vector<I, BYTES> {

@@ -133,12 +133,7 @@ impl<W: Lane32> Kernel for Try<'_, W> {
         for (inner, found) in bundles.iter().zip(found) {
             let keys = each!(i < 8 => inner[i] ^ outer[i]);
             let state = encrypt(isa, input, keys);
-            let mut bytes = [0; 64];
-            ((state[search.word] ^ output) & mask).store(&mut bytes[..W::BYTES]);
-            *found = 0;
-            for (lane, bytes) in bytes[..W::BYTES].as_chunks::<4>().0.iter().enumerate() {
-                *found |= u64::from(u32::from_le_bytes(*bytes) == 0) << lane;
-            }
+            *found = ((state[search.word] ^ output) & mask).zero_lanes();
             any |= *found;
         }
         any != 0

@@ -6,6 +6,7 @@
 //! Holds: with a table used often, a lane begins after round 1. All S-boxes up to there have single bytes of the key as
 //! inputs, and all else is linear, so a start is affine in the key as `part::search` needs it.
 
+pub mod instructions;
 mod lanes;
 
 use std::fmt;
@@ -95,13 +96,7 @@ impl<B: LaneByte, const NK: usize> Lanes for Search<B, NK> {
     }
 
     fn start(&self, key: &[u8], usage: Use, blocks: &mut [Block; START_BLOCKS]) {
-        let [state, ring @ ..] = blocks;
-        let ring = ring.as_flattened_mut();
-        ring[..key.len()].copy_from_slice(key);
-        *state = each!(i < 16 => self.input[i] ^ key[i]);
-        if usage == Use::Often {
-            first_round::<NK>(state, ring);
-        }
+        start::<NK>(&self.input, key, usage, blocks);
     }
 
     fn load(&self, blocks: &[Vec<u8>; START_BLOCKS]) -> Start<B, NK> {
@@ -156,6 +151,17 @@ pub fn search<B: LaneByte>(isa: B::Isa, cipher: Cipher, known: &Known) -> Option
     })
 }
 
+/// What one key begins from: the state, and words of the schedule one after another.
+fn start<const NK: usize>(input: &Block, key: &[u8], usage: Use, blocks: &mut [Block; START_BLOCKS]) {
+    let [state, ring @ ..] = blocks;
+    let ring = ring.as_flattened_mut();
+    ring[..key.len()].copy_from_slice(key);
+    *state = each!(i < 16 => input[i] ^ key[i]);
+    if usage == Use::Often {
+        first_round::<NK>(state, ring);
+    }
+}
+
 /// Round 1, given the state and key that enter it, and the schedule as far as its S-boxes have bytes of the key as inputs.
 fn first_round<const NK: usize>(state: &mut Block, ring: &mut [u8]) {
     let mut words: [u32; NK] = each!(i < NK => column(ring, i));
@@ -183,6 +189,7 @@ fn first_round<const NK: usize>(state: &mut Block, ring: &mut [u8]) {
     }
 }
 
+/// Word `i` of some.
 fn column(bytes: &[u8], i: usize) -> u32 {
     u32::from_le_bytes([bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]])
 }
