@@ -1,6 +1,6 @@
 """The native half: private to the package."""
 
-from typing import Any
+from typing import Any, final
 
 from typing_extensions import Self
 
@@ -12,6 +12,7 @@ class Forged(Error):
 
 __version__: str
 
+@final
 class Core:
     def __new__(cls, cipher: str, key: Any, threads: int) -> Self: ...
     def install(self, capsule: Any) -> None: ...
@@ -22,11 +23,13 @@ class Core:
     def fill(self, out: Any, uniform: bool) -> None: ...
     def fill_at(self, block: int, word: int, out: Any, uniform: bool) -> None: ...
 
+@final
 class Reader:
     def __new__(cls, source: Any, secret: Any, is_passphrase: bool, threads: int) -> Self: ...
     def readinto(self, out: Any) -> int: ...
     def seek(self, offset: int, whence: int) -> int: ...
 
+@final
 class Writer:
     def __new__(
         cls, target: Any, secret: Any, is_passphrase: bool, suite: str, overwrite: bool, threads: int
