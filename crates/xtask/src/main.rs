@@ -84,9 +84,9 @@ enum Task {
     },
     /// Run what takes too long for every change: ignored tests, `statistics`, `fuzz`
     Nightly,
-    /// Draw docs/speed.svg from a record of `bench`
+    /// Draw the charts under docs/ from records of `bench`
     Chart {
-        /// Draw this record instead of the newest under bench/record
+        /// Draw this record instead of the newest ones under bench/record
         file: Option<PathBuf>,
     },
 }
