@@ -49,22 +49,12 @@ def apply(
     sector_bytes: int,
     how: dict[str, Any],
 ) -> Any: ...
-def seal(
+def apply_sealed(
     data: Any,
     out: Any,
     cipher: str,
     mode: str,
-    key: Any,
-    nonce: Any,
-    aad: Any,
-    tag_bytes: int,
-    how: dict[str, Any],
-) -> Any: ...
-def open(
-    data: Any,
-    out: Any,
-    cipher: str,
-    mode: str,
+    decrypt: bool,
     key: Any,
     nonce: Any,
     aad: Any,
