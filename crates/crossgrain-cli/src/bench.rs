@@ -8,6 +8,7 @@ mod modes;
 mod peer;
 mod planner;
 mod ratio;
+mod search;
 mod subject;
 
 use std::io::{self, Write};

@@ -10,6 +10,7 @@ mod files;
 mod fuzz;
 mod nightly;
 mod python;
+mod search;
 mod taint;
 mod test;
 
@@ -46,7 +47,7 @@ enum Task {
     /// Build the Python package, install it into a fresh environment, and run its tests
     Python,
     /// Time crossgrain beside other implementations; `bench plan` judges the planner instead, `bench python` times
-    /// the random generators
+    /// the random generators, `bench search` compares key search with hashcat
     Bench {
         /// Keep the results as JSON lines under bench/record (give this flag first)
         #[arg(long)]
@@ -99,6 +100,7 @@ fn main() -> ExitCode {
         Task::Python => python::run(),
         Task::Bench { record, arguments } => match arguments.split_first() {
             Some((first, _)) if first == "python" => python::bench(),
+            Some((first, _)) if first == "search" => search::run().map(|()| ExitCode::SUCCESS),
             Some((first, rest)) if first == "plan" => {
                 bench::judge_planner(record, rest).map(|()| ExitCode::SUCCESS)
             }

@@ -9,7 +9,8 @@ place of what `out` holds. Nothing is copied on the way, and other threads run m
     >>> crossgrain.decrypt(sealed, key=key, iv=iv)
     b'some text'
 
-`crossgrain.random` has generators for NumPy, and `crossgrain.dask` arrays that do not depend on their chunks.
+`crossgrain.random` has generators for NumPy, and `crossgrain.dask` arrays that do not depend on their chunks. A lost key is
+described by `Search`, and sought by `search_shard`, or on many machines by `crossgrain.dask.search`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from . import _native, random
 from ._files import EncryptedFile, decrypt_file, encrypt_file
 from ._native import Error, Forged, __version__
 from ._plan import Composition, Plan, Plans, Stage, compose, plan
+from ._search import Found, Search, search_shard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +34,10 @@ __all__ = [
     "EncryptedFile",
     "Error",
     "Forged",
+    "Found",
     "Plan",
     "Plans",
+    "Search",
     "Stage",
     "__version__",
     "compose",
@@ -46,6 +50,7 @@ __all__ = [
     "plan",
     "random",
     "seal",
+    "search_shard",
 ]
 
 #: The ciphers by name, with the bytes in a key.

@@ -74,6 +74,16 @@ def encrypt_file(
 def decrypt_file(
     source: Any, target: Any, secret: Any, is_passphrase: bool, overwrite: bool, progress: Any, threads: int
 ) -> int: ...
+def search_size(job: dict[str, Any]) -> tuple[int, str]: ...
+def search_shard(
+    job: dict[str, Any],
+    skip: int,
+    limit: int | None,
+    shard: tuple[int, int] | None,
+    goes_on: bool,
+    progress: Any,
+    threads: int,
+) -> tuple[list[tuple[int, bytes, bytes]], list[tuple[str, int, int]]]: ...
 def plan(
     cipher: str, from_counter: bool, decrypt: bool, how: dict[str, Any]
 ) -> tuple[list[tuple[int, float, float, list[tuple[str, int, str]]]], str]: ...

@@ -71,7 +71,7 @@ impl<W: AesLanes + Lane32, const NK: usize> Lanes for Search<W, NK> {
     }
 
     fn start(&self, key: &[u8], usage: Use, blocks: &mut [Block; START_BLOCKS]) {
-        start::<NK>(&self.input, key, usage, blocks);
+        start::<NK>(&self.input, Direction::Encrypt, key, usage, blocks);
     }
 
     fn load(&self, blocks: &[Vec<u8>; START_BLOCKS]) -> Start<W, NK> {
