@@ -54,7 +54,7 @@ const EXAMPLES: [(&str, &[&str]); 16] = [
         ],
     ),
     ("variants", &["crossgrain variants"]),
-    ("bench", &["crossgrain bench aes-128-ctr/best"]),
+    ("bench", &["crossgrain bench serpent-256-ctr"]),
     ("circuit", &["crossgrain circuit", "crossgrain circuit aes-sbox --gates 3 --emit cuda"]),
     ("wisdom", &["crossgrain wisdom measure --cipher aes-128", "crossgrain wisdom show"]),
     (
