@@ -141,6 +141,32 @@ fn damage_is_named_and_nothing_is_left() {
     }
 }
 
+/// One bit of every byte, and the end at every byte; the library's tests flip all bits.
+#[test]
+fn whatever_is_changed_or_cut_off_has_its_exit_code() {
+    let place = sealed("aes-256-gcm", b"some plaintext");
+    let whole = place.read("sealed");
+    for at in 0..whole.len() {
+        let mut file = whole.clone();
+        file[at] ^= 1 << (at % 8);
+        place.write("sealed", &file);
+        let codes = match at {
+            // A header that makes no sense, or that claims to be longer than the file is.
+            0..11 => &[3][..],
+            11..13 => &[2, 3, 4],
+            13..HEAD => &[2],
+            _ => &[3],
+        };
+        let before = place.look();
+        let done = place.run(&TO_FILE);
+        assert!(codes.iter().any(|&code| done.code == Some(code)), "byte {at}: {done:?}");
+        assert!(done.err.starts_with("crossgrain: ") && place.look() == before, "byte {at}: {done:?}");
+        place.write("sealed", &whole[..at]);
+        let code = if at < HEAD + 16 { 4 } else { 3 };
+        place.refuses(code, &TO_FILE);
+    }
+}
+
 /// In a file of several groups, by several threads.
 #[test]
 fn only_authentic_chunks_reach_standard_output() {

@@ -8,7 +8,7 @@ use std::io::{self, Read, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crossgrain::container::{
-    Argon2id, Decryptor, Encryptor, Error as Refusal, Header, Limits, Secret, Suite,
+    Argon2id, Decryptor, Encryptor, Error as Refusal, Header, Limits, Secret, Suite, fill,
 };
 use crossgrain::mode::Options;
 use pyo3::prelude::*;
@@ -251,20 +251,6 @@ impl<'py> Step<'py> {
             }
         }
     }
-}
-
-/// Reads until the buffer is full or the input ends.
-fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut count = 0;
-    while count < buffer.len() {
-        match input.read(&mut buffer[count..]) {
-            Ok(0) => break,
-            Ok(more) => count += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(count)
 }
 
 /// A temporary file in the folder of `path`, where a rename is all it takes, with the rights of any new file.

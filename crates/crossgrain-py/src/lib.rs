@@ -33,8 +33,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<bitgen::Core>()?;
     module.add_function(wrap_pyfunction!(modes::apply, module)?)?;
-    module.add_function(wrap_pyfunction!(modes::seal, module)?)?;
-    module.add_function(wrap_pyfunction!(modes::open, module)?)?;
+    module.add_function(wrap_pyfunction!(modes::apply_sealed, module)?)?;
     module.add_class::<files::Reader>()?;
     module.add_class::<files::Writer>()?;
     module.add_function(wrap_pyfunction!(files::encrypt_file, module)?)?;

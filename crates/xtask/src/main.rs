@@ -8,6 +8,7 @@ mod bench;
 mod chart;
 mod files;
 mod fuzz;
+mod nightly;
 mod python;
 mod search;
 mod taint;
@@ -70,9 +71,23 @@ enum Task {
         #[arg(long, default_value_t = 600)]
         seconds: u64,
     },
-    /// Draw docs/speed.svg from a record of `bench`
+    /// Give a random stream to all of dieharder's tests, which takes an hour
+    Statistics {
+        /// The block cipher, with its key size in bits
+        #[arg(long, default_value = "aes-128")]
+        cipher: String,
+        /// The seed of the stream
+        #[arg(long, default_value_t = 0)]
+        seed: u128,
+        /// How many samples a test takes; as many as it wants unless given
+        #[arg(long)]
+        samples: Option<u32>,
+    },
+    /// Run what takes too long for every change: ignored tests, `statistics`, `fuzz`
+    Nightly,
+    /// Draw the charts under docs/ from records of `bench`
     Chart {
-        /// Draw this record instead of the newest under bench/record
+        /// Draw this record instead of the newest ones under bench/record
         file: Option<PathBuf>,
     },
 }
@@ -93,6 +108,10 @@ fn main() -> ExitCode {
         },
         Task::Files { mebibytes, turns } => files::run(mebibytes, turns).map(|()| ExitCode::SUCCESS),
         Task::Fuzz { seconds } => fuzz::run(seconds).map(|()| ExitCode::SUCCESS),
+        Task::Statistics { cipher, seed, samples } => {
+            nightly::statistics(&cipher, seed, samples).map(|()| ExitCode::SUCCESS)
+        }
+        Task::Nightly => nightly::run().map(|()| ExitCode::SUCCESS),
         Task::Chart { file } => chart::run(file.as_deref()).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {

@@ -131,7 +131,8 @@ def seal(
     No nonce may be used twice with one key; one of 12 random bytes is good for 2**32 messages. `out`, if given, is
     `tag_bytes` longer than `data`, and may begin with the same memory.
     """
-    return _native.seal(data, out, cipher, mode, key, nonce, aad, tag_bytes, _how(threads, policy, isa, (), None))
+    how = _how(threads, policy, isa, (), None)
+    return _native.apply_sealed(data, out, cipher, mode, False, key, nonce, aad, tag_bytes, how)
 
 
 def open(  # noqa: A001 - the counterpart of seal, as everywhere in this field
@@ -149,7 +150,8 @@ def open(  # noqa: A001 - the counterpart of seal, as everywhere in this field
     isa: str | None = None,
 ) -> Any:
     """Undo `seal`, or raise `Forged` if the tag is wrong; nothing is written then."""
-    return _native.open(data, out, cipher, mode, key, nonce, aad, tag_bytes, _how(threads, policy, isa, (), None))
+    how = _how(threads, policy, isa, (), None)
+    return _native.apply_sealed(data, out, cipher, mode, True, key, nonce, aad, tag_bytes, how)
 
 
 class Device(NamedTuple):

@@ -276,11 +276,3 @@ impl<I: Nowhere, const BYTES: usize> CarrylessLanes for Vector<I, BYTES> {
         match self.1 {}
     }
 }
-
-/// Copies bytes of one length.
-///
-/// # Panics
-/// If the lengths differ.
-pub(crate) fn copy_past_cache(from: &[u8], to: &mut [u8]) {
-    to.copy_from_slice(from);
-}
