@@ -1,11 +1,16 @@
-//! `crossgrain devices`: the CPU is always there, and whatever is not there is told in a line.
+//! `crossgrain devices` and `--device`: the CPU is always there, what is not there is told in a line, and every device gives
+//! the same bytes.
+//!
+//! On a machine without a device that is printed as skipped, unless CROSSGRAIN_REQUIRE names `wgpu` or `cuda`.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
 
-use common::{Done, crossgrain};
+use common::{Done, IV, MIB, Place, crossgrain};
 use serde_json::Value;
+
+const KEY: &str = "000102030405060708090a0b0c0d0e0f";
 
 fn printed(args: &[&str]) -> String {
     String::from_utf8(Done::from(crossgrain(args).output().unwrap()).printed()).unwrap()
@@ -25,4 +30,97 @@ fn every_device_and_every_lack_has_a_line() {
     for none in missing {
         assert!(text.contains(none["why"].as_str().unwrap()), "{none}");
     }
+}
+
+/// The devices that are no CPU.
+fn gpus() -> Vec<String> {
+    let told: Value = serde_json::from_str(&printed(&["devices", "--json"])).unwrap();
+    let ids = told["devices"].as_array().unwrap().iter().skip(1);
+    let ids: Vec<_> = ids.map(|device| device["id"].as_str().unwrap().to_owned()).collect();
+    if ids.is_empty() {
+        let required = std::env::var("CROSSGRAIN_REQUIRE").unwrap_or_default();
+        assert!(!cfg!(feature = "gpu") || !required.contains("wgpu"), "wgpu is required: {told}");
+        eprintln!("skipped: {}", told["missing"]);
+    }
+    ids
+}
+
+fn raw<'a>(cipher: &'a str, mode: &'a [&'a str], device: &'a str, output: &'a str) -> Vec<&'a str> {
+    let args = ["raw", "--cipher", cipher, "--key", KEY, "--device", device, "in", "-o", output, "--mode"];
+    [&args[..], mode].concat()
+}
+
+#[test]
+fn devices_and_the_cpu_give_the_same_bytes() {
+    for device in gpus() {
+        // More than goes to a device at once, and a last chunk that is no whole block.
+        let place = Place::with(&vec![0x5a; 9 * MIB + 5]);
+        for (at, cipher) in ["aes-128", "serpent-128"].into_iter().enumerate() {
+            let [cpu, gpu] = ["cpu", "gpu"].map(|name| format!("{name}{at}"));
+            let mode = ["ctr", "--iv", "fffffffffffffffffffffffffffffff0"];
+            place.run(&raw(cipher, &mode, "cpu", &cpu)).printed();
+            place.run(&raw(cipher, &mode, &device, &gpu)).printed();
+            assert!(place.read(&cpu) == place.read(&gpu), "{cipher} on {device}");
+        }
+        let place = Place::with(&vec![0xa5; MIB + 3]);
+        for (at, mode) in [&["ecb", "--padding", "pkcs7"][..], &["ecb", "-d"]].into_iter().enumerate() {
+            let [cpu, gpu] = ["cpu", "gpu"].map(|name| format!("{name}{at}"));
+            if mode.contains(&"-d") {
+                place.write("in", &place.read("cpu0"));
+            }
+            place.run(&raw("aes-128", mode, "cpu", &cpu)).printed();
+            place.run(&raw("aes-128", mode, &device, &gpu)).printed();
+            assert!(place.read(&cpu) == place.read(&gpu), "{mode:?} on {device}");
+        }
+        place.write("in", &[0; 17]);
+        let line = place.refuses(4, &raw("aes-128", &["ecb"], &device, "out"));
+        assert!(line.contains("ends within a block"), "{line}");
+    }
+}
+
+#[test]
+fn random_streams_are_the_same_on_devices() {
+    for device in gpus() {
+        for (offset, stream) in [("0", "0"), ("1000003", "7"), ("295147905179352825840", "1")] {
+            let on = |device: &str| {
+                let args =
+                    ["random", "--seed", "42", "--bytes", "100001", "--offset", offset, "--stream", stream];
+                Done::from(
+                    crossgrain(&[&args[..], &["-o", "-", "--device", device]].concat()).output().unwrap(),
+                )
+                .printed()
+            };
+            assert!(on("cpu") == on(&device), "stream {stream} from {offset} on {device}");
+        }
+    }
+}
+
+#[test]
+fn auto_falls_back_to_the_cpu_and_says_so() {
+    let place = Place::with(&[7; 100]);
+    place.run(&raw("aes-128", &["ctr", "--iv", IV], "cpu", "cpu")).printed();
+    let args = raw("aes-128", &["ctr", "--iv", IV, "--explain"], "auto", "auto");
+    let mut command = place.command(&args);
+    let command = command.env("VK_DRIVER_FILES", "/nowhere").env("VK_ICD_FILENAMES", "/nowhere");
+    let done = Done::from(command.output().unwrap());
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    assert!(done.err.contains("crossgrain: device "), "{}", done.err);
+    assert!(place.read("cpu") == place.read("auto"));
+}
+
+#[test]
+fn a_device_that_is_not_to_be_had_is_told_in_a_line() {
+    let place = Place::with(&[7; 100]);
+    let ctr = ["ctr", "--iv", IV];
+    let line = place.refuses(2, &raw("aes-128", &ctr, "tpu:0", "out"));
+    assert!(line.contains("crossgrain devices"), "{line}");
+    let code = if cfg!(feature = "gpu") { 1 } else { 2 };
+    for device in ["cuda:99", "wgpu:99"] {
+        let line = place.refuses(code, &raw("aes-128", &ctr, device, "out"));
+        assert!(!cfg!(feature = "gpu") || line.starts_with(device), "{line}");
+    }
+    let line = place.refuses(2, &raw("aes-128", &["cbc", "--iv", IV], "gpu", "out"));
+    assert!(line.contains("cbc has no use for --device"), "{line}");
+    let args = ["random", "--seed", "1", "--bytes", "9", "-o", "out", "--device", "cuda:99"];
+    place.refuses(code, &args);
 }

@@ -1,10 +1,11 @@
 //! A keyed cipher on a device: a host's blocks go there and come back in pieces.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crossgrain::block::BLOCK_BYTES;
-use crossgrain::device::{KEY_WORDS_MAX, Kernel, Task};
+use crossgrain::device::{KEY_WORDS_MAX, Kernel};
 use crossgrain::{Cipher as CipherName, Key};
 
 use super::{Device, Error, Job};
@@ -13,8 +14,8 @@ use super::{Device, Error, Job};
 const PIECE_BYTES: usize = 64 << 20;
 
 /// A program, a key, and the device's memory for a piece.
-pub struct Cipher<'device, D: Device> {
-    device: &'device D,
+pub struct Cipher<D: Device> {
+    device: Arc<D>,
     kernel: Kernel,
     cipher: CipherName,
     program: D::Program,
@@ -22,33 +23,37 @@ pub struct Cipher<'device, D: Device> {
     buffers: Option<(D::Buffer, D::Buffer, usize)>,
 }
 
-impl<'device, D: Device> Cipher<'device, D> {
+impl<D: Device> Cipher<D> {
     /// A program with a key.
     ///
     /// # Errors
     /// If the key is of another cipher, the driver refuses the program, or the device is lost.
-    pub fn new(device: &'device D, kernel: Kernel, key: &Key) -> Result<Self, Error> {
+    pub fn new(device: &Arc<D>, kernel: Kernel, key: &Key) -> Result<Self, Error> {
         if key.cipher().family() != kernel.family {
             return Err(Error::Key);
         }
         let mut program = device.compile(kernel)?;
         device.set_keys(&mut program, &kernel.keys(key))?;
-        Ok(Self { device, kernel, cipher: key.cipher(), program, buffers: None })
+        Ok(Self { device: device.clone(), kernel, cipher: key.cipher(), program, buffers: None })
     }
 
-    /// Enciphers or deciphers in place; CTR begins with the counter block that `first` is, big-endian, and takes any
-    /// number of bytes. Gives back the time that the device computed.
+    /// Most bytes that go to the device at once: a call with no more is done wholly, or not at all.
+    pub fn piece_bytes(&self) -> usize {
+        PIECE_BYTES.min(self.device.info().max_blocks * BLOCK_BYTES).max(BLOCK_BYTES)
+    }
+
+    /// Enciphers or deciphers in place. Counters begin at `first`, and then any number of bytes will do. Gives back the time
+    /// that the device computed.
     ///
     /// # Errors
-    /// If ECB is given no whole number of blocks, or the device has no room or is lost: then what was done stands, and the
-    /// rest is as it was.
+    /// If ECB is given no whole number of blocks, or the device has no room or is lost: then the pieces that were done
+    /// stand, and the rest is as it was.
     pub fn apply(&mut self, first: u128, data: &mut [u8]) -> Result<Duration, Error> {
-        if self.kernel.task != Task::Count && !data.len().is_multiple_of(BLOCK_BYTES) {
+        if !self.kernel.task.counts() && !data.len().is_multiple_of(BLOCK_BYTES) {
             return Err(Error::Length { len_bytes: data.len() });
         }
-        let piece_bytes = PIECE_BYTES.min(self.device.info().max_blocks * BLOCK_BYTES);
         let (mut time, mut counter) = (Duration::ZERO, first);
-        for piece in data.chunks_mut(piece_bytes.max(BLOCK_BYTES)) {
+        for piece in data.chunks_mut(self.piece_bytes()) {
             time += self.apply_to_piece(counter, piece)?;
             counter = counter.wrapping_add((piece.len() / BLOCK_BYTES) as u128);
         }
@@ -68,14 +73,16 @@ impl<'device, D: Device> Cipher<'device, D> {
             None => (self.device.allocate(len_bytes)?, self.device.allocate(len_bytes)?, len_bytes),
         };
         let (source, goal, _) = self.buffers.insert((source, goal, held_bytes));
-        self.device.upload(piece, source)?;
+        if self.kernel.task.reads_source() {
+            self.device.upload(piece, source)?;
+        }
         let time = self.device.run(&self.program, &job, source, goal)?;
         self.device.download(goal, piece)?;
         Ok(time)
     }
 }
 
-impl<D: Device> Drop for Cipher<'_, D> {
+impl<D: Device> Drop for Cipher<D> {
     fn drop(&mut self) {
         // A device that does not listen any more cannot be helped.
         let _ = self.device.set_keys(&mut self.program, &[0; KEY_WORDS_MAX]);
@@ -87,7 +94,7 @@ impl<D: Device> Drop for Cipher<'_, D> {
     }
 }
 
-impl<D: Device> fmt::Debug for Cipher<'_, D> {
+impl<D: Device> fmt::Debug for Cipher<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Cipher({} on {}, secret)", self.kernel.name(), self.device.info().id)
     }

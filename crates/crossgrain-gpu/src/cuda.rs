@@ -4,7 +4,7 @@
 //! panics where they are missing.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crossgrain::block::BLOCK_BYTES;
@@ -28,6 +28,8 @@ pub struct CudaDevice {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
     info: Info,
+    /// Where what comes from the device waits until all of it is there.
+    landing: Mutex<Zeroizing<Vec<u8>>>,
 }
 
 /// A program compiled.
@@ -119,7 +121,7 @@ impl CudaDevice {
             is_software: false,
             max_blocks: BLOCKS_MAX,
         };
-        Ok(Self { stream: context.default_stream(), context, info })
+        Ok(Self { stream: context.default_stream(), context, info, landing: Mutex::default() })
     }
 }
 
@@ -140,8 +142,15 @@ impl Device for CudaDevice {
     }
 
     fn download(&self, from: &CudaSlice<u8>, bytes: &mut [u8]) -> Result<(), Error> {
-        self.stream.memcpy_dtoh(&from.slice(..bytes.len()), bytes).map_err(lost)?;
-        self.stream.synchronize().map_err(lost)
+        let mut landing = self.landing.lock().unwrap_or_else(PoisonError::into_inner);
+        if landing.len() < bytes.len() {
+            *landing = Zeroizing::new(vec![0; bytes.len()]);
+        }
+        let landed = &mut landing[..bytes.len()];
+        self.stream.memcpy_dtoh(&from.slice(..landed.len()), landed).map_err(lost)?;
+        self.stream.synchronize().map_err(lost)?;
+        bytes.copy_from_slice(landed);
+        Ok(())
     }
 
     fn compile(&self, kernel: Kernel) -> Result<Program, Error> {

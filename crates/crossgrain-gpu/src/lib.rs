@@ -9,6 +9,7 @@
 //! A GPU's memory and the copies that its driver makes are out of our hands: round keys and blocks are overwritten when a
 //! [`Cipher`] is dropped, as far as the device still listens.
 
+mod any;
 mod cipher;
 #[cfg(feature = "cuda")]
 pub mod cuda;
@@ -20,6 +21,7 @@ use std::time::Duration;
 
 use crossgrain::device::Kernel;
 
+pub use any::{Bulk, Gpu, choose};
 pub use cipher::Cipher;
 pub use error::Error;
 
@@ -61,7 +63,7 @@ pub trait Device {
     /// If the device is lost.
     fn upload(&self, bytes: &[u8], to: &mut Self::Buffer) -> Result<(), Error>;
 
-    /// Copies bytes from the beginning of a buffer, which is as long or longer.
+    /// Copies bytes from the beginning of a buffer, which is as long or longer: all of them, or none where that fails.
     ///
     /// # Errors
     /// If the device is lost, or has no room for a copy.

@@ -39,6 +39,8 @@ pub struct Program {
     pipeline: ComputePipeline,
     keys: Buffer,
     job: Buffer,
+    /// A layout holds what a program uses, and not all use the source.
+    reads_source: bool,
 }
 
 impl fmt::Debug for Program {
@@ -238,7 +240,7 @@ impl Device for WgpuDevice {
         }
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
         let [keys, job] = [4 * KEY_WORDS_MAX as u64, 32].map(|len_bytes| self.buffer(len_bytes, usage));
-        Ok(Program { pipeline, keys: keys?, job: job? })
+        Ok(Program { pipeline, keys: keys?, job: job?, reads_source: kernel.task.reads_source() })
     }
 
     fn set_keys(&self, program: &mut Program, keys: &[u32]) -> Result<(), Error> {
@@ -258,6 +260,7 @@ impl Device for WgpuDevice {
         let buffers = [source, &*goal, &program.keys, &program.job];
         let entries: Vec<_> = (0..)
             .zip(buffers)
+            .skip(usize::from(!program.reads_source))
             .map(|(binding, buffer)| BindGroupEntry { binding, resource: buffer.as_entire_binding() })
             .collect();
         let layout = program.pipeline.get_bind_group_layout(0);
@@ -342,7 +345,7 @@ mod tests {
     #[test]
     fn a_lost_device_is_told_by_whatever_is_tried_next() {
         let device = match WgpuDevice::open(0) {
-            Ok(device) => device,
+            Ok(device) => Arc::new(device),
             Err(error) => return eprintln!("skipped: wgpu: {error}"),
         };
         let key = Key::new(CipherName::Aes128, &[7; 16]).unwrap();

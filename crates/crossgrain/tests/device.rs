@@ -36,6 +36,13 @@ fn expected(kernel: Kernel, key: &Key, counter: u128, data: &[u8]) -> Vec<u8> {
         Task::Encrypt => modes::ecb(&*cipher, Direction::Encrypt, &mut data),
         Task::Decrypt => modes::ecb(&*cipher, Direction::Decrypt, &mut data),
         Task::Count => modes::ctr(&*cipher, counter.to_be_bytes(), &mut data),
+        Task::Generate => {
+            for (at, block) in (0..).zip(data.chunks_mut(16)) {
+                let mut keystream = counter.wrapping_add(at).to_le_bytes();
+                cipher.encrypt(&mut keystream);
+                block.copy_from_slice(&keystream[..block.len()]);
+            }
+        }
     }
     data
 }

@@ -4,19 +4,35 @@ use std::io::{Read, Write};
 use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
+use crossgrain::device::{Kernel, Task};
 use crossgrain::mode::{Cbc, Cfb, Ctr, Ecb, Ofb, Xts, XtsKey};
 use crossgrain::{BLOCK_BYTES, Block, Buffers, Direction, Error as Refusal};
 
 use super::args::{Engine, Job, Stream};
 use super::explain;
 use super::padding::{Padded, Unpadded};
+use crate::device::{OnDevice, Wanted};
 use crate::error::{Error, Exit};
 use crate::input::{Input, Name};
 use crate::pipeline::{self, BEFORE_BYTES, CHUNK_BYTES, Cut, Failure, Place};
 use crate::progress::{Audience, Progress};
 
 /// Replaces a chunk.
-pub(super) type Compute = Box<dyn Fn(Place, &mut [u8]) -> Result<(), Refusal> + Sync>;
+pub(super) type Compute = Box<dyn Fn(Place, &mut [u8]) -> Result<(), Stop> + Sync>;
+
+/// Why a chunk is not replaced.
+pub(super) enum Stop {
+    /// The mode does not take it.
+    Refused(Refusal),
+    /// The device that was asked for failed.
+    Device(Error),
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
 
 /// A mode, ready to be run.
 pub(super) struct Work {
@@ -69,10 +85,11 @@ impl Ends<'_> {
         let done = pipeline::run(workers, work.cut, input, output, &work.compute);
         done.map(drop).map_err(|failure| match failure {
             Failure::Read(error) => Error::read(from, &error),
-            Failure::Compute(refusal @ Refusal::ShortSector { .. }) => {
+            Failure::Compute(Stop::Device(error)) => error,
+            Failure::Compute(Stop::Refused(refusal @ Refusal::ShortSector { .. })) => {
                 Error::new(Exit::Truncated, format!("{from} ends within a sector: {refusal}"))
             }
-            Failure::Compute(refusal) => {
+            Failure::Compute(Stop::Refused(refusal)) => {
                 Error::new(Exit::Truncated, format!("{from} ends within a block: {refusal}"))
             }
             Failure::Write(error) => Error::write(self.to, &error),
@@ -82,6 +99,39 @@ impl Ends<'_> {
 
 /// The mode, bound to its key.
 pub(super) fn work(job: &Job, engine: &Engine, mode: &Stream) -> Result<Work, Error> {
+    let work = on_cpu(job, engine, mode)?;
+    let kernel = |task| Kernel { family: engine.cipher.family(), task };
+    let (kernel, first) = match (mode, job.direction) {
+        (Stream::Ecb { .. }, Direction::Encrypt) => (kernel(Task::Encrypt), 0),
+        (Stream::Ecb { .. }, Direction::Decrypt) => (kernel(Task::Decrypt), 0),
+        (Stream::Ctr { initial }, _) => (kernel(Task::Count), u128::from_be_bytes(*initial)),
+        _ => return Ok(work),
+    };
+    let wanted = Wanted { kernel, key: &engine.key(job)?, len_bytes: job.len_bytes(), explain: job.explain };
+    Ok(match job.device.find(&wanted)? {
+        Some(device) => placed(device, kernel.task, first, work),
+        None => work,
+    })
+}
+
+/// The same work, but of the device whatever it takes.
+fn placed(device: OnDevice, task: Task, first: u128, work: Work) -> Work {
+    let Work { compute: on_cpu, cut, is_serial } = work;
+    let cut = Cut { chunk_bytes: device.chunk_bytes(), ..cut };
+    let compute: Compute = Box::new(move |place, chunk| {
+        // The CPU refuses what is no whole block.
+        let takes = task.counts() || chunk.len().is_multiple_of(BLOCK_BYTES);
+        let counter = first.wrapping_add(u128::from(place.position / BLOCK_BYTES as u64));
+        if takes && device.apply(counter, chunk).map_err(Stop::Device)? {
+            return Ok(());
+        }
+        on_cpu(place, chunk)
+    });
+    Work { compute, cut, is_serial }
+}
+
+/// The mode, computed by the CPU.
+fn on_cpu(job: &Job, engine: &Engine, mode: &Stream) -> Result<Work, Error> {
     let (direction, options) = (job.direction, &engine.options);
     let side_by_side = |compute| Work { compute, cut: Cut::default(), is_serial: false };
     Ok(match *mode {
@@ -151,7 +201,7 @@ fn sectors(xts: Xts, first_sector: u128, sector_bytes: usize) -> Work {
     let chunk_bytes = sector_bytes * (CHUNK_BYTES / sector_bytes).max(1);
     let compute: Compute = Box::new(move |place, chunk| {
         let sector = first_sector.wrapping_add(u128::from(place.position / sector_bytes as u64));
-        xts.apply(sector, Buffers::in_place(chunk))
+        Ok(xts.apply(sector, Buffers::in_place(chunk))?)
     });
     Work { compute, cut: Cut { chunk_bytes, ..Cut::default() }, is_serial: false }
 }
@@ -161,7 +211,7 @@ fn whole(
     place: Place,
     chunk: &mut [u8],
     apply: impl FnOnce(Buffers<'_>) -> Result<(), Refusal>,
-) -> Result<(), Refusal> {
+) -> Result<(), Stop> {
     let so_far = place.position as usize + chunk.len();
-    apply(Buffers::in_place(chunk)).map_err(|_| Refusal::PartialBlock { len_bytes: so_far })
+    Ok(apply(Buffers::in_place(chunk)).map_err(|_| Refusal::PartialBlock { len_bytes: so_far })?)
 }

@@ -37,8 +37,8 @@ pub(super) fn text(kernel: Kernel, language: Language) -> String {
     } else {
         encrypt(&mut text);
     }
-    if kernel.task == Task::Count {
-        counters(&mut text);
+    if kernel.task.counts() {
+        counters(&mut text, kernel.task);
     }
     let body = body(&text, kernel.task);
     text.entry(kernel, &body)
@@ -156,13 +156,16 @@ fn decrypt(text: &mut Text) {
 }
 
 /// Columns of counters whose bits are those of `first`, or where `carry` is set those of `first ^ change`.
-fn counters(text: &mut Text) {
-    text.swap_bytes();
+fn counters(text: &mut Text, task: Task) {
+    if task == Task::Count {
+        text.swap_bytes();
+    }
     text.function("spread", &[("v", "u32"), ("bit", "u32")], "u32", "    return 0u - ((v >> bit) & 1u);\n");
     let mut body = "    var y: Column;\n".to_owned();
     for at in 0..32 {
         // Big-endian: row 0 is the highest byte.
-        let (place, bit) = (&column_words("y")[at], 8 * (3 - at / 8) + at % 8);
+        let byte = if task == Task::Count { 3 - at / 8 } else { at / 8 };
+        let (place, bit) = (&column_words("y")[at], 8 * byte + at % 8);
         body += &format!("    {place} = spread(first, {bit}u) ^ (spread(change, {bit}u) & carry);\n");
     }
     body += "    return y;\n";
@@ -179,7 +182,7 @@ fn body(text: &Text, task: Task) -> String {
     }}
 "
     );
-    body += &if task == Task::Count { counted(text) } else { loaded(text) };
+    body += &if task.counts() { counted(text, task) } else { loaded(text) };
     body += "    let s = cipher(state, job.rounds);\n";
     for (at, column) in COLUMNS.iter().enumerate() {
         body += &format!("    var y{at} = rows_of(s.{column});\n");
@@ -216,9 +219,15 @@ fn loaded(text: &Text) -> String {
     body + &format!("    let state = {};\n", text.made("State", columns))
 }
 
-fn counted(text: &Text) -> String {
-    let columns = ["counter_column(b3, b3 ^ n3, carry)", "counter_column(b2, b2 ^ n2, carry)"];
-    let columns = columns.into_iter().chain(["counter_column(b1, b1 ^ n1, carry)", "column_of(low)"]);
+fn counted(text: &Text, task: Task) -> String {
+    // The lowest word first, as a little-endian counter has them.
+    let high = [1, 2, 3].map(|at| format!("counter_column(b{at}, b{at} ^ n{at}, carry)"));
+    let mut columns = [&["column_of(low)".to_owned()], &high[..]].concat();
+    let mut low = "v";
+    if task == Task::Count {
+        columns.reverse();
+        low = "swap_bytes(v)";
+    }
     format!(
         "{COUNTER}    let n1 = b1 + 1u;
     let n2 = b2 + u32(n1 == 0u);
@@ -227,11 +236,11 @@ fn counted(text: &Text) -> String {
     var carry = 0u;
     for (var i = 0u; i < 32u; i = i + 1u) {{
         let v = b0 + {SPAN_THREADS}u * i;
-        low.x[i] = swap_bytes(v);
+        low.x[i] = {low};
         carry = carry | (u32(v < b0) << i);
     }}
     let state = {};
 ",
-        text.made("State", columns.map(str::to_owned))
+        text.made("State", columns)
     )
 }

@@ -4,7 +4,7 @@
 //! here is only how they follow one another: loops over rounds, ShiftRows as a choice of names, and where blocks are read
 //! and written. AES is bit-sliced, 32 blocks a thread; Serpent works on its four words, a block a thread.
 //!
-//! A program reads `blocks` blocks from `source` and writes as many to `goal`, another buffer. `keys` are the words of
+//! A program reads `blocks` blocks from `source`, unless it only generates, and writes as many to `goal`, another buffer. `keys` are the words of
 //! [`Kernel::keys`], `job` those of [`Kernel::job`]; in CUDA C `keys` is a variable in constant memory, and the other three
 //! are parameters. In WGSL these are the bindings 0 (`source`), 1 (`goal`), 2 (`keys`) and 3 (`job`) of group 0.
 //! Holds: no look-up on what is secret, and no branch on it.
@@ -34,6 +34,20 @@ pub enum Task {
     Decrypt,
     /// Adds the keystream of a big-endian counter (CTR).
     Count,
+    /// Writes the keystream of a little-endian counter (random streams), and reads no block.
+    Generate,
+}
+
+impl Task {
+    /// Whether blocks of a source are read.
+    pub const fn reads_source(self) -> bool {
+        !matches!(self, Self::Generate)
+    }
+
+    /// Whether what enters the cipher is a counter, so that any number of bytes will do.
+    pub const fn counts(self) -> bool {
+        matches!(self, Self::Count | Self::Generate)
+    }
 }
 
 /// A program for a GPU.
@@ -46,13 +60,15 @@ pub struct Kernel {
 }
 
 /// All programs.
-pub const ALL: [Kernel; 6] = [
+pub const ALL: [Kernel; 8] = [
     Kernel { family: Family::Aes, task: Task::Encrypt },
     Kernel { family: Family::Aes, task: Task::Decrypt },
     Kernel { family: Family::Aes, task: Task::Count },
+    Kernel { family: Family::Aes, task: Task::Generate },
     Kernel { family: Family::Serpent, task: Task::Encrypt },
     Kernel { family: Family::Serpent, task: Task::Decrypt },
     Kernel { family: Family::Serpent, task: Task::Count },
+    Kernel { family: Family::Serpent, task: Task::Generate },
 ];
 
 impl Kernel {
@@ -62,9 +78,11 @@ impl Kernel {
             (Family::Aes, Task::Encrypt) => "aes-encrypt",
             (Family::Aes, Task::Decrypt) => "aes-decrypt",
             (Family::Aes, Task::Count) => "aes-ctr",
+            (Family::Aes, Task::Generate) => "aes-random",
             (Family::Serpent, Task::Encrypt) => "serpent-encrypt",
             (Family::Serpent, Task::Decrypt) => "serpent-decrypt",
             (Family::Serpent, Task::Count) => "serpent-ctr",
+            (Family::Serpent, Task::Generate) => "serpent-random",
         }
     }
 

@@ -98,8 +98,10 @@ fn body(text: &Text, task: Task) -> String {
     };
     let (counter, block) = match task {
         Task::Count => (COUNTER, state(["b3", "b2", "b1", "b0"].map(|word| format!("swap_bytes({word})")))),
-        _ => ("", state(given.map(str::to_owned))),
+        Task::Generate => (COUNTER, state(["b0", "b1", "b2", "b3"].map(str::to_owned))),
+        Task::Encrypt | Task::Decrypt => ("", state(given.map(str::to_owned))),
     };
+    let load = if task.reads_source() { "    let given = source[first];\n" } else { "" };
     let word = |at: usize| match task {
         Task::Count => format!("s.x[{at}] ^ {}", given[at]),
         _ => format!("s.x[{at}]"),
@@ -109,8 +111,7 @@ fn body(text: &Text, task: Task) -> String {
     if (first >= job.blocks) {{
         return;
     }}
-{counter}    let given = source[first];
-    let s = cipher({block}, job.rounds);
+{counter}{load}    let s = cipher({block}, job.rounds);
     goal[first] = {};
 ",
         text.block([word(0), word(1), word(2), word(3)])
