@@ -12,13 +12,16 @@ use std::str::FromStr;
 
 use crossgrain::Key;
 use crossgrain::device::Kernel;
+use crossgrain::plan::Place;
+use crossgrain::plan::compose::Cost;
 
 #[cfg(feature = "gpu")]
-pub(crate) use gpu::OnDevice;
+pub(crate) use gpu::{OnDevice, costs};
 #[cfg(not(feature = "gpu"))]
-pub(crate) use none::OnDevice;
+pub(crate) use none::{OnDevice, costs};
 
-use crate::error::Error;
+use crate::error::{self, Error};
+use crate::wisdom;
 
 /// What `--device` asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +62,7 @@ impl Asked {
     pub(crate) fn find(&self, wanted: &Wanted<'_>) -> Result<Option<OnDevice>, Error> {
         match self {
             Self::Cpu => Ok(None),
-            Self::Auto => Ok(OnDevice::fastest(wanted)),
+            Self::Auto => Ok(wanted.best_place().and_then(|place| OnDevice::of_plan(&place, wanted))),
             Self::Device(id) => OnDevice::named(id, wanted).map(Some),
         }
     }
@@ -71,6 +74,40 @@ pub(crate) struct Wanted<'a> {
     pub(crate) key: &'a Key,
     /// How much, if it is known.
     pub(crate) len_bytes: Option<u64>,
+    /// What it costs a thread of the CPU, and how many there are.
+    pub(crate) cpu: (Cost, usize),
     /// Whether to tell where it is computed.
     pub(crate) explain: bool,
+}
+
+impl Wanted<'_> {
+    /// The device on which the work costs least, if that is less than on the CPU.
+    fn best_place(&self) -> Option<Place> {
+        let places = wisdom::places(self.key.cipher(), self.kernel);
+        let (Some(len_bytes), false) = (self.len_bytes, places.is_empty()) else {
+            let why = match self.len_bytes {
+                Some(_) => "no device's costs are known: `crossgrain devices --measure` measures them",
+                None => "nobody knows how much there is to do",
+            };
+            return self.on_cpu(why);
+        };
+        let (cost, threads) = self.cpu;
+        let cpu_ns = cost.at(len_bytes) / threads as f64;
+        let device_ns = |place: &Place| place.total().at(len_bytes);
+        let best = places.into_iter().min_by(|a, b| device_ns(a).total_cmp(&device_ns(b)))?;
+        let [cpu_ms, device_ms] = [cpu_ns, device_ns(&best)].map(|ns| ns / 1e6);
+        if device_ms < cpu_ms {
+            return Some(best);
+        }
+        let name = &best.name;
+        self.on_cpu(&format!("about {cpu_ms:.3} ms on {threads} threads, on {name} {device_ms:.3} ms"))
+    }
+
+    /// Tells why it stays on the CPU.
+    fn on_cpu<T>(&self, why: &str) -> Option<T> {
+        if self.explain {
+            error::tell(&format!("device cpu: {why}"));
+        }
+        None
+    }
 }

@@ -7,6 +7,7 @@ use std::thread;
 
 use crossgrain::device::{Kernel, Task};
 use crossgrain::mode::Options;
+use crossgrain::plan::compose::Cost;
 use crossgrain::stream::{Seed, Stream};
 use crossgrain::{BLOCK_BYTES, Cipher};
 
@@ -111,10 +112,14 @@ impl Random {
     fn new(args: &Args) -> Result<Self, Error> {
         let key = Seed::new(args.seed).key(args.cipher);
         let kernel = Kernel { family: args.cipher.family(), task: Task::Generate };
-        let wanted = Wanted { kernel, key: &key, len_bytes: args.bytes, explain: args.explain };
-        let on_device = args.device.find(&wanted)?;
         let options = Options { threads: 1, ..Options::default() };
         let stream = Stream::new(&key, &options)?.part(64, args.stream.into())?;
+        let cost = stream.plans().first().map_or(Cost::FREE, |plan| plan.cost);
+        let cpu = (cost, args.workers(&Cut::default()).get());
+        // Without end, and so for long.
+        let len_bytes = args.bytes.or(Some(u64::MAX));
+        let on_device =
+            args.device.find(&Wanted { kernel, key: &key, len_bytes, cpu, explain: args.explain })?;
         Ok(Self { stream, number: args.stream, on_device })
     }
 

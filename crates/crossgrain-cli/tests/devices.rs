@@ -7,7 +7,9 @@
 
 mod common;
 
-use common::{Done, IV, MIB, Place, crossgrain};
+use common::{Done, IV, MIB, Place, crossgrain, painted};
+use crossgrain::plan::compose::Cost;
+use crossgrain::wisdom::{DeviceCosts, Signature, Wisdom};
 use serde_json::Value;
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f";
@@ -106,6 +108,76 @@ fn auto_falls_back_to_the_cpu_and_says_so() {
     assert_eq!(done.code, Some(0), "{}", done.err);
     assert!(done.err.contains("crossgrain: device "), "{}", done.err);
     assert!(place.read("cpu") == place.read("auto"));
+}
+
+/// Wisdom by which a device costs next to nothing.
+fn flattered(device: &str) -> Wisdom {
+    let names =
+        ["upload", "download", "open/aes-ctr", "aes-128/aes-ctr", "open/aes-random", "aes-128/aes-random"];
+    let costs = names.iter().map(|&name| (name.to_owned(), Cost::fixed(1.0))).collect();
+    let mut wisdom = Wisdom::new(Signature::here());
+    wisdom.insert_device(device, &DeviceCosts { model: "said to be fast".to_owned(), costs });
+    wisdom
+}
+
+#[test]
+fn auto_goes_where_it_costs_less() {
+    let place = Place::with(&painted(17 * MIB + 3, 1));
+    place.run(&raw("aes-128", &["ctr", "--iv", IV], "cpu", "cpu")).printed();
+    for device in gpus() {
+        flattered(&device).save(&place.path("wisdom.json")).unwrap();
+        let auto = raw("aes-128", &["ctr", "--iv", IV, "--explain", "--force"], "auto", "auto");
+        let done = Done::from(place.command(&auto).env("CROSSGRAIN_WISDOM", "wisdom.json").output().unwrap());
+        assert_eq!(done.code, Some(0), "{}", done.err);
+        assert!(done.err.contains(&format!("device {device}: aes-ctr on ")), "{}", done.err);
+        assert!(place.read("cpu") == place.read("auto"), "split between the CPU and {device}");
+    }
+    flattered("cuda:99").save(&place.path("wisdom.json")).unwrap();
+    let auto = raw("aes-128", &["ctr", "--iv", IV, "--explain", "--force"], "auto", "auto");
+    let done = Done::from(place.command(&auto).env("CROSSGRAIN_WISDOM", "wisdom.json").output().unwrap());
+    assert!(done.code == Some(0) && done.err.contains("device cpu: "), "{}", done.err);
+    assert!(place.read("cpu") == place.read("auto"));
+}
+
+#[test]
+fn plans_know_devices_by_what_was_measured() {
+    let place = Place::new();
+    flattered("cuda:7").save(&place.path("wisdom.json")).unwrap();
+    let plan = |more: &[&str]| {
+        let args = [&["plan", "--cipher", "aes-128", "--job", "ctr", "--device", "cuda:7"], more].concat();
+        let done = Done::from(place.command(&args).env("CROSSGRAIN_WISDOM", "wisdom.json").output().unwrap());
+        String::from_utf8(done.printed()).unwrap()
+    };
+    let told: Value = serde_json::from_str(&plan(&["--json"])).unwrap();
+    let path: Vec<_> =
+        told["path"].as_array().unwrap().iter().map(|step| step["variant"].as_str().unwrap()).collect();
+    assert_eq!(path, ["upload/cuda:7", "aes-ctr/cuda:7", "download/cuda:7"]);
+    assert_eq!(told["devices"][0]["upload"], serde_json::json!([1.0, 0.0]));
+    assert!(told["devices"][0]["break_even"]["one_thread"].as_u64().unwrap() < 1 << 16);
+    assert!(plan(&[]).contains("faster than one thread from "));
+    let line = place.refuses(2, &["plan", "--cipher", "aes-128", "--job", "ctr", "--device", "cuda:7"]);
+    assert!(line.contains("crossgrain devices --measure"), "{line}");
+}
+
+#[test]
+fn what_devices_cost_is_measured_and_kept() {
+    let place = Place::new();
+    let wise = |args: &[&str]| {
+        let done = Done::from(place.command(args).env("CROSSGRAIN_WISDOM", "wisdom.json").output().unwrap());
+        String::from_utf8(done.printed()).unwrap()
+    };
+    if let Some(device) = gpus().first() {
+        let measured = wise(&["devices", "--measure", "--cipher", "aes-128"]);
+        for name in ["upload", "download", "open/aes-random", "aes-128/aes-decrypt"] {
+            assert!(measured.contains(&format!("{device} {name}\n")), "{measured}");
+        }
+        assert!(wise(&["wisdom", "show"]).contains(&format!("{device}: ")));
+        assert!(
+            wise(&["plan", "--cipher", "aes-128", "--job", "ecb", "--device", device]).contains("download")
+        );
+    } else if !cfg!(feature = "gpu") {
+        assert!(wise(&["devices", "--measure"]).contains("none"));
+    }
 }
 
 #[test]

@@ -6,12 +6,19 @@ use std::time::Duration;
 use crossgrain::Key;
 use crossgrain::device::Kernel;
 
+use super::measure::{self, Copies};
 use super::{Cipher, Device, Error, Info, devices};
 
 /// A device of whatever kind.
 pub trait Gpu: Send + Sync {
     /// What it is.
     fn info(&self) -> &Info;
+
+    /// What it costs to bring so many bytes there and back.
+    ///
+    /// # Errors
+    /// If the device has no room or is lost.
+    fn measure_copies(&self, len_bytes: usize) -> Result<Copies, Error>;
 
     /// A keyed cipher on it.
     ///
@@ -30,6 +37,18 @@ pub trait Bulk: Send {
     /// # Errors
     /// As [`Cipher::apply`].
     fn apply(&mut self, first: u128, data: &mut [u8]) -> Result<Duration, Error>;
+
+    /// As [`Cipher::run`].
+    ///
+    /// # Errors
+    /// As [`Cipher::run`].
+    fn run(&mut self, first: u128, len_bytes: usize) -> Result<Duration, Error>;
+
+    /// How long a run on so many bytes takes as the host sees it.
+    ///
+    /// # Errors
+    /// As [`Cipher::run`].
+    fn measure_run(&mut self, len_bytes: usize) -> Result<Duration, Error>;
 }
 
 impl<D> Gpu for D
@@ -38,6 +57,10 @@ where
 {
     fn info(&self) -> &Info {
         Device::info(self)
+    }
+
+    fn measure_copies(&self, len_bytes: usize) -> Result<Copies, Error> {
+        measure::copies(self, len_bytes)
     }
 
     fn cipher(self: Arc<Self>, kernel: Kernel, key: &Key) -> Result<Box<dyn Bulk>, Error> {
@@ -55,6 +78,14 @@ where
 
     fn apply(&mut self, first: u128, data: &mut [u8]) -> Result<Duration, Error> {
         self.apply(first, data)
+    }
+
+    fn run(&mut self, first: u128, len_bytes: usize) -> Result<Duration, Error> {
+        self.run(first, len_bytes)
+    }
+
+    fn measure_run(&mut self, len_bytes: usize) -> Result<Duration, Error> {
+        measure::fastest(|| self.run(0, len_bytes).map(drop))
     }
 }
 

@@ -19,8 +19,14 @@ pub struct Cipher<D: Device> {
     kernel: Kernel,
     cipher: CipherName,
     program: D::Program,
-    /// Where a piece comes from, where it goes, and its bytes.
-    buffers: Option<(D::Buffer, D::Buffer, usize)>,
+    room: Option<Room<D::Buffer>>,
+}
+
+/// Where a piece comes from, and where it goes.
+struct Room<Buffer> {
+    source: Buffer,
+    goal: Buffer,
+    len_bytes: usize,
 }
 
 impl<D: Device> Cipher<D> {
@@ -34,7 +40,7 @@ impl<D: Device> Cipher<D> {
         }
         let mut program = device.compile(kernel)?;
         device.set_keys(&mut program, &kernel.keys(key))?;
-        Ok(Self { device: device.clone(), kernel, cipher: key.cipher(), program, buffers: None })
+        Ok(Self { device: device.clone(), kernel, cipher: key.cipher(), program, room: None })
     }
 
     /// Most bytes that go to the device at once: a call with no more is done wholly, or not at all.
@@ -62,34 +68,53 @@ impl<D: Device> Cipher<D> {
 
     fn apply_to_piece(&mut self, counter: u128, piece: &mut [u8]) -> Result<Duration, Error> {
         let len_bytes = piece.len().next_multiple_of(BLOCK_BYTES);
-        let blocks = (len_bytes / BLOCK_BYTES) as u32;
-        let job = Job {
-            words: self.kernel.job(self.cipher, blocks, counter),
-            threads: self.kernel.threads(blocks),
-        };
-        let held = self.buffers.take().filter(|(_, _, held_bytes)| *held_bytes >= len_bytes);
-        let (source, goal, held_bytes) = match held {
-            Some(held) => held,
-            None => (self.device.allocate(len_bytes)?, self.device.allocate(len_bytes)?, len_bytes),
-        };
-        let (source, goal, _) = self.buffers.insert((source, goal, held_bytes));
+        let device = &*self.device;
         if self.kernel.task.reads_source() {
-            self.device.upload(piece, source)?;
+            device.upload(piece, &mut reserved(device, &mut self.room, len_bytes)?.source)?;
         }
-        let time = self.device.run(&self.program, &job, source, goal)?;
-        self.device.download(goal, piece)?;
+        let time = self.run(counter, len_bytes)?;
+        let device = &*self.device;
+        device.download(&reserved(device, &mut self.room, len_bytes)?.goal, piece)?;
         Ok(time)
     }
+
+    /// Computes on what the device's memory holds, of which nothing is known unless it was copied there. Gives back the time
+    /// that the device computed.
+    ///
+    /// # Errors
+    /// If the device has no room for so many bytes, or is lost.
+    pub fn run(&mut self, first: u128, len_bytes: usize) -> Result<Duration, Error> {
+        let len_bytes = len_bytes.next_multiple_of(BLOCK_BYTES);
+        let blocks = (len_bytes / BLOCK_BYTES) as u32;
+        let job =
+            Job { words: self.kernel.job(self.cipher, blocks, first), threads: self.kernel.threads(blocks) };
+        let room = reserved(&*self.device, &mut self.room, len_bytes)?;
+        self.device.run(&self.program, &job, &room.source, &mut room.goal)
+    }
+}
+
+/// Room for so many bytes at least, which stays.
+fn reserved<'room, D: Device>(
+    device: &D,
+    room: &'room mut Option<Room<D::Buffer>>,
+    len_bytes: usize,
+) -> Result<&'room mut Room<D::Buffer>, Error> {
+    let large_enough = room.take().filter(|room| room.len_bytes >= len_bytes);
+    let large_enough = match large_enough {
+        Some(room) => room,
+        None => Room { source: device.allocate(len_bytes)?, goal: device.allocate(len_bytes)?, len_bytes },
+    };
+    Ok(room.insert(large_enough))
 }
 
 impl<D: Device> Drop for Cipher<D> {
     fn drop(&mut self) {
         // A device that does not listen any more cannot be helped.
         let _ = self.device.set_keys(&mut self.program, &[0; KEY_WORDS_MAX]);
-        if let Some((source, goal, len_bytes)) = &mut self.buffers {
-            let zeros = vec![0; *len_bytes];
-            let _ = self.device.upload(&zeros, source);
-            let _ = self.device.upload(&zeros, goal);
+        if let Some(room) = &mut self.room {
+            let zeros = vec![0; room.len_bytes];
+            let _ = self.device.upload(&zeros, &mut room.source);
+            let _ = self.device.upload(&zeros, &mut room.goal);
         }
     }
 }

@@ -14,6 +14,7 @@ mod cipher;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod error;
+mod measure;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;
 
@@ -24,6 +25,7 @@ use crossgrain::device::Kernel;
 pub use any::{Bulk, Gpu, choose};
 pub use cipher::Cipher;
 pub use error::Error;
+pub use measure::Copies;
 
 /// What a device is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,15 @@
 //! Work on a device that this machine has.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 
 use crossgrain::block::BLOCK_BYTES;
-use crossgrain_gpu::{Bulk, choose};
+use crossgrain::device::ALL;
+use crossgrain::plan::Place;
+use crossgrain::plan::compose::Cost;
+use crossgrain::wisdom::DeviceCosts;
+use crossgrain::{Cipher, Key};
+use crossgrain_gpu::{Bulk, Copies, Info, choose};
 
 use super::Wanted;
 use crate::error::{self, Error, Exit};
@@ -29,15 +35,12 @@ impl OnDevice {
         Self::open(id, wanted, true).map_err(|error| failed(id, &error))
     }
 
-    /// The fastest device, if any is faster than the CPU.
-    pub(super) fn fastest(wanted: &Wanted<'_>) -> Option<Self> {
-        Self::open("gpu", wanted, false)
-            .inspect_err(|error| {
-                if wanted.explain {
-                    error::tell(&format!("device cpu: {error}"));
-                }
-            })
-            .ok()
+    /// The device that a plan puts work on, unless it is not what it was when it was measured.
+    pub(super) fn of_plan(place: &Place, wanted: &Wanted<'_>) -> Option<Self> {
+        match Self::open(&place.name, wanted, false) {
+            Ok(device) => Some(device),
+            Err(error) => wanted.on_cpu(&error.to_string()),
+        }
     }
 
     fn open(id: &str, wanted: &Wanted<'_>, is_demanded: bool) -> Result<Self, crossgrain_gpu::Error> {
@@ -61,9 +64,14 @@ impl OnDevice {
         self.chunk_bytes
     }
 
-    /// Replaces a chunk, whose first block has this counter, if it has any. False if the CPU has to do it.
+    /// Replaces a chunk, whose first block has this counter, if it has any. False if the CPU has to do it: because the device
+    /// failed, or is busy, unless no other will do. So a job is split by how fast either is.
     pub(crate) fn apply(&self, counter: u128, data: &mut [u8]) -> Result<bool, Error> {
-        let mut bulk = self.bulk.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bulk = match self.bulk.try_lock() {
+            Ok(bulk) => bulk,
+            Err(TryLockError::WouldBlock) if !self.is_demanded => return Ok(false),
+            Err(_) => self.bulk.lock().unwrap_or_else(PoisonError::into_inner),
+        };
         match bulk.as_mut().map(|bulk| bulk.apply(counter, data)) {
             None => Ok(false),
             Some(Ok(_)) => Ok(true),
@@ -77,6 +85,48 @@ impl OnDevice {
             }
         }
     }
+}
+
+/// The device and its driver in words.
+fn model(info: &Info) -> String {
+    format!("{} ({})", info.name, info.driver)
+}
+
+/// What copies and programs cost on a device: a piece of a job for every byte, and the smallest piece for the start.
+pub(crate) fn costs(id: &str, ciphers: &[Cipher]) -> Result<DeviceCosts, Error> {
+    measured(id, ciphers).map_err(|error| failed(id, &error))
+}
+
+fn measured(id: &str, ciphers: &[Cipher]) -> Result<DeviceCosts, crossgrain_gpu::Error> {
+    let start = Instant::now();
+    let device = choose(id)?;
+    let opened = start.elapsed();
+    let [few, many] = [BLOCK_BYTES, CHUNK_BYTES].map(|len_bytes| device.measure_copies(len_bytes));
+    let (few, many) = (few?, many?);
+    let copies = |part: fn(Copies) -> Duration| affine(part(few), part(many));
+    let mut costs = vec![
+        ("upload".to_owned(), copies(|copies| copies.upload)),
+        ("download".to_owned(), copies(|copies| copies.download)),
+    ];
+    for kernel in ALL {
+        for &cipher in ciphers.iter().filter(|cipher| cipher.family() == kernel.family) {
+            let key = Key::new(cipher, &vec![0; cipher.key_bytes()]);
+            let Ok(key) = key else { continue };
+            let start = Instant::now();
+            let mut bulk = device.clone().cipher(kernel, &key)?;
+            bulk.run(0, BLOCK_BYTES)?;
+            let open = Cost::fixed((opened + start.elapsed()).as_nanos() as f64);
+            let run = affine(bulk.measure_run(BLOCK_BYTES)?, bulk.measure_run(CHUNK_BYTES)?);
+            costs.push((format!("open/{}", kernel.name()), open));
+            costs.push((format!("{cipher}/{}", kernel.name()), run));
+        }
+    }
+    Ok(DeviceCosts { model: model(device.info()), costs: costs.into_iter().collect() })
+}
+
+/// A cost by the time of the smallest piece, and of a whole one: of these a job is made, so their start is in every byte.
+fn affine(few: Duration, many: Duration) -> Cost {
+    Cost { fixed_ns: few.as_nanos() as f64, per_byte_ns: many.as_nanos() as f64 / CHUNK_BYTES as f64 }
 }
 
 fn failed(id: &str, error: &crossgrain_gpu::Error) -> Error {

@@ -4,13 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use crossgrain::device::{Kernel, Task};
 use crossgrain::plan::compose::CostFile;
-use crossgrain::plan::{Birth, Job, Plans};
+use crossgrain::plan::{Birth, Job, Place, Plans};
 use crossgrain::tune::{Effort, Scope, measure_costs};
 use crossgrain::variant::Policy;
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 
 use super::case::{Basis, Case, Facts};
+use crate::device::Asked;
 use crate::error::Error;
 use crate::typed::{self, ciphers, clock_ns, efforts, policies};
 use crate::wisdom;
@@ -42,6 +44,11 @@ pub(crate) struct Args {
     /// Which variants may be used: only those whose timing tells nothing of key or data, or any
     #[arg(long, value_name = "POLICY", default_value = "constant-time", value_parser = policies())]
     policy: Policy,
+
+    /// Plan for devices too, by the costs that `crossgrain devices --measure` has kept: `auto` or `gpu` for all of them, or one
+    /// by its name
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", conflicts_with_all = ["costs", "plan", "save"])]
+    device: Asked,
 
     /// Plan the costs in this JSON file instead, in whatever unit they are
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cipher", "job", "bytes", "effort", "budget_ms", "policy"])]
@@ -116,7 +123,7 @@ impl Args {
         };
         let mode = JobName::of(job).name();
         let facts = Facts { job, mode, basis, policy, features, len_bytes: self.bytes };
-        let mut case = Case::of_job(facts, &costs)?;
+        let mut case = Case::of_job(facts, &costs, self.places(job)?)?;
         if let Some(plans) = plans {
             case.put_first(plans)?;
         }
@@ -127,6 +134,34 @@ impl Args {
         }
         Ok(case)
     }
+}
+
+impl Args {
+    /// The devices that were asked for.
+    fn places(&self, job: Job) -> Result<Vec<Place>, Error> {
+        let known = || wisdom::places(job.cipher, kernel(job));
+        let id = match &self.device {
+            Asked::Cpu => return Ok(Vec::new()),
+            Asked::Auto => return Ok(known()),
+            Asked::Device(id) => id,
+        };
+        let places: Vec<_> = known().into_iter().filter(|place| id == "gpu" || *id == place.name).collect();
+        if places.is_empty() {
+            let mend = "measure them by `crossgrain devices --measure`";
+            return Err(Error::usage(format!("nothing is known of what this costs on {id}: {mend}")));
+        }
+        Ok(places)
+    }
+}
+
+/// The program that computes a job on a device.
+fn kernel(job: Job) -> Kernel {
+    let task = match (job.birth, job.direction) {
+        (Birth::Counter, _) => Task::Count,
+        (Birth::Bytes, Direction::Encrypt) => Task::Encrypt,
+        (Birth::Bytes, Direction::Decrypt) => Task::Decrypt,
+    };
+    Kernel { family: job.cipher.family(), task }
 }
 
 impl JobName {

@@ -6,6 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crossgrain::device::{Kernel, Task};
 use crossgrain::mode::{Cbc, Cfb, Ctr, Ecb, Ofb, Xts, XtsKey};
+use crossgrain::plan::Plan;
+use crossgrain::plan::compose::Cost;
 use crossgrain::{BLOCK_BYTES, Block, Buffers, Direction, Error as Refusal};
 
 use super::args::{Engine, Job, Stream};
@@ -40,6 +42,8 @@ pub(super) struct Work {
     pub(super) cut: Cut,
     /// Whether chunks must be computed one after another.
     pub(super) is_serial: bool,
+    /// What it is predicted to cost a thread; told of what devices compute too.
+    pub(super) cost: Cost,
 }
 
 /// Encrypts or decrypts, padded to blocks of so many bytes if at all.
@@ -107,7 +111,9 @@ pub(super) fn work(job: &Job, engine: &Engine, mode: &Stream) -> Result<Work, Er
         (Stream::Ctr { initial }, _) => (kernel(Task::Count), u128::from_be_bytes(*initial)),
         _ => return Ok(work),
     };
-    let wanted = Wanted { kernel, key: &engine.key(job)?, len_bytes: job.len_bytes(), explain: job.explain };
+    let cpu = (work.cost, job.workers.get());
+    let (key, len_bytes) = (&engine.key(job)?, job.len_bytes());
+    let wanted = Wanted { kernel, key, len_bytes, cpu, explain: job.explain };
     Ok(match job.device.find(&wanted)? {
         Some(device) => placed(device, kernel.task, first, work),
         None => work,
@@ -116,7 +122,7 @@ pub(super) fn work(job: &Job, engine: &Engine, mode: &Stream) -> Result<Work, Er
 
 /// The same work, but of the device whatever it takes.
 fn placed(device: OnDevice, task: Task, first: u128, work: Work) -> Work {
-    let Work { compute: on_cpu, cut, is_serial } = work;
+    let Work { compute: on_cpu, cut, is_serial, cost } = work;
     let cut = Cut { chunk_bytes: device.chunk_bytes(), ..cut };
     let compute: Compute = Box::new(move |place, chunk| {
         // The CPU refuses what is no whole block.
@@ -127,26 +133,35 @@ fn placed(device: OnDevice, task: Task, first: u128, work: Work) -> Work {
         }
         on_cpu(place, chunk)
     });
-    Work { compute, cut, is_serial }
+    Work { compute, cut, is_serial, cost }
+}
+
+/// What most of a job is predicted to cost.
+fn cost_of(plans: &[Plan]) -> Cost {
+    plans.first().map_or(Cost::FREE, |plan| plan.cost)
 }
 
 /// The mode, computed by the CPU.
 fn on_cpu(job: &Job, engine: &Engine, mode: &Stream) -> Result<Work, Error> {
     let (direction, options) = (job.direction, &engine.options);
-    let side_by_side = |compute| Work { compute, cut: Cut::default(), is_serial: false };
+    let side_by_side = |compute, cost| Work { compute, cut: Cut::default(), is_serial: false, cost };
     Ok(match *mode {
         Stream::Ecb { .. } => {
             let ecb = Ecb::new(&engine.key(job)?, direction, options)?;
             explain(job, ecb.plans());
-            side_by_side(Box::new(move |place, chunk| whole(place, chunk, |buffers| ecb.apply(buffers))))
+            let cost = cost_of(ecb.plans());
+            let apply = move |place, chunk: &mut [u8]| whole(place, chunk, |buffers| ecb.apply(buffers));
+            side_by_side(Box::new(apply), cost)
         }
         Stream::Ctr { initial } => {
             let ctr = Ctr::new(&engine.key(job)?, &initial, options)?;
             explain(job, ctr.plans());
-            side_by_side(Box::new(move |place, chunk| {
+            let cost = cost_of(ctr.plans());
+            let apply = move |place: Place, chunk: &mut [u8]| {
                 ctr.apply_at(place.position.into(), Buffers::in_place(chunk));
                 Ok(())
-            }))
+            };
+            side_by_side(Box::new(apply), cost)
         }
         Stream::Cbc { iv, .. } => {
             let cbc = Cbc::new(&engine.key(job)?, direction, options)?;
@@ -193,7 +208,7 @@ fn chained(
             whole(place, chunk, |buffers| apply(&mut before, buffers))
         }
     });
-    Work { compute, cut, is_serial }
+    Work { compute, cut, is_serial, cost: Cost::FREE }
 }
 
 /// Chunks of whole sectors.
@@ -203,7 +218,8 @@ fn sectors(xts: Xts, first_sector: u128, sector_bytes: usize) -> Work {
         let sector = first_sector.wrapping_add(u128::from(place.position / sector_bytes as u64));
         Ok(xts.apply(sector, Buffers::in_place(chunk))?)
     });
-    Work { compute, cut: Cut { chunk_bytes, ..Cut::default() }, is_serial: false }
+    let cut = Cut { chunk_bytes, ..Cut::default() };
+    Work { compute, cut, is_serial: false, cost: Cost::FREE }
 }
 
 /// The library counts from the chunk's beginning, the user from the stream's.
