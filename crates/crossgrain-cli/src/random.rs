@@ -111,7 +111,7 @@ struct Random {
 impl Random {
     fn new(args: &Args) -> Result<Self, Error> {
         let key = Seed::new(args.seed).key(args.cipher);
-        let kernel = Kernel { family: args.cipher.family(), task: Task::Generate };
+        let kernel = Kernel::gates(args.cipher.family(), Task::Generate);
         let options = Options { threads: 1, ..Options::default() };
         let stream = Stream::new(&key, &options)?.part(64, args.stream.into())?;
         let cost = stream.plans().first().map_or(Cost::FREE, |plan| plan.cost);

@@ -38,6 +38,10 @@ impl<D: Device> Cipher<D> {
         if key.cipher().family() != kernel.family {
             return Err(Error::Key);
         }
+        if !device.info().takes(kernel) {
+            let needs = kernel.shared_bytes();
+            return Err(Error::Program(format!("it needs {needs} bytes of shared memory")));
+        }
         let mut program = device.compile(kernel)?;
         device.set_keys(&mut program, &kernel.keys(key))?;
         Ok(Self { device: device.clone(), kernel, cipher: key.cipher(), program, room: None })

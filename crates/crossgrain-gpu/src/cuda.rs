@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use crossgrain::block::BLOCK_BYTES;
 use crossgrain::circuit::emit::Language;
-use crossgrain::device::{GROUP_THREADS, KEY_WORDS_MAX, Kernel};
-use cudarc::driver::sys::{CUevent_flags, CUresult};
+use crossgrain::device::{Form, KEY_WORDS_MAX, Kernel};
+use cudarc::driver::sys::{CUdevice_attribute, CUevent_flags, CUfunction_attribute, CUresult};
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchConfig,
     PushKernelArg,
@@ -36,6 +36,7 @@ pub struct CudaDevice {
 pub struct Program {
     module: Arc<CudaModule>,
     function: CudaFunction,
+    kernel: Kernel,
 }
 
 impl fmt::Debug for Program {
@@ -97,6 +98,14 @@ fn failed(error: DriverError, len_bytes: usize) -> Error {
     }
 }
 
+/// Shared memory that a program has to be started with: as much as one gets unasked is in its text.
+const fn dynamic_bytes(kernel: Kernel) -> u32 {
+    match kernel.form {
+        Form::FourTables => kernel.shared_bytes() as u32,
+        Form::Gates | Form::OneTable => 0,
+    }
+}
+
 fn lost(error: DriverError) -> Error {
     failed(error, 0)
 }
@@ -114,12 +123,16 @@ impl CudaDevice {
         }
         let context = CudaContext::new(number).map_err(|error| Error::NoDevice(told(error)))?;
         let (major, minor) = context.compute_capability().map_err(lost)?;
+        let shared_bytes = context
+            .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+            .map_err(lost)?;
         let info = Info {
             id: format!("cuda:{number}"),
             name: context.name().map_err(lost)?,
             driver: format!("CUDA, compute capability {major}.{minor}"),
             is_software: false,
             max_blocks: BLOCKS_MAX,
+            shared_bytes: usize::try_from(shared_bytes).unwrap_or(0),
         };
         Ok(Self { stream: context.default_stream(), context, info, landing: Mutex::default() })
     }
@@ -168,7 +181,11 @@ impl Device for CudaDevice {
         let refused = |error| Error::Program(told(error));
         let module = self.context.load_module(ptx).map_err(refused)?;
         let function = module.load_function(&kernel.entry()).map_err(refused)?;
-        Ok(Program { module, function })
+        if dynamic_bytes(kernel) > 0 {
+            let wanted = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            function.set_attribute(wanted, dynamic_bytes(kernel) as i32).map_err(refused)?;
+        }
+        Ok(Program { module, function, kernel })
     }
 
     fn set_keys(&self, program: &mut Program, keys: &[u32]) -> Result<(), Error> {
@@ -192,9 +209,9 @@ impl Device for CudaDevice {
             return Ok(Duration::ZERO);
         }
         let groups = LaunchConfig {
-            grid_dim: (job.threads / GROUP_THREADS, 1, 1),
-            block_dim: (GROUP_THREADS, 1, 1),
-            shared_mem_bytes: 0,
+            grid_dim: (job.threads / program.kernel.group_threads(), 1, 1),
+            block_dim: (program.kernel.group_threads(), 1, 1),
+            shared_mem_bytes: dynamic_bytes(program.kernel),
         };
         debug_assert!(source.len() >= job.words[0] as usize * BLOCK_BYTES && goal.len() >= source.len());
         let words = JobWords(job.words);

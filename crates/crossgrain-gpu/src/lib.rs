@@ -40,6 +40,15 @@ pub struct Info {
     pub is_software: bool,
     /// Most blocks of a run.
     pub max_blocks: usize,
+    /// Bytes of memory that a group of threads may share.
+    pub shared_bytes: usize,
+}
+
+impl Info {
+    /// Whether the device has what a program needs.
+    pub const fn takes(&self, kernel: Kernel) -> bool {
+        kernel.shared_bytes() <= self.shared_bytes
+    }
 }
 
 /// A GPU.

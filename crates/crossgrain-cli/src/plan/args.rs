@@ -161,7 +161,7 @@ fn kernel(job: Job) -> Kernel {
         (Birth::Bytes, Direction::Encrypt) => Task::Encrypt,
         (Birth::Bytes, Direction::Decrypt) => Task::Decrypt,
     };
-    Kernel { family: job.cipher.family(), task }
+    Kernel::gates(job.cipher.family(), task)
 }
 
 impl JobName {

@@ -104,7 +104,7 @@ impl Ends<'_> {
 /// The mode, bound to its key.
 pub(super) fn work(job: &Job, engine: &Engine, mode: &Stream) -> Result<Work, Error> {
     let work = on_cpu(job, engine, mode)?;
-    let kernel = |task| Kernel { family: engine.cipher.family(), task };
+    let kernel = |task| Kernel::gates(engine.cipher.family(), task);
     let (kernel, first) = match (mode, job.direction) {
         (Stream::Ecb { .. }, Direction::Encrypt) => (kernel(Task::Encrypt), 0),
         (Stream::Ecb { .. }, Direction::Decrypt) => (kernel(Task::Decrypt), 0),

@@ -1,6 +1,6 @@
 //! Serpent on its own four words, a block a thread: no transposition, and few registers.
 
-use super::text::{COUNTER, Text, key_words, words};
+use super::text::{Text, key_words, words};
 use super::{Kernel, Task};
 use crate::circuit::emit::{Field, Language, Signature};
 use crate::circuit::serpent_sbox;
@@ -91,29 +91,12 @@ fn decrypt(text: &mut Text) {
 
 /// What a thread does.
 fn body(text: &Text, task: Task) -> String {
-    let given = ["given.x", "given.y", "given.z", "given.w"];
-    let state = |words: [String; 4]| match text.language {
-        Language::Cuda => text.made("State", words),
-        Language::Wgsl => format!("State(array<u32, 4>({}))", words.join(", ")),
-    };
-    let (counter, block) = match task {
-        Task::Count => (COUNTER, state(["b3", "b2", "b1", "b0"].map(|word| format!("swap_bytes({word})")))),
-        Task::Generate => (COUNTER, state(["b0", "b1", "b2", "b3"].map(str::to_owned))),
-        Task::Encrypt | Task::Decrypt => ("", state(given.map(str::to_owned))),
-    };
-    let load = if task.reads_source() { "    let given = source[first];\n" } else { "" };
-    let word = |at: usize| match task {
-        Task::Count => format!("s.x[{at}] ^ {}", given[at]),
-        _ => format!("s.x[{at}]"),
-    };
+    let block = text.one_block(task, "job.rounds");
     format!(
         "    let first = thread;
     if (first >= job.blocks) {{
         return;
     }}
-{counter}{load}    let s = cipher({block}, job.rounds);
-    goal[first] = {};
-",
-        text.block([word(0), word(1), word(2), word(3)])
+{block}"
     )
 }
