@@ -4,7 +4,11 @@
 //! sampled in turns (`plan::measure`), never one after the other.
 
 mod clock;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod modes;
+#[cfg(not(feature = "gpu"))]
+mod no_gpu;
 mod peer;
 mod planner;
 mod ratio;
@@ -19,13 +23,21 @@ use serde_json::json;
 use crate::error::{Error, Exit};
 use crate::typed;
 pub(crate) use clock::machine;
+#[cfg(not(feature = "gpu"))]
+use no_gpu as gpu;
 use subject::Candidate;
 
 /// Time every variant and mode, and peers beside them
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only what has this in its id
+    /// Only what has this in its id; `gpu` for the programs of a GPU alone
     filter: Option<String>,
+    /// The GPU, by its name in `crossgrain devices`
+    #[arg(long, value_name = "DEVICE", default_value = "gpu")]
+    device: String,
+    /// Bytes that a GPU's programs are timed on
+    #[arg(long, value_name = "N", default_value_t = 4 << 30, value_parser = clap::value_parser!(u64).range(1..=4 << 30))]
+    bytes: u64,
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
@@ -60,6 +72,9 @@ impl Row {
 
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
+    if args.filter.as_deref() == Some("gpu") {
+        return gpu::run(args);
+    }
     let peers = args.peer.iter().map(|command| peer::Peer::start(command)).collect::<Result<Vec<_>, _>>()?;
     let mut printer = Printer { json: args.json, ghz: clock::core_ghz(), output: io::stdout() };
     printer.head(&peers)?;

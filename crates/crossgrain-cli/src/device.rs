@@ -70,7 +70,8 @@ impl Asked {
 
 /// Some work.
 pub(crate) struct Wanted<'a> {
-    pub(crate) kernel: Kernel,
+    /// The programs that would do, the first unless another is known to be cheaper.
+    pub(crate) kernels: Vec<Kernel>,
     pub(crate) key: &'a Key,
     /// How much, if it is known.
     pub(crate) len_bytes: Option<u64>,
@@ -81,21 +82,36 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
+    /// What each program costs on each device, as far as it is known.
+    fn known(&self) -> impl Iterator<Item = (Kernel, Place)> {
+        let places = move |&kernel: &Kernel| {
+            let places = wisdom::places(self.key.cipher(), kernel);
+            places.into_iter().map(move |place| (kernel, place))
+        };
+        self.kernels.iter().flat_map(places)
+    }
+
+    /// The program for a device: the cheapest for a long job, where that is known.
+    #[cfg(feature = "gpu")]
+    fn kernel_on(&self, id: &str) -> Option<Kernel> {
+        let known = self.known().filter(|(_, place)| place.name == id);
+        let per_byte_ns = |(_, place): &(Kernel, Place)| place.total().per_byte_ns;
+        let cheapest = known.min_by(|a, b| per_byte_ns(a).total_cmp(&per_byte_ns(b)));
+        cheapest.map(|(kernel, _)| kernel).or_else(|| self.kernels.first().copied())
+    }
+
     /// The device on which the work costs least, if that is less than on the CPU.
     fn best_place(&self) -> Option<Place> {
-        let places = wisdom::places(self.key.cipher(), self.kernel);
-        let (Some(len_bytes), false) = (self.len_bytes, places.is_empty()) else {
-            let why = match self.len_bytes {
-                Some(_) => "no device's costs are known: `crossgrain devices --measure` measures them",
-                None => "nobody knows how much there is to do",
-            };
-            return self.on_cpu(why);
+        let Some(len_bytes) = self.len_bytes else {
+            return self.on_cpu("nobody knows how much there is to do");
+        };
+        let device_ns = |place: &Place| place.total().at(len_bytes);
+        let places = self.known().map(|(_, place)| place);
+        let Some(best) = places.min_by(|a, b| device_ns(a).total_cmp(&device_ns(b))) else {
+            return self.on_cpu("no device's costs are known: `crossgrain devices --measure` measures them");
         };
         let (cost, threads) = self.cpu;
-        let cpu_ns = cost.at(len_bytes) / threads as f64;
-        let device_ns = |place: &Place| place.total().at(len_bytes);
-        let best = places.into_iter().min_by(|a, b| device_ns(a).total_cmp(&device_ns(b)))?;
-        let [cpu_ms, device_ms] = [cpu_ns, device_ns(&best)].map(|ns| ns / 1e6);
+        let [cpu_ms, device_ms] = [cost.at(len_bytes) / threads as f64, device_ns(&best)].map(|ns| ns / 1e6);
         if device_ms < cpu_ms {
             return Some(best);
         }

@@ -111,7 +111,7 @@ struct Random {
 impl Random {
     fn new(args: &Args) -> Result<Self, Error> {
         let key = Seed::new(args.seed).key(args.cipher);
-        let kernel = Kernel::gates(args.cipher.family(), Task::Generate);
+        let kernels = vec![Kernel::gates(args.cipher.family(), Task::Generate)];
         let options = Options { threads: 1, ..Options::default() };
         let stream = Stream::new(&key, &options)?.part(64, args.stream.into())?;
         let cost = stream.plans().first().map_or(Cost::FREE, |plan| plan.cost);
@@ -119,7 +119,7 @@ impl Random {
         // Without end, and so for long.
         let len_bytes = args.bytes.or(Some(u64::MAX));
         let on_device =
-            args.device.find(&Wanted { kernel, key: &key, len_bytes, cpu, explain: args.explain })?;
+            args.device.find(&Wanted { kernels, key: &key, len_bytes, cpu, explain: args.explain })?;
         Ok(Self { stream, number: args.stream, on_device })
     }
 

@@ -85,6 +85,12 @@ pub(crate) fn places(cipher: Cipher, kernel: Kernel) -> Vec<Place> {
     read().map(|wisdom| wisdom.places(cipher, kernel)).unwrap_or_default()
 }
 
+/// The device and driver that costs are kept of, under this name.
+#[cfg(feature = "gpu")]
+pub(crate) fn model_of(id: &str) -> Option<&'static str> {
+    read()?.devices().find(|(known, _)| *known == id).map(|(_, device)| device.model.as_str())
+}
+
 /// Adds to what is kept.
 pub(crate) fn keep(wisdom: &Wisdom) -> Result<(), Error> {
     let path = default_path().ok_or_else(nowhere)?;
@@ -92,7 +98,7 @@ pub(crate) fn keep(wisdom: &Wisdom) -> Result<(), Error> {
 }
 
 /// The wisdom kept here. It is read once; wisdom that is refused is told about, and missing wisdom is not.
-pub(crate) fn read() -> Option<&'static Wisdom> {
+fn read() -> Option<&'static Wisdom> {
     static KEPT: OnceLock<Option<Wisdom>> = OnceLock::new();
     let kept = KEPT.get_or_init(|| {
         let path = default_path()?;

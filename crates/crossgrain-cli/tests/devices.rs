@@ -112,11 +112,16 @@ fn auto_falls_back_to_the_cpu_and_says_so() {
 
 /// Wisdom by which a device costs next to nothing.
 fn flattered(device: &str) -> Wisdom {
+    let told: Value = serde_json::from_str(&printed(&["devices", "--json"])).unwrap();
+    let model = told["devices"].as_array().unwrap().iter().find(|known| known["id"] == device).map_or_else(
+        || "a device of long ago".to_owned(),
+        |known| format!("{} ({})", known["name"].as_str().unwrap(), known["driver"].as_str().unwrap()),
+    );
     let names =
         ["upload", "download", "open/aes-ctr", "aes-128/aes-ctr", "open/aes-random", "aes-128/aes-random"];
     let costs = names.iter().map(|&name| (name.to_owned(), Cost::fixed(1.0))).collect();
     let mut wisdom = Wisdom::new(Signature::here());
-    wisdom.insert_device(device, &DeviceCosts { model: "said to be fast".to_owned(), costs });
+    wisdom.insert_device(device, &DeviceCosts { model, costs });
     wisdom
 }
 
@@ -178,6 +183,19 @@ fn what_devices_cost_is_measured_and_kept() {
     } else if !cfg!(feature = "gpu") {
         assert!(wise(&["devices", "--measure"]).contains("none"));
     }
+}
+
+#[test]
+fn programs_are_timed_once_they_are_right() {
+    let Some(device) = gpus().into_iter().next() else { return };
+    let bench = ["bench", "gpu", "--device", &device, "--bytes", "100000", "--turns", "2"];
+    let lines = printed(&[&bench[..], &["--json"]].concat());
+    let mut lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let head = lines.next().unwrap();
+    assert_eq!((&head["device"], &head["bytes"]), (&Value::from(device.clone()), &Value::from(100_000)));
+    let rows: Vec<_> = lines.collect();
+    assert!(rows.len() >= 24 && rows.iter().all(|row| row["tbit_per_s"].as_f64().unwrap() > 0.0), "{rows:?}");
+    assert!(printed(&bench).contains("aes-128 aes-ctr\n"));
 }
 
 #[test]

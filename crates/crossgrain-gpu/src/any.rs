@@ -38,6 +38,12 @@ pub trait Bulk: Send {
     /// As [`Cipher::apply`].
     fn apply(&mut self, first: u128, data: &mut [u8]) -> Result<Duration, Error>;
 
+    /// As [`Cipher::apply_at_once`].
+    ///
+    /// # Errors
+    /// As [`Cipher::apply_at_once`].
+    fn apply_at_once(&mut self, first: u128, data: &mut [u8]) -> Result<Duration, Error>;
+
     /// As [`Cipher::run`].
     ///
     /// # Errors
@@ -78,6 +84,10 @@ where
 
     fn apply(&mut self, first: u128, data: &mut [u8]) -> Result<Duration, Error> {
         self.apply(first, data)
+    }
+
+    fn apply_at_once(&mut self, first: u128, data: &mut [u8]) -> Result<Duration, Error> {
+        self.apply_at_once(first, data)
     }
 
     fn run(&mut self, first: u128, len_bytes: usize) -> Result<Duration, Error> {

@@ -64,13 +64,17 @@ impl<D: Device> Cipher<D> {
         }
         let (mut time, mut counter) = (Duration::ZERO, first);
         for piece in data.chunks_mut(self.piece_bytes()) {
-            time += self.apply_to_piece(counter, piece)?;
+            time += self.apply_at_once(counter, piece)?;
             counter = counter.wrapping_add((piece.len() / BLOCK_BYTES) as u128);
         }
         Ok(time)
     }
 
-    fn apply_to_piece(&mut self, counter: u128, piece: &mut [u8]) -> Result<Duration, Error> {
+    /// The same with all the data on the device at once.
+    ///
+    /// # Errors
+    /// As [`Cipher::apply`]; then nothing was done.
+    pub fn apply_at_once(&mut self, counter: u128, piece: &mut [u8]) -> Result<Duration, Error> {
         let len_bytes = piece.len().next_multiple_of(BLOCK_BYTES);
         let device = &*self.device;
         if self.kernel.task.reads_source() {

@@ -18,10 +18,10 @@ use cudarc::driver::{
 use cudarc::nvrtc::{CompileError, CompileOptions, compile_ptx_with_opts};
 use zeroize::Zeroizing;
 
-use super::{Device, Error, Info, Job};
+use super::{Device, Error, Info, Job, Units};
 
-/// Most blocks of a run: 256 MiB.
-const BLOCKS_MAX: usize = 1 << 24;
+/// Most blocks of a run: 4 GiB.
+const BLOCKS_MAX: usize = 1 << 28;
 
 /// A device.
 pub struct CudaDevice {
@@ -123,9 +123,12 @@ impl CudaDevice {
         }
         let context = CudaContext::new(number).map_err(|error| Error::NoDevice(told(error)))?;
         let (major, minor) = context.compute_capability().map_err(lost)?;
-        let shared_bytes = context
-            .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
-            .map_err(lost)?;
+        let attribute = |attribute| context.attribute(attribute).map_err(lost);
+        let shared_bytes =
+            attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
+        let count = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+        let clock_khz = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?;
+        let units = Units { count: count.unsigned_abs(), clock_khz: clock_khz.unsigned_abs() };
         let info = Info {
             id: format!("cuda:{number}"),
             name: context.name().map_err(lost)?,
@@ -133,6 +136,7 @@ impl CudaDevice {
             is_software: false,
             max_blocks: BLOCKS_MAX,
             shared_bytes: usize::try_from(shared_bytes).unwrap_or(0),
+            units: Some(units),
         };
         Ok(Self { stream: context.default_stream(), context, info, landing: Mutex::default() })
     }

@@ -20,7 +20,7 @@ pub mod wgpu;
 
 use std::time::Duration;
 
-use crossgrain::device::Kernel;
+use crossgrain::device::{Kernel, Work};
 
 pub use any::{Bulk, Gpu, choose};
 pub use cipher::Cipher;
@@ -42,6 +42,26 @@ pub struct Info {
     pub max_blocks: usize,
     /// Bytes of memory that a group of threads may share.
     pub shared_bytes: usize,
+    /// How much it computes, where its driver tells.
+    pub units: Option<Units>,
+}
+
+/// The multiprocessors of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Units {
+    /// How many.
+    pub count: u32,
+    /// Their highest clock, in kilohertz.
+    pub clock_khz: u32,
+}
+
+impl Units {
+    /// The most bits a second that a program may take, a block at a cost of `work`: 64 gates of three inputs and 32 words
+    /// of shared memory a clock, as NVIDIA's GPUs have them since compute capability 8.0 or longer.
+    pub fn limit_bits_per_s(self, work: Work) -> f64 {
+        let clocks = (work.gates / 64.0).max(work.look_ups / 32.0);
+        128.0 * f64::from(self.count) * f64::from(self.clock_khz) * 1e3 / clocks
+    }
 }
 
 impl Info {

@@ -85,6 +85,7 @@ fn info(number: usize, adapter: &Adapter) -> Info {
         is_software: info.device_type == DeviceType::Cpu,
         max_blocks: blocks as usize,
         shared_bytes: limits.max_compute_workgroup_storage_size as usize,
+        units: None,
     }
 }
 

@@ -13,6 +13,7 @@ use crossgrain_gpu::{Bulk, Copies, Info, choose};
 
 use super::Wanted;
 use crate::error::{self, Error, Exit};
+use crate::wisdom;
 
 /// Bytes that go to a device at once: enough to outweigh what a run costs by itself, while the few pieces that are under
 /// way fit any memory.
@@ -46,9 +47,17 @@ impl OnDevice {
     fn open(id: &str, wanted: &Wanted<'_>, is_demanded: bool) -> Result<Self, crossgrain_gpu::Error> {
         let device = choose(id)?;
         let info = device.info().clone();
-        let bulk = device.cipher(wanted.kernel, wanted.key)?;
+        let is_another = wisdom::model_of(&info.id).is_none_or(|kept| kept != model(&info));
+        if is_another && !is_demanded {
+            let mend = "measure again by `crossgrain devices --measure`";
+            let told = format!("{id} is not the device that was measured, or has another driver: {mend}");
+            return Err(crossgrain_gpu::Error::NoDevice(told));
+        }
+        let kernel = wanted.kernel_on(&info.id).filter(|_| !is_another).or(wanted.kernels.first().copied());
+        let kernel = kernel.ok_or_else(|| crossgrain_gpu::Error::Program("there is none".to_owned()))?;
+        let bulk = device.cipher(kernel, wanted.key)?;
         if wanted.explain {
-            error::tell(&format!("device {}: {} on {}", info.id, wanted.kernel.name(), info.name));
+            error::tell(&format!("device {}: {} on {}", info.id, kernel.name(), info.name));
         }
         Ok(Self::new(info.id, bulk, is_demanded, wanted.explain))
     }
@@ -108,7 +117,7 @@ fn measured(id: &str, ciphers: &[Cipher]) -> Result<DeviceCosts, crossgrain_gpu:
         ("upload".to_owned(), copies(|copies| copies.upload)),
         ("download".to_owned(), copies(|copies| copies.download)),
     ];
-    for kernel in ALL {
+    for kernel in ALL.into_iter().filter(|&kernel| device.info().takes(kernel)) {
         for &cipher in ciphers.iter().filter(|cipher| cipher.family() == kernel.family) {
             let key = Key::new(cipher, &vec![0; cipher.key_bytes()]);
             let Ok(key) = key else { continue };
@@ -153,6 +162,18 @@ mod tests {
             self.0 = self.0.checked_sub(1).ok_or(crossgrain_gpu::Error::Lost("unplugged".to_owned()))?;
             data.iter_mut().for_each(|byte| *byte += 1);
             Ok(Duration::ZERO)
+        }
+
+        fn apply_at_once(&mut self, first: u128, data: &mut [u8]) -> Result<Duration, crossgrain_gpu::Error> {
+            self.apply(first, data)
+        }
+
+        fn run(&mut self, _first: u128, _len_bytes: usize) -> Result<Duration, crossgrain_gpu::Error> {
+            Ok(Duration::ZERO)
+        }
+
+        fn measure_run(&mut self, len_bytes: usize) -> Result<Duration, crossgrain_gpu::Error> {
+            self.run(0, len_bytes)
         }
     }
 

@@ -137,16 +137,20 @@ impl Args {
 }
 
 impl Args {
-    /// The devices that were asked for.
+    /// The devices that were asked for, each with the cheapest of the programs that the policy lets through.
     fn places(&self, job: Job) -> Result<Vec<Place>, Error> {
-        let known = || wisdom::places(job.cipher, kernel(job));
-        let id = match &self.device {
-            Asked::Cpu => return Ok(Vec::new()),
-            Asked::Auto => return Ok(known()),
-            Asked::Device(id) => id,
-        };
-        let places: Vec<_> = known().into_iter().filter(|place| id == "gpu" || *id == place.name).collect();
-        if places.is_empty() {
+        let kernels = Kernel::within(job.cipher.family(), task(job), self.policy == Policy::Any);
+        let mut places: Vec<_> =
+            kernels.into_iter().flat_map(|kernel| wisdom::places(job.cipher, kernel)).collect();
+        let ns = |place: &Place| place.total().at(self.bytes);
+        places.sort_by(|a, b| a.name.cmp(&b.name).then(ns(a).total_cmp(&ns(b))));
+        places.dedup_by(|a, b| a.name == b.name);
+        match &self.device {
+            Asked::Cpu => places.clear(),
+            Asked::Device(id) if id != "gpu" => places.retain(|place| place.name == *id),
+            Asked::Auto | Asked::Device(_) => {}
+        }
+        if let (true, Asked::Device(id)) = (places.is_empty(), &self.device) {
             let mend = "measure them by `crossgrain devices --measure`";
             return Err(Error::usage(format!("nothing is known of what this costs on {id}: {mend}")));
         }
@@ -154,14 +158,13 @@ impl Args {
     }
 }
 
-/// The program that computes a job on a device.
-fn kernel(job: Job) -> Kernel {
-    let task = match (job.birth, job.direction) {
+/// What a device does for a job.
+const fn task(job: Job) -> Task {
+    match (job.birth, job.direction) {
         (Birth::Counter, _) => Task::Count,
         (Birth::Bytes, Direction::Encrypt) => Task::Encrypt,
         (Birth::Bytes, Direction::Decrypt) => Task::Decrypt,
-    };
-    Kernel::gates(job.cipher.family(), task)
+    }
 }
 
 impl JobName {

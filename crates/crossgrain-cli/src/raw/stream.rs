@@ -8,6 +8,7 @@ use crossgrain::device::{Kernel, Task};
 use crossgrain::mode::{Cbc, Cfb, Ctr, Ecb, Ofb, Xts, XtsKey};
 use crossgrain::plan::Plan;
 use crossgrain::plan::compose::Cost;
+use crossgrain::variant::Policy;
 use crossgrain::{BLOCK_BYTES, Block, Buffers, Direction, Error as Refusal};
 
 use super::args::{Engine, Job, Stream};
@@ -104,18 +105,18 @@ impl Ends<'_> {
 /// The mode, bound to its key.
 pub(super) fn work(job: &Job, engine: &Engine, mode: &Stream) -> Result<Work, Error> {
     let work = on_cpu(job, engine, mode)?;
-    let kernel = |task| Kernel::gates(engine.cipher.family(), task);
-    let (kernel, first) = match (mode, job.direction) {
-        (Stream::Ecb { .. }, Direction::Encrypt) => (kernel(Task::Encrypt), 0),
-        (Stream::Ecb { .. }, Direction::Decrypt) => (kernel(Task::Decrypt), 0),
-        (Stream::Ctr { initial }, _) => (kernel(Task::Count), u128::from_be_bytes(*initial)),
+    let (task, first) = match (mode, job.direction) {
+        (Stream::Ecb { .. }, Direction::Encrypt) => (Task::Encrypt, 0),
+        (Stream::Ecb { .. }, Direction::Decrypt) => (Task::Decrypt, 0),
+        (Stream::Ctr { initial }, _) => (Task::Count, u128::from_be_bytes(*initial)),
         _ => return Ok(work),
     };
+    let kernels = Kernel::within(engine.cipher.family(), task, engine.options.policy == Policy::Any);
     let cpu = (work.cost, job.workers.get());
     let (key, len_bytes) = (&engine.key(job)?, job.len_bytes());
-    let wanted = Wanted { kernel, key, len_bytes, cpu, explain: job.explain };
+    let wanted = Wanted { kernels, key, len_bytes, cpu, explain: job.explain };
     Ok(match job.device.find(&wanted)? {
-        Some(device) => placed(device, kernel.task, first, work),
+        Some(device) => placed(device, task, first, work),
         None => work,
     })
 }

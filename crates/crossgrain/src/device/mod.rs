@@ -71,6 +71,15 @@ pub struct Kernel {
     pub form: Form,
 }
 
+/// What a program does for a block.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Work {
+    /// Gates of three inputs, and whatever else takes as long: shifts, rotations, permutations of bytes.
+    pub gates: f64,
+    /// Words read from shared memory.
+    pub look_ups: f64,
+}
+
 /// All programs.
 pub const ALL: [Kernel; 14] = [
     Kernel::gates(Family::Aes, Task::Encrypt),
@@ -158,6 +167,17 @@ impl Kernel {
             (Family::Aes, Form::Gates) => aes::text(self, language),
             (Family::Aes, _) => tables::text(self, language),
             (Family::Serpent, _) => serpent::text(self, language),
+        }
+    }
+
+    /// What it does for a block, copies and counters left out.
+    pub fn work(self, cipher: Cipher) -> Work {
+        let rounds = cipher.rounds() as f64;
+        match (self.family, self.form) {
+            (Family::Aes, Form::Gates) => Work { gates: aes::gates(self.task, rounds), look_ups: 0.0 },
+            // An address a look-up, and sums of three.
+            (Family::Aes, _) => Work { gates: 24.0 * rounds, look_ups: 16.0 * rounds },
+            (Family::Serpent, _) => Work { gates: serpent::gates(self.task), look_ups: 0.0 },
         }
     }
 

@@ -1,8 +1,9 @@
 //! Serpent on its own four words, a block a thread: no transposition, and few registers.
 
-use super::text::{Text, key_words, words};
+use super::text::{Text, key_words, mapped, words};
 use super::{Kernel, Task};
 use crate::circuit::emit::{Field, Language, Signature};
+use crate::circuit::graph::Graph;
 use crate::circuit::serpent_sbox;
 use crate::circuit::trace::Sym;
 use crate::part::serpent::vsliced;
@@ -39,6 +40,20 @@ fn on_words(text: &mut Text, name: &str, circuit: impl FnOnce([Sym; 4]) -> [Sym;
         &Signature { parameters: &[("x", "State")], inputs, result: "State", outputs },
         circuit,
     );
+}
+
+/// Gates for a block.
+pub(super) fn gates(task: Task) -> f64 {
+    let count = |graph: Graph| graph.gates().len();
+    let (sub, transform): (usize, _) = if task == Task::Decrypt {
+        let boxes = (0..8).map(|index| count(mapped(|x| serpent_sbox::inverse(index, x))));
+        (boxes.sum(), count(mapped(vsliced::inv_transform)))
+    } else {
+        let boxes = (0..8).map(|index| count(mapped(|x| serpent_sbox::forward(index, x))));
+        (boxes.sum(), count(mapped(vsliced::transform)))
+    };
+    // Eight S-boxes four times, 31 transformations, and 33 keys.
+    (4 * sub + 31 * transform + 33 * 4) as f64
 }
 
 /// Encryption by keys that are mixed in before the linear transformation.

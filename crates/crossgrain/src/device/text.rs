@@ -2,6 +2,7 @@
 
 use super::{Form, KEY_WORDS_MAX, Kernel, Task};
 use crate::circuit::emit::{Field, Language, Signature, function};
+use crate::circuit::graph::Graph;
 use crate::circuit::map::map;
 use crate::circuit::trace::{Sym, Width, trace};
 
@@ -47,7 +48,7 @@ impl Text {
         signature: &Signature<'_>,
         circuit: impl FnOnce([Sym; INPUTS]) -> [Sym; OUTPUTS],
     ) {
-        let graph = map(&trace(Width::Three, circuit)).scheduled();
+        let graph = mapped(circuit);
         let text = function(&graph, name, signature, self.language);
         self.push(&text);
     }
@@ -129,6 +130,13 @@ impl Text {
         let body = "    return (v << 24u) | ((v & 0xff00u) << 8u) | ((v >> 8u) & 0xff00u) | (v >> 24u);\n";
         self.function("swap_bytes", &[("v", "u32")], "u32", body);
     }
+}
+
+/// A circuit in gates of three inputs.
+pub(super) fn mapped<const INPUTS: usize, const OUTPUTS: usize>(
+    circuit: impl FnOnce([Sym; INPUTS]) -> [Sym; OUTPUTS],
+) -> Graph {
+    map(&trace(Width::Three, circuit)).scheduled()
 }
 
 /// The counter of block `first` of the job as four words `b0` to `b3`, the lowest first.
