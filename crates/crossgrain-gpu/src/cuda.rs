@@ -15,10 +15,10 @@ use cudarc::driver::{
     CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchConfig,
     PushKernelArg,
 };
-use cudarc::nvrtc::{CompileError, CompileOptions, compile_ptx_with_opts};
+use cudarc::nvrtc::{CompileError, CompileOptions, Ptx, compile_ptx_with_opts};
 use zeroize::Zeroizing;
 
-use super::{Device, Error, Info, Job, Units};
+use super::{Device, Error, Info, Job, Units, cache};
 
 /// Most blocks of a run: 4 GiB.
 const BLOCKS_MAX: usize = 1 << 28;
@@ -106,6 +106,29 @@ const fn dynamic_bytes(kernel: Kernel) -> u32 {
     }
 }
 
+/// The compiler's version.
+fn compiler() -> Result<String, Error> {
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: both lead to an integer that is written to.
+    let done = unsafe { cudarc::nvrtc::sys::nvrtcVersion(&raw mut major, &raw mut minor) };
+    match done.result() {
+        Ok(()) => Ok(format!("NVRTC {major}.{minor}")),
+        Err(error) => Err(Error::Program(format!("{error:?}"))),
+    }
+}
+
+/// A program in the driver's assembly.
+fn translated(text: &str, architecture: String) -> Result<String, Error> {
+    let options = CompileOptions { options: vec![architecture], ..CompileOptions::default() };
+    let ptx = compile_ptx_with_opts(text, options).map_err(|error| {
+        Error::Program(match error {
+            CompileError::CompileError { log, .. } => log.to_string_lossy().into_owned(),
+            error => format!("{error:?}"),
+        })
+    })?;
+    Ok(ptx.to_src())
+}
+
 fn lost(error: DriverError) -> Error {
     failed(error, 0)
 }
@@ -172,18 +195,13 @@ impl Device for CudaDevice {
 
     fn compile(&self, kernel: Kernel) -> Result<Program, Error> {
         let (major, minor) = self.context.compute_capability().map_err(lost)?;
-        let options = CompileOptions {
-            options: vec![format!("--gpu-architecture=compute_{major}{minor}")],
-            ..CompileOptions::default()
-        };
-        let ptx = compile_ptx_with_opts(kernel.text(Language::Cuda), options).map_err(|error| {
-            Error::Program(match error {
-                CompileError::CompileError { log, .. } => log.to_string_lossy().into_owned(),
-                error => format!("{error:?}"),
-            })
-        })?;
+        let architecture = format!("--gpu-architecture=compute_{major}{minor}");
+        let (text, compiler) = (kernel.text(Language::Cuda), compiler()?);
+        let parts = [&text, &architecture, &compiler].map(String::as_str);
+        let ptx =
+            cache::kept(cache::folder().as_deref(), &parts, || translated(&text, architecture.clone()))?;
         let refused = |error| Error::Program(told(error));
-        let module = self.context.load_module(ptx).map_err(refused)?;
+        let module = self.context.load_module(Ptx::from_src(ptx)).map_err(refused)?;
         let function = module.load_function(&kernel.entry()).map_err(refused)?;
         if dynamic_bytes(kernel) > 0 {
             let wanted = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;

@@ -10,6 +10,8 @@
 //! [`Cipher`] is dropped, as far as the device still listens.
 
 mod any;
+#[cfg(feature = "cuda")]
+mod cache;
 mod cipher;
 #[cfg(feature = "cuda")]
 pub mod cuda;
