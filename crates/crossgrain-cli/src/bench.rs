@@ -27,17 +27,20 @@ pub(crate) use clock::machine;
 use no_gpu as gpu;
 use subject::Candidate;
 
+/// Most bytes that a GPU's programs are timed on.
+const GPU_BYTES_MAX: u64 = 4 << 30;
+
 /// Time every variant and mode, and peers beside them
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Only what has this in its id; `gpu` for the programs of a GPU alone
     filter: Option<String>,
-    /// The GPU, by its name in `crossgrain devices`
-    #[arg(long, value_name = "DEVICE", default_value = "gpu")]
-    device: String,
-    /// Bytes that a GPU's programs are timed on
-    #[arg(long, value_name = "N", default_value_t = 4 << 30, value_parser = clap::value_parser!(u64).range(1..=4 << 30))]
-    bytes: u64,
+    /// The GPU, by its name in `crossgrain devices`; the first unless given
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
+    /// Bytes that a GPU's programs are timed on; 4 GiB unless given, or as many as it takes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=GPU_BYTES_MAX))]
+    bytes: Option<u64>,
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
@@ -74,6 +77,9 @@ impl Row {
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     if args.filter.as_deref() == Some("gpu") {
         return gpu::run(args);
+    }
+    if args.device.is_some() || args.bytes.is_some() {
+        return Err(Error::usage("--device and --bytes are for `crossgrain bench gpu`: leave them out"));
     }
     let peers = args.peer.iter().map(|command| peer::Peer::start(command)).collect::<Result<Vec<_>, _>>()?;
     let mut printer = Printer { json: args.json, ghz: clock::core_ghz(), output: io::stdout() };

@@ -117,9 +117,18 @@ fn flattered(device: &str) -> Wisdom {
         || "a device of long ago".to_owned(),
         |known| format!("{} ({})", known["name"].as_str().unwrap(), known["driver"].as_str().unwrap()),
     );
-    let names =
-        ["upload", "download", "open/aes-ctr", "aes-128/aes-ctr", "open/aes-random", "aes-128/aes-random"];
-    let costs = names.iter().map(|&name| (name.to_owned(), Cost::fixed(1.0))).collect();
+    let names = [
+        "upload",
+        "download",
+        "open/aes-ctr",
+        "aes-128/aes-ctr",
+        "open/aes-random",
+        "aes-128/aes-random",
+        "open/aes-ctr-table",
+    ];
+    let costs = names.map(|name| (name.to_owned(), Cost { fixed_ns: 1.0, per_byte_ns: 1e-6 }));
+    // What looks up is faster still.
+    let costs = costs.into_iter().chain([("aes-128/aes-ctr-table".to_owned(), Cost::fixed(1.0))]).collect();
     let mut wisdom = Wisdom::new(Signature::here());
     wisdom.insert_device(device, &DeviceCosts { model, costs });
     wisdom
@@ -136,6 +145,10 @@ fn auto_goes_where_it_costs_less() {
         assert_eq!(done.code, Some(0), "{}", done.err);
         assert!(done.err.contains(&format!("device {device}: aes-ctr on ")), "{}", done.err);
         assert!(place.read("cpu") == place.read("auto"), "split between the CPU and {device}");
+        let any = [&auto[..], &["--policy", "any"]].concat();
+        let done = Done::from(place.command(&any).env("CROSSGRAIN_WISDOM", "wisdom.json").output().unwrap());
+        assert!(done.err.contains(&format!("device {device}: aes-ctr-table on ")), "{}", done.err);
+        assert!(place.read("cpu") == place.read("auto"), "by look-ups on {device}");
     }
     flattered("cuda:99").save(&place.path("wisdom.json")).unwrap();
     let auto = raw("aes-128", &["ctr", "--iv", IV, "--explain", "--force"], "auto", "auto");
@@ -157,7 +170,7 @@ fn plans_know_devices_by_what_was_measured() {
     let path: Vec<_> =
         told["path"].as_array().unwrap().iter().map(|step| step["variant"].as_str().unwrap()).collect();
     assert_eq!(path, ["upload/cuda:7", "aes-ctr/cuda:7", "download/cuda:7"]);
-    assert_eq!(told["devices"][0]["upload"], serde_json::json!([1.0, 0.0]));
+    assert_eq!(told["devices"][0]["upload"], serde_json::json!([1.0, 1e-6]));
     assert!(told["devices"][0]["break_even"]["one_thread"].as_u64().unwrap() < 1 << 16);
     assert!(plan(&[]).contains("faster than one thread from "));
     let line = place.refuses(2, &["plan", "--cipher", "aes-128", "--job", "ctr", "--device", "cuda:7"]);
@@ -209,6 +222,9 @@ fn a_device_that_is_not_to_be_had_is_told_in_a_line() {
         let line = place.refuses(code, &raw("aes-128", &ctr, device, "out"));
         assert!(!cfg!(feature = "gpu") || line.starts_with(device), "{line}");
     }
+    place.refuses(code, &["bench", "gpu", "--device", "wgpu:99"]);
+    let line = place.refuses(2, &["bench", "aes", "--bytes", "16"]);
+    assert!(line.contains("bench gpu"), "{line}");
     let line = place.refuses(2, &raw("aes-128", &["cbc", "--iv", IV], "gpu", "out"));
     assert!(line.contains("cbc has no use for --device"), "{line}");
     let args = ["random", "--seed", "1", "--bytes", "9", "-o", "out", "--device", "cuda:99"];

@@ -13,7 +13,7 @@ use crossgrain::{BLOCK_BYTES, Buffers, Cipher, Direction, Key};
 use crossgrain_gpu::{Bulk, Info, choose};
 use serde_json::json;
 
-use super::Args;
+use super::{Args, GPU_BYTES_MAX};
 use crate::error::{Error, Exit};
 
 /// The counter of the first block: small enough that the place of its first byte is a number of 128 bits.
@@ -39,10 +39,13 @@ impl Row {
 /// Times all programs and prints.
 pub(super) fn run(args: &Args) -> Result<(), Error> {
     let failed = |error: crossgrain_gpu::Error| Error::new(Exit::InputOutput, error.to_string());
-    let device = choose(&args.device).map_err(failed)?;
+    let device = choose(args.device.as_deref().unwrap_or("gpu")).map_err(failed)?;
     let info = device.info().clone();
     let most = info.max_blocks.saturating_mul(BLOCK_BYTES);
-    let len_bytes = usize::try_from(args.bytes).unwrap_or(most).min(most).next_multiple_of(BLOCK_BYTES);
+    let len_bytes = usize::try_from(args.bytes.unwrap_or(GPU_BYTES_MAX))
+        .unwrap_or(most)
+        .min(most)
+        .next_multiple_of(BLOCK_BYTES);
     say(&head(&info, len_bytes, args.json))?;
     for kernel in ALL.into_iter().filter(|&kernel| info.takes(kernel)) {
         for cipher in Cipher::ALL.into_iter().filter(|cipher| cipher.family() == kernel.family) {
