@@ -4,7 +4,11 @@
 //! sampled in turns (`plan::measure`), never one after the other.
 
 mod clock;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod modes;
+#[cfg(not(feature = "gpu"))]
+mod no_gpu;
 mod peer;
 mod planner;
 mod ratio;
@@ -20,13 +24,24 @@ use serde_json::json;
 use crate::error::{Error, Exit};
 use crate::typed;
 pub(crate) use clock::machine;
+#[cfg(not(feature = "gpu"))]
+use no_gpu as gpu;
 use subject::Candidate;
+
+/// Most bytes that a GPU's programs are timed on.
+const GPU_BYTES_MAX: u64 = 4 << 30;
 
 /// Time every variant and mode, and peers beside them
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only what has this in its id
+    /// Only what has this in its id; `gpu` for the programs of a GPU alone
     filter: Option<String>,
+    /// The GPU, by its name in `crossgrain devices`; the first unless given
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
+    /// Bytes that a GPU's programs are timed on; 4 GiB unless given, or as many as it takes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=GPU_BYTES_MAX))]
+    bytes: Option<u64>,
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
@@ -61,6 +76,12 @@ impl Row {
 
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
+    if args.filter.as_deref() == Some("gpu") {
+        return gpu::run(args);
+    }
+    if args.device.is_some() || args.bytes.is_some() {
+        return Err(Error::usage("--device and --bytes are for `crossgrain bench gpu`: leave them out"));
+    }
     let peers = args.peer.iter().map(|command| peer::Peer::start(command)).collect::<Result<Vec<_>, _>>()?;
     let mut printer = Printer { json: args.json, ghz: clock::core_ghz(), output: io::stdout() };
     printer.head(&peers)?;

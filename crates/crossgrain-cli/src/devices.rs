@@ -1,15 +1,30 @@
 //! `crossgrain devices`: the CPU, and the GPUs that programs can be emitted for and run on.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use crossgrain::Cipher;
+use crossgrain::plan::Known;
+use crossgrain::wisdom::{Signature, Wisdom};
 use crossgrain::word::cpu_model;
 use serde_json::{Value, json};
 
+use crate::device::costs;
 use crate::error::Error;
+use crate::typed::ciphers;
+use crate::wisdom;
 
 /// List the CPU and the GPUs of this machine
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// Measure what copies and programs cost on the GPUs, and keep it for what plans
+    #[arg(long, conflicts_with = "json")]
+    measure: bool,
+
+    /// A cipher to measure, all unless given; may be repeated
+    #[arg(long = "cipher", value_name = "NAME", value_parser = ciphers(), requires = "measure")]
+    ciphers: Vec<Cipher>,
+
     /// Print one JSON object: `devices`, and in `missing` why there are none of a kind
     #[arg(long)]
     json: bool,
@@ -37,6 +52,28 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     gpus(&mut devices, &mut missing);
     let text =
         if args.json { format!("{:#}\n", object(&devices, &missing)) } else { lines(&devices, &missing) };
+    print(&text)?;
+    if args.measure {
+        let ciphers = if args.ciphers.is_empty() { &Cipher::ALL[..] } else { &args.ciphers };
+        return devices.iter().skip(1).try_for_each(|told| measure(&told.id, ciphers));
+    }
+    Ok(())
+}
+
+/// Measures a device, and keeps what was found with what is kept of others.
+fn measure(id: &str, ciphers: &[Cipher]) -> Result<(), Error> {
+    let found = costs(id, ciphers)?;
+    let mut text = String::new();
+    for (name, Known { cost, .. }) in found.costs.iter() {
+        let _ = writeln!(text, "{:14.0} ns + {:8.4} ns a byte  {id} {name}", cost.fixed_ns, cost.per_byte_ns);
+    }
+    let mut wisdom = Wisdom::new(Signature::here());
+    wisdom.insert_device(id, &found);
+    wisdom::keep(&wisdom)?;
+    print(&text)
+}
+
+fn print(text: &str) -> Result<(), Error> {
     let mut output = io::stdout().lock();
     let printed = output.write_all(text.as_bytes()).and_then(|()| output.flush());
     printed.map_err(|error| Error::write("standard output", &error))

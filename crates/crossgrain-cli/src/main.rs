@@ -8,6 +8,7 @@ mod circuit;
 mod container;
 mod demo;
 mod deps;
+mod device;
 mod devices;
 mod error;
 mod input;

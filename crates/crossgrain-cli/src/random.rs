@@ -5,10 +5,13 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use crossgrain::Cipher;
+use crossgrain::device::{Kernel, Task};
 use crossgrain::mode::Options;
+use crossgrain::plan::compose::Cost;
 use crossgrain::stream::{Seed, Stream};
+use crossgrain::{BLOCK_BYTES, Cipher};
 
+use crate::device::{Asked, OnDevice, Wanted};
 use crate::error::Error;
 use crate::output::Output;
 use crate::pipeline::{self, Cut, Failure, Place};
@@ -51,6 +54,14 @@ pub(crate) struct Args {
     /// How many threads to use; all of the machine's unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
+
+    /// Where they are computed: `cpu`, `gpu`, a device by its name in `crossgrain devices`, or `auto` for the fastest
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    device: Asked,
+
+    /// Tell on standard error where they are computed
+    #[arg(long)]
+    explain: bool,
 }
 
 /// Writes the stream. Standard output that is closed before its end has had enough, and that is no failure.
@@ -61,9 +72,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
             "the output is binary and does not belong on a terminal: give -o FILE, or -o - to insist",
         ));
     }
-    let options = Options { threads: 1, ..Options::default() };
-    let stream =
-        Stream::new(&Seed::new(args.seed).key(args.cipher), &options)?.part(64, args.stream.into())?;
+    let random = Random::new(args)?;
     let mut output = match path {
         Some(path) => Output::file(path, args.force)?,
         None => Output::standard()?,
@@ -71,10 +80,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let name = output.name().clone();
     let progress = Progress::new(&mut output, args.bytes, Audience::Auto);
     let places = Places { left_bytes: args.bytes.unwrap_or(u64::MAX) };
-    let cut = Cut::default();
+    let cut = random.cut();
     let write = pipeline::run(args.workers(&cut), cut, places, progress, |Place { position, .. }, chunk| {
-        stream.fill_bytes_at(args.offset.wrapping_add(position.into()), chunk);
-        Ok::<(), Error>(())
+        random.fill(args.offset.wrapping_add(position.into()), chunk)
     });
     match write {
         Ok(_) => output.finish(),
@@ -90,6 +98,55 @@ impl Args {
         let asked = self.threads.and_then(|count| NonZero::new(usize::from(count)));
         let all = asked.unwrap_or_else(|| thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN));
         cut.workers(all, self.bytes)
+    }
+}
+
+/// The stream, and the device that computes it, if one does.
+struct Random {
+    stream: Stream,
+    number: u64,
+    on_device: Option<OnDevice>,
+}
+
+impl Random {
+    fn new(args: &Args) -> Result<Self, Error> {
+        let key = Seed::new(args.seed).key(args.cipher);
+        let kernels = vec![Kernel::gates(args.cipher.family(), Task::Generate)];
+        let options = Options { threads: 1, ..Options::default() };
+        let stream = Stream::new(&key, &options)?.part(64, args.stream.into())?;
+        let cost = stream.plans().first().map_or(Cost::FREE, |plan| plan.cost);
+        let cpu = (cost, args.workers(&Cut::default()).get());
+        // Without end, and so for long.
+        let len_bytes = args.bytes.or(Some(u64::MAX));
+        let on_device =
+            args.device.find(&Wanted { kernels, key: &key, len_bytes, cpu, explain: args.explain })?;
+        Ok(Self { stream, number: args.stream, on_device })
+    }
+
+    fn cut(&self) -> Cut {
+        let cut = Cut::default();
+        let chunk_bytes = self.on_device.as_ref().map_or(cut.chunk_bytes, OnDevice::chunk_bytes);
+        Cut { chunk_bytes, ..cut }
+    }
+
+    /// The bytes from this position on.
+    fn fill(&self, position: u128, chunk: &mut [u8]) -> Result<(), Error> {
+        let Some(device) = &self.on_device else {
+            self.stream.fill_bytes_at(position, chunk);
+            return Ok(());
+        };
+        // A device begins at a block; and where the stream begins again the counter jumps.
+        let head_bytes = (position.wrapping_neg() % BLOCK_BYTES as u128) as usize;
+        let first = position.wrapping_add(head_bytes as u128);
+        let (head, rest) = chunk.split_at_mut(head_bytes.min(chunk.len()));
+        let block = (first / BLOCK_BYTES as u128) as u64;
+        let ends_before = block.checked_add(rest.len().div_ceil(BLOCK_BYTES) as u64).is_some();
+        let counter = u128::from(self.number) << 64 | u128::from(block);
+        if !(ends_before && device.apply(counter, rest)?) {
+            self.stream.fill_bytes_at(first, rest);
+        }
+        self.stream.fill_bytes_at(position, head);
+        Ok(())
     }
 }
 

@@ -7,7 +7,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
 
 use clap::Subcommand;
-use crossgrain::plan::Costs;
+use crossgrain::device::Kernel;
+use crossgrain::plan::{Costs, Place};
 use crossgrain::tune::{Scope, measure_costs};
 use crossgrain::variant::{Policy, Variant, table};
 use crossgrain::wisdom::{PATH_VARIABLE, Refused, Signature, Wisdom, default_path, forget};
@@ -74,9 +75,30 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     }
 }
 
-/// What a cipher's variants cost by the wisdom kept here, if there is any. It is read once; wisdom that is
-/// refused is told about, and missing wisdom is not.
+/// What a cipher's variants cost by the wisdom kept here, if there is any.
 pub(crate) fn costs(cipher: Cipher) -> Option<Arc<Costs>> {
+    read()?.costs(cipher).cloned().map(Arc::new)
+}
+
+/// The devices of which it is known what the job costs there.
+pub(crate) fn places(cipher: Cipher, kernel: Kernel) -> Vec<Place> {
+    read().map(|wisdom| wisdom.places(cipher, kernel)).unwrap_or_default()
+}
+
+/// The device and driver that costs are kept of, under this name.
+#[cfg(feature = "gpu")]
+pub(crate) fn model_of(id: &str) -> Option<&'static str> {
+    read()?.devices().find(|(known, _)| *known == id).map(|(_, device)| device.model.as_str())
+}
+
+/// Adds to what is kept.
+pub(crate) fn keep(wisdom: &Wisdom) -> Result<(), Error> {
+    let path = default_path().ok_or_else(nowhere)?;
+    wisdom.merge(&path).map_err(|refused| failed(&path, &refused)).map(drop)
+}
+
+/// The wisdom kept here. It is read once; wisdom that is refused is told about, and missing wisdom is not.
+fn read() -> Option<&'static Wisdom> {
     static KEPT: OnceLock<Option<Wisdom>> = OnceLock::new();
     let kept = KEPT.get_or_init(|| {
         let path = default_path()?;
@@ -89,7 +111,7 @@ pub(crate) fn costs(cipher: Cipher) -> Option<Arc<Costs>> {
             }
         }
     });
-    kept.as_ref()?.costs(cipher).cloned().map(Arc::new)
+    kept.as_ref()
 }
 
 fn show(path: &Path, json: bool) -> Result<(), Error> {
@@ -106,12 +128,16 @@ fn show(path: &Path, json: bool) -> Result<(), Error> {
         return say(json!({
             "path": path.display().to_string(), "age_s": age_s, "crossgrain": version, "machine": cpu,
             "features": features, "costs": by_cipher(|kept| json!(kept.count)),
+            "devices": wisdom.devices().map(|(id, device)| (id.to_owned(), json!(device.model))).collect::<serde_json::Map<_, _>>(),
             "filled": by_cipher(|kept| json!(kept.missing)), "spread": by_cipher(|kept| json!(kept.spread)),
         }));
     }
     let age = age_s.map_or_else(|| "at an unknown time".to_owned(), |age_s| format!("{} ago", rough(age_s)));
     say(format_args!("{}, written {age}", path.display()))?;
     say(format_args!("crossgrain {version} on {cpu}: {features}"))?;
+    for (id, device) in wisdom.devices() {
+        say(format_args!("{id}: {} costs, of {}", device.costs.iter().count(), device.model))?;
+    }
     counts.iter().try_for_each(|Kept { cipher, count, missing, spread }| {
         let spread = spread.map_or_else(String::new, |spread| {
             format!(", half of them with a spread of at most {:.1} %", 100.0 * spread)

@@ -1,11 +1,18 @@
-//! `crossgrain devices`: the CPU is always there, and whatever is not there is told in a line.
+//! `crossgrain devices` and `--device`: the CPU is always there, what is not there is told in a line, and every device gives
+//! the same bytes.
+//!
+//! On a machine without a device that is printed as skipped, unless CROSSGRAIN_REQUIRE names `wgpu` or `cuda`.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
 
-use common::{Done, crossgrain};
+use common::{Done, IV, MIB, Place, crossgrain, painted};
+use crossgrain::plan::compose::Cost;
+use crossgrain::wisdom::{DeviceCosts, Signature, Wisdom};
 use serde_json::Value;
+
+const KEY: &str = "000102030405060708090a0b0c0d0e0f";
 
 fn printed(args: &[&str]) -> String {
     String::from_utf8(Done::from(crossgrain(args).output().unwrap()).printed()).unwrap()
@@ -25,4 +32,201 @@ fn every_device_and_every_lack_has_a_line() {
     for none in missing {
         assert!(text.contains(none["why"].as_str().unwrap()), "{none}");
     }
+}
+
+/// The devices that are no CPU.
+fn gpus() -> Vec<String> {
+    let told: Value = serde_json::from_str(&printed(&["devices", "--json"])).unwrap();
+    let ids = told["devices"].as_array().unwrap().iter().skip(1);
+    let ids: Vec<_> = ids.map(|device| device["id"].as_str().unwrap().to_owned()).collect();
+    if ids.is_empty() {
+        let required = std::env::var("CROSSGRAIN_REQUIRE").unwrap_or_default();
+        assert!(!cfg!(feature = "gpu") || !required.contains("wgpu"), "wgpu is required: {told}");
+        eprintln!("skipped: {}", told["missing"]);
+    }
+    ids
+}
+
+fn raw<'a>(cipher: &'a str, mode: &'a [&'a str], device: &'a str, output: &'a str) -> Vec<&'a str> {
+    let args = ["raw", "--cipher", cipher, "--key", KEY, "--device", device, "in", "-o", output, "--mode"];
+    [&args[..], mode].concat()
+}
+
+#[test]
+fn devices_and_the_cpu_give_the_same_bytes() {
+    for device in gpus() {
+        // More than goes to a device at once, and a last chunk that is no whole block.
+        let place = Place::with(&vec![0x5a; 9 * MIB + 5]);
+        for (at, cipher) in ["aes-128", "serpent-128"].into_iter().enumerate() {
+            let [cpu, gpu] = ["cpu", "gpu"].map(|name| format!("{name}{at}"));
+            let mode = ["ctr", "--iv", "fffffffffffffffffffffffffffffff0"];
+            place.run(&raw(cipher, &mode, "cpu", &cpu)).printed();
+            place.run(&raw(cipher, &mode, &device, &gpu)).printed();
+            assert!(place.read(&cpu) == place.read(&gpu), "{cipher} on {device}");
+        }
+        let place = Place::with(&vec![0xa5; MIB + 3]);
+        for (at, mode) in [&["ecb", "--padding", "pkcs7"][..], &["ecb", "-d"]].into_iter().enumerate() {
+            let [cpu, gpu] = ["cpu", "gpu"].map(|name| format!("{name}{at}"));
+            if mode.contains(&"-d") {
+                place.write("in", &place.read("cpu0"));
+            }
+            place.run(&raw("aes-128", mode, "cpu", &cpu)).printed();
+            place.run(&raw("aes-128", mode, &device, &gpu)).printed();
+            assert!(place.read(&cpu) == place.read(&gpu), "{mode:?} on {device}");
+        }
+        place.write("in", &[0; 17]);
+        let line = place.refuses(4, &raw("aes-128", &["ecb"], &device, "out"));
+        assert!(line.contains("ends within a block"), "{line}");
+    }
+}
+
+#[test]
+fn random_streams_are_the_same_on_devices() {
+    for device in gpus() {
+        for (offset, stream) in [("0", "0"), ("1000003", "7"), ("295147905179352825840", "1")] {
+            let on = |device: &str| {
+                let args =
+                    ["random", "--seed", "42", "--bytes", "100001", "--offset", offset, "--stream", stream];
+                Done::from(
+                    crossgrain(&[&args[..], &["-o", "-", "--device", device]].concat()).output().unwrap(),
+                )
+                .printed()
+            };
+            assert!(on("cpu") == on(&device), "stream {stream} from {offset} on {device}");
+        }
+    }
+}
+
+#[test]
+fn auto_falls_back_to_the_cpu_and_says_so() {
+    let place = Place::with(&[7; 100]);
+    place.run(&raw("aes-128", &["ctr", "--iv", IV], "cpu", "cpu")).printed();
+    let args = raw("aes-128", &["ctr", "--iv", IV, "--explain"], "auto", "auto");
+    let mut command = place.command(&args);
+    let command = command.env("VK_DRIVER_FILES", "/nowhere").env("VK_ICD_FILENAMES", "/nowhere");
+    let done = Done::from(command.output().unwrap());
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    assert!(done.err.contains("crossgrain: device "), "{}", done.err);
+    assert!(place.read("cpu") == place.read("auto"));
+}
+
+/// Wisdom by which a device costs next to nothing.
+fn flattered(device: &str) -> Wisdom {
+    let told: Value = serde_json::from_str(&printed(&["devices", "--json"])).unwrap();
+    let model = told["devices"].as_array().unwrap().iter().find(|known| known["id"] == device).map_or_else(
+        || "a device of long ago".to_owned(),
+        |known| format!("{} ({})", known["name"].as_str().unwrap(), known["driver"].as_str().unwrap()),
+    );
+    let names = [
+        "upload",
+        "download",
+        "open/aes-ctr",
+        "aes-128/aes-ctr",
+        "open/aes-random",
+        "aes-128/aes-random",
+        "open/aes-ctr-table",
+    ];
+    let costs = names.map(|name| (name.to_owned(), Cost { fixed_ns: 1.0, per_byte_ns: 1e-6 }));
+    // What looks up is faster still.
+    let costs = costs.into_iter().chain([("aes-128/aes-ctr-table".to_owned(), Cost::fixed(1.0))]).collect();
+    let mut wisdom = Wisdom::new(Signature::here());
+    wisdom.insert_device(device, &DeviceCosts { model, costs });
+    wisdom
+}
+
+#[test]
+fn auto_goes_where_it_costs_less() {
+    let place = Place::with(&painted(17 * MIB + 3, 1));
+    place.run(&raw("aes-128", &["ctr", "--iv", IV], "cpu", "cpu")).printed();
+    for device in gpus() {
+        flattered(&device).save(&place.path("wisdom.json")).unwrap();
+        let auto = raw("aes-128", &["ctr", "--iv", IV, "--explain", "--force"], "auto", "auto");
+        let done = Done::from(place.command(&auto).env("CROSSGRAIN_WISDOM", "wisdom.json").output().unwrap());
+        assert_eq!(done.code, Some(0), "{}", done.err);
+        assert!(done.err.contains(&format!("device {device}: aes-ctr on ")), "{}", done.err);
+        assert!(place.read("cpu") == place.read("auto"), "split between the CPU and {device}");
+        let any = [&auto[..], &["--policy", "any"]].concat();
+        let done = Done::from(place.command(&any).env("CROSSGRAIN_WISDOM", "wisdom.json").output().unwrap());
+        assert!(done.err.contains(&format!("device {device}: aes-ctr-table on ")), "{}", done.err);
+        assert!(place.read("cpu") == place.read("auto"), "by look-ups on {device}");
+    }
+    flattered("cuda:99").save(&place.path("wisdom.json")).unwrap();
+    let auto = raw("aes-128", &["ctr", "--iv", IV, "--explain", "--force"], "auto", "auto");
+    let done = Done::from(place.command(&auto).env("CROSSGRAIN_WISDOM", "wisdom.json").output().unwrap());
+    assert!(done.code == Some(0) && done.err.contains("device cpu: "), "{}", done.err);
+    assert!(place.read("cpu") == place.read("auto"));
+}
+
+#[test]
+fn plans_know_devices_by_what_was_measured() {
+    let place = Place::new();
+    flattered("cuda:7").save(&place.path("wisdom.json")).unwrap();
+    let plan = |more: &[&str]| {
+        let args = [&["plan", "--cipher", "aes-128", "--job", "ctr", "--device", "cuda:7"], more].concat();
+        let done = Done::from(place.command(&args).env("CROSSGRAIN_WISDOM", "wisdom.json").output().unwrap());
+        String::from_utf8(done.printed()).unwrap()
+    };
+    let told: Value = serde_json::from_str(&plan(&["--json"])).unwrap();
+    let path: Vec<_> =
+        told["path"].as_array().unwrap().iter().map(|step| step["variant"].as_str().unwrap()).collect();
+    assert_eq!(path, ["upload/cuda:7", "aes-ctr/cuda:7", "download/cuda:7"]);
+    assert_eq!(told["devices"][0]["upload"], serde_json::json!([1.0, 1e-6]));
+    assert!(told["devices"][0]["break_even"]["one_thread"].as_u64().unwrap() < 1 << 16);
+    assert!(plan(&[]).contains("faster than one thread from "));
+    let line = place.refuses(2, &["plan", "--cipher", "aes-128", "--job", "ctr", "--device", "cuda:7"]);
+    assert!(line.contains("crossgrain devices --measure"), "{line}");
+}
+
+#[test]
+fn what_devices_cost_is_measured_and_kept() {
+    let place = Place::new();
+    let wise = |args: &[&str]| {
+        let done = Done::from(place.command(args).env("CROSSGRAIN_WISDOM", "wisdom.json").output().unwrap());
+        String::from_utf8(done.printed()).unwrap()
+    };
+    if let Some(device) = gpus().first() {
+        let measured = wise(&["devices", "--measure", "--cipher", "aes-128"]);
+        for name in ["upload", "download", "open/aes-random", "aes-128/aes-decrypt"] {
+            assert!(measured.contains(&format!("{device} {name}\n")), "{measured}");
+        }
+        assert!(wise(&["wisdom", "show"]).contains(&format!("{device}: ")));
+        assert!(
+            wise(&["plan", "--cipher", "aes-128", "--job", "ecb", "--device", device]).contains("download")
+        );
+    } else if !cfg!(feature = "gpu") {
+        assert!(wise(&["devices", "--measure"]).contains("none"));
+    }
+}
+
+#[test]
+fn programs_are_timed_once_they_are_right() {
+    let Some(device) = gpus().into_iter().next() else { return };
+    let bench = ["bench", "gpu", "--device", &device, "--bytes", "100000", "--turns", "2"];
+    let lines = printed(&[&bench[..], &["--json"]].concat());
+    let mut lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let head = lines.next().unwrap();
+    assert_eq!((&head["device"], &head["bytes"]), (&Value::from(device.clone()), &Value::from(100_000)));
+    let rows: Vec<_> = lines.collect();
+    assert!(rows.len() >= 24 && rows.iter().all(|row| row["tbit_per_s"].as_f64().unwrap() > 0.0), "{rows:?}");
+    assert!(printed(&bench).contains("aes-128 aes-ctr\n"));
+}
+
+#[test]
+fn a_device_that_is_not_to_be_had_is_told_in_a_line() {
+    let place = Place::with(&[7; 100]);
+    let ctr = ["ctr", "--iv", IV];
+    let line = place.refuses(2, &raw("aes-128", &ctr, "tpu:0", "out"));
+    assert!(line.contains("crossgrain devices"), "{line}");
+    let code = if cfg!(feature = "gpu") { 1 } else { 2 };
+    for device in ["cuda:99", "wgpu:99"] {
+        let line = place.refuses(code, &raw("aes-128", &ctr, device, "out"));
+        assert!(!cfg!(feature = "gpu") || line.starts_with(device), "{line}");
+    }
+    place.refuses(code, &["bench", "gpu", "--device", "wgpu:99"]);
+    let line = place.refuses(2, &["bench", "aes", "--bytes", "16"]);
+    assert!(line.contains("bench gpu"), "{line}");
+    let line = place.refuses(2, &raw("aes-128", &["cbc", "--iv", IV], "gpu", "out"));
+    assert!(line.contains("cbc has no use for --device"), "{line}");
+    let args = ["random", "--seed", "1", "--bytes", "9", "-o", "out", "--device", "cuda:99"];
+    place.refuses(code, &args);
 }

@@ -148,7 +148,7 @@ fn refused_wisdom_costs_one_line_and_work_goes_on() {
     let home = Home::new();
     let whole = wisdom().to_json();
     let newer = Wisdom::new(Signature { version: "99.0.0".to_owned(), ..Signature::here() }).to_json();
-    for text in [&*of_another_cpu(), &*newer, r#"{"format": 2}"#, "garbage", &whole[..100], ""] {
+    for text in [&*of_another_cpu(), &*newer, r#"{"format": 3}"#, "garbage", &whole[..100], ""] {
         fs::write(home.kept(), text).unwrap();
         let line = one_line(&home.encrypts_as_ever());
         assert!(line.starts_with("crossgrain: wisdom ignored: "), "{line}");

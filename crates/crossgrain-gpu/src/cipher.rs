@@ -1,10 +1,11 @@
 //! A keyed cipher on a device: a host's blocks go there and come back in pieces.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crossgrain::block::BLOCK_BYTES;
-use crossgrain::device::{KEY_WORDS_MAX, Kernel, Task};
+use crossgrain::device::{KEY_WORDS_MAX, Kernel};
 use crossgrain::{Cipher as CipherName, Key};
 
 use super::{Device, Error, Job};
@@ -13,81 +14,120 @@ use super::{Device, Error, Job};
 const PIECE_BYTES: usize = 64 << 20;
 
 /// A program, a key, and the device's memory for a piece.
-pub struct Cipher<'device, D: Device> {
-    device: &'device D,
+pub struct Cipher<D: Device> {
+    device: Arc<D>,
     kernel: Kernel,
     cipher: CipherName,
     program: D::Program,
-    /// Where a piece comes from, where it goes, and its bytes.
-    buffers: Option<(D::Buffer, D::Buffer, usize)>,
+    room: Option<Room<D::Buffer>>,
 }
 
-impl<'device, D: Device> Cipher<'device, D> {
+/// Where a piece comes from, and where it goes.
+struct Room<Buffer> {
+    source: Buffer,
+    goal: Buffer,
+    len_bytes: usize,
+}
+
+impl<D: Device> Cipher<D> {
     /// A program with a key.
     ///
     /// # Errors
     /// If the key is of another cipher, the driver refuses the program, or the device is lost.
-    pub fn new(device: &'device D, kernel: Kernel, key: &Key) -> Result<Self, Error> {
+    pub fn new(device: &Arc<D>, kernel: Kernel, key: &Key) -> Result<Self, Error> {
         if key.cipher().family() != kernel.family {
             return Err(Error::Key);
         }
+        if !device.info().takes(kernel) {
+            let needs = kernel.shared_bytes();
+            return Err(Error::Program(format!("it needs {needs} bytes of shared memory")));
+        }
         let mut program = device.compile(kernel)?;
         device.set_keys(&mut program, &kernel.keys(key))?;
-        Ok(Self { device, kernel, cipher: key.cipher(), program, buffers: None })
+        Ok(Self { device: device.clone(), kernel, cipher: key.cipher(), program, room: None })
     }
 
-    /// Enciphers or deciphers in place; CTR begins with the counter block that `first` is, big-endian, and takes any
-    /// number of bytes. Gives back the time that the device computed.
+    /// Most bytes that go to the device at once: a call with no more is done wholly, or not at all.
+    pub fn piece_bytes(&self) -> usize {
+        PIECE_BYTES.min(self.device.info().max_blocks * BLOCK_BYTES).max(BLOCK_BYTES)
+    }
+
+    /// Enciphers or deciphers in place. Counters begin at `first`, and then any number of bytes will do. Gives back the time
+    /// that the device computed.
     ///
     /// # Errors
-    /// If ECB is given no whole number of blocks, or the device has no room or is lost: then what was done stands, and the
-    /// rest is as it was.
+    /// If ECB is given no whole number of blocks, or the device has no room or is lost: then the pieces that were done
+    /// stand, and the rest is as it was.
     pub fn apply(&mut self, first: u128, data: &mut [u8]) -> Result<Duration, Error> {
-        if self.kernel.task != Task::Count && !data.len().is_multiple_of(BLOCK_BYTES) {
+        if !self.kernel.task.counts() && !data.len().is_multiple_of(BLOCK_BYTES) {
             return Err(Error::Length { len_bytes: data.len() });
         }
-        let piece_bytes = PIECE_BYTES.min(self.device.info().max_blocks * BLOCK_BYTES);
         let (mut time, mut counter) = (Duration::ZERO, first);
-        for piece in data.chunks_mut(piece_bytes.max(BLOCK_BYTES)) {
-            time += self.apply_to_piece(counter, piece)?;
+        for piece in data.chunks_mut(self.piece_bytes()) {
+            time += self.apply_at_once(counter, piece)?;
             counter = counter.wrapping_add((piece.len() / BLOCK_BYTES) as u128);
         }
         Ok(time)
     }
 
-    fn apply_to_piece(&mut self, counter: u128, piece: &mut [u8]) -> Result<Duration, Error> {
+    /// The same with all the data on the device at once.
+    ///
+    /// # Errors
+    /// As [`Cipher::apply`]; then nothing was done.
+    pub fn apply_at_once(&mut self, counter: u128, piece: &mut [u8]) -> Result<Duration, Error> {
         let len_bytes = piece.len().next_multiple_of(BLOCK_BYTES);
-        let blocks = (len_bytes / BLOCK_BYTES) as u32;
-        let job = Job {
-            words: self.kernel.job(self.cipher, blocks, counter),
-            threads: self.kernel.threads(blocks),
-        };
-        let held = self.buffers.take().filter(|(_, _, held_bytes)| *held_bytes >= len_bytes);
-        let (source, goal, held_bytes) = match held {
-            Some(held) => held,
-            None => (self.device.allocate(len_bytes)?, self.device.allocate(len_bytes)?, len_bytes),
-        };
-        let (source, goal, _) = self.buffers.insert((source, goal, held_bytes));
-        self.device.upload(piece, source)?;
-        let time = self.device.run(&self.program, &job, source, goal)?;
-        self.device.download(goal, piece)?;
+        let device = &*self.device;
+        if self.kernel.task.reads_source() {
+            device.upload(piece, &mut reserved(device, &mut self.room, len_bytes)?.source)?;
+        }
+        let time = self.run(counter, len_bytes)?;
+        let device = &*self.device;
+        device.download(&reserved(device, &mut self.room, len_bytes)?.goal, piece)?;
         Ok(time)
+    }
+
+    /// Computes on what the device's memory holds, of which nothing is known unless it was copied there. Gives back the time
+    /// that the device computed.
+    ///
+    /// # Errors
+    /// If the device has no room for so many bytes, or is lost.
+    pub fn run(&mut self, first: u128, len_bytes: usize) -> Result<Duration, Error> {
+        let len_bytes = len_bytes.next_multiple_of(BLOCK_BYTES);
+        let blocks = (len_bytes / BLOCK_BYTES) as u32;
+        let job =
+            Job { words: self.kernel.job(self.cipher, blocks, first), threads: self.kernel.threads(blocks) };
+        let room = reserved(&*self.device, &mut self.room, len_bytes)?;
+        self.device.run(&self.program, &job, &room.source, &mut room.goal)
     }
 }
 
-impl<D: Device> Drop for Cipher<'_, D> {
+/// Room for so many bytes at least, which stays.
+fn reserved<'room, D: Device>(
+    device: &D,
+    room: &'room mut Option<Room<D::Buffer>>,
+    len_bytes: usize,
+) -> Result<&'room mut Room<D::Buffer>, Error> {
+    let large_enough = room.take().filter(|room| room.len_bytes >= len_bytes);
+    let large_enough = match large_enough {
+        Some(room) => room,
+        None => Room { source: device.allocate(len_bytes)?, goal: device.allocate(len_bytes)?, len_bytes },
+    };
+    Ok(room.insert(large_enough))
+}
+
+impl<D: Device> Drop for Cipher<D> {
     fn drop(&mut self) {
         // A device that does not listen any more cannot be helped.
         let _ = self.device.set_keys(&mut self.program, &[0; KEY_WORDS_MAX]);
-        if let Some((source, goal, len_bytes)) = &mut self.buffers {
-            let zeros = vec![0; *len_bytes];
-            let _ = self.device.upload(&zeros, source);
-            let _ = self.device.upload(&zeros, goal);
+        if let Some(room) = &mut self.room {
+            let zeros = vec![0; room.len_bytes];
+            let _ = self.device.upload(&zeros, &mut room.source);
+            let _ = self.device.upload(&zeros, &mut room.goal);
         }
     }
 }
 
-impl<D: Device> fmt::Debug for Cipher<'_, D> {
+impl<D: Device> fmt::Debug for Cipher<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Cipher({} on {}, secret)", self.kernel.name(), self.device.info().id)
     }

@@ -4,36 +4,39 @@
 //! panics where they are missing.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crossgrain::block::BLOCK_BYTES;
 use crossgrain::circuit::emit::Language;
-use crossgrain::device::{GROUP_THREADS, KEY_WORDS_MAX, Kernel};
-use cudarc::driver::sys::{CUevent_flags, CUresult};
+use crossgrain::device::{Form, KEY_WORDS_MAX, Kernel};
+use cudarc::driver::sys::{CUdevice_attribute, CUevent_flags, CUfunction_attribute, CUresult};
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchConfig,
     PushKernelArg,
 };
-use cudarc::nvrtc::{CompileError, CompileOptions, compile_ptx_with_opts};
+use cudarc::nvrtc::{CompileError, CompileOptions, Ptx, compile_ptx_with_opts};
 use zeroize::Zeroizing;
 
-use super::{Device, Error, Info, Job};
+use super::{Device, Error, Info, Job, Units, cache};
 
-/// Most blocks of a run: 256 MiB.
-const BLOCKS_MAX: usize = 1 << 24;
+/// Most blocks of a run: 4 GiB.
+const BLOCKS_MAX: usize = 1 << 28;
 
 /// A device.
 pub struct CudaDevice {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
     info: Info,
+    /// Where what comes from the device waits until all of it is there.
+    landing: Mutex<Zeroizing<Vec<u8>>>,
 }
 
 /// A program compiled.
 pub struct Program {
     module: Arc<CudaModule>,
     function: CudaFunction,
+    kernel: Kernel,
 }
 
 impl fmt::Debug for Program {
@@ -95,6 +98,37 @@ fn failed(error: DriverError, len_bytes: usize) -> Error {
     }
 }
 
+/// Shared memory that a program has to be started with: as much as one gets unasked is in its text.
+const fn dynamic_bytes(kernel: Kernel) -> u32 {
+    match kernel.form {
+        Form::FourTables => kernel.shared_bytes() as u32,
+        Form::Gates | Form::OneTable => 0,
+    }
+}
+
+/// The compiler's version.
+fn compiler() -> Result<String, Error> {
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: both lead to an integer that is written to.
+    let done = unsafe { cudarc::nvrtc::sys::nvrtcVersion(&raw mut major, &raw mut minor) };
+    match done.result() {
+        Ok(()) => Ok(format!("NVRTC {major}.{minor}")),
+        Err(error) => Err(Error::Program(format!("{error:?}"))),
+    }
+}
+
+/// A program in the driver's assembly.
+fn translated(text: &str, architecture: String) -> Result<String, Error> {
+    let options = CompileOptions { options: vec![architecture], ..CompileOptions::default() };
+    let ptx = compile_ptx_with_opts(text, options).map_err(|error| {
+        Error::Program(match error {
+            CompileError::CompileError { log, .. } => log.to_string_lossy().into_owned(),
+            error => format!("{error:?}"),
+        })
+    })?;
+    Ok(ptx.to_src())
+}
+
 fn lost(error: DriverError) -> Error {
     failed(error, 0)
 }
@@ -112,14 +146,22 @@ impl CudaDevice {
         }
         let context = CudaContext::new(number).map_err(|error| Error::NoDevice(told(error)))?;
         let (major, minor) = context.compute_capability().map_err(lost)?;
+        let attribute = |attribute| context.attribute(attribute).map_err(lost);
+        let shared_bytes =
+            attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
+        let count = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
+        let clock_khz = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?;
+        let units = Units { count: count.unsigned_abs(), clock_khz: clock_khz.unsigned_abs() };
         let info = Info {
             id: format!("cuda:{number}"),
             name: context.name().map_err(lost)?,
             driver: format!("CUDA, compute capability {major}.{minor}"),
             is_software: false,
             max_blocks: BLOCKS_MAX,
+            shared_bytes: usize::try_from(shared_bytes).unwrap_or(0),
+            units: Some(units),
         };
-        Ok(Self { stream: context.default_stream(), context, info })
+        Ok(Self { stream: context.default_stream(), context, info, landing: Mutex::default() })
     }
 }
 
@@ -140,26 +182,32 @@ impl Device for CudaDevice {
     }
 
     fn download(&self, from: &CudaSlice<u8>, bytes: &mut [u8]) -> Result<(), Error> {
-        self.stream.memcpy_dtoh(&from.slice(..bytes.len()), bytes).map_err(lost)?;
-        self.stream.synchronize().map_err(lost)
+        let mut landing = self.landing.lock().unwrap_or_else(PoisonError::into_inner);
+        if landing.len() < bytes.len() {
+            *landing = Zeroizing::new(vec![0; bytes.len()]);
+        }
+        let landed = &mut landing[..bytes.len()];
+        self.stream.memcpy_dtoh(&from.slice(..landed.len()), landed).map_err(lost)?;
+        self.stream.synchronize().map_err(lost)?;
+        bytes.copy_from_slice(landed);
+        Ok(())
     }
 
     fn compile(&self, kernel: Kernel) -> Result<Program, Error> {
         let (major, minor) = self.context.compute_capability().map_err(lost)?;
-        let options = CompileOptions {
-            options: vec![format!("--gpu-architecture=compute_{major}{minor}")],
-            ..CompileOptions::default()
-        };
-        let ptx = compile_ptx_with_opts(kernel.text(Language::Cuda), options).map_err(|error| {
-            Error::Program(match error {
-                CompileError::CompileError { log, .. } => log.to_string_lossy().into_owned(),
-                error => format!("{error:?}"),
-            })
-        })?;
+        let architecture = format!("--gpu-architecture=compute_{major}{minor}");
+        let (text, compiler) = (kernel.text(Language::Cuda), compiler()?);
+        let parts = [&text, &architecture, &compiler].map(String::as_str);
+        let ptx =
+            cache::kept(cache::folder().as_deref(), &parts, || translated(&text, architecture.clone()))?;
         let refused = |error| Error::Program(told(error));
-        let module = self.context.load_module(ptx).map_err(refused)?;
+        let module = self.context.load_module(Ptx::from_src(ptx)).map_err(refused)?;
         let function = module.load_function(&kernel.entry()).map_err(refused)?;
-        Ok(Program { module, function })
+        if dynamic_bytes(kernel) > 0 {
+            let wanted = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            function.set_attribute(wanted, dynamic_bytes(kernel) as i32).map_err(refused)?;
+        }
+        Ok(Program { module, function, kernel })
     }
 
     fn set_keys(&self, program: &mut Program, keys: &[u32]) -> Result<(), Error> {
@@ -183,9 +231,9 @@ impl Device for CudaDevice {
             return Ok(Duration::ZERO);
         }
         let groups = LaunchConfig {
-            grid_dim: (job.threads / GROUP_THREADS, 1, 1),
-            block_dim: (GROUP_THREADS, 1, 1),
-            shared_mem_bytes: 0,
+            grid_dim: (job.threads / program.kernel.group_threads(), 1, 1),
+            block_dim: (program.kernel.group_threads(), 1, 1),
+            shared_mem_bytes: dynamic_bytes(program.kernel),
         };
         debug_assert!(source.len() >= job.words[0] as usize * BLOCK_BYTES && goal.len() >= source.len());
         let words = JobWords(job.words);

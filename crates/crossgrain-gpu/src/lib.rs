@@ -9,19 +9,25 @@
 //! A GPU's memory and the copies that its driver makes are out of our hands: round keys and blocks are overwritten when a
 //! [`Cipher`] is dropped, as far as the device still listens.
 
+mod any;
+#[cfg(feature = "cuda")]
+mod cache;
 mod cipher;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod error;
+mod measure;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;
 
 use std::time::Duration;
 
-use crossgrain::device::Kernel;
+use crossgrain::device::{Kernel, Work};
 
+pub use any::{Bulk, Gpu, choose};
 pub use cipher::Cipher;
 pub use error::Error;
+pub use measure::Copies;
 
 /// What a device is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +42,35 @@ pub struct Info {
     pub is_software: bool,
     /// Most blocks of a run.
     pub max_blocks: usize,
+    /// Bytes of memory that a group of threads may share.
+    pub shared_bytes: usize,
+    /// How much it computes, where its driver tells.
+    pub units: Option<Units>,
+}
+
+/// The multiprocessors of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Units {
+    /// How many.
+    pub count: u32,
+    /// Their highest clock, in kilohertz.
+    pub clock_khz: u32,
+}
+
+impl Units {
+    /// The most bits a second that a program may take, a block at a cost of `work`: 64 gates of three inputs and 32 words
+    /// of shared memory a clock, as NVIDIA's GPUs have them since compute capability 8.0 or longer.
+    pub fn limit_bits_per_s(self, work: Work) -> f64 {
+        let clocks = (work.gates / 64.0).max(work.look_ups / 32.0);
+        128.0 * f64::from(self.count) * f64::from(self.clock_khz) * 1e3 / clocks
+    }
+}
+
+impl Info {
+    /// Whether the device has what a program needs.
+    pub const fn takes(&self, kernel: Kernel) -> bool {
+        kernel.shared_bytes() <= self.shared_bytes
+    }
 }
 
 /// A GPU.
@@ -61,7 +96,7 @@ pub trait Device {
     /// If the device is lost.
     fn upload(&self, bytes: &[u8], to: &mut Self::Buffer) -> Result<(), Error>;
 
-    /// Copies bytes from the beginning of a buffer, which is as long or longer.
+    /// Copies bytes from the beginning of a buffer, which is as long or longer: all of them, or none where that fails.
     ///
     /// # Errors
     /// If the device is lost, or has no room for a copy.

@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crossgrain::block::BLOCK_BYTES;
+use crossgrain::block::{BLOCK_BYTES, Family};
 use crossgrain::circuit::emit::Language;
-use crossgrain::device::{GROUP_THREADS, KEY_WORDS_MAX, Kernel};
+use crossgrain::device::{KEY_WORDS_MAX, Kernel, Task};
 use pollster::block_on;
 use wgpu::{
     Adapter, Backends, BindGroupDescriptor, BindGroupEntry, Buffer, BufferDescriptor, BufferUsages,
@@ -21,6 +21,8 @@ use super::{Device, Error, Info, Job};
 /// What is said where there is nothing.
 const NONE: &str = "no Vulkan, Metal or Direct3D 12 device was found: install a GPU's driver and the Vulkan loader \
                     (on Debian libvulkan1, and mesa-vulkan-drivers for one in software)";
+
+const SERPENT: Kernel = Kernel::gates(Family::Serpent, Task::Encrypt);
 
 /// Bytes of two time stamps.
 const STAMPS_BYTES: u64 = 16;
@@ -39,6 +41,7 @@ pub struct Program {
     pipeline: ComputePipeline,
     keys: Buffer,
     job: Buffer,
+    kernel: Kernel,
 }
 
 impl fmt::Debug for Program {
@@ -73,7 +76,7 @@ fn info(number: usize, adapter: &Adapter) -> Info {
     let (info, limits) = (adapter.get_info(), adapter.limits());
     let bytes = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
     // A thread of Serpent takes one block.
-    let threads = u64::from(limits.max_compute_workgroups_per_dimension) * u64::from(GROUP_THREADS);
+    let threads = u64::from(limits.max_compute_workgroups_per_dimension) * u64::from(SERPENT.group_threads());
     let blocks = (bytes / BLOCK_BYTES as u64).min(threads).min(1 << 24);
     Info {
         id: format!("wgpu:{number}"),
@@ -81,6 +84,8 @@ fn info(number: usize, adapter: &Adapter) -> Info {
         driver: format!("{} {} {}", info.backend, info.driver, info.driver_info).trim_end().to_owned(),
         is_software: info.device_type == DeviceType::Cpu,
         max_blocks: blocks as usize,
+        shared_bytes: limits.max_compute_workgroup_storage_size as usize,
+        units: None,
     }
 }
 
@@ -238,7 +243,7 @@ impl Device for WgpuDevice {
         }
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
         let [keys, job] = [4 * KEY_WORDS_MAX as u64, 32].map(|len_bytes| self.buffer(len_bytes, usage));
-        Ok(Program { pipeline, keys: keys?, job: job? })
+        Ok(Program { pipeline, keys: keys?, job: job?, kernel })
     }
 
     fn set_keys(&self, program: &mut Program, keys: &[u32]) -> Result<(), Error> {
@@ -258,6 +263,8 @@ impl Device for WgpuDevice {
         let buffers = [source, &*goal, &program.keys, &program.job];
         let entries: Vec<_> = (0..)
             .zip(buffers)
+            // A layout holds what a program uses.
+            .skip(usize::from(!program.kernel.task.reads_source()))
             .map(|(binding, buffer)| BindGroupEntry { binding, resource: buffer.as_entire_binding() })
             .collect();
         let layout = program.pipeline.get_bind_group_layout(0);
@@ -276,7 +283,7 @@ impl Device for WgpuDevice {
         let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor { label: None, timestamp_writes });
         pass.set_pipeline(&program.pipeline);
         pass.set_bind_group(0, &group, &[]);
-        pass.dispatch_workgroups(job.threads / GROUP_THREADS, 1, 1);
+        pass.dispatch_workgroups(job.threads / program.kernel.group_threads(), 1, 1);
         drop(pass);
         if let Some(stamps) = &stamps {
             stamps.resolve(&mut encoder);
@@ -342,7 +349,7 @@ mod tests {
     #[test]
     fn a_lost_device_is_told_by_whatever_is_tried_next() {
         let device = match WgpuDevice::open(0) {
-            Ok(device) => device,
+            Ok(device) => Arc::new(device),
             Err(error) => return eprintln!("skipped: wgpu: {error}"),
         };
         let key = Key::new(CipherName::Aes128, &[7; 16]).unwrap();

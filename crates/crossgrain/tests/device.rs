@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::ptr;
 
 use crossgrain::circuit::emit::Language;
-use crossgrain::device::{ALL, GROUP_THREADS, KEY_WORDS_MAX, Kernel, Task};
+use crossgrain::device::{ALL, KEY_WORDS_MAX, Kernel, Task};
 use crossgrain::reference::{self, modes};
 use crossgrain::{Cipher, Direction, Key};
 use naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -36,6 +36,13 @@ fn expected(kernel: Kernel, key: &Key, counter: u128, data: &[u8]) -> Vec<u8> {
         Task::Encrypt => modes::ecb(&*cipher, Direction::Encrypt, &mut data),
         Task::Decrypt => modes::ecb(&*cipher, Direction::Decrypt, &mut data),
         Task::Count => modes::ctr(&*cipher, counter.to_be_bytes(), &mut data),
+        Task::Generate => {
+            for (at, block) in (0..).zip(data.chunks_mut(16)) {
+                let mut keystream = counter.wrapping_add(at).to_le_bytes();
+                cipher.encrypt(&mut keystream);
+                block.copy_from_slice(&keystream[..block.len()]);
+            }
+        }
     }
     data
 }
@@ -47,22 +54,36 @@ fn harness() -> String {
          #define __constant__ static\n#define __forceinline__ inline\n#define __launch_bounds__(threads)\n\
          struct uint4 {{ unsigned int x, y, z, w; }};\n\
          struct Index {{ unsigned int x; }};\n\
-         static Index blockIdx, threadIdx, blockDim = {{{GROUP_THREADS}}};\n"
+         static Index blockIdx, threadIdx, blockDim;\n\
+         #define __shared__ static\n\
+         static void __syncthreads() {{}}\n\
+         static unsigned int __byte_perm(unsigned int a, unsigned int b, unsigned int selector) {{\n\
+         unsigned int r = 0;\n\
+         for (int i = 0; i < 4; i++) {{\n\
+         int from = selector >> (4 * i) & 7;\n\
+         r |= ((from < 4 ? a >> (8 * from) : b >> (8 * (from - 4))) & 255) << (8 * i);\n}}\nreturn r;\n}}\n"
     );
     for kernel in ALL {
-        write!(text, "namespace n_{} {{\n{}}}\n", kernel.entry(), kernel.text(Language::Cuda)).unwrap();
+        // Nobody asks for shared memory here: it is as large as it will be.
+        let shared = format!("static u32 tables[{}]", kernel.shared_bytes() / 4);
+        let program = kernel.text(Language::Cuda).replace("extern __shared__ u32 tables[]", &shared);
+        write!(text, "namespace n_{} {{\n{program}}}\n", kernel.entry()).unwrap();
     }
     text += "static void get(void *to, size_t bytes) { if (fread(to, 1, bytes, stdin) != bytes) exit(1); }\n\
              int main() {\nunsigned int head[2];\nget(head, 8);\n";
     for (number, kernel) in ALL.into_iter().enumerate() {
-        let name = kernel.entry();
+        let (name, group) = (kernel.entry(), kernel.group_threads());
+        // One thread after another: what they share is there when all have run once.
+        let turns = if kernel.shared_bytes() > 0 { 2 } else { 1 };
         write!(
             text,
             "if (head[0] == {number}) {{\nusing namespace n_{name};\nJob job;\nget(&job, sizeof job);\n\
              get(keys, sizeof keys);\nuint4 *source = new uint4[job.blocks], *goal = new uint4[job.blocks];\n\
              get(source, 16 * (size_t)job.blocks);\n\
-             for (unsigned int at = 0; at < head[1]; at++) {{\nblockIdx.x = at / {GROUP_THREADS};\n\
-             threadIdx.x = at % {GROUP_THREADS};\n{name}(source, goal, job);\n}}\n\
+             blockDim.x = {group};\n\
+             for (int turn = 0; turn < {turns}; turn++)\n\
+             for (unsigned int at = 0; at < head[1]; at++) {{\nblockIdx.x = at / {group};\n\
+             threadIdx.x = at % {group};\n{name}(source, goal, job);\n}}\n\
              fwrite(goal, 16, job.blocks, stdout);\n}}\n"
         )
         .unwrap();
@@ -139,7 +160,10 @@ fn programs_are_named_and_have_a_gate_a_line() {
         for language in [Language::Cuda, Language::Wgsl] {
             let text = kernel.text(language);
             assert_eq!(text, kernel.text(language), "always the same");
-            assert!(text.contains("transform(") || text.contains("sub_byte("), "parts are functions");
+            assert!(
+                text.contains("transform(") || text.contains("sub_byte(") || text.contains("look_up0("),
+                "parts are functions"
+            );
             assert!(text.lines().all(|line| line.matches(" = ").count() <= 2 && !line.ends_with(' ')));
         }
     }

@@ -55,7 +55,7 @@ const LAYERS: [(&str, &[&str]); 21] = [
         ],
     ),
     ("tune", &["block", "word::Buffers", "word::Features", "variant", "plan", "mode", "check"]),
-    ("wisdom", &["block", "word::Features", "word::cpu_model", "variant", "plan"]),
+    ("wisdom", &["block", "device::Kernel", "word::Features", "word::cpu_model", "variant", "plan"]),
     ("deps", &["block", "part::tweak::double"]),
     ("rustcrypto", &["block", "word::Buffers", "word::Features", "mode"]),
     (

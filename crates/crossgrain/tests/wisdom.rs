@@ -11,11 +11,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use common::{capped, key, painted};
+use crossgrain::device::Kernel;
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::compose::Cost;
 use crossgrain::plan::{Costs, Known};
 use crossgrain::variant::{Policy, table};
-use crossgrain::wisdom::{Refused, Signature, Wisdom, forget};
+use crossgrain::wisdom::{DeviceCosts, Refused, Signature, Wisdom, forget};
 use crossgrain::{Buffers, Cipher};
 
 /// A directory of one test, which goes when the test ends.
@@ -76,7 +77,23 @@ fn small() -> Wisdom {
     let mut wisdom = Wisdom::new(Signature::here());
     let cost = Cost { fixed_ns: 12.5, per_byte_ns: 0.1 + 0.2 };
     wisdom.insert(Cipher::Aes128, &[(table()[0].name.clone(), cost)].into_iter().collect());
+    let costs = ["upload", "download", "open/aes-ctr", "aes-128/aes-ctr"].map(|name| (name.to_owned(), cost));
+    let device =
+        DeviceCosts { model: "a device (and its driver)".to_owned(), costs: costs.into_iter().collect() };
+    wisdom.insert_device("cuda:0", &device);
     wisdom
+}
+
+#[test]
+fn devices_are_places_for_what_was_measured_on_them() {
+    let kernel = |name: &str| Kernel::find(name).unwrap();
+    let wisdom = Wisdom::from_json(&small().to_json()).unwrap();
+    assert_eq!(wisdom, small());
+    let places = wisdom.places(Cipher::Aes128, kernel("aes-ctr"));
+    assert_eq!(places.iter().map(|place| &*place.name).collect::<Vec<_>>(), ["cuda:0"]);
+    assert_eq!(places[0].total().fixed_ns, 4.0 * 12.5);
+    assert_eq!(wisdom.places(Cipher::Aes256, kernel("aes-ctr")), []);
+    assert_eq!(wisdom.places(Cipher::Aes128, kernel("aes-encrypt")), []);
 }
 
 /// The refusal of a text, which must be one clean line.
@@ -143,14 +160,14 @@ fn wisdom_of_elsewhere_is_refused() {
 
 #[test]
 fn wisdom_from_the_future_is_refused_whatever_else_it_says() {
-    let text = small().to_json().replacen("\"format\":2", "\"format\":3", 1);
-    assert_eq!(refusal(&text), Refused::Future { format: 3 });
+    let text = small().to_json().replacen("\"format\":3", "\"format\":4", 1);
+    assert_eq!(refusal(&text), Refused::Future { format: 4 });
     assert_eq!(refusal(r#"{"format": 7, "stars": []}"#), Refused::Future { format: 7 });
 }
 
 #[test]
 fn wisdom_of_an_older_format_is_refused_whatever_else_it_says() {
-    for (text, format) in [(r#"{"format":0}"#, 0), (r#"{"format":1,"costs":{}}"#, 1)] {
+    for (text, format) in [(r#"{"format":0}"#, 0), (r#"{"format":2,"costs":{}}"#, 2)] {
         assert_eq!(refusal(text), Refused::Past { format });
     }
 }
@@ -190,7 +207,7 @@ fn garbage_is_refused() {
     let cipher = small().to_json().replacen("aes-128\":", "aes-127\":", 1);
     let twice = small().to_json().repeat(2);
     let deep = "[".repeat(100_000);
-    let texts = ["", " ", "null", "[]", "{}", "wisdom", "{\"format\":2}", "{\"format\":-1}"];
+    let texts = ["", " ", "null", "[]", "{}", "wisdom", "{\"format\":3}", "{\"format\":-1}"];
     for text in texts.into_iter().chain([&*negative, &*unknown, &*cipher, &*twice, &*deep]) {
         assert_ne!(text, small().to_json());
         assert!(matches!(refusal(text), Refused::Corrupt(_)), "{text:.40}");
@@ -239,7 +256,9 @@ fn new_costs_go_before_old_ones_and_doubtful_wisdom_is_replaced() {
     let both = Wisdom::load(&file).unwrap();
     assert_eq!(both.costs(Cipher::Aes128), small().costs(Cipher::Aes128));
     assert_eq!(both.costs(Cipher::Aes256), wisdom(&[Cipher::Aes256]).costs(Cipher::Aes256));
-    assert_eq!(wisdom(&Cipher::ALL).merge(&file), Ok(wisdom(&Cipher::ALL)));
+    let (all, kept) = (wisdom(&Cipher::ALL), wisdom(&Cipher::ALL).merge(&file).unwrap());
+    assert!(Cipher::ALL.iter().all(|&cipher| kept.costs(cipher) == all.costs(cipher)));
+    assert!(kept.devices().eq(small().devices()), "nothing new is known of devices");
     fs::write(&file, "garbage").unwrap();
     assert_eq!(small().merge(&file), Ok(small()));
     fs::write(&file, r#"{"format": 9}"#).unwrap();

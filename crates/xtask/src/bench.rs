@@ -43,12 +43,23 @@ pub(crate) fn judge_planner(record: bool, arguments: &[String]) -> Result<()> {
     finish(bench, record, PLANNER)
 }
 
+/// Builds the program, and times a GPU's programs by `crossgrain bench gpu`.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn gpu(record: bool, arguments: &[String]) -> Result<()> {
+    succeed(cargo().args(["build", "--release", "-p", "crossgrain-cli", "--features", "gpu"]))?;
+    let mut bench = Command::new(root().join(target()).join("release/crossgrain"));
+    bench.current_dir(root()).args(["bench", "gpu"]).args(arguments);
+    if record { keep(bench.arg("--json"), gpu_of, "") } else { succeed(&mut bench) }
+}
+
 /// What the name of the planner's record has behind the day.
 pub(crate) const PLANNER: &str = "-plan";
 
 /// Runs a benchmark, and keeps what it says if it is to be kept.
 fn finish(mut bench: Command, record: bool, suffix: &str) -> Result<()> {
-    if record { keep(bench.arg("--json"), suffix) } else { succeed(&mut bench) }
+    if record { keep(bench.arg("--json"), |_| cpu(), suffix) } else { succeed(&mut bench) }
 }
 
 fn build_peers_in_software() -> Result<()> {
@@ -77,11 +88,11 @@ fn software_target() -> PathBuf {
     target().join("peers-soft")
 }
 
-/// Runs the benchmark, shows its JSON lines, and keeps them under this CPU and day.
-fn keep(bench: &mut Command, suffix: &str) -> Result<()> {
+/// Runs the benchmark, shows its JSON lines, and keeps them under the day and the machine, which they may tell.
+fn keep(bench: &mut Command, machine: impl Fn(&str) -> Result<String>, suffix: &str) -> Result<()> {
     let results = output(bench)?;
     print!("{results}");
-    let folder = root().join("bench/record").join(cpu()?);
+    let folder = root().join("bench/record").join(machine(&results)?);
     let file = folder.join(format!("{}{suffix}.jsonl", output(Command::new("date").arg("+%F"))?.trim()));
     let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&file, results));
     written.map_err(|error| format!("{}: {error}", file.display()))?;
@@ -109,6 +120,13 @@ fn cpu() -> Result<String> {
     model.map(|(_, model)| slug(model)).ok_or_else(|| "no model name in /proc/cpuinfo".into())
 }
 
+/// The GPU's name, of which the first line tells, as the name of a folder.
+fn gpu_of(results: &str) -> Result<String> {
+    let head = results.lines().next().unwrap_or_default();
+    let name = head.split_once("\"name\":\"").and_then(|(_, rest)| rest.split_once('"'));
+    name.map(|(name, _)| slug(name)).ok_or_else(|| "the results do not tell the GPU's name".into())
+}
+
 /// Lower case, and one dash for whatever is neither letter nor digit.
 fn slug(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
@@ -118,7 +136,14 @@ fn slug(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::slug;
+    use super::{gpu_of, slug};
+
+    #[test]
+    fn a_gpu_is_found_in_the_first_line() {
+        let results = "{\"device\":\"cuda:0\",\"name\":\"NVIDIA H200\",\"bytes\":1}\n{\"name\":\"other\"}\n";
+        assert_eq!(gpu_of(results).as_deref(), Ok("nvidia-h200"));
+        assert!(gpu_of("").is_err());
+    }
 
     #[test]
     fn a_slug_has_single_dashes_inside_only() {

@@ -46,8 +46,8 @@ enum Task {
     Taint,
     /// Build the Python package, install it into a fresh environment, and run its tests
     Python,
-    /// Time crossgrain beside other implementations; `bench plan` judges the planner instead, `bench python` times
-    /// the random generators, `bench search` compares key search with hashcat
+    /// Time crossgrain beside other implementations; `bench plan` judges the planner instead, `bench gpu` times a GPU,
+    /// `bench python` the random generators, and `bench search` compares key search with hashcat
     Bench {
         /// Keep the results as JSON lines under bench/record (give this flag first)
         #[arg(long)]
@@ -101,6 +101,7 @@ fn main() -> ExitCode {
         Task::Bench { record, arguments } => match arguments.split_first() {
             Some((first, _)) if first == "python" => python::bench(),
             Some((first, _)) if first == "search" => search::run().map(|()| ExitCode::SUCCESS),
+            Some((first, rest)) if first == "gpu" => bench::gpu(record, rest).map(|()| ExitCode::SUCCESS),
             Some((first, rest)) if first == "plan" => {
                 bench::judge_planner(record, rest).map(|()| ExitCode::SUCCESS)
             }

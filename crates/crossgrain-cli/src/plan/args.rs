@@ -4,13 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use crossgrain::device::{Kernel, Task};
 use crossgrain::plan::compose::CostFile;
-use crossgrain::plan::{Birth, Job, Plans};
+use crossgrain::plan::{Birth, Job, Place, Plans};
 use crossgrain::tune::{Effort, Scope, measure_costs};
 use crossgrain::variant::Policy;
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 
 use super::case::{Basis, Case, Facts};
+use crate::device::Asked;
 use crate::error::Error;
 use crate::typed::{self, ciphers, clock_ns, efforts, policies};
 use crate::wisdom;
@@ -42,6 +44,11 @@ pub(crate) struct Args {
     /// Which variants may be used: only those whose timing tells nothing of key or data, or any
     #[arg(long, value_name = "POLICY", default_value = "constant-time", value_parser = policies())]
     policy: Policy,
+
+    /// Plan for devices too, by the costs that `crossgrain devices --measure` has kept: `auto` or `gpu` for all of them, or one
+    /// by its name
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", conflicts_with_all = ["costs", "plan", "save"])]
+    device: Asked,
 
     /// Plan the costs in this JSON file instead, in whatever unit they are
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cipher", "job", "bytes", "effort", "budget_ms", "policy"])]
@@ -116,7 +123,7 @@ impl Args {
         };
         let mode = JobName::of(job).name();
         let facts = Facts { job, mode, basis, policy, features, len_bytes: self.bytes };
-        let mut case = Case::of_job(facts, &costs)?;
+        let mut case = Case::of_job(facts, &costs, self.places(job)?)?;
         if let Some(plans) = plans {
             case.put_first(plans)?;
         }
@@ -126,6 +133,37 @@ impl Args {
             Some(Effort::Measure | Effort::Exhaustive) => case.run_paths(&clock_ns)?,
         }
         Ok(case)
+    }
+}
+
+impl Args {
+    /// The devices that were asked for, each with the cheapest of the programs that the policy lets through.
+    fn places(&self, job: Job) -> Result<Vec<Place>, Error> {
+        let kernels = Kernel::within(job.cipher.family(), task(job), self.policy == Policy::Any);
+        let mut places: Vec<_> =
+            kernels.into_iter().flat_map(|kernel| wisdom::places(job.cipher, kernel)).collect();
+        let ns = |place: &Place| place.total().at(self.bytes);
+        places.sort_by(|a, b| a.name.cmp(&b.name).then(ns(a).total_cmp(&ns(b))));
+        places.dedup_by(|a, b| a.name == b.name);
+        match &self.device {
+            Asked::Cpu => places.clear(),
+            Asked::Device(id) if id != "gpu" => places.retain(|place| place.name == *id),
+            Asked::Auto | Asked::Device(_) => {}
+        }
+        if let (true, Asked::Device(id)) = (places.is_empty(), &self.device) {
+            let mend = "measure them by `crossgrain devices --measure`";
+            return Err(Error::usage(format!("nothing is known of what this costs on {id}: {mend}")));
+        }
+        Ok(places)
+    }
+}
+
+/// What a device does for a job.
+const fn task(job: Job) -> Task {
+    match (job.birth, job.direction) {
+        (Birth::Counter, _) => Task::Count,
+        (Birth::Bytes, Direction::Encrypt) => Task::Encrypt,
+        (Birth::Bytes, Direction::Decrypt) => Task::Decrypt,
     }
 }
 

@@ -1,11 +1,13 @@
 //! What is shown: a flow with its costs, the planner's report on it, and where both come from.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::thread;
 
 use crossgrain::Features;
 use crossgrain::plan::compose::{self, Edge, Flow, Node, Path, Pure, Report, Step};
 use crossgrain::plan::measure::{Care, Measured};
-use crossgrain::plan::{Costs, Job, Limits, Plans, follow, graph};
+use crossgrain::plan::{Costs, Job, Limits, Place, Plans, follow, graph};
 use crossgrain::tune::{Effort, Field, contend, end_to_end};
 use crossgrain::variant::{Policy, find};
 
@@ -26,6 +28,8 @@ pub(super) struct Case {
     /// Nothing is known of costs from a file but the costs.
     pub(super) facts: Option<Facts>,
     pub(super) flow: Flow,
+    /// Devices, and the size in bytes from which on each is faster than one thread, and than all.
+    pub(super) places: Vec<(Place, [Option<u64>; 2])>,
     /// The path told first, others to judge it by, and what they are compared with.
     pub(super) report: Report,
     /// What the path told first is.
@@ -90,9 +94,14 @@ impl Facts {
 }
 
 impl Case {
-    /// A job of this library, by these costs.
-    pub(super) fn of_job(facts: Facts, costs: &Costs) -> Result<Self, Error> {
-        let flow = graph::flow(facts.job, &facts.limits(), costs)?;
+    /// A job of this library, by these costs, on the CPU and on these devices.
+    pub(super) fn of_job(facts: Facts, costs: &Costs, places: Vec<Place>) -> Result<Self, Error> {
+        let mut flow = graph::flow(facts.job, &facts.limits(), costs)?;
+        let places = places.into_iter().map(|place| (break_evens(&place, &flow), place));
+        let places: Vec<_> = places.map(|(sizes, place)| (place, sizes)).collect();
+        for (place, _) in &places {
+            place.join(&mut flow).map_err(|error| Error::usage(error.to_string()))?;
+        }
         let report = flow.at(facts.len_bytes).report(RUNNERS_UP);
         let mut report = report.map_err(|error| Error::usage(error.to_string()))?;
         for edge in flow.edges().iter().enumerate().filter(|(_, edge)| is_whole(edge)) {
@@ -102,7 +111,7 @@ impl Case {
         let spreads = costs.iter().filter_map(|(name, known)| Some((name.to_owned(), known.spread?)));
         let spreads = spreads.collect();
         let (facts, first, measured) = (Some(facts), cheapest(), Vec::new());
-        Ok(Self { title, facts, flow, report, first, measured, spreads })
+        Ok(Self { title, facts, flow, places, report, first, measured, spreads })
     }
 
     /// A job in bulk by costs that were measured, or by estimates.
@@ -110,7 +119,7 @@ impl Case {
         let (basis, costs) = Self::kept(job, costs);
         let (mode, policy) = (JobName::of(job).name(), Policy::ConstantTime);
         let facts = Facts { job, mode, basis, policy, features, len_bytes: graph::BULK_BYTES };
-        Self::of_job(facts, &costs)
+        Self::of_job(facts, &costs, Vec::new())
     }
 
     /// Costs that wisdom keeps, and estimates for what it lacks; or estimates alone.
@@ -125,7 +134,8 @@ impl Case {
     pub(super) fn of_costs(title: String, flow: Flow) -> Result<Self, compose::Error> {
         let report = flow.at(0).report(RUNNERS_UP)?;
         let (first, measured, spreads) = (cheapest(), Vec::new(), BTreeMap::new());
-        Ok(Self { title, facts: None, flow, report, first, measured, spreads })
+        let places = Vec::new();
+        Ok(Self { title, facts: None, flow, places, report, first, measured, spreads })
     }
 
     fn facts(&self) -> Result<&Facts, Error> {
@@ -210,6 +220,18 @@ impl Case {
         }
         names
     }
+}
+
+/// From which size on a device is faster than one thread of the CPU, and than all.
+fn break_evens(place: &Place, cpu: &Flow) -> [Option<u64>; 2] {
+    // A job that cannot be planned at all is told of elsewhere.
+    let cpu_ns = |len_bytes| cpu.at(len_bytes).best().map_or(f64::INFINITY, |path| path.total_ns);
+    [1, threads()].map(|count| place.break_even(count, cpu_ns))
+}
+
+/// Threads of the CPU.
+pub(super) fn threads() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 fn cheapest() -> String {

@@ -1,9 +1,10 @@
 //! A case as one JSON object.
 
-use crossgrain::plan::compose::{Answer, Node, Path, Step};
+use crossgrain::plan::Place;
+use crossgrain::plan::compose::{Answer, Cost, Node, Path, Step};
 use serde_json::{Map, Value, json};
 
-use super::case::{Case, Facts};
+use super::case::{Case, Facts, threads};
 use crate::error::{Error, Exit};
 
 /// The object, and a line end.
@@ -39,6 +40,18 @@ fn job(case: &Case, facts: &Facts) -> Value {
         "pure": pure,
         "gain_percent": report.gain_percent(),
         "greedy": path(&report.greedy),
+        "devices": case.places.iter().map(place).collect::<Vec<_>>(),
+    })
+}
+
+/// A device: pairs of nanoseconds for any size and for a byte, and break-even sizes in bytes, null for never.
+fn place((place, [one, all]): &(Place, [Option<u64>; 2])) -> Value {
+    let pair = |cost: Cost| json!([cost.fixed_ns, cost.per_byte_ns]);
+    json!({
+        "name": place.name, "kernel": place.kernel,
+        "open": pair(place.open), "upload": pair(place.upload),
+        "run": pair(place.run), "download": pair(place.download),
+        "break_even": { "one_thread": one, "all_threads": all, "threads": threads() },
     })
 }
 

@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use crossgrain::plan::Place;
 use crossgrain::plan::compose::{Path, Step};
 
-use super::case::{Case, number};
+use super::case::{Case, number, threads};
 use super::fold::{Fold, folded};
 
 /// All there is to tell.
@@ -12,6 +13,7 @@ pub(super) fn told(case: &Case) -> String {
     let mut page = Page { case, text: String::new() };
     page.head();
     page.path();
+    page.places();
     page.runners_up();
     page.pure_forms();
     page.greedy();
@@ -57,6 +59,25 @@ impl Page<'_> {
                 number(measured.fastest_ns),
                 spread(Some(measured.spread))
             ));
+        }
+    }
+
+    /// What each device costs, and the sizes from which on it is worth it.
+    fn places(&mut self) {
+        let case = self.case;
+        for (place, break_evens) in &case.places {
+            let Place { name, open, upload, run, download, .. } = place;
+            self.line(format_args!("\n{:>12}  {name}, for any size and a byte", "ns"));
+            let parts =
+                [("open", open), ("upload", upload), (&place.kernel[..], run), ("download", download)];
+            for (what, cost) in parts {
+                self.line(format_args!("{:>12}  {:>9.4}  {what}", number(cost.fixed_ns), cost.per_byte_ns));
+            }
+            let [one, all] = break_evens.map(|size| match size {
+                Some(len_bytes) => format!("from {len_bytes} bytes on"),
+                None => "never".to_owned(),
+            });
+            self.line(format_args!("faster than one thread {one}, than {} threads {all}", threads()));
         }
     }
 

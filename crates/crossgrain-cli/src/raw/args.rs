@@ -1,5 +1,6 @@
 //! `raw` as typed, and what it means.
 
+use std::fs;
 use std::io::{self, IsTerminal};
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use crossgrain::wide::{self, Rijndael, State};
 use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Key};
 use zeroize::Zeroizing;
 
+use crate::device::Asked;
 use crate::error::Error;
 use crate::secret;
 use crate::typed::{self, AnyCipher, any_ciphers, policies};
@@ -109,6 +111,10 @@ pub(crate) struct Args {
     /// Which variants may be used: only those whose timing tells nothing of key or data, or any
     #[arg(long, default_value = "constant-time", value_parser = policies())]
     policy: Policy,
+
+    /// Where ctr and ecb are computed: `cpu`, `gpu`, a device by its name in `crossgrain devices`, or `auto` for the fastest
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", conflicts_with_all = ["variants", "plan"])]
+    device: Asked,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -147,11 +153,20 @@ pub(super) struct Job {
     pub(super) mode: Mode,
     pub(super) explain: bool,
     pub(super) workers: NonZero<usize>,
+    pub(super) device: Asked,
     /// `None` for standard input.
     pub(super) input: Option<PathBuf>,
     /// `None` for standard output.
     pub(super) output: Option<PathBuf>,
     pub(super) force: bool,
+}
+
+impl Job {
+    /// The length of the input, where it is a file that tells.
+    pub(super) fn len_bytes(&self) -> Option<u64> {
+        let metadata = fs::metadata(self.input.as_ref()?).ok()?;
+        metadata.is_file().then_some(metadata.len())
+    }
 }
 
 /// A cipher with blocks of 16 bytes, and how to run it.
@@ -238,6 +253,7 @@ impl Args {
             secret,
             direction: if self.decrypt { Direction::Decrypt } else { Direction::Encrypt },
             explain: self.explain,
+            device: self.device,
             mode,
             workers,
             input: unless_stream(self.input),
@@ -249,6 +265,9 @@ impl Args {
     /// Refuses what the mode has no use for.
     fn refuse_options_without_use(&self) -> Result<(), Error> {
         use ModeName::{Cbc, Cfb, Ctr, Eax, Ecb, Gcm, Ofb, Xts};
+        if self.device.is_device() {
+            self.wants("--device", true, &[Ctr, Ecb])?;
+        }
         self.wants("--iv", self.iv.is_some(), &[Ctr, Cbc, Cfb, Ofb, Eax, Gcm])?;
         self.wants("--padding", self.padding.is_some(), &[Ecb, Cbc])?;
         self.wants("--sector-size", self.sector_size.is_some(), &[Xts])?;
@@ -315,6 +334,10 @@ impl Args {
                 )));
             }
         };
+        if self.device.is_device() {
+            let why = format!("devices take ciphers with blocks of {BLOCK_BYTES} bytes: leave --device out");
+            return Err(Error::usage(why));
+        }
         if self.plan.is_some() {
             let why = format!("--plan is for ciphers with blocks of {BLOCK_BYTES} bytes: leave it out");
             return Err(Error::usage(why));

@@ -4,19 +4,38 @@ use std::io::{Read, Write};
 use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
+use crossgrain::device::{Kernel, Task};
 use crossgrain::mode::{Cbc, Cfb, Ctr, Ecb, Ofb, Xts, XtsKey};
+use crossgrain::plan::Plan;
+use crossgrain::plan::compose::Cost;
+use crossgrain::variant::Policy;
 use crossgrain::{BLOCK_BYTES, Block, Buffers, Direction, Error as Refusal};
 
 use super::args::{Engine, Job, Stream};
 use super::explain;
 use super::padding::{Padded, Unpadded};
+use crate::device::{OnDevice, Wanted};
 use crate::error::{Error, Exit};
 use crate::input::{Input, Name};
 use crate::pipeline::{self, BEFORE_BYTES, CHUNK_BYTES, Cut, Failure, Place};
 use crate::progress::{Audience, Progress};
 
 /// Replaces a chunk.
-pub(super) type Compute = Box<dyn Fn(Place, &mut [u8]) -> Result<(), Refusal> + Sync>;
+pub(super) type Compute = Box<dyn Fn(Place, &mut [u8]) -> Result<(), Stop> + Sync>;
+
+/// Why a chunk is not replaced.
+pub(super) enum Stop {
+    /// The mode does not take it.
+    Refused(Refusal),
+    /// The device that was asked for failed.
+    Device(Error),
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
 
 /// A mode, ready to be run.
 pub(super) struct Work {
@@ -24,6 +43,8 @@ pub(super) struct Work {
     pub(super) cut: Cut,
     /// Whether chunks must be computed one after another.
     pub(super) is_serial: bool,
+    /// What it is predicted to cost a thread; told of what devices compute too.
+    pub(super) cost: Cost,
 }
 
 /// Encrypts or decrypts, padded to blocks of so many bytes if at all.
@@ -69,10 +90,11 @@ impl Ends<'_> {
         let done = pipeline::run(workers, work.cut, input, output, &work.compute);
         done.map(drop).map_err(|failure| match failure {
             Failure::Read(error) => Error::read(from, &error),
-            Failure::Compute(refusal @ Refusal::ShortSector { .. }) => {
+            Failure::Compute(Stop::Device(error)) => error,
+            Failure::Compute(Stop::Refused(refusal @ Refusal::ShortSector { .. })) => {
                 Error::new(Exit::Truncated, format!("{from} ends within a sector: {refusal}"))
             }
-            Failure::Compute(refusal) => {
+            Failure::Compute(Stop::Refused(refusal)) => {
                 Error::new(Exit::Truncated, format!("{from} ends within a block: {refusal}"))
             }
             Failure::Write(error) => Error::write(self.to, &error),
@@ -82,21 +104,65 @@ impl Ends<'_> {
 
 /// The mode, bound to its key.
 pub(super) fn work(job: &Job, engine: &Engine, mode: &Stream) -> Result<Work, Error> {
+    let work = on_cpu(job, engine, mode)?;
+    let (task, first) = match (mode, job.direction) {
+        (Stream::Ecb { .. }, Direction::Encrypt) => (Task::Encrypt, 0),
+        (Stream::Ecb { .. }, Direction::Decrypt) => (Task::Decrypt, 0),
+        (Stream::Ctr { initial }, _) => (Task::Count, u128::from_be_bytes(*initial)),
+        _ => return Ok(work),
+    };
+    let kernels = Kernel::within(engine.cipher.family(), task, engine.options.policy == Policy::Any);
+    let cpu = (work.cost, job.workers.get());
+    let (key, len_bytes) = (&engine.key(job)?, job.len_bytes());
+    let wanted = Wanted { kernels, key, len_bytes, cpu, explain: job.explain };
+    Ok(match job.device.find(&wanted)? {
+        Some(device) => placed(device, task, first, work),
+        None => work,
+    })
+}
+
+/// The same work, but of the device whatever it takes.
+fn placed(device: OnDevice, task: Task, first: u128, work: Work) -> Work {
+    let Work { compute: on_cpu, cut, is_serial, cost } = work;
+    let cut = Cut { chunk_bytes: device.chunk_bytes(), ..cut };
+    let compute: Compute = Box::new(move |place, chunk| {
+        // The CPU refuses what is no whole block.
+        let takes = task.counts() || chunk.len().is_multiple_of(BLOCK_BYTES);
+        let counter = first.wrapping_add(u128::from(place.position / BLOCK_BYTES as u64));
+        if takes && device.apply(counter, chunk).map_err(Stop::Device)? {
+            return Ok(());
+        }
+        on_cpu(place, chunk)
+    });
+    Work { compute, cut, is_serial, cost }
+}
+
+/// What most of a job is predicted to cost.
+fn cost_of(plans: &[Plan]) -> Cost {
+    plans.first().map_or(Cost::FREE, |plan| plan.cost)
+}
+
+/// The mode, computed by the CPU.
+fn on_cpu(job: &Job, engine: &Engine, mode: &Stream) -> Result<Work, Error> {
     let (direction, options) = (job.direction, &engine.options);
-    let side_by_side = |compute| Work { compute, cut: Cut::default(), is_serial: false };
+    let side_by_side = |compute, cost| Work { compute, cut: Cut::default(), is_serial: false, cost };
     Ok(match *mode {
         Stream::Ecb { .. } => {
             let ecb = Ecb::new(&engine.key(job)?, direction, options)?;
             explain(job, ecb.plans());
-            side_by_side(Box::new(move |place, chunk| whole(place, chunk, |buffers| ecb.apply(buffers))))
+            let cost = cost_of(ecb.plans());
+            let apply = move |place, chunk: &mut [u8]| whole(place, chunk, |buffers| ecb.apply(buffers));
+            side_by_side(Box::new(apply), cost)
         }
         Stream::Ctr { initial } => {
             let ctr = Ctr::new(&engine.key(job)?, &initial, options)?;
             explain(job, ctr.plans());
-            side_by_side(Box::new(move |place, chunk| {
+            let cost = cost_of(ctr.plans());
+            let apply = move |place: Place, chunk: &mut [u8]| {
                 ctr.apply_at(place.position.into(), Buffers::in_place(chunk));
                 Ok(())
-            }))
+            };
+            side_by_side(Box::new(apply), cost)
         }
         Stream::Cbc { iv, .. } => {
             let cbc = Cbc::new(&engine.key(job)?, direction, options)?;
@@ -143,7 +209,7 @@ fn chained(
             whole(place, chunk, |buffers| apply(&mut before, buffers))
         }
     });
-    Work { compute, cut, is_serial }
+    Work { compute, cut, is_serial, cost: Cost::FREE }
 }
 
 /// Chunks of whole sectors.
@@ -151,9 +217,10 @@ fn sectors(xts: Xts, first_sector: u128, sector_bytes: usize) -> Work {
     let chunk_bytes = sector_bytes * (CHUNK_BYTES / sector_bytes).max(1);
     let compute: Compute = Box::new(move |place, chunk| {
         let sector = first_sector.wrapping_add(u128::from(place.position / sector_bytes as u64));
-        xts.apply(sector, Buffers::in_place(chunk))
+        Ok(xts.apply(sector, Buffers::in_place(chunk))?)
     });
-    Work { compute, cut: Cut { chunk_bytes, ..Cut::default() }, is_serial: false }
+    let cut = Cut { chunk_bytes, ..Cut::default() };
+    Work { compute, cut, is_serial: false, cost: Cost::FREE }
 }
 
 /// The library counts from the chunk's beginning, the user from the stream's.
@@ -161,7 +228,7 @@ fn whole(
     place: Place,
     chunk: &mut [u8],
     apply: impl FnOnce(Buffers<'_>) -> Result<(), Refusal>,
-) -> Result<(), Refusal> {
+) -> Result<(), Stop> {
     let so_far = place.position as usize + chunk.len();
-    apply(Buffers::in_place(chunk)).map_err(|_| Refusal::PartialBlock { len_bytes: so_far })
+    Ok(apply(Buffers::in_place(chunk)).map_err(|_| Refusal::PartialBlock { len_bytes: so_far })?)
 }

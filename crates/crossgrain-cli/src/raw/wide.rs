@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use crossgrain::Error as Refusal;
+use crossgrain::plan::compose::Cost;
 use crossgrain::wide::{Key, Mode, Options, State, Stream};
 
 use super::args::{Job, Wide};
@@ -42,7 +43,8 @@ pub(super) fn work(job: &Job, wide: &Wide) -> Result<Work, Error> {
             stream.apply(&mut state, chunk)
         };
         // The library counts from the chunk's beginning, the user from the stream's.
-        done.map_err(|_| Refusal::PartialWideBlock { cipher: cipher.name(), block_bytes, len_bytes: so_far })
+        let partial = Refusal::PartialWideBlock { cipher: cipher.name(), block_bytes, len_bytes: so_far };
+        Ok(done.map_err(|_| partial)?)
     });
-    Ok(Work { compute, cut, is_serial })
+    Ok(Work { compute, cut, is_serial, cost: Cost::FREE })
 }

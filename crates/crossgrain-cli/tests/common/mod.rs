@@ -122,6 +122,8 @@ pub(crate) fn crossgrain(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crossgrain"));
     command.args(args).env_remove("CROSSGRAIN_ISA").stdin(Stdio::null());
     command.env("CROSSGRAIN_WISDOM", "no-wisdom-here.json");
+    // Without it drivers of GPUs complain on standard error.
+    command.env("XDG_RUNTIME_DIR", env!("CARGO_TARGET_TMPDIR"));
     command
 }
 

@@ -87,6 +87,14 @@ impl Language {
         }
     }
 
+    /// Waits until all threads of a group have come here, and what they wrote to shared memory is there.
+    pub const fn barrier(self) -> &'static str {
+        match self {
+            Self::Cuda => "__syncthreads();",
+            Self::Wgsl => "workgroupBarrier();",
+        }
+    }
+
     /// A structure made of its fields.
     pub fn made(self, structure: &str, fields: &[String]) -> String {
         let fields = fields.join(", ");

@@ -6,9 +6,10 @@
 //! Counters of a thread differ by 32: the lowest word of each is transposed, and of the higher ones every lane sees
 //! one of two values, by the carry.
 
-use super::text::{COUNTER, Text, key_words};
+use super::text::{COUNTER, Text, key_words, mapped};
 use super::{Kernel, Task};
 use crate::circuit::emit::{Field, Language, Signature};
+use crate::circuit::graph::Graph;
 use crate::circuit::trace::Sym;
 use crate::circuit::{Bits, aes_linear, aes_sbox};
 use crate::convert::network;
@@ -37,8 +38,8 @@ pub(super) fn text(kernel: Kernel, language: Language) -> String {
     } else {
         encrypt(&mut text);
     }
-    if kernel.task == Task::Count {
-        counters(&mut text);
+    if kernel.task.counts() {
+        counters(&mut text, kernel.task);
     }
     let body = body(&text, kernel.task);
     text.entry(kernel, &body)
@@ -82,12 +83,43 @@ fn keyed_column(
     let parameters = [("x", "Column"), ("k", "u32")];
     let signature =
         Signature { parameters: &parameters, inputs, result: "Column", outputs: column_words("") };
-    text.circuit(name, &signature, |words: [Sym; 64]| {
-        let bytes: [Bits<Sym>; 8] = each!(at < 8 => each!(bit < 8 => words[8 * at + bit]));
-        let column = circuit(each!(row < 4 => bytes[row]), each!(row < 4 => bytes[4 + row]));
-        let flat: [Sym; 32] = each!(at < 32 => column[at / 8][at % 8]);
-        flat
-    });
+    text.circuit(name, &signature, |words: [Sym; 64]| on_words(words, circuit));
+}
+
+/// A circuit on the words of a column and those of a round key.
+fn on_words(
+    words: [Sym; 64],
+    circuit: impl FnOnce([Bits<Sym>; 4], [Bits<Sym>; 4]) -> [Bits<Sym>; 4],
+) -> [Sym; 32] {
+    let bytes: [Bits<Sym>; 8] = each!(at < 8 => each!(bit < 8 => words[8 * at + bit]));
+    let column = circuit(each!(row < 4 => bytes[row]), each!(row < 4 => bytes[4 + row]));
+    each!(at < 32 => column[at / 8][at % 8])
+}
+
+/// Gates for a block.
+pub(super) fn gates(task: Task, rounds: f64) -> f64 {
+    let count = |graph: Graph| graph.gates().len() as f64;
+    let (sub_byte, column) = match task {
+        Task::Decrypt => (mapped(aes_sbox::inverse), mapped(|words| on_words(words, mix_backwards))),
+        _ => (mapped(aes_sbox::forward), mapped(|words| on_words(words, mix_forwards))),
+    };
+    // Of a counter one word is transposed, and the other bits are written down.
+    let transposed_words = if task.counts() { 1.0 } else { 4.0 } + 4.0;
+    let thread = 16.0 * rounds * count(sub_byte)
+        + 4.0 * (rounds - 1.0) * count(column)
+        + 2.0 * 128.0
+        + transposed_words * count(mapped(transposed));
+    thread / 32.0
+}
+
+/// MixColumns, and the key.
+fn mix_forwards(x: [Bits<Sym>; 4], key: [Bits<Sym>; 4]) -> [Bits<Sym>; 4] {
+    sum(aes_linear::mix_column(x), key)
+}
+
+/// The key, and InvMixColumns.
+fn mix_backwards(x: [Bits<Sym>; 4], key: [Bits<Sym>; 4]) -> [Bits<Sym>; 4] {
+    aes_linear::inv_mix_column(sum(x, key))
 }
 
 fn sum(a: [Bits<Sym>; 4], b: [Bits<Sym>; 4]) -> [Bits<Sym>; 4] {
@@ -117,7 +149,7 @@ fn keyed(text: &Text, state: &str) -> String {
 
 fn encrypt(text: &mut Text) {
     byte(text, "sub_byte", aes_sbox::forward);
-    keyed_column(text, "mix_column_and_add", |x, key| sum(aes_linear::mix_column(x), key));
+    keyed_column(text, "mix_column_and_add", mix_forwards);
     let body = format!(
         "    var k = 0u;
     var s = {};
@@ -137,7 +169,7 @@ fn encrypt(text: &mut Text) {
 
 fn decrypt(text: &mut Text) {
     byte(text, "inverse_sub_byte", aes_sbox::inverse);
-    keyed_column(text, "add_and_inverse_mix_column", |x, key| aes_linear::inv_mix_column(sum(x, key)));
+    keyed_column(text, "add_and_inverse_mix_column", mix_backwards);
     let body = format!(
         "    var k = 128u * rounds;
     var s = {};
@@ -156,13 +188,16 @@ fn decrypt(text: &mut Text) {
 }
 
 /// Columns of counters whose bits are those of `first`, or where `carry` is set those of `first ^ change`.
-fn counters(text: &mut Text) {
-    text.swap_bytes();
+fn counters(text: &mut Text, task: Task) {
+    if task == Task::Count {
+        text.swap_bytes();
+    }
     text.function("spread", &[("v", "u32"), ("bit", "u32")], "u32", "    return 0u - ((v >> bit) & 1u);\n");
     let mut body = "    var y: Column;\n".to_owned();
     for at in 0..32 {
         // Big-endian: row 0 is the highest byte.
-        let (place, bit) = (&column_words("y")[at], 8 * (3 - at / 8) + at % 8);
+        let byte = if task == Task::Count { 3 - at / 8 } else { at / 8 };
+        let (place, bit) = (&column_words("y")[at], 8 * byte + at % 8);
         body += &format!("    {place} = spread(first, {bit}u) ^ (spread(change, {bit}u) & carry);\n");
     }
     body += "    return y;\n";
@@ -179,7 +214,7 @@ fn body(text: &Text, task: Task) -> String {
     }}
 "
     );
-    body += &if task == Task::Count { counted(text) } else { loaded(text) };
+    body += &if task.counts() { counted(text, task) } else { loaded(text) };
     body += "    let s = cipher(state, job.rounds);\n";
     for (at, column) in COLUMNS.iter().enumerate() {
         body += &format!("    var y{at} = rows_of(s.{column});\n");
@@ -216,9 +251,15 @@ fn loaded(text: &Text) -> String {
     body + &format!("    let state = {};\n", text.made("State", columns))
 }
 
-fn counted(text: &Text) -> String {
-    let columns = ["counter_column(b3, b3 ^ n3, carry)", "counter_column(b2, b2 ^ n2, carry)"];
-    let columns = columns.into_iter().chain(["counter_column(b1, b1 ^ n1, carry)", "column_of(low)"]);
+fn counted(text: &Text, task: Task) -> String {
+    // The lowest word first, as a little-endian counter has them.
+    let high = [1, 2, 3].map(|at| format!("counter_column(b{at}, b{at} ^ n{at}, carry)"));
+    let mut columns = [&["column_of(low)".to_owned()], &high[..]].concat();
+    let mut low = "v";
+    if task == Task::Count {
+        columns.reverse();
+        low = "swap_bytes(v)";
+    }
     format!(
         "{COUNTER}    let n1 = b1 + 1u;
     let n2 = b2 + u32(n1 == 0u);
@@ -227,11 +268,11 @@ fn counted(text: &Text) -> String {
     var carry = 0u;
     for (var i = 0u; i < 32u; i = i + 1u) {{
         let v = b0 + {SPAN_THREADS}u * i;
-        low.x[i] = swap_bytes(v);
+        low.x[i] = {low};
         carry = carry | (u32(v < b0) << i);
     }}
     let state = {};
 ",
-        text.made("State", columns.map(str::to_owned))
+        text.made("State", columns)
     )
 }

@@ -4,13 +4,15 @@
 //! here is only how they follow one another: loops over rounds, ShiftRows as a choice of names, and where blocks are read
 //! and written. AES is bit-sliced, 32 blocks a thread; Serpent works on its four words, a block a thread.
 //!
-//! A program reads `blocks` blocks from `source` and writes as many to `goal`, another buffer. `keys` are the words of
+//! A program reads `blocks` blocks from `source`, unless it only generates, and writes as many to `goal`, another buffer. `keys` are the words of
 //! [`Kernel::keys`], `job` those of [`Kernel::job`]; in CUDA C `keys` is a variable in constant memory, and the other three
 //! are parameters. In WGSL these are the bindings 0 (`source`), 1 (`goal`), 2 (`keys`) and 3 (`job`) of group 0.
-//! Holds: no look-up on what is secret, and no branch on it.
+//! Holds: no look-up on what is secret, and no branch on it, in programs of gates. Those of tables look up, and are for
+//! policy `any`.
 
 mod aes;
 mod serpent;
+mod tables;
 mod text;
 
 use zeroize::Zeroizing;
@@ -18,9 +20,6 @@ use zeroize::Zeroizing;
 use crate::block::{Cipher, Family, Key};
 use crate::circuit::emit::Language;
 use crate::part::{aes as aes_part, serpent as serpent_part};
-
-/// Threads in a group, of WGSL's `@workgroup_size` and CUDA's blocks.
-pub const GROUP_THREADS: u32 = 64;
 
 /// Most words of keys: AES-256's 15 round keys, a word a bit.
 pub const KEY_WORDS_MAX: usize = 15 * 128;
@@ -34,6 +33,31 @@ pub enum Task {
     Decrypt,
     /// Adds the keystream of a big-endian counter (CTR).
     Count,
+    /// Writes the keystream of a little-endian counter (random streams), and reads no block.
+    Generate,
+}
+
+impl Task {
+    /// Whether blocks of a source are read.
+    pub const fn reads_source(self) -> bool {
+        !matches!(self, Self::Generate)
+    }
+
+    /// Whether what enters the cipher is a counter, so that any number of bytes will do.
+    pub const fn counts(self) -> bool {
+        matches!(self, Self::Count | Self::Generate)
+    }
+}
+
+/// What a program computes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// Gates.
+    Gates,
+    /// A table in the memory that threads share. AES's encryption only.
+    OneTable,
+    /// Four tables there.
+    FourTables,
 }
 
 /// A program for a GPU.
@@ -43,28 +67,87 @@ pub struct Kernel {
     pub family: Family,
     /// What it does.
     pub task: Task,
+    /// How.
+    pub form: Form,
+}
+
+/// What a program does for a block.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Work {
+    /// Gates of three inputs, and whatever else takes as long: shifts, rotations, permutations of bytes.
+    pub gates: f64,
+    /// Words read from shared memory.
+    pub look_ups: f64,
 }
 
 /// All programs.
-pub const ALL: [Kernel; 6] = [
-    Kernel { family: Family::Aes, task: Task::Encrypt },
-    Kernel { family: Family::Aes, task: Task::Decrypt },
-    Kernel { family: Family::Aes, task: Task::Count },
-    Kernel { family: Family::Serpent, task: Task::Encrypt },
-    Kernel { family: Family::Serpent, task: Task::Decrypt },
-    Kernel { family: Family::Serpent, task: Task::Count },
+pub const ALL: [Kernel; 14] = [
+    Kernel::gates(Family::Aes, Task::Encrypt),
+    Kernel::gates(Family::Aes, Task::Decrypt),
+    Kernel::gates(Family::Aes, Task::Count),
+    Kernel::gates(Family::Aes, Task::Generate),
+    Kernel::gates(Family::Serpent, Task::Encrypt),
+    Kernel::gates(Family::Serpent, Task::Decrypt),
+    Kernel::gates(Family::Serpent, Task::Count),
+    Kernel::gates(Family::Serpent, Task::Generate),
+    Kernel { family: Family::Aes, task: Task::Encrypt, form: Form::OneTable },
+    Kernel { family: Family::Aes, task: Task::Count, form: Form::OneTable },
+    Kernel { family: Family::Aes, task: Task::Generate, form: Form::OneTable },
+    Kernel { family: Family::Aes, task: Task::Encrypt, form: Form::FourTables },
+    Kernel { family: Family::Aes, task: Task::Count, form: Form::FourTables },
+    Kernel { family: Family::Aes, task: Task::Generate, form: Form::FourTables },
 ];
 
 impl Kernel {
+    /// The program that tells nothing by its timing.
+    pub const fn gates(family: Family, task: Task) -> Self {
+        Self { family, task, form: Form::Gates }
+    }
+
+    /// The programs for a task that a policy lets through.
+    pub fn within(family: Family, task: Task, policy_is_any: bool) -> Vec<Self> {
+        let fits = |kernel: &Self| {
+            (kernel.family, kernel.task) == (family, task) && (policy_is_any || kernel.form == Form::Gates)
+        };
+        ALL.into_iter().filter(fits).collect()
+    }
+
     /// Its name; its entry point has `_` for `-`.
     pub const fn name(self) -> &'static str {
-        match (self.family, self.task) {
-            (Family::Aes, Task::Encrypt) => "aes-encrypt",
-            (Family::Aes, Task::Decrypt) => "aes-decrypt",
-            (Family::Aes, Task::Count) => "aes-ctr",
-            (Family::Serpent, Task::Encrypt) => "serpent-encrypt",
-            (Family::Serpent, Task::Decrypt) => "serpent-decrypt",
-            (Family::Serpent, Task::Count) => "serpent-ctr",
+        match (self.family, self.task, self.form) {
+            (Family::Aes, Task::Encrypt, Form::Gates) => "aes-encrypt",
+            (Family::Aes, Task::Encrypt, Form::OneTable) => "aes-encrypt-table",
+            (Family::Aes, Task::Encrypt, Form::FourTables) => "aes-encrypt-tables",
+            (Family::Aes, Task::Decrypt, _) => "aes-decrypt",
+            (Family::Aes, Task::Count, Form::Gates) => "aes-ctr",
+            (Family::Aes, Task::Count, Form::OneTable) => "aes-ctr-table",
+            (Family::Aes, Task::Count, Form::FourTables) => "aes-ctr-tables",
+            (Family::Aes, Task::Generate, Form::Gates) => "aes-random",
+            (Family::Aes, Task::Generate, Form::OneTable) => "aes-random-table",
+            (Family::Aes, Task::Generate, Form::FourTables) => "aes-random-tables",
+            (Family::Serpent, Task::Encrypt, _) => "serpent-encrypt",
+            (Family::Serpent, Task::Decrypt, _) => "serpent-decrypt",
+            (Family::Serpent, Task::Count, _) => "serpent-ctr",
+            (Family::Serpent, Task::Generate, _) => "serpent-random",
+        }
+    }
+
+    /// Threads in a group, of WGSL's `@workgroup_size` and CUDA's blocks.
+    pub const fn group_threads(self) -> u32 {
+        match self.form {
+            Form::Gates => 64,
+            Form::OneTable => 256,
+            // One group fills a multiprocessor's shared memory, and has to fill its time.
+            Form::FourTables => 1024,
+        }
+    }
+
+    /// Bytes of the memory that a group of threads shares.
+    pub const fn shared_bytes(self) -> usize {
+        match self.form {
+            Form::Gates => 0,
+            Form::OneTable => 32 << 10,
+            Form::FourTables => 128 << 10,
         }
     }
 
@@ -80,20 +163,40 @@ impl Kernel {
 
     /// Its text.
     pub fn text(self, language: Language) -> String {
-        match self.family {
-            Family::Aes => aes::text(self, language),
-            Family::Serpent => serpent::text(self, language),
+        match (self.family, self.form) {
+            (Family::Aes, Form::Gates) => aes::text(self, language),
+            (Family::Aes, _) => tables::text(self, language),
+            (Family::Serpent, _) => serpent::text(self, language),
+        }
+    }
+
+    /// What it does for a block, copies and counters left out.
+    pub fn work(self, cipher: Cipher) -> Work {
+        let rounds = cipher.rounds() as f64;
+        match (self.family, self.form) {
+            (Family::Aes, Form::Gates) => Work { gates: aes::gates(self.task, rounds), look_ups: 0.0 },
+            // An address a look-up, and sums of three.
+            (Family::Aes, _) => Work { gates: 24.0 * rounds, look_ups: 16.0 * rounds },
+            (Family::Serpent, _) => Work { gates: serpent::gates(self.task), look_ups: 0.0 },
         }
     }
 
     /// The round keys as the program reads them.
     ///
-    /// AES: a word of equal bits for each bit of each round key, with the constant of the S-boxes in all but the first.
+    /// AES: a word of equal bits for each bit of each round key, with the constant of the S-boxes in all but the first; or
+    /// the words of the round keys and then those of the tables.
     /// Serpent: its words; encrypting, as they are added before the linear transformation.
     pub fn keys(self, key: &Key) -> Zeroizing<Vec<u32>> {
-        match self.family {
-            Family::Aes => aes_part::bitsliced::key_words(&aes_part::key::RoundKeys::expand(key)),
-            Family::Serpent => {
+        match (self.family, self.form) {
+            (Family::Aes, Form::Gates) => {
+                aes_part::bitsliced::key_words(&aes_part::key::RoundKeys::expand(key))
+            }
+            (Family::Aes, _) => {
+                let mut words = Zeroizing::new(Vec::with_capacity(KEY_WORDS_MAX));
+                tables::keys(&aes_part::key::RoundKeys::expand(key), &mut words);
+                words
+            }
+            (Family::Serpent, _) => {
                 let keys = serpent_part::key::RoundKeys::expand(key);
                 let keys = if self.task == Task::Decrypt { keys } else { keys.before_transform() };
                 Zeroizing::new(keys.words().as_flattened().to_vec())
@@ -109,10 +212,13 @@ impl Kernel {
 
     /// Threads for so many blocks, in whole groups.
     pub const fn threads(self, blocks: u32) -> u32 {
-        let threads = match self.family {
-            Family::Aes => blocks.div_ceil(aes::SPAN_BLOCKS) * aes::SPAN_THREADS,
-            Family::Serpent => blocks,
+        let threads = match (self.family, self.form) {
+            (Family::Aes, Form::Gates) => blocks.div_ceil(aes::SPAN_BLOCKS) * aes::SPAN_THREADS,
+            (Family::Aes, _) => {
+                blocks.div_ceil(tables::THREAD_BLOCKS * self.group_threads()) * self.group_threads()
+            }
+            (Family::Serpent, _) => blocks,
         };
-        threads.next_multiple_of(GROUP_THREADS)
+        threads.next_multiple_of(self.group_threads())
     }
 }

@@ -1,8 +1,9 @@
 //! Serpent on its own four words, a block a thread: no transposition, and few registers.
 
-use super::text::{COUNTER, Text, key_words, words};
+use super::text::{Text, key_words, mapped, words};
 use super::{Kernel, Task};
 use crate::circuit::emit::{Field, Language, Signature};
+use crate::circuit::graph::Graph;
 use crate::circuit::serpent_sbox;
 use crate::circuit::trace::Sym;
 use crate::part::serpent::vsliced;
@@ -39,6 +40,20 @@ fn on_words(text: &mut Text, name: &str, circuit: impl FnOnce([Sym; 4]) -> [Sym;
         &Signature { parameters: &[("x", "State")], inputs, result: "State", outputs },
         circuit,
     );
+}
+
+/// Gates for a block.
+pub(super) fn gates(task: Task) -> f64 {
+    let count = |graph: Graph| graph.gates().len();
+    let (sub, transform): (usize, _) = if task == Task::Decrypt {
+        let boxes = (0..8).map(|index| count(mapped(|x| serpent_sbox::inverse(index, x))));
+        (boxes.sum(), count(mapped(vsliced::inv_transform)))
+    } else {
+        let boxes = (0..8).map(|index| count(mapped(|x| serpent_sbox::forward(index, x))));
+        (boxes.sum(), count(mapped(vsliced::transform)))
+    };
+    // Eight S-boxes four times, 31 transformations, and 33 keys.
+    (4 * sub + 31 * transform + 33 * 4) as f64
 }
 
 /// Encryption by keys that are mixed in before the linear transformation.
@@ -91,28 +106,12 @@ fn decrypt(text: &mut Text) {
 
 /// What a thread does.
 fn body(text: &Text, task: Task) -> String {
-    let given = ["given.x", "given.y", "given.z", "given.w"];
-    let state = |words: [String; 4]| match text.language {
-        Language::Cuda => text.made("State", words),
-        Language::Wgsl => format!("State(array<u32, 4>({}))", words.join(", ")),
-    };
-    let (counter, block) = match task {
-        Task::Count => (COUNTER, state(["b3", "b2", "b1", "b0"].map(|word| format!("swap_bytes({word})")))),
-        _ => ("", state(given.map(str::to_owned))),
-    };
-    let word = |at: usize| match task {
-        Task::Count => format!("s.x[{at}] ^ {}", given[at]),
-        _ => format!("s.x[{at}]"),
-    };
+    let block = text.one_block(task, "job.rounds");
     format!(
         "    let first = thread;
     if (first >= job.blocks) {{
         return;
     }}
-{counter}    let given = source[first];
-    let s = cipher({block}, job.rounds);
-    goal[first] = {};
-",
-        text.block([word(0), word(1), word(2), word(3)])
+{block}"
     )
 }

@@ -1,7 +1,8 @@
 //! What the programs of both ciphers are made of.
 
-use super::{GROUP_THREADS, KEY_WORDS_MAX, Kernel};
+use super::{Form, KEY_WORDS_MAX, Kernel, Task};
 use crate::circuit::emit::{Field, Language, Signature, function};
+use crate::circuit::graph::Graph;
 use crate::circuit::map::map;
 use crate::circuit::trace::{Sym, Width, trace};
 
@@ -47,7 +48,7 @@ impl Text {
         signature: &Signature<'_>,
         circuit: impl FnOnce([Sym; INPUTS]) -> [Sym; OUTPUTS],
     ) {
-        let graph = map(&trace(Width::Three, circuit)).scheduled();
+        let graph = mapped(circuit);
         let text = function(&graph, name, signature, self.language);
         self.push(&text);
     }
@@ -58,18 +59,29 @@ impl Text {
         self.push(&text);
     }
 
-    /// The end of the program: its entry, around a body in the common syntax that is told its `thread`.
+    /// The end of the program: its entry, around a body in the common syntax that is told its `thread`, and, where threads share
+    /// memory, which one of its group it is, `local`.
     pub(super) fn entry(mut self, kernel: Kernel, body: &str) -> String {
         let (name, body) = (kernel.entry(), declared(body, self.language));
+        let group = kernel.group_threads();
+        let [cuda_local, wgsl_local, wgsl_built_in] = match kernel.form {
+            Form::Gates => ["", "", ""],
+            Form::OneTable | Form::FourTables => [
+                "    const auto local = threadIdx.x;\n",
+                "    let local = local_id.x;\n",
+                ", @builtin(local_invocation_id) local_id: vec3<u32>",
+            ],
+        };
         self.push(&match self.language {
             Language::Cuda => format!(
-                "extern \"C\" __global__ void __launch_bounds__({GROUP_THREADS})\n\
+                "extern \"C\" __global__ void __launch_bounds__({group})\n\
                  {name}(const uint4 *__restrict__ source, uint4 *__restrict__ goal, const Job job) {{\n    \
-                 const auto thread = blockIdx.x * blockDim.x + threadIdx.x;\n{body}}}\n"
+                 const auto thread = blockIdx.x * blockDim.x + threadIdx.x;\n{cuda_local}{body}}}\n"
             ),
             Language::Wgsl => format!(
-                "@compute @workgroup_size({GROUP_THREADS})\n\
-                 fn {name}(@builtin(global_invocation_id) id: vec3<u32>) {{\n    let thread = id.x;\n{body}}}\n"
+                "@compute @workgroup_size({group})\n\
+                 fn {name}(@builtin(global_invocation_id) id: vec3<u32>{wgsl_built_in}) {{\n    \
+                 let thread = id.x;\n{wgsl_local}{body}}}\n"
             ),
         });
         self.text
@@ -78,6 +90,33 @@ impl Text {
     /// A structure made of fields.
     pub(super) fn made(&self, structure: &str, fields: impl IntoIterator<Item = String>) -> String {
         self.language.made(structure, &fields.into_iter().collect::<Vec<_>>())
+    }
+
+    /// A structure of an array of words.
+    pub(super) fn of_words(&self, structure: &str, words: [String; 4]) -> String {
+        match self.language {
+            Language::Cuda => self.made(structure, words),
+            Language::Wgsl => format!("{structure}(array<u32, 4>({}))", words.join(", ")),
+        }
+    }
+
+    /// What becomes of block `first`, by a `cipher` from a `State` of its four words and the `arguments` after it.
+    pub(super) fn one_block(&self, task: Task, arguments: &str) -> String {
+        let given = ["given.x", "given.y", "given.z", "given.w"];
+        let words = match task {
+            Task::Count => ["b3", "b2", "b1", "b0"].map(|word| format!("swap_bytes({word})")),
+            Task::Generate => ["b0", "b1", "b2", "b3"].map(str::to_owned),
+            Task::Encrypt | Task::Decrypt => given.map(str::to_owned),
+        };
+        let block = self.of_words("State", words);
+        let counter = if task.counts() { COUNTER } else { "" };
+        let load = if task.reads_source() { "    let given = source[first];\n" } else { "" };
+        let word = |at: usize| match task {
+            Task::Count => format!("s.x[{at}] ^ {}", given[at]),
+            _ => format!("s.x[{at}]"),
+        };
+        let written = self.block([word(0), word(1), word(2), word(3)]);
+        format!("{counter}{load}    let s = cipher({block}, {arguments});\n    goal[first] = {written};\n")
     }
 
     /// Four words as they lie in memory.
@@ -91,6 +130,13 @@ impl Text {
         let body = "    return (v << 24u) | ((v & 0xff00u) << 8u) | ((v >> 8u) & 0xff00u) | (v >> 24u);\n";
         self.function("swap_bytes", &[("v", "u32")], "u32", body);
     }
+}
+
+/// A circuit in gates of three inputs.
+pub(super) fn mapped<const INPUTS: usize, const OUTPUTS: usize>(
+    circuit: impl FnOnce([Sym; INPUTS]) -> [Sym; OUTPUTS],
+) -> Graph {
+    map(&trace(Width::Three, circuit)).scheduled()
 }
 
 /// The counter of block `first` of the job as four words `b0` to `b3`, the lowest first.
@@ -112,6 +158,7 @@ fn declared(body: &str, language: Language) -> String {
             return format!("{space}#pragma unroll\n{space}for (auto i = {rest}\n");
         }
         let line = line.replace("(var ", &format!("({} ", language.variable()));
+        let line = line.replace("barrier();", language.barrier());
         let indent = line.len() - line.trim_start().len();
         let (space, rest) = line.split_at(indent);
         if let Some((name, value)) = rest.strip_prefix("let ").and_then(|rest| rest.split_once(" = ")) {

@@ -72,7 +72,12 @@ impl Costs {
 
     /// The cost of a variant, if it is known.
     pub fn get(&self, variant: &Variant) -> Option<Cost> {
-        self.by_name.get(&variant.name).map(|known| known.cost)
+        self.by_name(&variant.name)
+    }
+
+    /// The cost of whatever has this name, if it is known.
+    pub fn by_name(&self, name: &str) -> Option<Cost> {
+        self.by_name.get(name).map(|known| known.cost)
     }
 
     /// How far what was measured for a variant of this name spread; nothing for estimates.

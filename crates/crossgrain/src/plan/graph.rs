@@ -89,11 +89,7 @@ pub fn plan(job: Job, flow: &Flow, path: &Path) -> Result<Plan, Error> {
     };
     let stages = path.steps.iter().map(stage).collect::<Result<_, _>>()?;
     let costs = path.steps.iter().map(|step| flow.edges()[step.edge].cost);
-    let cost = costs.fold(Cost::FREE, |sum, cost| Cost {
-        fixed_ns: sum.fixed_ns + cost.fixed_ns,
-        per_byte_ns: sum.per_byte_ns + cost.per_byte_ns,
-    });
-    Ok(Plan { stages, cost })
+    Ok(Plan { stages, cost: costs.fold(Cost::FREE, Cost::plus) })
 }
 
 /// The size, in bytes, that a job's first plan is made for.

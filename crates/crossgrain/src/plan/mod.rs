@@ -5,10 +5,12 @@ mod costs;
 mod force;
 pub mod graph;
 pub mod measure;
+mod place;
 mod plans;
 mod trial;
 
 pub use costs::{Costs, Known};
+pub use place::Place;
 pub use plans::{Plans, follow};
 pub use trial::Trial;
 

@@ -6,14 +6,14 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::refused::Refused;
-use super::{Signature, Wisdom, digest};
+use super::{DeviceCosts, Signature, Wisdom, digest};
 use crate::block::Cipher;
 use crate::plan::compose::Cost;
 use crate::plan::{Costs, Known};
 use crate::variant::find;
 
 /// The number of this format: one more with every change that older programs would misread.
-const FORMAT: u64 = 2;
+const FORMAT: u64 = 3;
 
 /// A variant's nanoseconds for any size, nanoseconds a byte, and spread.
 type Row = (f64, f64, Option<f64>);
@@ -31,7 +31,15 @@ struct Body {
     _format: u64,
     signature: Signature,
     costs: BTreeMap<String, BTreeMap<String, Row>>,
+    devices: BTreeMap<String, Device>,
     digest: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Device {
+    model: String,
+    costs: BTreeMap<String, Row>,
 }
 
 impl Wisdom {
@@ -45,10 +53,12 @@ impl Wisdom {
         };
         let costs: BTreeMap<_, _> =
             self.by_cipher.iter().map(|(&cipher, costs)| (cipher, rows(costs))).collect();
+        let device = |device: &DeviceCosts| json!({"model": device.model, "costs": rows(&device.costs)});
+        let devices: BTreeMap<_, _> = self.devices().map(|(id, costs)| (id, device(costs))).collect();
         let Signature { version, cpu, features, variants } = &self.signature;
         let signature = json!({"version": version, "cpu": cpu, "features": features, "variants": variants});
         let file = json!({
-            "format": FORMAT, "signature": signature, "costs": costs, "digest": self.digest(),
+            "format": FORMAT, "signature": signature, "costs": costs, "devices": devices, "digest": self.digest(),
         });
         format!("{file}\n")
     }
@@ -70,8 +80,13 @@ impl Wisdom {
         let mut wisdom = Self::new(body.signature);
         for (cipher, rows) in body.costs {
             let cipher: Cipher = cipher.parse().map_err(Refused::corrupt)?;
-            let costs = rows.into_iter().map(read_row).collect::<Result<Costs, _>>()?;
-            wisdom.by_cipher.insert(cipher.name(), costs);
+            if let Some(refused) = rows.keys().find_map(|name| find(name).err()) {
+                return Err(Refused::corrupt(refused));
+            }
+            wisdom.by_cipher.insert(cipher.name(), read_rows(rows)?);
+        }
+        for (id, Device { model, costs }) in body.devices {
+            wisdom.by_device.insert(id, DeviceCosts { model, costs: read_rows(costs)? });
         }
         if wisdom.digest() == body.digest {
             Ok(wisdom)
@@ -85,8 +100,10 @@ impl Wisdom {
         let Signature { version, cpu, features, variants } = &self.signature;
         let mut said =
             [version, cpu, features, variants].map(|text| format!("{text}\n")).concat().into_bytes();
-        for (cipher, costs) in &self.by_cipher {
-            said.extend(format!("{cipher}\n").bytes());
+        let ciphers = self.by_cipher.iter().map(|(cipher, costs)| ((*cipher).to_owned(), costs));
+        let devices = self.devices().map(|(id, device)| (format!("{id}\n{}", device.model), &device.costs));
+        for (of, costs) in ciphers.chain(devices) {
+            said.extend(format!("{of}\n").bytes());
             for (name, Known { cost, spread }) in costs.iter() {
                 said.extend(name.bytes().chain([b'\n']));
                 let figures = [cost.fixed_ns, cost.per_byte_ns, spread.unwrap_or(-1.0)];
@@ -97,8 +114,11 @@ impl Wisdom {
     }
 }
 
+fn read_rows(rows: BTreeMap<String, Row>) -> Result<Costs, Refused> {
+    rows.into_iter().map(read_row).collect()
+}
+
 fn read_row((name, (fixed_ns, per_byte_ns, spread)): (String, Row)) -> Result<(String, Known), Refused> {
-    find(&name).map_err(Refused::corrupt)?;
     let cost = Cost { fixed_ns, per_byte_ns };
     let unsound = |what| Refused::corrupt(format!("the {what} of {name} is negative"));
     if !cost.is_sound() {

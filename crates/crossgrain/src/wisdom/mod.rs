@@ -16,7 +16,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::block::Cipher;
-use crate::plan::Costs;
+use crate::device::Kernel;
+use crate::plan::compose::Cost;
+use crate::plan::{Costs, Place};
 use crate::variant::table;
 use crate::word::{Features, cpu_model};
 
@@ -64,17 +66,28 @@ impl Signature {
     }
 }
 
-/// Measured costs by cipher, and what they depend on.
+/// Measured costs by cipher and by device, and what they depend on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wisdom {
     signature: Signature,
     by_cipher: BTreeMap<&'static str, Costs>,
+    by_device: BTreeMap<String, DeviceCosts>,
+}
+
+/// What a device's driver was when its costs were measured, and the costs: `upload`, `download`, to open it for a program
+/// (`open/aes-ctr`), and to run that for a cipher (`aes-128/aes-ctr`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceCosts {
+    /// The device and its driver in words: costs are of no use for another.
+    pub model: String,
+    /// The costs.
+    pub costs: Costs,
 }
 
 impl Wisdom {
     /// Nothing known yet.
     pub fn new(signature: Signature) -> Self {
-        Self { signature, by_cipher: BTreeMap::new() }
+        Self { signature, by_cipher: BTreeMap::new(), by_device: BTreeMap::new() }
     }
 
     /// What the costs depend on.
@@ -85,8 +98,35 @@ impl Wisdom {
     /// Keeps the costs of a cipher in the place of those known before. A cost that is no finite number, or
     /// negative, is left out: whatever was timed, it was not the variant.
     pub fn insert(&mut self, cipher: Cipher, costs: &Costs) {
-        let sound = costs.iter().filter(|(_, known)| known.cost.is_sound());
-        self.by_cipher.insert(cipher.name(), sound.map(|(name, known)| (name.to_owned(), known)).collect());
+        self.by_cipher.insert(cipher.name(), sound(costs));
+    }
+
+    /// Keeps the costs of a device, such as `cuda:0`, likewise.
+    pub fn insert_device(&mut self, id: &str, device: &DeviceCosts) {
+        let device = DeviceCosts { model: device.model.clone(), costs: sound(&device.costs) };
+        self.by_device.insert(id.to_owned(), device);
+    }
+
+    /// Devices with costs, in order.
+    pub fn devices(&self) -> impl Iterator<Item = (&str, &DeviceCosts)> {
+        self.by_device.iter().map(|(id, device)| (id.as_str(), device))
+    }
+
+    /// What a job by this program costs on the devices of which that is known.
+    pub fn places(&self, cipher: Cipher, kernel: Kernel) -> Vec<Place> {
+        let place = |(id, device): (&str, &DeviceCosts)| {
+            let cost = |name: &str| device.costs.by_name(name);
+            let name = kernel.name();
+            Some(Place {
+                name: id.to_owned(),
+                kernel: name.to_owned(),
+                open: cost(&format!("open/{name}"))?,
+                upload: if kernel.task.reads_source() { cost("upload")? } else { Cost::FREE },
+                run: cost(&format!("{cipher}/{name}"))?,
+                download: cost("download")?,
+            })
+        };
+        self.devices().filter_map(place).collect()
     }
 
     /// The costs of a cipher, if they are known.
@@ -94,14 +134,23 @@ impl Wisdom {
         self.by_cipher.get(cipher.name())
     }
 
-    /// This, and what `older` knows of ciphers that this knows nothing of.
+    /// This, and what `older` knows of ciphers and devices that this knows nothing of.
     fn over(&self, older: Self) -> Self {
         let mut both = self.clone();
         for (cipher, costs) in older.by_cipher {
             both.by_cipher.entry(cipher).or_insert(costs);
         }
+        for (id, device) in older.by_device {
+            both.by_device.entry(id).or_insert(device);
+        }
         both
     }
+}
+
+/// Costs that a plan can reckon with.
+fn sound(costs: &Costs) -> Costs {
+    let sound = costs.iter().filter(|(_, known)| known.cost.is_sound());
+    sound.map(|(name, known)| (name.to_owned(), known)).collect()
 }
 
 /// FNV-1a in hex: it finds accidents and other tables, and stops nobody who means harm.

@@ -41,10 +41,15 @@ fn from_bits(bits: [u32; 8]) -> u8 {
 }
 
 /// The column that byte `x` of a row contributes after SubBytes and MixColumns, or their inverses.
-type TTable = [[u32; 256]; 4];
+pub(crate) type TTable = [[u32; 256]; 4];
 
 static T: LazyLock<TTable> = LazyLock::new(|| t_table(&SUB, aes_linear::mix_column));
 static INV_T: LazyLock<TTable> = LazyLock::new(|| t_table(&INV_SUB, aes_linear::inv_mix_column));
+
+/// By row, the column that a byte contributes after SubBytes and MixColumns, its lowest row in the lowest byte.
+pub(crate) fn encryption_tables() -> &'static TTable {
+    &T
+}
 
 fn t_table(sub: &Table, mix: impl Fn([[u32; 8]; 4]) -> [[u32; 8]; 4]) -> TTable {
     std::array::from_fn(|row| {

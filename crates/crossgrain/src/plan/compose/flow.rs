@@ -42,6 +42,12 @@ impl Cost {
         Self { fixed_ns: self.fixed_ns * factor, per_byte_ns: self.per_byte_ns * factor }
     }
 
+    /// This cost and another.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self { fixed_ns: self.fixed_ns + other.fixed_ns, per_byte_ns: self.per_byte_ns + other.per_byte_ns }
+    }
+
     /// The cost for so many bytes.
     pub fn at(self, len_bytes: u64) -> f64 {
         // Two finite costs may have no finite sum; the largest number is dear enough.
@@ -114,16 +120,24 @@ impl Flow {
     pub fn new(parts: &[impl AsRef<str>], representations: &[impl AsRef<str>]) -> Result<Self, Error> {
         let owned = |name: &dyn AsRef<str>| name.as_ref().to_owned();
         let parts: Vec<_> = parts.iter().map(|name| owned(name)).collect();
-        let representations: Vec<_> = representations.iter().map(|name| owned(name)).collect();
         if parts.is_empty() {
             return Err(Error::NoParts);
         }
-        for (at, name) in representations.iter().enumerate() {
-            if representations[..at].contains(name) {
-                return Err(Error::Twice(name.clone()));
-            }
+        let mut flow = Self { parts, representations: Vec::new(), edges: Vec::new() };
+        representations.iter().try_for_each(|name| flow.representation(name.as_ref()))?;
+        Ok(flow)
+    }
+
+    /// Adds a representation.
+    ///
+    /// # Errors
+    /// [`Error::Twice`] if there is one of this name.
+    pub fn representation(&mut self, name: &str) -> Result<(), Error> {
+        if self.index_of(name).is_ok() {
+            return Err(Error::Twice(name.to_owned()));
         }
-        Ok(Self { parts, representations, edges: Vec::new() })
+        self.representations.push(name.to_owned());
+        Ok(())
     }
 
     /// A flow of some first parts, a round of parts `rounds` times over, and some last parts.

@@ -1,0 +1,142 @@
+//! The programs of a GPU, timed by the device's own clock, beside what its multiprocessors could do at best.
+//!
+//! Every program's answer for all the bytes is compared with the CPU's before it is timed. Data stays on the device while it is
+//! timed, and is read and written there by every run; what copies cost, `crossgrain devices --measure` tells.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use crossgrain::device::{ALL, Kernel, Task};
+use crossgrain::mode::{Ctr, Ecb, Options};
+use crossgrain::stream::Stream;
+use crossgrain::{BLOCK_BYTES, Buffers, Cipher, Direction, Key};
+use crossgrain_gpu::{Bulk, Info, choose};
+use serde_json::json;
+
+use super::{Args, GPU_BYTES_MAX};
+use crate::error::{Error, Exit};
+
+/// The counter of the first block: small enough that the place of its first byte is a number of 128 bits.
+const FIRST: u128 = 0x0001_0203_0405_0607_0809_0a0b_ffff_ff00;
+
+/// A line of the result.
+struct Row {
+    cipher: Cipher,
+    kernel: Kernel,
+    len_bytes: usize,
+    fastest: Duration,
+    median: Duration,
+    /// Bits a second at best, where the device tells what it is.
+    limit: Option<f64>,
+}
+
+impl Row {
+    fn bits_per_s(&self) -> f64 {
+        8.0 * self.len_bytes as f64 / self.fastest.as_secs_f64()
+    }
+}
+
+/// Times all programs and prints.
+pub(super) fn run(args: &Args) -> Result<(), Error> {
+    let failed = |error: crossgrain_gpu::Error| Error::new(Exit::InputOutput, error.to_string());
+    let device = choose(args.device.as_deref().unwrap_or("gpu")).map_err(failed)?;
+    let info = device.info().clone();
+    let most = info.max_blocks.saturating_mul(BLOCK_BYTES);
+    let len_bytes = usize::try_from(args.bytes.unwrap_or(GPU_BYTES_MAX))
+        .unwrap_or(most)
+        .min(most)
+        .next_multiple_of(BLOCK_BYTES);
+    say(&head(&info, len_bytes, args.json))?;
+    for kernel in ALL.into_iter().filter(|&kernel| info.takes(kernel)) {
+        for cipher in Cipher::ALL.into_iter().filter(|cipher| cipher.family() == kernel.family) {
+            let key: Vec<_> = (0..cipher.key_bytes() as u8).collect();
+            let key = Key::new(cipher, &key)?;
+            let mut bulk = device.clone().cipher(kernel, &key).map_err(failed)?;
+            check(&mut *bulk, kernel, &key, len_bytes)?;
+            let mut times = (0..args.turns.max(1)).map(|_| bulk.run(FIRST, len_bytes));
+            let mut times = times.by_ref().collect::<Result<Vec<_>, _>>().map_err(failed)?;
+            times.sort();
+            let limit = info.units.map(|units| units.limit_bits_per_s(kernel.work(cipher)));
+            let (fastest, median) = (times[0], times[times.len() / 2]);
+            say(&line(&Row { cipher, kernel, len_bytes, fastest, median, limit }, args.json))?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a program that does not give what the CPU gives.
+fn check(bulk: &mut dyn Bulk, kernel: Kernel, key: &Key, len_bytes: usize) -> Result<(), Error> {
+    let failed = |error: crossgrain_gpu::Error| Error::new(Exit::InputOutput, error.to_string());
+    let mut wanted: Vec<u8> = (0..len_bytes).map(|at| (at.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
+    let mut got = wanted.clone();
+    bulk.apply_at_once(FIRST, &mut got).map_err(failed)?;
+    on_cpu(kernel.task, key, &mut wanted)?;
+    if got == wanted {
+        return Ok(());
+    }
+    let (name, cipher) = (kernel.name(), key.cipher());
+    let why = format!(
+        "{name} by {cipher} is wrong on this device: use the CPU, and report it with the device's name"
+    );
+    Err(Error::new(Exit::Corrupt, why))
+}
+
+/// The same on the CPU.
+fn on_cpu(task: Task, key: &Key, data: &mut [u8]) -> Result<(), Error> {
+    let options = Options::default();
+    match task {
+        Task::Encrypt => Ecb::new(key, Direction::Encrypt, &options)?.apply(Buffers::in_place(data))?,
+        Task::Decrypt => Ecb::new(key, Direction::Decrypt, &options)?.apply(Buffers::in_place(data))?,
+        Task::Count => Ctr::new(key, &FIRST.to_be_bytes(), &options)?.apply(Buffers::in_place(data)),
+        Task::Generate => {
+            let position = FIRST.wrapping_mul(BLOCK_BYTES as u128);
+            Stream::new(key, &options)?.fill_bytes_at(position, data);
+        }
+    }
+    Ok(())
+}
+
+/// What is timed, and on what.
+fn head(info: &Info, len_bytes: usize, as_json: bool) -> String {
+    let (count, ghz) =
+        info.units.map_or((None, None), |units| (Some(units.count), Some(f64::from(units.clock_khz) / 1e6)));
+    if as_json {
+        let head = json!({
+            "device": info.id, "name": info.name, "driver": info.driver, "software": info.is_software,
+            "multiprocessors": count, "clock_ghz": ghz, "shared_bytes": info.shared_bytes,
+            "bytes": len_bytes, "crossgrain": env!("CARGO_PKG_VERSION"),
+        });
+        return head.to_string();
+    }
+    let units = count.zip(ghz).map(|(count, ghz)| format!(", {count} multiprocessors at up to {ghz:.3} GHz"));
+    format!(
+        "{}: {} ({}){}; {len_bytes} bytes\n{:>10} {:>10} {:>8}",
+        info.id,
+        info.name,
+        info.driver,
+        units.unwrap_or_default(),
+        "Tbit/s",
+        "median",
+        "of limit"
+    )
+}
+
+fn line(row: &Row, as_json: bool) -> String {
+    let Row { cipher, kernel, len_bytes, fastest, median, limit } = row;
+    let (name, rate) = (kernel.name(), row.bits_per_s());
+    if as_json {
+        let row = json!({
+            "id": format!("gpu/{cipher}/{name}"), "bytes": len_bytes,
+            "fastest_ns": fastest.as_nanos() as u64, "median_ns": median.as_nanos() as u64,
+            "tbit_per_s": rate / 1e12, "limit_tbit_per_s": limit.map(|limit| limit / 1e12),
+        });
+        return row.to_string();
+    }
+    let of_median = 8.0 * *len_bytes as f64 / median.as_secs_f64() / 1e12;
+    let share = limit.map_or("-".to_owned(), |limit| format!("{:.1} %", 100.0 * rate / limit));
+    format!("{:>10.4} {of_median:>10.4} {share:>8}  {cipher} {name}", rate / 1e12)
+}
+
+fn say(text: &str) -> Result<(), Error> {
+    writeln!(io::stdout(), "{text}").map_err(|error| Error::write("standard output", &error))
+}

@@ -1,0 +1,202 @@
+//! Work on a device that this machine has.
+
+use std::sync::{Mutex, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+use crossgrain::block::BLOCK_BYTES;
+use crossgrain::device::ALL;
+use crossgrain::plan::Place;
+use crossgrain::plan::compose::Cost;
+use crossgrain::wisdom::DeviceCosts;
+use crossgrain::{Cipher, Key};
+use crossgrain_gpu::{Bulk, Copies, Info, choose};
+
+use super::Wanted;
+use crate::error::{self, Error, Exit};
+use crate::wisdom;
+
+/// Bytes that go to a device at once: enough to outweigh what a run costs by itself, while the few pieces that are under
+/// way fit any memory.
+const CHUNK_BYTES: usize = 8 << 20;
+
+/// Work that a device does.
+pub(crate) struct OnDevice {
+    id: String,
+    /// Nothing once the device has failed.
+    bulk: Mutex<Option<Box<dyn Bulk>>>,
+    chunk_bytes: usize,
+    /// Whether no other will do.
+    is_demanded: bool,
+    explain: bool,
+}
+
+impl OnDevice {
+    /// The device of this name.
+    pub(super) fn named(id: &str, wanted: &Wanted<'_>) -> Result<Self, Error> {
+        Self::open(id, wanted, true).map_err(|error| failed(id, &error))
+    }
+
+    /// The device that a plan puts work on, unless it is not what it was when it was measured.
+    pub(super) fn of_plan(place: &Place, wanted: &Wanted<'_>) -> Option<Self> {
+        match Self::open(&place.name, wanted, false) {
+            Ok(device) => Some(device),
+            Err(error) => wanted.on_cpu(&error.to_string()),
+        }
+    }
+
+    fn open(id: &str, wanted: &Wanted<'_>, is_demanded: bool) -> Result<Self, crossgrain_gpu::Error> {
+        let device = choose(id)?;
+        let info = device.info().clone();
+        let is_another = wisdom::model_of(&info.id).is_none_or(|kept| kept != model(&info));
+        if is_another && !is_demanded {
+            let mend = "measure again by `crossgrain devices --measure`";
+            let told = format!("{id} is not the device that was measured, or has another driver: {mend}");
+            return Err(crossgrain_gpu::Error::NoDevice(told));
+        }
+        let kernel = wanted.kernel_on(&info.id).filter(|_| !is_another).or(wanted.kernels.first().copied());
+        let kernel = kernel.ok_or_else(|| crossgrain_gpu::Error::Program("there is none".to_owned()))?;
+        let bulk = device.cipher(kernel, wanted.key)?;
+        if wanted.explain {
+            error::tell(&format!("device {}: {} on {}", info.id, kernel.name(), info.name));
+        }
+        Ok(Self::new(info.id, bulk, is_demanded, wanted.explain))
+    }
+
+    fn new(id: String, bulk: Box<dyn Bulk>, is_demanded: bool, explain: bool) -> Self {
+        // Blocks, so that counters stand where chunks begin.
+        let chunk_bytes = CHUNK_BYTES.min(bulk.piece_bytes()).next_multiple_of(BLOCK_BYTES);
+        Self { id, bulk: Mutex::new(Some(bulk)), chunk_bytes, is_demanded, explain }
+    }
+
+    /// Most bytes of a call.
+    pub(crate) fn chunk_bytes(&self) -> usize {
+        self.chunk_bytes
+    }
+
+    /// Replaces a chunk, whose first block has this counter, if it has any. False if the CPU has to do it: because the device
+    /// failed, or is busy, unless no other will do. So a job is split by how fast either is.
+    pub(crate) fn apply(&self, counter: u128, data: &mut [u8]) -> Result<bool, Error> {
+        let mut bulk = match self.bulk.try_lock() {
+            Ok(bulk) => bulk,
+            Err(TryLockError::WouldBlock) if !self.is_demanded => return Ok(false),
+            Err(_) => self.bulk.lock().unwrap_or_else(PoisonError::into_inner),
+        };
+        match bulk.as_mut().map(|bulk| bulk.apply(counter, data)) {
+            None => Ok(false),
+            Some(Ok(_)) => Ok(true),
+            Some(Err(error)) if self.is_demanded => Err(failed(&self.id, &error)),
+            Some(Err(error)) => {
+                *bulk = None;
+                if self.explain {
+                    error::tell(&format!("device cpu from here on: {}: {error}", self.id));
+                }
+                Ok(false)
+            }
+        }
+    }
+}
+
+/// The device and its driver in words.
+fn model(info: &Info) -> String {
+    format!("{} ({})", info.name, info.driver)
+}
+
+/// What copies and programs cost on a device: a piece of a job for every byte, and the smallest piece for the start.
+pub(crate) fn costs(id: &str, ciphers: &[Cipher]) -> Result<DeviceCosts, Error> {
+    measured(id, ciphers).map_err(|error| failed(id, &error))
+}
+
+fn measured(id: &str, ciphers: &[Cipher]) -> Result<DeviceCosts, crossgrain_gpu::Error> {
+    let start = Instant::now();
+    let device = choose(id)?;
+    let opened = start.elapsed();
+    let [few, many] = [BLOCK_BYTES, CHUNK_BYTES].map(|len_bytes| device.measure_copies(len_bytes));
+    let (few, many) = (few?, many?);
+    let copies = |part: fn(Copies) -> Duration| affine(part(few), part(many));
+    let mut costs = vec![
+        ("upload".to_owned(), copies(|copies| copies.upload)),
+        ("download".to_owned(), copies(|copies| copies.download)),
+    ];
+    for kernel in ALL.into_iter().filter(|&kernel| device.info().takes(kernel)) {
+        for &cipher in ciphers.iter().filter(|cipher| cipher.family() == kernel.family) {
+            let key = Key::new(cipher, &vec![0; cipher.key_bytes()]);
+            let Ok(key) = key else { continue };
+            let start = Instant::now();
+            let mut bulk = device.clone().cipher(kernel, &key)?;
+            bulk.run(0, BLOCK_BYTES)?;
+            let open = Cost::fixed((opened + start.elapsed()).as_nanos() as f64);
+            let run = affine(bulk.measure_run(BLOCK_BYTES)?, bulk.measure_run(CHUNK_BYTES)?);
+            costs.push((format!("open/{}", kernel.name()), open));
+            costs.push((format!("{cipher}/{}", kernel.name()), run));
+        }
+    }
+    Ok(DeviceCosts { model: model(device.info()), costs: costs.into_iter().collect() })
+}
+
+/// A cost by the time of the smallest piece, and of a whole one: of these a job is made, so their start is in every byte.
+fn affine(few: Duration, many: Duration) -> Cost {
+    Cost { fixed_ns: few.as_nanos() as f64, per_byte_ns: many.as_nanos() as f64 / CHUNK_BYTES as f64 }
+}
+
+fn failed(id: &str, error: &crossgrain_gpu::Error) -> Error {
+    Error::new(Exit::InputOutput, format!("{id}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test")]
+
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A device that adds one to every byte, so many times.
+    struct Fragile(usize);
+
+    impl Bulk for Fragile {
+        fn piece_bytes(&self) -> usize {
+            1 << 10
+        }
+
+        fn apply(&mut self, _first: u128, data: &mut [u8]) -> Result<Duration, crossgrain_gpu::Error> {
+            self.0 = self.0.checked_sub(1).ok_or(crossgrain_gpu::Error::Lost("unplugged".to_owned()))?;
+            data.iter_mut().for_each(|byte| *byte += 1);
+            Ok(Duration::ZERO)
+        }
+
+        fn apply_at_once(&mut self, first: u128, data: &mut [u8]) -> Result<Duration, crossgrain_gpu::Error> {
+            self.apply(first, data)
+        }
+
+        fn run(&mut self, _first: u128, _len_bytes: usize) -> Result<Duration, crossgrain_gpu::Error> {
+            Ok(Duration::ZERO)
+        }
+
+        fn measure_run(&mut self, len_bytes: usize) -> Result<Duration, crossgrain_gpu::Error> {
+            self.run(0, len_bytes)
+        }
+    }
+
+    fn fragile(is_demanded: bool) -> OnDevice {
+        OnDevice::new("cuda:7".to_owned(), Box::new(Fragile(2)), is_demanded, false)
+    }
+
+    #[test]
+    fn what_a_lost_device_leaves_is_the_cpu_s() {
+        let (device, mut data) = (fragile(false), [0; 64]);
+        assert_eq!(device.chunk_bytes(), 1 << 10);
+        for is_done in [true, true, false, false] {
+            assert_eq!(device.apply(0, &mut data).unwrap(), is_done);
+        }
+        assert_eq!(data, [2; 64]);
+    }
+
+    #[test]
+    fn a_lost_device_that_was_asked_for_is_an_error() {
+        let (device, mut data) = (fragile(true), [0; 64]);
+        assert!(device.apply(0, &mut data).unwrap() && device.apply(0, &mut data).unwrap());
+        let told = format!("{:?}", device.apply(0, &mut data).unwrap_err());
+        assert!(told.contains("cuda:7: the device was lost (unplugged)"), "{told}");
+        assert_eq!(data, [2; 64]);
+    }
+}

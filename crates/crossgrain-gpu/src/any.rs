@@ -1,0 +1,136 @@
+//! Devices of any kind behind one type, and how one is found by what was typed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossgrain::Key;
+use crossgrain::device::Kernel;
+
+use super::measure::{self, Copies};
+use super::{Cipher, Device, Error, Info, devices};
+
+/// A device of whatever kind.
+pub trait Gpu: Send + Sync {
+    /// What it is.
+    fn info(&self) -> &Info;
+
+    /// What it costs to bring so many bytes there and back.
+    ///
+    /// # Errors
+    /// If the device has no room or is lost.
+    fn measure_copies(&self, len_bytes: usize) -> Result<Copies, Error>;
+
+    /// A keyed cipher on it.
+    ///
+    /// # Errors
+    /// As [`Cipher::new`].
+    fn cipher(self: Arc<Self>, kernel: Kernel, key: &Key) -> Result<Box<dyn Bulk>, Error>;
+}
+
+/// A keyed cipher on a device of whatever kind.
+pub trait Bulk: Send {
+    /// As [`Cipher::piece_bytes`].
+    fn piece_bytes(&self) -> usize;
+
+    /// As [`Cipher::apply`].
+    ///
+    /// # Errors
+    /// As [`Cipher::apply`].
+    fn apply(&mut self, first: u128, data: &mut [u8]) -> Result<Duration, Error>;
+
+    /// As [`Cipher::apply_at_once`].
+    ///
+    /// # Errors
+    /// As [`Cipher::apply_at_once`].
+    fn apply_at_once(&mut self, first: u128, data: &mut [u8]) -> Result<Duration, Error>;
+
+    /// As [`Cipher::run`].
+    ///
+    /// # Errors
+    /// As [`Cipher::run`].
+    fn run(&mut self, first: u128, len_bytes: usize) -> Result<Duration, Error>;
+
+    /// How long a run on so many bytes takes as the host sees it.
+    ///
+    /// # Errors
+    /// As [`Cipher::run`].
+    fn measure_run(&mut self, len_bytes: usize) -> Result<Duration, Error>;
+}
+
+impl<D> Gpu for D
+where
+    D: Device<Buffer: Send, Program: Send> + Send + Sync + 'static,
+{
+    fn info(&self) -> &Info {
+        Device::info(self)
+    }
+
+    fn measure_copies(&self, len_bytes: usize) -> Result<Copies, Error> {
+        measure::copies(self, len_bytes)
+    }
+
+    fn cipher(self: Arc<Self>, kernel: Kernel, key: &Key) -> Result<Box<dyn Bulk>, Error> {
+        Ok(Box::new(Cipher::new(&self, kernel, key)?))
+    }
+}
+
+impl<D> Bulk for Cipher<D>
+where
+    D: Device<Buffer: Send, Program: Send> + Send + Sync,
+{
+    fn piece_bytes(&self) -> usize {
+        self.piece_bytes()
+    }
+
+    fn apply(&mut self, first: u128, data: &mut [u8]) -> Result<Duration, Error> {
+        self.apply(first, data)
+    }
+
+    fn apply_at_once(&mut self, first: u128, data: &mut [u8]) -> Result<Duration, Error> {
+        self.apply_at_once(first, data)
+    }
+
+    fn run(&mut self, first: u128, len_bytes: usize) -> Result<Duration, Error> {
+        self.run(first, len_bytes)
+    }
+
+    fn measure_run(&mut self, len_bytes: usize) -> Result<Duration, Error> {
+        measure::fastest(|| self.run(0, len_bytes).map(drop))
+    }
+}
+
+/// The device of this name (`cuda:0`), or for `gpu` the first that there is, one in software only if there is no other.
+///
+/// # Errors
+/// If there is none, or it cannot be opened.
+pub fn choose(id: &str) -> Result<Arc<dyn Gpu>, Error> {
+    if id != "gpu" {
+        return open(id);
+    }
+    let (mut found, mut missing) = (Vec::new(), Vec::new());
+    for kind in devices() {
+        match kind.devices {
+            Ok(devices) => found.extend(devices),
+            Err(error) => missing.push(format!("{}: {error}", kind.backend)),
+        }
+    }
+    let first = found.iter().min_by_key(|info| info.is_software);
+    first.map_or_else(|| Err(Error::NoDevice(missing.join("; "))), |info| open(&info.id))
+}
+
+/// The device of this name.
+fn open(id: &str) -> Result<Arc<dyn Gpu>, Error> {
+    let unknown = || {
+        let told = "`crossgrain devices` lists those that are there";
+        Error::NoDevice(format!("there is no device {id}: {told}"))
+    };
+    let (backend, number) = id.split_once(':').ok_or_else(unknown)?;
+    let number = number.parse().map_err(|_| unknown())?;
+    match backend {
+        #[cfg(feature = "cuda")]
+        "cuda" => Ok(Arc::new(super::cuda::CudaDevice::open(number)?)),
+        #[cfg(feature = "wgpu")]
+        "wgpu" => Ok(Arc::new(super::wgpu::WgpuDevice::open(number)?)),
+        _ => Err(unknown()),
+    }
+}
