@@ -49,19 +49,19 @@ fn expected(kernel: Kernel, key: &Key, counter: u128, data: &[u8]) -> Vec<u8> {
 
 /// What stands in for a GPU: one thread after another. It reads the kernel's number, its threads, job, keys and blocks.
 fn harness() -> String {
-    let mut text = format!(
+    let mut text = String::from(
         "#include <stdio.h>\n#include <stdlib.h>\n#define __device__ static\n#define __global__\n\
          #define __constant__ static\n#define __forceinline__ inline\n#define __launch_bounds__(threads)\n\
-         struct uint4 {{ unsigned int x, y, z, w; }};\n\
-         struct Index {{ unsigned int x; }};\n\
+         struct uint4 { unsigned int x, y, z, w; };\n\
+         struct Index { unsigned int x; };\n\
          static Index blockIdx, threadIdx, blockDim;\n\
          #define __shared__ static\n\
-         static void __syncthreads() {{}}\n\
-         static unsigned int __byte_perm(unsigned int a, unsigned int b, unsigned int selector) {{\n\
+         static void __syncthreads() {}\n\
+         static unsigned int __byte_perm(unsigned int a, unsigned int b, unsigned int selector) {\n\
          unsigned int r = 0;\n\
-         for (int i = 0; i < 4; i++) {{\n\
+         for (int i = 0; i < 4; i++) {\n\
          int from = selector >> (4 * i) & 7;\n\
-         r |= ((from < 4 ? a >> (8 * from) : b >> (8 * (from - 4))) & 255) << (8 * i);\n}}\nreturn r;\n}}\n"
+         r |= ((from < 4 ? a >> (8 * from) : b >> (8 * (from - 4))) & 255) << (8 * i);\n}\nreturn r;\n}\n",
     );
     for kernel in ALL {
         // Nobody asks for shared memory here: it is as large as it will be.
