@@ -105,6 +105,7 @@ impl Keyed {
             Mode::Ecb => 1,
             Mode::Ctr => 6,
             Mode::Ctr64 => return Err("libgcrypt has no ctr64".into()),
+            Mode::Rekey => return Err("libgcrypt's keys are set up once".into()),
         };
         let mut handle = ptr::null_mut();
         // SAFETY: the handle is written by the call; 0 stands for no flags.

@@ -80,6 +80,7 @@ impl Library {
     fn cipher(&self, setup: &Setup) -> Result<*const EvpCipher, String> {
         let name = match (setup.job().cipher, setup.job().mode) {
             (_, Mode::Ctr64) => return Err("OpenSSL has no ctr64".into()),
+            (_, Mode::Rekey) => return Err("OpenSSL's keys are set up once".into()),
             (Cipher::Serpent128 | Cipher::Serpent192 | Cipher::Serpent256, _) => {
                 return Err("OpenSSL has no Serpent".into());
             }

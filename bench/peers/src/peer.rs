@@ -47,6 +47,8 @@ pub(crate) enum Cipher {
 pub(crate) enum Mode {
     /// Each block by itself.
     Ecb,
+    /// The same, with the key set up anew for every block: what it costs to try a key.
+    Rekey,
     /// All 128 bits of the counter block count.
     Ctr,
     /// The last 64 bits count, the first 64 stay.
@@ -82,7 +84,7 @@ impl Mode {
     /// Bytes in an initial counter: none where nothing counts.
     pub(crate) fn iv_bytes(self) -> usize {
         match self {
-            Self::Ecb => 0,
+            Self::Ecb | Self::Rekey => 0,
             Self::Ctr | Self::Ctr64 => BLOCK_BYTES,
         }
     }
@@ -110,9 +112,10 @@ impl FromStr for Mode {
     fn from_str(word: &str) -> Result<Self, String> {
         match word {
             "ecb" => Ok(Self::Ecb),
+            "rekey" => Ok(Self::Rekey),
             "ctr" => Ok(Self::Ctr),
             "ctr64" => Ok(Self::Ctr64),
-            _ => Err(format!("no mode {word:?}: ecb, ctr or ctr64")),
+            _ => Err(format!("no mode {word:?}: ecb, rekey, ctr or ctr64")),
         }
     }
 }

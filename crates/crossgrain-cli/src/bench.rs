@@ -12,6 +12,7 @@ mod no_gpu;
 mod peer;
 mod planner;
 mod ratio;
+mod search;
 mod subject;
 
 use std::io::{self, Write};

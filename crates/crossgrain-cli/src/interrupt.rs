@@ -1,4 +1,5 @@
-//! Ctrl-C in the middle of the work: the temporary file goes too, or the work ends in good order.
+//! Ctrl-C in the middle of the work: the temporary file goes too, the terminal is as it was, or the work ends in good
+//! order.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,25 +11,70 @@ use std::sync::atomic::AtomicBool;
 /// Once the file has got its final name, nothing is at `path` and nothing is removed.
 #[cfg(unix)]
 pub(crate) fn remove_on_signal(path: PathBuf) -> io::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    use signal_hook::iterator::Signals;
-    use signal_hook::low_level::emulate_default_handler;
-
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
-        for signal in &mut signals {
-            // What has gone already needs no removing, and a signal leaves nobody to tell.
-            let _ = std::fs::remove_file(&path);
-            let _ = emulate_default_handler(signal);
-        }
-    })?;
-    Ok(())
+    // What has gone already needs no removing, and a signal leaves nobody to tell.
+    undo::on_signal(move || drop(std::fs::remove_file(&path)))
 }
 
 /// Elsewhere the file stays, under a name that says what it is.
 #[cfg(not(unix))]
 pub(crate) fn remove_on_signal(_path: PathBuf) -> io::Result<()> {
     Ok(())
+}
+
+/// Makes the terminal show what is typed again, if it does now, when a signal ends the program while it does not.
+#[cfg(unix)]
+pub(crate) fn restore_terminal_on_signal() -> io::Result<()> {
+    use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+
+    let terminal = std::fs::File::open("/dev/tty")?;
+    let as_it_was = tcgetattr(&terminal)?;
+    undo::on_signal(move || {
+        // A terminal that has gone is not looked at.
+        let _ = tcsetattr(&terminal, OptionalActions::Now, &as_it_was);
+    })
+}
+
+/// Elsewhere a terminal is not left as it is.
+#[cfg(not(unix))]
+pub(crate) fn restore_terminal_on_signal() -> io::Result<()> {
+    Ok(())
+}
+
+/// What signals undo, in one thread: whatever else there is to undo must be done before the program ends.
+#[cfg(unix)]
+mod undo {
+    use std::io;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+    use signal_hook::low_level::emulate_default_handler;
+
+    type Undo = Box<dyn Fn() + Send>;
+
+    static ALL: Mutex<Vec<Undo>> = Mutex::new(Vec::new());
+
+    pub(super) fn on_signal(undo: impl Fn() + Send + 'static) -> io::Result<()> {
+        let mut all = all();
+        if all.is_empty() {
+            let signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+            std::thread::Builder::new().name("signals".into()).spawn(|| watch(signals))?;
+        }
+        all.push(Box::new(undo));
+        Ok(())
+    }
+
+    fn watch(mut signals: Signals) {
+        for signal in &mut signals {
+            all().iter().for_each(|undo| undo());
+            let _ = emulate_default_handler(signal);
+        }
+    }
+
+    /// A list whose last holder panicked is still whole.
+    fn all() -> MutexGuard<'static, Vec<Undo>> {
+        ALL.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A flag that a signal raises instead of ending the program; the second signal ends it.

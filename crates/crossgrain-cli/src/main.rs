@@ -13,6 +13,7 @@ mod devices;
 mod error;
 mod input;
 mod interrupt;
+mod manual;
 mod output;
 mod pipeline;
 mod plan;
@@ -27,7 +28,7 @@ mod wisdom;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches as _, Parser, Subcommand};
 
 use error::Error;
 
@@ -57,6 +58,10 @@ enum Command {
     Plan(plan::Args),
     Deps(deps::Args),
     Devices(devices::Args),
+    #[command(hide = true)]
+    Complete(manual::CompleteArgs),
+    #[command(hide = true)]
+    Man(manual::ManArgs),
 }
 
 impl Command {
@@ -67,12 +72,14 @@ impl Command {
             Self::Demo(args) => demo::run(&args),
             Self::Bench(args) => bench::run(&args),
             Self::Circuit(args) => circuit::run(&args),
+            Self::Complete(args) => manual::complete(&args),
             Self::Decrypt(args) => container::decrypt(args),
             Self::Deps(args) => deps::run(&args),
             Self::Devices(args) => devices::run(&args),
             Self::Encrypt(args) => container::encrypt(args),
             Self::Inspect(args) => container::inspect(&args),
             Self::Keygen(args) => container::keygen(&args),
+            Self::Man(args) => manual::man(&args),
             Self::Plan(args) => plan::run(&args),
             Self::Random(args) => random::run(&args),
             Self::Raw(args) => raw::run(args),
@@ -89,7 +96,8 @@ fn ended(done: Result<(), Error>) -> ExitCode {
 }
 
 fn main() -> ExitCode {
-    match Arguments::try_parse() {
+    let typed = manual::command().try_get_matches();
+    match typed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments.command.run(),
         Err(answer) if answer.use_stderr() => {
             let error = Error::from(answer);

@@ -155,7 +155,7 @@ fn in_the_way(name: &Name) -> Error {
     Error::new(Exit::WouldOverwrite, format!("{name} exists: choose another name, or replace it by --force"))
 }
 
-/// The path to put a file at: a link stays, and the file it leads to is replaced.
+/// The path to put a file at: a link that leads to a file stays, and that file is replaced.
 fn replaceable(path: &Path, old: Option<&Metadata>, replace: bool, name: &Name) -> Result<PathBuf, Error> {
     match old {
         Some(old) if old.is_dir() => Err(Error::write(name, &io::ErrorKind::IsADirectory.into())),

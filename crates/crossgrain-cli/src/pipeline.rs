@@ -15,6 +15,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crossgrain::container::fill;
+
 /// Bytes in a chunk, a multiple of the block: enough to outweigh a system call and a change of hands,
 /// while the chunks under way stay in cache from reading to writing.
 pub(crate) const CHUNK_BYTES: usize = 1 << 20;
@@ -278,20 +280,6 @@ impl<W, E> Sink<W, E> {
         self.due += 1;
         Some(chunk)
     }
-}
-
-/// Reads until the buffer is full or the input ends.
-pub(crate) fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut len_bytes = 0;
-    while len_bytes < buffer.len() {
-        match input.read(&mut buffer[len_bytes..]) {
-            Ok(0) => break,
-            Ok(count) => len_bytes += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(len_bytes)
 }
 
 /// Sends everyone home if its worker panics: the chunk it had in hand would never be handed in.

@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::path::Path;
 
+use crossgrain::container::fill;
 use zeroize::Zeroizing;
 
 use crate::error::Error;
-use crate::pipeline::fill;
 
 /// No key file of any cipher is as long as this.
 const FILE_BYTES_MAX: usize = 1024;

@@ -141,6 +141,32 @@ fn damage_is_named_and_nothing_is_left() {
     }
 }
 
+/// One bit of every byte, and the end at every byte; the library's tests flip all bits.
+#[test]
+fn whatever_is_changed_or_cut_off_has_its_exit_code() {
+    let place = sealed("aes-256-gcm", b"some plaintext");
+    let whole = place.read("sealed");
+    for at in 0..whole.len() {
+        let mut file = whole.clone();
+        file[at] ^= 1 << (at % 8);
+        place.write("sealed", &file);
+        let codes = match at {
+            // A header that makes no sense, or that claims to be longer than the file is.
+            0..11 => &[3][..],
+            11..13 => &[2, 3, 4],
+            13..HEAD => &[2],
+            _ => &[3],
+        };
+        let before = place.look();
+        let done = place.run(&TO_FILE);
+        assert!(codes.iter().any(|&code| done.code == Some(code)), "byte {at}: {done:?}");
+        assert!(done.err.starts_with("crossgrain: ") && place.look() == before, "byte {at}: {done:?}");
+        place.write("sealed", &whole[..at]);
+        let code = if at < HEAD + 16 { 4 } else { 3 };
+        place.refuses(code, &TO_FILE);
+    }
+}
+
 /// In a file of several groups, by several threads.
 #[test]
 fn only_authentic_chunks_reach_standard_output() {
@@ -379,6 +405,17 @@ fn theirs(python: &Path, args: &[&str], input: &[u8]) -> Vec<u8> {
     done.out
 }
 
+/// Whether the script can read Serpent's files; a word about it where not.
+fn knows_serpent(python: &Path) -> bool {
+    let mut probe = Command::new(python);
+    probe.args(["-c", "import ctypes; ctypes.CDLL('libgcrypt.so.20')"]).stderr(Stdio::null());
+    let found = probe.status().is_ok_and(|status| status.success());
+    if !found {
+        println!("skipped: the independent reader of Serpent's files (no libgcrypt)");
+    }
+    found
+}
+
 /// Both ways, at the lengths where chunks begin and end.
 #[test]
 fn an_independent_program_reads_and_writes_the_same() {
@@ -386,7 +423,10 @@ fn an_independent_program_reads_and_writes_the_same() {
     let place = Place::new();
     let around = |chunks: usize| [chunks * CHUNK - 1, chunks * CHUNK, chunks * CHUNK + 1];
     let all = [&[0, 1][..], &around(1), &around(2), &around(3)].concat();
-    let lengths = [("aes-256-gcm", &all[..]), ("aes-128-gcm", &all[5..]), ("aes-256-eax", &all[4..])];
+    let mut lengths = vec![("aes-256-gcm", &all[..]), ("aes-128-gcm", &all[5..]), ("aes-256-eax", &all[4..])];
+    if knows_serpent(&python) {
+        lengths.push(("serpent-256-eax", &all));
+    }
     for (suite, &len) in
         lengths.iter().flat_map(|(suite, lengths)| lengths.iter().map(move |len| (*suite, len)))
     {

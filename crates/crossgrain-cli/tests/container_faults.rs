@@ -8,6 +8,7 @@ mod common;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -143,12 +144,66 @@ fn a_directory_that_cannot_be_written_is_told_before_anything_is_asked() {
     }
 }
 
+/// A file whose first bytes can be read, and which fails behind them: memory of this program, and the gap after it.
+#[cfg(target_os = "linux")]
+fn failing_after(len_bytes: u64) -> fs::File {
+    use std::io::{Seek as _, SeekFrom};
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let regions: Vec<_> = maps
+        .lines()
+        .filter_map(|line| line.split_once(' ')?.0.split_once('-'))
+        .map(|(from, to)| [from, to].map(|place| u64::from_str_radix(place, 16).unwrap()))
+        .collect();
+    let before_a_gap =
+        regions.windows(2).find(|pair| pair[0][1] < pair[1][0] && pair[0][1] - pair[0][0] >= len_bytes);
+    let mut memory = fs::File::open("/proc/self/mem").unwrap();
+    memory.seek(SeekFrom::Start(before_a_gap.unwrap()[0][1] - len_bytes)).unwrap();
+    memory
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_read_that_fails_leaves_nothing() {
     let (place, _) = sealed(10);
     let args = ["encrypt", "--key-file", "k", "/proc/self/mem", "-o", "out"];
     assert!(place.refuses(1, &args).contains("cannot read '/proc/self/mem'"));
+    // In the middle of a chunk, and behind a whole one.
+    for len_bytes in [5000, 16384] {
+        let before = place.look();
+        for output in ["out", "-"] {
+            let mut command = place.command(&["encrypt", "--key-file", "k", "-o", output]);
+            let line = Done::from(command.stdin(failing_after(len_bytes)).output().unwrap()).refused(1);
+            assert!(line.contains("cannot read standard input"), "{line}");
+        }
+        assert_eq!(place.look(), before);
+    }
+}
+
+/// The most memory that a program has had so far, in bytes.
+#[cfg(target_os = "linux")]
+fn peak_bytes(child: &Child) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+    peak.unwrap().parse::<u64>().unwrap() << 10
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_is_bounded_whatever_the_file_and_the_threads() {
+    let place = Place::new();
+    place.run(&["keygen", "-o", "k"]).printed();
+    fs::File::create(place.path("in")).unwrap().set_len(160 << 20).unwrap();
+    place.run(&["encrypt", "--key-file", "k", "in", "-o", "sealed"]).printed();
+    for [command, input] in [["encrypt", "in"], ["decrypt", "sealed"]] {
+        let args = [command, "--key-file", "k", "--threads", "16", "-o", "/dev/null"];
+        let mut child = place.command(&args).stdin(Stdio::piped()).spawn().unwrap();
+        let mut open = child.stdin.take().unwrap();
+        std::io::copy(&mut fs::File::open(place.path(input)).unwrap(), &mut open).unwrap();
+        let peak = peak_bytes(&child);
+        drop(open);
+        assert!(child.wait().unwrap().success());
+        assert!(peak < 64 << 20, "{command}: {} MiB", peak >> 20);
+    }
 }
 
 /// The passphrase comes when the input is open already, and by then the input is another.
@@ -170,6 +225,11 @@ fn an_input_that_changes_is_told() {
         assert!(line.contains("was changed while it was read"), "{line}");
         assert_eq!(new_names(&place), Vec::<String>::new());
     }
+}
+
+/// Moves a file, to another file system if need be.
+fn move_file(from: &Path, to: &Path) {
+    fs::copy(from, to).and_then(|_| fs::remove_file(from)).unwrap();
 }
 
 /// A small file system that is unmounted again.
@@ -194,6 +254,64 @@ impl Drop for Small<'_> {
     }
 }
 
+/// The input, the output and the place for temporary files on three file systems, or as many as there are.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_on_another_file_system_is_made_there() {
+    use std::os::unix::fs::MetadataExt as _;
+    let (place, data) = sealed(3 * MIB + 1);
+    let Ok(elsewhere) = tempfile::tempdir_in("/dev/shm") else {
+        println!("skipped: output on another file system (/dev/shm cannot be written)");
+        return;
+    };
+    let device = |path: &Path| fs::metadata(path).unwrap().dev();
+    println!("another: {}", device(elsewhere.path()) != device(&place.path(".")));
+    let names = || fs::read_dir(&elsewhere).unwrap().map(|entry| entry.unwrap().file_name());
+    for (link, [command, key_file, k, input, _, _]) in
+        BOTH.iter().flat_map(|args| [(false, args), (true, args)])
+    {
+        let out = elsewhere.path().join("out");
+        let (output, args) = if link {
+            fs::write(&out, b"old").unwrap();
+            std::os::unix::fs::symlink(&out, place.path("link")).unwrap();
+            ("link", &["--force"][..])
+        } else {
+            (out.to_str().unwrap(), &[][..])
+        };
+        let args = [&[command, key_file, k, input, "-o", output], args].concat();
+        // Nothing of it goes where temporary files go otherwise.
+        let done: Done = place.command(&args).env("TMPDIR", "/nowhere").output().unwrap().into();
+        done.printed();
+        assert!(names().eq(["out"]));
+        if link {
+            assert_eq!(fs::read_link(place.path("link")).unwrap(), out);
+            fs::remove_file(place.path("link")).unwrap();
+        }
+        move_file(&out, &place.path("out"));
+        check(&place, command, &data);
+        fs::remove_file(place.path("out")).unwrap();
+    }
+    // From there to here.
+    fs::copy(place.path("sealed"), elsewhere.path().join("sealed")).unwrap();
+    let sealed = elsewhere.path().join("sealed");
+    place.run(&["decrypt", "--key-file", "k", sealed.to_str().unwrap(), "-o", "out"]).printed();
+    check(&place, "decrypt", &data);
+}
+
+/// A link that leads nowhere is something that is there.
+#[test]
+fn a_link_is_not_written_through_unasked() {
+    let (place, data) = sealed(10);
+    for target in ["in", "nowhere"] {
+        std::os::unix::fs::symlink(target, place.path("link")).unwrap();
+        place.refuses(5, &["decrypt", "--key-file", "k", "sealed", "-o", "link"]);
+        place.run(&["decrypt", "--key-file", "k", "sealed", "-o", "link", "--force"]).printed();
+        assert_eq!(place.read("link"), data);
+        assert_eq!(fs::read_link(place.path("link")).is_ok(), target == "in");
+        fs::remove_file(place.path("link")).unwrap();
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_leaves_nothing_but_what_can_be_resumed() {
@@ -213,12 +331,7 @@ fn a_full_disk_leaves_nothing_but_what_can_be_resumed() {
             fs::remove_file(inside.join("filler")).unwrap();
             place.run(&resumed).printed();
             assert_eq!(names(), ["out"]);
-            fs::rename(inside.join("out"), place.path("out"))
-                .or_else(|_| {
-                    fs::copy(inside.join("out"), place.path("out"))
-                        .and_then(|_| fs::remove_file(inside.join("out")))
-                })
-                .unwrap();
+            move_file(&inside.join("out"), &place.path("out"));
             check(&place, command, &data);
             fs::remove_file(place.path("out")).unwrap();
             fs::write(inside.join("filler"), vec![0; filled]).unwrap();

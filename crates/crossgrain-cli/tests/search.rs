@@ -89,7 +89,7 @@ fn words_that_are_no_keys_are_told_in_a_line_each() {
     assert_eq!(done.code, Some(1));
     assert_eq!(
         done.err,
-        "crossgrain: 2 words were left out, being too long for a key (the first is word 0)\n"
+        "crossgrain: 2 candidates were left out, being too long for a key (the first is of word 0)\n"
     );
 }
 

@@ -1,13 +1,14 @@
-//! Encrypted files, as `crossgrain encrypt` writes them (docs/format.md), with progress told to Python.
+//! Encrypted files, as `crossgrain encrypt` writes them (docs/format.md): whole ones with progress told to Python, and
+//! the two halves of a file object.
 //!
 //! A file appears under its name when it is whole, and its bytes were found authentic if it was decrypted.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crossgrain::container::{
-    Argon2id, Decryptor, Encryptor, Error as Refusal, Header, Limits, Secret, Suite,
+    Argon2id, Decryptor, Encryptor, Error as Refusal, Header, Limits, Secret, Suite, fill,
 };
 use crossgrain::mode::Options;
 use pyo3::prelude::*;
@@ -34,14 +35,146 @@ fn failed(error: io::Error) -> PyErr {
     error.downcast::<Refusal>().map_or_else(PyErr::from, refused)
 }
 
-/// Encrypts or decrypts a file into another, and gives the length of the plaintext.
+/// An encrypted file, opened to be read.
+#[pyclass]
+pub(crate) struct Reader {
+    inner: Decryptor<File>,
+    threads: usize,
+}
+
+#[pymethods]
+impl Reader {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        source: PathBuf,
+        secret: &Bound<'_, PyAny>,
+        is_passphrase: bool,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let lent = Lent::to_read(secret, "the key")?;
+        let options = Options { threads, ..Options::default() };
+        let input = File::open(&source).map_err(|error| told(error, &source))?;
+        let secret = as_secret(&lent, is_passphrase);
+        let begun = pool::run(py, threads, || Decryptor::new(input, secret, &Limits::default(), &options))?;
+        Ok(Self { inner: begun.map_err(refused)?, threads })
+    }
+
+    /// Reads into `out`, and gives how many bytes: as many as there is room for, or all that are left.
+    fn readinto(&mut self, py: Python<'_>, out: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let mut out = Lent::to_write(out, "the buffer")?;
+        let threads = pool::worth(self.threads, out.len_bytes());
+        pool::run(py, threads, || fill(&mut self.inner, out.bytes_mut()))?.map_err(failed)
+    }
+
+    /// Goes somewhere, counted from the beginning (0), from here (1) or from the end (2).
+    fn seek(&mut self, py: Python<'_>, offset: i64, whence: u8) -> PyResult<u64> {
+        let to = match whence {
+            0 => u64::try_from(offset).ok().map(SeekFrom::Start),
+            1 => Some(SeekFrom::Current(offset)),
+            2 => Some(SeekFrom::End(offset)),
+            _ => None,
+        };
+        let to = to.ok_or_else(|| Error::new_err(format!("no place is {offset} bytes from {whence}")))?;
+        pool::run(py, 1, || self.inner.seek(to))?.map_err(failed)
+    }
+}
+
+/// An encrypted file that is written, and appears under its name when it is finished.
+#[pyclass]
+pub(crate) struct Writer {
+    /// `None` once it is finished.
+    inner: Option<Encryptor<NamedTempFile>>,
+    place: Place,
+    threads: usize,
+}
+
+#[pymethods]
+impl Writer {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        target: PathBuf,
+        secret: &Bound<'_, PyAny>,
+        is_passphrase: bool,
+        suite: &str,
+        overwrite: bool,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let lent = Lent::to_read(secret, "the key")?;
+        let options = Options { threads, ..Options::default() };
+        let suite: Suite = suite.parse().map_err(refused)?;
+        let place = Place { target, overwrite };
+        let output = place.begin()?;
+        let secret = as_secret(&lent, is_passphrase);
+        let begun = pool::run(py, threads, || {
+            let header = match secret {
+                Secret::Key(_) => Header::of_key(suite),
+                Secret::Passphrase(_) => Header::of_passphrase(suite, Argon2id::fresh()?),
+            };
+            Encryptor::new(output, &header, secret, &options)
+        })?;
+        Ok(Self { inner: Some(begun.map_err(refused)?), place, threads })
+    }
+
+    /// Writes all of the bytes, and gives how many.
+    fn write(&mut self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let data = Lent::to_read(data, "data")?;
+        let (threads, inner) = (self.threads, self.inner()?);
+        pool::run(py, threads, || inner.write_all(data.bytes()))?.map_err(failed)?;
+        Ok(data.len_bytes())
+    }
+
+    /// Writes what is left, and gives the file its name.
+    fn finish(&mut self, py: Python<'_>) -> PyResult<()> {
+        self.inner()?;
+        let Some(inner) = self.inner.take() else { return Ok(()) };
+        let output = pool::run(py, self.threads, || inner.finish())?.map_err(refused)?;
+        self.place.finish(output)
+    }
+}
+
+impl Writer {
+    fn inner(&mut self) -> PyResult<&mut Encryptor<NamedTempFile>> {
+        self.inner.as_mut().ok_or_else(|| Error::new_err("the file is finished: begin another"))
+    }
+}
+
+/// Where a file is to appear.
+struct Place {
+    target: PathBuf,
+    overwrite: bool,
+}
+
+impl Place {
+    /// A temporary file, unless there is something in the way.
+    fn begin(&self) -> PyResult<NamedTempFile> {
+        if !self.overwrite && self.target.exists() {
+            return Err(told(io::ErrorKind::AlreadyExists.into(), &self.target));
+        }
+        temporary_beside(&self.target).map_err(|error| told(error, &self.target))
+    }
+
+    fn finish(&self, output: NamedTempFile) -> PyResult<()> {
+        let Self { target, overwrite } = self;
+        // The name must not outlive a power cut that the bytes do not.
+        output.as_file().sync_all().map_err(|error| told(error, target))?;
+        let named = if *overwrite { output.persist(target) } else { output.persist_noclobber(target) };
+        named.map(drop).map_err(|error| told(error.error, target))
+    }
+}
+
+fn as_secret(lent: &Lent, is_passphrase: bool) -> Secret<'_> {
+    if is_passphrase { Secret::Passphrase(lent.bytes()) } else { Secret::Key(lent.bytes()) }
+}
+
+/// Encrypts a file into another, and gives the length of the plaintext.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python's side names them")]
-pub(crate) fn file(
+pub(crate) fn encrypt_file(
     py: Python<'_>,
     source: PathBuf,
     target: PathBuf,
-    decrypt: bool,
     secret: &Bound<'_, PyAny>,
     is_passphrase: bool,
     suite: &str,
@@ -49,39 +182,32 @@ pub(crate) fn file(
     progress: Option<Bound<'_, PyAny>>,
     threads: usize,
 ) -> PyResult<u64> {
-    let secret = Lent::to_read(secret, "the key")?;
-    let secret = if is_passphrase { Secret::Passphrase(secret.bytes()) } else { Secret::Key(secret.bytes()) };
-    let mut input = File::open(&source).map_err(|error| told(error, &source))?;
-    let total_bytes = input.metadata().map_err(|error| told(error, &source))?.len();
-    if !overwrite && target.exists() {
-        return Err(told(io::ErrorKind::AlreadyExists.into(), &target));
-    }
-    let mut output = temporary_beside(&target).map_err(|error| told(error, &target))?;
-    let options = Options { threads, ..Options::default() };
-    let step = Step { threads, total_bytes, progress };
-    let len_bytes = if decrypt {
-        let begun =
-            pool::run(py, threads, || Decryptor::new(&mut input, secret, &Limits::default(), &options))?;
-        let mut plain = begun.map_err(refused)?;
-        step.copy(py, &mut plain, &mut output)?
-    } else {
-        let suite: Suite = suite.parse().map_err(refused)?;
-        let begun = pool::run(py, threads, || {
-            let header = match secret {
-                Secret::Key(_) => Header::of_key(suite),
-                Secret::Passphrase(_) => Header::of_passphrase(suite, Argon2id::fresh()?),
-            };
-            Encryptor::new(&mut output, &header, secret, &options)
-        })?;
-        let mut sealed = begun.map_err(refused)?;
-        let len_bytes = step.copy(py, &mut input, &mut sealed)?;
-        pool::run(py, threads, || sealed.finish().map(|_| ()))?.map_err(refused)?;
-        len_bytes
-    };
-    // The name must not outlive a power cut that the bytes do not.
-    output.as_file().sync_all().map_err(|error| told(error, &target))?;
-    let named = if overwrite { output.persist(&target) } else { output.persist_noclobber(&target) };
-    named.map_err(|error| told(error.error, &target))?;
+    let (mut input, step) = Step::new(&source, threads, progress)?;
+    let mut writer = Writer::new(py, target, secret, is_passphrase, suite, overwrite, threads)?;
+    let len_bytes = step.copy(py, &mut input, writer.inner()?)?;
+    writer.finish(py)?;
+    Ok(len_bytes)
+}
+
+/// Decrypts a file into another, and gives the length of the plaintext.
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "Python's side names them")]
+pub(crate) fn decrypt_file(
+    py: Python<'_>,
+    source: PathBuf,
+    target: PathBuf,
+    secret: &Bound<'_, PyAny>,
+    is_passphrase: bool,
+    overwrite: bool,
+    progress: Option<Bound<'_, PyAny>>,
+    threads: usize,
+) -> PyResult<u64> {
+    let place = Place { target, overwrite };
+    let mut output = place.begin()?;
+    let (_, step) = Step::new(&source, threads, progress)?;
+    let mut reader = Reader::new(py, source, secret, is_passphrase, threads)?;
+    let len_bytes = step.copy(py, &mut reader.inner, &mut output)?;
+    place.finish(output)?;
     Ok(len_bytes)
 }
 
@@ -92,7 +218,14 @@ struct Step<'py> {
     progress: Option<Bound<'py, PyAny>>,
 }
 
-impl Step<'_> {
+impl<'py> Step<'py> {
+    /// For a file, and that file.
+    fn new(source: &Path, threads: usize, progress: Option<Bound<'py, PyAny>>) -> PyResult<(File, Self)> {
+        let input = File::open(source).map_err(|error| told(error, source))?;
+        let total_bytes = input.metadata().map_err(|error| told(error, source))?.len();
+        Ok((input, Self { threads, total_bytes, progress }))
+    }
+
     /// Passes everything on, tells of every step, and gives its length. What Python raises meanwhile ends it.
     fn copy(
         &self,
@@ -118,20 +251,6 @@ impl Step<'_> {
             }
         }
     }
-}
-
-/// Reads until the buffer is full or the input ends.
-fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut count = 0;
-    while count < buffer.len() {
-        match input.read(&mut buffer[count..]) {
-            Ok(0) => break,
-            Ok(more) => count += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(count)
 }
 
 /// A temporary file in the folder of `path`, where a rename is all it takes, with the rights of any new file.

@@ -9,6 +9,7 @@ mod files;
 mod modes;
 mod plan;
 mod pool;
+mod search;
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -32,9 +33,13 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<bitgen::Core>()?;
     module.add_function(wrap_pyfunction!(modes::apply, module)?)?;
-    module.add_function(wrap_pyfunction!(modes::seal, module)?)?;
-    module.add_function(wrap_pyfunction!(modes::open, module)?)?;
-    module.add_function(wrap_pyfunction!(files::file, module)?)?;
+    module.add_function(wrap_pyfunction!(modes::apply_sealed, module)?)?;
+    module.add_class::<files::Reader>()?;
+    module.add_class::<files::Writer>()?;
+    module.add_function(wrap_pyfunction!(files::encrypt_file, module)?)?;
+    module.add_function(wrap_pyfunction!(files::decrypt_file, module)?)?;
+    module.add_function(wrap_pyfunction!(search::search_size, module)?)?;
+    module.add_function(wrap_pyfunction!(search::search_shard, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     module.add_function(wrap_pyfunction!(plan::compose, module)?)?;
     module.add_function(wrap_pyfunction!(plan::ciphers, module)?)?;

@@ -193,15 +193,17 @@ fn sealing(
     }
 }
 
-/// Encrypts and makes a tag: the ciphertext, and the tag behind it.
+/// Encrypts and makes a tag, which stands behind the ciphertext; or compares the tag there, and decrypts what is before it
+/// if it is right.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python's side names them")]
-pub(crate) fn seal<'py>(
+pub(crate) fn apply_sealed<'py>(
     py: Python<'py>,
     data: &Bound<'py, PyAny>,
     out: Option<Bound<'py, PyAny>>,
     cipher: &str,
     mode: &str,
+    decrypt: bool,
     key: &Bound<'py, PyAny>,
     nonce: &Bound<'py, PyAny>,
     aad: &Bound<'py, PyAny>,
@@ -212,33 +214,15 @@ pub(crate) fn seal<'py>(
     let (nonce, aad) = (Lent::to_read(nonce, "the nonce")?, Lent::to_read(aad, "aad")?);
     let how = how.worth(data.len_bytes());
     let options = how.options()?;
-    into_output(py, &data, out, [data.len_bytes(), tag_bytes], how.threads, |buffers, tail| {
-        let mode = sealing(cipher, mode, key.bytes(), tag_bytes, &options)?;
-        let tag = mode.seal(nonce.bytes(), aad.bytes(), buffers)?;
-        tail.copy_from_slice(&tag[..tag_bytes]);
-        Ok(())
-    })
-}
-
-/// Compares the tag at the end, and decrypts what is before it if it is right.
-#[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "Python's side names them")]
-pub(crate) fn open<'py>(
-    py: Python<'py>,
-    data: &Bound<'py, PyAny>,
-    out: Option<Bound<'py, PyAny>>,
-    cipher: &str,
-    mode: &str,
-    key: &Bound<'py, PyAny>,
-    nonce: &Bound<'py, PyAny>,
-    aad: &Bound<'py, PyAny>,
-    tag_bytes: usize,
-    how: How,
-) -> PyResult<Bound<'py, PyAny>> {
-    let (data, key) = (Lent::to_read(data, "data")?, Lent::to_read(key, "the key")?);
-    let (nonce, aad) = (Lent::to_read(nonce, "the nonce")?, Lent::to_read(aad, "aad")?);
-    let how = how.worth(data.len_bytes());
-    let options = how.options()?;
+    let mode = || sealing(cipher, mode, key.bytes(), tag_bytes, &options);
+    if !decrypt {
+        let lens_bytes = [data.len_bytes(), tag_bytes];
+        return into_output(py, &data, out, lens_bytes, how.threads, |buffers, place| {
+            let tag = mode()?.seal(nonce.bytes(), aad.bytes(), buffers)?;
+            place.copy_from_slice(&tag[..tag_bytes]);
+            Ok(())
+        });
+    }
     let Some(body_bytes) = data.len_bytes().checked_sub(tag_bytes) else {
         let why = format!("data of {} bytes holds no tag of {tag_bytes}: is it cut off?", data.len_bytes());
         return Err(Error::new_err(why));
@@ -246,7 +230,6 @@ pub(crate) fn open<'py>(
     // The data may be where the result goes.
     let tag = data.bytes()[body_bytes..].to_vec();
     into_output(py, &data, out, [body_bytes, 0], how.threads, |buffers, _| {
-        let mode = sealing(cipher, mode, key.bytes(), tag_bytes, &options)?;
-        Ok(mode.open(nonce.bytes(), aad.bytes(), &tag, buffers)?)
+        Ok(mode()?.open(nonce.bytes(), aad.bytes(), &tag, buffers)?)
     })
 }

@@ -1,5 +1,7 @@
 """Files: whole or not there, with progress told, and never from what was changed."""
 
+import gc
+import io
 import os
 
 import pytest
@@ -73,3 +75,66 @@ def test_progress_may_end_the_work(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         crossgrain.encrypt_file(tmp_path / "plain", tmp_path / "sealed", key=KEY, progress=enough)
     assert os.listdir(tmp_path) == ["plain"]
+
+
+def test_a_file_object_is_read_from_anywhere(tmp_path):
+    data = os.urandom(100_000)
+    (tmp_path / "plain").write_bytes(data)
+    crossgrain.encrypt_file(tmp_path / "plain", tmp_path / "sealed", key=KEY)
+    with crossgrain.EncryptedFile(tmp_path / "sealed", key=KEY) as file:
+        assert file.readable() and file.seekable() and not file.writable()
+        assert file.seek(16380) == 16380 and file.read(10) == data[16380:16390] and file.tell() == 16390
+        assert file.seek(-5, io.SEEK_END) == 99_995 and file.read() == data[-5:] and file.read(1) == b""
+        assert file.seek(-5, io.SEEK_CUR) == 99_995 and file.read(2) == data[-5:-3]
+        assert file.seek(200_000) == 200_000 and file.read() == b""
+        for wrong in ((-1, io.SEEK_SET), (-200_001, io.SEEK_CUR), (0, 7)):
+            with pytest.raises((ValueError, OSError)):
+                file.seek(*wrong)
+        with pytest.raises(io.UnsupportedOperation):
+            file.write(b"x")
+    with pytest.raises(ValueError, match="closed"):
+        file.read(1)
+    lines = io.TextIOWrapper(io.BufferedReader(crossgrain.EncryptedFile(tmp_path / "sealed", key=KEY)), "latin-1", newline="")
+    assert lines.read() == data.decode("latin-1")
+
+
+def test_a_file_object_reads_nothing_that_was_changed(tmp_path):
+    data = os.urandom(100_000)
+    with crossgrain.EncryptedFile(tmp_path / "sealed", "xb", key=KEY, suite="aes-256-eax") as file:
+        assert file.write(data) == len(data)
+    sealed = bytearray((tmp_path / "sealed").read_bytes())
+    sealed[13 + 56 + 2 * 16400 + 5] ^= 1
+    (tmp_path / "sealed").write_bytes(sealed)
+    with crossgrain.EncryptedFile(tmp_path / "sealed", key=KEY) as file:
+        assert file.read(32768) == data[:32768]
+        with pytest.raises(crossgrain.Forged, match="chunk 2"):
+            file.read(1)
+        file.seek(49152)
+        assert file.read() == data[49152:]
+    with pytest.raises(crossgrain.Error, match="wrong"):
+        crossgrain.EncryptedFile(tmp_path / "sealed", key=bytes(32))
+
+
+def test_a_written_file_object_appears_when_it_is_closed(tmp_path):
+    path, pieces = tmp_path / "sealed", [b"a" * 3, b"b" * 20_000, b"", b"c" * 2_000_000]
+    with crossgrain.EncryptedFile(path, "x", passphrase="some words") as file:
+        assert [file.write(piece) for piece in pieces] == [len(piece) for piece in pieces]
+        assert file.writable() and not file.seekable() and not path.exists()
+        with pytest.raises(io.UnsupportedOperation):
+            file.read(1)
+    crossgrain.decrypt_file(path, tmp_path / "plain", passphrase="some words")
+    assert (tmp_path / "plain").read_bytes() == b"".join(pieces)
+    with pytest.raises(FileExistsError):
+        crossgrain.EncryptedFile(path, "x", key=KEY)
+    with pytest.raises(RuntimeError):
+        with crossgrain.EncryptedFile(path, "w", key=KEY) as file:
+            raise RuntimeError
+    file = crossgrain.EncryptedFile(path, "w", key=KEY)
+    file.write(b"dropped")
+    del file
+    gc.collect()
+    with pytest.raises(crossgrain.Error, match="passphrase"):
+        crossgrain.EncryptedFile(path, "r", key=KEY)
+    with pytest.raises(ValueError, match="mode"):
+        crossgrain.EncryptedFile(path, "a", key=KEY)
+    assert sorted(os.listdir(tmp_path)) == ["plain", "sealed"]

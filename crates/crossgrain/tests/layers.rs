@@ -26,7 +26,6 @@ const LAYERS: [(&str, &[&str]); 21] = [
             "block",
             "word::Buffers",
             "word::Features",
-            "word::copy_past_cache",
             "word::wipe",
             "part::Source",
             "part::chain",

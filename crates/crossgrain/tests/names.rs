@@ -15,7 +15,7 @@ use crossgrain::part::aes::key::RoundKeys;
 use crossgrain::part::aes::{self, bitsliced, instructions, table as tables, walk};
 use crossgrain::part::search::Known;
 use crossgrain::part::{Keys, Part, steps};
-use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Stage, search};
+use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Stage, searches};
 use crossgrain::repr::Repr;
 use crossgrain::variant::{Action, Leaks, Policy, Variant, find, table};
 use crossgrain::word::{AesNi, AesWord128, CAP_VARIABLE, Isa, Portable, Tile};
@@ -314,7 +314,7 @@ fn a_variant_whose_instructions_are_missing_is_refused_and_they_are_named() {
         let limits = limits(Features::NONE, Policy::Any, &[variant.name.as_str()]);
         let refused = match jobs_of(variant).first() {
             Some(job) => choose(*job, &limits).unwrap_err(),
-            None => search(ciphers(variant.family.unwrap())[0], &limits, &Costs::default()).unwrap_err(),
+            None => searches(ciphers(variant.family.unwrap())[0], &limits, &Costs::default()).unwrap_err(),
         };
         assert!(matches!(&refused, Error::Unavailable { variant: name, .. } if *name == variant.name));
         assert!(refused.to_string().contains(&variant.needs.to_string()), "{refused}");

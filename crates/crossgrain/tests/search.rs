@@ -3,11 +3,11 @@
 
 mod common;
 
-use common::painted;
+use common::{CAPS, painted};
 use crossgrain::mode::Options;
 use crossgrain::part::search::Use;
 use crossgrain::search::{BlockSearch, Pair};
-use crossgrain::{Cipher, Direction, Key};
+use crossgrain::{Cipher, Direction, Features, Key};
 
 /// The pair of a key: whatever block, and what the cipher makes of it.
 fn pair_of(key: &Key, direction: Direction) -> Pair {
@@ -56,4 +56,18 @@ fn every_pair_has_to_hold_and_only_known_bits_count() {
     assert!(search(&[nothing, good]));
     assert!(BlockSearch::new(Cipher::Aes128, &[nothing], &Options::default()).is_err());
     assert!(BlockSearch::new(Cipher::Aes128, &[], &Options::default()).is_err());
+}
+
+#[test]
+fn plaintext_known_in_part_is_no_matter_for_the_reference() {
+    for (cap, cipher) in CAPS.into_iter().flat_map(|cap| Cipher::ALL.map(|cipher| (cap, cipher))) {
+        let features = cap.parse::<Features>().unwrap() & Features::of_cpu();
+        let options = Options { features: Some(features), ..Options::default() };
+        let mut pair = pair_of(&common::key(cipher, 5), Direction::Decrypt);
+        pair.mask[3] = 0;
+        let search = BlockSearch::new(cipher, &[pair], &options).unwrap();
+        assert_ne!(search.kernel(), "search/reference", "{cipher}, {cap}");
+        let planted = search.planted(&painted(cipher.key_bytes(), 6)).unwrap();
+        assert_eq!((planted.pairs()[0].mask, planted.pairs()[0].direction), (pair.mask, Direction::Decrypt));
+    }
 }

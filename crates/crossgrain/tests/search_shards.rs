@@ -218,6 +218,31 @@ fn what_is_no_key_is_counted_with_its_place() {
     assert_eq!(refused.iter().map(|(_, count, first)| (count, first)).collect::<Vec<_>>(), [(1, 2)]);
 }
 
+#[test]
+fn keys_in_hex_are_found_among_lines_of_all_kinds() {
+    let key = [0x5c; 16];
+    let search = by_pair(Cipher::Aes128, &key, Kdf::Exact);
+    let line = |n: usize| match n {
+        _ if n % 1000 == 7 => "5C".repeat(16) + "\n",
+        _ if n % 97 == 3 => "not hex\n".to_owned(),
+        _ if n % 10 == 5 => format!("{n:032x}\r\n"),
+        _ if n > 8000 => format!("{n:032X}\r\n"),
+        _ => format!("{n:032x}\n"),
+    };
+    let list: String = (0..10_000).map(line).collect();
+    let wrong = (0..10_000_u64).filter(|n| n % 1000 != 7 && n % 97 == 3).count() as u64;
+    for (range, want) in [(0..u128::MAX, 0..10), (7..3007, 0..3), (8..9008, 1..10)] {
+        let whole = range.end > 10_000;
+        let (hits, tried, refused) =
+            found_in_words(&search, list.as_bytes(), Form::Hex, &[Rule::nothing()], range);
+        assert_eq!(numbers(&hits), want.map(|n| 1000 * n + 7).collect::<Vec<_>>());
+        if whole {
+            let left_out: u64 = refused.iter().map(|(_, count, _)| count).sum();
+            assert_eq!((left_out, tried), (wrong, 10_000 - wrong));
+        }
+    }
+}
+
 const IV: Block =
     [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe];
 

@@ -1,7 +1,7 @@
-//! `cargo xtask chart`: draws the speeds of a benchmark record as `docs/speed.svg`.
+//! `cargo xtask chart`: draws what benchmark records say as pictures under `docs/`.
 //!
-//! The picture is made from what `cargo xtask bench --record` kept, never typed in, so that no figure in
-//! it can be older or better than the record it names.
+//! The pictures are made from what `cargo xtask bench --record` kept, never typed in, so that no figure in
+//! them can be older or better than the record they name.
 
 mod record;
 mod series;
@@ -15,49 +15,77 @@ use std::path::{Path, PathBuf};
 use crate::bench::PLANNER;
 use crate::{Result, root};
 use record::Record;
+use series::Chart;
 
-/// Where the picture goes, from the root.
-const PICTURE: &str = "docs/speed.svg";
 /// Where records are, from the root: a folder for each CPU, a file for each day.
 const RECORDS: &str = "bench/record";
 
-/// Draws the record `file`, or else the newest.
+/// A picture of a record.
+struct Picture {
+    /// Where it goes, from the root.
+    path: &'static str,
+    /// Whether it shows what the planner was judged by, which is kept apart.
+    is_of_planner: bool,
+    chart: fn(&Record) -> Chart,
+}
+
+const fn picture(path: &'static str, chart: fn(&Record) -> Chart) -> Picture {
+    Picture { path, is_of_planner: false, chart }
+}
+
+const PICTURES: [Picture; 5] = [
+    picture("docs/speed.svg", series::speed),
+    picture("docs/representations.svg", series::representations),
+    picture("docs/lengths.svg", series::lengths),
+    picture("docs/threads.svg", series::threads),
+    Picture { path: "docs/plans.svg", is_of_planner: true, chart: series::plans },
+];
+
+/// Draws what is in the record `file`, or else in the newest ones. What that does not tell of is left as it was.
 ///
 /// # Errors
-/// If there is no record, it cannot be read, or the picture cannot be written.
+/// If there is no record, it cannot be read, it tells of nothing, or a picture cannot be written.
 pub(crate) fn run(file: Option<&Path>) -> Result<()> {
-    let file = file.map_or_else(newest, |file| Ok(file.to_owned()))?;
-    let at = |file: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-    let text = fs::read_to_string(&file).map_err(|error| at(&file, &error))?;
-    let name = file.file_stem().unwrap_or_default().to_string_lossy();
-    let picture = draw(&text, &name).map_err(|error| at(&file, &error))?;
-    let target = root().join(PICTURE);
-    fs::write(&target, picture).map_err(|error| at(&target, &error))?;
-    println!("{PICTURE} shows {}", file.strip_prefix(root()).unwrap_or(&file).display());
+    let mut drawn = 0;
+    for is_of_planner in [false, true] {
+        let Some(file) = file.map(Path::to_owned).or_else(|| newest(is_of_planner)) else { continue };
+        let at = |file: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+        let text = fs::read_to_string(&file).map_err(|error| at(&file, &error))?;
+        let record = Record::parse(&text).map_err(|error| at(&file, &error))?;
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        let day = name.strip_suffix(PLANNER).unwrap_or(&name);
+        let shown = file.strip_prefix(root()).unwrap_or(&file).display();
+        for picture in PICTURES.iter().filter(|picture| picture.is_of_planner == is_of_planner) {
+            let Some(document) = draw(picture, &record, day) else {
+                println!("{} stays as it was: {shown} has nothing for it", picture.path);
+                continue;
+            };
+            let target = root().join(picture.path);
+            fs::write(&target, document).map_err(|error| at(&target, &error))?;
+            println!("{} shows {shown}", picture.path);
+            drawn += 1;
+        }
+    }
+    if drawn == 0 {
+        return Err(format!("nothing to draw in {RECORDS}: `cargo xtask bench --record` makes a record"));
+    }
     Ok(())
 }
 
-/// The picture of a record, given its text and the file's name without its ending.
-fn draw(text: &str, name: &str) -> Result<String> {
-    let record = Record::parse(text)?;
-    let panels = series::panels(&record);
-    if panels.is_empty() {
-        return Err("nothing to draw: no speed of AES-CTR for 1 MiB on one thread".into());
-    }
-    Ok(svg::document(&panels, &record.caption(name)))
+/// A picture of a record that was made on this day, if there is anything on it.
+fn draw(picture: &Picture, record: &Record, day: &str) -> Option<String> {
+    let chart = (picture.chart)(record);
+    (!chart.panels.is_empty()).then(|| svg::document(&chart, &record.caption(day)))
 }
 
-/// The record of the latest day: files are named by day, and those of the planner are no speeds. Of several
-/// of that day, any.
-fn newest() -> Result<PathBuf> {
+/// The record of the latest day, by its name; of several of that day, any. Those of the planner are apart.
+fn newest(is_of_planner: bool) -> Option<PathBuf> {
     let files = entries(&root().join(RECORDS)).flat_map(|cpu| entries(&cpu));
-    let is_record = |file: &PathBuf| {
+    let is_wanted = |file: &PathBuf| {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        name.strip_suffix(".jsonl").is_some_and(|day| !day.ends_with(PLANNER))
+        name.strip_suffix(".jsonl").is_some_and(|day| day.ends_with(PLANNER) == is_of_planner)
     };
-    let records = files.filter(is_record);
-    let latest = records.max_by(|a, b| a.file_name().cmp(&b.file_name()));
-    latest.ok_or_else(|| format!("no record in {RECORDS}: `cargo xtask bench --record` makes one"))
+    files.filter(is_wanted).max_by(|a, b| a.file_name().cmp(&b.file_name()))
 }
 
 /// What is in a folder; nothing where there is none.

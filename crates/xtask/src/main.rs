@@ -8,7 +8,9 @@ mod bench;
 mod chart;
 mod files;
 mod fuzz;
+mod nightly;
 mod python;
+mod search;
 mod taint;
 mod test;
 
@@ -45,7 +47,7 @@ enum Task {
     /// Build the Python package, install it into a fresh environment, and run its tests
     Python,
     /// Time crossgrain beside other implementations; `bench plan` judges the planner instead, `bench gpu` times a GPU,
-    /// and `bench python` the random generators
+    /// `bench python` the random generators, and `bench search` compares key search with hashcat
     Bench {
         /// Keep the results as JSON lines under bench/record (give this flag first)
         #[arg(long)]
@@ -69,9 +71,23 @@ enum Task {
         #[arg(long, default_value_t = 600)]
         seconds: u64,
     },
-    /// Draw docs/speed.svg from a record of `bench`
+    /// Give a random stream to all of dieharder's tests, which takes an hour
+    Statistics {
+        /// The block cipher, with its key size in bits
+        #[arg(long, default_value = "aes-128")]
+        cipher: String,
+        /// The seed of the stream
+        #[arg(long, default_value_t = 0)]
+        seed: u128,
+        /// How many samples a test takes; as many as it wants unless given
+        #[arg(long)]
+        samples: Option<u32>,
+    },
+    /// Run what takes too long for every change: ignored tests, `statistics`, `fuzz`
+    Nightly,
+    /// Draw the charts under docs/ from records of `bench`
     Chart {
-        /// Draw this record instead of the newest under bench/record
+        /// Draw this record instead of the newest ones under bench/record
         file: Option<PathBuf>,
     },
 }
@@ -84,6 +100,7 @@ fn main() -> ExitCode {
         Task::Python => python::run(),
         Task::Bench { record, arguments } => match arguments.split_first() {
             Some((first, _)) if first == "python" => python::bench(),
+            Some((first, _)) if first == "search" => search::run().map(|()| ExitCode::SUCCESS),
             Some((first, rest)) if first == "gpu" => bench::gpu(record, rest).map(|()| ExitCode::SUCCESS),
             Some((first, rest)) if first == "plan" => {
                 bench::judge_planner(record, rest).map(|()| ExitCode::SUCCESS)
@@ -92,6 +109,10 @@ fn main() -> ExitCode {
         },
         Task::Files { mebibytes, turns } => files::run(mebibytes, turns).map(|()| ExitCode::SUCCESS),
         Task::Fuzz { seconds } => fuzz::run(seconds).map(|()| ExitCode::SUCCESS),
+        Task::Statistics { cipher, seed, samples } => {
+            nightly::statistics(&cipher, seed, samples).map(|()| ExitCode::SUCCESS)
+        }
+        Task::Nightly => nightly::run().map(|()| ExitCode::SUCCESS),
         Task::Chart { file } => chart::run(file.as_deref()).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {

@@ -12,7 +12,17 @@ use crate::{Result, root, succeed, target};
 
 /// What the tests need besides the wheel, and what they use where it can be had.
 const NEEDED: [&str; 4] = ["maturin>=1.10,<2", "numpy>=1.25", "pytest", "hypothesis"];
-const USED: [&str; 7] = ["cffi", "cryptography", "dask[array]", "matplotlib", "numba", "randomgen", "scipy"];
+const USED: [&str; 9] = [
+    "cffi",
+    "cryptography",
+    "dask[array]",
+    "distributed",
+    "matplotlib",
+    "mypy",
+    "numba",
+    "randomgen",
+    "scipy",
+];
 
 /// Runs the tests.
 ///

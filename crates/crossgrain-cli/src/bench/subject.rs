@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crossgrain::block::Family;
+use crossgrain::block::{BLOCK_BYTES, Family};
 use crossgrain::check;
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::measure::Subject;
@@ -37,11 +37,13 @@ pub(crate) fn groups<'a>(
     filter: &'a str,
 ) -> Result<impl Iterator<Item = Group> + 'a, Error> {
     let features = Features::from_environment()?;
-    let kinds: [Box<dyn Fn() -> Group + 'a>; 6] = [
+    let kinds: [Box<dyn Fn() -> Group + 'a>; 8] = [
         Box::new(move || variants(features, filter)),
         Box::new(move || ciphers(features, peers, plans, filter)),
         Box::new(move || super::modes::group(Cipher::Aes256, features, filter)),
         Box::new(move || super::modes::group(Cipher::Serpent256, features, filter)),
+        Box::new(move || lengths(features, filter)),
+        Box::new(move || super::search::group(features, peers, filter)),
         Box::new(move || threads(features, filter)),
         Box::new(move || out_of_cache(features, filter)),
     ];
@@ -159,6 +161,26 @@ fn ciphers(features: Features, peers: &[Peer], plans: Option<&Arc<Plans>>, filte
                 let request = format!("time {cipher} {peer_mode} {} {MODE_BYTES}", direction.name());
                 let work = id.contains(filter).then(|| peer.subject(request)).flatten();
                 group.extend(work.map(|work| Candidate { id, bytes: MODE_BYTES, threads: 1, work }));
+            }
+        }
+    }
+    Ok(group)
+}
+
+/// Messages from a block to [`MODE_BYTES`], each begun anew: what batching brings.
+fn lengths(features: Features, filter: &str) -> Group {
+    let mut group = Vec::new();
+    let kinds = aes_kinds(features, Birth::Counter);
+    for Kind { name, options } in
+        kinds.iter().filter(|kind| ["best", "without-aes", "u64"].contains(&kind.name))
+    {
+        for bytes in
+            std::iter::successors(Some(BLOCK_BYTES), |bytes| Some(bytes * 4)).take_while(|&n| n <= MODE_BYTES)
+        {
+            let id = format!("lengths/aes-128-ctr/{name}/{bytes}");
+            if id.contains(filter) {
+                let (direction, birth) = (Direction::Encrypt, Birth::Counter);
+                group.push(candidate(id, Cipher::Aes128, direction, birth, options.clone(), bytes)?);
             }
         }
     }

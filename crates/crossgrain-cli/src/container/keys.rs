@@ -8,6 +8,7 @@ use crossgrain::container::{Secret, Suite};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
+use crate::interrupt;
 use crate::secret;
 
 /// No passphrase is longer.
@@ -80,11 +81,14 @@ impl KeyArgs {
 fn asked(twice: bool) -> Result<Zeroizing<String>, Error> {
     let ask = |prompt| rpassword::prompt_password(prompt).map(Zeroizing::new);
     let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::Interrupted => Error::usage("no passphrase was given"),
+        io::ErrorKind::Interrupted | io::ErrorKind::UnexpectedEof => {
+            Error::usage("no passphrase was given: type one, or give --passphrase-file or --key-file")
+        }
         _ => Error::usage(
             "there is no terminal to ask for a passphrase at: give --passphrase-file or --key-file",
         ),
     };
+    interrupt::restore_terminal_on_signal().map_err(failed)?;
     let passphrase = ask("Passphrase: ").map_err(failed)?;
     if twice && *ask("The same again: ").map_err(failed)? != *passphrase {
         return Err(Error::usage("the two passphrases differ: try again"));

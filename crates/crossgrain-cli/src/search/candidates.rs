@@ -10,8 +10,8 @@ use super::args::{Args, FormName};
 use crate::error::Error;
 use crate::input::Input;
 
-/// How much of a list is read at a time.
-const CHUNK_BYTES: usize = 1 << 20;
+/// How much of a list is read at a time where its words are only counted.
+const COUNT_BYTES: usize = 1 << 20;
 
 /// What is tried.
 pub(super) enum Candidates {
@@ -107,8 +107,7 @@ impl Args {
         };
         let input = open()?;
         let len_bytes = input.len_bytes();
-        let chunk_bytes = chunk_bytes(search);
-        Ok(List { words: Words::new(input, form, chunk_bytes), rules, range, len_bytes })
+        Ok(List { words: Words::new(input, form, search.chunk_bytes()), rules, range, len_bytes })
     }
 
     fn read_rules(&self) -> Result<Vec<Rule>, Error> {
@@ -123,24 +122,10 @@ impl Args {
     }
 }
 
-/// How much of a list a thread takes at a time: less, the more a candidate costs.
-fn chunk_bytes(search: &Search) -> usize {
-    use crossgrain::search::{Kdf, Known};
-    match (search.known(), search.kdf()) {
-        (_, Kdf::Scrypt { .. } | Kdf::Argon2id { .. }) => 256,
-        (Known::Test(test), _) if test.key_bytes().is_none() => 256,
-        (_, Kdf::Pbkdf2 { .. }) => 1024,
-        (Known::Test(_), _) => 16 * 1024,
-        (Known::Blocks(_), _) => CHUNK_BYTES,
-    }
-}
-
 /// How many words a list has.
 fn count(input: Input, form: Form) -> Result<u64, Error> {
     let name = input.name().clone();
-    let mut words = Words::new(input, form, CHUNK_BYTES);
-    while words.chunk().map_err(|error| Error::read(&name, &error))?.is_some() {}
-    Ok(words.next())
+    Words::new(input, form, COUNT_BYTES).count().map_err(|error| Error::read(&name, &error))
 }
 
 /// The first key of a range, and the one after the last.

@@ -3,7 +3,7 @@
 use std::fs::File as Opened;
 use std::path::Path;
 
-use crossgrain::container::{Header, Limits, PREFIX_BYTES};
+use crossgrain::container::{Header, Limits, PREFIX_BYTES, fill};
 use crossgrain::mode::Options;
 use crossgrain::search::{
     BlockMode, BlockSearch, Data, File, Hash, Kdf, Known, Look, Plausible, Search, TagMode, Tagged,
@@ -13,7 +13,6 @@ use crossgrain::{BLOCK_BYTES, Block, Cipher};
 
 use super::args::{Args, KdfName, LookName, ModeName};
 use crate::error::{Error, Exit};
-use crate::pipeline::fill;
 use crate::secret;
 
 /// What files of common kinds begin with, as their specifications have it.

@@ -278,7 +278,7 @@ fn tell_refused(refused: &Refused, is_cut: bool) {
     for (refusal, count, first) in refused.iter() {
         let reason = refusal.reason();
         error::tell(&format!(
-            "{count} words were left out, being {reason} for a key (the first is word {first})"
+            "{count} candidates were left out, being {reason} for a key (the first is of word {first})"
         ));
     }
     if is_cut {

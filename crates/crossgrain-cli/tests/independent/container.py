@@ -30,7 +30,12 @@ class Eax:
         assert tag == data[-TAG:], "a chunk was changed"
         return self.ctr(n, data[:-TAG])
 
+def serpent_eax(key):
+    from serpent_eax import SerpentEax  # of another library
+    return SerpentEax(key)
+
 SUITES = {"aes-256-gcm": (1, b"AEAD_AES_256_GCM", AESGCM, 32, 12), "aes-128-gcm": (2, b"AEAD_AES_128_GCM", AESGCM, 16, 12),
+          "serpent-256-eax": (3, b"AEAD_SERPENT_256_EAX@crossgrain", serpent_eax, 32, 16),
           "aes-256-eax": (4, b"AEAD_AES_256_EAX@crossgrain", Eax, 32, 16)}
 
 def input_key(secret, phc, key_bytes):

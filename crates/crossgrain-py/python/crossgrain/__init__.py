@@ -9,7 +9,8 @@ place of what `out` holds. Nothing is copied on the way, and other threads run m
     >>> crossgrain.decrypt(sealed, key=key, iv=iv)
     b'some text'
 
-`crossgrain.random` has generators for NumPy, and `crossgrain.dask` arrays that do not depend on their chunks.
+`crossgrain.random` has generators for NumPy, and `crossgrain.dask` arrays that do not depend on their chunks. A lost key is
+described by `Search`, and sought by `search_shard`, or on many machines by `crossgrain.dask.search`.
 """
 
 from __future__ import annotations
@@ -17,22 +18,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _native, random
+from ._files import EncryptedFile, decrypt_file, encrypt_file
 from ._native import Error, Forged, __version__
 from ._plan import Composition, Plan, Plans, Stage, compose, plan
+from ._search import Found, Search, search_shard
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing_extensions import Buffer
 
 __all__ = [
     "CIPHERS",
     "Composition",
     "Device",
+    "EncryptedFile",
     "Error",
     "Forged",
+    "Found",
     "Plan",
     "Plans",
+    "Search",
     "Stage",
     "__version__",
     "compose",
@@ -45,6 +50,7 @@ __all__ = [
     "plan",
     "random",
     "seal",
+    "search_shard",
 ]
 
 #: The ciphers by name, with the bytes in a key.
@@ -125,7 +131,8 @@ def seal(
     No nonce may be used twice with one key; one of 12 random bytes is good for 2**32 messages. `out`, if given, is
     `tag_bytes` longer than `data`, and may begin with the same memory.
     """
-    return _native.seal(data, out, cipher, mode, key, nonce, aad, tag_bytes, _how(threads, policy, isa, (), None))
+    how = _how(threads, policy, isa, (), None)
+    return _native.apply_sealed(data, out, cipher, mode, False, key, nonce, aad, tag_bytes, how)
 
 
 def open(  # noqa: A001 - the counterpart of seal, as everywhere in this field
@@ -143,50 +150,8 @@ def open(  # noqa: A001 - the counterpart of seal, as everywhere in this field
     isa: str | None = None,
 ) -> Any:
     """Undo `seal`, or raise `Forged` if the tag is wrong; nothing is written then."""
-    return _native.open(data, out, cipher, mode, key, nonce, aad, tag_bytes, _how(threads, policy, isa, (), None))
-
-
-def _secret(key: Buffer | None, passphrase: str | Buffer | None) -> tuple[Any, bool]:
-    if (key is None) == (passphrase is None):
-        raise Error("a file has a key or a passphrase: give one of them")
-    if key is not None:
-        return key, False
-    return passphrase.encode() if isinstance(passphrase, str) else passphrase, True
-
-
-def encrypt_file(
-    source: str | os.PathLike[str],
-    target: str | os.PathLike[str],
-    *,
-    key: Buffer | None = None,
-    passphrase: str | Buffer | None = None,
-    suite: str = "aes-256-gcm",
-    overwrite: bool = False,
-    progress: Callable[[int, int], object] | None = None,
-    threads: int = 0,
-) -> int:
-    """Encrypt a file as the command line's `encrypt` does, and give the length of the plaintext.
-
-    The target appears when it is whole. `progress` is called with the bytes done and the bytes of the source; what it
-    raises ends the work, and leaves nothing. Suites: aes-256-gcm, aes-128-gcm, aes-256-eax, serpent-256-eax.
-    """
-    secret, is_passphrase = _secret(key, passphrase)
-    return _native.file(source, target, False, secret, is_passphrase, suite, overwrite, progress, threads)
-
-
-def decrypt_file(
-    source: str | os.PathLike[str],
-    target: str | os.PathLike[str],
-    *,
-    key: Buffer | None = None,
-    passphrase: str | Buffer | None = None,
-    overwrite: bool = False,
-    progress: Callable[[int, int], object] | None = None,
-    threads: int = 0,
-) -> int:
-    """Undo `encrypt_file`, or raise `Forged` if the file was changed or cut off; no target appears then."""
-    secret, is_passphrase = _secret(key, passphrase)
-    return _native.file(source, target, True, secret, is_passphrase, "", overwrite, progress, threads)
+    how = _how(threads, policy, isa, (), None)
+    return _native.apply_sealed(data, out, cipher, mode, True, key, nonce, aad, tag_bytes, how)
 
 
 class Device(NamedTuple):

@@ -1,6 +1,8 @@
 """The native half: private to the package."""
 
-from typing import Any
+from typing import Any, final
+
+from typing_extensions import Self
 
 class Error(ValueError):
     """What the engine refuses, and how to mend it."""
@@ -10,8 +12,9 @@ class Forged(Error):
 
 __version__: str
 
+@final
 class Core:
-    def __init__(self, cipher: str, key: Any, threads: int) -> None: ...
+    def __new__(cls, cipher: str, key: Any, threads: int) -> Self: ...
     def install(self, capsule: Any) -> None: ...
     def rekey(self, cipher: str, key: Any) -> None: ...
     def position(self) -> tuple[int, int, int | None]: ...
@@ -19,6 +22,20 @@ class Core:
     def draw(self) -> int: ...
     def fill(self, out: Any, uniform: bool) -> None: ...
     def fill_at(self, block: int, word: int, out: Any, uniform: bool) -> None: ...
+
+@final
+class Reader:
+    def __new__(cls, source: Any, secret: Any, is_passphrase: bool, threads: int) -> Self: ...
+    def readinto(self, out: Any) -> int: ...
+    def seek(self, offset: int, whence: int) -> int: ...
+
+@final
+class Writer:
+    def __new__(
+        cls, target: Any, secret: Any, is_passphrase: bool, suite: str, overwrite: bool, threads: int
+    ) -> Self: ...
+    def write(self, data: Any) -> int: ...
+    def finish(self) -> None: ...
 
 def apply(
     data: Any,
@@ -32,32 +49,21 @@ def apply(
     sector_bytes: int,
     how: dict[str, Any],
 ) -> Any: ...
-def seal(
+def apply_sealed(
     data: Any,
     out: Any,
     cipher: str,
     mode: str,
+    decrypt: bool,
     key: Any,
     nonce: Any,
     aad: Any,
     tag_bytes: int,
     how: dict[str, Any],
 ) -> Any: ...
-def open(
-    data: Any,
-    out: Any,
-    cipher: str,
-    mode: str,
-    key: Any,
-    nonce: Any,
-    aad: Any,
-    tag_bytes: int,
-    how: dict[str, Any],
-) -> Any: ...
-def file(
+def encrypt_file(
     source: Any,
     target: Any,
-    decrypt: bool,
     secret: Any,
     is_passphrase: bool,
     suite: str,
@@ -65,6 +71,19 @@ def file(
     progress: Any,
     threads: int,
 ) -> int: ...
+def decrypt_file(
+    source: Any, target: Any, secret: Any, is_passphrase: bool, overwrite: bool, progress: Any, threads: int
+) -> int: ...
+def search_size(job: dict[str, Any]) -> tuple[int, str]: ...
+def search_shard(
+    job: dict[str, Any],
+    skip: int,
+    limit: int | None,
+    shard: tuple[int, int] | None,
+    goes_on: bool,
+    progress: Any,
+    threads: int,
+) -> tuple[list[tuple[int, bytes, bytes]], list[tuple[str, int, int]]]: ...
 def plan(
     cipher: str, from_counter: bool, decrypt: bool, how: dict[str, Any]
 ) -> tuple[list[tuple[int, float, float, list[tuple[str, int, str]]]], str]: ...

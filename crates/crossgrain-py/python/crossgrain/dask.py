@@ -1,4 +1,4 @@
-"""Dask arrays of random numbers that do not depend on how they are cut into chunks.
+"""What Dask spreads: arrays of random numbers, and key search.
 
 Element i of an array, counted in C's order, is word i of the stream: whoever computes it, in whatever chunk.
 """
@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ._search_dask import search
 from .random import AESCounter
 
-__all__ = ["bits", "uniform"]
+__all__ = ["bits", "search", "uniform"]
 
 
 def uniform(size: Any, *, chunks: Any = "auto", seed: Any = None) -> Any:

@@ -20,6 +20,7 @@ from numpy.random.bit_generator import SeedlessSeedSequence
 from . import _native
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing_extensions import Self
 
 __all__ = ["AESCounter", "SerpentCounter", "default_rng"]
@@ -50,7 +51,8 @@ class _Counter(BitGenerator):
             raise ValueError(f"{self._FAMILY} has keys of 128, 192 or 256 bits, not {bits}")
         if key is not None and seed is not None:
             raise ValueError("both seed and key are given: give one of them")
-        super().__init__(SeedlessSeedSequence() if key is not None else seed)
+        seed_seq: Any = SeedlessSeedSequence() if key is not None else seed
+        super().__init__(seed_seq)
         if key is None:
             words = self.seed_seq.generate_state(bits // 32, np.uint32)
             key_bytes = np.asarray(words).astype("<u4").tobytes()
@@ -59,7 +61,7 @@ class _Counter(BitGenerator):
         self._begin(key_bytes, bits, threads)
         self._core.seek(int(counter) % _BLOCKS, 0, None)
 
-    def _begin(self, key: bytes, bits: int, threads: int) -> None:
+    def _begin(self, key: Any, bits: int, threads: int) -> None:
         self._key, self._bits, self._threads = key, bits, threads
         self._core = _native.Core(f"{self._FAMILY}-{bits}", key, threads)
         self._core.install(self.capsule)
@@ -99,9 +101,10 @@ class _Counter(BitGenerator):
 
     def spawn(self, n_children: int) -> list[Self]:
         """So many new generators with keys of their own, from the children of the seed."""
-        if isinstance(self.seed_seq, SeedlessSeedSequence):
+        seed_seq: Any = self.seed_seq
+        if isinstance(seed_seq, SeedlessSeedSequence):
             raise TypeError("a generator made from a key has no seed to spawn from: use jumped, or make it from a seed")
-        children = self.seed_seq.spawn(n_children)
+        children = seed_seq.spawn(n_children)
         return [type(self)(child, bits=self._bits, threads=self._threads) for child in children]
 
     def fill(self, out: Any, kind: str = "uniform") -> Any:
@@ -133,7 +136,7 @@ class _Counter(BitGenerator):
         return 2 * block + word
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Mapping[str, Any]:
         """All that the generator is: key and counter as little-endian numbers, and half a word if one is left."""
         with self.lock:
             block, word, half = self._core.position()
@@ -145,7 +148,7 @@ class _Counter(BitGenerator):
         }
 
     @state.setter
-    def state(self, value: dict[str, Any]) -> None:
+    def state(self, value: Mapping[str, Any]) -> None:
         if not isinstance(value, dict):
             raise TypeError("state must be a dictionary, as state gives it")
         if value.get("bit_generator") != type(self).__name__:
@@ -165,7 +168,7 @@ class _Counter(BitGenerator):
             self._core.seek(block % _BLOCKS, word, half)
 
     @classmethod
-    def _of(cls, key: bytes, bits: int, threads: int, seed_seq: Any) -> Self:
+    def _of(cls, key: Any, bits: int, threads: int, seed_seq: Any) -> Self:
         made = cls.__new__(cls)
         BitGenerator.__init__(made, seed_seq)
         made._begin(key, bits, threads)
@@ -191,7 +194,7 @@ class SerpentCounter(_Counter):
     _FAMILY = "serpent"
 
 
-def _restored(cls: type[_Counter], state: dict[str, Any], threads: int, seed_seq: Any) -> _Counter:
+def _restored(cls: type[_Counter], state: Mapping[str, Any], threads: int, seed_seq: Any) -> _Counter:
     inner = state["state"]
     made = cls._of(_key_bytes(inner["key"], inner["bits"]), inner["bits"], threads, seed_seq)
     made.state = state

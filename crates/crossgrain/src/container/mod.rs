@@ -52,8 +52,11 @@ use std::io::{self, Read};
 /// Chunks that streams hold at a time: enough for every lane of EAX's tags, and for a few threads.
 const GROUP_CHUNKS: usize = 64;
 
-/// Reads until the buffer is full or the input ends.
-fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+/// Reads until the buffer is full or the input ends, and gives how many bytes there were.
+///
+/// # Errors
+/// What the input fails with, an interruption excepted; what was read before that is lost.
+pub fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut len_bytes = 0;
     while len_bytes < buffer.len() {
         match input.read(&mut buffer[len_bytes..]) {

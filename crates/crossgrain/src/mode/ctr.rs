@@ -6,7 +6,7 @@ use crate::mode::Options;
 use crate::part::Source;
 use crate::part::counter::Counter;
 use crate::plan::{Birth, Job, Plan};
-use crate::word::{Buffers, copy_past_cache, wipe};
+use crate::word::Buffers;
 
 /// What keystream is added to where the keystream itself is wanted: so much at a time stays in L2 beside the output, and
 /// outweighs what a run costs.
@@ -14,12 +14,6 @@ static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
 
 /// What a thread takes of a long keystream at a time.
 const PIECE_BYTES: usize = 4 * ZEROS.len();
-
-/// A keystream too long to stay in cache: to read each of its lines before writing it would be in vain.
-const FAR_BYTES: usize = 32 * 1024 * 1024;
-
-/// The same of such a one.
-const FAR_PIECE_BYTES: usize = 64 * ZEROS.len();
 
 /// CTR with a 128-bit counter that wraps at 2¹²⁸. Decrypting is the same as encrypting.
 ///
@@ -105,27 +99,12 @@ impl Ctr {
     pub(crate) fn keystream(&self, blocks: u128, output: &mut [u8], finish: &(dyn Fn(&mut [u8]) + Sync)) {
         let first = self.first.skip(blocks);
         let len_bytes = output.len();
-        let is_far = len_bytes >= FAR_BYTES;
-        let piece_bytes = if is_far { FAR_PIECE_BYTES } else { PIECE_BYTES };
-        let pieces = output.chunks_mut(piece_bytes).enumerate();
+        let pieces = output.chunks_mut(PIECE_BYTES).enumerate();
         self.program.threads().each(len_bytes, pieces, &|(number, piece)| {
-            let counter = first.skip((number * piece_bytes / BLOCK_BYTES) as u128);
-            let parts = piece.chunks_mut(ZEROS.len()).enumerate();
-            let parts = parts
-                .map(|(number, part)| (counter.skip((number * ZEROS.len() / BLOCK_BYTES) as u128), part));
-            if is_far {
-                let mut near = Near([0; ZEROS.len()]);
-                for (counter, part) in parts {
-                    let near = &mut near.0[..part.len()];
-                    self.keystream_part(counter, near);
-                    finish(near);
-                    copy_past_cache(near, part);
-                }
-            } else {
-                for (counter, part) in parts {
-                    self.keystream_part(counter, part);
-                    finish(part);
-                }
+            let counter = first.skip((number * PIECE_BYTES / BLOCK_BYTES) as u128);
+            for (number, part) in piece.chunks_mut(ZEROS.len()).enumerate() {
+                self.keystream_part(counter.skip((number * ZEROS.len() / BLOCK_BYTES) as u128), part);
+                finish(part);
             }
         });
     }
@@ -139,15 +118,5 @@ impl Ctr {
     /// The plans chosen, widest bundle first.
     pub fn plans(&self) -> &[Plan] {
         self.program.plans()
-    }
-}
-
-/// Keystream on its way past the cache. Wiped when dropped.
-#[repr(align(64))]
-struct Near([u8; ZEROS.len()]);
-
-impl Drop for Near {
-    fn drop(&mut self) {
-        wipe(&mut self.0);
     }
 }

@@ -158,12 +158,13 @@ pub fn choose(job: Job, limits: &Limits, costs: &Costs) -> Result<Vec<Plan>, Err
     }
 }
 
-/// The variant to search for a cipher's key with: the cheapest a key, or the one that is forced.
+/// The variants to search for a cipher's key with, the cheapest a key first, or the one that is forced. Not every one
+/// takes whatever is known.
 ///
 /// # Errors
 /// As [`choose`].
-pub fn search(cipher: Cipher, limits: &Limits, costs: &Costs) -> Result<&'static Variant, Error> {
-    let searches = |variant: &&'static Variant| {
+pub fn searches(cipher: Cipher, limits: &Limits, costs: &Costs) -> Result<Vec<&'static Variant>, Error> {
+    let fits = |variant: &&'static Variant| {
         matches!(variant.action, Action::Search(_)) && variant.family == Some(cipher.family())
     };
     if let Some(name) = limits.forced.first() {
@@ -171,13 +172,16 @@ pub fn search(cipher: Cipher, limits: &Limits, costs: &Costs) -> Result<&'static
         force::admit(forced, limits)?;
         let reason = || format!("it does not search for a key of {cipher}");
         let unfit = || Error::Unavailable { variant: name.clone(), reason: reason() };
-        return Some(forced).filter(searches).ok_or_else(unfit);
+        return Some(forced).filter(fits).map(|forced| vec![forced]).ok_or_else(unfit);
     }
-    let usable = table().iter().filter(searches).filter(|variant| force::admit(variant, limits).is_ok());
+    let usable = table().iter().filter(fits).filter(|variant| force::admit(variant, limits).is_ok());
     let priced = usable.filter_map(|variant| Some((costs.get(variant)?.per_byte_ns, variant)));
-    let cheapest = priced.min_by(|(a, _), (b, _)| a.total_cmp(b));
-    let none = || Error::NoPlan(format!("nothing that may be used searches for a key of {cipher}"));
-    cheapest.map(|(_, variant)| variant).ok_or_else(none)
+    let mut priced: Vec<_> = priced.collect();
+    priced.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    if priced.is_empty() {
+        return Err(Error::NoPlan(format!("nothing that may be used searches for a key of {cipher}")));
+    }
+    Ok(priced.into_iter().map(|(_, variant)| variant).collect())
 }
 
 fn is_usable(variant: &Variant, job: Job, limits: &Limits) -> bool {

@@ -7,8 +7,8 @@ use zeroize::Zeroizing;
 
 use super::job::{Hit, Known, Search, Watch};
 use super::kdf::Deriver;
-use super::words::Refusal;
-use super::{BlockSearch, Error};
+use super::words::{InChunk, Refusal};
+use super::{BlockSearch, Error, Inner, Kdf};
 use crate::part::search::Use;
 
 /// Keys that a kernel is given at a time.
@@ -25,10 +25,13 @@ pub(super) struct Batch<'a> {
     /// What the numbers count from.
     base: BigUint,
     numbers: Vec<u128>,
+    /// Candidates and their ends, unless they are the keys.
     candidates: Zeroizing<Vec<u8>>,
     ends: Vec<usize>,
-    /// The keys without those still to be tried one by one; all of the same length but for tests of passphrases.
+    /// The keys, unless candidates are tried as they are.
     keys: Zeroizing<Vec<u8>>,
+    /// The keys made ready, once some were.
+    table: Option<Inner>,
     /// Where a key is still to be planted, if one is.
     proof: Option<u64>,
 }
@@ -42,7 +45,8 @@ impl<'a> Batch<'a> {
         base: BigUint,
         proof: Option<u64>,
     ) -> Result<Self, Error> {
-        let deriver = search.kdf().deriver(search.key_bytes().unwrap_or(0))?;
+        let key_bytes = search.key_bytes().unwrap_or(0);
+        let deriver = search.kdf().deriver(key_bytes)?;
         Ok(Self {
             search,
             watch,
@@ -51,7 +55,8 @@ impl<'a> Batch<'a> {
             numbers: Vec::with_capacity(BATCH_KEYS),
             candidates: Zeroizing::default(),
             ends: Vec::with_capacity(BATCH_KEYS),
-            keys: Zeroizing::default(),
+            keys: Zeroizing::new(Vec::with_capacity(BATCH_KEYS * key_bytes)),
+            table: None,
             proof,
         })
     }
@@ -67,12 +72,35 @@ impl<'a> Batch<'a> {
             }
         }
         self.numbers.push(number);
-        self.candidates.extend_from_slice(candidate);
-        self.ends.push(self.candidates.len());
+        if !self.is_exact() {
+            self.candidates.extend_from_slice(candidate);
+            self.ends.push(self.candidates.len());
+        }
         if self.numbers.len() == BATCH_KEYS || !self.search.is_by_blocks() {
             self.flush()?;
         }
         Ok(Ok(()))
+    }
+
+    /// Adds the keys that come next among the words of a chunk, with numbers from `first` on, if the words are keys and the
+    /// batch is of whole keys: how many.
+    pub(super) fn take(&mut self, first: u128, words: &mut InChunk<'_>) -> Result<usize, Error> {
+        let (true, Some(key_bytes)) =
+            (self.search.is_by_blocks() && self.is_exact(), self.search.key_bytes())
+        else {
+            return Ok(0);
+        };
+        let count = words.take_keys(key_bytes, BATCH_KEYS - self.numbers.len(), &mut self.keys);
+        self.numbers.extend(first..first + count as u128);
+        if self.numbers.len() == BATCH_KEYS {
+            self.flush()?;
+        }
+        Ok(count)
+    }
+
+    /// Whether the keys are the candidates.
+    fn is_exact(&self) -> bool {
+        self.search.key_bytes().is_some() && *self.search.kdf() == Kdf::Exact
     }
 
     /// Tries what was added.
@@ -106,7 +134,11 @@ impl<'a> Batch<'a> {
     fn try_blocks(&mut self, blocks: &BlockSearch) -> Result<(), Error> {
         let none = Zeroizing::new(vec![0; blocks.cipher().key_bytes()]);
         let mut found = Vec::new();
-        blocks.search(&none, &blocks.prepare(&self.keys, Use::Once), &mut found);
+        if let Some(table) = &mut self.table {
+            table.refill(&self.keys);
+        }
+        let table = self.table.get_or_insert_with(|| blocks.prepare(&self.keys, Use::Once));
+        blocks.search(&none, table, &mut found);
         found.iter().for_each(|&(_, place)| self.hit(place));
         if let Some(seed) = self.proof.take() {
             let place = (seed % self.numbers.len() as u64) as usize;
@@ -119,6 +151,9 @@ impl<'a> Batch<'a> {
     }
 
     fn candidate(&self, place: usize) -> &[u8] {
+        if self.is_exact() {
+            return self.key(place);
+        }
         let from = if place == 0 { 0 } else { self.ends[place - 1] };
         &self.candidates[from..self.ends[place]]
     }

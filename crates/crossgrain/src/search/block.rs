@@ -42,11 +42,10 @@ impl Pair {
         Self { direction, input, output, mask: [0xff; BLOCK_BYTES] }
     }
 
-    /// The same question with another answer: the pair that `key` has for this input.
-    ///
-    /// It asks for all bits, so that no other key passes for it.
+    /// The same question with another answer: the pair that `key` has for this input. As much of it is known, so that
+    /// a kernel goes the same way about it.
     pub fn planted(&self, key: &Key) -> Self {
-        Self::whole(self.direction, self.input, computed(self, key))
+        Self { output: computed(self, key), ..*self }
     }
 
     /// The same for a kernel, by encryption where everything is known.
@@ -126,7 +125,7 @@ pub struct BlockSearch {
 pub struct Inner {
     keys: Zeroizing<Vec<u8>>,
     key_bytes: usize,
-    /// The bits that are set in any of the keys.
+    /// The bits that are set in any of the keys, if it is used often.
     varied: Zeroizing<Vec<u8>>,
     usage: Use,
     prepared: Box<dyn Prepared>,
@@ -135,8 +134,8 @@ pub struct Inner {
 }
 
 impl BlockSearch {
-    /// A search for keys under which all `pairs` hold, by the cheapest kernel that may be used. The kernel tries the pair of
-    /// which most is known.
+    /// A search for keys under which all `pairs` hold, by the cheapest kernel that may be used for
+    /// what is known. It tries the pair of which most is known.
     ///
     /// # Errors
     /// [`Error::NothingKnown`] without a pair, or if no bit of any output is known; [`Error::Block`] for an ISA cap
@@ -147,9 +146,9 @@ impl BlockSearch {
             Some(costs) => costs.filled(cipher),
             None => Costs::estimates(cipher),
         };
-        let planned = Kernel::of(plan::search(cipher, &limits, &costs)?);
+        let planned = plan::searches(cipher, &limits, &costs)?.into_iter().filter_map(Kernel::of);
         let rest = limits.forced.is_empty().then_some(REFERENCE);
-        let kernels: Vec<_> = planned.into_iter().chain(rest).collect();
+        let kernels: Vec<_> = planned.chain(rest).collect();
         Self::bound(&kernels, cipher, pairs, limits.features)
     }
 
@@ -163,7 +162,7 @@ impl BlockSearch {
 
     fn bound(kernels: &[Kernel], cipher: Cipher, pairs: &[Pair], features: Features) -> Result<Self, Error> {
         let mut pairs = pairs.to_vec();
-        // What is known in the direction of encryption is what kernels take.
+        // Encryption is quicker to try.
         pairs.sort_by_key(|pair| Reverse((pair.known_bits(), pair.known().direction == Direction::Encrypt)));
         let first = pairs.first().filter(|pair| pair.known_bits() > 0).ok_or(Error::NothingKnown)?.known();
         let bind = |kernel: &Kernel| Some((*kernel, (kernel.bind)(features, cipher, &first)?));
@@ -202,11 +201,8 @@ impl BlockSearch {
     pub fn prepare(&self, keys: &[u8], usage: Use) -> Inner {
         let key_bytes = self.cipher.key_bytes();
         assert!(keys.len().is_multiple_of(key_bytes), "keys of {}", self.cipher);
-        let mut varied = Zeroizing::new(vec![0; key_bytes]);
-        for key in keys.chunks_exact(key_bytes) {
-            varied.iter_mut().zip(key).for_each(|(varied, byte)| *varied |= byte);
-        }
         let prepared = self.bound.inner(keys, usage);
+        let varied = varied(keys, key_bytes, usage);
         let keys = Zeroizing::new(keys.to_vec());
         Inner { keys, key_bytes, varied, usage, prepared, overlapped: OnceLock::new() }
     }
@@ -243,7 +239,31 @@ impl BlockSearch {
     }
 }
 
+/// The bits that are set in any of the keys of a table to be used often.
+fn varied(keys: &[u8], key_bytes: usize, usage: Use) -> Zeroizing<Vec<u8>> {
+    let mut varied = Zeroizing::new(vec![0; key_bytes]);
+    if usage == Use::Often {
+        for key in keys.chunks_exact(key_bytes) {
+            varied.iter_mut().zip(key).for_each(|(varied, byte)| *varied |= byte);
+        }
+    }
+    varied
+}
+
 impl Inner {
+    /// Puts other keys in the place of these, to be used as often, in the memory that is there.
+    ///
+    /// # Panics
+    /// If `keys` is no whole number of keys.
+    pub fn refill(&mut self, keys: &[u8]) {
+        assert!(keys.len().is_multiple_of(self.key_bytes), "keys of {} bytes", self.key_bytes);
+        self.keys.clear();
+        self.keys.extend_from_slice(keys);
+        self.varied = varied(keys, self.key_bytes, self.usage);
+        self.prepared.refill(keys, self.usage);
+        self.overlapped = OnceLock::new();
+    }
+
     /// How many keys the table has.
     pub fn count(&self) -> usize {
         self.keys.len() / self.key_bytes

@@ -16,6 +16,9 @@ use super::batch::Batch;
 use super::words::{Refused, Words};
 use super::{BlockSearch, Chunk, Error, Kdf, Rule};
 
+/// How much of a list a thread takes at a time where keys are quick to try.
+const CHUNK_BYTES: usize = 1 << 20;
+
 /// How the right key is known, where a block is not enough. It may be slow.
 pub trait Test: Send + Sync {
     /// What it is called.
@@ -115,6 +118,17 @@ impl Search {
         }
     }
 
+    /// How much of a word list a thread should take at a time, in bytes: less, the more a candidate costs.
+    pub fn chunk_bytes(&self) -> usize {
+        match (&self.known, &self.kdf) {
+            (_, Kdf::Scrypt { .. } | Kdf::Argon2id { .. }) => 256,
+            (Known::Test(test), _) if test.key_bytes().is_none() => 256,
+            (_, Kdf::Pbkdf2 { .. }) => 1024,
+            (Known::Test(_), _) => 16 * 1024,
+            (Known::Blocks(_), _) => CHUNK_BYTES,
+        }
+    }
+
     pub(super) const fn is_by_blocks(&self) -> bool {
         matches!(self.known, Known::Blocks(_))
     }
@@ -164,43 +178,70 @@ impl Search {
         refused: &mut Refused,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
-        let per_word = rules.len() as u128;
-        if u128::from(chunk.first() + chunk.count()) * per_word <= range.start {
+        let numbers = |line: u64| u128::from(line) * rules.len() as u128;
+        let (first, end) = (numbers(chunk.first()), numbers(chunk.first() + chunk.count()));
+        if end <= range.start || first >= range.end {
             return Ok(());
         }
+        let is_plain = range.start <= first && end <= range.end && rules == [Rule::nothing()];
         let mut batch = Batch::new(self, watch, BigUint::ZERO, Some(mixed(chunk.first())))?;
-        let (mut scratch, mut candidate) = (Vec::new(), Zeroizing::new(Vec::new()));
-        for (line, word) in (chunk.first()..).zip(chunk.words()) {
-            let first = u128::from(line) * per_word;
-            if first >= range.end || first + per_word <= range.start {
-                continue;
-            }
-            let word = match chunk.read(word, &mut scratch) {
-                Ok(word) => word,
-                Err(refusal) => {
-                    refused.count(refusal, line);
-                    continue;
-                }
-            };
-            for (number, rule) in (first..).zip(rules) {
-                if !range.contains(&number) {
-                    continue;
-                }
-                let made = if rule.is_nothing() {
-                    batch.push(number, word)?
-                } else {
-                    rule.apply(word, &mut candidate);
-                    batch.push(number, &candidate)?
-                };
-                if let Err(refusal) = made {
-                    refused.count(refusal, line);
-                }
-            }
-            if watch.is_stopped() {
-                break;
+        let mut made =
+            Made { rules, range, refused, bytes: Zeroizing::default(), candidate: Zeroizing::default() };
+        let (mut words, mut line) = (chunk.words(), chunk.first());
+        while !watch.is_stopped() {
+            // Keys of a regular list go by without being looked at one by one.
+            let taken = if is_plain { batch.take(line.into(), &mut words)? as u64 } else { 0 };
+            line += taken;
+            if taken == 0 {
+                let Some(word) = words.next() else { break };
+                made.push(chunk, word, line, &mut batch)?;
+                line += 1;
             }
         }
         batch.flush()
+    }
+}
+
+/// What rules make of words, in memory that is kept from word to word.
+struct Made<'a> {
+    rules: &'a [Rule],
+    range: &'a Range<u128>,
+    refused: &'a mut Refused,
+    bytes: Zeroizing<Vec<u8>>,
+    candidate: Zeroizing<Vec<u8>>,
+}
+
+impl Made<'_> {
+    /// Adds the candidates made of a word to a batch.
+    fn push(&mut self, chunk: &Chunk, word: &[u8], line: u64, batch: &mut Batch<'_>) -> Result<(), Error> {
+        let Self { rules, range, refused, bytes, candidate } = self;
+        let per_word = rules.len() as u128;
+        let first = u128::from(line) * per_word;
+        if first >= range.end || first + per_word <= range.start {
+            return Ok(());
+        }
+        let word = match chunk.read(word, bytes) {
+            Ok(word) => word,
+            Err(refusal) => {
+                refused.count(refusal, line);
+                return Ok(());
+            }
+        };
+        for (number, rule) in (first..).zip(*rules) {
+            if !range.contains(&number) {
+                continue;
+            }
+            let made = if rule.is_nothing() {
+                batch.push(number, word)?
+            } else {
+                rule.apply(word, candidate);
+                batch.push(number, candidate)?
+            };
+            if let Err(refusal) = made {
+                refused.count(refusal, line);
+            }
+        }
+        Ok(())
     }
 }
 

@@ -10,6 +10,7 @@
 mod batch;
 mod block;
 mod error;
+mod hex;
 mod job;
 mod kdf;
 mod known;
@@ -33,4 +34,4 @@ pub use rule::Rule;
 pub use shard::SpaceSearch;
 pub use space::Space;
 pub use test::{File, Look, Plausible, TagMode, Tagged, XtsSector};
-pub use words::{Chunk, Form, Refusal, Refused, WORD_BYTES_MAX, Words};
+pub use words::{Chunk, Form, InChunk, Refusal, Refused, WORD_BYTES_MAX, Words};

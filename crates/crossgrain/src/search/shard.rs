@@ -123,6 +123,9 @@ impl SpaceSearch<'_> {
         count: usize,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
+        if watch.is_stopped() {
+            return Ok(());
+        }
         let outer = self.padded(&self.space.outer(first, count), blocks)?;
         let mut found = Vec::new();
         for (range, table) in &self.tables {
@@ -188,6 +191,9 @@ impl SpaceSearch<'_> {
         let items = count.div_ceil(step);
         let planted = mixed(low(&range.start) ^ mixed(count)) % items;
         (0..items).into_par_iter().try_for_each(|item| {
+            if watch.is_stopped() {
+                return Ok(());
+            }
             let first = &range.start + item * step;
             let count = step.min(count - item * step) as usize;
             let flat = self.space.candidates(&first, count);

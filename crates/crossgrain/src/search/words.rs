@@ -12,6 +12,8 @@ use std::io::{self, Read};
 use memchr::{memchr, memchr_iter, memrchr};
 use zeroize::Zeroizing;
 
+use super::hex::decode;
+
 /// A longer line is no word: 1 MiB.
 pub const WORD_BYTES_MAX: usize = 1 << 20;
 
@@ -46,7 +48,13 @@ pub struct Chunk {
     form: Form,
     first: u64,
     count: u64,
-    bytes: Zeroizing<Vec<u8>>,
+    bytes: Vec<u8>,
+}
+
+/// The words of a chunk that were not taken yet.
+pub struct InChunk<'a> {
+    form: Form,
+    rest: &'a [u8],
 }
 
 /// Why a line is no candidate.
@@ -112,15 +120,15 @@ impl<R: Read> Words<R> {
                 self.shorten()?;
             }
         };
-        let later = self.rest[end..].to_vec();
-        let mut bytes = std::mem::replace(&mut self.rest, Zeroizing::new(later));
-        bytes.truncate(end);
-        if bytes.is_empty() {
-            return Ok(None);
-        }
-        let chunk = Chunk { form: self.form, first: self.next, count: self.count(&bytes), bytes };
+        // As much as will be read, so that no part of a word is left behind where a vector grew.
+        let mut later = Vec::with_capacity(self.rest.len() - end + self.chunk_bytes);
+        later.extend_from_slice(&self.rest[end..]);
+        let bytes = std::mem::take(&mut *std::mem::replace(&mut self.rest, Zeroizing::new(later)));
+        let mut chunk = Chunk { form: self.form, first: self.next, count: 0, bytes };
+        chunk.bytes.truncate(end);
+        chunk.count = self.words_in(&chunk.bytes);
         self.next += chunk.count;
-        Ok(Some(chunk))
+        Ok(Some(chunk).filter(|chunk| chunk.count > 0))
     }
 
     /// Reads a chunk's length, less only at the end.
@@ -171,14 +179,33 @@ impl<R: Read> Words<R> {
         Ok(())
     }
 
+    /// How many words there are, of which none was read yet: reads them all.
+    ///
+    /// # Errors
+    /// If the list cannot be read.
+    pub fn count(mut self) -> io::Result<u64> {
+        while self.chunk()?.is_some() {}
+        Ok(self.next)
+    }
+
     /// How many words these bytes are.
-    fn count(&self, bytes: &[u8]) -> u64 {
+    fn words_in(&self, bytes: &[u8]) -> u64 {
         match self.form {
             Form::Lines | Form::Hex => {
-                memchr_iter(b'\n', bytes).count() as u64 + u64::from(bytes.last() != Some(&b'\n'))
+                memchr_iter(b'\n', bytes).count() as u64
+                    + u64::from(bytes.last().is_some_and(|&last| last != b'\n'))
             }
             Form::Records { len_bytes } => bytes.len().div_ceil(len_bytes) as u64,
         }
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        // All the memory at once: `Zeroizing` would write it byte by byte, which takes longer than to try the keys in it.
+        self.bytes.clear();
+        self.bytes.resize(self.bytes.capacity(), 0);
+        zeroize::optimization_barrier(&self.bytes[..]);
     }
 }
 
@@ -194,29 +221,8 @@ impl Chunk {
     }
 
     /// Its words as they stand there, without line ends.
-    pub fn words(&self) -> impl Iterator<Item = &[u8]> {
-        let mut rest = &self.bytes[..];
-        std::iter::from_fn(move || {
-            if rest.is_empty() {
-                return None;
-            }
-            let (word, taken) = match self.form {
-                Form::Lines | Form::Hex => match memchr(b'\n', rest) {
-                    Some(end) => (&rest[..end], end + 1),
-                    None => (rest, rest.len()),
-                },
-                Form::Records { len_bytes } => {
-                    let end = len_bytes.min(rest.len());
-                    (&rest[..end], end)
-                }
-            };
-            rest = &rest[taken..];
-            Some(if matches!(self.form, Form::Records { .. }) {
-                word
-            } else {
-                word.strip_suffix(b"\r").unwrap_or(word)
-            })
-        })
+    pub fn words(&self) -> InChunk<'_> {
+        InChunk { form: self.form, rest: &self.bytes }
     }
 
     /// The bytes that a word stands for: itself, or what its hex digits say, which `scratch` then holds.
@@ -227,16 +233,73 @@ impl Chunk {
             Form::Records { len_bytes } if word.len() < len_bytes => Err(Refusal::TooShort),
             Form::Records { .. } => Ok(word),
             Form::Hex => {
-                let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
                 scratch.clear();
-                for pair in word.chunks(2) {
-                    let &[high, low] = pair else { return Err(Refusal::NotHex) };
-                    let byte = value(high).zip(value(low)).map(|(high, low)| high << 4 | low);
-                    scratch.push(byte.ok_or(Refusal::NotHex)?);
-                }
-                Ok(scratch)
+                scratch.resize(word.len() / 2, 0);
+                let is_hex = word.len().is_multiple_of(2) && decode(word, scratch);
+                if is_hex { Ok(scratch) } else { Err(Refusal::NotHex) }
             }
         }
+    }
+}
+
+impl InChunk<'_> {
+    /// Takes words as long as they are keys of so many bytes that stand one like the other, `most` of them, and appends the keys
+    /// to `keys`. How many there are; what is no such key is left to be the next word.
+    pub(super) fn take_keys(&mut self, key_bytes: usize, most: usize, keys: &mut Vec<u8>) -> usize {
+        let from = keys.len();
+        let taken_bytes = match self.form {
+            Form::Records { len_bytes } if len_bytes == key_bytes => {
+                let end = (self.rest.len() / key_bytes).min(most) * key_bytes;
+                keys.extend_from_slice(&self.rest[..end]);
+                end
+            }
+            Form::Hex => {
+                let digits_bytes = 2 * key_bytes;
+                let is_crlf = self.rest.get(digits_bytes) == Some(&b'\r');
+                let end: &[u8] = if is_crlf { b"\r\n" } else { b"\n" };
+                let line_bytes = digits_bytes + end.len();
+                let mut count = 0;
+                for line in self.rest.chunks_exact(line_bytes).take(most) {
+                    let at = keys.len();
+                    keys.resize(at + key_bytes, 0);
+                    if line[digits_bytes..] != *end || !decode(&line[..digits_bytes], &mut keys[at..]) {
+                        keys.truncate(at);
+                        break;
+                    }
+                    count += 1;
+                }
+                count * line_bytes
+            }
+            _ => 0,
+        };
+        self.rest = &self.rest[taken_bytes..];
+        (keys.len() - from) / key_bytes
+    }
+}
+
+impl<'a> Iterator for InChunk<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let rest = self.rest;
+        if rest.is_empty() {
+            return None;
+        }
+        let (word, taken_bytes) = match self.form {
+            Form::Records { len_bytes } => {
+                let end = len_bytes.min(rest.len());
+                (&rest[..end], end)
+            }
+            Form::Lines | Form::Hex => {
+                let (line, taken_bytes) = match memchr(b'\n', rest) {
+                    Some(end) => (&rest[..end], end + 1),
+                    None => (rest, rest.len()),
+                };
+                (line.strip_suffix(b"\r").unwrap_or(line), taken_bytes)
+            }
+        };
+        self.rest = &rest[taken_bytes..];
+        Some(word)
     }
 }
 
@@ -284,6 +347,12 @@ impl Refused {
 impl<R> fmt::Debug for Words<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Words({:?}, read up to {}, secret)", self.form, self.next)
+    }
+}
+
+impl fmt::Debug for InChunk<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "InChunk({} bytes, secret)", self.rest.len())
     }
 }
 

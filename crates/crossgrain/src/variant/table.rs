@@ -54,6 +54,9 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     aes_search_by::<VbmiWord512, Permute<VbmiWord512>>(&mut rows);
     aes_search_by::<GfniWord256, Galois>(&mut rows);
     aes_search_by::<GfniWord512, Galois>(&mut rows);
+    aes_search_in_blocks::<AesWord128>(&mut rows);
+    aes_search_in_blocks::<AesWord256>(&mut rows);
+    aes_search_in_blocks::<AesWord512>(&mut rows);
     serpent_search::<u32>(&mut rows);
     serpent_search::<Word128>(&mut rows);
     serpent_search::<Word256>(&mut rows);
@@ -288,6 +291,14 @@ fn aes_search<B: LaneByte>(repr: Repr, way: &str, rows: &mut Vec<Variant>) {
 /// The same with a byte a lane.
 fn aes_search_by<W: ByteLanes, S: Substitute<W> + 'static>(rows: &mut Vec<Variant>) {
     aes_search::<Byte<W, S>>(Repr::Bytesliced { bits: W::BITS }, S::NAME, rows);
+}
+
+/// The same by AES instructions.
+fn aes_search_in_blocks<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
+    let bind: BindSearch = |features, cipher, known| {
+        aes::search::instructions::search::<W>(W::Isa::detect(features)?, cipher, known)
+    };
+    rows.push(of::<W::Isa>(Family::Aes, "aes-search", Repr::Blocks, Action::Search(bind)));
 }
 
 /// Search for a key of Serpent.

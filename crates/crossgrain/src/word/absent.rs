@@ -169,6 +169,10 @@ impl<I: Nowhere, const BYTES: usize> Lane32 for Vector<I, BYTES> {
     fn transpose_lanes([word, ..]: [Self; 4]) -> [Self; 4] {
         match word.1 {}
     }
+
+    fn zero_lanes(self) -> u64 {
+        match self.1 {}
+    }
 }
 
 impl<I: Nowhere, const BYTES: usize> Lanes for Vector<I, BYTES> {
@@ -271,12 +275,4 @@ impl<I: Nowhere, const BYTES: usize> CarrylessLanes for Vector<I, BYTES> {
     fn cross_products(self, _other: Self) -> Self {
         match self.1 {}
     }
-}
-
-/// Copies bytes of one length.
-///
-/// # Panics
-/// If the lengths differ.
-pub(crate) fn copy_past_cache(from: &[u8], to: &mut [u8]) {
-    to.copy_from_slice(from);
 }

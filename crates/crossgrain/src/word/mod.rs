@@ -59,7 +59,6 @@ pub(crate) use gates::ternary as two_input_gates;
 pub use portable::Portable;
 pub(crate) use tile::wipe;
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
-pub(crate) use x86::copy_past_cache;
 pub use x86::{
     AesNi, AesWord128, AesWord256, AesWord512, Avx2, Avx512, Clmul, ClmulWord128, ClmulWord256, ClmulWord512,
     Gfni256, Gfni512, GfniWord256, GfniWord512, Sse2, Vaes256, Vaes512, Vbmi512, VbmiWord512, Vclmul256,
@@ -83,7 +82,7 @@ pub trait Isa: Copy + Send + Sync + 'static {
 
 /// Code to be compiled for an ISA. Its inputs are fields, so that nothing hides in a closure that
 /// might not be inlined.
-pub trait Kernel {
+pub trait Kernel: Sized {
     /// What the kernel gives back.
     type Output;
 
@@ -176,6 +175,9 @@ pub trait Lane32: Register + Lanes {
     /// Exchanges the index of a word and that of a lane in each 128-bit part: word j of block i becomes
     /// lane i of word j. Words of 32 bits are such lanes already. Its own inverse.
     fn transpose_lanes(words: [Self; 4]) -> [Self; 4];
+
+    /// A bit for each lane, from the lowest on: whether it is zero.
+    fn zero_lanes(self) -> u64;
 }
 
 /// A register of one or more 128-bit lanes whose bytes can be interleaved.

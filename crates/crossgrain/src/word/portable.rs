@@ -15,14 +15,19 @@ impl Isa for Portable {
     }
 
     fn enter<K: Kernel>(self, kernel: K) -> K::Output {
-        enter_portable(kernel)
+        kernel.enter_portable()
     }
 }
 
-#[inline(never)]
-fn enter_portable<K: Kernel>(kernel: K) -> K::Output {
-    kernel.run()
+/// As the tokens of other ISAs have it.
+trait Enter: Kernel {
+    #[inline(never)]
+    fn enter_portable(self) -> Self::Output {
+        self.run()
+    }
 }
+
+impl<K: Kernel> Enter for K {}
 
 macro_rules! integer_word {
     ($int:ident) => {
@@ -83,6 +88,11 @@ impl Lane32 for u32 {
     #[inline(always)]
     fn transpose_lanes(words: [Self; 4]) -> [Self; 4] {
         words
+    }
+
+    #[inline(always)]
+    fn zero_lanes(self) -> u64 {
+        u64::from(self == 0)
     }
 }
 

@@ -8,27 +8,29 @@ mod tokens;
 
 use std::arch::x86_64::{
     __m128i, __m256i, __m512i, _mm_add_epi8, _mm_add_epi32, _mm_add_epi64, _mm_aesdec_si128,
-    _mm_aesdeclast_si128, _mm_aesenc_si128, _mm_aesenclast_si128, _mm_and_si128, _mm_clmulepi64_si128,
-    _mm_cmpeq_epi8, _mm_cvtsi32_si128, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi8,
-    _mm_set1_epi32, _mm_set1_epi64x, _mm_setzero_si128, _mm_sfence, _mm_shuffle_epi8, _mm_sll_epi32,
-    _mm_sll_epi64, _mm_srl_epi32, _mm_srl_epi64, _mm_storeu_si128, _mm_stream_si128, _mm_unpackhi_epi8,
-    _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi32, _mm_unpacklo_epi64,
-    _mm_xor_si128, _mm256_add_epi8, _mm256_add_epi32, _mm256_add_epi64, _mm256_aesdec_epi128,
-    _mm256_aesdeclast_epi128, _mm256_aesenc_epi128, _mm256_aesenclast_epi128, _mm256_and_si256,
-    _mm256_broadcastsi128_si256, _mm256_clmulepi64_epi128, _mm256_cmpeq_epi8, _mm256_gf2p8affine_epi64_epi8,
+    _mm_aesdeclast_si128, _mm_aesenc_si128, _mm_aesenclast_si128, _mm_and_si128, _mm_castsi128_ps,
+    _mm_clmulepi64_si128, _mm_cmpeq_epi8, _mm_cmpeq_epi32, _mm_cvtsi32_si128, _mm_loadu_si128,
+    _mm_movemask_epi8, _mm_movemask_ps, _mm_or_si128, _mm_set_epi8, _mm_set1_epi32, _mm_set1_epi64x,
+    _mm_setzero_si128, _mm_shuffle_epi8, _mm_sll_epi32, _mm_sll_epi64, _mm_srl_epi32, _mm_srl_epi64,
+    _mm_storeu_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi8,
+    _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm_xor_si128, _mm256_add_epi8, _mm256_add_epi32,
+    _mm256_add_epi64, _mm256_aesdec_epi128, _mm256_aesdeclast_epi128, _mm256_aesenc_epi128,
+    _mm256_aesenclast_epi128, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_castsi256_ps,
+    _mm256_clmulepi64_epi128, _mm256_cmpeq_epi8, _mm256_cmpeq_epi32, _mm256_gf2p8affine_epi64_epi8,
     _mm256_gf2p8affineinv_epi64_epi8, _mm256_gf2p8mul_epi8, _mm256_loadu_si256, _mm256_movemask_epi8,
-    _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setzero_si256,
-    _mm256_shuffle_epi8, _mm256_sll_epi32, _mm256_sll_epi64, _mm256_srl_epi32, _mm256_srl_epi64,
-    _mm256_storeu_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64,
-    _mm256_unpacklo_epi8, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _mm256_xor_si256, _mm512_add_epi8,
-    _mm512_add_epi32, _mm512_add_epi64, _mm512_aesdec_epi128, _mm512_aesdeclast_epi128, _mm512_aesenc_epi128,
-    _mm512_aesenclast_epi128, _mm512_alignr_epi64, _mm512_and_si512, _mm512_broadcast_i32x4,
-    _mm512_clmulepi64_epi128, _mm512_gf2p8affine_epi64_epi8, _mm512_gf2p8affineinv_epi64_epi8,
-    _mm512_gf2p8mul_epi8, _mm512_loadu_si512, _mm512_mask_blend_epi8, _mm512_movepi8_mask,
-    _mm512_permutex2var_epi8, _mm512_rolv_epi32, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_shuffle_epi8,
-    _mm512_sll_epi32, _mm512_sll_epi64, _mm512_srl_epi64, _mm512_storeu_si512, _mm512_ternarylogic_epi64,
-    _mm512_testn_epi8_mask, _mm512_unpackhi_epi8, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64,
-    _mm512_unpacklo_epi8, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64, _mm512_xor_si512,
+    _mm256_movemask_ps, _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set1_epi32, _mm256_set1_epi64x,
+    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_sll_epi32, _mm256_sll_epi64, _mm256_srl_epi32,
+    _mm256_srl_epi64, _mm256_storeu_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi32,
+    _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
+    _mm256_xor_si256, _mm512_add_epi8, _mm512_add_epi32, _mm512_add_epi64, _mm512_aesdec_epi128,
+    _mm512_aesdeclast_epi128, _mm512_aesenc_epi128, _mm512_aesenclast_epi128, _mm512_alignr_epi64,
+    _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_clmulepi64_epi128, _mm512_gf2p8affine_epi64_epi8,
+    _mm512_gf2p8affineinv_epi64_epi8, _mm512_gf2p8mul_epi8, _mm512_loadu_si512, _mm512_mask_blend_epi8,
+    _mm512_movepi8_mask, _mm512_permutex2var_epi8, _mm512_rolv_epi32, _mm512_set1_epi32, _mm512_set1_epi64,
+    _mm512_shuffle_epi8, _mm512_sll_epi32, _mm512_sll_epi64, _mm512_srl_epi64, _mm512_storeu_si512,
+    _mm512_ternarylogic_epi64, _mm512_testn_epi8_mask, _mm512_testn_epi32_mask, _mm512_unpackhi_epi8,
+    _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi32,
+    _mm512_unpacklo_epi64, _mm512_xor_si512,
 };
 use std::fmt;
 use std::marker::PhantomData;
@@ -69,6 +71,7 @@ trait Raw: Copy + Send + Sync + 'static {
     unsafe fn add_u64(self, other: Self) -> Self;
     unsafe fn add_u8(self, other: Self) -> Self;
     unsafe fn zero_bytes(self) -> u64;
+    unsafe fn zero_u32(self) -> u64;
     unsafe fn preceded_by(self, before: Self) -> Self;
     unsafe fn carryless<const HALVES: i32>(self, other: Self) -> Self;
     unsafe fn aes_enc(self, key: Self) -> Self;
@@ -83,7 +86,7 @@ macro_rules! raw {
      shift $srl:ident $sll:ident, lanes $splat32:ident $add32:ident $lo32:ident $hi32:ident $sll32:ident $rol32:expr, ternary $ternary:expr, unpack $lo8:ident $hi8:ident $lo64:ident $hi64:ident,
      broadcast $broadcast:expr, shuffle $shuffle:ident, add $add:ident $add8:ident,
      precede $precede:expr,
-     aes $enc:ident $enc_last:ident $dec:ident $dec_last:ident, select $select:expr, carryless $carryless:ident, zeros $zeros:expr) => {
+     aes $enc:ident $enc_last:ident $dec:ident $dec_last:ident, select $select:expr, carryless $carryless:ident, zeros $zeros:expr, $zeros32:expr) => {
         // Every method: the caller has the instructions of this width (and AES, where named).
         #[allow(clippy::undocumented_unsafe_blocks, reason = "said once, above")]
         #[allow(unused_unsafe, reason = "not every width needs an instruction for everything")]
@@ -175,6 +178,10 @@ macro_rules! raw {
                 unsafe { $zeros(self) }
             }
             #[inline(always)]
+            unsafe fn zero_u32(self) -> u64 {
+                unsafe { $zeros32(self) }
+            }
+            #[inline(always)]
             unsafe fn preceded_by(self, before: Self) -> Self {
                 unsafe { $precede(self, before) }
             }
@@ -218,7 +225,8 @@ raw!(
     aes _mm_aesenc_si128 _mm_aesenclast_si128 _mm_aesdec_si128 _mm_aesdeclast_si128,
     select |mask: Self, one: Self, zero: Self| zero.xor(mask.and(one.xor(zero))),
     carryless _mm_clmulepi64_si128,
-    zeros |bytes| u64::from(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128())).cast_unsigned())
+    zeros |bytes| u64::from(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128())).cast_unsigned()),
+    |lanes| u64::from(_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(lanes, _mm_setzero_si128()))).cast_unsigned())
 );
 raw!(
     __m256i, 256,
@@ -236,7 +244,11 @@ raw!(
     aes _mm256_aesenc_epi128 _mm256_aesenclast_epi128 _mm256_aesdec_epi128 _mm256_aesdeclast_epi128,
     select |mask: Self, one: Self, zero: Self| zero.xor(mask.and(one.xor(zero))),
     carryless _mm256_clmulepi64_epi128,
-    zeros |bytes| u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256())).cast_unsigned())
+    zeros |bytes| u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256())).cast_unsigned()),
+    |lanes| {
+        let equal = _mm256_cmpeq_epi32(lanes, _mm256_setzero_si256());
+        u64::from(_mm256_movemask_ps(_mm256_castsi256_ps(equal)).cast_unsigned())
+    }
 );
 raw!(
     __m512i, 512,
@@ -251,7 +263,8 @@ raw!(
     aes _mm512_aesenc_epi128 _mm512_aesenclast_epi128 _mm512_aesdec_epi128 _mm512_aesdeclast_epi128,
     select |mask, one, zero| _mm512_ternarylogic_epi64::<0xca>(mask, one, zero),
     carryless _mm512_clmulepi64_epi128,
-    zeros |bytes| _mm512_testn_epi8_mask(bytes, bytes)
+    zeros |bytes| _mm512_testn_epi8_mask(bytes, bytes),
+    |lanes| u64::from(_mm512_testn_epi32_mask(lanes, lanes))
 );
 
 /// A register whose instructions the token type `I` vouches for.
@@ -416,6 +429,12 @@ impl<R: Raw, I: Isa> Lane32 for Vector<R, I> {
             [w0, w1, w2, w3]
         };
         each!(i < 4 => Self(words[i], PhantomData))
+    }
+
+    #[inline(always)]
+    fn zero_lanes(self) -> u64 {
+        // SAFETY: a value of this type exists, so its instructions do.
+        unsafe { self.0.zero_u32() }
     }
 }
 
@@ -610,31 +629,3 @@ impl<R: Raw, I: CarrylessIsa> CarrylessLanes for Vector<R, I> {
         Self(unsafe { self.0.carryless::<0x01>(other.0).xor(self.0.carryless::<0x10>(other.0)) }, PhantomData)
     }
 }
-
-/// Copies bytes of one length into memory that nobody is going to read soon: lines of cache are neither read
-/// before nor kept.
-///
-/// # Panics
-/// If the lengths differ.
-pub(crate) fn copy_past_cache(from: &[u8], to: &mut [u8]) {
-    assert_eq!(from.len(), to.len());
-    // Whole lines: those at the ends are shared with others.
-    let (head, lines) = to.split_at_mut(to.as_ptr().align_offset(LINE_BYTES).min(to.len()));
-    let (from_head, from_lines) = from.split_at(head.len());
-    head.copy_from_slice(from_head);
-    let (lines, tail) = lines.as_chunks_mut::<LINE_BYTES>();
-    let (from_lines, from_tail) = from_lines.as_chunks::<LINE_BYTES>();
-    for (from, to) in from_lines.iter().zip(lines) {
-        let (from, to) = (from.as_ptr().cast::<__m128i>(), to.as_mut_ptr().cast::<__m128i>());
-        for i in 0..LINE_BYTES / size_of::<__m128i>() {
-            // SAFETY: SSE2 belongs to x86-64. Both places are within their lines, and `to` is aligned to a line.
-            unsafe { _mm_stream_si128(to.add(i), _mm_loadu_si128(from.add(i))) };
-        }
-    }
-    // SAFETY: SSE2 belongs to x86-64.
-    unsafe { _mm_sfence() };
-    tail.copy_from_slice(from_tail);
-}
-
-/// Bytes in a line of cache.
-const LINE_BYTES: usize = 64;

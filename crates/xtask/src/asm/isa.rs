@@ -37,6 +37,9 @@ pub(crate) const ISAS: &[Isa] = &[
     Isa { name: "aesni",    every: Use::of(AES, "%xmm"), some: Use::of(AESENC, "%xmm"),         never: &["%ymm", "%zmm"] },
     Isa { name: "vaes256",  every: Use::of(AES, "%ymm"), some: Use::of(AESENC, "%ymm"),         never: &["%zmm"] },
     Isa { name: "vaes512",  every: Use::of(AES, "%zmm"), some: Use::of(AESENC, "%zmm"),         never: &[] },
+    Isa { name: "clmul",    every: Use::of(CLMUL, "%xmm"), some: ANYTHING,                      never: &["%ymm", "%zmm"] },
+    Isa { name: "vclmul256", every: Use::of(CLMUL, "%ymm"), some: ANYTHING,                     never: &["%zmm"] },
+    Isa { name: "vclmul512", every: Use::of(CLMUL, "%zmm"), some: ANYTHING,                     never: &[] },
 ];
 
 const ANYTHING: Use = Use::of(&[], "");
@@ -52,9 +55,12 @@ const AVX: &[&str] = &[
     "vprol", "vpror", "vpshuf", "vpunpck", "vunpck", "vperm", "vpblend", "vgf2p8",
 ];
 
-/// The AES instructions, and those that encrypt.
-const AES: &[&str] = &["aes", "vaes"];
+/// The AES instructions, and those that encrypt; words of keys are also transposed.
+const AES: &[&str] = &["aes", "vaes", "punpck", "vpunpck"];
 const AESENC: &[&str] = &["aesenc", "vaesenc"];
+
+/// Carry-less products.
+const CLMUL: &[&str] = &["pclmul", "vpclmul"];
 
 impl Use {
     const fn of(mnemonics: &'static [&'static str], register: &'static str) -> Self {

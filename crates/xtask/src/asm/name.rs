@@ -51,14 +51,15 @@ pub(crate) fn is_own_code(name: &str) -> bool {
     name.contains(LIBRARY) && !HARMLESS.iter().any(|start| name.starts_with(start))
 }
 
-/// The ISA and the kernel of an entry: `avx512` and `Round<..>` for `enter_avx512::<Round<..>>`.
+/// The ISA and the kernel of an entry: `avx512` and `Round<..>` for `<Round<..> as Enter>::enter_avx512`.
 pub(crate) fn entry(name: &str) -> Option<(&str, &str)> {
     let path = outermost(name, "::");
-    let [.., function, kernel] = path.as_slice() else {
+    let [methods, function] = path.as_slice() else {
         return None;
     };
-    let kernel = inside_angles(kernel)?;
-    is_gate(name).then_some((function.strip_prefix(ENTRY)?, kernel))
+    let (kernel, of_trait) = implementation(methods)?;
+    let isa = function.strip_prefix(ENTRY)?;
+    of_trait.is_some_and(|path| path.starts_with(WORDS)).then_some((isa, kernel))
 }
 
 /// A name short enough to read: words and what is the language's by the last part of their names, and
@@ -168,15 +169,13 @@ mod tests {
     #[test]
     fn entries_tell_isa_and_kernel() {
         assert_eq!(
-            entry("crossgrain::word::x86::enter_avx2::<crossgrain::part::Round<A, fn(B) -> C>>"),
+            entry(
+                "<crossgrain::part::Round<A, fn(B) -> C> as crossgrain::word::x86::tokens::_::Enter>::enter_avx2"
+            ),
             Some(("avx2", "crossgrain::part::Round<A, fn(B) -> C>"))
         );
-        assert_eq!(
-            entry("<crossgrain::word::Avx2 as crossgrain::word::Isa>::enter::enter_avx2::<K>"),
-            Some(("avx2", "K"))
-        );
-        assert_eq!(entry("crossgrain::word::x86::enter_avx2::<K>::{closure#0}"), None);
-        assert_eq!(entry("crossgrain::mode::enter_avx2::<K>"), None);
+        assert_eq!(entry("<K as crossgrain::word::x86::tokens::_::Enter>::enter_avx2::{closure#0}"), None);
+        assert_eq!(entry("<K as crossgrain::mode::Enter>::enter_avx2"), None);
         assert_eq!(entry("<crossgrain::word::Avx2 as crossgrain::word::Isa>::enter::<K>"), None);
         assert_eq!(entry("memcpy"), None);
     }

@@ -13,7 +13,7 @@ const SUB_BYTES: &str = "_RINvNtCskWcP9wWCoyF_10crossgrain7circuit9sub_bytesNtNt
 const OUT_OF_RANGE: &str = "_RNvNtNtCsgEmfK2I1SDS_4core5slice5index16slice_index_fail";
 
 /// Bodies that satisfy the table of ISAs.
-const SOUND: [(&str, &str); 10] = [
+const SOUND: [(&str, &str); 13] = [
     ("portable", "xorq %rax, %rcx"),
     ("sse2", "pxor (%rdi), %xmm0"),
     ("avx2", "vpxor (%rdi), %ymm0, %ymm0"),
@@ -24,13 +24,16 @@ const SOUND: [(&str, &str); 10] = [
     ("aesni", "aesenc %xmm1, %xmm0"),
     ("vaes256", "vaesenc %ymm1, %ymm0, %ymm0"),
     ("vaes512", "vaesenc %zmm1, %zmm0, %zmm0"),
+    ("clmul", "pclmulqdq $0, %xmm1, %xmm0"),
+    ("vclmul256", "vpclmulqdq $0, %ymm1, %ymm0, %ymm0"),
+    ("vclmul512", "vpclmulqdq $0, %zmm1, %zmm0, %zmm0"),
 ];
 
-/// The symbol of `crossgrain::word::enter_ISA::<crossgrain::part::Round>`.
+/// The symbol of `<crossgrain::part::Round as crossgrain::word::Enter>::enter_ISA`.
 fn entry(isa: &str) -> String {
     let name = format!("enter_{isa}");
     let length = name.len();
-    format!("_RINvNtCskWcP9wWCoyF_10crossgrain4word{length}{name}NtNtB4_4part5RoundEB4_")
+    format!("_RNvYNtNtCskWcP9wWCoyF_10crossgrain4part5RoundNtNtB6_4word5Enter{length}{name}B6_")
 }
 
 /// A function as LLVM prints it.

@@ -4,8 +4,6 @@ use serde_json::Value;
 
 use crate::Result;
 
-/// What is charted was measured on buffers of this size.
-const BYTES: u64 = 1 << 20;
 /// In GB/s. A peer that died in the middle has next to no speed; what would read 0.00 says nothing.
 const LEAST_SPEED: f64 = 0.005;
 
@@ -17,8 +15,29 @@ pub(super) struct Record {
     ghz: Option<f64>,
     version: String,
     peers: Vec<String>,
-    /// Ids and GB/s, for 1 MiB on one thread.
-    speeds: Vec<(String, f64)>,
+    speeds: Vec<Speed>,
+    plans: Vec<Planned>,
+}
+
+/// How fast something is.
+#[derive(Debug)]
+pub(super) struct Speed {
+    pub(super) id: String,
+    pub(super) bytes: u64,
+    pub(super) threads: u64,
+    pub(super) gb_per_s: f64,
+}
+
+/// What the planner found for a job under a cap, such as `aes-128-ecb/avx2-aes`.
+#[derive(Debug)]
+pub(super) struct Planned {
+    pub(super) job: String,
+    pub(super) cap: String,
+    /// The best plan, its steps in order.
+    pub(super) best: String,
+    pub(super) gb_per_s: f64,
+    /// What the best mix of representations costs, where the best pure form costs one.
+    pub(super) mixed_to_pure: f64,
 }
 
 impl Record {
@@ -44,12 +63,24 @@ impl Record {
             version: text("crossgrain")?,
             peers: head["peers"].as_array().into_iter().flatten().filter_map(peer).collect(),
             speeds: rows.iter().filter_map(speed).collect(),
+            plans: rows.iter().filter_map(planned).collect(),
         })
     }
 
-    /// The speed of an id in GB/s.
-    pub(super) fn speed(&self, id: &str) -> Option<f64> {
-        self.speeds.iter().find(|(name, _)| name == id).map(|&(_, speed)| speed)
+    /// The speed of an id in GB/s, for so many bytes on one thread.
+    pub(super) fn speed(&self, id: &str, bytes: u64) -> Option<f64> {
+        let is_it = |speed: &&Speed| speed.id == id && speed.bytes == bytes && speed.threads == 1;
+        self.speeds.iter().find(is_it).map(|speed| speed.gb_per_s)
+    }
+
+    /// All speeds of ids that begin so, in the order of the record, with what follows in the id.
+    pub(super) fn below<'a>(&'a self, start: &'a str) -> impl Iterator<Item = (&'a str, &'a Speed)> {
+        self.speeds.iter().filter_map(move |speed| Some((speed.id.strip_prefix(start)?, speed)))
+    }
+
+    /// What the planner found, in the order of the record.
+    pub(super) fn plans(&self) -> &[Planned] {
+        &self.plans
     }
 
     /// Whether the machine had this feature and was allowed to use it.
@@ -87,10 +118,26 @@ fn peer(value: &Value) -> Option<String> {
     Some(name[..end].trim_end().to_owned())
 }
 
-fn speed(row: &Value) -> Option<(String, f64)> {
-    let charted = row["bytes"].as_u64() == Some(BYTES) && row["threads"].as_u64() == Some(1);
-    let speed = row["gb_per_s"].as_f64().filter(|&speed| charted && speed >= LEAST_SPEED)?;
-    Some((row["id"].as_str()?.to_owned(), speed))
+fn speed(row: &Value) -> Option<Speed> {
+    let text = |key: &str| row[key].as_str().map(str::to_owned);
+    let gb_per_s = row["gb_per_s"].as_f64().filter(|&speed| speed >= LEAST_SPEED)?;
+    Some(Speed {
+        id: text("id")?,
+        bytes: row["bytes"].as_u64()?,
+        threads: row["threads"].as_u64()?,
+        gb_per_s,
+    })
+}
+
+fn planned(row: &Value) -> Option<Planned> {
+    let (job, cap) = row["plan"].as_str()?.split_once('/')?;
+    Some(Planned {
+        job: job.to_owned(),
+        cap: cap.to_owned(),
+        best: row["best"].as_str()?.to_owned(),
+        gb_per_s: row["gb_per_s"].as_f64()?,
+        mixed_to_pure: row["mixed_to_pure"].as_f64()?,
+    })
 }
 
 /// Whether this is written like 2026-11-30.

@@ -2,8 +2,61 @@
 
 use super::record::Record;
 
-/// The ciphers, and how their ids begin. The first has the broad bars.
-pub(super) const CIPHERS: [(&str, &str); 2] = [("AES-128", "aes-128-ctr"), ("AES-256", "aes-256-ctr")];
+/// Bars of a row; the first are the broad ones.
+pub(super) const SERIES: usize = 2;
+
+/// The ciphers of [`speed`], and how their ids begin.
+const CIPHERS: [(&str, &str); SERIES] = [("AES-128", "aes-128-ctr"), ("AES-256", "aes-256-ctr")];
+
+/// Bytes on which modes are timed.
+const MODE_BYTES: u64 = 1 << 20;
+
+/// Panels of bars below one another.
+pub(super) struct Chart {
+    pub(super) title: &'static str,
+    /// What the bars of a row mean; nothing where there is only one to a row.
+    pub(super) series: [&'static str; SERIES],
+    pub(super) panels: Vec<Panel>,
+}
+
+/// Bars of one scale.
+pub(super) struct Panel {
+    pub(super) heading: String,
+    pub(super) rows: Vec<Row>,
+}
+
+/// What one implementation does.
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) note: String,
+    pub(super) is_ours: bool,
+    /// In GB/s.
+    pub(super) speeds: [Option<f64>; SERIES],
+}
+
+impl Row {
+    fn ours(name: impl Into<String>, note: impl Into<String>, speeds: [Option<f64>; SERIES]) -> Self {
+        Self { name: name.into(), note: note.into(), is_ours: true, speeds }
+    }
+
+    /// The first speed there is: rows are sorted by it.
+    fn rank(&self) -> f64 {
+        self.speeds.into_iter().flatten().next().unwrap_or_default()
+    }
+}
+
+impl Chart {
+    /// With those panels that are not empty.
+    fn new(title: &'static str, series: [&'static str; SERIES], panels: impl Iterator<Item = Panel>) -> Self {
+        Self { title, series, panels: panels.filter(|panel| !panel.rows.is_empty()).collect() }
+    }
+}
+
+/// The fastest first.
+fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
+    rows.sort_by(|a, b| b.rank().total_cmp(&a.rank()));
+    rows
+}
 
 /// The end of an id, and how people call it.
 struct Series {
@@ -48,44 +101,96 @@ const PANELS: [(&str, &[Series]); 2] = [
     ),
 ];
 
-/// Bars of one scale, the fastest first.
-pub(super) struct Panel {
-    pub(super) heading: &'static str,
-    pub(super) rows: Vec<Row>,
-}
-
-/// What one implementation does.
-pub(super) struct Row {
-    pub(super) name: &'static str,
-    pub(super) note: &'static str,
-    /// In GB/s, for each of the ciphers.
-    pub(super) speeds: [Option<f64>; CIPHERS.len()],
-}
-
-impl Row {
-    pub(super) fn is_ours(&self) -> bool {
-        self.name == OURS
-    }
-
-    /// The first speed there is: rows are sorted by it.
-    fn rank(&self) -> f64 {
-        self.speeds.into_iter().flatten().next().unwrap_or_default()
-    }
-}
-
-/// The panels of a record; none that would be empty.
-pub(super) fn panels(record: &Record) -> Vec<Panel> {
-    let panels = PANELS.iter().map(|(heading, series)| {
-        let mut rows: Vec<_> = series.iter().filter_map(|series| row(record, series)).collect();
-        rows.sort_by(|a, b| b.rank().total_cmp(&a.rank()));
-        Panel { heading, rows }
+/// Ours beside others.
+pub(super) fn speed(record: &Record) -> Chart {
+    let panels = PANELS.iter().map(|(heading, series)| Panel {
+        heading: (*heading).to_owned(),
+        rows: sorted(series.iter().filter_map(|series| row(record, series)).collect()),
     });
-    panels.filter(|panel| !panel.rows.is_empty()).collect()
+    Chart::new("AES in counter mode, 1 MiB at a time, one thread", CIPHERS.map(|(name, _)| name), panels)
 }
 
 fn row(record: &Record, series: &Series) -> Option<Row> {
-    let speeds = CIPHERS.map(|(_, mode)| record.speed(&format!("{mode}/{}", series.id)));
+    let speeds = CIPHERS.map(|(_, mode)| record.speed(&format!("{mode}/{}", series.id), MODE_BYTES));
     let is_there = speeds.iter().any(Option::is_some);
     let says_something = series.needs.is_none_or(|feature| record.has(feature));
-    (is_there && says_something).then_some(Row { name: series.name, note: series.note, speeds })
+    let row = Row { is_ours: series.name == OURS, ..Row::ours(series.name, series.note, speeds) };
+    (is_there && says_something).then_some(row)
+}
+
+/// A whole cipher in every representation and width.
+pub(super) fn representations(record: &Record) -> Chart {
+    let panels = [("AES-128", "aes"), ("Serpent", "serpent")].into_iter().flat_map(|(name, part)| {
+        let [encrypt, decrypt] = ["encrypt", "decrypt"].map(|direction| format!("{part}-{direction}/"));
+        let (whole, sliced): (Vec<_>, Vec<_>) = record
+            .below(&encrypt)
+            .map(|(variant, encrypted)| {
+                let decrypted = record.speed(&format!("{decrypt}{variant}"), encrypted.bytes);
+                let (representation, isa) = variant.split_once('/').unwrap_or((variant, ""));
+                Row::ours(representation, isa, [Some(encrypted.gb_per_s), decrypted])
+            })
+            .partition(|row| row.name == "blocks");
+        [
+            Panel { heading: format!("{name}, on blocks as they come"), rows: sorted(whole) },
+            Panel { heading: format!("{name}, less the way into slices and out"), rows: sorted(sliced) },
+        ]
+    });
+    let title = "Whole ciphers by representation and width, one thread";
+    Chart::new(title, ["encryption", "decryption"], panels)
+}
+
+/// What messages of a length cost, begun anew each time.
+pub(super) fn lengths(record: &Record) -> Chart {
+    by_last(record, "Short and long messages, one thread", "lengths/", |bytes, _| length(bytes))
+}
+
+/// The same work by more and more threads.
+pub(super) fn threads(record: &Record) -> Chart {
+    by_last(record, "More and more threads, 8 MiB at a time", "threads/", |_, threads| match threads {
+        1 => "1 thread".to_owned(),
+        _ => format!("{threads} threads"),
+    })
+}
+
+/// A panel for all ids that differ in their last part only, in the order of the record.
+fn by_last(record: &Record, title: &'static str, start: &str, name: fn(u64, u64) -> String) -> Chart {
+    let mut panels: Vec<Panel> = Vec::new();
+    for (id, speed) in record.below(start) {
+        let heading = id.rsplit_once('/').map_or(id, |(heading, _)| heading).replace('/', ", ");
+        let row = Row::ours(name(speed.bytes, speed.threads), "", [Some(speed.gb_per_s), None]);
+        match panels.last_mut() {
+            Some(panel) if panel.heading == heading => panel.rows.push(row),
+            _ => panels.push(Panel { heading, rows: vec![row] }),
+        }
+    }
+    Chart::new(title, [""; SERIES], panels.into_iter())
+}
+
+/// The best plan for every job and cap, and the best that mixes representations.
+pub(super) fn plans(record: &Record) -> Chart {
+    let mut panels: Vec<Panel> = Vec::new();
+    for planned in record.plans() {
+        let mixed = planned.gb_per_s / planned.mixed_to_pure.max(1.0);
+        // The whole cipher, where that is a step, tells more than the conversions around it.
+        let steps = || planned.best.split(" > ");
+        let step = steps().find(|step| step.contains("crypt/") || step.contains("-walk/")).or(steps().nth(1));
+        let representation = step.and_then(|step| step.split('/').nth(1)).unwrap_or_default();
+        let row = Row::ours(&planned.cap, representation, [Some(planned.gb_per_s), Some(mixed)]);
+        match panels.iter_mut().find(|panel| panel.heading == planned.job) {
+            Some(panel) => panel.rows.push(row),
+            None => panels.push(Panel { heading: planned.job.clone(), rows: vec![row] }),
+        }
+    }
+    panels.iter_mut().for_each(|panel| panel.rows = sorted(std::mem::take(&mut panel.rows)));
+    let title = "The best plan under every cap of instructions, one thread";
+    Chart::new(title, ["best plan", "best that mixes representations"], panels.into_iter())
+}
+
+/// A number of bytes in the largest unit that divides it.
+fn length(bytes: u64) -> String {
+    match bytes {
+        _ if bytes > 0 && bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        _ if bytes > 0 && bytes.is_multiple_of(1 << 10) => format!("{} KiB", bytes >> 10),
+        _ => format!("{bytes} bytes"),
+    }
 }

@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use super::series::{CIPHERS, Panel, Row};
+use super::series::{Chart, Panel, Row, SERIES};
 
 /// Lengths in pixels at full size.
 const WIDTH: f64 = 720.0;
@@ -15,8 +15,8 @@ const MARGIN: f64 = 20.0;
 const BARS: f64 = 186.0;
 /// Where the longest bar ends; its value is to the right of it.
 const BARS_END: f64 = WIDTH - 76.0;
-/// The heights of a row's bars, one for each cipher, and what lies between two bars and two rows.
-const THICKNESS: [f64; CIPHERS.len()] = [17.0, 9.0];
+/// The heights of a row's bars, one for each series, and what lies between two bars and two rows.
+const THICKNESS: [f64; SERIES] = [17.0, 9.0];
 const BETWEEN_BARS: f64 = 3.0;
 const BETWEEN_ROWS: f64 = 14.0;
 /// A name and its note need this much even beside a single bar.
@@ -52,20 +52,19 @@ text { font-family: system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neu
 ";
 
 /// The whole picture, with a caption below.
-pub(super) fn document(panels: &[Panel], caption: &[String]) -> String {
+pub(super) fn document(chart: &Chart, caption: &[String]) -> String {
     let mut page = Page { height: MARGIN, body: String::new() };
-    page.title(panels);
-    panels.iter().for_each(|panel| page.panel(panel));
+    page.title(chart);
+    chart.panels.iter().for_each(|panel| page.panel(panel));
     page.caption(caption);
     let Page { height, body } = page;
+    let title = escaped(chart.title);
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
          viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"title\">\n\
-         <title id=\"title\">{TITLE}</title>\n<style>\n{STYLE}</style>\n{body}</svg>\n"
+         <title id=\"title\">{title}</title>\n<style>\n{STYLE}</style>\n{body}</svg>\n"
     )
 }
-
-const TITLE: &str = "AES in counter mode, 1 MiB at a time, one thread";
 
 /// A picture that grows downwards.
 struct Page {
@@ -83,14 +82,20 @@ impl Page {
         self.line(format_args!(r#"<text class="{class}" x="{x:.1}" y="{y:.1}">{}</text>"#, escaped(text)));
     }
 
-    fn title(&mut self, panels: &[Panel]) {
-        self.text("title", MARGIN, self.height + 16.0, TITLE);
+    fn title(&mut self, chart: &Chart) {
+        self.text("title", MARGIN, self.height + 16.0, chart.title);
+        let rows = || chart.panels.iter().flat_map(|panel| &panel.rows);
         let mut legend = "GB/s, more is better".to_owned();
-        legend += &key(&["ours"], "crossgrain");
-        legend += &key(&["peer"], "others");
-        for (index, (cipher, _)) in CIPHERS.iter().enumerate() {
-            if has_cipher(panels, index) {
-                legend += &key(&[&bar_class("ours", index), &bar_class("peer", index)], cipher);
+        let has_others = rows().any(|row| !row.is_ours);
+        if has_others {
+            legend += &key(&["ours"], "crossgrain");
+            legend += &key(&["peer"], "others");
+        }
+        for (index, meaning) in chart.series.iter().enumerate() {
+            if rows().any(|row| row.speeds[index].is_some()) && !meaning.is_empty() {
+                let (ours, others) = (bar_class("ours", index), bar_class("peer", index));
+                let classes = if has_others { vec![&*ours, &*others] } else { vec![&*ours] };
+                legend += &key(&classes, meaning);
             }
         }
         let y = self.height + 42.0;
@@ -100,7 +105,7 @@ impl Page {
 
     /// A heading, bars, and their scale.
     fn panel(&mut self, panel: &Panel) {
-        self.text("heading", MARGIN, self.height + 36.0, panel.heading);
+        self.text("heading", MARGIN, self.height + 36.0, &panel.heading);
         let top = self.height + 48.0;
         let thickness: f64 = panel.rows.iter().map(|row| row_height(row) + BETWEEN_ROWS).sum();
         self.height = top + BETWEEN_ROWS / 2.0;
@@ -125,8 +130,8 @@ impl Page {
     fn row(&mut self, row: &Row, scale: &Scale) {
         let (top, height) = (self.height, row_height(row));
         let middle = top + height / 2.0;
-        self.text("name", BARS - 10.0, middle - 2.0, row.name);
-        self.text("note", BARS - 10.0, middle + 12.0, row.note);
+        self.text("name", BARS - 10.0, middle - 2.0, &row.name);
+        self.text("note", BARS - 10.0, middle + 12.0, &row.note);
         let mut y = middle - bars_height(row) / 2.0;
         for (index, speed) in row.speeds.into_iter().enumerate() {
             if let Some(speed) = speed {
@@ -140,9 +145,9 @@ impl Page {
         self.height = top + height + BETWEEN_ROWS;
     }
 
-    fn bar(&mut self, row: &Row, cipher: usize, end: f64, y: f64) {
-        let class = bar_class(if row.is_ours() { "ours" } else { "peer" }, cipher);
-        let (width, height) = (end - BARS, THICKNESS[cipher]);
+    fn bar(&mut self, row: &Row, series: usize, end: f64, y: f64) {
+        let class = bar_class(if row.is_ours { "ours" } else { "peer" }, series);
+        let (width, height) = (end - BARS, THICKNESS[series]);
         self.line(format_args!(
             r#"<rect class="{class}" x="{BARS:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}"/>"#
         ));
@@ -188,12 +193,8 @@ impl Scale {
     }
 }
 
-fn has_cipher(panels: &[Panel], cipher: usize) -> bool {
-    panels.iter().flat_map(|panel| &panel.rows).any(|row| row.speeds[cipher].is_some())
-}
-
-fn bar_class(owner: &str, cipher: usize) -> String {
-    if cipher == 0 { owner.to_owned() } else { format!("{owner} second") }
+fn bar_class(owner: &str, series: usize) -> String {
+    if series == 0 { owner.to_owned() } else { format!("{owner} second") }
 }
 
 fn bars_height(row: &Row) -> f64 {

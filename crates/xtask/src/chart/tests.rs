@@ -1,6 +1,18 @@
 //! Draws small records, and reads the picture back.
 
-use super::draw;
+use super::record::Record;
+use super::series::{self, Chart};
+
+/// The picture of a record in which anything can be seen.
+fn drawn(chart: fn(&Record) -> Chart, text: &str, day: &str) -> Option<String> {
+    let picture = super::picture("", chart);
+    super::draw(&picture, &Record::parse(text).unwrap(), day)
+}
+
+/// The same for the chart of speeds.
+fn draw(text: &str, day: &str) -> Option<String> {
+    drawn(series::speed, text, day)
+}
 
 const HEAD: &str = r#"{"machine":"AMD <EPYC> & Co, 2 threads","features":"sse2 avx2 avx512 aes vaes","core_ghz":3.691,"crossgrain":"0.1.0","peers":["OpenSSL 3.0.19","OpenSSL 3.0.19 (less)","RustCrypto aes 0.9.4, software backend"]}"#;
 
@@ -107,12 +119,68 @@ fn a_cpu_without_aes_instructions_has_no_bars_for_them() {
 }
 
 #[test]
+fn representations_are_those_of_whole_ciphers() {
+    let rows = [
+        r#"{"id":"aes-encrypt/blocks/vaes512","bytes":1048576,"threads":1,"gb_per_s":22.6}"#,
+        r#"{"id":"aes-encrypt/bitsliced64/portable","bytes":8192,"threads":1,"gb_per_s":0.5612}"#,
+        r#"{"id":"aes-decrypt/bitsliced64/portable","bytes":8192,"threads":1,"gb_per_s":0.4412}"#,
+        r#"{"id":"sub-bytes/bitsliced64/portable","bytes":8192,"threads":1,"gb_per_s":7.77}"#,
+        r#"{"id":"serpent-encrypt/vsliced512/avx512","bytes":8192,"threads":1,"gb_per_s":1.93}"#,
+    ];
+    let svg = drawn(series::representations, &format!("{HEAD}\n{}", rows.join("\n")), "2026-11-20").unwrap();
+    let texts = texts(&svg);
+    assert_has(&texts, &["blocks", "vaes512", "22.6", "bitsliced64", "0.56", "0.44", "vsliced512", "1.93"]);
+    assert_has(&texts, &["encryption", "decryption"]);
+    assert!(!texts.iter().any(|text| ["7.77", "others"].contains(&text.as_str())));
+}
+
+#[test]
+fn lengths_and_threads_are_in_order() {
+    let rows = [
+        r#"{"id":"lengths/aes-128-ctr/best/16","bytes":16,"threads":1,"gb_per_s":0.42}"#,
+        r#"{"id":"lengths/aes-128-ctr/best/16384","bytes":16384,"threads":1,"gb_per_s":25.1}"#,
+        r#"{"id":"lengths/aes-128-ctr/best/1048576","bytes":1048576,"threads":1,"gb_per_s":24.2}"#,
+        r#"{"id":"threads/aes-128-ctr/best/1","bytes":8388608,"threads":1,"gb_per_s":24.3}"#,
+        r#"{"id":"threads/aes-128-ctr/best/2","bytes":8388608,"threads":2,"gb_per_s":44.9}"#,
+    ];
+    let record = format!("{HEAD}\n{}", rows.join("\n"));
+    for (chart, names) in [
+        (
+            series::lengths as fn(&Record) -> Chart,
+            &["16 bytes", "0.42", "16 KiB", "25.1", "1 MiB", "24.2"][..],
+        ),
+        (series::threads, &["1 thread", "24.3", "2 threads", "44.9"]),
+    ] {
+        let texts = texts(&drawn(chart, &record, "2026-11-20").unwrap());
+        assert_has(&texts, &["aes-128-ctr, best"]);
+        let places = names.iter().map(|name| texts.iter().position(|text| text == name).expect(name));
+        assert!(places.is_sorted(), "{texts:?}");
+    }
+    assert!(drawn(series::plans, &record, "").is_none());
+}
+
+#[test]
+fn plans_stand_beside_the_best_that_mixes() {
+    let rows = [
+        r#"{"plan":"aes-128-ecb/portable","best":"blocks-to-bitsliced64/portable > aes-encrypt/bitsliced64/portable > x","gb_per_s":0.432,"mixed_to_pure":1.08}"#,
+        r#"{"plan":"aes-128-ecb/avx512","best":"aes-encrypt/blocks/vaes512","gb_per_s":23.2,"mixed_to_pure":5.8}"#,
+        r#"{"jobs":2,"mixing_gains":0}"#,
+    ];
+    let svg = drawn(series::plans, &format!("{HEAD}\n{}", rows.join("\n")), "2026-11-20").unwrap();
+    let texts = texts(&svg);
+    assert_has(
+        &texts,
+        &["aes-128-ecb", "portable", "bitsliced64", "0.43", "0.40", "avx512", "blocks", "23.2", "4.00"],
+    );
+}
+
+#[test]
 fn an_unreadable_record_is_one_clear_line() {
-    let error = |text: &str| draw(text, "2026-11-20").unwrap_err();
+    let error = |text: &str| Record::parse(text).unwrap_err();
     assert_eq!(error(""), "an empty record");
     assert_eq!(error("{}"), "no record: its first line has no \"machine\"");
     assert_eq!(error("[1]\n"), "no record: its first line has no \"machine\"");
     assert!(error(&format!("{HEAD}\nGB/s")).starts_with("line 2 is no JSON: "));
-    assert!(error(HEAD).starts_with("nothing to draw: "));
+    assert!(draw(HEAD, "2026-11-20").is_none());
     assert!(!error("{\n").contains('\n'));
 }

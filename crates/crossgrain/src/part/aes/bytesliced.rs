@@ -53,7 +53,7 @@ impl<W: ByteLanes, S: Substitute<W>> Bytes<W, S> {
 }
 
 /// What MixColumns or its inverse adds to every byte.
-const fn mixing_adds<W: ByteLanes, S: Substitute<W>>(direction: Direction) -> u8 {
+pub(super) const fn mixing_adds<W: ByteLanes, S: Substitute<W>>(direction: Direction) -> u8 {
     match direction {
         Direction::Encrypt => S::DOUBLE_ADDS,
         Direction::Decrypt => S::DOUBLE_ADDS << 1,
@@ -114,18 +114,11 @@ impl<W: ByteLanes, S: Substitute<W>> Rounds<W, S> {
     }
 
     #[inline(always)]
-    fn mix_column(&self, mut a: [W; 4]) -> [W; 4] {
-        if self.direction == Direction::Decrypt {
-            let even = self.double(self.double(a[0] ^ a[2]));
-            let odd = self.double(self.double(a[1] ^ a[3]));
-            a = [a[0] ^ even, a[1] ^ odd, a[2] ^ even, a[3] ^ odd];
+    fn mix_column(&self, a: [W; 4]) -> [W; 4] {
+        match self.direction {
+            Direction::Encrypt => mix_column(self.isa, self.substitute, a),
+            Direction::Decrypt => inv_mix_column(self.isa, self.substitute, a),
         }
-        mix_column(self.isa, self.substitute, a)
-    }
-
-    #[inline(always)]
-    fn double(&self, bytes: W) -> W {
-        self.substitute.double(self.isa, bytes)
     }
 
     #[inline(always)]
@@ -191,6 +184,18 @@ impl<W: ByteLanes, S: Substitute<W>> Rounds<W, S> {
 pub(super) fn mix_column<W: ByteLanes, S: Substitute<W>>(isa: W::Isa, substitute: S, a: [W; 4]) -> [W; 4] {
     let u: [W; 4] = each!(row < 4 => a[row] ^ a[(row + 1) % 4]);
     each!(row < 4 => substitute.double(isa, u[row]) ^ a[(row + 1) % 4] ^ u[(row + 2) % 4])
+}
+
+/// InvMixColumns on a column, plus what doublings add.
+#[inline(always)]
+pub(super) fn inv_mix_column<W: ByteLanes, S: Substitute<W>>(
+    isa: W::Isa,
+    substitute: S,
+    a: [W; 4],
+) -> [W; 4] {
+    let even = substitute.double(isa, substitute.double(isa, a[0] ^ a[2]));
+    let odd = substitute.double(isa, substitute.double(isa, a[1] ^ a[3]));
+    mix_column(isa, substitute, [a[0] ^ even, a[1] ^ odd, a[2] ^ even, a[3] ^ odd])
 }
 
 struct BytesOnTile<'a, W: ByteLanes, S>(&'a Bytes<W, S>, &'a mut Tile, usize);

@@ -1,13 +1,14 @@
 //! Search for a Serpent key, a key a 32-bit lane: the schedule runs beside the cipher.
 //!
 //! Layout: words of the state and of the key as in `vsliced`. Source: the submission, §3 and §4.
-//! Holds: of the result one word is compared. Round keys are used as they come, so that none is kept.
+//! Holds: of the result one word is compared. To encrypt, round keys are used as they come, so that none is kept; to decrypt,
+//! all are.
 
 use std::fmt;
 
 use super::ROUNDS;
 use super::schedule::Schedule;
-use super::vsliced::{State, transform};
+use super::vsliced::{State, inv_transform, transform};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family};
 use crate::circuit::serpent_sbox;
 use crate::part::search::{Inner, Known, Lanes, START_BLOCKS, SearchPart, Use, table};
@@ -19,6 +20,7 @@ use crate::word::{Isa, Kernel, Lane32, each, unrolled};
 pub struct Search<W: Lane32> {
     isa: W::Isa,
     key_bytes: usize,
+    direction: Direction,
     input: [u32; 4],
     /// The word that is compared, its value, and the bits of that which are known.
     word: usize,
@@ -31,14 +33,14 @@ fn words(block: &Block) -> [u32; 4] {
 }
 
 impl<W: Lane32> Search<W> {
-    /// A kernel for keys of one of Serpent's lengths; `None` for other ciphers, and for decryption.
+    /// A kernel for keys of one of Serpent's lengths; `None` for other ciphers.
     pub fn new(isa: W::Isa, cipher: Cipher, known: &Known) -> Option<Self> {
         let masks = words(&known.mask);
         let word = (0..4).max_by_key(|&word| masks[word].count_ones())?;
         let (output, mask) = (words(&known.output)[word], masks[word]);
         let (key_bytes, input) = (cipher.key_bytes(), words(&known.input));
-        let fits = cipher.family() == Family::Serpent && known.direction == Direction::Encrypt;
-        fits.then_some(Self { isa, key_bytes, input, word, output, mask })
+        let (fits, direction) = (cipher.family() == Family::Serpent, known.direction);
+        fits.then_some(Self { isa, key_bytes, direction, input, word, output, mask })
     }
 
     const LANES: usize = W::BITS / 32;
@@ -76,7 +78,11 @@ impl<W: Lane32> Lanes for Search<W> {
     }
 
     fn run(&self, _usage: Use, bundles: &[[W; 8]], outer: &[Block; START_BLOCKS], found: &mut [u64]) -> bool {
-        self.isa.enter(Try { search: self, bundles, outer: [words(&outer[0]), words(&outer[1])], found })
+        let outer = [words(&outer[0]), words(&outer[1])];
+        match self.direction {
+            Direction::Encrypt => self.isa.enter(Try::<W, false> { search: self, bundles, outer, found }),
+            Direction::Decrypt => self.isa.enter(Try::<W, true> { search: self, bundles, outer, found }),
+        }
     }
 
     fn key_of(&self, lane: usize) -> usize {
@@ -110,15 +116,15 @@ impl<W: Lane32> Kernel for Transposed<'_, W> {
     }
 }
 
-/// All bundles with one outer key.
-struct Try<'a, W: Lane32> {
+/// All bundles with one outer key, in the direction of encryption or `BACK`.
+struct Try<'a, W: Lane32, const BACK: bool> {
     search: &'a Search<W>,
     bundles: &'a [[W; 8]],
     outer: [[u32; 4]; 2],
     found: &'a mut [u64],
 }
 
-impl<W: Lane32> Kernel for Try<'_, W> {
+impl<W: Lane32, const BACK: bool> Kernel for Try<'_, W, BACK> {
     type Output = bool;
 
     #[inline(always)]
@@ -132,13 +138,8 @@ impl<W: Lane32> Kernel for Try<'_, W> {
         let mut any = 0;
         for (inner, found) in bundles.iter().zip(found) {
             let keys = each!(i < 8 => inner[i] ^ outer[i]);
-            let state = encrypt(isa, input, keys);
-            let mut bytes = [0; 64];
-            ((state[search.word] ^ output) & mask).store(&mut bytes[..W::BYTES]);
-            *found = 0;
-            for (lane, bytes) in bytes[..W::BYTES].as_chunks::<4>().0.iter().enumerate() {
-                *found |= u64::from(u32::from_le_bytes(*bytes) == 0) << lane;
-            }
+            let state = if BACK { decrypt(isa, input, keys) } else { encrypt(isa, input, keys) };
+            *found = ((state[search.word] ^ output) & mask).zero_lanes();
             any |= *found;
         }
         any != 0
@@ -158,4 +159,28 @@ fn encrypt<W: Lane32>(isa: W::Isa, mut state: State<W>, keys: [W; 8]) -> State<W
     }
     let key = schedule.round_key_of(ROUNDS, 0);
     each!(i < 4 => state[i] ^ key[i])
+}
+
+/// The inverse cipher with a key a lane.
+#[inline(always)]
+fn decrypt<W: Lane32>(isa: W::Isa, mut state: State<W>, keys: [W; 8]) -> State<W> {
+    let mut schedule = Schedule::new(isa, keys);
+    let mut round_keys = [[W::splat_lanes(isa, 0); 4]; ROUNDS + 1];
+    for first in (0..ROUNDS).step_by(8) {
+        unrolled!(index in [0 1 2 3 4 5 6 7] {
+            round_keys[first + index] = schedule.round_key_of(first, index);
+        });
+    }
+    round_keys[ROUNDS] = schedule.round_key_of(ROUNDS, 0);
+    state = each!(i < 4 => state[i] ^ round_keys[ROUNDS][i]);
+    for first in (0..ROUNDS).step_by(8).rev() {
+        unrolled!(index in [7 6 5 4 3 2 1 0] {
+            if first + index < ROUNDS - 1 {
+                state = inv_transform(state);
+            }
+            let substituted = serpent_sbox::inverse(index, state);
+            state = each!(i < 4 => substituted[i] ^ round_keys[first + index][i]);
+        });
+    }
+    state
 }

@@ -60,27 +60,36 @@ macro_rules! isa {
         #[derive(Clone, Copy, Debug)]
         pub struct $Isa(());
 
-        impl Isa for $Isa {
-            const NAME: &'static str = $name;
-            const NEEDS: Features = $needs;
-
-            fn detect(allowed: Features) -> Option<Self> {
-                let there = allowed & Features::of_cpu();
-                there.contains(Self::NEEDS).then_some(Self(()))
+        const _: () = {
+            // A method of the kernel: the compiler puts it beside the kernel, and compiles modules side by side.
+            trait Enter: Kernel {
+                /// # Safety
+                /// The CPU must have the features named.
+                #[target_feature(enable = $target_features)]
+                unsafe fn $enter(self) -> Self::Output {
+                    align_frame();
+                    self.run()
+                }
             }
 
-            #[inline]
-            fn enter<K: Kernel>(self, kernel: K) -> K::Output {
-                // SAFETY: `self` exists, so `detect` found every feature that `$enter` is compiled for.
-                unsafe { $enter(kernel) }
-            }
-        }
+            impl<K: Kernel> Enter for K {}
 
-        #[target_feature(enable = $target_features)]
-        fn $enter<K: Kernel>(kernel: K) -> K::Output {
-            align_frame();
-            kernel.run()
-        }
+            impl Isa for $Isa {
+                const NAME: &'static str = $name;
+                const NEEDS: Features = $needs;
+
+                fn detect(allowed: Features) -> Option<Self> {
+                    let there = allowed & Features::of_cpu();
+                    there.contains(Self::NEEDS).then_some(Self(()))
+                }
+
+                #[inline]
+                fn enter<K: Kernel>(self, kernel: K) -> K::Output {
+                    // SAFETY: `self` exists, so `detect` found every feature that `$enter` is compiled for.
+                    unsafe { kernel.$enter() }
+                }
+            }
+        };
     };
 }
 

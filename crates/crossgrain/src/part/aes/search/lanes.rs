@@ -5,9 +5,10 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use crate::block::Direction;
 use crate::circuit::{Bits, aes_linear, aes_sbox};
 use crate::convert::{BlocksToBits, ByteGroup, Group, Load, Network};
-use crate::part::aes::bytesliced::mix_column;
+use crate::part::aes::bytesliced::{inv_mix_column, mix_column, mixing_adds};
 use crate::part::aes::substitute::Substitute;
 use crate::repr::block_of_lane;
 use crate::word::{ByteLanes, Isa, Kernel, Register, Tile, each};
@@ -26,8 +27,8 @@ pub trait LaneByte: Copy + Send + Sync + 'static {
     /// Number of lanes.
     const LANES: usize;
 
-    /// Makes the constants.
-    fn way(isa: Self::Isa) -> Self::Way;
+    /// Makes the constants for the steps of one direction.
+    fn way(isa: Self::Isa, direction: Direction) -> Self::Way;
 
     /// A byte as a pattern.
     fn pattern(byte: u8) -> Self::Pattern;
@@ -51,6 +52,14 @@ pub trait LaneByte: Copy + Send + Sync + 'static {
     #[must_use]
     fn mixed(isa: Self::Isa, way: Self::Way, column: [Self; 4]) -> [Self; 4];
 
+    /// InvSubBytes, by the constants for decryption.
+    #[must_use]
+    fn inv_substituted(self, isa: Self::Isa, way: Self::Way) -> Self;
+
+    /// InvMixColumns on a column, by the constants for decryption.
+    #[must_use]
+    fn inv_mixed(isa: Self::Isa, way: Self::Way, column: [Self; 4]) -> [Self; 4];
+
     /// The sixteen bytes of as many blocks as there are lanes.
     fn load(isa: Self::Isa, blocks: &[u8]) -> [Self; 16];
 
@@ -69,7 +78,7 @@ impl<W: Register> LaneByte for Bits<W> {
     const LANES: usize = W::BITS;
 
     #[inline(always)]
-    fn way(_isa: W::Isa) {}
+    fn way(_isa: W::Isa, _direction: Direction) {}
 
     #[inline(always)]
     fn pattern(byte: u8) -> Bits<u64> {
@@ -93,18 +102,22 @@ impl<W: Register> LaneByte for Bits<W> {
 
     #[inline(always)]
     fn substituted(self, _isa: W::Isa, (): ()) -> Self {
-        let mut sub = aes_sbox::forward(self);
-        for (bit, word) in sub.iter_mut().enumerate() {
-            if aes_sbox::CONSTANT >> bit & 1 == 1 {
-                *word = !*word;
-            }
-        }
-        sub
+        with_constant(aes_sbox::forward(self))
     }
 
     #[inline(always)]
     fn mixed(_isa: W::Isa, (): (), column: [Self; 4]) -> [Self; 4] {
         aes_linear::mix_column(column)
+    }
+
+    #[inline(always)]
+    fn inv_substituted(self, _isa: W::Isa, (): ()) -> Self {
+        aes_sbox::inverse(with_constant(self))
+    }
+
+    #[inline(always)]
+    fn inv_mixed(_isa: W::Isa, (): (), column: [Self; 4]) -> [Self; 4] {
+        aes_linear::inv_mix_column(column)
     }
 
     fn load(isa: W::Isa, blocks: &[u8]) -> [Self; 16] {
@@ -133,6 +146,17 @@ impl<W: Register> LaneByte for Bits<W> {
     }
 }
 
+/// The sum with the S-box's constant, which its circuits leave out.
+#[inline(always)]
+fn with_constant<W: Register>(mut byte: Bits<W>) -> Bits<W> {
+    for (bit, word) in byte.iter_mut().enumerate() {
+        if aes_sbox::CONSTANT >> bit & 1 == 1 {
+            *word = !*word;
+        }
+    }
+    byte
+}
+
 /// A byte of every lane in one word, put through the S-box in one of the ways of `substitute`.
 pub struct Byte<W, S>(W, PhantomData<fn() -> S>);
 
@@ -158,6 +182,15 @@ impl<W, S> Byte<W, S> {
     }
 }
 
+impl<W: ByteLanes, S: Substitute<W> + 'static> Byte<W, S> {
+    /// A column without what mixing added to it.
+    #[inline(always)]
+    fn made_good(isa: W::Isa, column: [W; 4], adds: u8) -> [Self; 4] {
+        let adds_everywhere = W::splat(isa, Self::pattern(adds));
+        each!(row < 4 => Self::new(if adds == 0 { column[row] } else { column[row] ^ adds_everywhere }))
+    }
+}
+
 impl<W: ByteLanes, S: Substitute<W> + 'static> LaneByte for Byte<W, S> {
     type Isa = W::Isa;
     type Way = S;
@@ -166,8 +199,8 @@ impl<W: ByteLanes, S: Substitute<W> + 'static> LaneByte for Byte<W, S> {
     const LANES: usize = W::BYTES;
 
     #[inline(always)]
-    fn way(isa: W::Isa) -> S {
-        S::new(isa, false)
+    fn way(isa: W::Isa, direction: Direction) -> S {
+        S::new(isa, direction == Direction::Decrypt)
     }
 
     #[inline(always)]
@@ -198,8 +231,19 @@ impl<W: ByteLanes, S: Substitute<W> + 'static> LaneByte for Byte<W, S> {
     #[inline(always)]
     fn mixed(isa: W::Isa, way: S, column: [Self; 4]) -> [Self; 4] {
         let mixed = mix_column(isa, way, each!(row < 4 => column[row].0));
-        let adds = W::splat(isa, Self::pattern(S::DOUBLE_ADDS));
-        each!(row < 4 => Self::new(if S::DOUBLE_ADDS == 0 { mixed[row] } else { mixed[row] ^ adds }))
+        Self::made_good(isa, mixed, mixing_adds::<W, S>(Direction::Encrypt))
+    }
+
+    #[inline(always)]
+    fn inv_substituted(self, isa: W::Isa, way: S) -> Self {
+        // The constants tell the direction.
+        self.substituted(isa, way)
+    }
+
+    #[inline(always)]
+    fn inv_mixed(isa: W::Isa, way: S, column: [Self; 4]) -> [Self; 4] {
+        let mixed = inv_mix_column(isa, way, each!(row < 4 => column[row].0));
+        Self::made_good(isa, mixed, mixing_adds::<W, S>(Direction::Decrypt))
     }
 
     fn load(isa: W::Isa, blocks: &[u8]) -> [Self; 16] {

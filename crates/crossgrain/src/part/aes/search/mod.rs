@@ -1,11 +1,14 @@
 //! Search for an AES key, a key a lane: one text for bytes and for bits of many keys.
 //!
 //! Layout: byte i of the state, and byte i of every word of the key schedule, of all lanes are one [`LaneByte`].
-//! Source: FIPS 197 §5.1 and §5.2. Only two bytes of the result are computed, which lie in one column before the last
+//! Source: FIPS 197 §5.1 to §5.3. Only two bytes of the result are computed, which lie in one column before the last
 //! ShiftRows: so the last round has 2 of 16 S-boxes and the one before it 4, and both MixColumns of one column.
+//! Decryption, where only the plaintext's bytes are known in part, goes through the schedule and then back through it
+//! beside the rounds: a word's step is its own inverse, so this takes no memory but the last `NK` words.
 //! Holds: with a table used often, a lane begins after round 1. All S-boxes up to there have single bytes of the key as
 //! inputs, and all else is linear, so a start is affine in the key as `part::search` needs it.
 
+pub mod instructions;
 mod lanes;
 
 use std::fmt;
@@ -22,6 +25,7 @@ use crate::word::{Isa, Kernel, each, unrolled};
 pub struct Search<B: LaneByte, const NK: usize> {
     isa: B::Isa,
     rounds: usize,
+    direction: Direction,
     input: Block,
     target: Target<B>,
 }
@@ -29,10 +33,11 @@ pub struct Search<B: LaneByte, const NK: usize> {
 /// The two bytes that are compared.
 #[derive(Clone, Copy)]
 struct Target<B: LaneByte> {
-    /// Their column before the last ShiftRows.
+    /// Their column before the last ShiftRows or InvShiftRows.
     column: usize,
-    /// Their rows.
+    /// Their rows, and their columns in the result.
     rows: [usize; 2],
+    columns: [usize; 2],
     output: [B::Pattern; 2],
     mask: [B::Pattern; 2],
 }
@@ -40,17 +45,22 @@ struct Target<B: LaneByte> {
 impl<B: LaneByte> Target<B> {
     /// Of all two bytes from one column, those of which the most is known.
     fn best(known: &Known) -> Self {
-        let place = |column: usize, row: usize| 4 * ((column + 4 - row) % 4) + row;
-        let bits = |column, row| known.mask[place(column, row)].count_ones();
+        let shifted = |column: usize, row: usize| match known.direction {
+            Direction::Encrypt => (column + 4 - row) % 4,
+            Direction::Decrypt => (column + row) % 4,
+        };
+        let bits = |column, row| known.mask[4 * shifted(column, row) + row].count_ones();
         let pairs = (0..4).flat_map(|column| (0..4).flat_map(move |a| (0..a).map(move |b| (column, [b, a]))));
         let best = pairs.max_by_key(|&(column, [a, b])| bits(column, a) + bits(column, b));
         let (column, rows) = best.unwrap_or((0, [0, 1]));
-        let of = |block: &Block| rows.map(|row| B::pattern(block[place(column, row)]));
-        Self { column, rows, output: of(&known.output), mask: of(&known.mask) }
+        let columns = rows.map(|row| shifted(column, row));
+        let of = |block: &Block| rows.map(|row| B::pattern(block[4 * shifted(column, row) + row]));
+        Self { column, rows, columns, output: of(&known.output), mask: of(&known.mask) }
     }
 }
 
-/// What a lane begins from: the state that enters round `first`, and the last `NK` words of the schedule so far.
+/// What a lane begins from: the state that enters round `first`, and the last `NK` words of the schedule so far; to decrypt,
+/// the ciphertext and the key.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<T, const NK: usize> {
     state: [T; 16],
@@ -68,7 +78,13 @@ const fn begins<const NK: usize>(usage: Use) -> (usize, usize) {
 
 impl<B: LaneByte, const NK: usize> Search<B, NK> {
     fn new(isa: B::Isa, cipher: Cipher, known: &Known) -> Self {
-        Self { isa, rounds: cipher.rounds(), input: known.input, target: Target::best(known) }
+        let Known { direction, input, .. } = *known;
+        Self { isa, rounds: cipher.rounds(), direction, input, target: Target::best(known) }
+    }
+
+    /// The use as far as it makes a difference: decryption begins with all of the schedule.
+    fn usage(&self, usage: Use) -> Use {
+        if self.direction == Direction::Encrypt { usage } else { Use::Once }
     }
 
     fn blocks_of<T: Copy>(blocks: &[[T; 16]; START_BLOCKS]) -> Start<T, NK> {
@@ -95,13 +111,7 @@ impl<B: LaneByte, const NK: usize> Lanes for Search<B, NK> {
     }
 
     fn start(&self, key: &[u8], usage: Use, blocks: &mut [Block; START_BLOCKS]) {
-        let [state, ring @ ..] = blocks;
-        let ring = ring.as_flattened_mut();
-        ring[..key.len()].copy_from_slice(key);
-        *state = each!(i < 16 => self.input[i] ^ key[i]);
-        if usage == Use::Often {
-            first_round::<NK>(state, ring);
-        }
+        start::<NK>(&self.input, self.direction, key, self.usage(usage), blocks);
     }
 
     fn load(&self, blocks: &[Vec<u8>; START_BLOCKS]) -> Start<B, NK> {
@@ -118,16 +128,15 @@ impl<B: LaneByte, const NK: usize> Lanes for Search<B, NK> {
         outer: &[Block; START_BLOCKS],
         found: &mut [u64],
     ) -> bool {
-        let (first, words) = begins::<NK>(usage);
-        let outer = Self::blocks_of(&outer.map(|block| block.map(B::pattern)));
-        let Self { isa, rounds, target, .. } = self;
-        self.isa.enter(Try::<B, NK> {
-            rounds: Rounds { isa: *isa, way: B::way(*isa), words, rounds: *rounds, first },
-            target,
-            bundles,
-            outer: &outer,
-            found,
-        })
+        let (first, words) = begins::<NK>(self.usage(usage));
+        let outer = &Self::blocks_of(&outer.map(|block| block.map(B::pattern)));
+        let Self { isa, rounds, ref target, .. } = *self;
+        let (way, back) = (B::way(isa, Direction::Encrypt), B::way(isa, Direction::Decrypt));
+        let rounds = Rounds { isa, way, back, rounds, first, words };
+        match self.direction {
+            Direction::Encrypt => isa.enter(Try::<B, NK, false> { rounds, target, bundles, outer, found }),
+            Direction::Decrypt => isa.enter(Try::<B, NK, true> { rounds, target, bundles, outer, found }),
+        }
     }
 
     fn key_of(&self, lane: usize) -> usize {
@@ -145,15 +154,35 @@ impl<B: LaneByte, const NK: usize> SearchPart for Search<B, NK> {
     }
 }
 
-/// The kernel for a cipher's keys on one known block; `None` for other ciphers than AES, and for decryption.
+/// The kernel for a cipher's keys on one known block; `None` for other ciphers than AES.
 pub fn search<B: LaneByte>(isa: B::Isa, cipher: Cipher, known: &Known) -> Option<Box<dyn SearchPart>> {
     Some(match cipher {
-        _ if known.direction == Direction::Decrypt => return None,
         Cipher::Aes128 => Box::new(Search::<B, 4>::new(isa, cipher, known)),
         Cipher::Aes192 => Box::new(Search::<B, 6>::new(isa, cipher, known)),
         Cipher::Aes256 => Box::new(Search::<B, 8>::new(isa, cipher, known)),
         _ => return None,
     })
+}
+
+/// What one key begins from: the state, and words of the schedule one after another.
+fn start<const NK: usize>(
+    input: &Block,
+    direction: Direction,
+    key: &[u8],
+    usage: Use,
+    blocks: &mut [Block; START_BLOCKS],
+) {
+    let [state, ring @ ..] = blocks;
+    let ring = ring.as_flattened_mut();
+    // A length known when compiled: no call for each key of a list.
+    ring[..4 * NK].copy_from_slice(&key[..4 * NK]);
+    *state = *input;
+    if direction == Direction::Encrypt {
+        *state = each!(i < 16 => state[i] ^ key[i]);
+    }
+    if usage == Use::Often {
+        first_round::<NK>(state, ring);
+    }
 }
 
 /// Round 1, given the state and key that enter it, and the schedule as far as its S-boxes have bytes of the key as inputs.
@@ -183,12 +212,13 @@ fn first_round<const NK: usize>(state: &mut Block, ring: &mut [u8]) {
     }
 }
 
+/// Word `i` of some.
 fn column(bytes: &[u8], i: usize) -> u32 {
     u32::from_le_bytes([bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]])
 }
 
-/// All bundles with one outer key.
-struct Try<'a, B: LaneByte, const NK: usize> {
+/// All bundles with one outer key, in the direction of encryption or `BACK`.
+struct Try<'a, B: LaneByte, const NK: usize, const BACK: bool> {
     rounds: Rounds<B>,
     target: &'a Target<B>,
     bundles: &'a [Start<B, NK>],
@@ -196,7 +226,7 @@ struct Try<'a, B: LaneByte, const NK: usize> {
     found: &'a mut [u64],
 }
 
-impl<B: LaneByte, const NK: usize> Kernel for Try<'_, B, NK> {
+impl<B: LaneByte, const NK: usize, const BACK: bool> Kernel for Try<'_, B, NK, BACK> {
     type Output = bool;
 
     #[inline(always)]
@@ -208,7 +238,12 @@ impl<B: LaneByte, const NK: usize> Kernel for Try<'_, B, NK> {
             let state = each!(i < 16 => inner.state[i].sum(B::of(isa, &outer.state[i])));
             let words =
                 each!(i < NK => each!(row < 4 => inner.words[i][row].sum(B::of(isa, &outer.words[i][row]))));
-            rounds.compared(state, words, target).zeros(found);
+            let differences = if BACK {
+                rounds.compared_back(state, words, target)
+            } else {
+                rounds.compared(state, words, target)
+            };
+            differences.zeros(found);
             any |= found.iter().fold(0, |any, word| any | word);
         }
         any != 0
@@ -220,6 +255,8 @@ impl<B: LaneByte, const NK: usize> Kernel for Try<'_, B, NK> {
 struct Rounds<B: LaneByte> {
     isa: B::Isa,
     way: B::Way,
+    /// The constants of the inverse steps.
+    back: B::Way,
     /// Rounds of the cipher.
     rounds: usize,
     /// The round that states enter.
@@ -242,7 +279,7 @@ impl<B: LaneByte> Rounds<B> {
     ) -> Differences<B> {
         for round in self.first..self.rounds - 1 {
             self.schedule(&mut words, round);
-            state = self.round(state, &words, round);
+            state = self.round::<NK, false>(state, &words, round);
         }
         self.schedule(&mut words, self.rounds - 1);
         // Copies: indices that are not known when compiled would keep the arrays out of registers all the way.
@@ -250,9 +287,36 @@ impl<B: LaneByte> Rounds<B> {
         self.last_rounds(&state, words, target)
     }
 
+    /// The same of decryption: all of the schedule, and back with the rounds.
+    #[inline(always)]
+    fn compared_back<const NK: usize>(
+        &self,
+        mut state: [B; 16],
+        key: [[B; 4]; NK],
+        target: &Target<B>,
+    ) -> Differences<B> {
+        let mut words = key;
+        for round in 1..=self.rounds {
+            self.schedule(&mut words, round);
+        }
+        state = each!(i < 16 => state[i].sum(words[(4 * self.rounds + i / 4) % NK][i % 4]));
+        for round in (2..self.rounds).rev() {
+            self.schedule_back(&mut words, round);
+            state = self.round::<NK, true>(state, &words, round);
+        }
+        self.schedule_back(&mut words, 1);
+        let (state, words): ([B; 16], [[B; 4]; NK]) = (each!(i < 16 => state[i]), each!(i < NK => words[i]));
+        self.last_rounds_back(&state, words, key, target)
+    }
+
     #[inline(always)]
     fn sub(&self, byte: B) -> B {
         byte.substituted(self.isa, self.way)
+    }
+
+    #[inline(always)]
+    fn sub_back(&self, byte: B) -> B {
+        byte.inv_substituted(self.isa, self.back)
     }
 
     /// The words of round key `round`, into the places of those `NK` words before.
@@ -267,7 +331,20 @@ impl<B: LaneByte> Rounds<B> {
         }
     }
 
-    /// Word `i` of the schedule.
+    /// From where round key `round + 1` is among the words to where round key `round` is.
+    #[inline(always)]
+    fn schedule_back<const NK: usize>(&self, words: &mut [[B; 4]; NK], round: usize) {
+        if NK == 4 {
+            unrolled!(i in [7 6 5 4] { self.expand(words, 4 * round + i); });
+        } else {
+            let end = (4 * round + 4 + NK).min(4 * self.rounds + 4);
+            for i in (4 * round + NK..end).rev() {
+                self.expand(words, i);
+            }
+        }
+    }
+
+    /// Word `i` of the schedule in the place of word `i - NK`, or the other way round.
     #[inline(always)]
     fn expand<const NK: usize>(&self, words: &mut [[B; 4]; NK], i: usize) {
         let mut added = words[(i + NK - 1) % NK];
@@ -281,33 +358,52 @@ impl<B: LaneByte> Rounds<B> {
         words[place] = each!(row < 4 => words[place][row].sum(added[row]));
     }
 
-    /// A middle round.
+    /// A middle round, or its inverse.
     #[inline(always)]
-    fn round<const NK: usize>(&self, mut state: [B; 16], words: &[[B; 4]; NK], round: usize) -> [B; 16] {
-        self.sub_and_shift(&mut state);
+    fn round<const NK: usize, const BACK: bool>(
+        &self,
+        mut state: [B; 16],
+        words: &[[B; 4]; NK],
+        round: usize,
+    ) -> [B; 16] {
+        self.sub_and_shift::<BACK>(&mut state);
         unrolled!(column in [0 1 2 3] {
             let at = 4 * column;
-            let rows = B::mixed(self.isa, self.way, each!(row < 4 => state[at + row]));
             let key = words[(4 * round + column) % NK];
-            for row in 0..4 {
-                state[at + row] = rows[row].sum(key[row]);
-            }
+            let rows = if BACK {
+                B::inv_mixed(self.isa, self.back, each!(row < 4 => state[at + row].sum(key[row])))
+            } else {
+                let rows = B::mixed(self.isa, self.way, each!(row < 4 => state[at + row]));
+                each!(row < 4 => rows[row].sum(key[row]))
+            };
+            [state[at], state[at + 1], state[at + 2], state[at + 3]] = rows;
         });
         state
     }
 
-    /// SubBytes and ShiftRows: byte by byte, so that none has to be kept for long.
+    /// SubBytes and ShiftRows, or their inverses: byte by byte, so that none has to be kept for long.
     #[inline(always)]
-    fn sub_and_shift(&self, s: &mut [B; 16]) {
-        unrolled!(column in [0 1 2 3] { s[4 * column] = self.sub(s[4 * column]); });
-        let first = self.sub(s[1]);
-        unrolled!(column in [0 1 2] { s[4 * column + 1] = self.sub(s[4 * column + 5]); });
-        s[13] = first;
-        (s[2], s[10]) = (self.sub(s[10]), self.sub(s[2]));
-        (s[6], s[14]) = (self.sub(s[14]), self.sub(s[6]));
-        let last = self.sub(s[15]);
-        unrolled!(column in [2 1 0] { s[4 * column + 7] = self.sub(s[4 * column + 3]); });
-        s[3] = last;
+    fn sub_and_shift<const BACK: bool>(&self, s: &mut [B; 16]) {
+        // The rows that go left and right by one.
+        let (left, right) = if BACK { (3, 1) } else { (1, 3) };
+        unrolled!(column in [0 1 2 3] { s[4 * column] = self.sub_in::<BACK>(s[4 * column]); });
+        let first = self.sub_in::<BACK>(s[left]);
+        unrolled!(column in [0 1 2] {
+            s[4 * column + left] = self.sub_in::<BACK>(s[4 * column + 4 + left]);
+        });
+        s[12 + left] = first;
+        (s[2], s[10]) = (self.sub_in::<BACK>(s[10]), self.sub_in::<BACK>(s[2]));
+        (s[6], s[14]) = (self.sub_in::<BACK>(s[14]), self.sub_in::<BACK>(s[6]));
+        let last = self.sub_in::<BACK>(s[12 + right]);
+        unrolled!(column in [2 1 0] {
+            s[4 * column + 4 + right] = self.sub_in::<BACK>(s[4 * column + right]);
+        });
+        s[right] = last;
+    }
+
+    #[inline(always)]
+    fn sub_in<const BACK: bool>(&self, byte: B) -> B {
+        if BACK { self.sub_back(byte) } else { self.sub(byte) }
     }
 
     /// The last two rounds of the bytes compared; the words are those of the last key but one.
@@ -318,7 +414,7 @@ impl<B: LaneByte> Rounds<B> {
         words: [[B; 4]; NK],
         target: &Target<B>,
     ) -> Differences<B> {
-        let &Target { column, rows, .. } = target;
+        let &Target { column, rows, columns, .. } = target;
         let last = 4 * self.rounds;
         let key = words[(last - 4 + column) % NK];
         let mixed =
@@ -332,12 +428,41 @@ impl<B: LaneByte> Rounds<B> {
             if row == 0 {
                 sum = sum.sum(B::of(self.isa, &B::pattern(ROUND_CONSTANTS[last / NK])));
             }
-            for word in 0..=(column + 4 - row) % 4 {
+            for word in 0..=columns[i] {
                 sum = sum.sum(words[(last + word) % NK][row]);
             }
-            let output = B::of(self.isa, &target.output[i]);
-            out.sum(sum).sum(output).kept(B::of(self.isa, &target.mask[i]))
+            self.difference(out.sum(sum), target, i)
         }))
+    }
+
+    /// The same of the inverse cipher; the words are those of key 1, as far as they are not `key` still.
+    #[inline(always)]
+    fn last_rounds_back<const NK: usize>(
+        &self,
+        state: &[B; 16],
+        words: [[B; 4]; NK],
+        key: [[B; 4]; NK],
+        target: &Target<B>,
+    ) -> Differences<B> {
+        let &Target { column, rows, columns, .. } = target;
+        let added = words[(4 + column) % NK];
+        let mixed = B::inv_mixed(
+            self.isa,
+            self.back,
+            each!(row < 4 => {
+                self.sub_back(state[4 * ((column + 4 - row) % 4) + row]).sum(added[row])
+            }),
+        );
+        Differences(each!(i < 2 => {
+            let row = rows[i];
+            self.difference(self.sub_back(mixed[row]).sum(key[columns[i]][row]), target, i)
+        }))
+    }
+
+    /// What byte `i` of those compared differs by.
+    #[inline(always)]
+    fn difference(&self, byte: B, target: &Target<B>, i: usize) -> B {
+        byte.sum(B::of(self.isa, &target.output[i])).kept(B::of(self.isa, &target.mask[i]))
     }
 }
 

@@ -1,0 +1,94 @@
+//! Trying keys: how fast a search goes on one thread, beside setting up a key and enciphering a block.
+//!
+//! A key counts as a block of 16 bytes, whatever its length: keys a second are bytes a second over 16.
+
+use crossgrain::mode::Options;
+use crossgrain::part::search::Use;
+use crossgrain::search::{BlockSearch, Pair};
+use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
+
+use super::peer::Peer;
+use super::subject::{Candidate, Group};
+use super::{Timed, wrong};
+use crate::error::Error;
+use crate::wisdom;
+
+/// Keys of a table, as many as a search of a mask takes.
+const TABLE_KEYS: usize = 4096;
+
+/// Outer keys that each of a table's is added to.
+const OUTER_KEYS: usize = 64;
+
+/// Masks, word lists, and plaintext known in part; and the peers.
+pub(super) fn group(features: Features, peers: &[Peer], filter: &str) -> Group {
+    let mut group = Vec::new();
+    for cipher in Cipher::ALL {
+        for (name, direction, usage) in [
+            ("mask", Direction::Encrypt, Use::Often),
+            ("words", Direction::Encrypt, Use::Once),
+            ("mask-decrypt", Direction::Decrypt, Use::Often),
+        ] {
+            let id = format!("search/{cipher}/{name}");
+            if id.contains(filter) {
+                group.push(candidate(id, cipher, direction, usage, features)?);
+            }
+        }
+        for peer in peers {
+            let id = format!("search/{cipher}/{}", peer.label);
+            let bytes = TABLE_KEYS * BLOCK_BYTES;
+            let request = format!("time {cipher} rekey encrypt {bytes}");
+            let work = id.contains(filter).then(|| peer.subject(request)).flatten();
+            group.extend(work.map(|work| Candidate { id, bytes, threads: 1, work }));
+        }
+    }
+    Ok(group)
+}
+
+/// A search that has found a key that was planted, and no other.
+fn candidate(
+    id: String,
+    cipher: Cipher,
+    direction: Direction,
+    usage: Use,
+    features: Features,
+) -> Result<Candidate, Error> {
+    let options =
+        Options { features: Some(features), threads: 1, costs: wisdom::costs(cipher), ..Options::default() };
+    let pair = match direction {
+        Direction::Encrypt => Pair::whole(direction, [1; 16], [2; 16]),
+        // Of a pair known in full the kernel would take the other way.
+        Direction::Decrypt => {
+            let mut pair = Pair::whole(direction, [1; 16], [2; 16]);
+            pair.mask[15] = 0;
+            pair
+        }
+    };
+    let search = BlockSearch::new(cipher, &[pair], &options)?;
+    let key_bytes = cipher.key_bytes();
+    let outer: Vec<u8> =
+        (0..OUTER_KEYS).flat_map(|o| vec![o as u8; key_bytes - 2].into_iter().chain([0, 0])).collect();
+    let inner: Vec<u8> = (0..TABLE_KEYS)
+        .flat_map(|i| vec![0; key_bytes - 2].into_iter().chain((i as u16).to_be_bytes()))
+        .collect();
+    let (o, i) = (OUTER_KEYS / 3, TABLE_KEYS / 3);
+    let halves = outer[o * key_bytes..][..key_bytes].iter().zip(&inner[i * key_bytes..][..key_bytes]);
+    let planted = search.planted(&halves.map(|(a, b)| a ^ b).collect::<Vec<_>>())?;
+    let mut found = Vec::new();
+    planted.search(&outer, &planted.prepare(&inner, usage), &mut found);
+    if found != [(o, i)] {
+        return Err(wrong(&id));
+    }
+    let mut table = search.prepare(&inner, usage);
+    let bytes = TABLE_KEYS * BLOCK_BYTES * if usage == Use::Often { OUTER_KEYS } else { 1 };
+    let run = move || {
+        found.clear();
+        if usage == Use::Often {
+            search.search(&outer, &table, &mut found);
+        } else {
+            // A list is new keys every time.
+            table.refill(&inner);
+            search.search(&outer[..key_bytes], &table, &mut found);
+        }
+    };
+    Ok(Candidate { id, bytes, threads: 1, work: Box::new(Timed(run)) })
+}

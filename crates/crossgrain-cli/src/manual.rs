@@ -1,0 +1,107 @@
+//! What is told of the commands besides their arguments: examples below `--help`, pages for `man`, and completions for
+//! shells, all from the arguments as declared.
+
+use std::io;
+use std::path::PathBuf;
+
+use clap::{Command, CommandFactory as _};
+use clap_complete::Shell;
+
+use crate::Arguments;
+use crate::error::Error;
+
+/// Lines of a shell for each command. They are run in a test, in a place with a file `photos.tar`, its encryption
+/// `photos.sealed`, the `key` of that, and a `passphrase`. Longer ones would be broken by narrow terminals.
+const EXAMPLES: [(&str, &[&str]); 16] = [
+    ("demo", &["crossgrain demo --bytes 1048576"]),
+    (
+        "encrypt",
+        &[
+            "crossgrain encrypt --key-file key photos.tar -o photos.new",
+            "crossgrain encrypt --passphrase-file passphrase photos.tar -o photos.locked",
+            "cat photos.tar | crossgrain encrypt --key-file key > photos.piped",
+        ],
+    ),
+    (
+        "decrypt",
+        &[
+            "crossgrain decrypt --key-file key photos.sealed -o photos.back",
+            "crossgrain decrypt --key-file key photos.sealed --range 4096..8192 > part",
+            "crossgrain decrypt --key-file key photos.sealed -o photos.again --resume",
+        ],
+    ),
+    ("verify", &["crossgrain verify --key-file key photos.sealed"]),
+    ("inspect", &["crossgrain inspect photos.sealed", "crossgrain inspect --json < photos.sealed"]),
+    ("keygen", &["crossgrain keygen -o new.key"]),
+    (
+        "random",
+        &[
+            "crossgrain random --seed 42 --bytes 1000000 -o noise",
+            "crossgrain random --seed 42 --stream 7 --offset 4096 | head -c 16 | od -t x1",
+        ],
+    ),
+    (
+        "raw",
+        &[
+            "crossgrain raw --cipher aes-256 --mode ctr --key-file key \\\n    --iv 000102030405060708090a0b0c0d0e0f photos.tar -o photos.ctr",
+            "crossgrain raw --cipher aes-256 --mode ecb --padding pkcs7 \\\n    --key-file key photos.tar > photos.ecb",
+        ],
+    ),
+    (
+        "search",
+        &[
+            "crossgrain search --cipher aes-128 --key-mask 000102030405060708090a0b0c0d??0f \\\n    --plain 00112233445566778899aabbccddeeff --crypt 69c4e0d86a7b0430d8cdb78070b4c55a",
+        ],
+    ),
+    ("variants", &["crossgrain variants"]),
+    ("bench", &["crossgrain bench serpent-256-ctr"]),
+    ("circuit", &["crossgrain circuit", "crossgrain circuit aes-sbox --gates 3 --emit cuda"]),
+    ("wisdom", &["crossgrain wisdom measure --cipher aes-128", "crossgrain wisdom show"]),
+    (
+        "plan",
+        &[
+            "crossgrain plan --cipher aes-128 --job ctr",
+            "crossgrain plan --cipher serpent-256 --job ecb --svg plan.svg",
+        ],
+    ),
+    ("deps", &["crossgrain deps --mode cbc"]),
+    ("devices", &["crossgrain devices"]),
+];
+
+/// Print what makes a shell complete this program's arguments.
+#[derive(clap::Args)]
+pub(crate) struct CompleteArgs {
+    /// The shell
+    shell: Shell,
+}
+
+/// Write a page of the manual for the program and for each command.
+#[derive(clap::Args)]
+pub(crate) struct ManArgs {
+    /// The folder to write them to
+    folder: PathBuf,
+}
+
+/// The program's arguments, with examples.
+pub(crate) fn command() -> Command {
+    EXAMPLES.iter().fold(Arguments::command(), |all, (name, lines)| {
+        all.mut_subcommand(name, |command| {
+            let told = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
+            command.after_help(format!("{told}Examples:\n  {}", lines.join("\n  ")))
+        })
+    })
+}
+
+/// Prints completions.
+pub(crate) fn complete(args: &CompleteArgs) -> Result<(), Error> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut command(), "crossgrain", &mut script);
+    io::Write::write_all(&mut io::stdout(), &script).map_err(|error| Error::write("standard output", &error))
+}
+
+/// Writes the manual.
+pub(crate) fn man(args: &ManArgs) -> Result<(), Error> {
+    let folder = &args.folder;
+    clap_mangen::generate_to(command(), folder)
+        .map_err(|error| Error::write(format_args!("pages to '{}'", folder.display()), &error))
+}

@@ -1,0 +1,227 @@
+//! The program at a terminal: passphrases are asked for, compared and never shown, long work shows how far it is, and binary
+//! data is kept away.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+#![cfg(unix)]
+
+mod common;
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::Place;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{LocalModes, tcgetattr};
+
+/// Longer than Argon2 takes on a machine that has other things to do.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A terminal that the program runs at, and what it has shown so far.
+struct Session {
+    keyboard: File,
+    program: Child,
+    shown: String,
+}
+
+impl Session {
+    /// Runs a line of the shell, in which `$0` is the program, at a terminal of its own; `None`, and a word about it,
+    /// where there is none to be had.
+    fn start(place: &Place, line: &str) -> Option<Self> {
+        let started = terminal().and_then(|(keyboard, screen)| {
+            let stream = || screen.try_clone().map(Stdio::from);
+            let program = Command::new("setsid")
+                .args(["--ctty", "sh", "-c", line, env!("CARGO_BIN_EXE_crossgrain")])
+                .current_dir(place.path("."))
+                .env("CROSSGRAIN_WISDOM", "no-wisdom-here.json")
+                .stdin(stream()?)
+                .stdout(stream()?)
+                .stderr(stream()?)
+                .spawn()?;
+            Ok(Self { keyboard, program, shown: String::new() })
+        });
+        started.map_err(|error| println!("skipped: the program at a terminal ({error})")).ok()
+    }
+
+    /// Reads what is shown until it ends in this.
+    #[track_caller]
+    fn wait_for(&mut self, prompt: &str) {
+        while !self.shown.ends_with(prompt) {
+            assert!(self.read_on(), "{prompt:?} does not come: {:?}", self.shown);
+        }
+    }
+
+    /// Reads a little of what is shown; `false` at the end.
+    #[track_caller]
+    fn read_on(&mut self) -> bool {
+        let patience = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
+        let mut polled = [PollFd::new(&self.keyboard, PollFlags::IN)];
+        assert_eq!(poll(&mut polled, Some(&patience)).unwrap(), 1, "nothing more comes: {:?}", self.shown);
+        let mut some = [0; 256];
+        // A terminal that nobody is at any more cannot be read.
+        let count = self.keyboard.read(&mut some).unwrap_or(0);
+        self.shown.push_str(std::str::from_utf8(&some[..count]).unwrap());
+        count > 0
+    }
+
+    fn is_showing_keys(&self) -> bool {
+        tcgetattr(&self.keyboard).unwrap().local_modes.contains(LocalModes::ECHO)
+    }
+
+    /// Types at a prompt, as soon as keys are no longer shown.
+    #[track_caller]
+    fn type_at(&mut self, prompt: &str, keys: &str) {
+        self.wait_for(prompt);
+        let give_up = Instant::now() + PATIENCE;
+        while self.is_showing_keys() {
+            assert!(Instant::now() < give_up, "what is typed would be shown");
+            thread::sleep(Duration::from_millis(1));
+        }
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Waits for the end: how it ended, and all that was shown.
+    #[track_caller]
+    fn end(mut self) -> (ExitStatus, String) {
+        while self.read_on() {}
+        (self.program.wait().unwrap(), self.shown)
+    }
+}
+
+/// The two ends of a new terminal.
+fn terminal() -> std::io::Result<(File, File)> {
+    let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
+    grantpt(&keyboard)?;
+    unlockpt(&keyboard)?;
+    let name = ptsname(&keyboard, Vec::new())?;
+    let screen = File::options().read(true).write(true).open(OsStr::from_bytes(name.to_bytes()))?;
+    Ok((File::from(keyboard), screen))
+}
+
+const ENCRYPT: &str = r#"exec "$0" encrypt --kdf-memory 1 --kdf-passes 1 -o sealed in"#;
+const FIRST: &str = "Passphrase: ";
+const SECOND: &str = "The same again: ";
+
+/// With the data on standard input and output, which the passphrase has nothing to do with.
+#[test]
+fn a_new_passphrase_is_asked_for_twice_and_an_old_one_once() {
+    let place = Place::with(b"data");
+    let line = r#"exec "$0" encrypt --kdf-memory 1 --kdf-passes 1 <in >sealed"#;
+    let Some(mut session) = Session::start(&place, line) else { return };
+    session.type_at(FIRST, "correct horse\n");
+    session.type_at(SECOND, "correct horse\n");
+    let (status, shown) = session.end();
+    assert!(status.success(), "{shown}");
+    assert_eq!(shown.split_whitespace().collect::<Vec<_>>().join(" "), "Passphrase: The same again:");
+
+    let mut session = Session::start(&place, r#"exec "$0" decrypt --passphrase - <sealed >out"#).unwrap();
+    session.type_at(FIRST, "correct horse\n");
+    let (status, shown) = session.end();
+    assert!(status.success(), "{shown}");
+    assert_eq!(shown.trim(), FIRST.trim());
+    assert_eq!(place.read("out"), b"data");
+}
+
+#[test]
+fn passphrases_that_differ_or_are_wrong_are_refused() {
+    let place = Place::with(b"data");
+    let Some(mut session) = Session::start(&place, ENCRYPT) else { return };
+    session.type_at(FIRST, "correct horse\n");
+    session.type_at(SECOND, "correct hose\n");
+    let (status, shown) = session.end();
+    assert_eq!(status.code(), Some(2), "{shown}");
+    assert!(shown.contains("crossgrain: the two passphrases differ: try again"), "{shown}");
+    assert!(!shown.contains("correct"), "it was shown: {shown}");
+    assert!(place.look().into_keys().eq(["in"]));
+
+    let mut session = Session::start(&place, ENCRYPT).unwrap();
+    session.type_at(FIRST, "right\n");
+    session.type_at(SECOND, "right\n");
+    assert!(session.end().0.success());
+    let mut session = Session::start(&place, r#"exec "$0" decrypt -o out sealed"#).unwrap();
+    session.type_at(FIRST, "left\n");
+    let (status, shown) = session.end();
+    assert_eq!(status.code(), Some(2), "{shown}");
+    assert!(shown.contains("the key or passphrase is wrong") && !shown.contains("left"), "{shown}");
+    assert!(!place.path("out").exists());
+}
+
+/// Neither the unfinished file nor a terminal that does not show what is typed.
+#[test]
+fn a_signal_at_the_prompt_leaves_nothing_behind() {
+    let place = Place::with(b"data");
+    for output in ["-o sealed", "-o -"] {
+        let line = format!(r#"exec "$0" encrypt --passphrase {output} in"#);
+        let Some(mut session) = Session::start(&place, &line) else { return };
+        session.type_at(FIRST, "half of it");
+        let kill = format!("kill -TERM {}", session.program.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+        let keyboard = session.keyboard.try_clone().unwrap();
+        let (status, shown) = session.end();
+        assert_eq!(status.signal(), Some(15), "{shown}");
+        assert!(tcgetattr(&keyboard).unwrap().local_modes.contains(LocalModes::ECHO));
+        assert!(place.look().into_keys().eq(["in"]));
+    }
+}
+
+#[test]
+fn no_answer_leaves_nothing_behind() {
+    let place = Place::with(b"data");
+    for keys in ["\u{3}", "\u{4}", "\n"] {
+        let Some(mut session) = Session::start(&place, ENCRYPT) else { return };
+        session.type_at(FIRST, keys);
+        if keys == "\n" {
+            session.type_at(SECOND, keys);
+        }
+        let keyboard = session.keyboard.try_clone().unwrap();
+        let (status, shown) = session.end();
+        // Ctrl-C ends the program by its signal, unless it has ended already when that comes.
+        if status.signal() != Some(2) || keys != "\u{3}" {
+            assert_eq!(status.code(), Some(2), "{shown}");
+            assert!(shown.contains("crossgrain: "), "{shown}");
+        }
+        // Whatever comes next at this terminal is shown again.
+        assert!(tcgetattr(&keyboard).unwrap().local_modes.contains(LocalModes::ECHO), "{keys:?}");
+        assert!(place.look().into_keys().eq(["in"]), "{keys:?}");
+    }
+}
+
+#[test]
+fn long_work_shows_how_far_it_is_and_takes_that_away() {
+    let place = Place::with(b"data");
+    place.run(&["keygen", "-o", "k"]).printed();
+    let line = r#"(cat in; sleep 1; head -c 3000000 /dev/zero) | "$0" encrypt --key-file k -o sealed"#;
+    let Some(session) = Session::start(&place, line) else { return };
+    let (status, shown) = session.end();
+    assert!(status.success(), "{shown}");
+    assert!(shown.contains("MiB") && shown.contains("/s"), "{shown:?}");
+    let clear_line = "\u{1b}[2K";
+    assert!(shown.trim_end().ends_with(clear_line), "{shown:?}");
+}
+
+#[test]
+fn binary_data_is_not_for_a_terminal() {
+    let place = Place::with(b"data");
+    place.run(&["keygen", "-o", "k"]).printed();
+    let key = "00".repeat(16);
+    for command in [
+        "encrypt --key-file k in",
+        "random --seed 1 --bytes 10",
+        &format!("raw --cipher aes-128 --mode ecb --key {key} in"),
+    ] {
+        let Some(session) = Session::start(&place, &format!(r#"exec "$0" {command}"#)) else { return };
+        let (status, shown) = session.end();
+        assert_eq!(status.code(), Some(2), "{command}: {shown}");
+        assert!(shown.contains("-o -"), "{shown}");
+        let Some(session) = Session::start(&place, &format!(r#"exec "$0" {command} | wc -c"#)) else {
+            return;
+        };
+        assert!(session.end().0.success());
+    }
+}

@@ -1,0 +1,151 @@
+"""The journal of a search: what was found, and which candidates were tried.
+
+A file of JSON, one object a line: the search by its digest, then keys and shards in the order in which they came. A line
+counts once its line end is on the disk. The file is made once and only added to, is locked while somebody
+writes it, and can be read by its owner only, since it holds keys.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._search import Found
+
+try:
+    import fcntl
+except ImportError:  # where there is no such lock
+    fcntl = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ._search import LeftOut, Search
+
+#: The version of the file.
+_VERSION = 1
+
+
+class Journal:
+    """A journal in a file, or in memory only if there is no path."""
+
+    def __init__(
+        self, path: str | os.PathLike[str] | None, restore: bool, search: Search, whole: tuple[int, int]
+    ) -> None:
+        #: What was found, by its number.
+        self.found: dict[int, Found] = {}
+        self._left_out: dict[str, tuple[int, int]] = {}
+        self._done: list[tuple[int, int]] = []
+        self._path, self._file = path, None
+        if path is None:
+            return
+        begun = {"crossgrain_search": _VERSION, "digest": _digest(search, whole)}
+        flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        self._file = os.open(path, flags if restore else flags | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            self._lock()
+            if restore:
+                self._read(begun)
+            else:
+                self._add(begun)
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            os.close(self._file)
+
+    def keep(self, found: Sequence[Found]) -> None:
+        """Keeps what was found."""
+        for one in found:
+            if one.number not in self.found:
+                self._add({"found": str(one.number), "candidate": one.candidate.hex(), "key": one.key.hex()})
+            self.found[one.number] = one
+
+    def done(self, start: int, stop: int, left_out: Sequence[LeftOut]) -> None:
+        """Notes that all candidates with these numbers were tried."""
+        self._add({"from": str(start), "to": str(stop), "left_out": left_out})
+        self._note(start, stop, left_out)
+
+    def rest(self, whole: tuple[int, int]) -> list[tuple[int, int]]:
+        """What was not tried yet of the whole, the last piece first."""
+        rest, at = [], whole[0]
+        for start, stop in sorted(self._done):
+            if start > at:
+                rest.append((at, start))
+            at = max(at, stop)
+        if at < whole[1]:
+            rest.append((at, whole[1]))
+        return rest[::-1]
+
+    def left_out(self) -> list[LeftOut]:
+        """The words that were left out: why, how many, and the number of the first."""
+        return [(reason, count, first) for reason, (count, first) in self._left_out.items()]
+
+    def _note(self, start: int, stop: int, left_out: Sequence[LeftOut]) -> None:
+        self._done.append((start, stop))
+        for reason, count, first in left_out:
+            before, lowest = self._left_out.get(reason, (0, first))
+            self._left_out[reason] = (before + count, min(lowest, first))
+
+    def _lock(self) -> None:
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _native.Error(f"another search writes {self._path}: let it finish") from None
+
+    def _add(self, line: dict[str, Any]) -> None:
+        if self._file is None:
+            return
+        rest = memoryview(json.dumps(line).encode() + b"\n")
+        while rest:
+            rest = rest[os.write(self._file, rest) :]
+        os.fsync(self._file)
+
+    def _read(self, begun: dict[str, Any]) -> None:
+        """Takes up what an earlier search wrote."""
+        with open(self._file, "rb", closefd=False) as file:
+            text = file.read()
+        # A line without an end was being written when the search was killed.
+        text = text[: text.rfind(b"\n") + 1]
+        os.ftruncate(self._file, len(text))
+        lines = text.splitlines()
+        if not lines:
+            self._add(begun)
+            return
+        for number, line in enumerate(lines, 1):
+            try:
+                self._take(json.loads(line), begun if number == 1 else None)
+            except (ValueError, KeyError, TypeError) as error:
+                if isinstance(error, _native.Error):
+                    raise
+                why = f"{self._path} is damaged in line {number}: begin another journal"
+                raise _native.Error(why) from None
+
+    def _take(self, line: dict[str, Any], begun: dict[str, Any] | None) -> None:
+        if begun is not None:
+            if line != begun:
+                raise _native.Error(f"{self._path} is of another search: give the one that it was begun with")
+        elif "found" in line:
+            number = int(line["found"])
+            self.found[number] = Found(number, bytes.fromhex(line["candidate"]), bytes.fromhex(line["key"]))
+        else:
+            self._note(int(line["from"]), int(line["to"]), [tuple(one) for one in line["left_out"]])
+
+
+def _digest(search: Search, whole: tuple[int, int]) -> str:
+    """What tells searches from one another."""
+    digest = hashlib.sha256(repr(whole).encode())
+    for name, value in sorted(search._job().items()):
+        value = bytes(value) if name == "words" and value is not None else value
+        digest.update(repr((name, value)).encode())
+    return digest.hexdigest()

@@ -1,0 +1,189 @@
+"""Key search: what is sought, among what, and one shard of it."""
+
+from __future__ import annotations
+
+import binascii
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from . import _native
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+#: Words that were left out: why, how many, and the number of the first.
+LeftOut = tuple[str, int, int]
+
+#: What says which candidates there are; one of these is given.
+_CANDIDATES = ("key_mask", "mask", "range", "words")
+
+
+class Found(NamedTuple):
+    """A candidate that is right."""
+
+    #: Its number.
+    number: int
+    #: The candidate.
+    candidate: bytes
+    #: The key made of it.
+    key: bytes
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Search:
+    """A lost key: how it is known, and what it may be. The options of the command line's `search`, by the same names.
+
+    It can be pickled, and does not print what is secret.
+    """
+
+    #: The cipher, with its key size in bits: "aes-128".
+    cipher: str
+    #: Plaintext and ciphertext, both from their beginning on: bytes, or hex, with ? for digits of plaintext not known.
+    known: Sequence[tuple[bytes | str, bytes | str]]
+    #: The mode: ecb, ctr, cbc, cfb or ofb.
+    mode: str = "ecb"
+    #: Its initial value.
+    iv: bytes = b""
+    #: A key in hex with ? for every digit that is not known.
+    key_mask: str | None = None
+    #: A character or a set for every byte, or for every digit if `hex`: ?l ?u ?d ?s ?a ?b ?h ?H, ?1 to ?4, ?? for ?.
+    mask: str | bytes | None = None
+    hex: bool = False
+    #: What ?1 to ?4 stand for.
+    sets: Sequence[str | bytes] = ()
+    #: The first and the last key, as big-endian integers.
+    range: tuple[int, int] | None = None
+    #: A word list: its bytes as they stand in a file, or a sequence of words.
+    words: Any = None
+    #: How words stand there: lines, hex (one a line), or raw (keys one after the other).
+    form: str = "lines"
+    #: Rules for words.
+    rules: Sequence[str | bytes] = ()
+    #: How a key is made: exact, zeros, repeat, sha256, pbkdf2-sha256, pbkdf2-sha512, scrypt, argon2id; zeros for text
+    #: and exact for keys unless given.
+    kdf: str | None = None
+    #: What it takes, by the names it has on the command line.
+    salt: bytes = b""
+    iterations: int = 0
+    log_n: int = 0
+    block_size: int = 8
+    lanes: int = 1
+    memory_kib: int = 0
+
+    def __post_init__(self) -> None:
+        if sum(getattr(self, name) is not None for name in _CANDIDATES) != 1:
+            raise _native.Error(f"candidates are told in one way: give one of {', '.join(_CANDIDATES)}")
+        if isinstance(self.words, (list, tuple)):
+            object.__setattr__(self, "words", _list([_bytes(word) for word in self.words]))
+        self.size  # noqa: B018 - whatever the engine refuses, it refuses now
+
+    def __repr__(self) -> str:
+        size, kernel = _native.search_size(self._job())
+        return f"Search({self.cipher}, {size} candidates by {kernel}, secret)"
+
+    @property
+    def size(self) -> int:
+        """How many candidates there are."""
+        return _native.search_size(self._job())[0]
+
+    @property
+    def kernel(self) -> str:
+        """What tries them."""
+        return _native.search_size(self._job())[1]
+
+    def _job(self) -> dict[str, Any]:
+        """What the native half takes."""
+        is_text = self.mask is not None and not self.hex or self.words is not None and self.form == "lines"
+        return {
+            **{name: getattr(self, name) for name in self.__dataclass_fields__},
+            "known": [_texts(plain, crypt) for plain, crypt in self.known],
+            "mask": None if self.mask is None else _bytes(self.mask),
+            "sets": [_bytes(text) for text in self.sets],
+            "rules": [_bytes(rule) for rule in self.rules],
+            "kdf": self.kdf or ("zeros" if is_text else "exact"),
+        }
+
+    def _piece(self, start: int, stop: int) -> tuple[Search, int]:
+        """A search with no more words than the candidates with these numbers come from, and the first one's number."""
+        if self.words is None:
+            return self, 0
+        first, last = start // self._per_word, -(-stop // self._per_word)
+        piece = memoryview(self.words)[self._bounds[first] : self._bounds[last]]
+        return replace(self, words=bytes(piece)), first * self._per_word
+
+    @property
+    def _per_word(self) -> int:
+        """How many candidates a word makes."""
+        return max(len(self.rules), 1)
+
+    @cached_property
+    def _bounds(self) -> Any:
+        """Where words begin, and where the last one ends."""
+        words = np.frombuffer(self.words, np.uint8)
+        if self.form == "raw":
+            starts = np.arange(0, len(words), dict(_native.ciphers())[self.cipher])
+        else:
+            starts = np.concatenate([[0], np.flatnonzero(words == ord("\n")) + 1])
+        # A list that ends with a line end has no word after it.
+        return np.append(starts[starts < len(words)], len(words))
+
+
+def search_shard(
+    search: Search,
+    *,
+    skip: int = 0,
+    limit: int | None = None,
+    shard: tuple[int, int] | None = None,
+    goes_on: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+    threads: int = 0,
+) -> list[Found]:
+    """Try a part of the candidates: after `skip` of them `limit` at most, and of these share i of n, from 0 on.
+
+    It ends at the first that is right, unless it `goes_on`. A key that was planted in the shard has to be found as well,
+    or `Error` is raised, and then nothing counts. `progress` is called now and then with the candidates tried and
+    those there are, and what it raises ends the search; so does Ctrl-C. Words that are no candidates are told in a warning.
+
+    `threads` is how many, 0 for all.
+    """
+    found, left_out = _native.search_shard(search._job(), skip, limit, shard, goes_on, progress, threads)
+    _warn(left_out)
+    return [Found(*one) for one in found]
+
+
+def _warn(left_out: Sequence[LeftOut]) -> None:
+    for reason, count, first in left_out:
+        why = f"{count} candidates were left out, being {reason} for a key (the first is of word {first})"
+        warnings.warn(why, stacklevel=3)
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text.encode() if isinstance(text, str) else bytes(text)
+
+
+def _list(words: list[bytes]) -> bytes:
+    """Words as the lines of a list, if they can be lines."""
+    if any(b"\n" in word or word.endswith(b"\r") for word in words):
+        raise _native.Error("a word has a line end in it: take it out")
+    return b"".join(word + b"\n" for word in words)
+
+
+def _texts(plain: bytes | str, crypt: bytes | str) -> tuple[bytes, bytes, bytes]:
+    """Plaintext as far as it is known, the bits that are, and ciphertext."""
+    if not isinstance(plain, str):
+        return bytes(plain), b"\xff" * len(plain), _unhex(crypt)
+    known = "".join("0" if digit == "?" else "f" for digit in plain)
+    return _unhex(plain.replace("?", "0")), _unhex(known), _unhex(crypt)
+
+
+def _unhex(text: bytes | str) -> bytes:
+    if not isinstance(text, str):
+        return bytes(text)
+    try:
+        return binascii.unhexlify(text)
+    except ValueError:
+        raise _native.Error("a text is neither bytes nor pairs of hex digits: mend it") from None

@@ -1,0 +1,157 @@
+"""Key search on many machines: shards as Dask's tasks, and the journal with whoever waits for them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._journal import Journal
+from ._search import Found, Search, _warn
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from ._search import LeftOut
+
+#: The first shard, in candidates.
+_FIRST = 16
+
+#: A shard grows no faster than this from one to the next.
+_GROWTH = 8
+
+#: Words that go to a worker at a time, in bytes.
+_PIECE_BYTES = 1 << 23
+
+#: Shards for each thread of the cluster: one that runs, one that waits.
+_SHARDS_PER_THREAD = 2
+
+
+def search(
+    client: Any,
+    search: Search,
+    *,
+    skip: int = 0,
+    limit: int | None = None,
+    goes_on: bool = False,
+    journal: str | os.PathLike[str] | None = None,
+    restore: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+    shard_seconds: float = 10.0,
+    retries: int = 3,
+) -> list[Found]:
+    """Search for a lost key on the cluster of a `distributed.Client`: `search_shard` in tasks of one thread each.
+
+    It ends at the first key that is right, unless it `goes_on`. Shards are made to last some `shard_seconds`. In every one a key
+    is planted that has to be found; a shard that fails, or is lost with its worker, is tried again, `retries` times.
+
+    The `journal` is a file of this process: what is found goes there before anything else, and a line for every shard
+    once it is done, each on the disk before the search goes on. A file that exists is gone on with by `restore`, and
+    refused without; it has to be of the same search. `progress` is called after every shard with the candidates
+    tried and those there are; what it raises ends the search, and so does Ctrl-C.
+    """
+    start = min(skip, search.size)
+    stop = search.size if limit is None else min(start + limit, search.size)
+    with Journal(journal, restore, search, (start, stop)) as kept:
+        if goes_on or not kept.found:
+            _Run(client, search, kept, goes_on, progress, shard_seconds, retries).go((start, stop))
+        _warn(kept.left_out())
+        return sorted(kept.found.values())
+
+
+class _Run:
+    """Shards under way."""
+
+    def __init__(
+        self,
+        client: Any,
+        search: Search,
+        journal: Journal,
+        goes_on: bool,
+        progress: Callable[[int, int], object] | None,
+        shard_seconds: float,
+        retries: int,
+    ) -> None:
+        self.client, self.search, self.journal, self.goes_on = client, search, journal, goes_on
+        self.progress, self.shard_seconds, self.retries = progress, shard_seconds, retries
+        self.count = _FIRST
+        #: The range of each future, and how often it was tried before.
+        self.running: dict[Any, tuple[int, int, int]] = {}
+
+    def go(self, whole: tuple[int, int]) -> None:
+        """Searches what the journal says is left of the whole."""
+        from distributed import as_completed
+
+        rest = self.journal.rest(whole)
+        total, tried = whole[1] - whole[0], whole[1] - whole[0] - sum(stop - start for start, stop in rest)
+        completed = as_completed()
+        try:
+            self._fill(completed, rest)
+            for future in completed:
+                start, stop, attempt = self.running.pop(future)
+                if future.status != "finished":
+                    self._again(completed, future, (start, stop, attempt + 1))
+                    continue
+                found, left_out, seconds = future.result()
+                self.journal.keep(found)
+                if found and not self.goes_on:
+                    return
+                self.journal.done(start, stop, left_out)
+                tried += stop - start
+                if self.progress is not None:
+                    self.progress(tried, total)
+                fits = int((stop - start) * self.shard_seconds / max(seconds, 1e-6))
+                self.count = max(1, min(fits, (stop - start) * _GROWTH))
+                self._fill(completed, rest)
+        finally:
+            self.client.cancel(list(self.running))
+
+    def _fill(self, completed: Any, rest: list[tuple[int, int]]) -> None:
+        """Gives every thread of the cluster enough to do."""
+        threads = sum(self.client.nthreads().values())
+        while rest and len(self.running) < max(_SHARDS_PER_THREAD * threads, 1):
+            start, stop = rest.pop()
+            end = min(start + self._most(), stop)
+            if end < stop:
+                rest.append((end, stop))
+            self._submit(completed, (start, end, 0))
+
+    def _most(self) -> int:
+        """The candidates of the next shard."""
+        if self.search.words is None:
+            return self.count
+        words = max(len(self.search._bounds) - 1, 1)
+        fit = _PIECE_BYTES * words // max(int(self.search._bounds[-1]), 1)
+        return max(1, min(self.count, fit * self.search._per_word))
+
+    def _submit(self, completed: Any, shard: tuple[int, int, int]) -> None:
+        start, stop, _ = shard
+        piece, base = self.search._piece(start, stop)
+        future = self.client.submit(_shard, piece, base, start, stop, self.goes_on, pure=False)
+        self.running[future] = shard
+        completed.add(future)
+
+    def _again(self, completed: Any, future: Any, shard: tuple[int, int, int]) -> None:
+        """Tries a shard that failed or was lost once more."""
+        start, stop, attempt = shard
+        if attempt > self.retries:
+            error = future.exception() if future.status == "error" else None
+            why = f"the shard from candidate {start} to {stop} failed {attempt} times: look after the workers"
+            raise _native.Error(why) from error
+        self._submit(completed, shard)
+
+
+def _shard(
+    piece: Search, base: int, start: int, stop: int, goes_on: bool
+) -> tuple[list[Found], list[LeftOut], float]:
+    """One shard, on a worker: what was found, what was left out, and how long it took."""
+    began = time.perf_counter()
+    job, skip, limit = piece._job(), start - base, stop - start
+    found, left_out = _native.search_shard(job, skip, limit, None, goes_on, None, 1)
+    words = base // piece._per_word
+    return (
+        [Found(base + number, candidate, key) for number, candidate, key in found],
+        [(reason, count, words + first) for reason, count, first in left_out],
+        time.perf_counter() - began,
+    )

@@ -1,0 +1,138 @@
+"""Key search: planted keys are found, with their numbers, and nothing else is."""
+
+import pickle
+import threading
+import time
+
+import pytest
+
+import crossgrain
+from crossgrain import Search, search_shard
+
+KEYS = {cipher: bytes(range(1, size + 1)) for cipher, size in crossgrain.CIPHERS.items() if size in (16, 24, 32)}
+PLAIN = b"sixteen letters!some more"
+
+
+def crypt(key, mode="ecb", cipher="aes-128", iv=b"", plain=PLAIN[:16]):
+    return crossgrain.encrypt(plain, key=key, iv=iv, cipher=cipher, mode=mode)
+
+
+def lost(key=KEYS["aes-128"], cipher="aes-128", **candidates):
+    return Search(cipher=cipher, known=[(PLAIN[:16], crypt(key, cipher=cipher))], **candidates)
+
+
+@pytest.mark.parametrize("cipher", KEYS)
+def test_a_key_of_which_digits_are_lost(cipher):
+    key = KEYS[cipher]
+    for at in (0, 5, 2 * len(key) - 3):
+        search = lost(key, cipher, key_mask=key.hex()[:at] + "???" + key.hex()[at + 3 :])
+        number = int(key.hex()[at : at + 3], 16)
+        assert search.size == 4096
+        assert search_shard(search) == [(number, key, key)]
+        assert search_shard(search, skip=number, limit=1, goes_on=True)[0].key == key
+        assert search_shard(search, skip=number + 1) == [] == search_shard(search, limit=number)
+
+
+def test_shards_meet_and_do_not_overlap():
+    key = KEYS["aes-128"]
+    search = lost(key, key_mask=key.hex()[:-3] + "???")
+    found = [search_shard(search, skip=7, shard=(i, 11)) for i in range(11)]
+    assert sum(found, []) == [(int(key.hex()[-3:], 16), key, key)]
+
+
+def test_numbers_are_exact():
+    key = bytes(31) + b"\x05"
+    search = lost(key, "aes-256", range=(0, (1 << 256) - 1))
+    assert search.size == 1 << 256
+    assert search_shard(search, limit=6) == [(5, key, key)]
+    high = b"\xff" * 31 + b"\xfa"
+    search = lost(high, "aes-256", key_mask="?" * 64)
+    assert search_shard(search, skip=(1 << 256) - 9)[0].number == (1 << 256) - 6
+    with pytest.raises(crossgrain.Error, match="smaller"):
+        search_shard(search)
+
+
+@pytest.mark.parametrize("mode", ["ctr", "cbc", "cfb", "ofb"])
+def test_texts_in_modes_and_in_part(mode):
+    key, iv = KEYS["aes-128"], bytes(range(16))
+    sealed = crypt(key, mode, iv=iv, plain=PLAIN[:16] * 2)
+    mask = key.hex()[:-3] + "???"
+    for plain in (PLAIN[:16], PLAIN[:16].hex(), PLAIN[:10].hex() + "?" * 12, "?" * 32 + PLAIN[:16].hex()):
+        if mode == "ofb" and plain[0] == "?":
+            continue
+        search = Search(cipher="aes-128", known=[(plain, sealed)], mode=mode, iv=iv, key_mask=mask)
+        assert [found.key for found in search_shard(search, goes_on=True)] == [key]
+
+
+def test_words_and_what_is_made_of_them():
+    words = ["no", "Secret", "pass", "x" * 17]
+    key = b"s3cr3t!".ljust(16, b"\0")
+    with pytest.warns(UserWarning, match="2 candidates were left out, being too long for a key .the first is of word 3"):
+        found = search_shard(lost(key, words=words, rules=[":", "l se3 $!"]), goes_on=True)
+    assert found == [(3, b"s3cr3t!", key)]
+    keys = [bytes([i]) * 16 for i in range(40)]
+    for form, listed in (("raw", b"".join(keys)), ("hex", "\r\n".join(key.hex() for key in keys).encode())):
+        for key in keys[::13]:
+            assert search_shard(lost(key, words=listed, form=form)) == [(key[0], key, key)]
+    key = bytes.fromhex("55ac046e56e3089fec1691c22544b605")  # of "passwd" and "salt", RFC 7914 section 11
+    derived = lost(key, words=["pass", "passwd"], kdf="pbkdf2-sha256", salt=b"salt", iterations=1)
+    assert search_shard(derived) == [(1, b"passwd", key)]
+
+
+def test_masks_and_sets():
+    key = b"ab-7".ljust(16, b"\0")
+    assert search_shard(lost(key, mask="?l?1-?d", sets=["ab"]))[0].candidate == b"ab-7"
+    key = KEYS["aes-128"]
+    assert search_shard(lost(key, mask=key.hex()[:-2] + "?h?h", hex=True))[0].key == key
+
+
+def test_progress_and_an_end_before_the_end():
+    search = lost(mask="?b" * 16)
+    told = []
+
+    def enough(tried, total):
+        told.append((tried, total))
+        if len(told) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        search_shard(search, limit=1 << 40, progress=enough)
+    assert [total for _, total in told] == [1 << 40] * 3
+    small, last = lost(mask="?b?b?b"), []
+    assert search_shard(small, limit=5000, progress=lambda *at: last.append(at)) == []
+    assert last[-1] == (5000, 5000)
+
+
+def test_others_run_meanwhile():
+    count, done = 0, threading.Event()
+    thread = threading.Thread(target=lambda: (search_shard(lost(mask="?b?b?b")), done.set()))
+    thread.start()
+    while not done.is_set():
+        count += 1
+        time.sleep(0.001)
+    thread.join()
+    assert count > 0
+
+
+def test_what_is_refused_and_what_is_shown():
+    key = KEYS["aes-128"]
+    for wrong, why in (
+        ({}, "one way"),
+        ({"key_mask": key.hex(), "mask": "?b"}, "one way"),
+        ({"key_mask": "0?"}, "too short"),
+        ({"key_mask": "xy"}, "hex digits"),
+        ({"mask": "?q"}, "no set"),
+        ({"range": (5, 4)}, "lower first"),
+        ({"words": ["a\nb"]}, "line end"),
+        ({"words": b"a", "form": "csv"}, "no form"),
+        ({"words": b"a", "kdf": "md5"}, "no kdf"),
+        ({"mask": "?b", "mode": "xyz"}, "no mode"),
+        ({"mask": "?b", "mode": "ctr"}, "iv of 16"),
+    ):
+        with pytest.raises(crossgrain.Error, match=why):
+            search_shard(lost(key, **wrong))
+    with pytest.raises(crossgrain.Error, match="hex digits"):
+        Search(cipher="aes-128", known=[("0 ", "00")], mask="?b")
+    search = lost(key, key_mask=key.hex()[:-2] + "??")
+    assert key.hex()[:8] not in repr(search) and "256 candidates" in repr(search)
+    assert pickle.loads(pickle.dumps(search)) == search

@@ -1,0 +1,137 @@
+"""Key search on a cluster: what is found, what is kept, and what a worker that dies costs."""
+
+import os
+import re
+import signal
+import stat
+from pathlib import Path
+
+import pytest
+
+import crossgrain
+from crossgrain import Found, Search
+
+distributed = pytest.importorskip("distributed")
+
+KEY = bytes(range(32, 48))
+PLAIN = b"sixteen letters!"
+CRYPT = crossgrain.encrypt(PLAIN, key=KEY, cipher="aes-128", mode="ecb")
+
+
+@pytest.fixture(scope="module")
+def client():
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, protocol="tcp://"
+    )
+    with cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+def lost(digits=4, at=28, **candidates):
+    mask = {} if candidates else {"key_mask": KEY.hex()[:at] + "?" * digits + KEY.hex()[at + digits :]}
+    return Search(cipher="aes-128", known=[(PLAIN, CRYPT)], **mask, **candidates)
+
+
+def number(digits=4, at=28):
+    return int(KEY.hex()[at : at + digits], 16)
+
+
+def run(client, search, **options):
+    from crossgrain import dask
+
+    return dask.search(client, search, **options)
+
+
+def test_a_key_is_found_wherever_it_is(client):
+    found = Found(number(), KEY, KEY)
+    assert run(client, lost(), goes_on=True) == [found] == run(client, lost())
+    assert run(client, lost(), skip=number(), limit=1) == [found]
+    assert run(client, lost(), skip=number() + 1) == [] == run(client, lost(), limit=number())
+    assert run(client, lost(), limit=0) == []
+
+
+def test_words_keep_their_numbers(client):
+    words = [bytes([i % 256, i // 256]) * 8 for i in range(3000)]
+    words[2500] = KEY
+    words[:] = [word for word in words if b"\n" not in word and not word.endswith(b"\r")]
+    place = words.index(KEY)
+    for rules in ([], [":", "u", "l"]):
+        search = lost(words=[b"x" * 17, *words], rules=rules)
+        with pytest.warns(UserWarning, match="too long"):
+            found = run(client, search, goes_on=True, shard_seconds=0.01)
+        assert found[0] == Found((place + 1) * max(len(rules), 1), KEY, KEY)
+        assert {one.key for one in found} == {KEY}
+    raw = b"".join(words)
+    assert run(client, lost(words=raw, form="raw")) == [Found(place, KEY, KEY)]
+
+
+def test_a_journal_is_gone_on_with(client, tmp_path):
+    journal, search = tmp_path / "lost", lost(5, 27)
+    total = search.size
+
+    def enough(tried, _):
+        if tried > total // 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(client, search, goes_on=True, journal=journal, progress=enough, shard_seconds=0.01)
+    assert stat.S_IMODE(os.stat(journal).st_mode) == 0o600
+    with pytest.raises(FileExistsError):
+        run(client, search, goes_on=True, journal=journal)
+    with pytest.raises(crossgrain.Error, match="another search"):
+        run(client, search, goes_on=True, journal=journal, restore=True, skip=1)
+    journal.write_bytes(journal.read_bytes() + b'{"from": "0", "to')  # killed while it wrote
+    told = []
+    found = run(client, search, goes_on=True, journal=journal, restore=True, progress=lambda *at: told.append(at))
+    assert found == [Found(number(5, 27), KEY, KEY)]
+    assert told[0][0] > total // 8 and told[-1] == (total, total)
+    size = journal.stat().st_size
+    assert run(client, search, goes_on=True, journal=journal, restore=True) == found
+    assert journal.stat().st_size == size  # nothing was left to be searched
+    journal.write_bytes(journal.read_bytes().replace(b'"from"', b'"form"', 1))
+    with pytest.raises(crossgrain.Error, match="damaged in line"):
+        run(client, search, journal=journal, restore=True)
+    with pytest.raises(FileNotFoundError):
+        run(client, search, journal=tmp_path / "none", restore=True)
+
+
+def test_two_searches_do_not_share_a_journal(client, tmp_path):
+    def meanwhile(*_):
+        with pytest.raises(crossgrain.Error, match="another search writes"):
+            run(client, lost(), journal=tmp_path / "lost", restore=True)
+
+    assert run(client, lost(), journal=tmp_path / "lost", progress=meanwhile)
+
+
+def test_a_worker_that_is_killed_costs_its_shards_at_most(client, tmp_path):
+    killed = []
+
+    def kill(tried, total):
+        if not killed and tried > total // 8:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    journal, search = tmp_path / "lost", lost(5, 27)
+    found = run(client, search, goes_on=True, journal=journal, progress=kill, shard_seconds=0.02)
+    assert killed and found == [Found(number(5, 27), KEY, KEY)]
+
+
+def test_a_shard_that_always_fails_is_told(client, monkeypatch):
+    from crossgrain import _search_dask
+
+    def broken(*_):
+        raise ValueError("broken")
+
+    monkeypatch.setattr(_search_dask, "_shard", broken)
+    with pytest.raises(crossgrain.Error, match="from candidate 0 to 16 failed 2 times") as raised:
+        run(client, lost(), retries=1)
+    assert "broken" in str(raised.value.__cause__)
+
+
+def test_the_documented_example(client, monkeypatch, tmp_path):
+    text = (Path(__file__).parents[3] / "docs/search.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    monkeypatch.setattr(distributed, "Client", lambda _: client)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, "docs/search.md", "exec"), {})
+    assert (tmp_path / "lost.journal").exists()

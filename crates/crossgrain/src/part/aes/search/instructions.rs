@@ -1,0 +1,345 @@
+//! Search for an AES key by AES instructions, four keys to 128 bits.
+//!
+//! Layout: a word of the key schedule of four keys is 128 bits, a key a 32-bit lane, so that one instruction takes
+//! SubWord of all four; a round key is transposed into the four blocks that the instruction for a round needs.
+//! Needs: `AesLanes`. Source: FIPS 197 §5.1 and §5.2; SubWord by the last round's instruction is from Gueron's white paper
+//! on the AES instructions.
+//! Holds: of the result one word is compared, so of the last round key no word after it is made.
+
+use std::fmt;
+
+use super::{ROUND_CONSTANTS, begins, column, start};
+use crate::block::{Block, Cipher, Direction};
+use crate::part::search::{Inner, Known, Lanes, START_BLOCKS, SearchPart, Use, table};
+use crate::word::{AesLanes, Isa, Kernel, Lane32, each, unrolled};
+
+/// A kernel for keys of `NK` words.
+#[derive(Clone)]
+pub struct Search<W: AesLanes, const NK: usize> {
+    isa: W::Isa,
+    direction: Direction,
+    input: Block,
+    target: Target,
+}
+
+/// The word that is compared.
+#[derive(Clone, Copy)]
+struct Target {
+    column: usize,
+    output: u32,
+    mask: u32,
+}
+
+impl Target {
+    /// Of all words, that of which the most is known.
+    fn best(known: &Known) -> Self {
+        let bits = |&i: &usize| column(&known.mask, i).count_ones();
+        let best = (0..4).rev().max_by_key(bits).unwrap_or(0);
+        Self { column: best, output: column(&known.output, best), mask: column(&known.mask, best) }
+    }
+}
+
+/// What four keys to 128 bits begin from: their states as blocks, and the last words of their schedules so far.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<W, const NK: usize> {
+    state: [W; 4],
+    words: [W; NK],
+}
+
+impl<W: AesLanes + Lane32, const NK: usize> Search<W, NK> {
+    const LANES: usize = W::BITS / 32;
+
+    /// The use as far as it makes a difference: decryption begins with all of the schedule.
+    fn usage(&self, usage: Use) -> Use {
+        if self.direction == Direction::Encrypt { usage } else { Use::Once }
+    }
+
+    fn new(isa: W::Isa, known: &Known) -> Self {
+        Self { isa, direction: known.direction, input: known.input, target: Target::best(known) }
+    }
+}
+
+impl<W: AesLanes, const NK: usize> fmt::Debug for Search<W, NK> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "aes::search::instructions::Search({NK} words, {} bits)", W::BITS)
+    }
+}
+
+impl<W: AesLanes + Lane32, const NK: usize> Lanes for Search<W, NK> {
+    type Start = Start<W, NK>;
+
+    fn lanes(&self) -> usize {
+        Self::LANES
+    }
+
+    fn key_bytes(&self) -> usize {
+        4 * NK
+    }
+
+    fn start(&self, key: &[u8], usage: Use, blocks: &mut [Block; START_BLOCKS]) {
+        start::<NK>(&self.input, self.direction, key, self.usage(usage), blocks);
+    }
+
+    fn load(&self, blocks: &[Vec<u8>; START_BLOCKS]) -> Start<W, NK> {
+        self.isa.enter(Loaded(self.isa, blocks))
+    }
+
+    fn run(
+        &self,
+        usage: Use,
+        bundles: &[Start<W, NK>],
+        outer: &[Block; START_BLOCKS],
+        found: &mut [u64],
+    ) -> bool {
+        let &Self { isa, target, .. } = self;
+        match (self.direction, usage) {
+            (Direction::Encrypt, Use::Once) => {
+                isa.enter(Try::<W, NK, ONCE> { isa, target, bundles, outer, found })
+            }
+            (Direction::Encrypt, Use::Often) => {
+                isa.enter(Try::<W, NK, OFTEN> { isa, target, bundles, outer, found })
+            }
+            (Direction::Decrypt, _) => isa.enter(Try::<W, NK, BACK> { isa, target, bundles, outer, found }),
+        }
+    }
+
+    /// Lane i of a part has the key that lies in the part's place of register i.
+    fn key_of(&self, lane: usize) -> usize {
+        lane % 4 * W::BLOCKS + lane / 4
+    }
+}
+
+impl<W: AesLanes + Lane32, const NK: usize> SearchPart for Search<W, NK> {
+    fn lanes(&self) -> usize {
+        Self::LANES
+    }
+
+    fn inner(&self, keys: &[u8], usage: Use) -> Box<dyn Inner> {
+        table(self.clone(), keys, usage)
+    }
+}
+
+/// The kernel for a cipher's keys on one known block; `None` for other ciphers than AES.
+pub fn search<W: AesLanes + Lane32>(
+    isa: W::Isa,
+    cipher: Cipher,
+    known: &Known,
+) -> Option<Box<dyn SearchPart>> {
+    Some(match cipher {
+        Cipher::Aes128 => Box::new(Search::<W, 4>::new(isa, known)),
+        Cipher::Aes192 => Box::new(Search::<W, 6>::new(isa, known)),
+        Cipher::Aes256 => Box::new(Search::<W, 8>::new(isa, known)),
+        _ => return None,
+    })
+}
+
+/// States as they lie, words of the schedule transposed.
+struct Loaded<'a, W: AesLanes, const NK: usize>(W::Isa, &'a [Vec<u8>; START_BLOCKS]);
+
+impl<W: AesLanes + Lane32, const NK: usize> Kernel for Loaded<'_, W, NK> {
+    type Output = Start<W, NK>;
+
+    #[inline(always)]
+    fn run(self) -> Start<W, NK> {
+        let Self(isa, blocks) = self;
+        let [state, low, high]: [[W; 4]; START_BLOCKS] = each!(part < START_BLOCKS => each!(i < 4 => W::load(isa, &blocks[part][i * W::BYTES..][..W::BYTES])));
+        let (low, high) = (W::transpose_lanes(low), W::transpose_lanes(high));
+        Start { state, words: each!(i < NK => if i < 4 { low[i] } else { high[i - 4] }) }
+    }
+}
+
+/// Ways through a bundle: encrypting a table used once, or often, and decrypting.
+const ONCE: u8 = 0;
+const OFTEN: u8 = 1;
+const BACK: u8 = 2;
+
+/// All bundles with one outer key.
+struct Try<'a, W: AesLanes, const NK: usize, const WAY: u8> {
+    isa: W::Isa,
+    target: Target,
+    bundles: &'a [Start<W, NK>],
+    outer: &'a [Block; START_BLOCKS],
+    found: &'a mut [u64],
+}
+
+impl<W: AesLanes + Lane32, const NK: usize, const WAY: u8> Kernel for Try<'_, W, NK, WAY> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let Self { isa, target, bundles, outer: [state, ring @ ..], found } = self;
+        let ring = ring.as_flattened();
+        let state = W::broadcast(isa, state);
+        let words: [W; NK] = each!(i < NK => W::splat_lanes(isa, column(ring, i)));
+        let rounds = Rounds::new(isa, target);
+        let mut any = 0;
+        for (inner, found) in bundles.iter().zip(found) {
+            let state = each!(i < 4 => inner.state[i] ^ state);
+            let words = each!(i < NK => inner.words[i] ^ words[i]);
+            let differences = match WAY {
+                BACK => rounds.differences_back::<NK>(state, words),
+                _ => rounds.differences::<NK, WAY>(state, words),
+            };
+            *found = differences.zero_lanes();
+            any |= *found;
+        }
+        any != 0
+    }
+}
+
+/// Where SubWord finds its bytes: the instruction for the last round shifts rows too, which this undoes.
+const fn sub_word_bytes(rotation: usize) -> Block {
+    let mut indices = [0; 16];
+    let mut at = 0;
+    while at < 16 {
+        let (lane, row) = (at / 4, at % 4);
+        indices[at] = (4 * ((lane + 4 - row) % 4) + (row + rotation) % 4) as u8;
+        at += 1;
+    }
+    indices
+}
+
+/// The constants of a run.
+#[derive(Clone, Copy)]
+struct Rounds<W: AesLanes> {
+    isa: W::Isa,
+    /// For SubWord, and for SubWord of RotWord.
+    bytes: [W; 2],
+    column: usize,
+    output: W,
+    mask: W,
+}
+
+impl<W: AesLanes + Lane32> Rounds<W> {
+    #[inline(always)]
+    fn new(isa: W::Isa, target: Target) -> Self {
+        Self {
+            isa,
+            bytes: each!(rotation < 2 => W::broadcast(isa, &const { [sub_word_bytes(0), sub_word_bytes(1)] }[rotation])),
+            column: target.column,
+            output: W::splat_lanes(isa, target.output),
+            mask: W::splat_lanes(isa, target.mask),
+        }
+    }
+
+    /// What the word compared differs by.
+    #[inline(always)]
+    fn differences<const NK: usize, const WAY: u8>(self, mut state: [W; 4], start: [W; NK]) -> W {
+        let (first, ready) = begins::<NK>(if WAY == OFTEN { Use::Often } else { Use::Once });
+        let mut words = self.begun(start, ready);
+        let last = 4 * (NK + 6);
+        unrolled!(i in [4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+            38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55] {
+            if i >= ready && i < last && i.is_multiple_of(group::<NK>()) {
+                self.expand::<NK>(&mut words, i, ready);
+            }
+            if i % 4 == 3 && i / 4 >= first && i < last {
+                let keys = round_key(&words, i - 3);
+                state = each!(block < 4 => state[block].encrypt_round(keys[block]));
+            }
+        });
+        // The same for all keys of a search: no secret.
+        match self.column {
+            0 => self.last::<NK, 0>(state, words),
+            1 => self.last::<NK, 1>(state, words),
+            2 => self.last::<NK, 2>(state, words),
+            _ => self.last::<NK, 3>(state, words),
+        }
+    }
+
+    /// The same of decryption: all of the schedule, and back with the rounds (FIPS 197 §5.3).
+    #[inline(always)]
+    fn differences_back<const NK: usize>(self, state: [W; 4], start: [W; NK]) -> W {
+        let mut words = self.begun(start, NK);
+        for i in (NK..4 * (NK + 7)).step_by(group::<NK>()) {
+            self.expand::<NK>(&mut words, i, NK);
+        }
+        let zero = W::splat(self.isa, 0);
+        let keys = round_key(&words, 4 * (NK + 6));
+        let mut state = each!(block < 4 => state[block] ^ keys[block]);
+        for round in (1..NK + 6).rev() {
+            let keys = round_key(&words, 4 * round);
+            // InvMixColumns alone: the other steps of two instructions undo each other.
+            state = each!(block < 4 => {
+                state[block].decrypt_last_round(keys[block]).encrypt_last_round(zero).decrypt_round(zero)
+            });
+        }
+        let columns = W::transpose_lanes(each!(block < 4 => state[block].decrypt_last_round(zero)));
+        (columns[self.column] ^ words[self.column] ^ self.output) & self.mask
+    }
+
+    /// The schedule as far as it is there; a start has word i at the place i modulo `NK`.
+    #[inline(always)]
+    fn begun<const NK: usize>(&self, start: [W; NK], ready: usize) -> [W; WORDS_MAX] {
+        let mut words = [W::splat(self.isa, 0); WORDS_MAX];
+        for i in 0..NK {
+            words[ready - NK + i] = start[(ready + i) % NK];
+        }
+        words
+    }
+
+    /// What goes through the S-boxes for the word `i` that begins a group, plus another word.
+    #[inline(always)]
+    fn substituted<const NK: usize>(&self, words: &[W; WORDS_MAX], i: usize, plus: W) -> W {
+        let before = words[i - 1];
+        if i.is_multiple_of(NK) {
+            let constant = W::splat_lanes(self.isa, u32::from(ROUND_CONSTANTS[i / NK]));
+            before.pick(self.bytes[1]).encrypt_last_round(plus ^ constant)
+        } else {
+            before.pick(self.bytes[0]).encrypt_last_round(plus)
+        }
+    }
+
+    /// The group of words that word `i` begins, the last of it first: the next group waits for that alone.
+    ///
+    /// A word is the one before it plus that `NK` before. So a group's last word is the substituted one plus all
+    /// of the group `NK` before, and a group's sum is that of every second word of the one before that.
+    #[inline(always)]
+    fn expand<const NK: usize>(&self, words: &mut [W; WORDS_MAX], i: usize, ready: usize) {
+        let old = i - NK;
+        let mut sum = W::splat(self.isa, 0);
+        unrolled!(k in [0 1 2 3 4 5] {
+            if k < group::<NK>() && old < ready {
+                sum = sum ^ words[old + k];
+            } else if k < group::<NK>() && k % 2 == 1 {
+                sum = sum ^ words[old + k - NK];
+            }
+        });
+        let end = i + group::<NK>() - 1;
+        words[end] = self.substituted::<NK>(words, i, sum);
+        unrolled!(k in [1 2 3 4 5] {
+            if k < group::<NK>() {
+                words[end - k] = words[end - k + 1] ^ words[end - k + 1 - NK];
+            }
+        });
+    }
+
+    /// The last round of one column.
+    #[inline(always)]
+    fn last<const NK: usize, const COLUMN: usize>(&self, state: [W; 4], words: [W; WORDS_MAX]) -> W {
+        let last = 4 * (NK + 6);
+        let mut word = self.substituted::<NK>(&words, last, words[last - NK]);
+        unrolled!(k in [1 2 3] {
+            if k <= COLUMN {
+                word = word ^ words[last - NK + k];
+            }
+        });
+        let zero = W::splat(self.isa, 0);
+        let columns = W::transpose_lanes(each!(block < 4 => state[block].encrypt_last_round(zero)));
+        (columns[COLUMN] ^ word ^ self.output) & self.mask
+    }
+}
+
+/// Words of the longest schedule, whole groups.
+const WORDS_MAX: usize = 60;
+
+/// The round key that word `i` begins, of four keys to 128 bits.
+#[inline(always)]
+fn round_key<W: Lane32>(words: &[W; WORDS_MAX], i: usize) -> [W; 4] {
+    W::transpose_lanes(each!(column < 4 => words[i + column]))
+}
+
+/// Words of the schedule from one that goes through S-boxes to the next.
+const fn group<const NK: usize>() -> usize {
+    if NK == 8 { 4 } else { NK }
+}

@@ -1,0 +1,110 @@
+//! `cargo xtask statistics`: random streams given to all of dieharder's tests.
+//! `cargo xtask nightly`: that and all else that takes too long for every change.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::{Result, cargo, fuzz, root, succeed, target};
+
+/// The streams that are tested every night.
+const CIPHERS: [&str; 2] = ["aes-128", "serpent-128"];
+/// How long files that are none are made up.
+const FUZZ_SECONDS: u64 = 600;
+
+/// Runs it all.
+///
+/// # Errors
+/// As each of them: the first that fails ends it.
+pub(crate) fn run() -> Result<()> {
+    succeed(cargo().args(["test", "--workspace", "--release", "--", "--ignored", "--show-output"]))?;
+    for cipher in CIPHERS {
+        statistics(cipher, 0, None)?;
+    }
+    fuzz::run(FUZZ_SECONDS)
+}
+
+/// Gives the stream of a seed to dieharder, whose tests take `samples` of it each, or as many as they want.
+///
+/// # Errors
+/// If something cannot be run, or a test fails.
+pub(crate) fn statistics(cipher: &str, seed: u128, samples: Option<u32>) -> Result<()> {
+    succeed(cargo().args(["build", "--release", "--quiet", "--package", "crossgrain-cli"]))?;
+    let program = root().join(target()).join("release/crossgrain");
+    let mut random = Command::new(program);
+    random.args(["random", "--cipher", cipher, "--seed", &seed.to_string()]).stdout(Stdio::piped());
+    let mut random = random.spawn().map_err(|error| format!("cannot run crossgrain: {error}"))?;
+    let stream = random.stdout.take().ok_or("crossgrain has no output")?;
+    let mut dieharder = Command::new("dieharder");
+    // Generator 200 is standard input, and -k 2 the exact test for how even p-values are.
+    dieharder.args(["-a", "-g", "200", "-k", "2"]).stdin(stream).stdout(Stdio::piped());
+    if let Some(samples) = samples {
+        dieharder.args(["-p", &samples.to_string()]);
+    }
+    let mut dieharder = dieharder.spawn().map_err(|error| format!("cannot run dieharder: {error}"))?;
+    let lines = BufReader::new(dieharder.stdout.take().ok_or("dieharder has no output")?).lines();
+    let mut verdicts = Verdicts::default();
+    for line in lines {
+        let line = line.map_err(|error| format!("dieharder: {error}"))?;
+        println!("{line}");
+        verdicts.add(&line);
+    }
+    let done = dieharder.wait().map_err(|error| format!("dieharder: {error}"))?;
+    // It ends by itself when nobody reads any more.
+    let _ = random.wait();
+    if !done.success() {
+        return Err(format!("dieharder failed ({done})"));
+    }
+    verdicts.told(cipher, seed)
+}
+
+/// What dieharder said, how often.
+#[derive(Debug, Default, PartialEq)]
+struct Verdicts {
+    passed: usize,
+    weak: usize,
+    failed: usize,
+}
+
+impl Verdicts {
+    /// Counts a line of its table, which ends with a verdict; other lines do not.
+    fn add(&mut self, line: &str) {
+        match line.rsplit('|').next().map(str::trim) {
+            Some("PASSED") => self.passed += 1,
+            Some("WEAK") => self.weak += 1,
+            Some("FAILED") => self.failed += 1,
+            _ => {}
+        }
+    }
+
+    /// One p-value in two hundred is weak by chance, and one in a million fails.
+    fn told(&self, cipher: &str, seed: u128) -> Result<()> {
+        let Self { passed, weak, failed } = self;
+        let told = format!("{cipher}, seed {seed}: {passed} passed, {weak} weak, {failed} failed");
+        if *failed > 0 || passed + weak == 0 {
+            return Err(told);
+        }
+        println!("{told}");
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Verdicts;
+
+    #[test]
+    fn verdicts_are_counted() {
+        let mut verdicts = Verdicts::default();
+        for line in [
+            "#        test_name   |ntup| tsamples |psamples|  p-value |Assessment",
+            "   diehard_birthdays|   0|       100|     100|0.53290842|  PASSED  ",
+            "          sts_serial|   3|    100000|     100|0.99900000|   WEAK   ",
+            "   diehard_birthdays|   0|       100|     100|0.00000000|  FAILED  ",
+        ] {
+            verdicts.add(line);
+        }
+        assert_eq!(verdicts, Verdicts { passed: 1, weak: 1, failed: 1 });
+        assert_eq!(verdicts.told("aes-128", 5).unwrap_err(), "aes-128, seed 5: 1 passed, 1 weak, 1 failed");
+        assert!(Verdicts::default().told("aes-128", 5).is_err());
+    }
+}
