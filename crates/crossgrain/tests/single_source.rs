@@ -51,12 +51,14 @@ const STEPS: [(&str, Kind, &str, &[&str]); 13] = [
 ];
 
 /// Functions of many gates that are no step of a cipher.
-const OTHERS: [(&str, &str); 6] = [
+const OTHERS: [(&str, &str); 7] = [
     // The state that a counter's walk begins with is a sum of its columns' shares.
     ("part/aes/bitsliced.rs", "sub_bytes_of_sum"),
     ("part/aes/walk.rs", "run"),
     // What tables have looked up is added.
     ("device/tables.rs", "columns"),
+    // A remainder in GF(2¹²⁸).
+    ("part/ghash.rs", "reduced"),
     // Counters, and tweaks of XTS.
     ("part/counter.rs", "low"),
     ("part/counter.rs", "count_bundle"),
