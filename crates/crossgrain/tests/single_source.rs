@@ -24,7 +24,7 @@ enum Kind {
 }
 
 /// Every step of the ciphers that has gates: the kind of word, and the one text, by file and function.
-const STEPS: [(&str, Kind, &str, &[&str]); 13] = [
+const STEPS: [(&str, Kind, &str, &[&str]); 14] = [
     ("SubBytes", Kind::Bits, "circuit/aes_sbox.rs", &["forward"]),
     ("InvSubBytes", Kind::Bits, "circuit/aes_sbox.rs", &["inverse"]),
     ("inversion", Kind::Bits, "circuit/aes_sbox.rs", &["invert"]),
@@ -32,6 +32,7 @@ const STEPS: [(&str, Kind, &str, &[&str]); 13] = [
     ("InvMixColumns", Kind::Bits, "circuit/aes_linear.rs", &["inv_mix_column"]),
     ("SubBytes", Kind::Bytes, "part/aes/substitute.rs", &["substitute"]),
     ("MixColumns", Kind::Bytes, "part/aes/bytesliced.rs", &["mix_column"]),
+    ("InvMixColumns", Kind::Bytes, "part/aes/bytesliced.rs", &["inv_mix_column"]),
     ("MixColumns", Kind::Integer, "part/aes/scalar.rs", &["mix_column"]),
     ("S-boxes", Kind::Bits, "circuit/serpent_sbox.rs", &["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"]),
     (
