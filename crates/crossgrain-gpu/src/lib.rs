@@ -155,3 +155,29 @@ pub fn devices() -> Vec<Found> {
         Found { backend: "wgpu", devices: wgpu::devices() },
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use crossgrain::Cipher as CipherName;
+    use crossgrain::block::Family;
+    use crossgrain::device::{Form, Task};
+
+    use super::*;
+
+    /// An H200's, on paper: 8.36e12 words of shared memory a second, and 16.7e12 gates.
+    #[test]
+    fn limits_are_the_scarcer_of_gates_and_look_ups() {
+        let h200 = Units { count: 132, clock_khz: 1_980_000 };
+        let limit = |form, family, cipher: CipherName| {
+            let work = Kernel { family, task: Task::Encrypt, form }.work(cipher);
+            h200.limit_bits_per_s(work) / 1e12
+        };
+        let tables = limit(Form::FourTables, Family::Aes, CipherName::Aes128);
+        assert!((tables - 6.69).abs() < 0.01, "{tables}");
+        let gates = limit(Form::Gates, Family::Aes, CipherName::Aes128);
+        assert!((3.0..4.8).contains(&gates), "{gates}");
+        let serpent = limit(Form::Gates, Family::Serpent, CipherName::Serpent256);
+        assert!((2.5..4.0).contains(&serpent), "{serpent}");
+        println!("AES-128 by gates {gates:.2}, Serpent {serpent:.2} Tbit/s");
+    }
+}

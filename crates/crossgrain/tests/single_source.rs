@@ -24,7 +24,7 @@ enum Kind {
 }
 
 /// Every step of the ciphers that has gates: the kind of word, and the one text, by file and function.
-const STEPS: [(&str, Kind, &str, &[&str]); 13] = [
+const STEPS: [(&str, Kind, &str, &[&str]); 14] = [
     ("SubBytes", Kind::Bits, "circuit/aes_sbox.rs", &["forward"]),
     ("InvSubBytes", Kind::Bits, "circuit/aes_sbox.rs", &["inverse"]),
     ("inversion", Kind::Bits, "circuit/aes_sbox.rs", &["invert"]),
@@ -32,6 +32,7 @@ const STEPS: [(&str, Kind, &str, &[&str]); 13] = [
     ("InvMixColumns", Kind::Bits, "circuit/aes_linear.rs", &["inv_mix_column"]),
     ("SubBytes", Kind::Bytes, "part/aes/substitute.rs", &["substitute"]),
     ("MixColumns", Kind::Bytes, "part/aes/bytesliced.rs", &["mix_column"]),
+    ("InvMixColumns", Kind::Bytes, "part/aes/bytesliced.rs", &["inv_mix_column"]),
     ("MixColumns", Kind::Integer, "part/aes/scalar.rs", &["mix_column"]),
     ("S-boxes", Kind::Bits, "circuit/serpent_sbox.rs", &["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"]),
     (
@@ -51,12 +52,14 @@ const STEPS: [(&str, Kind, &str, &[&str]); 13] = [
 ];
 
 /// Functions of many gates that are no step of a cipher.
-const OTHERS: [(&str, &str); 6] = [
+const OTHERS: [(&str, &str); 7] = [
     // The state that a counter's walk begins with is a sum of its columns' shares.
     ("part/aes/bitsliced.rs", "sub_bytes_of_sum"),
     ("part/aes/walk.rs", "run"),
     // What tables have looked up is added.
     ("device/tables.rs", "columns"),
+    // A remainder in GF(2¹²⁸).
+    ("part/ghash.rs", "reduced"),
     // Counters, and tweaks of XTS.
     ("part/counter.rs", "low"),
     ("part/counter.rs", "count_bundle"),

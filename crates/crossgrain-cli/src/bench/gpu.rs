@@ -1,7 +1,7 @@
 //! The programs of a GPU, timed by the device's own clock, beside what its multiprocessors could do at best.
 //!
-//! Every program's answer for all the bytes is compared with the CPU's before it is timed. Data stays on the device while it is
-//! timed, and is read and written there by every run; what copies cost, `crossgrain devices --measure` tells.
+//! Every program's answer is compared with the CPU's before it is timed. Data stays on the device while it is timed, and is
+//! read and written there by every run; what copies cost, `crossgrain devices --measure` tells.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -18,6 +18,9 @@ use crate::error::{Error, Exit};
 
 /// The counter of the first block: small enough that the place of its first byte is a number of 128 bits.
 const FIRST: u128 = 0x0001_0203_0405_0607_0809_0a0b_ffff_ff00;
+
+/// Most bytes of an answer that are compared: with more, comparing would take most of the time.
+const CHECK_BYTES: usize = 256 << 20;
 
 /// A line of the result.
 struct Row {
@@ -46,13 +49,15 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
         .unwrap_or(most)
         .min(most)
         .next_multiple_of(BLOCK_BYTES);
+    let data: Vec<u8> =
+        (0..len_bytes.min(CHECK_BYTES)).map(|at| (at.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
     say(&head(&info, len_bytes, args.json))?;
     for kernel in ALL.into_iter().filter(|&kernel| info.takes(kernel)) {
         for cipher in Cipher::ALL.into_iter().filter(|cipher| cipher.family() == kernel.family) {
             let key: Vec<_> = (0..cipher.key_bytes() as u8).collect();
             let key = Key::new(cipher, &key)?;
             let mut bulk = device.clone().cipher(kernel, &key).map_err(failed)?;
-            check(&mut *bulk, kernel, &key, len_bytes)?;
+            check(&mut *bulk, kernel, &key, &data)?;
             let mut times = (0..args.turns.max(1)).map(|_| bulk.run(FIRST, len_bytes));
             let mut times = times.by_ref().collect::<Result<Vec<_>, _>>().map_err(failed)?;
             times.sort();
@@ -65,10 +70,9 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
 }
 
 /// Refuses a program that does not give what the CPU gives.
-fn check(bulk: &mut dyn Bulk, kernel: Kernel, key: &Key, len_bytes: usize) -> Result<(), Error> {
+fn check(bulk: &mut dyn Bulk, kernel: Kernel, key: &Key, data: &[u8]) -> Result<(), Error> {
     let failed = |error: crossgrain_gpu::Error| Error::new(Exit::InputOutput, error.to_string());
-    let mut wanted: Vec<u8> = (0..len_bytes).map(|at| (at.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
-    let mut got = wanted.clone();
+    let (mut wanted, mut got) = (data.to_vec(), data.to_vec());
     bulk.apply_at_once(FIRST, &mut got).map_err(failed)?;
     on_cpu(kernel.task, key, &mut wanted)?;
     if got == wanted {
