@@ -107,7 +107,7 @@ fn a_gate_that_a_kernel_calls_is_found() {
     let call = format!("{}\ncallq *{GATE}@GOTPCREL(%rip)", SOUND[3].1);
     assert_one_fault(
         &text("avx512", &call),
-        "gate called: <W512 as BitXor>::bitxor (x1), first by enter_avx512<part::Round>",
+        "gate called: <W512 as BitXor>::bitxor (x1), first by <part::Round as Enter>::enter_avx512",
     );
     let jump = format!("{}\njmpq *{RUN}@GOTPCREL(%rip)", SOUND[3].1);
     assert_one_fault(&text("avx512", &jump), "gate called: <part::Round<W512> as Kernel>::run");
@@ -147,9 +147,12 @@ fn an_isa_without_a_line_in_the_table_is_found() {
 
 #[test]
 fn a_kernel_that_does_not_use_its_isa_is_found() {
-    assert_one_fault(&text("sse2", "xorq %rax, %rcx"), "sse2: not its instructions: enter_sse2");
+    assert_one_fault(
+        &text("sse2", "xorq %rax, %rcx"),
+        "sse2: not its instructions: <part::Round as Enter>::enter_sse2",
+    );
     let scalar = text("avx2", "vpxor %xmm1, %xmm0, %xmm0\nvmovdqu %ymm0, (%rdi)");
-    assert_one_fault(&scalar, "avx2: not its instructions: enter_avx2");
+    assert_one_fault(&scalar, "avx2: not its instructions: <part::Round as Enter>::enter_avx2");
     let narrow = faults(&text("vaes512", "vaesenc %ymm1, %ymm0, %ymm0"));
     assert_eq!(narrow.len(), 2, "{narrow:#?}");
 }
@@ -157,7 +160,7 @@ fn a_kernel_that_does_not_use_its_isa_is_found() {
 #[test]
 fn a_kernel_wider_than_its_isa_is_found() {
     let wide = format!("{}\nvmovdqu %ymm0, (%rdi)", SOUND[1].1);
-    assert_one_fault(&text("sse2", &wide), "sse2: uses %ymm: enter_sse2");
+    assert_one_fault(&text("sse2", &wide), "sse2: uses %ymm: <part::Round as Enter>::enter_sse2");
     assert_one_fault(&text("portable", "vpxor %ymm0, %ymm0, %ymm0"), "portable: uses %ymm");
     let wide = format!("{}\nvmovdqu64 %zmm0, (%rdi)", SOUND[2].1);
     assert_one_fault(&text("avx2", &wide), "avx2: uses %zmm");
@@ -176,7 +179,7 @@ fn an_isa_whose_own_instructions_are_nowhere_is_found() {
 fn wide_spills_to_a_frame_that_is_not_aligned_are_found() {
     let spills =
         "vpxorq %zmm1, %zmm0, %zmm0\nvpternlogq $150, (%rdi), %zmm1, %zmm0\nvmovdqu64 %zmm0, 8(%rsp)";
-    assert_one_fault(&text("avx512", spills), "frame not aligned: enter_avx512");
+    assert_one_fault(&text("avx512", spills), "frame not aligned: <part::Round as Enter>::enter_avx512");
     assert_eq!(faults(&text("avx512", &format!("andq $-64, %rsp\n{spills}"))), [""; 0]);
     let narrow = format!("{}\nmovaps %xmm0, 16(%rsp)", SOUND[1].1);
     assert_eq!(faults(&text("sse2", &narrow)), [""; 0]);
