@@ -56,7 +56,7 @@ const AVX: &[&str] = &[
 ];
 
 /// The AES instructions, and those that encrypt; words of keys are also transposed.
-const AES: &[&str] = &["aes", "vaes", "punpck", "vpunpck"];
+const AES: &[&str] = &["aes", "vaes", "punpck", "vpunpck", "unpck", "vunpck"];
 const AESENC: &[&str] = &["aesenc", "vaesenc"];
 
 /// Carry-less products.

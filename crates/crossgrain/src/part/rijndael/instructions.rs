@@ -186,8 +186,9 @@ fn on_bundle<W: AesLanes, const BYTES: usize, const ENCRYPT: bool, const N: usiz
         }
     }
     let key: [W; 2] = broadcast(isa, last_key);
-    for (pair, blocks) in state.into_iter().zip(blocks.chunks_exact_mut(W::BLOCKS)) {
-        let halves = routed(pair, second, from);
+    for pair in 0..N {
+        let blocks = &mut blocks[pair * W::BLOCKS..][..W::BLOCKS];
+        let halves = routed(state[pair], second, from);
         for (half, at) in [0, second_half(BYTES)].into_iter().enumerate() {
             let done = if ENCRYPT {
                 halves[half].encrypt_last_round(key[half])

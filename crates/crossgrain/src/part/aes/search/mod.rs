@@ -128,14 +128,16 @@ impl<B: LaneByte, const NK: usize> Lanes for Search<B, NK> {
         outer: &[Block; START_BLOCKS],
         found: &mut [u64],
     ) -> bool {
-        let (first, words) = begins::<NK>(self.usage(usage));
+        let begins = begins::<NK>(self.usage(usage));
         let outer = &Self::blocks_of(&outer.map(|block| block.map(B::pattern)));
         let Self { isa, rounds, ref target, .. } = *self;
-        let (way, back) = (B::way(isa, Direction::Encrypt), B::way(isa, Direction::Decrypt));
-        let rounds = Rounds { isa, way, back, rounds, first, words };
         match self.direction {
-            Direction::Encrypt => isa.enter(Try::<B, NK, false> { rounds, target, bundles, outer, found }),
-            Direction::Decrypt => isa.enter(Try::<B, NK, true> { rounds, target, bundles, outer, found }),
+            Direction::Encrypt => {
+                isa.enter(Try::<B, NK, false> { isa, rounds, begins, target, bundles, outer, found })
+            }
+            Direction::Decrypt => {
+                isa.enter(Try::<B, NK, true> { isa, rounds, begins, target, bundles, outer, found })
+            }
         }
     }
 
@@ -219,7 +221,9 @@ fn column(bytes: &[u8], i: usize) -> u32 {
 
 /// All bundles with one outer key, in the direction of encryption or `BACK`.
 struct Try<'a, B: LaneByte, const NK: usize, const BACK: bool> {
-    rounds: Rounds<B>,
+    isa: B::Isa,
+    rounds: usize,
+    begins: (usize, usize),
     target: &'a Target<B>,
     bundles: &'a [Start<B, NK>],
     outer: &'a Start<B::Pattern, NK>,
@@ -231,8 +235,10 @@ impl<B: LaneByte, const NK: usize, const BACK: bool> Kernel for Try<'_, B, NK, B
 
     #[inline(always)]
     fn run(self) -> bool {
-        let Self { rounds, target, bundles, outer, found } = self;
-        let isa = rounds.isa;
+        let Self { isa, rounds, begins: (first, words), target, bundles, outer, found } = self;
+        // Here and not before: registers are made within what is compiled for them.
+        let (way, back) = (B::way(isa, Direction::Encrypt), B::way(isa, Direction::Decrypt));
+        let rounds = Rounds::<B> { isa, way, back, rounds, first, words };
         let mut any = 0;
         for (inner, found) in bundles.iter().zip(found.chunks_exact_mut(B::LANES.div_ceil(64))) {
             let state = each!(i < 16 => inner.state[i].sum(B::of(isa, &outer.state[i])));
