@@ -39,20 +39,21 @@ class Journal:
         self.found: dict[int, Found] = {}
         self._left_out: dict[str, tuple[int, int]] = {}
         self._done: list[tuple[int, int]] = []
-        self._path, self._file = path, None
+        self._path = path
+        self._file: int | None = None
         if path is None:
             return
         begun = {"crossgrain_search": _VERSION, "digest": _digest(search, whole)}
         flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
-        self._file = os.open(path, flags if restore else flags | os.O_CREAT | os.O_EXCL, 0o600)
+        file = self._file = os.open(path, flags if restore else flags | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            self._lock()
+            self._lock(file)
             if restore:
-                self._read(begun)
+                self._read(file, begun)
             else:
                 self._add(begun)
         except BaseException:
-            os.close(self._file)
+            os.close(file)
             raise
 
     def __enter__(self) -> Journal:
@@ -95,11 +96,11 @@ class Journal:
             before, lowest = self._left_out.get(reason, (0, first))
             self._left_out[reason] = (before + count, min(lowest, first))
 
-    def _lock(self) -> None:
+    def _lock(self, file: int) -> None:
         if fcntl is None:
             return
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise _native.Error(f"another search writes {self._path}: let it finish") from None
 
@@ -111,13 +112,13 @@ class Journal:
             rest = rest[os.write(self._file, rest) :]
         os.fsync(self._file)
 
-    def _read(self, begun: dict[str, Any]) -> None:
+    def _read(self, file: int, begun: dict[str, Any]) -> None:
         """Takes up what an earlier search wrote."""
-        with open(self._file, "rb", closefd=False) as file:
-            text = file.read()
+        with open(file, "rb", closefd=False) as journal:
+            text = journal.read()
         # A line without an end was being written when the search was killed.
         text = text[: text.rfind(b"\n") + 1]
-        os.ftruncate(self._file, len(text))
+        os.ftruncate(file, len(text))
         lines = text.splitlines()
         if not lines:
             self._add(begun)
