@@ -3,36 +3,18 @@
 //! On a machine without a device that is printed as skipped, unless CROSSGRAIN_REQUIRE names `wgpu` or `cuda`.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
+#[path = "../../crossgrain/tests/judge/mod.rs"]
+mod judge;
+
 use std::sync::Arc;
 
-use crossgrain::device::{ALL, Kernel, Task};
-use crossgrain::reference::{self, modes};
-use crossgrain::{Cipher as CipherName, Direction, Key};
+use crossgrain::device::ALL;
+use crossgrain::{Cipher as CipherName, Key};
 use crossgrain_gpu::{Cipher, Device, Error};
+use judge::{bytes, expected};
 
 const BLOCKS: [usize; 7] = [0, 1, 31, 32, 1024, 1057, 4097];
 const COUNTERS: [u128; 3] = [0, 0x0123_4567_89ab_cdef_fedc_ba98_ffff_fe80, u128::MAX - 40];
-
-fn bytes(count: usize) -> Vec<u8> {
-    (0..count as u32).map(|at| (at.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect()
-}
-
-fn expected(kernel: Kernel, key: &Key, counter: u128, data: &[u8]) -> Vec<u8> {
-    let (cipher, mut data) = (reference::cipher(key), data.to_vec());
-    match kernel.task {
-        Task::Encrypt => modes::ecb(&*cipher, Direction::Encrypt, &mut data),
-        Task::Decrypt => modes::ecb(&*cipher, Direction::Decrypt, &mut data),
-        Task::Count => modes::ctr(&*cipher, counter.to_be_bytes(), &mut data),
-        Task::Generate => {
-            for (at, block) in (0..).zip(data.chunks_mut(16)) {
-                let mut keystream = counter.wrapping_add(at).to_le_bytes();
-                cipher.encrypt(&mut keystream);
-                block.copy_from_slice(&keystream[..block.len()]);
-            }
-        }
-    }
-    data
-}
 
 fn key(cipher: CipherName) -> Key {
     Key::new(cipher, &bytes(cipher.key_bytes())).unwrap()

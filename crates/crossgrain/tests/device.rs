@@ -2,6 +2,8 @@
 //! run-time compiler takes every program where CROSSGRAIN_NVRTC names it.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
+mod judge;
+
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -10,9 +12,9 @@ use std::process::{Command, Stdio};
 use std::ptr;
 
 use crossgrain::circuit::emit::Language;
-use crossgrain::device::{ALL, KEY_WORDS_MAX, Kernel, Task};
-use crossgrain::reference::{self, modes};
-use crossgrain::{Cipher, Direction, Key};
+use crossgrain::device::{ALL, KEY_WORDS_MAX, Kernel};
+use crossgrain::{Cipher, Key};
+use judge::{bytes, expected};
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 /// Whole bundles and spans, odd counts, and nothing.
@@ -21,30 +23,9 @@ const BLOCKS: [usize; 7] = [0, 1, 31, 32, 1024, 1057, 2049];
 /// Counters that carry out of the low word, within a thread and between threads, and out of the last.
 const COUNTERS: [u128; 4] = [0, 0x0123_4567_89ab_cdef_fedc_ba98_ffff_fe80, (1 << 96) - 700, u128::MAX - 40];
 
-fn bytes(count: usize) -> Vec<u8> {
-    (0..count as u32).map(|at| (at.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect()
-}
-
 fn keys(kernel: Kernel) -> Vec<Key> {
     let ciphers = Cipher::ALL.into_iter().filter(|cipher| cipher.family() == kernel.family);
     ciphers.map(|cipher| Key::new(cipher, &bytes(cipher.key_bytes())).unwrap()).collect()
-}
-
-fn expected(kernel: Kernel, key: &Key, counter: u128, data: &[u8]) -> Vec<u8> {
-    let (cipher, mut data) = (reference::cipher(key), data.to_vec());
-    match kernel.task {
-        Task::Encrypt => modes::ecb(&*cipher, Direction::Encrypt, &mut data),
-        Task::Decrypt => modes::ecb(&*cipher, Direction::Decrypt, &mut data),
-        Task::Count => modes::ctr(&*cipher, counter.to_be_bytes(), &mut data),
-        Task::Generate => {
-            for (at, block) in (0..).zip(data.chunks_mut(16)) {
-                let mut keystream = counter.wrapping_add(at).to_le_bytes();
-                cipher.encrypt(&mut keystream);
-                block.copy_from_slice(&keystream[..block.len()]);
-            }
-        }
-    }
-    data
 }
 
 /// What stands in for a GPU: one thread after another. It reads the kernel's number, its threads, job, keys and blocks.

@@ -107,14 +107,19 @@ struct Table<L: Lanes> {
     rows: [Vec<u8>; START_BLOCKS],
 }
 
-/// An inner table of a kernel.
-pub(crate) fn table<L: Lanes + 'static>(kernel: L, keys: &[u8], usage: Use) -> Box<dyn Inner> {
-    let bundle_bytes = kernel.lanes() * BLOCK_BYTES;
-    let rows = std::array::from_fn(|_| vec![0; bundle_bytes]);
-    let zero = [[0; BLOCK_BYTES]; START_BLOCKS];
-    let mut table = Table { kernel, usage, keys: 0, bundles: Vec::new(), zero, rows };
-    table.refill(keys, usage);
-    Box::new(table)
+impl<L: Lanes + Clone + 'static> SearchPart for L {
+    fn lanes(&self) -> usize {
+        Lanes::lanes(self)
+    }
+
+    fn inner(&self, keys: &[u8], usage: Use) -> Box<dyn Inner> {
+        let bundle_bytes = Lanes::lanes(self) * BLOCK_BYTES;
+        let rows = std::array::from_fn(|_| vec![0; bundle_bytes]);
+        let zero = [[0; BLOCK_BYTES]; START_BLOCKS];
+        let mut table = Table { kernel: self.clone(), usage, keys: 0, bundles: Vec::new(), zero, rows };
+        table.refill(keys, usage);
+        Box::new(table)
+    }
 }
 
 impl<L: Lanes> Inner for Table<L> {
@@ -124,7 +129,7 @@ impl<L: Lanes> Inner for Table<L> {
 
     fn refill(&mut self, keys: &[u8], usage: Use) {
         let Self { kernel, rows, .. } = self;
-        let (lanes, key_bytes) = (kernel.lanes(), kernel.key_bytes());
+        let (lanes, key_bytes) = (Lanes::lanes(kernel), kernel.key_bytes());
         assert!(keys.len().is_multiple_of(key_bytes));
         self.usage = usage;
         self.keys = keys.len() / key_bytes;
@@ -150,14 +155,14 @@ impl<L: Lanes> Inner for Table<L> {
         for (byte, zero) in start.as_flattened_mut().iter_mut().zip(zero.as_flattened()) {
             *byte ^= zero;
         }
-        let words = kernel.lanes().div_ceil(64);
+        let words = Lanes::lanes(kernel).div_ceil(64);
         scratch.resize(bundles.len() * words, 0);
         if !kernel.run(*usage, bundles, &start, scratch) {
             return;
         }
         for (bundle, words) in scratch.chunks_exact(words).enumerate() {
-            let lanes = (0..kernel.lanes()).filter(|lane| words[lane / 64] >> (lane % 64) & 1 == 1);
-            let numbers = lanes.map(|lane| bundle * kernel.lanes() + kernel.key_of(lane));
+            let lanes = (0..Lanes::lanes(kernel)).filter(|lane| words[lane / 64] >> (lane % 64) & 1 == 1);
+            let numbers = lanes.map(|lane| bundle * Lanes::lanes(kernel) + kernel.key_of(lane));
             // Lanes beyond the last key hold remains.
             found.extend(numbers.filter(|number| number < keys));
         }

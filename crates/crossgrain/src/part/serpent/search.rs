@@ -11,7 +11,7 @@ use super::schedule::Schedule;
 use super::vsliced::{State, inv_transform, transform};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family};
 use crate::circuit::serpent_sbox;
-use crate::part::search::{Inner, Known, Lanes, START_BLOCKS, SearchPart, Use, table};
+use crate::part::search::{Known, Lanes, START_BLOCKS, Use};
 use crate::repr::block_of_lane;
 use crate::word::{Isa, Kernel, Lane32, each, unrolled};
 
@@ -87,16 +87,6 @@ impl<W: Lane32> Lanes for Search<W> {
 
     fn key_of(&self, lane: usize) -> usize {
         block_of_lane(W::BITS, Self::LANES, lane)
-    }
-}
-
-impl<W: Lane32> SearchPart for Search<W> {
-    fn lanes(&self) -> usize {
-        Self::LANES
-    }
-
-    fn inner(&self, keys: &[u8], usage: Use) -> Box<dyn Inner> {
-        table(self.clone(), keys, usage)
     }
 }
 

@@ -10,7 +10,7 @@ use std::fmt;
 
 use super::{ROUND_CONSTANTS, begins, column, start};
 use crate::block::{Block, Cipher, Direction};
-use crate::part::search::{Inner, Known, Lanes, START_BLOCKS, SearchPart, Use, table};
+use crate::part::search::{Known, Lanes, START_BLOCKS, SearchPart, Use};
 use crate::word::{AesLanes, Isa, Kernel, Lane32, each, unrolled};
 
 /// A kernel for keys of `NK` words.
@@ -106,16 +106,6 @@ impl<W: AesLanes + Lane32, const NK: usize> Lanes for Search<W, NK> {
     /// Lane i of a part has the key that lies in the part's place of register i.
     fn key_of(&self, lane: usize) -> usize {
         lane % 4 * W::BLOCKS + lane / 4
-    }
-}
-
-impl<W: AesLanes + Lane32, const NK: usize> SearchPart for Search<W, NK> {
-    fn lanes(&self) -> usize {
-        Self::LANES
-    }
-
-    fn inner(&self, keys: &[u8], usage: Use) -> Box<dyn Inner> {
-        table(self.clone(), keys, usage)
     }
 }
 

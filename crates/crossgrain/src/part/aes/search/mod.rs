@@ -17,7 +17,7 @@ pub use lanes::{Byte, LaneByte};
 
 use super::scalar::{mix_column, sub_word};
 use crate::block::{Block, Cipher, Direction};
-use crate::part::search::{Inner, Known, Lanes, START_BLOCKS, SearchPart, Use, table};
+use crate::part::search::{Known, Lanes, START_BLOCKS, SearchPart, Use};
 use crate::word::{Isa, Kernel, each, unrolled};
 
 /// A kernel for keys of `NK` words.
@@ -143,16 +143,6 @@ impl<B: LaneByte, const NK: usize> Lanes for Search<B, NK> {
 
     fn key_of(&self, lane: usize) -> usize {
         B::key_of(lane)
-    }
-}
-
-impl<B: LaneByte, const NK: usize> SearchPart for Search<B, NK> {
-    fn lanes(&self) -> usize {
-        B::LANES
-    }
-
-    fn inner(&self, keys: &[u8], usage: Use) -> Box<dyn Inner> {
-        table(self.clone(), keys, usage)
     }
 }
 
