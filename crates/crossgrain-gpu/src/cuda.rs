@@ -193,8 +193,7 @@ impl Device for CudaDevice {
         let Listing { ref entry, ref text, group_threads, dynamic_bytes, .. } = *listing;
         let compiler = compiler()?;
         let parts = [text, &architecture, &compiler].map(String::as_str);
-        let ptx =
-            cache::kept(cache::folder().as_deref(), &parts, || translated(text, architecture.clone()))?;
+        let ptx = cache::kept(cache::folder().as_deref(), &parts, || translated(text, architecture.clone()))?;
         let refused = |error| Error::Program(told(error));
         let module = self.context.load_module(Ptx::from_src(ptx)).map_err(refused)?;
         let function = module.load_function(entry).map_err(refused)?;

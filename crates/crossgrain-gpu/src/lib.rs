@@ -17,6 +17,7 @@ mod cipher;
 pub mod cuda;
 mod error;
 mod measure;
+mod search;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;
 
@@ -29,6 +30,7 @@ pub use any::{Bulk, Gpu, choose};
 pub use cipher::Cipher;
 pub use error::Error;
 pub use measure::Copies;
+pub use search::Searcher;
 
 /// What a device is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -230,8 +230,7 @@ impl Device for WgpuDevice {
             .map(|filter| self.device.push_error_scope(filter));
         let Listing { ref entry, ref text, group_threads, reads_source, .. } = *listing;
         let source = ShaderSource::Wgsl(text.into());
-        let module =
-            self.device.create_shader_module(ShaderModuleDescriptor { label: Some(entry), source });
+        let module = self.device.create_shader_module(ShaderModuleDescriptor { label: Some(entry), source });
         let pipeline = self.device.create_compute_pipeline(&ComputePipelineDescriptor {
             label: Some(entry),
             layout: None,

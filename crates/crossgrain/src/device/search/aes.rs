@@ -233,8 +233,8 @@ fn column(text: &mut Text, name: &str, circuit: fn([Bits<Sym>; 4]) -> [Bits<Sym>
 
 /// A circuit on two bytes.
 fn two_bytes(text: &mut Text, name: &str, circuit: fn(Bits<Sym>, Bits<Sym>) -> Bits<Sym>) {
-    let inputs = [words("x", 8), words("y", 8)].concat();
-    let parameters = [("x", "Byte"), ("y", "Byte")];
+    let inputs = [words("a", 8), words("b", 8)].concat();
+    let parameters = [("a", "Byte"), ("b", "Byte")];
     let signature = Signature { parameters: &parameters, inputs, result: "Byte", outputs: words("", 8) };
     text.circuit(name, &signature, |x: [Sym; 16]| {
         circuit(each!(bit < 8 => x[bit]), each!(bit < 8 => x[8 + bit]))
