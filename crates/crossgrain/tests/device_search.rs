@@ -57,7 +57,7 @@ fn found(
     room: usize,
 ) -> (Vec<(usize, usize)>, u32) {
     let key_bytes = program.cipher().key_bytes();
-    let rows: Vec<_> = outer.chunks(key_bytes).flat_map(|outer| program.row(&known.input, outer)).collect();
+    let rows = program.rows(&known.input, outer);
     let source = [&rows[..], &program.table(&known.input, inner)].concat();
     let (outers, bundles) = (outer.len() / key_bytes, program.bundles(inner.len() / key_bytes));
     let mut constants = program.constants(known);
@@ -138,7 +138,12 @@ fn nvrtc_compiles_every_program_for_every_architecture() {
         return eprintln!("skipped: CROSSGRAIN_NVRTC names no libnvrtc.so");
     };
     for architecture in ARCHITECTURES {
-        for program in programs() {
+        // The columns differ in the last round, Serpent's key sizes in nothing.
+        let is_another = |name: &str| {
+            !name.ends_with("-search")
+                || ["serpent-128", "serpent-192"].iter().any(|other| name.starts_with(other))
+        };
+        for program in all().filter(|program| !is_another(&program.name())) {
             nvrtc.compiles(&program.listing(Language::Cuda), architecture);
         }
     }
