@@ -17,17 +17,20 @@ mod cipher;
 pub mod cuda;
 mod error;
 mod measure;
+mod search;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;
 
 use std::time::Duration;
 
-use crossgrain::device::{Kernel, Work};
+use crossgrain::circuit::emit::Language;
+use crossgrain::device::{Kernel, Listing, Work};
 
 pub use any::{Bulk, Gpu, choose};
 pub use cipher::Cipher;
 pub use error::Error;
 pub use measure::Copies;
+pub use search::Searcher;
 
 /// What a device is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +84,9 @@ pub trait Device {
     /// A program compiled for the device, with room for round keys.
     type Program;
 
+    /// What its programs are written in.
+    const LANGUAGE: Language;
+
     /// What it is.
     fn info(&self) -> &Info;
 
@@ -102,11 +108,11 @@ pub trait Device {
     /// If the device is lost, or has no room for a copy.
     fn download(&self, from: &Self::Buffer, bytes: &mut [u8]) -> Result<(), Error>;
 
-    /// Compiles a program.
+    /// Compiles a program in the device's language.
     ///
     /// # Errors
     /// If the driver refuses it, or the device is lost.
-    fn compile(&self, kernel: Kernel) -> Result<Self::Program, Error>;
+    fn compile(&self, listing: &Listing) -> Result<Self::Program, Error>;
 
     /// Gives a program its round keys ([`Kernel::keys`]).
     ///
