@@ -52,11 +52,10 @@ pub(crate) fn run(file: Option<&Path>) -> Result<()> {
         let at = |file: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
         let text = fs::read_to_string(&file).map_err(|error| at(&file, &error))?;
         let record = Record::parse(&text).map_err(|error| at(&file, &error))?;
-        let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        let day = name.strip_suffix(PLANNER).unwrap_or(&name);
+        let day = day(&file);
         let shown = file.strip_prefix(root()).unwrap_or(&file).display();
         for picture in PICTURES.iter().filter(|picture| picture.is_of_planner == is_of_planner) {
-            let Some(document) = draw(picture, &record, day) else {
+            let Some(document) = draw(picture, &record, &day) else {
                 println!("{} stays as it was: {shown} has nothing for it", picture.path);
                 continue;
             };
@@ -76,6 +75,20 @@ pub(crate) fn run(file: Option<&Path>) -> Result<()> {
 fn draw(picture: &Picture, record: &Record, day: &str) -> Option<String> {
     let chart = (picture.chart)(record);
     (!chart.panels.is_empty()).then(|| svg::document(&chart, &record.caption(day)))
+}
+
+/// The newest record of speeds.
+///
+/// # Errors
+/// If there is none.
+pub(crate) fn newest_record() -> Result<PathBuf> {
+    newest(false).ok_or_else(|| format!("no record in {RECORDS}: `cargo xtask bench --record` makes one"))
+}
+
+/// The day of a record, by its name.
+pub(crate) fn day(record: &Path) -> String {
+    let name = record.file_stem().unwrap_or_default().to_string_lossy();
+    name.strip_suffix(PLANNER).unwrap_or(&name).to_owned()
 }
 
 /// The record of the latest day, by its name; of several of that day, any. Those of the planner are apart.

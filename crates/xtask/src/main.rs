@@ -8,7 +8,9 @@ mod bench;
 mod chart;
 mod files;
 mod fuzz;
+mod limits;
 mod nightly;
+mod pages;
 mod python;
 mod search;
 mod taint;
@@ -41,6 +43,12 @@ enum Task {
         list: bool,
         /// Check this assembly instead of building the library's
         file: Option<PathBuf>,
+    },
+    /// Count the instructions of every variant, and set the cycles they take beside the fewest they could
+    Limits {
+        /// Only variants with this in their names; their table is shown and not kept
+        #[arg(default_value = "")]
+        filter: String,
     },
     /// Run the kernels under valgrind with key and data declared secret
     Taint,
@@ -96,6 +104,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Test => test::run(),
         Task::Asm { list, file } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
+        Task::Limits { filter } => limits::run(&filter).map(|()| ExitCode::SUCCESS),
         Task::Taint => taint::run().map(|()| ExitCode::SUCCESS),
         Task::Python => python::run(),
         Task::Bench { record, arguments } => match arguments.split_first() {
