@@ -6,9 +6,11 @@
 mod asm;
 mod bench;
 mod chart;
+mod evidence;
 mod files;
 mod fuzz;
 mod limits;
+mod mutants;
 mod nightly;
 mod pages;
 mod python;
@@ -44,6 +46,10 @@ enum Task {
         /// Check this assembly instead of building the library's
         file: Option<PathBuf>,
     },
+    /// Count what is checked, and write the table of docs/security.md
+    Evidence,
+    /// Plant mistakes into a part of the library, and count those that its tests notice
+    Mutants,
     /// Count the instructions of every variant, and set the cycles they take beside the fewest they could
     Limits {
         /// Only variants with this in their names; their table is shown and not kept
@@ -104,6 +110,8 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Test => test::run(),
         Task::Asm { list, file } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
+        Task::Evidence => evidence::run().map(|()| ExitCode::SUCCESS),
+        Task::Mutants => mutants::run().map(|()| ExitCode::SUCCESS),
         Task::Limits { filter } => limits::run(&filter).map(|()| ExitCode::SUCCESS),
         Task::Taint => taint::run().map(|()| ExitCode::SUCCESS),
         Task::Python => python::run(),
@@ -139,6 +147,16 @@ fn root() -> &'static Path {
 /// Where cargo puts what it builds, as seen from the root.
 fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from)
+}
+
+/// Today, as 2026-11-30.
+///
+/// # Errors
+/// If the system does not tell.
+fn day() -> Result<String> {
+    let told =
+        Command::new("date").arg("+%F").output().map_err(|error| format!("cannot run date: {error}"))?;
+    Ok(String::from_utf8_lossy(&told.stdout).trim().to_owned())
 }
 
 /// The cargo that started this task, or the one on the path, in the root of the checkout.

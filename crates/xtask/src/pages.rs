@@ -22,7 +22,7 @@ pub(crate) fn put(page: &str, task: &str, table: &str) -> Result<()> {
 }
 
 /// What a page holds of a task, without the comments.
-fn between<'t>(text: &'t str, task: &str) -> Option<&'t str> {
+pub(crate) fn between<'t>(text: &'t str, task: &str) -> Option<&'t str> {
     let (_, rest) = text.split_once(&begin(task))?;
     rest.split_once(END).map(|(table, _)| table)
 }

@@ -41,7 +41,7 @@ pub(super) fn trace(mut program: Command, entry: u64, mut each: impl FnMut(Run))
     let failed = |error: &dyn std::fmt::Display| format!("cannot trace {}: {error}", path.display());
     let child =
         program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|error| failed(&error))?;
-    let mut traced = Traced::attach(child, &path, entry).map_err(|error| failed(&error))?;
+    let mut traced = Traced::attach(child, entry).map_err(|error| failed(&error))?;
     let lines = traced.child.stdout.take().ok_or_else(|| failed(&"no output"))?;
     let mut lines = BufReader::new(lines).lines();
     let mut is_warm = false;
@@ -61,11 +61,11 @@ pub(super) fn trace(mut program: Command, entry: u64, mut each: impl FnMut(Run))
 
 impl Traced {
     /// Takes control of a program that waits for a line, gives it one, and sets the breakpoint.
-    fn attach(mut child: Child, path: &Path, entry: u64) -> std::result::Result<Self, String> {
+    fn attach(mut child: Child, entry: u64) -> std::result::Result<Self, String> {
         let pid = Pid::from_raw(child.id().cast_signed());
         let stdin = child.stdin.take();
-        let base = base(pid, path)?;
         ptrace::attach(pid).and_then(|()| waitpid(pid, None)).map_err(|error| error.to_string())?;
+        let base = base(pid)?; // it is in its place once it has stopped
         let mut traced = Self { child, pid, base, entry: base + entry, original: 0 };
         traced.original = ptrace::read(pid, address(traced.entry)).map_err(|error| error.to_string())?;
         traced.stop_at_entry(true).map_err(|error| error.to_string())?;
@@ -124,8 +124,10 @@ impl Drop for Traced {
 }
 
 /// Where the system put the program.
-fn base(pid: Pid, path: &Path) -> std::result::Result<u64, String> {
+fn base(pid: Pid) -> std::result::Result<u64, String> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).map_err(|error| error.to_string())?;
+    // By the name that the system has for it, whatever links led there.
+    let path = fs::read_link(format!("/proc/{pid}/exe")).map_err(|error| error.to_string())?;
     let path = path.to_string_lossy();
     let line = maps.lines().find(|line| line.ends_with(&*path));
     let start = line.and_then(|line| u64::from_str_radix(line.split('-').next()?, 16).ok());
