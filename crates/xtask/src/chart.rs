@@ -1,11 +1,12 @@
 //! `cargo xtask chart`: draws what benchmark records say as pictures under `docs/`.
 //!
 //! The pictures are made from what `cargo xtask bench --record` kept, never typed in, so that no figure in
-//! them can be older or better than the record they name.
+//! them can be older or better than the record they name. The README's table of speeds is made likewise.
 
 mod record;
 mod series;
 mod svg;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -13,12 +14,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::bench::PLANNER;
-use crate::{Result, root};
+use crate::{Result, pages, root};
 use record::Record;
 use series::Chart;
 
 /// Where records are, from the root: a folder for each CPU, a file for each day.
 const RECORDS: &str = "bench/record";
+
+/// The page with a table of speeds, and the task that makes it.
+const README: &str = "README.md";
+const TASK: &str = "chart";
 
 /// A picture of a record.
 struct Picture {
@@ -63,6 +68,9 @@ pub(crate) fn run(file: Option<&Path>) -> Result<()> {
             fs::write(&target, document).map_err(|error| at(&target, &error))?;
             println!("{} shows {shown}", picture.path);
             drawn += 1;
+        }
+        if !is_of_planner {
+            pages::put(README, TASK, &table::speeds(&record, &day))?;
         }
     }
     if drawn == 0 {
