@@ -6,6 +6,7 @@
 mod asm;
 mod bench;
 mod chart;
+mod dependencies;
 mod evidence;
 mod files;
 mod fuzz;
@@ -46,6 +47,8 @@ enum Task {
         /// Check this assembly instead of building the library's
         file: Option<PathBuf>,
     },
+    /// Check that every dependency has a reason and a licence that is allowed
+    Dependencies,
     /// Count what is checked, and write the table of docs/security.md
     Evidence,
     /// Plant mistakes into a part of the library, and count those that its tests notice
@@ -110,6 +113,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Test => test::run(),
         Task::Asm { list, file } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
+        Task::Dependencies => dependencies::run().map(|()| ExitCode::SUCCESS),
         Task::Evidence => evidence::run().map(|()| ExitCode::SUCCESS),
         Task::Mutants => mutants::run().map(|()| ExitCode::SUCCESS),
         Task::Limits { filter } => limits::run(&filter).map(|()| ExitCode::SUCCESS),
