@@ -15,6 +15,7 @@ mod mutants;
 mod nightly;
 mod pages;
 mod python;
+mod reproduce;
 mod search;
 mod taint;
 mod test;
@@ -49,6 +50,11 @@ enum Task {
     },
     /// Check that every dependency has a reason and a licence that is allowed
     Dependencies,
+    /// Make a table of the literature again, ours beside theirs
+    Reproduce {
+        /// Which; all of them unless given
+        table: Option<reproduce::Table>,
+    },
     /// Count what is checked, and write the table of docs/security.md
     Evidence,
     /// Plant mistakes into a part of the library, and count those that its tests notice
@@ -114,6 +120,7 @@ fn main() -> ExitCode {
         Task::Test => test::run(),
         Task::Asm { list, file } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
         Task::Dependencies => dependencies::run().map(|()| ExitCode::SUCCESS),
+        Task::Reproduce { table } => reproduce::run(table).map(|()| ExitCode::SUCCESS),
         Task::Evidence => evidence::run().map(|()| ExitCode::SUCCESS),
         Task::Mutants => mutants::run().map(|()| ExitCode::SUCCESS),
         Task::Limits { filter } => limits::run(&filter).map(|()| ExitCode::SUCCESS),
