@@ -71,6 +71,7 @@ pub(crate) fn run(filter: &str) -> Result<()> {
         if base.is_some() {
             rows.pop();
         }
+        eprintln!("{}, {} bytes", run.name, run.len_bytes); // it takes half an hour
         rows.push(row(&run, base.as_ref(), &code, reached.get(&run.name).copied()));
         before = Some(run);
     })?;

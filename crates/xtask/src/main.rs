@@ -106,7 +106,7 @@ enum Task {
         #[arg(long)]
         samples: Option<u32>,
     },
-    /// Run what takes too long for every change: ignored tests, `statistics`, `fuzz`
+    /// Run what takes too long for every change: ignored tests, `statistics`, `fuzz`, `mutants`
     Nightly,
     /// Draw the charts under docs/ from records of `bench`
     Chart {

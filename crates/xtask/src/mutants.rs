@@ -6,7 +6,7 @@
 //! files are read.
 
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -18,6 +18,13 @@ const FILES: [&str; 2] =
 
 /// The tests that are to notice.
 const TESTS: [&str; 4] = ["search_space", "search_shards", "container", "search_words"];
+
+/// Whether the tool is installed.
+pub(crate) fn is_there() -> bool {
+    let mut version = Command::new("cargo");
+    version.args(["mutants", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
+    version.status().is_ok_and(|status| status.success())
+}
 
 /// Runs it, and keeps how it ended.
 ///
