@@ -2,7 +2,7 @@
 //! that the text around them stays as people wrote it.
 
 use std::fs;
-use std::path::Path;
+use std::ops::Range;
 
 use crate::{Result, root};
 
@@ -12,29 +12,32 @@ use crate::{Result, root};
 /// If the page cannot be read or written, or has no place for it.
 pub(crate) fn put(page: &str, task: &str, table: &str) -> Result<()> {
     let path = root().join(page);
-    let text = read(&path)?;
-    let old = between(&text, task).ok_or_else(|| format!("{page} has no place for `{}`", begin(task)))?;
-    let start = old.as_ptr() as usize - text.as_ptr() as usize;
-    let new = format!("{}\n{table}{}", &text[..start], &text[start + old.len()..]);
-    fs::write(&path, new).map_err(|error| format!("{}: {error}", path.display()))?;
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut text = fs::read_to_string(&path).map_err(failed)?;
+    let place = place(&text, task).ok_or_else(|| format!("{page} has no place for `{}`", begin(task)))?;
+    text.replace_range(place, &format!("\n{table}"));
+    fs::write(&path, text).map_err(failed)?;
     println!("{page} has it");
     Ok(())
 }
 
-/// What a page holds of a task, without the comments.
+/// What a page holds of a task, without the comments: for tests that hold it to what the task would make now.
+#[cfg(test)]
 pub(crate) fn between<'t>(text: &'t str, task: &str) -> Option<&'t str> {
-    let (_, rest) = text.split_once(&begin(task))?;
-    rest.split_once(END).map(|(table, _)| table)
+    place(text, task).map(|place| &text[place])
+}
+
+/// Where in a page that is.
+fn place(text: &str, task: &str) -> Option<Range<usize>> {
+    let comment = begin(task);
+    let start = text.find(&comment)? + comment.len();
+    Some(start..start + text[start..].find(END)?)
 }
 
 const END: &str = "<!-- end -->";
 
 fn begin(task: &str) -> String {
     format!("<!-- by cargo xtask {task} -->")
-}
-
-fn read(path: &Path) -> Result<String> {
-    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]
