@@ -59,3 +59,16 @@ fn every_shell_example_runs() {
     }
     assert!(run > 15, "only {run} examples were found");
 }
+
+/// Of links within the tree, that is, without the part of a page.
+#[test]
+fn every_link_leads_somewhere() {
+    for page in pages() {
+        let text = fs::read_to_string(&page).unwrap();
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        for link in links.filter(|link| !link.is_empty() && !link.starts_with("http")) {
+            let target = page.parent().unwrap().join(link);
+            assert!(target.exists(), "{} links to {link}", page.display());
+        }
+    }
+}
