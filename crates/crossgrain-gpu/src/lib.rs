@@ -22,7 +22,8 @@ pub mod wgpu;
 
 use std::time::Duration;
 
-use crossgrain::device::{Kernel, Work};
+use crossgrain::circuit::emit::Language;
+use crossgrain::device::{Form, Kernel, Work};
 
 pub use any::{Bulk, Gpu, choose};
 pub use cipher::Cipher;
@@ -73,8 +74,46 @@ impl Info {
     }
 }
 
+/// A program as a text for a device to compile.
+///
+/// Its buffers are bound as [`crossgrain::device`] has them: 0 the source, 1 the goal, 2 the keys, 3 the words of a [`Job`]; in
+/// CUDA C the first two and the last are parameters, whether used or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// The name of its entry point.
+    pub entry: String,
+    /// The text, in the device's language.
+    pub text: String,
+    /// Threads in a group.
+    pub group_threads: u32,
+    /// Bytes of the memory that a group shares, where they have to be asked for at the start.
+    pub dynamic_bytes: usize,
+    /// Whether it reads a source.
+    pub reads_source: bool,
+    /// Whether it reads keys.
+    pub reads_keys: bool,
+}
+
+impl Listing {
+    /// A cipher's program.
+    pub fn of(kernel: Kernel, language: Language) -> Self {
+        Self {
+            entry: kernel.entry(),
+            text: kernel.text(language),
+            group_threads: kernel.group_threads(),
+            // As much as a program gets unasked is in its text.
+            dynamic_bytes: if kernel.form == Form::FourTables { kernel.shared_bytes() } else { 0 },
+            reads_source: kernel.task.reads_source(),
+            reads_keys: true,
+        }
+    }
+}
+
 /// A GPU.
 pub trait Device {
+    /// What its programs are written in.
+    const LANGUAGE: Language;
+
     /// Memory of the device.
     type Buffer;
 
@@ -106,15 +145,15 @@ pub trait Device {
     ///
     /// # Errors
     /// If the driver refuses it, or the device is lost.
-    fn compile(&self, kernel: Kernel) -> Result<Self::Program, Error>;
+    fn compile(&self, listing: &Listing) -> Result<Self::Program, Error>;
 
-    /// Gives a program its round keys ([`Kernel::keys`]).
+    /// Gives a program that reads keys its own ([`Kernel::keys`]).
     ///
     /// # Errors
     /// If the device is lost.
     fn set_keys(&self, program: &mut Self::Program, keys: &[u32]) -> Result<(), Error>;
 
-    /// Runs a program on the blocks of `source`, and gives back how long that took: by the device's clock where it has one
+    /// Runs a program from `source` to `goal`, and gives back how long that took: by the device's clock where it has one
     /// that can be read, otherwise by the host's, with the start and the wait.
     ///
     /// # Errors
@@ -160,7 +199,7 @@ pub fn devices() -> Vec<Found> {
 mod tests {
     use crossgrain::Cipher as CipherName;
     use crossgrain::block::Family;
-    use crossgrain::device::{Form, Task};
+    use crossgrain::device::Task;
 
     use super::*;
 

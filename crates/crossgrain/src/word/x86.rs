@@ -10,27 +10,28 @@ use std::arch::x86_64::{
     __m128i, __m256i, __m512i, _mm_add_epi8, _mm_add_epi32, _mm_add_epi64, _mm_aesdec_si128,
     _mm_aesdeclast_si128, _mm_aesenc_si128, _mm_aesenclast_si128, _mm_and_si128, _mm_castsi128_ps,
     _mm_clmulepi64_si128, _mm_cmpeq_epi8, _mm_cmpeq_epi32, _mm_cvtsi32_si128, _mm_loadu_si128,
-    _mm_movemask_epi8, _mm_movemask_ps, _mm_or_si128, _mm_set_epi8, _mm_set1_epi32, _mm_set1_epi64x,
-    _mm_setzero_si128, _mm_shuffle_epi8, _mm_sll_epi32, _mm_sll_epi64, _mm_srl_epi32, _mm_srl_epi64,
-    _mm_storeu_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi8,
-    _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm_xor_si128, _mm256_add_epi8, _mm256_add_epi32,
-    _mm256_add_epi64, _mm256_aesdec_epi128, _mm256_aesdeclast_epi128, _mm256_aesenc_epi128,
-    _mm256_aesenclast_epi128, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_castsi256_ps,
-    _mm256_clmulepi64_epi128, _mm256_cmpeq_epi8, _mm256_cmpeq_epi32, _mm256_gf2p8affine_epi64_epi8,
-    _mm256_gf2p8affineinv_epi64_epi8, _mm256_gf2p8mul_epi8, _mm256_loadu_si256, _mm256_movemask_epi8,
-    _mm256_movemask_ps, _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set1_epi32, _mm256_set1_epi64x,
-    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_sll_epi32, _mm256_sll_epi64, _mm256_srl_epi32,
-    _mm256_srl_epi64, _mm256_storeu_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi32,
-    _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
-    _mm256_xor_si256, _mm512_add_epi8, _mm512_add_epi32, _mm512_add_epi64, _mm512_aesdec_epi128,
-    _mm512_aesdeclast_epi128, _mm512_aesenc_epi128, _mm512_aesenclast_epi128, _mm512_alignr_epi64,
-    _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_clmulepi64_epi128, _mm512_gf2p8affine_epi64_epi8,
-    _mm512_gf2p8affineinv_epi64_epi8, _mm512_gf2p8mul_epi8, _mm512_loadu_si512, _mm512_mask_blend_epi8,
-    _mm512_movepi8_mask, _mm512_permutex2var_epi8, _mm512_rolv_epi32, _mm512_set1_epi32, _mm512_set1_epi64,
-    _mm512_shuffle_epi8, _mm512_sll_epi32, _mm512_sll_epi64, _mm512_srl_epi64, _mm512_storeu_si512,
-    _mm512_ternarylogic_epi64, _mm512_testn_epi8_mask, _mm512_testn_epi32_mask, _mm512_unpackhi_epi8,
-    _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi32,
-    _mm512_unpacklo_epi64, _mm512_xor_si512,
+    _mm_movemask_epi8, _mm_movemask_ps, _mm_mul_epu32, _mm_or_si128, _mm_set_epi8, _mm_set1_epi32,
+    _mm_set1_epi64x, _mm_setzero_si128, _mm_shuffle_epi8, _mm_sll_epi32, _mm_sll_epi64, _mm_slli_epi64,
+    _mm_srl_epi32, _mm_srl_epi64, _mm_srli_epi64, _mm_storeu_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi32,
+    _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm_xor_si128,
+    _mm256_add_epi8, _mm256_add_epi32, _mm256_add_epi64, _mm256_aesdec_epi128, _mm256_aesdeclast_epi128,
+    _mm256_aesenc_epi128, _mm256_aesenclast_epi128, _mm256_and_si256, _mm256_broadcastsi128_si256,
+    _mm256_castsi256_ps, _mm256_clmulepi64_epi128, _mm256_cmpeq_epi8, _mm256_cmpeq_epi32,
+    _mm256_gf2p8affine_epi64_epi8, _mm256_gf2p8affineinv_epi64_epi8, _mm256_gf2p8mul_epi8,
+    _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_mullo_epi32, _mm256_or_si256,
+    _mm256_permute2x128_si256, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setzero_si256,
+    _mm256_shuffle_epi8, _mm256_sll_epi32, _mm256_sll_epi64, _mm256_srl_epi32, _mm256_srl_epi64,
+    _mm256_storeu_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64,
+    _mm256_unpacklo_epi8, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _mm256_xor_si256, _mm512_add_epi8,
+    _mm512_add_epi32, _mm512_add_epi64, _mm512_aesdec_epi128, _mm512_aesdeclast_epi128, _mm512_aesenc_epi128,
+    _mm512_aesenclast_epi128, _mm512_alignr_epi64, _mm512_and_si512, _mm512_broadcast_i32x4,
+    _mm512_clmulepi64_epi128, _mm512_gf2p8affine_epi64_epi8, _mm512_gf2p8affineinv_epi64_epi8,
+    _mm512_gf2p8mul_epi8, _mm512_loadu_si512, _mm512_mask_blend_epi8, _mm512_movepi8_mask,
+    _mm512_mullo_epi32, _mm512_permutex2var_epi8, _mm512_rolv_epi32, _mm512_set1_epi32, _mm512_set1_epi64,
+    _mm512_shuffle_epi8, _mm512_sll_epi32, _mm512_sll_epi64, _mm512_srl_epi32, _mm512_srl_epi64,
+    _mm512_storeu_si512, _mm512_ternarylogic_epi64, _mm512_testn_epi8_mask, _mm512_testn_epi32_mask,
+    _mm512_unpackhi_epi8, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi8,
+    _mm512_unpacklo_epi32, _mm512_unpacklo_epi64, _mm512_xor_si512,
 };
 use std::fmt;
 use std::marker::PhantomData;
@@ -61,7 +62,9 @@ trait Raw: Copy + Send + Sync + 'static {
     unsafe fn splat_u32(lane: u32) -> Self;
     unsafe fn add_u32(self, other: Self) -> Self;
     unsafe fn interleave_u32(a: Self, b: Self) -> (Self, Self);
+    unsafe fn multiply_u32(self, other: Self) -> Self;
     unsafe fn shift_lanes_left(self, count: u32) -> Self;
+    unsafe fn shift_lanes_right(self, count: u32) -> Self;
     unsafe fn rotate_lanes_left(self, count: u32) -> Self;
     unsafe fn select(self, one: Self, zero: Self) -> Self;
     unsafe fn interleave(a: Self, b: Self) -> (Self, Self);
@@ -83,7 +86,7 @@ trait Raw: Copy + Send + Sync + 'static {
 macro_rules! raw {
     ($Raw:ident, $bits:literal,
      xor $xor:ident, and $and:ident, splat $splat:ident, load $load:ident, store $store:ident,
-     shift $srl:ident $sll:ident, lanes $splat32:ident $add32:ident $lo32:ident $hi32:ident $sll32:ident $rol32:expr, ternary $ternary:expr, unpack $lo8:ident $hi8:ident $lo64:ident $hi64:ident,
+     shift $srl:ident $sll:ident, lanes $splat32:ident $add32:ident $lo32:ident $hi32:ident $sll32:ident $srl32:ident $rol32:expr, $multiply32:expr, ternary $ternary:expr, unpack $lo8:ident $hi8:ident $lo64:ident $hi64:ident,
      broadcast $broadcast:expr, shuffle $shuffle:ident, add $add:ident $add8:ident,
      precede $precede:expr,
      aes $enc:ident $enc_last:ident $dec:ident $dec_last:ident, select $select:expr, carryless $carryless:ident, zeros $zeros:expr, $zeros32:expr) => {
@@ -140,6 +143,14 @@ macro_rules! raw {
             #[inline(always)]
             unsafe fn shift_lanes_left(self, count: u32) -> Self {
                 unsafe { $sll32(self, _mm_cvtsi32_si128(count.cast_signed())) }
+            }
+            #[inline(always)]
+            unsafe fn multiply_u32(self, other: Self) -> Self {
+                unsafe { $multiply32(self, other) }
+            }
+            #[inline(always)]
+            unsafe fn shift_lanes_right(self, count: u32) -> Self {
+                unsafe { $srl32(self, _mm_cvtsi32_si128(count.cast_signed())) }
             }
             #[inline(always)]
             unsafe fn rotate_lanes_left(self, count: u32) -> Self {
@@ -213,10 +224,15 @@ raw!(
     __m128i, 128,
     xor _mm_xor_si128, and _mm_and_si128, splat _mm_set1_epi64x,
     load _mm_loadu_si128, store _mm_storeu_si128, shift _mm_srl_epi64 _mm_sll_epi64,
-    lanes _mm_set1_epi32 _mm_add_epi32 _mm_unpacklo_epi32 _mm_unpackhi_epi32 _mm_sll_epi32
+    lanes _mm_set1_epi32 _mm_add_epi32 _mm_unpacklo_epi32 _mm_unpackhi_epi32 _mm_sll_epi32 _mm_srl_epi32
     |lanes: Self, count| {
         let right = _mm_cvtsi32_si128(32 - count);
         _mm_or_si128(_mm_sll_epi32(lanes, _mm_cvtsi32_si128(count)), _mm_srl_epi32(lanes, right))
+    },
+    |a: Self, b: Self| {
+        let even = _mm_and_si128(_mm_mul_epu32(a, b), _mm_set1_epi64x(0xffff_ffff));
+        let odd = _mm_mul_epu32(_mm_srli_epi64::<32>(a), _mm_srli_epi64::<32>(b));
+        _mm_or_si128(even, _mm_slli_epi64::<32>(odd))
     },
     ternary |_, _, _| None,
     unpack _mm_unpacklo_epi8 _mm_unpackhi_epi8 _mm_unpacklo_epi64 _mm_unpackhi_epi64,
@@ -232,11 +248,12 @@ raw!(
     __m256i, 256,
     xor _mm256_xor_si256, and _mm256_and_si256, splat _mm256_set1_epi64x,
     load _mm256_loadu_si256, store _mm256_storeu_si256, shift _mm256_srl_epi64 _mm256_sll_epi64,
-    lanes _mm256_set1_epi32 _mm256_add_epi32 _mm256_unpacklo_epi32 _mm256_unpackhi_epi32 _mm256_sll_epi32
+    lanes _mm256_set1_epi32 _mm256_add_epi32 _mm256_unpacklo_epi32 _mm256_unpackhi_epi32 _mm256_sll_epi32 _mm256_srl_epi32
     |lanes: Self, count| {
         let right = _mm_cvtsi32_si128(32 - count);
         _mm256_or_si256(_mm256_sll_epi32(lanes, _mm_cvtsi32_si128(count)), _mm256_srl_epi32(lanes, right))
     },
+    |a, b| _mm256_mullo_epi32(a, b),
     ternary |_, _, _| None,
     unpack _mm256_unpacklo_epi8 _mm256_unpackhi_epi8 _mm256_unpacklo_epi64 _mm256_unpackhi_epi64,
     broadcast _mm256_broadcastsi128_si256, shuffle _mm256_shuffle_epi8, add _mm256_add_epi64 _mm256_add_epi8,
@@ -254,8 +271,9 @@ raw!(
     __m512i, 512,
     xor _mm512_xor_si512, and _mm512_and_si512, splat _mm512_set1_epi64,
     load _mm512_loadu_si512, store _mm512_storeu_si512, shift _mm512_srl_epi64 _mm512_sll_epi64,
-    lanes _mm512_set1_epi32 _mm512_add_epi32 _mm512_unpacklo_epi32 _mm512_unpackhi_epi32 _mm512_sll_epi32
+    lanes _mm512_set1_epi32 _mm512_add_epi32 _mm512_unpacklo_epi32 _mm512_unpackhi_epi32 _mm512_sll_epi32 _mm512_srl_epi32
     |lanes: Self, count| _mm512_rolv_epi32(lanes, _mm512_set1_epi32(count)),
+    |a, b| _mm512_mullo_epi32(a, b),
     ternary |a, b, c| Some(_mm512_ternarylogic_epi64::<TABLE>(a, b, c)),
     unpack _mm512_unpacklo_epi8 _mm512_unpackhi_epi8 _mm512_unpacklo_epi64 _mm512_unpackhi_epi64,
     broadcast _mm512_broadcast_i32x4, shuffle _mm512_shuffle_epi8, add _mm512_add_epi64 _mm512_add_epi8,
@@ -452,9 +470,27 @@ impl<R: Raw, I: Isa> Lanes for Vector<R, I> {
     }
 
     #[inline(always)]
+    fn multiply_lanes(self, other: Self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.multiply_u32(other.0) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn shift_lanes_right<const COUNT: u32>(self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.shift_lanes_right(COUNT) }, PhantomData)
+    }
+
+    #[inline(always)]
     fn rotate_lanes_left<const COUNT: u32>(self) -> Self {
         // SAFETY: a value of this type exists, so its instructions do.
         Self(unsafe { self.0.rotate_lanes_left(COUNT) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn constant(self, lane: u32) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { R::splat_u32(lane) }, PhantomData)
     }
 }
 
