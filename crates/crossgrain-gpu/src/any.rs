@@ -7,6 +7,7 @@ use crossgrain::Key;
 use crossgrain::device::Kernel;
 
 use super::measure::{self, Copies};
+use super::parallel::{Grid, OnDevice};
 use super::{Cipher, Device, Error, Info, devices};
 
 /// A device of whatever kind.
@@ -19,6 +20,12 @@ pub trait Gpu: Send + Sync {
     /// # Errors
     /// If the device has no room or is lost.
     fn measure_copies(&self, len_bytes: usize) -> Result<Copies, Error>;
+
+    /// As a place for the vectors of [`parallel`](super::parallel).
+    ///
+    /// # Errors
+    /// If the device is lost.
+    fn grid(self: Arc<Self>) -> Result<Arc<dyn Grid>, Error>;
 
     /// A keyed cipher on it.
     ///
@@ -59,7 +66,7 @@ pub trait Bulk: Send {
 
 impl<D> Gpu for D
 where
-    D: Device<Buffer: Send, Program: Send> + Send + Sync + 'static,
+    D: Device<Buffer: Send + Sync, Program: Send> + Send + Sync + 'static,
 {
     fn info(&self) -> &Info {
         Device::info(self)
@@ -67,6 +74,10 @@ where
 
     fn measure_copies(&self, len_bytes: usize) -> Result<Copies, Error> {
         measure::copies(self, len_bytes)
+    }
+
+    fn grid(self: Arc<Self>) -> Result<Arc<dyn Grid>, Error> {
+        Ok(Arc::new(OnDevice::new(self)?))
     }
 
     fn cipher(self: Arc<Self>, kernel: Kernel, key: &Key) -> Result<Box<dyn Bulk>, Error> {

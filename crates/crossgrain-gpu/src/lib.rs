@@ -17,6 +17,7 @@ mod cipher;
 pub mod cuda;
 mod error;
 mod measure;
+pub mod parallel;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;
 
