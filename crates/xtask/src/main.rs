@@ -9,6 +9,7 @@ mod chart;
 mod files;
 mod fuzz;
 mod nightly;
+mod productivity;
 mod python;
 mod search;
 mod taint;
@@ -85,7 +86,7 @@ enum Task {
     },
     /// Run what takes too long for every change: ignored tests, `statistics`, `fuzz`
     Nightly,
-    /// Draw the charts under docs/ from records of `bench`
+    /// Draw the charts under docs/ from records of `bench`; `chart productivity` counts source lines instead
     Chart {
         /// Draw this record instead of the newest ones under bench/record
         file: Option<PathBuf>,
@@ -113,6 +114,9 @@ fn main() -> ExitCode {
             nightly::statistics(&cipher, seed, samples).map(|()| ExitCode::SUCCESS)
         }
         Task::Nightly => nightly::run().map(|()| ExitCode::SUCCESS),
+        Task::Chart { file } if file.as_deref() == Some(Path::new("productivity")) => {
+            productivity::run().map(|()| ExitCode::SUCCESS)
+        }
         Task::Chart { file } => chart::run(file.as_deref()).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {

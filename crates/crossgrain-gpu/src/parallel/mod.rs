@@ -38,6 +38,11 @@
 //! # Ok::<(), crossgrain_gpu::Error>(())
 //! ```
 
+/// The page's example is run with the doc tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/parallel.md")]
+struct Page;
+
 mod algorithm;
 mod grid;
 mod host;
