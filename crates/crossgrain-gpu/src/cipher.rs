@@ -8,7 +8,7 @@ use crossgrain::block::BLOCK_BYTES;
 use crossgrain::device::{KEY_WORDS_MAX, Kernel};
 use crossgrain::{Cipher as CipherName, Key};
 
-use super::{Device, Error, Job, Listing};
+use super::{Device, Error, Job};
 
 /// Most bytes of a piece.
 const PIECE_BYTES: usize = 64 << 20;
@@ -42,7 +42,7 @@ impl<D: Device> Cipher<D> {
             let needs = kernel.shared_bytes();
             return Err(Error::Program(format!("it needs {needs} bytes of shared memory")));
         }
-        let mut program = device.compile(&Listing::of(kernel, D::LANGUAGE))?;
+        let mut program = device.compile(&kernel.listing(D::LANGUAGE))?;
         device.set_keys(&mut program, &kernel.keys(key))?;
         Ok(Self { device: device.clone(), kernel, cipher: key.cipher(), program, room: None })
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crossgrain::circuit::emit::Language;
-use crossgrain::device::KEY_WORDS_MAX;
+use crossgrain::device::{KEY_WORDS_MAX, Listing};
 use cudarc::driver::sys::{CUdevice_attribute, CUevent_flags, CUfunction_attribute, CUresult};
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchConfig,
@@ -17,7 +17,7 @@ use cudarc::driver::{
 use cudarc::nvrtc::{CompileError, CompileOptions, Ptx, compile_ptx_with_opts};
 use zeroize::Zeroizing;
 
-use super::{Device, Error, Info, Job, Listing, Units, cache};
+use super::{Device, Error, Info, Job, Units, cache};
 
 /// Most blocks of a run: 4 GiB.
 const BLOCKS_MAX: usize = 1 << 28;
@@ -158,10 +158,10 @@ impl CudaDevice {
 }
 
 impl Device for CudaDevice {
-    const LANGUAGE: Language = Language::Cuda;
-
     type Buffer = CudaSlice<u8>;
     type Program = Program;
+
+    const LANGUAGE: Language = Language::Cuda;
 
     fn info(&self) -> &Info {
         &self.info
@@ -190,19 +190,18 @@ impl Device for CudaDevice {
     fn compile(&self, listing: &Listing) -> Result<Program, Error> {
         let (major, minor) = self.context.compute_capability().map_err(lost)?;
         let architecture = format!("--gpu-architecture=compute_{major}{minor}");
+        let Listing { ref entry, ref text, group_threads, dynamic_bytes, .. } = *listing;
         let compiler = compiler()?;
-        let parts = [&listing.text, &architecture, &compiler].map(String::as_str);
-        let translate = || translated(&listing.text, architecture.clone());
-        let ptx = cache::kept(cache::folder().as_deref(), &parts, translate)?;
+        let parts = [text, &architecture, &compiler].map(String::as_str);
+        let ptx = cache::kept(cache::folder().as_deref(), &parts, || translated(text, architecture.clone()))?;
         let refused = |error| Error::Program(told(error));
         let module = self.context.load_module(Ptx::from_src(ptx)).map_err(refused)?;
-        let function = module.load_function(&listing.entry).map_err(refused)?;
-        let dynamic_bytes = listing.dynamic_bytes as u32;
+        let function = module.load_function(entry).map_err(refused)?;
         if dynamic_bytes > 0 {
             let wanted = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             function.set_attribute(wanted, dynamic_bytes as i32).map_err(refused)?;
         }
-        Ok(Program { module, function, group_threads: listing.group_threads, dynamic_bytes })
+        Ok(Program { module, function, group_threads, dynamic_bytes })
     }
 
     fn set_keys(&self, program: &mut Program, keys: &[u32]) -> Result<(), Error> {
@@ -235,7 +234,7 @@ impl Device for CudaDevice {
         let start = self.stream.record_event(clock).map_err(lost)?;
         let mut launch = self.stream.launch_builder(&program.function);
         launch.arg(source).arg(goal).arg(&words);
-        // SAFETY: the program takes these three, and touches nothing beyond what the job says there is.
+        // SAFETY: the program takes these three, and touches nothing of the buffers beyond what the job says there is.
         unsafe { launch.launch(groups) }.map_err(lost)?;
         let end = self.stream.record_event(clock).map_err(lost)?;
         end.synchronize().map_err(lost)?;

@@ -18,18 +18,20 @@ pub mod cuda;
 mod error;
 mod measure;
 pub mod parallel;
+mod search;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;
 
 use std::time::Duration;
 
 use crossgrain::circuit::emit::Language;
-use crossgrain::device::{Form, Kernel, Work};
+use crossgrain::device::{Kernel, Listing, Work};
 
 pub use any::{Bulk, Gpu, choose};
 pub use cipher::Cipher;
 pub use error::Error;
 pub use measure::Copies;
+pub use search::Searcher;
 
 /// What a device is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,51 +77,16 @@ impl Info {
     }
 }
 
-/// A program as a text for a device to compile.
-///
-/// Its buffers are bound as [`crossgrain::device`] has them: 0 the source, 1 the goal, 2 the keys, 3 the words of a [`Job`]; in
-/// CUDA C the first two and the last are parameters, whether used or not.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listing {
-    /// The name of its entry point.
-    pub entry: String,
-    /// The text, in the device's language.
-    pub text: String,
-    /// Threads in a group.
-    pub group_threads: u32,
-    /// Bytes of the memory that a group shares, where they have to be asked for at the start.
-    pub dynamic_bytes: usize,
-    /// Whether it reads a source.
-    pub reads_source: bool,
-    /// Whether it reads keys.
-    pub reads_keys: bool,
-}
-
-impl Listing {
-    /// A cipher's program.
-    pub fn of(kernel: Kernel, language: Language) -> Self {
-        Self {
-            entry: kernel.entry(),
-            text: kernel.text(language),
-            group_threads: kernel.group_threads(),
-            // As much as a program gets unasked is in its text.
-            dynamic_bytes: if kernel.form == Form::FourTables { kernel.shared_bytes() } else { 0 },
-            reads_source: kernel.task.reads_source(),
-            reads_keys: true,
-        }
-    }
-}
-
 /// A GPU.
 pub trait Device {
-    /// What its programs are written in.
-    const LANGUAGE: Language;
-
     /// Memory of the device.
     type Buffer;
 
     /// A program compiled for the device, with room for round keys.
     type Program;
+
+    /// What its programs are written in.
+    const LANGUAGE: Language;
 
     /// What it is.
     fn info(&self) -> &Info;
@@ -142,7 +109,7 @@ pub trait Device {
     /// If the device is lost, or has no room for a copy.
     fn download(&self, from: &Self::Buffer, bytes: &mut [u8]) -> Result<(), Error>;
 
-    /// Compiles a program.
+    /// Compiles a program in the device's language.
     ///
     /// # Errors
     /// If the driver refuses it, or the device is lost.

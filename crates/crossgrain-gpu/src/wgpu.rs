@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crossgrain::block::{BLOCK_BYTES, Family};
 use crossgrain::circuit::emit::Language;
-use crossgrain::device::{KEY_WORDS_MAX, Kernel, Task};
+use crossgrain::device::{KEY_WORDS_MAX, Kernel, Listing, Task};
 use pollster::block_on;
 use wgpu::{
     Adapter, Backends, BindGroupDescriptor, BindGroupEntry, Buffer, BufferDescriptor, BufferUsages,
@@ -16,7 +16,7 @@ use wgpu::{
     ShaderSource,
 };
 
-use super::{Device, Error, Info, Job, Listing};
+use super::{Device, Error, Info, Job};
 
 /// What is said where there is nothing.
 const NONE: &str = "no Vulkan, Metal or Direct3D 12 device was found: install a GPU's driver and the Vulkan loader \
@@ -191,10 +191,10 @@ fn note(trouble: &Mutex<Option<Error>>, error: Error) {
 }
 
 impl Device for WgpuDevice {
-    const LANGUAGE: Language = Language::Wgsl;
-
     type Buffer = Buffer;
     type Program = Program;
+
+    const LANGUAGE: Language = Language::Wgsl;
 
     fn info(&self) -> &Info {
         &self.info
@@ -229,14 +229,14 @@ impl Device for WgpuDevice {
         self.sound()?;
         let refused = [ErrorFilter::Internal, ErrorFilter::Validation]
             .map(|filter| self.device.push_error_scope(filter));
-        let source = ShaderSource::Wgsl(listing.text.as_str().into());
-        let label = Some(listing.entry.as_str());
-        let module = self.device.create_shader_module(ShaderModuleDescriptor { label, source });
+        let Listing { ref entry, ref text, group_threads, reads_source, reads_keys, .. } = *listing;
+        let source = ShaderSource::Wgsl(text.into());
+        let module = self.device.create_shader_module(ShaderModuleDescriptor { label: Some(entry), source });
         let pipeline = self.device.create_compute_pipeline(&ComputePipelineDescriptor {
-            label,
+            label: Some(entry),
             layout: None,
             module: &module,
-            entry_point: label,
+            entry_point: Some(entry),
             compilation_options: wgpu::PipelineCompilationOptions::default(),
             cache: None,
         });
@@ -247,8 +247,8 @@ impl Device for WgpuDevice {
         }
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
         let [keys, job] = [4 * KEY_WORDS_MAX as u64, 32].map(|len_bytes| self.buffer(len_bytes, usage));
-        let bound = [listing.reads_source, true, listing.reads_keys, true];
-        Ok(Program { pipeline, keys: keys?, job: job?, group_threads: listing.group_threads, bound })
+        let bound = [reads_source, true, reads_keys, true];
+        Ok(Program { pipeline, keys: keys?, job: job?, group_threads, bound })
     }
 
     fn set_keys(&self, program: &mut Program, keys: &[u32]) -> Result<(), Error> {

@@ -79,6 +79,7 @@ const LAYERS: [(&str, &[&str]); 21] = [
             "word::Buffers",
             "word::Features",
             "part::search",
+            "device::search",
             "variant",
             "plan",
             "mode",

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::{Device, Error, Info, Job, Listing};
 use crossgrain::circuit::emit::Language;
+use crossgrain::device::Listing;
+
+use crate::{Device, Error, Info, Job};
 
 /// Memory of some device.
 pub(crate) type Memory = Box<dyn Any + Send + Sync>;
@@ -40,21 +42,21 @@ pub trait Grid: Send + Sync {
 }
 
 /// A device and what was compiled for it.
-pub(crate) struct OnDevice<D: Device> {
+pub(crate) struct Programs<D: Device> {
     device: Arc<D>,
     programs: Mutex<HashMap<String, D::Program>>,
     /// What is bound where nothing is read.
     nothing: D::Buffer,
 }
 
-impl<D: Device> OnDevice<D> {
+impl<D: Device> Programs<D> {
     pub(crate) fn new(device: Arc<D>) -> Result<Self, Error> {
         let nothing = device.allocate(16)?;
         Ok(Self { device, programs: Mutex::default(), nothing })
     }
 }
 
-impl<D> Grid for OnDevice<D>
+impl<D> Grid for Programs<D>
 where
     D: Device<Buffer: Send + Sync + 'static, Program: Send> + Send + Sync,
 {

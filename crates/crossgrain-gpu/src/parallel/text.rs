@@ -12,11 +12,12 @@ use crossgrain::circuit::graph::Graph;
 use crossgrain::circuit::map::map;
 use crossgrain::circuit::trace::{Sym, Width, trace_words};
 use crossgrain::convert::transpose_square;
+use crossgrain::device::Listing;
 use crossgrain::word::Lanes as _;
 
 use super::grid::{Grid, Memory};
 use super::kernel::{Bundle, Combine};
-use crate::{Error, Job, Listing};
+use crate::{Error, Job};
 
 /// Threads in a group.
 const GROUP_THREADS: u32 = 64;
@@ -119,7 +120,7 @@ where
         text += language.prelude();
         let job = ["count", "threads", "source_first", "source_stride", "goal_first", "goal_stride"];
         text += &language.structure("Job", &job.map(|name| (name, Field::Word)));
-        text += &language.bindings("u32", false);
+        text += &language.bindings(["u32", "u32"], false);
         text += &language.structure("Rows", &[("x", Field::Words(ROWS))]);
         for (structure, count) in [("Given", IN), ("Made", OUT)] {
             let names: Vec<_> = (0..count).map(|p| format!("p{p}")).collect();
@@ -127,7 +128,7 @@ where
             text += &language.structure(structure, &fields);
         }
         text += &self.functions(language, is_mapped);
-        text += &language.entry(entry, GROUP_THREADS, "u32", false, &self.body());
+        text += &language.entry(entry, GROUP_THREADS, ["u32", "u32"], false, &self.body());
         let reads_source = self.reads == Reads::Source;
         Listing {
             entry: entry.to_owned(),

@@ -95,14 +95,14 @@ impl Language {
         }
     }
 
-    /// What a program is given, `source` and `goal` as arrays of a type, for languages that declare it apart from the entry.
-    pub fn bindings(self, word: &str, has_keys: bool) -> String {
+    /// What a program is given, for languages that declare it apart from the entry: `source` and `goal`, arrays of these types.
+    pub fn bindings(self, [source, goal]: [&str; 2], has_keys: bool) -> String {
         let keys = "@group(0) @binding(2) var<storage, read> keys: array<u32>;\n";
         match self {
             Self::Cuda => String::new(),
             Self::Wgsl => format!(
-                "@group(0) @binding(0) var<storage, read> source: array<{word}>;\n\
-                 @group(0) @binding(1) var<storage, read_write> goal: array<{word}>;\n\
+                "@group(0) @binding(0) var<storage, read> source: array<{source}>;\n\
+                 @group(0) @binding(1) var<storage, read_write> goal: array<{goal}>;\n\
                  {}@group(0) @binding(3) var<storage, read> job: Job;\n\n",
                 if has_keys { keys } else { "" }
             ),
@@ -110,8 +110,15 @@ impl Language {
     }
 
     /// The entry of a program, around a body in the common syntax that is told its `thread`, and, where threads share
-    /// memory, which one of its group it is, `local`. Its `source` and `goal` are arrays of `word`, as CUDA C calls it.
-    pub fn entry(self, name: &str, group_threads: u32, word: &str, shares: bool, body: &str) -> String {
+    /// memory, which one of its group it is, `local`. Its `source` and `goal` are arrays of types that CUDA C calls by these names.
+    pub fn entry(
+        self,
+        name: &str,
+        group_threads: u32,
+        [source, goal]: [&str; 2],
+        shares: bool,
+        body: &str,
+    ) -> String {
         let body = self.declared(body);
         let [cuda_local, wgsl_local, wgsl_built_in] = match shares {
             false => ["", "", ""],
@@ -124,7 +131,7 @@ impl Language {
         match self {
             Self::Cuda => format!(
                 "extern \"C\" __global__ void __launch_bounds__({group_threads})\n\
-                 {name}(const {word} *__restrict__ source, {word} *__restrict__ goal, const Job job) {{\n    \
+                 {name}(const {source} *__restrict__ source, {goal} *__restrict__ goal, const Job job) {{\n    \
                  const auto thread = blockIdx.x * blockDim.x + threadIdx.x;\n{cuda_local}{body}}}\n"
             ),
             Self::Wgsl => format!(

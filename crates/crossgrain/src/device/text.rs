@@ -6,23 +6,38 @@ use crate::circuit::graph::Graph;
 use crate::circuit::map::map;
 use crate::circuit::trace::{Sym, Width, trace};
 
+/// What a program writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Goal {
+    /// Blocks, each thread its own.
+    Blocks,
+    /// Words, which several threads may write by turns.
+    Words,
+}
+
 /// A text that grows.
 pub(super) struct Text {
     pub(super) language: Language,
+    goal: Goal,
     text: String,
 }
 
 impl Text {
-    /// The beginning of a program: what is bound, and the words of a job.
+    /// The beginning of a program on blocks.
     pub(super) fn new(kernel: Kernel, language: Language) -> Self {
-        let job = ["blocks", "rounds", "c0", "c1", "c2", "c3"].map(|name| (name, Field::Word));
-        let mut text = Self { language, text: format!("// {}, written by crossgrain.\n", kernel.name()) };
+        Self::headed(kernel.name(), ["blocks", "rounds", "c0", "c1", "c2", "c3"], Goal::Blocks, language)
+    }
+
+    /// The beginning of a program: what is bound, and the words of a job.
+    pub(super) fn headed(name: &str, job: [&str; 6], goal: Goal, language: Language) -> Self {
+        let mut text = Self { language, goal, text: format!("// {name}, written by crossgrain.\n") };
         text.push(language.prelude());
-        text.push(&language.structure("Job", &job));
+        text.push(&language.structure("Job", &job.map(|name| (name, Field::Word))));
         if language == Language::Cuda {
             text.push(&format!("__constant__ u32 keys[{KEY_WORDS_MAX}];\n\n"));
         }
-        text.push(&language.bindings("vec4<u32>", true));
+        let word = if goal == Goal::Blocks { "vec4<u32>" } else { "atomic<u32>" };
+        text.push(&language.bindings(["vec4<u32>", word], true));
         text
     }
 
@@ -56,9 +71,14 @@ impl Text {
 
     /// The end of the program: its entry, around a body in the common syntax that is told its `thread`, and, where threads share
     /// memory, which one of its group it is, `local`.
-    pub(super) fn entry(mut self, kernel: Kernel, body: &str) -> String {
-        let shares = kernel.form != Form::Gates;
-        let text = self.language.entry(&kernel.entry(), kernel.group_threads(), "uint4", shares, body);
+    pub(super) fn entry(self, kernel: Kernel, body: &str) -> String {
+        self.entry_named(&kernel.entry(), kernel.group_threads(), kernel.form != Form::Gates, body)
+    }
+
+    /// The same by the name, the threads of a group and whether they share memory.
+    pub(super) fn entry_named(mut self, name: &str, group: u32, shares: bool, body: &str) -> String {
+        let goal = if self.goal == Goal::Blocks { "uint4" } else { "u32" };
+        let text = self.language.entry(name, group, ["uint4", goal], shares, body);
         self.push(&text);
         self.text
     }
@@ -69,10 +89,10 @@ impl Text {
     }
 
     /// A structure of an array of words.
-    pub(super) fn of_words(&self, structure: &str, words: [String; 4]) -> String {
+    pub(super) fn of_words<const N: usize>(&self, structure: &str, words: [String; N]) -> String {
         match self.language {
             Language::Cuda => self.made(structure, words),
-            Language::Wgsl => format!("{structure}(array<u32, 4>({}))", words.join(", ")),
+            Language::Wgsl => format!("{structure}(array<u32, {N}>({}))", words.join(", ")),
         }
     }
 
@@ -99,6 +119,16 @@ impl Text {
     pub(super) fn block(&self, words: [String; 4]) -> String {
         let kind = if self.language == Language::Cuda { "uint4" } else { "vec4<u32>" };
         self.made(kind, words)
+    }
+
+    /// A bit of a word in all lanes of one bit.
+    pub(super) fn spread(&mut self) {
+        self.function(
+            "spread",
+            &[("v", "u32"), ("bit", "u32")],
+            "u32",
+            "    return 0u - ((v >> bit) & 1u);\n",
+        );
     }
 
     /// The functions that both ciphers' counters need.
