@@ -23,15 +23,15 @@ impl Map<1, 1> for Hits {
     #[inline(always)]
     fn map<W: Lanes>(&self, [index]: [W; 1]) -> [W; 1] {
         // Neighbours must not begin with neighbouring states, and zero is none.
-        let start = index.add_lanes(index.constant(self.seed)).multiply_lanes(index.constant(0x9e37_79b9));
-        let mut state = start ^ index.constant(0x1234_5678);
-        let mut hits = index.constant(0);
+        let start = index.add_lanes(index.filled(self.seed)).multiply_lanes(index.filled(0x9e37_79b9));
+        let mut state = start ^ index.filled(0x1234_5678);
+        let mut hits = index.filled(0);
         for _ in 0..THROWS {
             state = xorshift(state);
             // Two coordinates of 15 bits: where their squares' sum reaches 2³⁰, the dart is outside.
-            let (x, y) = (state.shift_lanes_right::<17>(), state & index.constant(0x7fff));
+            let (x, y) = (state.shift_lanes_right::<17>(), state & index.filled(0x7fff));
             let outside = x.multiply_lanes(x).add_lanes(y.multiply_lanes(y)).shift_lanes_right::<30>();
-            hits = hits.add_lanes(outside ^ index.constant(1));
+            hits = hits.add_lanes(outside ^ index.filled(1));
         }
         [hits]
     }

@@ -167,7 +167,7 @@ pub fn devices() -> Vec<Found> {
 mod tests {
     use crossgrain::Cipher as CipherName;
     use crossgrain::block::Family;
-    use crossgrain::device::Task;
+    use crossgrain::device::{Form, Task};
 
     use super::*;
 

@@ -95,7 +95,7 @@ struct Mixed(u32);
 impl Map<3, 2> for Mixed {
     #[inline(always)]
     fn map<W: Lanes>(&self, [x, y, z]: [W; 3]) -> [W; 2] {
-        let sum = x.add_lanes(y.rotate_lanes_left::<7>()).multiply_lanes(z.constant(self.0));
+        let sum = x.add_lanes(y.rotate_lanes_left::<7>()).multiply_lanes(z.filled(self.0));
         let chosen = W::ternary::<0b1100_1010>(x, y, z);
         [sum ^ z.shift_lanes_right::<3>(), !(chosen & sum).shift_lanes_left::<5>()]
     }
@@ -212,9 +212,9 @@ impl Map<1, 1> for Is {
     #[inline(always)]
     fn map<W: Lanes>(&self, [x]: [W; 1]) -> [W; 1] {
         // Of a number and its negative one has its top bit set, unless both are zero.
-        let different = x ^ x.constant(self.0);
-        let negative = (!different).add_lanes(x.constant(1));
-        [!W::ternary::<0b1111_1100>(different, negative, x).shift_lanes_right::<31>() & x.constant(1)]
+        let different = x ^ x.filled(self.0);
+        let negative = (!different).add_lanes(x.filled(1));
+        [!W::ternary::<0b1111_1100>(different, negative, x).shift_lanes_right::<31>() & x.filled(1)]
     }
 }
 

@@ -13,7 +13,7 @@ use crossgrain::word::{Lanes, Shift, Word};
 ///
 /// What its fields hold becomes part of the programs for GPUs, whose texts are kept on disk: no place for a key.
 pub trait Map<const IN: usize, const OUT: usize>: Sync {
-    /// The function on lanes of 32 bits. Constants come from [`Lanes::constant`].
+    /// The function on lanes of 32 bits. Constants come from [`Lanes::filled`].
     fn map<W: Lanes>(&self, x: [W; IN]) -> [W; OUT];
 }
 
@@ -105,7 +105,7 @@ impl<const N: usize> Map<1, N> for Fill<N> {
     fn map<W: Lanes>(&self, [at]: [W; 1]) -> [W; N] {
         let mut y = [at; N];
         for (word, value) in y.iter_mut().zip(self.0) {
-            *word = at.constant(value);
+            *word = at.filled(value);
         }
         y
     }

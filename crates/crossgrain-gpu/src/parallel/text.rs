@@ -255,7 +255,7 @@ fn rows_of(name: &str, count: usize, rows: usize) -> Vec<String> {
 }
 
 fn transposed(words: &[Sym]) -> Vec<Sym> {
-    let mut square = [words[0].constant(0); 32];
+    let mut square = [words[0].filled(0); 32];
     square.copy_from_slice(words);
     transpose_square(&mut square);
     square.to_vec()

@@ -70,6 +70,16 @@ fn record_lanes(inputs: &[Sym], operation: Operation) -> Sym {
     RECORD.with_borrow_mut(|(_, builder)| Sym(builder.gate(Gate { inputs, operation })))
 }
 
+impl Sym {
+    /// The same value in every lane of 32 bits.
+    pub fn constant(value: u32) -> Self {
+        match value {
+            0 | u32::MAX => record(&[], |_| value != 0),
+            _ => record_lanes(&[], Operation::Constant(value)),
+        }
+    }
+}
+
 impl BitXor for Sym {
     type Output = Self;
 
@@ -127,11 +137,8 @@ impl Lanes for Sym {
         record_lanes(&[self], Operation::RotateLeft(COUNT))
     }
 
-    fn constant(self, lane: u32) -> Self {
-        match lane {
-            0 | u32::MAX => record(&[], |_| lane != 0),
-            _ => record_lanes(&[], Operation::Constant(lane)),
-        }
+    fn filled(self, lane: u32) -> Self {
+        Self::constant(lane)
     }
 }
 

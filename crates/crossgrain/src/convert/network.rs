@@ -68,7 +68,7 @@ pub fn transpose_square<W: Shift + Lanes>(words: &mut [W; 32]) {
 /// No mask lets a bit of one lane of 32 through to another, so it does not matter how wide groups are shifted.
 #[inline(always)]
 fn square_layer<W: Shift + Lanes, const BIT: u32>(words: &mut [W; 32]) {
-    let mask = words[0].constant(clear_positions(BIT) as u32);
+    let mask = words[0].filled(clear_positions(BIT) as u32);
     unrolled!(pair in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
         let (i, j) = pair_of(pair, BIT);
         (words[i], words[j]) = exchange::<W, BIT>(words[i], words[j], mask);

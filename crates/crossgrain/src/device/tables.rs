@@ -13,7 +13,7 @@ use crate::circuit::emit::{Field, Language, Signature};
 use crate::circuit::trace::Sym;
 use crate::part::aes::key::RoundKeys;
 use crate::part::aes::table::encryption_tables;
-use crate::word::{Lanes as _, each};
+use crate::word::each;
 
 /// Blocks of a thread.
 pub(super) const THREAD_BLOCKS: u32 = 32;
@@ -107,7 +107,7 @@ fn columns(text: &mut Text) {
     };
     text.circuit("sum", &signature, |x: [Sym; 5]| [x[0] ^ x[1] ^ (x[2] ^ x[3] ^ x[4])]);
     text.circuit("bytes", &signature, |x: [Sym; 5]| {
-        let bytes: [Sym; 4] = each!(row < 4 => x[row] & x[row].constant(0xff << (8 * row)));
+        let bytes: [Sym; 4] = each!(row < 4 => x[row] & Sym::constant(0xff << (8 * row)));
         [bytes[0] ^ bytes[1] ^ (bytes[2] ^ bytes[3] ^ x[4])]
     });
 }

@@ -196,7 +196,7 @@ impl<I: Nowhere, const BYTES: usize> Lanes for Vector<I, BYTES> {
         match self.1 {}
     }
 
-    fn constant(self, _lane: u32) -> Self {
+    fn filled(self, _lane: u32) -> Self {
         match self.1 {}
     }
 }

@@ -132,7 +132,7 @@ pub trait Lanes: Word {
     fn rotate_lanes_left<const COUNT: u32>(self) -> Self;
 
     /// This value in every lane; of `self` nothing is taken but that there are such words.
-    fn constant(self, lane: u32) -> Self;
+    fn filled(self, lane: u32) -> Self;
 }
 
 /// A word that lives in memory: it can be loaded, stored and made from a pattern.

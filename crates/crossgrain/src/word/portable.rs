@@ -123,7 +123,7 @@ impl Lanes for u32 {
     }
 
     #[inline(always)]
-    fn constant(self, lane: u32) -> Self {
+    fn filled(self, lane: u32) -> Self {
         lane
     }
 }

@@ -488,7 +488,7 @@ impl<R: Raw, I: Isa> Lanes for Vector<R, I> {
     }
 
     #[inline(always)]
-    fn constant(self, lane: u32) -> Self {
+    fn filled(self, lane: u32) -> Self {
         // SAFETY: a value of this type exists, so its instructions do.
         Self(unsafe { R::splat_u32(lane) }, PhantomData)
     }
