@@ -9,12 +9,20 @@
     reason = "a test"
 )]
 
+#[allow(dead_code, reason = "other tests need the rest")]
+#[path = "../../crossgrain/tests/compilers/mod.rs"]
+mod compilers;
 #[path = "../examples/darts.rs"]
 mod darts;
 #[path = "../examples/sboxes.rs"]
 mod sboxes;
+#[path = "parallel/stand_in.rs"]
+mod stand_in;
 #[path = "../examples/weights.rs"]
 mod weights;
+
+use std::process::Command;
+use std::sync::Arc;
 
 use crossgrain::word::Lanes;
 use crossgrain_gpu::Error;
@@ -29,9 +37,19 @@ use weights::{HasWeight, Parity, Sum};
 /// Nothing, less than a bundle of any register, whole ones, one more, and several pieces of the CPU's.
 const LENS: [usize; 9] = [0, 1, 31, 32, 513, 1024, 4097, 65_536, 140_001];
 
-/// The places that there are.
+/// Set for a run of these tests by one of them, on the CPU alone.
+const CHILD: &str = "CROSSGRAIN_TEST_CHILD";
+
+/// The places that there are; of those on a CPU that has no GPU's driver, the last runs programs in CUDA C as C++.
 fn places() -> Vec<Place> {
     let mut places: Vec<_> = [Policy::Seq, Policy::Par].map(|policy| policy.open().unwrap()).into();
+    if std::env::var_os(CHILD).is_some() {
+        return places;
+    }
+    match stand_in::StandIn::new() {
+        Some(stand_in) => places.push(Place::on(Arc::new(stand_in))),
+        None => eprintln!("skipped: there is no c++ to compile with"),
+    }
     let required = std::env::var("CROSSGRAIN_REQUIRE").unwrap_or_default();
     for (policy, kind) in [(Policy::Cuda(0), "cuda"), (Policy::Wgpu(0), "wgpu")] {
         match policy.open() {
@@ -267,6 +285,22 @@ fn views_and_resizing_keep_elements_in_order() {
         }
         assert_eq!(place.indices(3..6).unwrap().to_vec().unwrap(), [[3], [4], [5]]);
     }
+}
+
+#[test]
+fn narrower_registers_give_the_same() {
+    if std::env::var_os(CHILD).is_some() {
+        return;
+    }
+    for cap in ["portable", "sse2", "avx2", "avx512"] {
+        let mut tests = Command::new(std::env::current_exe().unwrap());
+        let done = tests.env("CROSSGRAIN_ISA", cap).env(CHILD, "1").output().unwrap();
+        assert!(done.status.success(), "{cap}: {}", String::from_utf8_lossy(&done.stdout));
+    }
+    let mut tests = Command::new(std::env::current_exe().unwrap());
+    tests.args(["--exact", "generate_gives_what_a_loop_gives"]).env(CHILD, "1").env("CROSSGRAIN_ISA", "mmx");
+    let told = String::from_utf8_lossy(&tests.output().unwrap().stdout).into_owned();
+    assert!(told.contains("mmx"), "{told}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crossgrain::device::Listing;
 use crate::{Device, Error, Info, Job};
 
 /// Memory of some device.
-pub(crate) type Memory = Box<dyn Any + Send + Sync>;
+pub type Memory = Box<dyn Any + Send + Sync>;
 
 /// A device of whatever kind.
 pub trait Grid: Send + Sync {
@@ -22,15 +22,27 @@ pub trait Grid: Send + Sync {
     fn language(&self) -> Language;
 
     /// Memory for so many bytes.
+    ///
+    /// # Errors
+    /// As [`Device::allocate`].
     fn allocate(&self, len_bytes: usize) -> Result<Memory, Error>;
 
     /// As [`Device::upload`].
+    ///
+    /// # Errors
+    /// As [`Device::upload`], and if the memory is another device's.
     fn upload(&self, bytes: &[u8], to: &mut Memory) -> Result<(), Error>;
 
     /// As [`Device::download`].
+    ///
+    /// # Errors
+    /// As [`Device::download`], and if the memory is another device's.
     fn download(&self, from: &Memory, bytes: &mut [u8]) -> Result<(), Error>;
 
     /// Runs the program that is known by `key`, or else `listing` makes. Without a source it reads none.
+    ///
+    /// # Errors
+    /// As [`Device::compile`] and [`Device::run`], and if a memory is another device's.
     fn run(
         &self,
         key: &str,

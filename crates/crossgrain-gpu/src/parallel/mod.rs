@@ -52,8 +52,8 @@ mod text;
 mod vector;
 
 pub use algorithm::{find, for_each_bundle, generate, reduce, transform, transform_into, transform_reduce};
-pub use grid::Grid;
 pub(crate) use grid::Programs;
+pub use grid::{Grid, Memory};
 pub use kernel::{BitMap, Bits, Bundle, Combine, Map};
 pub use policy::{Place, Policy};
 pub use vector::{DeviceVec, View};

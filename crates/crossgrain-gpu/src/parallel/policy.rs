@@ -39,9 +39,9 @@ impl Policy {
                 let features = features.map_err(|error| Error::NoDevice(error.to_string()))?;
                 Kind::Host { features, is_parallel: self == Self::Par }
             }
-            Self::Cuda(_) | Self::Wgpu(_) => Kind::Device(choose(&self.to_string())?.grid()?),
+            Self::Cuda(_) | Self::Wgpu(_) => return Ok(Place::on(choose(&self.to_string())?.grid()?)),
             Self::Auto => match choose("gpu").ok().filter(|gpu| !gpu.info().is_software) {
-                Some(gpu) => Kind::Device(gpu.grid()?),
+                Some(gpu) => return Ok(Place::on(gpu.grid()?)),
                 None => return Self::Par.open(),
             },
         };
@@ -92,6 +92,11 @@ pub(super) enum Kind {
 }
 
 impl Place {
+    /// A place on a device that is open already ([`Gpu::grid`](crate::Gpu::grid)).
+    pub fn on(grid: Arc<dyn Grid>) -> Self {
+        Self(Arc::new(Kind::Device(grid)))
+    }
+
     /// The numbers of a range, which are computed and not stored: what [`generate`](super::generate) begins with, and where
     /// any other algorithm may begin.
     ///

@@ -46,7 +46,8 @@ impl<const N: usize> DeviceVec<N> {
             }
         }
         match (&mut vector.store, place.kind()) {
-            (Store::Device(memory), Kind::Device(grid)) => grid.upload(&bytes, memory)?,
+            (Store::Device(memory), Kind::Device(grid)) if !bytes.is_empty() => grid.upload(&bytes, memory)?,
+            (Store::Device(_), _) => {}
             (store, _) => *store = Store::Host(bytes),
         }
         Ok(vector)
@@ -211,6 +212,9 @@ impl<'a, const N: usize> View<'a, N> {
         let Some(vector) = self.stored else {
             return Ok((self.first..self.first + self.len).map(|at| [at as u32; N]).collect());
         };
+        if self.len == 0 {
+            return Ok(Vec::new());
+        }
         let downloaded;
         let bytes = match (&vector.store, self.place.kind()) {
             (Store::Host(bytes), _) => bytes,
