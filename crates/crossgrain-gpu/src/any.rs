@@ -11,6 +11,7 @@ use crossgrain::part::search::Known;
 use crossgrain::search::Table;
 
 use super::measure::{self, Copies};
+use super::parallel::{Grid, Programs};
 use super::search::OnDevice;
 use super::{Cipher, Device, Error, Info, devices};
 
@@ -24,6 +25,12 @@ pub trait Gpu: fmt::Debug + Send + Sync {
     /// # Errors
     /// If the device has no room or is lost.
     fn measure_copies(&self, len_bytes: usize) -> Result<Copies, Error>;
+
+    /// As a place for the vectors of [`parallel`](super::parallel).
+    ///
+    /// # Errors
+    /// If the device is lost.
+    fn grid(self: Arc<Self>) -> Result<Arc<dyn Grid>, Error>;
 
     /// A keyed cipher on it.
     ///
@@ -70,7 +77,7 @@ pub trait Bulk: Send {
 
 impl<D> Gpu for D
 where
-    D: Device<Buffer: Send, Program: Send> + fmt::Debug + Send + Sync + 'static,
+    D: Device<Buffer: Send + Sync, Program: Send> + fmt::Debug + Send + Sync + 'static,
 {
     fn info(&self) -> &Info {
         Device::info(self)
@@ -78,6 +85,10 @@ where
 
     fn measure_copies(&self, len_bytes: usize) -> Result<Copies, Error> {
         measure::copies(self, len_bytes)
+    }
+
+    fn grid(self: Arc<Self>) -> Result<Arc<dyn Grid>, Error> {
+        Ok(Arc::new(Programs::new(self)?))
     }
 
     fn cipher(self: Arc<Self>, kernel: Kernel, key: &Key) -> Result<Box<dyn Bulk>, Error> {

@@ -17,6 +17,7 @@ mod cipher;
 pub mod cuda;
 mod error;
 mod measure;
+pub mod parallel;
 mod search;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;
@@ -114,13 +115,13 @@ pub trait Device {
     /// If the driver refuses it, or the device is lost.
     fn compile(&self, listing: &Listing) -> Result<Self::Program, Error>;
 
-    /// Gives a program its round keys ([`Kernel::keys`]).
+    /// Gives a program that reads keys its own ([`Kernel::keys`]).
     ///
     /// # Errors
     /// If the device is lost.
     fn set_keys(&self, program: &mut Self::Program, keys: &[u32]) -> Result<(), Error>;
 
-    /// Runs a program on the blocks of `source`, and gives back how long that took: by the device's clock where it has one
+    /// Runs a program from `source` to `goal`, and gives back how long that took: by the device's clock where it has one
     /// that can be read, otherwise by the host's, with the start and the wait.
     ///
     /// # Errors

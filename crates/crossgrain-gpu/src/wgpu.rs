@@ -42,7 +42,8 @@ pub struct Program {
     keys: Buffer,
     job: Buffer,
     group_threads: u32,
-    reads_source: bool,
+    /// Which of a program's four buffers it uses.
+    bound: [bool; 4],
 }
 
 impl fmt::Debug for Program {
@@ -228,7 +229,7 @@ impl Device for WgpuDevice {
         self.sound()?;
         let refused = [ErrorFilter::Internal, ErrorFilter::Validation]
             .map(|filter| self.device.push_error_scope(filter));
-        let Listing { ref entry, ref text, group_threads, reads_source, .. } = *listing;
+        let Listing { ref entry, ref text, group_threads, reads_source, reads_keys, .. } = *listing;
         let source = ShaderSource::Wgsl(text.into());
         let module = self.device.create_shader_module(ShaderModuleDescriptor { label: Some(entry), source });
         let pipeline = self.device.create_compute_pipeline(&ComputePipelineDescriptor {
@@ -246,7 +247,8 @@ impl Device for WgpuDevice {
         }
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
         let [keys, job] = [4 * KEY_WORDS_MAX as u64, 32].map(|len_bytes| self.buffer(len_bytes, usage));
-        Ok(Program { pipeline, keys: keys?, job: job?, group_threads, reads_source })
+        let bound = [reads_source, true, reads_keys, true];
+        Ok(Program { pipeline, keys: keys?, job: job?, group_threads, bound })
     }
 
     fn set_keys(&self, program: &mut Program, keys: &[u32]) -> Result<(), Error> {
@@ -266,9 +268,10 @@ impl Device for WgpuDevice {
         let buffers = [source, &*goal, &program.keys, &program.job];
         let entries: Vec<_> = (0..)
             .zip(buffers)
+            .zip(program.bound)
             // A layout holds what a program uses.
-            .skip(usize::from(!program.reads_source))
-            .map(|(binding, buffer)| BindGroupEntry { binding, resource: buffer.as_entire_binding() })
+            .filter(|(_, is_bound)| *is_bound)
+            .map(|((binding, buffer), _)| BindGroupEntry { binding, resource: buffer.as_entire_binding() })
             .collect();
         let layout = program.pipeline.get_bind_group_layout(0);
         let group = self.device.create_bind_group(&BindGroupDescriptor {

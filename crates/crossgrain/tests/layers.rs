@@ -16,7 +16,7 @@ const LAYERS: [(&str, &[&str]); 21] = [
     ("repr", &["block", "word"]),
     ("convert", &["block", "word", "repr"]),
     ("part", &["block", "word", "circuit", "repr", "convert"]),
-    ("device", &["block", "word", "circuit", "convert::network", "part"]),
+    ("device", &["block", "word", "circuit", "convert::transpose_square", "part"]),
     ("variant", &["block", "word", "circuit", "repr", "convert", "part"]),
     ("plan", &["block", "word", "repr", "convert::Load", "convert::Store", "part", "variant"]),
     ("exec", &["block", "word", "circuit", "repr", "convert", "part", "variant", "plan"]),

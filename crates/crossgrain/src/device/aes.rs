@@ -12,7 +12,7 @@ use crate::circuit::emit::{Field, Language, Signature};
 use crate::circuit::graph::Graph;
 use crate::circuit::trace::Sym;
 use crate::circuit::{Bits, aes_linear, aes_sbox};
-use crate::convert::network;
+use crate::convert::transpose_square;
 use crate::word::each;
 
 /// Neighbouring threads whose blocks lie interleaved.
@@ -68,7 +68,7 @@ fn transpositions(text: &mut Text) {
 }
 
 fn transposed(mut words: [Sym; 32]) -> [Sym; 32] {
-    network::transpose_square(&mut words, |pattern| Sym::constant(pattern as u32));
+    transpose_square(&mut words);
     words
 }
 

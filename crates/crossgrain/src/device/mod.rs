@@ -85,6 +85,8 @@ pub struct Listing {
     pub dynamic_bytes: u32,
     /// Whether it reads from `source`.
     pub reads_source: bool,
+    /// Whether it reads `keys`.
+    pub reads_keys: bool,
 }
 
 /// What a program does for a block.
@@ -185,6 +187,7 @@ impl Kernel {
             group_threads: self.group_threads(),
             dynamic_bytes: if self.form == Form::FourTables { self.shared_bytes() as u32 } else { 0 },
             reads_source: self.task.reads_source(),
+            reads_keys: true,
         }
     }
 

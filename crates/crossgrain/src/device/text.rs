@@ -33,16 +33,11 @@ impl Text {
         let mut text = Self { language, goal, text: format!("// {name}, written by crossgrain.\n") };
         text.push(language.prelude());
         text.push(&language.structure("Job", &job.map(|name| (name, Field::Word))));
+        if language == Language::Cuda {
+            text.push(&format!("__constant__ u32 keys[{KEY_WORDS_MAX}];\n\n"));
+        }
         let word = if goal == Goal::Blocks { "vec4<u32>" } else { "atomic<u32>" };
-        text.push(&match language {
-            Language::Cuda => format!("__constant__ u32 keys[{KEY_WORDS_MAX}];\n\n"),
-            Language::Wgsl => format!(
-                "@group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;\n\
-                 @group(0) @binding(1) var<storage, read_write> goal: array<{word}>;\n\
-                 @group(0) @binding(2) var<storage, read> keys: array<u32>;\n\
-                 @group(0) @binding(3) var<storage, read> job: Job;\n\n"
-            ),
-        });
+        text.push(&language.bindings(["vec4<u32>", word], true));
         text
     }
 
@@ -70,7 +65,7 @@ impl Text {
 
     /// A function around a body in the common syntax, in which `let` and `var` declare.
     pub(super) fn function(&mut self, name: &str, parameters: &[(&str, &str)], result: &str, body: &str) {
-        let text = self.language.function(name, parameters, result, &declared(body, self.language));
+        let text = self.language.function(name, parameters, result, &self.language.declared(body));
         self.push(&text);
     }
 
@@ -82,29 +77,9 @@ impl Text {
 
     /// The same by the name, the threads of a group and whether they share memory.
     pub(super) fn entry_named(mut self, name: &str, group: u32, shares: bool, body: &str) -> String {
-        let body = declared(body, self.language);
-        let [cuda_local, wgsl_local, wgsl_built_in] = if shares {
-            [
-                "    const auto local = threadIdx.x;\n",
-                "    let local = local_id.x;\n",
-                ", @builtin(local_invocation_id) local_id: vec3<u32>",
-            ]
-        } else {
-            ["", "", ""]
-        };
         let goal = if self.goal == Goal::Blocks { "uint4" } else { "u32" };
-        self.push(&match self.language {
-            Language::Cuda => format!(
-                "extern \"C\" __global__ void __launch_bounds__({group})\n\
-                 {name}(const uint4 *__restrict__ source, {goal} *__restrict__ goal, const Job job) {{\n    \
-                 const auto thread = blockIdx.x * blockDim.x + threadIdx.x;\n{cuda_local}{body}}}\n"
-            ),
-            Language::Wgsl => format!(
-                "@compute @workgroup_size({group})\n\
-                 fn {name}(@builtin(global_invocation_id) id: vec3<u32>{wgsl_built_in}) {{\n    \
-                 let thread = id.x;\n{wgsl_local}{body}}}\n"
-            ),
-        });
+        let text = self.language.entry(name, group, ["uint4", goal], shares, body);
+        self.push(&text);
         self.text
     }
 
@@ -180,31 +155,6 @@ pub(super) const COUNTER: &str = "    \
     let carry2 = u32(b2 < carry1);
     let b3 = job.c3 + carry2;
 ";
-
-/// Declarations of the common syntax in a language's own. Loops over `i` index what should live in registers, so they
-/// are written out where a compiler can be told.
-fn declared(body: &str, language: Language) -> String {
-    let line = |line: &str| {
-        if let Some((space, rest)) = line.split_once("for (var i = ").filter(|_| language == Language::Cuda) {
-            return format!("{space}#pragma unroll\n{space}for (auto i = {rest}\n");
-        }
-        let line = line.replace("(var ", &format!("({} ", language.variable()));
-        let line = line.replace("barrier();", language.barrier());
-        let indent = line.len() - line.trim_start().len();
-        let (space, rest) = line.split_at(indent);
-        if let Some((name, value)) = rest.strip_prefix("let ").and_then(|rest| rest.split_once(" = ")) {
-            return format!("{space}{}", language.bind(name, value.trim_end_matches(';')));
-        }
-        if let Some((name, structure)) = rest.strip_prefix("var ").and_then(|rest| rest.split_once(": ")) {
-            return format!("{space}{}", language.zeros(name, structure.trim_end_matches(';')));
-        }
-        match rest.strip_prefix("var ") {
-            Some(rest) => format!("{space}{} {rest}\n", language.variable()),
-            None => format!("{line}\n"),
-        }
-    };
-    body.lines().map(|text| line(text.trim_end())).collect()
-}
 
 /// The parts `.x[0]` and on of a name.
 pub(super) fn words(name: &str, count: usize) -> Vec<String> {

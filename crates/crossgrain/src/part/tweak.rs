@@ -149,7 +149,7 @@ const fn lanes_with(bit: usize) -> [u8; 64] {
     let mut mask = [0; 64];
     let mut byte = 0;
     while byte < mask.len() {
-        if byte / BLOCK_BYTES & bit != 0 {
+        if (byte / BLOCK_BYTES) & bit != 0 {
             mask[byte] = 0xff;
         }
         byte += 1;

@@ -184,7 +184,19 @@ impl<I: Nowhere, const BYTES: usize> Lanes for Vector<I, BYTES> {
         match self.1 {}
     }
 
+    fn multiply_lanes(self, _other: Self) -> Self {
+        match self.1 {}
+    }
+
+    fn shift_lanes_right<const COUNT: u32>(self) -> Self {
+        match self.1 {}
+    }
+
     fn rotate_lanes_left<const COUNT: u32>(self) -> Self {
+        match self.1 {}
+    }
+
+    fn filled(self, _lane: u32) -> Self {
         match self.1 {}
     }
 }

@@ -122,8 +122,17 @@ pub trait Lanes: Word {
     /// Every lane shifted towards its high end by `COUNT` bits.
     fn shift_lanes_left<const COUNT: u32>(self) -> Self;
 
+    /// Products of lanes, modulo 2³².
+    fn multiply_lanes(self, other: Self) -> Self;
+
+    /// Every lane shifted towards its low end by `COUNT` bits.
+    fn shift_lanes_right<const COUNT: u32>(self) -> Self;
+
     /// Every lane rotated towards its high end by `COUNT` bits, 1 to 31.
     fn rotate_lanes_left<const COUNT: u32>(self) -> Self;
+
+    /// This value in every lane; of `self` nothing is taken but that there are such words.
+    fn filled(self, lane: u32) -> Self;
 }
 
 /// A word that lives in memory: it can be loaded, stored and made from a pattern.

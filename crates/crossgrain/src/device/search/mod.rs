@@ -98,7 +98,14 @@ impl Search {
             Family::Serpent => serpent::text(self, language),
         };
         let entry = self.entry();
-        Listing { entry, text, group_threads: GROUP_THREADS, dynamic_bytes: 0, reads_source: true }
+        Listing {
+            entry,
+            text,
+            group_threads: GROUP_THREADS,
+            dynamic_bytes: 0,
+            reads_source: true,
+            reads_keys: true,
+        }
     }
 
     fn entry(self) -> String {
