@@ -14,6 +14,7 @@ mod serpent;
 
 use std::array;
 
+use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use super::Listing;
@@ -32,6 +33,9 @@ pub const HIT_WORDS: usize = 2;
 
 /// A table has a multiple of so many bundles, so that threads that run together share an outer key.
 const BUNDLES_STEP: usize = 32;
+
+/// Rows that a thread of the host makes at least.
+const ROWS_AT_ONCE: usize = 256;
 
 /// Threads in a group.
 const GROUP_THREADS: u32 = 64;
@@ -154,11 +158,14 @@ impl Search {
     pub fn rows(self, input: &Block, outer: &[u8]) -> Zeroizing<Vec<u32>> {
         let key_bytes = self.cipher.key_bytes();
         let zero = words(&self.start(input, &[0; 32][..key_bytes]));
-        let mut rows = Zeroizing::new(Vec::with_capacity(outer.len() / key_bytes * ROW_WORDS));
-        for key in outer.chunks_exact(key_bytes) {
+        let mut rows = Zeroizing::new(vec![0; outer.len() / key_bytes * ROW_WORDS]);
+        // On all threads: a fast device waits for them.
+        let both = rows.par_chunks_exact_mut(ROW_WORDS).zip(outer.par_chunks_exact(key_bytes));
+        both.with_min_len(ROWS_AT_ONCE).for_each(|(row, key)| {
             let start = Zeroizing::new(self.start(input, key));
-            rows.extend(words(&start).iter().zip(zero).map(|(word, zero)| word ^ zero));
-        }
+            row.copy_from_slice(&words(&start));
+            row.iter_mut().zip(zero).for_each(|(word, zero)| *word ^= zero);
+        });
         rows
     }
 
