@@ -46,7 +46,9 @@ impl<const N: usize> DeviceVec<N> {
             }
         }
         match (&mut vector.store, place.kind()) {
-            (Store::Device(memory), Kind::Device(grid)) if !bytes.is_empty() => grid.upload(&bytes, memory)?,
+            (Store::Device(memory), Kind::Device(grid)) if !bytes.is_empty() => {
+                grid.upload(&bytes, memory)?
+            }
             (Store::Device(_), _) => {}
             (store, _) => *store = Store::Host(bytes),
         }
