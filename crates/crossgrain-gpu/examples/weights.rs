@@ -15,7 +15,7 @@ pub struct Parity;
 impl BitMap<1, 1> for Parity {
     #[inline(always)]
     fn map<W: Word>(&self, [x]: [[W; 32]; 1]) -> [[W; 32]; 1] {
-        let mut result = [x[0] ^ x[0]; 32];
+        let mut result = [x[0].zero(); 32];
         for bit in x {
             result[0] = result[0] ^ bit;
         }
@@ -29,7 +29,7 @@ pub struct HasWeight(pub u32);
 impl BitMap<1, 1> for HasWeight {
     #[inline(always)]
     fn map<W: Word>(&self, [x]: [[W; 32]; 1]) -> [[W; 32]; 1] {
-        let zero = x[0] ^ x[0];
+        let zero = x[0].zero();
         let mut count = [zero; 6];
         for pair in 0..16 {
             let (a, b) = (x[2 * pair], x[2 * pair + 1]);
