@@ -68,7 +68,10 @@ impl<D: Device> OnDevice<D> {
     pub(super) fn new(device: &Arc<D>, program: Search, known: &Known, keys: &[u8]) -> Result<Self, Error> {
         let count = keys.len() / program.cipher().key_bytes();
         let bundles = program.bundles(count);
-        let outers_max = (THREADS_MAX / bundles).max(1);
+        let outers_max = THREADS_MAX / bundles;
+        if outers_max == 0 {
+            return Err(Error::Program(format!("a table of {count} keys is more than a run takes")));
+        }
         let room = bundles.max(ROOM_MIN);
         let mut source = vec![0; 4 * ROW_WORDS * outers_max];
         append(&mut source, &program.table(&known.input, keys));
@@ -103,9 +106,7 @@ impl<D: Device> OnDevice<D> {
             self.device.set_keys(&mut self.compiled, &self.program.constants(known))?;
         }
         let mut rows = Zeroizing::new(Vec::with_capacity(4 * ROW_WORDS * outers));
-        for outer in outer.chunks_exact(key_bytes) {
-            append(&mut rows, &self.program.row(&known.input, outer));
-        }
+        append(&mut rows, &self.program.rows(&known.input, outer));
         self.device.upload(&rows, &mut self.source)?;
         self.device.upload(&[0; 4 * HIT_WORDS], &mut self.hits)?;
         let table = (self.outers_max * ROW_WORDS / 4) as u32;

@@ -77,7 +77,7 @@ fn a_key_is_found_in_every_lane_and_with_every_outer_key() {
 fn a_space_is_searched_on_a_device() {
     let space = key_mask(b"00112233445566?7?899aab?ccd?eef?").unwrap();
     for gpu in gpus() {
-        for (cipher, place) in [(Cipher::Aes128, (1 << 20) - 70_000), (Cipher::Aes128, 65_536)] {
+        for (cipher, place) in [(Cipher::Aes128, (1_u32 << 20) - 70_000), (Cipher::Aes128, 65_536)] {
             let place = BigUint::from(place);
             let pair = Pair::whole(Direction::Encrypt, [0x11; 16], [0; 16]);
             let pair = pair.planted(&Key::new(cipher, &space.candidates(&place, 1)).unwrap());

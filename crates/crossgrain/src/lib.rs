@@ -24,10 +24,18 @@
 
 #![deny(unsafe_code)]
 
-/// The README's Rust example is run with the doc tests.
+/// Rust examples of the documentation are run with the doc tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/embed.md")]
+    struct Embed;
+    #[doc = include_str!("../../../docs/extend.md")]
+    struct Extend;
+    #[doc = include_str!("../../../docs/search.md")]
+    struct Search;
+}
 
 pub mod block;
 pub mod check;

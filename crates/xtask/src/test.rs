@@ -36,6 +36,7 @@ const STEPS: &[Step] = &[
     Step { name: "test",   program: Program::Cargo, arguments: &["test", "--workspace", "--no-fail-fast", "--", "--show-output"], with: &[] },
     Step { name: "gpu-lint", program: Program::Cargo, arguments: &["clippy", "--workspace", "--features", "crossgrain-cli/gpu", "--all-targets", "--", "-D", "warnings"], with: &[] },
     Step { name: "gpu-test", program: Program::Cargo, arguments: &["test", "--workspace", "--features", "crossgrain-cli/gpu", "--bin", "crossgrain", "--test", "devices", "--", "--show-output"], with: &[] },
+    Step { name: "dependencies", program: Program::Xtask, arguments: &["dependencies"], with: &[] },
     Step { name: "twin",   program: Program::Cargo, arguments: &["check", "-p", "crossgrain", "--target-dir", "target/twin"], with: &[("RUSTFLAGS", "--cfg crossgrain_absent")] },
     Step { name: "python", program: Program::Xtask, arguments: &["python"], with: &[] },
     Step { name: "asm",    program: Program::Xtask, arguments: &["asm"], with: &[] },
@@ -193,17 +194,17 @@ fn skipped(runs: &[Run]) -> BTreeSet<&str> {
 }
 
 fn show(runs: &[Run]) {
-    println!("\n{:<8} {:>8}", "step", "seconds");
+    println!("\n{:<12} {:>8}", "step", "seconds");
     for run in runs {
         let outcome = match run.outcome {
             Outcome::Passed => "passed",
             Outcome::Failed => "FAILED",
             Outcome::Skipped => "skipped",
         };
-        println!("{:<8} {:>8.1}  {outcome}", run.name, run.seconds);
+        println!("{:<12} {:>8.1}  {outcome}", run.name, run.seconds);
     }
     for step in &STEPS[runs.len()..] {
-        println!("{:<8} {:>8}  not run", step.name, "");
+        println!("{:<12} {:>8}  not run", step.name, "");
     }
     if !skipped(runs).is_empty() {
         println!("\nskipped here:");

@@ -55,6 +55,7 @@ mod check {
             }
             wrong += usize::from(claims_nothing != (reports == 0));
         }
+        println!("counted: {tight} variants that leak nothing under memcheck");
         println!("{tight} variants leak nothing, {leaky} leak or run only beside one that does, {wrong} lie");
         wrong += modes::run()?;
         if !absent.is_empty() {

@@ -78,7 +78,7 @@ pub(crate) fn run() -> Result<usize, Error> {
         }
         wrong += tags(&options)?;
     }
-    println!("{tight} runs of modes leak nothing");
+    println!("counted: {tight} runs of modes that leak nothing under memcheck");
     Ok(wrong)
 }
 

@@ -210,6 +210,14 @@ impl<I: Nowhere, const BYTES: usize> ByteLanes for Vector<I, BYTES> {
         match isa.nowhere() {}
     }
 
+    fn load_lanes(isa: I, _bytes: &[u8]) -> Self {
+        match isa.nowhere() {}
+    }
+
+    fn store_lanes(self, _bytes: &mut [u8]) {
+        match self.1 {}
+    }
+
     fn pick(self, _indices: Self) -> Self {
         match self.1 {}
     }
@@ -272,6 +280,10 @@ impl<I: Nowhere, const BYTES: usize> AesLanes for Vector<I, BYTES> {
 
     fn preceded_by(self, _before: Self) -> Self {
         match self.1 {}
+    }
+
+    fn transpose_lines([a, ..]: [Self; 4]) -> [Self; 4] {
+        match a.1 {}
     }
 }
 

@@ -82,6 +82,11 @@ pub(crate) fn skip(isa: &str, what: &str) {
     println!("skipped: {what} ({isa} is not on this CPU)");
 }
 
+/// Says how much of something was checked: `cargo xtask evidence` adds up what all tests say of the same.
+pub(crate) fn counted(count: usize, what: &str) {
+    println!("counted: {count} {what}");
+}
+
 /// Free choice under an ISA cap.
 pub(crate) fn capped(cap: &str, threads: usize) -> Options {
     Options { features: Some(cap.parse().unwrap()), threads, ..Options::default() }

@@ -10,7 +10,8 @@ pub(crate) const INPUT: Block = *b"sixteen bytes in";
 pub(crate) fn halves(cipher: Cipher, at: usize, outers: usize, keys: usize) -> (Vec<u8>, Vec<u8>) {
     let key_bytes = cipher.key_bytes();
     let varied = [at, (at + 1) % key_bytes];
-    let mut outer: Vec<u8> = (0..outers * key_bytes).map(|at| (at * 167 + 89) as u8).collect();
+    let mut outer: Vec<u8> =
+        (0..(outers * key_bytes) as u32).map(|at| (at.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
     let mut inner = vec![0; keys * key_bytes];
     outer.chunks_mut(key_bytes).for_each(|outer| varied.into_iter().for_each(|at| outer[at] = 0));
     for (number, key) in inner.chunks_mut(key_bytes).enumerate() {

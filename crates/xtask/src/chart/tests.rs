@@ -184,3 +184,27 @@ fn an_unreadable_record_is_one_clear_line() {
     assert!(draw(HEAD, "2026-11-20").is_none());
     assert!(!error("{\n").contains('\n'));
 }
+
+/// A record that was kept, and its day.
+fn newest(is_of_planner: bool) -> (Record, String) {
+    let file = super::newest(is_of_planner).unwrap();
+    (Record::parse(&std::fs::read_to_string(&file).unwrap()).unwrap(), super::day(&file))
+}
+
+#[test]
+fn the_readme_shows_the_newest_record() {
+    let (record, day) = newest(false);
+    let page = std::fs::read_to_string(crate::root().join(super::README)).unwrap();
+    let stands = crate::pages::between(&page, super::TASK).unwrap();
+    assert_eq!(stands.trim(), super::table::speeds(&record, &day).trim(), "run `cargo xtask chart`");
+}
+
+#[test]
+fn pictures_show_the_newest_record() {
+    for picture in &super::PICTURES {
+        let (record, day) = newest(picture.is_of_planner);
+        let Some(drawn) = super::draw(picture, &record, &day) else { continue };
+        let stands = std::fs::read_to_string(crate::root().join(picture.path)).unwrap();
+        assert!(stands == drawn, "{} is of another record: run `cargo xtask chart`", picture.path);
+    }
+}

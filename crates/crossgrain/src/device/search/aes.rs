@@ -41,9 +41,7 @@ const fn turn(key_words: usize) -> (usize, usize) {
 }
 
 /// The number of the first turn's first constant.
-const fn first_constant(key_words: usize) -> usize {
-    if key_words == 4 { 3 } else { 2 }
-}
+const FIRST_CONSTANT: usize = 2;
 
 /// Rounds of the loop: those between the first, which is done beforehand, and the last two.
 const fn middle_rounds(cipher: Cipher) -> usize {
@@ -54,7 +52,7 @@ const fn middle_rounds(cipher: Cipher) -> usize {
 pub(super) const fn end(cipher: Cipher) -> u32 {
     let key_words = cipher.key_bytes() / 4;
     let (rounds, constants) = turn(key_words);
-    (first_constant(key_words) + middle_rounds(cipher).div_ceil(rounds) * constants) as u32
+    (FIRST_CONSTANT + middle_rounds(cipher).div_ceil(rounds) * constants) as u32
 }
 
 /// What 32 keys or fewer begin from, a word a bit: the first columns of it.
@@ -120,13 +118,19 @@ fn body<const NK: usize>(search: Search, record: &Record) -> String {
     let steps =
         Rounds::<Name<'_>> { isa: record, way: (), back: (), rounds: search.cipher.rounds(), first, words };
     let (rounds, constants) = turn(NK);
-    let base = first_constant(NK);
-    record.base.set(Some(base));
+    // Of long keys the schedule has the key of the first round already, and goes one ahead.
+    let is_ahead = words / 4 > first;
+    record.base.set(Some(FIRST_CONSTANT));
     let mut turn = String::new();
     for round in first..first + rounds {
         let (state, mut ring) = record.carried::<NK>();
+        if !is_ahead {
+            steps.schedule(&mut ring, round);
+        }
         let state = steps.round::<NK, false>(state, &ring, round);
-        steps.schedule(&mut ring, round + 1);
+        if is_ahead {
+            steps.schedule(&mut ring, round + 1);
+        }
         turn += &record.taken("        ");
         turn += &format!("        s = {};\n        w = {};\n", record.state(&state), record.ring(&ring));
         // What is left of the rounds in the last turn.
@@ -143,11 +147,14 @@ fn body<const NK: usize>(search: Search, record: &Record) -> String {
         output: rows.map(|row| 8 * row),
         mask: rows.map(|row| 8 * (COMPARED + row)),
     };
-    let (state, ring) = record.carried::<NK>();
+    let (state, mut ring) = record.carried::<NK>();
+    if !is_ahead {
+        steps.schedule(&mut ring, search.cipher.rounds() - 1);
+    }
     let differences = steps.last_rounds(&state, ring, &target).0;
     let hits = record.call(Step::AreZero, &differences);
     format!(
-        "{}    for (var g = {base}u; g < job.end; g = g + {constants}u) {{\n{turn}    }}\n{}    let hits = {}.x[0];\n",
+        "{}    for (var g = {FIRST_CONSTANT}u; g < job.end; g = g + {constants}u) {{\n{turn}    }}\n{}    let hits = {}.x[0];\n",
         begun::<NK>(record),
         record.taken("    "),
         record.text(hits),

@@ -14,7 +14,7 @@ mod serpent;
 
 use std::array;
 
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 use super::Listing;
 use super::text::{Goal, Text};
@@ -122,7 +122,7 @@ impl Search {
 
     /// Bundles of a table of so many keys.
     pub const fn bundles(self, keys: usize) -> usize {
-        keys.div_ceil(self.lanes()).next_multiple_of(BUNDLES_STEP)
+        if keys == 0 { BUNDLES_STEP } else { keys.div_ceil(self.lanes()).next_multiple_of(BUNDLES_STEP) }
     }
 
     /// Threads for so many outer keys and bundles, in whole groups.
@@ -150,13 +150,16 @@ impl Search {
         table
     }
 
-    /// The row of an outer key: what its start differs by from that of a key of zeros.
-    pub fn row(self, input: &Block, outer: &[u8]) -> [u32; ROW_WORDS] {
-        let zero = words(&self.start(input, &[0; 32][..self.cipher.key_bytes()]));
-        let mut start = self.start(input, outer);
-        let outer = words(&start);
-        start.zeroize();
-        array::from_fn(|at| outer[at] ^ zero[at])
+    /// The rows of outer keys, one after another: what their starts differ by from that of a key of zeros.
+    pub fn rows(self, input: &Block, outer: &[u8]) -> Zeroizing<Vec<u32>> {
+        let key_bytes = self.cipher.key_bytes();
+        let zero = words(&self.start(input, &[0; 32][..key_bytes]));
+        let mut rows = Zeroizing::new(Vec::with_capacity(outer.len() / key_bytes * ROW_WORDS));
+        for key in outer.chunks_exact(key_bytes) {
+            let start = Zeroizing::new(self.start(input, key));
+            rows.extend(words(&start).iter().zip(zero).map(|(word, zero)| word ^ zero));
+        }
+        rows
     }
 
     /// What a key begins from.

@@ -44,6 +44,10 @@ pub(super) fn text(search: Search, language: Language) -> String {
 /// The bits known in which the result under a key is another.
 fn difference(key: [Sym; 8], known: [Sym; 12]) -> Sym {
     let result = encrypt((), each!(i < 4 => known[i]), key);
-    let same: [Sym; 4] = each!(i < 4 => !((result[i] ^ known[4 + i]) & known[8 + i]));
-    !(same[0] & same[1] & same[2] & same[3])
+    let differing: [Sym; 4] = each!(i < 4 => (result[i] ^ known[4 + i]) & known[8 + i]);
+    let mut same = !differing[0];
+    for &word in &differing[1..] {
+        same = same & !word;
+    }
+    !same
 }

@@ -1,0 +1,82 @@
+"""How many of an instruction a core begins in a cycle, and which kinds get in each other's way.
+
+Makes a C program of loops without dependences, each of one kind of instruction or of two in turns, and runs it. A cycle
+is a third of a multiplication that waits for the one before. The median of many turns stands. Needs a C compiler and
+a CPU with AVX-512, VAES and GFNI. `crates/xtask/src/limits/ports.rs` is what it told of Zen 4.
+"""
+
+import itertools
+import pathlib
+import subprocess
+import tempfile
+
+# The destination's number goes behind each.
+VECTOR = {
+    "aes": "vaesenc %%{r}14,%%{r}15,%%{r}",
+    "gfni": "vgf2p8affineqb $0,%%{r}14,%%{r}15,%%{r}",
+    "product": "vpclmulqdq $0,%%{r}14,%%{r}15,%%{r}",
+    "multiply": "vpmulld %%{r}14,%%{r}15,%%{r}",
+    "shuffle": "vpshufb %%{r}14,%%{r}15,%%{r}",
+    "permute": "vpermb %%{r}14,%%{r}15,%%{r}",
+    "unpack": "vpunpcklbw %%{r}14,%%{r}15,%%{r}",
+    "shift": "vpslld $3,%%{r}14,%%{r}",
+    "logic": "vpternlogq $0x96,%%{r}14,%%{r}15,%%{r}",
+    "add": "vpaddd %%{r}14,%%{r}15,%%{r}",
+    "load": "vmovdqu64 (%1),%%{r}",
+}
+UNROLLED = 12
+
+PROGRAM = """
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <x86intrin.h>
+static char memory[4096] __attribute__((aligned(64)));
+static int order(const void *a, const void *b) {{ double d = *(double *)a - *(double *)b; return (d > 0) - (d < 0); }}
+static uint64_t cycles(void) {{
+    uint64_t start = __rdtsc(); long n = 10000;
+    asm volatile("1: imul %%rax,%%rax\\n imul %%rax,%%rax\\n imul %%rax,%%rax\\n imul %%rax,%%rax\\n dec %0\\n jnz 1b"
+                 : "+r"(n) :: "rax");
+    return __rdtsc() - start;
+}}
+static void show(const char *name, void (*loop)(long)) {{
+    double found[101];
+    for (int i = 0; i < 101; i++) {{
+        uint64_t clock = cycles(), start = __rdtsc();
+        loop(40000);
+        found[i] = (double)(__rdtsc() - start) / clock * 120000 / 40000 / {unrolled};
+    }}
+    qsort(found, 101, sizeof *found, order);
+    printf("%-24s %.3f\\n", name, found[50]);
+}}
+{loops}
+int main(void) {{
+{calls}
+}}
+"""
+
+
+def loop(index, instructions):
+    body = "".join(f'"{instructions[i % len(instructions)]}{i}\\n"' for i in range(UNROLLED))
+    clobbered = ",".join(f'"xmm{i}"' for i in range(16))
+    return f'static void loop{index}(long n) {{ asm volatile("1:" {body} "dec %0\\n jnz 1b" : "+r"(n) : "r"(memory) : {clobbered}); }}'
+
+
+def main():
+    cases = {}
+    for kind, register in itertools.product(VECTOR, ("xmm", "ymm", "zmm")):
+        cases[f"{kind} {register}"] = [VECTOR[kind].format(r=register)]
+    for pair in itertools.combinations(VECTOR, 2):
+        cases["+".join(pair)] = [VECTOR[kind].format(r="ymm") for kind in pair]
+    loops = "\n".join(loop(i, instructions) for i, instructions in enumerate(cases.values()))
+    calls = "\n".join(f'    show("{name}", loop{i});' for i, name in enumerate(cases))
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = pathlib.Path(folder, "ports.c"), pathlib.Path(folder, "ports")
+        source.write_text(PROGRAM.format(loops=loops, calls=calls, unrolled=UNROLLED))
+        subprocess.run(["cc", "-O1", "-o", program, source], check=True)
+        print("cycles an instruction")
+        subprocess.run([program], check=True)
+
+
+if __name__ == "__main__":
+    main()

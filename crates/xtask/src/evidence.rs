@@ -1,0 +1,222 @@
+//! `cargo xtask evidence`: how much is checked, in figures, as the table that stands in `docs/security.md`.
+//!
+//! Tests that go through many cases say so: `counted: 107 known answers`. What several say of the same is added up. What
+//! takes too long to repeat whenever the table is made is kept, by the tasks that do it, in `bench/record/evidence.jsonl`:
+//! minutes of fuzzing, and how many planted mistakes the tests noticed.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::{Result, cargo, day, pages, root};
+
+const PAGE: &str = "docs/security.md";
+const TASK: &str = "evidence";
+const KEPT: &str = "bench/record/evidence.jsonl";
+
+/// The tests that count, all of the library's.
+const COUNTING: [&str; 7] =
+    ["vectors", "serpent", "rijndael", "mode_vectors", "wycheproof", "agree", "libgcrypt"];
+
+/// How a line begins that counts.
+const COUNTED: &str = "counted: ";
+
+/// Where tests are, from the root.
+const TESTS: [&str; 5] = [
+    "crates/crossgrain",
+    "crates/crossgrain-cli",
+    "crates/crossgrain-gpu",
+    "crates/crossgrain-py/tests",
+    "crates/xtask",
+];
+
+/// Runs what counts, and writes the table.
+///
+/// # Errors
+/// If a check fails or the table cannot be written.
+pub(crate) fn run() -> Result<()> {
+    let mut counts = Counts::default();
+    let mut tests = cargo();
+    tests.args(["test", "--quiet", "-p", "crossgrain"]);
+    tests.args(COUNTING.iter().flat_map(|test| ["--test", test])).args(["--", "--show-output"]);
+    counts.gather(&mut tests)?;
+    let taint = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
+    counts.gather(Command::new(taint).arg("taint"))?;
+    let table = table(&written(root())?, &counts, &kept(root())?);
+    print!("{table}");
+    pages::put(PAGE, TASK, &table)
+}
+
+/// Keeps what a task did today.
+///
+/// # Errors
+/// If the file cannot be written.
+pub(crate) fn keep(task: &str, figures: &Value) -> Result<()> {
+    let path = root().join(KEPT);
+    let line = json!({ "task": task, "date": day()?, "figures": figures });
+    let file = fs::OpenOptions::new().create(true).append(true).open(&path);
+    let written = file.and_then(|mut file| writeln!(file, "{line}"));
+    written.map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// How much of what was checked.
+#[derive(Default)]
+struct Counts(BTreeMap<String, u64>);
+
+impl Counts {
+    /// Runs a command, and adds what it counts.
+    fn gather(&mut self, command: &mut Command) -> Result<()> {
+        let told = command.output().map_err(|error| format!("cannot run {command:?}: {error}"))?;
+        let text = String::from_utf8_lossy(&told.stdout);
+        if !told.status.success() {
+            print!("{text}{}", String::from_utf8_lossy(&told.stderr));
+            return Err(format!("{command:?} failed ({})", told.status));
+        }
+        text.lines().for_each(|line| self.add(line));
+        Ok(())
+    }
+
+    fn add(&mut self, line: &str) {
+        let counted = line.strip_prefix(COUNTED).and_then(|rest| rest.split_once(' '));
+        if let Some((Ok(count), what)) = counted.map(|(count, what)| (count.parse::<u64>(), what)) {
+            *self.0.entry(what.trim().to_owned()).or_default() += count;
+        }
+    }
+}
+
+/// What can be told of the sources without running anything: tests, and the properties among them.
+#[derive(Debug, Default, PartialEq)]
+struct Written {
+    tests: usize,
+    properties: usize,
+}
+
+impl Written {
+    fn add(&mut self, text: &str, is_python: bool) {
+        if is_python {
+            self.tests += text.lines().filter(|line| line.trim_start().starts_with("def test_")).count();
+            return;
+        }
+        // A test macro stands on a line of its own, and a block of properties ends in the first column.
+        self.tests += text.lines().filter(|line| line.trim() == "#[test]").count();
+        for block in text.split("\nproptest! {").skip(1) {
+            let block = block.split("\n}").next().unwrap_or_default();
+            self.properties += block.lines().filter(|line| line.trim() == "#[test]").count();
+        }
+    }
+}
+
+/// Counts in all sources of tests.
+fn written(root: &Path) -> Result<Written> {
+    let mut written = Written::default();
+    let mut folders: Vec<_> = TESTS.iter().map(|folder| root.join(folder)).collect();
+    while let Some(folder) = folders.pop() {
+        let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+        for entry in fs::read_dir(&folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            let ending = path.extension().unwrap_or_default().to_string_lossy().into_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if ending == "rs" || ending == "py" {
+                written.add(&fs::read_to_string(&path).map_err(failed)?, ending == "py");
+            }
+        }
+    }
+    Ok(written)
+}
+
+/// What the last run of each task found, and the sum of all fuzzing.
+#[derive(Debug, Default, PartialEq)]
+struct Kept {
+    fuzz_seconds: u64,
+    mutants: Option<(String, Value)>,
+}
+
+fn kept(root: &Path) -> Result<Kept> {
+    let text = fs::read_to_string(root.join(KEPT)).unwrap_or_default(); // nothing was kept yet
+    let mut kept = Kept::default();
+    for line in text.lines() {
+        let line: Value = serde_json::from_str(line).map_err(|error| format!("{KEPT}: {error}"))?;
+        let date = line["date"].as_str().unwrap_or_default().to_owned();
+        match line["task"].as_str() {
+            Some("fuzz") => kept.fuzz_seconds += line["figures"]["seconds"].as_u64().unwrap_or_default(),
+            Some("mutants") => kept.mutants = Some((date, line["figures"].clone())),
+            _ => return Err(format!("{KEPT} tells of a task that there is not: {line}")),
+        }
+    }
+    Ok(kept)
+}
+
+/// All of it, as Markdown.
+fn table(written: &Written, counts: &Counts, kept: &Kept) -> String {
+    let mut text = "| what | how many | by |\n|---|---|---|\n".to_owned();
+    let mut row = |what: &str, count: &str, by: &str| {
+        let _ = writeln!(text, "| {what} | {count} | {by} |");
+    };
+    row(TEST_ROW, &written.tests.to_string(), "`cargo xtask test`");
+    row(PROPERTY_ROW, &written.properties.to_string(), "the same");
+    for (what, count) in &counts.0 {
+        let by = if what.contains("memcheck") { "`cargo xtask taint`" } else { "`cargo xtask evidence`" };
+        row(what, &count.to_string(), by);
+    }
+    row("minutes of fuzzing that are kept", &(kept.fuzz_seconds / 60).to_string(), "`cargo xtask fuzz`");
+    let score = kept.mutants.as_ref().map_or("not measured yet".to_owned(), |(date, figures)| {
+        format!("{} of {} ({date})", figures["caught"], figures["viable"])
+    });
+    row("planted mistakes that the tests noticed", &score, "`cargo xtask mutants`");
+    text
+}
+
+const TEST_ROW: &str = "tests";
+const PROPERTY_ROW: &str = "of them, properties of random cases";
+
+#[cfg(test)]
+mod tests {
+    use super::{Counts, PAGE, PROPERTY_ROW, TASK, TEST_ROW, Written, kept, table, written};
+    use crate::{pages, root};
+
+    #[test]
+    fn what_is_said_of_the_same_is_added() {
+        let mut counts = Counts::default();
+        for line in ["counted: 3 known answers", "counted: 4 known answers", "counted: x", "3 known answers"]
+        {
+            counts.add(line);
+        }
+        assert_eq!(counts.0.into_iter().collect::<Vec<_>>(), [("known answers".to_owned(), 7)]);
+    }
+
+    #[test]
+    fn tests_and_properties_are_told_by_their_lines() {
+        let text =
+            "#[test]\nfn a() {}\nproptest! {\n    #[test]\n    fn b(x in 0..1) {}\n}\n\n#[test]\nfn c() {}\n";
+        let mut found = Written::default();
+        found.add(text, false);
+        found.add("def test_a():\n    pass\ndef helper():\n", true);
+        assert_eq!(found, Written { tests: 4, properties: 1 });
+    }
+
+    #[test]
+    fn the_page_has_what_is_written_and_kept() {
+        let page = std::fs::read_to_string(root().join(PAGE)).unwrap();
+        let stands = pages::between(&page, TASK).unwrap();
+        let made = table(&written(root()).unwrap(), &Counts::default(), &kept(root()).unwrap());
+        // Tests come and go with every change: the page may lag by a few, but never claim more.
+        for row in made.lines().skip(2) {
+            let cells = |row: &str| row.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+            let made = cells(row);
+            let of_page = stands.lines().map(cells).find(|page| page.get(1) == made.get(1));
+            let of_page = of_page.unwrap_or_else(|| panic!("{PAGE} lacks {row}: run `cargo xtask {TASK}`"));
+            if [TEST_ROW, PROPERTY_ROW].contains(&&*made[1]) {
+                let [page, made] = [&of_page[2], &made[2]].map(|count| count.parse::<usize>().unwrap());
+                assert!(page <= made && made <= page + page / 4, "{row}: run `cargo xtask {TASK}`");
+            } else {
+                assert_eq!(of_page[2], made[2], "run `cargo xtask {TASK}`");
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! `cargo xtask mutants`: plants mistakes into a part of the library, one at a time, and counts those that its tests
+//! notice.
+//!
+//! The tool is cargo-mutants (`cargo install cargo-mutants`). Every mistake costs a build, so the part is small and is
+//! what no comparison with the reference would judge: how keys of a search are counted, and how headers of
+//! files are read.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::{Result, evidence, root, target};
+
+/// Where mistakes are planted.
+const FILES: [&str; 2] =
+    ["crates/crossgrain/src/search/space.rs", "crates/crossgrain/src/container/header.rs"];
+
+/// The tests that are to notice.
+const TESTS: [&str; 4] = ["search_space", "search_shards", "container", "search_words"];
+
+/// Whether the tool is installed.
+pub(crate) fn is_there() -> bool {
+    let mut version = Command::new("cargo");
+    version.args(["mutants", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
+    version.status().is_ok_and(|status| status.success())
+}
+
+/// Runs it, and keeps how it ended.
+///
+/// # Errors
+/// If the tool is not there, or ends without a result.
+pub(crate) fn run() -> Result<()> {
+    let output = root().join(target()).join("mutants");
+    let mut mutants = Command::new("cargo");
+    mutants
+        .current_dir(root())
+        .args(["mutants", "--no-shuffle", "--package", "crossgrain", "--output"])
+        .arg(&output);
+    mutants.args(FILES.iter().flat_map(|file| ["--file", file]));
+    mutants.args(["--", "--lib"]).args(TESTS.iter().flat_map(|test| ["--test", test]));
+    let status = mutants.status().map_err(|error| format!("cannot run cargo: {error}"))?;
+    // 2: some went unnoticed; 3: some made the tests run for ever, which is noticed too.
+    if !matches!(status.code(), Some(0 | 2 | 3)) {
+        return Err(format!("cargo mutants failed ({status}); `cargo install cargo-mutants` installs it"));
+    }
+    let outcomes = output.join("mutants.out/outcomes.json");
+    let text = fs::read_to_string(&outcomes).map_err(|error| format!("{}: {error}", outcomes.display()))?;
+    let figures =
+        figures(&text).ok_or_else(|| format!("{} does not tell how it ended", outcomes.display()))?;
+    println!("noticed {} of {}", figures["caught"], figures["viable"]);
+    evidence::keep("mutants", &figures)
+}
+
+/// How many mistakes could be compiled, and how many of them were noticed.
+fn figures(outcomes: &str) -> Option<Value> {
+    let told: Value = serde_json::from_str(outcomes).ok()?;
+    let of = |what: &str| told[what].as_u64();
+    let (caught, missed) = (of("caught")? + of("timeout")?, of("missed")?);
+    Some(json!({ "caught": caught, "viable": caught + missed, "files": FILES }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::figures;
+
+    #[test]
+    fn what_cannot_be_compiled_does_not_count() {
+        let told = r#"{"total_mutants":9,"missed":1,"caught":5,"timeout":1,"unviable":2,"success":0}"#;
+        let figures = figures(told).unwrap();
+        assert_eq!((figures["caught"].as_u64(), figures["viable"].as_u64()), (Some(6), Some(7)));
+    }
+}

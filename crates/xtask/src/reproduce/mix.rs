@@ -1,0 +1,114 @@
+//! Steps of AES along the grain (`word`) and across it (`bit`), and the cheapest round.
+
+use std::fmt::Write as _;
+
+use super::Record;
+use crate::Result;
+
+/// The steps of a round, as they stand in names of variants.
+const STEPS: [(&str, &str); 4] = [
+    ("SubBytes", "sub-bytes"),
+    ("ShiftRows", "shift-rows"),
+    ("MixColumns", "mix-columns"),
+    ("AddRoundKey", "add-round-key"),
+];
+
+/// What each step costs by word and by bit, and a conversion there and back.
+struct Costs {
+    steps: [[f64; 2]; STEPS.len()],
+    convert: [f64; 2],
+}
+
+/// As published, in the authors' unit.
+const THEIRS: Costs = Costs {
+    steps: [[14337.0, 38563.0], [5788.0, 0.0], [27908.0, 5991.0], [6427.0, 10062.0]],
+    convert: [11856.0, 11856.0],
+};
+
+/// The words of which ours are made.
+const WORDS: [(&str, &str); 5] =
+    [("32", "portable"), ("64", "portable"), ("128", "sse2"), ("256", "avx2"), ("512", "avx512")];
+
+/// Whether a step is taken across the grain.
+type Choice = [bool; STEPS.len()];
+
+impl Costs {
+    /// Cycles a block of steps on blocks (SubBytes by tables), and bit-sliced in words of so many bits.
+    fn ours(record: &Record, bits: &str, isa: &str) -> Result<Self> {
+        let cycles = |id: String| record.cycles_per_byte(&id).map(|cycles| 16.0 * cycles);
+        let mut steps = [[0.0; 2]; STEPS.len()];
+        for (costs, (_, step)) in steps.iter_mut().zip(STEPS) {
+            let way = if step == "sub-bytes" { "-table" } else { "" };
+            *costs = [
+                cycles(format!("{step}/blocks/portable{way}"))?,
+                cycles(format!("{step}/bitsliced{bits}/{isa}"))?,
+            ];
+        }
+        let convert =
+            [format!("blocks-to-bitsliced{bits}/{isa}"), format!("bitsliced{bits}-to-blocks/{isa}")];
+        let [there, back] = convert.map(cycles);
+        Ok(Self { steps, convert: [there?, back?] })
+    }
+
+    /// What a round costs that begins and ends in the same representation, as the next one begins.
+    fn round(&self, choice: Choice) -> f64 {
+        let steps: f64 = choice.iter().zip(self.steps).map(|(&bit, costs)| costs[usize::from(bit)]).sum();
+        let before = choice.iter().cycle().skip(STEPS.len() - 1);
+        let turns = before.zip(&choice).filter(|(before, now)| before != now);
+        steps + turns.map(|(_, &now)| self.convert[usize::from(!now)]).sum::<f64>()
+    }
+
+    /// The cheapest of all sixteen.
+    fn best(&self) -> (Choice, f64) {
+        let choices = (0..1 << STEPS.len()).map(|set: usize| {
+            let mut choice = [false; STEPS.len()];
+            choice.iter_mut().enumerate().for_each(|(step, bit)| *bit = set >> step & 1 == 1);
+            (choice, self.round(choice))
+        });
+        choices.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or_default()
+    }
+}
+
+pub(super) fn table(record: &Record) -> Result<String> {
+    let names = STEPS.map(|(name, _)| name).join(" | ");
+    let mut text = format!(
+        "| word, bit | {names} | conversion | all by word | all by bit | best | it takes by bit | it gains |\n|---|{}\n",
+        "---|".repeat(STEPS.len() + 6)
+    );
+    line(&mut text, "theirs", &THEIRS, 0);
+    for (bits, isa) in WORDS {
+        line(&mut text, &format!("ours, {bits} bits"), &Costs::ours(record, bits, isa)?, 2);
+    }
+    Ok(text)
+}
+
+fn line(text: &mut String, name: &str, costs: &Costs, digits: usize) {
+    let pair = |[a, b]: [f64; 2]| format!("{a:.digits$}, {b:.digits$}");
+    let (pure, (choice, best)) = ([false, true].map(|bit| costs.round([bit; STEPS.len()])), costs.best());
+    let across = STEPS.iter().zip(choice).filter(|(_, bit)| *bit).map(|((name, _), _)| *name);
+    let across = across.collect::<Vec<_>>().join(", ");
+    let gain = 100.0 * (1.0 - best / pure[0].min(pure[1]));
+    let _ = writeln!(
+        text,
+        "| {name} | {} | {} | {:.digits$} | {:.digits$} | {best:.digits$} | {} | {gain:.1} % |",
+        costs.steps.map(pair).join(" | "),
+        pair(costs.convert),
+        pure[0],
+        pure[1],
+        if across.is_empty() { "nothing" } else { &across },
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::THEIRS;
+
+    #[test]
+    fn the_published_costs_have_the_published_best() {
+        let (choice, best) = THEIRS.best();
+        assert_eq!(best, 50467.0);
+        assert_eq!(choice, [false, true, true, false]);
+        let pure = [false, true].map(|bit| THEIRS.round([bit; 4]));
+        assert_eq!(pure, [54460.0, 54616.0]);
+    }
+}
