@@ -10,6 +10,7 @@ use crossgrain::word::{Lanes, Word};
 use crossgrain_gpu::parallel::{BitMap, Bits, Combine, Policy, find, transform_reduce};
 
 /// 1 where a number has an odd number of ones, otherwise 0.
+#[derive(Clone, Copy, Debug)]
 pub struct Parity;
 
 impl BitMap<1, 1> for Parity {
@@ -24,6 +25,7 @@ impl BitMap<1, 1> for Parity {
 }
 
 /// 1 where a number has so many ones, otherwise 0.
+#[derive(Clone, Copy, Debug)]
 pub struct HasWeight(pub u32);
 
 impl BitMap<1, 1> for HasWeight {
@@ -50,6 +52,7 @@ impl BitMap<1, 1> for HasWeight {
 }
 
 /// Sums modulo 2³².
+#[derive(Clone, Copy, Debug)]
 pub struct Sum;
 
 impl Combine<1> for Sum {
