@@ -14,6 +14,7 @@ use crossgrain_gpu::parallel::{Combine, Map, Policy, transform_reduce};
 pub const THROWS: u32 = 32;
 
 /// How many of an index's darts hit the quarter of a circle.
+#[derive(Clone, Copy, Debug)]
 pub struct Hits {
     /// What tells one run from another.
     pub seed: u32,
@@ -46,6 +47,7 @@ fn xorshift<W: Lanes>(state: W) -> W {
 }
 
 /// Sums modulo 2³².
+#[derive(Clone, Copy, Debug)]
 pub struct Sum;
 
 impl Combine<1> for Sum {

@@ -13,6 +13,7 @@ use crossgrain::word::Lanes;
 use crossgrain_gpu::parallel::{DeviceVec, Map, Policy, for_each_bundle};
 
 /// The layer of a round.
+#[derive(Clone, Copy, Debug)]
 pub struct Layer {
     /// Which of the eight S-boxes.
     pub index: usize,
@@ -26,6 +27,7 @@ impl Map<4, 4> for Layer {
 }
 
 /// The layer that undoes it.
+#[derive(Clone, Copy, Debug)]
 pub struct Inverse {
     /// Which of the eight S-boxes.
     pub index: usize,

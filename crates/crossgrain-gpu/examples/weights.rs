@@ -10,12 +10,13 @@ use crossgrain::word::{Lanes, Word};
 use crossgrain_gpu::parallel::{BitMap, Bits, Combine, Policy, find, transform_reduce};
 
 /// 1 where a number has an odd number of ones, otherwise 0.
+#[derive(Clone, Copy, Debug)]
 pub struct Parity;
 
 impl BitMap<1, 1> for Parity {
     #[inline(always)]
     fn map<W: Word>(&self, [x]: [[W; 32]; 1]) -> [[W; 32]; 1] {
-        let mut result = [x[0] ^ x[0]; 32];
+        let mut result = [x[0].zero(); 32];
         for bit in x {
             result[0] = result[0] ^ bit;
         }
@@ -24,12 +25,13 @@ impl BitMap<1, 1> for Parity {
 }
 
 /// 1 where a number has so many ones, otherwise 0.
+#[derive(Clone, Copy, Debug)]
 pub struct HasWeight(pub u32);
 
 impl BitMap<1, 1> for HasWeight {
     #[inline(always)]
     fn map<W: Word>(&self, [x]: [[W; 32]; 1]) -> [[W; 32]; 1] {
-        let zero = x[0] ^ x[0];
+        let zero = x[0].zero();
         let mut count = [zero; 6];
         for pair in 0..16 {
             let (a, b) = (x[2 * pair], x[2 * pair + 1]);
@@ -50,6 +52,7 @@ impl BitMap<1, 1> for HasWeight {
 }
 
 /// Sums modulo 2³².
+#[derive(Clone, Copy, Debug)]
 pub struct Sum;
 
 impl Combine<1> for Sum {

@@ -215,7 +215,11 @@ fn reduce_gives_what_a_loop_gives() {
             let wanted = elements.iter().map(wide).fold(0, u64::wrapping_add);
             assert_eq!(wide(&[low, high]), wanted, "{len} at {place:?}");
             let darts = transform_reduce(&Hits { seed: 3 }, &Sum, place.indices(0..len).unwrap()).unwrap();
-            assert_eq!(darts, [(0..len as u32).map(|index| hits(3, index)).sum()], "{len} at {place:?}");
+            assert_eq!(
+                darts,
+                [(0..len as u32).map(|index| hits(3, index)).sum::<u32>()],
+                "{len} at {place:?}"
+            );
             let odd = transform_reduce(&Bits(Parity), &Sum, place.indices(5..5 + len).unwrap()).unwrap();
             let wanted = (5..5 + len).filter(|number| number.count_ones() % 2 == 1).count();
             assert_eq!(odd, [wanted as u32], "{len} at {place:?}");

@@ -114,8 +114,8 @@ fn sweep<W, K, S, const ROWS: usize, const IN: usize, const OUT: usize>(
         let mut x = [[W::splat_lanes(isa, 0); ROWS]; IN];
         for row in 0..ROWS {
             let words = source.read::<W>(isa, at + row * lanes);
-            for p in 0..IN {
-                x[p][row] = words[p];
+            for (number, word) in x.iter_mut().zip(&words) {
+                number[row] = *word;
             }
         }
         if !sink.take(at, &kernel.run(x)) {
@@ -127,8 +127,8 @@ fn sweep<W, K, S, const ROWS: usize, const IN: usize, const OUT: usize>(
         let (mut x, count) = ([[0_u32; ROWS]; IN], ROWS.min(len - at));
         for row in 0..count {
             let words = source.read::<u32>(Portable, at + row);
-            for p in 0..IN {
-                x[p][row] = words[p];
+            for (number, word) in x.iter_mut().zip(&words) {
+                number[row] = *word;
             }
         }
         if !sink.take_some(at, &kernel.run(x), count) {
@@ -144,9 +144,9 @@ struct Written<'a, 'goal, const N: usize>(&'a mut [&'goal mut [u8]; N]);
 impl<W: Lane32, const ROWS: usize, const N: usize> Sink<W, ROWS, N> for Written<'_, '_, N> {
     #[inline(always)]
     fn take(&mut self, at: usize, y: &[[W; ROWS]; N]) -> bool {
-        for p in 0..N {
-            for row in 0..ROWS {
-                y[p][row].store(&mut self.0[p][4 * at + row * W::BYTES..][..W::BYTES]);
+        for (rows, goal) in y.iter().zip(self.0.iter_mut()) {
+            for (row, word) in rows.iter().enumerate() {
+                word.store(&mut goal[4 * at + row * W::BYTES..][..W::BYTES]);
             }
         }
         true
@@ -154,9 +154,9 @@ impl<W: Lane32, const ROWS: usize, const N: usize> Sink<W, ROWS, N> for Written<
 
     #[inline(always)]
     fn take_some(&mut self, at: usize, y: &[[u32; ROWS]; N], count: usize) -> bool {
-        for p in 0..N {
-            for row in 0..count {
-                y[p][row].store(&mut self.0[p][4 * (at + row)..][..4]);
+        for (rows, goal) in y.iter().zip(self.0.iter_mut()) {
+            for (row, word) in rows[..count].iter().enumerate() {
+                word.store(&mut goal[4 * (at + row)..][..4]);
             }
         }
         true

@@ -19,7 +19,7 @@ pub trait Map<const IN: usize, const OUT: usize>: Sync {
 
 /// The same on lanes of one bit.
 pub trait BitMap<const IN: usize, const OUT: usize>: Sync {
-    /// The function on the bits of each number, the least significant first. Zero is `x ^ x`.
+    /// The function on the bits of each number, the least significant first.
     fn map<W: Word>(&self, x: [[W; 32]; IN]) -> [[W; 32]; OUT];
 }
 
@@ -49,13 +49,13 @@ impl<K: Map<IN, OUT>, const IN: usize, const OUT: usize> Bundle<1, IN, OUT> for 
     #[inline(always)]
     fn inner<W: Lanes>(&self, x: [[W; 1]; IN]) -> [[W; 1]; OUT] {
         let mut numbers = [x[0][0]; IN];
-        for (number, [row]) in numbers.iter_mut().zip(x) {
-            *number = row;
+        for (number, [row]) in numbers.iter_mut().zip(&x) {
+            *number = *row;
         }
         let y = self.map(numbers);
         let mut rows = [[y[0]]; OUT];
-        for (row, number) in rows.iter_mut().zip(y) {
-            *row = [number];
+        for ([row], number) in rows.iter_mut().zip(&y) {
+            *row = *number;
         }
         rows
     }

@@ -97,6 +97,13 @@ pub trait Word: Copy + BitXor<Output = Self> + BitAnd<Output = Self> + Not<Outpu
     fn ternary<const TABLE: i32>(a: Self, b: Self, c: Self) -> Self {
         gates::ternary::<Self, TABLE>(a, b, c)
     }
+
+    /// No bit set; of `self` nothing is taken but that there are such words.
+    #[inline(always)]
+    #[allow(clippy::eq_op, reason = "it is how a word is cleared")]
+    fn zero(self) -> Self {
+        self ^ self
+    }
 }
 
 /// A word whose bits move, as transposing needs it.
