@@ -16,9 +16,9 @@ use crossgrain::plan::Place;
 use crossgrain::plan::compose::Cost;
 
 #[cfg(feature = "gpu")]
-pub(crate) use gpu::{OnDevice, costs};
+pub(crate) use gpu::{OnDevice, costs, searcher};
 #[cfg(not(feature = "gpu"))]
-pub(crate) use none::{OnDevice, costs};
+pub(crate) use none::{OnDevice, costs, searcher};
 
 use crate::error::{self, Error};
 use crate::wisdom;

@@ -55,6 +55,11 @@ impl Error {
         Self::new(Exit::InputOutput, format!("cannot write {what}: {reason}"))
     }
 
+    /// What is told.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Tells the user, and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         tell(&self.message);

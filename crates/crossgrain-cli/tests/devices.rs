@@ -97,6 +97,37 @@ fn random_streams_are_the_same_on_devices() {
     }
 }
 
+/// FIPS 197, appendix C.1, and what Serpent makes of the same.
+#[test]
+fn keys_are_searched_on_devices() {
+    let (plain, place) = ("00112233445566778899aabbccddeeff", Place::new());
+    place.write("plain", &(0..16).map(|at| 17 * at).collect::<Vec<u8>>());
+    let args = ["raw", "--cipher", "serpent-128", "--mode", "ecb", "--key", KEY, "plain"];
+    let serpent = place.run(&args).printed();
+    let serpent: String = serpent.iter().map(|byte| format!("{byte:02x}")).collect();
+    let search = |cipher: &str, crypt: &str, more: &[&str]| {
+        let args = ["search", "--cipher", cipher, "--plain", plain, "--crypt", crypt];
+        place.run(&[&args[..], more].concat())
+    };
+    let aes = "69c4e0d86a7b0430d8cdb78070b4c55a";
+    let mask = ["--key-mask", "000102030405060708090a0b????0?0f"];
+    for device in gpus() {
+        for (cipher, crypt) in [("aes-128", aes), ("serpent-128", &serpent)] {
+            let done = search(cipher, crypt, &[&mask[..], &["--device", &device, "--explain"]].concat());
+            assert_eq!(done.code, Some(0), "{}", done.err);
+            assert!(done.err.contains(&format!("kernel {cipher}-search on {device}, ")), "{}", done.err);
+            assert_eq!(String::from_utf8(done.out).unwrap(), format!("key {KEY}, candidate 49374\n"));
+        }
+    }
+    let auto = search("aes-128", aes, &[&mask[..], &["--device", "auto"]].concat());
+    assert_eq!((auto.code, &auto.err[..]), (Some(0), ""), "too little for a device");
+    let line = search("aes-128", aes, &[&mask[..], &["--device", "wgpu:99"]].concat()).refused(3);
+    assert!(line.contains(if cfg!(feature = "gpu") { "wgpu:99" } else { "--features gpu" }), "{line}");
+    place.write("words", KEY.as_bytes());
+    let line = search("aes-128", aes, &["--words", "words", "--form", "hex", "--device", "gpu"]).refused(3);
+    assert!(line.contains("leave --device out"), "{line}");
+}
+
 #[test]
 fn auto_falls_back_to_the_cpu_and_says_so() {
     let place = Place::with(&[7; 100]);

@@ -1,16 +1,22 @@
 //! Devices of any kind behind one type, and how one is found by what was typed.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crossgrain::Key;
 use crossgrain::device::Kernel;
+use crossgrain::device::search::Search;
+use crossgrain::part::search::Known;
+use crossgrain::search::Table;
 
 use super::measure::{self, Copies};
+use super::parallel::{Grid, Programs};
+use super::search::OnDevice;
 use super::{Cipher, Device, Error, Info, devices};
 
 /// A device of whatever kind.
-pub trait Gpu: Send + Sync {
+pub trait Gpu: fmt::Debug + Send + Sync {
     /// What it is.
     fn info(&self) -> &Info;
 
@@ -20,11 +26,23 @@ pub trait Gpu: Send + Sync {
     /// If the device has no room or is lost.
     fn measure_copies(&self, len_bytes: usize) -> Result<Copies, Error>;
 
+    /// As a place for the vectors of [`parallel`](super::parallel).
+    ///
+    /// # Errors
+    /// If the device is lost.
+    fn grid(self: Arc<Self>) -> Result<Arc<dyn Grid>, Error>;
+
     /// A keyed cipher on it.
     ///
     /// # Errors
     /// As [`Cipher::new`].
     fn cipher(self: Arc<Self>, kernel: Kernel, key: &Key) -> Result<Box<dyn Bulk>, Error>;
+
+    /// A table of keys on it, one after another, for a program that tries them.
+    ///
+    /// # Errors
+    /// If the driver refuses the program, or the device has no room or is lost.
+    fn search(self: Arc<Self>, program: Search, known: &Known, keys: &[u8]) -> Result<Box<dyn Table>, Error>;
 }
 
 /// A keyed cipher on a device of whatever kind.
@@ -59,7 +77,7 @@ pub trait Bulk: Send {
 
 impl<D> Gpu for D
 where
-    D: Device<Buffer: Send, Program: Send> + Send + Sync + 'static,
+    D: Device<Buffer: Send + Sync, Program: Send> + fmt::Debug + Send + Sync + 'static,
 {
     fn info(&self) -> &Info {
         Device::info(self)
@@ -69,8 +87,16 @@ where
         measure::copies(self, len_bytes)
     }
 
+    fn grid(self: Arc<Self>) -> Result<Arc<dyn Grid>, Error> {
+        Ok(Arc::new(Programs::new(self)?))
+    }
+
     fn cipher(self: Arc<Self>, kernel: Kernel, key: &Key) -> Result<Box<dyn Bulk>, Error> {
         Ok(Box::new(Cipher::new(&self, kernel, key)?))
+    }
+
+    fn search(self: Arc<Self>, program: Search, known: &Known, keys: &[u8]) -> Result<Box<dyn Table>, Error> {
+        Ok(Box::new(OnDevice::new(&self, program, known, keys)?))
     }
 }
 

@@ -42,7 +42,7 @@ impl<D: Device> Cipher<D> {
             let needs = kernel.shared_bytes();
             return Err(Error::Program(format!("it needs {needs} bytes of shared memory")));
         }
-        let mut program = device.compile(kernel)?;
+        let mut program = device.compile(&kernel.listing(D::LANGUAGE))?;
         device.set_keys(&mut program, &kernel.keys(key))?;
         Ok(Self { device: device.clone(), kernel, cipher: key.cipher(), program, room: None })
     }

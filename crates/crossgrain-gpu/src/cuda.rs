@@ -7,9 +7,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crossgrain::block::BLOCK_BYTES;
 use crossgrain::circuit::emit::Language;
-use crossgrain::device::{Form, KEY_WORDS_MAX, Kernel};
+use crossgrain::device::{KEY_WORDS_MAX, Listing};
 use cudarc::driver::sys::{CUdevice_attribute, CUevent_flags, CUfunction_attribute, CUresult};
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchConfig,
@@ -36,7 +35,8 @@ pub struct CudaDevice {
 pub struct Program {
     module: Arc<CudaModule>,
     function: CudaFunction,
-    kernel: Kernel,
+    group_threads: u32,
+    dynamic_bytes: u32,
 }
 
 impl fmt::Debug for Program {
@@ -95,14 +95,6 @@ fn failed(error: DriverError, len_bytes: usize) -> Error {
     match error.0 {
         CUresult::CUDA_ERROR_OUT_OF_MEMORY => Error::Memory { len_bytes },
         _ => Error::Lost(told(error)),
-    }
-}
-
-/// Shared memory that a program has to be started with: as much as one gets unasked is in its text.
-const fn dynamic_bytes(kernel: Kernel) -> u32 {
-    match kernel.form {
-        Form::FourTables => kernel.shared_bytes() as u32,
-        Form::Gates | Form::OneTable => 0,
     }
 }
 
@@ -169,6 +161,8 @@ impl Device for CudaDevice {
     type Buffer = CudaSlice<u8>;
     type Program = Program;
 
+    const LANGUAGE: Language = Language::Cuda;
+
     fn info(&self) -> &Info {
         &self.info
     }
@@ -193,21 +187,21 @@ impl Device for CudaDevice {
         Ok(())
     }
 
-    fn compile(&self, kernel: Kernel) -> Result<Program, Error> {
+    fn compile(&self, listing: &Listing) -> Result<Program, Error> {
         let (major, minor) = self.context.compute_capability().map_err(lost)?;
         let architecture = format!("--gpu-architecture=compute_{major}{minor}");
-        let (text, compiler) = (kernel.text(Language::Cuda), compiler()?);
-        let parts = [&text, &architecture, &compiler].map(String::as_str);
-        let ptx =
-            cache::kept(cache::folder().as_deref(), &parts, || translated(&text, architecture.clone()))?;
+        let Listing { ref entry, ref text, group_threads, dynamic_bytes, .. } = *listing;
+        let compiler = compiler()?;
+        let parts = [text, &architecture, &compiler].map(String::as_str);
+        let ptx = cache::kept(cache::folder().as_deref(), &parts, || translated(text, architecture.clone()))?;
         let refused = |error| Error::Program(told(error));
         let module = self.context.load_module(Ptx::from_src(ptx)).map_err(refused)?;
-        let function = module.load_function(&kernel.entry()).map_err(refused)?;
-        if dynamic_bytes(kernel) > 0 {
+        let function = module.load_function(entry).map_err(refused)?;
+        if dynamic_bytes > 0 {
             let wanted = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            function.set_attribute(wanted, dynamic_bytes(kernel) as i32).map_err(refused)?;
+            function.set_attribute(wanted, dynamic_bytes as i32).map_err(refused)?;
         }
-        Ok(Program { module, function, kernel })
+        Ok(Program { module, function, group_threads, dynamic_bytes })
     }
 
     fn set_keys(&self, program: &mut Program, keys: &[u32]) -> Result<(), Error> {
@@ -231,17 +225,16 @@ impl Device for CudaDevice {
             return Ok(Duration::ZERO);
         }
         let groups = LaunchConfig {
-            grid_dim: (job.threads / program.kernel.group_threads(), 1, 1),
-            block_dim: (program.kernel.group_threads(), 1, 1),
-            shared_mem_bytes: dynamic_bytes(program.kernel),
+            grid_dim: (job.threads / program.group_threads, 1, 1),
+            block_dim: (program.group_threads, 1, 1),
+            shared_mem_bytes: program.dynamic_bytes,
         };
-        debug_assert!(source.len() >= job.words[0] as usize * BLOCK_BYTES && goal.len() >= source.len());
         let words = JobWords(job.words);
         let clock = Some(CUevent_flags::CU_EVENT_DEFAULT);
         let start = self.stream.record_event(clock).map_err(lost)?;
         let mut launch = self.stream.launch_builder(&program.function);
         launch.arg(source).arg(goal).arg(&words);
-        // SAFETY: the program takes these three, and touches no block beyond those that the job says there are.
+        // SAFETY: the program takes these three, and touches nothing of the buffers beyond what the job says there is.
         unsafe { launch.launch(groups) }.map_err(lost)?;
         let end = self.stream.record_event(clock).map_err(lost)?;
         end.synchronize().map_err(lost)?;

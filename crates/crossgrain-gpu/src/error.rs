@@ -23,6 +23,17 @@ pub enum Error {
     },
     /// The key is of another cipher than the program.
     Key,
+    /// There are no such elements.
+    Range {
+        /// The first that was asked for.
+        start: usize,
+        /// The first that was not asked for any more.
+        end: usize,
+        /// How many there are.
+        len: usize,
+    },
+    /// Two vectors live at different places.
+    Place,
 }
 
 impl fmt::Display for Error {
@@ -44,6 +55,10 @@ impl fmt::Display for Error {
             Self::Length { len_bytes } => {
                 write!(f, "{len_bytes} bytes are no whole number of blocks: give a multiple of 16")
             }
+            Self::Range { start, end, len } => {
+                write!(f, "there are no elements {start}..{end}: give a range within 0..{len}")
+            }
+            Self::Place => f.write_str("the vectors live at different places: make both at one"),
             Self::Key => f.write_str("the key is of another cipher than the program: give one of its own"),
         }
     }

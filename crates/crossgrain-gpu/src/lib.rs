@@ -17,17 +17,21 @@ mod cipher;
 pub mod cuda;
 mod error;
 mod measure;
+pub mod parallel;
+mod search;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;
 
 use std::time::Duration;
 
-use crossgrain::device::{Kernel, Work};
+use crossgrain::circuit::emit::Language;
+use crossgrain::device::{Kernel, Listing, Work};
 
 pub use any::{Bulk, Gpu, choose};
 pub use cipher::Cipher;
 pub use error::Error;
 pub use measure::Copies;
+pub use search::Searcher;
 
 /// What a device is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +85,9 @@ pub trait Device {
     /// A program compiled for the device, with room for round keys.
     type Program;
 
+    /// What its programs are written in.
+    const LANGUAGE: Language;
+
     /// What it is.
     fn info(&self) -> &Info;
 
@@ -102,19 +109,19 @@ pub trait Device {
     /// If the device is lost, or has no room for a copy.
     fn download(&self, from: &Self::Buffer, bytes: &mut [u8]) -> Result<(), Error>;
 
-    /// Compiles a program.
+    /// Compiles a program in the device's language.
     ///
     /// # Errors
     /// If the driver refuses it, or the device is lost.
-    fn compile(&self, kernel: Kernel) -> Result<Self::Program, Error>;
+    fn compile(&self, listing: &Listing) -> Result<Self::Program, Error>;
 
-    /// Gives a program its round keys ([`Kernel::keys`]).
+    /// Gives a program that reads keys its own ([`Kernel::keys`]).
     ///
     /// # Errors
     /// If the device is lost.
     fn set_keys(&self, program: &mut Self::Program, keys: &[u32]) -> Result<(), Error>;
 
-    /// Runs a program on the blocks of `source`, and gives back how long that took: by the device's clock where it has one
+    /// Runs a program from `source` to `goal`, and gives back how long that took: by the device's clock where it has one
     /// that can be read, otherwise by the host's, with the start and the wait.
     ///
     /// # Errors

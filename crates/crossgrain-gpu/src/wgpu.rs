@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crossgrain::block::{BLOCK_BYTES, Family};
 use crossgrain::circuit::emit::Language;
-use crossgrain::device::{KEY_WORDS_MAX, Kernel, Task};
+use crossgrain::device::{KEY_WORDS_MAX, Kernel, Listing, Task};
 use pollster::block_on;
 use wgpu::{
     Adapter, Backends, BindGroupDescriptor, BindGroupEntry, Buffer, BufferDescriptor, BufferUsages,
@@ -41,7 +41,9 @@ pub struct Program {
     pipeline: ComputePipeline,
     keys: Buffer,
     job: Buffer,
-    kernel: Kernel,
+    group_threads: u32,
+    /// Which of a program's four buffers it uses.
+    bound: [bool; 4],
 }
 
 impl fmt::Debug for Program {
@@ -192,6 +194,8 @@ impl Device for WgpuDevice {
     type Buffer = Buffer;
     type Program = Program;
 
+    const LANGUAGE: Language = Language::Wgsl;
+
     fn info(&self) -> &Info {
         &self.info
     }
@@ -221,18 +225,18 @@ impl Device for WgpuDevice {
         self.read(&copy, len_bytes, |read| bytes.copy_from_slice(&read[..bytes.len()]))
     }
 
-    fn compile(&self, kernel: Kernel) -> Result<Program, Error> {
+    fn compile(&self, listing: &Listing) -> Result<Program, Error> {
         self.sound()?;
         let refused = [ErrorFilter::Internal, ErrorFilter::Validation]
             .map(|filter| self.device.push_error_scope(filter));
-        let source = ShaderSource::Wgsl(kernel.text(Language::Wgsl).into());
-        let module =
-            self.device.create_shader_module(ShaderModuleDescriptor { label: Some(kernel.name()), source });
+        let Listing { ref entry, ref text, group_threads, reads_source, reads_keys, .. } = *listing;
+        let source = ShaderSource::Wgsl(text.into());
+        let module = self.device.create_shader_module(ShaderModuleDescriptor { label: Some(entry), source });
         let pipeline = self.device.create_compute_pipeline(&ComputePipelineDescriptor {
-            label: Some(kernel.name()),
+            label: Some(entry),
             layout: None,
             module: &module,
-            entry_point: Some(&kernel.entry()),
+            entry_point: Some(entry),
             compilation_options: wgpu::PipelineCompilationOptions::default(),
             cache: None,
         });
@@ -243,7 +247,8 @@ impl Device for WgpuDevice {
         }
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
         let [keys, job] = [4 * KEY_WORDS_MAX as u64, 32].map(|len_bytes| self.buffer(len_bytes, usage));
-        Ok(Program { pipeline, keys: keys?, job: job?, kernel })
+        let bound = [reads_source, true, reads_keys, true];
+        Ok(Program { pipeline, keys: keys?, job: job?, group_threads, bound })
     }
 
     fn set_keys(&self, program: &mut Program, keys: &[u32]) -> Result<(), Error> {
@@ -263,9 +268,10 @@ impl Device for WgpuDevice {
         let buffers = [source, &*goal, &program.keys, &program.job];
         let entries: Vec<_> = (0..)
             .zip(buffers)
+            .zip(program.bound)
             // A layout holds what a program uses.
-            .skip(usize::from(!program.kernel.task.reads_source()))
-            .map(|(binding, buffer)| BindGroupEntry { binding, resource: buffer.as_entire_binding() })
+            .filter(|(_, is_bound)| *is_bound)
+            .map(|((binding, buffer), _)| BindGroupEntry { binding, resource: buffer.as_entire_binding() })
             .collect();
         let layout = program.pipeline.get_bind_group_layout(0);
         let group = self.device.create_bind_group(&BindGroupDescriptor {
@@ -283,7 +289,7 @@ impl Device for WgpuDevice {
         let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor { label: None, timestamp_writes });
         pass.set_pipeline(&program.pipeline);
         pass.set_bind_group(0, &group, &[]);
-        pass.dispatch_workgroups(job.threads / program.kernel.group_threads(), 1, 1);
+        pass.dispatch_workgroups(job.threads / program.group_threads, 1, 1);
         drop(pass);
         if let Some(stamps) = &stamps {
             stamps.resolve(&mut encoder);

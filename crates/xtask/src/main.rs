@@ -14,6 +14,7 @@ mod limits;
 mod mutants;
 mod nightly;
 mod pages;
+mod productivity;
 mod python;
 mod reproduce;
 mod search;
@@ -108,7 +109,7 @@ enum Task {
     },
     /// Run what takes too long for every change: ignored tests, `statistics`, `fuzz`, `mutants`
     Nightly,
-    /// Draw the charts under docs/ from records of `bench`
+    /// Draw the charts under docs/ from records of `bench`; `chart productivity` counts source lines instead
     Chart {
         /// Draw this record instead of the newest ones under bench/record
         file: Option<PathBuf>,
@@ -141,6 +142,9 @@ fn main() -> ExitCode {
             nightly::statistics(&cipher, seed, samples).map(|()| ExitCode::SUCCESS)
         }
         Task::Nightly => nightly::run().map(|()| ExitCode::SUCCESS),
+        Task::Chart { file } if file.as_deref() == Some(Path::new("productivity")) => {
+            productivity::run().map(|()| ExitCode::SUCCESS)
+        }
         Task::Chart { file } => chart::run(file.as_deref()).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {

@@ -78,18 +78,18 @@ fn environment(profile: &str) -> Result<Option<PathBuf>> {
 }
 
 /// Makes the environment anew.
-fn has_environment(environment: &Path) -> bool {
+pub(crate) fn has_environment(environment: &Path) -> bool {
     let mut make = Command::new("python3");
     succeeds(make.args(["-m", "venv", "--clear"]).arg(environment))
 }
 
 /// A program of the environment's.
-fn program(environment: &Path, name: &str) -> PathBuf {
+pub(crate) fn program(environment: &Path, name: &str) -> PathBuf {
     let folder = if cfg!(windows) { "Scripts" } else { "bin" };
     environment.join(folder).join(name)
 }
 
-fn install(environment: &Path) -> Command {
+pub(crate) fn install(environment: &Path) -> Command {
     let mut command = Command::new(program(environment, "python"));
     command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
     command

@@ -2,6 +2,7 @@
 
 use crossgrain::mode::{Aead, AeadMessage, Cbc, Ctr, Eax, Ecb, Gcm, Options, Xts, XtsKey};
 use crossgrain::reference::{self, aead, chaining, modes, xts};
+use crossgrain::wide::{self, Rijndael};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 
 use super::subject::{Candidate, Group, MODE_BYTES};
@@ -61,6 +62,62 @@ pub(super) fn group(cipher: Cipher, features: Features, filter: &str) -> Group {
         }
     }
     Ok(group)
+}
+
+/// Rijndael with wider blocks in the modes that are parallel, beside AES of the same keys above.
+pub(super) fn wide(features: Features, filter: &str) -> Group {
+    let options = wide::Options { features: Some(features), threads: 1, ..wide::Options::default() };
+    let mut group = Vec::new();
+    for cipher in [Rijndael::Block192Key192, Rijndael::Block256Key256] {
+        for (name, mode, direction) in [
+            ("ecb", wide::Mode::Ecb, Direction::Encrypt),
+            ("ecb-decrypt", wide::Mode::Ecb, Direction::Decrypt),
+            ("ctr", wide::Mode::Ctr, Direction::Encrypt),
+        ] {
+            let id = format!("modes/{cipher}/{name}");
+            if id.contains(filter) {
+                let key = wide::Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()])?;
+                let stream = wide::Stream::new(&key, mode, direction, &options)?;
+                let (work, expected) = wide_work(stream, cipher, mode, direction)?;
+                group.push(candidate(id, MODE_BYTES, work, &expected)?);
+            }
+        }
+    }
+    Ok(group)
+}
+
+/// The whole blocks there are, from the same counter every time.
+fn wide_work(stream: wide::Stream, cipher: Rijndael, mode: wide::Mode, direction: Direction) -> Made {
+    let block_bytes = cipher.block_bytes();
+    let first = wide::State::new(cipher, &[0; 32][..block_bytes])?;
+    let whole = move |data: &[u8]| data.len() / block_bytes * block_bytes;
+    Ok((
+        Box::new(move |data| {
+            let whole = whole(data);
+            drop(stream.apply(&mut first.clone(), &mut data[..whole]));
+        }),
+        Box::new(move |data| {
+            let key = &[0x5a; 32][..cipher.key_bytes()];
+            let by: Box<dyn reference::BlockCipher> = match block_bytes {
+                24 => Box::new(reference::aes::Rijndael::<6>::new(key)),
+                _ => Box::new(reference::aes::Rijndael::<8>::new(key)),
+            };
+            let whole = whole(data);
+            for (number, block) in (0_u16..).zip(data[..whole].chunks_mut(block_bytes)) {
+                // Counters of so few blocks are their last two bytes.
+                let mut keystream = vec![0; block_bytes];
+                keystream[block_bytes - 2..].copy_from_slice(&number.to_be_bytes());
+                match (mode, direction) {
+                    (wide::Mode::Ctr, _) => {
+                        by.encrypt(&mut keystream);
+                        block.iter_mut().zip(keystream).for_each(|(byte, key)| *byte ^= key);
+                    }
+                    (_, Direction::Encrypt) => by.encrypt(block),
+                    (_, Direction::Decrypt) => by.decrypt(block),
+                }
+            }
+        }),
+    ))
 }
 
 /// A mode that has given the reference's bytes.

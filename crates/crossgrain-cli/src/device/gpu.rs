@@ -8,8 +8,8 @@ use crossgrain::device::ALL;
 use crossgrain::plan::Place;
 use crossgrain::plan::compose::Cost;
 use crossgrain::wisdom::DeviceCosts;
-use crossgrain::{Cipher, Key};
-use crossgrain_gpu::{Bulk, Copies, Info, choose};
+use crossgrain::{Cipher, Key, search};
+use crossgrain_gpu::{Bulk, Copies, Info, Searcher, choose};
 
 use super::Wanted;
 use crate::error::{self, Error, Exit};
@@ -99,6 +99,15 @@ impl OnDevice {
 /// The device and its driver in words.
 fn model(info: &Info) -> String {
     format!("{} ({})", info.name, info.driver)
+}
+
+/// A device that searches for keys: of this name, or for `auto` any that is no software.
+pub(crate) fn searcher(id: &str) -> Result<Box<dyn search::Device>, Error> {
+    let device = choose(if id == "auto" { "gpu" } else { id }).map_err(|error| failed(id, &error))?;
+    if id == "auto" && device.info().is_software {
+        return Err(Error::usage(format!("{} is the CPU in disguise", device.info().name)));
+    }
+    Ok(Box::new(Searcher(device)))
 }
 
 /// What copies and programs cost on a device: a piece of a job for every byte, and the smallest piece for the start.

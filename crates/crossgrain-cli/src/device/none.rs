@@ -2,6 +2,7 @@
 
 use crossgrain::Cipher;
 use crossgrain::plan::Place;
+use crossgrain::search::Device;
 use crossgrain::wisdom::DeviceCosts;
 
 use super::Wanted;
@@ -18,6 +19,11 @@ fn refused() -> Error {
 
 /// Nothing can be measured.
 pub(crate) fn costs(_id: &str, _ciphers: &[Cipher]) -> Result<DeviceCosts, Error> {
+    Err(refused())
+}
+
+/// Nothing searches.
+pub(crate) fn searcher(_id: &str) -> Result<Box<dyn Device>, Error> {
     Err(refused())
 }
 

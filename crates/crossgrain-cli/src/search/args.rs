@@ -7,6 +7,7 @@ use crossgrain::Cipher;
 use crossgrain::search::{BigUint, Shard};
 
 use super::{EXIT_CODES, session};
+use crate::device::Asked;
 use crate::error::Error;
 use crate::typed::ciphers;
 
@@ -160,7 +161,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     pub(super) session: Option<PathBuf>,
 
-    /// Go on with the session, which says what is sought; only --json, --threads and --explain may be given besides
+    /// Go on with the session, which says what is sought; only --json, --threads, --device and --explain may be given besides
     #[arg(long, requires = "session", conflicts_with_all = ["cipher", "plain", "crypt", "hashcat", "file", "candidates"])]
     pub(super) restore: bool,
 
@@ -179,6 +180,11 @@ pub(crate) struct Args {
     /// How many threads to use; all of the machine's unless given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) threads: Option<u16>,
+
+    /// Where candidates of a mask or range are tried: `cpu`, `gpu`, a device by its name in `crossgrain devices`, or `auto` for
+    /// the fastest [default: cpu]
+    #[arg(long, value_name = "DEVICE")]
+    pub(super) device: Option<Asked>,
 
     /// Tell on standard error which kernel runs
     #[arg(long)]
@@ -254,6 +260,7 @@ impl Args {
             json: self.json || kept.json,
             explain: self.explain || kept.explain,
             threads: self.threads.or(kept.threads),
+            device: self.device.or(kept.device),
             ..kept
         })
     }

@@ -31,6 +31,14 @@ pub(super) struct List {
     pub(super) len_bytes: Option<u64>,
 }
 
+impl List {
+    /// How many candidates there are, if that is known.
+    pub(super) fn size(&self) -> Option<BigUint> {
+        let is_counted = self.range.end != u128::MAX;
+        is_counted.then(|| BigUint::from(self.range.end - self.range.start))
+    }
+}
+
 impl Args {
     /// Whether candidates are text, rather than keys.
     pub(super) fn is_text(&self) -> bool {

@@ -1,11 +1,12 @@
 //! `crossgrain search`: keys sought by what is known of the data.
 //!
-//! `args` is what was typed, `known` what it says of the data, `candidates` which keys are tried; `session` keeps the
+//! `args` is what was typed, `known` what it says of the data, `candidates` which keys are tried, `places` where; `session` keeps the
 //! journal, `results` what was found, `status` tells how far it is, and `run` goes from shard to shard.
 
 mod args;
 mod candidates;
 mod known;
+mod places;
 mod results;
 mod run;
 mod session;

@@ -8,14 +8,16 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crossgrain::search::{BigUint, Hit, Kdf, Known, Refused, Search, Space, SpaceSearch, Watch};
+use crossgrain::search::{BigUint, Hit, Kdf, Known, Refused, Search, Watch};
 
 use super::Outcome;
 use super::args::Args;
 use super::candidates::{Candidates, List};
+use super::places::Places;
 use super::results::Results;
 use super::session::{Session, State};
 use super::status::Status;
+use crate::device::Asked;
 use crate::error::{self, Error};
 use crate::interrupt;
 use crate::output::with_suffix;
@@ -38,7 +40,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
     let candidates = args.candidates(&search)?;
     if args.keyspace {
         let mut out = io::stdout();
-        let told = writeln!(out, "{}", size(&candidates).unwrap_or_default()).and_then(|()| out.flush());
+        let size = match &candidates {
+            Candidates::Space(_, range) => Some(&range.end - &range.start),
+            Candidates::Words(list) => list.size(),
+        };
+        let told = writeln!(out, "{}", size.unwrap_or_default()).and_then(|()| out.flush());
         told.map_err(|error| Error::write("standard output", &error))?;
         return Ok(Outcome::Found);
     }
@@ -46,17 +52,66 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
         pool.map_err(|error| Error::usage(format!("threads cannot be started: {error}")))?;
     }
-    if args.explain {
-        explain(&search, &candidates);
+    let device = args.device.as_ref().unwrap_or(&Asked::Cpu);
+    match candidates {
+        Candidates::Space(space, range) => {
+            let places = Places::new(device, &search, &space, args.explain)?;
+            journaled(args, &search, Work::Space(places, range))
+        }
+        Candidates::Words(_) if device.is_device() => {
+            Err(Error::usage("a word list is searched on the CPU: leave --device out"))
+        }
+        Candidates::Words(list) => journaled(args, &search, Work::Words(list)),
     }
-    let journal = Journal::open(args, &candidates)?;
+}
+
+/// What is tried, and where.
+enum Work<'a> {
+    /// Candidates of a space with these numbers.
+    Space(Places<'a>, Range<BigUint>),
+    /// Those of a list.
+    Words(List),
+}
+
+impl Work<'_> {
+    /// How many candidates there are, if that is known.
+    fn size(&self) -> Option<BigUint> {
+        match self {
+            Self::Space(_, range) => Some(&range.end - &range.start),
+            Self::Words(list) => list.size(),
+        }
+    }
+
+    /// The number of the first.
+    fn first(&self) -> BigUint {
+        match self {
+            Self::Space(_, range) => range.start.clone(),
+            Self::Words(list) => BigUint::from(list.range.start),
+        }
+    }
+
+    /// What tries them.
+    fn kernel(&self, search: &Search) -> String {
+        match self {
+            Self::Space(places, _) => places.current().kernel(),
+            Self::Words(_) => search.kernel(),
+        }
+    }
+}
+
+/// Searches with what is kept of it.
+fn journaled(args: &Args, search: &Search, work: Work<'_>) -> Result<Outcome, Error> {
+    if args.explain {
+        explain(search, &work);
+    }
+    let journal = Journal::open(args, &work)?;
     let results = Results::open(args.results_path().as_deref(), args.json)?;
     if let Some(outcome) = journal.ended {
         results.tell_kept()?;
         error::tell("the session has ended already: nothing is left to be searched");
         return Ok(outcome);
     }
-    watched(args, &search, candidates, journal, &results)
+    watched(args, search, work, journal, &results)
 }
 
 /// A session, if there is one, and where to go on.
@@ -67,13 +122,13 @@ struct Journal {
 }
 
 impl Journal {
-    fn open(args: &Args, candidates: &Candidates) -> Result<Self, Error> {
+    fn open(args: &Args, work: &Work<'_>) -> Result<Self, Error> {
         let Some(name) = &args.session else {
             return Ok(Self { session: None, next: None, ended: None });
         };
-        let list_bytes = match candidates {
-            Candidates::Words(list) => list.len_bytes,
-            Candidates::Space(..) => None,
+        let list_bytes = match work {
+            Work::Words(list) => list.len_bytes,
+            Work::Space(..) => None,
         };
         if !args.restore {
             let typed = std::env::args_os().skip(2).map(|argument| argument.into_string().ok());
@@ -109,7 +164,7 @@ impl Args {
 fn watched(
     args: &Args,
     search: &Search,
-    candidates: Candidates,
+    work: Work<'_>,
     mut journal: Journal,
     results: &Results,
 ) -> Result<Outcome, Error> {
@@ -123,16 +178,15 @@ fn watched(
         is_ended.fetch_or(!is_kept || !args.all, Ordering::Relaxed);
     };
     let watch = Watch::new(&on_hit);
-    let total = size(&candidates);
-    let first = first(&candidates);
+    let (total, first) = (work.size(), work.first());
     let next = journal.next.clone().unwrap_or_else(|| first.clone()).max(first.clone());
     let status = Status::new(&watch, &next - first, total, args.json);
     let searched = thread::scope(|scope| {
         let teller = scope.spawn(|| status.run(&interrupted, &is_done));
         let steps = Steps { search, watch: &watch, is_ended: &is_ended };
-        let searched = match candidates {
-            Candidates::Space(space, range) => steps.space(&space, next..range.end, &mut journal),
-            Candidates::Words(list) => steps.words(list, &next, &mut journal),
+        let searched = match work {
+            Work::Space(places, range) => steps.space(places, next..range.end, &mut journal),
+            Work::Words(list) => steps.words(list, &next, &mut journal),
         };
         is_done.store(true, Ordering::Release);
         teller.thread().unpark();
@@ -173,19 +227,29 @@ struct Steps<'a> {
 
 impl Steps<'_> {
     /// Shards of a space, until it is over; whether everything was tried.
-    fn space(&self, space: &Space, mut rest: Range<BigUint>, journal: &mut Journal) -> Result<bool, Error> {
-        let prepared = SpaceSearch::new(self.search, space)?;
-        let mut pace = Pace::new(if is_quick(self.search) { QUICK_FIRST } else { SLOW_FIRST });
+    fn space(
+        &self,
+        mut places: Places<'_>,
+        mut rest: Range<BigUint>,
+        journal: &mut Journal,
+    ) -> Result<bool, Error> {
+        let first = if is_quick(self.search) { QUICK_FIRST } else { SLOW_FIRST };
+        let mut pace = Pace::new(first);
         while rest.start < rest.end && !self.is_over() {
-            let end = (&rest.start + pace.count).min(rest.end.clone());
+            let place = places.current();
+            let end = place.whole(&(&rest.start + pace.count)).min(rest.end.clone());
             let shard = rest.start.clone()..end;
-            let start = Instant::now();
-            if !prepared.shard(&shard, self.watch)? {
+            let (start, before) = (Instant::now(), self.watch.tried());
+            if !place.shard(&shard, self.watch)? {
                 return Ok(false);
             }
-            pace.took(start.elapsed());
+            let time = start.elapsed();
+            pace.took(time);
             journal.note(&shard.end)?;
             rest.start = shard.end;
+            if places.took(self.watch.tried() - before, time, &(&rest.end - &rest.start)) {
+                pace = Pace::new((pace.count / GROWTH).max(first));
+            }
         }
         Ok(rest.start >= rest.end)
     }
@@ -246,27 +310,10 @@ const fn is_quick(search: &Search) -> bool {
     )
 }
 
-/// How many candidates there are, if that is known.
-fn size(candidates: &Candidates) -> Option<BigUint> {
-    match candidates {
-        Candidates::Space(_, range) => Some(&range.end - &range.start),
-        Candidates::Words(list) if list.range.end == u128::MAX => None,
-        Candidates::Words(list) => Some(BigUint::from(list.range.end - list.range.start)),
-    }
-}
-
-/// The number of the first.
-fn first(candidates: &Candidates) -> BigUint {
-    match candidates {
-        Candidates::Space(_, range) => range.start.clone(),
-        Candidates::Words(list) => BigUint::from(list.range.start),
-    }
-}
-
 /// Tells what runs.
-fn explain(search: &Search, candidates: &Candidates) {
-    let many = size(candidates).map_or("an unknown number of".to_owned(), |size| size.to_string());
-    error::tell(&format!("kernel {}, {many} candidates", search.kernel()));
+fn explain(search: &Search, work: &Work<'_>) {
+    let many = work.size().map_or("an unknown number of".to_owned(), |size| size.to_string());
+    error::tell(&format!("kernel {}, {many} candidates", work.kernel(search)));
     if let Known::Blocks(blocks) = search.known() {
         let bits: u32 = blocks.pairs().iter().map(|pair| pair.known_bits()).sum();
         error::tell(&format!("{bits} bits are known: one wrong key in 2^{bits} fits too"));

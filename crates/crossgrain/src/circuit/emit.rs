@@ -95,6 +95,79 @@ impl Language {
         }
     }
 
+    /// What a program is given, for languages that declare it apart from the entry: `source` and `goal`, arrays of these types.
+    pub fn bindings(self, [source, goal]: [&str; 2], has_keys: bool) -> String {
+        let keys = "@group(0) @binding(2) var<storage, read> keys: array<u32>;\n";
+        match self {
+            Self::Cuda => String::new(),
+            Self::Wgsl => format!(
+                "@group(0) @binding(0) var<storage, read> source: array<{source}>;\n\
+                 @group(0) @binding(1) var<storage, read_write> goal: array<{goal}>;\n\
+                 {}@group(0) @binding(3) var<storage, read> job: Job;\n\n",
+                if has_keys { keys } else { "" }
+            ),
+        }
+    }
+
+    /// The entry of a program, around a body in the common syntax that is told its `thread`, and, where threads share
+    /// memory, which one of its group it is, `local`. Its `source` and `goal` are arrays of types that CUDA C calls by these names.
+    pub fn entry(
+        self,
+        name: &str,
+        group_threads: u32,
+        [source, goal]: [&str; 2],
+        shares: bool,
+        body: &str,
+    ) -> String {
+        let body = self.declared(body);
+        let [cuda_local, wgsl_local, wgsl_built_in] = match shares {
+            false => ["", "", ""],
+            true => [
+                "    const auto local = threadIdx.x;\n",
+                "    let local = local_id.x;\n",
+                ", @builtin(local_invocation_id) local_id: vec3<u32>",
+            ],
+        };
+        match self {
+            Self::Cuda => format!(
+                "extern \"C\" __global__ void __launch_bounds__({group_threads})\n\
+                 {name}(const {source} *__restrict__ source, {goal} *__restrict__ goal, const Job job) {{\n    \
+                 const auto thread = blockIdx.x * blockDim.x + threadIdx.x;\n{cuda_local}{body}}}\n"
+            ),
+            Self::Wgsl => format!(
+                "@compute @workgroup_size({group_threads})\n\
+                 fn {name}(@builtin(global_invocation_id) id: vec3<u32>{wgsl_built_in}) {{\n    \
+                 let thread = id.x;\n{wgsl_local}{body}}}\n"
+            ),
+        }
+    }
+
+    /// A body in the common syntax, in which `let` and `var` declare, in the language's own. Loops over `i` index what should
+    /// live in registers, so they are written out where a compiler can be told.
+    pub fn declared(self, body: &str) -> String {
+        body.lines().map(|line| self.declared_line(line.trim_end())).collect()
+    }
+
+    fn declared_line(self, line: &str) -> String {
+        if let Some((space, rest)) = line.split_once("for (var i = ").filter(|_| self == Self::Cuda) {
+            return format!("{space}#pragma unroll\n{space}for (auto i = {rest}\n");
+        }
+        let line = line.replace("(var ", &format!("({} ", self.variable()));
+        let line = line.replace("barrier();", self.barrier());
+        let indent = line.len() - line.trim_start().len();
+        let (space, rest) = line.split_at(indent);
+        if let Some((name, value)) = rest.strip_prefix("let ").and_then(|rest| rest.split_once(" = ")) {
+            return format!("{space}{}", self.bind(name, value.trim_end_matches(';')));
+        }
+        if let Some((name, structure)) = rest.strip_prefix("var ").and_then(|rest| rest.split_once(": ")) {
+            return format!("{space}{}", self.zeros(name, structure.trim_end_matches(';')));
+        }
+        match rest.strip_prefix("var ") {
+            Some(rest) => format!("{space}{} {rest}\n", self.variable()),
+            None => format!("{line}\n"),
+        }
+    }
+
     /// A structure made of its fields.
     pub fn made(self, structure: &str, fields: &[String]) -> String {
         let fields = fields.join(", ");
@@ -167,6 +240,7 @@ pub(super) fn expression(gate: &Gate, names: &[String]) -> String {
             return format!("({x} << {count}u) | ({x} >> {}u)", u32::BITS - count, x = names[0]);
         }
         Operation::Add => return names.join(" + "),
+        Operation::Multiply => return names.join(" * "),
     };
     let text = sum_of(u32::from(table), &names[..gate.inputs.len()]);
     text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).map_or_else(|| text.clone(), str::to_owned)

@@ -36,6 +36,8 @@ pub enum Operation {
     RotateLeft(u32),
     /// The sum of two lanes, modulo 2³².
     Add,
+    /// The product of two lanes, modulo 2³².
+    Multiply,
 }
 
 impl Operation {
@@ -52,6 +54,7 @@ impl Operation {
             Self::ShiftRight(count) => first >> count,
             Self::RotateLeft(count) => first.rotate_left(count),
             Self::Add => operands.iter().fold(0, |sum, word| sum.wrapping_add(*word)),
+            Self::Multiply => operands.iter().fold(1, |product, word| product.wrapping_mul(*word)),
         }
     }
 }

@@ -35,11 +35,16 @@ pub fn trace<const INPUTS: usize, const OUTPUTS: usize>(
     width: Width,
     circuit: impl FnOnce([Sym; INPUTS]) -> [Sym; OUTPUTS],
 ) -> Graph {
-    let outer = Outer(RECORD.replace((width, Builder::new(INPUTS))));
-    let outputs = circuit(std::array::from_fn(Sym)).map(|output| output.0);
+    trace_words(width, INPUTS, |inputs| circuit(std::array::from_fn(|at| inputs[at])).to_vec())
+}
+
+/// The same for a circuit whose inputs and outputs are counted when it is run.
+pub fn trace_words(width: Width, inputs: usize, circuit: impl FnOnce(&[Sym]) -> Vec<Sym>) -> Graph {
+    let outer = Outer(RECORD.replace((width, Builder::new(inputs))));
+    let outputs = circuit(&(0..inputs).map(Sym).collect::<Vec<_>>());
     let (_, builder) = RECORD.take();
     drop(outer);
-    builder.finish(outputs.to_vec())
+    builder.finish(outputs.into_iter().map(|output| output.0).collect())
 }
 
 /// The graph that was being traced before, to go on with whether or not the circuit panics.
@@ -68,7 +73,10 @@ fn record_lanes(inputs: &[Sym], operation: Operation) -> Sym {
 impl Sym {
     /// The same value in every lane of 32 bits.
     pub fn constant(value: u32) -> Self {
-        record_lanes(&[], Operation::Constant(value))
+        match value {
+            0 | u32::MAX => record(&[], |_| value != 0),
+            _ => record_lanes(&[], Operation::Constant(value)),
+        }
     }
 }
 
@@ -113,12 +121,24 @@ impl Lanes for Sym {
         record_lanes(&[self, other], Operation::Add)
     }
 
+    fn multiply_lanes(self, other: Self) -> Self {
+        record_lanes(&[self, other], Operation::Multiply)
+    }
+
     fn shift_lanes_left<const COUNT: u32>(self) -> Self {
         record_lanes(&[self], Operation::ShiftLeft(COUNT))
     }
 
+    fn shift_lanes_right<const COUNT: u32>(self) -> Self {
+        record_lanes(&[self], Operation::ShiftRight(COUNT))
+    }
+
     fn rotate_lanes_left<const COUNT: u32>(self) -> Self {
         record_lanes(&[self], Operation::RotateLeft(COUNT))
+    }
+
+    fn filled(self, lane: u32) -> Self {
+        Self::constant(lane)
     }
 }
 

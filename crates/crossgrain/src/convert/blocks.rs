@@ -144,7 +144,7 @@ pub struct Copy;
 impl Load for Copy {
     fn load(&self, input: &[u8], tile: &mut Tile, _scratch: &mut Tile) {
         tile.phase = 0;
-        tile.bytes_mut()[..input.len()].copy_from_slice(input);
+        tile.front_mut(input.len()).copy_from_slice(input);
     }
 }
 

@@ -8,13 +8,13 @@ mod blocks;
 mod groups;
 mod interleave;
 mod matrices;
-pub(crate) mod network;
+mod network;
 
 pub use blocks::{BlocksToBits, Copy};
 pub use groups::{BitGroup, BlocksToGroups, ByteGroup, Group, LaneGroup};
 pub use interleave::Interleave;
 pub use matrices::Matrices;
-pub use network::Network;
+pub use network::{Network, transpose_square};
 
 use crate::word::{Buffers, Register, TILE_WORDS, Tile};
 

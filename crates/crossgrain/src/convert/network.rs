@@ -9,7 +9,7 @@
 //! Source: delta swaps, Knuth, TAOCP 4A §7.1.3.
 
 use super::{Reader, Transpose, Writer, matrices, pair_of};
-use crate::word::{Register, Shift, TILE_WORDS, clear_positions, each, unrolled};
+use crate::word::{Lanes, Register, Shift, TILE_WORDS, clear_positions, each, unrolled};
 
 /// The plain network of shifts and masks.
 #[derive(Debug)]
@@ -55,22 +55,24 @@ impl<W: Register> Transpose<W> for Network {
     }
 }
 
-/// All layers on a square of 32 words of 32 bits, whose patterns `splat` makes.
-pub(crate) fn transpose_square<W: Shift>(words: &mut [W; 32], splat: impl Fn(u64) -> W) {
-    for bit in 0..5 {
-        let mask = splat(clear_positions(bit));
-        for pair in 0..16 {
-            let (i, j) = pair_of(pair, bit);
-            let (a, b) = (words[i], words[j]);
-            (words[i], words[j]) = match bit {
-                0 => exchange::<W, 0>(a, b, mask),
-                1 => exchange::<W, 1>(a, b, mask),
-                2 => exchange::<W, 2>(a, b, mask),
-                3 => exchange::<W, 3>(a, b, mask),
-                _ => exchange::<W, 4>(a, b, mask),
-            };
-        }
-    }
+/// All layers on 32 words: in every lane of 32 bits, bit b of word w becomes bit w of word b.
+#[inline(always)]
+pub fn transpose_square<W: Shift + Lanes>(words: &mut [W; 32]) {
+    square_layer::<W, 0>(words);
+    square_layer::<W, 1>(words);
+    square_layer::<W, 2>(words);
+    square_layer::<W, 3>(words);
+    square_layer::<W, 4>(words);
+}
+
+/// No mask lets a bit of one lane of 32 through to another, so it does not matter how wide groups are shifted.
+#[inline(always)]
+fn square_layer<W: Shift + Lanes, const BIT: u32>(words: &mut [W; 32]) {
+    let mask = words[0].filled(clear_positions(BIT) as u32);
+    unrolled!(pair in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
+        let (i, j) = pair_of(pair, BIT);
+        (words[i], words[j]) = exchange::<W, BIT>(words[i], words[j], mask);
+    });
 }
 
 /// Layers 0 to 2 on eight words.

@@ -12,7 +12,7 @@ use crate::circuit::emit::{Field, Language, Signature};
 use crate::circuit::graph::Graph;
 use crate::circuit::trace::Sym;
 use crate::circuit::{Bits, aes_linear, aes_sbox};
-use crate::convert::network;
+use crate::convert::transpose_square;
 use crate::word::each;
 
 /// Neighbouring threads whose blocks lie interleaved.
@@ -21,15 +21,13 @@ pub(super) const SPAN_THREADS: u32 = 32;
 /// Their blocks.
 pub(super) const SPAN_BLOCKS: u32 = 32 * SPAN_THREADS;
 
-const ROWS: [&str; 4] = ["a", "b", "c", "d"];
-const COLUMNS: [&str; 4] = ["c0", "c1", "c2", "c3"];
+pub(super) const ROWS: [&str; 4] = ["a", "b", "c", "d"];
+pub(super) const COLUMNS: [&str; 4] = ["c0", "c1", "c2", "c3"];
 
 /// The program's text.
 pub(super) fn text(kernel: Kernel, language: Language) -> String {
     let mut text = Text::new(kernel, language);
-    text.structure("Byte", &[("x", Field::Words(8))]);
-    text.structure("Column", &ROWS.map(|row| (row, Field::Structure("Byte"))));
-    text.structure("State", &COLUMNS.map(|column| (column, Field::Structure("Column"))));
+    structures(&mut text);
     text.structure("Rows", &[("x", Field::Words(32))]);
     transpositions(&mut text);
     add_key(&mut text);
@@ -45,8 +43,15 @@ pub(super) fn text(kernel: Kernel, language: Language) -> String {
     text.entry(kernel, &body)
 }
 
+/// What bits of blocks are kept in.
+pub(super) fn structures(text: &mut Text) {
+    text.structure("Byte", &[("x", Field::Words(8))]);
+    text.structure("Column", &ROWS.map(|row| (row, Field::Structure("Byte"))));
+    text.structure("State", &COLUMNS.map(|column| (column, Field::Structure("Column"))));
+}
+
 /// The 32 words of a column by their places in it.
-fn column_words(name: &str) -> Vec<String> {
+pub(super) fn column_words(name: &str) -> Vec<String> {
     (0..32).map(|at| format!("{name}.{}.x[{}]", ROWS[at / 8], at % 8)).collect()
 }
 
@@ -63,12 +68,12 @@ fn transpositions(text: &mut Text) {
 }
 
 fn transposed(mut words: [Sym; 32]) -> [Sym; 32] {
-    network::transpose_square(&mut words, |pattern| Sym::constant(pattern as u32));
+    transpose_square(&mut words);
     words
 }
 
 /// A circuit on a byte.
-fn byte(text: &mut Text, name: &str, circuit: impl FnOnce(Bits<Sym>) -> Bits<Sym>) {
+pub(super) fn byte(text: &mut Text, name: &str, circuit: impl FnOnce(Bits<Sym>) -> Bits<Sym>) {
     let [inputs, outputs] = ["x", ""].map(|name| super::text::words(name, 8));
     text.circuit(name, &Signature { parameters: &[("x", "Byte")], inputs, result: "Byte", outputs }, circuit);
 }
@@ -192,7 +197,7 @@ fn counters(text: &mut Text, task: Task) {
     if task == Task::Count {
         text.swap_bytes();
     }
-    text.function("spread", &[("v", "u32"), ("bit", "u32")], "u32", "    return 0u - ((v >> bit) & 1u);\n");
+    text.spread();
     let mut body = "    var y: Column;\n".to_owned();
     for at in 0..32 {
         // Big-endian: row 0 is the highest byte.

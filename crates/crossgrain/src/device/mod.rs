@@ -11,6 +11,7 @@
 //! policy `any`.
 
 mod aes;
+pub mod search;
 mod serpent;
 mod tables;
 mod text;
@@ -69,6 +70,23 @@ pub struct Kernel {
     pub task: Task,
     /// How.
     pub form: Form,
+}
+
+/// A program in one language, with what whoever compiles and starts it has to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// The name of its entry point.
+    pub entry: String,
+    /// Its text.
+    pub text: String,
+    /// Threads in a group.
+    pub group_threads: u32,
+    /// Bytes of shared memory that CUDA has to be asked for at the start: more than a text may declare.
+    pub dynamic_bytes: u32,
+    /// Whether it reads from `source`.
+    pub reads_source: bool,
+    /// Whether it reads `keys`.
+    pub reads_keys: bool,
 }
 
 /// What a program does for a block.
@@ -159,6 +177,18 @@ impl Kernel {
     /// The name of its entry point.
     pub fn entry(self) -> String {
         self.name().replace('-', "_")
+    }
+
+    /// Its text, and how it is started.
+    pub fn listing(self, language: Language) -> Listing {
+        Listing {
+            entry: self.entry(),
+            text: self.text(language),
+            group_threads: self.group_threads(),
+            dynamic_bytes: if self.form == Form::FourTables { self.shared_bytes() as u32 } else { 0 },
+            reads_source: self.task.reads_source(),
+            reads_keys: true,
+        }
     }
 
     /// Its text.

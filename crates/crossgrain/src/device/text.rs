@@ -6,28 +6,38 @@ use crate::circuit::graph::Graph;
 use crate::circuit::map::map;
 use crate::circuit::trace::{Sym, Width, trace};
 
+/// What a program writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Goal {
+    /// Blocks, each thread its own.
+    Blocks,
+    /// Words, which several threads may write by turns.
+    Words,
+}
+
 /// A text that grows.
 pub(super) struct Text {
     pub(super) language: Language,
+    goal: Goal,
     text: String,
 }
 
 impl Text {
-    /// The beginning of a program: what is bound, and the words of a job.
+    /// The beginning of a program on blocks.
     pub(super) fn new(kernel: Kernel, language: Language) -> Self {
-        let job = ["blocks", "rounds", "c0", "c1", "c2", "c3"].map(|name| (name, Field::Word));
-        let mut text = Self { language, text: format!("// {}, written by crossgrain.\n", kernel.name()) };
+        Self::headed(kernel.name(), ["blocks", "rounds", "c0", "c1", "c2", "c3"], Goal::Blocks, language)
+    }
+
+    /// The beginning of a program: what is bound, and the words of a job.
+    pub(super) fn headed(name: &str, job: [&str; 6], goal: Goal, language: Language) -> Self {
+        let mut text = Self { language, goal, text: format!("// {name}, written by crossgrain.\n") };
         text.push(language.prelude());
-        text.push(&language.structure("Job", &job));
-        text.push(&match language {
-            Language::Cuda => format!("__constant__ u32 keys[{KEY_WORDS_MAX}];\n\n"),
-            Language::Wgsl => "\
-                @group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;\n\
-                @group(0) @binding(1) var<storage, read_write> goal: array<vec4<u32>>;\n\
-                @group(0) @binding(2) var<storage, read> keys: array<u32>;\n\
-                @group(0) @binding(3) var<storage, read> job: Job;\n\n"
-                .to_owned(),
-        });
+        text.push(&language.structure("Job", &job.map(|name| (name, Field::Word))));
+        if language == Language::Cuda {
+            text.push(&format!("__constant__ u32 keys[{KEY_WORDS_MAX}];\n\n"));
+        }
+        let word = if goal == Goal::Blocks { "vec4<u32>" } else { "atomic<u32>" };
+        text.push(&language.bindings(["vec4<u32>", word], true));
         text
     }
 
@@ -55,35 +65,21 @@ impl Text {
 
     /// A function around a body in the common syntax, in which `let` and `var` declare.
     pub(super) fn function(&mut self, name: &str, parameters: &[(&str, &str)], result: &str, body: &str) {
-        let text = self.language.function(name, parameters, result, &declared(body, self.language));
+        let text = self.language.function(name, parameters, result, &self.language.declared(body));
         self.push(&text);
     }
 
     /// The end of the program: its entry, around a body in the common syntax that is told its `thread`, and, where threads share
     /// memory, which one of its group it is, `local`.
-    pub(super) fn entry(mut self, kernel: Kernel, body: &str) -> String {
-        let (name, body) = (kernel.entry(), declared(body, self.language));
-        let group = kernel.group_threads();
-        let [cuda_local, wgsl_local, wgsl_built_in] = match kernel.form {
-            Form::Gates => ["", "", ""],
-            Form::OneTable | Form::FourTables => [
-                "    const auto local = threadIdx.x;\n",
-                "    let local = local_id.x;\n",
-                ", @builtin(local_invocation_id) local_id: vec3<u32>",
-            ],
-        };
-        self.push(&match self.language {
-            Language::Cuda => format!(
-                "extern \"C\" __global__ void __launch_bounds__({group})\n\
-                 {name}(const uint4 *__restrict__ source, uint4 *__restrict__ goal, const Job job) {{\n    \
-                 const auto thread = blockIdx.x * blockDim.x + threadIdx.x;\n{cuda_local}{body}}}\n"
-            ),
-            Language::Wgsl => format!(
-                "@compute @workgroup_size({group})\n\
-                 fn {name}(@builtin(global_invocation_id) id: vec3<u32>{wgsl_built_in}) {{\n    \
-                 let thread = id.x;\n{wgsl_local}{body}}}\n"
-            ),
-        });
+    pub(super) fn entry(self, kernel: Kernel, body: &str) -> String {
+        self.entry_named(&kernel.entry(), kernel.group_threads(), kernel.form != Form::Gates, body)
+    }
+
+    /// The same by the name, the threads of a group and whether they share memory.
+    pub(super) fn entry_named(mut self, name: &str, group: u32, shares: bool, body: &str) -> String {
+        let goal = if self.goal == Goal::Blocks { "uint4" } else { "u32" };
+        let text = self.language.entry(name, group, ["uint4", goal], shares, body);
+        self.push(&text);
         self.text
     }
 
@@ -93,10 +89,10 @@ impl Text {
     }
 
     /// A structure of an array of words.
-    pub(super) fn of_words(&self, structure: &str, words: [String; 4]) -> String {
+    pub(super) fn of_words<const N: usize>(&self, structure: &str, words: [String; N]) -> String {
         match self.language {
             Language::Cuda => self.made(structure, words),
-            Language::Wgsl => format!("{structure}(array<u32, 4>({}))", words.join(", ")),
+            Language::Wgsl => format!("{structure}(array<u32, {N}>({}))", words.join(", ")),
         }
     }
 
@@ -125,6 +121,16 @@ impl Text {
         self.made(kind, words)
     }
 
+    /// A bit of a word in all lanes of one bit.
+    pub(super) fn spread(&mut self) {
+        self.function(
+            "spread",
+            &[("v", "u32"), ("bit", "u32")],
+            "u32",
+            "    return 0u - ((v >> bit) & 1u);\n",
+        );
+    }
+
     /// The functions that both ciphers' counters need.
     pub(super) fn swap_bytes(&mut self) {
         let body = "    return (v << 24u) | ((v & 0xff00u) << 8u) | ((v >> 8u) & 0xff00u) | (v >> 24u);\n";
@@ -149,31 +155,6 @@ pub(super) const COUNTER: &str = "    \
     let carry2 = u32(b2 < carry1);
     let b3 = job.c3 + carry2;
 ";
-
-/// Declarations of the common syntax in a language's own. Loops over `i` index what should live in registers, so they
-/// are written out where a compiler can be told.
-fn declared(body: &str, language: Language) -> String {
-    let line = |line: &str| {
-        if let Some((space, rest)) = line.split_once("for (var i = ").filter(|_| language == Language::Cuda) {
-            return format!("{space}#pragma unroll\n{space}for (auto i = {rest}\n");
-        }
-        let line = line.replace("(var ", &format!("({} ", language.variable()));
-        let line = line.replace("barrier();", language.barrier());
-        let indent = line.len() - line.trim_start().len();
-        let (space, rest) = line.split_at(indent);
-        if let Some((name, value)) = rest.strip_prefix("let ").and_then(|rest| rest.split_once(" = ")) {
-            return format!("{space}{}", language.bind(name, value.trim_end_matches(';')));
-        }
-        if let Some((name, structure)) = rest.strip_prefix("var ").and_then(|rest| rest.split_once(": ")) {
-            return format!("{space}{}", language.zeros(name, structure.trim_end_matches(';')));
-        }
-        match rest.strip_prefix("var ") {
-            Some(rest) => format!("{space}{} {rest}\n", language.variable()),
-            None => format!("{line}\n"),
-        }
-    };
-    body.lines().map(|text| line(text.trim_end())).collect()
-}
 
 /// The parts `.x[0]` and on of a name.
 pub(super) fn words(name: &str, count: usize) -> Vec<String> {

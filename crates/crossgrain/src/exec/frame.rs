@@ -69,7 +69,7 @@ impl<'a> Frame<'a> {
 
 /// Fills a tile with the input one block earlier.
 fn delay(previous: Block, input: &[u8], tile: &mut Tile) {
-    let tile = &mut tile.bytes_mut()[..input.len()];
+    let tile = tile.front_mut(input.len());
     tile[..BLOCK_BYTES].copy_from_slice(&previous);
     tile[BLOCK_BYTES..].copy_from_slice(&input[..input.len() - BLOCK_BYTES]);
 }

@@ -5,6 +5,7 @@
 //! plan that does it cheapest. What a mode adds before the cipher and after it is added tile by tile
 //! (`frame`), or by the kernel itself where that is the whole cipher.
 
+use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
@@ -87,6 +88,7 @@ impl Program {
     ///
     /// # Panics
     /// If the buffers are no whole number of blocks and the source needs that, or it is of the other kind.
+    #[inline]
     pub fn run(&self, source: Source<'_>, buffers: Buffers<'_>) {
         self.run_by(self.threads, source, buffers);
     }
@@ -95,12 +97,20 @@ impl Program {
     ///
     /// # Panics
     /// As [`Program::run`].
+    #[inline]
     pub fn run_by(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
         assert!(source.takes_partial_blocks() || buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
+        if threads.pays(buffers.len_bytes()) {
+            self.run_split(threads, source, buffers);
+        } else {
+            self.run_here(source, buffers);
+        }
+    }
+
+    #[inline(never)]
+    fn run_split(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
         let grain_blocks = self.bound[0].bundle_blocks();
-        threads.split(source, buffers, grain_blocks, &|source, piece| {
-            self.run_here(source, piece);
-        });
+        threads.split(source, buffers, grain_blocks, &|source, piece| self.run_here(source, piece));
     }
 
     /// The threads that the program was given.
@@ -149,12 +159,22 @@ impl Program {
         });
     }
 
+    /// On this thread. Inlined with all that leads here: a short call costs little more than the copies of `source`
+    /// that are handed on.
+    #[inline]
     fn run_here(&self, source: Source<'_>, buffers: Buffers<'_>) {
-        let widest = &self.bound[0];
-        if matches!(widest, Bound::Whole(_)) && buffers.len_bytes().is_multiple_of(BLOCK_BYTES) {
-            // Nothing is left over, and what follows would cost more than a block does.
-            return widest.begin().run(source, buffers);
+        match &self.bound[0] {
+            // Nothing is left over, and what the other way costs is more than a block does.
+            Bound::Whole(cipher) if buffers.len_bytes().is_multiple_of(BLOCK_BYTES) => {
+                cipher.run(source, buffers)
+            }
+            widest => self.run_bundles(widest, source, buffers),
         }
+    }
+
+    /// Whole bundles, and what is left over.
+    #[inline(never)]
+    fn run_bundles(&self, widest: &Bound, source: Source<'_>, buffers: Buffers<'_>) {
         let bundle_bytes = widest.bundle_blocks() * BLOCK_BYTES;
         let at = buffers.len_bytes() / bundle_bytes * bundle_bytes;
         let rest_source = source.after(&buffers.input()[..at]);
@@ -187,7 +207,7 @@ impl Program {
             &mut block[..]
         } else {
             tile = Tile::new();
-            &mut tile.bytes_mut()[..padded_blocks * BLOCK_BYTES]
+            tile.front_mut(padded_blocks * BLOCK_BYTES)
         };
         bytes[..rest.len_bytes()].copy_from_slice(rest.input());
         bound.begin().run(source, Buffers::in_place(bytes));
@@ -230,7 +250,7 @@ impl Bound {
                 steps,
                 exit: &**exit,
                 frame: Frame::new(&**whiten),
-                tiles: Tiles::default(),
+                tiles: Borrowed::take(),
             })),
         }
     }
@@ -284,6 +304,32 @@ struct Tiles {
     spare: [Tile; 2],
 }
 
+thread_local! {
+    /// Tiles between two runs on this thread, all zeros.
+    static IDLE: Cell<Option<Box<Tiles>>> = const { Cell::new(None) };
+}
+
+/// Tiles for as long as a run takes, then wiped where they were used: making new ones would cost as much as
+/// enciphering a hundred blocks.
+struct Borrowed(Option<Box<Tiles>>);
+
+impl Borrowed {
+    fn take() -> Self {
+        Self(IDLE.take())
+    }
+}
+
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        if let Some(mut tiles) = self.0.take() {
+            tiles.state.wipe();
+            tiles.spare.iter_mut().for_each(Tile::wipe);
+            // A thread that is ending has no more use for them.
+            let _ = IDLE.try_with(|idle| idle.set(Some(tiles)));
+        }
+    }
+}
+
 /// One thread at work on a plan with tiles.
 struct Work<'a> {
     bundle_blocks: usize,
@@ -291,7 +337,7 @@ struct Work<'a> {
     steps: &'a [Step],
     exit: &'a dyn Store,
     frame: Frame<'a>,
-    tiles: Tiles,
+    tiles: Borrowed,
 }
 
 impl Work<'_> {
@@ -309,7 +355,8 @@ impl Work<'_> {
 
     /// Takes as many blocks as fit in a tile from source to sink.
     fn run_tile(&mut self, source: Source<'_>, buffers: Buffers<'_>) {
-        let Self { entry, steps, exit, frame, tiles: Tiles { state, spare }, .. } = self;
+        let Self { entry, steps, exit, frame, tiles, .. } = self;
+        let Tiles { state, spare } = &mut **tiles.0.get_or_insert_default();
         let blocks = buffers.len_bytes() / BLOCK_BYTES;
         match (entry, source) {
             (Begun::Count(counting), Source::Counter(first)) => counting.count(first, state, spare, blocks),
@@ -325,12 +372,7 @@ impl Work<'_> {
                 Step::Part(part) => part.run(state, blocks),
                 Step::Load(load) => load.load(&state.bytes()[..len_bytes], other, scratch),
                 Step::Store(store) => {
-                    store.store(
-                        state,
-                        scratch,
-                        false,
-                        Buffers::in_place(&mut other.bytes_mut()[..len_bytes]),
-                    );
+                    store.store(state, scratch, false, Buffers::in_place(other.front_mut(len_bytes)));
                     other.phase = 0;
                 }
             }

@@ -38,7 +38,7 @@ impl Threads {
         self.0
     }
 
-    /// Runs `work` over all pieces of a job. Pieces begin at multiples of `grain_blocks`.
+    /// Runs `work` over all pieces of a job that pays. Pieces begin at multiples of `grain_blocks`.
     pub(crate) fn split(
         self,
         source: Source<'_>,
@@ -47,9 +47,6 @@ impl Threads {
         work: &(dyn Fn(Source<'_>, Buffers<'_>) + Sync),
     ) {
         let len_bytes = buffers.len_bytes();
-        if !self.pays(len_bytes) {
-            return work(source, buffers);
-        }
         let queue = Mutex::new((source, buffers));
         self.together(len_bytes, &|| {
             while let Some((source, piece)) = self.next_piece(&queue, grain_blocks) {
@@ -111,7 +108,7 @@ impl Threads {
     }
 
     /// Whether so much work is worth waking threads.
-    const fn pays(self, len_bytes: usize) -> bool {
+    pub(super) const fn pays(self, len_bytes: usize) -> bool {
         self.0 > 1 && len_bytes >= JOB_BYTES_MIN
     }
 }

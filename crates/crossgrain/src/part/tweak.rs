@@ -10,7 +10,9 @@ use std::fmt;
 
 use crate::block::{BLOCK_BYTES, Block};
 use crate::repr::word_lane;
-use crate::word::{ByteLanes, Features, Isa, Kernel, Lane32, Tile, Word128, Word256, Word512, each};
+use crate::word::{
+    ByteLanes, Features, Isa, Kernel, Lane32, Tile, Word128, Word256, Word512, each, unrolled,
+};
 
 /// x·t modulo x¹²⁸ + x⁷ + x² + x + 1, without a branch on t.
 pub const fn double(t: u128) -> u128 {
@@ -95,7 +97,31 @@ fn shifted<W: ByteLanes, const COUNT: u32, const REST: u32>(isa: W::Isa, t: W) -
     kept ^ over ^ over.shift_left::<1>() ^ over.shift_left::<2>() ^ over.shift_left::<7>()
 }
 
-/// Every lane times x to the power `count`, one of those that lie between the registers of a bundle.
+/// Every lane times x to the power 8·`BYTES`: the overflow goes round to the low end, where it is due once, by
+/// the same shuffle that shifts the rest.
+#[inline(always)]
+fn shifted_by_bytes<W: ByteLanes, const BYTES: usize>(isa: W::Isa, t: W) -> W {
+    let round = t.pick(W::broadcast(isa, &const { shuffle(BYTES, true) }));
+    let over = t.pick(W::broadcast(isa, &const { shuffle(BYTES, false) }));
+    round ^ over.shift_left::<1>() ^ over.shift_left::<2>() ^ over.shift_left::<7>()
+}
+
+/// Where the bytes of a tweak come from when it is shifted and its overflow goes round; or of the
+/// overflow alone, zeros above it.
+const fn shuffle(shift_bytes: usize, with_rest: bool) -> Block {
+    assert!(shift_bytes < 8);
+    let mut from = [0x80; BLOCK_BYTES];
+    let mut to = 0;
+    while to < BLOCK_BYTES {
+        if to < shift_bytes || with_rest {
+            from[to] = ((to + BLOCK_BYTES - shift_bytes) % BLOCK_BYTES) as u8;
+        }
+        to += 1;
+    }
+    from
+}
+
+/// Every lane times x to the power `count`, one of those that lie between the registers of a bundle, or two bundles.
 ///
 /// # Panics
 /// For any other power.
@@ -105,14 +131,31 @@ fn stepped<W: ByteLanes>(isa: W::Isa, t: W, count: usize) -> W {
         1 => shifted::<W, 1, 63>(isa, t),
         2 => shifted::<W, 2, 62>(isa, t),
         4 => shifted::<W, 4, 60>(isa, t),
-        8 => shifted::<W, 8, 56>(isa, t),
-        16 => shifted::<W, 16, 48>(isa, t),
+        8 => shifted_by_bytes::<W, 1>(isa, t),
+        16 => shifted_by_bytes::<W, 2>(isa, t),
+        32 => shifted_by_bytes::<W, 4>(isa, t),
         _ => unreachable!("registers hold one, two or four blocks"),
     }
 }
 
 /// Registers of tweaks that are stepped together.
 pub(crate) const IN_STEP: usize = 8;
+
+/// Ones where the number of a lane has bit 0 set, and where it has bit 1 set.
+static ODD_LANES: [u8; 64] = lanes_with(1);
+static UPPER_LANES: [u8; 64] = lanes_with(2);
+
+const fn lanes_with(bit: usize) -> [u8; 64] {
+    let mut mask = [0; 64];
+    let mut byte = 0;
+    while byte < mask.len() {
+        if (byte / BLOCK_BYTES) & bit != 0 {
+            mask[byte] = 0xff;
+        }
+        byte += 1;
+    }
+    mask
+}
 
 /// The tweaks of the next eight registers of blocks.
 #[derive(Clone, Copy)]
@@ -124,46 +167,46 @@ impl<W: ByteLanes> Stepping<W> {
     /// From a run's first tweak on.
     #[inline(always)]
     pub(crate) fn from(isa: W::Isa, first: u128) -> Self {
-        let mut lanes = [0; 64];
-        let mut tweak = first;
-        for lane in lanes[..W::BYTES].as_chunks_mut::<BLOCK_BYTES>().0 {
-            *lane = tweak.to_le_bytes();
-            tweak = double(tweak);
+        let mut tweaks = Self([W::splat(isa, 0); IN_STEP]);
+        unrolled!(place in [0 1 2 3 4 5 6 7] { tweaks.begin_one(isa, first, place); });
+        tweaks
+    }
+
+    /// One of the eight of a run that begins with this tweak, when those before it have been begun.
+    #[inline(always)]
+    pub(crate) fn begin_one(&mut self, isa: W::Isa, first: u128, place: usize) {
+        self.0[place] = match place {
+            0 => Self::lanes(isa, first),
+            1 => stepped(isa, self.0[0], Self::BLOCKS),
+            2 | 3 => stepped(isa, self.0[place - 2], 2 * Self::BLOCKS),
+            _ => stepped(isa, self.0[place - 4], 4 * Self::BLOCKS),
+        };
+    }
+
+    /// The first register of a run that begins with this tweak.
+    #[inline(always)]
+    fn lanes(isa: W::Isa, first: u128) -> W {
+        let mut lanes = W::broadcast(isa, &first.to_le_bytes());
+        for (mask, power) in [(&ODD_LANES, 1), (&UPPER_LANES, 2)] {
+            if Self::BLOCKS > power {
+                lanes = W::load(isa, &mask[..W::BYTES]).select(stepped(isa, lanes, power), lanes);
+            }
         }
-        let a = W::load(isa, &lanes[..W::BYTES]);
-        let b = stepped(isa, a, Self::BLOCKS);
-        let (c, d) = (stepped(isa, a, 2 * Self::BLOCKS), stepped(isa, b, 2 * Self::BLOCKS));
-        let low = [a, b, c, d];
-        Self(each!(i < IN_STEP => if i < 4 { low[i] } else { stepped(isa, low[i % 4], 4 * Self::BLOCKS) }))
+        lanes
     }
 
     /// To the eight registers after these.
-    ///
-    /// Their blocks are a whole number of bytes of shift, so the overflow goes round to the low end, where it
-    /// is due once, by the same shuffle that shifts the rest.
     #[inline(always)]
     pub(crate) fn step(&mut self, isa: W::Isa) {
-        let round = W::broadcast(isa, &const { Self::shuffle(true) });
-        let over = W::broadcast(isa, &const { Self::shuffle(false) });
-        for tweak in &mut self.0 {
-            let (round, over) = (tweak.pick(round), tweak.pick(over));
-            *tweak = round ^ over.shift_left::<1>() ^ over.shift_left::<2>() ^ over.shift_left::<7>();
+        for place in 0..IN_STEP {
+            self.step_one(isa, place);
         }
     }
 
-    /// Where the bytes of a tweak come from when it is stepped and its overflow goes round; or of the
-    /// overflow alone, zeros above it.
-    const fn shuffle(with_rest: bool) -> Block {
-        let shift_bytes = IN_STEP * Self::BLOCKS / 8;
-        let mut from = [0x80; BLOCK_BYTES];
-        let mut to = 0;
-        while to < BLOCK_BYTES {
-            if to < shift_bytes || with_rest {
-                from[to] = ((to + BLOCK_BYTES - shift_bytes) % BLOCK_BYTES) as u8;
-            }
-            to += 1;
-        }
-        from
+    /// One of the eight to its successor.
+    #[inline(always)]
+    pub(crate) fn step_one(&mut self, isa: W::Isa, place: usize) {
+        self.0[place] = stepped(isa, self.0[place], IN_STEP * Self::BLOCKS);
     }
 }
 
@@ -205,13 +248,24 @@ impl<'a, W: Lane32> TweakWords<'a, W> {
         self.words
     }
 
-    /// Lane by lane: a bundle that has the end of a sector in it, or begins one.
+    /// From a bundle that is not the one after the last.
     #[inline(always)]
     fn fill(&mut self, isa: W::Isa) {
-        let mut lanes = [[0; 64]; 4];
         let mut tweaks = self.tweaks;
-        let (mut tweak, sector) = tweaks.next_sector();
-        let mut left = sector;
+        let (first, sector) = tweaks.next_sector();
+        self.left = sector.saturating_sub(Self::BLOCKS) / Self::BLOCKS;
+        self.words = if sector < Self::BLOCKS {
+            Self::lane_by_lane(isa, self.tweaks)
+        } else {
+            Self::of_one_sector(isa, first)
+        };
+    }
+
+    /// A bundle that has the end of a sector in it.
+    #[inline(always)]
+    fn lane_by_lane(isa: W::Isa, mut tweaks: Tweaks<'_>) -> [W; 4] {
+        let mut lanes = [[0; 64]; 4];
+        let (mut tweak, mut left) = (0, 0);
         for block in 0..Self::BLOCKS {
             if left == 0 {
                 (tweak, left) = tweaks.next_sector();
@@ -222,27 +276,69 @@ impl<'a, W: Lane32> TweakWords<'a, W> {
             }
             (tweak, left) = (double(tweak), left - 1);
         }
-        self.left = sector.saturating_sub(Self::BLOCKS) / Self::BLOCKS;
-        self.words = each!(i < 4 => W::load(isa, &lanes[i][..W::BYTES]));
+        each!(i < 4 => W::load(isa, &lanes[i][..W::BYTES]))
     }
+
+    /// A bundle that begins with this tweak and has no other sector in it: of lanes that are alike, those of blocks whose
+    /// number has a bit are multiplied by x to the power of that bit, bit after bit.
+    #[inline(always)]
+    fn of_one_sector(isa: W::Isa, first: u128) -> [W; 4] {
+        let halves = first.to_le_bytes();
+        let mut words = each!(i < 4 => W::splat_lanes(isa, u32::from_le_bytes(halves.as_chunks().0[i])));
+        unrolled!(bit in [0 1 2 3] {
+            if 1 << bit < Self::BLOCKS {
+                let moved = match bit {
+                    0 => times::<W, 1>(isa, words),
+                    1 => times::<W, 2>(isa, words),
+                    2 => times::<W, 4>(isa, words),
+                    _ => times::<W, 8>(isa, words),
+                };
+                let mask = W::load(isa, &Self::BLOCKS_WITH[bit][..W::BYTES]);
+                words = each!(i < 4 => mask.select(moved[i], words[i]));
+            }
+        });
+        words
+    }
+
+    /// Ones in the lanes of blocks whose number has a bit.
+    const BLOCKS_WITH: [[u8; 64]; 4] = {
+        let mut masks = [[0; 64]; 4];
+        let mut block = 0;
+        while block < Self::BLOCKS {
+            let (place, mut at) = (word_lane(W::BITS, block) / 8, 0);
+            while at < 16 {
+                if block >> (at / 4) & 1 == 1 {
+                    masks[at / 4][place + at % 4] = 0xff;
+                }
+                at += 1;
+            }
+            block += 1;
+        }
+        masks
+    };
 
     /// Every lane times x to the number of blocks in a bundle.
     #[inline(always)]
     fn step(&mut self, isa: W::Isa) {
-        let words = self.words;
-        let rotated = each!(i < 4 => match Self::BLOCKS {
-            16 => words[i].rotate_lanes_left::<16>(),
-            8 => words[i].rotate_lanes_left::<8>(),
-            4 => words[i].rotate_lanes_left::<4>(),
-            _ => words[i].rotate_lanes_left::<1>(),
-        });
-        let low = W::splat_lanes(isa, (1 << Self::BLOCKS) - 1);
-        let mut words = each!(i < 4 => low.select(rotated[(i + 3) % 4], rotated[i]));
-        let over = rotated[3] & low;
-        let more = over.shift_lanes_left::<1>() ^ over.shift_lanes_left::<2>();
-        words[0] = words[0] ^ more ^ over.shift_lanes_left::<7>();
-        self.words = words;
+        self.words = match Self::BLOCKS {
+            16 => times::<W, 16>(isa, self.words),
+            8 => times::<W, 8>(isa, self.words),
+            4 => times::<W, 4>(isa, self.words),
+            _ => times::<W, 1>(isa, self.words),
+        };
     }
+}
+
+/// Every lane times x to the power `COUNT`, less than 25.
+#[inline(always)]
+fn times<W: Lane32, const COUNT: u32>(isa: W::Isa, words: [W; 4]) -> [W; 4] {
+    let rotated = each!(i < 4 => words[i].rotate_lanes_left::<COUNT>());
+    let low = W::splat_lanes(isa, (1 << COUNT) - 1);
+    let mut words = each!(i < 4 => low.select(rotated[(i + 3) % 4], rotated[i]));
+    let over = rotated[3] & low;
+    let more = over.shift_lanes_left::<1>() ^ over.shift_lanes_left::<2>();
+    words[0] = words[0] ^ more ^ over.shift_lanes_left::<7>();
+    words
 }
 
 /// A way to add tweaks to a tile's worth of blocks.

@@ -49,7 +49,7 @@ impl Pair {
     }
 
     /// The same for a kernel, by encryption where everything is known.
-    fn known(&self) -> Known {
+    pub(super) fn known(&self) -> Known {
         let Self { direction, input, output, mask } = *self;
         if direction == Direction::Decrypt && mask == [0xff; BLOCK_BYTES] {
             return Known { direction: Direction::Encrypt, input: output, output: input, mask };
@@ -189,6 +189,11 @@ impl BlockSearch {
         &self.pairs
     }
 
+    /// What a kernel tries.
+    pub(super) fn first(&self) -> Known {
+        self.pairs[0].known()
+    }
+
     /// The name of the kernel.
     pub const fn kernel(&self) -> &'static str {
         self.kernel.name
@@ -234,7 +239,7 @@ impl BlockSearch {
     }
 
     /// Whether all pairs hold under a key, by the reference.
-    fn holds(&self, key: &[u8]) -> bool {
+    pub(super) fn holds(&self, key: &[u8]) -> bool {
         Key::new(self.cipher, key).is_ok_and(|key| self.pairs.iter().all(|pair| pair.holds(&key)))
     }
 }

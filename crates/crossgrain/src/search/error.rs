@@ -67,6 +67,11 @@ pub enum Error {
         /// What should have tried them.
         kernel: String,
     },
+    /// A device that has no use for a search, or does not take it.
+    Device {
+        /// Why not.
+        why: String,
+    },
     /// A shard of 2⁶⁴ candidates or more.
     LargeShard,
     /// None of the kernels asked for can be had here.
@@ -120,6 +125,7 @@ impl fmt::Display for Error {
             Self::Incomplete { kernel } => {
                 write!(f, "{kernel} did not try every candidate of a shard: the shard does not count")
             }
+            Self::Device { why } => write!(f, "the device does not search: {why}"),
             Self::LargeShard => f.write_str("a shard has 2^64 candidates or more: make it smaller"),
             Self::NoKernel => {
                 f.write_str("no kernel of those asked for can run here: name none to have one chosen")

@@ -9,6 +9,7 @@
 
 mod batch;
 mod block;
+mod device;
 mod error;
 mod hex;
 mod job;
@@ -23,6 +24,7 @@ mod test;
 mod words;
 
 pub use block::{BlockSearch, Inner, Kernel, Pair};
+pub use device::{Device, Failure, Table};
 pub use error::Error;
 pub use job::{Hit, Known, Search, Test, Watch};
 pub use kdf::{Hash, Kdf};

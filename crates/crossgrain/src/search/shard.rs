@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use super::batch::{Batch, prove};
+use super::device::{Device, OnDevice};
 use super::job::mixed;
 use super::{BlockSearch, Error, Hit, Inner, Known, Search, Space, Watch};
 use crate::part::search::Use;
@@ -26,7 +27,7 @@ const ITEM_KEYS: usize = 1 << 19;
 const SLOW_ITEM: u64 = 4096;
 
 /// A planted key is looked for in this part of a shard.
-const PROOF_PART: u64 = 64;
+pub(super) const PROOF_PART: u64 = 64;
 
 /// A search of a space, with what all its shards share.
 pub struct SpaceSearch<'a> {
@@ -34,6 +35,7 @@ pub struct SpaceSearch<'a> {
     space: &'a Space,
     /// Prepared tables of the period, for kernels that have a use for them.
     tables: Vec<(Range<usize>, Inner)>,
+    device: Option<OnDevice>,
 }
 
 impl<'a> SpaceSearch<'a> {
@@ -42,7 +44,7 @@ impl<'a> SpaceSearch<'a> {
     /// # Errors
     /// [`Error::BadCandidate`] if its candidates are no keys.
     pub fn new(search: &'a Search, space: &'a Space) -> Result<Self, Error> {
-        let mut prepared = Self { search, space, tables: Vec::new() };
+        let mut prepared = Self { search, space, tables: Vec::new(), device: None };
         if let Some(key_bytes) = search.key_bytes() {
             search
                 .kdf()
@@ -55,9 +57,41 @@ impl<'a> SpaceSearch<'a> {
         }
         Ok(prepared)
     }
+
+    /// Prepares to search a space by a device, as far as it goes: what is no whole period of the device's, and all that is left
+    /// when it fails, is the CPU's.
+    ///
+    /// # Errors
+    /// As [`SpaceSearch::new`]; [`Error::Device`] if it has no use for the search, or fails.
+    pub fn on(search: &'a Search, space: &'a Space, device: &dyn Device) -> Result<Self, Error> {
+        let mut prepared = Self::new(search, space)?;
+        let (Known::Blocks(blocks), true) = (search.known(), search.kdf().is_padding()) else {
+            let why = "it takes keys that are candidates, padded or not, tried on a block";
+            return Err(Error::Device { why: why.to_owned() });
+        };
+        let on_device = OnDevice::new(device, blocks, space, |halves| prepared.padded(halves, blocks))?;
+        prepared.device = Some(on_device);
+        Ok(prepared)
+    }
 }
 
 impl SpaceSearch<'_> {
+    /// What tries the keys.
+    pub fn kernel(&self) -> String {
+        self.device.as_ref().map_or_else(|| self.search.kernel(), |device| device.name().to_owned())
+    }
+
+    /// Why the device failed, once, if it did since it was last asked.
+    pub fn failure(&self) -> Option<String> {
+        self.device.as_ref().and_then(OnDevice::failure)
+    }
+
+    /// The next number from this one on at which a shard is best ended.
+    pub fn whole(&self, number: &BigUint) -> BigUint {
+        let period = self.device.as_ref().map_or(1, OnDevice::period);
+        (number + (period - 1)) / period * period
+    }
+
     /// Searches the candidates with these numbers. Gives whether it was not stopped.
     ///
     /// # Errors
@@ -70,17 +104,46 @@ impl SpaceSearch<'_> {
             return Ok(true);
         }
         let before = watch.tried();
-        match self.search.known() {
-            Known::Blocks(blocks) if !self.tables.is_empty() => {
-                self.by_tables(blocks, range, count, watch)?
-            }
-            _ => self.one_by_one(range, count, watch)?,
+        match (self.search.known(), &self.device) {
+            (Known::Blocks(blocks), Some(device)) => self.by_device(blocks, device, range, watch)?,
+            _ => self.on_cpu(range, watch)?,
         }
         let is_whole = watch.tried().wrapping_sub(before) == count;
         if watch.is_stopped() {
             return Ok(is_whole);
         }
-        if is_whole { Ok(true) } else { Err(Error::Incomplete { kernel: self.search.kernel() }) }
+        if is_whole { Ok(true) } else { Err(Error::Incomplete { kernel: self.kernel() }) }
+    }
+
+    /// Whole periods of the device by the device, and the rest.
+    fn by_device(
+        &self,
+        blocks: &BlockSearch,
+        device: &OnDevice,
+        range: &Range<BigUint>,
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
+        let period = device.period();
+        let (first, last) = (self.whole(&range.start) / period, &range.end / period);
+        if first >= last {
+            return self.on_cpu(range, watch);
+        }
+        let from = &first * period;
+        let next = device.periods(self, blocks, first..last, watch)?;
+        self.on_cpu(&(range.start.clone()..from), watch)?;
+        self.on_cpu(&(next * period..range.end.clone()), watch)
+    }
+
+    /// By the CPU.
+    fn on_cpu(&self, range: &Range<BigUint>, watch: &Watch<'_>) -> Result<(), Error> {
+        if range.is_empty() || watch.is_stopped() {
+            return Ok(());
+        }
+        let count = u64::try_from(&range.end - &range.start).map_err(|_| Error::LargeShard)?;
+        match self.search.known() {
+            Known::Blocks(blocks) if !self.tables.is_empty() => self.by_tables(blocks, range, count, watch),
+            _ => self.one_by_one(range, count, watch),
+        }
     }
 
     /// By whole periods, and parts of the first and the last.
@@ -224,11 +287,38 @@ impl SpaceSearch<'_> {
     }
 
     fn hit(&self, number: BigUint, watch: &Watch<'_>) -> Result<(), Error> {
-        let candidate = self.space.candidates(&number, 1);
-        let mut key = Zeroizing::new(vec![0; self.search.key_bytes().unwrap_or(candidate.len())]);
-        self.search.kdf().pad(&candidate, &mut key).map_err(Error::BadCandidate)?;
+        let (candidate, key) = (self.space.candidates(&number, 1), self.key(&number)?);
         watch.hit(Hit { number, candidate, key });
         Ok(())
+    }
+
+    /// Tries a candidate by the reference.
+    pub(super) fn try_number(
+        &self,
+        blocks: &BlockSearch,
+        number: BigUint,
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
+        if blocks.holds(&self.key(&number)?) { self.hit(number, watch) } else { Ok(()) }
+    }
+
+    /// The key of a candidate.
+    pub(super) fn key(&self, number: &BigUint) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let candidate = self.space.candidates(number, 1);
+        let mut key = Zeroizing::new(vec![0; self.search.key_bytes().unwrap_or(candidate.len())]);
+        self.search.kdf().pad(&candidate, &mut key).map_err(Error::BadCandidate)?;
+        Ok(key)
+    }
+
+    /// Outer keys of some periods whose digits begin at `split`.
+    pub(super) fn outer_of(
+        &self,
+        blocks: &BlockSearch,
+        split: usize,
+        first: &BigUint,
+        count: usize,
+    ) -> Result<Zeroizing<Vec<u8>>, Error> {
+        self.padded(&self.space.outer_of(split, first, count), blocks)
     }
 }
 
@@ -239,7 +329,7 @@ fn pieces(range: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
 }
 
 /// The lowest bits of a number.
-fn low(number: &BigUint) -> u64 {
+pub(super) fn low(number: &BigUint) -> u64 {
     number.iter_u64_digits().next().unwrap_or(0)
 }
 

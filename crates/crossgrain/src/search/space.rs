@@ -19,6 +19,9 @@ use super::Error;
 /// A period has at least so many candidates, if the space has.
 const PERIOD_MIN: usize = 512;
 
+/// The period of a device: so many candidates that rows of outer keys are rare, and 100 times as many fit its memory.
+const WIDE_PERIOD_MIN: usize = 1 << 15;
+
 /// A place that varies.
 #[derive(Clone, Debug)]
 struct Digit {
@@ -111,25 +114,63 @@ impl Space {
         self.digits.iter().rev().position(reaches).map_or(self.digits.len(), |place| place + 1)
     }
 
-    /// The digits before the period, and those in it.
-    fn split(&self) -> (&[Digit], &[Digit]) {
-        self.digits.split_at(self.digits.len() - self.inner_digits())
+    /// Where the digits of the period begin.
+    fn split(&self) -> usize {
+        self.digits.len() - self.inner_digits()
+    }
+
+    /// Where the digits of a longer period begin, for devices, and how many candidates it has: no byte is varied both
+    /// before and in it.
+    pub(super) fn wide(&self) -> (usize, usize) {
+        let (mut split, mut period) = (self.digits.len(), 1);
+        let cuts_byte = |split: usize| {
+            split > 0 && self.digits.get(split).is_some_and(|digit| digit.byte == self.digits[split - 1].byte)
+        };
+        while split > 0 && (period < WIDE_PERIOD_MIN || cuts_byte(split)) {
+            split -= 1;
+            period *= self.digits[split].values.len();
+        }
+        (split, period)
     }
 
     /// How many candidates make a period: some hundreds to some ten thousands, less only if the space has less.
     pub fn period(&self) -> usize {
-        self.split().1.iter().map(|digit| digit.values.len()).product()
+        self.digits[self.split()..].iter().map(|digit| digit.values.len()).product()
     }
 
     /// The inner halves of candidates, one after the other: of those with these numbers within a period.
     pub fn inner(&self, numbers: Range<usize>) -> Zeroizing<Vec<u8>> {
-        self.halves(self.split().1, &vec![0; self.len_bytes()], &BigUint::from(numbers.start), numbers.len())
+        self.inner_of(self.split(), numbers)
+    }
+
+    /// The same of a period whose digits begin elsewhere.
+    pub(super) fn inner_of(&self, split: usize, numbers: Range<usize>) -> Zeroizing<Vec<u8>> {
+        let (fixed, _) = self.fixed_of(split);
+        self.halves(&self.digits[split..], &fixed, &BigUint::from(numbers.start), numbers.len())
     }
 
     /// The outer halves of the candidates in `count` periods, one after the other: a half for each period, from the
     /// one with this number on.
     pub fn outer(&self, period: &BigUint, count: usize) -> Zeroizing<Vec<u8>> {
-        self.halves(self.split().0, &self.fixed, period, count)
+        self.outer_of(self.split(), period, count)
+    }
+
+    /// The same of periods whose digits begin elsewhere.
+    pub(super) fn outer_of(&self, split: usize, period: &BigUint, count: usize) -> Zeroizing<Vec<u8>> {
+        let (_, fixed) = self.fixed_of(split);
+        self.halves(&self.digits[..split], &fixed, period, count)
+    }
+
+    /// What is fixed, in inner and in outer halves: a byte goes where its varied bits are.
+    fn fixed_of(&self, split: usize) -> (Zeroizing<Vec<u8>>, Zeroizing<Vec<u8>>) {
+        let (mut inner, mut outer) = (Zeroizing::new(vec![0; self.len_bytes()]), self.fixed.clone());
+        for byte in self.digits[split..].iter().map(|digit| digit.byte) {
+            if self.digits[..split].last().is_none_or(|last| last.byte != byte) {
+                inner[byte] = self.fixed[byte];
+                outer[byte] = 0;
+            }
+        }
+        (inner, outer)
     }
 
     /// Whole candidates, one after the other, from this number on.

@@ -184,7 +184,19 @@ impl<I: Nowhere, const BYTES: usize> Lanes for Vector<I, BYTES> {
         match self.1 {}
     }
 
+    fn multiply_lanes(self, _other: Self) -> Self {
+        match self.1 {}
+    }
+
+    fn shift_lanes_right<const COUNT: u32>(self) -> Self {
+        match self.1 {}
+    }
+
     fn rotate_lanes_left<const COUNT: u32>(self) -> Self {
+        match self.1 {}
+    }
+
+    fn filled(self, _lane: u32) -> Self {
         match self.1 {}
     }
 }
@@ -196,6 +208,14 @@ impl<I: Nowhere, const BYTES: usize> ByteLanes for Vector<I, BYTES> {
 
     fn broadcast(isa: I, _lane: &[u8; 16]) -> Self {
         match isa.nowhere() {}
+    }
+
+    fn load_lanes(isa: I, _bytes: &[u8]) -> Self {
+        match isa.nowhere() {}
+    }
+
+    fn store_lanes(self, _bytes: &mut [u8]) {
+        match self.1 {}
     }
 
     fn pick(self, _indices: Self) -> Self {
@@ -260,6 +280,10 @@ impl<I: Nowhere, const BYTES: usize> AesLanes for Vector<I, BYTES> {
 
     fn preceded_by(self, _before: Self) -> Self {
         match self.1 {}
+    }
+
+    fn transpose_lines([a, ..]: [Self; 4]) -> [Self; 4] {
+        match a.1 {}
     }
 }
 

@@ -7,7 +7,7 @@ use cipher::Array;
 use cipher::consts::U16;
 use cipher::inout::InOutBuf;
 
-use super::Register;
+use super::{ByteLanes, Register};
 use crate::block::Error;
 
 /// An input and an output of the same length: either the very same bytes or disjoint ones.
@@ -144,6 +144,31 @@ impl<'a> Buffers<'a> {
         let bytes = &mut self.output_mut()[at..][..N * W::BYTES];
         for (i, word) in words.into_iter().enumerate() {
             word.store(&mut bytes[i * W::BYTES..][..W::BYTES]);
+        }
+    }
+
+    /// Reads the input from byte `at` on to its end, whole lanes of 128 bits, as `N` words; what is beyond is zero.
+    ///
+    /// # Panics
+    /// If `at` is beyond the end.
+    #[inline(always)]
+    pub fn load_lanes<W: ByteLanes, const N: usize>(&self, isa: W::Isa, at: usize) -> [W; N] {
+        let bytes = &self.input()[at..];
+        each!(i < N => {
+            let from = (i * W::BYTES).min(bytes.len());
+            W::load_lanes(isa, &bytes[from..][..W::BYTES.min(bytes.len() - from)])
+        })
+    }
+
+    /// Writes the output from byte `at` on to its end, whole lanes of 128 bits, out of `N` words.
+    ///
+    /// # Panics
+    /// If `at` is beyond the end.
+    #[inline(always)]
+    pub fn store_lanes<W: ByteLanes, const N: usize>(&mut self, at: usize, words: [W; N]) {
+        let places = self.output_mut()[at..].chunks_mut(W::BYTES);
+        for (word, place) in words.into_iter().zip(places) {
+            word.store_lanes(place);
         }
     }
 }

@@ -122,8 +122,17 @@ pub trait Lanes: Word {
     /// Every lane shifted towards its high end by `COUNT` bits.
     fn shift_lanes_left<const COUNT: u32>(self) -> Self;
 
+    /// Products of lanes, modulo 2³².
+    fn multiply_lanes(self, other: Self) -> Self;
+
+    /// Every lane shifted towards its low end by `COUNT` bits.
+    fn shift_lanes_right<const COUNT: u32>(self) -> Self;
+
     /// Every lane rotated towards its high end by `COUNT` bits, 1 to 31.
     fn rotate_lanes_left<const COUNT: u32>(self) -> Self;
+
+    /// This value in every lane; of `self` nothing is taken but that there are such words.
+    fn filled(self, lane: u32) -> Self;
 }
 
 /// A word that lives in memory: it can be loaded, stored and made from a pattern.
@@ -195,6 +204,18 @@ pub trait ByteLanes: Register {
     /// top bit set.
     fn pick(self, indices: Self) -> Self;
 
+    /// Reads as many lanes as `bytes` has, from the lowest on, and zeros for the others.
+    ///
+    /// # Panics
+    /// If there are more than a register has, or a part of one.
+    fn load_lanes(isa: Self::Isa, bytes: &[u8]) -> Self;
+
+    /// Writes as many lanes as `bytes` has room for, from the lowest on.
+    ///
+    /// # Panics
+    /// As [`ByteLanes::load_lanes`].
+    fn store_lanes(self, bytes: &mut [u8]);
+
     /// Adds bytes, without carry between them.
     fn add_bytes(self, other: Self) -> Self;
 
@@ -251,6 +272,10 @@ pub trait AesLanes: ByteLanes {
 
     /// Every block moved up by one lane, the last block of `before` in front.
     fn preceded_by(self, before: Self) -> Self;
+
+    /// Lines of four blocks, as many as a register has lanes, one after another, to rows: row i has block i of
+    /// every line.
+    fn transpose_lines(lines: [Self; 4]) -> [Self; 4];
 }
 
 /// A register of 128-bit lanes whose halves can be multiplied as polynomials over bits.

@@ -108,7 +108,22 @@ impl Lanes for u32 {
     }
 
     #[inline(always)]
+    fn multiply_lanes(self, other: Self) -> Self {
+        self.wrapping_mul(other)
+    }
+
+    #[inline(always)]
+    fn shift_lanes_right<const COUNT: u32>(self) -> Self {
+        self >> COUNT
+    }
+
+    #[inline(always)]
     fn rotate_lanes_left<const COUNT: u32>(self) -> Self {
         self.rotate_left(COUNT)
+    }
+
+    #[inline(always)]
+    fn filled(self, lane: u32) -> Self {
+        lane
     }
 }

@@ -14,6 +14,8 @@ pub const TILE_BYTES: usize = TILE_WORDS * 64;
 #[repr(C, align(64))]
 pub struct Tile {
     bytes: [u8; TILE_BYTES],
+    /// Beyond these there are zeros.
+    used_bytes: usize,
     /// How many ShiftRows the words' names are behind their places, modulo 4; see `repr`.
     pub phase: u8,
 }
@@ -21,7 +23,7 @@ pub struct Tile {
 impl Tile {
     /// A tile of zeros.
     pub const fn new() -> Self {
-        Self { bytes: [0; TILE_BYTES], phase: 0 }
+        Self { bytes: [0; TILE_BYTES], used_bytes: 0, phase: 0 }
     }
 
     /// The tile as bytes, blocks one after another.
@@ -31,7 +33,24 @@ impl Tile {
 
     /// The tile as bytes, blocks one after another.
     pub const fn bytes_mut(&mut self) -> &mut [u8; TILE_BYTES] {
+        self.used_bytes = TILE_BYTES;
         &mut self.bytes
+    }
+
+    /// The first bytes of the tile. What is never reached for need not be wiped.
+    ///
+    /// # Panics
+    /// If the tile has fewer.
+    #[inline(always)]
+    pub fn front_mut(&mut self, len_bytes: usize) -> &mut [u8] {
+        self.used_bytes = self.used_bytes.max(len_bytes);
+        &mut self.bytes[..len_bytes]
+    }
+
+    /// Makes it a tile of zeros again.
+    pub fn wipe(&mut self) {
+        wipe(&mut self.bytes[..self.used_bytes]);
+        (self.used_bytes, self.phase) = (0, 0);
     }
 
     /// Bundle `index` of `N` words; the token stands for the right to have such words.
@@ -54,7 +73,7 @@ impl Tile {
     #[inline(always)]
     pub fn bundle_mut<W: Register, const N: usize>(&mut self, _isa: W::Isa, index: usize) -> &mut [W; N] {
         const { assert!(size_of::<W>() == W::BYTES && align_of::<W>() <= 64 && 64 % align_of::<W>() == 0) };
-        let bytes = &mut self.bytes[index * N * W::BYTES..][..N * W::BYTES];
+        let bytes = &mut self.front_mut((index + 1) * N * W::BYTES)[index * N * W::BYTES..];
         // SAFETY: as in `bundle`, and the borrow is exclusive.
         unsafe { &mut *bytes.as_mut_ptr().cast() }
     }
@@ -68,7 +87,7 @@ impl Default for Tile {
 
 impl Drop for Tile {
     fn drop(&mut self) {
-        wipe(&mut self.bytes);
+        self.wipe();
     }
 }
 

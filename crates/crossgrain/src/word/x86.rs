@@ -1,41 +1,23 @@
 //! The vector registers of x86-64: 128, 256 and 512 bits, with and without AES and GFNI.
 //!
-//! `Raw` names what the intrinsics do, once a width, unsafely. `Vector<R, I>` is a raw register
+//! `raw` names what the intrinsics do, once a width, unsafely. `Vector<R, I>` is a raw register
 //! together with the token type that vouches for it; it is what kernels see, and safe.
 //! Needs: `std::arch`. Holds: a `Vector<_, I>` exists only where a token `I` was made by `detect`.
 
+mod raw;
 mod tokens;
 
 use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm_add_epi8, _mm_add_epi32, _mm_add_epi64, _mm_aesdec_si128,
-    _mm_aesdeclast_si128, _mm_aesenc_si128, _mm_aesenclast_si128, _mm_and_si128, _mm_castsi128_ps,
-    _mm_clmulepi64_si128, _mm_cmpeq_epi8, _mm_cmpeq_epi32, _mm_cvtsi32_si128, _mm_loadu_si128,
-    _mm_movemask_epi8, _mm_movemask_ps, _mm_or_si128, _mm_set_epi8, _mm_set1_epi32, _mm_set1_epi64x,
-    _mm_setzero_si128, _mm_shuffle_epi8, _mm_sll_epi32, _mm_sll_epi64, _mm_srl_epi32, _mm_srl_epi64,
-    _mm_storeu_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi8,
-    _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm_xor_si128, _mm256_add_epi8, _mm256_add_epi32,
-    _mm256_add_epi64, _mm256_aesdec_epi128, _mm256_aesdeclast_epi128, _mm256_aesenc_epi128,
-    _mm256_aesenclast_epi128, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_castsi256_ps,
-    _mm256_clmulepi64_epi128, _mm256_cmpeq_epi8, _mm256_cmpeq_epi32, _mm256_gf2p8affine_epi64_epi8,
-    _mm256_gf2p8affineinv_epi64_epi8, _mm256_gf2p8mul_epi8, _mm256_loadu_si256, _mm256_movemask_epi8,
-    _mm256_movemask_ps, _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set1_epi32, _mm256_set1_epi64x,
-    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_sll_epi32, _mm256_sll_epi64, _mm256_srl_epi32,
-    _mm256_srl_epi64, _mm256_storeu_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi32,
-    _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
-    _mm256_xor_si256, _mm512_add_epi8, _mm512_add_epi32, _mm512_add_epi64, _mm512_aesdec_epi128,
-    _mm512_aesdeclast_epi128, _mm512_aesenc_epi128, _mm512_aesenclast_epi128, _mm512_alignr_epi64,
-    _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_clmulepi64_epi128, _mm512_gf2p8affine_epi64_epi8,
-    _mm512_gf2p8affineinv_epi64_epi8, _mm512_gf2p8mul_epi8, _mm512_loadu_si512, _mm512_mask_blend_epi8,
-    _mm512_movepi8_mask, _mm512_permutex2var_epi8, _mm512_rolv_epi32, _mm512_set1_epi32, _mm512_set1_epi64,
-    _mm512_shuffle_epi8, _mm512_sll_epi32, _mm512_sll_epi64, _mm512_srl_epi64, _mm512_storeu_si512,
-    _mm512_ternarylogic_epi64, _mm512_testn_epi8_mask, _mm512_testn_epi32_mask, _mm512_unpackhi_epi8,
-    _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi32,
-    _mm512_unpacklo_epi64, _mm512_xor_si512,
+    __m128i, __m256i, __m512i, _mm_loadu_si128, _mm_set_epi8, _mm256_gf2p8affine_epi64_epi8,
+    _mm256_gf2p8affineinv_epi64_epi8, _mm256_gf2p8mul_epi8, _mm512_gf2p8affine_epi64_epi8,
+    _mm512_gf2p8affineinv_epi64_epi8, _mm512_gf2p8mul_epi8, _mm512_mask_blend_epi8, _mm512_movepi8_mask,
+    _mm512_permutex2var_epi8, _mm512_set1_epi64,
 };
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{BitAnd, BitXor, Not};
 
+use self::raw::Raw;
 pub use self::tokens::{
     AesNi, Avx2, Avx512, Clmul, Gfni256, Gfni512, Sse2, Vaes256, Vaes512, Vbmi512, Vclmul256, Vclmul512,
 };
@@ -44,228 +26,6 @@ use super::{
     AesLanes, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Lane32, Lanes, Register,
     Shift, Word, gates,
 };
-
-/// What one register width can do. All of it needs that width's instructions.
-trait Raw: Copy + Send + Sync + 'static {
-    const BITS: usize;
-
-    unsafe fn xor(self, other: Self) -> Self;
-    unsafe fn and(self, other: Self) -> Self;
-    unsafe fn splat(pattern: u64) -> Self;
-    unsafe fn load(bytes: *const u8) -> Self;
-    unsafe fn store(self, bytes: *mut u8);
-    unsafe fn shift_right(self, count: u32) -> Self;
-    unsafe fn shift_left(self, count: u32) -> Self;
-    /// A gate of three inputs, if there is one: `TABLE` at 4·a + 2·b + c.
-    unsafe fn ternary<const TABLE: i32>(a: Self, b: Self, c: Self) -> Option<Self>;
-    unsafe fn splat_u32(lane: u32) -> Self;
-    unsafe fn add_u32(self, other: Self) -> Self;
-    unsafe fn interleave_u32(a: Self, b: Self) -> (Self, Self);
-    unsafe fn shift_lanes_left(self, count: u32) -> Self;
-    unsafe fn rotate_lanes_left(self, count: u32) -> Self;
-    unsafe fn select(self, one: Self, zero: Self) -> Self;
-    unsafe fn interleave(a: Self, b: Self) -> (Self, Self);
-    unsafe fn interleave_halves(a: Self, b: Self) -> (Self, Self);
-    unsafe fn broadcast(block: __m128i) -> Self;
-    unsafe fn shuffle_bytes(self, indices: Self) -> Self;
-    unsafe fn add_u64(self, other: Self) -> Self;
-    unsafe fn add_u8(self, other: Self) -> Self;
-    unsafe fn zero_bytes(self) -> u64;
-    unsafe fn zero_u32(self) -> u64;
-    unsafe fn preceded_by(self, before: Self) -> Self;
-    unsafe fn carryless<const HALVES: i32>(self, other: Self) -> Self;
-    unsafe fn aes_enc(self, key: Self) -> Self;
-    unsafe fn aes_enc_last(self, key: Self) -> Self;
-    unsafe fn aes_dec(self, key: Self) -> Self;
-    unsafe fn aes_dec_last(self, key: Self) -> Self;
-}
-
-macro_rules! raw {
-    ($Raw:ident, $bits:literal,
-     xor $xor:ident, and $and:ident, splat $splat:ident, load $load:ident, store $store:ident,
-     shift $srl:ident $sll:ident, lanes $splat32:ident $add32:ident $lo32:ident $hi32:ident $sll32:ident $rol32:expr, ternary $ternary:expr, unpack $lo8:ident $hi8:ident $lo64:ident $hi64:ident,
-     broadcast $broadcast:expr, shuffle $shuffle:ident, add $add:ident $add8:ident,
-     precede $precede:expr,
-     aes $enc:ident $enc_last:ident $dec:ident $dec_last:ident, select $select:expr, carryless $carryless:ident, zeros $zeros:expr, $zeros32:expr) => {
-        // Every method: the caller has the instructions of this width (and AES, where named).
-        #[allow(clippy::undocumented_unsafe_blocks, reason = "said once, above")]
-        #[allow(unused_unsafe, reason = "not every width needs an instruction for everything")]
-        impl Raw for $Raw {
-            const BITS: usize = $bits;
-
-            #[inline(always)]
-            unsafe fn xor(self, other: Self) -> Self {
-                unsafe { $xor(self, other) }
-            }
-            #[inline(always)]
-            unsafe fn and(self, other: Self) -> Self {
-                unsafe { $and(self, other) }
-            }
-            #[inline(always)]
-            unsafe fn splat(pattern: u64) -> Self {
-                unsafe { $splat(pattern.cast_signed()) }
-            }
-            #[inline(always)]
-            unsafe fn load(bytes: *const u8) -> Self {
-                unsafe { $load(bytes.cast()) }
-            }
-            #[inline(always)]
-            unsafe fn store(self, bytes: *mut u8) {
-                unsafe { $store(bytes.cast(), self) }
-            }
-            #[inline(always)]
-            unsafe fn shift_right(self, count: u32) -> Self {
-                unsafe { $srl(self, _mm_cvtsi32_si128(count.cast_signed())) }
-            }
-            #[inline(always)]
-            unsafe fn shift_left(self, count: u32) -> Self {
-                unsafe { $sll(self, _mm_cvtsi32_si128(count.cast_signed())) }
-            }
-            #[inline(always)]
-            unsafe fn ternary<const TABLE: i32>(a: Self, b: Self, c: Self) -> Option<Self> {
-                unsafe { $ternary(a, b, c) }
-            }
-            #[inline(always)]
-            unsafe fn splat_u32(lane: u32) -> Self {
-                unsafe { $splat32(lane.cast_signed()) }
-            }
-            #[inline(always)]
-            unsafe fn add_u32(self, other: Self) -> Self {
-                unsafe { $add32(self, other) }
-            }
-            #[inline(always)]
-            unsafe fn interleave_u32(a: Self, b: Self) -> (Self, Self) {
-                unsafe { ($lo32(a, b), $hi32(a, b)) }
-            }
-            #[inline(always)]
-            unsafe fn shift_lanes_left(self, count: u32) -> Self {
-                unsafe { $sll32(self, _mm_cvtsi32_si128(count.cast_signed())) }
-            }
-            #[inline(always)]
-            unsafe fn rotate_lanes_left(self, count: u32) -> Self {
-                unsafe { $rol32(self, count.cast_signed()) }
-            }
-            #[inline(always)]
-            unsafe fn select(self, one: Self, zero: Self) -> Self {
-                unsafe { $select(self, one, zero) }
-            }
-            #[inline(always)]
-            unsafe fn interleave(a: Self, b: Self) -> (Self, Self) {
-                unsafe { ($lo8(a, b), $hi8(a, b)) }
-            }
-            #[inline(always)]
-            unsafe fn interleave_halves(a: Self, b: Self) -> (Self, Self) {
-                unsafe { ($lo64(a, b), $hi64(a, b)) }
-            }
-            #[inline(always)]
-            unsafe fn broadcast(block: __m128i) -> Self {
-                unsafe { $broadcast(block) }
-            }
-            #[inline(always)]
-            unsafe fn shuffle_bytes(self, indices: Self) -> Self {
-                unsafe { $shuffle(self, indices) }
-            }
-            #[inline(always)]
-            unsafe fn add_u64(self, other: Self) -> Self {
-                unsafe { $add(self, other) }
-            }
-            #[inline(always)]
-            unsafe fn add_u8(self, other: Self) -> Self {
-                unsafe { $add8(self, other) }
-            }
-            #[inline(always)]
-            unsafe fn zero_bytes(self) -> u64 {
-                unsafe { $zeros(self) }
-            }
-            #[inline(always)]
-            unsafe fn zero_u32(self) -> u64 {
-                unsafe { $zeros32(self) }
-            }
-            #[inline(always)]
-            unsafe fn preceded_by(self, before: Self) -> Self {
-                unsafe { $precede(self, before) }
-            }
-            #[inline(always)]
-            unsafe fn carryless<const HALVES: i32>(self, other: Self) -> Self {
-                unsafe { $carryless::<HALVES>(self, other) }
-            }
-            #[inline(always)]
-            unsafe fn aes_enc(self, key: Self) -> Self {
-                unsafe { $enc(self, key) }
-            }
-            #[inline(always)]
-            unsafe fn aes_enc_last(self, key: Self) -> Self {
-                unsafe { $enc_last(self, key) }
-            }
-            #[inline(always)]
-            unsafe fn aes_dec(self, key: Self) -> Self {
-                unsafe { $dec(self, key) }
-            }
-            #[inline(always)]
-            unsafe fn aes_dec_last(self, key: Self) -> Self {
-                unsafe { $dec_last(self, key) }
-            }
-        }
-    };
-}
-
-raw!(
-    __m128i, 128,
-    xor _mm_xor_si128, and _mm_and_si128, splat _mm_set1_epi64x,
-    load _mm_loadu_si128, store _mm_storeu_si128, shift _mm_srl_epi64 _mm_sll_epi64,
-    lanes _mm_set1_epi32 _mm_add_epi32 _mm_unpacklo_epi32 _mm_unpackhi_epi32 _mm_sll_epi32
-    |lanes: Self, count| {
-        let right = _mm_cvtsi32_si128(32 - count);
-        _mm_or_si128(_mm_sll_epi32(lanes, _mm_cvtsi32_si128(count)), _mm_srl_epi32(lanes, right))
-    },
-    ternary |_, _, _| None,
-    unpack _mm_unpacklo_epi8 _mm_unpackhi_epi8 _mm_unpacklo_epi64 _mm_unpackhi_epi64,
-    broadcast std::convert::identity, shuffle _mm_shuffle_epi8, add _mm_add_epi64 _mm_add_epi8,
-    precede |_, before| before,
-    aes _mm_aesenc_si128 _mm_aesenclast_si128 _mm_aesdec_si128 _mm_aesdeclast_si128,
-    select |mask: Self, one: Self, zero: Self| zero.xor(mask.and(one.xor(zero))),
-    carryless _mm_clmulepi64_si128,
-    zeros |bytes| u64::from(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128())).cast_unsigned()),
-    |lanes| u64::from(_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(lanes, _mm_setzero_si128()))).cast_unsigned())
-);
-raw!(
-    __m256i, 256,
-    xor _mm256_xor_si256, and _mm256_and_si256, splat _mm256_set1_epi64x,
-    load _mm256_loadu_si256, store _mm256_storeu_si256, shift _mm256_srl_epi64 _mm256_sll_epi64,
-    lanes _mm256_set1_epi32 _mm256_add_epi32 _mm256_unpacklo_epi32 _mm256_unpackhi_epi32 _mm256_sll_epi32
-    |lanes: Self, count| {
-        let right = _mm_cvtsi32_si128(32 - count);
-        _mm256_or_si256(_mm256_sll_epi32(lanes, _mm_cvtsi32_si128(count)), _mm256_srl_epi32(lanes, right))
-    },
-    ternary |_, _, _| None,
-    unpack _mm256_unpacklo_epi8 _mm256_unpackhi_epi8 _mm256_unpacklo_epi64 _mm256_unpackhi_epi64,
-    broadcast _mm256_broadcastsi128_si256, shuffle _mm256_shuffle_epi8, add _mm256_add_epi64 _mm256_add_epi8,
-    precede |word, before| _mm256_permute2x128_si256::<0x21>(before, word),
-    aes _mm256_aesenc_epi128 _mm256_aesenclast_epi128 _mm256_aesdec_epi128 _mm256_aesdeclast_epi128,
-    select |mask: Self, one: Self, zero: Self| zero.xor(mask.and(one.xor(zero))),
-    carryless _mm256_clmulepi64_epi128,
-    zeros |bytes| u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256())).cast_unsigned()),
-    |lanes| {
-        let equal = _mm256_cmpeq_epi32(lanes, _mm256_setzero_si256());
-        u64::from(_mm256_movemask_ps(_mm256_castsi256_ps(equal)).cast_unsigned())
-    }
-);
-raw!(
-    __m512i, 512,
-    xor _mm512_xor_si512, and _mm512_and_si512, splat _mm512_set1_epi64,
-    load _mm512_loadu_si512, store _mm512_storeu_si512, shift _mm512_srl_epi64 _mm512_sll_epi64,
-    lanes _mm512_set1_epi32 _mm512_add_epi32 _mm512_unpacklo_epi32 _mm512_unpackhi_epi32 _mm512_sll_epi32
-    |lanes: Self, count| _mm512_rolv_epi32(lanes, _mm512_set1_epi32(count)),
-    ternary |a, b, c| Some(_mm512_ternarylogic_epi64::<TABLE>(a, b, c)),
-    unpack _mm512_unpacklo_epi8 _mm512_unpackhi_epi8 _mm512_unpacklo_epi64 _mm512_unpackhi_epi64,
-    broadcast _mm512_broadcast_i32x4, shuffle _mm512_shuffle_epi8, add _mm512_add_epi64 _mm512_add_epi8,
-    precede |word, before| _mm512_alignr_epi64::<6>(word, before),
-    aes _mm512_aesenc_epi128 _mm512_aesenclast_epi128 _mm512_aesdec_epi128 _mm512_aesdeclast_epi128,
-    select |mask, one, zero| _mm512_ternarylogic_epi64::<0xca>(mask, one, zero),
-    carryless _mm512_clmulepi64_epi128,
-    zeros |bytes| _mm512_testn_epi8_mask(bytes, bytes),
-    |lanes| u64::from(_mm512_testn_epi32_mask(lanes, lanes))
-);
 
 /// A register whose instructions the token type `I` vouches for.
 #[derive(Clone, Copy)]
@@ -452,9 +212,27 @@ impl<R: Raw, I: Isa> Lanes for Vector<R, I> {
     }
 
     #[inline(always)]
+    fn multiply_lanes(self, other: Self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.multiply_u32(other.0) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn shift_lanes_right<const COUNT: u32>(self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.shift_lanes_right(COUNT) }, PhantomData)
+    }
+
+    #[inline(always)]
     fn rotate_lanes_left<const COUNT: u32>(self) -> Self {
         // SAFETY: a value of this type exists, so its instructions do.
         Self(unsafe { self.0.rotate_lanes_left(COUNT) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn filled(self, lane: u32) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { R::splat_u32(lane) }, PhantomData)
     }
 }
 
@@ -470,6 +248,20 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
     fn broadcast(_isa: I, lane: &[u8; 16]) -> Self {
         // SAFETY: the token is there, and a lane is as long as a 128-bit register.
         Self(unsafe { R::broadcast(_mm_loadu_si128(lane.as_ptr().cast())) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn load_lanes(_isa: I, bytes: &[u8]) -> Self {
+        assert!(bytes.len() <= Self::BYTES && bytes.len().is_multiple_of(16));
+        // SAFETY: the token is there, and so many lanes are in the slice.
+        Self(unsafe { R::load_lanes(bytes.as_ptr(), bytes.len() / 16) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn store_lanes(self, bytes: &mut [u8]) {
+        assert!(bytes.len() <= Self::BYTES && bytes.len().is_multiple_of(16));
+        // SAFETY: a value of this type exists, and so many lanes are in the slice.
+        unsafe { self.0.store_lanes(bytes.as_mut_ptr(), bytes.len() / 16) }
     }
 
     #[inline(always)]
@@ -601,6 +393,13 @@ impl<R: Raw, I: AesIsa> AesLanes for Vector<R, I> {
     fn preceded_by(self, before: Self) -> Self {
         // SAFETY: a value of this type exists, so its instructions do.
         Self(unsafe { self.0.preceded_by(before.0) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn transpose_lines(lines: [Self; 4]) -> [Self; 4] {
+        // SAFETY: values of this type exist, so their instructions do.
+        let rows = unsafe { R::transpose_lines([lines[0].0, lines[1].0, lines[2].0, lines[3].0]) };
+        each!(i < 4 => Self(rows[i], PhantomData))
     }
 }
 

@@ -4,7 +4,7 @@
 //! Needs: `AesLanes`. An AES instruction takes three to five cycles and one or two start each cycle:
 //! eight independent registers keep the unit full.
 //! Source: Gueron, "Intel Advanced Encryption Standard (AES) New Instructions Set" (2012).
-//! Holds: a remainder of less than eight registers goes through a scratch copy; nothing is read or
+//! Holds: of a remainder, the register that is not full reads and writes the lanes it has; nothing is read or
 //! written past the end.
 
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::part::chain::{Absorb, Cbc, Cfb, Link, Ofb, Strand};
 use crate::part::counter::Counter;
 use crate::part::tweak::{IN_STEP, Stepping, Tweaks};
 use crate::part::{Source, WholePart};
-use crate::word::{AesLanes, Buffers, Isa, Kernel, each};
+use crate::word::{AesLanes, Buffers, Isa, Kernel, each, unrolled};
 
 /// Registers in flight.
 pub(super) const IN_FLIGHT: usize = 8;
@@ -121,59 +121,52 @@ pub(super) fn rounds<W: AesLanes, const N: usize, const ENCRYPT: bool>(
     last_keys: [W; N],
 ) {
     for key in keys {
-        let key = W::broadcast(isa, key);
-        for word in state.iter_mut() {
-            *word = if ENCRYPT { word.encrypt_round(key) } else { word.decrypt_round(key) };
-        }
+        round::<W, N, ENCRYPT>(isa, state, key);
     }
     for (word, key) in state.iter_mut().zip(last_keys) {
         *word = if ENCRYPT { word.encrypt_last_round(key) } else { word.decrypt_last_round(key) };
     }
 }
 
-/// What a kernel does with `N` registers at byte `at` of its buffers.
-pub(super) trait Bundle<W: AesLanes> {
-    /// `N` whole registers, of which the first block is block `block` of the job.
-    fn run<const N: usize>(&mut self, buffers: &mut Buffers<'_>, at: usize, block: usize);
+/// A middle round on every register.
+#[inline(always)]
+fn round<W: AesLanes, const N: usize, const ENCRYPT: bool>(isa: W::Isa, state: &mut [W; N], key: &Block) {
+    let key = W::broadcast(isa, key);
+    for word in state.iter_mut() {
+        *word = if ENCRYPT { word.encrypt_round(key) } else { word.decrypt_round(key) };
+    }
 }
 
-/// Runs a bundle kernel over any number of blocks: eight registers at a time, then the remainder by
-/// way of a scratch copy, as one register or as eight.
+/// What a kernel does with `N` registers.
+pub(super) trait Bundle<W: AesLanes> {
+    /// Registers of input, of which the first block is block `block` of the job, to those of output.
+    fn run<const N: usize>(&mut self, input: [W; N], block: usize) -> [W; N];
+}
+
+/// Runs a bundle kernel over any number of blocks: eight registers at a time, then the remainder as one
+/// register or as eight.
 #[inline(always)]
-pub(super) fn over_bundles<W: AesLanes>(kernel: &mut impl Bundle<W>, mut buffers: Buffers<'_>) {
+pub(super) fn over_bundles<W: AesLanes>(isa: W::Isa, kernel: &mut impl Bundle<W>, mut buffers: Buffers<'_>) {
     let len_bytes = buffers.len_bytes();
     assert!(len_bytes.is_multiple_of(BLOCK_BYTES));
     let bundle_bytes = IN_FLIGHT * W::BYTES;
     let mut at = 0;
     while len_bytes - at >= bundle_bytes {
-        kernel.run::<IN_FLIGHT>(&mut buffers, at, at / BLOCK_BYTES);
+        let output = kernel.run::<IN_FLIGHT>(buffers.load_all(isa, at), at / BLOCK_BYTES);
+        buffers.store_all(at, output);
         at += bundle_bytes;
     }
-    let (block, (_, rest)) = (at / BLOCK_BYTES, buffers.split_at(at));
-    match rest.len_bytes() {
+    match len_bytes - at {
         0 => {}
         rest_bytes if rest_bytes <= W::BYTES => {
-            padded::<W, 1, { size_of::<[Block; 4]>() }>(kernel, rest, block)
+            let output = kernel.run::<1>(buffers.load_lanes(isa, at), at / BLOCK_BYTES);
+            buffers.store_lanes(at, output);
         }
-        _ => padded::<W, IN_FLIGHT, { BUNDLE_BLOCKS_MAX * BLOCK_BYTES }>(kernel, rest, block),
+        _ => {
+            let output = kernel.run::<IN_FLIGHT>(buffers.load_lanes(isa, at), at / BLOCK_BYTES);
+            buffers.store_lanes(at, output);
+        }
     }
-}
-
-/// Runs a kernel over no more than `N` registers, by way of a scratch copy unless they are whole.
-#[inline(always)]
-fn padded<W: AesLanes, const N: usize, const SCRATCH_BYTES: usize>(
-    kernel: &mut impl Bundle<W>,
-    mut rest: Buffers<'_>,
-    block: usize,
-) {
-    // Places count from the beginning of the buffers, blocks from that of the job.
-    if rest.len_bytes() == N * W::BYTES {
-        return kernel.run::<N>(&mut rest, 0, block);
-    }
-    let (mut scratch, rest_bytes) = ([0; SCRATCH_BYTES], rest.len_bytes());
-    scratch[..rest_bytes].copy_from_slice(rest.input());
-    kernel.run::<N>(&mut Buffers::in_place(&mut scratch), 0, block);
-    rest.output_mut().copy_from_slice(&scratch[..rest_bytes]);
 }
 
 /// What a mode puts around the cipher: what enters it for `N` registers of input that begin at block
@@ -226,19 +219,6 @@ impl<W: AesLanes, const DELAYED: bool> Frame<W> for Neighbours<W, DELAYED> {
     }
 }
 
-/// XTS within a sector: the tweak is added before and after.
-impl<W: AesLanes> Frame<W> for Stepping<W> {
-    #[inline(always)]
-    fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N], block: usize) -> ([W; N], [W; N]) {
-        // Not ahead of time: many sectors are a bundle long.
-        if block > 0 {
-            self.step(isa);
-        }
-        let tweaks = self.0;
-        (each!(i < N => input[i] ^ tweaks[i]), each!(i < N => tweaks[i]))
-    }
-}
-
 /// A job in a frame.
 struct Framed<'a, W: AesLanes, F, const ENCRYPT: bool> {
     isa: W::Isa,
@@ -256,11 +236,11 @@ impl<W: AesLanes, F: From<Before<W>> + Frame<W>, const ENCRYPT: bool> Kernel for
     fn run(self) {
         let Self { isa, keys, before, buffers, .. } = self;
         let frame = F::from(Before(W::broadcast(isa, &before)));
-        over_bundles(&mut FramedBundle::<W, F, ENCRYPT> { isa, keys, frame }, buffers);
+        over_bundles(isa, &mut FramedBundle::<W, F, ENCRYPT> { isa, keys, frame }, buffers);
     }
 }
 
-/// XTS over sectors, each a job in its own frame.
+/// XTS over sectors.
 struct Xts<'a, W: AesLanes, const ENCRYPT: bool> {
     isa: W::Isa,
     keys: &'a RoundKeys,
@@ -275,16 +255,56 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Xts<'_, W, ENCRYPT> {
     fn run(self) {
         let Self { isa, keys, mut tweaks, mut buffers } = self;
         let (first, mut blocks) = tweaks.next_sector();
-        let mut frame = Stepping::<W>::from(isa, first);
+        let tweaks_now = Stepping::<W>::from(isa, first);
+        let mut bundle =
+            TweakedBundle::<W, ENCRYPT> { isa, keys, tweaks: tweaks_now, runs_left: 0, next_first: 0 };
         while !buffers.is_empty() {
-            // Begun before this sector's rounds, the next one's tweaks are made beside them.
-            let (first, next_blocks) = tweaks.next_sector();
-            let next = Stepping::<W>::from(isa, first);
             let at = blocks.min(buffers.len_bytes() / BLOCK_BYTES) * BLOCK_BYTES;
             let (sector, later) = buffers.split_at(at);
-            over_bundles(&mut FramedBundle::<W, _, ENCRYPT> { isa, keys, frame }, sector);
-            (buffers, frame, blocks) = (later, next, next_blocks);
+            bundle.runs_left = at.div_ceil(IN_FLIGHT * W::BYTES);
+            (bundle.next_first, blocks) = tweaks.next_sector();
+            over_bundles(isa, &mut bundle, sector);
+            buffers = later;
         }
+    }
+}
+
+/// XTS: the tweak is added before and after. The tweaks of the next run are made between this one's rounds: what
+/// stands before them in the program would wait for the rounds of the run before.
+struct TweakedBundle<'a, W: AesLanes, const ENCRYPT: bool> {
+    isa: W::Isa,
+    keys: &'a RoundKeys,
+    tweaks: Stepping<W>,
+    /// Runs to the end of the sector.
+    runs_left: usize,
+    /// The first tweak of the sector after it.
+    next_first: u128,
+}
+
+impl<W: AesLanes, const ENCRYPT: bool> Bundle<W> for TweakedBundle<'_, W, ENCRYPT> {
+    #[inline(always)]
+    fn run<const N: usize>(&mut self, input: [W; N], _block: usize) -> [W; N] {
+        let Self { isa, keys, ref mut tweaks, ref mut runs_left, next_first } = *self;
+        let (first, middle, last) = keys.split();
+        let (first, last) = (W::broadcast(isa, first), W::broadcast(isa, last));
+        let mut state: [W; N] = each!(i < N => input[i] ^ tweaks.0[i] ^ first);
+        let last_keys: [W; N] = each!(i < N => last ^ tweaks.0[i]);
+        // There are nine middle rounds or more.
+        let (early, late) = middle.split_at(IN_STEP);
+        *runs_left -= 1;
+        if *runs_left > 0 {
+            unrolled!(i in [0 1 2 3 4 5 6 7] {
+                round::<W, N, ENCRYPT>(isa, &mut state, &early[i]);
+                tweaks.step_one(isa, i);
+            });
+        } else {
+            unrolled!(i in [0 1 2 3 4 5 6 7] {
+                round::<W, N, ENCRYPT>(isa, &mut state, &early[i]);
+                tweaks.begin_one(isa, next_first, i);
+            });
+        }
+        rounds::<W, N, ENCRYPT>(isa, &mut state, late, last_keys);
+        state
     }
 }
 
@@ -296,14 +316,14 @@ struct FramedBundle<'a, W: AesLanes, F, const ENCRYPT: bool> {
 
 impl<W: AesLanes, F: Frame<W>, const ENCRYPT: bool> Bundle<W> for FramedBundle<'_, W, F, ENCRYPT> {
     #[inline(always)]
-    fn run<const N: usize>(&mut self, buffers: &mut Buffers<'_>, at: usize, block: usize) {
+    fn run<const N: usize>(&mut self, input: [W; N], block: usize) -> [W; N] {
         let Self { isa, keys, ref mut frame } = *self;
         let (first, middle, last) = keys.split();
         let (first, last) = (W::broadcast(isa, first), W::broadcast(isa, last));
-        let (entering, added) = frame.around::<N>(isa, buffers.load_all(isa, at), block);
+        let (entering, added) = frame.around::<N>(isa, input, block);
         let mut state: [W; N] = each!(i < N => entering[i] ^ first);
         rounds::<W, N, ENCRYPT>(isa, &mut state, middle, each!(i < N => last ^ added[i]));
-        buffers.store_all(at, state);
+        state
     }
 }
 
@@ -324,7 +344,7 @@ impl<W: AesLanes> Kernel for Ctr<'_, W> {
         let base = counters(isa, first.value, 1);
         let steps = each!(i < IN_FLIGHT => counters(isa, (i * W::BLOCKS) as u128, 0));
         let frame = Counted { base, steps, places: W::broadcast(isa, &first.order.places()) };
-        over_bundles(&mut FramedBundle::<W, _, true> { isa, keys, frame }, buffers);
+        over_bundles(isa, &mut FramedBundle::<W, _, true> { isa, keys, frame }, buffers);
     }
 }
 

@@ -93,7 +93,7 @@ impl fmt::Debug for Step {
 
 impl TilePart for Step {
     fn run(&self, tile: &mut Tile, blocks: usize) {
-        let state = tile.bytes_mut()[..blocks * BLOCK_BYTES].as_chunks_mut::<BLOCK_BYTES>().0;
+        let state = tile.front_mut(blocks * BLOCK_BYTES).as_chunks_mut::<BLOCK_BYTES>().0;
         match self.part {
             Part::AddRoundKey => {
                 let key = u128::from_ne_bytes(*self.key);

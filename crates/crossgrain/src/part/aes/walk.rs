@@ -178,7 +178,7 @@ impl<W: AesLanes> Kernel for Walked<'_, W> {
         let Self { isa, keys, table, first, buffers } = self;
         let mut bundle = WalkBundle::<W> { isa, keys, table, first, rest: W::splat(isa, 0) };
         bundle.rest = bundle.rest_of(first);
-        over_bundles(&mut bundle, buffers);
+        over_bundles(isa, &mut bundle, buffers);
     }
 }
 
@@ -214,7 +214,7 @@ impl<W: AesLanes> WalkBundle<'_, W> {
 
 impl<W: AesLanes> Bundle<W> for WalkBundle<'_, W> {
     #[inline(always)]
-    fn run<const N: usize>(&mut self, buffers: &mut Buffers<'_>, at: usize, block: usize) {
+    fn run<const N: usize>(&mut self, input: [W; N], block: usize) -> [W; N] {
         let Self { isa, table, first, rest, .. } = self;
         let (isa, now) = (*isa, *rest);
         let counter = first.skip(block as u128);
@@ -233,10 +233,9 @@ impl<W: AesLanes> Bundle<W> for WalkBundle<'_, W> {
         }
         let (_, middle, last) = self.keys.split();
         let last = W::broadcast(isa, last);
-        let input: [W; N] = buffers.load_all(isa, at);
         // Rounds 1 and 2, the first two of the middle ones, are in the table and the rest.
         rounds::<W, N, true>(isa, &mut state, &middle[2..], each!(i < N => last ^ input[i]));
-        buffers.store_all(at, state);
+        state
     }
 }
 

@@ -8,7 +8,8 @@
 use std::fmt;
 
 use crate::circuit::serpent_sbox;
-use crate::word::{Lane32, Register, each};
+use crate::circuit::trace::Sym;
+use crate::word::{Lane32, Lanes, Register, each};
 
 /// The fractional part of the golden ratio.
 const PHI: u32 = 0x9e37_79b9;
@@ -33,12 +34,38 @@ pub trait KeyWord: Copy {
     fn substituted(index: usize, words: [Self; 4]) -> [Self; 4];
 }
 
-impl<W: Lane32> KeyWord for W {
+/// Lanes of 32 bits, in registers and in circuits alike.
+pub trait KeyLanes: Lanes {
+    /// What they are made from.
+    type Isa: Copy;
+
+    /// The same in every lane.
+    fn constant(isa: Self::Isa, word: u32) -> Self;
+}
+
+impl<W: Lane32> KeyLanes for W {
     type Isa = W::Isa;
 
     #[inline(always)]
     fn constant(isa: W::Isa, word: u32) -> Self {
         W::splat_lanes(isa, word)
+    }
+}
+
+impl KeyLanes for Sym {
+    type Isa = ();
+
+    fn constant((): (), word: u32) -> Self {
+        Self::constant(word)
+    }
+}
+
+impl<W: KeyLanes> KeyWord for W {
+    type Isa = W::Isa;
+
+    #[inline(always)]
+    fn constant(isa: W::Isa, word: u32) -> Self {
+        <W as KeyLanes>::constant(isa, word)
     }
 
     #[inline(always)]

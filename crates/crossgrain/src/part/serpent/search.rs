@@ -7,7 +7,7 @@
 use std::fmt;
 
 use super::ROUNDS;
-use super::schedule::Schedule;
+use super::schedule::{KeyLanes, Schedule};
 use super::vsliced::{State, inv_transform, transform};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family};
 use crate::circuit::serpent_sbox;
@@ -46,6 +46,14 @@ impl<W: Lane32> Search<W> {
     const LANES: usize = W::BITS / 32;
 }
 
+/// The bytes that the schedule begins with: a short key ends in a one and zeros.
+pub(crate) fn pad(key: &[u8], bytes: &mut [u8]) {
+    bytes[..key.len()].copy_from_slice(key);
+    if key.len() < 2 * BLOCK_BYTES {
+        bytes[key.len()] = 1;
+    }
+}
+
 impl<W: Lane32> fmt::Debug for Search<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "serpent::Search({} bits)", W::BITS)
@@ -65,12 +73,7 @@ impl<W: Lane32> Lanes for Search<W> {
     }
 
     fn start(&self, key: &[u8], _usage: Use, blocks: &mut [Block; START_BLOCKS]) {
-        let bytes = blocks.as_flattened_mut();
-        bytes[..key.len()].copy_from_slice(key);
-        if key.len() < 2 * BLOCK_BYTES {
-            // A short key ends in a one and zeros.
-            bytes[key.len()] = 1;
-        }
+        pad(key, blocks.as_flattened_mut());
     }
 
     fn load(&self, blocks: &[Vec<u8>; START_BLOCKS]) -> [W; 8] {
@@ -138,7 +141,7 @@ impl<W: Lane32, const BACK: bool> Kernel for Try<'_, W, BACK> {
 
 /// The cipher with a key a lane.
 #[inline(always)]
-fn encrypt<W: Lane32>(isa: W::Isa, mut state: State<W>, keys: [W; 8]) -> State<W> {
+pub(crate) fn encrypt<W: KeyLanes>(isa: W::Isa, mut state: State<W>, keys: [W; 8]) -> State<W> {
     let mut schedule = Schedule::new(isa, keys);
     for first in (0..ROUNDS).step_by(8) {
         unrolled!(index in [0 1 2 3 4 5 6 7] {

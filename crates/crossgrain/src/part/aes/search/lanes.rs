@@ -11,30 +11,27 @@ use crate::convert::{BlocksToBits, ByteGroup, Group, Load, Network};
 use crate::part::aes::bytesliced::{inv_mix_column, mix_column, mixing_adds};
 use crate::part::aes::substitute::Substitute;
 use crate::repr::block_of_lane;
-use crate::word::{ByteLanes, Isa, Kernel, Register, Tile, each};
+use crate::word::{ByteLanes, Isa, Kernel, Register, Tile, Word, each};
 
-/// A byte of every lane, and the steps of AES on it.
-pub trait LaneByte: Copy + Send + Sync + 'static {
-    /// The proof that its instructions are there.
-    type Isa: Isa;
+/// The constants of the key schedule (FIPS 197 §5.2).
+pub(crate) const ROUND_CONSTANTS: [u8; 11] = [0, 1, 2, 4, 8, 16, 32, 64, 128, 0x1b, 0x36];
+
+/// A byte of every key, in registers or in a program's text, and the steps of AES on it.
+pub trait CipherByte: Copy {
+    /// What bytes are made from: the proof that their instructions are there.
+    type Isa: Copy;
 
     /// Constants that its steps need.
     type Way: Copy;
 
     /// A byte to be spread over all lanes.
-    type Pattern: Copy + Send + Sync;
-
-    /// Number of lanes.
-    const LANES: usize;
-
-    /// Makes the constants for the steps of one direction.
-    fn way(isa: Self::Isa, direction: Direction) -> Self::Way;
-
-    /// A byte as a pattern.
-    fn pattern(byte: u8) -> Self::Pattern;
+    type Pattern: Copy;
 
     /// The same byte in all lanes.
     fn of(isa: Self::Isa, pattern: &Self::Pattern) -> Self;
+
+    /// The constant of this number, from 1 on, that the key schedule adds (FIPS 197 §5.2).
+    fn round_constant(isa: Self::Isa, number: usize) -> Self;
 
     /// Sums of bits.
     #[must_use]
@@ -59,6 +56,18 @@ pub trait LaneByte: Copy + Send + Sync + 'static {
     /// InvMixColumns on a column, by the constants for decryption.
     #[must_use]
     fn inv_mixed(isa: Self::Isa, way: Self::Way, column: [Self; 4]) -> [Self; 4];
+}
+
+/// A byte of every lane of registers.
+pub trait LaneByte: CipherByte<Isa: Isa, Pattern: Send + Sync> + Send + Sync + 'static {
+    /// Number of lanes.
+    const LANES: usize;
+
+    /// Makes the constants for the steps of one direction.
+    fn way(isa: Self::Isa, direction: Direction) -> Self::Way;
+
+    /// A byte as a pattern.
+    fn pattern(byte: u8) -> Self::Pattern;
 
     /// The sixteen bytes of as many blocks as there are lanes.
     fn load(isa: Self::Isa, blocks: &[u8]) -> [Self; 16];
@@ -70,24 +79,19 @@ pub trait LaneByte: Copy + Send + Sync + 'static {
     fn key_of(lane: usize) -> usize;
 }
 
-impl<W: Register> LaneByte for Bits<W> {
+impl<W: Register> CipherByte for Bits<W> {
     type Isa = W::Isa;
     type Way = ();
     type Pattern = Bits<u64>;
 
-    const LANES: usize = W::BITS;
-
-    #[inline(always)]
-    fn way(_isa: W::Isa, _direction: Direction) {}
-
-    #[inline(always)]
-    fn pattern(byte: u8) -> Bits<u64> {
-        each!(bit < 8 => 0_u64.wrapping_sub(u64::from(byte >> bit & 1)))
-    }
-
     #[inline(always)]
     fn of(isa: W::Isa, pattern: &Bits<u64>) -> Self {
         each!(bit < 8 => W::splat(isa, pattern[bit]))
+    }
+
+    #[inline(always)]
+    fn round_constant(isa: W::Isa, number: usize) -> Self {
+        Self::of(isa, &Self::pattern(ROUND_CONSTANTS[number]))
     }
 
     #[inline(always)]
@@ -102,7 +106,7 @@ impl<W: Register> LaneByte for Bits<W> {
 
     #[inline(always)]
     fn substituted(self, _isa: W::Isa, (): ()) -> Self {
-        with_constant(aes_sbox::forward(self))
+        sub_byte(self)
     }
 
     #[inline(always)]
@@ -112,12 +116,24 @@ impl<W: Register> LaneByte for Bits<W> {
 
     #[inline(always)]
     fn inv_substituted(self, _isa: W::Isa, (): ()) -> Self {
-        aes_sbox::inverse(with_constant(self))
+        inv_sub_byte(self)
     }
 
     #[inline(always)]
     fn inv_mixed(_isa: W::Isa, (): (), column: [Self; 4]) -> [Self; 4] {
         aes_linear::inv_mix_column(column)
+    }
+}
+
+impl<W: Register> LaneByte for Bits<W> {
+    const LANES: usize = W::BITS;
+
+    #[inline(always)]
+    fn way(_isa: W::Isa, _direction: Direction) {}
+
+    #[inline(always)]
+    fn pattern(byte: u8) -> Bits<u64> {
+        each!(bit < 8 => 0_u64.wrapping_sub(u64::from(byte >> bit & 1)))
     }
 
     fn load(isa: W::Isa, blocks: &[u8]) -> [Self; 16] {
@@ -128,13 +144,9 @@ impl<W: Register> LaneByte for Bits<W> {
     }
 
     #[inline(always)]
-    fn zeros([a, b]: [Self; 2], found: &mut [u64]) {
-        let mut none = !a[0] & !b[0];
-        for bit in 1..8 {
-            none = none & !a[bit] & !b[bit];
-        }
+    fn zeros(both: [Self; 2], found: &mut [u64]) {
         let mut bytes = [0; 64];
-        none.store(&mut bytes[..W::BYTES]);
+        are_zero(both).store(&mut bytes[..W::BYTES]);
         let words = bytes.as_chunks::<8>().0;
         for (found, word) in found.iter_mut().zip(words) {
             *found = u64::from_le_bytes(*word);
@@ -146,9 +158,31 @@ impl<W: Register> LaneByte for Bits<W> {
     }
 }
 
+/// The lanes in which all of some bytes are zero.
+#[inline(always)]
+pub(crate) fn are_zero<W: Word, const N: usize>(bytes: [Bits<W>; N]) -> W {
+    let mut none = !bytes[0][0];
+    for bit in 1..8 * N {
+        none = none & !bytes[bit / 8][bit % 8];
+    }
+    none
+}
+
+/// SubBytes with its constant.
+#[inline(always)]
+pub(crate) fn sub_byte<W: Word>(byte: Bits<W>) -> Bits<W> {
+    with_constant(aes_sbox::forward(byte))
+}
+
+/// InvSubBytes with its constant.
+#[inline(always)]
+pub(crate) fn inv_sub_byte<W: Word>(byte: Bits<W>) -> Bits<W> {
+    aes_sbox::inverse(with_constant(byte))
+}
+
 /// The sum with the S-box's constant, which its circuits leave out.
 #[inline(always)]
-fn with_constant<W: Register>(mut byte: Bits<W>) -> Bits<W> {
+fn with_constant<W: Word>(mut byte: Bits<W>) -> Bits<W> {
     for (bit, word) in byte.iter_mut().enumerate() {
         if aes_sbox::CONSTANT >> bit & 1 == 1 {
             *word = !*word;
@@ -191,26 +225,19 @@ impl<W: ByteLanes, S: Substitute<W> + 'static> Byte<W, S> {
     }
 }
 
-impl<W: ByteLanes, S: Substitute<W> + 'static> LaneByte for Byte<W, S> {
+impl<W: ByteLanes, S: Substitute<W> + 'static> CipherByte for Byte<W, S> {
     type Isa = W::Isa;
     type Way = S;
     type Pattern = u64;
 
-    const LANES: usize = W::BYTES;
-
-    #[inline(always)]
-    fn way(isa: W::Isa, direction: Direction) -> S {
-        S::new(isa, direction == Direction::Decrypt)
-    }
-
-    #[inline(always)]
-    fn pattern(byte: u8) -> u64 {
-        u64::from_ne_bytes([byte; 8])
-    }
-
     #[inline(always)]
     fn of(isa: W::Isa, pattern: &u64) -> Self {
         Self::new(W::splat(isa, *pattern))
+    }
+
+    #[inline(always)]
+    fn round_constant(isa: W::Isa, number: usize) -> Self {
+        Self::of(isa, &Self::pattern(ROUND_CONSTANTS[number]))
     }
 
     #[inline(always)]
@@ -244,6 +271,20 @@ impl<W: ByteLanes, S: Substitute<W> + 'static> LaneByte for Byte<W, S> {
     fn inv_mixed(isa: W::Isa, way: S, column: [Self; 4]) -> [Self; 4] {
         let mixed = inv_mix_column(isa, way, each!(row < 4 => column[row].0));
         Self::made_good(isa, mixed, mixing_adds::<W, S>(Direction::Decrypt))
+    }
+}
+
+impl<W: ByteLanes, S: Substitute<W> + 'static> LaneByte for Byte<W, S> {
+    const LANES: usize = W::BYTES;
+
+    #[inline(always)]
+    fn way(isa: W::Isa, direction: Direction) -> S {
+        S::new(isa, direction == Direction::Decrypt)
+    }
+
+    #[inline(always)]
+    fn pattern(byte: u8) -> u64 {
+        u64::from_ne_bytes([byte; 8])
     }
 
     fn load(isa: W::Isa, blocks: &[u8]) -> [Self; 16] {

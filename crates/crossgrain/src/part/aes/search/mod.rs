@@ -13,7 +13,8 @@ mod lanes;
 
 use std::fmt;
 
-pub use lanes::{Byte, LaneByte};
+pub use lanes::{Byte, CipherByte, LaneByte};
+pub(crate) use lanes::{ROUND_CONSTANTS, are_zero, inv_sub_byte, sub_byte};
 
 use super::scalar::{mix_column, sub_word};
 use crate::block::{Block, Cipher, Direction};
@@ -27,28 +28,36 @@ pub struct Search<B: LaneByte, const NK: usize> {
     rounds: usize,
     direction: Direction,
     input: Block,
-    target: Target<B>,
+    target: Target<B, COMPARED>,
 }
 
-/// The two bytes that are compared.
+/// Bytes that a kernel compares.
+const COMPARED: usize = 2;
+
+/// The bytes that are compared.
 #[derive(Clone, Copy)]
-struct Target<B: LaneByte> {
+pub(crate) struct Target<B: CipherByte, const N: usize> {
     /// Their column before the last ShiftRows or InvShiftRows.
-    column: usize,
+    pub(crate) column: usize,
     /// Their rows, and their columns in the result.
-    rows: [usize; 2],
-    columns: [usize; 2],
-    output: [B::Pattern; 2],
-    mask: [B::Pattern; 2],
+    pub(crate) rows: [usize; N],
+    pub(crate) columns: [usize; N],
+    pub(crate) output: [B::Pattern; N],
+    pub(crate) mask: [B::Pattern; N],
 }
 
-impl<B: LaneByte> Target<B> {
+/// Where in the result a byte is that lies in this column before the last ShiftRows or InvShiftRows.
+pub(crate) const fn shifted(direction: Direction, column: usize, row: usize) -> usize {
+    match direction {
+        Direction::Encrypt => (column + 4 - row) % 4,
+        Direction::Decrypt => (column + row) % 4,
+    }
+}
+
+impl<B: LaneByte> Target<B, COMPARED> {
     /// Of all two bytes from one column, those of which the most is known.
     fn best(known: &Known) -> Self {
-        let shifted = |column: usize, row: usize| match known.direction {
-            Direction::Encrypt => (column + 4 - row) % 4,
-            Direction::Decrypt => (column + row) % 4,
-        };
+        let shifted = |column, row| shifted(known.direction, column, row);
         let bits = |column, row| known.mask[4 * shifted(column, row) + row].count_ones();
         let pairs = (0..4).flat_map(|column| (0..4).flat_map(move |a| (0..a).map(move |b| (column, [b, a]))));
         let best = pairs.max_by_key(|&(column, [a, b])| bits(column, a) + bits(column, b));
@@ -68,7 +77,7 @@ pub struct Start<T, const NK: usize> {
 }
 
 /// The round that a lane's state enters, and how many words of the schedule it has by then.
-const fn begins<const NK: usize>(usage: Use) -> (usize, usize) {
+pub(crate) const fn begins<const NK: usize>(usage: Use) -> (usize, usize) {
     match usage {
         Use::Once => (1, NK),
         // Words of the schedule whose S-boxes have bytes of the key itself as inputs.
@@ -157,7 +166,7 @@ pub fn search<B: LaneByte>(isa: B::Isa, cipher: Cipher, known: &Known) -> Option
 }
 
 /// What one key begins from: the state, and words of the schedule one after another.
-fn start<const NK: usize>(
+pub(crate) fn start<const NK: usize>(
     input: &Block,
     direction: Direction,
     key: &[u8],
@@ -214,7 +223,7 @@ struct Try<'a, B: LaneByte, const NK: usize, const BACK: bool> {
     isa: B::Isa,
     rounds: usize,
     begins: (usize, usize),
-    target: &'a Target<B>,
+    target: &'a Target<B, COMPARED>,
     bundles: &'a [Start<B, NK>],
     outer: &'a Start<B::Pattern, NK>,
     found: &'a mut [u64],
@@ -248,31 +257,28 @@ impl<B: LaneByte, const NK: usize, const BACK: bool> Kernel for Try<'_, B, NK, B
 
 /// The constants of a run.
 #[derive(Clone, Copy)]
-struct Rounds<B: LaneByte> {
-    isa: B::Isa,
-    way: B::Way,
+pub(crate) struct Rounds<B: CipherByte> {
+    pub(crate) isa: B::Isa,
+    pub(crate) way: B::Way,
     /// The constants of the inverse steps.
-    back: B::Way,
+    pub(crate) back: B::Way,
     /// Rounds of the cipher.
-    rounds: usize,
+    pub(crate) rounds: usize,
     /// The round that states enter.
-    first: usize,
+    pub(crate) first: usize,
     /// Words of the schedule that are there by then.
-    words: usize,
+    pub(crate) words: usize,
 }
 
-/// The constants of the key schedule (FIPS 197 §5.2).
-const ROUND_CONSTANTS: [u8; 11] = [0, 1, 2, 4, 8, 16, 32, 64, 128, 0x1b, 0x36];
-
-impl<B: LaneByte> Rounds<B> {
+impl<B: CipherByte> Rounds<B> {
     /// What the two bytes compared differ by.
     #[inline(always)]
-    fn compared<const NK: usize>(
+    fn compared<const NK: usize, const N: usize>(
         &self,
         mut state: [B; 16],
         mut words: [[B; 4]; NK],
-        target: &Target<B>,
-    ) -> Differences<B> {
+        target: &Target<B, N>,
+    ) -> Differences<B, N> {
         for round in self.first..self.rounds - 1 {
             self.schedule(&mut words, round);
             state = self.round::<NK, false>(state, &words, round);
@@ -285,12 +291,12 @@ impl<B: LaneByte> Rounds<B> {
 
     /// The same of decryption: all of the schedule, and back with the rounds.
     #[inline(always)]
-    fn compared_back<const NK: usize>(
+    fn compared_back<const NK: usize, const N: usize>(
         &self,
         mut state: [B; 16],
         key: [[B; 4]; NK],
-        target: &Target<B>,
-    ) -> Differences<B> {
+        target: &Target<B, N>,
+    ) -> Differences<B, N> {
         let mut words = key;
         for round in 1..=self.rounds {
             self.schedule(&mut words, round);
@@ -317,7 +323,7 @@ impl<B: LaneByte> Rounds<B> {
 
     /// The words of round key `round`, into the places of those `NK` words before.
     #[inline(always)]
-    fn schedule<const NK: usize>(&self, words: &mut [[B; 4]; NK], round: usize) {
+    pub(crate) fn schedule<const NK: usize>(&self, words: &mut [[B; 4]; NK], round: usize) {
         if NK == 4 {
             unrolled!(i in [0 1 2 3] { self.expand(words, 4 * round + i); });
         } else {
@@ -347,7 +353,7 @@ impl<B: LaneByte> Rounds<B> {
         let place = i % NK;
         if place == 0 {
             added = each!(row < 4 => self.sub(added[(row + 1) % 4]));
-            added[0] = added[0].sum(B::of(self.isa, &B::pattern(ROUND_CONSTANTS[i / NK])));
+            added[0] = added[0].sum(B::round_constant(self.isa, i / NK));
         } else if NK == 8 && place == 4 {
             added = each!(row < 4 => self.sub(added[row]));
         }
@@ -356,7 +362,7 @@ impl<B: LaneByte> Rounds<B> {
 
     /// A middle round, or its inverse.
     #[inline(always)]
-    fn round<const NK: usize, const BACK: bool>(
+    pub(crate) fn round<const NK: usize, const BACK: bool>(
         &self,
         mut state: [B; 16],
         words: &[[B; 4]; NK],
@@ -404,12 +410,12 @@ impl<B: LaneByte> Rounds<B> {
 
     /// The last two rounds of the bytes compared; the words are those of the last key but one.
     #[inline(always)]
-    fn last_rounds<const NK: usize>(
+    pub(crate) fn last_rounds<const NK: usize, const N: usize>(
         &self,
         state: &[B; 16],
         words: [[B; 4]; NK],
-        target: &Target<B>,
-    ) -> Differences<B> {
+        target: &Target<B, N>,
+    ) -> Differences<B, N> {
         let &Target { column, rows, columns, .. } = target;
         let last = 4 * self.rounds;
         let key = words[(last - 4 + column) % NK];
@@ -417,12 +423,12 @@ impl<B: LaneByte> Rounds<B> {
             B::mixed(self.isa, self.way, each!(row < 4 => self.sub(state[4 * ((column + row) % 4) + row])));
         // Word 4·rounds is the only one of the last key with S-boxes.
         let before = words[(last + NK - 1) % NK];
-        Differences(each!(i < 2 => {
+        Differences(each!(i < N => {
             let row = rows[i];
             let out = self.sub(mixed[row].sum(key[row]));
             let mut sum = self.sub(before[(row + 1) % 4]);
             if row == 0 {
-                sum = sum.sum(B::of(self.isa, &B::pattern(ROUND_CONSTANTS[last / NK])));
+                sum = sum.sum(B::round_constant(self.isa, last / NK));
             }
             for word in 0..=columns[i] {
                 sum = sum.sum(words[(last + word) % NK][row]);
@@ -433,13 +439,13 @@ impl<B: LaneByte> Rounds<B> {
 
     /// The same of the inverse cipher; the words are those of key 1, as far as they are not `key` still.
     #[inline(always)]
-    fn last_rounds_back<const NK: usize>(
+    fn last_rounds_back<const NK: usize, const N: usize>(
         &self,
         state: &[B; 16],
         words: [[B; 4]; NK],
         key: [[B; 4]; NK],
-        target: &Target<B>,
-    ) -> Differences<B> {
+        target: &Target<B, N>,
+    ) -> Differences<B, N> {
         let &Target { column, rows, columns, .. } = target;
         let added = words[(4 + column) % NK];
         let mixed = B::inv_mixed(
@@ -449,7 +455,7 @@ impl<B: LaneByte> Rounds<B> {
                 self.sub_back(state[4 * ((column + 4 - row) % 4) + row]).sum(added[row])
             }),
         );
-        Differences(each!(i < 2 => {
+        Differences(each!(i < N => {
             let row = rows[i];
             self.difference(self.sub_back(mixed[row]).sum(key[columns[i]][row]), target, i)
         }))
@@ -457,15 +463,15 @@ impl<B: LaneByte> Rounds<B> {
 
     /// What byte `i` of those compared differs by.
     #[inline(always)]
-    fn difference(&self, byte: B, target: &Target<B>, i: usize) -> B {
+    fn difference<const N: usize>(&self, byte: B, target: &Target<B, N>, i: usize) -> B {
         byte.sum(B::of(self.isa, &target.output[i])).kept(B::of(self.isa, &target.mask[i]))
     }
 }
 
-/// Bits of two bytes that are not as they are known to be.
-struct Differences<B>([B; 2]);
+/// Bits of the bytes compared that are not as they are known to be.
+pub(crate) struct Differences<B, const N: usize>(pub(crate) [B; N]);
 
-impl<B: LaneByte> Differences<B> {
+impl<B: LaneByte> Differences<B, COMPARED> {
     #[inline(always)]
     fn zeros(self, found: &mut [u64]) {
         B::zeros(self.0, found);

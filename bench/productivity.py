@@ -1,0 +1,96 @@
+"""How much there is to write and to understand of a generator of AES in counter mode: source lines and McCabe's number by
+lizard, Halstead's volume and effort by multimetric. Run by `cargo xtask chart productivity`, which names the emitted CUDA C.
+
+Counted are functions, without comments, tests, types and what expands a key, which all of them need alike.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import lizard
+
+SOURCE = Path("crates/crossgrain/src")
+
+# What a generator is made of: for each file the functions that it needs.
+STEPS = {
+    "circuit/aes_sbox.rs": ["forward", "invert"],
+    "circuit/aes_linear.rs": ["double", "neighbours", "mix_bit", "mix_column"],
+}
+ON_CPUS = {
+    "part/aes/bitsliced.rs": [
+        "byte", "set_byte", "places_among", "key_byte", "add_round_key", "sub_byte", "sub_bytes_unfinished", "rows",
+        "mix_column_and_add", "encrypt_round", "encrypt_middle", "encrypt",
+    ],
+    "part/counter.rs": ["low", "count_bundle", "spread"],
+}
+ON_GPUS = {
+    "device/aes.rs": [
+        "text", "column_words", "transpositions", "transposed", "byte", "keyed_column", "mix_forwards", "sum", "add_key",
+        "round", "keyed", "encrypt", "counters", "body", "each_block", "counted",
+    ],
+}
+SEQUENTIAL = {
+    "reference/aes.rs": [
+        "gf_mul", "sbox_table", "encrypt", "load", "store", "add_round_key", "sub_bytes", "shift_rows", "mix_columns",
+    ],
+}
+
+
+def functions(parts):
+    """The text of these functions."""
+    texts = []
+    for name, wanted in parts.items():
+        path = SOURCE / name
+        lines = path.read_text().splitlines(keepends=True)
+        found = {}
+        for function in lizard.analyze_file(str(path)).function_list:
+            # A method of the same name further down is another's.
+            found.setdefault(function.name.split("::")[-1], function)
+        missing = [name for name in wanted if name not in found]
+        if missing:
+            sys.exit(f"{path} has no function {', '.join(missing)}: mend bench/productivity.py")
+        for name in wanted:
+            texts.append("".join(lines[found[name].start_line - 1 : found[name].end_line]))
+    return "\n".join(texts)
+
+
+def measures(text, suffix):
+    """Lines, McCabe's number, Halstead's volume and effort."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"counted{suffix}"
+        path.write_text(text)
+        counted = lizard.analyze_file(str(path))
+        told = subprocess.run(
+            [Path(sys.executable).parent / "multimetric", path], check=True, capture_output=True, text=True
+        )
+        halstead = json.loads(told.stdout)["overall"]
+    paths = sum(function.cyclomatic_complexity for function in counted.function_list)
+    return [counted.nloc, paths, halstead["halstead_volume"], halstead["halstead_effort"]]
+
+
+def main():
+    emitted = Path(sys.argv[1]).read_text()
+    rows = [
+        ("steps, the same for all", functions(STEPS), ".rs"),
+        ("how they follow one another on CPUs", functions(ON_CPUS), ".rs"),
+        ("how on GPUs, in CUDA C and WGSL", functions(ON_GPUS), ".rs"),
+        ("**for all targets**", functions(STEPS | ON_CPUS | ON_GPUS), ".rs"),
+        ("CUDA C as it is emitted", emitted, ".cpp"),
+        ("sequential (`reference/aes.rs`)", functions(SEQUENTIAL), ".rs"),
+    ]
+    print("| | source lines | McCabe | Halstead's volume | effort |")
+    print("|---|---|---|---|---|")
+    counted = {}
+    for name, text, suffix in rows:
+        counted[name] = measures(text, suffix)
+        print(f"| {name} |", " | ".join(f"{value:,.0f}" for value in counted[name]), "|")
+    ours = counted["**for all targets**"]
+    for other in ["CUDA C as it is emitted", "sequential (`reference/aes.rs`)"]:
+        shares = (100 * mine / its for mine, its in zip(ours, counted[other]))
+        print(f"| all, as a share of the {other.split(' as')[0].split(' (')[0]} |", " | ".join(f"{share:.0f} %" for share in shares), "|")
+
+
+main()

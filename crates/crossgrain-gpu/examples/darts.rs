@@ -1,0 +1,68 @@
+//! Pi by darts: every index begins a xorshift generator of its own, throws a few, and the hits are summed up.
+//!
+//! What is thrown is never written down: generating, testing and summing are one pass. Run with
+//! `cargo run --release -p crossgrain-gpu --example darts -- [auto|seq|par|cuda:N|wgpu:N]`.
+//! Source: Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8 (2003), the triple (13, 17, 5).
+
+use std::env;
+use std::error::Error;
+
+use crossgrain::word::Lanes;
+use crossgrain_gpu::parallel::{Combine, Map, Policy, transform_reduce};
+
+/// Darts of an index.
+pub const THROWS: u32 = 32;
+
+/// How many of an index's darts hit the quarter of a circle.
+pub struct Hits {
+    /// What tells one run from another.
+    pub seed: u32,
+}
+
+impl Map<1, 1> for Hits {
+    #[inline(always)]
+    fn map<W: Lanes>(&self, [index]: [W; 1]) -> [W; 1] {
+        // Neighbours must not begin with neighbouring states, and zero is none.
+        let start = index.add_lanes(index.filled(self.seed)).multiply_lanes(index.filled(0x9e37_79b9));
+        let mut state = start ^ index.filled(0x1234_5678);
+        let mut hits = index.filled(0);
+        for _ in 0..THROWS {
+            state = xorshift(state);
+            // Two coordinates of 15 bits: where their squares' sum reaches 2³⁰, the dart is outside.
+            let (x, y) = (state.shift_lanes_right::<17>(), state & index.filled(0x7fff));
+            let outside = x.multiply_lanes(x).add_lanes(y.multiply_lanes(y)).shift_lanes_right::<30>();
+            hits = hits.add_lanes(outside ^ index.filled(1));
+        }
+        [hits]
+    }
+}
+
+/// The next state.
+#[inline(always)]
+fn xorshift<W: Lanes>(state: W) -> W {
+    let state = state ^ state.shift_lanes_left::<13>();
+    let state = state ^ state.shift_lanes_right::<17>();
+    state ^ state.shift_lanes_left::<5>()
+}
+
+/// Sums modulo 2³².
+pub struct Sum;
+
+impl Combine<1> for Sum {
+    const IDENTITY: [u32; 1] = [0];
+
+    #[inline(always)]
+    fn combine<W: Lanes>(&self, [a]: [W; 1], [b]: [W; 1]) -> [W; 1] {
+        [a.add_lanes(b)]
+    }
+}
+
+#[allow(dead_code, reason = "tests take the kernels alone")]
+fn main() -> Result<(), Box<dyn Error>> {
+    let place = env::args().nth(1).map_or(Ok(Policy::Auto), |name| name.parse())?.open()?;
+    let generators = 1 << 22;
+    let [hits] = transform_reduce(&Hits { seed: 1 }, &Sum, place.indices(0..generators)?)?;
+    let throws = generators as f64 * f64::from(THROWS);
+    println!("pi is about {} by {throws} darts ({place:?})", 4.0 * f64::from(hits) / throws);
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! Numbers filtered by their bits, bit-sliced: how many have an odd parity, and which is the first with so many ones.
+//!
+//! A register of 512 bits counts the ones of 512 numbers at once, a thread of a GPU those of 32; the counters are of gates alone.
+//! Run with `cargo run --release -p crossgrain-gpu --example weights -- [auto|seq|par|cuda:N|wgpu:N]`.
+
+use std::env;
+use std::error::Error;
+
+use crossgrain::word::{Lanes, Word};
+use crossgrain_gpu::parallel::{BitMap, Bits, Combine, Policy, find, transform_reduce};
+
+/// 1 where a number has an odd number of ones, otherwise 0.
+pub struct Parity;
+
+impl BitMap<1, 1> for Parity {
+    #[inline(always)]
+    fn map<W: Word>(&self, [x]: [[W; 32]; 1]) -> [[W; 32]; 1] {
+        let mut result = [x[0] ^ x[0]; 32];
+        for bit in x {
+            result[0] = result[0] ^ bit;
+        }
+        [result]
+    }
+}
+
+/// 1 where a number has so many ones, otherwise 0.
+pub struct HasWeight(pub u32);
+
+impl BitMap<1, 1> for HasWeight {
+    #[inline(always)]
+    fn map<W: Word>(&self, [x]: [[W; 32]; 1]) -> [[W; 32]; 1] {
+        let zero = x[0] ^ x[0];
+        let mut count = [zero; 6];
+        for pair in 0..16 {
+            let (a, b) = (x[2 * pair], x[2 * pair + 1]);
+            // A full adder, and what it carries on into the higher digits.
+            let mut carry = W::ternary::<0b1110_1000>(count[0], a, b);
+            count[0] = count[0] ^ a ^ b;
+            for digit in &mut count[1..] {
+                (*digit, carry) = (*digit ^ carry, *digit & carry);
+            }
+        }
+        let mut result = [zero; 32];
+        result[0] = !zero;
+        for (at, digit) in count.into_iter().enumerate() {
+            result[0] = result[0] & if self.0 >> at & 1 == 1 { digit } else { !digit };
+        }
+        [result]
+    }
+}
+
+/// Sums modulo 2³².
+pub struct Sum;
+
+impl Combine<1> for Sum {
+    const IDENTITY: [u32; 1] = [0];
+
+    #[inline(always)]
+    fn combine<W: Lanes>(&self, [a]: [W; 1], [b]: [W; 1]) -> [W; 1] {
+        [a.add_lanes(b)]
+    }
+}
+
+#[allow(dead_code, reason = "tests take the kernels alone")]
+fn main() -> Result<(), Box<dyn Error>> {
+    let place = env::args().nth(1).map_or(Ok(Policy::Auto), |name| name.parse())?.open()?;
+    let numbers = place.indices(0..1 << 24)?;
+    let [odd] = transform_reduce(&Bits(Parity), &Sum, numbers)?;
+    println!("{odd} of the numbers below 2^24 have an odd parity ({place:?})");
+    for weight in [1, 12, 24] {
+        match find(&Bits(HasWeight(weight)), numbers)? {
+            Some(first) => println!("the first with {weight} ones is {first:#x}"),
+            None => println!("none has {weight} ones"),
+        }
+    }
+    Ok(())
+}

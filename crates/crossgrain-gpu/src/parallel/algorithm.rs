@@ -1,0 +1,260 @@
+//! The algorithms: each takes a kernel and elements, and runs where the elements are.
+
+use rayon::prelude::*;
+
+use super::grid::Grid;
+use super::host::{Find, InPlace, Reduce, Transform, on_widest};
+use super::kernel::{Bundle, Combine, Same};
+use super::policy::{Kind, Place};
+use super::text::{NO_HIT, Program, Reads, Sink, Span, threads};
+use super::vector::{DeviceVec, Store, View};
+use crate::Error;
+
+/// Elements that a thread of the CPU takes at a time.
+const PIECE: usize = 1 << 16;
+
+/// Elements that [`find`] looks at on a device before it asks whether there was a match: first, and at most.
+const LOOKS: [usize; 2] = [1 << 16, 1 << 24];
+
+/// The kernel's result for every element.
+///
+/// # Errors
+/// If the place has no room, does not take the kernel, or is lost.
+pub fn transform<'a, K, const ROWS: usize, const IN: usize, const OUT: usize>(
+    kernel: &K,
+    source: impl Into<View<'a, IN>>,
+) -> Result<DeviceVec<OUT>, Error>
+where
+    K: Bundle<ROWS, IN, OUT>,
+{
+    let source = source.into();
+    let mut goal = DeviceVec::with_room(source.place, source.len)?;
+    transform_at(kernel, source, &mut goal, 0)?;
+    Ok(goal)
+}
+
+/// The same in a vector that is there already, and then is as long: nothing is allocated if it has room.
+///
+/// # Errors
+/// As [`transform`], and if the vector lives elsewhere; then nothing is known of its elements.
+pub fn transform_into<'a, K, const ROWS: usize, const IN: usize, const OUT: usize>(
+    kernel: &K,
+    source: impl Into<View<'a, IN>>,
+    goal: &mut DeviceVec<OUT>,
+) -> Result<(), Error>
+where
+    K: Bundle<ROWS, IN, OUT>,
+{
+    let source = source.into();
+    if source.len > goal.stride {
+        *goal = DeviceVec::with_room(&goal.place, source.len)?;
+    }
+    goal.len = source.len;
+    transform_at(kernel, source, goal, 0)
+}
+
+/// The kernel's results for the numbers from 0 on.
+///
+/// # Errors
+/// As [`transform`].
+pub fn generate<K, const ROWS: usize, const OUT: usize>(
+    kernel: &K,
+    place: &Place,
+    len: usize,
+) -> Result<DeviceVec<OUT>, Error>
+where
+    K: Bundle<ROWS, 1, OUT>,
+{
+    transform(kernel, place.indices(0..len)?)
+}
+
+/// Replaces every element by the kernel's result for it, bundle by bundle and in place.
+///
+/// # Errors
+/// As [`transform`]; then some elements may be replaced and others not.
+pub fn for_each_bundle<K, const ROWS: usize, const N: usize>(
+    kernel: &K,
+    elements: &mut DeviceVec<N>,
+) -> Result<(), Error>
+where
+    K: Bundle<ROWS, N, N>,
+{
+    let (place, span, len) = (elements.place.clone(), elements.span(), elements.len);
+    match (&mut elements.store, place.kind()) {
+        (Store::Host(bytes), &Kind::Host { features, is_parallel }) => {
+            let work = |_, elements| on_widest(features, InPlace::<K, ROWS, N> { kernel, elements });
+            in_pieces(bytes, span, len, is_parallel, work);
+            Ok(())
+        }
+        (Store::Device(memory), Kind::Device(grid)) => {
+            let program = Program::<K, ROWS, N, N> { kernel, reads: Reads::Goal, sink: Sink::Write };
+            program.run(&**grid, len, (None, span), (memory, span))
+        }
+        _ => Err(Error::Place),
+    }
+}
+
+/// All elements combined; of none, the identity.
+///
+/// # Errors
+/// As [`transform`].
+pub fn reduce<'a, C, const N: usize>(combine: &C, elements: impl Into<View<'a, N>>) -> Result<[u32; N], Error>
+where
+    C: Combine<N>,
+{
+    transform_reduce::<_, _, 1, N, N>(&Same, combine, elements)
+}
+
+/// The kernel's results for all elements combined, without writing them down.
+///
+/// # Errors
+/// As [`transform`].
+pub fn transform_reduce<'a, K, C, const ROWS: usize, const IN: usize, const OUT: usize>(
+    kernel: &K,
+    combine: &C,
+    elements: impl Into<View<'a, IN>>,
+) -> Result<[u32; OUT], Error>
+where
+    K: Bundle<ROWS, IN, OUT>,
+    C: Combine<OUT>,
+{
+    let view = elements.into();
+    let sum_of = |a, b| combine.combine::<u32>(a, b);
+    match view.place.kind() {
+        &Kind::Host { features, is_parallel } => {
+            let source = view.source()?;
+            let piece = |first: usize, len: usize| {
+                let source = source.after(first);
+                on_widest(features, Reduce::<K, C, ROWS, IN, OUT> { kernel, combine, source, len })
+            };
+            if !is_parallel {
+                return Ok(piece(0, view.len));
+            }
+            let pieces = (0..view.len.div_ceil(PIECE)).into_par_iter();
+            let sums = pieces.map(|at| piece(at * PIECE, PIECE.min(view.len - at * PIECE)));
+            Ok(sums.reduce(|| C::IDENTITY, sum_of))
+        }
+        Kind::Device(grid) => {
+            let program =
+                Program::<K, ROWS, IN, OUT> { kernel, reads: view.reads(), sink: Sink::combine(combine) };
+            Ok(by_thread(&program, &**grid, view)?.into_iter().fold(C::IDENTITY, sum_of))
+        }
+    }
+}
+
+/// The index of the first element for which the kernel's result is not zero, if there is one. What comes after it is looked at
+/// no further than where some thread has got to by then.
+///
+/// # Errors
+/// As [`transform`].
+pub fn find<'a, K, const ROWS: usize, const IN: usize>(
+    kernel: &K,
+    elements: impl Into<View<'a, IN>>,
+) -> Result<Option<usize>, Error>
+where
+    K: Bundle<ROWS, IN, 1>,
+{
+    let view = elements.into();
+    match view.place.kind() {
+        &Kind::Host { features, is_parallel } => {
+            let source = view.source()?;
+            let piece = |first: usize, len: usize| {
+                let source = source.after(first);
+                let found = on_widest(features, Find::<K, ROWS, IN> { kernel, source, len });
+                found.map(|at| first + at)
+            };
+            if !is_parallel {
+                return Ok(piece(0, view.len));
+            }
+            let pieces = (0..view.len.div_ceil(PIECE)).into_par_iter();
+            Ok(pieces.find_map_first(|at| piece(at * PIECE, PIECE.min(view.len - at * PIECE))))
+        }
+        Kind::Device(grid) => {
+            let program = Program::<K, ROWS, IN, 1> { kernel, reads: view.reads(), sink: Sink::Find };
+            let (mut first, mut looks) = (0, LOOKS[0]);
+            while first < view.len {
+                let part = view.view(first..view.len.min(first + looks))?;
+                let hits = by_thread(&program, &**grid, part)?.into_iter().flatten();
+                if let Some(at) = hits.min().filter(|&at| at != NO_HIT) {
+                    return Ok(Some(first + at as usize));
+                }
+                first += part.len;
+                looks = LOOKS[1].min(2 * looks);
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// What the threads of a search or a sum wrote, one element each.
+fn by_thread<K, const ROWS: usize, const IN: usize, const OUT: usize>(
+    program: &Program<'_, K, ROWS, IN, OUT>,
+    grid: &dyn Grid,
+    view: View<'_, IN>,
+) -> Result<Vec<[u32; OUT]>, Error>
+where
+    K: Bundle<ROWS, IN, OUT>,
+{
+    let mut results = DeviceVec::with_room(view.place, threads(view.len, ROWS) as usize)?;
+    let span = results.span();
+    let Store::Device(goal) = &mut results.store else { return Err(Error::Place) };
+    program.run(grid, view.len, (view.memory(), view.span()), (goal, span))?;
+    results.to_vec()
+}
+
+/// A kernel's results from element `first` of the goal on, which has room for them.
+pub(super) fn transform_at<K, const ROWS: usize, const IN: usize, const OUT: usize>(
+    kernel: &K,
+    source: View<'_, IN>,
+    goal: &mut DeviceVec<OUT>,
+    first: usize,
+) -> Result<(), Error>
+where
+    K: Bundle<ROWS, IN, OUT>,
+{
+    if !source.place.is(&goal.place) {
+        return Err(Error::Place);
+    }
+    let span = Span { first, ..goal.span() };
+    match (&mut goal.store, source.place.kind()) {
+        (Store::Host(bytes), &Kind::Host { features, is_parallel }) => {
+            let from = source.source()?;
+            let work = |at, goal| {
+                let source = from.after(at);
+                on_widest(features, Transform::<K, ROWS, IN, OUT> { kernel, source, goal });
+            };
+            in_pieces(bytes, span, source.len, is_parallel, work);
+            Ok(())
+        }
+        (Store::Device(memory), Kind::Device(grid)) => {
+            let program = Program::<K, ROWS, IN, OUT> { kernel, reads: source.reads(), sink: Sink::Write };
+            program.run(&**grid, source.len, (source.memory(), source.span()), (memory, span))
+        }
+        _ => Err(Error::Place),
+    }
+}
+
+/// Calls `work` with the numbers of `len` elements: of all, or piece by piece on all threads, with how many stand before.
+fn in_pieces<'a, const N: usize>(
+    bytes: &'a mut [u8],
+    span: Span,
+    len: usize,
+    is_parallel: bool,
+    work: impl Fn(usize, [&'a mut [u8]; N]) + Sync,
+) {
+    let mut numbers = bytes.chunks_mut(4 * span.stride.max(1));
+    let mut numbers: [_; N] = std::array::from_fn(|_| {
+        let number = numbers.next().unwrap_or_default();
+        number.get_mut(4 * span.first..4 * (span.first + len)).unwrap_or_default()
+    });
+    if !is_parallel {
+        return work(0, numbers);
+    }
+    let piece = |first: usize| {
+        let len_bytes = 4 * PIECE.min(len - first);
+        let part = numbers.each_mut().map(|number| number.split_off_mut(..len_bytes).unwrap_or_default());
+        (first, part)
+    };
+    let pieces: Vec<_> = (0..len).step_by(PIECE).map(piece).collect();
+    pieces.into_par_iter().for_each(|(first, part)| work(first, part));
+}

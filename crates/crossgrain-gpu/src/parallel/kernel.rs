@@ -1,0 +1,112 @@
+//! What a user writes: a function of an element, once, over whatever words stand for it.
+//!
+//! An element is a few numbers of 32 bits. A [`Map`] sees each of them as a word with a lane of 32 bits for every element at
+//! hand: 16 of them in a register of 512 bits, one in a GPU's thread. [`Bits`] of a [`BitMap`] sees each number as 32 words with
+//! a lane of one bit for every element: 512 in such registers, 32 in a thread. [`Bundle`] is what the algorithms ask of both.
+//! Holds: `map` and `combine` are `#[inline(always)]`, with all that they call, and use no closures on words; otherwise answers
+//! stay right, and each gate on a CPU becomes a call.
+
+use crossgrain::convert::transpose_square;
+use crossgrain::word::{Lanes, Shift, Word};
+
+/// A function of elements of `IN` numbers that gives elements of `OUT`.
+///
+/// What its fields hold becomes part of the programs for GPUs, whose texts are kept on disk: no place for a key.
+pub trait Map<const IN: usize, const OUT: usize>: Sync {
+    /// The function on lanes of 32 bits. Constants come from [`Lanes::filled`].
+    fn map<W: Lanes>(&self, x: [W; IN]) -> [W; OUT];
+}
+
+/// The same on lanes of one bit.
+pub trait BitMap<const IN: usize, const OUT: usize>: Sync {
+    /// The function on the bits of each number, the least significant first. Zero is `x ^ x`.
+    fn map<W: Word>(&self, x: [[W; 32]; IN]) -> [[W; 32]; OUT];
+}
+
+/// A [`BitMap`] as a kernel: its elements are transposed on the way in and out.
+#[derive(Clone, Copy, Debug)]
+pub struct Bits<K>(pub K);
+
+/// Two elements made one, as [`reduce`](super::reduce) needs it: in whatever order it takes them, the result must be the same.
+pub trait Combine<const N: usize>: Sync {
+    /// The element that changes no other.
+    const IDENTITY: [u32; N];
+
+    /// The function on lanes of 32 bits.
+    fn combine<W: Lanes>(&self, a: [W; N], b: [W; N]) -> [W; N];
+}
+
+/// A kernel as the algorithms run it: on `ROWS` elements a lane of 32 bits. Every [`Map`] is one, and [`Bits`] of every [`BitMap`].
+pub trait Bundle<const ROWS: usize, const IN: usize, const OUT: usize>: Sync {
+    /// The user's function, on 32 rows transposed.
+    fn inner<W: Lanes>(&self, x: [[W; ROWS]; IN]) -> [[W; ROWS]; OUT];
+
+    /// The whole: row r of number p is that of element r of each lane.
+    fn run<W: Lanes + Shift>(&self, x: [[W; ROWS]; IN]) -> [[W; ROWS]; OUT];
+}
+
+impl<K: Map<IN, OUT>, const IN: usize, const OUT: usize> Bundle<1, IN, OUT> for K {
+    #[inline(always)]
+    fn inner<W: Lanes>(&self, x: [[W; 1]; IN]) -> [[W; 1]; OUT] {
+        let mut numbers = [x[0][0]; IN];
+        for (number, [row]) in numbers.iter_mut().zip(x) {
+            *number = row;
+        }
+        let y = self.map(numbers);
+        let mut rows = [[y[0]]; OUT];
+        for (row, number) in rows.iter_mut().zip(y) {
+            *row = [number];
+        }
+        rows
+    }
+
+    #[inline(always)]
+    fn run<W: Lanes + Shift>(&self, x: [[W; 1]; IN]) -> [[W; 1]; OUT] {
+        self.inner(x)
+    }
+}
+
+impl<K: BitMap<IN, OUT>, const IN: usize, const OUT: usize> Bundle<32, IN, OUT> for Bits<K> {
+    #[inline(always)]
+    fn inner<W: Lanes>(&self, x: [[W; 32]; IN]) -> [[W; 32]; OUT] {
+        self.0.map(x)
+    }
+
+    #[inline(always)]
+    fn run<W: Lanes + Shift>(&self, mut x: [[W; 32]; IN]) -> [[W; 32]; OUT] {
+        for number in &mut x {
+            transpose_square(number);
+        }
+        let mut y = self.inner(x);
+        for number in &mut y {
+            transpose_square(number);
+        }
+        y
+    }
+}
+
+/// An element as it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Same;
+
+impl<const N: usize> Map<N, N> for Same {
+    #[inline(always)]
+    fn map<W: Lanes>(&self, x: [W; N]) -> [W; N] {
+        x
+    }
+}
+
+/// This element, whatever the index.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fill<const N: usize>(pub(super) [u32; N]);
+
+impl<const N: usize> Map<1, N> for Fill<N> {
+    #[inline(always)]
+    fn map<W: Lanes>(&self, [at]: [W; 1]) -> [W; N] {
+        let mut y = [at; N];
+        for (word, value) in y.iter_mut().zip(self.0) {
+            *word = at.filled(value);
+        }
+        y
+    }
+}

@@ -1,0 +1,59 @@
+//! Parallel algorithms over kernels that are written once, on CPUs and GPUs: [`transform`], [`generate`], [`for_each_bundle`],
+//! [`reduce`], [`transform_reduce`] and [`find`].
+//!
+//! A kernel is a function of elements ([`Map`]), or of their bits ([`BitMap`] in [`Bits`]), generic over words. On a CPU it is
+//! compiled for registers and runs on the widest that are there; on a device its gates are traced and become a program.
+//! A [`Policy`] opens a [`Place`], where [`DeviceVec`]s live, and an algorithm runs where its elements are.
+//! Holds: an algorithm gives the same at every place, and a kernel that a device does not take is an [`Error`](crate::Error).
+//!
+//! ```
+//! use crossgrain::word::Lanes;
+//! use crossgrain_gpu::parallel::{Combine, DeviceVec, Map, Policy, find, transform, transform_reduce};
+//!
+//! struct Square;
+//!
+//! impl Map<1, 1> for Square {
+//!     #[inline(always)]
+//!     fn map<W: Lanes>(&self, [x]: [W; 1]) -> [W; 1] {
+//!         [x.multiply_lanes(x)]
+//!     }
+//! }
+//!
+//! struct Sum;
+//!
+//! impl Combine<1> for Sum {
+//!     const IDENTITY: [u32; 1] = [0];
+//!
+//!     #[inline(always)]
+//!     fn combine<W: Lanes>(&self, [a]: [W; 1], [b]: [W; 1]) -> [W; 1] {
+//!         [a.add_lanes(b)]
+//!     }
+//! }
+//!
+//! let place = Policy::Auto.open()?;
+//! let numbers = DeviceVec::from_slice(&place, &[[3], [4], [5]])?;
+//! assert_eq!(transform(&Square, &numbers)?.to_vec()?, [[9], [16], [25]]);
+//! assert_eq!(transform_reduce(&Square, &Sum, &numbers)?, [50]);
+//! assert_eq!(find(&Square, place.indices(0..100)?)?, Some(1));
+//! # Ok::<(), crossgrain_gpu::Error>(())
+//! ```
+
+/// The page's example is run with the doc tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/parallel.md")]
+struct Page;
+
+mod algorithm;
+mod grid;
+mod host;
+mod kernel;
+mod policy;
+mod text;
+mod vector;
+
+pub use algorithm::{find, for_each_bundle, generate, reduce, transform, transform_into, transform_reduce};
+pub(crate) use grid::Programs;
+pub use grid::{Grid, Memory};
+pub use kernel::{BitMap, Bits, Bundle, Combine, Map};
+pub use policy::{Place, Policy};
+pub use vector::{DeviceVec, View};

@@ -1,0 +1,262 @@
+//! An algorithm with a user's kernel as a program for a device.
+//!
+//! A thread takes a bundle after another, of `ROWS` elements that lie a group apart, so that neighbouring threads read
+//! neighbouring words. The kernel's gates are traced and become a function; what stands here is how elements reach it and what is
+//! done with its results. A job's words are how many elements there are, how many threads, and for source and goal where the
+//! first number of the first element stands and how many words lie between the numbers of one.
+
+use std::any::type_name;
+
+use crossgrain::circuit::emit::{Field, Language, Signature, function};
+use crossgrain::circuit::graph::Graph;
+use crossgrain::circuit::map::map;
+use crossgrain::circuit::trace::{Sym, Width, trace_words};
+use crossgrain::convert::transpose_square;
+use crossgrain::device::Listing;
+use crossgrain::word::Lanes as _;
+
+use super::grid::{Grid, Memory};
+use super::kernel::{Bundle, Combine};
+use crate::{Error, Job};
+
+/// Threads in a group.
+const GROUP_THREADS: u32 = 64;
+
+/// Most threads: more than any device keeps busy at a time.
+const THREADS_MAX: u32 = 1 << 17;
+
+/// Larger kernels are left as they were traced: to look for fewer gates would take longer than it saves, and a device's compiler
+/// looks for them too.
+const MAPPED_GATES_MAX: usize = 1000;
+
+/// Where a program's elements come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reads {
+    /// Memory of its own.
+    Source,
+    /// Where its results go.
+    Goal,
+    /// They are the numbers of a range.
+    Indices,
+}
+
+/// What a program does with a kernel's results.
+#[derive(Clone, Debug)]
+pub(super) enum Sink {
+    /// Writes them.
+    Write,
+    /// Writes the index of the first element of each thread whose result is not zero, or [`NO_HIT`].
+    Find,
+    /// Writes what those of each thread are when combined: by this function, from this element on.
+    Combine(Graph, Vec<u32>),
+}
+
+/// What a thread that found nothing writes.
+pub(super) const NO_HIT: u32 = u32::MAX;
+
+impl Sink {
+    pub(super) fn combine<C: Combine<N>, const N: usize>(combine: &C) -> Self {
+        let graph = trace_words(Width::Three, 2 * N, |words| {
+            let (mut a, mut b) = ([words[0]; N], [words[0]; N]);
+            a.copy_from_slice(&words[..N]);
+            b.copy_from_slice(&words[N..]);
+            combine.combine(a, b).to_vec()
+        });
+        Self::Combine(graph, C::IDENTITY.to_vec())
+    }
+}
+
+/// Where elements lie in a memory: where the first number of the first is, and how far the numbers of each are apart, in words.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    pub(super) first: usize,
+    pub(super) stride: usize,
+}
+
+/// Threads for so many elements: each of them writes one result of a search or a sum.
+pub(super) fn threads(count: usize, rows: usize) -> u32 {
+    let bundles = u32::try_from(count.div_ceil(rows)).unwrap_or(THREADS_MAX);
+    bundles.min(THREADS_MAX).next_multiple_of(GROUP_THREADS)
+}
+
+/// A program before it is written.
+pub(super) struct Program<'a, K, const ROWS: usize, const IN: usize, const OUT: usize> {
+    pub(super) kernel: &'a K,
+    pub(super) reads: Reads,
+    pub(super) sink: Sink,
+}
+
+impl<K, const ROWS: usize, const IN: usize, const OUT: usize> Program<'_, K, ROWS, IN, OUT>
+where
+    K: Bundle<ROWS, IN, OUT>,
+{
+    /// Runs it on so many elements.
+    pub(super) fn run(
+        &self,
+        grid: &dyn Grid,
+        count: usize,
+        (source, from): (Option<&Memory>, Span),
+        (goal, to): (&mut Memory, Span),
+    ) -> Result<(), Error> {
+        if count == 0 {
+            return Ok(());
+        }
+        let (language, threads) = (grid.language(), threads(count, ROWS));
+        let [count, first, stride, goal_first, goal_stride] =
+            [count, from.first, from.stride, to.first, to.stride].map(|words| words as u32);
+        let job = Job { words: [count, threads, first, stride, goal_first, goal_stride], threads };
+        let name = self.listing(language, false).text;
+        grid.run(&name, &|| self.listing(language, true), &job, source, goal)
+    }
+
+    /// The program. With `is_mapped`, in fewer gates where some are found; without, it is soon written, and as good as a name.
+    pub(super) fn listing(&self, language: Language, is_mapped: bool) -> Listing {
+        let entry = match self.sink {
+            Sink::Write => "transform",
+            Sink::Find => "find",
+            Sink::Combine(..) => "reduce",
+        };
+        let mut text = format!("// {entry} by {}, written by crossgrain.\n", type_name::<K>());
+        text += language.prelude();
+        let job = ["count", "threads", "source_first", "source_stride", "goal_first", "goal_stride"];
+        text += &language.structure("Job", &job.map(|name| (name, Field::Word)));
+        text += &language.bindings(["u32", "u32"], false);
+        text += &language.structure("Rows", &[("x", Field::Words(ROWS))]);
+        for (structure, count) in [("Given", IN), ("Made", OUT)] {
+            let names: Vec<_> = (0..count).map(|p| format!("p{p}")).collect();
+            let fields: Vec<_> = names.iter().map(|name| (&name[..], Field::Structure("Rows"))).collect();
+            text += &language.structure(structure, &fields);
+        }
+        text += &self.functions(language, is_mapped);
+        text += &language.entry(entry, GROUP_THREADS, ["u32", "u32"], false, &self.body());
+        let reads_source = self.reads == Reads::Source;
+        Listing {
+            entry: entry.to_owned(),
+            text,
+            group_threads: GROUP_THREADS,
+            dynamic_bytes: 0,
+            reads_source,
+            reads_keys: false,
+        }
+    }
+
+    /// The kernel and what it needs, as functions.
+    fn functions(&self, language: Language, is_mapped: bool) -> String {
+        let best = |graph: Graph| {
+            if is_mapped && graph.gates().len() <= MAPPED_GATES_MAX { map(&graph) } else { graph }
+        };
+        let mut text = String::new();
+        if ROWS > 1 {
+            let graph = best(trace_words(Width::Three, 32, transposed));
+            let names = |name: &str| (0..32).map(|row| format!("{name}.x[{row}]")).collect();
+            let (parameters, inputs, outputs) = (&[("x", "Rows")], names("x"), names(""));
+            let signature = Signature { parameters, inputs, result: "Rows", outputs };
+            text += &function(&graph, "transposed", &signature, language);
+        }
+        let graph = trace_words(Width::Three, IN * ROWS, |words| {
+            let mut x = [[words[0]; ROWS]; IN];
+            x.as_flattened_mut().copy_from_slice(words);
+            self.kernel.inner(x).as_flattened().to_vec()
+        });
+        let signature = Signature {
+            parameters: &[("x", "Given")],
+            inputs: rows_of("x", IN, ROWS),
+            result: "Made",
+            outputs: rows_of("", OUT, ROWS),
+        };
+        text += &function(&best(graph), "kernel", &signature, language);
+        if let Sink::Combine(graph, _) = &self.sink {
+            let names = |name: &str| (0..OUT).map(|p| format!("{name}.x[{p}]")).collect::<Vec<_>>();
+            text += &language.structure("Total", &[("x", Field::Words(OUT))]);
+            let signature = Signature {
+                parameters: &[("a", "Total"), ("b", "Total")],
+                inputs: [names("a"), names("b")].concat(),
+                result: "Total",
+                outputs: names(""),
+            };
+            text += &function(&best(graph.clone()), "combined", &signature, language);
+        }
+        text
+    }
+
+    /// What a thread does, in the common syntax.
+    fn body(&self) -> String {
+        let (before, goes_on, with_row, after) = self.sink_text();
+        let transposed = |name, count| match ROWS {
+            1 => String::new(),
+            _ => (0..count).map(|p| format!("        {name}.p{p} = transposed({name}.p{p});\n")).collect(),
+        };
+        let read: String = (0..IN)
+            .map(|p| {
+                let value = match self.reads {
+                    Reads::Source => format!("source[job.source_first + {p}u * job.source_stride + at]"),
+                    Reads::Goal => format!("goal[job.goal_first + {p}u * job.goal_stride + at]"),
+                    Reads::Indices => "job.source_first + at".to_owned(),
+                };
+                format!("                given.p{p}.x[i] = {value};\n")
+            })
+            .collect();
+        format!(
+            "{before}    for (var base = (thread / {GROUP_THREADS}u) * {}u + thread % {GROUP_THREADS}u; \
+             base < job.count{goes_on}; base = base + job.threads * {ROWS}u) {{
+        var given: Given;
+        for (var i = 0u; i < {ROWS}u; i = i + 1u) {{
+            let at = base + i * {GROUP_THREADS}u;
+            if (at < job.count) {{
+{read}            }}
+        }}
+{}        var made = kernel(given);
+{}        for (var i = 0u; i < {ROWS}u; i = i + 1u) {{
+            let at = base + i * {GROUP_THREADS}u;
+            if (at < job.count) {{
+{with_row}            }}
+        }}
+    }}
+{after}",
+            GROUP_THREADS as usize * ROWS,
+            transposed("given", IN),
+            transposed("made", OUT),
+        )
+    }
+
+    /// What stands before the loop, what else has to hold for it to go on, what is done with a row, and what stands after it.
+    fn sink_text(&self) -> (String, &'static str, String, String) {
+        let each = |line: &dyn Fn(usize) -> String| (0..OUT).map(line).collect::<String>();
+        match &self.sink {
+            Sink::Write => {
+                let goal = |p| format!("goal[job.goal_first + {p}u * job.goal_stride + at]");
+                let row = each(&|p| format!("                {} = made.p{p}.x[i];\n", goal(p)));
+                (String::new(), "", row, String::new())
+            }
+            Sink::Find => (
+                "    var hit = 0xffffffffu;\n".to_owned(),
+                " && hit == 0xffffffffu",
+                "                if (made.p0.x[i] != 0u && at < hit) {\n                    hit = at;\n                }\n"
+                    .to_owned(),
+                "    goal[thread] = hit;\n".to_owned(),
+            ),
+            Sink::Combine(_, identity) => (
+                "    var total: Total;\n".to_owned()
+                    + &each(&|p| format!("    total.x[{p}] = {:#x}u;\n", identity[p])),
+                "",
+                "                var next: Total;\n".to_owned()
+                    + &each(&|p| format!("                next.x[{p}] = made.p{p}.x[i];\n"))
+                    + "                total = combined(total, next);\n",
+                each(&|p| format!("    goal[{p}u * job.goal_stride + thread] = total.x[{p}];\n")),
+            ),
+        }
+    }
+}
+
+/// Every row of every number of a structure.
+fn rows_of(name: &str, count: usize, rows: usize) -> Vec<String> {
+    let number = |p| (0..rows).map(move |row| format!("{name}.p{p}.x[{row}]"));
+    (0..count).flat_map(number).collect()
+}
+
+fn transposed(words: &[Sym]) -> Vec<Sym> {
+    let mut square = [words[0].filled(0); 32];
+    square.copy_from_slice(words);
+    transpose_square(&mut square);
+    square.to_vec()
+}

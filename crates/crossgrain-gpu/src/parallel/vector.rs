@@ -1,0 +1,242 @@
+//! Vectors that live at a place.
+//!
+//! The numbers of all elements lie one after another, first the first of each, then the second, and so on: a register, or a
+//! group of threads, reads neighbouring words, however many make an element. Words are little-endian.
+
+use std::fmt;
+use std::ops::{Bound, RangeBounds};
+
+use super::algorithm::transform_at;
+use super::grid::Memory;
+use super::host::Source;
+use super::kernel::{Fill, Same};
+use super::policy::{Kind, Place};
+use super::text::{Reads, Span};
+use crate::Error;
+
+/// Most elements of a vector.
+pub(super) const LEN_MAX: usize = 1 << 31;
+
+/// Elements of `N` numbers of 32 bits each, in the memory of a CPU or a device.
+pub struct DeviceVec<const N: usize> {
+    pub(super) place: Place,
+    pub(super) store: Store,
+    pub(super) len: usize,
+    /// Elements that there is room for, by which number p of an element is found: `p * stride` words after the first.
+    pub(super) stride: usize,
+}
+
+/// Where the numbers are.
+pub(super) enum Store {
+    Host(Vec<u8>),
+    Device(Memory),
+}
+
+impl<const N: usize> DeviceVec<N> {
+    /// A vector of these elements.
+    ///
+    /// # Errors
+    /// If the place has no room, or is lost.
+    pub fn from_slice(place: &Place, elements: &[[u32; N]]) -> Result<Self, Error> {
+        let mut vector = Self::with_room(place, elements.len())?;
+        let mut bytes = vec![0; 4 * N * elements.len()];
+        for (at, element) in elements.iter().enumerate() {
+            for (p, number) in element.iter().enumerate() {
+                bytes[4 * (p * elements.len() + at)..][..4].copy_from_slice(&number.to_le_bytes());
+            }
+        }
+        match (&mut vector.store, place.kind()) {
+            (Store::Device(memory), Kind::Device(grid)) if !bytes.is_empty() => {
+                grid.upload(&bytes, memory)?
+            }
+            (Store::Device(_), _) => {}
+            (store, _) => *store = Store::Host(bytes),
+        }
+        Ok(vector)
+    }
+
+    /// Room for so many elements, whatever they are.
+    pub(super) fn with_room(place: &Place, len: usize) -> Result<Self, Error> {
+        const { assert!(N > 0, "an element has one number or more") };
+        let len_bytes = len.saturating_mul(4 * N);
+        // Words are counted in 32 bits on a device.
+        if len > LEN_MAX || len_bytes / 4 > u32::MAX as usize {
+            return Err(Error::Memory { len_bytes });
+        }
+        let store = match place.kind() {
+            Kind::Host { .. } => Store::Host(zeros(len_bytes)?),
+            Kind::Device(grid) => Store::Device(grid.allocate(len_bytes)?),
+        };
+        Ok(Self { place: place.clone(), store, len, stride: len })
+    }
+
+    /// The elements.
+    ///
+    /// # Errors
+    /// If the place is lost, or the host has no room.
+    pub fn to_vec(&self) -> Result<Vec<[u32; N]>, Error> {
+        View::from(self).to_vec()
+    }
+
+    /// Some of the elements.
+    ///
+    /// # Errors
+    /// If there are not so many.
+    pub fn view(&self, range: impl RangeBounds<usize>) -> Result<View<'_, N>, Error> {
+        View::from(self).view(range)
+    }
+
+    /// Makes it shorter, or longer by elements of this value. Room that was there stays.
+    ///
+    /// # Errors
+    /// If the place has no room or is lost; then it is as it was.
+    pub fn resize(&mut self, len: usize, value: [u32; N]) -> Result<(), Error> {
+        let old_len = self.len;
+        if len > self.stride {
+            let mut longer = Self::with_room(&self.place, len)?;
+            transform_at(&Same, (&*self).into(), &mut longer, 0)?;
+            *self = Self { len: old_len, ..longer };
+        }
+        self.len = len;
+        if len > old_len {
+            let place = self.place.clone();
+            transform_at(&Fill(value), place.indices(old_len..len)?, self, old_len)
+                .inspect_err(|_| self.len = old_len)?;
+        }
+        Ok(())
+    }
+
+    pub(super) const fn span(&self) -> Span {
+        Span { first: 0, stride: self.stride }
+    }
+
+    /// How many elements.
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Where it lives.
+    pub const fn place(&self) -> &Place {
+        &self.place
+    }
+}
+
+/// So many bytes of zeros, if the host has room for them.
+fn zeros(len_bytes: usize) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(len_bytes).map_err(|_| Error::Memory { len_bytes })?;
+    bytes.resize(len_bytes, 0);
+    Ok(bytes)
+}
+
+impl<const N: usize> fmt::Debug for DeviceVec<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DeviceVec({} elements of {N} numbers, {:?})", self.len, self.place)
+    }
+}
+
+/// Elements in a row: of a vector, or the numbers of a range ([`Place::indices`]).
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a, const N: usize> {
+    pub(super) place: &'a Place,
+    /// Nothing for the numbers of a range.
+    pub(super) stored: Option<&'a DeviceVec<N>>,
+    pub(super) first: usize,
+    pub(super) len: usize,
+}
+
+impl<'a, const N: usize> View<'a, N> {
+    /// How many elements.
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// As a CPU reads them.
+    pub(super) fn source(&self) -> Result<Source<'a, N>, Error> {
+        let Some(vector) = self.stored else { return Ok(Source::Indices(self.first as u32)) };
+        let Store::Host(bytes) = &vector.store else { return Err(Error::Place) };
+        let number = |p: usize| &bytes[4 * (p * vector.stride + self.first)..][..4 * self.len];
+        Ok(Source::Stored(std::array::from_fn(number)))
+    }
+
+    /// As a device reads them.
+    pub(super) fn memory(&self) -> Option<&'a Memory> {
+        match &self.stored?.store {
+            Store::Device(memory) => Some(memory),
+            Store::Host(_) => None,
+        }
+    }
+
+    pub(super) const fn reads(&self) -> Reads {
+        if self.stored.is_some() { Reads::Source } else { Reads::Indices }
+    }
+
+    pub(super) fn span(&self) -> Span {
+        Span { first: self.first, stride: self.stored.map_or(0, |vector| vector.stride) }
+    }
+
+    /// Some of these.
+    ///
+    /// # Errors
+    /// If there are not so many.
+    pub fn view(&self, range: impl RangeBounds<usize>) -> Result<Self, Error> {
+        let start = match range.start_bound() {
+            Bound::Included(&start) => start,
+            Bound::Excluded(&before) => before.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(&last) => last.saturating_add(1),
+            Bound::Excluded(&end) => end,
+            Bound::Unbounded => self.len,
+        };
+        if start > end || end > self.len {
+            return Err(Error::Range { start, end, len: self.len });
+        }
+        Ok(Self { first: self.first + start, len: end - start, ..*self })
+    }
+
+    /// The elements.
+    ///
+    /// # Errors
+    /// If the place is lost, or the host has no room.
+    pub fn to_vec(&self) -> Result<Vec<[u32; N]>, Error> {
+        let Some(vector) = self.stored else {
+            return Ok((self.first..self.first + self.len).map(|at| [at as u32; N]).collect());
+        };
+        if self.len == 0 {
+            return Ok(Vec::new());
+        }
+        let downloaded;
+        let bytes = match (&vector.store, self.place.kind()) {
+            (Store::Host(bytes), _) => bytes,
+            (Store::Device(memory), Kind::Device(grid)) => {
+                let mut bytes = zeros(4 * N * vector.stride)?;
+                grid.download(memory, &mut bytes)?;
+                downloaded = bytes;
+                &downloaded
+            }
+            (Store::Device(_), Kind::Host { .. }) => return Err(Error::Place),
+        };
+        let words = bytes.as_chunks::<4>().0;
+        let number = |p: usize, at: usize| u32::from_le_bytes(words[p * vector.stride + at]);
+        let elements = self.first..self.first + self.len;
+        Ok(elements.map(|at| std::array::from_fn(|p| number(p, at))).collect())
+    }
+}
+
+impl<'a, const N: usize> From<&'a DeviceVec<N>> for View<'a, N> {
+    fn from(vector: &'a DeviceVec<N>) -> Self {
+        Self { place: &vector.place, stored: Some(vector), first: 0, len: vector.len }
+    }
+}

@@ -1,0 +1,328 @@
+//! Every algorithm, by every policy, gives what a plain loop gives: whole bundles, odd counts, and nothing.
+//!
+//! On a machine without a device that is printed as skipped, unless CROSSGRAIN_REQUIRE names `wgpu` or `cuda`.
+#![allow(
+    missing_docs,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "a test"
+)]
+
+#[allow(dead_code, reason = "other tests need the rest")]
+#[path = "../../crossgrain/tests/compilers/mod.rs"]
+mod compilers;
+#[path = "../examples/darts.rs"]
+mod darts;
+#[path = "../examples/sboxes.rs"]
+mod sboxes;
+#[path = "parallel/stand_in.rs"]
+mod stand_in;
+#[path = "../examples/weights.rs"]
+mod weights;
+
+use std::process::Command;
+use std::sync::Arc;
+
+use crossgrain::word::Lanes;
+use crossgrain_gpu::Error;
+use crossgrain_gpu::parallel::{
+    Bits, Combine, DeviceVec, Map, Place, Policy, find, for_each_bundle, generate, reduce, transform,
+    transform_into, transform_reduce,
+};
+use darts::Hits;
+use sboxes::{Inverse, Layer};
+use weights::{HasWeight, Parity, Sum};
+
+/// Nothing, less than a bundle of any register, whole ones, one more, and several pieces of the CPU's.
+const LENS: [usize; 9] = [0, 1, 31, 32, 513, 1024, 4097, 65_536, 140_001];
+
+/// Set for a run of these tests by one of them, on the CPU alone.
+const CHILD: &str = "CROSSGRAIN_TEST_CHILD";
+
+/// The places that there are; of those on a CPU that has no GPU's driver, the last runs programs in CUDA C as C++.
+fn places() -> Vec<Place> {
+    let mut places: Vec<_> = [Policy::Seq, Policy::Par].map(|policy| policy.open().unwrap()).into();
+    if std::env::var_os(CHILD).is_some() {
+        return places;
+    }
+    match stand_in::StandIn::new() {
+        Some(stand_in) => places.push(Place::on(Arc::new(stand_in))),
+        None => eprintln!("skipped: there is no c++ to compile with"),
+    }
+    let required = std::env::var("CROSSGRAIN_REQUIRE").unwrap_or_default();
+    for (policy, kind) in [(Policy::Cuda(0), "cuda"), (Policy::Wgpu(0), "wgpu")] {
+        match policy.open() {
+            Ok(place) => places.push(place),
+            Err(error) => {
+                let told = error.to_string();
+                assert!(!told.is_empty() && !told.contains('\n'), "{told:?}");
+                assert!(required.split(',').all(|required| required != kind), "{kind} is required: {told}");
+                eprintln!("skipped: {kind}: {told}");
+            }
+        }
+    }
+    places
+}
+
+/// Numbers of all kinds, the same each time.
+fn numbers<const N: usize>(len: usize) -> Vec<[u32; N]> {
+    let number = |at: usize| (at as u32).wrapping_mul(0x9e37_79b9).rotate_left(at as u32 % 31) ^ at as u32;
+    (0..len).map(|at| std::array::from_fn(|p| number(N * at + p))).collect()
+}
+
+/// Serpent's S-boxes as they are published.
+const SBOXES: [[u32; 16]; 8] = [
+    [3, 8, 15, 1, 10, 6, 5, 11, 14, 13, 4, 2, 7, 0, 9, 12],
+    [15, 12, 2, 7, 9, 0, 5, 10, 1, 11, 14, 8, 6, 13, 3, 4],
+    [8, 6, 7, 9, 3, 12, 10, 15, 13, 1, 14, 4, 0, 11, 5, 2],
+    [0, 15, 11, 8, 12, 9, 6, 3, 13, 1, 2, 4, 10, 7, 5, 14],
+    [1, 15, 8, 3, 12, 0, 11, 6, 2, 5, 4, 10, 9, 14, 7, 13],
+    [15, 5, 2, 11, 4, 10, 9, 12, 0, 3, 14, 8, 13, 6, 7, 1],
+    [7, 2, 12, 5, 8, 4, 6, 11, 14, 9, 1, 15, 13, 3, 10, 0],
+    [1, 13, 15, 0, 14, 8, 2, 11, 7, 4, 12, 10, 9, 3, 5, 6],
+];
+
+/// A block's 32 S-boxes one after another.
+fn substituted(index: usize, block: [u32; 4]) -> [u32; 4] {
+    let mut result = [0; 4];
+    for bit in 0..32 {
+        let input = (0..4).map(|word| (block[word] >> bit & 1) << word).sum::<u32>();
+        let output = SBOXES[index][input as usize];
+        (0..4).for_each(|word| result[word] |= (output >> word & 1) << bit);
+    }
+    result
+}
+
+/// The darts of an index one after another.
+fn hits(seed: u32, index: u32) -> u32 {
+    let mut state = index.wrapping_add(seed).wrapping_mul(0x9e37_79b9) ^ 0x1234_5678;
+    let throw = |_| {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        let (x, y) = (state >> 17, state & 0x7fff);
+        u32::from(x * x + y * y < 1 << 30)
+    };
+    (0..darts::THROWS).map(throw).sum()
+}
+
+/// An element of two numbers from one of three: every kind of operation, and none that is the same for all numbers.
+struct Mixed(u32);
+
+impl Map<3, 2> for Mixed {
+    #[inline(always)]
+    fn map<W: Lanes>(&self, [x, y, z]: [W; 3]) -> [W; 2] {
+        let sum = x.add_lanes(y.rotate_lanes_left::<7>()).multiply_lanes(z.filled(self.0));
+        let chosen = W::ternary::<0b1100_1010>(x, y, z);
+        [sum ^ z.shift_lanes_right::<3>(), !(chosen & sum).shift_lanes_left::<5>()]
+    }
+}
+
+fn mixed(factor: u32, [x, y, z]: [u32; 3]) -> [u32; 2] {
+    let sum = x.wrapping_add(y.rotate_left(7)).wrapping_mul(factor);
+    let chosen = (x & y) | (!x & z);
+    [sum ^ (z >> 3), !((chosen & sum) << 5)]
+}
+
+/// The larger of two 64-bit numbers would need comparing; their sum with its carry does not.
+struct WideSum;
+
+impl Combine<2> for WideSum {
+    const IDENTITY: [u32; 2] = [0; 2];
+
+    #[inline(always)]
+    fn combine<W: Lanes>(&self, [a, high_a]: [W; 2], [b, high_b]: [W; 2]) -> [W; 2] {
+        let sum = a.add_lanes(b);
+        let carry = W::ternary::<0b1101_0100>(a, b, sum).shift_lanes_right::<31>();
+        [sum, high_a.add_lanes(high_b).add_lanes(carry)]
+    }
+}
+
+#[test]
+fn transform_gives_what_a_loop_gives() {
+    for place in places() {
+        for len in LENS {
+            let elements = numbers(len);
+            let vector = DeviceVec::from_slice(&place, &elements).unwrap();
+            assert_eq!(vector.to_vec().unwrap(), elements);
+            let got = transform(&Mixed(0x0101_0107), &vector).unwrap().to_vec().unwrap();
+            let wanted: Vec<_> = elements.iter().map(|&element| mixed(0x0101_0107, element)).collect();
+            assert!(got == wanted, "{len} at {place:?}");
+        }
+    }
+}
+
+#[test]
+fn transform_on_bits_gives_what_a_loop_gives() {
+    for place in places() {
+        for len in LENS {
+            let elements: Vec<[u32; 1]> = numbers(len);
+            let vector = DeviceVec::from_slice(&place, &elements).unwrap();
+            let parity = transform(&Bits(Parity), &vector).unwrap().to_vec().unwrap();
+            assert!(
+                parity.iter().zip(&elements).all(|(got, [x])| got[0] == x.count_ones() % 2),
+                "{len} at {place:?}"
+            );
+            let weight = transform(&Bits(HasWeight(16)), &vector).unwrap().to_vec().unwrap();
+            assert!(
+                weight.iter().zip(&elements).all(|(got, [x])| got[0] == u32::from(x.count_ones() == 16)),
+                "{len} at {place:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn generate_gives_what_a_loop_gives() {
+    for place in places() {
+        for len in LENS {
+            let got = generate(&Hits { seed: 7 }, &place, len).unwrap().to_vec().unwrap();
+            let wanted: Vec<_> = (0..len as u32).map(|index| [hits(7, index)]).collect();
+            assert!(got == wanted, "{len} at {place:?}");
+        }
+    }
+}
+
+#[test]
+fn for_each_bundle_replaces_in_place() {
+    for place in places() {
+        for (len, index) in LENS.into_iter().zip((0..8).cycle()) {
+            let blocks = numbers(len);
+            let mut state = DeviceVec::from_slice(&place, &blocks).unwrap();
+            for_each_bundle(&Layer { index }, &mut state).unwrap();
+            let wanted: Vec<_> = blocks.iter().map(|&block| substituted(index, block)).collect();
+            assert!(state.to_vec().unwrap() == wanted, "{len} at {place:?}");
+            for_each_bundle(&Inverse { index }, &mut state).unwrap();
+            assert!(state.to_vec().unwrap() == blocks, "{len} at {place:?}");
+        }
+        let elements: Vec<[u32; 1]> = numbers(1000);
+        let mut bits = DeviceVec::from_slice(&place, &elements).unwrap();
+        for_each_bundle(&Bits(Parity), &mut bits).unwrap();
+        let wanted: Vec<_> = elements.iter().map(|[x]| [x.count_ones() % 2]).collect();
+        assert_eq!(bits.to_vec().unwrap(), wanted);
+    }
+}
+
+#[test]
+fn reduce_gives_what_a_loop_gives() {
+    for place in places() {
+        for len in LENS {
+            let elements: Vec<[u32; 2]> = numbers(len);
+            let vector = DeviceVec::from_slice(&place, &elements).unwrap();
+            let [low, high] = reduce(&WideSum, &vector).unwrap();
+            let wide = |[low, high]: &[u32; 2]| u64::from(*high) << 32 | u64::from(*low);
+            let wanted = elements.iter().map(wide).fold(0, u64::wrapping_add);
+            assert_eq!(wide(&[low, high]), wanted, "{len} at {place:?}");
+            let darts = transform_reduce(&Hits { seed: 3 }, &Sum, place.indices(0..len).unwrap()).unwrap();
+            assert_eq!(darts, [(0..len as u32).map(|index| hits(3, index)).sum()], "{len} at {place:?}");
+            let odd = transform_reduce(&Bits(Parity), &Sum, place.indices(5..5 + len).unwrap()).unwrap();
+            let wanted = (5..5 + len).filter(|number| number.count_ones() % 2 == 1).count();
+            assert_eq!(odd, [wanted as u32], "{len} at {place:?}");
+        }
+    }
+}
+
+/// 1 where a number is this one.
+struct Is(u32);
+
+impl Map<1, 1> for Is {
+    #[inline(always)]
+    fn map<W: Lanes>(&self, [x]: [W; 1]) -> [W; 1] {
+        // Of a number and its negative one has its top bit set, unless both are zero.
+        let different = x ^ x.filled(self.0);
+        let negative = (!different).add_lanes(x.filled(1));
+        [!W::ternary::<0b1111_1100>(different, negative, x).shift_lanes_right::<31>() & x.filled(1)]
+    }
+}
+
+#[test]
+fn find_gives_the_first() {
+    for place in places() {
+        for len in LENS {
+            let mut places_in = vec![0, 1, len / 2, len.saturating_sub(1)];
+            places_in.retain(|&at| at < len);
+            for at in places_in {
+                let elements: Vec<_> =
+                    (0..len).map(|i| [if i >= at && i % 3 == at % 3 { 9 } else { 1 }]).collect();
+                let vector = DeviceVec::from_slice(&place, &elements).unwrap();
+                assert_eq!(find(&Is(9), &vector).unwrap(), Some(at), "{len} at {place:?}");
+                assert_eq!(find(&Bits(HasWeight(2)), &vector).unwrap(), Some(at), "{len} at {place:?}");
+                let after = find(&Is(9), vector.view(at + 1..).unwrap()).unwrap();
+                assert_eq!(after, (at + 3 < len).then_some(2), "{len} at {place:?}");
+            }
+            let none = DeviceVec::from_slice(&place, &vec![[1]; len]).unwrap();
+            assert_eq!(find(&Is(9), &none).unwrap(), None);
+            assert_eq!(find(&Bits(HasWeight(2)), &none).unwrap(), None);
+        }
+        let beyond_several_looks = place.indices(0..1 << 20).unwrap();
+        assert_eq!(find(&Is(900_001), beyond_several_looks).unwrap(), Some(900_001));
+        assert_eq!(find(&Bits(HasWeight(18)), beyond_several_looks).unwrap(), Some(0x3_ffff));
+    }
+}
+
+#[test]
+fn views_and_resizing_keep_elements_in_order() {
+    for place in places() {
+        let elements: Vec<[u32; 3]> = numbers(1000);
+        let mut vector = DeviceVec::from_slice(&place, &elements).unwrap();
+        let part = vector.view(101..=900).unwrap().view(..799).unwrap();
+        assert_eq!((part.len(), part.is_empty()), (799, false));
+        assert_eq!(part.to_vec().unwrap(), elements[101..900]);
+        let got = transform(&Mixed(5), part).unwrap().to_vec().unwrap();
+        assert_eq!(got, elements[101..900].iter().map(|&element| mixed(5, element)).collect::<Vec<_>>());
+        let mut wanted = elements;
+        for len in [700, 900, 1003, 0, 40, 1003, 2000] {
+            vector.resize(len, [4, 5, len as u32]).unwrap();
+            wanted.resize(len, [4, 5, len as u32]);
+            assert_eq!(vector.to_vec().unwrap(), wanted, "{len} at {place:?}");
+        }
+        let mut goal = DeviceVec::from_slice(&place, &[[0; 2]; 3]).unwrap();
+        for len in [2000, 10, 0] {
+            transform_into(&Mixed(3), vector.view(..len).unwrap(), &mut goal).unwrap();
+            let wanted: Vec<_> = wanted[..len].iter().map(|&element| mixed(3, element)).collect();
+            assert_eq!(goal.to_vec().unwrap(), wanted);
+        }
+        assert_eq!(place.indices(3..6).unwrap().to_vec().unwrap(), [[3], [4], [5]]);
+    }
+}
+
+#[test]
+fn narrower_registers_give_the_same() {
+    if std::env::var_os(CHILD).is_some() {
+        return;
+    }
+    for cap in ["portable", "sse2", "avx2", "avx512"] {
+        let mut tests = Command::new(std::env::current_exe().unwrap());
+        let done = tests.env("CROSSGRAIN_ISA", cap).env(CHILD, "1").output().unwrap();
+        assert!(done.status.success(), "{cap}: {}", String::from_utf8_lossy(&done.stdout));
+    }
+    let mut tests = Command::new(std::env::current_exe().unwrap());
+    tests.args(["--exact", "generate_gives_what_a_loop_gives"]).env(CHILD, "1").env("CROSSGRAIN_ISA", "mmx");
+    let told = String::from_utf8_lossy(&tests.output().unwrap().stdout).into_owned();
+    assert!(told.contains("mmx"), "{told}");
+}
+
+#[test]
+fn what_cannot_be_is_told_in_a_line() {
+    let place = Policy::Par.open().unwrap();
+    let vector = DeviceVec::from_slice(&place, &[[1], [2]]).unwrap();
+    assert_eq!(vector.view(1..3).unwrap_err(), Error::Range { start: 1, end: 3, len: 2 });
+    #[allow(clippy::reversed_empty_ranges, reason = "it is what is refused")]
+    let backwards = vector.view(2..1).unwrap_err().to_string();
+    assert_eq!(backwards, "there are no elements 2..1: give a range within 0..2");
+    assert!(place.indices(0..usize::MAX).is_err() && vector.view(usize::MAX..).is_err());
+    let mut elsewhere = DeviceVec::from_slice(&Policy::Seq.open().unwrap(), &[[1]]).unwrap();
+    assert_eq!(transform_into(&Is(1), &vector, &mut elsewhere), Err(Error::Place));
+    assert!(generate(&Is(1), &place, 1 << 40).is_err());
+    for policy in [Policy::Cuda(99), Policy::Wgpu(99)] {
+        let told = policy.open().unwrap_err().to_string();
+        assert!(!told.is_empty() && !told.contains('\n'), "{told:?}");
+        assert_eq!(policy.to_string().parse::<Policy>().unwrap(), policy);
+    }
+    assert!(Policy::Auto.open().is_ok(), "there is always the CPU");
+    for name in ["", "gpu", "cuda", "cuda:", "wgpu:x", "par:1"] {
+        let told = name.parse::<Policy>().unwrap_err().to_string();
+        assert!(told.ends_with("give seq, par, auto, cuda:N or wgpu:N"), "{told}");
+    }
+}

@@ -1,0 +1,95 @@
+//! Key search on every device that is here: a planted key is found at the first, the last and every place between, for every
+//! cipher, and no other is taken for it.
+//!
+//! On a machine without a device that is printed as skipped, unless CROSSGRAIN_REQUIRE names `wgpu` or `cuda`.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+#[path = "../../crossgrain/tests/sought/mod.rs"]
+mod sought;
+
+use std::sync::{Arc, Mutex};
+
+use crossgrain::device::search::Search as Program;
+use crossgrain::mode::Options;
+use crossgrain::part::search::Known;
+use crossgrain::search::{self, BigUint, BlockSearch, Kdf, Pair, Search, SpaceSearch, Watch, key_mask};
+use crossgrain::{Cipher, Direction, Key};
+use crossgrain_gpu::{Gpu, Searcher, choose, devices};
+use sought::{halves, known, planted};
+
+/// Keys of a table: more than two bundles of 32, and no multiple.
+const KEYS: usize = 75;
+
+const OUTERS: usize = 300;
+
+/// The devices that are here; none is a failure where one must be.
+fn gpus() -> Vec<Arc<dyn Gpu>> {
+    let required = std::env::var("CROSSGRAIN_REQUIRE").unwrap_or_default();
+    let mut gpus = Vec::new();
+    for kind in devices() {
+        match kind.devices {
+            Ok(found) => gpus.extend(found.iter().map(|info| choose(&info.id).unwrap())),
+            Err(error) => {
+                let is_required = required.split(',').any(|required| required == kind.backend);
+                assert!(!is_required, "{} is required: {error}", kind.backend);
+                eprintln!("skipped: {}: {error}", kind.backend);
+            }
+        }
+    }
+    gpus
+}
+
+fn keys_are_found(gpu: &Arc<dyn Gpu>, cipher: Cipher, at: usize) {
+    let (outer, inner) = halves(cipher, at, OUTERS, KEYS);
+    let sought = |o, i| known(cipher, &planted(cipher, (&outer, o), (&inner, i)));
+    let program = Program::new(cipher, &sought(0, 0)).unwrap();
+    let mut table = gpu.clone().search(program, &sought(0, 0), &inner).unwrap();
+    let mut found = |known: &Known| {
+        let mut found = Vec::new();
+        table.search(known, &outer, &mut found).unwrap();
+        found.sort_unstable();
+        found
+    };
+    for place in 0..KEYS {
+        let o = [0, OUTERS - 1, place][place % 3];
+        assert_eq!(found(&sought(o, place)), [(o, place)], "{cipher} on {}", gpu.info().id);
+    }
+    assert_eq!(found(&known(cipher, &vec![0x33; cipher.key_bytes()])), []);
+    // More hits than there is room for: nothing is known, so all are.
+    let everything = Known { mask: [0; 16], ..sought(0, 0) };
+    let all: Vec<_> = (0..OUTERS).flat_map(|outer| (0..KEYS).map(move |inner| (outer, inner))).collect();
+    assert!(found(&everything) == all, "{cipher} on {}", gpu.info().id);
+}
+
+#[test]
+fn a_key_is_found_in_every_lane_and_with_every_outer_key() {
+    for gpu in gpus() {
+        for (cipher, at) in Cipher::ALL.into_iter().zip([3, 23, 13, 0, 7, 31]) {
+            let start = std::time::Instant::now();
+            keys_are_found(&gpu, cipher, at % cipher.key_bytes());
+            println!("{cipher} on {}: {:?}", gpu.info().id, start.elapsed());
+        }
+    }
+}
+
+/// From a mask to a hit, by whole periods on the device and parts of them on the CPU.
+#[test]
+fn a_space_is_searched_on_a_device() {
+    let space = key_mask(b"00112233445566?7?899aab?ccd?eef?").unwrap();
+    for gpu in gpus() {
+        for (cipher, place) in [(Cipher::Aes128, (1_u32 << 20) - 70_000), (Cipher::Aes128, 65_536)] {
+            let place = BigUint::from(place);
+            let pair = Pair::whole(Direction::Encrypt, [0x11; 16], [0; 16]);
+            let pair = pair.planted(&Key::new(cipher, &space.candidates(&place, 1)).unwrap());
+            let blocks = BlockSearch::new(cipher, &[pair], &Options::default()).unwrap();
+            let search = Search::new(search::Known::Blocks(blocks), Kdf::Exact).unwrap();
+            let hits = Mutex::new(Vec::new());
+            let on_hit = |hit: search::Hit| hits.lock().unwrap().push(hit.number);
+            let watch = Watch::new(&on_hit);
+            let prepared = SpaceSearch::on(&search, &space, &Searcher(gpu.clone())).unwrap();
+            assert!(prepared.shard(&(BigUint::from(5_u8)..space.size()), &watch).unwrap());
+            assert_eq!(*hits.lock().unwrap(), [place]);
+            assert_eq!((watch.tried(), prepared.failure()), ((1 << 20) - 5, None));
+        }
+    }
+}

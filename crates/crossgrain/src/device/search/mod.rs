@@ -1,0 +1,249 @@
+//! Key search as programs for GPUs: a known block, and many sums of an outer key and a key of a table.
+//!
+//! `source` holds a *row* for each outer key, three vectors of four words, and from vector `table` of the job on the
+//! inner table: vector q of bundle b is `table + q·bundles + b`, so that neighbouring threads read neighbouring vectors. A
+//! thread takes an outer key and a bundle, which is 32 keys of AES, bit-sliced, or one of Serpent. What a key begins from is
+//! that of `part::search`: of AES, round 1 has been done. `keys` are the words of [`Search::constants`], what is known.
+//! `goal` takes hits: word 0 counts them, and from word 2 on stand a thread and its lanes for each, as many as there is
+//! room for.
+//! Holds: a hit may be wrong, but none is missed as long as there is room, and as no byte of a key is varied by both an
+//! outer key and the table.
+
+mod aes;
+mod serpent;
+
+use std::array;
+
+use zeroize::Zeroizing;
+
+use super::Listing;
+use super::text::{Goal, Text};
+use crate::block::{Block, Cipher, Direction, Family};
+use crate::circuit::emit::Language;
+use crate::part::aes::search::{self as aes_search, ROUND_CONSTANTS, shifted};
+use crate::part::search::{Known, START_BLOCKS, Use};
+use crate::part::serpent::search as serpent_search;
+
+/// Words of an outer key's row.
+pub const ROW_WORDS: usize = 4 * START_BLOCKS;
+
+/// Words of `goal` before the first hit, and of each hit.
+pub const HIT_WORDS: usize = 2;
+
+/// A table has a multiple of so many bundles, so that threads that run together share an outer key.
+const BUNDLES_STEP: usize = 32;
+
+/// Threads in a group.
+const GROUP_THREADS: u32 = 64;
+
+/// With fewer bits known more wrong keys would pass than a device is worth.
+const BITS_MIN: u32 = 16;
+
+/// The words of a job.
+const JOB: [&str; 6] = ["outers", "bundles", "table", "room", "end", "unused"];
+
+/// A program that tries keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Search {
+    cipher: Cipher,
+    /// Of AES, the column before the last ShiftRows whose bytes are compared.
+    column: usize,
+}
+
+/// All programs.
+pub fn all() -> impl Iterator<Item = Search> {
+    Cipher::ALL.into_iter().flat_map(|cipher| {
+        let columns = if cipher.family() == Family::Aes { 4 } else { 1 };
+        (0..columns).map(move |column| Search { cipher, column })
+    })
+}
+
+impl Search {
+    /// The program for a known block; `None` where there is none: for decryption, and where too little is known.
+    pub fn new(cipher: Cipher, known: &Known) -> Option<Self> {
+        let bits = |search: &Self| -> u32 {
+            search.compared().into_iter().map(|place| known.mask[place].count_ones()).sum()
+        };
+        // The first of those that are as good.
+        let programs = all().filter(|search| search.cipher == cipher);
+        let best = programs.min_by_key(|search| u32::MAX - bits(search))?;
+        (known.direction == Direction::Encrypt && bits(&best) >= BITS_MIN).then_some(best)
+    }
+
+    /// The bytes of the result that are compared.
+    fn compared(self) -> Vec<usize> {
+        match self.cipher.family() {
+            Family::Aes => {
+                (0..4).map(|row| 4 * shifted(Direction::Encrypt, self.column, row) + row).collect()
+            }
+            Family::Serpent => (0..16).collect(),
+        }
+    }
+
+    /// The cipher whose keys it tries.
+    pub const fn cipher(self) -> Cipher {
+        self.cipher
+    }
+
+    /// Its name; its entry point has `_` for `-`.
+    pub fn name(self) -> String {
+        let column = if self.column == 0 { String::new() } else { format!("-{}", self.column) };
+        format!("{}-search{column}", self.cipher)
+    }
+
+    /// Its text, and how it is started.
+    pub fn listing(self, language: Language) -> Listing {
+        let text = match self.cipher.family() {
+            Family::Aes => aes::text(self, language),
+            Family::Serpent => serpent::text(self, language),
+        };
+        let entry = self.entry();
+        Listing {
+            entry,
+            text,
+            group_threads: GROUP_THREADS,
+            dynamic_bytes: 0,
+            reads_source: true,
+            reads_keys: true,
+        }
+    }
+
+    fn entry(self) -> String {
+        self.name().replace('-', "_")
+    }
+
+    /// Keys that a thread tries.
+    pub const fn lanes(self) -> usize {
+        match self.cipher.family() {
+            Family::Aes => 32,
+            Family::Serpent => 1,
+        }
+    }
+
+    /// Bundles of a table of so many keys.
+    pub const fn bundles(self, keys: usize) -> usize {
+        if keys == 0 { BUNDLES_STEP } else { keys.div_ceil(self.lanes()).next_multiple_of(BUNDLES_STEP) }
+    }
+
+    /// Threads for so many outer keys and bundles, in whole groups.
+    pub const fn threads(self, outers: usize, bundles: usize) -> usize {
+        (outers * bundles).next_multiple_of(GROUP_THREADS as usize)
+    }
+
+    /// A table of whole keys, one after another, as the program reads it.
+    pub fn table(self, input: &Block, keys: &[u8]) -> Zeroizing<Vec<u32>> {
+        let key_bytes = self.cipher.key_bytes();
+        let bundles = self.bundles(keys.len() / key_bytes);
+        let mut table = Zeroizing::new(Vec::new());
+        for (at, bundle) in keys.chunks(self.lanes() * key_bytes).enumerate() {
+            let starts = bundle.chunks_exact(key_bytes).map(|key| self.start(input, key));
+            let starts = Zeroizing::new(starts.collect::<Vec<_>>());
+            let words = match self.cipher.family() {
+                Family::Aes => aes::sliced(&starts, self.columns()),
+                Family::Serpent => Zeroizing::new(words(&starts[0])[..8].to_vec()),
+            };
+            table.resize(words.len() * bundles, 0);
+            for (vector, words) in words.as_chunks::<4>().0.iter().enumerate() {
+                table[4 * (vector * bundles + at)..][..4].copy_from_slice(words);
+            }
+        }
+        table
+    }
+
+    /// The rows of outer keys, one after another: what their starts differ by from that of a key of zeros.
+    pub fn rows(self, input: &Block, outer: &[u8]) -> Zeroizing<Vec<u32>> {
+        let key_bytes = self.cipher.key_bytes();
+        let zero = words(&self.start(input, &[0; 32][..key_bytes]));
+        let mut rows = Zeroizing::new(Vec::with_capacity(outer.len() / key_bytes * ROW_WORDS));
+        for key in outer.chunks_exact(key_bytes) {
+            let start = Zeroizing::new(self.start(input, key));
+            rows.extend(words(&start).iter().zip(zero).map(|(word, zero)| word ^ zero));
+        }
+        rows
+    }
+
+    /// What a key begins from.
+    fn start(self, input: &Block, key: &[u8]) -> [Block; START_BLOCKS] {
+        let mut start = [[0; 16]; START_BLOCKS];
+        let forwards = Direction::Encrypt;
+        match self.cipher {
+            Cipher::Aes128 => aes_search::start::<4>(input, forwards, key, Use::Often, &mut start),
+            Cipher::Aes192 => aes_search::start::<6>(input, forwards, key, Use::Often, &mut start),
+            Cipher::Aes256 => aes_search::start::<8>(input, forwards, key, Use::Often, &mut start),
+            Cipher::Serpent128 | Cipher::Serpent192 | Cipher::Serpent256 => {
+                serpent_search::pad(key, start.as_flattened_mut());
+            }
+        }
+        start
+    }
+
+    /// Columns that an AES key begins from, of the state and of the schedule.
+    const fn columns(self) -> usize {
+        4 + self.cipher.key_bytes() / 4
+    }
+
+    /// What is known, as the program reads it.
+    pub fn constants(self, known: &Known) -> Vec<u32> {
+        match self.cipher.family() {
+            Family::Aes => {
+                let of = |block: Block| self.compared().into_iter().map(move |place| block[place]);
+                let bytes = of(known.output).chain(of(known.mask)).chain(ROUND_CONSTANTS);
+                bytes
+                    .flat_map(|byte| (0..8).map(move |bit| 0_u32.wrapping_sub(u32::from(byte >> bit & 1))))
+                    .collect()
+            }
+            Family::Serpent => words(&[known.input, known.output, known.mask]).to_vec(),
+        }
+    }
+
+    /// What a run is told: how many outer keys and bundles there are, the vector at which the table begins, and the
+    /// number of hits that there is room for.
+    pub const fn job(self, outers: u32, bundles: u32, table: u32, room: u32) -> [u32; 6] {
+        [outers, bundles, table, room, aes::end(self.cipher), 0]
+    }
+
+    /// The places of the outer and the inner keys that a hit tells.
+    pub fn places(self, bundles: usize, [thread, lanes]: [u32; 2]) -> impl Iterator<Item = (usize, usize)> {
+        let (outer, bundle) = (thread as usize / bundles, thread as usize % bundles);
+        let hits = (0..self.lanes()).filter(move |lane| lanes >> lane & 1 == 1);
+        hits.map(move |lane| (outer, bundle * self.lanes() + lane))
+    }
+
+    /// The beginning of its text.
+    fn headed(self, language: Language) -> Text {
+        let mut text = Text::headed(&self.name(), JOB, Goal::Words, language);
+        if language == Language::Cuda {
+            text.push("__device__ __forceinline__ void atomicStore(u32 *to, u32 v) {\n    *to = v;\n}\n\n");
+        }
+        text
+    }
+
+    /// The end, around what a thread does to know its `hits` by the vectors `o0` to `o2` of its outer key and those of its
+    /// bundle, the first of which is at `at`.
+    fn ended(self, text: Text, body: &str) -> String {
+        let body = format!(
+            "    let outer = thread / job.bundles;
+    if (outer >= job.outers) {{
+        return;
+    }}
+    let at = job.table + thread % job.bundles;
+    let o0 = source[3u * outer];
+    let o1 = source[3u * outer + 1u];
+    let o2 = source[3u * outer + 2u];
+{body}    if (hits != 0u) {{
+        let place = atomicAdd(&goal[0], 1u);
+        if (place < job.room) {{
+            atomicStore(&goal[2u * place + 2u], thread);
+            atomicStore(&goal[2u * place + 3u], hits);
+        }}
+    }}
+"
+        );
+        text.entry_named(&self.entry(), GROUP_THREADS, false, &body)
+    }
+}
+
+/// Blocks as words.
+fn words(blocks: &[Block; START_BLOCKS]) -> [u32; ROW_WORDS] {
+    array::from_fn(|at| u32::from_le_bytes(array::from_fn(|byte| blocks.as_flattened()[4 * at + byte])))
+}

@@ -1,0 +1,53 @@
+//! Serpent on its own four words, a key a thread: schedule and cipher of `part::serpent::search` as one circuit without
+//! loops, which keeps little at a time. All that is known is compared.
+
+use std::array;
+
+use super::Search;
+use crate::circuit::emit::{Field, Language, Signature, function};
+use crate::circuit::trace::{Sym, Width, trace};
+use crate::device::text::words;
+use crate::part::serpent::search::encrypt;
+use crate::word::each;
+
+/// The program's text.
+pub(super) fn text(search: Search, language: Language) -> String {
+    let mut text = search.headed(language);
+    text.structure("Key", &[("x", Field::Words(8))]);
+    text.structure("Word", &[("x", Field::Words(1))]);
+    // The input, the output, and the bits of that which are known.
+    let known = (0..12).map(|at| format!("keys[{at}]")).collect();
+    let signature = Signature {
+        parameters: &[("k", "Key")],
+        inputs: [words("k", 8), known].concat(),
+        result: "Word",
+        outputs: words("", 1),
+    };
+    let graph =
+        trace(Width::Three, |x: [Sym; 20]| [difference(each!(i < 8 => x[i]), each!(i < 12 => x[8 + i]))]);
+    text.push(&function(&graph, "difference", &signature, language));
+    let sum = |at: usize| {
+        let part = ["x", "y", "z", "w"][at % 4];
+        format!("i{half}.{part} ^ o{half}.{part}", half = at / 4)
+    };
+    let body = format!(
+        "    let i0 = source[at];
+    let i1 = source[at + job.bundles];
+    let differing = difference({});
+    let hits = u32(differing.x[0] == 0u);
+",
+        text.of_words::<8>("Key", array::from_fn(sum))
+    );
+    search.ended(text, &body)
+}
+
+/// The bits known in which the result under a key is another.
+fn difference(key: [Sym; 8], known: [Sym; 12]) -> Sym {
+    let result = encrypt((), each!(i < 4 => known[i]), key);
+    let differing: [Sym; 4] = each!(i < 4 => (result[i] ^ known[4 + i]) & known[8 + i]);
+    let mut same = !differing[0];
+    for &word in &differing[1..] {
+        same = same & !word;
+    }
+    !same
+}

@@ -1,0 +1,443 @@
+//! What the intrinsics of each register width do, once a width, unsafely.
+//!
+//! What is one intrinsic in every width is a row of names; the rest is written out, width by width.
+//! Needs: `std::arch`. Holds: everything here is `#[inline(always)]`, since a function without the caller's instructions
+//! would be called through memory; so no closures.
+
+use std::arch::x86_64::{
+    __m128i, __m256i, __m512i, _mm_add_epi8, _mm_add_epi32, _mm_add_epi64, _mm_aesdec_si128,
+    _mm_aesdeclast_si128, _mm_aesenc_si128, _mm_aesenclast_si128, _mm_and_si128, _mm_castsi128_ps,
+    _mm_clmulepi64_si128, _mm_cmpeq_epi8, _mm_cmpeq_epi32, _mm_cvtsi32_si128, _mm_loadu_si128,
+    _mm_movemask_epi8, _mm_movemask_ps, _mm_mul_epu32, _mm_or_si128, _mm_set1_epi32, _mm_set1_epi64x,
+    _mm_setzero_si128, _mm_shuffle_epi8, _mm_sll_epi32, _mm_sll_epi64, _mm_slli_epi64, _mm_srl_epi32,
+    _mm_srl_epi64, _mm_srli_epi64, _mm_storeu_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi32,
+    _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm_xor_si128,
+    _mm256_add_epi8, _mm256_add_epi32, _mm256_add_epi64, _mm256_aesdec_epi128, _mm256_aesdeclast_epi128,
+    _mm256_aesenc_epi128, _mm256_aesenclast_epi128, _mm256_and_si256, _mm256_broadcastsi128_si256,
+    _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_clmulepi64_epi128, _mm256_cmpeq_epi8,
+    _mm256_cmpeq_epi32, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_mullo_epi32,
+    _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setzero_si256,
+    _mm256_shuffle_epi8, _mm256_sll_epi32, _mm256_sll_epi64, _mm256_srl_epi32, _mm256_srl_epi64,
+    _mm256_storeu_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64,
+    _mm256_unpacklo_epi8, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _mm256_xor_si256,
+    _mm256_zextsi128_si256, _mm512_add_epi8, _mm512_add_epi32, _mm512_add_epi64, _mm512_aesdec_epi128,
+    _mm512_aesdeclast_epi128, _mm512_aesenc_epi128, _mm512_aesenclast_epi128, _mm512_alignr_epi64,
+    _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_clmulepi64_epi128, _mm512_loadu_si512,
+    _mm512_mask_storeu_epi64, _mm512_maskz_loadu_epi64, _mm512_mullo_epi32, _mm512_rolv_epi32,
+    _mm512_set1_epi32, _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_shuffle_i64x2, _mm512_sll_epi32,
+    _mm512_sll_epi64, _mm512_srl_epi32, _mm512_srl_epi64, _mm512_storeu_si512, _mm512_ternarylogic_epi64,
+    _mm512_testn_epi8_mask, _mm512_testn_epi32_mask, _mm512_unpackhi_epi8, _mm512_unpackhi_epi32,
+    _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
+    _mm512_xor_si512,
+};
+
+/// What one register width can do. All of it needs that width's instructions.
+pub(super) trait Raw: Copy + Send + Sync + 'static {
+    const BITS: usize;
+
+    unsafe fn xor(self, other: Self) -> Self;
+    unsafe fn and(self, other: Self) -> Self;
+    unsafe fn splat(pattern: u64) -> Self;
+    unsafe fn load(bytes: *const u8) -> Self;
+    unsafe fn store(self, bytes: *mut u8);
+    unsafe fn shift_right(self, count: u32) -> Self;
+    unsafe fn shift_left(self, count: u32) -> Self;
+    unsafe fn splat_u32(lane: u32) -> Self;
+    unsafe fn add_u32(self, other: Self) -> Self;
+    unsafe fn interleave_u32(a: Self, b: Self) -> (Self, Self);
+    unsafe fn shift_lanes_right(self, count: u32) -> Self;
+    unsafe fn shift_lanes_left(self, count: u32) -> Self;
+    unsafe fn interleave(a: Self, b: Self) -> (Self, Self);
+    unsafe fn interleave_halves(a: Self, b: Self) -> (Self, Self);
+    unsafe fn broadcast(block: __m128i) -> Self;
+    unsafe fn shuffle_bytes(self, indices: Self) -> Self;
+    unsafe fn add_u64(self, other: Self) -> Self;
+    unsafe fn add_u8(self, other: Self) -> Self;
+    unsafe fn carryless<const HALVES: i32>(self, other: Self) -> Self;
+    unsafe fn aes_enc(self, key: Self) -> Self;
+    unsafe fn aes_enc_last(self, key: Self) -> Self;
+    unsafe fn aes_dec(self, key: Self) -> Self;
+    unsafe fn aes_dec_last(self, key: Self) -> Self;
+    /// A gate of three inputs, if there is one: `TABLE` at 4·a + 2·b + c.
+    unsafe fn ternary<const TABLE: i32>(a: Self, b: Self, c: Self) -> Option<Self>;
+    /// The bits of `one` where `self` is set, else those of `zero`.
+    unsafe fn select(self, one: Self, zero: Self) -> Self;
+    unsafe fn multiply_u32(self, other: Self) -> Self;
+    unsafe fn rotate_lanes_left(self, count: u32) -> Self;
+    /// A bit for each byte that is zero.
+    unsafe fn zero_bytes(self) -> u64;
+    /// A bit for each 32-bit lane that is zero.
+    unsafe fn zero_u32(self) -> u64;
+    /// Every 128-bit lane moved up by one, the last of `before` in front.
+    unsafe fn preceded_by(self, before: Self) -> Self;
+    /// Lines of four 128-bit lanes to rows, as `AesLanes::transpose_lines`.
+    unsafe fn transpose_lines(lines: [Self; 4]) -> [Self; 4];
+    /// Reads `lanes` lanes of 128 bits and no byte more.
+    unsafe fn load_lanes(bytes: *const u8, lanes: usize) -> Self;
+    /// Writes `lanes` lanes of 128 bits and no byte more.
+    unsafe fn store_lanes(self, bytes: *mut u8, lanes: usize);
+}
+
+macro_rules! raw {
+    ($Raw:ident, $bits:literal,
+     xor $xor:ident, and $and:ident, splat $splat:ident, load $load:ident, store $store:ident,
+     shift $srl:ident $sll:ident,
+     lanes $splat32:ident $add32:ident $lo32:ident $hi32:ident $sll32:ident $srl32:ident,
+     unpack $lo8:ident $hi8:ident $lo64:ident $hi64:ident,
+     broadcast $broadcast:expr, shuffle $shuffle:ident, add $add64:ident $add8:ident,
+     aes $enc:ident $enc_last:ident $dec:ident $dec_last:ident,
+     carryless $carryless:ident,
+     $($irregular:tt)*) => {
+        // Every method: the caller has the instructions of this width (and AES, where named).
+        #[allow(clippy::undocumented_unsafe_blocks, reason = "said once, above")]
+        #[allow(unused_unsafe, reason = "not every width needs an instruction for everything")]
+        impl Raw for $Raw {
+            const BITS: usize = $bits;
+
+            #[inline(always)]
+            unsafe fn xor(self, other: Self) -> Self {
+                unsafe { $xor(self, other) }
+            }
+            #[inline(always)]
+            unsafe fn and(self, other: Self) -> Self {
+                unsafe { $and(self, other) }
+            }
+            #[inline(always)]
+            unsafe fn splat(pattern: u64) -> Self {
+                unsafe { $splat(pattern.cast_signed()) }
+            }
+            #[inline(always)]
+            unsafe fn load(bytes: *const u8) -> Self {
+                unsafe { $load(bytes.cast()) }
+            }
+            #[inline(always)]
+            unsafe fn store(self, bytes: *mut u8) {
+                unsafe { $store(bytes.cast(), self) }
+            }
+            #[inline(always)]
+            unsafe fn shift_right(self, count: u32) -> Self {
+                unsafe { $srl(self, _mm_cvtsi32_si128(count.cast_signed())) }
+            }
+            #[inline(always)]
+            unsafe fn shift_left(self, count: u32) -> Self {
+                unsafe { $sll(self, _mm_cvtsi32_si128(count.cast_signed())) }
+            }
+            #[inline(always)]
+            unsafe fn splat_u32(lane: u32) -> Self {
+                unsafe { $splat32(lane.cast_signed()) }
+            }
+            #[inline(always)]
+            unsafe fn add_u32(self, other: Self) -> Self {
+                unsafe { $add32(self, other) }
+            }
+            #[inline(always)]
+            unsafe fn interleave_u32(a: Self, b: Self) -> (Self, Self) {
+                unsafe { ($lo32(a, b), $hi32(a, b)) }
+            }
+            #[inline(always)]
+            unsafe fn shift_lanes_right(self, count: u32) -> Self {
+                unsafe { $srl32(self, _mm_cvtsi32_si128(count.cast_signed())) }
+            }
+            #[inline(always)]
+            unsafe fn shift_lanes_left(self, count: u32) -> Self {
+                unsafe { $sll32(self, _mm_cvtsi32_si128(count.cast_signed())) }
+            }
+            #[inline(always)]
+            unsafe fn interleave(a: Self, b: Self) -> (Self, Self) {
+                unsafe { ($lo8(a, b), $hi8(a, b)) }
+            }
+            #[inline(always)]
+            unsafe fn interleave_halves(a: Self, b: Self) -> (Self, Self) {
+                unsafe { ($lo64(a, b), $hi64(a, b)) }
+            }
+            #[inline(always)]
+            unsafe fn broadcast(block: __m128i) -> Self {
+                unsafe { $broadcast(block) }
+            }
+            #[inline(always)]
+            unsafe fn shuffle_bytes(self, indices: Self) -> Self {
+                unsafe { $shuffle(self, indices) }
+            }
+            #[inline(always)]
+            unsafe fn add_u64(self, other: Self) -> Self {
+                unsafe { $add64(self, other) }
+            }
+            #[inline(always)]
+            unsafe fn add_u8(self, other: Self) -> Self {
+                unsafe { $add8(self, other) }
+            }
+            #[inline(always)]
+            unsafe fn carryless<const HALVES: i32>(self, other: Self) -> Self {
+                unsafe { $carryless::<HALVES>(self, other) }
+            }
+            #[inline(always)]
+            unsafe fn aes_enc(self, key: Self) -> Self {
+                unsafe { $enc(self, key) }
+            }
+            #[inline(always)]
+            unsafe fn aes_enc_last(self, key: Self) -> Self {
+                unsafe { $enc_last(self, key) }
+            }
+            #[inline(always)]
+            unsafe fn aes_dec(self, key: Self) -> Self {
+                unsafe { $dec(self, key) }
+            }
+            #[inline(always)]
+            unsafe fn aes_dec_last(self, key: Self) -> Self {
+                unsafe { $dec_last(self, key) }
+            }
+            $($irregular)*
+        }
+    };
+}
+
+raw!(
+    __m128i, 128,
+    xor _mm_xor_si128, and _mm_and_si128, splat _mm_set1_epi64x, load _mm_loadu_si128, store _mm_storeu_si128,
+    shift _mm_srl_epi64 _mm_sll_epi64,
+    lanes _mm_set1_epi32 _mm_add_epi32 _mm_unpacklo_epi32 _mm_unpackhi_epi32 _mm_sll_epi32 _mm_srl_epi32,
+    unpack _mm_unpacklo_epi8 _mm_unpackhi_epi8 _mm_unpacklo_epi64 _mm_unpackhi_epi64,
+    broadcast std::convert::identity, shuffle _mm_shuffle_epi8, add _mm_add_epi64 _mm_add_epi8,
+    aes _mm_aesenc_si128 _mm_aesenclast_si128 _mm_aesdec_si128 _mm_aesdeclast_si128,
+    carryless _mm_clmulepi64_si128,
+
+        #[inline(always)]
+        unsafe fn ternary<const TABLE: i32>(_a: Self, _b: Self, _c: Self) -> Option<Self> {
+            unsafe {
+                None
+            }
+        }
+        #[inline(always)]
+        unsafe fn select(self, one: Self, zero: Self) -> Self {
+            unsafe {
+                zero.xor(self.and(one.xor(zero)))
+            }
+        }
+        #[inline(always)]
+        unsafe fn multiply_u32(self, other: Self) -> Self {
+            unsafe {
+                let (a, b) = (self, other);
+        let even = _mm_and_si128(_mm_mul_epu32(a, b), _mm_set1_epi64x(0xffff_ffff));
+        let odd = _mm_mul_epu32(_mm_srli_epi64::<32>(a), _mm_srli_epi64::<32>(b));
+        _mm_or_si128(even, _mm_slli_epi64::<32>(odd))
+            }
+        }
+        #[inline(always)]
+        unsafe fn rotate_lanes_left(self, count: u32) -> Self {
+            unsafe {
+                let right = _mm_cvtsi32_si128(32 - count.cast_signed());
+                let left = _mm_cvtsi32_si128(count.cast_signed());
+                _mm_or_si128(_mm_sll_epi32(self, left), _mm_srl_epi32(self, right))
+            }
+        }
+        #[inline(always)]
+        unsafe fn zero_bytes(self) -> u64 {
+            unsafe {
+                u64::from(_mm_movemask_epi8(_mm_cmpeq_epi8(self, _mm_setzero_si128())).cast_unsigned())
+            }
+        }
+        #[inline(always)]
+        unsafe fn zero_u32(self) -> u64 {
+            unsafe {
+                let equal = _mm_cmpeq_epi32(self, _mm_setzero_si128());
+ u64::from(_mm_movemask_ps(_mm_castsi128_ps(equal)).cast_unsigned())
+            }
+        }
+        #[inline(always)]
+        unsafe fn preceded_by(self, before: Self) -> Self {
+            unsafe {
+                before
+            }
+        }
+        #[inline(always)]
+        unsafe fn transpose_lines(lines: [Self; 4]) -> [Self; 4] {
+            unsafe {
+                lines
+            }
+        }
+        #[inline(always)]
+        unsafe fn load_lanes(bytes: *const u8, lanes: usize) -> Self {
+            unsafe {
+                if lanes == 0 { _mm_setzero_si128() } else { _mm_loadu_si128(bytes.cast()) }
+            }
+        }
+        #[inline(always)]
+        unsafe fn store_lanes(self, bytes: *mut u8, lanes: usize) {
+            unsafe {
+                if lanes > 0 { _mm_storeu_si128(bytes.cast(), self); }
+            }
+        }
+);
+raw!(
+    __m256i, 256,
+    xor _mm256_xor_si256, and _mm256_and_si256, splat _mm256_set1_epi64x, load _mm256_loadu_si256, store _mm256_storeu_si256,
+    shift _mm256_srl_epi64 _mm256_sll_epi64,
+    lanes _mm256_set1_epi32 _mm256_add_epi32 _mm256_unpacklo_epi32 _mm256_unpackhi_epi32 _mm256_sll_epi32 _mm256_srl_epi32,
+    unpack _mm256_unpacklo_epi8 _mm256_unpackhi_epi8 _mm256_unpacklo_epi64 _mm256_unpackhi_epi64,
+    broadcast _mm256_broadcastsi128_si256, shuffle _mm256_shuffle_epi8, add _mm256_add_epi64 _mm256_add_epi8,
+    aes _mm256_aesenc_epi128 _mm256_aesenclast_epi128 _mm256_aesdec_epi128 _mm256_aesdeclast_epi128,
+    carryless _mm256_clmulepi64_epi128,
+
+        #[inline(always)]
+        unsafe fn ternary<const TABLE: i32>(_a: Self, _b: Self, _c: Self) -> Option<Self> {
+            unsafe {
+                None
+            }
+        }
+        #[inline(always)]
+        unsafe fn select(self, one: Self, zero: Self) -> Self {
+            unsafe {
+                zero.xor(self.and(one.xor(zero)))
+            }
+        }
+        #[inline(always)]
+        unsafe fn multiply_u32(self, other: Self) -> Self {
+            unsafe {
+                _mm256_mullo_epi32(self, other)
+            }
+        }
+        #[inline(always)]
+        unsafe fn rotate_lanes_left(self, count: u32) -> Self {
+            unsafe {
+                let right = _mm_cvtsi32_si128(32 - count.cast_signed());
+                let left = _mm_cvtsi32_si128(count.cast_signed());
+                _mm256_or_si256(_mm256_sll_epi32(self, left), _mm256_srl_epi32(self, right))
+            }
+        }
+        #[inline(always)]
+        unsafe fn zero_bytes(self) -> u64 {
+            unsafe {
+                u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(self, _mm256_setzero_si256())).cast_unsigned())
+            }
+        }
+        #[inline(always)]
+        unsafe fn zero_u32(self) -> u64 {
+            unsafe {
+                let equal = _mm256_cmpeq_epi32(self, _mm256_setzero_si256());
+ u64::from(_mm256_movemask_ps(_mm256_castsi256_ps(equal)).cast_unsigned())
+            }
+        }
+        #[inline(always)]
+        unsafe fn preceded_by(self, before: Self) -> Self {
+            unsafe {
+                _mm256_permute2x128_si256::<0x21>(before, self)
+            }
+        }
+        #[inline(always)]
+        unsafe fn transpose_lines(lines: [Self; 4]) -> [Self; 4] {
+            unsafe {
+                let [a0, a1, b0, b1] = lines;
+ [
+   _mm256_permute2x128_si256::<0x20>(a0, b0),
+   _mm256_permute2x128_si256::<0x31>(a0, b0),
+   _mm256_permute2x128_si256::<0x20>(a1, b1),
+   _mm256_permute2x128_si256::<0x31>(a1, b1),
+ ]
+            }
+        }
+        #[inline(always)]
+        unsafe fn load_lanes(bytes: *const u8, lanes: usize) -> Self {
+            unsafe {
+                match lanes {
+   0 => _mm256_setzero_si256(),
+   1 => _mm256_zextsi128_si256(_mm_loadu_si128(bytes.cast())),
+   _ => _mm256_loadu_si256(bytes.cast()),
+ }
+            }
+        }
+        #[inline(always)]
+        unsafe fn store_lanes(self, bytes: *mut u8, lanes: usize) {
+            unsafe {
+                match lanes {
+   0 => {}
+   1 => _mm_storeu_si128(bytes.cast(), _mm256_castsi256_si128(self)),
+   _ => _mm256_storeu_si256(bytes.cast(), self),
+ }
+            }
+        }
+);
+raw!(
+    __m512i, 512,
+    xor _mm512_xor_si512, and _mm512_and_si512, splat _mm512_set1_epi64, load _mm512_loadu_si512, store _mm512_storeu_si512,
+    shift _mm512_srl_epi64 _mm512_sll_epi64,
+    lanes _mm512_set1_epi32 _mm512_add_epi32 _mm512_unpacklo_epi32 _mm512_unpackhi_epi32 _mm512_sll_epi32 _mm512_srl_epi32,
+    unpack _mm512_unpacklo_epi8 _mm512_unpackhi_epi8 _mm512_unpacklo_epi64 _mm512_unpackhi_epi64,
+    broadcast _mm512_broadcast_i32x4, shuffle _mm512_shuffle_epi8, add _mm512_add_epi64 _mm512_add_epi8,
+    aes _mm512_aesenc_epi128 _mm512_aesenclast_epi128 _mm512_aesdec_epi128 _mm512_aesdeclast_epi128,
+    carryless _mm512_clmulepi64_epi128,
+
+        #[inline(always)]
+        unsafe fn ternary<const TABLE: i32>(a: Self, b: Self, c: Self) -> Option<Self> {
+            unsafe {
+                Some(_mm512_ternarylogic_epi64::<TABLE>(a, b, c))
+            }
+        }
+        #[inline(always)]
+        unsafe fn select(self, one: Self, zero: Self) -> Self {
+            unsafe {
+                _mm512_ternarylogic_epi64::<0xca>(self, one, zero)
+            }
+        }
+        #[inline(always)]
+        unsafe fn multiply_u32(self, other: Self) -> Self {
+            unsafe {
+                _mm512_mullo_epi32(self, other)
+            }
+        }
+        #[inline(always)]
+        unsafe fn rotate_lanes_left(self, count: u32) -> Self {
+            unsafe {
+                _mm512_rolv_epi32(self, _mm512_set1_epi32(count.cast_signed()))
+            }
+        }
+        #[inline(always)]
+        unsafe fn zero_bytes(self) -> u64 {
+            unsafe {
+                _mm512_testn_epi8_mask(self, self)
+            }
+        }
+        #[inline(always)]
+        unsafe fn zero_u32(self) -> u64 {
+            unsafe {
+                u64::from(_mm512_testn_epi32_mask(self, self))
+            }
+        }
+        #[inline(always)]
+        unsafe fn preceded_by(self, before: Self) -> Self {
+            unsafe {
+                _mm512_alignr_epi64::<6>(self, before)
+            }
+        }
+        #[inline(always)]
+        unsafe fn transpose_lines(lines: [Self; 4]) -> [Self; 4] {
+            unsafe {
+                let [a, b, c, d] = lines;
+ let (ab_low, ab_high) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
+ let (cd_low, cd_high) = (_mm512_shuffle_i64x2::<0x44>(c, d), _mm512_shuffle_i64x2::<0xee>(c, d));
+ [
+   _mm512_shuffle_i64x2::<0x88>(ab_low, cd_low),
+   _mm512_shuffle_i64x2::<0xdd>(ab_low, cd_low),
+   _mm512_shuffle_i64x2::<0x88>(ab_high, cd_high),
+   _mm512_shuffle_i64x2::<0xdd>(ab_high, cd_high),
+ ]
+            }
+        }
+        #[inline(always)]
+        unsafe fn load_lanes(bytes: *const u8, lanes: usize) -> Self {
+            unsafe {
+                _mm512_maskz_loadu_epi64(quadwords(lanes), bytes.cast())
+            }
+        }
+        #[inline(always)]
+        unsafe fn store_lanes(self, bytes: *mut u8, lanes: usize) {
+            unsafe {
+                _mm512_mask_storeu_epi64(bytes.cast(), quadwords(lanes), self);
+            }
+        }
+);
+
+/// The mask of the first `lanes` lanes of 128 bits.
+#[inline(always)]
+const fn quadwords(lanes: usize) -> u8 {
+    ((1_u32 << (2 * lanes)) - 1) as u8
+}

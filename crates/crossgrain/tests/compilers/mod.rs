@@ -1,0 +1,144 @@
+//! What takes programs for GPUs where there is no GPU: a C++ compiler, a validator of WGSL, NVIDIA's run-time compiler.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::ptr;
+
+use crossgrain::device::Listing;
+use naga::valid::{Capabilities, ValidationFlags, Validator};
+
+/// What programs are compiled for.
+pub(crate) const ARCHITECTURES: [&str; 3] = ["sm_80", "sm_90", "sm_120"];
+
+/// What stands in for a GPU when CUDA C is compiled as C++, one thread after another; and `get`, which reads the input.
+pub(crate) const STAND_IN: &str = "
+#include <stdio.h>
+#include <stdlib.h>
+#define __device__ static
+#define __global__
+#define __constant__ static
+#define __forceinline__ inline
+#define __launch_bounds__(threads)
+#define __shared__ static
+struct uint4 { unsigned int x, y, z, w; };
+struct Index { unsigned int x; };
+static Index blockIdx, threadIdx, blockDim;
+static void __syncthreads() {}
+static unsigned int atomicAdd(unsigned int *to, unsigned int more) {
+    unsigned int before = *to;
+    *to += more;
+    return before;
+}
+static unsigned int __byte_perm(unsigned int a, unsigned int b, unsigned int selector) {
+    unsigned int r = 0;
+    for (int i = 0; i < 4; i++) {
+        int from = selector >> (4 * i) & 7;
+        r |= ((from < 4 ? a >> (8 * from) : b >> (8 * (from - 4))) & 255) << (8 * i);
+    }
+    return r;
+}
+static void get(void *to, size_t bytes) { if (fread(to, 1, bytes, stdin) != bytes) exit(1); }
+";
+
+/// A program in C++ compiled, or nothing where there is no compiler.
+pub(crate) fn compiled(name: &str, source: &str) -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (text, binary) = (folder.join("harness.cpp"), folder.join("harness"));
+    std::fs::write(&text, source).unwrap();
+    let status =
+        Command::new("c++").args(["-O1", "-w", "-std=c++17"]).arg(&text).arg("-o").arg(&binary).status();
+    status.ok().map(|status| assert!(status.success())).map(|()| binary)
+}
+
+/// What a program writes, given its input.
+pub(crate) fn answer(binary: &Path, input: &[u8]) -> Vec<u8> {
+    let mut child = Command::new(binary).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || stdin.write_all(input).unwrap());
+        let done = child.wait_with_output().unwrap();
+        assert!(done.status.success());
+        done.stdout
+    })
+}
+
+pub(crate) fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// Holds a program in WGSL to its language.
+pub(crate) fn validated(listing: &Listing) {
+    let Listing { entry, text, .. } = listing;
+    let module = naga::front::wgsl::parse_str(text)
+        .unwrap_or_else(|error| panic!("{entry}: {}", error.emit_to_string(text)));
+    assert_eq!(module.entry_points.len(), 1);
+    assert_eq!(module.entry_points[0].name, *entry);
+    let info = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module);
+    info.unwrap_or_else(|error| panic!("{entry}: {error:?}"));
+}
+
+type Program = *mut c_void;
+
+/// NVIDIA's run-time compiler (NVRTC), as far as it is needed here.
+pub(crate) struct Nvrtc(libloading::Library);
+
+impl Nvrtc {
+    /// The one that is named, if one is.
+    pub(crate) fn find() -> Option<Self> {
+        let path = std::env::var_os("CROSSGRAIN_NVRTC")?;
+        // SAFETY: NVRTC's initialisation asks nothing of its caller.
+        Some(Self(unsafe { libloading::Library::new(path) }.unwrap()))
+    }
+
+    /// The compiler's log, and what it made of a text.
+    fn compile(&self, text: &str, options: &[&str]) -> Result<(String, usize), String> {
+        type Create = unsafe extern "C" fn(
+            *mut Program,
+            *const c_char,
+            *const c_char,
+            c_int,
+            *const *const c_char,
+            *const *const c_char,
+        ) -> c_int;
+        type Compile = unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_int;
+        type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
+        type Log = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
+        type Destroy = unsafe extern "C" fn(*mut Program) -> c_int;
+        let options: Vec<_> = options.iter().map(|option| CString::new(*option).unwrap()).collect();
+        let options: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
+        let text = CString::new(text).unwrap();
+        let mut program = ptr::null_mut();
+        // SAFETY: the functions have these types in nvrtc.h, and every pointer leads to what it is said to.
+        unsafe {
+            let create = self.0.get::<Create>(b"nvrtcCreateProgram\0").unwrap();
+            let made =
+                create(&mut program, text.as_ptr(), c"crossgrain.cu".as_ptr(), 0, ptr::null(), ptr::null());
+            assert_eq!(made, 0);
+            let compile = self.0.get::<Compile>(b"nvrtcCompileProgram\0").unwrap();
+            let done = compile(program, options.len() as c_int, options.as_ptr());
+            let mut log_bytes = 0;
+            self.0.get::<Size>(b"nvrtcGetProgramLogSize\0").unwrap()(program, &mut log_bytes);
+            let mut log = vec![0_u8; log_bytes.max(1)];
+            self.0.get::<Log>(b"nvrtcGetProgramLog\0").unwrap()(program, log.as_mut_ptr().cast());
+            let log = CStr::from_bytes_until_nul(&log).unwrap().to_string_lossy().into_owned();
+            let mut code_bytes = 0;
+            self.0.get::<Size>(b"nvrtcGetCUBINSize\0").unwrap()(program, &mut code_bytes);
+            self.0.get::<Destroy>(b"nvrtcDestroyProgram\0").unwrap()(&mut program);
+            if done == 0 { Ok((log, code_bytes)) } else { Err(log) }
+        }
+    }
+
+    /// Compiles a program, and prints what it takes; whether nothing is spilled.
+    pub(crate) fn compiles(&self, listing: &Listing, architecture: &str) -> bool {
+        let options = [&format!("--gpu-architecture={architecture}")[..], "--ptxas-options=-v"];
+        let (log, code_bytes) = self.compile(&listing.text, &options).unwrap();
+        assert!(code_bytes > 0);
+        let used = log.lines().filter(|line| line.contains("spill") || line.contains("Used"));
+        let used = used.collect::<Vec<_>>().join("; ").replace("ptxas info", "");
+        println!("{} for {architecture}: {used}", listing.entry);
+        log.contains(" 0 bytes spill stores, 0 bytes spill loads")
+    }
+}

@@ -1,0 +1,150 @@
+//! Key search as programs for GPUs, without a GPU: CUDA C compiled as C++ finds a key at every place and in every lane, and
+//! takes no other for it; WGSL is validated, and NVIDIA's run-time compiler takes every program where CROSSGRAIN_NVRTC
+//! names it.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+mod compilers;
+mod sought;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use compilers::{ARCHITECTURES, Nvrtc, STAND_IN, answer, compiled, validated, words};
+use crossgrain::circuit::emit::Language;
+use crossgrain::device::KEY_WORDS_MAX;
+use crossgrain::device::search::{HIT_WORDS, Search, all};
+use crossgrain::part::search::Known;
+use crossgrain::{Cipher, Direction};
+use sought::{halves, known, planted};
+
+/// Keys of a table: more than a bundle of 32, and no multiple.
+const KEYS: usize = 75;
+
+const OUTERS: usize = 3;
+
+/// One program after another by its number; it reads threads, the job, what is known, the source, and how long `goal` is.
+fn harness(programs: &[Search]) -> String {
+    let mut text = STAND_IN.to_owned();
+    for program in programs {
+        let listing = program.listing(Language::Cuda);
+        write!(text, "namespace n_{} {{\n{}}}\n", listing.entry, listing.text).unwrap();
+    }
+    text += "int main() {\nunsigned int head[4];\nget(head, sizeof head);\n";
+    for (number, program) in programs.iter().enumerate() {
+        let listing = program.listing(Language::Cuda);
+        let (name, group) = (&listing.entry, listing.group_threads);
+        write!(
+            text,
+            "if (head[0] == {number}) {{\nusing namespace n_{name};\nJob job;\nget(&job, sizeof job);\n\
+             get(keys, sizeof keys);\nuint4 *source = new uint4[head[2]];\nget(source, 16 * (size_t)head[2]);\n\
+             u32 *goal = new u32[head[3]]();\nblockDim.x = {group};\n\
+             for (unsigned int at = 0; at < head[1]; at++) {{\nblockIdx.x = at / {group};\n\
+             threadIdx.x = at % {group};\n{name}(source, goal, job);\n}}\n\
+             fwrite(goal, 4, head[3], stdout);\n}}\n"
+        )
+        .unwrap();
+    }
+    text + "}\n"
+}
+
+/// The places found, and how many hits there were.
+fn found(
+    binary: &Path,
+    (number, program): (usize, Search),
+    known: &Known,
+    outer: &[u8],
+    inner: &[u8],
+    room: usize,
+) -> (Vec<(usize, usize)>, u32) {
+    let key_bytes = program.cipher().key_bytes();
+    let rows = program.rows(&known.input, outer);
+    let source = [&rows[..], &program.table(&known.input, inner)].concat();
+    let (outers, bundles) = (outer.len() / key_bytes, program.bundles(inner.len() / key_bytes));
+    let mut constants = program.constants(known);
+    constants.resize(KEY_WORDS_MAX, 0);
+    let goal = HIT_WORDS * (1 + room);
+    let head = [number, program.threads(outers, bundles), source.len() / 4, goal].map(|word| word as u32);
+    let job = program.job(outers as u32, bundles as u32, rows.len() as u32 / 4, room as u32);
+    let input = [&head[..], &job, &constants, &source].concat();
+    let goal = answer(binary, &words(&input));
+    let goal: Vec<_> = goal.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    let hits = goal[HIT_WORDS..].as_chunks().0.iter().take(goal[0] as usize);
+    (hits.flat_map(|hit| program.places(bundles, *hit)).collect(), goal[0])
+}
+
+/// A program of each cipher, and of AES-128 all.
+fn programs() -> Vec<Search> {
+    all()
+        .filter(|program| program.cipher() == Cipher::Aes128 || !program.name().ends_with(['1', '2', '3']))
+        .collect()
+}
+
+#[test]
+fn cuda_programs_find_a_key_wherever_it_is() {
+    let programs = programs();
+    let Some(binary) = compiled("device-search", &harness(&programs)) else {
+        return eprintln!("skipped: there is no c++ to compile with");
+    };
+    for (number, &program) in programs.iter().enumerate() {
+        let cipher = program.cipher();
+        // Every byte is varied once by the table, and every byte but those is set by the outer keys.
+        for (at, place) in (0..cipher.key_bytes()).zip([0, 31, 32, KEYS - 1].into_iter().cycle()) {
+            let (outer, inner) = halves(cipher, at, OUTERS, KEYS);
+            let o = at % OUTERS;
+            let known = known(cipher, &planted(cipher, (&outer, o), (&inner, place)));
+            let (found, hits) = found(&binary, (number, program), &known, &outer, &inner, 4);
+            assert_eq!((found, hits), (vec![(o, place)], 1), "{}, byte {at}", program.name());
+        }
+        let (outer, inner) = halves(cipher, 3, OUTERS, KEYS);
+        for place in 0..KEYS {
+            let known = known(cipher, &planted(cipher, (&outer, 1), (&inner, place)));
+            let (found, _) = found(&binary, (number, program), &known, &outer, &inner, 4);
+            assert_eq!(found, [(1, place)], "{}", program.name());
+        }
+        // Hits for which there is no room are counted.
+        let known = Known { mask: [0; 16], ..known(cipher, &vec![0; cipher.key_bytes()]) };
+        let (found, hits) = found(&binary, (number, program), &known, &outer, &inner, 2);
+        assert_eq!(hits as usize, OUTERS * program.bundles(KEYS), "nothing is known, so all pass");
+        assert_eq!(found.len(), 2 * program.lanes());
+    }
+    std::fs::remove_dir_all(binary.parent().unwrap()).unwrap();
+}
+
+#[test]
+fn the_program_is_that_of_what_is_known_best() {
+    for cipher in Cipher::ALL {
+        let whole = known(cipher, &vec![7; cipher.key_bytes()]);
+        assert_eq!(Search::new(cipher, &whole).unwrap().name(), format!("{cipher}-search"));
+        let backwards = Known { direction: Direction::Decrypt, ..whole };
+        assert_eq!(Search::new(cipher, &backwards), None);
+        let mut mask = [0; 16];
+        mask[5] = 0xff;
+        assert_eq!(Search::new(cipher, &Known { mask, ..whole }), None, "a byte is too little");
+        // Bytes 5 and 2 of the result come from rows 1 and 2 of column 2, before they are shifted.
+        mask[2] = 0xff;
+        let name = Search::new(cipher, &Known { mask, ..whole }).unwrap().name();
+        assert!(name.ends_with(if name.starts_with("aes") { "-search-2" } else { "-search" }), "{name}");
+    }
+}
+
+#[test]
+fn wgsl_programs_are_valid() {
+    all().for_each(|program| validated(&program.listing(Language::Wgsl)));
+}
+
+#[test]
+fn nvrtc_compiles_every_program_for_every_architecture() {
+    let Some(nvrtc) = Nvrtc::find() else {
+        return eprintln!("skipped: CROSSGRAIN_NVRTC names no libnvrtc.so");
+    };
+    for architecture in ARCHITECTURES {
+        // The columns differ in the last round, Serpent's key sizes in nothing.
+        let is_another = |name: &str| {
+            !name.ends_with("-search")
+                || ["serpent-128", "serpent-192"].iter().any(|other| name.starts_with(other))
+        };
+        for program in all().filter(|program| !is_another(&program.name())) {
+            nvrtc.compiles(&program.listing(Language::Cuda), architecture);
+        }
+    }
+}

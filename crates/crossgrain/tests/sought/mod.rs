@@ -1,0 +1,34 @@
+//! Keys to be searched for, and what is known of them by the reference.
+
+use crossgrain::block::Block;
+use crossgrain::part::search::Known;
+use crossgrain::{Cipher, Direction, Key, reference};
+
+pub(crate) const INPUT: Block = *b"sixteen bytes in";
+
+/// Outer keys, and a table that varies byte `at` and the one after it, in which outer keys are zero.
+pub(crate) fn halves(cipher: Cipher, at: usize, outers: usize, keys: usize) -> (Vec<u8>, Vec<u8>) {
+    let key_bytes = cipher.key_bytes();
+    let varied = [at, (at + 1) % key_bytes];
+    let mut outer: Vec<u8> =
+        (0..(outers * key_bytes) as u32).map(|at| (at.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
+    let mut inner = vec![0; keys * key_bytes];
+    outer.chunks_mut(key_bytes).for_each(|outer| varied.into_iter().for_each(|at| outer[at] = 0));
+    for (number, key) in inner.chunks_mut(key_bytes).enumerate() {
+        [key[varied[0]], key[varied[1]]] = [number as u8 ^ 0x5a, (number >> 8) as u8 ^ 0x17];
+    }
+    (outer, inner)
+}
+
+/// The sum of an outer and an inner key.
+pub(crate) fn planted(cipher: Cipher, outer: (&[u8], usize), inner: (&[u8], usize)) -> Vec<u8> {
+    let [outer, inner] = [outer, inner].map(|(keys, at)| keys.chunks(cipher.key_bytes()).nth(at).unwrap());
+    outer.iter().zip(inner).map(|(a, b)| a ^ b).collect()
+}
+
+/// What is known of a block encrypted under a key: all of it.
+pub(crate) fn known(cipher: Cipher, key: &[u8]) -> Known {
+    let mut output = INPUT;
+    reference::cipher(&Key::new(cipher, key).unwrap()).encrypt(&mut output);
+    Known { direction: Direction::Encrypt, input: INPUT, output, mask: [0xff; 16] }
+}

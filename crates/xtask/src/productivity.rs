@@ -1,0 +1,33 @@
+//! `cargo xtask chart productivity`: how much there is to write of a generator of AES in counter mode, for all targets
+//! together, beside the CUDA C that is emitted and a sequential implementation.
+//!
+//! The counting is done by well-known analysers (`bench/productivity.py`), in an environment of their own under `target/`.
+
+use std::fs;
+use std::process::Command;
+
+use crate::python::{has_environment, install, program};
+use crate::{Result, cargo, root, succeed, target};
+
+/// Whatever counts.
+const ANALYSERS: [&str; 2] = ["lizard", "multimetric"];
+
+/// Prints the table of docs/parallel.md.
+///
+/// # Errors
+/// If Python or the analysers cannot be had, or the program cannot be built.
+pub(crate) fn run() -> Result<()> {
+    let environment = root().join(target()).join("analysers");
+    if !has_environment(&environment) {
+        return Err("python3 with its venv is not installed: install it to count".to_owned());
+    }
+    succeed(install(&environment).args(ANALYSERS))?;
+    let emitted = environment.join("aes-random.cu");
+    // A file of an earlier run may be of another version.
+    let _ = fs::remove_file(&emitted);
+    let mut emit = cargo();
+    emit.args(["run", "--quiet", "-p", "crossgrain-cli", "--", "circuit", "aes-random", "--emit", "cuda"]);
+    succeed(emit.arg("--output").arg(&emitted))?;
+    let mut count = Command::new(program(&environment, "python"));
+    succeed(count.arg("bench/productivity.py").arg(&emitted).current_dir(root()))
+}
