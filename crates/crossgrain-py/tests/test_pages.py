@@ -9,11 +9,15 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 
-#: Pages with examples, and what their examples need that is not here: a cluster.
-PAGES = {
-    page: [block for block in re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S) if "tcp://" not in block]
-    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-}
+EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
+
+
+def examples(page: Path) -> list[str]:
+    """The examples of a page, but for those that need a cluster."""
+    return [block for block in EXAMPLE.findall(page.read_text(encoding="utf-8")) if "tcp://" not in block]
+
+
+PAGES = {page: examples(page) for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]}
 
 
 def test_there_are_examples() -> None:

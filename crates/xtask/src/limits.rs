@@ -90,9 +90,11 @@ fn row(run: &Run, base: Option<&Run>, code: &HashMap<u64, &str>, cycles_per_byte
     let mut work = Work::default();
     let has = |base: Option<&Run>, place| base.and_then(|base| base.counts.get(place)).copied().unwrap_or(0);
     for (place, count) in &run.counts {
-        // What is not the program's own is a copy of memory by the system's library.
-        let instruction = code.get(place).copied().unwrap_or("call memcpy");
-        work.add(instruction, count.saturating_sub(has(base, place)));
+        // What is not the program's own is a copy of memory by the system's library: stepped through byte by byte, but
+        // made line by line.
+        if let Some(instruction) = code.get(place) {
+            work.add(instruction, count.saturating_sub(has(base, place)));
+        }
     }
     let len_bytes = run.len_bytes - base.map_or(0, |base| base.len_bytes);
     let blocks = len_bytes as f64 / BLOCK_BYTES;
