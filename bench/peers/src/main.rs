@@ -1,4 +1,4 @@
-//! Other people's AES and Serpent behind one line protocol.
+//! Other people's AES and Serpent behind one line protocol, and AES written by hand as a yardstick.
 //!
 //! A benchmark starts this binary once as a child, keeps it alive, and takes its samples between its
 //! own, so that a change in clock speed or load reaches both sides alike. It is a program of its own
@@ -6,7 +6,7 @@
 //! whole process.
 //!
 //! ```text
-//! crossgrain-peers rustcrypto|openssl|libgcrypt|botan
+//! crossgrain-peers rustcrypto|openssl|libgcrypt|botan|hand-written
 //!
 //! name                                                     who answers, with its version
 //! run  CIPHER MODE DIRECTION KEYHEX IVHEX DATAHEX          the output in hex
@@ -32,6 +32,7 @@
 //! CPU features away from OpenSSL.
 
 mod botan;
+mod hand_written;
 mod hex;
 mod libgcrypt;
 mod library;
@@ -73,12 +74,13 @@ fn peer_named(name: &str) -> Option<Result<Box<dyn Peer>, String>> {
         "openssl" => Some(openssl::OpenSsl::load().map(|peer| Box::new(peer) as _)),
         "libgcrypt" => Some(libgcrypt::Libgcrypt::load().map(|peer| Box::new(peer) as _)),
         "botan" => Some(botan::Botan::load().map(|peer| Box::new(peer) as _)),
+        "hand-written" => Some(hand_written::HandWritten::load().map(|peer| Box::new(peer) as _)),
         _ => None,
     }
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: crossgrain-peers rustcrypto|openssl|libgcrypt|botan");
+    eprintln!("usage: crossgrain-peers rustcrypto|openssl|libgcrypt|botan|hand-written");
     ExitCode::from(2)
 }
 

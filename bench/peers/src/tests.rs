@@ -1,6 +1,7 @@
 //! The protocol over lines in memory, for all peers and for peers made up to fail.
 
 use crate::botan::Botan;
+use crate::hand_written::HandWritten;
 use crate::libgcrypt::Libgcrypt;
 use crate::openssl::OpenSsl;
 use crate::peer::{Job, Mode, Operation, Peer, Setup};
@@ -275,11 +276,33 @@ fn a_peer_that_is_missing_says_why_each_time() {
 }
 
 #[test]
+fn the_yardstick_gives_what_rustcrypto_gives() {
+    let Ok(peer) = HandWritten::load() else {
+        return eprintln!("skipped: hand-written (no VAES on 512 bits)");
+    };
+    let data = "00f1".repeat(512);
+    let iv = "000102030405060708090a0bfffffffd";
+    let lines =
+        format!("run aes-128 ecb encrypt {KEY} - {data}\nrun aes-128 ctr encrypt {KEY} {iv} {data}\n");
+    let want = replies(rustcrypto(), lines.as_bytes());
+    assert_eq!(want.len(), 2);
+    assert_eq!(replies(Session::new(Ok(Box::new(peer))), lines.as_bytes()), want);
+    let odd = format!("run aes-128 ecb encrypt {KEY} - 00\nrun aes-256 ecb encrypt {KEY}{KEY} - {data}\n");
+    let Ok(peer) = HandWritten::load() else { return };
+    assert!(
+        replies(Session::new(Ok(Box::new(peer))), odd.as_bytes())
+            .iter()
+            .all(|line| line.starts_with("error"))
+    );
+}
+
+#[test]
 fn only_known_peers_are_named() {
     assert!(peer_named("rustcrypto").is_some());
     assert!(peer_named("openssl").is_some());
     assert!(peer_named("libgcrypt").is_some());
     assert!(peer_named("botan").is_some());
+    assert!(peer_named("hand-written").is_some());
     assert!(peer_named("OpenSSL").is_none());
 }
 

@@ -71,7 +71,7 @@ fn build_peers_in_software() -> Result<()> {
 }
 
 /// The command line of each peer. They are run from the root, so that paths may stay short.
-fn peers() -> [String; 6] {
+fn peers() -> [String; 7] {
     let program = |target: PathBuf| target.join("release/crossgrain-peers").display().to_string();
     let (peers, software) = (program(target()), program(software_target()));
     [
@@ -81,6 +81,7 @@ fn peers() -> [String; 6] {
         format!("{OPENSSL_WITHOUT_AES} {peers} openssl"),
         format!("{peers} libgcrypt"),
         format!("{peers} botan"),
+        format!("{peers} hand-written"),
     ]
 }
 
