@@ -2,12 +2,13 @@
 //! measured against. All round keys stay in registers, everything is written for eight registers of four blocks.
 //!
 //! Source: Gueron, "Intel Advanced Encryption Standard (AES) New Instructions Set" (2012), for the key schedule.
-//! Holds: lengths are multiples of 512 bytes, and the low 64 bits of a counter do not wrap: it is a yardstick, not a cipher.
+//! Holds: what is no whole run of 512 bytes, and counters whose low 64 bits wrap, go a block at a time by way of a copy, for
+//! it is a yardstick and not a cipher.
 
 use crate::peer::{Operation, Peer, Setup};
 
 /// Why a job is turned down.
-const ONLY: &str = "hand-written: AES-128 encryption in ecb and ctr, of whole runs of 512 bytes";
+const ONLY: &str = "hand-written: AES-128 encryption in ecb and ctr";
 
 /// The code of this file, where the CPU has what it is written for.
 pub(crate) struct HandWritten(());
@@ -52,7 +53,7 @@ mod kernel {
     };
 
     use super::{ONLY, Operation, Setup};
-    use crate::peer::{Cipher, Direction, Job, Mode};
+    use crate::peer::{BLOCK_BYTES, Cipher, Direction, Job, Mode, PARTIAL_BLOCK};
 
     const RUN_BYTES: usize = 512;
 
@@ -82,24 +83,42 @@ mod kernel {
 
     impl Operation for Keyed {
         fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
-            let (runs, rest) = buffer.as_chunks_mut::<RUN_BYTES>();
-            let wraps = |first: u128| (first as u64).checked_add(buffer_blocks(runs)).is_none();
-            if !rest.is_empty() || self.counter.is_some_and(wraps) {
-                return Err(ONLY.into());
+            if self.counter.is_none() && !buffer.len().is_multiple_of(BLOCK_BYTES) {
+                return Err(PARTIAL_BLOCK.into());
             }
-            // SAFETY: a `HandWritten` exists only where the CPU has VAES and AVX-512.
-            unsafe {
-                match self.counter {
-                    None => ecb(&self.keys, runs),
-                    Some(first) => ctr(&self.keys, first, runs),
-                }
+            let (runs, mut rest) = buffer.as_chunks_mut::<RUN_BYTES>();
+            let mut block = 0;
+            if self.counter.is_none_or(|first| (first as u64).checked_add(blocks(runs)).is_some()) {
+                self.run(0, runs);
+                block = u128::from(blocks(runs));
+            } else {
+                rest = buffer;
+            }
+            for (place, block) in rest.chunks_mut(BLOCK_BYTES).zip(block..) {
+                let mut copy = [[0; RUN_BYTES]];
+                copy[0][..place.len()].copy_from_slice(place);
+                self.run(block, &mut copy);
+                place.copy_from_slice(&copy[0][..place.len()]);
             }
             Ok(())
         }
     }
 
-    fn buffer_blocks(runs: &[[u8; RUN_BYTES]]) -> u64 {
-        (size_of_val(runs) / 16) as u64
+    impl Keyed {
+        /// Runs of which the first begins with this block of the job.
+        fn run(&self, block: u128, runs: &mut [[u8; RUN_BYTES]]) {
+            // SAFETY: a `HandWritten` exists only where the CPU has VAES and AVX-512.
+            unsafe {
+                match self.counter {
+                    None => ecb(&self.keys, runs),
+                    Some(first) => ctr(&self.keys, first.wrapping_add(block), runs),
+                }
+            }
+        }
+    }
+
+    fn blocks(runs: &[[u8; RUN_BYTES]]) -> u64 {
+        (size_of_val(runs) / BLOCK_BYTES) as u64
     }
 
     #[target_feature(enable = "aes,sse2")]

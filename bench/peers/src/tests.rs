@@ -287,10 +287,10 @@ fn the_yardstick_gives_what_rustcrypto_gives() {
     let want = replies(rustcrypto(), lines.as_bytes());
     assert_eq!(want.len(), 2);
     assert_eq!(replies(Session::new(Ok(Box::new(peer))), lines.as_bytes()), want);
-    let odd = format!("run aes-128 ecb encrypt {KEY} - 00\nrun aes-256 ecb encrypt {KEY}{KEY} - {data}\n");
+    let other = format!("run aes-128 ecb encrypt {KEY} - 00\nrun aes-256 ecb encrypt {KEY}{KEY} - {data}\n");
     let Ok(peer) = HandWritten::load() else { return };
     assert!(
-        replies(Session::new(Ok(Box::new(peer))), odd.as_bytes())
+        replies(Session::new(Ok(Box::new(peer))), other.as_bytes())
             .iter()
             .all(|line| line.starts_with("error"))
     );
