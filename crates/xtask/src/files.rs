@@ -55,6 +55,7 @@ fn time(place: &Path, program: &Path, mebibytes: u64, turns: usize) -> Result<()
     });
     for turn in 0..=turns {
         for subject in &mut subjects {
+            clear(place, subject.name)?;
             let seconds = shell(place, &subject.line)?;
             if turn == 0 {
                 check(place, subject.name)?;
@@ -75,26 +76,31 @@ fn time(place: &Path, program: &Path, mebibytes: u64, turns: usize) -> Result<()
 fn subjects(program: &Path) -> Vec<Subject> {
     let ours = program.display();
     let subject = |name, needs, line| Subject { name, needs, line, best_s: f64::INFINITY };
-    let mut subjects = vec![subject("cp", "cp", "rm -f out; cp in out".to_owned())];
+    let mut subjects = vec![subject("cp", "cp", "cp in out".to_owned())];
     for (name, back, suite) in [
         ("aes-256-gcm encrypt", "aes-256-gcm decrypt", "aes-256-gcm"),
         ("serpent-256-eax encrypt", "serpent-256-eax decrypt", "serpent-256-eax"),
     ] {
-        let encrypt = format!("rm -f out sealed; {ours} encrypt --suite {suite} --key-file k in -o sealed");
+        let encrypt = format!("{ours} encrypt --suite {suite} --key-file k in -o sealed");
         subjects.push(subject(name, "cp", encrypt));
         subjects.push(subject(back, "cp", format!("{ours} decrypt --key-file k sealed -o out")));
     }
     let recipient = "$(sed -n 's/.*public key: //p' agekey)";
-    subjects.push(subject(
-        "age encrypt",
-        "age",
-        format!("rm -f out sealed; age -r {recipient} -o sealed in"),
-    ));
+    subjects.push(subject("age encrypt", "age", format!("age -r {recipient} -o sealed in")));
     subjects.push(subject("age decrypt", "age", "age -d -i agekey -o out sealed".to_owned()));
     let gpg = "gpg --batch --quiet --homedir . --pinentry-mode loopback --passphrase-file pw -o";
-    let encrypt = format!("rm -f out sealed; {gpg} sealed --symmetric --compress-algo none in 2>gpglog");
+    let encrypt = format!("{gpg} sealed --symmetric --compress-algo none in 2>gpglog");
     subjects.push(subject("gpg encrypt", "gpg", encrypt));
     subjects
+}
+
+/// Takes away what the turn before left, but for what is to be decrypted: giving memory back takes time as well.
+fn clear(place: &Path, name: &str) -> Result<()> {
+    let left: &[&str] = if name.ends_with("decrypt") { &["out"] } else { &["out", "sealed"] };
+    for file in left.iter().map(|name| place.join(name)).filter(|file| file.exists()) {
+        fs::remove_file(&file).map_err(|error| format!("cannot remove {}: {error}", file.display()))?;
+    }
+    Ok(())
 }
 
 /// What a program decrypted, or `cp` copied, is the input.
