@@ -16,7 +16,7 @@ use std::arch::x86_64::{
     _mm256_aesenc_epi128, _mm256_aesenclast_epi128, _mm256_and_si256, _mm256_broadcastsi128_si256,
     _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_clmulepi64_epi128, _mm256_cmpeq_epi8,
     _mm256_cmpeq_epi32, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_mullo_epi32,
-    _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setzero_si256,
+    _mm256_permute2x128_si256, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setzero_si256,
     _mm256_shuffle_epi8, _mm256_sll_epi32, _mm256_sll_epi64, _mm256_srl_epi32, _mm256_srl_epi64,
     _mm256_storeu_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64,
     _mm256_unpacklo_epi8, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _mm256_xor_si256,
@@ -58,12 +58,7 @@ pub(super) trait Raw: Copy + Send + Sync + 'static {
     unsafe fn aes_enc_last(self, key: Self) -> Self;
     unsafe fn aes_dec(self, key: Self) -> Self;
     unsafe fn aes_dec_last(self, key: Self) -> Self;
-    /// A gate of three inputs, if there is one: `TABLE` at 4·a + 2·b + c.
-    unsafe fn ternary<const TABLE: i32>(a: Self, b: Self, c: Self) -> Option<Self>;
-    /// The bits of `one` where `self` is set, else those of `zero`.
-    unsafe fn select(self, one: Self, zero: Self) -> Self;
     unsafe fn multiply_u32(self, other: Self) -> Self;
-    unsafe fn rotate_lanes_left(self, count: u32) -> Self;
     /// A bit for each byte that is zero.
     unsafe fn zero_bytes(self) -> u64;
     /// A bit for each 32-bit lane that is zero.
@@ -76,6 +71,26 @@ pub(super) trait Raw: Copy + Send + Sync + 'static {
     unsafe fn load_lanes(bytes: *const u8, lanes: usize) -> Self;
     /// Writes `lanes` lanes of 128 bits and no byte more.
     unsafe fn store_lanes(self, bytes: *mut u8, lanes: usize);
+
+    // What only the widest registers have an instruction for.
+
+    /// A gate of three inputs, if there is one: `TABLE` at 4·a + 2·b + c.
+    #[inline(always)]
+    unsafe fn ternary<const TABLE: i32>(_a: Self, _b: Self, _c: Self) -> Option<Self> {
+        None
+    }
+    /// The bits of `one` where `self` is set, else those of `zero`.
+    #[inline(always)]
+    unsafe fn select(self, one: Self, zero: Self) -> Self {
+        // SAFETY: the caller has the instructions of this width.
+        unsafe { zero.xor(self.and(one.xor(zero))) }
+    }
+    /// 32-bit lanes rotated by 1 to 31 bits.
+    #[inline(always)]
+    unsafe fn rotate_lanes_left(self, count: u32) -> Self {
+        // SAFETY: the caller has the instructions of this width.
+        unsafe { self.shift_lanes_left(count).xor(self.shift_lanes_right(32 - count)) }
+    }
 }
 
 macro_rules! raw {
@@ -87,7 +102,7 @@ macro_rules! raw {
      broadcast $broadcast:expr, shuffle $shuffle:ident, add $add64:ident $add8:ident,
      aes $enc:ident $enc_last:ident $dec:ident $dec_last:ident,
      carryless $carryless:ident,
-     $($irregular:tt)*) => {
+     $(fn $name:ident $(<const $C:ident: i32>)? ($($in:tt)*) $(-> $out:ty)? $body:block)*) => {
         // Every method: the caller has the instructions of this width (and AES, where named).
         #[allow(clippy::undocumented_unsafe_blocks, reason = "said once, above")]
         #[allow(unused_unsafe, reason = "not every width needs an instruction for everything")]
@@ -186,7 +201,12 @@ macro_rules! raw {
             unsafe fn aes_dec_last(self, key: Self) -> Self {
                 unsafe { $dec_last(self, key) }
             }
-            $($irregular)*
+            $(
+                #[inline(always)]
+                unsafe fn $name $(<const $C: i32>)? ($($in)*) $(-> $out)? {
+                    unsafe { $body }
+                }
+            )*
         }
     };
 }
@@ -200,73 +220,26 @@ raw!(
     broadcast std::convert::identity, shuffle _mm_shuffle_epi8, add _mm_add_epi64 _mm_add_epi8,
     aes _mm_aesenc_si128 _mm_aesenclast_si128 _mm_aesdec_si128 _mm_aesdeclast_si128,
     carryless _mm_clmulepi64_si128,
-
-        #[inline(always)]
-        unsafe fn ternary<const TABLE: i32>(_a: Self, _b: Self, _c: Self) -> Option<Self> {
-            unsafe {
-                None
-            }
-        }
-        #[inline(always)]
-        unsafe fn select(self, one: Self, zero: Self) -> Self {
-            unsafe {
-                zero.xor(self.and(one.xor(zero)))
-            }
-        }
-        #[inline(always)]
-        unsafe fn multiply_u32(self, other: Self) -> Self {
-            unsafe {
-                let (a, b) = (self, other);
-        let even = _mm_and_si128(_mm_mul_epu32(a, b), _mm_set1_epi64x(0xffff_ffff));
-        let odd = _mm_mul_epu32(_mm_srli_epi64::<32>(a), _mm_srli_epi64::<32>(b));
+    fn multiply_u32(self, other: Self) -> Self {
+        let even = _mm_and_si128(_mm_mul_epu32(self, other), _mm_set1_epi64x(0xffff_ffff));
+        let odd = _mm_mul_epu32(_mm_srli_epi64::<32>(self), _mm_srli_epi64::<32>(other));
         _mm_or_si128(even, _mm_slli_epi64::<32>(odd))
-            }
-        }
-        #[inline(always)]
-        unsafe fn rotate_lanes_left(self, count: u32) -> Self {
-            unsafe {
-                let right = _mm_cvtsi32_si128(32 - count.cast_signed());
-                let left = _mm_cvtsi32_si128(count.cast_signed());
-                _mm_or_si128(_mm_sll_epi32(self, left), _mm_srl_epi32(self, right))
-            }
-        }
-        #[inline(always)]
-        unsafe fn zero_bytes(self) -> u64 {
-            unsafe {
-                u64::from(_mm_movemask_epi8(_mm_cmpeq_epi8(self, _mm_setzero_si128())).cast_unsigned())
-            }
-        }
-        #[inline(always)]
-        unsafe fn zero_u32(self) -> u64 {
-            unsafe {
-                let equal = _mm_cmpeq_epi32(self, _mm_setzero_si128());
- u64::from(_mm_movemask_ps(_mm_castsi128_ps(equal)).cast_unsigned())
-            }
-        }
-        #[inline(always)]
-        unsafe fn preceded_by(self, before: Self) -> Self {
-            unsafe {
-                before
-            }
-        }
-        #[inline(always)]
-        unsafe fn transpose_lines(lines: [Self; 4]) -> [Self; 4] {
-            unsafe {
-                lines
-            }
-        }
-        #[inline(always)]
-        unsafe fn load_lanes(bytes: *const u8, lanes: usize) -> Self {
-            unsafe {
-                if lanes == 0 { _mm_setzero_si128() } else { _mm_loadu_si128(bytes.cast()) }
-            }
-        }
-        #[inline(always)]
-        unsafe fn store_lanes(self, bytes: *mut u8, lanes: usize) {
-            unsafe {
-                if lanes > 0 { _mm_storeu_si128(bytes.cast(), self); }
-            }
-        }
+    }
+    fn zero_bytes(self) -> u64 {
+        u64::from(_mm_movemask_epi8(_mm_cmpeq_epi8(self, _mm_setzero_si128())).cast_unsigned())
+    }
+    fn zero_u32(self) -> u64 {
+        let equal = _mm_cmpeq_epi32(self, _mm_setzero_si128());
+        u64::from(_mm_movemask_ps(_mm_castsi128_ps(equal)).cast_unsigned())
+    }
+    fn preceded_by(self, before: Self) -> Self { before }
+    fn transpose_lines(lines: [Self; 4]) -> [Self; 4] { lines }
+    fn load_lanes(bytes: *const u8, lanes: usize) -> Self {
+        if lanes == 0 { _mm_setzero_si128() } else { _mm_loadu_si128(bytes.cast()) }
+    }
+    fn store_lanes(self, bytes: *mut u8, lanes: usize) {
+        if lanes > 0 { _mm_storeu_si128(bytes.cast(), self); }
+    }
 );
 raw!(
     __m256i, 256,
@@ -277,84 +250,38 @@ raw!(
     broadcast _mm256_broadcastsi128_si256, shuffle _mm256_shuffle_epi8, add _mm256_add_epi64 _mm256_add_epi8,
     aes _mm256_aesenc_epi128 _mm256_aesenclast_epi128 _mm256_aesdec_epi128 _mm256_aesdeclast_epi128,
     carryless _mm256_clmulepi64_epi128,
-
-        #[inline(always)]
-        unsafe fn ternary<const TABLE: i32>(_a: Self, _b: Self, _c: Self) -> Option<Self> {
-            unsafe {
-                None
-            }
+    fn multiply_u32(self, other: Self) -> Self { _mm256_mullo_epi32(self, other) }
+    fn zero_bytes(self) -> u64 {
+        u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(self, _mm256_setzero_si256())).cast_unsigned())
+    }
+    fn zero_u32(self) -> u64 {
+        let equal = _mm256_cmpeq_epi32(self, _mm256_setzero_si256());
+        u64::from(_mm256_movemask_ps(_mm256_castsi256_ps(equal)).cast_unsigned())
+    }
+    fn preceded_by(self, before: Self) -> Self { _mm256_permute2x128_si256::<0x21>(before, self) }
+    fn transpose_lines(lines: [Self; 4]) -> [Self; 4] {
+        let [a0, a1, b0, b1] = lines;
+        [
+            _mm256_permute2x128_si256::<0x20>(a0, b0),
+            _mm256_permute2x128_si256::<0x31>(a0, b0),
+            _mm256_permute2x128_si256::<0x20>(a1, b1),
+            _mm256_permute2x128_si256::<0x31>(a1, b1),
+        ]
+    }
+    fn load_lanes(bytes: *const u8, lanes: usize) -> Self {
+        match lanes {
+            0 => _mm256_setzero_si256(),
+            1 => _mm256_zextsi128_si256(_mm_loadu_si128(bytes.cast())),
+            _ => _mm256_loadu_si256(bytes.cast()),
         }
-        #[inline(always)]
-        unsafe fn select(self, one: Self, zero: Self) -> Self {
-            unsafe {
-                zero.xor(self.and(one.xor(zero)))
-            }
+    }
+    fn store_lanes(self, bytes: *mut u8, lanes: usize) {
+        match lanes {
+            0 => {}
+            1 => _mm_storeu_si128(bytes.cast(), _mm256_castsi256_si128(self)),
+            _ => _mm256_storeu_si256(bytes.cast(), self),
         }
-        #[inline(always)]
-        unsafe fn multiply_u32(self, other: Self) -> Self {
-            unsafe {
-                _mm256_mullo_epi32(self, other)
-            }
-        }
-        #[inline(always)]
-        unsafe fn rotate_lanes_left(self, count: u32) -> Self {
-            unsafe {
-                let right = _mm_cvtsi32_si128(32 - count.cast_signed());
-                let left = _mm_cvtsi32_si128(count.cast_signed());
-                _mm256_or_si256(_mm256_sll_epi32(self, left), _mm256_srl_epi32(self, right))
-            }
-        }
-        #[inline(always)]
-        unsafe fn zero_bytes(self) -> u64 {
-            unsafe {
-                u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(self, _mm256_setzero_si256())).cast_unsigned())
-            }
-        }
-        #[inline(always)]
-        unsafe fn zero_u32(self) -> u64 {
-            unsafe {
-                let equal = _mm256_cmpeq_epi32(self, _mm256_setzero_si256());
- u64::from(_mm256_movemask_ps(_mm256_castsi256_ps(equal)).cast_unsigned())
-            }
-        }
-        #[inline(always)]
-        unsafe fn preceded_by(self, before: Self) -> Self {
-            unsafe {
-                _mm256_permute2x128_si256::<0x21>(before, self)
-            }
-        }
-        #[inline(always)]
-        unsafe fn transpose_lines(lines: [Self; 4]) -> [Self; 4] {
-            unsafe {
-                let [a0, a1, b0, b1] = lines;
- [
-   _mm256_permute2x128_si256::<0x20>(a0, b0),
-   _mm256_permute2x128_si256::<0x31>(a0, b0),
-   _mm256_permute2x128_si256::<0x20>(a1, b1),
-   _mm256_permute2x128_si256::<0x31>(a1, b1),
- ]
-            }
-        }
-        #[inline(always)]
-        unsafe fn load_lanes(bytes: *const u8, lanes: usize) -> Self {
-            unsafe {
-                match lanes {
-   0 => _mm256_setzero_si256(),
-   1 => _mm256_zextsi128_si256(_mm_loadu_si128(bytes.cast())),
-   _ => _mm256_loadu_si256(bytes.cast()),
- }
-            }
-        }
-        #[inline(always)]
-        unsafe fn store_lanes(self, bytes: *mut u8, lanes: usize) {
-            unsafe {
-                match lanes {
-   0 => {}
-   1 => _mm_storeu_si128(bytes.cast(), _mm256_castsi256_si128(self)),
-   _ => _mm256_storeu_si256(bytes.cast(), self),
- }
-            }
-        }
+    }
 );
 raw!(
     __m512i, 512,
@@ -365,75 +292,34 @@ raw!(
     broadcast _mm512_broadcast_i32x4, shuffle _mm512_shuffle_epi8, add _mm512_add_epi64 _mm512_add_epi8,
     aes _mm512_aesenc_epi128 _mm512_aesenclast_epi128 _mm512_aesdec_epi128 _mm512_aesdeclast_epi128,
     carryless _mm512_clmulepi64_epi128,
-
-        #[inline(always)]
-        unsafe fn ternary<const TABLE: i32>(a: Self, b: Self, c: Self) -> Option<Self> {
-            unsafe {
-                Some(_mm512_ternarylogic_epi64::<TABLE>(a, b, c))
-            }
-        }
-        #[inline(always)]
-        unsafe fn select(self, one: Self, zero: Self) -> Self {
-            unsafe {
-                _mm512_ternarylogic_epi64::<0xca>(self, one, zero)
-            }
-        }
-        #[inline(always)]
-        unsafe fn multiply_u32(self, other: Self) -> Self {
-            unsafe {
-                _mm512_mullo_epi32(self, other)
-            }
-        }
-        #[inline(always)]
-        unsafe fn rotate_lanes_left(self, count: u32) -> Self {
-            unsafe {
-                _mm512_rolv_epi32(self, _mm512_set1_epi32(count.cast_signed()))
-            }
-        }
-        #[inline(always)]
-        unsafe fn zero_bytes(self) -> u64 {
-            unsafe {
-                _mm512_testn_epi8_mask(self, self)
-            }
-        }
-        #[inline(always)]
-        unsafe fn zero_u32(self) -> u64 {
-            unsafe {
-                u64::from(_mm512_testn_epi32_mask(self, self))
-            }
-        }
-        #[inline(always)]
-        unsafe fn preceded_by(self, before: Self) -> Self {
-            unsafe {
-                _mm512_alignr_epi64::<6>(self, before)
-            }
-        }
-        #[inline(always)]
-        unsafe fn transpose_lines(lines: [Self; 4]) -> [Self; 4] {
-            unsafe {
-                let [a, b, c, d] = lines;
- let (ab_low, ab_high) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
- let (cd_low, cd_high) = (_mm512_shuffle_i64x2::<0x44>(c, d), _mm512_shuffle_i64x2::<0xee>(c, d));
- [
-   _mm512_shuffle_i64x2::<0x88>(ab_low, cd_low),
-   _mm512_shuffle_i64x2::<0xdd>(ab_low, cd_low),
-   _mm512_shuffle_i64x2::<0x88>(ab_high, cd_high),
-   _mm512_shuffle_i64x2::<0xdd>(ab_high, cd_high),
- ]
-            }
-        }
-        #[inline(always)]
-        unsafe fn load_lanes(bytes: *const u8, lanes: usize) -> Self {
-            unsafe {
-                _mm512_maskz_loadu_epi64(quadwords(lanes), bytes.cast())
-            }
-        }
-        #[inline(always)]
-        unsafe fn store_lanes(self, bytes: *mut u8, lanes: usize) {
-            unsafe {
-                _mm512_mask_storeu_epi64(bytes.cast(), quadwords(lanes), self);
-            }
-        }
+    fn ternary<const TABLE: i32>(a: Self, b: Self, c: Self) -> Option<Self> {
+        Some(_mm512_ternarylogic_epi64::<TABLE>(a, b, c))
+    }
+    fn select(self, one: Self, zero: Self) -> Self { _mm512_ternarylogic_epi64::<0xca>(self, one, zero) }
+    fn rotate_lanes_left(self, count: u32) -> Self {
+        _mm512_rolv_epi32(self, _mm512_set1_epi32(count.cast_signed()))
+    }
+    fn multiply_u32(self, other: Self) -> Self { _mm512_mullo_epi32(self, other) }
+    fn zero_bytes(self) -> u64 { _mm512_testn_epi8_mask(self, self) }
+    fn zero_u32(self) -> u64 { u64::from(_mm512_testn_epi32_mask(self, self)) }
+    fn preceded_by(self, before: Self) -> Self { _mm512_alignr_epi64::<6>(self, before) }
+    fn transpose_lines(lines: [Self; 4]) -> [Self; 4] {
+        let [a, b, c, d] = lines;
+        let (ab_low, ab_high) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
+        let (cd_low, cd_high) = (_mm512_shuffle_i64x2::<0x44>(c, d), _mm512_shuffle_i64x2::<0xee>(c, d));
+        [
+            _mm512_shuffle_i64x2::<0x88>(ab_low, cd_low),
+            _mm512_shuffle_i64x2::<0xdd>(ab_low, cd_low),
+            _mm512_shuffle_i64x2::<0x88>(ab_high, cd_high),
+            _mm512_shuffle_i64x2::<0xdd>(ab_high, cd_high),
+        ]
+    }
+    fn load_lanes(bytes: *const u8, lanes: usize) -> Self {
+        _mm512_maskz_loadu_epi64(quadwords(lanes), bytes.cast())
+    }
+    fn store_lanes(self, bytes: *mut u8, lanes: usize) {
+        _mm512_mask_storeu_epi64(bytes.cast(), quadwords(lanes), self);
+    }
 );
 
 /// The mask of the first `lanes` lanes of 128 bits.
