@@ -8,7 +8,7 @@ use std::env;
 use std::error::Error;
 
 use crossgrain::word::Lanes;
-use crossgrain_gpu::parallel::{Combine, Map, Policy, transform_reduce};
+use crossgrain_gpu::parallel::{Map, Policy, Sum, transform_reduce};
 
 /// Darts of an index.
 pub const THROWS: u32 = 32;
@@ -44,19 +44,6 @@ fn xorshift<W: Lanes>(state: W) -> W {
     let state = state ^ state.shift_lanes_left::<13>();
     let state = state ^ state.shift_lanes_right::<17>();
     state ^ state.shift_lanes_left::<5>()
-}
-
-/// Sums modulo 2³².
-#[derive(Clone, Copy, Debug)]
-pub struct Sum;
-
-impl Combine<1> for Sum {
-    const IDENTITY: [u32; 1] = [0];
-
-    #[inline(always)]
-    fn combine<W: Lanes>(&self, [a]: [W; 1], [b]: [W; 1]) -> [W; 1] {
-        [a.add_lanes(b)]
-    }
 }
 
 #[allow(dead_code, reason = "tests take the kernels alone")]

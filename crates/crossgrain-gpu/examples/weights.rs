@@ -6,8 +6,8 @@
 use std::env;
 use std::error::Error;
 
-use crossgrain::word::{Lanes, Word};
-use crossgrain_gpu::parallel::{BitMap, Bits, Combine, Policy, find, transform_reduce};
+use crossgrain::word::Word;
+use crossgrain_gpu::parallel::{BitMap, Bits, Policy, Sum, find, transform_reduce};
 
 /// 1 where a number has an odd number of ones, otherwise 0.
 #[derive(Clone, Copy, Debug)]
@@ -48,19 +48,6 @@ impl BitMap<1, 1> for HasWeight {
             result[0] = result[0] & if self.0 >> at & 1 == 1 { digit } else { !digit };
         }
         [result]
-    }
-}
-
-/// Sums modulo 2³².
-#[derive(Clone, Copy, Debug)]
-pub struct Sum;
-
-impl Combine<1> for Sum {
-    const IDENTITY: [u32; 1] = [0];
-
-    #[inline(always)]
-    fn combine<W: Lanes>(&self, [a]: [W; 1], [b]: [W; 1]) -> [W; 1] {
-        [a.add_lanes(b)]
     }
 }
 

@@ -24,15 +24,16 @@ mod weights;
 use std::process::Command;
 use std::sync::Arc;
 
+use crossgrain::reference::serpent::S_BOXES;
 use crossgrain::word::Lanes;
 use crossgrain_gpu::Error;
 use crossgrain_gpu::parallel::{
-    Bits, Combine, DeviceVec, Map, Place, Policy, find, for_each_bundle, generate, reduce, transform,
+    Bits, Combine, DeviceVec, Map, Place, Policy, Sum, find, for_each_bundle, generate, reduce, transform,
     transform_into, transform_reduce,
 };
 use darts::Hits;
 use sboxes::{Inverse, Layer};
-use weights::{HasWeight, Parity, Sum};
+use weights::{HasWeight, Parity};
 
 /// Nothing, less than a bundle of any register, whole ones, one more, and several pieces of the CPU's.
 const LENS: [usize; 9] = [0, 1, 31, 32, 513, 1024, 4097, 65_536, 140_001];
@@ -71,24 +72,12 @@ fn numbers<const N: usize>(len: usize) -> Vec<[u32; N]> {
     (0..len).map(|at| std::array::from_fn(|p| number(N * at + p))).collect()
 }
 
-/// Serpent's S-boxes as they are published.
-const SBOXES: [[u32; 16]; 8] = [
-    [3, 8, 15, 1, 10, 6, 5, 11, 14, 13, 4, 2, 7, 0, 9, 12],
-    [15, 12, 2, 7, 9, 0, 5, 10, 1, 11, 14, 8, 6, 13, 3, 4],
-    [8, 6, 7, 9, 3, 12, 10, 15, 13, 1, 14, 4, 0, 11, 5, 2],
-    [0, 15, 11, 8, 12, 9, 6, 3, 13, 1, 2, 4, 10, 7, 5, 14],
-    [1, 15, 8, 3, 12, 0, 11, 6, 2, 5, 4, 10, 9, 14, 7, 13],
-    [15, 5, 2, 11, 4, 10, 9, 12, 0, 3, 14, 8, 13, 6, 7, 1],
-    [7, 2, 12, 5, 8, 4, 6, 11, 14, 9, 1, 15, 13, 3, 10, 0],
-    [1, 13, 15, 0, 14, 8, 2, 11, 7, 4, 12, 10, 9, 3, 5, 6],
-];
-
 /// A block's 32 S-boxes one after another.
 fn substituted(index: usize, block: [u32; 4]) -> [u32; 4] {
     let mut result = [0; 4];
     for bit in 0..32 {
         let input = (0..4).map(|word| (block[word] >> bit & 1) << word).sum::<u32>();
-        let output = SBOXES[index][input as usize];
+        let output = u32::from(S_BOXES[index][input as usize]);
         (0..4).for_each(|word| result[word] |= (output >> word & 1) << bit);
     }
     result

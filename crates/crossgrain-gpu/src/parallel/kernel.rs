@@ -36,6 +36,22 @@ pub trait Combine<const N: usize>: Sync {
     fn combine<W: Lanes>(&self, a: [W; N], b: [W; N]) -> [W; N];
 }
 
+/// Sums modulo 2³², number by number.
+#[derive(Clone, Copy, Debug)]
+pub struct Sum;
+
+impl<const N: usize> Combine<N> for Sum {
+    const IDENTITY: [u32; N] = [0; N];
+
+    #[inline(always)]
+    fn combine<W: Lanes>(&self, mut a: [W; N], b: [W; N]) -> [W; N] {
+        for (sum, b) in a.iter_mut().zip(&b) {
+            *sum = sum.add_lanes(*b);
+        }
+        a
+    }
+}
+
 /// A kernel as the algorithms run it: on `ROWS` elements a lane of 32 bits. Every [`Map`] is one, and [`Bits`] of every [`BitMap`].
 pub trait Bundle<const ROWS: usize, const IN: usize, const OUT: usize>: Sync {
     /// The user's function, on 32 rows transposed.

@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use crossgrain::word::Lanes;
-//! use crossgrain_gpu::parallel::{Combine, DeviceVec, Map, Policy, find, transform, transform_reduce};
+//! use crossgrain_gpu::parallel::{DeviceVec, Map, Policy, Sum, find, transform, transform_reduce};
 //!
 //! struct Square;
 //!
@@ -16,17 +16,6 @@
 //!     #[inline(always)]
 //!     fn map<W: Lanes>(&self, [x]: [W; 1]) -> [W; 1] {
 //!         [x.multiply_lanes(x)]
-//!     }
-//! }
-//!
-//! struct Sum;
-//!
-//! impl Combine<1> for Sum {
-//!     const IDENTITY: [u32; 1] = [0];
-//!
-//!     #[inline(always)]
-//!     fn combine<W: Lanes>(&self, [a]: [W; 1], [b]: [W; 1]) -> [W; 1] {
-//!         [a.add_lanes(b)]
 //!     }
 //! }
 //!
@@ -54,6 +43,6 @@ mod vector;
 pub use algorithm::{find, for_each_bundle, generate, reduce, transform, transform_into, transform_reduce};
 pub(crate) use grid::Programs;
 pub use grid::{Grid, Memory};
-pub use kernel::{BitMap, Bits, Bundle, Combine, Map};
+pub use kernel::{BitMap, Bits, Bundle, Combine, Map, Sum};
 pub use policy::{Place, Policy};
 pub use vector::{DeviceVec, View};
