@@ -56,6 +56,7 @@ fn time(place: &Path, program: &Path, mebibytes: u64, turns: usize) -> Result<()
     for turn in 0..=turns {
         for subject in &mut subjects {
             clear(place, subject.name)?;
+            warm(place, mebibytes)?;
             let seconds = shell(place, &subject.line)?;
             if turn == 0 {
                 check(place, subject.name)?;
@@ -101,6 +102,15 @@ fn clear(place: &Path, name: &str) -> Result<()> {
         fs::remove_file(&file).map_err(|error| format!("cannot remove {}: {error}", file.display()))?;
     }
     Ok(())
+}
+
+/// Has as much memory at hand as a program's result will take: a virtual machine gives back what lies idle, and
+/// fetching it again would be charged to whoever comes first.
+fn warm(place: &Path, mebibytes: u64) -> Result<()> {
+    let warm = place.join("warm");
+    write_input(&warm, mebibytes)
+        .and_then(|()| fs::remove_file(&warm))
+        .map_err(|error| format!("cannot write {}: {error}", warm.display()))
 }
 
 /// What a program decrypted, or `cp` copied, is the input.
