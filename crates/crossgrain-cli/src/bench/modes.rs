@@ -1,6 +1,6 @@
 //! What a mode costs beside the cipher's bare speed: XTS, CBC, GCM and EAX in the same turns as ECB and CTR.
 
-use crossgrain::mode::{Aead, AeadMessage, Cbc, Ctr, Eax, Ecb, Gcm, Options, Xts, XtsKey};
+use crossgrain::mode::{Aead, AeadMessage, Cbc, Ctr, Eax, Ecb, Gcm, Message, Options, Xts, XtsKey};
 use crossgrain::reference::{self, aead, chaining, modes, xts};
 use crossgrain::wide::{self, Rijndael};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
@@ -10,7 +10,7 @@ use super::{Timed, wrong};
 use crate::error::Error;
 use crate::wisdom;
 
-/// Messages that EAX seals together.
+/// Messages that EAX seals, and CBC encrypts, together.
 const MESSAGES: usize = 512;
 const MESSAGE_BYTES: usize = 16 * 1024;
 
@@ -42,15 +42,16 @@ pub(super) fn group(cipher: Cipher, features: Features, filter: &str) -> Group {
     let options =
         Options { features: Some(features), threads: 1, costs: wisdom::costs(cipher), ..Options::default() };
     let setting = Setting { cipher, key: Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()])?, options };
-    let makers: [(&str, usize, Make); 9] = [
+    let makers: [(&str, usize, Make); 10] = [
         ("ecb", MODE_BYTES, |setting| ecb(setting, Direction::Encrypt)),
         ("ecb-decrypt", MODE_BYTES, |setting| ecb(setting, Direction::Decrypt)),
         ("ctr", MODE_BYTES, |setting| ctr(setting, MODE_BYTES)),
         ("xts-512", MODE_BYTES, |setting| sectors(setting, 512)),
         ("xts-4096", MODE_BYTES, |setting| sectors(setting, 4096)),
-        ("cbc-decrypt", MODE_BYTES, cbc),
+        ("cbc-decrypt", MODE_BYTES, |setting| cbc(setting, Direction::Decrypt, MODE_BYTES)),
         ("gcm", MODE_BYTES, gcm),
         ("ctr-many", MESSAGES * MESSAGE_BYTES, |setting| ctr(setting, MESSAGE_BYTES)),
+        ("cbc-many", MESSAGES * MESSAGE_BYTES, |setting| cbc(setting, Direction::Encrypt, MESSAGE_BYTES)),
         ("eax-many", MESSAGES * MESSAGE_BYTES, eax),
     ];
     let mut group = Vec::new();
@@ -174,12 +175,17 @@ fn sectors(setting: &Setting, sector_bytes: usize) -> Made {
     ))
 }
 
-fn cbc(setting: &Setting) -> Made {
-    let cbc = Cbc::new(&setting.key, Direction::Decrypt, &setting.options)?;
+/// Messages side by side.
+fn cbc(setting: &Setting, direction: Direction, message_bytes: usize) -> Made {
+    let cbc = Cbc::new(&setting.key, direction, &setting.options)?;
     let key = setting.key.clone();
     Ok((
-        Box::new(move |data| drop(cbc.apply(&mut { IV }, Buffers::in_place(data)))),
-        Box::new(move |data| chaining::cbc(&*reference::cipher(&key), Direction::Decrypt, IV, data)),
+        Box::new(move |data| {
+            let message = |data| Message { iv: IV, buffers: Buffers::in_place(data) };
+            let mut messages: Vec<_> = data.chunks_mut(message_bytes).map(message).collect();
+            drop(cbc.apply_many(&mut messages));
+        }),
+        Box::new(move |data| chaining::cbc(&*reference::cipher(&key), direction, IV, data)),
     ))
 }
 

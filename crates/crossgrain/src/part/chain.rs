@@ -107,11 +107,8 @@ pub trait Data: Send {
     /// What is left.
     fn input(&self) -> &[u8];
 
-    /// Replaces bytes from byte `at` on, where blocks are replaced.
-    ///
-    /// # Panics
-    /// If they would reach past the end.
-    fn replace(&mut self, at: usize, bytes: &[u8]);
+    /// Where the results of what is left go, as many bytes; nothing where none are kept.
+    fn output_mut(&mut self) -> &mut [u8];
 
     /// Leaves `count_bytes` behind.
     ///
@@ -130,7 +127,9 @@ impl Data for &[u8] {
         self
     }
     #[inline(always)]
-    fn replace(&mut self, _at: usize, _bytes: &[u8]) {}
+    fn output_mut(&mut self) -> &mut [u8] {
+        &mut []
+    }
     fn advance(&mut self, count_bytes: usize) {
         *self = &self[count_bytes..];
     }
@@ -146,17 +145,18 @@ impl Data for Buffers<'_> {
         Buffers::input(self)
     }
     #[inline(always)]
-    fn replace(&mut self, at: usize, bytes: &[u8]) {
-        self.output_mut()[at..][..bytes.len()].copy_from_slice(bytes);
+    fn output_mut(&mut self) -> &mut [u8] {
+        Buffers::output_mut(self)
     }
     fn advance(&mut self, count_bytes: usize) {
         *self = std::mem::replace(self, Buffers::in_place(&mut [])).split_at(count_bytes).1;
     }
 }
 
-/// Steps that are staged together: a cache line of every message. Taken block by block, the lines of many
-/// messages of a round length would push each other out of the cache between two steps.
-pub(crate) const STEPS: usize = 4;
+/// Steps that are staged together: four cache lines of every message. Messages of a round length fall into the same
+/// few sets of the first cache, which hold no more than a line or two of each: taken line by line, what the CPU fetches ahead of one
+/// is pushed out by the others before it is asked for. Twice as many and the stages themselves do not fit.
+pub(crate) const STEPS: usize = 16;
 
 /// The next blocks of up to `LANES` messages, a row a step.
 #[repr(align(64))]
@@ -191,14 +191,15 @@ impl<const LANES: usize> Stage<LANES> {
     /// Gives the first `steps` blocks of a lane back to the message, from byte `at` on.
     #[inline(always)]
     pub(crate) fn drain<D: Data>(&self, lane: usize, data: &mut D, at: usize, steps: usize) {
-        let mut line = [[0; BLOCK_BYTES]; STEPS];
-        for (block, row) in line.iter_mut().zip(&self.0) {
-            *block = row[lane];
-        }
-        if steps == STEPS {
-            data.replace(at, line.as_flattened());
+        let output = &mut data.output_mut()[at..][..steps * BLOCK_BYTES];
+        if let Some(line) = output.first_chunk_mut::<{ STEPS * BLOCK_BYTES }>() {
+            for (block, row) in line.as_chunks_mut().0.iter_mut().zip(&self.0) {
+                *block = row[lane];
+            }
         } else {
-            data.replace(at, line[..steps].as_flattened());
+            for (block, row) in output.as_chunks_mut().0.iter_mut().zip(&self.0) {
+                *block = row[lane];
+            }
         }
     }
 }

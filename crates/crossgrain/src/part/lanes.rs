@@ -15,9 +15,6 @@ pub(super) trait Lanes<const LANES: usize> {
     /// A block a lane.
     type State: Copy;
 
-    /// Lanes that are filled together: a power of two, four at most.
-    const TOGETHER: usize = 1;
-
     /// Blocks into their lanes.
     fn load(&self, blocks: &[Block; LANES]) -> Self::State;
 
@@ -26,15 +23,6 @@ pub(super) trait Lanes<const LANES: usize> {
 
     /// One step of every chain; inputs are replaced by outputs.
     fn advance<R: Rule>(&self, state: &mut Self::State, blocks: &mut [Block; LANES]);
-
-    /// Takes the blocks of `TOGETHER` chains from byte `at` on, which has as many as there are steps, into lanes,
-    /// lane `first` and the following.
-    #[inline(always)]
-    fn fill<D: Data>(&self, stage: &mut Stage<LANES>, first: usize, strands: &[&mut Strand<D>], at: usize) {
-        for (lane, strand) in strands.iter().enumerate() {
-            stage.fill(first + lane, &strand.data, at);
-        }
-    }
 }
 
 /// Takes no more than `LANES` chains `blocks` blocks further.
@@ -59,23 +47,22 @@ impl<L: Lanes<LANES>, R: Rule, D: Data, const LANES: usize> Kernel for Chains<'_
         }
         let mut state = lanes.load(now.step(0));
         let end = blocks * BLOCK_BYTES;
-        exchange::<L, R, D, LANES>(&lanes, now, strands, 0, Moves { out: None, into: Some(0), end });
+        exchange::<R, D, LANES>(now, strands, 0, Moves { out: None, into: Some(0), end });
         for at in (0..end).step_by(STEPS * BLOCK_BYTES) {
             let steps = STEPS.min((end - at) / BLOCK_BYTES);
             let out = at.checked_sub(STEPS * BLOCK_BYTES);
             let into = Some(at + STEPS * BLOCK_BYTES).filter(|&next| next < end);
-            let share = strands.len().div_ceil(steps).next_multiple_of(L::TOGETHER);
+            let share = strands.len().div_ceil(steps);
             for step in 0..steps {
                 let from = (step * share).min(strands.len());
                 let to = (from + share).min(strands.len());
-                let strands = &mut strands[from..to];
-                exchange::<L, R, D, LANES>(&lanes, other, strands, from, Moves { out, into, end });
+                exchange::<R, D, LANES>(other, &mut strands[from..to], from, Moves { out, into, end });
                 lanes.advance::<R>(&mut state, now.step(step));
             }
             std::mem::swap(&mut now, &mut other);
         }
         let last = end.next_multiple_of(STEPS * BLOCK_BYTES).checked_sub(STEPS * BLOCK_BYTES);
-        exchange::<L, R, D, LANES>(&lanes, other, strands, 0, Moves { out: last, into: None, end });
+        exchange::<R, D, LANES>(other, strands, 0, Moves { out: last, into: None, end });
         lanes.store(state, now.step(0));
         for (strand, state) in strands.iter_mut().zip(now.step(0)) {
             strand.state = *state;
@@ -93,8 +80,7 @@ struct Moves {
 
 /// Empties and fills lanes of a stage from lane `first` on.
 #[inline(always)]
-fn exchange<L: Lanes<LANES>, R: Rule, D: Data, const LANES: usize>(
-    lanes: &L,
+fn exchange<R: Rule, D: Data, const LANES: usize>(
     stage: &mut Stage<LANES>,
     strands: &mut [&mut Strand<D>],
     first: usize,
@@ -107,14 +93,8 @@ fn exchange<L: Lanes<LANES>, R: Rule, D: Data, const LANES: usize>(
         }
     }
     if let Some(at) = moves.into {
-        let whole =
-            if moves.end - at >= STEPS * BLOCK_BYTES { strands.len() / L::TOGETHER * L::TOGETHER } else { 0 };
-        let (together, alone) = strands.split_at(whole);
-        for (i, strands) in together.chunks_exact(L::TOGETHER).enumerate() {
-            lanes.fill(stage, first + i * L::TOGETHER, strands, at);
-        }
-        for (lane, strand) in alone.iter().enumerate() {
-            stage.fill(first + whole + lane, &strand.data, at);
+        for (lane, strand) in strands.iter().enumerate() {
+            stage.fill(first + lane, &strand.data, at);
         }
     }
 }

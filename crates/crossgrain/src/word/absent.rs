@@ -281,10 +281,6 @@ impl<I: Nowhere, const BYTES: usize> AesLanes for Vector<I, BYTES> {
     fn preceded_by(self, _before: Self) -> Self {
         match self.1 {}
     }
-
-    fn transpose_lines([a, ..]: [Self; 4]) -> [Self; 4] {
-        match a.1 {}
-    }
 }
 
 impl<I: Nowhere, const BYTES: usize> CarrylessLanes for Vector<I, BYTES> {

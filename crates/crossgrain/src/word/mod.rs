@@ -279,10 +279,6 @@ pub trait AesLanes: ByteLanes {
 
     /// Every block moved up by one lane, the last block of `before` in front.
     fn preceded_by(self, before: Self) -> Self;
-
-    /// Lines of four blocks, as many as a register has lanes, one after another, to rows: row i has block i of
-    /// every line.
-    fn transpose_lines(lines: [Self; 4]) -> [Self; 4];
 }
 
 /// A register of 128-bit lanes whose halves can be multiplied as polynomials over bits.

@@ -394,13 +394,6 @@ impl<R: Raw, I: AesIsa> AesLanes for Vector<R, I> {
         // SAFETY: a value of this type exists, so its instructions do.
         Self(unsafe { self.0.preceded_by(before.0) }, PhantomData)
     }
-
-    #[inline(always)]
-    fn transpose_lines(lines: [Self; 4]) -> [Self; 4] {
-        // SAFETY: values of this type exist, so their instructions do.
-        let rows = unsafe { R::transpose_lines([lines[0].0, lines[1].0, lines[2].0, lines[3].0]) };
-        each!(i < 4 => Self(rows[i], PhantomData))
-    }
 }
 
 /// Tokens whose CPUs have carry-less products on registers of their width.

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use super::instructions::{BUNDLE_BLOCKS_MAX, IN_FLIGHT, rounds};
 use super::key::RoundKeys;
 use crate::block::Block;
-use crate::part::chain::{Data, Rule, STEPS, Stage, Strand};
+use crate::part::chain::{Data, Rule, Strand};
 use crate::part::lanes::{Chains, Lanes};
 use crate::word::{AesLanes, Isa, each};
 
@@ -40,8 +40,6 @@ struct Registers<'a, W: AesLanes, const N: usize> {
 impl<W: AesLanes, const N: usize> Lanes<BUNDLE_BLOCKS_MAX> for Registers<'_, W, N> {
     type State = [W; N];
 
-    const TOGETHER: usize = W::BLOCKS;
-
     #[inline(always)]
     fn load(&self, blocks: &[Block; BUNDLE_BLOCKS_MAX]) -> [W; N] {
         let bytes = &blocks.as_flattened()[..N * W::BYTES];
@@ -66,25 +64,6 @@ impl<W: AesLanes, const N: usize> Lanes<BUNDLE_BLOCKS_MAX> for Registers<'_, W, 
         *state = each!(i < N => R::leave(result[i], input[i]).0);
         if R::WRITES {
             self.store(each!(i < N => R::leave(result[i], input[i]).1), blocks);
-        }
-    }
-    /// Whole registers: blocks one by one would be four times as many loads and stores, and those stores would
-    /// be waited for by the loads of whole registers.
-    #[inline(always)]
-    fn fill<D: Data>(
-        &self,
-        stage: &mut Stage<BUNDLE_BLOCKS_MAX>,
-        first: usize,
-        strands: &[&mut Strand<D>],
-        at: usize,
-    ) {
-        let parts = STEPS / W::BLOCKS;
-        let lines = each!(i < STEPS => {
-            let line = &strands[i / parts].data.input()[at + i % parts * W::BYTES..];
-            W::load(self.isa, &line[..W::BYTES])
-        });
-        for (step, row) in W::transpose_lines(lines).into_iter().enumerate() {
-            row.store(stage.step(step)[first..][..W::BLOCKS].as_flattened_mut());
         }
     }
 }

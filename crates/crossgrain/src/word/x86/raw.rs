@@ -24,8 +24,8 @@ use std::arch::x86_64::{
     _mm512_aesdeclast_epi128, _mm512_aesenc_epi128, _mm512_aesenclast_epi128, _mm512_alignr_epi64,
     _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_clmulepi64_epi128, _mm512_loadu_si512,
     _mm512_mask_storeu_epi64, _mm512_maskz_loadu_epi64, _mm512_mullo_epi32, _mm512_rolv_epi32,
-    _mm512_set1_epi32, _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_shuffle_i64x2, _mm512_sll_epi32,
-    _mm512_sll_epi64, _mm512_srl_epi32, _mm512_srl_epi64, _mm512_storeu_si512, _mm512_ternarylogic_epi64,
+    _mm512_set1_epi32, _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_sll_epi32, _mm512_sll_epi64,
+    _mm512_srl_epi32, _mm512_srl_epi64, _mm512_storeu_si512, _mm512_ternarylogic_epi64,
     _mm512_testn_epi8_mask, _mm512_testn_epi32_mask, _mm512_unpackhi_epi8, _mm512_unpackhi_epi32,
     _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
     _mm512_xor_si512,
@@ -65,8 +65,6 @@ pub(super) trait Raw: Copy + Send + Sync + 'static {
     unsafe fn zero_u32(self) -> u64;
     /// Every 128-bit lane moved up by one, the last of `before` in front.
     unsafe fn preceded_by(self, before: Self) -> Self;
-    /// Lines of four 128-bit lanes to rows, as `AesLanes::transpose_lines`.
-    unsafe fn transpose_lines(lines: [Self; 4]) -> [Self; 4];
     /// Reads `lanes` lanes of 128 bits and no byte more.
     unsafe fn load_lanes(bytes: *const u8, lanes: usize) -> Self;
     /// Writes `lanes` lanes of 128 bits and no byte more.
@@ -233,7 +231,6 @@ raw!(
         u64::from(_mm_movemask_ps(_mm_castsi128_ps(equal)).cast_unsigned())
     }
     fn preceded_by(self, before: Self) -> Self { before }
-    fn transpose_lines(lines: [Self; 4]) -> [Self; 4] { lines }
     fn load_lanes(bytes: *const u8, lanes: usize) -> Self {
         if lanes == 0 { _mm_setzero_si128() } else { _mm_loadu_si128(bytes.cast()) }
     }
@@ -259,15 +256,6 @@ raw!(
         u64::from(_mm256_movemask_ps(_mm256_castsi256_ps(equal)).cast_unsigned())
     }
     fn preceded_by(self, before: Self) -> Self { _mm256_permute2x128_si256::<0x21>(before, self) }
-    fn transpose_lines(lines: [Self; 4]) -> [Self; 4] {
-        let [a0, a1, b0, b1] = lines;
-        [
-            _mm256_permute2x128_si256::<0x20>(a0, b0),
-            _mm256_permute2x128_si256::<0x31>(a0, b0),
-            _mm256_permute2x128_si256::<0x20>(a1, b1),
-            _mm256_permute2x128_si256::<0x31>(a1, b1),
-        ]
-    }
     fn load_lanes(bytes: *const u8, lanes: usize) -> Self {
         match lanes {
             0 => _mm256_setzero_si256(),
@@ -303,17 +291,6 @@ raw!(
     fn zero_bytes(self) -> u64 { _mm512_testn_epi8_mask(self, self) }
     fn zero_u32(self) -> u64 { u64::from(_mm512_testn_epi32_mask(self, self)) }
     fn preceded_by(self, before: Self) -> Self { _mm512_alignr_epi64::<6>(self, before) }
-    fn transpose_lines(lines: [Self; 4]) -> [Self; 4] {
-        let [a, b, c, d] = lines;
-        let (ab_low, ab_high) = (_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xee>(a, b));
-        let (cd_low, cd_high) = (_mm512_shuffle_i64x2::<0x44>(c, d), _mm512_shuffle_i64x2::<0xee>(c, d));
-        [
-            _mm512_shuffle_i64x2::<0x88>(ab_low, cd_low),
-            _mm512_shuffle_i64x2::<0xdd>(ab_low, cd_low),
-            _mm512_shuffle_i64x2::<0x88>(ab_high, cd_high),
-            _mm512_shuffle_i64x2::<0xdd>(ab_high, cd_high),
-        ]
-    }
     fn load_lanes(bytes: *const u8, lanes: usize) -> Self {
         _mm512_maskz_loadu_epi64(quadwords(lanes), bytes.cast())
     }
