@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::BitXor;
 
 use crate::block::{BLOCK_BYTES, Block};
-use crate::word::{Buffers, TILE_BYTES, Tile, wipe};
+use crate::word::{Buffers, TILE_BYTES, Tile, prefetch, wipe};
 
 /// A chain that replaces its blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,6 +158,9 @@ impl Data for Buffers<'_> {
 /// is pushed out by the others before it is asked for. Twice as many and the stages themselves do not fit.
 pub(crate) const STEPS: usize = 16;
 
+/// Bytes in a cache line of the CPUs at hand; another length costs time only.
+const LINE_BYTES: usize = 64;
+
 /// The next blocks of up to `LANES` messages, a row a step.
 #[repr(align(64))]
 pub(crate) struct Stage<const LANES: usize>([[Block; LANES]; STEPS]);
@@ -185,6 +188,14 @@ impl<const LANES: usize> Stage<LANES> {
             for (row, block) in self.0.iter_mut().zip(input.as_chunks().0) {
                 row[lane] = *block;
             }
+        }
+    }
+
+    /// Asks for what `fill` will take from byte `at` on.
+    #[inline(always)]
+    pub(crate) fn expect<D: Data>(data: &D, at: usize) {
+        for line in (0..STEPS * BLOCK_BYTES).step_by(LINE_BYTES) {
+            prefetch(data.input(), at + line);
         }
     }
 

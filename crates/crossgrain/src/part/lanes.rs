@@ -95,6 +95,7 @@ fn exchange<R: Rule, D: Data, const LANES: usize>(
     if let Some(at) = moves.into {
         for (lane, strand) in strands.iter().enumerate() {
             stage.fill(first + lane, &strand.data, at);
+            Stage::<LANES>::expect(&strand.data, at + STEPS * BLOCK_BYTES);
         }
     }
 }

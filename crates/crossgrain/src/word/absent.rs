@@ -21,6 +21,8 @@ pub(super) fn cpu_model() -> Option<String> {
     None
 }
 
+pub(crate) const fn prefetch(_bytes: &[u8], _at: usize) {}
+
 macro_rules! isa {
     ($Isa:ident, $name:literal, $needs:expr) => {
         /// Instructions that this machine has not.

@@ -8,10 +8,10 @@ mod raw;
 mod tokens;
 
 use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm_loadu_si128, _mm_set_epi8, _mm256_gf2p8affine_epi64_epi8,
-    _mm256_gf2p8affineinv_epi64_epi8, _mm256_gf2p8mul_epi8, _mm512_gf2p8affine_epi64_epi8,
-    _mm512_gf2p8affineinv_epi64_epi8, _mm512_gf2p8mul_epi8, _mm512_mask_blend_epi8, _mm512_movepi8_mask,
-    _mm512_permutex2var_epi8, _mm512_set1_epi64,
+    __m128i, __m256i, __m512i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm_set_epi8,
+    _mm256_gf2p8affine_epi64_epi8, _mm256_gf2p8affineinv_epi64_epi8, _mm256_gf2p8mul_epi8,
+    _mm512_gf2p8affine_epi64_epi8, _mm512_gf2p8affineinv_epi64_epi8, _mm512_gf2p8mul_epi8,
+    _mm512_mask_blend_epi8, _mm512_movepi8_mask, _mm512_permutex2var_epi8, _mm512_set1_epi64,
 };
 use std::fmt;
 use std::marker::PhantomData;
@@ -26,6 +26,13 @@ use super::{
     AesLanes, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Lane32, Lanes, Register,
     Shift, Word, gates,
 };
+
+/// Asks for the line of bytes that byte `at` is in, which is needed soon. Past the end nothing comes of it.
+#[inline(always)]
+pub(crate) fn prefetch(bytes: &[u8], at: usize) {
+    // SAFETY: every x86-64 has this instruction, and it reads nothing that the program could see.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().wrapping_add(at).cast()) };
+}
 
 /// A register whose instructions the token type `I` vouches for.
 #[derive(Clone, Copy)]
