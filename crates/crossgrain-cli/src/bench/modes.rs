@@ -98,27 +98,31 @@ fn wide_work(stream: wide::Stream, cipher: Rijndael, mode: wide::Mode, direction
             drop(stream.apply(&mut first.clone(), &mut data[..whole]));
         }),
         Box::new(move |data| {
-            let key = &[0x5a; 32][..cipher.key_bytes()];
-            let by: Box<dyn reference::BlockCipher> = match block_bytes {
-                24 => Box::new(reference::aes::Rijndael::<6>::new(key)),
-                _ => Box::new(reference::aes::Rijndael::<8>::new(key)),
-            };
             let whole = whole(data);
-            for (number, block) in (0_u16..).zip(data[..whole].chunks_mut(block_bytes)) {
-                // Counters of so few blocks are their last two bytes.
-                let mut keystream = vec![0; block_bytes];
-                keystream[block_bytes - 2..].copy_from_slice(&number.to_be_bytes());
-                match (mode, direction) {
-                    (wide::Mode::Ctr, _) => {
-                        by.encrypt(&mut keystream);
-                        block.iter_mut().zip(keystream).for_each(|(byte, key)| *byte ^= key);
-                    }
-                    (_, Direction::Encrypt) => by.encrypt(block),
-                    (_, Direction::Decrypt) => by.decrypt(block),
-                }
-            }
+            wide_reference(cipher, mode, direction, &mut data[..whole]);
         }),
     ))
+}
+
+/// The same by the reference. Counters of so few blocks are their last two bytes.
+fn wide_reference(cipher: Rijndael, mode: wide::Mode, direction: Direction, data: &mut [u8]) {
+    let (key, block_bytes) = (&[0x5a; 32][..cipher.key_bytes()], cipher.block_bytes());
+    let by: Box<dyn reference::BlockCipher> = match block_bytes {
+        24 => Box::new(reference::aes::Rijndael::<6>::new(key)),
+        _ => Box::new(reference::aes::Rijndael::<8>::new(key)),
+    };
+    for (number, block) in (0_u16..).zip(data.chunks_mut(block_bytes)) {
+        match (mode, direction) {
+            (wide::Mode::Ctr, _) => {
+                let mut keystream = vec![0; block_bytes];
+                keystream[block_bytes - 2..].copy_from_slice(&number.to_be_bytes());
+                by.encrypt(&mut keystream);
+                block.iter_mut().zip(keystream).for_each(|(byte, key)| *byte ^= key);
+            }
+            (_, Direction::Encrypt) => by.encrypt(block),
+            (_, Direction::Decrypt) => by.decrypt(block),
+        }
+    }
 }
 
 /// A mode that has given the reference's bytes.
