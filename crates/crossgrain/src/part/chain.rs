@@ -153,19 +153,17 @@ impl Data for Buffers<'_> {
     }
 }
 
-/// Steps that are staged together: four cache lines of every message. Messages of a round length fall into the same
-/// few sets of the first cache, which hold no more than a line or two of each: taken line by line, what the CPU fetches ahead of one
-/// is pushed out by the others before it is asked for. Twice as many and the stages themselves do not fit.
-pub(crate) const STEPS: usize = 16;
-
 /// Bytes in a cache line of the CPUs at hand; another length costs time only.
 const LINE_BYTES: usize = 64;
 
-/// The next blocks of up to `LANES` messages, a row a step.
+/// The next `STEPS` blocks of up to `LANES` messages, a row a step.
+///
+/// Taken block by block, the lines of many messages of a round length would push each other out of the cache between
+/// two steps.
 #[repr(align(64))]
-pub(crate) struct Stage<const LANES: usize>([[Block; LANES]; STEPS]);
+pub(crate) struct Stage<const LANES: usize, const STEPS: usize>([[Block; LANES]; STEPS]);
 
-impl<const LANES: usize> Stage<LANES> {
+impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
     pub(crate) const fn new() -> Self {
         Self([[[0; BLOCK_BYTES]; LANES]; STEPS])
     }
@@ -179,13 +177,13 @@ impl<const LANES: usize> Stage<LANES> {
     /// Takes the blocks of a message from byte `at` on into a lane, as many as there are steps.
     #[inline(always)]
     pub(crate) fn fill<D: Data>(&mut self, lane: usize, data: &D, at: usize) {
-        let input = &data.input()[at..];
-        if let Some(line) = input.first_chunk::<{ STEPS * BLOCK_BYTES }>() {
-            for (row, block) in self.0.iter_mut().zip(line.as_chunks().0) {
+        let input = data.input()[at..].as_chunks().0;
+        if let Some(blocks) = input.first_chunk::<STEPS>() {
+            for (row, block) in self.0.iter_mut().zip(blocks) {
                 row[lane] = *block;
             }
         } else {
-            for (row, block) in self.0.iter_mut().zip(input.as_chunks().0) {
+            for (row, block) in self.0.iter_mut().zip(input) {
                 row[lane] = *block;
             }
         }
@@ -202,20 +200,20 @@ impl<const LANES: usize> Stage<LANES> {
     /// Gives the first `steps` blocks of a lane back to the message, from byte `at` on.
     #[inline(always)]
     pub(crate) fn drain<D: Data>(&self, lane: usize, data: &mut D, at: usize, steps: usize) {
-        let output = &mut data.output_mut()[at..][..steps * BLOCK_BYTES];
-        if let Some(line) = output.first_chunk_mut::<{ STEPS * BLOCK_BYTES }>() {
-            for (block, row) in line.as_chunks_mut().0.iter_mut().zip(&self.0) {
+        let output = &mut data.output_mut()[at..].as_chunks_mut().0[..steps];
+        if let Some(blocks) = output.first_chunk_mut::<STEPS>() {
+            for (block, row) in blocks.iter_mut().zip(&self.0) {
                 *block = row[lane];
             }
         } else {
-            for (block, row) in output.as_chunks_mut().0.iter_mut().zip(&self.0) {
+            for (block, row) in output.iter_mut().zip(&self.0) {
                 *block = row[lane];
             }
         }
     }
 }
 
-impl<const LANES: usize> Drop for Stage<LANES> {
+impl<const LANES: usize, const STEPS: usize> Drop for Stage<LANES, STEPS> {
     fn drop(&mut self) {
         wipe(self.0.as_flattened_mut().as_flattened_mut());
     }
@@ -223,6 +221,9 @@ impl<const LANES: usize> Drop for Stage<LANES> {
 
 /// Chains that are run together by a cipher that takes blocks from memory: a tile's worth of states.
 const SIDE_BY_SIDE: usize = TILE_BYTES / BLOCK_BYTES;
+
+/// Steps that are staged together: a cache line of every message, since there are so many.
+const STEPS: usize = LINE_BYTES / BLOCK_BYTES;
 
 /// Takes every chain `blocks` blocks further by a cipher on whole bundles of blocks, in place.
 pub(crate) fn by_blocks<R: Rule, D: Data>(
@@ -233,7 +234,7 @@ pub(crate) fn by_blocks<R: Rule, D: Data>(
 ) {
     let mut states = Tile::new();
     let states = states.bytes_mut().as_chunks_mut().0;
-    let mut stage = Box::new(Stage::<SIDE_BY_SIDE>::new());
+    let mut stage = Box::new(Stage::<SIDE_BY_SIDE, STEPS>::new());
     for strands in strands.chunks_mut(SIDE_BY_SIDE) {
         let states = &mut states[..strands.len().next_multiple_of(bundle_blocks)];
         for (state, strand) in states.iter_mut().zip(&*strands) {

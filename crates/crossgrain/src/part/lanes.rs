@@ -1,14 +1,22 @@
 //! Chains side by side in registers: a chain a lane.
 //!
 //! While the blocks of one stage are computed, those of the next are brought in and the results of the one before
-//! are taken out, some lanes a step, so that the memory works while the cipher does.
+//! are taken out, some lanes a step, and those of the one after are asked for, so that the memory works while the
+//! cipher does.
 //! Holds: a block is read before it is replaced, and each chain touches its own alone.
 
 use std::marker::PhantomData;
 
-use super::chain::{Data, Rule, STEPS, Stage, Strand};
+use super::chain::{self, Data, Rule, Strand};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::Kernel;
+
+/// Steps that are staged together: four cache lines of every message. Messages of a round length fall into the same few
+/// sets of the first cache, which hold no more than a line or two of each: taken line by line, what the CPU fetches
+/// ahead of one is pushed out by the others before it is asked for. Twice as many and the stages themselves do not fit.
+const STEPS: usize = 16;
+
+type Stage<const LANES: usize> = chain::Stage<LANES, STEPS>;
 
 /// A cipher on up to `LANES` blocks in registers. Its methods must be `#[inline(always)]`, as a kernel's.
 pub(super) trait Lanes<const LANES: usize> {

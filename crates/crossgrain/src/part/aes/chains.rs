@@ -19,14 +19,16 @@ pub(super) fn run<W: AesLanes, R: Rule, D: Data>(
     strands: &mut [&mut Strand<D>],
     blocks: usize,
 ) {
+    // No more lanes than there are registers for: they are cleared before and wiped after.
+    const FEW: usize = BUNDLE_BLOCKS_MAX / IN_FLIGHT;
     let rule = PhantomData::<R>;
     for strands in strands.chunks_mut(IN_FLIGHT * W::BLOCKS) {
         if strands.len() > W::BLOCKS {
             let lanes = Registers::<W, IN_FLIGHT> { isa, keys };
-            isa.enter(Chains { lanes, strands, blocks, rule });
+            isa.enter(Chains::<_, _, _, BUNDLE_BLOCKS_MAX> { lanes, strands, blocks, rule });
         } else {
             let lanes = Registers::<W, 1> { isa, keys };
-            isa.enter(Chains { lanes, strands, blocks, rule });
+            isa.enter(Chains::<_, _, _, FEW> { lanes, strands, blocks, rule });
         }
     }
 }
@@ -37,17 +39,18 @@ struct Registers<'a, W: AesLanes, const N: usize> {
     keys: &'a RoundKeys,
 }
 
-impl<W: AesLanes, const N: usize> Lanes<BUNDLE_BLOCKS_MAX> for Registers<'_, W, N> {
+impl<W: AesLanes, const N: usize, const LANES: usize> Lanes<LANES> for Registers<'_, W, N> {
     type State = [W; N];
 
     #[inline(always)]
-    fn load(&self, blocks: &[Block; BUNDLE_BLOCKS_MAX]) -> [W; N] {
+    fn load(&self, blocks: &[Block; LANES]) -> [W; N] {
+        const { assert!(N * W::BLOCKS <= LANES) };
         let bytes = &blocks.as_flattened()[..N * W::BYTES];
         each!(i < N => W::load(self.isa, &bytes[i * W::BYTES..][..W::BYTES]))
     }
 
     #[inline(always)]
-    fn store(&self, state: [W; N], blocks: &mut [Block; BUNDLE_BLOCKS_MAX]) {
+    fn store(&self, state: [W; N], blocks: &mut [Block; LANES]) {
         let bytes = &mut blocks.as_flattened_mut()[..N * W::BYTES];
         for (i, word) in state.into_iter().enumerate() {
             word.store(&mut bytes[i * W::BYTES..][..W::BYTES]);
@@ -55,7 +58,7 @@ impl<W: AesLanes, const N: usize> Lanes<BUNDLE_BLOCKS_MAX> for Registers<'_, W, 
     }
 
     #[inline(always)]
-    fn advance<R: Rule>(&self, state: &mut [W; N], blocks: &mut [Block; BUNDLE_BLOCKS_MAX]) {
+    fn advance<R: Rule>(&self, state: &mut [W; N], blocks: &mut [Block; LANES]) {
         let (first, middle, last) = self.keys.split();
         let (first, last) = (W::broadcast(self.isa, first), W::broadcast(self.isa, last));
         let input = self.load(blocks);

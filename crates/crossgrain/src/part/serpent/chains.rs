@@ -5,13 +5,10 @@
 use std::marker::PhantomData;
 
 use super::vsliced::{Cipher, State, at_once};
-use crate::block::{BLOCK_BYTES, Block};
+use crate::block::Block;
 use crate::part::chain::{Data, Rule, Strand};
 use crate::part::lanes::{Chains, Lanes};
 use crate::word::{Isa, Lane32, each};
-
-/// The most chains that run side by side: four bundles of sixteen.
-const LANES_MAX: usize = 64;
 
 /// Takes every chain `blocks` blocks further.
 pub(super) fn run<W: Lane32, R: Rule, D: Data>(
@@ -22,10 +19,20 @@ pub(super) fn run<W: Lane32, R: Rule, D: Data>(
 ) {
     let (rule, bundle_blocks) = (PhantomData::<R>, W::BITS / 32);
     for strands in strands.chunks_mut(at_once::<W>() * bundle_blocks) {
+        // Lanes for bundles of sixteen, the widest.
         match strands.len().div_ceil(bundle_blocks) {
-            1 => isa.enter(Chains { lanes: Bundles::<W, 1> { isa, cipher }, strands, blocks, rule }),
-            2 => isa.enter(Chains { lanes: Bundles::<W, 2> { isa, cipher }, strands, blocks, rule }),
-            _ => isa.enter(Chains { lanes: Bundles::<W, 4> { isa, cipher }, strands, blocks, rule }),
+            1 => {
+                let lanes = Bundles::<W, 1> { isa, cipher };
+                isa.enter(Chains::<_, _, _, 16> { lanes, strands, blocks, rule });
+            }
+            2 => {
+                let lanes = Bundles::<W, 2> { isa, cipher };
+                isa.enter(Chains::<_, _, _, 32> { lanes, strands, blocks, rule });
+            }
+            _ => {
+                let lanes = Bundles::<W, 4> { isa, cipher };
+                isa.enter(Chains::<_, _, _, 64> { lanes, strands, blocks, rule });
+            }
         }
     }
 }
@@ -36,11 +43,12 @@ struct Bundles<'a, W: Lane32, const N: usize> {
     cipher: &'a Cipher<W>,
 }
 
-impl<W: Lane32, const N: usize> Lanes<LANES_MAX> for Bundles<'_, W, N> {
+impl<W: Lane32, const N: usize, const LANES: usize> Lanes<LANES> for Bundles<'_, W, N> {
     type State = [State<W>; N];
 
     #[inline(always)]
-    fn load(&self, blocks: &[Block; LANES_MAX]) -> [State<W>; N] {
+    fn load(&self, blocks: &[Block; LANES]) -> [State<W>; N] {
+        const { assert!(N * W::BITS / 32 <= LANES) };
         let bytes = &blocks.as_flattened()[..4 * N * W::BYTES];
         let words =
             each!(n < N => each!(i < 4 => W::load(self.isa, &bytes[(4 * n + i) * W::BYTES..][..W::BYTES])));
@@ -48,7 +56,7 @@ impl<W: Lane32, const N: usize> Lanes<LANES_MAX> for Bundles<'_, W, N> {
     }
 
     #[inline(always)]
-    fn store(&self, state: [State<W>; N], blocks: &mut [Block; LANES_MAX]) {
+    fn store(&self, state: [State<W>; N], blocks: &mut [Block; LANES]) {
         let bytes = &mut blocks.as_flattened_mut()[..4 * N * W::BYTES];
         for (n, words) in state.into_iter().enumerate() {
             for (i, word) in W::transpose_lanes(words).into_iter().enumerate() {
@@ -58,7 +66,7 @@ impl<W: Lane32, const N: usize> Lanes<LANES_MAX> for Bundles<'_, W, N> {
     }
 
     #[inline(always)]
-    fn advance<R: Rule>(&self, state: &mut [State<W>; N], blocks: &mut [Block; LANES_MAX]) {
+    fn advance<R: Rule>(&self, state: &mut [State<W>; N], blocks: &mut [Block; LANES]) {
         let input = self.load(blocks);
         let entering = each!(n < N => each!(i < 4 => R::enter(state[n][i], input[n][i])));
         let result = self.cipher.on_bundles(entering);
@@ -68,5 +76,3 @@ impl<W: Lane32, const N: usize> Lanes<LANES_MAX> for Bundles<'_, W, N> {
         }
     }
 }
-
-const _: () = assert!(LANES_MAX * BLOCK_BYTES == 16 * 64);
