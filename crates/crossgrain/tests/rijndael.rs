@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{CAPS, cases, counted, hex, painted, skip};
-use crossgrain::reference::{BlockCipher, aes};
+use crossgrain::reference::aes::rijndael;
 use crossgrain::wide::{Key, Mode, Options, Rijndael, State, Stream, Variant, variants};
 use crossgrain::{Direction, Error, Features};
 use proptest::prelude::{any, prop_assert_eq, proptest};
@@ -30,14 +30,6 @@ fn published() -> Vec<Answer> {
     let answers: Vec<_> = answers.collect();
     assert_eq!(answers.len(), 7);
     answers
-}
-
-fn reference(block_bytes: usize, key: &[u8]) -> Box<dyn BlockCipher> {
-    match block_bytes {
-        16 => Box::new(aes::Rijndael::<4>::new(key)),
-        24 => Box::new(aes::Rijndael::<6>::new(key)),
-        _ => Box::new(aes::Rijndael::<8>::new(key)),
-    }
 }
 
 /// The cipher with blocks and keys of these lengths.
@@ -77,7 +69,7 @@ fn zeros(cipher: Rijndael) -> State {
 
 /// A mode as SP 800-38A defines it, block by block over the reference.
 fn defined(mode: Mode, direction: Direction, cipher: Rijndael, key: &[u8], iv: &[u8], data: &mut [u8]) {
-    let by = reference(cipher.block_bytes(), key);
+    let by = rijndael(cipher.block_bytes(), key);
     let encrypts = direction == Direction::Encrypt;
     let mut state = iv.to_vec();
     let add = |to: &mut [u8], bytes: &[u8]| to.iter_mut().zip(bytes).for_each(|(to, byte)| *to ^= byte);
@@ -124,7 +116,7 @@ fn defined(mode: Mode, direction: Direction, cipher: Rijndael, key: &[u8], iv: &
 fn the_reference_gives_published_answers() {
     counted(published().len(), "known answers");
     for Answer { key, plain, crypt } in published() {
-        let cipher = reference(plain.len(), &key);
+        let cipher = rijndael(plain.len(), &key);
         let mut block = plain.clone();
         cipher.encrypt(&mut block);
         assert_eq!(block, crypt);
@@ -157,7 +149,7 @@ fn every_variant_agrees_with_the_reference_at_every_number_of_blocks() {
         let bundle = variant.bundle_blocks;
         for (seed, key_bytes) in [16, 24, 32].into_iter().enumerate() {
             let key = painted(key_bytes, seed as u64 + 1);
-            let by = reference(block_bytes, &key);
+            let by = rijndael(block_bytes, &key);
             for blocks in [0, 1, 2, 3, 5, bundle - 1, bundle, bundle + 1, 2 * bundle + 3] {
                 let mut data = painted(blocks * block_bytes, blocks as u64);
                 let mut want = data.clone();
@@ -184,7 +176,7 @@ proptest! {
         key in any::<[u8; 32]>(),
         plain in any::<[u8; 32]>(),
     ) {
-        let cipher = reference(block_bytes, &key[..key_bytes]);
+        let cipher = rijndael(block_bytes, &key[..key_bytes]);
         let mut block = plain;
         cipher.encrypt(&mut block[..block_bytes]);
         cipher.decrypt(&mut block[..block_bytes]);

@@ -107,10 +107,7 @@ fn wide_work(stream: wide::Stream, cipher: Rijndael, mode: wide::Mode, direction
 /// The same by the reference. Counters of so few blocks are their last two bytes.
 fn wide_reference(cipher: Rijndael, mode: wide::Mode, direction: Direction, data: &mut [u8]) {
     let (key, block_bytes) = (&[0x5a; 32][..cipher.key_bytes()], cipher.block_bytes());
-    let by: Box<dyn reference::BlockCipher> = match block_bytes {
-        24 => Box::new(reference::aes::Rijndael::<6>::new(key)),
-        _ => Box::new(reference::aes::Rijndael::<8>::new(key)),
-    };
+    let by = reference::aes::rijndael(block_bytes, key);
     for (number, block) in (0_u16..).zip(data.chunks_mut(block_bytes)) {
         match (mode, direction) {
             (wide::Mode::Ctr, _) => {

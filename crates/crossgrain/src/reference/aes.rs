@@ -70,6 +70,19 @@ pub struct Rijndael<const NB: usize> {
 /// AES: Rijndael with four columns.
 pub type Aes = Rijndael<4>;
 
+/// Rijndael on blocks of 16, 24 or 32 bytes, by the key.
+///
+/// # Panics
+/// For other lengths of either.
+pub fn rijndael(block_bytes: usize, key: &[u8]) -> Box<dyn BlockCipher> {
+    match block_bytes {
+        16 => Box::new(Rijndael::<4>::new(key)),
+        24 => Box::new(Rijndael::<6>::new(key)),
+        32 => Box::new(Rijndael::<8>::new(key)),
+        _ => panic!("blocks of {block_bytes} bytes"),
+    }
+}
+
 impl<const NB: usize> Rijndael<NB> {
     /// Expands a key of 16, 24 or 32 bytes (KeyExpansion, FIPS 197 §5.2).
     ///
