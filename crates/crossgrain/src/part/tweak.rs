@@ -71,10 +71,17 @@ impl<'a> Tweaks<'a> {
         let Some((start, rest)) = self.starts.split_first() else {
             return (0, usize::MAX);
         };
-        let first = times_x_to(u128::from_le_bytes(*start), self.done_blocks);
-        let blocks = self.sector_blocks - self.done_blocks;
+        let (start, done_blocks) = (u128::from_le_bytes(*start), self.done_blocks);
+        // Only the first sector may have been begun.
+        let first = if done_blocks > 0 { times_x_to(start, done_blocks) } else { start };
         (self.starts, self.done_blocks) = (rest, 0);
-        (first, blocks)
+        (first, self.sector_blocks - done_blocks)
+    }
+
+    /// Whether every sector ends where a bundle of so many blocks does, so that none has to be taken by itself.
+    #[inline(always)]
+    pub(crate) const fn ends_with_bundles(&self, bundle_blocks: usize) -> bool {
+        self.sector_blocks.is_multiple_of(bundle_blocks) && self.done_blocks.is_multiple_of(bundle_blocks)
     }
 }
 

@@ -253,16 +253,14 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Xts<'_, W, ENCRYPT> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { isa, keys, mut tweaks, mut buffers } = self;
-        let (first, mut blocks) = tweaks.next_sector();
-        let tweaks_now = Stepping::<W>::from(isa, first);
-        let mut bundle =
-            TweakedBundle::<W, ENCRYPT> { isa, keys, tweaks: tweaks_now, runs_left: 0, next_first: 0 };
+        let Self { isa, keys, tweaks, mut buffers } = self;
+        let mut bundle = TweakedBundle::<W, ENCRYPT>::new(isa, keys, tweaks);
+        if tweaks.ends_with_bundles(TweakedBundle::<W, ENCRYPT>::BLOCKS) {
+            return over_bundles(isa, &mut bundle, buffers);
+        }
         while !buffers.is_empty() {
-            let at = blocks.min(buffers.len_bytes() / BLOCK_BYTES) * BLOCK_BYTES;
+            let at = bundle.blocks.min(buffers.len_bytes() / BLOCK_BYTES) * BLOCK_BYTES;
             let (sector, later) = buffers.split_at(at);
-            bundle.runs_left = at.div_ceil(IN_FLIGHT * W::BYTES);
-            (bundle.next_first, blocks) = tweaks.next_sector();
             over_bundles(isa, &mut bundle, sector);
             buffers = later;
         }
@@ -275,16 +273,29 @@ struct TweakedBundle<'a, W: AesLanes, const ENCRYPT: bool> {
     isa: W::Isa,
     keys: &'a RoundKeys,
     tweaks: Stepping<W>,
-    /// Runs to the end of the sector.
+    /// Blocks from where this one was begun to the end of its sector, and runs that are left of them.
+    blocks: usize,
     runs_left: usize,
-    /// The first tweak of the sector after it.
-    next_first: u128,
+    /// The sectors after it.
+    sectors: Tweaks<'a>,
+}
+
+impl<'a, W: AesLanes, const ENCRYPT: bool> TweakedBundle<'a, W, ENCRYPT> {
+    #[inline(always)]
+    fn new(isa: W::Isa, keys: &'a RoundKeys, mut sectors: Tweaks<'a>) -> Self {
+        let (first, blocks) = sectors.next_sector();
+        let tweaks = Stepping::<W>::from(isa, first);
+        Self { isa, keys, tweaks, blocks, runs_left: blocks.div_ceil(Self::BLOCKS), sectors }
+    }
+
+    /// Blocks of a run.
+    const BLOCKS: usize = IN_FLIGHT * W::BLOCKS;
 }
 
 impl<W: AesLanes, const ENCRYPT: bool> Bundle<W> for TweakedBundle<'_, W, ENCRYPT> {
     #[inline(always)]
     fn run<const N: usize>(&mut self, input: [W; N], _block: usize) -> [W; N] {
-        let Self { isa, keys, ref mut tweaks, ref mut runs_left, next_first } = *self;
+        let Self { isa, keys, ref mut tweaks, ref mut blocks, ref mut runs_left, ref mut sectors } = *self;
         let (first, middle, last) = keys.split();
         let (first, last) = (W::broadcast(isa, first), W::broadcast(isa, last));
         let mut state: [W; N] = each!(i < N => input[i] ^ tweaks.0[i] ^ first);
@@ -298,9 +309,12 @@ impl<W: AesLanes, const ENCRYPT: bool> Bundle<W> for TweakedBundle<'_, W, ENCRYP
                 tweaks.step_one(isa, i);
             });
         } else {
+            let first;
+            (first, *blocks) = sectors.next_sector();
+            *runs_left = blocks.div_ceil(Self::BLOCKS);
             unrolled!(i in [0 1 2 3 4 5 6 7] {
                 round::<W, N, ENCRYPT>(isa, &mut state, &early[i]);
-                tweaks.begin_one(isa, next_first, i);
+                tweaks.begin_one(isa, first, i);
             });
         }
         rounds::<W, N, ENCRYPT>(isa, &mut state, late, last_keys);
