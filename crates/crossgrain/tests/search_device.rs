@@ -14,9 +14,9 @@ use crossgrain::search::{
     Watch, key_mask,
 };
 use crossgrain::{Cipher, Direction, Key};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// A device of the CPU's.
-#[derive(Default)]
 struct Pretended {
     /// Calls that it answers before it is lost.
     answers: Option<usize>,
@@ -24,6 +24,14 @@ struct Pretended {
     is_faulty: bool,
     /// Outer keys that it was given.
     outers: Arc<AtomicUsize>,
+    /// Threads of a search: where there is but one, none searches beside it.
+    threads: usize,
+}
+
+impl Default for Pretended {
+    fn default() -> Self {
+        Self { answers: None, is_faulty: false, outers: Arc::default(), threads: 1 }
+    }
 }
 
 struct Pretense {
@@ -40,7 +48,7 @@ impl Device for Pretended {
     }
 
     fn table(&self, program: Program, _known: &Block, keys: &[u8]) -> Result<Box<dyn Table>, Failure> {
-        let Self { answers, is_faulty, ref outers } = *self;
+        let Self { answers, is_faulty, ref outers, .. } = *self;
         let outers = outers.clone();
         Ok(Box::new(Pretense { cipher: program.cipher(), keys: keys.to_vec(), answers, is_faulty, outers }))
     }
@@ -97,11 +105,15 @@ fn shard(
     let watch = Watch::new(&on_hit);
     let prepared = SpaceSearch::on(search, space, device)?;
     assert!(prepared.kernel().contains("-search on pretense:0"));
-    assert!(prepared.shard(&(big(range.start)..big(range.end)), &watch)?);
+    assert!(threads(device.threads).install(|| prepared.shard(&(big(range.start)..big(range.end)), &watch))?);
     assert_eq!(watch.tried(), range.len() as u64);
     let failure = prepared.failure();
     assert_eq!(prepared.failure(), None, "told once");
     Ok((hits.into_inner().unwrap(), failure))
+}
+
+fn threads(count: usize) -> ThreadPool {
+    ThreadPoolBuilder::new().num_threads(count).build().unwrap()
 }
 
 const SIZE: usize = 1 << 20;
@@ -191,6 +203,26 @@ fn what_a_lost_device_leaves_is_the_cpu_s() {
             let (found, failure) = shard(&search, &space, &lost, 0..SIZE).unwrap();
             assert_eq!(found, [big(place)]);
             assert_eq!(failure.unwrap(), "aes-128-search on pretense:0: unplugged");
+        }
+    }
+}
+
+#[test]
+fn threads_beside_a_device_take_what_it_has_not() {
+    let space = space();
+    for place in [0, 5 * PERIOD + 77, SIZE - 1] {
+        let search = by_key(Cipher::Aes128, &space.candidates(&big(place), 1));
+        for (threads, answers) in [(2, None), (3, None), (4, None), (2, Some(0)), (4, Some(1)), (4, Some(2))]
+        {
+            let device = Pretended { threads, answers, ..Pretended::default() };
+            let (found, failure) = shard(&search, &space, &device, 9..SIZE).unwrap();
+            let is_within = (9..SIZE).contains(&place);
+            assert_eq!(
+                found,
+                if is_within { vec![big(place)] } else { vec![] },
+                "{threads} threads, {answers:?}"
+            );
+            assert!(failure.is_none() || answers.is_some());
         }
     }
 }

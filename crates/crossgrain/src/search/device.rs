@@ -3,12 +3,12 @@
 //! What runs there is a program of [`crate::device::search`]; how it is compiled and started is the device's.
 //! Holds: no byte of a key is varied by both halves (`Space::wide`). A device may let a wrong key pass, which is then
 //! tried by the reference; that it lets the right one pass is proved in every shard by a planted key. A device that fails
-//! has done nothing of the call that it failed in, and is not asked again: the CPU goes on from there.
+//! has done nothing of the call that it failed in, and is not asked again: what it had taken is the CPU's.
 
 use std::error;
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use num_bigint::BigUint;
 use zeroize::Zeroizing;
@@ -47,6 +47,56 @@ pub trait Table: Send {
     /// If the device is lost.
     fn search(&mut self, known: &Known, outer: &[u8], found: &mut Vec<(usize, usize)>)
     -> Result<(), Failure>;
+}
+
+/// Periods of a shard that nobody has taken yet. The device takes the first of them and the CPU the last, each as many as it
+/// does in a moment: so they share the work by how fast they are.
+pub(super) struct Left {
+    /// All there were.
+    whole: Range<BigUint>,
+    left: Mutex<Range<BigUint>>,
+}
+
+impl Left {
+    pub(super) fn new(periods: Range<BigUint>) -> Self {
+        Self { whole: periods.clone(), left: Mutex::new(periods) }
+    }
+
+    /// What is left when nobody takes any more.
+    pub(super) fn into_rest(self) -> Range<BigUint> {
+        self.left.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the first ones, no more than so many.
+    fn first(&self, most: usize) -> Range<BigUint> {
+        let mut left = self.lock();
+        let end = (&left.start + most).min(left.end.clone());
+        std::mem::replace(&mut left.start, end.clone())..end
+    }
+
+    /// Takes the last ones.
+    pub(super) fn last(&self, most: usize) -> Range<BigUint> {
+        let mut left = self.lock();
+        let count = (&left.end - &left.start).min(BigUint::from(most));
+        let start = &left.end - count;
+        let end = std::mem::replace(&mut left.end, start.clone());
+        start..end
+    }
+
+    /// Leaves nothing to be taken, because the shard has failed.
+    pub(super) fn end(&self) {
+        let mut left = self.lock();
+        left.start = left.end.clone();
+    }
+
+    /// Gives back the first ones, which were taken last.
+    fn put_back(&self, first: BigUint) {
+        self.lock().start = first;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Range<BigUint>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A space's period on a device.
@@ -96,18 +146,17 @@ impl OnDevice {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Searches periods until the end, or the device's; gives the first that was not searched.
+    /// Searches periods until none is left, or the device is lost.
     pub(super) fn periods(
         &self,
         search: &SpaceSearch<'_>,
         blocks: &BlockSearch,
-        periods: Range<BigUint>,
+        left: &Left,
         watch: &Watch<'_>,
-    ) -> Result<BigUint, Error> {
+    ) -> Result<(), Error> {
         let mut working = self.table.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut next = periods.start.clone();
-        let Some(table) = working.as_deref_mut() else { return Ok(next) };
-        match (Run { device: self, search, blocks }).periods(table, &mut next, &periods, watch) {
+        let Some(table) = working.as_deref_mut() else { return Ok(()) };
+        match (Run { device: self, search, blocks }).periods(table, left, watch) {
             Ok(()) => {}
             Err(Stop::Search(error)) => return Err(error),
             Err(Stop::Device(failure)) => {
@@ -116,7 +165,7 @@ impl OnDevice {
                 *told = Some(format!("{}: {failure}", self.name));
             }
         }
-        Ok(next)
+        Ok(())
     }
 }
 
@@ -146,25 +195,26 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Searches the periods from `next` on, which counts them.
-    fn periods(
-        &self,
-        table: &mut dyn Table,
-        next: &mut BigUint,
-        periods: &Range<BigUint>,
-        watch: &Watch<'_>,
-    ) -> Result<(), Stop> {
-        self.prove(table, periods)?;
+    /// Searches periods until none is left.
+    fn periods(&self, table: &mut dyn Table, left: &Left, watch: &Watch<'_>) -> Result<(), Stop> {
+        self.prove(table, &left.whole)?;
         let mut found = Vec::new();
-        while *next < periods.end && !watch.is_stopped() {
-            let count = batch(table, &(&periods.end - &*next));
-            table.search(&self.blocks.first(), &self.outer(next, count)?, &mut found)?;
+        while !watch.is_stopped() {
+            let Range { start: first, end } = left.first(table.outers().max(1));
+            let count = usize::try_from(&end - &first).unwrap_or(usize::MAX);
+            if count == 0 {
+                break;
+            }
+            if let Err(failure) = table.search(&self.blocks.first(), &self.outer(&first, count)?, &mut found)
+            {
+                left.put_back(first);
+                return Err(failure.into());
+            }
             for (o, i) in found.drain(..) {
-                let number = (&*next + o) * self.device.period + i;
+                let number = (&first + o) * self.device.period + i;
                 self.search.try_number(self.blocks, number, watch)?;
             }
             watch.add_tried((count * self.device.period) as u64);
-            *next += count;
         }
         Ok(())
     }
@@ -175,7 +225,8 @@ impl Run<'_> {
         let seed = mixed(low(&periods.start) ^ mixed(count));
         let from = seed % count;
         let first = &periods.start + from;
-        let outers = batch(table, &BigUint::from((count / PROOF_PART).clamp(1, count - from)));
+        let part = usize::try_from((count / PROOF_PART).clamp(1, count - from)).unwrap_or(usize::MAX);
+        let outers = part.min(table.outers().max(1));
         let o = (mixed(seed + 1) % outers as u64) as usize;
         let i = (mixed(seed + 2) % self.device.period as u64) as usize;
         let key = self.search.key(&((&first + o) * self.device.period + i))?;
@@ -192,11 +243,6 @@ impl Run<'_> {
     fn outer(&self, first: &BigUint, count: usize) -> Result<Zeroizing<Vec<u8>>, Error> {
         self.search.outer_of(self.blocks, self.device.split, first, count)
     }
-}
-
-/// How many periods a call takes of those left.
-fn batch(table: &dyn Table, left: &BigUint) -> usize {
-    usize::try_from(left).unwrap_or(usize::MAX).min(table.outers()).max(1)
 }
 
 impl fmt::Debug for OnDevice {

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use super::batch::{Batch, prove};
-use super::device::{Device, OnDevice};
+use super::device::{Device, Left, OnDevice};
 use super::job::mixed;
 use super::{BlockSearch, Error, Hit, Inner, Known, Search, Space, Watch};
 use crate::part::search::Use;
@@ -22,6 +22,10 @@ const TABLE_KEYS: usize = 4096;
 
 /// Keys that a thread takes at a time, roughly.
 const ITEM_KEYS: usize = 1 << 19;
+
+/// Items that a thread takes away from a device at a time: so many that looking for the key planted among them counts for
+/// little, and so few that the device does not wait for long at the end.
+const ITEMS_BESIDE: usize = 32;
 
 /// Candidates of the slow way that a thread takes at a time, at most.
 const SLOW_ITEM: u64 = 4096;
@@ -59,7 +63,7 @@ impl<'a> SpaceSearch<'a> {
     }
 
     /// Prepares to search a space by a device, as far as it goes: what is no whole period of the device's, and all that is left
-    /// when it fails, is the CPU's.
+    /// when it fails, is the CPU's. Where there is more than one thread, the others search beside the device.
     ///
     /// # Errors
     /// As [`SpaceSearch::new`]; [`Error::Device`] if it has no use for the search, or fails.
@@ -115,7 +119,7 @@ impl SpaceSearch<'_> {
         if is_whole { Ok(true) } else { Err(Error::Incomplete { kernel: self.kernel() }) }
     }
 
-    /// Whole periods of the device by the device, and the rest.
+    /// Whole periods of the device by the device and the threads beside it, and the rest.
     fn by_device(
         &self,
         blocks: &BlockSearch,
@@ -128,10 +132,33 @@ impl SpaceSearch<'_> {
         if first >= last {
             return self.on_cpu(range, watch);
         }
-        let from = &first * period;
-        let next = device.periods(self, blocks, first..last, watch)?;
-        self.on_cpu(&(range.start.clone()..from), watch)?;
-        self.on_cpu(&(next * period..range.end.clone()), watch)
+        let (from, to) = (&first * period, &last * period);
+        let left = Left::new(first..last);
+        let by_device = || device.periods(self, blocks, &left, watch).inspect_err(|_| left.end());
+        let beside = || self.beside(period, &left, watch).inspect_err(|_| left.end());
+        let (by_device, beside) = rayon::join(by_device, beside);
+        by_device?;
+        beside?;
+        // What a device took and did not do.
+        let Range { start, end } = left.into_rest();
+        for rest in [range.start.clone()..from, start * period..end * period, to..range.end.clone()] {
+            self.on_cpu(&rest, watch)?;
+        }
+        Ok(())
+    }
+
+    /// Takes periods of the device's away from it, as long as there are any.
+    fn beside(&self, period: usize, left: &Left, watch: &Watch<'_>) -> Result<(), Error> {
+        let threads = rayon::current_num_threads();
+        // One thread alone feeds the device.
+        while threads > 1 && !watch.is_stopped() {
+            let Range { start, end } = left.last((ITEMS_BESIDE * threads * ITEM_KEYS / period).max(1));
+            if start == end {
+                break;
+            }
+            self.on_cpu(&(start * period..end * period), watch)?;
+        }
+        Ok(())
     }
 
     /// By the CPU.
