@@ -5,6 +5,7 @@
 
 mod bitgen;
 mod buffer;
+mod device;
 mod files;
 mod modes;
 mod plan;
@@ -39,10 +40,12 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(files::encrypt_file, module)?)?;
     module.add_function(wrap_pyfunction!(files::decrypt_file, module)?)?;
     module.add_function(wrap_pyfunction!(search::search_size, module)?)?;
+    module.add_function(wrap_pyfunction!(search::search_prefix_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(search::search_shard, module)?)?;
     module.add_function(wrap_pyfunction!(plan::plan, module)?)?;
     module.add_function(wrap_pyfunction!(plan::compose, module)?)?;
     module.add_function(wrap_pyfunction!(plan::ciphers, module)?)?;
     module.add_function(wrap_pyfunction!(plan::cpu, module)?)?;
+    module.add_function(wrap_pyfunction!(device::gpus, module)?)?;
     Ok(())
 }

@@ -8,10 +8,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use crossgrain::container::{HEADER_BYTES_MAX, PREFIX_BYTES};
 use crossgrain::mode::Options;
 use crossgrain::search::{
-    BigUint, BlockMode, BlockSearch, Data, Error as Refusal, Form, Hash, Hit, Kdf, Known, OWN_SETS, Part,
-    Refused, Rule, Search, Sets, Shard, Space, SpaceSearch, Watch, Words, key_mask, pairs,
+    BigUint, BlockMode, BlockSearch, Data, Device, Error as Refusal, File, Form, Hash, Hit, Kdf, Known, Look,
+    OWN_SETS, Part, Plausible, Refused, Rule, Search, Sets, Shard, Space, SpaceSearch, TagMode, Tagged,
+    Watch, Words, XtsSector, key_mask, pairs,
 };
 use crossgrain::{BLOCK_BYTES, Block, Cipher};
 use pyo3::prelude::*;
@@ -19,6 +21,7 @@ use pyo3::types::PyBytes;
 use rayon::ThreadPoolBuilder;
 
 use crate::buffer::Lent;
+use crate::device::searcher;
 use crate::{Error, refused};
 
 /// How often the caller's thread looks up.
@@ -37,13 +40,25 @@ type LeftOut = (&'static str, u64, u64);
 #[derive(FromPyObject)]
 pub(crate) struct Job<'py> {
     #[pyo3(item)]
-    cipher: String,
+    cipher: Option<String>,
     #[pyo3(item)]
     known: Vec<Texts>,
+    #[pyo3(item)]
+    crypt: Vec<u8>,
+    #[pyo3(item)]
+    looks: Option<String>,
+    #[pyo3(item)]
+    file: Option<Vec<u8>>,
     #[pyo3(item)]
     mode: String,
     #[pyo3(item)]
     iv: Vec<u8>,
+    #[pyo3(item)]
+    aad: Vec<u8>,
+    #[pyo3(item)]
+    tag: Vec<u8>,
+    #[pyo3(item)]
+    sector: u128,
     #[pyo3(item)]
     key_mask: Option<String>,
     #[pyo3(item)]
@@ -86,14 +101,83 @@ enum Candidates {
 
 impl Job<'_> {
     fn search(&self) -> PyResult<Search> {
-        let cipher: Cipher = self.cipher.parse().map_err(refused)?;
-        let mode = self.block_mode()?;
-        let mut known = Vec::new();
-        for (plaintext, mask, ciphertext) in &self.known {
-            known.extend(pairs(mode, Data { plaintext, mask, ciphertext }).map_err(told)?);
+        Search::new(self.what_is_known()?, self.kdf()?).map_err(told)
+    }
+
+    fn what_is_known(&self) -> PyResult<Known> {
+        let options = Options { threads: 1, ..Options::default() };
+        if let Some(mut beginning) = self.file.as_deref() {
+            let file = File::read(&mut beginning, options);
+            return Ok(Known::Test(Box::new(file.map_err(|error| Error::new_err(error.to_string()))?)));
         }
-        let blocks = BlockSearch::new(cipher, &known, &Options::default()).map_err(told)?;
-        Search::new(Known::Blocks(blocks), self.kdf()?).map_err(told)
+        let cipher = self.cipher.as_deref().ok_or_else(|| Error::new_err("there is no cipher: give it"))?;
+        let cipher: Cipher = cipher.parse().map_err(refused)?;
+        let mode = self.mode.as_str();
+        self.refuse_useless(mode)?;
+        Ok(match (mode, &self.looks) {
+            ("eax" | "gcm", _) => Known::Test(Box::new(Tagged {
+                cipher,
+                mode: if mode == "eax" { TagMode::Eax } else { TagMode::Gcm },
+                nonce: self.iv.clone(),
+                aad: self.aad.clone(),
+                ciphertext: self.crypt.clone(),
+                tag: self.tag.clone(),
+                options,
+            })),
+            ("xts", _) => Known::Test(Box::new(self.sector(cipher)?)),
+            (_, Some(look)) => Known::Test(Box::new(Plausible {
+                cipher,
+                mode: self.block_mode()?,
+                ciphertext: self.crypt.clone(),
+                look: match look.as_str() {
+                    "printable" => Look::Printable,
+                    "file" => Look::file(),
+                    look => return Err(unknown("look", look, "printable or file")),
+                },
+                options,
+            })),
+            _ => {
+                let (mode, mut known) = (self.block_mode()?, Vec::new());
+                for (plaintext, mask, ciphertext) in &self.known {
+                    known.extend(pairs(mode, Data { plaintext, mask, ciphertext }).map_err(told)?);
+                }
+                Known::Blocks(BlockSearch::new(cipher, &known, &options).map_err(told)?)
+            }
+        })
+    }
+
+    /// Refuses what was given and has no use in a mode, and what it lacks.
+    fn refuse_useless(&self, mode: &str) -> PyResult<()> {
+        let is_tagged = matches!(mode, "eax" | "gcm");
+        let is_by_crypt = is_tagged || self.looks.is_some();
+        let given = [
+            ("iv", !self.iv.is_empty(), !matches!(mode, "ecb" | "xts")),
+            ("aad", !self.aad.is_empty(), is_tagged),
+            ("tag", !self.tag.is_empty(), is_tagged),
+            ("sector", self.sector != 0, mode == "xts"),
+            ("looks", self.looks.is_some(), !is_tagged && mode != "xts"),
+            ("crypt without looks", !self.crypt.is_empty(), is_by_crypt),
+        ];
+        if let Some((name, ..)) = given.iter().find(|(_, is_given, is_used)| *is_given && !is_used) {
+            return Err(Error::new_err(format!("{mode} takes no {name}: leave it out")));
+        }
+        if is_by_crypt == self.known.is_empty() {
+            return Ok(());
+        }
+        let why = if is_by_crypt {
+            "the key is known by its tag or by looks: give crypt, and leave known out"
+        } else {
+            "nothing is known: give known, pairs of plaintext and ciphertext"
+        };
+        Err(Error::new_err(why))
+    }
+
+    fn sector(&self, cipher: Cipher) -> PyResult<XtsSector> {
+        let [(plaintext, mask, ciphertext)] = self.known.as_slice() else {
+            return Err(Error::new_err("a sector of xts is one text: give one pair in known"));
+        };
+        let (plaintext, mask, ciphertext) = (plaintext.clone(), mask.clone(), ciphertext.clone());
+        Ok(XtsSector { cipher, sector: self.sector, plaintext, mask, ciphertext })
     }
 
     fn block_mode(&self) -> PyResult<BlockMode> {
@@ -103,13 +187,12 @@ impl Job<'_> {
             Block::try_from(self.iv.as_slice()).map_err(wrong).map_err(Error::new_err)
         };
         match self.mode.as_str() {
-            "ecb" if self.iv.is_empty() => Ok(BlockMode::Ecb),
-            "ecb" => Err(Error::new_err("ecb takes no iv: leave it out")),
+            "ecb" => Ok(BlockMode::Ecb),
             "ctr" => Ok(BlockMode::Ctr(iv()?)),
             "cbc" => Ok(BlockMode::Cbc(iv()?)),
             "cfb" => Ok(BlockMode::Cfb(iv()?)),
             "ofb" => Ok(BlockMode::Ofb(iv()?)),
-            mode => Err(unknown("mode", mode, "ecb, ctr, cbc, cfb or ofb")),
+            mode => Err(unknown("mode", mode, "ecb, ctr, cbc, cfb, ofb, xts, eax or gcm")),
         }
     }
 
@@ -135,11 +218,10 @@ impl Job<'_> {
 
     /// All candidates. What `search` says of keys is all that they depend on.
     fn candidates(&self, search: &Search) -> PyResult<Candidates> {
-        let key_bytes = search.key_bytes().unwrap_or(0);
         let space = match self {
-            Self { words: Some(words), .. } => return self.list(words, key_bytes),
+            Self { words: Some(words), .. } => return self.list(words, search.key_bytes()),
             Self { range: Some((first, last)), .. } => {
-                let space = Space::every(key_bytes);
+                let space = Space::every(search.key_bytes().ok_or_else(|| lacks_keys("words or mask"))?);
                 if first > last || *last >= space.size() {
                     let why = "the range takes keys of the cipher as integers, the lower first";
                     return Err(Error::new_err(why));
@@ -172,11 +254,11 @@ impl Job<'_> {
         Ok(sets)
     }
 
-    fn list(&self, words: &Bound<'_, PyAny>, key_bytes: usize) -> PyResult<Candidates> {
+    fn list(&self, words: &Bound<'_, PyAny>, key_bytes: Option<usize>) -> PyResult<Candidates> {
         let form = match self.form.as_str() {
             "lines" => Form::Lines,
             "hex" => Form::Hex,
-            "raw" => Form::Records { len_bytes: key_bytes },
+            "raw" => Form::Records { len_bytes: key_bytes.ok_or_else(|| lacks_keys("words as lines"))? },
             form => return Err(unknown("form", form, "lines, hex or raw")),
         };
         let rules = self.rules.iter().map(|rule| Rule::parse(rule));
@@ -202,32 +284,55 @@ impl Candidates {
         }
     }
 
-    /// Tries those with these numbers.
-    fn shard(&self, search: &Search, range: &Range<BigUint>, watch: &Watch<'_>) -> Result<Refused, Refusal> {
-        let refused = Mutex::new(Refused::default());
+    /// Tries those with these numbers, on a device if there is one. What was refused, and why the device failed, if it did.
+    fn shard(
+        &self,
+        search: &Search,
+        device: Option<&dyn Device>,
+        range: &Range<BigUint>,
+        watch: &Watch<'_>,
+    ) -> Result<(Refused, Option<String>), Refusal> {
+        let (refused, mut failure) = (Mutex::new(Refused::default()), None);
         match self {
-            Self::Space(space, _) => SpaceSearch::new(search, space)?.shard(range, watch)?,
+            Self::Space(space, _) => {
+                let prepared = match device {
+                    None => SpaceSearch::new(search, space)?,
+                    Some(device) => SpaceSearch::on(search, space, device)?,
+                };
+                prepared.shard(range, watch)?;
+                failure = prepared.failure();
+            }
+            Self::Words { .. } if device.is_some() => {
+                let why = "it takes the keys of a space, and no words: leave the device out".to_owned();
+                return Err(Refusal::Device { why });
+            }
             Self::Words { list, form, rules, .. } => {
                 let number = |number: &BigUint| u128::try_from(number).unwrap_or(u128::MAX);
                 let range = number(&range.start)..number(&range.end);
                 let words = Mutex::new(Words::new(list.bytes(), *form, search.chunk_bytes()));
-                search.words(&words, usize::MAX, rules, &range, &refused, watch)?
+                search.words(&words, usize::MAX, rules, &range, &refused, watch)?;
             }
-        };
-        Ok(refused.into_inner().unwrap_or_else(PoisonError::into_inner))
+        }
+        Ok((refused.into_inner().unwrap_or_else(PoisonError::into_inner), failure))
     }
 }
 
-/// How many candidates a job has, and which kernel tries them.
+/// How many candidates a job has, which kernel tries them, and how long keys are, if only keys are tried.
 #[pyfunction]
-pub(crate) fn search_size(py: Python<'_>, job: Job<'_>) -> PyResult<(BigUint, String)> {
+pub(crate) fn search_size(py: Python<'_>, job: Job<'_>) -> PyResult<(BigUint, String, Option<usize>)> {
     let search = job.search()?;
     let candidates = job.candidates(&search)?;
     let all = py.detach(|| candidates.part(&Part::default()));
-    Ok((all.end - all.start, search.kernel()))
+    Ok((all.end - all.start, search.kernel(), search.key_bytes()))
 }
 
-/// Searches a part of a job's candidates: what was found, and what words were left out.
+/// As much of an encrypted file as tells its key.
+#[pyfunction]
+pub(crate) const fn search_prefix_bytes() -> usize {
+    HEADER_BYTES_MAX + PREFIX_BYTES
+}
+
+/// Searches a part of a job's candidates: what was found, what words were left out, and why the device failed, if it did.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python's side names them")]
 pub(crate) fn search_shard<'py>(
@@ -239,11 +344,13 @@ pub(crate) fn search_shard<'py>(
     goes_on: bool,
     progress: Option<Bound<'py, PyAny>>,
     threads: usize,
-) -> PyResult<(Vec<Found<'py>>, Vec<LeftOut>)> {
+    device: Option<String>,
+) -> PyResult<(Vec<Found<'py>>, Vec<LeftOut>, Option<String>)> {
     let search = job.search()?;
     let candidates = job.candidates(&search)?;
     let shard = shard.map(|(index, count)| Shard::new(index, count)).transpose().map_err(told)?;
     let range = candidates.part(&Part { skip, limit, shard });
+    let device = device.map(|id| py.detach(|| searcher(&id))).transpose()?;
     let total = &range.end - &range.start;
     let (hits, is_over, caller) = (Mutex::new(Vec::new()), AtomicBool::new(false), thread::current());
     let end = || {
@@ -270,7 +377,7 @@ pub(crate) fn search_shard<'py>(
     let (searched, watched) = py.detach(|| {
         thread::scope(|scope| {
             let searching = scope.spawn(|| {
-                let searched = pool.install(|| candidates.shard(&search, &range, &watch));
+                let searched = pool.install(|| candidates.shard(&search, device.as_deref(), &range, &watch));
                 end();
                 searched
             });
@@ -287,7 +394,7 @@ pub(crate) fn search_shard<'py>(
             (searching.join(), watched)
         })
     });
-    let refused = match searched {
+    let (refused, failure) = match searched {
         Ok(searched) => searched.map_err(told)?,
         Err(_) => return Err(Error::new_err("the search broke down: this is worth a report")),
     };
@@ -296,7 +403,7 @@ pub(crate) fn search_shard<'py>(
     let bytes = |bytes: &[u8]| PyBytes::new(py, bytes);
     let found = hits.iter().map(|hit| (hit.number.clone(), bytes(&hit.candidate), bytes(&hit.key)));
     let left_out = refused.iter().map(|(refusal, count, first)| (refusal.reason(), count, first));
-    Ok((found.collect(), left_out.collect()))
+    Ok((found.collect(), left_out.collect(), failure))
 }
 
 /// What a search refuses, as an exception of Python's.
@@ -305,6 +412,11 @@ fn told(refusal: Refusal) -> PyErr {
         Refusal::Block(error) => refused(error),
         refusal => Error::new_err(refusal.to_string()),
     }
+}
+
+/// What a file that takes a passphrase has no use for.
+fn lacks_keys(mend: &str) -> PyErr {
+    Error::new_err(format!("the file takes a passphrase, which no key is: give {mend}"))
 }
 
 fn unknown(what: &str, name: &str, all: &str) -> PyErr {

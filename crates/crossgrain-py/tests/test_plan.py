@@ -70,6 +70,7 @@ def test_costs_that_make_no_sense_are_refused():
         crossgrain.plan("aes-128", "ctx")
 
 
-def test_the_cpu_is_a_device():
-    [cpu] = crossgrain.devices()
-    assert cpu.name == "cpu" and cpu.model and cpu.threads >= 1
+def test_the_cpu_is_the_first_device():
+    [cpu, *gpus] = crossgrain.devices()
+    assert cpu.name == "cpu" and cpu.model and cpu.threads >= 1 and not cpu.is_software
+    assert all(gpu.name.split(":")[0] in ("cuda", "wgpu") and gpu.model for gpu in gpus)

@@ -17,8 +17,8 @@ def crypt(key, mode="ecb", cipher="aes-128", iv=b"", plain=PLAIN[:16]):
     return crossgrain.encrypt(plain, key=key, iv=iv, cipher=cipher, mode=mode)
 
 
-def lost(key=KEYS["aes-128"], cipher="aes-128", **candidates):
-    return Search(cipher=cipher, known=[(PLAIN[:16], crypt(key, cipher=cipher))], **candidates)
+def lost(key=KEYS["aes-128"], cipher="aes-128", **options):
+    return Search(**{"cipher": cipher, "known": [(PLAIN[:16], crypt(key, cipher=cipher or "aes-128"))], **options})
 
 
 @pytest.mark.parametrize("cipher", KEYS)
@@ -79,6 +79,72 @@ def test_words_and_what_is_made_of_them():
     assert search_shard(derived) == [(1, b"passwd", key)]
 
 
+@pytest.mark.parametrize("cipher", ["aes-256", "serpent-128"])
+@pytest.mark.parametrize("mode", ["eax", "gcm"])
+def test_a_tag_tells_the_key(mode, cipher):
+    key = KEYS[cipher]
+    sealed = crossgrain.seal(PLAIN, key=key, nonce=bytes(12), aad=b"of", cipher=cipher, mode=mode)
+    message = {"crypt": sealed[:-16], "tag": sealed[-16:], "iv": bytes(12), "aad": b"of"}
+    mask = key.hex()[:-2] + "??"
+    search = Search(cipher=cipher, mode=mode, key_mask=mask, **message)
+    assert search_shard(search, goes_on=True) == [(key[-1], key, key)]
+    assert search_shard(Search(cipher=cipher, mode=mode, key_mask=mask, **message | {"aad": b"off"})) == []
+
+
+def test_a_sector_tells_both_keys():
+    key, sector = bytes(range(32)), bytes(range(256)) * 2
+    sealed = crossgrain.encrypt(sector, key=key, cipher="aes-128", mode="xts", sector=7)
+    known = [("?" * 32 + sector[16:40].hex(), sealed)]
+    search = Search(cipher="aes-128", mode="xts", sector=7, known=known, key_mask=key.hex()[:-2] + "??")
+    assert [found.key for found in search_shard(search, goes_on=True)] == [key]
+    listed = Search(cipher="aes-128", mode="xts", sector=7, known=known, words=bytes(64) + key, form="raw")
+    assert search_shard(listed) == [(2, key, key)]
+
+
+@pytest.mark.parametrize("mode", ["ecb", "cbc"])
+@pytest.mark.parametrize("looks, plain", [("printable", b"nothing but text, line by line.\n"), ("file", b"%PDF-1.7" + bytes(8))])
+def test_the_looks_of_a_text_tell_the_key(mode, looks, plain):
+    key, iv = KEYS["aes-128"], bytes(16) if mode == "cbc" else b""
+    sealed = crypt(key, mode, iv=iv, plain=plain)
+    search = Search(cipher="aes-128", mode=mode, iv=iv, crypt=sealed.hex(), looks=looks, mask=key.hex()[:-2] + "?h?h", hex=True)
+    assert [found.key for found in search_shard(search)] == [key]
+
+
+def test_an_encrypted_file_tells_its_secret(tmp_path):
+    (tmp_path / "plain").write_bytes(PLAIN)
+    key = bytes(range(32))
+    crossgrain.encrypt_file(tmp_path / "plain", tmp_path / "by-key", key=key)
+    crossgrain.encrypt_file(tmp_path / "plain", tmp_path / "by-words", passphrase="pass word")
+    search = Search(file=tmp_path / "by-key", key_mask=key.hex()[:-2] + "??")
+    assert search_shard(search, goes_on=True) == [(key[-1], key, key)] and "secret" in repr(search)
+    words = Search(file=(tmp_path / "by-words").read_bytes(), words=["no", "pass word"])
+    assert search_shard(pickle.loads(pickle.dumps(words)))[0].candidate == b"pass word"
+    for wrong, why in (
+        ({"range": (0, 5)}, "takes a passphrase"),
+        ({"words": b"pass", "form": "raw"}, "takes a passphrase"),
+        ({"words": b"pass", "kdf": "zeros"}, "leave out kdf"),
+        ({"words": b"pass", "cipher": "aes-256"}, "leave out cipher"),
+        ({"words": b"pass", "file": b"no such beginning"}, "no file of crossgrain's"),
+        ({"words": b"pass", "file": words.file[:40]}, "cut off"),
+    ):
+        with pytest.raises(crossgrain.Error, match=why):
+            Search(**{"file": tmp_path / "by-words", **wrong})
+
+
+@pytest.mark.parametrize("device", [device.name for device in crossgrain.devices()[1:]] or [None])
+def test_devices_find_keys(device):
+    if device is None:
+        pytest.skip("python: a search on a device (there is none, or the package was built without them)")
+    key = KEYS["aes-128"]
+    search = lost(key, key_mask=key.hex()[:-4] + "????")
+    assert search_shard(search, device=device, goes_on=True) == [(int(key.hex()[-4:], 16), key, key)]
+    assert search_shard(search, device="gpu", limit=5000) == search_shard(search, limit=5000)
+    with pytest.raises(crossgrain.Error, match="no words"):
+        search_shard(lost(key, words=["a"]), device=device)
+    with pytest.raises(crossgrain.Error, match="padded"):
+        search_shard(lost(key, mask="?b", kdf="sha256"), device=device)
+
+
 def test_masks_and_sets():
     key = b"ab-7".ljust(16, b"\0")
     assert search_shard(lost(key, mask="?l?1-?d", sets=["ab"]))[0].candidate == b"ab-7"
@@ -128,9 +194,20 @@ def test_what_is_refused_and_what_is_shown():
         ({"words": b"a", "kdf": "md5"}, "no kdf"),
         ({"mask": "?b", "mode": "xyz"}, "no mode"),
         ({"mask": "?b", "mode": "ctr"}, "iv of 16"),
+        ({"mask": "?b", "iv": bytes(16)}, "ecb takes no iv"),
+        ({"mask": "?b", "tag": bytes(16)}, "ecb takes no tag"),
+        ({"mask": "?b", "crypt": "00"}, "no crypt without looks"),
+        ({"mask": "?b", "known": []}, "nothing is known"),
+        ({"mask": "?b", "looks": "printable"}, "leave known out"),
+        ({"mask": "?b", "looks": "nice", "known": [], "crypt": bytes(16)}, "no look"),
+        ({"mask": "?b", "looks": "printable", "known": []}, "no bit of the result"),
+        ({"mask": "?b", "mode": "gcm", "known": [], "crypt": b"a"}, "tag"),
+        ({"mask": "?b", "cipher": None}, "no cipher"),
     ):
         with pytest.raises(crossgrain.Error, match=why):
             search_shard(lost(key, **wrong))
+    with pytest.raises(crossgrain.Error, match="cuda:x: there is no device cuda:x|cuda:x: this package"):
+        search_shard(lost(key, mask="?b"), device="cuda:x")
     with pytest.raises(crossgrain.Error, match="hex digits"):
         Search(cipher="aes-128", known=[("0 ", "00")], mask="?b")
     search = lost(key, key_mask=key.hex()[:-2] + "??")

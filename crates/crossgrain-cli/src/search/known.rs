@@ -3,7 +3,7 @@
 use std::fs::File as Opened;
 use std::path::Path;
 
-use crossgrain::container::{Header, Limits, PREFIX_BYTES, fill};
+use crossgrain::container::Error as Refusal;
 use crossgrain::mode::Options;
 use crossgrain::search::{
     BlockMode, BlockSearch, Data, File, Hash, Kdf, Known, Look, Plausible, Search, TagMode, Tagged,
@@ -12,24 +12,8 @@ use crossgrain::search::{
 use crossgrain::{BLOCK_BYTES, Block, Cipher};
 
 use super::args::{Args, KdfName, LookName, ModeName};
-use crate::error::{Error, Exit};
+use crate::error::Error;
 use crate::secret;
-
-/// What files of common kinds begin with, as their specifications have it.
-const MAGICS: [&[u8]; 12] = [
-    b"\x89PNG\r\n\x1a\n",
-    b"\xff\xd8\xff",
-    b"GIF8",
-    b"%PDF-",
-    b"PK\x03\x04",
-    b"\x1f\x8b\x08",
-    b"BZh",
-    b"\xfd7zXZ\0",
-    b"\x28\xb5\x2f\xfd",
-    b"7z\xbc\xaf\x27\x1c",
-    b"\x7fELF",
-    b"SQLite format 3\0",
-];
 
 /// Plaintext as far as it is known, and ciphertext.
 struct Texts {
@@ -61,7 +45,7 @@ impl Args {
         if let Some(look) = self.looks {
             let look = match look {
                 LookName::Printable => Look::Printable,
-                LookName::File => Look::Magic(MAGICS.map(<[u8]>::to_vec).to_vec()),
+                LookName::File => Look::file(),
             };
             let (mode, ciphertext) = (self.block_mode()?, hex("--crypt", self.one_crypt()?)?);
             return Ok(Known::Test(Box::new(Plausible { cipher, mode, ciphertext, look, options })));
@@ -201,14 +185,11 @@ impl Args {
 fn file(path: &Path) -> Result<File, Error> {
     let name = format!("'{}'", path.display());
     let mut input = Opened::open(path).map_err(|error| Error::read(&name, &error))?;
-    let header = Header::read(&mut input).map_err(|error| Error::usage(format!("{name}: {error}")))?;
-    let mut prefix = [0; PREFIX_BYTES];
-    let len_bytes = fill(&mut input, &mut prefix).map_err(|error| Error::read(&name, &error))?;
-    if len_bytes < PREFIX_BYTES {
-        return Err(Error::new(Exit::Truncated, format!("{name} ends within its header: get a whole copy")));
-    }
     let options = Options { threads: 1, ..Options::default() };
-    Ok(File { header, prefix, limits: Limits::default(), options })
+    File::read(&mut input, options).map_err(|error| match error {
+        Refusal::Io(error) => Error::read(&name, &error),
+        error => Error::usage(format!("{name}: {error}")),
+    })
 }
 
 fn hex(what: &str, digits: &str) -> Result<Vec<u8>, Error> {

@@ -157,16 +157,22 @@ def open(  # noqa: A001 - the counterpart of seal, as everywhere in this field
 class Device(NamedTuple):
     """Where work can run."""
 
-    #: What to call it: "cpu".
+    #: What to call it: "cpu", "cuda:0", "wgpu:0".
     name: str
     #: What it is.
     model: str
-    #: What it can do.
+    #: The CPU's instructions; what drives a GPU.
     features: str
-    #: How many threads it runs at a time.
+    #: How many threads it runs at a time; 0 of a GPU, which does not tell.
     threads: int
+    #: Whether it is a GPU that the CPU plays.
+    is_software: bool = False
 
 
 def devices() -> list[Device]:
-    """Where work can run on this machine. Today that is the CPU alone."""
-    return [Device("cpu", *_native.cpu())]
+    """Where work can run on this machine: the CPU, and GPUs, which `search_shard` takes by name."""
+    gpus, _ = _native.gpus()
+    return [
+        Device("cpu", *_native.cpu()),
+        *(Device(name, model, driver, 0, is_software) for name, model, driver, is_software in gpus),
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import os
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 #: Words that were left out: why, how many, and the number of the first.
 LeftOut = tuple[str, int, int]
+
+#: What a file says itself.
+_OF_FILE = ("cipher", "known", "crypt", "looks", "iv", "aad", "tag", "kdf")
 
 #: What says which candidates there are; one of these is given.
 _CANDIDATES = ("key_mask", "mask", "range", "words")
@@ -37,17 +41,29 @@ class Found(NamedTuple):
 class Search:
     """A lost key: how it is known, and what it may be. The options of the command line's `search`, by the same names.
 
-    It can be pickled, and does not print what is secret.
+    A key is known by `known` texts; by the `tag` of eax and gcm, or by what the plaintext `looks` like, and then the
+    ciphertext is `crypt`; or by the `file` that it opens. It can be pickled, and does not print what is secret.
     """
 
     #: The cipher, with its key size in bits: "aes-128".
-    cipher: str
+    cipher: str | None = None
     #: Plaintext and ciphertext, both from their beginning on: bytes, or hex, with ? for digits of plaintext not known.
-    known: Sequence[tuple[bytes | str, bytes | str]]
-    #: The mode: ecb, ctr, cbc, cfb or ofb.
+    known: Sequence[tuple[bytes | str, bytes | str]] = ()
+    #: The mode: ecb, ctr, cbc, cfb, ofb, xts, eax or gcm.
     mode: str = "ecb"
-    #: Its initial value.
+    #: Its initial value; the nonce of eax and gcm.
     iv: bytes = b""
+    #: The ciphertext where no plaintext is known: bytes or hex.
+    crypt: bytes | str = b""
+    #: What the plaintext looks like: "printable", or "file" for what begins as files of common kinds do.
+    looks: str | None = None
+    #: The tag of eax and gcm, and what it vouches for besides.
+    tag: bytes = b""
+    aad: bytes = b""
+    #: The number of the sector of xts, which is `known` from its beginning on, with all its ciphertext.
+    sector: int = 0
+    #: An encrypted file by its path, or its beginning: candidates are passphrases, or keys where it takes a key.
+    file: str | os.PathLike[str] | bytes | None = None
     #: A key in hex with ? for every digit that is not known.
     key_mask: str | None = None
     #: A character or a set for every byte, or for every digit if `hex`: ?l ?u ?d ?s ?a ?b ?h ?H, ?1 to ?4, ?? for ?.
@@ -77,13 +93,18 @@ class Search:
     def __post_init__(self) -> None:
         if sum(getattr(self, name) is not None for name in _CANDIDATES) != 1:
             raise _native.Error(f"candidates are told in one way: give one of {', '.join(_CANDIDATES)}")
+        if self.file is not None:
+            said = [name for name in _OF_FILE if getattr(self, name)]
+            if said:
+                raise _native.Error(f"the file says how it was encrypted: leave out {', '.join(said)}")
+            object.__setattr__(self, "file", _beginning(self.file))
         if isinstance(self.words, (list, tuple)):
             object.__setattr__(self, "words", _list([_bytes(word) for word in self.words]))
         self.size  # noqa: B018 - whatever the engine refuses, it refuses now
 
     def __repr__(self) -> str:
-        size, kernel = _native.search_size(self._job())
-        return f"Search({self.cipher}, {size} candidates by {kernel}, secret)"
+        size, kernel, _ = _native.search_size(self._job())
+        return f"Search({self.cipher or 'a file'}, {size} candidates by {kernel}, secret)"
 
     @property
     def size(self) -> int:
@@ -101,10 +122,11 @@ class Search:
         return {
             **{name: getattr(self, name) for name in self.__dataclass_fields__},
             "known": [_texts(plain, crypt) for plain, crypt in self.known],
+            "crypt": _unhex(self.crypt),
             "mask": None if self.mask is None else _bytes(self.mask),
             "sets": [_bytes(text) for text in self.sets],
             "rules": [_bytes(rule) for rule in self.rules],
-            "kdf": self.kdf or ("zeros" if is_text else "exact"),
+            "kdf": self.kdf or ("zeros" if is_text and self.file is None else "exact"),
         }
 
     def _piece(self, start: int, stop: int) -> tuple[Search, int]:
@@ -125,7 +147,7 @@ class Search:
         """Where words begin, and where the last one ends."""
         words = np.frombuffer(self.words, np.uint8)
         if self.form == "raw":
-            starts = np.arange(0, len(words), dict(_native.ciphers())[self.cipher])
+            starts = np.arange(0, len(words), _native.search_size(self._job())[2])
         else:
             starts = np.concatenate([[0], np.flatnonzero(words == ord("\n")) + 1])
         # A list that ends with a line end has no word after it.
@@ -141,6 +163,7 @@ def search_shard(
     goes_on: bool = False,
     progress: Callable[[int, int], object] | None = None,
     threads: int = 0,
+    device: str | None = None,
 ) -> list[Found]:
     """Try a part of the candidates: after `skip` of them `limit` at most, and of these share i of n, from 0 on.
 
@@ -148,10 +171,13 @@ def search_shard(
     or `Error` is raised, and then nothing counts. `progress` is called now and then with the candidates tried and
     those there are, and what it raises ends the search; so does Ctrl-C. Words that are no candidates are told in a warning.
 
-    `threads` is how many, 0 for all.
+    `threads` is how many, 0 for all. A `device` that `devices` lists, or "gpu" for the first GPU, tries the keys of masks and
+    ranges known by a block; should it fail, the CPU does the rest, and a warning tells.
     """
-    found, left_out = _native.search_shard(search._job(), skip, limit, shard, goes_on, progress, threads)
+    job = search._job()
+    found, left_out, failure = _native.search_shard(job, skip, limit, shard, goes_on, progress, threads, device)
     _warn(left_out)
+    _warn_of_device(failure)
     return [Found(*one) for one in found]
 
 
@@ -159,6 +185,19 @@ def _warn(left_out: Sequence[LeftOut]) -> None:
     for reason, count, first in left_out:
         why = f"{count} candidates were left out, being {reason} for a key (the first is of word {first})"
         warnings.warn(why, stacklevel=3)
+
+
+def _warn_of_device(failure: str | None) -> None:
+    if failure is not None:
+        warnings.warn(f"{failure}: the CPU went on", stacklevel=3)
+
+
+def _beginning(file: str | os.PathLike[str] | bytes) -> bytes:
+    """As much of a file as tells its key."""
+    if isinstance(file, bytes):
+        return file[: _native.search_prefix_bytes()]
+    with open(file, "rb") as opened:
+        return opened.read(_native.search_prefix_bytes())
 
 
 def _bytes(text: str | bytes) -> bytes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._journal import Journal
-from ._search import Found, Search, _warn
+from ._search import Found, Search, _warn, _warn_of_device
 
 if TYPE_CHECKING:
     import os
@@ -40,11 +40,13 @@ def search(
     progress: Callable[[int, int], object] | None = None,
     shard_seconds: float = 10.0,
     retries: int = 3,
+    device: str | None = None,
 ) -> list[Found]:
     """Search for a lost key on the cluster of a `distributed.Client`: `search_shard` in tasks of one thread each.
 
     It ends at the first key that is right, unless it `goes_on`. Shards are made to last some `shard_seconds`. In every one a key
     is planted that has to be found; a shard that fails, or is lost with its worker, is tried again, `retries` times.
+    Workers have their shards tried by a `device` of theirs if one is named, "cuda:0" say: give them a thread each.
 
     The `journal` is a file of this process: what is found goes there before anything else, and a line for every shard
     once it is done, each on the disk before the search goes on. A file that exists is gone on with by `restore`, and
@@ -55,7 +57,7 @@ def search(
     stop = search.size if limit is None else min(start + limit, search.size)
     with Journal(journal, restore, search, (start, stop)) as kept:
         if goes_on or not kept.found:
-            _Run(client, search, kept, goes_on, progress, shard_seconds, retries).go((start, stop))
+            _Run(client, search, kept, goes_on, progress, shard_seconds, retries, device).go((start, stop))
         _warn(kept.left_out())
         return sorted(kept.found.values())
 
@@ -72,9 +74,10 @@ class _Run:
         progress: Callable[[int, int], object] | None,
         shard_seconds: float,
         retries: int,
+        device: str | None,
     ) -> None:
         self.client, self.search, self.journal, self.goes_on = client, search, journal, goes_on
-        self.progress, self.shard_seconds, self.retries = progress, shard_seconds, retries
+        self.progress, self.shard_seconds, self.retries, self.device = progress, shard_seconds, retries, device
         self.count = _FIRST
         #: The range of each future, and how often it was tried before.
         self.running: dict[Any, tuple[int, int, int]] = {}
@@ -128,7 +131,7 @@ class _Run:
     def _submit(self, completed: Any, shard: tuple[int, int, int]) -> None:
         start, stop, _ = shard
         piece, base = self.search._piece(start, stop)
-        future = self.client.submit(_shard, piece, base, start, stop, self.goes_on, pure=False)
+        future = self.client.submit(_shard, piece, base, start, stop, self.goes_on, self.device, pure=False)
         self.running[future] = shard
         completed.add(future)
 
@@ -143,12 +146,13 @@ class _Run:
 
 
 def _shard(
-    piece: Search, base: int, start: int, stop: int, goes_on: bool
+    piece: Search, base: int, start: int, stop: int, goes_on: bool, device: str | None
 ) -> tuple[list[Found], list[LeftOut], float]:
     """One shard, on a worker: what was found, what was left out, and how long it took."""
     began = time.perf_counter()
     job, skip, limit = piece._job(), start - base, stop - start
-    found, left_out = _native.search_shard(job, skip, limit, None, goes_on, None, 1)
+    found, left_out, failure = _native.search_shard(job, skip, limit, None, goes_on, None, 1, device)
+    _warn_of_device(failure)
     words = base // piece._per_word
     return (
         [Found(base + number, candidate, key) for number, candidate, key in found],

@@ -183,7 +183,8 @@ impl<R: Read + Seek> Seek for Decryptor<R> {
     }
 }
 
-fn prefix(input: &mut impl Read) -> Result<[u8; PREFIX_BYTES], Error> {
+/// Reads what comes after a header: salt and commitment.
+pub(crate) fn prefix(input: &mut impl Read) -> Result<[u8; PREFIX_BYTES], Error> {
     let mut prefix = [0; PREFIX_BYTES];
     if fill(input, &mut prefix)? < PREFIX_BYTES {
         return Err(Error::TruncatedHeader);

@@ -38,6 +38,7 @@ mod header;
 mod payload;
 
 pub use decryptor::Decryptor;
+pub(crate) use decryptor::prefix;
 pub use derive::{Argon2id, Limits, Secret};
 pub use encryptor::Encryptor;
 pub use error::{Damage, Error};
