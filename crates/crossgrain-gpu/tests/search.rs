@@ -39,9 +39,9 @@ fn gpus() -> Vec<Arc<dyn Gpu>> {
     gpus
 }
 
-fn keys_are_found(gpu: &Arc<dyn Gpu>, cipher: Cipher, at: usize) {
+fn keys_are_found(gpu: &Arc<dyn Gpu>, cipher: Cipher, direction: Direction, at: usize) {
     let (outer, inner) = halves(cipher, at, OUTERS, KEYS);
-    let sought = |o, i| known(cipher, &planted(cipher, (&outer, o), (&inner, i)));
+    let sought = |o, i| known(cipher, direction, &planted(cipher, (&outer, o), (&inner, i)));
     let program = Program::new(cipher, &sought(0, 0)).unwrap();
     let mut table = gpu.clone().search(program, &sought(0, 0), &inner).unwrap();
     let mut found = |known: &Known| {
@@ -52,34 +52,45 @@ fn keys_are_found(gpu: &Arc<dyn Gpu>, cipher: Cipher, at: usize) {
     };
     for place in 0..KEYS {
         let o = [0, OUTERS - 1, place][place % 3];
-        assert_eq!(found(&sought(o, place)), [(o, place)], "{cipher} on {}", gpu.info().id);
+        assert_eq!(found(&sought(o, place)), [(o, place)], "{} on {}", program.name(), gpu.info().id);
     }
-    assert_eq!(found(&known(cipher, &vec![0x33; cipher.key_bytes()])), []);
+    assert_eq!(found(&known(cipher, direction, &vec![0x33; cipher.key_bytes()])), []);
     // More hits than there is room for: nothing is known, so all are.
     let everything = Known { mask: [0; 16], ..sought(0, 0) };
     let all: Vec<_> = (0..OUTERS).flat_map(|outer| (0..KEYS).map(move |inner| (outer, inner))).collect();
-    assert!(found(&everything) == all, "{cipher} on {}", gpu.info().id);
+    assert!(found(&everything) == all, "{} on {}", program.name(), gpu.info().id);
 }
 
 #[test]
 fn a_key_is_found_in_every_lane_and_with_every_outer_key() {
     for gpu in gpus() {
         for (cipher, at) in Cipher::ALL.into_iter().zip([3, 23, 13, 0, 7, 31]) {
-            let start = std::time::Instant::now();
-            keys_are_found(&gpu, cipher, at % cipher.key_bytes());
-            println!("{cipher} on {}: {:?}", gpu.info().id, start.elapsed());
+            for direction in [Direction::Encrypt, Direction::Decrypt] {
+                let start = std::time::Instant::now();
+                keys_are_found(&gpu, cipher, direction, at % cipher.key_bytes());
+                println!("{cipher}, {direction:?} on {}: {:?}", gpu.info().id, start.elapsed());
+            }
         }
     }
 }
 
-/// From a mask to a hit, by whole periods on the device and parts of them on the CPU.
+/// From a mask to a hit, by whole periods on the device and parts of them on the CPU: blocks known before and after, and
+/// plaintexts of which some bytes and bits are known.
 #[test]
 fn a_space_is_searched_on_a_device() {
-    let space = key_mask(b"00112233445566?7?899aab?ccd?eef?").unwrap();
+    let space = key_mask(b"00112233445566?7?899aabbccd?eef?").unwrap();
+    let whole = Pair::whole(Direction::Encrypt, [0x11; 16], [0; 16]);
+    let mut begun = Pair { direction: Direction::Decrypt, mask: [0; 16], ..whole };
+    begun.mask[..5].fill(0xff);
+    let like_text = Pair { mask: [0xc0; 16], ..begun };
     for gpu in gpus() {
-        for (cipher, place) in [(Cipher::Aes128, (1_u32 << 20) - 70_000), (Cipher::Aes128, 65_536)] {
+        for (cipher, pair, place) in [
+            (Cipher::Aes128, whole, (1_u32 << 20) - 70_000),
+            (Cipher::Aes128, whole, 65_536),
+            (Cipher::Aes128, begun, 70_000),
+            (Cipher::Serpent128, like_text, 1 << 19),
+        ] {
             let place = BigUint::from(place);
-            let pair = Pair::whole(Direction::Encrypt, [0x11; 16], [0; 16]);
             let pair = pair.planted(&Key::new(cipher, &space.candidates(&place, 1)).unwrap());
             let blocks = BlockSearch::new(cipher, &[pair], &Options::default()).unwrap();
             let search = Search::new(search::Known::Blocks(blocks), Kdf::Exact).unwrap();
@@ -87,6 +98,7 @@ fn a_space_is_searched_on_a_device() {
             let on_hit = |hit: search::Hit| hits.lock().unwrap().push(hit.number);
             let watch = Watch::new(&on_hit);
             let prepared = SpaceSearch::on(&search, &space, &Searcher(gpu.clone())).unwrap();
+            println!("{}", prepared.kernel());
             assert!(prepared.shard(&(BigUint::from(5_u8)..space.size()), &watch).unwrap());
             assert_eq!(*hits.lock().unwrap(), [place]);
             assert_eq!((watch.tried(), prepared.failure()), ((1 << 20) - 5, None));

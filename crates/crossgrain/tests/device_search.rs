@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use compilers::{ARCHITECTURES, Nvrtc, STAND_IN, answer, compiled, validated, words};
+use crossgrain::block::Family;
 use crossgrain::circuit::emit::Language;
 use crossgrain::device::KEY_WORDS_MAX;
 use crossgrain::device::search::{HIT_WORDS, Search, all};
@@ -72,11 +73,14 @@ fn found(
     (hits.flat_map(|hit| program.places(bundles, *hit)).collect(), goal[0])
 }
 
-/// A program of each cipher, and of AES-128 all.
+/// Whether a program differs from another by its column only.
+fn is_of_another_column(program: &Search) -> bool {
+    program.name().ends_with(['1', '2', '3'])
+}
+
+/// The programs of each cipher, and of AES-128 all columns.
 fn programs() -> Vec<Search> {
-    all()
-        .filter(|program| program.cipher() == Cipher::Aes128 || !program.name().ends_with(['1', '2', '3']))
-        .collect()
+    all().filter(|program| program.cipher() == Cipher::Aes128 || !is_of_another_column(program)).collect()
 }
 
 #[test]
@@ -87,22 +91,23 @@ fn cuda_programs_find_a_key_wherever_it_is() {
     };
     for (number, &program) in programs.iter().enumerate() {
         let cipher = program.cipher();
+        let known = |key: &[u8]| known(cipher, program.direction(), key);
         // Every byte is varied once by the table, and every byte but those is set by the outer keys.
         for (at, place) in (0..cipher.key_bytes()).zip([0, 31, 32, KEYS - 1].into_iter().cycle()) {
             let (outer, inner) = halves(cipher, at, OUTERS, KEYS);
             let o = at % OUTERS;
-            let known = known(cipher, &planted(cipher, (&outer, o), (&inner, place)));
+            let known = known(&planted(cipher, (&outer, o), (&inner, place)));
             let (found, hits) = found(&binary, (number, program), &known, &outer, &inner, 4);
             assert_eq!((found, hits), (vec![(o, place)], 1), "{}, byte {at}", program.name());
         }
         let (outer, inner) = halves(cipher, 3, OUTERS, KEYS);
         for place in 0..KEYS {
-            let known = known(cipher, &planted(cipher, (&outer, 1), (&inner, place)));
+            let known = known(&planted(cipher, (&outer, 1), (&inner, place)));
             let (found, _) = found(&binary, (number, program), &known, &outer, &inner, 4);
             assert_eq!(found, [(1, place)], "{}", program.name());
         }
         // Hits for which there is no room are counted.
-        let known = Known { mask: [0; 16], ..known(cipher, &vec![0; cipher.key_bytes()]) };
+        let known = Known { mask: [0; 16], ..known(&vec![0; cipher.key_bytes()]) };
         let (found, hits) = found(&binary, (number, program), &known, &outer, &inner, 2);
         assert_eq!(hits as usize, OUTERS * program.bundles(KEYS), "nothing is known, so all pass");
         assert_eq!(found.len(), 2 * program.lanes());
@@ -110,20 +115,36 @@ fn cuda_programs_find_a_key_wherever_it_is() {
     std::fs::remove_dir_all(binary.parent().unwrap()).unwrap();
 }
 
+/// The program for these bits of these bytes.
+fn program_for(cipher: Cipher, whole: &Known, bytes: &[(usize, u8)]) -> Option<String> {
+    let mut known = Known { mask: [0; 16], ..*whole };
+    for &(byte, bits) in bytes {
+        known.mask[byte] = bits;
+    }
+    Search::new(cipher, &known).map(Search::name)
+}
+
 #[test]
 fn the_program_is_that_of_what_is_known_best() {
-    for cipher in Cipher::ALL {
-        let whole = known(cipher, &vec![7; cipher.key_bytes()]);
-        assert_eq!(Search::new(cipher, &whole).unwrap().name(), format!("{cipher}-search"));
-        let backwards = Known { direction: Direction::Decrypt, ..whole };
-        assert_eq!(Search::new(cipher, &backwards), None);
-        let mut mask = [0; 16];
-        mask[5] = 0xff;
-        assert_eq!(Search::new(cipher, &Known { mask, ..whole }), None, "a byte is too little");
-        // Bytes 5 and 2 of the result come from rows 1 and 2 of column 2, before they are shifted.
-        mask[2] = 0xff;
-        let name = Search::new(cipher, &Known { mask, ..whole }).unwrap().name();
-        assert!(name.ends_with(if name.starts_with("aes") { "-search-2" } else { "-search" }), "{name}");
+    let both = [(Direction::Encrypt, "search"), (Direction::Decrypt, "search-back")];
+    for (cipher, (direction, name)) in
+        Cipher::ALL.into_iter().flat_map(|cipher| both.map(|way| (cipher, way)))
+    {
+        let whole = known(cipher, direction, &vec![7; cipher.key_bytes()]);
+        let of = |bytes: &[(usize, u8)]| program_for(cipher, &whole, bytes);
+        let named = |compared: &str| {
+            let is_aes = cipher.family() == Family::Aes;
+            Some(format!("{cipher}-{name}{}", if is_aes { compared } else { "" }))
+        };
+        assert_eq!(of(&std::array::from_fn::<_, 16, _>(|byte| (byte, 0xff))), named(""));
+        assert_eq!(of(&[(5, 0xff)]), None, "a byte is too little");
+        // These bytes of the result come from column 2, before they are shifted.
+        let (first, second) = if direction == Direction::Encrypt { (5, 2) } else { (13, 2) };
+        assert_eq!(of(&[(first, 0xff), (second, 0xff)]), named("-2"));
+        assert_eq!(of(&[(first, 0x7f), (second, 0xff)]), None);
+        // What a file begins with comes from all columns, as what is known of a text does.
+        assert_eq!(of(&[0, 1, 2, 3].map(|byte| (byte, 0xff))), named("-all"));
+        assert_eq!(of(&std::array::from_fn::<_, 16, _>(|byte| (byte, 0x80))), named("-all"));
     }
 }
 
@@ -138,12 +159,13 @@ fn nvrtc_compiles_every_program_for_every_architecture() {
         return eprintln!("skipped: CROSSGRAIN_NVRTC names no libnvrtc.so");
     };
     for architecture in ARCHITECTURES {
-        // The columns differ in the last round, Serpent's key sizes in nothing.
-        let is_another = |name: &str| {
-            !name.ends_with("-search")
-                || ["serpent-128", "serpent-192"].iter().any(|other| name.starts_with(other))
+        // The columns differ in the last rounds, Serpent's key sizes in nothing.
+        let is_another = |program: &Search| {
+            is_of_another_column(program)
+                || program.name().ends_with("-all") && program.cipher() != Cipher::Aes128
+                || [Cipher::Serpent128, Cipher::Serpent192].contains(&program.cipher())
         };
-        for program in all().filter(|program| !is_another(&program.name())) {
+        for program in all().filter(|program| !is_another(program)) {
             nvrtc.compiles(&program.listing(Language::Cuda), architecture);
         }
     }

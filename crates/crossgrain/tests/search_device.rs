@@ -104,7 +104,7 @@ fn shard(
     let on_hit = |hit: crossgrain::search::Hit| hits.lock().unwrap().push(hit.number);
     let watch = Watch::new(&on_hit);
     let prepared = SpaceSearch::on(search, space, device)?;
-    assert!(prepared.kernel().contains("-search on pretense:0"));
+    assert!(prepared.kernel().ends_with(" on pretense:0"));
     assert!(threads(device.threads).install(|| prepared.shard(&(big(range.start)..big(range.end)), &watch))?);
     assert_eq!(watch.tried(), range.len() as u64);
     let failure = prepared.failure();
@@ -154,6 +154,26 @@ fn every_cipher_and_padding_goes_to_a_device() {
             let (found, _) = shard(&search, &space, &Pretended::default(), 0..260_000).unwrap();
             assert_eq!(found, [big(123_456)], "{cipher}");
         }
+    }
+}
+
+/// The first bytes of a plaintext are known, and some bits of all others.
+#[test]
+fn what_is_known_in_part_of_a_plaintext_is_searched_by_decryption() {
+    let space = space();
+    for cipher in [Cipher::Aes128, Cipher::Serpent128] {
+        let place = 5 * PERIOD + 77;
+        let mut pair = Pair { mask: [0x80; 16], ..Pair::whole(Direction::Decrypt, [9; 16], [0; 16]) };
+        pair.mask[..4].fill(0xff);
+        let pair = pair.planted(&Key::new(cipher, &space.candidates(&big(place), 1)).unwrap());
+        let blocks = BlockSearch::new(cipher, &[pair], &Options::default()).unwrap();
+        let search = Search::new(Known::Blocks(blocks), Kdf::Exact).unwrap();
+        let device = Pretended::default();
+        let name = SpaceSearch::on(&search, &space, &device).unwrap().kernel().to_owned();
+        assert!(name.starts_with(&format!("{cipher}-search-back")), "{name}");
+        let (found, failure) = shard(&search, &space, &device, 0..SIZE).unwrap();
+        assert_eq!((found, failure), (vec![big(place)], None), "{cipher}");
+        assert!(device.outers.load(Ordering::Relaxed) >= SIZE / PERIOD);
     }
 }
 
@@ -229,11 +249,11 @@ fn threads_beside_a_device_take_what_it_has_not() {
 
 #[test]
 fn what_a_device_has_no_use_for_is_told() {
-    let pair = Pair::whole(Direction::Decrypt, [1; 16], [2; 16]);
-    let backwards = Pair { mask: [0x7f; 16], ..pair };
-    let blocks = BlockSearch::new(Cipher::Aes128, &[backwards], &Options::default()).unwrap();
-    let backwards = Search::new(Known::Blocks(blocks), Kdf::Exact).unwrap();
-    for search in [backwards, by_key_of(Cipher::Aes128, &[7; 16], Kdf::Sha256)] {
+    let mut little = Pair { mask: [0; 16], ..Pair::whole(Direction::Decrypt, [1; 16], [2; 16]) };
+    little.mask[3] = 0xff;
+    let blocks = BlockSearch::new(Cipher::Aes128, &[little], &Options::default()).unwrap();
+    let little = Search::new(Known::Blocks(blocks), Kdf::Exact).unwrap();
+    for search in [little, by_key_of(Cipher::Aes128, &[7; 16], Kdf::Sha256)] {
         let told = SpaceSearch::on(&search, &space(), &Pretended::default()).unwrap_err().to_string();
         assert!(told.starts_with("the device does not search: ") && !told.contains('\n'), "{told}");
     }

@@ -119,9 +119,8 @@ impl OnDevice {
         keys: impl FnOnce(&[u8]) -> Result<Zeroizing<Vec<u8>>, Error>,
     ) -> Result<Self, Error> {
         let known = blocks.first();
-        let program = Program::new(blocks.cipher(), &known).ok_or_else(|| {
-            let why = "it is searched by decryption, or too little of one column is known";
-            Error::Device { why: format!("there is no program for what is known: {why}") }
+        let program = Program::new(blocks.cipher(), &known).ok_or_else(|| Error::Device {
+            why: "of no block enough is known: it takes 16 bits".to_owned(),
         })?;
         let (split, period) = space.wide();
         let keys = keys(&space.inner_of(split, 0..period))?;

@@ -26,9 +26,13 @@ pub(crate) fn planted(cipher: Cipher, outer: (&[u8], usize), inner: (&[u8], usiz
     outer.iter().zip(inner).map(|(a, b)| a ^ b).collect()
 }
 
-/// What is known of a block encrypted under a key: all of it.
-pub(crate) fn known(cipher: Cipher, key: &[u8]) -> Known {
+/// What is known of a block that goes through the cipher under a key: all of it.
+pub(crate) fn known(cipher: Cipher, direction: Direction, key: &[u8]) -> Known {
     let mut output = INPUT;
-    reference::cipher(&Key::new(cipher, key).unwrap()).encrypt(&mut output);
-    Known { direction: Direction::Encrypt, input: INPUT, output, mask: [0xff; 16] }
+    let cipher = reference::cipher(&Key::new(cipher, key).unwrap());
+    match direction {
+        Direction::Encrypt => cipher.encrypt(&mut output),
+        Direction::Decrypt => cipher.decrypt(&mut output),
+    }
+    Known { direction, input: INPUT, output, mask: [0xff; 16] }
 }

@@ -4,11 +4,15 @@
 //!
 //! A turn of the loop is as many rounds as bring the schedule's words to the same places again: 1, 3 and 2 rounds for
 //! keys of 4, 6 and 8 words. Its variable is the number of the turn's first round constant.
-//! Four bytes are compared, those of one column before the last ShiftRows: that takes four S-boxes more than two bytes
-//! would, and the host has hardly a wrong key to try.
+//! Four bytes are compared, those of one column before the last ShiftRows or InvShiftRows: that takes four S-boxes more than
+//! two bytes would, and the host has hardly a wrong key to try. Where no column is known well enough, all sixteen are
+//! compared, which takes 24 S-boxes more of some 200.
+//! Decryption begins with a loop through the schedule, a turn of which makes as many words as a key has; the words that come
+//! last it takes back one by one beside the rounds, as the CPU does.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use zeroize::Zeroizing;
 
@@ -20,16 +24,10 @@ use crate::circuit::{Bits, aes_linear};
 use crate::device::aes::{COLUMNS, ROWS, byte, column_words, structures};
 use crate::device::text::{Text, words};
 use crate::part::aes::search::{
-    CipherByte, LaneByte, Rounds, Target, are_zero, begins, inv_sub_byte, shifted, sub_byte,
+    CipherByte, Differences, LaneByte, Rounds, Target, are_zero, begins, inv_sub_byte, shifted, sub_byte,
 };
-use crate::part::search::{START_BLOCKS, Use};
+use crate::part::search::START_BLOCKS;
 use crate::word::{Portable, each};
-
-/// Bytes that are compared.
-const COMPARED: usize = 4;
-
-/// Words of `keys` at which the round constants begin: after output and mask.
-const CONSTANTS: usize = 8 * 2 * COMPARED;
 
 /// Rounds of a turn of the loop, and how many times the schedule adds a constant in it.
 const fn turn(key_words: usize) -> (usize, usize) {
@@ -40,7 +38,7 @@ const fn turn(key_words: usize) -> (usize, usize) {
     }
 }
 
-/// The number of the first turn's first constant.
+/// The number of the first turn's first constant; going back, of the last turn's.
 const FIRST_CONSTANT: usize = 2;
 
 /// Rounds of the loop: those between the first, which is done beforehand, and the last two.
@@ -48,11 +46,24 @@ const fn middle_rounds(cipher: Cipher) -> usize {
     cipher.rounds() - 3
 }
 
-/// Where the variable of the loop ends.
-pub(super) const fn end(cipher: Cipher) -> u32 {
-    let key_words = cipher.key_bytes() / 4;
-    let (rounds, constants) = turn(key_words);
-    (FIRST_CONSTANT + middle_rounds(cipher).div_ceil(rounds) * constants) as u32
+/// The same of decryption, of which no round is done beforehand.
+const fn middle_rounds_back(cipher: Cipher) -> usize {
+    cipher.rounds() - 2
+}
+
+/// The number of the last constant that the schedule adds.
+const fn last_constant(cipher: Cipher) -> usize {
+    (4 * cipher.rounds() + 3) / (cipher.key_bytes() / 4)
+}
+
+/// Where the variable of the first loop ends.
+pub(super) const fn end(cipher: Cipher, direction: Direction) -> u32 {
+    let (rounds, constants) = turn(cipher.key_bytes() / 4);
+    let end = match direction {
+        Direction::Encrypt => FIRST_CONSTANT + middle_rounds(cipher).div_ceil(rounds) * constants,
+        Direction::Decrypt => 1 + last_constant(cipher),
+    };
+    end as u32
 }
 
 /// What 32 keys or fewer begin from, a word a bit: the first columns of it.
@@ -71,7 +82,7 @@ pub(super) fn sliced(starts: &[[Block; START_BLOCKS]], columns: usize) -> Zeroiz
 
 /// The program's text.
 pub(super) fn text(search: Search, language: Language) -> String {
-    let record = Record::new(language);
+    let record = Record::new(language, search.compared().len());
     let body = match search.cipher {
         Cipher::Aes128 => body::<4>(search, &record),
         Cipher::Aes192 => body::<6>(search, &record),
@@ -79,7 +90,7 @@ pub(super) fn text(search: Search, language: Language) -> String {
     };
     let mut text = search.headed(language);
     structures(&mut text);
-    let ring: Vec<_> = (0..search.columns() - 4).map(|at| format!("w{at}")).collect();
+    let ring: Vec<_> = (0..search.start_columns() - 4).map(|at| format!("w{at}")).collect();
     let ring: Vec<_> = ring.iter().map(|word| (&word[..], Field::Structure("Column"))).collect();
     text.structure("Ring", &ring);
     text.structure("Word", &[("x", Field::Words(1))]);
@@ -114,9 +125,17 @@ fn key_byte(text: &mut Text) {
 
 /// What a thread does: it goes through the rounds and knows its hits.
 fn body<const NK: usize>(search: Search, record: &Record) -> String {
-    let (first, words) = begins::<NK>(Use::Often);
+    let (first, words) = begins::<NK>(search.usage());
     let steps =
         Rounds::<Name<'_>> { isa: record, way: (), back: (), rounds: search.cipher.rounds(), first, words };
+    match search.direction {
+        Direction::Encrypt => encrypted::<NK>(search, record, &steps),
+        Direction::Decrypt => decrypted::<NK>(search, record, &steps),
+    }
+}
+
+fn encrypted<'a, const NK: usize>(search: Search, record: &'a Record, steps: &Rounds<Name<'a>>) -> String {
+    let &Rounds { first, words, .. } = steps;
     let (rounds, constants) = turn(NK);
     // Of long keys the schedule has the key of the first round already, and goes one ahead.
     let is_ahead = words / 4 > first;
@@ -131,48 +150,124 @@ fn body<const NK: usize>(search: Search, record: &Record) -> String {
         if is_ahead {
             steps.schedule(&mut ring, round + 1);
         }
-        turn += &record.taken("        ");
-        turn += &format!("        s = {};\n        w = {};\n", record.state(&state), record.ring(&ring));
+        turn += &record.turned(&state, &ring);
         // What is left of the rounds in the last turn.
         if round + 1 - first == middle_rounds(search.cipher) % rounds {
-            turn += &format!("        if (g + {constants}u == job.end) {{\n            break;\n        }}\n");
+            turn += &until(&format!("g + {constants}u == job.end"));
         }
     }
     record.base.set(None);
-    let rows = [0, 1, 2, 3];
-    let target = Target {
-        column: search.column,
-        rows,
-        columns: rows.map(|row| shifted(Direction::Encrypt, search.column, row)),
-        output: rows.map(|row| 8 * row),
-        mask: rows.map(|row| 8 * (COMPARED + row)),
-    };
     let (state, mut ring) = record.carried::<NK>();
     if !is_ahead {
         steps.schedule(&mut ring, search.cipher.rounds() - 1);
     }
-    let differences = steps.last_rounds(&state, ring, &target).0;
-    let hits = record.call(Step::AreZero, &differences);
+    let hits = hits(search, record, |target| steps.last_rounds(&state, ring, target));
     format!(
-        "{}    for (var g = {FIRST_CONSTANT}u; g < job.end; g = g + {constants}u) {{\n{turn}    }}\n{}    let hits = {}.x[0];\n",
-        begun::<NK>(record),
-        record.taken("    "),
-        record.text(hits),
+        "{}{}    var s = {};
+    var w = {};
+    for (var g = {FIRST_CONSTANT}u; g < job.end; g = g + {constants}u) {{
+{turn}    }}
+{hits}",
+        loaded(0..4),
+        loaded(4..4 + NK),
+        record.state(&record.begun()),
+        record.ring(&record.begun_ring::<NK>()),
     )
 }
 
-/// What a thread begins from.
-fn begun<const NK: usize>(record: &Record) -> String {
+fn decrypted<'a, const NK: usize>(search: Search, record: &'a Record, steps: &Rounds<Name<'a>>) -> String {
+    let cipher = search.cipher;
+    let (rounds, constants) = turn(NK);
+    record.base.set(Some(1));
+    let mut schedule = String::new();
+    // Words of the last turn, if they are fewer.
+    let left = 4 * (cipher.rounds() + 1) % NK;
+    for words in [0..left, left..NK].into_iter().filter(|words| !words.is_empty()) {
+        let (_, mut ring) = record.carried::<NK>();
+        let end = words.end;
+        words.for_each(|word| steps.expand(&mut ring, NK + word));
+        schedule += &format!("{}        w = {};\n", record.taken("        "), record.ring(&ring));
+        if end == left {
+            schedule += &until("g + 1u == job.end");
+        }
+    }
+    record.base.set(None);
+    let (_, mut ring) = record.carried::<NK>();
+    let state = steps.with_last_key(record.begun(), &ring);
+    steps.schedule_back(&mut ring, cipher.rounds() - 1);
+    let turned_round = format!(
+        "{}    var s = {};\n    w = {};\n",
+        record.taken("    "),
+        record.state(&state),
+        record.ring(&ring)
+    );
+    // The number of the constant that is taken back first: that of the last of these words.
+    let first = (4 * (cipher.rounds() - 1) + NK - 1) / NK;
+    record.base.set(Some(first));
+    let mut turn = String::new();
+    for round in (cipher.rounds() - rounds..cipher.rounds()).rev() {
+        let (state, mut ring) = record.carried::<NK>();
+        let state = steps.round::<NK, true>(state, &ring, round);
+        steps.schedule_back(&mut ring, round - 1);
+        turn += &record.turned(&state, &ring);
+        if cipher.rounds() - round == middle_rounds_back(cipher) % rounds {
+            turn += &until(&format!("g == {FIRST_CONSTANT}u"));
+        }
+    }
+    record.base.set(None);
+    let (state, ring) = record.carried::<NK>();
+    let key = record.begun_ring::<NK>();
+    let hits = hits(search, record, |target| steps.last_rounds_back(&state, ring, key, target));
+    // The state is asked for when the schedule is done: a thread has hardly registers for both.
+    format!(
+        "{}    var w = {};
+    for (var g = 1u; g < job.end; g = g + 1u) {{
+{schedule}    }}
+{}{turned_round}    for (var g = job.end - {}u; g >= {FIRST_CONSTANT}u; g = g - {constants}u) {{
+{turn}    }}
+{hits}",
+        loaded(4..4 + NK),
+        record.ring(&key),
+        loaded(0..4),
+        1 + last_constant(cipher) - first,
+    )
+}
+
+/// The end of a loop within its turn.
+fn until(condition: &str) -> String {
+    format!("        if ({condition}) {{\n            break;\n        }}\n")
+}
+
+/// The lanes in which the bytes compared are as they are known to be.
+fn hits<'a>(
+    search: Search,
+    record: &'a Record,
+    differences: impl Fn(&Target<Name<'a>, 4>) -> Differences<Name<'a>, 4>,
+) -> String {
+    let rows = [0, 1, 2, 3];
+    let hits = search.columns().enumerate().map(|(at, column)| {
+        let target = Target {
+            column,
+            rows,
+            columns: rows.map(|row| shifted(search.direction, column, row)),
+            output: rows.map(|row| 8 * (4 * at + row)),
+            mask: rows.map(|row| 8 * (record.compared + 4 * at + row)),
+        };
+        let same = record.call(Step::AreZero, &differences(&target).0);
+        format!("{}.x[0]", record.text(same))
+    });
+    let hits: Vec<_> = hits.collect();
+    format!("{}    let hits = {};\n", record.taken("    "), hits.join(" & "))
+}
+
+/// Columns of what a thread begins from.
+fn loaded(columns: Range<usize>) -> String {
     let column = |at: usize| {
         let vectors = (8 * at..8 * at + 8).map(|vector| format!("source[at + {vector}u * job.bundles]"));
         let outer = format!("o{}.{}", at / 4, ["x", "y", "z", "w"][at % 4]);
         format!("start_column({}, {outer})", vectors.collect::<Vec<_>>().join(", "))
     };
-    let columns: String = (0..4 + NK).map(|at| format!("    let from{at} = {};\n", column(at))).collect();
-    let made = |structure, columns: std::ops::Range<usize>| {
-        record.language.made(structure, &columns.map(|at| format!("from{at}")).collect::<Vec<_>>())
-    };
-    format!("{columns}    var s = {};\n    var w = {};\n", made("State", 0..4), made("Ring", 4..4 + NK))
+    columns.map(|at| format!("    let from{at} = {};\n", column(at))).collect()
 }
 
 /// A step that is a function of the text.
@@ -258,17 +353,20 @@ struct Name<'a> {
 /// The calls made so far, and the expressions that name bytes.
 struct Record {
     language: Language,
+    /// How many bytes are compared.
+    compared: usize,
     names: RefCell<Vec<String>>,
-    lines: RefCell<Vec<String>>,
+    /// Names and what they are bound to.
+    lines: RefCell<Vec<(String, String)>>,
     used: RefCell<BTreeSet<Step>>,
     /// The number of the constant that the loop's variable stands for.
     base: Cell<Option<usize>>,
 }
 
 impl Record {
-    fn new(language: Language) -> Self {
+    fn new(language: Language, compared: usize) -> Self {
         let (names, lines, used) = (RefCell::default(), RefCell::default(), RefCell::default());
-        Self { language, names, lines, used, base: Cell::new(None) }
+        Self { language, compared, names, lines, used, base: Cell::new(None) }
     }
 
     /// An expression for a byte.
@@ -282,22 +380,26 @@ impl Record {
         self.names.borrow()[name.at].clone()
     }
 
-    /// A line that binds a value; its name.
-    fn bound(&self, value: &str) -> String {
+    /// A line that binds a value, if none does yet; its name.
+    fn bound(&self, value: String) -> String {
+        let mut lines = self.lines.borrow_mut();
+        if let Some((name, _)) = lines.iter().find(|(_, known)| *known == value) {
+            return name.clone();
+        }
         let name = format!("t{}", self.names.borrow().len());
-        self.lines.borrow_mut().push(format!("let {name} = {value};\n"));
+        lines.push((name.clone(), value));
         name
     }
 
     fn call(&self, step: Step, bytes: &[Name<'_>]) -> Name<'_> {
         self.used.borrow_mut().insert(step);
         let bytes: Vec<_> = bytes.iter().map(|&byte| self.text(byte)).collect();
-        self.name(self.bound(&format!("{}({})", step.name(), bytes.join(", "))))
+        self.name(self.bound(format!("{}({})", step.name(), bytes.join(", "))))
     }
 
     fn call_on_column(&self, step: Step, column: [Name<'_>; 4]) -> [Name<'_>; 4] {
         self.used.borrow_mut().insert(step);
-        let result = self.bound(&format!("{}({})", step.name(), self.column(&column)));
+        let result = self.bound(format!("{}({})", step.name(), self.column(&column)));
         ROWS.map(|row| self.name(format!("{result}.{row}")))
     }
 
@@ -322,9 +424,26 @@ impl Record {
         (state, ring)
     }
 
+    /// The state that a thread begins from.
+    fn begun(&self) -> [Name<'_>; 16] {
+        each!(at < 16 => self.name(format!("from{}.{}", at / 4, ROWS[at % 4])))
+    }
+
+    /// The schedule's words that a thread begins from.
+    fn begun_ring<const NK: usize>(&self) -> [[Name<'_>; 4]; NK] {
+        each!(word < NK => ROWS.map(|row| self.name(format!("from{}.{row}", 4 + word))))
+    }
+
+    /// The end of a round within the loop: the lines so far, and what they carry.
+    fn turned(&self, state: &[Name<'_>; 16], ring: &[[Name<'_>; 4]]) -> String {
+        let lines = self.taken("        ");
+        format!("{lines}        s = {};\n        w = {};\n", self.state(state), self.ring(ring))
+    }
+
     /// The lines so far, which are taken off.
     fn taken(&self, indent: &str) -> String {
-        self.lines.take().iter().map(|line| format!("{indent}{line}")).collect()
+        let lines = self.lines.take();
+        lines.iter().map(|(name, value)| format!("{indent}let {name} = {value};\n")).collect()
     }
 }
 
@@ -335,14 +454,15 @@ impl<'a> CipherByte for Name<'a> {
     type Pattern = usize;
 
     fn of(record: &'a Record, at: &usize) -> Self {
-        record.name(record.bound(&format!("key_byte({at}u)")))
+        record.name(record.bound(format!("key_byte({at}u)")))
     }
 
     fn round_constant(record: &'a Record, number: usize) -> Self {
-        let at = |number| CONSTANTS + 8 * number;
-        record.name(record.bound(&match record.base.get() {
-            Some(base) => format!("key_byte(8u * g + {}u)", at(number - base)),
-            None => format!("key_byte({}u)", at(number)),
+        // After output and mask.
+        let at = 8 * (2 * record.compared + number);
+        record.name(record.bound(match record.base.get() {
+            Some(base) => format!("key_byte(8u * g + {}u)", at - 8 * base),
+            None => format!("key_byte({at}u)"),
         }))
     }
 

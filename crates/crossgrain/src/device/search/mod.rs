@@ -3,7 +3,8 @@
 //! `source` holds a *row* for each outer key, three vectors of four words, and from vector `table` of the job on the
 //! inner table: vector q of bundle b is `table + q·bundles + b`, so that neighbouring threads read neighbouring vectors. A
 //! thread takes an outer key and a bundle, which is 32 keys of AES, bit-sliced, or one of Serpent. What a key begins from is
-//! that of `part::search`: of AES, round 1 has been done. `keys` are the words of [`Search::constants`], what is known.
+//! that of `part::search`: of AES by encryption, round 1 has been done; of Serpent by decryption, the schedule has come to its
+//! end. `keys` are the words of [`Search::constants`], what is known.
 //! `goal` takes hits: word 0 counts them, and from word 2 on stand a thread and its lanes for each, as many as there is
 //! room for.
 //! Holds: a hit may be wrong, but none is missed as long as there is room, and as no byte of a key is varied by both an
@@ -13,6 +14,8 @@ mod aes;
 mod serpent;
 
 use std::array;
+use std::cmp::Reverse;
+use std::ops::Range;
 
 use rayon::prelude::*;
 use zeroize::Zeroizing;
@@ -43,6 +46,9 @@ const GROUP_THREADS: u32 = 64;
 /// With fewer bits known more wrong keys would pass than a device is worth.
 const BITS_MIN: u32 = 16;
 
+/// With as many known the host has hardly a wrong key to try: more need not be compared.
+const BITS_ENOUGH: u32 = 24;
+
 /// The words of a job.
 const JOB: [&str; 6] = ["outers", "bundles", "table", "room", "end", "unused"];
 
@@ -50,38 +56,44 @@ const JOB: [&str; 6] = ["outers", "bundles", "table", "room", "end", "unused"];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Search {
     cipher: Cipher,
-    /// Of AES, the column before the last ShiftRows whose bytes are compared.
-    column: usize,
+    direction: Direction,
+    /// Of AES, the column before the last ShiftRows or InvShiftRows whose bytes alone are compared.
+    column: Option<usize>,
 }
 
 /// All programs.
 pub fn all() -> impl Iterator<Item = Search> {
-    Cipher::ALL.into_iter().flat_map(|cipher| {
-        let columns = if cipher.family() == Family::Aes { 4 } else { 1 };
-        (0..columns).map(move |column| Search { cipher, column })
-    })
+    let both = [Direction::Encrypt, Direction::Decrypt];
+    Cipher::ALL.into_iter().flat_map(move |cipher| both.map(move |direction| (cipher, direction))).flat_map(
+        |(cipher, direction)| {
+            let columns = if cipher.family() == Family::Aes { 4 } else { 0 };
+            let columns = (0..columns).map(Some).chain([None]);
+            columns.map(move |column| Search { cipher, direction, column })
+        },
+    )
 }
 
 impl Search {
-    /// The program for a known block; `None` where there is none: for decryption, and where too little is known.
+    /// The program for a known block; `None` where too little is known.
     pub fn new(cipher: Cipher, known: &Known) -> Option<Self> {
         let bits = |search: &Self| -> u32 {
             search.compared().into_iter().map(|place| known.mask[place].count_ones()).sum()
         };
         // The first of those that are as good.
-        let programs = all().filter(|search| search.cipher == cipher);
-        let best = programs.min_by_key(|search| u32::MAX - bits(search))?;
-        (known.direction == Direction::Encrypt && bits(&best) >= BITS_MIN).then_some(best)
+        let programs = all().filter(|search| (search.cipher, search.direction) == (cipher, known.direction));
+        let best = programs.min_by_key(|search| Reverse(bits(search).min(BITS_ENOUGH)))?;
+        (bits(&best) >= BITS_MIN).then_some(best)
+    }
+
+    /// The columns before the last ShiftRows or InvShiftRows that are compared.
+    fn columns(self) -> Range<usize> {
+        self.column.map_or(0..4, |column| column..column + 1)
     }
 
     /// The bytes of the result that are compared.
     fn compared(self) -> Vec<usize> {
-        match self.cipher.family() {
-            Family::Aes => {
-                (0..4).map(|row| 4 * shifted(Direction::Encrypt, self.column, row) + row).collect()
-            }
-            Family::Serpent => (0..16).collect(),
-        }
+        let place = |column, row| 4 * shifted(self.direction, column, row) + row;
+        self.columns().flat_map(|column| (0..4).map(move |row| place(column, row))).collect()
     }
 
     /// The cipher whose keys it tries.
@@ -89,10 +101,20 @@ impl Search {
         self.cipher
     }
 
+    /// Which way it goes.
+    pub const fn direction(self) -> Direction {
+        self.direction
+    }
+
     /// Its name; its entry point has `_` for `-`.
     pub fn name(self) -> String {
-        let column = if self.column == 0 { String::new() } else { format!("-{}", self.column) };
-        format!("{}-search{column}", self.cipher)
+        let back = if self.direction == Direction::Decrypt { "-back" } else { "" };
+        let compared = match (self.cipher.family(), self.column) {
+            (Family::Serpent, _) | (_, Some(0)) => String::new(),
+            (_, Some(column)) => format!("-{column}"),
+            (_, None) => "-all".to_owned(),
+        };
+        format!("{}-search{back}{compared}", self.cipher)
     }
 
     /// Its text, and how it is started.
@@ -143,7 +165,7 @@ impl Search {
             let starts = bundle.chunks_exact(key_bytes).map(|key| self.start(input, key));
             let starts = Zeroizing::new(starts.collect::<Vec<_>>());
             let words = match self.cipher.family() {
-                Family::Aes => aes::sliced(&starts, self.columns()),
+                Family::Aes => aes::sliced(&starts, self.start_columns()),
                 Family::Serpent => Zeroizing::new(words(&starts[0])[..8].to_vec()),
             };
             table.resize(words.len() * bundles, 0);
@@ -172,20 +194,28 @@ impl Search {
     /// What a key begins from.
     fn start(self, input: &Block, key: &[u8]) -> [Block; START_BLOCKS] {
         let mut start = [[0; 16]; START_BLOCKS];
-        let forwards = Direction::Encrypt;
+        let (direction, usage) = (self.direction, self.usage());
         match self.cipher {
-            Cipher::Aes128 => aes_search::start::<4>(input, forwards, key, Use::Often, &mut start),
-            Cipher::Aes192 => aes_search::start::<6>(input, forwards, key, Use::Often, &mut start),
-            Cipher::Aes256 => aes_search::start::<8>(input, forwards, key, Use::Often, &mut start),
+            Cipher::Aes128 => aes_search::start::<4>(input, direction, key, usage, &mut start),
+            Cipher::Aes192 => aes_search::start::<6>(input, direction, key, usage, &mut start),
+            Cipher::Aes256 => aes_search::start::<8>(input, direction, key, usage, &mut start),
             Cipher::Serpent128 | Cipher::Serpent192 | Cipher::Serpent256 => {
-                serpent_search::pad(key, start.as_flattened_mut());
+                serpent_search::start(direction, key, Use::Often, &mut start);
             }
         }
         start
     }
 
+    /// How far an AES key has gone when it is given to the device: to decrypt, all of the schedule comes first.
+    const fn usage(self) -> Use {
+        match self.direction {
+            Direction::Encrypt => Use::Often,
+            Direction::Decrypt => Use::Once,
+        }
+    }
+
     /// Columns that an AES key begins from, of the state and of the schedule.
-    const fn columns(self) -> usize {
+    const fn start_columns(self) -> usize {
         4 + self.cipher.key_bytes() / 4
     }
 
@@ -206,7 +236,7 @@ impl Search {
     /// What a run is told: how many outer keys and bundles there are, the vector at which the table begins, and the
     /// number of hits that there is room for.
     pub const fn job(self, outers: u32, bundles: u32, table: u32, room: u32) -> [u32; 6] {
-        [outers, bundles, table, room, aes::end(self.cipher), 0]
+        [outers, bundles, table, room, aes::end(self.cipher, self.direction), 0]
     }
 
     /// The places of the outer and the inner keys that a hit tells.

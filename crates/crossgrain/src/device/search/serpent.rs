@@ -1,13 +1,14 @@
 //! Serpent on its own four words, a key a thread: schedule and cipher of `part::serpent::search` as one circuit without
-//! loops, which keeps little at a time. All that is known is compared.
+//! loops, which keeps little at a time, in either direction. All that is known is compared.
 
 use std::array;
 
 use super::Search;
+use crate::block::Direction;
 use crate::circuit::emit::{Field, Language, Signature, function};
 use crate::circuit::trace::{Sym, Width, trace};
 use crate::device::text::words;
-use crate::part::serpent::search::encrypt;
+use crate::part::serpent::search::{decrypt, encrypt};
 use crate::word::each;
 
 /// The program's text.
@@ -23,8 +24,9 @@ pub(super) fn text(search: Search, language: Language) -> String {
         result: "Word",
         outputs: words("", 1),
     };
-    let graph =
-        trace(Width::Three, |x: [Sym; 20]| [difference(each!(i < 8 => x[i]), each!(i < 12 => x[8 + i]))]);
+    let graph = trace(Width::Three, |x: [Sym; 20]| {
+        [difference(search.direction, each!(i < 8 => x[i]), each!(i < 12 => x[8 + i]))]
+    });
     text.push(&function(&graph, "difference", &signature, language));
     let sum = |at: usize| {
         let part = ["x", "y", "z", "w"][at % 4];
@@ -41,9 +43,13 @@ pub(super) fn text(search: Search, language: Language) -> String {
     search.ended(text, &body)
 }
 
-/// The bits known in which the result under a key is another.
-fn difference(key: [Sym; 8], known: [Sym; 12]) -> Sym {
-    let result = encrypt((), each!(i < 4 => known[i]), key);
+/// The bits known in which the result of what a key begins from is another.
+fn difference(direction: Direction, start: [Sym; 8], known: [Sym; 12]) -> Sym {
+    let input = each!(i < 4 => known[i]);
+    let result = match direction {
+        Direction::Encrypt => encrypt((), input, start),
+        Direction::Decrypt => decrypt((), input, start),
+    };
     let differing: [Sym; 4] = each!(i < 4 => (result[i] ^ known[4 + i]) & known[8 + i]);
     let mut same = !differing[0];
     for &word in &differing[1..] {

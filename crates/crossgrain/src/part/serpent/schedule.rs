@@ -3,13 +3,15 @@
 //!
 //! Source: the submission, §4. Layout: a word of 32 bits of every key is a 32-bit lane of a register (`vsliced`), or
 //! 32 registers, one for each of its bits (`bitsliced`), where the rotation is a renaming.
-//! Holds: round keys come one after another, so that a search need not keep them; prekeys are wiped when dropped.
+//! Holds: round keys come one after another, first to last or last to first, so that a search need not keep them; prekeys
+//! are wiped when dropped.
 
 use std::fmt;
 
+use super::ROUNDS;
 use crate::circuit::serpent_sbox;
 use crate::circuit::trace::Sym;
-use crate::word::{Lane32, Lanes, Register, each};
+use crate::word::{Lane32, Lanes, Register, each, unrolled};
 
 /// The fractional part of the golden ratio.
 const PHI: u32 = 0x9e37_79b9;
@@ -141,6 +143,13 @@ impl<T: KeyWord> Schedule<T> {
     /// when compiled, so are the S-box and the prekeys' places.
     #[inline(always)]
     pub fn round_key_of(&mut self, eight: usize, index: usize) -> [T; 4] {
+        self.advance(eight, index);
+        self.substituted(index)
+    }
+
+    /// The four prekeys of round key `eight + index`, in the places of those eight before.
+    #[inline(always)]
+    fn advance(&mut self, eight: usize, index: usize) {
         let Self { isa, prekeys, .. } = self;
         for number in 4 * index..4 * index + 4 {
             let [eighth, fifth, third, last] = each!(i < 4 => prekeys[(number + [0, 3, 5, 7][i]) % 8]);
@@ -148,8 +157,46 @@ impl<T: KeyWord> Schedule<T> {
             let constant = PHI ^ (4 * eight + number) as u32;
             prekeys[number % 8] = sum.sum(T::constant(*isa, constant)).rotated_by_11();
         }
+    }
+
+    /// Of the prekeys of a round key, that key.
+    #[inline(always)]
+    fn substituted(&self, index: usize) -> [T; 4] {
         let first = 4 * index % 8;
-        T::substituted((8 + 3 - index) % 8, each!(i < 4 => prekeys[first + i]))
+        T::substituted((8 + 3 - index) % 8, each!(i < 4 => self.prekeys[first + i]))
+    }
+}
+
+impl<W: KeyLanes> Schedule<W> {
+    /// The prekeys at the end of the schedule: they are affine in the key.
+    #[inline(always)]
+    pub(crate) fn last_prekeys(isa: W::Isa, keys: [W; 8]) -> [W; 8] {
+        let mut schedule = Self::new(isa, keys);
+        for eight in (0..ROUNDS).step_by(8) {
+            unrolled!(index in [0 1 2 3 4 5 6 7] { schedule.advance(eight, index); });
+        }
+        schedule.advance(ROUNDS, 0);
+        schedule.prekeys
+    }
+
+    /// The schedule at its end, from where round keys come last first.
+    #[inline(always)]
+    pub(crate) const fn at_end(isa: W::Isa, last_prekeys: [W; 8]) -> Self {
+        Self { isa, prekeys: last_prekeys, round: ROUNDS + 1 }
+    }
+
+    /// Round key `eight + index` for a multiple of eight, the keys after it having been asked for.
+    #[inline(always)]
+    pub(crate) fn round_key_back_of(&mut self, eight: usize, index: usize) -> [W; 4] {
+        let key = self.substituted(index);
+        let Self { isa, prekeys, .. } = self;
+        for number in (4 * index..4 * index + 4).rev() {
+            let [place, fifth, third, last] = each!(i < 4 => (number + [0, 3, 5, 7][i]) % 8);
+            let sum = prekeys[fifth].sum(prekeys[third]).sum(prekeys[last]);
+            let constant = <W as KeyLanes>::constant(*isa, PHI ^ (4 * eight + number) as u32);
+            prekeys[place] = prekeys[place].rotate_lanes_left::<{ 32 - 11 }>().sum(sum).sum(constant);
+        }
+        key
     }
 }
 

@@ -1,8 +1,8 @@
 //! Search for a Serpent key, a key a 32-bit lane: the schedule runs beside the cipher.
 //!
 //! Layout: words of the state and of the key as in `vsliced`. Source: the submission, §3 and §4.
-//! Holds: of the result one word is compared. To encrypt, round keys are used as they come, so that none is kept; to decrypt,
-//! all are.
+//! Holds: of the result one word is compared. Round keys are used as they come, so that none is kept: to decrypt, the schedule
+//! goes from its end back to the key. The prekeys at the end are affine in the key, so a table used often begins there.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family};
 use crate::circuit::serpent_sbox;
 use crate::part::search::{Known, Lanes, START_BLOCKS, Use};
 use crate::repr::block_of_lane;
-use crate::word::{Isa, Kernel, Lane32, each, unrolled};
+use crate::word::{Isa, Kernel, Lane32, Portable, each, unrolled};
 
 /// A kernel for one known block.
 #[derive(Clone)]
@@ -47,10 +47,22 @@ impl<W: Lane32> Search<W> {
 }
 
 /// The bytes that the schedule begins with: a short key ends in a one and zeros.
-pub(crate) fn pad(key: &[u8], bytes: &mut [u8]) {
+fn pad(key: &[u8], bytes: &mut [u8]) {
     bytes[..key.len()].copy_from_slice(key);
     if key.len() < 2 * BLOCK_BYTES {
         bytes[key.len()] = 1;
+    }
+}
+
+/// What one key begins from: its eight words, or, to decrypt often, the prekeys at the end of its schedule.
+pub(crate) fn start(direction: Direction, key: &[u8], usage: Use, blocks: &mut [Block; START_BLOCKS]) {
+    pad(key, blocks.as_flattened_mut());
+    if (direction, usage) == (Direction::Decrypt, Use::Often) {
+        let [low, high] = [words(&blocks[0]), words(&blocks[1])];
+        let last = Schedule::last_prekeys(Portable, each!(i < 8 => if i < 4 { low[i] } else { high[i - 4] }));
+        for (bytes, word) in blocks.as_flattened_mut().as_chunks_mut::<4>().0.iter_mut().zip(last) {
+            *bytes = word.to_le_bytes();
+        }
     }
 }
 
@@ -72,19 +84,23 @@ impl<W: Lane32> Lanes for Search<W> {
         self.key_bytes
     }
 
-    fn start(&self, key: &[u8], _usage: Use, blocks: &mut [Block; START_BLOCKS]) {
-        pad(key, blocks.as_flattened_mut());
+    fn start(&self, key: &[u8], usage: Use, blocks: &mut [Block; START_BLOCKS]) {
+        start(self.direction, key, usage, blocks);
     }
 
     fn load(&self, blocks: &[Vec<u8>; START_BLOCKS]) -> [W; 8] {
         self.isa.enter(Transposed(self.isa, [&blocks[0], &blocks[1]]))
     }
 
-    fn run(&self, _usage: Use, bundles: &[[W; 8]], outer: &[Block; START_BLOCKS], found: &mut [u64]) -> bool {
+    fn run(&self, usage: Use, bundles: &[[W; 8]], outer: &[Block; START_BLOCKS], found: &mut [u64]) -> bool {
         let outer = [words(&outer[0]), words(&outer[1])];
         match self.direction {
-            Direction::Encrypt => self.isa.enter(Try::<W, false> { search: self, bundles, outer, found }),
-            Direction::Decrypt => self.isa.enter(Try::<W, true> { search: self, bundles, outer, found }),
+            Direction::Encrypt => {
+                self.isa.enter(Try::<W, false> { search: self, usage, bundles, outer, found })
+            }
+            Direction::Decrypt => {
+                self.isa.enter(Try::<W, true> { search: self, usage, bundles, outer, found })
+            }
         }
     }
 
@@ -112,6 +128,7 @@ impl<W: Lane32> Kernel for Transposed<'_, W> {
 /// All bundles with one outer key, in the direction of encryption or `BACK`.
 struct Try<'a, W: Lane32, const BACK: bool> {
     search: &'a Search<W>,
+    usage: Use,
     bundles: &'a [[W; 8]],
     outer: [[u32; 4]; 2],
     found: &'a mut [u64],
@@ -122,7 +139,7 @@ impl<W: Lane32, const BACK: bool> Kernel for Try<'_, W, BACK> {
 
     #[inline(always)]
     fn run(self) -> bool {
-        let Self { search, bundles, outer, found } = self;
+        let Self { search, usage, bundles, outer, found } = self;
         let isa = search.isa;
         let outer: [W; 8] = each!(i < 8 => W::splat_lanes(isa, outer[i / 4][i % 4]));
         let input: State<W> = each!(i < 4 => W::splat_lanes(isa, search.input[i]));
@@ -130,8 +147,11 @@ impl<W: Lane32, const BACK: bool> Kernel for Try<'_, W, BACK> {
         let mask = W::splat_lanes(isa, search.mask);
         let mut any = 0;
         for (inner, found) in bundles.iter().zip(found) {
-            let keys = each!(i < 8 => inner[i] ^ outer[i]);
-            let state = if BACK { decrypt(isa, input, keys) } else { encrypt(isa, input, keys) };
+            let mut start = each!(i < 8 => inner[i] ^ outer[i]);
+            if BACK && usage == Use::Once {
+                start = Schedule::last_prekeys(isa, start);
+            }
+            let state = if BACK { decrypt(isa, input, start) } else { encrypt(isa, input, start) };
             *found = ((state[search.word] ^ output) & mask).zero_lanes();
             any |= *found;
         }
@@ -154,25 +174,20 @@ pub(crate) fn encrypt<W: KeyLanes>(isa: W::Isa, mut state: State<W>, keys: [W; 8
     each!(i < 4 => state[i] ^ key[i])
 }
 
-/// The inverse cipher with a key a lane.
+/// The inverse cipher with the prekeys at the end of a key's schedule a lane.
 #[inline(always)]
-fn decrypt<W: Lane32>(isa: W::Isa, mut state: State<W>, keys: [W; 8]) -> State<W> {
-    let mut schedule = Schedule::new(isa, keys);
-    let mut round_keys = [[W::splat_lanes(isa, 0); 4]; ROUNDS + 1];
-    for first in (0..ROUNDS).step_by(8) {
-        unrolled!(index in [0 1 2 3 4 5 6 7] {
-            round_keys[first + index] = schedule.round_key_of(first, index);
-        });
-    }
-    round_keys[ROUNDS] = schedule.round_key_of(ROUNDS, 0);
-    state = each!(i < 4 => state[i] ^ round_keys[ROUNDS][i]);
+pub(crate) fn decrypt<W: KeyLanes>(isa: W::Isa, mut state: State<W>, last_prekeys: [W; 8]) -> State<W> {
+    let mut schedule = Schedule::at_end(isa, last_prekeys);
+    let key = schedule.round_key_back_of(ROUNDS, 0);
+    state = each!(i < 4 => state[i] ^ key[i]);
     for first in (0..ROUNDS).step_by(8).rev() {
         unrolled!(index in [7 6 5 4 3 2 1 0] {
             if first + index < ROUNDS - 1 {
                 state = inv_transform(state);
             }
             let substituted = serpent_sbox::inverse(index, state);
-            state = each!(i < 4 => substituted[i] ^ round_keys[first + index][i]);
+            let key = schedule.round_key_back_of(first, index);
+            state = each!(i < 4 => substituted[i] ^ key[i]);
         });
     }
     state

@@ -301,7 +301,7 @@ impl<B: CipherByte> Rounds<B> {
         for round in 1..=self.rounds {
             self.schedule(&mut words, round);
         }
-        state = each!(i < 16 => state[i].sum(words[(4 * self.rounds + i / 4) % NK][i % 4]));
+        state = self.with_last_key(state, &words);
         for round in (2..self.rounds).rev() {
             self.schedule_back(&mut words, round);
             state = self.round::<NK, true>(state, &words, round);
@@ -309,6 +309,12 @@ impl<B: CipherByte> Rounds<B> {
         self.schedule_back(&mut words, 1);
         let (state, words): ([B; 16], [[B; 4]; NK]) = (each!(i < 16 => state[i]), each!(i < NK => words[i]));
         self.last_rounds_back(&state, words, key, target)
+    }
+
+    /// The state with the last round key added.
+    #[inline(always)]
+    pub(crate) fn with_last_key<const NK: usize>(&self, state: [B; 16], words: &[[B; 4]; NK]) -> [B; 16] {
+        each!(i < 16 => state[i].sum(words[(4 * self.rounds + i / 4) % NK][i % 4]))
     }
 
     #[inline(always)]
@@ -335,7 +341,7 @@ impl<B: CipherByte> Rounds<B> {
 
     /// From where round key `round + 1` is among the words to where round key `round` is.
     #[inline(always)]
-    fn schedule_back<const NK: usize>(&self, words: &mut [[B; 4]; NK], round: usize) {
+    pub(crate) fn schedule_back<const NK: usize>(&self, words: &mut [[B; 4]; NK], round: usize) {
         if NK == 4 {
             unrolled!(i in [7 6 5 4] { self.expand(words, 4 * round + i); });
         } else {
@@ -348,7 +354,7 @@ impl<B: CipherByte> Rounds<B> {
 
     /// Word `i` of the schedule in the place of word `i - NK`, or the other way round.
     #[inline(always)]
-    fn expand<const NK: usize>(&self, words: &mut [[B; 4]; NK], i: usize) {
+    pub(crate) fn expand<const NK: usize>(&self, words: &mut [[B; 4]; NK], i: usize) {
         let mut added = words[(i + NK - 1) % NK];
         let place = i % NK;
         if place == 0 {
@@ -439,7 +445,7 @@ impl<B: CipherByte> Rounds<B> {
 
     /// The same of the inverse cipher; the words are those of key 1, as far as they are not `key` still.
     #[inline(always)]
-    fn last_rounds_back<const NK: usize, const N: usize>(
+    pub(crate) fn last_rounds_back<const NK: usize, const N: usize>(
         &self,
         state: &[B; 16],
         words: [[B; 4]; NK],
