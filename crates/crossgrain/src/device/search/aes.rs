@@ -195,14 +195,14 @@ fn decrypted<'a, const NK: usize>(search: Search, record: &'a Record, steps: &Ro
     let (_, mut ring) = record.carried::<NK>();
     let state = steps.with_last_key(record.begun(), &ring);
     steps.schedule_back(&mut ring, cipher.rounds() - 1);
-    let turned_round = format!(
+    let turned = format!(
         "{}    var s = {};\n    w = {};\n",
         record.taken("    "),
         record.state(&state),
         record.ring(&ring)
     );
-    // The number of the constant that is taken back first: that of the last of these words.
-    let first = (4 * (cipher.rounds() - 1) + NK - 1) / NK;
+    // The number of the constant that is taken back first: of the words that are left, the last that has one.
+    let first = (4 * (cipher.rounds() - 1)).div_ceil(NK);
     record.base.set(Some(first));
     let mut turn = String::new();
     for round in (cipher.rounds() - rounds..cipher.rounds()).rev() {
@@ -223,7 +223,7 @@ fn decrypted<'a, const NK: usize>(search: Search, record: &'a Record, steps: &Ro
         "{}    var w = {};
     for (var g = 1u; g < job.end; g = g + 1u) {{
 {schedule}    }}
-{}{turned_round}    for (var g = job.end - {}u; g >= {FIRST_CONSTANT}u; g = g - {constants}u) {{
+{}{turned}    for (var g = job.end - {}u; g >= {FIRST_CONSTANT}u; g = g - {constants}u) {{
 {turn}    }}
 {hits}",
         loaded(4..4 + NK),

@@ -48,6 +48,8 @@ impl<W: Lane32> Search<W> {
 
 /// The bytes that the schedule begins with: a short key ends in a one and zeros.
 fn pad(key: &[u8], bytes: &mut [u8]) {
+    // Prekeys of another key may stand here.
+    bytes[BLOCK_BYTES..2 * BLOCK_BYTES].fill(0);
     bytes[..key.len()].copy_from_slice(key);
     if key.len() < 2 * BLOCK_BYTES {
         bytes[key.len()] = 1;
