@@ -6,14 +6,10 @@ use crate::mode::Options;
 use crate::part::Source;
 use crate::part::counter::Counter;
 use crate::plan::{Birth, Job, Plan};
-use crate::word::Buffers;
-
-/// What keystream is added to where the keystream itself is wanted: so much at a time stays in L2 beside the output, and
-/// outweighs what a run costs.
-static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
+use crate::word::{Buffers, ZEROS_BYTES};
 
 /// What a thread takes of a long keystream at a time.
-const PIECE_BYTES: usize = 4 * ZEROS.len();
+const PIECE_BYTES: usize = 4 * ZEROS_BYTES;
 
 /// CTR with a 128-bit counter that wraps at 2¹²⁸. Decrypting is the same as encrypting.
 ///
@@ -102,16 +98,15 @@ impl Ctr {
         let pieces = output.chunks_mut(PIECE_BYTES).enumerate();
         self.program.threads().each(len_bytes, pieces, &|(number, piece)| {
             let counter = first.skip((number * PIECE_BYTES / BLOCK_BYTES) as u128);
-            for (number, part) in piece.chunks_mut(ZEROS.len()).enumerate() {
-                self.keystream_part(counter.skip((number * ZEROS.len() / BLOCK_BYTES) as u128), part);
+            for (number, part) in piece.chunks_mut(ZEROS_BYTES).enumerate() {
+                self.keystream_part(counter.skip((number * ZEROS_BYTES / BLOCK_BYTES) as u128), part);
                 finish(part);
             }
         });
     }
 
     fn keystream_part(&self, first: Counter, output: &mut [u8]) {
-        let zeros = &ZEROS[..output.len()];
-        let buffers = Buffers::in_place(output).with_input(zeros);
+        let buffers = Buffers::in_place(output).with_zeros();
         self.program.run_by(Threads::ONE, Source::Counter(first), buffers);
     }
 
