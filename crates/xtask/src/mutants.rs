@@ -41,7 +41,7 @@ pub(crate) fn run() -> Result<()> {
         .args(["mutants", "--no-shuffle", "--package", "crossgrain", "--output"])
         .arg(&output);
     mutants.args(SHARD).args(FILES.iter().flat_map(|file| ["--file", file]));
-    mutants.args(["--", "--lib"]).args(TESTS.iter().flat_map(|test| ["--test", test]));
+    mutants.arg("--").args(TESTS.iter().flat_map(|test| ["--test", test]));
     let status = mutants.status().map_err(|error| format!("cannot run cargo: {error}"))?;
     // 2: some went unnoticed; 3: some made the tests run for ever, which is noticed too.
     if !matches!(status.code(), Some(0 | 2 | 3)) {
