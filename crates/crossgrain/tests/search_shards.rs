@@ -46,8 +46,11 @@ fn found(search: &Search, space: &Space, range: Range<u128>) -> (Vec<Hit>, u64) 
     (hits.into_inner().unwrap(), tried)
 }
 
+/// In order: threads find in any.
 fn numbers(hits: &[Hit]) -> Vec<u128> {
-    hits.iter().map(|hit| u128::try_from(&hit.number).unwrap()).collect()
+    let mut numbers: Vec<_> = hits.iter().map(|hit| u128::try_from(&hit.number).unwrap()).collect();
+    numbers.sort_unstable();
+    numbers
 }
 
 #[test]
