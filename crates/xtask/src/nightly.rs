@@ -39,13 +39,15 @@ pub(crate) fn statistics(cipher: &str, seed: u128, samples: Option<u32>) -> Resu
     random.args(["random", "--cipher", cipher, "--seed", &seed.to_string()]).stdout(Stdio::piped());
     let mut random = random.spawn().map_err(|error| format!("cannot run crossgrain: {error}"))?;
     let stream = random.stdout.take().ok_or("crossgrain has no output")?;
-    let mut dieharder = Command::new("dieharder");
+    let mut tests = Command::new("dieharder");
     // Generator 200 is standard input, and -k 2 the exact test for how even p-values are.
-    dieharder.args(["-a", "-g", "200", "-k", "2"]).stdin(stream).stdout(Stdio::piped());
+    tests.args(["-a", "-g", "200", "-k", "2"]).stdin(stream).stdout(Stdio::piped());
     if let Some(samples) = samples {
-        dieharder.args(["-p", &samples.to_string()]);
+        tests.args(["-p", &samples.to_string()]);
     }
-    let mut dieharder = dieharder.spawn().map_err(|error| format!("cannot run dieharder: {error}"))?;
+    let mut dieharder = tests.spawn().map_err(|error| format!("cannot run dieharder: {error}"))?;
+    // It holds an end of the stream, too: nobody may, or the stream's program would never learn that nobody reads any more.
+    drop(tests);
     let lines = BufReader::new(dieharder.stdout.take().ok_or("dieharder has no output")?).lines();
     let mut verdicts = Verdicts::default();
     for line in lines {
@@ -54,7 +56,6 @@ pub(crate) fn statistics(cipher: &str, seed: u128, samples: Option<u32>) -> Resu
         verdicts.add(&line);
     }
     let done = dieharder.wait().map_err(|error| format!("dieharder: {error}"))?;
-    // It ends by itself when nobody reads any more.
     let _ = random.wait();
     if !done.success() {
         return Err(format!("dieharder failed ({done})"));
