@@ -6,10 +6,10 @@ use crate::mode::Options;
 use crate::part::Source;
 use crate::part::counter::Counter;
 use crate::plan::{Birth, Job, Plan};
-use crate::word::{Buffers, ZEROS_BYTES};
+use crate::word::Buffers;
 
 /// What a thread takes of a long keystream at a time.
-const PIECE_BYTES: usize = 4 * ZEROS_BYTES;
+const PIECE_BYTES: usize = 4 * Buffers::ZEROS_BYTES;
 
 /// CTR with a 128-bit counter that wraps at 2¹²⁸. Decrypting is the same as encrypting.
 ///
@@ -98,8 +98,11 @@ impl Ctr {
         let pieces = output.chunks_mut(PIECE_BYTES).enumerate();
         self.program.threads().each(len_bytes, pieces, &|(number, piece)| {
             let counter = first.skip((number * PIECE_BYTES / BLOCK_BYTES) as u128);
-            for (number, part) in piece.chunks_mut(ZEROS_BYTES).enumerate() {
-                self.keystream_part(counter.skip((number * ZEROS_BYTES / BLOCK_BYTES) as u128), part);
+            for (number, part) in piece.chunks_mut(Buffers::ZEROS_BYTES).enumerate() {
+                self.keystream_part(
+                    counter.skip((number * Buffers::ZEROS_BYTES / BLOCK_BYTES) as u128),
+                    part,
+                );
                 finish(part);
             }
         });

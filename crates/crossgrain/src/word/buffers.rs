@@ -10,9 +10,8 @@ use cipher::inout::InOutBuf;
 use super::{ByteLanes, Register};
 use crate::block::Error;
 
-/// As many zeros as an input may have: they outweigh what a run costs by itself, and stay in the second cache where all are read.
-pub(crate) const ZEROS_BYTES: usize = 64 * 1024;
-static ZEROS: [u8; ZEROS_BYTES] = [0; ZEROS_BYTES];
+/// Zeros for an input.
+static ZEROS: [u8; Buffers::ZEROS_BYTES] = [0; Buffers::ZEROS_BYTES];
 
 /// An input and an output of the same length: either the very same bytes or disjoint ones.
 ///
@@ -35,6 +34,10 @@ const ALL: usize = usize::MAX;
 unsafe impl Send for Buffers<'_> {}
 
 impl<'a> Buffers<'a> {
+    /// As many zeros as an input may have: they outweigh what a run costs by itself, and stay in the second cache where all
+    /// are read.
+    pub(crate) const ZEROS_BYTES: usize = 64 * 1024;
+
     /// One buffer, to be replaced by the result.
     pub const fn in_place(data: &'a mut [u8]) -> Self {
         let output = data.as_mut_ptr();
@@ -101,7 +104,7 @@ impl<'a> Buffers<'a> {
     /// they would halve the speed at which a long output goes to memory.
     ///
     /// # Panics
-    /// If there are more than [`ZEROS_BYTES`].
+    /// If there are more than [`Self::ZEROS_BYTES`].
     #[must_use]
     pub(crate) fn with_zeros(self) -> Self {
         let zeros = &ZEROS[..self.len_bytes];

@@ -53,7 +53,7 @@ mod x86;
 use std::ops::{BitAnd, BitXor, Not};
 
 pub use buffers::Buffers;
-pub(crate) use buffers::{ZEROS_BYTES, bytes_of_mut};
+pub(crate) use buffers::bytes_of_mut;
 pub use features::{CAP_VARIABLE, Features, cpu_model};
 pub(crate) use gates::ternary as two_input_gates;
 pub use portable::Portable;
