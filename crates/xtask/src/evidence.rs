@@ -2,7 +2,7 @@
 //!
 //! Tests that go through many cases say so: `counted: 107 known answers`. What several say of the same is added up. What
 //! takes too long to repeat whenever the table is made is kept, by the tasks that do it, in `bench/record/evidence.jsonl`:
-//! minutes of fuzzing, and how many planted mistakes the tests noticed.
+//! minutes of fuzzing, what dieharder says of random streams, and how many planted mistakes the tests noticed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -134,6 +134,8 @@ fn written(root: &Path) -> Result<Written> {
 #[derive(Debug, Default, PartialEq)]
 struct Kept {
     fuzz_seconds: u64,
+    /// Of each cipher.
+    statistics: BTreeMap<String, (String, Value)>,
     mutants: Option<(String, Value)>,
 }
 
@@ -146,6 +148,10 @@ fn kept(root: &Path) -> Result<Kept> {
         match line["task"].as_str() {
             Some("fuzz") => kept.fuzz_seconds += line["figures"]["seconds"].as_u64().unwrap_or_default(),
             Some("mutants") => kept.mutants = Some((date, line["figures"].clone())),
+            Some("statistics") => {
+                let cipher = line["figures"]["cipher"].as_str().unwrap_or_default().to_owned();
+                kept.statistics.insert(cipher, (date, line["figures"].clone()));
+            }
             _ => return Err(format!("{KEPT} tells of a task that there is not: {line}")),
         }
     }
@@ -165,6 +171,11 @@ fn table(written: &Written, counts: &Counts, kept: &Kept) -> String {
         row(what, &count.to_string(), by);
     }
     row("minutes of fuzzing that are kept", &(kept.fuzz_seconds / 60).to_string(), "`cargo xtask fuzz`");
+    for (cipher, (date, figures)) in &kept.statistics {
+        let said = format!("{}, {}, {} ({date})", figures["passed"], figures["weak"], figures["failed"]);
+        let what = format!("dieharder's tests of {cipher}'s stream that pass, are weak, fail");
+        row(&what, &said, "`cargo xtask statistics`");
+    }
     let score = kept.mutants.as_ref().map_or("not measured yet".to_owned(), |(date, figures)| {
         format!("{} of {} ({date})", figures["caught"], figures["viable"])
     });
