@@ -34,7 +34,7 @@ const STEPS: &[Step] = &[
     Step { name: "clippy", program: Program::Cargo, arguments: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], with: &[] },
     Step { name: "doc",    program: Program::Cargo, arguments: &["doc", "--no-deps", "-p", "crossgrain"], with: &[("RUSTDOCFLAGS", "-Dwarnings")] },
     Step { name: "test",   program: Program::Cargo, arguments: &["test", "--workspace", "--no-fail-fast", "--", "--show-output"], with: &[] },
-    Step { name: "gpu-lint", program: Program::Cargo, arguments: &["clippy", "--workspace", "--features", "crossgrain-cli/gpu", "--all-targets", "--", "-D", "warnings"], with: &[] },
+    Step { name: "gpu-lint", program: Program::Cargo, arguments: &["clippy", "--workspace", "--features", "crossgrain-cli/gpu,crossgrain-py/gpu", "--all-targets", "--", "-D", "warnings"], with: &[] },
     Step { name: "gpu-test", program: Program::Cargo, arguments: &["test", "--workspace", "--features", "crossgrain-cli/gpu", "--bin", "crossgrain", "--test", "devices", "--", "--show-output"], with: &[] },
     Step { name: "dependencies", program: Program::Xtask, arguments: &["dependencies"], with: &[] },
     Step { name: "twin",   program: Program::Cargo, arguments: &["check", "-p", "crossgrain", "--target-dir", "target/twin"], with: &[("RUSTFLAGS", "--cfg crossgrain_absent")] },
