@@ -51,6 +51,13 @@ fn own_sets_hold_what_they_list_once() {
 }
 
 #[test]
+fn a_place_where_nothing_may_stand_is_refused() {
+    let places = [vec![1, 2], Vec::new()];
+    assert!(matches!(Space::of_bytes(&places), Err(Error::EmptyPlace { byte: 1 })));
+    assert!(matches!(Space::of_halves(&places), Err(Error::EmptyPlace { byte: 0 })));
+}
+
+#[test]
 fn hex_masks_have_a_place_for_every_digit() {
     let keys = all(&key_mask(b"0?F?").unwrap());
     let want: Vec<_> = (0..16).flat_map(|high| (0..16).map(move |low| vec![high, 0xf0 | low])).collect();

@@ -20,7 +20,7 @@ const FILES: [&str; 2] =
 const SHARD: [&str; 4] = ["--shard", "0/8", "--sharding", "round-robin"];
 
 /// The tests that are to notice.
-const TESTS: [&str; 4] = ["search_space", "search_shards", "container", "search_words"];
+const TESTS: [&str; 5] = ["search_space", "search_shards", "search_device", "container", "search_words"];
 
 /// Whether the tool is installed.
 pub(crate) fn is_there() -> bool {

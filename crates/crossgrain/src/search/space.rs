@@ -124,7 +124,7 @@ impl Space {
     pub(super) fn wide(&self) -> (usize, usize) {
         let (mut split, mut period) = (self.digits.len(), 1);
         let cuts_byte = |split: usize| {
-            split > 0 && self.digits.get(split).is_some_and(|digit| digit.byte == self.digits[split - 1].byte)
+            self.digits.get(split).is_some_and(|digit| digit.byte == self.digits[split - 1].byte)
         };
         while split > 0 && (period < WIDE_PERIOD_MIN || cuts_byte(split)) {
             split -= 1;
