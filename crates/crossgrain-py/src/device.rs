@@ -18,9 +18,9 @@ use crate::Error;
 /// A GPU: what to call it, its name, what drives it, whether it is the CPU in disguise.
 type Gpu = (String, String, String, bool);
 
-/// The GPUs, and why there are none of a kind.
+/// The GPUs.
 #[pyfunction]
-pub(crate) fn gpus(py: Python<'_>) -> (Vec<Gpu>, Vec<String>) {
+pub(crate) fn gpus(py: Python<'_>) -> Vec<Gpu> {
     py.detach(found)
 }
 

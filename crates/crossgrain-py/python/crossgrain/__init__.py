@@ -171,8 +171,5 @@ class Device(NamedTuple):
 
 def devices() -> list[Device]:
     """Where work can run on this machine: the CPU, and GPUs, which `search_shard` takes by name."""
-    gpus, _ = _native.gpus()
-    return [
-        Device("cpu", *_native.cpu()),
-        *(Device(name, model, driver, 0, is_software) for name, model, driver, is_software in gpus),
-    ]
+    gpus = (Device(name, model, driver, 0, is_software) for name, model, driver, is_software in _native.gpus())
+    return [Device("cpu", *_native.cpu()), *gpus]

@@ -5,17 +5,10 @@ use crossgrain_gpu::{Searcher, choose, devices};
 
 use super::Gpu;
 
-pub(super) fn found() -> (Vec<Gpu>, Vec<String>) {
-    let (mut gpus, mut missing) = (Vec::new(), Vec::new());
-    for kind in devices() {
-        match kind.devices {
-            Ok(found) => {
-                gpus.extend(found.into_iter().map(|info| (info.id, info.name, info.driver, info.is_software)))
-            }
-            Err(why) => missing.push(format!("{}: {why}", kind.backend)),
-        }
-    }
-    (gpus, missing)
+pub(super) fn found() -> Vec<Gpu> {
+    // Of a kind that is not there are none.
+    let infos = devices().into_iter().flat_map(|kind| kind.devices.unwrap_or_default());
+    infos.map(|info| (info.id, info.name, info.driver, info.is_software)).collect()
 }
 
 pub(super) fn opened(id: &str) -> Result<Box<dyn Device>, String> {
