@@ -6,6 +6,7 @@
 mod clock;
 #[cfg(feature = "gpu")]
 mod gpu;
+mod memory;
 mod modes;
 #[cfg(not(feature = "gpu"))]
 mod no_gpu;

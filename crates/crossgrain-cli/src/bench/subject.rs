@@ -16,7 +16,6 @@ use crate::error::Error;
 use crate::wisdom;
 
 pub(super) const MODE_BYTES: usize = 1 << 20;
-const OUT_OF_CACHE_BYTES: usize = 256 << 20;
 /// Enough for two threads to share, little enough for the last cache.
 const SHARED_BYTES: usize = 8 << 20;
 
@@ -46,7 +45,7 @@ pub(crate) fn groups<'a>(
         Box::new(move || lengths(features, filter)),
         Box::new(move || super::search::group(features, peers, filter)),
         Box::new(move || threads(features, filter)),
-        Box::new(move || out_of_cache(features, filter)),
+        Box::new(move || super::memory::group(features, filter)),
     ];
     Ok(kinds.into_iter().map(|kind| kind()))
 }
@@ -204,31 +203,6 @@ fn threads(features: Features, filter: &str) -> Group {
         }
     }
     Ok(group)
-}
-
-/// From memory to memory, against a copy.
-fn out_of_cache(features: Features, filter: &str) -> Group {
-    let (best, copy) = ("out-of-cache/aes-128-ctr/best", "out-of-cache/memcpy");
-    if !best.contains(filter) && !copy.contains(filter) {
-        return Ok(Vec::new());
-    }
-    let key = arbitrary_key(Cipher::Aes128)?;
-    let costs = wisdom::costs(key.cipher());
-    let options = Options { features: Some(features), threads: 1, costs, ..Options::default() };
-    let ctr = Ctr::new(&key, &[1; 16], &options)?;
-    let (input, mut output) = (vec![1_u8; OUT_OF_CACHE_BYTES], vec![2_u8; OUT_OF_CACHE_BYTES]);
-    let (from, mut to) = (input.clone(), output.clone());
-    let candidate =
-        |id: &str, work| Candidate { id: id.to_owned(), bytes: OUT_OF_CACHE_BYTES, threads: 1, work };
-    let encrypt = move || {
-        if let Ok(buffers) = Buffers::apart(&input, &mut output) {
-            ctr.apply_at(0, buffers);
-        }
-    };
-    Ok(vec![
-        candidate(best, Box::new(Timed(encrypt))),
-        candidate(copy, Box::new(Timed(move || to.copy_from_slice(&from)))),
-    ])
 }
 
 fn arbitrary_key(cipher: Cipher) -> Result<Key, Error> {

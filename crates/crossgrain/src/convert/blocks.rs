@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 
 use super::{Load, Reader, Store, Transpose, Writer, matrices};
 use crate::repr::shifted;
-use crate::word::{Buffers, Isa, Kernel, Register, TILE_WORDS, Tile};
+use crate::word::{Buffers, Isa, Kernel, Register, TILE_BYTES, TILE_WORDS, Tile};
 
 /// The transposition `T` between `blocks` and `bitsliced`, both ways.
 pub struct BlocksToBits<W: Register, T> {
@@ -117,7 +117,8 @@ impl<W: Register, T: Transpose<W>, const ADD: bool> Kernel for StoreTile<'_, W, 
         let Self { isa, tile, scratch, buffers: mut rest, .. } = self;
         let (phase, mut bundle) = (usize::from(tile.phase), 0);
         while !rest.is_empty() {
-            let (now, later) = rest.split_at(TILE_WORDS * W::BYTES);
+            let (mut now, later) = rest.split_at(TILE_WORDS * W::BYTES);
+            now.expect(TILE_BYTES, TILE_WORDS * W::BYTES);
             let words = NamedWords { words: tile.bundle(isa, bundle), phase };
             let output = OutputRows::<W, ADD>(isa, now);
             T::transpose(isa, scratch.bundle_mut(isa, 0), words, output);

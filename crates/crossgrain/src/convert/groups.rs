@@ -11,7 +11,7 @@ use super::interleave::interleave_high;
 use super::network::exchange_low;
 use super::{Load, Store};
 use crate::repr::shifted;
-use crate::word::{Buffers, ByteLanes, Isa, Kernel, Lane32, Register, Tile, each};
+use crate::word::{Buffers, ByteLanes, Isa, Kernel, Lane32, Register, TILE_BYTES, Tile, each};
 
 /// A transposition that fits in registers: its own inverse.
 pub trait Group<W: Register, const N: usize>: Send + Sync + 'static {
@@ -135,6 +135,7 @@ impl<W: Register, G: Group<W, N>, const N: usize> Kernel for StoreGroups<'_, W, 
                 group = each!(i < N => group[i] ^ input[i]);
             }
             buffers.store_all(bundle * bundle_bytes, group);
+            buffers.expect(bundle * bundle_bytes + TILE_BYTES, bundle_bytes);
         }
     }
 }

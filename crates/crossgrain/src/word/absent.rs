@@ -23,6 +23,8 @@ pub(super) fn cpu_model() -> Option<String> {
 
 pub(crate) const fn prefetch(_bytes: &[u8], _at: usize) {}
 
+pub(crate) const fn prefetch_to_write(_bytes: &mut [u8], _at: usize) {}
+
 macro_rules! isa {
     ($Isa:ident, $name:literal, $needs:expr) => {
         /// Instructions that this machine has not.

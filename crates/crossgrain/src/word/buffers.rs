@@ -7,7 +7,7 @@ use cipher::Array;
 use cipher::consts::U16;
 use cipher::inout::InOutBuf;
 
-use super::{ByteLanes, Register};
+use super::{ByteLanes, Register, prefetch, prefetch_to_write};
 use crate::block::Error;
 
 /// Zeros for an input.
@@ -23,11 +23,19 @@ pub struct Buffers<'a> {
     len_bytes: usize,
     /// The bits of a place that count where words are read: none in an input that is the same everywhere.
     places: usize,
+    /// What follows of a long job, in bytes.
+    ahead_bytes: usize,
     borrow: PhantomData<&'a mut [u8]>,
 }
 
 /// All bits of a place.
 const ALL: usize = usize::MAX;
+
+/// From what length on a job asks ahead: a second cache of two megabytes no longer holds it.
+const LONG_BYTES: usize = 2 * 1024 * 1024;
+
+/// What caches fetch at once.
+const LINE_BYTES: usize = 64;
 
 // SAFETY: `Buffers` is a shared borrow of its input and an exclusive one of its output, as the
 // constructors took them; both may cross threads.
@@ -41,7 +49,14 @@ impl<'a> Buffers<'a> {
     /// One buffer, to be replaced by the result.
     pub const fn in_place(data: &'a mut [u8]) -> Self {
         let output = data.as_mut_ptr();
-        Self { input: output, output, len_bytes: data.len(), places: ALL, borrow: PhantomData }
+        Self {
+            input: output,
+            output,
+            len_bytes: data.len(),
+            places: ALL,
+            ahead_bytes: 0,
+            borrow: PhantomData,
+        }
     }
 
     /// Two buffers of the same length.
@@ -57,6 +72,7 @@ impl<'a> Buffers<'a> {
             output: output.as_mut_ptr(),
             len_bytes: input.len(),
             places: ALL,
+            ahead_bytes: 0,
             borrow: PhantomData,
         })
     }
@@ -77,17 +93,11 @@ impl<'a> Buffers<'a> {
     /// If `at` exceeds the length.
     pub const fn split_at(self, at: usize) -> (Self, Self) {
         assert!(at <= self.len_bytes);
+        let rest_bytes = self.len_bytes - at;
         // SAFETY: `at` is within both buffers, so the halves are disjoint parts of this borrow.
-        let rest = unsafe {
-            Self {
-                input: self.input.add(at),
-                output: self.output.add(at),
-                len_bytes: self.len_bytes - at,
-                places: self.places,
-                borrow: PhantomData,
-            }
-        };
-        (Self { len_bytes: at, ..self }, rest)
+        let (input, output) = unsafe { (self.input.add(at), self.output.add(at)) };
+        let ahead_bytes = if self.is_long() { rest_bytes + self.ahead_bytes } else { 0 };
+        (Self { len_bytes: at, ahead_bytes, ..self }, Self { input, output, len_bytes: rest_bytes, ..self })
     }
 
     /// The same output with another input.
@@ -128,6 +138,22 @@ impl<'a> Buffers<'a> {
     pub const fn output_mut(&mut self) -> &mut [u8] {
         // SAFETY: the output was borrowed exclusively for `'a`, and `&mut self` keeps `input` away.
         unsafe { std::slice::from_raw_parts_mut(self.output, self.len_bytes) }
+    }
+
+    const fn is_long(&self) -> bool {
+        self.len_bytes + self.ahead_bytes >= LONG_BYTES
+    }
+
+    /// Asks for the lines of `len_bytes` from byte `at` on, which a long job wants soon, here or beyond the end.
+    #[inline(always)]
+    pub(crate) fn expect(&mut self, at: usize, len_bytes: usize) {
+        if !self.is_long() || at + len_bytes > self.len_bytes + self.ahead_bytes {
+            return;
+        }
+        for at in (at..at + len_bytes).step_by(LINE_BYTES) {
+            prefetch_to_write(self.output_mut(), at);
+            prefetch(self.input(), at & self.places);
+        }
     }
 
     /// Reads a word of input.
@@ -205,7 +231,7 @@ impl<'a, 'i: 'a, 'o: 'a> From<InOutBuf<'i, 'o, u8>> for Buffers<'a> {
     fn from(bytes: InOutBuf<'i, 'o, u8>) -> Self {
         let len_bytes = bytes.len();
         let (input, output) = bytes.into_raw();
-        Self { input, output, len_bytes, places: ALL, borrow: PhantomData }
+        Self { input, output, len_bytes, places: ALL, ahead_bytes: 0, borrow: PhantomData }
     }
 }
 
@@ -214,7 +240,14 @@ impl<'a, 'i: 'a, 'o: 'a> From<InOutBuf<'i, 'o, Array<u8, U16>>> for Buffers<'a> 
     fn from(blocks: InOutBuf<'i, 'o, Array<u8, U16>>) -> Self {
         let len_bytes = size_of::<Array<u8, U16>>() * blocks.len();
         let (input, output) = blocks.into_raw();
-        Self { input: input.cast(), output: output.cast(), len_bytes, places: ALL, borrow: PhantomData }
+        Self {
+            input: input.cast(),
+            output: output.cast(),
+            len_bytes,
+            places: ALL,
+            ahead_bytes: 0,
+            borrow: PhantomData,
+        }
     }
 }
 
@@ -241,5 +274,33 @@ impl fmt::Debug for Buffers<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = if self.input == self.output { "in place" } else { "apart" };
         write!(f, "Buffers({} bytes, {place})", self.len_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Buffers, LINE_BYTES, LONG_BYTES};
+
+    #[test]
+    fn what_follows_is_known_for_long_jobs_alone() {
+        let mut data = vec![0; 2 * LONG_BYTES];
+        let (first, rest) = Buffers::in_place(&mut data).split_at(LINE_BYTES);
+        assert_eq!(first.ahead_bytes, rest.len_bytes);
+        // A part of a part knows of all that follows.
+        assert_eq!(first.split_at(16).0.ahead_bytes, 2 * LONG_BYTES - 16);
+        let (middle, last) = rest.split_at(LONG_BYTES);
+        assert_eq!((middle.ahead_bytes, last.ahead_bytes), (LONG_BYTES - LINE_BYTES, 0));
+        // What is left is short.
+        assert_eq!(last.split_at(LINE_BYTES).0.ahead_bytes, 0);
+    }
+
+    #[test]
+    fn asking_ahead_touches_nothing() {
+        let (input, mut output) = (vec![1; LONG_BYTES], vec![2; LONG_BYTES]);
+        let mut buffers = Buffers::apart(&input, &mut output).unwrap();
+        for at in [0, LONG_BYTES - LINE_BYTES, LONG_BYTES, 1 << 40] {
+            buffers.expect(at, LINE_BYTES);
+        }
+        assert!(output.iter().all(|&byte| byte == 2));
     }
 }

@@ -59,12 +59,12 @@ pub(crate) use gates::ternary as two_input_gates;
 pub use portable::Portable;
 pub(crate) use tile::wipe;
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
-pub(crate) use x86::prefetch;
 pub use x86::{
     AesNi, AesWord128, AesWord256, AesWord512, Avx2, Avx512, Clmul, ClmulWord128, ClmulWord256, ClmulWord512,
     Gfni256, Gfni512, GfniWord256, GfniWord512, Sse2, Vaes256, Vaes512, Vbmi512, VbmiWord512, Vclmul256,
     Vclmul512, Word128, Word256, Word512,
 };
+pub(crate) use x86::{prefetch, prefetch_to_write};
 
 /// Proof that this CPU has a set of instructions, and the door through which kernels use them.
 pub trait Isa: Copy + Send + Sync + 'static {

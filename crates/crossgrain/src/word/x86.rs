@@ -7,6 +7,7 @@
 mod raw;
 mod tokens;
 
+use std::arch::asm;
 use std::arch::x86_64::{
     __m128i, __m256i, __m512i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm_set_epi8,
     _mm256_gf2p8affine_epi64_epi8, _mm256_gf2p8affineinv_epi64_epi8, _mm256_gf2p8mul_epi8,
@@ -32,6 +33,15 @@ use super::{
 pub(crate) fn prefetch(bytes: &[u8], at: usize) {
     // SAFETY: every x86-64 has this instruction, and it reads nothing that the program could see.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().wrapping_add(at).cast()) };
+}
+
+/// Asks for the line of bytes that byte `at` is in, to write it soon. Past the end nothing comes of it.
+#[inline(always)]
+pub(crate) fn prefetch_to_write(bytes: &mut [u8], at: usize) {
+    let byte = bytes.as_mut_ptr().wrapping_add(at);
+    // By name, since `_mm_prefetch` asks for a line to read where the compiler is not told that the CPU knows more.
+    // SAFETY: it changes nothing that the program could see; an x86-64 that does not know it does nothing.
+    unsafe { asm!("prefetchw [{}]", in(reg) byte, options(nomem, nostack, preserves_flags)) };
 }
 
 /// A register whose instructions the token type `I` vouches for.

@@ -25,6 +25,9 @@ pub(super) const IN_FLIGHT: usize = 8;
 /// Blocks in the widest bundle: eight registers of four.
 pub(super) const BUNDLE_BLOCKS_MAX: usize = 4 * IN_FLIGHT;
 
+/// How far ahead lines are asked for: memory answers within the time that so many bytes take.
+const AHEAD_BYTES: usize = 4096;
+
 /// The whole cipher by AES instructions, in every mode's frame.
 pub struct Cipher<W: AesLanes> {
     isa: W::Isa,
@@ -154,6 +157,7 @@ pub(super) fn over_bundles<W: AesLanes>(isa: W::Isa, kernel: &mut impl Bundle<W>
     while len_bytes - at >= bundle_bytes {
         let output = kernel.run::<IN_FLIGHT>(buffers.load_all(isa, at), at / BLOCK_BYTES);
         buffers.store_all(at, output);
+        buffers.expect(at + AHEAD_BYTES, bundle_bytes);
         at += bundle_bytes;
     }
     match len_bytes - at {
