@@ -7,9 +7,8 @@
 //! * `--cfg aes_backend_soft="compact"` besides: its smaller and slower form.
 
 use std::hint::black_box;
-use std::marker::PhantomData;
 
-use aes::{Aes128, Aes192, Aes256};
+use aes::{Aes128, Aes128Enc, Aes192, Aes192Enc, Aes256, Aes256Enc};
 use cipher::array::Array;
 use cipher::consts::U16;
 use cipher::{BlockCipherDecrypt, BlockCipherEncrypt, InnerIvInit, KeyInit};
@@ -36,11 +35,13 @@ impl Peer for RustCrypto {
 
     fn operation(&self, setup: &Setup) -> Result<Box<dyn Operation>, String> {
         match setup.job().cipher {
-            Cipher::Aes128 => operation::<Aes128>(setup),
-            Cipher::Aes192 => operation::<Aes192>(setup),
-            Cipher::Aes256 => operation::<Aes256>(setup),
+            Cipher::Aes128 => operation::<Aes128, Aes128Enc>(setup),
+            Cipher::Aes192 => operation::<Aes192, Aes192Enc>(setup),
+            Cipher::Aes256 => operation::<Aes256, Aes256Enc>(setup),
             // One type, which takes keys of every size.
-            Cipher::Serpent128 | Cipher::Serpent192 | Cipher::Serpent256 => operation::<Serpent>(setup),
+            Cipher::Serpent128 | Cipher::Serpent192 | Cipher::Serpent256 => {
+                operation::<Serpent, Serpent>(setup)
+            }
         }
     }
 }
@@ -62,9 +63,11 @@ fn backend() -> &'static str {
     }
 }
 
-fn operation<C>(setup: &Setup) -> Result<Box<dyn Operation>, String>
+/// A cipher both ways, and its form that sets up keys for encryption alone.
+fn operation<C, E>(setup: &Setup) -> Result<Box<dyn Operation>, String>
 where
     C: KeyInit + BlockCipherEncrypt<BlockSize = U16> + BlockCipherDecrypt + 'static,
+    E: KeyInit + BlockCipherEncrypt<BlockSize = U16> + 'static,
 {
     match setup.job().mode {
         Mode::Ecb => {
@@ -72,11 +75,17 @@ where
             let direction = setup.job().direction;
             Ok(Box::new(Ecb { cipher, direction }))
         }
-        Mode::Rekey => Ok(Box::new(Rekey::<C> {
-            key: setup.key().to_vec(),
-            direction: setup.job().direction,
-            cipher: PhantomData,
-        })),
+        Mode::Rekey => {
+            let key = setup.key().to_vec();
+            Ok(match setup.job().direction {
+                Direction::Encrypt => {
+                    Box::new(Rekey::<E> { key, run: |cipher, block| cipher.encrypt_block(block) })
+                }
+                Direction::Decrypt => {
+                    Box::new(Rekey::<C> { key, run: |cipher, block| cipher.decrypt_block(block) })
+                }
+            })
+        }
         Mode::Ctr => counter::<C, Ctr128BE>(setup),
         Mode::Ctr64 => counter::<C, Ctr64BE>(setup),
     }
@@ -120,14 +129,10 @@ where
 /// Blocks by themselves, each under a key that was just set up.
 struct Rekey<C> {
     key: Vec<u8>,
-    direction: Direction,
-    cipher: PhantomData<fn() -> C>,
+    run: fn(&C, &mut Array<u8, U16>),
 }
 
-impl<C> Operation for Rekey<C>
-where
-    C: KeyInit + BlockCipherEncrypt<BlockSize = U16> + BlockCipherDecrypt,
-{
+impl<C: KeyInit> Operation for Rekey<C> {
     fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
         let (blocks, rest) = Array::slice_as_chunks_mut(buffer);
         if !rest.is_empty() {
@@ -136,10 +141,7 @@ where
         for block in blocks {
             // The compiler is not to know that it is the same key again.
             let cipher = C::new_from_slice(black_box(&self.key)).map_err(|e| e.to_string())?;
-            match self.direction {
-                Direction::Encrypt => cipher.encrypt_block(block),
-                Direction::Decrypt => cipher.decrypt_block(block),
-            }
+            (self.run)(&cipher, block);
         }
         Ok(())
     }
