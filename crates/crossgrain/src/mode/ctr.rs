@@ -95,22 +95,16 @@ impl Ctr {
     pub(crate) fn keystream(&self, blocks: u128, output: &mut [u8], finish: &(dyn Fn(&mut [u8]) + Sync)) {
         let first = self.first.skip(blocks);
         let len_bytes = output.len();
-        let pieces = output.chunks_mut(PIECE_BYTES).enumerate();
+        let pieces = Buffers::in_place(output).parts(PIECE_BYTES).enumerate();
         self.program.threads().each(len_bytes, pieces, &|(number, piece)| {
-            let counter = first.skip((number * PIECE_BYTES / BLOCK_BYTES) as u128);
-            for (number, part) in piece.chunks_mut(Buffers::ZEROS_BYTES).enumerate() {
-                self.keystream_part(
-                    counter.skip((number * Buffers::ZEROS_BYTES / BLOCK_BYTES) as u128),
-                    part,
-                );
-                finish(part);
+            let mut first = first.skip((number * PIECE_BYTES / BLOCK_BYTES) as u128);
+            for mut part in piece.parts(Buffers::ZEROS_BYTES) {
+                let zeros = part.reborrow().with_zeros();
+                self.program.run_by(Threads::ONE, Source::Counter(first), zeros);
+                finish(part.output_mut());
+                first = first.skip((Buffers::ZEROS_BYTES / BLOCK_BYTES) as u128);
             }
         });
-    }
-
-    fn keystream_part(&self, first: Counter, output: &mut [u8]) {
-        let buffers = Buffers::in_place(output).with_zeros();
-        self.program.run_by(Threads::ONE, Source::Counter(first), buffers);
     }
 
     /// The plans chosen, widest bundle first.

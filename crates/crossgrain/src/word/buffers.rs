@@ -100,6 +100,17 @@ impl<'a> Buffers<'a> {
         (Self { len_bytes: at, ahead_bytes, ..self }, Self { input, output, len_bytes: rest_bytes, ..self })
     }
 
+    /// Parts of `part_bytes` and what is left, one after another.
+    pub(crate) fn parts(self, part_bytes: usize) -> impl Iterator<Item = Self> + Send {
+        let mut rest = self;
+        std::iter::from_fn(move || {
+            let at = part_bytes.min(rest.len_bytes);
+            let (part, later) = std::mem::replace(&mut rest, Buffers::in_place(&mut [])).split_at(at);
+            rest = later;
+            (at > 0).then_some(part)
+        })
+    }
+
     /// The same output with another input.
     ///
     /// # Panics
