@@ -54,10 +54,7 @@ pub(crate) fn run(file: Option<&Path>) -> Result<()> {
     let mut drawn = 0;
     for is_of_planner in [false, true] {
         let Some(file) = file.map(Path::to_owned).or_else(|| newest(is_of_planner)) else { continue };
-        let at = |file: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
-        let text = fs::read_to_string(&file).map_err(|error| at(&file, &error))?;
-        let record = Record::parse(&text).map_err(|error| at(&file, &error))?;
-        let day = day(&file);
+        let (record, day) = read(&file)?;
         let shown = file.strip_prefix(root()).unwrap_or(&file).display();
         for picture in PICTURES.iter().filter(|picture| picture.is_of_planner == is_of_planner) {
             let Some(document) = draw(picture, &record, &day) else {
@@ -65,18 +62,33 @@ pub(crate) fn run(file: Option<&Path>) -> Result<()> {
                 continue;
             };
             let target = root().join(picture.path);
-            fs::write(&target, document).map_err(|error| at(&target, &error))?;
+            fs::write(&target, document).map_err(|error| format!("{}: {error}", target.display()))?;
             println!("{} shows {shown}", picture.path);
             drawn += 1;
         }
-        if !is_of_planner {
-            pages::put(README, TASK, &table::speeds(&record, &day))?;
-        }
     }
+    pages::put(README, TASK, &tables()?)?;
     if drawn == 0 {
         return Err(format!("nothing to draw in {RECORDS}: `cargo xtask bench --record` makes a record"));
     }
     Ok(())
+}
+
+/// A record and its day.
+fn read(file: &Path) -> Result<(Record, String)> {
+    let at = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+    let text = fs::read_to_string(file).map_err(|error| at(&error))?;
+    Ok((Record::parse(&text).map_err(|error| at(&error))?, day(file)))
+}
+
+/// The newest speeds of every machine, the newest first.
+fn tables() -> Result<String> {
+    let mut newest: Vec<PathBuf> =
+        entries(&root().join(RECORDS)).filter_map(|machine| newest_in(entries(&machine), false)).collect();
+    newest.sort_by(|a, b| b.file_name().cmp(&a.file_name()));
+    let tables: Result<Vec<String>> =
+        newest.iter().map(|file| read(file).map(|(record, day)| table::speeds(&record, &day))).collect();
+    Ok(tables?.join("\n"))
 }
 
 /// A picture of a record that was made on this day, if there is anything on it.
@@ -101,7 +113,10 @@ pub(crate) fn day(record: &Path) -> String {
 
 /// The record of the latest day, by its name; of several of that day, any. Those of the planner are apart.
 fn newest(is_of_planner: bool) -> Option<PathBuf> {
-    let files = entries(&root().join(RECORDS)).flat_map(|cpu| entries(&cpu));
+    newest_in(entries(&root().join(RECORDS)).flat_map(|machine| entries(&machine)), is_of_planner)
+}
+
+fn newest_in(files: impl Iterator<Item = PathBuf>, is_of_planner: bool) -> Option<PathBuf> {
     let is_wanted = |file: &PathBuf| {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         name.strip_suffix(".jsonl").is_some_and(|day| day.ends_with(PLANNER) == is_of_planner)

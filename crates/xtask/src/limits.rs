@@ -1,9 +1,10 @@
 //! `cargo xtask limits`: what each variant asks of the machine for a block, beside what it takes.
 //!
 //! A variant's release code is executed instruction by instruction (`limits/trace.rs`), so that loops count as often
-//! as they run, and the instructions are judged by what a core can do in a cycle (`limits/ports.rs`). The cycles
-//! taken are those of the newest record. The table goes to `docs/limits.md` and, as CSV, beside the record.
+//! as they run, and the instructions are judged by what a core can do in a cycle (`limits/ports.rs`, `limits/cores.rs`). The
+//! core and the cycles taken are those of the newest record. The table goes to `docs/limits.md` and, as CSV, beside the record.
 
+mod cores;
 mod ports;
 #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), path = "limits/absent.rs")]
 mod trace;
@@ -16,7 +17,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::{Result, cargo, chart, pages, root, succeed, target};
-use ports::Work;
+use ports::{Core, Work};
 
 const PAGE: &str = "docs/limits.md";
 const BLOCK_BYTES: f64 = 16.0;
@@ -61,7 +62,7 @@ pub(crate) fn run(filter: &str) -> Result<()> {
     let code = instructions(&listing);
     let entry = entry(&listing)?;
     let record = chart::newest_record()?;
-    let reached = reached(&record)?;
+    let (core, reached) = reached(&record)?;
     let mut rows: Vec<Row> = Vec::new();
     let mut before: Option<Run> = None;
     let mut traced = Command::new(program);
@@ -72,7 +73,7 @@ pub(crate) fn run(filter: &str) -> Result<()> {
             rows.pop();
         }
         eprintln!("{}, {} bytes", run.name, run.len_bytes); // it takes half an hour
-        rows.push(row(&run, base.as_ref(), &code, reached.get(&run.name).copied()));
+        rows.push(row(core, &run, base.as_ref(), &code, reached.get(&run.name).copied()));
         before = Some(run);
     })?;
     let table = markdown(&rows, &record);
@@ -82,12 +83,18 @@ pub(crate) fn run(filter: &str) -> Result<()> {
     }
     let csv_file = record.with_file_name(format!("{}-limits.csv", chart::day(&record)));
     std::fs::write(&csv_file, csv(&rows)).map_err(|error| format!("{}: {error}", csv_file.display()))?;
-    pages::put(PAGE, "limits", &table)
+    pages::put(PAGE, &format!("limits # {}", core.name), &table)
 }
 
 /// A run, less what another run on fewer bytes has too.
-fn row(run: &Run, base: Option<&Run>, code: &HashMap<u64, &str>, cycles_per_byte: Option<f64>) -> Row {
-    let mut work = Work::default();
+fn row(
+    core: &'static Core,
+    run: &Run,
+    base: Option<&Run>,
+    code: &HashMap<u64, &str>,
+    cycles_per_byte: Option<f64>,
+) -> Row {
+    let mut work = Work::on(core);
     let has = |base: Option<&Run>, place| base.and_then(|base| base.counts.get(place)).copied().unwrap_or(0);
     for (place, count) in &run.counts {
         // What is not the program's own is a copy of memory by the system's library: stepped through byte by byte, but
@@ -138,12 +145,16 @@ fn entry(listing: &str) -> Result<u64> {
     place.ok_or_else(|| format!("no function of the program is called {COUNTED}"))
 }
 
-/// Cycles a byte of each variant in a record.
-fn reached(record: &Path) -> Result<BTreeMap<String, f64>> {
-    let text = std::fs::read_to_string(record).map_err(|error| format!("{}: {error}", record.display()))?;
-    let values = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let of = |row: Value| Some((row["id"].as_str()?.to_owned(), row["cycles_per_byte"].as_f64()?));
-    Ok(values.filter_map(of).collect())
+/// The core that a record is of, and cycles a byte of each variant.
+fn reached(record: &Path) -> Result<(&'static Core, BTreeMap<String, f64>)> {
+    let at = |error: &dyn std::fmt::Display| format!("{}: {error}", record.display());
+    let text = std::fs::read_to_string(record).map_err(|error| at(&error))?;
+    let values: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let core = values.iter().find_map(|line| cores::of(line["machine"].as_str()?));
+    let core = core
+        .ok_or_else(|| at(&"of a core without a model: `bench/ports.py` measures one for limits/cores.rs"))?;
+    let of = |row: &Value| Some((row["id"].as_str()?.to_owned(), row["cycles_per_byte"].as_f64()?));
+    Ok((core, values.iter().filter_map(of).collect()))
 }
 
 fn markdown(rows: &[Row], record: &Path) -> String {

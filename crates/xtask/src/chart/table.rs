@@ -40,10 +40,6 @@ pub(super) fn speeds(record: &Record, day: &str) -> String {
             |id: &str| record.speed(id, MODE_BYTES).map_or("–".to_owned(), |speed| format!("{speed:.2}"));
         let _ = writeln!(text, "| {name} | {} |", ids.map(cell).join(" | "));
     }
-    let _ = writeln!(
-        text,
-        "\n{}. `cargo xtask chart` makes this table from the newest record.",
-        record.caption(day).join(" · ")
-    );
+    let _ = writeln!(text, "\n{}.", record.caption(day).join(" · "));
     text
 }

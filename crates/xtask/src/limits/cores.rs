@@ -1,0 +1,163 @@
+//! What cores can do in a cycle, as far as their makers' manuals, uops.info and loops of one kind of instruction or of two
+//! (`bench/ports.py`) tell.
+
+use super::ports::{Core, IntegerKind, Kind};
+
+/// The core that a record's machine has, by what the machine calls itself.
+pub(super) fn of(machine: &str) -> Option<&'static Core> {
+    [&ZEN_4, &GOLDEN_COVE].into_iter().find(|core| machine.starts_with(core.maker))
+}
+
+/// Pipes 0 to 3 are for vectors of 256 bits, through which 512 bits go in two passes; 4 to 7 for integers.
+pub(super) static ZEN_4: Core = Core {
+    name: "Zen 4",
+    maker: "AMD",
+    dispatch: 6.0,
+    memory: 3.0,
+    vector_loads: 2.0,
+    wide_load: 2.0,
+    stores: 2.0,
+    vector_stores: 1.0,
+    #[rustfmt::skip] // a table: one line a kind
+    vector: &[
+        Kind { names: AES,       narrow: (0b0011, 1), wide: (0b0011, 2) },
+        Kind { names: PRODUCTS,  narrow: (0b0001, 2), wide: (0b0001, 2) },
+        Kind { names: UNPACKING, narrow: (0b1110, 1), wide: (0b1110, 2) },
+        Kind { names: IN_LANES,  narrow: (0b0110, 1), wide: (0b0110, 2) },
+        Kind { names: ACROSS,    narrow: (0b0110, 1), wide: (0b0110, 2) },
+        Kind { names: SHIFTS,    narrow: (0b1100, 1), wide: (0b1100, 2) },
+        Kind { names: MULTIPLY,  narrow: (0b1001, 1), wide: (0b1001, 2) },
+        Kind { names: &[""],     narrow: (0b1111, 1), wide: (0b1111, 2) },
+    ],
+    integer: &[
+        IntegerKind { names: INTEGER_SHIFTS, pipes: 0b0110_0000 },
+        IntegerKind { names: INTEGER_MULTIPLY, pipes: 0b0010_0000 },
+        IntegerKind { names: &[""], pipes: 0b1111_0000 },
+    ],
+    busy: &[
+        (0b0001, "products"),
+        (0b0011, "AES, GFNI"),
+        (0b0110, "shuffles"),
+        (0b1110, "shuffles"),
+        (0b1100, "shifts"),
+        (0b1111, "vector pipes"),
+        (0b1111_0000, "integer pipes"),
+    ],
+};
+
+/// Ports 0, 1, 5, 6 and 10, in this order; vectors use the first three, and 512 bits port 0, which then takes port 1's place too, or 5.
+pub(super) static GOLDEN_COVE: Core = Core {
+    name: "Golden Cove",
+    maker: "Intel",
+    dispatch: 6.0,
+    memory: 5.0,
+    vector_loads: 3.0,
+    wide_load: 1.5,
+    stores: 2.0,
+    vector_stores: 2.0,
+    #[rustfmt::skip] // a table: one line a kind
+    vector: &[
+        Kind { names: AES,       narrow: (0b011, 1), wide: (0b001, 1) },
+        Kind { names: PRODUCTS,  narrow: (0b100, 1), wide: (0b100, 1) },
+        Kind { names: UNPACKING, narrow: (0b110, 1), wide: (0b100, 1) },
+        Kind { names: IN_LANES,  narrow: (0b110, 1), wide: (0b100, 1) },
+        Kind { names: ACROSS,    narrow: (0b100, 1), wide: (0b100, 1) },
+        Kind { names: SHIFTS,    narrow: (0b011, 1), wide: (0b001, 1) },
+        Kind { names: MULTIPLY,  narrow: (0b011, 1), wide: (0b101, 1) },
+        Kind { names: &[""],     narrow: (0b111, 1), wide: (0b101, 1) },
+    ],
+    integer: &[
+        IntegerKind { names: INTEGER_SHIFTS, pipes: 0b0_1001 },
+        IntegerKind { names: INTEGER_MULTIPLY, pipes: 0b0_0010 },
+        IntegerKind { names: &[""], pipes: 0b1_1111 },
+    ],
+    busy: &[
+        (0b0_0001, "AES, GFNI, shifts"),
+        (0b0_0011, "AES, GFNI, shifts"),
+        (0b0_0100, "shuffles"),
+        (0b0_0110, "shuffles"),
+        (0b0_0101, "vector ports"),
+        (0b0_0111, "vector ports"),
+        (0b1_1111, "all ports"),
+    ],
+};
+
+// How the names of vector instructions begin, after a `v`.
+const AES: &[&str] = &["aes", "gf2p8"];
+const PRODUCTS: &[&str] = &["pclmul"];
+const UNPACKING: &[&str] = &["punpck", "unpck", "pshufd", "pshufl", "pshufh", "shufp"];
+const IN_LANES: &[&str] = &["pslldq", "psrldq", "pshufb", "palign", "pack", "pblendvb"];
+const ACROSS: &[&str] = &[
+    "pshuf",
+    "perm",
+    "align",
+    "shuf",
+    "insert",
+    "extract",
+    "broadcast",
+    "pbroadcast",
+    "pmovzx",
+    "pinsr",
+    "pextr",
+];
+const SHIFTS: &[&str] = &["psll", "psrl", "psra", "prol", "pror", "pshld"];
+const MULTIPLY: &[&str] = &["pmul", "pmadd"];
+const INTEGER_SHIFTS: &[&str] = &["shl", "shr", "sar", "rol", "ror", "sal", "shld", "shrd"];
+const INTEGER_MULTIPLY: &[&str] = &["imul", "mul"];
+
+#[cfg(test)]
+mod tests {
+    use super::{GOLDEN_COVE, ZEN_4, of};
+    use crate::limits::ports::{Core, Work};
+
+    fn limit(core: &'static Core, instructions: &[(&str, u64)]) -> (f64, &'static str) {
+        let mut work = Work::on(core);
+        instructions.iter().for_each(|(instruction, count)| work.add(instruction, *count));
+        work.limit()
+    }
+
+    const AES: (&str, u64) = ("vaesenc %zmm1,%zmm2,%zmm3", 10);
+    const ROTATIONS: (&str, u64) = ("vprold $0x3,%zmm1,%zmm2", 10);
+    const SHUFFLES: (&str, u64) = ("vpshufb %zmm1,%zmm2,%zmm3", 10);
+    const GATES: (&str, u64) = ("vpternlogq $0x96,%zmm1,%zmm2,%zmm3", 10);
+
+    #[test]
+    fn on_zen_4_wide_registers_pass_twice() {
+        assert_eq!(limit(&ZEN_4, &[AES]), (10.0, "AES, GFNI"));
+        assert_eq!(limit(&ZEN_4, &[("aesenc %xmm1,%xmm2", 10)]), (5.0, "AES, GFNI"));
+        assert_eq!(limit(&ZEN_4, &[GATES]), (5.0, "vector pipes"));
+        // Three pipes for both, of which each can use two.
+        assert_eq!(limit(&ZEN_4, &[AES, SHUFFLES]).0, 40.0 / 3.0);
+        assert_eq!(limit(&ZEN_4, &[AES, ROTATIONS]).0, 10.0);
+    }
+
+    #[test]
+    fn on_golden_cove_wide_registers_leave_two_ports() {
+        assert_eq!(limit(&GOLDEN_COVE, &[AES]), (10.0, "AES, GFNI, shifts"));
+        assert_eq!(limit(&GOLDEN_COVE, &[("vaesenc %ymm1,%ymm2,%ymm3", 10)]).0, 5.0);
+        assert_eq!(limit(&GOLDEN_COVE, &[AES, SHUFFLES]).0, 10.0);
+        assert_eq!(limit(&GOLDEN_COVE, &[AES, ROTATIONS]).0, 20.0);
+        assert_eq!(limit(&GOLDEN_COVE, &[GATES]), (5.0, "vector ports"));
+        // Integers take the ports of vectors too.
+        assert_eq!(limit(&GOLDEN_COVE, &[("vpxor %ymm1,%ymm2,%ymm3", 15), ("imul %rax,%rcx", 10)]).0, 10.0);
+    }
+
+    #[test]
+    fn memory_limits_what_computes_nothing() {
+        let (load, store) = ("vmovdqu64 0x40(%rdi,%rax,8),%zmm1", "vmovdqu64 %zmm1,(%rdi)");
+        for (core, loads, stores) in [(&ZEN_4, 3.0, 6.0), (&GOLDEN_COVE, 1.5, 3.0)] {
+            assert_eq!(limit(core, &[(load, 3)]), (loads, "loads"));
+            assert_eq!(limit(core, &[(store, 3)]), (stores, "stores"));
+            assert_eq!(limit(core, &[("vbroadcasti32x4 (%rdi),%zmm1", 3)]), (loads, "loads"));
+            assert_eq!(limit(core, &[("mov %rax,%rcx", 12)]), (2.0, "dispatch"));
+            assert_eq!(limit(core, &[("jne 1234 <f+0x10>", 12)]).0, 0.0);
+        }
+    }
+
+    #[test]
+    fn machines_are_told_by_their_makers() {
+        assert_eq!(of("AMD EPYC, 2 threads").unwrap().name, "Zen 4");
+        assert_eq!(of("Intel(R) Xeon(R) Processor, 2 threads").unwrap().name, "Golden Cove");
+        assert!(of("an abacus").is_none());
+    }
+}
