@@ -124,6 +124,7 @@ def test_an_encrypted_file_tells_its_secret(tmp_path):
         ({"words": b"pass", "form": "raw"}, "takes a passphrase"),
         ({"words": b"pass", "kdf": "zeros"}, "leave out kdf"),
         ({"words": b"pass", "cipher": "aes-256"}, "leave out cipher"),
+        ({"words": b"pass", "mode": "xts", "sector": 3, "lanes": 2}, "leave out mode, sector, lanes"),
         ({"words": b"pass", "file": b"no such beginning"}, "no file of crossgrain's"),
         ({"words": b"pass", "file": words.file[:40]}, "cut off"),
     ):

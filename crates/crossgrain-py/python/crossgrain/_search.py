@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 LeftOut = tuple[str, int, int]
 
 #: What a file says itself.
-_OF_FILE = ("cipher", "known", "crypt", "looks", "iv", "aad", "tag", "kdf")
+_OF_FILE = (
+    *("cipher", "known", "mode", "iv", "crypt", "looks", "tag", "aad", "sector"),
+    *("kdf", "salt", "iterations", "log_n", "block_size", "lanes", "memory_kib"),
+)
 
 #: What says which candidates there are; one of these is given.
 _CANDIDATES = ("key_mask", "mask", "range", "words")
@@ -94,7 +97,8 @@ class Search:
         if sum(getattr(self, name) is not None for name in _CANDIDATES) != 1:
             raise _native.Error(f"candidates are told in one way: give one of {', '.join(_CANDIDATES)}")
         if self.file is not None:
-            said = [name for name in _OF_FILE if getattr(self, name)]
+            fields = self.__dataclass_fields__
+            said = [name for name in _OF_FILE if getattr(self, name) != fields[name].default]
             if said:
                 raise _native.Error(f"the file says how it was encrypted: leave out {', '.join(said)}")
             object.__setattr__(self, "file", _beginning(self.file))

@@ -37,6 +37,7 @@ pub(crate) fn prefetch(bytes: &[u8], at: usize) {
 
 /// Asks for the line of bytes that byte `at` is in, to write it soon. Past the end nothing comes of it.
 #[inline(always)]
+#[allow(clippy::pointers_in_nomem_asm_block, reason = "a hint: no byte is read or written")]
 pub(crate) fn prefetch_to_write(bytes: &mut [u8], at: usize) {
     let byte = bytes.as_mut_ptr().wrapping_add(at);
     // By name, since `_mm_prefetch` asks for a line to read where the compiler is not told that the CPU knows more.
