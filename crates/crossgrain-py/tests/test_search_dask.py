@@ -128,6 +128,15 @@ def test_a_shard_that_always_fails_is_told(client, monkeypatch):
     assert "broken" in str(raised.value.__cause__)
 
 
+def test_a_device_that_fails_on_a_worker_is_told(client, monkeypatch):
+    from crossgrain import _search_dask
+
+    shard = _search_dask._shard
+    monkeypatch.setattr(_search_dask, "_shard", lambda *job: (*shard(*job)[:-1], "cuda:0 was lost"))
+    with pytest.warns(UserWarning, match="cuda:0 was lost: the CPU went on"):
+        assert run(client, lost()) == [Found(number(), KEY, KEY)]
+
+
 def test_the_documented_example(client, monkeypatch, tmp_path):
     text = (Path(__file__).parents[3] / "docs/search.md").read_text(encoding="utf-8")
     (example,) = [found for found in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "tcp://" in found]

@@ -46,7 +46,8 @@ def search(
 
     It ends at the first key that is right, unless it `goes_on`. Shards are made to last some `shard_seconds`. In every one a key
     is planted that has to be found; a shard that fails, or is lost with its worker, is tried again, `retries` times.
-    Workers have their shards tried by a `device` of theirs if one is named, "cuda:0" say: give them a thread each.
+    Workers have their shards tried by a `device` of theirs if one is named, "cuda:0" say: give them a thread each. Should it fail,
+    the worker's CPU does the rest of the shard, and a warning tells.
 
     The `journal` is a file of this process: what is found goes there before anything else, and a line for every shard
     once it is done, each on the disk before the search goes on. A file that exists is gone on with by `restore`, and
@@ -96,7 +97,8 @@ class _Run:
                 if future.status != "finished":
                     self._again(completed, future, (start, stop, attempt + 1))
                     continue
-                found, left_out, seconds = future.result()
+                found, left_out, seconds, failure = future.result()
+                _warn_of_device(failure)
                 self.journal.keep(found)
                 if found and not self.goes_on:
                     return
@@ -147,15 +149,15 @@ class _Run:
 
 def _shard(
     piece: Search, base: int, start: int, stop: int, goes_on: bool, device: str | None
-) -> tuple[list[Found], list[LeftOut], float]:
-    """One shard, on a worker: what was found, what was left out, and how long it took."""
+) -> tuple[list[Found], list[LeftOut], float, str | None]:
+    """One shard, on a worker: what was found, what was left out, how long it took, and why its device gave up."""
     began = time.perf_counter()
     job, skip, limit = piece._job(), start - base, stop - start
     found, left_out, failure = _native.search_shard(job, skip, limit, None, goes_on, None, 1, device)
-    _warn_of_device(failure)
     words = base // piece._per_word
     return (
         [Found(base + number, candidate, key) for number, candidate, key in found],
         [(reason, count, words + first) for reason, count, first in left_out],
         time.perf_counter() - began,
+        failure,
     )
