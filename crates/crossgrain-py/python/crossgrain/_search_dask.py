@@ -46,8 +46,8 @@ def search(
 
     It ends at the first key that is right, unless it `goes_on`. Shards are made to last some `shard_seconds`. In every one a key
     is planted that has to be found; a shard that fails, or is lost with its worker, is tried again, `retries` times.
-    Workers have their shards tried by a `device` of theirs if one is named, "cuda:0" say: give them a thread each. Should it fail,
-    the worker's CPU does the rest of the shard, and a warning tells.
+    Workers have their shards tried by a `device` of theirs if one is named, "cuda:0" say: give them a thread each.
+    Should it fail, the worker's CPU does the rest of the shard, and a warning tells.
 
     The `journal` is a file of this process: what is found goes there before anything else, and a line for every shard
     once it is done, each on the disk before the search goes on. A file that exists is gone on with by `restore`, and
