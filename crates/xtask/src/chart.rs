@@ -46,7 +46,8 @@ const PICTURES: [Picture; 5] = [
     Picture { path: "docs/plans.svg", is_of_planner: true, chart: series::plans },
 ];
 
-/// Draws what is in the record `file`, or else in the newest ones. What that does not tell of is left as it was.
+/// Draws what is in the record `file`, or else in the newest ones. What that does not tell of is left as it was. README's
+/// tables are of the newest ones always.
 ///
 /// # Errors
 /// If there is no record, it cannot be read, it tells of nothing, or a picture cannot be written.
@@ -67,11 +68,10 @@ pub(crate) fn run(file: Option<&Path>) -> Result<()> {
             drawn += 1;
         }
     }
-    pages::put(README, TASK, &tables()?)?;
     if drawn == 0 {
         return Err(format!("nothing to draw in {RECORDS}: `cargo xtask bench --record` makes a record"));
     }
-    Ok(())
+    pages::put(README, TASK, &tables()?)
 }
 
 /// A record and its day.

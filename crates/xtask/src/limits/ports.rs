@@ -94,7 +94,6 @@ impl Work {
             self.stores += count;
             self.vector_stores += if is_vector { count << u32::from(is_wide) } else { 0 };
         }
-        let name = name.strip_prefix('v').unwrap_or(name);
         // Copies between registers are renamed, and copies to and from memory need nothing but that.
         if (is_copy(name) || loads && name.contains("broadcast")) && !operands.contains("{%k") {
             return;
@@ -148,6 +147,7 @@ impl Core {
     /// The pipes that may take an instruction, and in how many passes.
     fn pipes(&self, name: &str, is_vector: bool, is_wide: bool) -> (Pipes, u64) {
         if is_vector {
+            let name = name.strip_prefix('v').unwrap_or(name);
             let kind = self.vector.iter().find(|kind| begins(name, kind.names));
             let kind = kind.unwrap_or(&self.vector[self.vector.len() - 1]);
             return if is_wide { kind.wide } else { kind.narrow };
@@ -165,11 +165,11 @@ fn is_jump(name: &str) -> bool {
     name.starts_with('j')
 }
 
-/// `mov` and its kin, without a `v`, but not those that extend, shuffle or go between integers and vectors.
+/// `mov` and its kin, but not those that extend, shuffle or go between integers and vectors.
 fn is_copy(name: &str) -> bool {
     let copies =
         ["movdq", "movap", "movup", "movq", "movd", "movntdq", "movl", "movabs", "lddqu", "push", "pop"];
-    name == "mov" || begins(name, &copies)
+    name == "mov" || begins(name.strip_prefix('v').unwrap_or(name), &copies)
 }
 
 /// Whether it loads, and whether it stores. The last operand is the destination.
@@ -189,7 +189,7 @@ fn accesses(name: &str, operands: &str) -> (bool, bool) {
     let only_reads = ["cmp", "test", "bt"].iter().any(|start| name.starts_with(start));
     match to_memory && !only_reads && operands_of(operands) > 1 {
         false => (true, false),
-        true => (!is_copy(name.strip_prefix('v').unwrap_or(name)) && !name.starts_with("vextract"), true),
+        true => (!is_copy(name) && !name.starts_with("vextract"), true),
     }
 }
 
