@@ -1,7 +1,8 @@
 //! From memory to memory, where no cache holds what is worked on: ciphers beside a copy of the same bytes, a keystream
 //! beside filling them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::cell::{LazyCell, RefCell};
+use std::rc::Rc;
 
 use crossgrain::check;
 use crossgrain::mode::{Ctr, Options};
@@ -9,7 +10,7 @@ use crossgrain::plan::Birth;
 use crossgrain::stream::Stream;
 use crossgrain::{Buffers, Cipher, Direction, Features, Key};
 
-use super::subject::{Candidate, Group};
+use super::subject::{Candidate, Group, arbitrary_key, options};
 use super::{Timed, wrong};
 use crate::error::Error;
 use crate::wisdom;
@@ -18,7 +19,7 @@ use crate::wisdom;
 const BYTES: usize = 256 << 20;
 
 /// What all work on: input and output.
-type Shared = Arc<Mutex<(Vec<u8>, Vec<u8>)>>;
+type Shared = Rc<RefCell<(Vec<u8>, Vec<u8>)>>;
 
 /// From an input to an output.
 type Work = Box<dyn FnMut(&[u8], &mut [u8])>;
@@ -38,33 +39,27 @@ pub(super) fn group(features: Features, filter: &str) -> Group {
         // Zeros are written faster by some CPUs.
         ("memset", &|_| Ok(Box::new(|_, output| output.fill(0x5a)))),
     ];
-    let wanted = || {
-        makers
-            .iter()
-            .map(|(name, make)| (format!("out-of-cache/{name}"), make))
-            .filter(|(id, _)| id.contains(filter))
-    };
-    if wanted().next().is_none() {
-        return Ok(Vec::new());
-    }
-    let shared: Shared = Arc::new(Mutex::new((vec![1; BYTES], vec![2; BYTES])));
-    wanted()
-        .map(|(id, make)| {
-            let (mut work, shared) = (make(&id)?, Arc::clone(&shared));
+    // Half a gigabyte, if anything is wanted.
+    let shared: LazyCell<Shared> = LazyCell::new(|| Rc::new(RefCell::new((vec![1; BYTES], vec![2; BYTES]))));
+    let mut group = Vec::new();
+    for (name, make) in makers {
+        let id = format!("out-of-cache/{name}");
+        if id.contains(filter) {
+            let (mut work, shared) = (make(&id)?, Rc::clone(&shared));
             let run = move || {
-                let (input, output) = &mut *shared.lock().unwrap_or_else(PoisonError::into_inner);
+                let (input, output) = &mut *shared.borrow_mut();
                 work(input, output);
             };
-            Ok(Candidate { id, bytes: BYTES, threads: 1, work: Box::new(Timed(run)) })
-        })
-        .collect()
+            group.push(Candidate { id, bytes: BYTES, threads: 1, work: Box::new(Timed(run)) });
+        }
+    }
+    Ok(group)
 }
 
 /// The key, and the best plans under a cap of instructions, which have given the reference's bytes.
 fn checked(id: &str, cipher: Cipher, features: Features) -> Result<(Key, Options), Error> {
-    let key = Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()])?;
-    let options =
-        Options { features: Some(features), threads: 1, costs: wisdom::costs(cipher), ..Options::default() };
+    let key = arbitrary_key(cipher)?;
+    let options = Options { costs: wisdom::costs(cipher), ..options(features) };
     if !check::job_agrees(cipher, Direction::Encrypt, Birth::Counter, &options)? {
         return Err(wrong(id));
     }

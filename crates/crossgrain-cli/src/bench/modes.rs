@@ -5,7 +5,7 @@ use crossgrain::reference::{self, aead, chaining, modes, xts};
 use crossgrain::wide::{self, Rijndael};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 
-use super::subject::{Candidate, Group, MODE_BYTES};
+use super::subject::{Candidate, Group, MODE_BYTES, arbitrary_key, options};
 use super::{Timed, wrong};
 use crate::error::Error;
 use crate::wisdom;
@@ -39,9 +39,8 @@ struct Setting {
 
 /// The modes of a cipher.
 pub(super) fn group(cipher: Cipher, features: Features, filter: &str) -> Group {
-    let options =
-        Options { features: Some(features), threads: 1, costs: wisdom::costs(cipher), ..Options::default() };
-    let setting = Setting { cipher, key: Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()])?, options };
+    let options = Options { costs: wisdom::costs(cipher), ..options(features) };
+    let setting = Setting { cipher, key: arbitrary_key(cipher)?, options };
     let makers: [(&str, usize, Make); 10] = [
         ("ecb", MODE_BYTES, |setting| ecb(setting, Direction::Encrypt)),
         ("ecb-decrypt", MODE_BYTES, |setting| ecb(setting, Direction::Decrypt)),

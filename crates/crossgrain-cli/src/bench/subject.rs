@@ -92,7 +92,7 @@ fn kinds(features: Features, family: Family, birth: Birth) -> Vec<Kind> {
 }
 
 /// A free choice under this cap, on one thread.
-fn options(features: Features) -> Options {
+pub(super) fn options(features: Features) -> Options {
     Options { features: Some(features), threads: 1, ..Options::default() }
 }
 
@@ -205,7 +205,7 @@ fn threads(features: Features, filter: &str) -> Group {
     Ok(group)
 }
 
-fn arbitrary_key(cipher: Cipher) -> Result<Key, Error> {
+pub(super) fn arbitrary_key(cipher: Cipher) -> Result<Key, Error> {
     Ok(Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()])?)
 }
 

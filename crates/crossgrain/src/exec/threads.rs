@@ -99,11 +99,9 @@ impl Threads {
         }
         let share_bytes = (rest_bytes / (4 * self.0)).clamp(PIECE_BYTES_MIN, PIECE_BYTES_MAX);
         let piece_bytes = (share_bytes / BLOCK_BYTES).next_multiple_of(grain_blocks) * BLOCK_BYTES;
-        let source = rest.0;
-        let (piece, later) =
-            std::mem::replace(&mut rest.1, Buffers::in_place(&mut [])).split_at(piece_bytes.min(rest_bytes));
+        let (source, piece) = (rest.0, rest.1.take_front(piece_bytes.min(rest_bytes)));
         // Before the piece is worked on, which may overwrite what the next one needs of it.
-        *rest = (source.after(piece.input()), later);
+        rest.0 = source.after(piece.input());
         Some((source, piece))
     }
 

@@ -161,7 +161,7 @@ impl<M: ChainedMode> Chained<M> {
         if let Some(last) = input[..whole].last_chunk() {
             message.iv = *last;
         }
-        self.program.run(source, taken(&mut message.buffers));
+        self.program.run(source, message.buffers.take());
     }
 
     fn serial(&self, messages: &mut [Message<'_>]) {
@@ -200,14 +200,9 @@ impl<M: ChainedMode> Chained<M> {
     }
 }
 
-/// The buffers, leaving none.
-fn taken<'a>(buffers: &mut Buffers<'a>) -> Buffers<'a> {
-    std::mem::replace(buffers, Buffers::in_place(&mut []))
-}
-
 fn strand_and_tail<'a>(message: &mut Message<'a>) -> (Strand<Buffers<'a>>, Buffers<'a>) {
     let whole = message.buffers.len_bytes() / BLOCK_BYTES * BLOCK_BYTES;
-    let (blocks, tail) = taken(&mut message.buffers).split_at(whole);
+    let (blocks, tail) = message.buffers.take().split_at(whole);
     (Strand { state: message.iv, data: blocks }, tail)
 }
 

@@ -149,7 +149,7 @@ impl Data for Buffers<'_> {
         Buffers::output_mut(self)
     }
     fn advance(&mut self, count_bytes: usize) {
-        *self = std::mem::replace(self, Buffers::in_place(&mut [])).split_at(count_bytes).1;
+        self.take_front(count_bytes);
     }
 }
 

@@ -49,14 +49,12 @@ impl<'a> Buffers<'a> {
     /// One buffer, to be replaced by the result.
     pub const fn in_place(data: &'a mut [u8]) -> Self {
         let output = data.as_mut_ptr();
-        Self {
-            input: output,
-            output,
-            len_bytes: data.len(),
-            places: ALL,
-            ahead_bytes: 0,
-            borrow: PhantomData,
-        }
+        Self::over(output, output, data.len())
+    }
+
+    /// Places that the caller has borrowed for `'a`.
+    const fn over(input: *const u8, output: *mut u8, len_bytes: usize) -> Self {
+        Self { input, output, len_bytes, places: ALL, ahead_bytes: 0, borrow: PhantomData }
     }
 
     /// Two buffers of the same length.
@@ -67,14 +65,7 @@ impl<'a> Buffers<'a> {
         if input.len() != output.len() {
             return Err(Error::LengthMismatch { input_bytes: input.len(), output_bytes: output.len() });
         }
-        Ok(Self {
-            input: input.as_ptr(),
-            output: output.as_mut_ptr(),
-            len_bytes: input.len(),
-            places: ALL,
-            ahead_bytes: 0,
-            borrow: PhantomData,
-        })
+        Ok(Self::over(input.as_ptr(), output.as_mut_ptr(), input.len()))
     }
 
     /// The length of either, in bytes.
@@ -100,14 +91,25 @@ impl<'a> Buffers<'a> {
         (Self { len_bytes: at, ahead_bytes, ..self }, Self { input, output, len_bytes: rest_bytes, ..self })
     }
 
+    /// All of it, leaving none.
+    pub(crate) const fn take(&mut self) -> Self {
+        std::mem::replace(self, Buffers::in_place(&mut []))
+    }
+
+    /// The first `at` bytes, leaving the rest.
+    ///
+    /// # Panics
+    /// As [`Buffers::split_at`].
+    pub(crate) const fn take_front(&mut self, at: usize) -> Self {
+        let (front, rest) = self.take().split_at(at);
+        *self = rest;
+        front
+    }
+
     /// Parts of `part_bytes` and what is left, one after another.
-    pub(crate) fn parts(self, part_bytes: usize) -> impl Iterator<Item = Self> + Send {
-        let mut rest = self;
+    pub(crate) fn parts(mut self, part_bytes: usize) -> impl Iterator<Item = Self> + Send {
         std::iter::from_fn(move || {
-            let at = part_bytes.min(rest.len_bytes);
-            let (part, later) = std::mem::replace(&mut rest, Buffers::in_place(&mut [])).split_at(at);
-            rest = later;
-            (at > 0).then_some(part)
+            (!self.is_empty()).then(|| self.take_front(part_bytes.min(self.len_bytes)))
         })
     }
 
@@ -242,7 +244,7 @@ impl<'a, 'i: 'a, 'o: 'a> From<InOutBuf<'i, 'o, u8>> for Buffers<'a> {
     fn from(bytes: InOutBuf<'i, 'o, u8>) -> Self {
         let len_bytes = bytes.len();
         let (input, output) = bytes.into_raw();
-        Self { input, output, len_bytes, places: ALL, ahead_bytes: 0, borrow: PhantomData }
+        Self::over(input, output, len_bytes)
     }
 }
 
@@ -251,14 +253,7 @@ impl<'a, 'i: 'a, 'o: 'a> From<InOutBuf<'i, 'o, Array<u8, U16>>> for Buffers<'a> 
     fn from(blocks: InOutBuf<'i, 'o, Array<u8, U16>>) -> Self {
         let len_bytes = size_of::<Array<u8, U16>>() * blocks.len();
         let (input, output) = blocks.into_raw();
-        Self {
-            input: input.cast(),
-            output: output.cast(),
-            len_bytes,
-            places: ALL,
-            ahead_bytes: 0,
-            borrow: PhantomData,
-        }
+        Self::over(input.cast(), output.cast(), len_bytes)
     }
 }
 
