@@ -21,10 +21,16 @@ enum Kind {
     Integer,
     /// Lanes of 32 bits.
     Lanes,
+    /// One bit of many blocks in each word, of words that have no gates of three inputs.
+    TwoInputs,
 }
 
+const S_BOXES: [&str; 8] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"];
+const INV_S_BOXES: [&str; 8] =
+    ["inv_s0", "inv_s1", "inv_s2", "inv_s3", "inv_s4", "inv_s5", "inv_s6", "inv_s7"];
+
 /// Every step of the ciphers that has gates: the kind of word, and the one text, by file and function.
-const STEPS: [(&str, Kind, &str, &[&str]); 14] = [
+const STEPS: [(&str, Kind, &str, &[&str]); 16] = [
     ("SubBytes", Kind::Bits, "circuit/aes_sbox.rs", &["forward"]),
     ("InvSubBytes", Kind::Bits, "circuit/aes_sbox.rs", &["inverse"]),
     ("inversion", Kind::Bits, "circuit/aes_sbox.rs", &["invert"]),
@@ -34,13 +40,10 @@ const STEPS: [(&str, Kind, &str, &[&str]); 14] = [
     ("MixColumns", Kind::Bytes, "part/aes/bytesliced.rs", &["mix_column"]),
     ("InvMixColumns", Kind::Bytes, "part/aes/bytesliced.rs", &["inv_mix_column"]),
     ("MixColumns", Kind::Integer, "part/aes/scalar.rs", &["mix_column"]),
-    ("S-boxes", Kind::Bits, "circuit/serpent_sbox.rs", &["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"]),
-    (
-        "inverse S-boxes",
-        Kind::Bits,
-        "circuit/serpent_sbox.rs",
-        &["inv_s0", "inv_s1", "inv_s2", "inv_s3", "inv_s4", "inv_s5", "inv_s6", "inv_s7"],
-    ),
+    ("S-boxes", Kind::Bits, "circuit/serpent_sbox/three.rs", &S_BOXES),
+    ("S-boxes", Kind::TwoInputs, "circuit/serpent_sbox/two.rs", &S_BOXES),
+    ("inverse S-boxes", Kind::Bits, "circuit/serpent_sbox/three.rs", &INV_S_BOXES),
+    ("inverse S-boxes", Kind::TwoInputs, "circuit/serpent_sbox/two.rs", &INV_S_BOXES),
     ("linear transformation", Kind::Lanes, "part/serpent/vsliced.rs", &["transform"]),
     ("inverse linear transformation", Kind::Lanes, "part/serpent/vsliced.rs", &["inv_transform"]),
     (

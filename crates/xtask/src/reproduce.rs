@@ -177,7 +177,13 @@ fn source(record: &Record) -> Result<String> {
         ("AES by AES instructions", &["part/aes/instructions.rs"], "128, 256 and 512 bits, the same"),
         (
             "Serpent on words",
-            &["circuit/serpent_sbox.rs", "part/serpent/vsliced.rs", "part/serpent/whole.rs"],
+            &[
+                "circuit/serpent_sbox/mod.rs",
+                "circuit/serpent_sbox/three.rs",
+                "circuit/serpent_sbox/two.rs",
+                "part/serpent/vsliced.rs",
+                "part/serpent/whole.rs",
+            ],
             "32, 128, 256 and 512 bits, the same, CUDA, WGSL",
         ),
     ] {

@@ -114,6 +114,10 @@ impl Word for Sym {
             }),
         }
     }
+
+    fn has_ternary() -> bool {
+        RECORD.with_borrow(|(width, _)| *width == Width::Three)
+    }
 }
 
 impl Lanes for Sym {

@@ -99,6 +99,12 @@ pub trait Word: Copy + BitXor<Output = Self> + BitAnd<Output = Self> + Not<Outpu
         gates::ternary::<Self, TABLE>(a, b, c)
     }
 
+    /// Whether [`Self::ternary`] is one gate.
+    #[inline(always)]
+    fn has_ternary() -> bool {
+        false
+    }
+
     /// No bit set; of `self` nothing is taken but that there are such words.
     #[inline(always)]
     #[allow(clippy::eq_op, reason = "it is how a word is cleared")]

@@ -121,6 +121,10 @@ impl<R: Raw, I: Isa> Word for Vector<R, I> {
             None => gates::ternary::<Self, TABLE>(a, b, c),
         }
     }
+    #[inline(always)]
+    fn has_ternary() -> bool {
+        R::HAS_TERNARY
+    }
 }
 
 // SAFETY: a transparent wrapper of a register of `R::BITS` bits; every way to make one takes the token.

@@ -9,7 +9,7 @@ use std::fmt;
 use super::key::{RoundKey, RoundKeys};
 use super::{Part, ROUNDS};
 use crate::block::Direction;
-use crate::circuit::serpent_sbox;
+use crate::circuit::serpent_sbox::{self, forward_but_constant, inverse_but_constant};
 use crate::part::TilePart;
 use crate::word::{Isa, Kernel, Lane32, Lanes, Tile, each, unrolled};
 
@@ -56,7 +56,7 @@ pub(crate) fn inv_transform<W: Lanes>([x0, x1, x2, x3]: State<W>) -> State<W> {
 }
 
 /// The cipher on several bundles, by keys that are mixed in before the linear transformation
-/// ([`RoundKeys::before_transform`]).
+/// ([`RoundKeys::before_transform`]) and bring the constants that the S-boxes leave out.
 #[inline(always)]
 fn encrypt<W: Lane32, const N: usize>(isa: W::Isa, mut states: [State<W>; N], keys: &Keys) -> [State<W>; N] {
     states = each!(n < N => mix_key(isa, states[n], &keys[0]));
@@ -64,16 +64,16 @@ fn encrypt<W: Lane32, const N: usize>(isa: W::Isa, mut states: [State<W>; N], ke
         unrolled!(index in [0 1 2 3 4 5 6 7] {
             let key = &keys[first + index + 1];
             if first + index < ROUNDS - 1 {
-                states = each!(n < N => transform(mix_key(isa, serpent_sbox::forward(index, states[n]), key)));
+                states = each!(n < N => transform(mix_key(isa, forward_but_constant(index, states[n]), key)));
             } else {
-                states = each!(n < N => mix_key(isa, serpent_sbox::forward(index, states[n]), key));
+                states = each!(n < N => mix_key(isa, forward_but_constant(index, states[n]), key));
             }
         });
     }
     states
 }
 
-/// The inverse cipher on several bundles.
+/// The inverse cipher on several bundles, by keys with the constants of the inverse S-boxes.
 #[inline(always)]
 fn decrypt<W: Lane32, const N: usize>(isa: W::Isa, mut states: [State<W>; N], keys: &Keys) -> [State<W>; N] {
     states = each!(n < N => mix_key(isa, states[n], &keys[ROUNDS]));
@@ -83,7 +83,7 @@ fn decrypt<W: Lane32, const N: usize>(isa: W::Isa, mut states: [State<W>; N], ke
                 states = each!(n < N => inv_transform(states[n]));
             }
             let key = &keys[first + index];
-            states = each!(n < N => mix_key(isa, serpent_sbox::inverse(index, states[n]), key));
+            states = each!(n < N => mix_key(isa, inverse_but_constant(index, states[n]), key));
         });
     }
     states
@@ -100,8 +100,10 @@ impl<W: Lane32> Cipher<W> {
     /// The cipher in one direction.
     pub fn new(isa: W::Isa, direction: Direction, keys: &RoundKeys) -> Self {
         let keys = match direction {
-            Direction::Encrypt => keys.before_transform(),
-            Direction::Decrypt => keys.clone(),
+            Direction::Encrypt => {
+                keys.before_transform().with_constants(1, serpent_sbox::forward_constant::<W>)
+            }
+            Direction::Decrypt => keys.with_constants(0, serpent_sbox::inverse_constant::<W>),
         };
         Self { isa, direction, keys }
     }

@@ -72,6 +72,9 @@ pub(super) trait Raw: Copy + Send + Sync + 'static {
 
     // What only the widest registers have an instruction for.
 
+    /// Whether there is a gate of three inputs.
+    const HAS_TERNARY: bool = Self::BITS == 512;
+
     /// A gate of three inputs, if there is one: `TABLE` at 4·a + 2·b + c.
     #[inline(always)]
     unsafe fn ternary<const TABLE: i32>(_a: Self, _b: Self, _c: Self) -> Option<Self> {

@@ -1,48 +1,15 @@
-//! Serpent's eight S-boxes and their inverses as gates of three inputs.
+//! Gates of three inputs.
 //!
-//! Word i of the input is bit i of it, word 0 least significant.
 //! S₀ to S₇ take 7 8 7 8 7 7 8 8 gates and the inverses 7 8 7 8 8 8 7 8; 6 6 6 7 7 7 7 8 and 6 7 6 8 7 7 6 7 where the sums that
 //! come last take a round key along, since a gate of two inputs has a place left for it.
 //! Source: searched for here, depth first over sets of gates of three inputs with all outputs taken as soon as they
 //! can be had; of the circuits found, the one that leaves fewest gates beside the adding of a key, then the one
-//! with fewest gates of two inputs where there are no others. Published for AVX-512: 8 8 9 9 9 9 9 9 and
-//! 8 8 8 9 9 9 9 9 (Botan).
-//! Holds: equal to the tables on all 16 inputs in every lane (`tests/laws.rs`).
+//! with fewest gates of two inputs. Published for AVX-512: 8 8 9 9 9 9 9 9 and 8 8 8 9 9 9 9 9 (Botan).
 
 use crate::word::Word;
 
-/// S-box `index` modulo 8.
 #[inline(always)]
-pub fn forward<W: Word>(index: usize, x: [W; 4]) -> [W; 4] {
-    match index % 8 {
-        0 => s0(x),
-        1 => s1(x),
-        2 => s2(x),
-        3 => s3(x),
-        4 => s4(x),
-        5 => s5(x),
-        6 => s6(x),
-        _ => s7(x),
-    }
-}
-
-/// The inverse of S-box `index` modulo 8.
-#[inline(always)]
-pub fn inverse<W: Word>(index: usize, x: [W; 4]) -> [W; 4] {
-    match index % 8 {
-        0 => inv_s0(x),
-        1 => inv_s1(x),
-        2 => inv_s2(x),
-        3 => inv_s3(x),
-        4 => inv_s4(x),
-        5 => inv_s5(x),
-        6 => inv_s6(x),
-        _ => inv_s7(x),
-    }
-}
-
-#[inline(always)]
-fn s0<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
+pub(super) fn s0<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let t0 = W::ternary::<0x36>(x3, x1, x0);
     let t1 = W::ternary::<0xb8>(x3, x1, x0);
     let t2 = W::ternary::<0xe8>(t1, t0, x2);
@@ -54,7 +21,7 @@ fn s0<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
 }
 
 #[inline(always)]
-fn s1<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
+pub(super) fn s1<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let t0 = W::ternary::<0x06>(x3, x1, x0);
     let t1 = W::ternary::<0xb4>(x2, x1, x0);
     let t2 = W::ternary::<0xac>(t1, t0, x1);
@@ -67,7 +34,7 @@ fn s1<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
 }
 
 #[inline(always)]
-fn s2<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
+pub(super) fn s2<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let t0 = W::ternary::<0x9c>(x3, x1, x0);
     let t1 = W::ternary::<0x78>(x3, x2, x0);
     let y0 = W::ternary::<0x96>(t1, x2, x1);
@@ -79,7 +46,7 @@ fn s2<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
 }
 
 #[inline(always)]
-fn s3<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
+pub(super) fn s3<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let t0 = W::ternary::<0x6c>(x3, x1, x0);
     let t1 = W::ternary::<0x72>(x3, x1, x0);
     let y3 = W::ternary::<0x36>(t1, t0, x2);
@@ -92,7 +59,7 @@ fn s3<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
 }
 
 #[inline(always)]
-fn s4<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
+pub(super) fn s4<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let t0 = W::ternary::<0x36>(x3, x2, x0);
     let t1 = W::ternary::<0xe2>(x3, x1, x0);
     let y0 = W::ternary::<0x69>(t1, t0, x1);
@@ -104,7 +71,7 @@ fn s4<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
 }
 
 #[inline(always)]
-fn s5<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
+pub(super) fn s5<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let t0 = W::ternary::<0xb4>(x2, x1, x0);
     let t1 = W::ternary::<0xa6>(t0, x3, x1);
     let y1 = W::ternary::<0x69>(t1, t0, x0);
@@ -116,7 +83,7 @@ fn s5<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
 }
 
 #[inline(always)]
-fn s6<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
+pub(super) fn s6<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let t0 = W::ternary::<0xa6>(x3, x1, x0);
     let t1 = W::ternary::<0x9a>(t0, x3, x2);
     let y1 = W::ternary::<0x69>(t1, t0, x1);
@@ -129,7 +96,7 @@ fn s6<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
 }
 
 #[inline(always)]
-fn s7<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
+pub(super) fn s7<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let t0 = W::ternary::<0x90>(x3, x1, x0);
     let t1 = W::ternary::<0x06>(t0, x3, x2);
     let y0 = W::ternary::<0x87>(t1, x1, x0);
@@ -142,7 +109,7 @@ fn s7<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
 }
 
 #[inline(always)]
-fn inv_s0<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
+pub(super) fn inv_s0<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let t0 = W::ternary::<0xda>(x3, x1, x0);
     let t1 = W::ternary::<0x1e>(x2, x1, x0);
     let t2 = W::ternary::<0x5c>(x3, x1, x0);
@@ -154,7 +121,7 @@ fn inv_s0<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
 }
 
 #[inline(always)]
-fn inv_s1<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
+pub(super) fn inv_s1<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let t0 = W::ternary::<0x9c>(x3, x2, x1);
     let y3 = W::ternary::<0x5a>(t0, x1, x0);
     let t1 = W::ternary::<0xd8>(x3, x1, x0);
@@ -167,7 +134,7 @@ fn inv_s1<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
 }
 
 #[inline(always)]
-fn inv_s2<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
+pub(super) fn inv_s2<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let t0 = W::ternary::<0x9c>(x3, x2, x1);
     let t1 = W::ternary::<0x3a>(x3, x2, x1);
     let y1 = W::ternary::<0x9c>(t1, t0, x0);
@@ -179,7 +146,7 @@ fn inv_s2<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
 }
 
 #[inline(always)]
-fn inv_s3<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
+pub(super) fn inv_s3<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let t0 = W::ternary::<0xb6>(x2, x1, x0);
     let t1 = W::ternary::<0xd2>(x2, x1, x0);
     let y3 = W::ternary::<0x6c>(t1, t0, x3);
@@ -192,7 +159,7 @@ fn inv_s3<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
 }
 
 #[inline(always)]
-fn inv_s4<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
+pub(super) fn inv_s4<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let t0 = W::ternary::<0x12>(x3, x1, x0);
     let t1 = W::ternary::<0xa6>(x3, x2, x1);
     let y3 = W::ternary::<0xd2>(t1, t0, x0);
@@ -205,7 +172,7 @@ fn inv_s4<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
 }
 
 #[inline(always)]
-fn inv_s5<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
+pub(super) fn inv_s5<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let t0 = W::ternary::<0x0a>(x2, x1, x0);
     let t1 = W::ternary::<0x6c>(x3, x2, x0);
     let y3 = W::ternary::<0x2d>(t1, t0, x1);
@@ -218,7 +185,7 @@ fn inv_s5<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
 }
 
 #[inline(always)]
-fn inv_s6<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
+pub(super) fn inv_s6<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let t0 = W::ternary::<0x8e>(x3, x2, x0);
     let t1 = W::ternary::<0xb4>(x3, x2, x0);
     let t2 = W::ternary::<0xd2>(x3, x2, x0);
@@ -230,7 +197,7 @@ fn inv_s6<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
 }
 
 #[inline(always)]
-fn inv_s7<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
+pub(super) fn inv_s7<W: Word>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let t0 = W::ternary::<0xc6>(x2, x1, x0);
     let t1 = W::ternary::<0x2c>(t0, x3, x2);
     let y1 = W::ternary::<0x69>(t1, x2, x0);

@@ -1,0 +1,78 @@
+//! Serpent's eight S-boxes and their inverses: in gates of three inputs for words that have them, in gates of two
+//! for all others.
+//!
+//! Word i of the input is bit i of it, word 0 least significant.
+//! Gates of two inputs leave a constant out, S(0): a function that is 0 for 0 needs no complement anywhere, since each
+//! gate takes the complement of either input without cost (`pandn`). Whoever adds a round key next adds the
+//! constant to that, once.
+//! Holds: equal to the tables on all 16 inputs in every lane (`tests/laws.rs`).
+
+mod three;
+mod two;
+
+use crate::word::{Word, each};
+
+/// The text of a number modulo 8.
+macro_rules! numbered {
+    ($index:ident, $x:ident, $texts:ident, $s0:ident $s1:ident $s2:ident $s3:ident $s4:ident $s5:ident $s6:ident $s7:ident) => {
+        match $index % 8 {
+            0 => $texts::$s0($x),
+            1 => $texts::$s1($x),
+            2 => $texts::$s2($x),
+            3 => $texts::$s3($x),
+            4 => $texts::$s4($x),
+            5 => $texts::$s5($x),
+            6 => $texts::$s6($x),
+            _ => $texts::$s7($x),
+        }
+    };
+}
+
+/// S-box `index` modulo 8.
+#[inline(always)]
+pub fn forward<W: Word>(index: usize, x: [W; 4]) -> [W; 4] {
+    complemented(forward_but_constant(index, x), forward_constant::<W>(index))
+}
+
+/// The inverse of S-box `index` modulo 8.
+#[inline(always)]
+pub fn inverse<W: Word>(index: usize, x: [W; 4]) -> [W; 4] {
+    complemented(inverse_but_constant(index, x), inverse_constant::<W>(index))
+}
+
+#[inline(always)]
+fn complemented<W: Word>(y: [W; 4], constant: u8) -> [W; 4] {
+    each!(i < 4 => if constant >> i & 1 == 1 { !y[i] } else { y[i] })
+}
+
+/// S-box `index` modulo 8, but for [`forward_constant`].
+#[inline(always)]
+pub(crate) fn forward_but_constant<W: Word>(index: usize, x: [W; 4]) -> [W; 4] {
+    if W::has_ternary() {
+        numbered!(index, x, three, s0 s1 s2 s3 s4 s5 s6 s7)
+    } else {
+        numbered!(index, x, two, s0 s1 s2 s3 s4 s5 s6 s7)
+    }
+}
+
+/// The inverse of S-box `index` modulo 8, but for [`inverse_constant`].
+#[inline(always)]
+pub(crate) fn inverse_but_constant<W: Word>(index: usize, x: [W; 4]) -> [W; 4] {
+    if W::has_ternary() {
+        numbered!(index, x, three, inv_s0 inv_s1 inv_s2 inv_s3 inv_s4 inv_s5 inv_s6 inv_s7)
+    } else {
+        numbered!(index, x, two, inv_s0 inv_s1 inv_s2 inv_s3 inv_s4 inv_s5 inv_s6 inv_s7)
+    }
+}
+
+/// What [`forward_but_constant`] leaves out on such words: where bit i is set, word i is to be complemented.
+#[inline(always)]
+pub(crate) fn forward_constant<W: Word>(index: usize) -> u8 {
+    if W::has_ternary() { 0 } else { two::FORWARD_CONSTANTS[index % 8] }
+}
+
+/// What [`inverse_but_constant`] leaves out, likewise.
+#[inline(always)]
+pub(crate) fn inverse_constant<W: Word>(index: usize) -> u8 {
+    if W::has_ternary() { 0 } else { two::INVERSE_CONSTANTS[index % 8] }
+}
