@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 LeftOut = tuple[str, int, int]
 
 #: What a file says itself.
-_OF_FILE = tuple(
-    "cipher known mode iv crypt looks tag aad sector "
-    "kdf salt iterations log_n block_size lanes memory_kib".split()
+_OF_FILE = (
+    "cipher", "known", "mode", "iv", "crypt", "looks",
+    "tag", "aad", "sector", "kdf", "salt", "iterations",
+    "log_n", "block_size", "lanes", "memory_kib",
 )
 
 #: What says which candidates there are; one of these is given.
