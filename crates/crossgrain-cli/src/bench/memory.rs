@@ -10,10 +10,9 @@ use crossgrain::plan::Birth;
 use crossgrain::stream::Stream;
 use crossgrain::{Buffers, Cipher, Direction, Features, Key};
 
-use super::subject::{Candidate, Group, arbitrary_key, options};
+use super::subject::{Candidate, Group, arbitrary_key, measured};
 use super::{Timed, wrong};
 use crate::error::Error;
-use crate::wisdom;
 
 /// Far more than any last cache.
 const BYTES: usize = 256 << 20;
@@ -59,7 +58,7 @@ pub(super) fn group(features: Features, filter: &str) -> Group {
 /// The key, and the best plans under a cap of instructions, which have given the reference's bytes.
 fn checked(id: &str, cipher: Cipher, features: Features) -> Result<(Key, Options), Error> {
     let key = arbitrary_key(cipher)?;
-    let options = Options { costs: wisdom::costs(cipher), ..options(features) };
+    let options = measured(cipher, features);
     if !check::job_agrees(cipher, Direction::Encrypt, Birth::Counter, &options)? {
         return Err(wrong(id));
     }

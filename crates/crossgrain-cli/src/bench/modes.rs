@@ -5,10 +5,9 @@ use crossgrain::reference::{self, aead, chaining, modes, xts};
 use crossgrain::wide::{self, Rijndael};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 
-use super::subject::{Candidate, Group, MODE_BYTES, arbitrary_key, options};
+use super::subject::{Candidate, Group, MODE_BYTES, arbitrary_key, measured};
 use super::{Timed, wrong};
 use crate::error::Error;
-use crate::wisdom;
 
 /// Messages that EAX seals, and CBC encrypts, together.
 const MESSAGES: usize = 512;
@@ -39,8 +38,7 @@ struct Setting {
 
 /// The modes of a cipher.
 pub(super) fn group(cipher: Cipher, features: Features, filter: &str) -> Group {
-    let options = Options { costs: wisdom::costs(cipher), ..options(features) };
-    let setting = Setting { cipher, key: arbitrary_key(cipher)?, options };
+    let setting = Setting { cipher, key: arbitrary_key(cipher)?, options: measured(cipher, features) };
     let makers: [(&str, usize, Make); 10] = [
         ("ecb", MODE_BYTES, |setting| ecb(setting, Direction::Encrypt)),
         ("ecb-decrypt", MODE_BYTES, |setting| ecb(setting, Direction::Decrypt)),

@@ -2,16 +2,14 @@
 //!
 //! A key counts as a block of 16 bytes, whatever its length: keys a second are bytes a second over 16.
 
-use crossgrain::mode::Options;
 use crossgrain::part::search::Use;
 use crossgrain::search::{BlockSearch, Pair};
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 
 use super::peer::Peer;
-use super::subject::{Candidate, Group};
+use super::subject::{Candidate, Group, measured};
 use super::{Timed, wrong};
 use crate::error::Error;
-use crate::wisdom;
 
 /// Keys of a table, as many as a search of a mask takes.
 const TABLE_KEYS: usize = 4096;
@@ -52,8 +50,7 @@ fn candidate(
     usage: Use,
     features: Features,
 ) -> Result<Candidate, Error> {
-    let options =
-        Options { features: Some(features), threads: 1, costs: wisdom::costs(cipher), ..Options::default() };
+    let options = measured(cipher, features);
     let pair = match direction {
         Direction::Encrypt => Pair::whole(direction, [1; 16], [2; 16]),
         // Of a pair known in full the kernel would take the other way.

@@ -92,8 +92,13 @@ fn kinds(features: Features, family: Family, birth: Birth) -> Vec<Kind> {
 }
 
 /// A free choice under this cap, on one thread.
-pub(super) fn options(features: Features) -> Options {
+fn options(features: Features) -> Options {
     Options { features: Some(features), threads: 1, ..Options::default() }
+}
+
+/// The same, by what was measured on this machine.
+pub(super) fn measured(cipher: Cipher, features: Features) -> Options {
+    Options { costs: wisdom::costs(cipher), ..options(features) }
 }
 
 /// Bit slices of the widest registers, with whatever transposes them best.
@@ -146,7 +151,7 @@ fn ciphers(features: Features, peers: &[Peer], plans: Option<&Arc<Plans>>, filte
         ] {
             let stored = plans.filter(|plans| plans.job() == Job { cipher, direction, birth }).map(|plans| {
                 let plans = vec![Arc::clone(plans)];
-                let options = Options { features: Some(features), threads: 1, plans, ..Options::default() };
+                let options = Options { plans, ..options(features) };
                 Kind { name: "plan", options }
             });
             for Kind { name, options } in kinds(features, cipher.family(), birth).into_iter().chain(stored) {

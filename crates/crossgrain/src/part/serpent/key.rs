@@ -50,14 +50,13 @@ impl RoundKeys {
     /// The same cipher by S-boxes that leave `constant(round)` out: where bit i of it is set, word i of the key that comes
     /// after them, number `first + round`, is complemented.
     #[must_use]
-    pub fn with_constants(&self, first: usize, constant: fn(usize) -> u8) -> Self {
-        let mut keys = self.clone();
-        for (round, key) in keys.0[first..first + ROUNDS].iter_mut().enumerate() {
+    pub fn with_constants(mut self, first: usize, constant: fn(usize) -> u8) -> Self {
+        for (round, key) in self.0[first..first + ROUNDS].iter_mut().enumerate() {
             for (i, word) in key.iter_mut().enumerate() {
                 *word ^= 0_u32.wrapping_sub(u32::from(constant(round) >> i & 1));
             }
         }
-        keys
+        self
     }
 
     /// Round keys 0 to 32.

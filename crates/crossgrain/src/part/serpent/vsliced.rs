@@ -103,7 +103,7 @@ impl<W: Lane32> Cipher<W> {
             Direction::Encrypt => {
                 keys.before_transform().with_constants(1, serpent_sbox::forward_constant::<W>)
             }
-            Direction::Decrypt => keys.with_constants(0, serpent_sbox::inverse_constant::<W>),
+            Direction::Decrypt => keys.clone().with_constants(0, serpent_sbox::inverse_constant::<W>),
         };
         Self { isa, direction, keys }
     }
