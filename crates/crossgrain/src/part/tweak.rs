@@ -2,7 +2,8 @@
 //!
 //! Block j of a sector has the tweak T·xʲ in GF(2¹²⁸), T being the encrypted sector number. Tweaks are
 //! made many at a time: those of the next bundle are those of this one times a power of x, and multiplying
-//! by xᵏ is a shift by k bits whose overflow o comes back as o·(x⁷ + x² + x + 1).
+//! by xᵏ is a shift by k bits whose overflow o comes back as o·(x⁷ + x² + x + 1). Registers of blocks shift by whole
+//! bytes, and bring overflows back by carry-less products: bit shifts would wait for the port that AES rounds take.
 //! Layout: a tweak is a little-endian 128-bit integer, bit i the coefficient of xⁱ.
 //! Source: IEEE 1619-2007 §5.2. Holds: tweaks are secret, so nothing branches on them.
 
@@ -11,7 +12,8 @@ use std::fmt;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::repr::word_lane;
 use crate::word::{
-    ByteLanes, Features, Isa, Kernel, Lane32, Tile, Word128, Word256, Word512, each, unrolled,
+    CarrylessLanes, ClmulWord128, ClmulWord256, ClmulWord512, Features, Isa, Kernel, Lane32, Tile, each,
+    unrolled,
 };
 
 /// x·t modulo x¹²⁸ + x⁷ + x² + x + 1, without a branch on t.
@@ -91,84 +93,65 @@ impl fmt::Debug for Tweaks<'_> {
     }
 }
 
-/// Every lane times x to the power `COUNT`, of which `REST` is the rest to 64.
+/// What comes back of an overflow, x⁷ + x² + x + 1, where products of high halves take it from.
+const BACK: Block = [0, 0, 0, 0, 0, 0, 0, 0, 0x87, 0, 0, 0, 0, 0, 0, 0];
+
+/// The same but for its 1, where products of low halves take it from.
+const BACK_BUT_ONE: Block = [0x86, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/// Every lane times a power of x, less than x⁵⁸, which both halves of the lane hold in `powers`.
 #[inline(always)]
-fn shifted<W: ByteLanes, const COUNT: u32, const REST: u32>(isa: W::Isa, t: W) -> W {
-    const { assert!(COUNT + REST == 64 && COUNT <= 57) };
-    let zero = W::splat(isa, 0);
-    let carries = t.shift_right::<REST>();
-    // From the low half into the high one, and from the high one out.
-    let (up, _) = W::exchange_halves(zero, carries);
-    let (_, over) = W::exchange_halves(carries, zero);
-    let kept = t.shift_left::<COUNT>() ^ up;
-    kept ^ over ^ over.shift_left::<1>() ^ over.shift_left::<2>() ^ over.shift_left::<7>()
+fn times_each<W: CarrylessLanes>(isa: W::Isa, t: W, powers: W) -> W {
+    let high = t.high_product(powers);
+    let (up, _) = W::exchange_halves(W::splat(isa, 0), high);
+    t.low_product(powers) ^ up ^ high.high_product(W::broadcast(isa, &BACK))
 }
 
-/// Every lane times x to the power 8·`BYTES`: the overflow goes round to the low end, where it is due once, by
-/// the same shuffle that shifts the rest.
+/// Every lane times x to the power 8·`bytes`, of at most four: the overflow goes round to the low end, where it is
+/// due once, by the same shuffle that shifts the rest.
 #[inline(always)]
-fn shifted_by_bytes<W: ByteLanes, const BYTES: usize>(isa: W::Isa, t: W) -> W {
-    let round = t.pick(W::broadcast(isa, &const { shuffle(BYTES, true) }));
-    let over = t.pick(W::broadcast(isa, &const { shuffle(BYTES, false) }));
-    round ^ over.shift_left::<1>() ^ over.shift_left::<2>() ^ over.shift_left::<7>()
+fn shifted_by_bytes<W: CarrylessLanes>(isa: W::Isa, t: W, bytes: usize) -> W {
+    let shuffled = |places: &[Block; 5]| t.pick(W::broadcast(isa, &places[bytes]));
+    shuffled(&ROUND) ^ shuffled(&OVER).low_product(W::broadcast(isa, &BACK_BUT_ONE))
 }
 
-/// Where the bytes of a tweak come from when it is shifted and its overflow goes round; or of the
-/// overflow alone, zeros above it.
-const fn shuffle(shift_bytes: usize, with_rest: bool) -> Block {
-    assert!(shift_bytes < 8);
-    let mut from = [0x80; BLOCK_BYTES];
-    let mut to = 0;
-    while to < BLOCK_BYTES {
-        if to < shift_bytes || with_rest {
-            from[to] = ((to + BLOCK_BYTES - shift_bytes) % BLOCK_BYTES) as u8;
+/// Where the bytes of a tweak come from when it is shifted by so many and its overflow goes round.
+static ROUND: [Block; 5] = shuffles(true);
+/// The same of the overflow alone, with zeros above it.
+static OVER: [Block; 5] = shuffles(false);
+
+const fn shuffles(with_rest: bool) -> [Block; 5] {
+    let mut places = [[0x80; BLOCK_BYTES]; 5];
+    let mut at = 0;
+    while at < 5 * BLOCK_BYTES {
+        let (bytes, to) = (at / BLOCK_BYTES, at % BLOCK_BYTES);
+        if to < bytes || with_rest {
+            places[bytes][to] = ((to + BLOCK_BYTES - bytes) % BLOCK_BYTES) as u8;
         }
-        to += 1;
+        at += 1;
     }
-    from
-}
-
-/// Every lane times x to the power `count`, one of those that lie between the registers of a bundle, or two bundles.
-///
-/// # Panics
-/// For any other power.
-#[inline(always)]
-fn stepped<W: ByteLanes>(isa: W::Isa, t: W, count: usize) -> W {
-    match count {
-        1 => shifted::<W, 1, 63>(isa, t),
-        2 => shifted::<W, 2, 62>(isa, t),
-        4 => shifted::<W, 4, 60>(isa, t),
-        8 => shifted_by_bytes::<W, 1>(isa, t),
-        16 => shifted_by_bytes::<W, 2>(isa, t),
-        32 => shifted_by_bytes::<W, 4>(isa, t),
-        _ => unreachable!("registers hold one, two or four blocks"),
-    }
+    places
 }
 
 /// Registers of tweaks that are stepped together.
 pub(crate) const IN_STEP: usize = 8;
 
-/// Ones where the number of a lane has bit 0 set, and where it has bit 1 set.
-static ODD_LANES: [u8; 64] = lanes_with(1);
-static UPPER_LANES: [u8; 64] = lanes_with(2);
-
-const fn lanes_with(bit: usize) -> [u8; 64] {
-    let mut mask = [0; 64];
-    let mut byte = 0;
-    while byte < mask.len() {
-        if (byte / BLOCK_BYTES) & bit != 0 {
-            mask[byte] = 0xff;
-        }
-        byte += 1;
+/// The powers of x from x⁰ to x⁷, a lane each, in both halves.
+static POWERS: [u8; 8 * BLOCK_BYTES] = {
+    let mut powers = [0; 8 * BLOCK_BYTES];
+    let mut half = 0;
+    while half < 16 {
+        powers[8 * half] = 1 << (half / 2);
+        half += 1;
     }
-    mask
-}
+    powers
+};
 
 /// The tweaks of the next eight registers of blocks.
 #[derive(Clone, Copy)]
 pub(crate) struct Stepping<W>(pub(crate) [W; IN_STEP]);
 
-impl<W: ByteLanes> Stepping<W> {
+impl<W: CarrylessLanes> Stepping<W> {
     const BLOCKS: usize = W::BITS / 128;
 
     /// From a run's first tweak on.
@@ -179,27 +162,17 @@ impl<W: ByteLanes> Stepping<W> {
         tweaks
     }
 
-    /// One of the eight of a run that begins with this tweak, when those before it have been begun.
+    /// One of the eight of a run that begins with this tweak, when those before it have been begun: of the first eight
+    /// blocks each by its own power, of others as what lies eight blocks back.
     #[inline(always)]
     pub(crate) fn begin_one(&mut self, isa: W::Isa, first: u128, place: usize) {
-        self.0[place] = match place {
-            0 => Self::lanes(isa, first),
-            1 => stepped(isa, self.0[0], Self::BLOCKS),
-            2 | 3 => stepped(isa, self.0[place - 2], 2 * Self::BLOCKS),
-            _ => stepped(isa, self.0[place - 4], 4 * Self::BLOCKS),
-        };
-    }
-
-    /// The first register of a run that begins with this tweak.
-    #[inline(always)]
-    fn lanes(isa: W::Isa, first: u128) -> W {
-        let mut lanes = W::broadcast(isa, &first.to_le_bytes());
-        for (mask, power) in [(&ODD_LANES, 1), (&UPPER_LANES, 2)] {
-            if Self::BLOCKS > power {
-                lanes = W::load(isa, &mask[..W::BYTES]).select(stepped(isa, lanes, power), lanes);
+        self.0[place] = match (place * Self::BLOCKS).checked_sub(8) {
+            None => {
+                let powers = W::load(isa, &POWERS[place * W::BYTES..][..W::BYTES]);
+                times_each(isa, W::broadcast(isa, &first.to_le_bytes()), powers)
             }
-        }
-        lanes
+            Some(back) => shifted_by_bytes(isa, self.0[back / Self::BLOCKS], 1),
+        };
     }
 
     /// To the eight registers after these.
@@ -210,10 +183,10 @@ impl<W: ByteLanes> Stepping<W> {
         }
     }
 
-    /// One of the eight to its successor.
+    /// One of the eight to its successor, as many bytes on as a register has blocks.
     #[inline(always)]
     pub(crate) fn step_one(&mut self, isa: W::Isa, place: usize) {
-        self.0[place] = stepped(isa, self.0[place], IN_STEP * Self::BLOCKS);
+        self.0[place] = shifted_by_bytes(isa, self.0[place], Self::BLOCKS);
     }
 }
 
@@ -369,23 +342,23 @@ pub trait Whiten: Send + Sync {
 
 /// The widest way to add tweaks that these instructions allow.
 pub fn whiten(features: Features) -> Box<dyn Whiten> {
-    fn wide<W: ByteLanes>(features: Features) -> Option<Box<dyn Whiten>> {
+    fn wide<W: CarrylessLanes>(features: Features) -> Option<Box<dyn Whiten>> {
         W::Isa::detect(features).map(|isa| Box::new(Wide::<W>(isa)) as _)
     }
-    let widest = wide::<Word512>(features).or_else(|| wide::<Word256>(features));
-    widest.or_else(|| wide::<Word128>(features)).unwrap_or_else(|| Box::new(Narrow))
+    let widest = wide::<ClmulWord512>(features).or_else(|| wide::<ClmulWord256>(features));
+    widest.or_else(|| wide::<ClmulWord128>(features)).unwrap_or_else(|| Box::new(Narrow))
 }
 
 /// Eight registers at a time.
-struct Wide<W: ByteLanes>(W::Isa);
+struct Wide<W: CarrylessLanes>(W::Isa);
 
-impl<W: ByteLanes> Whiten for Wide<W> {
+impl<W: CarrylessLanes> Whiten for Wide<W> {
     fn run(&self, first: u128, input: &[u8], masks: &mut [u8], whitened: &mut [u8]) {
         self.0.enter(WideRun::<W> { isa: self.0, first, input, masks, whitened });
     }
 }
 
-struct WideRun<'a, W: ByteLanes> {
+struct WideRun<'a, W: CarrylessLanes> {
     isa: W::Isa,
     first: u128,
     input: &'a [u8],
@@ -393,7 +366,7 @@ struct WideRun<'a, W: ByteLanes> {
     whitened: &'a mut [u8],
 }
 
-impl<W: ByteLanes> Kernel for WideRun<'_, W> {
+impl<W: CarrylessLanes> Kernel for WideRun<'_, W> {
     type Output = ();
 
     #[inline(always)]

@@ -34,10 +34,15 @@ impl Features {
     pub const GFNI: Self = Self(1 << 5);
     /// AVX-512 VBMI: look-ups of bytes in tables held in registers.
     pub const VBMI: Self = Self(1 << 6);
-    /// PCLMULQDQ: a product of polynomials over bits.
+    /// PCLMULQDQ: a product of polynomials over bits. Kernels of AES instructions want it too, for the tweaks of XTS.
     pub const CLMUL: Self = Self(1 << 7);
     /// VPCLMULQDQ: the same in each part of a wider register.
     pub const VCLMUL: Self = Self(1 << 8);
+
+    /// What kernels need for AES rounds on a block a register, and the products that come with them.
+    pub(super) const AES_ROUNDS: Self = Self::AES.with(Self::CLMUL);
+    /// The same on wider registers.
+    pub(super) const VAES_ROUNDS: Self = Self::AES_ROUNDS.with(Self::VAES).with(Self::VCLMUL);
 
     const NAMES: [(Self, &'static str); 9] = [
         (Self::SSE2, "sse2"),

@@ -263,9 +263,21 @@ pub trait BitMatrices: ByteLanes {
     fn transpose_8x8_reversed(self) -> Self;
 }
 
+/// A register of 128-bit lanes whose halves can be multiplied as polynomials over bits.
+pub trait CarrylessLanes: ByteLanes {
+    /// The product of the low 64 bits of each lane.
+    fn low_product(self, other: Self) -> Self;
+
+    /// The product of the high 64 bits of each lane.
+    fn high_product(self, other: Self) -> Self;
+
+    /// The sum of the two products of a low half and a high one.
+    fn cross_products(self, other: Self) -> Self;
+}
+
 /// A register of whole AES states on which the CPU computes AES rounds (FIPS 197 §5, in the
-/// instruction's order: ShiftRows, SubBytes, MixColumns, AddRoundKey).
-pub trait AesLanes: ByteLanes {
+/// instruction's order: ShiftRows, SubBytes, MixColumns, AddRoundKey). No CPU has these without carry-less products.
+pub trait AesLanes: CarrylessLanes {
     /// Blocks in a register.
     const BLOCKS: usize = Self::BITS / 128;
 
@@ -286,18 +298,6 @@ pub trait AesLanes: ByteLanes {
 
     /// Every block moved up by one lane, the last block of `before` in front.
     fn preceded_by(self, before: Self) -> Self;
-}
-
-/// A register of 128-bit lanes whose halves can be multiplied as polynomials over bits.
-pub trait CarrylessLanes: ByteLanes {
-    /// The product of the low 64 bits of each lane.
-    fn low_product(self, other: Self) -> Self;
-
-    /// The product of the high 64 bits of each lane.
-    fn high_product(self, other: Self) -> Self;
-
-    /// The sum of the two products of a low half and a high one.
-    fn cross_products(self, other: Self) -> Self;
 }
 
 /// The pattern of positions in a 64-bit group whose index bit `bit` (0 to 5) is clear.

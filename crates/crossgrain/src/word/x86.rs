@@ -375,7 +375,7 @@ impl ByteTables for VbmiWord512 {
 }
 
 /// Tokens whose CPUs have AES rounds on registers of their width.
-trait AesIsa: Isa {}
+trait AesIsa: CarrylessIsa {}
 impl AesIsa for AesNi {}
 impl AesIsa for Vaes256 {}
 impl AesIsa for Vaes512 {}
@@ -423,6 +423,9 @@ trait CarrylessIsa: Isa {}
 impl CarrylessIsa for Clmul {}
 impl CarrylessIsa for Vclmul256 {}
 impl CarrylessIsa for Vclmul512 {}
+impl CarrylessIsa for AesNi {}
+impl CarrylessIsa for Vaes256 {}
+impl CarrylessIsa for Vaes512 {}
 
 impl<R: Raw, I: CarrylessIsa> CarrylessLanes for Vector<R, I> {
     #[inline(always)]

@@ -130,18 +130,18 @@ isa!(
     "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi"
 );
 isa!(
-    /// 128-bit registers with AES rounds.
-    AesNi, "aesni", Features::SSE2.with(Features::AES), enter_aesni, "sse2,ssse3,aes"
+    /// 128-bit registers with AES rounds and carry-less products.
+    AesNi, "aesni", Features::SSE2.with(Features::AES_ROUNDS), enter_aesni, "sse2,ssse3,aes,pclmulqdq"
 );
 isa!(
-    /// 256-bit registers with AES rounds.
-    Vaes256, "vaes256", Features::AVX2.with(Features::AES).with(Features::VAES), enter_vaes256,
-    "avx2,aes,vaes"
+    /// 256-bit registers with AES rounds and carry-less products.
+    Vaes256, "vaes256", Features::AVX2.with(Features::VAES_ROUNDS), enter_vaes256,
+    "avx2,aes,vaes,pclmulqdq,vpclmulqdq"
 );
 isa!(
-    /// 512-bit registers with AES rounds.
-    Vaes512, "vaes512", Features::AVX512.with(Features::AES).with(Features::VAES), enter_vaes512,
-    "avx512f,avx512bw,avx512dq,avx512vl,aes,vaes"
+    /// 512-bit registers with AES rounds and carry-less products.
+    Vaes512, "vaes512", Features::AVX512.with(Features::VAES_ROUNDS), enter_vaes512,
+    "avx512f,avx512bw,avx512dq,avx512vl,aes,vaes,pclmulqdq,vpclmulqdq"
 );
 isa!(
     /// 128-bit registers with carry-less products.
