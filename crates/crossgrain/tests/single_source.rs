@@ -55,7 +55,7 @@ const STEPS: [(&str, Kind, &str, &[&str]); 16] = [
 ];
 
 /// Functions of many gates that are no step of a cipher.
-const OTHERS: [(&str, &str); 7] = [
+const OTHERS: [(&str, &str); 6] = [
     // The state that a counter's walk begins with is a sum of its columns' shares.
     ("part/aes/bitsliced.rs", "sub_bytes_of_sum"),
     ("part/aes/walk.rs", "run"),
@@ -63,10 +63,9 @@ const OTHERS: [(&str, &str); 7] = [
     ("device/tables.rs", "columns"),
     // A remainder in GF(2¹²⁸).
     ("part/ghash.rs", "reduced"),
-    // Counters, and tweaks of XTS.
+    // Counters.
     ("part/counter.rs", "low"),
     ("part/counter.rs", "count_bundle"),
-    ("part/tweak.rs", "shifted"),
 ];
 
 /// As many gates make a function a text of a step.

@@ -14,9 +14,11 @@ use zeroize::Zeroizing;
 use super::frame::Frame;
 use super::many::Queue;
 use super::threads::Threads;
-use crate::block::{BLOCK_BYTES, Direction, Error, Key};
+use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::convert::{Load, Store};
 use crate::part::chain::{Absorb, Data, Link, Strand, by_blocks, chain_by_blocks};
+use crate::part::counter::Counter;
+use crate::part::ghash::Ghash;
 use crate::part::{Count, Counting, Keys, Source, TilePart, WholePart, tweak};
 use crate::plan::{Costs, Job, Limits, Plan, choose};
 use crate::variant::{Action, Variant};
@@ -105,6 +107,28 @@ impl Program {
         } else {
             self.run_here(source, buffers);
         }
+    }
+
+    /// Encrypts by a counter, of which the low 32 bits do not wrap, and goes on with GHASH of the result: on one thread in one
+    /// pass, as far as that goes.
+    pub fn seal(
+        &self,
+        threads: Threads,
+        first: Counter,
+        ghash: &Ghash,
+        sum: &mut Block,
+        mut buffers: Buffers<'_>,
+    ) {
+        let done_bytes = match &self.bound[0] {
+            Bound::Whole(cipher) if threads == Threads::ONE => {
+                cipher.seal(first, ghash, sum, buffers.reborrow())
+            }
+            _ => 0,
+        };
+        let (_, mut rest) = buffers.split_at(done_bytes);
+        let source = Source::Counter(first.skip((done_bytes / BLOCK_BYTES) as u128));
+        self.run_by(threads, source, rest.reborrow());
+        ghash.absorb(sum, rest.output_mut());
     }
 
     #[inline(never)]

@@ -100,9 +100,10 @@ impl Gcm {
         let (mut rest, mut position_bytes) = (buffers.reborrow(), 0);
         while !rest.is_empty() {
             let at = piece_bytes.min(rest.len_bytes());
-            let (mut now, later) = rest.split_at(at);
-            apply(program, threads, first, position_bytes, now.reborrow());
-            self.ghash.absorb(&mut sum, now.output_mut());
+            let (now, later) = rest.split_at(at);
+            for (counter, now) in under_counters(first, position_bytes, now) {
+                program.seal(threads, counter, &self.ghash, &mut sum, now);
+            }
             (rest, position_bytes) = (later, position_bytes + at);
         }
         *tag = self.tag(sum, (program, first), aad, len_bytes);
@@ -115,7 +116,9 @@ impl Gcm {
         self.ghash.absorb(&mut sum, buffers.input());
         let right = same_tag(self.tag_bytes, &self.tag(sum, (program, first), aad, buffers.len_bytes()), tag);
         if right {
-            apply(program, threads, first, 0, buffers.reborrow());
+            for (counter, buffers) in under_counters(first, 0, buffers.reborrow()) {
+                program.run_by(threads, Source::Counter(counter), buffers);
+            }
         }
         right
     }
@@ -161,18 +164,22 @@ impl Aead for Gcm {
     }
 }
 
-/// CTR from the counter after J₀ on, of which only the last 32 bits count (SP 800-38D §6.5).
-fn apply(program: &Program, threads: Threads, first: u128, position_bytes: usize, mut buffers: Buffers<'_>) {
+/// The counter after J₀, so far into a message, and what runs under it: of a counter only the last 32 bits count, and where
+/// these wrap another one begins (SP 800-38D §6.5).
+fn under_counters(
+    first: u128,
+    position_bytes: usize,
+    mut buffers: Buffers<'_>,
+) -> impl Iterator<Item = (Counter, Buffers<'_>)> {
     let mut low = (first as u32).wrapping_add(1).wrapping_add((position_bytes / BLOCK_BYTES) as u32);
-    while !buffers.is_empty() {
+    std::iter::from_fn(move || {
         let blocks_left = (1_u64 << 32) - u64::from(low);
         let most_bytes = usize::try_from(blocks_left * BLOCK_BYTES as u64).unwrap_or(usize::MAX);
-        let at = most_bytes.min(buffers.len_bytes());
-        let (now, later) = buffers.split_at(at);
         let counter = Counter::big_endian(first >> 32 << 32 | u128::from(low));
-        program.run_by(threads, Source::Counter(counter), now);
-        (low, buffers) = (0, later);
-    }
+        let at = most_bytes.min(buffers.len_bytes());
+        low = 0;
+        (at > 0).then(|| (counter, buffers.take_front(at)))
+    })
 }
 
 /// The cipher of a counter block.

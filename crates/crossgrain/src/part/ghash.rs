@@ -24,10 +24,15 @@ impl Ghash {
     /// Binds the hash to a key by the widest of these instructions. Wiped when dropped.
     pub fn new(key: &Block, features: Features) -> Self {
         let hash = None
-            .or_else(|| Powers::<ClmulWord512>::boxed(key, features))
-            .or_else(|| Powers::<ClmulWord256>::boxed(key, features))
-            .or_else(|| Powers::<ClmulWord128>::boxed(key, features));
+            .or_else(|| ByProducts::<ClmulWord512>::boxed(key, features))
+            .or_else(|| ByProducts::<ClmulWord256>::boxed(key, features))
+            .or_else(|| ByProducts::<ClmulWord128>::boxed(key, features));
         Self(hash.unwrap_or_else(|| Box::new(Software(GHash::new(&(*key).into())))))
+    }
+
+    /// The powers of the key, where carry-less products compute the hash.
+    pub(super) fn powers(&self) -> Option<&Powers> {
+        self.0.powers()
     }
 
     /// Goes on with a string, zeros behind it up to a whole block.
@@ -54,6 +59,11 @@ impl fmt::Debug for Ghash {
 trait Hash: Send + Sync {
     /// Goes on with one block or more.
     fn absorb(&self, sum: &mut Block, blocks: &[u8]);
+
+    /// As [`Ghash::powers`].
+    fn powers(&self) -> Option<&Powers> {
+        None
+    }
 }
 
 /// A library's, in constant time on any CPU.
@@ -73,21 +83,21 @@ impl Hash for Software {
 }
 
 /// Registers of blocks that are multiplied before their products are reduced together.
-const STRIDE: usize = 8;
+pub(super) const STRIDE: usize = 8;
 
 /// Blocks in the widest register.
 const LANES_MAX: usize = 4;
 
 /// The powers of a key from the first on, as lanes have them.
-struct Powers<W: CarrylessLanes> {
+pub(super) struct Powers(Zeroizing<[Block; STRIDE * LANES_MAX]>);
+
+/// The hash by the products of these words.
+struct ByProducts<W: CarrylessLanes> {
     isa: W::Isa,
-    powers: Zeroizing<[Block; STRIDE * LANES_MAX]>,
+    powers: Powers,
 }
 
-impl<W: CarrylessLanes> Powers<W> {
-    /// Blocks in a register.
-    const LANES: usize = W::BITS / 128;
-
+impl<W: CarrylessLanes> ByProducts<W> {
     fn boxed(key: &Block, features: Features) -> Option<Box<dyn Hash>> {
         let isa = W::Isa::detect(features)?;
         let mut powers = Zeroizing::new([[0; BLOCK_BYTES]; STRIDE * LANES_MAX]);
@@ -96,13 +106,17 @@ impl<W: CarrylessLanes> Powers<W> {
         let overflow = (key >> 127) * (0xc2 << 120 | 1);
         powers[0] = (key << 1 ^ overflow).to_le_bytes();
         isa.enter(Raise::<W>(isa, &mut powers));
-        Some(Box::new(Self { isa, powers }))
+        Some(Box::new(Self { isa, powers: Powers(powers) }))
     }
 }
 
-impl<W: CarrylessLanes> Hash for Powers<W> {
+impl<W: CarrylessLanes> Hash for ByProducts<W> {
     fn absorb(&self, sum: &mut Block, blocks: &[u8]) {
-        self.isa.enter(AbsorbBlocks { powers: self, sum, blocks });
+        self.isa.enter(AbsorbBlocks::<W> { isa: self.isa, powers: &self.powers, sum, blocks });
+    }
+
+    fn powers(&self) -> Option<&Powers> {
+        Some(&self.powers)
     }
 }
 
@@ -128,7 +142,8 @@ impl<W: CarrylessLanes> Kernel for Raise<'_, W> {
 }
 
 struct AbsorbBlocks<'a, W: CarrylessLanes> {
-    powers: &'a Powers<W>,
+    isa: W::Isa,
+    powers: &'a Powers,
     sum: &'a mut Block,
     blocks: &'a [u8],
 }
@@ -138,41 +153,111 @@ impl<W: CarrylessLanes> Kernel for AbsorbBlocks<'_, W> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { powers: &Powers { isa, ref powers }, sum, blocks } = self;
-        let field = Field::<W>::new(isa);
-        let lanes = Powers::<W>::LANES;
-        // Over 1 to `STRIDE` registers.
-        let across: [W; STRIDE] = each!(i < STRIDE => W::broadcast(isa, &powers[(i + 1) * lanes - 1]));
+        let Self { isa, powers, sum, blocks } = self;
         let (first, rest) = blocks.split_at((blocks.len() - 1) % W::BYTES + 1);
+        let mut sums = Sums::<W>::after(isa, powers, sum, first);
+        let mut strides = rest.chunks_exact(STRIDE * W::BYTES);
+        for stride in &mut strides {
+            sums.add_stride(stride);
+        }
+        for register in strides.remainder().chunks_exact(W::BYTES) {
+            sums.add_register(register);
+        }
+        *sum = sums.end();
+    }
+}
+
+/// A hash on its way: a sum a lane.
+pub(super) struct Sums<'a, W: CarrylessLanes> {
+    isa: W::Isa,
+    powers: &'a Powers,
+    field: Field<W>,
+    sums: W,
+    /// What is still to be added to the next block.
+    due: W,
+}
+
+impl<'a, W: CarrylessLanes> Sums<'a, W> {
+    /// Blocks in a register.
+    const LANES: usize = W::BITS / 128;
+
+    /// Goes on from `sum` with whole registers.
+    #[inline(always)]
+    pub(super) fn from(isa: W::Isa, powers: &'a Powers, sum: &Block) -> Self {
+        let field = Field::<W>::new(isa);
+        Self { isa, powers, field, sums: field.zero, due: field.load_lanes(isa, sum) }
+    }
+
+    /// Goes on from `sum` with a register that is not full.
+    #[inline(always)]
+    fn after(isa: W::Isa, powers: &'a Powers, sum: &Block, first: &[u8]) -> Self {
         let mut bytes = [0; LANES_MAX * BLOCK_BYTES];
         let start = W::BYTES - first.len();
         bytes[start..W::BYTES].copy_from_slice(first);
         for i in 0..BLOCK_BYTES {
             bytes[start + i] ^= sum[i];
         }
-        let mut sums = field.load(isa, &bytes[..W::BYTES]);
-        let mut strides = rest.chunks_exact(STRIDE * W::BYTES);
-        for stride in &mut strides {
-            let mut products = Product::of(sums, across[STRIDE - 1]);
-            for i in 0..STRIDE - 1 {
-                let blocks = field.load(isa, &stride[i * W::BYTES..][..W::BYTES]);
-                products = products.plus(Product::of(blocks, across[STRIDE - 2 - i]));
-            }
-            sums = field.reduced(products) ^ field.load(isa, &stride[(STRIDE - 1) * W::BYTES..]);
+        let field = Field::<W>::new(isa);
+        Self { isa, powers, field, sums: field.load(isa, &bytes[..W::BYTES]), due: field.zero }
+    }
+
+    /// The key's power over so many registers.
+    #[inline(always)]
+    fn across(&self, registers: usize) -> W {
+        W::broadcast(self.isa, &self.powers.0[registers * Self::LANES - 1])
+    }
+
+    /// What the sums so far come to at the end of a stride.
+    #[inline(always)]
+    pub(super) fn begin_stride(&self) -> Product<W> {
+        Product::of(self.sums, self.across(STRIDE))
+    }
+
+    /// Adds register `place` of a stride: with the last one, it is done.
+    #[inline(always)]
+    pub(super) fn add_in_stride(&mut self, products: &mut Product<W>, place: usize, register: &[u8]) {
+        let mut blocks = self.field.load(self.isa, register);
+        if place == 0 {
+            blocks = blocks ^ self.due;
+            self.due = self.field.zero;
         }
-        for register in strides.remainder().chunks_exact(W::BYTES) {
-            sums = field.reduced(Product::of(sums, across[0])) ^ field.load(isa, register);
+        if place < STRIDE - 1 {
+            *products = products.plus(Product::of(blocks, self.across(STRIDE - 1 - place)));
+        } else {
+            self.sums = self.field.reduced(*products) ^ blocks;
         }
-        // The first lane is the furthest from the end.
-        for (lane, power) in powers[..lanes].iter().rev().enumerate() {
+    }
+
+    /// Adds [`STRIDE`] registers.
+    #[inline(always)]
+    pub(super) fn add_stride(&mut self, stride: &[u8]) {
+        let mut products = self.begin_stride();
+        for place in 0..STRIDE {
+            self.add_in_stride(&mut products, place, &stride[place * W::BYTES..][..W::BYTES]);
+        }
+    }
+
+    #[inline(always)]
+    fn add_register(&mut self, register: &[u8]) {
+        let moved = self.field.reduced(Product::of(self.sums, self.across(1)));
+        self.sums = moved ^ self.field.load(self.isa, register);
+    }
+
+    /// The sum of the lanes, of which the first is the furthest from the end.
+    #[inline(always)]
+    pub(super) fn end(self) -> Block {
+        let mut bytes = [0; LANES_MAX * BLOCK_BYTES];
+        for (lane, power) in self.powers.0[..Self::LANES].iter().rev().enumerate() {
             bytes[lane * BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(power);
         }
-        let sums = field.reduced(Product::of(sums, W::load(isa, &bytes[..W::BYTES])));
-        sums.pick(field.reverse).store(&mut bytes[..W::BYTES]);
-        *sum = [0; BLOCK_BYTES];
+        let powers = W::load(self.isa, &bytes[..W::BYTES]);
+        let sums = self.field.reduced(Product::of(self.sums, powers));
+        sums.pick(self.field.reverse).store(&mut bytes[..W::BYTES]);
+        let mut sum = [0; BLOCK_BYTES];
         for lane in bytes[..W::BYTES].as_chunks::<BLOCK_BYTES>().0 {
-            *sum = each!(i < 16 => sum[i] ^ lane[i]);
+            sum = each!(i < 16 => sum[i] ^ lane[i]);
         }
+        sum
     }
 }
 
@@ -204,6 +289,12 @@ impl<W: CarrylessLanes> Field<W> {
         W::load(isa, blocks).pick(self.reverse)
     }
 
+    /// The first lane, and zeros.
+    #[inline(always)]
+    fn load_lanes(&self, isa: W::Isa, block: &Block) -> W {
+        W::load_lanes(isa, block).pick(self.reverse)
+    }
+
     /// The product divided by x¹²⁸: its low half is cleared in two steps of 64 bits, by multiples of the modulus.
     #[inline(always)]
     fn reduced(&self, product: Product<W>) -> W {
@@ -217,7 +308,7 @@ impl<W: CarrylessLanes> Field<W> {
 
 /// The 256 bits of a product: of low halves, of halves crosswise 64 bits higher, and of high halves.
 #[derive(Clone, Copy)]
-struct Product<W> {
+pub(super) struct Product<W> {
     low: W,
     cross: W,
     high: W,

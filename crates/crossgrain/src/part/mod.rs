@@ -15,6 +15,7 @@ pub mod tweak;
 
 use self::chain::{Absorb, Link, Strand, by_blocks, chain_by_blocks};
 use self::counter::Counter;
+use self::ghash::Ghash;
 use self::tweak::Tweaks;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
 use crate::word::{Buffers, Tile};
@@ -207,6 +208,12 @@ pub trait WholePart: Send + Sync {
     /// # Panics
     /// If the buffers are no whole number of blocks.
     fn run(&self, source: Source<'_>, buffers: Buffers<'_>);
+
+    /// Encrypts by a counter, of which the low 32 bits do not wrap, and goes on with GHASH of the result, in one pass: gives
+    /// how many bytes from the front were taken so, whole blocks, or none where two passes are as good.
+    fn seal(&self, _first: Counter, _ghash: &Ghash, _sum: &mut Block, _buffers: Buffers<'_>) -> usize {
+        0
+    }
 
     /// How many chains are best run side by side.
     fn lanes(&self) -> usize {

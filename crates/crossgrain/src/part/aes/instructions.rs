@@ -12,9 +12,11 @@ use std::marker::PhantomData;
 
 use super::chains;
 use super::key::RoundKeys;
+use super::seal::Seal;
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::part::chain::{Absorb, Cbc, Cfb, Link, Ofb, Strand};
 use crate::part::counter::Counter;
+use crate::part::ghash::Ghash;
 use crate::part::tweak::{IN_STEP, Stepping, Tweaks};
 use crate::part::{Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, each, unrolled};
@@ -26,7 +28,7 @@ pub(super) const IN_FLIGHT: usize = 8;
 pub(super) const BUNDLE_BLOCKS_MAX: usize = 4 * IN_FLIGHT;
 
 /// How far ahead lines are asked for: memory answers within the time that so many bytes take.
-const AHEAD_BYTES: usize = 4096;
+pub(super) const AHEAD_BYTES: usize = 4096;
 
 /// The whole cipher by AES instructions, in every mode's frame.
 pub struct Cipher<W: AesLanes> {
@@ -86,6 +88,12 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         }
     }
 
+    fn seal(&self, first: Counter, ghash: &Ghash, sum: &mut Block, buffers: Buffers<'_>) -> usize {
+        let Self { isa, ref keys, .. } = *self;
+        let seal = |powers| isa.enter(Seal::<W> { isa, keys, first, powers, sum, buffers });
+        ghash.powers().map_or(0, seal)
+    }
+
     fn lanes(&self) -> usize {
         IN_FLIGHT * W::BLOCKS
     }
@@ -133,7 +141,11 @@ pub(super) fn rounds<W: AesLanes, const N: usize, const ENCRYPT: bool>(
 
 /// A middle round on every register.
 #[inline(always)]
-fn round<W: AesLanes, const N: usize, const ENCRYPT: bool>(isa: W::Isa, state: &mut [W; N], key: &Block) {
+pub(super) fn round<W: AesLanes, const N: usize, const ENCRYPT: bool>(
+    isa: W::Isa,
+    state: &mut [W; N],
+    key: &Block,
+) {
     let key = W::broadcast(isa, key);
     for word in state.iter_mut() {
         *word = if ENCRYPT { word.encrypt_round(key) } else { word.decrypt_round(key) };
@@ -326,10 +338,11 @@ impl<W: AesLanes, const ENCRYPT: bool> Bundle<W> for TweakedBundle<'_, W, ENCRYP
     }
 }
 
-struct FramedBundle<'a, W: AesLanes, F, const ENCRYPT: bool> {
-    isa: W::Isa,
-    keys: &'a RoundKeys,
-    frame: F,
+/// The cipher in a frame.
+pub(super) struct FramedBundle<'a, W: AesLanes, F, const ENCRYPT: bool> {
+    pub(super) isa: W::Isa,
+    pub(super) keys: &'a RoundKeys,
+    pub(super) frame: F,
 }
 
 impl<W: AesLanes, F: Frame<W>, const ENCRYPT: bool> Bundle<W> for FramedBundle<'_, W, F, ENCRYPT> {
@@ -359,9 +372,7 @@ impl<W: AesLanes> Kernel for Ctr<'_, W> {
     #[inline(always)]
     fn run(self) {
         let Self { isa, keys, first, buffers } = self;
-        let base = counters(isa, first.value, 1);
-        let steps = each!(i < IN_FLIGHT => counters(isa, (i * W::BLOCKS) as u128, 0));
-        let frame = Counted { base, steps, places: W::broadcast(isa, &first.order.places()) };
+        let frame = Counted::from(isa, first);
         over_bundles(isa, &mut FramedBundle::<W, _, true> { isa, keys, frame }, buffers);
     }
 }
@@ -378,11 +389,22 @@ pub(super) fn counters<W: AesLanes>(isa: W::Isa, first: u128, stride: usize) -> 
 }
 
 /// CTR: counters enter, the input is added.
-struct Counted<W> {
+pub(super) struct Counted<W> {
     base: W,
     steps: [W; IN_FLIGHT],
     /// Which byte of the number stands where in a block.
     places: W,
+}
+
+impl<W: AesLanes> Counted<W> {
+    #[inline(always)]
+    pub(super) fn from(isa: W::Isa, first: Counter) -> Self {
+        Self {
+            base: counters(isa, first.value, 1),
+            steps: each!(i < IN_FLIGHT => counters(isa, (i * W::BLOCKS) as u128, 0)),
+            places: W::broadcast(isa, &first.order.places()),
+        }
+    }
 }
 
 impl<W: AesLanes> Frame<W> for Counted<W> {

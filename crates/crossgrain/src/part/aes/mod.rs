@@ -11,6 +11,7 @@ pub mod hsliced;
 pub mod instructions;
 pub mod key;
 mod scalar;
+mod seal;
 pub mod search;
 pub mod substitute;
 pub mod table;

@@ -20,6 +20,7 @@ use super::instructions::{BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, counters
 use super::key::RoundKeys;
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::part::counter::Counter;
+use crate::part::ghash::Ghash;
 use crate::part::{Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, each, wipe};
 
@@ -119,6 +120,10 @@ impl<W: AesLanes> WholePart for Walk<W> {
             first = first.skip(blocks as u128);
             buffers = later;
         }
+    }
+
+    fn seal(&self, first: Counter, ghash: &Ghash, sum: &mut Block, buffers: Buffers<'_>) -> usize {
+        self.plain.seal(first, ghash, sum, buffers)
     }
 }
 
