@@ -119,7 +119,7 @@ struct Printer {
 
 impl Printer {
     fn line(&mut self, text: impl std::fmt::Display) -> Result<(), Error> {
-        writeln!(self.output, "{text}").map_err(|error| Error::write("standard output", &error))
+        writeln!(self.output, "{text}").map_err(|error| Error::print(&error))
     }
 
     fn head(&mut self, peers: &[peer::Peer]) -> Result<(), Error> {

@@ -229,5 +229,5 @@ fn numbers(text: &str) -> Result<Vec<u64>, String> {
 fn print(text: &str) -> Result<(), Error> {
     let mut output = io::stdout().lock();
     let printed = output.write_all(text.as_bytes()).and_then(|()| output.flush());
-    printed.map_err(|error| Error::write("standard output", &error))
+    printed.map_err(|error| Error::print(&error))
 }

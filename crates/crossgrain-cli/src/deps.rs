@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         ([analysis], false) => print_one(&mut output, analysis),
         (_, false) => analyses.iter().try_for_each(|analysis| writeln!(output, "{}", summary(analysis))),
     };
-    printed.and_then(|()| output.flush()).map_err(|error| Error::write("standard output", &error))
+    printed.and_then(|()| output.flush()).map_err(|error| Error::print(&error))
 }
 
 /// One line: the loop over the message first, then those that only make a tag.

@@ -21,6 +21,8 @@ pub(crate) enum Exit {
     Truncated = 4,
     /// A file is in the way.
     WouldOverwrite = 5,
+    /// Nothing is wrong: whoever read what was printed has seen enough.
+    ReaderGone = 0,
 }
 
 /// A failure of the program.
@@ -55,6 +57,14 @@ impl Error {
         Self::new(Exit::InputOutput, format!("cannot write {what}: {reason}"))
     }
 
+    /// Text for people, or lines for programs, could not be printed.
+    pub(crate) fn print(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::new(Exit::ReaderGone, ""),
+            _ => Self::write("standard output", error),
+        }
+    }
+
     /// What is told.
     pub(crate) fn message(&self) -> &str {
         &self.message
@@ -62,7 +72,9 @@ impl Error {
 
     /// Tells the user, and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
-        tell(&self.message);
+        if !self.message.is_empty() {
+            tell(&self.message);
+        }
         ExitCode::from(self.exit as u8)
     }
 }

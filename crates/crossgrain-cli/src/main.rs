@@ -104,6 +104,6 @@ fn main() -> ExitCode {
             let is_search = std::env::args_os().nth(1).is_some_and(|command| command == "search");
             if is_search { search::failed(&error) } else { error.report() }
         }
-        Err(answer) => ended(answer.print().map_err(|error| Error::write("standard output", &error))),
+        Err(answer) => ended(answer.print().map_err(|error| Error::print(&error))),
     }
 }

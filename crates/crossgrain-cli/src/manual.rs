@@ -96,7 +96,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn complete(args: &CompleteArgs) -> Result<(), Error> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command(), "crossgrain", &mut script);
-    io::Write::write_all(&mut io::stdout(), &script).map_err(|error| Error::write("standard output", &error))
+    io::Write::write_all(&mut io::stdout(), &script).map_err(|error| Error::print(&error))
 }
 
 /// Writes the manual.

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         fs::create_dir_all(directory).map_err(|error| Error::write(directory.display(), &error))?;
         write_file(&directory.join("index.html"), args.force, &page::document(&case))?;
     }
-    io::stdout().write_all(told.as_bytes()).map_err(|error| Error::write("standard output", &error))
+    io::stdout().write_all(told.as_bytes()).map_err(|error| Error::print(&error))
 }
 
 /// Draws what is chosen for a job by these costs, or by estimates.

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let print = if args.json { print_json } else { print_text };
     let mut output = io::BufWriter::new(io::stdout().lock());
     let printed = print(&mut output, features).and_then(|()| output.flush());
-    printed.map_err(|error| Error::write("standard output", &error))
+    printed.map_err(|error| Error::print(&error))
 }
 
 fn print_json(output: &mut dyn Write, features: Features) -> io::Result<()> {

@@ -52,7 +52,7 @@ enum Action {
         #[arg(long)]
         force: bool,
     },
-    /// Keep the costs in a file that was exported on this machine
+    /// Keep the costs in a file that was exported on a machine with this CPU
     Import {
         /// The file to read
         file: PathBuf,
@@ -259,5 +259,5 @@ fn rough(age_s: u64) -> String {
 }
 
 fn say(text: impl std::fmt::Display) -> Result<(), Error> {
-    writeln!(io::stdout(), "{text}").map_err(|error| Error::write("standard output", &error))
+    writeln!(io::stdout(), "{text}").map_err(|error| Error::print(&error))
 }

@@ -5,6 +5,7 @@
 mod common;
 
 use std::collections::BTreeSet;
+use std::process::Stdio;
 
 use common::{Done, crossgrain};
 use serde_json::Value;
@@ -29,6 +30,14 @@ fn available(objects: &[Value]) -> BTreeSet<&str> {
 /// The cells of a row: two spaces or more lie between columns, one within a cell.
 fn cells(row: &str) -> Vec<&str> {
     row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect()
+}
+
+#[test]
+fn who_has_read_enough_is_told_nothing() {
+    let mut command = crossgrain(&["variants", "--json"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert!(Done::from(child.wait_with_output().unwrap()).printed().is_empty());
 }
 
 #[test]

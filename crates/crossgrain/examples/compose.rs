@@ -9,7 +9,7 @@
 //! every single layout; part by part it would not be found, for the first blur alone is cheaper in rows.
 //!
 //! The costs below are stated, not measured: nanoseconds a call and a byte, of the order that one core of
-//! a desktop computer takes. Run with `cargo run --example compose`.
+//! a desktop computer takes. Run with `cargo run -p crossgrain --example compose`.
 
 use crossgrain::plan::compose::{Cost, Error, Flow, Path, Report};
 

@@ -1,5 +1,5 @@
 //! What calls of few blocks cost, and what mode crates reach over our types:
-//! `cargo run --release --example small_calls -- [ISA cap]`.
+//! `cargo run --release -p crossgrain --example small_calls -- [ISA cap]`.
 //!
 //! Every figure is the least of many repetitions; answers are held to block at a time first.
 

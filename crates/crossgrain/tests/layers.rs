@@ -27,6 +27,7 @@ const LAYERS: [(&str, &[&str]); 21] = [
             "word::Buffers",
             "word::Features",
             "word::wipe",
+            "word::wipe_stack",
             "part::Source",
             "part::chain",
             "part::counter::Counter",

@@ -210,6 +210,25 @@ fn many_short_calls_then_long_ones_then_another_nonce_and_back() {
     }
 }
 
+/// A run of less than a tile ends shortly before a nonce does; the next begins at the same place of a group far before, and is longer.
+#[test]
+fn what_a_short_run_leaves_is_right_for_longer_ones() {
+    let key = key(Cipher::Aes128, 12);
+    let input = painted(16 * 1024, 13);
+    for (way, options) in counter_ways_of(key.cipher()) {
+        for blocks in [32, 64, 128, 256] {
+            let stream = ctr(&key, 0, &options);
+            let near = (1 << 40) - 44 - blocks as u128;
+            for (block, blocks) in [(near, blocks), (near - 256 * 1000, 1024), (near, 1024)] {
+                let mut data = input[..16 * blocks].to_vec();
+                let want = stream_at(&key, 0, 16 * block, &data);
+                stream.apply_at(16 * block, Buffers::in_place(&mut data));
+                assert!(data == want, "{way}: {blocks} blocks at {block}");
+            }
+        }
+    }
+}
+
 #[test]
 fn one_stream_serves_several_threads_in_several_nonces() {
     let key = key(Cipher::Aes256, 9);

@@ -142,5 +142,5 @@ fn line(row: &Row, as_json: bool) -> String {
 }
 
 fn say(text: &str) -> Result<(), Error> {
-    writeln!(io::stdout(), "{text}").map_err(|error| Error::write("standard output", &error))
+    writeln!(io::stdout(), "{text}").map_err(|error| Error::print(&error))
 }

@@ -1,5 +1,5 @@
 //! Along or across? Four small computations in both representations, at every word width that the
-//! machine has: `cargo run --release --example primer`. What it all means is told in docs/primer.md.
+//! machine has: `cargo run --release -p crossgrain --example primer`. What it all means is told in docs/primer.md.
 //!
 //! Along the grain a value lies whole, in a byte or a `u32`, and is computed with as such. Across it,
 //! word i holds bit i of as many values as a word has bits, and a computation is a circuit of gates.

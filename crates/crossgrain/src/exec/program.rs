@@ -22,7 +22,7 @@ use crate::part::ghash::Ghash;
 use crate::part::{Count, Counting, Keys, Source, TilePart, WholePart, tweak};
 use crate::plan::{Costs, Job, Limits, Plan, choose};
 use crate::variant::{Action, Variant};
-use crate::word::{Buffers, Features, TILE_BYTES, Tile};
+use crate::word::{Buffers, Features, TILE_BYTES, Tile, wipe_stack};
 
 /// Blocks that fit in a tile.
 const TILE_BLOCKS: usize = TILE_BYTES / BLOCK_BYTES;
@@ -32,6 +32,8 @@ pub struct Program {
     /// Widest bundle first.
     bound: Vec<Bound>,
     plans: Vec<Plan>,
+    /// Whether its source is counters.
+    counts: bool,
     threads: Threads,
 }
 
@@ -41,7 +43,16 @@ type Whiten = Arc<dyn tweak::Whiten>;
 /// One plan, bound.
 enum Bound {
     Whole(Box<dyn WholePart>),
-    Tiles { bundle_blocks: usize, entry: Entry, steps: Vec<Step>, exit: Box<dyn Store>, whiten: Whiten },
+    Tiles(Box<Tiled>),
+}
+
+/// From bytes or counters to bytes by way of tiles.
+struct Tiled {
+    bundle_blocks: usize,
+    entry: Entry,
+    steps: Vec<Step>,
+    exit: Box<dyn Store>,
+    whiten: Whiten,
 }
 
 /// What happens to a tile between its entry and its exit.
@@ -70,13 +81,14 @@ impl Program {
     /// Binds plans, widest bundle first, to a key.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] for a variant that these features do not suffice for.
+    /// [`Error::Unavailable`] for a variant that these features do not suffice for, [`Error::NoPlan`] if there is no plan or
+    /// one leads nowhere.
     pub fn of(plans: Vec<Plan>, key: &Key, features: Features, threads: Threads) -> Result<Self, Error> {
-        let keys = Keys::expand(key);
-        let whiten = Whiten::from(tweak::whiten(features));
-        let bound = plans.iter().map(|plan| bind(plan, &keys, features, &whiten));
-        let bound = bound.collect::<Result<_, _>>()?;
-        Ok(Self { bound, plans, threads })
+        let bound = bind_all(&plans, key, features);
+        wipe_stack();
+        let first = plans.first().and_then(|plan| plan.stages.first());
+        let counts = first.is_some_and(|stage| stage.variant.action.counts());
+        Ok(Self { bound: bound?, plans, counts, threads })
     }
 
     /// The plans, widest bundle first.
@@ -101,6 +113,7 @@ impl Program {
     /// As [`Program::run`].
     #[inline]
     pub fn run_by(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
+        assert!(self.counts == matches!(source, Source::Counter(_)), "planned for another source");
         assert!(source.takes_partial_blocks() || buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
         if threads.pays(buffers.len_bytes()) {
             self.run_split(threads, source, buffers);
@@ -251,7 +264,7 @@ impl Bound {
     const fn bundle_blocks(&self) -> usize {
         match self {
             Self::Whole(_) => 1,
-            Self::Tiles { bundle_blocks, .. } => *bundle_blocks,
+            Self::Tiles(tiled) => tiled.bundle_blocks,
         }
     }
 
@@ -260,7 +273,7 @@ impl Bound {
         match self {
             Self::Whole(cipher) => cipher.lanes(),
             // Enough to outweigh a run's beginning, few enough for their messages to stay in cache.
-            Self::Tiles { bundle_blocks, .. } => LANES_LEAST.next_multiple_of(*bundle_blocks),
+            Self::Tiles(tiled) => LANES_LEAST.next_multiple_of(tiled.bundle_blocks),
         }
     }
 
@@ -268,12 +281,12 @@ impl Bound {
     fn begin(&self) -> Running<'_> {
         match self {
             Self::Whole(cipher) => Running::Whole(&**cipher),
-            Self::Tiles { bundle_blocks, entry, steps, exit, whiten } => Running::Tiles(Box::new(Work {
-                bundle_blocks: *bundle_blocks,
-                entry: entry.begin(),
-                steps,
-                exit: &**exit,
-                frame: Frame::new(&**whiten),
+            Self::Tiles(tiled) => Running::Tiles(Box::new(Work {
+                bundle_blocks: tiled.bundle_blocks,
+                entry: tiled.entry.begin(),
+                steps: &tiled.steps,
+                exit: &*tiled.exit,
+                frame: Frame::new(&*tiled.whiten),
                 tiles: Borrowed::take(),
             })),
         }
@@ -424,6 +437,17 @@ impl Entry {
     }
 }
 
+/// In a frame of its own, to be wiped.
+#[inline(never)]
+fn bind_all(plans: &[Plan], key: &Key, features: Features) -> Result<Vec<Bound>, Error> {
+    if plans.is_empty() {
+        return Err(Error::NoPlan("give one at least".to_owned()));
+    }
+    let keys = Keys::expand(key);
+    let whiten = Whiten::from(tweak::whiten(features));
+    plans.iter().map(|plan| bind(plan, &keys, features, &whiten)).collect()
+}
+
 fn bind(plan: &Plan, keys: &Keys, features: Features, whiten: &Whiten) -> Result<Bound, Error> {
     let (mut entry, mut steps) = (None, Vec::new());
     for stage in &plan.stages {
@@ -455,8 +479,9 @@ fn bind(plan: &Plan, keys: &Keys, features: Features, whiten: &Whiten) -> Result
     let bundle_blocks = plan.bundle_blocks();
     match (entry, steps.pop()) {
         (Some(entry), Some(Step::Store(exit))) => {
-            Ok(Bound::Tiles { bundle_blocks, entry, steps, exit, whiten: Arc::clone(whiten) })
+            let whiten = Arc::clone(whiten);
+            Ok(Bound::Tiles(Box::new(Tiled { bundle_blocks, entry, steps, exit, whiten })))
         }
-        _ => Err(plan.stages[0].variant.unavailable(features)),
+        _ => Err(Error::NoPlan("one that was given does not lead from a source to bytes".to_owned())),
     }
 }

@@ -12,7 +12,7 @@ use crate::mode::Options;
 use crate::part::Source;
 use crate::part::chain::{Link, Strand};
 use crate::plan::{Birth, Job, Plan};
-use crate::word::Buffers;
+use crate::word::{Buffers, wipe};
 
 /// Cipher block chaining, over whole blocks.
 ///
@@ -192,6 +192,7 @@ impl<M: ChainedMode> Chained<M> {
             let len_bytes = tail.len_bytes();
             tail.output_mut().copy_from_slice(&block[..len_bytes]);
         }
+        wipe(padded.as_flattened_mut());
     }
 
     /// The plans chosen, widest bundle first.

@@ -13,7 +13,7 @@ use crate::part::Source;
 use crate::part::chain::Strand;
 use crate::part::tweak::double;
 use crate::plan::{Birth, Job, Plan};
-use crate::word::Buffers;
+use crate::word::{Buffers, wipe_stack};
 
 /// CMAC, also called OMAC1.
 pub struct Cmac {
@@ -32,6 +32,7 @@ impl Cmac {
         let program = options.program(job, key)?;
         let mut l = Zeroizing::new([0; BLOCK_BYTES]);
         program.run(Source::Bytes, Buffers::in_place(&mut l[..]));
+        wipe_stack();
         let k1 = double(u128::from_be_bytes(*l));
         Ok(Self { program, last_keys: Zeroizing::new([k1, double(k1)]) })
     }

@@ -6,7 +6,7 @@ use crate::mode::Options;
 use crate::part::Source;
 use crate::part::counter::Counter;
 use crate::plan::{Birth, Job, Plan};
-use crate::word::Buffers;
+use crate::word::{Buffers, wipe};
 
 /// What a thread takes of a long keystream at a time.
 const PIECE_BYTES: usize = 4 * Buffers::ZEROS_BYTES;
@@ -54,7 +54,8 @@ impl Ctr {
     }
 
     /// Goes to a byte of the stream, counted from the initial counter block. Positions are counted modulo
-    /// 2¹²⁸ bytes, a sixteenth of what the counter can count: nobody gets there but by seeking.
+    /// 2¹²⁸ bytes, a sixteenth of what the counter can count: nobody gets there but by seeking. Only the counter goes on
+    /// where one call reaches beyond.
     pub const fn seek(&mut self, position_bytes: u128) {
         self.position_bytes = position_bytes;
     }
@@ -88,6 +89,7 @@ impl Ctr {
         copy[place.clone()].copy_from_slice(part.input());
         self.program.run(Source::Counter(block), Buffers::in_place(&mut copy));
         part.output_mut().copy_from_slice(&copy[place]);
+        wipe(&mut copy);
     }
 
     /// Writes the keystream itself, which zeros would be encrypted to, from the beginning of the block `blocks` after

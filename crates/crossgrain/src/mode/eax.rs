@@ -16,7 +16,7 @@ use crate::mode::Options;
 use crate::part::Source;
 use crate::part::counter::Counter;
 use crate::plan::Plan;
-use crate::word::Buffers;
+use crate::word::{Buffers, wipe_stack};
 
 /// EAX: nonces of any length, and tags of 4 to 16 bytes.
 pub struct Eax {
@@ -53,6 +53,7 @@ impl Eax {
             block[BLOCK_BYTES - 1] = t;
             *omac = [cmac.chained(block), cmac.tag(&block)];
         }
+        wipe_stack();
         Ok(Self { counter, cmac, omacs, tag_bytes })
     }
 

@@ -14,7 +14,7 @@ use crate::part::Source;
 use crate::part::counter::Counter;
 use crate::part::ghash::Ghash;
 use crate::plan::{Birth, Job, Plan};
-use crate::word::Buffers;
+use crate::word::{Buffers, wipe_stack};
 
 /// The longest message in bytes (SP 800-38D §5.2.1.1).
 const MESSAGE_BYTES_MAX: u64 = (1 << 36) - 32;
@@ -51,6 +51,7 @@ impl Gcm {
         let secret_counter = options.freely().program_of_secret_counter(key)?;
         let h = Zeroizing::new(keystream(&counter, 0));
         let ghash = Ghash::new(&h, options.limits()?.features);
+        wipe_stack();
         Ok(Self { counter, secret_counter, ghash, tag_bytes })
     }
 

@@ -93,7 +93,7 @@ impl Xts {
         let mut starts = Blocks::new(sectors.min(SECTORS_AT_A_TIME));
         let (mut sector, mut rest) = (first_sector, buffers);
         while !rest.is_empty() {
-            let most_bytes = (SECTORS_AT_A_TIME * self.sector_bytes).min(rest.len_bytes());
+            let most_bytes = SECTORS_AT_A_TIME.saturating_mul(self.sector_bytes).min(rest.len_bytes());
             let (now, later) = rest.split_at(most_bytes);
             let starts = &mut starts.0[..most_bytes.div_ceil(self.sector_bytes)];
             self.start(sector, starts);

@@ -100,13 +100,15 @@ struct ByProducts<W: CarrylessLanes> {
 impl<W: CarrylessLanes> ByProducts<W> {
     fn boxed(key: &Block, features: Features) -> Option<Box<dyn Hash>> {
         let isa = W::Isa::detect(features)?;
-        let mut powers = Zeroizing::new([[0; BLOCK_BYTES]; STRIDE * LANES_MAX]);
+        // Filled where it stays: what is moved leaves a copy.
+        let powers = Powers(Zeroizing::new([[0; BLOCK_BYTES]; STRIDE * LANES_MAX]));
+        let mut hash = Box::new(Self { isa, powers });
         // The key times x: products of reversed blocks come out divided by it.
         let key = u128::from_be_bytes(*key);
         let overflow = (key >> 127) * (0xc2 << 120 | 1);
-        powers[0] = (key << 1 ^ overflow).to_le_bytes();
-        isa.enter(Raise::<W>(isa, &mut powers));
-        Some(Box::new(Self { isa, powers: Powers(powers) }))
+        hash.powers.0[0] = (key << 1 ^ overflow).to_le_bytes();
+        isa.enter(Raise::<W>(isa, &mut hash.powers.0));
+        Some(hash)
     }
 }
 

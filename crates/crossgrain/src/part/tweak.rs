@@ -40,12 +40,24 @@ pub const fn times_x_to(mut t: u128, n: usize) -> u128 {
     t << rest ^ reduced(t >> 1 >> (127 - rest))
 }
 
+/// The tweak of the first sector's first block, as an integer; of no account where there is no sector.
+#[inline(always)]
+const fn start_of(starts: &[Block]) -> u128 {
+    match starts {
+        [start, ..] => u128::from_le_bytes(*start),
+        [] => 0,
+    }
+}
+
 /// The tweaks of consecutive sectors, from a block of the first one on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Tweaks<'a> {
     starts: &'a [Block],
     sector_blocks: usize,
+    /// Blocks of the first sector that are behind, and the tweak of the next: to begin at the sector's start again and
+    /// again would take time that grows with its square.
     done_blocks: usize,
+    next: u128,
 }
 
 impl<'a> Tweaks<'a> {
@@ -55,29 +67,31 @@ impl<'a> Tweaks<'a> {
     /// If sectors have no blocks.
     pub const fn new(starts: &'a [Block], sector_blocks: usize) -> Self {
         assert!(sector_blocks > 0);
-        Self { starts, sector_blocks, done_blocks: 0 }
+        Self { starts, sector_blocks, done_blocks: 0, next: start_of(starts) }
     }
 
     /// The tweaks from `blocks` blocks further on.
     #[must_use]
     pub fn skip(self, blocks: usize) -> Self {
-        let blocks = self.done_blocks + blocks;
-        let starts = self.starts.get(blocks / self.sector_blocks..).unwrap_or_default();
-        Self { starts, done_blocks: blocks % self.sector_blocks, ..self }
+        let all = self.done_blocks + blocks;
+        let done_blocks = all % self.sector_blocks;
+        if all < self.sector_blocks {
+            return Self { done_blocks, next: times_x_to(self.next, blocks), ..self };
+        }
+        let starts = self.starts.get(all / self.sector_blocks..).unwrap_or_default();
+        Self { starts, done_blocks, next: times_x_to(start_of(starts), done_blocks), ..self }
     }
 
     /// The tweak that comes next and the number of blocks from there to the end of their sector, which is
     /// left behind. After the last sector there is padding, whose tweaks are of no account.
     #[inline(always)]
     pub(crate) fn next_sector(&mut self) -> (u128, usize) {
-        let Some((start, rest)) = self.starts.split_first() else {
+        let [_, rest @ ..] = self.starts else {
             return (0, usize::MAX);
         };
-        let (start, done_blocks) = (u128::from_le_bytes(*start), self.done_blocks);
-        // Only the first sector may have been begun.
-        let first = if done_blocks > 0 { times_x_to(start, done_blocks) } else { start };
-        (self.starts, self.done_blocks) = (rest, 0);
-        (first, self.sector_blocks - done_blocks)
+        let (next, left) = (self.next, self.sector_blocks - self.done_blocks);
+        (self.starts, self.done_blocks, self.next) = (rest, 0, start_of(rest));
+        (next, left)
     }
 
     /// Whether every sector ends where a bundle of so many blocks does, so that none has to be taken by itself.

@@ -35,6 +35,7 @@ use std::sync::Arc;
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
 use crate::mode::{Ctr, Options};
 use crate::plan::Plan;
+use crate::word::wipe;
 
 /// The bytes under one key: 2¹²⁸ blocks, or a part of them that overlaps no other.
 ///
@@ -97,6 +98,7 @@ impl Stream {
         self.fill_blocks(block, &mut copy, &|_| {});
         let (head, rest) = output.split_at_mut(output.len().min(BLOCK_BYTES - within));
         head.copy_from_slice(&copy[within..][..head.len()]);
+        wipe(&mut copy);
         self.fill_blocks(block.wrapping_add(1), rest, &|_| {});
     }
 

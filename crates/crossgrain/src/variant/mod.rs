@@ -97,6 +97,13 @@ pub enum Action {
     Search(BindSearch),
 }
 
+impl Action {
+    /// Whether it begins from a counter.
+    pub const fn counts(&self) -> bool {
+        matches!(self, Self::Count(_) | Self::CountEncrypted(_) | Self::WholeCounter(_))
+    }
+}
+
 impl fmt::Debug for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self {

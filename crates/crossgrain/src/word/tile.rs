@@ -43,8 +43,9 @@ impl Tile {
     /// If the tile has fewer.
     #[inline(always)]
     pub fn front_mut(&mut self, len_bytes: usize) -> &mut [u8] {
+        let front = &mut self.bytes[..len_bytes];
         self.used_bytes = self.used_bytes.max(len_bytes);
-        &mut self.bytes[..len_bytes]
+        front
     }
 
     /// Makes it a tile of zeros again.
@@ -103,4 +104,13 @@ impl fmt::Debug for Tile {
 pub(crate) fn wipe(bytes: &mut [u8]) {
     bytes.fill(0);
     zeroize::optimization_barrier(bytes);
+}
+
+/// More than what makes a cipher of a key, or runs it on a block, has on the stack.
+const STACK_BYTES: usize = 32 * 1024;
+
+/// Overwrites the stack below the caller, where functions that have returned leave what they moved: keys, made into ciphers.
+#[inline(never)]
+pub(crate) fn wipe_stack() {
+    wipe(&mut [0; STACK_BYTES]);
 }

@@ -260,7 +260,8 @@ impl<T: Tail> Counting for Walking<'_, T> {
         let Self { walk, tables } = self;
         let tables = tables.get_or_insert_with(|| Box::new(Tables::new()));
         let within = first.value as usize % GROUP_BLOCKS;
-        let last = first.skip(blocks as u128 - 1);
+        // The table is of a whole tile, however few blocks of it this run takes.
+        let last = first.skip(TILE_BLOCKS as u128 - 1);
         let nonce =
             Some(shifted_down(first, NONCE_BITS)).filter(|&nonce| nonce == shifted_down(last, NONCE_BITS));
         if nonce.is_none() || nonce != tables.nonce || within != tables.within {

@@ -82,10 +82,13 @@ impl<W: AesLanes> Walk<W> {
         }
         nonce.blocks = nonce.blocks.saturating_add(blocks as u64);
         if nonce.table.is_none() && nonce.blocks >= WORTH_BLOCKS {
-            let mut table = Table([0; (EPOCH + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES]);
+            // Filled where it stays: what is moved leaves a copy.
+            let mut table = Arc::new(Table([0; (EPOCH + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES]));
             let first = Counter { value: first.value & !(EPOCH as u128 - 1), ..first };
-            self.isa.enter(Fill::<W> { isa: self.isa, keys: &self.keys, first, table: &mut table });
-            nonce.table = Some(Arc::new(table));
+            if let Some(table) = Arc::get_mut(&mut table) {
+                self.isa.enter(Fill::<W> { isa: self.isa, keys: &self.keys, first, table });
+            }
+            nonce.table = Some(table);
         }
         nonce.table.clone()
     }
@@ -99,6 +102,7 @@ impl<W: AesLanes> fmt::Debug for Walk<W> {
 
 impl<W: AesLanes> WholePart for Walk<W> {
     fn run(&self, source: Source<'_>, mut buffers: Buffers<'_>) {
+        assert!(buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
         let Source::Counter(mut first) = source else {
             return self.plain.run(source, buffers);
         };

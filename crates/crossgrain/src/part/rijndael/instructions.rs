@@ -16,7 +16,7 @@ use zeroize::Zeroize;
 use super::{WideBlocks, second_half};
 use crate::block::{Block, Direction};
 use crate::part::aes::key::{ROUND_KEYS_MAX, RoundKeys};
-use crate::word::{AesLanes, Isa, Kernel, each};
+use crate::word::{AesLanes, Isa, Kernel, each, wipe};
 
 /// Pairs of registers in flight.
 pub const PAIRS: usize = 4;
@@ -45,7 +45,9 @@ impl<W: AesLanes, const BYTES: usize> Cipher<W, BYTES> {
         for (halves, key) in halves.iter_mut().zip(keys.blocks()) {
             *halves = [half(key, 0), half(key, second_half(BYTES))];
         }
-        Self { isa, direction, keys: halves, rounds: keys.rounds() }
+        let cipher = Self { isa, direction, keys: halves, rounds: keys.rounds() };
+        wipe(halves.as_flattened_mut().as_flattened_mut());
+        cipher
     }
 }
 
@@ -151,6 +153,7 @@ impl<W: AesLanes, const BYTES: usize, const ENCRYPT: bool> Kernel for OnBlocks<'
             on_bundle::<W, BYTES, ENCRYPT, PAIRS>(isa, keys, &mut scratch[..PAIRS * W::BLOCKS]);
         }
         rest.copy_from_slice(&scratch[..count]);
+        wipe(scratch.as_flattened_mut());
     }
 }
 
