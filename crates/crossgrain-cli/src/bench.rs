@@ -47,8 +47,8 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     /// Turns that count; more turns, steadier medians
-    #[arg(long, default_value_t = 11)]
-    turns: usize,
+    #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    turns: u16,
     /// Another implementation to time in the same run: a command that speaks the line protocol of
     /// `bench/peers`
     #[arg(long, value_name = "COMMAND")]
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let plans = args.plan.as_deref().map(typed::plans).transpose()?;
     for group in subject::groups(&peers, plans.as_ref(), args.filter.as_deref().unwrap_or_default())? {
         let mut group = group?;
-        let care = Care { turns: args.turns, ..Care::default() };
+        let care = Care { turns: args.turns.into(), ..Care::default() };
         let mut subjects: Vec<_> = group.iter_mut().map(|candidate| &mut *candidate.work as _).collect();
         let measured = measure(&mut subjects, care);
         for (candidate, measured) in group.into_iter().zip(measured) {

@@ -91,7 +91,7 @@ fn told(plan: &Plan) -> String {
 }
 
 fn say(text: impl std::fmt::Display) -> Result<(), Error> {
-    writeln!(io::stdout(), "{text}").map_err(|error| Error::print(&error))
+    writeln!(io::stdout(), "{text}").map_err(|error| Error::write("standard output", &error))
 }
 
 /// The file's bytes, or bytes that no compressor would touch.
@@ -101,7 +101,11 @@ fn input(args: &Args) -> Result<Vec<u8>, Error> {
         say(format_args!("{} bytes of {}, AES-256-CTR", bytes.len(), file.display()))?;
         return Ok(bytes);
     }
-    let mut bytes = vec![0; args.bytes];
+    let mut bytes = Vec::new();
+    if bytes.try_reserve_exact(args.bytes).is_err() {
+        return Err(Error::usage(format!("{} bytes do not fit in memory: give --bytes less", args.bytes)));
+    }
+    bytes.resize(args.bytes, 0);
     let key = Key::new(Cipher::Aes128, b"seed of the data")?;
     Ctr::new(&key, &[0; 16], &Options::default())?.apply(Buffers::in_place(&mut bytes));
     say(format_args!("{} bytes of data made here, AES-256-CTR", bytes.len()))?;

@@ -76,7 +76,7 @@ fn measure(id: &str, ciphers: &[Cipher]) -> Result<(), Error> {
 fn print(text: &str) -> Result<(), Error> {
     let mut output = io::stdout().lock();
     let printed = output.write_all(text.as_bytes()).and_then(|()| output.flush());
-    printed.map_err(|error| Error::print(&error))
+    printed.map_err(|error| Error::write("standard output", &error))
 }
 
 #[cfg(feature = "gpu")]

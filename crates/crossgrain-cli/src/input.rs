@@ -100,14 +100,14 @@ fn len_of(file: &mut File) -> io::Result<Option<u64>> {
 
 /// Standard input without the standard library's buffer.
 #[cfg(unix)]
-fn standard_input() -> io::Result<File> {
+pub(crate) fn standard_input() -> io::Result<File> {
     use std::os::fd::AsFd;
     Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
 
 /// Standard input without the standard library's buffer.
 #[cfg(windows)]
-fn standard_input() -> io::Result<File> {
+pub(crate) fn standard_input() -> io::Result<File> {
     use std::os::windows::io::AsHandle;
     Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
 }

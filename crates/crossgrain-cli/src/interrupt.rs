@@ -46,7 +46,6 @@ mod undo {
     use std::io;
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
 
@@ -57,7 +56,7 @@ mod undo {
     pub(super) fn on_signal(undo: impl Fn() + Send + 'static) -> io::Result<()> {
         let mut all = all();
         if all.is_empty() {
-            let signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+            let signals = Signals::new(super::ending())?;
             std::thread::Builder::new().name("signals".into()).spawn(|| watch(signals))?;
         }
         all.push(Box::new(undo));
@@ -77,13 +76,23 @@ mod undo {
     }
 }
 
+/// The signals that end a program. Under `nohup` a terminal that hangs up ends none, so that one is left alone.
+#[cfg(unix)]
+fn ending() -> impl Iterator<Item = i32> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0);
+    let is_nohup = ignored >> (SIGHUP - 1) & 1 == 1;
+    [SIGINT, SIGTERM].into_iter().chain((!is_nohup).then_some(SIGHUP))
+}
+
 /// A flag that a signal raises instead of ending the program; the second signal ends it.
 #[cfg(unix)]
 pub(crate) fn flag() -> io::Result<Arc<AtomicBool>> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-
     let flag = Arc::new(AtomicBool::new(false));
-    for signal in [SIGHUP, SIGINT, SIGTERM] {
+    for signal in ending() {
         // In this order: the flag is not yet raised when the first signal asks.
         signal_hook::flag::register_conditional_default(signal, Arc::clone(&flag))?;
         signal_hook::flag::register(signal, Arc::clone(&flag))?;

@@ -72,6 +72,14 @@ impl Output {
         let old = existing(path).map_err(|error| Error::write(&name, &error))?;
         let path = replaceable(path, old.as_ref(), replace, &name)?;
         let beside = unfinished(&path);
+        let begun = existing(&beside).map_err(|error| Error::write(&name, &error))?;
+        if [&old, &begun].into_iter().flatten().any(|there| !there.is_file() && !there.is_symlink()) {
+            let why = format!(
+                "{name} or '{}' is no file that could be resumed: leave out --resume",
+                beside.display()
+            );
+            return Err(Error::usage(why));
+        }
         let failed = |error| Error::write(format_args!("'{}'", beside.display()), &error);
         let mut options = File::options();
         let file =
@@ -83,6 +91,9 @@ impl Output {
                 let why = format!("another run is writing '{}': let it finish", beside.display());
                 return Err(Error::new(Exit::WouldOverwrite, why));
             }
+        }
+        if let Some(old) = old.filter(|old| old.is_file()) {
+            file.set_permissions(old.permissions()).map_err(failed)?;
         }
         let mut temporary = TempPath::try_from_path(&beside).map_err(failed)?;
         temporary.disable_cleanup(file.metadata().map_err(failed)?.len() > 0);
@@ -101,16 +112,18 @@ impl Output {
         self.place.as_ref().map(|_| &self.file)
     }
 
-    /// Leaves the first `len_bytes` as [`unfinished`], and gives that name.
+    /// Leaves the first `len_bytes` as [`unfinished`], and gives that name. What lies behind them of an earlier run stays.
     pub(crate) fn keep(self, len_bytes: u64) -> Result<Option<PathBuf>, Error> {
         let Self { file, name, place } = self;
         let Some(Place { temporary, path, replace, is_beside }) = place else {
             return Ok(None);
         };
         let failed = |error| Error::write(&name, &error);
-        file.set_len(len_bytes).and_then(|()| file.sync_all()).map_err(failed)?;
         let path = unfinished(&path);
-        if !is_beside {
+        if is_beside {
+            file.sync_all().map_err(failed)?;
+        } else {
+            file.set_len(len_bytes).and_then(|()| file.sync_all()).map_err(failed)?;
             persist(temporary, &path, replace, &Name::File(path.clone()))?;
         }
         Ok(Some(path))

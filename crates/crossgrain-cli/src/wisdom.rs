@@ -259,5 +259,5 @@ fn rough(age_s: u64) -> String {
 }
 
 fn say(text: impl std::fmt::Display) -> Result<(), Error> {
-    writeln!(io::stdout(), "{text}").map_err(|error| Error::print(&error))
+    writeln!(io::stdout(), "{text}").map_err(|error| Error::write("standard output", &error))
 }

@@ -131,6 +131,22 @@ fn an_initial_value_for_ecb() {
 }
 
 #[test]
+fn a_tag_that_would_replace_its_message() {
+    let place = place();
+    for name in ["out", "-"] {
+        let args =
+            ["raw", "--cipher", "aes-128", "--mode", "gcm", "--key", KEY, "--iv", "00", "in", "-o", "out"];
+        assert_tells(&place.refuses(2, &[&args[..], &["--tag-file", name]].concat()), "--tag-file");
+    }
+}
+
+#[test]
+fn more_than_there_is_memory_or_patience_for() {
+    assert_tells(&place().refuses(2, &["demo", "--bytes", "18446744073709551615"]), "--bytes");
+    assert_tells(&place().refuses(2, &["bench", "--turns", "18446744073709551615"]), "--turns");
+}
+
+#[test]
 fn names_that_nothing_has() {
     assert_tells(&refused(2, &format!("--cipher aes-129 --mode ecb --key {KEY}")), "aes-129");
     assert_tells(&refused(2, &format!("--cipher aes-128 --mode cbd --key {KEY}")), "cbd");

@@ -83,6 +83,13 @@ fn a_passphrase_comes_from_a_file_or_a_descriptor() {
     assert_eq!(by_descriptor(b"correct horse").printed(), b"data");
     assert!(by_descriptor(b"battery staple").refused(2).contains("wrong"));
     assert!(by_descriptor(b"").refused(2).contains("empty"));
+    // A file too is read on from where the passphrase ends.
+    place.write("both", b"correct horse\nthe data");
+    let both = fs::File::open(place.path("both")).unwrap();
+    let args = ["encrypt", "--passphrase-fd", "0", "--kdf-memory", "1", "--kdf-passes", "1"];
+    let sealed = Done::from(place.command(&args).stdin(both).output().unwrap()).printed();
+    let back = fed(place.command(&["decrypt", "--passphrase-file", "pw"]), &sealed);
+    assert_eq!(back.printed(), b"the data");
     assert!(by_descriptor(&[0xff, b'\n']).refused(2).contains("UTF-8"));
     assert!(by_descriptor(&[b'x'; 5000]).refused(2).contains("too long"));
     place.run(&["keygen", "-o", "k"]).printed();
@@ -193,6 +200,36 @@ fn what_is_authentic_can_be_kept_and_resumed_from() {
     place.write("sealed", &whole);
     place.run(&[&TO_FILE[..], &["--resume"]].concat()).printed();
     assert!(place.read("out") == data && !place.path("out.part").exists());
+}
+
+#[test]
+fn what_an_earlier_run_left_behind_the_damage_stays() {
+    let (place, data) = some(10);
+    place.write("out.part", &data[..9 * CHUNK]);
+    change(&place, HEAD + 2 * SEALED);
+    let done = place.run(&[&TO_FILE[..], &["--resume", "--keep-partial"]].concat());
+    assert_eq!(done.code, Some(3));
+    assert!(place.read("out.part") == data[..9 * CHUNK]);
+    // Kept twice: what is wrong is told all the same.
+    assert_eq!(place.run(&[&TO_FILE[..], &["--keep-partial"]].concat()).code, Some(3));
+    assert!(place.read("out.part") == data[..9 * CHUNK]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_resumed_run_gives_no_rights_and_replaces_no_pipe() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (place, _) = some(1);
+    place.write("out", b"for one pair of eyes");
+    fs::set_permissions(place.path("out"), fs::Permissions::from_mode(0o600)).unwrap();
+    let args = [&TO_FILE[..], &["--resume", "--force"]].concat();
+    place.run(&args).printed();
+    assert_eq!(fs::metadata(place.path("out")).unwrap().permissions().mode() & 0o777, 0o600);
+    for name in ["out", "out.part"] {
+        let _ = fs::remove_file(place.path("out"));
+        assert!(Command::new("mkfifo").arg(place.path(name)).status().unwrap().success());
+        assert!(place.run(&args).refused(2).contains("resumed"));
+    }
 }
 
 #[test]

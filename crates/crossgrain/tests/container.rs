@@ -116,6 +116,9 @@ fn any_part_can_be_read_alone() {
         let plaintext = painted(len, 2);
         let mut file = opened(Suite::Aes128Gcm, encrypted(Suite::Aes128Gcm, &plaintext)).unwrap();
         assert_eq!(file.len_bytes().unwrap(), len as u64);
+        let mut after_asking = Vec::new();
+        file.read_to_end(&mut after_asking).unwrap();
+        assert!(after_asking == plaintext);
         let mut places =
             vec![0, 1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 3 * CHUNK_BYTES + 9, len, len + 1];
         places.extend(painted(40, 3).into_iter().map(|byte| usize::from(byte) * 331));

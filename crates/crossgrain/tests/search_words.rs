@@ -55,12 +55,17 @@ fn a_list_that_ends_within_a_line_says_so() {
 #[test]
 fn long_lines_are_words_up_to_a_mebibyte_and_none_is_lost() {
     for len in [WORD_BYTES_MAX - 1, WORD_BYTES_MAX, WORD_BYTES_MAX + 1, 3 * WORD_BYTES_MAX + 5] {
-        let list = [b"first\n".to_vec(), vec![b'x'; len], b"\nlast\n".to_vec()].concat();
-        for chunk_bytes in [1000, 1 << 20, 1 << 23] {
+        // What follows a line whose end was looked for may take several chunks to read.
+        let long = [vec![b'x'; len], vec![b'\n']].concat();
+        let list = [b"first\n", &long[..], &[b'y'; 3000], b"\n", &long, &long, b"last\n"].concat();
+        for chunk_bytes in [256, 1000, 1 << 20, 1 << 23] {
             let all = words(&list, Form::Lines, chunk_bytes);
-            assert_eq!((all.len(), &all[0][..], &all[2][..]), (3, &b"first"[..], &b"last"[..]));
-            assert_eq!(all[1].len() > WORD_BYTES_MAX, len > WORD_BYTES_MAX);
-            assert!(len > WORD_BYTES_MAX || all[1].len() == len);
+            assert_eq!((all.len(), &all[0][..], &all[5][..]), (6, &b"first"[..], &b"last"[..]));
+            assert_eq!(all[2], [b'y'; 3000]);
+            for word in [&all[1], &all[3], &all[4]] {
+                assert_eq!(word.len() > WORD_BYTES_MAX, len > WORD_BYTES_MAX);
+                assert!(len > WORD_BYTES_MAX || word.len() == len);
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ use super::args::{DecryptArgs, Range, SealedArgs, VerifyArgs, WorkArgs};
 use super::flow::Flow;
 use super::refused;
 use super::resume::Resumed;
-use crate::error::{self, Error};
+use crate::error::{self, Error, Exit};
 use crate::input::{Input, Name};
 use crate::output::{Output, write_all_at};
 use crate::progress::Progress;
@@ -30,11 +30,13 @@ pub(crate) fn decrypt(args: DecryptArgs) -> Result<(), Error> {
     match done.and_then(|()| sealed.input.stayed()) {
         Ok(()) => output.finish(),
         Err(error) if args.keep_partial => {
-            if let Some(path) = output.keep(written_bytes)? {
-                error::tell(&format!(
-                    "'{}' has the {written_bytes} bytes that are authentic",
+            match output.keep(written_bytes) {
+                Ok(Some(path)) => error::tell(&format!(
+                    "the first {written_bytes} bytes of '{}' are authentic",
                     path.display()
-                ));
+                )),
+                Ok(None) => {}
+                Err(not_kept) => error::tell(not_kept.message()),
             }
             Err(error)
         }
@@ -82,7 +84,11 @@ impl Sealed {
         let payload = key.and_then(|key| {
             Payload::committed(header.suite, &key, &prefix, &context, &work.options(header.suite))
         });
-        let payload = payload.map_err(|refusal| refused(&name, refusal))?;
+        let payload = payload.map_err(|refusal| match refusal {
+            // Of a file that is read nobody chose them.
+            Refusal::BadArgon2(_) => Error::new(Exit::Corrupt, format!("{name}: {refusal}")),
+            other => refused(&name, other),
+        })?;
         let head_bytes = (context.len() + PREFIX_BYTES) as u64;
         let chunks_bytes = input.len_bytes().map(|len_bytes| len_bytes.saturating_sub(head_bytes));
         Ok(Self { input, payload, chunks_bytes, window: Range { from: 0, to: None }, ends: true })

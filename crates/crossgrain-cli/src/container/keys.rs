@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crossgrain::container::{Secret, Suite};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
+use crate::input::standard_input;
 use crate::interrupt;
 use crate::secret;
 
@@ -63,10 +64,13 @@ impl KeyArgs {
             return Ok(Known::Key(key));
         }
         let passphrase = match (&self.passphrase_file, self.passphrase_fd) {
-            (Some(path), _) => first_line(path, &format!("passphrase file '{}'", path.display()))?,
+            (Some(path), _) => {
+                first_line(File::open(path), &format!("passphrase file '{}'", path.display()))?
+            }
+            // Opened by name, a file would be read from its beginning, and once more by whoever reads it next.
+            (None, Some(0)) => first_line(standard_input(), "file descriptor 0")?,
             (None, Some(number)) => {
-                let path = format!("/dev/fd/{number}");
-                first_line(Path::new(&path), &format!("file descriptor {number}"))?
+                first_line(File::open(format!("/dev/fd/{number}")), &format!("file descriptor {number}"))?
             }
             (None, None) => asked(twice)?,
         };
@@ -97,10 +101,10 @@ fn asked(twice: bool) -> Result<Zeroizing<String>, Error> {
 }
 
 /// The first line of a file, without its end.
-fn first_line(path: &Path, name: &str) -> Result<Zeroizing<String>, Error> {
+fn first_line(file: io::Result<File>, name: &str) -> Result<Zeroizing<String>, Error> {
     let mut buffer = Zeroizing::new([0; PASSPHRASE_BYTES_MAX]);
     let mut len_bytes = 0;
-    let read = File::open(path).and_then(|mut file| {
+    let read = file.and_then(|mut file| {
         // No further than the line: what follows may be for somebody else.
         while len_bytes < buffer.len() && file.read(&mut buffer[len_bytes..=len_bytes])? == 1 {
             if buffer[len_bytes] == b'\n' {

@@ -275,7 +275,13 @@ impl Args {
         self.wants("--aad", self.aad.is_some(), &[Eax, Gcm])?;
         self.wants("--tag", self.tag.is_some(), &[Eax, Gcm])?;
         self.wants("--tag-file", self.tag_file.is_some(), &[Eax, Gcm])?;
-        self.wants("--tag-bytes", self.tag_bytes.is_some(), &[Eax, Gcm])
+        self.wants("--tag-bytes", self.tag_bytes.is_some(), &[Eax, Gcm])?;
+        match &self.tag_file {
+            Some(tag) if tag.as_os_str() == "-" || self.output.as_ref() == Some(tag) => {
+                Err(Error::usage("the tag goes to a file of its own: give --tag-file another name"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The mode, to be run by so many threads.

@@ -11,6 +11,36 @@ use crate::device::Asked;
 use crate::error::Error;
 use crate::typed::ciphers;
 
+/// What a session's journal says, and nobody may say otherwise.
+const SAID_BY_SESSIONS: [&str; 26] = [
+    "cipher",
+    "plain",
+    "crypt",
+    "hashcat",
+    "file",
+    "looks",
+    "mode",
+    "iv",
+    "aad",
+    "tag",
+    "sector",
+    "candidates",
+    "hex",
+    "form",
+    "rule",
+    "rules",
+    "kdf",
+    "salt",
+    "iterations",
+    "log_n",
+    "memory",
+    "skip",
+    "limit",
+    "shard",
+    "keyspace",
+    "output",
+];
+
 /// Search for a lost key by plaintext that is known.
 ///
 /// For your own data: a key of which some digits are lost, or a passphrase that is in a list. A whole key of 128
@@ -37,7 +67,7 @@ pub(crate) struct Args {
     pub(super) hashcat: Vec<String>,
 
     /// A file encrypted by `crossgrain encrypt`: candidates are its passphrase or key
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["plain", "crypt", "cipher", "mode", "kdf"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["plain", "crypt", "cipher", "mode", "kdf", "iv", "aad", "tag", "sector"])]
     pub(super) file: Option<PathBuf>,
 
     /// What the plaintext looks like, where it is not known; instead of --plain
@@ -162,7 +192,7 @@ pub(crate) struct Args {
     pub(super) session: Option<PathBuf>,
 
     /// Go on with the session, which says what is sought; only --json, --threads, --device and --explain may be given besides
-    #[arg(long, requires = "session", conflicts_with_all = ["cipher", "plain", "crypt", "hashcat", "file", "candidates"])]
+    #[arg(long, requires = "session", conflicts_with_all = SAID_BY_SESSIONS)]
     pub(super) restore: bool,
 
     /// A file that what is found is added to

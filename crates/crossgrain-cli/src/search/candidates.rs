@@ -90,8 +90,8 @@ impl Args {
     }
 
     fn list(&self, path: &Path, search: &Search, part: &Part) -> Result<List, Error> {
-        let is_stream = path == Path::new("-");
-        let open = || Input::open((!is_stream).then_some(path));
+        let open = || Input::open((path != Path::new("-")).then_some(path));
+        let mut input = open()?;
         let form = match (self.form, search.key_bytes()) {
             (FormName::Lines, _) => Form::Lines,
             (FormName::Hex, _) => Form::Hex,
@@ -105,15 +105,19 @@ impl Args {
             let limit = part.limit.as_ref().and_then(|limit| u128::try_from(limit).ok()).unwrap_or(u128::MAX);
             skip..skip.saturating_add(limit)
         } else {
+            // What has no length can be read once, and counting reads all of it.
+            let is_stream = input.len_bytes().is_none();
             if is_stream && self.shard.is_some() {
-                return Err(Error::usage("a share of standard input cannot be known: give --words a file"));
+                return Err(Error::usage(
+                    "a share of standard input or a pipe cannot be known: give --words a file",
+                ));
             }
-            let words = count(open()?, form)?;
+            let words = count(input, form)?;
+            input = if is_stream { Input::open(None)? } else { open()? };
             let range = part.of(&(BigUint::from(words) * per_word));
             let number = |bound: BigUint| u128::try_from(bound).unwrap_or(u128::MAX);
             number(range.start)..number(range.end)
         };
-        let input = open()?;
         let len_bytes = input.len_bytes();
         Ok(List { words: Words::new(input, form, search.chunk_bytes()), rules, range, len_bytes })
     }

@@ -151,7 +151,25 @@ impl Args {
         iv.as_slice().try_into().map_err(|_| wrong())
     }
 
+    /// Refuses what the kdf would not heed.
+    fn check_parameters(&self) -> Result<(), Error> {
+        use KdfName::{Argon2id, Pbkdf2Sha256, Pbkdf2Sha512, Scrypt};
+        let parameters: [(_, _, &[KdfName]); 4] = [
+            ("--salt", self.salt.is_some(), &[Pbkdf2Sha256, Pbkdf2Sha512, Scrypt, Argon2id]),
+            ("--iterations", self.iterations.is_some(), &[Pbkdf2Sha256, Pbkdf2Sha512, Argon2id]),
+            ("--log-n", self.log_n.is_some(), &[Scrypt]),
+            ("--memory", self.memory.is_some(), &[Argon2id]),
+        ];
+        for (option, is_given, of) in parameters {
+            if is_given && !self.kdf.is_some_and(|kdf| of.contains(&kdf)) {
+                return Err(Error::usage(format!("this kdf has no {option}: leave it out")));
+            }
+        }
+        Ok(())
+    }
+
     fn kdf(&self, is_text: bool) -> Result<Kdf, Error> {
+        self.check_parameters()?;
         let lacking = |option: &str| Error::usage(format!("this kdf has a parameter more: give {option}"));
         let salt =
             || self.salt.as_deref().ok_or_else(|| lacking("--salt")).and_then(|salt| hex("--salt", salt));

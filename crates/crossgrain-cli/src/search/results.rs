@@ -36,7 +36,12 @@ impl Results {
                 let file = owner_only(options.append(true).create(true)).open(path).map_err(failed)?;
                 if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
                     let text = Zeroizing::new(fs::read_to_string(path).map_err(failed)?);
-                    kept.lines = text.lines().map(|line| Zeroizing::new(line.to_owned())).collect();
+                    // A run that was cut off in a line leaves part of it: nothing is to be told of that, nor added to it.
+                    let (whole, torn) = text.split_at(text.rfind('\n').map_or(0, |end| end + 1));
+                    kept.lines = whole.lines().map(|line| Zeroizing::new(line.to_owned())).collect();
+                    if !torn.is_empty() {
+                        (&file).write_all(b"\n").map_err(failed)?;
+                    }
                 }
                 Some((file, path.to_owned()))
             }
@@ -71,7 +76,8 @@ impl Results {
     /// Tells what an earlier run found.
     pub(super) fn tell_kept(&self) -> Result<(), Error> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.lines.iter().try_for_each(|line| tell(line, self.json))
+        let whole = kept.lines.iter().filter(|line| serde_json::from_str::<Value>(line).is_ok());
+        whole.into_iter().try_for_each(|line| tell(line, self.json))
     }
 
     /// What went wrong when a key was kept, if anything did.

@@ -141,6 +141,14 @@ impl<R: Read + Seek> Decryptor<R> {
     /// # Errors
     /// [`Error::Damaged`] if it is not, or missing; [`Error::Io`] if it cannot be read.
     pub fn len_bytes(&mut self) -> Result<u64, Error> {
+        let end = self.end();
+        // What is read next is what would have been.
+        self.go_to(self.position / CHUNK_BYTES as u64)?;
+        end
+    }
+
+    /// Opens the last chunk.
+    fn end(&mut self) -> Result<u64, Error> {
         self.go_to(u64::MAX)?;
         self.open()?;
         let (_, end) = self.window();

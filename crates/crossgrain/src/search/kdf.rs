@@ -114,7 +114,12 @@ impl Kdf {
             }
             Self::Pbkdf2 { hash, salt, iterations } => Kind::Pbkdf2(*hash, salt.clone(), *iterations),
             Self::Scrypt { salt, log_n, r, p } => match scrypt::Params::new(*log_n, *r, *p) {
-                Ok(params) => Kind::Scrypt(salt.clone(), params),
+                Ok(params) if is_there(*log_n, *r) => Kind::Scrypt(salt.clone(), params),
+                Ok(_) => {
+                    return bad(
+                        "there is no memory for scrypt at such a cost: it takes 128 N r bytes on every thread",
+                    );
+                }
                 Err(_) => {
                     return bad(
                         "scrypt takes no such cost: N is a power of two below 2^(16 r), r and p at least 1",
@@ -186,4 +191,11 @@ fn pad(kdf: &Kdf, candidate: &[u8], key: &mut [u8]) -> Result<(), Refusal> {
         }
     }
     Ok(())
+}
+
+/// Whether scrypt's memory can be had: its library asks for it without a way to be refused.
+fn is_there(log_n: u8, r: u32) -> bool {
+    let blocks = 1_usize.checked_shl(log_n.into()).and_then(|n| n.checked_mul(r as usize));
+    let len_bytes = blocks.and_then(|blocks| blocks.checked_mul(128));
+    len_bytes.is_some_and(|len_bytes| Vec::<u8>::new().try_reserve_exact(len_bytes).is_ok())
 }

@@ -116,8 +116,12 @@ impl<R: Read> Words<R> {
             if let Some(end) = self.end(from) {
                 break end;
             }
-            if self.form == Form::Lines || self.form == Form::Hex {
-                self.shorten()?;
+            let are_lines = self.form == Form::Lines || self.form == Form::Hex;
+            if are_lines
+                && self.shorten()?
+                && let Some(end) = self.end(WORD_BYTES_MAX + 1)
+            {
+                break end;
             }
         };
         // As much as will be read, so that no part of a word is left behind where a vector grew.
@@ -166,17 +170,17 @@ impl<R: Read> Words<R> {
         }
     }
 
-    /// Of a line that is too long keeps no more than shows that it is, and its end.
-    fn shorten(&mut self) -> io::Result<()> {
+    /// Of a line that is too long keeps no more than shows that it is, and its end: whether that was found.
+    fn shorten(&mut self) -> io::Result<bool> {
         while self.rest.len() > WORD_BYTES_MAX + 1 && !self.is_at_end {
             self.rest.truncate(WORD_BYTES_MAX + 1);
             self.read()?;
             if let Some(end) = memchr(b'\n', &self.rest[WORD_BYTES_MAX + 1..]) {
                 self.rest.drain(WORD_BYTES_MAX + 1..WORD_BYTES_MAX + 1 + end);
-                return Ok(());
+                return Ok(true);
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     /// How many words there are, of which none was read yet: reads them all.
