@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use common::{Done, Place};
 
@@ -205,4 +205,23 @@ fn standard_input_gives_words() {
     let mut child = command.spawn().unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), format!("{KEY}\n").as_bytes()).unwrap();
     assert!(found(child.wait_with_output().unwrap().into()).contains(KEY));
+}
+
+#[cfg(unix)]
+#[test]
+fn one_signal_ends_a_search_for_whose_words_it_waits() {
+    use std::io::{BufRead as _, BufReader};
+    let place = Place::new();
+    let args =
+        ["search", "--cipher", "aes-128", "--plain", PLAIN, "--crypt", CRYPT, "--words", "-", "--json"];
+    let mut child = place.command(&args).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Waiting for the program would close it.
+    let open = child.stdin.take();
+    let mut told = BufReader::new(child.stderr.take().unwrap());
+    // Once there is a status, signals are looked for.
+    told.read_line(&mut String::new()).unwrap();
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(2));
+    drop(open);
 }

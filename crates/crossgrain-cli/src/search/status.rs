@@ -10,6 +10,9 @@ use crossgrain::search::{BigUint, Watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
+use super::Outcome;
+use crate::error;
+
 /// How often signals are looked for.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -18,6 +21,10 @@ const INTERVAL: Duration = Duration::from_millis(500);
 
 /// The rate is that of this time past.
 const WINDOW: Duration = Duration::from_secs(20);
+
+/// How long a search that is told to stop may wait for whatever it waits for, such as words that do not come. What was tried
+/// and found before is on the disk by then.
+const GRACE: Duration = Duration::from_secs(3);
 
 /// Nothing is said of the future before this time has passed.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -48,11 +55,16 @@ impl<'a> Status<'a> {
 
     /// Tells it, until the search is `done`; a signal that raises `interrupted` stops the search.
     pub(super) fn run(mut self, interrupted: &AtomicBool, done: &AtomicBool) {
-        let mut told = Instant::now();
+        let (mut told, mut stopped) = (Instant::now(), None);
         while !done.load(Ordering::Acquire) {
             thread::park_timeout(TICK);
             if interrupted.load(Ordering::Relaxed) {
                 self.watch.stop();
+                if stopped.get_or_insert_with(Instant::now).elapsed() >= GRACE {
+                    self.bar.finish_and_clear();
+                    error::tell("stopped in the middle of a shard, with which a session goes on");
+                    std::process::exit(Outcome::Aborted as i32);
+                }
             }
             if told.elapsed() >= INTERVAL {
                 told = Instant::now();
