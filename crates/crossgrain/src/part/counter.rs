@@ -54,6 +54,16 @@ impl Counter {
         Self { value: self.value.wrapping_add(blocks), ..self }
     }
 
+    /// Without its lowest bits.
+    pub(super) const fn without_low(self, bits: u32) -> Self {
+        Self { value: self.value >> bits, ..self }
+    }
+
+    /// Counters from this one on that share all but these lowest bits with it, itself one of them.
+    pub(super) const fn left_in_low(self, bits: u32) -> u64 {
+        (1 << bits) - (self.value as u64 & ((1 << bits) - 1))
+    }
+
     /// The block.
     #[inline(always)]
     pub const fn block(self) -> Block {

@@ -36,7 +36,7 @@ pub(super) const GROUP_BLOCKS: usize = 256;
 const GROUPS: usize = u64::BITS as usize;
 
 /// Counter bits below the second lowest byte that the table depends on: byte 10 big-endian, 5 little-endian.
-const NONCE_BITS: u32 = 40;
+pub(super) const NONCE_BITS: u32 = 40;
 
 /// Blocks in a tile.
 const TILE_BLOCKS: usize = TILE_BYTES / BLOCK_BYTES;
@@ -263,21 +263,16 @@ impl<T: Tail> Counting for Walking<'_, T> {
         // The table is of a whole tile, however few blocks of it this run takes.
         let last = first.skip(TILE_BLOCKS as u128 - 1);
         let nonce =
-            Some(shifted_down(first, NONCE_BITS)).filter(|&nonce| nonce == shifted_down(last, NONCE_BITS));
+            Some(first.without_low(NONCE_BITS)).filter(|&nonce| nonce == last.without_low(NONCE_BITS));
         if nonce.is_none() || nonce != tables.nonce || within != tables.within {
             tables.make_table(walk, first, tile, scratch);
             tables.mark_groups(&walk.tail, within, tile, scratch);
             (tables.nonce, tables.within) = (nonce, within);
         }
-        let group = tables.group(&walk.head, shifted_down(first, GROUP_BLOCKS.ilog2()), scratch);
+        let group = tables.group(&walk.head, first.without_low(GROUP_BLOCKS.ilog2()), scratch);
         let Tables { column_0, later, groups, .. } = &**tables;
         walk.tail.run(&Start { column_0, later, groups, group, within }, tile, blocks);
     }
-}
-
-/// A counter without its lowest bits.
-const fn shifted_down(counter: Counter, bits: u32) -> Counter {
-    Counter { value: counter.value >> bits, ..counter }
 }
 
 /// What a run goes by.
@@ -310,7 +305,7 @@ impl Tables {
         let (low, high) = blocks.bytes_mut().split_at_mut(half);
         head.column_0(first.value, first, low, scratch);
         let end = first.skip(TILE_BLOCKS as u128 - 1);
-        let left = ((1_u64 << NONCE_BITS) - (first.value as u64 & ((1 << NONCE_BITS) - 1))) as usize;
+        let left = first.left_in_low(NONCE_BITS) as usize;
         if left < TILE_BLOCKS {
             head.column_0(first.value, end, high, scratch);
             let (left, both) = (left * BLOCK_BYTES, blocks.bytes_mut());

@@ -16,6 +16,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::head::{GROUP_BLOCKS, NONCE_BITS};
 use super::instructions::{BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, counters, over_bundles, rounds};
 use super::key::RoundKeys;
 use crate::block::{BLOCK_BYTES, Block, Direction};
@@ -23,12 +24,6 @@ use crate::part::counter::Counter;
 use crate::part::ghash::Ghash;
 use crate::part::{Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, each, wipe};
-
-/// Counter values that share all but the lowest byte.
-const EPOCH: usize = 256;
-
-/// Counter bits below the second lowest byte that the table depends on: byte 10 big-endian, 5 little-endian.
-const NONCE_BITS: u32 = 40;
 
 /// Blocks under one nonce after which its table has paid for itself: making it costs two rounds of
 /// 256 blocks, using it saves two rounds a block; found by `crossgrain bench`, see docs/measuring.md.
@@ -54,7 +49,7 @@ struct Nonce {
 /// The column-0 part of the state after round 2 for every lowest counter byte, and again from 0 on for
 /// bundles that begin near the end. Wiped when dropped.
 #[repr(align(64))]
-struct Table([u8; (EPOCH + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES]);
+struct Table([u8; (GROUP_BLOCKS + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES]);
 
 impl Drop for Table {
     fn drop(&mut self) {
@@ -75,7 +70,7 @@ impl<W: AesLanes> Walk<W> {
 
     /// The table of the nonce that counter `first` belongs to, if `blocks` more make it worth having.
     fn table(&self, first: Counter, blocks: usize) -> Option<Arc<Table>> {
-        let high = Some(Counter { value: first.value >> NONCE_BITS, ..first });
+        let high = Some(first.without_low(NONCE_BITS));
         let mut nonce = self.nonce.lock().unwrap_or_else(PoisonError::into_inner);
         if nonce.high != high {
             *nonce = Nonce { high, ..Nonce::default() };
@@ -83,8 +78,8 @@ impl<W: AesLanes> Walk<W> {
         nonce.blocks = nonce.blocks.saturating_add(blocks as u64);
         if nonce.table.is_none() && nonce.blocks >= WORTH_BLOCKS {
             // Filled where it stays: what is moved leaves a copy.
-            let mut table = Arc::new(Table([0; (EPOCH + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES]));
-            let first = Counter { value: first.value & !(EPOCH as u128 - 1), ..first };
+            let mut table = Arc::new(Table([0; (GROUP_BLOCKS + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES]));
+            let first = Counter { value: first.value & !(GROUP_BLOCKS as u128 - 1), ..first };
             if let Some(table) = Arc::get_mut(&mut table) {
                 self.isa.enter(Fill::<W> { isa: self.isa, keys: &self.keys, first, table });
             }
@@ -107,9 +102,9 @@ impl<W: AesLanes> WholePart for Walk<W> {
             return self.plain.run(source, buffers);
         };
         while !buffers.is_empty() {
-            let nonce_blocks = (1_u64 << NONCE_BITS) - (first.value as u64 & ((1 << NONCE_BITS) - 1));
             let blocks = buffers.len_bytes() / BLOCK_BYTES;
-            let blocks = usize::try_from(nonce_blocks).map_or(blocks, |left| left.min(blocks));
+            let left = usize::try_from(first.left_in_low(NONCE_BITS));
+            let blocks = left.map_or(blocks, |left| left.min(blocks));
             let (now, later) = buffers.split_at(blocks * BLOCK_BYTES);
             match self.table(first, blocks) {
                 None => self.plain.run(Source::Counter(first), now),
@@ -162,7 +157,7 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
         let places = W::broadcast(isa, &first.order.places());
         for (i, place) in table.0.chunks_exact_mut(W::BYTES).enumerate() {
             // The lowest byte of `first` is zero: nothing carries out of it.
-            let low_byte = ((i * W::BLOCKS) % EPOCH) as u128;
+            let low_byte = ((i * W::BLOCKS) % GROUP_BLOCKS) as u128;
             let counter = base.add_low_u64(W::broadcast(isa, &low_byte.to_le_bytes())).pick(places);
             let column = after_round_1::<W>(isa, counter, keys.blocks()) & column_zero(isa);
             (column.encrypt_round(zero) ^ spare).store(place);
@@ -196,7 +191,7 @@ struct WalkBundle<'a, W: AesLanes> {
     keys: &'a RoundKeys,
     table: &'a Table,
     first: Counter,
-    /// What the table leaves out of the state after round 2, the same for a whole epoch.
+    /// What the table leaves out of the state after round 2, the same for a whole group.
     rest: W,
 }
 
@@ -227,12 +222,12 @@ impl<W: AesLanes> Bundle<W> for WalkBundle<'_, W> {
         let Self { isa, table, first, rest, .. } = self;
         let (isa, now) = (*isa, *rest);
         let counter = first.skip(block as u128);
-        let low_byte = counter.value as usize % EPOCH;
+        let low_byte = counter.value as usize % GROUP_BLOCKS;
         let entries = &table.0[low_byte * BLOCK_BYTES..][..IN_FLIGHT * W::BYTES];
         let mut state: [W; N] = each!(i < N => W::load(isa, &entries[i * W::BYTES..][..W::BYTES]) ^ now);
-        let blocks_left = EPOCH - low_byte;
+        let blocks_left = GROUP_BLOCKS - low_byte;
         if blocks_left <= N * W::BLOCKS {
-            self.rest = self.rest_of(counter.skip(EPOCH as u128));
+            self.rest = self.rest_of(counter.skip(GROUP_BLOCKS as u128));
             let change = now ^ self.rest;
             let mask = &FIRST_BLOCKS[(BUNDLE_BLOCKS_MAX - blocks_left) * BLOCK_BYTES..];
             for (i, word) in state.iter_mut().enumerate() {
