@@ -72,6 +72,7 @@ impl<'a> Tweaks<'a> {
 
     /// The tweaks from `blocks` blocks further on.
     #[must_use]
+    #[inline(always)]
     pub fn skip(self, blocks: usize) -> Self {
         let all = self.done_blocks + blocks;
         let done_blocks = all % self.sector_blocks;
