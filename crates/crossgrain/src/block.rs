@@ -122,11 +122,12 @@ impl FromStr for Cipher {
     }
 }
 
-/// A secret key and the cipher it belongs to. Wiped from memory when dropped; never printed.
+/// A secret key and the cipher it belongs to. Wiped from memory when dropped; never printed. Its bytes stay where they are when
+/// it is moved, so that no copies are left behind.
 #[derive(Clone)]
 pub struct Key {
     cipher: Cipher,
-    bytes: Zeroizing<[u8; KEY_BYTES_MAX]>,
+    bytes: Box<Zeroizing<[u8; KEY_BYTES_MAX]>>,
 }
 
 impl Key {
@@ -138,7 +139,7 @@ impl Key {
         if bytes.len() != cipher.key_bytes() {
             return Err(Error::KeyLength { cipher, len_bytes: bytes.len() });
         }
-        let mut key = Zeroizing::new([0; KEY_BYTES_MAX]);
+        let mut key = Box::new(Zeroizing::new([0; KEY_BYTES_MAX]));
         key[..bytes.len()].copy_from_slice(bytes);
         Ok(Self { cipher, bytes: key })
     }
