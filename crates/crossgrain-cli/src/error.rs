@@ -72,7 +72,7 @@ impl Error {
 
     /// Tells the user, and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
-        if !self.message.is_empty() {
+        if !matches!(self.exit, Exit::ReaderGone) {
             tell(&self.message);
         }
         ExitCode::from(self.exit as u8)

@@ -1,6 +1,6 @@
 //! `crossgrain random`: the bytes of a random stream, as docs/streams.md has them.
 
-use std::io::{self, ErrorKind, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     });
     match write {
         Ok(_) => output.finish(),
-        Err(Failure::Write(error)) if path.is_none() && error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        Err(Failure::Write(error)) if path.is_none() => Err(Error::print(&error)),
         Err(Failure::Read(error) | Failure::Write(error)) => Err(Error::write(&name, &error)),
         Err(Failure::Compute(error)) => Err(error),
     }

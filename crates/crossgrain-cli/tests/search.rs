@@ -173,6 +173,9 @@ fn what_makes_no_sense_is_refused_in_a_line() {
         (with(&["--mask", "?d", "--kdf", "scrypt", "--salt", "00", "--log-n", "40"]), "memory"),
         (with(&["--words", "/dev/null", "--shard", "0/1"]), "share"),
         (refused(&["--session", "s", "--restore", "--skip", "1"]), "--skip"),
+        (refused(&["--session", "s", "--restore", "--all"]), "--all"),
+        (refused(&["--session", "s", "--restore", "--salt", "00"]), "--salt"),
+        (refused(&["--session", "s", "--restore", "--form", "hex"]), "--form"),
         (refused(&["--file", "in", "--iv", "00", "--mask", "?d"]), "--iv"),
         (with(&["--words", "none"]), "none"),
         (with(&["--words", "in", "--rule", "x"]), "rule"),
@@ -192,6 +195,21 @@ fn what_makes_no_sense_is_refused_in_a_line() {
     ] {
         assert!(line.contains(what), "{what}: {line}");
     }
+}
+
+#[test]
+fn a_share_of_standard_input_is_refused_even_of_a_file() {
+    let place = Place::with(KEY.as_bytes());
+    let args = [
+        "search", "--cipher", "aes-128", "--plain", PLAIN, "--crypt", CRYPT, "--words", "-", "--form", "hex",
+    ];
+    let from_file = |more: &[&str]| {
+        let mut command = place.command(&[&args[..], more].concat());
+        command.stdin(std::fs::File::open(place.path("in")).unwrap());
+        Done::from(command.output().unwrap())
+    };
+    assert!(from_file(&["--shard", "0/1"]).refused(3).contains("standard input"));
+    assert_eq!(from_file(&["--keyspace"]).printed(), b"1\n");
 }
 
 #[test]

@@ -90,7 +90,8 @@ impl Args {
     }
 
     fn list(&self, path: &Path, search: &Search, part: &Part) -> Result<List, Error> {
-        let open = || Input::open((path != Path::new("-")).then_some(path));
+        let is_standard = path == Path::new("-");
+        let open = || Input::open((!is_standard).then_some(path));
         let mut input = open()?;
         let form = match (self.form, search.key_bytes()) {
             (FormName::Lines, _) => Form::Lines,
@@ -105,8 +106,8 @@ impl Args {
             let limit = part.limit.as_ref().and_then(|limit| u128::try_from(limit).ok()).unwrap_or(u128::MAX);
             skip..skip.saturating_add(limit)
         } else {
-            // What has no length can be read once, and counting reads all of it.
-            let is_stream = input.len_bytes().is_none();
+            // What cannot be opened again can be read once, and counting reads all of it: standard input even of a file.
+            let is_stream = is_standard || input.len_bytes().is_none();
             if is_stream && self.shard.is_some() {
                 return Err(Error::usage(
                     "a share of standard input or a pipe cannot be known: give --words a file",
