@@ -16,7 +16,7 @@ use crossgrain::device::{self, Kernel};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Exit};
-use crate::output::write_file;
+use crate::output::{apart, write_file};
 
 /// Registers that spills are told for: AVX-512's, and what a GPU's thread gets at high and low occupancy.
 const BUDGETS: [usize; 4] = [32, 64, 128, 255];
@@ -93,6 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     if let Some(kernel) = args.name.as_deref().and_then(Kernel::find) {
         return program(kernel, args);
     }
+    apart(("--output", args.output.as_ref()), ("--dot", args.dot.as_ref()))?;
     let Some(told) = chosen(args)? else { return list(args) };
     if let Some(path) = &args.dot {
         write_file(path, args.force, &told.graph.dot(&told.name))?;

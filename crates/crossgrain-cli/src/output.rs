@@ -156,6 +156,17 @@ impl Write for Output {
     }
 }
 
+/// Refuses one name for two files, each by its option.
+pub(crate) fn apart(one: (&str, Option<&PathBuf>), other: (&str, Option<&PathBuf>)) -> Result<(), Error> {
+    match (one.1, other.1) {
+        (Some(path), Some(same)) if path == same => {
+            let name = path.display();
+            Err(Error::usage(format!("{} and {} both name '{name}': give each a file of its own", one.0, other.0)))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Writes a whole file.
 pub(crate) fn write_file(path: &Path, replace: bool, contents: &str) -> Result<(), Error> {
     let mut output = Output::file(path, replace)?;

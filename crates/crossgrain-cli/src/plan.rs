@@ -22,11 +22,12 @@ use crossgrain::Features;
 use crossgrain::plan::{Costs, Job};
 
 use crate::error::Error;
-use crate::output::write_file;
+use crate::output::{apart, write_file};
 use case::Case;
 
 /// Plans, draws if asked to, and prints.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
+    apart(("--save", args.save.as_ref()), ("--svg", args.svg.as_ref()))?;
     let case = args.case()?;
     let told = if args.json { json::told(&case)? } else { text::told(&case) };
     if let Some(path) = &args.save {

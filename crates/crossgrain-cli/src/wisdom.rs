@@ -180,6 +180,8 @@ fn measure(path: &Path, ciphers: &[Cipher], budget_ms: u64) -> Result<(), Error>
     }
     // A cap limits plans, not what is known: costs must serve them all.
     let (features, policy) = (Features::of_cpu(), Policy::Any);
+    // Whoever stops listening does not stop the measuring.
+    let mut told = Ok(());
     for &cipher in ciphers {
         let start = Instant::now();
         let clock_ns = || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -189,9 +191,9 @@ fn measure(path: &Path, ciphers: &[Cipher], budget_ms: u64) -> Result<(), Error>
         // One by one: what is measured stays, whatever stops the next.
         wisdom.merge(path).map_err(|refused| failed(path, &refused))?;
         let (count, seconds) = (costs.iter().count(), start.elapsed().as_secs_f64());
-        say(format_args!("{cipher}: {count} costs measured in {seconds:.1} s"))?;
+        told = told.and(say(format_args!("{cipher}: {count} costs measured in {seconds:.1} s")));
     }
-    Ok(())
+    told
 }
 
 fn export(path: &Path, file: &Path, force: bool) -> Result<(), Error> {
@@ -259,5 +261,5 @@ fn rough(age_s: u64) -> String {
 }
 
 fn say(text: impl std::fmt::Display) -> Result<(), Error> {
-    writeln!(io::stdout(), "{text}").map_err(|error| Error::write("standard output", &error))
+    writeln!(io::stdout(), "{text}").map_err(|error| Error::print(&error))
 }

@@ -10,6 +10,8 @@ use crate::{Result, cargo, evidence, fuzz, mutants, root, succeed, target};
 
 /// The streams that are tested every night.
 const CIPHERS: [&str; 2] = ["aes-128", "serpent-128"];
+/// Random cases of every property of the library.
+const CASES: &str = "20000";
 /// How long files that are none are made up.
 const FUZZ_SECONDS: u64 = 600;
 
@@ -19,6 +21,7 @@ const FUZZ_SECONDS: u64 = 600;
 /// As each of them: the first that fails ends it.
 pub(crate) fn run() -> Result<()> {
     succeed(cargo().args(["test", "--workspace", "--release", "--", "--ignored", "--show-output"]))?;
+    succeed(cargo().env("PROPTEST_CASES", CASES).args(["test", "--package", "crossgrain", "--release"]))?;
     for cipher in CIPHERS {
         statistics(cipher, 0, None)?;
     }

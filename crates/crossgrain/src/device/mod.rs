@@ -55,7 +55,7 @@ impl Task {
 pub enum Form {
     /// Gates.
     Gates,
-    /// A table in the memory that threads share. AES's encryption only.
+    /// A table in the memory that threads share. AES only.
     OneTable,
     /// Four tables there.
     FourTables,
@@ -99,7 +99,7 @@ pub struct Work {
 }
 
 /// All programs.
-pub const ALL: [Kernel; 14] = [
+pub const ALL: [Kernel; 16] = [
     Kernel::gates(Family::Aes, Task::Encrypt),
     Kernel::gates(Family::Aes, Task::Decrypt),
     Kernel::gates(Family::Aes, Task::Count),
@@ -109,9 +109,11 @@ pub const ALL: [Kernel; 14] = [
     Kernel::gates(Family::Serpent, Task::Count),
     Kernel::gates(Family::Serpent, Task::Generate),
     Kernel { family: Family::Aes, task: Task::Encrypt, form: Form::OneTable },
+    Kernel { family: Family::Aes, task: Task::Decrypt, form: Form::OneTable },
     Kernel { family: Family::Aes, task: Task::Count, form: Form::OneTable },
     Kernel { family: Family::Aes, task: Task::Generate, form: Form::OneTable },
     Kernel { family: Family::Aes, task: Task::Encrypt, form: Form::FourTables },
+    Kernel { family: Family::Aes, task: Task::Decrypt, form: Form::FourTables },
     Kernel { family: Family::Aes, task: Task::Count, form: Form::FourTables },
     Kernel { family: Family::Aes, task: Task::Generate, form: Form::FourTables },
 ];
@@ -136,7 +138,9 @@ impl Kernel {
             (Family::Aes, Task::Encrypt, Form::Gates) => "aes-encrypt",
             (Family::Aes, Task::Encrypt, Form::OneTable) => "aes-encrypt-table",
             (Family::Aes, Task::Encrypt, Form::FourTables) => "aes-encrypt-tables",
-            (Family::Aes, Task::Decrypt, _) => "aes-decrypt",
+            (Family::Aes, Task::Decrypt, Form::Gates) => "aes-decrypt",
+            (Family::Aes, Task::Decrypt, Form::OneTable) => "aes-decrypt-table",
+            (Family::Aes, Task::Decrypt, Form::FourTables) => "aes-decrypt-tables",
             (Family::Aes, Task::Count, Form::Gates) => "aes-ctr",
             (Family::Aes, Task::Count, Form::OneTable) => "aes-ctr-table",
             (Family::Aes, Task::Count, Form::FourTables) => "aes-ctr-tables",
@@ -205,8 +209,7 @@ impl Kernel {
         let rounds = cipher.rounds() as f64;
         match (self.family, self.form) {
             (Family::Aes, Form::Gates) => Work { gates: aes::gates(self.task, rounds), look_ups: 0.0 },
-            // An address a look-up, and sums of three.
-            (Family::Aes, _) => Work { gates: 24.0 * rounds, look_ups: 16.0 * rounds },
+            (Family::Aes, _) => tables::work(self.task, rounds),
             (Family::Serpent, _) => Work { gates: serpent::gates(self.task), look_ups: 0.0 },
         }
     }
@@ -223,7 +226,7 @@ impl Kernel {
             }
             (Family::Aes, _) => {
                 let mut words = Zeroizing::new(Vec::with_capacity(KEY_WORDS_MAX));
-                tables::keys(&aes_part::key::RoundKeys::expand(key), &mut words);
+                tables::keys(self.task, &aes_part::key::RoundKeys::expand(key), &mut words);
                 words
             }
             (Family::Serpent, _) => {

@@ -106,7 +106,9 @@ fn decrypt(text: &mut Text) {
 
 /// What a thread does.
 fn body(text: &Text, task: Task) -> String {
-    let block = text.one_block(task, "job.rounds");
+    let block = text.one_block(task, |words| {
+        format!("    let s = cipher({}, job.rounds);\n", text.of_words("State", words))
+    });
     format!(
         "    let first = thread;
     if (first >= job.blocks) {{

@@ -4,16 +4,21 @@
 //! reads from a bank of its own: word `32·(2·byte + table % 2) + lane` of a pair of tables, or `32·byte + lane` of a
 //! single one, of whose words the other three tables' are rotations. Four tables take 128 KiB, and an address is then one
 //! permutation of bytes; a single one takes 32 KiB.
-//! Source: the Rijndael submission §5.2.1; the tables are those of `part::aes::table`.
+//! A thread's counters are a multiple of 256 apart, and until they carry out of their lowest 16 bits only one of their bytes moves. What the
+//! others come to in rounds 1 and 2 is kept, which leaves five look-ups of these rounds' 32.
+//! Decrypting, round keys are those of the equivalent inverse cipher. No entry of its tables has the byte of InvSubBytes for the
+//! last round, but the sum of an entry's bytes is that byte, since the coefficients of InvMixColumns have the sum 1.
+//! Source: the Rijndael submission §5.2.1 and 5.3.3; the tables are those of `part::aes::table`.
 //! Holds: **addresses are secret.** Banks do not tell them, but no more is promised, and it is for policy `any` alone.
 
 use super::text::{Text, words};
-use super::{Form, Kernel, Task};
+use super::{Form, Kernel, Task, Work};
+use crate::block::Direction;
 use crate::circuit::emit::{Field, Language, Signature};
 use crate::circuit::trace::Sym;
 use crate::part::aes::key::RoundKeys;
-use crate::part::aes::table::encryption_tables;
-use crate::word::each;
+use crate::part::aes::table::t_tables;
+use crate::word::{Lanes as _, each};
 
 /// Blocks of a thread.
 pub(super) const THREAD_BLOCKS: u32 = 32;
@@ -24,12 +29,35 @@ const ROUND_KEY_WORDS: usize = 4 * 15;
 /// Words of a table, once for each of 32 threads.
 const TABLE_WORDS: u32 = 256 * 32;
 
-/// The round keys, column by column, and the four tables.
-pub(super) fn keys(round_keys: &RoundKeys, to: &mut Vec<u32>) {
-    let columns = round_keys.blocks().as_flattened().as_chunks::<4>().0;
+/// The round keys in the order of their use, column by column, and the four tables.
+pub(super) fn keys(task: Task, round_keys: &RoundKeys, to: &mut Vec<u32>) {
+    let inverse = (task == Task::Decrypt).then(|| round_keys.equivalent_inverse());
+    let columns = inverse.as_ref().unwrap_or(round_keys).blocks().as_flattened().as_chunks::<4>().0;
     to.extend(columns.iter().map(|column| u32::from_le_bytes(*column)));
     to.resize(ROUND_KEY_WORDS, 0);
-    to.extend(encryption_tables().as_flattened());
+    to.extend(t_tables(direction(task)).as_flattened());
+}
+
+const fn direction(task: Task) -> Direction {
+    match task {
+        Task::Decrypt => Direction::Decrypt,
+        _ => Direction::Encrypt,
+    }
+}
+
+/// What is done for a block: an address a look-up, and sums of three.
+pub(super) fn work(task: Task, rounds: f64) -> Work {
+    let (gates, look_ups) = (24.0 * rounds, 16.0 * rounds);
+    match task {
+        Task::Encrypt => Work { gates, look_ups },
+        // The bytes of the last round: two rotations and a sum each.
+        Task::Decrypt => Work { gates: gates + 16.0 * 3.0, look_ups },
+        // Of rounds 1 and 2 only what moves; all of them and one byte's besides once a thread.
+        Task::Count | Task::Generate => {
+            let once = f64::from(THREAD_BLOCKS).recip();
+            Work { gates: gates - 48.0 + 11.0 + 44.0 * once, look_ups: look_ups - 32.0 + 5.0 + 29.0 * once }
+        }
+    }
 }
 
 /// The program's text.
@@ -37,9 +65,9 @@ pub(super) fn text(kernel: Kernel, language: Language) -> String {
     let mut text = Text::new(kernel, language);
     text.structure("State", &[("x", Field::Words(4))]);
     text.push(&declaration(kernel, language));
-    look_ups(&mut text, kernel.form);
-    columns(&mut text);
-    cipher(&mut text);
+    look_ups(&mut text, kernel);
+    columns(&mut text, kernel.task);
+    cipher(&mut text, kernel.task);
     if kernel.task == Task::Count {
         text.swap_bytes();
     }
@@ -57,12 +85,13 @@ fn declaration(kernel: Kernel, language: Language) -> String {
     }
 }
 
-/// `look_up0` to `look_up3`: what byte r of a word contributes to a column, from row r; and `sub0` to `sub3`: as seen two
-/// rows below, where row r has the byte that the S-box gives.
-fn look_ups(text: &mut Text, form: Form) {
+/// `look_up0` to `look_up3`: what byte r of a word contributes to a column, from row r; and `sub0` to `sub3`, for the last round:
+/// as seen two rows below, where row r has the byte that the S-box gives; decrypting, any table will do.
+fn look_ups(text: &mut Text, kernel: Kernel) {
     for byte in 0..4 {
-        look_up(text, form, &format!("look_up{byte}"), byte, byte);
-        look_up(text, form, &format!("sub{byte}"), byte, (byte + 2) % 4);
+        let last = if kernel.task == Task::Decrypt { 0 } else { (byte + 2) % 4 };
+        look_up(text, kernel.form, &format!("look_up{byte}"), byte, byte);
+        look_up(text, kernel.form, &format!("sub{byte}"), byte, last);
     }
 }
 
@@ -95,8 +124,8 @@ fn look_up(text: &mut Text, form: Form, name: &str, byte: usize, table: usize) {
     text.function(name, &[("v", "u32"), ("lane", "u32")], "u32", &body);
 }
 
-/// The sum of four words and a key, and the bytes of which four look-ups have the S-box in place.
-fn columns(text: &mut Text) {
+/// The sum of four words and a key, and of the bytes that the S-box gives in four rows.
+fn columns(text: &mut Text, task: Task) {
     text.structure("Looked", &[("x", Field::Words(4))]);
     text.structure("Word", &[("x", Field::Words(1))]);
     let signature = Signature {
@@ -107,46 +136,171 @@ fn columns(text: &mut Text) {
     };
     text.circuit("sum", &signature, |x: [Sym; 5]| [x[0] ^ x[1] ^ (x[2] ^ x[3] ^ x[4])]);
     text.circuit("bytes", &signature, |x: [Sym; 5]| {
-        let bytes: [Sym; 4] = each!(row < 4 => x[row] & Sym::constant(0xff << (8 * row)));
+        let given = |word| if task == Task::Decrypt { sum_of_bytes(word) } else { word };
+        let bytes: [Sym; 4] = each!(row < 4 => given(x[row]) & Sym::constant(0xff << (8 * row)));
         [bytes[0] ^ bytes[1] ^ (bytes[2] ^ bytes[3] ^ x[4])]
     });
 }
 
-fn cipher(text: &mut Text) {
-    let looked = |text: &Text, column: usize, function: &str| {
-        let word = |row| format!("{function}{row}(s.x[{}], lane)", (column + row) % 4);
-        text.of_words("Looked", [0, 1, 2, 3].map(word))
-    };
-    let columns = [0, 1, 2, 3];
-    let first = text.of_words("State", columns.map(|at| format!("block.x[{at}] ^ keys[{at}u]")));
-    let round = |sum: &str, function: &str| {
-        let column = |at| format!("\n        {sum}({}, keys[k + {at}u]).x[0]", looked(text, at, function));
-        text.of_words("State", columns.map(column))
-    };
-    let (middle, last) = (round("sum", "look_up"), round("bytes", "sub"));
-    let body = format!(
-        "    var s = {first};
-    for (var number = 1u; number < rounds; number = number + 1u) {{
+/// The sum of a word's bytes, in each of them.
+fn sum_of_bytes(word: Sym) -> Sym {
+    let halves = word ^ word.rotate_lanes_left::<16>();
+    halves ^ halves.rotate_lanes_left::<8>()
+}
+
+/// The byte of a counter that moves within a thread, the lowest but one.
+#[derive(Clone, Copy)]
+struct Moving {
+    row: usize,
+    column: usize,
+}
+
+impl Moving {
+    /// Which one it is, if a task counts.
+    const fn byte(task: Task) -> Option<Self> {
+        match task {
+            Task::Count => Some(Self { row: 2, column: 3 }),
+            Task::Generate => Some(Self { row: 1, column: 0 }),
+            Task::Encrypt | Task::Decrypt => None,
+        }
+    }
+
+    /// The column that it comes to in round 1.
+    const fn comes_to(self) -> usize {
+        (self.column + 4 - self.row) % 4
+    }
+
+    /// The row of that column that column `at` takes in round 2.
+    const fn goes_by(self, at: usize) -> usize {
+        (self.comes_to() + 4 - at) % 4
+    }
+}
+
+const COLUMNS: [usize; 4] = [0, 1, 2, 3];
+
+/// The cipher's steps in the words of a text.
+struct Steps<'a> {
+    text: &'a Text,
+    task: Task,
+}
+
+impl Steps<'_> {
+    /// The word that `function` finds for row `row` of column `column` of what follows `s`.
+    fn word(&self, function: &str, column: usize, row: usize) -> String {
+        // ShiftRows takes row r from as many columns to the right, InvShiftRows to the left.
+        let step = if self.task == Task::Decrypt { 3 } else { 1 };
+        format!("{function}{row}(s.x[{}], lane)", (column + step * row) % 4)
+    }
+
+    fn state(&self, column: impl FnMut(usize) -> String) -> String {
+        self.text.of_words("State", COLUMNS.map(column))
+    }
+
+    fn keyed(&self) -> String {
+        self.state(|at| format!("block.x[{at}] ^ keys[{at}u]"))
+    }
+
+    /// What follows `s` by a round whose keys begin at `k`.
+    fn round(&self, sum: &str, function: &str) -> String {
+        self.state(|at| {
+            let words = self.text.of_words("Looked", COLUMNS.map(|row| self.word(function, at, row)));
+            format!("\n        {sum}({words}, keys[k + {at}u]).x[0]")
+        })
+    }
+
+    /// All rounds of a block from `first` on, `s` being what comes before it.
+    fn rounds_from(&self, first: u32) -> String {
+        format!(
+            "    for (var number = {first}u; number < rounds; number = number + 1u) {{
         let k = 4u * number;
-        s = {middle};
+        s = {};
     }}
     let k = 4u * rounds;
-    return {last};
-"
-    );
-    text.function("cipher", &[("block", "State"), ("rounds", "u32"), ("lane", "u32")], "State", &body);
+    return {};
+",
+            self.round("sum", "look_up"),
+            self.round("bytes", "sub")
+        )
+    }
+
+    /// The cipher.
+    fn cipher(&self) -> String {
+        format!("    var s = {};\n{}", self.keyed(), self.rounds_from(1))
+    }
+
+    /// What all bytes but the moving one come to: the four words after round 2, then that word after round 1 which it comes to.
+    fn head(&self, moving: Moving) -> String {
+        let Moving { row, column } = moving;
+        let sum = |at: usize| {
+            let rows = COLUMNS.into_iter().filter(|&row| row != moving.goes_by(at));
+            let words: Vec<_> = rows.map(|row| self.word("look_up", at, row)).collect();
+            format!("\n        keys[{}u] ^ {}", 8 + at, words.join(" ^ "))
+        };
+        let kept = format!("\n        s.x[{}] ^ moving", moving.comes_to());
+        format!(
+            "    var s = {};
+    let moving = look_up{row}(s.x[{column}], lane);
+    let k = 4u;
+    s = {};
+    return {};
+",
+            self.keyed(),
+            self.round("sum", "look_up"),
+            self.text.of_words("Head", [sum(0), sum(1), sum(2), sum(3), kept])
+        )
+    }
+
+    /// The cipher from there on, `word` being the block's word that has the moving byte.
+    fn cipher_from(&self, moving: Moving) -> String {
+        let Moving { row, column } = moving;
+        let state = self.state(|at| format!("kept.x[{at}] ^ look_up{}(w, lane)", moving.goes_by(at)));
+        format!(
+            "    let w = kept.x[4] ^ look_up{row}(word ^ keys[{column}u], lane);
+    var s = {state};
+{}",
+            self.rounds_from(3)
+        )
+    }
+}
+
+fn cipher(text: &mut Text, task: Task) {
+    let (rounds, lane) = (("rounds", "u32"), ("lane", "u32"));
+    let Some(moving) = Moving::byte(task) else {
+        let body = Steps { text, task }.cipher();
+        return text.function("cipher", &[("block", "State"), rounds, lane], "State", &body);
+    };
+    text.structure("Head", &[("x", Field::Words(5))]);
+    let body = Steps { text, task }.head(moving);
+    text.function("head", &[("block", "State"), lane], "Head", &body);
+    let body = Steps { text, task }.cipher_from(moving);
+    text.function("cipher", &[("kept", "Head"), ("word", "u32"), rounds, lane], "State", &body);
 }
 
 /// What a thread does: blocks of a group's threads lie side by side.
 fn body(text: &Text, kernel: Kernel) -> String {
     let group = kernel.group_threads();
-    let block = text.one_block(kernel.task, "job.rounds, lane");
+    let block = text.one_block(kernel.task, |words| match Moving::byte(kernel.task) {
+        None => format!("    let s = cipher({}, job.rounds, lane);\n", text.of_words("State", words)),
+        Some(moving) => {
+            let word = words[moving.column].clone();
+            format!(
+                "    if (number == 0u || (b0 >> 16u) != high) {{
+        high = b0 >> 16u;
+        kept = head({}, lane);
+    }}
+    let s = cipher(kept, {word}, job.rounds, lane);
+",
+                text.of_words("State", words)
+            )
+        }
+    });
     let block: String = block.lines().map(|line| format!("        {line}\n")).collect();
+    let kept = if kernel.task.counts() { "    var high = 0u;\n    var kept: Head;\n" } else { "" };
     format!(
         "{}    barrier();
     let lane = local % 32u;
     let base = {THREAD_BLOCKS}u * (thread - local) + local;
-    for (var number = 0u; number < {THREAD_BLOCKS}u; number = number + 1u) {{
+{kept}    for (var number = 0u; number < {THREAD_BLOCKS}u; number = number + 1u) {{
         let first = base + {group}u * number;
         if (first < job.blocks) {{
 {block}        }}

@@ -96,15 +96,14 @@ impl Text {
         }
     }
 
-    /// What becomes of block `first`, by a `cipher` from a `State` of its four words and the `arguments` after it.
-    pub(super) fn one_block(&self, task: Task, arguments: &str) -> String {
+    /// What becomes of block `first`, by lines of `cipher` that make the state `s` from its four words.
+    pub(super) fn one_block(&self, task: Task, cipher: impl FnOnce([String; 4]) -> String) -> String {
         let given = ["given.x", "given.y", "given.z", "given.w"];
         let words = match task {
             Task::Count => ["b3", "b2", "b1", "b0"].map(|word| format!("swap_bytes({word})")),
             Task::Generate => ["b0", "b1", "b2", "b3"].map(str::to_owned),
             Task::Encrypt | Task::Decrypt => given.map(str::to_owned),
         };
-        let block = self.of_words("State", words);
         let counter = if task.counts() { COUNTER } else { "" };
         let load = if task.reads_source() { "    let given = source[first];\n" } else { "" };
         let word = |at: usize| match task {
@@ -112,7 +111,7 @@ impl Text {
             _ => format!("s.x[{at}]"),
         };
         let written = self.block([word(0), word(1), word(2), word(3)]);
-        format!("{counter}{load}    let s = cipher({block}, {arguments});\n    goal[first] = {written};\n")
+        format!("{counter}{load}{}    goal[first] = {written};\n", cipher(words))
     }
 
     /// Four words as they lie in memory.

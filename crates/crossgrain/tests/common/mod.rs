@@ -92,9 +92,11 @@ pub(crate) fn capped(cap: &str, threads: usize) -> Options {
     Options { features: Some(cap.parse().unwrap()), threads, ..Options::default() }
 }
 
-/// So many random cases, and no file written when one fails: proptest prints the smallest failure.
+/// So many random cases, or as many as `PROPTEST_CASES` asks for if those are more, and no file written when one fails:
+/// proptest prints the smallest failure.
 pub(crate) fn cases(count: u32) -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(count) }
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|asked| asked.parse().ok()).unwrap_or(0);
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(count.max(asked)) }
 }
 
 /// The ways into and out of tiles that this CPU has.

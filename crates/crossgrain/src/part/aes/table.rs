@@ -46,9 +46,12 @@ pub(crate) type TTable = [[u32; 256]; 4];
 static T: LazyLock<TTable> = LazyLock::new(|| t_table(&SUB, aes_linear::mix_column));
 static INV_T: LazyLock<TTable> = LazyLock::new(|| t_table(&INV_SUB, aes_linear::inv_mix_column));
 
-/// By row, the column that a byte contributes after SubBytes and MixColumns, its lowest row in the lowest byte.
-pub(crate) fn encryption_tables() -> &'static TTable {
-    &T
+/// By row, the column that a byte contributes after SubBytes and MixColumns or their inverses, its lowest row in the lowest byte.
+pub(crate) fn t_tables(direction: Direction) -> &'static TTable {
+    match direction {
+        Direction::Encrypt => &T,
+        Direction::Decrypt => &INV_T,
+    }
 }
 
 fn t_table(sub: &Table, mix: impl Fn([[u32; 8]; 4]) -> [[u32; 8]; 4]) -> TTable {
@@ -171,10 +174,8 @@ impl fmt::Debug for TCipher {
 
 impl WholePart for TCipher {
     fn run(&self, source: Source<'_>, mut buffers: Buffers<'_>) {
-        let (table, sub): (&TTable, &Table) = match self.direction {
-            Direction::Encrypt => (&T, &SUB),
-            Direction::Decrypt => (&INV_T, &INV_SUB),
-        };
+        let table = t_tables(self.direction);
+        let sub: &Table = if self.direction == Direction::Encrypt { &SUB } else { &INV_SUB };
         let mut source = source;
         for at in (0..buffers.len_bytes()).step_by(BLOCK_BYTES) {
             let mut input = [0; BLOCK_BYTES];
