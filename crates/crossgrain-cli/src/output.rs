@@ -156,15 +156,13 @@ impl Write for Output {
     }
 }
 
-/// Refuses one name for two files, each by its option.
+/// Refuses one path for two files, each with the option that names it.
 pub(crate) fn apart(one: (&str, Option<&PathBuf>), other: (&str, Option<&PathBuf>)) -> Result<(), Error> {
-    match (one.1, other.1) {
-        (Some(path), Some(same)) if path == same => {
-            let name = path.display();
-            Err(Error::usage(format!("{} and {} both name '{name}': give each a file of its own", one.0, other.0)))
-        }
-        _ => Ok(()),
+    let ((option, path), (other, same)) = (one, other);
+    if path.is_some() && path == same {
+        return Err(Error::usage(format!("{option} and {other} name one file: give each its own")));
     }
+    Ok(())
 }
 
 /// Writes a whole file.

@@ -42,9 +42,23 @@ impl<D: Device> Cipher<D> {
             let needs = kernel.shared_bytes();
             return Err(Error::Program(format!("it needs {needs} bytes of shared memory")));
         }
-        let mut program = device.compile(&kernel.listing(D::LANGUAGE))?;
-        device.set_keys(&mut program, &kernel.keys(key))?;
-        Ok(Self { device: device.clone(), kernel, cipher: key.cipher(), program, room: None })
+        let program = device.compile(&kernel.listing(D::LANGUAGE))?;
+        let mut new = Self { device: device.clone(), kernel, cipher: key.cipher(), program, room: None };
+        new.set_key(key)?;
+        Ok(new)
+    }
+
+    /// Goes on by another key, of any length that the cipher has: the program stays as it was compiled.
+    ///
+    /// # Errors
+    /// If the key is of another cipher, or the device is lost.
+    pub fn set_key(&mut self, key: &Key) -> Result<(), Error> {
+        if key.cipher().family() != self.kernel.family {
+            return Err(Error::Key);
+        }
+        self.device.set_keys(&mut self.program, &self.kernel.keys(key))?;
+        self.cipher = key.cipher();
+        Ok(())
     }
 
     /// Most bytes that go to the device at once: a call with no more is done wholly, or not at all.

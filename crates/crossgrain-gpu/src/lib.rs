@@ -182,10 +182,15 @@ mod tests {
         assert!((tables - 6.69).abs() < 0.01, "{tables}");
         let counted = limit(Task::Count, Form::FourTables, CipherName::Aes128);
         assert!((counted - 7.99).abs() < 0.01, "{counted}");
-        let gates = limit(Task::Encrypt, Form::Gates, CipherName::Aes128);
-        assert!((3.0..4.8).contains(&gates), "{gates}");
-        let serpent = limit(Task::Encrypt, Form::Gates, CipherName::Serpent256);
-        assert!((2.5..4.0).contains(&serpent), "{serpent}");
-        println!("AES-128 by gates {gates:.2}, Serpent {serpent:.2} Tbit/s");
+        let aes = limit(Task::Encrypt, Form::Bits, CipherName::Aes128);
+        let [words, bits] =
+            [Form::Words, Form::Bits].map(|form| limit(Task::Encrypt, form, CipherName::Serpent256));
+        assert!(2.5 < words && words < bits && bits < 4.8, "{words} {bits}");
+        assert!((3.0..4.8).contains(&aes), "{aes}");
+        let [whole, walk] = [Form::Bits, Form::Walk].map(|form| limit(Task::Count, form, CipherName::Aes128));
+        assert!(aes < whole && whole < walk && walk < 5.2, "{whole} {walk}");
+        println!(
+            "AES-128 {aes:.2}, its counters {whole:.2} and {walk:.2}, Serpent {words:.2} and {bits:.2} Tbit/s"
+        );
     }
 }

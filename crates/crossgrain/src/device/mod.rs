@@ -2,7 +2,7 @@
 //!
 //! The gates are traced from the one text of each part, mapped to gates of three inputs, and become functions; what stands
 //! here is only how they follow one another: loops over rounds, ShiftRows as a choice of names, and where blocks are read
-//! and written. AES is bit-sliced, 32 blocks a thread; Serpent works on its four words, a block a thread.
+//! and written. AES is bit-sliced, 32 blocks a thread; Serpent is too, or works on its four words, a block a thread.
 //!
 //! A program reads `blocks` blocks from `source`, unless it only generates, and writes as many to `goal`, another buffer. `keys` are the words of
 //! [`Kernel::keys`], `job` those of [`Kernel::job`]; in CUDA C `keys` is a variable in constant memory, and the other three
@@ -11,10 +11,12 @@
 //! policy `any`.
 
 mod aes;
+mod bits;
 pub mod search;
 mod serpent;
 mod tables;
 mod text;
+mod walk;
 
 use zeroize::Zeroizing;
 
@@ -22,8 +24,8 @@ use crate::block::{Cipher, Family, Key};
 use crate::circuit::emit::Language;
 use crate::part::{aes as aes_part, serpent as serpent_part};
 
-/// Most words of keys: AES-256's 15 round keys, a word a bit.
-pub const KEY_WORDS_MAX: usize = 15 * 128;
+/// Most words of keys: Serpent's 33 round keys, a word a bit.
+pub const KEY_WORDS_MAX: usize = 33 * 128;
 
 /// What a program does with blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,12 +55,23 @@ impl Task {
 /// What a program computes with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// Gates.
-    Gates,
+    /// Gates, across the grain.
+    Bits,
+    /// The same, of the counters of which the first two rounds are done together. AES only.
+    Walk,
+    /// Gates, on the words of blocks. Serpent only.
+    Words,
     /// A table in the memory that threads share. AES only.
     OneTable,
     /// Four tables there.
     FourTables,
+}
+
+impl Form {
+    /// Whether it reads memory at secret places.
+    pub const fn looks_up(self) -> bool {
+        matches!(self, Self::OneTable | Self::FourTables)
+    }
 }
 
 /// A program for a GPU.
@@ -99,7 +112,7 @@ pub struct Work {
 }
 
 /// All programs.
-pub const ALL: [Kernel; 16] = [
+pub const ALL: [Kernel; 22] = [
     Kernel::gates(Family::Aes, Task::Encrypt),
     Kernel::gates(Family::Aes, Task::Decrypt),
     Kernel::gates(Family::Aes, Task::Count),
@@ -108,6 +121,12 @@ pub const ALL: [Kernel; 16] = [
     Kernel::gates(Family::Serpent, Task::Decrypt),
     Kernel::gates(Family::Serpent, Task::Count),
     Kernel::gates(Family::Serpent, Task::Generate),
+    Kernel { family: Family::Serpent, task: Task::Encrypt, form: Form::Bits },
+    Kernel { family: Family::Serpent, task: Task::Decrypt, form: Form::Bits },
+    Kernel { family: Family::Serpent, task: Task::Count, form: Form::Bits },
+    Kernel { family: Family::Serpent, task: Task::Generate, form: Form::Bits },
+    Kernel { family: Family::Aes, task: Task::Count, form: Form::Walk },
+    Kernel { family: Family::Aes, task: Task::Generate, form: Form::Walk },
     Kernel { family: Family::Aes, task: Task::Encrypt, form: Form::OneTable },
     Kernel { family: Family::Aes, task: Task::Decrypt, form: Form::OneTable },
     Kernel { family: Family::Aes, task: Task::Count, form: Form::OneTable },
@@ -119,15 +138,19 @@ pub const ALL: [Kernel; 16] = [
 ];
 
 impl Kernel {
-    /// The program that tells nothing by its timing.
+    /// The first program that tells nothing by its timing.
     pub const fn gates(family: Family, task: Task) -> Self {
-        Self { family, task, form: Form::Gates }
+        let form = match family {
+            Family::Aes => Form::Bits,
+            Family::Serpent => Form::Words,
+        };
+        Self { family, task, form }
     }
 
     /// The programs for a task that a policy lets through.
     pub fn within(family: Family, task: Task, policy_is_any: bool) -> Vec<Self> {
         let fits = |kernel: &Self| {
-            (kernel.family, kernel.task) == (family, task) && (policy_is_any || kernel.form == Form::Gates)
+            (kernel.family, kernel.task) == (family, task) && (policy_is_any || !kernel.form.looks_up())
         };
         ALL.into_iter().filter(fits).collect()
     }
@@ -135,18 +158,24 @@ impl Kernel {
     /// Its name; its entry point has `_` for `-`.
     pub const fn name(self) -> &'static str {
         match (self.family, self.task, self.form) {
-            (Family::Aes, Task::Encrypt, Form::Gates) => "aes-encrypt",
             (Family::Aes, Task::Encrypt, Form::OneTable) => "aes-encrypt-table",
             (Family::Aes, Task::Encrypt, Form::FourTables) => "aes-encrypt-tables",
-            (Family::Aes, Task::Decrypt, Form::Gates) => "aes-decrypt",
+            (Family::Aes, Task::Encrypt, _) => "aes-encrypt",
             (Family::Aes, Task::Decrypt, Form::OneTable) => "aes-decrypt-table",
             (Family::Aes, Task::Decrypt, Form::FourTables) => "aes-decrypt-tables",
-            (Family::Aes, Task::Count, Form::Gates) => "aes-ctr",
+            (Family::Aes, Task::Decrypt, _) => "aes-decrypt",
+            (Family::Aes, Task::Count, Form::Walk) => "aes-ctr-walk",
             (Family::Aes, Task::Count, Form::OneTable) => "aes-ctr-table",
             (Family::Aes, Task::Count, Form::FourTables) => "aes-ctr-tables",
-            (Family::Aes, Task::Generate, Form::Gates) => "aes-random",
+            (Family::Aes, Task::Count, _) => "aes-ctr",
+            (Family::Aes, Task::Generate, Form::Walk) => "aes-random-walk",
             (Family::Aes, Task::Generate, Form::OneTable) => "aes-random-table",
             (Family::Aes, Task::Generate, Form::FourTables) => "aes-random-tables",
+            (Family::Aes, Task::Generate, _) => "aes-random",
+            (Family::Serpent, Task::Encrypt, Form::Bits) => "serpent-encrypt-bitsliced",
+            (Family::Serpent, Task::Decrypt, Form::Bits) => "serpent-decrypt-bitsliced",
+            (Family::Serpent, Task::Count, Form::Bits) => "serpent-ctr-bitsliced",
+            (Family::Serpent, Task::Generate, Form::Bits) => "serpent-random-bitsliced",
             (Family::Serpent, Task::Encrypt, _) => "serpent-encrypt",
             (Family::Serpent, Task::Decrypt, _) => "serpent-decrypt",
             (Family::Serpent, Task::Count, _) => "serpent-ctr",
@@ -157,7 +186,7 @@ impl Kernel {
     /// Threads in a group, of WGSL's `@workgroup_size` and CUDA's blocks.
     pub const fn group_threads(self) -> u32 {
         match self.form {
-            Form::Gates => 64,
+            Form::Bits | Form::Walk | Form::Words => 64,
             Form::OneTable => 256,
             // One group fills a multiprocessor's shared memory, and has to fill its time.
             Form::FourTables => 1024,
@@ -167,7 +196,7 @@ impl Kernel {
     /// Bytes of the memory that a group of threads shares.
     pub const fn shared_bytes(self) -> usize {
         match self.form {
-            Form::Gates => 0,
+            Form::Bits | Form::Walk | Form::Words => 0,
             Form::OneTable => 32 << 10,
             Form::FourTables => 128 << 10,
         }
@@ -198,8 +227,9 @@ impl Kernel {
     /// Its text.
     pub fn text(self, language: Language) -> String {
         match (self.family, self.form) {
-            (Family::Aes, Form::Gates) => aes::text(self, language),
-            (Family::Aes, _) => tables::text(self, language),
+            (Family::Aes, Form::OneTable | Form::FourTables) => tables::text(self, language),
+            (Family::Aes, Form::Walk) => walk::text(self, language),
+            (Family::Aes, _) => aes::text(self, language),
             (Family::Serpent, _) => serpent::text(self, language),
         }
     }
@@ -208,9 +238,10 @@ impl Kernel {
     pub fn work(self, cipher: Cipher) -> Work {
         let rounds = cipher.rounds() as f64;
         match (self.family, self.form) {
-            (Family::Aes, Form::Gates) => Work { gates: aes::gates(self.task, rounds), look_ups: 0.0 },
-            (Family::Aes, _) => tables::work(self.task, rounds),
-            (Family::Serpent, _) => Work { gates: serpent::gates(self.task), look_ups: 0.0 },
+            (Family::Aes, Form::OneTable | Form::FourTables) => tables::work(self.task, rounds),
+            (Family::Aes, Form::Walk) => Work { gates: walk::gates(self.task, rounds), look_ups: 0.0 },
+            (Family::Aes, _) => Work { gates: aes::gates(self.task, rounds), look_ups: 0.0 },
+            (Family::Serpent, _) => Work { gates: serpent::gates(self), look_ups: 0.0 },
         }
     }
 
@@ -218,21 +249,27 @@ impl Kernel {
     ///
     /// AES: a word of equal bits for each bit of each round key, with the constant of the S-boxes in all but the first; or
     /// the words of the round keys and then those of the tables.
-    /// Serpent: its words; encrypting, as they are added before the linear transformation.
+    /// Serpent: its words, or a word of equal bits for each of their bits; encrypting, as they are added before the linear
+    /// transformation.
     pub fn keys(self, key: &Key) -> Zeroizing<Vec<u32>> {
         match (self.family, self.form) {
-            (Family::Aes, Form::Gates) => {
-                aes_part::bitsliced::key_words(&aes_part::key::RoundKeys::expand(key))
-            }
-            (Family::Aes, _) => {
+            (Family::Aes, Form::OneTable | Form::FourTables) => {
                 let mut words = Zeroizing::new(Vec::with_capacity(KEY_WORDS_MAX));
                 tables::keys(self.task, &aes_part::key::RoundKeys::expand(key), &mut words);
                 words
             }
+            (Family::Aes, _) => aes_part::bitsliced::key_words(&aes_part::key::RoundKeys::expand(key)),
             (Family::Serpent, _) => {
                 let keys = serpent_part::key::RoundKeys::expand(key);
                 let keys = if self.task == Task::Decrypt { keys } else { keys.before_transform() };
-                Zeroizing::new(keys.words().as_flattened().to_vec())
+                let words = keys.words().as_flattened();
+                if self.form == Form::Words {
+                    return Zeroizing::new(words.to_vec());
+                }
+                let mut bits = Zeroizing::new(Vec::with_capacity(KEY_WORDS_MAX));
+                let spread = |word: u32| (0..32).map(move |bit| 0_u32.wrapping_sub(word >> bit & 1));
+                bits.extend(words.iter().copied().flat_map(spread));
+                bits
             }
         }
     }
@@ -245,12 +282,14 @@ impl Kernel {
 
     /// Threads for so many blocks, in whole groups.
     pub const fn threads(self, blocks: u32) -> u32 {
-        let threads = match (self.family, self.form) {
-            (Family::Aes, Form::Gates) => blocks.div_ceil(aes::SPAN_BLOCKS) * aes::SPAN_THREADS,
-            (Family::Aes, _) => {
+        let threads = match self.form {
+            Form::Bits => blocks.div_ceil(bits::SPAN_BLOCKS) * bits::SPAN_THREADS,
+            // Counters may begin within a thread's.
+            Form::Walk => blocks.div_ceil(walk::THREAD_BLOCKS) + 1,
+            Form::Words => blocks,
+            Form::OneTable | Form::FourTables => {
                 blocks.div_ceil(tables::THREAD_BLOCKS * self.group_threads()) * self.group_threads()
             }
-            (Family::Serpent, _) => blocks,
         };
         threads.next_multiple_of(self.group_threads())
     }

@@ -1,30 +1,32 @@
-//! Serpent on its own four words, a block a thread: no transposition, and few registers.
+//! Serpent, on its own four words or on their bits.
+//!
+//! On words a block is a thread: no transposition, and few registers. On bits (`bits`) a thread computes 32 blocks, rotations
+//! are names, and a round of a block takes fewer gates, in as many registers as a thread may have.
+//! Encryption is by keys that are mixed in before the linear transformation, and either direction's follow an S-box at once: they
+//! are part of its last gates.
 
+use std::ops::BitXor;
+
+use super::bits::{self, COLUMNS, column_words};
 use super::text::{Text, key_words, mapped, words};
-use super::{Kernel, Task};
+use super::{Form, Kernel, Task};
 use crate::circuit::emit::{Field, Language, Signature};
-use crate::circuit::graph::Graph;
 use crate::circuit::serpent_sbox;
 use crate::circuit::trace::Sym;
-use crate::part::serpent::vsliced;
+use crate::part::serpent::vsliced::{self, Moves};
 use crate::word::each;
 
 /// The program's text.
 pub(super) fn text(kernel: Kernel, language: Language) -> String {
     let mut text = Text::new(kernel, language);
-    text.structure("State", &[("x", Field::Words(4))]);
-    let signature = Signature {
-        parameters: &[("x", "State"), ("k", "u32")],
-        inputs: [words("x", 4), key_words("k", 4)].concat(),
-        result: "State",
-        outputs: words("", 4),
-    };
-    text.circuit("mix_key", &signature, |x: [Sym; 8]| -> [Sym; 4] { each!(i < 4 => x[i] ^ x[4 + i]) });
-    if kernel.task == Task::Decrypt {
-        decrypt(&mut text);
-    } else {
-        encrypt(&mut text);
+    if kernel.form == Form::Bits {
+        bits::structures(&mut text);
+        text.structure("Nibble", &[("x", Field::Words(4))]);
+        cipher(&mut text, kernel.task, &OnBits);
+        return bits::entry(text, kernel);
     }
+    text.structure("State", &[("x", Field::Words(4))]);
+    cipher(&mut text, kernel.task, &OnWords);
     if kernel.task == Task::Count {
         text.swap_bytes();
     }
@@ -32,76 +34,196 @@ pub(super) fn text(kernel: Kernel, language: Language) -> String {
     text.entry(kernel, &body)
 }
 
-/// A circuit on the four words.
-fn on_words(text: &mut Text, name: &str, circuit: impl FnOnce([Sym; 4]) -> [Sym; 4]) {
-    let [inputs, outputs] = ["x", ""].map(|name| words(name, 4));
-    text.circuit(
-        name,
-        &Signature { parameters: &[("x", "State")], inputs, result: "State", outputs },
-        circuit,
-    );
-}
-
 /// Gates for a block.
-pub(super) fn gates(task: Task) -> f64 {
-    let count = |graph: Graph| graph.gates().len();
-    let (sub, transform): (usize, _) = if task == Task::Decrypt {
-        let boxes = (0..8).map(|index| count(mapped(|x| serpent_sbox::inverse(index, x))));
-        (boxes.sum(), count(mapped(vsliced::inv_transform)))
-    } else {
-        let boxes = (0..8).map(|index| count(mapped(|x| serpent_sbox::forward(index, x))));
-        (boxes.sum(), count(mapped(vsliced::transform)))
-    };
-    // Eight S-boxes four times, 31 transformations, and 33 keys.
-    (4 * sub + 31 * transform + 33 * 4) as f64
+pub(super) fn gates(kernel: Kernel) -> f64 {
+    let count = |index| mapped(|x| keyed(kernel.task, index, x)).gates().len();
+    let boxes: usize = (0..8).map(count).sum();
+    // Eight S-boxes four times, 31 transformations, and the key that follows none.
+    let cipher = |transform: usize, units: usize| (units * (4 * boxes + 4) + 31 * transform) as f64;
+    match kernel.form {
+        Form::Bits => {
+            let transform = mapped(|x| on_bits(kernel.task, x)).gates().len();
+            bits::gates(kernel.task, cipher(transform, 32))
+        }
+        _ => cipher(mapped(|x| transform(kernel.task, x)).gates().len(), 1),
+    }
 }
 
-/// Encryption by keys that are mixed in before the linear transformation.
-fn encrypt(text: &mut Text) {
-    on_words(text, "transform", vsliced::transform);
-    let mut rounds = String::new();
-    for index in 0..8 {
-        on_words(text, &format!("s{index}"), |x| serpent_sbox::forward(index, x));
-        let keyed = format!("mix_key(s{index}(s), k + {}u)", 4 * (index + 1));
-        rounds += &match index {
-            7 => format!("        s = {keyed};\n"),
-            _ => format!("        s = transform({keyed});\n"),
-        };
+/// S-box `index` or its inverse, and the words of a key after it.
+fn keyed(task: Task, index: usize, x: [Sym; 8]) -> [Sym; 4] {
+    let state = each!(i < 4 => x[i]);
+    let state = match task {
+        Task::Decrypt => serpent_sbox::inverse(index, state),
+        _ => serpent_sbox::forward(index, state),
+    };
+    each!(i < 4 => state[i] ^ x[4 + i])
+}
+
+fn transform<W: Moves>(task: Task, x: [W; 4]) -> [W; 4] {
+    match task {
+        Task::Decrypt => vsliced::inv_transform(x),
+        _ => vsliced::transform(x),
     }
-    let body = format!(
+}
+
+/// The linear transformation of four words that are given by their bits.
+fn on_bits(task: Task, x: [Sym; 128]) -> [Sym; 128] {
+    let words = each!(word < 4 => Across(each!(bit < 32 => x[32 * word + bit])));
+    let words = transform(task, words);
+    each!(at < 128 => words[at / 32].0[at % 32])
+}
+
+/// The bits of a word: moving them is a choice of names.
+#[derive(Clone, Copy)]
+struct Across([Sym; 32]);
+
+impl BitXor for Across {
+    type Output = Self;
+
+    fn bitxor(self, other: Self) -> Self {
+        Self(each!(bit < 32 => self.0[bit] ^ other.0[bit]))
+    }
+}
+
+impl Moves for Across {
+    fn rotated<const COUNT: u32>(self) -> Self {
+        Self(each!(bit < 32 => self.0[(bit + 32 - COUNT as usize) % 32]))
+    }
+
+    fn shifted<const COUNT: u32>(self) -> Self {
+        Self(
+            each!(bit < 32 => if bit < COUNT as usize { Sym::constant(0) } else { self.0[bit - COUNT as usize] }),
+        )
+    }
+}
+
+/// What the steps of the cipher are written on.
+trait Shape {
+    /// Words of a round key.
+    const KEY_WORDS: usize;
+
+    /// A function from a state `s` and the index `k` of a key to a state.
+    fn with_key(&self, text: &mut Text, name: &str, circuit: impl FnOnce([Sym; 8]) -> [Sym; 4]);
+
+    /// `transform`, from a state to a state.
+    fn transform(&self, text: &mut Text, task: Task);
+}
+
+/// A block's four words.
+struct OnWords;
+
+impl Shape for OnWords {
+    const KEY_WORDS: usize = 4;
+
+    fn with_key(&self, text: &mut Text, name: &str, circuit: impl FnOnce([Sym; 8]) -> [Sym; 4]) {
+        let inputs = [words("s", 4), key_words("k", 4)].concat();
+        let parameters = [("s", "State"), ("k", "u32")];
+        let signature = Signature { parameters: &parameters, inputs, result: "State", outputs: words("", 4) };
+        text.circuit(name, &signature, circuit);
+    }
+
+    fn transform(&self, text: &mut Text, task: Task) {
+        let [inputs, outputs] = ["s", ""].map(|name| words(name, 4));
+        let signature = Signature { parameters: &[("s", "State")], inputs, result: "State", outputs };
+        text.circuit("transform", &signature, |x: [Sym; 4]| transform(task, x));
+    }
+}
+
+/// The bits of 32 blocks' words.
+struct OnBits;
+
+impl Shape for OnBits {
+    const KEY_WORDS: usize = 128;
+
+    fn with_key(&self, text: &mut Text, name: &str, circuit: impl FnOnce([Sym; 8]) -> [Sym; 4]) {
+        let one = format!("{name}_bit");
+        let given = ["a", "b", "c", "d"];
+        let key = (0..4).map(|word| format!("keys[k + {}u]", 32 * word));
+        let signature = Signature {
+            parameters: &[("a", "u32"), ("b", "u32"), ("c", "u32"), ("d", "u32"), ("k", "u32")],
+            inputs: given.map(str::to_owned).into_iter().chain(key).collect(),
+            result: "Nibble",
+            outputs: words("", 4),
+        };
+        text.circuit(&one, &signature, circuit);
+        let [from, to] = ["s", "y"].map(state_words);
+        let mut body = "    var y: State;\n".to_owned();
+        for bit in 0..32 {
+            let bits = [0, 1, 2, 3].map(|word| from[32 * word + bit].as_str()).join(", ");
+            body += &format!("    let n{bit} = {one}({bits}, k + {bit}u);\n");
+            for word in 0..4 {
+                body += &format!("    {} = n{bit}.x[{word}];\n", to[32 * word + bit]);
+            }
+        }
+        body += "    return y;\n";
+        text.function(name, &[("s", "State"), ("k", "u32")], "State", &body);
+    }
+
+    fn transform(&self, text: &mut Text, task: Task) {
+        let [inputs, outputs] = ["s", ""].map(state_words);
+        let signature = Signature { parameters: &[("s", "State")], inputs, result: "State", outputs };
+        text.circuit("transform", &signature, |x: [Sym; 128]| on_bits(task, x));
+    }
+}
+
+/// The words of a state, column by column.
+fn state_words(name: &str) -> Vec<String> {
+    COLUMNS.iter().flat_map(|column| column_words(&format!("{name}.{column}"))).collect()
+}
+
+/// The cipher: eight rounds, one for each S-box, four times.
+fn cipher<S: Shape>(text: &mut Text, task: Task, shape: &S) {
+    shape.with_key(text, "mix_key", |x: [Sym; 8]| each!(i < 4 => x[i] ^ x[4 + i]));
+    shape.transform(text, task);
+    for index in 0..8 {
+        shape.with_key(text, &format!("s{index}"), |x| keyed(task, index, x));
+    }
+    let body = if task == Task::Decrypt { decrypt::<S>() } else { encrypt::<S>() };
+    text.function("cipher", &[("block", "State"), ("rounds", "u32")], "State", &body);
+}
+
+fn encrypt<S: Shape>() -> String {
+    let stride = S::KEY_WORDS;
+    let round = |index: usize| {
+        let keyed = format!("s{index}(s, k + {}u)", stride * (index + 1));
+        if index == 7 {
+            format!("        s = {keyed};\n")
+        } else {
+            format!("        s = transform({keyed});\n")
+        }
+    };
+    let rounds: String = (0..8).map(round).collect();
+    format!(
         "    var s = mix_key(block, 0u);
     for (var first = 0u; first < rounds; first = first + 8u) {{
-        let k = 4u * first;
+        let k = {stride}u * first;
 {rounds}        if (first + 8u < rounds) {{
             s = transform(s);
         }}
     }}
     return s;
 "
-    );
-    text.function("cipher", &[("block", "State"), ("rounds", "u32")], "State", &body);
+    )
 }
 
-fn decrypt(text: &mut Text) {
-    on_words(text, "inverse_transform", vsliced::inv_transform);
-    let mut rounds = String::new();
-    for index in (0..8).rev() {
-        on_words(text, &format!("inverse_s{index}"), |x| serpent_sbox::inverse(index, x));
-        let before = if index == 7 { "s" } else { "inverse_transform(s)" };
-        rounds += &format!("        s = mix_key(inverse_s{index}({before}), k + {}u);\n", 4 * index);
-    }
-    let body = format!(
-        "    var s = mix_key(block, 4u * rounds);
+fn decrypt<S: Shape>() -> String {
+    let stride = S::KEY_WORDS;
+    let round = |index: usize| {
+        let before = if index == 7 { "s" } else { "transform(s)" };
+        format!("        s = s{index}({before}, k + {}u);\n", stride * index)
+    };
+    let rounds: String = (0..8).rev().map(round).collect();
+    format!(
+        "    var s = mix_key(block, {stride}u * rounds);
     for (var after = rounds; after > 0u; after = after - 8u) {{
         if (after < rounds) {{
-            s = inverse_transform(s);
+            s = transform(s);
         }}
-        let k = 4u * (after - 8u);
+        let k = {stride}u * (after - 8u);
 {rounds}    }}
     return s;
 "
-    );
-    text.function("cipher", &[("block", "State"), ("rounds", "u32")], "State", &body);
+    )
 }
 
 /// What a thread does.

@@ -1,6 +1,6 @@
 //! What the programs of both ciphers are made of.
 
-use super::{Form, KEY_WORDS_MAX, Kernel, Task};
+use super::{KEY_WORDS_MAX, Kernel, Task};
 use crate::circuit::emit::{Field, Language, Signature, function};
 use crate::circuit::graph::Graph;
 use crate::circuit::map::map;
@@ -72,7 +72,7 @@ impl Text {
     /// The end of the program: its entry, around a body in the common syntax that is told its `thread`, and, where threads share
     /// memory, which one of its group it is, `local`.
     pub(super) fn entry(self, kernel: Kernel, body: &str) -> String {
-        self.entry_named(&kernel.entry(), kernel.group_threads(), kernel.form != Form::Gates, body)
+        self.entry_named(&kernel.entry(), kernel.group_threads(), kernel.form.looks_up(), body)
     }
 
     /// The same by the name, the threads of a group and whether they share memory.
@@ -104,7 +104,7 @@ impl Text {
             Task::Generate => ["b0", "b1", "b2", "b3"].map(str::to_owned),
             Task::Encrypt | Task::Decrypt => given.map(str::to_owned),
         };
-        let counter = if task.counts() { COUNTER } else { "" };
+        let counter = if task.counts() { counter() } else { String::new() };
         let load = if task.reads_source() { "    let given = source[first];\n" } else { "" };
         let word = |at: usize| match task {
             Task::Count => format!("s.x[{at}] ^ {}", given[at]),
@@ -145,15 +145,23 @@ pub(super) fn mapped<const INPUTS: usize, const OUTPUTS: usize>(
 }
 
 /// The counter of block `first` of the job as four words `b0` to `b3`, the lowest first.
-pub(super) const COUNTER: &str = "    \
-    let b0 = job.c0 + first;
+pub(super) fn counter() -> String {
+    counter_from("job.c0")
+}
+
+/// The same from a lowest word of the job's counter that is another.
+pub(super) fn counter_from(lowest: &str) -> String {
+    format!(
+        "    let b0 = {lowest} + first;
     let carry0 = u32(b0 < first);
     let b1 = job.c1 + carry0;
     let carry1 = u32(b1 < carry0);
     let b2 = job.c2 + carry1;
     let carry2 = u32(b2 < carry1);
     let b3 = job.c3 + carry2;
-";
+"
+    )
+}
 
 /// The parts `.x[0]` and on of a name.
 pub(super) fn words(name: &str, count: usize) -> Vec<String> {

@@ -21,7 +21,8 @@ use crate::block::{BLOCK_BYTES, Block, Cipher, Direction};
 use crate::circuit::emit::{Field, Language, Signature};
 use crate::circuit::trace::Sym;
 use crate::circuit::{Bits, aes_linear};
-use crate::device::aes::{COLUMNS, ROWS, byte, column_words, structures};
+use crate::device::aes::byte;
+use crate::device::bits::{COLUMNS, ROWS, column_words, structures};
 use crate::device::text::{Text, words};
 use crate::part::aes::search::{
     CipherByte, Differences, LaneByte, Rounds, Target, are_zero, begins, inv_sub_byte, shifted, sub_byte,

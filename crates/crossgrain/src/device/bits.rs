@@ -1,0 +1,172 @@
+//! Ciphers across the grain: a thread computes 32 blocks, and a word holds the same bit of all of them.
+//!
+//! A state is four columns, one for each 32-bit word of a block as it lies in memory (a column of AES, a word of Serpent): word
+//! `8·row + bit` of a column is bit `bit` of its byte `row`. Words are transposed on the way in and out, 32 by 32 bits.
+//! The blocks of 32 neighbouring threads lie interleaved: block i of thread t of them is block 32·i + t, so that
+//! neighbours read neighbouring blocks.
+//! Counters of a thread differ by 32: the lowest word of each is transposed, and of the higher ones every lane sees
+//! one of two values, by the carry.
+
+use super::text::{Text, counter, mapped, words};
+use super::{Kernel, Task};
+use crate::circuit::emit::{Field, Signature};
+use crate::circuit::trace::Sym;
+use crate::convert::transpose_square;
+
+/// Neighbouring threads whose blocks lie interleaved: as many as a thread has blocks.
+pub(super) const SPAN_THREADS: u32 = 32;
+
+/// Their blocks.
+pub(super) const SPAN_BLOCKS: u32 = 32 * SPAN_THREADS;
+
+pub(super) const ROWS: [&str; 4] = ["a", "b", "c", "d"];
+pub(super) const COLUMNS: [&str; 4] = ["c0", "c1", "c2", "c3"];
+
+/// What bits of blocks are kept in.
+pub(super) fn structures(text: &mut Text) {
+    text.structure("Byte", &[("x", Field::Words(8))]);
+    text.structure("Column", &ROWS.map(|row| (row, Field::Structure("Byte"))));
+    text.structure("State", &COLUMNS.map(|column| (column, Field::Structure("Column"))));
+}
+
+/// The 32 words of a column by their places in it.
+pub(super) fn column_words(name: &str) -> Vec<String> {
+    (0..32).map(|at| format!("{name}.{}.x[{}]", ROWS[at / 8], at % 8)).collect()
+}
+
+/// The program's end, around a function `cipher` from a `State` and the number of rounds.
+pub(super) fn entry(mut text: Text, kernel: Kernel) -> String {
+    let (rows, columns) = (words("x", 32), column_words(""));
+    let signature =
+        Signature { parameters: &[("x", "Rows")], inputs: rows, result: "Column", outputs: columns };
+    rows_of(&mut text);
+    text.circuit("column_of", &signature, transposed);
+    if kernel.task.counts() {
+        counters(&mut text, kernel.task);
+    }
+    let body = body(&text, kernel.task);
+    text.entry(kernel, &body)
+}
+
+/// Gates for a block, if so many make the cipher of a thread.
+pub(super) fn gates(task: Task, cipher: f64) -> f64 {
+    // Of a counter one word is transposed, and the other bits are written down.
+    let words = if task.counts() { 1.0 } else { 4.0 } + 4.0;
+    (cipher + words * transposition_gates()) / 32.0
+}
+
+/// Gates of 32 by 32 bits.
+pub(super) fn transposition_gates() -> f64 {
+    mapped(transposed).gates().len() as f64
+}
+
+/// `rows_of`: a column to the words of 32 blocks.
+pub(super) fn rows_of(text: &mut Text) {
+    text.structure("Rows", &[("x", Field::Words(32))]);
+    let (columns, rows) = (column_words("x"), words("", 32));
+    let signature =
+        Signature { parameters: &[("x", "Column")], inputs: columns, result: "Rows", outputs: rows };
+    text.circuit("rows_of", &signature, transposed);
+}
+
+/// 32 by 32 bits.
+fn transposed(mut words: [Sym; 32]) -> [Sym; 32] {
+    transpose_square(&mut words);
+    words
+}
+
+/// Columns of counters whose bits are those of `first`, or where `carry` is set those of `first ^ change`.
+fn counters(text: &mut Text, task: Task) {
+    if task == Task::Count {
+        text.swap_bytes();
+    }
+    text.spread();
+    let mut body = "    var y: Column;\n".to_owned();
+    for at in 0..32 {
+        // Big-endian: row 0 is the highest byte.
+        let byte = if task == Task::Count { 3 - at / 8 } else { at / 8 };
+        let (place, bit) = (&column_words("y")[at], 8 * byte + at % 8);
+        body += &format!("    {place} = spread(first, {bit}u) ^ (spread(change, {bit}u) & carry);\n");
+    }
+    body += "    return y;\n";
+    let parameters = [("first", "u32"), ("change", "u32"), ("carry", "u32")];
+    text.function("counter_column", &parameters, "Column", &body);
+}
+
+/// What a thread does around its `cipher`.
+fn body(text: &Text, task: Task) -> String {
+    let mut body = format!(
+        "    let first = {SPAN_BLOCKS}u * (thread / {SPAN_THREADS}u) + thread % {SPAN_THREADS}u;
+    if (first >= job.blocks) {{
+        return;
+    }}
+"
+    );
+    body += &if task.counts() { counted(text, task) } else { loaded(text) };
+    body += "    let s = cipher(state, job.rounds);\n";
+    body + &stored(text, task, PLACE)
+}
+
+/// Where block `i` of the 32 from `first` on is.
+const PLACE: &str = "first + 32u * i";
+
+/// Takes the blocks of a state `s` to their places.
+pub(super) fn stored(text: &Text, task: Task, place: &str) -> String {
+    let rows = |(at, column): (usize, &&str)| format!("    var y{at} = rows_of(s.{column});\n");
+    let rows: String = COLUMNS.iter().enumerate().map(rows).collect();
+    let word = |at: usize| match task {
+        Task::Count => format!("y{at}.x[i] ^ given.{}", ["x", "y", "z", "w"][at]),
+        _ => format!("y{at}.x[i]"),
+    };
+    let given = if task == Task::Count { "            let given = source[at];\n" } else { "" };
+    let block = text.block([word(0), word(1), word(2), word(3)]);
+    rows + &each_block(place, &format!("{given}            goal[at] = {block};\n"))
+}
+
+/// The loop over 32 blocks, those that are there: `at` is the place of block `i`.
+fn each_block(place: &str, body: &str) -> String {
+    format!(
+        "    for (var i = 0u; i < 32u; i = i + 1u) {{
+        let at = {place};
+        if (at < job.blocks) {{
+{body}        }}
+    }}
+"
+    )
+}
+
+fn loaded(text: &Text) -> String {
+    let mut body: String = (0..4).map(|at| format!("    var x{at}: Rows;\n")).collect();
+    let words = ["x", "y", "z", "w"].iter().enumerate();
+    let words: String = words.map(|(at, part)| format!("            x{at}.x[i] = given.{part};\n")).collect();
+    body += &each_block(PLACE, &format!("            let given = source[at];\n{words}"));
+    let columns = (0..4).map(|at| format!("column_of(x{at})"));
+    body + &format!("    let state = {};\n", text.made("State", columns))
+}
+
+fn counted(text: &Text, task: Task) -> String {
+    // The lowest word first, as a little-endian counter has them.
+    let high = [1, 2, 3].map(|at| format!("counter_column(b{at}, b{at} ^ n{at}, carry)"));
+    let mut columns = [&["column_of(low)".to_owned()], &high[..]].concat();
+    let mut low = "v";
+    if task == Task::Count {
+        columns.reverse();
+        low = "swap_bytes(v)";
+    }
+    format!(
+        "{}    let n1 = b1 + 1u;
+    let n2 = b2 + u32(n1 == 0u);
+    let n3 = b3 + (u32(n1 == 0u) & u32(n2 == 0u));
+    var low: Rows;
+    var carry = 0u;
+    for (var i = 0u; i < 32u; i = i + 1u) {{
+        let v = b0 + {SPAN_THREADS}u * i;
+        low.x[i] = {low};
+        carry = carry | (u32(v < b0) << i);
+    }}
+    let state = {};
+",
+        counter(),
+        text.made("State", columns)
+    )
+}

@@ -1,0 +1,174 @@
+//! AES's counters across the grain, 256 to a thread: those that differ in their lowest byte alone.
+//!
+//! What the other fifteen bytes come to in rounds 1 and 2 is the same for all of them: five words, a bit of which is a bit of 32 lanes. It is made
+//! once, by the rounds themselves: a byte of zeros is what the S-box leaves as it is, its constant being in the round
+//! keys, so that it adds nothing to its column. Then there are eight runs of 32 blocks, of which these rounds take five
+//! S-boxes instead of 32.
+//! A thread's counters begin at a multiple of 256, and its blocks lie side by side.
+//! Source: as `part::aes::walk`.
+
+use super::aes::{forward_parts, keyed, last_round, middle_round, part_gates};
+use super::bits::{self, COLUMNS, ROWS, column_words};
+use super::text::{Text, counter_from, mapped};
+use super::{Kernel, Task};
+use crate::circuit::aes_linear::mix_column;
+use crate::circuit::emit::{Field, Language, Signature};
+use crate::circuit::trace::Sym;
+use crate::word::each;
+
+/// Blocks of a thread.
+pub(super) const THREAD_BLOCKS: u32 = 256;
+
+/// Runs of 32 blocks.
+const RUNS: u32 = THREAD_BLOCKS / 32;
+
+/// Bits of the lanes' numbers, for the lowest five of a counter.
+const LANES: [u32; 5] = [0xaaaa_aaaa, 0xcccc_cccc, 0xf0f0_f0f0, 0xff00_ff00, 0xffff_0000];
+
+/// Where the byte lies that moves: its column and row. It comes to column 0 in round 1, whose row r goes to column −r in round 2.
+const fn moving(task: Task) -> (usize, usize) {
+    match task {
+        Task::Count => (3, 3),
+        _ => (0, 0),
+    }
+}
+
+/// The program's text.
+pub(super) fn text(kernel: Kernel, language: Language) -> String {
+    let mut text = Text::new(kernel, language);
+    bits::structures(&mut text);
+    text.structure("Word", &[("x", Field::Words(1))]);
+    text.structure("Kept", &[("x", Field::Words(5))]);
+    forward_parts(&mut text);
+    if kernel.task == Task::Count {
+        text.swap_bytes();
+    }
+    columns(&mut text);
+    from(&mut text, moving(kernel.task));
+    bits::rows_of(&mut text);
+    let body = body(&text, kernel.task);
+    text.entry(kernel, &body)
+}
+
+/// Gates for a block.
+pub(super) fn gates(task: Task, rounds: f64) -> f64 {
+    let [sub_byte, column] = part_gates(task);
+    let one = |row| mapped(|x| mixed(row, x)).gates().len() as f64;
+    // A bit that is spread to 32 lanes is a shift, a mask and a sum, two of them one gate.
+    let begin = 5.0 * sub_byte + one(moving(task).1) + (0..4).map(one).sum::<f64>() + 2.0 * 160.0;
+    let rest = 16.0 * (rounds - 2.0) * sub_byte + 4.0 * (rounds - 3.0) * column + 128.0;
+    let once = 32.0 * sub_byte + 8.0 * column + 128.0 + 160.0;
+    (begin + rest + 4.0 * bits::transposition_gates() + once / f64::from(RUNS)) / 32.0
+}
+
+/// The column that a byte comes to from a row, all other rows being 0.
+fn mixed(row: usize, x: [Sym; 8]) -> [Sym; 32] {
+    let none = [Sym::constant(0); 8];
+    let column = mix_column(each!(at < 4 => if at == row { x } else { none }));
+    each!(at < 32 => column[at / 8][at % 8])
+}
+
+/// `packed`: a bit of each word of a column; `spread_on`: such bits, each on a word of a column; `from_row0` to `from_row3`.
+fn columns(text: &mut Text) {
+    let [x, all] = ["x", ""].map(column_words);
+    let word = super::text::words("", 1);
+    let signature = Signature { parameters: &[("x", "Column")], inputs: x, result: "Word", outputs: word };
+    text.circuit("packed", &signature, |x: [Sym; 32]| {
+        let mut packed = x[0] & Sym::constant(1);
+        for (bit, word) in x.into_iter().enumerate().skip(1) {
+            packed = packed ^ (word & Sym::constant(1 << bit));
+        }
+        [packed]
+    });
+    for row in 0..4 {
+        let inputs = super::text::words("x", 8);
+        let parameters = [("x", "Byte")];
+        let signature = Signature { parameters: &parameters, inputs, result: "Column", outputs: all.clone() };
+        text.circuit(&format!("from_row{row}"), &signature, |x: [Sym; 8]| mixed(row, x));
+    }
+    text.spread();
+    let sum = |(bit, (y, x)): (usize, (&String, &String))| format!("    {y} = {x} ^ spread(v, {bit}u);\n");
+    let sums: String = column_words("y").iter().zip(&column_words("x")).enumerate().map(sum).collect();
+    let body = format!("    var y: Column;\n{sums}    return y;\n");
+    text.function("spread_on", &[("x", "Column"), ("v", "u32")], "Column", &body);
+}
+
+/// `from_round2`: the state of a run after round 2.
+fn from(text: &mut Text, (column, row): (usize, usize)) {
+    let key = |bit: usize| format!("keys[{}u]", 32 * column + 8 * row + bit);
+    let lanes = LANES.iter().map(|lanes| format!("{lanes:#x}u"));
+    let runs = (0..3).map(|bit| format!("spread(run, {bit}u)"));
+    let bits = lanes.chain(runs).enumerate();
+    let byte: String = bits.map(|(bit, word)| format!("    b.x[{bit}] = {word} ^ {};\n", key(bit))).collect();
+    let next = |at: usize| {
+        let row = (4 - at) % 4;
+        format!("\n        spread_on(from_row{row}(sub_byte(x.{})), kept.x[{at}])", ROWS[row])
+    };
+    let body = format!(
+        "    var b: Byte;
+{byte}    let x = spread_on(from_row{row}(sub_byte(b)), kept.x[4]);
+    return {};
+",
+        text.made("State", (0..4).map(next))
+    );
+    text.function("from_round2", &[("kept", "Kept"), ("run", "u32")], "State", &body);
+}
+
+/// What a thread does: once as far as round 2, and then in every run from there.
+fn body(text: &Text, task: Task) -> String {
+    let (column, row) = moving(task);
+    let words = match task {
+        Task::Count => ["b3", "b2", "b1", "b0"].map(|word| format!("swap_bytes({word})")),
+        _ => ["b0", "b1", "b2", "b3"].map(str::to_owned),
+    };
+    let block = text.made("State", words.map(|word| format!("spread_on(no_column, {word})")));
+    let packed = |at: usize| format!("            kept.x[{at}] = packed(s.{}).x[0];\n", COLUMNS[at]);
+    let packed: String = (0..4).map(packed).collect();
+    let stored = bits::stored(text, task, "first - low + 32u * (run - 1u) + i");
+    let stored: String = stored.lines().map(|line| format!("        {line}\n")).collect();
+    format!(
+        "    let low = job.c0 & 255u;
+    let first = {THREAD_BLOCKS}u * thread;
+    if (first >= job.blocks + low) {{
+        return;
+    }}
+{}    var kept: Kept;
+    var no_byte: Byte;
+    var no_column: Column;
+    for (var run = 0u; run <= {RUNS}u; run = run + 1u) {{
+        var s: State;
+        var start = 3u;
+        var end = job.rounds;
+        if (run == 0u) {{
+            start = 1u;
+            end = 3u;
+            let k = 0u;
+            let block = {block};
+            s = {};
+            s.{}.{} = no_byte;
+        }} else {{
+            s = from_round2(kept, run - 1u);
+        }}
+        for (var number = start; number < end; number = number + 1u) {{
+            if (number == 2u) {{
+                kept.x[4] = packed(s.c0).x[0];
+                s.c0 = no_column;
+            }}
+            let k = 128u * number;
+            s = {};
+        }}
+        if (run == 0u) {{
+{packed}        }} else {{
+            let k = 128u * job.rounds;
+            s = {};
+{stored}        }}
+    }}
+",
+        counter_from("(job.c0 - low)"),
+        keyed(text, "block"),
+        COLUMNS[column],
+        ROWS[row],
+        middle_round(text),
+        last_round(text)
+    )
+}
