@@ -19,7 +19,7 @@ mod subject;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use crossgrain::plan::measure::{Care, Measured, Subject, measure};
+use crossgrain::plan::measure::{Care, Measured, Subject, measure_beside};
 use serde_json::json;
 
 use crate::error::{Error, Exit};
@@ -49,12 +49,16 @@ pub(crate) struct Args {
     /// Turns that count; more turns, steadier medians
     #[arg(long, value_name = "N", default_value_t = 11, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     turns: u16,
+    /// Up to so many times as many turns where others use the machine too: those count in which a loop
+    /// that is timed beside them was disturbed least
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    patience: u16,
     /// Another implementation to time in the same run: a command that speaks the line protocol of
     /// `bench/peers`
     #[arg(long, value_name = "COMMAND")]
     peer: Vec<String>,
     /// Judge the planner instead: run the best paths of every job under every ISA cap end to end
-    #[arg(long, conflicts_with_all = ["peer", "turns", "plan"])]
+    #[arg(long, conflicts_with_all = ["peer", "turns", "patience", "plan"])]
     planner: bool,
     /// A plan to time among the others of its job, as written by `crossgrain plan --save`
     #[arg(long, value_name = "FILE")]
@@ -96,7 +100,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         let mut group = group?;
         let care = Care { turns: args.turns.into(), ..Care::default() };
         let mut subjects: Vec<_> = group.iter_mut().map(|candidate| &mut *candidate.work as _).collect();
-        let measured = measure(&mut subjects, care);
+        let measured = measure_beside(&mut Timed(clock::witness), args.patience.into(), &mut subjects, care);
         for (candidate, measured) in group.into_iter().zip(measured) {
             let Candidate { id, bytes, threads, .. } = candidate;
             let row = Row { id, bytes, threads, measured };

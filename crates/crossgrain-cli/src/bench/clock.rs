@@ -25,8 +25,21 @@ pub(crate) fn core_ghz() -> Option<f64> {
         black_box(chain);
         4.0 * f64::from(STEPS) / start.elapsed().as_nanos() as f64
     };
-    // Interruptions only ever make it look slower.
-    (0..9).map(|_| sample()).reduce(f64::max)
+    // Interruptions only ever make it look slower, and a neighbour may lower the clock for a while: a third of a second.
+    (0..99).map(|_| sample()).reduce(f64::max)
+}
+
+/// Some microseconds of work that waits for nothing, so that it takes longer by whatever another thread of the same core
+/// takes away, and by a lower clock.
+pub(super) fn witness() {
+    const STEPS: u32 = 2000;
+    let mut lanes = black_box([1_u64, 2, 3, 4, 5, 6, 7, 8]);
+    for _ in 0..STEPS {
+        for lane in &mut lanes {
+            *lane = mixed(lane.rotate_left(7));
+        }
+    }
+    black_box(lanes);
 }
 
 /// One more cycle, and a step that no algebra shortens.

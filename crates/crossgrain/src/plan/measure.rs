@@ -5,6 +5,10 @@
 //! for a subject, and the distance between its quartiles says how far to believe it. Who compares subjects to
 //! choose one takes the fastest sample instead: on a busy machine whole quarters of the samples are disturbed,
 //! and disturbances only ever add.
+//!
+//! Where the machine is another's too, medians are of its work as well. Then a witness, work that always is the same, is
+//! timed before and after every sample, and of more turns than count those count whose witness took least: what is
+//! measured has no say in it, so nobody is chosen for being lucky.
 //! Source: the cautions of Highway's auto-tuner and of StarPU's calibration; FFTW's planner takes the fastest.
 //! Holds: nothing here reads a clock; subjects do, or pretend to.
 
@@ -42,17 +46,92 @@ pub struct Measured {
 
 /// Measures all subjects in turns.
 pub fn measure(subjects: &mut [&mut dyn Subject], care: Care) -> Vec<Measured> {
+    measure_beside(&mut Undisturbed, 1, subjects, care)
+}
+
+/// The same beside a witness: up to `patience` times as many turns, until as many as count were calm.
+pub fn measure_beside(
+    witness: &mut dyn Subject,
+    patience: usize,
+    subjects: &mut [&mut dyn Subject],
+    care: Care,
+) -> Vec<Measured> {
     let repeats: Vec<u32> = subjects.iter_mut().map(|subject| calibrate(*subject, care.sample_ns)).collect();
-    let mut samples = vec![Vec::with_capacity(care.turns); subjects.len()];
-    for turn in 0..=care.turns {
+    let mut witness = Witness::new(witness, care.sample_ns / WITNESS_SHARE);
+    let turns = care.turns.saturating_mul(patience.max(1));
+    let mut samples = vec![Vec::with_capacity(turns); subjects.len()];
+    for turn in 0..=turns {
         for ((subject, &repeats), samples) in subjects.iter_mut().zip(&repeats).zip(&mut samples) {
             let run_ns = subject.time_ns(repeats) as f64 / f64::from(repeats);
+            let witness_ns = witness.around_ns();
             if turn > 0 {
-                samples.push(run_ns);
+                samples.push(Sample { witness_ns, run_ns });
             }
         }
+        let are_calm = |samples: &Vec<Sample>| {
+            samples.iter().filter(|sample| witness.is_calm(sample.witness_ns)).count() >= care.turns
+        };
+        if turn >= care.turns && samples.iter().all(are_calm) {
+            break;
+        }
     }
-    samples.into_iter().map(summarise).collect()
+    samples.into_iter().map(|samples| summarise(calmest(samples, care.turns))).collect()
+}
+
+/// Samples are so many times as long as the witness beside them.
+const WITNESS_SHARE: u64 = 16;
+
+/// A sample is calm if its witness took no longer than the fastest by more than this fraction.
+const CALM: f64 = 0.02;
+
+/// A run of a subject.
+#[derive(Clone, Copy)]
+struct Sample {
+    /// The witness's time, the longer of before and after.
+    witness_ns: u64,
+    run_ns: f64,
+}
+
+/// The samples whose witness took least.
+fn calmest(mut samples: Vec<Sample>, count: usize) -> Vec<f64> {
+    samples.sort_by_key(|sample| sample.witness_ns);
+    samples.into_iter().take(count).map(|sample| sample.run_ns).collect()
+}
+
+/// Work that always is the same, and what is known of its time.
+struct Witness<'a> {
+    subject: &'a mut dyn Subject,
+    repeats: u32,
+    before_ns: u64,
+    fastest_ns: u64,
+}
+
+impl<'a> Witness<'a> {
+    fn new(subject: &'a mut dyn Subject, sample_ns: u64) -> Self {
+        let repeats = calibrate(subject, sample_ns);
+        let before_ns = subject.time_ns(repeats);
+        Self { subject, repeats, before_ns, fastest_ns: before_ns }
+    }
+
+    /// What it took when it was last asked or takes now, whichever is longer.
+    fn around_ns(&mut self) -> u64 {
+        let now_ns = self.subject.time_ns(self.repeats);
+        self.fastest_ns = self.fastest_ns.min(now_ns);
+        std::mem::replace(&mut self.before_ns, now_ns).max(now_ns)
+    }
+
+    fn is_calm(&self, took_ns: u64) -> bool {
+        took_ns as f64 <= self.fastest_ns as f64 * (1.0 + CALM)
+    }
+}
+
+/// A witness that nothing disturbs.
+struct Undisturbed;
+
+impl Subject for Undisturbed {
+    fn time_ns(&mut self, _repeats: u32) -> u64 {
+        u64::MAX
+    }
 }
 
 /// Repeats that make a sample last `sample_ns`: doubled until they do, which also warms up; then as many less
@@ -81,7 +160,9 @@ fn summarise(mut samples: Vec<f64>) -> Measured {
 
 #[cfg(test)]
 mod tests {
-    use super::{Care, Subject, measure};
+    use std::cell::Cell;
+
+    use super::{Care, Subject, measure, measure_beside};
 
     /// Takes `base` nanoseconds a run, and far too long in its first turn and in every fourth sample.
     struct Fake {
@@ -104,6 +185,33 @@ mod tests {
         assert_eq!([found[0].run_ns, found[1].run_ns], [70.0, 900.0]);
         assert_eq!([found[0].fastest_ns, found[1].fastest_ns], [70.0, 900.0]);
         assert!(found.iter().all(|found| found.spread >= 0.0));
+    }
+
+    /// Takes three times as long in nine of ten periods of time, which passes as it runs.
+    struct Beside<'a> {
+        clock_ns: &'a Cell<u64>,
+        base: u64,
+    }
+
+    impl Subject for Beside<'_> {
+        fn time_ns(&mut self, repeats: u32) -> u64 {
+            let disturbed = if self.clock_ns.get() / 1_000_000 % 10 > 0 { 3 } else { 1 };
+            let took_ns = self.base * u64::from(repeats) * disturbed;
+            self.clock_ns.set(self.clock_ns.get() + took_ns);
+            took_ns
+        }
+    }
+
+    #[test]
+    fn beside_a_witness_the_calm_samples_count() {
+        let clock_ns = Cell::new(0);
+        let [mut witness, mut a, mut b] = [10, 70, 900].map(|base| Beside { clock_ns: &clock_ns, base });
+        let care = Care { turns: 9, sample_ns: 20_000 };
+        let found = measure_beside(&mut witness, 20, &mut [&mut a, &mut b], care);
+        assert_eq!([found[0].run_ns, found[1].run_ns], [70.0, 900.0]);
+        assert!(found.iter().all(|found| found.spread < 0.01), "{found:?}");
+        let alone = measure(&mut [&mut a, &mut b], Care { turns: 90, ..care });
+        assert_eq!([alone[0].run_ns, alone[1].run_ns], [210.0, 2700.0]);
     }
 
     #[test]
