@@ -195,8 +195,8 @@ mod tests {
 
     impl Subject for Beside<'_> {
         fn time_ns(&mut self, repeats: u32) -> u64 {
-            let disturbed = if self.clock_ns.get() / 1_000_000 % 10 > 0 { 3 } else { 1 };
-            let took_ns = self.base * u64::from(repeats) * disturbed;
+            let is_calm = (self.clock_ns.get() / 1_000_000).is_multiple_of(10);
+            let took_ns = self.base * u64::from(repeats) * if is_calm { 1 } else { 3 };
             self.clock_ns.set(self.clock_ns.get() + took_ns);
             took_ns
         }
