@@ -50,6 +50,12 @@ pub trait Bulk: Send {
     /// As [`Cipher::piece_bytes`].
     fn piece_bytes(&self) -> usize;
 
+    /// As [`Cipher::set_key`].
+    ///
+    /// # Errors
+    /// As [`Cipher::set_key`].
+    fn set_key(&mut self, key: &Key) -> Result<(), Error>;
+
     /// As [`Cipher::apply`].
     ///
     /// # Errors
@@ -106,6 +112,10 @@ where
 {
     fn piece_bytes(&self) -> usize {
         self.piece_bytes()
+    }
+
+    fn set_key(&mut self, key: &Key) -> Result<(), Error> {
+        self.set_key(key)
     }
 
     fn apply(&mut self, first: u128, data: &mut [u8]) -> Result<Duration, Error> {

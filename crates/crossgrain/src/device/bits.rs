@@ -104,11 +104,13 @@ fn body(text: &Text, task: Task) -> String {
     );
     body += &if task.counts() { counted(text, task) } else { loaded(text) };
     body += "    let s = cipher(state, job.rounds);\n";
-    body + &stored(text, task, PLACE)
+    body + &stored(text, task, &place())
 }
 
 /// Where block `i` of the 32 from `first` on is.
-const PLACE: &str = "first + 32u * i";
+fn place() -> String {
+    format!("first + {SPAN_THREADS}u * i")
+}
 
 /// Takes the blocks of a state `s` to their places.
 pub(super) fn stored(text: &Text, task: Task, place: &str) -> String {
@@ -139,7 +141,7 @@ fn loaded(text: &Text) -> String {
     let mut body: String = (0..4).map(|at| format!("    var x{at}: Rows;\n")).collect();
     let words = ["x", "y", "z", "w"].iter().enumerate();
     let words: String = words.map(|(at, part)| format!("            x{at}.x[i] = given.{part};\n")).collect();
-    body += &each_block(PLACE, &format!("            let given = source[at];\n{words}"));
+    body += &each_block(&place(), &format!("            let given = source[at];\n{words}"));
     let columns = (0..4).map(|at| format!("column_of(x{at})"));
     body + &format!("    let state = {};\n", text.made("State", columns))
 }

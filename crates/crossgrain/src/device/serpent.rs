@@ -22,11 +22,11 @@ pub(super) fn text(kernel: Kernel, language: Language) -> String {
     if kernel.form == Form::Bits {
         bits::structures(&mut text);
         text.structure("Nibble", &[("x", Field::Words(4))]);
-        cipher(&mut text, kernel.task, &OnBits);
+        cipher::<OnBits>(&mut text, kernel.task);
         return bits::entry(text, kernel);
     }
     text.structure("State", &[("x", Field::Words(4))]);
-    cipher(&mut text, kernel.task, &OnWords);
+    cipher::<OnWords>(&mut text, kernel.task);
     if kernel.task == Task::Count {
         text.swap_bytes();
     }
@@ -103,10 +103,10 @@ trait Shape {
     const KEY_WORDS: usize;
 
     /// A function from a state `s` and the index `k` of a key to a state.
-    fn with_key(&self, text: &mut Text, name: &str, circuit: impl FnOnce([Sym; 8]) -> [Sym; 4]);
+    fn with_key(text: &mut Text, name: &str, circuit: impl FnOnce([Sym; 8]) -> [Sym; 4]);
 
     /// `transform`, from a state to a state.
-    fn transform(&self, text: &mut Text, task: Task);
+    fn transform(text: &mut Text, task: Task);
 }
 
 /// A block's four words.
@@ -115,14 +115,14 @@ struct OnWords;
 impl Shape for OnWords {
     const KEY_WORDS: usize = 4;
 
-    fn with_key(&self, text: &mut Text, name: &str, circuit: impl FnOnce([Sym; 8]) -> [Sym; 4]) {
+    fn with_key(text: &mut Text, name: &str, circuit: impl FnOnce([Sym; 8]) -> [Sym; 4]) {
         let inputs = [words("s", 4), key_words("k", 4)].concat();
         let parameters = [("s", "State"), ("k", "u32")];
         let signature = Signature { parameters: &parameters, inputs, result: "State", outputs: words("", 4) };
         text.circuit(name, &signature, circuit);
     }
 
-    fn transform(&self, text: &mut Text, task: Task) {
+    fn transform(text: &mut Text, task: Task) {
         let [inputs, outputs] = ["s", ""].map(|name| words(name, 4));
         let signature = Signature { parameters: &[("s", "State")], inputs, result: "State", outputs };
         text.circuit("transform", &signature, |x: [Sym; 4]| transform(task, x));
@@ -135,7 +135,7 @@ struct OnBits;
 impl Shape for OnBits {
     const KEY_WORDS: usize = 128;
 
-    fn with_key(&self, text: &mut Text, name: &str, circuit: impl FnOnce([Sym; 8]) -> [Sym; 4]) {
+    fn with_key(text: &mut Text, name: &str, circuit: impl FnOnce([Sym; 8]) -> [Sym; 4]) {
         let one = format!("{name}_bit");
         let given = ["a", "b", "c", "d"];
         let key = (0..4).map(|word| format!("keys[k + {}u]", 32 * word));
@@ -159,7 +159,7 @@ impl Shape for OnBits {
         text.function(name, &[("s", "State"), ("k", "u32")], "State", &body);
     }
 
-    fn transform(&self, text: &mut Text, task: Task) {
+    fn transform(text: &mut Text, task: Task) {
         let [inputs, outputs] = ["s", ""].map(state_words);
         let signature = Signature { parameters: &[("s", "State")], inputs, result: "State", outputs };
         text.circuit("transform", &signature, |x: [Sym; 128]| on_bits(task, x));
@@ -172,11 +172,11 @@ fn state_words(name: &str) -> Vec<String> {
 }
 
 /// The cipher: eight rounds, one for each S-box, four times.
-fn cipher<S: Shape>(text: &mut Text, task: Task, shape: &S) {
-    shape.with_key(text, "mix_key", |x: [Sym; 8]| each!(i < 4 => x[i] ^ x[4 + i]));
-    shape.transform(text, task);
+fn cipher<S: Shape>(text: &mut Text, task: Task) {
+    S::with_key(text, "mix_key", |x: [Sym; 8]| each!(i < 4 => x[i] ^ x[4 + i]));
+    S::transform(text, task);
     for index in 0..8 {
-        shape.with_key(text, &format!("s{index}"), |x| keyed(task, index, x));
+        S::with_key(text, &format!("s{index}"), |x| keyed(task, index, x));
     }
     let body = if task == Task::Decrypt { decrypt::<S>() } else { encrypt::<S>() };
     text.function("cipher", &[("block", "State"), ("rounds", "u32")], "State", &body);

@@ -12,6 +12,7 @@
 //! Holds: **addresses are secret.** Banks do not tell them, but no more is promised, and it is for policy `any` alone.
 
 use super::text::{Text, words};
+use super::walk::Moving;
 use super::{Form, Kernel, Task, Work};
 use crate::block::Direction;
 use crate::circuit::emit::{Field, Language, Signature};
@@ -148,35 +149,12 @@ fn sum_of_bytes(word: Sym) -> Sym {
     halves ^ halves.rotate_lanes_left::<8>()
 }
 
-/// The byte of a counter that moves within a thread, the lowest but one.
-#[derive(Clone, Copy)]
-struct Moving {
-    row: usize,
-    column: usize,
-}
-
-impl Moving {
-    /// Which one it is, if a task counts.
-    const fn byte(task: Task) -> Option<Self> {
-        match task {
-            Task::Count => Some(Self { row: 2, column: 3 }),
-            Task::Generate => Some(Self { row: 1, column: 0 }),
-            Task::Encrypt | Task::Decrypt => None,
-        }
-    }
-
-    /// The column that it comes to in round 1.
-    const fn comes_to(self) -> usize {
-        (self.column + 4 - self.row) % 4
-    }
-
-    /// The row of that column that column `at` takes in round 2.
-    const fn goes_by(self, at: usize) -> usize {
-        (self.comes_to() + 4 - at) % 4
-    }
-}
-
 const COLUMNS: [usize; 4] = [0, 1, 2, 3];
+
+/// The byte of a counter that moves within a thread: the lowest but one.
+fn moving(task: Task) -> Option<Moving> {
+    task.counts().then(|| Moving::of_counter(task, 1))
+}
 
 /// The cipher's steps in the words of a text.
 struct Steps<'a> {
@@ -265,7 +243,7 @@ impl Steps<'_> {
 
 fn cipher(text: &mut Text, task: Task) {
     let (rounds, lane) = (("rounds", "u32"), ("lane", "u32"));
-    let Some(moving) = Moving::byte(task) else {
+    let Some(moving) = moving(task) else {
         let body = Steps { text, task }.cipher();
         return text.function("cipher", &[("block", "State"), rounds, lane], "State", &body);
     };
@@ -279,7 +257,7 @@ fn cipher(text: &mut Text, task: Task) {
 /// What a thread does: blocks of a group's threads lie side by side.
 fn body(text: &Text, kernel: Kernel) -> String {
     let group = kernel.group_threads();
-    let block = text.one_block(kernel.task, |words| match Moving::byte(kernel.task) {
+    let block = text.one_block(kernel.task, |words| match moving(kernel.task) {
         None => format!("    let s = cipher({}, job.rounds, lane);\n", text.of_words("State", words)),
         Some(moving) => {
             let word = words[moving.column].clone();

@@ -99,11 +99,7 @@ impl Text {
     /// What becomes of block `first`, by lines of `cipher` that make the state `s` from its four words.
     pub(super) fn one_block(&self, task: Task, cipher: impl FnOnce([String; 4]) -> String) -> String {
         let given = ["given.x", "given.y", "given.z", "given.w"];
-        let words = match task {
-            Task::Count => ["b3", "b2", "b1", "b0"].map(|word| format!("swap_bytes({word})")),
-            Task::Generate => ["b0", "b1", "b2", "b3"].map(str::to_owned),
-            Task::Encrypt | Task::Decrypt => given.map(str::to_owned),
-        };
+        let words = if task.counts() { counter_words(task) } else { given.map(str::to_owned) };
         let counter = if task.counts() { counter() } else { String::new() };
         let load = if task.reads_source() { "    let given = source[first];\n" } else { "" };
         let word = |at: usize| match task {
@@ -161,6 +157,14 @@ pub(super) fn counter_from(lowest: &str) -> String {
     let b3 = job.c3 + carry2;
 "
     )
+}
+
+/// The words of a block that is the counter `b0` to `b3`.
+pub(super) fn counter_words(task: Task) -> [String; 4] {
+    match task {
+        Task::Count => ["b3", "b2", "b1", "b0"].map(|word| format!("swap_bytes({word})")),
+        _ => ["b0", "b1", "b2", "b3"].map(str::to_owned),
+    }
 }
 
 /// The parts `.x[0]` and on of a name.

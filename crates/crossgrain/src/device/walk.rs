@@ -9,7 +9,7 @@
 
 use super::aes::{forward_parts, keyed, last_round, middle_round, part_gates};
 use super::bits::{self, COLUMNS, ROWS, column_words};
-use super::text::{Text, counter_from, mapped};
+use super::text::{Text, counter_from, counter_words, mapped, words};
 use super::{Kernel, Task};
 use crate::circuit::aes_linear::mix_column;
 use crate::circuit::emit::{Field, Language, Signature};
@@ -25,11 +25,30 @@ const RUNS: u32 = THREAD_BLOCKS / 32;
 /// Bits of the lanes' numbers, for the lowest five of a counter.
 const LANES: [u32; 5] = [0xaaaa_aaaa, 0xcccc_cccc, 0xf0f0_f0f0, 0xff00_ff00, 0xffff_0000];
 
-/// Where the byte lies that moves: its column and row. It comes to column 0 in round 1, whose row r goes to column −r in round 2.
-const fn moving(task: Task) -> (usize, usize) {
-    match task {
-        Task::Count => (3, 3),
-        _ => (0, 0),
+/// A byte of a counter that moves while the others stand still: where it lies, and where it comes to.
+#[derive(Clone, Copy)]
+pub(super) struct Moving {
+    pub(super) row: usize,
+    pub(super) column: usize,
+}
+
+impl Moving {
+    /// Byte `number` of the counter, 0 being the lowest.
+    pub(super) const fn of_counter(task: Task, number: usize) -> Self {
+        match task {
+            Task::Count => Self { row: 3 - number, column: 3 },
+            _ => Self { row: number, column: 0 },
+        }
+    }
+
+    /// The column that it comes to in round 1.
+    pub(super) const fn comes_to(self) -> usize {
+        (self.column + 4 - self.row) % 4
+    }
+
+    /// The row of that column that column `at` takes in round 2.
+    pub(super) const fn goes_by(self, at: usize) -> usize {
+        (self.comes_to() + 4 - at) % 4
     }
 }
 
@@ -44,9 +63,10 @@ pub(super) fn text(kernel: Kernel, language: Language) -> String {
         text.swap_bytes();
     }
     columns(&mut text);
-    from(&mut text, moving(kernel.task));
+    let moving = Moving::of_counter(kernel.task, 0);
+    from_round2(&mut text, moving);
     bits::rows_of(&mut text);
-    let body = body(&text, kernel.task);
+    let body = body(&text, kernel.task, moving);
     text.entry(kernel, &body)
 }
 
@@ -55,7 +75,8 @@ pub(super) fn gates(task: Task, rounds: f64) -> f64 {
     let [sub_byte, column] = part_gates(task);
     let one = |row| mapped(|x| mixed(row, x)).gates().len() as f64;
     // A bit that is spread to 32 lanes is a shift, a mask and a sum, two of them one gate.
-    let begin = 5.0 * sub_byte + one(moving(task).1) + (0..4).map(one).sum::<f64>() + 2.0 * 160.0;
+    let begin =
+        5.0 * sub_byte + one(Moving::of_counter(task, 0).row) + (0..4).map(one).sum::<f64>() + 2.0 * 160.0;
     let rest = 16.0 * (rounds - 2.0) * sub_byte + 4.0 * (rounds - 3.0) * column + 128.0;
     let once = 32.0 * sub_byte + 8.0 * column + 128.0 + 160.0;
     (begin + rest + 4.0 * bits::transposition_gates() + once / f64::from(RUNS)) / 32.0
@@ -71,8 +92,8 @@ fn mixed(row: usize, x: [Sym; 8]) -> [Sym; 32] {
 /// `packed`: a bit of each word of a column; `spread_on`: such bits, each on a word of a column; `from_row0` to `from_row3`.
 fn columns(text: &mut Text) {
     let [x, all] = ["x", ""].map(column_words);
-    let word = super::text::words("", 1);
-    let signature = Signature { parameters: &[("x", "Column")], inputs: x, result: "Word", outputs: word };
+    let signature =
+        Signature { parameters: &[("x", "Column")], inputs: x, result: "Word", outputs: words("", 1) };
     text.circuit("packed", &signature, |x: [Sym; 32]| {
         let mut packed = x[0] & Sym::constant(1);
         for (bit, word) in x.into_iter().enumerate().skip(1) {
@@ -81,9 +102,8 @@ fn columns(text: &mut Text) {
         [packed]
     });
     for row in 0..4 {
-        let inputs = super::text::words("x", 8);
-        let parameters = [("x", "Byte")];
-        let signature = Signature { parameters: &parameters, inputs, result: "Column", outputs: all.clone() };
+        let (inputs, outputs) = (words("x", 8), all.clone());
+        let signature = Signature { parameters: &[("x", "Byte")], inputs, result: "Column", outputs };
         text.circuit(&format!("from_row{row}"), &signature, |x: [Sym; 8]| mixed(row, x));
     }
     text.spread();
@@ -94,14 +114,15 @@ fn columns(text: &mut Text) {
 }
 
 /// `from_round2`: the state of a run after round 2.
-fn from(text: &mut Text, (column, row): (usize, usize)) {
+fn from_round2(text: &mut Text, moving: Moving) {
+    let Moving { row, column } = moving;
     let key = |bit: usize| format!("keys[{}u]", 32 * column + 8 * row + bit);
     let lanes = LANES.iter().map(|lanes| format!("{lanes:#x}u"));
     let runs = (0..3).map(|bit| format!("spread(run, {bit}u)"));
     let bits = lanes.chain(runs).enumerate();
     let byte: String = bits.map(|(bit, word)| format!("    b.x[{bit}] = {word} ^ {};\n", key(bit))).collect();
     let next = |at: usize| {
-        let row = (4 - at) % 4;
+        let row = moving.goes_by(at);
         format!("\n        spread_on(from_row{row}(sub_byte(x.{})), kept.x[{at}])", ROWS[row])
     };
     let body = format!(
@@ -115,13 +136,9 @@ fn from(text: &mut Text, (column, row): (usize, usize)) {
 }
 
 /// What a thread does: once as far as round 2, and then in every run from there.
-fn body(text: &Text, task: Task) -> String {
-    let (column, row) = moving(task);
-    let words = match task {
-        Task::Count => ["b3", "b2", "b1", "b0"].map(|word| format!("swap_bytes({word})")),
-        _ => ["b0", "b1", "b2", "b3"].map(str::to_owned),
-    };
-    let block = text.made("State", words.map(|word| format!("spread_on(no_column, {word})")));
+fn body(text: &Text, task: Task, moving: Moving) -> String {
+    let comes_to = COLUMNS[moving.comes_to()];
+    let block = text.made("State", counter_words(task).map(|word| format!("spread_on(no_column, {word})")));
     let packed = |at: usize| format!("            kept.x[{at}] = packed(s.{}).x[0];\n", COLUMNS[at]);
     let packed: String = (0..4).map(packed).collect();
     let stored = bits::stored(text, task, "first - low + 32u * (run - 1u) + i");
@@ -151,8 +168,8 @@ fn body(text: &Text, task: Task) -> String {
         }}
         for (var number = start; number < end; number = number + 1u) {{
             if (number == 2u) {{
-                kept.x[4] = packed(s.c0).x[0];
-                s.c0 = no_column;
+                kept.x[4] = packed(s.{comes_to}).x[0];
+                s.{comes_to} = no_column;
             }}
             let k = 128u * number;
             s = {};
@@ -166,8 +183,8 @@ fn body(text: &Text, task: Task) -> String {
 ",
         counter_from("(job.c0 - low)"),
         keyed(text, "block"),
-        COLUMNS[column],
-        ROWS[row],
+        COLUMNS[moving.column],
+        ROWS[moving.row],
         middle_round(text),
         last_round(text)
     )
