@@ -167,6 +167,10 @@ mod tests {
             1 << 10
         }
 
+        fn set_key(&mut self, _key: &Key) -> Result<(), crossgrain_gpu::Error> {
+            Ok(())
+        }
+
         fn apply(&mut self, _first: u128, data: &mut [u8]) -> Result<Duration, crossgrain_gpu::Error> {
             self.0 = self.0.checked_sub(1).ok_or(crossgrain_gpu::Error::Lost("unplugged".to_owned()))?;
             data.iter_mut().for_each(|byte| *byte += 1);
