@@ -304,7 +304,8 @@ fn a_plan_is_saved_and_shown_again() {
     let chosen = json(&plan_on(Some("portable"), &save));
     refused(&plan_on(Some("portable"), &save), 5, "--force");
     let same = directory.path().join("same");
-    refused(&plan(&["--cipher", "aes-192", "--save", name(&same), "--svg", name(&same)]), 2, "its own");
+    let twice = [&job[..], &["--save", name(&same), "--svg", name(&same)]].concat();
+    refused(&plan(&twice), 2, "its own");
     assert!(!same.exists());
     let shown = json(&plan(&["--plan", name(&file), "--json"]));
     assert_eq!(
