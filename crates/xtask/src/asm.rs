@@ -11,9 +11,9 @@ mod rules;
 mod tests;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::{Result, cargo, root, succeed, target};
+use crate::{Result, examined};
 use isa::ISAS;
 use rules::Kernel;
 
@@ -47,31 +47,11 @@ pub(crate) fn run(list: bool, file: Option<&Path>) -> Result<()> {
     }
 }
 
-/// The assembly of the library, freshly built: cargo writes none for a library that it has already
-/// built, and lets the text of other builds lie about.
+/// The assembly of the library as it is now.
 fn build() -> Result<String> {
-    let target = target().join("asm");
-    let package = ["--quiet", "--release", "-p", "crossgrain", "--target-dir"];
-    succeed(cargo().arg("clean").args(package).arg(&target))?;
-    let emit = ["--emit", "asm", "-C", "symbol-mangling-version=v0"];
-    let mut rustc = cargo();
-    rustc.arg("rustc").args(package).arg(&target);
-    succeed(rustc.args(["--lib", "--"]).args(emit))?;
-
-    let folder = root().join(&target).join("release/deps");
-    let texts: Result<Vec<String>> = listings(&folder).iter().map(|file| read(file)).collect();
+    let texts: Result<Vec<String>> = examined::build()?.assembly.iter().map(|file| read(file)).collect();
     let text = texts?.concat();
-    if text.is_empty() { Err(format!("no assembly in {}", folder.display())) } else { Ok(text) }
-}
-
-/// The assembly files of the library in `folder`; none where there is no such folder.
-fn listings(folder: &Path) -> Vec<PathBuf> {
-    let is_ours = |file: &PathBuf| {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with("crossgrain-") && name.ends_with(".s")
-    };
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).filter(is_ours).collect()
+    if text.is_empty() { Err("asm: the build left no assembly".to_owned()) } else { Ok(text) }
 }
 
 fn read(file: &Path) -> Result<String> {

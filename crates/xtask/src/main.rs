@@ -8,6 +8,7 @@ mod bench;
 mod chart;
 mod dependencies;
 mod evidence;
+mod examined;
 mod files;
 mod fuzz;
 mod limits;

@@ -7,7 +7,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use crate::{Result, cargo, root, succeed, target};
+use crate::{Result, examined, root, succeed, target};
 
 /// Lines of memcheck's log shown of a failure.
 const LOG_LINES_SHOWN: usize = 60;
@@ -26,14 +26,13 @@ pub(crate) fn run() -> Result<()> {
         println!("skipped: taint (valgrind is not installed)");
         return Ok(());
     }
-    succeed(cargo().args(["build", "--quiet", "--release", "-p", "crossgrain", "--example", "taint"]))?;
-    let target = root().join(target());
-    let log = target.join("taint.log");
+    let example = examined::build()?.taint;
+    let log = root().join(target()).join("taint.log");
     let mut valgrind = Command::new("valgrind");
     // Without a limit: the controls alone make more reports than memcheck counts.
     valgrind.args(["--quiet", "--error-limit=no"]);
     valgrind.arg(format!("--log-file={}", log.display()));
-    let checked = succeed(valgrind.arg(target.join("release/examples/taint")));
+    let checked = succeed(valgrind.arg(example));
     checked.inspect_err(|_| {
         let text = fs::read_to_string(&log).unwrap_or_default();
         text.lines().take(LOG_LINES_SHOWN).for_each(|line| println!("{line}"));

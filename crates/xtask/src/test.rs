@@ -5,11 +5,11 @@
 //! too, because a skipped test passes, and nobody would know.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
-use crate::{Result, cargo, root};
+use crate::{Result, cargo, examined, root};
 
 /// A check: a command that succeeds where all is well.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ struct Step {
 enum Program {
     Cargo,
     Xtask,
+    /// The command line.
+    Crossgrain,
 }
 
 /// All steps, the quickest to fail first.
@@ -41,7 +43,7 @@ const STEPS: &[Step] = &[
     Step { name: "python", program: Program::Xtask, arguments: &["python"], with: &[] },
     Step { name: "asm",    program: Program::Xtask, arguments: &["asm"], with: &[] },
     Step { name: "taint",  program: Program::Xtask, arguments: &["taint"], with: &[] },
-    Step { name: "demo",   program: Program::Cargo, arguments: &["run", "--release", "--", "demo", "--bytes", "16777216", "--svg", "target/demo.svg", "--force"], with: &[] },
+    Step { name: "demo",   program: Program::Crossgrain, arguments: &["demo", "--bytes", "16777216", "--svg", "target/demo.svg", "--force"], with: &[] },
 ];
 
 /// What became of a step.
@@ -100,7 +102,12 @@ impl Step {
     fn run(&self) -> Result<Run> {
         println!("== {}: {}", self.name, self.arguments.join(" "));
         let start = Instant::now();
-        let (output, succeeded) = self.watch().map_err(|error| format!("{}: {error}", self.name))?;
+        let program = match self.program {
+            Program::Cargo => cargo(),
+            Program::Xtask => Command::new(std::env::current_exe().map_err(|error| self.failed(&error))?),
+            Program::Crossgrain => Command::new(examined::build()?.program),
+        };
+        let (output, succeeded) = self.watch(program).map_err(|error| self.failed(&error))?;
         let this_step = format!("{} (", self.name);
         let outcome = match succeeded {
             false => Outcome::Failed,
@@ -110,12 +117,12 @@ impl Step {
         Ok(Run { name: self.name, outcome, seconds: start.elapsed().as_secs_f64(), output })
     }
 
+    fn failed(&self, error: &io::Error) -> String {
+        format!("{}: {error}", self.name)
+    }
+
     /// Runs the command, shows what it prints, and tells whether it succeeded.
-    fn watch(&self) -> std::io::Result<(Output, bool)> {
-        let mut command = match self.program {
-            Program::Cargo => cargo(),
-            Program::Xtask => Command::new(std::env::current_exe()?),
-        };
+    fn watch(&self, mut command: Command) -> io::Result<(Output, bool)> {
         command.current_dir(root()).args(self.arguments).envs(self.with.iter().copied());
         let mut child = command.stdout(Stdio::piped()).spawn()?;
         let mut output = Output::default();

@@ -1,0 +1,81 @@
+//! The release build that is looked at: `asm` reads its assembly, `taint` runs it under memcheck, and `test` ends with its
+//! demo.
+//!
+//! All of it comes of one call of cargo: calls for different packages do not agree on the features of what these depend
+//! on, and each would compile the library once more, which takes minutes.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::{Result, cargo, root, target};
+
+/// What was built.
+#[derive(Debug, Default)]
+pub(crate) struct Examined {
+    /// The library's, one for each unit of code that was compiled by itself.
+    pub(crate) assembly: Vec<PathBuf>,
+    /// The command line.
+    pub(crate) program: PathBuf,
+    /// The example that declares key and data secret.
+    pub(crate) taint: PathBuf,
+}
+
+/// Builds what is not up to date.
+///
+/// # Errors
+/// If it cannot be built.
+pub(crate) fn build() -> Result<Examined> {
+    let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
+    let mut build = cargo();
+    build.env("RUSTFLAGS", format!("{flags} --emit asm -C symbol-mangling-version=v0"));
+    build.args(["build", "--quiet", "--release", "--message-format", "json-render-diagnostics"]);
+    build.args([
+        "-p",
+        "crossgrain",
+        "-p",
+        "crossgrain-cli",
+        "--lib",
+        "--bin",
+        "crossgrain",
+        "--example",
+        "taint",
+    ]);
+    build.arg("--target-dir").arg(root().join(target()).join("examined"));
+    let done =
+        build.stderr(Stdio::inherit()).output().map_err(|error| format!("cannot run cargo: {error}"))?;
+    if !done.status.success() {
+        return Err(format!("cargo failed ({})", done.status));
+    }
+    let told = String::from_utf8_lossy(&done.stdout);
+    let mut examined = Examined::default();
+    for artifact in told.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+        let executable = || artifact["executable"].as_str().map(PathBuf::from).unwrap_or_default();
+        match (artifact["target"]["name"].as_str(), artifact["target"]["kind"][0].as_str()) {
+            (Some("crossgrain"), Some("lib")) => examined.assembly = assembly(&artifact["filenames"]),
+            (Some("crossgrain"), Some("bin")) => examined.program = executable(),
+            (Some("taint"), Some("example")) => examined.taint = executable(),
+            _ => {}
+        }
+    }
+    Ok(examined)
+}
+
+/// The texts beside a library's file of metadata, `libNAME-HASH.rmeta`: they are called `NAME-HASH.UNIT.s`. Other builds
+/// of the same library have left theirs there too, and the program has the library's name.
+fn assembly(filenames: &Value) -> Vec<PathBuf> {
+    let mut filenames = filenames.as_array().into_iter().flatten().filter_map(Value::as_str).map(Path::new);
+    let Some(metadata) = filenames.find(|file| file.extension().is_some_and(|ending| ending == "rmeta"))
+    else {
+        return Vec::new();
+    };
+    let stem = metadata.file_stem().unwrap_or_default().to_string_lossy();
+    let unit = format!("{}.", stem.trim_start_matches("lib"));
+    let is_text = |file: &PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(&unit) && name.ends_with(".s")
+    };
+    let beside = metadata.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+    beside.into_iter().flatten().flatten().map(|entry| entry.path()).filter(is_text).collect()
+}
