@@ -1,8 +1,11 @@
 //! A graph as a function in CUDA C or WGSL, one gate a line: on 32 lanes of one bit in a `u32`, or one of 32 bits.
 //!
 //! The two languages differ in how things are declared and made, and in little else: [`Language`] writes those.
-//! Gates of three inputs are written as expressions, of which both languages' compilers make the GPU's own gates.
+//! In CUDA C a gate of three inputs is the GPU's own (`lop3.b32`): of expressions in its place NVIDIA's compiler makes a fifth
+//! more gates, for it takes the graph apart and covers it anew. In WGSL it is an expression, and the driver's compiler covers.
 //! Values are structures with the words as fields or arrays of constant index, which compilers keep in registers.
+
+use std::collections::BTreeMap;
 
 use super::graph::{Gate, Graph, Operation};
 
@@ -26,11 +29,29 @@ pub enum Field<'a> {
     Structure(&'a str),
 }
 
+/// Bit 4a + 2b + c of a gate's table is its value for a, b and c. The host's compiler, which does not know the gate, writes it out.
+const LOP3: &str = "typedef unsigned int u32;
+
+template <int table> __device__ __forceinline__ u32 lop3(u32 a, u32 b, u32 c) {
+    u32 y;
+#ifdef __CUDA_ARCH__
+    asm(\"lop3.b32 %0, %1, %2, %3, %4;\" : \"=r\"(y) : \"r\"(a), \"r\"(b), \"r\"(c), \"n\"(table));
+#else
+    y = (table & 1 ? ~a & ~b & ~c : 0) | (table & 2 ? ~a & ~b & c : 0);
+    y |= (table & 4 ? ~a & b & ~c : 0) | (table & 8 ? ~a & b & c : 0);
+    y |= (table & 16 ? a & ~b & ~c : 0) | (table & 32 ? a & ~b & c : 0);
+    y |= (table & 64 ? a & b & ~c : 0) | (table & 128 ? a & b & c : 0);
+#endif
+    return y;
+}
+
+";
+
 impl Language {
     /// What a text begins with.
     pub const fn prelude(self) -> &'static str {
         match self {
-            Self::Cuda => "typedef unsigned int u32;\n\n",
+            Self::Cuda => LOP3,
             Self::Wgsl => "",
         }
     }
@@ -69,6 +90,21 @@ impl Language {
     pub fn bind(self, name: &str, value: &str) -> String {
         let keyword = if self == Self::Cuda { "const auto" } else { "let" };
         format!("{keyword} {name} = {value};\n")
+    }
+
+    /// A name for what a gate makes of what these names stand for.
+    fn gate(self, name: &str, gate: &Gate, names: &[String]) -> String {
+        let formula = expression(gate, names);
+        match (self, gate.operation, names) {
+            (Self::Cuda, Operation::Table(table), [a, b, c]) => {
+                let bound = self.bind(name, &format!("lop3<{table:#04x}>({a}, {b}, {c})"));
+                format!("{} // {formula}\n", bound.trim_end())
+            }
+            (Self::Cuda, Operation::Bytes(selector), [a, b]) => {
+                self.bind(name, &format!("__byte_perm({a}, {b}, {selector:#06x}u)"))
+            }
+            _ => self.bind(name, &formula),
+        }
     }
 
     /// A variable of zeros.
@@ -200,7 +236,7 @@ pub fn function(graph: &Graph, name: &str, signature: &Signature<'_>, language: 
     let mut body = String::new();
     for (at, gate) in graph.gates().iter().enumerate() {
         let names: Vec<_> = gate.inputs.iter().map(|&input| node_name(input)).collect();
-        body += &format!("    {}", language.bind(&format!("t{at}"), &expression(gate, &names)));
+        body += &format!("    {}", language.gate(&format!("t{at}"), gate, &names));
     }
     body += &format!("    {}", language.zeros("y", signature.result));
     for (part, &output) in signature.outputs.iter().zip(graph.outputs()) {
@@ -241,9 +277,28 @@ pub(super) fn expression(gate: &Gate, names: &[String]) -> String {
         }
         Operation::Add => return names.join(" + "),
         Operation::Multiply => return names.join(" * "),
+        Operation::Bytes(selector) => return bytes(selector, names),
     };
     let text = sum_of(u32::from(table), &names[..gate.inputs.len()]);
     text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).map_or_else(|| text.clone(), str::to_owned)
+}
+
+/// Bytes of two words, all that move alike together.
+fn bytes(selector: u16, names: &[String]) -> String {
+    let mut masks = BTreeMap::new();
+    for to in 0..4 {
+        let from = usize::from(selector >> (4 * to) & 7);
+        *masks.entry((from / 4, to - from as i32 % 4)).or_insert(0_u32) |= 0xff << (8 * to);
+    }
+    let term = |((word, places), mask): (&(usize, i32), &u32)| {
+        let (name, bits) = (&names[*word], 8 * places.abs());
+        match places.signum() {
+            0 => format!("({name} & {mask:#010x}u)"),
+            1 => format!("(({name} << {bits}u) & {mask:#010x}u)"),
+            _ => format!("(({name} >> {bits}u) & {mask:#010x}u)"),
+        }
+    };
+    masks.iter().map(term).collect::<Vec<_>>().join(" | ")
 }
 
 /// An expression for a table: a name, a complement, or something in parentheses. The first name is split

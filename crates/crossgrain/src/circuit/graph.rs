@@ -38,6 +38,9 @@ pub enum Operation {
     Add,
     /// The product of two lanes, modulo 2³².
     Multiply,
+    /// Bytes of two lanes, a nibble for each, the lowest byte's nibble lowest: 0 to 3 is a byte of the first lane, 4 to 7 one of
+    /// the second.
+    Bytes(u16),
 }
 
 impl Operation {
@@ -55,6 +58,10 @@ impl Operation {
             Self::RotateLeft(count) => first.rotate_left(count),
             Self::Add => operands.iter().fold(0, |sum, word| sum.wrapping_add(*word)),
             Self::Multiply => operands.iter().fold(1, |product, word| product.wrapping_mul(*word)),
+            Self::Bytes(selector) => (0..4).fold(0, |word, to| {
+                let from = usize::from(selector >> (4 * to) & 7);
+                word | (operands[from / 4] >> (8 * (from % 4)) & 0xff) << (8 * to)
+            }),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::ops::{BitAnd, BitXor, Not};
 
 use super::graph::{Builder, Function, Gate, Graph, Operation};
-use crate::word::{Lanes, Shift, Word, two_input_gates};
+use crate::word::{Lanes, Shift, Word, exchange_by_shifts, two_input_gates};
 
 /// How gates of three inputs are recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -154,5 +154,14 @@ impl Shift for Sym {
 
     fn shift_left<const COUNT: u32>(self) -> Self {
         record_lanes(&[self], Operation::ShiftLeft(COUNT))
+    }
+
+    fn exchange<const BIT: u32>(self, other: Self, mask: Self) -> (Self, Self) {
+        let bytes = |selector| record_lanes(&[self, other], Operation::Bytes(selector));
+        match BIT {
+            3 => (bytes(0x6240), bytes(0x7351)),
+            4 => (bytes(0x5410), bytes(0x7632)),
+            _ => exchange_by_shifts::<_, BIT>(self, other, mask),
+        }
     }
 }

@@ -71,7 +71,7 @@ fn square_layer<W: Shift + Lanes, const BIT: u32>(words: &mut [W; 32]) {
     let mask = words[0].filled(clear_positions(BIT) as u32);
     unrolled!(pair in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
         let (i, j) = pair_of(pair, BIT);
-        (words[i], words[j]) = exchange::<W, BIT>(words[i], words[j], mask);
+        (words[i], words[j]) = words[i].exchange::<BIT>(words[j], mask);
     });
 }
 
@@ -90,23 +90,9 @@ fn exchange_layer<W: Register, const BIT: u32>(isa: W::Isa, group: &mut [W], wor
     unrolled!(pair in [0 1 2 3 4 5 6 7] {
         if pair < group.len() / 2 {
             let (i, j) = pair_of(pair, word_bit);
-            (group[i], group[j]) = exchange::<W, BIT>(group[i], group[j], mask);
+            (group[i], group[j]) = group[i].exchange::<BIT>(group[j], mask);
         }
     });
-}
-
-/// `a` keeps its positions with bit `BIT` clear and takes those of `b`; `b` has the others.
-#[inline(always)]
-fn exchange<W: Shift, const BIT: u32>(a: W, b: W, mask: W) -> (W, W) {
-    let (up, down) = match BIT {
-        0 => (b.shift_left::<1>(), a.shift_right::<1>()),
-        1 => (b.shift_left::<2>(), a.shift_right::<2>()),
-        2 => (b.shift_left::<4>(), a.shift_right::<4>()),
-        3 => (b.shift_left::<8>(), a.shift_right::<8>()),
-        4 => (b.shift_left::<16>(), a.shift_right::<16>()),
-        _ => (b.shift_left::<32>(), a.shift_right::<32>()),
-    };
-    (mask.select(a, up), mask.select(down, b))
 }
 
 #[inline(always)]

@@ -120,40 +120,32 @@ pub(super) fn keyed(text: &Text, state: &str) -> String {
 
 fn encrypt(text: &mut Text) {
     forward_parts(text);
-    let body = format!(
-        "    var k = 0u;
-    var s = {};
-    for (var number = 1u; number < rounds; number = number + 1u) {{
-        k = 128u * number;
-        s = {};
-    }}
-    k = 128u * rounds;
-    return {};
-",
-        keyed(text, "block"),
-        middle_round(text),
-        last_round(text)
-    );
-    text.function("cipher", &[("block", "State"), ("rounds", "u32")], "State", &body);
+    let rounds = [middle_round(text), last_round(text)];
+    cipher(text, rounds);
 }
 
 fn decrypt(text: &mut Text) {
     add_key(text);
     byte(text, "inverse_sub_byte", aes_sbox::inverse);
     keyed_column(text, "add_and_inverse_mix_column", mix_backwards);
+    let rounds =
+        ["add_and_inverse_mix_column", "add_key"].map(|part| round(text, part, "inverse_sub_byte", 3));
+    cipher(text, rounds);
+}
+
+/// The cipher by what follows a state by a middle round and by the last.
+fn cipher(text: &mut Text, [middle, last]: [String; 2]) {
     let body = format!(
-        "    var k = 128u * rounds;
+        "    var k = 0u;
     var s = {};
-    for (var number = rounds - 1u; number > 0u; number = number - 1u) {{
+    for (var number = 1u; number < rounds; number = number + 1u) {{
         k = 128u * number;
-        s = {};
+        s = {middle};
     }}
-    k = 0u;
-    return {};
+    k = 128u * rounds;
+    return {last};
 ",
         keyed(text, "block"),
-        round(text, "add_and_inverse_mix_column", "inverse_sub_byte", 3),
-        round(text, "add_key", "inverse_sub_byte", 3)
     );
     text.function("cipher", &[("block", "State"), ("rounds", "u32")], "State", &body);
 }

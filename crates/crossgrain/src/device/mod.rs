@@ -251,6 +251,7 @@ impl Kernel {
     /// the words of the round keys and then those of the tables.
     /// Serpent: its words, or a word of equal bits for each of their bits; encrypting, as they are added before the linear
     /// transformation.
+    /// Programs of gates find them in the order of their use: compilers know then how far an index goes.
     pub fn keys(self, key: &Key) -> Zeroizing<Vec<u32>> {
         match (self.family, self.form) {
             (Family::Aes, Form::OneTable | Form::FourTables) => {
@@ -258,20 +259,31 @@ impl Kernel {
                 tables::keys(self.task, &aes_part::key::RoundKeys::expand(key), &mut words);
                 words
             }
-            (Family::Aes, _) => aes_part::bitsliced::key_words(&aes_part::key::RoundKeys::expand(key)),
+            (Family::Aes, _) => {
+                let words = aes_part::bitsliced::key_words(&aes_part::key::RoundKeys::expand(key));
+                self.in_order::<128>(words)
+            }
             (Family::Serpent, _) => {
                 let keys = serpent_part::key::RoundKeys::expand(key);
                 let keys = if self.task == Task::Decrypt { keys } else { keys.before_transform() };
                 let words = keys.words().as_flattened();
                 if self.form == Form::Words {
-                    return Zeroizing::new(words.to_vec());
+                    return self.in_order::<4>(Zeroizing::new(words.to_vec()));
                 }
                 let mut bits = Zeroizing::new(Vec::with_capacity(KEY_WORDS_MAX));
                 let spread = |word: u32| (0..32).map(move |bit| 0_u32.wrapping_sub(word >> bit & 1));
                 bits.extend(words.iter().copied().flat_map(spread));
-                bits
+                self.in_order::<128>(bits)
             }
         }
+    }
+
+    /// Round keys of `N` words in the order of their use.
+    fn in_order<const N: usize>(self, mut words: Zeroizing<Vec<u32>>) -> Zeroizing<Vec<u32>> {
+        if self.task == Task::Decrypt {
+            words.as_chunks_mut::<N>().0.reverse();
+        }
+        words
     }
 
     /// What a run is told: blocks, rounds, and the counter of the first block, its lowest word first.

@@ -210,16 +210,16 @@ fn decrypt<S: Shape>() -> String {
     let stride = S::KEY_WORDS;
     let round = |index: usize| {
         let before = if index == 7 { "s" } else { "transform(s)" };
-        format!("        s = s{index}({before}, k + {}u);\n", stride * index)
+        format!("        s = s{index}({before}, k + {}u);\n", stride * (8 - index))
     };
     let rounds: String = (0..8).rev().map(round).collect();
     format!(
-        "    var s = mix_key(block, {stride}u * rounds);
-    for (var after = rounds; after > 0u; after = after - 8u) {{
-        if (after < rounds) {{
+        "    var s = mix_key(block, 0u);
+    for (var first = 0u; first < rounds; first = first + 8u) {{
+        if (first > 0u) {{
             s = transform(s);
         }}
-        let k = {stride}u * (after - 8u);
+        let k = {stride}u * first;
 {rounds}    }}
     return s;
 "

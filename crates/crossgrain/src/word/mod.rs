@@ -126,6 +126,27 @@ pub trait Shift: Word {
     fn select(self, one: Self, zero: Self) -> Self {
         zero ^ (self & (one ^ zero))
     }
+
+    /// Exchanges bit `BIT` of the positions of bits with the choice of the word: `self` keeps its positions with that bit clear,
+    /// which are those of `mask`, and takes `other`'s in place of the rest; `other` has the others.
+    #[inline(always)]
+    fn exchange<const BIT: u32>(self, other: Self, mask: Self) -> (Self, Self) {
+        exchange_by_shifts::<Self, BIT>(self, other, mask)
+    }
+}
+
+/// [`Shift::exchange`] by two shifts and two choices.
+#[inline(always)]
+pub(crate) fn exchange_by_shifts<W: Shift, const BIT: u32>(a: W, b: W, mask: W) -> (W, W) {
+    let (up, down) = match BIT {
+        0 => (b.shift_left::<1>(), a.shift_right::<1>()),
+        1 => (b.shift_left::<2>(), a.shift_right::<2>()),
+        2 => (b.shift_left::<4>(), a.shift_right::<4>()),
+        3 => (b.shift_left::<8>(), a.shift_right::<8>()),
+        4 => (b.shift_left::<16>(), a.shift_right::<16>()),
+        _ => (b.shift_left::<32>(), a.shift_right::<32>()),
+    };
+    (mask.select(a, up), mask.select(down, b))
 }
 
 /// What is computed on lanes of 32 bits, in registers and in circuits alike.
