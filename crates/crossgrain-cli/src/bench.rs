@@ -43,6 +43,10 @@ pub(crate) struct Args {
     /// Bytes that a GPU's programs are timed on; 4 GiB unless given, or as many as it takes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=GPU_BYTES_MAX))]
     bytes: Option<u64>,
+    /// A program for the GPU, in CUDA C (.cu) or WGSL (.wgsl), to time beside `aes-ctr`: it takes the same job and keys, and its
+    /// entry point is called as the file
+    #[arg(long, value_name = "FILE")]
+    beside: Option<PathBuf>,
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
@@ -84,8 +88,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     if args.filter.as_deref() == Some("gpu") {
         return gpu::run(args);
     }
-    if args.device.is_some() || args.bytes.is_some() {
-        return Err(Error::usage("--device and --bytes are for `crossgrain bench gpu`: leave them out"));
+    if args.device.is_some() || args.bytes.is_some() || args.beside.is_some() {
+        let told = "--device, --bytes and --beside are for `crossgrain bench gpu`: leave them out";
+        return Err(Error::usage(told));
     }
     let peers = args.peer.iter().map(|command| peer::Peer::start(command)).collect::<Result<Vec<_>, _>>()?;
     let mut printer = Printer { json: args.json, ghz: clock::core_ghz(), output: io::stdout() };

@@ -232,14 +232,24 @@ fn what_devices_cost_is_measured_and_kept() {
 #[test]
 fn programs_are_timed_once_they_are_right() {
     let Some(device) = gpus().into_iter().next() else { return };
-    let bench = ["bench", "gpu", "--device", &device, "--bytes", "100000", "--turns", "2"];
-    let lines = printed(&[&bench[..], &["--json"]].concat());
+    let place = Place::with(&[]);
+    // Somebody else's program, in the language of the device, is timed beside crossgrain's.
+    let (language, file) =
+        if device.starts_with("cuda") { ("cuda", "others.cu") } else { ("wgsl", "others.wgsl") };
+    place.run(&["circuit", "aes-ctr", "--emit", language, "--output", file]).printed();
+    let program = String::from_utf8(place.read(file)).unwrap();
+    place.write(file, program.replace("aes_ctr(", "others(").as_bytes());
+    let bench = ["bench", "gpu", "--device", &device, "--bytes", "100000", "--turns", "2", "--json"];
+    let lines = place.run(&[&bench[..], &["--beside", file]].concat()).printed();
+    let lines = String::from_utf8(lines).unwrap();
     let mut lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let head = lines.next().unwrap();
     assert_eq!((&head["device"], &head["bytes"]), (&Value::from(device.clone()), &Value::from(100_000)));
     let rows: Vec<_> = lines.collect();
     assert!(rows.len() >= 24 && rows.iter().all(|row| row["tbit_per_s"].as_f64().unwrap() > 0.0), "{rows:?}");
-    assert!(printed(&bench).contains("aes-128 aes-ctr\n"));
+    for id in ["gpu/aes-128/aes-ctr", "gpu/aes-128/others"] {
+        assert!(rows.iter().any(|row| row["id"] == id), "{id}: {rows:?}");
+    }
 }
 
 #[test]

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossgrain::Key;
-use crossgrain::device::Kernel;
+use crossgrain::circuit::emit::Language;
 use crossgrain::device::search::Search;
+use crossgrain::device::{Kernel, Listing};
 use crossgrain::part::search::Known;
 use crossgrain::search::Table;
 
@@ -37,6 +38,20 @@ pub trait Gpu: fmt::Debug + Send + Sync {
     /// # Errors
     /// As [`Cipher::new`].
     fn cipher(self: Arc<Self>, kernel: Kernel, key: &Key) -> Result<Box<dyn Bulk>, Error>;
+
+    /// What its programs are written in.
+    fn language(&self) -> Language;
+
+    /// A keyed cipher by a program of which the text is somebody else's.
+    ///
+    /// # Errors
+    /// As [`Cipher::listed`].
+    fn cipher_listed(
+        self: Arc<Self>,
+        kernel: Kernel,
+        listing: &Listing,
+        key: &Key,
+    ) -> Result<Box<dyn Bulk>, Error>;
 
     /// A table of keys on it, one after another, for a program that tries them.
     ///
@@ -99,6 +114,19 @@ where
 
     fn cipher(self: Arc<Self>, kernel: Kernel, key: &Key) -> Result<Box<dyn Bulk>, Error> {
         Ok(Box::new(Cipher::new(&self, kernel, key)?))
+    }
+
+    fn language(&self) -> Language {
+        D::LANGUAGE
+    }
+
+    fn cipher_listed(
+        self: Arc<Self>,
+        kernel: Kernel,
+        listing: &Listing,
+        key: &Key,
+    ) -> Result<Box<dyn Bulk>, Error> {
+        Ok(Box::new(Cipher::listed(&self, kernel, listing, key)?))
     }
 
     fn search(self: Arc<Self>, program: Search, known: &Known, keys: &[u8]) -> Result<Box<dyn Table>, Error> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossgrain::block::BLOCK_BYTES;
-use crossgrain::device::{KEY_WORDS_MAX, Kernel};
+use crossgrain::device::{KEY_WORDS_MAX, Kernel, Listing};
 use crossgrain::{Cipher as CipherName, Key};
 
 use super::{Device, Error, Job};
@@ -35,6 +35,15 @@ impl<D: Device> Cipher<D> {
     /// # Errors
     /// If the key is of another cipher, the driver refuses the program, or the device is lost.
     pub fn new(device: &Arc<D>, kernel: Kernel, key: &Key) -> Result<Self, Error> {
+        Self::listed(device, kernel, &kernel.listing(D::LANGUAGE), key)
+    }
+
+    /// A program of which the text is somebody else's: it must take the job and the keys that `kernel` takes, and touch no
+    /// more of the blocks.
+    ///
+    /// # Errors
+    /// As [`Cipher::new`].
+    pub fn listed(device: &Arc<D>, kernel: Kernel, listing: &Listing, key: &Key) -> Result<Self, Error> {
         if key.cipher().family() != kernel.family {
             return Err(Error::Key);
         }
@@ -42,7 +51,7 @@ impl<D: Device> Cipher<D> {
             let needs = kernel.shared_bytes();
             return Err(Error::Program(format!("it needs {needs} bytes of shared memory")));
         }
-        let program = device.compile(&kernel.listing(D::LANGUAGE))?;
+        let program = device.compile(listing)?;
         let mut new = Self { device: device.clone(), kernel, cipher: key.cipher(), program, room: None };
         new.set_key(key)?;
         Ok(new)

@@ -50,7 +50,7 @@ pub(crate) fn judge_planner(record: bool, arguments: &[String]) -> Result<()> {
 pub(crate) fn gpu(record: bool, arguments: &[String]) -> Result<()> {
     succeed(cargo().args(["build", "--release", "-p", "crossgrain-cli", "--features", "gpu"]))?;
     let mut bench = Command::new(root().join(target()).join("release/crossgrain"));
-    bench.current_dir(root()).args(["bench", "gpu"]).args(arguments);
+    bench.current_dir(root()).args(["bench", "gpu", "--beside", "bench/hand_written.cu"]).args(arguments);
     if record { keep(bench.arg("--json"), gpu_of, "") } else { succeed(&mut bench) }
 }
 

@@ -22,12 +22,39 @@ pub(crate) fn run() -> Result<()> {
         return Err("python3 with its venv is not installed: install it to count".to_owned());
     }
     succeed(install(&environment).args(ANALYSERS))?;
-    let emitted = environment.join("aes-random.cu");
+    let emitted = environment.join("aes-ctr.cu");
     // A file of an earlier run may be of another version.
     let _ = fs::remove_file(&emitted);
     let mut emit = cargo();
-    emit.args(["run", "--quiet", "-p", "crossgrain-cli", "--", "circuit", "aes-random", "--emit", "cuda"]);
+    emit.args(["run", "--quiet", "-p", "crossgrain-cli", "--", "circuit", "aes-ctr", "--emit", "cuda"]);
     succeed(emit.arg("--output").arg(&emitted))?;
     let mut count = Command::new(program(&environment, "python"));
     succeed(count.arg("bench/productivity.py").arg(&emitted).current_dir(root()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use crate::root;
+
+    /// The script names files and, after each, functions of it: all of them in quotation marks.
+    #[test]
+    fn all_that_is_counted_is_there() {
+        let script = include_str!("../../../bench/productivity.py");
+        let (_, tables) = script.split_once("STEPS = {").unwrap();
+        let (tables, _) = tables.split_once("def ").unwrap();
+        let (mut file, mut text, mut functions) = ("", String::new(), 0);
+        for name in tables.split('"').skip(1).step_by(2) {
+            if name.ends_with(".rs") {
+                file = name;
+                text = fs::read_to_string(root().join("crates/crossgrain/src").join(file)).unwrap();
+            } else {
+                let is_there = ["(", "<"].iter().any(|next| text.contains(&format!("fn {name}{next}")));
+                assert!(is_there, "{file} has no function {name}: mend bench/productivity.py");
+                functions += 1;
+            }
+        }
+        assert!(functions > 40);
+    }
 }

@@ -3,14 +3,19 @@
 //! Every program's answer is compared with the CPU's before it is timed. Data stays on the device while it is timed, and is
 //! read and written there by every run; what copies cost, `crossgrain devices --measure` tells.
 
+use std::ffi::OsStr;
+use std::fs;
 use std::io::{self, Write};
+use std::path::Path;
 use std::time::Duration;
 
-use crossgrain::device::{ALL, Kernel, Task};
+use crossgrain::block::Family;
+use crossgrain::circuit::emit::Language;
+use crossgrain::device::{ALL, Kernel, Listing, Task};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::stream::Stream;
 use crossgrain::{BLOCK_BYTES, Buffers, Cipher, Direction, Key};
-use crossgrain_gpu::{Bulk, Info, choose};
+use crossgrain_gpu::{Bulk, Gpu, Info, choose};
 use serde_json::json;
 
 use super::{Args, GPU_BYTES_MAX};
@@ -22,10 +27,17 @@ const FIRST: u128 = 0x0001_0203_0405_0607_0809_0a0b_ffff_ff00;
 /// Most bytes of an answer that are compared: with more, comparing would take most of the time.
 const CHECK_BYTES: usize = 256 << 20;
 
-/// A line of the result.
-struct Row {
-    cipher: Cipher,
+/// A program to time.
+struct Program {
+    name: String,
     kernel: Kernel,
+    listing: Listing,
+}
+
+/// A line of the result.
+struct Row<'a> {
+    cipher: Cipher,
+    program: &'a Program,
     len_bytes: usize,
     fastest: Duration,
     median: Duration,
@@ -33,7 +45,7 @@ struct Row {
     limit: Option<f64>,
 }
 
-impl Row {
+impl Row<'_> {
     fn bits_per_s(&self) -> f64 {
         8.0 * self.len_bytes as f64 / self.fastest.as_secs_f64()
     }
@@ -52,41 +64,86 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
     let data: Vec<u8> =
         (0..len_bytes.min(CHECK_BYTES)).map(|at| (at.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
     say(&head(&info, len_bytes, args.json))?;
-    for kernel in ALL.into_iter().filter(|&kernel| info.takes(kernel)) {
+    for program in &programs(&*device, args.beside.as_deref())? {
         // Compiled once, whatever the keys.
-        let mut bulk = None;
+        let (kernel, mut bulk) = (program.kernel, None);
         for cipher in Cipher::ALL.into_iter().filter(|cipher| cipher.family() == kernel.family) {
             let key: Vec<_> = (0..cipher.key_bytes() as u8).collect();
             let key = Key::new(cipher, &key)?;
             let bulk = match &mut bulk {
-                None => bulk.insert(device.clone().cipher(kernel, &key).map_err(failed)?),
+                None => {
+                    let made = device.clone().cipher_listed(kernel, &program.listing, &key);
+                    bulk.insert(made.map_err(failed)?)
+                }
                 Some(bulk) => {
                     bulk.set_key(&key).map_err(failed)?;
                     bulk
                 }
             };
-            check(&mut **bulk, kernel, &key, &data)?;
+            check(&mut **bulk, program, &key, &data)?;
             let mut times = (0..args.turns.max(1)).map(|_| bulk.run(FIRST, len_bytes));
             let mut times = times.by_ref().collect::<Result<Vec<_>, _>>().map_err(failed)?;
             times.sort();
             let limit = info.units.map(|units| units.limit_bits_per_s(kernel.work(cipher)));
             let (fastest, median) = (times[0], times[times.len() / 2]);
-            say(&line(&Row { cipher, kernel, len_bytes, fastest, median, limit }, args.json))?;
+            say(&line(&Row { cipher, program, len_bytes, fastest, median, limit }, args.json))?;
         }
     }
     Ok(())
 }
 
+/// Those of crossgrain that the device takes, and somebody else's.
+fn programs(device: &dyn Gpu, beside: Option<&Path>) -> Result<Vec<Program>, Error> {
+    let (info, language) = (device.info(), device.language());
+    let own = ALL.into_iter().filter(|&kernel| info.takes(kernel));
+    let own = own.map(|kernel| Program {
+        name: kernel.name().to_owned(),
+        kernel,
+        listing: kernel.listing(language),
+    });
+    let mut programs: Vec<_> = own.collect();
+    if let Some(file) = beside {
+        match others(file)? {
+            (its, program) if its == language => programs.push(program),
+            _ => eprintln!(
+                "crossgrain: {} is left out: it is not in the language of {}",
+                file.display(),
+                info.id
+            ),
+        }
+    }
+    Ok(programs)
+}
+
+/// The program in a file, and what it is written in.
+fn others(file: &Path) -> Result<(Language, Program), Error> {
+    let language = match file.extension().and_then(OsStr::to_str) {
+        Some("cu") => Language::Cuda,
+        Some("wgsl") => Language::Wgsl,
+        _ => {
+            return Err(Error::usage(format!(
+                "{}: give a file of CUDA C (.cu) or WGSL (.wgsl)",
+                file.display()
+            )));
+        }
+    };
+    let text = fs::read_to_string(file).map_err(|error| Error::read(file.display(), &error))?;
+    let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let kernel = Kernel::gates(Family::Aes, Task::Count);
+    let listing = Listing { entry: name.clone(), text, ..kernel.listing(language) };
+    Ok((language, Program { name, kernel, listing }))
+}
+
 /// Refuses a program that does not give what the CPU gives.
-fn check(bulk: &mut dyn Bulk, kernel: Kernel, key: &Key, data: &[u8]) -> Result<(), Error> {
+fn check(bulk: &mut dyn Bulk, program: &Program, key: &Key, data: &[u8]) -> Result<(), Error> {
     let failed = |error: crossgrain_gpu::Error| Error::new(Exit::InputOutput, error.to_string());
     let (mut wanted, mut got) = (data.to_vec(), data.to_vec());
     bulk.apply_at_once(FIRST, &mut got).map_err(failed)?;
-    on_cpu(kernel.task, key, &mut wanted)?;
+    on_cpu(program.kernel.task, key, &mut wanted)?;
     if got == wanted {
         return Ok(());
     }
-    let (name, cipher) = (kernel.name(), key.cipher());
+    let (name, cipher) = (&program.name, key.cipher());
     let why = format!(
         "{name} by {cipher} is wrong on this device: use the CPU, and report it with the device's name"
     );
@@ -134,8 +191,8 @@ fn head(info: &Info, len_bytes: usize, as_json: bool) -> String {
 }
 
 fn line(row: &Row, as_json: bool) -> String {
-    let Row { cipher, kernel, len_bytes, fastest, median, limit } = row;
-    let (name, rate) = (kernel.name(), row.bits_per_s());
+    let Row { cipher, program, len_bytes, fastest, median, limit } = row;
+    let (name, rate) = (&program.name, row.bits_per_s());
     if as_json {
         let row = json!({
             "id": format!("gpu/{cipher}/{name}"), "bytes": len_bytes,

@@ -2,15 +2,17 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io::Write as _;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{iter, ptr, thread};
 
 use crossgrain::device::Listing;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 /// What programs are compiled for.
-pub(crate) const ARCHITECTURES: [&str; 3] = ["sm_80", "sm_90", "sm_120"];
+const ARCHITECTURES: [&str; 3] = ["sm_80", "sm_90", "sm_120"];
 
 /// What stands in for a GPU when CUDA C is compiled as C++, one thread after another; and `get`, which reads the input.
 pub(crate) const STAND_IN: &str = "
@@ -57,7 +59,7 @@ pub(crate) fn compiled(name: &str, source: &str) -> Option<PathBuf> {
 pub(crate) fn answer(binary: &Path, input: &[u8]) -> Vec<u8> {
     let mut child = Command::new(binary).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         scope.spawn(move || stdin.write_all(input).unwrap());
         let done = child.wait_with_output().unwrap();
         assert!(done.status.success());
@@ -93,8 +95,8 @@ impl Nvrtc {
         Some(Self(unsafe { libloading::Library::new(path) }.unwrap()))
     }
 
-    /// The compiler's log, and what it made of a text.
-    fn compile(&self, text: &str, options: &[&str]) -> Result<(String, usize), String> {
+    /// The compiler's log, and the code that it made of a text.
+    fn compile(&self, text: &str, options: &[&str]) -> Result<(String, Vec<u8>), String> {
         type Create = unsafe extern "C" fn(
             *mut Program,
             *const c_char,
@@ -105,7 +107,7 @@ impl Nvrtc {
         ) -> c_int;
         type Compile = unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_int;
         type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
-        type Log = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
+        type Bytes = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
         type Destroy = unsafe extern "C" fn(*mut Program) -> c_int;
         let options: Vec<_> = options.iter().map(|option| CString::new(*option).unwrap()).collect();
         let options: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
@@ -122,23 +124,76 @@ impl Nvrtc {
             let mut log_bytes = 0;
             self.0.get::<Size>(b"nvrtcGetProgramLogSize\0").unwrap()(program, &mut log_bytes);
             let mut log = vec![0_u8; log_bytes.max(1)];
-            self.0.get::<Log>(b"nvrtcGetProgramLog\0").unwrap()(program, log.as_mut_ptr().cast());
+            self.0.get::<Bytes>(b"nvrtcGetProgramLog\0").unwrap()(program, log.as_mut_ptr().cast());
             let log = CStr::from_bytes_until_nul(&log).unwrap().to_string_lossy().into_owned();
             let mut code_bytes = 0;
             self.0.get::<Size>(b"nvrtcGetCUBINSize\0").unwrap()(program, &mut code_bytes);
+            let mut code = vec![0_u8; code_bytes];
+            self.0.get::<Bytes>(b"nvrtcGetCUBIN\0").unwrap()(program, code.as_mut_ptr().cast());
             self.0.get::<Destroy>(b"nvrtcDestroyProgram\0").unwrap()(&mut program);
-            if done == 0 { Ok((log, code_bytes)) } else { Err(log) }
+            if done == 0 { Ok((log, code)) } else { Err(log) }
         }
     }
 
-    /// Compiles a program, and prints what it takes; whether nothing is spilled.
-    pub(crate) fn compiles(&self, listing: &Listing, architecture: &str) -> bool {
+    /// What it makes of programs for every architecture, on all cores; and prints it.
+    pub(crate) fn made(&self, listings: &[Listing]) -> Vec<Made> {
+        let jobs = ARCHITECTURES.into_iter().flat_map(|for_it| listings.iter().map(move |one| (one, for_it)));
+        let (jobs, next) = (jobs.collect::<Vec<_>>(), AtomicUsize::new(0));
+        let worker = || {
+            let mine = iter::from_fn(|| jobs.get(next.fetch_add(1, Ordering::Relaxed)));
+            mine.map(|&(one, architecture)| self.made_for(one, architecture)).collect::<Vec<_>>()
+        };
+        let made: Vec<_> = thread::scope(|scope| {
+            let count = thread::available_parallelism().map_or(1, NonZero::get);
+            let workers: Vec<_> = (0..count).map(|_| scope.spawn(worker)).collect();
+            workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+        });
+        for Made { entry, architecture, used, instructions, gates, spills } in &made {
+            let spills = if *spills { ", SPILLS" } else { "" };
+            println!("{entry} for {architecture}: {instructions} instructions, {gates} gates{spills};{used}");
+        }
+        made
+    }
+
+    fn made_for(&self, listing: &Listing, architecture: &'static str) -> Made {
         let options = [&format!("--gpu-architecture={architecture}")[..], "--ptxas-options=-v"];
-        let (log, code_bytes) = self.compile(&listing.text, &options).unwrap();
-        assert!(code_bytes > 0);
+        let (log, code) = self.compile(&listing.text, &options).unwrap();
         let used = log.lines().filter(|line| line.contains("spill") || line.contains("Used"));
         let used = used.collect::<Vec<_>>().join("; ").replace("ptxas info", "");
-        println!("{} for {architecture}: {used}", listing.entry);
-        log.contains(" 0 bytes spill stores, 0 bytes spill loads")
+        let entry = listing.entry.clone();
+        let instructions = section(&code, &format!(".text.{entry}")).as_chunks::<16>().0;
+        // LOP3, whatever its operands: nine bits of the first two bytes.
+        let gates =
+            instructions.iter().filter(|at| u16::from_le_bytes([at[0], at[1]]) & 0x1ff == 0x012).count();
+        let spills = !log.contains(" 0 bytes spill stores, 0 bytes spill loads");
+        Made { entry, architecture, used, instructions: instructions.len(), gates, spills }
     }
+}
+
+/// What a program became. Instructions count as they stand, not as often as they run.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub(crate) entry: String,
+    pub(crate) architecture: &'static str,
+    /// In the words of the compiler.
+    used: String,
+    instructions: usize,
+    /// Gates of three inputs among them.
+    pub(crate) gates: usize,
+    /// Whether registers were too few.
+    pub(crate) spills: bool,
+}
+
+/// A section of a file of 64-bit ELF.
+fn section<'a>(file: &'a [u8], name: &str) -> &'a [u8] {
+    let word = |at: usize| usize::try_from(u64::from_le_bytes(file[at..at + 8].try_into().unwrap())).unwrap();
+    let short = |at: usize| usize::from(u16::from_le_bytes([file[at], file[at + 1]]));
+    let header = |number: usize| word(0x28) + 64 * number;
+    let contents = |at: usize| &file[word(at + 24)..][..word(at + 32)];
+    let names = contents(header(short(0x3e)));
+    let is_it = |at: &usize| {
+        let name_at = word(*at) & 0xffff_ffff;
+        names[name_at..].starts_with(name.as_bytes()) && names[name_at + name.len()] == 0
+    };
+    (0..short(0x3c)).map(header).find(is_it).map(contents).unwrap()
 }
