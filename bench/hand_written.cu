@@ -4,7 +4,7 @@
 //
 // Word 8*i + j of a state is bit j of byte i of 32 blocks; block n of a thread is 32*n blocks behind its first.
 // Source: Boyar and Peralta, "A small depth-16 circuit for the AES S-box" (2012), for the S-box.
-// Holds: counters of a thread carry out of the low word alike, but for a sum that is made block by block.
+// Holds: the counters of a thread differ above their lowest word by a carry at most, which is kept as a bit for each block.
 typedef unsigned int u32;
 
 struct Job {

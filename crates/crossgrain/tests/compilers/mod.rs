@@ -12,7 +12,7 @@ use crossgrain::device::Listing;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 /// What programs are compiled for.
-const ARCHITECTURES: [&str; 3] = ["sm_80", "sm_90", "sm_120"];
+pub(crate) const ARCHITECTURES: [&str; 3] = ["sm_80", "sm_90", "sm_120"];
 
 /// What stands in for a GPU when CUDA C is compiled as C++, one thread after another; and `get`, which reads the input.
 pub(crate) const STAND_IN: &str = "
@@ -148,9 +148,12 @@ impl Nvrtc {
             let workers: Vec<_> = (0..count).map(|_| scope.spawn(worker)).collect();
             workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
         });
-        for Made { entry, architecture, used, instructions, gates, spills } in &made {
+        for Made { entry, architecture, used, instructions, looped, gates, spills } in &made {
             let spills = if *spills { ", SPILLS" } else { "" };
-            println!("{entry} for {architecture}: {instructions} instructions, {gates} gates{spills};{used}");
+            println!(
+                "{entry} for {architecture}: {instructions} instructions, {looped} of them in the longest loop, \
+                 {gates} gates{spills};{used}"
+            );
         }
         made
     }
@@ -162,11 +165,20 @@ impl Nvrtc {
         let used = used.collect::<Vec<_>>().join("; ").replace("ptxas info", "");
         let entry = listing.entry.clone();
         let instructions = section(&code, &format!(".text.{entry}")).as_chunks::<16>().0;
-        // LOP3, whatever its operands: nine bits of the first two bytes.
-        let gates =
-            instructions.iter().filter(|at| u16::from_le_bytes([at[0], at[1]]) & 0x1ff == 0x012).count();
-        let spills = !log.contains(" 0 bytes spill stores, 0 bytes spill loads");
-        Made { entry, architecture, used, instructions: instructions.len(), gates, spills }
+        // LOP3 and BRA, whatever their operands.
+        let are = |code: u16| {
+            instructions.iter().filter(move |at| u16::from_le_bytes([at[0], at[1]]) & 0x1ff == code)
+        };
+        let bytes_back = are(0x147).filter_map(|at| back_bytes(at, architecture)).max().unwrap_or(0);
+        Made {
+            entry,
+            architecture,
+            used,
+            instructions: instructions.len(),
+            looped: bytes_back / 16,
+            gates: are(0x012).count(),
+            spills: !log.contains(" 0 bytes spill stores, 0 bytes spill loads"),
+        }
     }
 }
 
@@ -178,10 +190,19 @@ pub(crate) struct Made {
     /// In the words of the compiler.
     used: String,
     instructions: usize,
+    /// Those of the longest loop among them.
+    looped: usize,
     /// Gates of three inputs among them.
     pub(crate) gates: usize,
     /// Whether registers were too few.
     pub(crate) spills: bool,
+}
+
+/// How far back a branch goes, counted from its end.
+fn back_bytes(branch: &[u8; 16], architecture: &str) -> Option<usize> {
+    let upper = i32::from_le_bytes([branch[4], branch[5], branch[6], branch[7]]);
+    let forward = if architecture == "sm_80" { upper } else { (upper & !3) << 8 | i32::from(branch[2]) << 2 };
+    usize::try_from(-forward).ok()
 }
 
 /// A section of a file of 64-bit ELF.
