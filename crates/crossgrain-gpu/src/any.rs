@@ -37,7 +37,10 @@ pub trait Gpu: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// As [`Cipher::new`].
-    fn cipher(self: Arc<Self>, kernel: Kernel, key: &Key) -> Result<Box<dyn Bulk>, Error>;
+    fn cipher(self: Arc<Self>, kernel: Kernel, key: &Key) -> Result<Box<dyn Bulk>, Error> {
+        let listing = kernel.listing(self.language());
+        self.cipher_listed(kernel, &listing, key)
+    }
 
     /// What its programs are written in.
     fn language(&self) -> Language;
@@ -110,10 +113,6 @@ where
 
     fn grid(self: Arc<Self>) -> Result<Arc<dyn Grid>, Error> {
         Ok(Arc::new(Programs::new(self)?))
-    }
-
-    fn cipher(self: Arc<Self>, kernel: Kernel, key: &Key) -> Result<Box<dyn Bulk>, Error> {
-        Ok(Box::new(Cipher::new(&self, kernel, key)?))
     }
 
     fn language(&self) -> Language {

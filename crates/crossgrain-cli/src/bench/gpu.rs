@@ -53,7 +53,6 @@ impl Row<'_> {
 
 /// Times all programs and prints.
 pub(super) fn run(args: &Args) -> Result<(), Error> {
-    let failed = |error: crossgrain_gpu::Error| Error::new(Exit::InputOutput, error.to_string());
     let device = choose(args.device.as_deref().unwrap_or("gpu")).map_err(failed)?;
     let info = device.info().clone();
     let most = info.max_blocks.saturating_mul(BLOCK_BYTES);
@@ -65,31 +64,36 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
         (0..len_bytes.min(CHECK_BYTES)).map(|at| (at.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
     say(&head(&info, len_bytes, args.json))?;
     for program in &programs(&*device, args.beside.as_deref())? {
+        let kernel = program.kernel;
+        let ciphers = Cipher::ALL.into_iter().filter(|cipher| cipher.family() == kernel.family);
+        let keys: Vec<_> = ciphers.map(counting_key).collect::<Result<_, _>>()?;
         // Compiled once, whatever the keys.
-        let (kernel, mut bulk) = (program.kernel, None);
-        for cipher in Cipher::ALL.into_iter().filter(|cipher| cipher.family() == kernel.family) {
-            let key: Vec<_> = (0..cipher.key_bytes() as u8).collect();
-            let key = Key::new(cipher, &key)?;
-            let bulk = match &mut bulk {
-                None => {
-                    let made = device.clone().cipher_listed(kernel, &program.listing, &key);
-                    bulk.insert(made.map_err(failed)?)
-                }
-                Some(bulk) => {
-                    bulk.set_key(&key).map_err(failed)?;
-                    bulk
-                }
-            };
-            check(&mut **bulk, program, &key, &data)?;
+        let made = device.clone().cipher_listed(kernel, &program.listing, &keys[0]);
+        let mut bulk = made.map_err(failed)?;
+        for key in &keys {
+            bulk.set_key(key).map_err(failed)?;
+            check(&mut *bulk, program, key, &data)?;
             let mut times = (0..args.turns.max(1)).map(|_| bulk.run(FIRST, len_bytes));
             let mut times = times.by_ref().collect::<Result<Vec<_>, _>>().map_err(failed)?;
             times.sort();
+            let cipher = key.cipher();
             let limit = info.units.map(|units| units.limit_bits_per_s(kernel.work(cipher)));
             let (fastest, median) = (times[0], times[times.len() / 2]);
             say(&line(&Row { cipher, program, len_bytes, fastest, median, limit }, args.json))?;
         }
     }
     Ok(())
+}
+
+/// What a device refuses ends the run.
+fn failed(error: crossgrain_gpu::Error) -> Error {
+    Error::new(Exit::InputOutput, error.to_string())
+}
+
+/// A key of bytes that count.
+fn counting_key(cipher: Cipher) -> Result<Key, Error> {
+    let bytes: Vec<_> = (0..cipher.key_bytes() as u8).collect();
+    Ok(Key::new(cipher, &bytes)?)
 }
 
 /// Those of crossgrain that the device takes, and somebody else's.
@@ -136,7 +140,6 @@ fn others(file: &Path) -> Result<(Language, Program), Error> {
 
 /// Refuses a program that does not give what the CPU gives.
 fn check(bulk: &mut dyn Bulk, program: &Program, key: &Key, data: &[u8]) -> Result<(), Error> {
-    let failed = |error: crossgrain_gpu::Error| Error::new(Exit::InputOutput, error.to_string());
     let (mut wanted, mut got) = (data.to_vec(), data.to_vec());
     bulk.apply_at_once(FIRST, &mut got).map_err(failed)?;
     on_cpu(program.kernel.task, key, &mut wanted)?;
@@ -208,4 +211,28 @@ fn line(row: &Row, as_json: bool) -> String {
 
 fn say(text: &str) -> Result<(), Error> {
     writeln!(io::stdout(), "{text}").map_err(|error| Error::print(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_tells_its_rates_and_what_they_are_of_the_limit() {
+        let kernel = Kernel::gates(Family::Aes, Task::Count);
+        let listing = kernel.listing(Language::Wgsl);
+        let program = Program { name: "aes-ctr".to_owned(), kernel, listing };
+        let [fastest, median] = [1000, 2000].map(Duration::from_nanos);
+        let mut row = Row {
+            cipher: Cipher::Aes128,
+            program: &program,
+            len_bytes: 125_000,
+            fastest,
+            median,
+            limit: Some(4e12),
+        };
+        assert_eq!(line(&row, false), "    1.0000     0.5000   25.0 %  aes-128 aes-ctr");
+        row.limit = None;
+        assert_eq!(line(&row, false), "    1.0000     0.5000        -  aes-128 aes-ctr");
+    }
 }

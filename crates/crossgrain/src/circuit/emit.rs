@@ -29,8 +29,9 @@ pub enum Field<'a> {
     Structure(&'a str),
 }
 
-/// Bit 4a + 2b + c of a gate's table is its value for a, b and c. The host's compiler, which does not know the gate, writes it out.
-const LOP3: &str = "typedef unsigned int u32;
+/// A word, and a gate of three inputs: bit 4a + 2b + c of its table is its value for a, b and c. The host's compiler, which
+/// does not know the gate, writes it out.
+const CUDA_PRELUDE: &str = "typedef unsigned int u32;
 
 template <int table> __device__ __forceinline__ u32 lop3(u32 a, u32 b, u32 c) {
     u32 y;
@@ -51,7 +52,7 @@ impl Language {
     /// What a text begins with.
     pub const fn prelude(self) -> &'static str {
         match self {
-            Self::Cuda => LOP3,
+            Self::Cuda => CUDA_PRELUDE,
             Self::Wgsl => "",
         }
     }
