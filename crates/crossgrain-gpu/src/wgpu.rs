@@ -27,6 +27,9 @@ const SERPENT: Kernel = Kernel::gates(Family::Serpent, Task::Encrypt);
 /// Bytes of two time stamps.
 const STAMPS_BYTES: u64 = 16;
 
+/// Bytes of a program's keys, which are uniform memory.
+const KEY_BYTES: u64 = 4 * KEY_WORDS_MAX as u64;
+
 /// A device.
 pub struct WgpuDevice {
     device: wgpu::Device,
@@ -106,6 +109,12 @@ impl WgpuDevice {
             return Err(Error::NoDevice(told));
         }
         let adapter = adapters.swap_remove(number);
+        let most = adapter.limits().max_uniform_buffer_binding_size;
+        if most < KEY_BYTES {
+            let told =
+                format!("wgpu:{number} lets programs have {most} bytes of keys; they need {KEY_BYTES}");
+            return Err(Error::NoDevice(told));
+        }
         let wanted = DeviceDescriptor {
             required_features: adapter.features() & Features::TIMESTAMP_QUERY,
             required_limits: adapter.limits(),
@@ -245,8 +254,8 @@ impl Device for WgpuDevice {
                 return Err(Error::Program(error.to_string()));
             }
         }
-        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
-        let [keys, job] = [4 * KEY_WORDS_MAX as u64, 32].map(|len_bytes| self.buffer(len_bytes, usage));
+        let usage = BufferUsages::UNIFORM | BufferUsages::COPY_DST;
+        let [keys, job] = [KEY_BYTES, 32].map(|len_bytes| self.buffer(len_bytes, usage));
         let bound = [reads_source, true, reads_keys, true];
         Ok(Program { pipeline, keys: keys?, job: job?, group_threads, bound })
     }

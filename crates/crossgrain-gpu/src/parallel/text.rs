@@ -120,7 +120,7 @@ where
         text += language.prelude();
         let job = ["count", "threads", "source_first", "source_stride", "goal_first", "goal_stride"];
         text += &language.structure("Job", &job.map(|name| (name, Field::Word)));
-        text += &language.bindings(["u32", "u32"], false);
+        text += &language.bindings(["u32", "u32"]);
         text += &language.structure("Rows", &[("x", Field::Words(ROWS))]);
         for (structure, count) in [("Given", IN), ("Made", OUT)] {
             let names: Vec<_> = (0..count).map(|p| format!("p{p}")).collect();

@@ -132,17 +132,26 @@ impl Language {
         }
     }
 
-    /// What a program is given, for languages that declare it apart from the entry: `source` and `goal`, arrays of these types.
-    pub fn bindings(self, [source, goal]: [&str; 2], has_keys: bool) -> String {
-        let keys = "@group(0) @binding(2) var<storage, read> keys: array<u32>;\n";
+    /// What a program is given, for languages that declare it apart from the entry: `source` and `goal`, arrays of these
+    /// types, and `job`.
+    pub fn bindings(self, [source, goal]: [&str; 2]) -> String {
         match self {
             Self::Cuda => String::new(),
             Self::Wgsl => format!(
                 "@group(0) @binding(0) var<storage, read> source: array<{source}>;\n\
                  @group(0) @binding(1) var<storage, read_write> goal: array<{goal}>;\n\
-                 {}@group(0) @binding(3) var<storage, read> job: Job;\n\n",
-                if has_keys { keys } else { "" }
+                 @group(0) @binding(3) var<uniform> job: Job;\n\n"
             ),
+        }
+    }
+
+    /// So many vectors of four words that are the same for all threads, by a name and a number in the bindings.
+    pub fn constants(self, number: usize, name: &str, count: usize) -> String {
+        match self {
+            Self::Cuda => format!("__constant__ uint4 {name}[{count}];\n\n"),
+            Self::Wgsl => {
+                format!("@group(0) @binding({number}) var<uniform> {name}: array<vec4<u32>, {count}>;\n\n")
+            }
         }
     }
 

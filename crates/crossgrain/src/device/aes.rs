@@ -28,13 +28,13 @@ pub(super) fn byte(text: &mut Text, name: &str, circuit: impl FnOnce(Bits<Sym>) 
     text.circuit(name, &Signature { parameters: &[("x", "Byte")], inputs, result: "Byte", outputs }, circuit);
 }
 
-/// A circuit on a column and the words of its round key, which begin at index `k`.
+/// A circuit on a column and the words of its round key, which begin at four `k`.
 fn keyed_column(
     text: &mut Text,
     name: &str,
     circuit: impl FnOnce([Bits<Sym>; 4], [Bits<Sym>; 4]) -> [Bits<Sym>; 4],
 ) {
-    let inputs = [column_words("x"), key_words("k", 32)].concat();
+    let inputs = [column_words("x"), key_words(32)].concat();
     let parameters = [("x", "Column"), ("k", "u32")];
     let signature =
         Signature { parameters: &parameters, inputs, result: "Column", outputs: column_words("") };
@@ -107,14 +107,14 @@ fn round(text: &Text, function: &str, sub_byte: &str, step: usize) -> String {
     let column = |column: usize| {
         let bytes =
             (0..4).map(|row| format!("{sub_byte}(s.{}.{})", COLUMNS[(column + step * row) % 4], ROWS[row]));
-        format!("\n        {function}({}, k + {}u)", text.made("Column", bytes), 32 * column)
+        format!("\n        {function}({}, k + {}u)", text.made("Column", bytes), 8 * column)
     };
     text.made("State", (0..4).map(column))
 }
 
 /// A state of which each column has the words of a round key at `k` added.
 pub(super) fn keyed(text: &Text, state: &str) -> String {
-    let column = |at: usize| format!("add_key({state}.{}, k + {}u)", COLUMNS[at], 32 * at);
+    let column = |at: usize| format!("add_key({state}.{}, k + {}u)", COLUMNS[at], 8 * at);
     text.made("State", (0..4).map(column))
 }
 
@@ -139,10 +139,10 @@ fn cipher(text: &mut Text, [middle, last]: [String; 2]) {
         "    var k = 0u;
     var s = {};
     for (var number = 1u; number < rounds; number = number + 1u) {{
-        k = 128u * number;
+        k = 32u * number;
         s = {middle};
     }}
-    k = 128u * rounds;
+    k = 32u * rounds;
     return {last};
 ",
         keyed(text, "block"),

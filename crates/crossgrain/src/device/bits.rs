@@ -7,7 +7,7 @@
 //! Counters of a thread differ by 32: the lowest word of each is transposed, and of the higher ones every lane sees
 //! one of two values, by the carry.
 
-use super::text::{Text, counter, mapped, words};
+use super::text::{PARTS, Text, counter, mapped, words};
 use super::{Kernel, Task};
 use crate::circuit::emit::{Field, Signature};
 use crate::circuit::trace::Sym;
@@ -117,7 +117,7 @@ pub(super) fn stored(text: &Text, task: Task, place: &str) -> String {
     let rows = |(at, column): (usize, &&str)| format!("    var y{at} = rows_of(s.{column});\n");
     let rows: String = COLUMNS.iter().enumerate().map(rows).collect();
     let word = |at: usize| match task {
-        Task::Count => format!("y{at}.x[i] ^ given.{}", ["x", "y", "z", "w"][at]),
+        Task::Count => format!("y{at}.x[i] ^ given.{}", PARTS[at]),
         _ => format!("y{at}.x[i]"),
     };
     let given = if task == Task::Count { "            let given = source[at];\n" } else { "" };
@@ -139,7 +139,7 @@ fn each_block(place: &str, body: &str) -> String {
 
 fn loaded(text: &Text) -> String {
     let mut body: String = (0..4).map(|at| format!("    var x{at}: Rows;\n")).collect();
-    let words = ["x", "y", "z", "w"].iter().enumerate();
+    let words = PARTS.iter().enumerate();
     let words: String = words.map(|(at, part)| format!("            x{at}.x[i] = given.{part};\n")).collect();
     body += &each_block(&place(), &format!("            let given = source[at];\n{words}"));
     let columns = (0..4).map(|at| format!("column_of(x{at})"));

@@ -6,7 +6,8 @@
 //!
 //! A program reads `blocks` blocks from `source`, unless it only generates, and writes as many to `goal`, another buffer. `keys` are the words of
 //! [`Kernel::keys`], `job` those of [`Kernel::job`]; in CUDA C `keys` is a variable in constant memory, and the other three
-//! are parameters. In WGSL these are the bindings 0 (`source`), 1 (`goal`), 2 (`keys`) and 3 (`job`) of group 0.
+//! are parameters. In WGSL these are the bindings 0 (`source`), 1 (`goal`), 2 (`keys`) and 3 (`job`) of group 0, the last two
+//! in uniform memory. Keys are declared as vectors of four words, as uniform memory must have them.
 //! Holds: no look-up on what is secret, and no branch on it, in programs of gates. Those of tables look up, and are for
 //! policy `any`.
 
@@ -26,6 +27,9 @@ use crate::part::{aes as aes_part, serpent as serpent_part};
 
 /// Most words of keys: Serpent's 33 round keys, a word a bit.
 pub const KEY_WORDS_MAX: usize = 33 * 128;
+
+/// The same in vectors of four words, by which programs read them.
+const KEY_FOURS_MAX: usize = KEY_WORDS_MAX / 4;
 
 /// What a program does with blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

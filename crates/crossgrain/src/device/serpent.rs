@@ -99,10 +99,10 @@ impl Moves for Across {
 
 /// What the steps of the cipher are written on.
 trait Shape {
-    /// Words of a round key.
-    const KEY_WORDS: usize;
+    /// Fours of words of a round key.
+    const KEY_FOURS: usize;
 
-    /// A function from a state `s` and the index `k` of a key to a state.
+    /// A function from a state `s` and the four `k` of a key to a state.
     fn with_key(text: &mut Text, name: &str, circuit: impl FnOnce([Sym; 8]) -> [Sym; 4]);
 
     /// `transform`, from a state to a state.
@@ -113,10 +113,10 @@ trait Shape {
 struct OnWords;
 
 impl Shape for OnWords {
-    const KEY_WORDS: usize = 4;
+    const KEY_FOURS: usize = 1;
 
     fn with_key(text: &mut Text, name: &str, circuit: impl FnOnce([Sym; 8]) -> [Sym; 4]) {
-        let inputs = [words("s", 4), key_words("k", 4)].concat();
+        let inputs = [words("s", 4), key_words(4)].concat();
         let parameters = [("s", "State"), ("k", "u32")];
         let signature = Signature { parameters: &parameters, inputs, result: "State", outputs: words("", 4) };
         text.circuit(name, &signature, circuit);
@@ -133,24 +133,25 @@ impl Shape for OnWords {
 struct OnBits;
 
 impl Shape for OnBits {
-    const KEY_WORDS: usize = 128;
+    const KEY_FOURS: usize = 32;
 
     fn with_key(text: &mut Text, name: &str, circuit: impl FnOnce([Sym; 8]) -> [Sym; 4]) {
         let one = format!("{name}_bit");
-        let given = ["a", "b", "c", "d"];
-        let key = (0..4).map(|word| format!("keys[k + {}u]", 32 * word));
+        // Four bits and those of a key.
+        let given = ["a", "b", "c", "d", "e", "f", "g", "h"];
         let signature = Signature {
-            parameters: &[("a", "u32"), ("b", "u32"), ("c", "u32"), ("d", "u32"), ("k", "u32")],
-            inputs: given.map(str::to_owned).into_iter().chain(key).collect(),
+            parameters: &given.map(|name| (name, "u32")),
+            inputs: given.map(str::to_owned).to_vec(),
             result: "Nibble",
             outputs: words("", 4),
         };
         text.circuit(&one, &signature, circuit);
         let [from, to] = ["s", "y"].map(state_words);
+        let keyed = [from, key_words(128)].concat();
         let mut body = "    var y: State;\n".to_owned();
         for bit in 0..32 {
-            let bits = [0, 1, 2, 3].map(|word| from[32 * word + bit].as_str()).join(", ");
-            body += &format!("    let n{bit} = {one}({bits}, k + {bit}u);\n");
+            let bits: [_; 8] = each!(word < 8 => keyed[32 * word + bit].as_str());
+            body += &format!("    let n{bit} = {one}({});\n", bits.join(", "));
             for word in 0..4 {
                 body += &format!("    {} = n{bit}.x[{word}];\n", to[32 * word + bit]);
             }
@@ -183,7 +184,7 @@ fn cipher<S: Shape>(text: &mut Text, task: Task) {
 }
 
 fn encrypt<S: Shape>() -> String {
-    let stride = S::KEY_WORDS;
+    let stride = S::KEY_FOURS;
     let round = |index: usize| {
         let keyed = format!("s{index}(s, k + {}u)", stride * (index + 1));
         if index == 7 {
@@ -207,7 +208,7 @@ fn encrypt<S: Shape>() -> String {
 }
 
 fn decrypt<S: Shape>() -> String {
-    let stride = S::KEY_WORDS;
+    let stride = S::KEY_FOURS;
     let round = |index: usize| {
         let before = if index == 7 { "s" } else { "transform(s)" };
         format!("        s = s{index}({before}, k + {}u);\n", stride * (8 - index))

@@ -11,7 +11,7 @@
 //! Source: the Rijndael submission §5.2.1 and 5.3.3; the tables are those of `part::aes::table`.
 //! Holds: **addresses are secret.** Banks do not tell them, but no more is promised, and it is for policy `any` alone.
 
-use super::text::{Text, words};
+use super::text::{PARTS, Text, key_word, words};
 use super::walk::Moving;
 use super::{Form, Kernel, Task, Work};
 use crate::block::Direction;
@@ -24,8 +24,8 @@ use crate::word::{Lanes as _, each};
 /// Blocks of a thread.
 pub(super) const THREAD_BLOCKS: u32 = 32;
 
-/// Round keys of the longest key; the tables follow them.
-const ROUND_KEY_WORDS: usize = 4 * 15;
+/// Round keys of the longest key, four words each; the tables follow them.
+const ROUND_KEYS_MAX: usize = 15;
 
 /// Words of a table, once for each of 32 threads.
 const TABLE_WORDS: u32 = 256 * 32;
@@ -35,7 +35,7 @@ pub(super) fn keys(task: Task, round_keys: &RoundKeys, to: &mut Vec<u32>) {
     let inverse = (task == Task::Decrypt).then(|| round_keys.equivalent_inverse());
     let columns = inverse.as_ref().unwrap_or(round_keys).blocks().as_flattened().as_chunks::<4>().0;
     to.extend(columns.iter().map(|column| u32::from_le_bytes(*column)));
-    to.resize(ROUND_KEY_WORDS, 0);
+    to.resize(4 * ROUND_KEYS_MAX, 0);
     to.extend(t_tables(direction(task)).as_flattened());
 }
 
@@ -175,14 +175,14 @@ impl Steps<'_> {
     }
 
     fn keyed(&self) -> String {
-        self.state(|at| format!("block.x[{at}] ^ keys[{at}u]"))
+        self.state(|at| format!("block.x[{at}] ^ {}", key_word(at)))
     }
 
-    /// What follows `s` by a round whose keys begin at `k`.
-    fn round(&self, sum: &str, function: &str) -> String {
+    /// What follows `s` by round `number`.
+    fn round(&self, sum: &str, function: &str, number: &str) -> String {
         self.state(|at| {
             let words = self.text.of_words("Looked", COLUMNS.map(|row| self.word(function, at, row)));
-            format!("\n        {sum}({words}, keys[k + {at}u]).x[0]")
+            format!("\n        {sum}({words}, keys[{number}].{}).x[0]", PARTS[at])
         })
     }
 
@@ -190,14 +190,12 @@ impl Steps<'_> {
     fn rounds_from(&self, first: u32) -> String {
         format!(
             "    for (var number = {first}u; number < rounds; number = number + 1u) {{
-        let k = 4u * number;
         s = {};
     }}
-    let k = 4u * rounds;
     return {};
 ",
-            self.round("sum", "look_up"),
-            self.round("bytes", "sub")
+            self.round("sum", "look_up", "number"),
+            self.round("bytes", "sub", "rounds")
         )
     }
 
@@ -212,18 +210,17 @@ impl Steps<'_> {
         let sum = |at: usize| {
             let rows = COLUMNS.into_iter().filter(|&row| row != moving.goes_by(at));
             let words: Vec<_> = rows.map(|row| self.word("look_up", at, row)).collect();
-            format!("\n        keys[{}u] ^ {}", 8 + at, words.join(" ^ "))
+            format!("\n        {} ^ {}", key_word(8 + at), words.join(" ^ "))
         };
         let kept = format!("\n        s.x[{}] ^ moving", moving.comes_to());
         format!(
             "    var s = {};
     let moving = look_up{row}(s.x[{column}], lane);
-    let k = 4u;
     s = {};
     return {};
 ",
             self.keyed(),
-            self.round("sum", "look_up"),
+            self.round("sum", "look_up", "1u"),
             self.text.of_words("Head", [sum(0), sum(1), sum(2), sum(3), kept])
         )
     }
@@ -233,9 +230,10 @@ impl Steps<'_> {
         let Moving { row, column } = moving;
         let state = self.state(|at| format!("kept.x[{at}] ^ look_up{}(w, lane)", moving.goes_by(at)));
         format!(
-            "    let w = kept.x[4] ^ look_up{row}(word ^ keys[{column}u], lane);
+            "    let w = kept.x[4] ^ look_up{row}(word ^ {}, lane);
     var s = {state};
 {}",
+            key_word(column),
             self.rounds_from(3)
         )
     }
@@ -288,19 +286,24 @@ fn body(text: &Text, kernel: Kernel) -> String {
     )
 }
 
-/// Every thread of a group writes its share of the tables.
+/// Every thread of a group writes its share of the tables, four words of one at a time.
 fn fill(kernel: Kernel) -> String {
-    let (group, total) = (kernel.group_threads(), kernel.shared_bytes() / 4);
-    let from = match kernel.form {
-        Form::FourTables => {
-            format!("512u * (at / {}u) + 256u * (at / 32u % 2u) + at / 64u % 256u", 2 * TABLE_WORDS)
-        }
-        _ => "at / 32u".to_owned(),
+    let (group, fours) = (kernel.group_threads(), kernel.shared_bytes() / 16);
+    let (first, stride) = match kernel.form {
+        Form::FourTables => (
+            format!("{}u * (four / 128u) + 32u * (four / 64u % 2u) + 256u * (four % 64u)", 2 * TABLE_WORDS),
+            64,
+        ),
+        _ => ("128u * four".to_owned(), 32),
     };
+    let word = |at: usize| format!("        tables[to + {}u] = words.{};\n", stride * at, PARTS[at]);
+    let words: String = (0..4).map(word).collect();
     format!(
-        "    for (var at = local; at < {total}u; at = at + {group}u) {{
-        tables[at] = keys[{ROUND_KEY_WORDS}u + {from}];
-    }}
+        "    for (var at = local; at < {fours}u; at = at + {group}u) {{
+        let four = at / 32u;
+        let words = keys[{ROUND_KEYS_MAX}u + four];
+        let to = {first} + at % 32u;
+{words}    }}
 "
     )
 }

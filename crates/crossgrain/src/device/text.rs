@@ -1,6 +1,6 @@
 //! What the programs of both ciphers are made of.
 
-use super::{KEY_WORDS_MAX, Kernel, Task};
+use super::{KEY_FOURS_MAX, Kernel, Task};
 use crate::circuit::emit::{Field, Language, Signature, function};
 use crate::circuit::graph::Graph;
 use crate::circuit::map::map;
@@ -33,11 +33,9 @@ impl Text {
         let mut text = Self { language, goal, text: format!("// {name}, written by crossgrain.\n") };
         text.push(language.prelude());
         text.push(&language.structure("Job", &job.map(|name| (name, Field::Word))));
-        if language == Language::Cuda {
-            text.push(&format!("__constant__ u32 keys[{KEY_WORDS_MAX}];\n\n"));
-        }
         let word = if goal == Goal::Blocks { "vec4<u32>" } else { "atomic<u32>" };
-        text.push(&language.bindings(["vec4<u32>", word], true));
+        text.push(&language.bindings(["vec4<u32>", word]));
+        text.push(&language.constants(2, "keys", KEY_FOURS_MAX));
         text
     }
 
@@ -172,7 +170,15 @@ pub(super) fn words(name: &str, count: usize) -> Vec<String> {
     (0..count).map(|at| format!("{name}.x[{at}]")).collect()
 }
 
-/// Words of the keys from index `first` on, a name.
-pub(super) fn key_words(first: &str, count: usize) -> Vec<String> {
-    (0..count).map(|at| format!("keys[{first} + {at}u]")).collect()
+/// The words of a vector.
+pub(super) const PARTS: [&str; 4] = ["x", "y", "z", "w"];
+
+/// A word of the keys.
+pub(super) fn key_word(at: usize) -> String {
+    format!("keys[{}u].{}", at / 4, PARTS[at % 4])
+}
+
+/// Words of the keys from the four `k` on.
+pub(super) fn key_words(count: usize) -> Vec<String> {
+    (0..count).map(|at| format!("keys[k + {}u].{}", at / 4, PARTS[at % 4])).collect()
 }

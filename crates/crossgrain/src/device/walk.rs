@@ -9,7 +9,7 @@
 
 use super::aes::{forward_parts, keyed, last_round, middle_round, part_gates};
 use super::bits::{self, COLUMNS, ROWS, column_words};
-use super::text::{Text, counter_from, counter_words, mapped, words};
+use super::text::{Text, counter_from, counter_words, key_word, mapped, words};
 use super::{Kernel, Task};
 use crate::circuit::aes_linear::mix_column;
 use crate::circuit::emit::{Field, Language, Signature};
@@ -116,7 +116,7 @@ fn columns(text: &mut Text) {
 /// `from_round2`: the state of a run after round 2.
 fn from_round2(text: &mut Text, moving: Moving) {
     let Moving { row, column } = moving;
-    let key = |bit: usize| format!("keys[{}u]", 32 * column + 8 * row + bit);
+    let key = |bit: usize| key_word(32 * column + 8 * row + bit);
     let lanes = LANES.iter().map(|lanes| format!("{lanes:#x}u"));
     let runs = (0..3).map(|bit| format!("spread(run, {bit}u)"));
     let bits = lanes.chain(runs).enumerate();
@@ -171,12 +171,12 @@ fn body(text: &Text, task: Task, moving: Moving) -> String {
                 kept.x[4] = packed(s.{comes_to}).x[0];
                 s.{comes_to} = no_column;
             }}
-            let k = 128u * number;
+            let k = 32u * number;
             s = {};
         }}
         if (run == 0u) {{
 {packed}        }} else {{
-            let k = 128u * job.rounds;
+            let k = 32u * job.rounds;
             s = {};
 {stored}        }}
     }}

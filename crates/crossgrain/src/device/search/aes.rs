@@ -23,7 +23,7 @@ use crate::circuit::trace::Sym;
 use crate::circuit::{Bits, aes_linear};
 use crate::device::aes::byte;
 use crate::device::bits::{COLUMNS, ROWS, column_words, structures};
-use crate::device::text::{Text, words};
+use crate::device::text::{PARTS, Text, key_words, words};
 use crate::part::aes::search::{
     CipherByte, Differences, LaneByte, Rounds, Target, are_zero, begins, inv_sub_byte, shifted, sub_byte,
 };
@@ -112,7 +112,7 @@ fn start_column(text: &mut Text) {
     parameters.push(("outer", "u32"));
     let mut body = "    var y: Column;\n".to_owned();
     for (at, word) in column_words("y").into_iter().enumerate() {
-        let part = ["x", "y", "z", "w"][at % 4];
+        let part = PARTS[at % 4];
         body += &format!("    {word} = {}.{part} ^ spread(outer, {at}u);\n", names[at / 4]);
     }
     text.function("start_column", &parameters, "Column", &(body + "    return y;\n"));
@@ -120,8 +120,9 @@ fn start_column(text: &mut Text) {
 
 /// A byte of what is known, or a round constant: the same in all lanes.
 fn key_byte(text: &mut Text) {
-    let words: String = (0..8).map(|bit| format!("    y.x[{bit}] = keys[at + {bit}u];\n")).collect();
-    text.function("key_byte", &[("at", "u32")], "Byte", &format!("    var y: Byte;\n{words}    return y;\n"));
+    let word = |(bit, word)| format!("    y.x[{bit}] = {word};\n");
+    let words: String = key_words(8).iter().enumerate().map(word).collect();
+    text.function("key_byte", &[("k", "u32")], "Byte", &format!("    var y: Byte;\n{words}    return y;\n"));
 }
 
 /// What a thread does: it goes through the rounds and knows its hits.
@@ -251,8 +252,8 @@ fn hits<'a>(
             column,
             rows,
             columns: rows.map(|row| shifted(search.direction, column, row)),
-            output: rows.map(|row| 8 * (4 * at + row)),
-            mask: rows.map(|row| 8 * (record.compared + 4 * at + row)),
+            output: rows.map(|row| 2 * (4 * at + row)),
+            mask: rows.map(|row| 2 * (record.compared + 4 * at + row)),
         };
         let same = record.call(Step::AreZero, &differences(&target).0);
         format!("{}.x[0]", record.text(same))
@@ -265,7 +266,7 @@ fn hits<'a>(
 fn loaded(columns: Range<usize>) -> String {
     let column = |at: usize| {
         let vectors = (8 * at..8 * at + 8).map(|vector| format!("source[at + {vector}u * job.bundles]"));
-        let outer = format!("o{}.{}", at / 4, ["x", "y", "z", "w"][at % 4]);
+        let outer = format!("o{}.{}", at / 4, PARTS[at % 4]);
         format!("start_column({}, {outer})", vectors.collect::<Vec<_>>().join(", "))
     };
     columns.map(|at| format!("    let from{at} = {};\n", column(at))).collect()
@@ -451,19 +452,19 @@ impl Record {
 impl<'a> CipherByte for Name<'a> {
     type Isa = &'a Record;
     type Way = ();
-    /// Where in `keys` its words begin.
+    /// The four in `keys` with which its words begin.
     type Pattern = usize;
 
-    fn of(record: &'a Record, at: &usize) -> Self {
-        record.name(record.bound(format!("key_byte({at}u)")))
+    fn of(record: &'a Record, k: &usize) -> Self {
+        record.name(record.bound(format!("key_byte({k}u)")))
     }
 
     fn round_constant(record: &'a Record, number: usize) -> Self {
         // After output and mask.
-        let at = 8 * (2 * record.compared + number);
+        let k = 2 * (2 * record.compared + number);
         record.name(record.bound(match record.base.get() {
-            Some(base) => format!("key_byte(8u * g + {}u)", at - 8 * base),
-            None => format!("key_byte({at}u)"),
+            Some(base) => format!("key_byte(2u * g + {}u)", k - 2 * base),
+            None => format!("key_byte({k}u)"),
         }))
     }
 

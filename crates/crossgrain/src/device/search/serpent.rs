@@ -7,7 +7,7 @@ use super::Search;
 use crate::block::Direction;
 use crate::circuit::emit::{Field, Language, Signature, function};
 use crate::circuit::trace::{Sym, Width, trace};
-use crate::device::text::words;
+use crate::device::text::{PARTS, key_word, words};
 use crate::part::serpent::search::{decrypt, encrypt};
 use crate::word::each;
 
@@ -17,7 +17,7 @@ pub(super) fn text(search: Search, language: Language) -> String {
     text.structure("Key", &[("x", Field::Words(8))]);
     text.structure("Word", &[("x", Field::Words(1))]);
     // The input, the output, and the bits of that which are known.
-    let known = (0..12).map(|at| format!("keys[{at}]")).collect();
+    let known = (0..12).map(key_word).collect();
     let signature = Signature {
         parameters: &[("k", "Key")],
         inputs: [words("k", 8), known].concat(),
@@ -29,7 +29,7 @@ pub(super) fn text(search: Search, language: Language) -> String {
     });
     text.push(&function(&graph, "difference", &signature, language));
     let sum = |at: usize| {
-        let part = ["x", "y", "z", "w"][at % 4];
+        let part = PARTS[at % 4];
         format!("i{half}.{part} ^ o{half}.{part}", half = at / 4)
     };
     let body = format!(
