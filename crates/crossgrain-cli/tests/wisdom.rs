@@ -1,6 +1,7 @@
 //! `crossgrain wisdom` as scripts see it: what it prints, its exit codes, and work that goes on without it.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -153,6 +154,28 @@ fn refused_wisdom_costs_one_line_and_work_goes_on() {
         let line = one_line(&home.encrypts_as_ever());
         assert!(line.starts_with("crossgrain: wisdom ignored: "), "{line}");
         assert_eq!(fs::read_to_string(home.kept()).unwrap(), text, "it is not touched");
+    }
+}
+
+#[test]
+fn it_is_kept_where_it_is_named_or_in_the_user_s_cache() {
+    let home = Home::new();
+    fs::write(home.0.path().join("in.json"), wisdom().to_json()).unwrap();
+    let full = |name: &str| home.0.path().join(name).into_os_string();
+    let none = OsString::new();
+    for (named, cache, kept) in [
+        (OsString::from("named.json"), full("cache"), "named.json"),
+        (none.clone(), full("cache"), "cache/crossgrain/wisdom.json"),
+        (none.clone(), OsString::from("relative"), "user/.cache/crossgrain/wisdom.json"),
+        (none.clone(), none, "user/.cache/crossgrain/wisdom.json"),
+    ] {
+        let kept = home.0.path().join(kept);
+        let _ = fs::remove_file(&kept);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crossgrain"));
+        command.args(["wisdom", "import", "in.json"]).current_dir(home.0.path()).env("HOME", full("user"));
+        let done = command.env("CROSSGRAIN_WISDOM", named).env("XDG_CACHE_HOME", cache).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+        assert_eq!(fs::read_to_string(kept).unwrap(), wisdom().to_json());
     }
 }
 

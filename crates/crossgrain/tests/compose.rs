@@ -1,6 +1,7 @@
 //! Composing parts: small cases whose answer can be seen.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
+use crossgrain::plan::Place;
 use crossgrain::plan::compose::{Cost, Edge, Error, Flow, Node, Path};
 
 /// Beginnings of paths that an oracle may look at.
@@ -293,4 +294,54 @@ fn the_largest_costs_do_not_overflow() {
     flow.start("x").unwrap();
     flow.end("x").unwrap();
     assert_eq!(flow.at(u64::MAX).best().unwrap().total_ns, f64::MAX);
+}
+
+#[test]
+fn costs_come_back_unchanged() {
+    for largest_ns in [0.0, f64::MIN_POSITIVE, 1e-12, 0.3, 50467.0, 1e18, f64::MAX] {
+        for cost_ns in [0.0, 1.0, 0.7, 1e-6].map(|part| part * largest_ns) {
+            // The conversion is too dear to be taken, and the largest cost there is.
+            let flow = small(&[("a", "x", cost_ns), ("b", "x", 0.0)], largest_ns);
+            let error = (flow.at(0).best().unwrap().total_ns - cost_ns).abs();
+            assert!(error <= f64::MIN_POSITIVE, "{cost_ns} of {largest_ns}: {error}");
+        }
+    }
+}
+
+/// A device where `mix` may run too.
+fn place() -> Place {
+    Place {
+        name: "cuda:0".to_owned(),
+        kernel: "mix".to_owned(),
+        open: Cost::fixed(900.0),
+        upload: Cost { fixed_ns: 40.0, per_byte_ns: 0.25 },
+        run: Cost { fixed_ns: 10.0, per_byte_ns: 0.25 },
+        download: Cost { fixed_ns: 50.0, per_byte_ns: 0.5 },
+    }
+}
+
+fn on_the_cpu() -> Flow {
+    let mut flow = Flow::new(&["mix"], &["word"]).unwrap();
+    flow.start("word").unwrap();
+    flow.variant("mix/word", &["mix"], "word", Cost::per_byte(2.0)).unwrap();
+    flow.end("word").unwrap();
+    flow
+}
+
+#[test]
+fn small_jobs_stay_and_large_ones_go() {
+    let mut flow = on_the_cpu();
+    place().join(&mut flow).unwrap();
+    let best = |len_bytes| flow.at(len_bytes).best().unwrap().names().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(best(999), ["mix/word"]);
+    assert_eq!(best(1001), ["upload/cuda:0", "mix/cuda:0", "download/cuda:0"]);
+    assert!(matches!(place().join(&mut flow), Err(Error::Twice(_))));
+}
+
+#[test]
+fn the_break_even_is_where_the_device_gets_ahead() {
+    let alone = on_the_cpu();
+    let cpu_ns = |len_bytes| alone.at(len_bytes).best().unwrap().total_ns;
+    assert_eq!(place().break_even(1, cpu_ns), Some(1001));
+    assert_eq!(place().break_even(2, cpu_ns), None, "as fast for every byte, and never ahead");
 }

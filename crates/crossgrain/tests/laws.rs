@@ -491,3 +491,26 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_follows_is_known_for_long_jobs_alone() {
+    let mut data = vec![0; 2 * Buffers::LONG_BYTES];
+    let (first, rest) = Buffers::in_place(&mut data).split_at(64);
+    assert_eq!(first.ahead_bytes(), rest.len_bytes());
+    // A part of a part knows of all that follows.
+    assert_eq!(first.split_at(16).0.ahead_bytes(), 2 * Buffers::LONG_BYTES - 16);
+    let (middle, last) = rest.split_at(Buffers::LONG_BYTES);
+    assert_eq!((middle.ahead_bytes(), last.ahead_bytes()), (Buffers::LONG_BYTES - 64, 0));
+    // What is left is short.
+    assert_eq!(last.split_at(64).0.ahead_bytes(), 0);
+}
+
+#[test]
+fn asking_ahead_touches_nothing() {
+    let (input, mut output) = (vec![1; Buffers::LONG_BYTES], vec![2; Buffers::LONG_BYTES]);
+    let mut buffers = Buffers::apart(&input, &mut output).unwrap();
+    for at in [0, Buffers::LONG_BYTES - 64, Buffers::LONG_BYTES, 1 << 40] {
+        buffers.expect(at, 64);
+    }
+    assert!(output.iter().all(|&byte| byte == 2));
+}

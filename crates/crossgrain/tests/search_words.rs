@@ -1,6 +1,9 @@
 //! Word lists: every word comes out once, whatever line ends and lengths it has; and what is made of words.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
+#[path = "../src/search/hex.rs"]
+mod hex_digits;
+
 use std::io::Cursor;
 
 use crossgrain::search::{Error, Form, Hash, Kdf, Refusal, Rule, WORD_BYTES_MAX, Words};
@@ -180,4 +183,26 @@ fn a_kdf_that_cannot_be_had_is_refused() {
         assert!(matches!(kdf.derive(b"word", &mut [0; 32]), Err(Error::BadKdf { .. })), "{kdf:?}");
     }
     assert!(matches!(Kdf::Sha256.derive(b"word", &mut [0; 48]), Err(Error::BadKdf { .. })));
+}
+
+#[test]
+fn digits_are_told_from_everything_else_wherever_they_stand() {
+    for byte in 0..=u8::MAX {
+        let value = char::from(byte).to_digit(16).map(|value| value as u8);
+        for (len, place) in [(2, 0), (2, 1), (8, 3), (10, 7), (18, 16), (32, 20)] {
+            let mut digits = vec![b'7'; len];
+            digits[place] = byte;
+            let mut decoded = vec![1; len / 2];
+            assert_eq!(
+                hex_digits::decode(&digits, &mut decoded),
+                value.is_some(),
+                "{byte:#x} at {place} of {len}"
+            );
+            let Some(value) = value else { continue };
+            let mut want = vec![0x77; len / 2];
+            want[place / 2] = if place % 2 == 0 { value << 4 | 7 } else { 0x70 | value };
+            assert_eq!(decoded, want);
+        }
+    }
+    assert!(hex_digits::decode(b"", &mut []));
 }

@@ -5,7 +5,7 @@ mod common;
 
 use common::{CAPS, capped, cases, forced, here, hex, key, other_single};
 use crossgrain::mode::Options;
-use crossgrain::stream::{Aes128Rng, Blocks, KeyedRng, Seed, Serpent256Rng, Stream, StreamRng};
+use crossgrain::stream::{Aes128Rng, Blocks, KeyedRng, Seed, Serpent256Rng, Stream, StreamRng, uniform};
 use crossgrain::variant::{Action, table};
 use crossgrain::{Cipher, Direction, Error, Key};
 use proptest::collection::vec;
@@ -273,4 +273,13 @@ fn nothing_drawn_is_printed() {
         format!("{rng:#?} {:#?} {keyed:#?}", rng.stream())
     };
     assert_eq!(shown(1), shown(2));
+}
+
+proptest! {
+    #[test]
+    fn uniform_numbers_are_exact(bits: u64, shift in 0_u32..64) {
+        for bits in [bits, bits >> shift, bits << shift, !0 << shift, !(!0 << shift)] {
+            assert_eq!(uniform(bits), (bits >> 11) as f64 / (1_u64 << 53) as f64);
+        }
+    }
 }

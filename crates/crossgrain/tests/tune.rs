@@ -1,9 +1,10 @@
-//! Costs: what is shipped covers the table, and what is measured comes from the clock that was given.
+//! Costs: what is shipped covers the table, and what is measured comes from the clock that was given, disturbed or not.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use std::cell::Cell;
 
 use crossgrain::plan::Costs;
+use crossgrain::plan::measure::{Care, Subject, measure, measure_beside};
 use crossgrain::tune::{Scope, measure_costs};
 use crossgrain::variant::{Policy, table};
 use crossgrain::{Cipher, Features};
@@ -58,4 +59,61 @@ fn measuring_reads_only_the_clock_it_is_given() {
 fn costs_print_as_they_are_shipped() {
     let shipped = include_str!("../src/plan/estimates.txt");
     assert_eq!(Costs::estimates(Cipher::Aes128).to_string(), shipped);
+}
+
+/// Takes `base` nanoseconds a run, and far too long in its first turn and in every fourth sample.
+struct Fake {
+    base: u64,
+    calls: u64,
+}
+
+impl Subject for Fake {
+    fn time_ns(&mut self, repeats: u32) -> u64 {
+        self.calls += 1;
+        let disturbed = if self.calls.is_multiple_of(4) { 10 } else { 1 };
+        self.base * u64::from(repeats) * disturbed
+    }
+}
+
+#[test]
+fn the_median_ignores_disturbed_samples() {
+    let (mut fast, mut slow) = (Fake { base: 70, calls: 0 }, Fake { base: 900, calls: 1 });
+    let found = measure(&mut [&mut fast, &mut slow], Care { turns: 9, sample_ns: 10_000 });
+    assert_eq!([found[0].run_ns, found[1].run_ns], [70.0, 900.0]);
+    assert_eq!([found[0].fastest_ns, found[1].fastest_ns], [70.0, 900.0]);
+    assert!(found.iter().all(|found| found.spread >= 0.0));
+}
+
+/// Takes three times as long in nine of ten periods of time, which passes as it runs.
+struct Beside<'a> {
+    clock_ns: &'a Cell<u64>,
+    base: u64,
+}
+
+impl Subject for Beside<'_> {
+    fn time_ns(&mut self, repeats: u32) -> u64 {
+        let is_calm = (self.clock_ns.get() / 1_000_000).is_multiple_of(10);
+        let took_ns = self.base * u64::from(repeats) * if is_calm { 1 } else { 3 };
+        self.clock_ns.set(self.clock_ns.get() + took_ns);
+        took_ns
+    }
+}
+
+#[test]
+fn beside_a_witness_the_calm_samples_count() {
+    let clock_ns = Cell::new(0);
+    let [mut witness, mut a, mut b] = [10, 70, 900].map(|base| Beside { clock_ns: &clock_ns, base });
+    let care = Care { turns: 9, sample_ns: 20_000 };
+    let found = measure_beside(&mut witness, 20, &mut [&mut a, &mut b], care);
+    assert_eq!([found[0].run_ns, found[1].run_ns], [70.0, 900.0]);
+    assert!(found.iter().all(|found| found.spread < 0.01), "{found:?}");
+    let alone = measure(&mut [&mut a, &mut b], Care { turns: 90, ..care });
+    assert_eq!([alone[0].run_ns, alone[1].run_ns], [210.0, 2700.0]);
+}
+
+#[test]
+fn subjects_take_turns_after_they_are_calibrated() {
+    let (mut a, mut b) = (Fake { base: 1, calls: 0 }, Fake { base: 1 << 20, calls: 0 });
+    measure(&mut [&mut a, &mut b], Care { turns: 3, sample_ns: 1000 });
+    assert_eq!((a.calls, b.calls), (8 + 4, 1 + 4));
 }

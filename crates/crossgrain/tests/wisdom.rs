@@ -336,3 +336,17 @@ fn a_plan_goes_by_the_costs_of_wisdom() {
     assert!(steps.0.contains("sub-bytes") && !wholes.0.contains("sub-bytes"), "{} | {}", steps.0, wholes.0);
     assert_eq!(steps.1, wholes.1);
 }
+
+/// FNV-1a of the names, each with a line end; this function is held to published values.
+#[test]
+fn the_table_s_digest_is_fnv_1a() {
+    let digest = |text: &str| {
+        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        format!("{hash:016x}")
+    };
+    assert_eq!(["", "a", "foobar"].map(digest), ["cbf29ce484222325", "af63dc4c8601ec8c", "85944171f73967e8"]);
+    let names: String = table().iter().map(|variant| format!("{}\n", variant.name)).collect();
+    assert_eq!(Signature::here().variants, digest(&names));
+}

@@ -43,26 +43,3 @@ pub(super) fn decode(digits: &[u8], decoded: &mut [u8]) -> bool {
     }
     wrong == 0
 }
-
-#[cfg(test)]
-mod tests {
-    use super::decode;
-
-    #[test]
-    fn digits_are_told_from_everything_else_wherever_they_stand() {
-        for byte in 0..=u8::MAX {
-            let value = char::from(byte).to_digit(16).map(|value| value as u8);
-            for (len, place) in [(2, 0), (2, 1), (8, 3), (10, 7), (18, 16), (32, 20)] {
-                let mut digits = vec![b'7'; len];
-                digits[place] = byte;
-                let mut decoded = vec![1; len / 2];
-                assert_eq!(decode(&digits, &mut decoded), value.is_some(), "{byte:#x} at {place} of {len}");
-                let Some(value) = value else { continue };
-                let mut want = vec![0x77; len / 2];
-                want[place / 2] = if place % 2 == 0 { value << 4 | 7 } else { 0x70 | value };
-                assert_eq!(decoded, want);
-            }
-        }
-        assert!(decode(b"", &mut []));
-    }
-}

@@ -26,7 +26,7 @@ mod rng;
 mod seed;
 mod typed;
 
-pub use rng::{Blocks, StreamRng};
+pub use rng::{Blocks, StreamRng, uniform};
 pub use seed::Seed;
 pub use typed::{Aes128Rng, Aes192Rng, Aes256Rng, KeyedRng, Serpent128Rng, Serpent192Rng, Serpent256Rng};
 

@@ -4,7 +4,7 @@
 //! on a file beside it, so that who adds to what is there sees what others have just added.
 
 use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -23,11 +23,7 @@ const BYTES_MAX: u64 = 16 << 20;
 /// Where wisdom is kept unless someone says otherwise: the file that `CROSSGRAIN_WISDOM` names, or
 /// `crossgrain/wisdom.json` in the user's cache. `None` where there is neither.
 pub fn default_path() -> Option<PathBuf> {
-    path_by(env::var_os)
-}
-
-fn path_by(variable: impl Fn(&'static str) -> Option<OsString>) -> Option<PathBuf> {
-    let path = |name| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let path = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(named) = path(PATH_VARIABLE) {
         return Some(named);
     }
@@ -151,28 +147,5 @@ impl Lock {
             }
         };
         lock().map_err(|error| Refused::writing(&error))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::ffi::OsString;
-    use std::path::PathBuf;
-
-    use super::path_by;
-
-    fn path(variables: &[(&str, &str)]) -> Option<PathBuf> {
-        path_by(|name| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| OsString::from(value)))
-    }
-
-    #[test]
-    fn the_file_is_where_it_is_named_or_in_the_user_s_cache() {
-        let all = [("CROSSGRAIN_WISDOM", "w"), ("XDG_CACHE_HOME", "/c"), ("HOME", "/h")];
-        assert_eq!(path(&all), Some("w".into()));
-        assert_eq!(path(&all[1..]), Some("/c/crossgrain/wisdom.json".into()));
-        assert_eq!(path(&all[2..]), Some("/h/.cache/crossgrain/wisdom.json".into()));
-        assert_eq!(path(&[]), None);
-        let empty = [("CROSSGRAIN_WISDOM", ""), ("XDG_CACHE_HOME", "relative"), ("HOME", "/h")];
-        assert_eq!(path(&empty), path(&all[2..]));
     }
 }

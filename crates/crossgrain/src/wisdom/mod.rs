@@ -159,16 +159,3 @@ fn digest(bytes: impl Iterator<Item = u8>) -> String {
     const PRIME: u64 = 0x0000_0100_0000_01b3;
     format!("{:016x}", bytes.fold(OFFSET, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME)))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::digest;
-
-    /// The published values of FNV-1a for these texts.
-    #[test]
-    fn the_digest_is_fnv_1a() {
-        assert_eq!(digest("".bytes()), "cbf29ce484222325");
-        assert_eq!(digest("a".bytes()), "af63dc4c8601ec8c");
-        assert_eq!(digest("foobar".bytes()), "85944171f73967e8");
-    }
-}

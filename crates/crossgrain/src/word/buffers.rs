@@ -31,9 +31,6 @@ pub struct Buffers<'a> {
 /// All bits of a place.
 const ALL: usize = usize::MAX;
 
-/// From what length on a job asks ahead: a second cache of two megabytes no longer holds it.
-const LONG_BYTES: usize = 2 * 1024 * 1024;
-
 /// What caches fetch at once.
 const LINE_BYTES: usize = 64;
 
@@ -45,6 +42,9 @@ impl<'a> Buffers<'a> {
     /// As many zeros as an input may have: they outweigh what a run costs by itself, and stay in the second cache where all
     /// are read.
     pub(crate) const ZEROS_BYTES: usize = 64 * 1024;
+
+    /// From what length on a job asks ahead: a second cache of two megabytes no longer holds it.
+    pub const LONG_BYTES: usize = 2 * 1024 * 1024;
 
     /// One buffer, to be replaced by the result.
     pub const fn in_place(data: &'a mut [u8]) -> Self {
@@ -71,6 +71,11 @@ impl<'a> Buffers<'a> {
     /// The length of either, in bytes.
     pub const fn len_bytes(&self) -> usize {
         self.len_bytes
+    }
+
+    /// What follows of a long job after a part of it, in bytes; 0 for short jobs.
+    pub const fn ahead_bytes(&self) -> usize {
+        self.ahead_bytes
     }
 
     /// Whether there is nothing to do.
@@ -154,12 +159,12 @@ impl<'a> Buffers<'a> {
     }
 
     const fn is_long(&self) -> bool {
-        self.len_bytes + self.ahead_bytes >= LONG_BYTES
+        self.len_bytes + self.ahead_bytes >= Self::LONG_BYTES
     }
 
     /// Asks for the lines of `len_bytes` from byte `at` on, which a long job wants soon, here or beyond the end.
     #[inline(always)]
-    pub(crate) fn expect(&mut self, at: usize, len_bytes: usize) {
+    pub fn expect(&mut self, at: usize, len_bytes: usize) {
         if !self.is_long() || at + len_bytes > self.len_bytes + self.ahead_bytes {
             return;
         }
@@ -280,33 +285,5 @@ impl fmt::Debug for Buffers<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = if self.input == self.output { "in place" } else { "apart" };
         write!(f, "Buffers({} bytes, {place})", self.len_bytes)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Buffers, LINE_BYTES, LONG_BYTES};
-
-    #[test]
-    fn what_follows_is_known_for_long_jobs_alone() {
-        let mut data = vec![0; 2 * LONG_BYTES];
-        let (first, rest) = Buffers::in_place(&mut data).split_at(LINE_BYTES);
-        assert_eq!(first.ahead_bytes, rest.len_bytes);
-        // A part of a part knows of all that follows.
-        assert_eq!(first.split_at(16).0.ahead_bytes, 2 * LONG_BYTES - 16);
-        let (middle, last) = rest.split_at(LONG_BYTES);
-        assert_eq!((middle.ahead_bytes, last.ahead_bytes), (LONG_BYTES - LINE_BYTES, 0));
-        // What is left is short.
-        assert_eq!(last.split_at(LINE_BYTES).0.ahead_bytes, 0);
-    }
-
-    #[test]
-    fn asking_ahead_touches_nothing() {
-        let (input, mut output) = (vec![1; LONG_BYTES], vec![2; LONG_BYTES]);
-        let mut buffers = Buffers::apart(&input, &mut output).unwrap();
-        for at in [0, LONG_BYTES - LINE_BYTES, LONG_BYTES, 1 << 40] {
-            buffers.expect(at, LINE_BYTES);
-        }
-        assert!(output.iter().all(|&byte| byte == 2));
     }
 }
