@@ -81,6 +81,12 @@ impl Row {
     fn gb_per_s(&self) -> f64 {
         self.bytes as f64 / self.measured.run_ns
     }
+
+    /// By the clock right after what was timed; of one thread alone, since others have clocks of their own.
+    fn cycles_per_byte(&self) -> Option<f64> {
+        let ghz = self.measured.clock_ns.filter(|_| self.threads == 1).and_then(clock::ghz)?;
+        Some(ghz / self.gb_per_s())
+    }
 }
 
 /// Measures and prints.
@@ -105,7 +111,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         let mut group = group?;
         let care = Care { turns: args.turns.into(), ..Care::default() };
         let mut subjects: Vec<_> = group.iter_mut().map(|candidate| &mut *candidate.work as _).collect();
-        let measured = measure_beside(&mut Timed(clock::witness), args.patience.into(), &mut subjects, care);
+        let (mut witness, mut clock) = (Timed(clock::witness), Timed(clock::chain));
+        let patience = args.patience.into();
+        let measured = measure_beside(&mut witness, &mut clock, patience, &mut subjects, care);
         for (candidate, measured) in group.into_iter().zip(measured) {
             let Candidate { id, bytes, threads, .. } = candidate;
             let row = Row { id, bytes, threads, measured };
@@ -145,7 +153,7 @@ impl Printer {
         }
         self.line(format_args!("{machine}; {features}"))?;
         if let Some(ghz) = self.ghz {
-            self.line(format_args!("about {ghz:.2} GHz while measured"))?;
+            self.line(format_args!("about {ghz:.2} GHz at first"))?;
         }
         for peer in peers {
             self.line(format_args!("peer {}: {}", peer.label, peer.name))?;
@@ -164,8 +172,7 @@ impl Printer {
     }
 
     fn row(&mut self, row: &Row) -> Result<(), Error> {
-        let gb_per_s = row.gb_per_s();
-        let cycles_per_byte = self.ghz.filter(|_| row.threads == 1).map(|ghz| ghz / gb_per_s);
+        let (gb_per_s, cycles_per_byte) = (row.gb_per_s(), row.cycles_per_byte());
         let Row { id, bytes, threads, measured: Measured { spread, .. } } = row;
         if self.json {
             return self.line(json!({
