@@ -164,7 +164,7 @@ pub struct Spills {
 }
 
 /// A circuit.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Graph {
     inputs: usize,
     gates: Vec<Gate>,

@@ -1,5 +1,8 @@
 //! What the programs of both ciphers are made of.
 
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
 use super::{KEY_FOURS_MAX, Kernel, Task};
 use crate::circuit::emit::{Field, Language, Signature, function};
 use crate::circuit::graph::Graph;
@@ -131,11 +134,16 @@ impl Text {
     }
 }
 
+/// The covers found so far of the library's circuits: each takes tens of milliseconds, and programs have many in common.
+static MAPPED: LazyLock<Mutex<HashMap<Graph, Graph>>> = LazyLock::new(Mutex::default);
+
 /// A circuit in gates of three inputs.
 pub(super) fn mapped<const INPUTS: usize, const OUTPUTS: usize>(
     circuit: impl FnOnce([Sym; INPUTS]) -> [Sym; OUTPUTS],
 ) -> Graph {
-    map(&trace(Width::Three, circuit)).scheduled()
+    let graph = trace(Width::Three, circuit);
+    let mut known = MAPPED.lock().unwrap_or_else(PoisonError::into_inner);
+    known.entry(graph).or_insert_with_key(|graph| map(graph).scheduled()).clone()
 }
 
 /// The counter of block `first` of the job as four words `b0` to `b3`, the lowest first.

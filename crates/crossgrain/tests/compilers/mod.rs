@@ -44,14 +44,14 @@ static unsigned int __byte_perm(unsigned int a, unsigned int b, unsigned int sel
 static void get(void *to, size_t bytes) { if (fread(to, 1, bytes, stdin) != bytes) exit(1); }
 ";
 
-/// A program in C++ compiled, or nothing where there is no compiler.
+/// A program in C++ compiled, or nothing where there is no compiler. Not optimised: that would take longer than it saves.
 pub(crate) fn compiled(name: &str, source: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let (text, binary) = (folder.join("harness.cpp"), folder.join("harness"));
     std::fs::write(&text, source).unwrap();
     let status =
-        Command::new("c++").args(["-O1", "-w", "-std=c++17"]).arg(&text).arg("-o").arg(&binary).status();
+        Command::new("c++").args(["-O0", "-w", "-std=c++17"]).arg(&text).arg("-o").arg(&binary).status();
     status.ok().map(|status| assert!(status.success())).map(|()| binary)
 }
 
