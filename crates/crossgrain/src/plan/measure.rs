@@ -64,6 +64,7 @@ pub fn measure_beside(
     in_turns(witness, Some(clock), care.turns.saturating_mul(patience.max(1)), subjects, care)
 }
 
+/// Up to `turns` turns, until as many as count were calm.
 fn in_turns(
     witness: &mut dyn Subject,
     clock: Option<&mut dyn Subject>,
