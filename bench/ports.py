@@ -2,7 +2,7 @@
 
 Makes a C program of loops without dependences, each of one kind of instruction or of two in turns, and runs it. A cycle
 is a third of a multiplication that waits for the one before. The median of many turns stands. Needs a C compiler and
-a CPU with AVX-512, VAES and GFNI. `crates/xtask/src/limits/ports.rs` is what it told of Zen 4.
+a CPU with AVX-512, VAES and GFNI. `crates/xtask/src/limits/cores.rs` is what it told.
 """
 
 import itertools
@@ -10,19 +10,28 @@ import pathlib
 import subprocess
 import tempfile
 
-# The destination's number goes behind each.
+# The destination's number goes where the braces with an i are.
 VECTOR = {
-    "aes": "vaesenc %%{r}14,%%{r}15,%%{r}",
-    "gfni": "vgf2p8affineqb $0,%%{r}14,%%{r}15,%%{r}",
-    "product": "vpclmulqdq $0,%%{r}14,%%{r}15,%%{r}",
-    "multiply": "vpmulld %%{r}14,%%{r}15,%%{r}",
-    "shuffle": "vpshufb %%{r}14,%%{r}15,%%{r}",
-    "permute": "vpermb %%{r}14,%%{r}15,%%{r}",
-    "unpack": "vpunpcklbw %%{r}14,%%{r}15,%%{r}",
-    "shift": "vpslld $3,%%{r}14,%%{r}",
-    "logic": "vpternlogq $0x96,%%{r}14,%%{r}15,%%{r}",
-    "add": "vpaddd %%{r}14,%%{r}15,%%{r}",
-    "load": "vmovdqu64 (%1),%%{r}",
+    "aes": "vaesenc %%{r}14,%%{r}15,%%{r}{i}",
+    "gfni": "vgf2p8affineqb $0,%%{r}14,%%{r}15,%%{r}{i}",
+    "product": "vpclmulqdq $0,%%{r}14,%%{r}15,%%{r}{i}",
+    "multiply": "vpmulld %%{r}14,%%{r}15,%%{r}{i}",
+    "shuffle": "vpshufb %%{r}14,%%{r}15,%%{r}{i}",
+    "permute": "vpermb %%{r}14,%%{r}15,%%{r}{i}",
+    "unpack": "vpunpcklbw %%{r}14,%%{r}15,%%{r}{i}",
+    "shift": "vpslld $3,%%{r}14,%%{r}{i}",
+    "logic": "vpternlogq $0x96,%%{r}14,%%{r}15,%%{r}{i}",
+    "add": "vpaddd %%{r}14,%%{r}15,%%{r}{i}",
+    "load": "vmovdqu64 (%1),%%{r}{i}",
+    "store": "vmovdqu64 %%{r}{i},(%1)",
+}
+INTEGER = {
+    "integer add": "add $3,%%r{n}",
+    "integer rotate": "rol $3,%%r{n}",
+    "integer multiply": "imul $3,%%r8,%%r{n}",
+    "integer load": "mov (%1),%%r{n}",
+    "integer store": "mov %%r{n},(%1)",
+    "integer copy": "mov %%r8,%%r{n}",
 }
 UNROLLED = 12
 
@@ -57,17 +66,20 @@ int main(void) {{
 
 
 def loop(index, instructions):
-    body = "".join(f'"{instructions[i % len(instructions)]}{i}\\n"' for i in range(UNROLLED))
-    clobbered = ",".join(f'"xmm{i}"' for i in range(16))
+    text = (instructions[i % len(instructions)].format(i=i, n=9 + i % 6) for i in range(UNROLLED))
+    body = "".join(f'"{line}\\n"' for line in text)
+    clobbered = ",".join([f'"xmm{i}"' for i in range(16)] + [f'"r{n}"' for n in range(8, 15)])
     return f'static void loop{index}(long n) {{ asm volatile("1:" {body} "dec %0\\n jnz 1b" : "+r"(n) : "r"(memory) : {clobbered}); }}'
 
 
 def main():
     cases = {}
     for kind, register in itertools.product(VECTOR, ("xmm", "ymm", "zmm")):
-        cases[f"{kind} {register}"] = [VECTOR[kind].format(r=register)]
-    for pair in itertools.combinations(VECTOR, 2):
-        cases["+".join(pair)] = [VECTOR[kind].format(r="ymm") for kind in pair]
+        cases[f"{kind} {register}"] = [VECTOR[kind].replace("{r}", register)]
+    for kind in INTEGER:
+        cases[kind] = [INTEGER[kind]]
+    for register, pair in itertools.product(("ymm", "zmm"), itertools.combinations(VECTOR, 2)):
+        cases["+".join(pair) + " " + register] = [VECTOR[kind].replace("{r}", register) for kind in pair]
     loops = "\n".join(loop(i, instructions) for i, instructions in enumerate(cases.values()))
     calls = "\n".join(f'    show("{name}", loop{i});' for i, name in enumerate(cases))
     with tempfile.TemporaryDirectory() as folder:

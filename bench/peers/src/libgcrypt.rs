@@ -8,7 +8,9 @@ use std::ptr;
 use std::rc::Rc;
 
 use crate::library::{self, open_first, succeeded, symbol};
-use crate::peer::{BLOCK_BYTES, Cipher, Direction, Mode, Operation, PARTIAL_BLOCK, Peer, Setup};
+use crate::peer::{
+    BLOCK_BYTES, Cipher, Direction, Job, Mode, Operation, PARTIAL_BLOCK, Peer, Setup, each_sector,
+};
 
 const FILES: [&str; 1] = ["libgcrypt.so.20"];
 
@@ -29,6 +31,7 @@ struct Library {
     close: unsafe extern "C" fn(Handle),
     set_key: Give,
     set_counter: Give,
+    set_iv: Give,
     encrypt: Run,
     decrypt: Run,
     _handle: libloading::Library,
@@ -49,6 +52,7 @@ impl Library {
                 close: symbol(&handle, "gcry_cipher_close")?,
                 set_key: symbol(&handle, "gcry_cipher_setkey")?,
                 set_counter: symbol(&handle, "gcry_cipher_setctr")?,
+                set_iv: symbol(&handle, "gcry_cipher_setiv")?,
                 encrypt: symbol(&handle, "gcry_cipher_encrypt")?,
                 decrypt: symbol(&handle, "gcry_cipher_decrypt")?,
                 _handle: handle,
@@ -93,6 +97,7 @@ fn algorithm(cipher: Cipher) -> c_int {
 struct Keyed {
     library: Rc<Library>,
     handle: Handle,
+    mode: Mode,
     direction: Direction,
     /// `None` where nothing counts.
     counter: Option<[u8; BLOCK_BYTES]>,
@@ -104,6 +109,7 @@ impl Keyed {
         let mode = match setup.job().mode {
             Mode::Ecb => 1,
             Mode::Ctr => 6,
+            Mode::Xts => 13,
             Mode::Ctr64 => return Err("libgcrypt has no ctr64".into()),
             Mode::Rekey => return Err("libgcrypt's keys are set up once".into()),
         };
@@ -112,8 +118,8 @@ impl Keyed {
         let answer = unsafe { (library.open)(&raw mut handle, algorithm(setup.job().cipher), mode, 0) };
         succeeded(answer, 0, "gcry_cipher_open")?;
         // From here on dropping the value closes the handle, whatever fails below.
-        let (direction, counter) = (setup.job().direction, setup.iv().try_into().ok());
-        let keyed = Self { library, handle, direction, counter };
+        let Job { mode, direction, .. } = setup.job();
+        let keyed = Self { library, handle, mode, direction, counter: setup.iv().try_into().ok() };
         keyed.give(keyed.library.set_key, setup.key(), "gcry_cipher_setkey")?;
         Ok(keyed)
     }
@@ -126,12 +132,25 @@ impl Keyed {
 
 impl Operation for Keyed {
     fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
-        match &self.counter {
-            Some(counter) => self.give(self.library.set_counter, counter, "gcry_cipher_setctr")?,
+        match self.counter {
+            Some(first) if self.mode == Mode::Xts => {
+                return each_sector(first, buffer, |number, sector| {
+                    self.give(self.library.set_iv, &number, "gcry_cipher_setiv")?;
+                    self.replace(sector)
+                });
+            }
+            Some(counter) => self.give(self.library.set_counter, &counter, "gcry_cipher_setctr")?,
             None if !buffer.len().is_multiple_of(BLOCK_BYTES) => return Err(PARTIAL_BLOCK.into()),
             None if buffer.is_empty() => return Ok(()),
             None => {}
         }
+        self.replace(buffer)
+    }
+}
+
+impl Keyed {
+    /// Encrypts or decrypts from where the library is.
+    fn replace(&self, buffer: &mut [u8]) -> Result<(), String> {
         let (run, name) = match self.direction {
             Direction::Encrypt => (self.library.encrypt, "gcry_cipher_encrypt"),
             Direction::Decrypt => (self.library.decrypt, "gcry_cipher_decrypt"),

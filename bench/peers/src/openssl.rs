@@ -13,7 +13,7 @@ use std::ptr::{self, NonNull};
 use std::rc::Rc;
 
 use crate::library::{self, open_first, succeeded, symbol};
-use crate::peer::{BLOCK_BYTES, Cipher, Direction, Mode, Operation, PARTIAL_BLOCK, Peer, Setup};
+use crate::peer::{BLOCK_BYTES, Cipher, Direction, Mode, Operation, PARTIAL_BLOCK, Peer, Setup, each_sector};
 
 /// Newest first: where several are installed, the newest is the rival worth beating.
 const FILES: [&str; 3] = ["libcrypto.so.4", "libcrypto.so.3", "libcrypto.so.1.1"];
@@ -90,6 +90,9 @@ impl Library {
             (Cipher::Aes128, Mode::Ctr) => "EVP_aes_128_ctr",
             (Cipher::Aes192, Mode::Ctr) => "EVP_aes_192_ctr",
             (Cipher::Aes256, Mode::Ctr) => "EVP_aes_256_ctr",
+            (Cipher::Aes128, Mode::Xts) => "EVP_aes_128_xts",
+            (Cipher::Aes192, Mode::Xts) => return Err("XTS is not defined for AES-192".into()),
+            (Cipher::Aes256, Mode::Xts) => "EVP_aes_256_xts",
         };
         // SAFETY: every name above is a function without arguments that returns a cipher.
         let cipher = unsafe { symbol::<CipherGetter>(&self.handle, name)?() };
@@ -132,6 +135,7 @@ impl Peer for OpenSsl {
 struct Context {
     library: Rc<Library>,
     raw: NonNull<EvpCipherCtx>,
+    mode: Mode,
     /// `None` where nothing counts.
     iv: Option<[u8; BLOCK_BYTES]>,
 }
@@ -142,9 +146,9 @@ impl Context {
         // SAFETY: it has no arguments.
         let raw = NonNull::new(unsafe { (library.new)() }).ok_or("EVP_CIPHER_CTX_new failed")?;
         // From here on dropping the value frees the context, whatever fails below.
-        let context = Self { library, raw, iv: setup.iv().try_into().ok() };
+        let context = Self { library, raw, mode: setup.job().mode, iv: setup.iv().try_into().ok() };
         let direction = c_int::from(setup.job().direction == Direction::Encrypt);
-        context.init(cipher, setup.key().as_ptr(), direction)?;
+        context.init(cipher, setup.key().as_ptr(), context.iv.as_ref(), direction)?;
         // SAFETY: the context is alive and has its cipher. A last partial block is refused in
         // `apply`, so padding would only hold back the last whole one.
         let done = unsafe { (context.library.set_padding)(context.raw.as_ptr(), 0) };
@@ -152,12 +156,18 @@ impl Context {
         Ok(context)
     }
 
-    /// Sets whatever is not null, and the initial counter always.
-    fn init(&self, cipher: *const EvpCipher, key: *const c_uchar, direction: c_int) -> Result<(), String> {
-        let iv = self.iv.as_ref().map_or(ptr::null(), |iv| iv.as_ptr());
+    /// Sets whatever is there.
+    fn init(
+        &self,
+        cipher: *const EvpCipher,
+        key: *const c_uchar,
+        iv: Option<&[u8; BLOCK_BYTES]>,
+        direction: c_int,
+    ) -> Result<(), String> {
+        let iv = iv.map_or(ptr::null(), |iv| iv.as_ptr());
         // SAFETY: the context is alive; `cipher` came from the library or is null; `key` is null or
         // as long as that cipher's key, which `Setup` made sure of; `iv` is null or one block,
-        // which is what a counter mode reads.
+        // which is what a counter mode reads, and XTS.
         let done =
             unsafe { (self.library.init)(self.raw.as_ptr(), cipher, ptr::null_mut(), key, iv, direction) };
         succeeded(done, 1, "EVP_CipherInit_ex")
@@ -166,17 +176,28 @@ impl Context {
 
 impl Operation for Context {
     fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
-        if self.iv.is_some() {
-            self.init(ptr::null(), ptr::null(), SAME_DIRECTION)?;
-        } else if !buffer.len().is_multiple_of(BLOCK_BYTES) {
-            return Err(PARTIAL_BLOCK.into());
+        match self.iv {
+            Some(first) if self.mode == Mode::Xts => {
+                each_sector(first, buffer, |number, sector| self.update(Some(&number), sector))
+            }
+            None if !buffer.len().is_multiple_of(BLOCK_BYTES) => Err(PARTIAL_BLOCK.into()),
+            iv => self.update(iv.as_ref(), buffer),
+        }
+    }
+}
+
+impl Context {
+    /// Replaces a buffer, counting from here.
+    fn update(&self, iv: Option<&[u8; BLOCK_BYTES]>, buffer: &mut [u8]) -> Result<(), String> {
+        if iv.is_some() {
+            self.init(ptr::null(), ptr::null(), iv, SAME_DIRECTION)?;
         }
         let input_bytes = c_int::try_from(buffer.len()).map_err(|e| e.to_string())?;
         let mut output_bytes = 0;
         let bytes = buffer.as_mut_ptr();
         // SAFETY: the context is alive and keyed. Input and output may be the same buffer. No more
-        // than the input's length is written: a counter mode writes that, and ECB never holds a
-        // partial block from an earlier call, because the length is checked above.
+        // than the input's length is written: a counter mode writes that, and XTS, and ECB never holds a
+        // partial block from an earlier call, because `apply` checks the length.
         let done =
             unsafe { (self.library.update)(self.raw.as_ptr(), bytes, &mut output_bytes, bytes, input_bytes) };
         succeeded(done, 1, "EVP_CipherUpdate")?;

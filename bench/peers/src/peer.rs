@@ -5,6 +5,9 @@ use std::str::FromStr;
 /// Bytes in a block, and so in an initial counter.
 pub(crate) const BLOCK_BYTES: usize = 16;
 
+/// Bytes in a sector of XTS.
+pub(crate) const SECTOR_BYTES: usize = 4096;
+
 /// Why an [`Operation`] over whole blocks turns a buffer down.
 pub(crate) const PARTIAL_BLOCK: &str = "ecb takes whole blocks of 16 bytes";
 
@@ -53,6 +56,8 @@ pub(crate) enum Mode {
     Ctr,
     /// The last 64 bits count, the first 64 stay.
     Ctr64,
+    /// Sectors of [`SECTOR_BYTES`], numbered from the initial counter on, which is little-endian here.
+    Xts,
 }
 
 /// Which way the data goes.
@@ -67,11 +72,16 @@ impl Job {
     pub(crate) fn parse(cipher: &str, mode: &str, direction: &str) -> Result<Self, String> {
         Ok(Self { cipher: cipher.parse()?, mode: mode.parse()?, direction: direction.parse()? })
     }
+
+    /// Bytes in all its keys.
+    fn key_bytes(self) -> usize {
+        self.mode.keys() * self.cipher.key_bytes()
+    }
 }
 
 impl Cipher {
-    /// Bytes in a key.
-    pub(crate) fn key_bytes(self) -> usize {
+    /// Bytes in a key of the cipher.
+    fn key_bytes(self) -> usize {
         match self {
             Self::Aes128 | Self::Serpent128 => 16,
             Self::Aes192 | Self::Serpent192 => 24,
@@ -85,8 +95,13 @@ impl Mode {
     pub(crate) fn iv_bytes(self) -> usize {
         match self {
             Self::Ecb | Self::Rekey => 0,
-            Self::Ctr | Self::Ctr64 => BLOCK_BYTES,
+            Self::Ctr | Self::Ctr64 | Self::Xts => BLOCK_BYTES,
         }
+    }
+
+    /// Keys, one behind another: XTS has one for tweaks besides.
+    fn keys(self) -> usize {
+        if self == Self::Xts { 2 } else { 1 }
     }
 }
 
@@ -115,7 +130,8 @@ impl FromStr for Mode {
             "rekey" => Ok(Self::Rekey),
             "ctr" => Ok(Self::Ctr),
             "ctr64" => Ok(Self::Ctr64),
-            _ => Err(format!("no mode {word:?}: ecb, rekey, ctr or ctr64")),
+            "xts" => Ok(Self::Xts),
+            _ => Err(format!("no mode {word:?}: ecb, rekey, ctr, ctr64 or xts")),
         }
     }
 }
@@ -144,7 +160,7 @@ pub(crate) struct Setup {
 impl Setup {
     /// Checks key and initial counter against what the job needs.
     pub(crate) fn new(job: Job, key: Vec<u8>, iv: Vec<u8>) -> Result<Self, String> {
-        check_len("key", &key, job.cipher.key_bytes())?;
+        check_len("key", &key, job.key_bytes())?;
         check_len("iv", &iv, job.mode.iv_bytes())?;
         Ok(Self { job, key, iv })
     }
@@ -153,7 +169,7 @@ impl Setup {
         self.job
     }
 
-    /// [`Cipher::key_bytes`] bytes.
+    /// [`Job::key_bytes`] bytes.
     pub(crate) fn key(&self) -> &[u8] {
         &self.key
     }
@@ -162,6 +178,16 @@ impl Setup {
     pub(crate) fn iv(&self) -> &[u8] {
         &self.iv
     }
+}
+
+/// Sectors with their numbers as XTS takes them, the first given; an error is the first of any.
+pub(crate) fn each_sector(
+    first: [u8; BLOCK_BYTES],
+    buffer: &mut [u8],
+    mut apply: impl FnMut([u8; BLOCK_BYTES], &mut [u8]) -> Result<(), String>,
+) -> Result<(), String> {
+    let numbers = (0..).map(|i| u128::from_le_bytes(first).wrapping_add(i).to_le_bytes());
+    numbers.zip(buffer.chunks_mut(SECTOR_BYTES)).try_for_each(|(number, sector)| apply(number, sector))
 }
 
 fn check_len(what: &str, bytes: &[u8], wanted: usize) -> Result<(), String> {

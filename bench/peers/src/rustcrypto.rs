@@ -1,4 +1,4 @@
-//! RustCrypto: the `aes` and `serpent` crates over whole slices, and the `ctr` crate on top of them.
+//! RustCrypto: the `aes` and `serpent` crates over whole slices, and the `ctr` and `xts-mode` crates on top of them.
 //!
 //! Which AES runs is decided when this is compiled:
 //!
@@ -11,18 +11,20 @@ use std::hint::black_box;
 use aes::{Aes128, Aes128Enc, Aes192, Aes192Enc, Aes256, Aes256Enc};
 use cipher::array::Array;
 use cipher::consts::U16;
-use cipher::{BlockCipherDecrypt, BlockCipherEncrypt, InnerIvInit, KeyInit};
+use cipher::{BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, InnerIvInit, KeyInit};
 use cipher::{StreamCipher, StreamCipherCoreWrapper, StreamCipherSeek};
 use ctr::flavors::{Ctr64BE, Ctr128BE};
 use ctr::{CtrCore, CtrFlavor};
 use serpent::Serpent;
+use xts_mode::Xts128;
 
-use crate::peer::{Cipher, Direction, Mode, Operation, PARTIAL_BLOCK, Peer, Setup};
+use crate::peer::{BLOCK_BYTES, Cipher, Direction, Mode, Operation, PARTIAL_BLOCK, Peer, Setup, each_sector};
 
 /// As in `Cargo.lock`; a test compares them.
 pub(crate) const AES_VERSION: &str = "0.9.4";
 pub(crate) const CTR_VERSION: &str = "0.10.1";
 pub(crate) const SERPENT_VERSION: &str = "0.6.0";
+pub(crate) const XTS_VERSION: &str = "0.6.0";
 
 /// The RustCrypto crates, as they were compiled into this binary.
 pub(crate) struct RustCrypto;
@@ -30,7 +32,9 @@ pub(crate) struct RustCrypto;
 impl Peer for RustCrypto {
     fn name(&self) -> String {
         let backend = backend();
-        format!("RustCrypto aes {AES_VERSION} + serpent {SERPENT_VERSION} + ctr {CTR_VERSION}, {backend}")
+        format!(
+            "RustCrypto aes {AES_VERSION} + serpent {SERPENT_VERSION} + ctr {CTR_VERSION} + xts-mode {XTS_VERSION}, {backend}"
+        )
     }
 
     fn operation(&self, setup: &Setup) -> Result<Box<dyn Operation>, String> {
@@ -88,6 +92,15 @@ where
         }
         Mode::Ctr => counter::<C, Ctr128BE>(setup),
         Mode::Ctr64 => counter::<C, Ctr64BE>(setup),
+        Mode::Xts => {
+            let (data_key, tweak_key) = setup.key().split_at(setup.key().len() / 2);
+            let cipher = |key| C::new_from_slice(key).map_err(|e| e.to_string());
+            Ok(Box::new(Sectors {
+                xts: Xts128::new(cipher(data_key)?, cipher(tweak_key)?),
+                direction: setup.job().direction,
+                first: setup.iv().try_into().map_err(|_| "no number of a sector")?,
+            }))
+        }
     }
 }
 
@@ -144,6 +157,28 @@ impl<C: KeyInit> Operation for Rekey<C> {
             (self.run)(&cipher, block);
         }
         Ok(())
+    }
+}
+
+/// Sectors, numbered from the first on.
+struct Sectors<C: BlockSizeUser<BlockSize = U16> + BlockCipherEncrypt> {
+    xts: Xts128<C>,
+    direction: Direction,
+    first: [u8; BLOCK_BYTES],
+}
+
+impl<C: BlockCipherEncrypt<BlockSize = U16> + BlockCipherDecrypt> Operation for Sectors<C> {
+    fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
+        each_sector(self.first, buffer, |number, sector| {
+            if sector.len() < BLOCK_BYTES {
+                return Err(PARTIAL_BLOCK.into());
+            }
+            match self.direction {
+                Direction::Encrypt => self.xts.encrypt_sector(sector, number.into()),
+                Direction::Decrypt => self.xts.decrypt_sector(sector, number.into()),
+            }
+            Ok(())
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use crate::libgcrypt::Libgcrypt;
 use crate::openssl::OpenSsl;
 use crate::peer::{Job, Mode, Operation, Peer, Setup};
 use crate::protocol::{Session, serve};
-use crate::rustcrypto::{AES_VERSION, CTR_VERSION, RustCrypto, SERPENT_VERSION};
+use crate::rustcrypto::{AES_VERSION, CTR_VERSION, RustCrypto, SERPENT_VERSION, XTS_VERSION};
 use crate::{hex, peer_named, vectors};
 
 const CIPHERS: [&str; 3] = ["aes-128", "aes-192", "aes-256"];
@@ -134,6 +134,31 @@ fn peers_agree_on_serpent_and_time_it() {
 }
 
 #[test]
+fn peers_agree_on_sectors_and_time_them() {
+    // Two sectors, of which the second is short and ends within a block.
+    let data = hex::encode(&(0..4096 + 100).map(|i| ((i * 7) >> 3) as u8).collect::<Vec<_>>());
+    let number = "feffffffffffffff0000000000000000";
+    for (cipher, key) in
+        [("aes-128", KEY.to_owned()), ("aes-256", KEY.repeat(2)), ("serpent-256", KEY.repeat(2))]
+    {
+        let other = "f0".repeat(key.len() / 2);
+        for direction in DIRECTIONS {
+            let line = format!("run {cipher} xts {direction} {key}{other} {number} {data}");
+            let want = rustcrypto().answer(&line);
+            assert_eq!(want.len(), data.len(), "{want}");
+            let others = [libgcrypt(), openssl().filter(|_| cipher != "serpent-256")];
+            for mut session in others.into_iter().flatten() {
+                assert_eq!(session.answer(&line), want, "{cipher} {direction}");
+                let answer = session.answer(&format!("time {cipher} xts {direction} 8192 2"));
+                assert!(is_nanoseconds(&answer), "{cipher} {direction}: {answer}");
+            }
+            let answer = rustcrypto().answer(&format!("time {cipher} xts {direction} 8192 2"));
+            assert!(is_nanoseconds(&answer), "{cipher} {direction}: {answer}");
+        }
+    }
+}
+
+#[test]
 fn peers_agree_where_the_counter_wraps() {
     let Some(mut theirs) = openssl() else { return };
     let mut ours = rustcrypto();
@@ -196,7 +221,7 @@ fn every_line_gets_one_answer_and_bad_ones_an_error() {
         "time aes-128 ecb encrypt 16",
         "time aes-128 ecb encrypt 16 1 1",
         "time aes-129 ecb encrypt 16 1",
-        "time aes-128 xts encrypt 16 1",
+        "time aes-128 xex encrypt 16 1",
         "time aes-128 ecb sideways 16 1",
         "time aes-128 ecb encrypt 17 1",
         "time aes-128 ecb encrypt 16 0",
@@ -252,12 +277,15 @@ fn sizes_may_come_in_any_order() {
 #[test]
 fn names_carry_the_versions_linked() {
     let lock = include_str!("../../../Cargo.lock").replace("\r\n", "\n");
-    for (package, version) in [("aes", AES_VERSION), ("ctr", CTR_VERSION), ("serpent", SERPENT_VERSION)] {
+    for (package, version) in
+        [("aes", AES_VERSION), ("ctr", CTR_VERSION), ("serpent", SERPENT_VERSION), ("xts-mode", XTS_VERSION)]
+    {
         let entry = format!("name = \"{package}\"\nversion = \"{version}\"\n");
         assert!(lock.contains(&entry), "{package} is not {version} any more");
     }
     let name = rustcrypto().answer("name");
-    let start = format!("RustCrypto aes {AES_VERSION} + serpent {SERPENT_VERSION} + ctr {CTR_VERSION}, ");
+    let start =
+        format!("RustCrypto aes {AES_VERSION} + serpent {SERPENT_VERSION} + ctr {CTR_VERSION} + xts-mode ");
     assert!(name.starts_with(&start), "{name}");
     if name.contains("software") {
         assert!(!aes::hardware_accelerated());
@@ -321,7 +349,7 @@ impl Peer for Wrong {
         let right = RustCrypto.operation(setup)?;
         match setup.job().mode {
             Mode::Ecb | Mode::Rekey => Ok(right),
-            Mode::Ctr | Mode::Ctr64 => Ok(Box::new(Flip(right))),
+            Mode::Ctr | Mode::Ctr64 | Mode::Xts => Ok(Box::new(Flip(right))),
         }
     }
 }

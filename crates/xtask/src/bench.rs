@@ -59,7 +59,7 @@ pub(crate) const PLANNER: &str = "-plan";
 
 /// Runs a benchmark, and keeps what it says if it is to be kept.
 fn finish(mut bench: Command, record: bool, suffix: &str) -> Result<()> {
-    if record { keep(bench.arg("--json"), |_| cpu(), suffix) } else { succeed(&mut bench) }
+    if record { keep(bench.arg("--json"), cpu_of, suffix) } else { succeed(&mut bench) }
 }
 
 fn build_peers_in_software() -> Result<()> {
@@ -112,20 +112,22 @@ fn output(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).map_err(|_| format!("{program} wrote what is no text"))
 }
 
-/// The CPU's model as the name of a folder.
-fn cpu() -> Result<String> {
-    let information = fs::read_to_string("/proc/cpuinfo")
-        .map_err(|error| format!("/proc/cpuinfo, for the name of the CPU: {error}"))?;
-    let mut lines = information.lines();
-    let model = lines.find_map(|line| line.strip_prefix("model name")?.split_once(':'));
-    model.map(|(_, model)| slug(model)).ok_or_else(|| "no model name in /proc/cpuinfo".into())
+/// The CPU's name, of which the first line tells, as the name of a folder.
+fn cpu_of(results: &str) -> Result<String> {
+    let machine = first_text(results, "machine")?;
+    Ok(slug(machine.rsplit_once(", ").map_or(machine, |(name, _threads)| name)))
 }
 
-/// The GPU's name, of which the first line tells, as the name of a folder.
+/// The GPU's name, likewise.
 fn gpu_of(results: &str) -> Result<String> {
+    first_text(results, "name").map(slug)
+}
+
+/// What the first line of results has under a key.
+fn first_text<'a>(results: &'a str, key: &str) -> Result<&'a str> {
     let head = results.lines().next().unwrap_or_default();
-    let name = head.split_once("\"name\":\"").and_then(|(_, rest)| rest.split_once('"'));
-    name.map(|(name, _)| slug(name)).ok_or_else(|| "the results do not tell the GPU's name".into())
+    let value = head.split_once(&format!("\"{key}\":\"")).and_then(|(_, rest)| rest.split_once('"'));
+    value.map(|(text, _)| text).ok_or_else(|| format!("the results' first line has no \"{key}\""))
 }
 
 /// Lower case, and one dash for whatever is neither letter nor digit.
@@ -137,13 +139,19 @@ fn slug(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{gpu_of, slug};
+    use super::{cpu_of, gpu_of, slug};
 
     #[test]
     fn a_gpu_is_found_in_the_first_line() {
         let results = "{\"device\":\"cuda:0\",\"name\":\"NVIDIA H200\",\"bytes\":1}\n{\"name\":\"other\"}\n";
         assert_eq!(gpu_of(results).as_deref(), Ok("nvidia-h200"));
         assert!(gpu_of("").is_err());
+    }
+
+    #[test]
+    fn a_cpu_is_told_without_its_threads() {
+        let results = "{\"crossgrain\":\"0.1.0\",\"machine\":\"AMD EPYC (family 26, model 2), 2 threads\"}\n";
+        assert_eq!(cpu_of(results).as_deref(), Ok("amd-epyc-family-26-model-2"));
     }
 
     #[test]

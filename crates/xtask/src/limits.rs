@@ -86,6 +86,11 @@ pub(crate) fn run(filter: &str) -> Result<()> {
     pages::put(PAGE, &format!("limits # {}", core.name), &table)
 }
 
+/// The name of the core that a machine has, if there is a model of it.
+pub(crate) fn core(machine: &str) -> Option<&'static str> {
+    cores::of(machine).map(|core| core.name)
+}
+
 /// A run, less what another run on fewer bytes has too.
 fn row(
     core: &'static Core,

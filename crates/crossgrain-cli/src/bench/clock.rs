@@ -3,13 +3,20 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-/// The processor's name and the number of threads, as far as the system tells.
+/// The processor's name and the number of threads, as far as the system tells. A virtual machine may cut the name down to
+/// the maker's, so that family and model stand beside it.
 pub(crate) fn machine() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    let model = model.map_or(std::env::consts::ARCH, |(_, name)| name);
+    let of_first = |key: &str| {
+        let mut lines = info.lines().filter_map(|line| line.split_once(':'));
+        lines.find(|(name, _)| name.trim() == key).map(|(_, value)| value.trim())
+    };
+    let mut name = of_first("model name").unwrap_or(std::env::consts::ARCH).to_owned();
+    if let (Some(family), Some(model)) = (of_first("cpu family"), of_first("model")) {
+        name += &format!(" (family {family}, model {model})");
+    }
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    format!("{model}, {threads} threads")
+    format!("{name}, {threads} threads")
 }
 
 /// Steps of the chain.

@@ -5,7 +5,8 @@ use crossgrain::reference::{self, aead, chaining, modes, xts};
 use crossgrain::wide::{self, Rijndael};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 
-use super::subject::{Candidate, Group, MODE_BYTES, arbitrary_key, measured};
+use super::peer::Peer;
+use super::subject::{Candidate, Group, MODE_BYTES, arbitrary_key, measured, theirs};
 use super::{Timed, wrong};
 use crate::error::Error;
 
@@ -37,7 +38,7 @@ struct Setting {
 }
 
 /// The modes of a cipher.
-pub(super) fn group(cipher: Cipher, features: Features, filter: &str) -> Group {
+pub(super) fn group(cipher: Cipher, features: Features, peers: &[Peer], filter: &str) -> Group {
     let setting = Setting { cipher, key: arbitrary_key(cipher)?, options: measured(cipher, features) };
     let makers: [(&str, usize, Make); 10] = [
         ("ecb", MODE_BYTES, |setting| ecb(setting, Direction::Encrypt)),
@@ -59,6 +60,8 @@ pub(super) fn group(cipher: Cipher, features: Features, filter: &str) -> Group {
             group.push(candidate(id, bytes, work, &expected)?);
         }
     }
+    let (id, job) = (format!("modes/{cipher}/xts-4096"), format!("{cipher} xts encrypt"));
+    group.extend(theirs(peers, &id, &job, MODE_BYTES, filter));
     Ok(group)
 }
 

@@ -7,7 +7,7 @@ use crossgrain::search::{BlockSearch, Pair};
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 
 use super::peer::Peer;
-use super::subject::{Candidate, Group, measured};
+use super::subject::{Candidate, Group, measured, theirs};
 use super::{Timed, wrong};
 use crate::error::Error;
 
@@ -31,13 +31,8 @@ pub(super) fn group(features: Features, peers: &[Peer], filter: &str) -> Group {
                 group.push(candidate(id, cipher, direction, usage, features)?);
             }
         }
-        for peer in peers {
-            let id = format!("search/{cipher}/{}", peer.label);
-            let bytes = TABLE_KEYS * BLOCK_BYTES;
-            let request = format!("time {cipher} rekey encrypt {bytes}");
-            let work = id.contains(filter).then(|| peer.subject(request)).flatten();
-            group.extend(work.map(|work| Candidate { id, bytes, threads: 1, work }));
-        }
+        let (id, job) = (format!("search/{cipher}"), format!("{cipher} rekey encrypt"));
+        group.extend(theirs(peers, &id, &job, TABLE_KEYS * BLOCK_BYTES, filter));
     }
     Ok(group)
 }

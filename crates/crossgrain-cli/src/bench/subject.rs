@@ -39,8 +39,8 @@ pub(crate) fn groups<'a>(
     let kinds: [Box<dyn Fn() -> Group + 'a>; 9] = [
         Box::new(move || variants(features, filter)),
         Box::new(move || ciphers(features, peers, plans, filter)),
-        Box::new(move || super::modes::group(Cipher::Aes256, features, filter)),
-        Box::new(move || super::modes::group(Cipher::Serpent256, features, filter)),
+        Box::new(move || super::modes::group(Cipher::Aes256, features, peers, filter)),
+        Box::new(move || super::modes::group(Cipher::Serpent256, features, peers, filter)),
         Box::new(move || super::modes::wide(features, filter)),
         Box::new(move || lengths(features, filter)),
         Box::new(move || super::search::group(features, peers, filter)),
@@ -161,15 +161,26 @@ fn ciphers(features: Features, peers: &[Peer], plans: Option<&Arc<Plans>>, filte
                 }
             }
             let peer_mode = if birth == Birth::Bytes { "ecb" } else { "ctr" };
-            for peer in peers {
-                let id = format!("{cipher}-{mode}/{}", peer.label);
-                let request = format!("time {cipher} {peer_mode} {} {MODE_BYTES}", direction.name());
-                let work = id.contains(filter).then(|| peer.subject(request)).flatten();
-                group.extend(work.map(|work| Candidate { id, bytes: MODE_BYTES, threads: 1, work }));
-            }
+            let job = format!("{cipher} {peer_mode} {}", direction.name());
+            group.extend(theirs(peers, &format!("{cipher}-{mode}"), &job, MODE_BYTES, filter));
         }
     }
     Ok(group)
+}
+
+/// What peers have of a job, three words of their protocol.
+pub(super) fn theirs(
+    peers: &[Peer],
+    id: &str,
+    job: &str,
+    bytes: usize,
+    filter: &str,
+) -> impl Iterator<Item = Candidate> {
+    peers.iter().filter_map(move |peer| {
+        let id = format!("{id}/{}", peer.label);
+        let work = id.contains(filter).then(|| peer.subject(format!("time {job} {bytes}"))).flatten();
+        Some(Candidate { id, bytes, threads: 1, work: work? })
+    })
 }
 
 /// Messages from a block to [`MODE_BYTES`], each begun anew: what batching brings.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::Result;
+use crate::{Result, limits};
 
 /// In GB/s. A peer that died in the middle has next to no speed; what would read 0.00 says nothing.
 const LEAST_SPEED: f64 = 0.005;
@@ -91,7 +91,8 @@ impl Record {
     /// Where, when and with what it was measured. The day is the name of the record's file.
     pub(super) fn caption(&self, name: &str) -> [String; 2] {
         let ghz = self.ghz.map(|ghz| format!("about {ghz:.2} GHz"));
-        let machine = [Some(self.machine.clone()), ghz, Some(self.features.clone())];
+        let core = limits::core(&self.machine).map(str::to_owned);
+        let machine = [Some(self.machine.clone()), core, ghz, Some(self.features.clone())];
         let day = is_day(name).then(|| name.to_owned());
         let mut versions = vec![format!("crossgrain {}", self.version)];
         for peer in &self.peers {

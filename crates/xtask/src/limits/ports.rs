@@ -7,13 +7,15 @@
 use std::collections::BTreeMap;
 
 /// A set of pipes, one bit each.
-pub(super) type Pipes = u8;
+pub(super) type Pipes = u16;
 
 /// What a core can do in a cycle.
 pub(super) struct Core {
     pub(super) name: &'static str,
     /// What a machine with it calls itself first.
     pub(super) maker: &'static str,
+    /// What it says besides, if older cores of the maker are in the table too.
+    pub(super) family: &'static str,
     /// Instructions handed on.
     pub(super) dispatch: f64,
     /// Loads and stores.
