@@ -6,6 +6,7 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 use std::rc::Rc;
+use std::sync::{Mutex, PoisonError};
 
 use crate::library::{self, open_first, succeeded, symbol};
 use crate::peer::{
@@ -39,6 +40,9 @@ struct Library {
 
 impl Library {
     fn open(file: &str) -> Result<Self, String> {
+        // Who comes while another thread sets it up finds a library that is not operational.
+        static SET_UP: Mutex<()> = Mutex::new(());
+        let _alone = SET_UP.lock().unwrap_or_else(PoisonError::into_inner);
         let handle = library::open(file)?;
         // SAFETY: the field each name is stored in has the type that `gcrypt.h` gives for that name, and the
         // pointers live in the same value as the handle that keeps the code mapped. No required version:

@@ -6,6 +6,7 @@ mod common;
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
+use std::sync::OnceLock;
 
 use common::{capped, counted, key, painted};
 use crossgrain::mode::{Aead, Cbc, Cfb, Cmac, Ctr, Eax, Ecb, Gcm, Ofb, Options, Xts, XtsKey};
@@ -23,14 +24,20 @@ type Tag = unsafe extern "C" fn(Handle, *mut c_void, usize) -> c_uint;
 struct Gcrypt(Library);
 
 impl Gcrypt {
-    /// `None`, and a word about it, where it is not installed.
-    fn load() -> Option<Self> {
-        // SAFETY: loading it runs no code but its own set-up, which is made for that.
-        let Ok(library) = (unsafe { Library::new("libgcrypt.so.20") }) else {
+    /// `None`, and a word about it, where it is not installed. Set up once: a thread that comes while another sets it
+    /// up finds a library that is not operational.
+    fn load() -> Option<&'static Self> {
+        static LOADED: OnceLock<Option<Gcrypt>> = OnceLock::new();
+        let gcrypt = LOADED.get_or_init(Self::set_up).as_ref();
+        if gcrypt.is_none() {
             println!("skipped: libgcrypt (not installed)");
-            return None;
-        };
-        let gcrypt = Self(library);
+        }
+        gcrypt
+    }
+
+    fn set_up() -> Option<Self> {
+        // SAFETY: loading it runs no code but its own set-up, which is made for that.
+        let gcrypt = Self(unsafe { Library::new("libgcrypt.so.20") }.ok()?);
         // SAFETY: the signature is that of gcrypt.h; a null pointer asks for the version and sets up.
         let version = unsafe {
             let check: unsafe extern "C" fn(*const c_char) -> *const c_char =
