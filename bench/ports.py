@@ -10,7 +10,7 @@ import pathlib
 import subprocess
 import tempfile
 
-# The destination's number goes where the braces with an i are.
+# In braces: the registers' width, and the number of one that nothing waits for, of a vector (i) or an integer (n).
 VECTOR = {
     "aes": "vaesenc %%{r}14,%%{r}15,%%{r}{i}",
     "gfni": "vgf2p8affineqb $0,%%{r}14,%%{r}15,%%{r}{i}",
@@ -65,8 +65,8 @@ int main(void) {{
 """
 
 
-def loop(index, instructions):
-    text = (instructions[i % len(instructions)].format(i=i, n=9 + i % 6) for i in range(UNROLLED))
+def loop(index, register, instructions):
+    text = (instructions[i % len(instructions)].format(r=register, i=i, n=9 + i % 6) for i in range(UNROLLED))
     body = "".join(f'"{line}\\n"' for line in text)
     clobbered = ",".join([f'"xmm{i}"' for i in range(16)] + [f'"r{n}"' for n in range(8, 15)])
     return f'static void loop{index}(long n) {{ asm volatile("1:" {body} "dec %0\\n jnz 1b" : "+r"(n) : "r"(memory) : {clobbered}); }}'
@@ -75,12 +75,12 @@ def loop(index, instructions):
 def main():
     cases = {}
     for kind, register in itertools.product(VECTOR, ("xmm", "ymm", "zmm")):
-        cases[f"{kind} {register}"] = [VECTOR[kind].replace("{r}", register)]
+        cases[f"{kind} {register}"] = register, [VECTOR[kind]]
     for kind in INTEGER:
-        cases[kind] = [INTEGER[kind]]
+        cases[kind] = "", [INTEGER[kind]]
     for register, pair in itertools.product(("ymm", "zmm"), itertools.combinations(VECTOR, 2)):
-        cases["+".join(pair) + " " + register] = [VECTOR[kind].replace("{r}", register) for kind in pair]
-    loops = "\n".join(loop(i, instructions) for i, instructions in enumerate(cases.values()))
+        cases["+".join(pair) + " " + register] = register, [VECTOR[kind] for kind in pair]
+    loops = "\n".join(loop(i, *case) for i, case in enumerate(cases.values()))
     calls = "\n".join(f'    show("{name}", loop{i});' for i, name in enumerate(cases))
     with tempfile.TemporaryDirectory() as folder:
         source, program = pathlib.Path(folder, "ports.c"), pathlib.Path(folder, "ports")

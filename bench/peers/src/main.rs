@@ -16,8 +16,8 @@
 //! One request a line, one answer a line; a request that cannot be served is answered by
 //! `error REASON`, and the end of input ends the program. CIPHER is `aes-128`, `aes-192`, `aes-256`,
 //! `serpent-128`, `serpent-192` or `serpent-256`; MODE is `ecb`, `ctr` (the whole block is one big-endian counter) or, for a peer that has
-//! it, `ctr64` (only the last eight bytes count) or `rekey` (`ecb`, with the key set up anew for every block) or `xts` (sectors of 4096 bytes; both keys, and the number of the first for IVHEX); DIRECTION is `encrypt` or `decrypt`. Empty hex is
-//! written `-` both ways.
+//! it, `ctr64` (only the last eight bytes count), `rekey` (`ecb`, with the key set up anew for every block) or `xts` (sectors of
+//! 4096 bytes; KEYHEX is both keys, IVHEX the number of the first sector); DIRECTION is `encrypt` or `decrypt`. Empty hex is written `-` both ways.
 //!
 //! # Building each peer
 //!

@@ -22,29 +22,18 @@ const ZEROS: &str = "00000000000000000000000000000000";
 
 const COUNTER: &str = "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
 
+/// Why there is no example of some sectors.
+const NO_XTS: &str = "XTS is not defined for keys of 192 bits";
+
 /// The key and initial counter of the published example for a job.
 pub(crate) fn setup(job: Job) -> Result<Setup, String> {
-    if job.mode == Mode::Xts {
-        let (key, number, ..) = sectors(job.cipher)?;
-        return Setup::new(job, hex::decode(&key)?, hex::decode(number)?);
-    }
-    let iv = match job.mode {
-        Mode::Ecb | Mode::Rekey | Mode::Xts => "-",
-        Mode::Ctr | Mode::Ctr64 if is_serpent(job.cipher) => ZEROS,
-        Mode::Ctr | Mode::Ctr64 => COUNTER,
-    };
-    Setup::new(job, hex::decode(key(job.cipher))?, hex::decode(iv)?)
+    let Given { key, iv, .. } = given(job)?;
+    Setup::new(job, hex::decode(key)?, hex::decode(iv)?)
 }
 
 /// Runs an operation made from [`setup`] over the published data of the same job.
 pub(crate) fn check(operation: &mut dyn Operation, job: Job) -> Result<(), String> {
-    let (plain, crypt) = match job.mode {
-        Mode::Xts => {
-            let (_, _, plain, crypt) = sectors(job.cipher)?;
-            (plain, crypt)
-        }
-        _ => (if is_serpent(job.cipher) { ZEROS } else { PLAIN }, crypt(job)),
-    };
+    let (Given { plain, .. }, crypt) = (given(job)?, crypt(job)?);
     let (input, expected) = match job.direction {
         Direction::Encrypt => (plain, crypt),
         Direction::Decrypt => (crypt, plain),
@@ -72,37 +61,45 @@ fn key(cipher: Cipher) -> &'static str {
     }
 }
 
-/// Both keys, the number of the sector, its first blocks and what becomes of them.
-fn sectors(cipher: Cipher) -> Result<(String, &'static str, &'static str, &'static str), String> {
-    let crypt = match cipher {
-        Cipher::Aes128 => "c454185e6a16936e39334038acef838bfb186fff7480adc4289382ecd6d394f0",
-        Cipher::Aes256 => "1c3b3a102f770386e4836c99e370cf9bea00803f5e482357a4ae12d414a3e63b",
-        Cipher::Serpent128 => "1a0a095fcd070798418612afb3d76813ed81cd0687431abb133dd61e2be177be",
-        Cipher::Serpent256 => "2bc9b46b1094a932aab020c6443d741f7501a7f6f5f7621b801b82cb0159917f",
-        Cipher::Aes192 | Cipher::Serpent192 => return Err("XTS is not defined for keys of 192 bits".into()),
-    };
-    Ok(match cipher {
-        Cipher::Aes128 | Cipher::Serpent128 => (
-            "11".repeat(16) + &"22".repeat(16),
-            "33333333330000000000000000000000",
-            "4444444444444444444444444444444444444444444444444444444444444444",
-            crypt,
-        ),
-        _ => (
-            concat!(
+/// What an example is made of but the answer.
+struct Given {
+    key: &'static str,
+    iv: &'static str,
+    plain: &'static str,
+}
+
+fn given(job: Job) -> Result<Given, String> {
+    let plain = if is_serpent(job.cipher) { ZEROS } else { PLAIN };
+    Ok(match (job.mode, job.cipher) {
+        (Mode::Ecb | Mode::Rekey, cipher) => Given { key: key(cipher), iv: "-", plain },
+        (Mode::Ctr | Mode::Ctr64, cipher) if is_serpent(cipher) => {
+            Given { key: key(cipher), iv: ZEROS, plain }
+        }
+        (Mode::Ctr | Mode::Ctr64, cipher) => Given { key: key(cipher), iv: COUNTER, plain },
+        (Mode::Xts, Cipher::Aes128 | Cipher::Serpent128) => Given {
+            key: "1111111111111111111111111111111122222222222222222222222222222222",
+            iv: "33333333330000000000000000000000",
+            plain: "4444444444444444444444444444444444444444444444444444444444444444",
+        },
+        (Mode::Xts, Cipher::Aes256 | Cipher::Serpent256) => Given {
+            key: concat!(
                 "2718281828459045235360287471352662497757247093699959574966967627",
                 "3141592653589793238462643383279502884197169399375105820974944592",
-            )
-            .into(),
-            "ff000000000000000000000000000000",
-            "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
-            crypt,
-        ),
+            ),
+            iv: "ff000000000000000000000000000000",
+            plain: "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
+        },
+        (Mode::Xts, Cipher::Aes192 | Cipher::Serpent192) => return Err(NO_XTS.into()),
     })
 }
 
-fn crypt(job: Job) -> &'static str {
-    match (job.mode, job.cipher) {
+fn crypt(job: Job) -> Result<&'static str, String> {
+    Ok(match (job.mode, job.cipher) {
+        (Mode::Xts, Cipher::Aes128) => "c454185e6a16936e39334038acef838bfb186fff7480adc4289382ecd6d394f0",
+        (Mode::Xts, Cipher::Aes256) => "1c3b3a102f770386e4836c99e370cf9bea00803f5e482357a4ae12d414a3e63b",
+        (Mode::Xts, Cipher::Serpent128) => "1a0a095fcd070798418612afb3d76813ed81cd0687431abb133dd61e2be177be",
+        (Mode::Xts, Cipher::Serpent256) => "2bc9b46b1094a932aab020c6443d741f7501a7f6f5f7621b801b82cb0159917f",
+        (Mode::Xts, Cipher::Aes192 | Cipher::Serpent192) => return Err(NO_XTS.into()),
         (_, Cipher::Serpent128) => "264e5481eff42a4606abda06c0bfda3d",
         (_, Cipher::Serpent192) => "9e274ead9b737bb21efcfca548602689",
         (_, Cipher::Serpent256) => "a223aa1288463c0e2be38ebd825616c0",
@@ -124,23 +121,23 @@ fn crypt(job: Job) -> &'static str {
             "b6ed21b99ca6f4f9f153e7b1beafed1d",
             "23304b7a39f9f3ff067d8d8f9e24ecc7",
         ),
-        (_, Cipher::Aes128) => concat!(
+        (Mode::Ctr | Mode::Ctr64, Cipher::Aes128) => concat!(
             "874d6191b620e3261bef6864990db6ce",
             "9806f66b7970fdff8617187bb9fffdff",
             "5ae4df3edbd5d35e5b4f09020db03eab",
             "1e031dda2fbe03d1792170a0f3009cee",
         ),
-        (_, Cipher::Aes192) => concat!(
+        (Mode::Ctr | Mode::Ctr64, Cipher::Aes192) => concat!(
             "1abc932417521ca24f2b0459fe7e6e0b",
             "090339ec0aa6faefd5ccc2c6f4ce8e94",
             "1e36b26bd1ebc670d1bd1d665620abf7",
             "4f78a7f6d29809585a97daec58c6b050",
         ),
-        (_, Cipher::Aes256) => concat!(
+        (Mode::Ctr | Mode::Ctr64, Cipher::Aes256) => concat!(
             "601ec313775789a5b7a7f504bbf3d228",
             "f443e3ca4d62b59aca84e990cacaf5c5",
             "2b0930daa23de94ce87017ba2d84988d",
             "dfc9c58db67aada613c2dd08457941a6",
         ),
-    }
+    })
 }

@@ -7,6 +7,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
+
 use crate::{Result, cargo, day, root, succeed, target};
 
 /// Makes the `aes` crate use its software even where the CPU has AES instructions.
@@ -115,19 +117,19 @@ fn output(command: &mut Command) -> Result<String> {
 /// The CPU's name, of which the first line tells, as the name of a folder.
 fn cpu_of(results: &str) -> Result<String> {
     let machine = first_text(results, "machine")?;
-    Ok(slug(machine.rsplit_once(", ").map_or(machine, |(name, _threads)| name)))
+    Ok(slug(machine.rsplit_once(", ").map_or(machine.as_str(), |(name, _threads)| name)))
 }
 
 /// The GPU's name, likewise.
 fn gpu_of(results: &str) -> Result<String> {
-    first_text(results, "name").map(slug)
+    first_text(results, "name").map(|name| slug(&name))
 }
 
 /// What the first line of results has under a key.
-fn first_text<'a>(results: &'a str, key: &str) -> Result<&'a str> {
-    let head = results.lines().next().unwrap_or_default();
-    let value = head.split_once(&format!("\"{key}\":\"")).and_then(|(_, rest)| rest.split_once('"'));
-    value.map(|(text, _)| text).ok_or_else(|| format!("the results' first line has no \"{key}\""))
+fn first_text(results: &str, key: &str) -> Result<String> {
+    let head = results.lines().next().and_then(|line| serde_json::from_str::<Value>(line).ok());
+    let text = head.and_then(|head| Some(head[key].as_str()?.to_owned()));
+    text.ok_or_else(|| format!("the results' first line has no \"{key}\""))
 }
 
 /// Lower case, and one dash for whatever is neither letter nor digit.

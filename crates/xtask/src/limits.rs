@@ -63,6 +63,10 @@ pub(crate) fn run(filter: &str) -> Result<()> {
     let entry = entry(&listing)?;
     let record = chart::newest_record()?;
     let (core, reached) = reached(&record)?;
+    let task = format!("limits # {}", core.name);
+    if filter.is_empty() {
+        pages::expect(PAGE, &task)?; // the rest takes half an hour
+    }
     let mut rows: Vec<Row> = Vec::new();
     let mut before: Option<Run> = None;
     let mut traced = Command::new(program);
@@ -72,7 +76,7 @@ pub(crate) fn run(filter: &str) -> Result<()> {
         if base.is_some() {
             rows.pop();
         }
-        eprintln!("{}, {} bytes", run.name, run.len_bytes); // it takes half an hour
+        eprintln!("{}, {} bytes", run.name, run.len_bytes);
         rows.push(row(core, &run, base.as_ref(), &code, reached.get(&run.name).copied()));
         before = Some(run);
     })?;
@@ -83,7 +87,7 @@ pub(crate) fn run(filter: &str) -> Result<()> {
     }
     let csv_file = record.with_file_name(format!("{}-limits.csv", chart::day(&record)));
     std::fs::write(&csv_file, csv(&rows)).map_err(|error| format!("{}: {error}", csv_file.display()))?;
-    pages::put(PAGE, &format!("limits # {}", core.name), &table)
+    pages::put(PAGE, &task, &table)
 }
 
 /// The name of the core that a machine has, if there is a model of it.

@@ -11,14 +11,26 @@ use crate::{Result, root};
 /// # Errors
 /// If the page cannot be read or written, or has no place for it.
 pub(crate) fn put(page: &str, task: &str, table: &str) -> Result<()> {
-    let path = root().join(page);
-    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
-    let mut text = fs::read_to_string(&path).map_err(failed)?;
-    let place = place(&text, task).ok_or_else(|| format!("{page} has no place for `{}`", begin(task)))?;
+    let (mut text, place) = opened(page, task)?;
     text.replace_range(place, &format!("\n{table}"));
-    fs::write(&path, text).map_err(failed)?;
+    fs::write(root().join(page), text).map_err(|error| format!("{page}: {error}"))?;
     println!("{page} has it");
     Ok(())
+}
+
+/// Whether [`put`] will find its place: to be asked before long work.
+///
+/// # Errors
+/// If the page cannot be read, or has no place.
+pub(crate) fn expect(page: &str, task: &str) -> Result<()> {
+    opened(page, task).map(drop)
+}
+
+/// A page, and where in it a task's table stands.
+fn opened(page: &str, task: &str) -> Result<(String, Range<usize>)> {
+    let text = fs::read_to_string(root().join(page)).map_err(|error| format!("{page}: {error}"))?;
+    let place = place(&text, task).ok_or_else(|| format!("{page} has no place for `{}`", begin(task)))?;
+    Ok((text, place))
 }
 
 /// What a page holds of a task, without the comments: for tests that hold it to what the task would make now.

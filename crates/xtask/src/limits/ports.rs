@@ -12,10 +12,8 @@ pub(super) type Pipes = u16;
 /// What a core can do in a cycle.
 pub(super) struct Core {
     pub(super) name: &'static str,
-    /// What a machine with it calls itself first.
-    pub(super) maker: &'static str,
-    /// What it says besides, if older cores of the maker are in the table too.
-    pub(super) family: &'static str,
+    /// What machines with it say of themselves, in part: any of these.
+    pub(super) machines: &'static [&'static str],
     /// Instructions handed on.
     pub(super) dispatch: f64,
     /// Loads and stores.
