@@ -15,93 +15,110 @@ use cipher::{
     InnerIvInit, KeyInit, ParBlocks, ParBlocksSizeUser, StreamCipher, StreamCipherCoreWrapper,
 };
 use crossgrain::mode::{Cbc, Ctr, Ecb, Options};
-use crossgrain::rustcrypto::Aes128;
-use crossgrain::{Buffers, Cipher, Direction, Key};
+use crossgrain::rustcrypto::{BlockCipher, Kind, kind};
+use crossgrain::{Buffers, Direction, Key};
 use ctr::{CtrCore, flavors::Ctr128BE};
 
-const KEY: [u8; 16] = [7; 16];
+const KEY: [u8; 32] = [7; 32];
 const IV: [u8; 16] = [9; 16];
 const SLAB_BYTES: usize = 64 * 1024;
 
 type Blocks = Vec<Array<u8, U16>>;
 type CtrCrate<C> = StreamCipherCoreWrapper<CtrCore<C, Ctr128BE>>;
 
+/// A block cipher of someone else's.
+trait Other: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> {}
+impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16>> Other for C {}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let features = std::env::args().nth(1).map(|cap| cap.parse()).transpose()?;
     let options = Options { features, threads: 1, ..Options::default() };
-    let start = Instant::now();
-    let aes = Aes128::with_options(&KEY, &options)?;
-    println!("ns for the first key of all: {}", start.elapsed().as_nanos());
-    let key = Key::new(Cipher::Aes128, &KEY)?;
-    println!("plan {}", Ecb::new(&key, Direction::Encrypt, &options)?.plans()[0]);
-    println!("ns for a new key: {:.0}", least_ns(|| drop(black_box(Aes128::with_options(&KEY, &options)))));
-    println!("ns for a new key by KeyInit: {:.0}", least_ns(|| drop(black_box(Aes128::new(&KEY.into())))));
-    let theirs = aes::Aes128::new(&KEY.into());
+    cipher::<kind::Aes128>(&aes::Aes128::new_from_slice(&KEY[..16])?, &options)?;
+    cipher::<kind::Serpent256>(&serpent::Serpent::new_from_slice(&KEY)?, &options)
+}
 
-    println!("blocks  ns a block: encrypt_n  one by one  RustCrypto aes");
-    for count in [1, 4, 8, 16, 64, 512, 4096] {
+fn cipher<K: Kind>(theirs: &impl Other, options: &Options) -> Result<(), Box<dyn Error>> {
+    let key = &KEY[..K::CIPHER.key_bytes()];
+    let start = Instant::now();
+    let ours = BlockCipher::<K>::with_options(key, options)?;
+    println!("{}: ns for the first key {}", K::NAME, start.elapsed().as_nanos());
+    let another = || drop(black_box(BlockCipher::<K>::with_options(key, options)));
+    println!("ns for a further key {:.0}", least_ns(another));
+    let key = Key::new(K::CIPHER, key)?;
+    println!("plan {}", Ecb::new(&key, Direction::Encrypt, options)?.plans()[0]);
+    calls(&ours, theirs, &Ctr::new(&key, &IV, options)?)?;
+    modes(&ours, theirs, &key, options)
+}
+
+/// Calls of few blocks, one after another.
+fn calls<K: Kind>(ours: &BlockCipher<K>, theirs: &impl Other, ctr: &Ctr) -> Result<(), Box<dyn Error>> {
+    println!("blocks  ns a block: encrypt_n  one by one  encrypt_block     ctr  RustCrypto");
+    for count in [1, 4, 8, 16, 64, 128, 512, 4096] {
         let input = vec![[1; 16]; count];
         let (mut at_once, mut single) = (input.clone(), input.clone());
-        let n_ns = least_ns(|| aes.encrypt_n(&input, &mut at_once).expect("as many blocks"));
+        let mut blocks: Blocks = input.iter().map(|block| Array(*block)).collect();
+        let block_ns = least_ns(|| blocks.iter_mut().for_each(|block| ours.encrypt_block(block)));
+        let n_ns = least_ns(|| ours.encrypt_n(&input, &mut at_once).expect("as many blocks"));
         let single_ns = least_ns(|| {
             for (from, to) in input.chunks(1).zip(single.chunks_mut(1)) {
-                aes.encrypt_n(from, to).expect("as many blocks");
+                ours.encrypt_n(from, to).expect("as many blocks");
             }
         });
         assert_eq!(at_once, single);
-        let mut blocks: Blocks = input.iter().map(|block| Array(*block)).collect();
         let theirs_ns = least_ns(|| theirs.encrypt_blocks(&mut blocks));
-        let per_block = |ns: f64| ns / count as f64;
-        println!(
-            "{count:6} {:21.1} {:11.1} {:15.1}",
-            per_block(n_ns),
-            per_block(single_ns),
-            per_block(theirs_ns)
-        );
+        let ctr_ns = least_ns(|| ctr.apply_at(0, Buffers::in_place(at_once.as_flattened_mut())));
+        let [n_ns, single_ns, block_ns, ctr_ns, theirs_ns] =
+            [n_ns, single_ns, block_ns, ctr_ns, theirs_ns].map(|ns| ns / count as f64);
+        println!("{count:6} {n_ns:21.1} {single_ns:11.1} {block_ns:14.1} {ctr_ns:7.1} {theirs_ns:11.1}");
     }
-    modes(&aes, &theirs, &key, &options)
+    Ok(())
 }
 
-/// Mode crates over our type and over another, beside our own mode, on 64 KiB.
-fn modes(aes: &Aes128, theirs: &aes::Aes128, key: &Key, options: &Options) -> Result<(), Box<dyn Error>> {
+/// Modes of ours, mode crates over our type, over another and over none, on 64 KiB.
+fn modes<K: Kind>(
+    ours: &BlockCipher<K>,
+    theirs: &impl Other,
+    key: &Key,
+    options: &Options,
+) -> Result<(), Box<dyn Error>> {
     let mut slab = vec![1; SLAB_BYTES];
     let mut blocks: Blocks = vec![Array([1; 16]); SLAB_BYTES / 16];
-    println!("GB/s on {SLAB_BYTES} bytes");
+    println!("GB/s on {SLAB_BYTES} bytes     our mode   crate over ours   over RustCrypto   over nothing");
     let stream = Ctr::new(key, &IV, options)?;
-    row("ctr, our mode", || stream.apply_at(0, Buffers::in_place(&mut slab)));
-    row("ctr crate over ours", || {
-        CtrCrate::from_core(CtrCore::inner_iv_init(aes, &IV.into())).apply_keystream(&mut slab);
-    });
-    row("ctr crate over aes", || {
-        CtrCrate::from_core(CtrCore::inner_iv_init(theirs, &IV.into())).apply_keystream(&mut slab);
-    });
-    row("ctr crate over nothing", || {
-        CtrCrate::from_core(CtrCore::inner_iv_init(&Nothing, &IV.into())).apply_keystream(&mut slab);
-    });
-    let ours = Cbc::new(key, Direction::Decrypt, options)?;
-    row("cbc decrypt, our mode", || {
-        ours.apply(&mut { IV }, Buffers::in_place(&mut slab)).expect("whole blocks");
-    });
-    row("cbc crate decrypt over ours", || {
-        cbc::Decryptor::inner_iv_init(aes, &IV.into()).decrypt_blocks(&mut blocks);
-    });
-    row("cbc crate decrypt over aes", || {
-        cbc::Decryptor::inner_iv_init(theirs, &IV.into()).decrypt_blocks(&mut blocks);
-    });
-    row("cbc crate decrypt over nothing", || {
-        cbc::Decryptor::inner_iv_init(&Nothing, &IV.into()).decrypt_blocks(&mut blocks);
-    });
-    let ours = Cbc::new(key, Direction::Encrypt, options)?;
-    row("cbc encrypt, our mode", || {
-        ours.apply(&mut { IV }, Buffers::in_place(&mut slab)).expect("whole blocks");
-    });
-    row("cbc crate encrypt over ours", || {
-        cbc::Encryptor::inner_iv_init(aes, &IV.into()).encrypt_blocks(&mut blocks);
-    });
-    row("cbc crate encrypt over aes", || {
-        cbc::Encryptor::inner_iv_init(theirs, &IV.into()).encrypt_blocks(&mut blocks);
-    });
+    row(
+        "ctr",
+        [
+            gb_per_s(|| stream.apply_at(0, Buffers::in_place(&mut slab))),
+            gb_per_s(|| ctr_crate(ours).apply_keystream(&mut slab)),
+            gb_per_s(|| ctr_crate(theirs).apply_keystream(&mut slab)),
+            gb_per_s(|| ctr_crate(&Nothing).apply_keystream(&mut slab)),
+        ],
+    );
+    let mode = Cbc::new(key, Direction::Decrypt, options)?;
+    row(
+        "cbc decryption",
+        [
+            gb_per_s(|| mode.apply(&mut { IV }, Buffers::in_place(&mut slab)).expect("whole blocks")),
+            gb_per_s(|| cbc::Decryptor::inner_iv_init(ours, &IV.into()).decrypt_blocks(&mut blocks)),
+            gb_per_s(|| cbc::Decryptor::inner_iv_init(theirs, &IV.into()).decrypt_blocks(&mut blocks)),
+            gb_per_s(|| cbc::Decryptor::inner_iv_init(&Nothing, &IV.into()).decrypt_blocks(&mut blocks)),
+        ],
+    );
+    let mode = Cbc::new(key, Direction::Encrypt, options)?;
+    row(
+        "cbc encryption",
+        [
+            gb_per_s(|| mode.apply(&mut { IV }, Buffers::in_place(&mut slab)).expect("whole blocks")),
+            gb_per_s(|| cbc::Encryptor::inner_iv_init(ours, &IV.into()).encrypt_blocks(&mut blocks)),
+            gb_per_s(|| cbc::Encryptor::inner_iv_init(theirs, &IV.into()).encrypt_blocks(&mut blocks)),
+            gb_per_s(|| cbc::Encryptor::inner_iv_init(&Nothing, &IV.into()).encrypt_blocks(&mut blocks)),
+        ],
+    );
     Ok(())
+}
+
+fn ctr_crate<C: BlockCipherEncrypt<BlockSize = U16>>(cipher: C) -> CtrCrate<C> {
+    CtrCrate::from_core(CtrCore::inner_iv_init(cipher, &IV.into()))
 }
 
 /// A cipher that leaves blocks as they are, in batches: what mode crates cost by themselves.
@@ -147,8 +164,12 @@ impl BlockCipherDecBackend for Nothing {
     }
 }
 
-fn row(what: &str, work: impl FnMut()) {
-    println!("{what:30} {:7.2}", SLAB_BYTES as f64 / least_ns(work));
+fn row(what: &str, [mode, ours, theirs, nothing]: [f64; 4]) {
+    println!("{what:20} {mode:13.2} {ours:17.2} {theirs:17.2} {nothing:14.2}");
+}
+
+fn gb_per_s(work: impl FnMut()) -> f64 {
+    SLAB_BYTES as f64 / least_ns(work)
 }
 
 /// The least time of a call, in nanoseconds, over about a fifth of a second.
@@ -159,6 +180,7 @@ fn least_ns(mut work: impl FnMut()) -> f64 {
         (0..repeats).for_each(|_| work());
         start.elapsed().as_nanos() as f64 / f64::from(repeats)
     };
+    sample(1);
     while sample(repeats) * f64::from(repeats) < 20_000.0 {
         repeats *= 2;
     }

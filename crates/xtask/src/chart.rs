@@ -10,6 +10,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Ordering;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -85,7 +86,7 @@ fn read(file: &Path) -> Result<(Record, String)> {
 fn tables() -> Result<String> {
     let mut newest: Vec<PathBuf> =
         entries(&root().join(RECORDS)).filter_map(|machine| newest_in(entries(&machine), false)).collect();
-    newest.sort_by(|a, b| b.file_name().cmp(&a.file_name()));
+    newest.sort_by(|a, b| by_day(b, a));
     let tables: Result<Vec<String>> =
         newest.iter().map(|file| read(file).map(|(record, day)| table::speeds(&record, &day))).collect();
     Ok(tables?.join("\n"))
@@ -111,7 +112,7 @@ pub(crate) fn day(record: &Path) -> String {
     name.strip_suffix(PLANNER).unwrap_or(&name).to_owned()
 }
 
-/// The record of the latest day, by its name; of several of that day, any. Those of the planner are apart.
+/// The record of the latest day, by its name; of several of that day, the last machine's. Those of the planner are apart.
 fn newest(is_of_planner: bool) -> Option<PathBuf> {
     newest_in(entries(&root().join(RECORDS)).flat_map(|machine| entries(&machine)), is_of_planner)
 }
@@ -121,7 +122,12 @@ fn newest_in(files: impl Iterator<Item = PathBuf>, is_of_planner: bool) -> Optio
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         name.strip_suffix(".jsonl").is_some_and(|day| day.ends_with(PLANNER) == is_of_planner)
     };
-    files.filter(is_wanted).max_by(|a, b| a.file_name().cmp(&b.file_name()))
+    files.filter(is_wanted).max_by(|a, b| by_day(a, b))
+}
+
+/// Records by their days, those of a day by their machines.
+fn by_day(a: &Path, b: &Path) -> Ordering {
+    (a.file_name(), a).cmp(&(b.file_name(), b))
 }
 
 /// What is in a folder; nothing where there is none.

@@ -2,7 +2,7 @@
 //!
 //! A variant's release code is executed instruction by instruction (`limits/trace.rs`), so that loops count as often
 //! as they run, and the instructions are judged by what a core can do in a cycle (`limits/ports.rs`, `limits/cores.rs`). The
-//! core and the cycles taken are those of the newest record. The table goes to `docs/limits.md` and, as CSV, beside the record.
+//! core and the cycles taken are those of the newest record, or of one that is named. The table goes to `docs/limits.md` and, as CSV, beside the record.
 
 mod cores;
 mod ports;
@@ -11,7 +11,7 @@ mod trace;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -39,7 +39,7 @@ struct Row {
     instructions: f64,
     limit_cycles: f64,
     by: &'static str,
-    /// In the newest record.
+    /// In the record.
     cycles: Option<f64>,
 }
 
@@ -47,7 +47,7 @@ struct Row {
 ///
 /// # Errors
 /// If the program cannot be built, read or traced, or the page cannot be written.
-pub(crate) fn run(filter: &str) -> Result<()> {
+pub(crate) fn run(filter: &str, record: Option<PathBuf>) -> Result<()> {
     succeed(cargo().args([
         "build",
         "--release",
@@ -61,7 +61,7 @@ pub(crate) fn run(filter: &str) -> Result<()> {
     let listing = disassembled(&program)?;
     let code = instructions(&listing);
     let entry = entry(&listing)?;
-    let record = chart::newest_record()?;
+    let record = record.map_or_else(chart::newest_record, Ok)?;
     let (core, reached) = reached(&record)?;
     let task = format!("limits # {}", core.name);
     if filter.is_empty() {

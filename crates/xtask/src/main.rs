@@ -66,6 +66,9 @@ enum Task {
         /// Only variants with this in their names; their table is shown and not kept
         #[arg(default_value = "")]
         filter: String,
+        /// Go by this record, of this machine, instead of the newest one under bench/record
+        #[arg(long, value_name = "FILE")]
+        record: Option<PathBuf>,
     },
     /// Run the kernels under valgrind with key and data declared secret
     Taint,
@@ -125,7 +128,7 @@ fn main() -> ExitCode {
         Task::Reproduce { table } => reproduce::run(table).map(|()| ExitCode::SUCCESS),
         Task::Evidence => evidence::run().map(|()| ExitCode::SUCCESS),
         Task::Mutants => mutants::run().map(|()| ExitCode::SUCCESS),
-        Task::Limits { filter } => limits::run(&filter).map(|()| ExitCode::SUCCESS),
+        Task::Limits { filter, record } => limits::run(&filter, record).map(|()| ExitCode::SUCCESS),
         Task::Taint => taint::run().map(|()| ExitCode::SUCCESS),
         Task::Python => python::run(),
         Task::Bench { record, arguments } => match arguments.split_first() {

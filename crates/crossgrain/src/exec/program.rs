@@ -122,6 +122,19 @@ impl Program {
         }
     }
 
+    /// Runs the job over a single block, in place.
+    ///
+    /// # Panics
+    /// If the program was planned for counters.
+    #[inline]
+    pub fn block(&self, block: &mut Block) {
+        assert!(!self.counts, "planned for another source");
+        match &self.bound[0] {
+            Bound::Whole(cipher) => cipher.block(block),
+            Bound::Tiles(_) => self.run_here(Source::Bytes, Buffers::in_place(block)),
+        }
+    }
+
     /// Encrypts by a counter, of which the low 32 bits do not wrap, and goes on with GHASH of the result: on one thread in one
     /// pass, as far as that goes.
     pub fn seal(

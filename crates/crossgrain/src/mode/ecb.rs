@@ -1,6 +1,6 @@
 //! Electronic codebook (SP 800-38A §6.1): every block by itself.
 
-use crate::block::{BLOCK_BYTES, Direction, Error, Key};
+use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::Program;
 use crate::mode::Options;
 use crate::part::Source;
@@ -37,6 +37,12 @@ impl Ecb {
         }
         self.program.run(Source::Bytes, buffers);
         Ok(())
+    }
+
+    /// Enciphers or deciphers a single block, where the next one depends on it: [`Ecb::apply`] is for all others.
+    #[inline]
+    pub fn block(&self, block: &mut Block) {
+        self.program.block(block);
     }
 
     /// The plans chosen, widest bundle first.

@@ -209,6 +209,11 @@ pub trait WholePart: Send + Sync {
     /// If the buffers are no whole number of blocks.
     fn run(&self, source: Source<'_>, buffers: Buffers<'_>);
 
+    /// Replaces a single block, for who cannot give the next before this one is done.
+    fn block(&self, block: &mut Block) {
+        self.run(Source::Bytes, Buffers::in_place(block));
+    }
+
     /// Encrypts by a counter, of which the low 32 bits do not wrap, and goes on with GHASH of the result, in one pass: gives
     /// how many bytes from the front were taken so, whole blocks, or none where two passes are as good.
     fn seal(&self, _first: Counter, _ghash: &Ghash, _sum: &mut Block, _buffers: Buffers<'_>) -> usize {

@@ -6,7 +6,7 @@
 use std::marker::PhantomData;
 
 use cipher::array::ArraySize;
-use cipher::consts::{U16, U64, U512};
+use cipher::consts::{U16, U128, U512};
 use cipher::inout::{InOut, InOutBuf};
 use cipher::{
     Array, BlockCipherDecBackend, BlockCipherDecClosure, BlockCipherEncBackend, BlockCipherEncClosure,
@@ -17,7 +17,7 @@ use crate::mode::Ecb;
 use crate::word::Buffers;
 
 /// Blocks in a batch where the plan takes any number of whole blocks (AES instructions), as a type.
-pub type BatchOfBlocks = U64;
+pub type BatchOfBlocks = U128;
 
 /// Blocks in a batch where the plan works on tiles, as a type.
 pub type BatchOfTile = U512;
@@ -75,7 +75,7 @@ impl<N: ArraySize> ParBlocksSizeUser for Backend<'_, N> {
 
 impl<N: ArraySize> BlockCipherEncBackend for Backend<'_, N> {
     fn encrypt_block(&self, block: InOut<'_, '_, BlockArray>) {
-        run(self.program, block.into_buf().into());
+        self.program.block(&mut block.into_out_with_copied_in().0);
     }
 
     fn encrypt_par_blocks(&self, blocks: InOut<'_, '_, ParBlocks<Self>>) {
@@ -89,7 +89,7 @@ impl<N: ArraySize> BlockCipherEncBackend for Backend<'_, N> {
 
 impl<N: ArraySize> BlockCipherDecBackend for Backend<'_, N> {
     fn decrypt_block(&self, block: InOut<'_, '_, BlockArray>) {
-        run(self.program, block.into_buf().into());
+        self.program.block(&mut block.into_out_with_copied_in().0);
     }
 
     fn decrypt_par_blocks(&self, blocks: InOut<'_, '_, ParBlocks<Self>>) {

@@ -222,6 +222,10 @@ impl<I: Nowhere, const BYTES: usize> ByteLanes for Vector<I, BYTES> {
         match self.1 {}
     }
 
+    fn store_lowest(self, _lane: &mut [u8; 16]) {
+        match self.1 {}
+    }
+
     fn pick(self, _indices: Self) -> Self {
         match self.1 {}
     }

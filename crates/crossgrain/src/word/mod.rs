@@ -251,6 +251,9 @@ pub trait ByteLanes: Register {
     /// As [`ByteLanes::load_lanes`].
     fn store_lanes(self, bytes: &mut [u8]);
 
+    /// Writes the lowest lane.
+    fn store_lowest(self, lane: &mut [u8; 16]);
+
     /// Adds bytes, without carry between them.
     fn add_bytes(self, other: Self) -> Self;
 

@@ -9,7 +9,7 @@ mod tokens;
 
 use std::arch::asm;
 use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm_set_epi8,
+    __m128i, __m256i, __m512i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm_set_epi8, _mm_storeu_si128,
     _mm256_gf2p8affine_epi64_epi8, _mm256_gf2p8affineinv_epi64_epi8, _mm256_gf2p8mul_epi8,
     _mm512_gf2p8affine_epi64_epi8, _mm512_gf2p8affineinv_epi64_epi8, _mm512_gf2p8mul_epi8,
     _mm512_mask_blend_epi8, _mm512_movepi8_mask, _mm512_permutex2var_epi8, _mm512_set1_epi64,
@@ -284,6 +284,12 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
         assert!(bytes.len() <= Self::BYTES && bytes.len().is_multiple_of(16));
         // SAFETY: a value of this type exists, and so many lanes are in the slice.
         unsafe { self.0.store_lanes(bytes.as_mut_ptr(), bytes.len() / 16) }
+    }
+
+    #[inline(always)]
+    fn store_lowest(self, lane: &mut [u8; 16]) {
+        // SAFETY: a value of this type exists, and a lane is as long as a 128-bit register.
+        unsafe { _mm_storeu_si128(lane.as_mut_ptr().cast(), self.0.lowest_lane()) }
     }
 
     #[inline(always)]

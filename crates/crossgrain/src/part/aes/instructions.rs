@@ -55,9 +55,9 @@ impl<W: AesLanes> fmt::Debug for Cipher<W> {
 }
 
 impl<W: AesLanes> Cipher<W> {
-    fn run_framed<F: From<Before<W>> + Frame<W>>(&self, before: Block, buffers: Buffers<'_>) {
+    fn run_framed<F: From<Before<W>> + Frame<W>>(&self, before: Block, mut buffers: Buffers<'_>) {
         let Self { isa, ref keys, direction } = *self;
-        let frame = PhantomData::<F>;
+        let (buffers, frame) = (&mut buffers, PhantomData::<F>);
         match direction {
             Direction::Encrypt => isa.enter(Framed::<W, F, true> { isa, keys, before, frame, buffers }),
             Direction::Decrypt => isa.enter(Framed::<W, F, false> { isa, keys, before, frame, buffers }),
@@ -85,6 +85,14 @@ impl<W: AesLanes> WholePart for Cipher<W> {
             },
             Source::Chained(previous) => self.run_framed::<Neighbours<W, false>>(previous, buffers),
             Source::Delayed(previous) => self.run_framed::<Neighbours<W, true>>(previous, buffers),
+        }
+    }
+
+    fn block(&self, block: &mut Block) {
+        let Self { isa, ref keys, direction } = *self;
+        match direction {
+            Direction::Encrypt => isa.enter(One::<W, true> { isa, keys, block }),
+            Direction::Decrypt => isa.enter(One::<W, false> { isa, keys, block }),
         }
     }
 
@@ -236,23 +244,46 @@ impl<W: AesLanes, const DELAYED: bool> Frame<W> for Neighbours<W, DELAYED> {
 }
 
 /// A job in a frame.
-struct Framed<'a, W: AesLanes, F, const ENCRYPT: bool> {
+struct Framed<'a, 'b, W: AesLanes, F, const ENCRYPT: bool> {
     isa: W::Isa,
     keys: &'a RoundKeys,
     /// The block before the first.
     before: Block,
     frame: PhantomData<F>,
-    buffers: Buffers<'a>,
+    /// By reference: a copy would read two words at a time of what was just written one by one, and wait for it.
+    buffers: &'a mut Buffers<'b>,
 }
 
-impl<W: AesLanes, F: From<Before<W>> + Frame<W>, const ENCRYPT: bool> Kernel for Framed<'_, W, F, ENCRYPT> {
+impl<W: AesLanes, F: From<Before<W>> + Frame<W>, const ENCRYPT: bool> Kernel
+    for Framed<'_, '_, W, F, ENCRYPT>
+{
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         let Self { isa, keys, before, buffers, .. } = self;
         let frame = F::from(Before(W::broadcast(isa, &before)));
-        over_bundles(isa, &mut FramedBundle::<W, F, ENCRYPT> { isa, keys, frame }, buffers);
+        over_bundles(isa, &mut FramedBundle::<W, F, ENCRYPT> { isa, keys, frame }, buffers.reborrow());
+    }
+}
+
+/// A block by itself.
+struct One<'a, W: AesLanes, const ENCRYPT: bool> {
+    isa: W::Isa,
+    keys: &'a RoundKeys,
+    block: &'a mut Block,
+}
+
+impl<W: AesLanes, const ENCRYPT: bool> Kernel for One<'_, W, ENCRYPT> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { isa, keys, block } = self;
+        let (first, middle, last) = keys.split();
+        let mut state = [W::broadcast(isa, block) ^ W::broadcast(isa, first)];
+        rounds::<W, 1, ENCRYPT>(isa, &mut state, middle, [W::broadcast(isa, last)]);
+        state[0].store_lowest(block);
     }
 }
 
@@ -388,6 +419,14 @@ pub(super) fn counters<W: AesLanes>(isa: W::Isa, first: u128, stride: usize) -> 
     W::load(isa, &bytes[..W::BYTES])
 }
 
+/// The same value in every lane. Put together in registers: in memory it would be written by halves and read as a whole, which
+/// waits for both.
+#[inline(always)]
+fn both_halves<W: AesLanes>(isa: W::Isa, value: u128) -> W {
+    let low = W::broadcast(isa, &u128::from(u64::MAX).to_le_bytes());
+    (W::splat(isa, value as u64) & low) ^ (W::splat(isa, (value >> 64) as u64) & !low)
+}
+
 /// CTR: counters enter, the input is added.
 pub(super) struct Counted<W> {
     base: W,
@@ -400,7 +439,7 @@ impl<W: AesLanes> Counted<W> {
     #[inline(always)]
     pub(super) fn from(isa: W::Isa, first: Counter) -> Self {
         Self {
-            base: counters(isa, first.value, 1),
+            base: both_halves::<W>(isa, first.value).add_low_u64(counters(isa, 0, 1)),
             steps: each!(i < IN_FLIGHT => counters(isa, (i * W::BLOCKS) as u128, 0)),
             places: W::broadcast(isa, &first.order.places()),
         }

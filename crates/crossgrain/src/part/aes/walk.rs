@@ -29,6 +29,10 @@ use crate::word::{AesLanes, Buffers, Isa, Kernel, each, wipe};
 /// 256 blocks, using it saves two rounds a block; found by `crossgrain bench`, see docs/measuring.md.
 const WORTH_BLOCKS: u64 = 512;
 
+/// Blocks of a call below which asking for the table costs more than it saves: it is shared by threads, so a lock and a
+/// reference are taken and given back.
+const FEW_BLOCKS: usize = 64;
+
 /// CTR by AES instructions, rounds 1 and 2 by table as soon as that pays.
 pub struct Walk<W: AesLanes> {
     plain: Cipher<W>,
@@ -69,6 +73,7 @@ impl<W: AesLanes> Walk<W> {
     }
 
     /// The table of the nonce that counter `first` belongs to, if `blocks` more make it worth having.
+    #[inline(never)]
     fn table(&self, first: Counter, blocks: usize) -> Option<Arc<Table>> {
         let high = Some(first.without_low(NONCE_BITS));
         let mut nonce = self.nonce.lock().unwrap_or_else(PoisonError::into_inner);
@@ -98,8 +103,9 @@ impl<W: AesLanes> fmt::Debug for Walk<W> {
 impl<W: AesLanes> WholePart for Walk<W> {
     fn run(&self, source: Source<'_>, mut buffers: Buffers<'_>) {
         assert!(buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
-        let Source::Counter(mut first) = source else {
-            return self.plain.run(source, buffers);
+        let mut first = match source {
+            Source::Counter(first) if buffers.len_bytes() >= FEW_BLOCKS * BLOCK_BYTES => first,
+            _ => return self.plain.run(source, buffers),
         };
         while !buffers.is_empty() {
             let blocks = buffers.len_bytes() / BLOCK_BYTES;

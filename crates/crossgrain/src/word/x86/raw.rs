@@ -22,10 +22,10 @@ use std::arch::x86_64::{
     _mm256_unpacklo_epi8, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _mm256_xor_si256,
     _mm256_zextsi128_si256, _mm512_add_epi8, _mm512_add_epi32, _mm512_add_epi64, _mm512_aesdec_epi128,
     _mm512_aesdeclast_epi128, _mm512_aesenc_epi128, _mm512_aesenclast_epi128, _mm512_alignr_epi64,
-    _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_clmulepi64_epi128, _mm512_loadu_si512,
-    _mm512_mask_storeu_epi64, _mm512_maskz_loadu_epi64, _mm512_mullo_epi32, _mm512_rolv_epi32,
-    _mm512_set1_epi32, _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_sll_epi32, _mm512_sll_epi64,
-    _mm512_srl_epi32, _mm512_srl_epi64, _mm512_storeu_si512, _mm512_ternarylogic_epi64,
+    _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_castsi512_si128, _mm512_clmulepi64_epi128,
+    _mm512_loadu_si512, _mm512_mask_storeu_epi64, _mm512_maskz_loadu_epi64, _mm512_mullo_epi32,
+    _mm512_rolv_epi32, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_sll_epi32,
+    _mm512_sll_epi64, _mm512_srl_epi32, _mm512_srl_epi64, _mm512_storeu_si512, _mm512_ternarylogic_epi64,
     _mm512_testn_epi8_mask, _mm512_testn_epi32_mask, _mm512_unpackhi_epi8, _mm512_unpackhi_epi32,
     _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
     _mm512_xor_si512,
@@ -69,6 +69,8 @@ pub(super) trait Raw: Copy + Send + Sync + 'static {
     unsafe fn load_lanes(bytes: *const u8, lanes: usize) -> Self;
     /// Writes `lanes` lanes of 128 bits and no byte more.
     unsafe fn store_lanes(self, bytes: *mut u8, lanes: usize);
+    /// The lowest 128 bits.
+    unsafe fn lowest_lane(self) -> __m128i;
 
     // What only the widest registers have an instruction for.
 
@@ -240,6 +242,7 @@ raw!(
     fn store_lanes(self, bytes: *mut u8, lanes: usize) {
         if lanes > 0 { _mm_storeu_si128(bytes.cast(), self); }
     }
+    fn lowest_lane(self) -> __m128i { self }
 );
 raw!(
     __m256i, 256,
@@ -273,6 +276,7 @@ raw!(
             _ => _mm256_storeu_si256(bytes.cast(), self),
         }
     }
+    fn lowest_lane(self) -> __m128i { _mm256_castsi256_si128(self) }
 );
 raw!(
     __m512i, 512,
@@ -300,6 +304,7 @@ raw!(
     fn store_lanes(self, bytes: *mut u8, lanes: usize) {
         _mm512_mask_storeu_epi64(bytes.cast(), quadwords(lanes), self);
     }
+    fn lowest_lane(self) -> __m128i { _mm512_castsi512_si128(self) }
 );
 
 /// The mask of the first `lanes` lanes of 128 bits.
