@@ -93,7 +93,7 @@ fn software_target() -> PathBuf {
 
 /// Runs the benchmark, shows its JSON lines, and keeps them under the day and the machine, which they may tell.
 fn keep(bench: &mut Command, machine: impl Fn(&str) -> Result<String>, suffix: &str) -> Result<()> {
-    let results = output(bench)?;
+    let results = with_compiler(&output(bench)?, &rustc_version()?)?;
     print!("{results}");
     let folder = root().join("bench/record").join(machine(&results)?);
     let file = folder.join(format!("{}{suffix}.jsonl", day()?));
@@ -101,6 +101,23 @@ fn keep(bench: &mut Command, machine: impl Fn(&str) -> Result<String>, suffix: &
     written.map_err(|error| format!("{}: {error}", file.display()))?;
     eprintln!("kept in {}", file.display());
     Ok(())
+}
+
+/// The results with the compiler's version in their first line.
+fn with_compiler(results: &str, rustc: &str) -> Result<String> {
+    let (head, rows) = results.split_once('\n').unwrap_or((results, ""));
+    let mut head: Value =
+        serde_json::from_str(head).map_err(|error| format!("the results' first line: {error}"))?;
+    head["rustc"] = rustc.into();
+    Ok(format!("{head}\n{rows}"))
+}
+
+/// The version of the compiler that cargo calls.
+fn rustc_version() -> Result<String> {
+    let line =
+        output(Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())).arg("--version"))?;
+    let version = line.split_whitespace().nth(1).ok_or("rustc does not tell its version")?;
+    Ok(version.to_owned())
 }
 
 /// What a command writes to standard output.
@@ -141,7 +158,14 @@ fn slug(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{cpu_of, gpu_of, slug};
+    use super::{cpu_of, gpu_of, slug, with_compiler};
+
+    #[test]
+    fn the_compiler_stands_in_the_first_line() {
+        let results = with_compiler("{\"machine\":\"m\"}\n{\"id\":\"x\"}\n", "1.95.0");
+        assert_eq!(results.as_deref(), Ok("{\"machine\":\"m\",\"rustc\":\"1.95.0\"}\n{\"id\":\"x\"}\n"));
+        assert!(with_compiler("", "1.95.0").is_err());
+    }
 
     #[test]
     fn a_gpu_is_found_in_the_first_line() {

@@ -14,6 +14,7 @@ pub(super) struct Record {
     features: String,
     ghz: Option<f64>,
     version: String,
+    rustc: Option<String>,
     peers: Vec<String>,
     speeds: Vec<Speed>,
     plans: Vec<Planned>,
@@ -61,6 +62,7 @@ impl Record {
             features: text("features")?,
             ghz: head["core_ghz"].as_f64(),
             version: text("crossgrain")?,
+            rustc: head["rustc"].as_str().map(str::to_owned),
             peers: head["peers"].as_array().into_iter().flatten().filter_map(peer).collect(),
             speeds: rows.iter().filter_map(speed).collect(),
             plans: rows.iter().filter_map(planned).collect(),
@@ -94,7 +96,8 @@ impl Record {
         let core = limits::core(&self.machine).map(str::to_owned);
         let machine = [Some(self.machine.clone()), core, ghz, Some(self.features.clone())];
         let day = is_day(name).then(|| name.to_owned());
-        let mut versions = vec![format!("crossgrain {}", self.version)];
+        let rustc = self.rustc.as_ref().map(|version| format!(" by rustc {version}"));
+        let mut versions = vec![format!("crossgrain {}{}", self.version, rustc.unwrap_or_default())];
         for peer in &self.peers {
             // One library may be there twice, with and without AES instructions.
             if !versions.contains(peer) {

@@ -14,7 +14,7 @@ fn draw(text: &str, day: &str) -> Option<String> {
     drawn(series::speed, text, day)
 }
 
-const HEAD: &str = r#"{"machine":"AMD <EPYC> & Co, 2 threads","features":"sse2 avx2 avx512 aes vaes","core_ghz":3.691,"crossgrain":"0.1.0","peers":["OpenSSL 3.0.19","OpenSSL 3.0.19 (less)","RustCrypto aes 0.9.4, software backend"]}"#;
+const HEAD: &str = r#"{"machine":"AMD <EPYC> & Co, 2 threads","features":"sse2 avx2 avx512 aes vaes","core_ghz":3.691,"crossgrain":"0.1.0","peers":["OpenSSL 3.0.19","OpenSSL 3.0.19 (less)","RustCrypto aes 0.9.4, software backend"],"rustc":"1.95.0"}"#;
 
 fn row(id: &str, gb_per_s: f64) -> String {
     format!("{{\"id\":\"{id}\",\"bytes\":1048576,\"threads\":1,\"gb_per_s\":{gb_per_s}}}\n")
@@ -85,7 +85,7 @@ fn every_name_and_value_is_in_the_picture() {
 fn the_caption_says_where_when_and_with_what() {
     let texts = texts(&draw(&record(HEAD, &SPEEDS), "2026-11-20").unwrap());
     let machine = "AMD &lt;EPYC&gt; &amp; Co, 2 threads · about 3.69 GHz · sse2 avx2 avx512 aes vaes";
-    let versions = "crossgrain 0.1.0, OpenSSL 3.0.19, RustCrypto aes 0.9.4";
+    let versions = "crossgrain 0.1.0 by rustc 1.95.0, OpenSSL 3.0.19, RustCrypto aes 0.9.4";
     assert_has(&texts, &[machine, &format!("{versions} · 2026-11-20")]);
     let texts = self::texts(&draw(&record(HEAD, &SPEEDS), "latest").unwrap());
     assert_has(&texts, &[versions]);
