@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::{Result, cargo, day, root, succeed, target};
+use crate::{Result, cargo, day, root, rustc, succeed, target};
 
 /// Makes the `aes` crate use its software even where the CPU has AES instructions.
 const SOFTWARE_AES: &str = "--cfg aes_backend=\"soft\"";
@@ -93,7 +93,8 @@ fn software_target() -> PathBuf {
 
 /// Runs the benchmark, shows its JSON lines, and keeps them under the day and the machine, which they may tell.
 fn keep(bench: &mut Command, machine: impl Fn(&str) -> Result<String>, suffix: &str) -> Result<()> {
-    let results = with_compiler(&output(bench)?, &rustc_version()?)?;
+    let rustc = rustc("release")?; // before minutes are spent
+    let results = with_compiler(&output(bench)?, &rustc)?;
     print!("{results}");
     let folder = root().join("bench/record").join(machine(&results)?);
     let file = folder.join(format!("{}{suffix}.jsonl", day()?));
@@ -110,14 +111,6 @@ fn with_compiler(results: &str, rustc: &str) -> Result<String> {
         serde_json::from_str(head).map_err(|error| format!("the results' first line: {error}"))?;
     head["rustc"] = rustc.into();
     Ok(format!("{head}\n{rows}"))
-}
-
-/// The version of the compiler that cargo calls.
-fn rustc_version() -> Result<String> {
-    let line =
-        output(Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())).arg("--version"))?;
-    let version = line.split_whitespace().nth(1).ok_or("rustc does not tell its version")?;
-    Ok(version.to_owned())
 }
 
 /// What a command writes to standard output.

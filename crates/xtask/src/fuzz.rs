@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::{Result, cargo, evidence, root, succeed};
+use crate::{Result, cargo, evidence, root, rustc, succeed};
 
 /// Counters for edges, and a table of where they are.
 const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -20,7 +20,7 @@ const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-leve
 /// # Errors
 /// If it cannot be built, or an input is found that breaks it: that is under `fuzz/target` then.
 pub(crate) fn run(seconds: u64) -> Result<()> {
-    let (folder, host) = (root().join("fuzz"), host()?);
+    let (folder, host) = (root().join("fuzz"), rustc("host")?);
     let mut build = cargo();
     build.current_dir(&folder).env("RUSTFLAGS", FLAGS).env_remove("CARGO_TARGET_DIR");
     succeed(build.args(["build", "--release", "--target", &host]))?;
@@ -30,13 +30,4 @@ pub(crate) fn run(seconds: u64) -> Result<()> {
     fuzz.current_dir(&folder).arg(format!("-max_total_time={seconds}"));
     succeed(fuzz.args(["-artifact_prefix=target/", "target/corpus", "corpus/container"]))?;
     evidence::keep("fuzz", &json!({ "seconds": seconds }))
-}
-
-/// The name of the machine that this is built for.
-fn host() -> Result<String> {
-    let told =
-        Command::new("rustc").arg("-vV").output().map_err(|error| format!("cannot run rustc: {error}"))?;
-    let text = String::from_utf8_lossy(&told.stdout);
-    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).ok_or_else(|| "rustc does not tell its host".to_owned())
 }

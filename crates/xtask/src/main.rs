@@ -178,6 +178,18 @@ fn day() -> Result<String> {
     Ok(String::from_utf8_lossy(&told.stdout).trim().to_owned())
 }
 
+/// What the compiler says of itself under a key of `rustc -vV`, such as `host` or `release`.
+///
+/// # Errors
+/// If it cannot be run, or says nothing under that key.
+fn rustc(key: &str) -> Result<String> {
+    let told =
+        Command::new("rustc").arg("-vV").output().map_err(|error| format!("cannot run rustc: {error}"))?;
+    let text = String::from_utf8_lossy(&told.stdout);
+    let value = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
+    value.map(str::to_owned).ok_or_else(|| format!("rustc does not tell its {key}"))
+}
+
 /// The cargo that started this task, or the one on the path, in the root of the checkout.
 fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
