@@ -3,6 +3,7 @@
 //! Answers are checked against the reference before anything is timed. Subjects that are compared are
 //! sampled in turns (`plan::measure`), never one after the other.
 
+mod calls;
 mod clock;
 #[cfg(feature = "gpu")]
 mod gpu;

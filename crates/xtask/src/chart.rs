@@ -39,10 +39,11 @@ const fn picture(path: &'static str, chart: fn(&Record) -> Chart) -> Picture {
     Picture { path, is_of_planner: false, chart }
 }
 
-const PICTURES: [Picture; 5] = [
+const PICTURES: [Picture; 6] = [
     picture("docs/speed.svg", series::speed),
     picture("docs/representations.svg", series::representations),
     picture("docs/lengths.svg", series::lengths),
+    picture("docs/calls.svg", series::calls),
     picture("docs/threads.svg", series::threads),
     Picture { path: "docs/plans.svg", is_of_planner: true, chart: series::plans },
 ];

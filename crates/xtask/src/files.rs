@@ -1,4 +1,4 @@
-//! `cargo xtask files`: encrypting a file beside `cp`, `age` and `gpg`, in turns, on a file system in memory.
+//! `cargo xtask files`: encrypting a file beside `cp`, `age`, `gpg` and `openssl enc`, in turns, on a file system in memory.
 //!
 //! Before anything is timed, what is decrypted is compared with what was encrypted. The fastest of all turns
 //! stands for each program: a disturbance only ever makes one slower.
@@ -86,6 +86,14 @@ fn subjects(program: &Path) -> Vec<Subject> {
         subjects.push(subject(name, "cp", encrypt));
         subjects.push(subject(back, "cp", format!("{ours} decrypt --key-file k sealed -o out")));
     }
+    // Each reads what the other wrote.
+    let (key, iv) = ("5a".repeat(32), "01".repeat(16));
+    let raw = format!("{ours} raw --cipher aes-256 --mode ctr --key {key} --iv {iv}");
+    let openssl = format!("openssl enc -aes-256-ctr -K {key} -iv {iv}");
+    subjects.push(subject("raw aes-256-ctr encrypt", "cp", format!("{raw} in -o sealed")));
+    subjects.push(subject("openssl enc decrypt", "openssl", format!("{openssl} -d -in sealed -out out")));
+    subjects.push(subject("openssl enc encrypt", "openssl", format!("{openssl} -in in -out sealed")));
+    subjects.push(subject("raw aes-256-ctr decrypt", "cp", format!("{raw} --decrypt sealed -o out")));
     let recipient = "$(sed -n 's/.*public key: //p' agekey)";
     subjects.push(subject("age encrypt", "age", format!("age -r {recipient} -o sealed in")));
     subjects.push(subject("age decrypt", "age", "age -d -i agekey -o out sealed".to_owned()));

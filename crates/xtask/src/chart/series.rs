@@ -144,6 +144,19 @@ pub(super) fn lengths(record: &Record) -> Chart {
     by_last(record, "Short and long messages, one thread", "lengths/", |bytes, _| length(bytes))
 }
 
+/// What calls of few blocks cost, at once and block by block.
+pub(super) fn calls(record: &Record) -> Chart {
+    let mut panels: Vec<Panel> = Vec::new();
+    for (id, speed) in record.below("calls/") {
+        let Some((kind, blocks)) = id.split_once("/at-once/") else { continue };
+        let one_by_one = record.speed(&format!("calls/{kind}/block-by-block/{blocks}"), speed.bytes);
+        let name = if blocks == "1" { "1 block".to_owned() } else { format!("{blocks} blocks") };
+        let row = Row::ours(name, "", [Some(speed.gb_per_s), one_by_one]);
+        push(&mut panels, kind.replace('/', ", "), row);
+    }
+    Chart::new("Calls of few blocks, one thread", ["at once", "block by block"], panels.into_iter())
+}
+
 /// The same work by more and more threads.
 pub(super) fn threads(record: &Record) -> Chart {
     by_last(record, "More and more threads, 8 MiB at a time", "threads/", |_, threads| match threads {
@@ -158,12 +171,17 @@ fn by_last(record: &Record, title: &'static str, start: &str, name: fn(u64, u64)
     for (id, speed) in record.below(start) {
         let heading = id.rsplit_once('/').map_or(id, |(heading, _)| heading).replace('/', ", ");
         let row = Row::ours(name(speed.bytes, speed.threads), "", [Some(speed.gb_per_s), None]);
-        match panels.last_mut() {
-            Some(panel) if panel.heading == heading => panel.rows.push(row),
-            _ => panels.push(Panel { heading, rows: vec![row] }),
-        }
+        push(&mut panels, heading, row);
     }
     Chart::new(title, [""; SERIES], panels.into_iter())
+}
+
+/// Puts a row below the others of its heading.
+fn push(panels: &mut Vec<Panel>, heading: String, row: Row) {
+    match panels.iter_mut().find(|panel| panel.heading == heading) {
+        Some(panel) => panel.rows.push(row),
+        None => panels.push(Panel { heading, rows: vec![row] }),
+    }
 }
 
 /// The best plan for every job and cap, and the best that mixes representations.
@@ -176,10 +194,7 @@ pub(super) fn plans(record: &Record) -> Chart {
         let step = steps().find(|step| step.contains("crypt/") || step.contains("-walk/")).or(steps().nth(1));
         let representation = step.and_then(|step| step.split('/').nth(1)).unwrap_or_default();
         let row = Row::ours(&planned.cap, representation, [Some(planned.gb_per_s), Some(mixed)]);
-        match panels.iter_mut().find(|panel| panel.heading == planned.job) {
-            Some(panel) => panel.rows.push(row),
-            None => panels.push(Panel { heading: planned.job.clone(), rows: vec![row] }),
-        }
+        push(&mut panels, planned.job.clone(), row);
     }
     panels.iter_mut().for_each(|panel| panel.rows = sorted(std::mem::take(&mut panel.rows)));
     let title = "The best plan under every cap of instructions, one thread";

@@ -160,6 +160,23 @@ fn lengths_and_threads_are_in_order() {
 }
 
 #[test]
+fn calls_at_once_stand_beside_block_by_block() {
+    let rows = [
+        r#"{"id":"calls/aes-128/best/at-once/1","bytes":16,"threads":1,"gb_per_s":1.52}"#,
+        r#"{"id":"calls/aes-128/best/block-by-block/1","bytes":16,"threads":1,"gb_per_s":1.51}"#,
+        r#"{"id":"calls/aes-128/best/at-once/64","bytes":1024,"threads":1,"gb_per_s":22.7}"#,
+        r#"{"id":"calls/serpent-256/best/at-once/64","bytes":1024,"threads":1,"gb_per_s":2.25}"#,
+    ];
+    let svg = drawn(series::calls, &format!("{HEAD}\n{}", rows.join("\n")), "2026-11-23").unwrap();
+    let texts = texts(&svg);
+    assert_has(
+        &texts,
+        &["aes-128, best", "1 block", "1.52", "1.51", "64 blocks", "22.7", "serpent-256, best", "2.25"],
+    );
+    assert_has(&texts, &["at once", "block by block"]);
+}
+
+#[test]
 fn plans_stand_beside_the_best_that_mixes() {
     let rows = [
         r#"{"plan":"aes-128-ecb/portable","best":"blocks-to-bitsliced64/portable > aes-encrypt/bitsliced64/portable > x","gb_per_s":0.432,"mixed_to_pure":1.08}"#,

@@ -55,9 +55,9 @@ impl<W: AesLanes> fmt::Debug for Cipher<W> {
 }
 
 impl<W: AesLanes> Cipher<W> {
-    fn run_framed<F: From<Before<W>> + Frame<W>>(&self, before: Block, mut buffers: Buffers<'_>) {
+    fn run_framed<F: From<Before<W>> + Frame<W>>(&self, before: Block, buffers: &mut Buffers<'_>) {
         let Self { isa, ref keys, direction } = *self;
-        let (buffers, frame) = (&mut buffers, PhantomData::<F>);
+        let frame = PhantomData::<F>;
         match direction {
             Direction::Encrypt => isa.enter(Framed::<W, F, true> { isa, keys, before, frame, buffers }),
             Direction::Decrypt => isa.enter(Framed::<W, F, false> { isa, keys, before, frame, buffers }),
@@ -66,17 +66,18 @@ impl<W: AesLanes> Cipher<W> {
 }
 
 impl<W: AesLanes> WholePart for Cipher<W> {
-    fn run(&self, source: Source<'_>, buffers: Buffers<'_>) {
+    fn run(&self, source: Source<'_>, mut buffers: Buffers<'_>) {
         let Self { isa, ref keys, direction } = *self;
+        let buffers = &mut buffers;
         match source {
             Source::Bytes => self.run_framed::<Plain>([0; BLOCK_BYTES], buffers),
             Source::Counter(first) => {
-                let (low, high) = split_at_carry(first, buffers);
-                isa.enter(Ctr::<W> { isa, keys, first, buffers: low });
+                let (mut low, mut high) = split_at_carry(first, buffers.reborrow());
+                isa.enter(Ctr::<W> { isa, keys, first, buffers: &mut low });
                 let value = first.value.wrapping_add(u128::from(u64::MAX)) >> 64 << 64;
                 let first = Counter { value, ..first };
                 if !high.is_empty() {
-                    isa.enter(Ctr::<W> { isa, keys, first, buffers: high });
+                    isa.enter(Ctr::<W> { isa, keys, first, buffers: &mut high });
                 }
             }
             Source::Tweaked(tweaks) => match direction {
@@ -96,8 +97,9 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         }
     }
 
-    fn seal(&self, first: Counter, ghash: &Ghash, sum: &mut Block, buffers: Buffers<'_>) -> usize {
+    fn seal(&self, first: Counter, ghash: &Ghash, sum: &mut Block, mut buffers: Buffers<'_>) -> usize {
         let Self { isa, ref keys, .. } = *self;
+        let buffers = &mut buffers;
         let seal = |powers| isa.enter(Seal::<W> { isa, keys, first, powers, sum, buffers });
         ghash.powers().map_or(0, seal)
     }
@@ -168,8 +170,12 @@ pub(super) trait Bundle<W: AesLanes> {
 
 /// Runs a bundle kernel over any number of blocks: eight registers at a time, then the remainder as one
 /// register or as eight.
+///
+/// A job's buffers come to a kernel by reference: a copy would read two words at a time of what was just written one by
+/// one, and wait for it.
 #[inline(always)]
-pub(super) fn over_bundles<W: AesLanes>(isa: W::Isa, kernel: &mut impl Bundle<W>, mut buffers: Buffers<'_>) {
+pub(super) fn over_bundles<W: AesLanes>(isa: W::Isa, kernel: &mut impl Bundle<W>, buffers: &mut Buffers<'_>) {
+    let mut buffers = buffers.reborrow();
     let len_bytes = buffers.len_bytes();
     assert!(len_bytes.is_multiple_of(BLOCK_BYTES));
     let bundle_bytes = IN_FLIGHT * W::BYTES;
@@ -250,7 +256,6 @@ struct Framed<'a, 'b, W: AesLanes, F, const ENCRYPT: bool> {
     /// The block before the first.
     before: Block,
     frame: PhantomData<F>,
-    /// By reference: a copy would read two words at a time of what was just written one by one, and wait for it.
     buffers: &'a mut Buffers<'b>,
 }
 
@@ -263,7 +268,7 @@ impl<W: AesLanes, F: From<Before<W>> + Frame<W>, const ENCRYPT: bool> Kernel
     fn run(self) {
         let Self { isa, keys, before, buffers, .. } = self;
         let frame = F::from(Before(W::broadcast(isa, &before)));
-        over_bundles(isa, &mut FramedBundle::<W, F, ENCRYPT> { isa, keys, frame }, buffers.reborrow());
+        over_bundles(isa, &mut FramedBundle::<W, F, ENCRYPT> { isa, keys, frame }, buffers);
     }
 }
 
@@ -280,36 +285,36 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for One<'_, W, ENCRYPT> {
     #[inline(always)]
     fn run(self) {
         let Self { isa, keys, block } = self;
-        let (first, middle, last) = keys.split();
-        let mut state = [W::broadcast(isa, block) ^ W::broadcast(isa, first)];
-        rounds::<W, 1, ENCRYPT>(isa, &mut state, middle, [W::broadcast(isa, last)]);
-        state[0].store_lowest(block);
+        let mut bundle = FramedBundle::<W, _, ENCRYPT> { isa, keys, frame: Plain };
+        let [result] = bundle.run::<1>([W::broadcast(isa, block)], 0);
+        result.store_lowest(block);
     }
 }
 
 /// XTS over sectors.
-struct Xts<'a, W: AesLanes, const ENCRYPT: bool> {
+struct Xts<'a, 'b, W: AesLanes, const ENCRYPT: bool> {
     isa: W::Isa,
     keys: &'a RoundKeys,
     tweaks: Tweaks<'a>,
-    buffers: Buffers<'a>,
+    buffers: &'a mut Buffers<'b>,
 }
 
-impl<W: AesLanes, const ENCRYPT: bool> Kernel for Xts<'_, W, ENCRYPT> {
+impl<W: AesLanes, const ENCRYPT: bool> Kernel for Xts<'_, '_, W, ENCRYPT> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { isa, keys, tweaks, mut buffers } = self;
+        let Self { isa, keys, tweaks, buffers } = self;
         let mut bundle = TweakedBundle::<W, ENCRYPT>::new(isa, keys, tweaks);
         if tweaks.ends_with_bundles(TweakedBundle::<W, ENCRYPT>::BLOCKS) {
             return over_bundles(isa, &mut bundle, buffers);
         }
-        while !buffers.is_empty() {
-            let at = bundle.blocks.min(buffers.len_bytes() / BLOCK_BYTES) * BLOCK_BYTES;
-            let (sector, later) = buffers.split_at(at);
-            over_bundles(isa, &mut bundle, sector);
-            buffers = later;
+        let mut left = buffers.reborrow();
+        while !left.is_empty() {
+            let at = bundle.blocks.min(left.len_bytes() / BLOCK_BYTES) * BLOCK_BYTES;
+            let (mut sector, later) = left.split_at(at);
+            over_bundles(isa, &mut bundle, &mut sector);
+            left = later;
         }
     }
 }
@@ -390,14 +395,14 @@ impl<W: AesLanes, F: Frame<W>, const ENCRYPT: bool> Bundle<W> for FramedBundle<'
 }
 
 /// CTR while the low 64 bits of the counter do not wrap.
-struct Ctr<'a, W: AesLanes> {
+struct Ctr<'a, 'b, W: AesLanes> {
     isa: W::Isa,
     keys: &'a RoundKeys,
     first: Counter,
-    buffers: Buffers<'a>,
+    buffers: &'a mut Buffers<'b>,
 }
 
-impl<W: AesLanes> Kernel for Ctr<'_, W> {
+impl<W: AesLanes> Kernel for Ctr<'_, '_, W> {
     type Output = ();
 
     #[inline(always)]

@@ -15,24 +15,25 @@ use crate::word::{AesLanes, Buffers, Kernel, each, unrolled};
 /// CTR of whole bundles, and GHASH of their output on top of `sum`.
 ///
 /// Holds: the low 64 bits of the counter do not wrap.
-pub(super) struct Seal<'a, W: AesLanes> {
+pub(super) struct Seal<'a, 'b, W: AesLanes> {
     pub(super) isa: W::Isa,
     pub(super) keys: &'a RoundKeys,
     pub(super) first: Counter,
     pub(super) powers: &'a Powers,
     pub(super) sum: &'a mut Block,
-    pub(super) buffers: Buffers<'a>,
+    pub(super) buffers: &'a mut Buffers<'b>,
 }
 
 const _: () = assert!(STRIDE == IN_FLIGHT);
 
-impl<W: AesLanes> Kernel for Seal<'_, W> {
+impl<W: AesLanes> Kernel for Seal<'_, '_, W> {
     /// Bytes taken from the front.
     type Output = usize;
 
     #[inline(always)]
     fn run(self) -> usize {
-        let Self { isa, keys, first, powers, sum, mut buffers } = self;
+        let Self { isa, keys, first, powers, sum, buffers } = self;
+        let mut buffers = buffers.reborrow();
         let bundle_bytes = IN_FLIGHT * W::BYTES;
         let len_bytes = buffers.len_bytes() / bundle_bytes * bundle_bytes;
         if len_bytes == 0 {

@@ -31,7 +31,7 @@ const WORTH_BLOCKS: u64 = 512;
 
 /// Blocks of a call below which asking for the table costs more than it saves: it is shared by threads, so a lock and a
 /// reference are taken and given back.
-const FEW_BLOCKS: usize = 64;
+const FEW_BLOCKS: usize = 128;
 
 /// CTR by AES instructions, rounds 1 and 2 by table as soon as that pays.
 pub struct Walk<W: AesLanes> {
@@ -111,7 +111,7 @@ impl<W: AesLanes> WholePart for Walk<W> {
             let blocks = buffers.len_bytes() / BLOCK_BYTES;
             let left = usize::try_from(first.left_in_low(NONCE_BITS));
             let blocks = left.map_or(blocks, |left| left.min(blocks));
-            let (now, later) = buffers.split_at(blocks * BLOCK_BYTES);
+            let (mut now, later) = buffers.split_at(blocks * BLOCK_BYTES);
             match self.table(first, blocks) {
                 None => self.plain.run(Source::Counter(first), now),
                 Some(table) => self.isa.enter(Walked::<W> {
@@ -119,7 +119,7 @@ impl<W: AesLanes> WholePart for Walk<W> {
                     keys: &self.keys,
                     table: &table,
                     first,
-                    buffers: now,
+                    buffers: &mut now,
                 }),
             }
             first = first.skip(blocks as u128);
@@ -172,15 +172,15 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
 }
 
 /// CTR within one nonce, with its table.
-struct Walked<'a, W: AesLanes> {
+struct Walked<'a, 'b, W: AesLanes> {
     isa: W::Isa,
     keys: &'a RoundKeys,
     table: &'a Table,
     first: Counter,
-    buffers: Buffers<'a>,
+    buffers: &'a mut Buffers<'b>,
 }
 
-impl<W: AesLanes> Kernel for Walked<'_, W> {
+impl<W: AesLanes> Kernel for Walked<'_, '_, W> {
     type Output = ();
 
     #[inline(always)]

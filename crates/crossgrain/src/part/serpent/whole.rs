@@ -2,6 +2,8 @@
 //!
 //! Layout: `Repr::Blocks` outside; inside `Repr::Vsliced`, several bundles at a time. What a mode adds is added in
 //! registers too: counters and tweaks are born as words, neighbouring blocks are read from the input.
+//! A block or two, and chains of as many, go through integers: an instruction's result is there sooner than a register's, and
+//! a round is one chain of them.
 //! Holds: the last blocks, less than a bundle, go through a copy on the stack, which is wiped.
 
 use std::fmt;
@@ -10,14 +12,30 @@ use super::chains;
 use super::key::RoundKeys;
 use super::vsliced::{Cipher, State, at_once};
 use crate::block::{BLOCK_BYTES, Block, Direction};
-use crate::part::chain::{Absorb, Cbc, Cfb, Link, Ofb, Strand};
+use crate::part::chain::{Absorb, Cbc, Cfb, Data, Link, Ofb, Rule, Strand};
 use crate::part::counter::{Counter, CounterToWords, before_wrap};
 use crate::part::tweak::TweakWords;
 use crate::part::{Source, WholePart};
-use crate::word::{Buffers, Isa, Kernel, Lane32, each, wipe};
+use crate::word::{Buffers, Isa, Kernel, Lane32, Portable, each, wipe};
 
 /// The cipher in one direction, in every mode's frame.
 pub struct Whole<W: Lane32> {
+    many: OnWords<W>,
+    few: OnWords<u32>,
+}
+
+/// Blocks, or chains, that integers take side by side.
+const FEW: usize = at_once::<u32>();
+
+impl<W: Lane32> Whole<W> {
+    /// The cipher by these instructions.
+    pub fn new(isa: W::Isa, direction: Direction, keys: &RoundKeys) -> Self {
+        Self { many: OnWords::new(isa, direction, keys), few: OnWords::new(Portable, direction, keys) }
+    }
+}
+
+/// The cipher on words of one kind.
+struct OnWords<W: Lane32> {
     isa: W::Isa,
     cipher: Cipher<W>,
     counter: CounterToWords<W>,
@@ -26,9 +44,8 @@ pub struct Whole<W: Lane32> {
 /// Bytes in the widest bundle.
 const BUNDLE_BYTES_MAX: usize = 4 * 64;
 
-impl<W: Lane32> Whole<W> {
-    /// The cipher by these instructions.
-    pub fn new(isa: W::Isa, direction: Direction, keys: &RoundKeys) -> Self {
+impl<W: Lane32> OnWords<W> {
+    fn new(isa: W::Isa, direction: Direction, keys: &RoundKeys) -> Self {
         Self { isa, cipher: Cipher::new(isa, direction, keys), counter: CounterToWords::new(isa) }
     }
 
@@ -125,9 +142,8 @@ impl<W: Lane32> fmt::Debug for Whole<W> {
     }
 }
 
-impl<W: Lane32> WholePart for Whole<W> {
+impl<W: Lane32> OnWords<W> {
     fn run(&self, mut source: Source<'_>, mut rest: Buffers<'_>) {
-        assert!(rest.len_bytes().is_multiple_of(BLOCK_BYTES));
         while !rest.is_empty() {
             let all = rest.len_bytes() / BLOCK_BYTES;
             let blocks = if let Source::Counter(first) = source { before_wrap(first, all) } else { all };
@@ -138,19 +154,44 @@ impl<W: Lane32> WholePart for Whole<W> {
         }
     }
 
+    fn chain<R: Rule, D: Data>(&self, strands: &mut [&mut Strand<D>], blocks: usize) {
+        chains::run::<W, R, D>(self.isa, &self.cipher, strands, blocks);
+    }
+}
+
+impl<W: Lane32> Whole<W> {
+    fn chain_by<R: Rule, D: Data>(&self, strands: &mut [&mut Strand<D>], blocks: usize) {
+        if strands.len() <= FEW {
+            self.few.chain::<R, D>(strands, blocks);
+        } else {
+            self.many.chain::<R, D>(strands, blocks);
+        }
+    }
+}
+
+impl<W: Lane32> WholePart for Whole<W> {
+    fn run(&self, source: Source<'_>, buffers: Buffers<'_>) {
+        assert!(buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
+        if buffers.len_bytes() <= FEW * BLOCK_BYTES {
+            self.few.run(source, buffers);
+        } else {
+            self.many.run(source, buffers);
+        }
+    }
+
     fn lanes(&self) -> usize {
-        at_once::<W>() * Self::BUNDLE_BLOCKS
+        at_once::<W>() * OnWords::<W>::BUNDLE_BLOCKS
     }
 
     fn absorb(&self, strands: &mut [&mut Strand<&[u8]>], blocks: usize) {
-        chains::run::<W, Absorb, _>(self.isa, &self.cipher, strands, blocks);
+        self.chain_by::<Absorb, _>(strands, blocks);
     }
 
     fn chain(&self, link: Link, strands: &mut [&mut Strand<Buffers<'_>>], blocks: usize) {
         match link {
-            Link::Cbc => chains::run::<W, Cbc, _>(self.isa, &self.cipher, strands, blocks),
-            Link::Cfb => chains::run::<W, Cfb, _>(self.isa, &self.cipher, strands, blocks),
-            Link::Ofb => chains::run::<W, Ofb, _>(self.isa, &self.cipher, strands, blocks),
+            Link::Cbc => self.chain_by::<Cbc, _>(strands, blocks),
+            Link::Cfb => self.chain_by::<Cfb, _>(strands, blocks),
+            Link::Ofb => self.chain_by::<Ofb, _>(strands, blocks),
         }
     }
 }
@@ -183,7 +224,7 @@ impl<'a, W: Lane32> Frame<'a, W> {
 }
 
 struct Run<'a, W: Lane32> {
-    whole: &'a Whole<W>,
+    whole: &'a OnWords<W>,
     source: Source<'a>,
     buffers: Buffers<'a>,
 }
@@ -194,7 +235,7 @@ impl<W: Lane32> Kernel for Run<'_, W> {
     #[inline(always)]
     fn run(self) {
         let Self { whole, source, mut buffers } = self;
-        let (bundle_bytes, len_bytes) = (Whole::<W>::BUNDLE_BYTES, buffers.len_bytes());
+        let (bundle_bytes, len_bytes) = (OnWords::<W>::BUNDLE_BYTES, buffers.len_bytes());
         let mut frame = Frame::of(whole.isa, source);
         let mut at = 0;
         let at_once = at_once::<W>();
