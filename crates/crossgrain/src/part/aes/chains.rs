@@ -5,7 +5,7 @@
 
 use std::marker::PhantomData;
 
-use super::instructions::{BUNDLE_BLOCKS_MAX, IN_FLIGHT, rounds};
+use super::instructions::{BUNDLE_BLOCKS_MAX, IN_FLIGHT, MIDDLE_LEAST, Middle};
 use super::key::RoundKeys;
 use crate::block::Block;
 use crate::part::chain::{Data, Rule, Strand};
@@ -63,7 +63,7 @@ impl<W: AesLanes, const N: usize, const LANES: usize> Lanes<LANES> for Registers
         let (first, last) = (W::broadcast(self.isa, first), W::broadcast(self.isa, last));
         let input = self.load(blocks);
         let mut result: [W; N] = each!(i < N => R::enter(state[i], input[i]) ^ first);
-        rounds::<W, N, true>(self.isa, &mut result, middle, [last; N]);
+        Middle::<W, MIDDLE_LEAST>::new(self.isa, middle).rounds::<N, true>(self.isa, &mut result, [last; N]);
         *state = each!(i < N => R::leave(result[i], input[i]).0);
         if R::WRITES {
             self.store(each!(i < N => R::leave(result[i], input[i]).1), blocks);

@@ -130,22 +130,57 @@ fn split_at_carry(first: Counter, buffers: Buffers<'_>) -> (Buffers<'_>, Buffers
     buffers.split_at(at * BLOCK_BYTES)
 }
 
-/// The middle rounds with `keys` on every register, and the last with its own keys.
+/// Middle rounds of the shortest key.
+pub(super) const MIDDLE_LEAST: usize = 9;
+
+/// Keys of middle rounds. The first `HELD` stay in registers where there are 32: there a round waits for nothing but the
+/// one before it.
 ///
-/// A loop over rounds, with each key broadcast from memory when its turn comes: written out, sixteen
-/// registers do not hold all keys, and LLVM then runs the registers one after another.
-#[inline(always)]
-pub(super) fn rounds<W: AesLanes, const N: usize, const ENCRYPT: bool>(
-    isa: W::Isa,
-    state: &mut [W; N],
-    keys: &[Block],
-    last_keys: [W; N],
-) {
-    for key in keys {
-        round::<W, N, ENCRYPT>(isa, state, key);
+/// Elsewhere, and beyond those, a loop over rounds has each key broadcast from memory when its turn comes: written
+/// out, sixteen registers do not hold all keys, and LLVM then runs the registers one after another.
+pub(super) struct Middle<'a, W, const HELD: usize> {
+    held: [W; HELD],
+    more: &'a [Block],
+}
+
+impl<'a, W> Middle<'a, W, 0> {
+    /// Keys in memory alone, for kernels that have other uses for registers.
+    #[inline(always)]
+    pub(super) const fn in_memory(keys: &'a [Block]) -> Self {
+        Self { held: [], more: keys }
     }
-    for (word, key) in state.iter_mut().zip(last_keys) {
-        *word = if ENCRYPT { word.encrypt_last_round(key) } else { word.decrypt_last_round(key) };
+}
+
+impl<'a, W: AesLanes, const HELD: usize> Middle<'a, W, HELD> {
+    /// Keys of `HELD` rounds or more.
+    #[inline(always)]
+    pub(super) fn new(isa: W::Isa, keys: &'a [Block]) -> Self {
+        if W::BITS < 512 {
+            return Self { held: [W::splat(isa, 0); HELD], more: keys };
+        }
+        let (held, more) = keys.split_at(HELD);
+        Self { held: each!(i < HELD => W::broadcast(isa, &held[i])), more }
+    }
+
+    /// The middle rounds on every register, and the last with its own keys.
+    #[inline(always)]
+    pub(super) fn rounds<const N: usize, const ENCRYPT: bool>(
+        &self,
+        isa: W::Isa,
+        state: &mut [W; N],
+        last_keys: [W; N],
+    ) {
+        if W::BITS == 512 {
+            for key in self.held {
+                round_by::<W, N, ENCRYPT>(state, key);
+            }
+        }
+        for key in self.more {
+            round::<W, N, ENCRYPT>(isa, state, key);
+        }
+        for (word, key) in state.iter_mut().zip(last_keys) {
+            *word = if ENCRYPT { word.encrypt_last_round(key) } else { word.decrypt_last_round(key) };
+        }
     }
 }
 
@@ -156,7 +191,11 @@ pub(super) fn round<W: AesLanes, const N: usize, const ENCRYPT: bool>(
     state: &mut [W; N],
     key: &Block,
 ) {
-    let key = W::broadcast(isa, key);
+    round_by::<W, N, ENCRYPT>(state, W::broadcast(isa, key));
+}
+
+#[inline(always)]
+fn round_by<W: AesLanes, const N: usize, const ENCRYPT: bool>(state: &mut [W; N], key: W) {
     for word in state.iter_mut() {
         *word = if ENCRYPT { word.encrypt_round(key) } else { word.decrypt_round(key) };
     }
@@ -268,7 +307,7 @@ impl<W: AesLanes, F: From<Before<W>> + Frame<W>, const ENCRYPT: bool> Kernel
     fn run(self) {
         let Self { isa, keys, before, buffers, .. } = self;
         let frame = F::from(Before(W::broadcast(isa, &before)));
-        over_bundles(isa, &mut FramedBundle::<W, F, ENCRYPT> { isa, keys, frame }, buffers);
+        over_bundles(isa, &mut FramedBundle::<W, F, ENCRYPT>::new(isa, keys, frame), buffers);
     }
 }
 
@@ -285,7 +324,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for One<'_, W, ENCRYPT> {
     #[inline(always)]
     fn run(self) {
         let Self { isa, keys, block } = self;
-        let mut bundle = FramedBundle::<W, _, ENCRYPT> { isa, keys, frame: Plain };
+        let mut bundle = FramedBundle::<W, _, ENCRYPT>::new(isa, keys, Plain);
         let [result] = bundle.run::<1>([W::broadcast(isa, block)], 0);
         result.store_lowest(block);
     }
@@ -352,7 +391,6 @@ impl<W: AesLanes, const ENCRYPT: bool> Bundle<W> for TweakedBundle<'_, W, ENCRYP
         let (first, last) = (W::broadcast(isa, first), W::broadcast(isa, last));
         let mut state: [W; N] = each!(i < N => input[i] ^ tweaks.0[i] ^ first);
         let last_keys: [W; N] = each!(i < N => last ^ tweaks.0[i]);
-        // There are nine middle rounds or more.
         let (early, late) = middle.split_at(IN_STEP);
         *runs_left -= 1;
         if *runs_left > 0 {
@@ -369,27 +407,36 @@ impl<W: AesLanes, const ENCRYPT: bool> Bundle<W> for TweakedBundle<'_, W, ENCRYP
                 tweaks.begin_one(isa, first, i);
             });
         }
-        rounds::<W, N, ENCRYPT>(isa, &mut state, late, last_keys);
+        Middle::in_memory(late).rounds::<N, ENCRYPT>(isa, &mut state, last_keys);
         state
     }
 }
 
 /// The cipher in a frame.
 pub(super) struct FramedBundle<'a, W: AesLanes, F, const ENCRYPT: bool> {
-    pub(super) isa: W::Isa,
-    pub(super) keys: &'a RoundKeys,
+    isa: W::Isa,
+    first: W,
+    middle: Middle<'a, W, MIDDLE_LEAST>,
+    last: W,
     pub(super) frame: F,
+}
+
+impl<'a, W: AesLanes, F, const ENCRYPT: bool> FramedBundle<'a, W, F, ENCRYPT> {
+    #[inline(always)]
+    pub(super) fn new(isa: W::Isa, keys: &'a RoundKeys, frame: F) -> Self {
+        let (first, middle, last) = keys.split();
+        let (first, last) = (W::broadcast(isa, first), W::broadcast(isa, last));
+        Self { isa, first, middle: Middle::new(isa, middle), last, frame }
+    }
 }
 
 impl<W: AesLanes, F: Frame<W>, const ENCRYPT: bool> Bundle<W> for FramedBundle<'_, W, F, ENCRYPT> {
     #[inline(always)]
     fn run<const N: usize>(&mut self, input: [W; N], block: usize) -> [W; N] {
-        let Self { isa, keys, ref mut frame } = *self;
-        let (first, middle, last) = keys.split();
-        let (first, last) = (W::broadcast(isa, first), W::broadcast(isa, last));
+        let Self { isa, first, ref middle, last, ref mut frame } = *self;
         let (entering, added) = frame.around::<N>(isa, input, block);
         let mut state: [W; N] = each!(i < N => entering[i] ^ first);
-        rounds::<W, N, ENCRYPT>(isa, &mut state, middle, each!(i < N => last ^ added[i]));
+        middle.rounds::<N, ENCRYPT>(isa, &mut state, each!(i < N => last ^ added[i]));
         state
     }
 }
@@ -409,7 +456,7 @@ impl<W: AesLanes> Kernel for Ctr<'_, '_, W> {
     fn run(self) {
         let Self { isa, keys, first, buffers } = self;
         let frame = Counted::from(isa, first);
-        over_bundles(isa, &mut FramedBundle::<W, _, true> { isa, keys, frame }, buffers);
+        over_bundles(isa, &mut FramedBundle::<W, _, true>::new(isa, keys, frame), buffers);
     }
 }
 

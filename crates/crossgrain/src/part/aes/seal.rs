@@ -5,7 +5,7 @@
 //! Layout: `Repr::Blocks`, as in `instructions`. Needs: `AesLanes`.
 //! Source: Gopal et al., "Fast Cryptographic Computation on Intel Architecture Processors Via Function Stitching" (2010).
 
-use super::instructions::{AHEAD_BYTES, Bundle, Counted, Frame, FramedBundle, IN_FLIGHT, round, rounds};
+use super::instructions::{AHEAD_BYTES, Bundle, Counted, Frame, FramedBundle, IN_FLIGHT, Middle, round};
 use super::key::RoundKeys;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::part::counter::Counter;
@@ -39,14 +39,16 @@ impl<W: AesLanes> Kernel for Seal<'_, '_, W> {
         if len_bytes == 0 {
             return 0;
         }
-        let mut counted = FramedBundle::<W, _, true> { isa, keys, frame: Counted::from(isa, first) };
+        let mut counted = FramedBundle::<W, _, true>::new(isa, keys, Counted::from(isa, first));
         buffers.store_all(0, counted.run::<IN_FLIGHT>(buffers.load_all(isa, 0), 0));
+        let mut frame = counted.frame;
         let mut sums = Sums::<W>::from(isa, powers, sum);
         let mut at = bundle_bytes;
         while at < len_bytes {
             let input = buffers.load_all(isa, at);
             let before = &buffers.output_mut()[at - bundle_bytes..][..bundle_bytes];
-            let output = encrypt_and_hash(&mut counted, &mut sums, input, at / BLOCK_BYTES, before);
+            let output =
+                encrypt_and_hash(isa, keys, (&mut frame, &mut sums), input, at / BLOCK_BYTES, before);
             buffers.store_all(at, output);
             buffers.expect(at + AHEAD_BYTES, bundle_bytes);
             at += bundle_bytes;
@@ -60,24 +62,24 @@ impl<W: AesLanes> Kernel for Seal<'_, '_, W> {
 /// A bundle of CTR whose first middle rounds have products of the bundle before between them.
 #[inline(always)]
 fn encrypt_and_hash<W: AesLanes>(
-    counted: &mut FramedBundle<'_, W, Counted<W>, true>,
-    sums: &mut Sums<'_, W>,
+    isa: W::Isa,
+    keys: &RoundKeys,
+    (frame, sums): (&mut Counted<W>, &mut Sums<'_, W>),
     input: [W; IN_FLIGHT],
     block: usize,
     before: &[u8],
 ) -> [W; IN_FLIGHT] {
-    let FramedBundle { isa, keys, frame } = counted;
     let (first, middle, last) = keys.split();
-    let (first, last) = (W::broadcast(*isa, first), W::broadcast(*isa, last));
-    let (entering, added) = frame.around::<IN_FLIGHT>(*isa, input, block);
+    let (first, last) = (W::broadcast(isa, first), W::broadcast(isa, last));
+    let (entering, added) = frame.around::<IN_FLIGHT>(isa, input, block);
     let mut state = each!(i < IN_FLIGHT => entering[i] ^ first);
-    // There are nine middle rounds or more.
     let (early, late) = middle.split_at(STRIDE);
     let mut products = sums.begin_stride();
     unrolled!(i in [0 1 2 3 4 5 6 7] {
-        round::<W, IN_FLIGHT, true>(*isa, &mut state, &early[i]);
+        round::<W, IN_FLIGHT, true>(isa, &mut state, &early[i]);
         sums.add_in_stride(&mut products, i, &before[i * W::BYTES..][..W::BYTES]);
     });
-    rounds::<W, IN_FLIGHT, true>(*isa, &mut state, late, each!(i < IN_FLIGHT => last ^ added[i]));
+    let last_keys = each!(i < IN_FLIGHT => last ^ added[i]);
+    Middle::in_memory(late).rounds::<IN_FLIGHT, true>(isa, &mut state, last_keys);
     state
 }

@@ -17,7 +17,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::head::{GROUP_BLOCKS, NONCE_BITS};
-use super::instructions::{BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, counters, over_bundles, rounds};
+use super::instructions::{
+    BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, MIDDLE_LEAST, Middle, counters, over_bundles,
+};
 use super::key::RoundKeys;
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::part::counter::Counter;
@@ -186,15 +188,29 @@ impl<W: AesLanes> Kernel for Walked<'_, '_, W> {
     #[inline(always)]
     fn run(self) {
         let Self { isa, keys, table, first, buffers } = self;
-        let mut bundle = WalkBundle::<W> { isa, keys, table, first, rest: W::splat(isa, 0) };
+        let (_, middle, last) = keys.split();
+        let mut bundle = WalkBundle::<W> {
+            isa,
+            keys,
+            middle: Middle::new(isa, &middle[TABLED..]),
+            last: W::broadcast(isa, last),
+            table,
+            first,
+            rest: W::splat(isa, 0),
+        };
         bundle.rest = bundle.rest_of(first);
         over_bundles(isa, &mut bundle, buffers);
     }
 }
 
+/// Rounds 1 and 2, the first two of the middle ones, are in the table and the rest.
+const TABLED: usize = 2;
+
 struct WalkBundle<'a, W: AesLanes> {
     isa: W::Isa,
     keys: &'a RoundKeys,
+    middle: Middle<'a, W, { MIDDLE_LEAST - TABLED }>,
+    last: W,
     table: &'a Table,
     first: Counter,
     /// What the table leaves out of the state after round 2, the same for a whole group.
@@ -241,10 +257,8 @@ impl<W: AesLanes> Bundle<W> for WalkBundle<'_, W> {
                 *word = *word ^ (change & !before);
             }
         }
-        let (_, middle, last) = self.keys.split();
-        let last = W::broadcast(isa, last);
-        // Rounds 1 and 2, the first two of the middle ones, are in the table and the rest.
-        rounds::<W, N, true>(isa, &mut state, &middle[2..], each!(i < N => last ^ input[i]));
+        let last_keys = each!(i < N => self.last ^ input[i]);
+        self.middle.rounds::<N, true>(isa, &mut state, last_keys);
         state
     }
 }
