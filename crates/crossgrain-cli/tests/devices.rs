@@ -6,6 +6,9 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod common;
+#[cfg(feature = "gpu")]
+#[path = "../../crossgrain-gpu/tests/stand_in/mod.rs"]
+mod stand_in;
 
 use common::{Done, IV, MIB, Place, crossgrain, painted};
 use crossgrain::plan::compose::Cost;
@@ -148,6 +151,10 @@ fn flattered(device: &str) -> Wisdom {
         || "a device of long ago".to_owned(),
         |known| format!("{} ({})", known["name"].as_str().unwrap(), known["driver"].as_str().unwrap()),
     );
+    flattered_as(device, model)
+}
+
+fn flattered_as(device: &str, model: String) -> Wisdom {
     let names = [
         "upload",
         "download",
@@ -270,4 +277,60 @@ fn a_device_that_is_not_to_be_had_is_told_in_a_line() {
     assert!(line.contains("cbc has no use for --device"), "{line}");
     let args = ["random", "--seed", "1", "--bytes", "9", "-o", "out", "--device", "cuda:99"];
     place.refuses(code, &args);
+}
+
+#[cfg(feature = "gpu")]
+mod by_a_driver_that_stands_in {
+    use super::*;
+
+    /// What the program comes to in this place where the driver is broken so; nothing where there is no such driver.
+    fn done(place: &Place, fault: &str, args: &[&str]) -> Option<Done> {
+        let mut command = place.command(args);
+        command.env("CROSSGRAIN_WISDOM", "wisdom.json");
+        stand_in::lent_to(&mut command, fault).then(|| Done::from(command.output().unwrap()))
+    }
+
+    #[test]
+    fn all_of_this_holds() {
+        stand_in::again(&["--skip", "stands_in"], None);
+    }
+
+    #[test]
+    fn a_device_that_fails_leaves_no_file_or_the_right_one() {
+        let place = Place::with(&painted(17 * MIB + 3, 1));
+        let ctr = ["ctr", "--iv", IV];
+        place.run(&raw("aes-128", &ctr, "cpu", "cpu")).printed();
+        let model = "CUDA C as C++ (CUDA, compute capability 9.0)".to_owned();
+        flattered_as("cuda:0", model).save(&place.path("wisdom.json")).unwrap();
+        for (fault, told) in [
+            ("lost=1", "the device was lost (unspecified launch failure)"),
+            ("lost=2", "the device was lost (unspecified launch failure)"),
+            ("memory=1000000", "the device has no room"),
+            ("compiler=0", "the stand-in takes no program"),
+            ("devices=0", "NVIDIA's driver knows no GPU"),
+        ] {
+            let Some(named) = done(&place, fault, &raw("aes-128", &ctr, "cuda:0", "out")) else { return };
+            let line = named.refused(1);
+            assert!(line.contains(told) && !place.path("out").exists(), "{fault}: {line}");
+            let explained = [&ctr[..], &["--explain", "--force"]].concat();
+            let auto = done(&place, fault, &raw("aes-128", &explained, "auto", "auto")).unwrap();
+            assert_eq!(auto.code, Some(0), "{fault}: {}", auto.err);
+            assert!(auto.err.contains("device cpu") && auto.err.contains(told), "{fault}: {}", auto.err);
+            assert!(place.read("auto") == place.read("cpu"), "{fault}");
+        }
+    }
+
+    #[test]
+    fn a_search_goes_on_without_a_lost_device_and_not_with_a_wrong_one() {
+        let (plain, crypt) = ("00112233445566778899aabbccddeeff", "69c4e0d86a7b0430d8cdb78070b4c55a");
+        let mask = "000102030405060708090a0b????0?0f";
+        let place = Place::new();
+        let args = ["search", "--cipher", "aes-128", "--plain", plain, "--crypt", crypt, "--key-mask", mask];
+        let args = [&args[..], &["--device", "cuda:0", "--threads", "1"]].concat();
+        let Some(lost) = done(&place, "lost=2", &args) else { return };
+        assert_eq!((lost.code, &lost.out[..]), (Some(0), format!("key {KEY}, candidate 49374\n").as_bytes()));
+        assert!(lost.err.contains("the device was lost") && lost.err.contains("the CPU goes on"), "{}", lost.err);
+        let line = done(&place, "wrong=1", &args).unwrap().refused(3);
+        assert!(line.contains("aes-128-search on cuda:0"), "{line}");
+    }
 }

@@ -5,6 +5,7 @@
 
 #[path = "../../crossgrain/tests/judge/mod.rs"]
 mod judge;
+mod stand_in;
 
 use std::sync::Arc;
 
@@ -96,7 +97,13 @@ fn cuda_agrees_with_the_reference() {
     }
 }
 
-/// The test above once more, as on a machine without a driver.
+#[cfg(feature = "cuda")]
+#[test]
+fn cuda_agrees_with_the_reference_by_a_driver_that_stands_in() {
+    stand_in::again(&["--exact", "cuda_agrees_with_the_reference"], None);
+}
+
+/// As on a machine without a driver.
 #[cfg(all(feature = "wgpu", target_os = "linux"))]
 #[test]
 fn without_a_driver_there_is_a_line_and_no_panic() {

@@ -16,14 +16,16 @@ mod compilers;
 mod darts;
 #[path = "../examples/sboxes.rs"]
 mod sboxes;
-#[path = "parallel/stand_in.rs"]
 mod stand_in;
 #[path = "../examples/weights.rs"]
 mod weights;
 
-use std::process::Command;
-use std::sync::Arc;
+use std::path::Path;
+use std::process::{self, Command};
+use std::fs;
 
+use compilers::Nvrtc;
+use crossgrain::device::Listing;
 use crossgrain::reference::serpent::S_BOXES;
 use crossgrain::word::Lanes;
 use crossgrain_gpu::Error;
@@ -41,15 +43,11 @@ const LENS: [usize; 9] = [0, 1, 31, 32, 513, 1024, 4097, 65_536, 140_001];
 /// Set for a run of these tests by one of them, on the CPU alone.
 const CHILD: &str = "CROSSGRAIN_TEST_CHILD";
 
-/// The places that there are; of those on a CPU that has no GPU's driver, the last runs programs in CUDA C as C++.
+/// The places that there are.
 fn places() -> Vec<Place> {
     let mut places: Vec<_> = [Policy::Seq, Policy::Par].map(|policy| policy.open().unwrap()).into();
     if std::env::var_os(CHILD).is_some() {
         return places;
-    }
-    match stand_in::StandIn::new() {
-        Some(stand_in) => places.push(Place::on(Arc::new(stand_in))),
-        None => eprintln!("skipped: there is no c++ to compile with"),
     }
     let required = std::env::var("CROSSGRAIN_REQUIRE").unwrap_or_default();
     for (policy, kind) in [(Policy::Cuda(0), "cuda"), (Policy::Wgpu(0), "wgpu")] {
@@ -318,4 +316,27 @@ fn what_cannot_be_is_told_in_a_line() {
         let told = name.parse::<Policy>().unwrap_err().to_string();
         assert!(told.ends_with("give seq, par, auto, cuda:N or wgpu:N"), "{told}");
     }
+}
+
+/// NVIDIA's compiler has to take these programs too, and to spill nothing, where CROSSGRAIN_NVRTC names it.
+#[test]
+fn algorithms_run_by_a_driver_that_stands_in() {
+    if std::env::var_os(CHILD).is_some() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("parallel-{}", process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    stand_in::again(&["--skip", "stands_in", "--skip", "narrower"], Some(&folder));
+    let texts = fs::read_dir(&folder).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
+    let listings: Vec<_> = texts.map(listing).collect();
+    if let Some(nvrtc) = Nvrtc::find() {
+        assert!(nvrtc.made(&listings).iter().all(|made| !made.spills));
+    }
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A program by its text, which begins with the name of its entry.
+fn listing(text: String) -> Listing {
+    let entry = text.split_whitespace().nth(1).unwrap().to_owned();
+    Listing { entry, text, group_threads: 0, dynamic_bytes: 0, reads_source: true, reads_keys: false }
 }

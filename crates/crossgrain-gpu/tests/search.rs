@@ -6,6 +6,7 @@
 
 #[path = "../../crossgrain/tests/sought/mod.rs"]
 mod sought;
+mod stand_in;
 
 use std::sync::{Arc, Mutex};
 
@@ -104,4 +105,9 @@ fn a_space_is_searched_on_a_device() {
             assert_eq!((watch.tried(), prepared.failure()), ((1 << 20) - 5, None));
         }
     }
+}
+
+#[test]
+fn keys_are_found_by_a_driver_that_stands_in() {
+    stand_in::again(&["--skip", "stands_in"], None);
 }

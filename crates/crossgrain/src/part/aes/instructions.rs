@@ -238,11 +238,10 @@ pub(super) fn over_bundles<W: AesLanes>(isa: W::Isa, kernel: &mut impl Bundle<W>
     }
 }
 
-/// What a mode puts around the cipher: what enters it for `N` registers of input that begin at block
-/// `block` of the job, and what is added to the result.
+/// What a mode puts around the cipher: what enters it for the next `N` registers of input, and what is added to the result.
 pub(super) trait Frame<W: AesLanes> {
     /// What enters, and what is added.
-    fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N], block: usize) -> ([W; N], [W; N]);
+    fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N]) -> ([W; N], [W; N]);
 }
 
 /// What a frame begins with: the block before the first, in every lane.
@@ -260,7 +259,7 @@ impl<W> From<Before<W>> for Plain {
 
 impl<W: AesLanes> Frame<W> for Plain {
     #[inline(always)]
-    fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N], _block: usize) -> ([W; N], [W; N]) {
+    fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N]) -> ([W; N], [W; N]) {
         (input, [W::splat(isa, 0); N])
     }
 }
@@ -281,7 +280,7 @@ impl<W, const DELAYED: bool> From<Before<W>> for Neighbours<W, DELAYED> {
 
 impl<W: AesLanes, const DELAYED: bool> Frame<W> for Neighbours<W, DELAYED> {
     #[inline(always)]
-    fn around<const N: usize>(&mut self, _isa: W::Isa, input: [W; N], _block: usize) -> ([W; N], [W; N]) {
+    fn around<const N: usize>(&mut self, _isa: W::Isa, input: [W; N]) -> ([W; N], [W; N]) {
         let earlier = each!(i < N => input[i].preceded_by(if i == 0 { self.previous } else { input[i - 1] }));
         self.previous = input[N - 1];
         if DELAYED { (earlier, input) } else { (input, earlier) }
@@ -432,9 +431,9 @@ impl<'a, W: AesLanes, F, const ENCRYPT: bool> FramedBundle<'a, W, F, ENCRYPT> {
 
 impl<W: AesLanes, F: Frame<W>, const ENCRYPT: bool> Bundle<W> for FramedBundle<'_, W, F, ENCRYPT> {
     #[inline(always)]
-    fn run<const N: usize>(&mut self, input: [W; N], block: usize) -> [W; N] {
+    fn run<const N: usize>(&mut self, input: [W; N], _block: usize) -> [W; N] {
         let Self { isa, first, ref middle, last, ref mut frame } = *self;
-        let (entering, added) = frame.around::<N>(isa, input, block);
+        let (entering, added) = frame.around::<N>(isa, input);
         let mut state: [W; N] = each!(i < N => entering[i] ^ first);
         middle.rounds::<N, ENCRYPT>(isa, &mut state, each!(i < N => last ^ added[i]));
         state
@@ -481,8 +480,11 @@ fn both_halves<W: AesLanes>(isa: W::Isa, value: u128) -> W {
 
 /// CTR: counters enter, the input is added.
 pub(super) struct Counted<W> {
-    base: W,
+    /// The counters of the next register.
+    next: W,
+    /// What the counters of each register in flight are ahead of the first's, and those of the next bundle.
     steps: [W; IN_FLIGHT],
+    bundle: W,
     /// Which byte of the number stands where in a block.
     places: W,
 }
@@ -491,8 +493,9 @@ impl<W: AesLanes> Counted<W> {
     #[inline(always)]
     pub(super) fn from(isa: W::Isa, first: Counter) -> Self {
         Self {
-            base: both_halves::<W>(isa, first.value).add_low_u64(counters(isa, 0, 1)),
+            next: both_halves::<W>(isa, first.value).add_low_u64(counters(isa, 0, 1)),
             steps: each!(i < IN_FLIGHT => counters(isa, (i * W::BLOCKS) as u128, 0)),
+            bundle: counters(isa, (IN_FLIGHT * W::BLOCKS) as u128, 0),
             places: W::broadcast(isa, &first.order.places()),
         }
     }
@@ -500,9 +503,11 @@ impl<W: AesLanes> Counted<W> {
 
 impl<W: AesLanes> Frame<W> for Counted<W> {
     #[inline(always)]
-    fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N], block: usize) -> ([W; N], [W; N]) {
-        let base = self.base.add_low_u64(W::broadcast(isa, &(block as u128).to_le_bytes()));
-        (each!(i < N => base.add_low_u64(self.steps[i]).pick(self.places)), input)
+    fn around<const N: usize>(&mut self, _isa: W::Isa, input: [W; N]) -> ([W; N], [W; N]) {
+        let counters = each!(i < N => self.next.add_low_u64(self.steps[i]));
+        // Less than a bundle is the last.
+        self.next = self.next.add_low_u64(self.bundle);
+        (each!(i < N => counters[i].pick(self.places)), input)
     }
 }
 

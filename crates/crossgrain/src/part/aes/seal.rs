@@ -7,7 +7,7 @@
 
 use super::instructions::{AHEAD_BYTES, Bundle, Counted, Frame, FramedBundle, IN_FLIGHT, Middle, round};
 use super::key::RoundKeys;
-use crate::block::{BLOCK_BYTES, Block};
+use crate::block::Block;
 use crate::part::counter::Counter;
 use crate::part::ghash::{Powers, STRIDE, Sums};
 use crate::word::{AesLanes, Buffers, Kernel, each, unrolled};
@@ -47,8 +47,7 @@ impl<W: AesLanes> Kernel for Seal<'_, '_, W> {
         while at < len_bytes {
             let input = buffers.load_all(isa, at);
             let before = &buffers.output_mut()[at - bundle_bytes..][..bundle_bytes];
-            let output =
-                encrypt_and_hash(isa, keys, (&mut frame, &mut sums), input, at / BLOCK_BYTES, before);
+            let output = encrypt_and_hash(isa, keys, (&mut frame, &mut sums), input, before);
             buffers.store_all(at, output);
             buffers.expect(at + AHEAD_BYTES, bundle_bytes);
             at += bundle_bytes;
@@ -66,12 +65,11 @@ fn encrypt_and_hash<W: AesLanes>(
     keys: &RoundKeys,
     (frame, sums): (&mut Counted<W>, &mut Sums<'_, W>),
     input: [W; IN_FLIGHT],
-    block: usize,
     before: &[u8],
 ) -> [W; IN_FLIGHT] {
     let (first, middle, last) = keys.split();
     let (first, last) = (W::broadcast(isa, first), W::broadcast(isa, last));
-    let (entering, added) = frame.around::<IN_FLIGHT>(isa, input, block);
+    let (entering, added) = frame.around::<IN_FLIGHT>(isa, input);
     let mut state = each!(i < IN_FLIGHT => entering[i] ^ first);
     let (early, late) = middle.split_at(STRIDE);
     let mut products = sums.begin_stride();
