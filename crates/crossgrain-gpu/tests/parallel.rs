@@ -20,9 +20,9 @@ mod stand_in;
 #[path = "../examples/weights.rs"]
 mod weights;
 
+use std::fs;
 use std::path::Path;
 use std::process::{self, Command};
-use std::fs;
 
 use compilers::Nvrtc;
 use crossgrain::device::Listing;
@@ -327,7 +327,8 @@ fn algorithms_run_by_a_driver_that_stands_in() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("parallel-{}", process::id()));
     fs::create_dir_all(&folder).unwrap();
     stand_in::again(&["--skip", "stands_in", "--skip", "narrower"], Some(&folder));
-    let texts = fs::read_dir(&folder).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
+    let texts =
+        fs::read_dir(&folder).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
     let listings: Vec<_> = texts.map(listing).collect();
     if let Some(nvrtc) = Nvrtc::find() {
         assert!(nvrtc.made(&listings).iter().all(|made| !made.spills));

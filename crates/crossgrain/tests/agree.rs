@@ -77,17 +77,22 @@ fn every_variant_works_at_every_alignment_apart_and_between_guards() {
         let key = key(job.cipher, 3);
         let len = 16 * (variant.repr.bundle_blocks().unwrap_or(32) + 3);
         let input = painted(len + 16, 4);
-        for offset in 0..16 {
-            let mut output = vec![0xa5; len + 48];
-            let buffers =
-                Buffers::apart(&input[offset..][..len], &mut output[16 + (offset * 7) % 16..][..len]);
-            run_buffers(&key, job.direction, job.birth, 9, &options, buffers.unwrap());
-            let want = expected(&key, job.direction, job.birth, 9, &input[offset..][..len]);
-            let (start, end) = (16 + (offset * 7) % 16, 16 + (offset * 7) % 16 + len);
-            assert!(output[start..end] == want, "{} at offset {offset}", variant.name);
-            let guards = output[..start].iter().chain(&output[end..]);
-            assert!(guards.clone().all(|&byte| byte == 0xa5), "{} wrote outside", variant.name);
-            compared += 1;
+        // Past the caches too: the last four are all places of a block in a line.
+        for (offset, gap) in
+            (0..16).map(|offset| (offset, (offset * 7) % 16)).chain([0, 16, 32, 48].map(|gap| (3, gap)))
+        {
+            for goes_past_caches in [false, true] {
+                let mut output = vec![0xa5; len + 96];
+                let (start, end) = (16 + gap, 16 + gap + len);
+                let buffers = Buffers::apart(&input[offset..][..len], &mut output[start..end]).unwrap();
+                let buffers = if goes_past_caches { buffers.past_caches() } else { buffers };
+                run_buffers(&key, job.direction, job.birth, 9, &options, buffers);
+                let want = expected(&key, job.direction, job.birth, 9, &input[offset..][..len]);
+                assert!(output[start..end] == want, "{} at offset {offset}, {gap}", variant.name);
+                let guards = output[..start].iter().chain(&output[end..]);
+                assert!(guards.clone().all(|&byte| byte == 0xa5), "{} wrote outside", variant.name);
+                compared += 1;
+            }
         }
     }
     counted(compared, "messages of variants compared with the reference");

@@ -30,7 +30,18 @@ fn made() -> Option<PathBuf> {
         fs::write(folder.join("driver.cpp"), DRIVER).unwrap();
         fs::write(folder.join("program.h"), PROGRAM).unwrap();
         let mine = folder.join(format!("mine.{}", process::id()));
-        let options = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "driver.cpp", "-ldl", "-o"];
+        let options = [
+            "-std=c++17",
+            "-O1",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-shared",
+            "-fPIC",
+            "driver.cpp",
+            "-ldl",
+            "-o",
+        ];
         let status = Command::new("c++").args(options).arg(&mine).current_dir(&folder).status();
         assert!(status.unwrap().success());
         fs::copy(&mine, folder.join("libnvrtc.so")).unwrap();

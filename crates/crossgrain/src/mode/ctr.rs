@@ -1,5 +1,7 @@
 //! Counter mode (SP 800-38A §6.5): the input XOR the encrypted counter.
 
+use std::{iter, mem};
+
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Threads};
 use crate::mode::Options;
@@ -10,6 +12,9 @@ use crate::word::{Buffers, wipe};
 
 /// What a thread takes of a long keystream at a time.
 const PIECE_BYTES: usize = 4 * Buffers::ZEROS_BYTES;
+
+/// What is done to parts of a keystream once they are written, if anything is.
+pub(crate) type Finish<'a> = Option<&'a (dyn Fn(&mut [u8]) + Sync)>;
 
 /// CTR with a 128-bit counter that wraps at 2¹²⁸. Decrypting is the same as encrypting.
 ///
@@ -93,17 +98,26 @@ impl Ctr {
     }
 
     /// Writes the keystream itself, which zeros would be encrypted to, from the beginning of the block `blocks` after
-    /// the initial counter on. Threads take parts of whole blocks; what one has written goes through `finish`.
-    pub(crate) fn keystream(&self, blocks: u128, output: &mut [u8], finish: &(dyn Fn(&mut [u8]) + Sync)) {
+    /// the initial counter on. Threads take parts of whole blocks, which are finished by who wrote them.
+    pub(crate) fn keystream(&self, blocks: u128, output: &mut [u8], finish: Finish<'_>) {
         let first = self.first.skip(blocks);
         let len_bytes = output.len();
-        let pieces = Buffers::in_place(output).parts(PIECE_BYTES).enumerate();
-        self.program.threads().each(len_bytes, pieces, &|(number, piece)| {
-            let mut first = first.skip((number * PIECE_BYTES / BLOCK_BYTES) as u128);
+        let output = Buffers::in_place(output);
+        // What is finished is read again, so it has to stay in a cache.
+        let goes_past_caches = finish.is_none() && Buffers::pay_past_caches(len_bytes);
+        let head_bytes = if goes_past_caches { output.bytes_to_line() } else { 0 };
+        let (head, rest) = output.split_at(head_bytes);
+        let pieces = iter::once(head).chain(rest.parts(PIECE_BYTES));
+        let pieces = pieces.scan(0, |at, piece| Some((mem::replace(at, *at + piece.len_bytes()), piece)));
+        self.program.threads().each(len_bytes, pieces, &|(at, piece)| {
+            let mut first = first.skip((at / BLOCK_BYTES) as u128);
             for mut part in piece.parts(Buffers::ZEROS_BYTES) {
                 let zeros = part.reborrow().with_zeros();
+                let zeros = if goes_past_caches { zeros.past_caches() } else { zeros };
                 self.program.run_by(Threads::ONE, Source::Counter(first), zeros);
-                finish(part.output_mut());
+                if let Some(finish) = finish {
+                    finish(part.output_mut());
+                }
                 first = first.skip((Buffers::ZEROS_BYTES / BLOCK_BYTES) as u128);
             }
         });

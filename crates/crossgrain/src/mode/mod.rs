@@ -13,6 +13,7 @@ pub use aead::{Aead, AeadMessage};
 pub use chained::{Cbc, CbcMode, Cfb, CfbMode, Chained, ChainedMode, Message, Ofb, OfbMode};
 pub use cmac::Cmac;
 pub use ctr::Ctr;
+pub(crate) use ctr::Finish;
 pub use eax::Eax;
 pub use ecb::Ecb;
 pub use gcm::Gcm;

@@ -33,7 +33,7 @@ pub use typed::{Aes128Rng, Aes192Rng, Aes256Rng, KeyedRng, Serpent128Rng, Serpen
 use std::sync::Arc;
 
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
-use crate::mode::{Ctr, Options};
+use crate::mode::{Ctr, Finish, Options};
 use crate::plan::Plan;
 use crate::word::wipe;
 
@@ -92,14 +92,14 @@ impl Stream {
         let block = position_bytes / BLOCK_BYTES as u128;
         let within = (position_bytes % BLOCK_BYTES as u128) as usize;
         if within == 0 {
-            return self.fill_blocks(block, output, &|_| {});
+            return self.fill_blocks(block, output, None);
         }
         let mut copy: Block = [0; BLOCK_BYTES];
-        self.fill_blocks(block, &mut copy, &|_| {});
+        self.fill_blocks(block, &mut copy, None);
         let (head, rest) = output.split_at_mut(output.len().min(BLOCK_BYTES - within));
         head.copy_from_slice(&copy[within..][..head.len()]);
         wipe(&mut copy);
-        self.fill_blocks(block.wrapping_add(1), rest, &|_| {});
+        self.fill_blocks(block.wrapping_add(1), rest, None);
     }
 
     /// The plans that run, widest bundle first.
@@ -121,7 +121,7 @@ impl Stream {
     }
 
     /// The bytes from the beginning of a block on, each piece of whole blocks finished by who wrote it.
-    fn fill_blocks(&self, mut block: u128, mut output: &mut [u8], finish: &(dyn Fn(&mut [u8]) + Sync)) {
+    fn fill_blocks(&self, mut block: u128, mut output: &mut [u8], finish: Finish<'_>) {
         while !output.is_empty() {
             // Where a part ends and begins again the counter jumps.
             let left = (self.last_block() - (block & self.last_block())).saturating_add(1);

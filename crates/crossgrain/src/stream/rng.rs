@@ -14,6 +14,7 @@ use rand_core::{TryCryptoRng, TryRng};
 
 use super::Stream;
 use crate::block::BLOCK_BYTES;
+use crate::mode::Finish;
 use crate::word::{bytes_of_mut, wipe};
 
 /// Bytes in the buffer: a bundle of the widest kernels.
@@ -44,7 +45,7 @@ impl Generator for Blocks {
     type Output = [u64; WORDS];
 
     fn generate(&mut self, output: &mut Self::Output) {
-        self.stream.fill_blocks(self.next, bytes_of_mut(output), &|_| {});
+        self.stream.fill_blocks(self.next, bytes_of_mut(output), None);
         self.next = self.next.wrapping_add(BUFFER_BLOCKS);
         for word in output {
             *word = u64::from_le(*word);
@@ -137,7 +138,7 @@ impl StreamRng {
 
     /// The next bytes. What is worth it is spread over threads.
     pub fn fill_bytes(&mut self, output: &mut [u8]) {
-        self.fill(output, &|_| {});
+        self.fill(output, None);
     }
 
     /// The next numbers, eight bytes each.
@@ -152,15 +153,15 @@ impl StreamRng {
     pub fn fill_f64(&mut self, output: &mut [f64]) {
         let bytes = bytes_of_mut(output);
         if self.next.is_multiple_of(size_of::<f64>()) {
-            return self.fill(bytes, &to_uniform);
+            return self.fill(bytes, Some(&to_uniform));
         }
         // Numbers do not lie within blocks: not by pieces of whole blocks.
-        self.fill(bytes, &|_| {});
+        self.fill(bytes, None);
         to_uniform(bytes);
     }
 
     /// Takes bytes in order; each piece that is taken, of whole blocks but at either end, goes through `finish`.
-    fn fill(&mut self, output: &mut [u8], finish: &(dyn Fn(&mut [u8]) + Sync)) {
+    fn fill(&mut self, output: &mut [u8], finish: Finish<'_>) {
         let buffered = output.len().min(BUFFER_BYTES - self.next);
         let (head, rest) = output.split_at_mut(buffered);
         let at = rest.len() / BUFFER_BYTES * BUFFER_BYTES;
@@ -174,8 +175,10 @@ impl StreamRng {
             self.refill();
             self.take(tail);
         }
-        finish(head);
-        finish(tail);
+        if let Some(finish) = finish {
+            finish(head);
+            finish(tail);
+        }
     }
 
     /// Takes bytes out of the buffer, which has as many.
@@ -205,7 +208,7 @@ impl StreamRng {
 
     #[inline(never)]
     fn refill(&mut self) {
-        self.stream.fill_blocks(self.block, &mut self.buffer.0[..], &|_| {});
+        self.stream.fill_blocks(self.block, &mut self.buffer.0[..], None);
         self.block = self.block.wrapping_add(BUFFER_BLOCKS);
         self.next = 0;
     }

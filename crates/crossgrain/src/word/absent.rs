@@ -21,6 +21,12 @@ pub(super) fn cpu_model() -> Option<String> {
     None
 }
 
+pub(crate) const fn fence() {}
+
+pub(crate) const fn stores_best_past_caches() -> bool {
+    false
+}
+
 pub(crate) const fn prefetch(_bytes: &[u8], _at: usize) {}
 
 pub(crate) const fn prefetch_to_write(_bytes: &mut [u8], _at: usize) {}
@@ -219,6 +225,10 @@ impl<I: Nowhere, const BYTES: usize> ByteLanes for Vector<I, BYTES> {
     }
 
     fn store_lanes(self, _bytes: &mut [u8]) {
+        match self.1 {}
+    }
+
+    fn store_past_caches(self, _bytes: &mut [u8]) {
         match self.1 {}
     }
 

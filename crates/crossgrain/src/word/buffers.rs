@@ -7,8 +7,8 @@ use cipher::Array;
 use cipher::consts::U16;
 use cipher::inout::InOutBuf;
 
-use super::{ByteLanes, Register, prefetch, prefetch_to_write};
-use crate::block::Error;
+use super::{ByteLanes, Register, fence, prefetch, prefetch_to_write, stores_best_past_caches};
+use crate::block::{BLOCK_BYTES, Error};
 
 /// Zeros for an input.
 static ZEROS: [u8; Buffers::ZEROS_BYTES] = [0; Buffers::ZEROS_BYTES];
@@ -25,6 +25,8 @@ pub struct Buffers<'a> {
     places: usize,
     /// What follows of a long job, in bytes.
     ahead_bytes: usize,
+    /// Whether whole lines are written past the caches.
+    goes_past_caches: bool,
     borrow: PhantomData<&'a mut [u8]>,
 }
 
@@ -46,6 +48,9 @@ impl<'a> Buffers<'a> {
     /// From what length on a job asks ahead: a second cache of two megabytes no longer holds it.
     pub const LONG_BYTES: usize = 2 * 1024 * 1024;
 
+    /// From what length on no cache is taken to hold a job.
+    const HUGE_BYTES: usize = 64 * 1024 * 1024;
+
     /// One buffer, to be replaced by the result.
     pub const fn in_place(data: &'a mut [u8]) -> Self {
         let output = data.as_mut_ptr();
@@ -54,7 +59,15 @@ impl<'a> Buffers<'a> {
 
     /// Places that the caller has borrowed for `'a`.
     const fn over(input: *const u8, output: *mut u8, len_bytes: usize) -> Self {
-        Self { input, output, len_bytes, places: ALL, ahead_bytes: 0, borrow: PhantomData }
+        Self {
+            input,
+            output,
+            len_bytes,
+            places: ALL,
+            ahead_bytes: 0,
+            goes_past_caches: false,
+            borrow: PhantomData,
+        }
     }
 
     /// Two buffers of the same length.
@@ -144,6 +157,32 @@ impl<'a> Buffers<'a> {
         Buffers { borrow: PhantomData, ..*self }
     }
 
+    /// Whether so many bytes that nobody reads soon should be written past the caches.
+    #[inline]
+    pub(crate) fn pay_past_caches(len_bytes: usize) -> bool {
+        len_bytes >= Self::HUGE_BYTES && stores_best_past_caches()
+    }
+
+    /// The same buffers, to be written past the caches by kernels that write line after line: some CPUs fetch a line that is
+    /// written to otherwise. Not where output takes the place of input, which is in a cache by then. It pays where no input is
+    /// read from memory beside it.
+    #[must_use]
+    pub fn past_caches(self) -> Self {
+        Self { goes_past_caches: self.input != self.output.cast_const(), ..self }
+    }
+
+    /// How many bytes of whole blocks stand before the first line of output; 0 if no block begins where a line does.
+    pub(crate) fn bytes_to_line(&self) -> usize {
+        let bytes = self.output.addr().wrapping_neg() % LINE_BYTES;
+        if bytes.is_multiple_of(BLOCK_BYTES) { bytes.min(self.len_bytes) } else { 0 }
+    }
+
+    /// Whether a word of so many bytes at byte `at` of the output goes past the caches.
+    #[inline(always)]
+    fn skips_caches(&self, at: usize, bytes: usize) -> bool {
+        self.goes_past_caches && (self.output.addr() + at).is_multiple_of(bytes)
+    }
+
     /// The input.
     #[inline(always)]
     pub const fn input(&self) -> &[u8] {
@@ -165,7 +204,7 @@ impl<'a> Buffers<'a> {
     /// Asks for the lines of `len_bytes` from byte `at` on, which a long job wants soon, here or beyond the end.
     #[inline(always)]
     pub fn expect(&mut self, at: usize, len_bytes: usize) {
-        if !self.is_long() || at + len_bytes > self.len_bytes + self.ahead_bytes {
+        if !self.is_long() || self.goes_past_caches || at + len_bytes > self.len_bytes + self.ahead_bytes {
             return;
         }
         for at in (at..at + len_bytes).step_by(LINE_BYTES) {
@@ -213,6 +252,29 @@ impl<'a> Buffers<'a> {
         let bytes = &mut self.output_mut()[at..][..N * W::BYTES];
         for (i, word) in words.into_iter().enumerate() {
             word.store(&mut bytes[i * W::BYTES..][..W::BYTES]);
+        }
+    }
+
+    /// The same, past the caches if these buffers are to be written so: in a run of them that [`Buffers::end_run`] ends.
+    ///
+    /// # Panics
+    /// As [`Buffers::store_all`].
+    #[inline(always)]
+    pub fn store_run<W: ByteLanes, const N: usize>(&mut self, at: usize, words: [W; N]) {
+        if !self.skips_caches(at, W::BYTES) {
+            return self.store_all(at, words);
+        }
+        let bytes = &mut self.output_mut()[at..][..N * W::BYTES];
+        for (i, word) in words.into_iter().enumerate() {
+            word.store_past_caches(&mut bytes[i * W::BYTES..][..W::BYTES]);
+        }
+    }
+
+    /// Has whatever a run wrote past the caches come before all that follows.
+    #[inline(always)]
+    pub fn end_run(&mut self) {
+        if self.goes_past_caches {
+            fence();
         }
     }
 

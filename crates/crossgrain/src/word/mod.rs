@@ -64,7 +64,7 @@ pub use x86::{
     Gfni256, Gfni512, GfniWord256, GfniWord512, Sse2, Vaes256, Vaes512, Vbmi512, VbmiWord512, Vclmul256,
     Vclmul512, Word128, Word256, Word512,
 };
-pub(crate) use x86::{prefetch, prefetch_to_write};
+pub(crate) use x86::{fence, prefetch, prefetch_to_write, stores_best_past_caches};
 
 /// Proof that this CPU has a set of instructions, and the door through which kernels use them.
 pub trait Isa: Copy + Send + Sync + 'static {
@@ -250,6 +250,12 @@ pub trait ByteLanes: Register {
     /// # Panics
     /// As [`ByteLanes::load_lanes`].
     fn store_lanes(self, bytes: &mut [u8]);
+
+    /// Writes the word past the caches. Before anybody reads it, [`fence`] has to be called.
+    ///
+    /// # Panics
+    /// Unless the bytes are as many as the word has, and begin at a multiple of that in memory.
+    fn store_past_caches(self, bytes: &mut [u8]);
 
     /// Writes the lowest lane.
     fn store_lowest(self, lane: &mut [u8; 16]);

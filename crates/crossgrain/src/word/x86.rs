@@ -9,8 +9,8 @@ mod tokens;
 
 use std::arch::asm;
 use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm_set_epi8, _mm_storeu_si128,
-    _mm256_gf2p8affine_epi64_epi8, _mm256_gf2p8affineinv_epi64_epi8, _mm256_gf2p8mul_epi8,
+    __m128i, __m256i, __m512i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm_set_epi8, _mm_sfence,
+    _mm_storeu_si128, _mm256_gf2p8affine_epi64_epi8, _mm256_gf2p8affineinv_epi64_epi8, _mm256_gf2p8mul_epi8,
     _mm512_gf2p8affine_epi64_epi8, _mm512_gf2p8affineinv_epi64_epi8, _mm512_gf2p8mul_epi8,
     _mm512_mask_blend_epi8, _mm512_movepi8_mask, _mm512_permutex2var_epi8, _mm512_set1_epi64,
 };
@@ -19,6 +19,7 @@ use std::marker::PhantomData;
 use std::ops::{BitAnd, BitXor, Not};
 
 use self::raw::Raw;
+pub(crate) use self::tokens::stores_best_past_caches;
 pub use self::tokens::{
     AesNi, Avx2, Avx512, Clmul, Gfni256, Gfni512, Sse2, Vaes256, Vaes512, Vbmi512, Vclmul256, Vclmul512,
 };
@@ -27,6 +28,13 @@ use super::{
     AesLanes, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Lane32, Lanes, Register,
     Shift, Word, gates,
 };
+
+/// Has what was written past the caches come before all that is written later.
+#[inline(always)]
+pub(crate) fn fence() {
+    // SAFETY: every x86-64 has this instruction.
+    unsafe { _mm_sfence() };
+}
 
 /// Asks for the line of bytes that byte `at` is in, which is needed soon. Past the end nothing comes of it.
 #[inline(always)]
@@ -284,6 +292,13 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
         assert!(bytes.len() <= Self::BYTES && bytes.len().is_multiple_of(16));
         // SAFETY: a value of this type exists, and so many lanes are in the slice.
         unsafe { self.0.store_lanes(bytes.as_mut_ptr(), bytes.len() / 16) }
+    }
+
+    #[inline(always)]
+    fn store_past_caches(self, bytes: &mut [u8]) {
+        assert!(bytes.len() == Self::BYTES && bytes.as_ptr().addr().is_multiple_of(Self::BYTES));
+        // SAFETY: a value of this type exists, and the slice has its bytes, aligned.
+        unsafe { self.0.store_past_caches(bytes.as_mut_ptr()) }
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@ use super::ports::{Core, IntegerKind, Kind};
 /// The core that a record's machine has, by what the machine calls itself.
 pub(super) fn of(machine: &str) -> Option<&'static Core> {
     let is = |core: &&'static Core| core.machines.iter().any(|part| machine.contains(part));
-    [&ZEN_5, &ZEN_4, &GOLDEN_COVE].into_iter().find(is)
+    [&ZEN_5, &ZEN_4, &GOLDEN_COVE, &REDWOOD_COVE].into_iter().find(is)
 }
 
 /// Pipes 0 to 3 are for vectors, of 512 bits as of fewer; shifts and multiplications of integers have three of theirs.
@@ -89,9 +89,9 @@ pub(super) static ZEN_4: Core = Core {
 };
 
 /// Ports 0, 1, 5, 6 and 10, in this order; vectors use the first three, and 512 bits port 0, which then takes port 1's place too, or 5.
-pub(super) static GOLDEN_COVE: Core = Core {
+const COVE: Core = Core {
     name: "Golden Cove",
-    machines: &["Intel(R) Xeon(R) Processor, ", "(family 6, model 143)"],
+    machines: &["(family 6, model 143)"],
     dispatch: 6.0,
     memory: 5.0,
     vector_loads: 3.0,
@@ -125,6 +125,13 @@ pub(super) static GOLDEN_COVE: Core = Core {
         (0b1_1111, "all ports"),
     ],
 };
+
+pub(super) static GOLDEN_COVE: Core = COVE;
+
+/// The same ports. A virtual machine whose model is that of a core of 2021 has AMX and 64 KiB of L1 for instructions, as only
+/// Golden Cove's successor.
+pub(super) static REDWOOD_COVE: Core =
+    Core { name: "Redwood Cove", machines: &["(family 6, model 167)", "(family 6, model 173)"], ..COVE };
 
 // How the names of vector instructions begin, after a `v`.
 const AES: &[&str] = &["aes"];

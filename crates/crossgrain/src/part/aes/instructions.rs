@@ -221,10 +221,11 @@ pub(super) fn over_bundles<W: AesLanes>(isa: W::Isa, kernel: &mut impl Bundle<W>
     let mut at = 0;
     while len_bytes - at >= bundle_bytes {
         let output = kernel.run::<IN_FLIGHT>(buffers.load_all(isa, at), at / BLOCK_BYTES);
-        buffers.store_all(at, output);
+        buffers.store_run(at, output);
         buffers.expect(at + AHEAD_BYTES, bundle_bytes);
         at += bundle_bytes;
     }
+    buffers.end_run();
     match len_bytes - at {
         0 => {}
         rest_bytes if rest_bytes <= W::BYTES => {

@@ -10,7 +10,7 @@ use std::arch::x86_64::{
     _mm_clmulepi64_si128, _mm_cmpeq_epi8, _mm_cmpeq_epi32, _mm_cvtsi32_si128, _mm_loadu_si128,
     _mm_movemask_epi8, _mm_movemask_ps, _mm_mul_epu32, _mm_or_si128, _mm_set1_epi32, _mm_set1_epi64x,
     _mm_setzero_si128, _mm_shuffle_epi8, _mm_sll_epi32, _mm_sll_epi64, _mm_slli_epi64, _mm_srl_epi32,
-    _mm_srl_epi64, _mm_srli_epi64, _mm_storeu_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi32,
+    _mm_srl_epi64, _mm_srli_epi64, _mm_storeu_si128, _mm_stream_si128, _mm_unpackhi_epi8, _mm_unpackhi_epi32,
     _mm_unpackhi_epi64, _mm_unpacklo_epi8, _mm_unpacklo_epi32, _mm_unpacklo_epi64, _mm_xor_si128,
     _mm256_add_epi8, _mm256_add_epi32, _mm256_add_epi64, _mm256_aesdec_epi128, _mm256_aesdeclast_epi128,
     _mm256_aesenc_epi128, _mm256_aesenclast_epi128, _mm256_and_si256, _mm256_broadcastsi128_si256,
@@ -18,17 +18,17 @@ use std::arch::x86_64::{
     _mm256_cmpeq_epi32, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_mullo_epi32,
     _mm256_permute2x128_si256, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setzero_si256,
     _mm256_shuffle_epi8, _mm256_sll_epi32, _mm256_sll_epi64, _mm256_srl_epi32, _mm256_srl_epi64,
-    _mm256_storeu_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64,
-    _mm256_unpacklo_epi8, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _mm256_xor_si256,
-    _mm256_zextsi128_si256, _mm512_add_epi8, _mm512_add_epi32, _mm512_add_epi64, _mm512_aesdec_epi128,
-    _mm512_aesdeclast_epi128, _mm512_aesenc_epi128, _mm512_aesenclast_epi128, _mm512_alignr_epi64,
-    _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_castsi512_si128, _mm512_clmulepi64_epi128,
-    _mm512_loadu_si512, _mm512_mask_storeu_epi64, _mm512_maskz_loadu_epi64, _mm512_mullo_epi32,
-    _mm512_rolv_epi32, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_sll_epi32,
-    _mm512_sll_epi64, _mm512_srl_epi32, _mm512_srl_epi64, _mm512_storeu_si512, _mm512_ternarylogic_epi64,
-    _mm512_testn_epi8_mask, _mm512_testn_epi32_mask, _mm512_unpackhi_epi8, _mm512_unpackhi_epi32,
-    _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
-    _mm512_xor_si512,
+    _mm256_storeu_si256, _mm256_stream_si256, _mm256_unpackhi_epi8, _mm256_unpackhi_epi32,
+    _mm256_unpackhi_epi64, _mm256_unpacklo_epi8, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
+    _mm256_xor_si256, _mm256_zextsi128_si256, _mm512_add_epi8, _mm512_add_epi32, _mm512_add_epi64,
+    _mm512_aesdec_epi128, _mm512_aesdeclast_epi128, _mm512_aesenc_epi128, _mm512_aesenclast_epi128,
+    _mm512_alignr_epi64, _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_castsi512_si128,
+    _mm512_clmulepi64_epi128, _mm512_loadu_si512, _mm512_mask_storeu_epi64, _mm512_maskz_loadu_epi64,
+    _mm512_mullo_epi32, _mm512_rolv_epi32, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_shuffle_epi8,
+    _mm512_sll_epi32, _mm512_sll_epi64, _mm512_srl_epi32, _mm512_srl_epi64, _mm512_storeu_si512,
+    _mm512_stream_si512, _mm512_ternarylogic_epi64, _mm512_testn_epi8_mask, _mm512_testn_epi32_mask,
+    _mm512_unpackhi_epi8, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi8,
+    _mm512_unpacklo_epi32, _mm512_unpacklo_epi64, _mm512_xor_si512,
 };
 
 /// What one register width can do. All of it needs that width's instructions.
@@ -40,6 +40,8 @@ pub(super) trait Raw: Copy + Send + Sync + 'static {
     unsafe fn splat(pattern: u64) -> Self;
     unsafe fn load(bytes: *const u8) -> Self;
     unsafe fn store(self, bytes: *mut u8);
+    /// Writes past the caches, to a multiple of its length. Whoever does so fences before the place is read.
+    unsafe fn store_past_caches(self, bytes: *mut u8);
     unsafe fn shift_right(self, count: u32) -> Self;
     unsafe fn shift_left(self, count: u32) -> Self;
     unsafe fn splat_u32(lane: u32) -> Self;
@@ -98,7 +100,7 @@ pub(super) trait Raw: Copy + Send + Sync + 'static {
 
 macro_rules! raw {
     ($Raw:ident, $bits:literal,
-     xor $xor:ident, and $and:ident, splat $splat:ident, load $load:ident, store $store:ident,
+     xor $xor:ident, and $and:ident, splat $splat:ident, load $load:ident, store $store:ident $stream:ident,
      shift $srl:ident $sll:ident,
      lanes $splat32:ident $add32:ident $lo32:ident $hi32:ident $sll32:ident $srl32:ident,
      unpack $lo8:ident $hi8:ident $lo64:ident $hi64:ident,
@@ -131,6 +133,10 @@ macro_rules! raw {
             #[inline(always)]
             unsafe fn store(self, bytes: *mut u8) {
                 unsafe { $store(bytes.cast(), self) }
+            }
+            #[inline(always)]
+            unsafe fn store_past_caches(self, bytes: *mut u8) {
+                unsafe { $stream(bytes.cast(), self) }
             }
             #[inline(always)]
             unsafe fn shift_right(self, count: u32) -> Self {
@@ -216,7 +222,7 @@ macro_rules! raw {
 
 raw!(
     __m128i, 128,
-    xor _mm_xor_si128, and _mm_and_si128, splat _mm_set1_epi64x, load _mm_loadu_si128, store _mm_storeu_si128,
+    xor _mm_xor_si128, and _mm_and_si128, splat _mm_set1_epi64x, load _mm_loadu_si128, store _mm_storeu_si128 _mm_stream_si128,
     shift _mm_srl_epi64 _mm_sll_epi64,
     lanes _mm_set1_epi32 _mm_add_epi32 _mm_unpacklo_epi32 _mm_unpackhi_epi32 _mm_sll_epi32 _mm_srl_epi32,
     unpack _mm_unpacklo_epi8 _mm_unpackhi_epi8 _mm_unpacklo_epi64 _mm_unpackhi_epi64,
@@ -246,7 +252,7 @@ raw!(
 );
 raw!(
     __m256i, 256,
-    xor _mm256_xor_si256, and _mm256_and_si256, splat _mm256_set1_epi64x, load _mm256_loadu_si256, store _mm256_storeu_si256,
+    xor _mm256_xor_si256, and _mm256_and_si256, splat _mm256_set1_epi64x, load _mm256_loadu_si256, store _mm256_storeu_si256 _mm256_stream_si256,
     shift _mm256_srl_epi64 _mm256_sll_epi64,
     lanes _mm256_set1_epi32 _mm256_add_epi32 _mm256_unpacklo_epi32 _mm256_unpackhi_epi32 _mm256_sll_epi32 _mm256_srl_epi32,
     unpack _mm256_unpacklo_epi8 _mm256_unpackhi_epi8 _mm256_unpacklo_epi64 _mm256_unpackhi_epi64,
@@ -280,7 +286,7 @@ raw!(
 );
 raw!(
     __m512i, 512,
-    xor _mm512_xor_si512, and _mm512_and_si512, splat _mm512_set1_epi64, load _mm512_loadu_si512, store _mm512_storeu_si512,
+    xor _mm512_xor_si512, and _mm512_and_si512, splat _mm512_set1_epi64, load _mm512_loadu_si512, store _mm512_storeu_si512 _mm512_stream_si512,
     shift _mm512_srl_epi64 _mm512_sll_epi64,
     lanes _mm512_set1_epi32 _mm512_add_epi32 _mm512_unpacklo_epi32 _mm512_unpackhi_epi32 _mm512_sll_epi32 _mm512_srl_epi32,
     unpack _mm512_unpacklo_epi8 _mm512_unpackhi_epi8 _mm512_unpacklo_epi64 _mm512_unpackhi_epi64,

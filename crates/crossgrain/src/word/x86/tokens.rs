@@ -4,9 +4,10 @@
 //! kernel for them. Needs: CPUID. Holds: what `enter` is compiled for is in the token's `NEEDS`.
 
 use std::arch::is_x86_feature_detected;
-use std::arch::x86_64::{__cpuid, __m512i};
+use std::arch::x86_64::{__cpuid, __m512i, CpuidResult};
 use std::hint::black_box;
 use std::mem::MaybeUninit;
+use std::sync::LazyLock;
 
 use crate::word::{Features, Isa, Kernel};
 
@@ -35,16 +36,27 @@ pub(in crate::word) fn detect_features() -> Features {
     found
 }
 
+/// What CPUID answers.
+fn ask(leaf: u32) -> CpuidResult {
+    // Newer compilers call it safe.
+    #[allow(unused_unsafe)]
+    // SAFETY: every x86-64 CPU has CPUID, and leaves that it does not know do no harm.
+    unsafe {
+        __cpuid(leaf)
+    }
+}
+
+/// Whether memory that no cache holds is written fastest past the caches. Intel's CPUs fetch every line that a store
+/// misses; AMD's, Zen 4 and Zen 5, are slower so (docs/mistakes.md, "Streaming stores").
+pub(crate) fn stores_best_past_caches() -> bool {
+    static IS_INTEL: LazyLock<bool> = LazyLock::new(|| ask(0).ebx.to_le_bytes() == *b"Genu");
+    *IS_INTEL
+}
+
 /// The processor's brand string, and its family, model and stepping in hex as CPUID packs them: many a
 /// virtual machine cuts the brand down to the maker.
 pub(in crate::word) fn cpu_model() -> Option<String> {
     const BRAND: std::ops::RangeInclusive<u32> = 0x8000_0002..=0x8000_0004;
-    // Newer compilers call CPUID safe.
-    #[allow(unused_unsafe)]
-    let ask = |leaf| {
-        // SAFETY: every x86-64 CPU has CPUID, and leaves that it does not know do no harm.
-        unsafe { __cpuid(leaf) }
-    };
     let last = ask(0x8000_0000).eax;
     let words = BRAND.filter(|leaf| *leaf <= last).map(ask).flat_map(|r| [r.eax, r.ebx, r.ecx, r.edx]);
     let bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).filter(|byte| *byte != 0).collect();
