@@ -222,7 +222,14 @@ mod tests {
         assert_eq!(of("AMD EPYC, 2 threads").unwrap().name, "Zen 4");
         assert_eq!(of("AMD EPYC (family 25, model 17), 2 threads").unwrap().name, "Zen 4");
         assert_eq!(of("AMD EPYC (family 26, model 2), 2 threads").unwrap().name, "Zen 5");
-        assert_eq!(of("Intel(R) Xeon(R) Processor, 2 threads").unwrap().name, "Golden Cove");
+        assert_eq!(
+            of("Intel(R) Xeon(R) Processor (family 6, model 143), 2 threads").unwrap().name,
+            "Golden Cove"
+        );
+        assert_eq!(
+            of("Intel(R) Xeon(R) Processor (family 6, model 167), 2 threads").unwrap().name,
+            "Redwood Cove"
+        );
         assert!(of("AMD EPYC (family 23, model 49), 2 threads").is_none());
         assert!(of("an abacus").is_none());
     }
