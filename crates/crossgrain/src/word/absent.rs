@@ -228,7 +228,7 @@ impl<I: Nowhere, const BYTES: usize> ByteLanes for Vector<I, BYTES> {
         match self.1 {}
     }
 
-    fn store_past_caches(self, _bytes: &mut [u8]) {
+    unsafe fn store_past_caches(self, _bytes: &mut [u8]) {
         match self.1 {}
     }
 

@@ -255,24 +255,26 @@ impl<'a> Buffers<'a> {
         }
     }
 
-    /// The same, past the caches if these buffers are to be written so: in a run of them that [`Buffers::end_run`] ends.
+    /// The same, past the caches if these buffers are to be written so. Kernels that use it do so for one place after another,
+    /// and end with [`Buffers::end_run`].
     ///
     /// # Panics
     /// As [`Buffers::store_all`].
     #[inline(always)]
-    pub fn store_run<W: ByteLanes, const N: usize>(&mut self, at: usize, words: [W; N]) {
+    pub(crate) fn store_run<W: ByteLanes, const N: usize>(&mut self, at: usize, words: [W; N]) {
         if !self.skips_caches(at, W::BYTES) {
             return self.store_all(at, words);
         }
         let bytes = &mut self.output_mut()[at..][..N * W::BYTES];
         for (i, word) in words.into_iter().enumerate() {
-            word.store_past_caches(&mut bytes[i * W::BYTES..][..W::BYTES]);
+            // SAFETY: the run goes on elsewhere, and its end is a fence.
+            unsafe { word.store_past_caches(&mut bytes[i * W::BYTES..][..W::BYTES]) };
         }
     }
 
     /// Has whatever a run wrote past the caches come before all that follows.
     #[inline(always)]
-    pub fn end_run(&mut self) {
+    pub(crate) fn end_run(&mut self) {
         if self.goes_past_caches {
             fence();
         }

@@ -251,11 +251,14 @@ pub trait ByteLanes: Register {
     /// As [`ByteLanes::load_lanes`].
     fn store_lanes(self, bytes: &mut [u8]);
 
-    /// Writes the word past the caches. Before anybody reads it, [`fence`] has to be called.
+    /// Writes the word past the caches.
     ///
     /// # Panics
     /// Unless the bytes are as many as the word has, and begin at a multiple of that in memory.
-    fn store_past_caches(self, bytes: &mut [u8]);
+    ///
+    /// # Safety
+    /// Before the place is read or written again, by whichever thread, this one fences.
+    unsafe fn store_past_caches(self, bytes: &mut [u8]);
 
     /// Writes the lowest lane.
     fn store_lowest(self, lane: &mut [u8; 16]);

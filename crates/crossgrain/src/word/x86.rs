@@ -295,7 +295,7 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
     }
 
     #[inline(always)]
-    fn store_past_caches(self, bytes: &mut [u8]) {
+    unsafe fn store_past_caches(self, bytes: &mut [u8]) {
         assert!(bytes.len() == Self::BYTES && bytes.as_ptr().addr().is_multiple_of(Self::BYTES));
         // SAFETY: a value of this type exists, and the slice has its bytes, aligned.
         unsafe { self.0.store_past_caches(bytes.as_mut_ptr()) }

@@ -40,7 +40,7 @@ pub(super) trait Raw: Copy + Send + Sync + 'static {
     unsafe fn splat(pattern: u64) -> Self;
     unsafe fn load(bytes: *const u8) -> Self;
     unsafe fn store(self, bytes: *mut u8);
-    /// Writes past the caches, to a multiple of its length. Whoever does so fences before the place is read.
+    /// Writes past the caches, to a multiple of its length. Whoever does so fences before the place is touched again.
     unsafe fn store_past_caches(self, bytes: *mut u8);
     unsafe fn shift_right(self, count: u32) -> Self;
     unsafe fn shift_left(self, count: u32) -> Self;
