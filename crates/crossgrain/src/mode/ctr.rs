@@ -105,7 +105,7 @@ impl Ctr {
         let output = Buffers::in_place(output);
         // What is finished is read again, so it has to stay in a cache.
         let goes_past_caches = finish.is_none() && Buffers::pay_past_caches(len_bytes);
-        let head_bytes = if goes_past_caches { output.bytes_to_line() } else { 0 };
+        let head_bytes = if goes_past_caches { output.bytes_to_line(BLOCK_BYTES) } else { 0 };
         let (head, rest) = output.split_at(head_bytes);
         let pieces = iter::once(head).chain(rest.parts(PIECE_BYTES));
         let pieces = pieces.scan(0, |at, piece| Some((mem::replace(at, *at + piece.len_bytes()), piece)));

@@ -8,7 +8,7 @@ use cipher::consts::U16;
 use cipher::inout::InOutBuf;
 
 use super::{ByteLanes, Register, fence, prefetch, prefetch_to_write, stores_best_past_caches};
-use crate::block::{BLOCK_BYTES, Error};
+use crate::block::Error;
 
 /// Zeros for an input.
 static ZEROS: [u8; Buffers::ZEROS_BYTES] = [0; Buffers::ZEROS_BYTES];
@@ -171,10 +171,10 @@ impl<'a> Buffers<'a> {
         Self { goes_past_caches: self.input != self.output.cast_const(), ..self }
     }
 
-    /// How many bytes of whole blocks stand before the first line of output; 0 if no block begins where a line does.
-    pub(crate) fn bytes_to_line(&self) -> usize {
+    /// How many bytes stand before the first line of output, if these are whole steps of so many bytes; 0 otherwise.
+    pub(crate) fn bytes_to_line(&self, step_bytes: usize) -> usize {
         let bytes = self.output.addr().wrapping_neg() % LINE_BYTES;
-        if bytes.is_multiple_of(BLOCK_BYTES) { bytes.min(self.len_bytes) } else { 0 }
+        if bytes.is_multiple_of(step_bytes) { bytes.min(self.len_bytes) } else { 0 }
     }
 
     /// Whether a word of so many bytes at byte `at` of the output goes past the caches.
