@@ -59,18 +59,20 @@ pub(crate) fn lent_to(command: &mut Command, fault: &str) -> bool {
     true
 }
 
-/// Runs tests of this program again where the driver is the stand-in: those that these arguments choose. Gives the programs that were
-/// compiled to a folder, if there is one.
+/// Runs tests of this program again where the driver is the stand-in: those that these arguments choose; whether there is one.
+/// If a folder is given, no program is kept from another run, and the text of each is put there.
 #[track_caller]
-pub(crate) fn again(tests: &[&str], texts: Option<&Path>) {
+pub(crate) fn again(tests: &[&str], texts: Option<&Path>) -> bool {
     let mut command = Command::new(std::env::current_exe().unwrap());
+    let is_lent = lent_to(command.args(tests).arg("--nocapture"), "");
     if let Some(texts) = texts {
-        command.env("STAND_IN_TEXTS", texts);
+        command.env("STAND_IN_TEXTS", texts).env("XDG_CACHE_HOME", texts);
     }
-    if lent_to(command.args(tests).arg("--nocapture"), "") {
+    if is_lent {
         let done = command.output().unwrap();
         let [out, err] = [&done.stdout, &done.stderr].map(|told| String::from_utf8_lossy(told));
         assert!(done.status.success(), "{out}\n{err}");
         println!("{out}");
     }
+    is_lent
 }

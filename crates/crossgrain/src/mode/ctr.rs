@@ -1,6 +1,6 @@
 //! Counter mode (SP 800-38A §6.5): the input XOR the encrypted counter.
 
-use std::{iter, mem};
+use std::mem;
 
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Threads};
@@ -107,7 +107,8 @@ impl Ctr {
         let goes_past_caches = finish.is_none() && Buffers::pay_past_caches(len_bytes);
         let head_bytes = if goes_past_caches { output.bytes_to_line(BLOCK_BYTES) } else { 0 };
         let (head, rest) = output.split_at(head_bytes);
-        let pieces = iter::once(head).chain(rest.parts(PIECE_BYTES));
+        let head = (!head.is_empty()).then_some(head);
+        let pieces = head.into_iter().chain(rest.parts(PIECE_BYTES));
         let pieces = pieces.scan(0, |at, piece| Some((mem::replace(at, *at + piece.len_bytes()), piece)));
         self.program.threads().each(len_bytes, pieces, &|(at, piece)| {
             let mut first = first.skip((at / BLOCK_BYTES) as u128);
