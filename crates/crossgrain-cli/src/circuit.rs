@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     if let Some(kernel) = args.name.as_deref().and_then(Kernel::find) {
         return program(kernel, args);
     }
-    apart(("--output", args.output.as_ref()), ("--dot", args.dot.as_ref()))?;
+    apart(("--output", args.output.as_deref()), ("--dot", args.dot.as_deref()))?;
     let Some(told) = chosen(args)? else { return list(args) };
     if let Some(path) = &args.dot {
         write_file(path, args.force, &told.graph.dot(&told.name))?;

@@ -117,6 +117,7 @@ fn reason(error: &io::Error) -> String {
         io::ErrorKind::PermissionDenied => "permission denied, check the access rights",
         io::ErrorKind::IsADirectory => "it is a directory, name a file",
         io::ErrorKind::NotADirectory => "part of the path is no directory, check the path",
+        io::ErrorKind::FileTooLarge => "the limit for a file's size is reached, raise it (ulimit -f)",
         io::ErrorKind::StorageFull => "no space is left there, free some or write elsewhere",
         io::ErrorKind::QuotaExceeded => "the disk quota is used up, free some space or write elsewhere",
         io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only, write elsewhere",

@@ -1,12 +1,15 @@
 //! Where bytes come from: a file or standard input.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::thread;
+use std::time::{Duration, SystemTime};
 
 use crate::error::{Error, Exit};
+use crate::output::closed;
+use crate::system::{self, Stamp};
 
 /// An open input.
 #[derive(Debug)]
@@ -14,7 +17,11 @@ pub(crate) struct Input {
     file: File,
     name: Name,
     len_bytes: Option<u64>,
-    changed: Option<SystemTime>,
+    /// What a regular file was like when it was opened.
+    stamp: Option<Stamp>,
+    /// Where reading began: standard input may hold a passphrase before the data.
+    begun: Option<u64>,
+    read_bytes: u64,
 }
 
 /// What to call an input or output.
@@ -34,12 +41,12 @@ impl Input {
             None => (Name::Stream("standard input"), standard_input()),
         };
         let opened = file.and_then(|mut file| {
-            let len_bytes = len_of(&mut file)?;
-            let changed = file.metadata()?.modified().ok();
-            Ok((file, len_bytes, changed))
+            let metadata = settled(&file)?;
+            let len_bytes = len_of(&mut file, &metadata)?;
+            Ok((file, len_bytes, metadata.is_file().then(|| Stamp::of(&metadata))))
         });
-        let (file, len_bytes, changed) = opened.map_err(|error| Error::read(&name, &error))?;
-        Ok(Self { file, name, len_bytes, changed })
+        let (file, len_bytes, stamp) = opened.map_err(|error| Error::read(&name, &error))?;
+        Ok(Self { file, name, len_bytes, stamp, begun: None, read_bytes: 0 })
     }
 
     /// What to call it.
@@ -51,17 +58,29 @@ impl Input {
     pub(crate) const fn len_bytes(&self) -> Option<u64> {
         self.len_bytes
     }
-}
 
-impl Input {
     /// Fails if a regular file was written since it was opened: what was read may be half old and half new.
     pub(crate) fn stayed(&self) -> Result<(), Error> {
         let metadata = self.file.metadata().map_err(|error| Error::read(&self.name, &error))?;
-        if self.len_bytes.is_none() || metadata.modified().ok() == self.changed {
-            return Ok(());
+        if self.stamp.is_none_or(|stamp| stamp == Stamp::of(&metadata)) {
+            Ok(())
+        } else {
+            Err(self.changed())
         }
+    }
+
+    /// The same of a file that was read to its end once: all that it had must have come.
+    pub(crate) fn stayed_whole(&self) -> Result<(), Error> {
+        self.stayed()?;
+        let (Some(begun), Some(stamp), Some(_)) = (self.begun, self.stamp, self.len_bytes) else {
+            return Ok(());
+        };
+        if begun.saturating_add(self.read_bytes) == stamp.len_bytes() { Ok(()) } else { Err(self.changed()) }
+    }
+
+    fn changed(&self) -> Error {
         let why = format!("{} was changed while it was read: try again when it is at rest", self.name);
-        Err(Error::new(Exit::InputOutput, why))
+        Error::new(Exit::InputOutput, why)
     }
 }
 
@@ -73,7 +92,12 @@ impl Seek for Input {
 
 impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.file.read(buffer)
+        if self.begun.is_none() && self.len_bytes.is_some() {
+            self.begun = Some(self.file.stream_position()?);
+        }
+        let count = self.file.read(buffer)?;
+        self.read_bytes += count as u64;
+        Ok(count)
     }
 }
 
@@ -86,13 +110,47 @@ impl fmt::Display for Name {
     }
 }
 
-/// What is left to read of a regular file; `None` for pipes and devices.
-fn len_of(file: &mut File) -> io::Result<Option<u64>> {
+/// No file of plans, costs, rules or programs is longer.
+const SMALL_FILE_BYTES_MAX: u64 = 64 << 20;
+
+/// The whole of a file that a person wrote, or this program: not of a device without end.
+pub(crate) fn read_small(path: &Path) -> Result<Vec<u8>, Error> {
+    let shown = path.display();
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(SMALL_FILE_BYTES_MAX + 1).read_to_end(&mut bytes));
+    read.map_err(|error| Error::read(&shown, &error))?;
+    if bytes.len() as u64 > SMALL_FILE_BYTES_MAX {
+        let most_mib = SMALL_FILE_BYTES_MAX >> 20;
+        return Err(Error::usage(format!("{shown} is longer than {most_mib} MiB: name another file")));
+    }
+    Ok(bytes)
+}
+
+/// What an open file is like, once a later change could be told by the file's times.
+///
+/// These are those of the system's clock at its last tick, some milliseconds ago: a file that was written in this very
+/// tick could be written again and keep them.
+fn settled(file: &File) -> io::Result<Metadata> {
     let metadata = file.metadata()?;
+    let age = metadata.modified().ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
+    if metadata.is_file()
+        && let Some(left) = age.and_then(|age| TICK.checked_sub(age))
+    {
+        thread::sleep(left);
+        return file.metadata();
+    }
+    Ok(metadata)
+}
+
+/// No system's clock for files ticks more slowly: at 100 Hz, twice over.
+const TICK: Duration = Duration::from_millis(20);
+
+/// What is left to read of a regular file; `None` for pipes, devices, and what the system makes up as it is read.
+fn len_of(file: &mut File, metadata: &Metadata) -> io::Result<Option<u64>> {
     if metadata.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    if !metadata.is_file() {
+    if !metadata.is_file() || metadata.len() == 0 {
         return Ok(None);
     }
     Ok(Some(metadata.len().saturating_sub(file.stream_position()?)))
@@ -102,6 +160,9 @@ fn len_of(file: &mut File) -> io::Result<Option<u64>> {
 #[cfg(unix)]
 pub(crate) fn standard_input() -> io::Result<File> {
     use std::os::fd::AsFd;
+    if system::began_closed(io::stdin()) {
+        return Err(closed());
+    }
     Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
 }
 

@@ -1,4 +1,4 @@
-//! Ctrl-C in the middle of the work: the temporary file goes too, the terminal is as it was, or the work ends in good
+//! Signals in the middle of the work: a temporary file goes too, the terminal is as it was, or the work ends in good
 //! order.
 
 use std::io;
@@ -56,7 +56,7 @@ mod undo {
     pub(super) fn on_signal(undo: impl Fn() + Send + 'static) -> io::Result<()> {
         let mut all = all();
         if all.is_empty() {
-            let signals = Signals::new(super::ending())?;
+            let signals = Signals::new(super::ending().chain(super::ENDING_RARELY))?;
             std::thread::Builder::new().name("signals".into()).spawn(|| watch(signals))?;
         }
         all.push(Box::new(undo));
@@ -87,6 +87,24 @@ fn ending() -> impl Iterator<Item = i32> {
     let is_nohup = ignored >> (SIGHUP - 1) & 1 == 1;
     [SIGINT, SIGTERM].into_iter().chain((!is_nohup).then_some(SIGHUP))
 }
+
+/// The others that end a program and are caught. Faults are not among them, nor what `signal-hook` would not pass on.
+#[cfg(unix)]
+const ENDING_RARELY: [i32; 8] = {
+    use signal_hook::consts::{SIGABRT, SIGALRM, SIGPROF, SIGQUIT, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU};
+    [SIGABRT, SIGALRM, SIGPROF, SIGQUIT, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU]
+};
+
+/// Makes a write beyond the limit of a file's size fail, rather than end the program.
+#[cfg(unix)]
+pub(crate) fn fail_beyond_file_size() {
+    // Without a handler the signal ends the program, and leaves no more behind.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+}
+
+/// Elsewhere there is no such limit.
+#[cfg(not(unix))]
+pub(crate) fn fail_beyond_file_size() {}
 
 /// A flag that a signal raises instead of ending the program; the second signal ends it.
 #[cfg(unix)]

@@ -22,10 +22,12 @@ mod random;
 mod raw;
 mod search;
 mod secret;
+mod system;
 mod typed;
 mod variants;
 mod wisdom;
 
+use std::io;
 use std::process::ExitCode;
 
 use clap::{FromArgMatches as _, Parser, Subcommand};
@@ -65,8 +67,17 @@ enum Command {
 }
 
 impl Command {
+    /// Whether what comes of it is printed; the others ask for standard output only where they need it.
+    const fn prints(&self) -> bool {
+        use Command::{Decrypt, Encrypt, Keygen, Random, Raw, Verify};
+        !matches!(self, Encrypt(_) | Decrypt(_) | Keygen(_) | Random(_) | Raw(_) | Verify(_))
+    }
+
     /// Runs the command; a search has exit codes of its own.
     fn run(self) -> ExitCode {
+        if self.prints() && system::began_closed(io::stdout()) {
+            return Error::write("standard output", &output::closed()).report();
+        }
         let done = match self {
             Self::Search(args) => return search::run(*args),
             Self::Demo(args) => demo::run(&args),
@@ -96,6 +107,8 @@ fn ended(done: Result<(), Error>) -> ExitCode {
 }
 
 fn main() -> ExitCode {
+    system::no_core_dumps();
+    interrupt::fail_beyond_file_size();
     let typed = manual::command().try_get_matches();
     match typed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments.command.run(),

@@ -1,15 +1,42 @@
 //! Where bytes go: standard output, a device, or a file that appears under its name only when whole.
+//!
+//! Until then the file has no name where the system has such files (`O_TMPFILE`), so that nothing is left of a run that
+//! ends early, however it ends. Elsewhere it is `.crossgrain-….part` beside its final name, and a signal removes it.
+//! Only its owner may read it before it is complete. With `--resume` it is OUT.part, and stays.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::{NamedTempFile, TempPath};
+use tempfile::TempPath;
 
 use crate::error::{Error, Exit};
 use crate::input::Name;
 use crate::interrupt;
+use crate::system::{self, NotOwn, Rights, directory_of, identity};
+
+/// What a new file holds, which decides who may read it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Content {
+    /// Nothing secret: the umask decides, or the file that is replaced.
+    Open,
+    /// What was encrypted, for reasons that are unknown here: the owner alone, or as the file that is replaced.
+    Plaintext,
+    /// A key: the owner alone.
+    Key,
+}
+
+impl Content {
+    fn rights(self, old: Option<&Metadata>) -> Rights {
+        let replaced = || old.and_then(Rights::of_replaced);
+        match self {
+            Self::Open => replaced().unwrap_or_else(Rights::of_new_file),
+            Self::Plaintext => replaced().unwrap_or(Rights::owner_only()),
+            Self::Key => Rights::owner_only(),
+        }
+    }
+}
 
 /// An open output. Dropped before [`Output::finish`], it leaves no file behind but one that may be resumed.
 #[derive(Debug)]
@@ -19,13 +46,15 @@ pub(crate) struct Output {
     place: Option<Place>,
 }
 
-/// A temporary file, and the name that it gets in the end.
+/// The name that a file gets in the end.
 #[derive(Debug)]
 struct Place {
-    temporary: TempPath,
     path: PathBuf,
     replace: bool,
-    /// Whether the temporary file is [`unfinished`], to be resumed.
+    rights: Rights,
+    /// The name it has meanwhile, if it has one.
+    temporary: Option<TempPath>,
+    /// Whether that is [`unfinished`], to be resumed.
     is_beside: bool,
 }
 
@@ -40,70 +69,60 @@ impl Output {
     /// Prepares to write a file; one that is there already is replaced only if `replace` says so.
     ///
     /// A device or a named pipe is written as it is: it cannot be replaced, nor be half a file.
-    pub(crate) fn file(path: &Path, replace: bool) -> Result<Self, Error> {
+    pub(crate) fn file(path: &Path, replace: bool, content: Content) -> Result<Self, Error> {
         let name = Name::File(path.to_owned());
         let failed = |error| Error::write(&name, &error);
         let old = existing(path).map_err(failed)?;
-        if old.as_ref().is_some_and(|old| !old.is_file() && !old.is_symlink() && !old.is_dir()) {
-            let file = File::options().write(true).open(path).map_err(failed)?;
+        if let Some(old) = old.as_ref().filter(|old| !old.is_file() && !old.is_symlink() && !old.is_dir()) {
+            let file = special(path, old, &name)?;
             return Ok(Self { file, name, place: None });
         }
         let path = replaceable(path, old.as_ref(), replace, &name)?;
-        let (file, temporary) = temporary_beside(&path, old.as_ref()).map_err(failed)?.into_parts();
-        interrupt::remove_on_signal(temporary.to_path_buf()).map_err(failed)?;
-        Ok(Self { file, name, place: Some(Place { temporary, path, replace, is_beside: false }) })
+        let rights = content.rights(old.as_ref());
+        let (file, temporary) = match system::open_unnamed(directory_of(&path)).map_err(failed)? {
+            Some(file) => (file, None),
+            None => {
+                let (file, temporary) = temporary_beside(&path).map_err(failed)?;
+                (file, Some(temporary))
+            }
+        };
+        Ok(Self { file, name, place: Some(Place { path, replace, rights, temporary, is_beside: false }) })
     }
 
-    /// Prepares to write a file that nobody else may read.
-    pub(crate) fn secret_file(path: &Path, replace: bool) -> Result<Self, Error> {
-        let output = Self::file(path, replace)?;
-        #[cfg(unix)]
-        if output.place.is_some() {
-            let owner_only = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-            output.file.set_permissions(owner_only).map_err(|error| Error::write(&output.name, &error))?;
-        }
-        Ok(output)
-    }
-
-    /// Prepares to write a file, or to go on where an earlier run ended: what is unfinished stays beside it,
+    /// Prepares to write plaintext, or to go on where an earlier run ended: what is unfinished stays beside it,
     /// as [`unfinished`], whatever happens, and can be read too.
     pub(crate) fn resumed(path: &Path, replace: bool) -> Result<Self, Error> {
         let name = Name::File(path.to_owned());
         let old = existing(path).map_err(|error| Error::write(&name, &error))?;
-        let path = replaceable(path, old.as_ref(), replace, &name)?;
-        let beside = unfinished(&path);
-        let begun = existing(&beside).map_err(|error| Error::write(&name, &error))?;
-        if [&old, &begun].into_iter().flatten().any(|there| !there.is_file() && !there.is_symlink()) {
-            let why = format!(
-                "{name} or '{}' is no file that could be resumed: leave out --resume",
-                beside.display()
-            );
-            return Err(Error::usage(why));
+        if old.as_ref().is_some_and(|old| !old.is_file() && !old.is_symlink()) {
+            return Err(Error::usage(format!("{name} is no file that could be resumed: leave out --resume")));
         }
-        let failed = |error| Error::write(format_args!("'{}'", beside.display()), &error);
+        let path = replaceable(path, old.as_ref(), replace, &name)?;
+        let rights = Content::Plaintext.rights(old.as_ref());
+        let beside = unfinished(&path);
+        let shown = format!("'{}'", beside.display());
+        let failed = |error| Error::write(&shown, &error);
         let mut options = File::options();
-        let file =
-            options.read(true).write(true).create(true).truncate(false).open(&beside).map_err(failed)?;
+        options.read(true).write(true).create(true).truncate(false);
+        let file = own(&mut options, &beside)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::Error(error)) => return Err(failed(error)),
             Err(TryLockError::WouldBlock) => {
-                let why = format!("another run is writing '{}': let it finish", beside.display());
+                let why = format!("another run is writing {shown}: let it finish");
                 return Err(Error::new(Exit::WouldOverwrite, why));
             }
         }
-        if let Some(old) = old.filter(|old| old.is_file()) {
-            file.set_permissions(old.permissions()).map_err(failed)?;
-        }
         let mut temporary = TempPath::try_from_path(&beside).map_err(failed)?;
         temporary.disable_cleanup(file.metadata().map_err(failed)?.len() > 0);
-        Ok(Self { file, name, place: Some(Place { temporary, path, replace, is_beside: true }) })
+        let place = Place { path, replace, rights, temporary: Some(temporary), is_beside: true };
+        Ok(Self { file, name, place: Some(place) })
     }
 
     /// From now on what is unfinished stays, if it may be resumed.
     pub(crate) fn stay(&mut self) {
-        if let Some(place) = &mut self.place {
-            place.temporary.disable_cleanup(place.is_beside);
+        if let Some(Place { temporary: Some(temporary), is_beside, .. }) = &mut self.place {
+            temporary.disable_cleanup(*is_beside);
         }
     }
 
@@ -112,19 +131,20 @@ impl Output {
         self.place.as_ref().map(|_| &self.file)
     }
 
-    /// Leaves the first `len_bytes` as [`unfinished`], and gives that name. What lies behind them of an earlier run stays.
+    /// Leaves the first `len_bytes` as [`unfinished`], for the owner alone, and gives that name. What lies behind them of an
+    /// earlier run stays.
     pub(crate) fn keep(self, len_bytes: u64) -> Result<Option<PathBuf>, Error> {
         let Self { file, name, place } = self;
-        let Some(Place { temporary, path, replace, is_beside }) = place else {
+        let Some(place) = place else {
             return Ok(None);
         };
         let failed = |error| Error::write(&name, &error);
-        let path = unfinished(&path);
-        if is_beside {
+        let path = unfinished(&place.path);
+        if place.is_beside {
             file.sync_all().map_err(failed)?;
         } else {
             file.set_len(len_bytes).and_then(|()| file.sync_all()).map_err(failed)?;
-            persist(temporary, &path, replace, &Name::File(path.clone()))?;
+            place.name(&file, &path, &Name::File(path.clone()))?;
         }
         Ok(Some(path))
     }
@@ -137,12 +157,37 @@ impl Output {
     /// All is written: a file gets its name.
     pub(crate) fn finish(self) -> Result<(), Error> {
         let Self { file, name, place } = self;
-        let Some(Place { temporary, path, replace, .. }) = place else {
+        let Some(place) = place else {
             return Ok(());
         };
         // The name must not outlive a power cut that the bytes do not.
-        file.sync_all().map_err(|error| Error::write(&name, &error))?;
-        persist(temporary, &path, replace, &name)
+        let ready = place.rights.give(&file).and_then(|()| file.sync_all());
+        ready.map_err(|error| Error::write(&name, &error))?;
+        let path = place.path.clone();
+        place.name(&file, &path, &name)
+    }
+}
+
+impl Place {
+    /// Gives a synced file its name, and makes the name last.
+    fn name(self, file: &File, path: &Path, name: &Name) -> Result<(), Error> {
+        let Self { temporary, replace, .. } = self;
+        let named = match temporary {
+            Some(temporary) if replace => temporary.persist(path).map_err(io::Error::from),
+            Some(temporary) => temporary.persist_noclobber(path).map_err(io::Error::from),
+            None => match system::link(file, path) {
+                // Only a name can be put in place of another.
+                Err(error) if replace && error.kind() == io::ErrorKind::AlreadyExists => {
+                    replace_by(file, path)
+                }
+                linked => linked,
+            },
+        };
+        named.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => in_the_way(name),
+            _ => Error::write(name, &error),
+        })?;
+        system::sync_directory(path).map_err(|error| Error::write(name, &error))
     }
 }
 
@@ -156,18 +201,33 @@ impl Write for Output {
     }
 }
 
-/// Refuses one path for two files, each with the option that names it.
-pub(crate) fn apart(one: (&str, Option<&PathBuf>), other: (&str, Option<&PathBuf>)) -> Result<(), Error> {
+/// Refuses one file for two purposes, each with the option that names it, whatever way it is spelt.
+pub(crate) fn apart(one: (&str, Option<&Path>), other: (&str, Option<&Path>)) -> Result<(), Error> {
     let ((option, path), (other, same)) = (one, other);
-    if path.is_some() && path == same {
-        return Err(Error::usage(format!("{option} and {other} name one file: give each its own")));
+    match (path, same) {
+        (Some(path), Some(same)) if is_same(path, same) => {
+            Err(Error::usage(format!("{option} and {other} name one file: give each its own")))
+        }
+        _ => Ok(()),
     }
-    Ok(())
+}
+
+/// Whether two paths lead to one file, or would once there is one.
+fn is_same(path: &Path, other: &Path) -> bool {
+    let of_file = |path: &Path| fs::metadata(path).ok().as_ref().and_then(identity);
+    match (of_file(path), of_file(other)) {
+        (Some(file), Some(other)) => file == other,
+        (None, None) => {
+            let place = |path: &Path| Some((of_file(directory_of(path))?, path.file_name()?.to_owned()));
+            path == other || place(path).is_some_and(|one| place(other) == Some(one))
+        }
+        _ => false,
+    }
 }
 
 /// Writes a whole file.
 pub(crate) fn write_file(path: &Path, replace: bool, contents: &str) -> Result<(), Error> {
-    let mut output = Output::file(path, replace)?;
+    let mut output = Output::file(path, replace, Content::Open)?;
     let written = output.write_all(contents.as_bytes());
     written.map_err(|error| Error::write(output.name(), &error))?;
     output.finish()
@@ -182,6 +242,10 @@ fn replaceable(path: &Path, old: Option<&Metadata>, replace: bool, name: &Name) 
     match old {
         Some(old) if old.is_dir() => Err(Error::write(name, &io::ErrorKind::IsADirectory.into())),
         Some(_) if !replace => Err(in_the_way(name)),
+        _ if !is_followed(path) => {
+            let why = format!("{name} is a link that another user made: remove it, or choose another name");
+            Err(Error::new(Exit::WouldOverwrite, why))
+        }
         _ => Ok(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())),
     }
 }
@@ -198,32 +262,6 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Gives a synced file its name, and makes the name last.
-fn persist(temporary: TempPath, path: &Path, replace: bool, name: &Name) -> Result<(), Error> {
-    let persisted = if replace { temporary.persist(path) } else { temporary.persist_noclobber(path) };
-    persisted.map_err(|failure| match failure.error.kind() {
-        io::ErrorKind::AlreadyExists => in_the_way(name),
-        _ => Error::write(name, &failure.error),
-    })?;
-    sync_directory(path).map_err(|error| Error::write(name, &error))
-}
-
-/// A name is in its directory, and lasts when that does.
-#[cfg(unix)]
-pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
-    File::open(directory_of(path))?.sync_all()
-}
-
-/// Elsewhere a directory is no file that could be synced.
-#[cfg(not(unix))]
-pub(crate) fn sync_directory(_path: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-fn directory_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
-}
-
 /// What is at a path: the end of a link, or a link that leads nowhere.
 fn existing(path: &Path) -> io::Result<Option<Metadata>> {
     let found = fs::metadata(path).or_else(|_| fs::symlink_metadata(path));
@@ -234,24 +272,76 @@ fn existing(path: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
-/// A temporary file in the directory of `path`, where a rename is all it takes. It has the access
-/// rights of the file it will replace, or else those of any new file.
-fn temporary_beside(path: &Path, old: Option<&Metadata>) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".crossgrain-").suffix(".part");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less the umask
-    let temporary = builder.tempfile_in(directory_of(path))?;
-    if let Some(old) = old.filter(|old| old.is_file()) {
-        temporary.as_file().set_permissions(old.permissions())?;
+/// A pipe or device to write to, which nobody else put there to read along.
+fn special(path: &Path, found: &Metadata, name: &Name) -> Result<File, Error> {
+    let untrusted = || {
+        let why = format!("{name} was put there by another user: name a file, or remove it");
+        Error::new(Exit::WouldOverwrite, why)
+    };
+    if !is_followed(path) || !system::is_trusted(found) {
+        return Err(untrusted());
     }
-    Ok(temporary)
+    let opened = File::options().write(true).open(path).and_then(|file| Ok((file.metadata()?, file)));
+    let (opened, file) = opened.map_err(|error| Error::write(name, &error))?;
+    // What was looked at is what was opened.
+    if identity(&opened) == identity(found) { Ok(file) } else { Err(untrusted()) }
+}
+
+/// Opens a file that an earlier run left, to be read and added to; a pipe or device is written as it is.
+pub(crate) fn continued(options: &mut fs::OpenOptions, path: &Path) -> Result<File, Error> {
+    let name = Name::File(path.to_owned());
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() && !found.is_dir() => special(path, &found, &name),
+        _ => own(options, path),
+    }
+}
+
+/// A file that no other user can have put there or open.
+fn own(options: &mut fs::OpenOptions, path: &Path) -> Result<File, Error> {
+    let shown = format!("'{}'", path.display());
+    system::open_own(options, path).map_err(|refused| match refused {
+        NotOwn::Io(error) => Error::write(&shown, &error),
+        NotOwn::Unsafe(why) => {
+            Error::usage(format!("{shown} {why}, and so is not continued: remove it, or mend that"))
+        }
+    })
+}
+
+/// Whether what a path leads to is what its owner means: a link may be followed that another user did not make.
+fn is_followed(path: &Path) -> bool {
+    !fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) || system::is_trusted_link(path)
+}
+
+/// A file with a name of its own beside `path`, from where a rename is all it takes. A signal removes it.
+fn temporary_beside(path: &Path) -> io::Result<(File, TempPath)> {
+    let made = temporary_name().make_in(directory_of(path), |name| {
+        // First, so that no signal comes between; the name is random, and nobody else's.
+        interrupt::remove_on_signal(name.to_owned())?;
+        system::restrict(File::options().read(true).write(true).create_new(true)).open(name)
+    });
+    made.map(tempfile::NamedTempFile::into_parts)
+}
+
+/// Puts a file without a name in the place of another: by a name that it has for a moment.
+fn replace_by(file: &File, path: &Path) -> io::Result<()> {
+    let named = temporary_name().make_in(directory_of(path), |name| system::link(file, name))?;
+    Ok(named.into_temp_path().persist(path)?)
+}
+
+/// Names that nobody can foresee.
+fn temporary_name() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".crossgrain-").suffix(".part").rand_bytes(20);
+    builder
 }
 
 /// Standard output without the standard library's buffer.
 #[cfg(unix)]
 fn standard_output() -> io::Result<File> {
     use std::os::fd::AsFd;
+    if system::began_closed(io::stdout()) {
+        return Err(closed());
+    }
     Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
 }
 
@@ -260,6 +350,11 @@ fn standard_output() -> io::Result<File> {
 fn standard_output() -> io::Result<File> {
     use std::os::windows::io::AsHandle;
     Ok(File::from(io::stdout().as_handle().try_clone_to_owned()?))
+}
+
+/// A standard stream was closed when the program began.
+pub(crate) fn closed() -> io::Error {
+    io::Error::other("it is closed, open it or name a file")
 }
 
 /// Writes all of `bytes` at a position, from any thread.

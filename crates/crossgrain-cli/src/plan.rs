@@ -27,7 +27,7 @@ use case::Case;
 
 /// Plans, draws if asked to, and prints.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
-    apart(("--save", args.save.as_ref()), ("--svg", args.svg.as_ref()))?;
+    apart(("--save", args.save.as_deref()), ("--svg", args.svg.as_deref()))?;
     let case = args.case()?;
     let told = if args.json { json::told(&case)? } else { text::told(&case) };
     if let Some(path) = &args.save {

@@ -13,7 +13,7 @@ use crossgrain::{BLOCK_BYTES, Cipher};
 
 use crate::device::{Asked, OnDevice, Wanted};
 use crate::error::Error;
-use crate::output::Output;
+use crate::output::{Content, Output};
 use crate::pipeline::{self, Cut, Failure, Place};
 use crate::progress::{Audience, Progress};
 use crate::typed::ciphers;
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     }
     let random = Random::new(args)?;
     let mut output = match path {
-        Some(path) => Output::file(path, args.force)?,
+        Some(path) => Output::file(path, args.force, Content::Open)?,
         None => Output::standard()?,
     };
     let name = output.name().clone();

@@ -1,6 +1,5 @@
 //! What several commands take in the same words: ciphers, policies, efforts, and plans in files.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,6 +13,7 @@ use crossgrain::variant::Policy;
 use crossgrain::wide::Rijndael;
 
 use crate::error::{Error, Exit};
+use crate::input::read_small;
 
 pub(crate) fn ciphers() -> impl TypedValueParser<Value = Cipher> {
     PossibleValuesParser::new(Cipher::ALL.map(Cipher::name)).try_map(|name| name.parse::<Cipher>())
@@ -46,7 +46,7 @@ pub(crate) fn efforts() -> impl TypedValueParser<Value = Effort> {
 
 /// The plans in a file that `plan --save` wrote.
 pub(crate) fn plans(path: &Path) -> Result<Arc<Plans>, Error> {
-    let bytes = fs::read(path).map_err(|error| Error::read(path.display(), &error))?;
+    let bytes = read_small(path)?;
     let refused = |refusal: Refusal| {
         let exit = if matches!(refusal, Refusal::CorruptPlan(_)) { Exit::Corrupt } else { Exit::Usage };
         Error::new(exit, format!("{}: {refusal}", path.display()))

@@ -16,7 +16,7 @@ use crossgrain::{Cipher, Features};
 use serde_json::{Value, json};
 
 use crate::error::{self, Error, Exit};
-use crate::output::Output;
+use crate::output::{Content, Output};
 use crate::typed::ciphers;
 
 /// Measure what every variant costs on this machine, and keep it for whatever plans
@@ -198,7 +198,8 @@ fn measure(path: &Path, ciphers: &[Cipher], budget_ms: u64) -> Result<(), Error>
 
 fn export(path: &Path, file: &Path, force: bool) -> Result<(), Error> {
     let wisdom = kept(path)?;
-    let mut output = if file.as_os_str() == "-" { Output::standard()? } else { Output::file(file, force)? };
+    let mut output =
+        if file.as_os_str() == "-" { Output::standard()? } else { Output::file(file, force, Content::Open)? };
     let written = output.write_all(wisdom.to_json().as_bytes());
     written.map_err(|error| Error::write(output.name(), &error))?;
     output.finish()

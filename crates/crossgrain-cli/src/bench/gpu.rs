@@ -4,7 +4,6 @@
 //! read and written there by every run; what copies cost, `crossgrain devices --measure` tells.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
@@ -20,6 +19,7 @@ use serde_json::json;
 
 use super::{Args, GPU_BYTES_MAX};
 use crate::error::{Error, Exit};
+use crate::input::read_small;
 
 /// The counter of the first block: small enough that the place of its first byte is a number of 128 bits.
 const FIRST: u128 = 0x0001_0203_0405_0607_0809_0a0b_ffff_ff00;
@@ -131,7 +131,8 @@ fn others(file: &Path) -> Result<(Language, Program), Error> {
             )));
         }
     };
-    let text = fs::read_to_string(file).map_err(|error| Error::read(file.display(), &error))?;
+    let text = String::from_utf8(read_small(file)?)
+        .map_err(|_| Error::usage(format!("{} is no text: name a program", file.display())))?;
     let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let kernel = Kernel::gates(Family::Aes, Task::Count);
     let listing = Listing { entry: name.clone(), text, ..kernel.listing(language) };

@@ -1,7 +1,7 @@
 //! What is typed for encrypted files.
 
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::thread;
 
@@ -11,7 +11,7 @@ use crossgrain::mode::Options;
 
 use super::keys::KeyArgs;
 use crate::error::Error;
-use crate::output::Output;
+use crate::output::{Content, Output};
 use crate::progress::Audience;
 use crate::wisdom;
 
@@ -37,14 +37,19 @@ pub(crate) struct EncryptArgs {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) kdf_passes: u32,
 
+    /// Was there once: a run that went on under a salt that it found could be made to encrypt two inputs under one key
+    /// and nonce.
+    #[arg(long, hide = true)]
+    pub(super) resume: bool,
+
     #[command(flatten)]
     pub(super) files: FileArgs,
 }
 
 /// Decrypt a file: nothing of it is released unless it is authentic.
 ///
-/// A file appears under its name only if all of it is. To standard output goes what is authentic, chunk by chunk; whether
-/// it was all is told by the exit code.
+/// A file appears under its name only if all of it is authentic, and only its owner may read it, unless it replaces a file
+/// that others may read. To standard output goes what is authentic, chunk by chunk; only exit code 0 says that it was all.
 #[derive(clap::Args)]
 pub(crate) struct DecryptArgs {
     #[command(flatten)]
@@ -57,6 +62,10 @@ pub(crate) struct DecryptArgs {
     /// Where the file turns out to be damaged, keep what is authentic before that, as OUT.part
     #[arg(long, requires = "output")]
     pub(super) keep_partial: bool,
+
+    /// Keep an unfinished output as OUT.part, and if there is one, check it against the input and go on
+    #[arg(long, requires = "output")]
+    pub(super) resume: bool,
 
     #[command(flatten)]
     pub(super) files: FileArgs,
@@ -149,23 +158,25 @@ pub(super) struct FileArgs {
     #[arg(long)]
     pub(super) force: bool,
 
-    /// Keep an unfinished output as OUT.part, and if there is one, check it against the input and go on
-    #[arg(long, requires = "output")]
-    pub(super) resume: bool,
-
     #[command(flatten)]
     pub(super) work: WorkArgs,
 }
 
 impl FileArgs {
-    /// Opens the output, before anything is read or asked for.
-    pub(super) fn output(&self) -> Result<Output, Error> {
-        match self.output.as_deref().filter(|path| path.as_os_str() != "-") {
-            Some(path) if self.resume => Output::resumed(path, self.force),
-            Some(path) => Output::file(path, self.force),
-            None if self.resume => Err(Error::usage("standard output cannot be resumed: give -o FILE")),
+    /// Opens the output, before anything is read or asked for. The files that hold the secret are not written over.
+    pub(super) fn output(&self, keys: &KeyArgs, content: Content) -> Result<Output, Error> {
+        match self.output_path() {
+            Some(path) => {
+                keys.apart_from(path)?;
+                Output::file(path, self.force, content)
+            }
             None => Output::standard(),
         }
+    }
+
+    /// The file to write, if it is not standard output.
+    pub(super) fn output_path(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| path.as_os_str() != "-")
     }
 
     /// Refuses to write binary data to a terminal that nobody insisted on.

@@ -14,12 +14,21 @@ use super::refused;
 use super::resume::Resumed;
 use crate::error::{self, Error, Exit};
 use crate::input::{Input, Name};
-use crate::output::{Output, write_all_at};
+use crate::output::{Content, Output, write_all_at};
 use crate::progress::Progress;
 
 /// Decrypts.
 pub(crate) fn decrypt(args: DecryptArgs) -> Result<(), Error> {
-    let mut output = args.files.output()?;
+    let mut output = match args.files.output_path() {
+        Some(path) if args.resume => {
+            args.sealed.keys.apart_from(path)?;
+            Output::resumed(path, args.files.force)?
+        }
+        None if args.resume => {
+            return Err(Error::usage("standard output cannot be resumed: give -o FILE"));
+        }
+        _ => args.files.output(&args.sealed.keys, Content::Plaintext)?,
+    };
     let mut sealed = Sealed::open(&args.sealed, args.files.input.as_deref(), &args.files.work)?;
     if let Some(range) = args.range {
         sealed.narrow(range)?;
@@ -160,7 +169,7 @@ impl Sealed {
         let (len_bytes, audience) = (self.window_bytes(), work.progress);
         let failed = |error| Error::write(to, &error);
         match output.unfinished_file() {
-            Some(file) if args.files.resume => {
+            Some(file) if args.resume => {
                 let mut resumed = match Resumed::new(file) {
                     Ok(resumed) => resumed,
                     Err(error) => return (Err(failed(error)), 0),

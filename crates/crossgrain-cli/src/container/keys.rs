@@ -2,15 +2,16 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crossgrain::container::{Secret, Suite};
+use crossgrain::container::{Secret, Suite, fill};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::input::standard_input;
-use crate::interrupt;
+use crate::output::apart;
 use crate::secret;
+use crate::system;
 
 /// No passphrase is longer.
 const PASSPHRASE_BYTES_MAX: usize = 4096;
@@ -57,6 +58,14 @@ impl KeyArgs {
         self.key_file.is_some()
     }
 
+    /// Refuses to write over the file that holds the secret.
+    pub(super) fn apart_from(&self, output: &Path) -> Result<(), Error> {
+        for (option, path) in [("--key-file", &self.key_file), ("--passphrase-file", &self.passphrase_file)] {
+            apart((option, path.as_deref()), ("--output", Some(output)))?;
+        }
+        Ok(())
+    }
+
     /// The key or passphrase for a file of this suite; one that is chosen now is asked for `twice`.
     pub(super) fn known(&self, suite: Suite, twice: bool) -> Result<Known, Error> {
         if let Some(path) = &self.key_file {
@@ -65,12 +74,12 @@ impl KeyArgs {
         }
         let passphrase = match (&self.passphrase_file, self.passphrase_fd) {
             (Some(path), _) => {
-                first_line(File::open(path), &format!("passphrase file '{}'", path.display()))?
+                first_line_of(File::open(path), &format!("passphrase file '{}'", path.display()))?
             }
             // Opened by name, a file would be read from its beginning, and once more by whoever reads it next.
-            (None, Some(0)) => first_line(standard_input(), "file descriptor 0")?,
+            (None, Some(0)) => first_line_of(standard_input(), "file descriptor 0")?,
             (None, Some(number)) => {
-                first_line(File::open(format!("/dev/fd/{number}")), &format!("file descriptor {number}"))?
+                first_line_of(File::open(format!("/dev/fd/{number}")), &format!("file descriptor {number}"))?
             }
             (None, None) => asked(twice)?,
         };
@@ -83,38 +92,44 @@ impl KeyArgs {
 
 /// Asks at the terminal, wherever standard input and output lead.
 fn asked(twice: bool) -> Result<Zeroizing<String>, Error> {
-    let ask = |prompt| rpassword::prompt_password(prompt).map(Zeroizing::new);
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::Interrupted | io::ErrorKind::UnexpectedEof => {
-            Error::usage("no passphrase was given: type one, or give --passphrase-file or --key-file")
-        }
-        _ => Error::usage(
-            "there is no terminal to ask for a passphrase at: give --passphrase-file or --key-file",
-        ),
+    let ask = |prompt| {
+        let answer = system::ask(prompt, |terminal| first_line(terminal, "the terminal"));
+        answer.map_err(|_| {
+            Error::usage(
+                "there is no terminal to ask for a passphrase at: give --passphrase-file or --key-file",
+            )
+        })?
     };
-    interrupt::restore_terminal_on_signal().map_err(failed)?;
-    let passphrase = ask("Passphrase: ").map_err(failed)?;
-    if twice && *ask("The same again: ").map_err(failed)? != *passphrase {
+    let passphrase = ask("Passphrase: ")?;
+    if passphrase.is_empty() {
+        return Err(Error::usage(
+            "no passphrase was given: type one, or give --passphrase-file or --key-file",
+        ));
+    }
+    if twice && *ask("The same again: ")? != *passphrase {
         return Err(Error::usage("the two passphrases differ: try again"));
     }
     Ok(passphrase)
 }
 
-/// The first line of a file, without its end.
-fn first_line(file: io::Result<File>, name: &str) -> Result<Zeroizing<String>, Error> {
+/// The first line from a file, without its end.
+fn first_line_of(file: io::Result<File>, name: &str) -> Result<Zeroizing<String>, Error> {
+    first_line(&mut file.map_err(|error| Error::read(name, &error))?, name)
+}
+
+/// The first line, without its end.
+fn first_line(input: &mut impl Read, name: &str) -> Result<Zeroizing<String>, Error> {
     let mut buffer = Zeroizing::new([0; PASSPHRASE_BYTES_MAX]);
     let mut len_bytes = 0;
-    let read = file.and_then(|mut file| {
-        // No further than the line: what follows may be for somebody else.
-        while len_bytes < buffer.len() && file.read(&mut buffer[len_bytes..=len_bytes])? == 1 {
-            if buffer[len_bytes] == b'\n' {
-                return Ok(());
-            }
-            len_bytes += 1;
+    // No further than the line: what follows may be for somebody else.
+    while len_bytes < buffer.len() {
+        let got =
+            fill(input, &mut buffer[len_bytes..=len_bytes]).map_err(|error| Error::read(name, &error))?;
+        if got == 0 || buffer[len_bytes] == b'\n' {
+            break;
         }
-        Ok(())
-    });
-    read.map_err(|error| Error::read(name, &error))?;
+        len_bytes += 1;
+    }
     if len_bytes == buffer.len() {
         return Err(Error::usage(format!("the first line of {name} is no passphrase: it is too long")));
     }

@@ -1,7 +1,7 @@
 //! `crossgrain encrypt`, `decrypt`, `verify`, `inspect` and `keygen`: encrypted files, by `docs/format.md`.
 //!
 //! `flow` drives chunks through the pipeline, `keys` has the secrets and asks for them, `resume` goes on where an
-//! earlier run ended; each command is a file.
+//! earlier decryption ended; each command is a file.
 
 mod args;
 mod decrypt;

@@ -1,8 +1,8 @@
 //! Going on where an earlier run ended.
 //!
-//! The run does everything again, but instead of writing what is there already it compares: so the result is the
-//! same as without the interruption, and never half of one input and half of another. For encryption this also
-//! means that no nonce meets two plaintexts: a chunk that differs from what was begun is not written.
+//! The run decrypts everything again, but instead of writing what is there already it compares: so the result is the
+//! same as without the interruption, and never half of one input and half of another, whatever lies there. Encryption is
+//! not resumed: a salt that is found in a file may have served another plaintext.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};

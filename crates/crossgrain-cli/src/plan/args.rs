@@ -1,6 +1,5 @@
 //! `plan` as typed, and what is to be planned.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -14,6 +13,7 @@ use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 use super::case::{Basis, Case, Facts};
 use crate::device::Asked;
 use crate::error::Error;
+use crate::input::read_small;
 use crate::typed::{self, ciphers, clock_ns, efforts, policies};
 use crate::wisdom;
 
@@ -193,7 +193,7 @@ impl JobName {
 
 /// Costs that somebody wrote down. A file that cannot be understood is wrong usage.
 fn from_file(path: &Path) -> Result<Case, Error> {
-    let bytes = fs::read(path).map_err(|error| Error::read(path.display(), &error))?;
+    let bytes = read_small(path)?;
     let refused = |reason: &dyn std::fmt::Display| Error::usage(format!("{}: {reason}", path.display()));
     let text = String::from_utf8(bytes).map_err(|_| refused(&"the cost file is no text"))?;
     let file: CostFile = text.parse().map_err(|error| refused(&error))?;

@@ -15,6 +15,7 @@ use zeroize::Zeroizing;
 
 use crate::device::Asked;
 use crate::error::Error;
+use crate::output::apart;
 use crate::secret;
 use crate::typed::{self, AnyCipher, any_ciphers, policies};
 use crate::wisdom;
@@ -276,12 +277,21 @@ impl Args {
         self.wants("--tag", self.tag.is_some(), &[Eax, Gcm])?;
         self.wants("--tag-file", self.tag_file.is_some(), &[Eax, Gcm])?;
         self.wants("--tag-bytes", self.tag_bytes.is_some(), &[Eax, Gcm])?;
-        match &self.tag_file {
-            Some(tag) if tag.as_os_str() == "-" || self.output.as_ref() == Some(tag) => {
-                Err(Error::usage("the tag goes to a file of its own: give --tag-file another name"))
-            }
-            _ => Ok(()),
+        self.refuse_one_file_for_two()
+    }
+
+    /// Refuses to write over a file that is needed besides: the key, or the tag and its data.
+    fn refuse_one_file_for_two(&self) -> Result<(), Error> {
+        let named = |path: &Option<PathBuf>| unless_stream(path.clone());
+        if self.tag_file.is_some() && named(&self.tag_file).is_none() {
+            return Err(Error::usage("the tag goes to a file of its own: give --tag-file a name"));
         }
+        let (tag, key) = (("--tag-file", self.tag_file.as_deref()), ("--key-file", self.key_file.as_deref()));
+        let (input, output) = (named(&self.input), named(&self.output));
+        apart(key, ("--output", output.as_deref()))?;
+        apart(tag, ("--output", output.as_deref()))?;
+        apart(tag, ("the input", input.as_deref()))?;
+        apart(tag, key)
     }
 
     /// The mode, to be run by so many threads.

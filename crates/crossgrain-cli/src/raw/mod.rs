@@ -11,11 +11,11 @@ mod wide;
 
 pub(crate) use args::Args;
 
-use crossgrain::BLOCK_BYTES;
 use crossgrain::plan::Plan;
+use crossgrain::{BLOCK_BYTES, Direction};
 
 use crate::error::{self, Error};
-use crate::output::Output;
+use crate::output::{Content, Output};
 use crate::plan::summary;
 use args::{Job, Mode};
 
@@ -35,8 +35,12 @@ pub(crate) fn run(args: Args) -> Result<(), Error> {
 
 /// Where the result goes.
 fn output(job: &Job) -> Result<Output, Error> {
+    let content = match job.direction {
+        Direction::Encrypt => Content::Open,
+        Direction::Decrypt => Content::Plaintext,
+    };
     match &job.output {
-        Some(path) => Output::file(path, job.force),
+        Some(path) => Output::file(path, job.force, content),
         None => Output::standard(),
     }
 }

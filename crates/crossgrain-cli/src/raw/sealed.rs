@@ -10,7 +10,7 @@ use super::args::{Engine, Job, Sealed, SealedMode, TagPlace};
 use super::explain;
 use crate::error::{Error, Exit};
 use crate::input::{Input, Name};
-use crate::output::Output;
+use crate::output::{Content, Output};
 
 /// Encrypts or decrypts.
 pub(super) fn run(job: &Job, engine: &Engine, sealed: &Sealed) -> Result<(), Error> {
@@ -46,13 +46,14 @@ fn read(job: &Job) -> Result<(Name, Zeroizing<Vec<u8>>), Error> {
         return Err(Error::new(Exit::InputOutput, why));
     }
     input.read_to_end(&mut message).map_err(|error| Error::read(&name, &error))?;
+    input.stayed_whole()?;
     Ok((name, message))
 }
 
 fn seal(job: &Job, sealed: &Sealed, mode: &dyn Aead, message: &mut [u8]) -> Result<(), Error> {
     let mut output = super::output(job)?;
     let mut tag_output = match &sealed.tag {
-        TagPlace::File(path) => Some(Output::file(path, job.force)?),
+        TagPlace::File(path) => Some(Output::file(path, job.force, Content::Open)?),
         _ => None,
     };
     let tag = mode.seal(&sealed.nonce, &sealed.aad, Buffers::in_place(message))?;

@@ -49,7 +49,7 @@ pub(super) struct Work {
 
 /// Encrypts or decrypts, padded to blocks of so many bytes if at all.
 pub(super) fn run(job: &Job, work: &Work, padded_to: Option<usize>) -> Result<(), Error> {
-    let input = Input::open(job.input.as_deref())?;
+    let mut input = Input::open(job.input.as_deref())?;
     let mut output = super::output(job)?;
     let from = input.name().clone();
     let len_bytes = input.len_bytes();
@@ -59,16 +59,17 @@ pub(super) fn run(job: &Job, work: &Work, padded_to: Option<usize>) -> Result<()
     let progress = Progress::new(&mut output, len_bytes, Audience::Auto);
     let ends = Ends { from: &from, to: &to };
     match (padded_to, job.direction) {
-        (None, _) => ends.stream(workers, work, input, progress)?,
+        (None, _) => ends.stream(workers, work, &mut input, progress)?,
         (Some(block_bytes), Direction::Encrypt) => {
-            ends.stream(workers, work, Padded::new(input, block_bytes), progress)?;
+            ends.stream(workers, work, Padded::new(&mut input, block_bytes), progress)?;
         }
         (Some(block_bytes), Direction::Decrypt) => {
             let mut unpadded = Unpadded::new(progress, block_bytes);
-            ends.stream(workers, work, input, &mut unpadded)?;
+            ends.stream(workers, work, &mut input, &mut unpadded)?;
             unpadded.finish(&from, &to)?;
         }
     }
+    input.stayed_whole()?;
     output.finish()
 }
 

@@ -1,6 +1,5 @@
 //! Which keys are tried: a space or a word list, and which part of it.
 
-use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
@@ -8,7 +7,7 @@ use crossgrain::search::{BigUint, Form, OWN_SETS, Part, Rule, Search, Sets, Spac
 
 use super::args::{Args, FormName};
 use crate::error::Error;
-use crate::input::Input;
+use crate::input::{Input, read_small};
 
 /// How much of a list is read at a time where its words are only counted.
 const COUNT_BYTES: usize = 1 << 20;
@@ -125,8 +124,7 @@ impl Args {
 
     fn read_rules(&self) -> Result<Vec<Rule>, Error> {
         if let Some(path) = &self.rules {
-            let text = fs::read(path).map_err(|error| Error::read(path.display(), &error))?;
-            return Ok(Rule::parse_all(&text)?);
+            return Ok(Rule::parse_all(&read_small(path)?)?);
         }
         if self.rule.is_empty() {
             return Ok(vec![Rule::nothing()]);

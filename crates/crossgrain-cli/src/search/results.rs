@@ -1,7 +1,7 @@
 //! What was found: first to a file, and to the disk, then to the user.
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -9,8 +9,8 @@ use crossgrain::search::Hit;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use super::session::owner_only;
 use crate::error::Error;
+use crate::output::continued;
 
 /// Where keys go, from any thread.
 pub(super) struct Results {
@@ -32,10 +32,10 @@ impl Results {
         let file = match path {
             Some(path) => {
                 let failed = |error: io::Error| Error::write(format_args!("'{}'", path.display()), &error);
-                let mut options = File::options();
-                let file = owner_only(options.append(true).create(true)).open(path).map_err(failed)?;
+                let file = continued(File::options().read(true).append(true).create(true), path)?;
                 if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-                    let text = Zeroizing::new(fs::read_to_string(path).map_err(failed)?);
+                    let mut text = Zeroizing::new(String::new());
+                    (&file).read_to_string(&mut text).map_err(failed)?;
                     // A run that was cut off in a line leaves part of it: nothing is to be told of that, nor added to it.
                     let (whole, torn) = text.split_at(text.rfind('\n').map_or(0, |end| end + 1));
                     kept.lines = whole.lines().map(|line| Zeroizing::new(line.to_owned())).collect();

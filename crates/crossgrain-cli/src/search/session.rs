@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::{Error, Exit};
-use crate::output::{sync_directory, with_suffix};
+use crate::output::{continued, with_suffix};
+use crate::system::{self, sync_directory};
 
 /// The version of the journal.
 const VERSION: u64 = 1;
@@ -40,17 +41,19 @@ impl Session {
     pub(super) fn create(name: &Path, arguments: &[String], list_bytes: Option<u64>) -> Result<Self, Error> {
         let path = with_suffix(name, ".session");
         let mut options = File::options();
-        options.append(true).create_new(true);
-        let file = owner_only(&mut options).open(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => Error::new(
-                Exit::WouldOverwrite,
-                format!(
-                    "session '{}' exists: go on with it by --restore, or choose another name",
-                    name.display()
-                ),
-            ),
-            _ => Error::write(path.display(), &error),
-        })?;
+        let file =
+            system::restrict(options.append(true).create_new(true)).open(&path).map_err(
+                |error| match error.kind() {
+                    io::ErrorKind::AlreadyExists => Error::new(
+                        Exit::WouldOverwrite,
+                        format!(
+                            "session '{}' exists: go on with it by --restore, or choose another name",
+                            name.display()
+                        ),
+                    ),
+                    _ => Error::write(path.display(), &error),
+                },
+            )?;
         let mut session = Self { file, path };
         session.lock()?;
         let begun =
@@ -67,8 +70,7 @@ impl Session {
     /// Goes on with a session.
     pub(super) fn restore(name: &Path) -> Result<(Self, State), Error> {
         let path = with_suffix(name, ".session");
-        let file = File::options().read(true).append(true).open(&path);
-        let file = file.map_err(|error| Error::read(format_args!("'{}'", path.display()), &error))?;
+        let file = continued(File::options().read(true).append(true), &path)?;
         let mut session = Self { file, path };
         session.lock()?;
         let text = session.read()?;
@@ -168,11 +170,4 @@ fn state(text: &str, path: &Path) -> Result<State, Error> {
 fn damaged(path: &Path, line: usize) -> Error {
     let why = format!("session '{}' is damaged in line {line}: begin another", path.display());
     Error::new(Exit::Corrupt, why)
-}
-
-/// A file that nobody else may read.
-pub(super) fn owner_only(options: &mut std::fs::OpenOptions) -> &mut std::fs::OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
 }

@@ -7,8 +7,9 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -125,6 +126,37 @@ pub(crate) fn crossgrain(args: &[&str]) -> Command {
     // Without it drivers of GPUs complain on standard error.
     command.env("XDG_RUNTIME_DIR", env!("CARGO_TARGET_TMPDIR"));
     command
+}
+
+/// The program with these arguments where files have names from the beginning: without /proc no name can be given to one
+/// that has none. `None`, and a word about it, where nothing may be mounted.
+pub(crate) fn without_unnamed_files(place: &Place, args: &[&str]) -> Option<Command> {
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", r#"mount -t tmpfs none /proc && exec "$0" "$@""#]);
+    let can = Command::new("unshare").args(["--mount", "mount", "-t", "tmpfs", "none", "/proc"]).output();
+    if !can.is_ok_and(|done| done.status.success()) {
+        println!("skipped: files with names from the beginning (/proc cannot be hidden here)");
+        return None;
+    }
+    command.arg(env!("CARGO_BIN_EXE_crossgrain")).args(args).current_dir(place.path("."));
+    command.stdin(Stdio::null());
+    Some(command)
+}
+
+/// Waits until a program has written so many bytes, wherever they are.
+#[cfg(target_os = "linux")]
+#[track_caller]
+pub(crate) fn until_written(child: &Child, len_bytes: u64) {
+    let give_up = Instant::now() + Duration::from_secs(60);
+    let written = || {
+        let told = fs::read_to_string(format!("/proc/{}/io", child.id())).unwrap();
+        let count = told.lines().find_map(|line| line.strip_prefix("wchar: ")?.parse::<u64>().ok());
+        count.unwrap() >= len_bytes
+    };
+    while !written() {
+        assert!(Instant::now() < give_up, "nothing is written");
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// Runs a command with `input` on its standard input.
