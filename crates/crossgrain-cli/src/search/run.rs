@@ -18,7 +18,7 @@ use super::results::Results;
 use super::session::{Session, State};
 use super::status::Status;
 use crate::device::Asked;
-use crate::error::{self, Error};
+use crate::error::{self, Error, Exit};
 use crate::interrupt;
 use crate::output::with_suffix;
 
@@ -182,7 +182,10 @@ fn watched(
     let next = journal.next.clone().unwrap_or_else(|| first.clone()).max(first.clone());
     let status = Status::new(&watch, &next - first, total, args.json);
     let searched = thread::scope(|scope| {
-        let teller = scope.spawn(|| status.run(&interrupted, &is_done));
+        let teller = thread::Builder::new().spawn_scoped(scope, || status.run(&interrupted, &is_done));
+        let teller = teller.map_err(|error| {
+            Error::new(Exit::InputOutput, format!("no thread can be had to tell how far it is: {error}"))
+        })?;
         let steps = Steps { search, watch: &watch, is_ended: &is_ended };
         let searched = match work {
             Work::Space(places, range) => steps.space(places, next..range.end, &mut journal),
