@@ -16,7 +16,7 @@ use super::many::Queue;
 use super::threads::Threads;
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::convert::{Load, Store};
-use crate::part::chain::{Absorb, Data, Link, Strand, by_blocks, chain_by_blocks};
+use crate::part::chain::{Data, Link, Rule, Strand, by_blocks};
 use crate::part::counter::Counter;
 use crate::part::ghash::Ghash;
 use crate::part::{Count, Counting, Keys, Source, TilePart, WholePart, tweak};
@@ -330,7 +330,7 @@ impl Running<'_> {
             Self::Tiles(work) => {
                 let bundle_blocks = work.bundle_blocks;
                 let mut cipher = |states: Buffers<'_>| work.run(Source::Bytes, states);
-                by_blocks::<Absorb, _>(&mut cipher, bundle_blocks, strands, blocks);
+                by_blocks(Rule::Absorb, &mut cipher, bundle_blocks, strands, blocks);
             }
         }
     }
@@ -341,7 +341,7 @@ impl Running<'_> {
             Self::Tiles(work) => {
                 let bundle_blocks = work.bundle_blocks;
                 let mut cipher = |states: Buffers<'_>| work.run(Source::Bytes, states);
-                chain_by_blocks(link, &mut cipher, bundle_blocks, strands, blocks);
+                by_blocks(Rule::Replace(link), &mut cipher, bundle_blocks, strands, blocks);
             }
         }
     }

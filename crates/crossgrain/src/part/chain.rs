@@ -1,11 +1,10 @@
 //! Chains of blocks, each of which needs the result of the one before it: CBC and CFB encryption, OFB, CMAC.
 //!
-//! One chain is serial, but many run side by side, a chain a lane. How a chain goes on is two lines a
-//! mode (`Rule`), the same on registers of several chains and on single blocks.
+//! One chain is serial, but many run side by side, one chain per lane. `Rule` says how a chain goes on, on registers of several
+//! chains as on single blocks.
 //! Source: SP 800-38A §6.2 to 6.4; SP 800-38B §6.2 for what is only absorbed.
 
 use std::fmt;
-use std::ops::BitXor;
 
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{Buffers, TILE_BYTES, Tile, prefetch, wipe};
@@ -21,67 +20,28 @@ pub enum Link {
     Ofb,
 }
 
-/// How a chain goes on, on single blocks or on registers of them.
-pub(crate) trait Rule: 'static {
+/// How a chain goes on.
+///
+/// A value, not a type: kernels ask for it before and after the cipher, so that the cipher's long text stands once in them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// CBC-MAC: as CBC encryption, and nothing is written.
+    Absorb,
+    /// What a link says.
+    Replace(Link),
+}
+
+impl Rule {
+    /// Whether the input is added to what goes into the cipher.
+    #[inline(always)]
+    pub(crate) const fn adds_before(self) -> bool {
+        matches!(self, Self::Absorb | Self::Replace(Link::Cbc))
+    }
+
     /// Whether there is any output.
-    const WRITES: bool = true;
-
-    /// What goes into the cipher.
-    fn enter<T: BitXor<Output = T>>(state: T, input: T) -> T;
-
-    /// The state that follows, and the output, from what comes out of the cipher.
-    fn leave<T: Copy + BitXor<Output = T>>(result: T, input: T) -> (T, T);
-}
-
-/// CBC-MAC: as CBC, and nothing is written.
-pub(crate) struct Absorb;
-pub(crate) struct Cbc;
-pub(crate) struct Cfb;
-pub(crate) struct Ofb;
-
-impl Rule for Absorb {
-    const WRITES: bool = false;
-
     #[inline(always)]
-    fn enter<T: BitXor<Output = T>>(state: T, input: T) -> T {
-        Cbc::enter(state, input)
-    }
-    #[inline(always)]
-    fn leave<T: Copy + BitXor<Output = T>>(result: T, input: T) -> (T, T) {
-        Cbc::leave(result, input)
-    }
-}
-
-impl Rule for Cbc {
-    #[inline(always)]
-    fn enter<T: BitXor<Output = T>>(state: T, input: T) -> T {
-        state ^ input
-    }
-    #[inline(always)]
-    fn leave<T: Copy + BitXor<Output = T>>(result: T, _input: T) -> (T, T) {
-        (result, result)
-    }
-}
-
-impl Rule for Cfb {
-    #[inline(always)]
-    fn enter<T: BitXor<Output = T>>(state: T, _input: T) -> T {
-        state
-    }
-    #[inline(always)]
-    fn leave<T: Copy + BitXor<Output = T>>(result: T, input: T) -> (T, T) {
-        (result ^ input, result ^ input)
-    }
-}
-
-impl Rule for Ofb {
-    #[inline(always)]
-    fn enter<T: BitXor<Output = T>>(state: T, _input: T) -> T {
-        state
-    }
-    #[inline(always)]
-    fn leave<T: Copy + BitXor<Output = T>>(result: T, input: T) -> (T, T) {
-        (result, result ^ input)
+    pub(crate) const fn writes(self) -> bool {
+        !matches!(self, Self::Absorb)
     }
 }
 
@@ -226,7 +186,8 @@ const SIDE_BY_SIDE: usize = TILE_BYTES / BLOCK_BYTES;
 const STEPS: usize = LINE_BYTES / BLOCK_BYTES;
 
 /// Takes every chain `blocks` blocks further by a cipher on whole bundles of blocks, in place.
-pub(crate) fn by_blocks<R: Rule, D: Data>(
+pub(crate) fn by_blocks<D: Data>(
+    rule: Rule,
     cipher: &mut dyn FnMut(Buffers<'_>),
     bundle_blocks: usize,
     strands: &mut [&mut Strand<D>],
@@ -246,9 +207,9 @@ pub(crate) fn by_blocks<R: Rule, D: Data>(
                 stage.fill(lane, &strand.data, at);
             }
             for step in 0..steps {
-                step_by_blocks::<R>(cipher, states, stage.step(step));
+                step_by_blocks(rule, cipher, states, stage.step(step));
             }
-            if R::WRITES {
+            if rule.writes() {
                 for (lane, strand) in strands.iter_mut().enumerate() {
                     stage.drain(lane, &mut strand.data, at, steps);
                 }
@@ -261,28 +222,29 @@ pub(crate) fn by_blocks<R: Rule, D: Data>(
 }
 
 /// One step of every chain; inputs are replaced by outputs.
-fn step_by_blocks<R: Rule>(cipher: &mut dyn FnMut(Buffers<'_>), states: &mut [Block], blocks: &mut [Block]) {
-    for (state, input) in states.iter_mut().zip(&*blocks) {
-        *state = R::enter(u128::from_ne_bytes(*state), u128::from_ne_bytes(*input)).to_ne_bytes();
+fn step_by_blocks(
+    rule: Rule,
+    cipher: &mut dyn FnMut(Buffers<'_>),
+    states: &mut [Block],
+    blocks: &mut [Block],
+) {
+    if rule.adds_before() {
+        states.iter_mut().zip(&*blocks).for_each(|(state, input)| *state = sum(*state, *input));
     }
     cipher(Buffers::in_place(states.as_flattened_mut()));
     for (state, block) in states.iter_mut().zip(blocks) {
-        let (next, output) = R::leave(u128::from_ne_bytes(*state), u128::from_ne_bytes(*block));
-        (*state, *block) = (next.to_ne_bytes(), output.to_ne_bytes());
+        match rule {
+            Rule::Absorb => {}
+            Rule::Replace(Link::Cbc) => *block = *state,
+            Rule::Replace(Link::Cfb) => {
+                *block = sum(*state, *block);
+                *state = *block;
+            }
+            Rule::Replace(Link::Ofb) => *block = sum(*state, *block),
+        }
     }
 }
 
-/// The same, replacing blocks as a link says.
-pub(crate) fn chain_by_blocks(
-    link: Link,
-    cipher: &mut dyn FnMut(Buffers<'_>),
-    bundle_blocks: usize,
-    strands: &mut [&mut Strand<Buffers<'_>>],
-    blocks: usize,
-) {
-    match link {
-        Link::Cbc => by_blocks::<Cbc, _>(cipher, bundle_blocks, strands, blocks),
-        Link::Cfb => by_blocks::<Cfb, _>(cipher, bundle_blocks, strands, blocks),
-        Link::Ofb => by_blocks::<Ofb, _>(cipher, bundle_blocks, strands, blocks),
-    }
+fn sum(a: Block, b: Block) -> Block {
+    (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)).to_ne_bytes()
 }

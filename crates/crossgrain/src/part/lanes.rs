@@ -5,8 +5,6 @@
 //! cipher does.
 //! Holds: a block is read before it is replaced, and each chain touches its own alone.
 
-use std::marker::PhantomData;
-
 use super::chain::{self, Data, Rule, Strand};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::Kernel;
@@ -31,23 +29,23 @@ pub(super) trait Lanes<const LANES: usize> {
     fn store(&self, state: Self::State, blocks: &mut [Block; LANES]);
 
     /// One step of every chain; inputs are replaced by outputs.
-    fn advance<R: Rule>(&self, state: &mut Self::State, blocks: &mut [Block; LANES]);
+    fn advance(&self, rule: Rule, state: &mut Self::State, blocks: &mut [Block; LANES]);
 }
 
 /// Takes no more than `LANES` chains `blocks` blocks further.
-pub(super) struct Chains<'a, 's, L, R, D, const LANES: usize> {
+pub(super) struct Chains<'a, 's, L, D, const LANES: usize> {
     pub(super) lanes: L,
     pub(super) strands: &'a mut [&'s mut Strand<D>],
     pub(super) blocks: usize,
-    pub(super) rule: PhantomData<R>,
+    pub(super) rule: Rule,
 }
 
-impl<L: Lanes<LANES>, R: Rule, D: Data, const LANES: usize> Kernel for Chains<'_, '_, L, R, D, LANES> {
+impl<L: Lanes<LANES>, D: Data, const LANES: usize> Kernel for Chains<'_, '_, L, D, LANES> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { lanes, strands, blocks, .. } = self;
+        let Self { lanes, strands, blocks, rule } = self;
         let mut stages = [Stage::<LANES>::new(), Stage::new()];
         let [now, other] = &mut stages;
         let (mut now, mut other) = (now, other);
@@ -56,22 +54,23 @@ impl<L: Lanes<LANES>, R: Rule, D: Data, const LANES: usize> Kernel for Chains<'_
         }
         let mut state = lanes.load(now.step(0));
         let end = blocks * BLOCK_BYTES;
-        exchange::<R, D, LANES>(now, strands, 0, Moves { out: None, into: Some(0), end });
+        exchange::<D, LANES>(now, strands, 0, Moves { out: None, into: Some(0), end });
         for at in (0..end).step_by(STEPS * BLOCK_BYTES) {
             let steps = STEPS.min((end - at) / BLOCK_BYTES);
-            let out = at.checked_sub(STEPS * BLOCK_BYTES);
+            let out = at.checked_sub(STEPS * BLOCK_BYTES).filter(|_| rule.writes());
             let into = Some(at + STEPS * BLOCK_BYTES).filter(|&next| next < end);
             let share = strands.len().div_ceil(steps);
             for step in 0..steps {
                 let from = (step * share).min(strands.len());
                 let to = (from + share).min(strands.len());
-                exchange::<R, D, LANES>(other, &mut strands[from..to], from, Moves { out, into, end });
-                lanes.advance::<R>(&mut state, now.step(step));
+                exchange::<D, LANES>(other, &mut strands[from..to], from, Moves { out, into, end });
+                lanes.advance(rule, &mut state, now.step(step));
             }
             std::mem::swap(&mut now, &mut other);
         }
         let last = end.next_multiple_of(STEPS * BLOCK_BYTES).checked_sub(STEPS * BLOCK_BYTES);
-        exchange::<R, D, LANES>(other, strands, 0, Moves { out: last, into: None, end });
+        let out = last.filter(|_| rule.writes());
+        exchange::<D, LANES>(other, strands, 0, Moves { out, into: None, end });
         lanes.store(state, now.step(0));
         for (strand, state) in strands.iter_mut().zip(now.step(0)) {
             strand.state = *state;
@@ -89,13 +88,13 @@ struct Moves {
 
 /// Empties and fills lanes of a stage from lane `first` on.
 #[inline(always)]
-fn exchange<R: Rule, D: Data, const LANES: usize>(
+fn exchange<D: Data, const LANES: usize>(
     stage: &mut Stage<LANES>,
     strands: &mut [&mut Strand<D>],
     first: usize,
     moves: Moves,
 ) {
-    if let Some(at) = moves.out.filter(|_| R::WRITES) {
+    if let Some(at) = moves.out {
         let steps = STEPS.min((moves.end - at) / BLOCK_BYTES);
         for (lane, strand) in strands.iter_mut().enumerate() {
             stage.drain(first + lane, &mut strand.data, at, steps);

@@ -13,7 +13,7 @@ pub mod search;
 pub mod serpent;
 pub mod tweak;
 
-use self::chain::{Absorb, Link, Strand, by_blocks, chain_by_blocks};
+use self::chain::{Link, Rule, Strand, by_blocks};
 use self::counter::Counter;
 use self::ghash::Ghash;
 use self::tweak::Tweaks;
@@ -227,11 +227,11 @@ pub trait WholePart: Send + Sync {
 
     /// Takes every chain `blocks` blocks further along its input.
     fn absorb(&self, strands: &mut [&mut Strand<&[u8]>], blocks: usize) {
-        by_blocks::<Absorb, _>(&mut |states| self.run(Source::Bytes, states), 1, strands, blocks);
+        by_blocks(Rule::Absorb, &mut |states| self.run(Source::Bytes, states), 1, strands, blocks);
     }
 
     /// Replaces the next `blocks` blocks of every chain.
     fn chain(&self, link: Link, strands: &mut [&mut Strand<Buffers<'_>>], blocks: usize) {
-        chain_by_blocks(link, &mut |states| self.run(Source::Bytes, states), 1, strands, blocks);
+        by_blocks(Rule::Replace(link), &mut |states| self.run(Source::Bytes, states), 1, strands, blocks);
     }
 }

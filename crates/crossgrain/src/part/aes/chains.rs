@@ -3,32 +3,30 @@
 //! Layout: lane j of register i holds the state of chain `i·BLOCKS + j`.
 //! Needs: `AesLanes`.
 
-use std::marker::PhantomData;
-
 use super::instructions::{BUNDLE_BLOCKS_MAX, IN_FLIGHT, MIDDLE_LEAST, Middle};
 use super::key::RoundKeys;
 use crate::block::Block;
-use crate::part::chain::{Data, Rule, Strand};
+use crate::part::chain::{Data, Link, Rule, Strand};
 use crate::part::lanes::{Chains, Lanes};
 use crate::word::{AesLanes, Isa, each};
 
 /// Takes every chain `blocks` blocks further.
-pub(super) fn run<W: AesLanes, R: Rule, D: Data>(
+pub(super) fn run<W: AesLanes, D: Data>(
     isa: W::Isa,
     keys: &RoundKeys,
+    rule: Rule,
     strands: &mut [&mut Strand<D>],
     blocks: usize,
 ) {
     // No more lanes than there are registers for: they are cleared before and wiped after.
     const FEW: usize = BUNDLE_BLOCKS_MAX / IN_FLIGHT;
-    let rule = PhantomData::<R>;
     for strands in strands.chunks_mut(IN_FLIGHT * W::BLOCKS) {
         if strands.len() > W::BLOCKS {
             let lanes = Registers::<W, IN_FLIGHT> { isa, keys };
-            isa.enter(Chains::<_, _, _, BUNDLE_BLOCKS_MAX> { lanes, strands, blocks, rule });
+            isa.enter(Chains::<_, _, BUNDLE_BLOCKS_MAX> { lanes, strands, blocks, rule });
         } else {
             let lanes = Registers::<W, 1> { isa, keys };
-            isa.enter(Chains::<_, _, _, FEW> { lanes, strands, blocks, rule });
+            isa.enter(Chains::<_, _, FEW> { lanes, strands, blocks, rule });
         }
     }
 }
@@ -58,15 +56,28 @@ impl<W: AesLanes, const N: usize, const LANES: usize> Lanes<LANES> for Registers
     }
 
     #[inline(always)]
-    fn advance<R: Rule>(&self, state: &mut [W; N], blocks: &mut [Block; LANES]) {
+    fn advance(&self, rule: Rule, state: &mut [W; N], blocks: &mut [Block; LANES]) {
         let (first, middle, last) = self.keys.split();
         let (first, last) = (W::broadcast(self.isa, first), W::broadcast(self.isa, last));
-        let input = self.load(blocks);
-        let mut result: [W; N] = each!(i < N => R::enter(state[i], input[i]) ^ first);
+        let mut result: [W; N] = each!(i < N => state[i] ^ first);
+        if rule.adds_before() {
+            result = sums(result, self.load(blocks));
+        }
         Middle::<W, MIDDLE_LEAST>::new(self.isa, middle).rounds::<N, true>(self.isa, &mut result, [last; N]);
-        *state = each!(i < N => R::leave(result[i], input[i]).0);
-        if R::WRITES {
-            self.store(each!(i < N => R::leave(result[i], input[i]).1), blocks);
+        *state = result;
+        match rule {
+            Rule::Absorb => {}
+            Rule::Replace(Link::Cbc) => self.store(*state, blocks),
+            Rule::Replace(Link::Cfb) => {
+                *state = sums(*state, self.load(blocks));
+                self.store(*state, blocks);
+            }
+            Rule::Replace(Link::Ofb) => self.store(sums(*state, self.load(blocks)), blocks),
         }
     }
+}
+
+#[inline(always)]
+fn sums<W: AesLanes, const N: usize>(a: [W; N], b: [W; N]) -> [W; N] {
+    each!(i < N => a[i] ^ b[i])
 }

@@ -14,7 +14,7 @@ use super::chains;
 use super::key::RoundKeys;
 use super::seal::Seal;
 use crate::block::{BLOCK_BYTES, Block, Direction};
-use crate::part::chain::{Absorb, Cbc, Cfb, Link, Ofb, Strand};
+use crate::part::chain::{Link, Rule, Strand};
 use crate::part::counter::Counter;
 use crate::part::ghash::Ghash;
 use crate::part::tweak::{IN_STEP, Stepping, Tweaks};
@@ -109,16 +109,11 @@ impl<W: AesLanes> WholePart for Cipher<W> {
     }
 
     fn absorb(&self, strands: &mut [&mut Strand<&[u8]>], blocks: usize) {
-        chains::run::<W, Absorb, _>(self.isa, &self.keys, strands, blocks);
+        chains::run::<W, _>(self.isa, &self.keys, Rule::Absorb, strands, blocks);
     }
 
     fn chain(&self, link: Link, strands: &mut [&mut Strand<Buffers<'_>>], blocks: usize) {
-        let Self { isa, ref keys, .. } = *self;
-        match link {
-            Link::Cbc => chains::run::<W, Cbc, _>(isa, keys, strands, blocks),
-            Link::Cfb => chains::run::<W, Cfb, _>(isa, keys, strands, blocks),
-            Link::Ofb => chains::run::<W, Ofb, _>(isa, keys, strands, blocks),
-        }
+        chains::run::<W, _>(self.isa, &self.keys, Rule::Replace(link), strands, blocks);
     }
 }
 

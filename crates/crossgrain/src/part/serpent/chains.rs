@@ -2,39 +2,46 @@
 //!
 //! Layout: `Repr::Vsliced` for the states, as many bundles as are best worked on together.
 
-use std::marker::PhantomData;
-
 use super::vsliced::{Cipher, State, at_once};
+use super::whole::sums;
 use crate::block::Block;
-use crate::part::chain::{Data, Rule, Strand};
+use crate::part::chain::{Data, Link, Rule, Strand};
 use crate::part::lanes::{Chains, Lanes};
 use crate::word::{Isa, Lane32, each};
 
 /// Takes every chain `blocks` blocks further.
-pub(super) fn run<W: Lane32, R: Rule, D: Data>(
+pub(super) fn run<W: Lane32, D: Data>(
     isa: W::Isa,
     cipher: &Cipher<W>,
+    rule: Rule,
     strands: &mut [&mut Strand<D>],
     blocks: usize,
 ) {
-    let (rule, bundle_blocks) = (PhantomData::<R>, W::BITS / 32);
+    let bundle_blocks = W::BITS / 32;
     for strands in strands.chunks_mut(at_once::<W>() * bundle_blocks) {
-        // Lanes for bundles of sixteen, the widest.
-        match strands.len().div_ceil(bundle_blocks) {
-            1 => {
-                let lanes = Bundles::<W, 1> { isa, cipher };
-                isa.enter(Chains::<_, _, _, 16> { lanes, strands, blocks, rule });
-            }
-            2 => {
-                let lanes = Bundles::<W, 2> { isa, cipher };
-                isa.enter(Chains::<_, _, _, 32> { lanes, strands, blocks, rule });
-            }
-            _ => {
-                let lanes = Bundles::<W, 4> { isa, cipher };
-                isa.enter(Chains::<_, _, _, 64> { lanes, strands, blocks, rule });
-            }
+        // Lanes for bundles of sixteen, the widest. Only kernels that are needed are compiled, since each holds the cipher.
+        if strands.len() <= bundle_blocks {
+            side_by_side::<W, D, 1, 16>(isa, cipher, rule, strands, blocks);
+        } else if const { at_once::<W>() == 2 } {
+            side_by_side::<W, D, 2, 32>(isa, cipher, rule, strands, blocks);
+        } else if strands.len() <= 2 * bundle_blocks {
+            side_by_side::<W, D, 2, 32>(isa, cipher, rule, strands, blocks);
+        } else {
+            side_by_side::<W, D, 4, 64>(isa, cipher, rule, strands, blocks);
         }
     }
+}
+
+/// The same of as many chains as `N` bundles have lanes.
+fn side_by_side<W: Lane32, D: Data, const N: usize, const LANES: usize>(
+    isa: W::Isa,
+    cipher: &Cipher<W>,
+    rule: Rule,
+    strands: &mut [&mut Strand<D>],
+    blocks: usize,
+) {
+    let lanes = Bundles::<W, N> { isa, cipher };
+    isa.enter(Chains::<_, _, LANES> { lanes, strands, blocks, rule });
 }
 
 /// Blocks in `N` bundles.
@@ -66,13 +73,20 @@ impl<W: Lane32, const N: usize, const LANES: usize> Lanes<LANES> for Bundles<'_,
     }
 
     #[inline(always)]
-    fn advance<R: Rule>(&self, state: &mut [State<W>; N], blocks: &mut [Block; LANES]) {
-        let input = self.load(blocks);
-        let entering = each!(n < N => each!(i < 4 => R::enter(state[n][i], input[n][i])));
-        let result = self.cipher.on_bundles(entering);
-        *state = each!(n < N => each!(i < 4 => R::leave(result[n][i], input[n][i]).0));
-        if R::WRITES {
-            self.store(each!(n < N => each!(i < 4 => R::leave(result[n][i], input[n][i]).1)), blocks);
+    fn advance(&self, rule: Rule, state: &mut [State<W>; N], blocks: &mut [Block; LANES]) {
+        if rule.adds_before() {
+            *state = sums(*state, self.load(blocks));
+        }
+        *state = self.cipher.on_bundles(*state);
+        // The input is read again rather than kept: registers are scarce while the cipher runs.
+        match rule {
+            Rule::Absorb => {}
+            Rule::Replace(Link::Cbc) => self.store(*state, blocks),
+            Rule::Replace(Link::Cfb) => {
+                *state = sums(*state, self.load(blocks));
+                self.store(*state, blocks);
+            }
+            Rule::Replace(Link::Ofb) => self.store(sums(*state, self.load(blocks)), blocks),
         }
     }
 }

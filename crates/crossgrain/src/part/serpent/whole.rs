@@ -12,7 +12,7 @@ use super::chains;
 use super::key::RoundKeys;
 use super::vsliced::{Cipher, State, at_once};
 use crate::block::{BLOCK_BYTES, Block, Direction};
-use crate::part::chain::{Absorb, Cbc, Cfb, Data, Link, Ofb, Rule, Strand};
+use crate::part::chain::{Data, Link, Rule, Strand};
 use crate::part::counter::{Counter, CounterToWords, before_wrap};
 use crate::part::tweak::TweakWords;
 use crate::part::{Source, WholePart};
@@ -132,7 +132,7 @@ fn transposed<W: Lane32, const N: usize>(bundles: [[W; 4]; N]) -> [[W; 4]; N] {
 }
 
 #[inline(always)]
-fn sums<W: Lane32, const N: usize>(a: [[W; 4]; N], b: [[W; 4]; N]) -> [[W; 4]; N] {
+pub(super) fn sums<W: Lane32, const N: usize>(a: [[W; 4]; N], b: [[W; 4]; N]) -> [[W; 4]; N] {
     each!(n < N => each!(i < 4 => a[n][i] ^ b[n][i]))
 }
 
@@ -154,17 +154,17 @@ impl<W: Lane32> OnWords<W> {
         }
     }
 
-    fn chain<R: Rule, D: Data>(&self, strands: &mut [&mut Strand<D>], blocks: usize) {
-        chains::run::<W, R, D>(self.isa, &self.cipher, strands, blocks);
+    fn chain<D: Data>(&self, rule: Rule, strands: &mut [&mut Strand<D>], blocks: usize) {
+        chains::run(self.isa, &self.cipher, rule, strands, blocks);
     }
 }
 
 impl<W: Lane32> Whole<W> {
-    fn chain_by<R: Rule, D: Data>(&self, strands: &mut [&mut Strand<D>], blocks: usize) {
+    fn chain_by<D: Data>(&self, rule: Rule, strands: &mut [&mut Strand<D>], blocks: usize) {
         if strands.len() <= FEW {
-            self.few.chain::<R, D>(strands, blocks);
+            self.few.chain(rule, strands, blocks);
         } else {
-            self.many.chain::<R, D>(strands, blocks);
+            self.many.chain(rule, strands, blocks);
         }
     }
 }
@@ -184,15 +184,11 @@ impl<W: Lane32> WholePart for Whole<W> {
     }
 
     fn absorb(&self, strands: &mut [&mut Strand<&[u8]>], blocks: usize) {
-        self.chain_by::<Absorb, _>(strands, blocks);
+        self.chain_by(Rule::Absorb, strands, blocks);
     }
 
     fn chain(&self, link: Link, strands: &mut [&mut Strand<Buffers<'_>>], blocks: usize) {
-        match link {
-            Link::Cbc => self.chain_by::<Cbc, _>(strands, blocks),
-            Link::Cfb => self.chain_by::<Cfb, _>(strands, blocks),
-            Link::Ofb => self.chain_by::<Ofb, _>(strands, blocks),
-        }
+        self.chain_by(Rule::Replace(link), strands, blocks);
     }
 }
 
@@ -238,13 +234,14 @@ impl<W: Lane32> Kernel for Run<'_, W> {
         let (bundle_bytes, len_bytes) = (OnWords::<W>::BUNDLE_BYTES, buffers.len_bytes());
         let mut frame = Frame::of(whole.isa, source);
         let mut at = 0;
-        let at_once = at_once::<W>();
-        while at + at_once * bundle_bytes <= len_bytes {
-            match at_once {
-                4 => whole.on_bundles::<4>(&mut frame, &mut buffers, at),
-                _ => whole.on_bundles::<2>(&mut frame, &mut buffers, at),
+        let step_bytes = at_once::<W>() * bundle_bytes;
+        while at + step_bytes <= len_bytes {
+            if const { at_once::<W>() == 4 } {
+                whole.on_bundles::<4>(&mut frame, &mut buffers, at);
+            } else {
+                whole.on_bundles::<2>(&mut frame, &mut buffers, at);
             }
-            at += at_once * bundle_bytes;
+            at += step_bytes;
         }
         if at == len_bytes {
             return;
