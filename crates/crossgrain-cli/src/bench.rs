@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use crossgrain::plan::measure::{Care, Measured, Subject, measure_beside};
 use serde_json::json;
 
-use crate::error::{Error, Exit};
+use crate::error::{self, Error, Exit};
 use crate::typed;
 pub(crate) use clock::machine;
 #[cfg(not(feature = "gpu"))]
@@ -125,7 +125,23 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     for ratio in ratio::found(&rows) {
         printer.ratio(&ratio)?;
     }
+    warn_of_noise(&rows);
     Ok(())
+}
+
+/// A spread of samples from which on a figure tells more of the machine's other work than of the row.
+const NOISY: f64 = 0.1;
+
+/// Says so where many figures are not to be relied on.
+fn warn_of_noise(rows: &[Row]) {
+    let noisy = rows.iter().filter(|row| row.measured.spread > NOISY).count();
+    if 4 * noisy > rows.len() {
+        error::tell(&format!(
+            "{noisy} of {} figures spread by more than {:.0} %: the machine is busy, measure again when it is not",
+            rows.len(),
+            100.0 * NOISY
+        ));
+    }
 }
 
 /// Results as text or JSON lines.
@@ -189,12 +205,11 @@ impl Printer {
     }
 
     fn ratio(&mut self, ratio: &ratio::Ratio) -> Result<(), Error> {
-        let ratio::Ratio { what, value, bar } = ratio;
+        let ratio::Ratio { what, value } = ratio;
         if self.json {
-            return self.line(json!({ "ratio": what, "value": value, "bar": bar }));
+            return self.line(json!({ "ratio": what, "value": value }));
         }
-        let verdict = if value >= bar { "" } else { "  BELOW" };
-        self.line(format_args!("ratio {value:>7.2}  (aim {bar:>5.2})  {what}{verdict}"))
+        self.line(format_args!("ratio {value:>7.2}  {what}"))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,21 +22,18 @@ pub(crate) struct Args {
     /// A file to encrypt, in memory; without one, data is made
     file: Option<PathBuf>,
     /// How much data to make, in bytes
-    #[arg(long, default_value_t = 256 << 20)]
+    #[arg(long, default_value = "256M", value_parser = typed::size::<usize>)]
     bytes: usize,
     /// A plan to run instead of those chosen, as written by `crossgrain plan --save`
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
-    /// Where to draw the plan that is chosen; crossgrain-plan.svg unless given
+    /// Where to draw how the plan was chosen; nowhere unless given
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// Replace the picture if it exists
     #[arg(long)]
     force: bool,
 }
-
-/// Where the plan is drawn unless said otherwise.
-const PICTURE: &str = "crossgrain-plan.svg";
 
 /// What is encrypted with.
 const CIPHER: Cipher = Cipher::Aes256;
@@ -66,17 +63,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         kernel.show(&mut table, &plain, &mut output)?;
     }
     table.print(copy)?;
-    draw(args, features)
+    args.svg.as_ref().map_or(Ok(()), |path| draw(path, args.force, features))
 }
 
-/// Draws how the best plan was chosen. What is in the way of the picture's usual name stays.
-fn draw(args: &Args, features: Features) -> Result<(), Error> {
-    let path = args.svg.clone().unwrap_or_else(|| PICTURE.into());
-    if args.svg.is_none() && !args.force && path.exists() {
-        return say(format_args!("\n{PICTURE} is there already: --force draws the plan anew"));
-    }
+/// Draws how the best plan was chosen.
+fn draw(path: &Path, replace: bool, features: Features) -> Result<(), Error> {
     let job = Job { cipher: CIPHER, direction: Direction::Encrypt, birth: Birth::Counter };
-    plan::draw(job, features, wisdom::costs(CIPHER).as_deref(), &path, args.force)?;
+    plan::draw(job, features, wisdom::costs(CIPHER).as_deref(), path, replace)?;
     say(format_args!("\n{} shows how the plan was chosen", path.display()))
 }
 

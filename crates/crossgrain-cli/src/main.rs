@@ -60,9 +60,7 @@ enum Command {
     Plan(plan::Args),
     Deps(deps::Args),
     Devices(devices::Args),
-    #[command(hide = true)]
     Complete(manual::CompleteArgs),
-    #[command(hide = true)]
     Man(manual::ManArgs),
 }
 

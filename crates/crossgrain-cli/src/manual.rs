@@ -12,7 +12,9 @@ use crate::error::Error;
 
 /// Lines of a shell for each command. They are run in a test, in a place with a file `photos.tar`, its encryption
 /// `photos.sealed`, the `key` of that, and a `passphrase`. Longer ones would be broken by narrow terminals.
-const EXAMPLES: [(&str, &[&str]); 16] = [
+const EXAMPLES: [(&str, &[&str]); 18] = [
+    ("complete", &["crossgrain complete bash > completions"]),
+    ("man", &["mkdir man && crossgrain man man"]),
     ("demo", &["crossgrain demo --bytes 1048576"]),
     (
         "encrypt",

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::output::{Content, Output};
 use crate::pipeline::{self, Cut, Failure, Place};
 use crate::progress::{Audience, Progress};
-use crate::typed::ciphers;
+use crate::typed::{ciphers, size};
 
 /// Write random bytes, the same for the same seed everywhere.
 ///
@@ -32,11 +32,11 @@ pub(crate) struct Args {
     stream: u64,
 
     /// The byte of the stream to begin at
-    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    #[arg(long, value_name = "BYTES", default_value = "0", value_parser = size::<u128>)]
     offset: u128,
 
-    /// How many bytes; without end unless given
-    #[arg(long, value_name = "N")]
+    /// How many bytes, such as 1000000 or 1M; without end unless given
+    #[arg(long, value_name = "N", value_parser = size::<u64>)]
     bytes: Option<u64>,
 
     /// The block cipher, with its key size in bits

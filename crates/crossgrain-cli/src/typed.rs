@@ -55,6 +55,26 @@ pub(crate) fn plans(path: &Path) -> Result<Arc<Plans>, Error> {
     text.parse::<Plans>().map(Arc::new).map_err(refused)
 }
 
+/// A number of bytes: digits, and K, M, G or T for powers of 1024 (also KiB), or KB, MB, GB or TB for powers of 1000.
+pub(crate) fn size<T: TryFrom<u128>>(text: &str) -> Result<T, String> {
+    const HOW: &str = "give a number of bytes such as 65536, 64K, 1M or 10GB";
+    let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(end);
+    let mut letters = unit.chars();
+    let power = match letters.next().map(|letter| letter.to_ascii_uppercase()) {
+        None => 0,
+        Some(letter) => 1 + "KMGT".find(letter).ok_or(HOW)? as u32,
+    };
+    let step: u128 = match letters.as_str() {
+        "" | "iB" => 1024,
+        "B" => 1000,
+        _ => return Err(HOW.to_owned()),
+    };
+    let count =
+        digits.parse::<u128>().ok().and_then(|count| count.checked_mul(step.pow(power))).ok_or(HOW)?;
+    T::try_from(count).map_err(|_| format!("{text} is more than can be: {HOW}"))
+}
+
 /// Nanoseconds since this was called.
 pub(crate) fn clock_ns() -> impl Fn() -> u64 {
     let start = Instant::now();

@@ -172,6 +172,9 @@ impl Kept {
     }
 }
 
+/// A spread of samples from which on a cost is worse than a scaled estimate.
+const WILD: f64 = 0.5;
+
 fn measure(path: &Path, ciphers: &[Cipher], budget_ms: u64) -> Result<(), Error> {
     match Wisdom::load(path) {
         Ok(_) | Err(Refused::Missing) => {}
@@ -185,13 +188,23 @@ fn measure(path: &Path, ciphers: &[Cipher], budget_ms: u64) -> Result<(), Error>
     for &cipher in ciphers {
         let start = Instant::now();
         let clock_ns = || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let costs = measure_costs(Scope { cipher, features, policy, budget_ms }, &clock_ns)?;
+        let measured = measure_costs(Scope { cipher, features, policy, budget_ms }, &clock_ns)?;
+        let calm = measured.iter().filter(|(_, known)| known.spread.is_none_or(|spread| spread <= WILD));
+        let costs: Costs = calm.map(|(name, known)| (name.to_owned(), known)).collect();
+        let wild = measured.iter().count() - costs.iter().count();
         let mut wisdom = Wisdom::new(Signature::here());
         wisdom.insert(cipher, &costs);
         // One by one: what is measured stays, whatever stops the next.
         wisdom.merge(path).map_err(|refused| failed(path, &refused))?;
         let (count, seconds) = (costs.iter().count(), start.elapsed().as_secs_f64());
         told = told.and(say(format_args!("{cipher}: {count} costs measured in {seconds:.1} s")));
+        if wild > 0 {
+            error::tell(&format!(
+                "{cipher}: {wild} costs spread by more than {:.0} % and are not kept: the machine is busy, measure \
+                 again when it is not",
+                100.0 * WILD
+            ));
+        }
     }
     told
 }

@@ -23,9 +23,12 @@ fn found(done: Done) -> String {
     String::from_utf8(done.out).unwrap()
 }
 
+/// What is told of a search that went to its end.
+const EXHAUSTED: &str = "crossgrain: every candidate was tried, and none is the key\n";
+
 #[track_caller]
 fn exhausted(done: Done) {
-    assert_eq!((done.code, done.out.as_slice(), done.err.as_str()), (Some(1), &b""[..], ""));
+    assert_eq!((done.code, done.out.as_slice(), done.err.as_str()), (Some(1), &b""[..], EXHAUSTED));
 }
 
 #[test]
@@ -87,10 +90,9 @@ fn words_that_are_no_keys_are_told_in_a_line_each() {
     place.write("words", &[vec![b'x'; 3 << 20], b"\nseventeen letters\nshort\n".to_vec()].concat());
     let done = search(&place, &["--words", "words"]);
     assert_eq!(done.code, Some(1));
-    assert_eq!(
-        done.err,
-        "crossgrain: 2 candidates were left out, being too long for a key (the first is of word 0)\n"
-    );
+    let left_out =
+        "crossgrain: 2 candidates were left out, being too long for a key (the first is of word 0)\n";
+    assert_eq!(done.err, format!("{left_out}{EXHAUSTED}"));
 }
 
 #[test]

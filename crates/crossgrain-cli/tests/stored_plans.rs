@@ -60,24 +60,22 @@ fn a_plan_that_does_not_fit_is_refused() {
 }
 
 #[test]
-fn demo_draws_its_plan_and_overwrites_nothing() {
+fn demo_draws_its_plan_where_told_and_overwrites_nothing() {
     let place = Place::new();
-    let demo = ["demo", "--bytes", "65536"];
+    let demo = ["demo", "--bytes", "64K"];
     let told = String::from_utf8(place.run(&demo).printed()).unwrap();
-    assert!(told.contains("crossgrain-plan.svg shows how the plan was chosen"), "{told}");
-    assert!(told.contains("predicted"), "{told}");
-    let picture = place.read("crossgrain-plan.svg");
+    assert!(told.contains("predicted") && place.look().is_empty(), "{told}");
+    let drawn = [&demo[..], &["--svg", "plan.svg"]].concat();
+    let told = String::from_utf8(place.run(&drawn).printed()).unwrap();
+    assert!(told.contains("plan.svg shows how the plan was chosen"), "{told}");
+    let picture = place.read("plan.svg");
     assert!(picture.starts_with(b"<svg"), "a picture");
 
-    place.write("crossgrain-plan.svg", b"mine");
-    let told = String::from_utf8(place.run(&demo).printed()).unwrap();
-    assert!(told.contains("is there already"), "{told}");
-    assert_eq!(place.read("crossgrain-plan.svg"), b"mine");
-    let named = place.run(&[&demo[..], &["--svg", "crossgrain-plan.svg"]].concat());
-    assert_eq!(named.code, Some(5), "{}", named.err);
-    assert_eq!(place.read("crossgrain-plan.svg"), b"mine");
-    place.run(&[&demo[..], &["--force"]].concat()).printed();
-    assert_eq!(place.read("crossgrain-plan.svg"), picture);
+    place.write("plan.svg", b"mine");
+    assert_eq!(place.run(&drawn).code, Some(5));
+    assert_eq!(place.read("plan.svg"), b"mine");
+    place.run(&[&drawn[..], &["--force"]].concat()).printed();
+    assert_eq!(place.read("plan.svg"), picture);
 }
 
 #[test]

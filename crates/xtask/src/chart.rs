@@ -22,8 +22,9 @@ use series::Chart;
 /// Where records are, from the root: a folder for each CPU, a file for each day.
 const RECORDS: &str = "bench/record";
 
-/// The page with a table of speeds, and the task that makes it.
+/// The page with the table of speeds of the newest record, the one with those of other machines, and the task that makes them.
 const README: &str = "README.md";
+const OTHERS: &str = "docs/measuring.md";
 const TASK: &str = "chart";
 
 /// A picture of a record.
@@ -73,7 +74,9 @@ pub(crate) fn run(file: Option<&Path>) -> Result<()> {
     if drawn == 0 {
         return Err(format!("nothing to draw in {RECORDS}: `cargo xtask bench --record` makes a record"));
     }
-    pages::put(README, TASK, &tables()?)
+    let [newest, others] = tables()?;
+    pages::put(README, TASK, &newest)?;
+    pages::put(OTHERS, TASK, &others)
 }
 
 /// A record and its day.
@@ -83,14 +86,15 @@ fn read(file: &Path) -> Result<(Record, String)> {
     Ok((Record::parse(&text).map_err(|error| at(&error))?, day(file)))
 }
 
-/// The newest speeds of every machine, the newest first.
-fn tables() -> Result<String> {
+/// The speeds of the newest record, and of the newest of every other machine.
+fn tables() -> Result<[String; 2]> {
     let mut newest: Vec<PathBuf> =
         entries(&root().join(RECORDS)).filter_map(|machine| newest_in(entries(&machine), false)).collect();
     newest.sort_by(|a, b| by_day(b, a));
     let tables: Result<Vec<String>> =
         newest.iter().map(|file| read(file).map(|(record, day)| table::speeds(&record, &day))).collect();
-    Ok(tables?.join("\n"))
+    let mut tables = tables?.into_iter();
+    Ok([tables.next().unwrap_or_default(), tables.collect::<Vec<_>>().join("\n")])
 }
 
 /// A picture of a record that was made on this day, if there is anything on it.

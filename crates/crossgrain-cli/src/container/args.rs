@@ -13,6 +13,7 @@ use super::keys::KeyArgs;
 use crate::error::Error;
 use crate::output::{Content, Output};
 use crate::progress::Audience;
+use crate::typed::size;
 use crate::wisdom;
 
 /// Encrypt a file, so that any change of it is found out.
@@ -227,9 +228,9 @@ impl FromStr for Range {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const HOW: &str = "give two numbers of bytes, such as 4096..8192, or leave one out";
+        const HOW: &str = "give two numbers of bytes, such as 4096..8192 or 1M..2M, or leave one out";
         let (from, to) = text.split_once("..").ok_or(HOW)?;
-        let number = |digits: &str| digits.parse().map_err(|_| HOW);
+        let number = |digits: &str| size::<u64>(digits).map_err(|_| HOW);
         let from = if from.is_empty() { 0 } else { number(from)? };
         let to = if to.is_empty() { None } else { Some(number(to)?) };
         if to.is_some_and(|to| to < from) {

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     job: Option<JobName>,
 
     /// The size to plan for
-    #[arg(long, value_name = "N", default_value_t = 1 << 20, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value = "1M", value_parser = some_bytes)]
     bytes: u64,
 
     /// By the costs shipped, by costs measured here and now, or by running the best paths end to end; unless
@@ -189,6 +189,11 @@ impl JobName {
             (Birth::Bytes, Direction::Decrypt) => Self::EcbDecrypt,
         }
     }
+}
+
+/// A job has a byte at least.
+fn some_bytes(text: &str) -> Result<u64, String> {
+    typed::size(text).and_then(|bytes| if bytes > 0 { Ok(bytes) } else { Err("give a byte at least".into()) })
 }
 
 /// Costs that somebody wrote down. A file that cannot be understood is wrong usage.

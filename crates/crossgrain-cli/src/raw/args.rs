@@ -65,8 +65,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     tag_bytes: Option<usize>,
 
-    /// How many bytes a sector of xts has; 512 unless given
-    #[arg(long, value_name = "N")]
+    /// How many bytes a sector of xts has, such as 4096 or 4K; 512 unless given
+    #[arg(long, value_name = "N", value_parser = typed::size::<usize>)]
     sector_size: Option<usize>,
 
     /// The number of the first sector of xts; 0 unless given

@@ -41,8 +41,9 @@ fn read(job: &Job) -> Result<(Name, Zeroizing<Vec<u8>>), Error> {
     let mut message = Zeroizing::new(Vec::new());
     let expected = input.len_bytes().map_or(Some(0), |len_bytes| usize::try_from(len_bytes).ok());
     if expected.is_none_or(|len_bytes| message.try_reserve_exact(len_bytes).is_err()) {
-        let why =
-            format!("{name} does not fit in memory, where a mode with a tag needs all of it: use ctr or xts");
+        let why = format!(
+            "{name} does not fit in memory, where a mode with a tag needs all of it: use `crossgrain encrypt`"
+        );
         return Err(Error::new(Exit::InputOutput, why));
     }
     input.read_to_end(&mut message).map_err(|error| Error::read(&name, &error))?;

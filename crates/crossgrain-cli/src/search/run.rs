@@ -206,6 +206,9 @@ fn watched(
     match &mut journal.session {
         Some(session) if is_exhausted || is_ended => session.end(outcome)?,
         Some(_) => tell_restore(args),
+        None if outcome == Outcome::Exhausted => {
+            error::tell("every candidate was tried, and none is the key")
+        }
         None if outcome == Outcome::Aborted => {
             error::tell("stopped before the end: what was tried is not kept without --session");
         }
