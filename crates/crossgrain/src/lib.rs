@@ -23,6 +23,10 @@
 //! [`device`], [`rustcrypto`], [`stream`], [`search`].
 
 #![deny(unsafe_code)]
+#![cfg_attr(
+    not(all(feature = "search", feature = "container")),
+    allow(dead_code, unused_imports, reason = "what features leave out has friends below")
+)]
 
 /// Rust examples of the documentation are run with the doc tests.
 #[cfg(doctest)]
@@ -40,9 +44,12 @@ mod pages {
 pub mod block;
 pub mod check;
 pub mod circuit;
+#[cfg(feature = "container")]
 pub mod container;
 pub mod convert;
+#[cfg(feature = "deps")]
 pub mod deps;
+#[cfg(feature = "device")]
 pub mod device;
 pub mod exec;
 pub mod mode;
@@ -51,6 +58,7 @@ pub mod plan;
 pub mod reference;
 pub mod repr;
 pub mod rustcrypto;
+#[cfg(feature = "search")]
 pub mod search;
 pub mod stream;
 pub mod tune;

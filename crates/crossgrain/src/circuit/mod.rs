@@ -6,12 +6,18 @@
 
 pub mod aes_linear;
 pub mod aes_sbox;
+#[cfg(feature = "device")]
 pub mod emit;
+#[cfg(feature = "device")]
 pub mod graph;
+#[cfg(feature = "device")]
 pub mod map;
+#[cfg(feature = "device")]
 pub mod named;
 pub mod serpent_sbox;
+#[cfg(feature = "device")]
 pub mod synthesize;
+#[cfg(feature = "device")]
 pub mod trace;
 
 /// One bit of many bytes in each word, least significant bit first.

@@ -13,6 +13,7 @@
 
 mod aes;
 mod bits;
+#[cfg(feature = "search")]
 pub mod search;
 mod serpent;
 mod tables;

@@ -3,6 +3,8 @@
 //! A variant computes a part, a conversion or a source by certain instructions in a certain
 //! representation, and says what it leaks. Its name, `part/representation/isa`, is stable.
 
+#[cfg(feature = "search")]
+mod search_rows;
 mod table;
 
 pub use table::{find, table};

@@ -2,14 +2,12 @@
 
 use std::sync::LazyLock;
 
-use super::{Action, BindSearch, BindTile, BindWhole, Leaks, Variant};
+use super::{Action, BindTile, BindWhole, Leaks, Variant};
 use crate::block::{Direction, Error, Family};
-use crate::circuit::Bits;
 use crate::convert::{
     BitGroup, BlocksToBits, BlocksToGroups, ByteGroup, Copy, Group, Interleave, LaneGroup, Matrices, Network,
     Transpose,
 };
-use crate::part::aes::search::{Byte, LaneByte};
 use crate::part::aes::substitute::{Galois, Nibbles, Permute, Substitute};
 use crate::part::aes::{self, bitsliced, bytesliced, hsliced, instructions, table as tables, walk as walks};
 use crate::part::counter::{CounterToBits, CounterToBlocks, CounterToWords};
@@ -45,22 +43,8 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     group::<Word128, ByteGroup, 16>(Repr::Bytesliced { bits: 128 }, &mut rows);
     group::<Word256, ByteGroup, 16>(Repr::Bytesliced { bits: 256 }, &mut rows);
     group::<Word512, ByteGroup, 16>(Repr::Bytesliced { bits: 512 }, &mut rows);
-    aes_search::<Bits<u64>>(bitsliced::<u64>(), "", &mut rows);
-    aes_search::<Bits<Word128>>(bitsliced::<Word128>(), "", &mut rows);
-    aes_search::<Bits<Word256>>(bitsliced::<Word256>(), "", &mut rows);
-    aes_search::<Bits<Word512>>(bitsliced::<Word512>(), "", &mut rows);
-    aes_search_by::<Word128, Nibbles<Word128>>(&mut rows);
-    aes_search_by::<Word256, Nibbles<Word256>>(&mut rows);
-    aes_search_by::<VbmiWord512, Permute<VbmiWord512>>(&mut rows);
-    aes_search_by::<GfniWord256, Galois>(&mut rows);
-    aes_search_by::<GfniWord512, Galois>(&mut rows);
-    aes_search_in_blocks::<AesWord128>(&mut rows);
-    aes_search_in_blocks::<AesWord256>(&mut rows);
-    aes_search_in_blocks::<AesWord512>(&mut rows);
-    serpent_search::<u32>(&mut rows);
-    serpent_search::<Word128>(&mut rows);
-    serpent_search::<Word256>(&mut rows);
-    serpent_search::<Word512>(&mut rows);
+    #[cfg(feature = "search")]
+    super::search_rows::push(&mut rows);
     serpent_across_the_grain::<u32>(&mut rows);
     serpent_across_the_grain::<u64>(&mut rows);
     serpent_across_the_grain::<Word128>(&mut rows);
@@ -112,7 +96,7 @@ fn row<I: Isa>(stem: String, repr: Repr, action: Action) -> Variant {
 }
 
 /// A row of one family of ciphers.
-fn of<I: Isa>(family: Family, stem: &str, repr: Repr, action: Action) -> Variant {
+pub(super) fn of<I: Isa>(family: Family, stem: &str, repr: Repr, action: Action) -> Variant {
     Variant { family: Some(family), ..row::<I>(format!("{stem}/{repr}"), repr, action) }
 }
 
@@ -133,7 +117,7 @@ fn walk<I: Isa>(repr: Repr, action: Action) -> Variant {
 }
 
 /// The row with a way of doing it at the end of its name, if it has one.
-fn by(way: &str, mut row: Variant) -> Variant {
+pub(super) fn by(way: &str, mut row: Variant) -> Variant {
     if !way.is_empty() {
         row.name = format!("{}-{way}", row.name);
     }
@@ -145,7 +129,7 @@ fn by_table(row: Variant) -> Variant {
     Variant { leaks: Leaks::TableIndices, ..by("table", row) }
 }
 
-fn bitsliced<W: Register>() -> Repr {
+pub(super) fn bitsliced<W: Register>() -> Repr {
     Repr::Bitsliced { bits: W::BITS }
 }
 
@@ -279,36 +263,6 @@ fn between_the_grains<W: ByteLanes, S: Substitute<W> + 'static>(rows: &mut Vec<V
         Some(Box::new(bytesliced::Tail::<W, S>::walk(isa, keys.aes()?)))
     });
     rows.push(by(S::NAME, walk::<W::Isa>(repr, encrypted)));
-}
-
-/// Search for a key of AES, a byte of all lanes at a time.
-fn aes_search<B: LaneByte>(repr: Repr, way: &str, rows: &mut Vec<Variant>) {
-    let bind: BindSearch =
-        |features, cipher, known| aes::search::search::<B>(B::Isa::detect(features)?, cipher, known);
-    rows.push(by(way, of::<B::Isa>(Family::Aes, "aes-search", repr, Action::Search(bind))));
-}
-
-/// The same with a byte a lane.
-fn aes_search_by<W: ByteLanes, S: Substitute<W> + 'static>(rows: &mut Vec<Variant>) {
-    aes_search::<Byte<W, S>>(Repr::Bytesliced { bits: W::BITS }, S::NAME, rows);
-}
-
-/// The same by AES instructions.
-fn aes_search_in_blocks<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
-    let bind: BindSearch = |features, cipher, known| {
-        aes::search::instructions::search::<W>(W::Isa::detect(features)?, cipher, known)
-    };
-    rows.push(of::<W::Isa>(Family::Aes, "aes-search", Repr::Blocks, Action::Search(bind)));
-}
-
-/// Search for a key of Serpent.
-fn serpent_search<W: Lane32>(rows: &mut Vec<Variant>) {
-    let bind: BindSearch = |features, cipher, known| {
-        let search = serpent::search::Search::<W>::new(W::Isa::detect(features)?, cipher, known)?;
-        Some(Box::new(search))
-    };
-    let repr = Repr::Vsliced { bits: W::BITS };
-    rows.push(of::<W::Isa>(Family::Serpent, "serpent-search", repr, Action::Search(bind)));
 }
 
 /// The parts of Serpent on tiles that need a row in this direction.

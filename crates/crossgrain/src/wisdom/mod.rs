@@ -4,6 +4,8 @@
 //! table of variants. A file that differs in any of it, is cut or changed is refused as a whole: plans then
 //! go by estimates, and results are the same. Nothing is read or written here unless asked for.
 
+#[cfg(feature = "device")]
+mod devices;
 mod file;
 mod json;
 mod refused;
@@ -16,10 +18,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::block::Cipher;
-use crate::device::Kernel;
-use crate::plan::compose::Cost;
-use crate::plan::{Costs, Place};
-use crate::variant::table;
+use crate::plan::Costs;
+use crate::variant::{Action, table};
 use crate::word::{Features, cpu_model};
 
 /// What costs depend on besides the variant.
@@ -39,7 +39,9 @@ pub struct Signature {
 impl Signature {
     /// What holds here and now.
     pub fn here() -> Self {
-        let names = table().iter().flat_map(|variant| variant.name.bytes().chain([b'\n']));
+        // Searches aside: whether they are in the table is a feature's choice, and other plans do not depend on them.
+        let planned = table().iter().filter(|variant| !matches!(variant.action, Action::Search(_)));
+        let names = planned.flat_map(|variant| variant.name.bytes().chain([b'\n']));
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             cpu: cpu_model(),
@@ -110,23 +112,6 @@ impl Wisdom {
     /// Devices with costs, in order.
     pub fn devices(&self) -> impl Iterator<Item = (&str, &DeviceCosts)> {
         self.by_device.iter().map(|(id, device)| (id.as_str(), device))
-    }
-
-    /// What a job by this program costs on the devices of which that is known.
-    pub fn places(&self, cipher: Cipher, kernel: Kernel) -> Vec<Place> {
-        let place = |(id, device): (&str, &DeviceCosts)| {
-            let cost = |name: &str| device.costs.by_name(name);
-            let name = kernel.name();
-            Some(Place {
-                name: id.to_owned(),
-                kernel: name.to_owned(),
-                open: cost(&format!("open/{name}"))?,
-                upload: if kernel.task.reads_source() { cost("upload")? } else { Cost::FREE },
-                run: cost(&format!("{cipher}/{name}"))?,
-                download: cost("download")?,
-            })
-        };
-        self.devices().filter_map(place).collect()
     }
 
     /// The costs of a cipher, if they are known.

@@ -8,8 +8,18 @@ use crate::block::Direction;
 use crate::circuit::emit::{Field, Language, Signature, function};
 use crate::circuit::trace::{Sym, Width, trace};
 use crate::device::text::{PARTS, key_word, words};
+use crate::part::serpent::schedule::KeyLanes;
 use crate::part::serpent::search::{decrypt, encrypt};
 use crate::word::each;
+
+/// The schedule of a key a thread, on symbols.
+impl KeyLanes for Sym {
+    type Isa = ();
+
+    fn constant((): (), word: u32) -> Self {
+        Self::constant(word)
+    }
+}
 
 /// The program's text.
 pub(super) fn text(search: Search, language: Language) -> String {

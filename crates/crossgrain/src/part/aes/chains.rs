@@ -23,10 +23,10 @@ pub(super) fn run<W: AesLanes, D: Data>(
     for strands in strands.chunks_mut(IN_FLIGHT * W::BLOCKS) {
         if strands.len() > W::BLOCKS {
             let lanes = Registers::<W, IN_FLIGHT> { isa, keys };
-            isa.enter(Chains::<_, _, BUNDLE_BLOCKS_MAX> { lanes, strands, blocks, rule });
+            isa.enter(Chains::<_, BUNDLE_BLOCKS_MAX>::new(lanes, rule, strands, blocks));
         } else {
             let lanes = Registers::<W, 1> { isa, keys };
-            isa.enter(Chains::<_, _, FEW> { lanes, strands, blocks, rule });
+            isa.enter(Chains::<_, FEW>::new(lanes, rule, strands, blocks));
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod instructions;
 pub mod key;
 mod scalar;
 mod seal;
+#[cfg(feature = "search")]
 pub mod search;
 pub mod substitute;
 pub mod table;

@@ -41,7 +41,7 @@ fn side_by_side<W: Lane32, D: Data, const N: usize, const LANES: usize>(
     blocks: usize,
 ) {
     let lanes = Bundles::<W, N> { isa, cipher };
-    isa.enter(Chains::<_, _, LANES> { lanes, strands, blocks, rule });
+    isa.enter(Chains::<_, LANES>::new(lanes, rule, strands, blocks));
 }
 
 /// Blocks in `N` bundles.

@@ -9,6 +9,7 @@ pub mod bitsliced;
 mod chains;
 pub mod key;
 pub mod schedule;
+#[cfg(feature = "search")]
 pub mod search;
 pub mod vsliced;
 pub mod whole;

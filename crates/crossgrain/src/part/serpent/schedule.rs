@@ -10,7 +10,6 @@ use std::fmt;
 
 use super::ROUNDS;
 use crate::circuit::serpent_sbox;
-use crate::circuit::trace::Sym;
 use crate::word::{Lane32, Lanes, Register, each, unrolled};
 
 /// The fractional part of the golden ratio.
@@ -51,14 +50,6 @@ impl<W: Lane32> KeyLanes for W {
     #[inline(always)]
     fn constant(isa: W::Isa, word: u32) -> Self {
         W::splat_lanes(isa, word)
-    }
-}
-
-impl KeyLanes for Sym {
-    type Isa = ();
-
-    fn constant((): (), word: u32) -> Self {
-        Self::constant(word)
     }
 }
 

@@ -1,0 +1,65 @@
+//! The rows that search for keys, a part of the table with the feature `search`: no other job takes them, and they are a
+//! third of what kernels cost to compile.
+
+use super::table::{bitsliced, by, of};
+use super::{Action, BindSearch, Variant};
+use crate::block::Family;
+use crate::circuit::Bits;
+use crate::part::aes::search::{Byte, LaneByte};
+use crate::part::aes::substitute::{Galois, Nibbles, Permute, Substitute};
+use crate::part::{aes, serpent};
+use crate::repr::Repr;
+use crate::word::{
+    AesLanes, AesWord128, AesWord256, AesWord512, ByteLanes, GfniWord256, GfniWord512, Isa, Lane32,
+    VbmiWord512, Word128, Word256, Word512,
+};
+
+/// Adds them all.
+pub(super) fn push(rows: &mut Vec<Variant>) {
+    aes_search::<Bits<u64>>(bitsliced::<u64>(), "", rows);
+    aes_search::<Bits<Word128>>(bitsliced::<Word128>(), "", rows);
+    aes_search::<Bits<Word256>>(bitsliced::<Word256>(), "", rows);
+    aes_search::<Bits<Word512>>(bitsliced::<Word512>(), "", rows);
+    aes_search_by::<Word128, Nibbles<Word128>>(rows);
+    aes_search_by::<Word256, Nibbles<Word256>>(rows);
+    aes_search_by::<VbmiWord512, Permute<VbmiWord512>>(rows);
+    aes_search_by::<GfniWord256, Galois>(rows);
+    aes_search_by::<GfniWord512, Galois>(rows);
+    aes_search_in_blocks::<AesWord128>(rows);
+    aes_search_in_blocks::<AesWord256>(rows);
+    aes_search_in_blocks::<AesWord512>(rows);
+    serpent_search::<u32>(rows);
+    serpent_search::<Word128>(rows);
+    serpent_search::<Word256>(rows);
+    serpent_search::<Word512>(rows);
+}
+
+/// Search for a key of AES, a byte of all lanes at a time.
+fn aes_search<B: LaneByte>(repr: Repr, way: &str, rows: &mut Vec<Variant>) {
+    let bind: BindSearch =
+        |features, cipher, known| aes::search::search::<B>(B::Isa::detect(features)?, cipher, known);
+    rows.push(by(way, of::<B::Isa>(Family::Aes, "aes-search", repr, Action::Search(bind))));
+}
+
+/// The same with a byte a lane.
+fn aes_search_by<W: ByteLanes, S: Substitute<W> + 'static>(rows: &mut Vec<Variant>) {
+    aes_search::<Byte<W, S>>(Repr::Bytesliced { bits: W::BITS }, S::NAME, rows);
+}
+
+/// The same by AES instructions.
+fn aes_search_in_blocks<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
+    let bind: BindSearch = |features, cipher, known| {
+        aes::search::instructions::search::<W>(W::Isa::detect(features)?, cipher, known)
+    };
+    rows.push(of::<W::Isa>(Family::Aes, "aes-search", Repr::Blocks, Action::Search(bind)));
+}
+
+/// Search for a key of Serpent.
+fn serpent_search<W: Lane32>(rows: &mut Vec<Variant>) {
+    let bind: BindSearch = |features, cipher, known| {
+        let search = serpent::search::Search::<W>::new(W::Isa::detect(features)?, cipher, known)?;
+        Some(Box::new(search))
+    };
+    let repr = Repr::Vsliced { bits: W::BITS };
+    rows.push(of::<W::Isa>(Family::Serpent, "serpent-search", repr, Action::Search(bind)));
+}
