@@ -13,6 +13,9 @@ use crate::mode::Options;
 /// Writes a file encrypted, and holds 2 MiB of it.
 ///
 /// Without [`Encryptor::finish`] the file stays without its last chunk, and whoever reads it will be told.
+///
+/// Once writing has failed it keeps failing, with the same error: nobody knows how much of what was sealed has arrived, so
+/// nothing can be put behind it.
 pub struct Encryptor<W> {
     output: W,
     payload: Payload,
@@ -20,6 +23,8 @@ pub struct Encryptor<W> {
     chunk: u64,
     plaintext: Vec<u8>,
     sealed: Vec<u8>,
+    /// What failed first.
+    failed: Option<(io::ErrorKind, String)>,
 }
 
 impl<W: Write> Encryptor<W> {
@@ -53,35 +58,56 @@ impl<W: Write> Encryptor<W> {
         output.write_all(payload.prefix())?;
         let plaintext = Vec::with_capacity(GROUP_CHUNKS * CHUNK_BYTES);
         let sealed = vec![0; GROUP_CHUNKS * SEALED_CHUNK_BYTES];
-        Ok(Self { output, payload, chunk: 0, plaintext, sealed })
+        Ok(Self { output, payload, chunk: 0, plaintext, sealed, failed: None })
     }
 
     /// Seals the last chunk, and gives the output back.
     ///
     /// # Errors
-    /// [`Error::Io`] if it cannot be written, [`Error::TooLong`] for more than a file may hold.
+    /// [`Error::Io`] if it cannot be written, or something before it could not; [`Error::TooLong`] for more than a file may
+    /// hold.
     pub fn finish(mut self) -> Result<W, Error> {
         // A last group that is full has no room for the chunk behind it.
         if self.plaintext.len() == GROUP_CHUNKS * CHUNK_BYTES {
             self.seal(false)?;
         }
         self.seal(true)?;
-        self.output.flush()?;
+        self.flush()?;
         Ok(self.output)
     }
 
     /// Seals and writes what is held.
     fn seal(&mut self, is_last: bool) -> Result<(), Error> {
+        self.standing()?;
+        let written = self.write_sealed(is_last);
+        self.noted(written)
+    }
+
+    fn write_sealed(&mut self, is_last: bool) -> Result<(), Error> {
         let len_bytes = self.payload.seal(self.chunk, is_last, &self.plaintext, &mut self.sealed)?;
         self.output.write_all(&self.sealed[..len_bytes])?;
         self.chunk += (self.plaintext.len() / CHUNK_BYTES) as u64;
         self.plaintext.clear();
         Ok(())
     }
+
+    /// Fails if anything failed before.
+    fn standing(&self) -> io::Result<()> {
+        match &self.failed {
+            Some((kind, reason)) => Err(io::Error::new(*kind, reason.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Remembers a failure.
+    fn noted(&mut self, done: Result<(), Error>) -> Result<(), Error> {
+        done.inspect_err(|error| self.failed = Some((error.io_kind(), error.to_string())))
+    }
 }
 
 impl<W: Write> Write for Encryptor<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.standing()?;
         if self.plaintext.len() == GROUP_CHUNKS * CHUNK_BYTES {
             self.seal(false)?;
         }
@@ -92,7 +118,9 @@ impl<W: Write> Write for Encryptor<W> {
 
     /// Passes on what is sealed: a chunk that is not full waits for more, or for the end.
     fn flush(&mut self) -> io::Result<()> {
-        self.output.flush()
+        self.standing()?;
+        let flushed = self.output.flush();
+        Ok(self.noted(flushed.map_err(Error::Io))?)
     }
 }
 

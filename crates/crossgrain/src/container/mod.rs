@@ -59,13 +59,19 @@ const GROUP_CHUNKS: usize = 64;
 /// What the input fails with, an interruption excepted; what was read before that is lost.
 pub fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut len_bytes = 0;
-    while len_bytes < buffer.len() {
-        match input.read(&mut buffer[len_bytes..]) {
+    fill_from(input, buffer, &mut len_bytes)?;
+    Ok(len_bytes)
+}
+
+/// The same for a buffer of which `len_bytes` are filled already: these are counted on, and right even where the input fails.
+fn fill_from(input: &mut impl Read, buffer: &mut [u8], len_bytes: &mut usize) -> io::Result<()> {
+    while *len_bytes < buffer.len() {
+        match input.read(&mut buffer[*len_bytes..]) {
             Ok(0) => break,
-            Ok(count) => len_bytes += count,
+            Ok(count) => *len_bytes += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(len_bytes)
+    Ok(())
 }
