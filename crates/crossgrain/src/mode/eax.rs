@@ -8,7 +8,7 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-use super::aead::{Aead, AeadMessage, cut_tag, same_tag, total_bytes};
+use super::aead::{Aead, AeadMessage, all_admitted, cut_tag, opened, same_tag, total_bytes};
 use super::cmac::Cmac;
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
 use crate::exec::{Program, Threads};
@@ -131,21 +131,24 @@ impl Aead for Eax {
         Ok(())
     }
 
-    fn seal_all(&self, messages: &mut [AeadMessage<'_>]) {
+    fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
+        all_admitted(self, messages)?;
         let (size, within) = self.groups(messages.len());
         let len_bytes = total_bytes(messages);
         let groups = messages.chunks_mut(size);
         self.counter.threads().each(len_bytes, groups, &|group| self.seal_group(within, group));
+        Ok(())
     }
 
-    fn open_all(&self, messages: &mut [AeadMessage<'_>]) -> Vec<bool> {
+    fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
+        all_admitted(self, messages)?;
         let (size, within) = self.groups(messages.len());
         let len_bytes = total_bytes(messages);
-        let mut opened = vec![false; messages.len()];
-        let groups = messages.chunks_mut(size).zip(opened.chunks_mut(size));
-        let open = |(group, opened): (&mut [_], &mut [_])| self.open_group(within, group, opened);
+        let mut right = vec![false; messages.len()];
+        let groups = messages.chunks_mut(size).zip(right.chunks_mut(size));
+        let open = |(group, right): (&mut [_], &mut [_])| self.open_group(within, group, right);
         self.counter.threads().each(len_bytes, groups, &open);
-        opened
+        Ok(opened(right))
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-use super::aead::{Aead, AeadMessage, cut_tag, same_tag, total_bytes};
+use super::aead::{Aead, AeadMessage, all_admitted, cut_tag, opened, same_tag, total_bytes};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Threads};
 use crate::mode::Options;
@@ -150,18 +150,21 @@ impl Aead for Gcm {
         Ok(())
     }
 
-    fn seal_all(&self, messages: &mut [AeadMessage<'_>]) {
+    fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
+        all_admitted(self, messages)?;
         let (len_bytes, within) = (total_bytes(messages), self.within(messages.len()));
         let seal = |message: &mut _| self.seal_one(within, message);
         self.counter.threads().each(len_bytes, messages.iter_mut(), &seal);
+        Ok(())
     }
 
-    fn open_all(&self, messages: &mut [AeadMessage<'_>]) -> Vec<bool> {
+    fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
+        all_admitted(self, messages)?;
         let (len_bytes, within) = (total_bytes(messages), self.within(messages.len()));
-        let mut opened = vec![false; messages.len()];
-        let open = |(message, opened): (&mut _, &mut bool)| *opened = self.open_one(within, message);
-        self.counter.threads().each(len_bytes, messages.iter_mut().zip(&mut opened), &open);
-        opened
+        let mut right = vec![false; messages.len()];
+        let open = |(message, right): (&mut _, &mut bool)| *right = self.open_one(within, message);
+        self.counter.threads().each(len_bytes, messages.iter_mut().zip(&mut right), &open);
+        Ok(opened(right))
     }
 }
 

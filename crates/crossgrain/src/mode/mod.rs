@@ -10,7 +10,7 @@ mod gcm;
 mod xts;
 
 pub use aead::{Aead, AeadMessage};
-pub use chained::{Cbc, CbcMode, Cfb, CfbMode, Chained, ChainedMode, Message, Ofb, OfbMode};
+pub use chained::{Cbc, CbcMode, Cfb, CfbMode, Chain, Chained, ChainedMode, Message, Ofb, OfbMode};
 pub use cmac::Cmac;
 pub use ctr::Ctr;
 pub(crate) use ctr::Finish;
