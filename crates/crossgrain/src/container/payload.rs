@@ -163,7 +163,7 @@ impl Sealed {
         // What is left touches at one end or both.
         let start = self.0[from..to].first().map_or(chunks.start, |range| range.start.min(chunks.start));
         let end = self.0[from..to].last().map_or(chunks.end, |range| range.end.max(chunks.end));
-        self.0.splice(from..to, [start..end]);
+        self.0.splice(from..to, std::iter::once(start..end));
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::block::BLOCK_BYTES;
 use crate::part::Source;
 use crate::pool;
-use crate::word::Buffers;
+use crate::word::{Buffers, wipe_deep_stack};
 
 /// The least piece of a job: large enough to outweigh handing it over.
 const PIECE_BYTES_MIN: usize = 64 * 1024;
@@ -62,14 +62,19 @@ impl Threads {
         if !self.pays(len_bytes) {
             return work();
         }
+        // What spilled of keys is wiped where it spilled: whoever drops the keys is another thread.
+        let work_and_wipe = || {
+            work();
+            wipe_deep_stack();
+        };
         // The caller may be another thread than the one that counted.
         pool::ready();
         // In place: the caller works from the first moment on, while the others are still waking.
         rayon::in_place_scope(|scope| {
             for _ in 1..self.0 {
-                scope.spawn(|_| work());
+                scope.spawn(|_| work_and_wipe());
             }
-            work();
+            work_and_wipe();
         });
     }
 

@@ -32,7 +32,7 @@ use zeroize::Zeroizing;
 use self::bound::{Bound, Run};
 use crate::block::{Direction, Error};
 use crate::exec::Threads;
-use crate::word::Features;
+use crate::word::{Features, wipe_deep_stack};
 
 /// Bytes in the longest block or key.
 const BYTES_MAX: usize = 32;
@@ -283,6 +283,7 @@ impl Stream {
         } else {
             Bound::<32>::new::<256>(key.bytes(), cipher_direction, features, &options.variants).map(boxed)
         };
+        wipe_deep_stack();
         Ok(Self { cipher, mode, direction, threads: Threads::at_most(options.threads), bound: made? })
     }
 
@@ -347,6 +348,13 @@ impl Stream {
 
 fn boxed(bound: impl Run + 'static) -> Box<dyn Run> {
     Box::new(bound)
+}
+
+/// What runs have no register for they leave on the stack.
+impl Drop for Stream {
+    fn drop(&mut self) {
+        wipe_deep_stack();
+    }
 }
 
 impl fmt::Debug for Stream {
