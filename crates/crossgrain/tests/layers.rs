@@ -40,7 +40,7 @@ const LAYERS: [(&str, &[&str]); 22] = [
         ],
     ),
     ("wide", &["block", "word", "repr::Repr", "convert", "part::rijndael", "exec::Threads"]),
-    ("container", &["block", "pool", "word::Buffers", "word::wipe_stack", "mode"]),
+    ("container", &["block", "pool", "word::Buffers", "word::wipe", "word::wipe_stack", "mode"]),
     (
         "check",
         &[

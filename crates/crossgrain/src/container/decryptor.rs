@@ -7,7 +7,7 @@ use super::derive::{Limits, Secret};
 use super::error::{Damage, Error};
 use super::header::Header;
 use super::payload::{CHUNK_BYTES, PREFIX_BYTES, Payload, SEALED_CHUNK_BYTES, Suite};
-use super::{GROUP_CHUNKS, fill, fill_from};
+use super::{GROUP_CHUNKS, Held, fill, fill_from};
 use crate::mode::Options;
 
 /// Reads an encrypted file: nothing but what is authentic. Where the input can seek, so can this.
@@ -28,7 +28,7 @@ pub struct Decryptor<R> {
     /// How much of the chunks to be opened next is there.
     filled_bytes: usize,
     /// Plaintext that is authentic, `len_bytes` of it, from the chunk with the number `first` on.
-    plaintext: Vec<u8>,
+    plaintext: Held,
     len_bytes: usize,
     first: u64,
     /// The number of the chunk to be opened next.
@@ -77,7 +77,7 @@ impl<R: Read> Decryptor<R> {
             is_adrift: false,
             sealed: vec![0; GROUP_CHUNKS * SEALED_CHUNK_BYTES],
             filled_bytes: 0,
-            plaintext: vec![0; GROUP_CHUNKS * CHUNK_BYTES],
+            plaintext: Held::new(),
             len_bytes: 0,
             first: 0,
             next: 0,
@@ -107,7 +107,8 @@ impl<R: Read> Decryptor<R> {
         filled?;
         let is_last = self.filled_bytes < sealed.len();
         let sealed = &sealed[..self.filled_bytes];
-        let (len_bytes, opened) = self.payload.open(self.next, is_last, sealed, &mut self.plaintext);
+        let plaintext = self.plaintext.front_mut(sealed.len().min(self.ahead * CHUNK_BYTES));
+        let (len_bytes, opened) = self.payload.open(self.next, is_last, sealed, plaintext);
         let ended = match opened {
             Ok(()) => is_last.then_some(Ok(())),
             Err(Error::Damaged(damage)) => Some(Err(damage)),
@@ -130,7 +131,7 @@ impl<R: Read> Decryptor<R> {
     fn unread(&self) -> &[u8] {
         let (from, to) = self.window();
         if (from..to).contains(&self.position) {
-            &self.plaintext[(self.position - from) as usize..self.len_bytes]
+            &self.plaintext.bytes[(self.position - from) as usize..self.len_bytes]
         } else {
             &[]
         }

@@ -50,8 +50,34 @@ pub use payload::{
 
 use std::io::{self, Read};
 
+use crate::word::wipe;
+
 /// Chunks that streams hold at a time: enough for every lane of EAX's tags, and for a few threads.
 const GROUP_CHUNKS: usize = 64;
+
+/// A stream's buffer of plaintext. What was used of it is wiped when it is dropped.
+struct Held {
+    bytes: Vec<u8>,
+    used_bytes: usize,
+}
+
+impl Held {
+    fn new() -> Self {
+        Self { bytes: vec![0; GROUP_CHUNKS * CHUNK_BYTES], used_bytes: 0 }
+    }
+
+    /// The first bytes, to be written to.
+    fn front_mut(&mut self, len_bytes: usize) -> &mut [u8] {
+        self.used_bytes = self.used_bytes.max(len_bytes);
+        &mut self.bytes[..len_bytes]
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        wipe(&mut self.bytes[..self.used_bytes]);
+    }
+}
 
 /// Reads until the buffer is full or the input ends, and gives how many bytes there were.
 ///
