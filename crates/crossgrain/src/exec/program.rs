@@ -255,23 +255,32 @@ impl Program {
     }
 
     /// Less than a bundle, maybe not even a whole number of blocks, by way of a padded copy.
-    fn run_padded(&self, source: Source<'_>, mut rest: Buffers<'_>) {
+    fn run_padded(&self, source: Source<'_>, rest: Buffers<'_>) {
         let blocks = rest.len_bytes().div_ceil(BLOCK_BYTES);
         let bound = self.cheapest_for(blocks);
         let padded_blocks = blocks.next_multiple_of(bound.bundle_blocks());
-        let (mut tile, mut block);
-        let bytes = if padded_blocks == 1 {
-            block = Zeroizing::new([0; BLOCK_BYTES]);
-            &mut block[..]
+        if padded_blocks == 1 {
+            let mut block = Zeroizing::new([0; BLOCK_BYTES]);
+            run_copied(bound, source, rest, &mut block[..]);
         } else {
-            tile = Tile::new();
-            tile.front_mut(padded_blocks * BLOCK_BYTES)
-        };
-        bytes[..rest.len_bytes()].copy_from_slice(rest.input());
-        bound.begin().run(source, Buffers::in_place(bytes));
-        let len_bytes = rest.len_bytes();
-        rest.output_mut().copy_from_slice(&bytes[..len_bytes]);
+            run_in_tile(bound, source, rest, padded_blocks);
+        }
     }
+}
+
+/// In a frame of its own: a tile would take a single block's run further down the stack than anything else does.
+#[inline(never)]
+fn run_in_tile(bound: &Bound, source: Source<'_>, rest: Buffers<'_>, padded_blocks: usize) {
+    let mut tile = Tile::new();
+    run_copied(bound, source, rest, tile.front_mut(padded_blocks * BLOCK_BYTES));
+}
+
+/// By way of a copy, with zeros behind it.
+fn run_copied(bound: &Bound, source: Source<'_>, mut rest: Buffers<'_>, copy: &mut [u8]) {
+    copy[..rest.len_bytes()].copy_from_slice(rest.input());
+    bound.begin().run(source, Buffers::in_place(copy));
+    let len_bytes = rest.len_bytes();
+    rest.output_mut().copy_from_slice(&copy[..len_bytes]);
 }
 
 /// Runs have no register for every part of a key, and what they left on the stack goes with the key.

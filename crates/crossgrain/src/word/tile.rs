@@ -106,8 +106,8 @@ pub(crate) fn wipe(bytes: &mut [u8]) {
     zeroize::optimization_barrier(bytes);
 }
 
-/// More than what makes a cipher of a key, or runs one on registers, has on the stack.
-const STACK_BYTES: usize = 32 * 1024;
+/// Twice what makes a cipher of a key, or runs one on registers, has on the stack: `tests/memory.rs` finds nothing with half of it.
+const STACK_BYTES: usize = 16 * 1024;
 
 /// More than what runs a cipher on tiles has there, many chains side by side included.
 const DEEP_STACK_BYTES: usize = 96 * 1024;
