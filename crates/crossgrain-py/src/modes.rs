@@ -79,9 +79,9 @@ impl Job<'_> {
         match self.mode {
             "ecb" => Ecb::new(&key, direction, options)?.apply(buffers)?,
             "ctr" => Ctr::new(&key, &self.iv()?, options)?.apply(buffers),
-            "cbc" => Cbc::new(&key, direction, options)?.apply(&mut self.iv()?, buffers)?,
-            "cfb" => Cfb::new(&key, direction, options)?.apply(&mut self.iv()?, buffers)?,
-            "ofb" => Ofb::new(&key, direction, options)?.apply(&mut self.iv()?, buffers)?,
+            "cbc" => Cbc::new(&key, direction, options)?.apply(&mut self.iv()?.into(), buffers)?,
+            "cfb" => Cfb::new(&key, direction, options)?.apply(&mut self.iv()?.into(), buffers)?,
+            "ofb" => Ofb::new(&key, direction, options)?.apply(&mut self.iv()?.into(), buffers)?,
             mode => {
                 let known = "ctr, ecb, cbc, cfb, ofb or xts";
                 return Err(Failure::Usage(format!("no mode is called {mode:?}: choose {known}")));

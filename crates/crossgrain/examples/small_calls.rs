@@ -100,7 +100,7 @@ fn modes<K: Kind>(
         row(
             what,
             [
-                gb_per_s(|| mode.apply(&mut { IV }, Buffers::in_place(&mut slab)).expect("whole blocks")),
+                gb_per_s(|| mode.apply(&mut IV.into(), Buffers::in_place(&mut slab)).expect("whole blocks")),
                 cbc_crate(direction, ours, &mut blocks),
                 cbc_crate(direction, theirs, &mut blocks),
                 cbc_crate(direction, &Nothing, &mut blocks),

@@ -18,7 +18,7 @@
 //! ```
 //!
 //! The layers, each of which may name only those above it in this list (`tests/layers.rs`):
-//! [`block`], [`reference`](mod@reference), [`word`], [`circuit`], [`repr`], [`convert`], [`part`],
+//! [`block`], `pool`, [`reference`](mod@reference), [`word`], [`circuit`], [`repr`], [`convert`], [`part`],
 //! [`variant`], [`plan`], [`exec`], [`mode`], [`wide`], [`container`], [`check`], [`tune`], [`wisdom`], [`deps`],
 //! [`device`], [`rustcrypto`], [`stream`], [`search`].
 
@@ -55,6 +55,7 @@ pub mod exec;
 pub mod mode;
 pub mod part;
 pub mod plan;
+mod pool;
 pub mod reference;
 pub mod repr;
 pub mod rustcrypto;

@@ -6,7 +6,7 @@ mod common;
 
 use common::{CAPS, capped, cases, key, painted};
 use crossgrain::mode::{
-    Aead, AeadMessage, Cbc, CbcMode, Cfb, CfbMode, Chained, ChainedMode, Cmac, Eax, Gcm, Message, Ofb,
+    Aead, AeadMessage, Cbc, CbcMode, Cfb, CfbMode, Chain, Chained, ChainedMode, Cmac, Eax, Gcm, Message, Ofb,
     OfbMode, Options, SECTOR_BYTES_MAX, Xts, XtsKey,
 };
 use crossgrain::reference::{self, BlockCipher, aead, chaining, xts};
@@ -92,7 +92,7 @@ proptest! {
         };
         let places = inputs.iter().map(Vec::as_slice).zip(outputs.iter_mut().map(Vec::as_mut_slice));
         let mut messages: Vec<_> =
-            places.map(buffers).enumerate().map(|(i, buffers)| Message { iv: iv(i), buffers }).collect();
+            places.map(buffers).enumerate().map(|(i, buffers)| Message { chain: iv(i).into(), buffers }).collect();
         by_engine(&key, direction, &options, &mut messages).unwrap();
         drop(messages);
         let cipher = reference::cipher(&key);
@@ -114,18 +114,18 @@ proptest! {
     ) {
         fn pieces_of<M: ChainedMode>(key: &Key, direction: Direction, options: &Options, input: &[u8], pieces: &[(usize, bool)]) -> Vec<u8> {
             let mode = Chained::<M>::new(key, direction, options).unwrap();
-            let (mut iv, mut output, mut at) = (IV, input.to_vec(), 0);
+            let (mut chain, mut output, mut at) = (IV.into(), input.to_vec(), 0);
             for &(len, in_place) in pieces {
                 let (from, to) = (&input[at..][..len], &mut output[at..][..len]);
                 let buffers = if in_place { Buffers::in_place(to) } else { Buffers::apart(from, to).unwrap() };
-                mode.apply(&mut iv, buffers).unwrap();
+                mode.apply(&mut chain, buffers).unwrap();
                 at += len;
             }
             output
         }
         let (name, whole, by_reference, _) = CHAINED[mode];
         let key = key(cipher, 2);
-        let mut pieces: Vec<_> = pieces.into_iter().map(|(len, in_place)| (cut(len, true), in_place)).collect();
+        let mut pieces: Vec<_> = pieces.into_iter().map(|(len, in_place)| (cut(len, whole), in_place)).collect();
         pieces.push((cut(last, whole), true));
         let input = painted(pieces.iter().map(|(len, _)| len).sum(), 3);
         let got = match mode {
@@ -316,7 +316,7 @@ fn long_messages_are_the_same_by_any_number_of_threads() {
                 let options = capped(cap, threads);
                 for ((name, _, _, by_engine), want) in CHAINED.iter().zip(&chained) {
                     let mut data = input.clone();
-                    let mut message = [Message { iv: IV, buffers: Buffers::in_place(&mut data) }];
+                    let mut message = [Message { chain: IV.into(), buffers: Buffers::in_place(&mut data) }];
                     by_engine(&key, direction, &options, &mut message).unwrap();
                     assert!(data == *want, "{name} {direction:?} {cap} {threads}");
                 }
@@ -383,7 +383,7 @@ fn ciphers_by_table_take_every_frame() {
             let cipher_direction = if i == 0 { direction } else { Direction::Encrypt };
             let (mut want, mut data) = (input.clone(), input.clone());
             by(&*by_reference, direction, IV, &mut want);
-            let mut message = [Message { iv: IV, buffers: Buffers::in_place(&mut data) }];
+            let mut message = [Message { chain: IV.into(), buffers: Buffers::in_place(&mut data) }];
             by_engine(&key, direction, &by_table(cipher_direction), &mut message).unwrap();
             assert!(data == want, "{name} {direction:?}");
         }
@@ -417,7 +417,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
     for direction in Direction::ALL {
         let (input, mut data) = (painted(33, 20), painted(33, 20));
         let refused =
-            Cbc::new(&key, direction, &options).unwrap().apply(&mut IV.clone(), Buffers::in_place(&mut data));
+            Cbc::new(&key, direction, &options).unwrap().apply(&mut IV.into(), Buffers::in_place(&mut data));
         assert_eq!(refused, Err(Error::PartialBlock { len_bytes: 33 }));
         assert_eq!(data, input);
     }
@@ -427,8 +427,57 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
     }
     let gcm = Gcm::new(&key, 16, &options).unwrap();
     assert_eq!(gcm.seal(&[], &[], Buffers::in_place(&mut [])), Err(Error::EmptyNonce));
+    assert_eq!(gcm.open(&[], &[], &[0; 16], Buffers::in_place(&mut [])), Err(Error::EmptyNonce));
+    // One of many is enough, and nothing is written of any.
+    let (mut good, mut bad) = (painted(40, 22), painted(40, 23));
+    let mut messages = [(&b"nonce"[..], &mut good), (&b""[..], &mut bad)].map(|(nonce, data)| AeadMessage {
+        nonce,
+        aad: &[],
+        buffers: Buffers::in_place(data),
+        tag: [0; 16],
+    });
+    assert_eq!(gcm.seal_many(&mut messages), Err(Error::EmptyNonce));
+    assert_eq!(gcm.open_many(&mut messages), Err(Error::EmptyNonce));
+    assert!(messages.iter().all(|message| message.tag == [0; 16]));
+    assert_eq!((good, bad), (painted(40, 22), painted(40, 23)));
     let refused = gcm.open(&[1], &[], &[0; 12], Buffers::in_place(&mut []));
     assert_eq!(refused, Err(Error::TagBytes { len_bytes: 12 }));
+}
+
+/// Many messages, each in pieces that end within blocks at places of its own: no byte of a keystream serves twice.
+#[test]
+fn pieces_that_end_within_blocks_go_on_there() {
+    fn pieces_of<M: ChainedMode>(direction: Direction, by_reference: Reference, cap: &str) {
+        let key = key(Cipher::Aes128, 24);
+        let mode = Chained::<M>::new(&key, direction, &capped(cap, 1)).unwrap();
+        let inputs: Vec<_> = (0..9).map(|i| painted(60 + 7 * i, i as u64)).collect();
+        let (mut outputs, mut chains) = (inputs.clone(), vec![IV.into(); inputs.len()]);
+        for round in 0..60 {
+            // Some have nothing this time, some a part of a block, some more than one.
+            let mut messages = Vec::new();
+            for (i, output) in outputs.iter_mut().enumerate() {
+                let (from, to) = (at(i, round).min(output.len()), at(i, round + 1).min(output.len()));
+                let buffers = Buffers::in_place(&mut output[from..to]);
+                messages.push(Message { chain: Chain::clone(&chains[i]), buffers });
+            }
+            mode.apply_many(&mut messages).unwrap();
+            chains = messages.into_iter().map(|message| message.chain).collect();
+        }
+        for (input, output) in inputs.into_iter().zip(outputs) {
+            let mut want = input;
+            by_reference(&*reference::cipher(&key), direction, IV, &mut want);
+            assert!(output == want, "{direction:?} {cap}");
+        }
+    }
+    /// Where piece `round` of message `i` begins.
+    fn at(i: usize, round: usize) -> usize {
+        (0..round).map(|round| (i + 1) * (round * round + i) % 23).sum()
+    }
+    for (cap, direction) in CAPS.into_iter().flat_map(|cap| Direction::ALL.map(|direction| (cap, direction)))
+    {
+        pieces_of::<CfbMode>(direction, chaining::cfb, cap);
+        pieces_of::<OfbMode>(direction, |cipher, _, iv, data| chaining::ofb(cipher, iv, data), cap);
+    }
 }
 
 #[test]
@@ -436,11 +485,20 @@ fn nothing_becomes_nothing() {
     let key = key(Cipher::Aes256, 21);
     for options in CAPS.iter().flat_map(|cap| [1, 2].map(|threads| capped(cap, threads))) {
         for direction in Direction::ALL {
-            let mut iv = IV;
-            Cbc::new(&key, direction, &options).unwrap().apply(&mut iv, Buffers::in_place(&mut [])).unwrap();
-            Cfb::new(&key, direction, &options).unwrap().apply(&mut iv, Buffers::in_place(&mut [])).unwrap();
-            Ofb::new(&key, direction, &options).unwrap().apply(&mut iv, Buffers::in_place(&mut [])).unwrap();
-            assert_eq!(iv, IV);
+            let mut chain = IV.into();
+            Cbc::new(&key, direction, &options)
+                .unwrap()
+                .apply(&mut chain, Buffers::in_place(&mut []))
+                .unwrap();
+            Cfb::new(&key, direction, &options)
+                .unwrap()
+                .apply(&mut chain, Buffers::in_place(&mut []))
+                .unwrap();
+            Ofb::new(&key, direction, &options)
+                .unwrap()
+                .apply(&mut chain, Buffers::in_place(&mut []))
+                .unwrap();
+            assert_eq!(chain, IV.into());
             Cbc::new(&key, direction, &options).unwrap().apply_many(&mut []).unwrap();
             let xts = Xts::new(&xts_key(Cipher::Aes256, 22), direction, 512, &options).unwrap();
             xts.apply(0, Buffers::in_place(&mut [])).unwrap();

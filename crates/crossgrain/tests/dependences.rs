@@ -367,7 +367,7 @@ const ENGINE: [(Mode, Engine); 8] = [
 
 fn chained<M: ChainedMode>(case: &Case<'_>, data: &mut [u8]) -> Option<Block> {
     let mode = Chained::<M>::new(case.keys[0], case.direction, &Options::default()).unwrap();
-    mode.apply(&mut { case.iv }, Buffers::in_place(data)).unwrap();
+    mode.apply(&mut case.iv.into(), Buffers::in_place(data)).unwrap();
     None
 }
 

@@ -8,18 +8,19 @@ use std::path::{Path, PathBuf};
 
 /// The layers from the bottom up, and what each may name besides itself: a module with all that is in it,
 /// or one thing of a module. Who judges by the reference stands last: nobody below can name it.
-const LAYERS: [(&str, &[&str]); 21] = [
+const LAYERS: [(&str, &[&str]); 22] = [
     ("block", &[]),
+    ("pool", &[]),
     ("reference", &["block"]),
     ("word", &["block::Error"]),
     ("circuit", &["word"]),
     ("repr", &["block", "word"]),
     ("convert", &["block", "word", "repr"]),
     ("part", &["block", "word", "circuit", "repr", "convert"]),
-    ("device", &["block", "word", "circuit", "convert::transpose_square", "part"]),
+    ("device", &["block", "pool", "word", "circuit", "convert::transpose_square", "part"]),
     ("variant", &["block", "word", "circuit", "repr", "convert", "part"]),
     ("plan", &["block", "word", "repr", "convert::Load", "convert::Store", "part", "variant"]),
-    ("exec", &["block", "word", "circuit", "repr", "convert", "part", "variant", "plan"]),
+    ("exec", &["block", "pool", "word", "circuit", "repr", "convert", "part", "variant", "plan"]),
     (
         "mode",
         &[
@@ -39,7 +40,7 @@ const LAYERS: [(&str, &[&str]); 21] = [
         ],
     ),
     ("wide", &["block", "word", "repr::Repr", "convert", "part::rijndael", "exec::Threads"]),
-    ("container", &["block", "word::Buffers", "mode"]),
+    ("container", &["block", "pool", "word::Buffers", "word::wipe", "word::wipe_stack", "mode"]),
     (
         "check",
         &[
@@ -76,6 +77,7 @@ const LAYERS: [(&str, &[&str]); 21] = [
         "search",
         &[
             "block",
+            "pool",
             "reference",
             "word::Buffers",
             "word::Features",

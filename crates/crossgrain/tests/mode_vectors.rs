@@ -78,12 +78,12 @@ const CHAINED: [(&str, &str, &str); 9] = [
     ),
 ];
 
-fn chained(mode: &str, key: &Key, direction: Direction, options: &Options, mut iv: Block, data: &mut [u8]) {
+fn chained(mode: &str, key: &Key, direction: Direction, options: &Options, iv: Block, data: &mut [u8]) {
     let buffers = Buffers::in_place(data);
     match mode {
-        "cbc" => Cbc::new(key, direction, options).unwrap().apply(&mut iv, buffers),
-        "cfb" => Cfb::new(key, direction, options).unwrap().apply(&mut iv, buffers),
-        _ => Ofb::new(key, direction, options).unwrap().apply(&mut iv, buffers),
+        "cbc" => Cbc::new(key, direction, options).unwrap().apply(&mut iv.into(), buffers),
+        "cfb" => Cfb::new(key, direction, options).unwrap().apply(&mut iv.into(), buffers),
+        _ => Ofb::new(key, direction, options).unwrap().apply(&mut iv.into(), buffers),
     }
     .unwrap();
 }

@@ -182,7 +182,7 @@ fn cbc(setting: &Setting, direction: Direction, message_bytes: usize) -> Made {
     let key = setting.key.clone();
     Ok((
         Box::new(move |data| {
-            let message = |data| Message { iv: IV, buffers: Buffers::in_place(data) };
+            let message = |data| Message { chain: IV.into(), buffers: Buffers::in_place(data) };
             let mut messages: Vec<_> = data.chunks_mut(message_bytes).map(message).collect();
             drop(cbc.apply_many(&mut messages));
         }),
@@ -208,7 +208,7 @@ fn eax(setting: &Setting) -> Made {
             let message =
                 |data| AeadMessage { nonce: &IV, aad: &[], buffers: Buffers::in_place(data), tag: IV };
             let mut messages: Vec<_> = data.chunks_mut(MESSAGE_BYTES).map(message).collect();
-            eax.seal_all(&mut messages);
+            drop(eax.seal_many(&mut messages));
         }),
         Box::new(move |data| {
             aead::eax(&*reference::cipher(&key), Direction::Encrypt, &IV, &[], data);

@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
 use crossgrain::device::{Kernel, Task};
-use crossgrain::mode::{Cbc, Cfb, Ctr, Ecb, Ofb, Xts, XtsKey};
+use crossgrain::mode::{Cbc, Cfb, Chain, Ctr, Ecb, Ofb, Xts, XtsKey};
 use crossgrain::plan::Plan;
 use crossgrain::plan::compose::Cost;
 use crossgrain::variant::Policy;
@@ -168,19 +168,19 @@ fn on_cpu(job: &Job, engine: &Engine, mode: &Stream) -> Result<Work, Error> {
         Stream::Cbc { iv, .. } => {
             let cbc = Cbc::new(&engine.key(job)?, direction, options)?;
             explain(job, cbc.plans());
-            let apply = move |iv: &mut Block, buffers: Buffers<'_>| cbc.apply(iv, buffers);
+            let apply = move |chain: &mut Chain, buffers: Buffers<'_>| cbc.apply(chain, buffers);
             chained(direction == Direction::Encrypt, iv, apply)
         }
         Stream::Cfb { iv } => {
             let cfb = Cfb::new(&engine.key(job)?, direction, options)?;
             explain(job, cfb.plans());
-            let apply = move |iv: &mut Block, buffers: Buffers<'_>| cfb.apply(iv, buffers);
+            let apply = move |chain: &mut Chain, buffers: Buffers<'_>| cfb.apply(chain, buffers);
             chained(direction == Direction::Encrypt, iv, apply)
         }
         Stream::Ofb { iv } => {
             let ofb = Ofb::new(&engine.key(job)?, direction, options)?;
             explain(job, ofb.plans());
-            chained(true, iv, move |iv: &mut Block, buffers: Buffers<'_>| ofb.apply(iv, buffers))
+            chained(true, iv, move |chain: &mut Chain, buffers: Buffers<'_>| ofb.apply(chain, buffers))
         }
         Stream::Xts { first_sector, sector_bytes } => {
             let key = XtsKey::new(engine.cipher, &job.secret)?;
@@ -195,11 +195,11 @@ fn on_cpu(job: &Job, engine: &Engine, mode: &Stream) -> Result<Work, Error> {
 fn chained(
     is_serial: bool,
     iv: Block,
-    apply: impl Fn(&mut Block, Buffers<'_>) -> Result<(), Refusal> + Send + Sync + 'static,
+    apply: impl Fn(&mut Chain, Buffers<'_>) -> Result<(), Refusal> + Send + Sync + 'static,
 ) -> Work {
     let mut cut = Cut::default();
     cut.before[BEFORE_BYTES - BLOCK_BYTES..].copy_from_slice(&iv);
-    let chain = Mutex::new(iv);
+    let chain = Mutex::new(Chain::from(iv));
     let compute: Compute = Box::new(move |place, chunk| {
         if is_serial {
             let mut chain = chain.lock().unwrap_or_else(PoisonError::into_inner);
@@ -207,7 +207,7 @@ fn chained(
         } else {
             let mut before = [0; BLOCK_BYTES];
             before.copy_from_slice(&place.before[BEFORE_BYTES - BLOCK_BYTES..]);
-            whole(place, chunk, |buffers| apply(&mut before, buffers))
+            whole(place, chunk, |buffers| apply(&mut before.into(), buffers))
         }
     });
     Work { compute, cut, is_serial, cost: Cost::FREE }

@@ -1,5 +1,6 @@
 //! The algorithms: each takes a kernel and elements, and runs where the elements are.
 
+use crossgrain::exec::Threads;
 use rayon::prelude::*;
 
 use super::grid::Grid;
@@ -127,7 +128,7 @@ where
                 let source = source.after(first);
                 on_widest(features, Reduce::<K, C, ROWS, IN, OUT> { kernel, combine, source, len })
             };
-            if !is_parallel {
+            if !(is_parallel && has_threads()) {
                 return Ok(piece(0, view.len));
             }
             let pieces = (0..view.len.div_ceil(PIECE)).into_par_iter();
@@ -163,7 +164,7 @@ where
                 let found = on_widest(features, Find::<K, ROWS, IN> { kernel, source, len });
                 found.map(|at| first + at)
             };
-            if !is_parallel {
+            if !(is_parallel && has_threads()) {
                 return Ok(piece(0, view.len));
             }
             let pieces = (0..view.len.div_ceil(PIECE)).into_par_iter();
@@ -247,7 +248,7 @@ fn in_pieces<'a, const N: usize>(
         let number = numbers.next().unwrap_or_default();
         number.get_mut(4 * span.first..4 * (span.first + len)).unwrap_or_default()
     });
-    if !is_parallel {
+    if !(is_parallel && has_threads()) {
         return work(0, numbers);
     }
     let piece = |first: usize| {
@@ -257,4 +258,9 @@ fn in_pieces<'a, const N: usize>(
     };
     let pieces: Vec<_> = (0..len).step_by(PIECE).map(piece).collect();
     pieces.into_par_iter().for_each(|(first, part)| work(first, part));
+}
+
+/// Whether rayon's current pool has more than this thread. Asked before rayon is, which panics where no pool can start.
+fn has_threads() -> bool {
+    Threads::default().count() > 1
 }

@@ -17,23 +17,23 @@ type Work = fn(Cipher, &Options, &[u8], &mut [u8]) -> Result<(), Error>;
 const MODES: [(&str, Work); 8] = [
     ("cbc encrypt", |cipher, options, key, data| {
         Cbc::new(&Key::new(cipher, key)?, Direction::Encrypt, options)?
-            .apply(&mut { IV }, Buffers::in_place(data))
+            .apply(&mut IV.into(), Buffers::in_place(data))
     }),
     ("cbc decrypt", |cipher, options, key, data| {
         Cbc::new(&Key::new(cipher, key)?, Direction::Decrypt, options)?
-            .apply(&mut { IV }, Buffers::in_place(data))
+            .apply(&mut IV.into(), Buffers::in_place(data))
     }),
     ("cfb encrypt", |cipher, options, key, data| {
         Cfb::new(&Key::new(cipher, key)?, Direction::Encrypt, options)?
-            .apply(&mut { IV }, Buffers::in_place(data))
+            .apply(&mut IV.into(), Buffers::in_place(data))
     }),
     ("cfb decrypt", |cipher, options, key, data| {
         Cfb::new(&Key::new(cipher, key)?, Direction::Decrypt, options)?
-            .apply(&mut { IV }, Buffers::in_place(data))
+            .apply(&mut IV.into(), Buffers::in_place(data))
     }),
     ("ofb", |cipher, options, key, data| {
         Ofb::new(&Key::new(cipher, key)?, Direction::Encrypt, options)?
-            .apply(&mut { IV }, Buffers::in_place(data))
+            .apply(&mut IV.into(), Buffers::in_place(data))
     }),
     // The two halves of its key are public here: they are compared, since equal ones are refused.
     ("xts", |cipher, options, _, data| {

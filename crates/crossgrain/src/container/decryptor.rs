@@ -7,21 +7,28 @@ use super::derive::{Limits, Secret};
 use super::error::{Damage, Error};
 use super::header::Header;
 use super::payload::{CHUNK_BYTES, PREFIX_BYTES, Payload, SEALED_CHUNK_BYTES, Suite};
-use super::{GROUP_CHUNKS, fill};
+use super::{GROUP_CHUNKS, Held, fill, fill_from};
 use crate::mode::Options;
 
 /// Reads an encrypted file: nothing but what is authentic. Where the input can seek, so can this.
 ///
 /// A file that was changed or cut off is read up to there; then reading fails, again and again, with an
-/// [`Error::Damaged`] inside the [`io::Error`]. Only who has read to the end knows that the file was whole.
+/// [`Error::Damaged`] inside the [`io::Error`]. Only who has read to the end knows that the file was whole. Where reading the
+/// input fails, nothing is lost: reading again goes on there.
 pub struct Decryptor<R> {
     input: R,
     payload: Payload,
+    /// Where the chunks begin in the input, once that was asked for.
+    start: Option<u64>,
     /// Bytes of chunks before the position of the input.
     taken_bytes: u64,
+    /// Whether that is not known, for seeking failed.
+    is_adrift: bool,
     sealed: Vec<u8>,
+    /// How much of the chunks to be opened next is there.
+    filled_bytes: usize,
     /// Plaintext that is authentic, `len_bytes` of it, from the chunk with the number `first` on.
-    plaintext: Vec<u8>,
+    plaintext: Held,
     len_bytes: usize,
     first: u64,
     /// The number of the chunk to be opened next.
@@ -65,9 +72,12 @@ impl<R: Read> Decryptor<R> {
         Self {
             input,
             payload,
+            start: None,
             taken_bytes: 0,
+            is_adrift: false,
             sealed: vec![0; GROUP_CHUNKS * SEALED_CHUNK_BYTES],
-            plaintext: vec![0; GROUP_CHUNKS * CHUNK_BYTES],
+            filled_bytes: 0,
+            plaintext: Held::new(),
             len_bytes: 0,
             first: 0,
             next: 0,
@@ -84,20 +94,30 @@ impl<R: Read> Decryptor<R> {
 
     /// Reads and opens the next chunks.
     fn open(&mut self) -> Result<(), Error> {
+        if self.is_adrift {
+            return Err(io::Error::other(
+                "seeking failed, and where the input stands is not known: seek again",
+            )
+            .into());
+        }
         let sealed = &mut self.sealed[..self.ahead * SEALED_CHUNK_BYTES];
-        let got_bytes = fill(&mut self.input, sealed)?;
-        self.taken_bytes += got_bytes as u64;
-        let is_last = got_bytes < sealed.len();
-        let (len_bytes, opened) =
-            self.payload.open(self.next, is_last, &sealed[..got_bytes], &mut self.plaintext);
-        (self.first, self.len_bytes) = (self.next, len_bytes);
-        self.next += self.ahead as u64;
-        self.ahead = (2 * self.ahead).min(GROUP_CHUNKS);
-        self.ended = match opened {
+        let before_bytes = self.filled_bytes;
+        let filled = fill_from(&mut self.input, sealed, &mut self.filled_bytes);
+        self.taken_bytes += (self.filled_bytes - before_bytes) as u64;
+        filled?;
+        let is_last = self.filled_bytes < sealed.len();
+        let sealed = &sealed[..self.filled_bytes];
+        let plaintext = self.plaintext.front_mut(sealed.len().min(self.ahead * CHUNK_BYTES));
+        let (len_bytes, opened) = self.payload.open(self.next, is_last, sealed, plaintext);
+        let ended = match opened {
             Ok(()) => is_last.then_some(Ok(())),
             Err(Error::Damaged(damage)) => Some(Err(damage)),
+            // What was read stays, and fails in the same way again.
             Err(other) => return Err(other),
         };
+        (self.first, self.len_bytes, self.filled_bytes, self.ended) = (self.next, len_bytes, 0, ended);
+        self.next += self.ahead as u64;
+        self.ahead = (2 * self.ahead).min(GROUP_CHUNKS);
         Ok(())
     }
 
@@ -111,7 +131,7 @@ impl<R: Read> Decryptor<R> {
     fn unread(&self) -> &[u8] {
         let (from, to) = self.window();
         if (from..to).contains(&self.position) {
-            &self.plaintext[(self.position - from) as usize..self.len_bytes]
+            &self.plaintext.bytes[(self.position - from) as usize..self.len_bytes]
         } else {
             &[]
         }
@@ -161,11 +181,17 @@ impl<R: Read + Seek> Decryptor<R> {
 
     /// Goes to a chunk, or to the last if there are less.
     fn go_to(&mut self, chunk: u64) -> io::Result<()> {
-        let start = self.input.stream_position()?.saturating_sub(self.taken_bytes);
+        let start = match self.start {
+            Some(start) => start,
+            None => self.input.stream_position()?.saturating_sub(self.taken_bytes),
+        };
+        self.start = Some(start);
+        self.is_adrift = true;
         let chunks_bytes = self.input.seek(SeekFrom::End(0))?.saturating_sub(start);
         let chunk = chunk.min(chunks_bytes / SEALED_CHUNK_BYTES as u64);
-        self.taken_bytes = chunk * SEALED_CHUNK_BYTES as u64;
-        self.input.seek(SeekFrom::Start(start + self.taken_bytes))?;
+        let chunk_start_bytes = chunk * SEALED_CHUNK_BYTES as u64;
+        self.input.seek(SeekFrom::Start(start + chunk_start_bytes))?;
+        (self.taken_bytes, self.is_adrift, self.filled_bytes) = (chunk_start_bytes, false, 0);
         (self.first, self.next, self.len_bytes, self.ahead, self.ended) = (chunk, chunk, 0, 1, None);
         Ok(())
     }
@@ -183,7 +209,7 @@ impl<R: Read + Seek> Seek for Decryptor<R> {
         let position = sought
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a position before the beginning"))?;
         let (from, to) = self.window();
-        if !(from..to).contains(&position) {
+        if self.is_adrift || !(from..to).contains(&position) {
             self.go_to(position / CHUNK_BYTES as u64)?;
         }
         self.position = position;

@@ -10,6 +10,8 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use super::error::Error;
 use super::header::{Header, Kdf};
+use crate::pool;
+use crate::word::wipe_stack;
 
 /// Bytes in a salt of Argon2id here (RFC 9106 §3.1 recommends 16).
 pub(super) const SALT_BYTES: usize = 16;
@@ -25,7 +27,9 @@ const HASH_BLOCK_BYTES: usize = 128;
 pub enum Secret<'a> {
     /// Uniformly random bytes, as many as the suite's keys have.
     Key(&'a [u8]),
-    /// Anything that a person can remember.
+    /// Anything that a person can remember, as bytes: these bytes and no others open the file. Nothing is normalised. Whoever
+    /// takes text from people should bring it into one form before (NFC of UTF-8, say), for keyboards differ in how they
+    /// write an accented letter; and should leave out the end of the line.
     Passphrase(&'a [u8]),
 }
 
@@ -51,6 +55,8 @@ pub struct Limits {
     pub passes: u32,
     /// Most lanes.
     pub lanes: u32,
+    /// Most memory times passes, in KiB: what one thread takes time for.
+    pub work_kib: u64,
 }
 
 impl Argon2id {
@@ -77,24 +83,31 @@ impl Argon2id {
         memory.try_reserve_exact(params.block_count()).map_err(|_| Error::OutOfMemory { memory_kib })?;
         memory.resize(params.block_count(), Block::default());
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
-        argon2.hash_password_into_with_memory(passphrase, &self.salt, key, memory.as_mut_slice()).map_err(bad)
+        // Its lanes go to rayon.
+        pool::ready();
+        let made = argon2.hash_password_into_with_memory(passphrase, &self.salt, key, memory.as_mut_slice());
+        wipe_stack();
+        made.map_err(bad)
     }
 }
 
 impl Default for Limits {
-    /// 1 GiB of memory, 16 passes and 64 lanes: some ten seconds.
+    /// 1 GiB of memory, 16 passes and 64 lanes, and no more than 4 GiB in all passes together: seconds on one thread of a
+    /// fast core, half a minute of a slow one. `docs/format.md` has the figures.
     fn default() -> Self {
-        Self { memory_kib: 1 << 20, passes: 16, lanes: 64 }
+        Self { memory_kib: 1 << 20, passes: 16, lanes: 64, work_kib: 4 << 20 }
     }
 }
 
 impl Limits {
     /// Whatever Argon2id can do: for parameters of one's own.
-    pub const NONE: Self = Self { memory_kib: u32::MAX, passes: u32::MAX, lanes: u32::MAX };
+    pub const NONE: Self =
+        Self { memory_kib: u32::MAX, passes: u32::MAX, lanes: u32::MAX, work_kib: u64::MAX };
 
     const fn admit(&self, argon2id: &Argon2id) -> Result<(), Error> {
         let Argon2id { memory_kib, passes, lanes, .. } = *argon2id;
-        if memory_kib > self.memory_kib || passes > self.passes || lanes > self.lanes {
+        let is_too_much = memory_kib as u64 * passes as u64 > self.work_kib;
+        if memory_kib > self.memory_kib || passes > self.passes || lanes > self.lanes || is_too_much {
             return Err(Error::TooDemanding { memory_kib, passes, lanes });
         }
         Ok(())
@@ -126,16 +139,14 @@ impl Header {
     }
 }
 
-/// HKDF-Expand with SHA-512: `N` bytes, at most 255 hashes, from a key of at most a block.
+/// HKDF-Expand with SHA-512 of a key of at most a block, into at most 255 hashes. The stack below is for the caller to wipe.
 ///
 /// The key is already uniformly random, so there is no HKDF-Extract, and it may be shorter than a hash.
-pub(super) fn expand<const N: usize>(key: &[u8], info: &[&[u8]]) -> Zeroizing<[u8; N]> {
-    const { assert!(N <= 255 * HASH_BYTES) };
+pub(super) fn expand(key: &[u8], info: &[&[u8]], expanded: &mut [u8]) {
     let mut block = Zeroizing::new([0; HASH_BLOCK_BYTES]);
     block[..key.len()].copy_from_slice(key);
     let keyed: Hmac<Sha512> = Hmac::new((&*block).into());
     let mut hash = Zeroizing::new([0; HASH_BYTES]);
-    let mut expanded = Zeroizing::new([0; N]);
     for (number, part) in (1_u8..).zip(expanded.chunks_mut(HASH_BYTES)) {
         let mut mac = keyed.clone();
         if number > 1 {
@@ -148,7 +159,6 @@ pub(super) fn expand<const N: usize>(key: &[u8], info: &[&[u8]]) -> Zeroizing<[u
         made.as_mut_slice().zeroize();
         part.copy_from_slice(&hash[..part.len()]);
     }
-    expanded
 }
 
 impl fmt::Debug for Secret<'_> {

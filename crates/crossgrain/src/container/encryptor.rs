@@ -3,23 +3,30 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use super::GROUP_CHUNKS;
 use super::derive::{Limits, Secret};
 use super::error::Error;
 use super::header::Header;
 use super::payload::{CHUNK_BYTES, Payload, SEALED_CHUNK_BYTES, Suite};
+use super::{GROUP_CHUNKS, Held};
 use crate::mode::Options;
 
 /// Writes a file encrypted, and holds 2 MiB of it.
 ///
 /// Without [`Encryptor::finish`] the file stays without its last chunk, and whoever reads it will be told.
+///
+/// Once writing has failed it keeps failing, with the same error: nobody knows how much of what was sealed has arrived, so
+/// nothing can be put behind it.
 pub struct Encryptor<W> {
     output: W,
     payload: Payload,
     /// The number of the first chunk not sealed.
     chunk: u64,
-    plaintext: Vec<u8>,
+    /// What is not sealed: `len_bytes`.
+    plaintext: Held,
+    len_bytes: usize,
     sealed: Vec<u8>,
+    /// What failed first.
+    failed: Option<(io::ErrorKind, String)>,
 }
 
 impl<W: Write> Encryptor<W> {
@@ -51,48 +58,74 @@ impl<W: Write> Encryptor<W> {
 
     fn begun(mut output: W, payload: Payload) -> Result<Self, Error> {
         output.write_all(payload.prefix())?;
-        let plaintext = Vec::with_capacity(GROUP_CHUNKS * CHUNK_BYTES);
+        let plaintext = Held::new();
         let sealed = vec![0; GROUP_CHUNKS * SEALED_CHUNK_BYTES];
-        Ok(Self { output, payload, chunk: 0, plaintext, sealed })
+        Ok(Self { output, payload, chunk: 0, plaintext, len_bytes: 0, sealed, failed: None })
     }
 
     /// Seals the last chunk, and gives the output back.
     ///
     /// # Errors
-    /// [`Error::Io`] if it cannot be written, [`Error::TooLong`] for more than a file may hold.
+    /// [`Error::Io`] if it cannot be written, or something before it could not; [`Error::TooLong`] for more than a file may
+    /// hold.
     pub fn finish(mut self) -> Result<W, Error> {
         // A last group that is full has no room for the chunk behind it.
-        if self.plaintext.len() == GROUP_CHUNKS * CHUNK_BYTES {
+        if self.len_bytes == GROUP_CHUNKS * CHUNK_BYTES {
             self.seal(false)?;
         }
         self.seal(true)?;
-        self.output.flush()?;
+        self.flush()?;
         Ok(self.output)
     }
 
     /// Seals and writes what is held.
     fn seal(&mut self, is_last: bool) -> Result<(), Error> {
-        let len_bytes = self.payload.seal(self.chunk, is_last, &self.plaintext, &mut self.sealed)?;
-        self.output.write_all(&self.sealed[..len_bytes])?;
-        self.chunk += (self.plaintext.len() / CHUNK_BYTES) as u64;
-        self.plaintext.clear();
+        self.standing()?;
+        let written = self.write_sealed(is_last);
+        self.noted(written)
+    }
+
+    fn write_sealed(&mut self, is_last: bool) -> Result<(), Error> {
+        let plaintext = &self.plaintext.bytes[..self.len_bytes];
+        let written_bytes = self.payload.seal(self.chunk, is_last, plaintext, &mut self.sealed)?;
+        self.output.write_all(&self.sealed[..written_bytes])?;
+        self.chunk += (self.len_bytes / CHUNK_BYTES) as u64;
+        self.len_bytes = 0;
         Ok(())
+    }
+
+    /// Fails if anything failed before.
+    fn standing(&self) -> io::Result<()> {
+        match &self.failed {
+            Some((kind, reason)) => Err(io::Error::new(*kind, reason.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Remembers a failure.
+    fn noted(&mut self, done: Result<(), Error>) -> Result<(), Error> {
+        done.inspect_err(|error| self.failed = Some((error.io_kind(), error.to_string())))
     }
 }
 
 impl<W: Write> Write for Encryptor<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.plaintext.len() == GROUP_CHUNKS * CHUNK_BYTES {
+        self.standing()?;
+        if self.len_bytes == GROUP_CHUNKS * CHUNK_BYTES {
             self.seal(false)?;
         }
-        let count = bytes.len().min(GROUP_CHUNKS * CHUNK_BYTES - self.plaintext.len());
-        self.plaintext.extend_from_slice(&bytes[..count]);
+        let count = bytes.len().min(GROUP_CHUNKS * CHUNK_BYTES - self.len_bytes);
+        let after_bytes = self.len_bytes + count;
+        self.plaintext.front_mut(after_bytes)[self.len_bytes..].copy_from_slice(&bytes[..count]);
+        self.len_bytes = after_bytes;
         Ok(count)
     }
 
     /// Passes on what is sealed: a chunk that is not full waits for more, or for the end.
     fn flush(&mut self) -> io::Result<()> {
-        self.output.flush()
+        self.standing()?;
+        let flushed = self.output.flush();
+        Ok(self.noted(flushed.map_err(Error::Io))?)
     }
 }
 

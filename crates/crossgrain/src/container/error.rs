@@ -78,6 +78,13 @@ pub enum Error {
     Damaged(Damage),
     /// More plaintext than a payload may hold.
     TooLong,
+    /// A chunk that was sealed before: its nonce serves once.
+    SealedChunk {
+        /// Its number.
+        chunk: u64,
+    },
+    /// Sealing was asked of a payload whose salt has served before.
+    UsedSalt,
 }
 
 impl fmt::Display for Damage {
@@ -141,6 +148,24 @@ impl fmt::Display for Error {
             ),
             Self::Damaged(damage) => damage.fmt(f),
             Self::TooLong => f.write_str("the plaintext exceeds 4 PiB, the most one file may hold: split it"),
+            Self::SealedChunk { chunk } => {
+                write!(f, "chunk {chunk} was sealed before, and its nonce serves once: begin another file")
+            }
+            Self::UsedSalt => f.write_str(
+                "the salt of this file has served before and serves one plaintext: begin another file",
+            ),
+        }
+    }
+}
+
+impl Error {
+    /// What it is to `Read` and `Write`.
+    pub(super) fn io_kind(&self) -> io::ErrorKind {
+        match self {
+            Self::Io(error) => error.kind(),
+            Self::Damaged(Damage::Truncated { .. }) | Self::TruncatedHeader => io::ErrorKind::UnexpectedEof,
+            Self::TooLong => io::ErrorKind::FileTooLarge,
+            _ => io::ErrorKind::InvalidData,
         }
     }
 }
@@ -168,12 +193,9 @@ impl From<Damage> for Error {
 /// For `Read` and `Write`, where the error can be had back by `get_ref` and `downcast_ref`.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
-        let kind = match error {
-            Error::Io(error) => return error,
-            Error::Damaged(Damage::Truncated { .. }) | Error::TruncatedHeader => io::ErrorKind::UnexpectedEof,
-            Error::TooLong => io::ErrorKind::FileTooLarge,
-            _ => io::ErrorKind::InvalidData,
-        };
-        Self::new(kind, error)
+        match error {
+            Error::Io(error) => error,
+            other => Self::new(other.io_kind(), other),
+        }
     }
 }

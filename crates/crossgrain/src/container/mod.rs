@@ -50,8 +50,34 @@ pub use payload::{
 
 use std::io::{self, Read};
 
+use crate::word::wipe;
+
 /// Chunks that streams hold at a time: enough for every lane of EAX's tags, and for a few threads.
 const GROUP_CHUNKS: usize = 64;
+
+/// A stream's buffer of plaintext. What was used of it is wiped when it is dropped.
+struct Held {
+    bytes: Vec<u8>,
+    used_bytes: usize,
+}
+
+impl Held {
+    fn new() -> Self {
+        Self { bytes: vec![0; GROUP_CHUNKS * CHUNK_BYTES], used_bytes: 0 }
+    }
+
+    /// The first bytes, to be written to.
+    fn front_mut(&mut self, len_bytes: usize) -> &mut [u8] {
+        self.used_bytes = self.used_bytes.max(len_bytes);
+        &mut self.bytes[..len_bytes]
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        wipe(&mut self.bytes[..self.used_bytes]);
+    }
+}
 
 /// Reads until the buffer is full or the input ends, and gives how many bytes there were.
 ///
@@ -59,13 +85,19 @@ const GROUP_CHUNKS: usize = 64;
 /// What the input fails with, an interruption excepted; what was read before that is lost.
 pub fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut len_bytes = 0;
-    while len_bytes < buffer.len() {
-        match input.read(&mut buffer[len_bytes..]) {
+    fill_from(input, buffer, &mut len_bytes)?;
+    Ok(len_bytes)
+}
+
+/// The same for a buffer of which `len_bytes` are filled already: these are counted on, and right even where the input fails.
+fn fill_from(input: &mut impl Read, buffer: &mut [u8], len_bytes: &mut usize) -> io::Result<()> {
+    while *len_bytes < buffer.len() {
+        match input.read(&mut buffer[*len_bytes..]) {
             Ok(0) => break,
-            Ok(count) => len_bytes += count,
+            Ok(count) => *len_bytes += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(len_bytes)
+    Ok(())
 }

@@ -6,7 +6,9 @@
 //! Must hold: a chunk that is not 16 KiB long is the last, and there is one; k stays below 2³⁸.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
 
 use subtle::ConstantTimeEq as _;
 use zeroize::Zeroizing;
@@ -15,7 +17,7 @@ use super::derive::expand;
 use super::error::{Damage, Error};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Key};
 use crate::mode::{Aead, AeadMessage, Eax, Gcm, Options};
-use crate::word::Buffers;
+use crate::word::{Buffers, wipe_stack};
 
 /// Bytes of plaintext in a chunk that is not the last.
 pub const CHUNK_BYTES: usize = 16 * 1024;
@@ -130,13 +132,40 @@ impl FromStr for Suite {
     }
 }
 
-/// A payload's keys: seals and opens its chunks, any of them, on any thread.
+/// A payload's keys: opens its chunks, any of them, on any thread; and seals them, each once, where the salt is fresh.
+///
+/// A salt serves one plaintext: a second one under the same keys and nonces would give both away. So a payload that
+/// [`Payload::committed`] makes, whose salt has served before, seals nothing.
 pub struct Payload {
     suite: Suite,
     aead: Box<dyn Aead + Send + Sync>,
-    /// The base nonce as a number, which chunk numbers are added to.
-    base_nonce: Zeroizing<u128>,
+    /// The base nonce as a number, which chunk numbers are added to. It stays where it is when the payload moves.
+    base_nonce: Box<Zeroizing<u128>>,
     prefix: [u8; PREFIX_BYTES],
+    /// The chunks that are sealed; `None` where none may be.
+    sealed: Option<Mutex<Sealed>>,
+}
+
+/// Chunk numbers as ranges, in order, that do not touch one another: one range for most of the time, and a few while
+/// threads seal groups out of order.
+#[derive(Default)]
+struct Sealed(Vec<Range<u64>>);
+
+impl Sealed {
+    /// Adds chunks, or none of them if one is there already, and gives its number.
+    fn add(&mut self, chunks: Range<u64>) -> Result<(), u64> {
+        let from = self.0.partition_point(|range| range.end < chunks.start);
+        let to = self.0.partition_point(|range| range.start <= chunks.end);
+        let meets = |range: &&Range<u64>| range.start < chunks.end && chunks.start < range.end;
+        if let Some(range) = self.0[from..to].iter().find(meets) {
+            return Err(range.start.max(chunks.start));
+        }
+        // What is left touches at one end or both.
+        let start = self.0[from..to].first().map_or(chunks.start, |range| range.start.min(chunks.start));
+        let end = self.0[from..to].last().map_or(chunks.end, |range| range.end.max(chunks.end));
+        self.0.splice(from..to, std::iter::once(start..end));
+        Ok(())
+    }
 }
 
 impl Payload {
@@ -147,10 +176,26 @@ impl Payload {
     pub fn fresh(suite: Suite, input_key: &[u8], context: &[u8], options: &Options) -> Result<Self, Error> {
         let mut salt = [0; SALT_BYTES];
         getrandom::fill(&mut salt).map_err(Error::NoRandom)?;
-        Self::derived(suite, input_key, salt, context, options)
+        Self::with_salt(suite, input_key, salt, context, options)
     }
 
-    /// The payload that begins with `prefix`.
+    /// A new payload under a salt of the caller's: for known answers alone. Two plaintexts under one salt give both away.
+    ///
+    /// # Errors
+    /// As [`Payload::fresh`].
+    #[doc(hidden)]
+    pub fn with_salt(
+        suite: Suite,
+        input_key: &[u8],
+        salt: [u8; SALT_BYTES],
+        context: &[u8],
+        options: &Options,
+    ) -> Result<Self, Error> {
+        let payload = Self::derived(suite, input_key, salt, context, options)?;
+        Ok(Self { sealed: Some(Mutex::default()), ..payload })
+    }
+
+    /// The payload that begins with `prefix`, to be opened: it seals nothing.
     ///
     /// # Errors
     /// [`Error::WrongKey`] if the commitment is not that of this key, suite and context; else as
@@ -179,15 +224,19 @@ impl Payload {
             return Err(Error::KeyLength { suite, len_bytes: input_key.len() });
         }
         let info = [LABEL, suite.aead_name().as_bytes(), &[0], &salt, context];
-        let derived = expand::<DERIVED_BYTES_MAX>(input_key, &info);
+        // Written where they stay: what is moved leaves copies.
+        let mut derived = Zeroizing::new(vec![0; DERIVED_BYTES_MAX]);
+        let mut base_nonce = Box::new(Zeroizing::new(0));
+        expand(input_key, &info, &mut derived);
         let (key, derived) = derived.split_at(suite.key_bytes());
         let (nonce, derived) = derived.split_at(suite.nonce_bytes());
+        **base_nonce = nonce.iter().fold(0, |number, &byte| number << 8 | u128::from(byte));
         let aead = suite.aead(&Key::new(suite.cipher(), key)?, options)?;
-        let base_nonce = nonce.iter().fold(0, |number, &byte| number << 8 | u128::from(byte));
         let mut prefix = [0; PREFIX_BYTES];
         prefix[..SALT_BYTES].copy_from_slice(&salt);
         prefix[SALT_BYTES..].copy_from_slice(&derived[..COMMITMENT_BYTES]);
-        Ok(Self { suite, aead, base_nonce: Zeroizing::new(base_nonce), prefix })
+        wipe_stack();
+        Ok(Self { suite, aead, base_nonce, prefix, sealed: None })
     }
 
     /// What stands before the chunks: salt and commitment.
@@ -202,10 +251,12 @@ impl Payload {
 
     /// Seals consecutive chunks, the first of which has the number `first`; gives the bytes written.
     ///
-    /// `plaintext` is whole chunks, and if `is_last` the last chunk besides, if need be empty.
+    /// `plaintext` is whole chunks, and if `is_last` the last chunk besides, if need be empty. Chunks may be sealed in any
+    /// order, but none of them twice, even where sealing it failed.
     ///
     /// # Errors
-    /// [`Error::TooLong`] beyond [`CHUNKS_MAX`].
+    /// [`Error::TooLong`] beyond [`CHUNKS_MAX`], [`Error::SealedChunk`] for a chunk that was sealed before,
+    /// [`Error::UsedSalt`] if the payload is one of [`Payload::committed`]; nothing is written then.
     ///
     /// # Panics
     /// If `plaintext` is cut within a chunk and not the last, or `sealed` is shorter than [`sealed_bytes`] says.
@@ -219,6 +270,7 @@ impl Payload {
         assert!(is_last || plaintext.len().is_multiple_of(CHUNK_BYTES));
         let chunks = plaintext.len() / CHUNK_BYTES + usize::from(is_last);
         let nonces = self.nonces(first, chunks)?;
+        self.reserve(first..first + chunks as u64)?;
         let written_bytes = plaintext.len() + chunks * TAG_BYTES;
         let mut rest = &mut sealed[..written_bytes];
         let mut messages = Vec::with_capacity(chunks);
@@ -236,6 +288,16 @@ impl Payload {
             tag.copy_from_slice(&message.tag);
         }
         Ok(written_bytes)
+    }
+
+    /// Sees to it that chunks are sealed once.
+    fn reserve(&self, chunks: Range<u64>) -> Result<(), Error> {
+        let sealed = self.sealed.as_ref().ok_or(Error::UsedSalt)?;
+        if chunks.is_empty() {
+            return Ok(());
+        }
+        let mut sealed = sealed.lock().unwrap_or_else(PoisonError::into_inner);
+        sealed.add(chunks).map_err(|chunk| Error::SealedChunk { chunk })
     }
 
     /// Opens consecutive chunks, the first of which has the number `first`; gives the bytes of plaintext that are
@@ -309,7 +371,7 @@ impl Payload {
     fn nonces(&self, first: u64, chunks: usize) -> Result<Vec<Block>, Error> {
         let after =
             first.checked_add(chunks as u64).filter(|&after| after <= CHUNKS_MAX).ok_or(Error::TooLong)?;
-        Ok((first..after).map(|chunk| (*self.base_nonce ^ u128::from(chunk)).to_be_bytes()).collect())
+        Ok((first..after).map(|chunk| (**self.base_nonce ^ u128::from(chunk)).to_be_bytes()).collect())
     }
 }
 

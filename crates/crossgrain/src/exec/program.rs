@@ -22,7 +22,7 @@ use crate::part::ghash::Ghash;
 use crate::part::{Count, Counting, Keys, Source, TilePart, WholePart, tweak};
 use crate::plan::{Costs, Job, Limits, Plan, choose};
 use crate::variant::{Action, Variant};
-use crate::word::{Buffers, Features, TILE_BYTES, Tile, wipe_stack};
+use crate::word::{Buffers, Features, TILE_BYTES, Tile, wipe_deep_stack, wipe_stack};
 
 /// Blocks that fit in a tile.
 const TILE_BLOCKS: usize = TILE_BYTES / BLOCK_BYTES;
@@ -85,10 +85,18 @@ impl Program {
     /// one leads nowhere.
     pub fn of(plans: Vec<Plan>, key: &Key, features: Features, threads: Threads) -> Result<Self, Error> {
         let bound = bind_all(&plans, key, features);
-        wipe_stack();
         let first = plans.first().and_then(|plan| plan.stages.first());
         let counts = first.is_some_and(|stage| stage.variant.action.counts());
-        Ok(Self { bound: bound?, plans, counts, threads })
+        let program = bound.map(|bound| Self { bound, plans, counts, threads });
+        program.inspect(Self::wipe_stack).inspect_err(|_| wipe_stack())
+    }
+
+    /// Overwrites the stack below, where runs and the making of the program leave parts of the key.
+    pub(crate) fn wipe_stack(&self) {
+        match self.bound.iter().all(|bound| matches!(bound, Bound::Whole(_))) {
+            true => wipe_stack(),
+            false => wipe_deep_stack(),
+        }
     }
 
     /// The plans, widest bundle first.
@@ -247,22 +255,38 @@ impl Program {
     }
 
     /// Less than a bundle, maybe not even a whole number of blocks, by way of a padded copy.
-    fn run_padded(&self, source: Source<'_>, mut rest: Buffers<'_>) {
+    fn run_padded(&self, source: Source<'_>, rest: Buffers<'_>) {
         let blocks = rest.len_bytes().div_ceil(BLOCK_BYTES);
         let bound = self.cheapest_for(blocks);
         let padded_blocks = blocks.next_multiple_of(bound.bundle_blocks());
-        let (mut tile, mut block);
-        let bytes = if padded_blocks == 1 {
-            block = Zeroizing::new([0; BLOCK_BYTES]);
-            &mut block[..]
+        if padded_blocks == 1 {
+            let mut block = Zeroizing::new([0; BLOCK_BYTES]);
+            run_copied(bound, source, rest, &mut block[..]);
         } else {
-            tile = Tile::new();
-            tile.front_mut(padded_blocks * BLOCK_BYTES)
-        };
-        bytes[..rest.len_bytes()].copy_from_slice(rest.input());
-        bound.begin().run(source, Buffers::in_place(bytes));
-        let len_bytes = rest.len_bytes();
-        rest.output_mut().copy_from_slice(&bytes[..len_bytes]);
+            run_in_tile(bound, source, rest, padded_blocks);
+        }
+    }
+}
+
+/// In a frame of its own: a tile would take a single block's run further down the stack than anything else does.
+#[inline(never)]
+fn run_in_tile(bound: &Bound, source: Source<'_>, rest: Buffers<'_>, padded_blocks: usize) {
+    let mut tile = Tile::new();
+    run_copied(bound, source, rest, tile.front_mut(padded_blocks * BLOCK_BYTES));
+}
+
+/// By way of a copy, with zeros behind it.
+fn run_copied(bound: &Bound, source: Source<'_>, mut rest: Buffers<'_>, copy: &mut [u8]) {
+    copy[..rest.len_bytes()].copy_from_slice(rest.input());
+    bound.begin().run(source, Buffers::in_place(copy));
+    let len_bytes = rest.len_bytes();
+    rest.output_mut().copy_from_slice(&copy[..len_bytes]);
+}
+
+/// Runs have no register for every part of a key, and what they left on the stack goes with the key.
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.wipe_stack();
     }
 }
 

@@ -4,7 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::block::BLOCK_BYTES;
 use crate::part::Source;
-use crate::word::Buffers;
+use crate::pool;
+use crate::word::{Buffers, wipe_deep_stack};
 
 /// The least piece of a job: large enough to outweigh handing it over.
 const PIECE_BYTES_MIN: usize = 64 * 1024;
@@ -15,7 +16,7 @@ const PIECE_BYTES_MAX: usize = 1024 * 1024;
 /// A job that is worth waking threads for.
 const JOB_BYTES_MIN: usize = 512 * 1024;
 
-/// How many threads of rayon's current pool a job may use.
+/// How many threads of rayon's current pool a job may use: the calling thread alone where no pool can start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threads(usize);
 
@@ -29,7 +30,7 @@ impl Threads {
             // Asking for the pool's size would start the pool.
             return Self::ONE;
         }
-        let all = rayon::current_num_threads();
+        let all = pool::threads();
         Self(if count == 0 { all } else { count.min(all) })
     }
 
@@ -61,12 +62,19 @@ impl Threads {
         if !self.pays(len_bytes) {
             return work();
         }
+        // What spilled of keys is wiped where it spilled: whoever drops the keys is another thread.
+        let work_and_wipe = || {
+            work();
+            wipe_deep_stack();
+        };
+        // The caller may be another thread than the one that counted.
+        pool::ready();
         // In place: the caller works from the first moment on, while the others are still waking.
         rayon::in_place_scope(|scope| {
             for _ in 1..self.0 {
-                scope.spawn(|_| work());
+                scope.spawn(|_| work_and_wipe());
             }
-            work();
+            work_and_wipe();
         });
     }
 

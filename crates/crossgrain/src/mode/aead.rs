@@ -29,37 +29,18 @@ pub trait Aead {
     /// Says what is wrong with them.
     fn admits(&self, nonce: &[u8], len_bytes: usize) -> Result<(), Error>;
 
-    /// Encrypts messages and makes their tags, side by side where that is faster. All must be admitted.
-    fn seal_all(&self, messages: &mut [AeadMessage<'_>]);
-
-    /// Decrypts those messages whose tags are right, and says which. Of the others nothing is written.
-    /// All must be admitted.
-    fn open_all(&self, messages: &mut [AeadMessage<'_>]) -> Vec<bool>;
-
-    /// Encrypts messages and makes their tags.
+    /// Encrypts messages and makes their tags, side by side where that is faster.
     ///
     /// # Errors
     /// As [`Aead::admits`], of any message; nothing is written then.
-    fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
-        for message in &*messages {
-            self.admits(message.nonce, message.buffers.len_bytes())?;
-        }
-        self.seal_all(messages);
-        Ok(())
-    }
+    fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error>;
 
     /// Decrypts messages whose tags are right.
     ///
     /// # Errors
     /// As [`Aead::admits`], of any message; nothing is written then. And for each message
     /// [`Error::Forged`] if its tag is wrong; nothing is written of that one.
-    fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
-        for message in &*messages {
-            self.admits(message.nonce, message.buffers.len_bytes())?;
-        }
-        let opened = self.open_all(messages).into_iter();
-        Ok(opened.map(|right| if right { Ok(()) } else { Err(Error::Forged) }).collect())
-    }
+    fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error>;
 
     /// Encrypts a message and gives its tag, of which [`Aead::tag_bytes`] count.
     ///
@@ -85,6 +66,16 @@ pub trait Aead {
         let mut message = [AeadMessage { nonce, aad, buffers, tag: whole }];
         self.open_many(&mut message)?.pop().unwrap_or(Err(Error::Forged))
     }
+}
+
+/// Whether the mode takes all messages: what sealing and opening ask first.
+pub(super) fn all_admitted(mode: &impl Aead, messages: &[AeadMessage<'_>]) -> Result<(), Error> {
+    messages.iter().try_for_each(|message| mode.admits(message.nonce, message.buffers.len_bytes()))
+}
+
+/// What opening came to, of each message.
+pub(super) fn opened(right: Vec<bool>) -> Vec<Result<(), Error>> {
+    right.into_iter().map(|right| if right { Ok(()) } else { Err(Error::Forged) }).collect()
 }
 
 /// Whether the first `tag_bytes` of two tags are the same, in constant time.

@@ -6,6 +6,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use zeroize::Zeroizing;
+
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::Program;
 use crate::mode::Options;
@@ -95,11 +97,50 @@ impl ChainedMode for OfbMode {
     }
 }
 
+/// What the next piece of a message is chained to: an initialisation vector as it is, then where the piece before ended.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Chain {
+    /// The last whole block, of what the mode chains blocks by.
+    block: Block,
+    /// What the next one begins with, if a piece ended within it: `within_bytes` of it.
+    begun: Block,
+    within_bytes: usize,
+}
+
+impl From<Block> for Chain {
+    fn from(iv: Block) -> Self {
+        Self { block: iv, begun: [0; BLOCK_BYTES], within_bytes: 0 }
+    }
+}
+
+impl Chain {
+    /// Notes the beginning of a block that a piece ends within, if there is any.
+    fn begin(&mut self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.begun[..bytes.len()].copy_from_slice(bytes);
+            self.within_bytes = bytes.len();
+        }
+    }
+}
+
+impl Drop for Chain {
+    fn drop(&mut self) {
+        // Of OFB it is keystream.
+        wipe(&mut self.block);
+    }
+}
+
+impl fmt::Debug for Chain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Chain({} bytes into a block, secret)", self.within_bytes)
+    }
+}
+
 /// A message, or a piece of one, with what it is chained to.
 #[derive(Debug)]
 pub struct Message<'a> {
     /// The initialisation vector; for a later piece of a message, what the piece before it left here.
-    pub iv: Block,
+    pub chain: Chain,
     /// Where it lies and where its result goes.
     pub buffers: Buffers<'a>,
 }
@@ -122,16 +163,16 @@ impl<M: ChainedMode> Chained<M> {
         Ok(Self { program: options.program(job, key)?, direction, mode: PhantomData })
     }
 
-    /// Encrypts or decrypts a message, or the next piece of it, and leaves in `iv` what the piece after it is
-    /// chained to. Of a message all pieces but the last must be whole blocks.
+    /// Encrypts or decrypts a message, or the next piece of it, and leaves in `chain` what the piece after it is
+    /// chained to. A piece may end wherever a message may.
     ///
     /// # Errors
     /// [`Error::PartialBlock`] where the mode needs whole blocks; nothing is written then.
-    pub fn apply(&self, iv: &mut Block, buffers: Buffers<'_>) -> Result<(), Error> {
-        let mut message = [Message { iv: *iv, buffers }];
-        self.apply_many(&mut message)?;
-        *iv = message[0].iv;
-        Ok(())
+    pub fn apply(&self, chain: &mut Chain, buffers: Buffers<'_>) -> Result<(), Error> {
+        let mut message = [Message { chain: chain.clone(), buffers }];
+        let done = self.apply_many(&mut message);
+        chain.clone_from(&message[0].chain);
+        done
     }
 
     /// The same for independent messages of any lengths, which run side by side. Their buffers are used up.
@@ -144,6 +185,10 @@ impl<M: ChainedMode> Chained<M> {
         if let Some(message) = messages.iter().find(partial).filter(|_| !M::TAKES_PARTIAL_BLOCKS) {
             return Err(Error::PartialBlock { len_bytes: message.buffers.len_bytes() });
         }
+        messages
+            .iter_mut()
+            .filter(|message| message.chain.within_bytes > 0)
+            .for_each(|message| self.go_on(message));
         if M::parallel(self.direction, [0; BLOCK_BYTES]).is_some() {
             messages.iter_mut().for_each(|message| self.parallel(message));
         } else {
@@ -152,23 +197,46 @@ impl<M: ChainedMode> Chained<M> {
         Ok(())
     }
 
-    fn parallel(&self, message: &mut Message<'_>) {
-        let Some(source) = M::parallel(self.direction, message.iv) else {
+    /// Fills the block that the piece before ended within, as far as this one goes.
+    fn go_on(&self, Message { chain, buffers }: &mut Message<'_>) {
+        let count = (BLOCK_BYTES - chain.within_bytes).min(buffers.len_bytes());
+        let mut now = buffers.take_front(count);
+        let mut key = Zeroizing::new(chain.block);
+        self.program.run(Source::Bytes, Buffers::in_place(&mut key[..]));
+        for at in 0..count {
+            let (input, place) = (now.input()[at], chain.within_bytes + at);
+            let output = input ^ key[place];
+            chain.begun[place] = if self.chains_input() { input } else { output };
+            now.output_mut()[at] = output;
+        }
+        chain.within_bytes += count;
+        if chain.within_bytes == BLOCK_BYTES {
+            (chain.block, chain.within_bytes) = (if M::LINK == Link::Ofb { *key } else { chain.begun }, 0);
+        }
+    }
+
+    /// Whether blocks are chained by what comes in, rather than by what goes out or by keystream.
+    fn chains_input(&self) -> bool {
+        self.direction == Direction::Decrypt
+    }
+
+    fn parallel(&self, Message { chain, buffers }: &mut Message<'_>) {
+        let Some(source) = M::parallel(self.direction, chain.block) else {
             return;
         };
-        let input = message.buffers.input();
-        let whole = input.len() / BLOCK_BYTES * BLOCK_BYTES;
-        if let Some(last) = input[..whole].last_chunk() {
-            message.iv = *last;
+        let (whole, tail) = buffers.input().as_chunks();
+        if let Some(last) = whole.last() {
+            chain.block = *last;
         }
-        self.program.run(source, message.buffers.take());
+        chain.begin(tail);
+        self.program.run(source, buffers.take());
     }
 
     fn serial(&self, messages: &mut [Message<'_>]) {
         let (mut strands, mut tails): (Vec<_>, Vec<_>) = messages.iter_mut().map(strand_and_tail).unzip();
         self.program.chain(self.program.threads(), M::LINK, &mut strands);
         for (message, strand) in messages.iter_mut().zip(&strands) {
-            message.iv = strand.state;
+            message.chain.block = strand.state;
         }
         if tails.iter().any(|tail| !tail.is_empty()) {
             self.serial_tails(messages, &mut tails);
@@ -176,21 +244,22 @@ impl<M: ChainedMode> Chained<M> {
     }
 
     /// What is left of messages after their whole blocks, padded to a block each.
-    fn serial_tails(&self, messages: &[Message<'_>], tails: &mut [Buffers<'_>]) {
+    fn serial_tails(&self, messages: &mut [Message<'_>], tails: &mut [Buffers<'_>]) {
         let mut padded = vec![[0; BLOCK_BYTES]; tails.len()];
         for (block, tail) in padded.iter_mut().zip(&*tails) {
             block[..tail.len_bytes()].copy_from_slice(tail.input());
         }
         let strand = |(message, block): (&Message<'_>, _)| Strand {
-            state: message.iv,
+            state: message.chain.block,
             data: Buffers::in_place(block),
         };
         let places = padded.iter_mut().map(|block| &mut block[..]);
         let mut strands: Vec<_> = messages.iter().zip(places).map(strand).collect();
         self.program.chain(self.program.threads(), M::LINK, &mut strands);
-        for (block, tail) in padded.iter().zip(tails) {
-            let len_bytes = tail.len_bytes();
-            tail.output_mut().copy_from_slice(&block[..len_bytes]);
+        for ((block, tail), message) in padded.iter().zip(tails).zip(messages) {
+            let block = &block[..tail.len_bytes()];
+            message.chain.begin(if self.chains_input() { tail.input() } else { block });
+            tail.output_mut().copy_from_slice(block);
         }
         wipe(padded.as_flattened_mut());
     }
@@ -204,7 +273,7 @@ impl<M: ChainedMode> Chained<M> {
 fn strand_and_tail<'a>(message: &mut Message<'a>) -> (Strand<Buffers<'a>>, Buffers<'a>) {
     let whole = message.buffers.len_bytes() / BLOCK_BYTES * BLOCK_BYTES;
     let (blocks, tail) = message.buffers.take().split_at(whole);
-    (Strand { state: message.iv, data: blocks }, tail)
+    (Strand { state: message.chain.block, data: blocks }, tail)
 }
 
 impl<M> fmt::Debug for Chained<M> {

@@ -3,23 +3,25 @@
 //! The blocks of a message are chained and so serial; many messages run side by side.
 
 use std::fmt;
+use std::mem;
 
 use zeroize::Zeroizing;
 
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Threads};
-use crate::mode::Options;
+use crate::mode::{Blocks, Options};
 use crate::part::Source;
 use crate::part::chain::Strand;
 use crate::part::tweak::double;
 use crate::plan::{Birth, Job, Plan};
-use crate::word::{Buffers, wipe_stack};
+use crate::word::{Buffers, wipe};
 
 /// CMAC, also called OMAC1.
 pub struct Cmac {
     program: Program,
     /// K1 and K2 (SP 800-38B §6.1), for a last block that is whole and for one that is padded.
-    last_keys: Zeroizing<[u128; 2]>,
+    /// They stay where they are when this is moved, so that no copies are left behind.
+    last_keys: Box<Zeroizing<[u128; 2]>>,
 }
 
 impl Cmac {
@@ -30,11 +32,13 @@ impl Cmac {
     pub fn new(key: &Key, options: &Options) -> Result<Self, Error> {
         let job = Job { cipher: key.cipher(), direction: Direction::Encrypt, birth: Birth::Bytes };
         let program = options.program(job, key)?;
-        let mut l = Zeroizing::new([0; BLOCK_BYTES]);
-        program.run(Source::Bytes, Buffers::in_place(&mut l[..]));
-        wipe_stack();
-        let k1 = double(u128::from_be_bytes(*l));
-        Ok(Self { program, last_keys: Zeroizing::new([k1, double(k1)]) })
+        let mut last_keys = Box::new(Zeroizing::new([0; 2]));
+        let mut l = Blocks::new(1);
+        program.run(Source::Bytes, Buffers::in_place(l.0.as_flattened_mut()));
+        last_keys[0] = double(u128::from_be_bytes(l.0[0]));
+        last_keys[1] = double(last_keys[0]);
+        program.wipe_stack();
+        Ok(Self { program, last_keys })
     }
 
     /// The tag of a message. Compare tags in constant time.
@@ -44,34 +48,46 @@ impl Cmac {
 
     /// The tags of messages, which run side by side.
     pub fn tag_many(&self, messages: &[&[u8]]) -> Vec<Block> {
-        self.tags_from(self.program.threads(), [0; BLOCK_BYTES], messages)
+        mem::take(&mut self.tags_from(self.program.threads(), &[0; BLOCK_BYTES], messages).0)
     }
 
-    /// The chain after a first block.
-    pub(super) fn chained(&self, mut block: Block) -> Block {
-        self.program.run(Source::Bytes, Buffers::in_place(&mut block));
-        block
+    /// Replaces a first block by the chain after it.
+    pub(super) fn chain(&self, block: &mut Block) {
+        self.program.run(Source::Bytes, Buffers::in_place(block));
+    }
+
+    /// Replaces a block by the tag of a message that has no other.
+    pub(super) fn tag_block(&self, block: &mut Block) {
+        *block = self.last(&[0; BLOCK_BYTES], block);
+        self.chain(block);
+    }
+
+    /// Overwrites the stack below, where runs leave parts of the key.
+    pub(super) fn wipe_stack(&self) {
+        self.program.wipe_stack();
     }
 
     /// The tags of messages that follow whole blocks whose chain has come to `state`.
     ///
     /// An empty message counts as a last block of padding: right only where nothing came before it.
-    pub(super) fn tags_from(&self, threads: Threads, state: Block, messages: &[&[u8]]) -> Vec<Block> {
+    pub(super) fn tags_from(&self, threads: Threads, state: &Block, messages: &[&[u8]]) -> Blocks {
         let chains = messages.iter().map(|message| split_last(message).0);
-        let mut strands: Vec<_> = chains.map(|data| Strand { state, data }).collect();
+        let mut strands: Vec<_> = chains.map(|data| Strand { state: *state, data }).collect();
         self.program.absorb(threads, &mut strands);
-        let last =
-            |(strand, message): (&Strand<&[u8]>, &&[u8])| self.last(strand.state, split_last(message).1);
-        let mut tags: Vec<_> = strands.iter().zip(messages).map(last).collect();
-        self.program.run_by(threads, Source::Bytes, Buffers::in_place(tags.as_flattened_mut()));
+        let mut tags = Blocks::new(messages.len());
+        for ((tag, strand), message) in tags.0.iter_mut().zip(&mut strands).zip(messages) {
+            *tag = self.last(&strand.state, split_last(message).1);
+            wipe(&mut strand.state);
+        }
+        self.program.run_by(threads, Source::Bytes, Buffers::in_place(tags.0.as_flattened_mut()));
         tags
     }
 
     /// A chain's state with the last block, padded where it needs that, and its key added.
-    fn last(&self, state: Block, last: &[u8]) -> Block {
+    fn last(&self, state: &Block, last: &[u8]) -> Block {
         let mut block = [0; BLOCK_BYTES];
         block[..last.len()].copy_from_slice(last);
-        let [whole, padded] = *self.last_keys;
+        let [whole, padded] = &**self.last_keys;
         let key = match block.get_mut(last.len()) {
             None => whole,
             Some(end) => {
@@ -79,7 +95,7 @@ impl Cmac {
                 padded
             }
         };
-        (u128::from_be_bytes(state) ^ u128::from_be_bytes(block) ^ key).to_be_bytes()
+        (u128::from_be_bytes(*state) ^ u128::from_be_bytes(block) ^ key).to_be_bytes()
     }
 
     /// How many messages run side by side on one thread.

@@ -8,22 +8,22 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-use super::aead::{Aead, AeadMessage, cut_tag, same_tag, total_bytes};
+use super::aead::{Aead, AeadMessage, all_admitted, cut_tag, opened, same_tag, total_bytes};
 use super::cmac::Cmac;
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
 use crate::exec::{Program, Threads};
-use crate::mode::Options;
+use crate::mode::{Blocks, Options};
 use crate::part::Source;
 use crate::part::counter::Counter;
 use crate::plan::Plan;
-use crate::word::{Buffers, wipe_stack};
+use crate::word::Buffers;
 
 /// EAX: nonces of any length, and tags of 4 to 16 bytes.
 pub struct Eax {
     counter: Program,
     cmac: Cmac,
-    /// For each t: the chain after the block of t, and OMACₜ of nothing.
-    omacs: Zeroizing<[[Block; 2]; 3]>,
+    /// For each t: the chain after the block of t, and OMACₜ of nothing. They stay where they are when this is moved.
+    omacs: Box<Zeroizing<[[Block; 2]; 3]>>,
     tag_bytes: usize,
 }
 
@@ -47,45 +47,49 @@ impl Eax {
         }
         let counter = options.program_of_secret_counter(key)?;
         let cmac = Cmac::new(key, &options.freely())?;
-        let mut omacs = Zeroizing::new([[[0; BLOCK_BYTES]; 2]; 3]);
-        for (t, omac) in (0..).zip(omacs.iter_mut()) {
-            let mut block = [0; BLOCK_BYTES];
-            block[BLOCK_BYTES - 1] = t;
-            *omac = [cmac.chained(block), cmac.tag(&block)];
+        let mut omacs = Box::new(Zeroizing::new([[[0; BLOCK_BYTES]; 2]; 3]));
+        for (t, [chained, of_nothing]) in (0..).zip(omacs.iter_mut()) {
+            chained[BLOCK_BYTES - 1] = t;
+            of_nothing[BLOCK_BYTES - 1] = t;
+            cmac.chain(chained);
+            cmac.tag_block(of_nothing);
         }
-        wipe_stack();
+        cmac.wipe_stack();
         Ok(Self { counter, cmac, omacs, tag_bytes })
     }
 
-    fn omacs(&self, threads: Threads, of: Of, messages: &[&[u8]]) -> Vec<Block> {
-        let [chained, of_nothing] = self.omacs[of as usize];
-        if messages.iter().all(|message| message.is_empty()) {
-            return vec![of_nothing; messages.len()];
-        }
-        let mut tags = self.cmac.tags_from(threads, chained, messages);
-        let empty = tags.iter_mut().zip(messages).filter(|(_, message)| message.is_empty());
-        empty.for_each(|(tag, _)| *tag = of_nothing);
+    fn omacs(&self, threads: Threads, of: Of, messages: &[&[u8]]) -> Blocks {
+        let [chained, of_nothing] = &self.omacs[of as usize];
+        let mut tags = if messages.iter().all(|message| message.is_empty()) {
+            Blocks::new(messages.len())
+        } else {
+            self.cmac.tags_from(threads, chained, messages)
+        };
+        let empty = tags.0.iter_mut().zip(messages).filter(|(_, message)| message.is_empty());
+        empty.for_each(|(tag, _)| *tag = *of_nothing);
         tags
     }
 
     /// The first counters of messages, and the sums of OMACs that need no ciphertext.
-    fn headers(&self, threads: Threads, messages: &[AeadMessage<'_>]) -> Vec<(u128, u128)> {
+    fn headers(&self, threads: Threads, messages: &[AeadMessage<'_>]) -> Zeroizing<Vec<(u128, u128)>> {
         let nonces: Vec<_> = messages.iter().map(|message| message.nonce).collect();
         let aads: Vec<_> = messages.iter().map(|message| message.aad).collect();
-        let of_nonces = self.omacs(threads, Of::Nonce, &nonces).into_iter().map(u128::from_be_bytes);
-        let of_aads = self.omacs(threads, Of::Aad, &aads).into_iter().map(u128::from_be_bytes);
-        of_nonces.zip(of_aads).map(|(nonce, aad)| (nonce, nonce ^ aad)).collect()
+        let (of_nonces, of_aads) =
+            (self.omacs(threads, Of::Nonce, &nonces), self.omacs(threads, Of::Aad, &aads));
+        let of_nonces = of_nonces.0.iter().map(|block| u128::from_be_bytes(*block));
+        let of_aads = of_aads.0.iter().map(|block| u128::from_be_bytes(*block));
+        Zeroizing::new(of_nonces.zip(of_aads).map(|(nonce, aad)| (nonce, nonce ^ aad)).collect())
     }
 
     fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
         let headers = self.headers(threads, messages);
-        for (message, (counter, _)) in messages.iter_mut().zip(&headers) {
+        for (message, (counter, _)) in messages.iter_mut().zip(&*headers) {
             self.apply(threads, *counter, message.buffers.reborrow());
         }
         let ciphertexts: Vec<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
         let omacs = self.omacs(threads, Of::Ciphertext, &ciphertexts);
-        for (message, ((_, header), omac)) in messages.iter_mut().zip(headers.iter().zip(omacs)) {
-            message.tag = cut_tag(self.tag_bytes, (header ^ u128::from_be_bytes(omac)).to_be_bytes());
+        for (message, ((_, header), omac)) in messages.iter_mut().zip(headers.iter().zip(&omacs.0)) {
+            message.tag = cut_tag(self.tag_bytes, (header ^ u128::from_be_bytes(*omac)).to_be_bytes());
         }
     }
 
@@ -98,9 +102,10 @@ impl Eax {
         let headers = self.headers(threads, messages);
         let ciphertexts: Vec<_> = messages.iter().map(|message| message.buffers.input()).collect();
         let omacs = self.omacs(threads, Of::Ciphertext, &ciphertexts);
-        let tags = headers.iter().zip(omacs).map(|((_, header), omac)| header ^ u128::from_be_bytes(omac));
+        let tags =
+            headers.iter().zip(&omacs.0).map(|((_, header), omac)| header ^ u128::from_be_bytes(*omac));
         for (((message, opened), (counter, _)), tag) in
-            messages.iter_mut().zip(opened).zip(&headers).zip(tags)
+            messages.iter_mut().zip(opened).zip(&*headers).zip(tags)
         {
             *opened = same_tag(self.tag_bytes, &tag.to_be_bytes(), &message.tag);
             if *opened {
@@ -131,21 +136,24 @@ impl Aead for Eax {
         Ok(())
     }
 
-    fn seal_all(&self, messages: &mut [AeadMessage<'_>]) {
+    fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
+        all_admitted(self, messages)?;
         let (size, within) = self.groups(messages.len());
         let len_bytes = total_bytes(messages);
         let groups = messages.chunks_mut(size);
         self.counter.threads().each(len_bytes, groups, &|group| self.seal_group(within, group));
+        Ok(())
     }
 
-    fn open_all(&self, messages: &mut [AeadMessage<'_>]) -> Vec<bool> {
+    fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
+        all_admitted(self, messages)?;
         let (size, within) = self.groups(messages.len());
         let len_bytes = total_bytes(messages);
-        let mut opened = vec![false; messages.len()];
-        let groups = messages.chunks_mut(size).zip(opened.chunks_mut(size));
-        let open = |(group, opened): (&mut [_], &mut [_])| self.open_group(within, group, opened);
+        let mut right = vec![false; messages.len()];
+        let groups = messages.chunks_mut(size).zip(right.chunks_mut(size));
+        let open = |(group, right): (&mut [_], &mut [_])| self.open_group(within, group, right);
         self.counter.threads().each(len_bytes, groups, &open);
-        opened
+        Ok(opened(right))
     }
 }
 

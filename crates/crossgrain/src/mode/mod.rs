@@ -10,7 +10,7 @@ mod gcm;
 mod xts;
 
 pub use aead::{Aead, AeadMessage};
-pub use chained::{Cbc, CbcMode, Cfb, CfbMode, Chained, ChainedMode, Message, Ofb, OfbMode};
+pub use chained::{Cbc, CbcMode, Cfb, CfbMode, Chain, Chained, ChainedMode, Message, Ofb, OfbMode};
 pub use cmac::Cmac;
 pub use ctr::Ctr;
 pub(crate) use ctr::Finish;
@@ -21,11 +21,11 @@ pub use xts::{SECTOR_BYTES_MAX, Xts, XtsKey};
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::block::{Direction, Error, Key};
+use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Threads};
 use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, choose};
 use crate::variant::Policy;
-use crate::word::Features;
+use crate::word::{Features, wipe};
 
 /// The modes here whose blocks run side by side, by name, with their directions; in EAX and GCM, those of the
 /// message. `tests/dependences.rs` holds each to what its data dependences allow.
@@ -46,6 +46,21 @@ pub const PARALLEL: &[(&str, Direction)] = {
         ("gcm", Decrypt),
     ]
 };
+
+/// Blocks that are wiped when dropped.
+struct Blocks(Vec<Block>);
+
+impl Blocks {
+    fn new(count: usize) -> Self {
+        Self(vec![[0; BLOCK_BYTES]; count])
+    }
+}
+
+impl Drop for Blocks {
+    fn drop(&mut self) {
+        wipe(self.0.as_flattened_mut());
+    }
+}
 
 /// How a mode is to be run. The default: constant-time variants, all instructions that the CPU has and
 /// `CROSSGRAIN_ISA` allows, and all threads of rayon's pool.

@@ -6,7 +6,7 @@ use subtle::ConstantTimeEq;
 
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::Program;
-use crate::mode::Options;
+use crate::mode::{Blocks, Options};
 use crate::part::Source;
 use crate::part::tweak::{Tweaks, times_x_to};
 use crate::plan::{Birth, Job, Plan};
@@ -234,20 +234,5 @@ impl fmt::Debug for Xts {
             .field("sector_bytes", &self.sector_bytes)
             .field("program", &self.program)
             .finish_non_exhaustive()
-    }
-}
-
-/// Blocks that are wiped when dropped.
-struct Blocks(Vec<Block>);
-
-impl Blocks {
-    fn new(count: usize) -> Self {
-        Self(vec![[0; BLOCK_BYTES]; count])
-    }
-}
-
-impl Drop for Blocks {
-    fn drop(&mut self) {
-        wipe(self.0.as_flattened_mut());
     }
 }

@@ -15,6 +15,7 @@ use zeroize::Zeroizing;
 use super::batch::Batch;
 use super::words::{Refused, Words};
 use super::{BlockSearch, Chunk, Error, Kdf, Rule};
+use crate::pool;
 
 /// How much of a list a thread takes at a time where keys are quick to try.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -156,6 +157,7 @@ impl Search {
             let past = u128::from(list.next()) * rules.len() as u128 >= range.end;
             if is_left.is_err() || past || watch.is_stopped() { Ok(None) } else { list.chunk() }
         };
+        pool::ready();
         rayon::broadcast(|_| {
             while let Some(chunk) = take().map_err(Error::Words)? {
                 let mut counted = Refused::default();

@@ -9,6 +9,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use super::Error;
 use super::words::Refusal;
+use crate::pool;
 
 /// Bytes of SHA-256.
 const SHA256_BYTES: usize = 32;
@@ -161,9 +162,13 @@ impl Deriver {
             Kind::Scrypt(salt, params) => {
                 scrypt::scrypt(candidate, salt, params, key).map_err(|_| Refusal::TooLong)?
             }
-            Kind::Argon2id(salt, argon2, memory) => argon2
-                .hash_password_into_with_memory(candidate, salt, key, memory.as_mut_slice())
-                .map_err(|_| Refusal::TooLong)?,
+            Kind::Argon2id(salt, argon2, memory) => {
+                // Its lanes go to rayon.
+                pool::ready();
+                argon2
+                    .hash_password_into_with_memory(candidate, salt, key, memory.as_mut_slice())
+                    .map_err(|_| Refusal::TooLong)?;
+            }
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ use super::device::{Device, Left, OnDevice};
 use super::job::mixed;
 use super::{BlockSearch, Error, Hit, Inner, Known, Search, Space, Watch};
 use crate::part::search::Use;
+use crate::pool;
 
 /// Keys of one prepared table, at most.
 const TABLE_KEYS: usize = 4096;
@@ -136,6 +137,7 @@ impl SpaceSearch<'_> {
         let left = Left::new(first..last);
         let by_device = || device.periods(self, blocks, &left, watch).inspect_err(|_| left.end());
         let beside = || self.beside(period, &left, watch).inspect_err(|_| left.end());
+        pool::ready();
         let (by_device, beside) = rayon::join(by_device, beside);
         by_device?;
         beside?;
@@ -149,7 +151,7 @@ impl SpaceSearch<'_> {
 
     /// Takes periods of the device's away from it, as long as there are any.
     fn beside(&self, period: usize, left: &Left, watch: &Watch<'_>) -> Result<(), Error> {
-        let threads = rayon::current_num_threads();
+        let threads = pool::threads();
         // One thread alone feeds the device.
         while threads > 1 && !watch.is_stopped() {
             let Range { start, end } = left.last((ITEMS_BESIDE * threads * ITEM_KEYS / period).max(1));
@@ -193,7 +195,7 @@ impl SpaceSearch<'_> {
             first += 1_u8;
         }
         let periods = u64::try_from(&last - &first).map_err(|_| Error::LargeShard)?;
-        let threads = rayon::current_num_threads() as u64;
+        let threads = pool::threads() as u64;
         let step = periods.div_ceil(threads).clamp(1, (ITEM_KEYS / period).max(1) as u64);
         (0..periods.div_ceil(step)).into_par_iter().try_for_each(|item| {
             let from = item * step;
@@ -276,7 +278,7 @@ impl SpaceSearch<'_> {
 
     /// Candidates one by one, on all threads.
     fn one_by_one(&self, range: &Range<BigUint>, count: u64, watch: &Watch<'_>) -> Result<(), Error> {
-        let threads = rayon::current_num_threads() as u64;
+        let threads = pool::threads() as u64;
         let step = (count / (8 * threads)).clamp(1, SLOW_ITEM);
         let items = count.div_ceil(step);
         let planted = mixed(low(&range.start) ^ mixed(count)) % items;

@@ -241,9 +241,9 @@ impl Plausible {
         match self.mode {
             BlockMode::Ecb => Ecb::new(&key, direction, options)?.apply(buffers)?,
             BlockMode::Ctr(initial) => Ctr::new(&key, &initial, options)?.apply(buffers),
-            BlockMode::Cbc(mut iv) => Cbc::new(&key, direction, options)?.apply(&mut iv, buffers)?,
-            BlockMode::Cfb(mut iv) => Cfb::new(&key, direction, options)?.apply(&mut iv, buffers)?,
-            BlockMode::Ofb(mut iv) => Ofb::new(&key, direction, options)?.apply(&mut iv, buffers)?,
+            BlockMode::Cbc(iv) => Cbc::new(&key, direction, options)?.apply(&mut iv.into(), buffers)?,
+            BlockMode::Cfb(iv) => Cfb::new(&key, direction, options)?.apply(&mut iv.into(), buffers)?,
+            BlockMode::Ofb(iv) => Ofb::new(&key, direction, options)?.apply(&mut iv.into(), buffers)?,
         }
         Ok(())
     }

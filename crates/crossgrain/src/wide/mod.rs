@@ -32,7 +32,7 @@ use zeroize::Zeroizing;
 use self::bound::{Bound, Run};
 use crate::block::{Direction, Error};
 use crate::exec::Threads;
-use crate::word::Features;
+use crate::word::{Features, wipe_deep_stack};
 
 /// Bytes in the longest block or key.
 const BYTES_MAX: usize = 32;
@@ -113,11 +113,12 @@ impl FromStr for Rijndael {
     }
 }
 
-/// A secret key and the cipher it belongs to. Wiped from memory when dropped; never printed.
+/// A secret key and the cipher it belongs to. Wiped from memory when dropped; never printed. Its bytes stay where they are
+/// when it is moved.
 #[derive(Clone)]
 pub struct Key {
     cipher: Rijndael,
-    bytes: Zeroizing<[u8; BYTES_MAX]>,
+    bytes: Box<Zeroizing<[u8; BYTES_MAX]>>,
 }
 
 impl Key {
@@ -130,7 +131,7 @@ impl Key {
         if len_bytes != key_bytes {
             return Err(Error::WideKeyLength { cipher: cipher.name(), key_bytes, len_bytes });
         }
-        let mut key = Zeroizing::new([0; BYTES_MAX]);
+        let mut key = Box::new(Zeroizing::new([0; BYTES_MAX]));
         key[..len_bytes].copy_from_slice(bytes);
         Ok(Self { cipher, bytes: key })
     }
@@ -190,11 +191,15 @@ impl Mode {
     }
 }
 
-/// What the next block is chained to: the initial value, then a counter, or a block of cipher text or keystream.
+/// What the next block is chained to: the initial value, then a counter, or a block of cipher text or keystream; and where
+/// a piece ended within a block, how far it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
     block: [u8; BYTES_MAX],
     block_bytes: usize,
+    /// What the next block begins with, of cipher text: `within_bytes` of it.
+    begun: [u8; BYTES_MAX],
+    within_bytes: usize,
 }
 
 impl State {
@@ -209,7 +214,7 @@ impl State {
         }
         let mut block = [0; BYTES_MAX];
         block[..block_bytes].copy_from_slice(initial);
-        Ok(Self { block, block_bytes })
+        Ok(Self { block, block_bytes, begun: [0; BYTES_MAX], within_bytes: 0 })
     }
 
     /// The block itself.
@@ -217,11 +222,15 @@ impl State {
         &self.block[..self.block_bytes]
     }
 
-    /// Replaces it by the last whole block of `input`, if there is one.
+    /// Replaces it by the last whole block of `input`, if there is one, and notes what comes after that.
     fn follow(&mut self, input: &[u8]) {
-        if let Some(last) = input.chunks_exact(self.block_bytes).next_back() {
+        let mut blocks = input.chunks_exact(self.block_bytes);
+        let tail = blocks.remainder();
+        if let Some(last) = blocks.next_back() {
             self.block[..self.block_bytes].copy_from_slice(last);
         }
+        self.begun[..tail.len()].copy_from_slice(tail);
+        self.within_bytes = tail.len();
     }
 
     /// Counts so many blocks on, from the last byte up, wrapping at the size of the block.
@@ -269,12 +278,13 @@ impl Stream {
         };
         let cipher = key.cipher();
         let cipher_direction = mode.cipher_direction(direction);
-        let bound: Box<dyn Run> = if cipher.block_bytes() == 24 {
-            Box::new(Bound::<24>::new::<192>(key.bytes(), cipher_direction, features, &options.variants)?)
+        let made: Result<Box<dyn Run>, Error> = if cipher.block_bytes() == 24 {
+            Bound::<24>::new::<192>(key.bytes(), cipher_direction, features, &options.variants).map(boxed)
         } else {
-            Box::new(Bound::<32>::new::<256>(key.bytes(), cipher_direction, features, &options.variants)?)
+            Bound::<32>::new::<256>(key.bytes(), cipher_direction, features, &options.variants).map(boxed)
         };
-        Ok(Self { cipher, mode, direction, threads: Threads::at_most(options.threads), bound })
+        wipe_deep_stack();
+        Ok(Self { cipher, mode, direction, threads: Threads::at_most(options.threads), bound: made? })
     }
 
     /// The names of the variants chosen, and how many blocks each computes together.
@@ -282,8 +292,8 @@ impl Stream {
         self.bound.variants()
     }
 
-    /// Replaces the next piece of a message, and leaves in `state` what the piece after it is chained to. Of a message
-    /// all pieces but the last must be whole blocks.
+    /// Replaces the next piece of a message, and leaves in `state` what the piece after it is chained to. A piece may end
+    /// wherever a message may.
     ///
     /// # Errors
     /// [`Error::PartialWideBlock`] where the mode needs whole blocks, [`Error::WideInitialLength`] where the state is one
@@ -296,14 +306,54 @@ impl Stream {
         if !self.mode.takes_partial_blocks() && !len_bytes.is_multiple_of(block_bytes) {
             return Err(Error::PartialWideBlock { cipher, block_bytes, len_bytes });
         }
+        let within = if state.within_bytes == 0 { 0 } else { block_bytes - state.within_bytes };
+        let (begun, data) = data.split_at_mut(within.min(len_bytes));
+        self.go_on(state, begun);
         if self.mode.is_serial(self.direction) {
-            self.bound.serial(self.mode, state, data);
+            let (whole, tail) = data.split_at_mut(data.len() / block_bytes * block_bytes);
+            self.bound.serial(self.mode, state, whole);
+            self.go_on(state, tail);
         } else {
             let pieces = Pieces { mode: self.mode, state, rest: data };
             self.threads
                 .each(len_bytes, pieces, &|(state, piece)| self.bound.parallel(self.mode, &state, piece));
         }
         Ok(())
+    }
+
+    /// Goes on within a block, at most to its end.
+    fn go_on(&self, state: &mut State, data: &mut [u8]) {
+        if data.is_empty() {
+            return;
+        }
+        let mut key = Zeroizing::new(state.block);
+        self.bound.parallel(Mode::Ecb, state, &mut key[..state.block_bytes]);
+        for byte in data {
+            let input = *byte;
+            *byte ^= key[state.within_bytes];
+            state.begun[state.within_bytes] =
+                if self.direction == Direction::Decrypt { input } else { *byte };
+            state.within_bytes += 1;
+        }
+        if state.within_bytes == state.block_bytes {
+            match self.mode {
+                Mode::Ofb => state.block = *key,
+                Mode::Ctr => state.count(1),
+                _ => state.block = state.begun,
+            }
+            state.within_bytes = 0;
+        }
+    }
+}
+
+fn boxed(bound: impl Run + 'static) -> Box<dyn Run> {
+    Box::new(bound)
+}
+
+/// What runs have no register for they leave on the stack.
+impl Drop for Stream {
+    fn drop(&mut self) {
+        wipe_deep_stack();
     }
 }
 
@@ -333,7 +383,10 @@ impl<'a> Iterator for Pieces<'a, '_> {
         self.rest = rest;
         let state = self.state.clone();
         match self.mode {
-            Mode::Ctr => self.state.count(piece.len().div_ceil(state.block_bytes) as u64),
+            Mode::Ctr => {
+                self.state.count((piece.len() / state.block_bytes) as u64);
+                self.state.within_bytes = piece.len() % state.block_bytes;
+            }
             Mode::Cbc | Mode::Cfb => self.state.follow(piece),
             Mode::Ecb | Mode::Ofb => {}
         }

@@ -106,11 +106,21 @@ pub(crate) fn wipe(bytes: &mut [u8]) {
     zeroize::optimization_barrier(bytes);
 }
 
-/// More than what makes a cipher of a key, or runs it on a block, has on the stack.
-const STACK_BYTES: usize = 32 * 1024;
+/// Twice what makes a cipher of a key, or runs one on registers, has on the stack: `tests/memory.rs` finds nothing with half of it.
+const STACK_BYTES: usize = 16 * 1024;
 
-/// Overwrites the stack below the caller, where functions that have returned leave what they moved: keys, made into ciphers.
+/// More than what runs a cipher on tiles has there, many chains side by side included.
+const DEEP_STACK_BYTES: usize = 96 * 1024;
+
+/// Overwrites the stack below the caller, where functions that have returned leave what they moved or had no register for:
+/// keys, made into ciphers.
 #[inline(never)]
 pub(crate) fn wipe_stack() {
     wipe(&mut [0; STACK_BYTES]);
+}
+
+/// The same after what worked on tiles.
+#[inline(never)]
+pub(crate) fn wipe_deep_stack() {
+    wipe(&mut [0; DEEP_STACK_BYTES]);
 }

@@ -27,6 +27,7 @@ use crate::circuit::emit::Language;
 use crate::part::aes::search::{self as aes_search, ROUND_CONSTANTS, shifted};
 use crate::part::search::{Known, START_BLOCKS, Use};
 use crate::part::serpent::search as serpent_search;
+use crate::pool;
 
 /// Words of an outer key's row.
 pub const ROW_WORDS: usize = 4 * START_BLOCKS;
@@ -182,6 +183,7 @@ impl Search {
         let zero = words(&self.start(input, &[0; 32][..key_bytes]));
         let mut rows = Zeroizing::new(vec![0; outer.len() / key_bytes * ROW_WORDS]);
         // On all threads: a fast device waits for them.
+        pool::ready();
         let both = rows.par_chunks_exact_mut(ROW_WORDS).zip(outer.par_chunks_exact(key_bytes));
         both.with_min_len(ROWS_AT_ONCE).for_each(|(row, key)| {
             let start = Zeroizing::new(self.start(input, key));

@@ -49,13 +49,17 @@ struct Nonce {
     /// The high bits of its counters.
     high: Option<Counter>,
     blocks: u64,
-    table: Option<Arc<Table>>,
+    table: Option<SharedTable>,
 }
 
 /// The column-0 part of the state after round 2 for every lowest counter byte, and again from 0 on for
 /// bundles that begin near the end. Wiped when dropped.
 #[repr(align(64))]
 struct Table([u8; (GROUP_BLOCKS + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES]);
+
+/// Boxed: between the counts of an `Arc` and the table, its alignment would leave a gap, and what lay on the stack would get there.
+#[allow(clippy::redundant_allocation, reason = "the gap")]
+type SharedTable = Arc<Box<Table>>;
 
 impl Drop for Table {
     fn drop(&mut self) {
@@ -76,7 +80,7 @@ impl<W: AesLanes> Walk<W> {
 
     /// The table of the nonce that counter `first` belongs to, if `blocks` more make it worth having.
     #[inline(never)]
-    fn table(&self, first: Counter, blocks: usize) -> Option<Arc<Table>> {
+    fn table(&self, first: Counter, blocks: usize) -> Option<SharedTable> {
         let high = Some(first.without_low(NONCE_BITS));
         let mut nonce = self.nonce.lock().unwrap_or_else(PoisonError::into_inner);
         if nonce.high != high {
@@ -85,7 +89,7 @@ impl<W: AesLanes> Walk<W> {
         nonce.blocks = nonce.blocks.saturating_add(blocks as u64);
         if nonce.table.is_none() && nonce.blocks >= WORTH_BLOCKS {
             // Filled where it stays: what is moved leaves a copy.
-            let mut table = Arc::new(Table([0; (GROUP_BLOCKS + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES]));
+            let mut table = Arc::new(Box::new(Table([0; (GROUP_BLOCKS + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES])));
             let first = Counter { value: first.value & !(GROUP_BLOCKS as u128 - 1), ..first };
             if let Some(table) = Arc::get_mut(&mut table) {
                 self.isa.enter(Fill::<W> { isa: self.isa, keys: &self.keys, first, table });

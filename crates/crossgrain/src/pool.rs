@@ -1,0 +1,41 @@
+//! Rayon's pool, where threads can be had; else the calling thread alone.
+//!
+//! Rayon panics where its global pool cannot start, for want of processes or of memory for stacks. So whatever uses rayon
+//! asks here first: a thread that finds no pool becomes a pool of one, in which all that rayon offers runs in order.
+
+use std::error::Error as _;
+use std::mem;
+use std::sync::OnceLock;
+
+use rayon::ThreadPoolBuilder;
+
+/// Threads of the current pool, which is started if need be.
+pub(crate) fn threads() -> usize {
+    ready();
+    rayon::current_num_threads()
+}
+
+/// Sees to it that what uses rayon on this thread finds a pool.
+pub(crate) fn ready() {
+    static STARTS: OnceLock<bool> = OnceLock::new();
+    if rayon::current_thread_index().is_none() && !*STARTS.get_or_init(global_starts) {
+        alone();
+    }
+}
+
+/// Whether there is a global pool, started now or before.
+fn global_starts() -> bool {
+    match ThreadPoolBuilder::new().build_global() {
+        Ok(()) => true,
+        // A pool that was there already has no cause; one that cannot start has the system's.
+        Err(error) => error.source().is_none(),
+    }
+}
+
+/// Makes this thread a pool of its own, for as long as it lives.
+fn alone() {
+    if let Ok(pool) = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build() {
+        // The thread works for the pool until it ends, and cannot wait for itself.
+        mem::forget(pool);
+    }
+}

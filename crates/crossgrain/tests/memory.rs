@@ -1,0 +1,528 @@
+//! What is dropped is gone: after keys were used by every mode, in every form and under every cap, no part of them is left in
+//! the memory of the process, on its heap or on a stack.
+//!
+//! Secrets are made here and looked for in a child process, which gets them masked and never has them but by the library.
+//! Every case runs on a thread of its own, whose stack is scanned while it waits; and once more with its object alive, where
+//! the scanner must find what the object holds. `CROSSGRAIN_ALL=1` has every finding printed.
+#![cfg(target_os = "linux")]
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+mod common;
+mod scanner;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::io::{BufRead as _, Cursor, Read as _, Write as _};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::thread;
+
+use cipher::{BlockCipherEncrypt as _, StreamCipher as _};
+use common::{CAPS, capped, here, hex, painted};
+use crossgrain::container::{Argon2id, Decryptor, Encryptor, Header, Limits, Secret, Suite};
+use crossgrain::mode::{
+    Aead, CbcMode, CfbMode, Chained, ChainedMode, Cmac, Ctr, Eax, Ecb, Gcm, OfbMode, Options, Xts, XtsKey,
+};
+use crossgrain::stream::Stream;
+use crossgrain::variant::{Action, table};
+use crossgrain::{Block, Buffers, Cipher, Direction, Key, check, rustcrypto, wide};
+use scanner::secrets::{self, Secrets};
+use scanner::{MASK, Needle, Scanner};
+use zeroize::Zeroizing;
+
+/// Says in a child that it is one.
+const MARK: &str = "CROSSGRAIN_SCANNED";
+
+const IV: Block = *b"an initial block";
+const NONCE: &[u8] = b"twelve bytes";
+const OTHER_NONCE: &[u8] = b"a nonce";
+
+/// Ciphers that differ in their schedules.
+const CIPHERS: [Cipher; 3] = [Cipher::Aes128, Cipher::Aes256, Cipher::Serpent256];
+
+const MODES: [&str; 14] = [
+    "ecb", "ecb back", "cbc", "cbc back", "cfb", "cfb back", "ofb", "ctr", "xts", "xts back", "cmac", "eax",
+    "gcm", "stream",
+];
+
+/// A way to use a key.
+#[derive(Clone, Debug)]
+enum Case {
+    /// A mode as it is chosen under a cap, on so many threads.
+    Mode(&'static str, Cipher, &'static str, usize),
+    /// A variant forced into the job of a mode.
+    Form(&'static str, Cipher, String),
+    Wide(wide::Mode, wide::Rijndael, &'static str),
+    /// A type for RustCrypto's traits.
+    Trait(&'static str, &'static str),
+    File(Suite, &'static str),
+    FileByPassphrase(Suite),
+    /// No leak of the library's: the scanner must find it.
+    Planted,
+}
+
+/// Groups of cases, each for a process of its own.
+fn groups() -> Vec<(String, Vec<Case>)> {
+    let under = |cap| {
+        let modes =
+            MODES.iter().flat_map(move |&mode| CIPHERS.map(|cipher| Case::Mode(mode, cipher, cap, 1)));
+        let wide = wide::Mode::ALL.into_iter().flat_map(move |mode| {
+            [wide::Rijndael::Block192Key192, wide::Rijndael::Block256Key256]
+                .map(|cipher| Case::Wide(mode, cipher, cap))
+        });
+        let traits = ["block", "ctr", "eax", "gcm"].map(|name| Case::Trait(name, cap));
+        let files = [Suite::Aes256Gcm, Suite::Serpent256Eax].map(|suite| Case::File(suite, cap));
+        (cap.to_owned(), modes.chain(wide).chain(traits).chain(files).collect())
+    };
+    let forms = || {
+        let variants =
+            table().iter().filter(|variant| !matches!(variant.action, Action::Search(_))).filter_map(here);
+        variants.flat_map(|variant| {
+            let of = |cipher| check::jobs(variant, cipher).into_iter().map(move |job| (cipher, job));
+            let jobs = [Cipher::Aes128, Cipher::Serpent256].into_iter().flat_map(of);
+            jobs.map(|(cipher, job)| {
+                let mode = match (job.birth, job.direction) {
+                    (crossgrain::plan::Birth::Counter, _) => "ctr",
+                    (_, Direction::Encrypt) => "ecb",
+                    (_, Direction::Decrypt) => "ecb back",
+                };
+                Case::Form(mode, cipher, variant.name.clone())
+            })
+        })
+    };
+    let threads = MODES.iter().flat_map(|&mode| {
+        [("avx512", Cipher::Aes256), ("avx2", Cipher::Serpent256)]
+            .map(|(cap, cipher)| Case::Mode(mode, cipher, cap, 2))
+    });
+    let mut groups: Vec<_> = CAPS.into_iter().map(under).collect();
+    groups.push(("forms".to_owned(), forms().collect()));
+    groups.push(("threads".to_owned(), threads.collect()));
+    let others = [Case::FileByPassphrase(Suite::Aes256Gcm), Case::Planted];
+    groups.push(("others".to_owned(), others.to_vec()));
+    groups
+}
+
+impl Case {
+    /// The key of case number `number`, or passphrase.
+    fn key(&self, number: usize) -> Vec<u8> {
+        let len_bytes = match self {
+            Self::Mode("xts" | "xts back", cipher, ..) => 2 * cipher.key_bytes(),
+            Self::Mode(_, cipher, ..) | Self::Form(_, cipher, _) => cipher.key_bytes(),
+            Self::Wide(_, cipher, _) => cipher.key_bytes(),
+            Self::File(suite, _) => suite.key_bytes(),
+            _ => 32,
+        };
+        painted(len_bytes, 7919 * number as u64 + 17)
+    }
+
+    /// A file under that key, where the case opens one.
+    fn file(&self, key: &[u8]) -> Vec<u8> {
+        let (header, secret) = match self {
+            Self::File(suite, _) => (Header::of_key(*suite), Secret::Key(key)),
+            Self::FileByPassphrase(suite) => {
+                (Header::of_passphrase(*suite, argon2id()), Secret::Passphrase(key))
+            }
+            _ => return Vec::new(),
+        };
+        let mut file = Encryptor::new(Vec::new(), &header, secret, &Options::default()).unwrap();
+        file.write_all(&painted(40_000, 3)).unwrap();
+        file.finish().unwrap()
+    }
+
+    /// All that is secret of a key.
+    fn secrets(&self, key: &[u8], file: &[u8]) -> Secrets {
+        let of = |cipher: Cipher| Key::new(cipher, key).unwrap();
+        match *self {
+            Self::Mode("xts" | "xts back", cipher, ..) => {
+                let (data, tweak) = key.split_at(cipher.key_bytes());
+                let [data, tweak] = [data, tweak].map(|half| Key::new(cipher, half).unwrap());
+                [secrets::of_key(&data), secrets::of_xts(&tweak, &[5, 6])].concat()
+            }
+            Self::Mode("cmac" | "eax", cipher, ..) => {
+                [secrets::of_key(&of(cipher)), secrets::of_cmac(&of(cipher))].concat()
+            }
+            Self::Mode("gcm", cipher, ..) => {
+                [secrets::of_key(&of(cipher)), secrets::of_gcm(&of(cipher), &[NONCE, OTHER_NONCE])].concat()
+            }
+            Self::Mode(_, cipher, ..) | Self::Form(_, cipher, _) => secrets::of_key(&of(cipher)),
+            Self::Wide(_, cipher, _) => secrets::of_wide_key(cipher.block_bytes(), key),
+            Self::Trait("eax", _) => {
+                [secrets::of_key(&of(Cipher::Aes256)), secrets::of_cmac(&of(Cipher::Aes256))].concat()
+            }
+            Self::Trait("gcm", _) => {
+                [secrets::of_key(&of(Cipher::Aes256)), secrets::of_gcm(&of(Cipher::Aes256), &[NONCE])]
+                    .concat()
+            }
+            Self::Trait(..) | Self::Planted => secrets::of_key(&of(Cipher::Aes256)),
+            Self::File(suite, _) | Self::FileByPassphrase(suite) => of_file(suite, key, file),
+        }
+    }
+
+    /// Uses the key as the case wants it, from its making to its end.
+    #[inline(never)]
+    fn run(&self, key: &Masked, file: &[u8], alive: &dyn Fn()) {
+        match self {
+            Self::Mode(mode, cipher, cap, threads) => {
+                let long_bytes = if *threads > 1 { 1 << 20 } else { 5000 };
+                by_mode(mode, *cipher, &capped(cap, *threads), &[20, long_bytes, 5], key, alive);
+            }
+            Self::Form(mode, cipher, variant) => {
+                let direction = if *mode == "ecb back" { Direction::Decrypt } else { Direction::Encrypt };
+                let variant = crossgrain::variant::find(variant).unwrap();
+                by_mode(mode, *cipher, &common::forced(variant, direction), &[20, 9000, 5], key, alive);
+            }
+            Self::Wide(mode, cipher, cap) => by_wide(*mode, *cipher, cap, key, alive),
+            Self::Trait(name, cap) => by_trait(name, cap, key, alive),
+            Self::File(_, cap) => {
+                let key = key.plain();
+                by_file(Secret::Key(&key), &capped(cap, 1), file, alive);
+            }
+            Self::FileByPassphrase(_) => {
+                let passphrase = key.plain();
+                by_file(Secret::Passphrase(&passphrase), &capped("avx2", 1), file, alive);
+            }
+            Self::Planted => {
+                planted(key);
+                alive();
+            }
+        }
+    }
+}
+
+fn argon2id() -> Argon2id {
+    Argon2id { memory_kib: 256, passes: 1, lanes: 2, salt: [9; 16] }
+}
+
+/// What a file's keys are derived from and to (`docs/format.md`).
+fn of_file(suite: Suite, secret: &[u8], file: &[u8]) -> Secrets {
+    use hmac::{Hmac, KeyInit as _, Mac as _};
+    let header_bytes = 13 + usize::from(file[12]);
+    let (header, payload) = file.split_at(header_bytes);
+    let by_passphrase = header_bytes > 13;
+    let kind = if by_passphrase { Secret::Passphrase(secret) } else { Secret::Key(secret) };
+    let input_key = Header::read(&mut &header[..]).unwrap().input_key(kind, &Limits::default()).unwrap();
+    let info = [
+        b"c2sp.org/chunked-encryption@v1+",
+        suite.aead_name().as_bytes(),
+        &[0],
+        &payload[..24],
+        header,
+        &[1],
+    ];
+    let mut mac = Hmac::<sha2::Sha512>::new_from_slice(&input_key).unwrap();
+    info.iter().for_each(|info| mac.update(info));
+    let expanded = mac.finalize().into_bytes();
+    let key = Key::new(suite.cipher(), &expanded[..suite.key_bytes()]).unwrap();
+    let nonce = &expanded[suite.key_bytes()..][..12];
+    let of_aead = match suite {
+        Suite::Aes256Gcm | Suite::Aes128Gcm => secrets::of_gcm(&key, &[nonce]),
+        Suite::Serpent256Eax | Suite::Aes256Eax => secrets::of_cmac(&key),
+    };
+    let of_secret = [secrets::of_bytes("input key", &input_key), secrets::of_bytes("passphrase", secret)];
+    [of_secret.concat(), secrets::of_key(&key), of_aead].concat()
+}
+
+/// A key of which no plain copy lies about.
+struct Masked(Vec<u8>);
+
+impl Masked {
+    fn plain(&self) -> Zeroizing<Vec<u8>> {
+        let mut key = Zeroizing::new(self.0.clone());
+        key.iter_mut().for_each(|byte| *byte ^= MASK);
+        key
+    }
+
+    fn of(&self, cipher: Cipher) -> Key {
+        Key::new(cipher, &self.plain()).unwrap()
+    }
+}
+
+/// Leaves the key below the end of the stack.
+#[inline(never)]
+fn planted(key: &Masked) {
+    let mut deep = [0; 4096];
+    let len_bytes = key.0.len();
+    for (place, byte) in deep[1000..].iter_mut().zip(&key.0) {
+        *place = byte ^ MASK;
+    }
+    black_box((&mut deep, len_bytes));
+}
+
+fn chained<M: ChainedMode>(
+    direction: Direction,
+    key: Key,
+    options: &Options,
+    pieces: &mut [Vec<u8>],
+    alive: &dyn Fn(),
+) {
+    let mode = Chained::<M>::new(&key, direction, options).unwrap();
+    drop(key);
+    let mut chain = IV.into();
+    for piece in pieces {
+        let whole = piece.len() / 16 * 16;
+        mode.apply(&mut chain, Buffers::in_place(&mut piece[..whole])).unwrap();
+    }
+    alive();
+}
+
+fn sealed(mode: &dyn Aead, nonces: [&[u8]; 2], pieces: &mut [Vec<u8>], alive: &dyn Fn()) {
+    for nonce in nonces {
+        for piece in &mut *pieces {
+            let tag = mode.seal(nonce, b"header", Buffers::in_place(piece)).unwrap();
+            mode.open(nonce, b"header", &tag[..mode.tag_bytes()], Buffers::in_place(piece)).unwrap();
+        }
+    }
+    alive();
+}
+
+fn by_mode(mode: &str, cipher: Cipher, options: &Options, lens: &[usize], key: &Masked, alive: &dyn Fn()) {
+    let mut pieces: Vec<_> = lens.iter().map(|&len| vec![7; len]).collect();
+    let direction = if mode.ends_with("back") { Direction::Decrypt } else { Direction::Encrypt };
+    let mut used = |apply: &mut dyn FnMut(Buffers<'_>)| {
+        pieces.iter_mut().for_each(|piece| {
+            let whole = if mode.starts_with("ecb") { piece.len() / 16 * 16 } else { piece.len() };
+            apply(Buffers::in_place(&mut piece[..whole]));
+        });
+        alive();
+    };
+    match mode {
+        "ecb" | "ecb back" => {
+            let ecb = Ecb::new(&key.of(cipher), direction, options).unwrap();
+            used(&mut |buffers| ecb.apply(buffers).unwrap());
+        }
+        "cbc" | "cbc back" => chained::<CbcMode>(direction, key.of(cipher), options, &mut pieces, alive),
+        "cfb" | "cfb back" => chained::<CfbMode>(direction, key.of(cipher), options, &mut pieces, alive),
+        "ofb" => chained::<OfbMode>(direction, key.of(cipher), options, &mut pieces, alive),
+        "ctr" => {
+            let mut ctr = Ctr::new(&key.of(cipher), &IV, options).unwrap();
+            used(&mut |buffers| ctr.apply(buffers));
+        }
+        "xts" | "xts back" => {
+            let key = XtsKey::new(cipher, &key.plain()).unwrap();
+            let xts = Xts::new(&key, direction, 512, options).unwrap();
+            drop(key);
+            used(&mut |mut buffers| {
+                let len_bytes = if buffers.len_bytes() < 16 { 0 } else { buffers.len_bytes() };
+                xts.apply(5, buffers.reborrow().split_at(len_bytes).0).unwrap();
+            });
+        }
+        "cmac" => {
+            let cmac = Cmac::new(&key.of(cipher), options).unwrap();
+            used(&mut |buffers| assert_ne!(black_box(cmac.tag(buffers.input())), IV));
+        }
+        "eax" => {
+            sealed(&Eax::new(&key.of(cipher), 16, options).unwrap(), [&IV, OTHER_NONCE], &mut pieces, alive)
+        }
+        "gcm" => {
+            sealed(&Gcm::new(&key.of(cipher), 16, options).unwrap(), [NONCE, OTHER_NONCE], &mut pieces, alive)
+        }
+        _ => {
+            let stream = Stream::new(&key.of(cipher), options).unwrap();
+            used(&mut |mut buffers| stream.fill_bytes_at(3, buffers.output_mut()));
+            let mut rng = stream.rng();
+            black_box(rng.next_u64());
+        }
+    }
+}
+
+fn by_wide(mode: wide::Mode, cipher: wide::Rijndael, cap: &str, key: &Masked, alive: &dyn Fn()) {
+    for direction in Direction::ALL {
+        let options =
+            wide::Options { features: Some(cap.parse().unwrap()), threads: 1, ..wide::Options::default() };
+        let key = wide::Key::new(cipher, &key.plain()).unwrap();
+        let stream = wide::Stream::new(&key, mode, direction, &options).unwrap();
+        drop(key);
+        let mut state = wide::State::new(cipher, &vec![3; cipher.block_bytes()]).unwrap();
+        for blocks in [1, 300, 2] {
+            stream.apply(&mut state, &mut vec![7; blocks * cipher.block_bytes()]).unwrap();
+        }
+        if direction == Direction::Decrypt {
+            alive();
+        }
+    }
+}
+
+fn by_trait(name: &str, cap: &str, key: &Masked, alive: &dyn Fn()) {
+    let (options, key) = (capped(cap, 1), key.plain());
+    let mut data = vec![7; 5000];
+    match name {
+        "block" => {
+            let cipher = rustcrypto::Aes256::with_options(&key, &options).unwrap();
+            cipher.encrypt_blocks(cipher::array::Array::slice_as_chunks_mut(&mut data).0);
+            alive();
+        }
+        "ctr" => {
+            let mut ctr = rustcrypto::Aes256Ctr::with_options(&key, &IV, &options).unwrap();
+            ctr.apply_keystream(&mut data);
+            alive();
+        }
+        "eax" => {
+            let eax = rustcrypto::Aes256Eax::with_options(&key, &options).unwrap();
+            aead::AeadInOut::encrypt_in_place(&eax, &IV.into(), b"header", &mut data).unwrap();
+            alive();
+        }
+        _ => {
+            let gcm = rustcrypto::Aes256Gcm::with_options(&key, &options).unwrap();
+            let nonce: [u8; 12] = NONCE.try_into().unwrap();
+            aead::AeadInOut::encrypt_in_place(&gcm, &nonce.into(), b"header", &mut data).unwrap();
+            alive();
+        }
+    }
+}
+
+fn by_file(secret: Secret<'_>, options: &Options, file: &[u8], alive: &dyn Fn()) {
+    let mut opened = Decryptor::new(Cursor::new(file), secret, &Limits::default(), options).unwrap();
+    opened.read_to_end(&mut Vec::new()).unwrap();
+    alive();
+    drop(opened);
+    // Sealed, too: of these keys only what they are derived from is known.
+    let header = Header::read(&mut &file[..]).unwrap();
+    let mut sealing = Encryptor::new(Vec::new(), &header, secret, options).unwrap();
+    sealing.write_all(&[7; 40_000]).unwrap();
+    sealing.finish().unwrap();
+}
+
+/// A case's thread, and how far it has come: odd numbers wait to be raised by one.
+fn waits(phase: &AtomicU32) {
+    let waiting = phase.fetch_add(1, Ordering::SeqCst) + 1;
+    while phase.load(Ordering::SeqCst) == waiting {
+        thread::yield_now();
+    }
+}
+
+fn await_odd(phase: &AtomicU32, number: u32) {
+    while phase.load(Ordering::SeqCst) != number {
+        thread::yield_now();
+    }
+}
+
+/// Runs a case in this process and tells what was found: of each secret where it was left, and what could be found of the
+/// object while it was alive.
+fn scanned(case: &Case, key: &Masked, file: &[u8], needles: &[Needle]) {
+    let mut scanner = Scanner::new(needles);
+    let (phase, mark) = (AtomicU32::new(0), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let local = 0_u8;
+            mark.store(&raw const local as usize, Ordering::SeqCst);
+            case.run(key, file, &|| {});
+            waits(&phase);
+            case.run(key, file, &|| waits(&phase));
+        });
+        await_odd(&phase, 1);
+        let top = mark.load(Ordering::SeqCst);
+        let mut told = BTreeSet::new();
+        for found in scanner.scan() {
+            let below = top.wrapping_sub(found.at);
+            let place = if below < 1 << 20 { "below the stack".to_owned() } else { found.region };
+            let depth = if below < 1 << 20 { below } else { 0 };
+            if told.insert((found.name.clone(), place.clone())) {
+                println!("\nleft\t{case:?}\t{}\t{place}\t{depth}", found.name);
+            }
+        }
+        phase.fetch_add(1, Ordering::SeqCst);
+        await_odd(&phase, 3);
+        let names: BTreeSet<_> = scanner.scan().into_iter().map(|found| found.name).collect();
+        println!("\nalive\t{case:?}\t{}\t", names.into_iter().collect::<Vec<_>>().join(";"));
+        phase.fetch_add(1, Ordering::SeqCst);
+    });
+}
+
+/// In a child: what it is to look for comes by its input, a case after another, so that it holds no more than it needs.
+fn child(group: &str) {
+    let (_, cases) = groups().into_iter().find(|(name, _)| name == group).unwrap();
+    let mut lines = std::io::stdin().lock().lines().map(Result::unwrap);
+    for case in cases {
+        let key = Masked(hex(&lines.next().unwrap()));
+        let file = hex(&lines.next().unwrap());
+        let mut needles = Vec::new();
+        for line in lines.by_ref().take_while(|line| !line.is_empty()) {
+            let (name, digits) = line.split_once('\t').unwrap();
+            needles.push(Needle::new(name, hex(digits)));
+        }
+        scanned(&case, &key, &file, &needles);
+    }
+}
+
+fn digits(bytes: &[u8], mask: u8, text: &mut String) {
+    bytes.iter().for_each(|byte| write!(text, "{:02x}", byte ^ mask).unwrap());
+}
+
+/// What a child is told of a case.
+fn told(number: usize, case: &Case) -> String {
+    let mut text = String::new();
+    let key = case.key(number);
+    let file = case.file(&key);
+    digits(&key, MASK, &mut text);
+    text.push('\n');
+    digits(&file, 0, &mut text);
+    text.push('\n');
+    for (name, secret) in case.secrets(&key, &file) {
+        write!(text, "{name}\t").unwrap();
+        digits(&secret, MASK, &mut text);
+        text.push('\n');
+    }
+    text + "\n"
+}
+
+/// Runs a group's cases in a child, and gives what it says.
+fn by_child(group: &str, cases: &[Case]) -> String {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "nothing_secret_is_left_in_memory", "--nocapture"])
+        .env(MARK, group)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let output = thread::scope(|scope| {
+        scope.spawn(move || {
+            for (number, case) in cases.iter().enumerate() {
+                input.write_all(told(number, case).as_bytes()).unwrap();
+            }
+        });
+        child.wait_with_output().unwrap()
+    });
+    assert!(output.status.success(), "{group}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn nothing_secret_is_left_in_memory() {
+    if let Ok(group) = std::env::var(MARK) {
+        return child(&group);
+    }
+    let mut cases = 0;
+    let (mut left, mut unseen) = (BTreeMap::<String, Vec<String>>::new(), Vec::new());
+    for (group, of_group) in groups() {
+        let said = by_child(&group, &of_group);
+        for line in said.lines() {
+            let fields: Vec<_> = line.split('\t').collect();
+            match fields[..] {
+                ["left", case, name, place, depth] => {
+                    left.entry(case.to_owned()).or_default().push(format!("{name} {place} {depth}"));
+                }
+                ["alive", case, found, _] => {
+                    cases += 1;
+                    if !found.contains("round key") {
+                        unseen.push(format!("{case}: {found}"));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    let planted = left.remove("Planted").unwrap_or_default();
+    assert!(planted.iter().any(|found| found.starts_with("key below the stack")), "the scanner sees nothing");
+    unseen.retain(|line| !line.starts_with("Planted"));
+    for (case, found) in &left {
+        println!("{case}: {} secrets, such as {}", found.len(), found[0]);
+        if std::env::var_os("CROSSGRAIN_ALL").is_some() {
+            found.iter().for_each(|found| println!("    {found}"));
+        }
+    }
+    println!("cases: {cases}, leaking: {}", left.len());
+    assert!(unseen.is_empty(), "of these the scanner saw no round key: {unseen:#?}");
+    assert!(left.is_empty(), "{} of {cases} cases left secrets behind", left.len());
+}

@@ -1,0 +1,183 @@
+//! What is secret of a key: the key, its round keys in every form, and what modes derive from them.
+
+use crossgrain::block::Family;
+use crossgrain::part::serpent;
+use crossgrain::reference::aes::{Rijndael, gf_mul};
+use crossgrain::reference::{self, modes};
+use crossgrain::{Block, Direction, Key};
+
+/// Secrets by name.
+pub(crate) type Secrets = Vec<(String, Vec<u8>)>;
+
+/// Bytes in which a secret is looked for: so few that a part of it is found too, so many that nothing else looks like it.
+const PIECE_BYTES: usize = 8;
+
+/// A secret as bytes, and in reverse, as numbers are that were read the other way round.
+fn plain(name: &str, bytes: &[u8], secrets: &mut Secrets) {
+    for piece in bytes.chunks_exact(PIECE_BYTES) {
+        secrets.push((name.to_owned(), piece.to_vec()));
+        secrets.push((format!("{name}, reversed"), piece.iter().rev().copied().collect()));
+    }
+}
+
+/// A round key as bytes and in all forms that ciphers across the grain keep it in.
+fn round_key(number: usize, key: &[u8], secrets: &mut Secrets) {
+    let name = format!("round key {number}");
+    for piece in key.chunks_exact(PIECE_BYTES) {
+        secrets.push((name.clone(), piece.to_vec()));
+        for constant in [0, 0x63] {
+            let bit = |i: usize| (piece[i / 8] ^ constant) >> (i % 8) & 1;
+            let bits: Vec<u8> = (0..64).flat_map(|i| [0_u8.wrapping_sub(bit(i)); 8]).collect();
+            secrets.push((format!("{name}, bit by bit"), bits));
+        }
+        for constant in [0, 0x1b, 0x36] {
+            let bytes: Vec<u8> = piece.iter().flat_map(|byte| [byte ^ constant; 8]).collect();
+            secrets.push((format!("{name}, byte by byte"), bytes));
+        }
+    }
+    for key in key.chunks_exact(16) {
+        for (constant, bits) in [(0, 0..4), (0, 4..8), (0x63, 0..4), (0x63, 4..8)] {
+            let slice =
+                |bit: u32| key.iter().map(move |byte| 0_u8.wrapping_sub((byte ^ constant) >> bit & 1));
+            secrets.push((format!("{name}, sliced"), bits.flat_map(slice).collect()));
+        }
+    }
+}
+
+fn inv_mix_columns(key: &[u8]) -> Vec<u8> {
+    let column = |column: &[u8]| {
+        let sum =
+            |row: usize| (0..4).fold(0, |sum, i| sum ^ gf_mul(column[(row + i) % 4], [14, 11, 13, 9][i]));
+        [sum(0), sum(1), sum(2), sum(3)]
+    };
+    key.chunks_exact(4).flat_map(column).collect()
+}
+
+/// The round keys of AES and of Rijndael with blocks of `4·NB` bytes.
+fn of_rijndael<const NB: usize>(key: &[u8], secrets: &mut Secrets) {
+    let cipher = Rijndael::<NB>::new(key);
+    let rounds = NB.max(key.len() / 4) + 6;
+    // Round key 0 is of the key itself, and looked for as that; parts of it come again in the next ones.
+    for number in 1..=rounds {
+        let bytes = cipher.round_key(number);
+        round_key(number, &inv_mix_columns(&bytes), secrets);
+        round_key(number, &bytes, secrets);
+    }
+}
+
+fn of_serpent(key: &Key, secrets: &mut Secrets) {
+    let keys = serpent::key::RoundKeys::expand(key);
+    for keys in [keys.before_transform(), keys] {
+        for (number, words) in keys.words().iter().enumerate() {
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            round_key(number, &bytes, secrets);
+        }
+    }
+}
+
+/// The key and its round keys.
+pub(crate) fn of_key(key: &Key) -> Secrets {
+    let mut secrets = Secrets::new();
+    plain("key", key.bytes(), &mut secrets);
+    match key.cipher().family() {
+        Family::Aes => of_rijndael::<4>(key.bytes(), &mut secrets),
+        Family::Serpent => of_serpent(key, &mut secrets),
+    }
+    secrets
+}
+
+/// The same of a cipher with wide blocks.
+pub(crate) fn of_wide_key(block_bytes: usize, key: &[u8]) -> Secrets {
+    let mut secrets = Secrets::new();
+    plain("key", key, &mut secrets);
+    match block_bytes {
+        24 => of_rijndael::<6>(key, &mut secrets),
+        _ => of_rijndael::<8>(key, &mut secrets),
+    }
+    secrets
+}
+
+/// Bytes that are secret as they are.
+pub(crate) fn of_bytes(name: &str, bytes: &[u8]) -> Secrets {
+    let mut secrets = Secrets::new();
+    plain(name, bytes, &mut secrets);
+    secrets
+}
+
+fn encrypted(key: &Key, mut block: Block) -> Block {
+    modes::ecb(&*reference::cipher(key), Direction::Encrypt, &mut block);
+    block
+}
+
+fn doubled(block: Block) -> Block {
+    let number = u128::from_be_bytes(block);
+    ((number << 1) ^ ((number >> 127) * 0x87)).to_be_bytes()
+}
+
+fn sum(a: Block, b: Block) -> Block {
+    (u128::from_be_bytes(a) ^ u128::from_be_bytes(b)).to_be_bytes()
+}
+
+/// CMAC's L and subkeys, and of EAX the chains after the first blocks and the tags of nothing.
+pub(crate) fn of_cmac(key: &Key) -> Secrets {
+    let mut secrets = Secrets::new();
+    let l = encrypted(key, [0; 16]);
+    let k1 = doubled(l);
+    plain("L", &l, &mut secrets);
+    plain("K1", &k1, &mut secrets);
+    plain("K2", &doubled(k1), &mut secrets);
+    for t in 0..3 {
+        let mut block = [0; 16];
+        block[15] = t;
+        plain(&format!("chain of {t}"), &encrypted(key, block), &mut secrets);
+        plain(&format!("OMAC of {t}"), &encrypted(key, sum(block, k1)), &mut secrets);
+    }
+    secrets
+}
+
+/// The product in the field of GCM (SP 800-38D §6.3).
+fn product(a: Block, b: Block) -> Block {
+    let (a, mut b) = (u128::from_be_bytes(a), u128::from_be_bytes(b));
+    let mut sum = 0;
+    for bit in (0..128).rev() {
+        sum ^= (a >> bit & 1).wrapping_neg() & b;
+        b = (b >> 1) ^ ((b & 1) * (0xe1 << 120));
+    }
+    sum.to_be_bytes()
+}
+
+/// GCM's H and its powers, as they are and times x; and the masks of tags under these nonces.
+pub(crate) fn of_gcm(key: &Key, nonces: &[&[u8]]) -> Secrets {
+    let mut secrets = Secrets::new();
+    let h = encrypted(key, [0; 16]);
+    let mut power = h;
+    for number in 1..=32 {
+        plain(&format!("H^{number}"), &power, &mut secrets);
+        let value = u128::from_be_bytes(power);
+        let times_x = (value << 1) ^ ((value >> 127) * (0xc2 << 120 | 1));
+        plain(&format!("x H^{number}"), &times_x.to_be_bytes(), &mut secrets);
+        power = product(power, h);
+    }
+    for nonce in nonces {
+        let first = match nonce.len() {
+            12 => [nonce, &[0, 0, 0, 1][..]].concat().try_into().unwrap(),
+            len => {
+                let mut padded = [0; 16];
+                padded[..len].copy_from_slice(nonce);
+                let hashed = product(padded, h);
+                product(sum(hashed, (8 * len as u128).to_be_bytes()), h)
+            }
+        };
+        plain("E(J0)", &encrypted(key, first), &mut secrets);
+    }
+    secrets
+}
+
+/// The tweaks of sectors' first blocks.
+pub(crate) fn of_xts(tweak: &Key, sectors: &[u128]) -> Secrets {
+    let mut secrets = of_key(tweak);
+    for sector in sectors {
+        plain("tweak", &encrypted(tweak, sector.to_le_bytes()), &mut secrets);
+    }
+    secrets
+}
