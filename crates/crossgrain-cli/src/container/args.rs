@@ -128,19 +128,25 @@ pub(super) struct SealedArgs {
     #[arg(long, requires = "bare", value_parser = suites())]
     pub(super) suite: Option<Suite>,
 
-    /// Most memory that a file may demand for its passphrase, in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..1 << 22))]
-    kdf_memory_max: u32,
+    /// Most memory that a file may demand for its passphrase, in MiB; 1024 unless given, and no more than 4096 in all passes
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..1 << 22))]
+    kdf_memory_max: Option<u32>,
 
-    /// Most passes that a file may demand
-    #[arg(long, value_name = "N", default_value_t = 16)]
-    kdf_passes_max: u32,
+    /// Most passes that a file may demand; 16 unless given
+    #[arg(long, value_name = "N")]
+    kdf_passes_max: Option<u32>,
 }
 
 impl SealedArgs {
     pub(super) fn limits(&self) -> Limits {
         let Self { kdf_memory_max, kdf_passes_max, .. } = *self;
-        Limits { memory_kib: kdf_memory_max << 10, passes: kdf_passes_max, ..Limits::default() }
+        let usual = Limits::default();
+        let memory_kib = kdf_memory_max.unwrap_or(usual.memory_kib >> 10) << 10;
+        let passes = kdf_passes_max.unwrap_or(usual.passes);
+        // What was raised by hand is meant, all of it.
+        let is_raised = memory_kib > usual.memory_kib || passes > usual.passes;
+        let work_kib = if is_raised { u64::from(memory_kib) * u64::from(passes) } else { usual.work_kib };
+        Limits { memory_kib, passes, work_kib, ..usual }
     }
 }
 

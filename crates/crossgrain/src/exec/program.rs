@@ -87,8 +87,9 @@ impl Program {
         let bound = bind_all(&plans, key, features);
         let first = plans.first().and_then(|plan| plan.stages.first());
         let counts = first.is_some_and(|stage| stage.variant.action.counts());
-        let program = bound.map(|bound| Self { bound, plans, counts, threads });
-        program.inspect(Self::wipe_stack).inspect_err(|_| wipe_stack())
+        // What is deeper goes when the program does, which holds the key until then.
+        wipe_stack();
+        Ok(Self { bound: bound?, plans, counts, threads })
     }
 
     /// Overwrites the stack below, where runs and the making of the program leave parts of the key.
