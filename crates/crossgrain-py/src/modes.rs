@@ -3,12 +3,12 @@
 use crossgrain::mode::{Aead, Cbc, Cfb, Ctr, Eax, Ecb, Gcm, Ofb, Options, Xts, XtsKey};
 use crossgrain::plan::Plans;
 use crossgrain::variant::Policy;
-use crossgrain::{Block, Buffers, Cipher, Direction, Error as Refusal, Key};
+use crossgrain::{BLOCK_BYTES, Block, Buffers, Cipher, Direction, Error as Refusal, Key};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::buffer::Lent;
+use crate::buffer::{Input, Lent, taken};
 use crate::{Error, pool, refused};
 
 /// How a mode is to be run, as Python's side hands it on.
@@ -132,26 +132,27 @@ pub(crate) fn apply<'py>(
     sector_bytes: usize,
     how: How,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (data, key) = (Lent::to_read(data, "data")?, Lent::to_read(key, "the key")?);
-    let (iv, how) = (Lent::to_read(iv, "the iv")?, how.worth(data.len_bytes()));
+    let (data, key) = (Lent::to_read(data, "data")?, taken(key, "the key")?);
+    let (iv, how) = (taken(iv, "the iv")?, how.worth(data.len_bytes()));
     let job = Job {
         cipher: cipher.parse().map_err(refused)?,
         mode,
         direction: direction(decrypt),
-        key: key.bytes(),
-        iv: iv.bytes(),
+        key: &key,
+        iv: &iv,
         sector,
         sector_bytes,
         options: how.options()?,
     };
-    into_output(py, &data, out, [data.len_bytes(), 0], how.threads, |buffers, _| job.run(buffers))
+    let lens_bytes = [data.len_bytes(), 0];
+    into_output(py, Input::Lent(&data), out, lens_bytes, how.threads, |buffers, _| job.run(buffers))
 }
 
-/// Runs work from the first bytes of the data into `out`, or else into new bytes: `body_bytes` that correspond to
+/// Runs work from the first bytes of the input into `out`, or else into new bytes: `body_bytes` that correspond to
 /// input, and `tail_bytes` that do not.
 fn into_output<'py>(
     py: Python<'py>,
-    data: &Lent,
+    input: Input<'_>,
     out: Option<Bound<'py, PyAny>>,
     [body_bytes, tail_bytes]: [usize; 2],
     threads: usize,
@@ -160,7 +161,7 @@ fn into_output<'py>(
     let Some(out) = out else {
         let bytes = PyBytes::new_with(py, body_bytes + tail_bytes, |place| {
             let (body, tail) = place.split_at_mut(body_bytes);
-            let buffers = Buffers::apart(&data.bytes()[..body_bytes], body).map_err(refused)?;
+            let buffers = Buffers::apart(&input.bytes()[..body_bytes], body).map_err(refused)?;
             Ok(pool::run(py, threads, || work(buffers, tail))??)
         });
         return Ok(bytes?.into_any());
@@ -172,7 +173,7 @@ fn into_output<'py>(
             "out has {is} bytes and the result {must}: make them equal"
         )));
     }
-    let (buffers, tail) = Lent::pair(data, &mut lent, body_bytes)?;
+    let (buffers, tail) = input.pair(&mut lent, body_bytes)?;
     pool::run(py, threads, || work(buffers, tail))??;
     Ok(out)
 }
@@ -210,15 +211,19 @@ pub(crate) fn apply_sealed<'py>(
     tag_bytes: usize,
     how: How,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (data, key) = (Lent::to_read(data, "data")?, Lent::to_read(key, "the key")?);
-    let (nonce, aad) = (Lent::to_read(nonce, "the nonce")?, Lent::to_read(aad, "aad")?);
+    let (data, key) = (Lent::to_read(data, "data")?, taken(key, "the key")?);
+    let (nonce, aad) = (taken(nonce, "the nonce")?, taken(aad, "aad")?);
     let how = how.worth(data.len_bytes());
     let options = how.options()?;
-    let mode = || sealing(cipher, mode, key.bytes(), tag_bytes, &options);
+    let mode = || sealing(cipher, mode, &key, tag_bytes, &options);
+    if tag_bytes > BLOCK_BYTES {
+        // Refused, before so much memory is asked for.
+        mode()?;
+    }
     if !decrypt {
         let lens_bytes = [data.len_bytes(), tag_bytes];
-        return into_output(py, &data, out, lens_bytes, how.threads, |buffers, place| {
-            let tag = mode()?.seal(nonce.bytes(), aad.bytes(), buffers)?;
+        return into_output(py, Input::Lent(&data), out, lens_bytes, how.threads, |buffers, place| {
+            let tag = mode()?.seal(&nonce, &aad, buffers)?;
             place.copy_from_slice(&tag[..tag_bytes]);
             Ok(())
         });
@@ -227,9 +232,16 @@ pub(crate) fn apply_sealed<'py>(
         let why = format!("data of {} bytes holds no tag of {tag_bytes}: is it cut off?", data.len_bytes());
         return Err(Error::new_err(why));
     };
-    // The data may be where the result goes.
-    let tag = data.bytes()[body_bytes..].to_vec();
-    into_output(py, &data, out, [body_bytes, 0], how.threads, |buffers, _| {
-        Ok(mode()?.open(nonce.bytes(), aad.bytes(), &tag, buffers)?)
+    let copy = copied(py, &data)?;
+    let input = copy.as_deref().map_or(Input::Lent(&data), Input::Own);
+    let tag = &input.bytes()[body_bytes..];
+    into_output(py, input, out, [body_bytes, 0], how.threads, |buffers, _| {
+        Ok(mode()?.open(&nonce, &aad, tag, buffers)?)
     })
+}
+
+/// A copy of what others may write to. A message is read twice, to be authenticated and to be decrypted: both must find the
+/// same bytes, or what somebody wrote in between would come out as plaintext.
+fn copied(py: Python<'_>, data: &Lent) -> PyResult<Option<Vec<u8>>> {
+    if data.is_fixed() { Ok(None) } else { pool::run(py, 1, || Some(data.bytes().to_vec())) }
 }

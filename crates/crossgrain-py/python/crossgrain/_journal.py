@@ -147,6 +147,6 @@ def _digest(search: Search, whole: tuple[int, int]) -> str:
     """What tells searches from one another."""
     digest = hashlib.sha256(repr(whole).encode())
     for name, value in sorted(search._job().items()):
-        value = bytes(value) if name == "words" and value is not None else value
+        value = _native.bytes_of(value, name) if name == "words" and value is not None else value
         digest.update(repr((name, value)).encode())
     return digest.hexdigest()
