@@ -9,6 +9,7 @@ mod device;
 mod files;
 mod format;
 mod modes;
+mod place;
 mod plan;
 mod pool;
 mod search;
