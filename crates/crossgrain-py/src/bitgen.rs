@@ -15,6 +15,7 @@ use crossgrain::mode::Options;
 use crossgrain::stream::{Stream, StreamRng};
 use crossgrain::{Cipher, Key};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyCapsuleMethods};
 use zeroize::Zeroizing;
@@ -139,7 +140,7 @@ struct Held<'py>(Bound<'py, PyAny>);
 
 impl<'py> Held<'py> {
     fn new(lock: &Bound<'py, PyAny>) -> PyResult<Self> {
-        lock.call_method0("acquire")?;
+        lock.call_method0(intern!(lock.py(), "acquire"))?;
         Ok(Self(lock.clone()))
     }
 }
@@ -147,7 +148,7 @@ impl<'py> Held<'py> {
 impl Drop for Held<'_> {
     fn drop(&mut self) {
         // It is held, so that nothing is in the way; and a drop cannot raise.
-        let _ = self.0.call_method0("release");
+        let _ = self.0.call_method0(intern!(self.0.py(), "release"));
     }
 }
 

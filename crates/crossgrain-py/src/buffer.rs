@@ -192,26 +192,12 @@ impl Lent {
     }
 }
 
-/// What is read: lent, or a copy that nobody else can write to.
-#[derive(Clone, Copy)]
-pub(crate) enum Input<'a> {
-    Lent(&'a Lent),
-    Own(&'a [u8]),
-}
-
-impl<'a> Input<'a> {
-    pub(crate) const fn bytes(self) -> &'a [u8] {
-        match self {
-            Self::Lent(lent) => lent.bytes(),
-            Self::Own(bytes) => bytes,
-        }
-    }
-
-    /// The first `len_bytes` of it and of an output as the engine takes them, the very same bytes or bytes apart, and what
+impl Lent {
+    /// The first `len_bytes` of this and of an output as the engine takes them, the very same bytes or bytes apart, and what
     /// follows in the output.
-    pub(crate) fn pair(
-        self,
-        output: &'a mut Lent,
+    pub(crate) fn pair<'a>(
+        &'a self,
+        output: &'a mut Self,
         len_bytes: usize,
     ) -> PyResult<(Buffers<'a>, &'a mut [u8])> {
         let (from, to) = (self.bytes().as_ptr_range(), output.bytes().as_ptr_range());

@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::buffer::{Input, Lent, taken};
+use crate::buffer::{Lent, taken};
 use crate::{Error, pool, refused};
 
 /// How a mode is to be run, as Python's side hands it on.
@@ -145,24 +145,42 @@ pub(crate) fn apply<'py>(
         options: how.options()?,
     };
     let lens_bytes = [data.len_bytes(), 0];
-    into_output(py, Input::Lent(&data), out, lens_bytes, how.threads, |buffers, _| job.run(buffers))
+    into_output(py, (&data, Reading::Once), out, lens_bytes, how.threads, |buffers, _| job.run(buffers))
+}
+
+/// How often input is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Once,
+    /// Both times the same bytes must be found, or what somebody wrote in between would come out as if it were authentic: what
+    /// others may write to is copied first.
+    Twice,
 }
 
 /// Runs work from the first bytes of the input into `out`, or else into new bytes: `body_bytes` that correspond to
 /// input, and `tail_bytes` that do not.
 fn into_output<'py>(
     py: Python<'py>,
-    input: Input<'_>,
+    (data, reading): (&Lent, Reading),
     out: Option<Bound<'py, PyAny>>,
     [body_bytes, tail_bytes]: [usize; 2],
     threads: usize,
     work: impl FnOnce(Buffers<'_>, &mut [u8]) -> Result<(), Failure> + Send,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let is_copied = reading == Reading::Twice && !data.is_fixed();
+    let input = &data.bytes()[..body_bytes];
     let Some(out) = out else {
         let bytes = PyBytes::new_with(py, body_bytes + tail_bytes, |place| {
             let (body, tail) = place.split_at_mut(body_bytes);
-            let buffers = Buffers::apart(&input.bytes()[..body_bytes], body).map_err(refused)?;
-            Ok(pool::run(py, threads, || work(buffers, tail))??)
+            let work = || {
+                if !is_copied {
+                    return work(Buffers::apart(input, body)?, tail);
+                }
+                // Nobody else knows the new bytes yet.
+                body.copy_from_slice(input);
+                work(Buffers::in_place(body), tail)
+            };
+            Ok(pool::run(py, threads, work)??)
         });
         return Ok(bytes?.into_any());
     };
@@ -173,8 +191,14 @@ fn into_output<'py>(
             "out has {is} bytes and the result {must}: make them equal"
         )));
     }
-    let (buffers, tail) = input.pair(&mut lent, body_bytes)?;
-    pool::run(py, threads, || work(buffers, tail))??;
+    if is_copied {
+        let copy = pool::run(py, 1, || input.to_vec())?;
+        let (body, tail) = lent.bytes_mut().split_at_mut(body_bytes);
+        pool::run(py, threads, || work(Buffers::apart(&copy, body)?, tail))??;
+    } else {
+        let (buffers, tail) = data.pair(&mut lent, body_bytes)?;
+        pool::run(py, threads, || work(buffers, tail))??;
+    }
     Ok(out)
 }
 
@@ -222,7 +246,7 @@ pub(crate) fn apply_sealed<'py>(
     }
     if !decrypt {
         let lens_bytes = [data.len_bytes(), tag_bytes];
-        return into_output(py, Input::Lent(&data), out, lens_bytes, how.threads, |buffers, place| {
+        return into_output(py, (&data, Reading::Once), out, lens_bytes, how.threads, |buffers, place| {
             let tag = mode()?.seal(&nonce, &aad, buffers)?;
             place.copy_from_slice(&tag[..tag_bytes]);
             Ok(())
@@ -232,16 +256,9 @@ pub(crate) fn apply_sealed<'py>(
         let why = format!("data of {} bytes holds no tag of {tag_bytes}: is it cut off?", data.len_bytes());
         return Err(Error::new_err(why));
     };
-    let copy = copied(py, &data)?;
-    let input = copy.as_deref().map_or(Input::Lent(&data), Input::Own);
-    let tag = &input.bytes()[body_bytes..];
-    into_output(py, input, out, [body_bytes, 0], how.threads, |buffers, _| {
-        Ok(mode()?.open(&nonce, &aad, tag, buffers)?)
+    // What is decrypted may lie where it stands.
+    let tag = data.bytes()[body_bytes..].to_vec();
+    into_output(py, (&data, Reading::Twice), out, [body_bytes, 0], how.threads, |buffers, _| {
+        Ok(mode()?.open(&nonce, &aad, &tag, buffers)?)
     })
-}
-
-/// A copy of what others may write to. A message is read twice, to be authenticated and to be decrypted: both must find the
-/// same bytes, or what somebody wrote in between would come out as plaintext.
-fn copied(py: Python<'_>, data: &Lent) -> PyResult<Option<Vec<u8>>> {
-    if data.is_fixed() { Ok(None) } else { pool::run(py, 1, || Some(data.bytes().to_vec())) }
 }
