@@ -183,6 +183,9 @@ class AESCounter(_Counter):
 
     `seed` is whatever NumPy's generators take; or else `key` is the key: a little-endian number, bytes, or an array of
     uint64. `counter` is the first block, `bits` the size of the key, and `threads` how many fill long arrays, 0 for all.
+
+    Threads may share one: its methods, and NumPy's, take its `lock`. Compiled code that draws through `ctypes`, `cffi` or
+    numba has to hold it, as with NumPy's own.
     """
 
     _FAMILY = "aes"
