@@ -3,20 +3,24 @@
 //! Python's side subclasses `numpy.random.BitGenerator`, whose objects hold a `bitgen_t` and show it as a capsule.
 //! `install` writes four functions and a pointer to our state there; NumPy, SciPy and numba then call them.
 //! Source: `numpy/random/bitgen.h`, part of NumPy's stable C interface.
-//! Holds: the state does not move and lives as long as its `Core`, which Python's object keeps. Whoever draws holds the
-//! generator's `lock`, as NumPy's C interface demands; so do the methods of Python's side.
+//! Holds: the state does not move and lives as long as its `Core`, which Python's object keeps and never replaces. Whoever
+//! draws through the structure holds the generator's `lock`, as NumPy's C interface demands. `Core` takes the lock itself,
+//! whoever calls it, and a mark besides, in case the lock is not what it should be.
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossgrain::mode::Options;
 use crossgrain::stream::{Stream, StreamRng};
 use crossgrain::{Cipher, Key};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyCapsuleMethods};
+use pyo3::types::{PyBytes, PyCapsule, PyCapsuleMethods};
+use zeroize::Zeroizing;
 
-use crate::buffer::Lent;
+use crate::buffer::{Lent, taken};
 use crate::{pool, refused};
 
 /// NumPy's `bitgen_t`.
@@ -43,16 +47,34 @@ struct State {
     rng: StreamRng,
     /// The upper half of a word whose lower half was drawn: NumPy's 32-bit draws come in pairs.
     half: Option<u32>,
+    /// What the stream was made of.
+    cipher: Cipher,
+    key: Zeroizing<Vec<u8>>,
 }
 
+/// Where a stream stands, as Python's side takes it: block, word in it, and half a word if one is left.
+type Place = (u128, usize, Option<u32>);
+
 impl State {
-    fn new(py: Python<'_>, cipher: &str, key: &Bound<'_, PyAny>, threads: usize) -> PyResult<Self> {
-        let cipher: Cipher = cipher.parse().map_err(refused)?;
-        let key = Lent::to_read(key, "the key")?;
-        let key = Key::new(cipher, key.bytes()).map_err(refused)?;
+    fn new(py: Python<'_>, cipher: Cipher, key: Zeroizing<Vec<u8>>, threads: usize) -> PyResult<Self> {
+        let stream_key = Key::new(cipher, &key).map_err(refused)?;
         let options = Options { threads, ..Options::default() };
-        let stream = pool::run(py, threads, || Stream::new(&key, &options))?.map_err(refused)?;
-        Ok(Self { rng: stream.rng(), half: None })
+        let stream = pool::run(py, threads, || Stream::new(&stream_key, &options))?.map_err(refused)?;
+        Ok(Self { rng: stream.rng(), half: None, cipher, key })
+    }
+
+    fn place(&self) -> Place {
+        let (block, byte) = self.rng.position();
+        (block, byte / WORD_BYTES, self.half)
+    }
+
+    fn seek(&mut self, (block, word, half): Place) -> PyResult<()> {
+        if word >= BLOCK_WORDS {
+            return Err(PyValueError::new_err("a block has words 0 and 1"));
+        }
+        self.rng.seek_block(block, word * WORD_BYTES);
+        self.half = half;
+        Ok(())
     }
 
     fn next_half(&mut self) -> u32 {
@@ -97,37 +119,76 @@ unsafe extern "C" fn next_double(of: *mut c_void) -> f64 {
     unsafe { state(of) }.rng.next_f64()
 }
 
-/// The native half of a generator. Its methods want the generator's lock to be held.
+/// The native half of a generator. Its methods take the generator's lock.
 #[pyclass(frozen, module = "crossgrain._native")]
 pub(crate) struct Core {
     /// In one place, for C to point to.
     state: Box<UnsafeCell<State>>,
+    /// The generator's lock, which whoever draws by NumPy's structure holds.
+    lock: Py<PyAny>,
+    /// Whether a method uses the state.
+    is_used: AtomicBool,
     threads: usize,
 }
 
-// SAFETY: whoever uses the state holds the generator's lock (see above).
+// SAFETY: methods use the state through `alone` only, which lets in one at a time. Whoever uses it through NumPy's structure
+// holds the lock, as its C interface demands, and `alone` holds the lock too.
 unsafe impl Sync for Core {}
 
+/// A lock of Python's, held for as long as this lives.
+struct Held<'py>(Bound<'py, PyAny>);
+
+impl<'py> Held<'py> {
+    fn new(lock: &Bound<'py, PyAny>) -> PyResult<Self> {
+        lock.call_method0(intern!(lock.py(), "acquire"))?;
+        Ok(Self(lock.clone()))
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        // It is held, so that nothing is in the way; and a drop cannot raise.
+        let _ = self.0.call_method0(intern!(self.0.py(), "release"));
+    }
+}
+
+/// The mark that a method uses the state, for as long as this lives.
+struct Mark<'a>(&'a AtomicBool);
+
+impl Drop for Mark<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
 impl Core {
-    #[allow(clippy::mut_from_ref, reason = "the generator's lock stands for the exclusive borrow")]
-    fn state(&self) -> &mut State {
-        // SAFETY: the caller holds the generator's lock, so nobody else has a reference.
-        unsafe { &mut *self.state.get() }
+    /// Uses the state, and lets nobody else do so meanwhile. Others wait for the lock; the mark counts where that does not
+    /// exclude them: it may be taken twice by one thread, or be a thing of another kind.
+    fn alone<T>(&self, py: Python<'_>, work: impl FnOnce(&mut State) -> PyResult<T>) -> PyResult<T> {
+        let _held = Held::new(self.lock.bind(py))?;
+        if self.is_used.swap(true, Ordering::Acquire) {
+            return Err(PyRuntimeError::new_err(
+                "the generator is drawing already: use another one meanwhile",
+            ));
+        }
+        let _mark = Mark(&self.is_used);
+        // SAFETY: the mark was not set, so no other method has a reference; nor has C, since the lock is held.
+        work(unsafe { &mut *self.state.get() })
     }
 }
 
 #[pymethods]
 impl Core {
     #[new]
-    fn new(py: Python<'_>, cipher: &str, key: &Bound<'_, PyAny>, threads: usize) -> PyResult<Self> {
-        let state = State::new(py, cipher, key, threads)?;
-        Ok(Self { state: Box::new(UnsafeCell::new(state)), threads })
-    }
-
-    /// Begins anew under another key, in the same place.
-    fn rekey(&self, py: Python<'_>, cipher: &str, key: &Bound<'_, PyAny>) -> PyResult<()> {
-        *self.state() = State::new(py, cipher, key, self.threads)?;
-        Ok(())
+    fn new(
+        py: Python<'_>,
+        cipher: &str,
+        key: &Bound<'_, PyAny>,
+        threads: usize,
+        lock: Py<PyAny>,
+    ) -> PyResult<Self> {
+        let state = State::new(py, cipher.parse().map_err(refused)?, taken(key, "the key")?, threads)?;
+        Ok(Self { state: Box::new(UnsafeCell::new(state)), lock, is_used: AtomicBool::new(false), threads })
     }
 
     /// Fills NumPy's structure.
@@ -145,39 +206,48 @@ impl Core {
         Ok(())
     }
 
-    /// Where it stands: block, word in it, and half a word if one is left.
-    fn position(&self) -> (u128, usize, Option<u32>) {
-        let state = self.state();
-        let (block, byte) = state.rng.position();
-        (block, byte / WORD_BYTES, state.half)
+    /// Key, and where it stands, of one moment.
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>, Place)> {
+        self.alone(py, |state| Ok((PyBytes::new(py, &state.key), state.place())))
     }
 
-    /// Goes to a word of a block.
-    fn seek(&self, block: u128, word: usize, half: Option<u32>) -> PyResult<()> {
-        if word >= BLOCK_WORDS {
-            return Err(PyValueError::new_err("a block has words 0 and 1"));
-        }
-        let state = self.state();
-        state.rng.seek_block(block, word * WORD_BYTES);
-        state.half = half;
-        Ok(())
+    /// Goes to a place, under another key if it is another, in the same memory: C may know where the state is.
+    fn restore(&self, py: Python<'_>, cipher: &str, key: &Bound<'_, PyAny>, place: Place) -> PyResult<()> {
+        let (cipher, key) = (cipher.parse().map_err(refused)?, taken(key, "the key")?);
+        self.alone(py, |state| {
+            if (cipher, &key) != (state.cipher, &state.key) {
+                *state = State::new(py, cipher, key, self.threads)?;
+            }
+            state.seek(place)
+        })
+    }
+
+    /// Goes so many blocks and words on; half a word that is left stays, or is let go.
+    fn advance(&self, py: Python<'_>, blocks: u128, words: usize, keeps_half: bool) -> PyResult<()> {
+        self.alone(py, |state| {
+            let (block, word, half) = state.place();
+            let word = word + words % BLOCK_WORDS;
+            let block = block.wrapping_add(blocks).wrapping_add((word / BLOCK_WORDS) as u128);
+            state.seek((block, word % BLOCK_WORDS, half.filter(|_| keeps_half)))
+        })
     }
 
     /// The next word.
-    fn draw(&self) -> u64 {
-        self.state().rng.next_u64()
+    fn draw(&self, py: Python<'_>) -> PyResult<u64> {
+        self.alone(py, |state| Ok(state.rng.next_u64()))
     }
 
     /// Fills an array with the bytes that follow, up to a whole word, or with uniform numbers.
     fn fill(&self, py: Python<'_>, out: &Bound<'_, PyAny>, uniform: bool) -> PyResult<()> {
         let mut out = Lent::to_write(out, "out")?;
-        let state = self.state();
-        fill(py, self.threads, &mut state.rng, &mut out, uniform)?;
-        state.finish_word();
-        Ok(())
+        self.alone(py, |state| {
+            fill(py, self.threads, &mut state.rng, &mut out, uniform)?;
+            state.finish_word();
+            Ok(())
+        })
     }
 
-    /// The same from a word of a block on, leaving the generator where it is.
+    /// The same from a word of a block on, leaving the generator where it is. Others may draw meanwhile.
     fn fill_at(
         &self,
         py: Python<'_>,
@@ -187,7 +257,7 @@ impl Core {
         uniform: bool,
     ) -> PyResult<()> {
         let mut out = Lent::to_write(out, "out")?;
-        let mut rng = self.state().rng.stream().rng();
+        let mut rng = self.alone(py, |state| Ok(state.rng.stream().rng()))?;
         rng.seek_block(block, word % BLOCK_WORDS * WORD_BYTES);
         fill(py, self.threads, &mut rng, &mut out, uniform)
     }
@@ -198,8 +268,7 @@ fn fill(py: Python<'_>, threads: usize, rng: &mut StreamRng, out: &mut Lent, uni
     if !uniform {
         return pool::run(py, threads, || rng.fill_bytes(out.bytes_mut()));
     }
-    let fits = out.item_bytes() == size_of::<f64>();
-    let Some(numbers) = out.numbers_mut().filter(|_| fits) else {
+    let Some(numbers) = out.numbers_mut() else {
         return Err(PyValueError::new_err("uniform numbers need an aligned array of float64"));
     };
     pool::run(py, threads, || rng.fill_f64(numbers))

@@ -3,19 +3,20 @@
 //!
 //! A file appears under its name when it is whole, and its bytes were found authentic if it was decrypted.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crossgrain::container::{
     Argon2id, Decryptor, Encryptor, Error as Refusal, Header, Limits, Secret, Suite, fill,
 };
 use crossgrain::mode::Options;
 use pyo3::prelude::*;
-use tempfile::NamedTempFile;
 use zeroize::Zeroizing;
 
-use crate::buffer::Lent;
+use crate::buffer::{Lent, taken};
+use crate::place::{Content, Place};
 use crate::{Error, Forged, pool};
 
 /// Bytes between two tellings of progress.
@@ -52,10 +53,10 @@ impl Reader {
         is_passphrase: bool,
         threads: usize,
     ) -> PyResult<Self> {
-        let lent = Lent::to_read(secret, "the key")?;
+        let secret = taken(secret, "the key")?;
         let options = Options { threads, ..Options::default() };
         let input = File::open(&source).map_err(|error| told(error, &source))?;
-        let secret = as_secret(&lent, is_passphrase);
+        let secret = as_secret(&secret, is_passphrase);
         let begun = pool::run(py, threads, || Decryptor::new(input, secret, &Limits::default(), &options))?;
         Ok(Self { inner: begun.map_err(refused)?, threads })
     }
@@ -83,9 +84,8 @@ impl Reader {
 /// An encrypted file that is written, and appears under its name when it is finished.
 #[pyclass]
 pub(crate) struct Writer {
-    /// `None` once it is finished.
-    inner: Option<Encryptor<NamedTempFile>>,
-    place: Place,
+    /// `None` once it is finished, or something could not be written: the rest of it would be no file.
+    inner: Option<(Encryptor<File>, Place)>,
     threads: usize,
 }
 
@@ -101,12 +101,11 @@ impl Writer {
         overwrite: bool,
         threads: usize,
     ) -> PyResult<Self> {
-        let lent = Lent::to_read(secret, "the key")?;
+        let secret = taken(secret, "the key")?;
         let options = Options { threads, ..Options::default() };
         let suite: Suite = suite.parse().map_err(refused)?;
-        let place = Place { target, overwrite };
-        let output = place.begin()?;
-        let secret = as_secret(&lent, is_passphrase);
+        let (place, output) = Place::begin(target, overwrite, Content::Ciphertext)?;
+        let secret = as_secret(&secret, is_passphrase);
         let begun = pool::run(py, threads, || {
             let header = match secret {
                 Secret::Key(_) => Header::of_key(suite),
@@ -114,58 +113,35 @@ impl Writer {
             };
             Encryptor::new(output, &header, secret, &options)
         })?;
-        Ok(Self { inner: Some(begun.map_err(refused)?), place, threads })
+        Ok(Self { inner: Some((begun.map_err(refused)?, place)), threads })
     }
 
-    /// Writes all of the bytes, and gives how many.
+    /// Writes all of the bytes, and gives how many. If it fails, there will be no file.
     fn write(&mut self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<usize> {
         let data = Lent::to_read(data, "data")?;
-        let (threads, inner) = (self.threads, self.inner()?);
-        pool::run(py, threads, || inner.write_all(data.bytes()))?.map_err(failed)?;
+        let (threads, (mut encryptor, place)) = (self.threads, self.under_way()?);
+        pool::run(py, threads, || encryptor.write_all(data.bytes()))?.map_err(failed)?;
+        self.inner = Some((encryptor, place));
         Ok(data.len_bytes())
     }
 
     /// Writes what is left, and gives the file its name.
     fn finish(&mut self, py: Python<'_>) -> PyResult<()> {
-        self.inner()?;
-        let Some(inner) = self.inner.take() else { return Ok(()) };
-        let output = pool::run(py, self.threads, || inner.finish())?.map_err(refused)?;
-        self.place.finish(output)
+        let (encryptor, place) = self.under_way()?;
+        let output = pool::run(py, self.threads, || encryptor.finish())?.map_err(refused)?;
+        place.finish(&output)
     }
 }
 
 impl Writer {
-    fn inner(&mut self) -> PyResult<&mut Encryptor<NamedTempFile>> {
-        self.inner.as_mut().ok_or_else(|| Error::new_err("the file is finished: begin another"))
+    fn under_way(&mut self) -> PyResult<(Encryptor<File>, Place)> {
+        let why = "the file is finished, or an earlier write failed: begin another";
+        self.inner.take().ok_or_else(|| Error::new_err(why))
     }
 }
 
-/// Where a file is to appear.
-struct Place {
-    target: PathBuf,
-    overwrite: bool,
-}
-
-impl Place {
-    /// A temporary file, unless there is something in the way.
-    fn begin(&self) -> PyResult<NamedTempFile> {
-        if !self.overwrite && self.target.exists() {
-            return Err(told(io::ErrorKind::AlreadyExists.into(), &self.target));
-        }
-        temporary_beside(&self.target).map_err(|error| told(error, &self.target))
-    }
-
-    fn finish(&self, output: NamedTempFile) -> PyResult<()> {
-        let Self { target, overwrite } = self;
-        // The name must not outlive a power cut that the bytes do not.
-        output.as_file().sync_all().map_err(|error| told(error, target))?;
-        let named = if *overwrite { output.persist(target) } else { output.persist_noclobber(target) };
-        named.map(drop).map_err(|error| told(error.error, target))
-    }
-}
-
-fn as_secret(lent: &Lent, is_passphrase: bool) -> Secret<'_> {
-    if is_passphrase { Secret::Passphrase(lent.bytes()) } else { Secret::Key(lent.bytes()) }
+fn as_secret(bytes: &[u8], is_passphrase: bool) -> Secret<'_> {
+    if is_passphrase { Secret::Passphrase(bytes) } else { Secret::Key(bytes) }
 }
 
 /// Encrypts a file into another, and gives the length of the plaintext.
@@ -183,8 +159,15 @@ pub(crate) fn encrypt_file(
     threads: usize,
 ) -> PyResult<u64> {
     let (mut input, step) = Step::new(&source, threads, progress)?;
+    let before = Seen::of(&input).map_err(|error| told(error, &source))?;
     let mut writer = Writer::new(py, target, secret, is_passphrase, suite, overwrite, threads)?;
-    let len_bytes = step.copy(py, &mut input, writer.inner()?)?;
+    let (mut encryptor, place) = writer.under_way()?;
+    let len_bytes = step.copy(py, &mut input, &mut encryptor)?;
+    if !before.is_same(Seen::of(&input).map_err(|error| told(error, &source))?, len_bytes) {
+        let why = format!("{} was changed while it was read: nothing was written", source.display());
+        return Err(Error::new_err(why));
+    }
+    writer.inner = Some((encryptor, place));
     writer.finish(py)?;
     Ok(len_bytes)
 }
@@ -202,12 +185,11 @@ pub(crate) fn decrypt_file(
     progress: Option<Bound<'_, PyAny>>,
     threads: usize,
 ) -> PyResult<u64> {
-    let place = Place { target, overwrite };
-    let mut output = place.begin()?;
+    let (place, mut output) = Place::begin(target, overwrite, Content::Plaintext)?;
     let (_, step) = Step::new(&source, threads, progress)?;
     let mut reader = Reader::new(py, source, secret, is_passphrase, threads)?;
     let len_bytes = step.copy(py, &mut reader.inner, &mut output)?;
-    place.finish(output)?;
+    place.finish(&output)?;
     Ok(len_bytes)
 }
 
@@ -253,17 +235,47 @@ impl<'py> Step<'py> {
     }
 }
 
-/// A temporary file in the folder of `path`, where a rename is all it takes, with the rights of any new file.
-fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".crossgrain-").suffix(".part");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less the umask
-    builder.tempfile_in(folder.unwrap_or_else(|| Path::new(".")))
+/// What a file looked like.
+#[derive(PartialEq, Eq)]
+struct Seen {
+    len_bytes: u64,
+    modified: Option<SystemTime>,
+    /// When Unix says that it was changed, which nobody can set.
+    changed: (i64, i64),
+    /// Whether it has a length and times that mean something.
+    is_file: bool,
+}
+
+impl Seen {
+    fn of(file: &File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        Ok(Self {
+            len_bytes: metadata.len(),
+            modified: metadata.modified().ok(),
+            changed: changed(&metadata),
+            is_file: metadata.is_file(),
+        })
+    }
+
+    /// Whether it looks the same after so many bytes were read, as far as can be told. Files that the system makes up have
+    /// no length.
+    fn is_same(&self, after: Self, read_bytes: u64) -> bool {
+        !self.is_file || (*self == after && (read_bytes == self.len_bytes || self.len_bytes == 0))
+    }
+}
+
+#[cfg(unix)]
+fn changed(metadata: &Metadata) -> (i64, i64) {
+    use std::os::unix::fs::MetadataExt as _;
+    (metadata.ctime(), metadata.ctime_nsec())
+}
+
+#[cfg(not(unix))]
+const fn changed(_: &Metadata) -> (i64, i64) {
+    (0, 0)
 }
 
 /// The system's error with the file it is about, as the exception that Python has for its kind.
-fn told(error: io::Error, path: &Path) -> PyErr {
+pub(crate) fn told(error: io::Error, path: &Path) -> PyErr {
     io::Error::new(error.kind(), format!("{}: {error}", path.display())).into()
 }

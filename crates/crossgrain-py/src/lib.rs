@@ -7,7 +7,9 @@ mod bitgen;
 mod buffer;
 mod device;
 mod files;
+mod format;
 mod modes;
+mod place;
 mod plan;
 mod pool;
 mod search;
@@ -33,6 +35,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Forged", module.py().get_type::<Forged>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<bitgen::Core>()?;
+    module.add_function(wrap_pyfunction!(buffer::bytes_of, module)?)?;
     module.add_function(wrap_pyfunction!(modes::apply, module)?)?;
     module.add_function(wrap_pyfunction!(modes::apply_sealed, module)?)?;
     module.add_class::<files::Reader>()?;

@@ -3,12 +3,12 @@
 use crossgrain::mode::{Aead, Cbc, Cfb, Ctr, Eax, Ecb, Gcm, Ofb, Options, Xts, XtsKey};
 use crossgrain::plan::Plans;
 use crossgrain::variant::Policy;
-use crossgrain::{Block, Buffers, Cipher, Direction, Error as Refusal, Key};
+use crossgrain::{BLOCK_BYTES, Block, Buffers, Cipher, Direction, Error as Refusal, Key};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::buffer::Lent;
+use crate::buffer::{Lent, taken};
 use crate::{Error, pool, refused};
 
 /// How a mode is to be run, as Python's side hands it on.
@@ -132,36 +132,55 @@ pub(crate) fn apply<'py>(
     sector_bytes: usize,
     how: How,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (data, key) = (Lent::to_read(data, "data")?, Lent::to_read(key, "the key")?);
-    let (iv, how) = (Lent::to_read(iv, "the iv")?, how.worth(data.len_bytes()));
+    let (data, key) = (Lent::to_read(data, "data")?, taken(key, "the key")?);
+    let (iv, how) = (taken(iv, "the iv")?, how.worth(data.len_bytes()));
     let job = Job {
         cipher: cipher.parse().map_err(refused)?,
         mode,
         direction: direction(decrypt),
-        key: key.bytes(),
-        iv: iv.bytes(),
+        key: &key,
+        iv: &iv,
         sector,
         sector_bytes,
         options: how.options()?,
     };
-    into_output(py, &data, out, [data.len_bytes(), 0], how.threads, |buffers, _| job.run(buffers))
+    let lens_bytes = [data.len_bytes(), 0];
+    into_output(py, (&data, Reading::Once), out, lens_bytes, how.threads, |buffers, _| job.run(buffers))
 }
 
-/// Runs work from the first bytes of the data into `out`, or else into new bytes: `body_bytes` that correspond to
+/// How often input is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Once,
+    /// Both times the same bytes must be found, or what somebody wrote in between would come out as if it were authentic: what
+    /// others may write to is copied first.
+    Twice,
+}
+
+/// Runs work from the first bytes of the input into `out`, or else into new bytes: `body_bytes` that correspond to
 /// input, and `tail_bytes` that do not.
 fn into_output<'py>(
     py: Python<'py>,
-    data: &Lent,
+    (data, reading): (&Lent, Reading),
     out: Option<Bound<'py, PyAny>>,
     [body_bytes, tail_bytes]: [usize; 2],
     threads: usize,
     work: impl FnOnce(Buffers<'_>, &mut [u8]) -> Result<(), Failure> + Send,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let is_copied = reading == Reading::Twice && !data.is_fixed();
+    let input = &data.bytes()[..body_bytes];
     let Some(out) = out else {
         let bytes = PyBytes::new_with(py, body_bytes + tail_bytes, |place| {
             let (body, tail) = place.split_at_mut(body_bytes);
-            let buffers = Buffers::apart(&data.bytes()[..body_bytes], body).map_err(refused)?;
-            Ok(pool::run(py, threads, || work(buffers, tail))??)
+            let work = || {
+                if !is_copied {
+                    return work(Buffers::apart(input, body)?, tail);
+                }
+                // Nobody else knows the new bytes yet.
+                body.copy_from_slice(input);
+                work(Buffers::in_place(body), tail)
+            };
+            Ok(pool::run(py, threads, work)??)
         });
         return Ok(bytes?.into_any());
     };
@@ -172,8 +191,14 @@ fn into_output<'py>(
             "out has {is} bytes and the result {must}: make them equal"
         )));
     }
-    let (buffers, tail) = Lent::pair(data, &mut lent, body_bytes)?;
-    pool::run(py, threads, || work(buffers, tail))??;
+    if is_copied {
+        let copy = pool::run(py, 1, || input.to_vec())?;
+        let (body, tail) = lent.bytes_mut().split_at_mut(body_bytes);
+        pool::run(py, threads, || work(Buffers::apart(&copy, body)?, tail))??;
+    } else {
+        let (buffers, tail) = data.pair(&mut lent, body_bytes)?;
+        pool::run(py, threads, || work(buffers, tail))??;
+    }
     Ok(out)
 }
 
@@ -210,15 +235,19 @@ pub(crate) fn apply_sealed<'py>(
     tag_bytes: usize,
     how: How,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (data, key) = (Lent::to_read(data, "data")?, Lent::to_read(key, "the key")?);
-    let (nonce, aad) = (Lent::to_read(nonce, "the nonce")?, Lent::to_read(aad, "aad")?);
+    let (data, key) = (Lent::to_read(data, "data")?, taken(key, "the key")?);
+    let (nonce, aad) = (taken(nonce, "the nonce")?, taken(aad, "aad")?);
     let how = how.worth(data.len_bytes());
     let options = how.options()?;
-    let mode = || sealing(cipher, mode, key.bytes(), tag_bytes, &options);
+    let mode = || sealing(cipher, mode, &key, tag_bytes, &options);
+    if tag_bytes > BLOCK_BYTES {
+        // Refused, before so much memory is asked for.
+        mode()?;
+    }
     if !decrypt {
         let lens_bytes = [data.len_bytes(), tag_bytes];
-        return into_output(py, &data, out, lens_bytes, how.threads, |buffers, place| {
-            let tag = mode()?.seal(nonce.bytes(), aad.bytes(), buffers)?;
+        return into_output(py, (&data, Reading::Once), out, lens_bytes, how.threads, |buffers, place| {
+            let tag = mode()?.seal(&nonce, &aad, buffers)?;
             place.copy_from_slice(&tag[..tag_bytes]);
             Ok(())
         });
@@ -227,9 +256,9 @@ pub(crate) fn apply_sealed<'py>(
         let why = format!("data of {} bytes holds no tag of {tag_bytes}: is it cut off?", data.len_bytes());
         return Err(Error::new_err(why));
     };
-    // The data may be where the result goes.
+    // What is decrypted may lie where it stands.
     let tag = data.bytes()[body_bytes..].to_vec();
-    into_output(py, &data, out, [body_bytes, 0], how.threads, |buffers, _| {
-        Ok(mode()?.open(nonce.bytes(), aad.bytes(), &tag, buffers)?)
+    into_output(py, (&data, Reading::Twice), out, [body_bytes, 0], how.threads, |buffers, _| {
+        Ok(mode()?.open(&nonce, &aad, &tag, buffers)?)
     })
 }

@@ -2,6 +2,7 @@
 //!
 //! The caller's thread only watches: it tells progress, and looks whether Python wants to stop. Other threads search.
 
+use std::fmt::Display;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -365,7 +366,7 @@ pub(crate) fn search_shard<'py>(
     };
     let watch = Watch::new(&on_hit);
     let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|error| Error::new_err(format!("no threads can be had: {error}")))?;
+    let pool = pool.map_err(without_threads)?;
     let progress = progress.map(Bound::unbind);
     let tell = || {
         Python::attach(|py| {
@@ -376,11 +377,12 @@ pub(crate) fn search_shard<'py>(
     };
     let (searched, watched) = py.detach(|| {
         thread::scope(|scope| {
-            let searching = scope.spawn(|| {
+            let searching = thread::Builder::new().spawn_scoped(scope, || {
                 let searched = pool.install(|| candidates.shard(&search, device.as_deref(), &range, &watch));
                 end();
                 searched
             });
+            let searching = searching.map_err(without_threads)?;
             let watched = loop {
                 thread::park_timeout(TICK);
                 // Asked before it is told, so that the last one told is the end.
@@ -391,9 +393,9 @@ pub(crate) fn search_shard<'py>(
                 }
             };
             watch.stop();
-            (searching.join(), watched)
+            Ok::<_, PyErr>((searching.join(), watched))
         })
-    });
+    })?;
     let (refused, failure) = match searched {
         Ok(searched) => searched.map_err(told)?,
         Err(_) => return Err(Error::new_err("the search broke down: this is worth a report")),
@@ -412,6 +414,10 @@ fn told(refusal: Refusal) -> PyErr {
         Refusal::Block(error) => refused(error),
         refusal => Error::new_err(refusal.to_string()),
     }
+}
+
+fn without_threads(error: impl Display) -> PyErr {
+    Error::new_err(format!("no threads can be had: {error}"))
 }
 
 /// What a file that takes a passphrase has no use for.

@@ -3,6 +3,11 @@
 import gc
 import io
 import os
+import signal
+import stat
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -138,3 +143,151 @@ def test_a_written_file_object_appears_when_it_is_closed(tmp_path):
     with pytest.raises(ValueError, match="mode"):
         crossgrain.EncryptedFile(path, "a", key=KEY)
     assert sorted(os.listdir(tmp_path)) == ["plain", "sealed"]
+
+
+unix = pytest.mark.skipif(os.name != "posix", reason="modes (not on this system)")
+
+
+def modes(folder):
+    return {name: stat.S_IMODE(os.lstat(folder / name).st_mode) for name in os.listdir(folder)}
+
+
+@pytest.fixture
+def common_umask():
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@unix
+def test_nobody_else_reads_a_plaintext_at_any_time(tmp_path, common_umask):
+    (tmp_path / "plain").write_bytes(bytes(3_000_000))
+    crossgrain.encrypt_file(tmp_path / "plain", tmp_path / "sealed", key=KEY)
+    for old, want in ((None, 0o600), (0o600, 0o600), (0o640, 0o640), (0o666, 0o666), (0o6755, 0o755)):
+        folder = tmp_path / f"{old}"
+        folder.mkdir()
+        if old is not None:
+            (folder / "back").write_bytes(b"old")
+            (folder / "back").chmod(old)
+        seen = []
+        look = lambda *_, folder=folder, seen=seen: seen.append(modes(folder))  # noqa: E731
+        crossgrain.decrypt_file(tmp_path / "sealed", folder / "back", key=KEY, overwrite=True, progress=look)
+        assert all(mode == 0o600 for at in seen for name, mode in at.items() if name != "back")
+        assert modes(folder) == {"back": want}
+
+
+@unix
+def test_a_new_ciphertext_has_the_rights_of_any_file(tmp_path, common_umask):
+    (tmp_path / "plain").write_bytes(b"text")
+    crossgrain.encrypt_file(tmp_path / "plain", tmp_path / "sealed", key=KEY)
+    assert modes(tmp_path)["sealed"] == 0o644
+    (tmp_path / "sealed").chmod(0o4600)
+    crossgrain.encrypt_file(tmp_path / "plain", tmp_path / "sealed", key=KEY, overwrite=True)
+    with crossgrain.EncryptedFile(tmp_path / "sealed", "w", key=KEY) as file:
+        file.write(b"text")
+    assert modes(tmp_path)["sealed"] == 0o600
+
+
+@unix
+def test_another_group_gets_nothing_of_what_was_a_groups(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("files of other groups (this is not root)")
+    (tmp_path / "plain").write_bytes(b"text")
+    (tmp_path / "sealed").write_bytes(b"old")
+    os.chown(tmp_path / "sealed", -1, 12345)
+    (tmp_path / "sealed").chmod(0o660)
+    crossgrain.encrypt_file(tmp_path / "plain", tmp_path / "sealed", key=KEY, overwrite=True)
+    assert modes(tmp_path)["sealed"] == 0o600
+
+
+@unix
+def test_what_is_no_file_is_not_replaced_and_no_link_is_followed(tmp_path):
+    (tmp_path / "plain").write_bytes(b"text")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "folder"):
+        with pytest.raises(crossgrain.Error, match="no file that could be replaced"):
+            crossgrain.encrypt_file(tmp_path / "plain", tmp_path / name, key=KEY, overwrite=True)
+    (tmp_path / "others").write_bytes(b"another's")
+    (tmp_path / "link").symlink_to("others")
+    (tmp_path / "nowhere").symlink_to("missing")
+    for name in ("link", "nowhere"):
+        with pytest.raises(FileExistsError):
+            crossgrain.encrypt_file(tmp_path / "plain", tmp_path / name, key=KEY, progress=lambda *_: pytest.fail("late"))
+        crossgrain.encrypt_file(tmp_path / "plain", tmp_path / name, key=KEY, overwrite=True)
+        assert not (tmp_path / name).is_symlink()
+    assert (tmp_path / "others").read_bytes() == b"another's" and not (tmp_path / "missing").exists()
+
+
+KILLED = """
+import os, signal, sys, crossgrain
+os.chdir(sys.argv[1])
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+crossgrain.decrypt_file("sealed", "back", key=bytes(range(32)), progress=lambda *_: os.kill(os.getpid(), int(sys.argv[2])))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files without a name (not on this system)")
+@pytest.mark.parametrize("number", ["SIGKILL", "SIGTERM", "SIGINT", "SIGQUIT", "SIGABRT", "SIGXCPU", "SIGUSR1"])
+def test_a_killed_process_leaves_nothing(tmp_path, number):
+    (tmp_path / "plain").write_bytes(bytes(3_000_000))
+    crossgrain.encrypt_file(tmp_path / "plain", tmp_path / "sealed", key=KEY)
+    number = getattr(signal, number)
+    command = [sys.executable, "-c", KILLED, tmp_path, str(int(number))]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True).returncode == -number
+    assert sorted(os.listdir(tmp_path)) in (["plain", "sealed"], ["core", "plain", "sealed"])
+
+
+@pytest.mark.parametrize("change", ["grows", "shrinks", "changes", "changes and sets its time back"])
+def test_a_file_that_changes_while_it_is_read_is_not_encrypted(tmp_path, change):
+    source = tmp_path / "plain"
+    source.write_bytes(bytes(5_000_000))
+    before = source.stat()
+
+    def progress(done, total):
+        if change == "grows":
+            with open(source, "ab") as file:
+                file.write(b"more")
+        elif change == "shrinks":
+            os.truncate(source, 4_000_000)
+        else:
+            time.sleep(0.02)  # longer than the clock of files stands still
+            with open(source, "r+b") as file:
+                file.write(b"else")
+            if change != "changes":
+                os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    if os.name != "posix" and change.endswith("back"):
+        pytest.skip("times of changes (not on this system)")
+    with pytest.raises(crossgrain.Error, match="was changed while it was read"):
+        crossgrain.encrypt_file(source, tmp_path / "sealed", key=KEY, progress=progress)
+    assert os.listdir(tmp_path) == ["plain"]
+
+
+LIMITED = """
+import os, resource, signal, sys, crossgrain
+os.chdir(sys.argv[1])
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+file = crossgrain.EncryptedFile("sealed", "x", key=bytes(range(32)))
+resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, hard))
+try:
+    for _ in range(10):
+        file.write(bytes(1_000_000))
+    raise AssertionError("written")
+except OSError:
+    pass
+resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+for work in (lambda: file.write(b"more"), file.close):
+    try:
+        work()
+        raise AssertionError("taken")
+    except crossgrain.Error as refused:
+        assert "an earlier write failed" in str(refused)
+assert os.listdir() == [], os.listdir()
+"""
+
+
+@unix
+def test_a_file_of_which_a_part_could_not_be_written_does_not_appear(tmp_path):
+    subprocess.run([sys.executable, "-c", LIMITED, tmp_path], check=True)

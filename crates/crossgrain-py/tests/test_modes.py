@@ -4,6 +4,7 @@ import array
 import os
 import shutil
 import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -193,3 +194,30 @@ def test_other_threads_run_meanwhile():
         steps += 1
     worker.join()
     assert steps > 1000
+
+
+THREADLESS = """
+import os, resource, crossgrain
+if os.geteuid() == 0:
+    os.setuid(65534)
+resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+key, data = bytes(16), bytes(1 << 22)
+search = crossgrain.Search(cipher="aes-128", known=[(data[:16], crossgrain.encrypt(data[:16], key=key, cipher="aes-128", mode="ecb"))], range=(0, 999))
+works = [
+    lambda: crossgrain.encrypt(data, key=bytes(32), iv=key, threads=4),
+    lambda: crossgrain.random.AESCounter(1, threads=4),
+    lambda: crossgrain.search_shard(search, threads=4),
+    lambda: crossgrain.search_shard(search, threads=1),
+]
+for number, work in enumerate(works):
+    try:
+        work()
+        raise AssertionError(f"{number} was done")
+    except crossgrain.Error as refused:
+        assert "no threads can be had" in str(refused) and "\\n" not in str(refused), (number, refused)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits (not on this system)")
+def test_where_no_thread_can_be_had_an_error_says_so():
+    subprocess.run([sys.executable, "-c", THREADLESS], check=True)

@@ -144,3 +144,40 @@ def test_the_documented_example(client, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     exec(compile(example, "docs/search.md", "exec"), {})
     assert (tmp_path / "lost.journal").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links (not on this system)")
+@pytest.mark.parametrize("planted", ["link", "second name", "text", "text without an end", "pipe"])
+def test_a_journal_that_is_none_is_left_as_it_is(tmp_path, planted):
+    from crossgrain._journal import Journal
+
+    search = Search(cipher="aes-128", known=[(bytes(16), bytes(16))], range=(0, 99))
+    journal, others = tmp_path / "journal", tmp_path / "others"
+    with Journal(others, False, search, (0, 100)) as begun:
+        begun.done(0, 10, [])
+    if planted == "link":
+        journal.symlink_to(others)
+    elif planted == "second name":
+        journal.hardlink_to(others)
+    elif planted == "pipe":
+        os.mkfifo(journal)
+    else:
+        journal.write_bytes(b"a line\nand another" if planted == "text" else b"no line")
+    before = others.read_bytes(), planted != "pipe" and journal.read_bytes()
+    with pytest.raises((crossgrain.Error, OSError)):
+        Journal(journal, True, search, (0, 100))
+    assert (others.read_bytes(), planted != "pipe" and journal.read_bytes()) == before
+
+
+def test_a_journal_that_was_hardly_begun_is_gone_on_with(tmp_path):
+    from crossgrain._journal import Journal
+
+    search = Search(cipher="aes-128", known=[(bytes(16), bytes(16))], range=(0, 99))
+    path = tmp_path / "journal"
+    with Journal(path, False, search, (0, 100)):
+        whole = path.read_bytes()
+    for cut in (b"", whole[:7], whole[:-1], whole, whole + b'{"from"'):
+        path.write_bytes(cut)
+        with Journal(path, True, search, (0, 100)) as journal:
+            assert journal.rest((0, 100)) == [(0, 100)]
+        assert path.read_bytes() == whole

@@ -1,7 +1,13 @@
 """A bulk block-cipher engine: AES and Serpent for large data, in constant time.
 
 Data goes in as anything that lends its bytes (bytes, bytearray, memoryview, NumPy arrays) and comes out as bytes, or in
-place of what `out` holds. Nothing is copied on the way, and other threads run meanwhile.
+place of what `out` holds. Other threads run meanwhile. Nothing is copied on the way but keys, nonces, additional data, and
+what `open` reads.
+
+What is lent lies in one piece, in C's order, and is plain data in every byte: numbers, characters, structures of them.
+`TypeError` tells of objects, addresses and gaps, and of bools and characters as an output, which not all bytes are;
+`BufferError` of what lends nothing or may not be written; `ValueError` of what lies in pieces or has the wrong size. Nothing
+is written then. Whatever NumPy does not export, as datetime64, can be given as a view of numpy.uint8.
 
     >>> import crossgrain
     >>> key, iv = bytes(32), bytes(16)
@@ -82,7 +88,8 @@ def encrypt(
 
     The result is new bytes, or `out`, which must be as long as `data`: the same memory, or memory apart from it. `iv` has
     16 bytes, and none in ecb and xts; xts counts sectors of `sector_bytes` from `sector` on, and its key is two keys of
-    the cipher. Nothing is authenticated, and no iv may be used twice with one key: use `seal` for messages.
+    the cipher. Nothing is authenticated, and no iv may be used twice with one key: use `seal` for messages. If another
+    thread writes to the memory meanwhile, the result is that of some bytes or others.
 
     `threads` is how many at most, 0 for all. `policy`, `isa`, `variants` and `plan` narrow down what runs; they change the
     speed and never the result.
@@ -129,7 +136,8 @@ def seal(
     """Encrypt a message by gcm or eax, with a tag behind it that vouches for the message and for `aad`.
 
     No nonce may be used twice with one key; one of 12 random bytes is good for 2**32 messages. `out`, if given, is
-    `tag_bytes` longer than `data`, and may begin with the same memory.
+    `tag_bytes` longer than `data`, and may begin with the same memory. Whoever can write to `data` or `out` meanwhile
+    has a say in what the tag vouches for: leave `out` away where memory is shared with others.
     """
     how = _how(threads, policy, isa, (), None)
     return _native.apply_sealed(data, out, cipher, mode, False, key, nonce, aad, tag_bytes, how)
@@ -149,7 +157,15 @@ def open(  # noqa: A001 - the counterpart of seal, as everywhere in this field
     policy: str = "constant-time",
     isa: str | None = None,
 ) -> Any:
-    """Undo `seal`, or raise `Forged` if the tag is wrong; nothing is written then."""
+    """Undo `seal`, or raise `Forged` if the tag is wrong; nothing is written then.
+
+    `out`, if given, is `tag_bytes` shorter than `data`, and may be any part of the same memory. What is decrypted is what
+    was found authentic, even if another thread writes to `data` meanwhile: unless it is `bytes`, it is copied first.
+
+        >>> sealed = seal(b"some text", key=bytes(32), nonce=bytes(12))
+        >>> open(sealed, key=bytes(32), nonce=bytes(12))
+        b'some text'
+    """
     how = _how(threads, policy, isa, (), None)
     return _native.apply_sealed(data, out, cipher, mode, True, key, nonce, aad, tag_bytes, how)
 

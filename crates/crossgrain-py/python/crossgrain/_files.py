@@ -1,4 +1,13 @@
-"""Encrypted files: whole ones at once, or as file objects."""
+"""Encrypted files: whole ones at once, or as file objects.
+
+A key has as many bytes as its suite takes. A passphrase is bytes: text stands for its UTF-8 as it is, and is not normalised,
+so that an "é" typed as two characters is another passphrase.
+
+A target appears when it is whole. Until then it has no name (Linux), or one beside its place; a process that is killed leaves
+nothing (elsewhere than on Linux, a file that only its owner can read). A file of plaintext is readable by its owner only, one
+of ciphertext as any new file; what replaces a file takes over its rights, less those of a group that is another one now, and
+setuid and setgid. A link at the target is replaced, not followed; what is no file is not replaced.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +44,14 @@ def encrypt_file(
 ) -> int:
     """Encrypt a file as the command line's `encrypt` does, and give the length of the plaintext.
 
-    The target appears when it is whole. `progress` is called with the bytes done and the bytes of the source; what it
-    raises ends the work, and leaves nothing. Suites: aes-256-gcm, aes-128-gcm, aes-256-eax, serpent-256-eax.
+    `progress` is called with the bytes done and the bytes of the source; what it raises ends the work, and leaves
+    nothing. Suites: aes-256-gcm, aes-128-gcm, aes-256-eax, serpent-256-eax.
+
+    Raises `Error` if the source was changed while it was read, and `FileExistsError` if the target is there and not to be
+    overwritten; nothing is written then.
+
+        >>> encrypt_file("data", "data.sealed", key=key)
+        3000000
     """
     secret, is_passphrase = _secret(key, passphrase)
     return _native.encrypt_file(source, target, secret, is_passphrase, suite, overwrite, progress, threads)
@@ -52,7 +67,10 @@ def decrypt_file(
     progress: Callable[[int, int], object] | None = None,
     threads: int = 0,
 ) -> int:
-    """Undo `encrypt_file`, or raise `Forged` if the file was changed or cut off; no target appears then."""
+    """Undo `encrypt_file`, or raise `Forged` if the file was changed or cut off; no target appears then.
+
+    The target is readable by its owner only, unless it replaces a file, whose rights it takes over.
+    """
     secret, is_passphrase = _secret(key, passphrase)
     return _native.decrypt_file(source, target, secret, is_passphrase, overwrite, progress, threads)
 
@@ -68,7 +86,8 @@ class EncryptedFile(io.RawIOBase):
         b'text'
 
     Modes: "r" reads; "x" writes a file that is not there yet, "w" one that may be. A written file appears when it is
-    closed, and not at all if the `with` block raises or the object is dropped unclosed. Nothing is read but what is
+    closed, and not at all if the `with` block raises, something could not be written, or the object is dropped unclosed. (An
+    `io.BufferedWriter` around it closes it even if its block raises: `discard` it yourself then.) Nothing is read but what is
     authentic: at the first chunk that was changed, reading raises `Forged`. Whoever reads a part knows nothing of the
     rest; `seek(0, 2)` proves where the end is. For many small reads or writes, wrap it in `io.BufferedReader` or
     `io.BufferedWriter`.

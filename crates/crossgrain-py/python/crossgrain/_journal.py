@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from typing import TYPE_CHECKING, Any
 
 from . import _native
@@ -44,9 +45,11 @@ class Journal:
         if path is None:
             return
         begun = {"crossgrain_search": _VERSION, "digest": _digest(search, whole)}
-        flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        # Nobody's link leads elsewhere.
+        flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
         file = self._file = os.open(path, flags if restore else flags | os.O_CREAT | os.O_EXCL, 0o600)
         try:
+            self._refuse_others(file)
             self._lock(file)
             if restore:
                 self._read(file, begun)
@@ -96,6 +99,13 @@ class Journal:
             before, lowest = self._left_out.get(reason, (0, first))
             self._left_out[reason] = (before + count, min(lowest, first))
 
+    def _refuse_others(self, file: int) -> None:
+        """Refuses what may be somebody else's: it is written to, and believed."""
+        found = os.fstat(file)
+        is_own = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
+        if not (stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and is_own):
+            raise _native.Error(f"{self._path} is no file of one name and of yours: begin another journal")
+
     def _lock(self, file: int) -> None:
         if fcntl is None:
             return
@@ -107,7 +117,7 @@ class Journal:
     def _add(self, line: dict[str, Any]) -> None:
         if self._file is None:
             return
-        rest = memoryview(json.dumps(line).encode() + b"\n")
+        rest = memoryview(_line(line))
         while rest:
             rest = rest[os.write(self._file, rest) :]
         os.fsync(self._file)
@@ -117,12 +127,10 @@ class Journal:
         with open(file, "rb", closefd=False) as journal:
             text = journal.read()
         # A line without an end was being written when the search was killed.
-        text = text[: text.rfind(b"\n") + 1]
-        os.ftruncate(file, len(text))
+        whole, text = text, text[: text.rfind(b"\n") + 1]
         lines = text.splitlines()
-        if not lines:
-            self._add(begun)
-            return
+        if not lines and not _line(begun).startswith(whole):
+            raise _native.Error(f"{self._path} is damaged in line 1: begin another journal")
         for number, line in enumerate(lines, 1):
             try:
                 self._take(json.loads(line), begun if number == 1 else None)
@@ -131,6 +139,10 @@ class Journal:
                     raise
                 why = f"{self._path} is damaged in line {number}: begin another journal"
                 raise _native.Error(why) from None
+        # Not before all of it was found to be a journal.
+        os.ftruncate(file, len(text))
+        if not lines:
+            self._add(begun)
 
     def _take(self, line: dict[str, Any], begun: dict[str, Any] | None) -> None:
         if begun is not None:
@@ -143,10 +155,14 @@ class Journal:
             self._note(int(line["from"]), int(line["to"]), [tuple(one) for one in line["left_out"]])
 
 
+def _line(line: dict[str, Any]) -> bytes:
+    return json.dumps(line).encode() + b"\n"
+
+
 def _digest(search: Search, whole: tuple[int, int]) -> str:
     """What tells searches from one another."""
     digest = hashlib.sha256(repr(whole).encode())
     for name, value in sorted(search._job().items()):
-        value = bytes(value) if name == "words" and value is not None else value
+        value = _native.bytes_of(value, name) if name == "words" and value is not None else value
         digest.update(repr((name, value)).encode())
     return digest.hexdigest()

@@ -15,6 +15,7 @@ from . import _native
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing_extensions import Buffer
 
 #: Words that were left out: why, how many, and the number of the first.
 LeftOut = tuple[str, int, int]
@@ -128,6 +129,7 @@ class Search:
             **{name: getattr(self, name) for name in self.__dataclass_fields__},
             "known": [_texts(plain, crypt) for plain, crypt in self.known],
             "crypt": _unhex(self.crypt),
+            **{name: _native.bytes_of(getattr(self, name), name) for name in ("iv", "aad", "tag", "salt")},
             "mask": None if self.mask is None else _bytes(self.mask),
             "sets": [_bytes(text) for text in self.sets],
             "rules": [_bytes(rule) for rule in self.rules],
@@ -139,8 +141,8 @@ class Search:
         if self.words is None:
             return self, 0
         first, last = start // self._per_word, -(-stop // self._per_word)
-        piece = memoryview(self.words)[self._bounds[first] : self._bounds[last]]
-        return replace(self, words=bytes(piece)), first * self._per_word
+        piece = np.frombuffer(self.words, np.uint8)[self._bounds[first] : self._bounds[last]]
+        return replace(self, words=piece.tobytes()), first * self._per_word
 
     @property
     def _per_word(self) -> int:
@@ -201,12 +203,12 @@ def _beginning(file: str | os.PathLike[str] | bytes) -> bytes:
     """As much of a file as tells its key."""
     if isinstance(file, bytes):
         return file[: _native.search_prefix_bytes()]
-    with open(file, "rb") as opened:
+    with open(os.fspath(file), "rb") as opened:  # a path, and no number of an open file
         return opened.read(_native.search_prefix_bytes())
 
 
-def _bytes(text: str | bytes) -> bytes:
-    return text.encode() if isinstance(text, str) else bytes(text)
+def _bytes(text: str | Buffer) -> bytes:
+    return text.encode() if isinstance(text, str) else _native.bytes_of(text, "a text")
 
 
 def _list(words: list[bytes]) -> bytes:
@@ -216,17 +218,18 @@ def _list(words: list[bytes]) -> bytes:
     return b"".join(word + b"\n" for word in words)
 
 
-def _texts(plain: bytes | str, crypt: bytes | str) -> tuple[bytes, bytes, bytes]:
+def _texts(plain: Buffer | str, crypt: Buffer | str) -> tuple[bytes, bytes, bytes]:
     """Plaintext as far as it is known, the bits that are, and ciphertext."""
     if not isinstance(plain, str):
-        return bytes(plain), b"\xff" * len(plain), _unhex(crypt)
-    known = "".join("0" if digit == "?" else "f" for digit in plain)
-    return _unhex(plain.replace("?", "0")), _unhex(known), _unhex(crypt)
+        known = _native.bytes_of(plain, "a text")
+        return known, b"\xff" * len(known), _unhex(crypt)
+    mask = "".join("0" if digit == "?" else "f" for digit in plain)
+    return _unhex(plain.replace("?", "0")), _unhex(mask), _unhex(crypt)
 
 
-def _unhex(text: bytes | str) -> bytes:
+def _unhex(text: Buffer | str) -> bytes:
     if not isinstance(text, str):
-        return bytes(text)
+        return _native.bytes_of(text, "a text")
     try:
         return binascii.unhexlify(text)
     except ValueError:

@@ -11,6 +11,7 @@ randomgen's, bit for bit. What a key, a counter and a position give never change
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,6 +48,9 @@ class _Counter(BitGenerator):
         bits: int = 128,
         threads: int = 0,
     ) -> None:
+        if hasattr(self, "_core"):
+            # Generators and compiled code know where its memory is.
+            raise RuntimeError("the generator is made already: set its state, or make another")
         if bits not in (128, 192, 256):
             raise ValueError(f"{self._FAMILY} has keys of 128, 192 or 256 bits, not {bits}")
         if key is not None and seed is not None:
@@ -58,43 +62,37 @@ class _Counter(BitGenerator):
             key_bytes = np.asarray(words).astype("<u4").tobytes()
         else:
             key_bytes = _key_bytes(key, bits)
-        self._begin(key_bytes, bits, threads)
-        self._core.seek(int(counter) % _BLOCKS, 0, None)
+        self._begin(key_bytes, threads)
+        self._core.restore(self._cipher(key_bytes), key_bytes, (int(counter) % _BLOCKS, 0, None))
 
-    def _begin(self, key: Any, bits: int, threads: int) -> None:
-        self._key, self._bits, self._threads = key, bits, threads
-        self._core = _native.Core(f"{self._FAMILY}-{bits}", key, threads)
+    def _begin(self, key: Any, threads: int) -> None:
+        self._threads = threads
+        self._core = _native.Core(self._cipher(key), key, threads, self.lock)
         self._core.install(self.capsule)
+
+    @classmethod
+    def _cipher(cls, key: Any) -> str:
+        return f"{cls._FAMILY}-{8 * len(key)}"
 
     def advance(self, delta: int) -> Self:
         """Go so many words of 64 bits on, or back if negative, in place; gives the generator itself."""
-        with self.lock:
-            self._skip(int(delta), None)
+        self._core.advance(*divmod(int(delta) % _WORDS, 2), False)
         return self
-
-    def _skip(self, words: int, half: int | None) -> None:
-        block, word, _ = self._core.position()
-        block, word = divmod((2 * block + word + words) % _WORDS, 2)
-        self._core.seek(block, word, half)
 
     def jumped(self, jumps: int = 1) -> Self:
         """A new generator 2**63 blocks on for each jump: as many can be drawn before they meet."""
-        with self.lock:
-            block, word, _ = self._core.position()
-        other = type(self)._of(self._key, self._bits, self._threads, self.seed_seq)
-        other._core.seek((block + int(jumps) * _JUMP) % _BLOCKS, word, None)
+        key, (block, word, _) = self._core.state()
+        other = type(self)._of(key, self._threads, self.seed_seq)
+        other._core.restore(self._cipher(key), key, ((block + int(jumps) * _JUMP) % _BLOCKS, word, None))
         return other
 
     def random_raw(self, size: Any = None, output: bool = True) -> Any:
         """Draw words of 64 bits: one, or an array; none but their places with `output` false."""
         if size is None:
-            with self.lock:
-                word = self._core.draw()
+            word = self._core.draw()
             return word if output else None
         if not output:
-            with self.lock:
-                half = self._core.position()[2]
-                self._skip(int(np.prod(size, dtype=object)), half)
+            self._core.advance(*divmod(int(np.prod(size, dtype=object)) % _WORDS, 2), True)
             return None
         words = self.fill(np.empty(size, "<u8"), kind="bits")
         return words.astype(np.uint64, copy=False)
@@ -110,18 +108,23 @@ class _Counter(BitGenerator):
     def fill(self, out: Any, kind: str = "uniform") -> Any:
         """Fill an array at once, on several threads if it is long; gives the array.
 
-        "uniform" fills float64 with numbers as `Generator.random` draws them, "bits" anything with the bytes that
-        follow; what is left of the last word of 64 bits is let go.
+        `out` is an array of any shape, in C's order. "uniform" fills float64 in this machine's byte order with numbers
+        as `Generator.random` draws them, "bits" any plain data that all bytes are with the bytes that follow; what is
+        left of the last word of 64 bits is let go. Threads may fill from one generator: each gets words of its own.
+
+        `TypeError` tells of objects, bools and text, `ValueError` of an array that is no float64 or lies in pieces,
+        `BufferError` of one that may not be written. Nothing is drawn or written then.
+
+            >>> AESCounter(42).fill(np.empty((2, 3))).shape
+            (2, 3)
         """
-        with self.lock:
-            self._core.fill(out, _is_uniform(kind))
+        self._core.fill(out, _is_uniform(kind))
         return out
 
     def fill_at(self, position: int, out: Any, kind: str = "uniform") -> Any:
-        """The same from a word on, counted from counter 0, leaving the generator where it is."""
+        """The same from a word on, counted from counter 0, leaving the generator where it is; others may draw meanwhile."""
         block, word = divmod(int(position) % _WORDS, 2)
-        with self.lock:
-            self._core.fill_at(block, word, out, _is_uniform(kind))
+        self._core.fill_at(block, word, out, _is_uniform(kind))
         return out
 
     def bytes(self, length: int) -> bytes:
@@ -131,18 +134,16 @@ class _Counter(BitGenerator):
     @property
     def position(self) -> int:
         """The number of the word that comes next, counted from counter 0."""
-        with self.lock:
-            block, word, _ = self._core.position()
+        _, (block, word, _) = self._core.state()
         return 2 * block + word
 
     @property
     def state(self) -> Mapping[str, Any]:
         """All that the generator is: key and counter as little-endian numbers, and half a word if one is left."""
-        with self.lock:
-            block, word, half = self._core.position()
+        key, (block, word, half) = self._core.state()
         return {
             "bit_generator": type(self).__name__,
-            "state": {"key": int.from_bytes(self._key, "little"), "bits": self._bits, "counter": block, "word": word},
+            "state": {"key": int.from_bytes(key, "little"), "bits": 8 * len(key), "counter": block, "word": word},
             "has_uint32": int(half is not None),
             "uinteger": half or 0,
         }
@@ -160,18 +161,17 @@ class _Counter(BitGenerator):
             half = int(value["uinteger"]) if value["has_uint32"] else None
         except KeyError as missing:
             raise ValueError(f"state lacks {missing}: give what state gave") from None
-        with self.lock:
-            if (key, bits) != (self._key, self._bits):
-                # In place: ctypes, cffi and numba may know where the state is.
-                self._core.rekey(f"{self._FAMILY}-{bits}", key)
-                self._key, self._bits = key, bits
-            self._core.seek(block % _BLOCKS, word, half)
+        self._core.restore(self._cipher(key), key, (block % _BLOCKS, word, half))
+
+    @property
+    def _bits(self) -> int:
+        return 8 * len(self._core.state()[0])
 
     @classmethod
-    def _of(cls, key: Any, bits: int, threads: int, seed_seq: Any) -> Self:
+    def _of(cls, key: Any, threads: int, seed_seq: Any) -> Self:
         made = cls.__new__(cls)
         BitGenerator.__init__(made, seed_seq)
-        made._begin(key, bits, threads)
+        made._begin(key, threads)
         return made
 
     def __reduce__(self) -> Any:
@@ -183,6 +183,9 @@ class AESCounter(_Counter):
 
     `seed` is whatever NumPy's generators take; or else `key` is the key: a little-endian number, bytes, or an array of
     uint64. `counter` is the first block, `bits` the size of the key, and `threads` how many fill long arrays, 0 for all.
+
+    Threads may share one: its methods, and NumPy's, take its `lock`. Compiled code that draws through `ctypes`, `cffi` or
+    numba has to hold it, as with NumPy's own.
     """
 
     _FAMILY = "aes"
@@ -196,7 +199,7 @@ class SerpentCounter(_Counter):
 
 def _restored(cls: type[_Counter], state: Mapping[str, Any], threads: int, seed_seq: Any) -> _Counter:
     inner = state["state"]
-    made = cls._of(_key_bytes(inner["key"], inner["bits"]), inner["bits"], threads, seed_seq)
+    made = cls._of(_key_bytes(inner["key"], inner["bits"]), threads, seed_seq)
     made.state = state
     return made
 
@@ -208,12 +211,22 @@ def _key_bytes(key: Any, bits: int) -> bytes:
             raise ValueError(f"a key of {bits} bits is a number from 0 to 2**{bits} - 1")
         return int(key).to_bytes(size, "little")
     if isinstance(key, (bytes, bytearray, memoryview)):
-        data = bytes(key)
+        data = _native.bytes_of(key, "the key")
     else:
-        data = np.asarray(key, dtype="<u8").tobytes()
+        data = _words(key).astype("<u8").tobytes()
     if len(data) != size:
         raise ValueError(f"a key of {bits} bits has {size} bytes, not {len(data)}")
     return data
+
+
+def _words(key: Any) -> np.ndarray:
+    """The words of a key, which no conversion may change."""
+    if isinstance(key, (list, tuple)):
+        return np.array([operator.index(word) for word in key], np.uint64)
+    words = np.asarray(key)
+    if words.dtype.kind not in "iu":
+        raise TypeError(f"a key is a number, bytes or integers of 64 bits, not {words.dtype}")
+    return words
 
 
 def _is_uniform(kind: str) -> bool:
