@@ -64,65 +64,52 @@ pub trait Data: Send {
     /// How much is left, in bytes.
     fn len_bytes(&self) -> usize;
 
+    /// What is left.
+    fn input(&self) -> &[u8];
+
+    /// Where the results of what is left go, as many bytes; nothing where none are kept.
+    fn output_mut(&mut self) -> &mut [u8];
+
     /// Leaves `count_bytes` behind.
     ///
     /// # Panics
     /// If that is more than there is.
     fn advance(&mut self, count_bytes: usize);
-
-    /// What is left.
-    fn view(&mut self) -> View<'_>;
 }
 
 impl Data for &[u8] {
+    #[inline(always)]
     fn len_bytes(&self) -> usize {
         self.len()
+    }
+    #[inline(always)]
+    fn input(&self) -> &[u8] {
+        self
+    }
+    #[inline(always)]
+    fn output_mut(&mut self) -> &mut [u8] {
+        &mut []
     }
     fn advance(&mut self, count_bytes: usize) {
         *self = &self[count_bytes..];
     }
-    fn view(&mut self) -> View<'_> {
-        View::Absorbed(self)
-    }
 }
 
 impl Data for Buffers<'_> {
+    #[inline(always)]
     fn len_bytes(&self) -> usize {
         Buffers::len_bytes(self)
     }
-    fn advance(&mut self, count_bytes: usize) {
-        self.take_front(count_bytes);
-    }
-    fn view(&mut self) -> View<'_> {
-        View::Replaced(self.reborrow())
-    }
-}
-
-/// What is left of a message. A value, not a type, as [`Rule`] is.
-#[derive(Debug)]
-pub enum View<'a> {
-    /// Nothing is written.
-    Absorbed(&'a [u8]),
-    /// The results take the place of the input, or go to an output as long.
-    Replaced(Buffers<'a>),
-}
-
-impl View<'_> {
     #[inline(always)]
     fn input(&self) -> &[u8] {
-        match self {
-            Self::Absorbed(bytes) => bytes,
-            Self::Replaced(buffers) => buffers.input(),
-        }
+        Buffers::input(self)
     }
-
-    /// Nothing where no results are kept.
     #[inline(always)]
     fn output_mut(&mut self) -> &mut [u8] {
-        match self {
-            Self::Absorbed(_) => &mut [],
-            Self::Replaced(buffers) => buffers.output_mut(),
-        }
+        Buffers::output_mut(self)
+    }
+    fn advance(&mut self, count_bytes: usize) {
+        self.take_front(count_bytes);
     }
 }
 
@@ -149,7 +136,7 @@ impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
 
     /// Takes the blocks of a message from byte `at` on into a lane, as many as there are steps.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, lane: usize, data: &View<'_>, at: usize) {
+    pub(crate) fn fill<D: Data>(&mut self, lane: usize, data: &D, at: usize) {
         let input = data.input()[at..].as_chunks().0;
         if let Some(blocks) = input.first_chunk::<STEPS>() {
             for (row, block) in self.0.iter_mut().zip(blocks) {
@@ -164,7 +151,7 @@ impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
 
     /// Asks for what `fill` will take from byte `at` on.
     #[inline(always)]
-    pub(crate) fn expect(data: &View<'_>, at: usize) {
+    pub(crate) fn expect<D: Data>(data: &D, at: usize) {
         for line in (0..STEPS * BLOCK_BYTES).step_by(LINE_BYTES) {
             prefetch(data.input(), at + line);
         }
@@ -172,7 +159,7 @@ impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
 
     /// Gives the first `steps` blocks of a lane back to the message, from byte `at` on.
     #[inline(always)]
-    pub(crate) fn drain(&self, lane: usize, data: &mut View<'_>, at: usize, steps: usize) {
+    pub(crate) fn drain<D: Data>(&self, lane: usize, data: &mut D, at: usize, steps: usize) {
         let output = &mut data.output_mut()[at..].as_chunks_mut().0[..steps];
         if let Some(blocks) = output.first_chunk_mut::<STEPS>() {
             for (block, row) in blocks.iter_mut().zip(&self.0) {
@@ -216,15 +203,15 @@ pub(crate) fn by_blocks<D: Data>(
         }
         for first in (0..blocks).step_by(STEPS) {
             let (at, steps) = (first * BLOCK_BYTES, STEPS.min(blocks - first));
-            for (lane, strand) in strands.iter_mut().enumerate() {
-                stage.fill(lane, &strand.data.view(), at);
+            for (lane, strand) in strands.iter().enumerate() {
+                stage.fill(lane, &strand.data, at);
             }
             for step in 0..steps {
                 step_by_blocks(rule, cipher, states, stage.step(step));
             }
             if rule.writes() {
                 for (lane, strand) in strands.iter_mut().enumerate() {
-                    stage.drain(lane, &mut strand.data.view(), at, steps);
+                    stage.drain(lane, &mut strand.data, at, steps);
                 }
             }
         }

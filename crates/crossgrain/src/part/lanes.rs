@@ -5,7 +5,7 @@
 //! cipher does.
 //! Holds: a block is read before it is replaced, and each chain touches its own alone.
 
-use super::chain::{self, Data, Rule, Strand, View};
+use super::chain::{self, Data, Rule, Strand};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::Kernel;
 
@@ -33,75 +33,47 @@ pub(super) trait Lanes<const LANES: usize> {
 }
 
 /// Takes no more than `LANES` chains `blocks` blocks further.
-pub(super) struct Chains<'a, L, const LANES: usize> {
-    lanes: L,
-    rule: Rule,
-    chains: [Option<Chain<'a>>; LANES],
-    count: usize,
-    blocks: usize,
+pub(super) struct Chains<'a, 's, L, D, const LANES: usize> {
+    pub(super) lanes: L,
+    pub(super) strands: &'a mut [&'s mut Strand<D>],
+    pub(super) blocks: usize,
+    pub(super) rule: Rule,
 }
 
-/// A strand without its type.
-struct Chain<'a> {
-    state: &'a mut Block,
-    data: View<'a>,
-}
-
-impl<'a, L, const LANES: usize> Chains<'a, L, LANES> {
-    /// The chains of no more strands than there are lanes.
-    pub(super) fn new<D: Data>(
-        lanes: L,
-        rule: Rule,
-        strands: &'a mut [&mut Strand<D>],
-        blocks: usize,
-    ) -> Self {
-        let count = strands.len();
-        debug_assert!(count <= LANES);
-        let mut strands = strands.iter_mut();
-        let mut chain = |_| strands.next().map(|Strand { state, data }| Chain { state, data: data.view() });
-        Self { lanes, rule, chains: std::array::from_fn(&mut chain), count, blocks }
-    }
-}
-
-impl<L: Lanes<LANES>, const LANES: usize> Kernel for Chains<'_, L, LANES> {
+impl<L: Lanes<LANES>, D: Data, const LANES: usize> Kernel for Chains<'_, '_, L, D, LANES> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { lanes, rule, mut chains, count, blocks } = self;
-        let chains = &mut chains[..count];
+        let Self { lanes, strands, blocks, rule } = self;
         let mut stages = [Stage::<LANES>::new(), Stage::new()];
         let [now, other] = &mut stages;
         let (mut now, mut other) = (now, other);
-        for (lane, chain) in chains.iter().enumerate() {
-            if let Some(chain) = chain {
-                now.step(0)[lane] = *chain.state;
-            }
+        for (lane, strand) in strands.iter().enumerate() {
+            now.step(0)[lane] = strand.state;
         }
         let mut state = lanes.load(now.step(0));
         let end = blocks * BLOCK_BYTES;
-        exchange(now, chains, 0, Moves { out: None, into: Some(0), end });
+        exchange::<D, LANES>(now, strands, 0, Moves { out: None, into: Some(0), end });
         for at in (0..end).step_by(STEPS * BLOCK_BYTES) {
             let steps = STEPS.min((end - at) / BLOCK_BYTES);
             let out = at.checked_sub(STEPS * BLOCK_BYTES).filter(|_| rule.writes());
             let into = Some(at + STEPS * BLOCK_BYTES).filter(|&next| next < end);
-            let share = count.div_ceil(steps);
+            let share = strands.len().div_ceil(steps);
             for step in 0..steps {
-                let from = (step * share).min(count);
-                let to = (from + share).min(count);
-                exchange(other, &mut chains[from..to], from, Moves { out, into, end });
+                let from = (step * share).min(strands.len());
+                let to = (from + share).min(strands.len());
+                exchange::<D, LANES>(other, &mut strands[from..to], from, Moves { out, into, end });
                 lanes.advance(rule, &mut state, now.step(step));
             }
             std::mem::swap(&mut now, &mut other);
         }
         let last = end.next_multiple_of(STEPS * BLOCK_BYTES).checked_sub(STEPS * BLOCK_BYTES);
         let out = last.filter(|_| rule.writes());
-        exchange(other, chains, 0, Moves { out, into: None, end });
+        exchange::<D, LANES>(other, strands, 0, Moves { out, into: None, end });
         lanes.store(state, now.step(0));
-        for (chain, state) in chains.iter_mut().zip(now.step(0)) {
-            if let Some(chain) = chain {
-                *chain.state = *state;
-            }
+        for (strand, state) in strands.iter_mut().zip(now.step(0)) {
+            strand.state = *state;
         }
     }
 }
@@ -116,22 +88,22 @@ struct Moves {
 
 /// Empties and fills lanes of a stage from lane `first` on.
 #[inline(always)]
-fn exchange<const LANES: usize>(
+fn exchange<D: Data, const LANES: usize>(
     stage: &mut Stage<LANES>,
-    chains: &mut [Option<Chain<'_>>],
+    strands: &mut [&mut Strand<D>],
     first: usize,
     moves: Moves,
 ) {
     if let Some(at) = moves.out {
         let steps = STEPS.min((moves.end - at) / BLOCK_BYTES);
-        for (lane, chain) in (first..).zip(chains.iter_mut().flatten()) {
-            stage.drain(lane, &mut chain.data, at, steps);
+        for (lane, strand) in strands.iter_mut().enumerate() {
+            stage.drain(first + lane, &mut strand.data, at, steps);
         }
     }
     if let Some(at) = moves.into {
-        for (lane, chain) in (first..).zip(chains.iter().flatten()) {
-            stage.fill(lane, &chain.data, at);
-            Stage::<LANES>::expect(&chain.data, at + STEPS * BLOCK_BYTES);
+        for (lane, strand) in strands.iter().enumerate() {
+            stage.fill(first + lane, &strand.data, at);
+            Stage::<LANES>::expect(&strand.data, at + STEPS * BLOCK_BYTES);
         }
     }
 }

@@ -23,10 +23,10 @@ pub(super) fn run<W: AesLanes, D: Data>(
     for strands in strands.chunks_mut(IN_FLIGHT * W::BLOCKS) {
         if strands.len() > W::BLOCKS {
             let lanes = Registers::<W, IN_FLIGHT> { isa, keys };
-            isa.enter(Chains::<_, BUNDLE_BLOCKS_MAX>::new(lanes, rule, strands, blocks));
+            isa.enter(Chains::<_, _, BUNDLE_BLOCKS_MAX> { lanes, strands, blocks, rule });
         } else {
             let lanes = Registers::<W, 1> { isa, keys };
-            isa.enter(Chains::<_, FEW>::new(lanes, rule, strands, blocks));
+            isa.enter(Chains::<_, _, FEW> { lanes, strands, blocks, rule });
         }
     }
 }
@@ -59,10 +59,13 @@ impl<W: AesLanes, const N: usize, const LANES: usize> Lanes<LANES> for Registers
     fn advance(&self, rule: Rule, state: &mut [W; N], blocks: &mut [Block; LANES]) {
         let (first, middle, last) = self.keys.split();
         let (first, last) = (W::broadcast(self.isa, first), W::broadcast(self.isa, last));
-        let mut result: [W; N] = each!(i < N => state[i] ^ first);
-        if rule.adds_before() {
-            result = sums(result, self.load(blocks));
-        }
+        // Sums of three are one instruction where there are such.
+        let mut result: [W; N] = if rule.adds_before() {
+            let input = self.load(blocks);
+            each!(i < N => state[i] ^ input[i] ^ first)
+        } else {
+            each!(i < N => state[i] ^ first)
+        };
         Middle::<W, MIDDLE_LEAST>::new(self.isa, middle).rounds::<N, true>(self.isa, &mut result, [last; N]);
         *state = result;
         match rule {

@@ -19,15 +19,16 @@ pub(super) fn run<W: Lane32, D: Data>(
 ) {
     let bundle_blocks = W::BITS / 32;
     for strands in strands.chunks_mut(at_once::<W>() * bundle_blocks) {
-        // Lanes for bundles of sixteen, the widest. Only kernels that are needed are compiled, since each holds the cipher.
+        // Lanes for bundles of sixteen, the widest.
         if strands.len() <= bundle_blocks {
             side_by_side::<W, D, 1, 16>(isa, cipher, rule, strands, blocks);
-        } else if const { at_once::<W>() == 2 } {
-            side_by_side::<W, D, 2, 32>(isa, cipher, rule, strands, blocks);
-        } else if strands.len() <= 2 * bundle_blocks {
-            side_by_side::<W, D, 2, 32>(isa, cipher, rule, strands, blocks);
-        } else {
+            continue;
+        }
+        // Asked when compiling: what no chains take is not compiled, for each kernel holds the whole cipher.
+        if const { at_once::<W>() == 4 } && strands.len() > 2 * bundle_blocks {
             side_by_side::<W, D, 4, 64>(isa, cipher, rule, strands, blocks);
+        } else {
+            side_by_side::<W, D, 2, 32>(isa, cipher, rule, strands, blocks);
         }
     }
 }
@@ -41,7 +42,7 @@ fn side_by_side<W: Lane32, D: Data, const N: usize, const LANES: usize>(
     blocks: usize,
 ) {
     let lanes = Bundles::<W, N> { isa, cipher };
-    isa.enter(Chains::<_, LANES>::new(lanes, rule, strands, blocks));
+    isa.enter(Chains::<_, _, LANES> { lanes, strands, blocks, rule });
 }
 
 /// Blocks in `N` bundles.
