@@ -24,7 +24,7 @@
 
 #![deny(unsafe_code)]
 #![cfg_attr(
-    not(all(feature = "search", feature = "container")),
+    not(all(feature = "search", feature = "wide")),
     allow(dead_code, unused_imports, reason = "what features leave out has friends below")
 )]
 
@@ -64,6 +64,7 @@ pub mod search;
 pub mod stream;
 pub mod tune;
 pub mod variant;
+#[cfg(feature = "wide")]
 pub mod wide;
 pub mod wisdom;
 #[allow(unsafe_code, reason = "registers and their memory; everything above is safe")]

@@ -8,6 +8,7 @@ pub mod chain;
 pub mod counter;
 pub mod ghash;
 mod lanes;
+#[cfg(feature = "wide")]
 pub mod rijndael;
 pub mod search;
 pub mod serpent;

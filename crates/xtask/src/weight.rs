@@ -1,0 +1,160 @@
+//! `cargo xtask weight`: what it costs a user to build crossgrain, from nothing.
+//!
+//! A crate that depends on the library is made in a temporary folder and built, in release and debug; then the command line.
+//! Seconds are of processor, user and system, of all that cargo ran; memory is the most that one process of the compiler
+//! held. Crates are those that are compiled for the target, the library's own included.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use crate::{Result, cargo, day, pages, root};
+
+/// The page with the table.
+const PAGE: &str = "docs/install.md";
+const TASK: &str = "weight";
+
+/// What is built, and how many seconds of processor it may take.
+struct Case {
+    what: &'static str,
+    package: Package,
+    profile: &'static str,
+    bar_s: f64,
+}
+
+#[derive(Clone, Copy)]
+enum Package {
+    /// A crate that depends on the library as it is by default.
+    Dependent,
+    Program,
+}
+
+const CASES: [Case; 3] = [
+    Case { what: "the library, release", package: Package::Dependent, profile: "--release", bar_s: 90.0 },
+    Case { what: "the library, debug", package: Package::Dependent, profile: "--profile=dev", bar_s: 120.0 },
+    Case { what: "the program, release", package: Package::Program, profile: "--release", bar_s: 240.0 },
+];
+
+/// What a build cost.
+struct Cost {
+    processor_s: f64,
+    peak_kib: u64,
+    crates: usize,
+}
+
+/// Builds everything, and writes the table.
+///
+/// # Errors
+/// If something cannot be built or measured.
+pub(crate) fn run() -> Result<()> {
+    pages::expect(PAGE, TASK)?;
+    let folder = root().join(crate::target()).join("weight");
+    let mut table = "| what is built | processor, s | at most, s | memory, MiB | crates |\n|---|---|---|---|---|\n".to_owned();
+    for case in &CASES {
+        let Case { what, bar_s, .. } = case;
+        let Cost { processor_s, peak_kib, crates } = case.cost(&folder)?;
+        let row = format!("| {what} | {processor_s:.0} | {bar_s:.0} | {} | {crates} |\n", peak_kib >> 10);
+        print!("{row}");
+        table.push_str(&row);
+    }
+    let (machine, compiler) = (machine()?, said(Command::new("rustc").arg("--version"))?);
+    table.push_str(&format!("\n{machine} · {} · {} · `cargo xtask weight`\n", compiler.trim(), day()?));
+    fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    pages::put(PAGE, TASK, &table)
+}
+
+impl Case {
+    /// Builds from nothing.
+    fn cost(&self, folder: &Path) -> Result<Cost> {
+        if folder.exists() {
+            fs::remove_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        }
+        let manifest = match self.package {
+            Package::Dependent => dependent(folder)?,
+            Package::Program => root().join("crates/crossgrain-cli/Cargo.toml"),
+        };
+        let mut build = cargo();
+        build.args(["build", "--quiet", self.profile, "--manifest-path"]).arg(&manifest);
+        build.arg("--target-dir").arg(folder.join("target")).env_remove("RUSTFLAGS").stdin(Stdio::null());
+        let before_s = children_s()?;
+        let mut child = build.spawn().map_err(|error| format!("cannot run cargo: {error}"))?;
+        let mut peak_kib = 0;
+        let status = loop {
+            peak_kib = peak_kib.max(compilers_kib());
+            match child.try_wait().map_err(|error| format!("cannot wait for cargo: {error}"))? {
+                Some(status) => break status,
+                None => thread::sleep(Duration::from_millis(50)),
+            }
+        };
+        if !status.success() {
+            return Err(format!("cargo failed ({status})"));
+        }
+        let mut tree = cargo();
+        tree.args(["tree", "--edges", "normal", "--prefix", "none", "--manifest-path"]).arg(&manifest);
+        let tree = said(&mut tree)?;
+        let mut crates: Vec<_> = tree.lines().map(|line| line.trim_end_matches(" (*)")).collect();
+        crates.sort_unstable();
+        crates.dedup();
+        // The package at the root is the user's own.
+        Ok(Cost { processor_s: children_s()? - before_s, peak_kib, crates: crates.len() - 1 })
+    }
+}
+
+/// A crate that depends on the library; gives its manifest.
+fn dependent(folder: &Path) -> Result<std::path::PathBuf> {
+    let library = root().join("crates/crossgrain");
+    let manifest = format!(
+        "[package]\nname = \"dependent\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n\
+         crossgrain = {{ path = {:?} }}\n\n[workspace]\n",
+        library.display().to_string()
+    );
+    let source = "fn main() {\n    println!(\"{}\", crossgrain::Features::of_cpu());\n}\n";
+    let write = |name: &str, text: &str| {
+        fs::write(folder.join(name), text).map_err(|error| format!("{name}: {error}"))
+    };
+    fs::create_dir_all(folder.join("src")).map_err(|error| format!("{}: {error}", folder.display()))?;
+    write("Cargo.toml", &manifest)?;
+    write("src/main.rs", source)?;
+    Ok(folder.join("Cargo.toml"))
+}
+
+/// Seconds of processor of all processes that were waited for, and of theirs.
+fn children_s() -> Result<f64> {
+    /// What Linux counts them in, everywhere.
+    const TICKS_A_SECOND: f64 = 100.0;
+    let text = fs::read_to_string("/proc/self/stat").map_err(|error| format!("/proc/self/stat: {error}"))?;
+    // The name, in parentheses, may hold blanks.
+    let fields = text.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
+    let ticks: Vec<f64> = fields.skip(13).take(2).filter_map(|field| field.parse().ok()).collect();
+    Ok(ticks.iter().sum::<f64>() / TICKS_A_SECOND)
+}
+
+/// The most memory that a compiler that runs now has held.
+fn compilers_kib() -> u64 {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let peak = |status: String| {
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+        (field("Name:") == Some("rustc")).then(|| field("VmHWM:")?.strip_suffix(" kB")?.parse::<u64>().ok())?
+    };
+    let peaks = processes.filter_map(|process| peak(fs::read_to_string(process.path().join("status")).ok()?));
+    peaks.max().unwrap_or(0)
+}
+
+fn machine() -> Result<String> {
+    let info = fs::read_to_string("/proc/cpuinfo").map_err(|error| format!("/proc/cpuinfo: {error}"))?;
+    let field = |name: &str| {
+        let line = info.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name));
+        line.and_then(|line| line.split_once(':')).map_or("", |(_, value)| value.trim()).to_owned()
+    };
+    Ok(format!("{} (family {}, model {})", field("model name"), field("cpu family"), field("model")))
+}
+
+fn said(command: &mut Command) -> Result<String> {
+    let done = command.stderr(Stdio::inherit()).output().map_err(|error| format!("cannot run it: {error}"))?;
+    if !done.status.success() {
+        return Err(format!("{command:?} failed ({})", done.status));
+    }
+    String::from_utf8(done.stdout).map_err(|_| "what was said is no text".to_owned())
+}
