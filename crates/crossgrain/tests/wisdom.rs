@@ -347,6 +347,8 @@ fn the_table_s_digest_is_fnv_1a() {
         format!("{hash:016x}")
     };
     assert_eq!(["", "a", "foobar"].map(digest), ["cbf29ce484222325", "af63dc4c8601ec8c", "85944171f73967e8"]);
-    let names: String = table().iter().map(|variant| format!("{}\n", variant.name)).collect();
+    // Without searches, which are in the table by a feature's choice.
+    let names = table().iter().map(|variant| variant.name.as_str()).filter(|name| !name.contains("-search/"));
+    let names: String = names.map(|name| format!("{name}\n")).collect();
     assert_eq!(Signature::here().variants, digest(&names));
 }

@@ -21,6 +21,7 @@ mod reproduce;
 mod search;
 mod taint;
 mod test;
+mod weight;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -111,6 +112,8 @@ enum Task {
         #[arg(long)]
         samples: Option<u32>,
     },
+    /// Measure what it costs to build the library and the program from nothing, and write the table of docs/install.md
+    Weight,
     /// Run what takes too long for every change: ignored tests, `statistics`, `fuzz`, `mutants`
     Nightly,
     /// Draw the charts under docs/ from records of `bench`; `chart productivity` counts source lines instead
@@ -145,6 +148,7 @@ fn main() -> ExitCode {
         Task::Statistics { cipher, seed, samples } => {
             nightly::statistics(&cipher, seed, samples).map(|()| ExitCode::SUCCESS)
         }
+        Task::Weight => weight::run().map(|()| ExitCode::SUCCESS),
         Task::Nightly => nightly::run().map(|()| ExitCode::SUCCESS),
         Task::Chart { file } if file.as_deref() == Some(Path::new("productivity")) => {
             productivity::run().map(|()| ExitCode::SUCCESS)

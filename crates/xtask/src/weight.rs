@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use crate::{Result, cargo, day, pages, root};
+use crate::{Result, cargo, day, pages, root, rustc};
 
 /// The page with the table.
 const PAGE: &str = "docs/install.md";
@@ -51,7 +51,9 @@ struct Cost {
 pub(crate) fn run() -> Result<()> {
     pages::expect(PAGE, TASK)?;
     let folder = root().join(crate::target()).join("weight");
-    let mut table = "| what is built | processor, s | at most, s | memory, MiB | crates |\n|---|---|---|---|---|\n".to_owned();
+    let mut table =
+        "| what is built | processor, s | at most, s | memory, MiB | crates |\n|---|---|---|---|---|\n"
+            .to_owned();
     for case in &CASES {
         let Case { what, bar_s, .. } = case;
         let Cost { processor_s, peak_kib, crates } = case.cost(&folder)?;
@@ -59,8 +61,8 @@ pub(crate) fn run() -> Result<()> {
         print!("{row}");
         table.push_str(&row);
     }
-    let (machine, compiler) = (machine()?, said(Command::new("rustc").arg("--version"))?);
-    table.push_str(&format!("\n{machine} · {} · {} · `cargo xtask weight`\n", compiler.trim(), day()?));
+    let (machine, compiler) = (machine()?, rustc("release")?);
+    table.push_str(&format!("\n{machine}, rustc {compiler}, {}, by `cargo xtask weight`.\n", day()?));
     fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     pages::put(PAGE, TASK, &table)
 }
@@ -136,7 +138,8 @@ fn compilers_kib() -> u64 {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let peak = |status: String| {
         let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-        (field("Name:") == Some("rustc")).then(|| field("VmHWM:")?.strip_suffix(" kB")?.parse::<u64>().ok())?
+        (field("Name:") == Some("rustc"))
+            .then(|| field("VmHWM:")?.strip_suffix(" kB")?.parse::<u64>().ok())?
     };
     let peaks = processes.filter_map(|process| peak(fs::read_to_string(process.path().join("status")).ok()?));
     peaks.max().unwrap_or(0)
@@ -152,7 +155,8 @@ fn machine() -> Result<String> {
 }
 
 fn said(command: &mut Command) -> Result<String> {
-    let done = command.stderr(Stdio::inherit()).output().map_err(|error| format!("cannot run it: {error}"))?;
+    let done =
+        command.stderr(Stdio::inherit()).output().map_err(|error| format!("cannot run it: {error}"))?;
     if !done.status.success() {
         return Err(format!("{command:?} failed ({})", done.status));
     }
