@@ -75,12 +75,16 @@ impl Place {
         named.map_err(|error| error.error)
     }
 
-    /// Gives the file the rights of the one that it replaces.
+    /// Gives the file the rights of the one that it replaces, if that is the user's own: nobody else says who may read it.
     #[cfg(unix)]
     fn take_over(&self, file: &File) -> io::Result<()> {
         use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
         let Some(old) = &self.old else { return Ok(()) };
-        let is_same_group = file.metadata()?.gid() == old.gid();
+        let made = file.metadata()?;
+        if made.uid() != old.uid() {
+            return Ok(());
+        }
+        let is_same_group = made.gid() == old.gid();
         let mode = old.mode() & if is_same_group { 0o777 } else { 0o707 };
         file.set_permissions(fs::Permissions::from_mode(mode))
     }

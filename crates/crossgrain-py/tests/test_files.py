@@ -201,6 +201,19 @@ def test_another_group_gets_nothing_of_what_was_a_groups(tmp_path):
 
 
 @unix
+def test_another_user_does_not_say_who_reads_a_plaintext(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("files of other users (this is not root)")
+    (tmp_path / "plain").write_bytes(b"text")
+    crossgrain.encrypt_file(tmp_path / "plain", tmp_path / "sealed", key=KEY)
+    (tmp_path / "back").write_bytes(b"planted")
+    (tmp_path / "back").chmod(0o666)
+    os.chown(tmp_path / "back", 12345, 12345)
+    crossgrain.decrypt_file(tmp_path / "sealed", tmp_path / "back", key=KEY, overwrite=True)
+    assert modes(tmp_path)["back"] == 0o600 and (tmp_path / "back").stat().st_uid == 0
+
+
+@unix
 def test_what_is_no_file_is_not_replaced_and_no_link_is_followed(tmp_path):
     (tmp_path / "plain").write_bytes(b"text")
     os.mkfifo(tmp_path / "pipe")
