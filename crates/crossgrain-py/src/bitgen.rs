@@ -3,9 +3,9 @@
 //! Python's side subclasses `numpy.random.BitGenerator`, whose objects hold a `bitgen_t` and show it as a capsule.
 //! `install` writes four functions and a pointer to our state there; NumPy, SciPy and numba then call them.
 //! Source: `numpy/random/bitgen.h`, part of NumPy's stable C interface.
-//! Holds: the state does not move and lives as long as its `Core`, which Python's object keeps and never replaces. Whoever
-//! draws through the structure holds the generator's `lock`, as NumPy's C interface demands. `Core` takes the lock itself,
-//! whoever calls it, and a mark besides, in case the lock is not what it should be.
+//! Holds: the state does not move and lives as long as its `Core`, which Python's object keeps and never replaces. Callers
+//! that draw through the structure hold the generator's `lock`, as NumPy's C interface demands. `Core` takes the lock itself,
+//! in every call, and a mark besides, in case the lock is not what it should be.
 
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_void};
@@ -124,14 +124,14 @@ unsafe extern "C" fn next_double(of: *mut c_void) -> f64 {
 pub(crate) struct Core {
     /// In one place, for C to point to.
     state: Box<UnsafeCell<State>>,
-    /// The generator's lock, which whoever draws by NumPy's structure holds.
+    /// The generator's lock, which callers that draw by NumPy's structure hold.
     lock: Py<PyAny>,
     /// Whether a method uses the state.
     is_used: AtomicBool,
     threads: usize,
 }
 
-// SAFETY: methods use the state through `alone` only, which lets in one at a time. Whoever uses it through NumPy's structure
+// SAFETY: methods use the state through `alone` only, which lets in one at a time. A caller that uses it through NumPy's structure
 // holds the lock, as its C interface demands, and `alone` holds the lock too.
 unsafe impl Sync for Core {}
 

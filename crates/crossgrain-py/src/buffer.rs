@@ -1,6 +1,6 @@
 //! Memory that Python objects lend: bytes, `bytearray`, `memoryview`, NumPy arrays, without a copy.
 //!
-//! Whoever lends memory keeps its place, and may still write to it from another thread while the global lock is released.
+//! The lender of memory keeps its place, and may still write to it from another thread while the global lock is released.
 //! The engine then reads some bytes or others, and computes from them; no address and no branch depends on them, so that
 //! wrong data is all that comes of it. What decides something is copied first, under the lock: keys, nonces, additional
 //! data ([`taken`]), and ciphertext that is authenticated before it is decrypted (`modes`).

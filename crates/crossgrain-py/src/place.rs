@@ -1,7 +1,7 @@
 //! Where a file is to appear once it is whole.
 //!
 //! Until then it has no name, where the system can do that (Linux): whatever ends the process, nothing of it is left. Elsewhere
-//! it has a name beside its place, and goes with whoever wrote it.
+//! it has a name beside its place, and is removed when its writer is dropped.
 //! A plaintext is its owner's only. A ciphertext has the rights of any new file. What replaces a file takes over its rights, less
 //! those of a group that is not its own any more, and never those to run as somebody else.
 

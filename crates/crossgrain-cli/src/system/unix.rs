@@ -73,7 +73,7 @@ impl Rights {
         Self { mode: 0o666 & !umask.as_raw_mode(), group: None }
     }
 
-    /// Those of the file that is replaced, if it is the user's own. Whoever else it is of has chosen them.
+    /// Those of the file that is replaced, if it is the user's own: another user has no say in who reads the new one.
     pub(crate) fn of_replaced(old: &Metadata) -> Option<Self> {
         let is_own = old.is_file() && old.uid() == geteuid().as_raw();
         // A set-user-ID bit would run new bytes under an old promise.

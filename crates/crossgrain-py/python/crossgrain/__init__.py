@@ -136,7 +136,7 @@ def seal(
     """Encrypt a message by gcm or eax, with a tag behind it that vouches for the message and for `aad`.
 
     No nonce may be used twice with one key; one of 12 random bytes is good for 2**32 messages. `out`, if given, is
-    `tag_bytes` longer than `data`, and may begin with the same memory. Whoever can write to `data` or `out` meanwhile
+    `tag_bytes` longer than `data`, and may begin with the same memory. A thread that writes to `data` or `out` meanwhile
     has a say in what the tag vouches for: leave `out` away where memory is shared with others.
     """
     how = _how(threads, policy, isa, (), None)

@@ -27,9 +27,9 @@ const HASH_BLOCK_BYTES: usize = 128;
 pub enum Secret<'a> {
     /// Uniformly random bytes, as many as the suite's keys have.
     Key(&'a [u8]),
-    /// Anything that a person can remember, as bytes: these bytes and no others open the file. Nothing is normalised. Whoever
-    /// takes text from people should bring it into one form before (NFC of UTF-8, say), for keyboards differ in how they
-    /// write an accented letter; and should leave out the end of the line.
+    /// Anything that a person can remember, as bytes: these bytes and no others open the file. Nothing is normalised. A
+    /// program that takes text from people should bring it into one form before (NFC of UTF-8, say), for keyboards differ in
+    /// how they write an accented letter; and should leave out the end of the line.
     Passphrase(&'a [u8]),
 }
 

@@ -62,7 +62,7 @@ impl Threads {
         if !self.pays(len_bytes) {
             return work();
         }
-        // What spilled of keys is wiped where it spilled: whoever drops the keys is another thread.
+        // What spilled of keys is wiped where it spilled: the keys are dropped on another thread.
         let work_and_wipe = || {
             work();
             wipe_deep_stack();

@@ -41,7 +41,7 @@ fn aes_search<B: LaneByte>(repr: Repr, way: &str, rows: &mut Vec<Variant>) {
     rows.push(by(way, of::<B::Isa>(Family::Aes, "aes-search", repr, Action::Search(bind))));
 }
 
-/// The same with a byte a lane.
+/// The same with one byte per lane.
 fn aes_search_by<W: ByteLanes, S: Substitute<W> + 'static>(rows: &mut Vec<Variant>) {
     aes_search::<Byte<W, S>>(Repr::Bytesliced { bits: W::BITS }, S::NAME, rows);
 }
