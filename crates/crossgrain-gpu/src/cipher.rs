@@ -47,8 +47,8 @@ impl<D: Device> Cipher<D> {
         if key.cipher().family() != kernel.family {
             return Err(Error::Key);
         }
-        if !device.info().takes(kernel) {
-            let needs = kernel.shared_bytes();
+        if !device.info().takes(kernel, D::LANGUAGE) {
+            let needs = kernel.shared_bytes(D::LANGUAGE);
             return Err(Error::Program(format!("it needs {needs} bytes of shared memory")));
         }
         let program = device.compile(listing)?;

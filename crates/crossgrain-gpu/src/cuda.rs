@@ -22,6 +22,9 @@ use super::{Device, Error, Info, Job, Units, cache};
 /// Most blocks of a run: 4 GiB.
 const BLOCKS_MAX: usize = 1 << 28;
 
+/// Most groups of a run: far fewer than CUDA takes, and enough for a second.
+const GROUPS_MAX: usize = 1 << 20;
+
 /// A device.
 pub struct CudaDevice {
     context: Arc<CudaContext>,
@@ -150,6 +153,7 @@ impl CudaDevice {
             driver: format!("CUDA, compute capability {major}.{minor}"),
             is_software: false,
             max_blocks: BLOCKS_MAX,
+            max_groups: GROUPS_MAX,
             shared_bytes: usize::try_from(shared_bytes).unwrap_or(0),
             units: Some(units),
         };
@@ -225,7 +229,7 @@ impl Device for CudaDevice {
             return Ok(Duration::ZERO);
         }
         let groups = LaunchConfig {
-            grid_dim: (job.threads / program.group_threads, 1, 1),
+            grid_dim: (job.threads.div_ceil(program.group_threads), 1, 1),
             block_dim: (program.group_threads, 1, 1),
             shared_mem_bytes: program.dynamic_bytes,
         };

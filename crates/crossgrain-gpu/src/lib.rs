@@ -46,6 +46,8 @@ pub struct Info {
     pub is_software: bool,
     /// Most blocks of a run.
     pub max_blocks: usize,
+    /// Most groups of threads of a run.
+    pub max_groups: usize,
     /// Bytes of memory that a group of threads may share.
     pub shared_bytes: usize,
     /// How much it computes, where its driver tells.
@@ -71,9 +73,9 @@ impl Units {
 }
 
 impl Info {
-    /// Whether the device has what a program needs.
-    pub const fn takes(&self, kernel: Kernel) -> bool {
-        kernel.shared_bytes() <= self.shared_bytes
+    /// Whether the device has what a program in its language needs.
+    pub const fn takes(&self, kernel: Kernel, language: Language) -> bool {
+        kernel.shared_bytes(language) <= self.shared_bytes
     }
 }
 
@@ -187,7 +189,7 @@ mod tests {
             [Form::Words, Form::Bits].map(|form| limit(Task::Encrypt, form, CipherName::Serpent256));
         assert!(2.5 < words && words < bits && bits < 4.8, "{words} {bits}");
         assert!((3.0..4.8).contains(&aes), "{aes}");
-        let [whole, walk] = [Form::Bits, Form::Walk].map(|form| limit(Task::Count, form, CipherName::Aes128));
+        let [whole, walk] = [Form::Bits, Form::Walk].map(|form| limit(Task::Generate, form, CipherName::Aes128));
         assert!(aes < whole && whole < walk && walk < 5.2, "{whole} {walk}");
         println!(
             "AES-128 {aes:.2}, its counters {whole:.2} and {walk:.2}, Serpent {words:.2} and {bits:.2} Tbit/s"

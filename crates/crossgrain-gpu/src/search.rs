@@ -21,8 +21,8 @@ const FIRST_KEYS: usize = 1 << 20;
 /// Runs grow until they last as long.
 const MOMENT: Duration = Duration::from_millis(20);
 
-/// Most threads of a run: in groups of 64 as many as every device starts at once.
-const THREADS_MAX: usize = 65_535 * 64;
+/// Most outer keys of a run: as many as a moment takes on a fast device.
+const OUTERS_MAX: usize = 1 << 20;
 
 /// Hits that there is room for at least: with 16 bits known 2³⁰ keys have as many.
 const ROOM_MIN: usize = 1 << 14;
@@ -68,7 +68,9 @@ impl<D: Device> OnDevice<D> {
     pub(super) fn new(device: &Arc<D>, program: Search, known: &Known, keys: &[u8]) -> Result<Self, Error> {
         let count = keys.len() / program.cipher().key_bytes();
         let bundles = program.bundles(count);
-        let outers_max = THREADS_MAX / bundles;
+        let listing = program.listing(D::LANGUAGE, device.info().shared_bytes);
+        let threads_max = device.info().max_groups.saturating_mul(listing.group_threads as usize);
+        let outers_max = (threads_max / bundles).min(OUTERS_MAX);
         if outers_max == 0 {
             return Err(Error::Program(format!("a table of {count} keys is more than a run takes")));
         }
@@ -78,7 +80,7 @@ impl<D: Device> OnDevice<D> {
         let source = Zeroizing::new(source);
         let hits_bytes = 4 * HIT_WORDS * (1 + room);
         let mut on_device = Self {
-            compiled: device.compile(&program.listing(D::LANGUAGE))?,
+            compiled: device.compile(&listing)?,
             source: device.allocate(source.len())?,
             hits: device.allocate(hits_bytes.next_multiple_of(BLOCK_BYTES))?,
             device: device.clone(),

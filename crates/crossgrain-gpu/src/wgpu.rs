@@ -81,7 +81,7 @@ fn info(number: usize, adapter: &Adapter) -> Info {
     let (info, limits) = (adapter.get_info(), adapter.limits());
     let bytes = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
     // A thread of Serpent takes one block.
-    let threads = u64::from(limits.max_compute_workgroups_per_dimension) * u64::from(SERPENT.group_threads());
+    let threads = u64::from(limits.max_compute_workgroups_per_dimension) * u64::from(SERPENT.group_threads(Language::Wgsl));
     let blocks = (bytes / BLOCK_BYTES as u64).min(threads).min(1 << 24);
     Info {
         id: format!("wgpu:{number}"),
@@ -89,6 +89,7 @@ fn info(number: usize, adapter: &Adapter) -> Info {
         driver: format!("{} {} {}", info.backend, info.driver, info.driver_info).trim_end().to_owned(),
         is_software: info.device_type == DeviceType::Cpu,
         max_blocks: blocks as usize,
+        max_groups: limits.max_compute_workgroups_per_dimension as usize,
         shared_bytes: limits.max_compute_workgroup_storage_size as usize,
         units: None,
     }
@@ -298,7 +299,7 @@ impl Device for WgpuDevice {
         let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor { label: None, timestamp_writes });
         pass.set_pipeline(&program.pipeline);
         pass.set_bind_group(0, &group, &[]);
-        pass.dispatch_workgroups(job.threads / program.group_threads, 1, 1);
+        pass.dispatch_workgroups(job.threads.div_ceil(program.group_threads), 1, 1);
         drop(pass);
         if let Some(stamps) = &stamps {
             stamps.resolve(&mut encoder);

@@ -24,7 +24,7 @@ fn key(cipher: CipherName) -> Key {
 fn agrees<D: Device>(device: &Arc<D>) {
     println!("on {:?}", device.info());
     for kernel in ALL {
-        if !device.info().takes(kernel) {
+        if !device.info().takes(kernel, D::LANGUAGE) {
             let refused = Cipher::new(device, kernel, &key(CipherName::Aes128)).unwrap_err();
             println!("{}: {refused}", kernel.name());
             continue;

@@ -41,15 +41,15 @@ fn harness() -> String {
     let mut text = STAND_IN.to_owned();
     for (kernel, listing) in programs() {
         // Nobody asks for shared memory here: it is as large as it will be.
-        let shared = format!("static u32 tables[{}]", kernel.shared_bytes() / 4);
+        let shared = format!("static u32 tables[{}]", kernel.shared_bytes(Language::Cuda) / 4);
         let program = listing.text.replace("extern __shared__ u32 tables[]", &shared);
         write!(text, "namespace n_{} {{\n{program}}}\n", listing.entry).unwrap();
     }
     text += "int main() {\nunsigned int head[2];\nget(head, 8);\n";
     for (number, (kernel, listing)) in programs().into_iter().enumerate() {
-        let (name, group) = (listing.entry, kernel.group_threads());
+        let (name, group) = (listing.entry, listing.group_threads);
         // One thread after another: what they share is there when all have run once.
-        let turns = if kernel.shared_bytes() > 0 { 2 } else { 1 };
+        let turns = if kernel.shared_bytes(Language::Cuda) > 0 { 2 } else { 1 };
         write!(
             text,
             "if (head[0] == {number}) {{\nusing namespace n_{name};\nJob job;\nget(&job, sizeof job);\n\
@@ -70,7 +70,8 @@ fn run(binary: &Path, (number, kernel): (usize, Kernel), key: &Key, counter: u12
     let blocks = (data.len() / 16) as u32;
     let mut keys = kernel.keys(key).to_vec();
     keys.resize(KEY_WORDS_MAX, 0);
-    let head = [number as u32, kernel.threads(blocks)];
+    let threads = kernel.threads(blocks).next_multiple_of(kernel.group_threads(Language::Cuda));
+    let head = [number as u32, threads];
     let input =
         [words(&head), words(&kernel.job(key.cipher(), blocks, counter)), words(&keys), data.to_vec()]
             .concat();

@@ -23,16 +23,21 @@ const KEYS: usize = 75;
 
 const OUTERS: usize = 3;
 
+/// Bytes that a group of threads shares.
+const SHARED_BYTES: usize = 96 << 10;
+
 /// One program after another by its number; it reads threads, the job, what is known, the source, and how long `goal` is.
 fn harness(programs: &[Search]) -> String {
     let mut text = STAND_IN.to_owned();
     for program in programs {
-        let listing = program.listing(Language::Cuda);
-        write!(text, "namespace n_{} {{\n{}}}\n", listing.entry, listing.text).unwrap();
+        let listing = program.listing(Language::Cuda, SHARED_BYTES);
+        let ring = format!("static uint4 ring[{}]", SHARED_BYTES / 16);
+        let program = listing.text.replace("extern __shared__ uint4 ring[]", &ring);
+        write!(text, "namespace n_{} {{\n{program}}}\n", listing.entry).unwrap();
     }
     text += "int main() {\nunsigned int head[4];\nget(head, sizeof head);\n";
     for (number, program) in programs.iter().enumerate() {
-        let listing = program.listing(Language::Cuda);
+        let listing = program.listing(Language::Cuda, SHARED_BYTES);
         let (name, group) = (&listing.entry, listing.group_threads);
         write!(
             text,
@@ -150,7 +155,7 @@ fn the_program_is_that_of_what_is_known_best() {
 
 #[test]
 fn wgsl_programs_are_valid() {
-    all().for_each(|program| validated(&program.listing(Language::Wgsl)));
+    all().for_each(|program| validated(&program.listing(Language::Wgsl, 0)));
 }
 
 #[test]
@@ -165,5 +170,5 @@ fn nvrtc_compiles_every_program_for_every_architecture() {
             || [Cipher::Serpent128, Cipher::Serpent192].contains(&program.cipher())
     };
     let programs = all().filter(|program| !is_another(program));
-    nvrtc.made(&programs.map(|program| program.listing(Language::Cuda)).collect::<Vec<_>>());
+    nvrtc.made(&programs.map(|program| program.listing(Language::Cuda, SHARED_BYTES)).collect::<Vec<_>>());
 }

@@ -99,7 +99,7 @@ fn counting_key(cipher: Cipher) -> Result<Key, Error> {
 /// Those of crossgrain that the device takes, and somebody else's.
 fn programs(device: &dyn Gpu, beside: Option<&Path>) -> Result<Vec<Program>, Error> {
     let (info, language) = (device.info(), device.language());
-    let own = ALL.into_iter().filter(|&kernel| info.takes(kernel));
+    let own = ALL.into_iter().filter(|&kernel| info.takes(kernel, language));
     let own = own.map(|kernel| Program {
         name: kernel.name().to_owned(),
         kernel,

@@ -132,6 +132,15 @@ impl Language {
         }
     }
 
+    /// Keeps the threads of a group together, so that they share fetched instructions; nothing in WGSL, which takes no barrier
+    /// once some threads are done.
+    pub const fn lockstep(self) -> &'static str {
+        match self {
+            Self::Cuda => "__syncthreads();",
+            Self::Wgsl => "",
+        }
+    }
+
     /// What a program is given, for languages that declare it apart from the entry: `source` and `goal`, arrays of these
     /// types, and `job`.
     pub fn bindings(self, [source, goal]: [&str; 2]) -> String {
@@ -199,7 +208,7 @@ impl Language {
             return format!("{space}#pragma unroll\n{space}for (auto i = {rest}\n");
         }
         let line = line.replace("(var ", &format!("({} ", self.variable()));
-        let line = line.replace("barrier();", self.barrier());
+        let line = line.replace("barrier();", self.barrier()).replace("lockstep();", self.lockstep());
         let indent = line.len() - line.trim_start().len();
         let (space, rest) = line.split_at(indent);
         if let Some((name, value)) = rest.strip_prefix("let ").and_then(|rest| rest.split_once(" = ")) {

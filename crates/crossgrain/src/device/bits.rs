@@ -8,7 +8,8 @@
 //! one of two values, by the carry.
 
 use super::text::{PARTS, Text, counter, mapped, words};
-use super::{Kernel, Task};
+use super::serpent::SHARED;
+use super::{KEY_FOURS_MAX, Kernel, Task};
 use crate::circuit::emit::{Field, Signature};
 use crate::circuit::trace::Sym;
 use crate::convert::transpose_square;
@@ -44,7 +45,7 @@ pub(super) fn entry(mut text: Text, kernel: Kernel) -> String {
     if kernel.task.counts() {
         counters(&mut text, kernel.task);
     }
-    let body = body(&text, kernel.task);
+    let body = shared_keys(&text, kernel) + &body(&text, kernel.task);
     text.entry(kernel, &body)
 }
 
@@ -91,6 +92,21 @@ fn counters(text: &mut Text, task: Task) {
     body += "    return y;\n";
     let parameters = [("first", "u32"), ("change", "u32"), ("carry", "u32")];
     text.function("counter_column", &parameters, "Column", &body);
+}
+
+/// Every thread of a group copies its share of the keys, where a copy is shared.
+fn shared_keys(text: &Text, kernel: Kernel) -> String {
+    if kernel.shared_bytes(text.language) == 0 {
+        return String::new();
+    }
+    let group = kernel.group_threads(text.language);
+    format!(
+        "    for (var at = local; at < {KEY_FOURS_MAX}u; at = at + {group}u) {{
+        {SHARED}[at] = keys[at];
+    }}
+    barrier();
+"
+    )
 }
 
 /// What a thread does around its `cipher`.

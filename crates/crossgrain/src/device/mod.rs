@@ -62,7 +62,8 @@ impl Task {
 pub enum Form {
     /// Gates, across the grain.
     Bits,
-    /// The same, of the counters of which the first two rounds are done together. AES only.
+    /// The same, of counters whose first two rounds are done together. AES's keystream only: with blocks to read, reading
+    /// takes longer than what is saved.
     Walk,
     /// Gates, on the words of blocks. Serpent only.
     Words,
@@ -117,7 +118,7 @@ pub struct Work {
 }
 
 /// All programs.
-pub const ALL: [Kernel; 22] = [
+pub const ALL: [Kernel; 21] = [
     Kernel::gates(Family::Aes, Task::Encrypt),
     Kernel::gates(Family::Aes, Task::Decrypt),
     Kernel::gates(Family::Aes, Task::Count),
@@ -130,7 +131,6 @@ pub const ALL: [Kernel; 22] = [
     Kernel { family: Family::Serpent, task: Task::Decrypt, form: Form::Bits },
     Kernel { family: Family::Serpent, task: Task::Count, form: Form::Bits },
     Kernel { family: Family::Serpent, task: Task::Generate, form: Form::Bits },
-    Kernel { family: Family::Aes, task: Task::Count, form: Form::Walk },
     Kernel { family: Family::Aes, task: Task::Generate, form: Form::Walk },
     Kernel { family: Family::Aes, task: Task::Encrypt, form: Form::OneTable },
     Kernel { family: Family::Aes, task: Task::Decrypt, form: Form::OneTable },
@@ -169,7 +169,6 @@ impl Kernel {
             (Family::Aes, Task::Decrypt, Form::OneTable) => "aes-decrypt-table",
             (Family::Aes, Task::Decrypt, Form::FourTables) => "aes-decrypt-tables",
             (Family::Aes, Task::Decrypt, _) => "aes-decrypt",
-            (Family::Aes, Task::Count, Form::Walk) => "aes-ctr-walk",
             (Family::Aes, Task::Count, Form::OneTable) => "aes-ctr-table",
             (Family::Aes, Task::Count, Form::FourTables) => "aes-ctr-tables",
             (Family::Aes, Task::Count, _) => "aes-ctr",
@@ -189,18 +188,27 @@ impl Kernel {
     }
 
     /// Threads in a group, of WGSL's `@workgroup_size` and CUDA's blocks.
-    pub const fn group_threads(self) -> u32 {
+    pub const fn group_threads(self, language: Language) -> u32 {
         match self.form {
-            Form::Bits | Form::Walk | Form::Words => 64,
-            Form::OneTable => 256,
+            // As many as a multiprocessor has registers for: they share its fetched instructions.
+            Form::Bits if self.keys_are_shared(language) => 384,
+            Form::Bits | Form::Words => 64,
+            Form::Walk | Form::OneTable => 256,
             // One group fills a multiprocessor's shared memory, and has to fill its time.
             Form::FourTables => 1024,
         }
     }
 
+    /// Whether a group copies the round keys to the memory that it shares. Serpent's on bits are more than the cache of constants
+    /// holds. WebGPU promises less shared memory than they take.
+    const fn keys_are_shared(self, language: Language) -> bool {
+        matches!((self.family, self.form, language), (Family::Serpent, Form::Bits, Language::Cuda))
+    }
+
     /// Bytes of the memory that a group of threads shares.
-    pub const fn shared_bytes(self) -> usize {
+    pub const fn shared_bytes(self, language: Language) -> usize {
         match self.form {
+            Form::Bits if self.keys_are_shared(language) => 4 * KEY_WORDS_MAX,
             Form::Bits | Form::Walk | Form::Words => 0,
             Form::OneTable => 32 << 10,
             Form::FourTables => 128 << 10,
@@ -222,8 +230,8 @@ impl Kernel {
         Listing {
             entry: self.entry(),
             text: self.text(language),
-            group_threads: self.group_threads(),
-            dynamic_bytes: if self.form == Form::FourTables { self.shared_bytes() as u32 } else { 0 },
+            group_threads: self.group_threads(language),
+            dynamic_bytes: if self.form == Form::FourTables { self.shared_bytes(language) as u32 } else { 0 },
             reads_source: self.task.reads_source(),
             reads_keys: true,
         }
@@ -244,7 +252,7 @@ impl Kernel {
         let rounds = cipher.rounds() as f64;
         match (self.family, self.form) {
             (Family::Aes, Form::OneTable | Form::FourTables) => tables::work(self.task, rounds),
-            (Family::Aes, Form::Walk) => Work { gates: walk::gates(self.task, rounds), look_ups: 0.0 },
+            (Family::Aes, Form::Walk) => Work { gates: walk::gates(rounds), look_ups: 0.0 },
             (Family::Aes, _) => Work { gates: aes::gates(self.task, rounds), look_ups: 0.0 },
             (Family::Serpent, _) => Work { gates: serpent::gates(self), look_ups: 0.0 },
         }
@@ -297,17 +305,17 @@ impl Kernel {
         [blocks, cipher.rounds() as u32, word(0), word(1), word(2), word(3)]
     }
 
-    /// Threads for so many blocks, in whole groups.
+    /// Threads for so many blocks; those that a group has beyond them do nothing.
     pub const fn threads(self, blocks: u32) -> u32 {
-        let threads = match self.form {
+        match self.form {
             Form::Bits => blocks.div_ceil(bits::SPAN_BLOCKS) * bits::SPAN_THREADS,
-            // Counters may begin within a thread's.
-            Form::Walk => blocks.div_ceil(walk::THREAD_BLOCKS) + 1,
+            // Counters may begin within those of a span.
+            Form::Walk => (blocks.div_ceil(walk::SPAN_BLOCKS) + 1) * walk::SPAN_THREADS,
             Form::Words => blocks,
             Form::OneTable | Form::FourTables => {
-                blocks.div_ceil(tables::THREAD_BLOCKS * self.group_threads()) * self.group_threads()
+                let group = self.group_threads(Language::Cuda);
+                blocks.div_ceil(tables::THREAD_BLOCKS * group) * group
             }
-        };
-        threads.next_multiple_of(self.group_threads())
+        }
     }
 }

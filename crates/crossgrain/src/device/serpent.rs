@@ -4,17 +4,21 @@
 //! are names, and a round of a block takes fewer gates, in as many registers as a thread may have.
 //! Encryption is by keys that are mixed in before the linear transformation, and either direction's follow an S-box at once: they
 //! are part of its last gates.
+//! On bits in CUDA C a group shares a copy of the keys: they are more than the cache of constants holds.
 
 use std::ops::BitXor;
 
 use super::bits::{self, COLUMNS, column_words};
-use super::text::{Text, key_words, mapped, words};
-use super::{Form, Kernel, Task};
+use super::text::{Text, key_words, mapped, words, words_of_fours};
+use super::{Form, KEY_FOURS_MAX, Kernel, Task};
 use crate::circuit::emit::{Field, Language, Signature};
 use crate::circuit::serpent_sbox;
 use crate::circuit::trace::Sym;
 use crate::part::serpent::vsliced::{self, Moves};
 use crate::word::each;
+
+/// The copy of the keys that a group shares.
+pub(super) const SHARED: &str = "shared_keys";
 
 /// The program's text.
 pub(super) fn text(kernel: Kernel, language: Language) -> String {
@@ -22,6 +26,9 @@ pub(super) fn text(kernel: Kernel, language: Language) -> String {
     if kernel.form == Form::Bits {
         bits::structures(&mut text);
         text.structure("Nibble", &[("x", Field::Words(4))]);
+        if kernel.shared_bytes(language) > 0 {
+            text.push(&format!("__shared__ uint4 {SHARED}[{KEY_FOURS_MAX}];\n\n"));
+        }
         cipher::<OnBits>(&mut text, kernel.task);
         return bits::entry(text, kernel);
     }
@@ -147,7 +154,8 @@ impl Shape for OnBits {
         };
         text.circuit(&one, &signature, circuit);
         let [from, to] = ["s", "y"].map(state_words);
-        let keyed = [from, key_words(128)].concat();
+        let array = if text.language == Language::Cuda { SHARED } else { "keys" };
+        let keyed = [from, words_of_fours(array, 128)].concat();
         let mut body = "    var y: State;\n".to_owned();
         for bit in 0..32 {
             let bits: [_; 8] = each!(word < 8 => keyed[32 * word + bit].as_str());

@@ -77,7 +77,7 @@ pub(super) fn text(kernel: Kernel, language: Language) -> String {
 }
 
 fn declaration(kernel: Kernel, language: Language) -> String {
-    let words = kernel.shared_bytes() / 4;
+    let words = kernel.shared_bytes(language) / 4;
     match (language, kernel.form) {
         // More than 48 KiB are had only when they are asked for at the start.
         (Language::Cuda, Form::FourTables) => "extern __shared__ u32 tables[];\n\n".to_owned(),
@@ -254,7 +254,7 @@ fn cipher(text: &mut Text, task: Task) {
 
 /// What a thread does: blocks of a group's threads lie side by side.
 fn body(text: &Text, kernel: Kernel) -> String {
-    let group = kernel.group_threads();
+    let group = kernel.group_threads(text.language);
     let block = text.one_block(kernel.task, |words| match moving(kernel.task) {
         None => format!("    let s = cipher({}, job.rounds, lane);\n", text.of_words("State", words)),
         Some(moving) => {
@@ -282,13 +282,13 @@ fn body(text: &Text, kernel: Kernel) -> String {
 {block}        }}
     }}
 ",
-        fill(kernel)
+        fill(kernel, text.language)
     )
 }
 
 /// Every thread of a group writes its share of the tables, four words of one at a time.
-fn fill(kernel: Kernel) -> String {
-    let (group, fours) = (kernel.group_threads(), kernel.shared_bytes() / 16);
+fn fill(kernel: Kernel, language: Language) -> String {
+    let (group, fours) = (kernel.group_threads(language), kernel.shared_bytes(language) / 16);
     let (first, stride) = match kernel.form {
         Form::FourTables => (
             format!("{}u * (four / 128u) + 32u * (four / 64u % 2u) + 256u * (four % 64u)", 2 * TABLE_WORDS),

@@ -73,7 +73,8 @@ impl Text {
     /// The end of the program: its entry, around a body in the common syntax that is told its `thread`, and, where threads share
     /// memory, which one of its group it is, `local`.
     pub(super) fn entry(self, kernel: Kernel, body: &str) -> String {
-        self.entry_named(&kernel.entry(), kernel.group_threads(), kernel.form.looks_up(), body)
+        let (group, shares) = (kernel.group_threads(self.language), kernel.shared_bytes(self.language) > 0);
+        self.entry_named(&kernel.entry(), group, shares, body)
     }
 
     /// The same by the name, the threads of a group and whether they share memory.
@@ -188,5 +189,10 @@ pub(super) fn key_word(at: usize) -> String {
 
 /// Words of the keys from the four `k` on.
 pub(super) fn key_words(count: usize) -> Vec<String> {
-    (0..count).map(|at| format!("keys[k + {}u].{}", at / 4, PARTS[at % 4])).collect()
+    words_of_fours("keys", count)
+}
+
+/// Words of an array of vectors from the vector `k` on.
+pub(super) fn words_of_fours(array: &str, count: usize) -> Vec<String> {
+    (0..count).map(|at| format!("{array}[k + {}u].{}", at / 4, PARTS[at % 4])).collect()
 }

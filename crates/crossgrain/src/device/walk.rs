@@ -1,10 +1,12 @@
-//! AES's counters across the grain, 256 to a thread: those that differ in their lowest byte alone.
+//! AES's counters across the grain, 256 to a thread: those that differ in their lowest byte but one alone.
 //!
 //! What the other fifteen bytes come to in rounds 1 and 2 is the same for all of them: five words, a bit of which is a bit of 32 lanes. It is made
 //! once, by the rounds themselves: a byte of zeros is what the S-box leaves as it is, its constant being in the round
 //! keys, so that it adds nothing to its column. Then there are eight runs of 32 blocks, of which these rounds take five
 //! S-boxes instead of 32.
-//! A thread's counters begin at a multiple of 256, and its blocks lie side by side.
+//! The counters of 256 neighbouring threads begin at a multiple of 65,536. Neighbours differ in the lowest byte, so that they
+//! write neighbouring blocks. They make a group, which goes from round to round together: the program is longer than the
+//! cache of instructions next to a scheduler, and threads at different places of it would fetch it in turns.
 //! Source: as `part::aes::walk`.
 
 use super::aes::{forward_parts, keyed, last_round, middle_round, part_gates};
@@ -19,10 +21,19 @@ use crate::word::each;
 /// Blocks of a thread.
 pub(super) const THREAD_BLOCKS: u32 = 256;
 
+/// Neighbouring threads whose blocks lie interleaved: as many as a byte has values.
+pub(super) const SPAN_THREADS: u32 = 256;
+
+/// Their blocks.
+pub(super) const SPAN_BLOCKS: u32 = SPAN_THREADS * THREAD_BLOCKS;
+
+/// The byte of a counter that moves within a thread.
+const MOVING: usize = 1;
+
 /// Runs of 32 blocks.
 const RUNS: u32 = THREAD_BLOCKS / 32;
 
-/// Bits of the lanes' numbers, for the lowest five of a counter.
+/// Bits of the lanes' numbers, for the lowest five of the moving byte.
 const LANES: [u32; 5] = [0xaaaa_aaaa, 0xcccc_cccc, 0xf0f0_f0f0, 0xff00_ff00, 0xffff_0000];
 
 /// A byte of a counter that moves while the others stand still: where it lies, and where it comes to.
@@ -59,11 +70,8 @@ pub(super) fn text(kernel: Kernel, language: Language) -> String {
     text.structure("Word", &[("x", Field::Words(1))]);
     text.structure("Kept", &[("x", Field::Words(5))]);
     forward_parts(&mut text);
-    if kernel.task == Task::Count {
-        text.swap_bytes();
-    }
     columns(&mut text);
-    let moving = Moving::of_counter(kernel.task, 0);
+    let moving = Moving::of_counter(kernel.task, MOVING);
     from_round2(&mut text, moving);
     bits::rows_of(&mut text);
     let body = body(&text, kernel.task, moving);
@@ -71,12 +79,13 @@ pub(super) fn text(kernel: Kernel, language: Language) -> String {
 }
 
 /// Gates for a block.
-pub(super) fn gates(task: Task, rounds: f64) -> f64 {
+pub(super) fn gates(rounds: f64) -> f64 {
+    let task = Task::Generate;
     let [sub_byte, column] = part_gates(task);
     let one = |row| mapped(|x| mixed(row, x)).gates().len() as f64;
     // A bit that is spread to 32 lanes is a shift, a mask and a sum, two of them one gate.
     let begin =
-        5.0 * sub_byte + one(Moving::of_counter(task, 0).row) + (0..4).map(one).sum::<f64>() + 2.0 * 160.0;
+        5.0 * sub_byte + one(Moving::of_counter(task, MOVING).row) + (0..4).map(one).sum::<f64>() + 2.0 * 160.0;
     let rest = 16.0 * (rounds - 2.0) * sub_byte + 4.0 * (rounds - 3.0) * column + 128.0;
     let once = 32.0 * sub_byte + 8.0 * column + 128.0 + 160.0;
     (begin + rest + 4.0 * bits::transposition_gates() + once / f64::from(RUNS)) / 32.0
@@ -141,11 +150,11 @@ fn body(text: &Text, task: Task, moving: Moving) -> String {
     let block = text.made("State", counter_words(task).map(|word| format!("spread_on(no_column, {word})")));
     let packed = |at: usize| format!("            kept.x[{at}] = packed(s.{}).x[0];\n", COLUMNS[at]);
     let packed: String = (0..4).map(packed).collect();
-    let stored = bits::stored(text, task, "first - low + 32u * (run - 1u) + i");
+    let stored = bits::stored(text, task, &format!("first - low + {SPAN_THREADS}u * (32u * (run - 1u) + i)"));
     let stored: String = stored.lines().map(|line| format!("        {line}\n")).collect();
     format!(
-        "    let low = job.c0 & 255u;
-    let first = {THREAD_BLOCKS}u * thread;
+        "    let low = job.c0 & {}u;
+    let first = {SPAN_BLOCKS}u * (thread / {SPAN_THREADS}u) + thread % {SPAN_THREADS}u;
     if (first >= job.blocks + low) {{
         return;
     }}
@@ -171,6 +180,7 @@ fn body(text: &Text, task: Task, moving: Moving) -> String {
                 kept.x[4] = packed(s.{comes_to}).x[0];
                 s.{comes_to} = no_column;
             }}
+            lockstep();
             let k = 32u * number;
             s = {};
         }}
@@ -181,6 +191,7 @@ fn body(text: &Text, task: Task, moving: Moving) -> String {
 {stored}        }}
     }}
 ",
+        SPAN_BLOCKS - 1,
         counter_from("(job.c0 - low)"),
         keyed(text, "block"),
         COLUMNS[moving.column],

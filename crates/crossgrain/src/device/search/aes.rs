@@ -11,7 +11,7 @@
 //! last it takes back one by one beside the rounds, as the CPU does.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use zeroize::Zeroizing;
@@ -82,7 +82,7 @@ pub(super) fn sliced(starts: &[[Block; START_BLOCKS]], columns: usize) -> Zeroiz
 }
 
 /// The program's text.
-pub(super) fn text(search: Search, language: Language) -> String {
+pub(super) fn text(search: Search, language: Language, group_threads: u32) -> String {
     let record = Record::new(language, search.compared().len());
     let body = match search.cipher {
         Cipher::Aes128 => body::<4>(search, &record),
@@ -96,12 +96,33 @@ pub(super) fn text(search: Search, language: Language) -> String {
     text.structure("Ring", &ring);
     text.structure("Word", &[("x", Field::Words(1))]);
     text.spread();
+    if language == Language::Cuda {
+        shared_ring(&mut text, group_threads);
+    }
     start_column(&mut text);
     key_byte(&mut text);
     for step in record.used.take() {
         step.declare(&mut text);
     }
-    search.ended(text, &body)
+    search.ended(text, group_threads, &body)
+}
+
+/// The schedule's words in the memory that a group shares: a byte is two vectors of four words, and neighbouring threads'
+/// vectors are neighbours.
+fn shared_ring(text: &mut Text, group_threads: u32) {
+    text.push("extern __shared__ uint4 ring[];\n\n");
+    let place = |half: u32| format!("ring[(2u * at + {half}u) * {group_threads}u + threadIdx.x]");
+    let words: String =
+        (0..8).map(|bit| format!("    y.x[{bit}] = v{}.{};\n", bit / 4, PARTS[bit % 4])).collect();
+    let body = format!(
+        "    let v0 = {};\n    let v1 = {};\n    var y: Byte;\n{words}    return y;\n",
+        place(0),
+        place(1)
+    );
+    text.function("ring_byte", &[("at", "u32")], "Byte", &body);
+    let vector = |half: usize| text.block([0, 1, 2, 3].map(|part| format!("b.x[{}]", 4 * half + part)));
+    let body = format!("    {} = {};\n    {} = {};\n", place(0), vector(0), place(1), vector(1));
+    text.function("put_ring_byte", &[("at", "u32"), ("b", "Byte")], "void", &body);
 }
 
 /// A column of what 32 keys begin from: eight vectors of the table's, and the outer key's word spread over all lanes.
@@ -144,36 +165,40 @@ fn encrypted<'a, const NK: usize>(search: Search, record: &'a Record, steps: &Ro
     record.base.set(Some(FIRST_CONSTANT));
     let mut turn = String::new();
     for round in first..first + rounds {
-        let (state, mut ring) = record.carried::<NK>();
+        let schedule = |number| {
+            let mut ring = record.carried_ring::<NK>();
+            steps.schedule(&mut ring, number);
+            record.kept("        ", &ring)
+        };
         if !is_ahead {
-            steps.schedule(&mut ring, round);
+            turn += &schedule(round);
         }
-        let state = steps.round::<NK, false>(state, &ring, round);
+        turn += LOCKSTEP;
+        let state = steps.round::<NK, false>(record.carried(), &record.carried_ring(), round);
+        turn += &record.turned(&state);
         if is_ahead {
-            steps.schedule(&mut ring, round + 1);
+            turn += &schedule(round + 1);
         }
-        turn += &record.turned(&state, &ring);
         // What is left of the rounds in the last turn.
         if round + 1 - first == middle_rounds(search.cipher) % rounds {
             turn += &until(&format!("g + {constants}u == job.end"));
         }
     }
     record.base.set(None);
-    let (state, mut ring) = record.carried::<NK>();
+    let (state, mut ring) = (record.carried(), record.carried_ring::<NK>());
     if !is_ahead {
         steps.schedule(&mut ring, search.cipher.rounds() - 1);
     }
     let hits = hits(search, record, |target| steps.last_rounds(&state, ring, target));
     format!(
         "{}{}    var s = {};
-    var w = {};
-    for (var g = {FIRST_CONSTANT}u; g < job.end; g = g + {constants}u) {{
+{}    for (var g = {FIRST_CONSTANT}u; g < job.end; g = g + {constants}u) {{
 {turn}    }}
 {hits}",
         loaded(0..4),
         loaded(4..4 + NK),
         record.state(&record.begun()),
-        record.ring(&record.begun_ring::<NK>()),
+        record.declared(&record.begun_ring::<NK>()),
     )
 }
 
@@ -185,51 +210,48 @@ fn decrypted<'a, const NK: usize>(search: Search, record: &'a Record, steps: &Ro
     // Words of the last turn, if they are fewer.
     let left = 4 * (cipher.rounds() + 1) % NK;
     for words in [0..left, left..NK].into_iter().filter(|words| !words.is_empty()) {
-        let (_, mut ring) = record.carried::<NK>();
+        let mut ring = record.carried_ring::<NK>();
         let end = words.end;
         words.for_each(|word| steps.expand(&mut ring, NK + word));
-        schedule += &format!("{}        w = {};\n", record.taken("        "), record.ring(&ring));
+        schedule += &record.kept("        ", &ring);
         if end == left {
             schedule += &until("g + 1u == job.end");
         }
     }
     record.base.set(None);
-    let (_, mut ring) = record.carried::<NK>();
+    let mut ring = record.carried_ring::<NK>();
     let state = steps.with_last_key(record.begun(), &ring);
+    let mut turned = format!("{}    var s = {};\n", record.taken("    "), record.state(&state));
     steps.schedule_back(&mut ring, cipher.rounds() - 1);
-    let turned = format!(
-        "{}    var s = {};\n    w = {};\n",
-        record.taken("    "),
-        record.state(&state),
-        record.ring(&ring)
-    );
+    turned += &record.kept("    ", &ring);
     // The number of the constant that is taken back first: of the words that are left, the last that has one.
     let first = (4 * (cipher.rounds() - 1)).div_ceil(NK);
     record.base.set(Some(first));
     let mut turn = String::new();
     for round in (cipher.rounds() - rounds..cipher.rounds()).rev() {
-        let (state, mut ring) = record.carried::<NK>();
-        let state = steps.round::<NK, true>(state, &ring, round);
+        turn += LOCKSTEP;
+        let mut ring = record.carried_ring::<NK>();
+        let state = steps.round::<NK, true>(record.carried(), &ring, round);
+        turn += &record.turned(&state);
         steps.schedule_back(&mut ring, round - 1);
-        turn += &record.turned(&state, &ring);
+        turn += &record.kept("        ", &ring);
         if cipher.rounds() - round == middle_rounds_back(cipher) % rounds {
             turn += &until(&format!("g == {FIRST_CONSTANT}u"));
         }
     }
     record.base.set(None);
-    let (state, ring) = record.carried::<NK>();
+    let (state, ring) = (record.carried(), record.carried_ring::<NK>());
     let key = record.begun_ring::<NK>();
     let hits = hits(search, record, |target| steps.last_rounds_back(&state, ring, key, target));
     // The state is asked for when the schedule is done: a thread has hardly registers for both.
     format!(
-        "{}    var w = {};
-    for (var g = 1u; g < job.end; g = g + 1u) {{
+        "{}{}    for (var g = 1u; g < job.end; g = g + 1u) {{
 {schedule}    }}
 {}{turned}    for (var g = job.end - {}u; g >= {FIRST_CONSTANT}u; g = g - {constants}u) {{
 {turn}    }}
 {hits}",
         loaded(4..4 + NK),
-        record.ring(&key),
+        record.declared(&key),
         loaded(0..4),
         1 + last_constant(cipher) - first,
     )
@@ -271,6 +293,9 @@ fn loaded(columns: Range<usize>) -> String {
     };
     columns.map(|at| format!("    let from{at} = {};\n", column(at))).collect()
 }
+
+/// The beginning of a round: the words of its key are where they are carried, and no thread of a group runs ahead.
+const LOCKSTEP: &str = "        lockstep();\n";
 
 /// A step that is a function of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -419,11 +444,49 @@ impl Record {
         self.language.made("Ring", &columns)
     }
 
-    /// The state and the schedule's words, as a round leaves them to the next.
-    fn carried<const NK: usize>(&self) -> ([Name<'_>; 16], [[Name<'_>; 4]; NK]) {
-        let state = each!(at < 16 => self.name(format!("s.{}.{}", COLUMNS[at / 4], ROWS[at % 4])));
-        let ring = each!(word < NK => ROWS.map(|row| self.name(format!("w.w{word}.{row}"))));
-        (state, ring)
+    /// The state, as a round leaves it to the next.
+    fn carried(&self) -> [Name<'_>; 16] {
+        each!(at < 16 => self.name(format!("s.{}.{}", COLUMNS[at / 4], ROWS[at % 4])))
+    }
+
+    /// The schedule's words, as a round leaves them to the next.
+    fn carried_ring<const NK: usize>(&self) -> [[Name<'_>; 4]; NK] {
+        each!(word < NK => each!(row < 4 => self.name(self.carried_byte(word, row))))
+    }
+
+    fn carried_byte(&self, word: usize, row: usize) -> String {
+        match self.language {
+            Language::Cuda => format!("ring_byte({}u)", 4 * word + row),
+            Language::Wgsl => format!("w.w{word}.{}", ROWS[row]),
+        }
+    }
+
+    /// The schedule's first words put where they are carried.
+    fn declared(&self, ring: &[[Name<'_>; 4]]) -> String {
+        match self.language {
+            Language::Cuda => self.kept("    ", ring),
+            Language::Wgsl => format!("    var w = {};\n", self.ring(ring)),
+        }
+    }
+
+    /// The lines so far, and the schedule's words put where they are carried: in shared memory each as soon as it is there, when its
+    /// word before it has been read for the last time.
+    fn kept(&self, indent: &str, ring: &[[Name<'_>; 4]]) -> String {
+        if self.language == Language::Wgsl {
+            return format!("{}{indent}w = {};\n", self.taken(indent), self.ring(ring));
+        }
+        let mut puts: BTreeMap<_, _> = (0..4 * ring.len())
+            .map(|at| (self.text(ring[at / 4][at % 4]), at))
+            .filter(|(text, at)| *text != self.carried_byte(at / 4, at % 4))
+            .collect();
+        let put = |at: usize, text: &str| format!("{indent}put_ring_byte({at}u, {text});\n");
+        let mut lines = String::new();
+        for (name, value) in self.lines.take() {
+            lines += &format!("{indent}let {name} = {value};\n");
+            lines += &puts.remove(&name).map_or_else(String::new, |at| put(at, &name));
+        }
+        // What no line has made.
+        lines + &puts.into_iter().map(|(text, at)| put(at, &text)).collect::<String>()
     }
 
     /// The state that a thread begins from.
@@ -436,10 +499,9 @@ impl Record {
         each!(word < NK => ROWS.map(|row| self.name(format!("from{}.{row}", 4 + word))))
     }
 
-    /// The end of a round within the loop: the lines so far, and what they carry.
-    fn turned(&self, state: &[Name<'_>; 16], ring: &[[Name<'_>; 4]]) -> String {
-        let lines = self.taken("        ");
-        format!("{lines}        s = {};\n        w = {};\n", self.state(state), self.ring(ring))
+    /// The end of a round within the loop: the lines so far, and the state that they carry.
+    fn turned(&self, state: &[Name<'_>; 16]) -> String {
+        format!("{}        s = {};\n", self.taken("        "), self.state(state))
     }
 
     /// The lines so far, which are taken off.

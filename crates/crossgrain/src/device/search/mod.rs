@@ -41,8 +41,11 @@ const BUNDLES_STEP: usize = 32;
 /// Rows that a thread of the host makes at least.
 const ROWS_AT_ONCE: usize = 256;
 
-/// Threads in a group.
+/// Threads in a group, which needs no more of them to be fast.
 const GROUP_THREADS: u32 = 64;
+
+/// Most threads of a group that shares memory: more of them have too few registers.
+const SHARING_THREADS_MAX: u32 = 256;
 
 /// With fewer bits known more wrong keys would pass than a device is worth.
 const BITS_MIN: u32 = 16;
@@ -118,18 +121,23 @@ impl Search {
         format!("{}-search{back}{compared}", self.cipher)
     }
 
-    /// Its text, and how it is started.
-    pub fn listing(self, language: Language) -> Listing {
+    /// Its text, and how it is started, on a device of which a group of threads may share so many bytes.
+    pub fn listing(self, language: Language, shared_bytes: usize) -> Listing {
+        let thread_bytes = self.thread_bytes(language);
+        let group_threads = match thread_bytes {
+            0 => GROUP_THREADS,
+            // In whole warps.
+            _ => ((shared_bytes / thread_bytes) as u32 / 32 * 32).clamp(32, SHARING_THREADS_MAX),
+        };
         let text = match self.cipher.family() {
-            Family::Aes => aes::text(self, language),
+            Family::Aes => aes::text(self, language, group_threads),
             Family::Serpent => serpent::text(self, language),
         };
-        let entry = self.entry();
         Listing {
-            entry,
+            entry: self.entry(),
             text,
-            group_threads: GROUP_THREADS,
-            dynamic_bytes: 0,
+            group_threads,
+            dynamic_bytes: group_threads * thread_bytes as u32,
             reads_source: true,
             reads_keys: true,
         }
@@ -152,9 +160,18 @@ impl Search {
         if keys == 0 { BUNDLES_STEP } else { keys.div_ceil(self.lanes()).next_multiple_of(BUNDLES_STEP) }
     }
 
-    /// Threads for so many outer keys and bundles, in whole groups.
+    /// Bytes of shared memory that a thread takes: in CUDA C the words of AES's key schedule, for which it has no registers
+    /// beside a state. WebGPU promises less shared memory than a group of them takes.
+    const fn thread_bytes(self, language: Language) -> usize {
+        match (self.cipher.family(), language) {
+            (Family::Aes, Language::Cuda) => 32 * self.cipher.key_bytes(),
+            _ => 0,
+        }
+    }
+
+    /// Threads for so many outer keys and bundles.
     pub const fn threads(self, outers: usize, bundles: usize) -> usize {
-        (outers * bundles).next_multiple_of(GROUP_THREADS as usize)
+        outers * bundles
     }
 
     /// A table of whole keys, one after another, as the program reads it.
@@ -257,9 +274,9 @@ impl Search {
         text
     }
 
-    /// The end, around what a thread does to know its `hits` by the vectors `o0` to `o2` of its outer key and those of its
-    /// bundle, the first of which is at `at`.
-    fn ended(self, text: Text, body: &str) -> String {
+    /// The end, around what a thread of a group does to know its `hits` by the vectors `o0` to `o2` of its outer key and those
+    /// of its bundle, the first of which is at `at`.
+    fn ended(self, text: Text, group_threads: u32, body: &str) -> String {
         let body = format!(
             "    let outer = thread / job.bundles;
     if (outer >= job.outers) {{
@@ -278,7 +295,7 @@ impl Search {
     }}
 "
         );
-        text.entry_named(&self.entry(), GROUP_THREADS, false, &body)
+        text.entry_named(&self.entry(), group_threads, false, &body)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::array;
 
-use super::Search;
+use super::{GROUP_THREADS, Search};
 use crate::block::Direction;
 use crate::circuit::emit::{Field, Language, Signature, function};
 use crate::circuit::trace::{Sym, Width, trace};
@@ -50,7 +50,7 @@ pub(super) fn text(search: Search, language: Language) -> String {
 ",
         text.of_words::<8>("Key", array::from_fn(sum))
     );
-    search.ended(text, &body)
+    search.ended(text, GROUP_THREADS, &body)
 }
 
 /// The bits known in which the result of what a key begins from is another.
