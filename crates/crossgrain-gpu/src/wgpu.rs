@@ -81,7 +81,8 @@ fn info(number: usize, adapter: &Adapter) -> Info {
     let (info, limits) = (adapter.get_info(), adapter.limits());
     let bytes = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
     // A thread of Serpent takes one block.
-    let threads = u64::from(limits.max_compute_workgroups_per_dimension) * u64::from(SERPENT.group_threads(Language::Wgsl));
+    let threads = u64::from(limits.max_compute_workgroups_per_dimension)
+        * u64::from(SERPENT.group_threads(Language::Wgsl));
     let blocks = (bytes / BLOCK_BYTES as u64).min(threads).min(1 << 24);
     Info {
         id: format!("wgpu:{number}"),

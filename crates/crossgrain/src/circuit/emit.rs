@@ -208,6 +208,9 @@ impl Language {
             return format!("{space}#pragma unroll\n{space}for (auto i = {rest}\n");
         }
         let line = line.replace("(var ", &format!("({} ", self.variable()));
+        if line.trim_start() == "lockstep();" && self.lockstep().is_empty() {
+            return String::new();
+        }
         let line = line.replace("barrier();", self.barrier()).replace("lockstep();", self.lockstep());
         let indent = line.len() - line.trim_start().len();
         let (space, rest) = line.split_at(indent);

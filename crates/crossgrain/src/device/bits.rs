@@ -7,8 +7,8 @@
 //! Counters of a thread differ by 32: the lowest word of each is transposed, and of the higher ones every lane sees
 //! one of two values, by the carry.
 
-use super::text::{PARTS, Text, counter, mapped, words};
 use super::serpent::SHARED;
+use super::text::{PARTS, Text, counter, mapped, words};
 use super::{KEY_FOURS_MAX, Kernel, Task};
 use crate::circuit::emit::{Field, Signature};
 use crate::circuit::trace::Sym;

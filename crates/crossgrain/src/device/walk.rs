@@ -84,8 +84,10 @@ pub(super) fn gates(rounds: f64) -> f64 {
     let [sub_byte, column] = part_gates(task);
     let one = |row| mapped(|x| mixed(row, x)).gates().len() as f64;
     // A bit that is spread to 32 lanes is a shift, a mask and a sum, two of them one gate.
-    let begin =
-        5.0 * sub_byte + one(Moving::of_counter(task, MOVING).row) + (0..4).map(one).sum::<f64>() + 2.0 * 160.0;
+    let begin = 5.0 * sub_byte
+        + one(Moving::of_counter(task, MOVING).row)
+        + (0..4).map(one).sum::<f64>()
+        + 2.0 * 160.0;
     let rest = 16.0 * (rounds - 2.0) * sub_byte + 4.0 * (rounds - 3.0) * column + 128.0;
     let once = 32.0 * sub_byte + 8.0 * column + 128.0 + 160.0;
     (begin + rest + 4.0 * bits::transposition_gates() + once / f64::from(RUNS)) / 32.0
