@@ -35,11 +35,12 @@ const LAYERS: [(&str, &[&str]); 22] = [
             "part::ghash",
             "part::tweak",
             "variant::Policy",
+            "variant::find",
             "plan",
             "exec",
         ],
     ),
-    ("wide", &["block", "word", "repr::Repr", "convert", "part::rijndael", "exec::Threads"]),
+    ("wide", &["block", "word", "repr::Repr", "convert", "part::rijndael", "exec::Threads", "mode"]),
     ("container", &["block", "pool", "word::Buffers", "word::wipe", "word::wipe_stack", "mode"]),
     (
         "check",
@@ -58,7 +59,7 @@ const LAYERS: [(&str, &[&str]); 22] = [
     ),
     ("tune", &["block", "word::Buffers", "word::Features", "variant", "plan", "mode", "check"]),
     ("wisdom", &["block", "device::Kernel", "word::Features", "word::cpu_model", "variant", "plan"]),
-    ("deps", &["block", "part::tweak::double"]),
+    ("deps", &["block", "part::tweak::double", "mode"]),
     ("rustcrypto", &["block", "word::Buffers", "word::Features", "mode"]),
     (
         "stream",

@@ -10,15 +10,14 @@ use std::sync::Mutex;
 
 use common::painted;
 use crossgrain::container::{Argon2id, Header, Limits, Payload, Suite};
-use crossgrain::mode::Options;
+use crossgrain::mode::{Initial, Mode, Options, Start};
 use crossgrain::part::search::{Inner as Prepared, SearchPart, Use};
-use crossgrain::reference::{self, aead, chaining, modes, xts};
+use crossgrain::reference::{self, xts};
 use crossgrain::search::{
     BigUint, BlockMode, BlockSearch, Data, Error, File, Form, Hit, Kdf, Kernel, Known, Look, Pair, Plausible,
-    Refused, Rule, Search, Sets, Space, SpaceSearch, TagMode, Tagged, Test, Watch, Words, XtsSector,
-    key_mask, pairs,
+    Refused, Rule, Search, Sets, Space, SpaceSearch, Tagged, Test, Watch, Words, XtsSector, key_mask, pairs,
 };
-use crossgrain::{Block, Cipher, Direction, Key};
+use crossgrain::{Block, Cipher, Direction, Key, check};
 
 fn big(number: u128) -> BigUint {
     BigUint::from(number)
@@ -249,31 +248,32 @@ fn keys_in_hex_are_found_among_lines_of_all_kinds() {
 const IV: Block =
     [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe];
 
-/// Data in a mode, by the reference.
-fn encrypted(mode: BlockMode, key: &Key, plaintext: &[u8]) -> Vec<u8> {
-    let (cipher, mut data) = (reference::cipher(key), plaintext.to_vec());
-    let encrypt = Direction::Encrypt;
-    match mode {
-        BlockMode::Ecb => modes::ecb(&*cipher, encrypt, &mut data),
-        BlockMode::Ctr(iv) => modes::ctr(&*cipher, iv, &mut data),
-        BlockMode::Cbc(iv) => chaining::cbc(&*cipher, encrypt, iv, &mut data),
-        BlockMode::Cfb(iv) => chaining::cfb(&*cipher, encrypt, iv, &mut data),
-        BlockMode::Ofb(iv) => chaining::ofb(&*cipher, iv, &mut data),
-    }
-    data
+/// Modes whose blocks are pairs under the key itself.
+fn block_modes() -> impl Iterator<Item = (Mode, BlockMode)> {
+    Mode::ALL.into_iter().filter_map(|mode| Some((mode, BlockMode::new(mode, iv_of(mode)).ok()?)))
 }
 
-fn block_modes() -> [BlockMode; 5] {
-    [BlockMode::Ecb, BlockMode::Ctr(IV), BlockMode::Cbc(IV), BlockMode::Cfb(IV), BlockMode::Ofb(IV)]
+fn iv_of(mode: Mode) -> &'static [u8] {
+    if mode.entry().initial == Initial::Nothing { &[] } else { &IV }
+}
+
+/// Data in a mode, by the reference; and its tag.
+fn encrypted(mode: Mode, key: &Key, (iv, aad): (&[u8], &[u8]), data: &[u8]) -> (Vec<u8>, Option<Block>) {
+    let (start, mut data) = (Start { iv, ..Start::default() }, data.to_vec());
+    let key = (key.cipher(), key.bytes());
+    let tag = check::mode_by_reference(mode, key, Direction::Encrypt, &start, aad, &mut data);
+    (data, tag.unwrap())
 }
 
 #[test]
 fn the_pairs_of_every_mode_hold_under_its_key_and_no_other() {
-    for (cipher, mode) in Cipher::ALL.into_iter().flat_map(|cipher| block_modes().map(|mode| (cipher, mode)))
+    assert_eq!(block_modes().count(), 5);
+    for (cipher, (name, mode)) in
+        Cipher::ALL.into_iter().flat_map(|cipher| block_modes().map(move |mode| (cipher, mode)))
     {
         let (key, other) = (common::key(cipher, 1), common::key(cipher, 2));
         let plaintext = painted(64, 3);
-        let ciphertext = encrypted(mode, &key, &plaintext);
+        let (ciphertext, _) = encrypted(name, &key, (iv_of(name), &[]), &plaintext);
         for known_bytes in [1, 15, 16, 17, 40, 64] {
             let mask = vec![0xff; known_bytes];
             let data = Data { plaintext: &plaintext[..known_bytes], mask: &mask, ciphertext: &ciphertext };
@@ -289,8 +289,17 @@ fn the_pairs_of_every_mode_hold_under_its_key_and_no_other() {
         assert!(!pairs.is_empty() && pairs.iter().all(|pair| pair.holds(&key)), "{cipher} {mode:?}");
     }
     let short = Data { plaintext: &[0; 17], mask: &[255; 17], ciphertext: &[0; 20] };
-    assert!(matches!(pairs(BlockMode::Ecb, short), Err(Error::ShortCiphertext { .. })));
-    assert!(pairs(BlockMode::Ctr(IV), short).is_ok());
+    assert!(matches!(
+        pairs(BlockMode::new(Mode::Ecb, &[]).unwrap(), short),
+        Err(Error::ShortCiphertext { .. })
+    ));
+    assert!(pairs(BlockMode::new(Mode::Ctr, &IV).unwrap(), short).is_ok());
+    for (mode, iv, words) in
+        [(Mode::Gcm, &IV[..], "choose one of ecb"), (Mode::Ecb, &IV, "no iv"), (Mode::Cbc, &[], "16 bytes")]
+    {
+        let refusal = BlockMode::new(mode, iv).unwrap_err().to_string();
+        assert!(refusal.contains(words), "{refusal}");
+    }
 }
 
 /// A test is held to find its key in a list, and to be true of nothing else there.
@@ -326,18 +335,17 @@ fn slow_tests_find_their_key() {
                 &keys,
             );
         }
-        for (mode, tag_bytes) in [(TagMode::Eax, 16), (TagMode::Gcm, 16), (TagMode::Gcm, 12)] {
+        let authenticated = Mode::ALL.into_iter().filter(|mode| mode.is_authenticated());
+        for (mode, tag_bytes) in authenticated.flat_map(|mode| [16, 12].map(|tag_bytes| (mode, tag_bytes))) {
             let (nonce, aad) = (painted(12, 9), painted(3, 10));
-            let mut ciphertext = plaintext.clone();
-            let oracle = if mode == TagMode::Eax { aead::eax } else { aead::gcm };
-            let tag = oracle(&*reference::cipher(&key), Direction::Encrypt, &nonce, &aad, &mut ciphertext);
-            let (tag, options) = (tag[..tag_bytes].to_vec(), options.clone());
+            let (ciphertext, tag) = encrypted(mode, &key, (&nonce, &aad), &plaintext);
+            let (tag, options) = (tag.unwrap()[..tag_bytes].to_vec(), options.clone());
             finds(Tagged { cipher, mode, nonce, aad, ciphertext, tag, options }, key.bytes());
         }
-        for mode in block_modes() {
+        for (name, mode) in block_modes() {
             let text = b"Printable text, that is what it is, of 64 bytes, more or less...".to_vec();
             for look in [Look::Printable, Look::Magic(vec![b"\x89PNG".to_vec(), b"Print".to_vec()])] {
-                let ciphertext = encrypted(mode, &key, &text);
+                let (ciphertext, _) = encrypted(name, &key, (iv_of(name), &[]), &text);
                 finds(Plausible { cipher, mode, ciphertext, look, options: options.clone() }, key.bytes());
             }
         }
@@ -367,7 +375,7 @@ fn what_a_test_refuses_is_told_at_once() {
     let cipher = Cipher::Aes128;
     let tagged = |nonce: &[u8], tag_bytes| Tagged {
         cipher,
-        mode: TagMode::Gcm,
+        mode: Mode::Gcm,
         nonce: nonce.to_vec(),
         aad: Vec::new(),
         ciphertext: vec![1; 16],
@@ -377,6 +385,7 @@ fn what_a_test_refuses_is_told_at_once() {
     let refused = |test: Box<dyn Test>| Search::new(Known::Test(test), Kdf::Exact).unwrap_err().to_string();
     assert!(refused(Box::new(tagged(b"", 16))).contains("nonce"));
     assert!(refused(Box::new(tagged(b"nonce", 3))).contains("tag"));
-    let (mode, ciphertext, look) = (BlockMode::Ecb, vec![0; 17], Look::Printable);
+    let mode = BlockMode::new(Mode::Ecb, &[]).unwrap();
+    let (ciphertext, look) = (vec![0; 17], Look::Printable);
     assert!(refused(Box::new(Plausible { cipher, mode, ciphertext, look, options })).contains("blocks"));
 }

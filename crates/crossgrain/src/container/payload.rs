@@ -15,8 +15,8 @@ use zeroize::Zeroizing;
 
 use super::derive::expand;
 use super::error::{Damage, Error};
-use crate::block::{BLOCK_BYTES, Block, Cipher, Key};
-use crate::mode::{Aead, AeadMessage, Eax, Gcm, Options};
+use crate::block::{BLOCK_BYTES, Block, Cipher};
+use crate::mode::{Aead, AeadMessage, Mode, Options};
 use crate::word::{Buffers, wipe_stack};
 
 /// Bytes of plaintext in a chunk that is not the last.
@@ -54,28 +54,63 @@ pub enum Suite {
     Aes256Eax,
 }
 
+/// What a suite consists of.
+struct Row {
+    name: &'static str,
+    aead_name: &'static str,
+    cipher: Cipher,
+    mode: Mode,
+    nonce_bytes: usize,
+}
+
+/// One row per suite, in the order of their numbers.
+const ROWS: [Row; Suite::ALL.len()] = [
+    Row {
+        name: "aes-256-gcm",
+        aead_name: "AEAD_AES_256_GCM",
+        cipher: Cipher::Aes256,
+        mode: Mode::Gcm,
+        nonce_bytes: 12,
+    },
+    Row {
+        name: "aes-128-gcm",
+        aead_name: "AEAD_AES_128_GCM",
+        cipher: Cipher::Aes128,
+        mode: Mode::Gcm,
+        nonce_bytes: 12,
+    },
+    Row {
+        name: "serpent-256-eax",
+        aead_name: "AEAD_SERPENT_256_EAX@crossgrain",
+        cipher: Cipher::Serpent256,
+        mode: Mode::Eax,
+        nonce_bytes: BLOCK_BYTES,
+    },
+    Row {
+        name: "aes-256-eax",
+        aead_name: "AEAD_AES_256_EAX@crossgrain",
+        cipher: Cipher::Aes256,
+        mode: Mode::Eax,
+        nonce_bytes: BLOCK_BYTES,
+    },
+];
+
 impl Suite {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Aes256Gcm, Self::Aes128Gcm, Self::Serpent256Eax, Self::Aes256Eax];
 
+    const fn row(self) -> &'static Row {
+        &ROWS[self as usize]
+    }
+
     /// The name users type, such as `aes-256-gcm`.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Aes256Gcm => "aes-256-gcm",
-            Self::Aes128Gcm => "aes-128-gcm",
-            Self::Serpent256Eax => "serpent-256-eax",
-            Self::Aes256Eax => "aes-256-eax",
-        }
+        self.row().name
     }
 
     /// The name that keys are derived under: IANA's, or one of our own, which has an `@`.
     pub const fn aead_name(self) -> &'static str {
-        match self {
-            Self::Aes256Gcm => "AEAD_AES_256_GCM",
-            Self::Aes128Gcm => "AEAD_AES_128_GCM",
-            Self::Serpent256Eax => "AEAD_SERPENT_256_EAX@crossgrain",
-            Self::Aes256Eax => "AEAD_AES_256_EAX@crossgrain",
-        }
+        self.row().aead_name
     }
 
     /// The number in headers.
@@ -89,31 +124,22 @@ impl Suite {
 
     /// The block cipher.
     pub const fn cipher(self) -> Cipher {
-        match self {
-            Self::Aes256Gcm | Self::Aes256Eax => Cipher::Aes256,
-            Self::Aes128Gcm => Cipher::Aes128,
-            Self::Serpent256Eax => Cipher::Serpent256,
-        }
+        self.row().cipher
+    }
+
+    /// The mode of operation.
+    pub const fn mode(self) -> Mode {
+        self.row().mode
     }
 
     /// Bytes in an input key, and in the keys derived from it.
     pub const fn key_bytes(self) -> usize {
-        self.cipher().key_bytes()
+        self.mode().key_bytes(self.cipher())
     }
 
     /// Bytes in a nonce.
     const fn nonce_bytes(self) -> usize {
-        match self {
-            Self::Aes256Gcm | Self::Aes128Gcm => 12,
-            Self::Serpent256Eax | Self::Aes256Eax => BLOCK_BYTES,
-        }
-    }
-
-    fn aead(self, key: &Key, options: &Options) -> Result<Box<dyn Aead + Send + Sync>, Error> {
-        Ok(match self {
-            Self::Aes256Gcm | Self::Aes128Gcm => Box::new(Gcm::new(key, TAG_BYTES, options)?),
-            Self::Serpent256Eax | Self::Aes256Eax => Box::new(Eax::new(key, TAG_BYTES, options)?),
-        })
+        self.row().nonce_bytes
     }
 }
 
@@ -138,7 +164,7 @@ impl FromStr for Suite {
 /// [`Payload::committed`] makes, whose salt has served before, seals nothing.
 pub struct Payload {
     suite: Suite,
-    aead: Box<dyn Aead + Send + Sync>,
+    aead: Box<dyn Aead>,
     /// The base nonce as a number, which chunk numbers are added to. It stays where it is when the payload moves.
     base_nonce: Box<Zeroizing<u128>>,
     prefix: [u8; PREFIX_BYTES],
@@ -231,7 +257,7 @@ impl Payload {
         let (key, derived) = derived.split_at(suite.key_bytes());
         let (nonce, derived) = derived.split_at(suite.nonce_bytes());
         **base_nonce = nonce.iter().fold(0, |number, &byte| number << 8 | u128::from(byte));
-        let aead = suite.aead(&Key::new(suite.cipher(), key)?, options)?;
+        let aead = suite.mode().aead(suite.cipher(), key, TAG_BYTES, options)?;
         let mut prefix = [0; PREFIX_BYTES];
         prefix[..SALT_BYTES].copy_from_slice(&salt);
         prefix[SALT_BYTES..].copy_from_slice(&derived[..COMMITMENT_BYTES]);

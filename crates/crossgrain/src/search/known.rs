@@ -6,6 +6,7 @@
 
 use super::{Error, Pair};
 use crate::block::{BLOCK_BYTES, Block, Direction};
+use crate::mode::{Initial, Mode};
 
 /// Data before and after encryption.
 #[derive(Clone, Copy, Debug)]
@@ -18,19 +19,26 @@ pub struct Data<'a> {
     pub ciphertext: &'a [u8],
 }
 
-/// Modes whose blocks are pairs under the key itself, with their initial values.
+/// A mode whose blocks are pairs under the key itself, with its initial value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockMode {
-    /// Electronic codebook.
-    Ecb,
-    /// Counter mode from this block on.
-    Ctr(Block),
-    /// Cipher block chaining.
-    Cbc(Block),
-    /// Cipher feedback of whole blocks.
-    Cfb(Block),
-    /// Output feedback.
-    Ofb(Block),
+pub struct BlockMode {
+    pub(super) mode: Mode,
+    /// Zeros where it has none.
+    pub(super) iv: Block,
+}
+
+impl BlockMode {
+    /// A mode without a tag, and not of sectors; and what its message starts from, nothing for ECB.
+    ///
+    /// # Errors
+    /// [`crate::block::Error::UnfitMode`] and [`crate::block::Error::InitialBytes`], as [`Error::Block`].
+    pub fn new(mode: Mode, iv: &[u8]) -> Result<Self, Error> {
+        let fits = |mode: Mode| matches!(mode.entry().initial, Initial::Nothing | Initial::Block);
+        if !fits(mode) {
+            return Err(mode.unfit(fits).into());
+        }
+        Ok(Self { mode, iv: mode.initial_block(iv)? })
+    }
 }
 
 /// The pairs in data. Blocks of which nothing is known give none.
@@ -45,37 +53,25 @@ pub fn pairs(mode: BlockMode, data: Data<'_>) -> Result<Vec<Pair>, Error> {
     let mut pairs = Vec::new();
     let texts = data.plaintext.chunks(BLOCK_BYTES).zip(data.mask.chunks(BLOCK_BYTES));
     // What the block before was enciphered to, where the next one needs it; `None` if it is not known.
-    let mut before = Some(first(mode));
+    let mut before = Some(mode.iv);
     for ((plaintext, mask), ciphertext) in texts.zip(data.ciphertext.chunks(BLOCK_BYTES)) {
         let (plain, mask, is_whole) = (block(plaintext), block(mask), ciphertext.len() == BLOCK_BYTES);
         let cipher = block(ciphertext);
         let keystream = sum(plain, cipher);
-        let pair = match mode {
-            BlockMode::Ecb | BlockMode::Cbc(_) if !is_whole => return Err(short()),
-            BlockMode::Ecb => Some(texts_pair([0; BLOCK_BYTES], plain, mask, cipher)),
-            BlockMode::Cbc(_) => before.map(|before| texts_pair(before, plain, mask, cipher)),
-            BlockMode::Ctr(_) | BlockMode::Cfb(_) | BlockMode::Ofb(_) => {
-                before.map(|input| Pair { direction: Direction::Encrypt, input, output: keystream, mask })
-            }
+        let pair = match mode.mode {
+            Mode::Ecb | Mode::Cbc if !is_whole => return Err(short()),
+            Mode::Ecb => Some(texts_pair([0; BLOCK_BYTES], plain, mask, cipher)),
+            Mode::Cbc => before.map(|before| texts_pair(before, plain, mask, cipher)),
+            _ => before.map(|input| Pair { direction: Direction::Encrypt, input, output: keystream, mask }),
         };
-        before = match mode {
-            BlockMode::Ctr(_) => {
-                before.map(|counter| u128::from_be_bytes(counter).wrapping_add(1).to_be_bytes())
-            }
-            BlockMode::Ofb(_) => (mask == [0xff; BLOCK_BYTES]).then_some(keystream),
+        before = match mode.mode {
+            Mode::Ctr => before.map(|counter| u128::from_be_bytes(counter).wrapping_add(1).to_be_bytes()),
+            Mode::Ofb => (mask == [0xff; BLOCK_BYTES]).then_some(keystream),
             _ => Some(cipher),
         };
         pairs.extend(pair.filter(|pair| pair.known_bits() > 0));
     }
     Ok(pairs)
-}
-
-/// What comes before the first block.
-const fn first(mode: BlockMode) -> Block {
-    match mode {
-        BlockMode::Ecb => [0; BLOCK_BYTES],
-        BlockMode::Ctr(iv) | BlockMode::Cbc(iv) | BlockMode::Cfb(iv) | BlockMode::Ofb(iv) => iv,
-    }
 }
 
 /// A pair of plaintext and ciphertext, with a block added to the plaintext. Enciphering is quicker to try, but only

@@ -35,5 +35,5 @@ pub use part::{Part, Shard};
 pub use rule::Rule;
 pub use shard::SpaceSearch;
 pub use space::Space;
-pub use test::{File, Look, Plausible, TagMode, Tagged, XtsSector};
+pub use test::{File, Look, Plausible, Tagged, XtsSector};
 pub use words::{Chunk, Form, InChunk, Refusal, Refused, WORD_BYTES_MAX, Words};

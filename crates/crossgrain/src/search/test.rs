@@ -9,7 +9,7 @@ use super::job::Test;
 use super::{BlockMode, Error};
 use crate::block::{self, BLOCK_BYTES, Block, Cipher, Direction, Key};
 use crate::container::{self, Header, Limits, PREFIX_BYTES, Payload, Secret};
-use crate::mode::{Aead as _, Cbc, Cfb, Ctr, Eax, Ecb, Gcm, Ofb, Options};
+use crate::mode::{Initial, Mode, Options, Start};
 use crate::reference::{self, xts};
 use crate::word::Buffers;
 
@@ -28,22 +28,13 @@ pub struct XtsSector {
     pub ciphertext: Vec<u8>,
 }
 
-/// Modes with a tag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TagMode {
-    /// EAX.
-    Eax,
-    /// GCM.
-    Gcm,
-}
-
 /// A message with its tag.
 #[derive(Clone, Debug)]
 pub struct Tagged {
     /// The cipher.
     pub cipher: Cipher,
-    /// The mode.
-    pub mode: TagMode,
+    /// The mode, one with a tag.
+    pub mode: Mode,
     /// The nonce.
     pub nonce: Vec<u8>,
     /// What the tag vouches for besides.
@@ -144,36 +135,23 @@ impl Test for XtsSector {
 
 impl Tagged {
     fn open(&self, key: &[u8], data: &mut [u8]) -> Result<(), Error> {
-        let (key, tag_bytes, buffers) =
-            (Key::new(self.cipher, key)?, self.tag.len(), Buffers::in_place(data));
-        Ok(match self.mode {
-            TagMode::Eax => {
-                Eax::new(&key, tag_bytes, &self.options)?.open(&self.nonce, &self.aad, &self.tag, buffers)
-            }
-            TagMode::Gcm => {
-                Gcm::new(&key, tag_bytes, &self.options)?.open(&self.nonce, &self.aad, &self.tag, buffers)
-            }
-        }?)
+        let mode = self.mode.aead(self.cipher, key, self.tag.len(), &self.options)?;
+        Ok(mode.open(&self.nonce, &self.aad, &self.tag, Buffers::in_place(data))?)
     }
 
     fn seal(&self, key: &[u8], data: &mut [u8]) -> Result<Block, Error> {
-        let (key, tag_bytes, buffers) =
-            (Key::new(self.cipher, key)?, self.tag.len(), Buffers::in_place(data));
-        Ok(match self.mode {
-            TagMode::Eax => Eax::new(&key, tag_bytes, &self.options)?.seal(&self.nonce, &self.aad, buffers),
-            TagMode::Gcm => Gcm::new(&key, tag_bytes, &self.options)?.seal(&self.nonce, &self.aad, buffers),
-        }?)
+        let mode = self.mode.aead(self.cipher, key, self.tag.len(), &self.options)?;
+        Ok(mode.seal(&self.nonce, &self.aad, Buffers::in_place(data))?)
     }
 }
 
 impl Test for Tagged {
     fn name(&self) -> String {
-        let mode = if self.mode == TagMode::Eax { "eax" } else { "gcm" };
-        format!("{} {mode}, a tag", self.cipher)
+        format!("{} {}, a tag", self.cipher, self.mode)
     }
 
     fn key_bytes(&self) -> Option<usize> {
-        Some(self.cipher.key_bytes())
+        Some(self.mode.key_bytes(self.cipher))
     }
 
     fn holds(&self, key: &[u8]) -> bool {
@@ -236,16 +214,11 @@ impl Test for File {
 
 impl Plausible {
     fn run(&self, direction: Direction, key: &[u8], data: &mut [u8]) -> Result<(), Error> {
-        let (key, options) = (Key::new(self.cipher, key)?, &self.options);
-        let buffers = Buffers::in_place(data);
-        match self.mode {
-            BlockMode::Ecb => Ecb::new(&key, direction, options)?.apply(buffers)?,
-            BlockMode::Ctr(initial) => Ctr::new(&key, &initial, options)?.apply(buffers),
-            BlockMode::Cbc(iv) => Cbc::new(&key, direction, options)?.apply(&mut iv.into(), buffers)?,
-            BlockMode::Cfb(iv) => Cfb::new(&key, direction, options)?.apply(&mut iv.into(), buffers)?,
-            BlockMode::Ofb(iv) => Ofb::new(&key, direction, options)?.apply(&mut iv.into(), buffers)?,
-        }
-        Ok(())
+        let BlockMode { mode, iv } = self.mode;
+        let iv = if mode.entry().initial == Initial::Block { &iv[..] } else { &[] };
+        let start = Start { iv, ..Start::default() };
+        let mode = mode.unauthenticated(self.cipher, key, direction, &start, &self.options)?;
+        Ok(mode.apply_whole(Buffers::in_place(data))?)
     }
 }
 
