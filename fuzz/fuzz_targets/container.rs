@@ -8,7 +8,7 @@
 use std::io::{Cursor, Read as _, Seek as _, SeekFrom, Write as _};
 use std::sync::OnceLock;
 
-use crossgrain::container::{Decryptor, Encryptor, Header, Limits, Secret, Suite};
+use crossgrain_container::{Decryptor, Encryptor, Header, Limits, Secret, Suite};
 use crossgrain::mode::Options;
 use libfuzzer_sys::fuzz_target;
 

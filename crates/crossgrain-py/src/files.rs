@@ -8,10 +8,10 @@ use std::io::{self, Read, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crossgrain::container::{
+use crossgrain::mode::Options;
+use crossgrain_container::{
     Argon2id, Decryptor, Encryptor, Error as Refusal, Header, Limits, Secret, Suite, fill,
 };
-use crossgrain::mode::Options;
 use pyo3::prelude::*;
 use zeroize::Zeroizing;
 

@@ -10,9 +10,9 @@ use std::thread;
 use std::time::Duration;
 
 use crossgrain::Cipher;
-use crossgrain::container::{HEADER_BYTES_MAX, PREFIX_BYTES};
 use crossgrain::mode::{Initial, Mode, Options};
-use crossgrain::search::{
+use crossgrain_container::{HEADER_BYTES_MAX, PREFIX_BYTES};
+use crossgrain_search::{
     BigUint, BlockMode, BlockSearch, Data, Device, Error as Refusal, File, Form, Hash, Hit, Kdf, Known, Look,
     OWN_SETS, Part, Plausible, Refused, Rule, Search, Sets, Shard, Space, SpaceSearch, Tagged, Watch, Words,
     XtsSector, key_mask, pairs,

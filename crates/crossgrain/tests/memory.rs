@@ -20,12 +20,12 @@ use std::thread;
 
 use cipher::{BlockCipherEncrypt as _, StreamCipher as _};
 use common::{CAPS, capped, here, hex, painted};
-use crossgrain::container::{Argon2id, Decryptor, Encryptor, Header, Limits, Secret, Suite};
 use crossgrain::mode::{Aead, Cmac, Initial, Lengths, Mode, Options, Start, Unauthenticated};
 use crossgrain::plan::Birth;
 use crossgrain::stream::Stream;
 use crossgrain::variant::{Action, table};
 use crossgrain::{Block, Buffers, Cipher, Direction, Key, check, rustcrypto, wide};
+use crossgrain_container::{Argon2id, Decryptor, Encryptor, Header, Limits, Secret, Suite};
 use scanner::secrets::{self, Secrets};
 use scanner::{MASK, Needle, Scanner};
 use zeroize::Zeroizing;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Parser as _, ValueEnum};
 use crossgrain::Cipher;
 use crossgrain::mode::Mode;
-use crossgrain::search::{BigUint, Shard};
+use crossgrain_search::{BigUint, Shard};
 
 use super::{EXIT_CODES, session};
 use crate::device::Asked;

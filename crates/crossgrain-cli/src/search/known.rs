@@ -4,9 +4,9 @@ use std::fs::File as Opened;
 use std::path::Path;
 
 use crossgrain::Cipher;
-use crossgrain::container::Error as Refusal;
 use crossgrain::mode::{Initial, Options};
-use crossgrain::search::{
+use crossgrain_container::Error as Refusal;
+use crossgrain_search::{
     BlockMode, BlockSearch, Data, File, Hash, Kdf, Known, Look, Plausible, Search, Tagged, XtsSector, pairs,
 };
 

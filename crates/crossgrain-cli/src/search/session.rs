@@ -8,7 +8,7 @@ use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use crossgrain::search::BigUint;
+use crossgrain_search::BigUint;
 use serde_json::{Value, json};
 
 use super::Outcome;

@@ -68,7 +68,10 @@ pub struct Options {
 
 impl Options {
     /// What these options allow on this machine.
-    pub(crate) fn limits(&self) -> Result<Limits, Error> {
+    ///
+    /// # Errors
+    /// [`Error::UnknownVariant`] for a name that no variant has, [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    pub fn limits(&self) -> Result<Limits, Error> {
         let features = match self.features {
             Some(features) => features & Features::of_cpu(),
             None => Features::from_environment()?,

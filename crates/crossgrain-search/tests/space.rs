@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crossgrain::search::{BigUint, Error, Part, Sets, Shard, Space, key_mask};
+use crossgrain_search::{BigUint, Error, Part, Sets, Shard, Space, key_mask};
 use proptest::prelude::*;
 
 fn big(number: u128) -> BigUint {

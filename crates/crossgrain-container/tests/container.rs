@@ -1,6 +1,7 @@
 //! Encrypted files: published and worked answers, streams of every length, and whatever was done to a file.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
+#[path = "../../crossgrain/tests/common/basics.rs"]
 mod common;
 
 use std::collections::BTreeMap;
@@ -9,12 +10,12 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use common::{hex, painted};
-use crossgrain::container::{
+use crossgrain::mode::Options;
+use crossgrain::{Direction, Key, reference};
+use crossgrain_container::{
     Argon2id, CHUNK_BYTES, Damage, Decryptor, Encryptor, Error, Header, Kdf, Limits, PREFIX_BYTES, Payload,
     SEALED_CHUNK_BYTES, Secret, Suite, TAG_BYTES, plaintext_bytes, sealed_bytes,
 };
-use crossgrain::mode::Options;
-use crossgrain::{Direction, Key, reference};
 use sha2::{Digest as _, Sha512};
 
 type File = Cursor<Vec<u8>>;
@@ -671,7 +672,7 @@ fn threads_seal_each_chunk_once() {
 
 #[test]
 fn a_payload_ends_after_so_many_chunks() {
-    use crossgrain::container::CHUNKS_MAX;
+    use crossgrain_container::CHUNKS_MAX;
     let payload = Payload::fresh(Suite::Aes256Gcm, &[0; 32], b"", &options()).unwrap();
     let mut sealed = vec![0; TAG_BYTES];
     assert!(payload.seal(CHUNKS_MAX - 1, true, &[], &mut sealed).is_ok());

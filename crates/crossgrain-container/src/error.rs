@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 
 use super::payload::Suite;
-use crate::block;
+use crossgrain::block;
 
 /// Damage to a payload, found by its chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

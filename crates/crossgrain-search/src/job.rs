@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use super::batch::Batch;
 use super::words::{Refused, Words};
 use super::{BlockSearch, Chunk, Error, Kdf, Rule};
-use crate::pool;
+use crossgrain::internal as pool;
 
 /// How much of a list a thread takes at a time where keys are quick to try.
 const CHUNK_BYTES: usize = 1 << 20;

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex};
 use crossgrain::device::search::Search as Program;
 use crossgrain::mode::Options;
 use crossgrain::part::search::{Known as Block, Use};
-use crossgrain::search::{
+use crossgrain::{Cipher, Direction, Key};
+use crossgrain_search::{
     BigUint, BlockSearch, Device, Error, Failure, Kdf, Known, Pair, Search, Sets, Space, SpaceSearch, Table,
     Watch, key_mask,
 };
-use crossgrain::{Cipher, Direction, Key};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// A device of the CPU's.
@@ -101,7 +101,7 @@ fn shard(
     range: Range<usize>,
 ) -> Result<(Vec<BigUint>, Option<String>), Error> {
     let hits = Mutex::new(Vec::new());
-    let on_hit = |hit: crossgrain::search::Hit| hits.lock().unwrap().push(hit.number);
+    let on_hit = |hit: crossgrain_search::Hit| hits.lock().unwrap().push(hit.number);
     let watch = Watch::new(&on_hit);
     let prepared = SpaceSearch::on(search, space, device)?;
     assert!(prepared.kernel().ends_with(" on pretense:0"));

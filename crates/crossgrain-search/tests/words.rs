@@ -1,12 +1,12 @@
 //! Word lists: every word comes out once, whatever line ends and lengths it has; and what is made of words.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
-#[path = "../src/search/hex.rs"]
+#[path = "../src/hex.rs"]
 mod hex_digits;
 
 use std::io::Cursor;
 
-use crossgrain::search::{Error, Form, Hash, Kdf, Refusal, Rule, WORD_BYTES_MAX, Words};
+use crossgrain_search::{Error, Form, Hash, Kdf, Refusal, Rule, WORD_BYTES_MAX, Words};
 use proptest::prelude::*;
 
 /// All words of a list with their numbers, read by so many bytes at a time.

@@ -15,8 +15,8 @@ use super::batch::{Batch, prove};
 use super::device::{Device, Left, OnDevice};
 use super::job::mixed;
 use super::{BlockSearch, Error, Hit, Inner, Known, Search, Space, Watch};
-use crate::part::search::Use;
-use crate::pool;
+use crossgrain::internal as pool;
+use crossgrain::part::search::Use;
 
 /// Keys of one prepared table, at most.
 const TABLE_KEYS: usize = 4096;

@@ -13,7 +13,7 @@
 //!
 //! ```
 //! use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
-//! use crossgrain::container::{Decryptor, Encryptor, Header, Limits, Secret, Suite};
+//! use crossgrain_container::{Decryptor, Encryptor, Header, Limits, Secret, Suite};
 //! use crossgrain::mode::Options;
 //!
 //! let (key, options) = ([7; 32], Options::default());
@@ -27,8 +27,10 @@
 //! let mut text = String::new();
 //! file.read_to_string(&mut text)?;
 //! assert_eq!(text, "secret text");
-//! # Ok::<(), crossgrain::container::Error>(())
+//! # Ok::<(), crossgrain_container::Error>(())
 //! ```
+
+#![deny(unsafe_code)]
 
 mod decryptor;
 mod derive;
@@ -37,8 +39,7 @@ mod error;
 mod header;
 mod payload;
 
-pub use decryptor::Decryptor;
-pub(crate) use decryptor::prefix;
+pub use decryptor::{Decryptor, prefix};
 pub use derive::{Argon2id, Limits, Secret};
 pub use encryptor::Encryptor;
 pub use error::{Damage, Error};
@@ -50,7 +51,7 @@ pub use payload::{
 
 use std::io::{self, Read};
 
-use crate::word::wipe;
+use crossgrain::internal::wipe;
 
 /// Chunks that streams hold at a time: enough for every lane of EAX's tags, and for a few threads.
 const GROUP_CHUNKS: usize = 64;

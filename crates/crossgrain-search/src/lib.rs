@@ -7,6 +7,15 @@
 //! Candidates are counted, not stored: those of a [`Space`] have numbers, and a [`Part`] of it is a range of
 //! them, exact however many there are. Or they are the [`Words`] of a list, under [`Rule`]s. A [`Kdf`] makes keys of them.
 
+#![deny(unsafe_code)]
+
+/// Rust examples of the documentation are run with the doc tests.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../docs/search.md")]
+    struct Search;
+}
+
 mod batch;
 mod block;
 mod device;

@@ -15,9 +15,9 @@ use zeroize::Zeroizing;
 
 use super::derive::expand;
 use super::error::{Damage, Error};
-use crate::block::{BLOCK_BYTES, Block, Cipher};
-use crate::mode::{Aead, AeadMessage, Mode, Options};
-use crate::word::{Buffers, wipe_stack};
+use crossgrain::internal::wipe_stack;
+use crossgrain::mode::{Aead, AeadMessage, Mode, Options};
+use crossgrain::{BLOCK_BYTES, Block, Buffers, Cipher};
 
 /// Bytes of plaintext in a chunk that is not the last.
 pub const CHUNK_BYTES: usize = 16 * 1024;
@@ -374,7 +374,7 @@ impl Payload {
         first: u64,
         sealed: &[u8],
         plaintext: &mut [u8],
-    ) -> Result<Vec<Result<(), crate::block::Error>>, Error> {
+    ) -> Result<Vec<Result<(), crossgrain::block::Error>>, Error> {
         let nonces = self.nonces(first, sealed.len().div_ceil(SEALED_CHUNK_BYTES))?;
         let mut rest = plaintext;
         let mut messages = Vec::with_capacity(nonces.len());

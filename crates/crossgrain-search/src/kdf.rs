@@ -9,7 +9,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use super::Error;
 use super::words::Refusal;
-use crate::pool;
+use crossgrain::internal as pool;
 
 /// Bytes of SHA-256.
 const SHA256_BYTES: usize = 32;

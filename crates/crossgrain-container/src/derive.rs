@@ -10,8 +10,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use super::error::Error;
 use super::header::{Header, Kdf};
-use crate::pool;
-use crate::word::wipe_stack;
+use crossgrain::internal::{ready, wipe_stack};
 
 /// Bytes in a salt of Argon2id here (RFC 9106 §3.1 recommends 16).
 pub(super) const SALT_BYTES: usize = 16;
@@ -84,7 +83,7 @@ impl Argon2id {
         memory.resize(params.block_count(), Block::default());
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
         // Its lanes go to rayon.
-        pool::ready();
+        ready();
         let made = argon2.hash_password_into_with_memory(passphrase, &self.salt, key, memory.as_mut_slice());
         wipe_stack();
         made.map_err(bad)

@@ -4,8 +4,8 @@ use std::fmt;
 use std::io;
 
 use super::words::Refusal;
-use crate::block;
-use crate::container;
+use crossgrain::block;
+use crossgrain_container as container;
 
 /// Why a search cannot be begun or did not go well.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 //! kernel that skips keys is found out.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
+#[path = "../../crossgrain/tests/common/basics.rs"]
 mod common;
 
 use std::io::Cursor;
@@ -9,15 +10,15 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use common::painted;
-use crossgrain::container::{Argon2id, Header, Limits, Payload, Suite};
 use crossgrain::mode::{Initial, Mode, Options, Start};
 use crossgrain::part::search::{Inner as Prepared, SearchPart, Use};
 use crossgrain::reference::{self, xts};
-use crossgrain::search::{
+use crossgrain::{Block, Cipher, Direction, Key, check};
+use crossgrain_container::{Argon2id, Header, Limits, Payload, Suite};
+use crossgrain_search::{
     BigUint, BlockMode, BlockSearch, Data, Error, File, Form, Hit, Kdf, Kernel, Known, Look, Pair, Plausible,
     Refused, Rule, Search, Sets, Space, SpaceSearch, Tagged, Test, Watch, Words, XtsSector, key_mask, pairs,
 };
-use crossgrain::{Block, Cipher, Direction, Key, check};
 
 fn big(number: u128) -> BigUint {
     BigUint::from(number)
@@ -360,7 +361,7 @@ fn files_are_found_by_their_passphrase_or_key() {
     let by_passphrase = Header::of_passphrase(suite, argon2id);
     let secret = b"correct horse battery staple";
     let limits = Limits::default();
-    let key = by_passphrase.input_key(crossgrain::container::Secret::Passphrase(secret), &limits).unwrap();
+    let key = by_passphrase.input_key(crossgrain_container::Secret::Passphrase(secret), &limits).unwrap();
     for (header, candidate, key) in
         [(by_passphrase, &secret[..], key.to_vec()), (Header::of_key(suite), &[5; 32], vec![5; 32])]
     {

@@ -1,13 +1,14 @@
 //! Key search: the planted key is found wherever it stands, and nothing else.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
+#[path = "../../crossgrain/tests/common/basics.rs"]
 mod common;
 
 use common::{CAPS, painted};
 use crossgrain::mode::Options;
 use crossgrain::part::search::Use;
-use crossgrain::search::{BlockSearch, Pair};
 use crossgrain::{Cipher, Direction, Features, Key};
+use crossgrain_search::{BlockSearch, Pair};
 
 /// The pair of a key: whatever block, and what the cipher makes of it.
 fn pair_of(key: &Key, direction: Direction) -> Pair {

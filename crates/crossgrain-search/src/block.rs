@@ -15,13 +15,13 @@ use std::sync::OnceLock;
 use zeroize::Zeroizing;
 
 use super::Error;
-use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Key};
-use crate::mode::Options;
-use crate::part::search::{Inner as Prepared, Known, SearchPart, Use};
-use crate::plan::{self, Costs};
-use crate::reference;
-use crate::variant::{Action, BindSearch, Variant};
-use crate::word::Features;
+use crossgrain::Features;
+use crossgrain::block::{BLOCK_BYTES, Block, Cipher, Direction, Key};
+use crossgrain::mode::Options;
+use crossgrain::part::search::{Inner as Prepared, Known, SearchPart, Use};
+use crossgrain::plan::{self, Costs};
+use crossgrain::reference;
+use crossgrain::variant::{Action, BindSearch, Variant};
 
 /// One block known before and after the cipher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::error::Error;
 use super::header::Header;
 use super::payload::{CHUNK_BYTES, Payload, SEALED_CHUNK_BYTES, Suite};
 use super::{GROUP_CHUNKS, Held};
-use crate::mode::Options;
+use crossgrain::mode::Options;
 
 /// Writes a file encrypted, and holds 2 MiB of it.
 ///

@@ -7,11 +7,11 @@ use zeroize::Zeroizing;
 
 use super::job::Test;
 use super::{BlockMode, Error};
-use crate::block::{self, BLOCK_BYTES, Block, Cipher, Direction, Key};
-use crate::container::{self, Header, Limits, PREFIX_BYTES, Payload, Secret};
-use crate::mode::{Initial, Mode, Options, Start};
-use crate::reference::{self, xts};
-use crate::word::Buffers;
+use crossgrain::Buffers;
+use crossgrain::block::{self, BLOCK_BYTES, Block, Cipher, Direction, Key};
+use crossgrain::mode::{Initial, Mode, Options, Start};
+use crossgrain::reference::{self, xts};
+use crossgrain_container::{self as container, Header, Limits, PREFIX_BYTES, Payload, Secret};
 
 /// A sector of a disk, by the two keys of XTS, one after the other.
 #[derive(Clone, Debug)]

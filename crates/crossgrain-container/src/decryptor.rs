@@ -8,7 +8,7 @@ use super::error::{Damage, Error};
 use super::header::Header;
 use super::payload::{CHUNK_BYTES, PREFIX_BYTES, Payload, SEALED_CHUNK_BYTES, Suite};
 use super::{GROUP_CHUNKS, Held, fill, fill_from};
-use crate::mode::Options;
+use crossgrain::mode::Options;
 
 /// Reads an encrypted file: nothing but what is authentic. Where the input can seek, so can this.
 ///
@@ -218,7 +218,10 @@ impl<R: Read + Seek> Seek for Decryptor<R> {
 }
 
 /// Reads what comes after a header: salt and commitment.
-pub(crate) fn prefix(input: &mut impl Read) -> Result<[u8; PREFIX_BYTES], Error> {
+///
+/// # Errors
+/// [`Error::TruncatedHeader`] if the input ends within them, [`Error::Io`].
+pub fn prefix(input: &mut impl Read) -> Result<[u8; PREFIX_BYTES], Error> {
     let mut prefix = [0; PREFIX_BYTES];
     if fill(input, &mut prefix)? < PREFIX_BYTES {
         return Err(Error::TruncatedHeader);
