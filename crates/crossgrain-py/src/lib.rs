@@ -9,7 +9,6 @@ mod device;
 mod files;
 mod format;
 mod modes;
-mod place;
 mod plan;
 mod pool;
 mod search;

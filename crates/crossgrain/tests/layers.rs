@@ -309,14 +309,19 @@ fn composing_names_nothing_but_itself() {
 }
 
 /// The crates of the workspace, and which of the others each may depend on.
-const CRATES: [(&str, &[&str]); 6] = [
+const CRATES: [(&str, &[&str]); 7] = [
     ("crossgrain", &[]),
+    ("crossgrain-files", &[]),
     ("crossgrain-container", &["crossgrain"]),
     ("crossgrain-search", &["crossgrain", "crossgrain-container"]),
     ("crossgrain-gpu", &["crossgrain", "crossgrain-search"]),
-    ("crossgrain-cli", &["crossgrain", "crossgrain-container", "crossgrain-search", "crossgrain-gpu"]),
-    ("crossgrain-py", &["crossgrain", "crossgrain-container", "crossgrain-search", "crossgrain-gpu"]),
+    ("crossgrain-cli", PROGRAM),
+    ("crossgrain-py", PROGRAM),
 ];
+
+/// What gathers all of it.
+const PROGRAM: &[&str] =
+    &["crossgrain", "crossgrain-container", "crossgrain-files", "crossgrain-search", "crossgrain-gpu"];
 
 /// What a manifest's section of dependencies names of this workspace.
 fn depends_on(manifest: &str) -> Vec<&str> {
