@@ -8,12 +8,12 @@
 use std::io::{Cursor, Read as _, Seek as _, SeekFrom, Write as _};
 use std::sync::OnceLock;
 
-use crossgrain::container::{Decryptor, Encryptor, Header, Limits, Secret, Suite};
+use crossgrain_container::{Decryptor, Encryptor, Header, Limits, Secret, Suite};
 use crossgrain::mode::Options;
 use libfuzzer_sys::fuzz_target;
 
 const KEY: [u8; 32] = [7; 32];
-const LIMITS: Limits = Limits { memory_kib: 64, passes: 1, lanes: 1 };
+const LIMITS: Limits = Limits { memory_kib: 64, passes: 1, lanes: 1, work_kib: 64 };
 
 /// A file of two whole chunks and a short one, and its plaintext.
 fn whole() -> &'static (Vec<u8>, Vec<u8>) {

@@ -2,22 +2,23 @@
 
 use std::io::{self, Write};
 
-use clap::builder::PossibleValuesParser;
 use crossgrain::Direction;
-use crossgrain::deps::{Analysis, BLOCKS, Carried, Growth, Loop, Mode, Touched};
+use crossgrain::deps::{Analysis, BLOCKS, Carried, Growth, Loop, Touched};
+use crossgrain::mode::Mode;
 use serde_json::{Value, json};
 
 use crate::error::Error;
+use crate::typed::modes;
 
 /// Tell the data dependences of a mode of operation, and what may run in parallel
 ///
 /// Each mode is written down as a few lines of specification, which is run on symbols: the dependences are
-/// read off that trace. Messages are whole blocks; EAX and GCM have one block of header.
+/// read off that trace. Messages are whole blocks; modes with a tag have one block of header.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The mode of operation; none for a line about each
-    #[arg(long, value_parser = PossibleValuesParser::new(Mode::ALL.map(Mode::name)))]
-    mode: Option<String>,
+    #[arg(long, value_parser = modes())]
+    mode: Option<Mode>,
 
     /// Decrypt instead of encrypting
     #[arg(short, long)]
@@ -34,13 +35,12 @@ pub(crate) struct Args {
 
 /// Prints what was asked for.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
-    let wanted = |mode: &Mode| args.mode.as_deref().is_none_or(|name| name == mode.name());
-    let directions: &[Direction] = match (args.decrypt, &args.mode) {
+    let directions: &[Direction] = match (args.decrypt, args.mode) {
         (true, _) => &[Direction::Decrypt],
         (false, Some(_)) => &[Direction::Encrypt],
         (false, None) => &Direction::ALL,
     };
-    let modes = Mode::ALL.into_iter().filter(wanted);
+    let modes = Mode::ALL.into_iter().filter(|&mode| args.mode.is_none_or(|wanted| wanted == mode));
     let analyses = modes.flat_map(|mode| {
         directions.iter().map(move |&direction| Analysis::new(mode, direction, args.in_place))
     });
@@ -57,7 +57,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
 /// One line: the loop over the message first, then those that only make a tag.
 fn summary(analysis: &Analysis) -> String {
     let place = if analysis.in_place { ", in place" } else { "" };
-    let mut line = format!("{} {}{place}: ", analysis.mode, analysis.direction.name());
+    let mode = analysis.mode.name().to_uppercase();
+    let mut line = format!("{mode} {}{place}: ", analysis.direction.name());
     let (blocks, others): (Vec<_>, Vec<_>) = analysis.loops.iter().partition(|found| found.name == BLOCKS);
     line.extend(blocks.first().map(|blocks| verdict(blocks)));
     if let Some(first) = others.first() {

@@ -4,12 +4,12 @@ use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, SystemTime};
+
+use crossgrain_files::{Stamp, settled};
 
 use crate::error::{Error, Exit};
 use crate::output::closed;
-use crate::system::{self, Stamp};
+use crate::system;
 
 /// An open input.
 #[derive(Debug)]
@@ -125,25 +125,6 @@ pub(crate) fn read_small(path: &Path) -> Result<Vec<u8>, Error> {
     }
     Ok(bytes)
 }
-
-/// What an open file is like, once a later change could be told by the file's times.
-///
-/// These are those of the system's clock at its last tick, some milliseconds ago: a file that was written in this very
-/// tick could be written again and keep them.
-fn settled(file: &File) -> io::Result<Metadata> {
-    let metadata = file.metadata()?;
-    let age = metadata.modified().ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
-    if metadata.is_file()
-        && let Some(left) = age.and_then(|age| TICK.checked_sub(age))
-    {
-        thread::sleep(left);
-        return file.metadata();
-    }
-    Ok(metadata)
-}
-
-/// No system's clock for files ticks more slowly: at 100 Hz, twice over.
-const TICK: Duration = Duration::from_millis(20);
 
 /// What is left to read of a regular file; `None` for pipes, devices, and what the system makes up as it is read.
 fn len_of(file: &mut File, metadata: &Metadata) -> io::Result<Option<u64>> {

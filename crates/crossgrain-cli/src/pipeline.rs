@@ -15,7 +15,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crossgrain::container::fill;
+use crossgrain_container::fill;
 
 /// Bytes in a chunk, a multiple of the block: enough to outweigh a system call and a change of hands,
 /// while the chunks under way stay in cache from reading to writing.

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use crossgrain::container::fill;
+use crossgrain_container::fill;
 use zeroize::Zeroizing;
 
 use crate::error::Error;

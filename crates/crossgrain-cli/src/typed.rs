@@ -1,12 +1,13 @@
-//! What several commands take in the same words: ciphers, policies, efforts, and plans in files.
+//! What several commands take in the same words: ciphers, modes, policies, efforts, and plans in files.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use crossgrain::Cipher;
 use crossgrain::Error as Refusal;
+use crossgrain::mode::Mode;
 use crossgrain::plan::Plans;
 use crossgrain::tune::Effort;
 use crossgrain::variant::Policy;
@@ -34,6 +35,11 @@ pub(crate) fn any_ciphers() -> impl TypedValueParser<Value = AnyCipher> {
         let usual = name.parse().map(AnyCipher::Usual);
         usual.or_else(|_| name.parse().map(AnyCipher::Wide))
     })
+}
+
+pub(crate) fn modes() -> impl TypedValueParser<Value = Mode> {
+    let modes = Mode::ALL.map(|mode| PossibleValue::new(mode.name()).help(mode.entry().summary));
+    PossibleValuesParser::new(modes).try_map(|name| name.parse::<Mode>())
 }
 
 pub(crate) fn policies() -> impl TypedValueParser<Value = Policy> {

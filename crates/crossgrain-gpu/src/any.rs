@@ -9,7 +9,7 @@ use crossgrain::circuit::emit::Language;
 use crossgrain::device::search::Search;
 use crossgrain::device::{Kernel, Listing};
 use crossgrain::part::search::Known;
-use crossgrain::search::Table;
+use crossgrain_search::Table;
 
 use super::measure::{self, Copies};
 use super::parallel::{Grid, Programs};

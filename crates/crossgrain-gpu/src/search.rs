@@ -10,7 +10,7 @@ use crossgrain::BLOCK_BYTES;
 use crossgrain::device::KEY_WORDS_MAX;
 use crossgrain::device::search::{HIT_WORDS, ROW_WORDS, Search};
 use crossgrain::part::search::Known;
-use crossgrain::search::{Failure, Table};
+use crossgrain_search::{Failure, Table};
 use zeroize::Zeroizing;
 
 use super::{Device, Error, Gpu, Job};
@@ -31,7 +31,7 @@ const ROOM_MIN: usize = 1 << 14;
 #[derive(Debug)]
 pub struct Searcher(pub Arc<dyn Gpu>);
 
-impl crossgrain::search::Device for Searcher {
+impl crossgrain_search::Device for Searcher {
     fn name(&self) -> String {
         self.0.info().id.clone()
     }

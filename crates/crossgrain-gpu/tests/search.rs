@@ -13,9 +13,11 @@ use std::sync::{Arc, Mutex};
 use crossgrain::device::search::Search as Program;
 use crossgrain::mode::Options;
 use crossgrain::part::search::Known;
-use crossgrain::search::{self, BigUint, BlockSearch, Kdf, Pair, Search, SpaceSearch, Watch, key_mask};
 use crossgrain::{Cipher, Direction, Key};
 use crossgrain_gpu::{Gpu, Searcher, choose, devices};
+use crossgrain_search::{
+    self as search, BigUint, BlockSearch, Kdf, Pair, Search, SpaceSearch, Watch, key_mask,
+};
 use sought::{halves, known, planted};
 
 /// Keys of a table: more than two bundles of 32, and no multiple.

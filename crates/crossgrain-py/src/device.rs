@@ -5,7 +5,7 @@ mod gpu;
 #[cfg(not(feature = "gpu"))]
 mod none;
 
-use crossgrain::search::Device;
+use crossgrain_search::Device;
 use pyo3::prelude::*;
 
 #[cfg(feature = "gpu")]

@@ -3,20 +3,19 @@
 //!
 //! A file appears under its name when it is whole, and its bytes were found authentic if it was decrypted.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
-use crossgrain::container::{
+use crossgrain::mode::Options;
+use crossgrain_container::{
     Argon2id, Decryptor, Encryptor, Error as Refusal, Header, Limits, Secret, Suite, fill,
 };
-use crossgrain::mode::Options;
+use crossgrain_files::{Content, NewFile, Refusal as NotWritten, Stamp, begin, settled};
 use pyo3::prelude::*;
 use zeroize::Zeroizing;
 
 use crate::buffer::{Lent, taken};
-use crate::place::{Content, Place};
 use crate::{Error, Forged, pool};
 
 /// Bytes between two tellings of progress.
@@ -85,7 +84,8 @@ impl Reader {
 #[pyclass]
 pub(crate) struct Writer {
     /// `None` once it is finished, or something could not be written: the rest of it would be no file.
-    inner: Option<(Encryptor<File>, Place)>,
+    inner: Option<(Encryptor<File>, NewFile)>,
+    target: PathBuf,
     threads: usize,
 }
 
@@ -104,7 +104,7 @@ impl Writer {
         let secret = taken(secret, "the key")?;
         let options = Options { threads, ..Options::default() };
         let suite: Suite = suite.parse().map_err(refused)?;
-        let (place, output) = Place::begin(target, overwrite, Content::Ciphertext)?;
+        let (place, output) = begun(&target, overwrite, Content::Open)?;
         let secret = as_secret(&secret, is_passphrase);
         let begun = pool::run(py, threads, || {
             let header = match secret {
@@ -113,7 +113,7 @@ impl Writer {
             };
             Encryptor::new(output, &header, secret, &options)
         })?;
-        Ok(Self { inner: Some((begun.map_err(refused)?, place)), threads })
+        Ok(Self { inner: Some((begun.map_err(refused)?, place)), target, threads })
     }
 
     /// Writes all of the bytes, and gives how many. If it fails, there will be no file.
@@ -128,13 +128,13 @@ impl Writer {
     /// Writes what is left, and gives the file its name.
     fn finish(&mut self, py: Python<'_>) -> PyResult<()> {
         let (encryptor, place) = self.under_way()?;
-        let output = pool::run(py, self.threads, || encryptor.finish())?.map_err(refused)?;
-        place.finish(&output)
+        pool::run(py, self.threads, || encryptor.finish())?.map_err(refused)?;
+        place.finish().map_err(|why| not_written(why, &self.target))
     }
 }
 
 impl Writer {
-    fn under_way(&mut self) -> PyResult<(Encryptor<File>, Place)> {
+    fn under_way(&mut self) -> PyResult<(Encryptor<File>, NewFile)> {
         let why = "the file is finished, or an earlier write failed: begin another";
         self.inner.take().ok_or_else(|| Error::new_err(why))
     }
@@ -159,11 +159,14 @@ pub(crate) fn encrypt_file(
     threads: usize,
 ) -> PyResult<u64> {
     let (mut input, step) = Step::new(&source, threads, progress)?;
-    let before = Seen::of(&input).map_err(|error| told(error, &source))?;
+    let before = settled(&input).map_err(|error| told(error, &source))?;
     let mut writer = Writer::new(py, target, secret, is_passphrase, suite, overwrite, threads)?;
     let (mut encryptor, place) = writer.under_way()?;
     let len_bytes = step.copy(py, &mut input, &mut encryptor)?;
-    if !before.is_same(Seen::of(&input).map_err(|error| told(error, &source))?, len_bytes) {
+    let after = input.metadata().map_err(|error| told(error, &source))?;
+    // Files that the system makes up have no length, and others than regular ones no times that mean something.
+    let is_whole = len_bytes == before.len() || before.len() == 0;
+    if before.is_file() && (Stamp::of(&before) != Stamp::of(&after) || !is_whole) {
         let why = format!("{} was changed while it was read: nothing was written", source.display());
         return Err(Error::new_err(why));
     }
@@ -185,11 +188,11 @@ pub(crate) fn decrypt_file(
     progress: Option<Bound<'_, PyAny>>,
     threads: usize,
 ) -> PyResult<u64> {
-    let (place, mut output) = Place::begin(target, overwrite, Content::Plaintext)?;
+    let (place, mut output) = begun(&target, overwrite, Content::Plaintext)?;
     let (_, step) = Step::new(&source, threads, progress)?;
     let mut reader = Reader::new(py, source, secret, is_passphrase, threads)?;
     let len_bytes = step.copy(py, &mut reader.inner, &mut output)?;
-    place.finish(&output)?;
+    place.finish().map_err(|why| not_written(why, &target))?;
     Ok(len_bytes)
 }
 
@@ -235,47 +238,23 @@ impl<'py> Step<'py> {
     }
 }
 
-/// What a file looked like.
-#[derive(PartialEq, Eq)]
-struct Seen {
-    len_bytes: u64,
-    modified: Option<SystemTime>,
-    /// When Unix says that it was changed, which nobody can set.
-    changed: (i64, i64),
-    /// Whether it has a length and times that mean something.
-    is_file: bool,
+/// A file to be written, and a handle to write it by.
+fn begun(target: &Path, overwrite: bool, content: Content) -> PyResult<(NewFile, File)> {
+    let place = begin(target, overwrite, content, &mut |_| Ok(())).map_err(|why| not_written(why, target))?;
+    let output = place.file().try_clone().map_err(|error| told(error, target))?;
+    Ok((place, output))
 }
 
-impl Seen {
-    fn of(file: &File) -> io::Result<Self> {
-        let metadata = file.metadata()?;
-        Ok(Self {
-            len_bytes: metadata.len(),
-            modified: metadata.modified().ok(),
-            changed: changed(&metadata),
-            is_file: metadata.is_file(),
-        })
+/// Why a file is not written, as the exception that Python has for it.
+fn not_written(why: NotWritten, path: &Path) -> PyErr {
+    match why {
+        NotWritten::Io(error) => told(error, path),
+        NotWritten::Exists => told(io::ErrorKind::AlreadyExists.into(), path),
+        refusal => Error::new_err(format!("{}: {refusal}", path.display())),
     }
-
-    /// Whether it looks the same after so many bytes were read, as far as can be told. Files that the system makes up have
-    /// no length.
-    fn is_same(&self, after: Self, read_bytes: u64) -> bool {
-        !self.is_file || (*self == after && (read_bytes == self.len_bytes || self.len_bytes == 0))
-    }
-}
-
-#[cfg(unix)]
-fn changed(metadata: &Metadata) -> (i64, i64) {
-    use std::os::unix::fs::MetadataExt as _;
-    (metadata.ctime(), metadata.ctime_nsec())
-}
-
-#[cfg(not(unix))]
-const fn changed(_: &Metadata) -> (i64, i64) {
-    (0, 0)
 }
 
 /// The system's error with the file it is about, as the exception that Python has for its kind.
-pub(crate) fn told(error: io::Error, path: &Path) -> PyErr {
+fn told(error: io::Error, path: &Path) -> PyErr {
     io::Error::new(error.kind(), format!("{}: {error}", path.display())).into()
 }

@@ -9,7 +9,6 @@ mod device;
 mod files;
 mod format;
 mod modes;
-mod place;
 mod plan;
 mod pool;
 mod search;
@@ -36,6 +35,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<bitgen::Core>()?;
     module.add_function(wrap_pyfunction!(buffer::bytes_of, module)?)?;
+    module.add_function(wrap_pyfunction!(modes::modes, module)?)?;
     module.add_function(wrap_pyfunction!(modes::apply, module)?)?;
     module.add_function(wrap_pyfunction!(modes::apply_sealed, module)?)?;
     module.add_class::<files::Reader>()?;

@@ -1,9 +1,9 @@
 //! The modes, over whatever lends its bytes.
 
-use crossgrain::mode::{Aead, Cbc, Cfb, Ctr, Eax, Ecb, Gcm, Ofb, Options, Xts, XtsKey};
+use crossgrain::mode::{Initial, Lengths, Mode, Options, Start};
 use crossgrain::plan::Plans;
 use crossgrain::variant::Policy;
-use crossgrain::{BLOCK_BYTES, Block, Buffers, Cipher, Direction, Error as Refusal, Key};
+use crossgrain::{BLOCK_BYTES, Buffers, Direction, Error as Refusal};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -47,69 +47,27 @@ impl How {
     }
 }
 
-/// A job over one message, without a tag.
-struct Job<'a> {
-    cipher: Cipher,
-    mode: &'a str,
-    direction: Direction,
-    key: &'a [u8],
-    iv: &'a [u8],
-    sector: u128,
-    sector_bytes: usize,
-    options: Options,
-}
+/// What a mode needs, as Python's side tells users: name, a line about it, whether it has a tag, keys of the cipher in its
+/// key, bytes in an iv or nonce, whether messages are whole blocks, the directions that are parallel, and what a second
+/// message under the same iv or nonce gives away.
+type Facts = (&'static str, &'static str, bool, usize, Option<usize>, bool, (bool, bool), &'static str);
 
-impl Job<'_> {
-    fn iv(&self) -> Result<Block, Failure> {
-        self.iv.try_into().map_err(|_| {
-            Failure::Usage(format!("{} takes an iv of 16 bytes, not {}", self.mode, self.iv.len()))
-        })
-    }
-
-    fn run(&self, buffers: Buffers<'_>) -> Result<(), Failure> {
-        let Self { cipher, direction, ref options, .. } = *self;
-        if !matches!(self.mode, "ctr" | "cbc" | "cfb" | "ofb") && !self.iv.is_empty() {
-            return Err(Failure::Usage(format!("{} takes no iv: leave it out", self.mode)));
-        }
-        if self.mode == "xts" {
-            let key = XtsKey::new(cipher, self.key)?;
-            return Ok(Xts::new(&key, direction, self.sector_bytes, options)?.apply(self.sector, buffers)?);
-        }
-        let key = Key::new(cipher, self.key)?;
-        match self.mode {
-            "ecb" => Ecb::new(&key, direction, options)?.apply(buffers)?,
-            "ctr" => Ctr::new(&key, &self.iv()?, options)?.apply(buffers),
-            "cbc" => Cbc::new(&key, direction, options)?.apply(&mut self.iv()?.into(), buffers)?,
-            "cfb" => Cfb::new(&key, direction, options)?.apply(&mut self.iv()?.into(), buffers)?,
-            "ofb" => Ofb::new(&key, direction, options)?.apply(&mut self.iv()?.into(), buffers)?,
-            mode => {
-                let known = "ctr, ecb, cbc, cfb, ofb or xts";
-                return Err(Failure::Usage(format!("no mode is called {mode:?}: choose {known}")));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Why a job cannot be done.
-enum Failure {
-    Refused(Refusal),
-    Usage(String),
-}
-
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
-}
-
-impl From<Failure> for PyErr {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Refused(refusal) => refused(refusal),
-            Failure::Usage(why) => Error::new_err(why),
-        }
-    }
+/// Every mode.
+#[pyfunction]
+pub(crate) fn modes() -> Vec<Facts> {
+    let facts = |mode: Mode| {
+        let entry = mode.entry();
+        let iv_bytes = match entry.initial {
+            Initial::Block => Some(BLOCK_BYTES),
+            Initial::Nonce { usual, .. } => Some(usual),
+            Initial::Nothing | Initial::Sector => None,
+        };
+        let parallel = (mode.is_parallel(Direction::Encrypt), mode.is_parallel(Direction::Decrypt));
+        let is_whole = entry.lengths == Lengths::WholeBlocks;
+        let (has_tag, reuse) = (mode.is_authenticated(), entry.reuse.describe());
+        (entry.name, entry.summary, has_tag, entry.keys, iv_bytes, is_whole, parallel, reuse)
+    };
+    Mode::ALL.map(facts).to_vec()
 }
 
 fn direction(decrypt: bool) -> Direction {
@@ -134,18 +92,13 @@ pub(crate) fn apply<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (data, key) = (Lent::to_read(data, "data")?, taken(key, "the key")?);
     let (iv, how) = (taken(iv, "the iv")?, how.worth(data.len_bytes()));
-    let job = Job {
-        cipher: cipher.parse().map_err(refused)?,
-        mode,
-        direction: direction(decrypt),
-        key: &key,
-        iv: &iv,
-        sector,
-        sector_bytes,
-        options: how.options()?,
+    let (cipher, mode) = (cipher.parse().map_err(refused)?, mode.parse::<Mode>().map_err(refused)?);
+    let (start, options) = (Start { iv: &iv, sector, sector_bytes }, how.options()?);
+    let work = |buffers: Buffers<'_>| {
+        mode.unauthenticated(cipher, &key, direction(decrypt), &start, &options)?.apply_whole(buffers)
     };
     let lens_bytes = [data.len_bytes(), 0];
-    into_output(py, (&data, Reading::Once), out, lens_bytes, how.threads, |buffers, _| job.run(buffers))
+    into_output(py, (&data, Reading::Once), out, lens_bytes, how.threads, |buffers, _| work(buffers))
 }
 
 /// How often input is read.
@@ -165,7 +118,7 @@ fn into_output<'py>(
     out: Option<Bound<'py, PyAny>>,
     [body_bytes, tail_bytes]: [usize; 2],
     threads: usize,
-    work: impl FnOnce(Buffers<'_>, &mut [u8]) -> Result<(), Failure> + Send,
+    work: impl FnOnce(Buffers<'_>, &mut [u8]) -> Result<(), Refusal> + Send,
 ) -> PyResult<Bound<'py, PyAny>> {
     let is_copied = reading == Reading::Twice && !data.is_fixed();
     let input = &data.bytes()[..body_bytes];
@@ -180,7 +133,7 @@ fn into_output<'py>(
                 body.copy_from_slice(input);
                 work(Buffers::in_place(body), tail)
             };
-            Ok(pool::run(py, threads, work)??)
+            pool::run(py, threads, work)?.map_err(refused)
         });
         return Ok(bytes?.into_any());
     };
@@ -194,28 +147,12 @@ fn into_output<'py>(
     if is_copied {
         let copy = pool::run(py, 1, || input.to_vec())?;
         let (body, tail) = lent.bytes_mut().split_at_mut(body_bytes);
-        pool::run(py, threads, || work(Buffers::apart(&copy, body)?, tail))??;
+        pool::run(py, threads, || work(Buffers::apart(&copy, body)?, tail))?.map_err(refused)?;
     } else {
         let (buffers, tail) = data.pair(&mut lent, body_bytes)?;
-        pool::run(py, threads, || work(buffers, tail))??;
+        pool::run(py, threads, || work(buffers, tail))?.map_err(refused)?;
     }
     Ok(out)
-}
-
-/// The authenticated modes, by name.
-fn sealing(
-    cipher: &str,
-    mode: &str,
-    key: &[u8],
-    tag_bytes: usize,
-    options: &Options,
-) -> Result<Box<dyn Aead>, Failure> {
-    let key = Key::new(cipher.parse()?, key)?;
-    match mode {
-        "eax" => Ok(Box::new(Eax::new(&key, tag_bytes, options)?)),
-        "gcm" => Ok(Box::new(Gcm::new(&key, tag_bytes, options)?)),
-        _ => Err(Failure::Usage(format!("no mode with a tag is called {mode:?}: choose gcm or eax"))),
-    }
 }
 
 /// Encrypts and makes a tag, which stands behind the ciphertext; or compares the tag there, and decrypts what is before it
@@ -239,10 +176,11 @@ pub(crate) fn apply_sealed<'py>(
     let (nonce, aad) = (taken(nonce, "the nonce")?, taken(aad, "aad")?);
     let how = how.worth(data.len_bytes());
     let options = how.options()?;
-    let mode = || sealing(cipher, mode, &key, tag_bytes, &options);
+    let (cipher, mode) = (cipher.parse().map_err(refused)?, mode.parse::<Mode>().map_err(refused)?);
+    let mode = || mode.aead(cipher, &key, tag_bytes, &options);
     if tag_bytes > BLOCK_BYTES {
         // Refused, before so much memory is asked for.
-        mode()?;
+        mode().map_err(refused)?;
     }
     if !decrypt {
         let lens_bytes = [data.len_bytes(), tag_bytes];
@@ -259,6 +197,6 @@ pub(crate) fn apply_sealed<'py>(
     // What is decrypted may lie where it stands.
     let tag = data.bytes()[body_bytes..].to_vec();
     into_output(py, (&data, Reading::Twice), out, [body_bytes, 0], how.threads, |buffers, _| {
-        Ok(mode()?.open(&nonce, &aad, &tag, buffers)?)
+        mode()?.open(&nonce, &aad, &tag, buffers)
     })
 }

@@ -1,12 +1,11 @@
 //! Plans and what there is to choose from, as plain values for Python's side to show.
 
-use crossgrain::mode::{Ctr, Ecb};
+use crossgrain::mode::Mode;
 use crossgrain::plan::compose::{Answer, CostFile};
-use crossgrain::plan::{Birth, Job, Plans};
+use crossgrain::plan::{Birth, Plans};
 use crossgrain::word::cpu_model;
-use crossgrain::{Cipher, Direction, Features, Key};
+use crossgrain::{Cipher, Direction, Features};
 use pyo3::prelude::*;
-use zeroize::Zeroizing;
 
 use crate::modes::How;
 use crate::{Error, pool, refused};
@@ -17,26 +16,21 @@ type Stage = (String, usize, String);
 /// A plan: the least number of blocks, fixed cost in nanoseconds, cost a byte, stages.
 type Plan = (usize, f64, f64, Vec<Stage>);
 
-/// The plans for a job, widest bundle first, and all of them as JSON.
+/// The job that a mode has for data, in words; its plans, widest bundle first; and all of them as JSON.
 #[pyfunction]
 pub(crate) fn plan(
     py: Python<'_>,
     cipher: &str,
-    from_counter: bool,
+    mode: &str,
     decrypt: bool,
     how: How,
-) -> PyResult<(Vec<Plan>, String)> {
+) -> PyResult<(String, Vec<Plan>, String)> {
     let cipher: Cipher = cipher.parse().map_err(refused)?;
     let direction = if decrypt { Direction::Decrypt } else { Direction::Encrypt };
-    let birth = if from_counter { Birth::Counter } else { Birth::Bytes };
+    let job = mode.parse::<Mode>().map_err(refused)?.job(cipher, direction);
     let options = how.options()?;
-    // Any key will do: plans do not depend on it.
-    let key = Key::new(cipher, &Zeroizing::new(vec![0; cipher.key_bytes()])).map_err(refused)?;
-    let planned = pool::run(py, how.threads, || match birth {
-        Birth::Bytes => Ecb::new(&key, direction, &options).map(|mode| mode.plans().to_vec()),
-        Birth::Counter => Ctr::new(&key, &[0; 16], &options).map(|mode| mode.plans().to_vec()),
-    })?;
-    let plans = Plans::new(Job { cipher, direction, birth }, planned.map_err(refused)?).map_err(refused)?;
+    let planned = pool::run(py, how.threads, || options.plans_of(job))?;
+    let plans = Plans::new(job, planned.map_err(refused)?).map_err(refused)?;
     let stage = |stage: &crossgrain::plan::Stage| {
         (stage.variant.name.clone(), stage.round, stage.variant.leaks.name().to_owned())
     };
@@ -44,7 +38,8 @@ pub(crate) fn plan(
         let stages = plan.stages.iter().map(stage).collect();
         (plan.bundle_blocks(), plan.cost.fixed_ns, plan.cost.per_byte_ns, stages)
     });
-    Ok((shown.collect(), plans.to_json()))
+    let from = if job.birth == Birth::Counter { "a counter" } else { "bytes" };
+    Ok((format!("{} from {from}", job.direction.name()), shown.collect(), plans.to_json()))
 }
 
 /// The cheapest composition for a cost file, and what to compare it with: JSON in, JSON out.

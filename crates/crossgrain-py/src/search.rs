@@ -9,14 +9,14 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crossgrain::container::{HEADER_BYTES_MAX, PREFIX_BYTES};
-use crossgrain::mode::Options;
-use crossgrain::search::{
+use crossgrain::Cipher;
+use crossgrain::mode::{Initial, Mode, Options};
+use crossgrain_container::{HEADER_BYTES_MAX, PREFIX_BYTES};
+use crossgrain_search::{
     BigUint, BlockMode, BlockSearch, Data, Device, Error as Refusal, File, Form, Hash, Hit, Kdf, Known, Look,
-    OWN_SETS, Part, Plausible, Refused, Rule, Search, Sets, Shard, Space, SpaceSearch, TagMode, Tagged,
-    Watch, Words, XtsSector, key_mask, pairs,
+    OWN_SETS, Part, Plausible, Refused, Rule, Search, Sets, Shard, Space, SpaceSearch, Tagged, Watch, Words,
+    XtsSector, key_mask, pairs,
 };
-use crossgrain::{BLOCK_BYTES, Block, Cipher};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::ThreadPoolBuilder;
@@ -113,22 +113,22 @@ impl Job<'_> {
         }
         let cipher = self.cipher.as_deref().ok_or_else(|| Error::new_err("there is no cipher: give it"))?;
         let cipher: Cipher = cipher.parse().map_err(refused)?;
-        let mode = self.mode.as_str();
+        let mode: Mode = self.mode.parse().map_err(refused)?;
         self.refuse_useless(mode)?;
-        Ok(match (mode, &self.looks) {
-            ("eax" | "gcm", _) => Known::Test(Box::new(Tagged {
+        Ok(match (mode.entry().initial, &self.looks) {
+            (Initial::Nonce { .. }, _) => Known::Test(Box::new(Tagged {
                 cipher,
-                mode: if mode == "eax" { TagMode::Eax } else { TagMode::Gcm },
+                mode,
                 nonce: self.iv.clone(),
                 aad: self.aad.clone(),
                 ciphertext: self.crypt.clone(),
                 tag: self.tag.clone(),
                 options,
             })),
-            ("xts", _) => Known::Test(Box::new(self.sector(cipher)?)),
+            (Initial::Sector, _) => Known::Test(Box::new(self.sector(cipher)?)),
             (_, Some(look)) => Known::Test(Box::new(Plausible {
                 cipher,
-                mode: self.block_mode()?,
+                mode: BlockMode::new(mode, &self.iv).map_err(told)?,
                 ciphertext: self.crypt.clone(),
                 look: match look.as_str() {
                     "printable" => Look::Printable,
@@ -138,7 +138,8 @@ impl Job<'_> {
                 options,
             })),
             _ => {
-                let (mode, mut known) = (self.block_mode()?, Vec::new());
+                let mode = BlockMode::new(mode, &self.iv).map_err(told)?;
+                let mut known = Vec::new();
                 for (plaintext, mask, ciphertext) in &self.known {
                     known.extend(pairs(mode, Data { plaintext, mask, ciphertext }).map_err(told)?);
                 }
@@ -148,15 +149,16 @@ impl Job<'_> {
     }
 
     /// Refuses what was given and has no use in a mode, and what it lacks.
-    fn refuse_useless(&self, mode: &str) -> PyResult<()> {
-        let is_tagged = matches!(mode, "eax" | "gcm");
+    fn refuse_useless(&self, mode: Mode) -> PyResult<()> {
+        let (is_tagged, has_sectors) = (mode.is_authenticated(), mode.entry().initial == Initial::Sector);
+        let takes_iv = matches!(mode.entry().initial, Initial::Block | Initial::Nonce { .. });
         let is_by_crypt = is_tagged || self.looks.is_some();
         let given = [
-            ("iv", !self.iv.is_empty(), !matches!(mode, "ecb" | "xts")),
+            ("iv", !self.iv.is_empty(), takes_iv),
             ("aad", !self.aad.is_empty(), is_tagged),
             ("tag", !self.tag.is_empty(), is_tagged),
-            ("sector", self.sector != 0, mode == "xts"),
-            ("looks", self.looks.is_some(), !is_tagged && mode != "xts"),
+            ("sector", self.sector != 0, has_sectors),
+            ("looks", self.looks.is_some(), !is_tagged && !has_sectors),
             ("crypt without looks", !self.crypt.is_empty(), is_by_crypt),
         ];
         if let Some((name, ..)) = given.iter().find(|(_, is_given, is_used)| *is_given && !is_used) {
@@ -179,22 +181,6 @@ impl Job<'_> {
         };
         let (plaintext, mask, ciphertext) = (plaintext.clone(), mask.clone(), ciphertext.clone());
         Ok(XtsSector { cipher, sector: self.sector, plaintext, mask, ciphertext })
-    }
-
-    fn block_mode(&self) -> PyResult<BlockMode> {
-        let iv = || {
-            let len_bytes = self.iv.len();
-            let wrong = |_| format!("{} takes an iv of {BLOCK_BYTES} bytes, not {len_bytes}", self.mode);
-            Block::try_from(self.iv.as_slice()).map_err(wrong).map_err(Error::new_err)
-        };
-        match self.mode.as_str() {
-            "ecb" => Ok(BlockMode::Ecb),
-            "ctr" => Ok(BlockMode::Ctr(iv()?)),
-            "cbc" => Ok(BlockMode::Cbc(iv()?)),
-            "cfb" => Ok(BlockMode::Cfb(iv()?)),
-            "ofb" => Ok(BlockMode::Ofb(iv()?)),
-            mode => Err(unknown("mode", mode, "ecb, ctr, cbc, cfb, ofb, xts, eax or gcm")),
-        }
     }
 
     fn kdf(&self) -> PyResult<Kdf> {

@@ -189,7 +189,7 @@ def test_a_new_ciphertext_has_the_rights_of_any_file(tmp_path, common_umask):
 
 
 @unix
-def test_another_group_gets_nothing_of_what_was_a_groups(tmp_path):
+def test_a_group_keeps_what_was_its_own(tmp_path):
     if os.geteuid() != 0:
         pytest.skip("files of other groups (this is not root)")
     (tmp_path / "plain").write_bytes(b"text")
@@ -197,7 +197,7 @@ def test_another_group_gets_nothing_of_what_was_a_groups(tmp_path):
     os.chown(tmp_path / "sealed", -1, 12345)
     (tmp_path / "sealed").chmod(0o660)
     crossgrain.encrypt_file(tmp_path / "plain", tmp_path / "sealed", key=KEY, overwrite=True)
-    assert modes(tmp_path)["sealed"] == 0o600
+    assert modes(tmp_path)["sealed"] == 0o660 and (tmp_path / "sealed").stat().st_gid == 12345
 
 
 @unix
@@ -214,12 +214,12 @@ def test_another_user_does_not_say_who_reads_a_plaintext(tmp_path):
 
 
 @unix
-def test_what_is_no_file_is_not_replaced_and_no_link_is_followed(tmp_path):
+def test_what_is_no_file_is_not_replaced_and_a_link_leads_to_what_is(tmp_path):
     (tmp_path / "plain").write_bytes(b"text")
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
-    for name in ("pipe", "folder"):
-        with pytest.raises(crossgrain.Error, match="no file that could be replaced"):
+    for name, error, mends in (("pipe", crossgrain.Error, "no file that could be replaced"), ("folder", IsADirectoryError, "")):
+        with pytest.raises(error, match=mends):
             crossgrain.encrypt_file(tmp_path / "plain", tmp_path / name, key=KEY, overwrite=True)
     (tmp_path / "others").write_bytes(b"another's")
     (tmp_path / "link").symlink_to("others")
@@ -228,8 +228,21 @@ def test_what_is_no_file_is_not_replaced_and_no_link_is_followed(tmp_path):
         with pytest.raises(FileExistsError):
             crossgrain.encrypt_file(tmp_path / "plain", tmp_path / name, key=KEY, progress=lambda *_: pytest.fail("late"))
         crossgrain.encrypt_file(tmp_path / "plain", tmp_path / name, key=KEY, overwrite=True)
-        assert not (tmp_path / name).is_symlink()
-    assert (tmp_path / "others").read_bytes() == b"another's" and not (tmp_path / "missing").exists()
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "others").read_bytes().startswith(b"crossgrain")
+    assert not (tmp_path / "nowhere").is_symlink() and not (tmp_path / "missing").exists()
+
+
+@unix
+def test_a_link_that_another_user_made_is_not_followed(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("links of other users (this is not root)")
+    (tmp_path / "plain").write_bytes(b"text")
+    (tmp_path / "own").write_bytes(b"of value")
+    (tmp_path / "link").symlink_to("own")
+    os.lchown(tmp_path / "link", 12345, 12345)
+    with pytest.raises(crossgrain.Error, match="another user"):
+        crossgrain.encrypt_file(tmp_path / "plain", tmp_path / "link", key=KEY, overwrite=True)
+    assert (tmp_path / "own").read_bytes() == b"of value"
 
 
 KILLED = """

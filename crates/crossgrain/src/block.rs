@@ -233,6 +233,34 @@ pub enum Error {
     },
     /// A mode that needs a nonce was given an empty one.
     EmptyNonce,
+    /// No mode has this name.
+    UnknownMode {
+        /// The name given.
+        name: String,
+        /// The modes there are.
+        known: String,
+    },
+    /// A mode that has no use where it was given.
+    UnfitMode {
+        /// The mode's name.
+        mode: &'static str,
+        /// The modes that have.
+        fit: String,
+    },
+    /// An initial value of the wrong length for its mode.
+    InitialBytes {
+        /// The mode's name.
+        mode: &'static str,
+        /// What it takes, in bytes; nothing for a mode without one.
+        takes_bytes: usize,
+        /// The length given, in bytes.
+        len_bytes: usize,
+    },
+    /// A piece of a message that begins within a sector.
+    SplitSector {
+        /// Where it begins, in bytes.
+        position_bytes: u128,
+    },
     /// More than a mode may encrypt under one nonce.
     TooLong {
         /// The most it may, in bytes.
@@ -334,6 +362,21 @@ impl fmt::Display for Error {
                 "a tag of {len_bytes} bytes does not fit: give as many as the sealer did, 16 in most cases"
             ),
             Self::EmptyNonce => f.write_str("the nonce is empty: give one, best of 12 bytes"),
+            Self::UnknownMode { name, known } => {
+                write!(f, "no mode is called '{}': choose one of {known}", name.escape_debug())
+            }
+            Self::UnfitMode { mode, fit } => write!(f, "{mode} cannot be used for this: choose one of {fit}"),
+            Self::InitialBytes { mode, takes_bytes: 0, .. } => {
+                write!(f, "{mode} takes no iv: leave it out")
+            }
+            Self::InitialBytes { mode, takes_bytes, len_bytes } => write!(
+                f,
+                "{mode} takes an iv of {takes_bytes} bytes ({} hex digits), not {len_bytes}",
+                2 * takes_bytes
+            ),
+            Self::SplitSector { position_bytes } => {
+                write!(f, "byte {position_bytes} is within a sector: cut messages where sectors end")
+            }
             Self::TooLong { most_bytes } => {
                 write!(
                     f,

@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
-use crate::mode::{Ctr, Ecb, Options};
+use crate::mode::{Ctr, Ecb, Mode, Options, Start};
 use crate::part::aes;
 use crate::part::search::{Known, SearchPart, Use};
 use crate::plan::{Birth, Job};
-use crate::reference::{self, modes};
+use crate::reference::{self, aead, chaining, modes, xts};
 use crate::repr::Repr;
 use crate::variant::{Action, Policy, Variant};
 use crate::word::{Buffers, Features};
@@ -72,6 +72,48 @@ pub fn job_agrees(
         Birth::Counter => Ctr::new(&key, &INITIAL, options)?.apply(Buffers::in_place(&mut got)),
     }
     Ok(got == *answer(&key, direction, birth, painted))
+}
+
+/// A message through a mode by the reference, in place; gives the tag of a mode that has one, of 16 bytes. The `iv` of what
+/// the message starts from is also its nonce. Decryption compares no tag, and what the mode needs is not looked at: only data
+/// that it takes gives what it would.
+///
+/// # Errors
+/// [`Error::KeyLength`] if the key is not the mode's.
+///
+/// # Panics
+/// If the message starts from no block where the mode needs one, or ends within a block where it may not.
+pub fn mode_by_reference(
+    mode: Mode,
+    (cipher, key): (Cipher, &[u8]),
+    direction: Direction,
+    start: &Start<'_>,
+    aad: &[u8],
+    data: &mut [u8],
+) -> Result<Option<Block>, Error> {
+    let (first, second) = key.split_at(cipher.key_bytes().min(key.len()));
+    let by = reference::cipher(&Key::new(cipher, first)?);
+    let iv = || {
+        let mut block = [0; BLOCK_BYTES];
+        block.copy_from_slice(start.iv);
+        block
+    };
+    match mode {
+        Mode::Ecb => modes::ecb(&*by, direction, data),
+        Mode::Cbc => chaining::cbc(&*by, direction, iv(), data),
+        Mode::Cfb => chaining::cfb(&*by, direction, iv(), data),
+        Mode::Ofb => chaining::ofb(&*by, iv(), data),
+        Mode::Ctr => modes::ctr(&*by, iv(), data),
+        Mode::Xts => {
+            let tweaks = reference::cipher(&Key::new(cipher, second)?);
+            for (sector, data) in (start.sector..).zip(data.chunks_mut(start.sector_bytes)) {
+                xts::xts(&*by, &*tweaks, direction, sector, data);
+            }
+        }
+        Mode::Eax => return Ok(Some(aead::eax(&*by, direction, start.iv, aad, data))),
+        Mode::Gcm => return Ok(Some(aead::gcm(&*by, direction, start.iv, aad, data))),
+    }
+    Ok(None)
 }
 
 /// A search bound to a known block.

@@ -19,8 +19,8 @@
 //!
 //! The layers, each of which may name only those above it in this list (`tests/layers.rs`):
 //! [`block`], `pool`, [`reference`](mod@reference), [`word`], [`circuit`], [`repr`], [`convert`], [`part`],
-//! [`variant`], [`plan`], [`exec`], [`mode`], [`wide`], [`container`], [`check`], [`tune`], [`wisdom`], [`deps`],
-//! [`device`], [`rustcrypto`], [`stream`], [`search`].
+//! [`variant`], [`plan`], [`exec`], [`mode`], [`wide`], [`check`], [`tune`], [`wisdom`], [`deps`],
+//! [`device`], [`rustcrypto`], [`stream`].
 
 #![deny(unsafe_code)]
 #![cfg_attr(
@@ -37,15 +37,11 @@ mod pages {
     struct Embed;
     #[doc = include_str!("../../../docs/extend.md")]
     struct Extend;
-    #[doc = include_str!("../../../docs/search.md")]
-    struct Search;
 }
 
 pub mod block;
 pub mod check;
 pub mod circuit;
-#[cfg(feature = "container")]
-pub mod container;
 pub mod convert;
 #[cfg(feature = "deps")]
 pub mod deps;
@@ -59,8 +55,6 @@ mod pool;
 pub mod reference;
 pub mod repr;
 pub mod rustcrypto;
-#[cfg(feature = "search")]
-pub mod search;
 pub mod stream;
 pub mod tune;
 pub mod variant;
@@ -69,6 +63,13 @@ pub mod wide;
 pub mod wisdom;
 #[allow(unsafe_code, reason = "registers and their memory; everything above is safe")]
 pub mod word;
+
+/// What crates of this workspace share with this one. No part of its interface: it may change at any time.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::pool::{ready, threads};
+    pub use crate::word::{wipe, wipe_stack};
+}
 
 pub use block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 pub use word::{Buffers, Features};

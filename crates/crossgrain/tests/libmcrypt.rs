@@ -8,7 +8,8 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
 
 use common::painted;
-use crossgrain::wide::{Key, Mode, Options, Rijndael, State, Stream};
+use crossgrain::mode::Mode;
+use crossgrain::wide::{Key, Options, Rijndael, State, Stream};
 use crossgrain::{Direction, Features};
 use libloading::Library;
 

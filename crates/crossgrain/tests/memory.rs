@@ -20,13 +20,12 @@ use std::thread;
 
 use cipher::{BlockCipherEncrypt as _, StreamCipher as _};
 use common::{CAPS, capped, here, hex, painted};
-use crossgrain::container::{Argon2id, Decryptor, Encryptor, Header, Limits, Secret, Suite};
-use crossgrain::mode::{
-    Aead, CbcMode, CfbMode, Chained, ChainedMode, Cmac, Ctr, Eax, Ecb, Gcm, OfbMode, Options, Xts, XtsKey,
-};
+use crossgrain::mode::{Aead, Cmac, Initial, Lengths, Mode, Options, Start, Unauthenticated};
+use crossgrain::plan::Birth;
 use crossgrain::stream::Stream;
 use crossgrain::variant::{Action, table};
 use crossgrain::{Block, Buffers, Cipher, Direction, Key, check, rustcrypto, wide};
+use crossgrain_container::{Argon2id, Decryptor, Encryptor, Header, Limits, Secret, Suite};
 use scanner::secrets::{self, Secrets};
 use scanner::{MASK, Needle, Scanner};
 use zeroize::Zeroizing;
@@ -41,19 +40,44 @@ const OTHER_NONCE: &[u8] = b"a nonce";
 /// Ciphers that differ in their schedules.
 const CIPHERS: [Cipher; 3] = [Cipher::Aes128, Cipher::Aes256, Cipher::Serpent256];
 
-const MODES: [&str; 14] = [
-    "ecb", "ecb back", "cbc", "cbc back", "cfb", "cfb back", "ofb", "ctr", "xts", "xts back", "cmac", "eax",
-    "gcm", "stream",
-];
+/// What a key is used for.
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    Mode(Mode, Direction),
+    Cmac,
+    Stream,
+}
+
+impl Work {
+    /// Every mode, in both directions where these run the cipher in different ones.
+    fn all() -> Vec<Self> {
+        let differs = |mode: Mode| {
+            mode.cipher_direction(Direction::Decrypt) == Direction::Decrypt
+                || mode.is_parallel(Direction::Encrypt) != mode.is_parallel(Direction::Decrypt)
+        };
+        let modes = Mode::ALL.into_iter().flat_map(|mode| {
+            let directions = if differs(mode) { &Direction::ALL[..] } else { &Direction::ALL[..1] };
+            directions.iter().map(move |&direction| Self::Mode(mode, direction))
+        });
+        modes.chain([Self::Cmac, Self::Stream]).collect()
+    }
+
+    fn key_bytes(self, cipher: Cipher) -> usize {
+        match self {
+            Self::Mode(mode, _) => mode.key_bytes(cipher),
+            Self::Cmac | Self::Stream => cipher.key_bytes(),
+        }
+    }
+}
 
 /// A way to use a key.
 #[derive(Clone, Debug)]
 enum Case {
     /// A mode as it is chosen under a cap, on so many threads.
-    Mode(&'static str, Cipher, &'static str, usize),
+    Mode(Work, Cipher, &'static str, usize),
     /// A variant forced into the job of a mode.
-    Form(&'static str, Cipher, String),
-    Wide(wide::Mode, wide::Rijndael, &'static str),
+    Form(Work, Cipher, String),
+    Wide(Mode, wide::Rijndael, &'static str),
     /// A type for RustCrypto's traits.
     Trait(&'static str, &'static str),
     File(Suite, &'static str),
@@ -65,9 +89,10 @@ enum Case {
 /// Groups of cases, each for a process of its own.
 fn groups() -> Vec<(String, Vec<Case>)> {
     let under = |cap| {
-        let modes =
-            MODES.iter().flat_map(move |&mode| CIPHERS.map(|cipher| Case::Mode(mode, cipher, cap, 1)));
-        let wide = wide::Mode::ALL.into_iter().flat_map(move |mode| {
+        let modes = Work::all()
+            .into_iter()
+            .flat_map(move |work| CIPHERS.map(|cipher| Case::Mode(work, cipher, cap, 1)));
+        let wide = Mode::ALL.into_iter().filter(|mode| mode.entry().any_block_size).flat_map(move |mode| {
             [wide::Rijndael::Block192Key192, wide::Rijndael::Block256Key256]
                 .map(|cipher| Case::Wide(mode, cipher, cap))
         });
@@ -82,18 +107,14 @@ fn groups() -> Vec<(String, Vec<Case>)> {
             let of = |cipher| check::jobs(variant, cipher).into_iter().map(move |job| (cipher, job));
             let jobs = [Cipher::Aes128, Cipher::Serpent256].into_iter().flat_map(of);
             jobs.map(|(cipher, job)| {
-                let mode = match (job.birth, job.direction) {
-                    (crossgrain::plan::Birth::Counter, _) => "ctr",
-                    (_, Direction::Encrypt) => "ecb",
-                    (_, Direction::Decrypt) => "ecb back",
-                };
-                Case::Form(mode, cipher, variant.name.clone())
+                let mode = if job.birth == Birth::Counter { Mode::Ctr } else { Mode::Ecb };
+                Case::Form(Work::Mode(mode, job.direction), cipher, variant.name.clone())
             })
         })
     };
-    let threads = MODES.iter().flat_map(|&mode| {
+    let threads = Work::all().into_iter().flat_map(|work| {
         [("avx512", Cipher::Aes256), ("avx2", Cipher::Serpent256)]
-            .map(|(cap, cipher)| Case::Mode(mode, cipher, cap, 2))
+            .map(|(cap, cipher)| Case::Mode(work, cipher, cap, 2))
     });
     let mut groups: Vec<_> = CAPS.into_iter().map(under).collect();
     groups.push(("forms".to_owned(), forms().collect()));
@@ -107,8 +128,7 @@ impl Case {
     /// The key of case number `number`, or passphrase.
     fn key(&self, number: usize) -> Vec<u8> {
         let len_bytes = match self {
-            Self::Mode("xts" | "xts back", cipher, ..) => 2 * cipher.key_bytes(),
-            Self::Mode(_, cipher, ..) | Self::Form(_, cipher, _) => cipher.key_bytes(),
+            Self::Mode(work, cipher, ..) | Self::Form(work, cipher, _) => work.key_bytes(*cipher),
             Self::Wide(_, cipher, _) => cipher.key_bytes(),
             Self::File(suite, _) => suite.key_bytes(),
             _ => 32,
@@ -134,15 +154,15 @@ impl Case {
     fn secrets(&self, key: &[u8], file: &[u8]) -> Secrets {
         let of = |cipher: Cipher| Key::new(cipher, key).unwrap();
         match *self {
-            Self::Mode("xts" | "xts back", cipher, ..) => {
+            Self::Mode(Work::Mode(Mode::Xts, _), cipher, ..) => {
                 let (data, tweak) = key.split_at(cipher.key_bytes());
                 let [data, tweak] = [data, tweak].map(|half| Key::new(cipher, half).unwrap());
                 [secrets::of_key(&data), secrets::of_xts(&tweak, &[5, 6])].concat()
             }
-            Self::Mode("cmac" | "eax", cipher, ..) => {
+            Self::Mode(Work::Cmac | Work::Mode(Mode::Eax, _), cipher, ..) => {
                 [secrets::of_key(&of(cipher)), secrets::of_cmac(&of(cipher))].concat()
             }
-            Self::Mode("gcm", cipher, ..) => {
+            Self::Mode(Work::Mode(Mode::Gcm, _), cipher, ..) => {
                 [secrets::of_key(&of(cipher)), secrets::of_gcm(&of(cipher), &[NONCE, OTHER_NONCE])].concat()
             }
             Self::Mode(_, cipher, ..) | Self::Form(_, cipher, _) => secrets::of_key(&of(cipher)),
@@ -163,14 +183,14 @@ impl Case {
     #[inline(never)]
     fn run(&self, key: &Masked, file: &[u8], alive: &dyn Fn()) {
         match self {
-            Self::Mode(mode, cipher, cap, threads) => {
+            Self::Mode(work, cipher, cap, threads) => {
                 let long_bytes = if *threads > 1 { 1 << 20 } else { 5000 };
-                by_mode(mode, *cipher, &capped(cap, *threads), &[20, long_bytes, 5], key, alive);
+                by_work(*work, *cipher, &capped(cap, *threads), &[20, long_bytes, 5], key, alive);
             }
-            Self::Form(mode, cipher, variant) => {
-                let direction = if *mode == "ecb back" { Direction::Decrypt } else { Direction::Encrypt };
+            Self::Form(work, cipher, variant) => {
+                let Work::Mode(_, direction) = *work else { unreachable!("forms are of modes") };
                 let variant = crossgrain::variant::find(variant).unwrap();
-                by_mode(mode, *cipher, &common::forced(variant, direction), &[20, 9000, 5], key, alive);
+                by_work(*work, *cipher, &common::forced(variant, direction), &[20, 9000, 5], key, alive);
             }
             Self::Wide(mode, cipher, cap) => by_wide(*mode, *cipher, cap, key, alive),
             Self::Trait(name, cap) => by_trait(name, cap, key, alive),
@@ -249,84 +269,66 @@ fn planted(key: &Masked) {
     black_box((&mut deep, len_bytes));
 }
 
-fn chained<M: ChainedMode>(
-    direction: Direction,
-    key: Key,
-    options: &Options,
-    pieces: &mut [Vec<u8>],
-    alive: &dyn Fn(),
-) {
-    let mode = Chained::<M>::new(&key, direction, options).unwrap();
-    drop(key);
-    let mut chain = IV.into();
-    for piece in pieces {
-        let whole = piece.len() / 16 * 16;
-        mode.apply(&mut chain, Buffers::in_place(&mut piece[..whole])).unwrap();
-    }
-    alive();
-}
-
-fn sealed(mode: &dyn Aead, nonces: [&[u8]; 2], pieces: &mut [Vec<u8>], alive: &dyn Fn()) {
+fn sealed(mode: &dyn Aead, nonces: [&[u8]; 2], pieces: &mut [Vec<u8>]) {
     for nonce in nonces {
         for piece in &mut *pieces {
             let tag = mode.seal(nonce, b"header", Buffers::in_place(piece)).unwrap();
             mode.open(nonce, b"header", &tag[..mode.tag_bytes()], Buffers::in_place(piece)).unwrap();
         }
     }
-    alive();
 }
 
-fn by_mode(mode: &str, cipher: Cipher, options: &Options, lens: &[usize], key: &Masked, alive: &dyn Fn()) {
+/// Pieces of one message; of a mode of sectors each by itself, if it is long enough.
+fn replaced(mode: Mode, bound: &Unauthenticated, pieces: &mut [Vec<u8>]) {
+    let mut place = bound.start();
+    for piece in pieces {
+        let len_bytes = match mode.entry().lengths {
+            Lengths::Any => piece.len(),
+            Lengths::WholeBlocks => piece.len() / 16 * 16,
+            Lengths::Sectors => {
+                place = bound.start();
+                if piece.len() < 16 { 0 } else { piece.len() }
+            }
+        };
+        bound.apply(&mut place, Buffers::in_place(&mut piece[..len_bytes])).unwrap();
+    }
+}
+
+fn by_work(work: Work, cipher: Cipher, options: &Options, lens: &[usize], key: &Masked, alive: &dyn Fn()) {
     let mut pieces: Vec<_> = lens.iter().map(|&len| vec![7; len]).collect();
-    let direction = if mode.ends_with("back") { Direction::Decrypt } else { Direction::Encrypt };
-    let mut used = |apply: &mut dyn FnMut(Buffers<'_>)| {
-        pieces.iter_mut().for_each(|piece| {
-            let whole = if mode.starts_with("ecb") { piece.len() / 16 * 16 } else { piece.len() };
-            apply(Buffers::in_place(&mut piece[..whole]));
-        });
-        alive();
-    };
-    match mode {
-        "ecb" | "ecb back" => {
-            let ecb = Ecb::new(&key.of(cipher), direction, options).unwrap();
-            used(&mut |buffers| ecb.apply(buffers).unwrap());
+    match work {
+        Work::Mode(mode, _) if mode.is_authenticated() => {
+            let bound = mode.aead(cipher, &key.plain(), 16, options).unwrap();
+            let Initial::Nonce { usual, .. } = mode.entry().initial else {
+                unreachable!("a tag wants a nonce")
+            };
+            let nonce = if usual == NONCE.len() { NONCE } else { &IV };
+            sealed(&*bound, [nonce, OTHER_NONCE], &mut pieces);
+            alive();
         }
-        "cbc" | "cbc back" => chained::<CbcMode>(direction, key.of(cipher), options, &mut pieces, alive),
-        "cfb" | "cfb back" => chained::<CfbMode>(direction, key.of(cipher), options, &mut pieces, alive),
-        "ofb" => chained::<OfbMode>(direction, key.of(cipher), options, &mut pieces, alive),
-        "ctr" => {
-            let mut ctr = Ctr::new(&key.of(cipher), &IV, options).unwrap();
-            used(&mut |buffers| ctr.apply(buffers));
+        Work::Mode(mode, direction) => {
+            let iv = if mode.entry().initial == Initial::Block { &IV[..] } else { &[] };
+            let start = Start { iv, sector: 5, ..Start::default() };
+            let bound = mode.unauthenticated(cipher, &key.plain(), direction, &start, options).unwrap();
+            replaced(mode, &bound, &mut pieces);
+            alive();
         }
-        "xts" | "xts back" => {
-            let key = XtsKey::new(cipher, &key.plain()).unwrap();
-            let xts = Xts::new(&key, direction, 512, options).unwrap();
-            drop(key);
-            used(&mut |mut buffers| {
-                let len_bytes = if buffers.len_bytes() < 16 { 0 } else { buffers.len_bytes() };
-                xts.apply(5, buffers.reborrow().split_at(len_bytes).0).unwrap();
-            });
-        }
-        "cmac" => {
+        Work::Cmac => {
             let cmac = Cmac::new(&key.of(cipher), options).unwrap();
-            used(&mut |buffers| assert_ne!(black_box(cmac.tag(buffers.input())), IV));
+            pieces.iter().for_each(|piece| assert_ne!(black_box(cmac.tag(piece)), IV));
+            alive();
         }
-        "eax" => {
-            sealed(&Eax::new(&key.of(cipher), 16, options).unwrap(), [&IV, OTHER_NONCE], &mut pieces, alive)
-        }
-        "gcm" => {
-            sealed(&Gcm::new(&key.of(cipher), 16, options).unwrap(), [NONCE, OTHER_NONCE], &mut pieces, alive)
-        }
-        _ => {
+        Work::Stream => {
             let stream = Stream::new(&key.of(cipher), options).unwrap();
-            used(&mut |mut buffers| stream.fill_bytes_at(3, buffers.output_mut()));
+            pieces.iter_mut().for_each(|piece| stream.fill_bytes_at(3, piece));
+            alive();
             let mut rng = stream.rng();
             black_box(rng.next_u64());
         }
     }
 }
 
-fn by_wide(mode: wide::Mode, cipher: wide::Rijndael, cap: &str, key: &Masked, alive: &dyn Fn()) {
+fn by_wide(mode: Mode, cipher: wide::Rijndael, cap: &str, key: &Masked, alive: &dyn Fn()) {
     for direction in Direction::ALL {
         let options =
             wide::Options { features: Some(cap.parse().unwrap()), threads: 1, ..wide::Options::default() };

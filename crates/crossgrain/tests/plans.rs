@@ -146,8 +146,7 @@ fn a_plan_beyond_the_limits_is_refused() {
 
     let leaks =
         table().iter().find(|variant| variant.leaks != Leaks::Nothing && variant.name.contains("ctr"));
-    let leaking =
-        Limits { policy: Policy::Any, forced: vec![leaks.unwrap().name.clone()], ..limits("portable") };
+    let leaking = Limits { policy: Policy::Any, forced: vec![leaks.unwrap()], ..limits("portable") };
     let plans = Plans::new(CTR, choose(CTR, &leaking, &Costs::default()).unwrap()).unwrap();
     let leaky = refusal(plans.clone(), Options::default());
     assert!(leaky.to_string().contains("leaks table indices"), "{leaky}");

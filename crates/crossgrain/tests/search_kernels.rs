@@ -10,7 +10,7 @@ use crossgrain::part::search::{Known, SearchPart, Use};
 use crossgrain::plan::{Costs, Limits, searches as planned};
 use crossgrain::reference;
 use crossgrain::repr::Repr;
-use crossgrain::variant::{Action, Policy, Variant, table};
+use crossgrain::variant::{Action, Policy, Variant, find, table};
 use crossgrain::{Cipher, Direction, Features, Key};
 
 const INPUT: Block = *b"sixteen bytes in";
@@ -138,7 +138,7 @@ fn the_cheapest_search_is_chosen_and_a_forced_one_must_fit() {
         let limits = |forced: &[&str]| Limits {
             features,
             policy: Policy::ConstantTime,
-            forced: forced.iter().map(|&name| name.to_owned()).collect(),
+            forced: forced.iter().map(|name| find(name).unwrap()).collect(),
             secret_counter: false,
         };
         for cipher in Cipher::ALL {

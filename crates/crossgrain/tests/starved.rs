@@ -12,10 +12,10 @@ use std::process::Command;
 use std::thread;
 
 use common::{key, painted};
-use crossgrain::container::{Argon2id, Decryptor, Encryptor, Header, Limits, Secret, Suite};
 use crossgrain::exec::Threads;
-use crossgrain::mode::{Aead as _, AeadMessage, Ctr, Gcm, Options};
+use crossgrain::mode::{Aead as _, AeadMessage, Ctr, Gcm, Mode, Options};
 use crossgrain::{Buffers, Cipher, Direction, reference, wide};
+use crossgrain_container::{Argon2id, Decryptor, Encryptor, Header, Limits, Secret, Suite};
 
 /// Says in a child that it is one, and what it is to do.
 const MARK: &str = "CROSSGRAIN_STARVED";
@@ -51,7 +51,7 @@ fn wide() {
     let cipher = wide::Rijndael::Block256Key256;
     let key = wide::Key::new(cipher, &painted(32, 1)).unwrap();
     for direction in Direction::ALL {
-        let stream = wide::Stream::new(&key, wide::Mode::Cbc, direction, &wide::Options::default()).unwrap();
+        let stream = wide::Stream::new(&key, Mode::Cbc, direction, &wide::Options::default()).unwrap();
         stream.apply(&mut wide::State::new(cipher, &[0; 32]).unwrap(), &mut painted(LEN, 2)).unwrap();
     }
 }

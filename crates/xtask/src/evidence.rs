@@ -27,11 +27,14 @@ const COUNTING: [&str; 7] =
 const COUNTED: &str = "counted: ";
 
 /// Where tests are, from the root.
-const TESTS: [&str; 5] = [
+const TESTS: [&str; 8] = [
     "crates/crossgrain",
     "crates/crossgrain-cli",
+    "crates/crossgrain-container",
+    "crates/crossgrain-files",
     "crates/crossgrain-gpu",
     "crates/crossgrain-py/tests",
+    "crates/crossgrain-search",
     "crates/xtask",
 ];
 

@@ -14,13 +14,16 @@ use crate::{Result, evidence, root, target};
 
 /// Where mistakes are planted.
 const FILES: [&str; 2] =
-    ["crates/crossgrain/src/search/space.rs", "crates/crossgrain/src/container/header.rs"];
+    ["crates/crossgrain-search/src/space.rs", "crates/crossgrain-container/src/header.rs"];
+
+/// The packages that these are of.
+const PACKAGES: [&str; 2] = ["crossgrain-search", "crossgrain-container"];
 
 /// Which of the mistakes.
 const SHARD: [&str; 4] = ["--shard", "0/8", "--sharding", "round-robin"];
 
 /// The tests that are to notice.
-const TESTS: [&str; 5] = ["search_space", "search_shards", "search_device", "container", "search_words"];
+const TESTS: [&str; 5] = ["space", "shards", "device", "container", "words"];
 
 /// Whether the tool is installed.
 pub(crate) fn is_there() -> bool {
@@ -36,10 +39,8 @@ pub(crate) fn is_there() -> bool {
 pub(crate) fn run() -> Result<()> {
     let output = root().join(target()).join("mutants");
     let mut mutants = Command::new("cargo");
-    mutants
-        .current_dir(root())
-        .args(["mutants", "--no-shuffle", "--package", "crossgrain", "--output"])
-        .arg(&output);
+    mutants.current_dir(root()).args(["mutants", "--no-shuffle", "--output"]).arg(&output);
+    mutants.args(PACKAGES.iter().flat_map(|package| ["--package", package, "--test-package", package]));
     mutants.args(SHARD).args(FILES.iter().flat_map(|file| ["--file", file]));
     mutants.arg("--").args(TESTS.iter().flat_map(|test| ["--test", test]));
     let status = mutants.status().map_err(|error| format!("cannot run cargo: {error}"))?;

@@ -1,23 +1,23 @@
-//! What a mode costs beside the cipher's bare speed: XTS, CBC, GCM and EAX in the same turns as ECB and CTR.
+//! What a mode costs beside the cipher's bare speed: XTS, CBC and every mode with a tag in the same turns as ECB and CTR.
 
-use crossgrain::mode::{Aead, AeadMessage, Cbc, Ctr, Eax, Ecb, Gcm, Message, Options, Xts, XtsKey};
-use crossgrain::reference::{self, aead, chaining, modes, xts};
+use crossgrain::mode::{AeadMessage, Cbc, Initial, Message, Mode, Options, Start};
+use crossgrain::reference;
 use crossgrain::wide::{self, Rijndael};
-use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
+use crossgrain::{BLOCK_BYTES, Block, Buffers, Cipher, Direction, Features, Key, check};
 
 use super::peer::Peer;
-use super::subject::{Candidate, Group, MODE_BYTES, arbitrary_key, measured, theirs};
+use super::subject::{Candidate, Group, MODE_BYTES, measured, theirs};
 use super::{Timed, wrong};
 use crate::error::Error;
 
-/// Messages that EAX seals, and CBC encrypts, together.
+/// Messages that authenticated modes seal, and CBC encrypts, together.
 const MESSAGES: usize = 512;
 const MESSAGE_BYTES: usize = 16 * 1024;
 
 /// What is compared with the reference first: a few bundles, in sectors of the sizes timed.
 const CHECKED_BYTES: usize = 8192;
 
-/// Initialisation vector, first counter and nonce.
+/// Initialisation vector, first counter, and what nonces are cut from.
 const IV: Block = *b"sixteen bytes iv";
 
 /// A mode at work in place on bytes, which may be cut into messages.
@@ -26,43 +26,126 @@ type Work = Box<dyn FnMut(&mut [u8])>;
 /// The same by the reference, on one message.
 type Expected = Box<dyn Fn(&mut [u8])>;
 
-/// A way to make a mode's work.
-type Make = fn(&Setting) -> Made;
 type Made = Result<(Work, Expected), Error>;
 
-/// A cipher's keys and how its modes are to be run.
+/// A cipher's key and how its modes are to be run.
 struct Setting {
     cipher: Cipher,
-    key: Key,
     options: Options,
+}
+
+/// A mode in one direction, over messages of one size.
+#[derive(Clone, Copy)]
+struct Job {
+    mode: Mode,
+    direction: Direction,
+    messages: usize,
+    message_bytes: usize,
+    sector_bytes: usize,
+}
+
+/// What is timed: a few modes without a tag, and every mode with one, on a message and on many.
+fn jobs() -> Vec<(String, Job)> {
+    let one =
+        |mode, direction| Job { mode, direction, messages: 1, message_bytes: MODE_BYTES, sector_bytes: 512 };
+    let many = |job| Job { messages: MESSAGES, message_bytes: MESSAGE_BYTES, ..job };
+    let encrypt = |mode| one(mode, Direction::Encrypt);
+    let mut jobs = vec![
+        ("ecb".to_owned(), encrypt(Mode::Ecb)),
+        ("ecb-decrypt".to_owned(), one(Mode::Ecb, Direction::Decrypt)),
+        ("ctr".to_owned(), encrypt(Mode::Ctr)),
+        ("xts-512".to_owned(), encrypt(Mode::Xts)),
+        ("xts-4096".to_owned(), Job { sector_bytes: 4096, ..encrypt(Mode::Xts) }),
+        ("cbc-decrypt".to_owned(), one(Mode::Cbc, Direction::Decrypt)),
+        ("ctr-many".to_owned(), many(encrypt(Mode::Ctr))),
+        ("cbc-many".to_owned(), many(encrypt(Mode::Cbc))),
+    ];
+    for mode in Mode::ALL.into_iter().filter(|mode| mode.is_authenticated()) {
+        jobs.push((mode.name().to_owned(), encrypt(mode)));
+        jobs.push((format!("{mode}-many"), many(encrypt(mode))));
+    }
+    jobs
 }
 
 /// The modes of a cipher.
 pub(super) fn group(cipher: Cipher, features: Features, peers: &[Peer], filter: &str) -> Group {
-    let setting = Setting { cipher, key: arbitrary_key(cipher)?, options: measured(cipher, features) };
-    let makers: [(&str, usize, Make); 10] = [
-        ("ecb", MODE_BYTES, |setting| ecb(setting, Direction::Encrypt)),
-        ("ecb-decrypt", MODE_BYTES, |setting| ecb(setting, Direction::Decrypt)),
-        ("ctr", MODE_BYTES, |setting| ctr(setting, MODE_BYTES)),
-        ("xts-512", MODE_BYTES, |setting| sectors(setting, 512)),
-        ("xts-4096", MODE_BYTES, |setting| sectors(setting, 4096)),
-        ("cbc-decrypt", MODE_BYTES, |setting| cbc(setting, Direction::Decrypt, MODE_BYTES)),
-        ("gcm", MODE_BYTES, gcm),
-        ("ctr-many", MESSAGES * MESSAGE_BYTES, |setting| ctr(setting, MESSAGE_BYTES)),
-        ("cbc-many", MESSAGES * MESSAGE_BYTES, |setting| cbc(setting, Direction::Encrypt, MESSAGE_BYTES)),
-        ("eax-many", MESSAGES * MESSAGE_BYTES, eax),
-    ];
+    let setting = Setting { cipher, options: measured(cipher, features) };
     let mut group = Vec::new();
-    for (mode, bytes, make) in makers {
-        let id = format!("modes/{cipher}/{mode}");
+    for (name, job) in jobs() {
+        let id = format!("modes/{cipher}/{name}");
         if id.contains(filter) {
-            let (work, expected) = make(&setting)?;
-            group.push(candidate(id, bytes, work, &expected)?);
+            let work = match job {
+                Job { mode, .. } if mode.is_authenticated() => setting.sealed(job)?,
+                Job { mode: Mode::Cbc, messages: 2.., .. } => setting.chains(job.message_bytes)?,
+                _ => setting.plain(job)?,
+            };
+            let expected = setting.by_reference(job);
+            group.push(candidate(id, job.messages * job.message_bytes, work, &expected)?);
         }
     }
     let (id, job) = (format!("modes/{cipher}/xts-4096"), format!("{cipher} xts encrypt"));
     group.extend(theirs(peers, &id, &job, MODE_BYTES, filter));
     Ok(group)
+}
+
+impl Setting {
+    /// The key of a mode; where it is two, they differ.
+    fn key(&self, mode: Mode) -> Vec<u8> {
+        let mut key = vec![0x5a; mode.key_bytes(self.cipher)];
+        key[self.cipher.key_bytes()..].fill(0xa5);
+        key
+    }
+
+    fn start(job: Job) -> Start<'static> {
+        let iv = match job.mode.entry().initial {
+            Initial::Block => &IV[..],
+            Initial::Nonce { usual, .. } => &IV[..usual],
+            Initial::Nothing | Initial::Sector => &[],
+        };
+        Start { iv, sector: 0, sector_bytes: job.sector_bytes }
+    }
+
+    /// Messages one after another. Their lengths, by the constants above, suit every mode; so below.
+    fn plain(&self, job: Job) -> Result<Work, Error> {
+        let Job { mode, direction, message_bytes, .. } = job;
+        let (start, key) = (Self::start(job), self.key(mode));
+        let mode = mode.unauthenticated(self.cipher, &key, direction, &start, &self.options)?;
+        Ok(Box::new(move |data| {
+            for message in data.chunks_mut(message_bytes) {
+                drop(mode.apply_whole(Buffers::in_place(message)));
+            }
+        }))
+    }
+
+    /// Messages side by side, of which each by itself is serial.
+    fn chains(&self, message_bytes: usize) -> Result<Work, Error> {
+        let key = Key::new(self.cipher, &self.key(Mode::Cbc))?;
+        let cbc = Cbc::new(&key, Direction::Encrypt, &self.options)?;
+        Ok(Box::new(move |data| {
+            let message = |data| Message { chain: IV.into(), buffers: Buffers::in_place(data) };
+            let mut messages: Vec<_> = data.chunks_mut(message_bytes).map(message).collect();
+            drop(cbc.apply_many(&mut messages));
+        }))
+    }
+
+    /// Messages sealed together.
+    fn sealed(&self, job: Job) -> Result<Work, Error> {
+        let nonce = Self::start(job).iv;
+        let mode = job.mode.aead(self.cipher, &self.key(job.mode), BLOCK_BYTES, &self.options)?;
+        Ok(Box::new(move |data| {
+            let message = |data| AeadMessage { nonce, aad: &[], buffers: Buffers::in_place(data), tag: IV };
+            let mut messages: Vec<_> = data.chunks_mut(job.message_bytes).map(message).collect();
+            drop(mode.seal_many(&mut messages));
+        }))
+    }
+
+    fn by_reference(&self, job: Job) -> Expected {
+        let (cipher, key) = (self.cipher, self.key(job.mode));
+        Box::new(move |data| {
+            let start = Self::start(job);
+            drop(check::mode_by_reference(job.mode, (cipher, &key), job.direction, &start, &[], data));
+        })
+    }
 }
 
 /// Rijndael with wider blocks in the modes that are parallel, beside AES of the same keys above.
@@ -71,9 +154,9 @@ pub(super) fn wide(features: Features, filter: &str) -> Group {
     let mut group = Vec::new();
     for cipher in [Rijndael::Block192Key192, Rijndael::Block256Key256] {
         for (name, mode, direction) in [
-            ("ecb", wide::Mode::Ecb, Direction::Encrypt),
-            ("ecb-decrypt", wide::Mode::Ecb, Direction::Decrypt),
-            ("ctr", wide::Mode::Ctr, Direction::Encrypt),
+            ("ecb", Mode::Ecb, Direction::Encrypt),
+            ("ecb-decrypt", Mode::Ecb, Direction::Decrypt),
+            ("ctr", Mode::Ctr, Direction::Encrypt),
         ] {
             let id = format!("modes/{cipher}/{name}");
             if id.contains(filter) {
@@ -88,7 +171,7 @@ pub(super) fn wide(features: Features, filter: &str) -> Group {
 }
 
 /// The whole blocks there are, from the same counter every time.
-fn wide_work(stream: wide::Stream, cipher: Rijndael, mode: wide::Mode, direction: Direction) -> Made {
+fn wide_work(stream: wide::Stream, cipher: Rijndael, mode: Mode, direction: Direction) -> Made {
     let block_bytes = cipher.block_bytes();
     let first = wide::State::new(cipher, &[0; 32][..block_bytes])?;
     let whole = move |data: &[u8]| data.len() / block_bytes * block_bytes;
@@ -105,12 +188,12 @@ fn wide_work(stream: wide::Stream, cipher: Rijndael, mode: wide::Mode, direction
 }
 
 /// The same by the reference. Counters of so few blocks are their last two bytes.
-fn wide_reference(cipher: Rijndael, mode: wide::Mode, direction: Direction, data: &mut [u8]) {
+fn wide_reference(cipher: Rijndael, mode: Mode, direction: Direction, data: &mut [u8]) {
     let (key, block_bytes) = (&[0x5a; 32][..cipher.key_bytes()], cipher.block_bytes());
     let by = reference::aes::rijndael(block_bytes, key);
     for (number, block) in (0_u16..).zip(data.chunks_mut(block_bytes)) {
         match (mode, direction) {
-            (wide::Mode::Ctr, _) => {
+            (Mode::Ctr, _) => {
                 let mut keystream = vec![0; block_bytes];
                 keystream[block_bytes - 2..].copy_from_slice(&number.to_be_bytes());
                 by.encrypt(&mut keystream);
@@ -136,82 +219,4 @@ fn candidate(id: String, bytes: usize, mut work: Work, expected: &Expected) -> R
     let page = memory.as_ptr().align_offset(PAGE).min(PAGE);
     let work = Box::new(Timed(move || work(&mut memory[page..][..bytes])));
     Ok(Candidate { id, bytes, threads: 1, work })
-}
-
-fn ecb(setting: &Setting, direction: Direction) -> Made {
-    let ecb = Ecb::new(&setting.key, direction, &setting.options)?;
-    let key = setting.key.clone();
-    Ok((
-        // Whole blocks, by the constants above; so below.
-        Box::new(move |data| drop(ecb.apply(Buffers::in_place(data)))),
-        Box::new(move |data| modes::ecb(&*reference::cipher(&key), direction, data)),
-    ))
-}
-
-/// Messages one after another.
-fn ctr(setting: &Setting, message_bytes: usize) -> Made {
-    let (ctr, key) = (Ctr::new(&setting.key, &IV, &setting.options)?, setting.key.clone());
-    Ok((
-        Box::new(move |data| {
-            data.chunks_mut(message_bytes).for_each(|data| ctr.apply_at(0, Buffers::in_place(data)));
-        }),
-        Box::new(move |data| modes::ctr(&*reference::cipher(&key), IV, data)),
-    ))
-}
-
-fn sectors(setting: &Setting, sector_bytes: usize) -> Made {
-    let Setting { cipher, key, options } = setting;
-    let tweak_bytes = &[0xa5; 32][..cipher.key_bytes()];
-    let both = XtsKey::new(*cipher, &[&[0x5a; 32][..cipher.key_bytes()], tweak_bytes].concat())?;
-    let xts = Xts::new(&both, Direction::Encrypt, sector_bytes, options)?;
-    let (key, tweak_key) = (key.clone(), Key::new(*cipher, tweak_bytes)?);
-    Ok((
-        Box::new(move |data| drop(xts.apply(0, Buffers::in_place(data)))),
-        Box::new(move |data| {
-            let (data_cipher, tweak_cipher) = (reference::cipher(&key), reference::cipher(&tweak_key));
-            for (number, sector) in (0..).zip(data.chunks_mut(sector_bytes)) {
-                xts::xts(&*data_cipher, &*tweak_cipher, Direction::Encrypt, number, sector);
-            }
-        }),
-    ))
-}
-
-/// Messages side by side.
-fn cbc(setting: &Setting, direction: Direction, message_bytes: usize) -> Made {
-    let cbc = Cbc::new(&setting.key, direction, &setting.options)?;
-    let key = setting.key.clone();
-    Ok((
-        Box::new(move |data| {
-            let message = |data| Message { chain: IV.into(), buffers: Buffers::in_place(data) };
-            let mut messages: Vec<_> = data.chunks_mut(message_bytes).map(message).collect();
-            drop(cbc.apply_many(&mut messages));
-        }),
-        Box::new(move |data| chaining::cbc(&*reference::cipher(&key), direction, IV, data)),
-    ))
-}
-
-fn gcm(setting: &Setting) -> Made {
-    let (gcm, key) = (Gcm::new(&setting.key, 16, &setting.options)?, setting.key.clone());
-    Ok((
-        Box::new(move |data| drop(gcm.seal(&IV[..12], &[], Buffers::in_place(data)))),
-        Box::new(move |data| {
-            aead::gcm(&*reference::cipher(&key), Direction::Encrypt, &IV[..12], &[], data);
-        }),
-    ))
-}
-
-/// Messages of [`MESSAGE_BYTES`], sealed together; one where there are fewer bytes.
-fn eax(setting: &Setting) -> Made {
-    let (eax, key) = (Eax::new(&setting.key, 16, &setting.options)?, setting.key.clone());
-    Ok((
-        Box::new(move |data| {
-            let message =
-                |data| AeadMessage { nonce: &IV, aad: &[], buffers: Buffers::in_place(data), tag: IV };
-            let mut messages: Vec<_> = data.chunks_mut(MESSAGE_BYTES).map(message).collect();
-            drop(eax.seal_many(&mut messages));
-        }),
-        Box::new(move |data| {
-            aead::eax(&*reference::cipher(&key), Direction::Encrypt, &IV, &[], data);
-        }),
-    ))
 }

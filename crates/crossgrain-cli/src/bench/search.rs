@@ -3,8 +3,8 @@
 //! A key counts as a block of 16 bytes, whatever its length: keys a second are bytes a second over 16.
 
 use crossgrain::part::search::Use;
-use crossgrain::search::{BlockSearch, Pair};
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
+use crossgrain_search::{BlockSearch, Pair};
 
 use super::peer::Peer;
 use super::subject::{Candidate, Group, measured, theirs};

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use std::thread;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use crossgrain::container::{Limits, Suite};
 use crossgrain::mode::Options;
+use crossgrain_container::{Limits, Suite};
 
 use super::keys::KeyArgs;
 use crate::error::Error;

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write as _};
 
-use crossgrain::container::{
+use crossgrain_container::{
     Argon2id, CHUNK_BYTES, Error as Refusal, Header, Kdf, Limits, Payload, SEALED_CHUNK_BYTES, sealed_bytes,
 };
 

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::num::NonZero;
 use std::ops::Range;
 
-use crossgrain::container::{CHUNK_BYTES, Error as Refusal};
+use crossgrain_container::{CHUNK_BYTES, Error as Refusal};
 
 use super::refused;
 use crate::error::Error;

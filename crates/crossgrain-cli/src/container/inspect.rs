@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crossgrain::container::{Header, Kdf, PREFIX_BYTES, plaintext_bytes};
+use crossgrain_container::{Header, Kdf, PREFIX_BYTES, plaintext_bytes};
 use serde_json::json;
 
 use super::args::InspectArgs;

@@ -20,7 +20,7 @@ pub(crate) use keygen::keygen;
 
 use std::fmt::Display;
 
-use crossgrain::container::{Damage, Error as Refusal};
+use crossgrain_container::{Damage, Error as Refusal};
 
 use crate::error::{Error, Exit};
 

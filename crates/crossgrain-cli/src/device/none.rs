@@ -2,8 +2,8 @@
 
 use crossgrain::Cipher;
 use crossgrain::plan::Place;
-use crossgrain::search::Device;
 use crossgrain::wisdom::DeviceCosts;
+use crossgrain_search::Device;
 
 use super::Wanted;
 use crate::error::Error;

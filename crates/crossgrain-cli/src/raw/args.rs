@@ -7,23 +7,24 @@ use std::path::PathBuf;
 use std::thread;
 
 use clap::{ArgGroup, ValueEnum};
-use crossgrain::mode::{Options, XtsKey};
+use crossgrain::mode::{Initial, Lengths, Mode, Options, Start};
 use crossgrain::variant::Policy;
-use crossgrain::wide::{self, Rijndael, State};
-use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Key};
+use crossgrain::wide::{Rijndael, State};
+use crossgrain::{BLOCK_BYTES, Cipher, Direction};
 use zeroize::Zeroizing;
 
+use super::stream::task;
 use crate::device::Asked;
 use crate::error::Error;
 use crate::output::apart;
 use crate::secret;
-use crate::typed::{self, AnyCipher, any_ciphers, policies};
+use crate::typed::{self, AnyCipher, any_ciphers, modes, policies};
 use crate::wisdom;
 
 /// Encrypt or decrypt by one mode of operation, with no header.
 ///
-/// The bytes are the same as from other software. Only eax and gcm find out whoever changes them; the other
-/// modes are for use inside other formats and for tests.
+/// The bytes are the same as from other software. A change of them is found out by modes with a tag alone, which
+/// hold the data in memory; the others are for use inside other formats and for tests.
 // Without `Debug`: it holds a key.
 #[derive(clap::Args)]
 #[command(group = ArgGroup::new("secret").required(true).args(["key", "key_file"]))]
@@ -33,8 +34,8 @@ pub(crate) struct Args {
     cipher: AnyCipher,
 
     /// The mode of operation
-    #[arg(long)]
-    mode: ModeName,
+    #[arg(long, value_parser = modes())]
+    mode: Mode,
 
     /// The key in hex; others on this machine can see it while the program runs
     #[arg(long, value_name = "HEX", value_parser = |digits: &str| typed_secret(digits))]
@@ -44,24 +45,24 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 
-    /// The initial value in hex: the first counter block of ctr, the initialisation vector of cbc, cfb and
-    /// ofb, the nonce of eax and gcm; never use one twice with the same key
+    /// The initial value in hex: the first counter block of ctr, the nonce of a mode with a tag, the
+    /// initialisation vector of the others; never use one twice with the same key
     #[arg(long, visible_alias = "nonce", value_name = "HEX")]
     iv: Option<String>,
 
-    /// What the tag of eax and gcm vouches for besides the data, in hex
+    /// What the tag vouches for besides the data, in hex
     #[arg(long, value_name = "HEX")]
     aad: Option<String>,
 
-    /// The tag of eax and gcm in hex, when decrypting data that has none at its end
+    /// The tag in hex, when decrypting data that has none at its end
     #[arg(long, value_name = "HEX", conflicts_with = "tag_file")]
     tag: Option<String>,
 
-    /// A file for the tag of eax and gcm, instead of the end of the data
+    /// A file for the tag, instead of the end of the data
     #[arg(long, value_name = "FILE")]
     tag_file: Option<PathBuf>,
 
-    /// How many bytes the tags of eax and gcm have; 16 unless given
+    /// How many bytes the tag has; 16 unless given
     #[arg(long, value_name = "N")]
     tag_bytes: Option<usize>,
 
@@ -119,26 +120,6 @@ pub(crate) struct Args {
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum ModeName {
-    /// Counter mode: any length, and encrypting is decrypting
-    Ctr,
-    /// Electronic codebook: whole blocks, of 16 bytes in most ciphers; equal ones stay equal
-    Ecb,
-    /// Cipher block chaining: whole blocks
-    Cbc,
-    /// Cipher feedback of whole blocks: any length
-    Cfb,
-    /// Output feedback: any length, and encrypting is decrypting
-    Ofb,
-    /// Sectors of a disk, by a key of twice the length
-    Xts,
-    /// Counter mode with a tag by the cipher itself; holds the data in memory
-    Eax,
-    /// Counter mode with a tag by multiplication; holds the data in memory
-    Gcm,
-}
-
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum PaddingName {
     /// Whole blocks or nothing
     None,
@@ -152,6 +133,7 @@ pub(super) struct Job {
     pub(super) secret: Zeroizing<Vec<u8>>,
     pub(super) direction: Direction,
     pub(super) mode: Mode,
+    pub(super) kind: Kind,
     pub(super) explain: bool,
     pub(super) workers: NonZero<usize>,
     pub(super) device: Asked,
@@ -176,58 +158,35 @@ pub(super) struct Engine {
     pub(super) options: Options,
 }
 
-impl Engine {
-    /// The key of a mode that has one.
-    pub(super) fn key(&self, job: &Job) -> Result<Key, Error> {
-        Ok(Key::new(self.cipher, &job.secret)?)
-    }
-}
-
-/// A mode with all that it needs but the key.
-pub(super) enum Mode {
-    Stream(Engine, Stream),
+/// What a mode needs but the key.
+pub(super) enum Kind {
+    Plain(Engine, Plain),
     Sealed(Engine, Sealed),
     Wide(Wide),
 }
 
-/// A mode of a cipher with wider blocks.
+/// For a cipher with wider blocks.
 pub(super) struct Wide {
     pub(super) cipher: Rijndael,
-    pub(super) mode: wide::Mode,
     pub(super) initial: State,
     pub(super) is_padded: bool,
     pub(super) variants: Vec<String>,
 }
 
-/// A mode without a tag.
-pub(super) enum Stream {
-    Ecb { is_padded: bool },
-    Cbc { iv: Block, is_padded: bool },
-    Cfb { iv: Block },
-    Ofb { iv: Block },
-    Ctr { initial: Block },
-    Xts { first_sector: u128, sector_bytes: usize },
+/// For a mode without a tag.
+pub(super) struct Plain {
+    pub(super) iv: Vec<u8>,
+    pub(super) first_sector: u128,
+    pub(super) sector_bytes: usize,
+    pub(super) is_padded: bool,
 }
 
-impl Stream {
-    /// Whether the data is padded to whole blocks.
-    pub(super) const fn is_padded(&self) -> bool {
-        matches!(self, Self::Ecb { is_padded: true } | Self::Cbc { is_padded: true, .. })
-    }
-}
-
-/// A mode with a tag.
+/// For a mode with a tag.
 pub(super) struct Sealed {
-    pub(super) mode: SealedMode,
     pub(super) nonce: Vec<u8>,
     pub(super) aad: Vec<u8>,
     pub(super) tag: TagPlace,
     pub(super) tag_bytes: usize,
-}
-
-pub(super) enum SealedMode {
-    Eax,
-    Gcm,
 }
 
 /// Where the tag is.
@@ -243,7 +202,7 @@ impl Args {
         self.refuse_options_without_use()?;
         let all = || thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
         let workers = self.threads.and_then(|count| NonZero::new(usize::from(count))).unwrap_or_else(all);
-        let mode = self.mode(workers)?;
+        let kind = self.kind(workers)?;
         if self.output.is_none() && io::stdout().is_terminal() {
             return Err(Error::usage(
                 "the output is binary and does not belong on a terminal: give -o FILE, or -o - to insist",
@@ -255,7 +214,8 @@ impl Args {
             direction: if self.decrypt { Direction::Decrypt } else { Direction::Encrypt },
             explain: self.explain,
             device: self.device,
-            mode,
+            mode: self.mode,
+            kind,
             workers,
             input: unless_stream(self.input),
             output: unless_stream(self.output),
@@ -265,18 +225,24 @@ impl Args {
 
     /// Refuses what the mode has no use for.
     fn refuse_options_without_use(&self) -> Result<(), Error> {
-        use ModeName::{Cbc, Cfb, Ctr, Eax, Ecb, Gcm, Ofb, Xts};
-        if self.device.is_device() {
-            self.wants("--device", true, &[Ctr, Ecb])?;
+        let entry = self.mode.entry();
+        let (has_tag, has_sectors) = (self.mode.is_authenticated(), entry.initial == Initial::Sector);
+        let takes_iv = matches!(entry.initial, Initial::Block | Initial::Nonce { .. });
+        let is_on_devices = task(self.mode, Direction::Encrypt).is_some();
+        let given = [
+            ("--device", self.device.is_device(), is_on_devices),
+            ("--iv", self.iv.is_some(), takes_iv),
+            ("--padding", self.padding.is_some(), entry.lengths == Lengths::WholeBlocks),
+            ("--sector-size", self.sector_size.is_some(), has_sectors),
+            ("--sector", self.sector.is_some(), has_sectors),
+            ("--aad", self.aad.is_some(), has_tag),
+            ("--tag", self.tag.is_some(), has_tag),
+            ("--tag-file", self.tag_file.is_some(), has_tag),
+            ("--tag-bytes", self.tag_bytes.is_some(), has_tag),
+        ];
+        if let Some((option, ..)) = given.iter().find(|(_, is_given, is_used)| *is_given && !is_used) {
+            return Err(Error::usage(format!("{} has no use for {option}: leave it out", self.mode)));
         }
-        self.wants("--iv", self.iv.is_some(), &[Ctr, Cbc, Cfb, Ofb, Eax, Gcm])?;
-        self.wants("--padding", self.padding.is_some(), &[Ecb, Cbc])?;
-        self.wants("--sector-size", self.sector_size.is_some(), &[Xts])?;
-        self.wants("--sector", self.sector.is_some(), &[Xts])?;
-        self.wants("--aad", self.aad.is_some(), &[Eax, Gcm])?;
-        self.wants("--tag", self.tag.is_some(), &[Eax, Gcm])?;
-        self.wants("--tag-file", self.tag_file.is_some(), &[Eax, Gcm])?;
-        self.wants("--tag-bytes", self.tag_bytes.is_some(), &[Eax, Gcm])?;
         self.refuse_one_file_for_two()
     }
 
@@ -294,30 +260,21 @@ impl Args {
         apart(tag, key)
     }
 
-    /// The mode, to be run by so many threads.
-    fn mode(&self, workers: NonZero<usize>) -> Result<Mode, Error> {
-        use ModeName::{Cbc, Cfb, Ctr, Eax, Ecb, Gcm, Ofb, Xts};
-        let is_padded = self.padding == Some(PaddingName::Pkcs7);
+    /// What the mode needs, to be run by so many threads.
+    fn kind(&self, workers: NonZero<usize>) -> Result<Kind, Error> {
         let cipher = match self.cipher {
             AnyCipher::Usual(cipher) => cipher,
-            AnyCipher::Wide(cipher) => return self.wide(cipher, is_padded).map(Mode::Wide),
+            AnyCipher::Wide(cipher) => return self.wide(cipher).map(Kind::Wide),
         };
+        if self.mode.is_authenticated() {
+            return Ok(Kind::Sealed(self.engine(cipher, workers.get())?, self.sealed()?));
+        }
         // Chunks go side by side, so each is the work of one thread.
-        let engine = |threads| self.engine(cipher, threads);
-        let mode = match self.mode {
-            Ecb => Stream::Ecb { is_padded },
-            Cbc => Stream::Cbc { iv: self.block()?, is_padded },
-            Cfb => Stream::Cfb { iv: self.block()? },
-            Ofb => Stream::Ofb { iv: self.block()? },
-            Ctr => Stream::Ctr { initial: self.block()? },
-            Xts => Stream::Xts {
-                first_sector: self.sector.unwrap_or(0),
-                sector_bytes: self.sector_size.unwrap_or(512),
-            },
-            Eax => return Ok(Mode::Sealed(engine(workers.get())?, self.sealed(SealedMode::Eax)?)),
-            Gcm => return Ok(Mode::Sealed(engine(workers.get())?, self.sealed(SealedMode::Gcm)?)),
-        };
-        Ok(Mode::Stream(engine(1)?, mode))
+        Ok(Kind::Plain(self.engine(cipher, 1)?, self.plain()?))
+    }
+
+    fn is_padded(&self) -> bool {
+        self.padding == Some(PaddingName::Pkcs7)
     }
 
     fn engine(&self, cipher: Cipher, threads: usize) -> Result<Engine, Error> {
@@ -333,23 +290,17 @@ impl Args {
         Ok(Engine { cipher, options })
     }
 
-    /// The mode of a cipher with wider blocks, if it is defined for them.
-    fn wide(&self, cipher: Rijndael, is_padded: bool) -> Result<Wide, Error> {
-        let mode = match self.mode {
-            ModeName::Ecb => wide::Mode::Ecb,
-            ModeName::Cbc => wide::Mode::Cbc,
-            ModeName::Cfb => wide::Mode::Cfb,
-            ModeName::Ofb => wide::Mode::Ofb,
-            ModeName::Ctr => wide::Mode::Ctr,
-            ModeName::Xts | ModeName::Eax | ModeName::Gcm => {
-                return Err(Error::usage(format!(
-                    "{} is defined for blocks of {BLOCK_BYTES} bytes, and those of {cipher} have {}: \
-                     choose ecb, cbc, cfb, ofb or ctr, or another cipher",
-                    name_of(self.mode),
-                    cipher.block_bytes()
-                )));
-            }
-        };
+    /// For a cipher with wider blocks, if the mode is defined for them.
+    fn wide(&self, cipher: Rijndael) -> Result<Wide, Error> {
+        if !self.mode.entry().any_block_size {
+            return Err(Error::usage(format!(
+                "{} is defined for blocks of {BLOCK_BYTES} bytes, and those of {cipher} have {}: \
+                 choose one of {}, or another cipher",
+                self.mode,
+                cipher.block_bytes(),
+                Mode::names(|mode| mode.entry().any_block_size)
+            )));
+        }
         if self.device.is_device() {
             let why = format!("devices take ciphers with blocks of {BLOCK_BYTES} bytes: leave --device out");
             return Err(Error::usage(why));
@@ -358,43 +309,37 @@ impl Args {
             let why = format!("--plan is for ciphers with blocks of {BLOCK_BYTES} bytes: leave it out");
             return Err(Error::usage(why));
         }
-        let initial = match mode {
-            wide::Mode::Ecb => vec![0; cipher.block_bytes()],
+        let initial = match self.mode.entry().initial {
+            Initial::Nothing => vec![0; cipher.block_bytes()],
             _ => self.initial(&format!("block of {} bytes", cipher.block_bytes()))?,
         };
         let initial = State::new(cipher, &initial)?;
-        Ok(Wide { cipher, mode, initial, is_padded, variants: self.variants.clone() })
+        Ok(Wide { cipher, initial, is_padded: self.is_padded(), variants: self.variants.clone() })
     }
 
-    /// Refuses an option that was given to a mode which has no use for it.
-    fn wants(&self, option: &str, is_given: bool, modes: &[ModeName]) -> Result<(), Error> {
-        if !is_given || modes.contains(&self.mode) {
-            return Ok(());
-        }
-        Err(Error::usage(format!("{} has no use for {option}: leave it out", name_of(self.mode))))
-    }
-
-    /// The initial value of a mode that starts from a block.
-    fn block(&self) -> Result<Block, Error> {
-        let bytes = self.initial("block of 16 bytes")?;
-        bytes.as_slice().try_into().map_err(|_| {
-            Error::usage(format!(
-                "--iv is a block of {BLOCK_BYTES} bytes ({} hex digits), not {}",
-                2 * BLOCK_BYTES,
-                bytes.len()
-            ))
+    fn plain(&self) -> Result<Plain, Error> {
+        let iv = match self.mode.entry().initial {
+            Initial::Block => self.initial("block of 16 bytes")?,
+            _ => Vec::new(),
+        };
+        let Start { sector, sector_bytes, .. } = Start::default();
+        Ok(Plain {
+            iv,
+            first_sector: self.sector.unwrap_or(sector),
+            sector_bytes: self.sector_size.unwrap_or(sector_bytes),
+            is_padded: self.is_padded(),
         })
     }
 
     fn initial(&self, what: &str) -> Result<Vec<u8>, Error> {
         let Some(iv) = &self.iv else {
-            let why = format!("{} starts from a {what}: give --iv HEX", name_of(self.mode));
+            let why = format!("{} starts from a {what}: give --iv HEX", self.mode);
             return Err(Error::usage(why));
         };
         Ok(secret::decode_hex("--iv", iv.as_bytes())?.to_vec())
     }
 
-    fn sealed(&self, mode: SealedMode) -> Result<Sealed, Error> {
+    fn sealed(&self) -> Result<Sealed, Error> {
         let decoded = |name, digits: &Option<String>| {
             digits.as_ref().map(|digits| secret::decode_hex(name, digits.as_bytes())).transpose()
         };
@@ -407,7 +352,6 @@ impl Args {
             (None, None) => TagPlace::End,
         };
         Ok(Sealed {
-            mode,
             nonce: self.initial("nonce")?,
             aad: decoded("--aad", &self.aad)?.map(|aad| aad.to_vec()).unwrap_or_default(),
             tag,
@@ -415,31 +359,21 @@ impl Args {
         })
     }
 
-    /// The key, or both of xts, of the right length or to be refused for it.
+    /// The key, or both of a mode with two. What is read from a file has the right length; the mode looks at the rest.
     fn secret(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
-        let is_xts = self.mode == ModeName::Xts;
-        let (whose, key_bytes) = match self.cipher {
-            AnyCipher::Usual(cipher) if is_xts => (format!("xts by {cipher}"), 2 * cipher.key_bytes()),
-            AnyCipher::Usual(cipher) => (cipher.to_string(), cipher.key_bytes()),
+        let (mut whose, key_bytes) = match self.cipher {
+            AnyCipher::Usual(cipher) => (cipher.to_string(), self.mode.key_bytes(cipher)),
             AnyCipher::Wide(cipher) => (cipher.to_string(), cipher.key_bytes()),
         };
-        let secret = match (&self.key, &self.key_file) {
-            (Some(digits), _) => secret::key_from_hex(digits)?,
-            (None, Some(path)) => secret::key_from_file(&whose, key_bytes, path)?,
-            (None, None) => return Err(Error::usage("there is no key: give --key or --key-file")),
-        };
-        match self.cipher {
-            AnyCipher::Usual(cipher) if is_xts => drop(XtsKey::new(cipher, &secret)?),
-            AnyCipher::Usual(cipher) => drop(Key::new(cipher, &secret)?),
-            AnyCipher::Wide(cipher) => drop(wide::Key::new(cipher, &secret)?),
+        if self.mode.entry().keys > 1 {
+            whose = format!("{} by {whose}", self.mode);
         }
-        Ok(secret)
+        match (&self.key, &self.key_file) {
+            (Some(digits), _) => secret::key_from_hex(digits),
+            (None, Some(path)) => secret::key_from_file(&whose, key_bytes, path),
+            (None, None) => Err(Error::usage("there is no key: give --key or --key-file")),
+        }
     }
-}
-
-/// The name of a mode as it is typed.
-fn name_of(mode: ModeName) -> String {
-    mode.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
 fn typed_secret(digits: &str) -> Result<Zeroizing<String>, std::convert::Infallible> {

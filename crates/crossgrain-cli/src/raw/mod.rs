@@ -17,18 +17,18 @@ use crossgrain::{BLOCK_BYTES, Direction};
 use crate::error::{self, Error};
 use crate::output::{Content, Output};
 use crate::plan::summary;
-use args::{Job, Mode};
+use args::{Job, Kind};
 
 /// Encrypts or decrypts.
 pub(crate) fn run(args: Args) -> Result<(), Error> {
     let job = args.check()?;
-    match &job.mode {
-        Mode::Stream(engine, mode) => {
-            stream::run(&job, &stream::work(&job, engine, mode)?, mode.is_padded().then_some(BLOCK_BYTES))
+    match &job.kind {
+        Kind::Plain(engine, plain) => {
+            stream::run(&job, &stream::work(&job, engine, plain)?, plain.is_padded.then_some(BLOCK_BYTES))
         }
-        Mode::Sealed(engine, mode) => sealed::run(&job, engine, mode),
-        Mode::Wide(mode) => {
-            stream::run(&job, &wide::work(&job, mode)?, mode.is_padded.then_some(mode.cipher.block_bytes()))
+        Kind::Sealed(engine, sealed) => sealed::run(&job, engine, sealed),
+        Kind::Wide(wide) => {
+            stream::run(&job, &wide::work(&job, wide)?, wide.is_padded.then_some(wide.cipher.block_bytes()))
         }
     }
 }

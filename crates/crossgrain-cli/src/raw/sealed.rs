@@ -2,11 +2,11 @@
 
 use std::io::{Read, Write};
 
-use crossgrain::mode::{Aead, Eax, Gcm};
+use crossgrain::mode::Aead;
 use crossgrain::{Buffers, Direction, Error as Refusal};
 use zeroize::Zeroizing;
 
-use super::args::{Engine, Job, Sealed, SealedMode, TagPlace};
+use super::args::{Engine, Job, Sealed, TagPlace};
 use super::explain;
 use crate::error::{Error, Exit};
 use crate::input::{Input, Name};
@@ -14,19 +14,8 @@ use crate::output::{Content, Output};
 
 /// Encrypts or decrypts.
 pub(super) fn run(job: &Job, engine: &Engine, sealed: &Sealed) -> Result<(), Error> {
-    let key = engine.key(job)?;
-    let mode: Box<dyn Aead> = match sealed.mode {
-        SealedMode::Eax => {
-            let eax = Eax::new(&key, sealed.tag_bytes, &engine.options)?;
-            explain(job, eax.plans());
-            Box::new(eax)
-        }
-        SealedMode::Gcm => {
-            let gcm = Gcm::new(&key, sealed.tag_bytes, &engine.options)?;
-            explain(job, gcm.plans());
-            Box::new(gcm)
-        }
-    };
+    let mode = job.mode.aead(engine.cipher, &job.secret, sealed.tag_bytes, &engine.options)?;
+    explain(job, mode.plans());
     let (from, mut message) = read(job)?;
     match job.direction {
         Direction::Encrypt => seal(job, sealed, &*mode, &mut message),

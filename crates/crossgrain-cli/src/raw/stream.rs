@@ -5,13 +5,12 @@ use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
 use crossgrain::device::{Kernel, Task};
-use crossgrain::mode::{Cbc, Cfb, Chain, Ctr, Ecb, Ofb, Xts, XtsKey};
-use crossgrain::plan::Plan;
+use crossgrain::mode::{self, Mode, Start};
 use crossgrain::plan::compose::Cost;
 use crossgrain::variant::Policy;
-use crossgrain::{BLOCK_BYTES, Block, Buffers, Direction, Error as Refusal};
+use crossgrain::{BLOCK_BYTES, Buffers, Direction, Error as Refusal, Key};
 
-use super::args::{Engine, Job, Stream};
+use super::args::{Engine, Job, Plain};
 use super::explain;
 use super::padding::{Padded, Unpadded};
 use crate::device::{OnDevice, Wanted};
@@ -103,18 +102,26 @@ impl Ends<'_> {
     }
 }
 
+/// What a device does for a mode, if it takes the mode.
+pub(super) fn task(mode: Mode, direction: Direction) -> Option<Task> {
+    match (mode, direction) {
+        (Mode::Ecb, Direction::Encrypt) => Some(Task::Encrypt),
+        (Mode::Ecb, Direction::Decrypt) => Some(Task::Decrypt),
+        (Mode::Ctr, _) => Some(Task::Count),
+        _ => None,
+    }
+}
+
 /// The mode, bound to its key.
-pub(super) fn work(job: &Job, engine: &Engine, mode: &Stream) -> Result<Work, Error> {
-    let work = on_cpu(job, engine, mode)?;
-    let (task, first) = match (mode, job.direction) {
-        (Stream::Ecb { .. }, Direction::Encrypt) => (Task::Encrypt, 0),
-        (Stream::Ecb { .. }, Direction::Decrypt) => (Task::Decrypt, 0),
-        (Stream::Ctr { initial }, _) => (Task::Count, u128::from_be_bytes(*initial)),
-        _ => return Ok(work),
+pub(super) fn work(job: &Job, engine: &Engine, plain: &Plain) -> Result<Work, Error> {
+    let work = on_cpu(job, engine, plain)?;
+    let Some(task) = task(job.mode, job.direction) else {
+        return Ok(work);
     };
+    let first = u128::from_be_bytes(job.mode.initial_block(&plain.iv)?);
     let kernels = Kernel::within(engine.cipher.family(), task, engine.options.policy == Policy::Any);
     let cpu = (work.cost, job.workers.get());
-    let (key, len_bytes) = (&engine.key(job)?, job.len_bytes());
+    let (key, len_bytes) = (&Key::new(engine.cipher, &job.secret)?, job.len_bytes());
     let wanted = Wanted { kernels, key, len_bytes, cpu, explain: job.explain };
     Ok(match job.device.find(&wanted)? {
         Some(device) => placed(device, task, first, work),
@@ -138,98 +145,27 @@ fn placed(device: OnDevice, task: Task, first: u128, work: Work) -> Work {
     Work { compute, cut, is_serial, cost }
 }
 
-/// What most of a job is predicted to cost.
-fn cost_of(plans: &[Plan]) -> Cost {
-    plans.first().map_or(Cost::FREE, |plan| plan.cost)
-}
-
-/// The mode, computed by the CPU.
-fn on_cpu(job: &Job, engine: &Engine, mode: &Stream) -> Result<Work, Error> {
-    let (direction, options) = (job.direction, &engine.options);
-    let side_by_side = |compute, cost| Work { compute, cut: Cut::default(), is_serial: false, cost };
-    Ok(match *mode {
-        Stream::Ecb { .. } => {
-            let ecb = Ecb::new(&engine.key(job)?, direction, options)?;
-            explain(job, ecb.plans());
-            let cost = cost_of(ecb.plans());
-            let apply = move |place, chunk: &mut [u8]| whole(place, chunk, |buffers| ecb.apply(buffers));
-            side_by_side(Box::new(apply), cost)
-        }
-        Stream::Ctr { initial } => {
-            let ctr = Ctr::new(&engine.key(job)?, &initial, options)?;
-            explain(job, ctr.plans());
-            let cost = cost_of(ctr.plans());
-            let apply = move |place: Place, chunk: &mut [u8]| {
-                ctr.apply_at(place.position.into(), Buffers::in_place(chunk));
-                Ok(())
-            };
-            side_by_side(Box::new(apply), cost)
-        }
-        Stream::Cbc { iv, .. } => {
-            let cbc = Cbc::new(&engine.key(job)?, direction, options)?;
-            explain(job, cbc.plans());
-            let apply = move |chain: &mut Chain, buffers: Buffers<'_>| cbc.apply(chain, buffers);
-            chained(direction == Direction::Encrypt, iv, apply)
-        }
-        Stream::Cfb { iv } => {
-            let cfb = Cfb::new(&engine.key(job)?, direction, options)?;
-            explain(job, cfb.plans());
-            let apply = move |chain: &mut Chain, buffers: Buffers<'_>| cfb.apply(chain, buffers);
-            chained(direction == Direction::Encrypt, iv, apply)
-        }
-        Stream::Ofb { iv } => {
-            let ofb = Ofb::new(&engine.key(job)?, direction, options)?;
-            explain(job, ofb.plans());
-            chained(true, iv, move |chain: &mut Chain, buffers: Buffers<'_>| ofb.apply(chain, buffers))
-        }
-        Stream::Xts { first_sector, sector_bytes } => {
-            let key = XtsKey::new(engine.cipher, &job.secret)?;
-            let xts = Xts::new(&key, direction, sector_bytes, options)?;
-            explain(job, xts.plans());
-            sectors(xts, first_sector, sector_bytes)
-        }
-    })
-}
-
-/// A mode of chained blocks: serial, or each chunk by the block of input before it.
-fn chained(
-    is_serial: bool,
-    iv: Block,
-    apply: impl Fn(&mut Chain, Buffers<'_>) -> Result<(), Refusal> + Send + Sync + 'static,
-) -> Work {
-    let mut cut = Cut::default();
-    cut.before[BEFORE_BYTES - BLOCK_BYTES..].copy_from_slice(&iv);
-    let chain = Mutex::new(Chain::from(iv));
+/// The mode, computed by the CPU: pieces one after another where it is serial, else each by its place.
+fn on_cpu(job: &Job, engine: &Engine, plain: &Plain) -> Result<Work, Error> {
+    let Plain { iv, first_sector, sector_bytes, .. } = plain;
+    let start = Start { iv, sector: *first_sector, sector_bytes: *sector_bytes };
+    let mode =
+        job.mode.unauthenticated(engine.cipher, &job.secret, job.direction, &start, &engine.options)?;
+    explain(job, mode.plans());
+    let cost = mode.plans().first().map_or(Cost::FREE, |plan| plan.cost);
+    let chunk_bytes = mode.grain_bytes() * (CHUNK_BYTES / mode.grain_bytes()).max(1);
+    let mut cut = Cut { chunk_bytes, ..Cut::default() };
+    cut.before[BEFORE_BYTES - BLOCK_BYTES..].copy_from_slice(&job.mode.initial_block(iv)?);
+    let is_serial = !job.mode.is_parallel(job.direction);
+    let next = Mutex::new(mode.start());
     let compute: Compute = Box::new(move |place, chunk| {
+        let buffers = Buffers::in_place(chunk);
         if is_serial {
-            let mut chain = chain.lock().unwrap_or_else(PoisonError::into_inner);
-            whole(place, chunk, |buffers| apply(&mut chain, buffers))
-        } else {
-            let mut before = [0; BLOCK_BYTES];
-            before.copy_from_slice(&place.before[BEFORE_BYTES - BLOCK_BYTES..]);
-            whole(place, chunk, |buffers| apply(&mut before.into(), buffers))
+            return Ok(mode.apply(&mut next.lock().unwrap_or_else(PoisonError::into_inner), buffers)?);
         }
+        let mut before = [0; BLOCK_BYTES];
+        before.copy_from_slice(&place.before[BEFORE_BYTES - BLOCK_BYTES..]);
+        Ok(mode.apply(&mut mode::Place::at(place.position.into(), before), buffers)?)
     });
-    Work { compute, cut, is_serial, cost: Cost::FREE }
-}
-
-/// Chunks of whole sectors.
-fn sectors(xts: Xts, first_sector: u128, sector_bytes: usize) -> Work {
-    let chunk_bytes = sector_bytes * (CHUNK_BYTES / sector_bytes).max(1);
-    let compute: Compute = Box::new(move |place, chunk| {
-        let sector = first_sector.wrapping_add(u128::from(place.position / sector_bytes as u64));
-        Ok(xts.apply(sector, Buffers::in_place(chunk))?)
-    });
-    let cut = Cut { chunk_bytes, ..Cut::default() };
-    Work { compute, cut, is_serial: false, cost: Cost::FREE }
-}
-
-/// The library counts from the chunk's beginning, the user from the stream's.
-fn whole(
-    place: Place,
-    chunk: &mut [u8],
-    apply: impl FnOnce(Buffers<'_>) -> Result<(), Refusal>,
-) -> Result<(), Stop> {
-    let so_far = place.position as usize + chunk.len();
-    Ok(apply(Buffers::in_place(chunk)).map_err(|_| Refusal::PartialBlock { len_bytes: so_far })?)
+    Ok(Work { compute, cut, is_serial, cost })
 }

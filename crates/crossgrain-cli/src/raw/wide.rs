@@ -3,8 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use crossgrain::Error as Refusal;
+use crossgrain::mode::Mode;
 use crossgrain::plan::compose::Cost;
-use crossgrain::wide::{Key, Mode, Options, State, Stream};
+use crossgrain::wide::{Key, Options, State, Stream};
 
 use super::args::{Job, Wide};
 use super::stream::{Compute, Work};
@@ -16,7 +17,7 @@ const BUNDLE_BLOCKS: usize = 512;
 
 /// The mode, bound to its key.
 pub(super) fn work(job: &Job, wide: &Wide) -> Result<Work, Error> {
-    let Wide { cipher, mode, .. } = *wide;
+    let (cipher, mode) = (wide.cipher, job.mode);
     let key = Key::new(cipher, &job.secret)?;
     // Chunks go side by side, so each is the work of one thread.
     let options = Options { variants: wide.variants.clone(), threads: 1, ..Options::default() };
@@ -28,7 +29,7 @@ pub(super) fn work(job: &Job, wide: &Wide) -> Result<Work, Error> {
     let bundle_bytes = BUNDLE_BLOCKS * block_bytes;
     let mut cut = Cut { chunk_bytes: CHUNK_BYTES / bundle_bytes * bundle_bytes, ..Cut::default() };
     cut.before[BEFORE_BYTES - block_bytes..].copy_from_slice(wide.initial.block());
-    let is_serial = mode.is_serial(job.direction);
+    let is_serial = !mode.is_parallel(job.direction);
     let (initial, chain) = (wide.initial.clone(), Mutex::new(wide.initial.clone()));
     let compute: Compute = Box::new(move |place: Place, chunk| {
         let so_far = place.position as usize + chunk.len();

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Parser as _, ValueEnum};
 use crossgrain::Cipher;
-use crossgrain::search::{BigUint, Shard};
+use crossgrain::mode::Mode;
+use crossgrain_search::{BigUint, Shard};
 
 use super::{EXIT_CODES, session};
 use crate::device::Asked;
 use crate::error::Error;
-use crate::typed::ciphers;
+use crate::typed::{ciphers, modes};
 
 /// What a session's journal says, and nobody may say otherwise. What requires another option is named too: clap does not ask for that
 /// where it is in conflict.
@@ -55,19 +56,19 @@ pub(crate) struct Args {
     pub(super) looks: Option<LookName>,
 
     /// The mode of operation
-    #[arg(long, default_value = "ecb")]
-    pub(super) mode: ModeName,
+    #[arg(long, default_value = "ecb", value_parser = modes())]
+    pub(super) mode: Mode,
 
-    /// The initial value in hex: the first counter block of ctr, the initialisation vector of cbc, cfb and ofb, the
-    /// nonce of eax and gcm
+    /// The initial value in hex: the first counter block of ctr, the nonce of a mode with a tag, the initialisation
+    /// vector of the others
     #[arg(long, visible_alias = "nonce", value_name = "HEX")]
     pub(super) iv: Option<String>,
 
-    /// What the tag of eax and gcm vouches for besides the data, in hex
+    /// What the tag vouches for besides the data, in hex
     #[arg(long, value_name = "HEX")]
     pub(super) aad: Option<String>,
 
-    /// The tag of eax and gcm in hex
+    /// The tag in hex
     #[arg(long, value_name = "HEX")]
     pub(super) tag: Option<String>,
 
@@ -199,18 +200,6 @@ pub(crate) struct Args {
     /// Tell on standard error which kernel runs
     #[arg(long)]
     pub(super) explain: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-pub(super) enum ModeName {
-    Ecb,
-    Ctr,
-    Cbc,
-    Cfb,
-    Ofb,
-    Xts,
-    Eax,
-    Gcm,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]

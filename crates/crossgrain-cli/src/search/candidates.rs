@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use crossgrain::search::{BigUint, Form, OWN_SETS, Part, Rule, Search, Sets, Space, Words, key_mask};
+use crossgrain_search::{BigUint, Form, OWN_SETS, Part, Rule, Search, Sets, Space, Words, key_mask};
 
 use super::args::{Args, FormName};
 use crate::error::Error;

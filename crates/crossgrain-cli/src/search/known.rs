@@ -3,15 +3,14 @@
 use std::fs::File as Opened;
 use std::path::Path;
 
-use crossgrain::container::Error as Refusal;
-use crossgrain::mode::Options;
-use crossgrain::search::{
-    BlockMode, BlockSearch, Data, File, Hash, Kdf, Known, Look, Plausible, Search, TagMode, Tagged,
-    XtsSector, pairs,
+use crossgrain::Cipher;
+use crossgrain::mode::{Initial, Options};
+use crossgrain_container::Error as Refusal;
+use crossgrain_search::{
+    BlockMode, BlockSearch, Data, File, Hash, Kdf, Known, Look, Plausible, Search, Tagged, XtsSector, pairs,
 };
-use crossgrain::{BLOCK_BYTES, Block, Cipher};
 
-use super::args::{Args, KdfName, LookName, ModeName};
+use super::args::{Args, KdfName, LookName};
 use crate::error::Error;
 use crate::secret;
 
@@ -33,9 +32,10 @@ impl Args {
     }
 
     fn known(&self, cipher: Cipher) -> Result<Known, Error> {
-        self.wants("--iv", self.iv.is_some(), !matches!(self.mode, ModeName::Ecb | ModeName::Xts))?;
-        self.wants("--sector", self.sector.is_some(), self.mode == ModeName::Xts)?;
-        let is_tagged = matches!(self.mode, ModeName::Eax | ModeName::Gcm);
+        let (initial, is_tagged) = (self.mode.entry().initial, self.mode.is_authenticated());
+        let takes_iv = matches!(initial, Initial::Block | Initial::Nonce { .. });
+        self.wants("--iv", self.iv.is_some(), takes_iv)?;
+        self.wants("--sector", self.sector.is_some(), initial == Initial::Sector)?;
         self.wants("--tag", self.tag.is_some(), is_tagged)?;
         self.wants("--aad", self.aad.is_some(), is_tagged)?;
         let options = Options { threads: 1, ..Options::default() };
@@ -51,7 +51,7 @@ impl Args {
             return Ok(Known::Test(Box::new(Plausible { cipher, mode, ciphertext, look, options })));
         }
         let texts = self.texts()?;
-        if self.mode == ModeName::Xts {
+        if initial == Initial::Sector {
             let [Texts { plaintext, mask, ciphertext }] = <[Texts; 1]>::try_from(texts)
                 .map_err(|_| Error::usage("a sector of xts is one text: give --plain and --crypt once"))?;
             let sector = self.sector.unwrap_or(0);
@@ -121,7 +121,7 @@ impl Args {
         }
         Ok(Tagged {
             cipher,
-            mode: if self.mode == ModeName::Eax { TagMode::Eax } else { TagMode::Gcm },
+            mode: self.mode,
             nonce: hex("--iv", nonce)?,
             aad: self.aad.as_deref().map_or(Ok(Vec::new()), |aad| hex("--aad", aad))?,
             ciphertext: hex("--crypt", self.one_crypt()?)?,
@@ -131,24 +131,12 @@ impl Args {
     }
 
     fn block_mode(&self) -> Result<BlockMode, Error> {
-        Ok(match self.mode {
-            ModeName::Ecb => BlockMode::Ecb,
-            ModeName::Ctr => BlockMode::Ctr(self.block()?),
-            ModeName::Cbc => BlockMode::Cbc(self.block()?),
-            ModeName::Cfb => BlockMode::Cfb(self.block()?),
-            ModeName::Ofb => BlockMode::Ofb(self.block()?),
-            ModeName::Xts | ModeName::Eax | ModeName::Gcm => {
-                return Err(Error::usage("this mode takes no --looks: tell the plaintext or the tag"));
-            }
-        })
-    }
-
-    fn block(&self) -> Result<Block, Error> {
-        let iv =
-            self.iv.as_deref().ok_or_else(|| Error::usage("this mode starts from a block: give --iv"))?;
-        let iv = hex("--iv", iv)?;
-        let wrong = || Error::usage(format!("--iv is a block of {BLOCK_BYTES} bytes, not {}", iv.len()));
-        iv.as_slice().try_into().map_err(|_| wrong())
+        let iv = match (&self.iv, self.mode.entry().initial) {
+            (Some(iv), _) => hex("--iv", iv)?,
+            (None, Initial::Block) => return Err(Error::usage("this mode starts from a block: give --iv")),
+            (None, _) => Vec::new(),
+        };
+        Ok(BlockMode::new(self.mode, &iv)?)
     }
 
     /// Refuses what the kdf would not heed.

@@ -49,8 +49,8 @@ pub(crate) fn failed(error: &Error) -> ExitCode {
     ExitCode::from(FAILED)
 }
 
-impl From<crossgrain::search::Error> for Error {
-    fn from(error: crossgrain::search::Error) -> Self {
+impl From<crossgrain_search::Error> for Error {
+    fn from(error: crossgrain_search::Error) -> Self {
         Self::usage(error.to_string())
     }
 }

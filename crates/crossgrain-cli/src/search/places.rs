@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crossgrain::search::{BigUint, Search, Space, SpaceSearch};
+use crossgrain_search::{BigUint, Search, Space, SpaceSearch};
 
 use crate::device::{Asked, searcher};
 use crate::error::{self, Error};

@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crossgrain::search::Hit;
+use crossgrain_search::Hit;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 

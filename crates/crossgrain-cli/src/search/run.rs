@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crossgrain::search::{BigUint, Hit, Kdf, Known, Refused, Search, Watch};
+use crossgrain_search::{BigUint, Hit, Kdf, Known, Refused, Search, Watch};
 
 use super::Outcome;
 use super::args::Args;

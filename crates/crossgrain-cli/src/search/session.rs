@@ -8,13 +8,13 @@ use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use crossgrain::search::BigUint;
+use crossgrain_files::{restrict, sync_directory};
+use crossgrain_search::BigUint;
 use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::{Error, Exit};
 use crate::output::{continued, with_suffix};
-use crate::system::{self, sync_directory};
 
 /// The version of the journal.
 const VERSION: u64 = 1;
@@ -42,8 +42,8 @@ impl Session {
         let path = with_suffix(name, ".session");
         let mut options = File::options();
         let file =
-            system::restrict(options.append(true).create_new(true)).open(&path).map_err(
-                |error| match error.kind() {
+            restrict(options.append(true).create_new(true)).open(&path).map_err(|error| {
+                match error.kind() {
                     io::ErrorKind::AlreadyExists => Error::new(
                         Exit::WouldOverwrite,
                         format!(
@@ -52,8 +52,8 @@ impl Session {
                         ),
                     ),
                     _ => Error::write(path.display(), &error),
-                },
-            )?;
+                }
+            })?;
         let mut session = Self { file, path };
         session.lock()?;
         let begun =

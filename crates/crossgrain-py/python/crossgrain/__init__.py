@@ -41,6 +41,8 @@ __all__ = [
     "Error",
     "Forged",
     "Found",
+    "MODES",
+    "Mode",
     "Plan",
     "Plans",
     "Search",
@@ -61,6 +63,31 @@ __all__ = [
 
 #: The ciphers by name, with the bytes in a key.
 CIPHERS: dict[str, int] = dict(_native.ciphers())
+
+
+class Mode(NamedTuple):
+    """What there is to know of a mode of operation."""
+
+    #: What to call it: "gcm".
+    name: str
+    #: What it is, in a line.
+    summary: str
+    #: Whether it has a tag: `seal` and `open` take such modes, `encrypt` and `decrypt` the others.
+    authenticated: bool
+    #: How many keys of the cipher its key consists of.
+    keys: int
+    #: Bytes in an iv, or in the nonce that is best; None where there is neither.
+    iv_bytes: int | None
+    #: Whether messages are whole blocks.
+    whole_blocks: bool
+    #: Whether the blocks of a message are computed side by side: encrypting, decrypting.
+    parallel: tuple[bool, bool]
+    #: What two messages give away that share a key and an iv, a nonce or a sector.
+    reuse: str
+
+
+#: The modes by name.
+MODES: dict[str, Mode] = {facts[0]: Mode(*facts) for facts in _native.modes()}
 
 
 def _how(threads: int, policy: str, isa: str | None, variants: Sequence[str], plans: Plans | None) -> dict[str, Any]:

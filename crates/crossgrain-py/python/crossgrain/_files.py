@@ -5,8 +5,9 @@ so that an "é" typed as two characters is another passphrase.
 
 A target appears when it is whole. Until then it has no name (Linux), or one beside its place; a process that is killed leaves
 nothing (elsewhere than on Linux, a file that only its owner can read). A file of plaintext is readable by its owner only, one
-of ciphertext as any new file; what replaces a file takes over its rights, less those of a group that is another one now, and
-setuid and setgid. A link at the target is replaced, not followed; what is no file is not replaced.
+of ciphertext as any new file; what replaces a file of the user's own takes over its rights and group, less setuid and setgid,
+and less the rights of the group where that cannot be kept. A link at the target stays, and what it leads to is replaced; a link
+that another user made is refused, and so is what is no file.
 """
 
 from __future__ import annotations

@@ -12,9 +12,6 @@ from . import _native
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-#: The modes whose blocks come from a counter.
-_COUNTER_MODES = ("ctr", "eax", "gcm")
-
 
 @dataclass(frozen=True)
 class Stage:
@@ -133,13 +130,8 @@ def plan(
     variants: Sequence[str] = (),
 ) -> Plans:
     """The plans that a mode would run here, and what they are predicted to cost."""
-    if mode not in (*_COUNTER_MODES, "ecb", "cbc", "cfb", "ofb", "xts"):
-        raise _native.Error(f"no mode is called {mode!r}: choose ctr, ecb, cbc, cfb, ofb, xts, eax or gcm")
-    counter = mode in _COUNTER_MODES
-    backwards = decrypt and mode in ("ecb", "cbc", "xts")
     how = {"threads": threads, "policy": policy, "isa": isa, "variants": list(variants), "plans": []}
-    found, text = _native.plan(cipher, counter, backwards, how)
-    job = f"{'decrypt' if backwards else 'encrypt'} from {'a counter' if counter else 'bytes'}"
+    job, found, text = _native.plan(cipher, mode, decrypt, how)
     plans = tuple(
         Plan(blocks, fixed, per_byte, tuple(Stage(*stage) for stage in stages)) for blocks, fixed, per_byte, stages in found
     )

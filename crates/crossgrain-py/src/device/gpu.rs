@@ -1,7 +1,7 @@
 //! A package with GPUs.
 
-use crossgrain::search::Device;
 use crossgrain_gpu::{Searcher, choose, devices};
+use crossgrain_search::Device;
 
 use super::Gpu;
 

@@ -1,6 +1,6 @@
 //! A package without GPUs.
 
-use crossgrain::search::Device;
+use crossgrain_search::Device;
 
 use super::Gpu;
 

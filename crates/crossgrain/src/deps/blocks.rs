@@ -11,8 +11,9 @@ use std::fmt;
 
 use super::algebra::{Algebra, IV, Op, Place, TAG};
 use super::analysis::{Analysis, Loop, Verdict};
-use super::modes::{self, Lengths, Mode};
+use super::modes::{self, Lengths};
 use crate::block::{Block, Direction};
+use crate::mode::Mode;
 use crate::part::tweak::double;
 
 /// The block cipher that a mode calls.

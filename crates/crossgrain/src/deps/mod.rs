@@ -7,7 +7,8 @@
 //!
 //! ```
 //! use crossgrain::Direction;
-//! use crossgrain::deps::{Analysis, BLOCKS, Mode, Verdict};
+//! use crossgrain::deps::{Analysis, BLOCKS, Verdict};
+//! use crossgrain::mode::Mode;
 //!
 //! let verdict = |direction, in_place| {
 //!     Analysis::new(Mode::Cbc, direction, in_place).find(BLOCKS).map(|blocks| blocks.verdict())
@@ -28,4 +29,4 @@ pub use algebra::{Algebra, IV, Op, Place, TAG};
 pub use analysis::{Analysis, Carried, Dependence, Kind, Loop, Touched, Verdict};
 pub use blocks::{Answer, Ciphers, Message, Order, on_blocks};
 pub use growth::{Affine, Growth};
-pub use modes::{BLOCKS, Lengths, Mode, run};
+pub use modes::{BLOCKS, Lengths, run};

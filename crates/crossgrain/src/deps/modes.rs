@@ -6,62 +6,14 @@
 //! Sources: SP 800-38A (ECB, CBC, CFB, OFB, CTR), SP 800-38B (OMAC), SP 800-38D (GCM), IEEE 1619-2018
 //! (XTS), Bellare, Rogaway and Wagner, "The EAX mode of operation" (FSE 2004).
 
-use std::fmt;
-
 use super::algebra::{Algebra, IV, Op, Place, TAG};
 use crate::block::{Block, Direction};
+use crate::mode::Mode;
 
 use Place::{Header, Input, Output, Scalar};
 
 /// The name of the loop over the message, in every mode.
 pub const BLOCKS: &str = "blocks";
-
-/// A mode of operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Mode {
-    /// Electronic codebook.
-    Ecb,
-    /// Cipher block chaining.
-    Cbc,
-    /// Cipher feedback of whole blocks.
-    Cfb,
-    /// Output feedback.
-    Ofb,
-    /// Counter.
-    Ctr,
-    /// XEX with a tweak for every block of a sector.
-    Xts,
-    /// Counter, with three OMACs for a tag.
-    Eax,
-    /// Counter, with GHASH for a tag.
-    Gcm,
-}
-
-impl Mode {
-    /// Every mode, in the order in which tables list them.
-    pub const ALL: [Self; 8] =
-        [Self::Ecb, Self::Cbc, Self::Cfb, Self::Ofb, Self::Ctr, Self::Xts, Self::Eax, Self::Gcm];
-
-    /// The name users type, such as `cbc`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ecb => "ecb",
-            Self::Cbc => "cbc",
-            Self::Cfb => "cfb",
-            Self::Ofb => "ofb",
-            Self::Ctr => "ctr",
-            Self::Xts => "xts",
-            Self::Eax => "eax",
-            Self::Gcm => "gcm",
-        }
-    }
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.name().to_uppercase())
-    }
-}
 
 /// How long a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::algebra::{Algebra, Op, Place, TAG};
-use super::modes::{self, Lengths, Mode};
+use super::modes::{self, Lengths};
 use crate::block::{Block, Direction};
+use crate::mode::Mode;
 
 /// A value: its number.
 pub(super) type Value = usize;

@@ -7,5 +7,5 @@ mod many;
 mod program;
 mod threads;
 
-pub use program::Program;
+pub use program::{Program, Schedule};
 pub use threads::Threads;

@@ -69,22 +69,44 @@ enum Entry {
     Count(Box<dyn Count>),
 }
 
+/// A key's schedule, worked out once for all programs of a mode. It stays where it is when this is moved.
+pub struct Schedule(Box<Keys>);
+
+impl Schedule {
+    /// The schedule of a key. Wipe the stack when the programs are made.
+    #[inline(never)]
+    pub fn of(key: &Key) -> Self {
+        Self(Box::new(Keys::expand(key)))
+    }
+}
+
+impl fmt::Debug for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Schedule(secret)")
+    }
+}
+
 impl Program {
     /// Chooses plans for a job and binds them to a key.
     ///
     /// # Errors
     /// As [`choose`].
     pub fn new(job: Job, key: &Key, limits: &Limits, costs: &Costs, threads: Threads) -> Result<Self, Error> {
-        Self::of(choose(job, limits, costs)?, key, limits.features, threads)
+        Self::of(choose(job, limits, costs)?, &Schedule::of(key), limits.features, threads)
     }
 
-    /// Binds plans, widest bundle first, to a key.
+    /// Binds plans, widest bundle first, to a key's schedule.
     ///
     /// # Errors
     /// [`Error::Unavailable`] for a variant that these features do not suffice for, [`Error::NoPlan`] if there is no plan or
     /// one leads nowhere.
-    pub fn of(plans: Vec<Plan>, key: &Key, features: Features, threads: Threads) -> Result<Self, Error> {
-        let bound = bind_all(&plans, key, features);
+    pub fn of(
+        plans: Vec<Plan>,
+        schedule: &Schedule,
+        features: Features,
+        threads: Threads,
+    ) -> Result<Self, Error> {
+        let bound = bind_all(&plans, &schedule.0, features);
         let first = plans.first().and_then(|plan| plan.stages.first());
         let counts = first.is_some_and(|stage| stage.variant.action.counts());
         // What is deeper goes when the program does, which holds the key until then.
@@ -477,13 +499,12 @@ impl Entry {
 
 /// In a frame of its own, to be wiped.
 #[inline(never)]
-fn bind_all(plans: &[Plan], key: &Key, features: Features) -> Result<Vec<Bound>, Error> {
+fn bind_all(plans: &[Plan], keys: &Keys, features: Features) -> Result<Vec<Bound>, Error> {
     if plans.is_empty() {
         return Err(Error::NoPlan("give one at least".to_owned()));
     }
-    let keys = Keys::expand(key);
     let whiten = Whiten::from(tweak::whiten(features));
-    plans.iter().map(|plan| bind(plan, &keys, features, &whiten)).collect()
+    plans.iter().map(|plan| bind(plan, keys, features, &whiten)).collect()
 }
 
 fn bind(plan: &Plan, keys: &Keys, features: Features, whiten: &Whiten) -> Result<Bound, Error> {

@@ -3,6 +3,7 @@
 use subtle::ConstantTimeEq;
 
 use crate::block::{BLOCK_BYTES, Block, Error};
+use crate::plan::Plan;
 use crate::word::Buffers;
 
 /// A message of an authenticated mode.
@@ -19,9 +20,12 @@ pub struct AeadMessage<'a> {
 }
 
 /// An authenticated mode, bound to a key.
-pub trait Aead {
+pub trait Aead: Send + Sync {
     /// Bytes in a tag.
     fn tag_bytes(&self) -> usize;
+
+    /// The plans chosen for the message, widest bundle first.
+    fn plans(&self) -> &[Plan];
 
     /// Whether the mode takes a message of this size under this nonce.
     ///

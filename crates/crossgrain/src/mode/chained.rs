@@ -8,12 +8,14 @@ use std::marker::PhantomData;
 
 use zeroize::Zeroizing;
 
+use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Request, Reuse};
+use super::unauthenticated::{Apply, Place};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::Program;
+use crate::exec::{Program, Schedule};
 use crate::mode::Options;
 use crate::part::Source;
 use crate::part::chain::{Link, Strand};
-use crate::plan::{Birth, Job, Plan};
+use crate::plan::Plan;
 use crate::word::{Buffers, wipe};
 
 /// Cipher block chaining, over whole blocks.
@@ -31,19 +33,62 @@ pub type Cfb = Chained<CfbMode>;
 /// An initialisation vector must not be used twice with a key. Nothing is authenticated.
 pub type Ofb = Chained<OfbMode>;
 
-/// What distinguishes a chained mode.
+pub(super) const CBC: Entry = Entry {
+    name: "cbc",
+    summary: "Cipher block chaining: whole blocks",
+    initial: Initial::Block,
+    lengths: Lengths::WholeBlocks,
+    keys: 1,
+    cipher_use: CipherUse::BothWays,
+    parallel: Parallel::Decryption,
+    any_block_size: true,
+    tag_bytes: &[],
+    reuse: Reuse::EqualBeginnings,
+    make: Make::Unauthenticated(make::<CbcMode>),
+};
+
+pub(super) const CFB: Entry = Entry {
+    name: "cfb",
+    summary: "Cipher feedback of whole blocks: any length",
+    initial: Initial::Block,
+    lengths: Lengths::Any,
+    keys: 1,
+    cipher_use: CipherUse::Encrypts,
+    parallel: Parallel::Decryption,
+    any_block_size: true,
+    tag_bytes: &[],
+    reuse: Reuse::Parting,
+    make: Make::Unauthenticated(make::<CfbMode>),
+};
+
+pub(super) const OFB: Entry = Entry {
+    name: "ofb",
+    summary: "Output feedback: any length, and encrypting is decrypting",
+    initial: Initial::Block,
+    lengths: Lengths::Any,
+    keys: 1,
+    cipher_use: CipherUse::Encrypts,
+    parallel: Parallel::Neither,
+    any_block_size: true,
+    tag_bytes: &[],
+    reuse: Reuse::Plaintexts,
+    make: Make::Unauthenticated(make::<OfbMode>),
+};
+
+fn make<M: ChainedMode>(request: &Request<'_>) -> Result<Box<dyn Apply>, Error> {
+    Ok(Box::new(Chained::<M>::new(&request.key()?, request.direction, request.options)?))
+}
+
+/// What distinguishes a chained mode, besides its entry.
 pub trait ChainedMode: Send + Sync + 'static {
+    /// The mode.
+    const MODE: Mode;
+
     /// How messages are chained where that is serial.
     const LINK: Link;
 
-    /// Whether the last block of a message may be a part of one.
-    const TAKES_PARTIAL_BLOCKS: bool;
-
-    /// The direction of the cipher in this direction of the mode.
-    fn cipher_direction(direction: Direction) -> Direction;
-
-    /// The source of a parallel job, where this direction is one.
-    fn parallel(direction: Direction, iv: Block) -> Option<Source<'static>>;
+    /// The source of the job where the mode is parallel: in decryption, if at all.
+    fn source(iv: Block) -> Source<'static>;
 }
 
 /// [`Cbc`].
@@ -59,41 +104,30 @@ pub struct CfbMode;
 pub struct OfbMode;
 
 impl ChainedMode for CbcMode {
+    const MODE: Mode = Mode::Cbc;
     const LINK: Link = Link::Cbc;
-    const TAKES_PARTIAL_BLOCKS: bool = false;
 
-    fn cipher_direction(direction: Direction) -> Direction {
-        direction
-    }
-
-    fn parallel(direction: Direction, iv: Block) -> Option<Source<'static>> {
-        (direction == Direction::Decrypt).then_some(Source::Chained(iv))
+    fn source(iv: Block) -> Source<'static> {
+        Source::Chained(iv)
     }
 }
 
 impl ChainedMode for CfbMode {
+    const MODE: Mode = Mode::Cfb;
     const LINK: Link = Link::Cfb;
-    const TAKES_PARTIAL_BLOCKS: bool = true;
 
-    fn cipher_direction(_direction: Direction) -> Direction {
-        Direction::Encrypt
-    }
-
-    fn parallel(direction: Direction, iv: Block) -> Option<Source<'static>> {
-        (direction == Direction::Decrypt).then_some(Source::Delayed(iv))
+    fn source(iv: Block) -> Source<'static> {
+        Source::Delayed(iv)
     }
 }
 
 impl ChainedMode for OfbMode {
+    const MODE: Mode = Mode::Ofb;
     const LINK: Link = Link::Ofb;
-    const TAKES_PARTIAL_BLOCKS: bool = true;
 
-    fn cipher_direction(_direction: Direction) -> Direction {
-        Direction::Encrypt
-    }
-
-    fn parallel(_direction: Direction, _iv: Block) -> Option<Source<'static>> {
-        None
+    /// Never asked for: the mode is serial in both directions.
+    fn source(_iv: Block) -> Source<'static> {
+        Source::Bytes
     }
 }
 
@@ -158,9 +192,8 @@ impl<M: ChainedMode> Chained<M> {
     /// # Errors
     /// As [`Program::new`], and [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
     pub fn new(key: &Key, direction: Direction, options: &Options) -> Result<Self, Error> {
-        let job =
-            Job { cipher: key.cipher(), direction: M::cipher_direction(direction), birth: Birth::Bytes };
-        Ok(Self { program: options.program(job, key)?, direction, mode: PhantomData })
+        let job = M::MODE.job(key.cipher(), direction);
+        Ok(Self { program: options.program(job, &Schedule::of(key))?, direction, mode: PhantomData })
     }
 
     /// Encrypts or decrypts a message, or the next piece of it, and leaves in `chain` what the piece after it is
@@ -182,14 +215,15 @@ impl<M: ChainedMode> Chained<M> {
     /// written then.
     pub fn apply_many(&self, messages: &mut [Message<'_>]) -> Result<(), Error> {
         let partial = |message: &&Message<'_>| !message.buffers.len_bytes().is_multiple_of(BLOCK_BYTES);
-        if let Some(message) = messages.iter().find(partial).filter(|_| !M::TAKES_PARTIAL_BLOCKS) {
+        let takes_partial = M::MODE.entry().lengths == Lengths::Any;
+        if let Some(message) = messages.iter().find(partial).filter(|_| !takes_partial) {
             return Err(Error::PartialBlock { len_bytes: message.buffers.len_bytes() });
         }
         messages
             .iter_mut()
             .filter(|message| message.chain.within_bytes > 0)
             .for_each(|message| self.go_on(message));
-        if M::parallel(self.direction, [0; BLOCK_BYTES]).is_some() {
+        if M::MODE.is_parallel(self.direction) {
             messages.iter_mut().for_each(|message| self.parallel(message));
         } else {
             self.serial(messages);
@@ -221,9 +255,7 @@ impl<M: ChainedMode> Chained<M> {
     }
 
     fn parallel(&self, Message { chain, buffers }: &mut Message<'_>) {
-        let Some(source) = M::parallel(self.direction, chain.block) else {
-            return;
-        };
+        let source = M::source(chain.block);
         let (whole, tail) = buffers.input().as_chunks();
         if let Some(last) = whole.last() {
             chain.block = *last;
@@ -267,6 +299,16 @@ impl<M: ChainedMode> Chained<M> {
     /// The plans chosen, widest bundle first.
     pub fn plans(&self) -> &[Plan] {
         self.program.plans()
+    }
+}
+
+impl<M: ChainedMode> Apply for Chained<M> {
+    fn apply(&self, place: &mut Place, buffers: Buffers<'_>) -> Result<(), Error> {
+        self.apply(&mut place.chain, buffers)
+    }
+
+    fn plans(&self) -> &[Plan] {
+        self.plans()
     }
 }
 

@@ -7,8 +7,8 @@ use std::mem;
 
 use zeroize::Zeroizing;
 
-use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::{Program, Threads};
+use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
+use crate::exec::{Program, Schedule, Threads};
 use crate::mode::{Blocks, Options};
 use crate::part::Source;
 use crate::part::chain::Strand;
@@ -30,8 +30,13 @@ impl Cmac {
     /// # Errors
     /// As [`Program::new`], and [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
     pub fn new(key: &Key, options: &Options) -> Result<Self, Error> {
-        let job = Job { cipher: key.cipher(), direction: Direction::Encrypt, birth: Birth::Bytes };
-        let program = options.program(job, key)?;
+        Self::of(key.cipher(), &Schedule::of(key), options)
+    }
+
+    /// The same from a key's schedule.
+    pub(super) fn of(cipher: Cipher, schedule: &Schedule, options: &Options) -> Result<Self, Error> {
+        let job = Job { cipher, direction: Direction::Encrypt, birth: Birth::Bytes };
+        let program = options.program(job, schedule)?;
         let mut last_keys = Box::new(Zeroizing::new([0; 2]));
         let mut l = Blocks::new(1);
         program.run(Source::Bytes, Buffers::in_place(l.0.as_flattened_mut()));

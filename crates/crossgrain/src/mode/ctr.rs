@@ -2,13 +2,31 @@
 
 use std::mem;
 
+use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse};
+use super::unauthenticated::{Apply, Place};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::{Program, Threads};
+use crate::exec::{Program, Schedule, Threads};
 use crate::mode::Options;
 use crate::part::Source;
 use crate::part::counter::Counter;
-use crate::plan::{Birth, Job, Plan};
+use crate::plan::Plan;
 use crate::word::{Buffers, wipe};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "ctr",
+    summary: "Counter mode: any length, and encrypting is decrypting",
+    initial: Initial::Block,
+    lengths: Lengths::Any,
+    keys: 1,
+    cipher_use: CipherUse::Counters,
+    parallel: Parallel::Both,
+    any_block_size: true,
+    tag_bytes: &[],
+    reuse: Reuse::Plaintexts,
+    make: Make::Unauthenticated(|request| {
+        Ok(Box::new(Ctr::new(&request.key()?, &request.iv, request.options)?))
+    }),
+};
 
 /// What a thread takes of a long keystream at a time.
 const PIECE_BYTES: usize = 4 * Buffers::ZEROS_BYTES;
@@ -46,8 +64,8 @@ impl Ctr {
     }
 
     fn from_counter(key: &Key, first: Counter, options: &Options) -> Result<Self, Error> {
-        let job = Job { cipher: key.cipher(), direction: Direction::Encrypt, birth: Birth::Counter };
-        let program = options.program(job, key)?;
+        let job = Mode::Ctr.job(key.cipher(), Direction::Encrypt);
+        let program = options.program(job, &Schedule::of(key))?;
         Ok(Self { program, first, position_bytes: 0 })
     }
 
@@ -127,5 +145,16 @@ impl Ctr {
     /// The plans chosen, widest bundle first.
     pub fn plans(&self) -> &[Plan] {
         self.program.plans()
+    }
+}
+
+impl Apply for Ctr {
+    fn apply(&self, place: &mut Place, buffers: Buffers<'_>) -> Result<(), Error> {
+        self.apply_at(place.position_bytes, buffers);
+        Ok(())
+    }
+
+    fn plans(&self) -> &[Plan] {
+        self.plans()
     }
 }

@@ -10,13 +10,30 @@ use zeroize::Zeroizing;
 
 use super::aead::{Aead, AeadMessage, all_admitted, cut_tag, opened, same_tag, total_bytes};
 use super::cmac::Cmac;
+use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Parallel, Reuse};
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
-use crate::exec::{Program, Threads};
+use crate::exec::{Program, Schedule, Threads};
 use crate::mode::{Blocks, Options};
 use crate::part::Source;
 use crate::part::counter::Counter;
 use crate::plan::Plan;
 use crate::word::Buffers;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "eax",
+    summary: "Counter mode with a tag by the cipher itself",
+    initial: Initial::Nonce { least: 0, usual: BLOCK_BYTES },
+    lengths: Lengths::Any,
+    keys: 1,
+    cipher_use: CipherUse::Counters,
+    parallel: Parallel::Both,
+    any_block_size: false,
+    tag_bytes: &[4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
+    reuse: Reuse::Plaintexts,
+    make: Make::Aead(|cipher, key, tag_bytes, options| {
+        Ok(Box::new(Eax::new(&Key::new(cipher, key)?, tag_bytes, options)?))
+    }),
+};
 
 /// EAX: nonces of any length, and tags of 4 to 16 bytes.
 pub struct Eax {
@@ -42,11 +59,12 @@ impl Eax {
     /// [`Error::TagBytes`] unless tags have 4 to 16 bytes; as [`Program::new`]; and [`Error::BadIsaCap`] for
     /// an unreadable `CROSSGRAIN_ISA`.
     pub fn new(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
-        if !(4..=BLOCK_BYTES).contains(&tag_bytes) {
+        if !ENTRY.tag_bytes.contains(&tag_bytes) {
             return Err(Error::TagBytes { len_bytes: tag_bytes });
         }
-        let counter = options.program_of_secret_counter(key)?;
-        let cmac = Cmac::new(key, &options.freely())?;
+        let (cipher, schedule) = (key.cipher(), Schedule::of(key));
+        let counter = options.program_of_secret_counter(cipher, &schedule)?;
+        let cmac = Cmac::of(cipher, &schedule, &options.freely())?;
         let mut omacs = Box::new(Zeroizing::new([[[0; BLOCK_BYTES]; 2]; 3]));
         for (t, [chained, of_nothing]) in (0..).zip(omacs.iter_mut()) {
             chained[BLOCK_BYTES - 1] = t;
@@ -120,11 +138,6 @@ impl Eax {
         let size = messages.div_ceil(threads.count()).clamp(1, self.cmac.lanes());
         (size, if messages > size { Threads::ONE } else { threads })
     }
-
-    /// The plans chosen for the counters, widest bundle first.
-    pub fn plans(&self) -> &[Plan] {
-        self.counter.plans()
-    }
 }
 
 impl Aead for Eax {
@@ -134,6 +147,10 @@ impl Aead for Eax {
 
     fn admits(&self, _nonce: &[u8], _len_bytes: usize) -> Result<(), Error> {
         Ok(())
+    }
+
+    fn plans(&self) -> &[Plan] {
+        self.counter.plans()
     }
 
     fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {

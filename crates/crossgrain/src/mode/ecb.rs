@@ -1,11 +1,29 @@
 //! Electronic codebook (SP 800-38A §6.1): every block by itself.
 
+use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse};
+use super::unauthenticated::{Apply, Place};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::Program;
+use crate::exec::{Program, Schedule};
 use crate::mode::Options;
 use crate::part::Source;
-use crate::plan::{Birth, Job, Plan};
+use crate::plan::Plan;
 use crate::word::Buffers;
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "ecb",
+    summary: "Electronic codebook: whole blocks, of 16 bytes in most ciphers; equal ones stay equal",
+    initial: Initial::Nothing,
+    lengths: Lengths::WholeBlocks,
+    keys: 1,
+    cipher_use: CipherUse::BothWays,
+    parallel: Parallel::Both,
+    any_block_size: true,
+    tag_bytes: &[],
+    reuse: Reuse::EqualBlocks,
+    make: Make::Unauthenticated(|request| {
+        Ok(Box::new(Ecb::new(&request.key()?, request.direction, request.options)?))
+    }),
+};
 
 /// ECB in one direction.
 ///
@@ -21,9 +39,8 @@ impl Ecb {
     /// # Errors
     /// As [`Program::new`], and [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
     pub fn new(key: &Key, direction: Direction, options: &Options) -> Result<Self, Error> {
-        let job = Job { cipher: key.cipher(), direction, birth: Birth::Bytes };
-        let program = options.program(job, key)?;
-        Ok(Self { program })
+        let job = Mode::Ecb.job(key.cipher(), direction);
+        Ok(Self { program: options.program(job, &Schedule::of(key))? })
     }
 
     /// Enciphers or deciphers whole blocks.
@@ -48,5 +65,15 @@ impl Ecb {
     /// The plans chosen, widest bundle first.
     pub fn plans(&self) -> &[Plan] {
         self.program.plans()
+    }
+}
+
+impl Apply for Ecb {
+    fn apply(&self, _place: &mut Place, buffers: Buffers<'_>) -> Result<(), Error> {
+        self.apply(buffers)
+    }
+
+    fn plans(&self) -> &[Plan] {
+        self.plans()
     }
 }

@@ -3,16 +3,34 @@
 //! GHASH takes its blocks in order, on one thread a message.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use super::aead::{Aead, AeadMessage, all_admitted, cut_tag, opened, same_tag, total_bytes};
+use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::{Program, Threads};
+use crate::exec::{Program, Schedule, Threads};
 use crate::mode::{Blocks, Options};
 use crate::part::Source;
 use crate::part::counter::Counter;
 use crate::part::ghash::Ghash;
-use crate::plan::{Birth, Job, Plan};
+use crate::plan::Plan;
 use crate::word::{Buffers, wipe};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "gcm",
+    summary: "Counter mode with a tag by multiplication",
+    initial: Initial::Nonce { least: 1, usual: NONCE_BYTES },
+    lengths: Lengths::Any,
+    keys: 1,
+    cipher_use: CipherUse::Counters,
+    parallel: Parallel::Both,
+    any_block_size: false,
+    tag_bytes: &[4, 8, 12, 13, 14, 15, 16],
+    reuse: Reuse::Forgery,
+    make: Make::Aead(|cipher, key, tag_bytes, options| {
+        Ok(Box::new(Gcm::new(&Key::new(cipher, key)?, tag_bytes, options)?))
+    }),
+};
 
 /// The longest message in bytes (SP 800-38D §5.2.1.1).
 const MESSAGE_BYTES_MAX: u64 = (1 << 36) - 32;
@@ -29,7 +47,10 @@ const PIECE_BYTES: usize = 128 * 1024;
 pub struct Gcm {
     counter: Program,
     /// For nonces of other lengths, whose counters tell something of what makes tags.
-    secret_counter: Program,
+    /// Made when the first of them comes: most callers never bring one.
+    secret_counter: OnceLock<Program>,
+    key: Key,
+    options: Options,
     ghash: Ghash,
     tag_bytes: usize,
 }
@@ -41,17 +62,28 @@ impl Gcm {
     /// [`Error::TagBytes`] unless tags have 4, 8 or 12 to 16 bytes; as [`Program::new`]; and
     /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
     pub fn new(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
-        if !matches!(tag_bytes, 4 | 8 | 12..=16) {
+        if !ENTRY.tag_bytes.contains(&tag_bytes) {
             return Err(Error::TagBytes { len_bytes: tag_bytes });
         }
-        let job = Job { cipher: key.cipher(), direction: Direction::Encrypt, birth: Birth::Counter };
-        let counter = options.program(job, key)?;
-        let secret_counter = options.freely().program_of_secret_counter(key)?;
+        let job = Mode::Gcm.job(key.cipher(), Direction::Encrypt);
+        let counter = options.program(job, &Schedule::of(key))?;
         let mut h = Blocks::new(1);
         add_keystream(&counter, 0, &mut h.0[0]);
         let ghash = Ghash::new(&h.0[0], options.limits()?.features);
         counter.wipe_stack();
-        Ok(Self { counter, secret_counter, ghash, tag_bytes })
+        let (key, options) = (key.clone(), options.freely());
+        Ok(Self { counter, secret_counter: OnceLock::new(), key, options, ghash, tag_bytes })
+    }
+
+    /// Makes the program for nonces of other lengths than [`NONCE_BYTES`], unless it is there.
+    fn make_secret_counter(&self) -> Result<(), Error> {
+        if self.secret_counter.get().is_none() {
+            let schedule = Schedule::of(&self.key);
+            let program = self.options.program_of_secret_counter(self.key.cipher(), &schedule)?;
+            // Another thread may have been quicker; its program is the same.
+            drop(self.secret_counter.set(program));
+        }
+        Ok(())
     }
 
     /// The counter block J₀ (SP 800-38D §7.1, step 2).
@@ -67,9 +99,13 @@ impl Gcm {
         u128::from_be_bytes(block)
     }
 
-    /// What encrypts under a nonce.
-    const fn counter_of(&self, nonce: &[u8]) -> &Program {
-        if nonce.len() == NONCE_BYTES { &self.counter } else { &self.secret_counter }
+    /// What encrypts under a nonce that was admitted.
+    fn counter_of(&self, nonce: &[u8]) -> &Program {
+        match self.secret_counter.get() {
+            _ if nonce.len() == NONCE_BYTES => &self.counter,
+            Some(program) => program,
+            None => unreachable!("admitting a nonce makes what encrypts under it"),
+        }
     }
 
     /// GHASH of a string so far.
@@ -130,11 +166,6 @@ impl Gcm {
     fn within(&self, messages: usize) -> Threads {
         if messages > 1 { Threads::ONE } else { self.counter.threads() }
     }
-
-    /// The plans chosen for the counters, widest bundle first.
-    pub fn plans(&self) -> &[Plan] {
-        self.counter.plans()
-    }
 }
 
 impl Aead for Gcm {
@@ -149,7 +180,11 @@ impl Aead for Gcm {
         if len_bytes as u64 > MESSAGE_BYTES_MAX {
             return Err(Error::TooLong { most_bytes: MESSAGE_BYTES_MAX });
         }
-        Ok(())
+        if nonce.len() == NONCE_BYTES { Ok(()) } else { self.make_secret_counter() }
+    }
+
+    fn plans(&self) -> &[Plan] {
+        self.counter.plans()
     }
 
     fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {

@@ -7,6 +7,8 @@ mod ctr;
 mod eax;
 mod ecb;
 mod gcm;
+mod registry;
+mod unauthenticated;
 mod xts;
 
 pub use aead::{Aead, AeadMessage};
@@ -17,35 +19,17 @@ pub(crate) use ctr::Finish;
 pub use eax::Eax;
 pub use ecb::Ecb;
 pub use gcm::Gcm;
+pub use registry::{CipherUse, Entry, Initial, Lengths, Mode, Parallel, Reuse, Start};
+pub use unauthenticated::{Place, Unauthenticated};
 pub use xts::{SECTOR_BYTES_MAX, Xts, XtsKey};
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::{Program, Threads};
+use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error};
+use crate::exec::{Program, Schedule, Threads};
 use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, choose};
-use crate::variant::Policy;
+use crate::variant::{Policy, find};
 use crate::word::{Features, wipe};
-
-/// The modes here whose blocks run side by side, by name, with their directions; in EAX and GCM, those of the
-/// message. `tests/dependences.rs` holds each to what its data dependences allow.
-pub const PARALLEL: &[(&str, Direction)] = {
-    use Direction::{Decrypt, Encrypt};
-    &[
-        ("ecb", Encrypt),
-        ("ecb", Decrypt),
-        ("cbc", Decrypt),
-        ("cfb", Decrypt),
-        ("ctr", Encrypt),
-        ("ctr", Decrypt),
-        ("xts", Encrypt),
-        ("xts", Decrypt),
-        ("eax", Encrypt),
-        ("eax", Decrypt),
-        ("gcm", Encrypt),
-        ("gcm", Decrypt),
-    ]
-};
 
 /// Blocks that are wiped when dropped.
 struct Blocks(Vec<Block>);
@@ -84,12 +68,16 @@ pub struct Options {
 
 impl Options {
     /// What these options allow on this machine.
-    pub(crate) fn limits(&self) -> Result<Limits, Error> {
+    ///
+    /// # Errors
+    /// [`Error::UnknownVariant`] for a name that no variant has, [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    pub fn limits(&self) -> Result<Limits, Error> {
         let features = match self.features {
             Some(features) => features & Features::of_cpu(),
             None => Features::from_environment()?,
         };
-        let (policy, forced) = (self.policy, self.variants.clone());
+        let forced = self.variants.iter().map(|name| find(name)).collect::<Result<_, _>>()?;
+        let policy = self.policy;
         Ok(Limits { features, policy, forced, secret_counter: false })
     }
 
@@ -99,20 +87,28 @@ impl Options {
         Self { variants: Vec::new(), plans: Vec::new(), ..self.clone() }
     }
 
-    /// Plans a job and binds it to a key.
-    fn program(&self, job: Job, key: &Key) -> Result<Program, Error> {
-        self.program_within(job, key, self.limits()?)
+    /// Plans a job and binds it to a key's schedule.
+    fn program(&self, job: Job, schedule: &Schedule) -> Result<Program, Error> {
+        self.program_within(job, schedule, self.limits()?)
     }
 
     /// CTR from counters that tell something of the key.
-    fn program_of_secret_counter(&self, key: &Key) -> Result<Program, Error> {
-        let job = Job { cipher: key.cipher(), direction: Direction::Encrypt, birth: Birth::Counter };
-        self.program_within(job, key, Limits { secret_counter: true, ..self.limits()? })
+    fn program_of_secret_counter(&self, cipher: Cipher, schedule: &Schedule) -> Result<Program, Error> {
+        let job = Job { cipher, direction: Direction::Encrypt, birth: Birth::Counter };
+        self.program_within(job, schedule, Limits { secret_counter: true, ..self.limits()? })
     }
 
-    fn program_within(&self, job: Job, key: &Key, limits: Limits) -> Result<Program, Error> {
+    fn program_within(&self, job: Job, schedule: &Schedule, limits: Limits) -> Result<Program, Error> {
         let plans = self.planned(job, &limits)?;
-        Program::of(plans, key, limits.features, Threads::at_most(self.threads))
+        Program::of(plans, schedule, limits.features, Threads::at_most(self.threads))
+    }
+
+    /// The plans that a job would be run by.
+    ///
+    /// # Errors
+    /// As [`choose`], and what the options themselves are refused for.
+    pub fn plans_of(&self, job: Job) -> Result<Vec<Plan>, Error> {
+        self.planned(job, &self.limits()?)
     }
 
     /// The plans given; else those with the variants named, whatever anything costs; else the cheapest.

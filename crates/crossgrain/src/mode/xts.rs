@@ -4,13 +4,33 @@ use std::fmt;
 
 use subtle::ConstantTimeEq;
 
+use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse};
+use super::unauthenticated::{Apply, Place};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
-use crate::exec::Program;
+use crate::exec::{Program, Schedule};
 use crate::mode::{Blocks, Options};
 use crate::part::Source;
 use crate::part::tweak::{Tweaks, times_x_to};
-use crate::plan::{Birth, Job, Plan};
+use crate::plan::Plan;
 use crate::word::{Buffers, wipe};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "xts",
+    summary: "Sectors of a disk, by a key of twice the length",
+    initial: Initial::Sector,
+    lengths: Lengths::Sectors,
+    keys: 2,
+    cipher_use: CipherUse::BothWays,
+    parallel: Parallel::Both,
+    any_block_size: false,
+    tag_bytes: &[],
+    reuse: Reuse::EqualBlocks,
+    make: Make::Unauthenticated(|request| {
+        let key = XtsKey::new(request.cipher, request.key)?;
+        let xts = Xts::new(&key, request.direction, request.start.sector_bytes, request.options)?;
+        Ok(Box::new(Sectors { xts, first: request.start.sector }))
+    }),
+};
 
 /// The largest sector in bytes: 2²⁰ blocks (SP 800-38E).
 pub const SECTOR_BYTES_MAX: usize = BLOCK_BYTES << 20;
@@ -73,9 +93,9 @@ impl Xts {
         if !(BLOCK_BYTES..=SECTOR_BYTES_MAX).contains(&sector_bytes) {
             return Err(Error::SectorBytes { len_bytes: sector_bytes });
         }
-        let job = |direction| Job { cipher: key.data.cipher(), direction, birth: Birth::Bytes };
-        let program = options.program(job(direction), &key.data)?;
-        let tweaks = options.freely().program(job(Direction::Encrypt), &key.tweak)?;
+        let job = |direction| Mode::Xts.job(key.data.cipher(), direction);
+        let program = options.program(job(direction), &Schedule::of(&key.data))?;
+        let tweaks = options.freely().program(job(Direction::Encrypt), &Schedule::of(&key.tweak))?;
         Ok(Self { program, tweaks, direction, sector_bytes })
     }
 
@@ -234,5 +254,29 @@ impl fmt::Debug for Xts {
             .field("sector_bytes", &self.sector_bytes)
             .field("program", &self.program)
             .finish_non_exhaustive()
+    }
+}
+
+/// A message of sectors from a number on.
+struct Sectors {
+    xts: Xts,
+    first: u128,
+}
+
+impl Apply for Sectors {
+    fn apply(&self, place: &mut Place, buffers: Buffers<'_>) -> Result<(), Error> {
+        let (position_bytes, sector_bytes) = (place.position_bytes, self.xts.sector_bytes as u128);
+        if !position_bytes.is_multiple_of(sector_bytes) {
+            return Err(Error::SplitSector { position_bytes });
+        }
+        self.xts.apply(self.first.wrapping_add(position_bytes / sector_bytes), buffers)
+    }
+
+    fn grain_bytes(&self) -> usize {
+        self.xts.sector_bytes
+    }
+
+    fn plans(&self) -> &[Plan] {
+        self.xts.plans()
     }
 }

@@ -8,14 +8,15 @@ use super::{Birth, Job, Limits, Plan, Stage, is_usable};
 use crate::block::Error;
 use crate::part::{Part, cut};
 use crate::repr::Repr;
-use crate::variant::{Action, Variant, find, table};
+use crate::variant::{Action, Variant, table};
 
-/// The plan of a job with all variants that `limits` names.
+/// The plan of a job with all variants that `limits` forces.
 ///
 /// # Errors
-/// [`Error::UnknownVariant`] and [`Error::Unavailable`] for a variant that cannot be had or has no place.
+/// [`Error::Unavailable`] for a variant that cannot be had or has no place.
 pub(super) fn plan(job: Job, limits: &Limits) -> Result<Plan, Error> {
-    let named = named(limits)?;
+    let named = &limits.forced;
+    named.iter().try_for_each(|variant| admit(variant, limits))?;
     if let [whole] = named[..]
         && matches!(whole.action, Action::Whole(..) | Action::WholeCounter(_))
         && job.takes(whole)
@@ -29,13 +30,6 @@ pub(super) fn plan(job: Job, limits: &Limits) -> Result<Plan, Error> {
         Some(variant) => Err(unfit(variant, "it has no place in this job")),
         None => Ok(Plan { stages, cost: Cost::FREE }),
     }
-}
-
-/// The variants named, all of them to be had.
-fn named(limits: &Limits) -> Result<Vec<&'static Variant>, Error> {
-    let named: Vec<_> = limits.forced.iter().map(|name| find(name)).collect::<Result<_, _>>()?;
-    named.iter().try_for_each(|variant| admit(variant, limits))?;
-    Ok(named)
 }
 
 /// Whether a variant may be used at all.
@@ -68,7 +62,7 @@ fn unfit(variant: &Variant, reason: &str) -> Error {
 struct Forcing<'a> {
     job: Job,
     limits: &'a Limits,
-    named: Vec<&'static Variant>,
+    named: &'a [&'static Variant],
     repr: Repr,
 }
 

@@ -18,7 +18,7 @@ use std::fmt;
 
 use self::compose::Cost;
 use crate::block::{Cipher, Direction, Error};
-use crate::variant::{Action, Leaks, Policy, Variant, find, table};
+use crate::variant::{Action, Leaks, Policy, Variant, table};
 use crate::word::Features;
 
 /// Where a job's blocks are born, as far as planning goes.
@@ -90,8 +90,8 @@ pub struct Limits {
     pub features: Features,
     /// What may leak.
     pub policy: Policy,
-    /// Names of variants that must be used; empty to choose freely.
-    pub forced: Vec<String>,
+    /// Variants that must be used; empty to choose freely.
+    pub forced: Vec<&'static Variant>,
     /// Whether the counter tells something of the key, as a mode may compute it from that: variants that
     /// read tables in its order are then left out, whatever the policy.
     pub secret_counter: bool,
@@ -148,7 +148,7 @@ impl fmt::Display for Plan {
 /// variants are forced.
 ///
 /// # Errors
-/// [`Error::UnknownVariant`] and [`Error::Unavailable`] for a forced variant that cannot be had,
+/// [`Error::Unavailable`] for a forced variant that cannot be had,
 /// [`Error::NoPlan`] if the costs know no way through.
 pub fn choose(job: Job, limits: &Limits, costs: &Costs) -> Result<Vec<Plan>, Error> {
     if limits.forced.is_empty() {
@@ -167,11 +167,10 @@ pub fn searches(cipher: Cipher, limits: &Limits, costs: &Costs) -> Result<Vec<&'
     let fits = |variant: &&'static Variant| {
         matches!(variant.action, Action::Search(_)) && variant.family == Some(cipher.family())
     };
-    if let Some(name) = limits.forced.first() {
-        let forced = find(name)?;
+    if let Some(&forced) = limits.forced.first() {
         force::admit(forced, limits)?;
         let reason = || format!("it does not search for a key of {cipher}");
-        let unfit = || Error::Unavailable { variant: name.clone(), reason: reason() };
+        let unfit = || Error::Unavailable { variant: forced.name.clone(), reason: reason() };
         return Some(forced).filter(fits).map(|forced| vec![forced]).ok_or_else(unfit);
     }
     let usable = table().iter().filter(fits).filter(|variant| force::admit(variant, limits).is_ok());

@@ -177,6 +177,15 @@ impl Variant {
     }
 }
 
+/// A row is itself: there are no copies.
+impl PartialEq for Variant {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Variant {}
+
 impl fmt::Debug for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Variant({})", self.name)

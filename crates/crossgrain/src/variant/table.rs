@@ -1,5 +1,6 @@
 //! The table: the only file that names every variant.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::{Action, BindTile, BindWhole, Leaks, Variant};
@@ -76,8 +77,9 @@ pub fn table() -> &'static [Variant] {
 /// # Errors
 /// [`Error::UnknownVariant`] if there is none.
 pub fn find(name: &str) -> Result<&'static Variant, Error> {
-    let found = table().iter().find(|variant| variant.name == name);
-    found.ok_or_else(|| Error::UnknownVariant(name.to_owned()))
+    static BY_NAME: LazyLock<HashMap<&str, &Variant>> =
+        LazyLock::new(|| table().iter().map(|variant| (variant.name.as_str(), variant)).collect());
+    BY_NAME.get(name).copied().ok_or_else(|| Error::UnknownVariant(name.to_owned()))
 }
 
 /// A row for instructions `I` that any cipher may use; its name ends in the ISA's.

@@ -3,9 +3,10 @@
 //! Source: SP 800-38A §6, with blocks of another size.
 //! Holds: buffers with keystream or deciphered blocks are wiped.
 
+use super::State;
 use super::rows::{Row, Variant, rows};
-use super::{Mode, State};
 use crate::block::{Direction, Error};
+use crate::mode::Mode;
 use crate::part::rijndael::WideBlocks;
 use crate::word::{Features, wipe};
 

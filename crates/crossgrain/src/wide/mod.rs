@@ -2,12 +2,13 @@
 //!
 //! The rest of the engine is built on blocks of 16 bytes: tiles, counters, plans of parts. Here the whole cipher is the only
 //! part, so there is nothing to compose; one variant or two are taken by their cost, and modes need of them no more
-//! than "replace these blocks". XTS, GCM, CMAC and EAX are defined for blocks of 16 bytes and cannot be had: no key of
-//! these ciphers fits them.
+//! than "replace these blocks". Modes that are defined for blocks of 16 bytes alone ([`crate::mode::Entry::any_block_size`])
+//! are refused.
 //!
 //! ```
 //! use crossgrain::Direction;
-//! use crossgrain::wide::{Key, Mode, Options, Rijndael, State, Stream};
+//! use crossgrain::mode::Mode;
+//! use crossgrain::wide::{Key, Options, Rijndael, State, Stream};
 //!
 //! let key = Key::new(Rijndael::Block256Key256, &[7; 32])?;
 //! let first = State::new(key.cipher(), &[0; 32])?;
@@ -32,6 +33,7 @@ use zeroize::Zeroizing;
 use self::bound::{Bound, Run};
 use crate::block::{Direction, Error};
 use crate::exec::Threads;
+use crate::mode::{Lengths, Mode};
 use crate::word::{Features, wipe_deep_stack};
 
 /// Bytes in the longest block or key.
@@ -152,45 +154,6 @@ impl fmt::Debug for Key {
     }
 }
 
-/// A mode of operation (SP 800-38A), with blocks of the cipher's size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mode {
-    /// Every block by itself; begins from nothing.
-    Ecb,
-    /// Cipher block chaining.
-    Cbc,
-    /// Cipher feedback of whole blocks.
-    Cfb,
-    /// Output feedback.
-    Ofb,
-    /// Counter mode; the whole block counts, the most significant byte first.
-    Ctr,
-}
-
-impl Mode {
-    /// All of them, in the order in which tables list them.
-    pub const ALL: [Self; 5] = [Self::Ecb, Self::Cbc, Self::Cfb, Self::Ofb, Self::Ctr];
-
-    /// Whether each block waits for the one before it.
-    pub const fn is_serial(self, direction: Direction) -> bool {
-        match self {
-            Self::Ecb | Self::Ctr => false,
-            Self::Cbc | Self::Cfb => matches!(direction, Direction::Encrypt),
-            Self::Ofb => true,
-        }
-    }
-
-    /// Whether data may end within a block.
-    pub const fn takes_partial_blocks(self) -> bool {
-        matches!(self, Self::Cfb | Self::Ofb | Self::Ctr)
-    }
-
-    /// The direction in which the cipher runs.
-    const fn cipher_direction(self, direction: Direction) -> Direction {
-        if matches!(self, Self::Ecb | Self::Cbc) { direction } else { Direction::Encrypt }
-    }
-}
-
 /// What the next block is chained to: the initial value, then a counter, or a block of cipher text or keystream; and where
 /// a piece ended within a block, how far it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -269,9 +232,12 @@ impl Stream {
     /// Chooses variants and binds them to a key.
     ///
     /// # Errors
-    /// [`Error::UnknownVariant`] or [`Error::Unavailable`] for a variant that was named, [`Error::BadIsaCap`] for
-    /// an environment that cannot be read.
+    /// [`Error::UnfitMode`] for a mode that is defined for blocks of 16 bytes alone, [`Error::UnknownVariant`] or
+    /// [`Error::Unavailable`] for a variant that was named, [`Error::BadIsaCap`] for an environment that cannot be read.
     pub fn new(key: &Key, mode: Mode, direction: Direction, options: &Options) -> Result<Self, Error> {
+        if !mode.entry().any_block_size {
+            return Err(mode.unfit(|mode| mode.entry().any_block_size));
+        }
         let features = match options.features {
             Some(features) => features & Features::of_cpu(),
             None => Features::from_environment()?,
@@ -303,13 +269,13 @@ impl Stream {
         if state.block_bytes != block_bytes {
             return Err(Error::WideInitialLength { cipher, block_bytes, len_bytes: state.block_bytes });
         }
-        if !self.mode.takes_partial_blocks() && !len_bytes.is_multiple_of(block_bytes) {
+        if self.mode.entry().lengths != Lengths::Any && !len_bytes.is_multiple_of(block_bytes) {
             return Err(Error::PartialWideBlock { cipher, block_bytes, len_bytes });
         }
         let within = if state.within_bytes == 0 { 0 } else { block_bytes - state.within_bytes };
         let (begun, data) = data.split_at_mut(within.min(len_bytes));
         self.go_on(state, begun);
-        if self.mode.is_serial(self.direction) {
+        if !self.mode.is_parallel(self.direction) {
             let (whole, tail) = data.split_at_mut(data.len() / block_bytes * block_bytes);
             self.bound.serial(self.mode, state, whole);
             self.go_on(state, tail);
@@ -388,7 +354,8 @@ impl<'a> Iterator for Pieces<'a, '_> {
                 self.state.within_bytes = piece.len() % state.block_bytes;
             }
             Mode::Cbc | Mode::Cfb => self.state.follow(piece),
-            Mode::Ecb | Mode::Ofb => {}
+            // Nothing is chained, or nothing is cut.
+            _ => {}
         }
         Some((state, piece))
     }

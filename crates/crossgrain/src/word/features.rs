@@ -77,13 +77,17 @@ impl Features {
         *FOUND
     }
 
-    /// What this CPU has and the environment variable `CROSSGRAIN_ISA` allows.
+    /// What this CPU has and the environment variable `CROSSGRAIN_ISA` allows. It is read once a process.
     ///
     /// # Errors
     /// [`Error::BadIsaCap`] if the variable cannot be read as a cap.
     pub fn from_environment() -> Result<Self, Error> {
-        let cap = std::env::var_os(CAP_VARIABLE).filter(|cap| !cap.is_empty());
-        cap.map_or(Ok(Self::of_cpu()), |cap| Ok(cap.to_string_lossy().parse::<Self>()? & Self::of_cpu()))
+        static ALLOWED: LazyLock<Result<Features, Error>> = LazyLock::new(|| {
+            let cap = std::env::var_os(CAP_VARIABLE).filter(|cap| !cap.is_empty());
+            let cap = cap.map(|cap| cap.to_string_lossy().parse::<Features>()).transpose()?;
+            Ok(cap.map_or(Features::of_cpu(), |cap| cap & Features::of_cpu()))
+        });
+        ALLOWED.clone()
     }
 }
 

@@ -57,8 +57,10 @@ pub(crate) use buffers::bytes_of_mut;
 pub use features::{CAP_VARIABLE, Features, cpu_model};
 pub(crate) use gates::ternary as two_input_gates;
 pub use portable::Portable;
+pub(crate) use tile::wipe_deep_stack;
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
-pub(crate) use tile::{wipe, wipe_deep_stack, wipe_stack};
+#[doc(hidden)]
+pub use tile::{wipe, wipe_stack};
 pub use x86::{
     AesNi, AesWord128, AesWord256, AesWord512, Avx2, Avx512, Clmul, ClmulWord128, ClmulWord256, ClmulWord512,
     Gfni256, Gfni512, GfniWord256, GfniWord512, Sse2, Vaes256, Vaes512, Vbmi512, VbmiWord512, Vclmul256,

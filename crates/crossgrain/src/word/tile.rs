@@ -101,7 +101,7 @@ impl fmt::Debug for Tile {
 /// Overwrites secret bytes with zeros, so that it is not optimised away.
 ///
 /// `Zeroize` would write byte by byte: for a tile, as long as a short run takes to encrypt it.
-pub(crate) fn wipe(bytes: &mut [u8]) {
+pub fn wipe(bytes: &mut [u8]) {
     bytes.fill(0);
     zeroize::optimization_barrier(bytes);
 }
@@ -115,7 +115,7 @@ const DEEP_STACK_BYTES: usize = 96 * 1024;
 /// Overwrites the stack below the caller, where functions that have returned leave what they moved or had no register for:
 /// keys, made into ciphers.
 #[inline(never)]
-pub(crate) fn wipe_stack() {
+pub fn wipe_stack() {
     wipe(&mut [0; STACK_BYTES]);
 }
 

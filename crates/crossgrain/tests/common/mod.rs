@@ -1,6 +1,10 @@
 //! What the laws share: forced plans for every variant, ISA levels, another implementation to ask, and
 //! skips that are counted.
-#![allow(dead_code, reason = "each law uses its own part of this")]
+#![allow(dead_code, unused_imports, reason = "each law uses its own part of this")]
+
+mod basics;
+
+pub(crate) use basics::{CAPS, capped, cases, hex, key, painted};
 
 use cipher::consts::U16;
 use cipher::{
@@ -17,37 +21,6 @@ use crossgrain::repr::Repr;
 use crossgrain::variant::{Action, Variant, table};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 use ctr::{CtrCore, flavors::Ctr128BE};
-use proptest::prelude::ProptestConfig;
-
-/// ISA caps that between them switch off every extension.
-pub(crate) const CAPS: [&str; 9] = [
-    "portable",
-    "sse2-aes",
-    "sse2",
-    "avx2-aes-gfni",
-    "avx2-aes",
-    "avx2",
-    "avx512-aes-gfni-vbmi",
-    "avx512-aes",
-    "avx512",
-];
-
-/// Bytes that look like nothing in particular: the same for the same seed.
-pub(crate) fn painted(len_bytes: usize, seed: u64) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    (0..len_bytes)
-        .map(|_| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 32) as u8
-        })
-        .collect()
-}
-
-pub(crate) fn key(cipher: Cipher, seed: u64) -> Key {
-    Key::new(cipher, &painted(cipher.key_bytes(), seed)).unwrap()
-}
 
 /// The ciphers of a family, shortest key first.
 pub(crate) fn ciphers(family: Family) -> Vec<Cipher> {
@@ -85,18 +58,6 @@ pub(crate) fn skip(isa: &str, what: &str) {
 /// Says how much of something was checked: `cargo xtask evidence` adds up what all tests say of the same.
 pub(crate) fn counted(count: usize, what: &str) {
     println!("counted: {count} {what}");
-}
-
-/// Free choice under an ISA cap.
-pub(crate) fn capped(cap: &str, threads: usize) -> Options {
-    Options { features: Some(cap.parse().unwrap()), threads, ..Options::default() }
-}
-
-/// So many random cases, or as many as `PROPTEST_CASES` asks for if those are more, and no file written when one fails:
-/// proptest prints the smallest failure.
-pub(crate) fn cases(count: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|asked| asked.parse().ok()).unwrap_or(0);
-    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(count.max(asked)) }
 }
 
 /// The ways into and out of tiles that this CPU has.
@@ -225,14 +186,4 @@ pub(crate) fn forced_jobs() -> Vec<(&'static Variant, Job, Options)> {
             jobs.map(move |job| (variant, job, forced(variant, job.direction)))
         })
         .collect()
-}
-
-pub(crate) fn hex(digits: &str) -> Vec<u8> {
-    let digits: Vec<u8> = digits
-        .bytes()
-        .filter(|b| !b.is_ascii_whitespace())
-        .map(|b| (b as char).to_digit(16).unwrap() as u8)
-        .collect();
-    assert!(digits.len().is_multiple_of(2));
-    digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }

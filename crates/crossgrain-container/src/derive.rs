@@ -1,0 +1,170 @@
+//! From what the user knows to the keys of a payload: Argon2id (RFC 9106), then HKDF-Expand (RFC 5869 §2.3).
+
+use std::fmt;
+
+use argon2::{Algorithm, Argon2, Block, Params, Version};
+use hmac::Hmac;
+use hmac::digest::{FixedOutput as _, KeyInit as _, Update as _};
+use sha2::Sha512;
+use zeroize::{Zeroize as _, Zeroizing};
+
+use super::error::Error;
+use super::header::{Header, Kdf};
+use crossgrain::internal::{ready, wipe_stack};
+
+/// Bytes in a salt of Argon2id here (RFC 9106 §3.1 recommends 16).
+pub(super) const SALT_BYTES: usize = 16;
+
+/// Bytes in a hash of SHA-512.
+const HASH_BYTES: usize = 64;
+
+/// Bytes in a block of SHA-512, to which HMAC fills keys up with zeros.
+const HASH_BLOCK_BYTES: usize = 128;
+
+/// What the user encrypts and decrypts by.
+#[derive(Clone, Copy)]
+pub enum Secret<'a> {
+    /// Uniformly random bytes, as many as the suite's keys have.
+    Key(&'a [u8]),
+    /// Anything that a person can remember, as bytes: these bytes and no others open the file. Nothing is normalised. A
+    /// program that takes text from people should bring it into one form before (NFC of UTF-8, say), for keyboards differ in
+    /// how they write an accented letter; and should leave out the end of the line.
+    Passphrase(&'a [u8]),
+}
+
+/// Argon2id's parameters (RFC 9106 §3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Argon2id {
+    /// Memory in KiB.
+    pub memory_kib: u32,
+    /// Passes over the memory.
+    pub passes: u32,
+    /// Lanes, which pass side by side.
+    pub lanes: u32,
+    /// Never the same for two files.
+    pub salt: [u8; SALT_BYTES],
+}
+
+/// What a file may demand before anybody knows whether it is authentic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most memory, in KiB.
+    pub memory_kib: u32,
+    /// Most passes.
+    pub passes: u32,
+    /// Most lanes.
+    pub lanes: u32,
+    /// Most memory times passes, in KiB: what one thread takes time for.
+    pub work_kib: u64,
+}
+
+impl Argon2id {
+    /// 64 MiB, 3 passes and 4 lanes (the second choice of RFC 9106 §4), under a fresh salt.
+    ///
+    /// # Errors
+    /// [`Error::NoRandom`] if the system gives no salt.
+    pub fn fresh() -> Result<Self, Error> {
+        let mut salt = [0; SALT_BYTES];
+        getrandom::fill(&mut salt).map_err(Error::NoRandom)?;
+        Ok(Self { memory_kib: 64 * 1024, passes: 3, lanes: 4, salt })
+    }
+
+    /// Makes a key of a passphrase.
+    fn key(&self, passphrase: &[u8], key: &mut [u8]) -> Result<(), Error> {
+        let bad = |error: argon2::Error| Error::BadArgon2(error.to_string());
+        let memory_kib = self.memory_kib;
+        if self.lanes > Params::MAX_P_COST || memory_kib / 8 < self.lanes {
+            return Err(Error::BadArgon2("8 KiB of memory a lane are the least".to_owned()));
+        }
+        let params = Params::new(memory_kib, self.passes, self.lanes, None).map_err(bad)?;
+        // Its own memory, rather than the library's, so that it is wiped and may be refused.
+        let mut memory = Zeroizing::new(Vec::new());
+        memory.try_reserve_exact(params.block_count()).map_err(|_| Error::OutOfMemory { memory_kib })?;
+        memory.resize(params.block_count(), Block::default());
+        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+        // Its lanes go to rayon.
+        ready();
+        let made = argon2.hash_password_into_with_memory(passphrase, &self.salt, key, memory.as_mut_slice());
+        wipe_stack();
+        made.map_err(bad)
+    }
+}
+
+impl Default for Limits {
+    /// 1 GiB of memory, 16 passes and 64 lanes, and no more than 4 GiB in all passes together: seconds on one thread of a
+    /// fast core, half a minute of a slow one. `docs/format.md` has the figures.
+    fn default() -> Self {
+        Self { memory_kib: 1 << 20, passes: 16, lanes: 64, work_kib: 4 << 20 }
+    }
+}
+
+impl Limits {
+    /// Whatever Argon2id can do: for parameters of one's own.
+    pub const NONE: Self =
+        Self { memory_kib: u32::MAX, passes: u32::MAX, lanes: u32::MAX, work_kib: u64::MAX };
+
+    const fn admit(&self, argon2id: &Argon2id) -> Result<(), Error> {
+        let Argon2id { memory_kib, passes, lanes, .. } = *argon2id;
+        let is_too_much = memory_kib as u64 * passes as u64 > self.work_kib;
+        if memory_kib > self.memory_kib || passes > self.passes || lanes > self.lanes || is_too_much {
+            return Err(Error::TooDemanding { memory_kib, passes, lanes });
+        }
+        Ok(())
+    }
+}
+
+impl Header {
+    /// The input key of a file with this header, within `limits`.
+    ///
+    /// # Errors
+    /// [`Error::WantsKey`] or [`Error::WantsPassphrase`] for the other kind of secret, [`Error::KeyLength`] for a
+    /// key of another suite, [`Error::TooDemanding`], [`Error::BadArgon2`] or [`Error::OutOfMemory`] for what
+    /// Argon2id should do.
+    pub fn input_key(&self, secret: Secret<'_>, limits: &Limits) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let mut key = Zeroizing::new(vec![0; self.suite.key_bytes()]);
+        match (&self.kdf, secret) {
+            (Kdf::RawKey, Secret::Key(bytes)) if bytes.len() == key.len() => key.copy_from_slice(bytes),
+            (Kdf::RawKey, Secret::Key(bytes)) => {
+                return Err(Error::KeyLength { suite: self.suite, len_bytes: bytes.len() });
+            }
+            (Kdf::RawKey, Secret::Passphrase(_)) => return Err(Error::WantsKey),
+            (Kdf::Argon2id(_), Secret::Key(_)) => return Err(Error::WantsPassphrase),
+            (Kdf::Argon2id(argon2id), Secret::Passphrase(passphrase)) => {
+                limits.admit(argon2id)?;
+                argon2id.key(passphrase, &mut key)?;
+            }
+        }
+        Ok(key)
+    }
+}
+
+/// HKDF-Expand with SHA-512 of a key of at most a block, into at most 255 hashes. The stack below is for the caller to wipe.
+///
+/// The key is already uniformly random, so there is no HKDF-Extract, and it may be shorter than a hash.
+pub(super) fn expand(key: &[u8], info: &[&[u8]], expanded: &mut [u8]) {
+    let mut block = Zeroizing::new([0; HASH_BLOCK_BYTES]);
+    block[..key.len()].copy_from_slice(key);
+    let keyed: Hmac<Sha512> = Hmac::new((&*block).into());
+    let mut hash = Zeroizing::new([0; HASH_BYTES]);
+    for (number, part) in (1_u8..).zip(expanded.chunks_mut(HASH_BYTES)) {
+        let mut mac = keyed.clone();
+        if number > 1 {
+            mac.update(&*hash);
+        }
+        info.iter().for_each(|info| mac.update(info));
+        mac.update(&[number]);
+        let mut made = mac.finalize_fixed();
+        hash.copy_from_slice(&made);
+        made.as_mut_slice().zeroize();
+        part.copy_from_slice(&hash[..part.len()]);
+    }
+}
+
+impl fmt::Debug for Secret<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Key(_) => "Key(secret)",
+            Self::Passphrase(_) => "Passphrase(secret)",
+        })
+    }
+}

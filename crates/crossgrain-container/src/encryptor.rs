@@ -1,0 +1,139 @@
+//! Encrypting a stream.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use super::derive::{Limits, Secret};
+use super::error::Error;
+use super::header::Header;
+use super::payload::{CHUNK_BYTES, Payload, SEALED_CHUNK_BYTES, Suite};
+use super::{GROUP_CHUNKS, Held};
+use crossgrain::mode::Options;
+
+/// Writes a file encrypted, and holds 2 MiB of it.
+///
+/// Without [`Encryptor::finish`] the file stays without its last chunk, and whoever reads it will be told.
+///
+/// Once writing has failed it keeps failing, with the same error: nobody knows how much of what was sealed has arrived, so
+/// nothing can be put behind it.
+pub struct Encryptor<W> {
+    output: W,
+    payload: Payload,
+    /// The number of the first chunk not sealed.
+    chunk: u64,
+    /// What is not sealed: `len_bytes`.
+    plaintext: Held,
+    len_bytes: usize,
+    sealed: Vec<u8>,
+    /// What failed first.
+    failed: Option<(io::ErrorKind, String)>,
+}
+
+impl<W: Write> Encryptor<W> {
+    /// Begins a file: header, salt and commitment are written.
+    ///
+    /// # Errors
+    /// As [`Header::input_key`] and [`Payload::fresh`], and [`Error::Io`] if nothing can be written.
+    pub fn new(mut output: W, header: &Header, secret: Secret<'_>, options: &Options) -> Result<Self, Error> {
+        let key = header.input_key(secret, &Limits::NONE)?;
+        let header_bytes = header.to_bytes();
+        let payload = Payload::fresh(header.suite, &key, &header_bytes, options)?;
+        output.write_all(&header_bytes)?;
+        Self::begun(output, payload)
+    }
+
+    /// Begins a file without header, as other programs read it.
+    ///
+    /// # Errors
+    /// As [`Payload::fresh`], and [`Error::Io`] if nothing can be written.
+    pub fn bare(
+        output: W,
+        suite: Suite,
+        input_key: &[u8],
+        context: &[u8],
+        options: &Options,
+    ) -> Result<Self, Error> {
+        Self::begun(output, Payload::fresh(suite, input_key, context, options)?)
+    }
+
+    fn begun(mut output: W, payload: Payload) -> Result<Self, Error> {
+        output.write_all(payload.prefix())?;
+        let plaintext = Held::new();
+        let sealed = vec![0; GROUP_CHUNKS * SEALED_CHUNK_BYTES];
+        Ok(Self { output, payload, chunk: 0, plaintext, len_bytes: 0, sealed, failed: None })
+    }
+
+    /// Seals the last chunk, and gives the output back.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be written, or something before it could not; [`Error::TooLong`] for more than a file may
+    /// hold.
+    pub fn finish(mut self) -> Result<W, Error> {
+        // A last group that is full has no room for the chunk behind it.
+        if self.len_bytes == GROUP_CHUNKS * CHUNK_BYTES {
+            self.seal(false)?;
+        }
+        self.seal(true)?;
+        self.flush()?;
+        Ok(self.output)
+    }
+
+    /// Seals and writes what is held.
+    fn seal(&mut self, is_last: bool) -> Result<(), Error> {
+        self.standing()?;
+        let written = self.write_sealed(is_last);
+        self.noted(written)
+    }
+
+    fn write_sealed(&mut self, is_last: bool) -> Result<(), Error> {
+        let plaintext = &self.plaintext.bytes[..self.len_bytes];
+        let written_bytes = self.payload.seal(self.chunk, is_last, plaintext, &mut self.sealed)?;
+        self.output.write_all(&self.sealed[..written_bytes])?;
+        self.chunk += (self.len_bytes / CHUNK_BYTES) as u64;
+        self.len_bytes = 0;
+        Ok(())
+    }
+
+    /// Fails if anything failed before.
+    fn standing(&self) -> io::Result<()> {
+        match &self.failed {
+            Some((kind, reason)) => Err(io::Error::new(*kind, reason.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Remembers a failure.
+    fn noted(&mut self, done: Result<(), Error>) -> Result<(), Error> {
+        done.inspect_err(|error| self.failed = Some((error.io_kind(), error.to_string())))
+    }
+}
+
+impl<W: Write> Write for Encryptor<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.standing()?;
+        if self.len_bytes == GROUP_CHUNKS * CHUNK_BYTES {
+            self.seal(false)?;
+        }
+        let count = bytes.len().min(GROUP_CHUNKS * CHUNK_BYTES - self.len_bytes);
+        let after_bytes = self.len_bytes + count;
+        self.plaintext.front_mut(after_bytes)[self.len_bytes..].copy_from_slice(&bytes[..count]);
+        self.len_bytes = after_bytes;
+        Ok(count)
+    }
+
+    /// Passes on what is sealed: a chunk that is not full waits for more, or for the end.
+    fn flush(&mut self) -> io::Result<()> {
+        self.standing()?;
+        let flushed = self.output.flush();
+        Ok(self.noted(flushed.map_err(Error::Io))?)
+    }
+}
+
+impl<W> fmt::Debug for Encryptor<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Encryptor")
+            .field("payload", &self.payload)
+            .field("chunk", &self.chunk)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,201 @@
+//! What can be wrong with an encrypted file, in one line each.
+
+use std::fmt;
+use std::io;
+
+use super::payload::Suite;
+use crossgrain::block;
+
+/// Damage to a payload, found by its chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// A chunk that is not authentic.
+    Corrupt {
+        /// Its number, from 0 on.
+        chunk: u64,
+        /// Where its plaintext would begin and end, in bytes from the beginning of the plaintext.
+        range: (u64, u64),
+        /// Whether nothing follows it: then it may also be cut off.
+        is_last: bool,
+    },
+    /// The input ends before a last, short chunk.
+    Truncated {
+        /// How many bytes of plaintext are authentic before that.
+        plaintext_bytes: u64,
+    },
+}
+
+/// What can go wrong with an encrypted file. Each prints as one line that says how to mend it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// Reading or writing failed.
+    Io(io::Error),
+    /// The cipher cannot be had as asked for.
+    Cipher(block::Error),
+    /// The system has no random bytes to give.
+    NoRandom(getrandom::Error),
+    /// The input does not begin as an encrypted file does.
+    NotEncrypted,
+    /// The file is of another version than this program reads.
+    Version(u8),
+    /// The header cannot be understood, with the reason.
+    BadHeader(String),
+    /// The header ends early.
+    TruncatedHeader,
+    /// No suite has this name.
+    UnknownSuite(String),
+    /// A key of the wrong length for its suite.
+    KeyLength {
+        /// The suite.
+        suite: Suite,
+        /// The length given, in bytes.
+        len_bytes: usize,
+    },
+    /// The file was encrypted by a passphrase, and a key was given.
+    WantsPassphrase,
+    /// The file was encrypted by a key, and a passphrase was given.
+    WantsKey,
+    /// Argon2id parameters that cannot be, with the reason.
+    BadArgon2(String),
+    /// Argon2id parameters beyond the limits.
+    TooDemanding {
+        /// What is demanded, in KiB of memory.
+        memory_kib: u32,
+        /// Passes over that memory.
+        passes: u32,
+        /// Lanes that pass side by side.
+        lanes: u32,
+    },
+    /// Memory for Argon2id that this machine cannot give.
+    OutOfMemory {
+        /// What was asked for, in KiB.
+        memory_kib: u32,
+    },
+    /// The commitment is not that of this key.
+    WrongKey,
+    /// A payload that is not whole.
+    Damaged(Damage),
+    /// More plaintext than a payload may hold.
+    TooLong,
+    /// A chunk that was sealed before: its nonce serves once.
+    SealedChunk {
+        /// Its number.
+        chunk: u64,
+    },
+    /// Sealing was asked of a payload whose salt has served before.
+    UsedSalt,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Corrupt { chunk, range: (from, to), is_last } => {
+                let or_cut = if *is_last { ", or the file was cut off within it" } else { "" };
+                write!(
+                    f,
+                    "chunk {chunk} (plaintext bytes {from} to {to}) was changed{or_cut}: get the file again"
+                )
+            }
+            Self::Truncated { plaintext_bytes } => write!(
+                f,
+                "the file is cut off after {plaintext_bytes} bytes of plaintext: get the rest of it"
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(f),
+            Self::Cipher(error) => error.fmt(f),
+            Self::NoRandom(error) => write!(f, "the system gives no random bytes: {error}"),
+            Self::NotEncrypted => f.write_str(
+                "this is no file of crossgrain's: if it is without header, say so and name the suite",
+            ),
+            Self::Version(version) => {
+                write!(
+                    f,
+                    "the file is of version {version} and this program knows version 1: get a newer one"
+                )
+            }
+            Self::BadHeader(reason) => {
+                write!(f, "the header cannot be understood ({}): get the file again", reason.escape_debug())
+            }
+            Self::TruncatedHeader => f.write_str("the file is cut off within its header: get the rest of it"),
+            Self::UnknownSuite(name) => {
+                let known = Suite::ALL.map(Suite::name).join(", ");
+                write!(f, "no suite is called '{}': choose one of {known}", name.escape_debug())
+            }
+            Self::KeyLength { suite, len_bytes } => {
+                let want = suite.key_bytes();
+                write!(f, "a key of {suite} has {want} bytes ({} hex digits), not {len_bytes}", 2 * want)
+            }
+            Self::WantsPassphrase => f.write_str("the file was encrypted by a passphrase: give that"),
+            Self::WantsKey => f.write_str("the file was encrypted by a key: give that"),
+            Self::BadArgon2(reason) => write!(f, "such Argon2id parameters cannot be: {reason}"),
+            Self::TooDemanding { memory_kib, passes, lanes } => write!(
+                f,
+                "the file demands {memory_kib} KiB of memory, {passes} passes and {lanes} lanes of Argon2id, more \
+                 than is allowed: raise the limits if you trust it"
+            ),
+            Self::OutOfMemory { memory_kib } => {
+                write!(f, "there is no memory for Argon2id, which wants {memory_kib} KiB: free some")
+            }
+            Self::WrongKey => f.write_str(
+                "the key or passphrase is wrong, or the beginning of the file was changed: try the right one",
+            ),
+            Self::Damaged(damage) => damage.fmt(f),
+            Self::TooLong => f.write_str("the plaintext exceeds 4 PiB, the most one file may hold: split it"),
+            Self::SealedChunk { chunk } => {
+                write!(f, "chunk {chunk} was sealed before, and its nonce serves once: begin another file")
+            }
+            Self::UsedSalt => f.write_str(
+                "the salt of this file has served before and serves one plaintext: begin another file",
+            ),
+        }
+    }
+}
+
+impl Error {
+    /// What it is to `Read` and `Write`.
+    pub(super) fn io_kind(&self) -> io::ErrorKind {
+        match self {
+            Self::Io(error) => error.kind(),
+            Self::Damaged(Damage::Truncated { .. }) | Self::TruncatedHeader => io::ErrorKind::UnexpectedEof,
+            Self::TooLong => io::ErrorKind::FileTooLarge,
+            _ => io::ErrorKind::InvalidData,
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<block::Error> for Error {
+    fn from(error: block::Error) -> Self {
+        Self::Cipher(error)
+    }
+}
+
+impl From<Damage> for Error {
+    fn from(damage: Damage) -> Self {
+        Self::Damaged(damage)
+    }
+}
+
+/// For `Read` and `Write`, where the error can be had back by `get_ref` and `downcast_ref`.
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Io(error) => error,
+            other => Self::new(other.io_kind(), other),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Encrypted files: a header, and the payload of C2SP chunked-encryption (version 1).
+//!
+//! The payload is salt ‖ commitment ‖ chunks. Plaintext is cut into chunks of 16 KiB, the last of which is always
+//! shorter, if need be empty; each is sealed by itself and stands with its tag behind it, so chunk k is at a known
+//! place, may be computed by any thread, and be read alone. That the last one is short is what shows a file cut
+//! off. Key, nonces and commitment are derived from the input key, a random salt and a *context*: the bytes of the
+//! header. So a changed header, as a wrong key, fails at the commitment, before anything is decrypted.
+//!
+//! `docs/format.md` has every byte. [`Encryptor`] and [`Decryptor`] are streams; [`Payload`] is what they are made
+//! of, for those who cut and place chunks themselves.
+//!
+//! Must hold: nothing is given out before its tag is known to be right; a salt is never used twice under a key.
+//!
+//! ```
+//! use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+//! use crossgrain_container::{Decryptor, Encryptor, Header, Limits, Secret, Suite};
+//! use crossgrain::mode::Options;
+//!
+//! let (key, options) = ([7; 32], Options::default());
+//! let header = Header::of_key(Suite::Aes256Gcm);
+//! let mut file = Encryptor::new(Vec::new(), &header, Secret::Key(&key), &options)?;
+//! file.write_all(b"some secret text")?;
+//! let sealed = std::io::Cursor::new(file.finish()?);
+//!
+//! let mut file = Decryptor::new(sealed, Secret::Key(&key), &Limits::default(), &options)?;
+//! file.seek(SeekFrom::Start(5))?;
+//! let mut text = String::new();
+//! file.read_to_string(&mut text)?;
+//! assert_eq!(text, "secret text");
+//! # Ok::<(), crossgrain_container::Error>(())
+//! ```
+
+#![deny(unsafe_code)]
+
+mod decryptor;
+mod derive;
+mod encryptor;
+mod error;
+mod header;
+mod payload;
+
+pub use decryptor::{Decryptor, prefix};
+pub use derive::{Argon2id, Limits, Secret};
+pub use encryptor::Encryptor;
+pub use error::{Damage, Error};
+pub use header::{HEADER_BYTES_MAX, Header, Kdf};
+pub use payload::{
+    CHUNK_BYTES, CHUNKS_MAX, PREFIX_BYTES, Payload, SEALED_CHUNK_BYTES, Suite, TAG_BYTES, plaintext_bytes,
+    sealed_bytes,
+};
+
+use std::io::{self, Read};
+
+use crossgrain::internal::wipe;
+
+/// Chunks that streams hold at a time: enough for every lane of EAX's tags, and for a few threads.
+const GROUP_CHUNKS: usize = 64;
+
+/// A stream's buffer of plaintext. What was used of it is wiped when it is dropped.
+struct Held {
+    bytes: Vec<u8>,
+    used_bytes: usize,
+}
+
+impl Held {
+    fn new() -> Self {
+        Self { bytes: vec![0; GROUP_CHUNKS * CHUNK_BYTES], used_bytes: 0 }
+    }
+
+    /// The first bytes, to be written to.
+    fn front_mut(&mut self, len_bytes: usize) -> &mut [u8] {
+        self.used_bytes = self.used_bytes.max(len_bytes);
+        &mut self.bytes[..len_bytes]
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        wipe(&mut self.bytes[..self.used_bytes]);
+    }
+}
+
+/// Reads until the buffer is full or the input ends, and gives how many bytes there were.
+///
+/// # Errors
+/// What the input fails with, an interruption excepted; what was read before that is lost.
+pub fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut len_bytes = 0;
+    fill_from(input, buffer, &mut len_bytes)?;
+    Ok(len_bytes)
+}
+
+/// The same for a buffer of which `len_bytes` are filled already: these are counted on, and right even where the input fails.
+fn fill_from(input: &mut impl Read, buffer: &mut [u8], len_bytes: &mut usize) -> io::Result<()> {
+    while *len_bytes < buffer.len() {
+        match input.read(&mut buffer[*len_bytes..]) {
+            Ok(0) => break,
+            Ok(count) => *len_bytes += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,251 @@
+//! Devices that try keys: whole periods of a space, in sums of many outer keys and one large table.
+//!
+//! What runs there is a program of [`crossgrain::device::search`]; how it is compiled and started is the device's.
+//! Holds: no byte of a key is varied by both halves (`Space::wide`). A device may let a wrong key pass, which is then
+//! tried by the reference; that it lets the right one pass is proved in every shard by a planted key. A device that fails
+//! has done nothing of the call that it failed in, and is not asked again: what it had taken is the CPU's.
+
+use std::error;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use num_bigint::BigUint;
+use zeroize::Zeroizing;
+
+use super::job::mixed;
+use super::shard::{PROOF_PART, SpaceSearch, low};
+use super::{BlockSearch, Error, Space, Watch};
+use crossgrain::block::Key;
+use crossgrain::device::search::Search as Program;
+use crossgrain::part::search::Known;
+
+/// Why a device did not do something, in a line.
+pub type Failure = Box<dyn error::Error + Send + Sync>;
+
+/// A device that takes programs.
+pub trait Device: Send + Sync {
+    /// What it is called.
+    fn name(&self) -> String;
+
+    /// A table of inner keys on the device, one after another, to be tried by a program on what enters the cipher.
+    ///
+    /// # Errors
+    /// If the device does not take the program, has no room, or is lost.
+    fn table(&self, program: Program, known: &Known, keys: &[u8]) -> Result<Box<dyn Table>, Failure>;
+}
+
+/// Inner keys on a device.
+pub trait Table: Send {
+    /// How many outer keys are best given at a time: so many that the device is busy, and for a moment only.
+    fn outers(&self) -> usize;
+
+    /// Tries the sums of some outer keys, no more than [`Table::outers`], and all inner ones on a result, the input being
+    /// that of the table. Adds the places of those that may be right to `found`: all, or none where it fails.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    fn search(&mut self, known: &Known, outer: &[u8], found: &mut Vec<(usize, usize)>)
+    -> Result<(), Failure>;
+}
+
+/// Periods of a shard that nobody has taken yet. The device takes the first of them and the CPU the last, each as many as it
+/// does in a moment: so they share the work by how fast they are.
+pub(super) struct Left {
+    /// All there were.
+    whole: Range<BigUint>,
+    left: Mutex<Range<BigUint>>,
+}
+
+impl Left {
+    pub(super) fn new(periods: Range<BigUint>) -> Self {
+        Self { whole: periods.clone(), left: Mutex::new(periods) }
+    }
+
+    /// What is left when nobody takes any more.
+    pub(super) fn into_rest(self) -> Range<BigUint> {
+        self.left.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the first ones, no more than so many.
+    fn first(&self, most: usize) -> Range<BigUint> {
+        let mut left = self.lock();
+        let end = (&left.start + most).min(left.end.clone());
+        std::mem::replace(&mut left.start, end.clone())..end
+    }
+
+    /// Takes the last ones.
+    pub(super) fn last(&self, most: usize) -> Range<BigUint> {
+        let mut left = self.lock();
+        let count = (&left.end - &left.start).min(BigUint::from(most));
+        let start = &left.end - count;
+        let end = std::mem::replace(&mut left.end, start.clone());
+        start..end
+    }
+
+    /// Leaves nothing to be taken, because the shard has failed.
+    pub(super) fn end(&self) {
+        let mut left = self.lock();
+        left.start = left.end.clone();
+    }
+
+    /// Gives back the first ones, which were taken last.
+    fn put_back(&self, first: BigUint) {
+        self.lock().start = first;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Range<BigUint>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A space's period on a device.
+pub(super) struct OnDevice {
+    name: String,
+    /// Nothing once the device has failed.
+    table: Mutex<Option<Box<dyn Table>>>,
+    failure: Mutex<Option<String>>,
+    /// Where the space is split.
+    split: usize,
+    period: usize,
+}
+
+impl OnDevice {
+    /// The table of a space on a device.
+    pub(super) fn new(
+        device: &dyn Device,
+        blocks: &BlockSearch,
+        space: &Space,
+        keys: impl FnOnce(&[u8]) -> Result<Zeroizing<Vec<u8>>, Error>,
+    ) -> Result<Self, Error> {
+        let known = blocks.first();
+        let program = Program::new(blocks.cipher(), &known).ok_or_else(|| Error::Device {
+            why: "of no block enough is known: it takes 16 bits".to_owned(),
+        })?;
+        let (split, period) = space.wide();
+        let keys = keys(&space.inner_of(split, 0..period))?;
+        let failed = |failure: Failure| Error::Device { why: failure.to_string() };
+        let table = device.table(program, &known, &keys).map_err(failed)?;
+        let name = format!("{} on {}", program.name(), device.name());
+        Ok(Self { name, table: Mutex::new(Some(table)), failure: Mutex::default(), split, period })
+    }
+
+    /// What runs.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Candidates of a period.
+    pub(super) const fn period(&self) -> usize {
+        self.period
+    }
+
+    /// Why the device failed, if it did and that was not asked yet.
+    pub(super) fn failure(&self) -> Option<String> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Searches periods until none is left, or the device is lost.
+    pub(super) fn periods(
+        &self,
+        search: &SpaceSearch<'_>,
+        blocks: &BlockSearch,
+        left: &Left,
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
+        let mut working = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(table) = working.as_deref_mut() else { return Ok(()) };
+        match (Run { device: self, search, blocks }).periods(table, left, watch) {
+            Ok(()) => {}
+            Err(Stop::Search(error)) => return Err(error),
+            Err(Stop::Device(failure)) => {
+                *working = None;
+                let mut told = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+                *told = Some(format!("{}: {failure}", self.name));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What ends a run.
+enum Stop {
+    Search(Error),
+    Device(Failure),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Search(error)
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Device(failure)
+    }
+}
+
+/// A run on periods of one shard.
+struct Run<'a> {
+    device: &'a OnDevice,
+    search: &'a SpaceSearch<'a>,
+    blocks: &'a BlockSearch,
+}
+
+impl Run<'_> {
+    /// Searches periods until none is left.
+    fn periods(&self, table: &mut dyn Table, left: &Left, watch: &Watch<'_>) -> Result<(), Stop> {
+        self.prove(table, &left.whole)?;
+        let mut found = Vec::new();
+        while !watch.is_stopped() {
+            let Range { start: first, end } = left.first(table.outers().max(1));
+            let count = usize::try_from(&end - &first).unwrap_or(usize::MAX);
+            if count == 0 {
+                break;
+            }
+            if let Err(failure) = table.search(&self.blocks.first(), &self.outer(&first, count)?, &mut found)
+            {
+                left.put_back(first);
+                return Err(failure.into());
+            }
+            for (o, i) in found.drain(..) {
+                let number = (&first + o) * self.device.period + i;
+                self.search.try_number(self.blocks, number, watch)?;
+            }
+            watch.add_tried((count * self.device.period) as u64);
+        }
+        Ok(())
+    }
+
+    /// Plants a key in one of these periods, and looks for it in a part of them.
+    fn prove(&self, table: &mut dyn Table, periods: &Range<BigUint>) -> Result<(), Stop> {
+        let count = u64::try_from(&periods.end - &periods.start).map_err(|_| Error::LargeShard)?;
+        let seed = mixed(low(&periods.start) ^ mixed(count));
+        let from = seed % count;
+        let first = &periods.start + from;
+        let part = usize::try_from((count / PROOF_PART).clamp(1, count - from)).unwrap_or(usize::MAX);
+        let outers = part.min(table.outers().max(1));
+        let o = (mixed(seed + 1) % outers as u64) as usize;
+        let i = (mixed(seed + 2) % self.device.period as u64) as usize;
+        let key = self.search.key(&((&first + o) * self.device.period + i))?;
+        let key = Key::new(self.blocks.cipher(), &key).map_err(Error::Block)?;
+        let planted = self.blocks.pairs()[0].planted(&key).known();
+        let mut found = Vec::new();
+        table.search(&planted, &self.outer(&first, outers)?, &mut found)?;
+        if found.contains(&(o, i)) {
+            return Ok(());
+        }
+        Err(Stop::Search(Error::Canary { kernel: self.device.name.clone() }))
+    }
+
+    fn outer(&self, first: &BigUint, count: usize) -> Result<Zeroizing<Vec<u8>>, Error> {
+        self.search.outer_of(self.blocks, self.device.split, first, count)
+    }
+}
+
+impl fmt::Debug for OnDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OnDevice({})", self.name)
+    }
+}

@@ -1,0 +1,206 @@
+//! From candidates to keys: padding, or a hash made for it.
+//!
+//! Sources: SHA-256, FIPS 180-4; PBKDF2, RFC 8018 §5.2, with HMAC of SHA-256 or SHA-512; scrypt, RFC 7914; Argon2id, RFC 9106.
+
+use argon2::{Algorithm, Argon2, Block, Params, Version};
+use pbkdf2::pbkdf2_hmac;
+use sha2::{Digest as _, Sha256, Sha512};
+use zeroize::{Zeroize as _, Zeroizing};
+
+use super::Error;
+use super::words::Refusal;
+use crossgrain::internal as pool;
+
+/// Bytes of SHA-256.
+const SHA256_BYTES: usize = 32;
+
+/// How a key is made of a candidate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kdf {
+    /// The candidate is the key.
+    Exact,
+    /// The candidate and zeros after it.
+    Zeros,
+    /// The candidate again and again.
+    Repeat,
+    /// The first bytes of its SHA-256.
+    Sha256,
+    /// PBKDF2.
+    Pbkdf2 {
+        /// The hash under HMAC.
+        hash: Hash,
+        /// The salt.
+        salt: Vec<u8>,
+        /// How many iterations.
+        iterations: u32,
+    },
+    /// scrypt.
+    Scrypt {
+        /// The salt.
+        salt: Vec<u8>,
+        /// The binary logarithm of the cost N.
+        log_n: u8,
+        /// The block size r.
+        r: u32,
+        /// The parallelisation p.
+        p: u32,
+    },
+    /// Argon2id, version 1.3.
+    Argon2id {
+        /// The salt, 8 bytes at least.
+        salt: Vec<u8>,
+        /// Memory in KiB.
+        memory_kib: u32,
+        /// Passes over the memory.
+        passes: u32,
+        /// Lanes.
+        lanes: u32,
+    },
+}
+
+/// A hash for PBKDF2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hash {
+    /// SHA-256.
+    Sha256,
+    /// SHA-512.
+    Sha512,
+}
+
+/// A KDF ready to make keys of one length, with memory of its own: one a thread.
+pub(super) struct Deriver {
+    kind: Kind,
+}
+
+enum Kind {
+    Padding(Kdf),
+    Pbkdf2(Hash, Vec<u8>, u32),
+    Scrypt(Vec<u8>, scrypt::Params),
+    Argon2id(Vec<u8>, Argon2<'static>, Zeroizing<Vec<Block>>),
+}
+
+impl Kdf {
+    /// Whether the key of a sum is the sum of the keys.
+    pub(super) const fn is_padding(&self) -> bool {
+        matches!(self, Self::Exact | Self::Zeros | Self::Repeat)
+    }
+
+    /// Makes one key of a candidate.
+    ///
+    /// # Errors
+    /// [`Error::BadKdf`] for parameters that it cannot have, or a key longer than it makes; [`Error::BadCandidate`] for
+    /// a candidate that no key can be made of.
+    pub fn derive(&self, candidate: &[u8], key: &mut [u8]) -> Result<(), Error> {
+        self.deriver(key.len())?.derive(candidate, key).map_err(Error::BadCandidate)
+    }
+
+    /// Makes a key by padding. Of halves that share no bit it makes keys that share none.
+    pub(super) fn pad(&self, candidate: &[u8], key: &mut [u8]) -> Result<(), Refusal> {
+        pad(self, candidate, key)
+    }
+
+    /// Prepares to make keys of `key_bytes`.
+    ///
+    /// # Errors
+    /// [`Error::BadKdf`] for parameters that it cannot have, or a key longer than it makes.
+    pub(super) fn deriver(&self, key_bytes: usize) -> Result<Deriver, Error> {
+        let bad = |reason: &str| Err(Error::BadKdf { reason: reason.to_owned() });
+        let kind = match self {
+            Self::Sha256 if key_bytes > SHA256_BYTES => {
+                return bad("sha-256 makes 32 bytes and the key has more: choose another kdf");
+            }
+            Self::Exact | Self::Zeros | Self::Repeat | Self::Sha256 => Kind::Padding(self.clone()),
+            Self::Pbkdf2 { iterations: 0, .. } => {
+                return bad("pbkdf2 runs once at least: give its iterations");
+            }
+            Self::Pbkdf2 { hash, salt, iterations } => Kind::Pbkdf2(*hash, salt.clone(), *iterations),
+            Self::Scrypt { salt, log_n, r, p } => match scrypt::Params::new(*log_n, *r, *p) {
+                Ok(params) if is_there(*log_n, *r) => Kind::Scrypt(salt.clone(), params),
+                Ok(_) => {
+                    return bad(
+                        "there is no memory for scrypt at such a cost: it takes 128 N r bytes on every thread",
+                    );
+                }
+                Err(_) => {
+                    return bad(
+                        "scrypt takes no such cost: N is a power of two below 2^(16 r), r and p at least 1",
+                    );
+                }
+            },
+            Self::Argon2id { salt, .. } if salt.len() < argon2::MIN_SALT_LEN => {
+                return bad("argon2id takes a salt of 8 bytes at least");
+            }
+            Self::Argon2id { salt, memory_kib, passes, lanes } => {
+                let params = Params::new(*memory_kib, *passes, *lanes, None);
+                let params =
+                    params.map_err(|error| Error::BadKdf { reason: format!("argon2id: {error}") })?;
+                let mut memory = Zeroizing::new(Vec::new());
+                if memory.try_reserve_exact(params.block_count()).is_err() {
+                    return bad("there is no memory for argon2id on every thread: use fewer threads");
+                }
+                memory.resize(params.block_count(), Block::default());
+                Kind::Argon2id(salt.clone(), Argon2::new(Algorithm::Argon2id, Version::V0x13, params), memory)
+            }
+        };
+        Ok(Deriver { kind })
+    }
+}
+
+impl Deriver {
+    /// Makes a key of a candidate.
+    pub(super) fn derive(&mut self, candidate: &[u8], key: &mut [u8]) -> Result<(), Refusal> {
+        match &mut self.kind {
+            Kind::Padding(kdf) => return pad(kdf, candidate, key),
+            Kind::Pbkdf2(hash, salt, iterations) => {
+                let pbkdf2 = match hash {
+                    Hash::Sha256 => pbkdf2_hmac::<Sha256>,
+                    Hash::Sha512 => pbkdf2_hmac::<Sha512>,
+                };
+                pbkdf2(candidate, salt, *iterations, key);
+            }
+            // A key is never as short or long as they refuse.
+            Kind::Scrypt(salt, params) => {
+                scrypt::scrypt(candidate, salt, params, key).map_err(|_| Refusal::TooLong)?
+            }
+            Kind::Argon2id(salt, argon2, memory) => {
+                // Its lanes go to rayon.
+                pool::ready();
+                argon2
+                    .hash_password_into_with_memory(candidate, salt, key, memory.as_mut_slice())
+                    .map_err(|_| Refusal::TooLong)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What needs no work factor.
+fn pad(kdf: &Kdf, candidate: &[u8], key: &mut [u8]) -> Result<(), Refusal> {
+    match kdf {
+        Kdf::Sha256 => {
+            let mut hash = Sha256::digest(candidate);
+            key.copy_from_slice(&hash[..key.len()]);
+            hash.as_mut_slice().zeroize();
+        }
+        _ if candidate.len() > key.len() => return Err(Refusal::TooLong),
+        Kdf::Exact if candidate.len() < key.len() => return Err(Refusal::TooShort),
+        Kdf::Repeat if candidate.is_empty() => return Err(Refusal::TooShort),
+        Kdf::Repeat => {
+            for piece in key.chunks_mut(candidate.len()) {
+                piece.copy_from_slice(&candidate[..piece.len()]);
+            }
+        }
+        _ => {
+            key[..candidate.len()].copy_from_slice(candidate);
+            key[candidate.len()..].fill(0);
+        }
+    }
+    Ok(())
+}
+
+/// Whether scrypt's memory can be had: its library asks for it without a way to be refused.
+fn is_there(log_n: u8, r: u32) -> bool {
+    let blocks = 1_usize.checked_shl(log_n.into()).and_then(|n| n.checked_mul(r as usize));
+    let len_bytes = blocks.and_then(|blocks| blocks.checked_mul(128));
+    len_bytes.is_some_and(|len_bytes| Vec::<u8>::new().try_reserve_exact(len_bytes).is_ok())
+}

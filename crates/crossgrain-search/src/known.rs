@@ -1,0 +1,96 @@
+//! From data of a mode of operation, known before and after, to block pairs under the key itself.
+//!
+//! What a mode puts around the cipher is public once its initial value and the ciphertext are known (SP 800-38A): a
+//! counter or the ciphertext before enters, and the sum of both texts leaves. So a pair needs a known block of
+//! plaintext or a part of one, and no key but the one that is sought.
+
+use super::{Error, Pair};
+use crossgrain::block::{BLOCK_BYTES, Block, Direction};
+use crossgrain::mode::{Initial, Mode};
+
+/// Data before and after encryption.
+#[derive(Clone, Copy, Debug)]
+pub struct Data<'a> {
+    /// The plaintext as far as it is known, from the first byte on.
+    pub plaintext: &'a [u8],
+    /// The bits of it that are known; as long as it.
+    pub mask: &'a [u8],
+    /// The ciphertext, as long as the plaintext or longer.
+    pub ciphertext: &'a [u8],
+}
+
+/// A mode whose blocks are pairs under the key itself, with its initial value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockMode {
+    pub(super) mode: Mode,
+    /// Zeros where it has none.
+    pub(super) iv: Block,
+}
+
+impl BlockMode {
+    /// A mode without a tag, and not of sectors; and what its message starts from, nothing for ECB.
+    ///
+    /// # Errors
+    /// [`crossgrain::block::Error::UnfitMode`] and [`crossgrain::block::Error::InitialBytes`], as [`Error::Block`].
+    pub fn new(mode: Mode, iv: &[u8]) -> Result<Self, Error> {
+        let fits = |mode: Mode| matches!(mode.entry().initial, Initial::Nothing | Initial::Block);
+        if !fits(mode) {
+            return Err(mode.unfit(fits).into());
+        }
+        Ok(Self { mode, iv: mode.initial_block(iv)? })
+    }
+}
+
+/// The pairs in data. Blocks of which nothing is known give none.
+///
+/// # Errors
+/// [`Error::ShortCiphertext`] if there is less ciphertext than plaintext, or a block of ecb or cbc is not whole in it.
+pub fn pairs(mode: BlockMode, data: Data<'_>) -> Result<Vec<Pair>, Error> {
+    let short = || Error::ShortCiphertext { len_bytes: data.ciphertext.len() };
+    if data.ciphertext.len() < data.plaintext.len() || data.mask.len() != data.plaintext.len() {
+        return Err(short());
+    }
+    let mut pairs = Vec::new();
+    let texts = data.plaintext.chunks(BLOCK_BYTES).zip(data.mask.chunks(BLOCK_BYTES));
+    // What the block before was enciphered to, where the next one needs it; `None` if it is not known.
+    let mut before = Some(mode.iv);
+    for ((plaintext, mask), ciphertext) in texts.zip(data.ciphertext.chunks(BLOCK_BYTES)) {
+        let (plain, mask, is_whole) = (block(plaintext), block(mask), ciphertext.len() == BLOCK_BYTES);
+        let cipher = block(ciphertext);
+        let keystream = sum(plain, cipher);
+        let pair = match mode.mode {
+            Mode::Ecb | Mode::Cbc if !is_whole => return Err(short()),
+            Mode::Ecb => Some(texts_pair([0; BLOCK_BYTES], plain, mask, cipher)),
+            Mode::Cbc => before.map(|before| texts_pair(before, plain, mask, cipher)),
+            _ => before.map(|input| Pair { direction: Direction::Encrypt, input, output: keystream, mask }),
+        };
+        before = match mode.mode {
+            Mode::Ctr => before.map(|counter| u128::from_be_bytes(counter).wrapping_add(1).to_be_bytes()),
+            Mode::Ofb => (mask == [0xff; BLOCK_BYTES]).then_some(keystream),
+            _ => Some(cipher),
+        };
+        pairs.extend(pair.filter(|pair| pair.known_bits() > 0));
+    }
+    Ok(pairs)
+}
+
+/// A pair of plaintext and ciphertext, with a block added to the plaintext. Enciphering is quicker to try, but only
+/// deciphering can be compared with a part of the plaintext.
+fn texts_pair(added: Block, plaintext: Block, mask: Block, ciphertext: Block) -> Pair {
+    let entered = sum(plaintext, added);
+    if mask == [0xff; BLOCK_BYTES] {
+        return Pair::whole(Direction::Encrypt, entered, ciphertext);
+    }
+    Pair { direction: Direction::Decrypt, input: ciphertext, output: entered, mask }
+}
+
+fn sum(a: Block, b: Block) -> Block {
+    (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)).to_ne_bytes()
+}
+
+/// A block, filled up with zeros.
+fn block(bytes: &[u8]) -> Block {
+    let mut block = [0; BLOCK_BYTES];
+    block[..bytes.len()].copy_from_slice(bytes);
+    block
+}

@@ -1,0 +1,369 @@
+//! Shards of a space: numbers of candidates, cut into outer and inner keys, and spread over threads.
+//!
+//! A shard is a part of a period, whole periods, and a part of another. Tables for whole periods are prepared once
+//! for all shards.
+//! Holds: a shard is complete only when all its candidates have been counted, and the key planted in it was found.
+
+use std::fmt;
+use std::ops::Range;
+
+use num_bigint::BigUint;
+use rayon::prelude::*;
+use zeroize::Zeroizing;
+
+use super::batch::{Batch, prove};
+use super::device::{Device, Left, OnDevice};
+use super::job::mixed;
+use super::{BlockSearch, Error, Hit, Inner, Known, Search, Space, Watch};
+use crossgrain::internal as pool;
+use crossgrain::part::search::Use;
+
+/// Keys of one prepared table, at most.
+const TABLE_KEYS: usize = 4096;
+
+/// Keys that a thread takes at a time, roughly.
+const ITEM_KEYS: usize = 1 << 19;
+
+/// Items that a thread takes away from a device at a time: so many that looking for the key planted among them counts for
+/// little, and so few that the device does not wait for long at the end.
+const ITEMS_BESIDE: usize = 32;
+
+/// Candidates of the slow way that a thread takes at a time, at most.
+const SLOW_ITEM: u64 = 4096;
+
+/// A planted key is looked for in this part of a shard.
+pub(super) const PROOF_PART: u64 = 64;
+
+/// A search of a space, with what all its shards share.
+pub struct SpaceSearch<'a> {
+    search: &'a Search,
+    space: &'a Space,
+    /// Prepared tables of the period, for kernels that have a use for them.
+    tables: Vec<(Range<usize>, Inner)>,
+    device: Option<OnDevice>,
+}
+
+impl<'a> SpaceSearch<'a> {
+    /// Prepares to search a space.
+    ///
+    /// # Errors
+    /// [`Error::BadCandidate`] if its candidates are no keys.
+    pub fn new(search: &'a Search, space: &'a Space) -> Result<Self, Error> {
+        let mut prepared = Self { search, space, tables: Vec::new(), device: None };
+        if let Some(key_bytes) = search.key_bytes() {
+            search
+                .kdf()
+                .derive(&space.candidates(&BigUint::ZERO, 1), &mut Zeroizing::new(vec![0; key_bytes]))?;
+        }
+        if let (Known::Blocks(blocks), true) = (search.known(), search.kdf().is_padding()) {
+            for range in pieces(&(0..space.period())) {
+                prepared.tables.push((range.clone(), prepared.table(blocks, range, Use::Often)?));
+            }
+        }
+        Ok(prepared)
+    }
+
+    /// Prepares to search a space by a device, as far as it goes: what is no whole period of the device's, and all that is left
+    /// when it fails, is the CPU's. Where there is more than one thread, the others search beside the device.
+    ///
+    /// # Errors
+    /// As [`SpaceSearch::new`]; [`Error::Device`] if it has no use for the search, or fails.
+    pub fn on(search: &'a Search, space: &'a Space, device: &dyn Device) -> Result<Self, Error> {
+        let mut prepared = Self::new(search, space)?;
+        let (Known::Blocks(blocks), true) = (search.known(), search.kdf().is_padding()) else {
+            let why = "it takes keys that are candidates, padded or not, tried on a block";
+            return Err(Error::Device { why: why.to_owned() });
+        };
+        let on_device = OnDevice::new(device, blocks, space, |halves| prepared.padded(halves, blocks))?;
+        prepared.device = Some(on_device);
+        Ok(prepared)
+    }
+}
+
+impl SpaceSearch<'_> {
+    /// What tries the keys.
+    pub fn kernel(&self) -> String {
+        self.device.as_ref().map_or_else(|| self.search.kernel(), |device| device.name().to_owned())
+    }
+
+    /// Why the device failed, once, if it did since it was last asked.
+    pub fn failure(&self) -> Option<String> {
+        self.device.as_ref().and_then(OnDevice::failure)
+    }
+
+    /// The next number from this one on at which a shard is best ended.
+    pub fn whole(&self, number: &BigUint) -> BigUint {
+        let period = self.device.as_ref().map_or(1, OnDevice::period);
+        (number + (period - 1)) / period * period
+    }
+
+    /// Searches the candidates with these numbers. Gives whether it was not stopped.
+    ///
+    /// # Errors
+    /// [`Error::Canary`] if the kernel does not find the key planted; [`Error::Incomplete`] if not every candidate
+    /// was tried; [`Error::LargeShard`] for one of 2⁶⁴ candidates or more.
+    pub fn shard(&self, range: &Range<BigUint>, watch: &Watch<'_>) -> Result<bool, Error> {
+        let count = if range.is_empty() { BigUint::ZERO } else { &range.end - &range.start };
+        let count = u64::try_from(count).map_err(|_| Error::LargeShard)?;
+        if count == 0 {
+            return Ok(true);
+        }
+        let before = watch.tried();
+        match (self.search.known(), &self.device) {
+            (Known::Blocks(blocks), Some(device)) => self.by_device(blocks, device, range, watch)?,
+            _ => self.on_cpu(range, watch)?,
+        }
+        let is_whole = watch.tried().wrapping_sub(before) == count;
+        if watch.is_stopped() {
+            return Ok(is_whole);
+        }
+        if is_whole { Ok(true) } else { Err(Error::Incomplete { kernel: self.kernel() }) }
+    }
+
+    /// Whole periods of the device by the device and the threads beside it, and the rest.
+    fn by_device(
+        &self,
+        blocks: &BlockSearch,
+        device: &OnDevice,
+        range: &Range<BigUint>,
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
+        let period = device.period();
+        let (first, last) = (self.whole(&range.start) / period, &range.end / period);
+        if first >= last {
+            return self.on_cpu(range, watch);
+        }
+        let (from, to) = (&first * period, &last * period);
+        let left = Left::new(first..last);
+        let by_device = || device.periods(self, blocks, &left, watch).inspect_err(|_| left.end());
+        let beside = || self.beside(period, &left, watch).inspect_err(|_| left.end());
+        pool::ready();
+        let (by_device, beside) = rayon::join(by_device, beside);
+        by_device?;
+        beside?;
+        // What a device took and did not do.
+        let Range { start, end } = left.into_rest();
+        for rest in [range.start.clone()..from, start * period..end * period, to..range.end.clone()] {
+            self.on_cpu(&rest, watch)?;
+        }
+        Ok(())
+    }
+
+    /// Takes periods of the device's away from it, as long as there are any.
+    fn beside(&self, period: usize, left: &Left, watch: &Watch<'_>) -> Result<(), Error> {
+        let threads = pool::threads();
+        // One thread alone feeds the device.
+        while threads > 1 && !watch.is_stopped() {
+            let Range { start, end } = left.last((ITEMS_BESIDE * threads * ITEM_KEYS / period).max(1));
+            if start == end {
+                break;
+            }
+            self.on_cpu(&(start * period..end * period), watch)?;
+        }
+        Ok(())
+    }
+
+    /// By the CPU.
+    fn on_cpu(&self, range: &Range<BigUint>, watch: &Watch<'_>) -> Result<(), Error> {
+        if range.is_empty() || watch.is_stopped() {
+            return Ok(());
+        }
+        let count = u64::try_from(&range.end - &range.start).map_err(|_| Error::LargeShard)?;
+        match self.search.known() {
+            Known::Blocks(blocks) if !self.tables.is_empty() => self.by_tables(blocks, range, count, watch),
+            _ => self.one_by_one(range, count, watch),
+        }
+    }
+
+    /// By whole periods, and parts of the first and the last.
+    fn by_tables(
+        &self,
+        blocks: &BlockSearch,
+        range: &Range<BigUint>,
+        count: u64,
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
+        let period = self.space.period();
+        let place = |number: &BigUint| usize::try_from(number % period).unwrap_or_default();
+        let (mut first, last) = (&range.start / period, &range.end / period);
+        let (from, to) = (place(&range.start), place(&range.end));
+        if first == last {
+            return self.within_period(blocks, &first, from..to, watch);
+        }
+        if from > 0 {
+            self.within_period(blocks, &first, from..period, watch)?;
+            first += 1_u8;
+        }
+        let periods = u64::try_from(&last - &first).map_err(|_| Error::LargeShard)?;
+        let threads = pool::threads() as u64;
+        let step = periods.div_ceil(threads).clamp(1, (ITEM_KEYS / period).max(1) as u64);
+        (0..periods.div_ceil(step)).into_par_iter().try_for_each(|item| {
+            let from = item * step;
+            self.periods(blocks, &(&first + from), step.min(periods - from) as usize, watch)
+        })?;
+        if periods > 0 {
+            self.prove_within(blocks, &first, periods, count)?;
+        }
+        if to > 0 { self.within_period(blocks, &last, 0..to, watch) } else { Ok(()) }
+    }
+
+    /// Searches whole periods, on this thread.
+    fn periods(
+        &self,
+        blocks: &BlockSearch,
+        first: &BigUint,
+        count: usize,
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
+        if watch.is_stopped() {
+            return Ok(());
+        }
+        let outer = self.padded(&self.space.outer(first, count), blocks)?;
+        let mut found = Vec::new();
+        for (range, table) in &self.tables {
+            if watch.is_stopped() {
+                break;
+            }
+            blocks.search(&outer, table, &mut found);
+            for (o, i) in found.drain(..) {
+                self.hit((first + o) * self.space.period() + range.start + i, watch)?;
+            }
+            watch.add_tried((count * table.count()) as u64);
+        }
+        Ok(())
+    }
+
+    /// Searches a part of one period, where no table fits.
+    fn within_period(
+        &self,
+        blocks: &BlockSearch,
+        period: &BigUint,
+        range: Range<usize>,
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
+        let outer = self.padded(&self.space.outer(period, 1), blocks)?;
+        for piece in pieces(&range) {
+            let table = self.table(blocks, piece.clone(), Use::Once)?;
+            let mut found = Vec::new();
+            blocks.search(&outer, &table, &mut found);
+            for (_, i) in found {
+                self.hit(period * self.space.period() + piece.start + i, watch)?;
+            }
+            watch.add_tried(piece.len() as u64);
+            let seed = mixed(low(period) ^ piece.start as u64);
+            prove(blocks, &outer, table.keys(), (0, (seed % piece.len() as u64) as usize))?;
+        }
+        Ok(())
+    }
+
+    /// Plants a key in one of these periods, and looks for it in a part of the shard.
+    fn prove_within(
+        &self,
+        blocks: &BlockSearch,
+        first: &BigUint,
+        periods: u64,
+        count: u64,
+    ) -> Result<(), Error> {
+        let seed = mixed(low(first) ^ mixed(periods));
+        let period = seed % periods;
+        let (_, table) = &self.tables[(mixed(seed) % self.tables.len() as u64) as usize];
+        let most =
+            (count / PROOF_PART / table.count() as u64).clamp(1, (ITEM_KEYS / table.count()).max(1) as u64);
+        let outer = self.space.outer(&(first + period), most.min(periods - period) as usize);
+        let outer = self.padded(&outer, blocks)?;
+        let o = mixed(seed + 1) % (outer.len() / blocks.cipher().key_bytes()) as u64;
+        let i = mixed(seed + 2) % table.count() as u64;
+        prove(blocks, &outer, table.keys(), (o as usize, i as usize))
+    }
+
+    /// Candidates one by one, on all threads.
+    fn one_by_one(&self, range: &Range<BigUint>, count: u64, watch: &Watch<'_>) -> Result<(), Error> {
+        let threads = pool::threads() as u64;
+        let step = (count / (8 * threads)).clamp(1, SLOW_ITEM);
+        let items = count.div_ceil(step);
+        let planted = mixed(low(&range.start) ^ mixed(count)) % items;
+        (0..items).into_par_iter().try_for_each(|item| {
+            if watch.is_stopped() {
+                return Ok(());
+            }
+            let first = &range.start + item * step;
+            let count = step.min(count - item * step) as usize;
+            let flat = self.space.candidates(&first, count);
+            let proof = (item == planted).then(|| mixed(item));
+            let mut batch = Batch::new(self.search, watch, first, proof)?;
+            for (number, candidate) in (0..).zip(flat.chunks_exact(self.space.len_bytes())) {
+                if watch.is_stopped() {
+                    break;
+                }
+                batch.push(number, candidate)?.map_err(Error::BadCandidate)?;
+            }
+            batch.flush()
+        })
+    }
+
+    fn table(&self, blocks: &BlockSearch, range: Range<usize>, usage: Use) -> Result<Inner, Error> {
+        Ok(blocks.prepare(&self.padded(&self.space.inner(range), blocks)?, usage))
+    }
+
+    /// Keys of halves of candidates, by padding each.
+    fn padded(&self, halves: &[u8], blocks: &BlockSearch) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let (len, key_bytes) = (self.space.len_bytes(), blocks.cipher().key_bytes());
+        let mut keys = Zeroizing::new(vec![0; halves.len() / len * key_bytes]);
+        for (half, key) in halves.chunks_exact(len).zip(keys.chunks_exact_mut(key_bytes)) {
+            self.search.kdf().pad(half, key).map_err(Error::BadCandidate)?;
+        }
+        Ok(keys)
+    }
+
+    fn hit(&self, number: BigUint, watch: &Watch<'_>) -> Result<(), Error> {
+        let (candidate, key) = (self.space.candidates(&number, 1), self.key(&number)?);
+        watch.hit(Hit { number, candidate, key });
+        Ok(())
+    }
+
+    /// Tries a candidate by the reference.
+    pub(super) fn try_number(
+        &self,
+        blocks: &BlockSearch,
+        number: BigUint,
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
+        if blocks.holds(&self.key(&number)?) { self.hit(number, watch) } else { Ok(()) }
+    }
+
+    /// The key of a candidate.
+    pub(super) fn key(&self, number: &BigUint) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let candidate = self.space.candidates(number, 1);
+        let mut key = Zeroizing::new(vec![0; self.search.key_bytes().unwrap_or(candidate.len())]);
+        self.search.kdf().pad(&candidate, &mut key).map_err(Error::BadCandidate)?;
+        Ok(key)
+    }
+
+    /// Outer keys of some periods whose digits begin at `split`.
+    pub(super) fn outer_of(
+        &self,
+        blocks: &BlockSearch,
+        split: usize,
+        first: &BigUint,
+        count: usize,
+    ) -> Result<Zeroizing<Vec<u8>>, Error> {
+        self.padded(&self.space.outer_of(split, first, count), blocks)
+    }
+}
+
+/// Ranges of at most a table.
+fn pieces(range: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
+    let end = range.end;
+    range.clone().step_by(TABLE_KEYS).map(move |from| from..end.min(from + TABLE_KEYS))
+}
+
+/// The lowest bits of a number.
+pub(super) fn low(number: &BigUint) -> u64 {
+    number.iter_u64_digits().next().unwrap_or(0)
+}
+
+impl fmt::Debug for SpaceSearch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SpaceSearch({:?}, {} tables)", self.search, self.tables.len())
+    }
+}

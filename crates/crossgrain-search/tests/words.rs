@@ -1,0 +1,208 @@
+//! Word lists: every word comes out once, whatever line ends and lengths it has; and what is made of words.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+#[path = "../src/hex.rs"]
+mod hex_digits;
+
+use std::io::Cursor;
+
+use crossgrain_search::{Error, Form, Hash, Kdf, Refusal, Rule, WORD_BYTES_MAX, Words};
+use proptest::prelude::*;
+
+/// All words of a list with their numbers, read by so many bytes at a time.
+fn words(list: &[u8], form: Form, chunk_bytes: usize) -> Vec<Vec<u8>> {
+    let mut list = Words::new(Cursor::new(list), form, chunk_bytes);
+    let mut all = Vec::new();
+    while let Some(chunk) = list.chunk().unwrap() {
+        assert_eq!(chunk.first(), all.len() as u64);
+        assert_eq!(chunk.count() as usize, chunk.words().count());
+        all.extend(chunk.words().map(<[u8]>::to_vec));
+    }
+    assert_eq!(list.next(), all.len() as u64);
+    all
+}
+
+#[test]
+fn lines_end_in_lf_or_crlf_or_with_the_list() {
+    for (list, want) in [
+        (&b""[..], &[][..]),
+        (b"\n", &[&b""[..]]),
+        (b"a", &[b"a"]),
+        (b"a\n", &[b"a"]),
+        (b"a\r\nb\n\nc\r", &[b"a", b"b", b"", b"c"]),
+        (b"\0\r\r\n\x00x\n", &[b"\0\r", b"\0x"]),
+    ] {
+        for chunk_bytes in 1..9 {
+            assert_eq!(words(list, Form::Lines, chunk_bytes), want, "{list:?} by {chunk_bytes}");
+        }
+    }
+}
+
+#[test]
+fn a_list_that_ends_within_a_line_says_so() {
+    for (list, form, is_cut) in [
+        (&b"a\nb"[..], Form::Lines, true),
+        (b"a\nb\n", Form::Lines, false),
+        (b"", Form::Lines, false),
+        (b"abcdef", Form::Records { len_bytes: 3 }, false),
+        (b"abcdefg", Form::Records { len_bytes: 3 }, true),
+    ] {
+        for chunk_bytes in [1, 2, 100] {
+            let mut list = Words::new(Cursor::new(list), form, chunk_bytes);
+            while list.chunk().unwrap().is_some() {}
+            assert_eq!(list.is_cut(), is_cut, "{list:?}");
+        }
+    }
+}
+
+#[test]
+fn long_lines_are_words_up_to_a_mebibyte_and_none_is_lost() {
+    for len in [WORD_BYTES_MAX - 1, WORD_BYTES_MAX, WORD_BYTES_MAX + 1, 3 * WORD_BYTES_MAX + 5] {
+        // What follows a line whose end was looked for may take several chunks to read.
+        let long = [vec![b'x'; len], vec![b'\n']].concat();
+        let list = [b"first\n", &long[..], &[b'y'; 3000], b"\n", &long, &long, b"last\n"].concat();
+        for chunk_bytes in [256, 1000, 1 << 20, 1 << 23] {
+            let all = words(&list, Form::Lines, chunk_bytes);
+            assert_eq!((all.len(), &all[0][..], &all[5][..]), (6, &b"first"[..], &b"last"[..]));
+            assert_eq!(all[2], [b'y'; 3000]);
+            for word in [&all[1], &all[3], &all[4]] {
+                assert_eq!(word.len() > WORD_BYTES_MAX, len > WORD_BYTES_MAX);
+                assert!(len > WORD_BYTES_MAX || word.len() == len);
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_word_comes_once(
+        lines in proptest::collection::vec("[a-c\\x00\\r]{0,9}", 0..40), chunk_bytes in 1..60_usize,
+    ) {
+        let list: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let want: Vec<_> = lines.iter().map(|line| line.strip_suffix('\r').unwrap_or(line).as_bytes().to_vec()).collect();
+        prop_assert_eq!(words(list.as_bytes(), Form::Lines, chunk_bytes), want);
+    }
+
+    #[test]
+    fn every_record_comes_once(list in proptest::collection::vec(any::<u8>(), 0..90), len_bytes in 1..20_usize, chunk_bytes in 1..60_usize) {
+        let want: Vec<_> = list.chunks(len_bytes).map(<[u8]>::to_vec).collect();
+        prop_assert_eq!(words(&list, Form::Records { len_bytes }, chunk_bytes), want);
+    }
+}
+
+#[test]
+fn rules_do_what_hashcats_do() {
+    for (rule, want) in [
+        (":", "pAsS word"),
+        ("", "pAsS word"),
+        ("l", "pass word"),
+        ("u", "PASS WORD"),
+        ("c", "Pass word"),
+        ("C", "pASS WORD"),
+        ("t", "PaSs WORD"),
+        ("$1 $!", "pAsS word1!"),
+        ("^1^2", "21pAsS word"),
+        ("l sa@ ss$ so0", "p@$$ w0rd"),
+        ("$ $s", "pAsS word s"),
+        ("c $1", "Pass word1"),
+    ] {
+        let mut made = vec![7; 3];
+        Rule::parse(rule.as_bytes()).unwrap().apply(b"pAsS word", &mut made);
+        assert_eq!(String::from_utf8(made).unwrap(), want, "{rule}");
+    }
+    for bad in ["x", "$", "sa", "s", "l k", "^"] {
+        assert!(matches!(Rule::parse(bad.as_bytes()), Err(Error::BadRule { .. })), "{bad}");
+    }
+    let rules = Rule::parse_all(b"# comment\n:\r\n\nu $1\n").unwrap();
+    assert_eq!(rules.len(), 2);
+    assert!(rules[0].is_nothing());
+    assert!(matches!(Rule::parse_all(b"#\n\n"), Err(Error::NoRules)));
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn derived(kdf: &Kdf, candidate: &str, key_bytes: usize) -> String {
+    let mut key = vec![0; key_bytes];
+    kdf.derive(candidate.as_bytes(), &mut key).unwrap();
+    hex(&key)
+}
+
+#[test]
+fn padding_fills_a_key() {
+    assert_eq!(derived(&Kdf::Zeros, "abc", 16), format!("616263{}", "00".repeat(13)));
+    assert_eq!(derived(&Kdf::Zeros, "", 16), "00".repeat(16));
+    assert_eq!(derived(&Kdf::Repeat, "abc", 16), "61626361626361626361626361626361");
+    assert_eq!(derived(&Kdf::Exact, "0123456789abcdef", 16), hex(b"0123456789abcdef"));
+    let mut key = [0; 16];
+    for (kdf, candidate, refusal) in [
+        (Kdf::Exact, &b"short"[..], Refusal::TooShort),
+        (Kdf::Exact, b"longer than a key", Refusal::TooLong),
+        (Kdf::Zeros, b"longer than a key", Refusal::TooLong),
+        (Kdf::Repeat, b"longer than a key", Refusal::TooLong),
+        (Kdf::Repeat, b"", Refusal::TooShort),
+    ] {
+        let refused = kdf.derive(candidate, &mut key);
+        assert!(matches!(refused, Err(Error::BadCandidate(found)) if found == refusal), "{kdf:?}");
+    }
+}
+
+/// SHA-256: FIPS 180-2, B.1. PBKDF2 with SHA-256: RFC 7914 §11, and with SHA-512: Python's hashlib. scrypt: RFC 7914
+/// §12. Argon2id: the reference program of Argon2, `echo -n password | argon2 somesalt -id -t 2 -k 64 -p 1 -l 32 -r`.
+#[test]
+fn keys_are_those_of_published_vectors() {
+    let pbkdf2 = |hash, salt: &str, iterations| Kdf::Pbkdf2 { hash, salt: salt.into(), iterations };
+    let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    assert_eq!(derived(&Kdf::Sha256, "abc", 32), abc);
+    assert_eq!(derived(&Kdf::Sha256, "abc", 16), abc[..32]);
+    let want = "55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc\
+                49ca9cccf179b645991664b39d77ef317c71b845b1e30bd509112041d3a19783";
+    assert_eq!(derived(&pbkdf2(Hash::Sha256, "salt", 1), "passwd", 64), want);
+    let want = "afe6c5530785b6cc6b1c6453384731bd5ee432ee549fd42fb6695779ad8a1c5b";
+    assert_eq!(derived(&pbkdf2(Hash::Sha512, "salt", 1000), "password", 32), want);
+    let scrypt = Kdf::Scrypt { salt: b"NaCl".to_vec(), log_n: 10, r: 8, p: 16 };
+    let want = "fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b373162";
+    assert_eq!(derived(&scrypt, "password", 32), want);
+    let argon2id = Kdf::Argon2id { salt: b"somesalt".to_vec(), memory_kib: 64, passes: 2, lanes: 1 };
+    assert_eq!(derived(&argon2id, "password", 32), ARGON2ID);
+}
+
+const ARGON2ID: &str = "16a1a498734609dd01456da406de9f3d9da93e6c86c300a12fc1465214ce4922";
+
+#[test]
+fn a_kdf_that_cannot_be_had_is_refused() {
+    let salt = b"somesalt".to_vec();
+    for kdf in [
+        Kdf::Pbkdf2 { hash: Hash::Sha256, salt: salt.clone(), iterations: 0 },
+        Kdf::Scrypt { salt: salt.clone(), log_n: 64, r: 8, p: 1 },
+        Kdf::Scrypt { salt: salt.clone(), log_n: 10, r: 0, p: 1 },
+        Kdf::Argon2id { salt: b"short".to_vec(), memory_kib: 64, passes: 1, lanes: 1 },
+        Kdf::Argon2id { salt, memory_kib: 7, passes: 1, lanes: 1 },
+    ] {
+        assert!(matches!(kdf.derive(b"word", &mut [0; 32]), Err(Error::BadKdf { .. })), "{kdf:?}");
+    }
+    assert!(matches!(Kdf::Sha256.derive(b"word", &mut [0; 48]), Err(Error::BadKdf { .. })));
+}
+
+#[test]
+fn digits_are_told_from_everything_else_wherever_they_stand() {
+    for byte in 0..=u8::MAX {
+        let value = char::from(byte).to_digit(16).map(|value| value as u8);
+        for (len, place) in [(2, 0), (2, 1), (8, 3), (10, 7), (18, 16), (32, 20)] {
+            let mut digits = vec![b'7'; len];
+            digits[place] = byte;
+            let mut decoded = vec![1; len / 2];
+            assert_eq!(
+                hex_digits::decode(&digits, &mut decoded),
+                value.is_some(),
+                "{byte:#x} at {place} of {len}"
+            );
+            let Some(value) = value else { continue };
+            let mut want = vec![0x77; len / 2];
+            want[place / 2] = if place % 2 == 0 { value << 4 | 7 } else { 0x70 | value };
+            assert_eq!(decoded, want);
+        }
+    }
+    assert!(hex_digits::decode(b"", &mut []));
+}
