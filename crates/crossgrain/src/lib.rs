@@ -19,8 +19,8 @@
 //!
 //! The layers, each of which may name only those above it in this list (`tests/layers.rs`):
 //! [`block`], `pool`, [`reference`](mod@reference), [`word`], [`circuit`], [`repr`], [`convert`], [`part`],
-//! [`variant`], [`plan`], [`exec`], [`mode`], [`wide`], [`check`], [`tune`], [`wisdom`], [`deps`],
-//! [`device`], [`rustcrypto`], [`stream`].
+//! [`variant`], [`plan`], [`exec`], [`mode`], [`wide`], [`check`], [`tune`], [`wisdom`], [`device`],
+//! [`rustcrypto`], [`stream`].
 
 #![deny(unsafe_code)]
 #![cfg_attr(
@@ -43,8 +43,6 @@ pub mod block;
 pub mod check;
 pub mod circuit;
 pub mod convert;
-#[cfg(feature = "deps")]
-pub mod deps;
 #[cfg(feature = "device")]
 pub mod device;
 pub mod exec;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The layers from the bottom up, and what each may name besides itself: a module with all that is in it,
 /// or one thing of a module. Who judges by the reference stands last: nobody below can name it.
-const LAYERS: [(&str, &[&str]); 20] = [
+const LAYERS: [(&str, &[&str]); 19] = [
     ("block", &[]),
     ("pool", &[]),
     ("reference", &["block"]),
@@ -58,7 +58,6 @@ const LAYERS: [(&str, &[&str]); 20] = [
     ),
     ("tune", &["block", "word::Buffers", "word::Features", "variant", "plan", "mode", "check"]),
     ("wisdom", &["block", "device::Kernel", "word::Features", "word::cpu_model", "variant", "plan"]),
-    ("deps", &["block", "part::tweak::double", "mode"]),
     ("rustcrypto", &["block", "word::Buffers", "word::Features", "mode"]),
     (
         "stream",
@@ -309,10 +308,11 @@ fn composing_names_nothing_but_itself() {
 }
 
 /// The crates of the workspace, and which of the others each may depend on.
-const CRATES: [(&str, &[&str]); 7] = [
+const CRATES: [(&str, &[&str]); 8] = [
     ("crossgrain", &[]),
     ("crossgrain-files", &[]),
     ("crossgrain-container", &["crossgrain"]),
+    ("crossgrain-deps", &["crossgrain"]),
     ("crossgrain-search", &["crossgrain", "crossgrain-container"]),
     ("crossgrain-gpu", &["crossgrain", "crossgrain-search"]),
     ("crossgrain-cli", PROGRAM),
@@ -320,8 +320,14 @@ const CRATES: [(&str, &[&str]); 7] = [
 ];
 
 /// What gathers all of it.
-const PROGRAM: &[&str] =
-    &["crossgrain", "crossgrain-container", "crossgrain-files", "crossgrain-search", "crossgrain-gpu"];
+const PROGRAM: &[&str] = &[
+    "crossgrain",
+    "crossgrain-container",
+    "crossgrain-deps",
+    "crossgrain-files",
+    "crossgrain-search",
+    "crossgrain-gpu",
+];
 
 /// What a manifest's section of dependencies names of this workspace.
 fn depends_on(manifest: &str) -> Vec<&str> {

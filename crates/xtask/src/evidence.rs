@@ -27,10 +27,11 @@ const COUNTING: [&str; 7] =
 const COUNTED: &str = "counted: ";
 
 /// Where tests are, from the root.
-const TESTS: [&str; 8] = [
+const TESTS: [&str; 9] = [
     "crates/crossgrain",
     "crates/crossgrain-cli",
     "crates/crossgrain-container",
+    "crates/crossgrain-deps",
     "crates/crossgrain-files",
     "crates/crossgrain-gpu",
     "crates/crossgrain-py/tests",

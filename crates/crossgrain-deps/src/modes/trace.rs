@@ -7,9 +7,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::algebra::{Algebra, Op, Place, TAG};
-use super::modes::{self, Lengths};
-use crate::block::{Block, Direction};
-use crate::mode::Mode;
+use super::specification::{self, Lengths};
+use crossgrain::{Block, Direction};
+use crossgrain::mode::Mode;
 
 /// A value: its number.
 pub(super) type Value = usize;
@@ -62,7 +62,7 @@ impl Trace {
     /// Runs a mode on symbols.
     pub(super) fn of(mode: Mode, direction: Direction, lengths: Lengths) -> Self {
         let symbols = Symbols::default();
-        modes::run(&symbols, mode, direction, lengths);
+        specification::run(&symbols, mode, direction, lengths);
         symbols.0.into_inner()
     }
 

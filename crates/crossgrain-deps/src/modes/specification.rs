@@ -7,8 +7,8 @@
 //! (XTS), Bellare, Rogaway and Wagner, "The EAX mode of operation" (FSE 2004).
 
 use super::algebra::{Algebra, IV, Op, Place, TAG};
-use crate::block::{Block, Direction};
-use crate::mode::Mode;
+use crossgrain::mode::Mode;
+use crossgrain::{Block, Direction};
 
 use Place::{Header, Input, Output, Scalar};
 

@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use crate::block::Block;
+use crossgrain::Block;
 
 /// Where a block is kept: in an array, or under a name of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

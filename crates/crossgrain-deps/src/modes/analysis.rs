@@ -18,10 +18,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::algebra::{Op, Place};
 use super::growth::Growth;
-use super::modes::Lengths;
+use super::specification::Lengths;
 use super::trace::{Access, Event, Node, Trace, Value};
-use crate::block::Direction;
-use crate::mode::Mode;
+use crossgrain::Direction;
+use crossgrain::mode::Mode;
 
 /// The lengths at which loops are traced: enough iterations to see every distance.
 const TRACED: Lengths = Lengths { header_blocks: 6, blocks: 6 };

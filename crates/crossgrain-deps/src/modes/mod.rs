@@ -7,8 +7,8 @@
 //!
 //! ```
 //! use crossgrain::Direction;
-//! use crossgrain::deps::{Analysis, BLOCKS, Verdict};
 //! use crossgrain::mode::Mode;
+//! use crossgrain_deps::modes::{Analysis, BLOCKS, Verdict};
 //!
 //! let verdict = |direction, in_place| {
 //!     Analysis::new(Mode::Cbc, direction, in_place).find(BLOCKS).map(|blocks| blocks.verdict())
@@ -22,11 +22,11 @@ mod algebra;
 mod analysis;
 mod blocks;
 mod growth;
-mod modes;
+mod specification;
 mod trace;
 
 pub use algebra::{Algebra, IV, Op, Place, TAG};
 pub use analysis::{Analysis, Carried, Dependence, Kind, Loop, Touched, Verdict};
 pub use blocks::{Answer, Ciphers, Message, Order, on_blocks};
 pub use growth::{Affine, Growth};
-pub use modes::{BLOCKS, Lengths, run};
+pub use specification::{BLOCKS, Lengths, run};
