@@ -1,0 +1,175 @@
+//! Whether what is read was written before in the same iteration, and whether the last iteration writes what any did.
+//!
+//! Both ask whether a set of accesses is *covered*: for each there is a write of the same element within certain iterations. The writes are taken
+//! one after another. The loops around a write and not around the access are solved for from the subscripts, or take their first iteration; what the write's
+//! bounds then leave out goes to the next write. What is left by the last is not covered. A proof may be missed, but what is found holds.
+
+use super::affine::{Affine, Symbol, System};
+use super::dependence::{common, in_sink};
+use super::program::Program;
+use super::solve::{Answer, Budget, solve};
+use super::walk::{Access, Case, Walk, of_params};
+
+/// Most systems that one question may come to.
+const SYSTEMS: usize = 2000;
+
+/// What questions are asked of.
+pub(super) struct Covering<'a> {
+    pub(super) program: &'a Program,
+    pub(super) walk: &'a Walk,
+    pub(super) budget: &'a mut Budget,
+}
+
+/// What has to hold for a write to reach the element: sums that are 0, and sums that are at least 0.
+#[derive(Default)]
+struct Reach {
+    zero: Vec<Affine>,
+    at_least_zero: Vec<Affine>,
+}
+
+impl Covering<'_> {
+    /// Whether every read of an access finds what the same iteration of a loop wrote.
+    pub(super) fn is_written_before(&mut self, number: usize, read: &Access) -> bool {
+        let depth = self.program.loops[number].around.len() + 1;
+        let is_before = |write: &&Access| {
+            write.is_write
+                && write.variable == read.variable
+                && write.number < read.number
+                && write.loops.get(depth - 1) == Some(&number)
+        };
+        let writes: Vec<_> = self.walk.accesses.iter().filter(is_before).collect();
+        read.cases.iter().all(|case| {
+            let reaches = writes.iter().flat_map(|write| {
+                let same = common(write, read).len();
+                write.cases.iter().map(move |from| (*write, from, same))
+            });
+            let reaches = reaches
+                .filter_map(|(write, from, same)| self.reach((write, from), &case.subscripts, same, None));
+            let reaches: Vec<_> = reaches.collect();
+            let domain = self.domain(read, case);
+            self.is_covered(domain, &reaches, &mut SYSTEMS.clone())
+        })
+    }
+
+    /// Whether each element that a write reaches in any iteration of a loop, the last one reaches too.
+    pub(super) fn is_written_last(&mut self, number: usize, written: &Access) -> bool {
+        let Some(last) = self.walk.extents[number].last.clone() else { return false };
+        let depth = self.program.loops[number].around.len() + 1;
+        let is_in = |write: &&Access| {
+            write.is_write
+                && write.variable == written.variable
+                && write.loops.get(depth - 1) == Some(&number)
+        };
+        let writes: Vec<_> = self.walk.accesses.iter().filter(is_in).collect();
+        written.cases.iter().all(|case| {
+            let reaches = writes.iter().flat_map(|write| write.cases.iter().map(move |from| (*write, from)));
+            let reaches: Vec<_> = reaches
+                .filter_map(|write| self.reach(write, &case.subscripts, depth - 1, Some((number, &last))))
+                .collect();
+            let domain = self.domain(written, case);
+            self.is_covered(domain, &reaches, &mut SYSTEMS.clone())
+        })
+    }
+
+    fn domain(&self, access: &Access, case: &Case) -> System {
+        let mut domain = of_params(self.program);
+        self.walk.within(&access.loops, &mut domain, |symbol| symbol);
+        domain.zero.extend(case.zero.iter().cloned());
+        domain
+    }
+
+    /// What has to hold for a write to reach the element with these subscripts, when its outermost loops are in the same iteration,
+    /// and one perhaps in a given one.
+    fn reach(
+        &self,
+        (write, case): (&Access, &Case),
+        subscripts: &[Affine],
+        same: usize,
+        given: Option<(usize, &Affine)>,
+    ) -> Option<Reach> {
+        let base = |number: usize| self.program.variables.len() + number;
+        let own: Vec<Symbol> =
+            write.loops[same..].iter().map(|&number| in_sink(self.program, base(number))).collect();
+        let rename = |symbol: Symbol| {
+            let of_write = in_sink(self.program, symbol);
+            if own.contains(&of_write) { of_write } else { symbol }
+        };
+        let differences =
+            case.subscripts.iter().zip(subscripts).map(|(from, to)| from.renamed(rename).minus(to));
+        let mut reach = Reach { zero: differences.collect::<Option<_>>()?, at_least_zero: Vec::new() };
+        reach.zero.extend(case.zero.iter().map(|sum| sum.renamed(rename)));
+        let bounds = write.loops.iter().flat_map(|&number| &self.walk.extents[number].at_least_zero);
+        reach.at_least_zero.extend(bounds.map(|sum| sum.renamed(rename)));
+        if let Some((number, value)) = given {
+            reach.put(rename(base(number)), value)?;
+        }
+        while let Some((symbol, value)) = reach.solved(&own) {
+            reach.put(symbol, &value)?;
+        }
+        for &number in write.loops[same..].iter().rev() {
+            let symbol = rename(base(number));
+            if reach.names(symbol) {
+                let first = self.walk.extents[number].first.as_ref()?.renamed(rename);
+                reach.put(symbol, &first)?;
+            }
+        }
+        (!own.iter().any(|&symbol| reach.names(symbol))).then_some(reach)
+    }
+
+    /// Whether every point is reached, where all of the first hold or else by the others.
+    fn is_covered(&mut self, domain: System, reaches: &[Reach], left: &mut usize) -> bool {
+        if *left == 0 {
+            return false;
+        }
+        *left -= 1;
+        if solve(&domain, self.budget) == Answer::No {
+            return true;
+        }
+        let Some((reach, others)) = reaches.split_first() else { return false };
+        let mut within = domain;
+        for sum in &reach.zero {
+            for way in [1, -1] {
+                let mut outside = within.clone();
+                outside.at_least_zero(sum.times(way).and_then(|sum| sum.plus_number(-1)));
+                if !self.is_covered(outside, others, left) {
+                    return false;
+                }
+            }
+            within.zero.push(sum.clone());
+        }
+        for sum in &reach.at_least_zero {
+            let mut outside = within.clone();
+            outside.at_least_zero(sum.times(-1).and_then(|sum| sum.plus_number(-1)));
+            if !self.is_covered(outside, others, left) {
+                return false;
+            }
+            within.at_least_zero.push(sum.clone());
+        }
+        true
+    }
+}
+
+impl Reach {
+    fn names(&self, symbol: Symbol) -> bool {
+        self.zero.iter().chain(&self.at_least_zero).any(|sum| sum.coefficient(symbol) != 0)
+    }
+
+    /// One of these symbols that an equation gives, with its value.
+    fn solved(&self, symbols: &[Symbol]) -> Option<(Symbol, Affine)> {
+        let given = |sum: &Affine| {
+            let symbol = *symbols.iter().find(|&&symbol| sum.coefficient(symbol).abs() == 1)?;
+            let mut rest = sum.clone();
+            let factor = rest.terms.remove(&symbol)?;
+            Some((symbol, rest.times(-factor)?))
+        };
+        self.zero.iter().find_map(given)
+    }
+
+    /// Puts a value in the place of a symbol.
+    fn put(&mut self, symbol: Symbol, value: &Affine) -> Option<()> {
+        for sum in self.zero.iter_mut().chain(&mut self.at_least_zero) {
+            *sum = sum.with(symbol, value)?;
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,323 @@
+//! Dependences between the iterations of loops: which statement waits for which, how many iterations apart.
+//!
+//! Two accesses to one element depend on each other where at least one of them writes. The source comes first. For each loop
+//! around both, the *distance* is how far the counter moves from the source to the sink, along the step; where the step is not 1 or -1, how many
+//! iterations. The *direction* is its sign: `<` where the sink is in a later iteration, `=` in the same, `>` in an earlier one. The outermost loop whose
+//! direction is not `=`, which is then `<`, *carries* the dependence; if there is none it is loop-independent. Terms are those of Wolfe, "High
+//! Performance Compilers for Parallel Computing" (1996).
+//!
+//! Every pair is put to the GCD test and to Banerjee's inequalities first; what these leave is decided exactly.
+
+use std::collections::BTreeMap;
+
+use super::affine::{Affine, Symbol, System};
+use super::program::Program;
+use super::quick;
+use super::solve::{Answer, Budget, solve};
+use super::walk::{Access, Case, Walk, of_params};
+
+/// Distances from here on are taken for unbounded.
+const FAR: i64 = 1 << 31;
+
+/// The kinds of dependence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// A write, then a read of what it wrote, or of what was written since.
+    Flow,
+    /// A read, then a write of the same element.
+    Anti,
+    /// A write, then another of the same element.
+    Output,
+}
+
+impl Kind {
+    /// `flow`, `anti` or `output`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flow => "flow",
+            Self::Anti => "anti",
+            Self::Output => "output",
+        }
+    }
+}
+
+/// Whether the sink is in a later iteration of a loop, in the same, or in an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Direction {
+    /// `<`: in a later one.
+    Later,
+    /// `=`: in the same.
+    Same,
+    /// `>`: in an earlier one, of an inner loop.
+    Earlier,
+}
+
+impl Direction {
+    /// `<`, `=` or `>`.
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Self::Later => "<",
+            Self::Same => "=",
+            Self::Earlier => ">",
+        }
+    }
+}
+
+/// The distances that occur: from the least to the most, `None` where there is no such.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Distance {
+    /// The least.
+    pub least: Option<i64>,
+    /// The most.
+    pub most: Option<i64>,
+}
+
+impl Distance {
+    /// No iteration.
+    const ZERO: Self = Self { least: Some(0), most: Some(0) };
+
+    /// The distance, if there is but one.
+    pub fn only(self) -> Option<i64> {
+        self.least.filter(|_| self.least == self.most)
+    }
+
+    /// What covers both.
+    fn or(self, other: Self) -> Self {
+        let both = |a: Option<i64>, b: Option<i64>, of: fn(i64, i64) -> i64| Some(of(a?, b?));
+        Self { least: both(self.least, other.least, i64::min), most: both(self.most, other.most, i64::max) }
+    }
+}
+
+/// A dependence between two accesses, by their numbers in the walk.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) kind: Kind,
+    pub(super) source: usize,
+    pub(super) sink: usize,
+    /// For each loop around both, outermost first.
+    pub(super) directions: Vec<Direction>,
+    pub(super) distances: Vec<Distance>,
+    /// The loop that carries it; none if it is loop-independent.
+    pub(super) carrier: Option<usize>,
+    /// Whether it is certain, or only could not be ruled out.
+    pub(super) is_certain: bool,
+}
+
+/// How pairs of accesses were decided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decided {
+    /// Pairs of accesses to one variable, at least one a write.
+    pub pairs: usize,
+    /// Independent by the GCD test.
+    pub by_gcd: usize,
+    /// Independent by Banerjee's inequalities.
+    pub by_banerjee: usize,
+    /// Decided by the exact test.
+    pub exactly: usize,
+    /// Not decided: taken to depend.
+    pub unknown: usize,
+}
+
+/// All dependences of a program.
+pub(super) fn dependences(program: &Program, walk: &Walk, budget: &mut Budget) -> (Vec<Found>, Decided) {
+    let mut search = Search { program, walk, budget, found: Vec::new(), decided: Decided::default() };
+    for (source, a) in walk.accesses.iter().enumerate() {
+        for (sink, b) in walk.accesses.iter().enumerate() {
+            if a.variable == b.variable && (a.is_write || b.is_write) {
+                search.pair(source, sink);
+            }
+        }
+    }
+    (search.found, search.decided)
+}
+
+struct Search<'a> {
+    program: &'a Program,
+    walk: &'a Walk,
+    budget: &'a mut Budget,
+    found: Vec<Found>,
+    decided: Decided,
+}
+
+/// A question about two accesses: a system, and the distances over the loops around both.
+struct Question {
+    system: System,
+    distances: Vec<Option<Affine>>,
+    directions: Vec<Direction>,
+    is_certain: bool,
+}
+
+/// Directions, with the distances that go with them.
+type Vectors = BTreeMap<Vec<Direction>, (Vec<Distance>, bool)>;
+
+impl Search<'_> {
+    fn pair(&mut self, source: usize, sink: usize) {
+        let (a, b) = (&self.walk.accesses[source], &self.walk.accesses[sink]);
+        self.decided.pairs += 1;
+        let common = common(a, b);
+        let mut vectors = Vectors::new();
+        let (mut by_gcd, mut by_banerjee) = (true, true);
+        for (from, to) in a.cases.iter().flat_map(|from| b.cases.iter().map(move |to| (from, to))) {
+            let question = self.question(a, b, (from, to), common.len());
+            if quick::gcd_excludes(&question.system) {
+                by_banerjee = false;
+            } else if quick::banerjee_excludes(&question.system) {
+                by_gcd = false;
+            } else {
+                (by_gcd, by_banerjee) = (false, false);
+                self.vectors(question, a.number < b.number, &mut vectors);
+            }
+        }
+        let is_certain = vectors.values().all(|(_, is_certain)| *is_certain);
+        let count = match (by_gcd, by_banerjee, is_certain) {
+            (true, ..) => &mut self.decided.by_gcd,
+            (_, true, _) => &mut self.decided.by_banerjee,
+            (_, _, true) => &mut self.decided.exactly,
+            _ => &mut self.decided.unknown,
+        };
+        *count += 1;
+        let kind = match (a.is_write, b.is_write) {
+            (true, false) => Kind::Flow,
+            (false, _) => Kind::Anti,
+            (true, true) => Kind::Output,
+        };
+        for (directions, (distances, is_certain)) in vectors {
+            let level = directions.iter().position(|&direction| direction != Direction::Same);
+            let carrier = level.map(|level| common[level]);
+            self.found.push(Found { kind, source, sink, directions, distances, carrier, is_certain });
+        }
+    }
+
+    /// Both accesses in iterations of their own, to the same element.
+    fn question(&self, a: &Access, b: &Access, (from, to): (&Case, &Case), common: usize) -> Question {
+        let sink = |symbol: Symbol| in_sink(self.program, symbol);
+        let mut system = of_params(self.program);
+        self.walk.within(&a.loops, &mut system, |symbol| symbol);
+        self.walk.within(&b.loops, &mut system, sink);
+        system.zero.extend(from.zero.iter().cloned());
+        system.zero.extend(to.zero.iter().map(|sum| sum.renamed(sink)));
+        for (from, to) in from.subscripts.iter().zip(&to.subscripts) {
+            system.equal(from, &to.renamed(sink));
+        }
+        let base = |number: usize| self.program.variables.len() + number;
+        let distance = |number: &usize| {
+            let base = base(*number);
+            Affine::symbol(sink(base)).minus(&Affine::symbol(base))
+        };
+        let distances = a.loops[..common].iter().map(distance).collect();
+        Question { system, distances, directions: Vec::new(), is_certain: true }
+    }
+
+    /// All directions, from the outermost loop inwards. As long as all are `=`, the next is not `>`, for then the sink would come first.
+    fn vectors(&mut self, question: Question, comes_after: bool, vectors: &mut Vectors) {
+        let level = question.directions.len();
+        let all_same = question.directions.iter().all(|&direction| direction == Direction::Same);
+        let Some(distance) = question.distances.get(level) else {
+            if !all_same || comes_after {
+                self.keep(question, vectors);
+            }
+            return;
+        };
+        for direction in [Direction::Later, Direction::Same, Direction::Earlier] {
+            if all_same && direction == Direction::Earlier {
+                continue;
+            }
+            let mut system = question.system.clone();
+            match (distance, direction) {
+                (None, _) => system.is_unknown = true,
+                (Some(distance), Direction::Same) => system.zero.push(distance.clone()),
+                (Some(distance), Direction::Later) => system.at_least_zero(distance.plus_number(-1)),
+                (Some(distance), Direction::Earlier) => {
+                    system.at_least_zero(distance.times(-1).and_then(|back| back.plus_number(-1)));
+                }
+            }
+            let answer = solve(&system, self.budget);
+            if answer == Answer::No {
+                continue;
+            }
+            let directions = [&question.directions[..], &[direction]].concat();
+            let distances = question.distances.clone();
+            let is_certain = answer == Answer::Yes;
+            self.vectors(Question { system, distances, directions, is_certain }, comes_after, vectors);
+        }
+    }
+
+    fn keep(&mut self, question: Question, vectors: &mut Vectors) {
+        let Question { system, distances, directions, mut is_certain } = question;
+        if directions.is_empty() {
+            let answer = solve(&system, self.budget);
+            if answer == Answer::No {
+                return;
+            }
+            is_certain = answer == Answer::Yes;
+        }
+        let known =
+            directions.iter().zip(&distances).map(|(&direction, distance)| match (direction, distance) {
+                (Direction::Same, _) => Distance::ZERO,
+                (_, None) => Distance { least: None, most: None },
+                (Direction::Later, Some(distance)) => self.range(&system, distance),
+                (Direction::Earlier, Some(distance)) => {
+                    let back = distance.times(-1).map(|back| self.range(&system, &back));
+                    let Distance { least, most } = back.unwrap_or(Distance { least: None, most: None });
+                    Distance { least: most.map(|most| -most), most: least.map(|least| -least) }
+                }
+            });
+        let known: Vec<_> = known.collect();
+        let new = (known, is_certain);
+        vectors
+            .entry(directions)
+            .and_modify(|(old, is_old_certain)| {
+                old.iter_mut().zip(&new.0).for_each(|(old, new)| *old = old.or(*new));
+                *is_old_certain |= new.1;
+            })
+            .or_insert(new);
+    }
+
+    /// The least and the most of a sum that is at least 1.
+    fn range(&mut self, system: &System, sum: &Affine) -> Distance {
+        let mut may = |least: Option<i64>, most: Option<i64>| {
+            let mut system = system.clone();
+            if let Some(least) = least {
+                system.at_least_zero(sum.plus_number(-least));
+            }
+            if let Some(most) = most {
+                system.at_least_zero(sum.times(-1).and_then(|back| back.plus_number(most)));
+            }
+            solve(&system, self.budget) != Answer::No
+        };
+        let least = first(1, |most| may(None, Some(most)));
+        let Some(least) = least else { return Distance { least: None, most: None } };
+        if !may(Some(least + 1), None) {
+            return Distance { least: Some(least), most: Some(least) };
+        }
+        let most =
+            if may(Some(FAR), None) { None } else { first(least + 1, |most| !may(Some(most + 1), None)) };
+        Distance { least: Some(least), most }
+    }
+}
+
+/// The first number from `from` on for which something holds that holds for all from there on, if it is below [`FAR`].
+fn first(from: i64, mut holds: impl FnMut(i64) -> bool) -> Option<i64> {
+    let (mut below, mut at) = (from - 1, from);
+    while !holds(at) {
+        if at >= FAR {
+            return None;
+        }
+        (below, at) = (at, at.saturating_mul(2).max(at + 1));
+    }
+    while at - below > 1 {
+        let middle = below + (at - below) / 2;
+        if holds(middle) { at = middle } else { below = middle }
+    }
+    Some(at)
+}
+
+/// The loops around both.
+pub(super) fn common(a: &Access, b: &Access) -> Vec<usize> {
+    a.loops.iter().zip(&b.loops).take_while(|(a, b)| a == b).map(|(a, _)| *a).collect()
+}
+
+/// A symbol as it is in the iteration of the sink: parameters are the same there.
+pub(super) fn in_sink(program: &Program, symbol: Symbol) -> Symbol {
+    if symbol < program.variables.len() { symbol } else { symbol + program.loops.len() }
+}

@@ -1,0 +1,456 @@
+//! A program written out in C with OpenMP, or in Rust with rayon: serial, parallel, and a `main` that compares the two.
+//!
+//! Words that several threads may see are atomic in Rust, with relaxed order, which costs an ordinary load or store; iterations that the analysis calls
+//! independent never meet there. In C they are plain. Private variables are declared within the iteration, and hide the shared ones.
+
+mod text;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::program::{Expr, Kind, Node, Op, Program, Reference, Statement};
+use super::run::seed;
+use super::verdict::{Treatment, reduction};
+
+/// A language to write in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// C, with OpenMP.
+    C,
+    /// Rust, with rayon.
+    Rust,
+}
+
+/// A private array of more words than this lies on the heap.
+const STACK_WORDS: usize = 4096;
+
+/// Writes a program, with these loops parallel.
+pub(super) fn emit(program: &Program, treatments: &HashMap<usize, &Treatment>, language: Language) -> String {
+    let none = HashMap::new();
+    let writer = |treatments| Writer {
+        program,
+        treatments,
+        language,
+        names: program.variables.iter().map(|variable| text::name(&variable.name)).collect(),
+        own: BTreeSet::new(),
+        copied: BTreeMap::new(),
+        skipped: BTreeSet::new(),
+        reduced: BTreeSet::new(),
+        depth: 1,
+        out: String::new(),
+    };
+    let (serial, parallel) = (writer(&none).written(), writer(treatments).written());
+    let writer = writer(&none);
+    let prelude = writer.prelude();
+    match language {
+        Language::C => format!(
+            "{prelude}static void serial(void) {{\n{serial}}}\n\nstatic void parallel(void) {{\n{parallel}}}\n\n{}",
+            writer.judge()
+        ),
+        Language::Rust => format!(
+            "{prelude}pub fn serial(v: &mut Variables) {{\n{serial}}}\n\npub fn parallel(v: &mut Variables) {{\n{parallel}}}\n\n{}",
+            writer.judge()
+        ),
+    }
+}
+
+struct Writer<'a> {
+    program: &'a Program,
+    treatments: &'a HashMap<usize, &'a Treatment>,
+    language: Language,
+    names: Vec<String>,
+    /// Variables of the iteration's own.
+    own: BTreeSet<usize>,
+    /// By the number of a read, the copy that it goes to.
+    copied: BTreeMap<usize, String>,
+    /// Statements left to the last iteration.
+    skipped: BTreeSet<usize>,
+    /// Variables that several threads add to.
+    reduced: BTreeSet<usize>,
+    depth: usize,
+    out: String,
+}
+
+impl Writer<'_> {
+    fn written(mut self) -> String {
+        self.body(&self.program.body);
+        self.out
+    }
+
+    fn line(&mut self, text: &str) {
+        let indent = "    ".repeat(self.depth);
+        self.out += &format!("{indent}{text}\n");
+    }
+
+    fn open(&mut self, text: &str) {
+        self.line(format!("{text} {{").trim_start());
+        self.depth += 1;
+    }
+
+    fn close(&mut self, text: &str) {
+        self.depth -= 1;
+        self.line(text);
+    }
+
+    fn body(&mut self, body: &[Node]) {
+        for &node in body {
+            match node {
+                Node::Statement(number) if self.skipped.contains(&number) => {}
+                Node::Statement(number) => self.statement(&self.program.statements[number]),
+                Node::Loop(number) => match self.treatments.get(&number) {
+                    Some(treatment) => self.parallel(number, treatment),
+                    None => self.serial(number),
+                },
+            }
+        }
+    }
+
+    fn serial(&mut self, number: usize) {
+        let looped = &self.program.loops[number];
+        let (i, step) = (self.names[looped.counter].clone(), looped.step);
+        let (from, to) = (self.bound(&looped.from, step > 0), self.bound(&looped.to, step < 0));
+        let head = match (self.language, step) {
+            (Language::C, 1) => format!("for (int64_t {i} = {from}; {i} <= {to}; {i}++)"),
+            (Language::C, 1..) => format!("for (int64_t {i} = {from}; {i} <= {to}; {i} += {step})"),
+            (Language::C, _) => format!("for (int64_t {i} = {from}; {i} >= {to}; {i} -= {})", -step),
+            (Language::Rust, 1) => format!("for {i} in {from}..={to}"),
+            (Language::Rust, -1) => format!("for {i} in ({to}..={from}).rev()"),
+            (Language::Rust, _) => {
+                format!("for {i} in (0..trips({from}, {to}, {step})).map(|k| {from} + k * ({step}))")
+            }
+        };
+        self.open(&head);
+        self.body(&looped.body);
+        self.close("}");
+    }
+
+    fn parallel(&mut self, number: usize, treatment: &Treatment) {
+        let looped = &self.program.loops[number];
+        let (i, step) = (self.names[looped.counter].clone(), looped.step);
+        let (from, to) = (self.bound(&looped.from, step > 0), self.bound(&looped.to, step < 0));
+        self.open("");
+        self.constant(&format!("{i}__first"), &from);
+        self.constant(&format!("{i}__trips"), &format!("trips({i}__first, {to}, {step})"));
+        self.copies(treatment);
+        for &int in treatment.inductions.keys() {
+            let now = self.variable(int);
+            self.constant(&format!("{}__first", self.names[int]), &now);
+        }
+        let rest = if treatment.peels { format!("{i}__trips - 1") } else { format!("{i}__trips") };
+        self.own = treatment.private.iter().chain(treatment.inductions.keys()).copied().collect();
+        self.skipped = treatment.last_only.clone();
+        self.reduced = treatment.reductions.keys().copied().collect();
+        match self.language {
+            Language::C => {
+                let pragma = format!("#pragma omp parallel for{}\n", self.clauses(treatment));
+                self.out += &pragma;
+                self.open(&format!("for (int64_t {i}__k = 0; {i}__k < {rest}; {i}__k++)"));
+            }
+            Language::Rust => self.open(&format!("(0..{rest}).into_par_iter().for_each(|{i}__k|")),
+        }
+        self.constant(&i, &format!("{i}__first + {i}__k * ({step})"));
+        self.declare(treatment, &i);
+        self.body(&looped.body);
+        self.release(treatment);
+        self.close(if self.language == Language::C { "}" } else { "});" });
+        self.own.clear();
+        self.skipped.clear();
+        self.reduced.clear();
+        if treatment.peels {
+            self.last(number, treatment, &i);
+        }
+        for (&int, step) in &treatment.inductions {
+            let line =
+                format!("{} = {}__first + ({step}) * {i}__trips;", self.variable(int), self.names[int]);
+            self.line(&line);
+        }
+        self.copied.clear();
+        self.close("}");
+    }
+
+    /// The last iteration, by itself.
+    fn last(&mut self, number: usize, treatment: &Treatment, i: &str) {
+        let looped = &self.program.loops[number];
+        let head = match self.language {
+            Language::C => format!("if ({i}__trips > 0)"),
+            Language::Rust => format!("if {i}__trips > 0"),
+        };
+        self.open(&head);
+        self.constant(i, &format!("{i}__first + ({i}__trips - 1) * ({})", looped.step));
+        for (&int, step) in &treatment.inductions {
+            let line =
+                format!("{} = {}__first + ({step}) * ({i}__trips - 1);", self.variable(int), self.names[int]);
+            self.line(&line);
+        }
+        self.body(&looped.body);
+        self.close("}");
+    }
+
+    /// A number that does not change.
+    fn constant(&mut self, name: &str, value: &str) {
+        match self.language {
+            Language::C => self.line(&format!("const int64_t {name} = {value};")),
+            Language::Rust => self.line(&format!("let {name}: i64 = {value};")),
+        }
+    }
+
+    fn copies(&mut self, treatment: &Treatment) {
+        for (&variable, reads) in &treatment.copied {
+            let copy = format!("{}__old", self.names[variable]);
+            let shared = self.variable(variable);
+            match self.language {
+                Language::C => {
+                    let dims = self.dims(variable);
+                    self.line(&format!("static uint32_t {copy}{dims};"));
+                    let address = if dims.is_empty() { "&" } else { "" };
+                    self.line(&format!("memcpy({address}{copy}, {address}{shared}, sizeof {copy});"));
+                }
+                Language::Rust if self.program.variables[variable].dims().is_empty() => {
+                    self.line(&format!("let {copy} = {shared}.load(Relaxed);"));
+                }
+                Language::Rust => {
+                    self.line(&format!(
+                        "let {copy}: Vec<u32> = {shared}.iter().map(|word| word.load(Relaxed)).collect();"
+                    ));
+                }
+            }
+            self.copied.extend(reads.iter().map(|&read| (read, copy.clone())));
+        }
+    }
+
+    /// Reductions of scalars, which OpenMP does itself.
+    fn clauses(&self, treatment: &Treatment) -> String {
+        let scalar = |variable: &usize| self.program.variables[*variable].dims().is_empty();
+        let scalars = treatment.reductions.iter().filter(|(variable, _)| scalar(variable));
+        scalars.map(|(&variable, op)| format!(" reduction({}:{})", op.sign(), self.names[variable])).collect()
+    }
+
+    /// The iteration's own variables.
+    fn declare(&mut self, treatment: &Treatment, i: &str) {
+        for (&int, step) in &treatment.inductions {
+            let value = format!("{}__first + ({step}) * {i}__k", self.names[int]);
+            let kind = if self.language == Language::C { "int64_t " } else { "let mut " };
+            self.line(&format!("{kind}{} = {value};", self.names[int]));
+        }
+        for &own in &treatment.private {
+            let (name, variable) = (self.names[own].clone(), &self.program.variables[own]);
+            let cells = variable.cells();
+            let line = match (self.language, variable.is_int(), variable.dims().is_empty()) {
+                (Language::C, true, _) => format!("int64_t {name} = 0;"),
+                (Language::C, _, true) => format!("uint32_t {name} = 0;"),
+                (Language::C, ..) if cells > STACK_WORDS => {
+                    let dims = self.dims(own);
+                    let inner = dims.find(']').map_or("", |end| &dims[end + 1..]);
+                    format!("uint32_t (*{name}){inner} = calloc({cells}, sizeof(uint32_t));")
+                }
+                (Language::C, ..) => format!("uint32_t {name}{};", self.dims(own)),
+                (Language::Rust, true, _) => format!("let mut {name} = 0_i64;"),
+                (Language::Rust, _, true) => format!("let mut {name} = 0_u32;"),
+                (Language::Rust, ..) if cells > STACK_WORDS => {
+                    format!("let mut {name} = vec![0_u32; {cells}];")
+                }
+                (Language::Rust, ..) => format!("let mut {name} = [0_u32; {cells}];"),
+            };
+            self.line(&line);
+        }
+    }
+
+    fn release(&mut self, treatment: &Treatment) {
+        for &own in &treatment.private {
+            if self.language == Language::C && self.program.variables[own].cells() > STACK_WORDS {
+                self.line(&format!("free({});", self.names[own]));
+            }
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        let target = &statement.target;
+        let is_int = self.program.variables[target.variable].is_int();
+        let reduced = reduction(statement).filter(|_| self.reduced.contains(&target.variable));
+        let line = match (self.language, reduced) {
+            (Language::C, Some((_, with))) => {
+                if !target.subscripts.is_empty() {
+                    self.out += "#pragma omp atomic\n";
+                }
+                format!("{} {}= {};", self.place(target), self.sign(statement), self.word(with))
+            }
+            (Language::Rust, Some((_, with))) => self.added(statement, with),
+            (Language::C, None) => {
+                let value = if is_int { self.int(&statement.value) } else { self.word(&statement.value) };
+                format!("{} = {value};", self.place(target))
+            }
+            (Language::Rust, None) if is_int => {
+                format!("{} = {};", self.place(target), self.int(&statement.value))
+            }
+            (Language::Rust, None) if self.own.contains(&target.variable) => {
+                format!("{} = {};", self.place(target), self.word(&statement.value))
+            }
+            (Language::Rust, None) => {
+                format!("{}.store({}, Relaxed);", self.place(target), self.word(&statement.value))
+            }
+        };
+        self.line(&line);
+    }
+
+    /// The sign of the operation of a statement: of a difference, too.
+    fn sign(&self, statement: &Statement) -> &'static str {
+        match &statement.value {
+            Expr::Binary(op, ..) => op.sign(),
+            _ => "",
+        }
+    }
+
+    /// One step of a reduction, in Rust.
+    fn added(&self, statement: &Statement, with: &Expr) -> String {
+        let (place, with) = (self.place(&statement.target), self.word(with));
+        let method = match self.sign(statement) {
+            "+" => "fetch_add",
+            "-" => "fetch_sub",
+            "^" => "fetch_xor",
+            "&" => "fetch_and",
+            "|" => "fetch_or",
+            _ => {
+                return format!(
+                    "let _ = {place}.fetch_update(Relaxed, Relaxed, |old| Some(old.wrapping_mul({with})));"
+                );
+            }
+        };
+        format!("{place}.{method}({with}, Relaxed);")
+    }
+
+    /// A variable where it lies.
+    fn variable(&self, variable: usize) -> String {
+        let name = &self.names[variable];
+        let is_field = self.language == Language::Rust
+            && !self.own.contains(&variable)
+            && matches!(self.program.variables[variable].kind, Kind::Int(_) | Kind::Word | Kind::Array(_));
+        if is_field { format!("v.{name}") } else { name.clone() }
+    }
+
+    /// An element, or a scalar.
+    fn place(&self, of: &Reference) -> String {
+        let name = self.copied.get(&of.number).cloned().unwrap_or_else(|| self.variable(of.variable));
+        let dims = self.program.variables[of.variable].dims();
+        let offset = |(subscript, &(from, _)): (&Expr, &(i64, i64))| {
+            let at = self.int(subscript);
+            if from == 0 { at } else { format!("{at} - ({from})") }
+        };
+        let offsets: Vec<_> = of.subscripts.iter().zip(dims).map(offset).collect();
+        match self.language {
+            Language::C => offsets.iter().fold(name, |place, offset| format!("{place}[{offset}]")),
+            Language::Rust if offsets.is_empty() => name,
+            Language::Rust => {
+                let extents = dims.iter().map(|(from, to)| to - from + 1);
+                let flat = offsets.into_iter().zip(extents).reduce(|(flat, _), (offset, extent)| {
+                    (format!("({flat}) * {extent} + ({offset})"), extent)
+                });
+                format!("{name}[({}) as usize]", flat.map(|(flat, _)| flat).unwrap_or_default())
+            }
+        }
+    }
+
+    /// A read of a number or a word.
+    fn read(&self, read: &Reference) -> String {
+        let place = self.place(read);
+        let variable = &self.program.variables[read.variable];
+        let is_plain = variable.is_int()
+            || self.own.contains(&read.variable)
+            || self.copied.contains_key(&read.number)
+            || matches!(variable.kind, Kind::Table(..));
+        if self.language == Language::C || is_plain { place } else { format!("{place}.load(Relaxed)") }
+    }
+
+    /// A value as a number.
+    fn int(&self, value: &Expr) -> String {
+        if let Some(number) = constant(value) {
+            return if number < 0 { format!("({number})") } else { number.to_string() };
+        }
+        if !value.is_int(self.program) {
+            let word = self.word(value);
+            return if self.language == Language::C {
+                format!("(int64_t){word}")
+            } else {
+                format!("i64::from({word})")
+            };
+        }
+        match value {
+            Expr::Symbol(variable) => self.names[*variable].clone(),
+            Expr::Read(read) => self.read(read),
+            Expr::Negative(inner) => format!("-{}", self.int(inner)),
+            Expr::Binary(op, a, b) => format!("({} {} {})", self.int(a), op.sign(), self.int(b)),
+            Expr::Number(_) | Expr::Not(_) => String::new(),
+        }
+    }
+
+    /// A value as a word.
+    fn word(&self, value: &Expr) -> String {
+        let is_c = self.language == Language::C;
+        if let Some(number) = constant(value) {
+            return format!("{}{}", number as u32, if is_c { "u" } else { "_u32" });
+        }
+        if value.is_int(self.program) {
+            let int = self.int(value);
+            return if is_c { format!("(uint32_t)({int})") } else { format!("(({int}) as u32)") };
+        }
+        match value {
+            Expr::Read(read) => self.read(read),
+            Expr::Negative(inner) if is_c => format!("(0u - {})", self.word(inner)),
+            Expr::Negative(inner) => format!("{}.wrapping_neg()", self.word(inner)),
+            Expr::Not(inner) if is_c => format!("~{}", self.word(inner)),
+            Expr::Not(inner) => format!("(!{})", self.word(inner)),
+            Expr::Binary(op, a, b) => self.combined(*op, &self.word(a), &self.word(b), b),
+            Expr::Number(_) | Expr::Symbol(_) => String::new(),
+        }
+    }
+
+    fn combined(&self, op: Op, a: &str, b: &str, by: &Expr) -> String {
+        let by = constant(by).unwrap_or(0);
+        match (self.language, op) {
+            (_, Op::ShiftLeft | Op::ShiftRight) => format!("({a} {} {by})", op.sign()),
+            (Language::C, Op::RotateLeft) => format!("rotl({a}, {by})"),
+            (Language::Rust, Op::RotateLeft) => format!("{a}.rotate_left({by})"),
+            (Language::Rust, Op::Add) => format!("{a}.wrapping_add({b})"),
+            (Language::Rust, Op::Subtract) => format!("{a}.wrapping_sub({b})"),
+            (Language::Rust, Op::Multiply) => format!("{a}.wrapping_mul({b})"),
+            _ => format!("({a} {} {b})", op.sign()),
+        }
+    }
+
+    /// The tightest of several bounds.
+    fn bound(&self, bounds: &[Expr], largest: bool) -> String {
+        let all = bounds.iter().map(|bound| self.int(bound));
+        let tightest = all.reduce(|a, b| match (self.language, largest) {
+            (Language::C, true) => format!("largest({a}, {b})"),
+            (Language::C, false) => format!("least({a}, {b})"),
+            (Language::Rust, true) => format!("i64::max({a}, {b})"),
+            (Language::Rust, false) => format!("i64::min({a}, {b})"),
+        });
+        tightest.unwrap_or_default()
+    }
+
+    /// The extents of an array in C.
+    fn dims(&self, variable: usize) -> String {
+        self.program.variables[variable]
+            .dims()
+            .iter()
+            .map(|(from, to)| format!("[{}]", to - from + 1))
+            .collect()
+    }
+}
+
+/// The number that a value is, if it is made of numbers alone.
+fn constant(value: &Expr) -> Option<i64> {
+    match value {
+        Expr::Number(number) => Some(*number),
+        Expr::Negative(inner) => constant(inner)?.checked_neg(),
+        Expr::Binary(op, a, b) => {
+            let (a, b) = (constant(a)?, constant(b)?);
+            match op {
+                Op::Add => a.checked_add(b),
+                Op::Subtract => a.checked_sub(b),
+                Op::Multiply => a.checked_mul(b),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}

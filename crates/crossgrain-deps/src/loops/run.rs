@@ -1,0 +1,368 @@
+//! Runs a program: as it is written, or with the iterations of loops that are called parallel in random order.
+//!
+//! The random order takes the analysis at its word. Private variables hold rubbish when an iteration begins, numbers come from their
+//! closed form, what is overwritten is read from a copy. An analysis that allows too much gives another result there.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::program::{Expr, Kind, Node, Op, Program, Reference};
+use super::source::{At, Fault};
+use super::verdict::Treatment;
+
+/// Most statements and iterations that are run.
+pub(super) const STEPS: u64 = 1 << 23;
+
+/// What the variables of a program hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// By variable: words, none for numbers.
+    pub(super) words: Vec<Vec<u32>>,
+    /// By variable: numbers, 0 for words.
+    pub(super) ints: Vec<i64>,
+}
+
+impl Memory {
+    /// Before the loops: numbers as declared, words that look like nothing in particular.
+    pub fn new(program: &Program) -> Self {
+        let words = |variable: &super::program::Variable| match &variable.kind {
+            Kind::Table(_, values) => values.clone(),
+            _ if variable.is_int() => Vec::new(),
+            _ => (0..variable.cells()).map(|cell| painted(&variable.name, cell)).collect(),
+        };
+        let int = |kind: &Kind| match kind {
+            Kind::Int(first) => *first,
+            Kind::Param { run, .. } => *run,
+            _ => 0,
+        };
+        Self {
+            words: program.variables.iter().map(words).collect(),
+            ints: program.variables.iter().map(|variable| int(&variable.kind)).collect(),
+        }
+    }
+
+    /// The words of an array or of a variable, rows one after another; none if there is none of this name.
+    pub fn words_mut(&mut self, program: &Program, name: &str) -> Option<&mut [u32]> {
+        let is = |variable: &super::program::Variable| variable.name == name && !variable.is_int();
+        let number = program.variables.iter().position(is)?;
+        Some(&mut self.words[number])
+    }
+
+    /// A sum over all that matters after the loops: the same in the programs that are written out.
+    pub fn digest(&self, program: &Program) -> u64 {
+        let matters = |number: &usize| {
+            let variable = &program.variables[*number];
+            !variable.is_local && !matches!(variable.kind, Kind::Table(..) | Kind::Param { .. })
+        };
+        let mut digest = Digest::default();
+        for number in (0..program.variables.len()).filter(matters) {
+            match program.variables[number].is_int() {
+                true => digest.add(self.ints[number] as u32),
+                false => self.words[number].iter().for_each(|&word| digest.add(word)),
+            }
+        }
+        digest.0
+    }
+}
+
+/// What a cell of a variable holds at first.
+fn painted(name: &str, cell: usize) -> u32 {
+    let word = seed(name).wrapping_add((cell as u32).wrapping_mul(0x9e37_79b9)).wrapping_mul(0x85eb_ca6b);
+    word ^ word >> 15
+}
+
+/// By which the cells of a variable are told from those of others.
+pub(super) fn seed(name: &str) -> u32 {
+    name.bytes().fold(0x811c_9dc5, |seed, byte| (seed ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+struct Digest(u64);
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Digest {
+    fn add(&mut self, word: u32) {
+        self.0 = (self.0 ^ u64::from(word)).wrapping_mul(0x0100_0000_01b3);
+    }
+}
+
+/// Runs a program. The loops with a treatment run in an order that the seed decides.
+pub(super) fn run(
+    program: &Program,
+    treatments: &HashMap<usize, &Treatment>,
+    seed: u64,
+    memory: &mut Memory,
+) -> Result<(), Fault> {
+    let random = Random(seed | 1);
+    Runner { program, treatments, random, memory, copies: HashMap::new(), skipped: Vec::new(), steps: 0 }
+        .body(&program.body)
+}
+
+struct Runner<'a> {
+    program: &'a Program,
+    treatments: &'a HashMap<usize, &'a Treatment>,
+    random: Random,
+    memory: &'a mut Memory,
+    /// By the number of a read, the copy that it goes to.
+    copies: HashMap<usize, Rc<Vec<u32>>>,
+    /// Statements for last iterations, in those before.
+    skipped: Vec<usize>,
+    steps: u64,
+}
+
+/// A value: a number or a word.
+#[derive(Clone, Copy)]
+enum Value {
+    Int(i64),
+    Word(u32),
+}
+
+impl Value {
+    const fn word(self) -> u32 {
+        match self {
+            Self::Int(int) => int as u32,
+            Self::Word(word) => word,
+        }
+    }
+
+    const fn int(self) -> i64 {
+        match self {
+            Self::Int(int) => int,
+            Self::Word(word) => word as i64,
+        }
+    }
+}
+
+/// Bounds of a loop: its first counter, its step, and how many iterations there are.
+struct Trips {
+    from: i64,
+    step: i64,
+    count: u64,
+}
+
+impl Runner<'_> {
+    fn body(&mut self, body: &[Node]) -> Result<(), Fault> {
+        for &node in body {
+            match node {
+                Node::Statement(number) if self.skipped.contains(&number) => {}
+                Node::Statement(number) => self.statement(number)?,
+                Node::Loop(number) => self.looped(number)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts what takes time.
+    fn step(&mut self, steps: usize, at: At) -> Result<(), Fault> {
+        self.steps += steps as u64;
+        if self.steps > STEPS {
+            return Err(Fault::new(at, format!("more than {STEPS} steps to run: make the loops shorter")));
+        }
+        Ok(())
+    }
+
+    fn statement(&mut self, number: usize) -> Result<(), Fault> {
+        let statement = &self.program.statements[number];
+        self.step(1, statement.target.at)?;
+        let (value, target) = (self.value(&statement.value, &statement.target)?, &statement.target);
+        if self.program.variables[target.variable].is_int() {
+            self.memory.ints[target.variable] = value.int();
+        } else {
+            let cell = self.cell(target)?;
+            self.memory.words[target.variable][cell] = value.word();
+        }
+        Ok(())
+    }
+
+    /// Where an element lies.
+    fn cell(&self, of: &Reference) -> Result<usize, Fault> {
+        let mut cell = 0;
+        for (subscript, &(from, to)) in of.subscripts.iter().zip(self.program.variables[of.variable].dims()) {
+            let at = self.value(subscript, of)?.int();
+            if at < from || at > to {
+                let name = self.program.name(of.variable);
+                let message = format!("`{}`: subscript {at} where `{name}` has {from} to {to}", of.text);
+                return Err(Fault::new(of.at, message));
+            }
+            cell = cell * (to - from + 1) as usize + (at - from) as usize;
+        }
+        Ok(cell)
+    }
+
+    fn value(&self, value: &Expr, of: &Reference) -> Result<Value, Fault> {
+        let too_large = || Fault::new(of.at, format!("`{}`: a number does not fit 64 bits", of.text));
+        Ok(match value {
+            Expr::Number(number) => Value::Int(*number),
+            Expr::Symbol(variable) => Value::Int(self.memory.ints[*variable]),
+            Expr::Read(read) if self.program.variables[read.variable].is_int() => {
+                Value::Int(self.memory.ints[read.variable])
+            }
+            Expr::Read(read) => {
+                let words =
+                    self.copies.get(&read.number).map_or(&self.memory.words[read.variable], |copy| copy);
+                Value::Word(words[self.cell(read)?])
+            }
+            Expr::Negative(inner) => match self.value(inner, of)? {
+                Value::Int(int) => Value::Int(int.checked_neg().ok_or_else(too_large)?),
+                Value::Word(word) => Value::Word(word.wrapping_neg()),
+            },
+            Expr::Not(inner) => Value::Word(!self.value(inner, of)?.word()),
+            Expr::Binary(op, a, b) => match (self.value(a, of)?, self.value(b, of)?) {
+                (Value::Int(a), Value::Int(b)) if op.is_of_ints() => {
+                    Value::Int(of_ints(*op, a, b).ok_or_else(too_large)?)
+                }
+                (a, b) => Value::Word(of_words(*op, a.word(), b.word())),
+            },
+        })
+    }
+
+    fn looped(&mut self, number: usize) -> Result<(), Fault> {
+        let trips = self.trips(number)?;
+        match self.treatments.get(&number) {
+            Some(treatment) => self.scattered(number, &trips, treatment),
+            None => (0..trips.count).try_for_each(|k| self.iteration(number, &trips, k)),
+        }
+    }
+
+    fn trips(&mut self, number: usize) -> Result<Trips, Fault> {
+        let looped = &self.program.loops[number];
+        let fault = |message: String| Fault::new(looped.at, message);
+        let bounds = |bounds: &[Expr], largest: bool| {
+            let values = bounds.iter().map(|bound| self.known(bound));
+            let values = values
+                .collect::<Option<Vec<_>>>()
+                .ok_or_else(|| fault("a bound does not fit 64 bits".into()))?;
+            Ok(if largest { values.into_iter().max() } else { values.into_iter().min() }.unwrap_or(0))
+        };
+        let is_up = looped.step > 0;
+        let (from, to) = (bounds(&looped.from, is_up)?, bounds(&looped.to, !is_up)?);
+        let room = (i128::from(to) - i128::from(from)) * i128::from(looped.step.signum());
+        let count = if room < 0 { 0 } else { room / i128::from(looped.step.abs()) + 1 };
+        let count = u64::try_from(count).unwrap_or(u64::MAX);
+        if count > STEPS {
+            return Err(fault(format!(
+                "this loop has {count} iterations, and at most {STEPS} are run: make it shorter"
+            )));
+        }
+        Ok(Trips { from, step: looped.step, count })
+    }
+
+    /// A bound.
+    fn known(&self, bound: &Expr) -> Option<i64> {
+        match bound {
+            Expr::Number(number) => Some(*number),
+            Expr::Symbol(variable) => Some(self.memory.ints[*variable]),
+            Expr::Negative(inner) => self.known(inner)?.checked_neg(),
+            Expr::Binary(op, a, b) => of_ints(*op, self.known(a)?, self.known(b)?),
+            Expr::Read(_) | Expr::Not(_) => None,
+        }
+    }
+
+    fn iteration(&mut self, number: usize, trips: &Trips, k: u64) -> Result<(), Fault> {
+        let looped = &self.program.loops[number];
+        self.step(1, looped.at)?;
+        self.memory.ints[looped.counter] = trips.from.wrapping_add(trips.step.wrapping_mul(k as i64));
+        self.body(&looped.body)
+    }
+
+    /// As a parallel machine might run it.
+    fn scattered(&mut self, number: usize, trips: &Trips, treatment: &Treatment) -> Result<(), Fault> {
+        let at = self.program.loops[number].at;
+        let cells = |variables: &mut dyn Iterator<Item = usize>| {
+            variables.map(|own| self.memory.words[own].len()).sum()
+        };
+        let own_cells: usize = cells(&mut treatment.private.iter().copied());
+        let all_cells: usize = cells(&mut treatment.private.iter().chain(treatment.copied.keys()).copied());
+        self.step(all_cells, at)?;
+        let firsts: Vec<_> =
+            treatment.inductions.iter().map(|(&int, &step)| (int, step, self.memory.ints[int])).collect();
+        for (&variable, reads) in &treatment.copied {
+            let copy = Rc::new(self.memory.words[variable].clone());
+            self.copies.extend(reads.iter().map(|&read| (read, Rc::clone(&copy))));
+        }
+        let set = |runner: &mut Self, k: u64| {
+            for &(int, step, first) in &firsts {
+                runner.memory.ints[int] = first.wrapping_add(step.wrapping_mul(k as i64));
+            }
+        };
+        let scattered = if treatment.peels { trips.count.saturating_sub(1) } else { trips.count };
+        let kept: Vec<_> = treatment
+            .private
+            .iter()
+            .map(|&own| (own, self.memory.words[own].clone(), self.memory.ints[own]))
+            .collect();
+        let skipped = self.skipped.len();
+        self.skipped.extend(&treatment.last_only);
+        for k in self.random.order(scattered) {
+            for (own, words, _) in &kept {
+                self.memory.words[*own] = words.iter().map(|_| self.random.next() as u32).collect();
+                self.memory.ints[*own] = (self.random.next() >> 32) as i64;
+            }
+            set(self, k);
+            self.step(own_cells, at)?;
+            self.iteration(number, trips, k)?;
+        }
+        self.skipped.truncate(skipped);
+        for (own, words, int) in kept {
+            self.memory.words[own] = words;
+            self.memory.ints[own] = int;
+        }
+        for k in scattered..trips.count {
+            set(self, k);
+            self.iteration(number, trips, k)?;
+        }
+        set(self, trips.count);
+        for reads in treatment.copied.values() {
+            self.copies.retain(|read, _| !reads.contains(read));
+        }
+        Ok(())
+    }
+}
+
+fn of_ints(op: Op, a: i64, b: i64) -> Option<i64> {
+    match op {
+        Op::Add => a.checked_add(b),
+        Op::Subtract => a.checked_sub(b),
+        Op::Multiply => a.checked_mul(b),
+        _ => None,
+    }
+}
+
+fn of_words(op: Op, a: u32, b: u32) -> u32 {
+    match op {
+        Op::Add => a.wrapping_add(b),
+        Op::Subtract => a.wrapping_sub(b),
+        Op::Multiply => a.wrapping_mul(b),
+        Op::Xor => a ^ b,
+        Op::And => a & b,
+        Op::Or => a | b,
+        Op::ShiftLeft => a << (b & 31),
+        Op::ShiftRight => a >> (b & 31),
+        Op::RotateLeft => a.rotate_left(b),
+    }
+}
+
+/// A small generator (Marsaglia's xorshift).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// The numbers below this, in some order.
+    fn order(&mut self, count: u64) -> Vec<u64> {
+        let mut order: Vec<u64> = (0..count).collect();
+        for last in (1..order.len()).rev() {
+            order.swap(last, (self.next() % (last as u64 + 1)) as usize);
+        }
+        order
+    }
+}

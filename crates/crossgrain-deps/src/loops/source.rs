@@ -1,0 +1,138 @@
+//! Where something is in the text of a program, what is wrong with it, and its tokens.
+
+use std::fmt;
+
+/// Longest text taken, in bytes.
+const TEXT_BYTES: usize = 1 << 16;
+
+/// A place in the text, both counted from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct At {
+    /// The line.
+    pub line: u32,
+    /// The character of the line.
+    pub column: u32,
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// What is wrong with a program, and where: printed as `line:column: message`, in one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Where.
+    pub at: At,
+    /// What, and how to mend it.
+    pub message: String,
+}
+
+impl Fault {
+    pub(super) fn new(at: At, message: impl Into<String>) -> Self {
+        Self { at, message: message.into() }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.at, self.message)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// What a token is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Name(String),
+    Number(i64),
+    /// An operator or a bracket.
+    Sign(&'static str),
+    /// The end of a line that is not blank.
+    Line,
+    End,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => write!(f, "`{name}`"),
+            Self::Number(number) => write!(f, "`{number}`"),
+            Self::Sign(sign) => write!(f, "`{sign}`"),
+            Self::Line => f.write_str("the end of the line"),
+            Self::End => f.write_str("the end of the text"),
+        }
+    }
+}
+
+/// A token, its place, and the bytes of the text that it is.
+#[derive(Clone, Debug)]
+pub(super) struct Token {
+    pub(super) kind: Kind,
+    pub(super) at: At,
+    pub(super) bytes: std::ops::Range<usize>,
+}
+
+/// Longer signs first.
+const SIGNS: [&str; 28] = [
+    "<<=", ">>=", "<<", ">>", ">=", "+=", "-=", "*=", "^=", "&=", "|=", "..", "+", "-", "*", "^", "&", "|",
+    "~", "(", ")", "[", "]", "{", "}", ",", "=", "/",
+];
+
+/// The tokens of a text. A line may go on after a comma or an opening brace.
+pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Fault> {
+    if text.len() > TEXT_BYTES {
+        let message =
+            format!("the program is longer than {TEXT_BYTES} bytes: take the loops in question alone");
+        return Err(Fault::new(At { line: 1, column: 1 }, message));
+    }
+    let mut tokens = Vec::new();
+    let mut start = 0;
+    let mut last = At { line: 1, column: 1 };
+    for (number, line) in text.split('\n').enumerate() {
+        let code = line.split('#').next().unwrap_or_default().trim_end();
+        let mut column = 0;
+        while let Some(rest) = code.get(column..).filter(|rest| !rest.is_empty()) {
+            let at = At { line: number as u32 + 1, column: code[..column].chars().count() as u32 + 1 };
+            let blank = rest.len() - rest.trim_start().len();
+            if blank > 0 {
+                column += blank;
+                continue;
+            }
+            let (kind, len) = token(rest).map_err(|message| Fault::new(at, message))?;
+            tokens.push(Token { kind, at, bytes: start + column..start + column + len });
+            column += len;
+            last = at;
+        }
+        start += line.len() + 1;
+        let goes_on = |token: &Token| matches!(token.kind, Kind::Line | Kind::Sign("," | "{"));
+        if tokens.last().is_some_and(|token| !goes_on(token)) {
+            let column = code.chars().count() as u32 + 1;
+            tokens.push(Token { kind: Kind::Line, at: At { line: last.line, column }, bytes: start..start });
+        }
+    }
+    tokens.push(Token { kind: Kind::End, at: At { line: last.line + 1, column: 1 }, bytes: start..start });
+    Ok(tokens)
+}
+
+/// The first token of a text, and its length in bytes.
+fn token(rest: &str) -> Result<(Kind, usize), String> {
+    let word = rest.find(|char: char| !char.is_ascii_alphanumeric() && char != '_').unwrap_or(rest.len());
+    if rest.starts_with(|char: char| char.is_ascii_digit()) {
+        let digits = &rest[..word];
+        let number = match digits.strip_prefix("0x") {
+            Some(digits) => i64::from_str_radix(digits, 16),
+            None => digits.parse(),
+        };
+        let number = number.map_err(|_| format!("`{digits}` is no number of 63 bits"))?;
+        return Ok((Kind::Number(number), word));
+    }
+    if word > 0 {
+        return Ok((Kind::Name(rest[..word].to_owned()), word));
+    }
+    let sign = SIGNS.into_iter().find(|sign| rest.starts_with(sign));
+    let unknown = || format!("`{}` has no meaning here", rest.chars().next().unwrap_or(' ').escape_debug());
+    sign.map(|sign| (Kind::Sign(sign), sign.len())).ok_or_else(unknown)
+}

@@ -1,0 +1,358 @@
+//! What every statement reads and writes, in which iterations: subscripts as sums of symbols.
+//!
+//! Symbols are parameters, by the number of the variable, and *bases*, one a loop, by the number of the loop after these: the
+//! base of a loop with step 1 is its counter, with step -1 its negative, and otherwise the number of the iteration. So a later
+//! iteration has a larger base.
+//!
+//! Numbers that statements change are followed: one that every iteration of a loop changes by the same amount is an
+//! *induction variable*, and at any place the sum of what it was before and of that amount times the iterations that have passed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::affine::{Affine, Symbol, System};
+use super::program::{Expr, Kind, Node, Op, Program, Reference};
+use super::solve::{Answer, Budget, solve};
+use super::source::Fault;
+
+/// Most entries of a table that a subscript may go through.
+const ENTRIES: usize = 64;
+
+/// A read or a write of a variable in some iterations.
+#[derive(Clone, Debug)]
+pub(super) struct Access {
+    pub(super) statement: usize,
+    pub(super) is_write: bool,
+    pub(super) variable: usize,
+    /// The loops around it, outermost first.
+    pub(super) loops: Vec<usize>,
+    /// Its number among references: what has a lower one comes first within an iteration.
+    pub(super) number: usize,
+    /// Subscripts: one case unless they go through a table.
+    pub(super) cases: Vec<Case>,
+}
+
+/// Subscripts, and the sums that are 0 wherever these are the subscripts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Case {
+    pub(super) subscripts: Vec<Affine>,
+    pub(super) zero: Vec<Affine>,
+}
+
+/// How far a loop goes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Extent {
+    /// Sums that are at least 0.
+    pub(super) at_least_zero: Vec<Affine>,
+    /// Its first base and its last, where each is one sum. There is an iteration only if the last is not below the first.
+    pub(super) first: Option<Affine>,
+    pub(super) last: Option<Affine>,
+}
+
+/// A program's accesses, and its loops.
+#[derive(Debug, Default)]
+pub(super) struct Walk {
+    pub(super) accesses: Vec<Access>,
+    pub(super) extents: Vec<Extent>,
+    /// By loop: the variables that every iteration changes by the same amount, and by how much.
+    pub(super) inductions: Vec<BTreeMap<usize, i64>>,
+}
+
+/// Walks through a program.
+pub(super) fn walk(program: &Program, budget: &mut Budget) -> Result<Walk, Fault> {
+    let count = program.loops.len();
+    let mut walker = Walker {
+        program,
+        budget,
+        walk: Walk {
+            extents: vec![Extent::default(); count],
+            inductions: vec![BTreeMap::new(); count],
+            ..Walk::default()
+        },
+        values: BTreeMap::new(),
+        counters: BTreeMap::new(),
+        around: Vec::new(),
+        is_dry: false,
+    };
+    for (number, variable) in program.variables.iter().enumerate() {
+        if let Kind::Int(first) = variable.kind {
+            walker.values.insert(number, Some(Affine::number(first)));
+        }
+    }
+    walker.body(&program.body)?;
+    Ok(walker.walk)
+}
+
+impl Walk {
+    /// Demands that a loop's base is within its bounds, for those of these loops, with other symbols.
+    pub(super) fn within(&self, loops: &[usize], system: &mut System, name: impl Fn(Symbol) -> Symbol) {
+        for sum in loops.iter().flat_map(|&number| &self.extents[number].at_least_zero) {
+            system.at_least_zero.push(sum.renamed(&name));
+        }
+    }
+}
+
+/// What is known of the parameters.
+pub(super) fn of_params(program: &Program) -> System {
+    let mut system = System::default();
+    for (number, variable) in program.variables.iter().enumerate() {
+        if let Kind::Param { at_least: Some(least), .. } = variable.kind {
+            system.at_least_zero(Affine::symbol(number).plus_number(least.saturating_neg()));
+        }
+    }
+    system
+}
+
+struct Walker<'a> {
+    program: &'a Program,
+    budget: &'a mut Budget,
+    walk: Walk,
+    /// What numbers that change are now; `None` where that is no sum of symbols.
+    values: BTreeMap<usize, Option<Affine>>,
+    counters: BTreeMap<usize, Affine>,
+    around: Vec<usize>,
+    /// Whether only values are of interest.
+    is_dry: bool,
+}
+
+impl Walker<'_> {
+    fn base(&self, number: usize) -> Symbol {
+        self.program.variables.len() + number
+    }
+
+    fn body(&mut self, body: &[Node]) -> Result<(), Fault> {
+        for &node in body {
+            match node {
+                Node::Loop(number) => self.looped(number)?,
+                Node::Statement(number) => self.statement(number)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn statement(&mut self, number: usize) -> Result<(), Fault> {
+        let statement = &self.program.statements[number];
+        if !self.is_dry {
+            for read in statement.reads() {
+                self.access(number, read, false)?;
+            }
+            self.access(number, &statement.target, true)?;
+        }
+        if self.values.contains_key(&statement.target.variable) {
+            let value = self.sum_with(&statement.value, None);
+            self.values.insert(statement.target.variable, value);
+        }
+        Ok(())
+    }
+
+    fn access(&mut self, statement: usize, of: &Reference, is_write: bool) -> Result<(), Fault> {
+        if matches!(self.program.variables[of.variable].kind, Kind::Table(..)) {
+            return Ok(());
+        }
+        let cases = self.cases(of)?;
+        let (variable, number, loops) = (of.variable, of.number, self.around.clone());
+        self.walk.accesses.push(Access { statement, is_write, variable, loops, number, cases });
+        Ok(())
+    }
+
+    /// The subscripts of a reference: one case for each choice of entries of the tables that they go through.
+    fn cases(&self, of: &Reference) -> Result<Vec<Case>, Fault> {
+        let fault = |why: &str| Fault::new(of.at, format!("`{}`: {why}", of.text));
+        let mut tables = Vec::new();
+        for subscript in &of.subscripts {
+            let mut reads = Vec::new();
+            subscript.reads(&mut reads);
+            let tabled =
+                |read: &&&Reference| matches!(self.program.variables[read.variable].kind, Kind::Table(..));
+            tables.extend(reads.into_iter().filter(|read| tabled(&read)));
+        }
+        if tables.len() > 1 {
+            return Err(fault("a subscript may go through one table"));
+        }
+        let mut choices = vec![(None, Vec::new())];
+        if let Some(table) = tables.first() {
+            choices = self.entries(table).ok_or_else(|| {
+                fault("the table's own subscripts are no sums of counters, or it is too long to go through")
+            })?;
+        }
+        let why =
+            "its subscript is not affine, a sum of counters, parameters and numbers with constant factors";
+        let case = |(entry, zero): (Option<i64>, Vec<Affine>)| {
+            let subscripts = of.subscripts.iter().map(|subscript| self.sum_with(subscript, entry));
+            let subscripts = subscripts
+                .collect::<Option<_>>()
+                .ok_or_else(|| fault(&self.why_not(of).unwrap_or(why.to_owned())));
+            Ok(Case { subscripts: subscripts?, zero })
+        };
+        choices.into_iter().map(case).collect()
+    }
+
+    /// If a subscript is no sum because of a number that changes, that says so.
+    fn why_not(&self, of: &Reference) -> Option<String> {
+        let mut reads = Vec::new();
+        of.subscripts.iter().for_each(|subscript| subscript.reads(&mut reads));
+        let lost =
+            reads.into_iter().find(|read| self.values.get(&read.variable).is_some_and(Option::is_none))?;
+        Some(format!(
+            "`{}` has no closed form here: it must change by the same amount in every iteration",
+            lost.text
+        ))
+    }
+
+    /// What a table may hold at these subscripts, each with the sums that are then 0.
+    fn entries(&self, table: &Reference) -> Option<Vec<(Option<i64>, Vec<Affine>)>> {
+        let Kind::Table(dims, values) = &self.program.variables[table.variable].kind else { return None };
+        let subscripts: Vec<_> =
+            table.subscripts.iter().map(|subscript| self.sum_with(subscript, None)).collect::<Option<_>>()?;
+        let mut entries = vec![(0, Vec::new())];
+        for (subscript, &(from, to)) in subscripts.iter().zip(dims) {
+            let extent = usize::try_from(to - from + 1).ok()?;
+            let chosen: Vec<i64> = match subscript.known() {
+                Some(known) if (from..=to).contains(&known) => vec![known],
+                Some(_) => return None,
+                None => (from..=to).take(ENTRIES + 1).collect(),
+            };
+            if entries.len() * chosen.len() > ENTRIES {
+                return None;
+            }
+            let mut next = Vec::new();
+            for (place, zero) in entries {
+                for &value in &chosen {
+                    let mut zero: Vec<Affine> = zero.clone();
+                    zero.push(subscript.plus_number(-value)?);
+                    next.push((place * extent + (value - from) as usize, zero));
+                }
+            }
+            entries = next;
+        }
+        Some(entries.into_iter().map(|(place, zero)| (Some(i64::from(values[place])), zero)).collect())
+    }
+
+    /// A value as a sum of symbols, where what is read of a table is this.
+    fn sum_with(&self, value: &Expr, entry: Option<i64>) -> Option<Affine> {
+        match value {
+            Expr::Number(number) => Some(Affine::number(*number)),
+            Expr::Symbol(variable) => {
+                Some(self.counters.get(variable).cloned().unwrap_or_else(|| Affine::symbol(*variable)))
+            }
+            Expr::Read(read) => match self.program.variables[read.variable].kind {
+                Kind::Table(..) => entry.map(Affine::number),
+                _ => self.values.get(&read.variable)?.clone(),
+            },
+            Expr::Negative(inner) => self.sum_with(inner, entry)?.times(-1),
+            Expr::Not(_) => None,
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (self.sum_with(a, entry)?, self.sum_with(b, entry)?);
+                match op {
+                    Op::Add => a.plus(1, &b),
+                    Op::Subtract => a.minus(&b),
+                    Op::Multiply => match (a.known(), b.known()) {
+                        (Some(factor), _) => b.times(factor),
+                        (_, Some(factor)) => a.times(factor),
+                        _ => None,
+                    },
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    /// A loop, twice: first to see what its numbers change by, then with that.
+    fn looped(&mut self, number: usize) -> Result<(), Fault> {
+        let extent = self.extent(number)?;
+        let steps = self.steps(number)?;
+        let passed = extent.first.as_ref().and_then(|first| Affine::symbol(self.base(number)).minus(first));
+        let before = self.values.clone();
+        for (&variable, step) in &steps {
+            let moved = |value: &Affine| value.plus((*step)?, passed.as_ref()?);
+            let value = before[&variable].as_ref().and_then(moved);
+            self.values.insert(variable, value);
+        }
+        let iterations = self.iterations(&extent);
+        self.walk.extents[number] = extent;
+        if !self.is_dry {
+            let known = steps.iter().filter_map(|(&variable, step)| Some((variable, (*step)?)));
+            self.walk.inductions[number] = known.collect();
+        }
+        self.around.push(number);
+        self.body(&self.program.loops[number].body)?;
+        self.around.pop();
+        for (&variable, step) in &steps {
+            let after = |value: &Affine| value.plus((*step)?, iterations.as_ref()?);
+            let value = before[&variable].as_ref().and_then(after);
+            self.values.insert(variable, value);
+        }
+        Ok(())
+    }
+
+    /// For each number that a loop's statements change, by how much an iteration does, if always by the same amount.
+    fn steps(&mut self, number: usize) -> Result<BTreeMap<usize, Option<i64>>, Fault> {
+        let targets = self.program.statements_in(number).into_iter();
+        let targets = targets.map(|statement| self.program.statements[statement].target.variable);
+        let changed: BTreeSet<_> = targets.filter(|variable| self.values.contains_key(variable)).collect();
+        let (values, is_dry) = (self.values.clone(), self.is_dry);
+        // As if its value were a symbol, its own number.
+        for &variable in &changed {
+            self.values.insert(variable, Some(Affine::symbol(variable)));
+        }
+        self.is_dry = true;
+        if !changed.is_empty() {
+            self.around.push(number);
+            self.body(&self.program.loops[number].body)?;
+            self.around.pop();
+        }
+        self.is_dry = is_dry;
+        let after = std::mem::replace(&mut self.values, values);
+        let step = |variable: usize| after[&variable].as_ref()?.minus(&Affine::symbol(variable))?.known();
+        Ok(changed.into_iter().map(|variable| (variable, step(variable))).collect())
+    }
+
+    fn extent(&mut self, number: usize) -> Result<Extent, Fault> {
+        let base = Affine::symbol(self.base(number));
+        let looped = &self.program.loops[number];
+        let fault = || Fault::new(looped.at, "a bound of this loop is not affine, or too large");
+        let sums = |bounds: &[Expr]| {
+            bounds.iter().map(|bound| self.sum_with(bound, None)).collect::<Option<Vec<_>>>()
+        };
+        let from = sums(&looped.from).ok_or_else(fault)?;
+        let to = sums(&looped.to).ok_or_else(fault)?;
+        let one = |sums: &[Affine]| if let [sum] = sums { Some(sum.clone()) } else { None };
+        let made = || {
+            let (first, last, counter);
+            let mut at_least_zero = Vec::new();
+            if looped.step.abs() == 1 {
+                counter = base.times(looped.step)?;
+                for (bounds, way) in [(&from, looped.step), (&to, -looped.step)] {
+                    for bound in bounds {
+                        at_least_zero.push(counter.minus(bound)?.times(way)?);
+                    }
+                }
+                first = one(&from).and_then(|sum| sum.times(looped.step));
+                last = one(&to).and_then(|sum| sum.times(looped.step));
+            } else {
+                counter = from.first()?.plus(looped.step, &base)?;
+                at_least_zero.push(base.clone());
+                for bound in &to {
+                    at_least_zero.push(bound.minus(&counter)?.times(looped.step.signum())?);
+                }
+                first = Some(Affine::number(0));
+                let room = |sum: Affine| sum.minus(from.first()?)?.known();
+                last = one(&to).and_then(room).map(|room| Affine::number(room.div_euclid(looped.step)));
+            }
+            Some((Extent { at_least_zero, first, last }, counter))
+        };
+        let (extent, counter) = made().ok_or_else(fault)?;
+        self.counters.insert(looped.counter, counter);
+        Ok(extent)
+    }
+
+    /// How many iterations there are, where that is one sum, whatever the symbols.
+    fn iterations(&mut self, extent: &Extent) -> Option<Affine> {
+        let count = extent.last.as_ref()?.minus(extent.first.as_ref()?)?.plus_number(1)?;
+        let mut fewer = of_params(self.program);
+        for &number in &self.around {
+            fewer.at_least_zero.extend(self.walk.extents[number].at_least_zero.iter().cloned());
+        }
+        fewer.at_least_zero(count.times(-1)?.plus_number(-1));
+        (solve(&fewer, self.budget) == Answer::No).then_some(count)
+    }
+}
