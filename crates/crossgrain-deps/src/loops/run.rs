@@ -50,12 +50,8 @@ impl Memory {
 
     /// A sum over all that matters after the loops: the same in the programs that are written out.
     pub fn digest(&self, program: &Program) -> u64 {
-        let matters = |number: &usize| {
-            let variable = &program.variables[*number];
-            !variable.is_local && !matches!(variable.kind, Kind::Table(..) | Kind::Param { .. })
-        };
         let mut digest = Digest::default();
-        for number in (0..program.variables.len()).filter(matters) {
+        for number in lasting(program) {
             match program.variables[number].is_int() {
                 true => digest.add(self.ints[number] as u32),
                 false => self.words[number].iter().for_each(|&word| digest.add(word)),
@@ -63,6 +59,22 @@ impl Memory {
         }
         digest.0
     }
+
+    /// Whether all that matters after the loops is alike.
+    pub(super) fn is_like(&self, other: &Self, program: &Program) -> bool {
+        let alike = |number: usize| {
+            self.ints[number] == other.ints[number] && self.words[number] == other.words[number]
+        };
+        lasting(program).all(alike)
+    }
+}
+
+/// The variables that matter after the loops.
+fn lasting(program: &Program) -> impl Iterator<Item = usize> {
+    let lasts = |variable: &super::program::Variable| {
+        !variable.is_local && !matches!(variable.kind, Kind::Table(..) | Kind::Param { .. })
+    };
+    (0..program.variables.len()).filter(move |&number| lasts(&program.variables[number]))
 }
 
 /// What a cell of a variable holds at first.
