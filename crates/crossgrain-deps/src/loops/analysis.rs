@@ -14,7 +14,11 @@ use super::verdict::{Judged, Treatment, judge};
 use super::walk::walk;
 
 /// Rows that the exact test may look at for one program: some seconds.
-const ROWS: u64 = 100_000_000;
+const ROWS: u64 = 20_000_000;
+/// Most steps of one run.
+const STEPS: u64 = 1 << 23;
+/// Most steps of all runs that are compared.
+const ALL_STEPS: u64 = 1 << 25;
 
 impl Program {
     /// Reads a program.
@@ -30,7 +34,7 @@ impl Program {
     /// # Errors
     /// If a subscript is outside its array, a number does not fit, or it takes too many steps.
     pub fn run(&self, memory: &mut Memory) -> Result<(), Fault> {
-        run(self, &HashMap::new(), 0, memory)
+        run(self, &HashMap::new(), 0, memory, &mut STEPS.clone())
     }
 }
 
@@ -187,7 +191,7 @@ impl Analysis {
     pub fn of(program: &Program) -> Result<Self, Fault> {
         let mut budget = Budget { rows: ROWS };
         let walk = walk(program, &mut budget)?;
-        let (found, decided) = dependences(program, &walk, &mut budget);
+        let (found, decided) = dependences(program, &walk, &mut budget)?;
         let judged = judge(program, &walk, &found, &mut budget);
         let references = references(program);
         let site = |access: usize| site(references[&walk.accesses[access].number]);
@@ -234,9 +238,14 @@ impl Analysis {
     /// # Errors
     /// As [`Program::run`].
     pub fn run(&self, loops: &BTreeSet<usize>, seed: u64, memory: &mut Memory) -> Result<(), Fault> {
-        let chosen =
+        run(&self.program, &self.treated(loops), seed, memory, &mut STEPS.clone())
+    }
+
+    /// What is to be done for those of these loops that are parallel.
+    fn treated(&self, loops: &BTreeSet<usize>) -> HashMap<usize, &Treatment> {
+        let treated =
             loops.iter().filter_map(|&number| Some((number, self.treatments.get(number)?.as_ref()?)));
-        run(&self.program, &chosen.collect(), seed, memory)
+        treated.collect()
     }
 
     /// Whether the [chosen](Self::chosen) loops in some random orders, and each parallel loop by itself, leave what the serial program leaves.
@@ -246,13 +255,20 @@ impl Analysis {
     pub fn agrees(&self) -> Result<bool, Fault> {
         let before = Memory::new(&self.program);
         let mut serial = before.clone();
-        self.program.run(&mut serial)?;
+        let mut steps = ALL_STEPS;
+        run(&self.program, &HashMap::new(), 0, &mut serial, &mut steps)?;
         let alone = (0..self.loops.len()).filter(|&number| self.treatments[number].is_some());
         let orders =
             [self.chosen(), self.chosen()].into_iter().chain(alone.map(|number| BTreeSet::from([number])));
         for (seed, loops) in orders.enumerate().filter(|(_, loops)| !loops.is_empty()) {
             let mut memory = before.clone();
-            self.run(&loops, 0x9e37_79b9 + 2 * seed as u64, &mut memory)?;
+            run(
+                &self.program,
+                &self.treated(&loops),
+                0x9e37_79b9 + 2 * seed as u64,
+                &mut memory,
+                &mut steps,
+            )?;
             if !memory.is_like(&serial, &self.program) {
                 return Ok(false);
             }
@@ -262,10 +278,7 @@ impl Analysis {
 
     /// The serial and the parallel program written out, with a `main` that compares them and prints the [digest](Memory::digest) of what they leave.
     pub fn emit(&self, language: Language) -> String {
-        let chosen = self.chosen();
-        let treatments = self.treatments.iter().enumerate().filter(|(number, _)| chosen.contains(number));
-        let treatments = treatments.filter_map(|(number, treatment)| Some((number, treatment.as_ref()?)));
-        emit::emit(&self.program, &treatments.collect(), language)
+        emit::emit(&self.program, &self.treated(&self.chosen()), language)
     }
 }
 

@@ -14,8 +14,11 @@ use super::affine::{Affine, Symbol, System};
 use super::program::Program;
 use super::quick;
 use super::solve::{Answer, Budget, solve};
+use super::source::Fault;
 use super::walk::{Access, Case, Walk, of_params};
 
+/// Most dependences.
+const DEPENDENCES: usize = 20_000;
 /// Distances from here on are taken for unbounded.
 const FAR: i64 = 1 << 31;
 
@@ -119,16 +122,27 @@ pub struct Decided {
 }
 
 /// All dependences of a program.
-pub(super) fn dependences(program: &Program, walk: &Walk, budget: &mut Budget) -> (Vec<Found>, Decided) {
+///
+/// # Errors
+/// If there are too many, or it takes too long.
+pub(super) fn dependences(
+    program: &Program,
+    walk: &Walk,
+    budget: &mut Budget,
+) -> Result<(Vec<Found>, Decided), Fault> {
     let mut search = Search { program, walk, budget, found: Vec::new(), decided: Decided::default() };
     for (source, a) in walk.accesses.iter().enumerate() {
         for (sink, b) in walk.accesses.iter().enumerate() {
             if a.variable == b.variable && (a.is_write || b.is_write) {
                 search.pair(source, sink);
+                if search.budget.rows == 0 || search.found.len() > DEPENDENCES {
+                    let message = "from here on it takes too long to decide what depends on what: take the loops in question alone";
+                    return Err(Fault::new(program.statements[a.statement].target.at, message));
+                }
             }
         }
     }
-    (search.found, search.decided)
+    Ok((search.found, search.decided))
 }
 
 struct Search<'a> {
@@ -159,6 +173,7 @@ impl Search<'_> {
         let (mut by_gcd, mut by_banerjee) = (true, true);
         for (from, to) in a.cases.iter().flat_map(|from| b.cases.iter().map(move |to| (from, to))) {
             let question = self.question(a, b, (from, to), common.len());
+            self.budget.rows = self.budget.rows.saturating_sub(question.system.at_least_zero.len() as u64);
             if quick::gcd_excludes(&question.system) {
                 by_banerjee = false;
             } else if quick::banerjee_excludes(&question.system) {

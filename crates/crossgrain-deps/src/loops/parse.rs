@@ -415,7 +415,8 @@ impl Parser<'_> {
         target.subscripts.iter_mut().for_each(|subscript| renumber(subscript, &mut number));
         target.number = number;
         self.program.references = number + 1;
-        self.program.statements.push(Statement { target, value });
+        let cost = self.operations + 1;
+        self.program.statements.push(Statement { target, value, cost });
         Ok(Node::Statement(self.program.statements.len() - 1))
     }
 

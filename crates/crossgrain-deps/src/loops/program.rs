@@ -130,6 +130,8 @@ pub(super) enum Expr {
 pub(super) struct Statement {
     pub(super) target: Reference,
     pub(super) value: Expr,
+    /// How many operations it takes, or a little more.
+    pub(super) cost: usize,
 }
 
 /// `for counter = from to to step step`: with several bounds, the tightest holds.

@@ -10,9 +10,6 @@ use super::program::{Expr, Kind, Node, Op, Program, Reference};
 use super::source::{At, Fault};
 use super::verdict::Treatment;
 
-/// Most statements and iterations that are run.
-pub(super) const STEPS: u64 = 1 << 23;
-
 /// What the variables of a program hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Memory {
@@ -102,15 +99,17 @@ impl Digest {
     }
 }
 
-/// Runs a program. The loops with a treatment run in an order that the seed decides.
+/// Runs a program. The loops with a treatment run in an order that the seed decides. At most so many operations and iterations
+/// are run, which come off `steps`.
 pub(super) fn run(
     program: &Program,
     treatments: &HashMap<usize, &Treatment>,
     seed: u64,
     memory: &mut Memory,
+    steps: &mut u64,
 ) -> Result<(), Fault> {
     let random = Random(seed | 1);
-    Runner { program, treatments, random, memory, copies: HashMap::new(), skipped: Vec::new(), steps: 0 }
+    Runner { program, treatments, random, memory, copies: HashMap::new(), skipped: Vec::new(), steps }
         .body(&program.body)
 }
 
@@ -123,7 +122,8 @@ struct Runner<'a> {
     copies: HashMap<usize, Rc<Vec<u32>>>,
     /// Statements for last iterations, in those before.
     skipped: Vec<usize>,
-    steps: u64,
+    /// How much may still be run.
+    steps: &'a mut u64,
 }
 
 /// A value: a number or a word.
@@ -170,16 +170,14 @@ impl Runner<'_> {
 
     /// Counts what takes time.
     fn step(&mut self, steps: usize, at: At) -> Result<(), Fault> {
-        self.steps += steps as u64;
-        if self.steps > STEPS {
-            return Err(Fault::new(at, format!("more than {STEPS} steps to run: make the loops shorter")));
-        }
+        let left = self.steps.checked_sub(steps as u64);
+        *self.steps = left.ok_or_else(|| Fault::new(at, "too many steps to run: make the loops shorter"))?;
         Ok(())
     }
 
     fn statement(&mut self, number: usize) -> Result<(), Fault> {
         let statement = &self.program.statements[number];
-        self.step(1, statement.target.at)?;
+        self.step(statement.cost, statement.target.at)?;
         let (value, target) = (self.value(&statement.value, &statement.target)?, &statement.target);
         if self.program.variables[target.variable].is_int() {
             self.memory.ints[target.variable] = value.int();
@@ -255,10 +253,8 @@ impl Runner<'_> {
         let room = (i128::from(to) - i128::from(from)) * i128::from(looped.step.signum());
         let count = if room < 0 { 0 } else { room / i128::from(looped.step.abs()) + 1 };
         let count = u64::try_from(count).unwrap_or(u64::MAX);
-        if count > STEPS {
-            return Err(fault(format!(
-                "this loop has {count} iterations, and at most {STEPS} are run: make it shorter"
-            )));
+        if count > *self.steps {
+            return Err(fault(format!("this loop has {count} iterations, too many to run: make it shorter")));
         }
         Ok(Trips { from, step: looped.step, count })
     }

@@ -1,0 +1,55 @@
+//! No program takes for ever, whatever is in it: what is too much is refused, and what is not decided counts as a dependence and says so.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+use crossgrain_deps::loops::{Analysis, Program};
+
+/// A body within loops.
+fn nest(depth: usize, body: &str) -> String {
+    let heads: String = (0..depth).map(|i| format!("for i{i} = 0 to 3\n")).collect();
+    format!("{heads}{body}{}", "end\n".repeat(depth))
+}
+
+fn refusal(text: &str) -> String {
+    let analysed = Analysis::of(&Program::parse(text).unwrap()).and_then(|analysis| analysis.agrees());
+    analysed.unwrap_err().message
+}
+
+#[test]
+fn too_many_accesses_are_refused() {
+    let reads = format!("t = t{}\n", " + t".repeat(190));
+    let entries: Vec<_> = (0..64).map(|entry| entry.to_string()).collect();
+    let table = format!("array a[99]\ntable s[64] = {{{}}}\n", entries.join(", "));
+    for text in [
+        format!("word t\nfor i = 0 to 9\n{}end", reads.repeat(80)),
+        format!("{table}{}", nest(6, &"a[s[i0]] = a[s[i1]] + 1\n".repeat(30))),
+    ] {
+        assert!(refusal(&text).contains("takes too long to decide"), "{}", refusal(&text));
+    }
+}
+
+#[test]
+fn too_many_steps_are_refused() {
+    assert!(refusal(&"for i = 0 to 200000\nend\n".repeat(250)).contains("too many to run"));
+}
+
+/// Coefficients of 60 bits leave 127 after two eliminations.
+#[test]
+fn what_is_not_decided_is_a_dependence_that_says_so() {
+    let large: Vec<_> = [3, 5, 7, 11, 13, 17].iter().map(|odd| format!("1099511627{odd:03}")).collect();
+    let sum = |skip: usize| {
+        let term =
+            |i: usize| format!("{}*{}*i{i}", large[(i + skip) % 6], 1_000_003 + 10 * (i * i + 2 * skip));
+        (0..3).map(term).collect::<Vec<_>>().join(" + ")
+    };
+    let text = format!(
+        "array a[9][9]\n{}",
+        nest(3, &format!("a[{}][{}] = a[{}][{}]\n", sum(0), sum(1), sum(2), sum(3)))
+    );
+    let text = text.replace("to 3", "to 99999999");
+    let analysis = Analysis::of(&Program::parse(&text).unwrap()).unwrap();
+    println!("{:?}", analysis.decided);
+    assert!(analysis.decided.unknown > 0);
+    let unknown = analysis.dependences.iter().find(|found| !found.is_certain).unwrap();
+    assert!(unknown.to_string().ends_with("unknown: not ruled out"), "{unknown}");
+    assert!(!analysis.loops[0].is_parallel());
+}
