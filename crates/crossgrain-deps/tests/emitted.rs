@@ -11,7 +11,19 @@ use crossgrain_deps::loops::{Analysis, Language, Memory, Program};
 use literature::LITERATURE;
 
 /// Programs that the literature's do not have: names that mean something in C or Rust, every operation, a large private array.
-const OTHERS: [(&str, &str); 4] = [
+const OTHERS: [(&str, &str); 5] = [
+    (
+        "stepped",
+        "array a[20][60]
+         for k = 0 to 19
+           for i = k to min(2*k + 20, 50) step 3
+             a[k][i] = a[k][i] * k + i
+           end
+           for i = 59 to max(40, k) step -4
+             a[k][i] = i
+           end
+         end",
+    ),
     (
         "names",
         "param double = 9

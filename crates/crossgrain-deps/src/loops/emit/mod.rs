@@ -4,10 +4,13 @@
 //! independent never meet there. In C they are plain. Private variables are declared within the iteration, and hide the shared ones.
 
 mod text;
+mod value;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::program::{Expr, Kind, Node, Op, Program, Reference, Statement};
+use value::{bare, times};
+
+use super::program::{Expr, Kind, Node, Program, Statement};
 use super::run::seed;
 use super::verdict::{Treatment, reduction};
 
@@ -115,7 +118,9 @@ impl Writer<'_> {
             (Language::Rust, 1) => format!("for {i} in {from}..={to}"),
             (Language::Rust, -1) => format!("for {i} in ({to}..={from}).rev()"),
             (Language::Rust, _) => {
-                format!("for {i} in (0..trips({from}, {to}, {step})).map(|k| {from} + k * ({step}))")
+                format!(
+                    "for {i} in (0..trips({from}, {to}, {step})).map(|{i}__k| {from} + {i}__k * ({step}))"
+                )
             }
         };
         self.open(&head);
@@ -147,7 +152,7 @@ impl Writer<'_> {
             }
             Language::Rust => self.open(&format!("(0..{rest}).into_par_iter().for_each(|{i}__k|")),
         }
-        self.constant(&i, &format!("{i}__first + {i}__k * ({step})"));
+        self.constant(&i, &format!("{i}__first + {}", times(step, &format!("{i}__k"))));
         self.declare(treatment, &i);
         self.body(&looped.body);
         self.release(treatment);
@@ -159,8 +164,12 @@ impl Writer<'_> {
             self.last(number, treatment, &i);
         }
         for (&int, step) in &treatment.inductions {
-            let line =
-                format!("{} = {}__first + ({step}) * {i}__trips;", self.variable(int), self.names[int]);
+            let line = format!(
+                "{} = {}__first + {};",
+                self.variable(int),
+                self.names[int],
+                times(*step, &format!("{i}__trips"))
+            );
             self.line(&line);
         }
         self.copied.clear();
@@ -175,10 +184,14 @@ impl Writer<'_> {
             Language::Rust => format!("if {i}__trips > 0"),
         };
         self.open(&head);
-        self.constant(i, &format!("{i}__first + ({i}__trips - 1) * ({})", looped.step));
+        self.constant(i, &format!("{i}__first + {}", times(looped.step, &format!("({i}__trips - 1)"))));
         for (&int, step) in &treatment.inductions {
-            let line =
-                format!("{} = {}__first + ({step}) * ({i}__trips - 1);", self.variable(int), self.names[int]);
+            let line = format!(
+                "{} = {}__first + {};",
+                self.variable(int),
+                self.names[int],
+                times(*step, &format!("({i}__trips - 1)"))
+            );
             self.line(&line);
         }
         self.body(&looped.body);
@@ -227,7 +240,7 @@ impl Writer<'_> {
     /// The iteration's own variables.
     fn declare(&mut self, treatment: &Treatment, i: &str) {
         for (&int, step) in &treatment.inductions {
-            let value = format!("{}__first + ({step}) * {i}__k", self.names[int]);
+            let value = format!("{}__first + {}", self.names[int], times(*step, &format!("{i}__k")));
             let kind = if self.language == Language::C { "int64_t " } else { "let mut " };
             self.line(&format!("{kind}{} = {value};", self.names[int]));
         }
@@ -271,21 +284,22 @@ impl Writer<'_> {
                 if !target.subscripts.is_empty() {
                     self.out += "#pragma omp atomic\n";
                 }
-                format!("{} {}= {};", self.place(target), self.sign(statement), self.word(with))
+                format!("{} {}= {};", self.place(target), self.sign(statement), bare(self.word(with)))
             }
             (Language::Rust, Some((_, with))) => self.added(statement, with),
             (Language::C, None) => {
-                let value = if is_int { self.int(&statement.value) } else { self.word(&statement.value) };
+                let value =
+                    if is_int { bare(self.int(&statement.value)) } else { bare(self.word(&statement.value)) };
                 format!("{} = {value};", self.place(target))
             }
             (Language::Rust, None) if is_int => {
-                format!("{} = {};", self.place(target), self.int(&statement.value))
+                format!("{} = {};", self.place(target), bare(self.int(&statement.value)))
             }
             (Language::Rust, None) if self.own.contains(&target.variable) => {
-                format!("{} = {};", self.place(target), self.word(&statement.value))
+                format!("{} = {};", self.place(target), bare(self.word(&statement.value)))
             }
             (Language::Rust, None) => {
-                format!("{}.store({}, Relaxed);", self.place(target), self.word(&statement.value))
+                format!("{}.store({}, Relaxed);", self.place(target), bare(self.word(&statement.value)))
             }
         };
         self.line(&line);
@@ -301,7 +315,7 @@ impl Writer<'_> {
 
     /// One step of a reduction, in Rust.
     fn added(&self, statement: &Statement, with: &Expr) -> String {
-        let (place, with) = (self.place(&statement.target), self.word(with));
+        let (place, with) = (self.place(&statement.target), bare(self.word(with)));
         let method = match self.sign(statement) {
             "+" => "fetch_add",
             "-" => "fetch_sub",
@@ -315,142 +329,5 @@ impl Writer<'_> {
             }
         };
         format!("{place}.{method}({with}, Relaxed);")
-    }
-
-    /// A variable where it lies.
-    fn variable(&self, variable: usize) -> String {
-        let name = &self.names[variable];
-        let is_field = self.language == Language::Rust
-            && !self.own.contains(&variable)
-            && matches!(self.program.variables[variable].kind, Kind::Int(_) | Kind::Word | Kind::Array(_));
-        if is_field { format!("v.{name}") } else { name.clone() }
-    }
-
-    /// An element, or a scalar.
-    fn place(&self, of: &Reference) -> String {
-        let name = self.copied.get(&of.number).cloned().unwrap_or_else(|| self.variable(of.variable));
-        let dims = self.program.variables[of.variable].dims();
-        let offset = |(subscript, &(from, _)): (&Expr, &(i64, i64))| {
-            let at = self.int(subscript);
-            if from == 0 { at } else { format!("{at} - ({from})") }
-        };
-        let offsets: Vec<_> = of.subscripts.iter().zip(dims).map(offset).collect();
-        match self.language {
-            Language::C => offsets.iter().fold(name, |place, offset| format!("{place}[{offset}]")),
-            Language::Rust if offsets.is_empty() => name,
-            Language::Rust => {
-                let extents = dims.iter().map(|(from, to)| to - from + 1);
-                let flat = offsets.into_iter().zip(extents).reduce(|(flat, _), (offset, extent)| {
-                    (format!("({flat}) * {extent} + ({offset})"), extent)
-                });
-                format!("{name}[({}) as usize]", flat.map(|(flat, _)| flat).unwrap_or_default())
-            }
-        }
-    }
-
-    /// A read of a number or a word.
-    fn read(&self, read: &Reference) -> String {
-        let place = self.place(read);
-        let variable = &self.program.variables[read.variable];
-        let is_plain = variable.is_int()
-            || self.own.contains(&read.variable)
-            || self.copied.contains_key(&read.number)
-            || matches!(variable.kind, Kind::Table(..));
-        if self.language == Language::C || is_plain { place } else { format!("{place}.load(Relaxed)") }
-    }
-
-    /// A value as a number.
-    fn int(&self, value: &Expr) -> String {
-        if let Some(number) = constant(value) {
-            return if number < 0 { format!("({number})") } else { number.to_string() };
-        }
-        if !value.is_int(self.program) {
-            let word = self.word(value);
-            return if self.language == Language::C {
-                format!("(int64_t){word}")
-            } else {
-                format!("i64::from({word})")
-            };
-        }
-        match value {
-            Expr::Symbol(variable) => self.names[*variable].clone(),
-            Expr::Read(read) => self.read(read),
-            Expr::Negative(inner) => format!("-{}", self.int(inner)),
-            Expr::Binary(op, a, b) => format!("({} {} {})", self.int(a), op.sign(), self.int(b)),
-            Expr::Number(_) | Expr::Not(_) => String::new(),
-        }
-    }
-
-    /// A value as a word.
-    fn word(&self, value: &Expr) -> String {
-        let is_c = self.language == Language::C;
-        if let Some(number) = constant(value) {
-            return format!("{}{}", number as u32, if is_c { "u" } else { "_u32" });
-        }
-        if value.is_int(self.program) {
-            let int = self.int(value);
-            return if is_c { format!("(uint32_t)({int})") } else { format!("(({int}) as u32)") };
-        }
-        match value {
-            Expr::Read(read) => self.read(read),
-            Expr::Negative(inner) if is_c => format!("(0u - {})", self.word(inner)),
-            Expr::Negative(inner) => format!("{}.wrapping_neg()", self.word(inner)),
-            Expr::Not(inner) if is_c => format!("~{}", self.word(inner)),
-            Expr::Not(inner) => format!("(!{})", self.word(inner)),
-            Expr::Binary(op, a, b) => self.combined(*op, &self.word(a), &self.word(b), b),
-            Expr::Number(_) | Expr::Symbol(_) => String::new(),
-        }
-    }
-
-    fn combined(&self, op: Op, a: &str, b: &str, by: &Expr) -> String {
-        let by = constant(by).unwrap_or(0);
-        match (self.language, op) {
-            (_, Op::ShiftLeft | Op::ShiftRight) => format!("({a} {} {by})", op.sign()),
-            (Language::C, Op::RotateLeft) => format!("rotl({a}, {by})"),
-            (Language::Rust, Op::RotateLeft) => format!("{a}.rotate_left({by})"),
-            (Language::Rust, Op::Add) => format!("{a}.wrapping_add({b})"),
-            (Language::Rust, Op::Subtract) => format!("{a}.wrapping_sub({b})"),
-            (Language::Rust, Op::Multiply) => format!("{a}.wrapping_mul({b})"),
-            _ => format!("({a} {} {b})", op.sign()),
-        }
-    }
-
-    /// The tightest of several bounds.
-    fn bound(&self, bounds: &[Expr], largest: bool) -> String {
-        let all = bounds.iter().map(|bound| self.int(bound));
-        let tightest = all.reduce(|a, b| match (self.language, largest) {
-            (Language::C, true) => format!("largest({a}, {b})"),
-            (Language::C, false) => format!("least({a}, {b})"),
-            (Language::Rust, true) => format!("i64::max({a}, {b})"),
-            (Language::Rust, false) => format!("i64::min({a}, {b})"),
-        });
-        tightest.unwrap_or_default()
-    }
-
-    /// The extents of an array in C.
-    fn dims(&self, variable: usize) -> String {
-        self.program.variables[variable]
-            .dims()
-            .iter()
-            .map(|(from, to)| format!("[{}]", to - from + 1))
-            .collect()
-    }
-}
-
-/// The number that a value is, if it is made of numbers alone.
-fn constant(value: &Expr) -> Option<i64> {
-    match value {
-        Expr::Number(number) => Some(*number),
-        Expr::Negative(inner) => constant(inner)?.checked_neg(),
-        Expr::Binary(op, a, b) => {
-            let (a, b) = (constant(a)?, constant(b)?);
-            match op {
-                Op::Add => a.checked_add(b),
-                Op::Subtract => a.checked_sub(b),
-                Op::Multiply => a.checked_mul(b),
-                _ => None,
-            }
-        }
-        _ => None,
     }
 }

@@ -1,0 +1,163 @@
+//! Values and variables as text.
+
+use super::{Language, Writer};
+use crate::loops::program::{Expr, Kind, Op, Reference};
+
+impl Writer<'_> {
+    /// A variable where it lies.
+    pub(super) fn variable(&self, variable: usize) -> String {
+        let name = &self.names[variable];
+        let is_field = self.language == Language::Rust
+            && !self.own.contains(&variable)
+            && matches!(self.program.variables[variable].kind, Kind::Int(_) | Kind::Word | Kind::Array(_));
+        if is_field { format!("v.{name}") } else { name.clone() }
+    }
+
+    /// An element, or a scalar.
+    pub(super) fn place(&self, of: &Reference) -> String {
+        let name = self.copied.get(&of.number).cloned().unwrap_or_else(|| self.variable(of.variable));
+        let dims = self.program.variables[of.variable].dims();
+        let offset = |(subscript, &(from, _)): (&Expr, &(i64, i64))| {
+            let at = bare(self.int(subscript));
+            if from == 0 { at } else { format!("{at} - ({from})") }
+        };
+        let offsets: Vec<_> = of.subscripts.iter().zip(dims).map(offset).collect();
+        match self.language {
+            Language::C => offsets.iter().fold(name, |place, offset| format!("{place}[{offset}]")),
+            Language::Rust if offsets.is_empty() => name,
+            Language::Rust => {
+                let extents = dims.iter().map(|(from, to)| to - from + 1);
+                let flat = offsets.into_iter().zip(extents).reduce(|(flat, _), (offset, extent)| {
+                    (format!("({flat}) * {extent} + ({offset})"), extent)
+                });
+                format!("{name}[({}) as usize]", flat.map(|(flat, _)| flat).unwrap_or_default())
+            }
+        }
+    }
+
+    /// A read of a number or a word.
+    pub(super) fn read(&self, read: &Reference) -> String {
+        let place = self.place(read);
+        let variable = &self.program.variables[read.variable];
+        let is_plain = variable.is_int()
+            || self.own.contains(&read.variable)
+            || self.copied.contains_key(&read.number)
+            || matches!(variable.kind, Kind::Table(..));
+        if self.language == Language::C || is_plain { place } else { format!("{place}.load(Relaxed)") }
+    }
+
+    /// A value as a number.
+    pub(super) fn int(&self, value: &Expr) -> String {
+        if let Some(number) = constant(value) {
+            return if number < 0 { format!("({number})") } else { number.to_string() };
+        }
+        if !value.is_int(self.program) {
+            let word = self.word(value);
+            return if self.language == Language::C {
+                format!("(int64_t){word}")
+            } else {
+                format!("i64::from({word})")
+            };
+        }
+        match value {
+            Expr::Symbol(variable) => self.names[*variable].clone(),
+            Expr::Read(read) => self.read(read),
+            Expr::Negative(inner) => format!("-{}", self.int(inner)),
+            Expr::Binary(op, a, b) => format!("({} {} {})", self.int(a), op.sign(), self.int(b)),
+            Expr::Number(_) | Expr::Not(_) => String::new(),
+        }
+    }
+
+    /// A value as a word.
+    pub(super) fn word(&self, value: &Expr) -> String {
+        let is_c = self.language == Language::C;
+        if let Some(number) = constant(value) {
+            return format!("{}{}", number as u32, if is_c { "u" } else { "_u32" });
+        }
+        if value.is_int(self.program) {
+            let int = self.int(value);
+            return if is_c { format!("(uint32_t)({int})") } else { format!("(({int}) as u32)") };
+        }
+        match value {
+            Expr::Read(read) => self.read(read),
+            Expr::Negative(inner) if is_c => format!("(0u - {})", self.word(inner)),
+            Expr::Negative(inner) => format!("{}.wrapping_neg()", self.word(inner)),
+            Expr::Not(inner) if is_c => format!("~{}", self.word(inner)),
+            Expr::Not(inner) => format!("(!{})", self.word(inner)),
+            Expr::Binary(op, a, b) => self.combined(*op, &self.word(a), &self.word(b), b),
+            Expr::Number(_) | Expr::Symbol(_) => String::new(),
+        }
+    }
+
+    pub(super) fn combined(&self, op: Op, a: &str, b: &str, by: &Expr) -> String {
+        let by = constant(by).unwrap_or(0);
+        match (self.language, op) {
+            (_, Op::ShiftLeft | Op::ShiftRight) => format!("({a} {} {by})", op.sign()),
+            (Language::C, Op::RotateLeft) => format!("rotl({a}, {by})"),
+            (Language::Rust, Op::RotateLeft) => format!("{a}.rotate_left({by})"),
+            (Language::Rust, Op::Add) => format!("{a}.wrapping_add({b})"),
+            (Language::Rust, Op::Subtract) => format!("{a}.wrapping_sub({b})"),
+            (Language::Rust, Op::Multiply) => format!("{a}.wrapping_mul({b})"),
+            _ => format!("({a} {} {b})", op.sign()),
+        }
+    }
+
+    /// The tightest of several bounds.
+    pub(super) fn bound(&self, bounds: &[Expr], largest: bool) -> String {
+        let all = bounds.iter().map(|bound| bare(self.int(bound)));
+        let tightest = all.reduce(|a, b| match (self.language, largest) {
+            (Language::C, true) => format!("largest({a}, {b})"),
+            (Language::C, false) => format!("least({a}, {b})"),
+            (Language::Rust, true) => format!("i64::max({a}, {b})"),
+            (Language::Rust, false) => format!("i64::min({a}, {b})"),
+        });
+        tightest.unwrap_or_default()
+    }
+
+    /// The extents of an array in C.
+    pub(super) fn dims(&self, variable: usize) -> String {
+        self.program.variables[variable]
+            .dims()
+            .iter()
+            .map(|(from, to)| format!("[{}]", to - from + 1))
+            .collect()
+    }
+}
+
+/// The number that a value is, if it is made of numbers alone.
+fn constant(value: &Expr) -> Option<i64> {
+    match value {
+        Expr::Number(number) => Some(*number),
+        Expr::Negative(inner) => constant(inner)?.checked_neg(),
+        Expr::Binary(op, a, b) => {
+            let (a, b) = (constant(a)?, constant(b)?);
+            match op {
+                Op::Add => a.checked_add(b),
+                Op::Subtract => a.checked_sub(b),
+                Op::Multiply => a.checked_mul(b),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Without brackets around all of it.
+pub(super) fn bare(text: String) -> String {
+    let mut depth = 0;
+    let closes = text.bytes().position(|byte| {
+        depth += i32::from(byte == b'(') - i32::from(byte == b')');
+        depth == 0
+    });
+    let is_one = text.starts_with('(') && closes == Some(text.len() - 1);
+    if is_one { text[1..text.len() - 1].to_owned() } else { text }
+}
+
+/// So many steps, as a term of a sum.
+pub(super) fn times(step: i64, count: &str) -> String {
+    match step {
+        1 => count.to_owned(),
+        0.. => format!("{step} * {count}"),
+        _ => format!("({step}) * {count}"),
+    }
+}

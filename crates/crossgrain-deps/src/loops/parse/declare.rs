@@ -1,0 +1,174 @@
+//! Declarations: constants, parameters, numbers, words, arrays and tables.
+
+use super::{KEYWORDS, LARGEST, Meaning, Parser, Result};
+use crate::loops::program::{Expr, Kind, Op, Variable};
+use crate::loops::source::{At, Fault};
+
+/// Most subscripts.
+const SUBSCRIPTS: usize = 4;
+/// Most values that all arrays and tables hold together.
+const CELLS: i64 = 1 << 20;
+
+impl Parser<'_> {
+    pub(super) fn declaration(&mut self) -> Result<()> {
+        let (mut what, at) = self.word()?;
+        if !self.around.is_empty() {
+            return Err(Fault::new(at, "declare it before the loops"));
+        }
+        let is_local = what == "local";
+        if is_local {
+            what = self.word()?.0;
+        }
+        loop {
+            self.declared(&what, is_local, at)?;
+            if !self.take_sign(",") {
+                return self.line_ends();
+            }
+        }
+    }
+
+    /// One name of a declaration.
+    pub(super) fn declared(&mut self, what: &str, is_local: bool, declared_at: At) -> Result<()> {
+        let (name, at) = self.word()?;
+        self.free(&name, at)?;
+        let kind = match what {
+            "const" => {
+                self.expect("=")?;
+                let number = self.number()?;
+                self.names.insert(name, Meaning::Const(number));
+                return Ok(());
+            }
+            "param" => {
+                let at_least = if self.take_sign(">=") { Some(self.number()?) } else { None };
+                self.expect("=")?;
+                Kind::Param { at_least, run: self.run_of_param(at_least)? }
+            }
+            "int" => Kind::Int(if self.take_sign("=") { self.number()? } else { 0 }),
+            "word" => Kind::Word,
+            "array" => Kind::Array(self.dims()?),
+            "table" => {
+                let dims = self.dims()?;
+                self.expect("=")?;
+                let values = self.values(&dims)?;
+                Kind::Table(dims, values)
+            }
+            _ => return Err(Fault::new(declared_at, "`local` is for `int`, `word` and `array`")),
+        };
+        self.variable(name, kind, is_local);
+        Ok(())
+    }
+
+    pub(super) fn run_of_param(&mut self, at_least: Option<i64>) -> Result<i64> {
+        let at = self.at();
+        let run = self.number()?;
+        match at_least {
+            Some(least) if run < least => Err(Fault::new(at, format!("{run} is less than {least}"))),
+            _ => Ok(run),
+        }
+    }
+
+    pub(super) fn variable(&mut self, name: String, kind: Kind, is_local: bool) -> usize {
+        let number = self.program.variables.len();
+        self.names.insert(name.clone(), Meaning::Variable(number));
+        self.program.variables.push(Variable { name, kind, is_local });
+        number
+    }
+
+    pub(super) fn free(&self, name: &str, at: At) -> Result<()> {
+        if KEYWORDS.contains(&name) || name == Op::RotateLeft.sign() {
+            return Err(Fault::new(at, format!("`{name}` is a word of the language: choose another name")));
+        }
+        if self.names.contains_key(name) {
+            return Err(Fault::new(at, format!("`{name}` is declared already")));
+        }
+        Ok(())
+    }
+
+    /// `[4][0..n]`: an extent, or the first and the last subscript.
+    pub(super) fn dims(&mut self) -> Result<Vec<(i64, i64)>> {
+        let at = self.at();
+        let mut dims = Vec::new();
+        let mut cells: i64 = 1;
+        while self.take_sign("[") {
+            let first = self.extent()?;
+            let dim = if self.take_sign("..") { (first, self.extent()?) } else { (0, first - 1) };
+            self.expect("]")?;
+            if dim.1 < dim.0 {
+                return Err(Fault::new(at, "it has no elements"));
+            }
+            cells = cells.saturating_mul(dim.1 - dim.0 + 1);
+            dims.push(dim);
+        }
+        self.cells = self.cells.saturating_add(cells);
+        if dims.is_empty() || dims.len() > SUBSCRIPTS {
+            return Err(Fault::new(
+                at,
+                format!("1 to {SUBSCRIPTS} extents are wanted, as in `[n]` or `[4][0..n]`"),
+            ));
+        }
+        if self.cells > CELLS {
+            return Err(Fault::new(
+                at,
+                format!("the arrays hold more than {CELLS} words together: make them smaller"),
+            ));
+        }
+        Ok(dims)
+    }
+
+    /// `{1, 2, 3}`.
+    pub(super) fn values(&mut self, dims: &[(i64, i64)]) -> Result<Vec<u32>> {
+        let (wanted, opened) = (dims.iter().map(|(from, to)| to - from + 1).product::<i64>(), self.at());
+        let mut values = Vec::new();
+        self.expect("{")?;
+        while !self.take_sign("}") {
+            let at = self.at();
+            let word = u32::try_from(self.number()?);
+            values.push(word.map_err(|_| Fault::new(at, "a word of 32 bits is wanted"))?);
+            if !self.take_sign(",") && !self.is_sign("}") {
+                return Err(self.unlike("`,` or `}`"));
+            }
+        }
+        if values.len() as i64 != wanted {
+            return Err(Fault::new(opened, format!("{wanted} words are wanted, not {}", values.len())));
+        }
+        Ok(values)
+    }
+
+    /// A number that is known: made of numbers and constants.
+    pub(super) fn number(&mut self) -> Result<i64> {
+        self.known_number(false, "a number is wanted: made of constants, and at most 2^40")
+    }
+
+    /// Likewise, for an array: parameters count as what they are where the loops are run.
+    pub(super) fn extent(&mut self) -> Result<i64> {
+        self.known_number(true, "a number is wanted: made of constants and parameters, and at most 2^40")
+    }
+
+    pub(super) fn known_number(&mut self, by_params: bool, wanted: &str) -> Result<i64> {
+        let at = self.at();
+        let value = self.expression()?;
+        let number = self.known(&value, by_params).filter(|number| number.abs() <= LARGEST);
+        number.ok_or_else(|| Fault::new(at, wanted))
+    }
+
+    pub(super) fn known(&self, value: &Expr, by_params: bool) -> Option<i64> {
+        match value {
+            Expr::Number(number) => Some(*number),
+            Expr::Symbol(variable) => match self.program.variables[*variable].kind {
+                Kind::Param { run, .. } if by_params => Some(run),
+                _ => None,
+            },
+            Expr::Negative(inner) => self.known(inner, by_params)?.checked_neg(),
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (self.known(a, by_params)?, self.known(b, by_params)?);
+                match op {
+                    Op::Add => a.checked_add(b),
+                    Op::Subtract => a.checked_sub(b),
+                    Op::Multiply => a.checked_mul(b),
+                    _ => None,
+                }
+            }
+            Expr::Read(_) | Expr::Not(_) => None,
+        }
+    }
+}
