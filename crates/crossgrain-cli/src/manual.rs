@@ -66,7 +66,15 @@ const EXAMPLES: [(&str, &[&str]); 18] = [
             "crossgrain plan --cipher serpent-256 --job ecb --svg plan.svg",
         ],
     ),
-    ("deps", &["crossgrain deps --mode cbc"]),
+    (
+        "deps",
+        &[
+            "crossgrain deps --mode cbc",
+            "printf 'array a[9]\\nfor i = 1 to 8\\n a[i] = a[i-1]\\nend\\n' > own.loops",
+            "crossgrain deps --loop own.loops",
+            "crossgrain deps --loop own.loops --emit c -o own.c",
+        ],
+    ),
     ("devices", &["crossgrain devices"]),
 ];
 

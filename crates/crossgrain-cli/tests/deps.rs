@@ -4,7 +4,10 @@
 
 mod common;
 
-use common::{Done, crossgrain};
+use std::fs;
+use std::path::Path;
+
+use common::{Done, Place, crossgrain};
 use serde_json::Value;
 
 fn text(arguments: &[&str]) -> String {
@@ -78,4 +81,77 @@ fn the_table_tells_variables_and_the_critical_path() {
 fn an_unknown_mode_is_refused() {
     let done: Done = crossgrain(&["deps", "--mode", "ccm"]).output().unwrap().into();
     assert!(done.refused(2).contains("ccm"));
+}
+
+/// An example of the tree.
+fn example(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crossgrain-deps/examples/loops");
+    fs::read_to_string(folder.join(name)).unwrap()
+}
+
+#[test]
+fn loops_of_a_file_are_judged() {
+    let place = Place::new();
+    place.write("own.loops", example("recurrence.loops").as_bytes());
+    let printed = String::from_utf8(place.run(&["deps", "--loop", "own.loops"]).printed()).unwrap();
+    let flow = "flow on a from 5:3 a[i] to 5:10 a[i-1], distance (1), direction (<)";
+    assert!(printed.starts_with(&format!("loop i at 4:1: serial\n    {flow}\n")), "{printed}");
+    assert!(printed.contains(&format!("  {flow}, carried by i at 4:1\n")), "{printed}");
+    place.write("own.loops", example("aes-encrypt.loops").as_bytes());
+    let printed = String::from_utf8(place.run(&["deps", "--loop", "own.loops"]).printed()).unwrap();
+    assert!(printed.contains("parallel\n    in in closed form, 16 an iteration\n"), "{printed}");
+    assert!(printed.contains("private i, j, r, wtxt, t, e\n"), "{printed}");
+}
+
+#[test]
+fn the_json_of_loops_is_one_object() {
+    let place = Place::new();
+    place.write("own.loops", example("shift.loops").as_bytes());
+    let printed = place.run(&["deps", "--json", "--loop", "own.loops"]).printed();
+    let object: Value = serde_json::from_slice(&printed).unwrap();
+    assert_eq!(object["loops"][0]["verdict"], "parallel");
+    assert_eq!(object["loops"][0]["copied"], serde_json::json!(["a"]));
+    assert_eq!(object["dependences"][0]["kind"], "anti");
+    assert_eq!(object["dependences"][0]["distances"], serde_json::json!([[1, 1]]));
+    assert_eq!((&object["pairs"]["all"], &object["parallel"][0]), (&3.into(), &0.into()));
+}
+
+#[test]
+fn loops_are_written_out_to_files_that_are_not_overwritten() {
+    let place = Place::new();
+    place.write("own.loops", example("shift.loops").as_bytes());
+    for (target, part) in [("c", "#pragma omp parallel for"), ("rust", "into_par_iter()")] {
+        let args = ["deps", "--loop", "own.loops", "--emit", target, "-o", target];
+        assert!(place.run(&args).printed().is_empty());
+        assert!(String::from_utf8(place.read(target)).unwrap().contains(part));
+        assert!(place.refuses(5, &args).contains("--force"));
+    }
+    place.refuses(2, &["deps", "--loop", "own.loops", "--emit", "c", "-o", "own.loops", "--force"]);
+}
+
+#[test]
+fn bad_loops_are_refused_with_their_place() {
+    let place = Place::new();
+    for (text, told) in [
+        ("for i = 1\nend", "own.loops:1:1: this loop has no bound"),
+        (
+            "array a[9]\nfor i = 0 to 2\n a[i*i] = 1\nend",
+            "own.loops:3:2: `a[i*i]`: its subscript is not affine",
+        ),
+        ("word t\nt = u", "own.loops:2:5: `u` is not declared"),
+        (
+            "word t\nfor i = 1 to 1000000000\n t = i\nend",
+            "own.loops:2:1: this loop has 1000000000 iterations",
+        ),
+        ("\u{1}\u{2}", "own.loops:1:1: "),
+    ] {
+        place.write("own.loops", text.as_bytes());
+        let line = place.refuses(2, &["deps", "--loop", "own.loops"]);
+        assert!(line.contains(told), "{line}");
+    }
+    place.write("own.loops", b"\xff\xfe");
+    assert!(place.refuses(2, &["deps", "--loop", "own.loops"]).contains("UTF-8"));
+    place.refuses(1, &["deps", "--loop", "nowhere"]);
+    place.refuses(2, &["deps", "--loop", "own.loops", "--mode", "cbc"]);
+    place.refuses(2, &["deps", "--emit", "c"]);
 }
