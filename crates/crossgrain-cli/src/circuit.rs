@@ -10,9 +10,10 @@ use crossgrain::circuit::emit::{self, Language};
 use crossgrain::circuit::graph::Graph;
 use crossgrain::circuit::map::map;
 use crossgrain::circuit::named;
+use crossgrain::circuit::netlist::{self, Format};
 use crossgrain::circuit::synthesize::{Table, synthesize};
 use crossgrain::circuit::trace::Width;
-use crossgrain::device::{self, Kernel};
+use crossgrain::device::{self, Kernel, rounds};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Exit};
@@ -24,10 +25,10 @@ const BUDGETS: [usize; 4] = [32, 64, 128, 255];
 /// Longest file taken for a table, in bytes: 256 numbers fit many times.
 const TABLE_FILE_BYTES: u64 = 1 << 16;
 
-/// Count the gates of a circuit, draw it, or emit it for a GPU
+/// Count the gates of a circuit, draw it, or emit it for a GPU or for hardware
 ///
-/// A gate is any function of its inputs; a complement is part of the gate that reads it. Whole ciphers are emitted too:
-/// programs that read and write blocks.
+/// A gate is any function of its inputs; a complement is part of the gate that reads it. Whole rounds are circuits too, of a state and a
+/// key. Whole ciphers are emitted for GPUs: programs that read and write blocks.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The circuit or program; none for a list of them
@@ -50,7 +51,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
 
-    /// Print the circuit as a function
+    /// Print the circuit as a function, or as a netlist
     #[arg(long, value_enum)]
     emit: Option<Target>,
 
@@ -70,15 +71,10 @@ enum Target {
     Cuda,
     /// WebGPU's shading language
     Wgsl,
-}
-
-impl From<Target> for Language {
-    fn from(target: Target) -> Self {
-        match target {
-            Target::Cuda => Self::Cuda,
-            Target::Wgsl => Self::Wgsl,
-        }
-    }
+    /// Verilog, a module of bits x and y
+    Verilog,
+    /// Berkeley's logic interchange format
+    Blif,
 }
 
 /// A circuit to tell about.
@@ -99,7 +95,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         write_file(path, args.force, &told.graph.dot(&told.name))?;
     }
     let text = match args.emit {
-        Some(target) => emit::circuit(&told.graph, &told.name, target.into()),
+        Some(target) => emitted(&told, target)?,
         None if args.json => format!("{:#}\n", object(&told, args.gates)),
         None => summary(&told, args.gates),
     };
@@ -109,9 +105,25 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
 /// Emits a whole cipher.
 fn program(kernel: Kernel, args: &Args) -> Result<(), Error> {
     let told = "is a program: emit it by --emit cuda or --emit wgsl";
-    let target = args.emit.filter(|_| args.dot.is_none());
-    let target = target.ok_or_else(|| Error::usage(format!("{} {told}", kernel.name())))?;
-    put(args, &kernel.text(target.into()))
+    let language = match (args.emit, &args.dot) {
+        (Some(Target::Cuda), None) => Language::Cuda,
+        (Some(Target::Wgsl), None) => Language::Wgsl,
+        _ => return Err(Error::usage(format!("{} {told}", kernel.name()))),
+    };
+    put(args, &kernel.text(language))
+}
+
+/// A circuit as a function or a netlist.
+fn emitted(told: &Told, target: Target) -> Result<String, Error> {
+    let format = match target {
+        Target::Cuda => return Ok(emit::circuit(&told.graph, &told.name, Language::Cuda)),
+        Target::Wgsl => return Ok(emit::circuit(&told.graph, &told.name, Language::Wgsl)),
+        Target::Verilog => Format::Verilog,
+        Target::Blif => Format::Blif,
+    };
+    let text = netlist::netlist(&told.graph, &told.name, format);
+    let lanes = || Error::usage(format!("{} computes on lanes of 32 bits: choose another --emit", told.name));
+    text.ok_or_else(lanes)
 }
 
 fn put(args: &Args, text: &str) -> Result<(), Error> {
@@ -132,7 +144,11 @@ fn chosen(args: &Args) -> Result<Option<Told>, Error> {
     }
     let Some(name) = &args.name else { return Ok(None) };
     let unknown = || Error::usage(format!("there is no circuit {name}: `crossgrain circuit` lists them"));
-    named::find(name).map(|circuit| tell(&circuit, args)).ok_or_else(unknown).map(Some)
+    named::find(name)
+        .or_else(|| rounds::find(name))
+        .map(|circuit| tell(&circuit, args))
+        .ok_or_else(unknown)
+        .map(Some)
 }
 
 fn tell(circuit: &named::Named, args: &Args) -> Told {
@@ -161,7 +177,9 @@ fn list(args: &Args) -> Result<(), Error> {
     } else {
         let lines = all.iter().map(|circuit| format!("{:<22}  {}\n", circuit.name, circuit.computes));
         let programs: Vec<_> = device::ALL.iter().map(|kernel| kernel.name()).collect();
-        format!("{}\nprograms to emit: {}\n", lines.collect::<String>(), programs.join(" "))
+        let rounds: Vec<_> = rounds::ALL.iter().map(|round| round.name).collect();
+        let lines: String = lines.collect();
+        format!("{lines}\nwhole rounds: {}\nprograms to emit: {}\n", rounds.join(" "), programs.join(" "))
     };
     print(&text)
 }

@@ -57,7 +57,14 @@ const EXAMPLES: [(&str, &[&str]); 18] = [
     ),
     ("variants", &["crossgrain variants"]),
     ("bench", &["crossgrain bench serpent-256-ctr"]),
-    ("circuit", &["crossgrain circuit", "crossgrain circuit aes-sbox --gates 3 --emit cuda"]),
+    (
+        "circuit",
+        &[
+            "crossgrain circuit",
+            "crossgrain circuit aes-sbox --gates 3 --emit cuda",
+            "crossgrain circuit aes-round --emit verilog -o round.v",
+        ],
+    ),
     ("wisdom", &["crossgrain wisdom measure --cipher aes-128", "crossgrain wisdom show"]),
     (
         "plan",

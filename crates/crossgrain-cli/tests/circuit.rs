@@ -56,6 +56,23 @@ fn whole_ciphers_are_emitted() {
 }
 
 #[test]
+fn circuits_and_whole_rounds_become_netlists() {
+    let place = Place::new();
+    place.write("parity", b"0 1 1 0");
+    let own = printed(&place, &["--table", "parity", "--emit", "verilog"]);
+    let lines = ["module of_table(input wire [1:0] x, output wire [0:0] y);", "  wire t0 = x[0] ^ x[1];"];
+    assert!(own.starts_with(&lines.join("\n")), "{own}");
+    let round = printed(&place, &["aes-round", "--emit", "blif"]);
+    assert!(round.starts_with(".model aes_round\n.inputs x0 x1 ") && round.ends_with(".end\n"));
+    let list = printed(&place, &[]);
+    let rounds = list.lines().find_map(|line| line.strip_prefix("whole rounds: ")).unwrap();
+    assert_eq!(rounds.split(' ').count(), 18);
+    let json: Value = serde_json::from_str(&printed(&place, &["serpent-round-0", "--json"])).unwrap();
+    assert_eq!((&json["inputs"], &json["outputs"]), (&256.into(), &128.into()));
+    assert!(place.refuses(2, &["circuit", "aes-ctr", "--emit", "verilog"]).contains("--emit cuda"));
+}
+
+#[test]
 fn a_table_becomes_a_circuit() {
     let place = Place::new();
     place.write("parity", b"[0, 1, 1, 0, 1, 0, 0, 1]");

@@ -1,8 +1,8 @@
 //! Gates: the S-boxes and linear layers of the ciphers, written once over [`Word`](crate::word::Word).
 //!
 //! A byte is eight words, least significant bit first; each lane of the words is another byte.
-//! [`trace`] makes a [`graph`] of any of them, [`map`] covers it by gates of three inputs, and [`emit`] writes it
-//! for a GPU.
+//! [`trace`] makes a [`graph`] of any of them, [`map`] covers it by gates of three inputs, [`emit`] writes it
+//! for a GPU, and [`netlist`] for hardware.
 
 pub mod aes_linear;
 pub mod aes_sbox;
@@ -14,6 +14,8 @@ pub mod graph;
 pub mod map;
 #[cfg(feature = "device")]
 pub mod named;
+#[cfg(feature = "device")]
+pub mod netlist;
 pub mod serpent_sbox;
 #[cfg(feature = "device")]
 pub mod synthesize;

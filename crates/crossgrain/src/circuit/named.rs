@@ -16,6 +16,11 @@ pub struct Named {
 }
 
 impl Named {
+    /// A circuit that `record` traces.
+    pub(crate) const fn new(name: &'static str, computes: &'static str, record: fn(Width) -> Graph) -> Self {
+        Self { name, computes, record }
+    }
+
     /// Its graph.
     pub fn graph(&self, width: Width) -> Graph {
         (self.record)(width)
@@ -83,7 +88,7 @@ pub fn find(name: &str) -> Option<Named> {
 }
 
 /// The complements that [`aes_sbox`] leaves to its caller.
-fn add_constant(x: Bits<Sym>) -> Bits<Sym> {
+pub(crate) fn add_constant(x: Bits<Sym>) -> Bits<Sym> {
     each!(bit < 8 => if aes_sbox::CONSTANT >> bit & 1 == 1 { !x[bit] } else { x[bit] })
 }
 

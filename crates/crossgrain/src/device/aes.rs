@@ -67,12 +67,12 @@ pub(super) fn part_gates(task: Task) -> [f64; 2] {
 }
 
 /// MixColumns, and the key.
-fn mix_forwards(x: [Bits<Sym>; 4], key: [Bits<Sym>; 4]) -> [Bits<Sym>; 4] {
+pub(super) fn mix_forwards(x: [Bits<Sym>; 4], key: [Bits<Sym>; 4]) -> [Bits<Sym>; 4] {
     sum(aes_linear::mix_column(x), key)
 }
 
 /// The key, and InvMixColumns.
-fn mix_backwards(x: [Bits<Sym>; 4], key: [Bits<Sym>; 4]) -> [Bits<Sym>; 4] {
+pub(super) fn mix_backwards(x: [Bits<Sym>; 4], key: [Bits<Sym>; 4]) -> [Bits<Sym>; 4] {
     aes_linear::inv_mix_column(sum(x, key))
 }
 

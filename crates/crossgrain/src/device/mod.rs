@@ -13,6 +13,7 @@
 
 mod aes;
 mod bits;
+pub mod rounds;
 #[cfg(feature = "search")]
 pub mod search;
 mod serpent;

@@ -74,7 +74,7 @@ fn transform<W: Moves>(task: Task, x: [W; 4]) -> [W; 4] {
 }
 
 /// The linear transformation of four words that are given by their bits.
-fn on_bits(task: Task, x: [Sym; 128]) -> [Sym; 128] {
+pub(super) fn on_bits(task: Task, x: [Sym; 128]) -> [Sym; 128] {
     let words = each!(word < 4 => Across(each!(bit < 32 => x[32 * word + bit])));
     let words = transform(task, words);
     each!(at < 128 => words[at / 32].0[at % 32])

@@ -1,0 +1,92 @@
+//! A graph as a netlist for hardware: a Verilog module, or a model in BLIF (Berkeley's logic interchange format).
+//!
+//! Inputs are bits x[0], x[1], … and outputs y[0], y[1], …, in the order of the graph; in BLIF `x0` and `y0`. A gate is an
+//! `assign` in Verilog, and in BLIF the rows of its table that are 1.
+//! Holds: graphs of bits alone; what has operations on lanes of 32 bits is no netlist.
+
+use super::emit::expression;
+use super::graph::{Gate, Graph, Operation};
+
+/// A language of netlists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Verilog, as of 2001.
+    Verilog,
+    /// BLIF.
+    Blif,
+}
+
+/// The netlist of a circuit, under its name with `_` for `-`; none if it has operations on lanes.
+///
+/// ```
+/// use crossgrain::circuit::{named, netlist, trace::Width};
+///
+/// let graph = named::find("serpent-s0").unwrap().graph(Width::Two);
+/// let text = netlist::netlist(&graph, "serpent-s0", netlist::Format::Verilog).unwrap();
+/// assert!(text.contains("module serpent_s0(input wire [3:0] x, output wire [3:0] y);"));
+/// ```
+pub fn netlist(graph: &Graph, name: &str, format: Format) -> Option<String> {
+    let is_bits = |gate: &Gate| matches!(gate.operation, Operation::Table(_));
+    graph.gates().iter().all(is_bits).then(|| match format {
+        Format::Verilog => verilog(graph, &model(name)),
+        Format::Blif => blif(graph, &model(name)),
+    })
+}
+
+/// A name for the whole: `table` is a word of Verilog.
+fn model(name: &str) -> String {
+    if name == "table" { "of_table".to_owned() } else { name.replace('-', "_") }
+}
+
+fn verilog(graph: &Graph, name: &str) -> String {
+    let (inputs, outputs) = (graph.inputs(), graph.outputs().len());
+    let node_name = |node: usize| match node.checked_sub(inputs) {
+        None => format!("x[{node}]"),
+        Some(gate) => format!("t{gate}"),
+    };
+    let mut text =
+        format!("module {name}(input wire [{}:0] x, output wire [{}:0] y);\n", inputs - 1, outputs - 1);
+    for (at, gate) in graph.gates().iter().enumerate() {
+        let names: Vec<_> = gate.inputs.iter().map(|&input| node_name(input)).collect();
+        let value = match gate.operation {
+            Operation::Table(table) if names.is_empty() => format!("1'b{}", table & 1),
+            _ => expression(gate, &names),
+        };
+        text += &format!("  wire t{at} = {value};\n");
+    }
+    for (at, &output) in graph.outputs().iter().enumerate() {
+        text += &format!("  assign y[{at}] = {};\n", node_name(output));
+    }
+    text + "endmodule\n"
+}
+
+fn blif(graph: &Graph, name: &str) -> String {
+    let node_name = |node: usize| match node.checked_sub(graph.inputs()) {
+        None => format!("x{node}"),
+        Some(gate) => format!("t{gate}"),
+    };
+    let listed =
+        |letter: char, count: usize| (0..count).map(|at| format!(" {letter}{at}")).collect::<String>();
+    let (inputs, outputs) = (listed('x', graph.inputs()), listed('y', graph.outputs().len()));
+    let mut text = format!(".model {name}\n.inputs{inputs}\n.outputs{outputs}\n");
+    for (at, gate) in graph.gates().iter().enumerate() {
+        let names: String = gate.inputs.iter().map(|&input| format!("{} ", node_name(input))).collect();
+        text += &format!(".names {names}t{at}\n");
+        text += &rows(gate);
+    }
+    for (at, &output) in graph.outputs().iter().enumerate() {
+        text += &format!(".names {} y{at}\n1 1\n", node_name(output));
+    }
+    text + ".end\n"
+}
+
+/// The rows of a gate's table that are 1, the first input first.
+fn rows(gate: &Gate) -> String {
+    let Operation::Table(table) = gate.operation else { return String::new() };
+    let inputs = gate.inputs.len();
+    let row = |index: usize| match inputs {
+        0 => "1\n".to_owned(),
+        _ => format!("{index:0inputs$b} 1\n"),
+    };
+    (0..1 << inputs).filter(|index| table >> index & 1 == 1).map(row).collect()
+}
