@@ -2,6 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 mod literature;
+mod nests;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -84,17 +85,28 @@ const OTHERS: [(&str, &str); 5] = [
     ),
 ];
 
+/// Random nests with a parallel loop that takes more than private counters.
+fn random() -> Vec<(String, Program)> {
+    let programs = (1..).filter_map(|seed| {
+        let text = if seed % 2 == 0 { nests::made(seed).0 } else { nests::made_with_numbers(seed) };
+        let program = Program::parse(&text).unwrap();
+        let analysis = Analysis::of(&program).ok()?;
+        let is_chosen = analysis.chosen().iter().any(|&number| analysis.loops[number].steps().len() > 1);
+        (is_chosen && analysis.agrees() == Ok(true)).then(|| (format!("random_{seed}"), program))
+    });
+    programs.take(60).collect()
+}
+
 /// All programs, by names that are modules and files.
-fn all() -> Vec<(&'static str, Program)> {
+fn all() -> Vec<(String, Program)> {
     let literature = LITERATURE.iter().map(|known| (known.name, known.text));
     let aes = [
         ("aes_encrypt", include_str!("../examples/loops/aes-encrypt.loops")),
         ("aes_decrypt", include_str!("../examples/loops/aes-decrypt.loops")),
     ];
     let texts = literature.chain(aes).chain(OTHERS);
-    texts
-        .map(|(name, text)| (name, Program::parse(text).unwrap_or_else(|fault| panic!("{name}: {fault}"))))
-        .collect()
+    let parsed = |text| Program::parse(text).unwrap_or_else(|fault| panic!("{text}: {fault}"));
+    texts.map(|(name, text)| (name.to_owned(), parsed(text))).chain(random()).collect()
 }
 
 fn emitted(program: &Program, language: Language) -> String {
@@ -126,7 +138,7 @@ fn others_have_parallel_loops_and_agree() {
     for (name, program) in all() {
         let analysis = Analysis::of(&program).unwrap();
         assert_eq!(analysis.agrees(), Ok(true), "{name}");
-        if OTHERS.iter().any(|(other, _)| *other == name) {
+        if OTHERS.iter().any(|(other, _)| name == *other) {
             let verdicts = literature::verdicts(&analysis);
             assert!(!analysis.chosen().is_empty(), "{name}: {verdicts:?}");
         }

@@ -1,6 +1,6 @@
 //! A program written out in C with OpenMP, or in Rust with rayon: serial, parallel, and a `main` that compares the two.
 //!
-//! Words that several threads may see are atomic in Rust, with relaxed order, which costs an ordinary load or store; iterations that the analysis calls
+//! What several threads may see is atomic in Rust, with relaxed order, which costs an ordinary load or store; iterations that the analysis calls
 //! independent never meet there. In C they are plain. Private variables are declared within the iteration, and hide the shared ones.
 
 mod text;
@@ -137,7 +137,7 @@ impl Writer<'_> {
         self.constant(&format!("{i}__trips"), &format!("trips({i}__first, {to}, {step})"));
         self.copies(treatment);
         for &int in treatment.inductions.keys() {
-            let now = self.variable(int);
+            let now = self.load(&self.variable(int), int);
             self.constant(&format!("{}__first", self.names[int]), &now);
         }
         let rest = if treatment.peels { format!("{i}__trips - 1") } else { format!("{i}__trips") };
@@ -164,12 +164,8 @@ impl Writer<'_> {
             self.last(number, treatment, &i);
         }
         for (&int, step) in &treatment.inductions {
-            let line = format!(
-                "{} = {}__first + {};",
-                self.variable(int),
-                self.names[int],
-                times(*step, &format!("{i}__trips"))
-            );
+            let value = format!("{}__first + {}", self.names[int], times(*step, &format!("{i}__trips")));
+            let line = self.assigned(&self.variable(int), int, &value);
             self.line(&line);
         }
         self.copied.clear();
@@ -186,12 +182,9 @@ impl Writer<'_> {
         self.open(&head);
         self.constant(i, &format!("{i}__first + {}", times(looped.step, &format!("({i}__trips - 1)"))));
         for (&int, step) in &treatment.inductions {
-            let line = format!(
-                "{} = {}__first + {};",
-                self.variable(int),
-                self.names[int],
-                times(*step, &format!("({i}__trips - 1)"))
-            );
+            let value =
+                format!("{}__first + {}", self.names[int], times(*step, &format!("({i}__trips - 1)")));
+            let line = self.assigned(&self.variable(int), int, &value);
             self.line(&line);
         }
         self.body(&looped.body);
@@ -287,19 +280,9 @@ impl Writer<'_> {
                 format!("{} {}= {};", self.place(target), self.sign(statement), bare(self.word(with)))
             }
             (Language::Rust, Some((_, with))) => self.added(statement, with),
-            (Language::C, None) => {
-                let value =
-                    if is_int { bare(self.int(&statement.value)) } else { bare(self.word(&statement.value)) };
-                format!("{} = {value};", self.place(target))
-            }
-            (Language::Rust, None) if is_int => {
-                format!("{} = {};", self.place(target), bare(self.int(&statement.value)))
-            }
-            (Language::Rust, None) if self.own.contains(&target.variable) => {
-                format!("{} = {};", self.place(target), bare(self.word(&statement.value)))
-            }
-            (Language::Rust, None) => {
-                format!("{}.store({}, Relaxed);", self.place(target), bare(self.word(&statement.value)))
+            (_, None) => {
+                let value = if is_int { self.int(&statement.value) } else { self.word(&statement.value) };
+                self.assigned(&self.place(target), target.variable, &bare(value))
             }
         };
         self.line(&line);

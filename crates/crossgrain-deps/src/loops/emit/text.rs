@@ -43,7 +43,7 @@ const RUST_HEAD: &str = "// Written by `crossgrain deps`. It compares both versi
 #![allow(unused_assignments, unused_comparisons, clippy::all)]
 
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed};
 
 /// How many iterations a loop has.
 fn trips(from: i64, to: i64, step: i64) -> i64 {
@@ -108,7 +108,7 @@ impl Writer<'_> {
                 (Language::Rust, Kind::Table(_, values)) => {
                     text += &format!("static {name}: [u32; {cells}] = [{}];\n", listed(values));
                 }
-                (Language::Rust, Kind::Int(_)) => fields += &format!("    pub {name}: i64,\n"),
+                (Language::Rust, Kind::Int(_)) => fields += &format!("    pub {name}: AtomicI64,\n"),
                 (Language::Rust, Kind::Word) => fields += &format!("    pub {name}: AtomicU32,\n"),
                 (Language::Rust, Kind::Array(_)) => fields += &format!("    pub {name}: Vec<AtomicU32>,\n"),
             }
@@ -169,9 +169,10 @@ impl Writer<'_> {
     fn in_rust(&self, number: usize, variable: &Variable) -> (String, String) {
         let (name, cells, seed) = (&self.names[number], variable.cells(), seed(&variable.name));
         match variable.kind {
-            Kind::Int(first) => {
-                (format!("        {name}: {first},\n"), format!("    sum = add(sum, v.{name} as u32);\n"))
-            }
+            Kind::Int(first) => (
+                format!("        {name}: AtomicI64::new({first}),\n"),
+                format!("    sum = add(sum, v.{name}.load(Relaxed) as u32);\n"),
+            ),
             Kind::Word => (
                 format!("        {name}: painted({seed:#x}, 0),\n"),
                 format!("    sum = add(sum, v.{name}.load(Relaxed));\n"),

@@ -7,10 +7,7 @@ impl Writer<'_> {
     /// A variable where it lies.
     pub(super) fn variable(&self, variable: usize) -> String {
         let name = &self.names[variable];
-        let is_field = self.language == Language::Rust
-            && !self.own.contains(&variable)
-            && matches!(self.program.variables[variable].kind, Kind::Int(_) | Kind::Word | Kind::Array(_));
-        if is_field { format!("v.{name}") } else { name.clone() }
+        if self.is_atomic(variable) { format!("v.{name}") } else { name.clone() }
     }
 
     /// An element, or a scalar.
@@ -38,12 +35,28 @@ impl Writer<'_> {
     /// A read of a number or a word.
     pub(super) fn read(&self, read: &Reference) -> String {
         let place = self.place(read);
-        let variable = &self.program.variables[read.variable];
-        let is_plain = variable.is_int()
-            || self.own.contains(&read.variable)
-            || self.copied.contains_key(&read.number)
-            || matches!(variable.kind, Kind::Table(..));
-        if self.language == Language::C || is_plain { place } else { format!("{place}.load(Relaxed)") }
+        if self.copied.contains_key(&read.number) { place } else { self.load(&place, read.variable) }
+    }
+
+    /// Whether threads share it, in Rust by atomic types.
+    fn is_atomic(&self, variable: usize) -> bool {
+        let is_changed =
+            matches!(self.program.variables[variable].kind, Kind::Int(_) | Kind::Word | Kind::Array(_));
+        self.language == Language::Rust && is_changed && !self.own.contains(&variable)
+    }
+
+    /// What a place of a variable holds.
+    pub(super) fn load(&self, place: &str, variable: usize) -> String {
+        if self.is_atomic(variable) { format!("{place}.load(Relaxed)") } else { place.to_owned() }
+    }
+
+    /// Puts a value there.
+    pub(super) fn assigned(&self, place: &str, variable: usize, value: &str) -> String {
+        if self.is_atomic(variable) {
+            format!("{place}.store({value}, Relaxed);")
+        } else {
+            format!("{place} = {value};")
+        }
     }
 
     /// A value as a number.
@@ -62,7 +75,7 @@ impl Writer<'_> {
         match value {
             Expr::Symbol(variable) => self.names[*variable].clone(),
             Expr::Read(read) => self.read(read),
-            Expr::Negative(inner) => format!("-{}", self.int(inner)),
+            Expr::Negative(inner) => format!("(-{})", self.int(inner)),
             Expr::Binary(op, a, b) => format!("({} {} {})", self.int(a), op.sign(), self.int(b)),
             Expr::Number(_) | Expr::Not(_) => String::new(),
         }
