@@ -16,7 +16,7 @@
 //! let outer = &analysis.loops[0];
 //! assert!(!outer.is_parallel());
 //! let dependence = &analysis.dependences[outer.hindrances[0]];
-//! assert_eq!(dependence.to_string(), "flow on a: 6:8 a[i-1] of 6:8 a[i], distance (1), direction (<)");
+//! assert_eq!(dependence.to_string(), "flow on a from 6:8 a[i] to 6:15 a[i-1], distance (1), direction (<)");
 //! # Ok::<(), crossgrain_deps::loops::Fault>(())
 //! ```
 //!

@@ -1,6 +1,6 @@
 //! A graph as a netlist for hardware: a Verilog module, or a model in BLIF (Berkeley's logic interchange format).
 //!
-//! Inputs are bits x[0], x[1], … and outputs y[0], y[1], …, in the order of the graph; in BLIF `x0` and `y0`. A gate is an
+//! Inputs are bits `x[0]`, `x[1]`, … and outputs `y[0]`, `y[1]`, …, in the order of the graph; in BLIF `x0` and `y0`. A gate is an
 //! `assign` in Verilog, and in BLIF the rows of its table that are 1.
 //! Holds: graphs of bits alone; what has operations on lanes of 32 bits is no netlist.
 
