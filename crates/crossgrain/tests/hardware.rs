@@ -192,7 +192,7 @@ fn simulated_s_boxes_give_what_the_reference_gives() {
     simulate(|name| !name.contains("round"));
 }
 
-/// A round takes seconds: both directions of AES and of Serpent stand for all.
+/// A round takes seconds: both directions of AES and of Serpent are enough.
 #[test]
 fn simulated_rounds_give_what_the_reference_gives() {
     let rounds = ["aes-round", "aes-inverse-round", "serpent-round-3", "serpent-inverse-round-6"];
@@ -292,8 +292,8 @@ fn yosys_reads_both_formats_as_one_function() {
              equiv_make wrapped of_blif same; cd same; equiv_simple; equiv_status -assert; cd ..; \
              select wrapped; techmap; abc -g AND,OR,XOR,NAND,NOR,XNOR,ANDNOT,ORNOT; opt_clean; stat"
         );
-        let told = run(Command::new("yosys").args(["-p", &script]));
-        let cells = told.rsplit("Number of cells:").next().and_then(|rest| rest.split_whitespace().next());
+        let printed = run(Command::new("yosys").args(["-p", &script]));
+        let cells = printed.rsplit("Number of cells:").next().and_then(|rest| rest.split_whitespace().next());
         let cells: usize = cells.unwrap().parse().unwrap();
         println!("{name}: {} gates here, {cells} by Yosys", graph.gates().len());
         assert!(cells > 0);

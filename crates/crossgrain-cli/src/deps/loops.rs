@@ -31,7 +31,7 @@ pub(super) fn run(path: &Path, args: &Args) -> Result<(), Error> {
     let text = match args.emit {
         Some(target) => analysis.emit(target.into()),
         None if args.json => format!("{:#}\n", object(&analysis)),
-        None => told(&analysis),
+        None => report(&analysis),
     };
     match &args.output {
         Some(path) => write_file(path, args.force, &text),
@@ -57,7 +57,7 @@ fn print(text: &str) -> Result<(), Error> {
 }
 
 /// Every loop, and then every dependence.
-fn told(analysis: &Analysis) -> String {
+fn report(analysis: &Analysis) -> String {
     let mut text = String::new();
     for (number, looped) in analysis.loops.iter().enumerate() {
         let indent = "  ".repeat(looped.around.len());

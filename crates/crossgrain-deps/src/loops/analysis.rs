@@ -195,7 +195,7 @@ impl Analysis {
         let judged = judge(program, &walk, &found, &mut budget);
         let references = references(program);
         let site = |access: usize| site(references[&walk.accesses[access].number]);
-        let told = |found: &Found| Dependence {
+        let shown = |found: &Found| Dependence {
             kind: found.kind,
             variable: program.name(walk.accesses[found.source].variable).to_owned(),
             source: site(found.source),
@@ -212,7 +212,7 @@ impl Analysis {
             Judged::Serial { .. } => None,
         };
         Ok(Self {
-            dependences: found.iter().map(told).collect(),
+            dependences: found.iter().map(shown).collect(),
             loops: loops.collect(),
             decided,
             program: program.clone(),

@@ -27,7 +27,7 @@
 //! | line | meaning |
 //! |---|---|
 //! | `const n = 100` | a number |
-//! | `param n >= 1 = 100` | a number that the analysis does not know; it may be told the least. Loops are run with the last |
+//! | `param n >= 1 = 100` | a number that the analysis does not know; but for the least if that is given; loops are run with the last |
 //! | `int p = 0` | a number that statements change, such as a pointer |
 //! | `word t` | a word of 32 bits |
 //! | `array a[n], b[0..n][4]` | words by subscripts: from 0, or from and to |

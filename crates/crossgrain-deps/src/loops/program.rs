@@ -5,7 +5,7 @@ use super::source::At;
 /// Deepest nest of loops.
 pub const DEPTH: usize = 6;
 
-/// What a name stands for.
+/// What a name means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A number that the analysis does not know: at least this, and this one where the loops are run.

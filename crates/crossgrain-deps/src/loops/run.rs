@@ -80,7 +80,7 @@ fn painted(name: &str, cell: usize) -> u32 {
     word ^ word >> 15
 }
 
-/// By which the cells of a variable are told from those of others.
+/// What makes the first values of a variable differ from those of others.
 pub(super) fn seed(name: &str) -> u32 {
     name.bytes().fold(0x811c_9dc5, |seed, byte| (seed ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
