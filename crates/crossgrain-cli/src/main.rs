@@ -17,6 +17,7 @@ mod manual;
 mod output;
 mod pipeline;
 mod plan;
+mod profile;
 mod progress;
 mod random;
 mod raw;

@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 
 use crossgrain_container::fill;
 
+use crate::profile::{self, Activity};
+
 /// Bytes in a chunk, a multiple of the block: enough to outweigh a system call and a change of hands,
 /// while the chunks under way stay in cache from reading to writing.
 pub(crate) const CHUNK_BYTES: usize = 1 << 20;
@@ -191,12 +193,14 @@ impl<R: Read, W: Write, E> Pipeline<R, W, E> {
     /// What a worker does until the input ends or something fails.
     fn work(&self, compute: impl Fn(Place, &mut [u8], usize) -> Made<E>) {
         let _alarm = Alarm(self);
+        let _thread = profile::thread();
         while let Some(buffer) = self.free_buffer() {
             let Some((turn, read)) = lock(&self.source).next(buffer) else {
                 return;
             };
             let computed = match read {
                 Ok(Chunk { mut buffer, place, len_bytes }) => {
+                    profile::turn_to(Activity::Compute);
                     let Made { bytes, failure } = compute(place, &mut buffer, len_bytes);
                     Computed { buffer, bytes, failure: failure.map(Failure::Compute) }
                 }
@@ -204,6 +208,7 @@ impl<R: Read, W: Write, E> Pipeline<R, W, E> {
                     Computed { buffer: Vec::new(), bytes: 0..0, failure: Some(Failure::Read(error)) }
                 }
             };
+            profile::turn_to(Activity::Wait);
             self.hand_in(turn, computed);
         }
     }
@@ -236,7 +241,9 @@ impl<R: Read, W: Write, E> Pipeline<R, W, E> {
         };
         while let Some(Computed { buffer, bytes, failure }) = sink.take_due() {
             drop(sink);
+            profile::turn_to(Activity::Write);
             let written = output.write_all(&buffer[bytes]);
+            profile::turn_to(Activity::Wait);
             sink = lock(&self.sink);
             if let Some(failure) = written.err().map(Failure::Write).or(failure) {
                 sink.failure = Some(failure);
@@ -257,7 +264,9 @@ impl<R: Read> Source<R> {
         if self.ended {
             return None;
         }
+        profile::turn_to(Activity::Read);
         let filled = fill(&mut self.input, &mut buffer[..self.chunk_bytes]);
+        profile::turn_to(Activity::Wait);
         let len_bytes = *filled.as_ref().unwrap_or(&0);
         self.ended = len_bytes < self.chunk_bytes;
         if matches!(filled, Ok(0)) {

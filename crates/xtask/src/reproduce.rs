@@ -3,6 +3,7 @@
 //! Their figures stand here; the page tells where they are from. Ours come from the newest record, or, where files are read
 //! and written, from runs made now (`reproduce/threads.rs`).
 
+mod composition;
 mod mix;
 mod threads;
 

@@ -208,6 +208,10 @@ pub(super) struct WorkArgs {
     /// Whom to show progress to
     #[arg(long, value_enum, default_value_t)]
     pub(super) progress: Audience,
+
+    /// Tell on standard error, in the end, how the time was divided
+    #[arg(long)]
+    pub(super) profile: bool,
 }
 
 impl WorkArgs {

@@ -15,10 +15,12 @@ use super::resume::Resumed;
 use crate::error::{self, Error, Exit};
 use crate::input::{Input, Name};
 use crate::output::{Content, Output, write_all_at};
+use crate::profile;
 use crate::progress::Progress;
 
 /// Decrypts.
 pub(crate) fn decrypt(args: DecryptArgs) -> Result<(), Error> {
+    profile::begin(args.files.work.profile);
     let mut output = match args.files.output_path() {
         Some(path) if args.resume => {
             args.sealed.keys.apart_from(path)?;
@@ -37,7 +39,11 @@ pub(crate) fn decrypt(args: DecryptArgs) -> Result<(), Error> {
     let name = output.name().clone();
     let (done, written_bytes) = sealed.write(&args, &mut output, &name);
     match done.and_then(|()| sealed.input.stayed()) {
-        Ok(()) => output.finish(),
+        Ok(()) => {
+            output.finish()?;
+            profile::report();
+            Ok(())
+        }
         Err(error) if args.keep_partial => {
             match output.keep(written_bytes) {
                 Ok(Some(path)) => error::tell(&format!(
@@ -55,11 +61,14 @@ pub(crate) fn decrypt(args: DecryptArgs) -> Result<(), Error> {
 
 /// Decrypts, and drops what comes of it.
 pub(crate) fn verify(args: VerifyArgs) -> Result<(), Error> {
+    profile::begin(args.work.profile);
     let mut sealed = Sealed::open(&args.sealed, args.input.as_deref(), &args.work)?;
     let to = Name::Stream("nothing");
     let mut progress = Progress::new(io::sink(), sealed.window_bytes(), args.work.progress);
     sealed.run(&to, &args.work, None, &mut progress)?;
-    sealed.input.stayed()
+    sealed.input.stayed()?;
+    profile::report();
+    Ok(())
 }
 
 /// An encrypted file whose key is right, its input before the first chunk of a window.

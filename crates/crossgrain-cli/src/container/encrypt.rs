@@ -14,6 +14,7 @@ use super::refused;
 use crate::error::Error;
 use crate::input::Input;
 use crate::output::{Content, Output, write_all_at};
+use crate::profile;
 use crate::progress::Progress;
 
 /// What stands before the chunks, and what seals them.
@@ -24,6 +25,7 @@ struct Beginning {
 
 /// Encrypts.
 pub(crate) fn encrypt(args: EncryptArgs) -> Result<(), Error> {
+    profile::begin(args.files.work.profile);
     args.files.refuse_terminal()?;
     if args.resume {
         return Err(Error::usage(
@@ -40,7 +42,9 @@ pub(crate) fn encrypt(args: EncryptArgs) -> Result<(), Error> {
     let beginning = beginning(&args, &output)?;
     write(&args, &mut input, &mut output, &beginning)?;
     input.stayed_whole()?;
-    output.finish()
+    output.finish()?;
+    profile::report();
+    Ok(())
 }
 
 /// The beginning of the file. What the user knows is wiped before the first chunk is read.

@@ -12,6 +12,7 @@ use super::refused;
 use crate::error::Error;
 use crate::input::Name;
 use crate::pipeline::{self, Cut, Failure, Made};
+use crate::profile::{self, Activity};
 use crate::progress::Progress;
 
 /// Chunks in a group: enough to fill the lanes of EAX's tags.
@@ -87,10 +88,13 @@ impl Flow<'_> {
     /// A group, written at once where that can be.
     fn group(&self, first: u64, is_last: bool, read: &[u8], room: &mut [u8]) -> Made<Stop> {
         let (bytes, done) = (self.step)(first, is_last, read, room);
-        if let Some((file, write_at)) = self.write_at
-            && let Err(error) = write_at(file, &room[bytes.clone()], first)
-        {
-            return Made { bytes: 0..0, failure: Some(Stop::Write(error)) };
+        if let Some((file, write_at)) = self.write_at {
+            profile::turn_to(Activity::Write);
+            let written = write_at(file, &room[bytes.clone()], first);
+            profile::turn_to(Activity::Wait);
+            if let Err(error) = written {
+                return Made { bytes: 0..0, failure: Some(Stop::Write(error)) };
+            }
         }
         Made { bytes, failure: done.err().map(Stop::Refused) }
     }

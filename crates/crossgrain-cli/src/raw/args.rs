@@ -110,6 +110,10 @@ pub(crate) struct Args {
     #[arg(long)]
     explain: bool,
 
+    /// Tell on standard error, in the end, how the time was divided
+    #[arg(long)]
+    pub(super) profile: bool,
+
     /// Which variants may be used: only those whose timing tells nothing of key or data, or any
     #[arg(long, default_value = "constant-time", value_parser = policies())]
     policy: Policy,

@@ -17,20 +17,24 @@ use crossgrain::{BLOCK_BYTES, Direction};
 use crate::error::{self, Error};
 use crate::output::{Content, Output};
 use crate::plan::summary;
+use crate::profile;
 use args::{Job, Kind};
 
 /// Encrypts or decrypts.
 pub(crate) fn run(args: Args) -> Result<(), Error> {
+    profile::begin(args.profile);
     let job = args.check()?;
     match &job.kind {
         Kind::Plain(engine, plain) => {
-            stream::run(&job, &stream::work(&job, engine, plain)?, plain.is_padded.then_some(BLOCK_BYTES))
+            stream::run(&job, &stream::work(&job, engine, plain)?, plain.is_padded.then_some(BLOCK_BYTES))?;
         }
-        Kind::Sealed(engine, sealed) => sealed::run(&job, engine, sealed),
+        Kind::Sealed(engine, sealed) => sealed::run(&job, engine, sealed)?,
         Kind::Wide(wide) => {
-            stream::run(&job, &wide::work(&job, wide)?, wide.is_padded.then_some(wide.cipher.block_bytes()))
+            stream::run(&job, &wide::work(&job, wide)?, wide.is_padded.then_some(wide.cipher.block_bytes()))?;
         }
     }
+    profile::report();
+    Ok(())
 }
 
 /// Where the result goes.

@@ -11,11 +11,13 @@ use super::explain;
 use crate::error::{Error, Exit};
 use crate::input::{Input, Name};
 use crate::output::{Content, Output};
+use crate::profile::{self, Activity};
 
 /// Encrypts or decrypts.
 pub(super) fn run(job: &Job, engine: &Engine, sealed: &Sealed) -> Result<(), Error> {
     let mode = job.mode.aead(engine.cipher, &job.secret, sealed.tag_bytes, &engine.options)?;
     explain(job, mode.plans());
+    let _thread = profile::thread();
     let (from, mut message) = read(job)?;
     match job.direction {
         Direction::Encrypt => seal(job, sealed, &*mode, &mut message),
@@ -35,7 +37,9 @@ fn read(job: &Job) -> Result<(Name, Zeroizing<Vec<u8>>), Error> {
         );
         return Err(Error::new(Exit::InputOutput, why));
     }
+    profile::turn_to(Activity::Read);
     input.read_to_end(&mut message).map_err(|error| Error::read(&name, &error))?;
+    profile::turn_to(Activity::Compute);
     input.stayed_whole()?;
     Ok((name, message))
 }
@@ -96,6 +100,7 @@ fn read_tag(path: &std::path::Path, tag_bytes: usize) -> Result<Vec<u8>, Error> 
 }
 
 fn write(output: &mut Output, bytes: &[u8]) -> Result<(), Error> {
+    profile::turn_to(Activity::Write);
     let written = output.write_all(bytes);
     written.map_err(|error| Error::write(output.name(), &error))
 }

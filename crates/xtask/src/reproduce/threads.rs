@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use super::Record;
+use super::{Record, composition};
 use crate::{Result, cargo, files, root, succeed, target};
 
 /// A memory file system that every Linux has.
@@ -74,7 +74,7 @@ fn timed(place: &Path, program: &Path, record: &Record) -> Result<String> {
             line(&mut text, &format!("in total, from file to file, {name}: {what}"), &model, threads);
         }
     }
-    Ok(text)
+    Ok(text + &composition::tables(place, program)?)
 }
 
 fn line(text: &mut String, name: &str, model: &Model, threads: usize) {
