@@ -132,3 +132,31 @@ fn rounds_are_serial_and_columns_are_parallel() {
         }
     }
 }
+
+/// As a compiler has it that writes the loops over columns out: every word is written by a statement of its own.
+#[test]
+fn with_columns_written_out_the_verdict_is_the_same() {
+    let mut text = String::new();
+    let mut lines = ENCRYPT.lines();
+    while let Some(line) = lines.next() {
+        if line.trim() != "for j = 0 to 3" {
+            text += &format!("{line}\n");
+            continue;
+        }
+        let body: Vec<_> = lines.by_ref().take_while(|line| line.trim() != "end").collect();
+        for column in ["0", "1", "2", "3"] {
+            for line in &body {
+                let of_column = ["[j]", "+ j]", "*j"]
+                    .into_iter()
+                    .fold((*line).to_owned(), |line, part| line.replace(part, &part.replace('j', column)));
+                text += &of_column;
+                text.push('\n');
+            }
+        }
+    }
+    let analysis = Analysis::of(&Program::parse(&text).unwrap()).unwrap();
+    let (_, blocks) = loops(&analysis, "i").next().unwrap();
+    assert_eq!(blocks.private, ["i", "r", "wtxt", "t", "e"]);
+    assert!(blocks.is_parallel() && analysis.agrees() == Ok(true));
+    assert!(!loops(&analysis, "r").next().unwrap().1.is_parallel());
+}

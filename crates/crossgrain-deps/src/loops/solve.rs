@@ -6,9 +6,7 @@
 //! the two the few hyperplanes are tried on which a solution could lie.
 //! Holds: work is bounded by a [`Budget`]; where it, or 127 bits, do not suffice, the answer is [`Answer::Unknown`].
 
-use std::collections::{BTreeSet, HashMap};
-
-use super::affine::{Affine, System};
+use super::affine::{Affine, Symbol, System};
 
 /// Whether there is a solution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,14 +59,15 @@ struct Choice {
 impl Rows {
     fn new(system: &System) -> Self {
         let all = || system.zero.iter().chain(&system.at_least_zero);
-        let symbols: BTreeSet<_> = all().flat_map(|sum| sum.terms.keys().copied()).collect();
-        let place: HashMap<_, _> =
-            symbols.iter().enumerate().map(|(place, &symbol)| (symbol, place)).collect();
+        let mut symbols: Vec<_> = all().flat_map(|sum| sum.terms.keys().copied()).collect();
+        symbols.sort_unstable();
+        symbols.dedup();
+        let place = |symbol: Symbol| symbols.partition_point(|&before| before < symbol);
         let row = |sum: &Affine| {
             let mut row = vec![0; symbols.len() + 1];
             row[symbols.len()] = i128::from(sum.constant);
-            for (symbol, &coefficient) in &sum.terms {
-                row[place[symbol]] = i128::from(coefficient);
+            for (&symbol, &coefficient) in &sum.terms {
+                row[place(symbol)] = i128::from(coefficient);
             }
             row
         };
@@ -153,7 +152,7 @@ impl Rows {
     /// opposite ones that touch an equation; false if two exclude each other.
     fn tighten(&mut self, budget: &mut u64) -> Option<bool> {
         *budget = budget.checked_sub(1 + self.at_least_zero.len() as u64)?;
-        let mut tightest: HashMap<Row, i128> = HashMap::new();
+        let mut rows: Vec<(Row, i128)> = Vec::with_capacity(self.at_least_zero.len());
         for mut row in std::mem::take(&mut self.at_least_zero) {
             let Some(constant) = row.pop() else { continue };
             let gcd = row.iter().fold(0, |gcd, &factor| greatest_common(gcd, factor));
@@ -164,18 +163,20 @@ impl Rows {
                 continue;
             }
             row.iter_mut().for_each(|factor| *factor /= gcd);
-            let constant = constant.div_euclid(gcd);
-            tightest.entry(row).and_modify(|old| *old = constant.min(*old)).or_insert(constant);
+            rows.push((row, constant.div_euclid(gcd)));
         }
-        let mut rows: Vec<_> = tightest.iter().collect();
-        rows.sort();
-        for (row, &constant) in rows {
+        // Of those that are alike the first is the tightest.
+        rows.sort_unstable();
+        rows.dedup_by(|later, first| later.0 == first.0);
+        for (row, constant) in &rows {
             let opposite: Row = row.iter().map(|factor| -factor).collect();
-            let whole = || row.iter().copied().chain([constant]).collect();
-            match tightest.get(&opposite).map(|other| other + constant) {
-                Some(room) if room < 0 => return Some(false),
-                Some(0) if opposite < *row => self.zero.push(whole()),
-                Some(0) => {}
+            let whole = || row.iter().copied().chain([*constant]).collect();
+            let other = rows.binary_search_by(|(row, _)| row.cmp(&opposite)).ok();
+            match other.map(|other| rows[other].1.checked_add(*constant)) {
+                Some(None) => return None,
+                Some(Some(room)) if room < 0 => return Some(false),
+                Some(Some(0)) if opposite < *row => self.zero.push(whole()),
+                Some(Some(0)) => {}
                 _ => self.at_least_zero.push(whole()),
             }
         }
