@@ -39,7 +39,8 @@ pub trait Gpu: fmt::Debug + Send + Sync {
     /// As [`Cipher::new`].
     fn cipher(self: Arc<Self>, kernel: Kernel, key: &Key) -> Result<Box<dyn Bulk>, Error> {
         let listing = kernel.listing(self.language());
-        self.cipher_listed(kernel, &listing, key)
+        // SAFETY: it is the program's own text.
+        unsafe { self.cipher_listed(kernel, &listing, key) }
     }
 
     /// What its programs are written in.
@@ -49,7 +50,10 @@ pub trait Gpu: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// As [`Cipher::listed`].
-    fn cipher_listed(
+    ///
+    /// # Safety
+    /// As [`Cipher::listed`].
+    unsafe fn cipher_listed(
         self: Arc<Self>,
         kernel: Kernel,
         listing: &Listing,
@@ -119,13 +123,14 @@ where
         D::LANGUAGE
     }
 
-    fn cipher_listed(
+    unsafe fn cipher_listed(
         self: Arc<Self>,
         kernel: Kernel,
         listing: &Listing,
         key: &Key,
     ) -> Result<Box<dyn Bulk>, Error> {
-        Ok(Box::new(Cipher::listed(&self, kernel, listing, key)?))
+        // SAFETY: as the caller says.
+        Ok(Box::new(unsafe { Cipher::listed(&self, kernel, listing, key)? }))
     }
 
     fn search(self: Arc<Self>, program: Search, known: &Known, keys: &[u8]) -> Result<Box<dyn Table>, Error> {

@@ -35,15 +35,23 @@ impl<D: Device> Cipher<D> {
     /// # Errors
     /// If the key is of another cipher, the driver refuses the program, or the device is lost.
     pub fn new(device: &Arc<D>, kernel: Kernel, key: &Key) -> Result<Self, Error> {
-        Self::listed(device, kernel, &kernel.listing(D::LANGUAGE), key)
+        // SAFETY: it is the program's own text.
+        unsafe { Self::listed(device, kernel, &kernel.listing(D::LANGUAGE), key) }
     }
 
-    /// A program of which the text is somebody else's: it must take the job and the keys that `kernel` takes, and touch no
-    /// more of the blocks.
+    /// A program of which the text is somebody else's.
     ///
     /// # Errors
     /// As [`Cipher::new`].
-    pub fn listed(device: &Arc<D>, kernel: Kernel, listing: &Listing, key: &Key) -> Result<Self, Error> {
+    ///
+    /// # Safety
+    /// The program must take the job and the keys that `kernel` takes, and touch no more of the blocks.
+    pub unsafe fn listed(
+        device: &Arc<D>,
+        kernel: Kernel,
+        listing: &Listing,
+        key: &Key,
+    ) -> Result<Self, Error> {
         if key.cipher().family() != kernel.family {
             return Err(Error::Key);
         }
@@ -120,7 +128,8 @@ impl<D: Device> Cipher<D> {
         let job =
             Job { words: self.kernel.job(self.cipher, blocks, first), threads: self.kernel.threads(blocks) };
         let room = reserved(&*self.device, &mut self.room, len_bytes)?;
-        self.device.run(&self.program, &job, &room.source, &mut room.goal)
+        // SAFETY: there is room for as many blocks as the job says.
+        unsafe { self.device.run(&self.program, &job, &room.source, &mut room.goal) }
     }
 }
 

@@ -218,7 +218,7 @@ impl Device for CudaDevice {
         self.stream.synchronize().map_err(lost)
     }
 
-    fn run(
+    unsafe fn run(
         &self,
         program: &Program,
         job: &Job,
@@ -238,7 +238,7 @@ impl Device for CudaDevice {
         let start = self.stream.record_event(clock).map_err(lost)?;
         let mut launch = self.stream.launch_builder(&program.function);
         launch.arg(source).arg(goal).arg(&words);
-        // SAFETY: the program takes these three, and touches nothing of the buffers beyond what the job says there is.
+        // SAFETY: the program takes these three, and touches nothing beyond the buffers: so says the caller.
         unsafe { launch.launch(groups) }.map_err(lost)?;
         let end = self.stream.record_event(clock).map_err(lost)?;
         end.synchronize().map_err(lost)?;

@@ -128,7 +128,12 @@ pub trait Device {
     ///
     /// # Errors
     /// If the device is lost.
-    fn run(
+    ///
+    /// # Safety
+    /// The program must read nothing of `source` and write nothing of `goal` beyond their ends when it is told this job, and its
+    /// listing must say truly how many threads a group has and how much memory they share. Programs of [`crossgrain::device`] keep
+    /// to that if the buffers hold as many blocks as the job says; other texts are their authors' word. A GPU checks nothing.
+    unsafe fn run(
         &self,
         program: &Self::Program,
         job: &Job,
@@ -142,7 +147,7 @@ pub trait Device {
 pub struct Job {
     /// Its words ([`Kernel::job`]).
     pub words: [u32; 6],
-    /// Threads, in whole groups.
+    /// Threads; a group may have more, which do nothing.
     pub threads: u32,
 }
 

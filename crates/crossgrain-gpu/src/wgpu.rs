@@ -267,7 +267,7 @@ impl Device for WgpuDevice {
         self.sound()
     }
 
-    fn run(
+    unsafe fn run(
         &self,
         program: &Program,
         job: &Job,

@@ -43,7 +43,10 @@ pub trait Grid: Send + Sync {
     ///
     /// # Errors
     /// As [`Device::compile`] and [`Device::run`], and if a memory is another device's.
-    fn run(
+    ///
+    /// # Safety
+    /// As [`Device::run`]; what is known by `key` must be what `listing` makes.
+    unsafe fn run(
         &self,
         key: &str,
         listing: &dyn Fn() -> Listing,
@@ -93,7 +96,7 @@ where
         self.device.download(from.downcast_ref().ok_or(Error::Place)?, bytes)
     }
 
-    fn run(
+    unsafe fn run(
         &self,
         key: &str,
         listing: &dyn Fn() -> Listing,
@@ -111,6 +114,7 @@ where
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(self.device.compile(&listing())?),
         };
-        self.device.run(program, job, source, goal).map(drop)
+        // SAFETY: as the caller says.
+        unsafe { self.device.run(program, job, source, goal) }.map(drop)
     }
 }

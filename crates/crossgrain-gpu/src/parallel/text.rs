@@ -106,7 +106,8 @@ where
             [count, from.first, from.stride, to.first, to.stride].map(|words| words as u32);
         let job = Job { words: [count, threads, first, stride, goal_first, goal_stride], threads };
         let name = self.listing(language, false).text;
-        grid.run(&name, &|| self.listing(language, true), &job, source, goal)
+        // SAFETY: spans lie within their memories, and the text is this program's.
+        unsafe { grid.run(&name, &|| self.listing(language, true), &job, source, goal) }
     }
 
     /// The program. With `is_mapped`, in fewer gates where some are found; without, it is soon written, and as good as a name.

@@ -37,6 +37,8 @@ macro_rules! isa {
         #[derive(Clone, Copy, Debug)]
         pub struct $Isa(Infallible);
 
+        impl crate::word::sealed::Sealed for $Isa {}
+
         impl Isa for $Isa {
             const NAME: &'static str = $name;
             const NEEDS: Features = $needs;

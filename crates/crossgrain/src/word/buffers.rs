@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Deref;
 
 use cipher::Array;
 use cipher::consts::U16;
@@ -255,29 +256,10 @@ impl<'a> Buffers<'a> {
         }
     }
 
-    /// The same, past the caches if these buffers are to be written so. Kernels that use it do so for one place after another,
-    /// and end with [`Buffers::end_run`].
-    ///
-    /// # Panics
-    /// As [`Buffers::store_all`].
+    /// These buffers for stores to one place after another, past the caches if they are to be written so.
     #[inline(always)]
-    pub(crate) fn store_run<W: ByteLanes, const N: usize>(&mut self, at: usize, words: [W; N]) {
-        if !self.skips_caches(at, W::BYTES) {
-            return self.store_all(at, words);
-        }
-        let bytes = &mut self.output_mut()[at..][..N * W::BYTES];
-        for (i, word) in words.into_iter().enumerate() {
-            // SAFETY: the run goes on elsewhere, and its end is a fence.
-            unsafe { word.store_past_caches(&mut bytes[i * W::BYTES..][..W::BYTES]) };
-        }
-    }
-
-    /// Has whatever a run wrote past the caches come before all that follows.
-    #[inline(always)]
-    pub(crate) fn end_run(&mut self) {
-        if self.goes_past_caches {
-            fence();
-        }
+    pub(crate) const fn run(&mut self) -> Run<'_, 'a> {
+        Run(self)
     }
 
     /// Reads the input from byte `at` on to its end, whole lanes of 128 bits, as `N` words; what is beyond is zero.
@@ -302,6 +284,52 @@ impl<'a> Buffers<'a> {
         let places = self.output_mut()[at..].chunks_mut(W::BYTES);
         for (word, place) in words.into_iter().zip(places) {
             word.store_lanes(place);
+        }
+    }
+}
+
+/// Buffers that are written to one place after another. What went past the caches comes before all that follows the end of
+/// this, however it ends.
+pub(crate) struct Run<'r, 'a>(&'r mut Buffers<'a>);
+
+impl Run<'_, '_> {
+    /// Writes `N` words of output, one after another.
+    ///
+    /// # Panics
+    /// As [`Buffers::store_all`].
+    #[inline(always)]
+    pub(crate) fn store<W: ByteLanes, const N: usize>(&mut self, at: usize, words: [W; N]) {
+        if !self.skips_caches(at, W::BYTES) {
+            return self.0.store_all(at, words);
+        }
+        let bytes = &mut self.0.output_mut()[at..][..N * W::BYTES];
+        for (i, word) in words.into_iter().enumerate() {
+            // SAFETY: a fence follows when `self` is dropped, before the buffers can be read.
+            unsafe { word.store_past_caches(&mut bytes[i * W::BYTES..][..W::BYTES]) };
+        }
+    }
+
+    /// As [`Buffers::expect`].
+    #[inline(always)]
+    pub(crate) fn expect(&mut self, at: usize, len_bytes: usize) {
+        self.0.expect(at, len_bytes);
+    }
+}
+
+impl<'a> Deref for Run<'_, 'a> {
+    type Target = Buffers<'a>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Buffers<'a> {
+        self.0
+    }
+}
+
+impl Drop for Run<'_, '_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.goes_past_caches {
+            fence();
         }
     }
 }

@@ -68,8 +68,13 @@ pub use x86::{
 };
 pub(crate) use x86::{fence, prefetch, prefetch_to_write, stores_best_past_caches};
 
-/// Proof that this CPU has a set of instructions, and the door through which kernels use them.
-pub trait Isa: Copy + Send + Sync + 'static {
+/// What other crates may not implement: a token proves something of the CPU.
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// Proof that this CPU has a set of instructions, and the door through which kernels use them. Only this module makes tokens.
+pub trait Isa: sealed::Sealed + Copy + Send + Sync + 'static {
     /// The name used in variant names: `avx2`, `vaes512`, …
     const NAME: &'static str;
 

@@ -6,6 +6,8 @@ use super::{Features, Isa, Kernel, Lane32, Lanes, Register, Shift, Word};
 #[derive(Clone, Copy, Debug)]
 pub struct Portable;
 
+impl super::sealed::Sealed for Portable {}
+
 impl Isa for Portable {
     const NAME: &'static str = "portable";
     const NEEDS: Features = Features::NONE;

@@ -214,13 +214,14 @@ pub(super) fn over_bundles<W: AesLanes>(isa: W::Isa, kernel: &mut impl Bundle<W>
     assert!(len_bytes.is_multiple_of(BLOCK_BYTES));
     let bundle_bytes = IN_FLIGHT * W::BYTES;
     let mut at = 0;
+    let mut run = buffers.run();
     while len_bytes - at >= bundle_bytes {
-        let output = kernel.run::<IN_FLIGHT>(buffers.load_all(isa, at), at / BLOCK_BYTES);
-        buffers.store_run(at, output);
-        buffers.expect(at + AHEAD_BYTES, bundle_bytes);
+        let output = kernel.run::<IN_FLIGHT>(run.load_all(isa, at), at / BLOCK_BYTES);
+        run.store(at, output);
+        run.expect(at + AHEAD_BYTES, bundle_bytes);
         at += bundle_bytes;
     }
-    buffers.end_run();
+    drop(run);
     match len_bytes - at {
         0 => {}
         rest_bytes if rest_bytes <= W::BYTES => {

@@ -86,6 +86,8 @@ macro_rules! isa {
 
             impl<K: Kernel> Enter for K {}
 
+            impl crate::word::sealed::Sealed for $Isa {}
+
             impl Isa for $Isa {
                 const NAME: &'static str = $name;
                 const NEEDS: Features = $needs;
