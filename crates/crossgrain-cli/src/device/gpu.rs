@@ -8,7 +8,7 @@ use crossgrain::device::ALL;
 use crossgrain::plan::Place;
 use crossgrain::plan::compose::Cost;
 use crossgrain::wisdom::DeviceCosts;
-use crossgrain::{Cipher, Key, search};
+use crossgrain::{Cipher, Key};
 use crossgrain_gpu::{Bulk, Copies, Info, Searcher, choose};
 
 use super::Wanted;
@@ -102,7 +102,7 @@ fn model(info: &Info) -> String {
 }
 
 /// A device that searches for keys: of this name, or for `auto` any that is no software.
-pub(crate) fn searcher(id: &str) -> Result<Box<dyn search::Device>, Error> {
+pub(crate) fn searcher(id: &str) -> Result<Box<dyn crossgrain_search::Device>, Error> {
     let device = choose(if id == "auto" { "gpu" } else { id }).map_err(|error| failed(id, &error))?;
     if id == "auto" && device.info().is_software {
         return Err(Error::usage(format!("{} is the CPU in disguise", device.info().name)));

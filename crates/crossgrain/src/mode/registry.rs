@@ -82,7 +82,7 @@ pub struct Entry {
     /// How it uses the cipher.
     pub cipher_use: CipherUse,
     /// In which directions the blocks of a message are computed side by side; of an authenticated mode, those of the
-    /// message and not its tag. `tests/dependences.rs` holds each to what its data dependences allow.
+    /// message and not its tag. `tests/modes.rs` of `crossgrain-deps` holds each to what its data dependences allow.
     pub parallel: Parallel,
     /// Whether it is defined for blocks of any size, or of 16 bytes alone.
     pub any_block_size: bool,
