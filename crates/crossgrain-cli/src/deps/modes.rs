@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use crossgrain::Direction;
-use crossgrain_deps::modes::{Analysis, BLOCKS, Carried, Growth, Loop, Touched};
 use crossgrain::mode::Mode;
+use crossgrain_deps::modes::{Analysis, BLOCKS, Carried, Growth, Loop, Touched};
 use serde_json::{Value, json};
 
 use super::Args;

@@ -12,9 +12,9 @@ use std::fmt;
 use super::algebra::{Algebra, IV, Op, Place, TAG};
 use super::analysis::{Analysis, Loop, Verdict};
 use super::specification::{self, Lengths};
+use crossgrain::mode::Mode;
 use crossgrain::part::tweak::double;
 use crossgrain::{Block, Direction};
-use crossgrain::mode::Mode;
 
 /// The block cipher that a mode calls.
 #[derive(Clone, Copy)]

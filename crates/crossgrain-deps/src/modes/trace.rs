@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use super::algebra::{Algebra, Op, Place, TAG};
 use super::specification::{self, Lengths};
-use crossgrain::{Block, Direction};
 use crossgrain::mode::Mode;
+use crossgrain::{Block, Direction};
 
 /// A value: its number.
 pub(super) type Value = usize;
