@@ -53,11 +53,14 @@ pub(crate) fn gpu(record: bool, arguments: &[String]) -> Result<()> {
     succeed(cargo().args(["build", "--release", "-p", "crossgrain-cli", "--features", "gpu"]))?;
     let mut bench = Command::new(root().join(target()).join("release/crossgrain"));
     bench.current_dir(root()).args(["bench", "gpu", "--beside", "bench/hand_written.cu"]).args(arguments);
-    if record { keep(bench.arg("--json"), gpu_of, "") } else { succeed(&mut bench) }
+    if record { keep(bench.arg("--json"), gpu_of, GPU) } else { succeed(&mut bench) }
 }
 
 /// What the name of the planner's record has behind the day.
 pub(crate) const PLANNER: &str = "-plan";
+
+/// The same of records of GPUs.
+pub(crate) const GPU: &str = "-gpu";
 
 /// Runs a benchmark, and keeps what it says if it is to be kept.
 fn finish(mut bench: Command, record: bool, suffix: &str) -> Result<()> {

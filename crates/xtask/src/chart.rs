@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::bench::PLANNER;
+use crate::bench::{GPU, PLANNER};
 use crate::{Result, pages, root};
 use record::Record;
 use series::Chart;
@@ -117,7 +117,7 @@ pub(crate) fn day(record: &Path) -> String {
     name.strip_suffix(PLANNER).unwrap_or(&name).to_owned()
 }
 
-/// The record of the latest day, by its name; of several of that day, the last machine's. Those of the planner are apart.
+/// The record of the latest day, by its name; of several of that day, the last machine's. Those of the planner are apart, and those of GPUs are not drawn.
 fn newest(is_of_planner: bool) -> Option<PathBuf> {
     newest_in(entries(&root().join(RECORDS)).flat_map(|machine| entries(&machine)), is_of_planner)
 }
@@ -125,7 +125,8 @@ fn newest(is_of_planner: bool) -> Option<PathBuf> {
 fn newest_in(files: impl Iterator<Item = PathBuf>, is_of_planner: bool) -> Option<PathBuf> {
     let is_wanted = |file: &PathBuf| {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        name.strip_suffix(".jsonl").is_some_and(|day| day.ends_with(PLANNER) == is_of_planner)
+        name.strip_suffix(".jsonl")
+            .is_some_and(|day| day.ends_with(PLANNER) == is_of_planner && !day.ends_with(GPU))
     };
     files.filter(is_wanted).max_by(|a, b| by_day(a, b))
 }
