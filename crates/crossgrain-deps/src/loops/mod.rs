@@ -60,7 +60,7 @@ mod verdict;
 mod walk;
 
 pub use analysis::{Analysis, Dependence, Looped, Site};
-pub use dependence::{Decided, Direction, Distance, Kind};
+pub use dependence::{Decided, Direction, Distance};
 pub use emit::Language;
 pub use program::{DEPTH, Op, Program};
 pub use run::Memory;

@@ -14,10 +14,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cover::Covering;
-use super::dependence::{Found, Kind};
+use super::dependence::Found;
 use super::program::{Expr, Op, Program, Statement};
 use super::solve::Budget;
 use super::walk::{Access, Walk};
+use crate::Kind;
 
 /// What has to be done so that the iterations of a loop may run in any order: variables, references and statements by number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

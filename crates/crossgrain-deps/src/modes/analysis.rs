@@ -20,33 +20,12 @@ use super::algebra::{Op, Place};
 use super::growth::Growth;
 use super::specification::Lengths;
 use super::trace::{Access, Event, Node, Trace, Value};
+use crate::Kind;
 use crossgrain::Direction;
 use crossgrain::mode::Mode;
 
 /// The lengths at which loops are traced: enough iterations to see every distance.
 const TRACED: Lengths = Lengths { header_blocks: 6, blocks: 6 };
-
-/// The kinds of dependence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// A write, then a read of what it wrote.
-    Flow,
-    /// A read, then a write to the same place.
-    Anti,
-    /// A write, then another to the same place.
-    Output,
-}
-
-impl Kind {
-    /// `flow`, `anti` or `output`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Flow => "flow",
-            Self::Anti => "anti",
-            Self::Output => "output",
-        }
-    }
-}
 
 /// What stands behind a dependence, and so what may be done about it: the mildest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,7 +26,7 @@ mod specification;
 mod trace;
 
 pub use algebra::{Algebra, IV, Op, Place, TAG};
-pub use analysis::{Analysis, Carried, Dependence, Kind, Loop, Touched, Verdict};
+pub use analysis::{Analysis, Carried, Dependence, Loop, Touched, Verdict};
 pub use blocks::{Answer, Ciphers, Message, Order, on_blocks};
 pub use growth::{Affine, Growth};
 pub use specification::{BLOCKS, Lengths, run};
