@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every check in order, the first failure last, and a count of it all.
+//! `cargo xtask test`: every check in order, whatever fails, and what failed and a count of it all at the end.
 //!
 //! The count is for people and programs alike: the last line reads `N passed, M failed, K skipped`.
 //! Tests say what this machine cannot run by printing `skipped: WHAT (WHY)`; those lines are gathered
@@ -67,6 +67,8 @@ struct Run {
 #[derive(Debug, Default)]
 struct Output {
     counts: Counts,
+    /// Tests that failed.
+    failed: Vec<String>,
     /// What was skipped and why, without repetition.
     skipped: BTreeSet<String>,
     /// Whether the lines now are what passing tests printed.
@@ -80,25 +82,24 @@ struct Counts {
     skipped: usize,
 }
 
-/// Runs the steps and tells whether all of them succeeded.
-///
-/// # Errors
-/// If a step cannot be started.
-pub(crate) fn run() -> Result<ExitCode> {
-    let mut runs: Vec<Run> = Vec::new();
-    for step in STEPS {
-        runs.push(step.run()?);
-        if runs.last().is_some_and(|run| run.outcome == Outcome::Failed) {
-            break;
-        }
-    }
+/// Runs the steps, all of them even if some fail, and tells whether all succeeded.
+pub(crate) fn run() -> ExitCode {
+    let runs: Vec<_> = STEPS.iter().map(Step::run_or_fail).collect();
     show(&runs);
     let total = total(&runs);
     println!("{} passed, {} failed, {} skipped", total.passed, total.failed, total.skipped);
-    Ok(if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 impl Step {
+    /// Runs it; one that cannot be started has failed.
+    fn run_or_fail(&self) -> Run {
+        self.run().unwrap_or_else(|error| {
+            println!("{error}");
+            Run { name: self.name, outcome: Outcome::Failed, seconds: 0.0, output: Output::default() }
+        })
+    }
+
     fn run(&self) -> Result<Run> {
         println!("== {}: {}", self.name, self.arguments.join(" "));
         let start = Instant::now();
@@ -143,6 +144,9 @@ impl Output {
     fn read(&mut self, line: &str) -> bool {
         if let Some(what) = line.strip_prefix("skipped: ") {
             self.skipped.insert(what.trim_end().to_owned());
+        }
+        if let Some(test) = line.strip_prefix("test ").and_then(|line| line.strip_suffix(" ... FAILED")) {
+            self.failed.push(test.to_owned());
         }
         if let Some(counts) = Counts::of_result_line(line) {
             self.counts.add(counts);
@@ -210,8 +214,10 @@ fn show(runs: &[Run]) {
         };
         println!("{:<12} {:>8.1}  {outcome}", run.name, run.seconds);
     }
-    for step in &STEPS[runs.len()..] {
-        println!("{:<12} {:>8}  not run", step.name, "");
+    let failed: Vec<_> = runs.iter().flat_map(|run| &run.output.failed).collect();
+    if !failed.is_empty() {
+        println!("\nfailed here:");
+        failed.iter().for_each(|test| println!("  {test}"));
     }
     if !skipped(runs).is_empty() {
         println!("\nskipped here:");
@@ -285,6 +291,7 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
         assert!(!shown.contains(&"hello") && !shown.iter().any(|line| line.starts_with("skipped")));
         assert_eq!(output.counts, Counts { passed: 3, failed: 1, skipped: 1 });
         assert_eq!(output.skipped.len(), 2);
+        assert_eq!(output.failed, ["d"]);
     }
 
     #[test]
