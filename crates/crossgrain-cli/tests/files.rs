@@ -11,7 +11,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Stdio};
 
-use common::{Done, IV, MIB, Place, crossgrain, fed, painted, until_written};
+use common::{Done, IV, MIB, Place, by_default_signals, crossgrain, fed, painted, until_written};
 
 const KEY: &str = "2b7e151628aed2a6abf7158809cf4f3c";
 const CTR: [&str; 9] = ["raw", "--cipher", "aes-128", "--mode", "ctr", "--key", KEY, "--iv", IV];
@@ -93,7 +93,8 @@ fn a_read_that_fails_leaves_nothing() {
 #[test]
 fn an_interrupt_takes_the_unfinished_file_along() {
     let place = Place::new();
-    let mut child = place.command(&CTR).args(["-o", "out"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut command = by_default_signals(&place.command(&CTR));
+    let mut child = command.args(["-o", "out"]).stdin(Stdio::piped()).spawn().unwrap();
     let mut open = child.stdin.take().unwrap();
     open.write_all(&painted(4 * MIB, 5)).unwrap();
     until_written(&child, MIB as u64);

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{IV, MIB, Place, painted, until_written, without_unnamed_files};
+use common::{IV, MIB, Place, by_default_signals, painted, until_written, without_unnamed_files};
 
 const ENCRYPT: &[&str] = &["encrypt", "--key-file", "k", "in", "-o", "out"];
 const DECRYPT: &[&str] = &["decrypt", "--key-file", "k", "sealed", "-o", "out"];
@@ -108,8 +108,8 @@ fn end(child: &mut Child, name: &str) -> Option<i32> {
 }
 
 /// Starts a run that waits for more input, sends it a signal after so long, and tells which signal ended it.
-fn ended_by(place: &Place, mut command: Command, after: Duration, name: &str) -> Option<i32> {
-    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+fn ended_by(place: &Place, command: &Command, after: Duration, name: &str) -> Option<i32> {
+    let mut child = by_default_signals(command).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut open = child.stdin.take().unwrap();
     if after.is_zero() {
         open.write_all(&place.read("in")).unwrap();
@@ -133,7 +133,7 @@ fn no_signal_leaves_anything() {
         for round in 0..20_u32 {
             let after = Duration::from_micros(if round % 2 == 0 { 0 } else { 700 * u64::from(round) });
             let command = place.command(FROM_INPUT[round as usize / 2 % 2]);
-            assert!(ended_by(&place, command, after, name).is_some(), "{name}");
+            assert!(ended_by(&place, &command, after, name).is_some(), "{name}");
             assert_eq!(new_names(&place), Vec::<String>::new(), "{name} after {after:?}");
         }
     }
@@ -151,7 +151,7 @@ fn signals_take_a_file_with_a_name_along() {
             // The shell before it does not count.
             let after = Duration::from_micros(if round < 5 { 0 } else { 10_000 + 1000 * u64::from(round) });
             let mut left = Vec::new();
-            if ended_by(&place, command, after, name).is_some() {
+            if ended_by(&place, &command, after, name).is_some() {
                 left = new_names(&place);
             }
             assert!(left.is_empty(), "{name} after {after:?}: {left:?}");

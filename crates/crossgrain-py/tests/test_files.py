@@ -248,7 +248,8 @@ def test_a_link_that_another_user_made_is_not_followed(tmp_path):
 KILLED = """
 import os, signal, sys, crossgrain
 os.chdir(sys.argv[1])
-signal.signal(signal.SIGINT, signal.SIG_DFL)
+for number in signal.SIGINT, signal.SIGQUIT:
+    signal.signal(number, signal.SIG_DFL)
 crossgrain.decrypt_file("sealed", "back", key=bytes(range(32)), progress=lambda *_: os.kill(os.getpid(), int(sys.argv[2])))
 """
 

@@ -128,6 +128,24 @@ pub(crate) fn crossgrain(args: &[&str]) -> Command {
     command
 }
 
+/// The same program with every signal as it is by default: tests may run in the background of a shell, which has interrupts ignored.
+/// Standard input is for the caller to set.
+#[cfg(target_os = "linux")]
+pub(crate) fn by_default_signals(command: &Command) -> Command {
+    let mut new = Command::new("env");
+    new.arg("--default-signal").arg(command.get_program()).args(command.get_args());
+    if let Some(folder) = command.get_current_dir() {
+        new.current_dir(folder);
+    }
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => new.env(name, value),
+            None => new.env_remove(name),
+        };
+    }
+    new
+}
+
 /// The program with these arguments where files have names from the beginning: without /proc no name can be given to one
 /// that has none. `None`, and a word about it, where nothing may be mounted.
 pub(crate) fn without_unnamed_files(place: &Place, args: &[&str]) -> Option<Command> {
