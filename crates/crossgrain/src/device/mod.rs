@@ -191,7 +191,8 @@ impl Kernel {
         match self.form {
             Form::Bits if matches!(language, Language::Cuda) => self.cuda_bits_group_threads(),
             Form::Bits | Form::Words => 64,
-            Form::Walk | Form::OneTable => 256,
+            Form::Walk => walk::SPAN_THREADS,
+            Form::OneTable => 256,
             // One group fills a multiprocessor's shared memory, and has to fill its time.
             Form::FourTables => 1024,
         }
