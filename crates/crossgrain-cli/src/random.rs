@@ -111,7 +111,8 @@ struct Random {
 impl Random {
     fn new(args: &Args) -> Result<Self, Error> {
         let key = Seed::new(args.seed).key(args.cipher);
-        let kernels = vec![Kernel::gates(args.cipher.family(), Task::Generate)];
+        let kernels =
+            Kernel::within(args.cipher.family(), Task::Generate, false).into_iter().take(1).collect();
         let options = Options { threads: 1, ..Options::default() };
         let stream = Stream::new(&key, &options)?.part(64, args.stream.into())?;
         let cost = stream.plans().first().map_or(Cost::FREE, |plan| plan.cost);

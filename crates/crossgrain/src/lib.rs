@@ -18,7 +18,7 @@
 //! ```
 //!
 //! The layers, each of which may name only those above it in this list (`tests/layers.rs`):
-//! [`block`], `pool`, [`reference`](mod@reference), [`word`], [`circuit`], [`repr`], [`convert`], [`part`],
+//! [`block`], `pool`, [`word`], [`circuit`], [`cipher`], [`reference`](mod@reference), [`repr`], [`convert`], [`part`],
 //! [`variant`], [`plan`], [`exec`], [`mode`], [`wide`], [`check`], [`tune`], [`wisdom`], [`device`],
 //! [`rustcrypto`], [`stream`].
 
@@ -41,6 +41,7 @@ mod pages {
 
 pub mod block;
 pub mod check;
+pub mod cipher;
 pub mod circuit;
 pub mod convert;
 #[cfg(feature = "device")]

@@ -8,17 +8,18 @@ use std::path::{Path, PathBuf};
 
 /// The layers from the bottom up, and what each may name besides itself: a module with all that is in it,
 /// or one thing of a module. Who judges by the reference stands last: nobody below can name it.
-const LAYERS: [(&str, &[&str]); 19] = [
+const LAYERS: [(&str, &[&str]); 20] = [
     ("block", &[]),
     ("pool", &[]),
-    ("reference", &["block"]),
     ("word", &["block::Error"]),
     ("circuit", &["word"]),
+    ("cipher", &["block", "word", "circuit"]),
+    ("reference", &["block", "cipher"]),
     ("repr", &["block", "word"]),
     ("convert", &["block", "word", "repr"]),
-    ("part", &["block", "word", "circuit", "repr", "convert"]),
+    ("part", &["block", "word", "circuit", "cipher", "repr", "convert"]),
     ("device", &["block", "pool", "word", "circuit", "convert::transpose_square", "part"]),
-    ("variant", &["block", "word", "circuit", "repr", "convert", "part"]),
+    ("variant", &["block", "word", "circuit", "cipher", "repr", "convert", "part"]),
     ("plan", &["block", "word", "repr", "convert::Load", "convert::Store", "part", "variant"]),
     ("exec", &["block", "pool", "word", "circuit", "repr", "convert", "part", "variant", "plan"]),
     (
@@ -57,7 +58,10 @@ const LAYERS: [(&str, &[&str]); 19] = [
         ],
     ),
     ("tune", &["block", "word::Buffers", "word::Features", "variant", "plan", "mode", "check"]),
-    ("wisdom", &["block", "device::Kernel", "word::Features", "word::cpu_model", "variant", "plan"]),
+    (
+        "wisdom",
+        &["block", "cipher::Entry", "device::Kernel", "word::Features", "word::cpu_model", "variant", "plan"],
+    ),
     ("rustcrypto", &["block", "word::Buffers", "word::Features", "mode"]),
     (
         "stream",

@@ -107,6 +107,7 @@ fn bundles_are_as_wide_as_the_words_of_their_isa() {
         ("avx2", &[256]),
         ("avx512", &[512]),
         ("vbmi512", &[512]),
+        ("gfni-vbmi512", &[512]),
         ("gfni256", &[256]),
         ("gfni512", &[512]),
     ]);

@@ -6,6 +6,7 @@
 
 pub mod aes_linear;
 pub mod aes_sbox;
+pub mod affine;
 #[cfg(feature = "device")]
 pub mod emit;
 #[cfg(feature = "device")]

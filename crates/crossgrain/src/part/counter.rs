@@ -4,7 +4,7 @@
 //! counts `first + n`. Bit k of n is a fixed word (`repr::lane`), so the low L bits are an addition of L
 //! one-bit adders; of the higher bits every lane sees one of two values, those of `first` and of
 //! `first + 2ᴸ`, by the carry. All of it is public.
-//! On 32-bit words only the lowest one counts, until it wraps.
+//! On 32-bit words only the lowest one counts, until it wraps; of bytes, the higher ones see the carry out of the lowest.
 //! Source: the counter of SP 800-38A B.1, big-endian: bit k stands in byte 15 − k/8. Generators of random numbers count
 //! little-endian: bit k in byte k/8. One text serves both, by where a bit stands.
 
@@ -13,7 +13,7 @@ use std::fmt;
 use super::{Count, Counting};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::repr::{lane, word_lane};
-use crate::word::{Isa, Kernel, Lane32, Register, TILE_WORDS, Tile, each};
+use crate::word::{ByteLanes, Isa, Kernel, Lane32, Register, TILE_WORDS, Tile, each};
 
 /// Bits of a block's number in the widest bundle.
 const LANE_BITS_MAX: usize = 9;
@@ -252,6 +252,92 @@ impl<W: Lane32> Kernel for CountWords<'_, W> {
         for bundle in 0..blocks / bundle_blocks {
             let first = first.skip((bundle * bundle_blocks) as u128);
             [*tile.bundle_mut(source.isa, bundle)] = source.bundles(first);
+        }
+    }
+}
+
+/// A byte in every byte of a pattern.
+#[inline(always)]
+const fn eight(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
+/// Counters to `bytesliced`.
+pub struct CounterToBytes<W: ByteLanes> {
+    isa: W::Isa,
+    /// The number of the block in each lane, as bytes of a word.
+    numbers: [u8; 64],
+}
+
+impl<W: ByteLanes> CounterToBytes<W> {
+    /// The source by these instructions.
+    pub fn new(isa: W::Isa) -> Self {
+        let parts = W::BYTES / 16;
+        let mut numbers = [0; 64];
+        for block in 0..W::BYTES {
+            numbers[block % parts * 16 + block / parts] = block as u8;
+        }
+        Self { isa, numbers }
+    }
+
+    /// A bundle of counters from `first` on. Of all but the lowest byte lanes see two values: before a carry and after it.
+    #[inline(always)]
+    fn bundle(&self, first: Counter) -> [W; BLOCK_BYTES] {
+        let numbers = W::load(self.isa, &self.numbers[..W::BYTES]);
+        let low = first.value as u8;
+        let lowest = W::splat(self.isa, eight(low)).add_bytes(numbers);
+        let (places, before) = (first.order.places(), first.block());
+        let mut words = each!(i < BLOCK_BYTES => if places[i] == 0 { lowest } else { W::splat(self.isa, eight(before[i])) });
+        let left = 256 - usize::from(low);
+        if left < W::BYTES {
+            let after = first.skip(left as u128).block();
+            // Numbers from `left` on have the top bit then, and read zero in place of ones.
+            let top = numbers.add_bytes(W::splat(self.isa, eight(128 - left as u8)));
+            let is_before = W::splat(self.isa, u64::MAX).pick(top);
+            for (i, word) in words.iter_mut().enumerate().filter(|(i, _)| places[*i] != 0) {
+                let change = W::splat(self.isa, eight(before[i] ^ after[i]));
+                *word = W::splat(self.isa, eight(after[i])) ^ (is_before & change);
+            }
+        }
+        words
+    }
+}
+
+impl<W: ByteLanes> fmt::Debug for CounterToBytes<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CounterToBytes({} bits)", W::BITS)
+    }
+}
+
+impl<W: ByteLanes> Count for CounterToBytes<W> {
+    fn begin(&self) -> Box<dyn Counting + '_> {
+        Box::new(self)
+    }
+}
+
+impl<W: ByteLanes> Counting for &CounterToBytes<W> {
+    fn count(&mut self, first: Counter, tile: &mut Tile, _scratch: &mut [Tile; 2], blocks: usize) {
+        self.isa.enter(CountBytes { source: self, first, tile, blocks });
+    }
+}
+
+struct CountBytes<'a, W: ByteLanes> {
+    source: &'a CounterToBytes<W>,
+    first: Counter,
+    tile: &'a mut Tile,
+    blocks: usize,
+}
+
+impl<W: ByteLanes> Kernel for CountBytes<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { source, first, tile, blocks } = self;
+        tile.phase = 0;
+        for bundle in 0..blocks / W::BYTES {
+            let first = first.skip((bundle * W::BYTES) as u128);
+            *tile.bundle_mut(source.isa, bundle) = source.bundle(first);
         }
     }
 }

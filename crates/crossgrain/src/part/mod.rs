@@ -6,6 +6,7 @@
 pub mod aes;
 pub mod chain;
 pub mod counter;
+pub mod described;
 pub mod ghash;
 mod lanes;
 #[cfg(feature = "wide")]
@@ -19,6 +20,7 @@ use self::counter::Counter;
 use self::ghash::Ghash;
 use self::tweak::Tweaks;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
+use crate::cipher::{self, Entry};
 use crate::word::{Buffers, Tile};
 
 /// A step of a cipher, or a run of steps that one variant computes.
@@ -28,6 +30,8 @@ pub enum Part {
     Aes(aes::Part),
     /// Of Serpent.
     Serpent(serpent::Part),
+    /// All of a cipher that is described once.
+    Described(Family),
 }
 
 impl Part {
@@ -36,6 +40,8 @@ impl Part {
         match family {
             Family::Aes => Self::Aes(aes::Part::Cipher),
             Family::Serpent => Self::Serpent(serpent::Part::Cipher),
+            #[allow(unreachable_patterns, reason = "ciphers are features")]
+            described => Self::Described(described),
         }
     }
 
@@ -44,14 +50,18 @@ impl Part {
         match self {
             Self::Aes(_) => Family::Aes,
             Self::Serpent(_) => Family::Serpent,
+            Self::Described(family) => family,
         }
     }
 
     /// The name in variant names.
-    pub const fn name(self, direction: Direction) -> &'static str {
+    pub fn name(self, direction: Direction) -> &'static str {
         match self {
             Self::Aes(part) => part.name(direction),
             Self::Serpent(part) => part.name(direction),
+            Self::Described(family) => {
+                Entry::of(family).map_or("undescribed", |entry| entry.names[direction as usize])
+            }
         }
     }
 
@@ -82,6 +92,8 @@ pub fn steps(cipher: Cipher, direction: Direction) -> Vec<(Part, usize)> {
     match cipher.family() {
         Family::Aes => in_family(aes::steps(direction, cipher.rounds()), Part::Aes),
         Family::Serpent => in_family(serpent::steps(direction), Part::Serpent),
+        #[allow(unreachable_patterns, reason = "ciphers are features")]
+        described => vec![(Part::Described(described), 0)],
     }
 }
 
@@ -110,6 +122,8 @@ pub enum Keys {
     Aes(aes::key::RoundKeys),
     /// Of Serpent.
     Serpent(serpent::key::RoundKeys),
+    /// Of a cipher that is described once.
+    Described(cipher::Keys),
 }
 
 impl Keys {
@@ -118,6 +132,11 @@ impl Keys {
         match key.cipher().family() {
             Family::Aes => Self::Aes(aes::key::RoundKeys::expand(key)),
             Family::Serpent => Self::Serpent(serpent::key::RoundKeys::expand(key)),
+            #[allow(unreachable_patterns, reason = "ciphers are features")]
+            described => {
+                let entry = Entry::of(described).expect("a cipher without a folder of its own is described");
+                Self::Described(entry.expand(key))
+            }
         }
     }
 
@@ -129,6 +148,15 @@ impl Keys {
     /// Those of Serpent.
     pub const fn serpent(&self) -> Option<&serpent::key::RoundKeys> {
         if let Self::Serpent(keys) = self { Some(keys) } else { None }
+    }
+
+    /// Those of a described cipher.
+    pub fn described(&self, family: Family) -> Option<&cipher::Keys> {
+        if let Self::Described(keys) = self {
+            Some(keys).filter(|keys| keys.family() == family)
+        } else {
+            None
+        }
     }
 }
 

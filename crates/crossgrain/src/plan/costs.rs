@@ -1,12 +1,12 @@
 //! What variants cost: shipped estimates, or what was measured here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::sync::LazyLock;
 
 use super::compose::Cost;
-use crate::block::{Cipher, Family};
-use crate::variant::Variant;
+use crate::block::Cipher;
+use crate::variant::{Variant, table};
 
 /// Costs by variant name, in nanoseconds; for parts in tiles and for whole ciphers alike.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,23 +30,21 @@ impl From<Cost> for Known {
     }
 }
 
-/// The cipher that AES's estimates are for; others of its family are scaled by their rounds.
-const ESTIMATED: Cipher = Cipher::Aes128;
-
 static ESTIMATES: LazyLock<Costs> = LazyLock::new(|| {
     // A test holds the shipped text to this format; a line that is not in it costs nothing but itself.
     include_str!("estimates.txt").lines().filter_map(parse_line).collect()
 });
 
 impl Costs {
-    /// The costs shipped with the library: no clock is read.
+    /// The costs shipped with the library: no clock is read. They are for the first cipher of each family; those of rows that
+    /// span all rounds grow with these.
     pub fn estimates(cipher: Cipher) -> Self {
-        let rounds = match cipher.family() {
-            Family::Aes => cipher.rounds() as f64 / ESTIMATED.rounds() as f64,
-            Family::Serpent => 1.0,
-        };
+        let family = cipher.family();
+        let rounds = cipher.rounds() as f64 / family.first().rounds() as f64;
+        let grow: HashSet<_> =
+            table().iter().filter(|row| row.grows_with_rounds(family)).map(|row| &row.name).collect();
         let scaled = |(name, known): (&String, &Known)| {
-            let factor = if is_whole_cipher(name) { rounds } else { 1.0 };
+            let factor = if grow.contains(name) { rounds } else { 1.0 };
             (name.clone(), known.cost.scaled(factor))
         };
         ESTIMATES.by_name.iter().map(scaled).collect()
@@ -111,9 +109,4 @@ fn parse_line(line: &str) -> Option<(String, Cost)> {
     let mut number = || words.next()?.parse::<f64>().ok();
     let (fixed_ns, per_byte_ns) = (number()?, number()?);
     Some((words.next()?.to_owned(), Cost { fixed_ns, per_byte_ns }))
-}
-
-/// Whether a name is of a row that spans all rounds of AES, so that its cost grows with them.
-fn is_whole_cipher(name: &str) -> bool {
-    name.starts_with("aes-") && !name.starts_with("aes-round")
 }

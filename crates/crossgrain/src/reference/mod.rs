@@ -10,7 +10,8 @@ pub mod modes;
 pub mod serpent;
 pub mod xts;
 
-use crate::block::{Block, Family, Key};
+use crate::block::{Block, Direction, Family, Key};
+use crate::cipher::{Entry, Keys};
 
 /// A keyed block cipher.
 pub trait BlockCipher {
@@ -32,6 +33,34 @@ pub fn cipher(key: &Key) -> Box<dyn BlockCipher> {
     match key.cipher().family() {
         Family::Aes => Box::new(aes::Aes::new(key.bytes())),
         Family::Serpent => Box::new(serpent::Serpent::new(key.bytes())),
+        #[allow(unreachable_patterns, reason = "ciphers are features")]
+        described => {
+            let entry = Entry::of(described).expect("a cipher without a reference of its own is described");
+            Box::new(Described { entry, keys: entry.expand(key) })
+        }
+    }
+}
+
+/// A cipher that is described once, by look-ups.
+struct Described {
+    entry: &'static Entry,
+    keys: Keys,
+}
+
+impl Described {
+    fn crypt(&self, direction: Direction, block: &mut [u8]) {
+        let block = <&mut Block>::try_from(block).expect("a block of the cipher");
+        self.entry.crypt_plainly(&self.keys, direction, block);
+    }
+}
+
+impl BlockCipher for Described {
+    fn encrypt(&self, block: &mut [u8]) {
+        self.crypt(Direction::Encrypt, block);
+    }
+
+    fn decrypt(&self, block: &mut [u8]) {
+        self.crypt(Direction::Decrypt, block);
     }
 }
 

@@ -3,6 +3,7 @@
 //! A variant computes a part, a conversion or a source by certain instructions in a certain
 //! representation, and says what it leaks. Its name, `part/representation/isa`, is stable.
 
+mod described_rows;
 #[cfg(feature = "search")]
 mod search_rows;
 mod table;
@@ -160,6 +161,15 @@ impl Variant {
             Some(own) => own == family,
             None => table().iter().any(|row| row.repr == self.repr && is_part(row)),
         }
+    }
+
+    /// Whether it spans all rounds of a family's ciphers, so that its cost grows with them.
+    pub(crate) fn grows_with_rounds(&self, family: Family) -> bool {
+        self.family == Some(family)
+            && match self.action {
+                Action::Tile(part, ..) => part == Part::whole(family),
+                _ => true,
+            }
     }
 
     /// Whether it can run with these instructions.

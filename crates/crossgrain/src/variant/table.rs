@@ -11,7 +11,7 @@ use crate::convert::{
 };
 use crate::part::aes::substitute::{Galois, Nibbles, Permute, Substitute};
 use crate::part::aes::{self, bitsliced, bytesliced, hsliced, instructions, table as tables, walk as walks};
-use crate::part::counter::{CounterToBits, CounterToBlocks, CounterToWords};
+use crate::part::counter::{CounterToBits, CounterToBlocks, CounterToBytes, CounterToWords};
 use crate::part::serpent::whole::Whole;
 use crate::part::serpent::{self, bitsliced as serpent_bitsliced, vsliced};
 use crate::part::{Keys, Part};
@@ -41,9 +41,9 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     between_the_grains::<VbmiWord512, Permute<VbmiWord512>>(&mut rows);
     between_the_grains::<GfniWord256, Galois>(&mut rows);
     between_the_grains::<GfniWord512, Galois>(&mut rows);
-    group::<Word128, ByteGroup, 16>(Repr::Bytesliced { bits: 128 }, &mut rows);
-    group::<Word256, ByteGroup, 16>(Repr::Bytesliced { bits: 256 }, &mut rows);
-    group::<Word512, ByteGroup, 16>(Repr::Bytesliced { bits: 512 }, &mut rows);
+    bytes_of_blocks::<Word128>(&mut rows);
+    bytes_of_blocks::<Word256>(&mut rows);
+    bytes_of_blocks::<Word512>(&mut rows);
     #[cfg(feature = "search")]
     super::search_rows::push(&mut rows);
     serpent_across_the_grain::<u32>(&mut rows);
@@ -55,6 +55,7 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     words_of_blocks::<Word128>(&mut rows);
     words_of_blocks::<Word256>(&mut rows);
     words_of_blocks::<Word512>(&mut rows);
+    super::described_rows::push(&mut rows);
     transposition::<u32, Network>(&mut rows);
     transposition::<u64, Network>(&mut rows);
     transposition::<Word128, Network>(&mut rows);
@@ -103,7 +104,7 @@ pub(super) fn of<I: Isa>(family: Family, stem: &str, repr: Repr, action: Action)
 }
 
 /// The row of a part.
-fn part<I: Isa>(part: Part, direction: Direction, repr: Repr, bind: BindTile) -> Variant {
+pub(super) fn part<I: Isa>(part: Part, direction: Direction, repr: Repr, bind: BindTile) -> Variant {
     of::<I>(part.family(), part.name(direction), repr, Action::Tile(part, direction, bind))
 }
 
@@ -313,6 +314,16 @@ fn words_of_blocks<W: Lane32>(rows: &mut Vec<Variant>) {
     });
     rows.push(row::<W::Isa>(format!("counter-to-{repr}"), repr, count));
     group::<W, LaneGroup, 4>(repr, rows);
+}
+
+/// The conversions and counters of `bytesliced`.
+fn bytes_of_blocks<W: ByteLanes>(rows: &mut Vec<Variant>) {
+    let repr = Repr::Bytesliced { bits: W::BITS };
+    let count = Action::Count(|features| {
+        W::Isa::detect(features).map(|isa| Box::new(CounterToBytes::<W>::new(isa)) as _)
+    });
+    rows.push(row::<W::Isa>(format!("counter-to-{repr}"), repr, count));
+    group::<W, ByteGroup, 16>(repr, rows);
 }
 
 /// A conversion in registers both ways.

@@ -18,8 +18,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::block::Cipher;
+use crate::cipher::Entry;
 use crate::plan::Costs;
-use crate::variant::{Action, table};
+use crate::variant::{Action, Variant, table};
 use crate::word::{Features, cpu_model};
 
 /// What costs depend on besides the variant.
@@ -39,8 +40,11 @@ pub struct Signature {
 impl Signature {
     /// What holds here and now.
     pub fn here() -> Self {
-        // Searches aside: whether they are in the table is a feature's choice, and other plans do not depend on them.
-        let planned = table().iter().filter(|variant| !matches!(variant.action, Action::Search(_)));
+        // Searches and described ciphers aside: whether they are in the table is a feature's choice, and other plans do not depend
+        // on them.
+        let is_described = |row: &&Variant| row.family.is_some_and(|family| Entry::of(family).is_some());
+        let planned =
+            table().iter().filter(|row| !matches!(row.action, Action::Search(_)) && !is_described(row));
         let names = planned.flat_map(|variant| variant.name.bytes().chain([b'\n']));
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),

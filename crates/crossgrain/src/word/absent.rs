@@ -71,6 +71,7 @@ isa!(Avx512, "avx512", Features::AVX512);
 isa!(Gfni512, "gfni512", Features::AVX512.with(Features::GFNI));
 isa!(Gfni256, "gfni256", Features::AVX2.with(Features::GFNI));
 isa!(Vbmi512, "vbmi512", Features::AVX512.with(Features::VBMI));
+isa!(GfniVbmi512, "gfni-vbmi512", Features::AVX512.with(Features::GFNI).with(Features::VBMI));
 isa!(AesNi, "aesni", Features::SSE2.with(Features::AES_ROUNDS));
 isa!(Vaes256, "vaes256", Features::AVX2.with(Features::VAES_ROUNDS));
 isa!(Vaes512, "vaes512", Features::AVX512.with(Features::VAES_ROUNDS));
@@ -95,6 +96,8 @@ pub type GfniWord512 = Vector<Gfni512, 64>;
 pub type GfniWord256 = Vector<Gfni256, 32>;
 /// 512 bits by AVX-512 with VBMI.
 pub type VbmiWord512 = Vector<Vbmi512, 64>;
+/// 512 bits by AVX-512 with VBMI and GFNI.
+pub type GfniVbmiWord512 = Vector<GfniVbmi512, 64>;
 /// One block by AES-NI.
 pub type AesWord128 = Vector<AesNi, 16>;
 /// Two blocks by VAES.

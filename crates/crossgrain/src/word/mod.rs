@@ -63,8 +63,8 @@ pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
 pub use tile::{wipe, wipe_stack};
 pub use x86::{
     AesNi, AesWord128, AesWord256, AesWord512, Avx2, Avx512, Clmul, ClmulWord128, ClmulWord256, ClmulWord512,
-    Gfni256, Gfni512, GfniWord256, GfniWord512, Sse2, Vaes256, Vaes512, Vbmi512, VbmiWord512, Vclmul256,
-    Vclmul512, Word128, Word256, Word512,
+    Gfni256, Gfni512, GfniVbmi512, GfniVbmiWord512, GfniWord256, GfniWord512, Sse2, Vaes256, Vaes512,
+    Vbmi512, VbmiWord512, Vclmul256, Vclmul512, Word128, Word256, Word512,
 };
 pub(crate) use x86::{fence, prefetch, prefetch_to_write, stores_best_past_caches};
 

@@ -21,7 +21,8 @@ use std::ops::{BitAnd, BitXor, Not};
 use self::raw::Raw;
 pub(crate) use self::tokens::stores_best_past_caches;
 pub use self::tokens::{
-    AesNi, Avx2, Avx512, Clmul, Gfni256, Gfni512, Sse2, Vaes256, Vaes512, Vbmi512, Vclmul256, Vclmul512,
+    AesNi, Avx2, Avx512, Clmul, Gfni256, Gfni512, GfniVbmi512, Sse2, Vaes256, Vaes512, Vbmi512, Vclmul256,
+    Vclmul512,
 };
 pub(super) use self::tokens::{cpu_model, detect_features};
 use super::{
@@ -71,6 +72,8 @@ pub type GfniWord512 = Vector<__m512i, Gfni512>;
 pub type GfniWord256 = Vector<__m256i, Gfni256>;
 /// 512 bits by AVX-512 with VBMI.
 pub type VbmiWord512 = Vector<__m512i, Vbmi512>;
+/// 512 bits by AVX-512 with VBMI and GFNI.
+pub type GfniVbmiWord512 = Vector<__m512i, GfniVbmi512>;
 /// One block by AES-NI.
 pub type AesWord128 = Vector<__m128i, AesNi>;
 /// Two blocks by VAES.
@@ -379,7 +382,19 @@ galois_bytes!(
     _mm512_gf2p8mul_epi8
 );
 
-impl ByteTables for VbmiWord512 {
+galois_bytes!(
+    GfniVbmiWord512,
+    _mm512_gf2p8affine_epi64_epi8,
+    _mm512_gf2p8affineinv_epi64_epi8,
+    _mm512_gf2p8mul_epi8
+);
+
+/// Tokens whose CPUs have VBMI on registers of 512 bits.
+trait VbmiIsa: Isa {}
+impl VbmiIsa for Vbmi512 {}
+impl VbmiIsa for GfniVbmi512 {}
+
+impl<I: VbmiIsa> ByteTables for Vector<__m512i, I> {
     #[inline(always)]
     fn look_up(self, table: &[Self; 4]) -> Self {
         // SAFETY: values of this type exist, so AVX-512 BW and VBMI do. Each permutation reads seven bits

@@ -124,46 +124,51 @@ pub(crate) fn expected(key: &Key, direction: Direction, birth: Birth, first: u12
     data
 }
 
-/// Another implementation: RustCrypto's `aes`, `serpent` and `ctr`.
+/// Calls `$f` with RustCrypto's cipher of a key.
+macro_rules! with_other {
+    ($key:expr, $f:ident($($argument:expr),*)) => {{
+        let key = $key;
+        macro_rules! of {
+            ($Cipher:ty) => { $f(<$Cipher>::new_from_slice(key.bytes()).unwrap(), $($argument),*) };
+        }
+        match key.cipher() {
+            Cipher::Aes128 => of!(aes::Aes128),
+            Cipher::Aes192 => of!(aes::Aes192),
+            Cipher::Aes256 => of!(aes::Aes256),
+            Cipher::Serpent128 | Cipher::Serpent192 | Cipher::Serpent256 => of!(serpent::Serpent),
+            Cipher::Sm4 => of!(sm4::Sm4),
+            Cipher::Camellia128 => of!(camellia::Camellia128),
+            Cipher::Camellia192 => of!(camellia::Camellia192),
+            Cipher::Camellia256 => of!(camellia::Camellia256),
+            Cipher::Aria128 => of!(aria::Aria128),
+            Cipher::Aria192 => of!(aria::Aria192),
+            Cipher::Aria256 => of!(aria::Aria256),
+            Cipher::Kuznyechik => of!(kuznyechik::Kuznyechik),
+            other => panic!("{other} has no other implementation here"),
+        }
+    }};
+}
+
+/// Another implementation: RustCrypto's ciphers and `ctr`.
 pub(crate) fn other(key: &Key, direction: Direction, birth: Birth, first: u128, data: &mut [u8]) {
-    match key.cipher() {
-        Cipher::Aes128 => {
-            other_run(&aes::Aes128::new_from_slice(key.bytes()).unwrap(), direction, birth, first, data)
-        }
-        Cipher::Aes192 => {
-            other_run(&aes::Aes192::new_from_slice(key.bytes()).unwrap(), direction, birth, first, data)
-        }
-        Cipher::Aes256 => {
-            other_run(&aes::Aes256::new_from_slice(key.bytes()).unwrap(), direction, birth, first, data)
-        }
-        Cipher::Serpent128 | Cipher::Serpent192 | Cipher::Serpent256 => {
-            other_run(&serpent::Serpent::new_from_slice(key.bytes()).unwrap(), direction, birth, first, data)
-        }
-    }
+    with_other!(key, other_run(direction, birth, first, data))
 }
 
 /// The same on single blocks, with the key expanded once.
 pub(crate) fn other_single(key: &Key, direction: Direction) -> Box<dyn FnMut(&mut Block)> {
-    match key.cipher() {
-        Cipher::Aes128 => other_blocks(aes::Aes128::new_from_slice(key.bytes()).unwrap(), direction),
-        Cipher::Aes192 => other_blocks(aes::Aes192::new_from_slice(key.bytes()).unwrap(), direction),
-        Cipher::Aes256 => other_blocks(aes::Aes256::new_from_slice(key.bytes()).unwrap(), direction),
-        Cipher::Serpent128 | Cipher::Serpent192 | Cipher::Serpent256 => {
-            other_blocks(serpent::Serpent::new_from_slice(key.bytes()).unwrap(), direction)
-        }
-    }
+    with_other!(key, other_blocks(direction))
 }
 
 trait Other: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + 'static {}
 impl<C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + 'static> Other for C {}
 
-fn other_run(cipher: &impl Other, direction: Direction, birth: Birth, first: u128, data: &mut [u8]) {
+fn other_run(cipher: impl Other, direction: Direction, birth: Birth, first: u128, data: &mut [u8]) {
     let (blocks, _) = ::cipher::array::Array::slice_as_chunks_mut(data);
     match (birth, direction) {
         (Birth::Bytes, Direction::Encrypt) => cipher.encrypt_blocks(blocks),
         (Birth::Bytes, Direction::Decrypt) => cipher.decrypt_blocks(blocks),
         (Birth::Counter, _) => {
-            let core = CtrCore::<_, Ctr128BE>::inner_iv_init(cipher, &first.to_be_bytes().into());
+            let core = CtrCore::<_, Ctr128BE>::inner_iv_init(&cipher, &first.to_be_bytes().into());
             StreamCipherCoreWrapper::from_core(core).apply_keystream(data);
         }
     }

@@ -144,6 +144,11 @@ isa!(
     "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi"
 );
 isa!(
+    /// 512-bit registers with byte tables in registers, and bit matrices on bytes.
+    GfniVbmi512, "gfni-vbmi512", Features::AVX512.with(Features::GFNI).with(Features::VBMI), enter_gfni_vbmi512,
+    "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,gfni"
+);
+isa!(
     /// 128-bit registers with AES rounds and carry-less products.
     AesNi, "aesni", Features::SSE2.with(Features::AES_ROUNDS), enter_aesni, "sse2,ssse3,aes,pclmulqdq"
 );

@@ -1,0 +1,148 @@
+//! ARIA: an involution on sixteen bytes, alternately by two layers of S-boxes.
+//!
+//! Decryption is encryption by other keys: those of the rounds between, last first, through the diffusion layer A.
+//! Source: RFC 5794.
+
+use zeroize::{Zeroize, Zeroizing};
+
+use super::plain::{Tables, substitute};
+use super::sbox::{self, Sbox};
+use super::{Bytes, Description, OnBytes, RoundKeys};
+use crate::block::{Direction, Family};
+use crate::word::each;
+
+/// ARIA.
+#[derive(Debug)]
+pub struct Aria;
+
+impl Description for Aria {
+    const FAMILY: Family = Family::Aria;
+    const NAMES: [&'static str; 2] = ["aria-encrypt", "aria-decrypt"];
+
+    /// S₁, which is AES's, S₂, and their inverses.
+    fn boxes() -> &'static [Sbox] {
+        static BOXES: [Sbox; 4] = {
+            let s2 = Sbox::new(S2);
+            [sbox::AES, s2, sbox::AES.inverse(), s2.inverse()]
+        };
+        &BOXES
+    }
+
+    fn schedule(key: &[u8], direction: Direction) -> RoundKeys {
+        let rounds = key.len() / 4 + 8;
+        let mut keys = Zeroizing::new(Vec::with_capacity(16 * (rounds + 1)));
+        let w = Zeroizing::new(words(key));
+        for i in 0..=rounds {
+            // Right by 19 and 31 bits, and left by 61, 31 and 19.
+            let rotation = [19, 31, 128 - 61, 128 - 31, 128 - 19][i / 4];
+            let key = w[i % 4] ^ w[(i + 1) % 4].rotate_right(rotation);
+            keys.extend_from_slice(&key.to_be_bytes());
+        }
+        if direction == Direction::Decrypt {
+            let keys = keys.as_chunks_mut::<16>().0;
+            keys.reverse();
+            for key in &mut keys[1..rounds] {
+                *key = diffuse(Tables::of::<Aria>(), *key);
+            }
+        }
+        keys
+    }
+}
+
+/// W₀ to W₃ (RFC 5794 §2.2).
+fn words(key: &[u8]) -> [u128; 4] {
+    const C: [u128; 3] = [
+        0x517c_c1b7_2722_0a94_fe13_abe8_fa9a_6ee0,
+        0x6db1_4acc_9e21_c820_ff28_b1d5_ef5d_e2b0,
+        0xdb92_371d_2126_e970_0324_9775_04e8_c90e,
+    ];
+    let mut halves = Zeroizing::new([[0; 16]; 2]);
+    halves.as_flattened_mut()[..key.len()].copy_from_slice(key);
+    let (kl, kr) = (u128::from_be_bytes(halves[0]), u128::from_be_bytes(halves[1]));
+    let constant = |i: usize| C[(key.len() / 8 - 2 + i) % 3];
+    let w1 = round_of_secret(kl ^ constant(0), 0) ^ kr;
+    let w2 = round_of_secret(w1 ^ constant(1), 2) ^ kl;
+    let w3 = round_of_secret(w2 ^ constant(2), 0) ^ w1;
+    [kl, w1, w2, w3]
+}
+
+/// A round of a sum with a key, odd (`first` 0) or even (2), by gates.
+fn round_of_secret(sum: u128, first: usize) -> u128 {
+    let mut bytes = sum.to_be_bytes();
+    substitute(Aria::boxes(), |at| (at + first) % 4, &mut bytes);
+    let mixed = u128::from_be_bytes(diffuse(Tables::of::<Aria>(), bytes));
+    bytes.zeroize();
+    mixed
+}
+
+impl OnBytes for Aria {
+    #[inline(always)]
+    fn rounds<S: Bytes>(s: S, _: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16] {
+        let (keys, last) = keys.split_at(keys.len() - 16);
+        let mut x = block;
+        // An odd round and an even one; the last of all has no diffusion layer.
+        let (pairs, end) = keys.split_at(keys.len() - 32);
+        for keys in pairs.as_chunks::<32>().0 {
+            x = diffuse(s, layer(s, x, &keys[..16], 0));
+            x = diffuse(s, layer(s, x, &keys[16..], 2));
+        }
+        x = diffuse(s, layer(s, x, &end[..16], 0));
+        x = layer(s, x, &end[16..], 2);
+        each!(i < 16 => s.add_key(x[i], &last[i]))
+    }
+}
+
+/// A round key, and the S-boxes: those of odd rounds begin with number 0, those of even ones with number 2.
+#[inline(always)]
+fn layer<S: Bytes>(s: S, x: [S::Byte; 16], key: &[S::Key], first: usize) -> [S::Byte; 16] {
+    each!(i < 16 => s.substitute(s.add_key(x[i], &key[i]), (i + first) % 4))
+}
+
+/// The diffusion layer A: each byte is the sum of seven.
+#[inline(always)]
+fn diffuse<S: Bytes>(s: S, x: [S::Byte; 16]) -> [S::Byte; 16] {
+    each!(i < 16 => {
+        let [a, b, c, d, e, f, g] = A[i];
+        s.add(s.add(s.add(x[a], x[b]), s.add(x[c], x[d])), s.add(s.add(x[e], x[f]), x[g]))
+    })
+}
+
+/// The bytes that each byte is the sum of.
+const A: [[usize; 7]; 16] = [
+    [3, 4, 6, 8, 9, 13, 14],
+    [2, 5, 7, 8, 9, 12, 15],
+    [1, 4, 6, 10, 11, 12, 15],
+    [0, 5, 7, 10, 11, 13, 14],
+    [0, 2, 5, 8, 11, 14, 15],
+    [1, 3, 4, 9, 10, 14, 15],
+    [0, 2, 7, 9, 10, 12, 13],
+    [1, 3, 6, 8, 11, 12, 13],
+    [0, 1, 4, 7, 10, 13, 15],
+    [0, 1, 5, 6, 11, 12, 14],
+    [2, 3, 5, 6, 8, 13, 15],
+    [2, 3, 4, 7, 9, 12, 14],
+    [1, 2, 6, 7, 9, 11, 12],
+    [0, 3, 6, 7, 8, 10, 13],
+    [0, 3, 4, 5, 9, 11, 14],
+    [1, 2, 4, 5, 8, 10, 15],
+];
+
+/// The S-box S₂.
+const S2: [u8; 256] = [
+    0xe2, 0x4e, 0x54, 0xfc, 0x94, 0xc2, 0x4a, 0xcc, 0x62, 0x0d, 0x6a, 0x46, 0x3c, 0x4d, 0x8b, 0xd1, 0x5e,
+    0xfa, 0x64, 0xcb, 0xb4, 0x97, 0xbe, 0x2b, 0xbc, 0x77, 0x2e, 0x03, 0xd3, 0x19, 0x59, 0xc1, 0x1d, 0x06,
+    0x41, 0x6b, 0x55, 0xf0, 0x99, 0x69, 0xea, 0x9c, 0x18, 0xae, 0x63, 0xdf, 0xe7, 0xbb, 0x00, 0x73, 0x66,
+    0xfb, 0x96, 0x4c, 0x85, 0xe4, 0x3a, 0x09, 0x45, 0xaa, 0x0f, 0xee, 0x10, 0xeb, 0x2d, 0x7f, 0xf4, 0x29,
+    0xac, 0xcf, 0xad, 0x91, 0x8d, 0x78, 0xc8, 0x95, 0xf9, 0x2f, 0xce, 0xcd, 0x08, 0x7a, 0x88, 0x38, 0x5c,
+    0x83, 0x2a, 0x28, 0x47, 0xdb, 0xb8, 0xc7, 0x93, 0xa4, 0x12, 0x53, 0xff, 0x87, 0x0e, 0x31, 0x36, 0x21,
+    0x58, 0x48, 0x01, 0x8e, 0x37, 0x74, 0x32, 0xca, 0xe9, 0xb1, 0xb7, 0xab, 0x0c, 0xd7, 0xc4, 0x56, 0x42,
+    0x26, 0x07, 0x98, 0x60, 0xd9, 0xb6, 0xb9, 0x11, 0x40, 0xec, 0x20, 0x8c, 0xbd, 0xa0, 0xc9, 0x84, 0x04,
+    0x49, 0x23, 0xf1, 0x4f, 0x50, 0x1f, 0x13, 0xdc, 0xd8, 0xc0, 0x9e, 0x57, 0xe3, 0xc3, 0x7b, 0x65, 0x3b,
+    0x02, 0x8f, 0x3e, 0xe8, 0x25, 0x92, 0xe5, 0x15, 0xdd, 0xfd, 0x17, 0xa9, 0xbf, 0xd4, 0x9a, 0x7e, 0xc5,
+    0x39, 0x67, 0xfe, 0x76, 0x9d, 0x43, 0xa7, 0xe1, 0xd0, 0xf5, 0x68, 0xf2, 0x1b, 0x34, 0x70, 0x05, 0xa3,
+    0x8a, 0xd5, 0x79, 0x86, 0xa8, 0x30, 0xc6, 0x51, 0x4b, 0x1e, 0xa6, 0x27, 0xf6, 0x35, 0xd2, 0x6e, 0x24,
+    0x16, 0x82, 0x5f, 0xda, 0xe6, 0x75, 0xa2, 0xef, 0x2c, 0xb2, 0x1c, 0x9f, 0x5d, 0x6f, 0x80, 0x0a, 0x72,
+    0x44, 0x9b, 0x6c, 0x90, 0x0b, 0x5b, 0x33, 0x7d, 0x5a, 0x52, 0xf3, 0x61, 0xa1, 0xf7, 0xb0, 0xd6, 0x3f,
+    0x7c, 0x6d, 0xed, 0x14, 0xe0, 0xa5, 0x3d, 0x22, 0xb3, 0xf8, 0x89, 0xde, 0x71, 0x1a, 0xaf, 0xba, 0xb5,
+    0x81,
+];

@@ -1,0 +1,157 @@
+//! Kuznyechik: nine rounds of key, S-box and linear transformation, and a last key.
+//!
+//! The linear transformation L is sixteen steps R of a shift register: a byte that is a sum of products of all sixteen comes in front, and the
+//! last one goes. On registers only that byte is computed; the rest is renaming.
+//! Source: RFC 7801. Products are by x⁸ + x⁷ + x⁶ + x + 1.
+
+use zeroize::Zeroizing;
+
+use super::plain::{Tables, substitute};
+use super::sbox::{Linear, Sbox};
+use super::{Bytes, Description, OnBytes, RoundKeys};
+use crate::block::{Block, Direction, Family};
+use crate::word::each;
+
+/// Kuznyechik.
+#[derive(Debug)]
+pub struct Kuznyechik;
+
+/// The low eight bits of the polynomial.
+const POLYNOMIAL: u8 = 0xc3;
+
+/// The factors of R other than one, which are the linear maps; in this order the bytes before and behind the middle have them.
+const FACTORS: [u8; 7] = [148, 32, 133, 16, 194, 192, 251];
+
+/// Constants of the key schedule, and rounds of its Feistel network.
+const CONSTANTS: u8 = 32;
+
+impl Description for Kuznyechik {
+    const FAMILY: Family = Family::Kuznyechik;
+    const NAMES: [&'static str; 2] = ["kuznyechik-encrypt", "kuznyechik-decrypt"];
+
+    /// π and its inverse.
+    fn boxes() -> &'static [Sbox] {
+        static BOXES: [Sbox; 2] = {
+            let pi = Sbox::new(PI);
+            [pi, pi.inverse()]
+        };
+        &BOXES
+    }
+
+    fn maps() -> &'static [Linear] {
+        const fn product(index: usize) -> Linear {
+            Linear::product(FACTORS[index], POLYNOMIAL)
+        }
+        static MAPS: [Linear; 7] =
+            [product(0), product(1), product(2), product(3), product(4), product(5), product(6)];
+        &MAPS
+    }
+
+    fn schedule(key: &[u8], direction: Direction) -> RoundKeys {
+        let mut keys = Zeroizing::new(key.to_vec());
+        keys.reserve_exact(16 * 8);
+        let (mut a, mut b) = (Zeroizing::new([0; 16]), Zeroizing::new([0; 16]));
+        a.copy_from_slice(&key[..16]);
+        b.copy_from_slice(&key[16..]);
+        for number in 1..=CONSTANTS {
+            let mut constant = [0; 16];
+            constant[15] = number;
+            let mut sum = sum_of(&a, &l(constant));
+            substitute(Self::boxes(), |_| 0, &mut sum);
+            let next = sum_of(&l(sum), &b);
+            *b = *a;
+            *a = next;
+            if number % 8 == 0 {
+                keys.extend_from_slice(&*a);
+                keys.extend_from_slice(&*b);
+            }
+        }
+        if direction == Direction::Decrypt {
+            keys.as_chunks_mut::<16>().0.reverse();
+        }
+        keys
+    }
+}
+
+fn sum_of(a: &Block, b: &Block) -> Block {
+    each!(i < 16 => a[i] ^ b[i])
+}
+
+/// L of plain bytes.
+fn l(block: Block) -> Block {
+    mix(Tables::of::<Kuznyechik>(), block)
+}
+
+impl OnBytes for Kuznyechik {
+    #[inline(always)]
+    fn rounds<S: Bytes>(s: S, direction: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16] {
+        let (first, rest) = keys.split_at(16);
+        let mut x: [S::Byte; 16] = each!(i < 16 => s.add_key(block[i], &first[i]));
+        for key in rest.as_chunks::<16>().0 {
+            x = match direction {
+                Direction::Encrypt => mix(s, each!(i < 16 => s.substitute(x[i], 0))),
+                Direction::Decrypt => {
+                    let x = unmix(s, x);
+                    each!(i < 16 => s.substitute(x[i], 1))
+                }
+            };
+            x = each!(i < 16 => s.add_key(x[i], &key[i]));
+        }
+        x
+    }
+}
+
+/// The byte that a step R puts in front of these, the last of which it drops; or that its inverse puts behind the last fifteen.
+///
+/// Factors are the same from both ends of the first fifteen, so sums are multiplied.
+#[inline(always)]
+fn next<S: Bytes>(s: S, x: [S::Byte; 15], other: S::Byte) -> S::Byte {
+    let mut sum = s.add(other, s.add(x[6], x[8]));
+    for i in 0..6 {
+        sum = s.add(sum, s.linear(s.add(x[i], x[14 - i]), i));
+    }
+    s.add(sum, s.linear(x[7], 6))
+}
+
+/// L: sixteen steps R.
+#[inline(always)]
+fn mix<S: Bytes>(s: S, mut x: [S::Byte; 16]) -> [S::Byte; 16] {
+    for step in 0..16 {
+        // Byte i is in place (i + 16 - step) % 16, where the new first byte replaces the last.
+        let place = |i: usize| (i + 16 - step) % 16;
+        let first = each!(i < 15 => x[place(i)]);
+        x[place(15)] = next(s, first, x[place(15)]);
+    }
+    x
+}
+
+/// The inverse of L.
+#[inline(always)]
+fn unmix<S: Bytes>(s: S, mut x: [S::Byte; 16]) -> [S::Byte; 16] {
+    for step in 0..16 {
+        let place = |i: usize| (i + step) % 16;
+        let rest = each!(i < 15 => x[place(i + 1)]);
+        x[place(0)] = next(s, rest, x[place(0)]);
+    }
+    x
+}
+
+/// The S-box π.
+const PI: [u8; 256] = [
+    0xfc, 0xee, 0xdd, 0x11, 0xcf, 0x6e, 0x31, 0x16, 0xfb, 0xc4, 0xfa, 0xda, 0x23, 0xc5, 0x04, 0x4d, 0xe9,
+    0x77, 0xf0, 0xdb, 0x93, 0x2e, 0x99, 0xba, 0x17, 0x36, 0xf1, 0xbb, 0x14, 0xcd, 0x5f, 0xc1, 0xf9, 0x18,
+    0x65, 0x5a, 0xe2, 0x5c, 0xef, 0x21, 0x81, 0x1c, 0x3c, 0x42, 0x8b, 0x01, 0x8e, 0x4f, 0x05, 0x84, 0x02,
+    0xae, 0xe3, 0x6a, 0x8f, 0xa0, 0x06, 0x0b, 0xed, 0x98, 0x7f, 0xd4, 0xd3, 0x1f, 0xeb, 0x34, 0x2c, 0x51,
+    0xea, 0xc8, 0x48, 0xab, 0xf2, 0x2a, 0x68, 0xa2, 0xfd, 0x3a, 0xce, 0xcc, 0xb5, 0x70, 0x0e, 0x56, 0x08,
+    0x0c, 0x76, 0x12, 0xbf, 0x72, 0x13, 0x47, 0x9c, 0xb7, 0x5d, 0x87, 0x15, 0xa1, 0x96, 0x29, 0x10, 0x7b,
+    0x9a, 0xc7, 0xf3, 0x91, 0x78, 0x6f, 0x9d, 0x9e, 0xb2, 0xb1, 0x32, 0x75, 0x19, 0x3d, 0xff, 0x35, 0x8a,
+    0x7e, 0x6d, 0x54, 0xc6, 0x80, 0xc3, 0xbd, 0x0d, 0x57, 0xdf, 0xf5, 0x24, 0xa9, 0x3e, 0xa8, 0x43, 0xc9,
+    0xd7, 0x79, 0xd6, 0xf6, 0x7c, 0x22, 0xb9, 0x03, 0xe0, 0x0f, 0xec, 0xde, 0x7a, 0x94, 0xb0, 0xbc, 0xdc,
+    0xe8, 0x28, 0x50, 0x4e, 0x33, 0x0a, 0x4a, 0xa7, 0x97, 0x60, 0x73, 0x1e, 0x00, 0x62, 0x44, 0x1a, 0xb8,
+    0x38, 0x82, 0x64, 0x9f, 0x26, 0x41, 0xad, 0x45, 0x46, 0x92, 0x27, 0x5e, 0x55, 0x2f, 0x8c, 0xa3, 0xa5,
+    0x7d, 0x69, 0xd5, 0x95, 0x3b, 0x07, 0x58, 0xb3, 0x40, 0x86, 0xac, 0x1d, 0xf7, 0x30, 0x37, 0x6b, 0xe4,
+    0x88, 0xd9, 0xe7, 0x89, 0xe1, 0x1b, 0x83, 0x49, 0x4c, 0x3f, 0xf8, 0xfe, 0x8d, 0x53, 0xaa, 0x90, 0xca,
+    0xd8, 0x85, 0x61, 0x20, 0x71, 0x67, 0xa4, 0x2d, 0x2b, 0x09, 0x5b, 0xcb, 0x9b, 0x25, 0xd0, 0xbe, 0xe5,
+    0x6c, 0x52, 0x59, 0xa6, 0x74, 0xd2, 0xe6, 0xf4, 0xb4, 0xc0, 0xd1, 0x66, 0xaf, 0xc2, 0x39, 0x4b, 0x63,
+    0xb6,
+];

@@ -1,0 +1,108 @@
+//! Descriptions on one block of plain bytes: by look-ups, which is the reference; and S-boxes on secret bytes by gates, which
+//! key schedules take.
+
+use super::sbox::{Linear, Sbox};
+use super::{Bytes, Description, OnBytes, OnWords, Words};
+use crate::block::{Block, Direction};
+use crate::word::each;
+
+/// Tables to look bytes up in. Never for secrets but as the slow form that judges others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tables {
+    boxes: &'static [Sbox],
+    maps: &'static [Linear],
+}
+
+impl Tables {
+    /// Those of a cipher.
+    pub(super) fn of<C: Description>() -> Self {
+        Self { boxes: C::boxes(), maps: C::maps() }
+    }
+}
+
+impl Bytes for Tables {
+    type Byte = u8;
+    type Key = u8;
+
+    fn add(self, a: u8, b: u8) -> u8 {
+        a ^ b
+    }
+
+    fn add_key(self, byte: u8, key: &u8) -> u8 {
+        byte ^ key
+    }
+
+    fn and_key(self, byte: u8, key: &u8) -> u8 {
+        byte & key
+    }
+
+    fn substitute(self, byte: u8, sbox: usize) -> u8 {
+        self.boxes[sbox].table[usize::from(byte)]
+    }
+
+    fn linear(self, byte: u8, map: usize) -> u8 {
+        self.maps[map].of(byte)
+    }
+}
+
+impl Words for Tables {
+    type Word = u32;
+    type Key = u32;
+
+    fn add(self, a: u32, b: u32) -> u32 {
+        a ^ b
+    }
+
+    fn add_key(self, word: u32, key: &u32) -> u32 {
+        word ^ key
+    }
+
+    fn substitute(self, word: u32, sbox: usize) -> u32 {
+        u32::from_ne_bytes(word.to_ne_bytes().map(|byte| self.boxes[sbox].table[usize::from(byte)]))
+    }
+
+    fn rotate_left<const COUNT: u32>(self, word: u32) -> u32 {
+        word.rotate_left(COUNT)
+    }
+}
+
+/// Replaces a block by a cipher of bytes.
+pub(super) fn on_bytes<C: OnBytes>(keys: &[u8], direction: Direction, block: &mut Block) {
+    *block = C::rounds(Tables::of::<C>(), direction, *block, keys);
+}
+
+/// Replaces a block by a cipher of words.
+pub(super) fn on_words<C: OnWords>(keys: &[u8], direction: Direction, block: &mut Block) {
+    let words = each!(i < 4 => word(&block[4 * i..]));
+    let keys: Vec<_> = keys.as_chunks::<4>().0.iter().map(|key| word(key)).collect();
+    for (bytes, word) in
+        block.as_chunks_mut().0.iter_mut().zip(C::rounds(Tables::of::<C>(), direction, words, &keys))
+    {
+        *bytes = word.to_be_bytes();
+    }
+}
+
+/// The number that the first four bytes are.
+pub(super) fn word(bytes: &[u8]) -> u32 {
+    u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+}
+
+/// Puts up to 32 secret bytes through S-boxes, byte i through `boxes[choose(i)]`, by gates.
+pub(super) fn substitute(boxes: &[Sbox], choose: impl Fn(usize) -> usize, bytes: &mut [u8]) {
+    assert!(bytes.len() <= 32, "a word has 32 lanes");
+    let mut bits = [0_u32; 8];
+    for (lane, byte) in bytes.iter().enumerate() {
+        for (at, bits) in bits.iter_mut().enumerate() {
+            *bits |= u32::from(byte >> at & 1) << lane;
+        }
+    }
+    for (number, sbox) in boxes.iter().enumerate() {
+        if !(0..bytes.len()).any(|lane| choose(lane) == number) {
+            continue;
+        }
+        let outputs = sbox.gates(bits);
+        for (lane, byte) in bytes.iter_mut().enumerate().filter(|(lane, _)| choose(*lane) == number) {
+            *byte = outputs.iter().rev().fold(0, |byte, bits| byte << 1 | (bits >> lane & 1) as u8);
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Descriptions on registers: what a byte or a word of the state is there.
+//!
+//! * [`Lanes`]: a register holds a byte of many blocks (`Repr::Bytesliced`), or a 32-bit word of many blocks
+//!   (`Repr::Vsliced`); `N` registers side by side, so that independent instructions follow one another.
+//! * [`Gates`]: eight or 32 registers, of each a bit of many blocks (`Repr::Bitsliced`).
+//!
+//! Holds: constants are public; keys are the same for every block.
+
+use std::fmt;
+
+use super::sbox::{Linear, Sbox, linear_gates};
+use super::ways::Way;
+use super::{Bytes, Description, Words};
+use crate::word::{ByteLanes, Lane32, Register, each};
+
+/// S-boxes, and linear maps, that one cipher may have.
+const BOXES_MAX: usize = 4;
+const MAPS_MAX: usize = 7;
+
+/// The constants of a cipher's S-boxes and maps, as a way takes them.
+pub struct Forms<W: ByteLanes, Y: Way<W>> {
+    boxes: [Y::Sbox; BOXES_MAX],
+    maps: [Option<Y::Linear>; MAPS_MAX],
+}
+
+impl<W: ByteLanes, Y: Way<W>> Forms<W, Y> {
+    /// Those of a cipher; `None` if the way cannot do all of its S-boxes.
+    pub fn of<C: Description>() -> Option<Self> {
+        let (boxes, maps) = (C::boxes(), C::maps());
+        assert!(boxes.len() <= BOXES_MAX && maps.len() <= MAPS_MAX, "more than kernels have room for");
+        let mut forms = [Y::sbox(boxes.first()?)?; BOXES_MAX];
+        for (form, sbox) in forms.iter_mut().zip(boxes) {
+            *form = Y::sbox(sbox)?;
+        }
+        let mut of_maps = [None; MAPS_MAX];
+        for (form, map) in of_maps.iter_mut().zip(maps) {
+            *form = Some(Y::linear(map));
+        }
+        Some(Self { boxes: forms, maps: of_maps })
+    }
+}
+
+impl<W: ByteLanes, Y: Way<W>> fmt::Debug for Forms<W, Y> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Forms")
+    }
+}
+
+/// Registers whose lanes are bytes, or words, of many blocks.
+#[derive(Debug)]
+pub struct Lanes<'a, W: ByteLanes, Y: Way<W>, const N: usize> {
+    /// The instructions.
+    pub isa: W::Isa,
+    /// The constants.
+    pub forms: &'a Forms<W, Y>,
+}
+
+impl<W: ByteLanes, Y: Way<W>, const N: usize> Clone for Lanes<'_, W, Y, N> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<W: ByteLanes, Y: Way<W>, const N: usize> Copy for Lanes<'_, W, Y, N> {}
+
+impl<W: ByteLanes, Y: Way<W>, const N: usize> Bytes for Lanes<'_, W, Y, N> {
+    type Byte = [W; N];
+
+    /// The byte eight times.
+    type Key = u64;
+
+    #[inline(always)]
+    fn add(self, a: [W; N], b: [W; N]) -> [W; N] {
+        each!(n < N => a[n] ^ b[n])
+    }
+
+    #[inline(always)]
+    fn add_key(self, byte: [W; N], key: &u64) -> [W; N] {
+        each!(n < N => byte[n] ^ W::splat(self.isa, *key))
+    }
+
+    #[inline(always)]
+    fn and_key(self, byte: [W; N], key: &u64) -> [W; N] {
+        each!(n < N => byte[n] & W::splat(self.isa, *key))
+    }
+
+    #[inline(always)]
+    fn substitute(self, byte: [W; N], sbox: usize) -> [W; N] {
+        each!(n < N => Y::substitute(self.isa, byte[n], &self.forms.boxes[sbox]))
+    }
+
+    #[inline(always)]
+    fn linear(self, byte: [W; N], map: usize) -> [W; N] {
+        match &self.forms.maps[map] {
+            Some(map) => each!(n < N => Y::map(self.isa, byte[n], map)),
+            None => byte,
+        }
+    }
+}
+
+/// The bytes of a 32-bit lane rotated towards its high end by so many bytes.
+const ROTATED: [[u8; 16]; 4] = {
+    let (mut indices, mut count, mut at) = ([[0; 16]; 4], 0, 0);
+    while count < 4 {
+        while at < 16 {
+            indices[count][at] = (at / 4 * 4 + (at + 4 - count) % 4) as u8;
+            at += 1;
+        }
+        (count, at) = (count + 1, 0);
+    }
+    indices
+};
+
+impl<W: ByteLanes + Lane32, Y: Way<W>, const N: usize> Words for Lanes<'_, W, Y, N> {
+    type Word = [W; N];
+    type Key = u32;
+
+    #[inline(always)]
+    fn add(self, a: [W; N], b: [W; N]) -> [W; N] {
+        each!(n < N => a[n] ^ b[n])
+    }
+
+    #[inline(always)]
+    fn add_key(self, word: [W; N], key: &u32) -> [W; N] {
+        each!(n < N => word[n] ^ W::splat_lanes(self.isa, *key))
+    }
+
+    #[inline(always)]
+    fn substitute(self, word: [W; N], sbox: usize) -> [W; N] {
+        each!(n < N => Y::substitute(self.isa, word[n], &self.forms.boxes[sbox]))
+    }
+
+    #[inline(always)]
+    fn rotate_left<const COUNT: u32>(self, word: [W; N]) -> [W; N] {
+        if COUNT.is_multiple_of(8) {
+            let indices = W::broadcast(self.isa, &ROTATED[COUNT as usize / 8 % 4]);
+            each!(n < N => word[n].pick(indices))
+        } else {
+            each!(n < N => word[n].rotate_lanes_left::<COUNT>())
+        }
+    }
+}
+
+/// Registers each of which is a bit of many blocks.
+#[derive(Clone, Copy, Debug)]
+pub struct Gates<W: Register> {
+    /// The instructions.
+    pub isa: W::Isa,
+    /// The S-boxes.
+    pub boxes: &'static [Sbox],
+    /// The linear maps.
+    pub maps: &'static [Linear],
+}
+
+impl<W: Register> Gates<W> {
+    /// What the rounds of a cipher compute with.
+    pub fn of<C: Description>(isa: W::Isa) -> Self {
+        Self { isa, boxes: C::boxes(), maps: C::maps() }
+    }
+
+    #[inline(always)]
+    fn sum<const N: usize>(a: [W; N], b: [W; N]) -> [W; N] {
+        each!(i < N => a[i] ^ b[i])
+    }
+
+    #[inline(always)]
+    fn sum_with_key<const N: usize>(self, a: [W; N], key: &[u64; N]) -> [W; N] {
+        each!(i < N => a[i] ^ W::splat(self.isa, key[i]))
+    }
+}
+
+/// The bits of a key's byte, each 64 times.
+pub fn spread_byte(byte: u8) -> [u64; 8] {
+    each!(bit < 8 => 0_u64.wrapping_sub(u64::from(byte >> bit & 1)))
+}
+
+/// The bits of a key's word, each 64 times.
+pub fn spread_word(word: u32) -> [u64; 32] {
+    each!(bit < 32 => 0_u64.wrapping_sub(u64::from(word >> bit & 1)))
+}
+
+impl<W: Register> Bytes for Gates<W> {
+    type Byte = [W; 8];
+
+    /// Each bit 64 times.
+    type Key = [u64; 8];
+
+    #[inline(always)]
+    fn add(self, a: [W; 8], b: [W; 8]) -> [W; 8] {
+        Self::sum(a, b)
+    }
+
+    #[inline(always)]
+    fn add_key(self, byte: [W; 8], key: &[u64; 8]) -> [W; 8] {
+        self.sum_with_key(byte, key)
+    }
+
+    #[inline(always)]
+    fn and_key(self, byte: [W; 8], key: &[u64; 8]) -> [W; 8] {
+        each!(i < 8 => byte[i] & W::splat(self.isa, key[i]))
+    }
+
+    #[inline(always)]
+    fn substitute(self, byte: [W; 8], sbox: usize) -> [W; 8] {
+        self.boxes[sbox].gates(byte)
+    }
+
+    #[inline(always)]
+    fn linear(self, byte: [W; 8], map: usize) -> [W; 8] {
+        linear_gates(&self.maps[map].images, byte)
+    }
+}
+
+impl<W: Register> Words for Gates<W> {
+    type Word = [W; 32];
+
+    /// Each bit 64 times.
+    type Key = [u64; 32];
+
+    #[inline(always)]
+    fn add(self, a: [W; 32], b: [W; 32]) -> [W; 32] {
+        Self::sum(a, b)
+    }
+
+    #[inline(always)]
+    fn add_key(self, word: [W; 32], key: &[u64; 32]) -> [W; 32] {
+        self.sum_with_key(word, key)
+    }
+
+    #[inline(always)]
+    fn substitute(self, word: [W; 32], sbox: usize) -> [W; 32] {
+        let mut substituted = word;
+        for at in (0..32).step_by(8) {
+            let byte = self.boxes[sbox].gates(each!(bit < 8 => word[at + bit]));
+            substituted[at..at + 8].copy_from_slice(&byte);
+        }
+        substituted
+    }
+
+    #[inline(always)]
+    fn rotate_left<const COUNT: u32>(self, word: [W; 32]) -> [W; 32] {
+        each!(bit < 32 => word[(bit + 32 - COUNT as usize) % 32])
+    }
+}

@@ -1,0 +1,353 @@
+//! Ways to put every byte of a register through an S-box, and through a linear map, in constant time.
+//!
+//! | way | S-box | linear map | needs | S-boxes |
+//! |---|---|---|---|---|
+//! | [`Galois`] | two affine maps around the field's inversion | one | GFNI | with structure |
+//! | [`Rounds`] | an AES instruction between two maps | two tables of nibbles | AES instructions | with structure |
+//! | [`Nibbles`] | inversion in GF(2⁴)² by tables of nibbles | two tables of nibbles | a byte shuffle | with structure |
+//! | [`Permute`] | 256 bytes in four registers | two tables of nibbles | VBMI | any |
+//! | [`PermuteGalois`] | the same | one affine map | VBMI, GFNI | any |
+//! | [`Scan`], [`ScanGalois`] | sixteen tables of nibbles | as above | a byte shuffle, GFNI | any |
+//!
+//! "With structure" means that the S-box is inversion in AES's field between two affine maps (`circuit::affine`). Its constants
+//! are part of the tables where there are any.
+//! Source: Hamburg, "Accelerating AES with vector permute instructions" (CHES 2009), for the inversion by nibbles.
+
+use super::sbox::{Linear, Sbox};
+use crate::circuit::affine::{Affine, multiply};
+use crate::word::{AesLanes, ByteLanes, ByteTables, GaloisBytes, each};
+
+/// A way to substitute bytes. What it gives of S-boxes and maps are constants, which kernels load where they use them.
+///
+/// Implementations of [`Way::substitute`] and [`Way::map`] must be `#[inline(always)]`.
+pub trait Way<W: ByteLanes>: Send + Sync + 'static {
+    /// What tells this way from others in a variant's name; empty where the ISA says it.
+    const NAME: &'static str;
+
+    /// An S-box as this way takes it.
+    type Sbox: Copy + Send + Sync;
+
+    /// A linear map as this way takes it.
+    type Linear: Copy + Send + Sync;
+
+    /// An S-box; `None` if this way cannot do it.
+    fn sbox(sbox: &Sbox) -> Option<Self::Sbox>;
+
+    /// A linear map.
+    fn linear(map: &Linear) -> Self::Linear;
+
+    /// The S-box of each byte.
+    fn substitute(isa: W::Isa, bytes: W, sbox: &Self::Sbox) -> W;
+
+    /// The image of each byte.
+    fn map(isa: W::Isa, bytes: W, map: &Self::Linear) -> W;
+}
+
+/// A byte eight times.
+const fn eight(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
+/// By the CPU's field arithmetic.
+#[derive(Debug)]
+pub struct Galois;
+
+/// Two affine maps, matrices as GFNI takes them and constants eight times.
+#[derive(Clone, Copy, Debug)]
+pub struct GaloisSbox {
+    input: [u64; 2],
+    output: [u64; 2],
+}
+
+impl<W: GaloisBytes> Way<W> for Galois {
+    const NAME: &'static str = "";
+    type Sbox = GaloisSbox;
+    type Linear = u64;
+
+    fn sbox(sbox: &Sbox) -> Option<GaloisSbox> {
+        let pair = |map: &Affine| [map.galois(), eight(map.constant)];
+        sbox.inversion.map(|found| GaloisSbox { input: pair(&found.input), output: pair(&found.output) })
+    }
+
+    fn linear(map: &Linear) -> u64 {
+        Affine { matrix: map.images, constant: 0 }.galois()
+    }
+
+    #[inline(always)]
+    fn substitute(isa: W::Isa, bytes: W, sbox: &GaloisSbox) -> W {
+        let [matrix, constant] = sbox.input;
+        let inverted = bytes.affine::<0>(isa, matrix) ^ W::splat(isa, constant);
+        let [matrix, constant] = sbox.output;
+        inverted.affine_of_inverse::<0>(isa, matrix) ^ W::splat(isa, constant)
+    }
+
+    #[inline(always)]
+    fn map(isa: W::Isa, bytes: W, map: &u64) -> W {
+        bytes.affine::<0>(isa, *map)
+    }
+}
+
+/// A map of bytes as the sum of what the low and the high nibble become.
+pub type NibbleMap = [[u8; 16]; 2];
+
+fn nibble_map(map: impl Fn(u8) -> u8, constant: u8) -> NibbleMap {
+    [each!(low < 16 => map(low as u8) ^ constant), each!(high < 16 => map((high as u8) << 4))]
+}
+
+fn nibbles_of(map: &Affine) -> NibbleMap {
+    nibble_map(|x| map.apply(x) ^ map.constant, map.constant)
+}
+
+/// The low nibbles, and the high ones.
+#[inline(always)]
+fn split<W: ByteLanes>(isa: W::Isa, bytes: W) -> [W; 2] {
+    let nibble = W::splat(isa, eight(0x0f));
+    [bytes & nibble, bytes.shift_right::<4>() & nibble]
+}
+
+#[inline(always)]
+fn by_nibbles<W: ByteLanes>(isa: W::Isa, bytes: W, map: &NibbleMap) -> W {
+    let [low, high] = split(isa, bytes);
+    W::broadcast(isa, &map[0]).pick(low) ^ W::broadcast(isa, &map[1]).pick(high)
+}
+
+/// By an AES instruction, whose ShiftRows is undone.
+#[derive(Debug)]
+pub struct Rounds;
+
+/// The maps around SubBytes.
+#[derive(Clone, Copy, Debug)]
+pub struct RoundSbox {
+    input: NibbleMap,
+    output: NibbleMap,
+}
+
+/// The places that ShiftRows takes bytes to.
+const AFTER_SHIFT_ROWS: [u8; 16] = [0, 13, 10, 7, 4, 1, 14, 11, 8, 5, 2, 15, 12, 9, 6, 3];
+
+impl<W: AesLanes> Way<W> for Rounds {
+    const NAME: &'static str = "";
+    type Sbox = RoundSbox;
+    type Linear = NibbleMap;
+
+    fn sbox(sbox: &Sbox) -> Option<RoundSbox> {
+        let found = sbox.inversion?;
+        // What comes out is AES's map of the inverse, which is undone before the S-box's own.
+        let undo = super::sbox::AES.inversion?.output.inverse()?;
+        let output = |x: u8| found.output.apply(undo.apply(x));
+        let constant = output(0);
+        Some(RoundSbox {
+            input: nibbles_of(&found.input),
+            output: nibble_map(|x| output(x) ^ constant, constant),
+        })
+    }
+
+    fn linear(map: &Linear) -> NibbleMap {
+        nibble_map(|x| map.of(x), 0)
+    }
+
+    #[inline(always)]
+    fn substitute(isa: W::Isa, bytes: W, sbox: &RoundSbox) -> W {
+        let inverted = by_nibbles(isa, bytes, &sbox.input).encrypt_last_round(W::splat(isa, 0));
+        by_nibbles(isa, inverted.pick(W::broadcast(isa, &AFTER_SHIFT_ROWS)), &sbox.output)
+    }
+
+    #[inline(always)]
+    fn map(isa: W::Isa, bytes: W, map: &NibbleMap) -> W {
+        by_nibbles(isa, bytes, map)
+    }
+}
+
+/// By nibbles: x = a·ζ + b·ζ̄ with a, b in the subfield GF(2⁴), ζ + ζ̄ = 1 and n = ζ·ζ̄.
+///
+/// With k = a + b, the norm is N = ab + nk², and x⁻¹ = (b·ζ + a·ζ̄)/N. For y = N/(n·(k + a/n)) and
+/// z = N/(n·(k + b/n)), the quotients 1/y and 1/z determine a/N and b/N linearly; and
+/// y = 1/(1/a + (1/n)/k) + b where a zero divisor counts as infinite, which a byte with its top bit set
+/// is to the shuffle: it reads zero, and stays infinite through additions.
+#[derive(Debug)]
+pub struct Nibbles;
+
+/// The tables of an S-box.
+#[derive(Clone, Copy, Debug)]
+pub struct NibbleSbox {
+    /// Input to (b, a).
+    split: NibbleMap,
+    /// 1/x, and (1/n)/x.
+    inverse: NibbleMap,
+    /// y and z to their contributions to the output.
+    join: NibbleMap,
+    /// What is added to the output: a table that reads zero for infinite y cannot bring it.
+    constant: u64,
+}
+
+impl<W: ByteLanes> Way<W> for Nibbles {
+    const NAME: &'static str = "nibbles";
+    type Sbox = NibbleSbox;
+    type Linear = NibbleMap;
+
+    fn sbox(sbox: &Sbox) -> Option<NibbleSbox> {
+        sbox.inversion.map(|found| nibble_sbox(&found.input, &found.output))
+    }
+
+    fn linear(map: &Linear) -> NibbleMap {
+        nibble_map(|x| map.of(x), 0)
+    }
+
+    #[inline(always)]
+    fn substitute(isa: W::Isa, bytes: W, sbox: &NibbleSbox) -> W {
+        let table = |table: &[u8; 16]| W::broadcast(isa, table);
+        let [a, b] = split(isa, by_nibbles(isa, bytes, &sbox.split));
+        let by_k = table(&sbox.inverse[1]).pick(a ^ b);
+        let y = table(&sbox.inverse[0]).pick(table(&sbox.inverse[0]).pick(a) ^ by_k) ^ b;
+        let z = table(&sbox.inverse[0]).pick(table(&sbox.inverse[0]).pick(b) ^ by_k) ^ a;
+        table(&sbox.join[0]).pick(y) ^ table(&sbox.join[1]).pick(z) ^ W::splat(isa, sbox.constant)
+    }
+
+    #[inline(always)]
+    fn map(isa: W::Isa, bytes: W, map: &NibbleMap) -> W {
+        by_nibbles(isa, bytes, map)
+    }
+}
+
+fn power(x: u8, exponent: u8) -> u8 {
+    (0..exponent).fold(1, |product, _| multiply(product, x))
+}
+
+/// The byte of the subfield GF(2⁴) that nibble `x` stands for: sums of 1, w, w², w³ for a generator w.
+fn subfield(x: u8) -> u8 {
+    // 3 generates AES's field, so its 17th power generates the fifteen units of the subfield.
+    let w = power(3, 17);
+    (0..4).map(|i| (x >> i & 1) * power(w, i)).fold(0, |sum, term| sum ^ term)
+}
+
+/// Reads as zero in a byte shuffle.
+const INFINITE: u8 = 0x80;
+
+/// The tables of an S-box that is inversion between two maps.
+fn nibble_sbox(input: &Affine, output: &Affine) -> NibbleSbox {
+    let field: [u8; 16] = std::array::from_fn(|nibble| subfield(nibble as u8));
+    let nibble_of = |byte: u8| field.iter().position(|&unit| unit == byte).unwrap_or(0) as u8;
+    // A byte ζ whose sum with its conjugate ζ¹⁶ is one.
+    let zeta = (2..=255).find(|&x| x ^ power(x, 16) == 1).unwrap_or(0);
+    let conjugate = zeta ^ 1;
+    let over_n = power(multiply(zeta, conjugate), 254);
+    // x = aζ + bζ̄, so a + b = x + x¹⁶ and b = x + (a + b)ζ.
+    let pair = |x: u8| {
+        let sum = x ^ power(x, 16);
+        let b = x ^ multiply(sum, zeta);
+        nibble_of(b ^ sum) | nibble_of(b) << 4
+    };
+    let linear = |x: u8| output.apply(x) ^ output.constant;
+    let constant = pair(input.constant);
+    let mut sbox = NibbleSbox {
+        split: nibble_map(|x| pair(input.apply(x) ^ input.constant), constant),
+        inverse: [[INFINITE; 16]; 2],
+        join: [[0; 16]; 2],
+        constant: eight(output.constant),
+    };
+    for i in 1..16 {
+        let reciprocal = power(field[i], 254);
+        sbox.inverse[0][i] = nibble_of(reciprocal);
+        sbox.inverse[1][i] = nibble_of(multiply(over_n, reciprocal));
+        // n/N·(k + a/n) = 1/y and n/N·(k + b/n) = 1/z: solved for a/N and b/N, put into
+        // x⁻¹ = (b/N)ζ + (a/N)ζ̄. The two solutions exchange with y and z.
+        let (from_y, from_z) = solve(reciprocal, over_n, zeta, conjugate);
+        sbox.join[0][i] = linear(from_y);
+        sbox.join[1][i] = linear(from_z);
+    }
+    sbox
+}
+
+/// What `1/y = r` and `1/z = r` each add to the inverse.
+///
+/// With A = a/N, B = b/N, m = 1/n: the reciprocals are r_y = (A + B) + mA and r_z = (A + B) + mB, up to
+/// the factor that `y = N/n / (k + a/n)` hides. Their matrix [[1 + m, 1], [1, 1 + m]] has determinant m².
+fn solve(reciprocal: u8, m: u8, zeta: u8, conjugate: u8) -> (u8, u8) {
+    let scaled = multiply(reciprocal, multiply(m, power(multiply(m, m), 254)));
+    let (same, cross) = (multiply(scaled, 1 ^ m), scaled);
+    // r_y gives A the share `same` and B the share `cross`; r_z the other way round.
+    let from_y = multiply(cross, zeta) ^ multiply(same, conjugate);
+    let from_z = multiply(same, zeta) ^ multiply(cross, conjugate);
+    (from_y, from_z)
+}
+
+/// The 256 bytes in registers.
+#[inline(always)]
+fn look_up<W: ByteTables>(isa: W::Isa, bytes: W, table: &[u8; 256]) -> W {
+    let quarters: [W; 4] = each!(i < 4 => W::load(isa, &table[i * W::BYTES..][..W::BYTES]));
+    bytes.look_up(&quarters)
+}
+
+/// Any table by eight tables of nibbles for bytes below 128, eight for the others, and a choice.
+#[inline(always)]
+fn scan<W: ByteLanes>(isa: W::Isa, bytes: W, table: &[u8; 256]) -> W {
+    let low_bits = bytes & W::splat(isa, eight(0x7f));
+    let zero = W::splat(isa, 0);
+    let (mut below, mut above) = (zero, zero);
+    for high in 0..8 {
+        // Only the bytes whose high bits are these keep their top bit clear, and are picked; all others read zero.
+        let at = (low_bits ^ W::splat(isa, eight((high as u8) << 4))).add_bytes(W::splat(isa, eight(0x70)));
+        let row = |half: usize| W::broadcast(isa, each_row(table, 8 * half + high));
+        below = below ^ row(0).pick(at);
+        above = above ^ row(1).pick(at);
+    }
+    // All ones where the top bit is clear.
+    let is_below = W::splat(isa, u64::MAX).pick(bytes);
+    above ^ (is_below & (below ^ above))
+}
+
+/// Sixteen neighbouring bytes of the table.
+#[inline(always)]
+fn each_row(table: &[u8; 256], row: usize) -> &[u8; 16] {
+    &table.as_chunks().0[row]
+}
+
+/// A way that takes any table: `$name`, with S-boxes by `$substitute` and maps as `$maps` has them.
+macro_rules! of_any_table {
+    ($(#[$doc:meta])* $name:ident, $text:literal, $($bound:ident)+, $substitute:ident, $maps:ident, $Linear:ty) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name;
+
+        impl<W: $($bound +)+> Way<W> for $name {
+            const NAME: &'static str = $text;
+            type Sbox = [u8; 256];
+            type Linear = $Linear;
+
+            fn sbox(sbox: &Sbox) -> Option<[u8; 256]> {
+                Some(sbox.table)
+            }
+
+            fn linear(map: &Linear) -> $Linear {
+                <$maps as Way<W>>::linear(map)
+            }
+
+            #[inline(always)]
+            fn substitute(isa: W::Isa, bytes: W, sbox: &[u8; 256]) -> W {
+                $substitute(isa, bytes, sbox)
+            }
+
+            #[inline(always)]
+            fn map(isa: W::Isa, bytes: W, map: &$Linear) -> W {
+                <$maps as Way<W>>::map(isa, bytes, map)
+            }
+        }
+    };
+}
+
+of_any_table!(
+    /// By a table of 256 bytes in registers.
+    Permute, "", ByteTables, look_up, Nibbles, NibbleMap
+);
+of_any_table!(
+    /// By a table of 256 bytes in registers, and maps by the CPU's field arithmetic.
+    PermuteGalois, "", ByteTables GaloisBytes, look_up, Galois, u64
+);
+of_any_table!(
+    /// By sixteen tables of nibbles.
+    Scan, "scan", ByteLanes, scan, Nibbles, NibbleMap
+);
+of_any_table!(
+    /// By sixteen tables of nibbles, and maps by the CPU's field arithmetic.
+    ScanGalois, "scan", GaloisBytes, scan, Galois, u64
+);

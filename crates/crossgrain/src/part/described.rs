@@ -1,0 +1,217 @@
+//! Whole ciphers that are described once (`cipher`), on tiles.
+//!
+//! Layout: `Repr::Bytesliced` or `Repr::Vsliced` by [`OnLanes`], `Repr::Bitsliced` by [`OnGates`].
+//! Holds: several bundles side by side may reach beyond the blocks asked for, whose places in the tile are then rubbish.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use zeroize::Zeroizing;
+
+use super::TilePart;
+use crate::block::Direction;
+use crate::cipher::sliced::{Forms, Gates, Lanes, spread_byte, spread_word};
+use crate::cipher::ways::Way;
+use crate::cipher::{Keys, OnBytes, OnWords};
+use crate::word::{ByteLanes, Isa, Kernel, Lane32, Register, Tile, each};
+
+/// A cipher of bytes, or of words, whose state is in lanes: `N` bundles side by side.
+pub struct OnLanes<C, W: ByteLanes, Y: Way<W>, K: Clone + Default + zeroize::Zeroize, const N: usize> {
+    isa: W::Isa,
+    direction: Direction,
+    forms: Forms<W, Y>,
+    keys: Zeroizing<Vec<K>>,
+    cipher: PhantomData<fn() -> C>,
+}
+
+impl<C, W: ByteLanes, Y: Way<W>, K: Clone + Default + zeroize::Zeroize, const N: usize> fmt::Debug
+    for OnLanes<C, W, Y, K, N>
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OnLanes({N} bundles of {} bits, {:?}, secret)", W::BITS, self.direction)
+    }
+}
+
+/// A cipher of bytes in lanes.
+pub type BytesOnLanes<C, W, Y, const N: usize> = OnLanes<C, W, Y, u64, N>;
+
+/// A cipher of words in lanes.
+pub type WordsOnLanes<C, W, Y, const N: usize> = OnLanes<C, W, Y, u32, N>;
+
+/// A byte of a round key in every byte of a pattern.
+fn eight(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
+impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> BytesOnLanes<C, W, Y, N> {
+    /// The cipher in one direction; `None` if the way cannot do its S-boxes.
+    pub fn new(isa: W::Isa, direction: Direction, keys: &Keys) -> Option<Self> {
+        let keys = Zeroizing::new(keys.of(direction).iter().map(|&byte| eight(byte)).collect());
+        Some(Self { isa, direction, forms: Forms::of::<C>()?, keys, cipher: PhantomData })
+    }
+}
+
+impl<C: OnWords, W: ByteLanes, Y: Way<W>, const N: usize> WordsOnLanes<C, W, Y, N> {
+    /// The cipher in one direction; `None` if the way cannot do its S-boxes.
+    pub fn new(isa: W::Isa, direction: Direction, keys: &Keys) -> Option<Self> {
+        let words = keys.of(direction).as_chunks().0.iter().map(|&bytes| u32::from_be_bytes(bytes));
+        let keys = Zeroizing::new(words.collect());
+        Some(Self { isa, direction, forms: Forms::of::<C>()?, keys, cipher: PhantomData })
+    }
+}
+
+struct BytesKernel<'a, C, W: ByteLanes, Y: Way<W>, const N: usize>(
+    &'a BytesOnLanes<C, W, Y, N>,
+    &'a mut Tile,
+    usize,
+);
+
+impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> Kernel for BytesKernel<'_, C, W, Y, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(&OnLanes { isa, direction, ref forms, ref keys, .. }, tile, blocks) = self;
+        let lanes = Lanes::<W, Y, N> { isa, forms };
+        for first in (0..(8 * blocks).div_ceil(W::BITS)).step_by(N) {
+            let state = each!(i < 16 => each!(n < N => tile.bundle::<W, 16>(isa, first + n)[i]));
+            let state = C::rounds(lanes, direction, state, keys);
+            for n in 0..N {
+                *tile.bundle_mut(isa, first + n) = each!(i < 16 => state[i][n]);
+            }
+        }
+    }
+}
+
+impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> TilePart for BytesOnLanes<C, W, Y, N> {
+    fn run(&self, tile: &mut Tile, blocks: usize) {
+        self.isa.enter(BytesKernel(self, tile, blocks));
+    }
+}
+
+struct WordsKernel<'a, C, W: ByteLanes, Y: Way<W>, const N: usize>(
+    &'a WordsOnLanes<C, W, Y, N>,
+    &'a mut Tile,
+    usize,
+);
+
+impl<C: OnWords, W: ByteLanes + Lane32, Y: Way<W>, const N: usize> Kernel for WordsKernel<'_, C, W, Y, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(&OnLanes { isa, direction, ref forms, ref keys, .. }, tile, blocks) = self;
+        let lanes = Lanes::<W, Y, N> { isa, forms };
+        for first in (0..(32 * blocks).div_ceil(W::BITS)).step_by(N) {
+            // Words of the state are big-endian numbers.
+            let state = each!(i < 4 => each!(n < N => {
+                tile.bundle::<W, 4>(isa, first + n)[i].reverse_lane_bytes()
+            }));
+            let state = C::rounds(lanes, direction, state, keys);
+            for n in 0..N {
+                *tile.bundle_mut(isa, first + n) = each!(i < 4 => state[i][n].reverse_lane_bytes());
+            }
+        }
+    }
+}
+
+impl<C: OnWords, W: ByteLanes + Lane32, Y: Way<W>, const N: usize> TilePart for WordsOnLanes<C, W, Y, N> {
+    fn run(&self, tile: &mut Tile, blocks: usize) {
+        self.isa.enter(WordsKernel(self, tile, blocks));
+    }
+}
+
+/// A cipher whose state is in bits, with keys as `K`.
+pub struct OnGates<C, W: Register, K: Clone + Default + zeroize::Zeroize> {
+    gates: Gates<W>,
+    direction: Direction,
+    keys: Zeroizing<Vec<K>>,
+    cipher: PhantomData<fn() -> C>,
+}
+
+impl<C, W: Register, K: Clone + Default + zeroize::Zeroize> fmt::Debug for OnGates<C, W, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OnGates({} bits, {:?}, secret)", W::BITS, self.direction)
+    }
+}
+
+/// A cipher of bytes in bits.
+pub type BytesOnGates<C, W> = OnGates<C, W, [u64; 8]>;
+
+/// A cipher of words in bits.
+pub type WordsOnGates<C, W> = OnGates<C, W, [u64; 32]>;
+
+impl<C: OnBytes, W: Register> BytesOnGates<C, W> {
+    /// The cipher in one direction.
+    pub fn new(isa: W::Isa, direction: Direction, keys: &Keys) -> Self {
+        let keys = Zeroizing::new(keys.of(direction).iter().map(|&byte| spread_byte(byte)).collect());
+        Self { gates: Gates::of::<C>(isa), direction, keys, cipher: PhantomData }
+    }
+}
+
+impl<C: OnWords, W: Register> WordsOnGates<C, W> {
+    /// The cipher in one direction.
+    pub fn new(isa: W::Isa, direction: Direction, keys: &Keys) -> Self {
+        let words = keys.of(direction).as_chunks().0.iter().map(|&bytes| u32::from_be_bytes(bytes));
+        let keys = Zeroizing::new(words.map(spread_word).collect());
+        Self { gates: Gates::of::<C>(isa), direction, keys, cipher: PhantomData }
+    }
+}
+
+struct BytesByGates<'a, C, W: Register>(&'a BytesOnGates<C, W>, &'a mut Tile, usize);
+
+impl<C: OnBytes, W: Register> Kernel for BytesByGates<'_, C, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(&OnGates { gates, direction, ref keys, .. }, tile, blocks) = self;
+        for bundle in 0..blocks.div_ceil(W::BITS) {
+            let words = tile.bundle_mut::<W, 128>(gates.isa, bundle);
+            let state = each!(byte < 16 => each!(bit < 8 => words[8 * byte + bit]));
+            let state = C::rounds(gates, direction, state, keys);
+            for (byte, bits) in state.into_iter().enumerate() {
+                words[8 * byte..][..8].copy_from_slice(&bits);
+            }
+        }
+    }
+}
+
+impl<C: OnBytes, W: Register> TilePart for BytesOnGates<C, W> {
+    fn run(&self, tile: &mut Tile, blocks: usize) {
+        self.gates.isa.enter(BytesByGates(self, tile, blocks));
+    }
+}
+
+struct WordsByGates<'a, C, W: Register>(&'a WordsOnGates<C, W>, &'a mut Tile, usize);
+
+/// Where bit `bit` of the big-endian number `word` of a block lies in a bit-sliced bundle.
+#[inline(always)]
+const fn place(word: usize, bit: usize) -> usize {
+    8 * (4 * word + 3 - bit / 8) + bit % 8
+}
+
+impl<C: OnWords, W: Register> Kernel for WordsByGates<'_, C, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(&OnGates { gates, direction, ref keys, .. }, tile, blocks) = self;
+        for bundle in 0..blocks.div_ceil(W::BITS) {
+            let words = tile.bundle_mut::<W, 128>(gates.isa, bundle);
+            let state = each!(word < 4 => each!(bit < 32 => words[place(word, bit)]));
+            let state = C::rounds(gates, direction, state, keys);
+            for (word, bits) in state.into_iter().enumerate() {
+                for (bit, value) in bits.into_iter().enumerate() {
+                    words[place(word, bit)] = value;
+                }
+            }
+        }
+    }
+}
+
+impl<C: OnWords, W: Register> TilePart for WordsOnGates<C, W> {
+    fn run(&self, tile: &mut Tile, blocks: usize) {
+        self.gates.isa.enter(WordsByGates(self, tile, blocks));
+    }
+}

@@ -1,0 +1,113 @@
+//! The rows of ciphers that are described once: the whole cipher on tiles, in every shape and by every way that may win.
+//!
+//! Words of 32 bits lie in lanes of registers, several bundles side by side: a round is one chain, in which an instruction waits for
+//! the one before it. Bytes take sixteen registers a bundle, so one fills the CPU's.
+
+use super::Variant;
+use super::table::{bitsliced, by, part};
+use crate::block::Direction;
+use crate::cipher::ways::{Galois, Nibbles, Permute, PermuteGalois, Rounds, Scan, ScanGalois, Way};
+use crate::cipher::{Description, OnBytes, OnWords, Visitor, visit};
+use crate::part::Part;
+use crate::part::described::{BytesOnGates, BytesOnLanes, WordsOnGates, WordsOnLanes};
+use crate::repr::Repr;
+use crate::variant::BindTile;
+use crate::word::{
+    AesWord128, AesWord256, AesWord512, ByteLanes, GfniVbmiWord512, GfniWord256, GfniWord512, Isa, Lane32,
+    Register, VbmiWord512, Word128, Word256, Word512,
+};
+
+/// Adds the rows of every description.
+pub(super) fn push(rows: &mut Vec<Variant>) {
+    visit(&mut Rows(rows));
+}
+
+struct Rows<'a>(&'a mut Vec<Variant>);
+
+impl Visitor for Rows<'_> {
+    fn bytes<C: OnBytes>(&mut self) {
+        let rows = &mut *self.0;
+        gates_of_bytes::<C, u64>(rows);
+        if C::boxes().iter().all(|sbox| sbox.inversion.is_some()) {
+            bytes::<C, Word128, Nibbles>(rows);
+            bytes::<C, AesWord128, Rounds>(rows);
+            bytes::<C, Word256, Nibbles>(rows);
+            bytes::<C, AesWord256, Rounds>(rows);
+            bytes::<C, GfniWord256, Galois>(rows);
+            bytes::<C, Word512, Nibbles>(rows);
+            bytes::<C, AesWord512, Rounds>(rows);
+            bytes::<C, VbmiWord512, Permute>(rows);
+            bytes::<C, GfniWord512, Galois>(rows);
+        } else {
+            bytes::<C, Word128, Scan>(rows);
+            bytes::<C, Word256, Scan>(rows);
+            bytes::<C, GfniWord256, ScanGalois>(rows);
+            bytes::<C, Word512, Scan>(rows);
+            bytes::<C, GfniWord512, ScanGalois>(rows);
+            bytes::<C, VbmiWord512, Permute>(rows);
+            bytes::<C, GfniVbmiWord512, PermuteGalois>(rows);
+        }
+    }
+
+    fn words<C: OnWords>(&mut self) {
+        let rows = &mut *self.0;
+        gates_of_words::<C, u64>(rows);
+        words::<C, Word128, Nibbles, 2>(rows);
+        words::<C, AesWord128, Rounds, 4>(rows);
+        words::<C, Word256, Nibbles, 2>(rows);
+        words::<C, AesWord256, Rounds, 4>(rows);
+        words::<C, GfniWord256, Galois, 1>(rows);
+        words::<C, GfniWord256, Galois, 2>(rows);
+        words::<C, GfniWord256, Galois, 4>(rows);
+        words::<C, Word512, Nibbles, 2>(rows);
+        words::<C, AesWord512, Rounds, 4>(rows);
+        words::<C, VbmiWord512, Permute, 4>(rows);
+        words::<C, GfniWord512, Galois, 1>(rows);
+        words::<C, GfniWord512, Galois, 2>(rows);
+        words::<C, GfniWord512, Galois, 4>(rows);
+    }
+}
+
+/// The row of a whole cipher in each direction.
+fn whole<C: Description, I: Isa>(repr: Repr, way: &str, bind: BindTile, rows: &mut Vec<Variant>) {
+    for direction in Direction::ALL {
+        rows.push(by(way, part::<I>(Part::Described(C::FAMILY), direction, repr, bind)));
+    }
+}
+
+fn bytes<C: OnBytes, W: ByteLanes, Y: Way<W>>(rows: &mut Vec<Variant>) {
+    let bind: BindTile = |features, _, direction, keys, _| {
+        let (isa, keys) = (W::Isa::detect(features)?, keys.described(C::FAMILY)?);
+        Some(Box::new(BytesOnLanes::<C, W, Y, 1>::new(isa, direction, keys)?))
+    };
+    whole::<C, W::Isa>(Repr::Bytesliced { bits: W::BITS }, Y::NAME, bind, rows);
+}
+
+fn words<C: OnWords, W: ByteLanes + Lane32, Y: Way<W>, const N: usize>(rows: &mut Vec<Variant>) {
+    let bind: BindTile = |features, _, direction, keys, _| {
+        let (isa, keys) = (W::Isa::detect(features)?, keys.described(C::FAMILY)?);
+        Some(Box::new(WordsOnLanes::<C, W, Y, N>::new(isa, direction, keys)?))
+    };
+    let way = match (Y::NAME, N) {
+        (name, 1) => name.to_owned(),
+        ("", _) => format!("x{N}"),
+        (name, _) => format!("{name}-x{N}"),
+    };
+    whole::<C, W::Isa>(Repr::Vsliced { bits: W::BITS }, &way, bind, rows);
+}
+
+fn gates_of_bytes<C: OnBytes, W: Register>(rows: &mut Vec<Variant>) {
+    let bind: BindTile = |features, _, direction, keys, _| {
+        let (isa, keys) = (W::Isa::detect(features)?, keys.described(C::FAMILY)?);
+        Some(Box::new(BytesOnGates::<C, W>::new(isa, direction, keys)))
+    };
+    whole::<C, W::Isa>(bitsliced::<W>(), "", bind, rows);
+}
+
+fn gates_of_words<C: OnWords, W: Register>(rows: &mut Vec<Variant>) {
+    let bind: BindTile = |features, _, direction, keys, _| {
+        let (isa, keys) = (W::Isa::detect(features)?, keys.described(C::FAMILY)?);
+        Some(Box::new(WordsOnGates::<C, W>::new(isa, direction, keys)))
+    };
+    whole::<C, W::Isa>(bitsliced::<W>(), "", bind, rows);
+}
