@@ -89,6 +89,12 @@ fn kinds(features: Features, family: Family, birth: Birth) -> Vec<Kind> {
             Kind { name: "sse2", options: options(features & Features::SSE2) },
             Kind { name: "portable", options: options(Features::NONE) },
         ],
+        _ => vec![
+            Kind { name: "best", options: options(features) },
+            Kind { name: "without-gfni", options: options(features.without(Features::GFNI)) },
+            Kind { name: "avx2", options: options(features & (Features::SSE2 | Features::AVX2)) },
+            Kind { name: "portable", options: options(Features::NONE) },
+        ],
     }
 }
 

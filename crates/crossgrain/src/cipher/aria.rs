@@ -9,7 +9,7 @@ use super::plain::{Tables, substitute};
 use super::sbox::{self, Sbox};
 use super::{Bytes, Description, OnBytes, RoundKeys};
 use crate::block::{Direction, Family};
-use crate::word::each;
+use crate::word::written_out;
 
 /// ARIA.
 #[derive(Debug)]
@@ -88,44 +88,43 @@ impl OnBytes for Aria {
         }
         x = diffuse(s, layer(s, x, &end[..16], 0));
         x = layer(s, x, &end[16..], 2);
-        each!(i < 16 => s.add_key(x[i], &last[i]))
+        written_out!(i < 16 => s.add_key(x[i], &last[i]))
     }
 }
 
 /// A round key, and the S-boxes: those of odd rounds begin with number 0, those of even ones with number 2.
 #[inline(always)]
 fn layer<S: Bytes>(s: S, x: [S::Byte; 16], key: &[S::Key], first: usize) -> [S::Byte; 16] {
-    each!(i < 16 => s.substitute(s.add_key(x[i], &key[i]), (i + first) % 4))
+    written_out!(i < 16 => s.substitute_sum(x[i], &key[i], (i + first) % 4))
 }
 
 /// The diffusion layer A: each byte is the sum of seven.
 #[inline(always)]
 fn diffuse<S: Bytes>(s: S, x: [S::Byte; 16]) -> [S::Byte; 16] {
-    each!(i < 16 => {
-        let [a, b, c, d, e, f, g] = A[i];
-        s.add(s.add(s.add(x[a], x[b]), s.add(x[c], x[d])), s.add(s.add(x[e], x[f]), x[g]))
-    })
+    macro_rules! sums {
+        ($([$a:literal $b:literal $c:literal $d:literal $e:literal $f:literal $g:literal])*) => {
+            [$(s.add(s.add(s.add(x[$a], x[$b]), s.add(x[$c], x[$d])), s.add(s.add(x[$e], x[$f]), x[$g]))),*]
+        };
+    }
+    sums!(
+        [3 4 6 8 9 13 14]
+        [2 5 7 8 9 12 15]
+        [1 4 6 10 11 12 15]
+        [0 5 7 10 11 13 14]
+        [0 2 5 8 11 14 15]
+        [1 3 4 9 10 14 15]
+        [0 2 7 9 10 12 13]
+        [1 3 6 8 11 12 13]
+        [0 1 4 7 10 13 15]
+        [0 1 5 6 11 12 14]
+        [2 3 5 6 8 13 15]
+        [2 3 4 7 9 12 14]
+        [1 2 6 7 9 11 12]
+        [0 3 6 7 8 10 13]
+        [0 3 4 5 9 11 14]
+        [1 2 4 5 8 10 15]
+    )
 }
-
-/// The bytes that each byte is the sum of.
-const A: [[usize; 7]; 16] = [
-    [3, 4, 6, 8, 9, 13, 14],
-    [2, 5, 7, 8, 9, 12, 15],
-    [1, 4, 6, 10, 11, 12, 15],
-    [0, 5, 7, 10, 11, 13, 14],
-    [0, 2, 5, 8, 11, 14, 15],
-    [1, 3, 4, 9, 10, 14, 15],
-    [0, 2, 7, 9, 10, 12, 13],
-    [1, 3, 6, 8, 11, 12, 13],
-    [0, 1, 4, 7, 10, 13, 15],
-    [0, 1, 5, 6, 11, 12, 14],
-    [2, 3, 5, 6, 8, 13, 15],
-    [2, 3, 4, 7, 9, 12, 14],
-    [1, 2, 6, 7, 9, 11, 12],
-    [0, 3, 6, 7, 8, 10, 13],
-    [0, 3, 4, 5, 9, 11, 14],
-    [1, 2, 4, 5, 8, 10, 15],
-];
 
 /// The S-box S₂.
 const S2: [u8; 256] = [

@@ -9,7 +9,7 @@ use super::plain::{Tables, substitute};
 use super::sbox::{Linear, Sbox};
 use super::{Bytes, Description, OnBytes, RoundKeys};
 use crate::block::{Direction, Family};
-use crate::word::each;
+use crate::word::written_out;
 
 /// Camellia.
 #[derive(Debug)]
@@ -155,14 +155,14 @@ impl OnBytes for Camellia {
     #[inline(always)]
     fn rounds<S: Bytes>(s: S, _: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16] {
         let (whitening, mut rest) = keys.split_at(16);
-        let mut a: Half<S::Byte> = each!(i < 8 => s.add_key(block[i], &whitening[i]));
-        let mut b: Half<S::Byte> = each!(i < 8 => s.add_key(block[8 + i], &whitening[8 + i]));
+        let mut a: Half<S::Byte> = written_out!(i < 8 => s.add_key(block[i], &whitening[i]));
+        let mut b: Half<S::Byte> = written_out!(i < 8 => s.add_key(block[8 + i], &whitening[8 + i]));
         loop {
             for keys in rest[..48].as_chunks::<16>().0 {
                 let f_of_a = f(s, a, &keys[..8]);
-                b = each!(i < 8 => s.add(b[i], f_of_a[i]));
+                b = written_out!(i < 8 => s.add(b[i], f_of_a[i]));
                 let f_of_b = f(s, b, &keys[8..]);
-                a = each!(i < 8 => s.add(a[i], f_of_b[i]));
+                a = written_out!(i < 8 => s.add(a[i], f_of_b[i]));
             }
             rest = &rest[48..];
             if rest.len() == 16 {
@@ -171,14 +171,14 @@ impl OnBytes for Camellia {
             (a, b) = (fl(s, a, &rest[..8]), inv_fl(s, b, &rest[8..16]));
             rest = &rest[16..];
         }
-        each!(i < 16 => if i < 8 { s.add_key(b[i % 8], &rest[i]) } else { s.add_key(a[i % 8], &rest[i]) })
+        written_out!(i < 16 => if i < 8 { s.add_key(b[i % 8], &rest[i]) } else { s.add_key(a[i % 8], &rest[i]) })
     }
 }
 
 /// The function F of a half and a round key.
 #[inline(always)]
 fn f<S: Bytes>(s: S, half: Half<S::Byte>, key: &[S::Key]) -> Half<S::Byte> {
-    p(s, each!(i < 8 => s.substitute(s.add_key(half[i], &key[i]), CHOICE[i])))
+    p(s, written_out!(i < 8 => s.substitute_sum(half[i], &key[i], CHOICE[i])))
 }
 
 /// The permutation P, by 16 sums (Camellia's specification, "efficient implementation" on bytes).
@@ -195,28 +195,22 @@ fn p<S: Bytes>(s: S, z: Half<S::Byte>) -> Half<S::Byte> {
 /// A word of four bytes rotated up by one bit, of which a key has some.
 #[inline(always)]
 fn rotated<S: Bytes>(s: S, word: [S::Byte; 4], key: &[S::Key]) -> [S::Byte; 4] {
-    let x = each!(i < 4 => s.and_key(word[i], &key[i]));
-    each!(i < 4 => s.add(s.linear(x[i], UP), s.linear(x[(i + 1) % 4], CARRY)))
-}
-
-/// The bits that a byte or a key has.
-#[inline(always)]
-fn or_key<S: Bytes>(s: S, byte: S::Byte, key: &S::Key) -> S::Byte {
-    s.add(s.add_key(byte, key), s.and_key(byte, key))
+    let x = written_out!(i < 4 => s.and_key(word[i], &key[i]));
+    written_out!(i < 4 => s.add(s.linear(x[i], UP), s.linear(x[(i + 1) % 4], CARRY)))
 }
 
 #[inline(always)]
 fn fl<S: Bytes>(s: S, x: Half<S::Byte>, key: &[S::Key]) -> Half<S::Byte> {
     let turned = rotated(s, [x[0], x[1], x[2], x[3]], key);
-    let low: [S::Byte; 4] = each!(i < 4 => s.add(x[4 + i], turned[i]));
-    each!(i < 8 => if i < 4 { s.add(x[i], or_key(s, low[i % 4], &key[4 + i % 4])) } else { low[i % 4] })
+    let low: [S::Byte; 4] = written_out!(i < 4 => s.add(x[4 + i], turned[i]));
+    written_out!(i < 8 => if i < 4 { s.add(x[i], s.or_key(low[i % 4], &key[4 + i % 4])) } else { low[i % 4] })
 }
 
 #[inline(always)]
 fn inv_fl<S: Bytes>(s: S, y: Half<S::Byte>, key: &[S::Key]) -> Half<S::Byte> {
-    let high: [S::Byte; 4] = each!(i < 4 => s.add(y[i], or_key(s, y[4 + i], &key[4 + i])));
+    let high: [S::Byte; 4] = written_out!(i < 4 => s.add(y[i], s.or_key(y[4 + i], &key[4 + i])));
     let turned = rotated(s, high, key);
-    each!(i < 8 => if i < 4 { high[i % 4] } else { s.add(y[i], turned[i % 4]) })
+    written_out!(i < 8 => if i < 4 { high[i % 4] } else { s.add(y[i], turned[i % 4]) })
 }
 
 /// The S-box s₁, of which the other three are rotations.

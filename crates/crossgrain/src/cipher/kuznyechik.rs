@@ -10,7 +10,7 @@ use super::plain::{Tables, substitute};
 use super::sbox::{Linear, Sbox};
 use super::{Bytes, Description, OnBytes, RoundKeys};
 use crate::block::{Block, Direction, Family};
-use crate::word::each;
+use crate::word::{each, unrolled, written_out};
 
 /// Kuznyechik.
 #[derive(Debug)]
@@ -67,7 +67,12 @@ impl Description for Kuznyechik {
             }
         }
         if direction == Direction::Decrypt {
-            keys.as_chunks_mut::<16>().0.reverse();
+            let keys = keys.as_chunks_mut::<16>().0;
+            keys.reverse();
+            // Added after the inverse of L and not before it.
+            for key in &mut keys[..9] {
+                *key = unmix(Tables::of::<Self>(), *key);
+            }
         }
         keys
     }
@@ -85,54 +90,51 @@ fn l(block: Block) -> Block {
 impl OnBytes for Kuznyechik {
     #[inline(always)]
     fn rounds<S: Bytes>(s: S, direction: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16] {
-        let (first, rest) = keys.split_at(16);
-        let mut x: [S::Byte; 16] = each!(i < 16 => s.add_key(block[i], &first[i]));
-        for key in rest.as_chunks::<16>().0 {
+        let (rounds, last) = keys.split_at(keys.len() - 16);
+        let mut x = block;
+        for key in rounds.as_chunks::<16>().0 {
             x = match direction {
-                Direction::Encrypt => mix(s, each!(i < 16 => s.substitute(x[i], 0))),
+                Direction::Encrypt => mix(s, written_out!(i < 16 => s.substitute_sum(x[i], &key[i], 0))),
                 Direction::Decrypt => {
                     let x = unmix(s, x);
-                    each!(i < 16 => s.substitute(x[i], 1))
+                    written_out!(i < 16 => s.substitute_sum(x[i], &key[i], 1))
                 }
             };
-            x = each!(i < 16 => s.add_key(x[i], &key[i]));
         }
-        x
+        written_out!(i < 16 => s.add_key(x[i], &last[i]))
     }
 }
 
-/// The byte that a step R puts in front of these, the last of which it drops; or that its inverse puts behind the last fifteen.
+/// The byte that a step R puts in front of bytes 0 to 14, which lie from place `first` on and around, in place of the last byte; or
+/// that its inverse puts behind bytes 1 to 15, in place of byte 0. `other` is that place.
 ///
-/// Factors are the same from both ends of the first fifteen, so sums are multiplied.
+/// Factors are the same from both ends, so sums are multiplied.
 #[inline(always)]
-fn next<S: Bytes>(s: S, x: [S::Byte; 15], other: S::Byte) -> S::Byte {
-    let mut sum = s.add(other, s.add(x[6], x[8]));
-    for i in 0..6 {
-        sum = s.add(sum, s.linear(s.add(x[i], x[14 - i]), i));
-    }
-    s.add(sum, s.linear(x[7], 6))
-}
-
-/// L: sixteen steps R.
-#[inline(always)]
-fn mix<S: Bytes>(s: S, mut x: [S::Byte; 16]) -> [S::Byte; 16] {
-    for step in 0..16 {
-        // Byte i is in place (i + 16 - step) % 16, where the new first byte replaces the last.
-        let place = |i: usize| (i + 16 - step) % 16;
-        let first = each!(i < 15 => x[place(i)]);
-        x[place(15)] = next(s, first, x[place(15)]);
-    }
+fn step<S: Bytes>(s: S, x: [S::Byte; 16], first: usize, other: usize) -> [S::Byte; 16] {
+    let pair = written_out!(i < 8 => s.add(x[(first + i) % 16], x[(first + 14 - i) % 16]));
+    let low = s.add(s.add(s.linear(pair[0], 0), s.linear(pair[1], 1)), s.linear(pair[2], 2));
+    let high = s.add(s.add(s.linear(pair[3], 3), s.linear(pair[4], 4)), s.linear(pair[5], 5));
+    let middle = s.add(pair[6], s.linear(x[(first + 7) % 16], 6));
+    let mut x = x;
+    x[other] = s.add(s.add(x[other], middle), s.add(low, high));
     x
 }
 
-/// The inverse of L.
+/// L: sixteen steps R. Byte i is in place i - n modulo 16 after n of them.
+#[inline(always)]
+fn mix<S: Bytes>(s: S, mut x: [S::Byte; 16]) -> [S::Byte; 16] {
+    unrolled!(n in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
+        x = step(s, x, (16 - n) % 16, 15 - n);
+    });
+    x
+}
+
+/// The inverse of L: byte i is in place i + n after n steps.
 #[inline(always)]
 fn unmix<S: Bytes>(s: S, mut x: [S::Byte; 16]) -> [S::Byte; 16] {
-    for step in 0..16 {
-        let place = |i: usize| (i + step) % 16;
-        let rest = each!(i < 15 => x[place(i + 1)]);
-        x[place(0)] = next(s, rest, x[place(0)]);
-    }
+    unrolled!(n in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
+        x = step(s, x, (n + 1) % 16, n);
+    });
     x
 }
 

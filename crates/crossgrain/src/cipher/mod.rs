@@ -5,7 +5,8 @@
 //!
 //! * a plain byte, looked up in the tables: the reference ([`plain`]);
 //! * a register that holds that byte of many blocks, substituted by one of several [`ways`]: a kernel ([`sliced`]);
-//! * eight words, each of them one bit of many blocks, by gates: a bit-sliced kernel ([`sliced`]), and the key schedule.
+//! * eight words, each of them one bit of many blocks, by gates: a bit-sliced kernel ([`sliced`]), and the key schedule;
+//! * the constants that a kernel's S-boxes leave out: round keys that bring them ([`folded`]).
 //!
 //! Nothing outside a cipher's file names it, but for its lines in the two registries: names and sizes in `block`, and the
 //! description at the end of this file.
@@ -15,6 +16,7 @@
 pub mod aria;
 #[cfg(feature = "camellia")]
 pub mod camellia;
+pub mod folded;
 #[cfg(feature = "kuznyechik")]
 pub mod kuznyechik;
 pub mod plain;
@@ -66,14 +68,17 @@ pub trait Bytes: Copy {
     /// The sum of two bytes.
     fn add(self, a: Self::Byte, b: Self::Byte) -> Self::Byte;
 
-    /// The sum with a byte of a key.
+    /// The sum with a byte of a key. No key is added twice, here or by `substitute_sum`.
     fn add_key(self, byte: Self::Byte, key: &Self::Key) -> Self::Byte;
 
-    /// The bits that a byte of a key has, too.
+    /// The bits that both have.
     fn and_key(self, byte: Self::Byte, key: &Self::Key) -> Self::Byte;
 
-    /// The byte through S-box number `sbox`.
-    fn substitute(self, byte: Self::Byte, sbox: usize) -> Self::Byte;
+    /// The bits that either has.
+    fn or_key(self, byte: Self::Byte, key: &Self::Key) -> Self::Byte;
+
+    /// The sum with a byte of a key through S-box number `sbox`.
+    fn substitute_sum(self, byte: Self::Byte, key: &Self::Key, sbox: usize) -> Self::Byte;
 
     /// The byte through linear map number `map`.
     fn linear(self, byte: Self::Byte, map: usize) -> Self::Byte;
@@ -90,11 +95,8 @@ pub trait Words: Copy {
     /// The sum of two words, without carries.
     fn add(self, a: Self::Word, b: Self::Word) -> Self::Word;
 
-    /// The sum with a word of a key, without carries.
-    fn add_key(self, word: Self::Word, key: &Self::Key) -> Self::Word;
-
-    /// The four bytes of the word through S-box number `sbox`.
-    fn substitute(self, word: Self::Word, sbox: usize) -> Self::Word;
+    /// The four bytes of the sum with a word of a key, without carries, through S-box number `sbox`. No key is added twice.
+    fn substitute_sum(self, word: Self::Word, key: &Self::Key, sbox: usize) -> Self::Word;
 
     /// The word rotated towards its high end by `COUNT` bits.
     fn rotate_left<const COUNT: u32>(self, word: Self::Word) -> Self::Word;

@@ -36,8 +36,12 @@ impl Bytes for Tables {
         byte & key
     }
 
-    fn substitute(self, byte: u8, sbox: usize) -> u8 {
-        self.boxes[sbox].table[usize::from(byte)]
+    fn or_key(self, byte: u8, key: &u8) -> u8 {
+        byte | key
+    }
+
+    fn substitute_sum(self, byte: u8, key: &u8, sbox: usize) -> u8 {
+        self.boxes[sbox].table[usize::from(byte ^ key)]
     }
 
     fn linear(self, byte: u8, map: usize) -> u8 {
@@ -53,12 +57,8 @@ impl Words for Tables {
         a ^ b
     }
 
-    fn add_key(self, word: u32, key: &u32) -> u32 {
-        word ^ key
-    }
-
-    fn substitute(self, word: u32, sbox: usize) -> u32 {
-        u32::from_ne_bytes(word.to_ne_bytes().map(|byte| self.boxes[sbox].table[usize::from(byte)]))
+    fn substitute_sum(self, word: u32, key: &u32, sbox: usize) -> u32 {
+        u32::from_ne_bytes((word ^ key).to_ne_bytes().map(|byte| self.boxes[sbox].table[usize::from(byte)]))
     }
 
     fn rotate_left<const COUNT: u32>(self, word: u32) -> u32 {

@@ -8,6 +8,7 @@
 
 use std::fmt;
 
+use super::folded::Lacks;
 use super::sbox::{Linear, Sbox, linear_gates};
 use super::ways::Way;
 use super::{Bytes, Description, Words};
@@ -37,6 +38,11 @@ impl<W: ByteLanes, Y: Way<W>> Forms<W, Y> {
             *form = Some(Y::linear(map));
         }
         Some(Self { boxes: forms, maps: of_maps })
+    }
+
+    /// What the cipher's S-boxes lack so.
+    pub fn lacks<C: Description>() -> Vec<Lacks> {
+        C::boxes().iter().map(Y::lacks).collect()
     }
 }
 
@@ -86,8 +92,15 @@ impl<W: ByteLanes, Y: Way<W>, const N: usize> Bytes for Lanes<'_, W, Y, N> {
     }
 
     #[inline(always)]
-    fn substitute(self, byte: [W; N], sbox: usize) -> [W; N] {
-        each!(n < N => Y::substitute(self.isa, byte[n], &self.forms.boxes[sbox]))
+    fn or_key(self, byte: [W; N], key: &u64) -> [W; N] {
+        let key = W::splat(self.isa, *key);
+        each!(n < N => (byte[n] & !key) ^ key)
+    }
+
+    #[inline(always)]
+    fn substitute_sum(self, byte: [W; N], key: &u64, sbox: usize) -> [W; N] {
+        let key = W::splat(self.isa, *key);
+        each!(n < N => Y::substitute(self.isa, byte[n] ^ key, &self.forms.boxes[sbox]))
     }
 
     #[inline(always)]
@@ -122,13 +135,9 @@ impl<W: ByteLanes + Lane32, Y: Way<W>, const N: usize> Words for Lanes<'_, W, Y,
     }
 
     #[inline(always)]
-    fn add_key(self, word: [W; N], key: &u32) -> [W; N] {
-        each!(n < N => word[n] ^ W::splat_lanes(self.isa, *key))
-    }
-
-    #[inline(always)]
-    fn substitute(self, word: [W; N], sbox: usize) -> [W; N] {
-        each!(n < N => Y::substitute(self.isa, word[n], &self.forms.boxes[sbox]))
+    fn substitute_sum(self, word: [W; N], key: &u32, sbox: usize) -> [W; N] {
+        let key = W::splat_lanes(self.isa, *key);
+        each!(n < N => Y::substitute(self.isa, word[n] ^ key, &self.forms.boxes[sbox]))
     }
 
     #[inline(always)]
@@ -202,8 +211,16 @@ impl<W: Register> Bytes for Gates<W> {
     }
 
     #[inline(always)]
-    fn substitute(self, byte: [W; 8], sbox: usize) -> [W; 8] {
-        self.boxes[sbox].gates(byte)
+    fn or_key(self, byte: [W; 8], key: &[u64; 8]) -> [W; 8] {
+        each!(i < 8 => {
+            let key = W::splat(self.isa, key[i]);
+            (byte[i] & !key) ^ key
+        })
+    }
+
+    #[inline(always)]
+    fn substitute_sum(self, byte: [W; 8], key: &[u64; 8], sbox: usize) -> [W; 8] {
+        self.boxes[sbox].gates(self.sum_with_key(byte, key))
     }
 
     #[inline(always)]
@@ -224,12 +241,8 @@ impl<W: Register> Words for Gates<W> {
     }
 
     #[inline(always)]
-    fn add_key(self, word: [W; 32], key: &[u64; 32]) -> [W; 32] {
-        self.sum_with_key(word, key)
-    }
-
-    #[inline(always)]
-    fn substitute(self, word: [W; 32], sbox: usize) -> [W; 32] {
+    fn substitute_sum(self, word: [W; 32], key: &[u64; 32], sbox: usize) -> [W; 32] {
+        let word = self.sum_with_key(word, key);
         let mut substituted = word;
         for at in (0..32).step_by(8) {
             let byte = self.boxes[sbox].gates(each!(bit < 8 => word[at + bit]));

@@ -73,7 +73,7 @@ impl OnWords for Sm4 {
 /// T of a sum and a round key.
 #[inline(always)]
 fn t<S: Words>(s: S, [a, b, c]: [S::Word; 3], key: &S::Key) -> S::Word {
-    let b = s.substitute(s.add_key(s.add(s.add(a, b), c), key), 0);
+    let b = s.substitute_sum(s.add(s.add(a, b), c), key, 0);
     // L is b plus its rotations by 2, 10, 18 and 24. Of these, three are one rotation of a sum of rotations by whole bytes, which are
     // cheap where a CPU shuffles bytes and does not rotate words.
     let bytes = s.add(s.add(b, s.rotate_left::<8>(b)), s.rotate_left::<16>(b));

@@ -13,6 +13,7 @@
 //! are part of the tables where there are any.
 //! Source: Hamburg, "Accelerating AES with vector permute instructions" (CHES 2009), for the inversion by nibbles.
 
+use super::folded::Lacks;
 use super::sbox::{Linear, Sbox};
 use crate::circuit::affine::{Affine, multiply};
 use crate::word::{AesLanes, ByteLanes, ByteTables, GaloisBytes, each};
@@ -36,7 +37,12 @@ pub trait Way<W: ByteLanes>: Send + Sync + 'static {
     /// A linear map.
     fn linear(map: &Linear) -> Self::Linear;
 
-    /// The S-box of each byte.
+    /// What an S-box lacks: constants that this way leaves to round keys.
+    fn lacks(_sbox: &Sbox) -> Lacks {
+        Lacks::NOTHING
+    }
+
+    /// The S-box of each byte, but for what it lacks.
     fn substitute(isa: W::Isa, bytes: W, sbox: &Self::Sbox) -> W;
 
     /// The image of each byte.
@@ -52,11 +58,11 @@ const fn eight(byte: u8) -> u64 {
 #[derive(Debug)]
 pub struct Galois;
 
-/// Two affine maps, matrices as GFNI takes them and constants eight times.
+/// Two linear maps as GFNI takes them.
 #[derive(Clone, Copy, Debug)]
 pub struct GaloisSbox {
-    input: [u64; 2],
-    output: [u64; 2],
+    input: u64,
+    output: u64,
 }
 
 impl<W: GaloisBytes> Way<W> for Galois {
@@ -65,8 +71,11 @@ impl<W: GaloisBytes> Way<W> for Galois {
     type Linear = u64;
 
     fn sbox(sbox: &Sbox) -> Option<GaloisSbox> {
-        let pair = |map: &Affine| [map.galois(), eight(map.constant)];
-        sbox.inversion.map(|found| GaloisSbox { input: pair(&found.input), output: pair(&found.output) })
+        sbox.inversion.map(|found| GaloisSbox { input: found.input.galois(), output: found.output.galois() })
+    }
+
+    fn lacks(sbox: &Sbox) -> Lacks {
+        Lacks::of(sbox).unwrap_or(Lacks::NOTHING)
     }
 
     fn linear(map: &Linear) -> u64 {
@@ -75,10 +84,7 @@ impl<W: GaloisBytes> Way<W> for Galois {
 
     #[inline(always)]
     fn substitute(isa: W::Isa, bytes: W, sbox: &GaloisSbox) -> W {
-        let [matrix, constant] = sbox.input;
-        let inverted = bytes.affine::<0>(isa, matrix) ^ W::splat(isa, constant);
-        let [matrix, constant] = sbox.output;
-        inverted.affine_of_inverse::<0>(isa, matrix) ^ W::splat(isa, constant)
+        bytes.affine::<0>(isa, sbox.input).affine_of_inverse::<0>(isa, sbox.output)
     }
 
     #[inline(always)]
@@ -176,8 +182,6 @@ pub struct NibbleSbox {
     inverse: NibbleMap,
     /// y and z to their contributions to the output.
     join: NibbleMap,
-    /// What is added to the output: a table that reads zero for infinite y cannot bring it.
-    constant: u64,
 }
 
 impl<W: ByteLanes> Way<W> for Nibbles {
@@ -187,6 +191,11 @@ impl<W: ByteLanes> Way<W> for Nibbles {
 
     fn sbox(sbox: &Sbox) -> Option<NibbleSbox> {
         sbox.inversion.map(|found| nibble_sbox(&found.input, &found.output))
+    }
+
+    /// The constant of the output alone: a table that reads zero for infinite y cannot bring it.
+    fn lacks(sbox: &Sbox) -> Lacks {
+        Lacks { output: sbox.inversion.map_or(0, |found| found.output.constant), ..Lacks::NOTHING }
     }
 
     fn linear(map: &Linear) -> NibbleMap {
@@ -200,7 +209,7 @@ impl<W: ByteLanes> Way<W> for Nibbles {
         let by_k = table(&sbox.inverse[1]).pick(a ^ b);
         let y = table(&sbox.inverse[0]).pick(table(&sbox.inverse[0]).pick(a) ^ by_k) ^ b;
         let z = table(&sbox.inverse[0]).pick(table(&sbox.inverse[0]).pick(b) ^ by_k) ^ a;
-        table(&sbox.join[0]).pick(y) ^ table(&sbox.join[1]).pick(z) ^ W::splat(isa, sbox.constant)
+        table(&sbox.join[0]).pick(y) ^ table(&sbox.join[1]).pick(z)
     }
 
     #[inline(always)]
@@ -243,7 +252,6 @@ fn nibble_sbox(input: &Affine, output: &Affine) -> NibbleSbox {
         split: nibble_map(|x| pair(input.apply(x) ^ input.constant), constant),
         inverse: [[INFINITE; 16]; 2],
         join: [[0; 16]; 2],
-        constant: eight(output.constant),
     };
     for i in 1..16 {
         let reciprocal = power(field[i], 254);

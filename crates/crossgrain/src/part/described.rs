@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 
 use super::TilePart;
 use crate::block::Direction;
+use crate::cipher::folded;
 use crate::cipher::sliced::{Forms, Gates, Lanes, spread_byte, spread_word};
 use crate::cipher::ways::Way;
 use crate::cipher::{Keys, OnBytes, OnWords};
@@ -21,6 +22,8 @@ pub struct OnLanes<C, W: ByteLanes, Y: Way<W>, K: Clone + Default + zeroize::Zer
     direction: Direction,
     forms: Forms<W, Y>,
     keys: Zeroizing<Vec<K>>,
+    /// What the words of every block lack in the end, where no last key brings it: public constants.
+    lacks: [u32; 4],
     cipher: PhantomData<fn() -> C>,
 }
 
@@ -46,8 +49,10 @@ fn eight(byte: u8) -> u64 {
 impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> BytesOnLanes<C, W, Y, N> {
     /// The cipher in one direction; `None` if the way cannot do its S-boxes.
     pub fn new(isa: W::Isa, direction: Direction, keys: &Keys) -> Option<Self> {
-        let keys = Zeroizing::new(keys.of(direction).iter().map(|&byte| eight(byte)).collect());
-        Some(Self { isa, direction, forms: Forms::of::<C>()?, keys, cipher: PhantomData })
+        let mut keys = Zeroizing::new(keys.of(direction).to_vec());
+        folded::on_bytes::<C>(&Forms::<W, Y>::lacks::<C>(), direction, &mut keys);
+        let keys = Zeroizing::new(keys.iter().map(|&byte| eight(byte)).collect());
+        Some(Self { isa, direction, forms: Forms::of::<C>()?, keys, cipher: PhantomData, lacks: [0; 4] })
     }
 }
 
@@ -55,8 +60,9 @@ impl<C: OnWords, W: ByteLanes, Y: Way<W>, const N: usize> WordsOnLanes<C, W, Y, 
     /// The cipher in one direction; `None` if the way cannot do its S-boxes.
     pub fn new(isa: W::Isa, direction: Direction, keys: &Keys) -> Option<Self> {
         let words = keys.of(direction).as_chunks().0.iter().map(|&bytes| u32::from_be_bytes(bytes));
-        let keys = Zeroizing::new(words.collect());
-        Some(Self { isa, direction, forms: Forms::of::<C>()?, keys, cipher: PhantomData })
+        let mut keys = Zeroizing::new(words.collect::<Vec<_>>());
+        let lacks = folded::on_words::<C>(&Forms::<W, Y>::lacks::<C>(), direction, &mut keys);
+        Some(Self { isa, direction, forms: Forms::of::<C>()?, keys, cipher: PhantomData, lacks })
     }
 }
 
@@ -100,7 +106,7 @@ impl<C: OnWords, W: ByteLanes + Lane32, Y: Way<W>, const N: usize> Kernel for Wo
 
     #[inline(always)]
     fn run(self) {
-        let Self(&OnLanes { isa, direction, ref forms, ref keys, .. }, tile, blocks) = self;
+        let Self(&OnLanes { isa, direction, ref forms, ref keys, lacks, .. }, tile, blocks) = self;
         let lanes = Lanes::<W, Y, N> { isa, forms };
         for first in (0..(32 * blocks).div_ceil(W::BITS)).step_by(N) {
             // Words of the state are big-endian numbers.
@@ -109,7 +115,9 @@ impl<C: OnWords, W: ByteLanes + Lane32, Y: Way<W>, const N: usize> Kernel for Wo
             }));
             let state = C::rounds(lanes, direction, state, keys);
             for n in 0..N {
-                *tile.bundle_mut(isa, first + n) = each!(i < 4 => state[i][n].reverse_lane_bytes());
+                *tile.bundle_mut(isa, first + n) = each!(i < 4 => {
+                    (state[i][n] ^ W::splat_lanes(isa, lacks[i])).reverse_lane_bytes()
+                });
             }
         }
     }

@@ -29,6 +29,20 @@ macro_rules! each {
 }
 pub(crate) use each;
 
+/// The same of 4, 8 or 16 elements, written out: with an index that is known when this is compiled, what it chooses lies in registers.
+macro_rules! written_out {
+    ($i:ident < 4 => $value:expr) => { written_out!(@ $i $value; 0 1 2 3) };
+    ($i:ident < 8 => $value:expr) => { written_out!(@ $i $value; 0 1 2 3 4 5 6 7) };
+    ($i:ident < 16 => $value:expr) => { written_out!(@ $i $value; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15) };
+    (@ $i:ident $value:expr; $($at:literal)*) => {
+        [$({
+            let $i: usize = $at;
+            $value
+        }),*]
+    };
+}
+pub(crate) use written_out;
+
 /// A loop written out, so that an array indexed by `$i` can live in registers whatever the optimiser
 /// thinks of unrolling.
 macro_rules! unrolled {
