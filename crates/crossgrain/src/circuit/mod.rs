@@ -1,11 +1,12 @@
 //! Gates: the S-boxes and linear layers of the ciphers, written once over [`Word`](crate::word::Word).
 //!
-//! A byte is eight words, least significant bit first; each lane of the words is another byte.
+//! [`affine`] finds the structure of S-boxes. A byte is eight words, least significant bit first; each lane of the words is another byte.
 //! [`trace`] makes a [`graph`] of any of them, [`map`] covers it by gates of three inputs, [`emit`] writes it
 //! for a GPU, and [`netlist`] for hardware.
 
 pub mod aes_linear;
 pub mod aes_sbox;
+pub mod affine;
 #[cfg(feature = "device")]
 pub mod emit;
 #[cfg(feature = "device")]

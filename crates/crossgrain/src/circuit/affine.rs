@@ -1,0 +1,343 @@
+//! S-boxes that are inversion in AES's field between two affine maps, found from their table alone.
+//!
+//! S(x) = B·(A·x + a)⁻¹ + b, over GF(2⁸) modulo x⁸ + x⁴ + x³ + x + 1 with 0⁻¹ = 0, where A and B are invertible
+//! matrices over GF(2). Another polynomial makes no other S-boxes, because all fields of 256 elements are the
+//! same up to a linear map. The S-boxes of AES, SM4, Camellia, ARIA and their inverses have this structure, and
+//! keep it when bits are permuted or complemented. GFNI computes such an S-box by two instructions.
+//!
+//! A linear map is the list of the images of the eight bits, least significant first. All functions here are
+//! for constants and for planning: they look up tables and branch, so that no argument may be secret.
+//!
+//! How: let z be the input that is inverted as 0. For each difference d there are four inputs x, one of them z,
+//! where S(x) + S(x + d) is the same; all other sums come twice (Nyberg, "Differentially uniform mappings for
+//! cryptography", Eurocrypt 1993). Three differences tell z, or that the S-box is of another kind. Then
+//! T(x) = S(x + z) + S(z) has A·x · B⁻¹·T(x) = 1 for x ≠ 0. For each c and i, (c·x^(2ⁱ))⁻¹ = c⁻¹·(x⁻¹)^(2ⁱ), and both are
+//! linear in x and x⁻¹; so one S-box has 255 · 8 pairs of maps, and in one of them A·1 = 1. The image of one more bit is
+//! guessed. Where A is known at x, so is B⁻¹ at T(x), and the other way round; sums of known points are known
+//! on both sides. That yields all or a contradiction (Biryukov, De Cannière, Braeken and Preneel, "A toolbox for
+//! cryptanalysis: linear and affine equivalence algorithms", Eurocrypt 2003), unless the known images are a
+//! field of 4 or 16 elements, where another image is guessed.
+//! Holds: what is found computes the table; it is compared on all inputs.
+
+/// A product in AES's field.
+pub const fn multiply(a: u8, b: u8) -> u8 {
+    let (mut product, mut bit) = (0, 0);
+    while bit < 8 {
+        product = ((product << 1) ^ ((product >> 7) * 0x1b)) ^ ((b >> (7 - bit) & 1) * a);
+        bit += 1;
+    }
+    product
+}
+
+/// The inverses in AES's field, and 0 for 0.
+pub static INVERSES: [u8; 256] = {
+    let mut inverses = [0; 256];
+    // 3 generates all but 0, and 0xf6 is its inverse.
+    let (mut power, mut inverse, mut at) = (1, 1, 0);
+    while at < 255 {
+        inverses[power as usize] = inverse;
+        power = multiply(power, 3);
+        inverse = multiply(inverse, 0xf6);
+        at += 1;
+    }
+    inverses
+};
+
+/// An affine map of bytes, as bits: x → M·x + c.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Affine {
+    /// The images of the eight bits under M, least significant first.
+    pub matrix: [u8; 8],
+    /// c.
+    pub constant: u8,
+}
+
+impl Affine {
+    /// The image of a byte.
+    pub const fn apply(&self, x: u8) -> u8 {
+        let (mut sum, mut bit) = (self.constant, 0);
+        while bit < 8 {
+            sum ^= self.matrix[bit] * (x >> bit & 1);
+            bit += 1;
+        }
+        sum
+    }
+
+    /// The map that undoes this one; nothing if two bytes have the same image.
+    pub const fn inverse(&self) -> Option<Self> {
+        let linear = Self { matrix: self.matrix, constant: 0 };
+        let mut known = Images::none();
+        let mut bit = 0;
+        while bit < 8 {
+            if !known.learn(linear.matrix[bit], 1 << bit) {
+                return None;
+            }
+            bit += 1;
+        }
+        let linear = Self { matrix: known.matrix(), constant: 0 };
+        Some(Self { matrix: linear.matrix, constant: linear.apply(self.constant) })
+    }
+
+    /// The matrix as GFNI takes it: its first row, which makes the least significant bit, is the highest byte.
+    pub const fn galois(&self) -> u64 {
+        let (mut matrix, mut bit) = (0, 0);
+        while bit < 8 {
+            let (mut row, mut from) = (0_u64, 0);
+            while from < 8 {
+                row |= ((self.matrix[from] >> bit & 1) as u64) << from;
+                from += 1;
+            }
+            matrix |= row << (8 * (7 - bit));
+            bit += 1;
+        }
+        matrix
+    }
+}
+
+/// An S-box that is `input`, then inversion in AES's field, then `output`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Inversion {
+    /// x → A·x + a.
+    pub input: Affine,
+    /// x → B·x + b.
+    pub output: Affine,
+}
+
+impl Inversion {
+    /// The structure of this table, or nothing if it has another.
+    ///
+    /// Of the 2040 pairs of maps that there are then it is one whose `input` leaves 1 as it is but for the
+    /// constant, and leaves all so if any does.
+    pub const fn of(table: &[u8; 256]) -> Option<Self> {
+        let Some(inverse) = inverse_table(table) else { return None };
+        let Some(zero) = inverted_as_zero(table) else { return None };
+        let translated = Translated { table, inverse: &inverse, zero };
+        let mut known = Known { input: Images::none(), output: Images::none() };
+        if !known.learn(&translated, 1, 1) {
+            return None;
+        }
+        let Some(known) = known.completed(&translated) else { return None };
+        let output = Affine { matrix: known.output.matrix(), constant: 0 };
+        let Some(output) = output.inverse() else { return None };
+        let linear = Affine { matrix: known.input.matrix(), constant: 0 };
+        let found = Self {
+            input: Affine { constant: linear.apply(zero), ..linear },
+            output: Affine { constant: table[zero as usize], ..output },
+        };
+        if found.computes(table) { Some(found) } else { None }
+    }
+
+    /// The value of the S-box.
+    pub const fn apply(&self, x: u8) -> u8 {
+        self.output.apply(INVERSES[self.input.apply(x) as usize])
+    }
+
+    /// The inverse of the S-box: nothing if one of the maps has none, which those of a found structure have.
+    pub const fn inverse(&self) -> Option<Self> {
+        match (self.output.inverse(), self.input.inverse()) {
+            (Some(input), Some(output)) => Some(Self { input, output }),
+            _ => None,
+        }
+    }
+
+    /// Whether this is the table on all inputs.
+    pub const fn computes(&self, table: &[u8; 256]) -> bool {
+        let mut x = 0;
+        while x < 256 {
+            if self.apply(x as u8) != table[x] {
+                return false;
+            }
+            x += 1;
+        }
+        true
+    }
+}
+
+/// The inverse of a table, if it is a permutation.
+const fn inverse_table(table: &[u8; 256]) -> Option<[u8; 256]> {
+    let (mut inverse, mut seen, mut x) = ([0; 256], [false; 256], 0);
+    while x < 256 {
+        let y = table[x] as usize;
+        if seen[y] {
+            return None;
+        }
+        seen[y] = true;
+        inverse[y] = x as u8;
+        x += 1;
+    }
+    Some(inverse)
+}
+
+/// The input that is inverted as 0: the only one that is among the four of every difference.
+const fn inverted_as_zero(table: &[u8; 256]) -> Option<u8> {
+    let mut times = [0; 256];
+    // Two differences have the same four or only that input in common, and three independent ones not all the same.
+    let mut bit = 0;
+    while bit < 3 {
+        let Some(four) = four_of(table, 1 << bit) else { return None };
+        let mut at = 0;
+        while at < 4 {
+            times[four[at]] += 1;
+            at += 1;
+        }
+        bit += 1;
+    }
+    let mut x = 0;
+    while x < 256 {
+        if times[x] == 3 {
+            return Some(x as u8);
+        }
+        x += 1;
+    }
+    None
+}
+
+/// The inputs x where S(x) + S(x + d) is what it is for four inputs, if it is another for every other two.
+const fn four_of(table: &[u8; 256], difference: usize) -> Option<[usize; 4]> {
+    let (mut first, mut found, mut x) = ([None; 256], None, 0);
+    while x < 256 {
+        if x < x ^ difference {
+            let change = (table[x] ^ table[x ^ difference]) as usize;
+            match (first[change], found) {
+                (None, _) => first[change] = Some(x),
+                (Some(other), None) => found = Some([x, x ^ difference, other, other ^ difference]),
+                _ => return None,
+            }
+        }
+        x += 1;
+    }
+    found
+}
+
+/// A permutation T that leaves 0 as it is: the table, its inputs and outputs moved by constants.
+struct Translated<'table> {
+    table: &'table [u8; 256],
+    inverse: &'table [u8; 256],
+    zero: u8,
+}
+
+impl Translated<'_> {
+    const fn forward(&self, x: u8) -> u8 {
+        self.table[(x ^ self.zero) as usize] ^ self.table[self.zero as usize]
+    }
+
+    const fn back(&self, y: u8) -> u8 {
+        self.inverse[(y ^ self.table[self.zero as usize]) as usize] ^ self.zero
+    }
+}
+
+/// What is known of an injective linear map: its images of a subspace.
+#[derive(Clone, Copy)]
+struct Images {
+    /// The subspace, 0 first; whatever is added doubles it.
+    points: [u8; 256],
+    count: usize,
+    /// For each point of it the image.
+    of: [Option<u8>; 256],
+    taken: [bool; 256],
+}
+
+impl Images {
+    /// Of a map of which only the image of 0 is known.
+    const fn none() -> Self {
+        let mut images = Self { points: [0; 256], count: 1, of: [None; 256], taken: [false; 256] };
+        (images.of[0], images.taken[0]) = (Some(0), true);
+        images
+    }
+
+    /// Adds the image of a point, and what follows by linearity. Whether the map still is one, and injective.
+    const fn learn(&mut self, x: u8, image: u8) -> bool {
+        if let Some(known) = self.of[x as usize] {
+            return known == image;
+        }
+        // If this image is new then so are its sums with all those before.
+        if self.taken[image as usize] {
+            return false;
+        }
+        let (count, mut at) = (self.count, 0);
+        while at < count {
+            let (point, sum) = (self.points[at] ^ x, self.image(self.points[at]) ^ image);
+            self.points[count + at] = point;
+            self.of[point as usize] = Some(sum);
+            self.taken[sum as usize] = true;
+            at += 1;
+        }
+        self.count = 2 * count;
+        true
+    }
+
+    /// The image of a point, or 0 if none is known.
+    const fn image(&self, x: u8) -> u8 {
+        match self.of[x as usize] {
+            Some(image) => image,
+            None => 0,
+        }
+    }
+
+    const fn matrix(&self) -> [u8; 8] {
+        let (mut matrix, mut bit) = ([0; 8], 0);
+        while bit < 8 {
+            matrix[bit] = self.image(1 << bit);
+            bit += 1;
+        }
+        matrix
+    }
+}
+
+/// What is known of A, and of the inverse of B.
+#[derive(Clone, Copy)]
+struct Known {
+    input: Images,
+    output: Images,
+}
+
+impl Known {
+    /// Adds an image under A and all that follows from it. Whether there is no contradiction.
+    const fn learn(&mut self, t: &Translated<'_>, x: u8, image: u8) -> bool {
+        if !self.input.learn(x, image) {
+            return false;
+        }
+        // Point 0 is 0 on both sides.
+        let (mut inputs, mut outputs) = (1, 1);
+        while inputs < self.input.count || outputs < self.output.count {
+            if inputs < self.input.count {
+                let x = self.input.points[inputs];
+                if !self.output.learn(t.forward(x), INVERSES[self.input.image(x) as usize]) {
+                    return false;
+                }
+                inputs += 1;
+            }
+            if outputs < self.output.count {
+                let y = self.output.points[outputs];
+                if !self.input.learn(t.back(y), INVERSES[self.output.image(y) as usize]) {
+                    return false;
+                }
+                outputs += 1;
+            }
+        }
+        true
+    }
+
+    /// All images, by trying those of a point of which none is known.
+    const fn completed(self, t: &Translated<'_>) -> Option<Self> {
+        let mut x = 1;
+        while x < 256 && self.input.of[x].is_some() {
+            x += 1;
+        }
+        if x == 256 {
+            return Some(self);
+        }
+        let mut change = 0;
+        while change < 256 {
+            let mut next = self;
+            // The point itself first, so that an identity is found.
+            if next.learn(t, x as u8, (x ^ change) as u8)
+                && let Some(all) = next.completed(t)
+            {
+                return Some(all);
+            }
+            change += 1;
+        }
+        None
+    }
+}
