@@ -2,6 +2,8 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use crossgrain::circuit::affine::{Affine, INVERSES, Inversion};
+use crossgrain::circuit::synthesize;
+use crossgrain::circuit::trace::Width;
 use crossgrain::reference::aes;
 
 type Table = [u8; 256];
@@ -169,4 +171,26 @@ fn random_affine_equivalents_are_found_and_nothing_else() {
 fn structure_is_found_when_compiling() {
     const AES: Option<Inversion> = Inversion::of(&aes::SBOX);
     assert_eq!(AES, Inversion::of(&aes::SBOX));
+}
+
+/// The gates of two inputs for a table.
+fn gates(table: &Table) -> usize {
+    let table = synthesize::Table::new(&table.map(u64::from)).unwrap();
+    let graph = synthesize::synthesize(&table, Width::Two).unwrap();
+    assert!(table.is_computed_by(&graph));
+    graph.gates().len()
+}
+
+#[test]
+fn affine_equivalents_of_inversion_are_small() {
+    for (name, table) in standards() {
+        println!("{name}: {}", gates(&table));
+    }
+    let mut random = Random(2);
+    let made = (0..200).map(|_| {
+        let made = Inversion { input: random.affine(), output: random.affine() };
+        gates(&table(|x| made.apply(x)))
+    });
+    let made: Vec<_> = made.collect();
+    println!("{:?} {}", made.iter().max(), made.iter().sum::<usize>() as f64 / 200.);
 }

@@ -53,6 +53,9 @@ pub struct Affine {
 }
 
 impl Affine {
+    /// What leaves every byte as it is.
+    pub const IDENTITY: Self = Self { matrix: [1, 2, 4, 8, 16, 32, 64, 128], constant: 0 };
+
     /// The image of a byte.
     pub const fn apply(&self, x: u8) -> u8 {
         let (mut sum, mut bit) = (self.constant, 0);
@@ -104,6 +107,12 @@ pub struct Inversion {
 }
 
 impl Inversion {
+    /// The S-box of AES: inversion, the sum of a byte and its rotations by 1 to 4, and 0x63 (FIPS 197, section 5.1.1).
+    pub const AES: Self = Self {
+        input: Affine::IDENTITY,
+        output: Affine { matrix: [0x1f, 0x3e, 0x7c, 0xf8, 0xf1, 0xe3, 0xc7, 0x8f], constant: 0x63 },
+    };
+
     /// The structure of this table, or nothing if it has another.
     ///
     /// Of the 2040 pairs of maps that there are then it is one whose `input` leaves 1 as it is but for the

@@ -12,6 +12,10 @@ pub mod emit;
 #[cfg(feature = "device")]
 pub mod graph;
 #[cfg(feature = "device")]
+mod inversion;
+#[cfg(feature = "device")]
+mod linear;
+#[cfg(feature = "device")]
 pub mod map;
 #[cfg(feature = "device")]
 pub mod named;

@@ -12,9 +12,10 @@
 
 use std::collections::HashMap;
 
+use super::affine::Inversion;
 use super::graph::{Builder, Function, Graph};
-use super::named;
 use super::trace::Width;
+use super::{inversion, named};
 
 /// Most inputs, and most outputs.
 pub const TABLE_BITS: usize = 8;
@@ -75,6 +76,11 @@ impl Table {
         (u8::BITS - all.leading_zeros()).max(1) as usize
     }
 
+    /// The affine maps of a table that is inversion in GF(2⁸) between them.
+    pub fn structure(&self) -> Option<Inversion> {
+        self.values.first_chunk().filter(|_| self.inputs == TABLE_BITS).and_then(Inversion::of)
+    }
+
     /// One output for all inputs.
     fn output(&self, bit: usize) -> Vec<bool> {
         self.values.iter().map(|value| value >> bit & 1 == 1).collect()
@@ -109,9 +115,11 @@ pub fn synthesize(table: &Table, width: Width) -> Option<Graph> {
         .into_iter()
         .filter(|circuit| circuit.name.starts_with("aes") || circuit.name.starts_with("serpent"));
     let known = known.map(|circuit| circuit.graph(width)).find(|graph| table.is_computed_by(graph));
+    let found = table.structure().map(|structure| inversion::circuit(&structure, width));
+    let structured = known.into_iter().chain(found).min_by_key(|graph| graph.gates().len());
     let expansions = (0..table.inputs).map(|first| decisions(table, first));
     let made = || expansions.chain([sums_of_products(table)]).min_by_key(|graph| graph.gates().len());
-    known.or_else(made).filter(|graph| table.is_computed_by(graph))
+    structured.or_else(made).filter(|graph| table.is_computed_by(graph))
 }
 
 /// Nodes of a function of two nodes.
