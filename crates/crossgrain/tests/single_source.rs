@@ -136,9 +136,20 @@ fn every_text_of_gates_is_a_step() {
     let mut count = 0;
     for (file, functions) in texts() {
         // What makes and maps circuits works on tables of numbers.
-        if ["affine", "linear", "inversion", "graph", "map", "synthesize", "emit", "trace"]
-            .iter()
-            .any(|name| file == format!("circuit/{name}.rs"))
+        if [
+            "affine",
+            "expansion",
+            "functions",
+            "linear",
+            "inversion",
+            "graph",
+            "map",
+            "synthesize",
+            "emit",
+            "trace",
+        ]
+        .iter()
+        .any(|name| file == format!("circuit/{name}.rs"))
         {
             continue;
         }

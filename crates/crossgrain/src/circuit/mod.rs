@@ -10,6 +10,10 @@ pub mod affine;
 #[cfg(feature = "device")]
 pub mod emit;
 #[cfg(feature = "device")]
+mod expansion;
+#[cfg(feature = "device")]
+mod functions;
+#[cfg(feature = "device")]
 pub mod graph;
 #[cfg(feature = "device")]
 mod inversion;

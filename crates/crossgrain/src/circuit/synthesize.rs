@@ -14,11 +14,20 @@ use std::collections::HashMap;
 
 use super::affine::Inversion;
 use super::graph::{Builder, Function, Graph};
+use super::map::XorShift;
 use super::trace::Width;
-use super::{inversion, named};
+use super::{expansion, inversion, named};
 
 /// Most inputs, and most outputs.
 pub const TABLE_BITS: usize = 8;
+
+/// Bits of tables that are expanded in all, and the fewest and most orders of the inputs for one table.
+const TRIED_BITS: usize = 4096;
+const LEAST_TRIES: usize = 2;
+const MOST_TRIES: usize = 16;
+
+/// Variables of the functions that expansions are made of.
+const KEPT: [usize; 2] = [4, 5];
 
 /// A look-up table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +85,14 @@ impl Table {
         (u8::BITS - all.leading_zeros()).max(1) as usize
     }
 
+    pub(super) const fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    pub(super) fn value(&self, input: usize) -> u8 {
+        self.values[input]
+    }
+
     /// The affine maps of a table that is inversion in GF(2⁸) between them.
     pub fn structure(&self) -> Option<Inversion> {
         self.values.first_chunk().filter(|_| self.inputs == TABLE_BITS).and_then(Inversion::of)
@@ -117,9 +134,17 @@ pub fn synthesize(table: &Table, width: Width) -> Option<Graph> {
     let known = known.map(|circuit| circuit.graph(width)).find(|graph| table.is_computed_by(graph));
     let found = table.structure().map(|structure| inversion::circuit(&structure, width));
     let structured = known.into_iter().chain(found).min_by_key(|graph| graph.gates().len());
-    let expansions = (0..table.inputs).map(|first| decisions(table, first));
-    let made = || expansions.chain([sums_of_products(table)]).min_by_key(|graph| graph.gates().len());
-    structured.or_else(made).filter(|graph| table.is_computed_by(graph))
+    structured.or_else(|| made(table)).filter(|graph| table.is_computed_by(graph))
+}
+
+/// The smallest circuit of all constructions.
+fn made(table: &Table) -> Option<Graph> {
+    let mut random = XorShift(0x9e37_79b9_7f4a_7c15);
+    let tries = (TRIED_BITS / (table.values.len() * table.outputs())).clamp(LEAST_TRIES, MOST_TRIES);
+    let kept = (0..tries).flat_map(|_| KEPT);
+    let expansions = kept.filter_map(|kept| expansion::circuit(table, kept, &mut random));
+    let decided = (0..table.inputs).map(|first| decisions(table, first));
+    expansions.chain(decided).chain([sums_of_products(table)]).min_by_key(|graph| graph.gates().len())
 }
 
 /// Nodes of a function of two nodes.
