@@ -183,14 +183,60 @@ fn gates(table: &Table) -> usize {
 
 #[test]
 fn affine_equivalents_of_inversion_are_small() {
-    for (name, table) in standards() {
-        println!("{name}: {}", gates(&table));
+    let complemented = table(|x| aes::SBOX[usize::from(x)] ^ 0x10);
+    let permuted = table(|x| aes::SBOX[usize::from(x.rotate_left(3) ^ 2)].reverse_bits());
+    for table in [aes::SBOX, complemented, permuted] {
+        assert!(gates(&table) <= 112, "{}", gates(&table));
     }
     let mut random = Random(2);
-    let made = (0..200).map(|_| {
+    let made: Vec<_> = (0..4)
+        .map(|_| Inversion { input: random.affine(), output: random.affine() })
+        .map(|made| table(|x| made.apply(x)))
+        .collect();
+    let tables = standards().into_iter().map(|(_, table)| table).chain(made);
+    for table in tables {
+        assert!(gates(&table) <= 114, "{}", gates(&table));
+    }
+}
+
+/// Prints the figures that the modules' texts give.
+#[test]
+#[ignore = "takes a minute"]
+fn gates_of_many_tables() {
+    let mut random = Random(3);
+    let mut print = |name: &str, count: usize, made: &mut dyn FnMut(&mut Random) -> Table| {
+        let all: Vec<_> = (0..count).map(|_| gates(&made(&mut random))).collect();
+        let mean = all.iter().sum::<usize>() as f64 / count as f64;
+        println!("{name}: {:?} to {:?}, {mean:.1} on average", all.iter().min(), all.iter().max());
+    };
+    print("affine equivalents of inversion", 200, &mut |random| {
         let made = Inversion { input: random.affine(), output: random.affine() };
-        gates(&table(|x| made.apply(x)))
+        table(|x| made.apply(x))
     });
-    let made: Vec<_> = made.collect();
-    println!("{:?} {}", made.iter().max(), made.iter().sum::<usize>() as f64 / 200.);
+    print("permutations", 20, &mut Random::permutation);
+    print("tables", 20, &mut |random| std::array::from_fn(|_| random.next() as u8));
+}
+
+#[test]
+fn tables_without_structure_are_smaller_than_decision_diagrams() {
+    // The decision diagram takes 561 gates for a random table.
+    for table in [kuznyechik(), Random(4).permutation()] {
+        assert!(gates(&table) <= 350, "{}", gates(&table));
+    }
+}
+
+/// What Shannon's expansion and the Reed–Muller form took alone.
+#[test]
+fn small_tables_are_no_larger_than_before() {
+    let count = |values: &[u64]| {
+        let table = synthesize::Table::new(values).unwrap();
+        synthesize::synthesize(&table, Width::Two).unwrap().gates().len()
+    };
+    assert_eq!(count(&[0, 1, 1, 0]), 1);
+    assert_eq!(count(&[0, 0, 0, 1, 0, 1, 1, 1]), 4, "the majority of three");
+    // PRESENT (2007), whose S-box takes 14 gates.
+    assert!(count(&[0xc, 5, 6, 0xb, 9, 0, 0xa, 0xd, 3, 0xe, 0xf, 8, 4, 7, 1, 2]) <= 16);
+    assert_eq!(count(&(0..256).collect::<Vec<_>>()), 0);
+    let sums: Vec<_> = (0..256).map(|x| (x & 15) + (x >> 4)).collect();
+    assert!(count(&sums) <= 31, "{}", count(&sums));
 }

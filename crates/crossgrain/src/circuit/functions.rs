@@ -1,6 +1,6 @@
 //! Functions of up to five variables, made of those that are there already by few gates of two inputs.
 //!
-//! A function is its table of 32 bits. It and its complement count as one, named by the table whose lowest bit is
+//! A function is its table of up to 32 bits. It and its complement count as one, named by the table whose lowest bit is
 //! 0, because gates absorb complements. Known are the functions that are made (nodes) and all that one more gate
 //! makes (pairs). In a store of n nodes some 2n² pairs meet a wanted function f half-way:
 //!
@@ -10,7 +10,7 @@
 //! * 4 gates: f is a node plus two pairs, or a pair plus the product of a node and a pair.
 //!
 //! With 200 nodes that is 3 gates for most of the 2³¹ functions. What is made on the way becomes a node as well.
-//! Which ways exist is kept for each wanted function and only extended by what is new.
+//! Each wanted function keeps what was found for it, and later searches go only through what is new.
 
 use std::collections::HashMap;
 
@@ -104,10 +104,6 @@ impl Functions {
     /// Wants the function of this table.
     pub(super) fn want(&self, table: u32) -> Wanted {
         Wanted { function: self.normal(table), way: None, covers: Vec::new(), searched: (0, 0) }
-    }
-
-    pub(super) fn gates(&self) -> usize {
-        self.nodes.len() - self.variables
     }
 
     fn is_made(&self, function: u32) -> bool {

@@ -8,7 +8,7 @@
 //! 2010). For each byte the least number of available sums that add to it is known; a step makes a target that takes two,
 //! and else the sum after which all targets together take fewest, of equals the one after which they differ most, and at
 //! random of those. Bytes are few: adding the sum s to those there makes a distance d(t) the smaller of d(t) and d(t ⊕ s) + 1,
-//! because no sum is needed twice. So a step takes 256 additions a target, and a program some 50 µs.
+//! because no sum is needed twice. So a choice takes 256 of them for each target.
 
 use super::map::XorShift;
 

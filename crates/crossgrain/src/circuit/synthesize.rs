@@ -1,14 +1,16 @@
 //! A circuit for any table of up to 8 inputs and 8 outputs.
 //!
-//! Two constructions, of which the smaller is taken:
+//! An S-box that is inversion between two affine maps gets AES's circuit with other linear layers (`inversion`), and a
+//! table that is one of the named S-boxes that circuit, if it is smaller. For any other table there are three constructions, of which
+//! the smallest circuit is taken:
 //!
+//! * Expansion by some inputs, where what is left is made together, in a few random orders of the inputs (`expansion`).
 //! * Shannon's expansion with equal subfunctions shared, which is a reduced decision diagram (Bryant, 1986), in
-//!   each rotation of the inputs' order: f = f₀ ⊕ (t ∧ (f₀ ⊕ f₁)).
+//!   each rotation of the inputs' order: f = f₀ ⊕ (t ∧ (f₀ ⊕ f₁)). It is the smallest for sums of numbers.
 //! * The Reed–Muller form, a sum of products for each output; the products share factors, and the sums share
 //!   pairs by Paar's greedy method ("Optimized arithmetic for Reed–Solomon encoders", 1997).
 //!
-//! A table that is one of the named S-boxes gets that circuit. Whatever comes out is compared with the table on
-//! all inputs before it is given back.
+//! Whatever comes out is compared with the table on all inputs before it is given back. The same table always gives the same circuit.
 
 use std::collections::HashMap;
 
@@ -21,13 +23,9 @@ use super::{expansion, inversion, named};
 /// Most inputs, and most outputs.
 pub const TABLE_BITS: usize = 8;
 
-/// Bits of tables that are expanded in all, and the fewest and most orders of the inputs for one table.
-const TRIED_BITS: usize = 4096;
-const LEAST_TRIES: usize = 2;
-const MOST_TRIES: usize = 16;
-
-/// Variables of the functions that expansions are made of.
-const KEPT: [usize; 2] = [4, 5];
+/// Inputs of the functions that expansions are made of; and how many orders of a table's inputs are tried: bits of tables in all,
+/// but at most so many orders, and at least two.
+const KEPT: [(usize, usize, usize); 2] = [(4, 1 << 14, 128), (5, 1 << 13, 4)];
 
 /// A look-up table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,8 +138,8 @@ pub fn synthesize(table: &Table, width: Width) -> Option<Graph> {
 /// The smallest circuit of all constructions.
 fn made(table: &Table) -> Option<Graph> {
     let mut random = XorShift(0x9e37_79b9_7f4a_7c15);
-    let tries = (TRIED_BITS / (table.values.len() * table.outputs())).clamp(LEAST_TRIES, MOST_TRIES);
-    let kept = (0..tries).flat_map(|_| KEPT);
+    let bits = table.values.len() * table.outputs();
+    let kept = KEPT.iter().flat_map(|&(kept, all, most)| vec![kept; (all / bits).clamp(2, most)]);
     let expansions = kept.filter_map(|kept| expansion::circuit(table, kept, &mut random));
     let decided = (0..table.inputs).map(|first| decisions(table, first));
     expansions.chain(decided).chain([sums_of_products(table)]).min_by_key(|graph| graph.gates().len())
