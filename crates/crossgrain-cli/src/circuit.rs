@@ -136,11 +136,14 @@ fn put(args: &Args, text: &str) -> Result<(), Error> {
 /// The circuit asked for.
 fn chosen(args: &Args) -> Result<Option<Told>, Error> {
     if let Some(path) = &args.table {
-        let graph = synthesize(&read_table(path)?, width(args));
+        let table = read_table(path)?;
+        let graph = synthesize(&table, width(args));
         let graph =
             graph.ok_or_else(|| Error::new(Exit::InputOutput, "no circuit was found for this table"))?;
-        let (name, computes) = ("table".to_owned(), format!("the table in {}", path.display()));
-        return Ok(Some(Told { name, computes, graph: covered(graph, args) }));
+        let structure =
+            if table.structure().is_some() { ", affine equivalent to inversion in GF(2^8)" } else { "" };
+        let computes = format!("the table in {}{structure}", path.display());
+        return Ok(Some(Told { name: "table".to_owned(), computes, graph: covered(graph, args) }));
     }
     let Some(name) = &args.name else { return Ok(None) };
     let unknown = || Error::usage(format!("there is no circuit {name}: `crossgrain circuit` lists them"));

@@ -83,6 +83,20 @@ fn a_table_becomes_a_circuit() {
 }
 
 #[test]
+fn structure_is_told() {
+    let place = Place::new();
+    // AES's S-box with its bits in reverse order.
+    let table = crossgrain::reference::aes::SBOX.map(u8::reverse_bits);
+    place.write("table", format!("{table:?}").as_bytes());
+    let told = printed(&place, &["--table", "table"]);
+    assert!(
+        told.starts_with("table: the table in table, affine equivalent to inversion in GF(2^8)\n"),
+        "{told}"
+    );
+    assert!(told.contains("gates    110, of up to 2 inputs"), "{told}");
+}
+
+#[test]
 fn what_is_no_table_or_no_circuit_is_refused() {
     let place = Place::new();
     for (text, told) in [

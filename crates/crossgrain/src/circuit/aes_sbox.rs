@@ -18,9 +18,19 @@ use crate::word::Word;
 /// The constant left out: bits 0, 1, 5 and 6.
 pub const CONSTANT: u8 = 0x63;
 
+/// What the inversion takes and gives.
+pub(super) const FORMS: usize = 22;
+pub(super) const PRODUCTS: usize = 18;
+
 /// `S(x) ⊕ 0x63`.
 #[inline(always)]
 pub fn forward<W: Word>(x: Bits<W>) -> Bits<W> {
+    forward_output(invert(forward_input(x)))
+}
+
+/// The linear forms of a byte that [`invert`] takes.
+#[inline(always)]
+pub(super) fn forward_input<W: Word>(x: Bits<W>) -> [W; FORMS] {
     // The publication counts from the most significant bit.
     let [x7, x6, x5, x4, x3, x2, x1, x0] = x;
     let y14 = x3 ^ x5;
@@ -47,10 +57,12 @@ pub fn forward<W: Word>(x: Bits<W>) -> Bits<W> {
     let y21 = y13 ^ y16;
     let y18 = x0 ^ y16;
 
-    let z = invert([
-        x7, y1, y2, y3, y4, y5, y6, y7, y8, y9, y10, y11, y12, y13, y14, y15, y16, y17, y18, y19, y20, y21,
-    ]);
+    [x7, y1, y2, y3, y4, y5, y6, y7, y8, y9, y10, y11, y12, y13, y14, y15, y16, y17, y18, y19, y20, y21]
+}
 
+/// `S(x) ⊕ 0x63` of the products that [`invert`] gives for x.
+#[inline(always)]
+pub(super) fn forward_output<W: Word>(z: [W; PRODUCTS]) -> Bits<W> {
     let t46 = z[15] ^ z[16];
     let t47 = z[10] ^ z[11];
     let t48 = z[5] ^ z[13];
@@ -152,7 +164,7 @@ pub fn inverse<W: Word>(x: Bits<W>) -> Bits<W> {
 /// Inversion in GF(2⁸) as a tower over GF(2⁴): 22 sums of input bits (y₀ is the publication's x₇) in,
 /// 18 products out, whose sums are the inverse's bits.
 #[inline(always)]
-fn invert<W: Word>(y: [W; 22]) -> [W; 18] {
+pub(super) fn invert<W: Word>(y: [W; FORMS]) -> [W; PRODUCTS] {
     let t2 = y[12] & y[15];
     let t3 = y[3] & y[6];
     let t4 = t3 ^ t2;

@@ -189,17 +189,17 @@ fn by_area_flow(graph: &Graph, cuts: &[Vec<Function>]) -> Vec<usize> {
 }
 
 /// Marsaglia, "Xorshift RNGs" (2003): the same numbers each time.
-struct XorShift(u64);
+pub(super) struct XorShift(pub(super) u64);
 
 impl XorShift {
-    const fn next(&mut self) -> u64 {
+    pub(super) const fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0
     }
 
-    const fn below(&mut self, bound: usize) -> usize {
+    pub(super) const fn below(&mut self, bound: usize) -> usize {
         (self.next() >> 33) as usize % bound
     }
 }

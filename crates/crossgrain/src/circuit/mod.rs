@@ -1,6 +1,6 @@
 //! Gates: the S-boxes and linear layers of the ciphers, written once over [`Word`](crate::word::Word).
 //!
-//! A byte is eight words, least significant bit first; each lane of the words is another byte.
+//! [`affine`] finds the structure of S-boxes. A byte is eight words, least significant bit first; each lane of the words is another byte.
 //! [`trace`] makes a [`graph`] of any of them, [`map`] covers it by gates of three inputs, [`emit`] writes it
 //! for a GPU, and [`netlist`] for hardware.
 
@@ -10,7 +10,15 @@ pub mod affine;
 #[cfg(feature = "device")]
 pub mod emit;
 #[cfg(feature = "device")]
+mod expansion;
+#[cfg(feature = "device")]
+mod functions;
+#[cfg(feature = "device")]
 pub mod graph;
+#[cfg(feature = "device")]
+mod inversion;
+#[cfg(feature = "device")]
+mod linear;
 #[cfg(feature = "device")]
 pub mod map;
 #[cfg(feature = "device")]

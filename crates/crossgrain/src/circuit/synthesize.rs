@@ -1,23 +1,31 @@
 //! A circuit for any table of up to 8 inputs and 8 outputs.
 //!
-//! Two constructions, of which the smaller is taken:
+//! An S-box that is inversion between two affine maps gets AES's circuit with other linear layers (`inversion`), and a
+//! table that is one of the named S-boxes that circuit, if it is smaller. For any other table there are three constructions, of which
+//! the smallest circuit is taken:
 //!
+//! * Expansion by some inputs, where what is left is made together, in a few random orders of the inputs (`expansion`).
 //! * Shannon's expansion with equal subfunctions shared, which is a reduced decision diagram (Bryant, 1986), in
-//!   each rotation of the inputs' order: f = f₀ ⊕ (t ∧ (f₀ ⊕ f₁)).
+//!   each rotation of the inputs' order: f = f₀ ⊕ (t ∧ (f₀ ⊕ f₁)). It is the smallest for sums of numbers.
 //! * The Reed–Muller form, a sum of products for each output; the products share factors, and the sums share
 //!   pairs by Paar's greedy method ("Optimized arithmetic for Reed–Solomon encoders", 1997).
 //!
-//! A table that is one of the named S-boxes gets that circuit. Whatever comes out is compared with the table on
-//! all inputs before it is given back.
+//! Whatever comes out is compared with the table on all inputs before it is given back. The same table always gives the same circuit.
 
 use std::collections::HashMap;
 
+use super::affine::Inversion;
 use super::graph::{Builder, Function, Graph};
-use super::named;
+use super::map::XorShift;
 use super::trace::Width;
+use super::{expansion, inversion, named};
 
 /// Most inputs, and most outputs.
 pub const TABLE_BITS: usize = 8;
+
+/// Inputs of the functions that expansions are made of; and how many orders of a table's inputs are tried: bits of tables in all,
+/// but at most so many orders, and at least two.
+const KEPT: [(usize, usize, usize); 2] = [(4, 1 << 14, 128), (5, 1 << 13, 4)];
 
 /// A look-up table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +83,19 @@ impl Table {
         (u8::BITS - all.leading_zeros()).max(1) as usize
     }
 
+    pub(super) const fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    pub(super) fn value(&self, input: usize) -> u8 {
+        self.values[input]
+    }
+
+    /// The affine maps of a table that is inversion in GF(2⁸) between them.
+    pub fn structure(&self) -> Option<Inversion> {
+        self.values.first_chunk().filter(|_| self.inputs == TABLE_BITS).and_then(Inversion::of)
+    }
+
     /// One output for all inputs.
     fn output(&self, bit: usize) -> Vec<bool> {
         self.values.iter().map(|value| value >> bit & 1 == 1).collect()
@@ -109,9 +130,19 @@ pub fn synthesize(table: &Table, width: Width) -> Option<Graph> {
         .into_iter()
         .filter(|circuit| circuit.name.starts_with("aes") || circuit.name.starts_with("serpent"));
     let known = known.map(|circuit| circuit.graph(width)).find(|graph| table.is_computed_by(graph));
-    let expansions = (0..table.inputs).map(|first| decisions(table, first));
-    let made = || expansions.chain([sums_of_products(table)]).min_by_key(|graph| graph.gates().len());
-    known.or_else(made).filter(|graph| table.is_computed_by(graph))
+    let found = table.structure().map(|structure| inversion::circuit(&structure, width));
+    let structured = known.into_iter().chain(found).min_by_key(|graph| graph.gates().len());
+    structured.or_else(|| made(table)).filter(|graph| table.is_computed_by(graph))
+}
+
+/// The smallest circuit of all constructions.
+fn made(table: &Table) -> Option<Graph> {
+    let mut random = XorShift(0x9e37_79b9_7f4a_7c15);
+    let bits = table.values.len() * table.outputs();
+    let kept = KEPT.iter().flat_map(|&(kept, all, most)| vec![kept; (all / bits).clamp(2, most)]);
+    let expansions = kept.filter_map(|kept| expansion::circuit(table, kept, &mut random));
+    let decided = (0..table.inputs).map(|first| decisions(table, first));
+    expansions.chain(decided).chain([sums_of_products(table)]).min_by_key(|graph| graph.gates().len())
 }
 
 /// Nodes of a function of two nodes.

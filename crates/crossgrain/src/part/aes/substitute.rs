@@ -9,6 +9,7 @@
 //! nibbles; the tables here are computed from the field, not taken from there.
 
 use super::table::{INV_SUB, SUB};
+use crate::circuit::affine::{Affine, multiply};
 use crate::word::{ByteLanes, ByteTables, GaloisBytes, each};
 
 /// A way to substitute bytes. It may hold constants in registers; making it is part of a kernel's start.
@@ -35,21 +36,6 @@ pub struct Galois {
     decrypt: bool,
 }
 
-/// A linear map as GFNI wants it, from the images of the eight bits.
-const fn matrix_of(images: [u8; 8]) -> u64 {
-    let (mut matrix, mut bit) = (0, 0);
-    while bit < 8 {
-        let (mut row, mut from) = (0_u64, 0);
-        while from < 8 {
-            row |= ((images[from] >> bit & 1) as u64) << from;
-            from += 1;
-        }
-        matrix |= row << (8 * (7 - bit));
-        bit += 1;
-    }
-    matrix
-}
-
 /// The linear part of the S-box's affine map: a byte plus its rotations by 1 to 4 (FIPS 197 §5.1.1).
 const fn spread(x: u8) -> u8 {
     x ^ x.rotate_left(1) ^ x.rotate_left(2) ^ x.rotate_left(3) ^ x.rotate_left(4)
@@ -66,9 +52,9 @@ macro_rules! images {
     };
 }
 
-const AFFINE: u64 = matrix_of(images!(spread));
-const INV_AFFINE: u64 = matrix_of(images!(unspread));
-const IDENTITY: u64 = matrix_of([1, 2, 4, 8, 16, 32, 64, 128]);
+const AFFINE: u64 = Affine { matrix: images!(spread), constant: 0 }.galois();
+const INV_AFFINE: u64 = Affine { matrix: images!(unspread), constant: 0 }.galois();
+const IDENTITY: u64 = Affine { matrix: [1, 2, 4, 8, 16, 32, 64, 128], constant: 0 }.galois();
 
 impl<W: GaloisBytes> Substitute<W> for Galois {
     const NAME: &'static str = "";
@@ -192,15 +178,6 @@ struct NibbleTables {
 
 static TABLES: NibbleTables = nibble_tables(false);
 static INV_TABLES: NibbleTables = nibble_tables(true);
-
-const fn multiply(a: u8, b: u8) -> u8 {
-    let (mut product, mut bit) = (0, 0);
-    while bit < 8 {
-        product = ((product << 1) ^ ((product >> 7) * 0x1b)) ^ ((b >> (7 - bit) & 1) * a);
-        bit += 1;
-    }
-    product
-}
 
 const fn power(x: u8, exponent: u8) -> u8 {
     let (mut product, mut i) = (1, 0);
