@@ -113,7 +113,7 @@ impl Random {
         let key = Seed::new(args.seed).key(args.cipher);
         let kernels = vec![Kernel::gates(args.cipher.family(), Task::Generate)];
         let options = Options { threads: 1, ..Options::default() };
-        let stream = Stream::new(&key, &options)?.part(64, args.stream.into())?;
+        let stream = Stream::with_options(&key, &options)?.part(64, args.stream.into())?;
         let cost = stream.plans().first().map_or(Cost::FREE, |plan| plan.cost);
         let cpu = (cost, args.workers(&Cut::default()).get());
         // Without end, and so for long.

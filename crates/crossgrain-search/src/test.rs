@@ -7,9 +7,8 @@ use zeroize::Zeroizing;
 
 use super::job::Test;
 use super::{BlockMode, Error};
-use crossgrain::Buffers;
-use crossgrain::block::{self, BLOCK_BYTES, Block, Cipher, Direction, Key};
-use crossgrain::mode::{Initial, Mode, Options, Start};
+use crossgrain::block::{self, BLOCK_BYTES, Cipher, Direction, Key};
+use crossgrain::mode::{Aead as _, Initial, Mode, Options, Start, Tag};
 use crossgrain::reference::{self, xts};
 use crossgrain_container::{self as container, Header, Limits, PREFIX_BYTES, Payload, Secret};
 
@@ -136,12 +135,12 @@ impl Test for XtsSector {
 impl Tagged {
     fn open(&self, key: &[u8], data: &mut [u8]) -> Result<(), Error> {
         let mode = self.mode.aead(self.cipher, key, self.tag.len(), &self.options)?;
-        Ok(mode.open(&self.nonce, &self.aad, &self.tag, Buffers::in_place(data))?)
+        Ok(mode.open(&self.nonce, &self.aad, &self.tag, data)?)
     }
 
-    fn seal(&self, key: &[u8], data: &mut [u8]) -> Result<Block, Error> {
+    fn seal(&self, key: &[u8], data: &mut [u8]) -> Result<Tag, Error> {
         let mode = self.mode.aead(self.cipher, key, self.tag.len(), &self.options)?;
-        Ok(mode.seal(&self.nonce, &self.aad, Buffers::in_place(data))?)
+        Ok(mode.seal(&self.nonce, &self.aad, data)?)
     }
 }
 
@@ -218,7 +217,7 @@ impl Plausible {
         let iv = if mode.entry().initial == Initial::Block { &iv[..] } else { &[] };
         let start = Start { iv, ..Start::default() };
         let mode = mode.unauthenticated(self.cipher, key, direction, &start, &self.options)?;
-        Ok(mode.apply_whole(Buffers::in_place(data))?)
+        Ok(mode.apply_whole(data)?)
     }
 }
 

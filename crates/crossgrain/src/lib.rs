@@ -5,14 +5,15 @@
 //! best composition for the CPU at hand. Every choice gives the same bytes.
 //!
 //! ```
-//! use crossgrain::{Buffers, Cipher, Key, mode};
+//! use crossgrain::mode::Ctr;
+//! use crossgrain::{Cipher, Key};
 //!
 //! let key = Key::new(Cipher::Aes256, &[7; 32])?;
-//! let mut stream = mode::Ctr::new(&key, &[0; 16], &mode::Options::default())?;
+//! let mut stream = Ctr::new(&key, &[0; 16])?;
 //! let mut data = b"some secret text".to_vec();
-//! stream.apply(Buffers::in_place(&mut data));
+//! stream.apply(&mut data);
 //! stream.seek(0);
-//! stream.apply(Buffers::in_place(&mut data));
+//! stream.apply(&mut data);
 //! assert_eq!(data, b"some secret text");
 //! # Ok::<(), crossgrain::Error>(())
 //! ```

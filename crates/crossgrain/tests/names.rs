@@ -462,17 +462,17 @@ fn the_environment_caps_what_is_not_capped_otherwise() {
         return;
     }
     let cap = std::env::var(CAP_VARIABLE).unwrap();
-    let by_environment = Ecb::new(&key, Direction::Encrypt, &Options::default());
+    let by_environment = Ecb::with_options(&key, Direction::Encrypt, &Options::default());
     if cap == BAD {
         assert_eq!(by_environment.unwrap_err(), Error::BadIsaCap(cap));
         return;
     }
     let by_options = capped(if cap.is_empty() { "avx512" } else { &cap }, 0);
     let names = |plans: &[Plan]| plans.iter().map(Plan::to_string).collect::<Vec<_>>();
-    let want = Ecb::new(&key, Direction::Encrypt, &by_options).unwrap();
+    let want = Ecb::with_options(&key, Direction::Encrypt, &by_options).unwrap();
     assert_eq!(names(by_environment.unwrap().plans()), names(want.plans()));
     // What the caller asks for goes before what the environment allows.
-    let portable = Ecb::new(&key, Direction::Encrypt, &capped("portable", 0)).unwrap();
+    let portable = Ecb::with_options(&key, Direction::Encrypt, &capped("portable", 0)).unwrap();
     assert!(names(portable.plans()).iter().all(|name| name.contains("portable")));
 }
 
@@ -507,8 +507,8 @@ fn no_secret_is_printed() {
             format!("{:#?}", bitsliced::Tail::<u64>::walk(Portable, &keys)),
         ];
         for cap in CAPS {
-            shown.push(format!("{:#?}", Ecb::new(&key, encrypt, &capped(cap, 1)).unwrap()));
-            shown.push(format!("{:#?}", Ctr::new(&key, &[0; 16], &capped(cap, 1)).unwrap()));
+            shown.push(format!("{:#?}", Ecb::with_options(&key, encrypt, &capped(cap, 1)).unwrap()));
+            shown.push(format!("{:#?}", Ctr::with_options(&key, &[0; 16], &capped(cap, 1)).unwrap()));
         }
         match AesNi::detect(Features::of_cpu()) {
             Some(isa) => {

@@ -104,13 +104,13 @@ mod check {
             (Key::new(job.cipher, &key[..job.cipher.key_bytes()])?, Buffers::in_place(&mut data));
         let leaks = match job.birth {
             Birth::Bytes => {
-                let ecb = Ecb::new(&key, job.direction, options)?;
+                let ecb = Ecb::with_options(&key, job.direction, options)?;
                 ecb.apply(buffers)?;
                 ecb.block(data.first_chunk_mut().expect("there is more than a block"));
                 ecb.plans()[0].leaks()
             }
             Birth::Counter => {
-                let mut ctr = Ctr::new(&key, &[0xff; 16], options)?;
+                let mut ctr = Ctr::with_options(&key, &[0xff; 16], options)?;
                 ctr.apply(buffers);
                 ctr.plans()[0].leaks()
             }

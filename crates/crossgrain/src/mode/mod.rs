@@ -8,6 +8,7 @@ mod eax;
 mod ecb;
 mod gcm;
 mod registry;
+mod tag;
 mod unauthenticated;
 mod xts;
 
@@ -20,6 +21,7 @@ pub use eax::Eax;
 pub use ecb::Ecb;
 pub use gcm::Gcm;
 pub use registry::{CipherUse, Entry, Initial, Lengths, Mode, Parallel, Reuse, Start};
+pub use tag::Tag;
 pub use unauthenticated::{Place, Unauthenticated};
 pub use xts::{SECTOR_BYTES_MAX, Xts, XtsKey};
 

@@ -334,6 +334,29 @@ impl Drop for Run<'_, '_> {
     }
 }
 
+/// One buffer in place, as [`Buffers::in_place`]: a slice, an array, a vector.
+impl<'a, T: AsMut<[u8]> + ?Sized> From<&'a mut T> for Buffers<'a> {
+    #[inline]
+    fn from(data: &'a mut T) -> Self {
+        Self::in_place(data.as_mut())
+    }
+}
+
+/// From an input to an output of the same length.
+///
+/// # Panics
+/// If they differ in length, as `copy_from_slice` does: [`Buffers::apart`] is for lengths that may be wrong.
+impl<'a, I: AsRef<[u8]> + ?Sized, O: AsMut<[u8]> + ?Sized> From<(&'a I, &'a mut O)> for Buffers<'a> {
+    #[inline]
+    #[track_caller]
+    fn from((input, output): (&'a I, &'a mut O)) -> Self {
+        match Self::apart(input.as_ref(), output.as_mut()) {
+            Ok(buffers) => buffers,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
 // The `inout` types promise what `Buffers` does: either the very same bytes or disjoint ones, borrowed for
 // their two lifetimes.
 

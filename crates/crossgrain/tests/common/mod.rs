@@ -108,8 +108,8 @@ pub(crate) fn run_buffers(
     buffers: Buffers<'_>,
 ) {
     match birth {
-        Birth::Bytes => Ecb::new(key, direction, options).unwrap().apply(buffers).unwrap(),
-        Birth::Counter => Ctr::new(key, &first.to_be_bytes(), options).unwrap().apply(buffers),
+        Birth::Bytes => Ecb::with_options(key, direction, options).unwrap().apply(buffers).unwrap(),
+        Birth::Counter => Ctr::with_options(key, &first.to_be_bytes(), options).unwrap().apply(buffers),
     }
 }
 
