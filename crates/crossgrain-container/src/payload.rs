@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 
 use super::derive::expand;
 use super::error::{Damage, Error};
-use crossgrain::internal::wipe_stack;
+use crossgrain::internal::{fill_random, wipe_stack};
 use crossgrain::mode::{Aead, AeadMessage, Mode, Options};
 use crossgrain::{BLOCK_BYTES, Block, Cipher};
 
@@ -198,10 +198,10 @@ impl Payload {
     /// A new payload, under a fresh salt.
     ///
     /// # Errors
-    /// [`Error::KeyLength`], [`Error::NoRandom`]; [`Error::Cipher`] if the suite cannot be had as `options` want.
+    /// [`Error::KeyLength`]; [`Error::Cipher`] if the suite cannot be had as `options` want, or the system gives no salt.
     pub fn fresh(suite: Suite, input_key: &[u8], context: &[u8], options: &Options) -> Result<Self, Error> {
         let mut salt = [0; SALT_BYTES];
-        getrandom::fill(&mut salt).map_err(Error::NoRandom)?;
+        fill_random(&mut salt)?;
         Self::with_salt(suite, input_key, salt, context, options)
     }
 
@@ -374,7 +374,7 @@ impl Payload {
         first: u64,
         sealed: &[u8],
         plaintext: &mut [u8],
-    ) -> Result<Vec<Result<(), crossgrain::block::Error>>, Error> {
+    ) -> Result<Vec<Result<(), crossgrain::Error>>, Error> {
         let nonces = self.nonces(first, sealed.len().div_ceil(SEALED_CHUNK_BYTES))?;
         let mut rest = plaintext;
         let mut messages = Vec::with_capacity(nonces.len());

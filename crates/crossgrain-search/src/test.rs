@@ -183,7 +183,7 @@ impl File {
 
     fn input_key(&self, secret: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
         let secret = if self.is_by_passphrase() { Secret::Passphrase(secret) } else { Secret::Key(secret) };
-        self.header.input_key(secret, &self.limits).map_err(Error::File)
+        Ok(self.header.input_key(secret, &self.limits)?)
     }
 }
 
@@ -205,8 +205,7 @@ impl Test for File {
 
     fn planted(&self, key: &[u8]) -> Result<Box<dyn Test>, Error> {
         let (suite, key) = (self.header.suite, self.input_key(key)?);
-        let payload =
-            Payload::fresh(suite, &key, &self.header.to_bytes(), &self.options).map_err(Error::File)?;
+        let payload = Payload::fresh(suite, &key, &self.header.to_bytes(), &self.options)?;
         Ok(Box::new(Self { prefix: *payload.prefix(), ..self.clone() }))
     }
 }

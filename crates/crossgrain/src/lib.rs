@@ -66,6 +66,7 @@ pub mod word;
 /// What crates of this workspace share with this one. No part of its interface: it may change at any time.
 #[doc(hidden)]
 pub mod internal {
+    pub use crate::block::fill_random;
     pub use crate::pool::{ready, threads};
     pub use crate::word::{wipe, wipe_stack};
 }

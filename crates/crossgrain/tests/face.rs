@@ -7,11 +7,14 @@ use common::{key, painted};
 use crossgrain::mode::{
     Aead, AeadMessage, Cbc, Cfb, Chain, Cmac, Ctr, Eax, Ecb, Gcm, Mode, Ofb, Options, Tag, Xts, XtsKey,
 };
+use crossgrain::plan::compose;
 use crossgrain::stream::Stream;
-use crossgrain::{Buffers, Cipher, Direction, Error, wide};
+use crossgrain::wisdom::Refused;
+use crossgrain::{Buffers, Cipher, Direction, Error, Key, wide};
 use subtle::ConstantTimeEq as _;
 
 const IV: [u8; 16] = *b"sixteen bytes iv";
+const ENCRYPT: Direction = Direction::Encrypt;
 
 #[test]
 fn new_is_with_default_options() {
@@ -132,4 +135,44 @@ fn messages_are_made_of_an_iv_or_a_chain() {
     cbc.apply(&mut chain, &mut pieces[..32]).unwrap();
     cbc.apply_many(&mut [crossgrain::mode::Message::new(chain, &mut pieces[32..])]).unwrap();
     assert_eq!(whole, pieces);
+}
+
+/// The error that a reader or writer would give, and what caused it.
+#[test]
+fn errors_become_input_output_errors() {
+    use std::io::{Error as IoError, ErrorKind};
+    let kind = |error: Error| IoError::from(error).kind();
+    assert_eq!(kind(Error::Forged), ErrorKind::InvalidData);
+    assert_eq!(kind(Error::CorruptPlan("it is cut".to_owned())), ErrorKind::InvalidData);
+    assert_eq!(kind(Error::EmptyNonce), ErrorKind::InvalidInput);
+    assert_eq!(kind(Error::NoRandom("it is away".to_owned())), ErrorKind::Other);
+    let error = IoError::from(Error::PartialBlock { len_bytes: 17 });
+    assert_eq!(error.to_string(), Error::PartialBlock { len_bytes: 17 }.to_string());
+    assert_eq!(error.downcast::<Error>().unwrap(), Error::PartialBlock { len_bytes: 17 });
+    let reading =
+        || -> std::io::Result<()> { Ok(Ecb::new(&key(Cipher::Aes128, 1), ENCRYPT)?.apply(&mut [0; 3])?) };
+    assert_eq!(reading().unwrap_err().kind(), ErrorKind::InvalidInput);
+    let no_plan = Error::from(compose::Error::NoParts);
+    assert_eq!(no_plan, Error::NoPlan("a flow needs at least one part".to_owned()));
+    let unfit = Error::from(Refused::Variants).to_string();
+    assert_eq!(unfit, "the wisdom cannot be used: it is of other variants than there are now: measure again");
+}
+
+#[test]
+fn generated_keys_differ() {
+    for cipher in Cipher::ALL {
+        let (a, b) = (Key::generate(cipher).unwrap(), Key::generate(cipher).unwrap());
+        assert_eq!((a.cipher(), a.bytes().len()), (cipher, cipher.key_bytes()));
+        assert_ne!(a.bytes(), b.bytes());
+        let [a, b] = [0; 2].map(|_| XtsKey::generate(cipher).unwrap());
+        let encrypted = |key| {
+            let mut data = [0; 32];
+            Xts::new(key, ENCRYPT, 32).unwrap().apply(0, &mut data).unwrap();
+            data
+        };
+        assert_ne!(encrypted(&a), encrypted(&b));
+    }
+    for cipher in wide::Rijndael::ALL {
+        assert_eq!(wide::Key::generate(cipher).unwrap().cipher(), cipher);
+    }
 }

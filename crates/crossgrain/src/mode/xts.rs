@@ -65,6 +65,14 @@ impl XtsKey {
         }
         Ok(Self { data: Key::new(cipher, data)?, tweak: Key::new(cipher, tweak)? })
     }
+
+    /// Two new keys from the operating system's generator.
+    ///
+    /// # Errors
+    /// As [`Key::generate`].
+    pub fn generate(cipher: Cipher) -> Result<Self, Error> {
+        Ok(Self { data: Key::generate(cipher)?, tweak: Key::generate(cipher)? })
+    }
 }
 
 /// XTS in one direction over sectors of one size.

@@ -142,6 +142,13 @@ impl fmt::Display for Plan {
     }
 }
 
+/// A job is planned as a flow.
+impl From<compose::Error> for Error {
+    fn from(error: compose::Error) -> Self {
+        Self::NoPlan(error.to_string())
+    }
+}
+
 /// The plans for a job, widest bundle first: the later ones serve what the first leave over.
 ///
 /// This is the one place where variants are chosen: the cheapest paths through the job's graph, unless

@@ -31,7 +31,7 @@ use std::str::FromStr;
 use zeroize::Zeroizing;
 
 use self::bound::{Bound, Run};
-use crate::block::{Direction, Error};
+use crate::block::{Direction, Error, fill_random};
 use crate::exec::Threads;
 use crate::mode::{Lengths, Mode};
 use crate::word::{Features, wipe_deep_stack};
@@ -135,6 +135,16 @@ impl Key {
         }
         let mut key = Box::new(Zeroizing::new([0; BYTES_MAX]));
         key[..len_bytes].copy_from_slice(bytes);
+        Ok(Self { cipher, bytes: key })
+    }
+
+    /// A new key from the operating system's generator.
+    ///
+    /// # Errors
+    /// [`Error::NoRandom`] if the system gives no random bytes.
+    pub fn generate(cipher: Rijndael) -> Result<Self, Error> {
+        let mut key = Box::new(Zeroizing::new([0; BYTES_MAX]));
+        fill_random(&mut key[..cipher.key_bytes()])?;
         Ok(Self { cipher, bytes: key })
     }
 
