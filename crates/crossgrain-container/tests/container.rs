@@ -10,8 +10,9 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use common::{hex, painted};
+use crossgrain::internal::reference;
 use crossgrain::mode::Options;
-use crossgrain::{Direction, Key, reference};
+use crossgrain::{Direction, Key};
 use crossgrain_container::{
     Argon2id, CHUNK_BYTES, Damage, Decryptor, Encryptor, Error, Header, Kdf, Limits, PREFIX_BYTES, Payload,
     SEALED_CHUNK_BYTES, Secret, Suite, TAG_BYTES, plaintext_bytes, sealed_bytes,

@@ -69,6 +69,7 @@ impl Cipher {
         [Self::Aes128, Self::Aes192, Self::Aes256, Self::Serpent128, Self::Serpent192, Self::Serpent256];
 
     /// The ciphers that it shares its steps with.
+    #[doc(hidden)]
     pub const fn family(self) -> Family {
         match self {
             Self::Aes128 | Self::Aes192 | Self::Aes256 => Family::Aes,

@@ -85,9 +85,11 @@ pub trait ChainedMode: Send + Sync + 'static {
     const MODE: Mode;
 
     /// How messages are chained where that is serial.
+    #[doc(hidden)]
     const LINK: Link;
 
     /// The source of the job where the mode is parallel: in decryption, if at all.
+    #[doc(hidden)]
     fn source(iv: Block) -> Source<'static>;
 }
 

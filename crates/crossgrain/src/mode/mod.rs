@@ -64,7 +64,7 @@ pub struct Options {
     pub plans: Vec<Arc<Plans>>,
     /// At most so many threads; 0 for all of rayon's current pool.
     pub threads: usize,
-    /// What variants cost here, as `tune::measure_costs` found; `None` for the estimates shipped.
+    /// What variants cost here, as a [`Wisdom`](crate::wisdom::Wisdom) has it; `None` for the estimates shipped.
     pub costs: Option<Arc<Costs>>,
 }
 
@@ -73,6 +73,7 @@ impl Options {
     ///
     /// # Errors
     /// [`Error::UnknownVariant`] for a name that no variant has, [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    #[doc(hidden)]
     pub fn limits(&self) -> Result<Limits, Error> {
         let features = match self.features {
             Some(features) => features & Features::of_cpu(),
@@ -108,7 +109,7 @@ impl Options {
     /// The plans that a job would be run by.
     ///
     /// # Errors
-    /// As [`choose`], and what the options themselves are refused for.
+    /// What the options are refused for, and [`Error::NoPlan`] if they leave no way through.
     pub fn plans_of(&self, job: Job) -> Result<Vec<Plan>, Error> {
         self.planned(job, &self.limits()?)
     }
