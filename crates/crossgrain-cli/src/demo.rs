@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use crossgrain::internal::reference::{aes::Aes, modes};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::{Birth, Job, Plan, Plans};
-use crossgrain::reference::{aes::Aes, modes};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 
 use crate::bench::machine;
@@ -100,7 +100,7 @@ fn input(args: &Args) -> Result<Vec<u8>, Error> {
     }
     bytes.resize(args.bytes, 0);
     let key = Key::new(Cipher::Aes128, b"seed of the data")?;
-    Ctr::new(&key, &[0; 16], &Options::default())?.apply(Buffers::in_place(&mut bytes));
+    Ctr::with_options(&key, &[0; 16], &Options::default())?.apply(&mut bytes);
     say(format_args!("{} bytes of data made here, AES-256-CTR", bytes.len()))?;
     Ok(bytes)
 }
@@ -118,7 +118,7 @@ impl Kernel<'_> {
         let costs = wisdom::costs(self.key.cipher());
         let plans = self.plans.iter().cloned().collect();
         let options = Options { features: Some(self.features), plans, threads, costs, ..Options::default() };
-        Ok(Ctr::new(self.key, &self.initial, &options)?)
+        Ok(Ctr::with_options(self.key, &self.initial, &options)?)
     }
 
     /// Encrypts, decrypts, checks, and times a block at a time, one thread and all.
@@ -172,7 +172,7 @@ impl Kernel<'_> {
                 return Err(wrong());
             }
         }
-        ctr.apply_at(0, Buffers::in_place(output));
+        ctr.apply_at(0, &mut *output);
         if plain == output { Ok(()) } else { Err(wrong()) }
     }
 }

@@ -81,7 +81,15 @@ impl Error {
 
 impl From<crossgrain::Error> for Error {
     fn from(error: crossgrain::Error) -> Self {
-        Self::usage(error.to_string())
+        Self::new(exit_of(&error), error.to_string())
+    }
+}
+
+/// The exit code for what the library refuses.
+pub(crate) fn exit_of(refusal: &crossgrain::Error) -> Exit {
+    match refusal {
+        crossgrain::Error::NoRandom(_) => Exit::InputOutput,
+        _ => Exit::Usage,
     }
 }
 

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crossgrain_files::{NewFile, Refusal, begin, is_same, open_special, resume};
+use crossgrain_files::{Error as Refusal, NewFile, begin, is_same, open_special, resume};
 
 pub(crate) use crossgrain_files::{Content, unfinished};
 

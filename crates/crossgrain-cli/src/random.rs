@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use crossgrain::device::{Kernel, Task};
+use crossgrain::internal::device::{Kernel, Task};
 use crossgrain::mode::Options;
 use crossgrain::plan::compose::Cost;
 use crossgrain::stream::{Seed, Stream};
@@ -114,7 +114,7 @@ impl Random {
         let kernels =
             Kernel::within(args.cipher.family(), Task::Generate, false).into_iter().take(1).collect();
         let options = Options { threads: 1, ..Options::default() };
-        let stream = Stream::new(&key, &options)?.part(64, args.stream.into())?;
+        let stream = Stream::with_options(&key, &options)?.part(64, args.stream.into())?;
         let cost = stream.plans().first().map_or(Cost::FREE, |plan| plan.cost);
         let cpu = (cost, args.workers(&Cut::default()).get());
         // Without end, and so for long.

@@ -42,7 +42,7 @@ fn library(cipher: Rijndael, mode: Mode, data: &[u8]) -> Vec<u8> {
     let key = Key::new(cipher, &painted(cipher.key_bytes(), 1)).unwrap();
     let mut state = State::new(cipher, &painted(cipher.block_bytes(), 2)).unwrap();
     let mut data = data.to_vec();
-    let stream = Stream::new(&key, mode, Direction::Encrypt, &Options::default()).unwrap();
+    let stream = Stream::with_options(&key, mode, Direction::Encrypt, &Options::default()).unwrap();
     stream.apply(&mut state, &mut data).unwrap();
     data
 }

@@ -10,7 +10,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use super::error::Error;
 use super::header::{Header, Kdf};
-use crossgrain::internal::{ready, wipe_stack};
+use crossgrain::internal::{fill_random, ready, wipe_stack};
 
 /// Bytes in a salt of Argon2id here (RFC 9106 §3.1 recommends 16).
 pub(super) const SALT_BYTES: usize = 16;
@@ -62,10 +62,10 @@ impl Argon2id {
     /// 64 MiB, 3 passes and 4 lanes (the second choice of RFC 9106 §4), under a fresh salt.
     ///
     /// # Errors
-    /// [`Error::NoRandom`] if the system gives no salt.
+    /// [`Error::Cipher`] if the system gives no salt.
     pub fn fresh() -> Result<Self, Error> {
         let mut salt = [0; SALT_BYTES];
-        getrandom::fill(&mut salt).map_err(Error::NoRandom)?;
+        fill_random(&mut salt)?;
         Ok(Self { memory_kib: 64 * 1024, passes: 3, lanes: 4, salt })
     }
 

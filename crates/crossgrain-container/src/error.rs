@@ -4,7 +4,6 @@ use std::fmt;
 use std::io;
 
 use super::payload::Suite;
-use crossgrain::block;
 
 /// Damage to a payload, found by its chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +30,8 @@ pub enum Damage {
 pub enum Error {
     /// Reading or writing failed.
     Io(io::Error),
-    /// The cipher cannot be had as asked for.
-    Cipher(block::Error),
-    /// The system has no random bytes to give.
-    NoRandom(getrandom::Error),
+    /// The cipher cannot be had as asked for, or the system gives no random bytes.
+    Cipher(crossgrain::Error),
     /// The input does not begin as an encrypted file does.
     NotEncrypted,
     /// The file is of another version than this program reads.
@@ -110,7 +107,6 @@ impl fmt::Display for Error {
         match self {
             Self::Io(error) => error.fmt(f),
             Self::Cipher(error) => error.fmt(f),
-            Self::NoRandom(error) => write!(f, "the system gives no random bytes: {error}"),
             Self::NotEncrypted => f.write_str(
                 "this is no file of crossgrain's: if it is without header, say so and name the suite",
             ),
@@ -163,6 +159,7 @@ impl Error {
     pub(super) fn io_kind(&self) -> io::ErrorKind {
         match self {
             Self::Io(error) => error.kind(),
+            Self::Cipher(error) => io::Error::from(error.clone()).kind(),
             Self::Damaged(Damage::Truncated { .. }) | Self::TruncatedHeader => io::ErrorKind::UnexpectedEof,
             Self::TooLong => io::ErrorKind::FileTooLarge,
             _ => io::ErrorKind::InvalidData,
@@ -170,7 +167,15 @@ impl Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            Self::Cipher(error) => Some(error),
+            _ => None,
+        }
+    }
+}
 
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
@@ -178,8 +183,8 @@ impl From<io::Error> for Error {
     }
 }
 
-impl From<block::Error> for Error {
-    fn from(error: block::Error) -> Self {
+impl From<crossgrain::Error> for Error {
+    fn from(error: crossgrain::Error) -> Self {
         Self::Cipher(error)
     }
 }

@@ -15,9 +15,9 @@ use zeroize::Zeroizing;
 
 use super::derive::expand;
 use super::error::{Damage, Error};
-use crossgrain::internal::wipe_stack;
+use crossgrain::internal::{fill_random, wipe_stack};
 use crossgrain::mode::{Aead, AeadMessage, Mode, Options};
-use crossgrain::{BLOCK_BYTES, Block, Buffers, Cipher};
+use crossgrain::{BLOCK_BYTES, Block, Cipher};
 
 /// Bytes of plaintext in a chunk that is not the last.
 pub const CHUNK_BYTES: usize = 16 * 1024;
@@ -198,10 +198,10 @@ impl Payload {
     /// A new payload, under a fresh salt.
     ///
     /// # Errors
-    /// [`Error::KeyLength`], [`Error::NoRandom`]; [`Error::Cipher`] if the suite cannot be had as `options` want.
+    /// [`Error::KeyLength`]; [`Error::Cipher`] if the suite cannot be had as `options` want, or the system gives no salt.
     pub fn fresh(suite: Suite, input_key: &[u8], context: &[u8], options: &Options) -> Result<Self, Error> {
         let mut salt = [0; SALT_BYTES];
-        getrandom::fill(&mut salt).map_err(Error::NoRandom)?;
+        fill_random(&mut salt)?;
         Self::with_salt(suite, input_key, salt, context, options)
     }
 
@@ -305,7 +305,7 @@ impl Payload {
         for (nonce, plaintext) in nonces.iter().zip(plaintexts) {
             let (sealed, after) = rest.split_at_mut(plaintext.len());
             let (tag, after) = after.split_at_mut(TAG_BYTES);
-            messages.push(self.message(nonce, Buffers::apart(plaintext, sealed)?, [0; TAG_BYTES]));
+            messages.push(self.message(nonce, (plaintext, sealed)));
             tags.push(tag);
             rest = after;
         }
@@ -374,23 +374,22 @@ impl Payload {
         first: u64,
         sealed: &[u8],
         plaintext: &mut [u8],
-    ) -> Result<Vec<Result<(), crossgrain::block::Error>>, Error> {
+    ) -> Result<Vec<Result<(), crossgrain::Error>>, Error> {
         let nonces = self.nonces(first, sealed.len().div_ceil(SEALED_CHUNK_BYTES))?;
         let mut rest = plaintext;
         let mut messages = Vec::with_capacity(nonces.len());
         for (nonce, sealed) in nonces.iter().zip(sealed.chunks(SEALED_CHUNK_BYTES)) {
             let (sealed, right_tag) = sealed.split_at(sealed.len() - TAG_BYTES);
             let (plaintext, after) = rest.split_at_mut(sealed.len());
-            let mut tag = [0; TAG_BYTES];
-            tag.copy_from_slice(right_tag);
-            messages.push(self.message(nonce, Buffers::apart(sealed, plaintext)?, tag));
+            let tag = right_tag.try_into()?;
+            messages.push(AeadMessage { tag, ..self.message(nonce, (sealed, plaintext)) });
             rest = after;
         }
         Ok(self.aead.open_many(&mut messages)?)
     }
 
-    fn message<'a>(&self, nonce: &'a Block, buffers: Buffers<'a>, tag: Block) -> AeadMessage<'a> {
-        AeadMessage { nonce: &nonce[BLOCK_BYTES - self.suite.nonce_bytes()..], aad: &[], buffers, tag }
+    fn message<'a>(&self, nonce: &'a Block, places: (&'a [u8], &'a mut [u8])) -> AeadMessage<'a> {
+        AeadMessage::new(&nonce[BLOCK_BYTES - self.suite.nonce_bytes()..], &[], places)
     }
 
     /// The nonces of consecutive chunks, at the end of their blocks.

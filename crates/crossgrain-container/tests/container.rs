@@ -10,8 +10,9 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use common::{hex, painted};
+use crossgrain::internal::reference;
 use crossgrain::mode::Options;
-use crossgrain::{Direction, Key, reference};
+use crossgrain::{Direction, Key};
 use crossgrain_container::{
     Argon2id, CHUNK_BYTES, Damage, Decryptor, Encryptor, Error, Header, Kdf, Limits, PREFIX_BYTES, Payload,
     SEALED_CHUNK_BYTES, Secret, Suite, TAG_BYTES, plaintext_bytes, sealed_bytes,
@@ -699,4 +700,18 @@ fn the_most_that_a_file_may_demand() {
         });
         println!("{memory_kib} KiB, {passes} passes: {:.1} s", begun.elapsed().as_secs_f64());
     }
+}
+
+/// What is wrong with the engine comes through as it is, by `?`, and to readers as their own kind of error.
+#[test]
+fn errors_have_a_kind_and_a_source() {
+    use std::error::Error as _;
+    let of_engine = Error::from(crossgrain::Error::BadIsaCap("z80".to_owned()));
+    assert_eq!(of_engine.source().unwrap().to_string(), of_engine.to_string());
+    assert_eq!(io::Error::from(of_engine).kind(), io::ErrorKind::InvalidInput);
+    assert_eq!(io::Error::from(Error::WrongKey).kind(), io::ErrorKind::InvalidData);
+    assert!(Error::WrongKey.source().is_none());
+    let full = Error::from(io::Error::from(io::ErrorKind::StorageFull));
+    assert!(full.source().is_some());
+    assert_eq!(io::Error::from(full).kind(), io::ErrorKind::StorageFull);
 }

@@ -5,10 +5,10 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crossgrain::block::Family;
+use crossgrain::internal::block::Family;
+use crossgrain::internal::reference::{self, BlockCipher};
 use crossgrain::mode::{Aead, Initial, Mode, Options, Start};
-use crossgrain::reference::{self, BlockCipher};
-use crossgrain::{Block, Buffers, Cipher, Direction, Key};
+use crossgrain::{Block, Cipher, Direction, Key};
 use crossgrain_deps::Kind;
 use crossgrain_deps::modes::{
     Affine, Analysis, Answer, BLOCKS, Carried, Ciphers, Dependence, Message, Op, Order, Verdict, on_blocks,
@@ -367,22 +367,21 @@ fn engine(mode: Mode, case: &Case<'_>, data: &mut [u8]) -> Option<Block> {
     let iv = match mode.entry().initial {
         // The counter block of a nonce of twelve bytes ends in a one.
         Initial::Nonce { usual, .. } => {
-            return aead(&*mode.aead(cipher, &key, 16, &options).unwrap(), case, &case.iv[..usual], data);
+            return aead(&mode.aead(cipher, &key, 16, &options).unwrap(), case, &case.iv[..usual], data);
         }
         Initial::Block => &case.iv[..],
         Initial::Nothing | Initial::Sector => &[],
     };
     let start = Start { iv, sector: u128::from_le_bytes(case.iv), sector_bytes: data.len() };
     let mode = mode.unauthenticated(cipher, &key, case.direction, &start, &options).unwrap();
-    mode.apply_whole(Buffers::in_place(data)).unwrap();
+    mode.apply_whole(data).unwrap();
     None
 }
 
-fn aead(mode: &dyn Aead, case: &Case<'_>, nonce: &[u8], data: &mut [u8]) -> Option<Block> {
-    let buffers = Buffers::in_place(data);
+fn aead(mode: &impl Aead, case: &Case<'_>, nonce: &[u8], data: &mut [u8]) -> Option<Block> {
     match case.direction {
-        Encrypt => Some(mode.seal(nonce, case.header, buffers).unwrap()),
-        Decrypt => mode.open(nonce, case.header, &case.tag.unwrap(), buffers).ok().and(case.tag),
+        Encrypt => Some(mode.seal(nonce, case.header, data).unwrap()[..].try_into().unwrap()),
+        Decrypt => mode.open(nonce, case.header, &case.tag.unwrap(), data).ok().and(case.tag),
     }
 }
 

@@ -26,7 +26,7 @@ use std::time::{Duration, SystemTime};
 
 /// Why a file is not written.
 #[derive(Debug)]
-pub enum Refusal {
+pub enum Error {
     /// The system refuses.
     Io(io::Error),
     /// There is something under this name.
@@ -43,7 +43,7 @@ pub enum Refusal {
     Unsafe(&'static str),
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => error.fmt(f),
@@ -61,9 +61,28 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
 
-impl From<io::Error> for Refusal {
+/// `AlreadyExists` for a file in the way. The error can be had back by `downcast`.
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Io(error) => error,
+            Error::Exists => Self::new(io::ErrorKind::AlreadyExists, error),
+            Error::Busy => Self::new(io::ErrorKind::ResourceBusy, error),
+            _ => Self::new(io::ErrorKind::PermissionDenied, error),
+        }
+    }
+}
+
+impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
 use crate::system::{self, Rights, identity};
-use crate::{Refusal, directory_of};
+use crate::{Error, directory_of};
 
 /// What a new file holds, which decides who may read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,13 +55,13 @@ pub struct NewFile {
 /// has meanwhile, where it needs one, before that exists: a program may want to remove it when a signal ends it.
 ///
 /// # Errors
-/// [`Refusal::Exists`], [`Refusal::ForeignLink`], [`Refusal::NoFile`] for a directory, pipe or device, [`Refusal::Io`].
+/// [`Error::Exists`], [`Error::ForeignLink`], [`Error::NoFile`] for a directory, pipe or device, [`Error::Io`].
 pub fn begin(
     path: &Path,
     replace: bool,
     content: Content,
     on_temporary: OnTemporary<'_>,
-) -> Result<NewFile, Refusal> {
+) -> Result<NewFile, Error> {
     let old = existing(path)?;
     let path = replaceable(path, old.as_ref(), replace)?;
     let rights = content.rights(old.as_ref());
@@ -79,11 +79,11 @@ pub fn begin(
 /// happens. It is locked against other processes that do the same.
 ///
 /// # Errors
-/// As [`begin`] and [`continued`]; and [`Refusal::Busy`].
-pub fn resume(path: &Path, replace: bool) -> Result<NewFile, Refusal> {
+/// As [`begin`] and [`continued`]; and [`Error::Busy`].
+pub fn resume(path: &Path, replace: bool) -> Result<NewFile, Error> {
     let old = existing(path)?;
     if old.as_ref().is_some_and(|old| !old.is_file() && !old.is_symlink()) {
-        return Err(Refusal::NoFile);
+        return Err(Error::NoFile);
     }
     let path = replaceable(path, old.as_ref(), replace)?;
     let rights = Content::Plaintext.rights(old.as_ref());
@@ -93,7 +93,7 @@ pub fn resume(path: &Path, replace: bool) -> Result<NewFile, Refusal> {
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::Error(error)) => return Err(error.into()),
-        Err(TryLockError::WouldBlock) => return Err(Refusal::Busy),
+        Err(TryLockError::WouldBlock) => return Err(Error::Busy),
     }
     let mut temporary = TempPath::try_from_path(&beside)?;
     temporary.disable_cleanup(file.metadata()?.len() > 0);
@@ -117,8 +117,8 @@ impl NewFile {
     /// earlier process stays.
     ///
     /// # Errors
-    /// [`Refusal::Exists`] if there is something under that name, [`Refusal::Io`].
-    pub fn keep(self, len_bytes: u64) -> Result<PathBuf, Refusal> {
+    /// [`Error::Exists`] if there is something under that name, [`Error::Io`].
+    pub fn keep(self, len_bytes: u64) -> Result<PathBuf, Error> {
         let path = unfinished(&self.path);
         if self.is_beside {
             self.file.sync_all()?;
@@ -132,8 +132,8 @@ impl NewFile {
     /// All is written: the file gets its rights and its name.
     ///
     /// # Errors
-    /// [`Refusal::Exists`] if something appeared under that name and is not to be replaced, [`Refusal::Io`].
-    pub fn finish(self) -> Result<(), Refusal> {
+    /// [`Error::Exists`] if something appeared under that name and is not to be replaced, [`Error::Io`].
+    pub fn finish(self) -> Result<(), Error> {
         // The name must not outlive a power cut that the bytes do not.
         self.rights.give(&self.file).and_then(|()| self.file.sync_all())?;
         let path = self.path.clone();
@@ -141,7 +141,7 @@ impl NewFile {
     }
 
     /// Gives a synced file its name, and makes the name last.
-    fn name(self, path: &Path) -> Result<(), Refusal> {
+    fn name(self, path: &Path) -> Result<(), Error> {
         let Self { file, temporary, replace, .. } = self;
         let named = match temporary {
             Some(temporary) if replace => temporary.persist(path).map_err(io::Error::from),
@@ -155,7 +155,7 @@ impl NewFile {
             },
         };
         named.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => Refusal::Exists,
+            io::ErrorKind::AlreadyExists => Error::Exists,
             _ => error.into(),
         })?;
         Ok(system::sync_directory(path)?)
@@ -165,21 +165,17 @@ impl NewFile {
 /// Opens a pipe or device to write to, which no other user put there to read along; `None` if there is none under this name.
 ///
 /// # Errors
-/// [`Refusal::ForeignSpecial`], [`Refusal::Io`].
-pub fn open_special(path: &Path) -> Result<Option<File>, Refusal> {
+/// [`Error::ForeignSpecial`], [`Error::Io`].
+pub fn open_special(path: &Path) -> Result<Option<File>, Error> {
     let Some(found) = existing(path)?.filter(is_special) else {
         return Ok(None);
     };
     if !is_followed(path) || !system::is_trusted(&found) {
-        return Err(Refusal::ForeignSpecial);
+        return Err(Error::ForeignSpecial);
     }
     let file = File::options().write(true).open(path)?;
     // What was looked at is what was opened.
-    if identity(&file.metadata()?) == identity(&found) {
-        Ok(Some(file))
-    } else {
-        Err(Refusal::ForeignSpecial)
-    }
+    if identity(&file.metadata()?) == identity(&found) { Ok(Some(file)) } else { Err(Error::ForeignSpecial) }
 }
 
 fn is_special(found: &Metadata) -> bool {
@@ -190,8 +186,8 @@ fn is_special(found: &Metadata) -> bool {
 /// there must be a regular file under one name, the user's own, without any right for others.
 ///
 /// # Errors
-/// [`Refusal::Unsafe`], [`Refusal::Io`].
-pub fn continued(options: &mut OpenOptions, path: &Path) -> Result<File, Refusal> {
+/// [`Error::Unsafe`], [`Error::Io`].
+pub fn continued(options: &mut OpenOptions, path: &Path) -> Result<File, Error> {
     system::open_own(options, path)
 }
 
@@ -226,12 +222,12 @@ fn existing(path: &Path) -> io::Result<Option<Metadata>> {
 }
 
 /// The path to put a file at: a link that leads to a file stays, and that file is replaced.
-fn replaceable(path: &Path, old: Option<&Metadata>, replace: bool) -> Result<PathBuf, Refusal> {
+fn replaceable(path: &Path, old: Option<&Metadata>, replace: bool) -> Result<PathBuf, Error> {
     match old {
         Some(old) if old.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory).into()),
-        Some(old) if is_special(old) => Err(Refusal::NoFile),
-        Some(_) if !replace => Err(Refusal::Exists),
-        _ if !is_followed(path) => Err(Refusal::ForeignLink),
+        Some(old) if is_special(old) => Err(Error::NoFile),
+        Some(_) if !replace => Err(Error::Exists),
+        _ if !is_followed(path) => Err(Error::ForeignLink),
         _ => Ok(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())),
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
-use crate::Refusal;
+use crate::Error;
 
 /// Which file it is: unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,9 +67,9 @@ pub(crate) fn link(_file: &File, _path: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-pub(crate) fn open_own(options: &mut OpenOptions, path: &Path) -> Result<File, Refusal> {
+pub(crate) fn open_own(options: &mut OpenOptions, path: &Path) -> Result<File, Error> {
     let file = options.open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(Refusal::Unsafe("is no regular file")) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(Error::Unsafe("is no regular file")) }
 }
 
 pub(crate) const fn is_trusted(_file: &Metadata) -> bool {

@@ -9,7 +9,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::process::{Gid, geteuid};
 
-use crate::{Refusal, directory_of};
+use crate::{Error, directory_of};
 
 /// Read and write, for the owner.
 const OWNER_ONLY: u32 = 0o600;
@@ -147,13 +147,13 @@ pub(crate) fn link(file: &File, path: &Path) -> io::Result<()> {
 ///
 /// One that is there is taken if nobody else can have put it there, and nobody else can have it open: a regular file
 /// under one name, the user's own, without any right for others.
-pub(crate) fn open_own(options: &mut OpenOptions, path: &Path) -> Result<File, Refusal> {
+pub(crate) fn open_own(options: &mut OpenOptions, path: &Path) -> Result<File, Error> {
     // A link is not followed, and a pipe not waited for.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let opened = restrict(options).custom_flags(flags.bits().cast_signed()).open(path);
     let is_link = || fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
     let file = match opened {
-        Err(_) if is_link() => return Err(Refusal::Unsafe("is a symbolic link")),
+        Err(_) if is_link() => return Err(Error::Unsafe("is a symbolic link")),
         opened => opened?,
     };
     let found = file.metadata()?;
@@ -164,7 +164,7 @@ pub(crate) fn open_own(options: &mut OpenOptions, path: &Path) -> Result<File, R
         (found.mode() & 0o077 != 0, "can be read or written by others"),
     ];
     match problem.into_iter().find(|(is_so, _)| *is_so) {
-        Some((_, why)) => Err(Refusal::Unsafe(why)),
+        Some((_, why)) => Err(Error::Unsafe(why)),
         None => Ok(file),
     }
 }

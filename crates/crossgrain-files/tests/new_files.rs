@@ -6,11 +6,11 @@ use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use crossgrain_files::{
-    Content, NewFile, Refusal, Stamp, begin, continued, is_same, open_special, resume, settled, unfinished,
+    Content, Error, NewFile, Stamp, begin, continued, is_same, open_special, resume, settled, unfinished,
 };
 use tempfile::TempDir;
 
-fn begun(path: &Path, replace: bool, content: Content) -> Result<NewFile, Refusal> {
+fn begun(path: &Path, replace: bool, content: Content) -> Result<NewFile, Error> {
     begin(path, replace, content, &mut |_| Ok(()))
 }
 
@@ -41,7 +41,7 @@ fn what_is_there_is_replaced_on_request_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out");
     fs::write(&path, b"old").unwrap();
-    assert!(matches!(begun(&path, false, Content::Open), Err(Refusal::Exists)));
+    assert!(matches!(begun(&path, false, Content::Open), Err(Error::Exists)));
     let file = begun(&path, true, Content::Open).unwrap();
     file.file().write_all(b"new").unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"old");
@@ -51,10 +51,10 @@ fn what_is_there_is_replaced_on_request_alone() {
     let (late, other) = (folder.path().join("late"), b"somebody else's");
     let file = begun(&late, false, Content::Open).unwrap();
     fs::write(&late, other).unwrap();
-    assert!(matches!(file.finish(), Err(Refusal::Exists)));
+    assert!(matches!(file.finish(), Err(Error::Exists)));
     assert_eq!(fs::read(&late).unwrap(), other);
     let is_directory =
-        |refusal| matches!(refusal, Refusal::Io(error) if error.kind() == io::ErrorKind::IsADirectory);
+        |refusal| matches!(refusal, Error::Io(error) if error.kind() == io::ErrorKind::IsADirectory);
     assert!(is_directory(begun(folder.path(), true, Content::Open).unwrap_err()));
 }
 
@@ -67,7 +67,7 @@ fn a_file_is_kept_and_gone_on_with() {
     assert_eq!(file.keep(13).unwrap(), unfinished(&path));
     assert_eq!(fs::read(unfinished(&path)).unwrap(), b"the beginning");
     let file = resume(&path, false).unwrap();
-    assert!(matches!(resume(&path, false), Err(Refusal::Busy)));
+    assert!(matches!(resume(&path, false), Err(Error::Busy)));
     let mut there = String::new();
     let mut handle = file.file();
     handle.read_to_string(&mut there).unwrap();
@@ -83,7 +83,7 @@ fn a_file_is_kept_and_gone_on_with() {
     file.stay();
     drop(file);
     assert_eq!(names(&folder), ["out", "out.part"]);
-    assert!(matches!(resume(folder.path(), true), Err(Refusal::NoFile)));
+    assert!(matches!(resume(folder.path(), true), Err(Error::NoFile)));
 }
 
 #[test]
@@ -159,7 +159,7 @@ mod unix {
         let [path, link] = ["file", "link"].map(|name| folder.path().join(name));
         fs::write(&path, b"old").unwrap();
         symlink("file", &link).unwrap();
-        assert!(matches!(begun(&link, false, Content::Open), Err(Refusal::Exists)));
+        assert!(matches!(begun(&link, false, Content::Open), Err(Error::Exists)));
         let file = begun(&link, true, Content::Open).unwrap();
         file.file().write_all(b"new").unwrap();
         file.finish().unwrap();
@@ -168,7 +168,7 @@ mod unix {
         // A link that leads nowhere is something that is there.
         let nowhere = folder.path().join("nowhere");
         symlink("missing", &nowhere).unwrap();
-        assert!(matches!(begun(&nowhere, false, Content::Open), Err(Refusal::Exists)));
+        assert!(matches!(begun(&nowhere, false, Content::Open), Err(Error::Exists)));
     }
 
     #[test]
@@ -176,7 +176,7 @@ mod unix {
         let folder = tempfile::tempdir().unwrap();
         let [path, other] = ["out.part", "other"].map(|name| folder.path().join(name));
         let refused = || match continued(File::options().read(true).write(true), &path) {
-            Err(Refusal::Unsafe(why)) => why,
+            Err(Error::Unsafe(why)) => why,
             other => panic!("{other:?}"),
         };
         fs::write(&path, b"").unwrap();
@@ -202,7 +202,7 @@ mod unix {
         fs::write(&path, b"").unwrap();
         assert!(open_special(&path).unwrap().is_none());
         open_special(Path::new("/dev/null")).unwrap().unwrap().write_all(b"gone").unwrap();
-        assert!(matches!(begun(Path::new("/dev/null"), true, Content::Open), Err(Refusal::NoFile)));
+        assert!(matches!(begun(Path::new("/dev/null"), true, Content::Open), Err(Error::NoFile)));
     }
 
     /// Only root can give files away.
@@ -219,7 +219,7 @@ mod unix {
             println!("skipped: files of other users ({error})");
             return;
         }
-        assert!(matches!(begun(&link, true, Content::Plaintext), Err(Refusal::ForeignLink)));
+        assert!(matches!(begun(&link, true, Content::Plaintext), Err(Error::ForeignLink)));
         begun(&path, true, Content::Plaintext).unwrap().finish().unwrap();
         assert_eq!((mode(&path), fs::metadata(&path).unwrap().uid()), (0o600, 0));
     }

@@ -1,6 +1,7 @@
 //! What can fail.
 
 use std::fmt;
+use std::io;
 
 /// Why a device did not do something.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,3 +66,19 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// `InvalidInput` for what callers can mend. The error can be had back by `downcast`.
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match error {
+            Error::NoDevice(_) => io::ErrorKind::NotFound,
+            Error::Memory { .. } => io::ErrorKind::OutOfMemory,
+            Error::Program(_) => io::ErrorKind::Unsupported,
+            Error::Lost(_) => io::ErrorKind::Other,
+            Error::Length { .. } | Error::Key | Error::Range { .. } | Error::Place => {
+                io::ErrorKind::InvalidInput
+            }
+        };
+        Self::new(kind, error)
+    }
+}

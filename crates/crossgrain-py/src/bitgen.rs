@@ -59,7 +59,8 @@ impl State {
     fn new(py: Python<'_>, cipher: Cipher, key: Zeroizing<Vec<u8>>, threads: usize) -> PyResult<Self> {
         let stream_key = Key::new(cipher, &key).map_err(refused)?;
         let options = Options { threads, ..Options::default() };
-        let stream = pool::run(py, threads, || Stream::new(&stream_key, &options))?.map_err(refused)?;
+        let stream =
+            pool::run(py, threads, || Stream::with_options(&stream_key, &options))?.map_err(refused)?;
         Ok(Self { rng: stream.rng(), half: None, cipher, key })
     }
 

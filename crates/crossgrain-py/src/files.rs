@@ -11,7 +11,7 @@ use crossgrain::mode::Options;
 use crossgrain_container::{
     Argon2id, Decryptor, Encryptor, Error as Refusal, Header, Limits, Secret, Suite, fill,
 };
-use crossgrain_files::{Content, NewFile, Refusal as NotWritten, Stamp, begin, settled};
+use crossgrain_files::{Content, Error as NotWritten, NewFile, Stamp, begin, settled};
 use pyo3::prelude::*;
 use zeroize::Zeroizing;
 

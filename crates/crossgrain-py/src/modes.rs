@@ -1,8 +1,8 @@
 //! The modes, over whatever lends its bytes.
 
-use crossgrain::mode::{Initial, Lengths, Mode, Options, Start};
+use crossgrain::Policy;
+use crossgrain::mode::{Aead as _, Initial, Lengths, Mode, Options, Start};
 use crossgrain::plan::Plans;
-use crossgrain::variant::Policy;
 use crossgrain::{BLOCK_BYTES, Buffers, Direction, Error as Refusal};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -186,7 +186,7 @@ pub(crate) fn apply_sealed<'py>(
         let lens_bytes = [data.len_bytes(), tag_bytes];
         return into_output(py, (&data, Reading::Once), out, lens_bytes, how.threads, |buffers, place| {
             let tag = mode()?.seal(&nonce, &aad, buffers)?;
-            place.copy_from_slice(&tag[..tag_bytes]);
+            place.copy_from_slice(&tag);
             Ok(())
         });
     }

@@ -4,7 +4,6 @@ use std::fmt;
 use std::io;
 
 use super::words::Refusal;
-use crossgrain::block;
 use crossgrain_container as container;
 
 /// Why a search cannot be begun or did not go well.
@@ -77,7 +76,7 @@ pub enum Error {
     /// None of the kernels asked for can be had here.
     NoKernel,
     /// What the cipher, its key or a mode refuse.
-    Block(block::Error),
+    Block(crossgrain::Error),
 }
 
 impl fmt::Display for Error {
@@ -146,8 +145,27 @@ impl std::error::Error for Error {
     }
 }
 
-impl From<block::Error> for Error {
-    fn from(error: block::Error) -> Self {
+impl From<crossgrain::Error> for Error {
+    fn from(error: crossgrain::Error) -> Self {
         Self::Block(error)
+    }
+}
+
+impl From<container::Error> for Error {
+    fn from(error: container::Error) -> Self {
+        Self::File(error)
+    }
+}
+
+/// Of the kind that what caused it has, else `InvalidInput`. The error can be had back by `downcast`.
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Words(error) => error,
+            Error::File(error) => error.into(),
+            Error::Block(error) => error.into(),
+            Error::Canary { .. } | Error::Incomplete { .. } | Error::Device { .. } => Self::other(error),
+            _ => Self::new(io::ErrorKind::InvalidInput, error),
+        }
     }
 }

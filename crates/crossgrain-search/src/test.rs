@@ -7,10 +7,9 @@ use zeroize::Zeroizing;
 
 use super::job::Test;
 use super::{BlockMode, Error};
-use crossgrain::Buffers;
-use crossgrain::block::{self, BLOCK_BYTES, Block, Cipher, Direction, Key};
-use crossgrain::mode::{Initial, Mode, Options, Start};
-use crossgrain::reference::{self, xts};
+use crossgrain::internal::block::{self, BLOCK_BYTES, Cipher, Direction, Key};
+use crossgrain::internal::reference::{self, xts};
+use crossgrain::mode::{Aead as _, Initial, Mode, Options, Start, Tag};
 use crossgrain_container::{self as container, Header, Limits, PREFIX_BYTES, Payload, Secret};
 
 /// A sector of a disk, by the two keys of XTS, one after the other.
@@ -136,12 +135,12 @@ impl Test for XtsSector {
 impl Tagged {
     fn open(&self, key: &[u8], data: &mut [u8]) -> Result<(), Error> {
         let mode = self.mode.aead(self.cipher, key, self.tag.len(), &self.options)?;
-        Ok(mode.open(&self.nonce, &self.aad, &self.tag, Buffers::in_place(data))?)
+        Ok(mode.open(&self.nonce, &self.aad, &self.tag, data)?)
     }
 
-    fn seal(&self, key: &[u8], data: &mut [u8]) -> Result<Block, Error> {
+    fn seal(&self, key: &[u8], data: &mut [u8]) -> Result<Tag, Error> {
         let mode = self.mode.aead(self.cipher, key, self.tag.len(), &self.options)?;
-        Ok(mode.seal(&self.nonce, &self.aad, Buffers::in_place(data))?)
+        Ok(mode.seal(&self.nonce, &self.aad, data)?)
     }
 }
 
@@ -184,7 +183,7 @@ impl File {
 
     fn input_key(&self, secret: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
         let secret = if self.is_by_passphrase() { Secret::Passphrase(secret) } else { Secret::Key(secret) };
-        self.header.input_key(secret, &self.limits).map_err(Error::File)
+        Ok(self.header.input_key(secret, &self.limits)?)
     }
 }
 
@@ -206,8 +205,7 @@ impl Test for File {
 
     fn planted(&self, key: &[u8]) -> Result<Box<dyn Test>, Error> {
         let (suite, key) = (self.header.suite, self.input_key(key)?);
-        let payload =
-            Payload::fresh(suite, &key, &self.header.to_bytes(), &self.options).map_err(Error::File)?;
+        let payload = Payload::fresh(suite, &key, &self.header.to_bytes(), &self.options)?;
         Ok(Box::new(Self { prefix: *payload.prefix(), ..self.clone() }))
     }
 }
@@ -218,7 +216,7 @@ impl Plausible {
         let iv = if mode.entry().initial == Initial::Block { &iv[..] } else { &[] };
         let start = Start { iv, ..Start::default() };
         let mode = mode.unauthenticated(self.cipher, key, direction, &start, &self.options)?;
-        Ok(mode.apply_whole(Buffers::in_place(data))?)
+        Ok(mode.apply_whole(data)?)
     }
 }
 

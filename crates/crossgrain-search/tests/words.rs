@@ -206,3 +206,17 @@ fn digits_are_told_from_everything_else_wherever_they_stand() {
     }
     assert!(hex_digits::decode(b"", &mut []));
 }
+
+#[test]
+fn errors_of_what_a_search_uses_become_its_own() {
+    use std::error::Error as _;
+    use std::io::{self, ErrorKind};
+    let of_engine = Error::from(crossgrain::Error::Forged);
+    assert_eq!(of_engine.source().unwrap().to_string(), of_engine.to_string());
+    assert_eq!(io::Error::from(of_engine).kind(), ErrorKind::InvalidData);
+    let of_file = Error::from(crossgrain_container::Error::TruncatedHeader);
+    assert!(of_file.source().is_some());
+    assert_eq!(io::Error::from(of_file).kind(), ErrorKind::UnexpectedEof);
+    assert_eq!(io::Error::from(Error::NoKernel).kind(), ErrorKind::InvalidInput);
+    assert!(io::Error::from(Error::NoKernel).downcast::<Error>().is_ok());
+}

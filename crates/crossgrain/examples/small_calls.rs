@@ -16,7 +16,7 @@ use cipher::{
 };
 use crossgrain::mode::{Cbc, Ctr, Ecb, Options};
 use crossgrain::rustcrypto::{BlockCipher, Kind, kind};
-use crossgrain::{Buffers, Direction, Key};
+use crossgrain::{Direction, Key};
 use ctr::{CtrCore, flavors::Ctr128BE};
 
 const KEY: [u8; 32] = [7; 32];
@@ -45,8 +45,8 @@ fn cipher<K: Kind>(theirs: &impl Other, options: &Options) -> Result<(), Box<dyn
     let another = || drop(black_box(BlockCipher::<K>::with_options(key, options)));
     println!("ns for a further key {:.0}", least_ns(another));
     let key = Key::new(K::CIPHER, key)?;
-    println!("plan {}", Ecb::new(&key, Direction::Encrypt, options)?.plans()[0]);
-    calls(&ours, theirs, &Ctr::new(&key, &IV, options)?)?;
+    println!("plan {}", Ecb::with_options(&key, Direction::Encrypt, options)?.plans()[0]);
+    calls(&ours, theirs, &Ctr::with_options(&key, &IV, options)?)?;
     modes(&ours, theirs, &key, options)
 }
 
@@ -66,7 +66,7 @@ fn calls<K: Kind>(ours: &BlockCipher<K>, theirs: &impl Other, ctr: &Ctr) -> Resu
         });
         assert_eq!(at_once, single);
         let theirs_ns = least_ns(|| theirs.encrypt_blocks(&mut blocks));
-        let ctr_ns = least_ns(|| ctr.apply_at(0, Buffers::in_place(at_once.as_flattened_mut())));
+        let ctr_ns = least_ns(|| ctr.apply_at(0, at_once.as_flattened_mut()));
         let [n_ns, single_ns, block_ns, ctr_ns, theirs_ns] =
             [n_ns, single_ns, block_ns, ctr_ns, theirs_ns].map(|ns| ns / count as f64);
         println!("{count:6} {n_ns:21.1} {single_ns:11.1} {block_ns:14.1} {ctr_ns:7.1} {theirs_ns:11.1}");
@@ -84,11 +84,11 @@ fn modes<K: Kind>(
     let mut slab = vec![1; SLAB_BYTES];
     let mut blocks: Blocks = vec![Array([1; 16]); SLAB_BYTES / 16];
     println!("GB/s on {SLAB_BYTES} bytes     our mode   crate over ours   over RustCrypto   over nothing");
-    let stream = Ctr::new(key, &IV, options)?;
+    let stream = Ctr::with_options(key, &IV, options)?;
     row(
         "ctr",
         [
-            gb_per_s(|| stream.apply_at(0, Buffers::in_place(&mut slab))),
+            gb_per_s(|| stream.apply_at(0, &mut slab)),
             gb_per_s(|| ctr_crate(ours).apply_keystream(&mut slab)),
             gb_per_s(|| ctr_crate(theirs).apply_keystream(&mut slab)),
             gb_per_s(|| ctr_crate(&Nothing).apply_keystream(&mut slab)),
@@ -96,11 +96,11 @@ fn modes<K: Kind>(
     );
     for (what, direction) in [("cbc decryption", Direction::Decrypt), ("cbc encryption", Direction::Encrypt)]
     {
-        let mode = Cbc::new(key, direction, options)?;
+        let mode = Cbc::with_options(key, direction, options)?;
         row(
             what,
             [
-                gb_per_s(|| mode.apply(&mut IV.into(), Buffers::in_place(&mut slab)).expect("whole blocks")),
+                gb_per_s(|| mode.apply(&mut IV.into(), &mut slab).expect("whole blocks")),
                 cbc_crate(direction, ours, &mut blocks),
                 cbc_crate(direction, theirs, &mut blocks),
                 cbc_crate(direction, &Nothing, &mut blocks),

@@ -1,6 +1,7 @@
 //! What every layer shares: the block, the ciphers by name, the key, the direction, the errors.
 
 use std::fmt;
+use std::io;
 use std::str::FromStr;
 
 use zeroize::Zeroizing;
@@ -72,6 +73,7 @@ macro_rules! registry {
                 [$( $(#[cfg($feature)])? Self::$cipher ),+];
 
             /// The ciphers that it shares its steps with.
+            #[doc(hidden)]
             pub const fn family(self) -> Family {
                 match self { $( $(#[cfg($feature)])? Self::$cipher => Family::$own, )+ }
             }
@@ -191,6 +193,24 @@ impl Key {
         Ok(Self { cipher, bytes: key })
     }
 
+    /// A new key from the operating system's generator.
+    ///
+    /// ```
+    /// use crossgrain::{Cipher, Key};
+    ///
+    /// let key = Key::generate(Cipher::Aes256)?;
+    /// assert_eq!(key.bytes().len(), 32);
+    /// # Ok::<(), crossgrain::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NoRandom`] if the system gives no random bytes.
+    pub fn generate(cipher: Cipher) -> Result<Self, Error> {
+        let mut key = Box::new(Zeroizing::new([0; KEY_BYTES_MAX]));
+        fill_random(&mut key[..cipher.key_bytes()])?;
+        Ok(Self { cipher, bytes: key })
+    }
+
     /// The cipher this key is for.
     pub const fn cipher(&self) -> Cipher {
         self.cipher
@@ -206,6 +226,14 @@ impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Key({}, secret)", self.cipher)
     }
+}
+
+/// Fills bytes by the operating system's generator.
+///
+/// # Errors
+/// [`Error::NoRandom`] if the system gives no random bytes.
+pub fn fill_random(bytes: &mut [u8]) -> Result<(), Error> {
+    getrandom::fill(bytes).map_err(|error| Error::NoRandom(error.to_string()))
 }
 
 /// What can be wrong with a request. Each prints as one line that says how to mend it.
@@ -349,6 +377,10 @@ pub enum Error {
     },
     /// A tag that is wrong: the message, what it was sealed with, or the key is not what it was.
     Forged,
+    /// The operating system gives no random bytes, with the reason.
+    NoRandom(String),
+    /// Wisdom that is of no use here, with the reason.
+    UnfitWisdom(String),
 }
 
 impl fmt::Display for Error {
@@ -453,6 +485,8 @@ impl fmt::Display for Error {
             Self::Forged => f.write_str(
                 "the tag is wrong: the data, its nonce or associated data, or the key is not the right one",
             ),
+            Self::NoRandom(reason) => write!(f, "the system gives no random bytes: {reason}"),
+            Self::UnfitWisdom(reason) => write!(f, "the wisdom cannot be used: {reason}"),
             Self::BadIsaCap(cap) => write!(
                 f,
                 "ISA cap '{}' cannot be read: give portable, sse2, avx2 or avx512, \
@@ -464,3 +498,15 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// `InvalidData` for data that is not what it was, else `InvalidInput`. The error can be had back by `downcast`.
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match error {
+            Error::Forged | Error::CorruptPlan(_) => io::ErrorKind::InvalidData,
+            Error::NoRandom(_) => io::ErrorKind::Other,
+            _ => io::ErrorKind::InvalidInput,
+        };
+        Self::new(kind, error)
+    }
+}

@@ -10,7 +10,7 @@ use crate::plan::{Birth, Job};
 use crate::reference::{self, aead, chaining, modes, xts};
 use crate::repr::Repr;
 use crate::variant::{Action, Policy, Variant};
-use crate::word::{Buffers, Features};
+use crate::word::Features;
 
 /// The jobs of a cipher that a variant has a place in.
 pub fn jobs(variant: &Variant, cipher: Cipher) -> Vec<Job> {
@@ -58,7 +58,7 @@ pub fn agrees(variant: &Variant, cipher: Cipher, features: Features) -> Result<b
 /// Whether a job with these options gives the reference's bytes.
 ///
 /// # Errors
-/// As [`Ecb::new`] and [`Ctr::new`].
+/// As [`Ecb::with_options`] and [`Ctr::with_options`].
 pub fn job_agrees(
     cipher: Cipher,
     direction: Direction,
@@ -68,8 +68,8 @@ pub fn job_agrees(
     let (key, painted) = question(cipher)?;
     let mut got = painted.clone();
     match birth {
-        Birth::Bytes => Ecb::new(&key, direction, options)?.apply(Buffers::in_place(&mut got))?,
-        Birth::Counter => Ctr::new(&key, &INITIAL, options)?.apply(Buffers::in_place(&mut got)),
+        Birth::Bytes => Ecb::with_options(&key, direction, options)?.apply(&mut got)?,
+        Birth::Counter => Ctr::with_options(&key, &INITIAL, options)?.apply(&mut got),
     }
     Ok(got == *answer(&key, direction, birth, painted))
 }

@@ -5,12 +5,12 @@
 mod common;
 
 use common::{CAPS, capped, cases, key, painted};
+use crossgrain::Policy;
+use crossgrain::internal::reference::{self, BlockCipher, aead, chaining, xts};
 use crossgrain::mode::{
     Aead, AeadMessage, Cbc, CbcMode, Cfb, CfbMode, Chain, Chained, ChainedMode, Cmac, Eax, Gcm, Message, Ofb,
-    OfbMode, Options, SECTOR_BYTES_MAX, Xts, XtsKey,
+    OfbMode, Options, SECTOR_BYTES_MAX, Tag, Xts, XtsKey,
 };
-use crossgrain::reference::{self, BlockCipher, aead, chaining, xts};
-use crossgrain::variant::Policy;
 use crossgrain::{Block, Buffers, Cipher, Direction, Error, Features, Key};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};
@@ -38,7 +38,7 @@ fn chained<M: ChainedMode>(
     options: &Options,
     messages: &mut [Message<'_>],
 ) -> Result<(), Error> {
-    Chained::<M>::new(key, direction, options).unwrap().apply_many(messages)
+    Chained::<M>::with_options(key, direction, options).unwrap().apply_many(messages)
 }
 
 /// Whole ciphers that no default plan uses.
@@ -113,7 +113,7 @@ proptest! {
         last in lengths(),
     ) {
         fn pieces_of<M: ChainedMode>(key: &Key, direction: Direction, options: &Options, input: &[u8], pieces: &[(usize, bool)]) -> Vec<u8> {
-            let mode = Chained::<M>::new(key, direction, options).unwrap();
+            let mode = Chained::<M>::with_options(key, direction, options).unwrap();
             let (mut chain, mut output, mut at) = (IV.into(), input.to_vec(), 0);
             for &(len, in_place) in pieces {
                 let (from, to) = (&input[at..][..len], &mut output[at..][..len]);
@@ -155,7 +155,7 @@ proptest! {
         let mut output = input.clone();
         let buffers =
             if in_place { Buffers::in_place(&mut output) } else { Buffers::apart(&input, &mut output).unwrap() };
-        Xts::new(&xts_key, direction, sector_bytes, &options).unwrap().apply(first_sector, buffers).unwrap();
+        Xts::with_options(&xts_key, direction, sector_bytes, &options).unwrap().apply(first_sector, buffers).unwrap();
         let want = xts_by_reference(cipher, 4, direction, sector_bytes, first_sector, &input);
         assert!(output == want, "{direction:?} {len} bytes in sectors of {sector_bytes}");
     }
@@ -169,9 +169,9 @@ proptest! {
         let key = key(cipher, 6);
         let messages: Vec<_> = (0..).zip(&lens).map(|(i, &len)| painted(len, i)).collect();
         let slices: Vec<_> = messages.iter().map(Vec::as_slice).collect();
-        let tags = Cmac::new(&key, &options).unwrap().tag_many(&slices);
+        let tags = Cmac::with_options(&key, &options).unwrap().tag_many(&slices);
         let by_reference = reference::cipher(&key);
-        let want: Vec<_> = messages.iter().map(|message| aead::cmac(&*by_reference, message)).collect();
+        let want: Vec<_> = messages.iter().map(|message| Tag::from(aead::cmac(&*by_reference, message))).collect();
         assert_eq!(tags, want);
     }
 
@@ -187,9 +187,9 @@ proptest! {
     ) {
         let key = key(cipher, 7);
         let mode: Box<dyn Aead> = if gcm {
-            Box::new(Gcm::new(&key, tag_bytes, &options).unwrap())
+            Box::new(Gcm::with_options(&key, tag_bytes, &options).unwrap())
         } else {
-            Box::new(Eax::new(&key, tag_bytes, &options).unwrap())
+            Box::new(Eax::with_options(&key, tag_bytes, &options).unwrap())
         };
         let by_reference = if gcm { aead::gcm } else { aead::eax };
         let plain: Vec<_> = (0..).zip(&lens).map(|(i, &(len, _, _))| painted(len, i)).collect();
@@ -201,7 +201,7 @@ proptest! {
         let names = || nonces.iter().zip(&aads);
         let mut sealed: Vec<_> = plain.clone();
         let places = plain.iter().zip(&mut sealed).map(|(input, output)| buffers(in_place, input, output));
-        let message = |(buffers, (nonce, aad))| AeadMessage { nonce, aad, buffers, tag: [0; 16] };
+        let message = |(buffers, (nonce, aad))| AeadMessage::new(nonce, aad, buffers);
         let mut messages: Vec<_> = places.zip(names().map(|(nonce, aad)| (&nonce[..], &aad[..]))).map(message).collect();
         mode.seal_many(&mut messages).unwrap();
         let tags: Vec<_> = messages.iter().map(|message| message.tag).collect();
@@ -209,23 +209,22 @@ proptest! {
         let block_cipher = reference::cipher(&key);
         for (i, plain) in plain.iter().enumerate() {
             let mut want = plain.clone();
-            let mut tag = by_reference(&*block_cipher, Direction::Encrypt, &nonces[i], &aads[i], &mut want);
-            tag[tag_bytes..].fill(0);
+            let tag = by_reference(&*block_cipher, Direction::Encrypt, &nonces[i], &aads[i], &mut want);
             assert!(sealed[i] == want, "message {i} of {} bytes", want.len());
-            assert_eq!(tags[i], tag, "tag {i} of {} bytes", want.len());
+            assert_eq!(tags[i][..], tag[..tag_bytes], "tag {i} of {} bytes", want.len());
         }
         // Some tags are changed in one bit: these, and no others, must be refused, and nothing be released.
         let wrong = |i: usize| forged[i] != 0;
         let given = |i: usize| {
-            let mut tag = tags[i];
+            let mut tag = tags[i].to_vec();
             let bit = usize::from(forged[i]) % (8 * tag_bytes);
             tag[bit / 8] ^= u8::from(wrong(i)) << (bit % 8);
-            tag
+            Tag::try_from(&tag[..]).unwrap()
         };
         let mut opened = if in_place { sealed.clone() } else { sealed.iter().map(|data| vec![0xa5; data.len()]).collect() };
         let untouched = opened.clone();
         let places = sealed.iter().zip(&mut opened).map(|(input, output)| buffers(in_place, input, output));
-        let message = |((buffers, (nonce, aad)), tag)| AeadMessage { nonce, aad, buffers, tag };
+        let message = |((buffers, (nonce, aad)), tag)| AeadMessage { tag, ..AeadMessage::new(nonce, aad, buffers) };
         let given = (0..lens.len()).map(given);
         let mut messages: Vec<_> = places.zip(names().map(|(nonce, aad)| (&nonce[..], &aad[..]))).zip(given).map(message).collect();
         let results = mode.open_many(&mut messages).unwrap();
@@ -242,14 +241,14 @@ fn gcm_hashes_any_number_of_blocks_on_any_machine() {
     let key = key(Cipher::Aes256, 11);
     let by_reference = reference::cipher(&key);
     for cap in CAPS {
-        let gcm = Gcm::new(&key, 16, &capped(cap, 1)).unwrap();
+        let gcm = Gcm::with_options(&key, 16, &capped(cap, 1)).unwrap();
         // A stride of the widest registers is 32 blocks; some more than three, which one pass takes as one, another, and a last.
         for len_bytes in (0..102 * 16).step_by(16).chain([1, 15, 17, 511, 513, 9000]) {
             let (aad, mut data) = (painted(len_bytes / 3, 1), painted(len_bytes, 2));
             let mut want = data.clone();
             let tag = aead::gcm(&*by_reference, Direction::Encrypt, b"twelve bytes", &aad, &mut want);
-            let sealed = gcm.seal(b"twelve bytes", &aad, Buffers::in_place(&mut data)).unwrap();
-            assert_eq!((sealed, data), (tag, want), "{cap}, {len_bytes} bytes");
+            let sealed = gcm.seal(b"twelve bytes", &aad, &mut data).unwrap();
+            assert_eq!((sealed, data), (tag.into(), want), "{cap}, {len_bytes} bytes");
         }
     }
 }
@@ -260,10 +259,11 @@ fn xts_takes_many_sectors_that_end_within_a_block() {
     for (cipher, sector_bytes) in [(Cipher::Aes128, 17), (Cipher::Aes256, 520), (Cipher::Serpent256, 47)] {
         let input = painted(150 * sector_bytes + 33, 23);
         for direction in Direction::ALL {
-            let xts = Xts::new(&xts_key(cipher, 24), direction, sector_bytes, &Options::default()).unwrap();
+            let xts = Xts::with_options(&xts_key(cipher, 24), direction, sector_bytes, &Options::default())
+                .unwrap();
             let want = xts_by_reference(cipher, 24, direction, sector_bytes, 7, &input);
             let mut got = input.clone();
-            xts.apply(7, Buffers::in_place(&mut got)).unwrap();
+            xts.apply(7, &mut got).unwrap();
             assert!(got == want, "{cipher} {direction:?} {sector_bytes} in place");
             got.fill(0);
             xts.apply(7, Buffers::apart(&input, &mut got).unwrap()).unwrap();
@@ -316,14 +316,15 @@ fn long_messages_are_the_same_by_any_number_of_threads() {
                 let options = capped(cap, threads);
                 for ((name, _, _, by_engine), want) in CHAINED.iter().zip(&chained) {
                     let mut data = input.clone();
-                    let mut message = [Message { chain: IV.into(), buffers: Buffers::in_place(&mut data) }];
+                    let mut message = [Message::new(IV, &mut data)];
                     by_engine(&key, direction, &options, &mut message).unwrap();
                     assert!(data == *want, "{name} {direction:?} {cap} {threads}");
                 }
                 for (sector_bytes, want) in [(LONG, &whole_sector), (512, &short_sectors)] {
                     let mut data = input.clone();
-                    let xts = Xts::new(&xts_key(cipher, 10), direction, sector_bytes, &options).unwrap();
-                    xts.apply(77, Buffers::in_place(&mut data)).unwrap();
+                    let xts =
+                        Xts::with_options(&xts_key(cipher, 10), direction, sector_bytes, &options).unwrap();
+                    xts.apply(77, &mut data).unwrap();
                     assert!(data == *want, "xts {direction:?} {cap} {threads} {sector_bytes}");
                 }
             }
@@ -343,23 +344,18 @@ fn many_messages_are_the_same_by_any_number_of_threads() {
             let mut data = plain.clone();
             let tag =
                 aead::eax(&*by_reference, Direction::Encrypt, &data.len().to_le_bytes(), b"x", &mut data);
-            (data, tag)
+            (data, Tag::from(tag))
         })
         .collect();
     with_three_threads(|| {
         for (cap, threads) in CAPS.into_iter().flat_map(|cap| [1, 3].map(|threads| (cap, threads))) {
-            let eax = Eax::new(&key, 16, &capped(cap, threads)).unwrap();
+            let eax = Eax::with_options(&key, 16, &capped(cap, threads)).unwrap();
             let mut sealed = plain.clone();
             let nonces: Vec<_> = plain.iter().map(|data| data.len().to_le_bytes()).collect();
             let mut messages: Vec<_> = sealed
                 .iter_mut()
                 .zip(&nonces)
-                .map(|(data, nonce)| AeadMessage {
-                    nonce,
-                    aad: b"x",
-                    buffers: Buffers::in_place(data),
-                    tag: [0; 16],
-                })
+                .map(|(data, nonce)| AeadMessage::new(nonce, b"x", data))
                 .collect();
             eax.seal_many(&mut messages).unwrap();
             let tags: Vec<_> = messages.iter().map(|message| message.tag).collect();
@@ -383,13 +379,13 @@ fn ciphers_by_table_take_every_frame() {
             let cipher_direction = if i == 0 { direction } else { Direction::Encrypt };
             let (mut want, mut data) = (input.clone(), input.clone());
             by(&*by_reference, direction, IV, &mut want);
-            let mut message = [Message { chain: IV.into(), buffers: Buffers::in_place(&mut data) }];
+            let mut message = [Message::new(IV, &mut data)];
             by_engine(&key, direction, &by_table(cipher_direction), &mut message).unwrap();
             assert!(data == want, "{name} {direction:?}");
         }
         let mut data = input.clone();
-        let xts = Xts::new(&xts_key(cipher, 14), direction, 16 * 5, &by_table(direction)).unwrap();
-        xts.apply(3, Buffers::in_place(&mut data)).unwrap();
+        let xts = Xts::with_options(&xts_key(cipher, 14), direction, 16 * 5, &by_table(direction)).unwrap();
+        xts.apply(3, &mut data).unwrap();
         assert!(data == xts_by_reference(cipher, 14, direction, 16 * 5, 3, &input), "xts {direction:?}");
     }
 }
@@ -403,44 +399,38 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
     assert_eq!(XtsKey::new(cipher, &[1; 32]).unwrap_err(), Error::EqualXtsKeys);
     let xts_key = xts_key(cipher, 18);
     for len_bytes in [0, 1, 15, SECTOR_BYTES_MAX + 1, usize::MAX] {
-        let refused = Xts::new(&xts_key, Direction::Encrypt, len_bytes, &options).unwrap_err();
+        let refused = Xts::with_options(&xts_key, Direction::Encrypt, len_bytes, &options).unwrap_err();
         assert_eq!(refused, Error::SectorBytes { len_bytes });
     }
     for len_bytes in [1, 15, 512 + 1, 3 * 512 + 15] {
         let (input, mut data) = (painted(len_bytes, 19), painted(len_bytes, 19));
-        let refused = Xts::new(&xts_key, Direction::Encrypt, 512, &options)
-            .unwrap()
-            .apply(0, Buffers::in_place(&mut data));
+        let refused =
+            Xts::with_options(&xts_key, Direction::Encrypt, 512, &options).unwrap().apply(0, &mut data);
         assert_eq!(refused, Err(Error::ShortSector { len_bytes: len_bytes % 512 }));
         assert_eq!(data, input);
     }
     for direction in Direction::ALL {
         let (input, mut data) = (painted(33, 20), painted(33, 20));
-        let refused =
-            Cbc::new(&key, direction, &options).unwrap().apply(&mut IV.into(), Buffers::in_place(&mut data));
+        let refused = Cbc::with_options(&key, direction, &options).unwrap().apply(&mut IV.into(), &mut data);
         assert_eq!(refused, Err(Error::PartialBlock { len_bytes: 33 }));
         assert_eq!(data, input);
     }
     for len_bytes in [0, 3, 17] {
-        assert_eq!(Eax::new(&key, len_bytes, &options).unwrap_err(), Error::TagBytes { len_bytes });
-        assert_eq!(Gcm::new(&key, len_bytes, &options).unwrap_err(), Error::TagBytes { len_bytes });
+        assert_eq!(Eax::with_options(&key, len_bytes, &options).unwrap_err(), Error::TagBytes { len_bytes });
+        assert_eq!(Gcm::with_options(&key, len_bytes, &options).unwrap_err(), Error::TagBytes { len_bytes });
     }
-    let gcm = Gcm::new(&key, 16, &options).unwrap();
-    assert_eq!(gcm.seal(&[], &[], Buffers::in_place(&mut [])), Err(Error::EmptyNonce));
-    assert_eq!(gcm.open(&[], &[], &[0; 16], Buffers::in_place(&mut [])), Err(Error::EmptyNonce));
+    let gcm = Gcm::with_options(&key, 16, &options).unwrap();
+    assert_eq!(gcm.seal(&[], &[], &mut []), Err(Error::EmptyNonce));
+    assert_eq!(gcm.open(&[], &[], &[0; 16], &mut []), Err(Error::EmptyNonce));
     // One of many is enough, and nothing is written of any.
     let (mut good, mut bad) = (painted(40, 22), painted(40, 23));
-    let mut messages = [(&b"nonce"[..], &mut good), (&b""[..], &mut bad)].map(|(nonce, data)| AeadMessage {
-        nonce,
-        aad: &[],
-        buffers: Buffers::in_place(data),
-        tag: [0; 16],
-    });
+    let mut messages = [(&b"nonce"[..], &mut good), (&b""[..], &mut bad)]
+        .map(|(nonce, data)| AeadMessage { tag: [0; 16].into(), ..AeadMessage::new(nonce, &[], data) });
     assert_eq!(gcm.seal_many(&mut messages), Err(Error::EmptyNonce));
     assert_eq!(gcm.open_many(&mut messages), Err(Error::EmptyNonce));
-    assert!(messages.iter().all(|message| message.tag == [0; 16]));
+    assert!(messages.iter().all(|message| message.tag[..] == [0; 16]));
     assert_eq!((good, bad), (painted(40, 22), painted(40, 23)));
-    let refused = gcm.open(&[1], &[], &[0; 12], Buffers::in_place(&mut []));
+    let refused = gcm.open(&[1], &[], &[0; 12], &mut []);
     assert_eq!(refused, Err(Error::TagBytes { len_bytes: 12 }));
 }
 
@@ -449,7 +439,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
 fn pieces_that_end_within_blocks_go_on_there() {
     fn pieces_of<M: ChainedMode>(direction: Direction, by_reference: Reference, cap: &str) {
         let key = key(Cipher::Aes128, 24);
-        let mode = Chained::<M>::new(&key, direction, &capped(cap, 1)).unwrap();
+        let mode = Chained::<M>::with_options(&key, direction, &capped(cap, 1)).unwrap();
         let inputs: Vec<_> = (0..9).map(|i| painted(60 + 7 * i, i as u64)).collect();
         let (mut outputs, mut chains) = (inputs.clone(), vec![IV.into(); inputs.len()]);
         for round in 0..60 {
@@ -486,24 +476,15 @@ fn nothing_becomes_nothing() {
     for options in CAPS.iter().flat_map(|cap| [1, 2].map(|threads| capped(cap, threads))) {
         for direction in Direction::ALL {
             let mut chain = IV.into();
-            Cbc::new(&key, direction, &options)
-                .unwrap()
-                .apply(&mut chain, Buffers::in_place(&mut []))
-                .unwrap();
-            Cfb::new(&key, direction, &options)
-                .unwrap()
-                .apply(&mut chain, Buffers::in_place(&mut []))
-                .unwrap();
-            Ofb::new(&key, direction, &options)
-                .unwrap()
-                .apply(&mut chain, Buffers::in_place(&mut []))
-                .unwrap();
+            Cbc::with_options(&key, direction, &options).unwrap().apply(&mut chain, &mut []).unwrap();
+            Cfb::with_options(&key, direction, &options).unwrap().apply(&mut chain, &mut []).unwrap();
+            Ofb::with_options(&key, direction, &options).unwrap().apply(&mut chain, &mut []).unwrap();
             assert_eq!(chain, IV.into());
-            Cbc::new(&key, direction, &options).unwrap().apply_many(&mut []).unwrap();
-            let xts = Xts::new(&xts_key(Cipher::Aes256, 22), direction, 512, &options).unwrap();
-            xts.apply(0, Buffers::in_place(&mut [])).unwrap();
+            Cbc::with_options(&key, direction, &options).unwrap().apply_many(&mut []).unwrap();
+            let xts = Xts::with_options(&xts_key(Cipher::Aes256, 22), direction, 512, &options).unwrap();
+            xts.apply(0, &mut []).unwrap();
         }
-        Eax::new(&key, 16, &options).unwrap().seal_many(&mut []).unwrap();
-        assert!(Gcm::new(&key, 16, &options).unwrap().open_many(&mut []).unwrap().is_empty());
+        Eax::with_options(&key, 16, &options).unwrap().seal_many(&mut []).unwrap();
+        assert!(Gcm::with_options(&key, 16, &options).unwrap().open_many(&mut []).unwrap().is_empty());
     }
 }

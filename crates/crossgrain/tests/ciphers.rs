@@ -5,9 +5,10 @@
 mod common;
 
 use common::{forced_jobs, hex, other_single, painted, run};
-use crossgrain::cipher::Entry;
+use crossgrain::internal::cipher::Entry;
+use crossgrain::internal::reference;
 use crossgrain::plan::Birth;
-use crossgrain::{Block, Cipher, Direction, Key, reference};
+use crossgrain::{Block, Cipher, Direction, Key};
 
 /// Key, plaintext and ciphertext.
 const VECTORS: [(Cipher, &str, &str, &str); 8] = [

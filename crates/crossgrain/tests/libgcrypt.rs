@@ -60,8 +60,9 @@ impl Gcrypt {
     fn cipher(&self, cipher: Cipher, mode: c_int, key: &[u8]) -> Keyed<'_> {
         let mut handle = ptr::null_mut();
         // SAFETY: the signature is that of gcrypt.h, and the handle is written by the call.
-        let failed =
-            unsafe { self.symbol::<Open>("gcry_cipher_open")(&raw mut handle, algorithm(cipher), mode, 0) };
+        let failed = unsafe {
+            self.symbol::<Open>("gcry_cipher_open")(&raw mut handle, algorithm(cipher).unwrap(), mode, 0)
+        };
         assert_eq!(failed, 0);
         let keyed = Keyed { gcrypt: self, handle };
         keyed.give("gcry_cipher_setkey", key);
@@ -70,15 +71,22 @@ impl Gcrypt {
 }
 
 /// `enum gcry_cipher_algos`.
-const fn algorithm(cipher: Cipher) -> c_int {
-    match cipher {
+const fn algorithm(cipher: Cipher) -> Option<c_int> {
+    let number = match cipher {
         Cipher::Aes128 => 7,
         Cipher::Aes192 => 8,
         Cipher::Aes256 => 9,
         Cipher::Serpent128 => 304,
         Cipher::Serpent192 => 305,
         Cipher::Serpent256 => 306,
-    }
+        Cipher::Camellia128 => 310,
+        Cipher::Camellia192 => 311,
+        Cipher::Camellia256 => 312,
+        Cipher::Sm4 => 318,
+        // ARIA and Kuznyechik came later.
+        _ => return None,
+    };
+    Some(number)
 }
 
 // `enum gcry_cipher_modes`
@@ -142,7 +150,7 @@ fn ways() -> [Options; 3] {
 /// What a cipher, a length and a direction are tried with; `check` tells whether that is a case.
 fn each_case(mut check: impl FnMut(Cipher, Direction, &[u8]) -> bool) {
     let mut cases = 0;
-    for cipher in Cipher::ALL {
+    for cipher in Cipher::ALL.into_iter().filter(|&cipher| algorithm(cipher).is_some()) {
         for len in [16, 17, 48, 100, 512, 1000, 4096 + 16, 20_003] {
             for direction in Direction::ALL {
                 cases += usize::from(check(cipher, direction, &painted(len, len as u64)));
@@ -176,17 +184,17 @@ fn modes_without_a_tag() {
                 got
             };
             let what = format!("{cipher} {direction:?}, {} bytes, {:?}", data.len(), options.features);
-            let ecb = Ecb::new(&key, direction, &options).unwrap();
+            let ecb = Ecb::with_options(&key, direction, &options).unwrap();
             assert!(got(whole, &|buffers| ecb.apply(buffers).unwrap()) == expected(ECB, whole), "ecb {what}");
-            let ctr = Ctr::new(&key, &iv, &options).unwrap();
+            let ctr = Ctr::with_options(&key, &iv, &options).unwrap();
             assert!(got(data, &|buffers| ctr.apply_at(0, buffers)) == expected(CTR, data), "ctr {what}");
-            let cbc = Cbc::new(&key, direction, &options).unwrap();
+            let cbc = Cbc::with_options(&key, direction, &options).unwrap();
             let apply = |buffers: Buffers<'_>| cbc.apply(&mut iv.into(), buffers).unwrap();
             assert!(got(whole, &apply) == expected(CBC, whole), "cbc {what}");
-            let cfb = Cfb::new(&key, direction, &options).unwrap();
+            let cfb = Cfb::with_options(&key, direction, &options).unwrap();
             let apply = |buffers: Buffers<'_>| cfb.apply(&mut iv.into(), buffers).unwrap();
             assert!(got(data, &apply) == expected(CFB, data), "cfb {what}");
-            let ofb = Ofb::new(&key, direction, &options).unwrap();
+            let ofb = Ofb::with_options(&key, direction, &options).unwrap();
             let apply = |buffers: Buffers<'_>| ofb.apply(&mut iv.into(), buffers).unwrap();
             assert!(got(data, &apply) == expected(OFB, data), "ofb {what}");
         }
@@ -208,8 +216,9 @@ fn sectors() {
         keyed.run(direction, &mut want);
         for options in ways() {
             let mut got = data.to_vec();
-            let xts = Xts::new(&XtsKey::new(cipher, &key).unwrap(), direction, data.len(), &options).unwrap();
-            xts.apply(0x0123_4567_89ab_cdef, Buffers::in_place(&mut got)).unwrap();
+            let xts = Xts::with_options(&XtsKey::new(cipher, &key).unwrap(), direction, data.len(), &options)
+                .unwrap();
+            xts.apply(0x0123_4567_89ab_cdef, &mut got).unwrap();
             assert!(got == want, "{cipher} {direction:?}, {} bytes, {:?}", data.len(), options.features);
         }
         true
@@ -233,14 +242,14 @@ fn modes_with_a_tag() {
             let tag = keyed.tag();
             for options in ways() {
                 let ours: Box<dyn Aead> = match mode {
-                    EAX => Box::new(Eax::new(&key, 16, &options).unwrap()),
-                    _ => Box::new(Gcm::new(&key, 16, &options).unwrap()),
+                    EAX => Box::new(Eax::with_options(&key, 16, &options).unwrap()),
+                    _ => Box::new(Gcm::with_options(&key, 16, &options).unwrap()),
                 };
                 let what = format!("{cipher} mode {mode}, {} bytes, {:?}", data.len(), options.features);
                 let mut got = data.to_vec();
-                assert_eq!(ours.seal(&nonce, &aad, Buffers::in_place(&mut got)).unwrap(), tag, "{what}");
+                assert_eq!(ours.seal(&nonce, &aad, &mut got).unwrap()[..], tag, "{what}");
                 assert!(got == want, "{what}");
-                ours.open(&nonce, &aad, &tag, Buffers::in_place(&mut got)).unwrap();
+                ours.open(&nonce, &aad, &tag, &mut got).unwrap();
                 assert!(got == data, "{what}");
             }
         }
@@ -259,9 +268,10 @@ fn cmac_is_what_eax_counts_from() {
         let mut keystream = vec![0; 48];
         keyed.run(Direction::Encrypt, &mut keystream);
         for options in ways() {
-            let counter = Cmac::new(&key, &options).unwrap().tag(&[&[0; 16], data].concat());
+            let counter = Cmac::with_options(&key, &options).unwrap().tag(&[&[0; 16], data].concat());
             let mut ours = vec![0; 48];
-            Ctr::new(&key, &counter, &options).unwrap().apply(Buffers::in_place(&mut ours));
+            let counter = counter[..].try_into().unwrap();
+            Ctr::with_options(&key, &counter, &options).unwrap().apply(&mut ours);
             assert_eq!(ours, keystream, "{cipher}, {} bytes", data.len());
         }
         true

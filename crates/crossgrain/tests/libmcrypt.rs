@@ -76,7 +76,8 @@ fn wide_blocks_are_what_libmcrypt_has() {
                     let features: Option<Features> = Some(cap.parse().unwrap());
                     let options = Options { features, threads: 1, ..Options::default() };
                     let stream =
-                        Stream::new(&Key::new(cipher, &key).unwrap(), mode, direction, &options).unwrap();
+                        Stream::with_options(&Key::new(cipher, &key).unwrap(), mode, direction, &options)
+                            .unwrap();
                     let mut data = given.clone();
                     stream.apply(&mut State::new(cipher, &iv).unwrap(), &mut data).unwrap();
                     assert!(data == want, "{cipher} {name} {direction:?} under {cap}");

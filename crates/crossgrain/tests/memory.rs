@@ -20,11 +20,12 @@ use std::thread;
 
 use cipher::{BlockCipherEncrypt as _, StreamCipher as _};
 use common::{CAPS, capped, here, hex, painted};
+use crossgrain::internal::check;
+use crossgrain::internal::variant::{Action, table};
 use crossgrain::mode::{Aead, Cmac, Initial, Lengths, Mode, Options, Start, Unauthenticated};
 use crossgrain::plan::Birth;
 use crossgrain::stream::Stream;
-use crossgrain::variant::{Action, table};
-use crossgrain::{Block, Buffers, Cipher, Direction, Key, check, rustcrypto, wide};
+use crossgrain::{Block, Cipher, Direction, Key, rustcrypto, wide};
 use crossgrain_container::{Argon2id, Decryptor, Encryptor, Header, Limits, Secret, Suite};
 use scanner::secrets::{self, Secrets};
 use scanner::{MASK, Needle, Scanner};
@@ -189,7 +190,7 @@ impl Case {
             }
             Self::Form(work, cipher, variant) => {
                 let Work::Mode(_, direction) = *work else { unreachable!("forms are of modes") };
-                let variant = crossgrain::variant::find(variant).unwrap();
+                let variant = crossgrain::internal::variant::find(variant).unwrap();
                 by_work(*work, *cipher, &common::forced(variant, direction), &[20, 9000, 5], key, alive);
             }
             Self::Wide(mode, cipher, cap) => by_wide(*mode, *cipher, cap, key, alive),
@@ -269,11 +270,11 @@ fn planted(key: &Masked) {
     black_box((&mut deep, len_bytes));
 }
 
-fn sealed(mode: &dyn Aead, nonces: [&[u8]; 2], pieces: &mut [Vec<u8>]) {
+fn sealed(mode: &impl Aead, nonces: [&[u8]; 2], pieces: &mut [Vec<u8>]) {
     for nonce in nonces {
         for piece in &mut *pieces {
-            let tag = mode.seal(nonce, b"header", Buffers::in_place(piece)).unwrap();
-            mode.open(nonce, b"header", &tag[..mode.tag_bytes()], Buffers::in_place(piece)).unwrap();
+            let tag = mode.seal(nonce, b"header", &mut *piece).unwrap();
+            mode.open(nonce, b"header", &tag, &mut *piece).unwrap();
         }
     }
 }
@@ -290,7 +291,7 @@ fn replaced(mode: Mode, bound: &Unauthenticated, pieces: &mut [Vec<u8>]) {
                 if piece.len() < 16 { 0 } else { piece.len() }
             }
         };
-        bound.apply(&mut place, Buffers::in_place(&mut piece[..len_bytes])).unwrap();
+        bound.apply(&mut place, &mut piece[..len_bytes]).unwrap();
     }
 }
 
@@ -303,7 +304,7 @@ fn by_work(work: Work, cipher: Cipher, options: &Options, lens: &[usize], key: &
                 unreachable!("a tag wants a nonce")
             };
             let nonce = if usual == NONCE.len() { NONCE } else { &IV };
-            sealed(&*bound, [nonce, OTHER_NONCE], &mut pieces);
+            sealed(&bound, [nonce, OTHER_NONCE], &mut pieces);
             alive();
         }
         Work::Mode(mode, direction) => {
@@ -314,12 +315,12 @@ fn by_work(work: Work, cipher: Cipher, options: &Options, lens: &[usize], key: &
             alive();
         }
         Work::Cmac => {
-            let cmac = Cmac::new(&key.of(cipher), options).unwrap();
-            pieces.iter().for_each(|piece| assert_ne!(black_box(cmac.tag(piece)), IV));
+            let cmac = Cmac::with_options(&key.of(cipher), options).unwrap();
+            pieces.iter().for_each(|piece| assert_ne!(black_box(cmac.tag(piece))[..], IV));
             alive();
         }
         Work::Stream => {
-            let stream = Stream::new(&key.of(cipher), options).unwrap();
+            let stream = Stream::with_options(&key.of(cipher), options).unwrap();
             pieces.iter_mut().for_each(|piece| stream.fill_bytes_at(3, piece));
             alive();
             let mut rng = stream.rng();
@@ -333,7 +334,7 @@ fn by_wide(mode: Mode, cipher: wide::Rijndael, cap: &str, key: &Masked, alive: &
         let options =
             wide::Options { features: Some(cap.parse().unwrap()), threads: 1, ..wide::Options::default() };
         let key = wide::Key::new(cipher, &key.plain()).unwrap();
-        let stream = wide::Stream::new(&key, mode, direction, &options).unwrap();
+        let stream = wide::Stream::with_options(&key, mode, direction, &options).unwrap();
         drop(key);
         let mut state = wide::State::new(cipher, &vec![3; cipher.block_bytes()]).unwrap();
         for blocks in [1, 300, 2] {

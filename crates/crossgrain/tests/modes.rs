@@ -4,10 +4,10 @@
 mod common;
 
 use common::{CAPS, capped, cases, forced, here, key, other, painted};
-use crossgrain::block::Family;
+use crossgrain::internal::block::Family;
+use crossgrain::internal::variant::{Action, table};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::Birth;
-use crossgrain::variant::{Action, table};
 use crossgrain::{Buffers, Cipher, Direction, Error, Key};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any};
@@ -44,7 +44,7 @@ fn stream_at(key: &Key, first: u128, position: u128, data: &[u8]) -> Vec<u8> {
 }
 
 fn ctr(key: &Key, first: u128, options: &Options) -> Ctr {
-    Ctr::new(key, &first.to_be_bytes(), options).unwrap()
+    Ctr::with_options(key, &first.to_be_bytes(), options).unwrap()
 }
 
 /// Every way to run CTR with every cipher that it can: free choice under every cap, and every variant that
@@ -97,7 +97,7 @@ proptest! {
         for (len, in_place) in pieces {
             let mut output = input[at..][..len].to_vec();
             if in_place {
-                stream.apply(Buffers::in_place(&mut output));
+                stream.apply(&mut output);
             } else {
                 stream.apply(Buffers::apart(&input[at..][..len], &mut output).unwrap());
             }
@@ -120,21 +120,21 @@ proptest! {
         let mut stream = ctr(&key, first, &options);
 
         let mut there = data.clone();
-        stream.apply_at(position, Buffers::in_place(&mut there));
+        stream.apply_at(position, &mut there);
         assert!(there == want, "{way}: applied at {position}");
         assert_eq!(stream.position_bytes(), 0);
 
         stream.seek(position);
         let mut sought = data.clone();
-        stream.apply(Buffers::in_place(&mut sought));
+        stream.apply(&mut sought);
         assert!(sought == want, "{way}: sought {position}");
         assert_eq!(stream.position_bytes(), position.wrapping_add(len as u128));
 
         if let Some(skipped) = usize::try_from(position).ok().filter(|&skipped| skipped <= 70_000) {
             let mut stream = ctr(&key, first, &options);
-            stream.apply(Buffers::in_place(&mut vec![0; skipped]));
+            stream.apply(&mut vec![0; skipped]);
             let mut after = data;
-            stream.apply(Buffers::in_place(&mut after));
+            stream.apply(&mut after);
             assert!(after == want, "{way}: skipped {position}");
         }
     }
@@ -154,7 +154,7 @@ proptest! {
             let position = block.wrapping_sub(first % NONCE_BLOCKS).wrapping_mul(16).wrapping_add(within);
             let input = painted(len, 6);
             let mut data = input.clone();
-            stream.apply_at(position, Buffers::in_place(&mut data));
+            stream.apply_at(position, &mut data);
             assert!(data == stream_at(&key, first, position, &input), "{way}: {len} bytes at {position}");
         }
     }
@@ -193,7 +193,7 @@ fn many_short_calls_then_long_ones_then_another_nonce_and_back() {
         let check = |block: u128, len: usize| {
             let input = painted(len, 8);
             let mut data = input.clone();
-            stream.apply_at(16 * block, Buffers::in_place(&mut data));
+            stream.apply_at(16 * block, &mut data);
             assert!(
                 data == stream_at(&key, first, 16 * block, &input),
                 "{way}: {len} bytes at block {block}"
@@ -222,7 +222,7 @@ fn what_a_short_run_leaves_is_right_for_longer_ones() {
             for (block, blocks) in [(near, blocks), (near - 256 * 1000, 1024), (near, 1024)] {
                 let mut data = input[..16 * blocks].to_vec();
                 let want = stream_at(&key, 0, 16 * block, &data);
-                stream.apply_at(16 * block, Buffers::in_place(&mut data));
+                stream.apply_at(16 * block, &mut data);
                 assert!(data == want, "{way}: {blocks} blocks at {block}");
             }
         }
@@ -242,7 +242,7 @@ fn one_stream_serves_several_threads_in_several_nonces() {
                     for round in 0..8 {
                         let position = 16 * NONCES[nonce + round % 2 * 4];
                         let mut data = input.clone();
-                        stream.apply_at(position, Buffers::in_place(&mut data));
+                        stream.apply_at(position, &mut data);
                         assert!(data == stream_at(key, 77, position, input), "{way} at {position}");
                     }
                 });
@@ -260,7 +260,7 @@ fn ctr_is_the_same_from_every_first_counter_by_any_number_of_threads() {
             let want = stream_at(&key, first, 0, &input);
             for (cap, threads) in CAPS.into_iter().flat_map(|cap| [1, 2, 3].map(|threads| (cap, threads))) {
                 let mut data = input.clone();
-                ctr(&key, first, &capped(cap, threads)).apply(Buffers::in_place(&mut data));
+                ctr(&key, first, &capped(cap, threads)).apply(&mut data);
                 assert!(data == want, "{cap}, {threads} threads, from {first:#x}, in place");
                 data.fill(0);
                 let buffers = Buffers::apart(&input, &mut data).unwrap();
@@ -280,9 +280,9 @@ fn ecb_is_the_same_in_place_and_apart_by_any_number_of_threads() {
             let mut want = input.clone();
             other(&key, direction, Birth::Bytes, 0, &mut want);
             for (cap, threads) in CAPS.into_iter().flat_map(|cap| [1, 2, 3].map(|threads| (cap, threads))) {
-                let ecb = Ecb::new(&key, direction, &capped(cap, threads)).unwrap();
+                let ecb = Ecb::with_options(&key, direction, &capped(cap, threads)).unwrap();
                 let mut data = input.clone();
-                ecb.apply(Buffers::in_place(&mut data)).unwrap();
+                ecb.apply(&mut data).unwrap();
                 assert!(data == want, "{cap}, {threads} threads, {direction:?}, in place");
                 data.fill(0);
                 ecb.apply(Buffers::apart(&input, &mut data).unwrap()).unwrap();
@@ -301,16 +301,16 @@ fn what_a_mode_does_it_undoes() {
         for (first, second) in
             [(Direction::Encrypt, Direction::Decrypt), (Direction::Decrypt, Direction::Encrypt)]
         {
-            Ecb::new(&key, first, &options).unwrap().apply(Buffers::in_place(&mut data)).unwrap();
+            Ecb::with_options(&key, first, &options).unwrap().apply(&mut data).unwrap();
             assert!(data != input, "{cap} {cipher}");
-            Ecb::new(&key, second, &options).unwrap().apply(Buffers::in_place(&mut data)).unwrap();
+            Ecb::with_options(&key, second, &options).unwrap().apply(&mut data).unwrap();
             assert!(data == input, "{cap} {cipher}, {first:?} first");
         }
         let mut stream = ctr(&key, 17, &options);
-        stream.apply(Buffers::in_place(&mut data));
+        stream.apply(&mut data);
         assert!(data != input, "{cap} {cipher}");
         stream.seek(0);
-        stream.apply(Buffers::in_place(&mut data));
+        stream.apply(&mut data);
         assert!(data == input, "{cap} {cipher}, CTR");
     }
 }
@@ -319,11 +319,11 @@ fn what_a_mode_does_it_undoes() {
 fn ecb_refuses_a_partial_block_and_writes_nothing() {
     let key = key(Cipher::Aes128, 18);
     for (cap, direction) in CAPS.into_iter().flat_map(|cap| Direction::ALL.map(|way| (cap, way))) {
-        let ecb = Ecb::new(&key, direction, &capped(cap, 1)).unwrap();
+        let ecb = Ecb::with_options(&key, direction, &capped(cap, 1)).unwrap();
         for len in (1..16).chain([17, 31, 16 * 512 - 1, 16 * 512 + 1]) {
             let input = painted(len, 19);
             let mut data = input.clone();
-            let refused = ecb.apply(Buffers::in_place(&mut data));
+            let refused = ecb.apply(&mut data);
             assert_eq!(refused, Err(Error::PartialBlock { len_bytes: len }));
             assert!(data == input, "{cap}: {len} bytes in place");
             let mut output = vec![0xa5; len];
@@ -348,14 +348,14 @@ fn nothing_becomes_nothing() {
     let key = key(Cipher::Aes256, 20);
     for options in CAPS.iter().flat_map(|cap| [1, 2].map(|threads| capped(cap, threads))) {
         for direction in Direction::ALL {
-            let ecb = Ecb::new(&key, direction, &options).unwrap();
-            ecb.apply(Buffers::in_place(&mut [])).unwrap();
+            let ecb = Ecb::with_options(&key, direction, &options).unwrap();
+            ecb.apply(&mut []).unwrap();
             ecb.apply(Buffers::apart(&[], &mut []).unwrap()).unwrap();
         }
         let mut stream = ctr(&key, u128::MAX, &options);
         for position in [0, 1, 15, 16, u128::MAX] {
             stream.seek(position);
-            stream.apply(Buffers::in_place(&mut []));
+            stream.apply(&mut []);
             stream.apply(Buffers::apart(&[], &mut []).unwrap());
             assert_eq!(stream.position_bytes(), position);
         }

@@ -8,17 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use common::{CAPS, capped, ciphers, key, painted, skip};
-use crossgrain::block::Family;
-use crossgrain::check::jobs;
+use crossgrain::internal::block::Family;
+use crossgrain::internal::check::jobs;
+use crossgrain::internal::part::aes::key::RoundKeys;
+use crossgrain::internal::part::aes::{self, bitsliced, instructions, table as tables, walk};
+use crossgrain::internal::part::search::Known;
+use crossgrain::internal::part::{Keys, Part, steps};
+use crossgrain::internal::repr::Repr;
+use crossgrain::internal::variant::{Action, Leaks, Policy, Variant, find, table};
+use crossgrain::internal::word::{AesNi, AesWord128, CAP_VARIABLE, Isa, Portable, Tile};
 use crossgrain::mode::{Ctr, Ecb, Options};
-use crossgrain::part::aes::key::RoundKeys;
-use crossgrain::part::aes::{self, bitsliced, instructions, table as tables, walk};
-use crossgrain::part::search::Known;
-use crossgrain::part::{Keys, Part, steps};
 use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Stage, searches};
-use crossgrain::repr::Repr;
-use crossgrain::variant::{Action, Leaks, Policy, Variant, find, table};
-use crossgrain::word::{AesNi, AesWord128, CAP_VARIABLE, Isa, Portable, Tile};
 use crossgrain::{Cipher, Direction, Error, Features};
 
 /// Every job: a cipher, a direction, a source.
@@ -433,13 +433,13 @@ fn an_isa_token_is_had_only_where_its_instructions_are_allowed() {
         }
     }
     law::<Portable>();
-    law::<crossgrain::word::Sse2>();
-    law::<crossgrain::word::Avx2>();
-    law::<crossgrain::word::Avx512>();
-    law::<crossgrain::word::Gfni512>();
+    law::<crossgrain::internal::word::Sse2>();
+    law::<crossgrain::internal::word::Avx2>();
+    law::<crossgrain::internal::word::Avx512>();
+    law::<crossgrain::internal::word::Gfni512>();
     law::<AesNi>();
-    law::<crossgrain::word::Vaes256>();
-    law::<crossgrain::word::Vaes512>();
+    law::<crossgrain::internal::word::Vaes256>();
+    law::<crossgrain::internal::word::Vaes512>();
 }
 
 /// The environment is the process's: every cap is tried in a process of its own, which runs this very
@@ -463,17 +463,17 @@ fn the_environment_caps_what_is_not_capped_otherwise() {
         return;
     }
     let cap = std::env::var(CAP_VARIABLE).unwrap();
-    let by_environment = Ecb::new(&key, Direction::Encrypt, &Options::default());
+    let by_environment = Ecb::with_options(&key, Direction::Encrypt, &Options::default());
     if cap == BAD {
         assert_eq!(by_environment.unwrap_err(), Error::BadIsaCap(cap));
         return;
     }
     let by_options = capped(if cap.is_empty() { "avx512" } else { &cap }, 0);
     let names = |plans: &[Plan]| plans.iter().map(Plan::to_string).collect::<Vec<_>>();
-    let want = Ecb::new(&key, Direction::Encrypt, &by_options).unwrap();
+    let want = Ecb::with_options(&key, Direction::Encrypt, &by_options).unwrap();
     assert_eq!(names(by_environment.unwrap().plans()), names(want.plans()));
     // What the caller asks for goes before what the environment allows.
-    let portable = Ecb::new(&key, Direction::Encrypt, &capped("portable", 0)).unwrap();
+    let portable = Ecb::with_options(&key, Direction::Encrypt, &capped("portable", 0)).unwrap();
     assert!(names(portable.plans()).iter().all(|name| name.contains("portable")));
 }
 
@@ -508,8 +508,8 @@ fn no_secret_is_printed() {
             format!("{:#?}", bitsliced::Tail::<u64>::walk(Portable, &keys)),
         ];
         for cap in CAPS {
-            shown.push(format!("{:#?}", Ecb::new(&key, encrypt, &capped(cap, 1)).unwrap()));
-            shown.push(format!("{:#?}", Ctr::new(&key, &[0; 16], &capped(cap, 1)).unwrap()));
+            shown.push(format!("{:#?}", Ecb::with_options(&key, encrypt, &capped(cap, 1)).unwrap()));
+            shown.push(format!("{:#?}", Ctr::with_options(&key, &[0; 16], &capped(cap, 1)).unwrap()));
         }
         match AesNi::detect(Features::of_cpu()) {
             Some(isa) => {

@@ -6,10 +6,10 @@ mod common;
 use std::sync::Arc;
 
 use common::{capped, expected, key, painted, run};
+use crossgrain::internal::variant::{Policy, table};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::compose::Cost;
 use crossgrain::plan::{Birth, Costs};
-use crossgrain::variant::{Policy, table};
 use crossgrain::{Cipher, Direction};
 
 /// Costs from a seed: most edges dear, single steps cheap, so that paths wander between representations.
@@ -50,7 +50,7 @@ fn every_random_path_gives_the_reference_s_bytes() {
                 let want = expected(&key, direction, birth, 250, &data);
                 assert!(got == want, "seed {seed}, {cap}, {cipher}, {direction:?}, {birth:?}");
             }
-            let plan = Ctr::new(&key, &[0; 16], &options).unwrap().plans()[0].clone();
+            let plan = Ctr::with_options(&key, &[0; 16], &options).unwrap().plans()[0].clone();
             let mut shapes: Vec<_> = plan.stages.iter().map(|stage| stage.variant.repr.to_string()).collect();
             shapes.dedup();
             mixed += usize::from(shapes.len() > 3);

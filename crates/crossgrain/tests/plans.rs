@@ -8,11 +8,11 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use common::{capped, expected, key, painted, run};
+use crossgrain::internal::tune::{self, Effort, Field, contend};
+use crossgrain::internal::variant::{Leaks, Policy, table};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::compose::Cost;
 use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Plans, choose, graph};
-use crossgrain::tune::{self, Effort, Field, contend};
-use crossgrain::variant::{Leaks, Policy, table};
 use crossgrain::{Cipher, Direction, Error, Features};
 
 const CTR: Job = Job { cipher: Cipher::Aes128, direction: Direction::Encrypt, birth: Birth::Counter };
@@ -126,7 +126,7 @@ fn a_plan_beyond_the_limits_is_refused() {
     let key = key(Cipher::Aes128, 1);
     let refusal = |plans: Plans, options: Options| {
         let options = Options { plans: vec![Arc::new(plans)], ..options };
-        Ctr::new(&key, &[0; 16], &options).unwrap_err()
+        Ctr::with_options(&key, &[0; 16], &options).unwrap_err()
     };
     let ecb = Job { birth: Birth::Bytes, ..CTR };
     let other = refusal(estimated(ecb, "portable"), capped("avx512", 1));
@@ -151,7 +151,7 @@ fn a_plan_beyond_the_limits_is_refused() {
     let leaky = refusal(plans.clone(), Options::default());
     assert!(leaky.to_string().contains("leaks table indices"), "{leaky}");
     let options = Options { policy: Policy::Any, plans: vec![Arc::new(plans)], ..Options::default() };
-    assert!(Ctr::new(&key, &[0; 16], &options).is_ok());
+    assert!(Ctr::with_options(&key, &[0; 16], &options).is_ok());
 }
 
 /// On this clock the contender of one number is twice as fast as any other. Every sample is long enough, so
@@ -227,5 +227,5 @@ fn unknown_costs_are_filled_from_scaled_estimates() {
     assert_eq!(filled.iter().count(), table().len());
     assert_eq!(Costs::default().filled(Cipher::Aes192), estimates);
     let options = Options { costs: Some(Arc::new(known)), ..capped("avx512", 1) };
-    assert!(Ctr::new(&key(Cipher::Aes192, 1), &[0; 16], &options).is_ok());
+    assert!(Ctr::with_options(&key(Cipher::Aes192, 1), &[0; 16], &options).is_ok());
 }

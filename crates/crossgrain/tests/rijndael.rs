@@ -7,8 +7,8 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{CAPS, cases, counted, hex, painted, skip};
+use crossgrain::internal::reference::aes::rijndael;
 use crossgrain::mode::{Lengths, Mode};
-use crossgrain::reference::aes::rijndael;
 use crossgrain::wide::{Key, Options, Rijndael, State, Stream, Variant, variants};
 use crossgrain::{Direction, Error, Features};
 use proptest::prelude::{any, prop_assert_eq, proptest};
@@ -59,7 +59,8 @@ fn available() -> Vec<(Variant, Direction, usize)> {
 /// ECB by one variant.
 fn forced(variant: &Variant, direction: Direction, cipher: Rijndael, key: &[u8], data: &mut [u8]) {
     let options = Options { variants: vec![variant.name.clone()], threads: 1, ..Options::default() };
-    let stream = Stream::new(&Key::new(cipher, key).unwrap(), Mode::Ecb, direction, &options).unwrap();
+    let stream =
+        Stream::with_options(&Key::new(cipher, key).unwrap(), Mode::Ecb, direction, &options).unwrap();
     assert_eq!(stream.variants(), [(variant.name.as_str(), variant.bundle_blocks)]);
     stream.apply(&mut zeros(cipher), data).unwrap();
 }
@@ -206,7 +207,7 @@ proptest! {
         let len_bytes = if takes_any { len_bytes } else { len_bytes / block_bytes * block_bytes };
         let (key, iv) = (painted(cipher.key_bytes(), seed), painted(block_bytes, seed + 1));
         let options = Options { features: Some(cap.parse().unwrap()), threads: 1, ..Options::default() };
-        let stream = Stream::new(&Key::new(cipher, &key).unwrap(), mode, direction, &options).unwrap();
+        let stream = Stream::with_options(&Key::new(cipher, &key).unwrap(), mode, direction, &options).unwrap();
         let mut data = painted(len_bytes, seed + 2);
         let mut want = data.clone();
         defined(mode, direction, cipher, &key, &iv, &mut want);
@@ -235,7 +236,7 @@ fn threads_change_nothing() {
         let first = State::new(cipher, &painted(cipher.block_bytes(), 5)).unwrap();
         let by = |threads: usize| {
             let options = Options { threads, ..Options::default() };
-            let stream = Stream::new(&key, mode, Direction::Decrypt, &options).unwrap();
+            let stream = Stream::with_options(&key, mode, Direction::Decrypt, &options).unwrap();
             let (mut state, mut data) = (first.clone(), data.clone());
             stream.apply(&mut state, &mut data).unwrap();
             (state, data)
@@ -255,7 +256,7 @@ fn counters_carry_through_the_whole_block() {
             let mut data = vec![0; 40 * block_bytes];
             let mut want = data.clone();
             defined(Mode::Ctr, Direction::Encrypt, cipher, &key, &iv, &mut want);
-            let stream = Stream::new(
+            let stream = Stream::with_options(
                 &Key::new(cipher, &key).unwrap(),
                 Mode::Ctr,
                 Direction::Encrypt,
@@ -296,7 +297,7 @@ fn a_variant_is_had_exactly_where_its_instructions_are() {
         let features = cap.parse::<Features>().unwrap() & Features::of_cpu();
         let options =
             Options { features: Some(features), variants: vec![variant.name.clone()], ..Options::default() };
-        let bound = Stream::new(&key, Mode::Ecb, Direction::Encrypt, &options);
+        let bound = Stream::with_options(&key, Mode::Ecb, Direction::Encrypt, &options);
         let is_whole = variant.name.starts_with("rijndael256-encrypt");
         assert_eq!(
             bound.is_ok(),
@@ -313,7 +314,7 @@ fn every_refusal_is_one_line_that_tells_the_numbers() {
     let key = Key::new(cipher, &painted(24, 1)).unwrap();
     let stream = |mode, variants: &[&str]| {
         let variants = variants.iter().map(|&name| name.to_owned()).collect();
-        Stream::new(&key, mode, Direction::Encrypt, &Options { variants, ..Options::default() })
+        Stream::with_options(&key, mode, Direction::Encrypt, &Options { variants, ..Options::default() })
     };
     let mut data = [0; 33];
     let narrow = State::new(Rijndael::Block192Key192, &[0; 24]).unwrap();
@@ -339,7 +340,7 @@ fn no_secret_is_printed() {
         let key = Key::new(Rijndael::Block192Key256, &painted(32, seed)).unwrap();
         let stream = |cap: &str| {
             let options = Options { features: Some(cap.parse().unwrap()), ..Options::default() };
-            Stream::new(&key, Mode::Cbc, Direction::Decrypt, &options).unwrap()
+            Stream::with_options(&key, Mode::Cbc, Direction::Decrypt, &options).unwrap()
         };
         format!("{key:?} {:?}", CAPS.map(stream))
     };

@@ -1,10 +1,10 @@
 //! S-boxes whose structure is found from their table.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
-use crossgrain::circuit::affine::{Affine, INVERSES, Inversion};
-use crossgrain::circuit::synthesize;
-use crossgrain::circuit::trace::Width;
-use crossgrain::reference::aes;
+use crossgrain::internal::circuit::affine::{Affine, INVERSES, Inversion};
+use crossgrain::internal::circuit::synthesize;
+use crossgrain::internal::circuit::trace::Width;
+use crossgrain::internal::reference::aes;
 
 type Table = [u8; 256];
 

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crossgrain::circuit::named;
-use crossgrain::circuit::trace::Width;
+use crossgrain::internal::circuit::named;
+use crossgrain::internal::circuit::trace::Width;
 
 /// What a step is computed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

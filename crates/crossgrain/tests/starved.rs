@@ -12,9 +12,10 @@ use std::process::Command;
 use std::thread;
 
 use common::{key, painted};
-use crossgrain::exec::Threads;
+use crossgrain::internal::exec::Threads;
+use crossgrain::internal::reference;
 use crossgrain::mode::{Aead as _, AeadMessage, Ctr, Gcm, Mode, Options};
-use crossgrain::{Buffers, Cipher, Direction, reference, wide};
+use crossgrain::{Cipher, Direction, wide};
 use crossgrain_container::{Argon2id, Decryptor, Encryptor, Header, Limits, Secret, Suite};
 
 /// Says in a child that it is one, and what it is to do.
@@ -27,31 +28,27 @@ fn ctr() {
     let key = key(Cipher::Aes256, 1);
     let mut data = painted(LEN, 2);
     let mut want = data.clone();
-    Ctr::new(&key, &[3; 16], &Options::default()).unwrap().apply(Buffers::in_place(&mut data));
+    Ctr::with_options(&key, &[3; 16], &Options::default()).unwrap().apply(&mut data);
     reference::modes::ctr(&*reference::cipher(&key), [3; 16], &mut want);
     assert!(data == want);
 }
 
 fn gcm() {
     let key = key(Cipher::Aes128, 1);
-    let gcm = Gcm::new(&key, 16, &Options { threads: 4, ..Options::default() }).unwrap();
+    let gcm = Gcm::with_options(&key, 16, &Options { threads: 4, ..Options::default() }).unwrap();
     let mut data = painted(LEN, 2);
-    let message = |data| AeadMessage {
-        nonce: b"twelve bytes",
-        aad: &[],
-        buffers: Buffers::in_place(data),
-        tag: [0; 16],
-    };
+    let message = |data| AeadMessage::new(b"twelve bytes", &[], data);
     let mut messages: Vec<_> = data.chunks_mut(LEN / 8).map(message).collect();
     gcm.seal_many(&mut messages).unwrap();
-    assert!(messages.iter().any(|message| message.tag != [0; 16]));
+    assert!(messages.iter().any(|message| message.tag[..] != [0; 16]));
 }
 
 fn wide() {
     let cipher = wide::Rijndael::Block256Key256;
     let key = wide::Key::new(cipher, &painted(32, 1)).unwrap();
     for direction in Direction::ALL {
-        let stream = wide::Stream::new(&key, Mode::Cbc, direction, &wide::Options::default()).unwrap();
+        let stream =
+            wide::Stream::with_options(&key, Mode::Cbc, direction, &wide::Options::default()).unwrap();
         stream.apply(&mut wide::State::new(cipher, &[0; 32]).unwrap(), &mut painted(LEN, 2)).unwrap();
     }
 }

@@ -4,9 +4,9 @@
 mod common;
 
 use common::{CAPS, capped, cases, forced, here, hex, key, other_single};
+use crossgrain::internal::variant::{Action, table};
 use crossgrain::mode::Options;
 use crossgrain::stream::{Aes128Rng, Blocks, KeyedRng, Seed, Serpent256Rng, Stream, StreamRng, uniform};
-use crossgrain::variant::{Action, table};
 use crossgrain::{Cipher, Direction, Error, Key};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};
@@ -26,7 +26,7 @@ fn published(columns: usize) -> Vec<Vec<&'static str>> {
 }
 
 fn stream(key: &Key, options: &Options) -> Stream {
-    Stream::new(key, options).unwrap()
+    Stream::with_options(key, options).unwrap()
 }
 
 fn bytes_at(stream: &Stream, position: u128, len_bytes: usize) -> Vec<u8> {
@@ -64,7 +64,7 @@ fn ways() -> Vec<(String, Options, Cipher)> {
             let fits = move |cipher: &Cipher| family.is_none_or(|family| family == cipher.family());
             Cipher::ALL.into_iter().filter(fits).map(move |cipher| (way.clone(), options.clone(), cipher))
         })
-        .filter(|(_, options, cipher)| Stream::new(&key(*cipher, 0), options).is_ok())
+        .filter(|(_, options, cipher)| Stream::with_options(&key(*cipher, 0), options).is_ok())
         .collect()
 }
 

@@ -11,15 +11,15 @@ use common::{
     bundle_blocks, capped, ciphers, counted, expected, forced_jobs, here, hex, key_of, loads, other,
     other_single, run, stores,
 };
-use crossgrain::block::Family;
+use crossgrain::internal::block::Family;
+use crossgrain::internal::part::aes::{Part, key::RoundKeys};
+use crossgrain::internal::part::{self, Keys};
+use crossgrain::internal::reference::{BlockCipher, aes::Aes};
+use crossgrain::internal::repr::Repr;
+use crossgrain::internal::variant::{Action, Variant, table};
+use crossgrain::internal::word::Tile;
 use crossgrain::mode::{Ctr, Ecb, Options};
-use crossgrain::part::aes::{Part, key::RoundKeys};
-use crossgrain::part::{self, Keys};
 use crossgrain::plan::{Birth, Job};
-use crossgrain::reference::{BlockCipher, aes::Aes};
-use crossgrain::repr::Repr;
-use crossgrain::variant::{Action, Variant, table};
-use crossgrain::word::Tile;
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 
 /// Every variant with every job of AES that it can be forced into.
@@ -190,9 +190,7 @@ fn reference_and_every_variant_give_the_counter_answers_both_ways() {
             let jobs = aes_jobs().filter(|(_, job, _)| job.cipher == cipher);
             for (variant, _, options) in jobs.filter(|(_, job, _)| job.birth == Birth::Counter) {
                 let mut data = from.clone();
-                Ctr::new(&key, &CTR_FIRST.to_be_bytes(), &options)
-                    .unwrap()
-                    .apply(Buffers::in_place(&mut data));
+                Ctr::with_options(&key, &CTR_FIRST.to_be_bytes(), &options).unwrap().apply(&mut data);
                 assert_eq!(&data, to, "{}, {cipher}", variant.name);
             }
         }
@@ -332,8 +330,8 @@ fn monte_carlo<B: FnMut(&mut Block)>(
 /// Block by block through the mode.
 fn by_mode(direction: Direction, options: &Options) -> impl Fn(&Key) -> Box<dyn FnMut(&mut Block)> {
     move |key| {
-        let ecb = Ecb::new(key, direction, options).unwrap();
-        Box::new(move |block| ecb.apply(Buffers::in_place(block)).unwrap())
+        let ecb = Ecb::with_options(key, direction, options).unwrap();
+        Box::new(move |block| ecb.apply(block).unwrap())
     }
 }
 

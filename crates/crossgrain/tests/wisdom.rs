@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use common::{capped, key, painted};
-use crossgrain::device::Kernel;
+use crossgrain::Cipher;
+use crossgrain::internal::device::Kernel;
+use crossgrain::internal::variant::{Policy, table};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::compose::Cost;
 use crossgrain::plan::{Costs, Known};
-use crossgrain::variant::{Policy, table};
 use crossgrain::wisdom::{DeviceCosts, Refused, Signature, Wisdom, forget};
-use crossgrain::{Buffers, Cipher};
 
 /// A directory of one test, which goes when the test ends.
 struct Folder(PathBuf);
@@ -327,9 +327,9 @@ fn a_plan_goes_by_the_costs_of_wisdom() {
         let wisdom = Wisdom::from_json(&wisdom.to_json()).unwrap();
         let costs = wisdom.costs(cipher).cloned().map(Arc::new);
         let options = Options { policy: Policy::Any, costs, ..capped("portable", 1) };
-        let ctr = Ctr::new(&key(cipher, 3), &[0; 16], &options).unwrap();
+        let ctr = Ctr::with_options(&key(cipher, 3), &[0; 16], &options).unwrap();
         let mut bytes = painted(5000, 1);
-        ctr.apply_at(0, Buffers::in_place(&mut bytes));
+        ctr.apply_at(0, &mut bytes);
         (ctr.plans()[0].to_string(), bytes)
     };
     let (steps, wholes) = (planned(1e6, 1.0), planned(1.0, 1e6));

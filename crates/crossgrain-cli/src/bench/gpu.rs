@@ -8,12 +8,12 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use crossgrain::block::Family;
-use crossgrain::circuit::emit::Language;
-use crossgrain::device::{ALL, Kernel, Listing, Task};
+use crossgrain::internal::block::Family;
+use crossgrain::internal::circuit::emit::Language;
+use crossgrain::internal::device::{ALL, Kernel, Listing, Task};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::stream::Stream;
-use crossgrain::{BLOCK_BYTES, Buffers, Cipher, Direction, Key};
+use crossgrain::{BLOCK_BYTES, Cipher, Direction, Key};
 use crossgrain_gpu::{Bulk, Gpu, Info, choose};
 use serde_json::json;
 
@@ -159,12 +159,12 @@ fn check(bulk: &mut dyn Bulk, program: &Program, key: &Key, data: &[u8]) -> Resu
 fn on_cpu(task: Task, key: &Key, data: &mut [u8]) -> Result<(), Error> {
     let options = Options::default();
     match task {
-        Task::Encrypt => Ecb::new(key, Direction::Encrypt, &options)?.apply(Buffers::in_place(data))?,
-        Task::Decrypt => Ecb::new(key, Direction::Decrypt, &options)?.apply(Buffers::in_place(data))?,
-        Task::Count => Ctr::new(key, &FIRST.to_be_bytes(), &options)?.apply(Buffers::in_place(data)),
+        Task::Encrypt => Ecb::with_options(key, Direction::Encrypt, &options)?.apply(data)?,
+        Task::Decrypt => Ecb::with_options(key, Direction::Decrypt, &options)?.apply(data)?,
+        Task::Count => Ctr::with_options(key, &FIRST.to_be_bytes(), &options)?.apply(data),
         Task::Generate => {
             let position = FIRST.wrapping_mul(BLOCK_BYTES as u128);
-            Stream::new(key, &options)?.fill_bytes_at(position, data);
+            Stream::with_options(key, &options)?.fill_bytes_at(position, data);
         }
     }
     Ok(())

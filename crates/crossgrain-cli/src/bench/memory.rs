@@ -4,7 +4,7 @@
 use std::cell::{LazyCell, RefCell};
 use std::rc::Rc;
 
-use crossgrain::check;
+use crossgrain::internal::check;
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::Birth;
 use crossgrain::stream::Stream;
@@ -67,7 +67,7 @@ fn checked(id: &str, cipher: Cipher, features: Features) -> Result<(Key, Options
 
 fn ctr(id: &str, cipher: Cipher, features: Features) -> Result<Work, Error> {
     let (key, options) = checked(id, cipher, features)?;
-    let ctr = Ctr::new(&key, &[1; 16], &options)?;
+    let ctr = Ctr::with_options(&key, &[1; 16], &options)?;
     Ok(Box::new(move |input, output| {
         // Both are as long.
         if let Ok(buffers) = Buffers::apart(input, output) {
@@ -78,6 +78,6 @@ fn ctr(id: &str, cipher: Cipher, features: Features) -> Result<Work, Error> {
 
 fn keystream(id: &str, cipher: Cipher, features: Features) -> Result<Work, Error> {
     let (key, options) = checked(id, cipher, features)?;
-    let stream = Stream::new(&key, &options)?;
+    let stream = Stream::with_options(&key, &options)?;
     Ok(Box::new(move |_, output| stream.fill_bytes_at(0, output)))
 }

@@ -1,9 +1,10 @@
 //! What a mode costs beside the cipher's bare speed: XTS, CBC and every mode with a tag in the same turns as ECB and CTR.
 
+use crossgrain::internal::check;
+use crossgrain::internal::reference;
 use crossgrain::mode::{AeadMessage, Cbc, Initial, Message, Mode, Options, Start};
-use crossgrain::reference;
 use crossgrain::wide::{self, Rijndael};
-use crossgrain::{BLOCK_BYTES, Block, Buffers, Cipher, Direction, Features, Key, check};
+use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Features, Key};
 
 use super::peer::Peer;
 use super::subject::{Candidate, Group, MODE_BYTES, measured, theirs};
@@ -112,7 +113,7 @@ impl Setting {
         let mode = mode.unauthenticated(self.cipher, &key, direction, &start, &self.options)?;
         Ok(Box::new(move |data| {
             for message in data.chunks_mut(message_bytes) {
-                drop(mode.apply_whole(Buffers::in_place(message)));
+                drop(mode.apply_whole(message));
             }
         }))
     }
@@ -120,9 +121,9 @@ impl Setting {
     /// Messages side by side, of which each by itself is serial.
     fn chains(&self, message_bytes: usize) -> Result<Work, Error> {
         let key = Key::new(self.cipher, &self.key(Mode::Cbc))?;
-        let cbc = Cbc::new(&key, Direction::Encrypt, &self.options)?;
+        let cbc = Cbc::with_options(&key, Direction::Encrypt, &self.options)?;
         Ok(Box::new(move |data| {
-            let message = |data| Message { chain: IV.into(), buffers: Buffers::in_place(data) };
+            let message = |data| Message::new(IV, data);
             let mut messages: Vec<_> = data.chunks_mut(message_bytes).map(message).collect();
             drop(cbc.apply_many(&mut messages));
         }))
@@ -133,7 +134,7 @@ impl Setting {
         let nonce = Self::start(job).iv;
         let mode = job.mode.aead(self.cipher, &self.key(job.mode), BLOCK_BYTES, &self.options)?;
         Ok(Box::new(move |data| {
-            let message = |data| AeadMessage { nonce, aad: &[], buffers: Buffers::in_place(data), tag: IV };
+            let message = |data| AeadMessage::new(nonce, &[], data);
             let mut messages: Vec<_> = data.chunks_mut(job.message_bytes).map(message).collect();
             drop(mode.seal_many(&mut messages));
         }))
@@ -161,7 +162,7 @@ pub(super) fn wide(features: Features, filter: &str) -> Group {
             let id = format!("modes/{cipher}/{name}");
             if id.contains(filter) {
                 let key = wide::Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()])?;
-                let stream = wide::Stream::new(&key, mode, direction, &options)?;
+                let stream = wide::Stream::with_options(&key, mode, direction, &options)?;
                 let (work, expected) = wide_work(stream, cipher, mode, direction)?;
                 group.push(candidate(id, MODE_BYTES, work, &expected)?);
             }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crossgrain::block::{BLOCK_BYTES, Family};
-use crossgrain::check;
+use crossgrain::internal::block::{BLOCK_BYTES, Family};
+use crossgrain::internal::check;
+use crossgrain::internal::variant::{Policy, Variant, find, table};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::measure::Subject;
 use crossgrain::plan::{Birth, Job, Plans, Trial};
-use crossgrain::variant::{Policy, Variant, find, table};
-use crossgrain::{Buffers, Cipher, Direction, Features, Key};
+use crossgrain::{Cipher, Direction, Features, Key};
 
 use super::peer::Peer;
 use super::{Timed, wrong};
@@ -252,15 +252,15 @@ fn candidate(
     let threads = options.threads;
     let work: Box<dyn Subject> = match birth {
         Birth::Bytes => {
-            let ecb = Ecb::new(&key, direction, &options)?;
+            let ecb = Ecb::with_options(&key, direction, &options)?;
             Box::new(Timed(move || {
                 // Whole blocks, by the constant above.
-                let _ = ecb.apply(Buffers::in_place(&mut memory[page..][..bytes]));
+                let _ = ecb.apply(&mut memory[page..][..bytes]);
             }))
         }
         Birth::Counter => {
-            let ctr = Ctr::new(&key, &[1; 16], &options)?;
-            Box::new(Timed(move || ctr.apply_at(0, Buffers::in_place(&mut memory[page..][..bytes]))))
+            let ctr = Ctr::with_options(&key, &[1; 16], &options)?;
+            Box::new(Timed(move || ctr.apply_at(0, &mut memory[page..][..bytes])))
         }
     };
     Ok(Candidate { id, bytes, threads, work })

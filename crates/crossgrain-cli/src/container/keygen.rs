@@ -2,10 +2,11 @@
 
 use std::io::Write as _;
 
+use crossgrain::Key;
 use zeroize::Zeroizing;
 
 use super::args::KeygenArgs;
-use crate::error::{Error, Exit};
+use crate::error::Error;
 use crate::output::{Content, Output};
 
 /// Writes a key in hex, and a line end.
@@ -14,13 +15,10 @@ pub(crate) fn keygen(args: &KeygenArgs) -> Result<(), Error> {
         Some(path) => Output::file(path, args.force, Content::Key)?,
         None => Output::standard()?,
     };
-    let mut key = Zeroizing::new(vec![0; args.suite.key_bytes()]);
-    getrandom::fill(&mut key).map_err(|error| {
-        Error::new(Exit::InputOutput, format!("the system gives no random bytes: {error}"))
-    })?;
+    let key = Key::generate(args.suite.cipher())?;
     // Of its final length from the beginning: what grows leaves a copy behind.
-    let mut line = Zeroizing::new(vec![b'\n'; 2 * key.len() + 1]);
-    base16ct::lower::encode(&key, &mut line).map_err(|_| Error::usage("the key has no hex digits"))?;
+    let mut line = Zeroizing::new(vec![b'\n'; 2 * key.bytes().len() + 1]);
+    base16ct::lower::encode(key.bytes(), &mut line).map_err(|_| Error::usage("the key has no hex digits"))?;
     output.write_all(&line).map_err(|error| Error::write(output.name(), &error))?;
     output.finish()
 }

@@ -22,13 +22,14 @@ use std::fmt::Display;
 
 use crossgrain_container::{Damage, Error as Refusal};
 
-use crate::error::{Error, Exit};
+use crate::error::{Error, Exit, exit_of};
 
 /// What the library refused of a file, as the user is told it.
 fn refused(name: impl Display, refusal: Refusal) -> Error {
     let exit = match &refusal {
         Refusal::Io(error) => return Error::read(name, error),
-        Refusal::OutOfMemory { .. } | Refusal::NoRandom(_) => Exit::InputOutput,
+        Refusal::OutOfMemory { .. } => Exit::InputOutput,
+        Refusal::Cipher(refusal) => exit_of(refusal),
         Refusal::NotEncrypted | Refusal::Version(_) | Refusal::BadHeader(_) => Exit::Corrupt,
         Refusal::Damaged(Damage::Corrupt { .. }) => Exit::Corrupt,
         Refusal::Damaged(Damage::Truncated { .. }) | Refusal::TruncatedHeader => Exit::Truncated,

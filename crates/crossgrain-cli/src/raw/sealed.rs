@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 
 use crossgrain::mode::Aead;
-use crossgrain::{Buffers, Direction, Error as Refusal};
+use crossgrain::{Direction, Error as Refusal};
 use zeroize::Zeroizing;
 
 use super::args::{Engine, Job, Sealed, TagPlace};
@@ -20,8 +20,8 @@ pub(super) fn run(job: &Job, engine: &Engine, sealed: &Sealed) -> Result<(), Err
     let _thread = profile::thread();
     let (from, mut message) = read(job)?;
     match job.direction {
-        Direction::Encrypt => seal(job, sealed, &*mode, &mut message),
-        Direction::Decrypt => open(job, sealed, &*mode, &from, &mut message),
+        Direction::Encrypt => seal(job, sealed, &mode, &mut message),
+        Direction::Decrypt => open(job, sealed, &mode, &from, &mut message),
     }
 }
 
@@ -44,23 +44,22 @@ fn read(job: &Job) -> Result<(Name, Zeroizing<Vec<u8>>), Error> {
     Ok((name, message))
 }
 
-fn seal(job: &Job, sealed: &Sealed, mode: &dyn Aead, message: &mut [u8]) -> Result<(), Error> {
+fn seal(job: &Job, sealed: &Sealed, mode: &impl Aead, message: &mut [u8]) -> Result<(), Error> {
     let mut output = super::output(job)?;
     let mut tag_output = match &sealed.tag {
         TagPlace::File(path) => Some(Output::file(path, job.force, Content::Open)?),
         _ => None,
     };
-    let tag = mode.seal(&sealed.nonce, &sealed.aad, Buffers::in_place(message))?;
-    let tag = &tag[..mode.tag_bytes()];
+    let tag = mode.seal(&sealed.nonce, &sealed.aad, &mut *message)?;
     write(&mut output, message)?;
-    write(tag_output.as_mut().unwrap_or(&mut output), tag)?;
+    write(tag_output.as_mut().unwrap_or(&mut output), &tag)?;
     if let Some(tag_output) = tag_output {
         tag_output.finish()?;
     }
     output.finish()
 }
 
-fn open(job: &Job, sealed: &Sealed, mode: &dyn Aead, from: &Name, message: &mut [u8]) -> Result<(), Error> {
+fn open(job: &Job, sealed: &Sealed, mode: &impl Aead, from: &Name, message: &mut [u8]) -> Result<(), Error> {
     let tag_bytes = mode.tag_bytes();
     let (message, tag) = match &sealed.tag {
         TagPlace::End => {
@@ -75,7 +74,7 @@ fn open(job: &Job, sealed: &Sealed, mode: &dyn Aead, from: &Name, message: &mut 
         TagPlace::File(path) => (message, read_tag(path, tag_bytes)?),
     };
     let mut output = super::output(job)?;
-    let opened = mode.open(&sealed.nonce, &sealed.aad, &tag, Buffers::in_place(message));
+    let opened = mode.open(&sealed.nonce, &sealed.aad, &tag, &mut *message);
     opened.map_err(|refusal| match refusal {
         Refusal::Forged => Error::new(Exit::Corrupt, format!("{from} is not authentic: {refusal}")),
         other => other.into(),

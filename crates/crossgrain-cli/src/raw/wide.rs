@@ -21,7 +21,7 @@ pub(super) fn work(job: &Job, wide: &Wide) -> Result<Work, Error> {
     let key = Key::new(cipher, &job.secret)?;
     // Chunks go side by side, so each is the work of one thread.
     let options = Options { variants: wide.variants.clone(), threads: 1, ..Options::default() };
-    let stream = Stream::new(&key, mode, job.direction, &options)?;
+    let stream = Stream::with_options(&key, mode, job.direction, &options)?;
     for (name, bundle_blocks) in stream.variants().into_iter().filter(|_| job.explain) {
         error::tell(&format!("plan, by {bundle_blocks} blocks: {name}"));
     }

@@ -24,10 +24,10 @@ fn main() -> Result<std::process::ExitCode, crossgrain::Error> {
 mod check {
     use std::process::ExitCode;
 
-    use crossgrain::check::{forced, jobs};
+    use crossgrain::internal::check::{forced, jobs};
+    use crossgrain::internal::variant::{Leaks, Variant, table};
     use crossgrain::mode::{Ctr, Ecb, Options};
     use crossgrain::plan::{Birth, Job};
-    use crossgrain::variant::{Leaks, Variant, table};
     use crossgrain::{Buffers, Cipher, Error, Features, Key};
 
     use super::{memcheck, modes};
@@ -104,13 +104,13 @@ mod check {
             (Key::new(job.cipher, &key[..job.cipher.key_bytes()])?, Buffers::in_place(&mut data));
         let leaks = match job.birth {
             Birth::Bytes => {
-                let ecb = Ecb::new(&key, job.direction, options)?;
+                let ecb = Ecb::with_options(&key, job.direction, options)?;
                 ecb.apply(buffers)?;
                 ecb.block(data.first_chunk_mut().expect("there is more than a block"));
                 ecb.plans()[0].leaks()
             }
             Birth::Counter => {
-                let mut ctr = Ctr::new(&key, &[0xff; 16], options)?;
+                let mut ctr = Ctr::with_options(&key, &[0xff; 16], options)?;
                 ctr.apply(buffers);
                 ctr.plans()[0].leaks()
             }

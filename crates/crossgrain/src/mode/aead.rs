@@ -1,8 +1,9 @@
 //! What EAX and GCM have in common: sealing and opening, one message or many.
 
-use subtle::ConstantTimeEq;
+use std::slice;
 
-use crate::block::{BLOCK_BYTES, Block, Error};
+use super::Tag;
+use crate::block::Error;
 use crate::plan::Plan;
 use crate::word::Buffers;
 
@@ -15,8 +16,15 @@ pub struct AeadMessage<'a> {
     pub aad: &'a [u8],
     /// Where the message lies and where its result goes.
     pub buffers: Buffers<'a>,
-    /// The tag: made when sealing, compared when opening. As many bytes count as the mode's tags have.
-    pub tag: Block,
+    /// The tag: made when sealing, compared when opening.
+    pub tag: Tag,
+}
+
+impl<'a> AeadMessage<'a> {
+    /// A message to be sealed. To open one, set its tag besides.
+    pub fn new(nonce: &'a [u8], aad: &'a [u8], buffers: impl Into<Buffers<'a>>) -> Self {
+        Self { nonce, aad, buffers: buffers.into(), tag: Tag::default() }
+    }
 }
 
 /// An authenticated mode, bound to a key.
@@ -42,18 +50,20 @@ pub trait Aead: Send + Sync {
     /// Decrypts messages whose tags are right.
     ///
     /// # Errors
-    /// As [`Aead::admits`], of any message; nothing is written then. And for each message
-    /// [`Error::Forged`] if its tag is wrong; nothing is written of that one.
+    /// As [`Aead::admits`], of any message; nothing is written then. And for each message [`Error::TagBytes`] if
+    /// its tag has another length than the mode's, [`Error::Forged`] if it is wrong; nothing is written of that one.
     fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error>;
 
-    /// Encrypts a message and gives its tag, of which [`Aead::tag_bytes`] count.
+    /// Encrypts a message and gives its tag, of [`Aead::tag_bytes`].
     ///
     /// # Errors
     /// As [`Aead::admits`]; nothing is written then.
-    fn seal(&self, nonce: &[u8], aad: &[u8], buffers: Buffers<'_>) -> Result<Block, Error> {
-        let mut message = [AeadMessage { nonce, aad, buffers, tag: [0; BLOCK_BYTES] }];
-        self.seal_many(&mut message)?;
-        Ok(message[0].tag)
+    #[inline]
+    fn seal<'a>(&self, nonce: &'a [u8], aad: &'a [u8], buffers: impl Into<Buffers<'a>>) -> Result<Tag, Error>
+    where
+        Self: Sized,
+    {
+        seal(self, AeadMessage::new(nonce, aad, buffers))
     }
 
     /// Decrypts a message if its tag is right.
@@ -61,14 +71,53 @@ pub trait Aead: Send + Sync {
     /// # Errors
     /// [`Error::TagBytes`] if the tag has another length than the mode's, [`Error::Forged`] if it is wrong,
     /// and as [`Aead::admits`]; nothing is written then.
-    fn open(&self, nonce: &[u8], aad: &[u8], tag: &[u8], buffers: Buffers<'_>) -> Result<(), Error> {
-        if tag.len() != self.tag_bytes() {
-            return Err(Error::TagBytes { len_bytes: tag.len() });
-        }
-        let mut whole = [0; BLOCK_BYTES];
-        whole[..tag.len()].copy_from_slice(tag);
-        let mut message = [AeadMessage { nonce, aad, buffers, tag: whole }];
-        self.open_many(&mut message)?.pop().unwrap_or(Err(Error::Forged))
+    #[inline]
+    fn open<'a>(
+        &self,
+        nonce: &'a [u8],
+        aad: &'a [u8],
+        tag: &[u8],
+        buffers: impl Into<Buffers<'a>>,
+    ) -> Result<(), Error>
+    where
+        Self: Sized,
+    {
+        open(self, AeadMessage::new(nonce, aad, buffers), tag)
+    }
+}
+
+/// [`Aead::seal`] for all kinds of buffers.
+fn seal(mode: &dyn Aead, mut message: AeadMessage<'_>) -> Result<Tag, Error> {
+    mode.seal_many(slice::from_mut(&mut message))?;
+    Ok(message.tag)
+}
+
+/// [`Aead::open`] for all kinds of buffers.
+fn open(mode: &dyn Aead, message: AeadMessage<'_>, tag: &[u8]) -> Result<(), Error> {
+    let mut message = AeadMessage { tag: tag.try_into()?, ..message };
+    mode.open_many(slice::from_mut(&mut message))?.pop().unwrap_or(Err(Error::Forged))
+}
+
+/// A mode behind a pointer, such as [`super::Mode::aead`] makes.
+impl<A: Aead + ?Sized> Aead for Box<A> {
+    fn tag_bytes(&self) -> usize {
+        (**self).tag_bytes()
+    }
+
+    fn plans(&self) -> &[Plan] {
+        (**self).plans()
+    }
+
+    fn admits(&self, nonce: &[u8], len_bytes: usize) -> Result<(), Error> {
+        (**self).admits(nonce, len_bytes)
+    }
+
+    fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
+        (**self).seal_many(messages)
+    }
+
+    fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
+        (**self).open_many(messages)
     }
 }
 
@@ -77,20 +126,18 @@ pub(super) fn all_admitted(mode: &impl Aead, messages: &[AeadMessage<'_>]) -> Re
     messages.iter().try_for_each(|message| mode.admits(message.nonce, message.buffers.len_bytes()))
 }
 
-/// What opening came to, of each message.
-pub(super) fn opened(right: Vec<bool>) -> Vec<Result<(), Error>> {
-    right.into_iter().map(|right| if right { Ok(()) } else { Err(Error::Forged) }).collect()
-}
-
-/// Whether the first `tag_bytes` of two tags are the same, in constant time.
-pub(super) fn same_tag(tag_bytes: usize, a: &Block, b: &Block) -> bool {
-    a[..tag_bytes].ct_eq(&b[..tag_bytes]).into()
-}
-
-/// A tag cut to its length, zeros behind it.
-pub(super) fn cut_tag(tag_bytes: usize, mut tag: Block) -> Block {
-    tag[tag_bytes..].fill(0);
-    tag
+/// What opening came to, of each message; `right` says whose tag is.
+pub(super) fn opened(
+    mode: &impl Aead,
+    messages: &[AeadMessage<'_>],
+    right: &[bool],
+) -> Vec<Result<(), Error>> {
+    let opened = |(message, right): (&AeadMessage<'_>, &bool)| match message.tag.len() {
+        _ if *right => Ok(()),
+        len_bytes if len_bytes != mode.tag_bytes() => Err(Error::TagBytes { len_bytes }),
+        _ => Err(Error::Forged),
+    };
+    messages.iter().zip(right).map(opened).collect()
 }
 
 /// Bytes in all messages together.

@@ -76,7 +76,7 @@ pub(super) const OFB: Entry = Entry {
 };
 
 fn make<M: ChainedMode>(request: &Request<'_>) -> Result<Box<dyn Apply>, Error> {
-    Ok(Box::new(Chained::<M>::new(&request.key()?, request.direction, request.options)?))
+    Ok(Box::new(Chained::<M>::with_options(&request.key()?, request.direction, request.options)?))
 }
 
 /// What distinguishes a chained mode, besides its entry.
@@ -85,9 +85,11 @@ pub trait ChainedMode: Send + Sync + 'static {
     const MODE: Mode;
 
     /// How messages are chained where that is serial.
+    #[doc(hidden)]
     const LINK: Link;
 
     /// The source of the job where the mode is parallel: in decryption, if at all.
+    #[doc(hidden)]
     fn source(iv: Block) -> Source<'static>;
 }
 
@@ -179,6 +181,13 @@ pub struct Message<'a> {
     pub buffers: Buffers<'a>,
 }
 
+impl<'a> Message<'a> {
+    /// A message under an initialisation vector, or the next piece of one under the chain that the piece before left.
+    pub fn new(chain: impl Into<Chain>, buffers: impl Into<Buffers<'a>>) -> Self {
+        Self { chain: chain.into(), buffers: buffers.into() }
+    }
+}
+
 /// A chained mode in one direction.
 pub struct Chained<M> {
     program: Program,
@@ -187,11 +196,20 @@ pub struct Chained<M> {
 }
 
 impl<M: ChainedMode> Chained<M> {
-    /// Plans the mode and binds it to a key.
+    /// The mode by the default options, bound to a key.
     ///
     /// # Errors
-    /// As [`Program::new`], and [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
-    pub fn new(key: &Key, direction: Direction, options: &Options) -> Result<Self, Error> {
+    /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    pub fn new(key: &Key, direction: Direction) -> Result<Self, Error> {
+        Self::with_options(key, direction, &Options::default())
+    }
+
+    /// The mode by these options, bound to a key.
+    ///
+    /// # Errors
+    /// What is wrong with the options: [`Error::UnknownVariant`], [`Error::Unavailable`], [`Error::NoPlan`],
+    /// [`Error::UnfitPlan`], or [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    pub fn with_options(key: &Key, direction: Direction, options: &Options) -> Result<Self, Error> {
         let job = M::MODE.job(key.cipher(), direction);
         Ok(Self { program: options.program(job, &Schedule::of(key))?, direction, mode: PhantomData })
     }
@@ -201,8 +219,13 @@ impl<M: ChainedMode> Chained<M> {
     ///
     /// # Errors
     /// [`Error::PartialBlock`] where the mode needs whole blocks; nothing is written then.
-    pub fn apply(&self, chain: &mut Chain, buffers: Buffers<'_>) -> Result<(), Error> {
-        let mut message = [Message { chain: chain.clone(), buffers }];
+    #[inline]
+    pub fn apply<'a>(&self, chain: &mut Chain, buffers: impl Into<Buffers<'a>>) -> Result<(), Error> {
+        self.apply_next(chain, buffers.into())
+    }
+
+    fn apply_next(&self, chain: &mut Chain, buffers: Buffers<'_>) -> Result<(), Error> {
+        let mut message = [Message::new(chain.clone(), buffers)];
         let done = self.apply_many(&mut message);
         chain.clone_from(&message[0].chain);
         done
@@ -304,7 +327,7 @@ impl<M: ChainedMode> Chained<M> {
 
 impl<M: ChainedMode> Apply for Chained<M> {
     fn apply(&self, place: &mut Place, buffers: Buffers<'_>) -> Result<(), Error> {
-        self.apply(&mut place.chain, buffers)
+        self.apply_next(&mut place.chain, buffers)
     }
 
     fn plans(&self) -> &[Plan] {

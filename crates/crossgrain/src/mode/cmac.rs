@@ -3,13 +3,12 @@
 //! The blocks of a message are chained and so serial; many messages run side by side.
 
 use std::fmt;
-use std::mem;
 
 use zeroize::Zeroizing;
 
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
-use crate::mode::{Blocks, Options};
+use crate::mode::{Blocks, Options, Tag};
 use crate::part::Source;
 use crate::part::chain::Strand;
 use crate::part::tweak::double;
@@ -25,11 +24,20 @@ pub struct Cmac {
 }
 
 impl Cmac {
-    /// Plans CMAC and binds it to a key.
+    /// CMAC by the default options, bound to a key.
     ///
     /// # Errors
-    /// As [`Program::new`], and [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
-    pub fn new(key: &Key, options: &Options) -> Result<Self, Error> {
+    /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    pub fn new(key: &Key) -> Result<Self, Error> {
+        Self::with_options(key, &Options::default())
+    }
+
+    /// CMAC by these options, bound to a key.
+    ///
+    /// # Errors
+    /// What is wrong with the options: [`Error::UnknownVariant`], [`Error::Unavailable`], [`Error::NoPlan`],
+    /// [`Error::UnfitPlan`], or [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    pub fn with_options(key: &Key, options: &Options) -> Result<Self, Error> {
         Self::of(key.cipher(), &Schedule::of(key), options)
     }
 
@@ -46,14 +54,15 @@ impl Cmac {
         Ok(Self { program, last_keys })
     }
 
-    /// The tag of a message. Compare tags in constant time.
-    pub fn tag(&self, message: &[u8]) -> Block {
+    /// The tag of a message, of 16 bytes.
+    pub fn tag(&self, message: &[u8]) -> Tag {
         self.tag_many(&[message])[0]
     }
 
     /// The tags of messages, which run side by side.
-    pub fn tag_many(&self, messages: &[&[u8]]) -> Vec<Block> {
-        mem::take(&mut self.tags_from(self.program.threads(), &[0; BLOCK_BYTES], messages).0)
+    pub fn tag_many(&self, messages: &[&[u8]]) -> Vec<Tag> {
+        let tags = self.tags_from(self.program.threads(), &[0; BLOCK_BYTES], messages);
+        tags.0.iter().copied().map(Tag::from).collect()
     }
 
     /// Replaces a first block by the chain after it.

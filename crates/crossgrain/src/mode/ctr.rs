@@ -24,7 +24,7 @@ pub(super) const ENTRY: Entry = Entry {
     tag_bytes: &[],
     reuse: Reuse::Plaintexts,
     make: Make::Unauthenticated(|request| {
-        Ok(Box::new(Ctr::new(&request.key()?, &request.iv, request.options)?))
+        Ok(Box::new(Ctr::with_options(&request.key()?, &request.iv, request.options)?))
     }),
 };
 
@@ -46,21 +46,26 @@ pub struct Ctr {
 }
 
 impl Ctr {
-    /// Plans CTR and binds it to a key and an initial counter block, a big-endian number as the standard has it.
+    /// CTR by the default options, bound to a key and an initial counter block: a big-endian number, as in the standard.
     ///
     /// # Errors
-    /// As [`Program::new`], and [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
-    pub fn new(key: &Key, initial: &Block, options: &Options) -> Result<Self, Error> {
+    /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    pub fn new(key: &Key, initial: &Block) -> Result<Self, Error> {
+        Self::with_options(key, initial, &Options::default())
+    }
+
+    /// The same by these options.
+    ///
+    /// # Errors
+    /// What is wrong with the options: [`Error::UnknownVariant`], [`Error::Unavailable`], [`Error::NoPlan`],
+    /// [`Error::UnfitPlan`], or [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    pub fn with_options(key: &Key, initial: &Block, options: &Options) -> Result<Self, Error> {
         Self::from_counter(key, Counter::big_endian(u128::from_be_bytes(*initial)), options)
     }
 
-    /// The same with a counter that is a little-endian number: not SP 800-38A's, but what generators of random
-    /// numbers use.
-    ///
-    /// # Errors
-    /// As [`Ctr::new`].
-    pub fn little_endian(key: &Key, initial: &Block, options: &Options) -> Result<Self, Error> {
-        Self::from_counter(key, Counter::little_endian(u128::from_le_bytes(*initial)), options)
+    /// CTR with a little-endian counter from 0 on: not SP 800-38A's, but what random streams use.
+    pub(crate) fn little_endian(key: &Key, options: &Options) -> Result<Self, Error> {
+        Self::from_counter(key, Counter::little_endian(0), options)
     }
 
     fn from_counter(key: &Key, first: Counter, options: &Options) -> Result<Self, Error> {
@@ -70,9 +75,14 @@ impl Ctr {
     }
 
     /// Continues the stream over the buffers.
-    pub fn apply(&mut self, buffers: Buffers<'_>) {
+    #[inline]
+    pub fn apply<'a>(&mut self, buffers: impl Into<Buffers<'a>>) {
+        self.apply_next(buffers.into());
+    }
+
+    fn apply_next(&mut self, buffers: Buffers<'_>) {
         let len_bytes = buffers.len_bytes() as u128;
-        self.apply_at(self.position_bytes, buffers);
+        self.apply_from(self.position_bytes, buffers);
         self.position_bytes = self.position_bytes.wrapping_add(len_bytes);
     }
 
@@ -89,7 +99,12 @@ impl Ctr {
     }
 
     /// Encrypts or decrypts the bytes that stand at `position_bytes` of the stream.
-    pub fn apply_at(&self, position_bytes: u128, buffers: Buffers<'_>) {
+    #[inline]
+    pub fn apply_at<'a>(&self, position_bytes: u128, buffers: impl Into<Buffers<'a>>) {
+        self.apply_from(position_bytes, buffers.into());
+    }
+
+    fn apply_from(&self, position_bytes: u128, buffers: Buffers<'_>) {
         let block = self.first.skip(position_bytes / BLOCK_BYTES as u128);
         let within = (position_bytes % BLOCK_BYTES as u128) as usize;
         if within == 0 {
@@ -150,7 +165,7 @@ impl Ctr {
 
 impl Apply for Ctr {
     fn apply(&self, place: &mut Place, buffers: Buffers<'_>) -> Result<(), Error> {
-        self.apply_at(place.position_bytes, buffers);
+        self.apply_from(place.position_bytes, buffers);
         Ok(())
     }
 

@@ -8,9 +8,10 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-use super::aead::{Aead, AeadMessage, all_admitted, cut_tag, opened, same_tag, total_bytes};
+use super::aead::{Aead, AeadMessage, all_admitted, opened, total_bytes};
 use super::cmac::Cmac;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Parallel, Reuse};
+use super::tag::Tag;
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
 use crate::mode::{Blocks, Options};
@@ -31,7 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
     tag_bytes: &[4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
     reuse: Reuse::Plaintexts,
     make: Make::Aead(|cipher, key, tag_bytes, options| {
-        Ok(Box::new(Eax::new(&Key::new(cipher, key)?, tag_bytes, options)?))
+        Ok(Box::new(Eax::with_options(&Key::new(cipher, key)?, tag_bytes, options)?))
     }),
 };
 
@@ -53,12 +54,19 @@ enum Of {
 }
 
 impl Eax {
-    /// Plans EAX and binds it to a key.
+    /// EAX with tags of 16 bytes, by the default options, bound to a key.
     ///
     /// # Errors
-    /// [`Error::TagBytes`] unless tags have 4 to 16 bytes; as [`Program::new`]; and [`Error::BadIsaCap`] for
-    /// an unreadable `CROSSGRAIN_ISA`.
-    pub fn new(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
+    /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    pub fn new(key: &Key) -> Result<Self, Error> {
+        Self::with_options(key, BLOCK_BYTES, &Options::default())
+    }
+
+    /// EAX with tags of `tag_bytes`, by these options, bound to a key.
+    ///
+    /// # Errors
+    /// [`Error::TagBytes`] unless tags have 4 to 16 bytes, and as [`Ctr::with_options`](super::Ctr::with_options).
+    pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
         if !ENTRY.tag_bytes.contains(&tag_bytes) {
             return Err(Error::TagBytes { len_bytes: tag_bytes });
         }
@@ -107,8 +115,12 @@ impl Eax {
         let ciphertexts: Vec<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
         let omacs = self.omacs(threads, Of::Ciphertext, &ciphertexts);
         for (message, ((_, header), omac)) in messages.iter_mut().zip(headers.iter().zip(&omacs.0)) {
-            message.tag = cut_tag(self.tag_bytes, (header ^ u128::from_be_bytes(*omac)).to_be_bytes());
+            message.tag = self.cut(header ^ u128::from_be_bytes(*omac));
         }
+    }
+
+    fn cut(&self, sum: u128) -> Tag {
+        Tag::cut(&sum.to_be_bytes(), self.tag_bytes)
     }
 
     /// CTR from a counter on.
@@ -125,7 +137,7 @@ impl Eax {
         for (((message, opened), (counter, _)), tag) in
             messages.iter_mut().zip(opened).zip(&*headers).zip(tags)
         {
-            *opened = same_tag(self.tag_bytes, &tag.to_be_bytes(), &message.tag);
+            *opened = self.cut(tag) == message.tag;
             if *opened {
                 self.apply(threads, *counter, message.buffers.reborrow());
             }
@@ -170,7 +182,7 @@ impl Aead for Eax {
         let groups = messages.chunks_mut(size).zip(right.chunks_mut(size));
         let open = |(group, right): (&mut [_], &mut [_])| self.open_group(within, group, right);
         self.counter.threads().each(len_bytes, groups, &open);
-        Ok(opened(right))
+        Ok(opened(self, messages, &right))
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) const ENTRY: Entry = Entry {
     tag_bytes: &[],
     reuse: Reuse::EqualBlocks,
     make: Make::Unauthenticated(|request| {
-        Ok(Box::new(Ecb::new(&request.key()?, request.direction, request.options)?))
+        Ok(Box::new(Ecb::with_options(&request.key()?, request.direction, request.options)?))
     }),
 };
 
@@ -34,11 +34,20 @@ pub struct Ecb {
 }
 
 impl Ecb {
-    /// Plans ECB and binds it to a key.
+    /// ECB by the default options, bound to a key.
     ///
     /// # Errors
-    /// As [`Program::new`], and [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
-    pub fn new(key: &Key, direction: Direction, options: &Options) -> Result<Self, Error> {
+    /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    pub fn new(key: &Key, direction: Direction) -> Result<Self, Error> {
+        Self::with_options(key, direction, &Options::default())
+    }
+
+    /// ECB by these options, bound to a key.
+    ///
+    /// # Errors
+    /// What is wrong with the options: [`Error::UnknownVariant`], [`Error::Unavailable`], [`Error::NoPlan`],
+    /// [`Error::UnfitPlan`], or [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    pub fn with_options(key: &Key, direction: Direction, options: &Options) -> Result<Self, Error> {
         let job = Mode::Ecb.job(key.cipher(), direction);
         Ok(Self { program: options.program(job, &Schedule::of(key))? })
     }
@@ -47,7 +56,12 @@ impl Ecb {
     ///
     /// # Errors
     /// [`Error::PartialBlock`] unless the length is a multiple of 16 bytes; nothing is written then.
-    pub fn apply(&self, buffers: Buffers<'_>) -> Result<(), Error> {
+    #[inline]
+    pub fn apply<'a>(&self, buffers: impl Into<Buffers<'a>>) -> Result<(), Error> {
+        self.apply_to(buffers.into())
+    }
+
+    fn apply_to(&self, buffers: Buffers<'_>) -> Result<(), Error> {
         let len_bytes = buffers.len_bytes();
         if !len_bytes.is_multiple_of(BLOCK_BYTES) {
             return Err(Error::PartialBlock { len_bytes });
@@ -70,7 +84,7 @@ impl Ecb {
 
 impl Apply for Ecb {
     fn apply(&self, _place: &mut Place, buffers: Buffers<'_>) -> Result<(), Error> {
-        self.apply(buffers)
+        self.apply_to(buffers)
     }
 
     fn plans(&self) -> &[Plan] {

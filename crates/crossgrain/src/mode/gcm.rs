@@ -5,8 +5,9 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use super::aead::{Aead, AeadMessage, all_admitted, cut_tag, opened, same_tag, total_bytes};
+use super::aead::{Aead, AeadMessage, all_admitted, opened, total_bytes};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse};
+use super::tag::Tag;
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
 use crate::mode::{Blocks, Options};
@@ -28,7 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     tag_bytes: &[4, 8, 12, 13, 14, 15, 16],
     reuse: Reuse::Forgery,
     make: Make::Aead(|cipher, key, tag_bytes, options| {
-        Ok(Box::new(Gcm::new(&Key::new(cipher, key)?, tag_bytes, options)?))
+        Ok(Box::new(Gcm::with_options(&Key::new(cipher, key)?, tag_bytes, options)?))
     }),
 };
 
@@ -56,12 +57,19 @@ pub struct Gcm {
 }
 
 impl Gcm {
-    /// Plans GCM and binds it to a key.
+    /// GCM with tags of 16 bytes, by the default options, bound to a key.
     ///
     /// # Errors
-    /// [`Error::TagBytes`] unless tags have 4, 8 or 12 to 16 bytes; as [`Program::new`]; and
     /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
-    pub fn new(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
+    pub fn new(key: &Key) -> Result<Self, Error> {
+        Self::with_options(key, BLOCK_BYTES, &Options::default())
+    }
+
+    /// GCM with tags of `tag_bytes`, by these options, bound to a key.
+    ///
+    /// # Errors
+    /// [`Error::TagBytes`] unless tags have 4, 8 or 12 to 16 bytes, and as [`Ctr::with_options`](super::Ctr::with_options).
+    pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
         if !ENTRY.tag_bytes.contains(&tag_bytes) {
             return Err(Error::TagBytes { len_bytes: tag_bytes });
         }
@@ -122,11 +130,11 @@ impl Gcm {
     }
 
     /// The tag, once all of the ciphertext is hashed.
-    fn tag(&self, mut sum: Block, (program, first): (&Program, u128), aad: &[u8], len_bytes: usize) -> Block {
+    fn tag(&self, mut sum: Block, (program, first): (&Program, u128), aad: &[u8], len_bytes: usize) -> Tag {
         self.finish(&mut sum, aad.len(), len_bytes);
         // In one place: with the sum, the mask would give away what makes tags.
         add_keystream(program, first, &mut sum);
-        let tag = cut_tag(self.tag_bytes, sum);
+        let tag = Tag::cut(&sum, self.tag_bytes);
         wipe(&mut sum);
         tag
     }
@@ -153,7 +161,7 @@ impl Gcm {
         let (program, first) = (self.counter_of(nonce), self.first(nonce));
         let mut sum = self.hash_of(aad);
         self.ghash.absorb(&mut sum, buffers.input());
-        let right = same_tag(self.tag_bytes, &self.tag(sum, (program, first), aad, buffers.len_bytes()), tag);
+        let right = self.tag(sum, (program, first), aad, buffers.len_bytes()) == *tag;
         if right {
             for (counter, buffers) in under_counters(first, 0, buffers.reborrow()) {
                 program.run_by(threads, Source::Counter(counter), buffers);
@@ -201,7 +209,7 @@ impl Aead for Gcm {
         let mut right = vec![false; messages.len()];
         let open = |(message, right): (&mut _, &mut bool)| *right = self.open_one(within, message);
         self.counter.threads().each(len_bytes, messages.iter_mut().zip(&mut right), &open);
-        Ok(opened(right))
+        Ok(opened(self, messages, &right))
     }
 }
 

@@ -8,6 +8,7 @@ mod eax;
 mod ecb;
 mod gcm;
 mod registry;
+mod tag;
 mod unauthenticated;
 mod xts;
 
@@ -20,6 +21,7 @@ pub use eax::Eax;
 pub use ecb::Ecb;
 pub use gcm::Gcm;
 pub use registry::{CipherUse, Entry, Initial, Lengths, Mode, Parallel, Reuse, Start};
+pub use tag::Tag;
 pub use unauthenticated::{Place, Unauthenticated};
 pub use xts::{SECTOR_BYTES_MAX, Xts, XtsKey};
 
@@ -62,7 +64,7 @@ pub struct Options {
     pub plans: Vec<Arc<Plans>>,
     /// At most so many threads; 0 for all of rayon's current pool.
     pub threads: usize,
-    /// What variants cost here, as `tune::measure_costs` found; `None` for the estimates shipped.
+    /// What variants cost here, as a [`Wisdom`](crate::wisdom::Wisdom) has it; `None` for the estimates shipped.
     pub costs: Option<Arc<Costs>>,
 }
 
@@ -71,6 +73,7 @@ impl Options {
     ///
     /// # Errors
     /// [`Error::UnknownVariant`] for a name that no variant has, [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    #[doc(hidden)]
     pub fn limits(&self) -> Result<Limits, Error> {
         let features = match self.features {
             Some(features) => features & Features::of_cpu(),
@@ -106,7 +109,7 @@ impl Options {
     /// The plans that a job would be run by.
     ///
     /// # Errors
-    /// As [`choose`], and what the options themselves are refused for.
+    /// What the options are refused for, and [`Error::NoPlan`] if they leave no way through.
     pub fn plans_of(&self, job: Job) -> Result<Vec<Plan>, Error> {
         self.planned(job, &self.limits()?)
     }

@@ -18,13 +18,13 @@ macro_rules! modes {
         /// A mode of operation.
         ///
         /// ```
-        /// use crossgrain::mode::{Mode, Options};
-        /// use crossgrain::{Buffers, Cipher};
+        /// use crossgrain::mode::{Aead as _, Mode, Options};
+        /// use crossgrain::Cipher;
         ///
         /// let gcm = Mode::Gcm.aead(Cipher::Aes256, &[7; 32], 16, &Options::default())?;
         /// let mut data = b"some secret text".to_vec();
-        /// let tag = gcm.seal(b"twelve bytes", b"", Buffers::in_place(&mut data))?;
-        /// gcm.open(b"twelve bytes", b"", &tag, Buffers::in_place(&mut data))?;
+        /// let tag = gcm.seal(b"twelve bytes", b"", &mut data)?;
+        /// gcm.open(b"twelve bytes", b"", &tag, &mut data)?;
         /// assert_eq!(data, b"some secret text");
         /// # Ok::<(), crossgrain::Error>(())
         /// ```
@@ -272,6 +272,7 @@ impl Mode {
     }
 
     /// The names of the modes that fit, as a list for a sentence.
+    #[doc(hidden)]
     pub fn names(fits: impl Fn(Self) -> bool) -> String {
         let fit = Self::ALL.into_iter().filter(|&mode| fits(mode));
         fit.map(Self::name).collect::<Vec<_>>().join(", ")
@@ -330,6 +331,7 @@ impl Mode {
     }
 
     /// Why a mode cannot be used where others fit.
+    #[doc(hidden)]
     pub fn unfit(self, fits: impl Fn(Self) -> bool) -> Error {
         Error::UnfitMode { mode: self.name(), fit: Self::names(fits) }
     }

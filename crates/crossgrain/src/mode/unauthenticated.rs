@@ -47,7 +47,7 @@ pub(super) trait Apply: Send + Sync {
 ///
 /// ```
 /// use crossgrain::mode::{Mode, Options, Start};
-/// use crossgrain::{Buffers, Cipher, Direction};
+/// use crossgrain::{Cipher, Direction};
 ///
 /// let start = Start { iv: &[3; 16], ..Start::default() };
 /// let cbc =
@@ -55,8 +55,8 @@ pub(super) trait Apply: Send + Sync {
 /// let mut place = cbc.start();
 /// let mut data = [0; 64];
 /// let (first, second) = data.split_at_mut(32);
-/// cbc.apply(&mut place, Buffers::in_place(first))?;
-/// cbc.apply(&mut place, Buffers::in_place(second))?;
+/// cbc.apply(&mut place, first)?;
+/// cbc.apply(&mut place, second)?;
 /// assert_eq!(place.position_bytes, 64);
 /// # Ok::<(), crossgrain::Error>(())
 /// ```
@@ -86,7 +86,12 @@ impl Unauthenticated {
     /// [`Error::PartialBlock`], with the length of the message so far, where the mode needs whole blocks;
     /// [`Error::ShortSector`] for a last sector of less than a block, [`Error::SplitSector`] for a piece that begins within
     /// a sector. Nothing is written then.
-    pub fn apply(&self, place: &mut Place, buffers: Buffers<'_>) -> Result<(), Error> {
+    #[inline]
+    pub fn apply<'a>(&self, place: &mut Place, buffers: impl Into<Buffers<'a>>) -> Result<(), Error> {
+        self.apply_next(place, buffers.into())
+    }
+
+    fn apply_next(&self, place: &mut Place, buffers: Buffers<'_>) -> Result<(), Error> {
         let after_bytes = place.position_bytes.wrapping_add(buffers.len_bytes() as u128);
         self.bound.apply(place, buffers).map_err(|refusal| match refusal {
             Error::PartialBlock { .. } => Error::PartialBlock { len_bytes: after_bytes as usize },
@@ -100,8 +105,9 @@ impl Unauthenticated {
     ///
     /// # Errors
     /// As [`Unauthenticated::apply`].
-    pub fn apply_whole(&self, buffers: Buffers<'_>) -> Result<(), Error> {
-        self.apply(&mut self.start(), buffers)
+    #[inline]
+    pub fn apply_whole<'a>(&self, buffers: impl Into<Buffers<'a>>) -> Result<(), Error> {
+        self.apply_next(&mut self.start(), buffers.into())
     }
 
     /// The plans chosen, widest bundle first.

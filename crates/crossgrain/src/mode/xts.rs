@@ -27,7 +27,7 @@ pub(super) const ENTRY: Entry = Entry {
     reuse: Reuse::EqualBlocks,
     make: Make::Unauthenticated(|request| {
         let key = XtsKey::new(request.cipher, request.key)?;
-        let xts = Xts::new(&key, request.direction, request.start.sector_bytes, request.options)?;
+        let xts = Xts::with_options(&key, request.direction, request.start.sector_bytes, request.options)?;
         Ok(Box::new(Sectors { xts, first: request.start.sector }))
     }),
 };
@@ -65,6 +65,14 @@ impl XtsKey {
         }
         Ok(Self { data: Key::new(cipher, data)?, tweak: Key::new(cipher, tweak)? })
     }
+
+    /// Two new keys from the operating system's generator.
+    ///
+    /// # Errors
+    /// As [`Key::generate`].
+    pub fn generate(cipher: Cipher) -> Result<Self, Error> {
+        Ok(Self { data: Key::generate(cipher)?, tweak: Key::generate(cipher)? })
+    }
 }
 
 /// XTS in one direction over sectors of one size.
@@ -79,12 +87,21 @@ pub struct Xts {
 }
 
 impl Xts {
-    /// Plans XTS and binds it to its keys.
+    /// XTS by the default options, bound to its keys.
     ///
     /// # Errors
-    /// [`Error::SectorBytes`] unless sectors have 16 bytes to 16 MiB; as [`Program::new`]; and
-    /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
-    pub fn new(
+    /// [`Error::SectorBytes`] unless sectors have 16 bytes to 16 MiB, [`Error::BadIsaCap`] for an unreadable
+    /// `CROSSGRAIN_ISA`.
+    pub fn new(key: &XtsKey, direction: Direction, sector_bytes: usize) -> Result<Self, Error> {
+        Self::with_options(key, direction, sector_bytes, &Options::default())
+    }
+
+    /// XTS by these options, bound to its keys.
+    ///
+    /// # Errors
+    /// [`Error::SectorBytes`] unless sectors have 16 bytes to 16 MiB, and as
+    /// [`Ctr::with_options`](super::Ctr::with_options).
+    pub fn with_options(
         key: &XtsKey,
         direction: Direction,
         sector_bytes: usize,
@@ -104,7 +121,12 @@ impl Xts {
     ///
     /// # Errors
     /// [`Error::ShortSector`] if it has less; nothing is written then.
-    pub fn apply(&self, first_sector: u128, buffers: Buffers<'_>) -> Result<(), Error> {
+    #[inline]
+    pub fn apply<'a>(&self, first_sector: u128, buffers: impl Into<Buffers<'a>>) -> Result<(), Error> {
+        self.apply_from(first_sector, buffers.into())
+    }
+
+    fn apply_from(&self, first_sector: u128, buffers: Buffers<'_>) -> Result<(), Error> {
         let last_bytes = buffers.len_bytes() % self.sector_bytes;
         if (1..BLOCK_BYTES).contains(&last_bytes) {
             return Err(Error::ShortSector { len_bytes: last_bytes });
@@ -117,7 +139,7 @@ impl Xts {
             let (now, later) = rest.split_at(most_bytes);
             let starts = &mut starts.0[..most_bytes.div_ceil(self.sector_bytes)];
             self.start(sector, starts);
-            self.apply_from(starts, now);
+            self.apply_started(starts, now);
             (sector, rest) = (sector.wrapping_add(starts.len() as u128), later);
         }
         Ok(())
@@ -132,7 +154,7 @@ impl Xts {
     }
 
     /// Sectors by the tweaks of their first blocks. The last may be shorter than the others.
-    fn apply_from(&self, starts: &[Block], buffers: Buffers<'_>) {
+    fn apply_started(&self, starts: &[Block], buffers: Buffers<'_>) {
         let full = buffers.len_bytes() / self.sector_bytes;
         let (sectors, last) = buffers.split_at(full * self.sector_bytes);
         let (starts, last_start) = starts.split_at(full);
@@ -269,7 +291,7 @@ impl Apply for Sectors {
         if !position_bytes.is_multiple_of(sector_bytes) {
             return Err(Error::SplitSector { position_bytes });
         }
-        self.xts.apply(self.first.wrapping_add(position_bytes / sector_bytes), buffers)
+        self.xts.apply_from(self.first.wrapping_add(position_bytes / sector_bytes), buffers)
     }
 
     fn grain_bytes(&self) -> usize {

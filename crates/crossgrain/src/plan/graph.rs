@@ -23,11 +23,10 @@ pub fn flow(job: Job, limits: &Limits, costs: &Costs) -> Result<Flow, Error> {
     shapes.sort();
     shapes.dedup();
     let parts: Vec<_> = names(steps(job.cipher, job.direction).into_iter().map(|(step, _)| step), job);
-    let no_plan = |error: super::compose::Error| Error::NoPlan(error.to_string());
-    let mut flow = Flow::new(&parts, &shapes).map_err(no_plan)?;
+    let mut flow = Flow::new(&parts, &shapes)?;
     for variant in usable {
         if let Some(cost) = costs.get(variant) {
-            add(&mut flow, job, variant, cost).map_err(no_plan)?;
+            add(&mut flow, job, variant, cost)?;
         }
     }
     Ok(flow)
@@ -85,7 +84,7 @@ pub fn plan(job: Job, flow: &Flow, path: &Path) -> Result<Plan, Error> {
             Node::Between { position, .. } => rounds.get(*position).map_or(0, |(_, round)| *round),
             Node::Source | Node::Sink => 0,
         };
-        Ok(Stage { variant: find(&step.name)?, round })
+        find(&step.name).map(|variant| Stage { variant, round })
     };
     let stages = path.steps.iter().map(stage).collect::<Result<_, _>>()?;
     let costs = path.steps.iter().map(|step| flow.edges()[step.edge].cost);
@@ -126,5 +125,5 @@ pub fn with_rest(job: Job, flow: &Flow, bulk: Plan) -> Result<Vec<Plan>, Error> 
 }
 
 fn best(flow: &Flow, len_bytes: u64) -> Result<Path, Error> {
-    flow.at(len_bytes).best().map_err(|error| Error::NoPlan(error.to_string()))
+    Ok(flow.at(len_bytes).best()?)
 }

@@ -26,7 +26,7 @@ pub trait Sealing: crate::mode::Aead + Send + Sync + Sized + 'static {
     /// Plans the mode, with whole tags, and binds it to a key.
     ///
     /// # Errors
-    /// As `new` of the mode.
+    /// As `with_options` of the mode.
     fn bind(key: &Key, options: &Options) -> Result<Self, Error>;
 }
 
@@ -35,7 +35,7 @@ impl Sealing for Eax {
     type NonceSize = U16;
 
     fn bind(key: &Key, options: &Options) -> Result<Self, Error> {
-        Self::new(key, BLOCK_BYTES, options)
+        Self::with_options(key, BLOCK_BYTES, options)
     }
 }
 
@@ -44,7 +44,7 @@ impl Sealing for Gcm {
     type NonceSize = U12;
 
     fn bind(key: &Key, options: &Options) -> Result<Self, Error> {
-        Self::new(key, BLOCK_BYTES, options)
+        Self::with_options(key, BLOCK_BYTES, options)
     }
 }
 
@@ -61,7 +61,7 @@ impl<K: Kind, M: Sealing> AeadCipher<K, M> {
     /// Plans the mode by these options and binds it to a key of [`Cipher::key_bytes`] bytes.
     ///
     /// # Errors
-    /// [`Error::KeyLength`], and as `new` of the mode.
+    /// [`Error::KeyLength`], and as `with_options` of the mode.
     ///
     /// [`Cipher::key_bytes`]: crate::Cipher::key_bytes
     pub fn with_options(key: &[u8], options: &Options) -> Result<Self, Error> {
@@ -93,7 +93,8 @@ impl<K: Kind, M: Sealing> AeadInOut for AeadCipher<K, M> {
         associated_data: &[u8],
         buffer: InOutBuf<'_, '_, u8>,
     ) -> aead::Result<Tag<Self>> {
-        self.mode.seal(nonce, associated_data, buffer.into()).map(Into::into).map_err(|_| aead::Error)
+        let tag = self.mode.seal(nonce, associated_data, buffer).map_err(|_| aead::Error)?;
+        Tag::<Self>::try_from(&tag[..]).map_err(|_| aead::Error)
     }
 
     fn decrypt_inout_detached(
@@ -103,7 +104,7 @@ impl<K: Kind, M: Sealing> AeadInOut for AeadCipher<K, M> {
         buffer: InOutBuf<'_, '_, u8>,
         tag: &Tag<Self>,
     ) -> aead::Result<()> {
-        self.mode.open(nonce, associated_data, tag, buffer.into()).map_err(|_| aead::Error)
+        self.mode.open(nonce, associated_data, tag, buffer).map_err(|_| aead::Error)
     }
 }
 

@@ -37,14 +37,14 @@ impl<K: Kind> BlockCipher<K> {
     /// Plans both directions by these options and binds them to a key of [`Cipher::key_bytes`] bytes.
     ///
     /// # Errors
-    /// [`Error::KeyLength`], and as [`Ecb::new`].
+    /// [`Error::KeyLength`], and as [`Ecb::with_options`].
     ///
     /// [`Cipher::key_bytes`]: crate::Cipher::key_bytes
     pub fn with_options(key: &[u8], options: &Options) -> Result<Self, Error> {
         let key = Key::new(K::CIPHER, key)?;
         let bound = Bound {
-            encrypt: Ecb::new(&key, Direction::Encrypt, options)?,
-            decrypt: Ecb::new(&key, Direction::Decrypt, options)?,
+            encrypt: Ecb::with_options(&key, Direction::Encrypt, options)?,
+            decrypt: Ecb::with_options(&key, Direction::Decrypt, options)?,
         };
         Ok(Self { bound: Arc::new(bound), kind: PhantomData })
     }

@@ -33,11 +33,11 @@ impl<K: Kind> CtrStream<K> {
     /// block.
     ///
     /// # Errors
-    /// [`Error::KeyLength`], and as [`Ctr::new`].
+    /// [`Error::KeyLength`], and as [`Ctr::with_options`].
     ///
     /// [`Cipher::key_bytes`]: crate::Cipher::key_bytes
     pub fn with_options(key: &[u8], initial: &Block, options: &Options) -> Result<Self, Error> {
-        let stream = Arc::new(Ctr::new(&Key::new(K::CIPHER, key)?, initial, options)?);
+        let stream = Arc::new(Ctr::with_options(&Key::new(K::CIPHER, key)?, initial, options)?);
         Ok(Self { stream, position_bytes: 0, kind: PhantomData })
     }
 

@@ -10,10 +10,10 @@
 //!
 //! ```
 //! use crossgrain::stream::{Seed, Stream};
-//! use crossgrain::{Cipher, mode::Options};
+//! use crossgrain::Cipher;
 //!
 //! let seed = Seed::new(42);
-//! let stream = Stream::new(&seed.key(Cipher::Aes128), &Options::default())?;
+//! let stream = Stream::new(&seed.key(Cipher::Aes128))?;
 //! let mut uniform = vec![0.0; 1000];
 //! stream.rng().fill_f64(&mut uniform);
 //! let mut same = [0.0; 10];
@@ -51,12 +51,20 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// All the bytes under a key.
+    /// All the bytes under a key, by the default options.
     ///
     /// # Errors
-    /// As [`Ctr::new`].
-    pub fn new(key: &Key, options: &Options) -> Result<Self, Error> {
-        let keystream = Arc::new(Ctr::little_endian(key, &[0; BLOCK_BYTES], options)?);
+    /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    pub fn new(key: &Key) -> Result<Self, Error> {
+        Self::with_options(key, &Options::default())
+    }
+
+    /// The same by these options.
+    ///
+    /// # Errors
+    /// As [`Ctr::with_options`].
+    pub fn with_options(key: &Key, options: &Options) -> Result<Self, Error> {
+        let keystream = Arc::new(Ctr::little_endian(key, options)?);
         Ok(Self { keystream, first: 0, log_blocks: u128::BITS })
     }
 

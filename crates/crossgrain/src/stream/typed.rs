@@ -36,7 +36,8 @@ impl<K: Kind> SeedableRng for KeyedRng<K> {
     type Seed = Array<u8, K::KeySize>;
 
     fn from_seed(seed: Self::Seed) -> Self {
-        let stream = Key::new(K::CIPHER, &seed).and_then(|key| Stream::new(&key, &default_options()));
+        let stream =
+            Key::new(K::CIPHER, &seed).and_then(|key| Stream::with_options(&key, &default_options()));
         let stream = stream.expect("the seed is as long as a key, and the portable variants serve every job");
         Self { rng: stream.rng(), kind: PhantomData }
     }

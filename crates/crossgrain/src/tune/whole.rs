@@ -13,7 +13,6 @@ use crate::mode::{Ctr, Ecb, Options};
 use crate::plan::compose::{Graph, Path};
 use crate::plan::measure::{Care, Measured, Subject, measure};
 use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, graph};
-use crate::word::Buffers;
 
 /// Turns that count.
 const TURNS: usize = 15;
@@ -132,8 +131,8 @@ impl Mode {
     fn of(job: Job, options: &Options) -> Result<Self, Error> {
         let key = arbitrary_key(job.cipher)?;
         Ok(match job.birth {
-            Birth::Bytes => Self::Ecb(Ecb::new(&key, job.direction, options)?),
-            Birth::Counter => Self::Ctr(Ctr::new(&key, &[1; 16], options)?),
+            Birth::Bytes => Self::Ecb(Ecb::with_options(&key, job.direction, options)?),
+            Birth::Counter => Self::Ctr(Ctr::with_options(&key, &[1; 16], options)?),
         })
     }
 }
@@ -148,9 +147,9 @@ impl Subject for Runner<'_> {
         elapsed_ns(self.clock_ns, || {
             for _ in 0..repeats {
                 match &self.mode {
-                    Mode::Ctr(ctr) => ctr.apply_at(0, Buffers::in_place(&mut data)),
+                    Mode::Ctr(ctr) => ctr.apply_at(0, &mut data[..]),
                     // Whole blocks, or the plan would not have been made for these bytes.
-                    Mode::Ecb(ecb) => drop(ecb.apply(Buffers::in_place(&mut data))),
+                    Mode::Ecb(ecb) => drop(ecb.apply(&mut data[..])),
                 }
             }
         })

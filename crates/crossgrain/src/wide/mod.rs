@@ -8,11 +8,11 @@
 //! ```
 //! use crossgrain::Direction;
 //! use crossgrain::mode::Mode;
-//! use crossgrain::wide::{Key, Options, Rijndael, State, Stream};
+//! use crossgrain::wide::{Key, Rijndael, State, Stream};
 //!
 //! let key = Key::new(Rijndael::Block256Key256, &[7; 32])?;
 //! let first = State::new(key.cipher(), &[0; 32])?;
-//! let stream = Stream::new(&key, Mode::Ctr, Direction::Encrypt, &Options::default())?;
+//! let stream = Stream::new(&key, Mode::Ctr, Direction::Encrypt)?;
 //! let mut data = b"some secret text".to_vec();
 //! stream.apply(&mut first.clone(), &mut data)?;
 //! stream.apply(&mut first.clone(), &mut data)?;
@@ -31,7 +31,7 @@ use std::str::FromStr;
 use zeroize::Zeroizing;
 
 use self::bound::{Bound, Run};
-use crate::block::{Direction, Error};
+use crate::block::{Direction, Error, fill_random};
 use crate::exec::Threads;
 use crate::mode::{Lengths, Mode};
 use crate::word::{Features, wipe_deep_stack};
@@ -138,6 +138,16 @@ impl Key {
         Ok(Self { cipher, bytes: key })
     }
 
+    /// A new key from the operating system's generator.
+    ///
+    /// # Errors
+    /// [`Error::NoRandom`] if the system gives no random bytes.
+    pub fn generate(cipher: Rijndael) -> Result<Self, Error> {
+        let mut key = Box::new(Zeroizing::new([0; BYTES_MAX]));
+        fill_random(&mut key[..cipher.key_bytes()])?;
+        Ok(Self { cipher, bytes: key })
+    }
+
     /// The cipher this key is for.
     pub const fn cipher(&self) -> Rijndael {
         self.cipher
@@ -229,12 +239,26 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Chooses variants and binds them to a key.
+    /// The mode by the default options, bound to a key.
+    ///
+    /// # Errors
+    /// [`Error::UnfitMode`] for a mode that is defined for blocks of 16 bytes alone, [`Error::BadIsaCap`] for an
+    /// environment that cannot be read.
+    pub fn new(key: &Key, mode: Mode, direction: Direction) -> Result<Self, Error> {
+        Self::with_options(key, mode, direction, &Options::default())
+    }
+
+    /// The mode by these options, bound to a key.
     ///
     /// # Errors
     /// [`Error::UnfitMode`] for a mode that is defined for blocks of 16 bytes alone, [`Error::UnknownVariant`] or
     /// [`Error::Unavailable`] for a variant that was named, [`Error::BadIsaCap`] for an environment that cannot be read.
-    pub fn new(key: &Key, mode: Mode, direction: Direction, options: &Options) -> Result<Self, Error> {
+    pub fn with_options(
+        key: &Key,
+        mode: Mode,
+        direction: Direction,
+        options: &Options,
+    ) -> Result<Self, Error> {
         if !mode.entry().any_block_size {
             return Err(mode.unfit(|mode| mode.entry().any_block_size));
         }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use crate::block::Error;
+
 /// Why a file of wisdom is not used, or could not be kept. Each prints as one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -92,3 +94,9 @@ impl fmt::Display for Differs {
 }
 
 impl std::error::Error for Refused {}
+
+impl From<Refused> for Error {
+    fn from(refused: Refused) -> Self {
+        Self::UnfitWisdom(refused.to_string())
+    }
+}

@@ -42,33 +42,10 @@ const LINE_BYTES: usize = 64;
 unsafe impl Send for Buffers<'_> {}
 
 impl<'a> Buffers<'a> {
-    /// As many zeros as an input may have: they outweigh what a run costs by itself, and stay in the second cache where all
-    /// are read.
-    pub(crate) const ZEROS_BYTES: usize = 64 * 1024;
-
-    /// From what length on a job asks ahead: a second cache of two megabytes no longer holds it.
-    pub const LONG_BYTES: usize = 2 * 1024 * 1024;
-
-    /// From what length on no cache is taken to hold a job.
-    const HUGE_BYTES: usize = 64 * 1024 * 1024;
-
     /// One buffer, to be replaced by the result.
     pub const fn in_place(data: &'a mut [u8]) -> Self {
         let output = data.as_mut_ptr();
         Self::over(output, output, data.len())
-    }
-
-    /// Places that the caller has borrowed for `'a`.
-    const fn over(input: *const u8, output: *mut u8, len_bytes: usize) -> Self {
-        Self {
-            input,
-            output,
-            len_bytes,
-            places: ALL,
-            ahead_bytes: 0,
-            goes_past_caches: false,
-            borrow: PhantomData,
-        }
     }
 
     /// Two buffers of the same length.
@@ -87,11 +64,6 @@ impl<'a> Buffers<'a> {
         self.len_bytes
     }
 
-    /// What follows of a long job after a part of it, in bytes; 0 for short jobs.
-    pub const fn ahead_bytes(&self) -> usize {
-        self.ahead_bytes
-    }
-
     /// Whether there is nothing to do.
     pub const fn is_empty(&self) -> bool {
         self.len_bytes == 0
@@ -108,6 +80,57 @@ impl<'a> Buffers<'a> {
         let (input, output) = unsafe { (self.input.add(at), self.output.add(at)) };
         let ahead_bytes = if self.is_long() { rest_bytes + self.ahead_bytes } else { 0 };
         (Self { len_bytes: at, ahead_bytes, ..self }, Self { input, output, len_bytes: rest_bytes, ..self })
+    }
+
+    /// The same buffers for a shorter while.
+    pub const fn reborrow(&mut self) -> Buffers<'_> {
+        Buffers { borrow: PhantomData, ..*self }
+    }
+
+    /// The input.
+    #[inline(always)]
+    pub const fn input(&self) -> &[u8] {
+        // SAFETY: the input was borrowed for `'a`, and `&self` keeps `output_mut` away meanwhile.
+        unsafe { std::slice::from_raw_parts(self.input, self.len_bytes) }
+    }
+
+    /// The output.
+    #[inline(always)]
+    pub const fn output_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the output was borrowed exclusively for `'a`, and `&mut self` keeps `input` away.
+        unsafe { std::slice::from_raw_parts_mut(self.output, self.len_bytes) }
+    }
+}
+
+/// What kernels read and write by.
+#[doc(hidden)]
+impl<'a> Buffers<'a> {
+    /// As many zeros as an input may have: they outweigh what a run costs by itself, and stay in the second cache where all
+    /// are read.
+    pub(crate) const ZEROS_BYTES: usize = 64 * 1024;
+
+    /// From what length on a job asks ahead: a second cache of two megabytes no longer holds it.
+    pub const LONG_BYTES: usize = 2 * 1024 * 1024;
+
+    /// From what length on no cache is taken to hold a job.
+    const HUGE_BYTES: usize = 64 * 1024 * 1024;
+
+    /// Places that the caller has borrowed for `'a`.
+    const fn over(input: *const u8, output: *mut u8, len_bytes: usize) -> Self {
+        Self {
+            input,
+            output,
+            len_bytes,
+            places: ALL,
+            ahead_bytes: 0,
+            goes_past_caches: false,
+            borrow: PhantomData,
+        }
+    }
+
+    /// What follows of a long job after a part of it, in bytes; 0 for short jobs.
+    pub const fn ahead_bytes(&self) -> usize {
+        self.ahead_bytes
     }
 
     /// All of it, leaving none.
@@ -153,11 +176,6 @@ impl<'a> Buffers<'a> {
         Self { places: 0, ..self.with_input(zeros) }
     }
 
-    /// The same buffers for a shorter while.
-    pub const fn reborrow(&mut self) -> Buffers<'_> {
-        Buffers { borrow: PhantomData, ..*self }
-    }
-
     /// Whether so many bytes that nobody reads soon should be written past the caches.
     #[inline]
     pub(crate) fn pay_past_caches(len_bytes: usize) -> bool {
@@ -182,20 +200,6 @@ impl<'a> Buffers<'a> {
     #[inline(always)]
     fn skips_caches(&self, at: usize, bytes: usize) -> bool {
         self.goes_past_caches && (self.output.addr() + at).is_multiple_of(bytes)
-    }
-
-    /// The input.
-    #[inline(always)]
-    pub const fn input(&self) -> &[u8] {
-        // SAFETY: the input was borrowed for `'a`, and `&self` keeps `output_mut` away meanwhile.
-        unsafe { std::slice::from_raw_parts(self.input, self.len_bytes) }
-    }
-
-    /// The output.
-    #[inline(always)]
-    pub const fn output_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the output was borrowed exclusively for `'a`, and `&mut self` keeps `input` away.
-        unsafe { std::slice::from_raw_parts_mut(self.output, self.len_bytes) }
     }
 
     const fn is_long(&self) -> bool {
@@ -330,6 +334,29 @@ impl Drop for Run<'_, '_> {
     fn drop(&mut self) {
         if self.goes_past_caches {
             fence();
+        }
+    }
+}
+
+/// One buffer in place, as [`Buffers::in_place`]: a slice, an array, a vector.
+impl<'a, T: AsMut<[u8]> + ?Sized> From<&'a mut T> for Buffers<'a> {
+    #[inline]
+    fn from(data: &'a mut T) -> Self {
+        Self::in_place(data.as_mut())
+    }
+}
+
+/// From an input to an output of the same length.
+///
+/// # Panics
+/// If they differ in length, as `copy_from_slice` does: [`Buffers::apart`] is for lengths that may be wrong.
+impl<'a, I: AsRef<[u8]> + ?Sized, O: AsMut<[u8]> + ?Sized> From<(&'a I, &'a mut O)> for Buffers<'a> {
+    #[inline]
+    #[track_caller]
+    fn from((input, output): (&'a I, &'a mut O)) -> Self {
+        match Self::apart(input.as_ref(), output.as_mut()) {
+            Ok(buffers) => buffers,
+            Err(error) => panic!("{error}"),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! What is secret of a key: the key, its round keys in every form, and what modes derive from them.
 
-use crossgrain::block::Family;
-use crossgrain::part::serpent;
-use crossgrain::reference::aes::{Rijndael, gf_mul};
-use crossgrain::reference::{self, modes};
+use crossgrain::internal::block::Family;
+use crossgrain::internal::cipher::Entry;
+use crossgrain::internal::part::serpent;
+use crossgrain::internal::reference::aes::{Rijndael, gf_mul};
+use crossgrain::internal::reference::{self, modes};
 use crossgrain::{Block, Direction, Key};
 
 /// Secrets by name.
@@ -82,8 +83,19 @@ pub(crate) fn of_key(key: &Key) -> Secrets {
     match key.cipher().family() {
         Family::Aes => of_rijndael::<4>(key.bytes(), &mut secrets),
         Family::Serpent => of_serpent(key, &mut secrets),
+        described => of_described(Entry::of(described).unwrap(), key, &mut secrets),
     }
     secrets
+}
+
+/// The round keys of a cipher that is described once, of both directions.
+fn of_described(entry: &Entry, key: &Key, secrets: &mut Secrets) {
+    let keys = entry.expand(key);
+    for direction in Direction::ALL {
+        for (number, bytes) in keys.of(direction).chunks_exact(16).enumerate() {
+            round_key(number, bytes, secrets);
+        }
+    }
 }
 
 /// The same of a cipher with wide blocks.
