@@ -4,10 +4,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use cipher::Array;
-use cipher::consts::U16;
-use cipher::inout::InOutBuf;
-
 use super::{ByteLanes, Register, fence, prefetch, prefetch_to_write, stores_best_past_caches};
 use crate::block::Error;
 
@@ -116,7 +112,7 @@ impl<'a> Buffers<'a> {
     const HUGE_BYTES: usize = 64 * 1024 * 1024;
 
     /// Places that the caller has borrowed for `'a`.
-    const fn over(input: *const u8, output: *mut u8, len_bytes: usize) -> Self {
+    pub(super) const fn over(input: *const u8, output: *mut u8, len_bytes: usize) -> Self {
         Self {
             input,
             output,
@@ -358,26 +354,6 @@ impl<'a, I: AsRef<[u8]> + ?Sized, O: AsMut<[u8]> + ?Sized> From<(&'a I, &'a mut 
             Ok(buffers) => buffers,
             Err(error) => panic!("{error}"),
         }
-    }
-}
-
-// The `inout` types promise what `Buffers` does: either the very same bytes or disjoint ones, borrowed for
-// their two lifetimes.
-
-impl<'a, 'i: 'a, 'o: 'a> From<InOutBuf<'i, 'o, u8>> for Buffers<'a> {
-    fn from(bytes: InOutBuf<'i, 'o, u8>) -> Self {
-        let len_bytes = bytes.len();
-        let (input, output) = bytes.into_raw();
-        Self::over(input, output, len_bytes)
-    }
-}
-
-/// Blocks are arrays of bytes, one after another.
-impl<'a, 'i: 'a, 'o: 'a> From<InOutBuf<'i, 'o, Array<u8, U16>>> for Buffers<'a> {
-    fn from(blocks: InOutBuf<'i, 'o, Array<u8, U16>>) -> Self {
-        let len_bytes = size_of::<Array<u8, U16>>() * blocks.len();
-        let (input, output) = blocks.into_raw();
-        Self::over(input.cast(), output.cast(), len_bytes)
     }
 }
 
