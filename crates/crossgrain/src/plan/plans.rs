@@ -13,6 +13,22 @@ use crate::variant::{Policy, table};
 use crate::word::Features;
 
 /// The plans of one job, widest bundle first; each computes the job.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use crossgrain::mode::{Ctr, Mode, Options};
+/// use crossgrain::plan::Plans;
+/// use crossgrain::{Cipher, Direction, Key};
+///
+/// let job = Mode::Ctr.job(Cipher::Aes128, Direction::Encrypt);
+/// let chosen = Options::default().plans_of(job)?;
+/// let file = Plans::new(job, chosen)?.to_json();
+/// let plans: Plans = file.parse()?;
+/// let options = Options { plans: vec![Arc::new(plans)], ..Options::default() };
+/// Ctr::with_options(&Key::generate(Cipher::Aes128)?, &[0; 16], &options)?; // runs by these plans
+/// # Ok::<(), crossgrain::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Plans {
     job: Job,

@@ -31,6 +31,17 @@ impl Drop for Buffer {
 }
 
 /// A stream in order, from some byte on.
+///
+/// ```
+/// use crossgrain::Cipher;
+/// use crossgrain::stream::{Seed, Stream};
+///
+/// let mut rng = Stream::new(&Seed::new(42).key(Cipher::Aes128))?.rng();
+/// let first = rng.next_u64();
+/// rng.seek(0);
+/// assert_eq!(rng.next_u64(), first);
+/// # Ok::<(), crossgrain::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct StreamRng {
     stream: Stream,

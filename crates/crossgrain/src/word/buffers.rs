@@ -14,6 +14,16 @@ static ZEROS: [u8; Buffers::ZEROS_BYTES] = [0; Buffers::ZEROS_BYTES];
 ///
 /// Kernels read a place before they write it, and never write a place that they read later, so one
 /// text serves both. Cheap to split; a part may be sent to another thread.
+///
+/// ```
+/// use crossgrain::Buffers;
+///
+/// let (mut data, input, mut output) = (vec![1; 32], [1; 32], [0; 32]);
+/// let in_place = Buffers::from(&mut data); // a slice, an array, a vector
+/// let apart = Buffers::from((&input, &mut output)); // panics if lengths differ
+/// assert_eq!(in_place.len_bytes(), apart.len_bytes());
+/// assert!(Buffers::apart(&input, &mut output[1..]).is_err()); // the same without a panic
+/// ```
 pub struct Buffers<'a> {
     input: *const u8,
     output: *mut u8,
