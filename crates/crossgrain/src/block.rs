@@ -173,6 +173,15 @@ impl FromStr for Cipher {
 
 /// A secret key and the cipher it belongs to. Wiped from memory when dropped; never printed. Its bytes stay where they are when
 /// it is moved, so that no copies are left behind.
+///
+/// ```
+/// use crossgrain::{Cipher, Key};
+///
+/// let key = Key::new("aes-256".parse()?, &[7; 32])?;
+/// assert_eq!(key.cipher(), Cipher::Aes256);
+/// assert_eq!(format!("{key:?}"), "Key(aes-256, secret)");
+/// # Ok::<(), crossgrain::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Key {
     cipher: Cipher,

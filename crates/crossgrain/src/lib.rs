@@ -68,12 +68,14 @@ pub mod plan;
 mod pool;
 mod reference;
 mod repr;
+#[cfg(feature = "rustcrypto")]
 pub mod rustcrypto;
 pub mod stream;
 mod tune;
 mod variant;
 #[cfg(feature = "wide")]
 pub mod wide;
+#[cfg(feature = "wisdom")]
 pub mod wisdom;
 #[allow(unsafe_code, reason = "registers and their memory; everything above is safe")]
 mod word;

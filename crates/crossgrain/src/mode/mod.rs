@@ -52,6 +52,16 @@ impl Drop for Blocks {
 /// `CROSSGRAIN_ISA` allows, and all threads of rayon's pool.
 ///
 /// More may be added: name what differs, and end with `..Options::default()`.
+///
+/// ```
+/// use crossgrain::mode::{Ctr, Options};
+/// use crossgrain::{Cipher, Key};
+///
+/// let options = Options { threads: 1, features: Some("avx2".parse()?), ..Options::default() };
+/// let stream = Ctr::with_options(&Key::new(Cipher::Aes128, &[7; 16])?, &[0; 16], &options)?;
+/// println!("{}", stream.plans()[0]); // what runs
+/// # Ok::<(), crossgrain::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// What variants may leak.

@@ -1,7 +1,7 @@
 //! GHASH: the hash of GCM, by carry-less multiplication, as many blocks at a time as a few registers hold.
 //!
 //! Layout: a block a 128-bit lane, bytes reversed, so that its bits are coefficients in the order that the instruction
-//! multiplies in. Needs: `CarrylessLanes`; elsewhere a library's constant-time code (`ghash`) takes its place.
+//! multiplies in. Needs: `CarrylessLanes`; elsewhere products of integers take their place.
 //! Source: SP 800-38D §6.4; RFC 8452, appendix A, for what the reversed bytes and the key times x make of it; Gueron and
 //! Kounavis, "Intel Carry-Less Multiplication Instruction and its Usage for Computing the GCM Mode" (2014).
 //! Holds: every lane is a sum of its own, by Horner's rule with a power of the key that spans a stride. The lanes meet once,
@@ -10,8 +10,6 @@
 
 use std::fmt;
 
-use ghash::GHash;
-use ghash::universal_hash::UniversalHash;
 use zeroize::Zeroizing;
 
 use crate::block::{BLOCK_BYTES, Block};
@@ -27,7 +25,7 @@ impl Ghash {
             .or_else(|| ByProducts::<ClmulWord512>::boxed(key, features))
             .or_else(|| ByProducts::<ClmulWord256>::boxed(key, features))
             .or_else(|| ByProducts::<ClmulWord128>::boxed(key, features));
-        Self(hash.unwrap_or_else(|| Box::new(Software(GHash::new(&(*key).into())))))
+        Self(hash.unwrap_or_else(|| ByIntegers::boxed(key)))
     }
 
     /// The powers of the key, where carry-less products compute the hash.
@@ -66,20 +64,61 @@ trait Hash: Send + Sync {
     }
 }
 
-/// A library's, in constant time on any CPU.
-struct Software(GHash);
+/// The hash by products of integers, in constant time where the CPU multiplies so; block by block. Has the key times x.
+struct ByIntegers(Zeroizing<u128>);
 
-impl Hash for Software {
-    fn absorb(&self, sum: &mut Block, blocks: &[u8]) {
-        let (blocks, _) = blocks.as_chunks();
-        let mut hash = self.0.clone();
-        let first: Block = each!(i < 16 => sum[i] ^ blocks[0][i]);
-        hash.update(&[first.into()]);
-        for block in &blocks[1..] {
-            hash.update(&[(*block).into()]);
-        }
-        *sum = hash.finalize().into();
+impl ByIntegers {
+    fn boxed(key: &Block) -> Box<dyn Hash> {
+        let mut hash = Box::new(Self(Zeroizing::new(0)));
+        *hash.0 = times_x(u128::from_be_bytes(*key));
+        hash
     }
+}
+
+impl Hash for ByIntegers {
+    fn absorb(&self, sum: &mut Block, blocks: &[u8]) {
+        let mut hash = u128::from_be_bytes(*sum);
+        for block in blocks.as_chunks().0 {
+            hash = product(hash ^ u128::from_be_bytes(*block), *self.0);
+        }
+        *sum = hash.to_be_bytes();
+    }
+}
+
+/// The product of two reversed blocks divided by x¹²⁸, as [`Product::of`] and [`Field::reduced`] have it.
+fn product(a: u128, b: u128) -> u128 {
+    let halves = |block: u128| (block as u64, (block >> 64) as u64);
+    let ((a_low, a_high), (b_low, b_high)) = (halves(a), halves(b));
+    let cross = carryless(a_low, b_high) ^ carryless(a_high, b_low);
+    let low = carryless(a_low, b_low) ^ cross << 64;
+    let high = carryless(a_high, b_high) ^ cross >> 64;
+    let step = |low: u128| {
+        let half = u128::from(low as u64);
+        low.rotate_left(64) ^ half << 63 ^ half << 62 ^ half << 57
+    };
+    high ^ step(step(low))
+}
+
+/// The carry-less product. Of every factor every fifth bit is taken by itself: where their products overlap, at most 13 ones are
+/// added, whose carries do not reach the next place five bits up.
+fn carryless(a: u64, b: u64) -> u128 {
+    const FIFTH: u128 = (u128::MAX >> 3) / 0x1f | 1 << 125;
+    let every_fifth = |number: u64| [0, 1, 2, 3, 4].map(|first| u128::from(number) & FIFTH << first);
+    let (a, b) = (every_fifth(a), every_fifth(b));
+    let mut product = 0;
+    for place in 0..5 {
+        let mut sum = 0;
+        for i in 0..5 {
+            sum ^= a[i] * b[(5 + place - i) % 5];
+        }
+        product |= sum & FIFTH << place;
+    }
+    product
+}
+
+/// A reversed key times x: products of reversed blocks come out divided by it.
+fn times_x(key: u128) -> u128 {
+    key << 1 ^ (key >> 127) * (0xc2 << 120 | 1)
 }
 
 /// Registers of blocks that are multiplied before their products are reduced together.
@@ -103,10 +142,7 @@ impl<W: CarrylessLanes> ByProducts<W> {
         // Filled where it stays: what is moved leaves a copy.
         let powers = Powers(Zeroizing::new([[0; BLOCK_BYTES]; STRIDE * LANES_MAX]));
         let mut hash = Box::new(Self { isa, powers });
-        // The key times x: products of reversed blocks come out divided by it.
-        let key = u128::from_be_bytes(*key);
-        let overflow = (key >> 127) * (0xc2 << 120 | 1);
-        hash.powers.0[0] = (key << 1 ^ overflow).to_le_bytes();
+        hash.powers.0[0] = times_x(u128::from_be_bytes(*key)).to_le_bytes();
         isa.enter(Raise::<W>(isa, &mut hash.powers.0));
         Some(hash)
     }

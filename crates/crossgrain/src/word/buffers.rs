@@ -4,10 +4,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use cipher::Array;
-use cipher::consts::U16;
-use cipher::inout::InOutBuf;
-
 use super::{ByteLanes, Register, fence, prefetch, prefetch_to_write, stores_best_past_caches};
 use crate::block::Error;
 
@@ -18,6 +14,16 @@ static ZEROS: [u8; Buffers::ZEROS_BYTES] = [0; Buffers::ZEROS_BYTES];
 ///
 /// Kernels read a place before they write it, and never write a place that they read later, so one
 /// text serves both. Cheap to split; a part may be sent to another thread.
+///
+/// ```
+/// use crossgrain::Buffers;
+///
+/// let (mut data, input, mut output) = (vec![1; 32], [1; 32], [0; 32]);
+/// let in_place = Buffers::from(&mut data); // a slice, an array, a vector
+/// let apart = Buffers::from((&input, &mut output)); // panics if lengths differ
+/// assert_eq!(in_place.len_bytes(), apart.len_bytes());
+/// assert!(Buffers::apart(&input, &mut output[1..]).is_err()); // the same without a panic
+/// ```
 pub struct Buffers<'a> {
     input: *const u8,
     output: *mut u8,
@@ -116,7 +122,7 @@ impl<'a> Buffers<'a> {
     const HUGE_BYTES: usize = 64 * 1024 * 1024;
 
     /// Places that the caller has borrowed for `'a`.
-    const fn over(input: *const u8, output: *mut u8, len_bytes: usize) -> Self {
+    pub(super) const fn over(input: *const u8, output: *mut u8, len_bytes: usize) -> Self {
         Self {
             input,
             output,
@@ -358,26 +364,6 @@ impl<'a, I: AsRef<[u8]> + ?Sized, O: AsMut<[u8]> + ?Sized> From<(&'a I, &'a mut 
             Ok(buffers) => buffers,
             Err(error) => panic!("{error}"),
         }
-    }
-}
-
-// The `inout` types promise what `Buffers` does: either the very same bytes or disjoint ones, borrowed for
-// their two lifetimes.
-
-impl<'a, 'i: 'a, 'o: 'a> From<InOutBuf<'i, 'o, u8>> for Buffers<'a> {
-    fn from(bytes: InOutBuf<'i, 'o, u8>) -> Self {
-        let len_bytes = bytes.len();
-        let (input, output) = bytes.into_raw();
-        Self::over(input, output, len_bytes)
-    }
-}
-
-/// Blocks are arrays of bytes, one after another.
-impl<'a, 'i: 'a, 'o: 'a> From<InOutBuf<'i, 'o, Array<u8, U16>>> for Buffers<'a> {
-    fn from(blocks: InOutBuf<'i, 'o, Array<u8, U16>>) -> Self {
-        let len_bytes = size_of::<Array<u8, U16>>() * blocks.len();
-        let (input, output) = blocks.into_raw();
-        Self::over(input.cast(), output.cast(), len_bytes)
     }
 }
 
