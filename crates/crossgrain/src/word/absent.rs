@@ -71,7 +71,7 @@ isa!(Avx512, "avx512", Features::AVX512);
 isa!(Gfni512, "gfni512", Features::AVX512.with(Features::GFNI));
 isa!(Gfni256, "gfni256", Features::AVX2.with(Features::GFNI));
 isa!(Vbmi512, "vbmi512", Features::AVX512.with(Features::VBMI));
-isa!(GfniVbmi512, "gfni-vbmi512", Features::AVX512.with(Features::GFNI).with(Features::VBMI));
+isa!(GfniVbmi512, "gfnivbmi512", Features::AVX512.with(Features::GFNI).with(Features::VBMI));
 isa!(AesNi, "aesni", Features::SSE2.with(Features::AES_ROUNDS));
 isa!(Vaes256, "vaes256", Features::AVX2.with(Features::VAES_ROUNDS));
 isa!(Vaes512, "vaes512", Features::AVX512.with(Features::VAES_ROUNDS));

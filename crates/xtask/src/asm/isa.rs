@@ -34,7 +34,7 @@ pub(crate) const ISAS: &[Isa] = &[
     Isa { name: "vbmi512",  every: Use::of(AVX, "%zmm"), some: Use::of(&["vpermi2b", "vpermt2b"], "%zmm"), never: &[] },
     Isa { name: "gfni256",  every: Use::of(AVX, "%ymm"), some: Use::of(&["vgf2p8"], "%ymm"),    never: &["%zmm"] },
     Isa { name: "gfni512",  every: Use::of(AVX, "%zmm"), some: Use::of(&["vgf2p8"], "%zmm"),    never: &[] },
-    Isa { name: "gfni-vbmi512", every: Use::of(AVX, "%zmm"), some: Use::of(&["vpermi2b", "vpermt2b"], "%zmm"), never: &[] },
+    Isa { name: "gfnivbmi512", every: Use::of(AVX, "%zmm"), some: Use::of(&["vpermi2b", "vpermt2b"], "%zmm"), never: &[] },
     Isa { name: "aesni",    every: Use::of(AES, "%xmm"), some: Use::of(AESENC, "%xmm"),         never: &["%ymm", "%zmm"] },
     Isa { name: "vaes256",  every: Use::of(AES, "%ymm"), some: Use::of(AESENC, "%ymm"),         never: &["%zmm"] },
     Isa { name: "vaes512",  every: Use::of(AES, "%zmm"), some: Use::of(AESENC, "%zmm"),         never: &[] },

@@ -21,7 +21,7 @@ const SOUND: [(&str, &str); 14] = [
     ("vbmi512", "vpermt2b %zmm1, %zmm2, %zmm0"),
     ("gfni256", "vgf2p8affineqb $0, %ymm1, %ymm0, %ymm0"),
     ("gfni512", "vgf2p8affineqb $0, %zmm1, %zmm0, %zmm0"),
-    ("gfni-vbmi512", "vpermi2b %zmm1, %zmm2, %zmm0"),
+    ("gfnivbmi512", "vpermi2b %zmm1, %zmm2, %zmm0"),
     ("aesni", "aesenc %xmm1, %xmm0"),
     ("vaes256", "vaesenc %ymm1, %ymm0, %ymm0"),
     ("vaes512", "vaesenc %zmm1, %zmm0, %zmm0"),
