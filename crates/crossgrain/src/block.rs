@@ -123,10 +123,13 @@ registry! {
     /// AES with a 256-bit key.
     Aes256: "aes-256", Aes, 32, 14;
     /// Serpent with a 128-bit key.
+    #[cfg(feature = "serpent")]
     Serpent128: "serpent-128", Serpent, 16, 32;
     /// Serpent with a 192-bit key.
+    #[cfg(feature = "serpent")]
     Serpent192: "serpent-192", Serpent, 24, 32;
     /// Serpent with a 256-bit key.
+    #[cfg(feature = "serpent")]
     Serpent256: "serpent-256", Serpent, 32, 32;
     /// SM4, with a 128-bit key.
     #[cfg(feature = "sm4")]

@@ -14,7 +14,7 @@ use common::{capped, key, painted};
 use crossgrain::Cipher;
 use crossgrain::internal::cipher::Entry;
 use crossgrain::internal::device::Kernel;
-use crossgrain::internal::variant::{Policy, table};
+use crossgrain::internal::variant::{Policy, Variant, table};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::compose::Cost;
 use crossgrain::plan::{Costs, Known};

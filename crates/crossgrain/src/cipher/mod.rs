@@ -152,6 +152,14 @@ impl Entry {
         ENTRIES.iter().find(|entry| entry.family == family)
     }
 
+    /// The same of a family that is not written by hand.
+    ///
+    /// # Panics
+    /// If it is: every other family is described.
+    pub fn described(family: Family) -> &'static Self {
+        Self::of(family).expect("a cipher that is not written by hand is described")
+    }
+
     /// Both directions' round keys.
     pub fn expand(&self, key: &Key) -> Keys {
         let of = |direction| (self.schedule)(key.bytes(), direction);

@@ -159,7 +159,7 @@ impl Linear {
         let (mut images, mut bit, mut product) = ([0; 8], 0, factor);
         while bit < 8 {
             images[bit] = product;
-            product = product << 1 ^ (product >> 7) * polynomial;
+            product = (product << 1) ^ ((product >> 7) * polynomial);
             bit += 1;
         }
         Self { images }

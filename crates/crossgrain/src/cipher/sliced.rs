@@ -26,6 +26,9 @@ pub struct Forms<W: ByteLanes, Y: Way<W>> {
 
 impl<W: ByteLanes, Y: Way<W>> Forms<W, Y> {
     /// Those of a cipher; `None` if the way cannot do all of its S-boxes.
+    ///
+    /// # Panics
+    /// If the cipher has more S-boxes or maps than there is room for.
     pub fn of<C: Description>() -> Option<Self> {
         let (boxes, maps) = (C::boxes(), C::maps());
         assert!(boxes.len() <= BOXES_MAX && maps.len() <= MAPS_MAX, "more than kernels have room for");

@@ -23,7 +23,7 @@ const FK: [u32; 4] = [0xa3b1_bac6, 0x56aa_3350, 0x677d_9197, 0xb270_22dc];
 
 /// The fixed parameter CK of a round: byte j is 7·(4·round + j).
 fn ck(round: usize) -> u32 {
-    (0..4).fold(0, |word, j| word << 8 | (28 * round + 7 * j) as u32 % 256)
+    (0..4).fold(0, |word, j| (word << 8) | ((28 * round + 7 * j) as u32 % 256))
 }
 
 impl Description for Sm4 {

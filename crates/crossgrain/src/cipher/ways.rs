@@ -253,8 +253,8 @@ fn nibble_sbox(input: &Affine, output: &Affine) -> NibbleSbox {
         inverse: [[INFINITE; 16]; 2],
         join: [[0; 16]; 2],
     };
-    for i in 1..16 {
-        let reciprocal = power(field[i], 254);
+    for (i, &unit) in field.iter().enumerate().skip(1) {
+        let reciprocal = power(unit, 254);
         sbox.inverse[0][i] = nibble_of(reciprocal);
         sbox.inverse[1][i] = nibble_of(multiply(over_n, reciprocal));
         // n/N·(k + a/n) = 1/y and n/N·(k + b/n) = 1/z: solved for a/N and b/N, put into

@@ -82,6 +82,7 @@ impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> Kernel for BytesKernel
         for first in (0..(8 * blocks).div_ceil(W::BITS)).step_by(N) {
             let state = each!(i < 16 => each!(n < N => tile.bundle::<W, 16>(isa, first + n)[i]));
             let state = C::rounds(lanes, direction, state, keys);
+            #[allow(clippy::needless_range_loop, reason = "a bundle is a column of the state")]
             for n in 0..N {
                 *tile.bundle_mut(isa, first + n) = each!(i < 16 => state[i][n]);
             }
@@ -114,6 +115,7 @@ impl<C: OnWords, W: ByteLanes + Lane32, Y: Way<W>, const N: usize> Kernel for Wo
                 tile.bundle::<W, 4>(isa, first + n)[i].reverse_lane_bytes()
             }));
             let state = C::rounds(lanes, direction, state, keys);
+            #[allow(clippy::needless_range_loop, reason = "a bundle is a column of the state")]
             for n in 0..N {
                 *tile.bundle_mut(isa, first + n) = each!(i < 4 => {
                     (state[i][n] ^ W::splat_lanes(isa, lacks[i])).reverse_lane_bytes()

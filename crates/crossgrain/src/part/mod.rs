@@ -133,10 +133,7 @@ impl Keys {
             Family::Aes => Self::Aes(aes::key::RoundKeys::expand(key)),
             Family::Serpent => Self::Serpent(serpent::key::RoundKeys::expand(key)),
             #[allow(unreachable_patterns, reason = "ciphers are features")]
-            described => {
-                let entry = Entry::of(described).expect("a cipher without a folder of its own is described");
-                Self::Described(entry.expand(key))
-            }
+            described => Self::Described(Entry::described(described).expand(key)),
         }
     }
 

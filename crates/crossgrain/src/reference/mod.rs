@@ -35,7 +35,7 @@ pub fn cipher(key: &Key) -> Box<dyn BlockCipher> {
         Family::Serpent => Box::new(serpent::Serpent::new(key.bytes())),
         #[allow(unreachable_patterns, reason = "ciphers are features")]
         described => {
-            let entry = Entry::of(described).expect("a cipher without a reference of its own is described");
+            let entry = Entry::described(described);
             Box::new(Described { entry, keys: entry.expand(key) })
         }
     }

@@ -34,7 +34,9 @@ pub use seed::Seed;
 #[cfg(feature = "rustcrypto")]
 pub use traits::Blocks;
 #[cfg(feature = "rustcrypto")]
-pub use typed::{Aes128Rng, Aes192Rng, Aes256Rng, KeyedRng, Serpent128Rng, Serpent192Rng, Serpent256Rng};
+pub use typed::{Aes128Rng, Aes192Rng, Aes256Rng, KeyedRng};
+#[cfg(all(feature = "rustcrypto", feature = "serpent"))]
+pub use typed::{Serpent128Rng, Serpent192Rng, Serpent256Rng};
 
 use std::sync::Arc;
 

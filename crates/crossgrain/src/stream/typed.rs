@@ -26,10 +26,13 @@ pub type Aes192Rng = KeyedRng<kind::Aes192>;
 /// By AES with a 256-bit key.
 pub type Aes256Rng = KeyedRng<kind::Aes256>;
 /// By Serpent with a 128-bit key.
+#[cfg(feature = "serpent")]
 pub type Serpent128Rng = KeyedRng<kind::Serpent128>;
 /// By Serpent with a 192-bit key.
+#[cfg(feature = "serpent")]
 pub type Serpent192Rng = KeyedRng<kind::Serpent192>;
 /// By Serpent with a 256-bit key.
+#[cfg(feature = "serpent")]
 pub type Serpent256Rng = KeyedRng<kind::Serpent256>;
 
 impl<K: Kind> SeedableRng for KeyedRng<K> {

@@ -6,6 +6,8 @@
 mod described_rows;
 #[cfg(feature = "search")]
 mod search_rows;
+#[cfg(feature = "serpent")]
+mod serpent_rows;
 mod table;
 
 pub use table::{find, table};

@@ -12,8 +12,6 @@ use crate::convert::{
 use crate::part::aes::substitute::{Galois, Nibbles, Permute, Substitute};
 use crate::part::aes::{self, bitsliced, bytesliced, hsliced, instructions, table as tables, walk as walks};
 use crate::part::counter::{CounterToBits, CounterToBlocks, CounterToBytes, CounterToWords};
-use crate::part::serpent::whole::Whole;
-use crate::part::serpent::{self, bitsliced as serpent_bitsliced, vsliced};
 use crate::part::{Keys, Part};
 use crate::repr::Repr;
 use crate::word::{
@@ -46,11 +44,8 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     bytes_of_blocks::<Word512>(&mut rows);
     #[cfg(feature = "search")]
     super::search_rows::push(&mut rows);
-    serpent_across_the_grain::<u32>(&mut rows);
-    serpent_across_the_grain::<u64>(&mut rows);
-    serpent_across_the_grain::<Word128>(&mut rows);
-    serpent_across_the_grain::<Word256>(&mut rows);
-    serpent_across_the_grain::<Word512>(&mut rows);
+    #[cfg(feature = "serpent")]
+    super::serpent_rows::push(&mut rows);
     words_of_blocks::<u32>(&mut rows);
     words_of_blocks::<Word128>(&mut rows);
     words_of_blocks::<Word256>(&mut rows);
@@ -109,7 +104,7 @@ pub(super) fn part<I: Isa>(part: Part, direction: Direction, repr: Repr, bind: B
 }
 
 /// The row of a whole cipher from bytes to bytes.
-fn whole<I: Isa>(family: Family, direction: Direction, bind: BindWhole) -> Variant {
+pub(super) fn whole<I: Isa>(family: Family, direction: Direction, bind: BindWhole) -> Variant {
     let stem = Part::whole(family).name(direction);
     of::<I>(family, stem, Repr::Blocks, Action::Whole(direction, bind))
 }
@@ -137,7 +132,11 @@ pub(super) fn bitsliced<W: Register>() -> Repr {
 }
 
 /// Those of `parts` that need a row in this direction: what is its own inverse has one.
-fn needed<P, const N: usize>(parts: [P; N], family: fn(P) -> Part, direction: Direction) -> Vec<Part> {
+pub(super) fn needed<P, const N: usize>(
+    parts: [P; N],
+    family: fn(P) -> Part,
+    direction: Direction,
+) -> Vec<Part> {
     let needed = |part: &Part| direction == Direction::Encrypt || !part.is_own_inverse();
     parts.into_iter().map(family).filter(needed).collect()
 }
@@ -153,11 +152,6 @@ const LARGER: [Part; 2] = [Part::Aes(aes::Part::Round), Part::Aes(aes::Part::Cip
 /// Binds what is AES's.
 fn aes(part: Part, keys: &Keys) -> Option<(aes::Part, &aes::key::RoundKeys)> {
     if let (Part::Aes(part), Keys::Aes(keys)) = (part, keys) { Some((part, keys)) } else { None }
-}
-
-/// Binds what is Serpent's.
-fn serpent(part: Part, keys: &Keys) -> Option<(serpent::Part, &serpent::key::RoundKeys)> {
-    if let (Part::Serpent(part), Keys::Serpent(keys)) = (part, keys) { Some((part, keys)) } else { None }
 }
 
 /// Bytes and tables, on any machine.
@@ -268,47 +262,9 @@ fn between_the_grains<W: ByteLanes, S: Substitute<W> + 'static>(rows: &mut Vec<V
     rows.push(by(S::NAME, walk::<W::Isa>(repr, encrypted)));
 }
 
-/// The parts of Serpent on tiles that need a row in this direction.
-fn serpent_parts(direction: Direction) -> Vec<Part> {
-    use serpent::Part::{Cipher, KeyMixing, LinearTransform, Round, SBoxes};
-    needed([KeyMixing, SBoxes, LinearTransform, Round, Cipher], Part::Serpent, direction)
-}
-
-/// Serpent's parts, rounds and whole cipher, bit-sliced.
-fn serpent_across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
-    let bind: BindTile = |features, part, direction, keys, round| {
-        let (isa, (part, keys)) = (W::Isa::detect(features)?, serpent(part, keys)?);
-        Some(Box::new(serpent_bitsliced::Sliced::<W>::new(isa, part, direction, keys, round)))
-    };
-    for direction in Direction::ALL {
-        for step in serpent_parts(direction) {
-            rows.push(part::<W::Isa>(step, direction, bitsliced::<W>(), bind));
-        }
-    }
-}
-
-/// Serpent on four words, with its conversions and counters, and from blocks to blocks.
+/// The conversions and counters of `vsliced`.
 fn words_of_blocks<W: Lane32>(rows: &mut Vec<Variant>) {
     let repr = Repr::Vsliced { bits: W::BITS };
-    let bind: BindTile = |features, part, direction, keys, round| {
-        let (isa, (part, keys)) = (W::Isa::detect(features)?, serpent(part, keys)?);
-        if part == serpent::Part::Cipher {
-            return Some(Box::new(vsliced::Cipher::<W>::new(isa, direction, keys)));
-        }
-        Some(Box::new(vsliced::Step::<W>::new(isa, part, direction, keys, round)?))
-    };
-    let bind_whole: BindWhole = |features, direction, keys| {
-        let isa = W::Isa::detect(features)?;
-        Some(Box::new(Whole::<W>::new(isa, direction, keys.serpent()?)))
-    };
-    for direction in Direction::ALL {
-        for step in serpent_parts(direction) {
-            rows.push(part::<W::Isa>(step, direction, repr, bind));
-        }
-        rows.push(whole::<W::Isa>(Family::Serpent, direction, bind_whole));
-    }
-    let counter = Action::WholeCounter(bind_whole);
-    rows.push(of::<W::Isa>(Family::Serpent, "serpent-ctr", Repr::Blocks, counter));
     let count = Action::Count(|features| {
         W::Isa::detect(features).map(|isa| Box::new(CounterToWords::<W>::new(isa)) as _)
     });

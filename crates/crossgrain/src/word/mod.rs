@@ -30,6 +30,7 @@ macro_rules! each {
 pub(crate) use each;
 
 /// The same of 4, 8 or 16 elements, written out: with an index that is known when this is compiled, what it chooses lies in registers.
+#[allow(unused_macros, reason = "ciphers are features")]
 macro_rules! written_out {
     ($i:ident < 4 => $value:expr) => { written_out!(@ $i $value; 0 1 2 3) };
     ($i:ident < 8 => $value:expr) => { written_out!(@ $i $value; 0 1 2 3 4 5 6 7) };

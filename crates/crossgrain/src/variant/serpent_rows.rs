@@ -1,0 +1,71 @@
+//! The rows of Serpent.
+
+use super::table::{bitsliced, needed, of, part, whole};
+use super::{Action, BindTile, BindWhole, Variant};
+use crate::block::{Direction, Family};
+use crate::part::serpent::whole::Whole;
+use crate::part::serpent::{self, bitsliced as serpent_bitsliced, vsliced};
+use crate::part::{Keys, Part};
+use crate::repr::Repr;
+use crate::word::{Isa, Lane32, Register, Word128, Word256, Word512};
+
+/// Adds the rows.
+pub(super) fn push(rows: &mut Vec<Variant>) {
+    across_the_grain::<u32>(rows);
+    across_the_grain::<u64>(rows);
+    across_the_grain::<Word128>(rows);
+    across_the_grain::<Word256>(rows);
+    across_the_grain::<Word512>(rows);
+    on_words::<u32>(rows);
+    on_words::<Word128>(rows);
+    on_words::<Word256>(rows);
+    on_words::<Word512>(rows);
+}
+
+/// Binds what is Serpent's.
+fn serpent(part: Part, keys: &Keys) -> Option<(serpent::Part, &serpent::key::RoundKeys)> {
+    if let (Part::Serpent(part), Keys::Serpent(keys)) = (part, keys) { Some((part, keys)) } else { None }
+}
+
+/// The parts of Serpent on tiles that need a row in this direction.
+fn serpent_parts(direction: Direction) -> Vec<Part> {
+    use serpent::Part::{Cipher, KeyMixing, LinearTransform, Round, SBoxes};
+    needed([KeyMixing, SBoxes, LinearTransform, Round, Cipher], Part::Serpent, direction)
+}
+
+/// Parts, rounds and whole cipher, bit-sliced.
+fn across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
+    let bind: BindTile = |features, part, direction, keys, round| {
+        let (isa, (part, keys)) = (W::Isa::detect(features)?, serpent(part, keys)?);
+        Some(Box::new(serpent_bitsliced::Sliced::<W>::new(isa, part, direction, keys, round)))
+    };
+    for direction in Direction::ALL {
+        for step in serpent_parts(direction) {
+            rows.push(part::<W::Isa>(step, direction, bitsliced::<W>(), bind));
+        }
+    }
+}
+
+/// Parts, rounds and whole cipher on four words, and from blocks to blocks.
+fn on_words<W: Lane32>(rows: &mut Vec<Variant>) {
+    let repr = Repr::Vsliced { bits: W::BITS };
+    let bind: BindTile = |features, part, direction, keys, round| {
+        let (isa, (part, keys)) = (W::Isa::detect(features)?, serpent(part, keys)?);
+        if part == serpent::Part::Cipher {
+            return Some(Box::new(vsliced::Cipher::<W>::new(isa, direction, keys)));
+        }
+        Some(Box::new(vsliced::Step::<W>::new(isa, part, direction, keys, round)?))
+    };
+    let bind_whole: BindWhole = |features, direction, keys| {
+        let isa = W::Isa::detect(features)?;
+        Some(Box::new(Whole::<W>::new(isa, direction, keys.serpent()?)))
+    };
+    for direction in Direction::ALL {
+        for step in serpent_parts(direction) {
+            rows.push(part::<W::Isa>(step, direction, repr, bind));
+        }
+        rows.push(whole::<W::Isa>(Family::Serpent, direction, bind_whole));
+    }
+    let counter = Action::WholeCounter(bind_whole);
+    rows.push(of::<W::Isa>(Family::Serpent, "serpent-ctr", Repr::Blocks, counter));
+}
