@@ -38,6 +38,7 @@ const STEPS: &[Step] = &[
     Step { name: "test",   program: Program::Cargo, arguments: &["test", "--workspace", "--no-fail-fast", "--", "--show-output"], with: &[] },
     Step { name: "gpu-lint", program: Program::Cargo, arguments: &["clippy", "--workspace", "--features", "crossgrain-cli/gpu,crossgrain-py/gpu", "--all-targets", "--", "-D", "warnings"], with: &[] },
     Step { name: "gpu-test", program: Program::Cargo, arguments: &["test", "--workspace", "--features", "crossgrain-cli/gpu", "--bin", "crossgrain", "--test", "devices", "--", "--show-output"], with: &[] },
+    Step { name: "api",    program: Program::Xtask, arguments: &["api", "--check"], with: &[] },
     Step { name: "dependencies", program: Program::Xtask, arguments: &["dependencies"], with: &[] },
     Step { name: "bare",   program: Program::Cargo, arguments: &["clippy", "-p", "crossgrain", "--no-default-features", "--lib", "--", "-D", "warnings"], with: &[] },
     Step { name: "twin",   program: Program::Cargo, arguments: &["check", "-p", "crossgrain", "--all-features", "--target-dir", "target/twin"], with: &[("RUSTFLAGS", "--cfg crossgrain_absent")] },

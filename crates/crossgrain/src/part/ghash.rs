@@ -102,7 +102,7 @@ fn product(a: u128, b: u128) -> u128 {
 /// The carry-less product. Of every factor every fifth bit is taken by itself: where their products overlap, at most 13 ones are
 /// added, whose carries do not reach the next place five bits up.
 fn carryless(a: u64, b: u64) -> u128 {
-    const FIFTH: u128 = ((u128::MAX >> 3) / 0x1f) | (1 << 125);
+    const FIFTH: u128 = 0x2108_4210_8421_0842_1084_2108_4210_8421;
     let every_fifth = |number: u64| [0, 1, 2, 3, 4].map(|first| u128::from(number) & FIFTH << first);
     let (a, b) = (every_fifth(a), every_fifth(b));
     let mut product = 0;
@@ -118,7 +118,8 @@ fn carryless(a: u64, b: u64) -> u128 {
 
 /// A reversed key times x: products of reversed blocks come out divided by it.
 fn times_x(key: u128) -> u128 {
-    (key << 1) ^ ((key >> 127) * (0xc2 << 120 | 1))
+    let overflow = (key >> 127) * (0xc2 << 120 | 1);
+    key << 1 ^ overflow
 }
 
 /// Registers of blocks that are multiplied before their products are reduced together.
