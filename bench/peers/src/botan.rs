@@ -88,6 +88,14 @@ impl Keyed {
             Cipher::Aes192 => c"AES-192",
             Cipher::Aes256 => c"AES-256",
             Cipher::Serpent128 | Cipher::Serpent192 | Cipher::Serpent256 => c"Serpent",
+            Cipher::Sm4 => c"SM4",
+            Cipher::Camellia128 => c"Camellia-128",
+            Cipher::Camellia192 => c"Camellia-192",
+            Cipher::Camellia256 => c"Camellia-256",
+            Cipher::Aria128 => c"ARIA-128",
+            Cipher::Aria192 => c"ARIA-192",
+            Cipher::Aria256 => c"ARIA-256",
+            Cipher::Kuznyechik => c"Kuznyechik",
         };
         let mut handle = ptr::null_mut();
         // SAFETY: the handle is written by the call, and the name ends in a zero.

@@ -94,6 +94,15 @@ fn algorithm(cipher: Cipher) -> c_int {
         Cipher::Serpent128 => 304,
         Cipher::Serpent192 => 305,
         Cipher::Serpent256 => 306,
+        Cipher::Camellia128 => 310,
+        Cipher::Camellia192 => 311,
+        Cipher::Camellia256 => 312,
+        Cipher::Sm4 => 318,
+        Cipher::Aria128 => 319,
+        Cipher::Aria192 => 320,
+        Cipher::Aria256 => 321,
+        // None of its numbers: it is refused as one that the library lacks.
+        Cipher::Kuznyechik => 0,
     }
 }
 

@@ -93,6 +93,22 @@ impl Library {
             (Cipher::Aes128, Mode::Xts) => "EVP_aes_128_xts",
             (Cipher::Aes192, Mode::Xts) => return Err("XTS is not defined for AES-192".into()),
             (Cipher::Aes256, Mode::Xts) => "EVP_aes_256_xts",
+            (Cipher::Sm4, Mode::Ecb) => "EVP_sm4_ecb",
+            (Cipher::Sm4, Mode::Ctr) => "EVP_sm4_ctr",
+            (Cipher::Camellia128, Mode::Ecb) => "EVP_camellia_128_ecb",
+            (Cipher::Camellia128, Mode::Ctr) => "EVP_camellia_128_ctr",
+            (Cipher::Camellia192, Mode::Ecb) => "EVP_camellia_192_ecb",
+            (Cipher::Camellia192, Mode::Ctr) => "EVP_camellia_192_ctr",
+            (Cipher::Camellia256, Mode::Ecb) => "EVP_camellia_256_ecb",
+            (Cipher::Camellia256, Mode::Ctr) => "EVP_camellia_256_ctr",
+            (Cipher::Aria128, Mode::Ecb) => "EVP_aria_128_ecb",
+            (Cipher::Aria128, Mode::Ctr) => "EVP_aria_128_ctr",
+            (Cipher::Aria192, Mode::Ecb) => "EVP_aria_192_ecb",
+            (Cipher::Aria192, Mode::Ctr) => "EVP_aria_192_ctr",
+            (Cipher::Aria256, Mode::Ecb) => "EVP_aria_256_ecb",
+            (Cipher::Aria256, Mode::Ctr) => "EVP_aria_256_ctr",
+            (Cipher::Kuznyechik, _) => return Err("OpenSSL has no Kuznyechik".into()),
+            (_, Mode::Xts) => return Err("OpenSSL's XTS is AES's".into()),
         };
         // SAFETY: every name above is a function without arguments that returns a cipher.
         let cipher = unsafe { symbol::<CipherGetter>(&self.handle, name)?() };

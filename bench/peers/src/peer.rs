@@ -34,7 +34,7 @@ pub(crate) struct Job {
     pub(crate) direction: Direction,
 }
 
-/// AES and Serpent by the size of the key.
+/// Ciphers by the size of the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Cipher {
     Aes128,
@@ -43,6 +43,14 @@ pub(crate) enum Cipher {
     Serpent128,
     Serpent192,
     Serpent256,
+    Sm4,
+    Camellia128,
+    Camellia192,
+    Camellia256,
+    Aria128,
+    Aria192,
+    Aria256,
+    Kuznyechik,
 }
 
 /// How blocks are chained, or rather not chained.
@@ -83,9 +91,9 @@ impl Cipher {
     /// Bytes in a key of the cipher.
     fn key_bytes(self) -> usize {
         match self {
-            Self::Aes128 | Self::Serpent128 => 16,
-            Self::Aes192 | Self::Serpent192 => 24,
-            Self::Aes256 | Self::Serpent256 => 32,
+            Self::Aes128 | Self::Serpent128 | Self::Sm4 | Self::Camellia128 | Self::Aria128 => 16,
+            Self::Aes192 | Self::Serpent192 | Self::Camellia192 | Self::Aria192 => 24,
+            Self::Aes256 | Self::Serpent256 | Self::Camellia256 | Self::Aria256 | Self::Kuznyechik => 32,
         }
     }
 }
@@ -116,7 +124,17 @@ impl FromStr for Cipher {
             "serpent-128" => Ok(Self::Serpent128),
             "serpent-192" => Ok(Self::Serpent192),
             "serpent-256" => Ok(Self::Serpent256),
-            _ => Err(format!("no cipher {word:?}: aes or serpent, each with -128, -192 or -256")),
+            "sm4" => Ok(Self::Sm4),
+            "camellia-128" => Ok(Self::Camellia128),
+            "camellia-192" => Ok(Self::Camellia192),
+            "camellia-256" => Ok(Self::Camellia256),
+            "aria-128" => Ok(Self::Aria128),
+            "aria-192" => Ok(Self::Aria192),
+            "aria-256" => Ok(Self::Aria256),
+            "kuznyechik" => Ok(Self::Kuznyechik),
+            _ => Err(format!(
+                "no cipher {word:?}: aes, serpent, camellia or aria, each with -128, -192 or -256, sm4 or kuznyechik"
+            )),
         }
     }
 }

@@ -9,13 +9,17 @@
 use std::hint::black_box;
 
 use aes::{Aes128, Aes128Enc, Aes192, Aes192Enc, Aes256, Aes256Enc};
+use aria::{Aria128, Aria192, Aria256};
+use camellia::{Camellia128, Camellia192, Camellia256};
 use cipher::array::Array;
 use cipher::consts::U16;
 use cipher::{BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, InnerIvInit, KeyInit};
 use cipher::{StreamCipher, StreamCipherCoreWrapper, StreamCipherSeek};
 use ctr::flavors::{Ctr64BE, Ctr128BE};
 use ctr::{CtrCore, CtrFlavor};
+use kuznyechik::Kuznyechik;
 use serpent::Serpent;
+use sm4::Sm4;
 use xts_mode::Xts128;
 
 use crate::peer::{BLOCK_BYTES, Cipher, Direction, Mode, Operation, PARTIAL_BLOCK, Peer, Setup, each_sector};
@@ -46,6 +50,14 @@ impl Peer for RustCrypto {
             Cipher::Serpent128 | Cipher::Serpent192 | Cipher::Serpent256 => {
                 operation::<Serpent, Serpent>(setup)
             }
+            Cipher::Sm4 => operation::<Sm4, Sm4>(setup),
+            Cipher::Camellia128 => operation::<Camellia128, Camellia128>(setup),
+            Cipher::Camellia192 => operation::<Camellia192, Camellia192>(setup),
+            Cipher::Camellia256 => operation::<Camellia256, Camellia256>(setup),
+            Cipher::Aria128 => operation::<Aria128, Aria128>(setup),
+            Cipher::Aria192 => operation::<Aria192, Aria192>(setup),
+            Cipher::Aria256 => operation::<Aria256, Aria256>(setup),
+            Cipher::Kuznyechik => operation::<Kuznyechik, Kuznyechik>(setup),
         }
     }
 }

@@ -9,7 +9,7 @@ pub(crate) struct Ratio {
 }
 
 /// What is compared: the one above the line, and the one below.
-const RATIOS: [(&str, &str, &str); 33] = [
+const RATIOS: [(&str, &str, &str); 43] = [
     ("AES-128-CTR / RustCrypto", "aes-128-ctr/best", "aes-128-ctr/rustcrypto"),
     ("AES-128-CTR / OpenSSL", "aes-128-ctr/best", "aes-128-ctr/openssl"),
     ("AES-128-CTR, two rounds by table / all ten", "aes-128-ctr/best", "aes-128-ctr/ten-rounds"),
@@ -55,6 +55,16 @@ const RATIOS: [(&str, &str, &str); 33] = [
         "modes/serpent-256/ecb-decrypt",
     ),
     ("Serpent-256-EAX / CTR, many messages", "modes/serpent-256/eax-many", "modes/serpent-256/ctr-many"),
+    ("SM4-CTR / OpenSSL", "sm4-ctr/best", "sm4-ctr/openssl"),
+    ("SM4-CTR on AVX2 / OpenSSL", "sm4-ctr/avx2", "sm4-ctr/openssl"),
+    ("Camellia-128-CTR / OpenSSL", "camellia-128-ctr/best", "camellia-128-ctr/openssl"),
+    ("Camellia-128-CTR on AVX2 / OpenSSL", "camellia-128-ctr/avx2", "camellia-128-ctr/openssl"),
+    ("ARIA-128-CTR / OpenSSL", "aria-128-ctr/best", "aria-128-ctr/openssl"),
+    ("ARIA-128-CTR on AVX2 / OpenSSL", "aria-128-ctr/avx2", "aria-128-ctr/openssl"),
+    ("SM4-CTR / libgcrypt", "sm4-ctr/best", "sm4-ctr/libgcrypt"),
+    ("Camellia-128-CTR / libgcrypt", "camellia-128-ctr/best", "camellia-128-ctr/libgcrypt"),
+    ("ARIA-128-CTR / libgcrypt", "aria-128-ctr/best", "aria-128-ctr/libgcrypt"),
+    ("Kuznyechik-CTR / RustCrypto", "kuznyechik-ctr/best", "kuznyechik-ctr/rustcrypto"),
 ];
 
 /// Those ratios whose both sides were measured.
