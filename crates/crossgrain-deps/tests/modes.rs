@@ -41,7 +41,7 @@ fn specified(
     let ciphers = Ciphers {
         encipher: &|block| through(&*under_key, Encrypt, block),
         decipher: &|block| through(&*under_key, Decrypt, block),
-        encipher_tweak: &|block| through(&*under_tweak_key, Encrypt, block),
+        encipher_other: &|block| through(&*under_tweak_key, Encrypt, block),
     };
     on_blocks(mode, direction, ciphers, message, order)
 }
@@ -101,7 +101,7 @@ const PLAIN_38A: &str = "6bc1bee22e409f96e93d7e117393172a ae2d8a571e03ac9c9eb76f
 const NONE: Published =
     Published { source: "", mode: Mode::Ecb, key: KEY_38A, iv: IV_38A, plain: PLAIN_38A, crypt: "", tag: "" };
 
-const PUBLISHED: [Published; 8] = [
+const PUBLISHED: [Published; 9] = [
     Published {
         source: "SP 800-38A F.1.1",
         crypt: "3ad77bb40d7a3660a89ecaf32466ef97 f5d3d58503b9699de785895a96fdbaaf
@@ -165,6 +165,15 @@ const PUBLISHED: [Published; 8] = [
         plain: "00000000000000000000000000000000",
         crypt: "0388dace60b6a392f328c2b971b2fe78",
         tag: "ab6e47d42cec13bdf53a67b21257bddf",
+    },
+    Published {
+        source: "RFC 7253 appendix A, the nonce that ends in 0C (the block that it is put in)",
+        mode: Mode::Ocb,
+        key: "000102030405060708090a0b0c0d0e0f",
+        iv: "00000001bbaa9988776655443322110c",
+        plain: "000102030405060708090a0b0c0d0e0f 101112131415161718191a1b1c1d1e1f",
+        crypt: "2942bfc773bda23cabc6acfd9bfd5835 bd300f0973792ef46040c53f1432bcdf",
+        tag: "b5e1dde3bc18a5f840b52e653444d5df",
     },
 ];
 
@@ -256,7 +265,7 @@ fn verdicts_are_those_of_the_literature() {
             apart.loops.iter().filter(|other| other.name != BLOCKS).map(|mac| mac.verdict()).collect();
         let want = match mode {
             Mode::Eax => vec![Serial; 2],
-            Mode::Gcm => vec![Reduction; 2],
+            Mode::Gcm | Mode::Ocb => vec![Reduction; 2],
             _ => Vec::new(),
         };
         assert_eq!(macs, want, "{mode} {direction:?}");
@@ -341,6 +350,9 @@ fn critical_paths_are_fitted() {
             (Mode::Cbc | Mode::Cfb, Encrypt) | (Mode::Ofb, _) => affine(1, 0, 1),
             (Mode::Xts, _) => affine(0, 2, 1),
             (Mode::Gcm, _) => affine(0, 1, 1),
+            // The first offset, the blocks; and when decrypting the tag, which waits for the plaintext.
+            (Mode::Ocb, Encrypt) => affine(0, 2, 1),
+            (Mode::Ocb, Decrypt) => affine(0, 3, 1),
             // The nonce's OMAC, the counter, then the chain over the ciphertext.
             (Mode::Eax, Encrypt) => affine(1, 3, 1),
             // The chain does not wait for the counter.
@@ -349,6 +361,19 @@ fn critical_paths_are_fitted() {
         };
         assert_eq!(path(mode, direction), want, "{mode} {direction:?}");
     }
+}
+
+/// What a mode starts from, by the bytes that its nonce or initial block is cut from.
+fn first_block(mode: Mode, mut iv: Block) -> Block {
+    match mode {
+        Mode::Gcm => iv[12..].copy_from_slice(&[0, 0, 0, 1]),
+        Mode::Ocb => {
+            iv.rotate_right(4);
+            iv[..4].copy_from_slice(&[0, 0, 0, 1]);
+        }
+        _ => {}
+    }
+    iv
 }
 
 /// What the engine is given, with the answer's tag, which decryption compares.
@@ -365,7 +390,6 @@ fn engine(mode: Mode, case: &Case<'_>, data: &mut [u8]) -> Option<Block> {
     let (cipher, options) = (case.keys[0].cipher(), Options::default());
     let key = case.keys.map(Key::bytes)[..mode.entry().keys].concat();
     let iv = match mode.entry().initial {
-        // The counter block of a nonce of twelve bytes ends in a one.
         Initial::Nonce { usual, .. } => {
             return aead(&mode.aead(cipher, &key, 16, &options).unwrap(), case, &case.iv[..usual], data);
         }
@@ -387,13 +411,12 @@ fn aead(mode: &impl Aead, case: &Case<'_>, nonce: &[u8], data: &mut [u8]) -> Opt
 
 #[test]
 fn the_engine_gives_what_the_specification_gives() {
-    let mut iv = [0xff; 16];
-    iv[12..].copy_from_slice(&[0, 0, 0, 1]);
+    let iv = *b"an initial block";
     let header = painted_blocks(5, 8);
     for (mode, direction) in all() {
         for (cipher, blocks) in Cipher::ALL.into_iter().flat_map(|cipher| [1, 33, 700].map(|n| (cipher, n))) {
             let (key, tweak_key, input) = (key(cipher, 4), key(cipher, 9), painted_blocks(blocks, 5));
-            let message = Message { iv, header: &header, input: &input };
+            let message = Message { iv: first_block(mode, iv), header: &header, input: &input };
             let want = specified((mode, direction), (&key, &tweak_key), message, Order::Apart);
             let keys = [&key, &tweak_key];
             let case = Case { keys, direction, iv, header: header.as_flattened(), tag: want.tag };

@@ -7,7 +7,7 @@ use crate::mode::{Ctr, Ecb, Mode, Options, Start};
 use crate::part::aes;
 use crate::part::search::{Known, SearchPart, Use};
 use crate::plan::{Birth, Job};
-use crate::reference::{self, aead, chaining, modes, xts};
+use crate::reference::{self, aead, chaining, modes, ocb, xts};
 use crate::repr::Repr;
 use crate::variant::{Action, Policy, Variant};
 use crate::word::Features;
@@ -74,9 +74,10 @@ pub fn job_agrees(
     Ok(got == *answer(&key, direction, birth, painted))
 }
 
-/// A message through a mode by the reference, in place; gives the tag of a mode that has one, of 16 bytes. The `iv` of what
-/// the message starts from is also its nonce. Decryption compares no tag, and what the mode needs is not looked at: only data
-/// that it takes gives what it would.
+/// A message through a mode by the reference, in place; gives the tag of a mode that has one, as 16 bytes of which the first
+/// count. The `iv` of what the message starts from is also its nonce. `tag` is as long as the mode's tags are; decryption
+/// does not compare it, and reads it only where the mode decrypts by it. What the mode needs is not looked at: only
+/// data that it takes gives what it would.
 ///
 /// # Errors
 /// [`Error::KeyLength`] if the key is not the mode's.
@@ -89,6 +90,7 @@ pub fn mode_by_reference(
     direction: Direction,
     start: &Start<'_>,
     aad: &[u8],
+    tag: &[u8],
     data: &mut [u8],
 ) -> Result<Option<Block>, Error> {
     let (first, second) = key.split_at(cipher.key_bytes().min(key.len()));
@@ -112,6 +114,7 @@ pub fn mode_by_reference(
         }
         Mode::Eax => return Ok(Some(aead::eax(&*by, direction, start.iv, aad, data))),
         Mode::Gcm => return Ok(Some(aead::gcm(&*by, direction, start.iv, aad, data))),
+        Mode::Ocb => return Ok(Some(ocb::ocb(&*by, direction, tag.len(), start.iv, aad, data))),
     }
     Ok(None)
 }

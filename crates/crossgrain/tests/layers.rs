@@ -33,6 +33,7 @@ const LAYERS: [(&str, &[&str]); 19] = [
             "part::chain",
             "part::counter::Counter",
             "part::ghash",
+            "part::mask",
             "part::tweak",
             "variant::Policy",
             "variant::find",

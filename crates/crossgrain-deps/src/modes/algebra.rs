@@ -51,8 +51,8 @@ pub enum Op {
     Encipher,
     /// Its inverse.
     Decipher,
-    /// The block cipher under the second key, that of XTS' tweak.
-    EncipherTweak,
+    /// The block cipher under another key: that of XTS' tweak.
+    EncipherOther,
     /// One more, as a big-endian number modulo 2¹²⁸ (SP 800-38A B.1).
     Increment,
     /// One more in the last four bytes, modulo 2³² (inc₃₂ of SP 800-38D §6.2).
@@ -63,12 +63,16 @@ pub enum Op {
     DoubleLittle,
     /// The product of two blocks in GF(2¹²⁸), bits reflected (SP 800-38D §6.3).
     Multiply,
+    /// The bits that a constant has, the others cleared.
+    Keep(Block),
+    /// OCB's first offset: the top, which is an enciphered nonce, stretched and cut where the nonce says (RFC 7253 §4.2).
+    Stretch,
 }
 
 impl Op {
     /// Whether the block cipher is called.
     pub const fn is_cipher_call(self) -> bool {
-        matches!(self, Self::Encipher | Self::Decipher | Self::EncipherTweak)
+        matches!(self, Self::Encipher | Self::Decipher | Self::EncipherOther)
     }
 
     /// Whether doing it i times has a closed form, so that any iteration can start by itself.

@@ -23,8 +23,8 @@ pub struct Ciphers<'a> {
     pub encipher: &'a dyn Fn(Block) -> Block,
     /// Its inverse.
     pub decipher: &'a dyn Fn(Block) -> Block,
-    /// Under the second key, that of XTS' tweak.
-    pub encipher_tweak: &'a dyn Fn(Block) -> Block,
+    /// Under another key: that of XTS' tweak.
+    pub encipher_other: &'a dyn Fn(Block) -> Block,
 }
 
 impl fmt::Debug for Ciphers<'_> {
@@ -162,7 +162,7 @@ impl Algebra for Blocks<'_> {
             Op::Xor => (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)).to_ne_bytes(),
             Op::Encipher => (self.ciphers.encipher)(a),
             Op::Decipher => (self.ciphers.decipher)(a),
-            Op::EncipherTweak => (self.ciphers.encipher_tweak)(a),
+            Op::EncipherOther => (self.ciphers.encipher_other)(a),
             Op::Increment => u128::from_be_bytes(a).wrapping_add(1).to_be_bytes(),
             Op::Increment32 => {
                 let a = u128::from_be_bytes(a);
@@ -171,6 +171,8 @@ impl Algebra for Blocks<'_> {
             Op::Double => double(u128::from_be_bytes(a)).to_be_bytes(),
             Op::DoubleLittle => double(u128::from_le_bytes(a)).to_le_bytes(),
             Op::Multiply => multiply(a, b),
+            Op::Keep(bits) => (u128::from_ne_bytes(a) & u128::from_ne_bytes(bits)).to_ne_bytes(),
+            Op::Stretch => stretched(a, b),
         }
     }
 
@@ -184,6 +186,19 @@ impl Algebra for Blocks<'_> {
             None => (0..iterations).for_each(body),
         }
     }
+}
+
+/// The bits of the top and of what it is stretched by, from the number on that the last six bits of the nonce are.
+fn stretched(top: Block, nonce: Block) -> Block {
+    let bit = |block: Block, i: usize| block[i / 8] >> (7 - i % 8) & 1;
+    let bottom = usize::from(nonce[15] % 64);
+    let mut offset = [0; 16];
+    for i in 0..128 {
+        let from = bottom + i;
+        let value = if from < 128 { bit(top, from) } else { bit(top, from - 128) ^ bit(top, from - 120) };
+        offset[i / 8] |= value << (7 - i % 8);
+    }
+    offset
 }
 
 /// The product with bits reflected, bit by bit (SP 800-38D, algorithm 1).

@@ -4,7 +4,7 @@
 //! changes no dependence between the others. The loop that turns input into output is called
 //! [`BLOCKS`]. Variables bear the names of the standards where those name them.
 //! Sources: SP 800-38A (ECB, CBC, CFB, OFB, CTR), SP 800-38B (OMAC), SP 800-38D (GCM), IEEE 1619-2018
-//! (XTS), Bellare, Rogaway and Wagner, "The EAX mode of operation" (FSE 2004).
+//! (XTS), Bellare, Rogaway and Wagner, "The EAX mode of operation" (FSE 2004), RFC 7253 (OCB).
 
 use super::algebra::{Algebra, IV, Op, Place, TAG};
 use crossgrain::mode::Mode;
@@ -18,14 +18,14 @@ pub const BLOCKS: &str = "blocks";
 /// How long a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lengths {
-    /// Blocks of header; only EAX and GCM have one.
+    /// Blocks of header; only modes with a tag have one.
     pub header_blocks: usize,
     /// Blocks of message, at least one.
     pub blocks: usize,
 }
 
 /// Runs a mode over an algebra. What [`IV`] holds: the initialisation vector, XTS' data unit number, EAX'
-/// nonce of one block, GCM's pre-counter block.
+/// nonce of one block, GCM's pre-counter block, the block that OCB's nonce is put in.
 pub fn run<A: Algebra>(a: &A, mode: Mode, direction: Direction, lengths: Lengths) {
     let n = lengths.blocks;
     match (mode, direction) {
@@ -41,6 +41,7 @@ pub fn run<A: Algebra>(a: &A, mode: Mode, direction: Direction, lengths: Lengths
         (Mode::Xts, _) => xts(a, direction, n),
         (Mode::Eax, _) => eax(a, direction, lengths),
         (Mode::Gcm, _) => gcm(a, direction, lengths),
+        (Mode::Ocb, _) => ocb(a, direction, lengths),
     }
 }
 
@@ -60,6 +61,14 @@ fn ciphertext(direction: Direction) -> fn(usize) -> Place {
     match direction {
         Direction::Encrypt => Output,
         Direction::Decrypt => Input,
+    }
+}
+
+/// The array that holds the plaintext.
+fn plaintext(direction: Direction) -> fn(usize) -> Place {
+    match direction {
+        Direction::Encrypt => Input,
+        Direction::Decrypt => Output,
     }
 }
 
@@ -118,7 +127,7 @@ fn count<A: Algebra>(a: &A, increment: Op, n: usize) {
 /// IEEE 1619-2018 §5.3.2 and §5.4.2, without stealing: the tweak is doubled from block to block.
 fn xts<A: Algebra>(a: &A, direction: Direction, n: usize) {
     let tweak = Scalar("tweak");
-    a.write(tweak, a.apply(Op::EncipherTweak, a.read(IV), None));
+    a.write(tweak, a.apply(Op::EncipherOther, a.read(IV), None));
     a.each(BLOCKS, n, &|i| {
         let masked = a.xor(a.read(Input(i)), a.read(tweak));
         a.write(Output(i), a.xor(cipher(a, direction, masked), a.read(tweak)));
@@ -203,4 +212,47 @@ fn gcm<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
 fn lengths_in_bits(header_blocks: usize, blocks: usize) -> Block {
     let bits = |blocks: usize| 128 * blocks as u128;
     (bits(header_blocks) << 64 | bits(blocks)).to_be_bytes()
+}
+
+/// RFC 7253 §4.2 and §4.3. The offset of a block is the sum of the first one and of the steps at the ones of the Gray code
+/// of its number: the closed form of adding the step that the RFC adds from block to block.
+fn ocb<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
+    let Lengths { header_blocks, blocks } = lengths;
+    let sum = a.apply(Op::Double, a.encipher(a.constant([0; 16])), None);
+    let bits = usize::BITS - (header_blocks.max(blocks)).leading_zeros();
+    let mut steps = vec![a.apply(Op::Double, sum, None)];
+    (1..bits as usize).for_each(|bit| steps.push(a.apply(Op::Double, steps[bit - 1], None)));
+    let offset = |first: A::Value, number: usize| {
+        let ones = (0..steps.len()).filter(|bit| (number ^ number >> 1) >> bit & 1 == 1);
+        ones.fold(first, |offset, bit| a.xor(offset, steps[bit]))
+    };
+    let mut all_but_six = [0xff; 16];
+    all_but_six[15] = 0xc0;
+    let top = a.encipher(a.apply(Op::Keep(all_but_six), a.read(IV), None));
+    let first = a.apply(Op::Stretch, top, Some(a.read(IV)));
+    let (hash, checksum) = (Scalar("hash"), Scalar("checksum"));
+    a.write(hash, a.constant([0; 16]));
+    a.each("header", header_blocks, &|i| {
+        let masked = a.xor(a.read(Header(i)), offset(a.constant([0; 16]), i + 1));
+        a.write(hash, a.xor(a.read(hash), a.encipher(masked)));
+    });
+    let replace = || {
+        a.each(BLOCKS, blocks, &|i| {
+            let offset = offset(first, i + 1);
+            let masked = a.xor(a.read(Input(i)), offset);
+            a.write(Output(i), a.xor(cipher(a, direction, masked), offset));
+        });
+    };
+    a.write(checksum, a.constant([0; 16]));
+    if direction == Direction::Decrypt {
+        replace();
+    }
+    a.each("checksum", blocks, &|i| {
+        a.write(checksum, a.xor(a.read(checksum), a.read(plaintext(direction)(i))));
+    });
+    if direction == Direction::Encrypt {
+        replace();
+    }
+    let last = a.xor(a.xor(a.read(checksum), offset(first, blocks)), sum);
+    a.write(TAG, a.xor(a.encipher(last), a.read(hash)));
 }

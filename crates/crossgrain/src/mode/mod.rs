@@ -7,6 +7,7 @@ mod ctr;
 mod eax;
 mod ecb;
 mod gcm;
+mod ocb;
 mod registry;
 mod tag;
 mod unauthenticated;
@@ -20,6 +21,7 @@ pub(crate) use ctr::Finish;
 pub use eax::Eax;
 pub use ecb::Ecb;
 pub use gcm::Gcm;
+pub use ocb::Ocb;
 pub use registry::{CipherUse, Entry, Initial, Lengths, Mode, Parallel, Reuse, Start};
 pub use tag::Tag;
 pub use unauthenticated::{Place, Unauthenticated};
@@ -87,6 +89,15 @@ impl Options {
     /// were named for.
     fn freely(&self) -> Self {
         Self { variants: Vec::new(), plans: Vec::new(), ..self.clone() }
+    }
+
+    /// The options for one of two jobs of a mode: these, unless what they name is for the other job alone.
+    fn for_job(&self, job: Job, other: Job) -> Self {
+        let is_named = |job: Job| match &self.plans[..] {
+            [] => self.variants.iter().all(|name| find(name).is_ok_and(|variant| job.takes(variant))),
+            plans => plans.iter().any(|plans| plans.job() == job),
+        };
+        if is_named(job) || !is_named(other) { self.clone() } else { self.freely() }
     }
 
     /// Plans a job and binds it to a key's schedule.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use subtle::ConstantTimeEq;
 
-use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse};
+use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::unauthenticated::{Apply, Place};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::{Program, Schedule};
@@ -25,6 +25,8 @@ pub(super) const ENTRY: Entry = Entry {
     any_block_size: false,
     tag_bytes: &[],
     reuse: Reuse::EqualBlocks,
+    admits: every_cipher,
+    wipes_forged: false,
     make: Make::Unauthenticated(|request| {
         let key = XtsKey::new(request.cipher, request.key)?;
         let xts = Xts::with_options(&key, request.direction, request.start.sector_bytes, request.options)?;

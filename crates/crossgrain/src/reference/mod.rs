@@ -7,6 +7,7 @@ pub mod aead;
 pub mod aes;
 pub mod chaining;
 pub mod modes;
+pub mod ocb;
 pub mod serpent;
 pub mod xts;
 
