@@ -7,7 +7,7 @@ use crate::mode::{Ctr, Ecb, Mode, Options, Start};
 use crate::part::aes;
 use crate::part::search::{Known, SearchPart, Use};
 use crate::plan::{Birth, Job};
-use crate::reference::{self, aead, chaining, modes, ocb, xts};
+use crate::reference::{self, aead, chaining, gcm_siv, modes, ocb, xts};
 use crate::repr::Repr;
 use crate::variant::{Action, Policy, Variant};
 use crate::word::Features;
@@ -93,6 +93,11 @@ pub fn mode_by_reference(
     tag: &[u8],
     data: &mut [u8],
 ) -> Result<Option<Block>, Error> {
+    let came = || {
+        let mut block = [0; BLOCK_BYTES];
+        block[..tag.len()].copy_from_slice(tag);
+        block
+    };
     let (first, second) = key.split_at(cipher.key_bytes().min(key.len()));
     let by = reference::cipher(&Key::new(cipher, first)?);
     let iv = || {
@@ -114,6 +119,9 @@ pub fn mode_by_reference(
         }
         Mode::Eax => return Ok(Some(aead::eax(&*by, direction, start.iv, aad, data))),
         Mode::Gcm => return Ok(Some(aead::gcm(&*by, direction, start.iv, aad, data))),
+        Mode::GcmSiv => {
+            return gcm_siv::gcm_siv((cipher, &*by), direction, start.iv, aad, came(), data).map(Some);
+        }
         Mode::Ocb => return Ok(Some(ocb::ocb(&*by, direction, tag.len(), start.iv, aad, data))),
     }
     Ok(None)

@@ -4,9 +4,10 @@
 //! changes no dependence between the others. The loop that turns input into output is called
 //! [`BLOCKS`]. Variables bear the names of the standards where those name them.
 //! Sources: SP 800-38A (ECB, CBC, CFB, OFB, CTR), SP 800-38B (OMAC), SP 800-38D (GCM), IEEE 1619-2018
-//! (XTS), Bellare, Rogaway and Wagner, "The EAX mode of operation" (FSE 2004), RFC 7253 (OCB).
+//! (XTS), Bellare, Rogaway and Wagner, "The EAX mode of operation" (FSE 2004), RFC 7253 (OCB),
+//! RFC 8452 (GCM-SIV).
 
-use super::algebra::{Algebra, IV, Op, Place, TAG};
+use super::algebra::{Algebra, GIVEN, IV, Op, Place, TAG};
 use crossgrain::mode::Mode;
 use crossgrain::{Block, Direction};
 
@@ -25,7 +26,8 @@ pub struct Lengths {
 }
 
 /// Runs a mode over an algebra. What [`IV`] holds: the initialisation vector, XTS' data unit number, EAX'
-/// nonce of one block, GCM's pre-counter block, the block that OCB's nonce is put in.
+/// nonce of one block, GCM's pre-counter block, the block that OCB's nonce is put in, GCM-SIV's nonce
+/// with zeros behind it.
 pub fn run<A: Algebra>(a: &A, mode: Mode, direction: Direction, lengths: Lengths) {
     let n = lengths.blocks;
     match (mode, direction) {
@@ -41,6 +43,7 @@ pub fn run<A: Algebra>(a: &A, mode: Mode, direction: Direction, lengths: Lengths
         (Mode::Xts, _) => xts(a, direction, n),
         (Mode::Eax, _) => eax(a, direction, lengths),
         (Mode::Gcm, _) => gcm(a, direction, lengths),
+        (Mode::GcmSiv, _) => gcm_siv(a, direction, lengths),
         (Mode::Ocb, _) => ocb(a, direction, lengths),
     }
 }
@@ -212,6 +215,37 @@ fn gcm<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
 fn lengths_in_bits(header_blocks: usize, blocks: usize) -> Block {
     let bits = |blocks: usize| 128 * blocks as u128;
     (bits(header_blocks) << 64 | bits(blocks)).to_be_bytes()
+}
+
+/// RFC 8452 §4 and §5. Decryption starts from the tag that came.
+fn gcm_siv<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
+    let Lengths { header_blocks, blocks } = lengths;
+    let (hash, key) = (Scalar("hash"), a.apply(Op::EncipherOther, a.read(IV), None));
+    let add = |place: Place| {
+        a.write(hash, a.apply(Op::MultiplyLittle, a.xor(a.read(hash), a.read(place)), Some(key)));
+    };
+    let mut last_bit = [0; 16];
+    last_bit[15] = 0x80;
+    let counting = |tag: A::Value| {
+        a.write(COUNTER, a.apply(Op::Set(last_bit), tag, None));
+        count(a, Op::IncrementLittle32, blocks);
+    };
+    if direction == Direction::Decrypt {
+        counting(a.read(GIVEN));
+    }
+    a.write(hash, a.constant([0; 16]));
+    a.each("header", header_blocks, &|i| add(Header(i)));
+    a.each("mac", blocks, &|i| add(plaintext(direction)(i)));
+    let mut lengths = lengths_in_bits(header_blocks, blocks);
+    lengths[..8].reverse();
+    lengths[8..].reverse();
+    let lengths = a.xor(a.read(hash), a.constant(lengths));
+    let digest = a.xor(a.apply(Op::MultiplyLittle, lengths, Some(key)), a.read(IV));
+    let tag = a.encipher(a.apply(Op::Keep(last_bit.map(|byte| !byte)), digest, None));
+    a.write(TAG, tag);
+    if direction == Direction::Encrypt {
+        counting(tag);
+    }
 }
 
 /// RFC 7253 §4.2 and §4.3. The offset of a block is the sum of the first one and of the steps at the ones of the Gray code

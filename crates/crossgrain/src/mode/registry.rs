@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::unauthenticated::{Apply, Unauthenticated};
-use super::{Aead, Options, chained, ctr, eax, ecb, gcm, ocb, xts};
+use super::{Aead, Options, chained, ctr, eax, ecb, gcm, gcm_siv, ocb, xts};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::plan::{Birth, Job};
 
@@ -64,6 +64,8 @@ modes! {
     Eax: eax::ENTRY;
     /// Counter mode with GHASH for a tag (SP 800-38D).
     Gcm: gcm::ENTRY;
+    /// Counter mode from a tag by POLYVAL, under keys of each nonce's own (RFC 8452).
+    GcmSiv: gcm_siv::ENTRY;
     /// Masked blocks, with the sum of the plaintext for a tag: OCB3 (RFC 7253).
     Ocb: ocb::ENTRY;
 }
@@ -162,6 +164,8 @@ pub enum Parallel {
 /// What two messages give away that share a key and what they start from, the least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reuse {
+    /// Whether the messages are equal.
+    EqualMessages,
     /// Which blocks are equal at equal places.
     EqualBlocks,
     /// How far they are equal from their beginning on.
@@ -180,6 +184,7 @@ impl Reuse {
     /// The same as the end of a sentence.
     pub const fn describe(self) -> &'static str {
         match self {
+            Self::EqualMessages => "whether the messages are equal",
             Self::EqualBlocks => "which blocks are equal at equal places",
             Self::EqualBeginnings => "how far the messages are equal",
             Self::Parting => "how far the messages are equal, and the sum of the blocks where they part",
@@ -336,7 +341,8 @@ impl Mode {
     ///
     /// # Errors
     /// [`Error::UnfitMode`] for a mode without a tag, [`Error::UnfitCipher`] for a cipher that it is not defined for, and as
-    /// the mode's own type: [`super::Eax`], [`super::Gcm`], [`super::Ocb`].
+    /// the mode's own type: [`super::Eax`], [`super::Gcm`], [`super::GcmSiv`],
+    /// [`super::Ocb`].
     pub fn aead(
         self,
         cipher: Cipher,

@@ -1,7 +1,8 @@
-//! GHASH: the hash of GCM, by carry-less multiplication, as many blocks at a time as a few registers hold.
+//! GHASH and POLYVAL: the hashes of GCM and GCM-SIV, by carry-less multiplication, as many blocks at a time as a few
+//! registers hold.
 //!
-//! Layout: a block a 128-bit lane, bytes reversed, so that its bits are coefficients in the order that the instruction
-//! multiplies in. Needs: `CarrylessLanes`; elsewhere a library's constant-time code (`ghash`) takes its place.
+//! Layout: a block a 128-bit lane, of GHASH with its bytes reversed, so that its bits are coefficients in the order that the
+//! instruction multiplies in. What lanes compute is POLYVAL; GHASH is that of reversed blocks by the key times x. Needs: `CarrylessLanes`; elsewhere a library's constant-time code (`ghash`) takes its place.
 //! Source: SP 800-38D §6.4; RFC 8452, appendix A, for what the reversed bytes and the key times x make of it; Gueron and
 //! Kounavis, "Intel Carry-Less Multiplication Instruction and its Usage for Computing the GCM Mode" (2014).
 //! Holds: every lane is a sum of its own, by Horner's rule with a power of the key that spans a stride. The lanes meet once,
@@ -17,17 +18,26 @@ use zeroize::Zeroizing;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{CarrylessLanes, ClmulWord128, ClmulWord256, ClmulWord512, Features, Isa, Kernel, each};
 
-/// GHASH with one key.
+/// GHASH, or POLYVAL, with one key.
 pub struct Ghash(Box<dyn Hash>);
 
 impl Ghash {
-    /// Binds the hash to a key by the widest of these instructions. Wiped when dropped.
+    /// Binds GHASH to a key by the widest of these instructions. Wiped when dropped.
     pub fn new(key: &Block, features: Features) -> Self {
-        let hash = None
-            .or_else(|| ByProducts::<ClmulWord512>::boxed(key, features))
-            .or_else(|| ByProducts::<ClmulWord256>::boxed(key, features))
-            .or_else(|| ByProducts::<ClmulWord128>::boxed(key, features));
-        Self(hash.unwrap_or_else(|| Box::new(Software(GHash::new(&(*key).into())))))
+        // The key times x: products of reversed blocks come out divided by it.
+        let number = u128::from_be_bytes(*key);
+        let overflow = (number >> 127) * (0xc2 << 120 | 1);
+        let by_products = boxed(number << 1 ^ overflow, &REVERSED, features);
+        Self(by_products.unwrap_or_else(|| Software::boxed(key, &REVERSED)))
+    }
+
+    /// Binds POLYVAL (RFC 8452 §3) likewise.
+    pub fn polyval(key: &Block, features: Features) -> Self {
+        let number = u128::from_le_bytes(*key);
+        let by_products = boxed(number, &AS_THEY_ARE, features);
+        // The same from the other side: GHASH's key, whose first bit is the coefficient of x⁰, times x.
+        let times_x = number >> 1 ^ (number & 1) * (0xe1 << 120);
+        Self(by_products.unwrap_or_else(|| Software::boxed(&times_x.to_be_bytes(), &AS_THEY_ARE)))
     }
 
     /// The powers of the key, where carry-less products compute the hash.
@@ -67,18 +77,33 @@ trait Hash: Send + Sync {
 }
 
 /// A library's, in constant time on any CPU.
-struct Software(GHash);
+struct Software {
+    hash: GHash,
+    /// Where the bytes of a block come from in lanes; here they are GHASH's own or these reversed.
+    places: &'static Block,
+}
+
+impl Software {
+    fn boxed(key: &Block, places: &'static Block) -> Box<dyn Hash> {
+        Box::new(Self { hash: GHash::new(&(*key).into()), places })
+    }
+
+    /// A block as GHASH has it, and back.
+    fn turned(&self, block: &Block) -> Block {
+        each!(i < 16 => block[usize::from(15 - self.places[i])])
+    }
+}
 
 impl Hash for Software {
     fn absorb(&self, sum: &mut Block, blocks: &[u8]) {
         let (blocks, _) = blocks.as_chunks();
-        let mut hash = self.0.clone();
+        let mut hash = self.hash.clone();
         let first: Block = each!(i < 16 => sum[i] ^ blocks[0][i]);
-        hash.update(&[first.into()]);
+        hash.update(&[self.turned(&first).into()]);
         for block in &blocks[1..] {
-            hash.update(&[(*block).into()]);
+            hash.update(&[self.turned(block).into()]);
         }
-        *sum = hash.finalize().into();
+        *sum = self.turned(&hash.finalize().into());
     }
 }
 
@@ -88,8 +113,19 @@ pub(super) const STRIDE: usize = 8;
 /// Blocks in the widest register.
 const LANES_MAX: usize = 4;
 
-/// The powers of a key from the first on, as lanes have them.
-pub(super) struct Powers(Zeroizing<[Block; STRIDE * LANES_MAX]>);
+/// Where the bytes of a block come from in a lane: GHASH's, and POLYVAL's.
+static REVERSED: Block = [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
+static AS_THEY_ARE: Block = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+
+/// The powers of a key from the first on, as lanes have them, and where the bytes of blocks come from there.
+pub(super) struct Powers(Zeroizing<[Block; STRIDE * LANES_MAX]>, &'static Block);
+
+/// The hash by the widest of these instructions, by the first power.
+fn boxed(first: u128, places: &'static Block, features: Features) -> Option<Box<dyn Hash>> {
+    None.or_else(|| ByProducts::<ClmulWord512>::boxed(first, places, features))
+        .or_else(|| ByProducts::<ClmulWord256>::boxed(first, places, features))
+        .or_else(|| ByProducts::<ClmulWord128>::boxed(first, places, features))
+}
 
 /// The hash by the products of these words.
 struct ByProducts<W: CarrylessLanes> {
@@ -98,15 +134,12 @@ struct ByProducts<W: CarrylessLanes> {
 }
 
 impl<W: CarrylessLanes> ByProducts<W> {
-    fn boxed(key: &Block, features: Features) -> Option<Box<dyn Hash>> {
+    fn boxed(first: u128, places: &'static Block, features: Features) -> Option<Box<dyn Hash>> {
         let isa = W::Isa::detect(features)?;
         // Filled where it stays: what is moved leaves a copy.
-        let powers = Powers(Zeroizing::new([[0; BLOCK_BYTES]; STRIDE * LANES_MAX]));
+        let powers = Powers(Zeroizing::new([[0; BLOCK_BYTES]; STRIDE * LANES_MAX]), places);
         let mut hash = Box::new(Self { isa, powers });
-        // The key times x: products of reversed blocks come out divided by it.
-        let key = u128::from_be_bytes(*key);
-        let overflow = (key >> 127) * (0xc2 << 120 | 1);
-        hash.powers.0[0] = (key << 1 ^ overflow).to_le_bytes();
+        hash.powers.0[0] = first.to_le_bytes();
         isa.enter(Raise::<W>(isa, &mut hash.powers.0));
         Some(hash)
     }
@@ -131,7 +164,7 @@ impl<W: CarrylessLanes> Kernel for Raise<'_, W> {
     #[inline(always)]
     fn run(self) {
         let Self(isa, powers) = self;
-        let field = Field::<W>::new(isa);
+        let field = Field::<W>::new(isa, &AS_THEY_ARE);
         let key = W::broadcast(isa, &powers[0]);
         let mut power = key;
         for place in &mut powers[1..] {
@@ -186,7 +219,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
     /// Goes on from `sum` with whole registers.
     #[inline(always)]
     pub(super) fn from(isa: W::Isa, powers: &'a Powers, sum: &Block) -> Self {
-        let field = Field::<W>::new(isa);
+        let field = Field::<W>::new(isa, powers.1);
         Self { isa, powers, field, sums: field.zero, due: field.load_lanes(isa, sum) }
     }
 
@@ -199,7 +232,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
         for i in 0..BLOCK_BYTES {
             bytes[start + i] ^= sum[i];
         }
-        let field = Field::<W>::new(isa);
+        let field = Field::<W>::new(isa, powers.1);
         Self { isa, powers, field, sums: field.load(isa, &bytes[..W::BYTES]), due: field.zero }
     }
 
@@ -254,7 +287,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
         }
         let powers = W::load(self.isa, &bytes[..W::BYTES]);
         let sums = self.field.reduced(Product::of(self.sums, powers));
-        sums.pick(self.field.reverse).store(&mut bytes[..W::BYTES]);
+        sums.pick(self.field.places).store(&mut bytes[..W::BYTES]);
         let mut sum = [0; BLOCK_BYTES];
         for lane in bytes[..W::BYTES].as_chunks::<BLOCK_BYTES>().0 {
             sum = each!(i < 16 => sum[i] ^ lane[i]);
@@ -269,32 +302,32 @@ struct Field<W> {
     zero: W,
     /// x¹²⁸ + x¹²⁷ + x¹²⁶ + x¹²¹ + 1 less its ends, which reductions have as swaps.
     modulus: W,
-    /// Picks the bytes of a block in reverse.
-    reverse: W,
+    /// Picks the bytes of a block, and those of a lane for a block.
+    places: W,
     /// Picks the halves of a block in reverse.
     swap: W,
 }
 
 impl<W: CarrylessLanes> Field<W> {
     #[inline(always)]
-    fn new(isa: W::Isa) -> Self {
+    fn new(isa: W::Isa, places: &Block) -> Self {
         Self {
             zero: W::splat(isa, 0),
             modulus: W::splat(isa, 0xc2 << 56),
-            reverse: W::broadcast(isa, &[15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]),
+            places: W::broadcast(isa, places),
             swap: W::broadcast(isa, &[8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7]),
         }
     }
 
     #[inline(always)]
     fn load(&self, isa: W::Isa, blocks: &[u8]) -> W {
-        W::load(isa, blocks).pick(self.reverse)
+        W::load(isa, blocks).pick(self.places)
     }
 
     /// The first lane, and zeros.
     #[inline(always)]
     fn load_lanes(&self, isa: W::Isa, block: &Block) -> W {
-        W::load_lanes(isa, block).pick(self.reverse)
+        W::load_lanes(isa, block).pick(self.places)
     }
 
     /// The product divided by x¹²⁸: its low half is cleared in two steps of 64 bits, by multiples of the modulus.

@@ -1,6 +1,6 @@
 //! OCB3 (RFC 7253) over the reference ciphers, one block at a time, written as the RFC's §4 is.
 
-use super::{BlockCipher, add, encrypted};
+use super::{BlockCipher, add, double, encrypted};
 use crate::block::{Block, Direction};
 
 /// OCB in place; gives the tag, of which `tag_bytes` count.
@@ -84,11 +84,6 @@ fn hash(cipher: &dyn BlockCipher, aad: &[u8]) -> Block {
 /// L of the number of zeros that `i` ends in, by L_$.
 fn step(l_sum: Block, i: u64) -> Block {
     (0..=i.trailing_zeros()).fold(l_sum, |l, _| double(l))
-}
-
-fn double(block: Block) -> Block {
-    let value = u128::from_be_bytes(block);
-    ((value << 1) ^ if value >> 127 == 1 { 0x87 } else { 0 }).to_be_bytes()
 }
 
 /// A block; one that is not whole with a one and zeros behind it.
