@@ -234,8 +234,10 @@ pub enum Error {
     CorruptPlan(String),
     /// A stored plan that is of no use here, with the reason.
     UnfitPlan(String),
-    /// A key of XTS that is not two keys of its cipher.
-    XtsKeyLength {
+    /// A key that is not two keys of its cipher, for a mode that takes two.
+    TwoKeysLength {
+        /// The mode's name.
+        mode: &'static str,
         /// The cipher asked for.
         cipher: Cipher,
         /// The length given, in bytes.
@@ -388,12 +390,12 @@ impl fmt::Display for Error {
             Self::NoPlan(reason) => write!(f, "no plan can be made: {reason}"),
             Self::CorruptPlan(reason) => write!(f, "the plan is corrupt: {}", reason.escape_debug()),
             Self::UnfitPlan(reason) => write!(f, "the plan cannot be used here: {reason}"),
-            Self::XtsKeyLength { cipher, len_bytes } => {
+            Self::TwoKeysLength { mode, cipher, len_bytes } => {
                 let want = 2 * cipher.key_bytes();
                 let digits = 2 * want;
                 write!(
                     f,
-                    "xts takes two keys of {cipher}, {want} bytes ({digits} hex digits), not {len_bytes}"
+                    "{mode} takes two keys of {cipher}, {want} bytes ({digits} hex digits), not {len_bytes}"
                 )
             }
             Self::EqualXtsKeys => {

@@ -7,7 +7,7 @@ use crate::mode::{Ctr, Ecb, Mode, Options, Start};
 use crate::part::aes;
 use crate::part::search::{Known, SearchPart, Use};
 use crate::plan::{Birth, Job};
-use crate::reference::{self, aead, chaining, gcm_siv, modes, ocb, xts};
+use crate::reference::{self, aead, ccm, chaining, gcm_siv, modes, ocb, siv, xts};
 use crate::repr::Repr;
 use crate::variant::{Action, Policy, Variant};
 use crate::word::Features;
@@ -119,8 +119,14 @@ pub fn mode_by_reference(
         }
         Mode::Eax => return Ok(Some(aead::eax(&*by, direction, start.iv, aad, data))),
         Mode::Gcm => return Ok(Some(aead::gcm(&*by, direction, start.iv, aad, data))),
+        Mode::Ccm => return Ok(Some(ccm::ccm(&*by, direction, tag.len(), start.iv, aad, data))),
         Mode::GcmSiv => {
             return gcm_siv::gcm_siv((cipher, &*by), direction, start.iv, aad, came(), data).map(Some);
+        }
+        Mode::Siv => {
+            let counter = reference::cipher(&Key::new(cipher, second)?);
+            let strings = if start.iv.is_empty() { &[aad][..] } else { &[aad, start.iv] };
+            return Ok(Some(siv::siv((&*by, &*counter), direction, strings, came(), data)));
         }
         Mode::Ocb => return Ok(Some(ocb::ocb(&*by, direction, tag.len(), start.iv, aad, data))),
     }

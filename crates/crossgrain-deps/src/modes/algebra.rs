@@ -51,7 +51,7 @@ pub enum Op {
     Encipher,
     /// Its inverse.
     Decipher,
-    /// The block cipher under another key: that of XTS' tweak; of GCM-SIV, what makes the hash key of a nonce.
+    /// The block cipher under another key: that of XTS' tweak, of SIV's counter; of GCM-SIV, what makes a nonce's hash key.
     EncipherOther,
     /// One more, as a big-endian number modulo 2¹²⁸ (SP 800-38A B.1).
     Increment,

@@ -23,7 +23,7 @@ pub struct Ciphers<'a> {
     pub encipher: &'a dyn Fn(Block) -> Block,
     /// Its inverse.
     pub decipher: &'a dyn Fn(Block) -> Block,
-    /// Under another key: that of XTS' tweak. Of GCM-SIV, from a nonce to its hash key; `encipher` is under its other key.
+    /// Under another key: that of XTS' tweak, of SIV's counter. Of GCM-SIV, from a nonce to its hash key; `encipher` is under its other key.
     pub encipher_other: &'a dyn Fn(Block) -> Block,
 }
 

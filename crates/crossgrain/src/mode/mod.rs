@@ -1,6 +1,7 @@
 //! Modes of operation: sequences of program runs. They know no variant and no ISA.
 
 mod aead;
+mod ccm;
 mod chained;
 mod cmac;
 mod ctr;
@@ -10,11 +11,13 @@ mod gcm;
 mod gcm_siv;
 mod ocb;
 mod registry;
+mod siv;
 mod tag;
 mod unauthenticated;
 mod xts;
 
 pub use aead::{Aead, AeadMessage};
+pub use ccm::Ccm;
 pub use chained::{Cbc, CbcMode, Cfb, CfbMode, Chain, Chained, ChainedMode, Message, Ofb, OfbMode};
 pub use cmac::Cmac;
 pub use ctr::Ctr;
@@ -25,6 +28,7 @@ pub use gcm::Gcm;
 pub use gcm_siv::GcmSiv;
 pub use ocb::Ocb;
 pub use registry::{CipherUse, Entry, Initial, Lengths, Mode, Parallel, Reuse, Start};
+pub use siv::{Siv, SivKey};
 pub use tag::Tag;
 pub use unauthenticated::{Place, Unauthenticated};
 pub use xts::{SECTOR_BYTES_MAX, Xts, XtsKey};

@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::unauthenticated::{Apply, Unauthenticated};
-use super::{Aead, Options, chained, ctr, eax, ecb, gcm, gcm_siv, ocb, xts};
+use super::{Aead, Options, ccm, chained, ctr, eax, ecb, gcm, gcm_siv, ocb, siv, xts};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::plan::{Birth, Job};
 
@@ -64,10 +64,14 @@ modes! {
     Eax: eax::ENTRY;
     /// Counter mode with GHASH for a tag (SP 800-38D).
     Gcm: gcm::ENTRY;
+    /// Counter mode with a CBC-MAC for a tag (SP 800-38C).
+    Ccm: ccm::ENTRY;
     /// Counter mode from a tag by POLYVAL, under keys of each nonce's own (RFC 8452).
     GcmSiv: gcm_siv::ENTRY;
     /// Masked blocks, with the sum of the plaintext for a tag: OCB3 (RFC 7253).
     Ocb: ocb::ENTRY;
+    /// Counter mode from a tag by CMACs, under two keys (RFC 5297).
+    Siv: siv::ENTRY;
 }
 
 /// What there is to know of a mode.
@@ -341,8 +345,8 @@ impl Mode {
     ///
     /// # Errors
     /// [`Error::UnfitMode`] for a mode without a tag, [`Error::UnfitCipher`] for a cipher that it is not defined for, and as
-    /// the mode's own type: [`super::Eax`], [`super::Gcm`], [`super::GcmSiv`],
-    /// [`super::Ocb`].
+    /// the mode's own type: [`super::Ccm`], [`super::Eax`], [`super::Gcm`], [`super::GcmSiv`],
+    /// [`super::Ocb`], [`super::Siv`].
     pub fn aead(
         self,
         cipher: Cipher,

@@ -55,11 +55,12 @@ impl XtsKey {
     /// Takes the key for the data and, after it, the one for the tweaks, as IEEE 1619 lists them.
     ///
     /// # Errors
-    /// [`Error::XtsKeyLength`] unless `bytes` is exactly twice as long as a key of the cipher,
+    /// [`Error::TwoKeysLength`] unless `bytes` is exactly twice as long as a key of the cipher,
     /// [`Error::EqualXtsKeys`] if both halves are the same.
     pub fn new(cipher: Cipher, bytes: &[u8]) -> Result<Self, Error> {
         if bytes.len() != 2 * cipher.key_bytes() {
-            return Err(Error::XtsKeyLength { cipher, len_bytes: bytes.len() });
+            let (mode, len_bytes) = (ENTRY.name, bytes.len());
+            return Err(Error::TwoKeysLength { mode, cipher, len_bytes });
         }
         let (data, tweak) = bytes.split_at(cipher.key_bytes());
         if data.ct_eq(tweak).into() {

@@ -5,11 +5,13 @@
 
 pub mod aead;
 pub mod aes;
+pub mod ccm;
 pub mod chaining;
 pub mod gcm_siv;
 pub mod modes;
 pub mod ocb;
 pub mod serpent;
+pub mod siv;
 pub mod xts;
 
 use crate::block::{Block, Family, Key};
