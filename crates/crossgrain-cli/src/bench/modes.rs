@@ -73,7 +73,7 @@ pub(super) fn group(cipher: Cipher, features: Features, peers: &[Peer], filter: 
     let mut group = Vec::new();
     for (name, job) in jobs() {
         let id = format!("modes/{cipher}/{name}");
-        if id.contains(filter) {
+        if id.contains(filter) && job.mode.admits(cipher).is_ok() {
             let work = match job {
                 Job { mode, .. } if mode.is_authenticated() => setting.sealed(job)?,
                 Job { mode: Mode::Cbc, messages: 2.., .. } => setting.chains(job.message_bytes)?,
