@@ -202,7 +202,7 @@ fn dot(mut a: Block, mut b: Block) -> Block {
     a.reverse();
     b.reverse();
     let b = u128::from_be_bytes(b);
-    let mut product = multiply(a, (b >> 1 ^ (b & 1) * (0xe1 << 120)).to_be_bytes());
+    let mut product = multiply(a, ((b >> 1) ^ ((b & 1) * (0xe1 << 120))).to_be_bytes());
     product.reverse();
     product
 }

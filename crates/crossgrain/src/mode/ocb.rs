@@ -94,7 +94,7 @@ impl Ocb {
         let mut block = [0; BLOCK_BYTES];
         let (front, back) = block.split_at_mut(BLOCK_BYTES - nonce.len());
         back.copy_from_slice(nonce);
-        front[0] = (8 * self.tag_bytes % 128 << 1) as u8;
+        front[0] = ((8 * self.tag_bytes % 128) << 1) as u8;
         front[front.len() - 1] |= 1;
         let bottom = u32::from(block[BLOCK_BYTES - 1] % 64);
         block[BLOCK_BYTES - 1] -= bottom as u8;

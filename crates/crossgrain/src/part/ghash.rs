@@ -36,7 +36,7 @@ impl Ghash {
         let number = u128::from_le_bytes(*key);
         let by_products = boxed(number, &AS_THEY_ARE, features);
         // The same from the other side: GHASH's key, whose first bit is the coefficient of x⁰, times x.
-        let times_x = number >> 1 ^ (number & 1) * (0xe1 << 120);
+        let times_x = (number >> 1) ^ ((number & 1) * (0xe1 << 120));
         Self(by_products.unwrap_or_else(|| Software::boxed(&times_x.to_be_bytes(), &AS_THEY_ARE)))
     }
 
