@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use clap::builder::RangedU64ValueParser;
-use crossgrain::circuit::emit::{self, Language};
-use crossgrain::circuit::graph::Graph;
-use crossgrain::circuit::map::map;
-use crossgrain::circuit::named;
-use crossgrain::circuit::netlist::{self, Format};
-use crossgrain::circuit::synthesize::{Table, synthesize};
-use crossgrain::circuit::trace::Width;
-use crossgrain::device::{self, Kernel, rounds};
+use crossgrain::internal::circuit::emit::{self, Language};
+use crossgrain::internal::circuit::graph::Graph;
+use crossgrain::internal::circuit::map::map;
+use crossgrain::internal::circuit::named;
+use crossgrain::internal::circuit::netlist::{self, Format};
+use crossgrain::internal::circuit::synthesize::{Table, synthesize};
+use crossgrain::internal::circuit::trace::Width;
+use crossgrain::internal::device::{self, Kernel, rounds};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Exit};

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use crossgrain::internal::reference::{aes::Aes, modes};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::{Birth, Job, Plan, Plans};
-use crossgrain::reference::{aes::Aes, modes};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 
 use crate::bench::machine;

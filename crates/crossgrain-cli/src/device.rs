@@ -11,7 +11,7 @@ mod none;
 use std::str::FromStr;
 
 use crossgrain::Key;
-use crossgrain::device::Kernel;
+use crossgrain::internal::device::Kernel;
 use crossgrain::plan::Place;
 use crossgrain::plan::compose::Cost;
 

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use crossgrain::Cipher;
+use crossgrain::internal::word::cpu_model;
 use crossgrain::plan::Known;
 use crossgrain::wisdom::{Signature, Wisdom};
-use crossgrain::word::cpu_model;
 use serde_json::{Value, json};
 
 use crate::device::costs;

@@ -7,10 +7,10 @@ use std::time::Instant;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use crossgrain::Cipher;
 use crossgrain::Error as Refusal;
+use crossgrain::Policy;
+use crossgrain::internal::tune::Effort;
 use crossgrain::mode::Mode;
 use crossgrain::plan::Plans;
-use crossgrain::tune::Effort;
-use crossgrain::variant::Policy;
 use crossgrain::wide::Rijndael;
 
 use crate::error::{Error, Exit};

@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use crossgrain::Features;
-use crossgrain::repr::Repr;
-use crossgrain::variant::{Leaks, table};
+use crossgrain::internal::repr::Repr;
+use crossgrain::internal::variant::{Leaks, table};
 use crossgrain::wide;
 use serde_json::json;
 

@@ -7,10 +7,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime};
 
 use clap::Subcommand;
-use crossgrain::device::Kernel;
+use crossgrain::internal::device::Kernel;
+use crossgrain::internal::tune::{Scope, measure_costs};
+use crossgrain::internal::variant::{Policy, Variant, table};
 use crossgrain::plan::{Costs, Place};
-use crossgrain::tune::{Scope, measure_costs};
-use crossgrain::variant::{Policy, Variant, table};
 use crossgrain::wisdom::{PATH_VARIABLE, Refused, Signature, Wisdom, default_path, forget};
 use crossgrain::{Cipher, Features};
 use serde_json::{Value, json};

@@ -10,8 +10,9 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use common::{hex, painted};
+use crossgrain::Direction;
+use crossgrain::internal::check;
 use crossgrain::mode::{Mode, Options, Start};
-use crossgrain::{Direction, check};
 use crossgrain_container::{
     Argon2id, CHUNK_BYTES, Damage, Decryptor, Encryptor, Error, Header, Kdf, Limits, PREFIX_BYTES, Payload,
     SEALED_CHUNK_BYTES, Secret, Suite, TAG_BYTES, plaintext_bytes, sealed_bytes,

@@ -1,7 +1,7 @@
 //! AES as loops over blocks, rounds and columns: it is AES, and it has the verdicts that were published for it.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
-use crossgrain::reference;
+use crossgrain::internal::reference;
 use crossgrain::{Cipher, Key};
 use crossgrain_deps::loops::{Analysis, Looped, Memory, Program};
 

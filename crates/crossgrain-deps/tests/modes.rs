@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crossgrain::block::Family;
+use crossgrain::internal::block::Family;
+use crossgrain::internal::reference::{self, BlockCipher, gcm_siv};
 use crossgrain::mode::{Aead, Initial, Mode, Options, Start};
-use crossgrain::reference::{self, BlockCipher, gcm_siv};
 use crossgrain::{Block, Cipher, Direction, Key};
 use crossgrain_deps::Kind;
 use crossgrain_deps::modes::{

@@ -7,8 +7,7 @@
 use std::env;
 use std::error::Error;
 
-use crossgrain::word::Lanes;
-use crossgrain_gpu::parallel::{Map, Policy, Sum, transform_reduce};
+use crossgrain_gpu::parallel::{Lanes, Map, Policy, Sum, transform_reduce};
 
 /// Darts of an index.
 pub const THROWS: u32 = 32;

@@ -8,9 +8,8 @@
 use std::env;
 use std::error::Error;
 
-use crossgrain::circuit::serpent_sbox;
-use crossgrain::word::Lanes;
-use crossgrain_gpu::parallel::{DeviceVec, Map, Policy, for_each_bundle};
+use crossgrain::internal::circuit::serpent_sbox;
+use crossgrain_gpu::parallel::{DeviceVec, Lanes, Map, Policy, for_each_bundle};
 
 /// The layer of a round.
 #[derive(Clone, Copy, Debug)]

@@ -6,8 +6,7 @@
 use std::env;
 use std::error::Error;
 
-use crossgrain::word::Word;
-use crossgrain_gpu::parallel::{BitMap, Bits, Policy, Sum, find, transform_reduce};
+use crossgrain_gpu::parallel::{BitMap, Bits, Policy, Sum, Word, find, transform_reduce};
 
 /// 1 where a number has an odd number of ones, otherwise 0.
 #[derive(Clone, Copy, Debug)]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossgrain::Key;
-use crossgrain::circuit::emit::Language;
-use crossgrain::device::search::Search;
-use crossgrain::device::{Kernel, Listing};
-use crossgrain::part::search::Known;
+use crossgrain::internal::circuit::emit::Language;
+use crossgrain::internal::device::search::Search;
+use crossgrain::internal::device::{Kernel, Listing};
+use crossgrain::internal::part::search::Known;
 use crossgrain_search::Table;
 
 use super::measure::{self, Copies};

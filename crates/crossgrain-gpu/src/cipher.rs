@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossgrain::block::BLOCK_BYTES;
-use crossgrain::device::{KEY_WORDS_MAX, Kernel, Listing};
+use crossgrain::BLOCK_BYTES;
+use crossgrain::internal::device::{KEY_WORDS_MAX, Kernel, Listing};
 use crossgrain::{Cipher as CipherName, Key};
 
 use super::{Device, Error, Job};

@@ -7,8 +7,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crossgrain::circuit::emit::Language;
-use crossgrain::device::{KEY_WORDS_MAX, Listing};
+use crossgrain::internal::circuit::emit::Language;
+use crossgrain::internal::device::{KEY_WORDS_MAX, Listing};
 use cudarc::driver::sys::{CUdevice_attribute, CUevent_flags, CUfunction_attribute, CUresult};
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchConfig,

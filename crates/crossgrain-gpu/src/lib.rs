@@ -1,4 +1,4 @@
-//! crossgrain's ciphers on GPUs, as the programs of [`crossgrain::device`].
+//! crossgrain's ciphers on GPUs, as programs that the core writes.
 //!
 //! [`Device`] is one face for every kind of GPU: allocate, copy, compile, run, time. [`wgpu`] goes through Vulkan, Metal or
 //! Direct3D 12, [`cuda`] through NVIDIA's driver and run-time compiler. Both are looked for when the program runs.
@@ -24,8 +24,8 @@ pub mod wgpu;
 
 use std::time::Duration;
 
-use crossgrain::circuit::emit::Language;
-use crossgrain::device::{Kernel, Listing, Work};
+use crossgrain::internal::circuit::emit::Language;
+use crossgrain::internal::device::{Kernel, Listing, Work};
 
 pub use any::{Bulk, Gpu, choose};
 pub use cipher::Cipher;
@@ -131,7 +131,7 @@ pub trait Device {
     ///
     /// # Safety
     /// The program must read nothing of `source` and write nothing of `goal` beyond their ends when it is told this job, and its
-    /// listing must say truly how many threads a group has and how much memory they share. Programs of [`crossgrain::device`] keep
+    /// listing must say truly how many threads a group has and how much memory they share. The core's programs keep
     /// to that if the buffers hold as many blocks as the job says; other texts are their authors' word. A GPU checks nothing.
     unsafe fn run(
         &self,
@@ -173,7 +173,7 @@ pub fn devices() -> Vec<Found> {
 #[cfg(test)]
 mod tests {
     use crossgrain::Cipher as CipherName;
-    use crossgrain::device::{Form, Task};
+    use crossgrain::internal::device::{Form, Task};
 
     use super::*;
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossgrain::BLOCK_BYTES;
-use crossgrain::device::KEY_WORDS_MAX;
-use crossgrain::device::search::{HIT_WORDS, ROW_WORDS, Search};
-use crossgrain::part::search::Known;
+use crossgrain::internal::device::KEY_WORDS_MAX;
+use crossgrain::internal::device::search::{HIT_WORDS, ROW_WORDS, Search};
+use crossgrain::internal::part::search::Known;
 use crossgrain_search::{Failure, Table};
 use zeroize::Zeroizing;
 

@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crossgrain::block::{BLOCK_BYTES, Family};
-use crossgrain::circuit::emit::Language;
-use crossgrain::device::{KEY_WORDS_MAX, Kernel, Listing, Task};
+use crossgrain::internal::block::{BLOCK_BYTES, Family};
+use crossgrain::internal::circuit::emit::Language;
+use crossgrain::internal::device::{KEY_WORDS_MAX, Kernel, Listing, Task};
 use pollster::block_on;
 use wgpu::{
     Adapter, Backends, BindGroupDescriptor, BindGroupEntry, Buffer, BufferDescriptor, BufferUsages,
@@ -357,7 +357,7 @@ impl Stamps {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test")]
 
-    use crossgrain::device::ALL;
+    use crossgrain::internal::device::ALL;
     use crossgrain::{Cipher as CipherName, Key};
 
     use super::*;

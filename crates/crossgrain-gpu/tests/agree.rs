@@ -9,7 +9,7 @@ mod stand_in;
 
 use std::sync::Arc;
 
-use crossgrain::device::ALL;
+use crossgrain::internal::device::ALL;
 use crossgrain::{Cipher as CipherName, Key};
 use crossgrain_gpu::{Cipher, Device, Error};
 use judge::{bytes, expected};

@@ -25,9 +25,9 @@ use std::path::Path;
 use std::process::{self, Command};
 
 use compilers::Nvrtc;
-use crossgrain::device::Listing;
-use crossgrain::reference::serpent::S_BOXES;
-use crossgrain::word::Lanes;
+use crossgrain::internal::device::Listing;
+use crossgrain::internal::reference::serpent::S_BOXES;
+use crossgrain::internal::word::Lanes;
 use crossgrain_gpu::Error;
 use crossgrain_gpu::parallel::{
     Bits, Combine, DeviceVec, Map, Place, Policy, Sum, find, for_each_bundle, generate, reduce, transform,

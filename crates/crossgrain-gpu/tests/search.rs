@@ -10,9 +10,9 @@ mod stand_in;
 
 use std::sync::{Arc, Mutex};
 
-use crossgrain::device::search::Search as Program;
+use crossgrain::internal::device::search::Search as Program;
+use crossgrain::internal::part::search::Known;
 use crossgrain::mode::Options;
-use crossgrain::part::search::Known;
 use crossgrain::{Cipher, Direction, Key};
 use crossgrain_gpu::{Gpu, Searcher, choose, devices};
 use crossgrain_search::{

@@ -1,8 +1,8 @@
 //! The modes, over whatever lends its bytes.
 
+use crossgrain::Policy;
 use crossgrain::mode::{Aead as _, Initial, Lengths, Mode, Options, Start};
 use crossgrain::plan::Plans;
-use crossgrain::variant::Policy;
 use crossgrain::{BLOCK_BYTES, Buffers, Direction, Error as Refusal};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

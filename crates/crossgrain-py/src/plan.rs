@@ -1,9 +1,9 @@
 //! Plans and what there is to choose from, as plain values for Python's side to show.
 
+use crossgrain::internal::word::cpu_model;
 use crossgrain::mode::Mode;
 use crossgrain::plan::compose::{Answer, CostFile};
 use crossgrain::plan::{Birth, Plans};
-use crossgrain::word::cpu_model;
 use crossgrain::{Cipher, Direction, Features};
 use pyo3::prelude::*;
 

@@ -9,7 +9,7 @@ use super::job::{Hit, Known, Search, Watch};
 use super::kdf::Deriver;
 use super::words::{InChunk, Refusal};
 use super::{BlockSearch, Error, Inner, Kdf};
-use crossgrain::part::search::Use;
+use crossgrain::internal::part::search::Use;
 
 /// Keys that a kernel is given at a time.
 const BATCH_KEYS: usize = 4096;

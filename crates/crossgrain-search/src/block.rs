@@ -16,12 +16,12 @@ use zeroize::Zeroizing;
 
 use super::Error;
 use crossgrain::Features;
-use crossgrain::block::{BLOCK_BYTES, Block, Cipher, Direction, Key};
+use crossgrain::internal::part::search::{Inner as Prepared, Known, SearchPart, Use};
+use crossgrain::internal::reference;
+use crossgrain::internal::variant::{Action, BindSearch, Variant};
 use crossgrain::mode::Options;
-use crossgrain::part::search::{Inner as Prepared, Known, SearchPart, Use};
 use crossgrain::plan::{self, Costs};
-use crossgrain::reference;
-use crossgrain::variant::{Action, BindSearch, Variant};
+use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Key};
 
 /// One block known before and after the cipher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Devices that try keys: whole periods of a space, in sums of many outer keys and one large table.
 //!
-//! What runs there is a program of [`crossgrain::device::search`]; how it is compiled and started is the device's.
+//! What runs there is a program of [`crossgrain::internal::device::search`]; how it is compiled and started is the device's.
 //! Holds: no byte of a key is varied by both halves (`Space::wide`). A device may let a wrong key pass, which is then
 //! tried by the reference; that it lets the right one pass is proved in every shard by a planted key. A device that fails
 //! has done nothing of the call that it failed in, and is not asked again: what it had taken is the CPU's.
@@ -16,9 +16,9 @@ use zeroize::Zeroizing;
 use super::job::mixed;
 use super::shard::{PROOF_PART, SpaceSearch, low};
 use super::{BlockSearch, Error, Space, Watch};
-use crossgrain::block::Key;
-use crossgrain::device::search::Search as Program;
-use crossgrain::part::search::Known;
+use crossgrain::Key;
+use crossgrain::internal::device::search::Search as Program;
+use crossgrain::internal::part::search::Known;
 
 /// Why a device did not do something, in a line.
 pub type Failure = Box<dyn error::Error + Send + Sync>;

@@ -5,8 +5,8 @@
 //! plaintext or a part of one, and no key but the one that is sought.
 
 use super::{Error, Pair};
-use crossgrain::block::{BLOCK_BYTES, Block, Direction};
 use crossgrain::mode::{Initial, Mode};
+use crossgrain::{BLOCK_BYTES, Block, Direction};
 
 /// Data before and after encryption.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +31,7 @@ impl BlockMode {
     /// A mode without a tag, and not of sectors; and what its message starts from, nothing for ECB.
     ///
     /// # Errors
-    /// [`crossgrain::block::Error::UnfitMode`] and [`crossgrain::block::Error::InitialBytes`], as [`Error::Block`].
+    /// [`crossgrain::Error::UnfitMode`] and [`crossgrain::Error::InitialBytes`], as [`Error::Block`].
     pub fn new(mode: Mode, iv: &[u8]) -> Result<Self, Error> {
         let fits = |mode: Mode| matches!(mode.entry().initial, Initial::Nothing | Initial::Block);
         if !fits(mode) {

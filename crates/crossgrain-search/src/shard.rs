@@ -16,7 +16,7 @@ use super::device::{Device, Left, OnDevice};
 use super::job::mixed;
 use super::{BlockSearch, Error, Hit, Inner, Known, Search, Space, Watch};
 use crossgrain::internal as pool;
-use crossgrain::part::search::Use;
+use crossgrain::internal::part::search::Use;
 
 /// Keys of one prepared table, at most.
 const TABLE_KEYS: usize = 4096;

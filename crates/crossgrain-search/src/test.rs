@@ -7,9 +7,9 @@ use zeroize::Zeroizing;
 
 use super::job::Test;
 use super::{BlockMode, Error};
-use crossgrain::block::{self, BLOCK_BYTES, Cipher, Direction, Key};
+use crossgrain::internal::block::{self, BLOCK_BYTES, Cipher, Direction, Key};
+use crossgrain::internal::reference::{self, xts};
 use crossgrain::mode::{Aead as _, Initial, Mode, Options, Start, Tag};
-use crossgrain::reference::{self, xts};
 use crossgrain_container::{self as container, Header, Limits, PREFIX_BYTES, Payload, Secret};
 
 /// A sector of a disk, by the two keys of XTS, one after the other.

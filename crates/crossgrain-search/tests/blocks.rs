@@ -5,8 +5,8 @@
 mod common;
 
 use common::{CAPS, painted};
+use crossgrain::internal::part::search::Use;
 use crossgrain::mode::Options;
-use crossgrain::part::search::Use;
 use crossgrain::{Cipher, Direction, Features, Key};
 use crossgrain_search::{BlockSearch, Pair};
 

@@ -6,9 +6,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crossgrain::device::search::Search as Program;
+use crossgrain::internal::device::search::Search as Program;
+use crossgrain::internal::part::search::{Known as Block, Use};
 use crossgrain::mode::Options;
-use crossgrain::part::search::{Known as Block, Use};
 use crossgrain::{Cipher, Direction, Key};
 use crossgrain_search::{
     BigUint, BlockSearch, Device, Error, Failure, Kdf, Known, Pair, Search, Sets, Space, SpaceSearch, Table,

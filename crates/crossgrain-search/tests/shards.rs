@@ -10,10 +10,11 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use common::painted;
+use crossgrain::internal::check;
+use crossgrain::internal::part::search::{Inner as Prepared, SearchPart, Use};
+use crossgrain::internal::reference::{self, xts};
 use crossgrain::mode::{Initial, Mode, Options, Start};
-use crossgrain::part::search::{Inner as Prepared, SearchPart, Use};
-use crossgrain::reference::{self, xts};
-use crossgrain::{Block, Cipher, Direction, Key, check};
+use crossgrain::{Block, Cipher, Direction, Key};
 use crossgrain_container::{Argon2id, Header, Limits, Payload, Suite};
 use crossgrain_search::{
     BigUint, BlockMode, BlockSearch, Data, Error, File, Form, Hit, Kdf, Kernel, Known, Look, Pair, Plausible,

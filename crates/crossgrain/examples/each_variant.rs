@@ -5,8 +5,8 @@
 //! full tile and no less are run on that alone. Each line is `VARIANT BYTES`; a run for warming up goes before it.
 //! It begins when it is given a line, which leaves the tracer time to attach.
 
+use crossgrain::internal::variant::{Variant, table};
 use crossgrain::plan::Trial;
-use crossgrain::variant::{Variant, table};
 use crossgrain::{Cipher, Error, Features};
 
 /// The smaller amount: a full tile.

@@ -3,9 +3,9 @@
 
 use std::time::Instant;
 
+use crossgrain::Policy;
+use crossgrain::internal::tune::{Scope, measure_costs};
 use crossgrain::plan::Costs;
-use crossgrain::tune::{Scope, measure_costs};
-use crossgrain::variant::Policy;
 use crossgrain::{Cipher, Error, Features};
 
 fn main() -> Result<(), Error> {

@@ -69,6 +69,7 @@ impl Cipher {
         [Self::Aes128, Self::Aes192, Self::Aes256, Self::Serpent128, Self::Serpent192, Self::Serpent256];
 
     /// The ciphers that it shares its steps with.
+    #[doc(hidden)]
     pub const fn family(self) -> Family {
         match self {
             Self::Aes128 | Self::Aes192 | Self::Aes256 => Family::Aes,
@@ -125,6 +126,15 @@ impl FromStr for Cipher {
 
 /// A secret key and the cipher it belongs to. Wiped from memory when dropped; never printed. Its bytes stay where they are when
 /// it is moved, so that no copies are left behind.
+///
+/// ```
+/// use crossgrain::{Cipher, Key};
+///
+/// let key = Key::new("aes-256".parse()?, &[7; 32])?;
+/// assert_eq!(key.cipher(), Cipher::Aes256);
+/// assert_eq!(format!("{key:?}"), "Key(aes-256, secret)");
+/// # Ok::<(), crossgrain::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Key {
     cipher: Cipher,

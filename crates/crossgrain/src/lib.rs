@@ -1,27 +1,41 @@
-//! A bulk block-cipher engine.
+//! A bulk block-cipher engine: AES, Serpent and Rijndael with wide blocks, in modes of operation.
 //!
 //! Every step of a cipher can be computed *along* the grain of the data, on whole blocks, or *across*
 //! it, on one bit of many blocks at once. crossgrain holds each step in several variants and runs the
 //! best composition for the CPU at hand. Every choice gives the same bytes.
 //!
 //! ```
-//! use crossgrain::mode::Ctr;
+//! use crossgrain::mode::{Aead as _, Gcm};
 //! use crossgrain::{Cipher, Key};
 //!
-//! let key = Key::new(Cipher::Aes256, &[7; 32])?;
-//! let mut stream = Ctr::new(&key, &[0; 16])?;
+//! let gcm = Gcm::new(&Key::generate(Cipher::Aes256)?)?;
 //! let mut data = b"some secret text".to_vec();
-//! stream.apply(&mut data);
-//! stream.seek(0);
-//! stream.apply(&mut data);
+//! let tag = gcm.seal(b"twelve bytes", b"header", &mut data)?;
+//! gcm.open(b"twelve bytes", b"header", &tag, &mut data)?;
 //! assert_eq!(data, b"some secret text");
 //! # Ok::<(), crossgrain::Error>(())
 //! ```
 //!
-//! The layers, each of which may name only those above it in this list (`tests/layers.rs`):
-//! [`block`], `pool`, [`reference`](mod@reference), [`word`], [`circuit`], [`repr`], [`convert`], [`part`],
-//! [`variant`], [`plan`], [`exec`], [`mode`], [`wide`], [`check`], [`tune`], [`wisdom`], [`device`],
-//! [`rustcrypto`], [`stream`].
+//! | task | type |
+//! |---|---|
+//! | encrypt messages and find changes out | [`mode::Gcm`], [`mode::Eax`]; [`seal_many`](mode::Aead::seal_many) for many at once |
+//! | encrypt files | the crate `crossgrain-container` |
+//! | encrypt a stream, from any byte on | [`mode::Ctr`] |
+//! | encrypt sectors of a disk | [`mode::Xts`] |
+//! | read and write what others encrypt by CBC, CFB, OFB or ECB | [`mode::Cbc`], [`mode::Cfb`], [`mode::Ofb`], [`mode::Ecb`] |
+//! | make tags for messages that stay readable | [`mode::Cmac`] |
+//! | choose a mode by its name when the program runs | [`mode::Mode`] |
+//! | draw random numbers, the same on every machine | [`stream::Stream`], [`stream::StreamRng`] |
+//! | take the place of RustCrypto's `aes`, `ctr`, `aes-gcm` or `eax` | [`rustcrypto`] |
+//! | run on fewer threads or instructions, or by a plan of your own | [`mode::Options`], [`plan::Plans`] |
+//! | go by costs that were measured on this machine | [`wisdom::Wisdom`] |
+//! | compose parts of your own at the least cost | [`plan::compose::Flow`] |
+//! | use Rijndael with blocks of 24 or 32 bytes | [`wide::Stream`] (feature `wide`) |
+//! | search for a lost key | the crate `crossgrain-search` |
+//! | run on a GPU | the crate `crossgrain-gpu` |
+//!
+//! Every mode has `new`, by the default options, and `with_options`. `apply`, `seal` and `open` take `&mut data` or
+//! `(&input, &mut output)`: whatever converts into [`Buffers`]. Keys are wiped when they are dropped.
 
 #![deny(unsafe_code)]
 #![cfg_attr(
@@ -40,36 +54,52 @@ mod pages {
     struct Extend;
 }
 
-pub mod block;
-pub mod check;
-pub mod circuit;
-pub mod convert;
+mod block;
+mod check;
+mod circuit;
+mod convert;
 #[cfg(feature = "device")]
-pub mod device;
-pub mod exec;
+mod device;
+mod exec;
 pub mod mode;
-pub mod part;
+mod part;
 pub mod plan;
 mod pool;
-pub mod reference;
-pub mod repr;
+mod reference;
+mod repr;
+#[cfg(feature = "rustcrypto")]
 pub mod rustcrypto;
 pub mod stream;
-pub mod tune;
-pub mod variant;
+mod tune;
+mod variant;
 #[cfg(feature = "wide")]
 pub mod wide;
+#[cfg(feature = "wisdom")]
 pub mod wisdom;
 #[allow(unsafe_code, reason = "registers and their memory; everything above is safe")]
-pub mod word;
+mod word;
 
-/// What crates of this workspace share with this one. No part of its interface: it may change at any time.
+pub use block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
+pub use variant::Policy;
+pub use word::{Buffers, Features};
+
+/// What the crates, tests and examples of this workspace share with this one: no part of its interface, and it may change at any
+/// time.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::block::fill_random;
     pub use crate::pool::{ready, threads};
     pub use crate::word::{wipe, wipe_stack};
-}
 
-pub use block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
-pub use word::{Buffers, Features};
+    macro_rules! modules {
+        ($($name:ident)*) => {
+            $(pub mod $name {
+                pub use crate::$name::*;
+            })*
+        };
+    }
+
+    modules! { block check circuit convert exec part reference repr tune variant word }
+    #[cfg(feature = "device")]
+    modules! { device }
+}

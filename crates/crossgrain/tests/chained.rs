@@ -5,12 +5,12 @@
 mod common;
 
 use common::{CAPS, capped, cases, key, painted};
+use crossgrain::Policy;
+use crossgrain::internal::reference::{self, BlockCipher, aead, chaining, xts};
 use crossgrain::mode::{
     Aead, AeadMessage, Cbc, CbcMode, Cfb, CfbMode, Chain, Chained, ChainedMode, Cmac, Eax, Gcm, Message, Ofb,
     OfbMode, Options, SECTOR_BYTES_MAX, Tag, Xts, XtsKey,
 };
-use crossgrain::reference::{self, BlockCipher, aead, chaining, xts};
-use crossgrain::variant::Policy;
 use crossgrain::{Block, Buffers, Cipher, Direction, Error, Features, Key};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};

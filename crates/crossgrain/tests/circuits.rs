@@ -3,13 +3,13 @@
 
 use std::process::Command;
 
-use crossgrain::circuit::emit::{self, Language};
-use crossgrain::circuit::graph::Graph;
-use crossgrain::circuit::map::map;
-use crossgrain::circuit::named::{self, Named};
-use crossgrain::circuit::synthesize::{Table, TableError, synthesize};
-use crossgrain::circuit::trace::{Width, trace};
-use crossgrain::reference::{aes, serpent};
+use crossgrain::internal::circuit::emit::{self, Language};
+use crossgrain::internal::circuit::graph::Graph;
+use crossgrain::internal::circuit::map::map;
+use crossgrain::internal::circuit::named::{self, Named};
+use crossgrain::internal::circuit::synthesize::{Table, TableError, synthesize};
+use crossgrain::internal::circuit::trace::{Width, trace};
+use crossgrain::internal::reference::{aes, serpent};
 use proptest::prelude::*;
 
 const WIDTHS: [Width; 2] = [Width::Two, Width::Three];

@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use compilers::{ARCHITECTURES, Nvrtc, STAND_IN, answer, compiled, validated, words};
-use crossgrain::block::Family;
-use crossgrain::circuit::emit::Language;
-use crossgrain::device::{ALL, KEY_WORDS_MAX, Kernel, Listing, Task};
+use crossgrain::internal::block::Family;
+use crossgrain::internal::circuit::emit::Language;
+use crossgrain::internal::device::{ALL, KEY_WORDS_MAX, Kernel, Listing, Task};
 use crossgrain::{Cipher, Key};
 use judge::{bytes, expected};
 

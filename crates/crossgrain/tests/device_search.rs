@@ -10,11 +10,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use compilers::{Nvrtc, STAND_IN, answer, compiled, validated, words};
-use crossgrain::block::Family;
-use crossgrain::circuit::emit::Language;
-use crossgrain::device::KEY_WORDS_MAX;
-use crossgrain::device::search::{HIT_WORDS, Search, all};
-use crossgrain::part::search::Known;
+use crossgrain::internal::block::Family;
+use crossgrain::internal::circuit::emit::Language;
+use crossgrain::internal::device::KEY_WORDS_MAX;
+use crossgrain::internal::device::search::{HIT_WORDS, Search, all};
+use crossgrain::internal::part::search::Known;
 use crossgrain::{Cipher, Direction};
 use sought::{halves, known, planted};
 

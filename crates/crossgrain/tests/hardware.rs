@@ -9,15 +9,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crossgrain::circuit::graph::Graph;
-use crossgrain::circuit::map::map;
-use crossgrain::circuit::named;
-use crossgrain::circuit::netlist::{Format, netlist};
-use crossgrain::circuit::trace::{Width, trace};
-use crossgrain::device::rounds;
-use crossgrain::reference::aes::{SBOX, gf_mul};
-use crossgrain::reference::serpent;
-use crossgrain::word::Lanes as _;
+use crossgrain::internal::circuit::graph::Graph;
+use crossgrain::internal::circuit::map::map;
+use crossgrain::internal::circuit::named;
+use crossgrain::internal::circuit::netlist::{Format, netlist};
+use crossgrain::internal::circuit::trace::{Width, trace};
+use crossgrain::internal::device::rounds;
+use crossgrain::internal::reference::aes::{SBOX, gf_mul};
+use crossgrain::internal::reference::serpent;
+use crossgrain::internal::word::Lanes as _;
 
 /// Random inputs of each circuit.
 const INPUTS: usize = 10_000;

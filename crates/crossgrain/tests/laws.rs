@@ -5,19 +5,19 @@
 mod common;
 
 use common::{bundle_blocks, cases, ciphers, here, key, key_of, loads, other, painted, skip, stores};
-use crossgrain::block::Family;
-use crossgrain::circuit::{Bits, aes_linear, aes_sbox, serpent_sbox};
-use crossgrain::part::aes::key::RoundKeys;
-use crossgrain::part::counter::{ByteOrder, Counter};
-use crossgrain::part::{Count, Keys};
-use crossgrain::plan::Birth;
-use crossgrain::reference::aes::{Aes, INV_SBOX, SBOX, gf_mul};
-use crossgrain::reference::serpent;
-use crossgrain::repr::{Repr, lane, shifted};
-use crossgrain::variant::{Action, Variant, table};
-use crossgrain::word::{
+use crossgrain::internal::block::Family;
+use crossgrain::internal::circuit::{Bits, aes_linear, aes_sbox, serpent_sbox};
+use crossgrain::internal::part::aes::key::RoundKeys;
+use crossgrain::internal::part::counter::{ByteOrder, Counter};
+use crossgrain::internal::part::{Count, Keys};
+use crossgrain::internal::reference::aes::{Aes, INV_SBOX, SBOX, gf_mul};
+use crossgrain::internal::reference::serpent;
+use crossgrain::internal::repr::{Repr, lane, shifted};
+use crossgrain::internal::variant::{Action, Variant, table};
+use crossgrain::internal::word::{
     AesWord128, AesWord256, AesWord512, GfniWord512, Isa, Kernel, Register, Tile, Word128, Word256, Word512,
 };
+use crossgrain::plan::Birth;
 use crossgrain::{BLOCK_BYTES, Buffers, Direction, Features};
 use proptest::prelude::any;
 use proptest::proptest;

@@ -20,11 +20,12 @@ use std::thread;
 
 use cipher::{BlockCipherEncrypt as _, StreamCipher as _};
 use common::{CAPS, capped, here, hex, painted};
+use crossgrain::internal::check;
+use crossgrain::internal::variant::{Action, table};
 use crossgrain::mode::{Aead, Cmac, Initial, Lengths, Mode, Options, Start, Unauthenticated};
 use crossgrain::plan::Birth;
 use crossgrain::stream::Stream;
-use crossgrain::variant::{Action, table};
-use crossgrain::{Block, Cipher, Direction, Key, check, rustcrypto, wide};
+use crossgrain::{Block, Cipher, Direction, Key, rustcrypto, wide};
 use crossgrain_container::{Argon2id, Decryptor, Encryptor, Header, Limits, Secret, Suite};
 use scanner::secrets::{self, Secrets};
 use scanner::{MASK, Needle, Scanner};
@@ -211,7 +212,7 @@ impl Case {
             }
             Self::Form(work, cipher, variant) => {
                 let Work::Mode(_, direction) = *work else { unreachable!("forms are of modes") };
-                let variant = crossgrain::variant::find(variant).unwrap();
+                let variant = crossgrain::internal::variant::find(variant).unwrap();
                 by_work(*work, *cipher, &common::forced(variant, direction), &[20, 9000, 5], key, alive);
             }
             Self::Wide(mode, cipher, cap) => by_wide(*mode, *cipher, cap, key, alive),

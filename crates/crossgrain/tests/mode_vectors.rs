@@ -4,8 +4,8 @@
 mod common;
 
 use common::{CAPS, capped, counted, hex, key_of};
+use crossgrain::internal::reference::{self, BlockCipher, aead, chaining, xts};
 use crossgrain::mode::{Aead, Cbc, Cfb, Cmac, Eax, Gcm, Ofb, Options, Tag, Xts, XtsKey};
-use crossgrain::reference::{self, BlockCipher, aead, chaining, xts};
 use crossgrain::{Block, Buffers, Cipher, Direction, Key};
 
 /// The plaintext of SP 800-38A, appendix F, and of SP 800-38B, appendix D.

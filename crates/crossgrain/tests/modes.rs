@@ -4,10 +4,10 @@
 mod common;
 
 use common::{CAPS, capped, cases, forced, here, key, other, painted};
-use crossgrain::block::Family;
+use crossgrain::internal::block::Family;
+use crossgrain::internal::variant::{Action, table};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::Birth;
-use crossgrain::variant::{Action, table};
 use crossgrain::{Buffers, Cipher, Direction, Error, Key};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any};

@@ -8,17 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use common::{CAPS, capped, ciphers, key, painted, skip};
-use crossgrain::block::Family;
-use crossgrain::check::jobs;
+use crossgrain::internal::block::Family;
+use crossgrain::internal::check::jobs;
+use crossgrain::internal::part::aes::key::RoundKeys;
+use crossgrain::internal::part::aes::{self, bitsliced, instructions, table as tables, walk};
+use crossgrain::internal::part::search::Known;
+use crossgrain::internal::part::{Keys, Part, steps};
+use crossgrain::internal::repr::Repr;
+use crossgrain::internal::variant::{Action, Leaks, Policy, Variant, find, table};
+use crossgrain::internal::word::{AesNi, AesWord128, CAP_VARIABLE, Isa, Portable, Tile};
 use crossgrain::mode::{Ctr, Ecb, Options};
-use crossgrain::part::aes::key::RoundKeys;
-use crossgrain::part::aes::{self, bitsliced, instructions, table as tables, walk};
-use crossgrain::part::search::Known;
-use crossgrain::part::{Keys, Part, steps};
 use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Stage, searches};
-use crossgrain::repr::Repr;
-use crossgrain::variant::{Action, Leaks, Policy, Variant, find, table};
-use crossgrain::word::{AesNi, AesWord128, CAP_VARIABLE, Isa, Portable, Tile};
 use crossgrain::{Cipher, Direction, Error, Features};
 
 /// Every job: a cipher, a direction, a source.
@@ -432,13 +432,13 @@ fn an_isa_token_is_had_only_where_its_instructions_are_allowed() {
         }
     }
     law::<Portable>();
-    law::<crossgrain::word::Sse2>();
-    law::<crossgrain::word::Avx2>();
-    law::<crossgrain::word::Avx512>();
-    law::<crossgrain::word::Gfni512>();
+    law::<crossgrain::internal::word::Sse2>();
+    law::<crossgrain::internal::word::Avx2>();
+    law::<crossgrain::internal::word::Avx512>();
+    law::<crossgrain::internal::word::Gfni512>();
     law::<AesNi>();
-    law::<crossgrain::word::Vaes256>();
-    law::<crossgrain::word::Vaes512>();
+    law::<crossgrain::internal::word::Vaes256>();
+    law::<crossgrain::internal::word::Vaes512>();
 }
 
 /// The environment is the process's: every cap is tried in a process of its own, which runs this very

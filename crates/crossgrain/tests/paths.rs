@@ -6,10 +6,10 @@ mod common;
 use std::sync::Arc;
 
 use common::{capped, expected, key, painted, run};
+use crossgrain::internal::variant::{Policy, table};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::compose::Cost;
 use crossgrain::plan::{Birth, Costs};
-use crossgrain::variant::{Policy, table};
 use crossgrain::{Cipher, Direction};
 
 /// Costs from a seed: most edges dear, single steps cheap, so that paths wander between representations.

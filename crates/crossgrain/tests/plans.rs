@@ -8,11 +8,11 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use common::{capped, expected, key, painted, run};
+use crossgrain::internal::tune::{self, Effort, Field, contend};
+use crossgrain::internal::variant::{Leaks, Policy, table};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::compose::Cost;
 use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Plans, choose, graph};
-use crossgrain::tune::{self, Effort, Field, contend};
-use crossgrain::variant::{Leaks, Policy, table};
 use crossgrain::{Cipher, Direction, Error, Features};
 
 const CTR: Job = Job { cipher: Cipher::Aes128, direction: Direction::Encrypt, birth: Birth::Counter };

@@ -5,8 +5,9 @@
 mod common;
 
 use common::{key, painted};
+use crossgrain::internal::check;
 use crossgrain::mode::{Aead as _, Initial, Lengths, Mode, Options, Place, Start, Unauthenticated};
-use crossgrain::{Block, Cipher, Direction, Error, check};
+use crossgrain::{Block, Cipher, Direction, Error};
 
 const IV: Block = *b"an initial block";
 const SECTOR_BYTES: usize = 80;

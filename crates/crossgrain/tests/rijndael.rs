@@ -7,8 +7,8 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{CAPS, cases, counted, hex, painted, skip};
+use crossgrain::internal::reference::aes::rijndael;
 use crossgrain::mode::{Lengths, Mode};
-use crossgrain::reference::aes::rijndael;
 use crossgrain::wide::{Key, Options, Rijndael, State, Stream, Variant, variants};
 use crossgrain::{Direction, Error, Features};
 use proptest::prelude::{any, prop_assert_eq, proptest};

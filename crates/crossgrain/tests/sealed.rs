@@ -5,10 +5,11 @@
 mod common;
 
 use common::{CAPS, capped, counted, hex, key, painted};
-use crossgrain::block::Family;
+use crossgrain::internal::block::Family;
+use crossgrain::internal::check;
+use crossgrain::internal::reference::{self, siv};
 use crossgrain::mode::{Aead, AeadMessage, Initial, Mode, Options, Start, Tag};
-use crossgrain::reference::{self, siv};
-use crossgrain::{Block, Cipher, Direction, Error, check};
+use crossgrain::{Block, Cipher, Direction, Error};
 
 use Direction::{Decrypt, Encrypt};
 

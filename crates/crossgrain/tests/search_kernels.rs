@@ -5,12 +5,12 @@
 mod common;
 
 use common::{CAPS, ciphers, painted};
-use crossgrain::block::{Block, Family};
-use crossgrain::part::search::{Known, SearchPart, Use};
+use crossgrain::internal::block::{Block, Family};
+use crossgrain::internal::part::search::{Known, SearchPart, Use};
+use crossgrain::internal::reference;
+use crossgrain::internal::repr::Repr;
+use crossgrain::internal::variant::{Action, Policy, Variant, find, table};
 use crossgrain::plan::{Costs, Limits, searches as planned};
-use crossgrain::reference;
-use crossgrain::repr::Repr;
-use crossgrain::variant::{Action, Policy, Variant, find, table};
 use crossgrain::{Cipher, Direction, Features, Key};
 
 const INPUT: Block = *b"sixteen bytes in";

@@ -8,16 +8,18 @@ use common::{
     CAPS, bundle_blocks, capped, ciphers, counted, expected, family_key_of, forced_jobs, here, hex, key,
     loads, other, other_single, painted, run, stores,
 };
-use crossgrain::block::Family;
+use crossgrain::internal::block::Family;
+use crossgrain::internal::part::serpent::schedule::{KeyWord, Schedule};
+use crossgrain::internal::part::serpent::{self, key::RoundKeys};
+use crossgrain::internal::part::{Keys, Part, steps};
+use crossgrain::internal::reference::serpent::{
+    S_BOXES, Serpent, inv_transform, inverted, substitute, transform,
+};
+use crossgrain::internal::reference::{self, BlockCipher};
+use crossgrain::internal::variant::{Action, Variant, table};
+use crossgrain::internal::word::{Isa, Kernel, Lane32, Register, Tile, Word128, Word256, Word512};
 use crossgrain::mode::Options;
-use crossgrain::part::serpent::schedule::{KeyWord, Schedule};
-use crossgrain::part::serpent::{self, key::RoundKeys};
-use crossgrain::part::{Keys, Part, steps};
 use crossgrain::plan::{Birth, Job};
-use crossgrain::reference::serpent::{S_BOXES, Serpent, inv_transform, inverted, substitute, transform};
-use crossgrain::reference::{self, BlockCipher};
-use crossgrain::variant::{Action, Variant, table};
-use crossgrain::word::{Isa, Kernel, Lane32, Register, Tile, Word128, Word256, Word512};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 
 /// Key, plaintext, ciphertext, and the ciphertexts after 100 and 1000 encryptions where they are known here.

@@ -12,9 +12,10 @@ use std::process::Command;
 use std::thread;
 
 use common::{key, painted};
-use crossgrain::exec::Threads;
+use crossgrain::internal::exec::Threads;
+use crossgrain::internal::reference;
 use crossgrain::mode::{Aead as _, AeadMessage, Ctr, Gcm, Mode, Options};
-use crossgrain::{Cipher, Direction, reference, wide};
+use crossgrain::{Cipher, Direction, wide};
 use crossgrain_container::{Argon2id, Decryptor, Encryptor, Header, Limits, Secret, Suite};
 
 /// Says in a child that it is one, and what it is to do.

@@ -4,9 +4,9 @@
 mod common;
 
 use common::{CAPS, capped, cases, forced, here, hex, key, other_single};
+use crossgrain::internal::variant::{Action, table};
 use crossgrain::mode::Options;
 use crossgrain::stream::{Aes128Rng, Blocks, KeyedRng, Seed, Serpent256Rng, Stream, StreamRng, uniform};
-use crossgrain::variant::{Action, table};
 use crossgrain::{Cipher, Direction, Error, Key};
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};

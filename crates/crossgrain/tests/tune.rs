@@ -3,10 +3,10 @@
 
 use std::cell::Cell;
 
+use crossgrain::internal::tune::{Scope, measure_costs};
+use crossgrain::internal::variant::{Policy, table};
 use crossgrain::plan::Costs;
 use crossgrain::plan::measure::{Care, Subject, measure, measure_beside};
-use crossgrain::tune::{Scope, measure_costs};
-use crossgrain::variant::{Policy, table};
 use crossgrain::{Cipher, Features};
 
 #[test]

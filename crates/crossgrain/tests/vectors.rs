@@ -11,15 +11,15 @@ use common::{
     bundle_blocks, capped, ciphers, counted, expected, forced_jobs, here, hex, key_of, loads, other,
     other_single, run, stores,
 };
-use crossgrain::block::Family;
+use crossgrain::internal::block::Family;
+use crossgrain::internal::part::aes::{Part, key::RoundKeys};
+use crossgrain::internal::part::{self, Keys};
+use crossgrain::internal::reference::{BlockCipher, aes::Aes};
+use crossgrain::internal::repr::Repr;
+use crossgrain::internal::variant::{Action, Variant, table};
+use crossgrain::internal::word::Tile;
 use crossgrain::mode::{Ctr, Ecb, Options};
-use crossgrain::part::aes::{Part, key::RoundKeys};
-use crossgrain::part::{self, Keys};
 use crossgrain::plan::{Birth, Job};
-use crossgrain::reference::{BlockCipher, aes::Aes};
-use crossgrain::repr::Repr;
-use crossgrain::variant::{Action, Variant, table};
-use crossgrain::word::Tile;
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 
 /// Every variant with every job of AES that it can be forced into.

@@ -12,11 +12,11 @@ use std::thread;
 
 use common::{capped, key, painted};
 use crossgrain::Cipher;
-use crossgrain::device::Kernel;
+use crossgrain::internal::device::Kernel;
+use crossgrain::internal::variant::{Policy, table};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::compose::Cost;
 use crossgrain::plan::{Costs, Known};
-use crossgrain::variant::{Policy, table};
 use crossgrain::wisdom::{DeviceCosts, Refused, Signature, Wisdom, forget};
 
 /// A directory of one test, which goes when the test ends.

@@ -3,6 +3,7 @@
 //! What continuous integration runs is what a developer runs: everything that must hold before a
 //! change is merged is a step of `test`. Nothing here is part of the library or of the program.
 
+mod api;
 mod asm;
 mod bench;
 mod chart;
@@ -50,6 +51,12 @@ enum Task {
         list: bool,
         /// Check this assembly instead of building the library's
         file: Option<PathBuf>,
+    },
+    /// List what each library offers its users, under docs/api
+    Api {
+        /// Compare with what is there instead
+        #[arg(long)]
+        check: bool,
     },
     /// Check that every dependency has a reason and a licence that is allowed
     Dependencies,
@@ -127,6 +134,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Test => Ok(test::run()),
         Task::Asm { list, file } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
+        Task::Api { check } => api::run(check).map(|()| ExitCode::SUCCESS),
         Task::Dependencies => dependencies::run().map(|()| ExitCode::SUCCESS),
         Task::Reproduce { table } => reproduce::run(table).map(|()| ExitCode::SUCCESS),
         Task::Evidence => evidence::run().map(|()| ExitCode::SUCCESS),

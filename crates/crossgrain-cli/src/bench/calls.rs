@@ -1,7 +1,7 @@
 //! Calls of few blocks, by `encrypt_n`: all at once, and block by block.
 
-use crossgrain::block::BLOCK_BYTES;
-use crossgrain::reference::{self, modes};
+use crossgrain::BLOCK_BYTES;
+use crossgrain::internal::reference::{self, modes};
 use crossgrain::rustcrypto::{BlockCipher, Kind, kind};
 use crossgrain::{Block, Direction, Features};
 

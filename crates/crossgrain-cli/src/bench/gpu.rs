@@ -8,9 +8,9 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use crossgrain::block::Family;
-use crossgrain::circuit::emit::Language;
-use crossgrain::device::{ALL, Kernel, Listing, Task};
+use crossgrain::internal::block::Family;
+use crossgrain::internal::circuit::emit::Language;
+use crossgrain::internal::device::{ALL, Kernel, Listing, Task};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::stream::Stream;
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Key};

@@ -4,7 +4,7 @@
 use std::cell::{LazyCell, RefCell};
 use std::rc::Rc;
 
-use crossgrain::check;
+use crossgrain::internal::check;
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::Birth;
 use crossgrain::stream::Stream;

@@ -1,9 +1,10 @@
 //! What a mode costs beside the cipher's bare speed: XTS, CBC and every mode with a tag in the same turns as ECB and CTR.
 
+use crossgrain::internal::check;
+use crossgrain::internal::reference;
 use crossgrain::mode::{AeadMessage, Cbc, Initial, Message, Mode, Options, Start};
-use crossgrain::reference;
 use crossgrain::wide::{self, Rijndael};
-use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Features, Key, check};
+use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Features, Key};
 
 use super::peer::Peer;
 use super::subject::{Candidate, Group, MODE_BYTES, measured, theirs};

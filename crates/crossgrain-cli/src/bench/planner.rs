@@ -4,10 +4,10 @@
 //! of every pure form and the best that mix representations run end to end, in turns. The fastest of them
 //! stands for the best there is, and the choices of the two efforts that measure are held against it.
 
+use crossgrain::Policy;
+use crossgrain::internal::tune::{Contender, Field, Scope, contend, end_to_end, measure_costs};
 use crossgrain::plan::measure::Care;
 use crossgrain::plan::{Birth, Costs, Job, Limits, choose, graph};
-use crossgrain::tune::{Contender, Field, Scope, contend, end_to_end, measure_costs};
-use crossgrain::variant::Policy;
 use crossgrain::{Cipher, Direction, Features};
 use serde_json::json;
 

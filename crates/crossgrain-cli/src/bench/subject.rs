@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crossgrain::block::{BLOCK_BYTES, Family};
-use crossgrain::check;
+use crossgrain::internal::block::{BLOCK_BYTES, Family};
+use crossgrain::internal::check;
+use crossgrain::internal::variant::{Policy, Variant, find, table};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::measure::Subject;
 use crossgrain::plan::{Birth, Job, Plans, Trial};
-use crossgrain::variant::{Policy, Variant, find, table};
 use crossgrain::{Cipher, Direction, Features, Key};
 
 use super::peer::Peer;

@@ -3,8 +3,8 @@
 use std::sync::{Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use crossgrain::block::BLOCK_BYTES;
-use crossgrain::device::ALL;
+use crossgrain::BLOCK_BYTES;
+use crossgrain::internal::device::ALL;
 use crossgrain::plan::Place;
 use crossgrain::plan::compose::Cost;
 use crossgrain::wisdom::DeviceCosts;

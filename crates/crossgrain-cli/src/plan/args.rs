@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use crossgrain::device::{Kernel, Task};
+use crossgrain::Policy;
+use crossgrain::internal::device::{Kernel, Task};
+use crossgrain::internal::tune::{Effort, Scope, measure_costs};
 use crossgrain::plan::compose::CostFile;
 use crossgrain::plan::{Birth, Job, Place, Plans};
-use crossgrain::tune::{Effort, Scope, measure_costs};
-use crossgrain::variant::Policy;
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 
 use super::case::{Basis, Case, Facts};

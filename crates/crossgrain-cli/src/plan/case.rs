@@ -5,11 +5,11 @@ use std::num::NonZero;
 use std::thread;
 
 use crossgrain::Features;
+use crossgrain::internal::tune::{Effort, Field, contend, end_to_end};
+use crossgrain::internal::variant::{Policy, find};
 use crossgrain::plan::compose::{self, Edge, Flow, Node, Path, Pure, Report, Step};
 use crossgrain::plan::measure::{Care, Measured};
 use crossgrain::plan::{Costs, Job, Limits, Place, Plans, follow, graph};
-use crossgrain::tune::{Effort, Field, contend, end_to_end};
-use crossgrain::variant::{Policy, find};
 
 use super::args::JobName;
 use crate::error::Error;

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::thread;
 
 use clap::{ArgGroup, ValueEnum};
+use crossgrain::Policy;
 use crossgrain::mode::{Initial, Lengths, Mode, Options, Start};
-use crossgrain::variant::Policy;
 use crossgrain::wide::{Rijndael, State};
 use crossgrain::{BLOCK_BYTES, Cipher, Direction};
 use zeroize::Zeroizing;

@@ -4,10 +4,10 @@ use std::io::{Read, Write};
 use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
-use crossgrain::device::{Kernel, Task};
+use crossgrain::Policy;
+use crossgrain::internal::device::{Kernel, Task};
 use crossgrain::mode::{self, Mode, Start};
 use crossgrain::plan::compose::Cost;
-use crossgrain::variant::Policy;
 use crossgrain::{BLOCK_BYTES, Buffers, Direction, Error as Refusal, Key};
 
 use super::args::{Engine, Job, Plain};

@@ -12,8 +12,8 @@ use std::fmt;
 use super::algebra::{Algebra, GIVEN, IV, Op, Place, TAG};
 use super::analysis::{Analysis, Loop, Verdict};
 use super::specification::{self, Lengths};
+use crossgrain::internal::part::tweak::double;
 use crossgrain::mode::Mode;
-use crossgrain::part::tweak::double;
 use crossgrain::{Block, Direction};
 
 /// The block cipher that a mode calls.

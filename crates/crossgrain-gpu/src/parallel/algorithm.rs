@@ -1,6 +1,6 @@
 //! The algorithms: each takes a kernel and elements, and runs where the elements are.
 
-use crossgrain::exec::Threads;
+use crossgrain::internal::exec::Threads;
 use rayon::prelude::*;
 
 use super::grid::Grid;

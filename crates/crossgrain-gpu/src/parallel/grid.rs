@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crossgrain::circuit::emit::Language;
-use crossgrain::device::Listing;
+use crossgrain::internal::circuit::emit::Language;
+use crossgrain::internal::device::Listing;
 
 use crate::{Device, Error, Info, Job};
 

@@ -1,7 +1,7 @@
 //! Algorithms on a CPU: a kernel on the widest registers, bundle by bundle, and what is left over on lanes of one number.
 
 use crossgrain::Features;
-use crossgrain::word::{
+use crossgrain::internal::word::{
     Avx2, Avx512, Isa, Kernel, Lane32, Portable, Register as _, Sse2, Word128, Word256, Word512,
 };
 

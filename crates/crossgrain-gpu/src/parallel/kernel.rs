@@ -6,8 +6,8 @@
 //! Holds: `map` and `combine` are `#[inline(always)]`, with all that they call, and use no closures on words; otherwise answers
 //! stay right, and each gate on a CPU becomes a call.
 
-use crossgrain::convert::transpose_square;
-use crossgrain::word::{Lanes, Shift, Word};
+use crossgrain::internal::convert::transpose_square;
+use crossgrain::internal::word::{Lanes, Shift, Word};
 
 /// A function of elements of `IN` numbers that gives elements of `OUT`.
 ///

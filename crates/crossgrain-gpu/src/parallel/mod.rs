@@ -7,8 +7,7 @@
 //! Holds: an algorithm gives the same at every place, and a kernel that a device does not take is an [`Error`](crate::Error).
 //!
 //! ```
-//! use crossgrain::word::Lanes;
-//! use crossgrain_gpu::parallel::{DeviceVec, Map, Policy, Sum, find, transform, transform_reduce};
+//! use crossgrain_gpu::parallel::{DeviceVec, Lanes, Map, Policy, Sum, find, transform, transform_reduce};
 //!
 //! struct Square;
 //!
@@ -39,6 +38,8 @@ mod kernel;
 mod policy;
 mod text;
 mod vector;
+
+pub use crossgrain::internal::word::{Lanes, Word};
 
 pub use algorithm::{find, for_each_bundle, generate, reduce, transform, transform_into, transform_reduce};
 pub(crate) use grid::Programs;

@@ -7,13 +7,13 @@
 
 use std::any::type_name;
 
-use crossgrain::circuit::emit::{Field, Language, Signature, function};
-use crossgrain::circuit::graph::Graph;
-use crossgrain::circuit::map::map;
-use crossgrain::circuit::trace::{Sym, Width, trace_words};
-use crossgrain::convert::transpose_square;
-use crossgrain::device::Listing;
-use crossgrain::word::Lanes as _;
+use crossgrain::internal::circuit::emit::{Field, Language, Signature, function};
+use crossgrain::internal::circuit::graph::Graph;
+use crossgrain::internal::circuit::map::map;
+use crossgrain::internal::circuit::trace::{Sym, Width, trace_words};
+use crossgrain::internal::convert::transpose_square;
+use crossgrain::internal::device::Listing;
+use crossgrain::internal::word::Lanes as _;
 
 use super::grid::{Grid, Memory};
 use super::kernel::{Bundle, Combine};

@@ -3,8 +3,8 @@
 //! Along the grain the CPU has an adder in every lane. Across, 32 full adders of five gates each hand
 //! the carry on from bit to bit.
 
-use crossgrain::convert::{BitGroup, Group};
-use crossgrain::word::{Register, clear_positions};
+use crossgrain::internal::convert::{BitGroup, Group};
+use crossgrain::internal::word::{Register, clear_positions};
 
 use crate::lesson::{Lesson, Memory, keep_width};
 

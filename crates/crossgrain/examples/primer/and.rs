@@ -2,7 +2,7 @@
 //!
 //! The same instruction serves both forms: across, each of its bits is a value.
 
-use crossgrain::word::{Register, TILE_BYTES};
+use crossgrain::internal::word::{Register, TILE_BYTES};
 
 use crate::lesson::{Lesson, Memory, keep_width};
 

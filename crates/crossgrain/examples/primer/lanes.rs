@@ -10,7 +10,7 @@
 //!
 //! A value wider than a word is the only value in it, and its words are each a lane's bits.
 
-use crossgrain::word::{TILE_BYTES, Tile};
+use crossgrain::internal::word::{TILE_BYTES, Tile};
 
 use crate::lesson::values_in_tile;
 

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::marker::PhantomData;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use crossgrain::word::{Kernel, Register, TILE_BYTES, Tile};
+use crossgrain::internal::word::{Kernel, Register, TILE_BYTES, Tile};
 
 /// Bytes between tiles, so that what is read and what is written lie apart within a 4 KiB page: CPUs
 /// compare the low twelve bits of addresses first, and take a load for one that must wait for a store.

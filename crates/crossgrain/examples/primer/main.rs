@@ -18,8 +18,8 @@ mod trial;
 mod word16;
 
 use crossgrain::Features;
+use crossgrain::internal::word::{Isa, Register, Word128, Word256, Word512};
 use crossgrain::plan::measure::{Care, Subject, measure};
-use crossgrain::word::{Isa, Register, Word128, Word256, Word512};
 
 use lesson::{Form, Lesson};
 use table::Row;

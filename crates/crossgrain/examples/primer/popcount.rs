@@ -3,8 +3,8 @@
 //! As a circuit it is four full adders and a few gates, 26 in all. Bit 3 of the answer is the AND of all
 //! eight inputs, and bits 7 to 4 are zero: across the grain, what is known costs nothing.
 
-use crossgrain::convert::{BitGroup, Group};
-use crossgrain::word::{Register, Word};
+use crossgrain::internal::convert::{BitGroup, Group};
+use crossgrain::internal::word::{Register, Word};
 
 use crate::add::full_adder;
 use crate::lesson::{Lesson, Memory};

@@ -2,9 +2,9 @@
 //!
 //! Across the grain it is the library's circuit, 115 gates and four NOTs for the constant.
 
-use crossgrain::circuit::aes_sbox;
-use crossgrain::convert::{BitGroup, Group};
-use crossgrain::word::Register;
+use crossgrain::internal::circuit::aes_sbox;
+use crossgrain::internal::convert::{BitGroup, Group};
+use crossgrain::internal::word::Register;
 
 use crate::lesson::{Lesson, Memory};
 use crate::popcount::look_up;

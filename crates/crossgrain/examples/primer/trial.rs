@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 use std::time::Instant;
 
+use crossgrain::internal::word::{Isa, Register};
 use crossgrain::plan::measure::Subject;
-use crossgrain::word::{Isa, Register};
 
 use crate::lanes;
 use crate::lesson::{Form, Lesson, Memory, Run, values_in_tile};

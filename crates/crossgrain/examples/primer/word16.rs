@@ -3,7 +3,7 @@
 
 use std::ops::{BitAnd, BitXor, Not};
 
-use crossgrain::word::{Portable, Register, Shift, Word};
+use crossgrain::internal::word::{Portable, Register, Shift, Word};
 
 /// Sixteen bits in parallel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

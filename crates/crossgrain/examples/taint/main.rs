@@ -24,10 +24,10 @@ fn main() -> Result<std::process::ExitCode, crossgrain::Error> {
 mod check {
     use std::process::ExitCode;
 
-    use crossgrain::check::{forced, jobs};
+    use crossgrain::internal::check::{forced, jobs};
+    use crossgrain::internal::variant::{Leaks, Variant, table};
     use crossgrain::mode::{Ctr, Ecb, Options};
     use crossgrain::plan::{Birth, Job};
-    use crossgrain::variant::{Leaks, Variant, table};
     use crossgrain::{Buffers, Cipher, Error, Features, Key};
 
     use super::{memcheck, modes};

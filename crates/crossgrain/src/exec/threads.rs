@@ -67,15 +67,7 @@ impl Threads {
             work();
             wipe_deep_stack();
         };
-        // The caller may be another thread than the one that counted.
-        pool::ready();
-        // In place: the caller works from the first moment on, while the others are still waking.
-        rayon::in_place_scope(|scope| {
-            for _ in 1..self.0 {
-                scope.spawn(|_| work_and_wipe());
-            }
-            work_and_wipe();
-        });
+        pool::together(self.0, &work_and_wipe);
     }
 
     /// Runs `work` on every job, side by side where `len_bytes` in all are worth that.

@@ -23,6 +23,21 @@ use crate::word::{Buffers, wipe};
 /// Cipher block chaining, over whole blocks.
 ///
 /// An initialisation vector must be unpredictable and must not be used twice. Nothing is authenticated.
+///
+/// ```
+/// use crossgrain::mode::{Cbc, Message};
+/// use crossgrain::{Cipher, Direction, Key};
+///
+/// let key = Key::new(Cipher::Aes128, &[7; 16])?;
+/// let (encrypt, decrypt) = (Cbc::new(&key, Direction::Encrypt)?, Cbc::new(&key, Direction::Decrypt)?);
+/// let mut messages = [[1; 48], [2; 48]];
+/// // Encrypting is serial in a message, so many go side by side.
+/// let [a, b] = &mut messages;
+/// encrypt.apply_many(&mut [Message::new([3; 16], a), Message::new([4; 16], b)])?;
+/// decrypt.apply(&mut [4; 16].into(), &mut messages[1])?;
+/// assert_eq!(messages[1], [2; 48]);
+/// # Ok::<(), crossgrain::Error>(())
+/// ```
 pub type Cbc = Chained<CbcMode>;
 
 /// Cipher feedback of whole blocks (CFB-128), over any length.
@@ -93,9 +108,11 @@ pub trait ChainedMode: Send + Sync + 'static {
     const MODE: Mode;
 
     /// How messages are chained where that is serial.
+    #[doc(hidden)]
     const LINK: Link;
 
     /// The source of the job where the mode is parallel: in decryption, if at all.
+    #[doc(hidden)]
     fn source(iv: Block) -> Source<'static>;
 }
 

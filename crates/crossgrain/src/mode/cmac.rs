@@ -16,6 +16,18 @@ use crate::plan::{Birth, Job, Plan};
 use crate::word::{Buffers, wipe};
 
 /// CMAC, also called OMAC1.
+///
+/// ```
+/// use crossgrain::mode::{Cmac, Tag};
+/// use crossgrain::{Cipher, Key};
+///
+/// let cmac = Cmac::new(&Key::new(Cipher::Aes128, &[7; 16])?)?;
+/// let tag = cmac.tag(b"meet at noon");
+/// let received = tag.to_vec();
+/// assert_eq!(cmac.tag(b"meet at noon"), Tag::try_from(&received[..])?); // in constant time
+/// assert_ne!(cmac.tag(b"meet at nine"), tag);
+/// # Ok::<(), crossgrain::Error>(())
+/// ```
 pub struct Cmac {
     program: Program,
     /// K1 and K2 (SP 800-38B §6.1), for a last block that is whole and for one that is padded.

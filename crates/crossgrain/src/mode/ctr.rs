@@ -40,6 +40,19 @@ pub(crate) type Finish<'a> = Option<&'a (dyn Fn(&mut [u8]) + Sync)>;
 ///
 /// A key must never meet the same counter value twice: choose initial counters so that no two messages
 /// overlap. Nothing is authenticated.
+///
+/// ```
+/// use crossgrain::mode::Ctr;
+/// use crossgrain::{Cipher, Key};
+///
+/// let mut stream = Ctr::new(&Key::new(Cipher::Aes256, &[7; 32])?, &[0; 16])?;
+/// let mut data = b"some secret text".to_vec();
+/// stream.apply(&mut data); // any length; continues where it left off
+/// let mut end = [0; 4];
+/// stream.apply_at(12, (&data[12..], &mut end)); // from any byte on
+/// assert_eq!(&end, b"text");
+/// # Ok::<(), crossgrain::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Ctr {
     program: Program,

@@ -39,6 +39,19 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 /// EAX: nonces of any length, and tags of 4 to 16 bytes.
+///
+/// ```
+/// use crossgrain::mode::{Aead as _, Eax};
+/// use crossgrain::{Cipher, Error, Key};
+///
+/// let mode = Eax::new(&Key::generate(Cipher::Aes256)?)?;
+/// let mut message = b"meet at noon".to_vec();
+/// let tag = mode.seal(b"sixteen byte one", b"header", &mut message)?;
+/// assert_eq!(mode.open(b"sixteen byte one", b"forged", &tag, &mut message), Err(Error::Forged));
+/// mode.open(b"sixteen byte one", b"header", &tag, &mut message)?;
+/// assert_eq!(message, b"meet at noon");
+/// # Ok::<(), crossgrain::Error>(())
+/// ```
 pub struct Eax {
     counter: Program,
     cmac: Cmac,

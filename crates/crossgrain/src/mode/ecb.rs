@@ -30,6 +30,18 @@ pub(super) const ENTRY: Entry = Entry {
 /// ECB in one direction.
 ///
 /// Equal blocks give equal ciphertext: on its own this hides little. It is the building stone of modes.
+///
+/// ```
+/// use crossgrain::mode::Ecb;
+/// use crossgrain::{Cipher, Direction, Key};
+///
+/// let key = Key::new(Cipher::Aes128, &[7; 16])?;
+/// let mut blocks = [0; 64];
+/// Ecb::new(&key, Direction::Encrypt)?.apply(&mut blocks)?;
+/// Ecb::new(&key, Direction::Decrypt)?.apply(&mut blocks)?;
+/// assert_eq!(blocks, [0; 64]);
+/// # Ok::<(), crossgrain::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Ecb {
     program: Program,

@@ -47,6 +47,19 @@ const PIECE_BYTES: usize = 128 * 1024;
 /// GCM: nonces of any length but best of 12 bytes, and tags of 4, 8 or 12 to 16 bytes.
 ///
 /// A key must never meet the same nonce twice: that gives away what makes tags.
+///
+/// ```
+/// use crossgrain::mode::{Aead as _, Gcm};
+/// use crossgrain::{Cipher, Error, Key};
+///
+/// let mode = Gcm::new(&Key::generate(Cipher::Aes256)?)?;
+/// let mut message = b"meet at noon".to_vec();
+/// let tag = mode.seal(b"nonce: once!", b"header", &mut message)?;
+/// assert_eq!(mode.open(b"nonce: once!", b"forged", &tag, &mut message), Err(Error::Forged));
+/// mode.open(b"nonce: once!", b"header", &tag, &mut message)?;
+/// assert_eq!(message, b"meet at noon");
+/// # Ok::<(), crossgrain::Error>(())
+/// ```
 pub struct Gcm {
     counter: Program,
     /// For nonces of other lengths, whose counters tell something of what makes tags.

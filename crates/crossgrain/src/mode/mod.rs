@@ -60,6 +60,16 @@ impl Drop for Blocks {
 /// `CROSSGRAIN_ISA` allows, and all threads of rayon's pool.
 ///
 /// More may be added: name what differs, and end with `..Options::default()`.
+///
+/// ```
+/// use crossgrain::mode::{Ctr, Options};
+/// use crossgrain::{Cipher, Key};
+///
+/// let options = Options { threads: 1, features: Some("avx2".parse()?), ..Options::default() };
+/// let stream = Ctr::with_options(&Key::new(Cipher::Aes128, &[7; 16])?, &[0; 16], &options)?;
+/// println!("{}", stream.plans()[0]); // what runs
+/// # Ok::<(), crossgrain::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// What variants may leak.
@@ -72,7 +82,7 @@ pub struct Options {
     pub plans: Vec<Arc<Plans>>,
     /// At most so many threads; 0 for all of rayon's current pool.
     pub threads: usize,
-    /// What variants cost here, as `tune::measure_costs` found; `None` for the estimates shipped.
+    /// What variants cost here, as a [`Wisdom`](crate::wisdom::Wisdom) has it; `None` for the estimates shipped.
     pub costs: Option<Arc<Costs>>,
 }
 
@@ -81,6 +91,7 @@ impl Options {
     ///
     /// # Errors
     /// [`Error::UnknownVariant`] for a name that no variant has, [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    #[doc(hidden)]
     pub fn limits(&self) -> Result<Limits, Error> {
         let features = match self.features {
             Some(features) => features & Features::of_cpu(),
@@ -125,7 +136,7 @@ impl Options {
     /// The plans that a job would be run by.
     ///
     /// # Errors
-    /// As [`choose`], and what the options themselves are refused for.
+    /// What the options are refused for, and [`Error::NoPlan`] if they leave no way through.
     pub fn plans_of(&self, job: Job) -> Result<Vec<Plan>, Error> {
         self.planned(job, &self.limits()?)
     }

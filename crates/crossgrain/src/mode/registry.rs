@@ -300,6 +300,7 @@ impl Mode {
     }
 
     /// The names of the modes that fit, as a list for a sentence.
+    #[doc(hidden)]
     pub fn names(fits: impl Fn(Self) -> bool) -> String {
         let fit = Self::ALL.into_iter().filter(|&mode| fits(mode));
         fit.map(Self::name).collect::<Vec<_>>().join(", ")
@@ -392,6 +393,7 @@ impl Mode {
     }
 
     /// Why a mode cannot be used where others fit.
+    #[doc(hidden)]
     pub fn unfit(self, fits: impl Fn(Self) -> bool) -> Error {
         Error::UnfitMode { mode: self.name(), fit: Self::names(fits) }
     }

@@ -82,6 +82,19 @@ impl XtsKey {
 ///
 /// A sector encrypted twice shows which of its blocks have changed, and nothing is authenticated: it is made
 /// for storage that has no room for tags.
+///
+/// ```
+/// use crossgrain::mode::{Xts, XtsKey};
+/// use crossgrain::{Cipher, Direction};
+///
+/// let key = XtsKey::generate(Cipher::Aes256)?;
+/// let mut sectors = vec![7; 8 * 512];
+/// Xts::new(&key, Direction::Encrypt, 512)?.apply(1000, &mut sectors)?; // sectors 1000 to 1007
+/// let mut second = sectors[512..1024].to_vec();
+/// Xts::new(&key, Direction::Decrypt, 512)?.apply(1001, &mut second)?;
+/// assert_eq!(second, [7; 512]);
+/// # Ok::<(), crossgrain::Error>(())
+/// ```
 pub struct Xts {
     program: Program,
     tweaks: Program,

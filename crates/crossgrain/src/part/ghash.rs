@@ -2,7 +2,7 @@
 //! registers hold.
 //!
 //! Layout: a block a 128-bit lane, of GHASH with its bytes reversed, so that its bits are coefficients in the order that the
-//! instruction multiplies in. What lanes compute is POLYVAL; GHASH is that of reversed blocks by the key times x. Needs: `CarrylessLanes`; elsewhere a library's constant-time code (`ghash`) takes its place.
+//! instruction multiplies in. What lanes compute is POLYVAL; GHASH is that of reversed blocks by the key times x. Needs: `CarrylessLanes`; elsewhere products of integers take their place.
 //! Source: SP 800-38D §6.4; RFC 8452, appendix A, for what the reversed bytes and the key times x make of it; Gueron and
 //! Kounavis, "Intel Carry-Less Multiplication Instruction and its Usage for Computing the GCM Mode" (2014).
 //! Holds: every lane is a sum of its own, by Horner's rule with a power of the key that spans a stride. The lanes meet once,
@@ -11,8 +11,6 @@
 
 use std::fmt;
 
-use ghash::GHash;
-use ghash::universal_hash::UniversalHash;
 use zeroize::Zeroizing;
 
 use crate::block::{BLOCK_BYTES, Block};
@@ -24,20 +22,20 @@ pub struct Ghash(Box<dyn Hash>);
 impl Ghash {
     /// Binds GHASH to a key by the widest of these instructions. Wiped when dropped.
     pub fn new(key: &Block, features: Features) -> Self {
-        // The key times x: products of reversed blocks come out divided by it.
-        let number = u128::from_be_bytes(*key);
-        let overflow = (number >> 127) * (0xc2 << 120 | 1);
-        let by_products = boxed(number << 1 ^ overflow, &REVERSED, features);
-        Self(by_products.unwrap_or_else(|| Software::boxed(key, &REVERSED)))
+        Self::by_first_power(times_x(Order::Reversed.number(key)), Order::Reversed, features)
     }
 
     /// Binds POLYVAL (RFC 8452 §3) likewise.
     pub fn polyval(key: &Block, features: Features) -> Self {
-        let number = u128::from_le_bytes(*key);
-        let by_products = boxed(number, &AS_THEY_ARE, features);
-        // The same from the other side: GHASH's key, whose first bit is the coefficient of x⁰, times x.
-        let times_x = (number >> 1) ^ ((number & 1) * (0xe1 << 120));
-        Self(by_products.unwrap_or_else(|| Software::boxed(&times_x.to_be_bytes(), &AS_THEY_ARE)))
+        Self::by_first_power(Order::AsItIs.number(key), Order::AsItIs, features)
+    }
+
+    fn by_first_power(first: u128, order: Order, features: Features) -> Self {
+        let hash = None
+            .or_else(|| ByProducts::<ClmulWord512>::boxed(first, order, features))
+            .or_else(|| ByProducts::<ClmulWord256>::boxed(first, order, features))
+            .or_else(|| ByProducts::<ClmulWord128>::boxed(first, order, features));
+        Self(hash.unwrap_or_else(|| ByIntegers::boxed(first, order)))
     }
 
     /// The powers of the key, where carry-less products compute the hash.
@@ -65,6 +63,41 @@ impl fmt::Debug for Ghash {
     }
 }
 
+/// Where the bytes of a block stand in a lane.
+#[derive(Clone, Copy)]
+enum Order {
+    /// GHASH's.
+    Reversed,
+    /// POLYVAL's.
+    AsItIs,
+}
+
+impl Order {
+    /// For each byte of a lane, or of a block, which byte of the other stands there.
+    const fn places(self) -> Block {
+        match self {
+            Self::Reversed => [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0],
+            Self::AsItIs => [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+        }
+    }
+
+    /// A block as a lane has it.
+    const fn number(self, block: &Block) -> u128 {
+        match self {
+            Self::Reversed => u128::from_be_bytes(*block),
+            Self::AsItIs => u128::from_le_bytes(*block),
+        }
+    }
+
+    /// The block of a lane.
+    const fn block(self, number: u128) -> Block {
+        match self {
+            Self::Reversed => number.to_be_bytes(),
+            Self::AsItIs => number.to_le_bytes(),
+        }
+    }
+}
+
 /// A way to compute it.
 trait Hash: Send + Sync {
     /// Goes on with one block or more.
@@ -76,35 +109,62 @@ trait Hash: Send + Sync {
     }
 }
 
-/// A library's, in constant time on any CPU.
-struct Software {
-    hash: GHash,
-    /// Where the bytes of a block come from in lanes; here they are GHASH's own or these reversed.
-    places: &'static Block,
-}
+/// The hash by products of integers, in constant time where the CPU multiplies so; block by block. Has the first power.
+struct ByIntegers(Zeroizing<u128>, Order);
 
-impl Software {
-    fn boxed(key: &Block, places: &'static Block) -> Box<dyn Hash> {
-        Box::new(Self { hash: GHash::new(&(*key).into()), places })
-    }
-
-    /// A block as GHASH has it, and back.
-    fn turned(&self, block: &Block) -> Block {
-        each!(i < 16 => block[usize::from(15 - self.places[i])])
+impl ByIntegers {
+    fn boxed(first: u128, order: Order) -> Box<dyn Hash> {
+        let mut hash = Box::new(Self(Zeroizing::new(0), order));
+        *hash.0 = first;
+        hash
     }
 }
 
-impl Hash for Software {
+impl Hash for ByIntegers {
     fn absorb(&self, sum: &mut Block, blocks: &[u8]) {
-        let (blocks, _) = blocks.as_chunks();
-        let mut hash = self.hash.clone();
-        let first: Block = each!(i < 16 => sum[i] ^ blocks[0][i]);
-        hash.update(&[self.turned(&first).into()]);
-        for block in &blocks[1..] {
-            hash.update(&[self.turned(block).into()]);
+        let mut hash = self.1.number(sum);
+        for block in blocks.as_chunks().0 {
+            hash = product(hash ^ self.1.number(block), *self.0);
         }
-        *sum = self.turned(&hash.finalize().into());
+        *sum = self.1.block(hash);
     }
+}
+
+/// The product of two lanes divided by x¹²⁸, as [`Product::of`] and [`Field::reduced`] have it.
+fn product(a: u128, b: u128) -> u128 {
+    let halves = |block: u128| (block as u64, (block >> 64) as u64);
+    let ((a_low, a_high), (b_low, b_high)) = (halves(a), halves(b));
+    let cross = carryless(a_low, b_high) ^ carryless(a_high, b_low);
+    let low = carryless(a_low, b_low) ^ cross << 64;
+    let high = carryless(a_high, b_high) ^ cross >> 64;
+    let step = |low: u128| {
+        let half = u128::from(low as u64);
+        low.rotate_left(64) ^ half << 63 ^ half << 62 ^ half << 57
+    };
+    high ^ step(step(low))
+}
+
+/// The carry-less product. Of every factor every fifth bit is taken by itself: where their products overlap, at most 13 ones are
+/// added, whose carries do not reach the next place five bits up.
+fn carryless(a: u64, b: u64) -> u128 {
+    const FIFTH: u128 = 0x2108_4210_8421_0842_1084_2108_4210_8421;
+    let every_fifth = |number: u64| [0, 1, 2, 3, 4].map(|first| u128::from(number) & FIFTH << first);
+    let (a, b) = (every_fifth(a), every_fifth(b));
+    let mut product = 0;
+    for place in 0..5 {
+        let mut sum = 0;
+        for i in 0..5 {
+            sum ^= a[i] * b[(5 + place - i) % 5];
+        }
+        product |= sum & FIFTH << place;
+    }
+    product
+}
+
+/// A reversed key times x: products of reversed blocks come out divided by it.
+fn times_x(key: u128) -> u128 {
+    let overflow = (key >> 127) * (0xc2 << 120 | 1);
+    key << 1 ^ overflow
 }
 
 /// Registers of blocks that are multiplied before their products are reduced together.
@@ -113,19 +173,8 @@ pub(super) const STRIDE: usize = 8;
 /// Blocks in the widest register.
 const LANES_MAX: usize = 4;
 
-/// Where the bytes of a block come from in a lane: GHASH's, and POLYVAL's.
-static REVERSED: Block = [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
-static AS_THEY_ARE: Block = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
-
-/// The powers of a key from the first on, as lanes have them, and where the bytes of blocks come from there.
-pub(super) struct Powers(Zeroizing<[Block; STRIDE * LANES_MAX]>, &'static Block);
-
-/// The hash by the widest of these instructions, by the first power.
-fn boxed(first: u128, places: &'static Block, features: Features) -> Option<Box<dyn Hash>> {
-    None.or_else(|| ByProducts::<ClmulWord512>::boxed(first, places, features))
-        .or_else(|| ByProducts::<ClmulWord256>::boxed(first, places, features))
-        .or_else(|| ByProducts::<ClmulWord128>::boxed(first, places, features))
-}
+/// The powers of a key from the first on, as lanes have them, and the order of blocks' bytes there.
+pub(super) struct Powers(Zeroizing<[Block; STRIDE * LANES_MAX]>, Order);
 
 /// The hash by the products of these words.
 struct ByProducts<W: CarrylessLanes> {
@@ -134,10 +183,10 @@ struct ByProducts<W: CarrylessLanes> {
 }
 
 impl<W: CarrylessLanes> ByProducts<W> {
-    fn boxed(first: u128, places: &'static Block, features: Features) -> Option<Box<dyn Hash>> {
+    fn boxed(first: u128, order: Order, features: Features) -> Option<Box<dyn Hash>> {
         let isa = W::Isa::detect(features)?;
         // Filled where it stays: what is moved leaves a copy.
-        let powers = Powers(Zeroizing::new([[0; BLOCK_BYTES]; STRIDE * LANES_MAX]), places);
+        let powers = Powers(Zeroizing::new([[0; BLOCK_BYTES]; STRIDE * LANES_MAX]), order);
         let mut hash = Box::new(Self { isa, powers });
         hash.powers.0[0] = first.to_le_bytes();
         isa.enter(Raise::<W>(isa, &mut hash.powers.0));
@@ -164,7 +213,7 @@ impl<W: CarrylessLanes> Kernel for Raise<'_, W> {
     #[inline(always)]
     fn run(self) {
         let Self(isa, powers) = self;
-        let field = Field::<W>::new(isa, &AS_THEY_ARE);
+        let field = Field::<W>::new(isa, Order::AsItIs);
         let key = W::broadcast(isa, &powers[0]);
         let mut power = key;
         for place in &mut powers[1..] {
@@ -302,7 +351,7 @@ struct Field<W> {
     zero: W,
     /// x¹²⁸ + x¹²⁷ + x¹²⁶ + x¹²¹ + 1 less its ends, which reductions have as swaps.
     modulus: W,
-    /// Picks the bytes of a block, and those of a lane for a block.
+    /// Picks the bytes of a block for a lane, and back.
     places: W,
     /// Picks the halves of a block in reverse.
     swap: W,
@@ -310,11 +359,11 @@ struct Field<W> {
 
 impl<W: CarrylessLanes> Field<W> {
     #[inline(always)]
-    fn new(isa: W::Isa, places: &Block) -> Self {
+    fn new(isa: W::Isa, order: Order) -> Self {
         Self {
             zero: W::splat(isa, 0),
             modulus: W::splat(isa, 0xc2 << 56),
-            places: W::broadcast(isa, places),
+            places: W::broadcast(isa, &order.places()),
             swap: W::broadcast(isa, &[8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7]),
         }
     }

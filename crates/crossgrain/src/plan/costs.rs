@@ -71,6 +71,7 @@ impl Costs {
     }
 
     /// The cost of a variant, if it is known.
+    #[doc(hidden)]
     pub fn get(&self, variant: &Variant) -> Option<Cost> {
         self.by_name(&variant.name)
     }

@@ -3,22 +3,27 @@
 pub mod compose;
 mod costs;
 mod force;
+#[doc(hidden)]
 pub mod graph;
+#[doc(hidden)]
 pub mod measure;
 mod place;
 mod plans;
 mod trial;
 
 pub use costs::{Costs, Known};
-pub use place::Place;
-pub use plans::{Plans, follow};
-pub use trial::Trial;
+pub use plans::Plans;
+// No part of the interface, as all that is hidden: this workspace's own.
+#[doc(hidden)]
+pub use {place::Place, plans::follow, trial::Trial};
+
+pub use crate::variant::Leaks;
 
 use std::fmt;
 
 use self::compose::Cost;
 use crate::block::{Cipher, Direction, Error};
-use crate::variant::{Action, Leaks, Policy, Variant, table};
+use crate::variant::{Action, Policy, Variant, table};
 use crate::word::Features;
 
 /// Where a job's blocks are born, as far as planning goes.
@@ -66,6 +71,7 @@ impl fmt::Display for Job {
 impl Job {
     /// Whether a variant has a place in this job: it serves the cipher, and goes in its direction and from its
     /// source if that makes a difference to it.
+    #[doc(hidden)]
     pub fn takes(self, variant: &Variant) -> bool {
         let Self { cipher, direction, birth } = self;
         variant.serves(cipher.family())
@@ -84,6 +90,7 @@ impl Job {
 }
 
 /// What limits the choice of variants.
+#[doc(hidden)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Instructions that may be used; those the CPU lacks are never used.
@@ -98,6 +105,7 @@ pub struct Limits {
 }
 
 /// One variant in a plan; parts on a tile say in which round.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
     /// The variant.
@@ -110,6 +118,7 @@ pub struct Stage {
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// At least one: a whole cipher, or a way into a tile, parts, and a way out.
+    #[doc(hidden)]
     pub stages: Vec<Stage>,
     /// What they are predicted to cost together; nothing for a forced plan.
     pub cost: Cost,
@@ -157,6 +166,7 @@ impl From<compose::Error> for Error {
 /// # Errors
 /// [`Error::Unavailable`] for a forced variant that cannot be had,
 /// [`Error::NoPlan`] if the costs know no way through.
+#[doc(hidden)]
 pub fn choose(job: Job, limits: &Limits, costs: &Costs) -> Result<Vec<Plan>, Error> {
     if limits.forced.is_empty() {
         graph::cheapest(job, limits, costs)
@@ -170,6 +180,7 @@ pub fn choose(job: Job, limits: &Limits, costs: &Costs) -> Result<Vec<Plan>, Err
 ///
 /// # Errors
 /// As [`choose`].
+#[doc(hidden)]
 pub fn searches(cipher: Cipher, limits: &Limits, costs: &Costs) -> Result<Vec<&'static Variant>, Error> {
     let fits = |variant: &&'static Variant| {
         matches!(variant.action, Action::Search(_)) && variant.family == Some(cipher.family())

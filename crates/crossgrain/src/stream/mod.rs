@@ -24,10 +24,16 @@
 
 mod rng;
 mod seed;
+#[cfg(feature = "rustcrypto")]
+mod traits;
+#[cfg(feature = "rustcrypto")]
 mod typed;
 
-pub use rng::{Blocks, StreamRng, uniform};
+pub use rng::{StreamRng, uniform};
 pub use seed::Seed;
+#[cfg(feature = "rustcrypto")]
+pub use traits::Blocks;
+#[cfg(feature = "rustcrypto")]
 pub use typed::{Aes128Rng, Aes192Rng, Aes256Rng, KeyedRng, Serpent128Rng, Serpent192Rng, Serpent256Rng};
 
 use std::sync::Arc;

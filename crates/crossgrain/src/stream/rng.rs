@@ -6,11 +6,7 @@
 //! Holds: the buffer is wiped when dropped. Nothing is allocated once it is made, but by what a
 //! plan that works on tiles needs for itself.
 
-use std::convert::Infallible;
 use std::fmt;
-
-use rand_core::block::Generator;
-use rand_core::{TryCryptoRng, TryRng};
 
 use super::Stream;
 use crate::block::BLOCK_BYTES;
@@ -18,44 +14,10 @@ use crate::mode::Finish;
 use crate::word::{bytes_of_mut, wipe};
 
 /// Bytes in the buffer: a bundle of the widest kernels.
-const BUFFER_BYTES: usize = 8 * 1024;
-
-/// Words in what [`Blocks`] generates at once.
-const WORDS: usize = BUFFER_BYTES / size_of::<u64>();
+pub(super) const BUFFER_BYTES: usize = 8 * 1024;
 
 /// Blocks in the buffer.
-const BUFFER_BLOCKS: u128 = (BUFFER_BYTES / BLOCK_BYTES) as u128;
-
-/// A stream as a block generator, for those who bring a buffer of their own (`rand_core::block::BlockRng`).
-#[derive(Clone, Debug)]
-pub struct Blocks {
-    stream: Stream,
-    /// The block that comes next.
-    next: u128,
-}
-
-impl Blocks {
-    /// The stream from its block number `next` on.
-    pub const fn new(stream: Stream, next: u128) -> Self {
-        Self { stream, next }
-    }
-}
-
-impl Generator for Blocks {
-    type Output = [u64; WORDS];
-
-    fn generate(&mut self, output: &mut Self::Output) {
-        self.stream.fill_blocks(self.next, bytes_of_mut(output), None);
-        self.next = self.next.wrapping_add(BUFFER_BLOCKS);
-        for word in output {
-            *word = u64::from_le(*word);
-        }
-    }
-
-    fn drop(&mut self, output: &mut Self::Output) {
-        wipe(bytes_of_mut(output));
-    }
-}
+pub(super) const BUFFER_BLOCKS: u128 = (BUFFER_BYTES / BLOCK_BYTES) as u128;
 
 /// Bytes that wait to be drawn. Wiped when dropped.
 #[derive(Clone)]
@@ -69,6 +31,17 @@ impl Drop for Buffer {
 }
 
 /// A stream in order, from some byte on.
+///
+/// ```
+/// use crossgrain::Cipher;
+/// use crossgrain::stream::{Seed, Stream};
+///
+/// let mut rng = Stream::new(&Seed::new(42).key(Cipher::Aes128))?.rng();
+/// let first = rng.next_u64();
+/// rng.seek(0);
+/// assert_eq!(rng.next_u64(), first);
+/// # Ok::<(), crossgrain::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct StreamRng {
     stream: Stream,
@@ -233,28 +206,6 @@ fn to_uniform(bytes: &mut [u8]) {
         *word = uniform(u64::from_le_bytes(*word)).to_ne_bytes();
     }
 }
-
-impl TryRng for StreamRng {
-    type Error = Infallible;
-
-    #[inline]
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        Ok(self.next_u32())
-    }
-
-    #[inline]
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        Ok(self.next_u64())
-    }
-
-    fn try_fill_bytes(&mut self, output: &mut [u8]) -> Result<(), Infallible> {
-        self.fill_bytes(output);
-        Ok(())
-    }
-}
-
-/// Where the key is secret. What was drawn can be found again by whoever learns the key later.
-impl TryCryptoRng for StreamRng {}
 
 impl fmt::Debug for StreamRng {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -23,6 +23,7 @@
 mod bound;
 mod rows;
 
+#[doc(hidden)]
 pub use rows::{Variant, variants};
 
 use std::fmt;
@@ -223,7 +224,7 @@ impl State {
 pub struct Options {
     /// Instructions that may be used; `None` for what the environment allows.
     pub features: Option<Features>,
-    /// Names of variants that must be used, of [`variants`]: one at most; empty to choose freely.
+    /// Names of variants that must be used, as `crossgrain variants` lists them: one at most; empty to choose freely.
     pub variants: Vec<String>,
     /// At most so many threads; 0 for all of rayon's current pool.
     pub threads: usize,

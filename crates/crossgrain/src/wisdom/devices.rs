@@ -8,6 +8,7 @@ use crate::plan::compose::Cost;
 
 impl Wisdom {
     /// What a job by this program costs on the devices of which that is known.
+    #[doc(hidden)]
     pub fn places(&self, cipher: Cipher, kernel: Kernel) -> Vec<Place> {
         let place = |(id, device): (&str, &DeviceCosts)| {
             let cost = |name: &str| device.costs.by_name(name);

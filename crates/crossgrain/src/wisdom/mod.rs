@@ -68,7 +68,19 @@ impl Signature {
     }
 }
 
-/// Measured costs by cipher and by device, and what they depend on.
+/// Measured costs by cipher and by device, and what they depend on. `crossgrain wisdom measure` makes them.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use crossgrain::Cipher;
+/// use crossgrain::mode::Options;
+/// use crossgrain::wisdom::{Wisdom, default_path};
+///
+/// let wisdom = default_path().and_then(|path| Wisdom::load(&path).ok());
+/// let costs = wisdom.and_then(|wisdom| wisdom.costs(Cipher::Aes256).cloned());
+/// let options = Options { costs: costs.map(Arc::new), ..Options::default() };
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wisdom {
     signature: Signature,

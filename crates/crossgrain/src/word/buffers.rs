@@ -4,10 +4,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use cipher::Array;
-use cipher::consts::U16;
-use cipher::inout::InOutBuf;
-
 use super::{ByteLanes, Register, fence, prefetch, prefetch_to_write, stores_best_past_caches};
 use crate::block::Error;
 
@@ -18,6 +14,16 @@ static ZEROS: [u8; Buffers::ZEROS_BYTES] = [0; Buffers::ZEROS_BYTES];
 ///
 /// Kernels read a place before they write it, and never write a place that they read later, so one
 /// text serves both. Cheap to split; a part may be sent to another thread.
+///
+/// ```
+/// use crossgrain::Buffers;
+///
+/// let (mut data, input, mut output) = (vec![1; 32], [1; 32], [0; 32]);
+/// let in_place = Buffers::from(&mut data); // a slice, an array, a vector
+/// let apart = Buffers::from((&input, &mut output)); // panics if lengths differ
+/// assert_eq!(in_place.len_bytes(), apart.len_bytes());
+/// assert!(Buffers::apart(&input, &mut output[1..]).is_err()); // the same without a panic
+/// ```
 pub struct Buffers<'a> {
     input: *const u8,
     output: *mut u8,
@@ -42,33 +48,10 @@ const LINE_BYTES: usize = 64;
 unsafe impl Send for Buffers<'_> {}
 
 impl<'a> Buffers<'a> {
-    /// As many zeros as an input may have: they outweigh what a run costs by itself, and stay in the second cache where all
-    /// are read.
-    pub(crate) const ZEROS_BYTES: usize = 64 * 1024;
-
-    /// From what length on a job asks ahead: a second cache of two megabytes no longer holds it.
-    pub const LONG_BYTES: usize = 2 * 1024 * 1024;
-
-    /// From what length on no cache is taken to hold a job.
-    const HUGE_BYTES: usize = 64 * 1024 * 1024;
-
     /// One buffer, to be replaced by the result.
     pub const fn in_place(data: &'a mut [u8]) -> Self {
         let output = data.as_mut_ptr();
         Self::over(output, output, data.len())
-    }
-
-    /// Places that the caller has borrowed for `'a`.
-    const fn over(input: *const u8, output: *mut u8, len_bytes: usize) -> Self {
-        Self {
-            input,
-            output,
-            len_bytes,
-            places: ALL,
-            ahead_bytes: 0,
-            goes_past_caches: false,
-            borrow: PhantomData,
-        }
     }
 
     /// Two buffers of the same length.
@@ -87,11 +70,6 @@ impl<'a> Buffers<'a> {
         self.len_bytes
     }
 
-    /// What follows of a long job after a part of it, in bytes; 0 for short jobs.
-    pub const fn ahead_bytes(&self) -> usize {
-        self.ahead_bytes
-    }
-
     /// Whether there is nothing to do.
     pub const fn is_empty(&self) -> bool {
         self.len_bytes == 0
@@ -108,6 +86,57 @@ impl<'a> Buffers<'a> {
         let (input, output) = unsafe { (self.input.add(at), self.output.add(at)) };
         let ahead_bytes = if self.is_long() { rest_bytes + self.ahead_bytes } else { 0 };
         (Self { len_bytes: at, ahead_bytes, ..self }, Self { input, output, len_bytes: rest_bytes, ..self })
+    }
+
+    /// The same buffers for a shorter while.
+    pub const fn reborrow(&mut self) -> Buffers<'_> {
+        Buffers { borrow: PhantomData, ..*self }
+    }
+
+    /// The input.
+    #[inline(always)]
+    pub const fn input(&self) -> &[u8] {
+        // SAFETY: the input was borrowed for `'a`, and `&self` keeps `output_mut` away meanwhile.
+        unsafe { std::slice::from_raw_parts(self.input, self.len_bytes) }
+    }
+
+    /// The output.
+    #[inline(always)]
+    pub const fn output_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the output was borrowed exclusively for `'a`, and `&mut self` keeps `input` away.
+        unsafe { std::slice::from_raw_parts_mut(self.output, self.len_bytes) }
+    }
+}
+
+/// What kernels read and write by.
+#[doc(hidden)]
+impl<'a> Buffers<'a> {
+    /// As many zeros as an input may have: they outweigh what a run costs by itself, and stay in the second cache where all
+    /// are read.
+    pub(crate) const ZEROS_BYTES: usize = 64 * 1024;
+
+    /// From what length on a job asks ahead: a second cache of two megabytes no longer holds it.
+    pub const LONG_BYTES: usize = 2 * 1024 * 1024;
+
+    /// From what length on no cache is taken to hold a job.
+    const HUGE_BYTES: usize = 64 * 1024 * 1024;
+
+    /// Places that the caller has borrowed for `'a`.
+    pub(super) const fn over(input: *const u8, output: *mut u8, len_bytes: usize) -> Self {
+        Self {
+            input,
+            output,
+            len_bytes,
+            places: ALL,
+            ahead_bytes: 0,
+            goes_past_caches: false,
+            borrow: PhantomData,
+        }
+    }
+
+    /// What follows of a long job after a part of it, in bytes; 0 for short jobs.
+    pub const fn ahead_bytes(&self) -> usize {
+        self.ahead_bytes
     }
 
     /// All of it, leaving none.
@@ -153,11 +182,6 @@ impl<'a> Buffers<'a> {
         Self { places: 0, ..self.with_input(zeros) }
     }
 
-    /// The same buffers for a shorter while.
-    pub const fn reborrow(&mut self) -> Buffers<'_> {
-        Buffers { borrow: PhantomData, ..*self }
-    }
-
     /// Whether so many bytes that nobody reads soon should be written past the caches.
     #[inline]
     pub(crate) fn pay_past_caches(len_bytes: usize) -> bool {
@@ -182,20 +206,6 @@ impl<'a> Buffers<'a> {
     #[inline(always)]
     fn skips_caches(&self, at: usize, bytes: usize) -> bool {
         self.goes_past_caches && (self.output.addr() + at).is_multiple_of(bytes)
-    }
-
-    /// The input.
-    #[inline(always)]
-    pub const fn input(&self) -> &[u8] {
-        // SAFETY: the input was borrowed for `'a`, and `&self` keeps `output_mut` away meanwhile.
-        unsafe { std::slice::from_raw_parts(self.input, self.len_bytes) }
-    }
-
-    /// The output.
-    #[inline(always)]
-    pub const fn output_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the output was borrowed exclusively for `'a`, and `&mut self` keeps `input` away.
-        unsafe { std::slice::from_raw_parts_mut(self.output, self.len_bytes) }
     }
 
     const fn is_long(&self) -> bool {
@@ -354,26 +364,6 @@ impl<'a, I: AsRef<[u8]> + ?Sized, O: AsMut<[u8]> + ?Sized> From<(&'a I, &'a mut 
             Ok(buffers) => buffers,
             Err(error) => panic!("{error}"),
         }
-    }
-}
-
-// The `inout` types promise what `Buffers` does: either the very same bytes or disjoint ones, borrowed for
-// their two lifetimes.
-
-impl<'a, 'i: 'a, 'o: 'a> From<InOutBuf<'i, 'o, u8>> for Buffers<'a> {
-    fn from(bytes: InOutBuf<'i, 'o, u8>) -> Self {
-        let len_bytes = bytes.len();
-        let (input, output) = bytes.into_raw();
-        Self::over(input, output, len_bytes)
-    }
-}
-
-/// Blocks are arrays of bytes, one after another.
-impl<'a, 'i: 'a, 'o: 'a> From<InOutBuf<'i, 'o, Array<u8, U16>>> for Buffers<'a> {
-    fn from(blocks: InOutBuf<'i, 'o, Array<u8, U16>>) -> Self {
-        let len_bytes = size_of::<Array<u8, U16>>() * blocks.len();
-        let (input, output) = blocks.into_raw();
-        Self::over(input.cast(), output.cast(), len_bytes)
     }
 }
 

@@ -44,6 +44,8 @@ pub(crate) use unrolled;
 mod buffers;
 mod features;
 mod gates;
+#[cfg(feature = "rustcrypto")]
+mod inout;
 mod portable;
 mod tile;
 // `--cfg crossgrain_absent` builds the twin on x86-64 too, so that it is compiled in every test run.

@@ -11,14 +11,14 @@ use cipher::{
     BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, InnerIvInit, KeyInit, StreamCipher,
     StreamCipherCoreWrapper,
 };
-use crossgrain::block::Family;
-use crossgrain::check;
-use crossgrain::convert::{Load, Store};
+use crossgrain::internal::block::Family;
+use crossgrain::internal::check;
+use crossgrain::internal::convert::{Load, Store};
+use crossgrain::internal::reference::{self, modes};
+use crossgrain::internal::repr::Repr;
+use crossgrain::internal::variant::{Action, Variant, table};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::plan::{Birth, Job};
-use crossgrain::reference::{self, modes};
-use crossgrain::repr::Repr;
-use crossgrain::variant::{Action, Variant, table};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 use ctr::{CtrCore, flavors::Ctr128BE};
 

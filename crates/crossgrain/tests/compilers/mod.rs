@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{iter, ptr, thread};
 
-use crossgrain::device::Listing;
+use crossgrain::internal::device::Listing;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
 /// What programs are compiled for.

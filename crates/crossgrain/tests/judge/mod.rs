@@ -1,7 +1,7 @@
 //! What a program for GPUs has to give: told by the reference to whoever runs one.
 
-use crossgrain::device::{Kernel, Task};
-use crossgrain::reference::{self, modes};
+use crossgrain::internal::device::{Kernel, Task};
+use crossgrain::internal::reference::{self, modes};
 use crossgrain::{Direction, Key};
 
 pub(crate) fn bytes(count: usize) -> Vec<u8> {

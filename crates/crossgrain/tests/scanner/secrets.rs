@@ -1,9 +1,9 @@
 //! What is secret of a key: the key, its round keys in every form, and what modes derive from them.
 
-use crossgrain::block::Family;
-use crossgrain::part::serpent;
-use crossgrain::reference::aes::{Rijndael, gf_mul};
-use crossgrain::reference::{self, modes};
+use crossgrain::internal::block::Family;
+use crossgrain::internal::part::serpent;
+use crossgrain::internal::reference::aes::{Rijndael, gf_mul};
+use crossgrain::internal::reference::{self, modes};
 use crossgrain::{Block, Direction, Key};
 
 /// Secrets by name.

@@ -1,8 +1,9 @@
 //! Keys to be searched for, and what is known of them by the reference.
 
-use crossgrain::block::Block;
-use crossgrain::part::search::Known;
-use crossgrain::{Cipher, Direction, Key, reference};
+use crossgrain::Block;
+use crossgrain::internal::part::search::Known;
+use crossgrain::internal::reference;
+use crossgrain::{Cipher, Direction, Key};
 
 pub(crate) const INPUT: Block = *b"sixteen bytes in";
 

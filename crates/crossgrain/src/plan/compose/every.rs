@@ -1,8 +1,5 @@
 //! Every path, by trying everything: the oracle that the searches are held to.
 
-use petgraph::graph::{EdgeIndex, NodeIndex};
-use petgraph::visit::EdgeRef;
-
 use super::error::Error;
 use super::graph::{Graph, Trail};
 use super::path::Path;
@@ -10,8 +7,8 @@ use super::path::Path;
 /// Paths found so far, and the one under way.
 struct Enumeration {
     found: Vec<Trail>,
-    passed: Vec<NodeIndex>,
-    arcs: Vec<EdgeIndex>,
+    passed: Vec<usize>,
+    arcs: Vec<usize>,
     /// Beginnings of paths that may still be looked at.
     left: usize,
 }
@@ -32,18 +29,19 @@ impl Graph<'_> {
     }
 
     /// Follows every way on from a node; `None` where the limit is met.
-    fn enumerate(&self, here: NodeIndex, all: &mut Enumeration) -> Option<()> {
+    fn enumerate(&self, here: usize, all: &mut Enumeration) -> Option<()> {
         all.left = all.left.checked_sub(1)?;
         if here == self.sink() {
-            let length = all.arcs.iter().map(|&arc| self.net[arc].length).sum();
+            let length = all.arcs.iter().map(|&arc| self.arcs[arc].length).sum();
             all.found.push(Trail { length, arcs: all.arcs.clone() });
             return Some(());
         }
         all.passed.push(here);
-        for arc in self.net.edges(here) {
-            if !all.passed.contains(&arc.target()) {
-                all.arcs.push(arc.id());
-                self.enumerate(arc.target(), all)?;
+        for &arc in self.leaving(here) {
+            let next = self.arcs[arc].to;
+            if !all.passed.contains(&next) {
+                all.arcs.push(arc);
+                self.enumerate(next, all)?;
                 all.arcs.pop();
             }
         }

@@ -1,13 +1,12 @@
-//! A flow priced for one size, as a graph, and the shortest way through it.
+//! A flow priced for one size, as a graph, and the shortest way through it: Dijkstra's algorithm.
 //!
-//! The search runs backwards from the sink, so that every node knows what is left to pay from there. The
+//! Nodes and arcs are numbers. The search runs backwards from the sink, so that every node knows what is left to pay from there. The
 //! path is then walked forwards, by the first edge in order of names that keeps what is left as low as
 //! promised: so of equally short paths that with the first names is taken, whatever the search met first.
 //! Holds: arcs are numbered in the order of their names; comparing numbers compares names.
 
-use petgraph::algo::dijkstra;
-use petgraph::graph::{DiGraph, EdgeIndex, EdgeReference, NodeIndex};
-use petgraph::visit::{Dfs, EdgeFiltered, EdgeRef, IntoEdges, Reversed};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use super::error::Error;
 use super::flow::{Edge, Flow, Node};
@@ -18,7 +17,10 @@ use super::path::{Path, Step};
 #[derive(Clone, Debug)]
 pub struct Graph<'a> {
     pub(super) flow: &'a Flow,
-    pub(super) net: DiGraph<(), Arc>,
+    pub(super) arcs: Vec<Arc>,
+    /// By node: the arcs that leave it, and those that enter it.
+    leaving: Vec<Vec<usize>>,
+    entering: Vec<Vec<usize>>,
     len_bytes: u64,
     unit: Unit,
 }
@@ -27,14 +29,23 @@ pub struct Graph<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arc {
     pub(super) edge: usize,
+    pub(super) from: usize,
+    pub(super) to: usize,
     pub(super) length: Length,
+}
+
+/// Which way a search goes along arcs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Along {
+    Forwards,
+    Backwards,
 }
 
 /// Arcs one after another; compares as paths compare.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Trail {
     pub(super) length: Length,
-    pub(super) arcs: Vec<EdgeIndex>,
+    pub(super) arcs: Vec<usize>,
 }
 
 impl<'a> Graph<'a> {
@@ -42,23 +53,20 @@ impl<'a> Graph<'a> {
         let costs = flow.edges().iter().map(|edge| edge.cost.at(len_bytes));
         let unit = Unit::for_largest(costs.fold(0.0, f64::max));
         let nodes = (flow.parts().len() + 1) * flow.representations().len() + 2;
-        let mut net = DiGraph::with_capacity(nodes, flow.edges().len());
-        for _ in 0..nodes {
-            net.add_node(());
-        }
-        let mut graph = Self { flow, net, len_bytes, unit };
+        let (leaving, entering) = (vec![Vec::new(); nodes], vec![Vec::new(); nodes]);
+        let mut graph = Self { flow, arcs: Vec::new(), leaving, entering, len_bytes, unit };
 
-        let arc = |(edge, data): (usize, &Edge)| Arc { edge, length: unit.length(data.cost.at(len_bytes)) };
+        let arc = |(edge, Edge { from, to, cost, .. }): (usize, &Edge)| {
+            let length = unit.length(cost.at(len_bytes));
+            Arc { edge, from: graph.index(from), to: graph.index(to), length }
+        };
         let mut arcs: Vec<_> = flow.edges().iter().enumerate().map(arc).collect();
-        arcs.sort_by_cached_key(|arc| {
-            let edge = &flow.edges()[arc.edge];
-            (&edge.name, graph.index(&edge.to), arc.length)
-        });
-        for arc in arcs {
-            let edge = &flow.edges()[arc.edge];
-            graph.net.add_edge(graph.index(&edge.from), graph.index(&edge.to), arc);
+        arcs.sort_by_key(|arc| (&flow.edges()[arc.edge].name, arc.to, arc.length));
+        for (number, arc) in arcs.iter().enumerate() {
+            graph.leaving[arc.from].push(number);
+            graph.entering[arc.to].push(number);
         }
-        graph
+        Self { arcs, ..graph }
     }
 
     /// The cheapest path.
@@ -79,34 +87,58 @@ impl<'a> Graph<'a> {
         trail.ok_or_else(|| self.no_path())
     }
 
-    /// The best way from one node to another over the arcs that may be used.
-    pub(super) fn cheapest(
+    /// By node: how far it is from `start`, along or against the arcs that may be used; `None` if there is no way. Where `end`
+    /// is given, only nodes no further than that are sure to have it.
+    pub(super) fn lengths(
         &self,
-        from: NodeIndex,
-        to: NodeIndex,
-        may_use: impl Fn(EdgeReference<'_, Arc>) -> bool,
-    ) -> Option<Trail> {
-        let usable = EdgeFiltered::from_fn(&self.net, may_use);
-        // Nodes that the search leaves open when it reaches `from` are no nearer than `from`, and those
-        // on its shortest paths are nearer: they are all settled.
-        let left = dijkstra(Reversed(&usable), to, Some(from), |arc| arc.weight().length);
-        let mut trail = Trail { length: *left.get(&from)?, arcs: Vec::new() };
+        start: usize,
+        end: Option<usize>,
+        along: Along,
+        may_use: impl Fn(usize) -> bool,
+    ) -> Vec<Option<Length>> {
+        let mut lengths = vec![None; self.leaving.len()];
+        let mut open = BinaryHeap::from([Reverse((Length::default(), start))]);
+        while let Some(Reverse((length, here))) = open.pop() {
+            if lengths[here].is_some() {
+                continue;
+            }
+            lengths[here] = Some(length);
+            if end == Some(here) {
+                break;
+            }
+            let arcs = if along == Along::Forwards { &self.leaving[here] } else { &self.entering[here] };
+            for &number in arcs.iter().filter(|&&number| may_use(number)) {
+                let arc = &self.arcs[number];
+                let next = if along == Along::Forwards { arc.to } else { arc.from };
+                open.push(Reverse((length + arc.length, next)));
+            }
+        }
+        lengths
+    }
+
+    /// The best way from one node to another over the arcs that may be used.
+    pub(super) fn cheapest(&self, from: usize, to: usize, may_use: impl Fn(usize) -> bool) -> Option<Trail> {
+        // Nodes on a shortest path are nearer than `from`: the search has passed them all.
+        let left = self.lengths(to, Some(from), Along::Backwards, &may_use);
+        let mut trail = Trail { length: left[from]?, arcs: Vec::new() };
         let mut here = from;
         while here != to {
-            let keeps_promise = |arc: &EdgeReference<'_, Arc>| {
-                left.get(&arc.target()).is_some_and(|&rest| arc.weight().length + rest == left[&here])
+            let keeps_promise = |number: &usize| {
+                let arc = &self.arcs[*number];
+                left[arc.to].is_some_and(|rest| Some(arc.length + rest) == left[here]) && may_use(*number)
             };
-            let next = (&usable).edges(here).filter(keeps_promise).min_by_key(|arc| arc.id())?;
-            trail.arcs.push(next.id());
-            here = next.target();
+            // Arcs stand in order.
+            let next = self.leaving[here].iter().copied().find(keeps_promise)?;
+            trail.arcs.push(next);
+            here = self.arcs[next].to;
         }
         Some(trail)
     }
 
     /// Arcs as a path for others to read.
     pub(super) fn path(&self, trail: &Trail) -> Path {
-        let step = |arc: &EdgeIndex| {
-            let edge = self.net[*arc].edge;
+        let step = |arc: &usize| {
+            let edge = self.arcs[*arc].edge;
             let Edge { name, from, to, cost } = self.flow.edges()[edge].clone();
             Step { edge, name, from, to, cost_ns: cost.at(self.len_bytes) }
         };
@@ -114,48 +146,49 @@ impl<'a> Graph<'a> {
         Path { steps, total_ns: self.unit.cost_ns(trail.length) }
     }
 
-    pub(super) fn source(&self) -> NodeIndex {
+    pub(super) fn source(&self) -> usize {
         self.index(&Node::Source)
     }
 
-    pub(super) fn sink(&self) -> NodeIndex {
+    pub(super) fn sink(&self) -> usize {
         self.index(&Node::Sink)
     }
 
     /// Nodes lie position by position; the two ends come last.
-    pub(super) fn index(&self, node: &Node) -> NodeIndex {
+    pub(super) fn index(&self, node: &Node) -> usize {
         let width = self.flow.representations().len();
         let ends = (self.flow.parts().len() + 1) * width;
-        NodeIndex::new(match node {
+        match node {
             Node::Source => ends,
             Node::Between { position, representation } => {
                 let row = self.flow.index_of(representation);
                 position * width + row.expect("a flow takes only edges of its own representations")
             }
             Node::Sink => ends + 1,
-        })
+        }
     }
 
     /// The edge that an arc stands for.
-    pub(super) fn edge(&self, arc: EdgeIndex) -> &'a Edge {
-        &self.flow.edges()[self.net[arc].edge]
+    pub(super) fn edge(&self, arc: usize) -> &'a Edge {
+        &self.flow.edges()[self.arcs[arc].edge]
     }
 
     /// Whether an arc only converts, begins or ends.
-    pub(super) fn computes_nothing(&self, arc: EdgeIndex) -> bool {
+    pub(super) fn computes_nothing(&self, arc: usize) -> bool {
         self.flow.parts_of(self.edge(arc)).is_empty()
+    }
+
+    /// The arcs that leave a node.
+    pub(super) fn leaving(&self, node: usize) -> &[usize] {
+        &self.leaving[node]
     }
 
     /// Says where all paths from the sources break off.
     pub(super) fn no_path(&self) -> Error {
-        let mut search = Dfs::new(&self.net, self.source());
-        let mut reached = Vec::new();
-        while let Some(node) = search.next(&self.net) {
-            let leaving = self.net.edges(node).map(|arc| arc.id());
-            reached.extend(leaving.map(|arc| self.flow.position(&self.edge(arc).to)));
-        }
+        let from_source = self.lengths(self.source(), None, Along::Forwards, |_| true);
+        let reached = (0..self.arcs.len()).filter(|&arc| from_source[self.arcs[arc].from].is_some());
         let parts = self.flow.parts();
-        let reason = match reached.into_iter().max() {
+        let reason = match reached.map(|arc| self.flow.position(&self.edge(arc).to)).max() {
             None => "nothing starts it".to_owned(),
             Some(position) if position < parts.len() => format!(
                 "nothing that can be reached computes '{}' (part {} of {})",

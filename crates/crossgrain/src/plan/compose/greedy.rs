@@ -8,18 +8,14 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use petgraph::algo::dijkstra;
-use petgraph::graph::{EdgeReference, NodeIndex};
-use petgraph::visit::{EdgeRef, Reversed};
-
 use super::error::Error;
-use super::graph::{Arc, Graph, Trail};
+use super::graph::{Along, Graph, Trail};
 use super::path::Path;
 
 struct Stride {
     trail: Trail,
     parts: usize,
-    end: NodeIndex,
+    end: usize,
 }
 
 impl Graph<'_> {
@@ -28,14 +24,13 @@ impl Graph<'_> {
     /// # Errors
     /// [`Error::NoPath`] if no path leads from a source to a sink.
     pub fn greedy(&self) -> Result<Path, Error> {
-        let to_sink = dijkstra(Reversed(&self.net), self.sink(), None, |arc| arc.weight().length);
+        let to_sink = self.lengths(self.sink(), None, Along::Backwards, |_| true);
         let mut whole = Trail::default();
         let (mut here, mut position) = (self.source(), 0);
         while here != self.sink() {
-            let leads_on = |arc: &EdgeReference<'_, Arc>| {
-                self.parts(*arc).start == position && to_sink.contains_key(&arc.target())
-            };
-            let ahead = self.net.edge_references().filter(leads_on);
+            let leads_on =
+                |arc: &usize| self.parts(*arc).start == position && to_sink[self.arcs[*arc].to].is_some();
+            let ahead = (0..self.arcs.len()).filter(leads_on);
             let strides = ahead.filter_map(|arc| self.stride(here, arc));
             let stride = strides.min_by(Stride::compare).ok_or_else(|| self.no_path())?;
             whole.length = whole.length + stride.trail.length;
@@ -46,20 +41,19 @@ impl Graph<'_> {
     }
 
     /// The best stride that ends with this arc, if there is one.
-    fn stride(&self, here: NodeIndex, last: EdgeReference<'_, Arc>) -> Option<Stride> {
-        let goes_on =
-            |arc: EdgeReference<'_, Arc>| !self.parts(arc).is_empty() || arc.target() == self.sink();
+    fn stride(&self, here: usize, last: usize) -> Option<Stride> {
+        let goes_on = |arc: usize| !self.parts(arc).is_empty() || self.arcs[arc].to == self.sink();
         if !goes_on(last) {
             return None;
         }
-        let mut trail = self.cheapest(here, last.source(), |arc| !goes_on(arc))?;
-        trail.length = trail.length + last.weight().length;
-        trail.arcs.push(last.id());
-        Some(Stride { trail, parts: self.parts(last).len(), end: last.target() })
+        let mut trail = self.cheapest(here, self.arcs[last].from, |arc| !goes_on(arc))?;
+        trail.length = trail.length + self.arcs[last].length;
+        trail.arcs.push(last);
+        Some(Stride { trail, parts: self.parts(last).len(), end: self.arcs[last].to })
     }
 
-    fn parts(&self, arc: EdgeReference<'_, Arc>) -> Range<usize> {
-        self.flow.parts_of(self.edge(arc.id()))
+    fn parts(&self, arc: usize) -> Range<usize> {
+        self.flow.parts_of(self.edge(arc))
     }
 }
 

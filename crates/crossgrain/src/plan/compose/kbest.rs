@@ -11,9 +11,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use petgraph::graph::{EdgeIndex, NodeIndex};
-use petgraph::visit::EdgeRef;
-
 use super::error::Error;
 use super::graph::{Graph, Trail};
 use super::path::Path;
@@ -24,7 +21,7 @@ struct Space {
     /// How many arcs of its best path all of its paths share.
     kept: usize,
     /// Arcs by which none of them goes on from there.
-    barred: Vec<EdgeIndex>,
+    barred: Vec<usize>,
 }
 
 impl Graph<'_> {
@@ -56,14 +53,14 @@ impl Graph<'_> {
     }
 
     /// Whether some arcs at the beginning of a row, two at least, can be replaced by one.
-    fn is_detour_from(&self, row: &[EdgeIndex]) -> bool {
-        let Some((from, _)) = self.net.edge_endpoints(row[0]) else { return false };
-        let mut cost = self.net[row[0]].length.cost;
+    fn is_detour_from(&self, row: &[usize]) -> bool {
+        let first = &self.arcs[row[0]];
+        let mut cost = first.length.cost;
         row[1..].iter().any(|&arc| {
-            cost += self.net[arc].length.cost;
-            let Some((_, to)) = self.net.edge_endpoints(arc) else { return false };
-            let mut direct = self.net.edges_connecting(from, to);
-            direct.any(|arc| self.computes_nothing(arc.id()) && arc.weight().length.cost <= cost)
+            cost += self.arcs[arc].length.cost;
+            let is_direct = |other: &&usize| self.arcs[**other].to == self.arcs[arc].to;
+            let mut direct = self.leaving(first.from).iter().filter(is_direct);
+            direct.any(|&arc| self.computes_nothing(arc) && self.arcs[arc].length.cost <= cost)
         })
     }
 
@@ -78,13 +75,12 @@ impl Graph<'_> {
     /// The best path of a space, which begins as `like` does.
     fn best_of(&self, like: &Trail, space: &Space) -> Option<Trail> {
         let kept = &like.arcs[..space.kept];
-        let ends = |arc: &EdgeIndex| self.net.edge_endpoints(*arc);
-        let passed: BTreeSet<NodeIndex> = kept.iter().filter_map(ends).map(|(from, _)| from).collect();
-        let here = kept.last().and_then(ends).map_or(self.source(), |(_, to)| to);
+        let passed: BTreeSet<_> = kept.iter().map(|&arc| self.arcs[arc].from).collect();
+        let here = kept.last().map_or(self.source(), |&arc| self.arcs[arc].to);
         let onward = self.cheapest(here, self.sink(), |arc| {
-            !passed.contains(&arc.target()) && !space.barred.contains(&arc.id())
+            !passed.contains(&self.arcs[arc].to) && !space.barred.contains(&arc)
         })?;
-        let length = kept.iter().map(|&arc| self.net[arc].length).sum();
+        let length = kept.iter().map(|&arc| self.arcs[arc].length).sum();
         Some(Trail { length: onward.length + length, arcs: [kept, &onward.arcs].concat() })
     }
 }

@@ -7,25 +7,21 @@
 
 use std::collections::BTreeMap;
 
-use petgraph::algo::dijkstra;
-use petgraph::graph::{EdgeIndex, EdgeReference, NodeIndex};
-use petgraph::visit::{EdgeRef, Reversed};
-
 use super::flow::Flow;
-use super::graph::{Arc, Graph, Trail};
+use super::graph::{Along, Graph, Trail};
 use super::length::Length;
 use super::path::{Path, Step};
 
 /// By node: the length of the cheapest way that computes a part right there, and the arc that does.
-type Ways = BTreeMap<NodeIndex, (Length, EdgeIndex)>;
+type Ways = BTreeMap<usize, (Length, usize)>;
 
 /// Two arcs that compute, with conversions between them, and the length of the cheapest path over them.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Change {
     length: Length,
-    last: EdgeIndex,
-    conversions: Vec<EdgeIndex>,
-    next: EdgeIndex,
+    last: usize,
+    conversions: Vec<usize>,
+    next: usize,
 }
 
 impl Flow {
@@ -64,32 +60,33 @@ impl Graph<'_> {
     /// The best ways from the source that end with computing a part, by where they end; and the best ways to
     /// the sink that begin with computing one, by where they begin.
     fn ways(&self) -> (Ways, Ways) {
-        let to_here = dijkstra(&self.net, self.source(), None, |arc| arc.weight().length);
-        let from_here = dijkstra(Reversed(&self.net), self.sink(), None, |arc| arc.weight().length);
+        let to_here = self.lengths(self.source(), None, Along::Forwards, |_| true);
+        let from_here = self.lengths(self.sink(), None, Along::Backwards, |_| true);
         let (mut before, mut behind) = (Ways::new(), Ways::new());
-        let keep = |ways: &mut Ways, node, rest: Option<&Length>, arc: EdgeReference<'_, Arc>| {
-            if let Some(&rest) = rest {
-                let way = (rest + arc.weight().length, arc.id());
+        let keep = |ways: &mut Ways, node, rest: Option<Length>, number: usize| {
+            if let Some(rest) = rest {
+                let way = (rest + self.arcs[number].length, number);
                 let best = ways.entry(node).or_insert(way);
                 *best = way.min(*best);
             }
         };
-        for arc in self.net.edge_references().filter(|arc| !self.computes_nothing(arc.id())) {
-            keep(&mut before, arc.target(), to_here.get(&arc.source()), arc);
-            keep(&mut behind, arc.source(), from_here.get(&arc.target()), arc);
+        for number in (0..self.arcs.len()).filter(|&number| !self.computes_nothing(number)) {
+            let arc = &self.arcs[number];
+            keep(&mut before, arc.to, to_here[arc.from], number);
+            keep(&mut behind, arc.from, from_here[arc.to], number);
         }
         (before, behind)
     }
 
     /// The change from one node to another, if conversions lead there and no part is passed.
-    fn change(&self, [from, to]: [NodeIndex; 2], [start, end]: [&(Length, EdgeIndex); 2]) -> Option<Change> {
+    fn change(&self, [from, to]: [usize; 2], [start, end]: [&(Length, usize); 2]) -> Option<Change> {
         let position = |node| self.flow.position(node);
         if from == to || position(&self.edge(start.1).to) != position(&self.edge(end.1).from) {
             return None;
         }
         let between = self.cheapest(from, to, |arc| {
-            let ends = [arc.source(), arc.target()];
-            self.computes_nothing(arc.id()) && !ends.contains(&self.source()) && !ends.contains(&self.sink())
+            let ends = [self.arcs[arc].from, self.arcs[arc].to];
+            self.computes_nothing(arc) && !ends.contains(&self.source()) && !ends.contains(&self.sink())
         })?;
         let length = start.0 + between.length + end.0;
         Some(Change { length, last: start.1, conversions: between.arcs, next: end.1 })
@@ -97,8 +94,7 @@ impl Graph<'_> {
 
     /// The cheapest path that makes a change.
     fn over(&self, change: &Change) -> Option<Path> {
-        let (start, _) = self.net.edge_endpoints(change.last)?;
-        let (_, end) = self.net.edge_endpoints(change.next)?;
+        let (start, end) = (self.arcs[change.last].from, self.arcs[change.next].to);
         let before = self.cheapest(self.source(), start, |_| true)?;
         let behind = self.cheapest(end, self.sink(), |_| true)?;
         let arcs = [&before.arcs, &[change.last][..], &change.conversions, &[change.next], &behind.arcs];

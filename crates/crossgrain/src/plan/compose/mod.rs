@@ -29,6 +29,7 @@
 
 mod error;
 mod every;
+#[cfg(feature = "wisdom")]
 mod file;
 mod flow;
 mod graph;
@@ -40,6 +41,7 @@ mod path;
 mod report;
 
 pub use error::Error;
+#[cfg(feature = "wisdom")]
 pub use file::{Answer, CostFile, Route};
 pub use flow::{Cost, Edge, Flow, Node};
 pub use graph::Graph;

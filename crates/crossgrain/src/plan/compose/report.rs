@@ -1,11 +1,8 @@
 //! The best path beside all it should be compared with.
 
-use petgraph::graph::EdgeReference;
-use petgraph::visit::EdgeRef;
-
 use super::error::Error;
 use super::flow::Node;
-use super::graph::{Arc, Graph};
+use super::graph::Graph;
 use super::path::Path;
 
 /// All parts in one representation.
@@ -68,8 +65,8 @@ impl Graph<'_> {
     fn pure(&self, representation: &str) -> Pure {
         let at = |position| self.index(&Node::between(position, representation));
         let last = self.flow.parts().len();
-        let stays = |arc: EdgeReference<'_, Arc>| {
-            let edge = self.edge(arc.id());
+        let stays = |arc| {
+            let edge = self.edge(arc);
             [&edge.from, &edge.to].iter().all(|node| node.representation() == Some(representation))
         };
         let parts = self.cheapest(at(0), at(last), stays);
@@ -85,8 +82,8 @@ impl Graph<'_> {
     ///
     /// Conversions between the parts need not be forbidden: whoever leaves the representation there must
     /// come back to the same place.
-    fn is_pure(&self, arc: EdgeReference<'_, Arc>, representation: &str) -> bool {
-        let edge = self.edge(arc.id());
+    fn is_pure(&self, arc: usize, representation: &str) -> bool {
+        let edge = self.edge(arc);
         // A source or sink that computes parts does so in the one representation it touches.
         let mut touched = [&edge.from, &edge.to].into_iter().filter_map(Node::representation).peekable();
         self.flow.parts_of(edge).is_empty()

@@ -23,6 +23,19 @@ pub fn ready() {
     }
 }
 
+/// Runs `work` on so many threads of the current pool, of which the calling one is the first.
+pub(crate) fn together(count: usize, work: &(dyn Fn() + Sync)) {
+    // The caller may be another thread than the one that counted.
+    ready();
+    // In place: the caller works from the first moment on, while the others are still waking.
+    rayon::in_place_scope(|scope| {
+        for _ in 1..count {
+            scope.spawn(|_| work());
+        }
+        work();
+    });
+}
+
 /// Whether there is a global pool, started now or before.
 fn global_starts() -> bool {
     match ThreadPoolBuilder::new().build_global() {

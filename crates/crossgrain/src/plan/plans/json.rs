@@ -1,0 +1,107 @@
+//! Plans as a file: the job, and for every plan its variants in order with the rounds they work for, and the cost that was
+//! predicted. It carries no signature and needs none, since what is read is followed through the job's graph.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Plans, corrupt};
+use crate::block::{Cipher, Direction, Error};
+use crate::plan::compose::Cost;
+use crate::plan::{Birth, Job, Plan, Stage};
+use crate::variant::find;
+
+/// The number of this format: one more with every change that older programs would misread.
+const FORMAT: u64 = 1;
+
+impl Plans {
+    /// As the text of a file.
+    pub fn to_json(&self) -> String {
+        let Job { cipher, direction, birth } = self.job;
+        let job = JobText {
+            cipher: cipher.name().to_owned(),
+            direction: direction.name().to_owned(),
+            source: birth.name().to_owned(),
+        };
+        let plans = self.plans.iter().map(|plan| PlanText {
+            fixed_ns: plan.cost.fixed_ns,
+            per_byte_ns: plan.cost.per_byte_ns,
+            stages: plan.stages.iter().map(|stage| (stage.variant.name.clone(), stage.round)).collect(),
+        });
+        let file = Body { format: FORMAT, job, plans: plans.collect() };
+        // Nothing in it can fail to be written: strings, numbers, lists.
+        serde_json::to_string_pretty(&file).unwrap_or_default() + "\n"
+    }
+}
+
+/// What every format has, now and later.
+#[derive(Deserialize)]
+struct Head {
+    format: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    format: u64,
+    job: JobText,
+    plans: Vec<PlanText>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JobText {
+    cipher: String,
+    direction: String,
+    source: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlanText {
+    fixed_ns: f64,
+    per_byte_ns: f64,
+    /// Names of variants, and rounds.
+    stages: Vec<(String, usize)>,
+}
+
+/// From the text of a file, which must be sound in every way.
+impl FromStr for Plans {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let head: Head = serde_json::from_str(text).map_err(corrupt)?;
+        if head.format > FORMAT {
+            let format = head.format;
+            return Err(Error::UnfitPlan(format!("it is from a newer version (format {format}): update")));
+        }
+        let Body { job, plans, .. } = serde_json::from_str(text).map_err(corrupt)?;
+        let job = job.read()?;
+        let plans = plans.into_iter().map(PlanText::read).collect::<Result<_, _>>()?;
+        Self::new(job, plans)
+    }
+}
+
+impl JobText {
+    fn read(self) -> Result<Job, Error> {
+        let Self { cipher, direction, source } = self;
+        let cipher: Cipher = cipher.parse()?;
+        let unknown = |what: &str| corrupt(format!("'{}' is no {what}", what.escape_debug()));
+        let direction = Direction::ALL.into_iter().find(|known| known.name() == direction);
+        let birth = Birth::ALL.into_iter().find(|known| known.name() == source);
+        let direction = direction.ok_or_else(|| unknown("direction"))?;
+        Ok(Job { cipher, direction, birth: birth.ok_or_else(|| unknown("source"))? })
+    }
+}
+
+impl PlanText {
+    fn read(self) -> Result<Plan, Error> {
+        let Self { fixed_ns, per_byte_ns, stages } = self;
+        let cost = Cost { fixed_ns, per_byte_ns };
+        if !cost.is_sound() {
+            return Err(corrupt("a cost is negative"));
+        }
+        let stage = |(name, round): (String, usize)| Ok(Stage { variant: find(&name)?, round });
+        Ok(Plan { stages: stages.into_iter().map(stage).collect::<Result<_, Error>>()?, cost })
+    }
+}
