@@ -14,7 +14,15 @@ const CHUNK: usize = 16 * 1024;
 const SEALED: usize = CHUNK + 16;
 /// Header of a key, salt and commitment.
 const HEAD: usize = 13 + 56;
-const SUITES: [&str; 4] = ["aes-256-gcm", "aes-128-gcm", "serpent-256-eax", "aes-256-eax"];
+const SUITES: [&str; 7] = [
+    "aes-256-gcm",
+    "aes-128-gcm",
+    "serpent-256-eax",
+    "aes-256-eax",
+    "aes-256-ocb",
+    "serpent-256-ocb",
+    "aes-256-gcm-siv",
+];
 
 /// A place with `in`, its encryption `sealed` by one suite, and the key `k`.
 fn sealed(suite: &str, data: &[u8]) -> Place {
@@ -421,16 +429,20 @@ fn theirs(python: &Path, args: &[&str], input: &[u8]) -> Vec<u8> {
     done.out
 }
 
-/// Whether the script can read Serpent's files; a word about it where not.
-fn knows_serpent(python: &Path) -> bool {
+/// Whether the script can read files of a kind, which it can where this runs; a word about it where not.
+fn knows(python: &Path, kind: &str, line: &str) -> bool {
     let mut probe = Command::new(python);
-    probe.args(["-c", "import ctypes; ctypes.CDLL('libgcrypt.so.20')"]).stderr(Stdio::null());
+    probe.args(["-c", line]).stderr(Stdio::null());
     let found = probe.status().is_ok_and(|status| status.success());
     if !found {
-        println!("skipped: the independent reader of Serpent's files (no libgcrypt)");
+        println!("skipped: the independent reader of files by {kind}");
     }
     found
 }
+
+const BY_LIBGCRYPT: &str = "import ctypes; ctypes.CDLL('libgcrypt.so.20')";
+const BY_GCM_SIV: &str =
+    "from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV; AESGCMSIV(bytes(32))";
 
 /// Both ways, at the lengths where chunks begin and end.
 #[test]
@@ -440,8 +452,12 @@ fn an_independent_program_reads_and_writes_the_same() {
     let around = |chunks: usize| [chunks * CHUNK - 1, chunks * CHUNK, chunks * CHUNK + 1];
     let all = [&[0, 1][..], &around(1), &around(2), &around(3)].concat();
     let mut lengths = vec![("aes-256-gcm", &all[..]), ("aes-128-gcm", &all[5..]), ("aes-256-eax", &all[4..])];
-    if knows_serpent(&python) {
-        lengths.push(("serpent-256-eax", &all));
+    lengths.push(("aes-256-ocb", &all));
+    if knows(&python, "Serpent", BY_LIBGCRYPT) {
+        lengths.extend([("serpent-256-eax", &all[..]), ("serpent-256-ocb", &all)]);
+    }
+    if knows(&python, "gcm-siv", BY_GCM_SIV) {
+        lengths.push(("aes-256-gcm-siv", &all));
     }
     for (suite, &len) in
         lengths.iter().flat_map(|(suite, lengths)| lengths.iter().map(move |len| (*suite, len)))

@@ -6,7 +6,7 @@
 mod common;
 
 use common::{IV, KEY_BITS, MIB, Place, crossgrain, fed, hex, key, openssl, openssl_with, painted};
-use crossgrain::mode::Mode;
+use crossgrain::mode::{Initial, Mode};
 
 /// Lengths about a block, a page, and the program's own step.
 const LENGTHS: [usize; 8] = [0, 1, 15, 16, 17, 4095, MIB + 7, 2 * MIB + 4097];
@@ -17,8 +17,13 @@ fn raw<'a>(cipher: &'a str, mode: &'a str, key: &'a str, rest: &[&'a str]) -> Ve
 }
 
 /// The modes with a tag.
-fn authenticated() -> impl Iterator<Item = &'static str> {
-    Mode::ALL.into_iter().filter(|mode| mode.is_authenticated()).map(Mode::name)
+fn authenticated() -> impl Iterator<Item = Mode> {
+    Mode::ALL.into_iter().filter(|mode| mode.is_authenticated())
+}
+
+/// A key of the mode: as many of the cipher as it takes.
+fn key_of(mode: Mode, bits: usize) -> String {
+    key(bits).repeat(mode.entry().keys)
 }
 
 /// Pipes `data` through `raw`.
@@ -152,26 +157,29 @@ fn unhex(digits: &str) -> Vec<u8> {
 
 #[test]
 fn what_is_sealed_opens_wherever_its_tag_is() {
-    let key = key(256);
     for (mode, len) in authenticated().flat_map(|mode| LENGTHS.map(|len| (mode, len))) {
-        let place = Place::with(&painted(len, 5));
-        for bytes in ["16", "12", "4"] {
-            let given = ["--iv", "0011223344", "--aad", "abcd", "--tag-bytes", bytes];
+        let (place, key) = (Place::with(&painted(len, 5)), key_of(mode, 256));
+        let Initial::Nonce { least, most, .. } = mode.entry().initial else { panic!("{mode} has no nonce") };
+        let nonce = "0011223344556677".repeat(2)[..2 * 5.clamp(least, most)].to_owned();
+        let tags: Vec<_> =
+            mode.entry().tag_bytes.iter().filter(|bytes| [16, 12, 4].contains(*bytes)).collect();
+        for bytes in tags.into_iter().map(usize::to_string) {
+            let given = ["--iv", &nonce, "--aad", "abcd", "--tag-bytes", &bytes];
             let run = |rest: &[&str]| {
-                place.run(&raw("aes-256", mode, &key, &[&given, rest].concat())).printed();
+                place.run(&raw("aes-256", mode.name(), &key, &[&given, rest].concat())).printed();
             };
             run(&["in", "-o", "sealed", "--force"]);
             run(&["in", "-o", "data", "--tag-file", "tag", "--force"]);
             let (data, tag) = (place.read("data"), place.read("tag"));
             assert_same(&place.read("sealed"), &[&data[..], &tag].concat(), "the tag at the end");
-            assert_eq!((data.len(), tag.len().to_string().as_str()), (len, bytes));
+            assert_eq!((data.len(), tag.len().to_string()), (len, bytes.clone()));
             for rest in [
                 &["-d", "sealed"][..],
                 &["-d", "data", "--tag-file", "tag"],
                 &["-d", "data", "--tag", &hex(&tag)],
             ] {
                 run(&[rest, &["-o", "back", "--force"]].concat());
-                assert_same(&place.read("back"), &place.read("in"), mode);
+                assert_same(&place.read("back"), &place.read("in"), mode.name());
             }
         }
     }
@@ -179,8 +187,8 @@ fn what_is_sealed_opens_wherever_its_tag_is() {
 
 #[test]
 fn what_is_forged_leaves_nothing_behind() {
-    let key = key(128);
     for mode in authenticated() {
+        let (mode, key) = (mode.name(), key_of(mode, 128));
         let given = ["--nonce", "00112233445566778899aabb", "--aad", "abcd"];
         let sealed = piped(&painted(3 * MIB + 5, 6), &raw("aes-128", mode, &key, &given));
         let open = |rest: &[&'static str]| {
@@ -223,7 +231,7 @@ fn what_is_forged_leaves_nothing_behind() {
 #[test]
 fn options_that_a_mode_has_no_use_for() {
     let (key, long) = (key(128), hex(&painted(32, 7)));
-    let cases: [(&str, &[&str], &str); 14] = [
+    let cases: [(&str, &[&str], &str); 19] = [
         ("ecb", &["--iv", IV], "--iv"),
         ("xts", &["--iv", IV], "--iv"),
         ("ctr", &["--iv", IV, "--padding", "pkcs7"], "--padding"),
@@ -238,12 +246,27 @@ fn options_that_a_mode_has_no_use_for() {
         ("eax", &["--iv", IV, "--tag-bytes", "3"], "3 bytes"),
         ("eax", &["--iv", IV, "-d", "--tag", "0011"], "2 bytes"),
         ("xts", &["--sector-size", "15"], "15 bytes"),
+        ("ocb", &["--iv", IV], "1 to 15 bytes"),
+        ("ccm", &["--iv", &IV[..12]], "7 to 13 bytes"),
+        ("gcm-siv", &["--iv", IV], "has 12 bytes"),
+        ("gcm-siv", &[], "nonce of 12 bytes"),
+        ("ccm", &["--iv", &IV[..14], "--tag-bytes", "5"], "5 bytes"),
     ];
     for (mode, options, words) in cases {
         let key = if mode == "xts" { &long } else { &key };
         let args = raw("aes-128", mode, key, &[options, &["in", "-o", "out"]].concat());
         let line = Place::with(&painted(64, 8)).refuses(2, &args);
         assert!(line.contains(words), "{mode} {options:?}: {line}");
+    }
+}
+
+#[test]
+fn ciphers_that_gcm_siv_is_not_defined_for() {
+    for cipher in ["aes-192", "serpent-256"] {
+        let key = key(if cipher == "aes-192" { 192 } else { 256 });
+        let args = raw(cipher, "gcm-siv", &key, &["--iv", &IV[..24], "in", "-o", "out"]);
+        let line = Place::with(&[1; 40]).refuses(2, &args);
+        assert!(line.contains(cipher) && line.contains("aes-128, aes-256"), "{line}");
     }
 }
 

@@ -52,6 +52,12 @@ pub enum Suite {
     Serpent256Eax,
     /// AES-256 in EAX.
     Aes256Eax,
+    /// AES-256 in OCB.
+    Aes256Ocb,
+    /// Serpent with 256-bit keys in OCB.
+    Serpent256Ocb,
+    /// AES-256 in GCM-SIV.
+    Aes256GcmSiv,
 }
 
 /// What a suite consists of.
@@ -93,11 +99,40 @@ const ROWS: [Row; Suite::ALL.len()] = [
         mode: Mode::Eax,
         nonce_bytes: BLOCK_BYTES,
     },
+    Row {
+        name: "aes-256-ocb",
+        aead_name: "AEAD_AES_256_OCB_TAGLEN128",
+        cipher: Cipher::Aes256,
+        mode: Mode::Ocb,
+        nonce_bytes: 12,
+    },
+    Row {
+        name: "serpent-256-ocb",
+        aead_name: "AEAD_SERPENT_256_OCB_TAGLEN128@crossgrain",
+        cipher: Cipher::Serpent256,
+        mode: Mode::Ocb,
+        nonce_bytes: 12,
+    },
+    Row {
+        name: "aes-256-gcm-siv",
+        aead_name: "AEAD_AES_256_GCM_SIV",
+        cipher: Cipher::Aes256,
+        mode: Mode::GcmSiv,
+        nonce_bytes: 12,
+    },
 ];
 
 impl Suite {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Aes256Gcm, Self::Aes128Gcm, Self::Serpent256Eax, Self::Aes256Eax];
+    pub const ALL: [Self; 7] = [
+        Self::Aes256Gcm,
+        Self::Aes128Gcm,
+        Self::Serpent256Eax,
+        Self::Aes256Eax,
+        Self::Aes256Ocb,
+        Self::Serpent256Ocb,
+        Self::Aes256GcmSiv,
+    ];
 
     const fn row(self) -> &'static Row {
         &ROWS[self as usize]

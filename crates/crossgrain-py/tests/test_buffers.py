@@ -129,7 +129,7 @@ def test_a_message_is_opened_anywhere_in_its_memory(shift):
     assert memory[64 + shift : 128 + shift] == plain
 
 
-@pytest.mark.parametrize("mode", ["gcm", "eax"])
+@pytest.mark.parametrize("mode", ["gcm", "eax", "ocb"])
 @pytest.mark.parametrize("place", ["new", "apart", "same"])
 def test_what_changes_meanwhile_is_not_taken_for_authentic(mode, place):
     given = {"key": KEY, "nonce": IV, "mode": mode, "threads": 1}

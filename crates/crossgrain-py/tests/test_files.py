@@ -16,7 +16,7 @@ import crossgrain
 KEY = bytes(range(32))
 
 
-@pytest.mark.parametrize("suite", ["aes-256-gcm", "serpent-256-eax"])
+@pytest.mark.parametrize("suite", ["aes-256-gcm", "serpent-256-eax", "aes-256-ocb", "aes-256-gcm-siv"])
 @pytest.mark.parametrize("size", [0, 1, 16384, (1 << 20) - 1, 1 << 20, 3_000_000])
 def test_there_and_back(tmp_path, suite, size):
     data = os.urandom(size)

@@ -263,7 +263,7 @@ fn iv_of(mode: Mode) -> &'static [u8] {
 fn encrypted(mode: Mode, key: &Key, (iv, aad): (&[u8], &[u8]), data: &[u8]) -> (Vec<u8>, Option<Block>) {
     let (start, mut data) = (Start { iv, ..Start::default() }, data.to_vec());
     let key = (key.cipher(), key.bytes());
-    let tag = check::mode_by_reference(mode, key, Direction::Encrypt, &start, aad, &mut data);
+    let tag = check::mode_by_reference(mode, key, Direction::Encrypt, &start, aad, &[0; 16], &mut data);
     (data, tag.unwrap())
 }
 

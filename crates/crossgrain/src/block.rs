@@ -294,8 +294,10 @@ pub enum Error {
     CorruptPlan(String),
     /// A stored plan that is of no use here, with the reason.
     UnfitPlan(String),
-    /// A key of XTS that is not two keys of its cipher.
-    XtsKeyLength {
+    /// A key that is not two keys of its cipher, for a mode that takes two.
+    TwoKeysLength {
+        /// The mode's name.
+        mode: &'static str,
         /// The cipher asked for.
         cipher: Cipher,
         /// The length given, in bytes.
@@ -320,6 +322,26 @@ pub enum Error {
     },
     /// A mode that needs a nonce was given an empty one.
     EmptyNonce,
+    /// A nonce of a length that its mode does not take.
+    NonceBytes {
+        /// The mode's name.
+        mode: &'static str,
+        /// The fewest bytes that it takes.
+        least: usize,
+        /// The most.
+        most: usize,
+        /// The length given, in bytes.
+        len_bytes: usize,
+    },
+    /// A cipher that a mode is not defined for.
+    UnfitCipher {
+        /// The mode's name.
+        mode: &'static str,
+        /// The cipher given.
+        cipher: Cipher,
+        /// The ciphers that it is defined for.
+        fit: String,
+    },
     /// No mode has this name.
     UnknownMode {
         /// The name given.
@@ -428,12 +450,12 @@ impl fmt::Display for Error {
             Self::NoPlan(reason) => write!(f, "no plan can be made: {reason}"),
             Self::CorruptPlan(reason) => write!(f, "the plan is corrupt: {}", reason.escape_debug()),
             Self::UnfitPlan(reason) => write!(f, "the plan cannot be used here: {reason}"),
-            Self::XtsKeyLength { cipher, len_bytes } => {
+            Self::TwoKeysLength { mode, cipher, len_bytes } => {
                 let want = 2 * cipher.key_bytes();
                 let digits = 2 * want;
                 write!(
                     f,
-                    "xts takes two keys of {cipher}, {want} bytes ({digits} hex digits), not {len_bytes}"
+                    "{mode} takes two keys of {cipher}, {want} bytes ({digits} hex digits), not {len_bytes}"
                 )
             }
             Self::EqualXtsKeys => {
@@ -453,6 +475,15 @@ impl fmt::Display for Error {
                 "a tag of {len_bytes} bytes does not fit: give as many as the sealer did, 16 in most cases"
             ),
             Self::EmptyNonce => f.write_str("the nonce is empty: give one, best of 12 bytes"),
+            Self::NonceBytes { mode, least, most, len_bytes } if least == most => {
+                write!(f, "a nonce of {mode} has {least} bytes ({} hex digits), not {len_bytes}", 2 * least)
+            }
+            Self::NonceBytes { mode, least, most, len_bytes } => {
+                write!(f, "a nonce of {mode} has {least} to {most} bytes, not {len_bytes}")
+            }
+            Self::UnfitCipher { mode, cipher, fit } => {
+                write!(f, "{mode} is not defined for {cipher}: choose one of {fit}")
+            }
             Self::UnknownMode { name, known } => {
                 write!(f, "no mode is called '{}': choose one of {known}", name.escape_debug())
             }

@@ -7,7 +7,7 @@ use crate::mode::{Ctr, Ecb, Mode, Options, Start};
 use crate::part::aes;
 use crate::part::search::{Known, SearchPart, Use};
 use crate::plan::{Birth, Job};
-use crate::reference::{self, aead, chaining, modes, xts};
+use crate::reference::{self, aead, ccm, chaining, gcm_siv, modes, ocb, siv, xts};
 use crate::repr::Repr;
 use crate::variant::{Action, Policy, Variant};
 use crate::word::Features;
@@ -74,9 +74,10 @@ pub fn job_agrees(
     Ok(got == *answer(&key, direction, birth, painted))
 }
 
-/// A message through a mode by the reference, in place; gives the tag of a mode that has one, of 16 bytes. The `iv` of what
-/// the message starts from is also its nonce. Decryption compares no tag, and what the mode needs is not looked at: only data
-/// that it takes gives what it would.
+/// A message through a mode by the reference, in place; gives the tag of a mode that has one, as 16 bytes of which the first
+/// count. The `iv` of what the message starts from is also its nonce. `tag` is as long as the mode's tags are; decryption
+/// does not compare it, and reads it only where the mode decrypts by it. What the mode needs is not looked at: only
+/// data that it takes gives what it would.
 ///
 /// # Errors
 /// [`Error::KeyLength`] if the key is not the mode's.
@@ -89,8 +90,14 @@ pub fn mode_by_reference(
     direction: Direction,
     start: &Start<'_>,
     aad: &[u8],
+    tag: &[u8],
     data: &mut [u8],
 ) -> Result<Option<Block>, Error> {
+    let came = || {
+        let mut block = [0; BLOCK_BYTES];
+        block[..tag.len()].copy_from_slice(tag);
+        block
+    };
     let (first, second) = key.split_at(cipher.key_bytes().min(key.len()));
     let by = reference::cipher(&Key::new(cipher, first)?);
     let iv = || {
@@ -112,6 +119,16 @@ pub fn mode_by_reference(
         }
         Mode::Eax => return Ok(Some(aead::eax(&*by, direction, start.iv, aad, data))),
         Mode::Gcm => return Ok(Some(aead::gcm(&*by, direction, start.iv, aad, data))),
+        Mode::Ccm => return Ok(Some(ccm::ccm(&*by, direction, tag.len(), start.iv, aad, data))),
+        Mode::GcmSiv => {
+            return gcm_siv::gcm_siv((cipher, &*by), direction, start.iv, aad, came(), data).map(Some);
+        }
+        Mode::Siv => {
+            let counter = reference::cipher(&Key::new(cipher, second)?);
+            let strings = if start.iv.is_empty() { &[aad][..] } else { &[aad, start.iv] };
+            return Ok(Some(siv::siv((&*by, &*counter), direction, strings, came(), data)));
+        }
+        Mode::Ocb => return Ok(Some(ocb::ocb(&*by, direction, tag.len(), start.iv, aad, data))),
     }
     Ok(None)
 }

@@ -395,7 +395,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_written() {
     let (cipher, options) = (Cipher::Aes128, Options::default());
     let key = key(cipher, 17);
     let short = XtsKey::new(cipher, &[1; 16]).unwrap_err();
-    assert_eq!(short, Error::XtsKeyLength { cipher, len_bytes: 16 });
+    assert_eq!(short, Error::TwoKeysLength { mode: "xts", cipher, len_bytes: 16 });
     assert_eq!(XtsKey::new(cipher, &[1; 32]).unwrap_err(), Error::EqualXtsKeys);
     let xts_key = xts_key(cipher, 18);
     for len_bytes in [0, 1, 15, SECTOR_BYTES_MAX + 1, usize::MAX] {

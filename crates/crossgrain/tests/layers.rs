@@ -34,6 +34,7 @@ const LAYERS: [(&str, &[&str]); 20] = [
             "part::chain",
             "part::counter::Counter",
             "part::ghash",
+            "part::mask",
             "part::tweak",
             "variant::Policy",
             "variant::find",

@@ -133,7 +133,7 @@ enum PaddingName {
 
 /// What `raw` is to do: checked, and nothing opened yet but the key file.
 pub(super) struct Job {
-    /// The key, or the two of xts.
+    /// The key, or the two of xts or siv.
     pub(super) secret: Zeroizing<Vec<u8>>,
     pub(super) direction: Direction,
     pub(super) mode: Mode,
@@ -356,11 +356,20 @@ impl Args {
             (None, None) => TagPlace::End,
         };
         Ok(Sealed {
-            nonce: self.initial("nonce")?,
+            nonce: self.initial(&self.usual_nonce())?,
             aad: decoded("--aad", &self.aad)?.map(|aad| aad.to_vec()).unwrap_or_default(),
             tag,
             tag_bytes: self.tag_bytes.unwrap_or(BLOCK_BYTES),
         })
+    }
+
+    /// The nonce that is best, as part of a sentence.
+    fn usual_nonce(&self) -> String {
+        match self.mode.entry().initial {
+            Initial::Nonce { least, usual, most } if least < most => format!("nonce, best of {usual} bytes"),
+            Initial::Nonce { usual, .. } => format!("nonce of {usual} bytes"),
+            _ => "nonce".to_owned(),
+        }
     }
 
     /// The key, or both of a mode with two. What is read from a file has the right length; the mode looks at the rest.

@@ -5,7 +5,7 @@
 import base64, os, sys
 from cryptography.hazmat.primitives import cmac, hashes
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESOCB3
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 CHUNK, TAG = 16384, 16
@@ -30,13 +30,22 @@ class Eax:
         assert tag == data[-TAG:], "a chunk was changed"
         return self.ctr(n, data[:-TAG])
 
-def serpent_eax(key):
-    from serpent_eax import SerpentEax  # of another library
-    return SerpentEax(key)
+def serpent(mode):
+    def of_key(key):
+        import serpent  # of another library
+        return serpent.Serpent(getattr(serpent, mode), key)
+    return of_key
+
+def gcm_siv(key):
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCMSIV  # newer than the rest
+    return AESGCMSIV(key)
 
 SUITES = {"aes-256-gcm": (1, b"AEAD_AES_256_GCM", AESGCM, 32, 12), "aes-128-gcm": (2, b"AEAD_AES_128_GCM", AESGCM, 16, 12),
-          "serpent-256-eax": (3, b"AEAD_SERPENT_256_EAX@crossgrain", serpent_eax, 32, 16),
-          "aes-256-eax": (4, b"AEAD_AES_256_EAX@crossgrain", Eax, 32, 16)}
+          "serpent-256-eax": (3, b"AEAD_SERPENT_256_EAX@crossgrain", serpent("EAX"), 32, 16),
+          "aes-256-eax": (4, b"AEAD_AES_256_EAX@crossgrain", Eax, 32, 16),
+          "aes-256-ocb": (5, b"AEAD_AES_256_OCB_TAGLEN128", AESOCB3, 32, 12),
+          "serpent-256-ocb": (6, b"AEAD_SERPENT_256_OCB_TAGLEN128@crossgrain", serpent("OCB"), 32, 12),
+          "aes-256-gcm-siv": (7, b"AEAD_AES_256_GCM_SIV", gcm_siv, 32, 12)}
 
 def input_key(secret, phc, key_bytes):
     if not phc:

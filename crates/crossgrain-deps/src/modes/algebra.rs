@@ -51,36 +51,49 @@ pub enum Op {
     Encipher,
     /// Its inverse.
     Decipher,
-    /// The block cipher under the second key, that of XTS' tweak.
-    EncipherTweak,
+    /// The block cipher under another key: that of XTS' tweak, of SIV's counter; of GCM-SIV, what makes a nonce's hash key.
+    EncipherOther,
     /// One more, as a big-endian number modulo 2¹²⁸ (SP 800-38A B.1).
     Increment,
     /// One more in the last four bytes, modulo 2³² (inc₃₂ of SP 800-38D §6.2).
     Increment32,
+    /// One more in the first four bytes, little-endian, modulo 2³² (RFC 8452 §4).
+    IncrementLittle32,
     /// Times x in GF(2¹²⁸), the first byte most significant (SP 800-38B §6.1).
     Double,
     /// Times x in GF(2¹²⁸), the first byte least significant (IEEE 1619-2018 §5.2).
     DoubleLittle,
     /// The product of two blocks in GF(2¹²⁸), bits reflected (SP 800-38D §6.3).
     Multiply,
+    /// The product divided by x¹²⁸ in POLYVAL's field (`dot` of RFC 8452 §3).
+    MultiplyLittle,
+    /// The bits that a constant has, the others cleared.
+    Keep(Block),
+    /// The bits that a constant has, set.
+    Set(Block),
+    /// OCB's first offset: the top, which is an enciphered nonce, stretched and cut where the nonce says (RFC 7253 §4.2).
+    Stretch,
 }
 
 impl Op {
     /// Whether the block cipher is called.
     pub const fn is_cipher_call(self) -> bool {
-        matches!(self, Self::Encipher | Self::Decipher | Self::EncipherTweak)
+        matches!(self, Self::Encipher | Self::Decipher | Self::EncipherOther)
     }
 
     /// Whether doing it i times has a closed form, so that any iteration can start by itself.
     pub const fn has_closed_form(self) -> bool {
-        matches!(self, Self::Increment | Self::Increment32 | Self::Double | Self::DoubleLittle)
+        matches!(
+            self,
+            Self::Increment | Self::Increment32 | Self::IncrementLittle32 | Self::Double | Self::DoubleLittle
+        )
     }
 
     /// What doing it i times comes to, for an operation that has a closed form.
     pub const fn closed_form(self) -> &'static str {
         match self {
             Self::Increment => "first + i",
-            Self::Increment32 => "first + i in 32 bits",
+            Self::Increment32 | Self::IncrementLittle32 => "first + i in 32 bits",
             Self::Double | Self::DoubleLittle => "first * x^i",
             _ => "none",
         }
@@ -89,6 +102,8 @@ impl Op {
 
 /// Places that hold something before a mode begins.
 pub const IV: Place = Place::Scalar("iv");
+/// The tag that came, where decryption starts from it.
+pub const GIVEN: Place = Place::Scalar("given tag");
 /// Where an authenticated mode leaves its tag.
 pub const TAG: Place = Place::Scalar("tag");
 

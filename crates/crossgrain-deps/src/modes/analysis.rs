@@ -351,7 +351,8 @@ impl Form {
             (_, Self::Stepped(step), Self::Independent) if step == op => a,
             (Op::Xor, ..) if a.is_linear() && b.is_linear() => Self::Linear,
             (Op::Double | Op::DoubleLittle, ..) if a.is_linear() => Self::Linear,
-            (Op::Multiply, Self::Independent, other) | (Op::Multiply, other, Self::Independent)
+            (Op::Multiply | Op::MultiplyLittle, Self::Independent, other)
+            | (Op::Multiply | Op::MultiplyLittle, other, Self::Independent)
                 if other.is_linear() =>
             {
                 Self::Linear

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::algebra::{Algebra, IV, Op, Place, TAG};
+use super::algebra::{Algebra, GIVEN, IV, Op, Place, TAG};
 use super::analysis::{Analysis, Loop, Verdict};
 use super::specification::{self, Lengths};
 use crossgrain::internal::part::tweak::double;
@@ -23,8 +23,8 @@ pub struct Ciphers<'a> {
     pub encipher: &'a dyn Fn(Block) -> Block,
     /// Its inverse.
     pub decipher: &'a dyn Fn(Block) -> Block,
-    /// Under the second key, that of XTS' tweak.
-    pub encipher_tweak: &'a dyn Fn(Block) -> Block,
+    /// Under another key: that of XTS' tweak, of SIV's counter. Of GCM-SIV, from a nonce to its hash key; `encipher` is under its other key.
+    pub encipher_other: &'a dyn Fn(Block) -> Block,
 }
 
 impl fmt::Debug for Ciphers<'_> {
@@ -42,6 +42,8 @@ pub struct Message<'a> {
     pub header: &'a [Block],
     /// Plaintext or ciphertext.
     pub input: &'a [Block],
+    /// The tag that came with a ciphertext: what decryption starts from in modes whose counter is made of it.
+    pub tag: Block,
 }
 
 /// What a mode gives back.
@@ -96,7 +98,7 @@ impl<'a> Blocks<'a> {
     fn new(ciphers: Ciphers<'a>, message: Message<'a>, order: Order<'a>) -> Self {
         let header = message.header.iter().enumerate().map(|(i, &block)| (Place::Header(i), block));
         let input = message.input.iter().enumerate().map(|(i, &block)| (Place::Input(i), block));
-        let memory = header.chain(input).chain([(IV, message.iv)]).collect();
+        let memory = header.chain(input).chain([(IV, message.iv), (GIVEN, message.tag)]).collect();
         let is_in_place = match order {
             Order::Apart => false,
             Order::InPlace => true,
@@ -162,15 +164,23 @@ impl Algebra for Blocks<'_> {
             Op::Xor => (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)).to_ne_bytes(),
             Op::Encipher => (self.ciphers.encipher)(a),
             Op::Decipher => (self.ciphers.decipher)(a),
-            Op::EncipherTweak => (self.ciphers.encipher_tweak)(a),
+            Op::EncipherOther => (self.ciphers.encipher_other)(a),
             Op::Increment => u128::from_be_bytes(a).wrapping_add(1).to_be_bytes(),
             Op::Increment32 => {
                 let a = u128::from_be_bytes(a);
                 (a >> 32 << 32 | u128::from((a as u32).wrapping_add(1))).to_be_bytes()
             }
+            Op::IncrementLittle32 => {
+                let a = u128::from_le_bytes(a);
+                (a >> 32 << 32 | u128::from((a as u32).wrapping_add(1))).to_le_bytes()
+            }
             Op::Double => double(u128::from_be_bytes(a)).to_be_bytes(),
             Op::DoubleLittle => double(u128::from_le_bytes(a)).to_le_bytes(),
             Op::Multiply => multiply(a, b),
+            Op::MultiplyLittle => dot(a, b),
+            Op::Set(bits) => (u128::from_ne_bytes(a) | u128::from_ne_bytes(bits)).to_ne_bytes(),
+            Op::Keep(bits) => (u128::from_ne_bytes(a) & u128::from_ne_bytes(bits)).to_ne_bytes(),
+            Op::Stretch => stretched(a, b),
         }
     }
 
@@ -184,6 +194,30 @@ impl Algebra for Blocks<'_> {
             None => (0..iterations).for_each(body),
         }
     }
+}
+
+/// The product divided by x¹²⁸, which is what GHASH multiplies, turned round: there the first factor is divided by x (RFC 8452,
+/// appendix A).
+fn dot(mut a: Block, mut b: Block) -> Block {
+    a.reverse();
+    b.reverse();
+    let b = u128::from_be_bytes(b);
+    let mut product = multiply(a, ((b >> 1) ^ ((b & 1) * (0xe1 << 120))).to_be_bytes());
+    product.reverse();
+    product
+}
+
+/// The bits of the top and of what it is stretched by, from the number on that the last six bits of the nonce are.
+fn stretched(top: Block, nonce: Block) -> Block {
+    let bit = |block: Block, i: usize| block[i / 8] >> (7 - i % 8) & 1;
+    let bottom = usize::from(nonce[15] % 64);
+    let mut offset = [0; 16];
+    for i in 0..128 {
+        let from = bottom + i;
+        let value = if from < 128 { bit(top, from) } else { bit(top, from - 128) ^ bit(top, from - 120) };
+        offset[i / 8] |= value << (7 - i % 8);
+    }
+    offset
 }
 
 /// The product with bits reflected, bit by bit (SP 800-38D, algorithm 1).

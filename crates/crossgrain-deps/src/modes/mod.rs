@@ -25,7 +25,7 @@ mod growth;
 mod specification;
 mod trace;
 
-pub use algebra::{Algebra, IV, Op, Place, TAG};
+pub use algebra::{Algebra, GIVEN, IV, Op, Place, TAG};
 pub use analysis::{Analysis, Carried, Dependence, Loop, Touched, Verdict};
 pub use blocks::{Answer, Ciphers, Message, Order, on_blocks};
 pub use growth::{Affine, Growth};

@@ -1,12 +1,13 @@
 //! The modes of operation, each in a few lines over the block algebra: an executable specification.
 //!
-//! Messages are whole blocks, at least one, and so are headers; how a last partial block is cut or stolen
+//! Messages are whole blocks, at least one, and so are headers, CCM's with their length in front; how a last partial block is cut or stolen
 //! changes no dependence between the others. The loop that turns input into output is called
 //! [`BLOCKS`]. Variables bear the names of the standards where those name them.
 //! Sources: SP 800-38A (ECB, CBC, CFB, OFB, CTR), SP 800-38B (OMAC), SP 800-38D (GCM), IEEE 1619-2018
-//! (XTS), Bellare, Rogaway and Wagner, "The EAX mode of operation" (FSE 2004).
+//! (XTS), Bellare, Rogaway and Wagner, "The EAX mode of operation" (FSE 2004), RFC 7253 (OCB),
+//! RFC 8452 (GCM-SIV), SP 800-38C (CCM), RFC 5297 (SIV).
 
-use super::algebra::{Algebra, IV, Op, Place, TAG};
+use super::algebra::{Algebra, GIVEN, IV, Op, Place, TAG};
 use crossgrain::mode::Mode;
 use crossgrain::{Block, Direction};
 
@@ -18,14 +19,15 @@ pub const BLOCKS: &str = "blocks";
 /// How long a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lengths {
-    /// Blocks of header; only EAX and GCM have one.
+    /// Blocks of header; only modes with a tag have one.
     pub header_blocks: usize,
     /// Blocks of message, at least one.
     pub blocks: usize,
 }
 
 /// Runs a mode over an algebra. What [`IV`] holds: the initialisation vector, XTS' data unit number, EAX'
-/// nonce of one block, GCM's pre-counter block.
+/// nonce of one block, GCM's pre-counter block, CCM's first counter block, the block that OCB's nonce is put
+/// in, GCM-SIV's nonce with zeros behind it, SIV's nonce of one block.
 pub fn run<A: Algebra>(a: &A, mode: Mode, direction: Direction, lengths: Lengths) {
     let n = lengths.blocks;
     match (mode, direction) {
@@ -41,6 +43,10 @@ pub fn run<A: Algebra>(a: &A, mode: Mode, direction: Direction, lengths: Lengths
         (Mode::Xts, _) => xts(a, direction, n),
         (Mode::Eax, _) => eax(a, direction, lengths),
         (Mode::Gcm, _) => gcm(a, direction, lengths),
+        (Mode::Ccm, _) => ccm(a, direction, lengths),
+        (Mode::Siv, _) => siv(a, direction, lengths),
+        (Mode::GcmSiv, _) => gcm_siv(a, direction, lengths),
+        (Mode::Ocb, _) => ocb(a, direction, lengths),
     }
 }
 
@@ -60,6 +66,14 @@ fn ciphertext(direction: Direction) -> fn(usize) -> Place {
     match direction {
         Direction::Encrypt => Output,
         Direction::Decrypt => Input,
+    }
+}
+
+/// The array that holds the plaintext.
+fn plaintext(direction: Direction) -> fn(usize) -> Place {
+    match direction {
+        Direction::Encrypt => Input,
+        Direction::Decrypt => Output,
     }
 }
 
@@ -108,8 +122,13 @@ fn ofb<A: Algebra>(a: &A, n: usize) {
 
 /// SP 800-38A §6.5, from what [`COUNTER`] holds.
 fn count<A: Algebra>(a: &A, increment: Op, n: usize) {
+    count_by(a, Op::Encipher, increment, n);
+}
+
+/// The same, enciphered under the key or another.
+fn count_by<A: Algebra>(a: &A, encipher: Op, increment: Op, n: usize) {
     a.each(BLOCKS, n, &|i| {
-        a.write(KEYSTREAM, a.encipher(a.read(COUNTER)));
+        a.write(KEYSTREAM, a.apply(encipher, a.read(COUNTER), None));
         a.write(Output(i), a.xor(a.read(Input(i)), a.read(KEYSTREAM)));
         a.write(COUNTER, a.apply(increment, a.read(COUNTER), None));
     });
@@ -118,7 +137,7 @@ fn count<A: Algebra>(a: &A, increment: Op, n: usize) {
 /// IEEE 1619-2018 §5.3.2 and §5.4.2, without stealing: the tweak is doubled from block to block.
 fn xts<A: Algebra>(a: &A, direction: Direction, n: usize) {
     let tweak = Scalar("tweak");
-    a.write(tweak, a.apply(Op::EncipherTweak, a.read(IV), None));
+    a.write(tweak, a.apply(Op::EncipherOther, a.read(IV), None));
     a.each(BLOCKS, n, &|i| {
         let masked = a.xor(a.read(Input(i)), a.read(tweak));
         a.write(Output(i), a.xor(cipher(a, direction, masked), a.read(tweak)));
@@ -160,18 +179,30 @@ fn omac<A: Algebra>(
     (t, blocks): (u8, usize),
     array: fn(usize) -> Place,
 ) -> A::Value {
-    let chain = Scalar("chain");
     let tweak = a.constant(u128::from(t).to_be_bytes());
     if blocks == 0 {
         return a.encipher(a.xor(tweak, mask));
     }
-    a.write(chain, a.encipher(tweak));
+    chained(a, (name, blocks), a.encipher(tweak), array, Some(mask))
+}
+
+const CHAIN: Place = Scalar("chain");
+
+/// A chain from a block on along an array; to the last block of it something may be added.
+fn chained<A: Algebra>(
+    a: &A,
+    (name, blocks): (&'static str, usize),
+    first: A::Value,
+    array: fn(usize) -> Place,
+    added: Option<A::Value>,
+) -> A::Value {
+    a.write(CHAIN, first);
     a.each(name, blocks, &|i| {
-        let sum = a.xor(a.read(chain), a.read(array(i)));
-        let sum = if i + 1 == blocks { a.xor(sum, mask) } else { sum };
-        a.write(chain, a.encipher(sum));
+        let sum = a.xor(a.read(CHAIN), a.read(array(i)));
+        let sum = added.filter(|_| i + 1 == blocks).map_or(sum, |added| a.xor(sum, added));
+        a.write(CHAIN, a.encipher(sum));
     });
-    a.read(chain)
+    a.read(CHAIN)
 }
 
 /// SP 800-38D §7.1 and §7.2. Decryption takes the tag first, and only then the message.
@@ -203,4 +234,127 @@ fn gcm<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
 fn lengths_in_bits(header_blocks: usize, blocks: usize) -> Block {
     let bits = |blocks: usize| 128 * blocks as u128;
     (bits(header_blocks) << 64 | bits(blocks)).to_be_bytes()
+}
+
+/// SP 800-38C §6.1 and §6.2, with tags of 16 bytes. B₀ is the first counter block with flags and a length.
+fn ccm<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
+    let Lengths { header_blocks, blocks } = lengths;
+    let mut fields = (16 * blocks as u128).to_be_bytes();
+    fields[0] = 7 << 3 | u8::from(header_blocks > 0) << 6;
+    let counting = || {
+        a.write(COUNTER, a.apply(Op::Increment, a.read(IV), None));
+        count(a, Op::Increment, blocks);
+    };
+    if direction == Direction::Decrypt {
+        counting();
+    }
+    let first = a.encipher(a.xor(a.read(IV), a.constant(fields)));
+    let header = chained(a, ("header", header_blocks), first, Header, None);
+    let mac = chained(a, ("mac", blocks), header, plaintext(direction), None);
+    if direction == Direction::Encrypt {
+        counting();
+    }
+    a.write(TAG, a.xor(mac, a.encipher(a.read(IV))));
+}
+
+/// RFC 5297 §2.6 and §2.7, of a header and a nonce. Decryption starts from the tag that came.
+fn siv<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
+    let Lengths { header_blocks, blocks } = lengths;
+    let zero = a.constant([0; 16]);
+    let double = |block| a.apply(Op::Double, block, None);
+    let mask = double(a.encipher(zero));
+    let mut counted = [0xff; 16];
+    (counted[8], counted[12]) = (0x7f, 0x7f);
+    let counting = |tag: A::Value| {
+        a.write(COUNTER, a.apply(Op::Keep(counted), tag, None));
+        count_by(a, Op::EncipherOther, Op::Increment, blocks);
+    };
+    if direction == Direction::Decrypt {
+        counting(a.read(GIVEN));
+    }
+    let mut sum = a.encipher(mask);
+    let header = chained(a, ("header", header_blocks), zero, Header, Some(mask));
+    if header_blocks > 0 {
+        sum = a.xor(double(sum), header);
+    }
+    sum = a.xor(double(sum), a.encipher(a.xor(a.read(IV), mask)));
+    let tag = chained(a, ("mac", blocks), zero, plaintext(direction), Some(a.xor(sum, mask)));
+    a.write(TAG, tag);
+    if direction == Direction::Encrypt {
+        counting(tag);
+    }
+}
+
+/// RFC 8452 §4 and §5. Decryption starts from the tag that came.
+fn gcm_siv<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
+    let Lengths { header_blocks, blocks } = lengths;
+    let (hash, key) = (Scalar("hash"), a.apply(Op::EncipherOther, a.read(IV), None));
+    let add = |place: Place| {
+        a.write(hash, a.apply(Op::MultiplyLittle, a.xor(a.read(hash), a.read(place)), Some(key)));
+    };
+    let mut last_bit = [0; 16];
+    last_bit[15] = 0x80;
+    let counting = |tag: A::Value| {
+        a.write(COUNTER, a.apply(Op::Set(last_bit), tag, None));
+        count(a, Op::IncrementLittle32, blocks);
+    };
+    if direction == Direction::Decrypt {
+        counting(a.read(GIVEN));
+    }
+    a.write(hash, a.constant([0; 16]));
+    a.each("header", header_blocks, &|i| add(Header(i)));
+    a.each("mac", blocks, &|i| add(plaintext(direction)(i)));
+    let mut lengths = lengths_in_bits(header_blocks, blocks);
+    lengths[..8].reverse();
+    lengths[8..].reverse();
+    let lengths = a.xor(a.read(hash), a.constant(lengths));
+    let digest = a.xor(a.apply(Op::MultiplyLittle, lengths, Some(key)), a.read(IV));
+    let tag = a.encipher(a.apply(Op::Keep(last_bit.map(|byte| !byte)), digest, None));
+    a.write(TAG, tag);
+    if direction == Direction::Encrypt {
+        counting(tag);
+    }
+}
+
+/// RFC 7253 §4.2 and §4.3. The offset of a block is the sum of the first one and of the steps at the ones of the Gray code
+/// of its number: the closed form of adding the step that the RFC adds from block to block.
+fn ocb<A: Algebra>(a: &A, direction: Direction, lengths: Lengths) {
+    let Lengths { header_blocks, blocks } = lengths;
+    let sum = a.apply(Op::Double, a.encipher(a.constant([0; 16])), None);
+    let bits = usize::BITS - (header_blocks.max(blocks)).leading_zeros();
+    let mut steps = vec![a.apply(Op::Double, sum, None)];
+    (1..bits as usize).for_each(|bit| steps.push(a.apply(Op::Double, steps[bit - 1], None)));
+    let offset = |first: A::Value, number: usize| {
+        let ones = (0..steps.len()).filter(|bit| (number ^ number >> 1) >> bit & 1 == 1);
+        ones.fold(first, |offset, bit| a.xor(offset, steps[bit]))
+    };
+    let mut all_but_six = [0xff; 16];
+    all_but_six[15] = 0xc0;
+    let top = a.encipher(a.apply(Op::Keep(all_but_six), a.read(IV), None));
+    let first = a.apply(Op::Stretch, top, Some(a.read(IV)));
+    let (hash, checksum) = (Scalar("hash"), Scalar("checksum"));
+    a.write(hash, a.constant([0; 16]));
+    a.each("header", header_blocks, &|i| {
+        let masked = a.xor(a.read(Header(i)), offset(a.constant([0; 16]), i + 1));
+        a.write(hash, a.xor(a.read(hash), a.encipher(masked)));
+    });
+    let replace = || {
+        a.each(BLOCKS, blocks, &|i| {
+            let offset = offset(first, i + 1);
+            let masked = a.xor(a.read(Input(i)), offset);
+            a.write(Output(i), a.xor(cipher(a, direction, masked), offset));
+        });
+    };
+    a.write(checksum, a.constant([0; 16]));
+    if direction == Direction::Decrypt {
+        replace();
+    }
+    a.each("checksum", blocks, &|i| {
+        a.write(checksum, a.xor(a.read(checksum), a.read(plaintext(direction)(i))));
+    });
+    if direction == Direction::Encrypt {
+        replace();
+    }
+    let last = a.xor(a.xor(a.read(checksum), offset(first, blocks)), sum);
+    a.write(TAG, a.xor(a.encipher(last), a.read(hash)));
 }

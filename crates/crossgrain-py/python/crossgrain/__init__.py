@@ -160,9 +160,10 @@ def seal(
     policy: str = "constant-time",
     isa: str | None = None,
 ) -> Any:
-    """Encrypt a message by gcm or eax, with a tag behind it that vouches for the message and for `aad`.
+    """Encrypt a message by a mode with a tag, gcm or another, with the tag behind it; it vouches for the message and for `aad`.
 
-    No nonce may be used twice with one key; one of 12 random bytes is good for 2**32 messages. `out`, if given, is
+    No nonce may be used twice with one key, but by gcm-siv and siv: `MODES` says what that shows, and how long nonces are.
+    One of 12 random bytes is good for 2**32 messages. `out`, if given, is
     `tag_bytes` longer than `data`, and may begin with the same memory. A thread that writes to `data` or `out` meanwhile
     has a say in what the tag vouches for: leave `out` away where memory is shared with others.
     """
@@ -184,7 +185,7 @@ def open(  # noqa: A001 - the counterpart of seal, as everywhere in this field
     policy: str = "constant-time",
     isa: str | None = None,
 ) -> Any:
-    """Undo `seal`, or raise `Forged` if the tag is wrong; nothing is written then.
+    """Undo `seal`, or raise `Forged` if the tag is wrong: `out` is as it was then, or zeros by modes that must decrypt first.
 
     `out`, if given, is `tag_bytes` shorter than `data`, and may be any part of the same memory. What is decrypted is what
     was found authentic, even if another thread writes to `data` meanwhile: unless it is `bytes`, it is copied first.

@@ -46,7 +46,8 @@ def encrypt_file(
     """Encrypt a file as the command line's `encrypt` does, and give the length of the plaintext.
 
     `progress` is called with the bytes done and the bytes of the source; what it raises ends the work, and leaves
-    nothing. Suites: aes-256-gcm, aes-128-gcm, aes-256-eax, serpent-256-eax.
+    nothing. Suites: aes-256-gcm, aes-128-gcm, aes-256-eax,
+    serpent-256-eax, aes-256-ocb, serpent-256-ocb, aes-256-gcm-siv.
 
     Raises `Error` if the source was changed while it was read, and `FileExistsError` if the target is there and not to be
     overwritten; nothing is written then.

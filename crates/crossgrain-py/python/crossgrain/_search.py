@@ -46,7 +46,7 @@ class Found(NamedTuple):
 class Search:
     """A lost key: how it is known, and what it may be. The options of the command line's `search`, by the same names.
 
-    A key is known by `known` texts; by the `tag` of eax and gcm, or by what the plaintext `looks` like, and then the
+    A key is known by `known` texts; by the `tag` of a mode with one, or by what the plaintext `looks` like, and then the
     ciphertext is `crypt`; or by the `file` that it opens. It can be pickled, and does not print what is secret.
     """
 
@@ -54,15 +54,15 @@ class Search:
     cipher: str | None = None
     #: Plaintext and ciphertext, both from their beginning on: bytes, or hex, with ? for digits of plaintext not known.
     known: Sequence[tuple[bytes | str, bytes | str]] = ()
-    #: The mode: ecb, ctr, cbc, cfb, ofb, xts, eax or gcm.
+    #: The mode, by its name in `MODES`.
     mode: str = "ecb"
-    #: Its initial value; the nonce of eax and gcm.
+    #: Its initial value; the nonce of a mode with a tag.
     iv: bytes = b""
     #: The ciphertext where no plaintext is known: bytes or hex.
     crypt: bytes | str = b""
     #: What the plaintext looks like: "printable", or "file" for what begins as files of common kinds do.
     looks: str | None = None
-    #: The tag of eax and gcm, and what it vouches for besides.
+    #: The tag of a mode with one, and what it vouches for besides.
     tag: bytes = b""
     aad: bytes = b""
     #: The number of the sector of xts, which is `known` from its beginning on, with all its ciphertext.

@@ -47,6 +47,11 @@ impl<'a> Frame<'a> {
                 whiten.whiten(tweaks, input, masks, entering);
                 &entering.bytes()[..input.len()]
             }
+            Source::Masked(added) => {
+                let Tiles { masks, entering } = self.tiles();
+                added.add(input, masks.front_mut(input.len()), entering.front_mut(input.len()));
+                &entering.bytes()[..input.len()]
+            }
         }
     }
 
@@ -59,7 +64,7 @@ impl<'a> Frame<'a> {
         match source {
             Source::Bytes => (false, buffers),
             Source::Counter(_) | Source::Delayed(_) => (true, buffers),
-            Source::Chained(_) | Source::Tweaked(_) => {
+            Source::Chained(_) | Source::Tweaked(_) | Source::Masked(_) => {
                 let len_bytes = buffers.len_bytes();
                 (true, buffers.with_input(&self.tiles().masks.bytes()[..len_bytes]))
             }

@@ -1,4 +1,4 @@
-//! What EAX and GCM have in common: sealing and opening, one message or many.
+//! What authenticated modes have in common: sealing and opening, one message or many.
 
 use std::slice;
 
@@ -51,7 +51,8 @@ pub trait Aead: Send + Sync {
     ///
     /// # Errors
     /// As [`Aead::admits`], of any message; nothing is written then. And for each message [`Error::TagBytes`] if
-    /// its tag has another length than the mode's, [`Error::Forged`] if it is wrong; nothing is written of that one.
+    /// its tag has another length than the mode's, [`Error::Forged`] if it is wrong. Of such a one nothing is written, or
+    /// zeros alone where the mode [wipes what is forged](super::Entry::wipes_forged): in place, its ciphertext is lost.
     fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error>;
 
     /// Encrypts a message and gives its tag, of [`Aead::tag_bytes`].
@@ -70,7 +71,8 @@ pub trait Aead: Send + Sync {
     ///
     /// # Errors
     /// [`Error::TagBytes`] if the tag has another length than the mode's, [`Error::Forged`] if it is wrong,
-    /// and as [`Aead::admits`]; nothing is written then.
+    /// and as [`Aead::admits`]. Nothing is written then, or zeros alone if the tag is wrong and the mode
+    /// [wipes what is forged](super::Entry::wipes_forged).
     #[inline]
     fn open<'a>(
         &self,

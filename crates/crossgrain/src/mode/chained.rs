@@ -8,7 +8,9 @@ use std::marker::PhantomData;
 
 use zeroize::Zeroizing;
 
-use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Request, Reuse};
+use super::registry::{
+    CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Request, Reuse, every_cipher,
+};
 use super::unauthenticated::{Apply, Place};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Schedule};
@@ -59,6 +61,8 @@ pub(super) const CBC: Entry = Entry {
     any_block_size: true,
     tag_bytes: &[],
     reuse: Reuse::EqualBeginnings,
+    admits: every_cipher,
+    wipes_forged: false,
     make: Make::Unauthenticated(make::<CbcMode>),
 };
 
@@ -73,6 +77,8 @@ pub(super) const CFB: Entry = Entry {
     any_block_size: true,
     tag_bytes: &[],
     reuse: Reuse::Parting,
+    admits: every_cipher,
+    wipes_forged: false,
     make: Make::Unauthenticated(make::<CfbMode>),
 };
 
@@ -87,6 +93,8 @@ pub(super) const OFB: Entry = Entry {
     any_block_size: true,
     tag_bytes: &[],
     reuse: Reuse::Plaintexts,
+    admits: every_cipher,
+    wipes_forged: false,
     make: Make::Unauthenticated(make::<OfbMode>),
 };
 

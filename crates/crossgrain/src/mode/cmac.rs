@@ -77,6 +77,11 @@ impl Cmac {
         tags.0.iter().copied().map(Tag::from).collect()
     }
 
+    /// Takes chains along strings of whole blocks.
+    pub(super) fn absorb(&self, threads: Threads, states: &mut Blocks, strings: &[&[u8]]) {
+        absorb(&self.program, threads, states, strings);
+    }
+
     /// Replaces a first block by the chain after it.
     pub(super) fn chain(&self, block: &mut Block) {
         self.program.run(Source::Bytes, Buffers::in_place(block));
@@ -97,13 +102,18 @@ impl Cmac {
     ///
     /// An empty message counts as a last block of padding: right only where nothing came before it.
     pub(super) fn tags_from(&self, threads: Threads, state: &Block, messages: &[&[u8]]) -> Blocks {
-        let chains = messages.iter().map(|message| split_last(message).0);
-        let mut strands: Vec<_> = chains.map(|data| Strand { state: *state, data }).collect();
-        self.program.absorb(threads, &mut strands);
-        let mut tags = Blocks::new(messages.len());
-        for ((tag, strand), message) in tags.0.iter_mut().zip(&mut strands).zip(messages) {
-            *tag = self.last(&strand.state, split_last(message).1);
-            wipe(&mut strand.state);
+        let mut states = Blocks::new(messages.len());
+        states.0.fill(*state);
+        self.tags_after(threads, states, messages)
+    }
+
+    /// The same, by a state for each message.
+    pub(super) fn tags_after(&self, threads: Threads, states: Blocks, messages: &[&[u8]]) -> Blocks {
+        let mut tags = states;
+        let chains: Vec<_> = messages.iter().map(|message| split_last(message).0).collect();
+        absorb(&self.program, threads, &mut tags, &chains);
+        for (tag, message) in tags.0.iter_mut().zip(messages) {
+            *tag = self.last(tag, split_last(message).1);
         }
         self.program.run_by(threads, Source::Bytes, Buffers::in_place(tags.0.as_flattened_mut()));
         tags
@@ -132,6 +142,17 @@ impl Cmac {
     /// The plans chosen, widest bundle first.
     pub fn plans(&self) -> &[Plan] {
         self.program.plans()
+    }
+}
+
+/// Takes chains of a program that encrypts bytes along strings of whole blocks, side by side.
+pub(super) fn absorb(program: &Program, threads: Threads, states: &mut Blocks, strings: &[&[u8]]) {
+    let places = states.0.iter().zip(strings);
+    let mut strands: Vec<_> = places.map(|(state, data)| Strand { state: *state, data: *data }).collect();
+    program.absorb(threads, &mut strands);
+    for (state, strand) in states.0.iter_mut().zip(&mut strands) {
+        *state = strand.state;
+        wipe(&mut strand.state);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse};
+use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::unauthenticated::{Apply, Place};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
@@ -23,6 +23,8 @@ pub(super) const ENTRY: Entry = Entry {
     any_block_size: true,
     tag_bytes: &[],
     reuse: Reuse::Plaintexts,
+    admits: every_cipher,
+    wipes_forged: false,
     make: Make::Unauthenticated(|request| {
         Ok(Box::new(Ctr::with_options(&request.key()?, &request.iv, request.options)?))
     }),

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::aead::{Aead, AeadMessage, all_admitted, opened, total_bytes};
 use super::cmac::Cmac;
-use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Parallel, Reuse};
+use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::tag::Tag;
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
@@ -23,7 +23,7 @@ use crate::word::Buffers;
 pub(super) const ENTRY: Entry = Entry {
     name: "eax",
     summary: "Counter mode with a tag by the cipher itself",
-    initial: Initial::Nonce { least: 0, usual: BLOCK_BYTES },
+    initial: Initial::Nonce { least: 0, usual: BLOCK_BYTES, most: usize::MAX },
     lengths: Lengths::Any,
     keys: 1,
     cipher_use: CipherUse::Counters,
@@ -31,6 +31,8 @@ pub(super) const ENTRY: Entry = Entry {
     any_block_size: false,
     tag_bytes: &[4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
     reuse: Reuse::Plaintexts,
+    admits: every_cipher,
+    wipes_forged: false,
     make: Make::Aead(|cipher, key, tag_bytes, options| {
         Ok(Box::new(Eax::with_options(&Key::new(cipher, key)?, tag_bytes, options)?))
     }),
@@ -80,9 +82,7 @@ impl Eax {
     /// # Errors
     /// [`Error::TagBytes`] unless tags have 4 to 16 bytes, and as [`Ctr::with_options`](super::Ctr::with_options).
     pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
-        if !ENTRY.tag_bytes.contains(&tag_bytes) {
-            return Err(Error::TagBytes { len_bytes: tag_bytes });
-        }
+        Mode::Eax.admits_tag(tag_bytes)?;
         let (cipher, schedule) = (key.cipher(), Schedule::of(key));
         let counter = options.program_of_secret_counter(cipher, &schedule)?;
         let cmac = Cmac::of(cipher, &schedule, &options.freely())?;

@@ -1,6 +1,6 @@
 //! Electronic codebook (SP 800-38A §6.1): every block by itself.
 
-use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse};
+use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::unauthenticated::{Apply, Place};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Schedule};
@@ -20,6 +20,8 @@ pub(super) const ENTRY: Entry = Entry {
     any_block_size: true,
     tag_bytes: &[],
     reuse: Reuse::EqualBlocks,
+    admits: every_cipher,
+    wipes_forged: false,
     make: Make::Unauthenticated(|request| {
         Ok(Box::new(Ecb::with_options(&request.key()?, request.direction, request.options)?))
     }),

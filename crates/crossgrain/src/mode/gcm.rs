@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use super::aead::{Aead, AeadMessage, all_admitted, opened, total_bytes};
-use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse};
+use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::tag::Tag;
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
@@ -20,7 +20,7 @@ use crate::word::{Buffers, wipe};
 pub(super) const ENTRY: Entry = Entry {
     name: "gcm",
     summary: "Counter mode with a tag by multiplication",
-    initial: Initial::Nonce { least: 1, usual: NONCE_BYTES },
+    initial: Initial::Nonce { least: 1, usual: NONCE_BYTES, most: usize::MAX },
     lengths: Lengths::Any,
     keys: 1,
     cipher_use: CipherUse::Counters,
@@ -28,6 +28,8 @@ pub(super) const ENTRY: Entry = Entry {
     any_block_size: false,
     tag_bytes: &[4, 8, 12, 13, 14, 15, 16],
     reuse: Reuse::Forgery,
+    admits: every_cipher,
+    wipes_forged: false,
     make: Make::Aead(|cipher, key, tag_bytes, options| {
         Ok(Box::new(Gcm::with_options(&Key::new(cipher, key)?, tag_bytes, options)?))
     }),
@@ -83,9 +85,7 @@ impl Gcm {
     /// # Errors
     /// [`Error::TagBytes`] unless tags have 4, 8 or 12 to 16 bytes, and as [`Ctr::with_options`](super::Ctr::with_options).
     pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
-        if !ENTRY.tag_bytes.contains(&tag_bytes) {
-            return Err(Error::TagBytes { len_bytes: tag_bytes });
-        }
+        Mode::Gcm.admits_tag(tag_bytes)?;
         let job = Mode::Gcm.job(key.cipher(), Direction::Encrypt);
         let counter = options.program(job, &Schedule::of(key))?;
         let mut h = Blocks::new(1);
@@ -195,9 +195,7 @@ impl Aead for Gcm {
     }
 
     fn admits(&self, nonce: &[u8], len_bytes: usize) -> Result<(), Error> {
-        if nonce.is_empty() {
-            return Err(Error::EmptyNonce);
-        }
+        Mode::Gcm.admits_nonce(nonce.len())?;
         if len_bytes as u64 > MESSAGE_BYTES_MAX {
             return Err(Error::TooLong { most_bytes: MESSAGE_BYTES_MAX });
         }

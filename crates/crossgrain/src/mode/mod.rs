@@ -1,18 +1,23 @@
 //! Modes of operation: sequences of program runs. They know no variant and no ISA.
 
 mod aead;
+mod ccm;
 mod chained;
 mod cmac;
 mod ctr;
 mod eax;
 mod ecb;
 mod gcm;
+mod gcm_siv;
+mod ocb;
 mod registry;
+mod siv;
 mod tag;
 mod unauthenticated;
 mod xts;
 
 pub use aead::{Aead, AeadMessage};
+pub use ccm::Ccm;
 pub use chained::{Cbc, CbcMode, Cfb, CfbMode, Chain, Chained, ChainedMode, Message, Ofb, OfbMode};
 pub use cmac::Cmac;
 pub use ctr::Ctr;
@@ -20,7 +25,10 @@ pub(crate) use ctr::Finish;
 pub use eax::Eax;
 pub use ecb::Ecb;
 pub use gcm::Gcm;
+pub use gcm_siv::GcmSiv;
+pub use ocb::Ocb;
 pub use registry::{CipherUse, Entry, Initial, Lengths, Mode, Parallel, Reuse, Start};
+pub use siv::{Siv, SivKey};
 pub use tag::Tag;
 pub use unauthenticated::{Place, Unauthenticated};
 pub use xts::{SECTOR_BYTES_MAX, Xts, XtsKey};
@@ -98,6 +106,15 @@ impl Options {
     /// were named for.
     fn freely(&self) -> Self {
         Self { variants: Vec::new(), plans: Vec::new(), ..self.clone() }
+    }
+
+    /// The options for one of two jobs of a mode: these, unless what they name is for the other job alone.
+    fn for_job(&self, job: Job, other: Job) -> Self {
+        let is_named = |job: Job| match &self.plans[..] {
+            [] => self.variants.iter().all(|name| find(name).is_ok_and(|variant| job.takes(variant))),
+            plans => plans.iter().any(|plans| plans.job() == job),
+        };
+        if is_named(job) || !is_named(other) { self.clone() } else { self.freely() }
     }
 
     /// Plans a job and binds it to a key's schedule.

@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::unauthenticated::{Apply, Unauthenticated};
-use super::{Aead, Options, chained, ctr, eax, ecb, gcm, xts};
+use super::{Aead, Options, ccm, chained, ctr, eax, ecb, gcm, gcm_siv, ocb, siv, xts};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::plan::{Birth, Job};
 
@@ -64,6 +64,14 @@ modes! {
     Eax: eax::ENTRY;
     /// Counter mode with GHASH for a tag (SP 800-38D).
     Gcm: gcm::ENTRY;
+    /// Counter mode with a CBC-MAC for a tag (SP 800-38C).
+    Ccm: ccm::ENTRY;
+    /// Counter mode from a tag by POLYVAL, under keys of each nonce's own (RFC 8452).
+    GcmSiv: gcm_siv::ENTRY;
+    /// Masked blocks, with the sum of the plaintext for a tag: OCB3 (RFC 7253).
+    Ocb: ocb::ENTRY;
+    /// Counter mode from a tag by CMACs, under two keys (RFC 5297).
+    Siv: siv::ENTRY;
 }
 
 /// What there is to know of a mode.
@@ -90,8 +98,18 @@ pub struct Entry {
     pub tag_bytes: &'static [usize],
     /// What two messages give away that share a key and what they start from.
     pub reuse: Reuse,
+    /// Whether it is defined for a cipher with blocks of 16 bytes.
+    pub admits: fn(Cipher) -> bool,
+    /// Whether it decrypts before it knows whether the tag is right, and so leaves zeros in the place of a message whose
+    /// tag is wrong. Other modes leave that place as it was.
+    pub wipes_forged: bool,
     /// How to make one.
     pub(super) make: Make,
+}
+
+/// What [`Entry::admits`] says of a mode that is defined for every cipher.
+pub(super) const fn every_cipher(_: Cipher) -> bool {
+    true
 }
 
 /// What a message starts from.
@@ -107,6 +125,8 @@ pub enum Initial {
         least: usize,
         /// What is best.
         usual: usize,
+        /// The most; `usize::MAX` where there is no limit.
+        most: usize,
     },
     /// The number of a sector.
     Sector,
@@ -148,12 +168,16 @@ pub enum Parallel {
 /// What two messages give away that share a key and what they start from, the least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reuse {
+    /// Whether the messages are equal.
+    EqualMessages,
     /// Which blocks are equal at equal places.
     EqualBlocks,
     /// How far they are equal from their beginning on.
     EqualBeginnings,
     /// That, and the sum of the blocks where they part.
     Parting,
+    /// Which blocks are equal at equal places, and what forges messages under what they start from.
+    EqualBlocksAndForgery,
     /// The sum of both plaintexts, and so mostly both.
     Plaintexts,
     /// That, and what makes tags: anyone can forge messages from then on.
@@ -164,9 +188,13 @@ impl Reuse {
     /// The same as the end of a sentence.
     pub const fn describe(self) -> &'static str {
         match self {
+            Self::EqualMessages => "whether the messages are equal",
             Self::EqualBlocks => "which blocks are equal at equal places",
             Self::EqualBeginnings => "how far the messages are equal",
             Self::Parting => "how far the messages are equal, and the sum of the blocks where they part",
+            Self::EqualBlocksAndForgery => {
+                "which blocks are equal at equal places, and how to forge messages"
+            }
             Self::Plaintexts => "the sum of both plaintexts",
             Self::Forgery => "the sum of both plaintexts and the key of the tags",
         }
@@ -308,6 +336,7 @@ impl Mode {
         let Make::Unauthenticated(make) = self.entry().make else {
             return Err(self.unfit(|mode| !mode.is_authenticated()));
         };
+        self.admits(cipher)?;
         let iv = self.initial_block(start.iv)?;
         let bound = make(&Request { cipher, key, direction, iv, start: *start, options })?;
         Ok(Unauthenticated::new(bound, iv))
@@ -316,7 +345,9 @@ impl Mode {
     /// Plans an authenticated mode and binds it to its key; its tags have `tag_bytes`.
     ///
     /// # Errors
-    /// [`Error::UnfitMode`] for a mode without a tag, and as the mode's own type: [`super::Eax`], [`super::Gcm`].
+    /// [`Error::UnfitMode`] for a mode without a tag, [`Error::UnfitCipher`] for a cipher that it is not defined for, and as
+    /// the mode's own type: [`super::Ccm`], [`super::Eax`], [`super::Gcm`], [`super::GcmSiv`],
+    /// [`super::Ocb`], [`super::Siv`].
     pub fn aead(
         self,
         cipher: Cipher,
@@ -327,7 +358,38 @@ impl Mode {
         let Make::Aead(make) = self.entry().make else {
             return Err(self.unfit(Self::is_authenticated));
         };
+        self.admits(cipher)?;
         make(cipher, key, tag_bytes, options)
+    }
+
+    /// Whether the mode is defined for a cipher.
+    ///
+    /// # Errors
+    /// [`Error::UnfitCipher`] if it is not.
+    pub fn admits(self, cipher: Cipher) -> Result<(), Error> {
+        let Entry { name, admits, .. } = self.entry();
+        if admits(cipher) {
+            return Ok(());
+        }
+        let fit = Cipher::ALL.into_iter().filter(|&cipher| admits(cipher)).map(Cipher::name);
+        Err(Error::UnfitCipher { mode: name, cipher, fit: fit.collect::<Vec<_>>().join(", ") })
+    }
+
+    /// Whether the mode takes a nonce of so many bytes.
+    pub(super) fn admits_nonce(self, len_bytes: usize) -> Result<(), Error> {
+        match self.entry().initial {
+            Initial::Nonce { least: 1.., .. } if len_bytes == 0 => Err(Error::EmptyNonce),
+            Initial::Nonce { least, most, .. } if !(least..=most).contains(&len_bytes) => {
+                Err(Error::NonceBytes { mode: self.name(), least, most, len_bytes })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the mode's tags may have so many bytes.
+    pub(super) fn admits_tag(self, len_bytes: usize) -> Result<(), Error> {
+        let admits = self.entry().tag_bytes.contains(&len_bytes);
+        if admits { Ok(()) } else { Err(Error::TagBytes { len_bytes }) }
     }
 
     /// Why a mode cannot be used where others fit.

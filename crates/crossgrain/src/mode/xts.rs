@@ -4,7 +4,7 @@ use std::fmt;
 
 use subtle::ConstantTimeEq;
 
-use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse};
+use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::unauthenticated::{Apply, Place};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::{Program, Schedule};
@@ -25,6 +25,8 @@ pub(super) const ENTRY: Entry = Entry {
     any_block_size: false,
     tag_bytes: &[],
     reuse: Reuse::EqualBlocks,
+    admits: every_cipher,
+    wipes_forged: false,
     make: Make::Unauthenticated(|request| {
         let key = XtsKey::new(request.cipher, request.key)?;
         let xts = Xts::with_options(&key, request.direction, request.start.sector_bytes, request.options)?;
@@ -53,11 +55,12 @@ impl XtsKey {
     /// Takes the key for the data and, after it, the one for the tweaks, as IEEE 1619 lists them.
     ///
     /// # Errors
-    /// [`Error::XtsKeyLength`] unless `bytes` is exactly twice as long as a key of the cipher,
+    /// [`Error::TwoKeysLength`] unless `bytes` is exactly twice as long as a key of the cipher,
     /// [`Error::EqualXtsKeys`] if both halves are the same.
     pub fn new(cipher: Cipher, bytes: &[u8]) -> Result<Self, Error> {
         if bytes.len() != 2 * cipher.key_bytes() {
-            return Err(Error::XtsKeyLength { cipher, len_bytes: bytes.len() });
+            let (mode, len_bytes) = (ENTRY.name, bytes.len());
+            return Err(Error::TwoKeysLength { mode, cipher, len_bytes });
         }
         let (data, tweak) = bytes.split_at(cipher.key_bytes());
         if data.ct_eq(tweak).into() {

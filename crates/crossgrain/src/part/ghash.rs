@@ -1,7 +1,8 @@
-//! GHASH: the hash of GCM, by carry-less multiplication, as many blocks at a time as a few registers hold.
+//! GHASH and POLYVAL: the hashes of GCM and GCM-SIV, by carry-less multiplication, as many blocks at a time as a few
+//! registers hold.
 //!
-//! Layout: a block a 128-bit lane, bytes reversed, so that its bits are coefficients in the order that the instruction
-//! multiplies in. Needs: `CarrylessLanes`; elsewhere products of integers take their place.
+//! Layout: a block a 128-bit lane, of GHASH with its bytes reversed, so that its bits are coefficients in the order that the
+//! instruction multiplies in. What lanes compute is POLYVAL; GHASH is that of reversed blocks by the key times x. Needs: `CarrylessLanes`; elsewhere products of integers take their place.
 //! Source: SP 800-38D §6.4; RFC 8452, appendix A, for what the reversed bytes and the key times x make of it; Gueron and
 //! Kounavis, "Intel Carry-Less Multiplication Instruction and its Usage for Computing the GCM Mode" (2014).
 //! Holds: every lane is a sum of its own, by Horner's rule with a power of the key that spans a stride. The lanes meet once,
@@ -15,17 +16,26 @@ use zeroize::Zeroizing;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{CarrylessLanes, ClmulWord128, ClmulWord256, ClmulWord512, Features, Isa, Kernel, each};
 
-/// GHASH with one key.
+/// GHASH, or POLYVAL, with one key.
 pub struct Ghash(Box<dyn Hash>);
 
 impl Ghash {
-    /// Binds the hash to a key by the widest of these instructions. Wiped when dropped.
+    /// Binds GHASH to a key by the widest of these instructions. Wiped when dropped.
     pub fn new(key: &Block, features: Features) -> Self {
+        Self::by_first_power(times_x(Order::Reversed.number(key)), Order::Reversed, features)
+    }
+
+    /// Binds POLYVAL (RFC 8452 §3) likewise.
+    pub fn polyval(key: &Block, features: Features) -> Self {
+        Self::by_first_power(Order::AsItIs.number(key), Order::AsItIs, features)
+    }
+
+    fn by_first_power(first: u128, order: Order, features: Features) -> Self {
         let hash = None
-            .or_else(|| ByProducts::<ClmulWord512>::boxed(key, features))
-            .or_else(|| ByProducts::<ClmulWord256>::boxed(key, features))
-            .or_else(|| ByProducts::<ClmulWord128>::boxed(key, features));
-        Self(hash.unwrap_or_else(|| ByIntegers::boxed(key)))
+            .or_else(|| ByProducts::<ClmulWord512>::boxed(first, order, features))
+            .or_else(|| ByProducts::<ClmulWord256>::boxed(first, order, features))
+            .or_else(|| ByProducts::<ClmulWord128>::boxed(first, order, features));
+        Self(hash.unwrap_or_else(|| ByIntegers::boxed(first, order)))
     }
 
     /// The powers of the key, where carry-less products compute the hash.
@@ -53,6 +63,41 @@ impl fmt::Debug for Ghash {
     }
 }
 
+/// Where the bytes of a block stand in a lane.
+#[derive(Clone, Copy)]
+enum Order {
+    /// GHASH's.
+    Reversed,
+    /// POLYVAL's.
+    AsItIs,
+}
+
+impl Order {
+    /// For each byte of a lane, or of a block, which byte of the other stands there.
+    const fn places(self) -> Block {
+        match self {
+            Self::Reversed => [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0],
+            Self::AsItIs => [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+        }
+    }
+
+    /// A block as a lane has it.
+    const fn number(self, block: &Block) -> u128 {
+        match self {
+            Self::Reversed => u128::from_be_bytes(*block),
+            Self::AsItIs => u128::from_le_bytes(*block),
+        }
+    }
+
+    /// The block of a lane.
+    const fn block(self, number: u128) -> Block {
+        match self {
+            Self::Reversed => number.to_be_bytes(),
+            Self::AsItIs => number.to_le_bytes(),
+        }
+    }
+}
+
 /// A way to compute it.
 trait Hash: Send + Sync {
     /// Goes on with one block or more.
@@ -64,28 +109,28 @@ trait Hash: Send + Sync {
     }
 }
 
-/// The hash by products of integers, in constant time where the CPU multiplies so; block by block. Has the key times x.
-struct ByIntegers(Zeroizing<u128>);
+/// The hash by products of integers, in constant time where the CPU multiplies so; block by block. Has the first power.
+struct ByIntegers(Zeroizing<u128>, Order);
 
 impl ByIntegers {
-    fn boxed(key: &Block) -> Box<dyn Hash> {
-        let mut hash = Box::new(Self(Zeroizing::new(0)));
-        *hash.0 = times_x(u128::from_be_bytes(*key));
+    fn boxed(first: u128, order: Order) -> Box<dyn Hash> {
+        let mut hash = Box::new(Self(Zeroizing::new(0), order));
+        *hash.0 = first;
         hash
     }
 }
 
 impl Hash for ByIntegers {
     fn absorb(&self, sum: &mut Block, blocks: &[u8]) {
-        let mut hash = u128::from_be_bytes(*sum);
+        let mut hash = self.1.number(sum);
         for block in blocks.as_chunks().0 {
-            hash = product(hash ^ u128::from_be_bytes(*block), *self.0);
+            hash = product(hash ^ self.1.number(block), *self.0);
         }
-        *sum = hash.to_be_bytes();
+        *sum = self.1.block(hash);
     }
 }
 
-/// The product of two reversed blocks divided by x¹²⁸, as [`Product::of`] and [`Field::reduced`] have it.
+/// The product of two lanes divided by x¹²⁸, as [`Product::of`] and [`Field::reduced`] have it.
 fn product(a: u128, b: u128) -> u128 {
     let halves = |block: u128| (block as u64, (block >> 64) as u64);
     let ((a_low, a_high), (b_low, b_high)) = (halves(a), halves(b));
@@ -128,8 +173,8 @@ pub(super) const STRIDE: usize = 8;
 /// Blocks in the widest register.
 const LANES_MAX: usize = 4;
 
-/// The powers of a key from the first on, as lanes have them.
-pub(super) struct Powers(Zeroizing<[Block; STRIDE * LANES_MAX]>);
+/// The powers of a key from the first on, as lanes have them, and the order of blocks' bytes there.
+pub(super) struct Powers(Zeroizing<[Block; STRIDE * LANES_MAX]>, Order);
 
 /// The hash by the products of these words.
 struct ByProducts<W: CarrylessLanes> {
@@ -138,12 +183,12 @@ struct ByProducts<W: CarrylessLanes> {
 }
 
 impl<W: CarrylessLanes> ByProducts<W> {
-    fn boxed(key: &Block, features: Features) -> Option<Box<dyn Hash>> {
+    fn boxed(first: u128, order: Order, features: Features) -> Option<Box<dyn Hash>> {
         let isa = W::Isa::detect(features)?;
         // Filled where it stays: what is moved leaves a copy.
-        let powers = Powers(Zeroizing::new([[0; BLOCK_BYTES]; STRIDE * LANES_MAX]));
+        let powers = Powers(Zeroizing::new([[0; BLOCK_BYTES]; STRIDE * LANES_MAX]), order);
         let mut hash = Box::new(Self { isa, powers });
-        hash.powers.0[0] = times_x(u128::from_be_bytes(*key)).to_le_bytes();
+        hash.powers.0[0] = first.to_le_bytes();
         isa.enter(Raise::<W>(isa, &mut hash.powers.0));
         Some(hash)
     }
@@ -168,7 +213,7 @@ impl<W: CarrylessLanes> Kernel for Raise<'_, W> {
     #[inline(always)]
     fn run(self) {
         let Self(isa, powers) = self;
-        let field = Field::<W>::new(isa);
+        let field = Field::<W>::new(isa, Order::AsItIs);
         let key = W::broadcast(isa, &powers[0]);
         let mut power = key;
         for place in &mut powers[1..] {
@@ -223,7 +268,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
     /// Goes on from `sum` with whole registers.
     #[inline(always)]
     pub(super) fn from(isa: W::Isa, powers: &'a Powers, sum: &Block) -> Self {
-        let field = Field::<W>::new(isa);
+        let field = Field::<W>::new(isa, powers.1);
         Self { isa, powers, field, sums: field.zero, due: field.load_lanes(isa, sum) }
     }
 
@@ -236,7 +281,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
         for i in 0..BLOCK_BYTES {
             bytes[start + i] ^= sum[i];
         }
-        let field = Field::<W>::new(isa);
+        let field = Field::<W>::new(isa, powers.1);
         Self { isa, powers, field, sums: field.load(isa, &bytes[..W::BYTES]), due: field.zero }
     }
 
@@ -291,7 +336,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
         }
         let powers = W::load(self.isa, &bytes[..W::BYTES]);
         let sums = self.field.reduced(Product::of(self.sums, powers));
-        sums.pick(self.field.reverse).store(&mut bytes[..W::BYTES]);
+        sums.pick(self.field.places).store(&mut bytes[..W::BYTES]);
         let mut sum = [0; BLOCK_BYTES];
         for lane in bytes[..W::BYTES].as_chunks::<BLOCK_BYTES>().0 {
             sum = each!(i < 16 => sum[i] ^ lane[i]);
@@ -306,32 +351,32 @@ struct Field<W> {
     zero: W,
     /// x¹²⁸ + x¹²⁷ + x¹²⁶ + x¹²¹ + 1 less its ends, which reductions have as swaps.
     modulus: W,
-    /// Picks the bytes of a block in reverse.
-    reverse: W,
+    /// Picks the bytes of a block for a lane, and back.
+    places: W,
     /// Picks the halves of a block in reverse.
     swap: W,
 }
 
 impl<W: CarrylessLanes> Field<W> {
     #[inline(always)]
-    fn new(isa: W::Isa) -> Self {
+    fn new(isa: W::Isa, order: Order) -> Self {
         Self {
             zero: W::splat(isa, 0),
             modulus: W::splat(isa, 0xc2 << 56),
-            reverse: W::broadcast(isa, &[15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]),
+            places: W::broadcast(isa, &order.places()),
             swap: W::broadcast(isa, &[8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7]),
         }
     }
 
     #[inline(always)]
     fn load(&self, isa: W::Isa, blocks: &[u8]) -> W {
-        W::load(isa, blocks).pick(self.reverse)
+        W::load(isa, blocks).pick(self.places)
     }
 
     /// The first lane, and zeros.
     #[inline(always)]
     fn load_lanes(&self, isa: W::Isa, block: &Block) -> W {
-        W::load_lanes(isa, block).pick(self.reverse)
+        W::load_lanes(isa, block).pick(self.places)
     }
 
     /// The product divided by x¹²⁸: its low half is cleared in two steps of 64 bits, by multiples of the modulus.

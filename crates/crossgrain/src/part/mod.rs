@@ -9,6 +9,7 @@ pub mod counter;
 pub mod described;
 pub mod ghash;
 mod lanes;
+pub mod mask;
 #[cfg(feature = "wide")]
 pub mod rijndael;
 pub mod search;
@@ -18,10 +19,11 @@ pub mod tweak;
 use self::chain::{Link, Rule, Strand, by_blocks};
 use self::counter::Counter;
 use self::ghash::Ghash;
+use self::mask::Masks;
 use self::tweak::Tweaks;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
 use crate::cipher::{self, Entry};
-use crate::word::{Buffers, Tile};
+use crate::word::{Buffers, Tile, each};
 
 /// A step of a cipher, or a run of steps that one variant computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -166,6 +168,8 @@ pub enum Source<'a> {
     Counter(Counter),
     /// In the input, to which a tweak is added both before the cipher and after it (XTS).
     Tweaked(Tweaks<'a>),
+    /// In the input, to which a mask is added both before the cipher and after it (OCB).
+    Masked(Masks<'a>),
     /// In the input; to the result is added the input one block earlier, this block coming first
     /// (CBC decryption).
     Chained(Block),
@@ -184,6 +188,7 @@ impl Source<'_> {
             Self::Bytes => Self::Bytes,
             Self::Counter(first) => Self::Counter(first.skip(blocks as u128)),
             Self::Tweaked(tweaks) => Self::Tweaked(tweaks.skip(blocks)),
+            Self::Masked(masks) => Self::Masked(masks.skip(blocks)),
             Self::Chained(previous) => Self::Chained(last().unwrap_or(previous)),
             Self::Delayed(previous) => Self::Delayed(last().unwrap_or(previous)),
         }
@@ -197,6 +202,10 @@ impl Source<'_> {
             Self::Tweaked(mut tweaks) => {
                 let (tweak, _) = tweaks.next_sector();
                 ((tweak ^ u128::from_le_bytes(input)).to_le_bytes(), tweak.to_le_bytes())
+            }
+            Self::Masked(masks) => {
+                let mask = masks.next();
+                (each!(i < 16 => input[i] ^ mask[i]), mask)
             }
             Self::Chained(previous) => (input, previous),
             Self::Delayed(previous) => (previous, input),

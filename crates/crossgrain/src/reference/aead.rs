@@ -4,7 +4,7 @@
 //! Each works in place and gives a whole tag of sixteen bytes; whoever decrypts compares it with the one
 //! that came.
 
-use super::{BlockCipher, add, encrypted, modes};
+use super::{BlockCipher, add, double, encrypted, modes};
 use crate::block::{Block, Direction};
 
 /// CMAC of a message (SP 800-38B §6.2).
@@ -29,10 +29,6 @@ pub fn cmac(cipher: &dyn BlockCipher, message: &[u8]) -> Block {
 
 /// K1 and K2 (SP 800-38B §6.1).
 fn subkeys(cipher: &dyn BlockCipher) -> (Block, Block) {
-    let double = |block: Block| {
-        let value = u128::from_be_bytes(block);
-        ((value << 1) ^ if value >> 127 == 1 { 0x87 } else { 0 }).to_be_bytes()
-    };
     let k1 = double(encrypted(cipher, [0; 16]));
     (k1, double(k1))
 }

@@ -5,9 +5,13 @@
 
 pub mod aead;
 pub mod aes;
+pub mod ccm;
 pub mod chaining;
+pub mod gcm_siv;
 pub mod modes;
+pub mod ocb;
 pub mod serpent;
+pub mod siv;
 pub mod xts;
 
 use crate::block::{Block, Direction, Family, Key};
@@ -68,6 +72,12 @@ impl BlockCipher for Described {
 fn encrypted(cipher: &dyn BlockCipher, mut block: Block) -> Block {
     cipher.encrypt(&mut block);
     block
+}
+
+/// Twice a block: its first bit is the coefficient of x¹²⁷ (SP 800-38B §6.1).
+fn double(block: Block) -> Block {
+    let value = u128::from_be_bytes(block);
+    ((value << 1) ^ if value >> 127 == 1 { 0x87 } else { 0 }).to_be_bytes()
 }
 
 /// Adds as many bytes as the shorter one has.

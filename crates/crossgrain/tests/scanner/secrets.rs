@@ -147,6 +147,34 @@ pub(crate) fn of_cmac(key: &Key) -> Secrets {
     secrets
 }
 
+/// OCB's L_*, L_$ and L₀ to L₁₅, and the offsets of the first blocks after one of zeros.
+pub(crate) fn of_ocb(key: &Key) -> Secrets {
+    let mut secrets = Secrets::new();
+    let (mut step, mut offset, mut steps) = (encrypted(key, [0; 16]), [0; 16], Vec::new());
+    for number in 0..18 {
+        plain(&format!("L {number}"), &step, &mut secrets);
+        steps.extend((number > 1).then_some(step));
+        step = doubled(step);
+    }
+    for number in 1..64_usize {
+        offset = sum(offset, steps[number.trailing_zeros() as usize]);
+        plain(&format!("offset {number}"), &offset, &mut secrets);
+    }
+    secrets
+}
+
+/// The keys that GCM-SIV makes for these nonces.
+pub(crate) fn of_gcm_siv(key: &Key, nonces: &[&[u8]]) -> Secrets {
+    let mut secrets = Secrets::new();
+    for nonce in nonces {
+        let by = reference::cipher(key);
+        let (hash_key, made) = reference::gcm_siv::derived(key.cipher(), &*by, nonce);
+        plain("hash key", &hash_key, &mut secrets);
+        secrets.extend(of_key(&Key::new(key.cipher(), &made).unwrap()));
+    }
+    secrets
+}
+
 /// The product in the field of GCM (SP 800-38D §6.3).
 fn product(a: Block, b: Block) -> Block {
     let (a, mut b) = (u128::from_be_bytes(a), u128::from_be_bytes(b));

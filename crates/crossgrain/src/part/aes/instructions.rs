@@ -17,6 +17,7 @@ use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::part::chain::{Link, Rule, Strand};
 use crate::part::counter::Counter;
 use crate::part::ghash::Ghash;
+use crate::part::mask::Masks;
 use crate::part::tweak::{IN_STEP, Stepping, Tweaks};
 use crate::part::{Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, each, unrolled};
@@ -83,6 +84,10 @@ impl<W: AesLanes> WholePart for Cipher<W> {
             Source::Tweaked(tweaks) => match direction {
                 Direction::Encrypt => isa.enter(Xts::<W, true> { isa, keys, tweaks, buffers }),
                 Direction::Decrypt => isa.enter(Xts::<W, false> { isa, keys, tweaks, buffers }),
+            },
+            Source::Masked(masks) => match direction {
+                Direction::Encrypt => isa.enter(Masked::<W, true> { isa, keys, masks, buffers }),
+                Direction::Decrypt => isa.enter(Masked::<W, false> { isa, keys, masks, buffers }),
             },
             Source::Chained(previous) => self.run_framed::<Neighbours<W, false>>(previous, buffers),
             Source::Delayed(previous) => self.run_framed::<Neighbours<W, true>>(previous, buffers),
@@ -323,6 +328,43 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for One<'_, W, ENCRYPT> {
         let mut bundle = FramedBundle::<W, _, ENCRYPT>::new(isa, keys, Plain);
         let [result] = bundle.run::<1>([W::broadcast(isa, block)], 0);
         result.store_lowest(block);
+    }
+}
+
+/// A mask is added before and after.
+struct MaskFrame<'a, W> {
+    masks: Masks<'a>,
+    shared: W,
+    /// How far into the table the next masks begin, in bytes.
+    at: usize,
+}
+
+impl<W: AesLanes> Frame<W> for MaskFrame<'_, W> {
+    #[inline(always)]
+    fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N]) -> ([W; N], [W; N]) {
+        let entries: [W; N] = self.masks.entries(isa, self.at);
+        self.at += N * W::BYTES;
+        let masks = each!(i < N => entries[i] ^ self.shared);
+        (each!(i < N => input[i] ^ masks[i]), masks)
+    }
+}
+
+/// OCB over blocks whose masks are one table's.
+struct Masked<'a, 'b, W: AesLanes, const ENCRYPT: bool> {
+    isa: W::Isa,
+    keys: &'a RoundKeys,
+    masks: Masks<'a>,
+    buffers: &'a mut Buffers<'b>,
+}
+
+impl<W: AesLanes, const ENCRYPT: bool> Kernel for Masked<'_, '_, W, ENCRYPT> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { isa, keys, masks, buffers } = self;
+        let frame = MaskFrame { masks, shared: W::broadcast(isa, masks.shared()), at: 0 };
+        over_bundles(isa, &mut FramedBundle::<W, _, ENCRYPT>::new(isa, keys, frame), buffers);
     }
 }
 

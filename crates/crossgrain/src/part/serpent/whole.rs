@@ -14,6 +14,7 @@ use super::vsliced::{Cipher, State, at_once};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::part::chain::{Data, Link, Rule, Strand};
 use crate::part::counter::{Counter, CounterToWords, before_wrap};
+use crate::part::mask::Masks;
 use crate::part::tweak::TweakWords;
 use crate::part::{Source, WholePart};
 use crate::word::{Buffers, Isa, Kernel, Lane32, Portable, each, wipe};
@@ -68,23 +69,30 @@ impl<W: Lane32> OnWords<W> {
                 self.counter.bundles(first)
             }
             Frame::Delayed(previous) => transposed(Self::delayed::<N>(self.isa, buffers, at, previous)),
-            Frame::Plain | Frame::Chained(_) | Frame::Tweaked(_) => {
+            Frame::Plain | Frame::Chained(_) | Frame::Tweaked(_) | Frame::Masked(_) => {
                 transposed(Self::input::<N>(self.isa, buffers, at))
             }
         };
-        if let Frame::Tweaked(next) = frame {
-            for words in &mut tweaks {
-                *words = next.bundle(self.isa);
+        match frame {
+            Frame::Tweaked(next) => {
+                for words in &mut tweaks {
+                    *words = next.bundle(self.isa);
+                }
             }
+            Frame::Masked(masks) => tweaks = self.masks(masks),
+            _ => {}
+        }
+        let adds_around = matches!(frame, Frame::Tweaked(_) | Frame::Masked(_));
+        if adds_around {
             states = sums(states, tweaks);
         }
         states = self.cipher.on_bundles(states);
-        if let Frame::Tweaked(_) = frame {
+        if adds_around {
             states = sums(states, tweaks);
         }
         let mut output = transposed(states);
         match frame {
-            Frame::Plain | Frame::Tweaked(_) => {}
+            Frame::Plain | Frame::Tweaked(_) | Frame::Masked(_) => {}
             Frame::Counter(_) | Frame::Delayed(_) => {
                 output = sums(output, Self::input::<N>(self.isa, buffers, at));
             }
@@ -95,6 +103,21 @@ impl<W: Lane32> OnWords<W> {
         for (n, words) in output.into_iter().enumerate() {
             buffers.store_all(at + n * Self::BUNDLE_BYTES, words);
         }
+    }
+
+    /// The masks of the next `N` bundles as words. What all masks share is the same in every lane.
+    #[inline(always)]
+    fn masks<const N: usize>(&self, masks: &mut Masks<'_>) -> [State<W>; N] {
+        let mut entries = [0; 4 * BUNDLE_BYTES_MAX];
+        let now = *masks;
+        *masks = now.skip(N * Self::BUNDLE_BLOCKS);
+        let bytes = now.next_entries(N * Self::BUNDLE_BLOCKS, &mut entries);
+        let shared = now.shared().as_chunks::<4>().0;
+        let shared = each!(i < 4 => W::splat_lanes(self.isa, u32::from_le_bytes(shared[i])));
+        let words = each!(n < N => each!(i < 4 => {
+            W::load(self.isa, &bytes[n * Self::BUNDLE_BYTES + i * W::BYTES..][..W::BYTES])
+        }));
+        sums(transposed(words), [shared; N])
     }
 
     #[inline(always)]
@@ -200,6 +223,8 @@ enum Frame<'a, W: Lane32> {
     Counter(Counter),
     /// Tweaks are added before and after.
     Tweaked(TweakWords<'a, W>),
+    /// Masks are added before and after.
+    Masked(Masks<'a>),
     /// The input one block earlier is added, this block coming first.
     Chained(Block),
     /// The input one block earlier enters, this block coming first; the input is added.
@@ -213,6 +238,7 @@ impl<'a, W: Lane32> Frame<'a, W> {
             Source::Bytes => Self::Plain,
             Source::Counter(first) => Self::Counter(first),
             Source::Tweaked(tweaks) => Self::Tweaked(TweakWords::new(isa, tweaks)),
+            Source::Masked(masks) => Self::Masked(masks),
             Source::Chained(previous) => Self::Chained(previous),
             Source::Delayed(previous) => Self::Delayed(previous),
         }

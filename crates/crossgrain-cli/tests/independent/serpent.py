@@ -1,7 +1,7 @@
-"""Serpent-256-EAX from libgcrypt, for the `cryptography` package has no Serpent."""
+"""Serpent-256 in EAX and OCB from libgcrypt, for the `cryptography` package has no Serpent."""
 import ctypes
 
-SERPENT256, EAX, RESET, TAG = 306, 14, 4, 16  # as in gcrypt.h
+SERPENT256, OCB, EAX, RESET, FINALIZE, TAG = 306, 11, 14, 4, 5, 16  # as in gcrypt.h
 
 library = ctypes.CDLL("libgcrypt.so.20")
 library.gcry_check_version.restype = ctypes.c_char_p
@@ -13,17 +13,20 @@ def call(name, *arguments):
     if error:
         raise ValueError(f"{name} failed with {error & 0xffff}")
 
-class SerpentEax:
+class Serpent:
     """As cryptography's classes for AEADs, but without associated data."""
 
-    def __init__(self, key):
+    def __init__(self, mode, key):
+        self.mode = mode
         self.handle = ctypes.c_void_p()
-        call("gcry_cipher_open", ctypes.byref(self.handle), ctypes.c_int(SERPENT256), ctypes.c_int(EAX), ctypes.c_uint(0))
+        call("gcry_cipher_open", ctypes.byref(self.handle), ctypes.c_int(SERPENT256), ctypes.c_int(mode), ctypes.c_uint(0))
         call("gcry_cipher_setkey", self.handle, key, len(key))
 
     def run(self, name, nonce, data):
         call("gcry_cipher_ctl", self.handle, ctypes.c_int(RESET), None, 0)
         call("gcry_cipher_setiv", self.handle, nonce, len(nonce))
+        if self.mode == OCB:
+            call("gcry_cipher_ctl", self.handle, ctypes.c_int(FINALIZE), None, 0)
         out = ctypes.create_string_buffer(len(data))
         call(name, self.handle, out, len(data), data, len(data))
         return out.raw

@@ -1,0 +1,228 @@
+//! CCM (SP 800-38C, RFC 3610): CTR, and a CBC-MAC of lengths, associated data and plaintext for a tag.
+//!
+//! The blocks of a message are chained for the tag and so serial; many messages run side by side.
+//! Layout: B₀ and the counters have the nonce between a byte of flags and a number of 15 bytes less the nonce's.
+//! Holds: what is opened is decrypted before its tag can be compared, and overwritten with zeros if the tag is wrong.
+
+use std::fmt;
+
+use super::aead::{Aead, AeadMessage, all_admitted, opened, total_bytes};
+use super::cmac::absorb;
+use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
+use super::tag::Tag;
+use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
+use crate::exec::{Program, Schedule, Threads};
+use crate::mode::{Blocks, Options};
+use crate::part::Source;
+use crate::part::counter::Counter;
+use crate::plan::{Birth, Job, Plan};
+use crate::word::{Buffers, wipe};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "ccm",
+    summary: "Counter mode with a tag by chaining, where the standard asks for it",
+    initial: Initial::Nonce { least: 7, usual: 12, most: 13 },
+    lengths: Lengths::Any,
+    keys: 1,
+    cipher_use: CipherUse::Counters,
+    parallel: Parallel::Both,
+    any_block_size: false,
+    tag_bytes: &[4, 6, 8, 10, 12, 14, 16],
+    reuse: Reuse::Plaintexts,
+    admits: every_cipher,
+    wipes_forged: true,
+    make: Make::Aead(|cipher, key, tag_bytes, options| {
+        Ok(Box::new(Ccm::with_options(&Key::new(cipher, key)?, tag_bytes, options)?))
+    }),
+};
+
+/// CCM: nonces of 7 to 13 bytes, and tags of 4 to 16 bytes, an even number.
+///
+/// The longer the nonce, the shorter the message may be: of less than 2⁶⁴ bytes under one of 7, of less than 64 KiB under
+/// one of 13. A key must never meet the same nonce twice: that shows the sum of both plaintexts. Opening a message whose
+/// tag is wrong leaves zeros in the place of its plaintext; in place, the ciphertext is lost.
+pub struct Ccm {
+    counter: Program,
+    chain: Program,
+    tag_bytes: usize,
+}
+
+/// Nonce and associated data.
+type Header<'a> = (&'a [u8], &'a [u8]);
+
+fn headers<'a>(messages: &[AeadMessage<'a>]) -> Vec<Header<'a>> {
+    messages.iter().map(|message| (message.nonce, message.aad)).collect()
+}
+
+impl Ccm {
+    /// CCM with tags of 16 bytes, by the default options, bound to a key.
+    ///
+    /// # Errors
+    /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    pub fn new(key: &Key) -> Result<Self, Error> {
+        Self::with_options(key, BLOCK_BYTES, &Options::default())
+    }
+
+    /// CCM with tags of `tag_bytes`, by these options, bound to a key.
+    ///
+    /// # Errors
+    /// [`Error::TagBytes`] unless tags have 4, 6, 8, 10, 12, 14 or 16 bytes, and as
+    /// [`Ctr::with_options`](super::Ctr::with_options).
+    pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
+        Mode::Ccm.admits_tag(tag_bytes)?;
+        let (cipher, schedule) = (key.cipher(), Schedule::of(key));
+        let counter = options.program(Mode::Ccm.job(cipher, Direction::Encrypt), &schedule)?;
+        let job = Job { cipher, direction: Direction::Encrypt, birth: Birth::Bytes };
+        let chain = options.freely().program(job, &schedule)?;
+        Ok(Self { counter, chain, tag_bytes })
+    }
+
+    /// A block of flags, nonce and a number.
+    fn block(nonce: &[u8], flags: usize, number: u64) -> Block {
+        let mut block = (u128::from(number)).to_be_bytes();
+        block[0] = (flags | (BLOCK_BYTES - 2 - nonce.len())) as u8;
+        block[1..=nonce.len()].copy_from_slice(nonce);
+        block
+    }
+
+    /// The counter of a message's tag; those of its blocks follow (SP 800-38C A.3).
+    fn first(nonce: &[u8]) -> Counter {
+        Counter::big_endian(u128::from_be_bytes(Self::block(nonce, 0, 0)))
+    }
+
+    /// CBC-MACs of messages by their nonces, associated data and plaintexts (SP 800-38C A.2), from B₀ on.
+    fn sums(&self, threads: Threads, headers: &[Header<'_>], plaintexts: &[&[u8]]) -> Blocks {
+        let mut sums = Blocks::new(headers.len());
+        let headers = headers.iter().zip(plaintexts).map(|(header, plain)| self.front(*header, plain.len()));
+        let (fronts, aads): (Vec<_>, Vec<_>) = headers.unzip();
+        let fronts: Vec<_> = fronts.iter().map(|front| &front[..]).collect();
+        absorb(&self.chain, threads, &mut sums, &fronts);
+        self.absorb_padded(threads, &mut sums, &aads);
+        self.absorb_padded(threads, &mut sums, plaintexts);
+        sums
+    }
+
+    /// B₀ with the beginning of the associated data behind its length, and the rest of the associated data.
+    fn front<'a>(&self, (nonce, aad): Header<'a>, len_bytes: usize) -> (Vec<u8>, &'a [u8]) {
+        let flags = usize::from(!aad.is_empty()) << 6 | (self.tag_bytes / 2 - 1) << 3;
+        let mut front = Self::block(nonce, flags, len_bytes as u64).to_vec();
+        match aad.len() {
+            0 => return (front, aad),
+            len @ ..0xff00 => front.extend((len as u16).to_be_bytes()),
+            len => match u32::try_from(len) {
+                Ok(len) => front.extend([&[0xff, 0xfe], &len.to_be_bytes()[..]].concat()),
+                Err(_) => front.extend([&[0xff, 0xff], &(len as u64).to_be_bytes()[..]].concat()),
+            },
+        }
+        let (beginning, rest) = aad.split_at((2 * BLOCK_BYTES - front.len()).min(aad.len()));
+        front.extend(beginning);
+        front.resize(2 * BLOCK_BYTES, 0);
+        (front, rest)
+    }
+
+    /// Takes chains along strings, with zeros behind them up to whole blocks.
+    fn absorb_padded(&self, threads: Threads, sums: &mut Blocks, strings: &[&[u8]]) {
+        let (wholes, rests): (Vec<_>, Vec<_>) =
+            strings.iter().map(|string| string.split_at(string.len() / BLOCK_BYTES * BLOCK_BYTES)).unzip();
+        absorb(&self.chain, threads, sums, &wholes);
+        let mut padded = Blocks::new(strings.len());
+        padded.0.iter_mut().zip(&rests).for_each(|(block, rest)| block[..rest.len()].copy_from_slice(rest));
+        let used = |(block, rest): (&'_ Block, &&[u8])| if rest.is_empty() { 0 } else { block.len() };
+        let blocks: Vec<_> = padded.0.iter().zip(&rests).map(|pair| &pair.0[..used(pair)]).collect();
+        absorb(&self.chain, threads, sums, &blocks);
+    }
+
+    /// The tag of a message by its sum.
+    fn tag(&self, nonce: &[u8], sum: &mut Block) -> Tag {
+        // In one place: with the sum, the mask would give both away.
+        self.counter.run_by(Threads::ONE, Source::Counter(Self::first(nonce)), Buffers::in_place(sum));
+        Tag::cut(sum, self.tag_bytes)
+    }
+
+    /// CTR over a message.
+    fn apply(&self, threads: Threads, message: &mut AeadMessage<'_>) {
+        let source = Source::Counter(Self::first(message.nonce).skip(1));
+        self.counter.run_by(threads, source, message.buffers.reborrow());
+    }
+
+    fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
+        let plaintexts: Vec<_> = messages.iter().map(|message| message.buffers.input()).collect();
+        let mut sums = self.sums(threads, &headers(messages), &plaintexts);
+        for (message, sum) in messages.iter_mut().zip(&mut sums.0) {
+            message.tag = self.tag(message.nonce, sum);
+            self.apply(threads, message);
+        }
+    }
+
+    fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], opened: &mut [bool]) {
+        for (message, opened) in messages.iter_mut().zip(&mut *opened) {
+            *opened = message.tag.len() == self.tag_bytes;
+            if *opened {
+                self.apply(threads, message);
+            }
+        }
+        // Of one whose tag cannot be right, nothing was written, and the sum is of no account.
+        let headers = headers(messages);
+        let plaintexts: Vec<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
+        let mut sums = self.sums(threads, &headers, &plaintexts);
+        for ((message, sum), opened) in messages.iter_mut().zip(&mut sums.0).zip(opened) {
+            if *opened && self.tag(message.nonce, sum) != message.tag {
+                *opened = false;
+                wipe(message.buffers.output_mut());
+            }
+        }
+    }
+
+    /// How many messages make a group, which one thread works on, and the threads within a group.
+    fn groups(&self, messages: usize) -> (usize, Threads) {
+        let threads = self.counter.threads();
+        let size = messages.div_ceil(threads.count()).clamp(1, self.chain.lanes());
+        (size, if messages > size { Threads::ONE } else { threads })
+    }
+}
+
+impl Aead for Ccm {
+    fn tag_bytes(&self) -> usize {
+        self.tag_bytes
+    }
+
+    fn admits(&self, nonce: &[u8], len_bytes: usize) -> Result<(), Error> {
+        Mode::Ccm.admits_nonce(nonce.len())?;
+        let number_bits = 8 * (BLOCK_BYTES - 1 - nonce.len()) as u32;
+        let most_bytes = u64::MAX >> (u64::BITS - number_bits);
+        if len_bytes as u64 > most_bytes { Err(Error::TooLong { most_bytes }) } else { Ok(()) }
+    }
+
+    fn plans(&self) -> &[Plan] {
+        self.counter.plans()
+    }
+
+    fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
+        all_admitted(self, messages)?;
+        let (size, within) = self.groups(messages.len());
+        let len_bytes = total_bytes(messages);
+        let groups = messages.chunks_mut(size);
+        self.counter.threads().each(len_bytes, groups, &|group| self.seal_group(within, group));
+        Ok(())
+    }
+
+    fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
+        all_admitted(self, messages)?;
+        let (size, within) = self.groups(messages.len());
+        let len_bytes = total_bytes(messages);
+        let mut right = vec![false; messages.len()];
+        let groups = messages.chunks_mut(size).zip(right.chunks_mut(size));
+        let open = |(group, right): (&mut [_], &mut [_])| self.open_group(within, group, right);
+        self.counter.threads().each(len_bytes, groups, &open);
+        Ok(opened(self, messages, &right))
+    }
+}
+
+impl fmt::Debug for Ccm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ccm")
+            .field("tag_bytes", &self.tag_bytes)
+            .field("counter", &self.counter)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,223 @@
+//! AES-GCM-SIV (RFC 8452): the tag is a hash of all there is, encrypted; the counter starts from the tag.
+//!
+//! Every nonce has keys of its own, which the key makes by counting. Layout: numbers are little-endian, in counters too.
+//! Holds: what is opened is decrypted before its tag can be compared, and overwritten with zeros if the tag is wrong.
+
+use std::fmt;
+
+use zeroize::Zeroizing;
+
+use super::aead::{Aead, AeadMessage, all_admitted, opened, total_bytes};
+use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse};
+use super::tag::Tag;
+use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
+use crate::exec::{Program, Schedule, Threads};
+use crate::mode::{Blocks, Options};
+use crate::part::Source;
+use crate::part::counter::Counter;
+use crate::part::ghash::Ghash;
+use crate::plan::{Limits, Plan};
+use crate::word::{Buffers, Features, wipe};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "gcm-siv",
+    summary: "Counter mode from a tag by multiplication: a nonce used twice shows equal messages alone",
+    initial: Initial::Nonce { least: NONCE_BYTES, usual: NONCE_BYTES, most: NONCE_BYTES },
+    lengths: Lengths::Any,
+    keys: 1,
+    cipher_use: CipherUse::Counters,
+    parallel: Parallel::Both,
+    any_block_size: false,
+    tag_bytes: &[BLOCK_BYTES],
+    reuse: Reuse::EqualMessages,
+    admits: |cipher| matches!(cipher, Cipher::Aes128 | Cipher::Aes256),
+    wipes_forged: true,
+    make: Make::Aead(|cipher, key, tag_bytes, options| {
+        Mode::GcmSiv.admits_tag(tag_bytes)?;
+        Ok(Box::new(GcmSiv::with_options(&Key::new(cipher, key)?, options)?))
+    }),
+};
+
+/// The longest message in bytes (RFC 8452 §6).
+const MESSAGE_BYTES_MAX: u64 = 1 << 36;
+
+const NONCE_BYTES: usize = 12;
+
+/// What is decrypted and hashed before more is decrypted, so that it is still in cache.
+const PIECE_BYTES: usize = 128 * 1024;
+
+/// GCM-SIV by AES-128 or AES-256: nonces of 12 bytes, and tags of 16.
+///
+/// Two messages under one nonce show no more than whether they are equal; but keep nonces apart all the same, since a key seals
+/// fewer messages safely otherwise (RFC 8452 §9). Opening a message whose tag is wrong leaves zeros in the place of its
+/// plaintext; in place, the ciphertext is lost.
+pub struct GcmSiv {
+    cipher: Cipher,
+    /// Makes the keys of nonces.
+    deriver: Program,
+    /// What messages are encrypted by, under the keys of their nonces.
+    plans: Vec<Plan>,
+    features: Features,
+    threads: Threads,
+}
+
+/// The keys of a nonce at work.
+struct Keyed {
+    polyval: Ghash,
+    counter: Program,
+}
+
+impl GcmSiv {
+    /// GCM-SIV by the default options, bound to a key.
+    ///
+    /// # Errors
+    /// [`Error::UnfitCipher`] unless the key is one of AES-128 or AES-256, [`Error::BadIsaCap`] for an unreadable
+    /// `CROSSGRAIN_ISA`.
+    pub fn new(key: &Key) -> Result<Self, Error> {
+        Self::with_options(key, &Options::default())
+    }
+
+    /// GCM-SIV by these options, bound to a key.
+    ///
+    /// # Errors
+    /// [`Error::UnfitCipher`] unless the key is one of AES-128 or AES-256, and as
+    /// [`Ctr::with_options`](super::Ctr::with_options).
+    pub fn with_options(key: &Key, options: &Options) -> Result<Self, Error> {
+        let cipher = key.cipher();
+        Mode::GcmSiv.admits(cipher)?;
+        let (job, schedule) = (Mode::GcmSiv.job(cipher, Direction::Encrypt), Schedule::of(key));
+        let deriver = options.freely().program(job, &schedule)?;
+        // Counters start from tags, which are computed from the key.
+        let limits = Limits { secret_counter: true, ..options.limits()? };
+        let (plans, threads) = (options.planned(job, &limits)?, Threads::at_most(options.threads));
+        // What is bound here once is bound for every nonce.
+        drop(Program::of(plans.clone(), &schedule, limits.features, threads)?);
+        Ok(Self { cipher, deriver, plans, features: limits.features, threads })
+    }
+
+    /// The keys of a nonce (RFC 8452 §4): the first halves of enciphered numbers with the nonce behind them.
+    fn keyed(&self, nonce: &[u8]) -> Keyed {
+        let mut block = [0; BLOCK_BYTES];
+        block[BLOCK_BYTES - NONCE_BYTES..].copy_from_slice(nonce);
+        let mut halves = Blocks::new(2 + self.cipher.key_bytes() / 8);
+        let first = Counter::little_endian(u128::from_le_bytes(block));
+        let places = Buffers::in_place(halves.0.as_flattened_mut());
+        self.deriver.run_by(Threads::ONE, Source::Counter(first), places);
+        let mut keys = Zeroizing::new([0; 48]);
+        for (place, half) in keys.chunks_exact_mut(8).zip(&halves.0) {
+            place.copy_from_slice(&half[..8]);
+        }
+        let (hash_key, key) = keys.split_at(BLOCK_BYTES);
+        let mut block = Blocks::new(1);
+        block.0[0].copy_from_slice(hash_key);
+        let counter = Key::new(self.cipher, &key[..self.cipher.key_bytes()]).and_then(|key| {
+            Program::of(self.plans.clone(), &Schedule::of(&key), self.features, self.threads)
+        });
+        let Ok(counter) = counter else { unreachable!("the same plans were bound when the mode was made") };
+        Keyed { polyval: Ghash::polyval(&block.0[0], self.features), counter }
+    }
+
+    fn seal_one(&self, threads: Threads, message: &mut AeadMessage<'_>) {
+        let AeadMessage { nonce, aad, buffers, tag } = message;
+        let keyed = self.keyed(nonce);
+        let mut sum = [0; BLOCK_BYTES];
+        keyed.polyval.absorb(&mut sum, aad);
+        keyed.polyval.absorb(&mut sum, buffers.input());
+        let block = keyed.tag(sum, nonce, aad.len(), buffers.len_bytes());
+        keyed.apply(threads, &block, 0, buffers.reborrow());
+        *tag = block.into();
+    }
+
+    fn open_one(&self, threads: Threads, message: &mut AeadMessage<'_>) -> bool {
+        let AeadMessage { nonce, aad, buffers, tag } = message;
+        let Ok(given) = Block::try_from(&tag[..]) else { return false };
+        let keyed = self.keyed(nonce);
+        let mut sum = [0; BLOCK_BYTES];
+        keyed.polyval.absorb(&mut sum, aad);
+        let piece_bytes = PIECE_BYTES * if threads == Threads::ONE { 1 } else { 8 * threads.count() };
+        for (number, mut piece) in buffers.reborrow().parts(piece_bytes).enumerate() {
+            keyed.apply(threads, &given, number * piece_bytes, piece.reborrow());
+            keyed.polyval.absorb(&mut sum, piece.output_mut());
+        }
+        let right = Tag::from(keyed.tag(sum, nonce, aad.len(), buffers.len_bytes())) == *tag;
+        if !right {
+            wipe(buffers.output_mut());
+        }
+        right
+    }
+
+    /// The threads within a message, where messages go side by side or there is but one.
+    fn within(&self, messages: usize) -> Threads {
+        if messages > 1 { Threads::ONE } else { self.threads }
+    }
+}
+
+impl Keyed {
+    /// The tag, once associated data and plaintext are hashed (RFC 8452 §4).
+    fn tag(&self, mut sum: Block, nonce: &[u8], aad_bytes: usize, len_bytes: usize) -> Block {
+        let bits = |bytes: usize| 8 * bytes as u128;
+        self.polyval.absorb(&mut sum, &(bits(aad_bytes) | bits(len_bytes) << 64).to_le_bytes());
+        sum.iter_mut().zip(nonce).for_each(|(byte, nonce)| *byte ^= nonce);
+        sum[BLOCK_BYTES - 1] &= 0x7f;
+        let (mut tag, counter) = ([0; BLOCK_BYTES], Counter::little_endian(u128::from_le_bytes(sum)));
+        self.counter.run(Source::Counter(counter), Buffers::in_place(&mut tag));
+        wipe(&mut sum);
+        tag
+    }
+
+    /// CTR from a tag on, so far into a message: of a counter only the first 32 bits count, and where these wrap, another
+    /// run begins.
+    fn apply(&self, threads: Threads, tag: &Block, position_bytes: usize, mut rest: Buffers<'_>) {
+        let first = u128::from_le_bytes(*tag) | 1 << 127;
+        let mut low = (first as u32).wrapping_add((position_bytes / BLOCK_BYTES) as u32);
+        while !rest.is_empty() {
+            let blocks_left = (1_u64 << 32) - u64::from(low);
+            let most_bytes = usize::try_from(blocks_left * BLOCK_BYTES as u64).unwrap_or(usize::MAX);
+            let counter = Counter::little_endian(first >> 32 << 32 | u128::from(low));
+            let at = most_bytes.min(rest.len_bytes());
+            self.counter.run_by(threads, Source::Counter(counter), rest.take_front(at));
+            low = 0;
+        }
+    }
+}
+
+impl Aead for GcmSiv {
+    fn tag_bytes(&self) -> usize {
+        BLOCK_BYTES
+    }
+
+    fn admits(&self, nonce: &[u8], len_bytes: usize) -> Result<(), Error> {
+        Mode::GcmSiv.admits_nonce(nonce.len())?;
+        if len_bytes as u64 > MESSAGE_BYTES_MAX {
+            return Err(Error::TooLong { most_bytes: MESSAGE_BYTES_MAX });
+        }
+        Ok(())
+    }
+
+    fn plans(&self) -> &[Plan] {
+        &self.plans
+    }
+
+    fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
+        all_admitted(self, messages)?;
+        let (len_bytes, within) = (total_bytes(messages), self.within(messages.len()));
+        let seal = |message: &mut _| self.seal_one(within, message);
+        self.threads.each(len_bytes, messages.iter_mut(), &seal);
+        Ok(())
+    }
+
+    fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
+        all_admitted(self, messages)?;
+        let (len_bytes, within) = (total_bytes(messages), self.within(messages.len()));
+        let mut right = vec![false; messages.len()];
+        let open = |(message, right): (&mut _, &mut bool)| *right = self.open_one(within, message);
+        self.threads.each(len_bytes, messages.iter_mut().zip(&mut right), &open);
+        Ok(opened(self, messages, &right))
+    }
+}
+
+impl fmt::Debug for GcmSiv {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GcmSiv").field("deriver", &self.deriver).finish_non_exhaustive()
+    }
+}

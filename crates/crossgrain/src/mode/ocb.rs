@@ -1,0 +1,371 @@
+//! OCB3 (RFC 7253): blocks under the cipher, an offset added before and after; the tag is the encrypted sum of the plaintext.
+//!
+//! The offset of any block follows from its number (`part::mask`), so blocks run side by side, in groups that share a
+//! table of offsets. Layout: offsets are big-endian numbers, as in the RFC; blocks have numbers from 1 on.
+//! Holds: what is opened is decrypted before its tag can be compared, and overwritten with zeros if the tag is wrong.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use zeroize::Zeroizing;
+
+use super::aead::{Aead, AeadMessage, all_admitted, opened, total_bytes};
+use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
+use super::tag::Tag;
+use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
+use crate::exec::{Program, Schedule, Threads};
+use crate::mode::Options;
+use crate::part::Source;
+use crate::part::mask::Masks;
+use crate::part::tweak::double;
+use crate::plan::Plan;
+use crate::word::{Buffers, wipe};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "ocb",
+    summary: "Masked blocks with the sum of the plaintext for a tag: one pass",
+    initial: Initial::Nonce { least: 1, usual: 12, most: NONCE_BYTES_MAX },
+    lengths: Lengths::Any,
+    keys: 1,
+    cipher_use: CipherUse::BothWays,
+    parallel: Parallel::Both,
+    any_block_size: false,
+    tag_bytes: &[8, 12, 16],
+    reuse: Reuse::EqualBlocksAndForgery,
+    admits: every_cipher,
+    wipes_forged: true,
+    make: Make::Aead(|cipher, key, tag_bytes, options| {
+        Ok(Box::new(Ocb::with_options(&Key::new(cipher, key)?, tag_bytes, options)?))
+    }),
+};
+
+/// The longest nonce: a bit of its block is a mark, and seven tell the length of tags.
+const NONCE_BYTES_MAX: usize = BLOCK_BYTES - 1;
+
+/// Blocks whose offsets are one table's: with their data they fill half of a first cache.
+const GROUP_BLOCKS: usize = 512;
+
+/// What a thread takes of a long message at a time.
+const PART_BLOCKS: usize = 8 * GROUP_BLOCKS;
+
+/// Blocks of associated data that are enciphered together.
+const HASHED_BLOCKS: usize = 64;
+
+/// OCB3: nonces of 1 to 15 bytes, and tags of 8, 12 or 16 bytes.
+///
+/// A key must never meet the same nonce twice: that shows which blocks are equal at equal places, and lets messages be
+/// forged. Opening a message whose tag is wrong leaves zeros in the place of its plaintext; in place, the
+/// ciphertext is lost.
+pub struct Ocb {
+    enciphers: Program,
+    deciphers: Program,
+    /// They stay where they are when this is moved.
+    offsets: Box<Offsets>,
+    tag_bytes: usize,
+}
+
+impl Ocb {
+    /// OCB with tags of 16 bytes, by the default options, bound to a key.
+    ///
+    /// # Errors
+    /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    pub fn new(key: &Key) -> Result<Self, Error> {
+        Self::with_options(key, BLOCK_BYTES, &Options::default())
+    }
+
+    /// OCB with tags of `tag_bytes`, by these options, bound to a key. Variants and plans that are named count for the
+    /// direction of the cipher that they fit.
+    ///
+    /// # Errors
+    /// [`Error::TagBytes`] unless tags have 8, 12 or 16 bytes, and as [`Ctr::with_options`](super::Ctr::with_options).
+    pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
+        Mode::Ocb.admits_tag(tag_bytes)?;
+        let schedule = Schedule::of(key);
+        let [encrypt, decrypt] = Direction::ALL.map(|direction| Mode::Ocb.job(key.cipher(), direction));
+        let enciphers = options.for_job(encrypt, decrypt).program(encrypt, &schedule)?;
+        let deciphers = options.for_job(decrypt, encrypt).program(decrypt, &schedule)?;
+        let offsets = Offsets::new(&enciphers);
+        enciphers.wipe_stack();
+        Ok(Self { enciphers, deciphers, offsets, tag_bytes })
+    }
+
+    /// The offset before the first block (RFC 7253 §4.2).
+    fn first_offset(&self, nonce: &[u8]) -> u128 {
+        let mut block = [0; BLOCK_BYTES];
+        let (front, back) = block.split_at_mut(BLOCK_BYTES - nonce.len());
+        back.copy_from_slice(nonce);
+        front[0] = ((8 * self.tag_bytes % 128) << 1) as u8;
+        front[front.len() - 1] |= 1;
+        let bottom = u32::from(block[BLOCK_BYTES - 1] % 64);
+        block[BLOCK_BYTES - 1] -= bottom as u8;
+        let mut top = Zeroizing::new(block);
+        self.enciphers.block(&mut top);
+        let top = u128::from_be_bytes(*top);
+        // The top and 64 bits more, of which the first 128 after `bottom` count.
+        let more = (top ^ top << 8) >> 64;
+        top << bottom | (more << bottom) >> 64
+    }
+
+    /// HASH of the RFC's §4.1.
+    fn hash(&self, aad: &[u8]) -> u128 {
+        let mut masked = Zeroizing::new([[0; BLOCK_BYTES]; HASHED_BLOCKS]);
+        let (mut sum, mut number) = (0, 0);
+        for piece in aad.chunks(HASHED_BLOCKS * BLOCK_BYTES) {
+            let masked = &mut masked[..piece.len().div_ceil(BLOCK_BYTES)];
+            for (block, masked) in piece.chunks(BLOCK_BYTES).zip(&mut *masked) {
+                let offset = if block.len() == BLOCK_BYTES {
+                    number += 1;
+                    self.offsets.of(0, number)
+                } else {
+                    self.offsets.of_rest(0, number)
+                };
+                *masked = (offset ^ padded(block)).to_be_bytes();
+            }
+            self.enciphers.run_by(Threads::ONE, Source::Bytes, Buffers::in_place(masked.as_flattened_mut()));
+            sum ^= total(masked.as_flattened());
+        }
+        sum
+    }
+
+    /// Replaces the whole blocks of a message, and gives the sum of their plaintext.
+    fn replace(&self, threads: Threads, direction: Direction, first: u128, buffers: Buffers<'_>) -> u128 {
+        let sum = Mutex::new(0);
+        let (len_bytes, parts) = (buffers.len_bytes(), in_groups(PART_BLOCKS, 1, buffers));
+        threads.each(len_bytes, parts, &|(number, part)| {
+            let of_part = self.replace_part(direction, first, number, part);
+            *sum.lock().unwrap_or_else(PoisonError::into_inner) ^= of_part;
+        });
+        sum.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same of blocks from a number on, group by group, while each is in the first cache.
+    fn replace_part(&self, direction: Direction, first: u128, number: usize, part: Buffers<'_>) -> u128 {
+        let mut sum = 0;
+        for (number, mut group) in in_groups(GROUP_BLOCKS, number, part) {
+            let source = Source::Masked(self.offsets.masks(first, number));
+            match direction {
+                Direction::Encrypt => {
+                    sum ^= total(group.input());
+                    self.enciphers.run_by(Threads::ONE, source, group);
+                }
+                Direction::Decrypt => {
+                    self.deciphers.run_by(Threads::ONE, source, group.reborrow());
+                    sum ^= total(group.output_mut());
+                }
+            }
+        }
+        sum
+    }
+
+    /// Replaces a message and gives its tag.
+    fn run(&self, threads: Threads, direction: Direction, message: &mut AeadMessage<'_>) -> Tag {
+        let AeadMessage { nonce, aad, buffers, .. } = message;
+        let first = self.first_offset(nonce);
+        let blocks = buffers.len_bytes() / BLOCK_BYTES;
+        let (whole, rest) = buffers.reborrow().split_at(blocks * BLOCK_BYTES);
+        let mut sum = self.replace(threads, direction, first, whole);
+        let mut offset = self.offsets.of(first, blocks);
+        if !rest.is_empty() {
+            offset = self.offsets.of_rest(first, blocks);
+            sum ^= self.replace_rest(direction, offset, rest);
+        }
+        let mut tag = Zeroizing::new((sum ^ offset ^ self.offsets.sum()).to_be_bytes());
+        self.enciphers.block(&mut tag);
+        let hash = self.hash(aad).to_be_bytes();
+        tag.iter_mut().zip(hash).for_each(|(byte, hash)| *byte ^= hash);
+        Tag::cut(&tag, self.tag_bytes)
+    }
+
+    /// Replaces what is left of a message after its whole blocks, and gives its padded plaintext.
+    fn replace_rest(&self, direction: Direction, offset: u128, mut rest: Buffers<'_>) -> u128 {
+        let mut pad = Zeroizing::new(offset.to_be_bytes());
+        self.enciphers.block(&mut pad);
+        let input = Zeroizing::new(padded(rest.input()));
+        let output = rest.output_mut();
+        output.copy_from_slice(&input.to_be_bytes()[..output.len()]);
+        output.iter_mut().zip(pad.iter()).for_each(|(byte, pad)| *byte ^= pad);
+        match direction {
+            Direction::Encrypt => *input,
+            Direction::Decrypt => padded(output),
+        }
+    }
+
+    fn open_one(&self, threads: Threads, message: &mut AeadMessage<'_>) -> bool {
+        if message.tag.len() != self.tag_bytes {
+            return false;
+        }
+        let right = self.run(threads, Direction::Decrypt, message) == message.tag;
+        if !right {
+            wipe(message.buffers.output_mut());
+        }
+        right
+    }
+
+    /// The threads within a message, where messages go side by side or there is but one.
+    fn within(&self, messages: usize) -> Threads {
+        if messages > 1 { Threads::ONE } else { self.enciphers.threads() }
+    }
+}
+
+impl Aead for Ocb {
+    fn tag_bytes(&self) -> usize {
+        self.tag_bytes
+    }
+
+    fn admits(&self, nonce: &[u8], _len_bytes: usize) -> Result<(), Error> {
+        Mode::Ocb.admits_nonce(nonce.len())
+    }
+
+    fn plans(&self) -> &[Plan] {
+        self.enciphers.plans()
+    }
+
+    fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
+        all_admitted(self, messages)?;
+        let (len_bytes, within) = (total_bytes(messages), self.within(messages.len()));
+        let seal = |message: &mut AeadMessage<'_>| {
+            message.tag = self.run(within, Direction::Encrypt, message);
+        };
+        self.enciphers.threads().each(len_bytes, messages.iter_mut(), &seal);
+        Ok(())
+    }
+
+    fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
+        all_admitted(self, messages)?;
+        let (len_bytes, within) = (total_bytes(messages), self.within(messages.len()));
+        let mut right = vec![false; messages.len()];
+        let open = |(message, right): (&mut _, &mut bool)| *right = self.open_one(within, message);
+        self.enciphers.threads().each(len_bytes, messages.iter_mut().zip(&mut right), &open);
+        Ok(opened(self, messages, &right))
+    }
+}
+
+impl fmt::Debug for Ocb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ocb")
+            .field("tag_bytes", &self.tag_bytes)
+            .field("enciphers", &self.enciphers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a key makes offsets of (RFC 7253 §4.1). Wiped when dropped.
+struct Offsets {
+    /// L_* and L_$: for a last block that is not whole, and for the sum.
+    rest_and_sum: [Block; 2],
+    /// L₀, L₁ and so on: for the bits of a block's number, from the lowest on.
+    steps: [Block; usize::BITS as usize],
+    /// The offsets of the first blocks after an offset of zeros.
+    table: [Block; GROUP_BLOCKS],
+}
+
+impl Offsets {
+    fn new(enciphers: &Program) -> Box<Self> {
+        let zero = [0; BLOCK_BYTES];
+        // Filled where they stay: what is moved leaves a copy.
+        let mut offsets = Box::new(Self {
+            rest_and_sum: [zero; 2],
+            steps: [zero; usize::BITS as usize],
+            table: [zero; GROUP_BLOCKS],
+        });
+        let Self { rest_and_sum, steps, table } = &mut *offsets;
+        enciphers.block(&mut rest_and_sum[0]);
+        rest_and_sum[1] = doubled(rest_and_sum[0]);
+        let mut step = rest_and_sum[1];
+        for place in steps.iter_mut() {
+            step = doubled(step);
+            *place = step;
+        }
+        for number in 1..GROUP_BLOCKS {
+            let step = u128::from_be_bytes(steps[number.trailing_zeros() as usize]);
+            table[number] = (u128::from_be_bytes(table[number - 1]) ^ step).to_be_bytes();
+        }
+        offsets
+    }
+
+    /// What the offsets of a group share, by the offset before the first block and the number of a block in it: the steps
+    /// at the ones of the Gray code of the group's first number. Numbers are public.
+    fn shared(&self, first: u128, number: usize) -> u128 {
+        let number = number / GROUP_BLOCKS * GROUP_BLOCKS;
+        let mut ones = number ^ number >> 1;
+        let mut sum = first;
+        while ones > 0 {
+            sum ^= u128::from_be_bytes(self.steps[ones.trailing_zeros() as usize]);
+            ones &= ones - 1;
+        }
+        sum
+    }
+
+    /// The offsets from a block on, to the end of its group.
+    fn masks(&self, first: u128, number: usize) -> Masks<'_> {
+        Masks::new(&self.table[number % GROUP_BLOCKS..], self.shared(first, number).to_be_bytes())
+    }
+
+    /// The offset of a block.
+    fn of(&self, first: u128, number: usize) -> u128 {
+        self.shared(first, number) ^ u128::from_be_bytes(self.table[number % GROUP_BLOCKS])
+    }
+
+    /// The offset of a last block that is not whole, after so many blocks.
+    fn of_rest(&self, first: u128, blocks: usize) -> u128 {
+        self.of(first, blocks) ^ u128::from_be_bytes(self.rest_and_sum[0])
+    }
+
+    /// What is added to the sum of the plaintext.
+    const fn sum(&self) -> u128 {
+        u128::from_be_bytes(self.rest_and_sum[1])
+    }
+}
+
+impl Drop for Offsets {
+    fn drop(&mut self) {
+        wipe(self.rest_and_sum.as_flattened_mut());
+        wipe(self.steps.as_flattened_mut());
+        wipe(self.table.as_flattened_mut());
+    }
+}
+
+fn doubled(block: Block) -> Block {
+    double(u128::from_be_bytes(block)).to_be_bytes()
+}
+
+/// Blocks from a number on, cut where numbers are multiples of `group_blocks`, each part with the number of its first.
+fn in_groups(
+    group_blocks: usize,
+    mut number: usize,
+    mut rest: Buffers<'_>,
+) -> impl Iterator<Item = (usize, Buffers<'_>)> + Send {
+    std::iter::from_fn(move || {
+        let first = number;
+        let left = group_blocks - first % group_blocks;
+        let at = (left * BLOCK_BYTES).min(rest.len_bytes());
+        number += left;
+        (at > 0).then(|| (first, rest.take_front(at)))
+    })
+}
+
+/// A block as a number; one that is not whole with a one and zeros behind it.
+fn padded(bytes: &[u8]) -> u128 {
+    let mut block = [0; BLOCK_BYTES];
+    block[..bytes.len()].copy_from_slice(bytes);
+    if let Some(end) = block.get_mut(bytes.len()) {
+        *end = 0x80;
+    }
+    u128::from_be_bytes(block)
+}
+
+/// The sum of whole blocks. By halves of four blocks, which do not wait for one another.
+fn total(blocks: &[u8]) -> u128 {
+    let (fours, rest) = blocks.as_chunks::<{ 4 * BLOCK_BYTES }>();
+    let mut sums = [0; 8];
+    for four in fours {
+        for (sum, half) in sums.iter_mut().zip(four.as_chunks().0) {
+            *sum ^= u64::from_be_bytes(*half);
+        }
+    }
+    for (i, half) in rest.as_chunks().0.iter().enumerate() {
+        sums[i] ^= u64::from_be_bytes(*half);
+    }
+    let [high, low] = [0, 1].map(|at| sums.iter().skip(at).step_by(2).fold(0, |sum, half| sum ^ half));
+    u128::from(high) << 64 | u128::from(low)
+}

@@ -1,0 +1,232 @@
+//! SIV (RFC 5297): the tag is a MAC of all there is, S2V, and the counter starts from it.
+//!
+//! S2V sums the CMACs of its strings, doubled one after another; the plaintext, which is the last string, has the sum added to
+//! its end. The strings are the associated data and, if there is one, the nonce.
+//! Holds: what is opened is decrypted before its tag can be compared, and overwritten with zeros if the tag is wrong.
+
+use std::fmt;
+
+use zeroize::Zeroizing;
+
+use super::aead::{Aead, AeadMessage, all_admitted, opened, total_bytes};
+use super::cmac::Cmac;
+use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
+use super::tag::Tag;
+use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
+use crate::exec::{Program, Schedule, Threads};
+use crate::mode::{Blocks, Options};
+use crate::part::Source;
+use crate::part::counter::Counter;
+use crate::part::tweak::double;
+use crate::plan::Plan;
+use crate::word::{Buffers, wipe};
+
+pub(super) const ENTRY: Entry = Entry {
+    name: "siv",
+    summary: "Counter mode from a tag by the cipher itself, by two keys: a nonce may be used twice, or left out",
+    initial: Initial::Nonce { least: 0, usual: BLOCK_BYTES, most: usize::MAX },
+    lengths: Lengths::Any,
+    keys: 2,
+    cipher_use: CipherUse::Counters,
+    parallel: Parallel::Both,
+    any_block_size: false,
+    tag_bytes: &[BLOCK_BYTES],
+    reuse: Reuse::EqualMessages,
+    admits: every_cipher,
+    wipes_forged: true,
+    make: Make::Aead(|cipher, key, tag_bytes, options| {
+        Mode::Siv.admits_tag(tag_bytes)?;
+        Ok(Box::new(Siv::with_options(&SivKey::new(cipher, key)?, options)?))
+    }),
+};
+
+/// The bits of a tag that a counter starts from: all but the first of each of the last two words of 32 bits.
+const COUNTED: u128 = !(1 << 63 | 1 << 31);
+
+/// The two keys of SIV. Wiped when dropped.
+#[derive(Clone, Debug)]
+pub struct SivKey {
+    mac: Key,
+    counter: Key,
+}
+
+impl SivKey {
+    /// Takes the key of S2V and, after it, the one of the counter, as RFC 5297 lists them.
+    ///
+    /// # Errors
+    /// [`Error::TwoKeysLength`] unless `bytes` is exactly twice as long as a key of the cipher.
+    pub fn new(cipher: Cipher, bytes: &[u8]) -> Result<Self, Error> {
+        if bytes.len() != 2 * cipher.key_bytes() {
+            let (mode, len_bytes) = (ENTRY.name, bytes.len());
+            return Err(Error::TwoKeysLength { mode, cipher, len_bytes });
+        }
+        let (mac, counter) = bytes.split_at(cipher.key_bytes());
+        Ok(Self { mac: Key::new(cipher, mac)?, counter: Key::new(cipher, counter)? })
+    }
+}
+
+/// SIV: nonces of any length or none, and tags of 16 bytes, which come before the ciphertext in RFC 5297.
+///
+/// Without a nonce, or with one used twice, two messages show no more than whether they and their associated data are
+/// equal. Opening a message whose tag is wrong leaves zeros in the place of its plaintext; in place, the
+/// ciphertext is lost.
+pub struct Siv {
+    cmac: Cmac,
+    counter: Program,
+    /// The CMAC of a block of zeros, which S2V begins with. It stays where it is when this is moved.
+    begin: Box<Zeroizing<Block>>,
+}
+
+/// What S2V takes before the plaintext: nonce and associated data.
+type Header<'a> = (&'a [u8], &'a [u8]);
+
+fn headers<'a>(messages: &[AeadMessage<'a>]) -> Vec<Header<'a>> {
+    messages.iter().map(|message| (message.nonce, message.aad)).collect()
+}
+
+/// The end of a string of S2V, with the sum added: a block, or one and what is left over before it.
+type Ending = ([u8; 2 * BLOCK_BYTES], usize);
+
+impl Siv {
+    /// SIV by the default options, bound to its keys.
+    ///
+    /// # Errors
+    /// [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    pub fn new(key: &SivKey) -> Result<Self, Error> {
+        Self::with_options(key, &Options::default())
+    }
+
+    /// SIV by these options, bound to its keys.
+    ///
+    /// # Errors
+    /// As [`Ctr::with_options`](super::Ctr::with_options).
+    pub fn with_options(key: &SivKey, options: &Options) -> Result<Self, Error> {
+        let cipher = key.mac.cipher();
+        let counter = options.program_of_secret_counter(cipher, &Schedule::of(&key.counter))?;
+        let cmac = Cmac::of(cipher, &Schedule::of(&key.mac), &options.freely())?;
+        let mut begin = Box::new(Zeroizing::new([0; BLOCK_BYTES]));
+        cmac.tag_block(&mut begin);
+        cmac.wipe_stack();
+        Ok(Self { cmac, counter, begin })
+    }
+
+    /// S2V (RFC 5297 §2.4) of messages by their headers and plaintexts.
+    fn s2v(&self, threads: Threads, headers: &[Header<'_>], plaintexts: &[&[u8]]) -> Blocks {
+        let aads: Vec<_> = headers.iter().map(|(_, aad)| *aad).collect();
+        let nonces: Vec<_> = headers.iter().map(|(nonce, _)| *nonce).collect();
+        let of_aads = self.cmac.tags_from(threads, &[0; BLOCK_BYTES], &aads);
+        let of_nonces = self.cmac.tags_from(threads, &[0; BLOCK_BYTES], &nonces);
+        let mut endings = Zeroizing::new(vec![([0; 2 * BLOCK_BYTES], 0); headers.len()]);
+        let mut heads = Vec::with_capacity(headers.len());
+        for (i, (ending, plaintext)) in endings.iter_mut().zip(plaintexts).enumerate() {
+            let mut sum = double(u128::from_be_bytes(**self.begin)) ^ u128::from_be_bytes(of_aads.0[i]);
+            if !nonces[i].is_empty() {
+                sum = double(sum) ^ u128::from_be_bytes(of_nonces.0[i]);
+            }
+            heads.push(split_ending(sum, plaintext, ending));
+        }
+        let mut states = Blocks::new(headers.len());
+        self.cmac.absorb(threads, &mut states, &heads);
+        let endings: Vec<_> = endings.iter().map(|(bytes, len_bytes)| &bytes[..*len_bytes]).collect();
+        self.cmac.tags_after(threads, states, &endings)
+    }
+
+    /// CTR from a tag on.
+    fn apply(&self, threads: Threads, tag: &Block, buffers: Buffers<'_>) {
+        let first = Counter::big_endian(u128::from_be_bytes(*tag) & COUNTED);
+        self.counter.run_by(threads, Source::Counter(first), buffers);
+    }
+
+    fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
+        let plaintexts: Vec<_> = messages.iter().map(|message| message.buffers.input()).collect();
+        let tags = self.s2v(threads, &headers(messages), &plaintexts);
+        for (message, tag) in messages.iter_mut().zip(&tags.0) {
+            self.apply(threads, tag, message.buffers.reborrow());
+            message.tag = (*tag).into();
+        }
+    }
+
+    fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], opened: &mut [bool]) {
+        for (message, opened) in messages.iter_mut().zip(&mut *opened) {
+            if let Ok(tag) = Block::try_from(&message.tag[..]) {
+                self.apply(threads, &tag, message.buffers.reborrow());
+                *opened = true;
+            }
+        }
+        // Of one whose tag has another length nothing was written, and what it sums to is of no account.
+        let headers = headers(messages);
+        let plaintexts: Vec<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
+        let tags = self.s2v(threads, &headers, &plaintexts);
+        for ((message, tag), opened) in messages.iter_mut().zip(&tags.0).zip(opened) {
+            if *opened && Tag::from(*tag) != message.tag {
+                *opened = false;
+                wipe(message.buffers.output_mut());
+            }
+        }
+    }
+
+    /// How many messages make a group, which one thread works on, and the threads within a group.
+    fn groups(&self, messages: usize) -> (usize, Threads) {
+        let threads = self.counter.threads();
+        let size = messages.div_ceil(threads.count()).clamp(1, self.cmac.lanes());
+        (size, if messages > size { Threads::ONE } else { threads })
+    }
+}
+
+/// Adds the sum to the end of the last string, and gives the whole blocks before that end. A string of less than a block is
+/// padded, and the sum doubled.
+fn split_ending<'a>(sum: u128, string: &'a [u8], (bytes, len_bytes): &mut Ending) -> &'a [u8] {
+    let (head, end) = string.split_at(string.len().saturating_sub(BLOCK_BYTES) / BLOCK_BYTES * BLOCK_BYTES);
+    bytes[..end.len()].copy_from_slice(end);
+    let sum = if let Some(at) = end.len().checked_sub(BLOCK_BYTES) {
+        *len_bytes = end.len();
+        (at, sum)
+    } else {
+        bytes[end.len()] = 0x80;
+        *len_bytes = BLOCK_BYTES;
+        (0, double(sum))
+    };
+    let (at, sum) = sum;
+    bytes[at..].iter_mut().zip(sum.to_be_bytes()).for_each(|(byte, sum)| *byte ^= sum);
+    head
+}
+
+impl Aead for Siv {
+    fn tag_bytes(&self) -> usize {
+        BLOCK_BYTES
+    }
+
+    fn admits(&self, _nonce: &[u8], _len_bytes: usize) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn plans(&self) -> &[Plan] {
+        self.counter.plans()
+    }
+
+    fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
+        all_admitted(self, messages)?;
+        let (size, within) = self.groups(messages.len());
+        let len_bytes = total_bytes(messages);
+        let groups = messages.chunks_mut(size);
+        self.counter.threads().each(len_bytes, groups, &|group| self.seal_group(within, group));
+        Ok(())
+    }
+
+    fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
+        all_admitted(self, messages)?;
+        let (size, within) = self.groups(messages.len());
+        let len_bytes = total_bytes(messages);
+        let mut right = vec![false; messages.len()];
+        let groups = messages.chunks_mut(size).zip(right.chunks_mut(size));
+        let open = |(group, right): (&mut [_], &mut [_])| self.open_group(within, group, right);
+        self.counter.threads().each(len_bytes, groups, &open);
+        Ok(opened(self, messages, &right))
+    }
+}
+
+impl fmt::Debug for Siv {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Siv").field("counter", &self.counter).finish_non_exhaustive()
+    }
+}

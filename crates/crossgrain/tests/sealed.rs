@@ -1,0 +1,348 @@
+//! Authenticated modes: published answers, the reference's bytes at every length, on any number of threads, and what
+//! opening refuses.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+mod common;
+
+use common::{CAPS, capped, counted, hex, key, painted};
+use crossgrain::internal::block::Family;
+use crossgrain::internal::check;
+use crossgrain::internal::reference::{self, siv};
+use crossgrain::mode::{Aead, AeadMessage, Initial, Mode, Options, Start, Tag};
+use crossgrain::{Block, Cipher, Direction, Error};
+
+use Direction::{Decrypt, Encrypt};
+
+fn authenticated() -> impl Iterator<Item = Mode> {
+    Mode::ALL.into_iter().filter(|mode| mode.is_authenticated())
+}
+
+/// Ciphers of both families, as far as the mode admits them.
+fn ciphers(mode: Mode) -> impl Iterator<Item = Cipher> {
+    let some = [Cipher::Aes128, Cipher::Aes256, Cipher::Serpent192];
+    some.into_iter().filter(move |&cipher| mode.admits(cipher).is_ok())
+}
+
+fn key_of(mode: Mode, cipher: Cipher) -> Vec<u8> {
+    (0..mode.entry().keys).flat_map(|number| key(cipher, number as u64).bytes().to_vec()).collect()
+}
+
+/// The nonce's lengths: least, usual, most.
+fn nonce_bytes(mode: Mode) -> [usize; 3] {
+    let Initial::Nonce { least, usual, most } = mode.entry().initial else { panic!("{mode} has no nonce") };
+    [least, usual, most]
+}
+
+/// What a message is sealed by.
+#[derive(Clone, Copy)]
+struct Setting<'a> {
+    mode: Mode,
+    cipher: Cipher,
+    key: &'a [u8],
+    nonce: &'a [u8],
+    aad: &'a [u8],
+}
+
+impl Setting<'_> {
+    fn engine(&self, tag_bytes: usize, options: &Options) -> Box<dyn Aead> {
+        self.mode.aead(self.cipher, self.key, tag_bytes, options).unwrap()
+    }
+
+    /// By the reference, in place; `tag` is as long as the mode's, and counts where decryption starts from it.
+    fn reference(&self, direction: Direction, tag: &[u8], data: &mut [u8]) -> Tag {
+        let Self { mode, cipher, key, nonce, aad } = *self;
+        let (by, start) = ((cipher, key), Start { iv: nonce, ..Start::default() });
+        let made = check::mode_by_reference(mode, by, direction, &start, aad, tag, data).unwrap();
+        Tag::try_from(&made.unwrap()[..tag.len()]).unwrap()
+    }
+}
+
+/// One plan along the grain, one across it, and the free choice of this CPU.
+fn few_caps() -> impl Iterator<Item = (&'static str, Options)> {
+    ["portable", "avx2", "avx512-aes", "avx512"].into_iter().map(|cap| (cap, capped(cap, 1)))
+}
+
+#[test]
+fn published_answers() {
+    let (mut mode, mut count) = (Mode::Gcm, 0);
+    for line in include_str!("published/sealed.txt").lines() {
+        if let Some(heading) = line.strip_prefix('[') {
+            mode = heading.split(':').next().unwrap().parse().unwrap();
+            continue;
+        }
+        let fields: Vec<_> = line.split(' ').map(|field| field.trim_matches('-')).collect();
+        let [key, nonce, aad, plain, sealed] = fields[..] else { continue };
+        if line.starts_with('#') {
+            continue;
+        }
+        let [key, nonce, aad, plain, sealed] = [key, nonce, aad, plain, sealed].map(hex);
+        let of_key = |cipher: &Cipher| mode.key_bytes(*cipher) == key.len();
+        let aes = Cipher::ALL.into_iter().filter(|cipher| cipher.family() == Family::Aes);
+        let cipher = aes.into_iter().find(of_key).unwrap();
+        let setting = Setting { mode, cipher, key: &key, nonce: &nonce, aad: &aad };
+        let (crypt, tag) = sealed.split_at(plain.len());
+        for (direction, from, to) in [(Encrypt, &plain[..], crypt), (Decrypt, crypt, &plain)] {
+            let mut data = from.to_vec();
+            assert_eq!(setting.reference(direction, tag, &mut data)[..], *tag, "{line} by the reference");
+            assert_eq!(data, to, "{line} by the reference");
+        }
+        for options in CAPS.map(|cap| capped(cap, 1)) {
+            let (engine, mut data) = (setting.engine(tag.len(), &options), plain.clone());
+            assert_eq!(engine.seal(&nonce, &aad, &mut data).unwrap()[..], *tag, "{line}");
+            assert_eq!(data, crypt, "{line}");
+            engine.open(&nonce, &aad, tag, &mut data).unwrap();
+            assert_eq!(data, plain, "{line}");
+        }
+        count += 1;
+    }
+    counted(count, "known answers");
+    assert!(count > 50, "{count}");
+}
+
+/// RFC 5297, appendix A.2: two strings of associated data before the nonce, which the engine's faces have no room for.
+#[test]
+fn siv_of_several_strings() {
+    let key = hex("7f7e7d7c7b7a79787776757473727170404142434445464748494a4b4c4d4e4f");
+    let [mac, counter] = [&key[..16], &key[16..]].map(|key| reference::cipher(&common::key_of(key)));
+    let strings = [
+        "00112233445566778899aabbccddeeffdeaddadadeaddadaffeeddccbbaa99887766554433221100",
+        "102030405060708090a0",
+        "09f911029d74e35bd84156c5635688c0",
+    ]
+    .map(hex);
+    let mut data = b"this is some plaintext to encrypt using SIV-AES".to_vec();
+    let strings = strings.each_ref().map(Vec::as_slice);
+    let tag = siv::siv((&*mac, &*counter), Encrypt, &strings, [0; 16], &mut data);
+    assert_eq!(tag[..], hex("7bdb6e3b432667eb06f4d14bff2fbd0f"));
+    let want = "cb900f2fddbe404326601965c889bf17dba77ceb094fa663b7a3f748ba8af829
+                ea64ad544a272e9c485b62a3fd5c0d";
+    assert_eq!(data, hex(want));
+}
+
+/// RFC 7253, appendix A: what sealing all that was sealed before gives, by the bytes of keys and of tags.
+const OCB_ITERATED: [(Cipher, usize, &str); 9] = [
+    (Cipher::Aes128, 16, "67e944d23256c5e0b6c61fa22fdf1ea2"),
+    (Cipher::Aes192, 16, "f673f2c3e7174aae7bae986ca9f29e17"),
+    (Cipher::Aes256, 16, "d90eb8e9c977c88b79dd793d7ffa161c"),
+    (Cipher::Aes128, 12, "77a3d8e73589158d25d01209"),
+    (Cipher::Aes192, 12, "05d56ead2752c86be6932c5e"),
+    (Cipher::Aes256, 12, "5458359ac23b0cba9e6330dd"),
+    (Cipher::Aes128, 8, "192c9b7bd90ba06a"),
+    (Cipher::Aes192, 8, "0066bc6e0ef34e24"),
+    (Cipher::Aes256, 8, "7d4ea5d445501cbe"),
+];
+
+#[test]
+fn ocb_of_all_that_was_sealed_before() {
+    for ((cipher, tag_bytes, want), cap) in
+        OCB_ITERATED.into_iter().flat_map(|case| CAPS.map(|cap| (case, cap)))
+    {
+        let mut key = vec![0; cipher.key_bytes()];
+        *key.last_mut().unwrap() = 8 * tag_bytes as u8;
+        let ocb = Mode::Ocb.aead(cipher, &key, tag_bytes, &capped(cap, 1)).unwrap();
+        let (mut all, mut number) = (Vec::new(), 0_u32);
+        let mut seal = |aad: &[u8], plain: &[u8]| {
+            number += 1;
+            let nonce = [&[0; 8], &number.to_be_bytes()[..]].concat();
+            let mut data = plain.to_vec();
+            let tag = ocb.seal(&nonce, aad, &mut data).unwrap();
+            [&data[..], &tag].concat()
+        };
+        for len in 0..128 {
+            let zeros = vec![0; len];
+            all.extend(seal(&zeros, &zeros));
+            all.extend(seal(&[], &zeros));
+            all.extend(seal(&zeros, &[]));
+        }
+        assert_eq!(seal(&all, &[]), hex(want), "{cipher}, tags of {tag_bytes} bytes, {cap}");
+    }
+}
+
+#[test]
+fn messages_of_every_length_are_the_references() {
+    let lens = (0..=300).chain([511 * 16, 512 * 16, 513 * 16 + 5, 20_003, 140_007]);
+    let mut count = 0;
+    for (mode, len) in authenticated().flat_map(|mode| lens.clone().map(move |len| (mode, len))) {
+        let [least, usual, most] = nonce_bytes(mode);
+        let tags = mode.entry().tag_bytes;
+        for cipher in ciphers(mode).filter(|cipher| len < 5000 || *cipher != Cipher::Aes256) {
+            // What varies beside the length varies with it. The longest messages leave no choice to ccm.
+            let (nonce_len, tag_bytes) = (least + len % (most.min(20) - least + 1), tags[len % tags.len()]);
+            let nonce = painted(if len > 60_000 { usual } else { nonce_len }, len as u64);
+            let (key, aad) = (key_of(mode, cipher), painted(len * 7 % 90, 2));
+            let setting = Setting { mode, cipher, key: &key, nonce: &nonce, aad: &aad };
+            let (plain, mut want) = (painted(len, 3), painted(len, 3));
+            let tag = setting.reference(Encrypt, &[0; 16][..tag_bytes], &mut want);
+            for (cap, options) in few_caps() {
+                let what = format!("{mode} {cipher} {cap}, {len} bytes, nonce of {}", nonce.len());
+                let engine = setting.engine(tag_bytes, &options);
+                let (mut data, mut apart) = (plain.clone(), vec![7; len]);
+                assert_eq!(engine.seal(&nonce, &aad, &mut data).unwrap(), tag, "{what}");
+                assert!(data == want, "{what}, in place");
+                assert_eq!(engine.seal(&nonce, &aad, (&plain, &mut apart)).unwrap(), tag, "{what}");
+                assert!(apart == want, "{what}, apart");
+                engine.open(&nonce, &aad, &tag, &mut data).unwrap();
+                assert!(data == plain, "{what}, opened in place");
+                engine.open(&nonce, &aad, &tag, (&want, &mut apart)).unwrap();
+                assert!(apart == plain, "{what}, opened apart");
+                count += 1;
+            }
+        }
+    }
+    counted(count, "messages compared with the reference");
+}
+
+/// Long associated data, which no other law has.
+#[test]
+fn long_associated_data() {
+    for (mode, len) in
+        authenticated().flat_map(|mode| [1023, 1024, 65_279, 65_280, 70_001].map(|len| (mode, len)))
+    {
+        for cipher in ciphers(mode) {
+            let (key, aad, nonce) = (key_of(mode, cipher), painted(len, 1), painted(nonce_bytes(mode)[1], 2));
+            let setting = Setting { mode, cipher, key: &key, nonce: &nonce, aad: &aad };
+            let mut want = painted(50, 3);
+            let tag = setting.reference(Encrypt, &[0; 16], &mut want);
+            for (cap, options) in few_caps() {
+                let mut data = painted(50, 3);
+                let made = setting.engine(16, &options).seal(&nonce, &aad, &mut data).unwrap();
+                assert_eq!((made, &data), (tag, &want), "{mode} {cipher} {cap}, {len} bytes");
+            }
+        }
+    }
+}
+
+/// What lies in the place of a message that was not opened.
+fn left(mode: Mode, before: &[u8]) -> Vec<u8> {
+    if mode.entry().wipes_forged { vec![0; before.len()] } else { before.to_vec() }
+}
+
+#[test]
+fn every_flipped_bit_is_found_out() {
+    for (mode, len) in authenticated().flat_map(|mode| [0, 5, 16, 37].map(|len| (mode, len))) {
+        let cipher = ciphers(mode).last().unwrap();
+        let (key, nonce, aad) = (key_of(mode, cipher), painted(nonce_bytes(mode)[1], 1), painted(19, 2));
+        let engine = mode.aead(cipher, &key, 16, &Options { threads: 1, ..Options::default() }).unwrap();
+        let mut crypt = painted(len, 3);
+        let tag = engine.seal(&nonce, &aad, &mut crypt).unwrap();
+        let parts = [&nonce[..], &aad, &crypt, &tag];
+        for (part, bit) in (0..4).flat_map(|part| (0..8 * parts[part].len()).map(move |bit| (part, bit))) {
+            let mut forged = parts.map(<[u8]>::to_vec);
+            forged[part][bit / 8] ^= 1 << (bit % 8);
+            let [nonce, aad, crypt, tag] = &forged;
+            let mut data = crypt.clone();
+            assert_eq!(engine.open(nonce, aad, tag, &mut data), Err(Error::Forged), "{mode} {part} {bit}");
+            assert_eq!(data, left(mode, crypt), "{mode} {part} {bit}, in place");
+            let mut apart = vec![0xa5; len];
+            let opened = engine.open(nonce, aad, tag, (crypt, &mut apart));
+            assert_eq!(opened, Err(Error::Forged), "{mode} {part} {bit}");
+            assert_eq!(apart, left(mode, &vec![0xa5; len]), "{mode} {part} {bit}, apart");
+        }
+        engine.open(&nonce, &aad, &tag, &mut crypt).unwrap();
+        assert_eq!(crypt, painted(len, 3), "{mode}");
+    }
+}
+
+/// Each in a line of its own, and nothing is written.
+#[test]
+fn what_no_mode_takes_is_refused() {
+    for mode in authenticated() {
+        let cipher = ciphers(mode).next().unwrap();
+        let key = key_of(mode, cipher);
+        let [least, usual, most] = nonce_bytes(mode);
+        let engine = mode.aead(cipher, &key, 16, &Options::default()).unwrap();
+        let mut data = [9; 40];
+        for nonce_bytes in (0..=40).filter(|count| !(least..=most).contains(count)) {
+            let nonce = vec![1; nonce_bytes];
+            let want = match nonce_bytes {
+                0 => Error::EmptyNonce,
+                len_bytes => Error::NonceBytes { mode: mode.name(), least, most, len_bytes },
+            };
+            assert_eq!(engine.seal(&nonce, b"", &mut data), Err(want.clone()), "{mode}");
+            assert_eq!(engine.open(&nonce, b"", &[0; 16], &mut data), Err(want.clone()), "{mode}");
+            assert_eq!(want.to_string().lines().count(), 1);
+        }
+        let nonce = vec![1; usual];
+        for tag_bytes in (0..16).chain([17, 32]) {
+            let opened = engine.open(&nonce, b"", &vec![0; tag_bytes], &mut data);
+            assert_eq!(opened, Err(Error::TagBytes { len_bytes: tag_bytes }), "{mode}");
+        }
+        assert_eq!(data, [9; 40], "{mode}");
+    }
+}
+
+#[test]
+fn ciphers_that_a_mode_is_not_defined_for_are_refused() {
+    for mode in Mode::ALL {
+        for cipher in Cipher::ALL {
+            let (key, start) = (key_of(mode, cipher), Start { iv: &[0; 16], ..Start::default() });
+            let refused = match mode.is_authenticated() {
+                true => mode.aead(cipher, &key, 16, &Options::default()).err(),
+                false => mode.unauthenticated(cipher, &key, Encrypt, &start, &Options::default()).err(),
+            };
+            let is_unfit = matches!(refused, Some(Error::UnfitCipher { .. }));
+            assert_eq!(is_unfit, mode.admits(cipher).is_err(), "{mode} {cipher}: {refused:?}");
+            if let Some(line) = refused.filter(|_| is_unfit).map(|error| error.to_string()) {
+                assert!(line.contains(mode.name()) && line.contains(cipher.name()), "{line}");
+                assert!(line.contains("aes-256") && line.lines().count() == 1, "{line}");
+            }
+        }
+    }
+}
+
+/// One long message, many short ones, and many with a forged one among them.
+#[test]
+fn threads_make_no_difference() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    pool.install(|| {
+        for (mode, cap) in authenticated().flat_map(|mode| ["avx512", "avx2-aes"].map(|cap| (mode, cap))) {
+            let cipher = ciphers(mode).last().unwrap();
+            let (key, aad) = (key_of(mode, cipher), painted(33, 1));
+            let [one, three] =
+                [1, 3].map(|threads| mode.aead(cipher, &key, 16, &capped(cap, threads)).unwrap());
+            let nonce = painted(nonce_bytes(mode)[1], 2);
+            let plain = painted(1_200_003, 3);
+            let (mut by_one, mut by_three) = (plain.clone(), vec![0; plain.len()]);
+            let tag = one.seal(&nonce, &aad, &mut by_one).unwrap();
+            assert_eq!(three.seal(&nonce, &aad, (&plain, &mut by_three)).unwrap(), tag, "{mode} {cap}");
+            assert!(by_one == by_three, "{mode} {cap}");
+            three.open(&nonce, &aad, &tag, &mut by_three).unwrap();
+            assert!(by_three == plain, "{mode} {cap}");
+            many(mode, &*one, &*three, &aad);
+        }
+    });
+}
+
+/// Messages of many lengths.
+fn many(mode: Mode, one: &dyn Aead, three: &dyn Aead, aad: &[u8]) {
+    let nonces: Vec<_> = (0..150).map(|i| painted(nonce_bytes(mode)[1], i)).collect();
+    let plain: Vec<_> = (0..150).map(|i| painted(i * i % 9001, 4)).collect();
+    let mut data = plain.clone();
+    let sealed = |data: &mut [Vec<u8>], by: &dyn Aead| -> Vec<Tag> {
+        let mut messages = messages(&nonces, aad, data);
+        by.seal_many(&mut messages).unwrap();
+        messages.iter().map(|message| message.tag).collect()
+    };
+    let (mut by_one, mut tags) = (plain.clone(), sealed(&mut data, three));
+    assert_eq!(sealed(&mut by_one, one), tags, "{mode}");
+    assert!(data == by_one, "{mode}");
+    tags[77] = Tag::try_from(&tags[77][..15]).unwrap();
+    tags[78] = Block::try_from(&tags[79][..]).unwrap().into();
+    let mut sealed = messages(&nonces, aad, &mut data);
+    sealed.iter_mut().zip(&tags).for_each(|(message, tag)| message.tag = *tag);
+    let opened = three.open_many(&mut sealed).unwrap();
+    drop(sealed);
+    for (i, opened) in opened.into_iter().enumerate() {
+        let (want, bytes) = match i {
+            77 => (Err(Error::TagBytes { len_bytes: 15 }), by_one[i].clone()),
+            78 => (Err(Error::Forged), left(mode, &by_one[i])),
+            _ => (Ok(()), plain[i].clone()),
+        };
+        assert_eq!(opened, want, "{mode}, message {i}");
+        assert!(data[i] == bytes, "{mode}, message {i}");
+    }
+}
+
+fn messages<'a>(nonces: &'a [Vec<u8>], aad: &'a [u8], data: &'a mut [Vec<u8>]) -> Vec<AeadMessage<'a>> {
+    nonces.iter().zip(data).map(|(nonce, data)| AeadMessage::new(nonce, aad, data)).collect()
+}
