@@ -5,8 +5,7 @@
 //! | [`Galois`] | two affine maps around the field's inversion | one | GFNI | with structure |
 //! | [`Rounds`] | an AES instruction between two maps | two tables of nibbles | AES instructions | with structure |
 //! | [`Nibbles`] | inversion in GF(2⁴)² by tables of nibbles | two tables of nibbles | a byte shuffle | with structure |
-//! | [`Permute`] | 256 bytes in four registers | two tables of nibbles | VBMI | any |
-//! | [`PermuteGalois`] | the same | one affine map | VBMI, GFNI | any |
+//! | [`PermuteGalois`] | 256 bytes in four registers | one affine map | VBMI, GFNI | any |
 //! | [`Scan`], [`ScanGalois`] | sixteen tables of nibbles | as above | a byte shuffle, GFNI | any |
 //!
 //! "With structure" means that the S-box is inversion in AES's field between two affine maps (`circuit::affine`). Its constants
@@ -343,10 +342,6 @@ macro_rules! of_any_table {
     };
 }
 
-of_any_table!(
-    /// By a table of 256 bytes in registers.
-    Permute, "", ByteTables, look_up, Nibbles, NibbleMap
-);
 of_any_table!(
     /// By a table of 256 bytes in registers, and maps by the CPU's field arithmetic.
     PermuteGalois, "", ByteTables GaloisBytes, look_up, Galois, u64
