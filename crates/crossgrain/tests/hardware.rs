@@ -20,7 +20,10 @@ use crossgrain::internal::reference::serpent;
 use crossgrain::internal::word::Lanes as _;
 
 /// Random inputs of each circuit.
-const INPUTS: usize = 10_000;
+const INPUTS: usize = 1000;
+
+/// The same every night.
+const MANY_INPUTS: usize = 10_000;
 
 type Bits = Vec<bool>;
 
@@ -162,8 +165,8 @@ fn digits(bits: &[bool]) -> String {
     bits.iter().rev().map(|&bit| if bit { '1' } else { '0' }).collect()
 }
 
-/// A module that feeds a circuit with the lines of a file, and prints what comes out.
-fn bench(model: &str, inputs: usize, outputs: usize, file: &str) -> String {
+/// A module that feeds a circuit with so many lines of a file, and prints what comes out.
+fn bench(model: &str, (inputs, outputs): (usize, usize), (file, lines): (&str, usize)) -> String {
     format!(
         "module bench;
   reg [{}:0] given [0:{}];
@@ -173,7 +176,7 @@ fn bench(model: &str, inputs: usize, outputs: usize, file: &str) -> String {
   {model} circuit(x, y);
   initial begin
     $readmemb(\"{file}\", given);
-    for (at = 0; at < {INPUTS}; at = at + 1) begin
+    for (at = 0; at < {lines}; at = at + 1) begin
       x = given[at];
       #1 $display(\"%b\", y);
     end
@@ -181,7 +184,7 @@ fn bench(model: &str, inputs: usize, outputs: usize, file: &str) -> String {
 endmodule
 ",
         inputs - 1,
-        INPUTS - 1,
+        lines - 1,
         inputs - 1,
         outputs - 1
     )
@@ -189,39 +192,49 @@ endmodule
 
 #[test]
 fn simulated_s_boxes_give_what_the_reference_gives() {
-    simulate(|name| !name.contains("round"));
+    simulate(INPUTS, |name| !name.contains("round"));
 }
 
 /// A round takes seconds: both directions of AES and of Serpent are enough.
 #[test]
 fn simulated_rounds_give_what_the_reference_gives() {
     let rounds = ["aes-round", "aes-inverse-round", "serpent-round-3", "serpent-inverse-round-6"];
-    simulate(|name| rounds.contains(&name));
+    simulate(INPUTS, |name| rounds.contains(&name));
 }
 
-fn simulate(is_chosen: impl Fn(&str) -> bool) {
+#[test]
+#[ignore = "takes a minute"]
+fn simulated_circuits_give_what_the_reference_gives_on_many_inputs() {
+    simulate(MANY_INPUTS, |_| true);
+}
+
+fn simulate(count_of_inputs: usize, is_chosen: impl Fn(&str) -> bool) {
     if !is_here("iverilog", "Verilog") {
         return;
     }
-    let (folder, mut count) = (folder("verilog"), 0);
+    let (folder, mut count) = (folder(&format!("verilog-{count_of_inputs}")), 0);
     for Checked { name, graph, reference } in all().into_iter().filter(|checked| is_chosen(&checked.name)) {
         let (inputs, outputs) = (graph.inputs(), graph.outputs().len());
-        let given: Vec<Bits> = (1..=INPUTS as u64).map(|seed| random(inputs, seed)).collect();
+        let given: Vec<Bits> = (1..=count_of_inputs as u64).map(|seed| random(inputs, seed)).collect();
         let lines: String = given.iter().map(|given| digits(given) + "\n").collect();
         let path = |end: &str| folder.join(format!("{name}.{end}"));
         fs::write(path("in"), lines).unwrap();
         fs::write(path("v"), netlist(&graph, &name, Format::Verilog).unwrap()).unwrap();
         let file = path("in").display().to_string();
-        fs::write(path("bench.v"), bench(&name.replace('-', "_"), inputs, outputs, &file)).unwrap();
+        fs::write(
+            path("bench.v"),
+            bench(&name.replace('-', "_"), (inputs, outputs), (&file, count_of_inputs)),
+        )
+        .unwrap();
         run(Command::new("iverilog").arg("-o").arg(path("vvp")).args([path("v"), path("bench.v")]));
         let printed = run(Command::new("vvp").arg("-n").arg(path("vvp")));
-        assert_eq!(printed.lines().count(), INPUTS, "{name}");
+        assert_eq!(printed.lines().count(), count_of_inputs, "{name}");
         for (given, got) in given.iter().zip(printed.lines()) {
             assert_eq!(got, digits(&reference(given)), "{name}");
         }
         count += 1;
     }
-    println!("counted: {count} circuits simulated in Verilog on {INPUTS} inputs each");
+    println!("counted: {count} circuits simulated in Verilog on {count_of_inputs} inputs each");
 }
 
 /// The outputs of a model in BLIF for 64 inputs at a time.

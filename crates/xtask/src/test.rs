@@ -33,10 +33,9 @@ enum Program {
 #[rustfmt::skip] // a table: one line a step
 const STEPS: &[Step] = &[
     Step { name: "format", program: Program::Cargo, arguments: &["fmt", "--all", "--check"], with: &[] },
-    Step { name: "clippy", program: Program::Cargo, arguments: &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], with: &[] },
+    Step { name: "clippy", program: Program::Cargo, arguments: &["clippy", "--workspace", "--features", "crossgrain-cli/gpu,crossgrain-py/gpu", "--all-targets", "--", "-D", "warnings"], with: &[] },
     Step { name: "doc",    program: Program::Cargo, arguments: &["doc", "--no-deps", "-p", "crossgrain", "-p", "crossgrain-container", "-p", "crossgrain-deps", "-p", "crossgrain-files", "-p", "crossgrain-search", "--all-features"], with: &[("RUSTDOCFLAGS", "-Dwarnings")] },
     Step { name: "test",   program: Program::Cargo, arguments: &["test", "--workspace", "--no-fail-fast", "--", "--show-output"], with: &[] },
-    Step { name: "gpu-lint", program: Program::Cargo, arguments: &["clippy", "--workspace", "--features", "crossgrain-cli/gpu,crossgrain-py/gpu", "--all-targets", "--", "-D", "warnings"], with: &[] },
     Step { name: "gpu-test", program: Program::Cargo, arguments: &["test", "--workspace", "--features", "crossgrain-cli/gpu", "--bin", "crossgrain", "--test", "devices", "--", "--show-output"], with: &[] },
     Step { name: "api",    program: Program::Xtask, arguments: &["api", "--check"], with: &[] },
     Step { name: "dependencies", program: Program::Xtask, arguments: &["dependencies"], with: &[] },
