@@ -19,6 +19,8 @@ pub mod camellia;
 pub mod folded;
 #[cfg(feature = "kuznyechik")]
 pub mod kuznyechik;
+#[cfg(feature = "search")]
+mod many_keys;
 pub mod plain;
 pub mod sbox;
 pub mod sliced;
@@ -30,9 +32,10 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-use crate::block::{BLOCK_BYTES, Block, Direction, Family, Key};
-
+#[cfg(feature = "search")]
+pub use self::many_keys::LANES as KEYS_AT_ONCE;
 use self::sbox::{Linear, Sbox};
+use crate::block::{BLOCK_BYTES, Block, Direction, Family, Key};
 
 /// What every description says, whatever its rounds compute with.
 pub trait Description: Send + Sync + 'static {
@@ -136,15 +139,31 @@ pub struct Entry {
     pub names: [&'static str; 2],
     schedule: fn(&[u8], Direction) -> RoundKeys,
     plain: fn(&[u8], Direction, &mut Block),
+    #[cfg(feature = "search")]
+    under_keys: fn(&[RoundKeys], Direction, &Block) -> [Block; KEYS_AT_ONCE],
 }
 
 impl Entry {
     const fn on_bytes<C: OnBytes>() -> Self {
-        Self { family: C::FAMILY, names: C::NAMES, schedule: C::schedule, plain: plain::on_bytes::<C> }
+        Self {
+            family: C::FAMILY,
+            names: C::NAMES,
+            schedule: C::schedule,
+            plain: plain::on_bytes::<C>,
+            #[cfg(feature = "search")]
+            under_keys: many_keys::on_bytes::<C>,
+        }
     }
 
     const fn on_words<C: OnWords>() -> Self {
-        Self { family: C::FAMILY, names: C::NAMES, schedule: C::schedule, plain: plain::on_words::<C> }
+        Self {
+            family: C::FAMILY,
+            names: C::NAMES,
+            schedule: C::schedule,
+            plain: plain::on_words::<C>,
+            #[cfg(feature = "search")]
+            under_keys: many_keys::on_words::<C>,
+        }
     }
 
     /// The description of a family; `None` for those that are written by hand.
@@ -164,6 +183,23 @@ impl Entry {
     pub fn expand(&self, key: &Key) -> Keys {
         let of = |direction| (self.schedule)(key.bytes(), direction);
         Keys { family: self.family, encrypt: of(Direction::Encrypt), decrypt: of(Direction::Decrypt) }
+    }
+
+    /// The bytes of one direction's round keys.
+    #[cfg(feature = "search")]
+    pub fn schedule(&self, key: &[u8], direction: Direction) -> RoundKeys {
+        (self.schedule)(key, direction)
+    }
+
+    /// What a block becomes under each of up to [`KEYS_AT_ONCE`] keys.
+    #[cfg(feature = "search")]
+    pub fn under_keys(
+        &self,
+        keys: &[RoundKeys],
+        direction: Direction,
+        block: &Block,
+    ) -> [Block; KEYS_AT_ONCE] {
+        (self.under_keys)(keys, direction, block)
     }
 
     /// Replaces a block by look-ups: the reference.

@@ -7,6 +7,8 @@ pub mod aes;
 pub mod chain;
 pub mod counter;
 pub mod described;
+#[cfg(feature = "search")]
+pub mod described_search;
 pub mod ghash;
 mod lanes;
 pub mod mask;

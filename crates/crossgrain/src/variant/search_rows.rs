@@ -4,13 +4,15 @@
 use super::table::{bitsliced, by, of};
 use super::{Action, BindSearch, Variant};
 use crate::block::Family;
+use crate::cipher::{Description, OnBytes, OnWords, Visitor, visit};
 use crate::circuit::Bits;
 use crate::part::aes::search::{Byte, LaneByte};
 use crate::part::aes::substitute::{Galois, Nibbles, Permute, Substitute};
+use crate::part::described_search::Search;
 use crate::part::{aes, serpent};
 use crate::repr::Repr;
 use crate::word::{
-    AesLanes, AesWord128, AesWord256, AesWord512, ByteLanes, GfniWord256, GfniWord512, Isa, Lane32,
+    AesLanes, AesWord128, AesWord256, AesWord512, ByteLanes, GfniWord256, GfniWord512, Isa, Lane32, Portable,
     VbmiWord512, Word128, Word256, Word512,
 };
 
@@ -32,6 +34,31 @@ pub(super) fn push(rows: &mut Vec<Variant>) {
     serpent_search::<Word128>(rows);
     serpent_search::<Word256>(rows);
     serpent_search::<Word512>(rows);
+    visit(&mut Described(rows));
+}
+
+/// The rows of ciphers that are described once.
+struct Described<'a>(&'a mut Vec<Variant>);
+
+impl Described<'_> {
+    fn push<C: Description>(&mut self) {
+        let bind: BindSearch = |_, cipher, known| {
+            let search = (cipher.family() == C::FAMILY).then(|| Search::new(cipher, known))??;
+            Some(Box::new(search))
+        };
+        let stem = C::NAMES[0].replace("-encrypt", "-search");
+        self.0.push(of::<Portable>(C::FAMILY, &stem, bitsliced::<u64>(), Action::Search(bind)));
+    }
+}
+
+impl Visitor for Described<'_> {
+    fn bytes<C: OnBytes>(&mut self) {
+        self.push::<C>();
+    }
+
+    fn words<C: OnWords>(&mut self) {
+        self.push::<C>();
+    }
 }
 
 /// Search for a key of AES, a byte of all lanes at a time.
