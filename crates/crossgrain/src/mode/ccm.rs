@@ -41,6 +41,21 @@ pub(super) const ENTRY: Entry = Entry {
 /// The longer the nonce, the shorter the message may be: of less than 2⁶⁴ bytes under one of 7, of less than 64 KiB under
 /// one of 13. A key must never meet the same nonce twice: that shows the sum of both plaintexts. Opening a message whose
 /// tag is wrong leaves zeros in the place of its plaintext; in place, the ciphertext is lost.
+///
+/// ```
+/// use crossgrain::mode::{Aead as _, Ccm};
+/// use crossgrain::{Cipher, Error, Key};
+///
+/// let mode = Ccm::new(&Key::generate(Cipher::Aes256)?)?;
+/// let mut message = b"meet at noon".to_vec();
+/// let tag = mode.seal(b"nonce: once!", b"header", &mut message)?;
+/// let mut sealed = message.clone();
+/// assert_eq!(mode.open(b"nonce: once!", b"forged", &tag, &mut sealed), Err(Error::Forged));
+/// assert_eq!(sealed, [0; 12]);
+/// mode.open(b"nonce: once!", b"header", &tag, &mut message)?;
+/// assert_eq!(message, b"meet at noon");
+/// # Ok::<(), crossgrain::Error>(())
+/// ```
 pub struct Ccm {
     counter: Program,
     chain: Program,

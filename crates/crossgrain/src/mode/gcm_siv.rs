@@ -51,6 +51,21 @@ const PIECE_BYTES: usize = 128 * 1024;
 /// Two messages under one nonce show no more than whether they are equal; but keep nonces apart all the same, since a key seals
 /// fewer messages safely otherwise (RFC 8452 §9). Opening a message whose tag is wrong leaves zeros in the place of its
 /// plaintext; in place, the ciphertext is lost.
+///
+/// ```
+/// use crossgrain::mode::{Aead as _, GcmSiv};
+/// use crossgrain::{Cipher, Error, Key};
+///
+/// let mode = GcmSiv::new(&Key::generate(Cipher::Aes256)?)?;
+/// let mut message = b"meet at noon".to_vec();
+/// let tag = mode.seal(b"nonce: once!", b"header", &mut message)?;
+/// let mut sealed = message.clone();
+/// assert_eq!(mode.open(b"nonce: once!", b"forged", &tag, &mut sealed), Err(Error::Forged));
+/// assert_eq!(sealed, [0; 12]);
+/// mode.open(b"nonce: once!", b"header", &tag, &mut message)?;
+/// assert_eq!(message, b"meet at noon");
+/// # Ok::<(), crossgrain::Error>(())
+/// ```
 pub struct GcmSiv {
     cipher: Cipher,
     /// Makes the keys of nonces.

@@ -56,6 +56,21 @@ const HASHED_BLOCKS: usize = 64;
 /// A key must never meet the same nonce twice: that shows which blocks are equal at equal places, and lets messages be
 /// forged. Opening a message whose tag is wrong leaves zeros in the place of its plaintext; in place, the
 /// ciphertext is lost.
+///
+/// ```
+/// use crossgrain::mode::{Aead as _, Ocb};
+/// use crossgrain::{Cipher, Error, Key};
+///
+/// let mode = Ocb::new(&Key::generate(Cipher::Aes256)?)?;
+/// let mut message = b"meet at noon".to_vec();
+/// let tag = mode.seal(b"nonce: once!", b"header", &mut message)?;
+/// let mut sealed = message.clone();
+/// assert_eq!(mode.open(b"nonce: once!", b"forged", &tag, &mut sealed), Err(Error::Forged));
+/// assert_eq!(sealed, [0; 12]);
+/// mode.open(b"nonce: once!", b"header", &tag, &mut message)?;
+/// assert_eq!(message, b"meet at noon");
+/// # Ok::<(), crossgrain::Error>(())
+/// ```
 pub struct Ocb {
     enciphers: Program,
     deciphers: Program,

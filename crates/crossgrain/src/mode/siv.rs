@@ -63,6 +63,14 @@ impl SivKey {
         let (mac, counter) = bytes.split_at(cipher.key_bytes());
         Ok(Self { mac: Key::new(cipher, mac)?, counter: Key::new(cipher, counter)? })
     }
+
+    /// Two new keys from the operating system's generator.
+    ///
+    /// # Errors
+    /// As [`Key::generate`].
+    pub fn generate(cipher: Cipher) -> Result<Self, Error> {
+        Ok(Self { mac: Key::generate(cipher)?, counter: Key::generate(cipher)? })
+    }
 }
 
 /// SIV: nonces of any length or none, and tags of 16 bytes, which come before the ciphertext in RFC 5297.
@@ -70,6 +78,20 @@ impl SivKey {
 /// Without a nonce, or with one used twice, two messages show no more than whether they and their associated data are
 /// equal. Opening a message whose tag is wrong leaves zeros in the place of its plaintext; in place, the
 /// ciphertext is lost.
+///
+/// ```
+/// use crossgrain::Cipher;
+/// use crossgrain::mode::{Aead as _, Siv, SivKey};
+///
+/// let mode = Siv::new(&SivKey::generate(Cipher::Aes256)?)?;
+/// let (mut first, mut second) = (b"meet at noon".to_vec(), b"meet at noon".to_vec());
+/// let tag = mode.seal(b"", b"header", &mut first)?;
+/// // Without a nonce the same is sealed equally.
+/// assert_eq!((tag, &first), (mode.seal(b"", b"header", &mut second)?, &second));
+/// mode.open(b"", b"header", &tag, &mut first)?;
+/// assert_eq!(first, b"meet at noon");
+/// # Ok::<(), crossgrain::Error>(())
+/// ```
 pub struct Siv {
     cmac: Cmac,
     counter: Program,
