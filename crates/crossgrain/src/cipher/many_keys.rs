@@ -6,7 +6,7 @@
 use super::sliced::Gates;
 use super::{OnBytes, OnWords, RoundKeys};
 use crate::block::{Block, Direction};
-use crate::word::{Portable, each};
+use crate::word::each;
 
 /// Keys that are tried together.
 pub const LANES: usize = 64;
@@ -43,7 +43,7 @@ pub(super) fn on_bytes<C: OnBytes>(
     let len_bytes = keys.first().map_or(0, |key| key.len());
     let round_keys: Vec<_> = (0..len_bytes).map(|at| byte(keys, at)).collect();
     let state = each!(i < 16 => same(block[i]));
-    blocks(&C::rounds(Gates::<u64>::of::<C>(Portable), direction, state, &round_keys))
+    blocks(&C::rounds(Gates::of::<C>(), direction, state, &round_keys))
 }
 
 /// The same by a cipher of words.
@@ -60,6 +60,6 @@ pub(super) fn on_words<C: OnWords>(
     let words = keys.first().map_or(0, |key| key.len() / 4);
     let round_keys: Vec<_> = (0..words).map(|at| word(&|i| byte(keys, 4 * at + i))).collect();
     let state = each!(at < 4 => word(&|i| same(block[4 * at + i])));
-    let state = C::rounds(Gates::<u64>::of::<C>(Portable), direction, state, &round_keys);
+    let state = C::rounds(Gates::of::<C>(), direction, state, &round_keys);
     blocks(&each!(byte < 16 => each!(bit < 8 => state[byte / 4][8 * (3 - byte % 4) + bit])))
 }

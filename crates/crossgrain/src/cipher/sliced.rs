@@ -2,7 +2,8 @@
 //!
 //! * [`Lanes`]: a register holds a byte of many blocks (`Repr::Bytesliced`), or a 32-bit word of many blocks
 //!   (`Repr::Vsliced`); `N` registers side by side, so that independent instructions follow one another.
-//! * [`Gates`]: eight or 32 registers, of each a bit of many blocks (`Repr::Bitsliced`).
+//! * [`Gates`]: eight or 32 integers, each of them a bit of 64 blocks (`Repr::Bitsliced`). For machines without byte shuffles: where there are any,
+//!   registers of bytes are faster.
 //!
 //! Holds: constants are public; keys are the same for every block.
 
@@ -12,7 +13,7 @@ use super::folded::Lacks;
 use super::sbox::{Linear, Sbox, linear_gates};
 use super::ways::Way;
 use super::{Bytes, Description, Words};
-use crate::word::{ByteLanes, Lane32, Register, each};
+use crate::word::{ByteLanes, Lane32, each};
 
 /// S-boxes, and linear maps, that one cipher may have.
 const BOXES_MAX: usize = 4;
@@ -154,32 +155,36 @@ impl<W: ByteLanes + Lane32, Y: Way<W>, const N: usize> Words for Lanes<'_, W, Y,
     }
 }
 
-/// Registers each of which is a bit of many blocks.
+/// Integers each of which is a bit of 64 blocks.
+///
+/// S-boxes and maps are calls: written out wherever rounds have one, hundreds of gates each, they would take a compiler minutes.
 #[derive(Clone, Copy, Debug)]
-pub struct Gates<W: Register> {
-    /// The instructions.
-    pub isa: W::Isa,
+pub struct Gates {
     /// The S-boxes.
     pub boxes: &'static [Sbox],
     /// The linear maps.
     pub maps: &'static [Linear],
 }
 
-impl<W: Register> Gates<W> {
+impl Gates {
     /// What the rounds of a cipher compute with.
-    pub fn of<C: Description>(isa: W::Isa) -> Self {
-        Self { isa, boxes: C::boxes(), maps: C::maps() }
+    pub fn of<C: Description>() -> Self {
+        Self { boxes: C::boxes(), maps: C::maps() }
     }
+}
 
-    #[inline(always)]
-    fn sum<const N: usize>(a: [W; N], b: [W; N]) -> [W; N] {
-        each!(i < N => a[i] ^ b[i])
-    }
+#[inline(never)]
+fn substituted(sbox: &Sbox, byte: [u64; 8]) -> [u64; 8] {
+    sbox.gates(byte)
+}
 
-    #[inline(always)]
-    fn sum_with_key<const N: usize>(self, a: [W; N], key: &[u64; N]) -> [W; N] {
-        each!(i < N => a[i] ^ W::splat(self.isa, key[i]))
-    }
+#[inline(never)]
+fn mapped(map: &Linear, byte: [u64; 8]) -> [u64; 8] {
+    linear_gates(&map.images, byte)
+}
+
+fn sum<const N: usize>(a: &[u64; N], b: &[u64; N]) -> [u64; N] {
+    each!(i < N => a[i] ^ b[i])
 }
 
 /// The bits of a key's byte, each 64 times.
@@ -192,70 +197,56 @@ pub fn spread_word(word: u32) -> [u64; 32] {
     each!(bit < 32 => 0_u64.wrapping_sub(u64::from(word >> bit & 1)))
 }
 
-impl<W: Register> Bytes for Gates<W> {
-    type Byte = [W; 8];
+impl Bytes for Gates {
+    type Byte = [u64; 8];
 
-    /// Each bit 64 times.
+    /// The bits of a byte, each for all lanes, or one per lane.
     type Key = [u64; 8];
 
-    #[inline(always)]
-    fn add(self, a: [W; 8], b: [W; 8]) -> [W; 8] {
-        Self::sum(a, b)
+    fn add(self, a: [u64; 8], b: [u64; 8]) -> [u64; 8] {
+        sum(&a, &b)
     }
 
-    #[inline(always)]
-    fn add_key(self, byte: [W; 8], key: &[u64; 8]) -> [W; 8] {
-        self.sum_with_key(byte, key)
+    fn add_key(self, byte: [u64; 8], key: &[u64; 8]) -> [u64; 8] {
+        sum(&byte, key)
     }
 
-    #[inline(always)]
-    fn and_key(self, byte: [W; 8], key: &[u64; 8]) -> [W; 8] {
-        each!(i < 8 => byte[i] & W::splat(self.isa, key[i]))
+    fn and_key(self, byte: [u64; 8], key: &[u64; 8]) -> [u64; 8] {
+        each!(i < 8 => byte[i] & key[i])
     }
 
-    #[inline(always)]
-    fn or_key(self, byte: [W; 8], key: &[u64; 8]) -> [W; 8] {
-        each!(i < 8 => {
-            let key = W::splat(self.isa, key[i]);
-            (byte[i] & !key) ^ key
-        })
+    fn or_key(self, byte: [u64; 8], key: &[u64; 8]) -> [u64; 8] {
+        each!(i < 8 => byte[i] | key[i])
     }
 
-    #[inline(always)]
-    fn substitute_sum(self, byte: [W; 8], key: &[u64; 8], sbox: usize) -> [W; 8] {
-        self.boxes[sbox].gates(self.sum_with_key(byte, key))
+    fn substitute_sum(self, byte: [u64; 8], key: &[u64; 8], sbox: usize) -> [u64; 8] {
+        substituted(&self.boxes[sbox], sum(&byte, key))
     }
 
-    #[inline(always)]
-    fn linear(self, byte: [W; 8], map: usize) -> [W; 8] {
-        linear_gates(&self.maps[map].images, byte)
+    fn linear(self, byte: [u64; 8], map: usize) -> [u64; 8] {
+        mapped(&self.maps[map], byte)
     }
 }
 
-impl<W: Register> Words for Gates<W> {
-    type Word = [W; 32];
+impl Words for Gates {
+    type Word = [u64; 32];
 
-    /// Each bit 64 times.
+    /// The bits of a word, each for all lanes, or one per lane.
     type Key = [u64; 32];
 
-    #[inline(always)]
-    fn add(self, a: [W; 32], b: [W; 32]) -> [W; 32] {
-        Self::sum(a, b)
+    fn add(self, a: [u64; 32], b: [u64; 32]) -> [u64; 32] {
+        sum(&a, &b)
     }
 
-    #[inline(always)]
-    fn substitute_sum(self, word: [W; 32], key: &[u64; 32], sbox: usize) -> [W; 32] {
-        let word = self.sum_with_key(word, key);
-        let mut substituted = word;
-        for at in (0..32).step_by(8) {
-            let byte = self.boxes[sbox].gates(each!(bit < 8 => word[at + bit]));
-            substituted[at..at + 8].copy_from_slice(&byte);
+    fn substitute_sum(self, word: [u64; 32], key: &[u64; 32], sbox: usize) -> [u64; 32] {
+        let mut word = sum(&word, key);
+        for byte in word.as_chunks_mut().0 {
+            *byte = substituted(&self.boxes[sbox], *byte);
         }
-        substituted
+        word
     }
 
-    #[inline(always)]
-    fn rotate_left<const COUNT: u32>(self, word: [W; 32]) -> [W; 32] {
+    fn rotate_left<const COUNT: u32>(self, word: [u64; 32]) -> [u64; 32] {
         each!(bit < 32 => word[(bit + 32 - COUNT as usize) % 32])
     }
 }

@@ -14,7 +14,7 @@ use crate::cipher::folded;
 use crate::cipher::sliced::{Forms, Gates, Lanes, spread_byte, spread_word};
 use crate::cipher::ways::Way;
 use crate::cipher::{Keys, OnBytes, OnWords};
-use crate::word::{ByteLanes, Isa, Kernel, Lane32, Register, Tile, each};
+use crate::word::{ByteLanes, Isa, Kernel, Lane32, Portable, Tile, each};
 
 /// A cipher of bytes, or of words, whose state is in lanes: `N` bundles side by side.
 pub struct OnLanes<C, W: ByteLanes, Y: Way<W>, K: Clone + Default + zeroize::Zeroize, const N: usize> {
@@ -132,96 +132,69 @@ impl<C: OnWords, W: ByteLanes + Lane32, Y: Way<W>, const N: usize> TilePart for 
 }
 
 /// A cipher whose state is in bits, with keys as `K`.
-pub struct OnGates<C, W: Register, K: Clone + Default + zeroize::Zeroize> {
-    gates: Gates<W>,
+pub struct OnGates<C, K: Clone + Default + zeroize::Zeroize> {
+    gates: Gates,
     direction: Direction,
     keys: Zeroizing<Vec<K>>,
     cipher: PhantomData<fn() -> C>,
 }
 
-impl<C, W: Register, K: Clone + Default + zeroize::Zeroize> fmt::Debug for OnGates<C, W, K> {
+impl<C, K: Clone + Default + zeroize::Zeroize> fmt::Debug for OnGates<C, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "OnGates({} bits, {:?}, secret)", W::BITS, self.direction)
+        write!(f, "OnGates({:?}, secret)", self.direction)
     }
 }
 
 /// A cipher of bytes in bits.
-pub type BytesOnGates<C, W> = OnGates<C, W, [u64; 8]>;
+pub type BytesOnGates<C> = OnGates<C, [u64; 8]>;
 
 /// A cipher of words in bits.
-pub type WordsOnGates<C, W> = OnGates<C, W, [u64; 32]>;
+pub type WordsOnGates<C> = OnGates<C, [u64; 32]>;
 
-impl<C: OnBytes, W: Register> BytesOnGates<C, W> {
+impl<C: OnBytes> BytesOnGates<C> {
     /// The cipher in one direction.
-    pub fn new(isa: W::Isa, direction: Direction, keys: &Keys) -> Self {
+    pub fn new(direction: Direction, keys: &Keys) -> Self {
         let keys = Zeroizing::new(keys.of(direction).iter().map(|&byte| spread_byte(byte)).collect());
-        Self { gates: Gates::of::<C>(isa), direction, keys, cipher: PhantomData }
+        Self { gates: Gates::of::<C>(), direction, keys, cipher: PhantomData }
     }
 }
 
-impl<C: OnWords, W: Register> WordsOnGates<C, W> {
+impl<C: OnWords> WordsOnGates<C> {
     /// The cipher in one direction.
-    pub fn new(isa: W::Isa, direction: Direction, keys: &Keys) -> Self {
+    pub fn new(direction: Direction, keys: &Keys) -> Self {
         let words = keys.of(direction).as_chunks().0.iter().map(|&bytes| u32::from_be_bytes(bytes));
         let keys = Zeroizing::new(words.map(spread_word).collect());
-        Self { gates: Gates::of::<C>(isa), direction, keys, cipher: PhantomData }
+        Self { gates: Gates::of::<C>(), direction, keys, cipher: PhantomData }
     }
 }
 
-struct BytesByGates<'a, C, W: Register>(&'a BytesOnGates<C, W>, &'a mut Tile, usize);
-
-impl<C: OnBytes, W: Register> Kernel for BytesByGates<'_, C, W> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Self(&OnGates { gates, direction, ref keys, .. }, tile, blocks) = self;
-        for bundle in 0..blocks.div_ceil(W::BITS) {
-            let words = tile.bundle_mut::<W, 128>(gates.isa, bundle);
+impl<C: OnBytes> TilePart for BytesOnGates<C> {
+    fn run(&self, tile: &mut Tile, blocks: usize) {
+        for bundle in 0..blocks.div_ceil(64) {
+            let words = tile.bundle_mut::<u64, 128>(Portable, bundle);
             let state = each!(byte < 16 => each!(bit < 8 => words[8 * byte + bit]));
-            let state = C::rounds(gates, direction, state, keys);
-            for (byte, bits) in state.into_iter().enumerate() {
-                words[8 * byte..][..8].copy_from_slice(&bits);
-            }
+            let state = C::rounds(self.gates, self.direction, state, &self.keys);
+            words.copy_from_slice(state.as_flattened());
         }
     }
 }
 
-impl<C: OnBytes, W: Register> TilePart for BytesOnGates<C, W> {
-    fn run(&self, tile: &mut Tile, blocks: usize) {
-        self.gates.isa.enter(BytesByGates(self, tile, blocks));
-    }
-}
-
-struct WordsByGates<'a, C, W: Register>(&'a WordsOnGates<C, W>, &'a mut Tile, usize);
-
 /// Where bit `bit` of the big-endian number `word` of a block lies in a bit-sliced bundle.
-#[inline(always)]
 const fn place(word: usize, bit: usize) -> usize {
     8 * (4 * word + 3 - bit / 8) + bit % 8
 }
 
-impl<C: OnWords, W: Register> Kernel for WordsByGates<'_, C, W> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Self(&OnGates { gates, direction, ref keys, .. }, tile, blocks) = self;
-        for bundle in 0..blocks.div_ceil(W::BITS) {
-            let words = tile.bundle_mut::<W, 128>(gates.isa, bundle);
+impl<C: OnWords> TilePart for WordsOnGates<C> {
+    fn run(&self, tile: &mut Tile, blocks: usize) {
+        for bundle in 0..blocks.div_ceil(64) {
+            let words = tile.bundle_mut::<u64, 128>(Portable, bundle);
             let state = each!(word < 4 => each!(bit < 32 => words[place(word, bit)]));
-            let state = C::rounds(gates, direction, state, keys);
+            let state = C::rounds(self.gates, self.direction, state, &self.keys);
             for (word, bits) in state.into_iter().enumerate() {
                 for (bit, value) in bits.into_iter().enumerate() {
                     words[place(word, bit)] = value;
                 }
             }
         }
-    }
-}
-
-impl<C: OnWords, W: Register> TilePart for WordsOnGates<C, W> {
-    fn run(&self, tile: &mut Tile, blocks: usize) {
-        self.gates.isa.enter(WordsByGates(self, tile, blocks));
     }
 }

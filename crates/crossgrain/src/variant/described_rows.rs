@@ -14,7 +14,7 @@ use crate::part::described::{BytesOnGates, BytesOnLanes, WordsOnGates, WordsOnLa
 use crate::repr::Repr;
 use crate::variant::BindTile;
 use crate::word::{
-    AesWord128, AesWord256, ByteLanes, GfniVbmiWord512, GfniWord256, GfniWord512, Isa, Lane32, Register,
+    AesWord128, AesWord256, ByteLanes, GfniVbmiWord512, GfniWord256, GfniWord512, Isa, Lane32, Portable,
     Word128, Word256, Word512,
 };
 
@@ -28,7 +28,7 @@ struct Rows<'a>(&'a mut Vec<Variant>);
 impl Visitor for Rows<'_> {
     fn bytes<C: OnBytes>(&mut self) {
         let rows = &mut *self.0;
-        gates_of_bytes::<C, u64>(rows);
+        gates_of_bytes::<C>(rows);
         if C::boxes().iter().all(|sbox| sbox.inversion.is_some()) {
             bytes::<C, Word128, Nibbles>(rows);
             bytes::<C, AesWord128, Rounds>(rows);
@@ -48,7 +48,7 @@ impl Visitor for Rows<'_> {
 
     fn words<C: OnWords>(&mut self) {
         let rows = &mut *self.0;
-        gates_of_words::<C, u64>(rows);
+        gates_of_words::<C>(rows);
         words::<C, Word128, Nibbles, 2>(rows);
         words::<C, AesWord128, Rounds, 4>(rows);
         words::<C, Word256, Nibbles, 2>(rows);
@@ -90,18 +90,16 @@ fn words<C: OnWords, W: ByteLanes + Lane32, Y: Way<W>, const N: usize>(rows: &mu
     whole::<C, W::Isa>(Repr::Vsliced { bits: W::BITS }, &way, bind, rows);
 }
 
-fn gates_of_bytes<C: OnBytes, W: Register>(rows: &mut Vec<Variant>) {
-    let bind: BindTile = |features, _, direction, keys, _| {
-        let (isa, keys) = (W::Isa::detect(features)?, keys.described(C::FAMILY)?);
-        Some(Box::new(BytesOnGates::<C, W>::new(isa, direction, keys)))
+fn gates_of_bytes<C: OnBytes>(rows: &mut Vec<Variant>) {
+    let bind: BindTile = |_, _, direction, keys, _| {
+        Some(Box::new(BytesOnGates::<C>::new(direction, keys.described(C::FAMILY)?)))
     };
-    whole::<C, W::Isa>(bitsliced::<W>(), "", bind, rows);
+    whole::<C, Portable>(bitsliced::<u64>(), "", bind, rows);
 }
 
-fn gates_of_words<C: OnWords, W: Register>(rows: &mut Vec<Variant>) {
-    let bind: BindTile = |features, _, direction, keys, _| {
-        let (isa, keys) = (W::Isa::detect(features)?, keys.described(C::FAMILY)?);
-        Some(Box::new(WordsOnGates::<C, W>::new(isa, direction, keys)))
+fn gates_of_words<C: OnWords>(rows: &mut Vec<Variant>) {
+    let bind: BindTile = |_, _, direction, keys, _| {
+        Some(Box::new(WordsOnGates::<C>::new(direction, keys.described(C::FAMILY)?)))
     };
-    whole::<C, W::Isa>(bitsliced::<W>(), "", bind, rows);
+    whole::<C, Portable>(bitsliced::<u64>(), "", bind, rows);
 }
