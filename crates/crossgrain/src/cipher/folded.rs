@@ -92,8 +92,8 @@ impl Words for Missing<'_> {
 /// Has the round keys of a cipher of bytes bring what its S-boxes lack.
 pub fn on_bytes<C: OnBytes>(boxes: &[Lacks], direction: Direction, keys: &mut [u8]) {
     let missing = Missing { boxes, maps: C::maps() };
-    let left = C::rounds(missing, direction, [0; 16], Cell::from_mut(keys).as_slice_of_cells());
-    debug_assert_eq!(left, [0; 16], "the last layer adds keys");
+    // Nothing is missing in the end, for the last layer adds keys.
+    let _ = C::rounds(missing, direction, [0; 16], Cell::from_mut(keys).as_slice_of_cells());
 }
 
 /// Has the round keys of a cipher of words bring what its S-boxes lack. What the words lack in the end, they are given.
