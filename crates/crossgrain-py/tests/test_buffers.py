@@ -132,7 +132,7 @@ def test_a_message_is_opened_anywhere_in_its_memory(shift):
 @pytest.mark.parametrize("mode", ["gcm", "eax", "ocb"])
 @pytest.mark.parametrize("place", ["new", "apart", "same"])
 def test_what_changes_meanwhile_is_not_taken_for_authentic(mode, place):
-    given = {"key": KEY, "nonce": IV, "mode": mode, "threads": 1}
+    given = {"key": KEY, "nonce": IV[:12], "mode": mode, "threads": 1}
     plain = bytes(500_000)
     sealed = crossgrain.seal(plain, **given)
     message, out, is_over = np.frombuffer(sealed, np.uint8).copy(), np.zeros(len(plain), np.uint8), threading.Event()

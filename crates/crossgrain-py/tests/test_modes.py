@@ -18,6 +18,8 @@ KEY = bytes(range(32))
 IV = bytes(range(16))
 TAGLESS = [mode.name for mode in crossgrain.MODES.values() if not mode.authenticated]
 TAGGED = [mode.name for mode in crossgrain.MODES.values() if mode.authenticated]
+# Modes that decrypt before they know the tag, and leave zeros where it is wrong.
+WIPING = {"ccm", "gcm-siv", "ocb", "siv"}
 
 
 def key_of(cipher, mode):
@@ -129,6 +131,10 @@ def test_out_must_be_as_long_as_the_result():
 @pytest.mark.parametrize("cipher", list(crossgrain.CIPHERS))
 def test_a_message_is_sealed_and_opened(mode, cipher):
     given = {"key": key_of(cipher, mode), "nonce": b"twelve bytes", "aad": b"head", "cipher": cipher, "mode": mode}
+    if mode == "gcm-siv" and cipher not in ("aes-128", "aes-256"):
+        with pytest.raises(ValueError, match=cipher):
+            crossgrain.seal(b"some text", **given)
+        return
     for size in (0, 1, 16, 1000, 100_000):
         data = os.urandom(size)
         sealed = crossgrain.seal(data, **given)
@@ -145,7 +151,7 @@ def test_a_message_is_sealed_and_opened(mode, cipher):
             out = bytearray(b"\xa5" * size)
             with pytest.raises(crossgrain.Forged):
                 crossgrain.open(wrong, out=out, **given)
-            assert out == b"\xa5" * size
+            assert out == (bytes(size) if mode in WIPING else b"\xa5" * size)
         with pytest.raises(crossgrain.Forged):
             crossgrain.open(sealed, **{**given, "aad": b"tail"})
 
