@@ -18,7 +18,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 create_exception!(crossgrain, Error, PyValueError, "What the engine refuses, and how to mend it.");
-create_exception!(crossgrain, Forged, Error, "A tag is wrong: nothing was decrypted.");
+create_exception!(crossgrain, Forged, Error, "A tag is wrong: no plaintext is given.");
 
 /// What the engine refuses, as an exception of Python's.
 fn refused(error: crossgrain::Error) -> PyErr {

@@ -8,7 +8,7 @@ class Error(ValueError):
     """What the engine refuses, and how to mend it."""
 
 class Forged(Error):
-    """A tag is wrong: nothing was decrypted."""
+    """A tag is wrong: no plaintext is given."""
 
 __version__: str
 
