@@ -6,6 +6,7 @@ mod common;
 use std::process::{Command, Stdio};
 
 use common::{Done, Place};
+use crossgrain::Cipher;
 use crossgrain::mode::{Initial, Mode};
 
 /// FIPS 197, appendix C.1.
@@ -124,11 +125,15 @@ fn modes_are_searched_by_what_is_known_of_them() {
     let text = b"Printable text of 48 bytes, and none more of it.";
     let place = Place::with(text);
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    for of in Mode::ALL {
+    for of in Mode::ALL.into_iter().filter(|mode| mode.admits(Cipher::Serpent128).is_ok()) {
         let (mode, initial) = (of.name(), of.entry().initial);
         let key = format!("{KEY}{}", "5a".repeat(16 * (of.entry().keys - 1)));
-        let takes_iv = !matches!(initial, Initial::Nothing | Initial::Sector);
-        let iv: &[&str] = if takes_iv { &["--iv", common::IV] } else { &[] };
+        let iv = match initial {
+            Initial::Nothing | Initial::Sector => Vec::new(),
+            Initial::Block => vec!["--iv", common::IV],
+            Initial::Nonce { usual, .. } => vec!["--iv", &common::IV[..2 * usual]],
+        };
+        let iv = &iv[..];
         let raw = ["raw", "--cipher", "serpent-128", "--mode", mode, "--key", &key, "in"];
         let crypt = place.run(&[&raw[..], iv].concat()).printed();
         let (crypt, tag) = crypt.split_at(48);
