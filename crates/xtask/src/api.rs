@@ -1,4 +1,4 @@
-//! `cargo xtask api`: what each library offers its users, a line an item, as `docs/api/CRATE.txt`. Whoever changes it sees so in
+//! `cargo xtask api`: the public interface of each library, one line per item, as `docs/api/CRATE.txt`. A change of it shows in
 //! the difference; `cargo xtask api --check` is a step of the tests.
 //!
 //! The items are rustdoc's, from its JSON, which only an unstable option writes: `RUSTC_BOOTSTRAP` allows it. Its format changes
