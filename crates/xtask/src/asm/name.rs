@@ -8,7 +8,7 @@
 const LIBRARY: &str = "crossgrain::";
 
 /// The module of the library's words and ISAs.
-const WORDS: &str = "crossgrain::internal::word::";
+const WORDS: &str = "crossgrain::word::";
 
 /// The home of the intrinsics.
 const INTRINSICS: &str = "core::core_arch::";
@@ -141,34 +141,34 @@ mod tests {
         assert!(!is_intrinsic("<&core::core_arch::x86::__m512i as core::fmt::Debug>::fmt"));
         assert!(!is_intrinsic("core::ptr::drop_in_place::<core::core_arch::x86::__m512i>"));
         assert!(!is_intrinsic(
-            "crossgrain::internal::word::enter_avx2::<Gate<core::core_arch::x86::__m256i>>"
+            "crossgrain::word::enter_avx2::<Gate<core::core_arch::x86::__m256i>>"
         ));
     }
 
     #[test]
     fn a_gate_belongs_to_the_module_of_words_by_path_type_or_trait() {
-        assert!(is_gate("crossgrain::internal::word::x86::exchange"));
-        assert!(is_gate("<crossgrain::internal::word::x86::Word512 as core::ops::bit::BitXor>::bitxor"));
-        assert!(is_gate("<&mut crossgrain::internal::word::Word512 as core::ops::bit::BitXor>::bitxor"));
-        assert!(is_gate("<crossgrain::internal::word::x86::Word512>::rotate::<7u32>"));
-        assert!(is_gate("<u64 as crossgrain::internal::word::Word>::load"));
+        assert!(is_gate("crossgrain::word::x86::exchange"));
+        assert!(is_gate("<crossgrain::word::x86::Word512 as core::ops::bit::BitXor>::bitxor"));
+        assert!(is_gate("<&mut crossgrain::word::Word512 as core::ops::bit::BitXor>::bitxor"));
+        assert!(is_gate("<crossgrain::word::x86::Word512>::rotate::<7u32>"));
+        assert!(is_gate("<u64 as crossgrain::word::Word>::load"));
         assert!(is_gate(
-            "<crossgrain::internal::part::Round<u64> as crossgrain::internal::word::Kernel>::run"
+            "<crossgrain::part::Round<u64> as crossgrain::word::Kernel>::run"
         ));
-        assert!(!is_gate("crossgrain::internal::circuit::sub_bytes::<crossgrain::internal::word::Word512>"));
-        assert!(!is_gate("<crossgrain::internal::part::Round<crossgrain::internal::word::Word512>>::new"));
+        assert!(!is_gate("crossgrain::circuit::sub_bytes::<crossgrain::word::Word512>"));
+        assert!(!is_gate("<crossgrain::part::Round<crossgrain::word::Word512>>::new"));
         assert!(!is_gate("crossgrain::wordy::exchange"));
         assert!(!is_gate("core::slice::index::slice_index_fail"));
     }
 
     #[test]
     fn own_code_is_seen_in_generic_arguments() {
-        assert!(is_own_code("crossgrain::internal::circuit::sub_bytes::<u64>"));
+        assert!(is_own_code("crossgrain::circuit::sub_bytes::<u64>"));
         assert!(is_own_code(
-            "core::array::from_fn::<u64, 8usize, crossgrain::internal::circuit::mix::{closure#0}>"
+            "core::array::from_fn::<u64, 8usize, crossgrain::circuit::mix::{closure#0}>"
         ));
-        assert!(!is_own_code("core::panicking::assert_failed::<crossgrain::internal::word::Word512>"));
-        assert!(!is_own_code("core::ptr::drop_in_place::<crossgrain::internal::word::tile::Tile>"));
+        assert!(!is_own_code("core::panicking::assert_failed::<crossgrain::word::Word512>"));
+        assert!(!is_own_code("core::ptr::drop_in_place::<crossgrain::word::tile::Tile>"));
         assert!(!is_own_code("core::slice::index::slice_index_fail"));
     }
 
@@ -176,17 +176,17 @@ mod tests {
     fn entries_tell_isa_and_kernel() {
         assert_eq!(
             entry(
-                "<crossgrain::internal::part::Round<A, fn(B) -> C> as crossgrain::internal::word::x86::tokens::_::Enter>::enter_avx2"
+                "<crossgrain::part::Round<A, fn(B) -> C> as crossgrain::word::x86::tokens::_::Enter>::enter_avx2"
             ),
-            Some(("avx2", "crossgrain::internal::part::Round<A, fn(B) -> C>"))
+            Some(("avx2", "crossgrain::part::Round<A, fn(B) -> C>"))
         );
         assert_eq!(
-            entry("<K as crossgrain::internal::word::x86::tokens::_::Enter>::enter_avx2::{closure#0}"),
+            entry("<K as crossgrain::word::x86::tokens::_::Enter>::enter_avx2::{closure#0}"),
             None
         );
         assert_eq!(entry("<K as crossgrain::mode::Enter>::enter_avx2"), None);
         assert_eq!(
-            entry("<crossgrain::internal::word::Avx2 as crossgrain::internal::word::Isa>::enter::<K>"),
+            entry("<crossgrain::word::Avx2 as crossgrain::word::Isa>::enter::<K>"),
             None
         );
         assert_eq!(entry("memcpy"), None);
@@ -196,7 +196,7 @@ mod tests {
     fn short_names_keep_what_tells_kernels_apart() {
         assert_eq!(
             short(
-                "crossgrain::internal::part::aes::Round<crossgrain::internal::word::x86::Word512, (u8, 4usize)>"
+                "crossgrain::part::aes::Round<crossgrain::word::x86::Word512, (u8, 4usize)>"
             ),
             "part::aes::Round<Word512, (u8, 4usize)>"
         );

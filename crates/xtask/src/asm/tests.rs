@@ -30,7 +30,7 @@ const SOUND: [(&str, &str); 14] = [
     ("vclmul512", "vpclmulqdq $0, %zmm1, %zmm0, %zmm0"),
 ];
 
-/// The symbol of `<crossgrain::internal::part::Round as crossgrain::internal::word::Enter>::enter_ISA`.
+/// The symbol of `<crossgrain::part::Round as crossgrain::word::Enter>::enter_ISA`.
 fn entry(isa: &str) -> String {
     let name = format!("enter_{isa}");
     let length = name.len();

@@ -145,7 +145,7 @@ isa!(
 );
 isa!(
     /// 512-bit registers with byte tables in registers, and bit matrices on bytes.
-    GfniVbmi512, "gfnivbmi512", Features::AVX512.with(Features::GFNI).with(Features::VBMI), enter_gfni_vbmi512,
+    GfniVbmi512, "gfnivbmi512", Features::AVX512.with(Features::GFNI).with(Features::VBMI), enter_gfnivbmi512,
     "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,gfni"
 );
 isa!(
