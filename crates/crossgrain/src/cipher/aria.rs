@@ -20,13 +20,10 @@ impl Description for Aria {
     const NAMES: [&'static str; 2] = ["aria-encrypt", "aria-decrypt"];
 
     /// S₁, which is AES's, S₂, and their inverses.
-    fn boxes() -> &'static [Sbox] {
-        static BOXES: [Sbox; 4] = {
-            let s2 = Sbox::new(S2);
-            [sbox::AES, s2, sbox::AES.inverse(), s2.inverse()]
-        };
-        &BOXES
-    }
+    const BOXES: &'static [Sbox] = &{
+        let s2 = Sbox::new(S2);
+        [sbox::AES, s2, sbox::AES.inverse(), s2.inverse()]
+    };
 
     fn schedule(key: &[u8], direction: Direction) -> RoundKeys {
         let rounds = key.len() / 4 + 8;
@@ -69,7 +66,7 @@ fn words(key: &[u8]) -> [u128; 4] {
 /// A round of a sum with a key, odd (`first` 0) or even (2), by gates.
 fn round_of_secret(sum: u128, first: usize) -> u128 {
     let mut bytes = sum.to_be_bytes();
-    substitute(Aria::boxes(), |at| (at + first) % 4, &mut bytes);
+    substitute(Aria::BOXES, |at| (at + first) % 4, &mut bytes);
     let mixed = u128::from_be_bytes(diffuse(Tables::of::<Aria>(), bytes));
     bytes.zeroize();
     mixed
@@ -81,13 +78,14 @@ impl OnBytes for Aria {
         let (keys, last) = keys.split_at(keys.len() - 16);
         let mut x = block;
         // An odd round and an even one; the last of all has no diffusion layer.
-        let (pairs, end) = keys.split_at(keys.len() - 32);
-        for keys in pairs.as_chunks::<32>().0 {
+        let (pairs, _) = keys.as_chunks::<32>();
+        for (n, keys) in pairs.iter().enumerate() {
             x = diffuse(s, layer(s, x, &keys[..16], 0));
-            x = diffuse(s, layer(s, x, &keys[16..], 2));
+            x = layer(s, x, &keys[16..], 2);
+            if n + 1 < pairs.len() {
+                x = diffuse(s, x);
+            }
         }
-        x = diffuse(s, layer(s, x, &end[..16], 0));
-        x = layer(s, x, &end[16..], 2);
         written_out!(i < 16 => s.add_key(x[i], &last[i]))
     }
 }

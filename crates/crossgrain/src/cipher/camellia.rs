@@ -26,13 +26,10 @@ impl Description for Camellia {
     const FAMILY: Family = Family::Camellia;
     const NAMES: [&'static str; 2] = ["camellia-encrypt", "camellia-decrypt"];
 
-    fn boxes() -> &'static [Sbox] {
-        static BOXES: [Sbox; 4] = {
-            let s1 = Sbox::new(S1);
-            [s1, s1.rotated(0, 1), s1.rotated(0, 7), s1.rotated(1, 0)]
-        };
-        &BOXES
-    }
+    const BOXES: &'static [Sbox] = &{
+        let s1 = Sbox::new(S1);
+        [s1, s1.rotated(0, 1), s1.rotated(0, 7), s1.rotated(1, 0)]
+    };
 
     fn maps() -> &'static [Linear] {
         // Up by one bit; and the highest bit as the lowest.
@@ -102,7 +99,7 @@ fn two_rounds(state: u128, first: usize) -> u128 {
 /// F of a sum with a key, by gates.
 fn f_of_secret(sum: u64) -> u64 {
     let mut bytes = sum.to_be_bytes();
-    substitute(Camellia::boxes(), |at| CHOICE[at], &mut bytes);
+    substitute(Camellia::BOXES, |at| CHOICE[at], &mut bytes);
     u64::from_be_bytes(p(Tables::of::<Camellia>(), bytes))
 }
 

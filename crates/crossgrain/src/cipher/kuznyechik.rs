@@ -1,7 +1,8 @@
 //! Kuznyechik: nine rounds of key, S-box and linear transformation, and a last key.
 //!
 //! The linear transformation L is sixteen steps R of a shift register: a byte that is a sum of products of all sixteen comes in front, and the
-//! last one goes. On registers only that byte is computed; the rest is renaming.
+//! last one goes. On registers only that byte is computed; the rest is renaming. Factors are the same from both ends, so L of the
+//! bytes from last to first is its inverse: decryption takes blocks so.
 //! Source: RFC 7801. Products are by x⁸ + x⁷ + x⁶ + x + 1.
 
 use zeroize::Zeroizing;
@@ -30,13 +31,10 @@ impl Description for Kuznyechik {
     const NAMES: [&'static str; 2] = ["kuznyechik-encrypt", "kuznyechik-decrypt"];
 
     /// π and its inverse.
-    fn boxes() -> &'static [Sbox] {
-        static BOXES: [Sbox; 2] = {
-            let pi = Sbox::new(PI);
-            [pi, pi.inverse()]
-        };
-        &BOXES
-    }
+    const BOXES: &'static [Sbox] = &{
+        let pi = Sbox::new(PI);
+        [pi, pi.inverse()]
+    };
 
     fn maps() -> &'static [Linear] {
         const fn product(index: usize) -> Linear {
@@ -57,7 +55,7 @@ impl Description for Kuznyechik {
             let mut constant = [0; 16];
             constant[15] = number;
             let mut sum = sum_of(&a, &l(constant));
-            substitute(Self::boxes(), |_| 0, &mut sum);
+            substitute(Self::BOXES, |_| 0, &mut sum);
             let next = sum_of(&l(sum), &b);
             *b = *a;
             *a = next;
@@ -69,9 +67,10 @@ impl Description for Kuznyechik {
         if direction == Direction::Decrypt {
             let keys = keys.as_chunks_mut::<16>().0;
             keys.reverse();
-            // Added after the inverse of L and not before it.
+            // For reversed blocks, and all but the last added after the inverse of L and not before it.
+            keys.iter_mut().for_each(|key| key.reverse());
             for key in &mut keys[..9] {
-                *key = unmix(Tables::of::<Self>(), *key);
+                *key = l(*key);
             }
         }
         keys
@@ -91,51 +90,49 @@ impl OnBytes for Kuznyechik {
     #[inline(always)]
     fn rounds<S: Bytes>(s: S, direction: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16] {
         let (rounds, last) = keys.split_at(keys.len() - 16);
-        let mut x = block;
-        for key in rounds.as_chunks::<16>().0 {
-            x = match direction {
-                Direction::Encrypt => mix(s, written_out!(i < 16 => s.substitute_sum(x[i], &key[i], 0))),
-                Direction::Decrypt => {
-                    let x = unmix(s, x);
-                    written_out!(i < 16 => s.substitute_sum(x[i], &key[i], 1))
-                }
-            };
+        let encrypts = direction == Direction::Encrypt;
+        let (mut x, sbox) = if encrypts { (block, 0) } else { (reversed(block), 1) };
+        let mut keys = rounds.as_chunks::<16>().0.iter();
+        // S-boxes and L in turn, so that the text of each stands here once; decryption begins with L.
+        let mut substitutes = encrypts;
+        for _ in 0..2 * keys.len() {
+            if substitutes && let Some(key) = keys.next() {
+                x = written_out!(i < 16 => s.substitute_sum(x[i], &key[i], sbox));
+            } else {
+                x = mix(s, x);
+            }
+            substitutes = !substitutes;
         }
-        written_out!(i < 16 => s.add_key(x[i], &last[i]))
+        x = written_out!(i < 16 => s.add_key(x[i], &last[i]));
+        if encrypts { x } else { reversed(x) }
     }
 }
 
-/// The byte that a step R puts in front of bytes 0 to 14, which lie from place `first` on and around, in place of the last byte; or
-/// that its inverse puts behind bytes 1 to 15, in place of byte 0. `other` is that place.
-///
-/// Factors are the same from both ends, so sums are multiplied.
+/// The bytes from the last to the first, on which the inverse of L is L.
 #[inline(always)]
-fn step<S: Bytes>(s: S, x: [S::Byte; 16], first: usize, other: usize) -> [S::Byte; 16] {
-    let pair = written_out!(i < 8 => s.add(x[(first + i) % 16], x[(first + 14 - i) % 16]));
-    let low = s.add(s.add(s.linear(pair[0], 0), s.linear(pair[1], 1)), s.linear(pair[2], 2));
-    let high = s.add(s.add(s.linear(pair[3], 3), s.linear(pair[4], 4)), s.linear(pair[5], 5));
-    let middle = s.add(pair[6], s.linear(x[(first + 7) % 16], 6));
-    let mut x = x;
-    x[other] = s.add(s.add(x[other], middle), s.add(low, high));
-    x
+fn reversed<T: Copy>(x: [T; 16]) -> [T; 16] {
+    written_out!(i < 16 => x[15 - i])
 }
 
 /// L: sixteen steps R. Byte i is in place i - n modulo 16 after n of them.
 #[inline(always)]
 fn mix<S: Bytes>(s: S, mut x: [S::Byte; 16]) -> [S::Byte; 16] {
     unrolled!(n in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
-        x = step(s, x, (16 - n) % 16, 15 - n);
+        x[15 - n] = step(s, x, (16 - n) % 16, 15 - n);
     });
     x
 }
 
-/// The inverse of L: byte i is in place i + n after n steps.
+/// The byte that a step R puts in front of bytes 0 to 14, which lie from place `first` on and around, in place of the last byte.
+///
+/// Factors are the same from both ends, so sums are multiplied.
 #[inline(always)]
-fn unmix<S: Bytes>(s: S, mut x: [S::Byte; 16]) -> [S::Byte; 16] {
-    unrolled!(n in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
-        x = step(s, x, (n + 1) % 16, n);
-    });
-    x
+fn step<S: Bytes>(s: S, x: [S::Byte; 16], first: usize, last: usize) -> S::Byte {
+    let pair = written_out!(i < 8 => s.add(x[(first + i) % 16], x[(first + 14 - i) % 16]));
+    let low = s.add(s.add(s.linear(pair[0], 0), s.linear(pair[1], 1)), s.linear(pair[2], 2));
+    let high = s.add(s.add(s.linear(pair[3], 3), s.linear(pair[4], 4)), s.linear(pair[5], 5));
+    let middle = s.add(pair[6], s.linear(x[(first + 7) % 16], 6));
+    s.add(s.add(x[last], middle), s.add(low, high))
 }
 
 /// The S-box π.

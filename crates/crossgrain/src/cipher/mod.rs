@@ -46,7 +46,17 @@ pub trait Description: Send + Sync + 'static {
     const NAMES: [&'static str; 2];
 
     /// The S-boxes, by number.
-    fn boxes() -> &'static [Sbox];
+    const BOXES: &'static [Sbox];
+
+    /// Whether all S-boxes are inversions between affine maps.
+    const HAS_STRUCTURE: bool = {
+        let (mut all, mut number) = (true, 0);
+        while number < Self::BOXES.len() {
+            all &= Self::BOXES[number].inversion.is_some();
+            number += 1;
+        }
+        all
+    };
 
     /// Linear maps of bytes, by number.
     fn maps() -> &'static [Linear] {

@@ -31,7 +31,7 @@ impl<W: ByteLanes, Y: Way<W>> Forms<W, Y> {
     /// # Panics
     /// If the cipher has more S-boxes or maps than there is room for.
     pub fn of<C: Description>() -> Option<Self> {
-        let (boxes, maps) = (C::boxes(), C::maps());
+        let (boxes, maps) = (C::BOXES, C::maps());
         assert!(boxes.len() <= BOXES_MAX && maps.len() <= MAPS_MAX, "more than kernels have room for");
         let mut forms = [Y::sbox(boxes.first()?)?; BOXES_MAX];
         for (form, sbox) in forms.iter_mut().zip(boxes) {
@@ -46,7 +46,7 @@ impl<W: ByteLanes, Y: Way<W>> Forms<W, Y> {
 
     /// What the cipher's S-boxes lack so.
     pub fn lacks<C: Description>() -> Vec<Lacks> {
-        C::boxes().iter().map(Y::lacks).collect()
+        C::BOXES.iter().map(Y::lacks).collect()
     }
 }
 
@@ -169,7 +169,7 @@ pub struct Gates {
 impl Gates {
     /// What the rounds of a cipher compute with.
     pub fn of<C: Description>() -> Self {
-        Self { boxes: C::boxes(), maps: C::maps() }
+        Self { boxes: C::BOXES, maps: C::maps() }
     }
 }
 

@@ -30,10 +30,7 @@ impl Description for Sm4 {
     const FAMILY: Family = Family::Sm4;
     const NAMES: [&'static str; 2] = ["sm4-encrypt", "sm4-decrypt"];
 
-    fn boxes() -> &'static [Sbox] {
-        static BOXES: [Sbox; 1] = [Sbox::new(S)];
-        &BOXES
-    }
+    const BOXES: &'static [Sbox] = &[Sbox::new(S)];
 
     fn schedule(key: &[u8], direction: Direction) -> RoundKeys {
         let mut k = Zeroizing::new([0; 4]);
@@ -43,7 +40,7 @@ impl Description for Sm4 {
         let mut keys = Zeroizing::new(Vec::with_capacity(4 * ROUNDS));
         for round in 0..ROUNDS {
             let mut sum = (k[1] ^ k[2] ^ k[3] ^ ck(round)).to_be_bytes();
-            substitute(Self::boxes(), |_| 0, &mut sum);
+            substitute(Self::BOXES, |_| 0, &mut sum);
             let b = u32::from_be_bytes(sum);
             let next = k[0] ^ b ^ b.rotate_left(13) ^ b.rotate_left(23);
             *k = [k[1], k[2], k[3], next];

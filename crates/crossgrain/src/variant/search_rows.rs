@@ -1,5 +1,7 @@
 //! The rows that search for keys, a part of the table with the feature `search`: no other job takes them, and they are a
 //! third of what kernels cost to compile.
+//!
+//! Bits of registers are no rows for AES: every CPU that has them has AES instructions, or byte shuffles that are as fast.
 
 use super::table::{bitsliced, by, of};
 use super::{Action, BindSearch, Variant};
@@ -19,9 +21,6 @@ use crate::word::{
 /// Adds them all.
 pub(super) fn push(rows: &mut Vec<Variant>) {
     aes_search::<Bits<u64>>(bitsliced::<u64>(), "", rows);
-    aes_search::<Bits<Word128>>(bitsliced::<Word128>(), "", rows);
-    aes_search::<Bits<Word256>>(bitsliced::<Word256>(), "", rows);
-    aes_search::<Bits<Word512>>(bitsliced::<Word512>(), "", rows);
     aes_search_by::<Word128, Nibbles<Word128>>(rows);
     aes_search_by::<Word256, Nibbles<Word256>>(rows);
     aes_search_by::<VbmiWord512, Permute<VbmiWord512>>(rows);

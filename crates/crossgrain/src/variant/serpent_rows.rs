@@ -11,11 +11,7 @@ use crate::word::{Isa, Lane32, Register, Word128, Word256, Word512};
 
 /// Adds the rows.
 pub(super) fn push(rows: &mut Vec<Variant>) {
-    across_the_grain::<u32>(rows);
     across_the_grain::<u64>(rows);
-    across_the_grain::<Word128>(rows);
-    across_the_grain::<Word256>(rows);
-    across_the_grain::<Word512>(rows);
     on_words::<u32>(rows);
     on_words::<Word128>(rows);
     on_words::<Word256>(rows);

@@ -25,7 +25,6 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     aes_instructions::<AesWord128>(&mut rows);
     aes_instructions::<AesWord256>(&mut rows);
     aes_instructions::<AesWord512>(&mut rows);
-    across_the_grain::<u32>(&mut rows);
     across_the_grain::<u64>(&mut rows);
     across_the_grain::<Word128>(&mut rows);
     across_the_grain::<Word256>(&mut rows);
@@ -51,7 +50,6 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     words_of_blocks::<Word256>(&mut rows);
     words_of_blocks::<Word512>(&mut rows);
     super::described_rows::push(&mut rows);
-    transposition::<u32, Network>(&mut rows);
     transposition::<u64, Network>(&mut rows);
     transposition::<Word128, Network>(&mut rows);
     transposition::<Word256, Network>(&mut rows);

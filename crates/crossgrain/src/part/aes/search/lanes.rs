@@ -18,6 +18,9 @@ pub(crate) const ROUND_CONSTANTS: [u8; 11] = [0, 1, 2, 4, 8, 16, 32, 64, 128, 0x
 
 /// A byte of every key, in registers or in a program's text, and the steps of AES on it.
 pub trait CipherByte: Copy {
+    /// Whether a state and a schedule lie in memory, since they are more than the registers there are.
+    const IN_MEMORY: bool = false;
+
     /// What bytes are made from: the proof that their instructions are there.
     type Isa: Copy;
 
@@ -80,6 +83,7 @@ pub trait LaneByte: CipherByte<Isa: Isa, Pattern: Send + Sync> + Send + Sync + '
 }
 
 impl<W: Register> CipherByte for Bits<W> {
+    const IN_MEMORY: bool = true;
     type Isa = W::Isa;
     type Way = ();
     type Pattern = Bits<u64>;

@@ -34,6 +34,21 @@ pub struct Search<B: LaneByte, const NK: usize> {
 /// Bytes that a kernel compares.
 const COMPARED: usize = 2;
 
+/// Some bytes made alike: by a loop where they lie in memory anyway, so that a kernel holds their text once.
+macro_rules! bytes {
+    ($of:ident, $start:expr; $i:ident < $count:expr => $value:expr) => {
+        if $of::IN_MEMORY {
+            let mut bytes = [$start; $count];
+            for $i in 0..$count {
+                bytes[$i] = $value;
+            }
+            bytes
+        } else {
+            each!($i < $count => $value)
+        }
+    };
+}
+
 /// The bytes that are compared.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<B: CipherByte, const N: usize> {
@@ -52,6 +67,12 @@ pub(crate) const fn shifted(direction: Direction, column: usize, row: usize) -> 
         Direction::Encrypt => (column + 4 - row) % 4,
         Direction::Decrypt => (column + row) % 4,
     }
+}
+
+/// Where the byte comes from that ShiftRows or InvShiftRows brings to place `i`.
+const fn from<const BACK: bool>(i: usize) -> usize {
+    let (column, row) = (i / 4, i % 4);
+    4 * ((column + if BACK { 4 - row } else { row }) % 4) + row
 }
 
 impl<B: LaneByte> Target<B, COMPARED> {
@@ -279,11 +300,15 @@ impl<B: CipherByte> Rounds<B> {
         mut words: [[B; 4]; NK],
         target: &Target<B, N>,
     ) -> Differences<B, N> {
-        for round in self.first..self.rounds - 1 {
+        let mut round = self.first;
+        loop {
             self.schedule(&mut words, round);
+            if round == self.rounds - 1 {
+                break;
+            }
             state = self.round::<NK, false>(state, &words, round);
+            round += 1;
         }
-        self.schedule(&mut words, self.rounds - 1);
         // Copies: indices that are not known when compiled would keep the arrays out of registers all the way.
         let (state, words): ([B; 16], [[B; 4]; NK]) = (each!(i < 16 => state[i]), each!(i < NK => words[i]));
         self.last_rounds(&state, words, target)
@@ -302,11 +327,15 @@ impl<B: CipherByte> Rounds<B> {
             self.schedule(&mut words, round);
         }
         state = self.with_last_key(state, &words);
-        for round in (2..self.rounds).rev() {
+        let mut round = self.rounds - 1;
+        loop {
             self.schedule_back(&mut words, round);
+            if round == 1 {
+                break;
+            }
             state = self.round::<NK, true>(state, &words, round);
+            round -= 1;
         }
-        self.schedule_back(&mut words, 1);
         let (state, words): ([B; 16], [[B; 4]; NK]) = (each!(i < 16 => state[i]), each!(i < NK => words[i]));
         self.last_rounds_back(&state, words, key, target)
     }
@@ -330,7 +359,7 @@ impl<B: CipherByte> Rounds<B> {
     /// The words of round key `round`, into the places of those `NK` words before.
     #[inline(always)]
     pub(crate) fn schedule<const NK: usize>(&self, words: &mut [[B; 4]; NK], round: usize) {
-        if NK == 4 {
+        if NK == 4 && !B::IN_MEMORY {
             unrolled!(i in [0 1 2 3] { self.expand(words, 4 * round + i); });
         } else {
             for i in (4 * round).max(self.words)..4 * round + 4 {
@@ -342,7 +371,7 @@ impl<B: CipherByte> Rounds<B> {
     /// From where round key `round + 1` is among the words to where round key `round` is.
     #[inline(always)]
     pub(crate) fn schedule_back<const NK: usize>(&self, words: &mut [[B; 4]; NK], round: usize) {
-        if NK == 4 {
+        if NK == 4 && !B::IN_MEMORY {
             unrolled!(i in [7 6 5 4] { self.expand(words, 4 * round + i); });
         } else {
             let end = (4 * round + 4 + NK).min(4 * self.rounds + 4);
@@ -358,10 +387,13 @@ impl<B: CipherByte> Rounds<B> {
         let mut added = words[(i + NK - 1) % NK];
         let place = i % NK;
         if place == 0 {
-            added = each!(row < 4 => self.sub(added[(row + 1) % 4]));
+            added = [added[1], added[2], added[3], added[0]];
+        }
+        if place == 0 || NK == 8 && place == 4 {
+            added = bytes!(B, added[0]; row < 4 => self.sub(added[row]));
+        }
+        if place == 0 {
             added[0] = added[0].sum(B::round_constant(self.isa, i / NK));
-        } else if NK == 8 && place == 4 {
-            added = each!(row < 4 => self.sub(added[row]));
         }
         words[place] = each!(row < 4 => words[place][row].sum(added[row]));
     }
@@ -374,19 +406,39 @@ impl<B: CipherByte> Rounds<B> {
         words: &[[B; 4]; NK],
         round: usize,
     ) -> [B; 16] {
-        self.sub_and_shift::<BACK>(&mut state);
-        unrolled!(column in [0 1 2 3] {
-            let at = 4 * column;
-            let key = words[(4 * round + column) % NK];
-            let rows = if BACK {
-                B::inv_mixed(self.isa, self.back, each!(row < 4 => state[at + row].sum(key[row])))
-            } else {
-                let rows = B::mixed(self.isa, self.way, each!(row < 4 => state[at + row]));
-                each!(row < 4 => rows[row].sum(key[row]))
-            };
-            [state[at], state[at + 1], state[at + 2], state[at + 3]] = rows;
-        });
+        if B::IN_MEMORY {
+            let before = state;
+            for column in 0..4 {
+                let rows = each!(row < 4 => self.sub_in::<BACK>(before[from::<BACK>(4 * column + row)]));
+                let rows = self.mix_and_add::<NK, BACK>(rows, words, 4 * round + column);
+                state[4 * column..][..4].copy_from_slice(&rows);
+            }
+        } else {
+            self.sub_and_shift::<BACK>(&mut state);
+            unrolled!(column in [0 1 2 3] {
+                let at = 4 * column;
+                let rows = each!(row < 4 => state[at + row]);
+                let rows = self.mix_and_add::<NK, BACK>(rows, words, 4 * round + column);
+                [state[at], state[at + 1], state[at + 2], state[at + 3]] = rows;
+            });
+        }
         state
+    }
+
+    /// MixColumns of one column and a word of the schedule, or their inverses.
+    #[inline(always)]
+    fn mix_and_add<const NK: usize, const BACK: bool>(
+        &self,
+        rows: [B; 4],
+        words: &[[B; 4]; NK],
+        word: usize,
+    ) -> [B; 4] {
+        let key = words[word % NK];
+        if BACK {
+            return B::inv_mixed(self.isa, self.back, each!(row < 4 => rows[row].sum(key[row])));
+        }
+        let rows = B::mixed(self.isa, self.way, rows);
+        each!(row < 4 => rows[row].sum(key[row]))
     }
 
     /// SubBytes and ShiftRows, or their inverses: byte by byte, so that none has to be kept for long.
@@ -425,11 +477,12 @@ impl<B: CipherByte> Rounds<B> {
         let &Target { column, rows, columns, .. } = target;
         let last = 4 * self.rounds;
         let key = words[(last - 4 + column) % NK];
-        let mixed =
-            B::mixed(self.isa, self.way, each!(row < 4 => self.sub(state[4 * ((column + row) % 4) + row])));
+        let entering =
+            bytes!(B, state[0]; row < 4 => self.sub(state[from::<false>(4 * column + row)]));
+        let mixed = B::mixed(self.isa, self.way, entering);
         // Word 4·rounds is the only one of the last key with S-boxes.
         let before = words[(last + NK - 1) % NK];
-        Differences(each!(i < N => {
+        Differences(bytes!(B, mixed[0]; i < N => {
             let row = rows[i];
             let out = self.sub(mixed[row].sum(key[row]));
             let mut sum = self.sub(before[(row + 1) % 4]);
@@ -457,11 +510,11 @@ impl<B: CipherByte> Rounds<B> {
         let mixed = B::inv_mixed(
             self.isa,
             self.back,
-            each!(row < 4 => {
-                self.sub_back(state[4 * ((column + 4 - row) % 4) + row]).sum(added[row])
+            bytes!(B, state[0]; row < 4 => {
+                self.sub_back(state[from::<true>(4 * column + row)]).sum(added[row])
             }),
         );
-        Differences(each!(i < N => {
+        Differences(bytes!(B, mixed[0]; i < N => {
             let row = rows[i];
             self.difference(self.sub_back(mixed[row]).sum(key[columns[i]][row]), target, i)
         }))
