@@ -3,17 +3,17 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::block::BLOCK_BYTES;
-use crate::part::chain::{Data, Strand};
+use crate::part::chain::Strand;
 
 /// Chains that wait for a lane. The longest go first, so that no long one is left alone at the end.
-pub(super) struct Queue<'a, D>(Mutex<Vec<&'a mut Strand<D>>>);
+pub(super) struct Queue<'q, 'a>(Mutex<Vec<&'q mut Strand<'a>>>);
 
-impl<'a, D: Data> Queue<'a, D> {
+impl<'q, 'a> Queue<'q, 'a> {
     /// All chains that have anything to do.
     ///
     /// # Panics
     /// If one of them is no whole number of blocks long.
-    pub(super) fn new(strands: &'a mut [Strand<D>]) -> Self {
+    pub(super) fn new(strands: &'q mut [Strand<'a>]) -> Self {
         let mut waiting: Vec<_> = strands.iter_mut().filter(|strand| strand.data.len_bytes() > 0).collect();
         assert!(waiting.iter().all(|strand| strand.data.len_bytes().is_multiple_of(BLOCK_BYTES)));
         waiting.sort_unstable_by_key(|strand| strand.data.len_bytes());
@@ -27,8 +27,8 @@ impl<'a, D: Data> Queue<'a, D> {
     }
 
     /// Takes chains off the queue, at most `lanes` at a time, and to their ends, by steps of some blocks.
-    pub(super) fn work(&self, lanes: usize, mut step: impl FnMut(&mut [&mut Strand<D>], usize)) {
-        let mut alive: Vec<&mut Strand<D>> = Vec::with_capacity(lanes);
+    pub(super) fn work(&self, lanes: usize, mut step: impl FnMut(&mut [&mut Strand<'a>], usize)) {
+        let mut alive: Vec<&mut Strand<'a>> = Vec::with_capacity(lanes);
         loop {
             {
                 let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -16,7 +16,7 @@ use super::many::Queue;
 use super::threads::Threads;
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::convert::{Load, Store};
-use crate::part::chain::{Data, Link, Rule, Strand, by_blocks};
+use crate::part::chain::{Rule, Strand, by_blocks};
 use crate::part::counter::Counter;
 use crate::part::ghash::Ghash;
 use crate::part::{Count, Counting, Keys, Source, TilePart, WholePart, tweak};
@@ -199,45 +199,26 @@ impl Program {
         self.threads
     }
 
-    /// Takes chains to their ends without writing: each is left with its last state.
+    /// Takes chains to their ends: each is left with its last state.
     ///
     /// As many as fit run side by side. The program must be one that encrypts bytes.
     ///
     /// # Panics
     /// If a chain is no whole number of blocks long.
-    pub fn absorb(&self, threads: Threads, strands: &mut [Strand<&[u8]>]) {
-        self.side_by_side(threads, strands, |running, strands, blocks| running.absorb(strands, blocks));
-    }
-
-    /// Replaces chains to their ends: each is left with its last state.
-    ///
-    /// As many as fit run side by side. The program must be one that encrypts bytes.
-    ///
-    /// # Panics
-    /// If a chain is no whole number of blocks long.
-    pub fn chain(&self, threads: Threads, link: Link, strands: &mut [Strand<Buffers<'_>>]) {
-        self.side_by_side(threads, strands, |running, strands, blocks| running.chain(link, strands, blocks));
-    }
-
-    /// How many chains run side by side on one thread, where there are so many.
-    pub fn lanes(&self) -> usize {
-        self.bound[0].lanes()
-    }
-
-    fn side_by_side<D: Data>(
-        &self,
-        threads: Threads,
-        strands: &mut [Strand<D>],
-        step: impl Fn(&mut Running<'_>, &mut [&mut Strand<D>], usize) + Sync,
-    ) {
+    pub fn chain(&self, threads: Threads, rule: Rule, strands: &mut [Strand<'_>]) {
         let share = strands.len().div_ceil(threads.count()).clamp(1, self.lanes());
         let bound = self.cheapest_for(share);
         let lanes = share.min(bound.lanes());
         let queue = Queue::new(strands);
         threads.together(queue.len_bytes(), &|| {
             let mut running = bound.begin();
-            queue.work(lanes, |strands, blocks| step(&mut running, strands, blocks));
+            queue.work(lanes, |strands, blocks| running.chain(rule, strands, blocks));
         });
+    }
+
+    /// How many chains run side by side on one thread, where there are so many.
+    pub fn lanes(&self) -> usize {
+        self.bound[0].lanes()
     }
 
     /// On this thread. Inlined with all that leads here: a short call costs little more than the copies of `source`
@@ -371,24 +352,13 @@ impl Running<'_> {
         }
     }
 
-    fn absorb(&mut self, strands: &mut [&mut Strand<&[u8]>], blocks: usize) {
+    fn chain(&mut self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
         match self {
-            Self::Whole(cipher) => cipher.absorb(strands, blocks),
+            Self::Whole(cipher) => cipher.chain(rule, strands, blocks),
             Self::Tiles(work) => {
                 let bundle_blocks = work.bundle_blocks;
                 let mut cipher = |states: Buffers<'_>| work.run(Source::Bytes, states);
-                by_blocks(Rule::Absorb, &mut cipher, bundle_blocks, strands, blocks);
-            }
-        }
-    }
-
-    fn chain(&mut self, link: Link, strands: &mut [&mut Strand<Buffers<'_>>], blocks: usize) {
-        match self {
-            Self::Whole(cipher) => cipher.chain(link, strands, blocks),
-            Self::Tiles(work) => {
-                let bundle_blocks = work.bundle_blocks;
-                let mut cipher = |states: Buffers<'_>| work.run(Source::Bytes, states);
-                by_blocks(Rule::Replace(link), &mut cipher, bundle_blocks, strands, blocks);
+                by_blocks(rule, &mut cipher, bundle_blocks, strands, blocks);
             }
         }
     }

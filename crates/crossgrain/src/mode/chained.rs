@@ -16,7 +16,7 @@ use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Schedule};
 use crate::mode::Options;
 use crate::part::Source;
-use crate::part::chain::{Link, Strand};
+use crate::part::chain::{Data, Link, Rule, Strand};
 use crate::plan::Plan;
 use crate::word::{Buffers, wipe};
 
@@ -312,7 +312,7 @@ impl<M: ChainedMode> Chained<M> {
 
     fn serial(&self, messages: &mut [Message<'_>]) {
         let (mut strands, mut tails): (Vec<_>, Vec<_>) = messages.iter_mut().map(strand_and_tail).unzip();
-        self.program.chain(self.program.threads(), M::LINK, &mut strands);
+        self.program.chain(self.program.threads(), Rule::Replace(M::LINK), &mut strands);
         for (message, strand) in messages.iter_mut().zip(&strands) {
             message.chain.block = strand.state;
         }
@@ -329,11 +329,11 @@ impl<M: ChainedMode> Chained<M> {
         }
         let strand = |(message, block): (&Message<'_>, _)| Strand {
             state: message.chain.block,
-            data: Buffers::in_place(block),
+            data: Data::Replaced(Buffers::in_place(block)),
         };
         let places = padded.iter_mut().map(|block| &mut block[..]);
         let mut strands: Vec<_> = messages.iter().zip(places).map(strand).collect();
-        self.program.chain(self.program.threads(), M::LINK, &mut strands);
+        self.program.chain(self.program.threads(), Rule::Replace(M::LINK), &mut strands);
         for ((block, tail), message) in padded.iter().zip(tails).zip(messages) {
             let block = &block[..tail.len_bytes()];
             message.chain.begin(if self.chains_input() { tail.input() } else { block });
@@ -358,10 +358,10 @@ impl<M: ChainedMode> Apply for Chained<M> {
     }
 }
 
-fn strand_and_tail<'a>(message: &mut Message<'a>) -> (Strand<Buffers<'a>>, Buffers<'a>) {
+fn strand_and_tail<'a>(message: &mut Message<'a>) -> (Strand<'a>, Buffers<'a>) {
     let whole = message.buffers.len_bytes() / BLOCK_BYTES * BLOCK_BYTES;
     let (blocks, tail) = message.buffers.take().split_at(whole);
-    (Strand { state: message.chain.block, data: blocks }, tail)
+    (Strand { state: message.chain.block, data: Data::Replaced(blocks) }, tail)
 }
 
 impl<M> fmt::Debug for Chained<M> {

@@ -10,7 +10,7 @@ use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
 use crate::mode::{Blocks, Options, Tag};
 use crate::part::Source;
-use crate::part::chain::Strand;
+use crate::part::chain::{Data, Rule, Strand};
 use crate::part::tweak::double;
 use crate::plan::{Birth, Job, Plan};
 use crate::word::{Buffers, wipe};
@@ -148,8 +148,8 @@ impl Cmac {
 /// Takes chains of a program that encrypts bytes along strings of whole blocks, side by side.
 pub(super) fn absorb(program: &Program, threads: Threads, states: &mut Blocks, strings: &[&[u8]]) {
     let places = states.0.iter().zip(strings);
-    let mut strands: Vec<_> = places.map(|(state, data)| Strand { state: *state, data: *data }).collect();
-    program.absorb(threads, &mut strands);
+    let mut strands: Vec<_> = places.map(|(state, data)| Strand { state: *state, data: Data::Absorbed(data) }).collect();
+    program.chain(threads, Rule::Absorb, &mut strands);
     for (state, strand) in states.0.iter_mut().zip(&mut strands) {
         *state = strand.state;
         wipe(&mut strand.state);

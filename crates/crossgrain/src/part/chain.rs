@@ -24,7 +24,7 @@ pub enum Link {
 ///
 /// A value, not a type: kernels ask for it before and after the cipher, so that the cipher's long text stands once in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub enum Rule {
     /// CBC-MAC: as CBC encryption, and nothing is written.
     Absorb,
     /// What a link says.
@@ -45,71 +45,64 @@ impl Rule {
     }
 }
 
-/// A message on its way through a chain.
-pub struct Strand<D> {
+/// A message that a chain goes along.
+pub struct Strand<'a> {
     /// What the next block is chained to: the initialisation vector at first.
     pub state: Block,
     /// What is left of the message, whole blocks.
-    pub data: D,
+    pub data: Data<'a>,
 }
 
-impl<D: Data> fmt::Debug for Strand<D> {
+impl fmt::Debug for Strand<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Strand({} bytes left, secret)", self.data.len_bytes())
     }
 }
 
-/// What a chain goes along: bytes to be absorbed, or buffers to be worked through.
-pub trait Data: Send {
+/// What a chain goes along. A value, not a type, for the same reason.
+#[derive(Debug)]
+pub enum Data<'a> {
+    /// Bytes of which nothing is written.
+    Absorbed(&'a [u8]),
+    /// Blocks that are replaced.
+    Replaced(Buffers<'a>),
+}
+
+impl Data<'_> {
     /// How much is left, in bytes.
-    fn len_bytes(&self) -> usize;
+    pub fn len_bytes(&self) -> usize {
+        self.input().len()
+    }
 
     /// What is left.
-    fn input(&self) -> &[u8];
+    #[inline(always)]
+    fn input(&self) -> &[u8] {
+        match self {
+            Self::Absorbed(bytes) => bytes,
+            Self::Replaced(buffers) => buffers.input(),
+        }
+    }
 
     /// Where the results of what is left go, as many bytes; nothing where none are kept.
-    fn output_mut(&mut self) -> &mut [u8];
+    #[inline(always)]
+    fn output_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::Absorbed(_) => &mut [],
+            Self::Replaced(buffers) => buffers.output_mut(),
+        }
+    }
 
     /// Leaves `count_bytes` behind.
     ///
     /// # Panics
     /// If that is more than there is.
-    fn advance(&mut self, count_bytes: usize);
-}
-
-impl Data for &[u8] {
-    #[inline(always)]
-    fn len_bytes(&self) -> usize {
-        self.len()
-    }
-    #[inline(always)]
-    fn input(&self) -> &[u8] {
-        self
-    }
-    #[inline(always)]
-    fn output_mut(&mut self) -> &mut [u8] {
-        &mut []
-    }
-    fn advance(&mut self, count_bytes: usize) {
-        *self = &self[count_bytes..];
-    }
-}
-
-impl Data for Buffers<'_> {
-    #[inline(always)]
-    fn len_bytes(&self) -> usize {
-        Buffers::len_bytes(self)
-    }
-    #[inline(always)]
-    fn input(&self) -> &[u8] {
-        Buffers::input(self)
-    }
-    #[inline(always)]
-    fn output_mut(&mut self) -> &mut [u8] {
-        Buffers::output_mut(self)
-    }
-    fn advance(&mut self, count_bytes: usize) {
-        self.take_front(count_bytes);
+    pub fn advance(&mut self, count_bytes: usize) {
+        match self {
+            Self::Absorbed(bytes) => *bytes = &bytes[count_bytes..],
+            Self::Replaced(buffers) => {
+                buffers.take_front(count_bytes);
+            }
+        }
     }
 }
 
@@ -136,7 +129,7 @@ impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
 
     /// Takes the blocks of a message from byte `at` on into a lane, as many as there are steps.
     #[inline(always)]
-    pub(crate) fn fill<D: Data>(&mut self, lane: usize, data: &D, at: usize) {
+    pub(crate) fn fill(&mut self, lane: usize, data: &Data<'_>, at: usize) {
         let input = data.input()[at..].as_chunks().0;
         if let Some(blocks) = input.first_chunk::<STEPS>() {
             for (row, block) in self.0.iter_mut().zip(blocks) {
@@ -151,7 +144,7 @@ impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
 
     /// Asks for what `fill` will take from byte `at` on.
     #[inline(always)]
-    pub(crate) fn expect<D: Data>(data: &D, at: usize) {
+    pub(crate) fn expect(data: &Data<'_>, at: usize) {
         for line in (0..STEPS * BLOCK_BYTES).step_by(LINE_BYTES) {
             prefetch(data.input(), at + line);
         }
@@ -159,7 +152,7 @@ impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
 
     /// Gives the first `steps` blocks of a lane back to the message, from byte `at` on.
     #[inline(always)]
-    pub(crate) fn drain<D: Data>(&self, lane: usize, data: &mut D, at: usize, steps: usize) {
+    pub(crate) fn drain(&self, lane: usize, data: &mut Data<'_>, at: usize, steps: usize) {
         let output = &mut data.output_mut()[at..].as_chunks_mut().0[..steps];
         if let Some(blocks) = output.first_chunk_mut::<STEPS>() {
             for (block, row) in blocks.iter_mut().zip(&self.0) {
@@ -186,11 +179,11 @@ const SIDE_BY_SIDE: usize = TILE_BYTES / BLOCK_BYTES;
 const STEPS: usize = LINE_BYTES / BLOCK_BYTES;
 
 /// Takes every chain `blocks` blocks further by a cipher on whole bundles of blocks, in place.
-pub(crate) fn by_blocks<D: Data>(
+pub(crate) fn by_blocks(
     rule: Rule,
     cipher: &mut dyn FnMut(Buffers<'_>),
     bundle_blocks: usize,
-    strands: &mut [&mut Strand<D>],
+    strands: &mut [&mut Strand<'_>],
     blocks: usize,
 ) {
     let mut states = Tile::new();

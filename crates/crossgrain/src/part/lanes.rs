@@ -5,7 +5,7 @@
 //! cipher does.
 //! Holds: a block is read before it is replaced, and each chain touches its own alone.
 
-use super::chain::{self, Data, Rule, Strand};
+use super::chain::{self, Rule, Strand};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::Kernel;
 
@@ -33,14 +33,14 @@ pub(super) trait Lanes<const LANES: usize> {
 }
 
 /// Takes no more than `LANES` chains `blocks` blocks further.
-pub(super) struct Chains<'a, 's, L, D, const LANES: usize> {
+pub(super) struct Chains<'a, 's, 'd, L, const LANES: usize> {
     pub(super) lanes: L,
-    pub(super) strands: &'a mut [&'s mut Strand<D>],
+    pub(super) strands: &'a mut [&'s mut Strand<'d>],
     pub(super) blocks: usize,
     pub(super) rule: Rule,
 }
 
-impl<L: Lanes<LANES>, D: Data, const LANES: usize> Kernel for Chains<'_, '_, L, D, LANES> {
+impl<L: Lanes<LANES>, const LANES: usize> Kernel for Chains<'_, '_, '_, L, LANES> {
     type Output = ();
 
     #[inline(always)]
@@ -54,7 +54,7 @@ impl<L: Lanes<LANES>, D: Data, const LANES: usize> Kernel for Chains<'_, '_, L, 
         }
         let mut state = lanes.load(now.step(0));
         let end = blocks * BLOCK_BYTES;
-        exchange::<D, LANES>(now, strands, 0, Moves { out: None, into: Some(0), end });
+        exchange::<LANES>(now, strands, 0, Moves { out: None, into: Some(0), end });
         for at in (0..end).step_by(STEPS * BLOCK_BYTES) {
             let steps = STEPS.min((end - at) / BLOCK_BYTES);
             let out = at.checked_sub(STEPS * BLOCK_BYTES).filter(|_| rule.writes());
@@ -63,14 +63,14 @@ impl<L: Lanes<LANES>, D: Data, const LANES: usize> Kernel for Chains<'_, '_, L, 
             for step in 0..steps {
                 let from = (step * share).min(strands.len());
                 let to = (from + share).min(strands.len());
-                exchange::<D, LANES>(other, &mut strands[from..to], from, Moves { out, into, end });
+                exchange::<LANES>(other, &mut strands[from..to], from, Moves { out, into, end });
                 lanes.advance(rule, &mut state, now.step(step));
             }
             std::mem::swap(&mut now, &mut other);
         }
         let last = end.next_multiple_of(STEPS * BLOCK_BYTES).checked_sub(STEPS * BLOCK_BYTES);
         let out = last.filter(|_| rule.writes());
-        exchange::<D, LANES>(other, strands, 0, Moves { out, into: None, end });
+        exchange::<LANES>(other, strands, 0, Moves { out, into: None, end });
         lanes.store(state, now.step(0));
         for (strand, state) in strands.iter_mut().zip(now.step(0)) {
             strand.state = *state;
@@ -88,9 +88,9 @@ struct Moves {
 
 /// Empties and fills lanes of a stage from lane `first` on.
 #[inline(always)]
-fn exchange<D: Data, const LANES: usize>(
+fn exchange<const LANES: usize>(
     stage: &mut Stage<LANES>,
-    strands: &mut [&mut Strand<D>],
+    strands: &mut [&mut Strand<'_>],
     first: usize,
     moves: Moves,
 ) {

@@ -18,7 +18,7 @@ pub mod search;
 pub mod serpent;
 pub mod tweak;
 
-use self::chain::{Link, Rule, Strand, by_blocks};
+use self::chain::{Rule, Strand, by_blocks};
 use self::counter::Counter;
 use self::ghash::Ghash;
 use self::mask::Masks;
@@ -262,13 +262,8 @@ pub trait WholePart: Send + Sync {
         1
     }
 
-    /// Takes every chain `blocks` blocks further along its input.
-    fn absorb(&self, strands: &mut [&mut Strand<&[u8]>], blocks: usize) {
-        by_blocks(Rule::Absorb, &mut |states| self.run(Source::Bytes, states), 1, strands, blocks);
-    }
-
-    /// Replaces the next `blocks` blocks of every chain.
-    fn chain(&self, link: Link, strands: &mut [&mut Strand<Buffers<'_>>], blocks: usize) {
-        by_blocks(Rule::Replace(link), &mut |states| self.run(Source::Bytes, states), 1, strands, blocks);
+    /// Takes every chain `blocks` blocks further.
+    fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
+        by_blocks(rule, &mut |states| self.run(Source::Bytes, states), 1, strands, blocks);
     }
 }

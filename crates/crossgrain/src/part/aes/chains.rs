@@ -6,16 +6,16 @@
 use super::instructions::{BUNDLE_BLOCKS_MAX, IN_FLIGHT, MIDDLE_LEAST, Middle};
 use super::key::RoundKeys;
 use crate::block::Block;
-use crate::part::chain::{Data, Link, Rule, Strand};
+use crate::part::chain::{Link, Rule, Strand};
 use crate::part::lanes::{Chains, Lanes};
 use crate::word::{AesLanes, Isa, each};
 
 /// Takes every chain `blocks` blocks further.
-pub(super) fn run<W: AesLanes, D: Data>(
+pub(super) fn run<W: AesLanes>(
     isa: W::Isa,
     keys: &RoundKeys,
     rule: Rule,
-    strands: &mut [&mut Strand<D>],
+    strands: &mut [&mut Strand<'_>],
     blocks: usize,
 ) {
     // No more lanes than there are registers for: they are cleared before and wiped after.
@@ -23,10 +23,10 @@ pub(super) fn run<W: AesLanes, D: Data>(
     for strands in strands.chunks_mut(IN_FLIGHT * W::BLOCKS) {
         if strands.len() > W::BLOCKS {
             let lanes = Registers::<W, IN_FLIGHT> { isa, keys };
-            isa.enter(Chains::<_, _, BUNDLE_BLOCKS_MAX> { lanes, strands, blocks, rule });
+            isa.enter(Chains::<_, BUNDLE_BLOCKS_MAX> { lanes, strands, blocks, rule });
         } else {
             let lanes = Registers::<W, 1> { isa, keys };
-            isa.enter(Chains::<_, _, FEW> { lanes, strands, blocks, rule });
+            isa.enter(Chains::<_, FEW> { lanes, strands, blocks, rule });
         }
     }
 }

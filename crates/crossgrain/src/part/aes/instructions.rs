@@ -14,7 +14,7 @@ use super::chains;
 use super::key::RoundKeys;
 use super::seal::Seal;
 use crate::block::{BLOCK_BYTES, Block, Direction};
-use crate::part::chain::{Link, Rule, Strand};
+use crate::part::chain::{Rule, Strand};
 use crate::part::counter::Counter;
 use crate::part::ghash::Ghash;
 use crate::part::mask::Masks;
@@ -113,12 +113,8 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         IN_FLIGHT * W::BLOCKS
     }
 
-    fn absorb(&self, strands: &mut [&mut Strand<&[u8]>], blocks: usize) {
-        chains::run::<W, _>(self.isa, &self.keys, Rule::Absorb, strands, blocks);
-    }
-
-    fn chain(&self, link: Link, strands: &mut [&mut Strand<Buffers<'_>>], blocks: usize) {
-        chains::run::<W, _>(self.isa, &self.keys, Rule::Replace(link), strands, blocks);
+    fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
+        chains::run::<W>(self.isa, &self.keys, rule, strands, blocks);
     }
 }
 

@@ -5,44 +5,44 @@
 use super::vsliced::{Cipher, State, at_once};
 use super::whole::sums;
 use crate::block::Block;
-use crate::part::chain::{Data, Link, Rule, Strand};
+use crate::part::chain::{Link, Rule, Strand};
 use crate::part::lanes::{Chains, Lanes};
 use crate::word::{Isa, Lane32, each};
 
 /// Takes every chain `blocks` blocks further.
-pub(super) fn run<W: Lane32, D: Data>(
+pub(super) fn run<W: Lane32>(
     isa: W::Isa,
     cipher: &Cipher<W>,
     rule: Rule,
-    strands: &mut [&mut Strand<D>],
+    strands: &mut [&mut Strand<'_>],
     blocks: usize,
 ) {
     let bundle_blocks = W::BITS / 32;
     for strands in strands.chunks_mut(at_once::<W>() * bundle_blocks) {
         // Lanes for bundles of sixteen, the widest.
         if strands.len() <= bundle_blocks {
-            side_by_side::<W, D, 1, 16>(isa, cipher, rule, strands, blocks);
+            side_by_side::<W, 1, 16>(isa, cipher, rule, strands, blocks);
             continue;
         }
         // Asked when compiling: what no chains take is not compiled, for each kernel holds the whole cipher.
         if const { at_once::<W>() == 4 } && strands.len() > 2 * bundle_blocks {
-            side_by_side::<W, D, 4, 64>(isa, cipher, rule, strands, blocks);
+            side_by_side::<W, 4, 64>(isa, cipher, rule, strands, blocks);
         } else {
-            side_by_side::<W, D, 2, 32>(isa, cipher, rule, strands, blocks);
+            side_by_side::<W, 2, 32>(isa, cipher, rule, strands, blocks);
         }
     }
 }
 
 /// The same of as many chains as `N` bundles have lanes.
-fn side_by_side<W: Lane32, D: Data, const N: usize, const LANES: usize>(
+fn side_by_side<W: Lane32, const N: usize, const LANES: usize>(
     isa: W::Isa,
     cipher: &Cipher<W>,
     rule: Rule,
-    strands: &mut [&mut Strand<D>],
+    strands: &mut [&mut Strand<'_>],
     blocks: usize,
 ) {
     let lanes = Bundles::<W, N> { isa, cipher };
-    isa.enter(Chains::<_, _, LANES> { lanes, strands, blocks, rule });
+    isa.enter(Chains::<_, LANES> { lanes, strands, blocks, rule });
 }
 
 /// Blocks in `N` bundles.

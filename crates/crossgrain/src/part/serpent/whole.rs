@@ -12,7 +12,7 @@ use super::chains;
 use super::key::RoundKeys;
 use super::vsliced::{Cipher, State, at_once};
 use crate::block::{BLOCK_BYTES, Block, Direction};
-use crate::part::chain::{Data, Link, Rule, Strand};
+use crate::part::chain::{Rule, Strand};
 use crate::part::counter::{Counter, CounterToWords, before_wrap};
 use crate::part::mask::Masks;
 use crate::part::tweak::TweakWords;
@@ -177,18 +177,8 @@ impl<W: Lane32> OnWords<W> {
         }
     }
 
-    fn chain<D: Data>(&self, rule: Rule, strands: &mut [&mut Strand<D>], blocks: usize) {
+    fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
         chains::run(self.isa, &self.cipher, rule, strands, blocks);
-    }
-}
-
-impl<W: Lane32> Whole<W> {
-    fn chain_by<D: Data>(&self, rule: Rule, strands: &mut [&mut Strand<D>], blocks: usize) {
-        if strands.len() <= FEW {
-            self.few.chain(rule, strands, blocks);
-        } else {
-            self.many.chain(rule, strands, blocks);
-        }
     }
 }
 
@@ -206,12 +196,12 @@ impl<W: Lane32> WholePart for Whole<W> {
         at_once::<W>() * OnWords::<W>::BUNDLE_BLOCKS
     }
 
-    fn absorb(&self, strands: &mut [&mut Strand<&[u8]>], blocks: usize) {
-        self.chain_by(Rule::Absorb, strands, blocks);
-    }
-
-    fn chain(&self, link: Link, strands: &mut [&mut Strand<Buffers<'_>>], blocks: usize) {
-        self.chain_by(Rule::Replace(link), strands, blocks);
+    fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
+        if strands.len() <= FEW {
+            self.few.chain(rule, strands, blocks);
+        } else {
+            self.many.chain(rule, strands, blocks);
+        }
     }
 }
 
