@@ -146,7 +146,7 @@ fn first_text(results: &str, key: &str) -> Result<String> {
 }
 
 /// Lower case, and one dash for whatever is neither letter nor digit.
-fn slug(text: &str) -> String {
+pub(crate) fn slug(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let words = lower.split(|c: char| !c.is_ascii_alphanumeric());
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")

@@ -1,6 +1,7 @@
 //! `cargo xtask weight`: what it costs a user to build crossgrain, from nothing.
 //!
-//! A crate that depends on the library is made in a temporary folder and built, in release and debug; then the command line.
+//! A crate that depends on the library is made in a temporary folder and built, in release and debug, with the features it has by
+//! default and with none, which leaves AES; then the command line. The figures are kept in `bench/record/` and written into a page.
 //! Seconds are of processor, user and system, of all that cargo ran; memory is the most that one process of the compiler
 //! held. Crates are those that are compiled for the target, the library's own included.
 
@@ -10,32 +11,66 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use crate::bench::slug;
 use crate::{Result, cargo, day, pages, root, rustc};
 
 /// The page with the table.
 const PAGE: &str = "docs/install.md";
 const TASK: &str = "weight";
 
-/// What is built, and how many seconds of processor it may take.
+/// What is built, and how much of everything it may take.
 struct Case {
     what: &'static str,
     package: Package,
     profile: &'static str,
     bar_s: f64,
+    bar_mib: u64,
+    bar_crates: usize,
 }
 
 #[derive(Clone, Copy)]
 enum Package {
-    /// A crate that depends on the library as it is by default.
-    Dependent,
+    /// A crate that depends on the library, by a line with this behind its path.
+    Dependent(&'static str),
     Program,
 }
 
-const CASES: [Case; 3] = [
-    Case { what: "the library, release", package: Package::Dependent, profile: "--release", bar_s: 90.0 },
-    Case { what: "the library, debug", package: Package::Dependent, profile: "--profile=dev", bar_s: 120.0 },
-    Case { what: "the program, release", package: Package::Program, profile: "--release", bar_s: 240.0 },
+const AS_IT_IS: Package = Package::Dependent("");
+const AES_ALONE: Package = Package::Dependent(", default-features = false");
+const RELEASE: &str = "--release";
+const DEBUG: &str = "--profile=dev";
+
+const CASES: [Case; 5] = [
+    Case { what: "the library, release", package: AS_IT_IS, profile: RELEASE, bar_s: 90.0, ..NO_BAR },
+    Case { what: "the library, debug", package: AS_IT_IS, profile: DEBUG, bar_s: 120.0, ..NO_BAR },
+    Case {
+        what: "AES alone, release",
+        package: AES_ALONE,
+        profile: RELEASE,
+        bar_s: 45.0,
+        bar_crates: 15,
+        ..NO_BAR
+    },
+    Case {
+        what: "AES alone, debug",
+        package: AES_ALONE,
+        profile: DEBUG,
+        bar_s: 45.0,
+        bar_crates: 15,
+        ..NO_BAR
+    },
+    Case {
+        what: "the program, release",
+        package: Package::Program,
+        profile: RELEASE,
+        bar_s: 240.0,
+        ..NO_BAR
+    },
 ];
+
+/// What holds of every build; of crates, a number that none comes near.
+const NO_BAR: Case =
+    Case { what: "", package: AS_IT_IS, profile: "", bar_s: f64::INFINITY, bar_mib: 2048, bar_crates: 100 };
 
 /// What a build cost.
 struct Cost {
@@ -51,20 +86,34 @@ struct Cost {
 pub(crate) fn run() -> Result<()> {
     pages::expect(PAGE, TASK)?;
     let folder = root().join(crate::target()).join("weight");
-    let mut table =
-        "| what is built | processor, s | at most, s | memory, MiB | crates |\n|---|---|---|---|---|\n"
-            .to_owned();
+    let mut table = "| what is built | processor, s | at most | memory of a compiler, MiB | at most | crates | at most |\n\
+                     |---|---|---|---|---|---|---|\n"
+        .to_owned();
+    let mut record = "what,processor_s,memory_mib,crates\n".to_owned();
     for case in &CASES {
-        let Case { what, bar_s, .. } = case;
+        let Case { what, bar_s, bar_mib, bar_crates, .. } = case;
         let Cost { processor_s, peak_kib, crates } = case.cost(&folder)?;
-        let row = format!("| {what} | {processor_s:.0} | {bar_s:.0} | {} | {crates} |\n", peak_kib >> 10);
+        let mib = peak_kib >> 10;
+        let row = format!(
+            "| {what} | {processor_s:.0} | {bar_s:.0} | {mib} | {bar_mib} | {crates} | {bar_crates} |\n"
+        );
         print!("{row}");
         table.push_str(&row);
+        record.push_str(&format!("\"{what}\",{processor_s:.1},{mib},{crates}\n"));
     }
-    let (machine, compiler) = (machine()?, rustc("release")?);
-    table.push_str(&format!("\n{machine}, rustc {compiler}, {}, by `cargo xtask weight`.\n", day()?));
+    let (machine, compiler, day) = (machine()?, rustc("release")?, day()?);
+    table.push_str(&format!("\n{machine}, rustc {compiler}, {day}, by `cargo xtask weight`.\n"));
+    keep(&machine, &day, &record)?;
     fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     pages::put(PAGE, TASK, &table)
+}
+
+/// Puts the figures beside the other records of the machine.
+fn keep(machine: &str, day: &str, record: &str) -> Result<()> {
+    let folder = root().join("bench/record").join(slug(machine));
+    let file = folder.join(format!("{day}-weight.csv"));
+    let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&file, record));
+    written.map_err(|error| format!("{}: {error}", file.display()))
 }
 
 impl Case {
@@ -74,7 +123,7 @@ impl Case {
             fs::remove_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         }
         let manifest = match self.package {
-            Package::Dependent => dependent(folder)?,
+            Package::Dependent(features) => dependent(folder, features)?,
             Package::Program => root().join("crates/crossgrain-cli/Cargo.toml"),
         };
         let mut build = cargo();
@@ -105,11 +154,11 @@ impl Case {
 }
 
 /// A crate that depends on the library; gives its manifest.
-fn dependent(folder: &Path) -> Result<std::path::PathBuf> {
+fn dependent(folder: &Path, features: &str) -> Result<std::path::PathBuf> {
     let library = root().join("crates/crossgrain");
     let manifest = format!(
         "[package]\nname = \"dependent\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n\
-         crossgrain = {{ path = {:?} }}\n\n[workspace]\n",
+         crossgrain = {{ path = {:?}{features} }}\n\n[workspace]\n",
         library.display().to_string()
     );
     let source = "fn main() {\n    println!(\"{}\", crossgrain::Features::of_cpu());\n}\n";

@@ -148,7 +148,8 @@ impl Cmac {
 /// Takes chains of a program that encrypts bytes along strings of whole blocks, side by side.
 pub(super) fn absorb(program: &Program, threads: Threads, states: &mut Blocks, strings: &[&[u8]]) {
     let places = states.0.iter().zip(strings);
-    let mut strands: Vec<_> = places.map(|(state, data)| Strand { state: *state, data: Data::Absorbed(data) }).collect();
+    let mut strands: Vec<_> =
+        places.map(|(state, data)| Strand { state: *state, data: Data::Absorbed(data) }).collect();
     program.chain(threads, Rule::Absorb, &mut strands);
     for (state, strand) in states.0.iter_mut().zip(&mut strands) {
         *state = strand.state;

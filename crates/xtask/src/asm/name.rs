@@ -140,9 +140,7 @@ mod tests {
         assert!(!is_intrinsic("core::core_arch::x86::xsave::_xgetbv"));
         assert!(!is_intrinsic("<&core::core_arch::x86::__m512i as core::fmt::Debug>::fmt"));
         assert!(!is_intrinsic("core::ptr::drop_in_place::<core::core_arch::x86::__m512i>"));
-        assert!(!is_intrinsic(
-            "crossgrain::word::enter_avx2::<Gate<core::core_arch::x86::__m256i>>"
-        ));
+        assert!(!is_intrinsic("crossgrain::word::enter_avx2::<Gate<core::core_arch::x86::__m256i>>"));
     }
 
     #[test]
@@ -152,9 +150,7 @@ mod tests {
         assert!(is_gate("<&mut crossgrain::word::Word512 as core::ops::bit::BitXor>::bitxor"));
         assert!(is_gate("<crossgrain::word::x86::Word512>::rotate::<7u32>"));
         assert!(is_gate("<u64 as crossgrain::word::Word>::load"));
-        assert!(is_gate(
-            "<crossgrain::part::Round<u64> as crossgrain::word::Kernel>::run"
-        ));
+        assert!(is_gate("<crossgrain::part::Round<u64> as crossgrain::word::Kernel>::run"));
         assert!(!is_gate("crossgrain::circuit::sub_bytes::<crossgrain::word::Word512>"));
         assert!(!is_gate("<crossgrain::part::Round<crossgrain::word::Word512>>::new"));
         assert!(!is_gate("crossgrain::wordy::exchange"));
@@ -164,9 +160,7 @@ mod tests {
     #[test]
     fn own_code_is_seen_in_generic_arguments() {
         assert!(is_own_code("crossgrain::circuit::sub_bytes::<u64>"));
-        assert!(is_own_code(
-            "core::array::from_fn::<u64, 8usize, crossgrain::circuit::mix::{closure#0}>"
-        ));
+        assert!(is_own_code("core::array::from_fn::<u64, 8usize, crossgrain::circuit::mix::{closure#0}>"));
         assert!(!is_own_code("core::panicking::assert_failed::<crossgrain::word::Word512>"));
         assert!(!is_own_code("core::ptr::drop_in_place::<crossgrain::word::tile::Tile>"));
         assert!(!is_own_code("core::slice::index::slice_index_fail"));
@@ -180,24 +174,16 @@ mod tests {
             ),
             Some(("avx2", "crossgrain::part::Round<A, fn(B) -> C>"))
         );
-        assert_eq!(
-            entry("<K as crossgrain::word::x86::tokens::_::Enter>::enter_avx2::{closure#0}"),
-            None
-        );
+        assert_eq!(entry("<K as crossgrain::word::x86::tokens::_::Enter>::enter_avx2::{closure#0}"), None);
         assert_eq!(entry("<K as crossgrain::mode::Enter>::enter_avx2"), None);
-        assert_eq!(
-            entry("<crossgrain::word::Avx2 as crossgrain::word::Isa>::enter::<K>"),
-            None
-        );
+        assert_eq!(entry("<crossgrain::word::Avx2 as crossgrain::word::Isa>::enter::<K>"), None);
         assert_eq!(entry("memcpy"), None);
     }
 
     #[test]
     fn short_names_keep_what_tells_kernels_apart() {
         assert_eq!(
-            short(
-                "crossgrain::part::aes::Round<crossgrain::word::x86::Word512, (u8, 4usize)>"
-            ),
+            short("crossgrain::part::aes::Round<crossgrain::word::x86::Word512, (u8, 4usize)>"),
             "part::aes::Round<Word512, (u8, 4usize)>"
         );
     }

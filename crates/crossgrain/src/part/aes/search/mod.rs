@@ -477,8 +477,7 @@ impl<B: CipherByte> Rounds<B> {
         let &Target { column, rows, columns, .. } = target;
         let last = 4 * self.rounds;
         let key = words[(last - 4 + column) % NK];
-        let entering =
-            bytes!(B, state[0]; row < 4 => self.sub(state[from::<false>(4 * column + row)]));
+        let entering = bytes!(B, state[0]; row < 4 => self.sub(state[from::<false>(4 * column + row)]));
         let mixed = B::mixed(self.isa, self.way, entering);
         // Word 4·rounds is the only one of the last key with S-boxes.
         let before = words[(last + NK - 1) % NK];
