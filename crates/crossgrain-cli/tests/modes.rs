@@ -229,9 +229,28 @@ fn what_is_forged_leaves_nothing_behind() {
 }
 
 #[test]
+fn chunks_of_any_size_make_the_same_bytes() {
+    let (key, data) = (key(128), painted(3 * MIB + 48, 3));
+    for mode in ["ecb", "ctr", "cbc", "cfb", "ofb"] {
+        let initial: &[&str] = if mode == "ecb" { &[] } else { &["--iv", IV] };
+        let run =
+            |rest: &[&str], data: &[u8]| piped(data, &raw("aes-128", mode, &key, &[initial, rest].concat()));
+        let sealed = run(&[], &data);
+        for size in ["4K", "5000", "1MB", "256M"] {
+            assert_same(&run(&["--chunk-size", size], &data), &sealed, &format!("{mode} by {size}"));
+            assert_same(
+                &run(&["--chunk-size", size, "-d"], &sealed),
+                &data,
+                &format!("{mode} by {size}, back"),
+            );
+        }
+    }
+}
+
+#[test]
 fn options_that_a_mode_has_no_use_for() {
     let (key, long) = (key(128), hex(&painted(32, 7)));
-    let cases: [(&str, &[&str], &str); 19] = [
+    let cases: [(&str, &[&str], &str); 21] = [
         ("ecb", &["--iv", IV], "--iv"),
         ("xts", &["--iv", IV], "--iv"),
         ("ctr", &["--iv", IV, "--padding", "pkcs7"], "--padding"),
@@ -239,6 +258,8 @@ fn options_that_a_mode_has_no_use_for() {
         ("cbc", &["--iv", IV, "--sector", "1"], "--sector"),
         ("cbc", &["--iv", IV, "--sector-size", "512"], "--sector-size"),
         ("ofb", &["--iv", IV, "--tag", "00"], "--tag"),
+        ("gcm", &["--iv", IV, "--chunk-size", "4K"], "--chunk-size"),
+        ("ctr", &["--iv", IV, "--chunk-size", "1K"], "4K to 256M"),
         ("cfb", &[], "--iv"),
         ("gcm", &[], "--iv"),
         ("gcm", &["--iv", ""], "nonce"),

@@ -173,7 +173,7 @@ fn source(record: &Record) -> Result<String> {
         (
             "AES, bit-sliced",
             &["circuit/aes_sbox.rs", "circuit/aes_linear.rs", "part/aes/bitsliced.rs"][..],
-            "words of 32, 64, 128, 256 and 512 bits, two directions, three key sizes, CUDA, WGSL",
+            "words of 64, 128, 256 and 512 bits, two directions, three key sizes, CUDA, WGSL",
         ),
         ("AES by AES instructions", &["part/aes/instructions.rs"], "128, 256 and 512 bits, the same"),
         (

@@ -17,6 +17,7 @@ use super::stream::task;
 use crate::device::Asked;
 use crate::error::Error;
 use crate::output::apart;
+use crate::pipeline::CHUNK_BYTES;
 use crate::secret;
 use crate::typed::{self, AnyCipher, any_ciphers, modes, policies};
 use crate::wisdom;
@@ -98,6 +99,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 
+    /// How many bytes are read, computed and written at a time, 4K to 256M; 1M unless given
+    #[arg(long, value_name = "N", value_parser = chunk_size)]
+    chunk_size: Option<usize>,
+
     /// A variant that must be used, as listed by `crossgrain variants`; may be repeated
     #[arg(long = "variant", value_name = "NAME")]
     variants: Vec<String>,
@@ -139,6 +144,8 @@ pub(super) struct Job {
     pub(super) mode: Mode,
     pub(super) kind: Kind,
     pub(super) explain: bool,
+    /// About how many bytes are read, computed and written at a time.
+    pub(super) chunk_bytes: usize,
     pub(super) workers: NonZero<usize>,
     pub(super) device: Asked,
     /// `None` for standard input.
@@ -146,6 +153,12 @@ pub(super) struct Job {
     /// `None` for standard output.
     pub(super) output: Option<PathBuf>,
     pub(super) force: bool,
+}
+
+/// The size of a chunk.
+fn chunk_size(text: &str) -> Result<usize, String> {
+    let bytes = typed::size(text)?;
+    if (1 << 12..=1 << 28).contains(&bytes) { Ok(bytes) } else { Err("give 4K to 256M".to_owned()) }
 }
 
 impl Job {
@@ -220,6 +233,7 @@ impl Args {
             device: self.device,
             mode: self.mode,
             kind,
+            chunk_bytes: self.chunk_size.unwrap_or(CHUNK_BYTES),
             workers,
             input: unless_stream(self.input),
             output: unless_stream(self.output),
@@ -239,6 +253,7 @@ impl Args {
             ("--padding", self.padding.is_some(), entry.lengths == Lengths::WholeBlocks),
             ("--sector-size", self.sector_size.is_some(), has_sectors),
             ("--sector", self.sector.is_some(), has_sectors),
+            ("--chunk-size", self.chunk_size.is_some(), !has_tag),
             ("--aad", self.aad.is_some(), has_tag),
             ("--tag", self.tag.is_some(), has_tag),
             ("--tag-file", self.tag_file.is_some(), has_tag),

@@ -16,7 +16,7 @@ use super::padding::{Padded, Unpadded};
 use crate::device::{OnDevice, Wanted};
 use crate::error::{Error, Exit};
 use crate::input::{Input, Name};
-use crate::pipeline::{self, BEFORE_BYTES, CHUNK_BYTES, Cut, Failure, Place};
+use crate::pipeline::{self, BEFORE_BYTES, Cut, Failure, Place};
 use crate::progress::{Audience, Progress};
 
 /// Replaces a chunk.
@@ -153,7 +153,7 @@ fn on_cpu(job: &Job, engine: &Engine, plain: &Plain) -> Result<Work, Error> {
         job.mode.unauthenticated(engine.cipher, &job.secret, job.direction, &start, &engine.options)?;
     explain(job, mode.plans());
     let cost = mode.plans().first().map_or(Cost::FREE, |plan| plan.cost);
-    let chunk_bytes = mode.grain_bytes() * (CHUNK_BYTES / mode.grain_bytes()).max(1);
+    let chunk_bytes = mode.grain_bytes() * (job.chunk_bytes / mode.grain_bytes()).max(1);
     let mut cut = Cut { chunk_bytes, ..Cut::default() };
     cut.before[BEFORE_BYTES - BLOCK_BYTES..].copy_from_slice(&job.mode.initial_block(iv)?);
     let is_serial = !job.mode.is_parallel(job.direction);

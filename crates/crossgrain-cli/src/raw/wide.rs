@@ -10,7 +10,7 @@ use crossgrain::wide::{Key, Options, State, Stream};
 use super::args::{Job, Wide};
 use super::stream::{Compute, Work};
 use crate::error::{self, Error};
-use crate::pipeline::{BEFORE_BYTES, CHUNK_BYTES, Cut, Place};
+use crate::pipeline::{BEFORE_BYTES, Cut, Place};
 
 /// Chunks are whole bundles of every variant.
 const BUNDLE_BLOCKS: usize = 512;
@@ -27,7 +27,8 @@ pub(super) fn work(job: &Job, wide: &Wide) -> Result<Work, Error> {
     }
     let block_bytes = cipher.block_bytes();
     let bundle_bytes = BUNDLE_BLOCKS * block_bytes;
-    let mut cut = Cut { chunk_bytes: CHUNK_BYTES / bundle_bytes * bundle_bytes, ..Cut::default() };
+    let mut cut =
+        Cut { chunk_bytes: bundle_bytes * (job.chunk_bytes / bundle_bytes).max(1), ..Cut::default() };
     cut.before[BEFORE_BYTES - block_bytes..].copy_from_slice(wide.initial.block());
     let is_serial = !mode.is_parallel(job.direction);
     let (initial, chain) = (wide.initial.clone(), Mutex::new(wide.initial.clone()));

@@ -1,4 +1,4 @@
-//! What a run's time is made of, and how much faster more threads are on inputs of different lengths.
+//! What a run's time is made of, how much faster more threads are on inputs of different lengths, and how much to read and write at a time.
 //!
 //! The composition is that of `crossgrain raw --profile` on one thread. What is not computing is what their program did serially; ours reads and
 //! writes while other threads compute, so Amdahl's limit is that of a program that does not.
@@ -25,6 +25,10 @@ const LENGTHS: [(&str, usize); 7] = [
     ("10 MiB", 10 << 20),
     ("20 MiB", 20 << 20),
 ];
+
+/// What is read, computed and written at a time, and the input that this is tried on. Theirs was found by trial too.
+const CHUNKS: [&str; 8] = ["4K", "16K", "64K", "256K", "1M", "4M", "16M", "64M"];
+const CHUNKED_MEBIBYTES: u64 = 256;
 
 /// Seconds of a run on one thread.
 #[derive(Debug, PartialEq)]
@@ -60,8 +64,13 @@ impl Composition {
     }
 }
 
-/// Both tables.
+/// All three tables.
 pub(super) fn tables(place: &Path, program: &Path) -> Result<String> {
+    Ok(compositions(place, program)? + &lengths(place, program)? + &chunks(place, program)?)
+}
+
+/// What a run on one thread is made of.
+fn compositions(place: &Path, program: &Path) -> Result<String> {
     let failed = |error: std::io::Error| format!("cannot write the input: {error}");
     let input = place.join("in");
     files::write_input(&input, MEBIBYTES).map_err(failed)?;
@@ -73,7 +82,7 @@ pub(super) fn tables(place: &Path, program: &Path) -> Result<String> {
     for (cap, name) in [("", "by the fastest instructions"), ("portable", "on u64")] {
         let mut best: Option<Composition> = None;
         for _ in 0..TURNS {
-            let printed = run(place, program, cap, 1)?.1;
+            let printed = run(place, program, cap, 1, &[])?.1;
             let new = Composition::of(&printed).ok_or_else(|| format!("no profile in: {printed}"))?;
             best = best.filter(|old| old.total_s <= new.total_s).or(Some(new));
         }
@@ -85,19 +94,26 @@ pub(super) fn tables(place: &Path, program: &Path) -> Result<String> {
             let _ = writeln!(text, "| {name} | {} | {serial:.3} | {:.2} |", cells.join(" | "), 1.0 / serial);
         }
     }
+    Ok(text)
+}
+
+/// What more threads make of inputs of different lengths.
+fn lengths(place: &Path, program: &Path) -> Result<String> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut text = String::new();
     let _ = writeln!(
         text,
         "\n| input | speed-up of whole runs by {threads} threads, by the fastest instructions | on u64 |\n|---|---|---|"
     );
     for (name, len_bytes) in LENGTHS {
-        fs::write(&input, vec![7; len_bytes]).map_err(failed)?;
+        fs::write(place.join("in"), vec![7; len_bytes])
+            .map_err(|error| format!("cannot write the input: {error}"))?;
         let mut cells = Vec::new();
         for cap in ["", "portable"] {
             let mut fastest_s = [f64::INFINITY; 2];
             for _ in 0..TURNS {
                 for (fastest_s, threads) in fastest_s.iter_mut().zip([1, threads]) {
-                    *fastest_s = fastest_s.min(run(place, program, cap, threads)?.0);
+                    *fastest_s = fastest_s.min(run(place, program, cap, threads, &[])?.0);
                 }
             }
             cells.push(format!("{:.2}", fastest_s[0] / fastest_s[1]));
@@ -107,12 +123,38 @@ pub(super) fn tables(place: &Path, program: &Path) -> Result<String> {
     Ok(text)
 }
 
+/// What sizes of chunks make of a long input. The sizes take turns, so that a disturbance slows all alike.
+fn chunks(place: &Path, program: &Path) -> Result<String> {
+    files::write_input(&place.join("in"), CHUNKED_MEBIBYTES)
+        .map_err(|error| format!("cannot write the input: {error}"))?;
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    let columns = [("", 1), ("", all), ("portable", 1), ("portable", all)];
+    let mut fastest_s = [[f64::INFINITY; 4]; CHUNKS.len()];
+    for _ in 0..TURNS {
+        for (chunk, fastest_s) in CHUNKS.iter().zip(&mut fastest_s) {
+            for (&(cap, threads), fastest_s) in columns.iter().zip(fastest_s) {
+                *fastest_s = fastest_s.min(run(place, program, cap, threads, &["--chunk-size", chunk])?.0);
+            }
+        }
+    }
+    let mut text = format!(
+        "\n| GB/s, {CHUNKED_MEBIBYTES} MiB from file to file, by size of chunks | one thread | {all} threads | on u64, one thread | \
+         {all} threads |\n|---|---|---|---|---|\n| theirs: 16 bytes to read, 512 to write | | | | |\n"
+    );
+    let bytes = (CHUNKED_MEBIBYTES << 20) as f64;
+    for (chunk, fastest_s) in CHUNKS.iter().zip(fastest_s) {
+        let cells: Vec<_> = fastest_s.iter().map(|s| format!("{:.2}", bytes / s / 1e9)).collect();
+        let _ = writeln!(text, "| {chunk} | {} |", cells.join(" | "));
+    }
+    Ok(text)
+}
+
 /// One run from a file to a file: its seconds, and what it prints of them.
-fn run(place: &Path, program: &Path, cap: &str, threads: usize) -> Result<(f64, String)> {
+fn run(place: &Path, program: &Path, cap: &str, threads: usize, more: &[&str]) -> Result<(f64, String)> {
     let mut run = Command::new(program);
     run.current_dir(place).args(["raw", "--cipher", "aes-256", "--mode", "ecb", "--force", "--profile"]);
     run.args(["--key", "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"]);
-    run.args(["--threads", &threads.to_string(), "in", "-o", "out"]);
+    run.args(["--threads", &threads.to_string(), "in", "-o", "out"]).args(more);
     if !cap.is_empty() {
         run.env("CROSSGRAIN_ISA", cap);
     }

@@ -26,8 +26,7 @@ const THEIRS: Costs = Costs {
 };
 
 /// The words of which ours are made.
-const WORDS: [(&str, &str); 5] =
-    [("32", "portable"), ("64", "portable"), ("128", "sse2"), ("256", "avx2"), ("512", "avx512")];
+const WORDS: [(&str, &str); 4] = [("64", "portable"), ("128", "sse2"), ("256", "avx2"), ("512", "avx512")];
 
 /// Whether a step is taken across the grain.
 type Choice = [bool; STEPS.len()];
