@@ -106,7 +106,7 @@ impl Threads {
     }
 
     /// Whether so much work is worth waking threads.
-    pub(super) const fn pays(self, len_bytes: usize) -> bool {
+    pub(crate) const fn pays(self, len_bytes: usize) -> bool {
         self.0 > 1 && len_bytes >= JOB_BYTES_MIN
     }
 }

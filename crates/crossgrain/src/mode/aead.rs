@@ -55,6 +55,22 @@ pub trait Aead: Send + Sync {
     /// zeros alone where the mode [wipes what is forged](super::Entry::wipes_forged): in place, its ciphertext is lost.
     fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error>;
 
+    /// [`Aead::seal_many`] of one message, with what is only needed for more left out.
+    ///
+    /// # Errors
+    /// As [`Aead::admits`]; nothing is written then.
+    fn seal_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        self.seal_many(slice::from_mut(message))
+    }
+
+    /// [`Aead::open_many`] of one message.
+    ///
+    /// # Errors
+    /// As [`Aead::open`].
+    fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        self.open_many(slice::from_mut(message))?.pop().unwrap_or(Err(Error::Forged))
+    }
+
     /// Encrypts a message and gives its tag, of [`Aead::tag_bytes`].
     ///
     /// # Errors
@@ -64,7 +80,9 @@ pub trait Aead: Send + Sync {
     where
         Self: Sized,
     {
-        seal(self, AeadMessage::new(nonce, aad, buffers))
+        let mut message = AeadMessage::new(nonce, aad, buffers);
+        self.seal_message(&mut message)?;
+        Ok(message.tag)
     }
 
     /// Decrypts a message if its tag is right.
@@ -84,20 +102,10 @@ pub trait Aead: Send + Sync {
     where
         Self: Sized,
     {
-        open(self, AeadMessage::new(nonce, aad, buffers), tag)
+        let mut message = AeadMessage::new(nonce, aad, buffers);
+        message.tag = tag.try_into()?;
+        self.open_message(&mut message)
     }
-}
-
-/// [`Aead::seal`] for all kinds of buffers.
-fn seal(mode: &dyn Aead, mut message: AeadMessage<'_>) -> Result<Tag, Error> {
-    mode.seal_many(slice::from_mut(&mut message))?;
-    Ok(message.tag)
-}
-
-/// [`Aead::open`] for all kinds of buffers.
-fn open(mode: &dyn Aead, message: AeadMessage<'_>, tag: &[u8]) -> Result<(), Error> {
-    let mut message = AeadMessage { tag: tag.try_into()?, ..message };
-    mode.open_many(slice::from_mut(&mut message))?.pop().unwrap_or(Err(Error::Forged))
 }
 
 /// A mode behind a pointer, such as [`super::Mode::aead`] makes.
@@ -112,6 +120,14 @@ impl<A: Aead + ?Sized> Aead for Box<A> {
 
     fn admits(&self, nonce: &[u8], len_bytes: usize) -> Result<(), Error> {
         (**self).admits(nonce, len_bytes)
+    }
+
+    fn seal_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        (**self).seal_message(message)
+    }
+
+    fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        (**self).open_message(message)
     }
 
     fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
@@ -134,12 +150,17 @@ pub(super) fn opened(
     messages: &[AeadMessage<'_>],
     right: &[bool],
 ) -> Vec<Result<(), Error>> {
-    let opened = |(message, right): (&AeadMessage<'_>, &bool)| match message.tag.len() {
-        _ if *right => Ok(()),
+    messages.iter().zip(right).map(|(message, &right)| verdict(mode, message, right)).collect()
+}
+
+/// What opening a message came to, of which it is known whether its tag is right.
+#[inline]
+pub(super) fn verdict(mode: &impl Aead, message: &AeadMessage<'_>, right: bool) -> Result<(), Error> {
+    match message.tag.len() {
+        _ if right => Ok(()),
         len_bytes if len_bytes != mode.tag_bytes() => Err(Error::TagBytes { len_bytes }),
         _ => Err(Error::Forged),
-    };
-    messages.iter().zip(right).map(opened).collect()
+    }
 }
 
 /// Bytes in all messages together.

@@ -5,15 +5,15 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use super::aead::{Aead, AeadMessage, all_admitted, opened, total_bytes};
+use super::aead::{Aead, AeadMessage, all_admitted, opened, total_bytes, verdict};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::tag::Tag;
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
 use crate::mode::{Blocks, Options};
-use crate::part::Source;
 use crate::part::counter::Counter;
 use crate::part::ghash::Ghash;
+use crate::part::{GcmEnd, Source};
 use crate::plan::Plan;
 use crate::word::{Buffers, wipe};
 
@@ -68,6 +68,8 @@ pub struct Gcm {
     key: Key,
     options: Options,
     ghash: Ghash,
+    /// What a kernel for GCM takes at a time; 0 where there is none.
+    bundle_bytes: usize,
     tag_bytes: usize,
 }
 
@@ -93,7 +95,8 @@ impl Gcm {
         let ghash = Ghash::new(&h.0[0], options.limits()?.features);
         counter.wipe_stack();
         let (key, options) = (key.clone(), options.freely());
-        Ok(Self { counter, secret_counter: OnceLock::new(), key, options, ghash, tag_bytes })
+        let bundle_bytes = counter.gcm_bundle_bytes(&ghash);
+        Ok(Self { counter, secret_counter: OnceLock::new(), key, options, ghash, bundle_bytes, tag_bytes })
     }
 
     /// Makes the program for nonces of other lengths than [`NONCE_BYTES`], unless it is there.
@@ -138,8 +141,7 @@ impl Gcm {
 
     /// GHASH with the two lengths as its last block.
     fn finish(&self, sum: &mut Block, aad_bytes: usize, len_bytes: usize) {
-        let bits = |bytes: usize| 8 * bytes as u128;
-        self.ghash.absorb(sum, &(bits(aad_bytes) << 64 | bits(len_bytes)).to_be_bytes());
+        self.ghash.absorb(sum, &lengths(aad_bytes, len_bytes));
     }
 
     /// The tag, once all of the ciphertext is hashed.
@@ -152,7 +154,61 @@ impl Gcm {
         tag
     }
 
+    /// Whether a kernel for GCM takes a message: where there is one, on one thread, under the usual counter.
+    fn has_kernel_for(&self, threads: Threads, message: &AeadMessage<'_>) -> bool {
+        let is_alone = !threads.pays(message.buffers.len_bytes());
+        self.bundle_bytes > 0 && is_alone && message.nonce.len() == NONCE_BYTES
+    }
+
+    /// Seals a message, or opens it if its tag is right, by the kernel for GCM; says whether it is.
+    fn by_kernel(&self, message: &mut AeadMessage<'_>, direction: Direction) -> bool {
+        let AeadMessage { nonce, aad, buffers, tag } = message;
+        let (counter, len_bytes) = (self.first(nonce), buffers.len_bytes());
+        // The kernel for the end takes up to a bundle, which is a power of two: a short message whole, with its additional data.
+        let bulk_bytes = len_bytes.saturating_sub(1) & !(self.bundle_bytes - 1);
+        let after = |blocks: usize| Counter::big_endian(counter + 1 + blocks as u128);
+        let (mut bulk, buffers) = buffers.reborrow().split_at(bulk_bytes);
+        let mut end = GcmEnd {
+            counter: counter.swap_bytes(),
+            first: after(bulk_bytes / BLOCK_BYTES),
+            sum: [0; BLOCK_BYTES],
+            aad,
+            lengths: u128::from_le_bytes(lengths(aad.len(), len_bytes)),
+            buffers,
+            tag: [0; BLOCK_BYTES],
+            opens: None,
+        };
+        if bulk_bytes > 0 {
+            self.ghash.absorb(&mut end.sum, std::mem::take(&mut end.aad));
+        }
+        if direction == Direction::Encrypt {
+            if bulk_bytes > 0 {
+                self.counter.gcm_bulk(after(0), &self.ghash, &mut end.sum, bulk);
+            }
+            self.counter.gcm_end(&self.ghash, &mut end);
+            *tag = Tag::cut(&end.tag, self.tag_bytes);
+            return true;
+        }
+        if tag.len() != self.tag_bytes {
+            return false;
+        }
+        end.tag[..self.tag_bytes].copy_from_slice(tag);
+        end.opens = Some(u128::MAX >> (128 - 8 * self.tag_bytes));
+        if bulk_bytes > 0 {
+            self.ghash.absorb(&mut end.sum, bulk.input());
+        }
+        let right = self.counter.gcm_end(&self.ghash, &mut end);
+        if right && bulk_bytes > 0 {
+            self.counter.run_by(Threads::ONE, Source::Counter(after(0)), bulk.reborrow());
+        }
+        right
+    }
+
     fn seal_one(&self, threads: Threads, message: &mut AeadMessage<'_>) {
+        if self.has_kernel_for(threads, message) {
+            self.by_kernel(message, Direction::Encrypt);
+            return;
+        }
         let AeadMessage { nonce, aad, buffers, tag } = message;
         let (program, first) = (self.counter_of(nonce), self.first(nonce));
         let (mut sum, len_bytes) = (self.hash_of(aad), buffers.len_bytes());
@@ -170,6 +226,9 @@ impl Gcm {
     }
 
     fn open_one(&self, threads: Threads, message: &mut AeadMessage<'_>) -> bool {
+        if self.has_kernel_for(threads, message) {
+            return self.by_kernel(message, Direction::Decrypt);
+        }
         let AeadMessage { nonce, aad, buffers, tag } = message;
         let (program, first) = (self.counter_of(nonce), self.first(nonce));
         let mut sum = self.hash_of(aad);
@@ -206,6 +265,20 @@ impl Aead for Gcm {
         self.counter.plans()
     }
 
+    #[inline]
+    fn seal_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        self.admits(message.nonce, message.buffers.len_bytes())?;
+        self.seal_one(self.counter.threads(), message);
+        Ok(())
+    }
+
+    #[inline]
+    fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        self.admits(message.nonce, message.buffers.len_bytes())?;
+        let right = self.open_one(self.counter.threads(), message);
+        verdict(self, message, right)
+    }
+
     fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
         all_admitted(self, messages)?;
         let (len_bytes, within) = (total_bytes(messages), self.within(messages.len()));
@@ -222,6 +295,12 @@ impl Aead for Gcm {
         self.counter.threads().each(len_bytes, messages.iter_mut().zip(&mut right), &open);
         Ok(opened(self, messages, &right))
     }
+}
+
+/// GHASH's last block.
+fn lengths(aad_bytes: usize, len_bytes: usize) -> Block {
+    let bits = |bytes: usize| 8 * bytes as u128;
+    (bits(aad_bytes) << 64 | bits(len_bytes)).to_be_bytes()
 }
 
 /// The counter after J₀, so far into a message, and what runs under it: of a counter only the last 32 bits count, and where

@@ -28,9 +28,9 @@ pub struct Tag {
 impl Tag {
     /// The first bytes of a block.
     pub(super) fn cut(block: &Block, len_bytes: usize) -> Self {
-        let mut bytes = [0; BLOCK_BYTES];
-        bytes[..len_bytes].copy_from_slice(&block[..len_bytes]);
-        Self { bytes, len_bytes }
+        assert!((1..=BLOCK_BYTES).contains(&len_bytes), "a tag has a byte, and no more than a block");
+        let kept = u128::MAX >> (128 - 8 * len_bytes);
+        Self { bytes: (u128::from_le_bytes(*block) & kept).to_le_bytes(), len_bytes }
     }
 }
 

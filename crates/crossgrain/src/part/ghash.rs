@@ -14,7 +14,9 @@ use std::fmt;
 use zeroize::Zeroizing;
 
 use crate::block::{BLOCK_BYTES, Block};
-use crate::word::{CarrylessLanes, ClmulWord128, ClmulWord256, ClmulWord512, Features, Isa, Kernel, each};
+use crate::word::{
+    AesLanes, CarrylessLanes, ClmulWord128, ClmulWord256, ClmulWord512, Features, Isa, Kernel, each,
+};
 
 /// GHASH, or POLYVAL, with one key.
 pub struct Ghash(Box<dyn Hash>);
@@ -36,6 +38,11 @@ impl Ghash {
             .or_else(|| ByProducts::<ClmulWord256>::boxed(first, order, features))
             .or_else(|| ByProducts::<ClmulWord128>::boxed(first, order, features));
         Self(hash.unwrap_or_else(|| ByIntegers::boxed(first, order)))
+    }
+
+    /// Whether carry-less products compute the hash.
+    pub fn is_by_products(&self) -> bool {
+        self.0.powers().is_some()
     }
 
     /// The powers of the key, where carry-less products compute the hash.
@@ -173,8 +180,23 @@ pub(super) const STRIDE: usize = 8;
 /// Blocks in the widest register.
 const LANES_MAX: usize = 4;
 
-/// The powers of a key from the first on, as lanes have them, and the order of blocks' bytes there.
-pub(super) struct Powers(Zeroizing<[Block; STRIDE * LANES_MAX]>, Order);
+/// Blocks that can be hashed at once besides those of a stride: what a message has besides data.
+const BESIDES: usize = 8;
+
+/// The powers that the widest registers have.
+const POWERS_MAX: usize = STRIDE * LANES_MAX + BESIDES;
+
+/// The powers of a key as lanes have them, the first in place `POWERS_MAX - 1` and the others before it, with zeros behind: so the powers for
+/// some neighbouring blocks are neighbours too. And the order of blocks' bytes in lanes.
+pub(super) struct Powers(Zeroizing<[Block; POWERS_MAX + LANES_MAX]>, Order);
+
+impl Powers {
+    /// Those of as many neighbouring blocks as a register has, of which the first is to be multiplied by this power.
+    #[inline(always)]
+    fn from<W: CarrylessLanes>(&self, isa: W::Isa, power: usize) -> W {
+        W::load(isa, &self.0.as_flattened()[(POWERS_MAX - power) * BLOCK_BYTES..][..W::BYTES])
+    }
+}
 
 /// The hash by the products of these words.
 struct ByProducts<W: CarrylessLanes> {
@@ -186,9 +208,9 @@ impl<W: CarrylessLanes> ByProducts<W> {
     fn boxed(first: u128, order: Order, features: Features) -> Option<Box<dyn Hash>> {
         let isa = W::Isa::detect(features)?;
         // Filled where it stays: what is moved leaves a copy.
-        let powers = Powers(Zeroizing::new([[0; BLOCK_BYTES]; STRIDE * LANES_MAX]), order);
+        let powers = Powers(Zeroizing::new([[0; BLOCK_BYTES]; POWERS_MAX + LANES_MAX]), order);
         let mut hash = Box::new(Self { isa, powers });
-        hash.powers.0[0] = first.to_le_bytes();
+        hash.powers.0[POWERS_MAX - 1] = first.to_le_bytes();
         isa.enter(Raise::<W>(isa, &mut hash.powers.0));
         Some(hash)
     }
@@ -205,7 +227,7 @@ impl<W: CarrylessLanes> Hash for ByProducts<W> {
 }
 
 /// Powers of the first.
-struct Raise<'a, W: CarrylessLanes>(W::Isa, &'a mut [Block; STRIDE * LANES_MAX]);
+struct Raise<'a, W: CarrylessLanes>(W::Isa, &'a mut [Block; POWERS_MAX + LANES_MAX]);
 
 impl<W: CarrylessLanes> Kernel for Raise<'_, W> {
     type Output = ();
@@ -214,9 +236,9 @@ impl<W: CarrylessLanes> Kernel for Raise<'_, W> {
     fn run(self) {
         let Self(isa, powers) = self;
         let field = Field::<W>::new(isa, Order::AsItIs);
-        let key = W::broadcast(isa, &powers[0]);
+        let key = W::broadcast(isa, &powers[POWERS_MAX - 1]);
         let mut power = key;
-        for place in &mut powers[1..] {
+        for place in powers[..POWERS_MAX - 1].iter_mut().rev() {
             power = field.reduced(Product::of(power, key));
             let mut lanes = [0; LANES_MAX * BLOCK_BYTES];
             power.store(&mut lanes[..W::BYTES]);
@@ -288,7 +310,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
     /// The key's power over so many registers.
     #[inline(always)]
     fn across(&self, registers: usize) -> W {
-        W::broadcast(self.isa, &self.powers.0[registers * Self::LANES - 1])
+        W::broadcast(self.isa, &self.powers.0[POWERS_MAX - registers * Self::LANES])
     }
 
     /// What the sums so far come to at the end of a stride.
@@ -331,10 +353,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
     #[inline(always)]
     pub(super) fn end(self) -> Block {
         let mut bytes = [0; LANES_MAX * BLOCK_BYTES];
-        for (lane, power) in self.powers.0[..Self::LANES].iter().rev().enumerate() {
-            bytes[lane * BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(power);
-        }
-        let powers = W::load(self.isa, &bytes[..W::BYTES]);
+        let powers = self.powers.from(self.isa, Self::LANES);
         let sums = self.field.reduced(Product::of(self.sums, powers));
         sums.pick(self.field.places).store(&mut bytes[..W::BYTES]);
         let mut sum = [0; BLOCK_BYTES];
@@ -342,6 +361,54 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
             sum = each!(i < 16 => sum[i] ^ lane[i]);
         }
         sum
+    }
+}
+
+/// A hash of so few blocks that each is multiplied by a power of its own, and their sum is reduced once.
+pub(super) struct Few<'a, W> {
+    powers: &'a Powers,
+    field: Field<W>,
+    products: Product<W>,
+    /// The power for the next block: blocks that are still to come.
+    power: usize,
+    /// What is still to be added to the next block.
+    due: W,
+}
+
+impl<'a, W: AesLanes> Few<'a, W> {
+    /// The most blocks of a hash.
+    pub(super) const BLOCKS_MAX: usize = STRIDE * W::BLOCKS + BESIDES;
+
+    /// Goes on from `sum` with so many blocks.
+    #[inline(always)]
+    pub(super) fn after(isa: W::Isa, powers: &'a Powers, sum: &Block, blocks: usize) -> Self {
+        let field = Field::<W>::new(isa, powers.1);
+        let products = Product { low: field.zero, cross: field.zero, high: field.zero };
+        Self { powers, field, products, power: blocks, due: field.load_lanes(isa, sum) }
+    }
+
+    /// Adds the first blocks of a register, behind which it has zeros.
+    #[inline(always)]
+    pub(super) fn add(&mut self, isa: W::Isa, register: W, blocks: usize) {
+        let lanes = register.pick(self.field.places) ^ self.due;
+        self.due = self.field.zero;
+        self.products = self.products.plus(Product::of(lanes, self.powers.from(isa, self.power)));
+        self.power -= blocks;
+    }
+
+    /// The hash, in every lane.
+    #[inline(always)]
+    pub(super) fn end(self) -> W {
+        let mut sum = self.field.reduced(self.products);
+        let mut lanes = 1;
+        while lanes < W::BLOCKS {
+            let mut turned = sum;
+            for _ in 0..lanes {
+                turned = turned.preceded_by(turned);
+            }
+            (sum, lanes) = (sum ^ turned, 2 * lanes);
+        }
+        sum.pick(self.field.places)
     }
 }
 

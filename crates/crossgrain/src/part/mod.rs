@@ -238,6 +238,27 @@ pub trait TilePart: Send + Sync {
     fn run(&self, tile: &mut Tile, blocks: usize);
 }
 
+/// The end of a message of GCM, of which whole bundles are done.
+#[derive(Debug)]
+pub struct GcmEnd<'a, 'b> {
+    /// The bytes of the counter block J₀, which masks the tag, as a little-endian number.
+    pub counter: u128,
+    /// The counter of the first block.
+    pub first: Counter,
+    /// GHASH so far.
+    pub sum: Block,
+    /// Additional data that is not hashed yet.
+    pub aad: &'a [u8],
+    /// The bytes of GHASH's last block likewise.
+    pub lengths: u128,
+    /// The data; not overwritten if the tag is wrong.
+    pub buffers: Buffers<'b>,
+    /// The tag: made, or to be compared with.
+    pub tag: Block,
+    /// Which bits of it to compare, where the message is opened.
+    pub opens: Option<u128>,
+}
+
 /// A whole cipher, bound to its round keys, from source to sink without a tile between.
 pub trait WholePart: Send + Sync {
     /// Computes any number of whole blocks.
@@ -255,6 +276,19 @@ pub trait WholePart: Send + Sync {
     /// how many bytes from the front were taken so, whole blocks, or none where two passes are as good.
     fn seal(&self, _first: Counter, _ghash: &Ghash, _sum: &mut Block, _buffers: Buffers<'_>) -> usize {
         0
+    }
+
+    /// The most that [`WholePart::gcm_end`] takes, a power of two; nothing where there is no kernel for it.
+    fn gcm_bundle_bytes(&self) -> usize {
+        0
+    }
+
+    /// Encrypts the end of a message of GCM and makes its tag, or decrypts it if the tag is right; says whether it is.
+    ///
+    /// # Panics
+    /// If it is longer than a bundle.
+    fn gcm_end(&self, _ghash: &Ghash, _end: &mut GcmEnd<'_, '_>) -> bool {
+        unreachable!("said to take nothing")
     }
 
     /// How many chains are best run side by side.

@@ -233,6 +233,14 @@ impl<I: Nowhere, const BYTES: usize> ByteLanes for Vector<I, BYTES> {
         match self.1 {}
     }
 
+    fn load_part(isa: I, _bytes: &[u8]) -> Self {
+        match isa.nowhere() {}
+    }
+
+    fn store_part(self, _bytes: &mut [u8]) {
+        match self.1 {}
+    }
+
     unsafe fn store_past_caches(self, _bytes: &mut [u8]) {
         match self.1 {}
     }

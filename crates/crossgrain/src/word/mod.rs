@@ -275,6 +275,18 @@ pub trait ByteLanes: Register {
     /// As [`ByteLanes::load_lanes`].
     fn store_lanes(self, bytes: &mut [u8]);
 
+    /// Reads bytes, no more than a register has, with zeros behind them.
+    ///
+    /// # Panics
+    /// If there are more.
+    fn load_part(isa: Self::Isa, bytes: &[u8]) -> Self;
+
+    /// Writes the first bytes, as many as `bytes` has room for.
+    ///
+    /// # Panics
+    /// If that is more than a register has.
+    fn store_part(self, bytes: &mut [u8]);
+
     /// Writes the word past the caches.
     ///
     /// # Panics

@@ -298,6 +298,27 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
     }
 
     #[inline(always)]
+    fn load_part(isa: I, bytes: &[u8]) -> Self {
+        assert!(bytes.len() <= Self::BYTES);
+        // A whole one comes from where it was just written without a detour, which a part does not.
+        if bytes.len() == Self::BYTES {
+            return Self::load(isa, bytes);
+        }
+        // SAFETY: the token is there, and so many bytes are in the slice.
+        Self(unsafe { R::load_part(bytes.as_ptr(), bytes.len()) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn store_part(self, bytes: &mut [u8]) {
+        assert!(bytes.len() <= Self::BYTES);
+        if bytes.len() == Self::BYTES {
+            return self.store(bytes);
+        }
+        // SAFETY: a value of this type exists, and so many bytes are in the slice.
+        unsafe { self.0.store_part(bytes.as_mut_ptr(), bytes.len()) }
+    }
+
+    #[inline(always)]
     unsafe fn store_past_caches(self, bytes: &mut [u8]) {
         assert!(bytes.len() == Self::BYTES && bytes.as_ptr().addr().is_multiple_of(Self::BYTES));
         // SAFETY: a value of this type exists, and the slice has its bytes, aligned.

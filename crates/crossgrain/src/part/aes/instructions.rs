@@ -12,14 +12,15 @@ use std::marker::PhantomData;
 
 use super::chains;
 use super::key::RoundKeys;
+use super::message::Finish;
 use super::seal::Seal;
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::part::chain::{Rule, Strand};
 use crate::part::counter::Counter;
-use crate::part::ghash::Ghash;
+use crate::part::ghash::{Few, Ghash};
 use crate::part::mask::Masks;
 use crate::part::tweak::{IN_STEP, Stepping, Tweaks};
-use crate::part::{Source, WholePart};
+use crate::part::{GcmEnd, Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, each, unrolled};
 
 /// Registers in flight.
@@ -107,6 +108,23 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         let buffers = &mut buffers;
         let seal = |powers| isa.enter(Seal::<W> { isa, keys, first, powers, sum, buffers });
         ghash.powers().map_or(0, seal)
+    }
+
+    fn gcm_bundle_bytes(&self) -> usize {
+        if self.direction == Direction::Encrypt { IN_FLIGHT * W::BYTES } else { 0 }
+    }
+
+    fn gcm_end(&self, ghash: &Ghash, end: &mut GcmEnd<'_, '_>) -> bool {
+        let Self { isa, ref keys, .. } = *self;
+        let blocks = |bytes: usize| bytes.div_ceil(BLOCK_BYTES);
+        if blocks(end.aad.len()) + blocks(end.buffers.len_bytes()) + 1 > Few::<W>::BLOCKS_MAX {
+            ghash.absorb(&mut end.sum, std::mem::take(&mut end.aad));
+        }
+        let Some(powers) = ghash.powers() else { unreachable!("no CPU has AES instructions alone") };
+        match end.opens {
+            None => isa.enter(Finish::<W, false> { isa, keys, powers, end }),
+            Some(_) => isa.enter(Finish::<W, true> { isa, keys, powers, end }),
+        }
     }
 
     fn lanes(&self) -> usize {
@@ -508,7 +526,7 @@ pub(super) fn counters<W: AesLanes>(isa: W::Isa, first: u128, stride: usize) -> 
 /// The same value in every lane. Put together in registers: in memory it would be written by halves and read as a whole, which
 /// waits for both.
 #[inline(always)]
-fn both_halves<W: AesLanes>(isa: W::Isa, value: u128) -> W {
+pub(super) fn both_halves<W: AesLanes>(isa: W::Isa, value: u128) -> W {
     let low = W::broadcast(isa, &u128::from(u64::MAX).to_le_bytes());
     (W::splat(isa, value as u64) & low) ^ (W::splat(isa, (value >> 64) as u64) & !low)
 }

@@ -10,6 +10,7 @@ pub mod head;
 pub mod hsliced;
 pub mod instructions;
 pub mod key;
+mod message;
 mod scalar;
 mod seal;
 #[cfg(feature = "search")]

@@ -23,13 +23,17 @@ use std::arch::x86_64::{
     _mm256_xor_si256, _mm256_zextsi128_si256, _mm512_add_epi8, _mm512_add_epi32, _mm512_add_epi64,
     _mm512_aesdec_epi128, _mm512_aesdeclast_epi128, _mm512_aesenc_epi128, _mm512_aesenclast_epi128,
     _mm512_alignr_epi64, _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_castsi512_si128,
-    _mm512_clmulepi64_epi128, _mm512_loadu_si512, _mm512_mask_storeu_epi64, _mm512_maskz_loadu_epi64,
-    _mm512_mullo_epi32, _mm512_rolv_epi32, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_shuffle_epi8,
-    _mm512_sll_epi32, _mm512_sll_epi64, _mm512_srl_epi32, _mm512_srl_epi64, _mm512_storeu_si512,
-    _mm512_stream_si512, _mm512_ternarylogic_epi64, _mm512_testn_epi8_mask, _mm512_testn_epi32_mask,
-    _mm512_unpackhi_epi8, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi8,
-    _mm512_unpacklo_epi32, _mm512_unpacklo_epi64, _mm512_xor_si512,
+    _mm512_clmulepi64_epi128, _mm512_loadu_si512, _mm512_mask_storeu_epi8, _mm512_mask_storeu_epi64,
+    _mm512_maskz_loadu_epi8, _mm512_maskz_loadu_epi64, _mm512_mullo_epi32, _mm512_rolv_epi32,
+    _mm512_set1_epi32, _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_sll_epi32, _mm512_sll_epi64,
+    _mm512_srl_epi32, _mm512_srl_epi64, _mm512_storeu_si512, _mm512_stream_si512, _mm512_ternarylogic_epi64,
+    _mm512_testn_epi8_mask, _mm512_testn_epi32_mask, _mm512_unpackhi_epi8, _mm512_unpackhi_epi32,
+    _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
+    _mm512_xor_si512,
 };
+use std::ptr;
+
+use crate::word::wipe;
 
 /// What one register width can do. All of it needs that width's instructions.
 pub(super) trait Raw: Copy + Send + Sync + 'static {
@@ -73,6 +77,30 @@ pub(super) trait Raw: Copy + Send + Sync + 'static {
     unsafe fn store_lanes(self, bytes: *mut u8, lanes: usize);
     /// The lowest 128 bits.
     unsafe fn lowest_lane(self) -> __m128i;
+
+    /// Reads `len_bytes` bytes, less than a register's, and no byte more, with zeros behind them.
+    #[inline(always)]
+    unsafe fn load_part(bytes: *const u8, len_bytes: usize) -> Self {
+        let mut copy = [0; 64];
+        // SAFETY: the caller has so many bytes there, less than a register's, and the instructions of this width.
+        unsafe {
+            ptr::copy_nonoverlapping(bytes, copy.as_mut_ptr(), len_bytes);
+            let word = Self::load(copy.as_ptr());
+            wipe(&mut copy[..len_bytes]);
+            word
+        }
+    }
+    /// Writes the first `len_bytes` bytes, less than a register's, and no byte more.
+    #[inline(always)]
+    unsafe fn store_part(self, bytes: *mut u8, len_bytes: usize) {
+        let mut copy = [0; 64];
+        // SAFETY: the caller has room for so many bytes there, less than a register's, and the instructions of this width.
+        unsafe {
+            self.store(copy.as_mut_ptr());
+            ptr::copy_nonoverlapping(copy.as_ptr(), bytes, len_bytes);
+            wipe(&mut copy);
+        }
+    }
 
     // What only the widest registers have an instruction for.
 
@@ -311,7 +339,19 @@ raw!(
         _mm512_mask_storeu_epi64(bytes.cast(), quadwords(lanes), self);
     }
     fn lowest_lane(self) -> __m128i { _mm512_castsi512_si128(self) }
+    fn load_part(bytes: *const u8, len_bytes: usize) -> Self {
+        _mm512_maskz_loadu_epi8(first_bytes(len_bytes), bytes.cast())
+    }
+    fn store_part(self, bytes: *mut u8, len_bytes: usize) {
+        _mm512_mask_storeu_epi8(bytes.cast(), first_bytes(len_bytes), self);
+    }
 );
+
+/// The mask of the first `len_bytes` bytes, less than 64.
+#[inline(always)]
+const fn first_bytes(len_bytes: usize) -> u64 {
+    (1 << len_bytes) - 1
+}
 
 /// The mask of the first `lanes` lanes of 128 bits.
 #[inline(always)]
