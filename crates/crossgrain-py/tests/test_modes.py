@@ -19,7 +19,7 @@ IV = bytes(range(16))
 TAGLESS = [mode.name for mode in crossgrain.MODES.values() if not mode.authenticated]
 TAGGED = [mode.name for mode in crossgrain.MODES.values() if mode.authenticated]
 # Modes that decrypt before they know the tag, and leave zeros where it is wrong.
-WIPING = {"ccm", "gcm-siv", "ocb", "siv"}
+WIPING = {"ccm", "gcm", "gcm-siv", "ocb", "siv"}
 
 
 def key_of(cipher, mode):

@@ -30,6 +30,7 @@ const LAYERS: [(&str, &[&str]); 20] = [
             "word::Features",
             "word::wipe",
             "word::wipe_stack",
+            "part::GcmMessage",
             "part::Source",
             "part::chain",
             "part::counter::Counter",

@@ -282,7 +282,10 @@ fn authenticated_types_agree_with_mode_crates_over_ours_and_over_other_ciphers()
                 assert!(ours.decrypt(&nonce, Payload { msg: &forged, aad }).is_err(), "{what}, byte {at}");
                 let (mut data, tag) = (forged[..msg_bytes].to_vec(), forged[msg_bytes..].try_into().unwrap());
                 assert!(ours.decrypt_inout_detached(&nonce, aad, (&mut data[..]).into(), &tag).is_err());
-                assert!(data == forged[..msg_bytes], "{what}: written in spite of byte {at}");
+                // GCM decrypts while the tag is computed, and wipes what it must not give away.
+                let left =
+                    if name.contains("Gcm") { vec![0; msg_bytes] } else { forged[..msg_bytes].to_vec() };
+                assert!(data == left, "{what}: byte {at}");
             }
             assert!(ours.decrypt(&nonce, Payload { msg: &sealed, aad: b"other" }).is_err(), "{what}, header");
             assert!(ours.decrypt(&nonce, &sealed[..15.min(sealed.len())]).is_err(), "{what}, too short");

@@ -17,9 +17,8 @@ use super::threads::Threads;
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::convert::{Load, Store};
 use crate::part::chain::{Rule, Strand, by_blocks};
-use crate::part::counter::Counter;
 use crate::part::ghash::Ghash;
-use crate::part::{Count, Counting, GcmEnd, Keys, Source, TilePart, WholePart, tweak};
+use crate::part::{Count, Counting, GcmMessage, Keys, Source, TilePart, WholePart, tweak};
 use crate::plan::{Costs, Job, Limits, Plan, choose};
 use crate::variant::{Action, Variant};
 use crate::word::{Buffers, Features, TILE_BYTES, Tile, wipe_deep_stack, wipe_stack};
@@ -166,58 +165,21 @@ impl Program {
         }
     }
 
-    /// Encrypts by a counter, of which the low 32 bits do not wrap, and goes on with GHASH of the result: on one thread in one
-    /// pass, as far as that goes.
-    pub fn seal(
-        &self,
-        threads: Threads,
-        first: Counter,
-        ghash: &Ghash,
-        sum: &mut Block,
-        mut buffers: Buffers<'_>,
-    ) {
-        let done_bytes = match &self.bound[0] {
-            Bound::Whole(cipher) if threads == Threads::ONE => {
-                cipher.seal(first, ghash, sum, buffers.reborrow())
-            }
-            _ => 0,
-        };
-        let (_, mut rest) = buffers.split_at(done_bytes);
-        let source = Source::Counter(first.skip((done_bytes / BLOCK_BYTES) as u128));
-        self.run_by(threads, source, rest.reborrow());
-        ghash.absorb(sum, rest.output_mut());
+    /// Whether [`Program::gcm`] can be called: its cipher has a kernel, and this is GHASH by products.
+    pub fn has_gcm(&self, ghash: &Ghash) -> bool {
+        matches!(&self.bound[0], Bound::Whole(cipher) if ghash.is_by_products() && cipher.has_gcm())
     }
 
-    /// The most that [`Program::gcm_end`] takes, in bytes, and what [`Program::gcm_bulk`] takes at a time: a power of two where there is a
-    /// kernel for GCM, and 0 where there is none.
-    pub fn gcm_bundle_bytes(&self, ghash: &Ghash) -> usize {
-        match &self.bound[0] {
-            Bound::Whole(cipher) if ghash.is_by_products() => cipher.gcm_bundle_bytes(),
-            _ => 0,
-        }
-    }
-
-    /// Encrypts whole bundles by a counter, of which the low 32 bits do not wrap, and goes on with GHASH of the result.
+    /// Seals a message of GCM on this thread in one pass, or opens it; says whether its tag is right. If not, some of it may be
+    /// decrypted.
     ///
     /// # Panics
-    /// If there is no kernel for GCM.
-    pub fn gcm_bulk(&self, first: Counter, ghash: &Ghash, sum: &mut Block, bundles: Buffers<'_>) {
-        let len_bytes = bundles.len_bytes();
-        let done_bytes = match &self.bound[0] {
-            Bound::Whole(cipher) => cipher.seal(first, ghash, sum, bundles),
-            Bound::Tiles(_) => 0,
-        };
-        assert!(done_bytes == len_bytes, "no kernel for GCM, or a part of a bundle");
-    }
-
-    /// Ends a message of GCM whose whole bundles are done; says whether its tag is right.
-    ///
-    /// # Panics
-    /// If there is no kernel for GCM, or more than a bundle is left.
-    pub fn gcm_end(&self, ghash: &Ghash, end: &mut GcmEnd<'_, '_>) -> bool {
+    /// Unless [`Program::has_gcm`].
+    #[inline]
+    pub fn gcm(&self, ghash: &Ghash, message: &mut GcmMessage<'_, '_>) -> bool {
         match &self.bound[0] {
-            Bound::Whole(cipher) => cipher.gcm_end(ghash, end),
-            Bound::Tiles(_) => unreachable!("asked for before there is known to be a kernel"),
+            Bound::Whole(cipher) => cipher.gcm(ghash, message),
+            Bound::Tiles(_) => unreachable!("said to have no kernel"),
         }
     }
 

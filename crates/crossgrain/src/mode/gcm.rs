@@ -13,7 +13,7 @@ use crate::exec::{Program, Schedule, Threads};
 use crate::mode::{Blocks, Options};
 use crate::part::counter::Counter;
 use crate::part::ghash::Ghash;
-use crate::part::{GcmEnd, Source};
+use crate::part::{GcmMessage, Source};
 use crate::plan::Plan;
 use crate::word::{Buffers, wipe};
 
@@ -29,7 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     tag_bytes: &[4, 8, 12, 13, 14, 15, 16],
     reuse: Reuse::Forgery,
     admits: every_cipher,
-    wipes_forged: false,
+    wipes_forged: true,
     make: Make::Aead(|cipher, key, tag_bytes, options| {
         Ok(Box::new(Gcm::with_options(&Key::new(cipher, key)?, tag_bytes, options)?))
     }),
@@ -46,7 +46,8 @@ const PIECE_BYTES: usize = 128 * 1024;
 
 /// GCM: nonces of any length but best of 12 bytes, and tags of 4, 8 or 12 to 16 bytes.
 ///
-/// A key must never meet the same nonce twice: that gives away what makes tags.
+/// A key must never meet the same nonce twice: that gives away what makes tags. A message is decrypted while its tag is computed:
+/// if that is wrong, zeros are left in the place of its plaintext; in place, the ciphertext is lost.
 ///
 /// ```
 /// use crossgrain::mode::{Aead as _, Gcm};
@@ -55,7 +56,8 @@ const PIECE_BYTES: usize = 128 * 1024;
 /// let mode = Gcm::new(&Key::generate(Cipher::Aes256)?)?;
 /// let mut message = b"meet at noon".to_vec();
 /// let tag = mode.seal(b"nonce: once!", b"header", &mut message)?;
-/// assert_eq!(mode.open(b"nonce: once!", b"forged", &tag, &mut message), Err(Error::Forged));
+/// let mut sealed = message.clone();
+/// assert_eq!(mode.open(b"nonce: once!", b"forged", &tag, &mut sealed), Err(Error::Forged));
 /// mode.open(b"nonce: once!", b"header", &tag, &mut message)?;
 /// assert_eq!(message, b"meet at noon");
 /// # Ok::<(), crossgrain::Error>(())
@@ -68,8 +70,8 @@ pub struct Gcm {
     key: Key,
     options: Options,
     ghash: Ghash,
-    /// What a kernel for GCM takes at a time; 0 where there is none.
-    bundle_bytes: usize,
+    /// Whether there is a kernel for whole messages.
+    has_kernel: bool,
     tag_bytes: usize,
 }
 
@@ -95,8 +97,8 @@ impl Gcm {
         let ghash = Ghash::new(&h.0[0], options.limits()?.features);
         counter.wipe_stack();
         let (key, options) = (key.clone(), options.freely());
-        let bundle_bytes = counter.gcm_bundle_bytes(&ghash);
-        Ok(Self { counter, secret_counter: OnceLock::new(), key, options, ghash, bundle_bytes, tag_bytes })
+        let has_kernel = counter.has_gcm(&ghash);
+        Ok(Self { counter, secret_counter: OnceLock::new(), key, options, ghash, has_kernel, tag_bytes })
     }
 
     /// Makes the program for nonces of other lengths than [`NONCE_BYTES`], unless it is there.
@@ -141,7 +143,8 @@ impl Gcm {
 
     /// GHASH with the two lengths as its last block.
     fn finish(&self, sum: &mut Block, aad_bytes: usize, len_bytes: usize) {
-        self.ghash.absorb(sum, &lengths(aad_bytes, len_bytes));
+        let bits = |bytes: usize| 8 * bytes as u128;
+        self.ghash.absorb(sum, &(bits(aad_bytes) << 64 | bits(len_bytes)).to_be_bytes());
     }
 
     /// The tag, once all of the ciphertext is hashed.
@@ -154,90 +157,55 @@ impl Gcm {
         tag
     }
 
-    /// Whether a kernel for GCM takes a message: where there is one, on one thread, under the usual counter.
-    fn has_kernel_for(&self, threads: Threads, message: &AeadMessage<'_>) -> bool {
-        let is_alone = !threads.pays(message.buffers.len_bytes());
-        self.bundle_bytes > 0 && is_alone && message.nonce.len() == NONCE_BYTES
-    }
-
-    /// Seals a message, or opens it if its tag is right, by the kernel for GCM; says whether it is.
-    fn by_kernel(&self, message: &mut AeadMessage<'_>, direction: Direction) -> bool {
-        let AeadMessage { nonce, aad, buffers, tag } = message;
-        let (counter, len_bytes) = (self.first(nonce), buffers.len_bytes());
-        // The kernel for the end takes up to a bundle, which is a power of two: a short message whole, with its additional data.
-        let bulk_bytes = len_bytes.saturating_sub(1) & !(self.bundle_bytes - 1);
-        let after = |blocks: usize| Counter::big_endian(counter + 1 + blocks as u128);
-        let (mut bulk, buffers) = buffers.reborrow().split_at(bulk_bytes);
-        let mut end = GcmEnd {
-            counter: counter.swap_bytes(),
-            first: after(bulk_bytes / BLOCK_BYTES),
-            sum: [0; BLOCK_BYTES],
-            aad,
-            lengths: u128::from_le_bytes(lengths(aad.len(), len_bytes)),
-            buffers,
-            tag: [0; BLOCK_BYTES],
-            opens: None,
-        };
-        if bulk_bytes > 0 {
-            self.ghash.absorb(&mut end.sum, std::mem::take(&mut end.aad));
-        }
-        if direction == Direction::Encrypt {
-            if bulk_bytes > 0 {
-                self.counter.gcm_bulk(after(0), &self.ghash, &mut end.sum, bulk);
-            }
-            self.counter.gcm_end(&self.ghash, &mut end);
-            *tag = Tag::cut(&end.tag, self.tag_bytes);
-            return true;
-        }
-        if tag.len() != self.tag_bytes {
-            return false;
-        }
-        end.tag[..self.tag_bytes].copy_from_slice(tag);
-        end.opens = Some(u128::MAX >> (128 - 8 * self.tag_bytes));
-        if bulk_bytes > 0 {
-            self.ghash.absorb(&mut end.sum, bulk.input());
-        }
-        let right = self.counter.gcm_end(&self.ghash, &mut end);
-        if right && bulk_bytes > 0 {
-            self.counter.run_by(Threads::ONE, Source::Counter(after(0)), bulk.reborrow());
-        }
-        right
+    /// Whether a kernel takes a message whole: where there is one, on one thread, unless the last 32 bits of its counter wrap.
+    fn has_kernel_for(&self, threads: Threads, counter: u128, len_bytes: usize) -> bool {
+        let last = u64::from(counter as u32) + len_bytes.div_ceil(BLOCK_BYTES) as u64;
+        self.has_kernel && !threads.pays(len_bytes) && last < 1 << 32
     }
 
     fn seal_one(&self, threads: Threads, message: &mut AeadMessage<'_>) {
-        if self.has_kernel_for(threads, message) {
-            self.by_kernel(message, Direction::Encrypt);
+        let AeadMessage { nonce, aad, buffers, tag } = message;
+        let (first, len_bytes) = (self.first(nonce), buffers.len_bytes());
+        if self.has_kernel_for(threads, first, len_bytes) {
+            let (buffers, made) = (buffers.reborrow(), [0; BLOCK_BYTES]);
+            let mut whole = GcmMessage { counter: first, aad, buffers, tag: made, opens: None };
+            self.counter.gcm(&self.ghash, &mut whole);
+            *tag = Tag::cut(&whole.tag, self.tag_bytes);
             return;
         }
-        let AeadMessage { nonce, aad, buffers, tag } = message;
-        let (program, first) = (self.counter_of(nonce), self.first(nonce));
-        let (mut sum, len_bytes) = (self.hash_of(aad), buffers.len_bytes());
+        let (program, mut sum) = (self.counter_of(nonce), self.hash_of(aad));
         let piece_bytes = PIECE_BYTES * if threads == Threads::ONE { 1 } else { 8 * threads.count() };
-        let (mut rest, mut position_bytes) = (buffers.reborrow(), 0);
-        while !rest.is_empty() {
-            let at = piece_bytes.min(rest.len_bytes());
-            let (now, later) = rest.split_at(at);
-            for (counter, now) in under_counters(first, position_bytes, now) {
-                program.seal(threads, counter, &self.ghash, &mut sum, now);
+        for (number, piece) in buffers.reborrow().parts(piece_bytes).enumerate() {
+            for (counter, mut now) in under_counters(first, number * piece_bytes, piece) {
+                program.run_by(threads, Source::Counter(counter), now.reborrow());
+                self.ghash.absorb(&mut sum, now.output_mut());
             }
-            (rest, position_bytes) = (later, position_bytes + at);
         }
         *tag = self.tag(sum, (program, first), aad, len_bytes);
     }
 
     fn open_one(&self, threads: Threads, message: &mut AeadMessage<'_>) -> bool {
-        if self.has_kernel_for(threads, message) {
-            return self.by_kernel(message, Direction::Decrypt);
-        }
         let AeadMessage { nonce, aad, buffers, tag } = message;
-        let (program, first) = (self.counter_of(nonce), self.first(nonce));
-        let mut sum = self.hash_of(aad);
-        self.ghash.absorb(&mut sum, buffers.input());
-        let right = self.tag(sum, (program, first), aad, buffers.len_bytes()) == *tag;
-        if right {
-            for (counter, buffers) in under_counters(first, 0, buffers.reborrow()) {
+        if tag.len() != self.tag_bytes {
+            return false;
+        }
+        let (first, len_bytes) = (self.first(nonce), buffers.len_bytes());
+        let right = if self.has_kernel_for(threads, first, len_bytes) {
+            let opens = Some(u128::MAX >> (128 - 8 * self.tag_bytes));
+            let (buffers, tag) = (buffers.reborrow(), tag.padded());
+            let mut whole = GcmMessage { counter: first, aad, buffers, tag, opens };
+            self.counter.gcm(&self.ghash, &mut whole)
+        } else {
+            let (program, mut sum) = (self.counter_of(nonce), self.hash_of(aad));
+            self.ghash.absorb(&mut sum, buffers.input());
+            let right = self.tag(sum, (program, first), aad, len_bytes) == *tag;
+            for (counter, buffers) in under_counters(first, 0, buffers.reborrow()).take_while(|_| right) {
                 program.run_by(threads, Source::Counter(counter), buffers);
             }
+            right
+        };
+        if !right {
+            wipe(buffers.output_mut());
         }
         right
     }
@@ -295,12 +263,6 @@ impl Aead for Gcm {
         self.counter.threads().each(len_bytes, messages.iter_mut().zip(&mut right), &open);
         Ok(opened(self, messages, &right))
     }
-}
-
-/// GHASH's last block.
-fn lengths(aad_bytes: usize, len_bytes: usize) -> Block {
-    let bits = |bytes: usize| 8 * bytes as u128;
-    (bits(aad_bytes) << 64 | bits(len_bytes)).to_be_bytes()
 }
 
 /// The counter after J₀, so far into a message, and what runs under it: of a counter only the last 32 bits count, and where

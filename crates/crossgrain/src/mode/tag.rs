@@ -32,6 +32,11 @@ impl Tag {
         let kept = u128::MAX >> (128 - 8 * len_bytes);
         Self { bytes: (u128::from_le_bytes(*block) & kept).to_le_bytes(), len_bytes }
     }
+
+    /// The bytes, and zeros behind them.
+    pub(super) const fn padded(&self) -> Block {
+        self.bytes
+    }
 }
 
 /// A whole tag.

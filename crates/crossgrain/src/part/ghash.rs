@@ -343,6 +343,12 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
         }
     }
 
+    /// The sums so far, for [`Few::after_lanes`].
+    #[inline(always)]
+    pub(super) const fn lanes(&self) -> W {
+        self.sums
+    }
+
     #[inline(always)]
     fn add_register(&mut self, register: &[u8]) {
         let moved = self.field.reduced(Product::of(self.sums, self.across(1)));
@@ -385,6 +391,14 @@ impl<'a, W: AesLanes> Few<'a, W> {
         let field = Field::<W>::new(isa, powers.1);
         let products = Product { low: field.zero, cross: field.zero, high: field.zero };
         Self { powers, field, products, power: blocks, due: field.load_lanes(isa, sum) }
+    }
+
+    /// Goes on from sums of lanes, which are multiplied like blocks.
+    #[inline(always)]
+    pub(super) fn after_lanes(isa: W::Isa, powers: &'a Powers, lanes: W, blocks: usize) -> Self {
+        let field = Field::<W>::new(isa, powers.1);
+        let products = Product::of(lanes, powers.from(isa, W::BLOCKS + blocks));
+        Self { powers, field, products, power: blocks, due: field.zero }
     }
 
     /// Adds the first blocks of a register, behind which it has zeros.

@@ -18,6 +18,8 @@ pub mod search;
 pub mod serpent;
 pub mod tweak;
 
+use std::fmt;
+
 use self::chain::{Rule, Strand, by_blocks};
 use self::counter::Counter;
 use self::ghash::Ghash;
@@ -238,25 +240,31 @@ pub trait TilePart: Send + Sync {
     fn run(&self, tile: &mut Tile, blocks: usize);
 }
 
-/// The end of a message of GCM, of which whole bundles are done.
-#[derive(Debug)]
-pub struct GcmEnd<'a, 'b> {
-    /// The bytes of the counter block J₀, which masks the tag, as a little-endian number.
+/// A message of GCM. The low 32 bits of its counter do not wrap.
+pub struct GcmMessage<'a, 'b> {
+    /// The counter block J₀, which masks the tag, as a big-endian number; the first block has the next.
     pub counter: u128,
-    /// The counter of the first block.
-    pub first: Counter,
-    /// GHASH so far.
-    pub sum: Block,
-    /// Additional data that is not hashed yet.
+    /// Additional data.
     pub aad: &'a [u8],
-    /// The bytes of GHASH's last block likewise.
-    pub lengths: u128,
-    /// The data; not overwritten if the tag is wrong.
+    /// The data.
     pub buffers: Buffers<'b>,
     /// The tag: made, or to be compared with.
     pub tag: Block,
-    /// Which bits of it to compare, where the message is opened.
+    /// To open the message, which bits of the tag, as a little-endian number, are to be compared.
     pub opens: Option<u128>,
+}
+
+impl GcmMessage<'_, '_> {
+    /// The bytes of GHASH's last block, the lengths in bits, as a little-endian number.
+    pub(crate) const fn lengths(&self) -> u128 {
+        (((8 * self.aad.len() as u128) << 64) | (8 * self.buffers.len_bytes() as u128)).swap_bytes()
+    }
+}
+
+impl fmt::Debug for GcmMessage<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GcmMessage({} bytes, secret)", self.buffers.len_bytes())
+    }
 }
 
 /// A whole cipher, bound to its round keys, from source to sink without a tile between.
@@ -272,23 +280,14 @@ pub trait WholePart: Send + Sync {
         self.run(Source::Bytes, Buffers::in_place(block));
     }
 
-    /// Encrypts by a counter, of which the low 32 bits do not wrap, and goes on with GHASH of the result, in one pass: gives
-    /// how many bytes from the front were taken so, whole blocks, or none where two passes are as good.
-    fn seal(&self, _first: Counter, _ghash: &Ghash, _sum: &mut Block, _buffers: Buffers<'_>) -> usize {
-        0
+    /// Whether there is a kernel for GCM: [`WholePart::gcm`].
+    fn has_gcm(&self) -> bool {
+        false
     }
 
-    /// The most that [`WholePart::gcm_end`] takes, a power of two; nothing where there is no kernel for it.
-    fn gcm_bundle_bytes(&self) -> usize {
-        0
-    }
-
-    /// Encrypts the end of a message of GCM and makes its tag, or decrypts it if the tag is right; says whether it is.
-    ///
-    /// # Panics
-    /// If it is longer than a bundle.
-    fn gcm_end(&self, _ghash: &Ghash, _end: &mut GcmEnd<'_, '_>) -> bool {
-        unreachable!("said to take nothing")
+    /// Seals a message of GCM, or opens it; says whether its tag is right. If not, some of it may be decrypted.
+    fn gcm(&self, _ghash: &Ghash, _message: &mut GcmMessage<'_, '_>) -> bool {
+        unreachable!("there is said to be no kernel")
     }
 
     /// How many chains are best run side by side.

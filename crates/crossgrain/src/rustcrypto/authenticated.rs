@@ -51,7 +51,7 @@ impl Sealing for Gcm {
 /// An authenticated mode of a cipher, with tags of 16 bytes; nonces have 16 bytes for EAX and 12 for GCM.
 ///
 /// Clones share the expanded key, which is wiped when the last of them is dropped. When a tag is wrong,
-/// nothing of the message is written.
+/// EAX writes nothing of the message, and GCM zeros alone: in place, the ciphertext is lost.
 pub struct AeadCipher<K: Kind, M: Sealing> {
     mode: Arc<M>,
     kind: PhantomData<fn() -> K>,

@@ -10,17 +10,15 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::chains;
 use super::key::RoundKeys;
-use super::message::Finish;
-use super::seal::Seal;
+use super::{chains, gcm};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::part::chain::{Rule, Strand};
 use crate::part::counter::Counter;
-use crate::part::ghash::{Few, Ghash};
+use crate::part::ghash::Ghash;
 use crate::part::mask::Masks;
 use crate::part::tweak::{IN_STEP, Stepping, Tweaks};
-use crate::part::{GcmEnd, Source, WholePart};
+use crate::part::{GcmMessage, Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, each, unrolled};
 
 /// Registers in flight.
@@ -103,28 +101,12 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         }
     }
 
-    fn seal(&self, first: Counter, ghash: &Ghash, sum: &mut Block, mut buffers: Buffers<'_>) -> usize {
-        let Self { isa, ref keys, .. } = *self;
-        let buffers = &mut buffers;
-        let seal = |powers| isa.enter(Seal::<W> { isa, keys, first, powers, sum, buffers });
-        ghash.powers().map_or(0, seal)
+    fn has_gcm(&self) -> bool {
+        self.direction == Direction::Encrypt
     }
 
-    fn gcm_bundle_bytes(&self) -> usize {
-        if self.direction == Direction::Encrypt { IN_FLIGHT * W::BYTES } else { 0 }
-    }
-
-    fn gcm_end(&self, ghash: &Ghash, end: &mut GcmEnd<'_, '_>) -> bool {
-        let Self { isa, ref keys, .. } = *self;
-        let blocks = |bytes: usize| bytes.div_ceil(BLOCK_BYTES);
-        if blocks(end.aad.len()) + blocks(end.buffers.len_bytes()) + 1 > Few::<W>::BLOCKS_MAX {
-            ghash.absorb(&mut end.sum, std::mem::take(&mut end.aad));
-        }
-        let Some(powers) = ghash.powers() else { unreachable!("no CPU has AES instructions alone") };
-        match end.opens {
-            None => isa.enter(Finish::<W, false> { isa, keys, powers, end }),
-            Some(_) => isa.enter(Finish::<W, true> { isa, keys, powers, end }),
-        }
+    fn gcm(&self, ghash: &Ghash, message: &mut GcmMessage<'_, '_>) -> bool {
+        gcm::run::<W>(self.isa, &self.keys, ghash, message)
     }
 
     fn lanes(&self) -> usize {

@@ -6,13 +6,12 @@
 pub mod bitsliced;
 pub mod bytesliced;
 mod chains;
+mod gcm;
 pub mod head;
 pub mod hsliced;
 pub mod instructions;
 pub mod key;
-mod message;
 mod scalar;
-mod seal;
 #[cfg(feature = "search")]
 pub mod search;
 pub mod substitute;

@@ -24,7 +24,7 @@ use super::key::RoundKeys;
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::part::counter::Counter;
 use crate::part::ghash::Ghash;
-use crate::part::{GcmEnd, Source, WholePart};
+use crate::part::{GcmMessage, Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, each, wipe};
 
 /// Blocks under one nonce after which its table has paid for itself: making it costs two rounds of
@@ -133,16 +133,12 @@ impl<W: AesLanes> WholePart for Walk<W> {
         }
     }
 
-    fn seal(&self, first: Counter, ghash: &Ghash, sum: &mut Block, buffers: Buffers<'_>) -> usize {
-        self.plain.seal(first, ghash, sum, buffers)
+    fn has_gcm(&self) -> bool {
+        self.plain.has_gcm()
     }
 
-    fn gcm_bundle_bytes(&self) -> usize {
-        self.plain.gcm_bundle_bytes()
-    }
-
-    fn gcm_end(&self, ghash: &Ghash, end: &mut GcmEnd<'_, '_>) -> bool {
-        self.plain.gcm_end(ghash, end)
+    fn gcm(&self, ghash: &Ghash, message: &mut GcmMessage<'_, '_>) -> bool {
+        self.plain.gcm(ghash, message)
     }
 }
 
