@@ -125,6 +125,7 @@ impl Keyed {
             Mode::Xts => 13,
             Mode::Ctr64 => return Err("libgcrypt has no ctr64".into()),
             Mode::Rekey => return Err("libgcrypt's keys are set up once".into()),
+            Mode::Gcm => return Err("libgcrypt's tags are not asked for here".into()),
         };
         let mut handle = ptr::null_mut();
         // SAFETY: the handle is written by the call; 0 stands for no flags.

@@ -6,7 +6,7 @@
 //! whole process.
 //!
 //! ```text
-//! crossgrain-peers rustcrypto|openssl|libgcrypt|botan|hand-written
+//! crossgrain-peers rustcrypto|openssl|libgcrypt|botan|ring|hand-written
 //!
 //! name                                                     who answers, with its version
 //! run  CIPHER MODE DIRECTION KEYHEX IVHEX DATAHEX          the output in hex
@@ -16,8 +16,9 @@
 //! One request a line, one answer a line; a request that cannot be served is answered by
 //! `error REASON`, and the end of input ends the program. CIPHER is `aes-128`, `aes-192`, `aes-256`,
 //! `serpent-128`, `serpent-192` or `serpent-256`; MODE is `ecb`, `ctr` (the whole block is one big-endian counter) or, for a peer that has
-//! it, `ctr64` (only the last eight bytes count), `rekey` (`ecb`, with the key set up anew for every block) or `xts` (sectors of
-//! 4096 bytes; KEYHEX is both keys, IVHEX the number of the first sector); DIRECTION is `encrypt` or `decrypt`. Empty hex is written `-` both ways.
+//! it, `ctr64` (only the last eight bytes count), `rekey` (`ecb`, with the key set up anew for every block), `xts` (sectors of
+//! 4096 bytes; KEYHEX is both keys, IVHEX the number of the first sector) or `gcm` (IVHEX is a nonce of 12 bytes, and the last 16 bytes of
+//! the data are the tag, of zeros before it is made); DIRECTION is `encrypt` or `decrypt`. Empty hex is written `-` both ways.
 //!
 //! # Building each peer
 //!
@@ -39,6 +40,7 @@ mod library;
 mod openssl;
 mod peer;
 mod protocol;
+mod ring;
 mod rustcrypto;
 mod vectors;
 
@@ -74,13 +76,14 @@ fn peer_named(name: &str) -> Option<Result<Box<dyn Peer>, String>> {
         "openssl" => Some(openssl::OpenSsl::load().map(|peer| Box::new(peer) as _)),
         "libgcrypt" => Some(libgcrypt::Libgcrypt::load().map(|peer| Box::new(peer) as _)),
         "botan" => Some(botan::Botan::load().map(|peer| Box::new(peer) as _)),
+        "ring" => Some(Ok(Box::new(ring::Ring))),
         "hand-written" => Some(hand_written::HandWritten::load().map(|peer| Box::new(peer) as _)),
         _ => None,
     }
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: crossgrain-peers rustcrypto|openssl|libgcrypt|botan|hand-written");
+    eprintln!("usage: crossgrain-peers rustcrypto|openssl|libgcrypt|botan|ring|hand-written");
     ExitCode::from(2)
 }
 

@@ -8,18 +8,25 @@
 //! the manual pages `EVP_EncryptInit(3)` and `OpenSSL_version(3)`, the same from 1.1 on.
 
 use std::env;
-use std::ffi::{CStr, c_char, c_int, c_uchar};
+use std::ffi::{CStr, c_char, c_int, c_uchar, c_void};
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
 
 use crate::library::{self, open_first, succeeded, symbol};
-use crate::peer::{BLOCK_BYTES, Cipher, Direction, Mode, Operation, PARTIAL_BLOCK, Peer, Setup, each_sector};
+use crate::peer::{
+    BLOCK_BYTES, Cipher, Direction, Mode, Operation, PARTIAL_BLOCK, Peer, Setup, TAG_BYTES, each_sector,
+    with_tag,
+};
 
 /// Newest first: where several are installed, the newest is the rival worth beating.
 const FILES: [&str; 3] = ["libcrypto.so.4", "libcrypto.so.3", "libcrypto.so.1.1"];
 
 /// Asks `OpenSSL_version` for name, version and date.
 const OPENSSL_VERSION: c_int = 0;
+
+/// Ask `EVP_CIPHER_CTX_ctrl` for a tag, and give it one.
+const GET_TAG: c_int = 0x10;
+const SET_TAG: c_int = 0x11;
 
 /// Tells `EVP_CipherInit_ex` to leave the direction as it is.
 const SAME_DIRECTION: c_int = -1;
@@ -55,6 +62,10 @@ struct Library {
     ) -> c_int,
     /// Context, output, where the output's length goes, input, input's length.
     update: unsafe extern "C" fn(*mut EvpCipherCtx, *mut c_uchar, *mut c_int, *const c_uchar, c_int) -> c_int,
+    /// Context, output, where the output's length goes.
+    end: unsafe extern "C" fn(*mut EvpCipherCtx, *mut c_uchar, *mut c_int) -> c_int,
+    /// Context, request, a length, and what is read or written.
+    control: unsafe extern "C" fn(*mut EvpCipherCtx, c_int, c_int, *mut c_void) -> c_int,
     handle: libloading::Library,
 }
 
@@ -71,6 +82,8 @@ impl Library {
                 set_padding: symbol(&handle, "EVP_CIPHER_CTX_set_padding")?,
                 init: symbol(&handle, "EVP_CipherInit_ex")?,
                 update: symbol(&handle, "EVP_CipherUpdate")?,
+                end: symbol(&handle, "EVP_CipherFinal_ex")?,
+                control: symbol(&handle, "EVP_CIPHER_CTX_ctrl")?,
                 handle,
             })
         }
@@ -93,6 +106,10 @@ impl Library {
             (Cipher::Aes128, Mode::Xts) => "EVP_aes_128_xts",
             (Cipher::Aes192, Mode::Xts) => return Err("XTS is not defined for AES-192".into()),
             (Cipher::Aes256, Mode::Xts) => "EVP_aes_256_xts",
+            (Cipher::Aes128, Mode::Gcm) => "EVP_aes_128_gcm",
+            (Cipher::Aes192, Mode::Gcm) => "EVP_aes_192_gcm",
+            (Cipher::Aes256, Mode::Gcm) => "EVP_aes_256_gcm",
+            (_, Mode::Gcm) => return Err("OpenSSL's GCM is AES's here".into()),
             (Cipher::Sm4, Mode::Ecb) => "EVP_sm4_ecb",
             (Cipher::Sm4, Mode::Ctr) => "EVP_sm4_ctr",
             (Cipher::Camellia128, Mode::Ecb) => "EVP_camellia_128_ecb",
@@ -152,8 +169,9 @@ struct Context {
     library: Rc<Library>,
     raw: NonNull<EvpCipherCtx>,
     mode: Mode,
-    /// `None` where nothing counts.
-    iv: Option<[u8; BLOCK_BYTES]>,
+    direction: Direction,
+    /// Empty where nothing counts.
+    iv: Vec<u8>,
 }
 
 impl Context {
@@ -162,9 +180,10 @@ impl Context {
         // SAFETY: it has no arguments.
         let raw = NonNull::new(unsafe { (library.new)() }).ok_or("EVP_CIPHER_CTX_new failed")?;
         // From here on dropping the value frees the context, whatever fails below.
-        let context = Self { library, raw, mode: setup.job().mode, iv: setup.iv().try_into().ok() };
-        let direction = c_int::from(setup.job().direction == Direction::Encrypt);
-        context.init(cipher, setup.key().as_ptr(), context.iv.as_ref(), direction)?;
+        let (mode, direction) = (setup.job().mode, setup.job().direction);
+        let context = Self { library, raw, mode, direction, iv: setup.iv().to_vec() };
+        let direction = c_int::from(direction == Direction::Encrypt);
+        context.init(cipher, setup.key().as_ptr(), &context.iv, direction)?;
         // SAFETY: the context is alive and has its cipher. A last partial block is refused in
         // `apply`, so padding would only hold back the last whole one.
         let done = unsafe { (context.library.set_padding)(context.raw.as_ptr(), 0) };
@@ -177,13 +196,13 @@ impl Context {
         &self,
         cipher: *const EvpCipher,
         key: *const c_uchar,
-        iv: Option<&[u8; BLOCK_BYTES]>,
+        iv: &[u8],
         direction: c_int,
     ) -> Result<(), String> {
-        let iv = iv.map_or(ptr::null(), |iv| iv.as_ptr());
+        let iv = if iv.is_empty() { ptr::null() } else { iv.as_ptr() };
         // SAFETY: the context is alive; `cipher` came from the library or is null; `key` is null or
-        // as long as that cipher's key, which `Setup` made sure of; `iv` is null or one block,
-        // which is what a counter mode reads, and XTS.
+        // as long as that cipher's key, which `Setup` made sure of; `iv` is null or what it made sure of
+        // too: a block, which is what a counter mode reads, and XTS, or the twelve bytes of GCM.
         let done =
             unsafe { (self.library.init)(self.raw.as_ptr(), cipher, ptr::null_mut(), key, iv, direction) };
         succeeded(done, 1, "EVP_CipherInit_ex")
@@ -192,20 +211,50 @@ impl Context {
 
 impl Operation for Context {
     fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
-        match self.iv {
-            Some(first) if self.mode == Mode::Xts => {
-                each_sector(first, buffer, |number, sector| self.update(Some(&number), sector))
+        match self.mode {
+            Mode::Xts => {
+                let first = self.iv[..].try_into().map_err(|_| "no number of a sector")?;
+                each_sector(first, buffer, |number, sector| self.update(&number, sector))
             }
-            None if !buffer.len().is_multiple_of(BLOCK_BYTES) => Err(PARTIAL_BLOCK.into()),
-            iv => self.update(iv.as_ref(), buffer),
+            Mode::Gcm => self.update_with_tag(buffer),
+            _ if self.iv.is_empty() && !buffer.len().is_multiple_of(BLOCK_BYTES) => Err(PARTIAL_BLOCK.into()),
+            _ => self.update(&self.iv, buffer),
         }
     }
 }
 
 impl Context {
+    /// Replaces a message, and makes its tag or compares it.
+    fn update_with_tag(&self, buffer: &mut [u8]) -> Result<(), String> {
+        let (message, tag) = with_tag(buffer)?;
+        self.update(&self.iv, message)?;
+        if self.direction == Direction::Decrypt {
+            self.control(SET_TAG, tag)?;
+        }
+        let (mut nothing, mut count) = ([0; BLOCK_BYTES], 0);
+        // SAFETY: the context is alive and keyed; GCM writes nothing here, and no mode more than a block.
+        let done = unsafe { (self.library.end)(self.raw.as_ptr(), nothing.as_mut_ptr(), &mut count) };
+        succeeded(done, 1, "EVP_CipherFinal_ex")?;
+        match self.direction {
+            Direction::Encrypt => self.control(GET_TAG, tag),
+            Direction::Decrypt => {
+                tag.fill(0);
+                Ok(())
+            }
+        }
+    }
+
+    fn control(&self, request: c_int, tag: &mut [u8; TAG_BYTES]) -> Result<(), String> {
+        // SAFETY: the context is alive and GCM's; both requests take as many bytes as they are told.
+        let done = unsafe {
+            (self.library.control)(self.raw.as_ptr(), request, TAG_BYTES as c_int, tag.as_mut_ptr().cast())
+        };
+        succeeded(done, 1, "EVP_CIPHER_CTX_ctrl")
+    }
+
     /// Replaces a buffer, counting from here.
-    fn update(&self, iv: Option<&[u8; BLOCK_BYTES]>, buffer: &mut [u8]) -> Result<(), String> {
-        if iv.is_some() {
+    fn update(&self, iv: &[u8], buffer: &mut [u8]) -> Result<(), String> {
+        if !iv.is_empty() {
             self.init(ptr::null(), ptr::null(), iv, SAME_DIRECTION)?;
         }
         let input_bytes = c_int::try_from(buffer.len()).map_err(|e| e.to_string())?;

@@ -8,6 +8,10 @@ pub(crate) const BLOCK_BYTES: usize = 16;
 /// Bytes in a sector of XTS.
 pub(crate) const SECTOR_BYTES: usize = 4096;
 
+/// Bytes in a tag, and in a nonce of GCM.
+pub(crate) const TAG_BYTES: usize = 16;
+pub(crate) const NONCE_BYTES: usize = 12;
+
 /// Why an [`Operation`] over whole blocks turns a buffer down.
 pub(crate) const PARTIAL_BLOCK: &str = "ecb takes whole blocks of 16 bytes";
 
@@ -66,6 +70,8 @@ pub(crate) enum Mode {
     Ctr64,
     /// Sectors of [`SECTOR_BYTES`], numbered from the initial counter on, which is little-endian here.
     Xts,
+    /// A message of which the last [`TAG_BYTES`] are its tag, which is made or compared; the initial counter is its nonce.
+    Gcm,
 }
 
 /// Which way the data goes.
@@ -104,6 +110,7 @@ impl Mode {
         match self {
             Self::Ecb | Self::Rekey => 0,
             Self::Ctr | Self::Ctr64 | Self::Xts => BLOCK_BYTES,
+            Self::Gcm => NONCE_BYTES,
         }
     }
 
@@ -149,7 +156,8 @@ impl FromStr for Mode {
             "ctr" => Ok(Self::Ctr),
             "ctr64" => Ok(Self::Ctr64),
             "xts" => Ok(Self::Xts),
-            _ => Err(format!("no mode {word:?}: ecb, rekey, ctr, ctr64 or xts")),
+            "gcm" => Ok(Self::Gcm),
+            _ => Err(format!("no mode {word:?}: ecb, rekey, ctr, ctr64, xts or gcm")),
         }
     }
 }
@@ -206,6 +214,11 @@ pub(crate) fn each_sector(
 ) -> Result<(), String> {
     let numbers = (0..).map(|i| u128::from_le_bytes(first).wrapping_add(i).to_le_bytes());
     numbers.zip(buffer.chunks_mut(SECTOR_BYTES)).try_for_each(|(number, sector)| apply(number, sector))
+}
+
+/// A message and its tag.
+pub(crate) fn with_tag(buffer: &mut [u8]) -> Result<(&mut [u8], &mut [u8; TAG_BYTES]), String> {
+    buffer.split_last_chunk_mut().ok_or_else(|| "gcm takes a message with room for its tag".to_owned())
 }
 
 fn check_len(what: &str, bytes: &[u8], wanted: usize) -> Result<(), String> {

@@ -111,6 +111,30 @@ fn openssl_times_every_job_it_has() {
 }
 
 #[test]
+fn peers_agree_on_gcm_and_time_it() {
+    let ring = || Some(Session::new(Ok(Box::new(crate::ring::Ring))));
+    let data = hex::encode(&(0..116).map(|i| ((i * 7) >> 3) as u8).collect::<Vec<_>>());
+    for (cipher, key) in [("aes-128", KEY.to_owned()), ("aes-256", format!("{KEY}{KEY}"))] {
+        let line = |direction: &str, data: &str| {
+            format!("run {cipher} gcm {direction} {key} 000102030405060708090a0b {data}")
+        };
+        let message = &data[..200];
+        let mut answers = Vec::new();
+        for mut session in [ring(), openssl()].into_iter().flatten() {
+            let sealed = session.answer(&line("encrypt", &data));
+            let opened = session.answer(&line("decrypt", &sealed));
+            assert_eq!(opened, format!("{message}{}", "0".repeat(32)));
+            let forged = format!("{}ffffffff", &sealed[..sealed.len() - 8]);
+            assert!(session.answer(&line("decrypt", &forged)).starts_with("error "), "{cipher}");
+            let answer = session.answer(&format!("time {cipher} gcm encrypt 80 2"));
+            assert!(is_nanoseconds(&answer), "{cipher}: {answer}");
+            answers.push(sealed);
+        }
+        assert!(answers.iter().all(|answer| *answer == answers[0]), "{cipher}");
+    }
+}
+
+#[test]
 fn peers_agree_on_serpent_and_time_it() {
     let data: Vec<u8> = (0..16 * 100).map(|i| ((i * 7) >> 3) as u8).collect();
     let data = hex::encode(&data);
@@ -277,9 +301,13 @@ fn sizes_may_come_in_any_order() {
 #[test]
 fn names_carry_the_versions_linked() {
     let lock = include_str!("../../../Cargo.lock").replace("\r\n", "\n");
-    for (package, version) in
-        [("aes", AES_VERSION), ("ctr", CTR_VERSION), ("serpent", SERPENT_VERSION), ("xts-mode", XTS_VERSION)]
-    {
+    for (package, version) in [
+        ("ring", crate::ring::RING_VERSION),
+        ("aes", AES_VERSION),
+        ("ctr", CTR_VERSION),
+        ("serpent", SERPENT_VERSION),
+        ("xts-mode", XTS_VERSION),
+    ] {
         let entry = format!("name = \"{package}\"\nversion = \"{version}\"\n");
         assert!(lock.contains(&entry), "{package} is not {version} any more");
     }
@@ -349,7 +377,7 @@ impl Peer for Wrong {
         let right = RustCrypto.operation(setup)?;
         match setup.job().mode {
             Mode::Ecb | Mode::Rekey => Ok(right),
-            Mode::Ctr | Mode::Ctr64 | Mode::Xts => Ok(Box::new(Flip(right))),
+            Mode::Ctr | Mode::Ctr64 | Mode::Xts | Mode::Gcm => Ok(Box::new(Flip(right))),
         }
     }
 }

@@ -23,6 +23,15 @@ const ZEROS: &str = "00000000000000000000000000000000";
 
 const COUNTER: &str = "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
 
+/// Test cases 3 and 15 of McGrew and Viega, "The Galois/Counter Mode of Operation", with room for the tag.
+const GCM_KEY: &str = "feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308";
+const GCM_NONCE: &str = "cafebabefacedbaddecaf888";
+const GCM_PLAIN: &str = concat!(
+    "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72",
+    "1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b391aafd255",
+    "00000000000000000000000000000000",
+);
+
 /// Why there is no example of some sectors.
 const NO_XTS: &str = "XTS is not defined for keys of 192 bits";
 const NO_EXAMPLE: &str = "there is no published example of this";
@@ -126,7 +135,7 @@ struct Given {
 fn given(job: Job) -> Result<Given, String> {
     let plain = if is_serpent(job.cipher) { ZEROS } else { PLAIN };
     Ok(match (job.mode, job.cipher) {
-        (Mode::Xts, cipher) if has_one_block(cipher) => return Err(NO_EXAMPLE.into()),
+        (Mode::Xts | Mode::Gcm, cipher) if has_one_block(cipher) => return Err(NO_EXAMPLE.into()),
         (Mode::Ecb | Mode::Rekey, cipher) if has_one_block(cipher) => {
             Given { key: key(cipher), iv: "-", plain: block_of(cipher).1 }
         }
@@ -152,13 +161,27 @@ fn given(job: Job) -> Result<Given, String> {
             plain: "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
         },
         (Mode::Xts, _) => return Err(NO_XTS.into()),
+        (Mode::Gcm, Cipher::Aes128) => Given { key: GCM_KEY.split_at(32).0, iv: GCM_NONCE, plain: GCM_PLAIN },
+        (Mode::Gcm, Cipher::Aes256) => Given { key: GCM_KEY, iv: GCM_NONCE, plain: GCM_PLAIN },
+        (Mode::Gcm, _) => return Err(NO_EXAMPLE.into()),
     })
 }
 
 fn crypt(job: Job) -> Result<&'static str, String> {
     Ok(match (job.mode, job.cipher) {
-        (Mode::Xts, cipher) if has_one_block(cipher) => return Err(NO_EXAMPLE.into()),
+        (Mode::Xts | Mode::Gcm, cipher) if has_one_block(cipher) => return Err(NO_EXAMPLE.into()),
         (_, cipher) if has_one_block(cipher) => block_of(cipher).2,
+        (Mode::Gcm, Cipher::Aes128) => concat!(
+            "42831ec2217774244b7221b784d0d49ce3aa212f2c02a4e035c17e2329aca12e",
+            "21d514b25466931c7d8f6a5aac84aa051ba30b396a0aac973d58e091473f5985",
+            "4d5c2af327cd64a62cf35abd2ba6fab4",
+        ),
+        (Mode::Gcm, Cipher::Aes256) => concat!(
+            "522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa",
+            "8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f662898015ad",
+            "b094dac5d93471bdec1a502270e3cc6c",
+        ),
+        (Mode::Gcm, _) => return Err(NO_EXAMPLE.into()),
         (Mode::Xts, Cipher::Aes128) => "c454185e6a16936e39334038acef838bfb186fff7480adc4289382ecd6d394f0",
         (Mode::Xts, Cipher::Aes256) => "1c3b3a102f770386e4836c99e370cf9bea00803f5e482357a4ae12d414a3e63b",
         (Mode::Xts, Cipher::Serpent128) => "1a0a095fcd070798418612afb3d76813ed81cd0687431abb133dd61e2be177be",

@@ -76,7 +76,7 @@ fn build_peers_in_software() -> Result<()> {
 }
 
 /// The command line of each peer. They are run from the root, so that paths may stay short.
-fn peers() -> [String; 7] {
+fn peers() -> [String; 8] {
     let program = |target: PathBuf| target.join("release/crossgrain-peers").display().to_string();
     let (peers, software) = (program(target()), program(software_target()));
     [
@@ -86,6 +86,7 @@ fn peers() -> [String; 7] {
         format!("{OPENSSL_WITHOUT_AES} {peers} openssl"),
         format!("{peers} libgcrypt"),
         format!("{peers} botan"),
+        format!("{peers} ring"),
         format!("{peers} hand-written"),
     ]
 }
