@@ -2,7 +2,7 @@
 
 use crossgrain::internal::check;
 use crossgrain::internal::reference;
-use crossgrain::mode::{AeadMessage, Cbc, Initial, Message, Mode, Options, Start};
+use crossgrain::mode::{Aead as _, AeadMessage, Cbc, Gcm, Initial, Message, Mode, Options, Start};
 use crossgrain::wide::{self, Rijndael};
 use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Features, Key};
 
@@ -148,6 +148,55 @@ impl Setting {
             drop(check::mode_by_reference(job.mode, by, job.direction, &start, &[], tag, data));
         })
     }
+}
+
+/// Messages of AES-256-GCM from a block to [`MODE_BYTES`], sealed and opened one at a time, beside the peers that seal.
+pub(super) fn gcm_lengths(features: Features, peers: &[Peer], filter: &str) -> Group {
+    let setting = Setting { cipher: Cipher::Aes256, options: measured(Cipher::Aes256, features) };
+    let make = || {
+        Gcm::with_options(&Key::new(setting.cipher, &setting.key(Mode::Gcm))?, BLOCK_BYTES, &setting.options)
+    };
+    let nonce = &IV[..12];
+    let mut group = Vec::new();
+    for bytes in
+        std::iter::successors(Some(BLOCK_BYTES), |bytes| Some(bytes * 4)).take_while(|&n| n <= MODE_BYTES)
+    {
+        let id = |name: &str| format!("lengths/aes-256-gcm/{name}/{bytes}");
+        if id("seal").contains(filter) {
+            let (gcm, job) = (
+                make()?,
+                Job {
+                    mode: Mode::Gcm,
+                    direction: Direction::Encrypt,
+                    messages: 1,
+                    message_bytes: bytes,
+                    sector_bytes: 512,
+                },
+            );
+            let work: Work = Box::new(move |data| drop(gcm.seal(nonce, &[], data)));
+            group.push(candidate(id("seal"), bytes, work, &setting.by_reference(job))?);
+        }
+        if id("open").contains(filter) {
+            let (gcm, plain) = (make()?, vec![1; bytes]);
+            let (mut sealed, mut opened) = (plain.clone(), vec![0; bytes]);
+            let tag = gcm.seal(nonce, &[], &mut sealed)?;
+            gcm.open(nonce, &[], &tag, (&sealed, &mut opened))?;
+            if opened != plain {
+                return Err(wrong(&id("open")));
+            }
+            let work = Timed(move || drop(gcm.open(nonce, &[], &tag, (&sealed, &mut opened))));
+            group.push(Candidate { id: id("open"), bytes, threads: 1, work: Box::new(work) });
+        }
+        for peer in peers {
+            let id = id(&peer.label);
+            // Of what they are given, the end is the tag's place.
+            let request = format!("time aes-256 gcm encrypt {}", bytes + BLOCK_BYTES);
+            if let Some(work) = id.contains(filter).then(|| peer.subject(request)).flatten() {
+                group.push(Candidate { id, bytes, threads: 1, work });
+            }
+        }
+    }
+    Ok(group)
 }
 
 /// Rijndael with wider blocks in the modes that are parallel, beside AES of the same keys above.
