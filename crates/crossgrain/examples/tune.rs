@@ -18,7 +18,7 @@ fn main() -> Result<(), Error> {
         measure_costs(scope, &clock_ns)
     };
     let mut all = Vec::new();
-    // Backwards: what serves several families is told by the last of them, AES.
+    // In reverse, so that rows which serve several families keep the costs that AES gave them: the last replaces the others.
     for (at, &cipher) in Cipher::ALL.iter().enumerate().rev() {
         let has_shortest_keys = Cipher::ALL[..at].iter().all(|other| other.family() != cipher.family());
         if has_shortest_keys {

@@ -7,7 +7,7 @@ use crossgrain::wide::{self, Rijndael};
 use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Features, Key};
 
 use super::peer::Peer;
-use super::subject::{Candidate, Group, MODE_BYTES, measured, theirs};
+use super::subject::{Candidate, Group, MODE_BYTES, measured, message_lengths, theirs};
 use super::{Timed, wrong};
 use crate::error::Error;
 
@@ -20,6 +20,9 @@ const CHECKED_BYTES: usize = 8192;
 
 /// Initialisation vector, first counter, and what nonces are cut from.
 const IV: Block = *b"sixteen bytes iv";
+
+/// The nonce that GCM begins from.
+const NONCE: &[u8] = IV.split_at(12).0;
 
 /// A mode at work in place on bytes, which may be cut into messages.
 type Work = Box<dyn FnMut(&mut [u8])>;
@@ -45,19 +48,24 @@ struct Job {
     sector_bytes: usize,
 }
 
+impl Job {
+    /// A mode on one message.
+    const fn one(mode: Mode, direction: Direction) -> Self {
+        Self { mode, direction, messages: 1, message_bytes: MODE_BYTES, sector_bytes: 512 }
+    }
+}
+
 /// What is timed: a few modes without a tag, and every mode with one, on a message and on many.
 fn jobs() -> Vec<(String, Job)> {
-    let one =
-        |mode, direction| Job { mode, direction, messages: 1, message_bytes: MODE_BYTES, sector_bytes: 512 };
     let many = |job| Job { messages: MESSAGES, message_bytes: MESSAGE_BYTES, ..job };
-    let encrypt = |mode| one(mode, Direction::Encrypt);
+    let encrypt = |mode| Job::one(mode, Direction::Encrypt);
     let mut jobs = vec![
         ("ecb".to_owned(), encrypt(Mode::Ecb)),
-        ("ecb-decrypt".to_owned(), one(Mode::Ecb, Direction::Decrypt)),
+        ("ecb-decrypt".to_owned(), Job::one(Mode::Ecb, Direction::Decrypt)),
         ("ctr".to_owned(), encrypt(Mode::Ctr)),
         ("xts-512".to_owned(), encrypt(Mode::Xts)),
         ("xts-4096".to_owned(), Job { sector_bytes: 4096, ..encrypt(Mode::Xts) }),
-        ("cbc-decrypt".to_owned(), one(Mode::Cbc, Direction::Decrypt)),
+        ("cbc-decrypt".to_owned(), Job::one(Mode::Cbc, Direction::Decrypt)),
         ("ctr-many".to_owned(), many(encrypt(Mode::Ctr))),
         ("cbc-many".to_owned(), many(encrypt(Mode::Cbc))),
     ];
@@ -140,6 +148,32 @@ impl Setting {
         }))
     }
 
+    fn gcm(&self) -> Result<Gcm, Error> {
+        let key = Key::new(self.cipher, &self.key(Mode::Gcm))?;
+        Ok(Gcm::with_options(&key, BLOCK_BYTES, &self.options)?)
+    }
+
+    /// A message sealed by GCM.
+    fn sealing(&self, id: String, bytes: usize) -> Result<Candidate, Error> {
+        let gcm = self.gcm()?;
+        let job = Job { message_bytes: bytes, ..Job::one(Mode::Gcm, Direction::Encrypt) };
+        let work = Box::new(move |data: &mut [u8]| drop(gcm.seal(NONCE, &[], data)));
+        candidate(id, bytes, work, &self.by_reference(job))
+    }
+
+    /// A message opened by GCM, from one place to another.
+    fn opening(&self, id: String, bytes: usize) -> Result<Candidate, Error> {
+        let (gcm, plain) = (self.gcm()?, vec![1; bytes]);
+        let (mut sealed, mut opened) = (plain.clone(), vec![0; bytes]);
+        let tag = gcm.seal(NONCE, &[], &mut sealed)?;
+        gcm.open(NONCE, &[], &tag, (&sealed, &mut opened))?;
+        if opened != plain {
+            return Err(wrong(&id));
+        }
+        let work = Timed(move || drop(gcm.open(NONCE, &[], &tag, (&sealed, &mut opened))));
+        Ok(Candidate { id, bytes, threads: 1, work: Box::new(work) })
+    }
+
     fn by_reference(&self, job: Job) -> Expected {
         let (cipher, key) = (self.cipher, self.key(job.mode));
         Box::new(move |data| {
@@ -150,51 +184,23 @@ impl Setting {
     }
 }
 
-/// Messages of AES-256-GCM from a block to [`MODE_BYTES`], sealed and opened one at a time, beside the peers that seal.
+/// Messages of AES-256-GCM of every length, sealed and opened one at a time, beside the peers that seal.
 pub(super) fn gcm_lengths(features: Features, peers: &[Peer], filter: &str) -> Group {
     let setting = Setting { cipher: Cipher::Aes256, options: measured(Cipher::Aes256, features) };
-    let make = || {
-        Gcm::with_options(&Key::new(setting.cipher, &setting.key(Mode::Gcm))?, BLOCK_BYTES, &setting.options)
-    };
-    let nonce = &IV[..12];
     let mut group = Vec::new();
-    for bytes in
-        std::iter::successors(Some(BLOCK_BYTES), |bytes| Some(bytes * 4)).take_while(|&n| n <= MODE_BYTES)
-    {
+    for bytes in message_lengths() {
         let id = |name: &str| format!("lengths/aes-256-gcm/{name}/{bytes}");
         if id("seal").contains(filter) {
-            let (gcm, job) = (
-                make()?,
-                Job {
-                    mode: Mode::Gcm,
-                    direction: Direction::Encrypt,
-                    messages: 1,
-                    message_bytes: bytes,
-                    sector_bytes: 512,
-                },
-            );
-            let work: Work = Box::new(move |data| drop(gcm.seal(nonce, &[], data)));
-            group.push(candidate(id("seal"), bytes, work, &setting.by_reference(job))?);
+            group.push(setting.sealing(id("seal"), bytes)?);
         }
         if id("open").contains(filter) {
-            let (gcm, plain) = (make()?, vec![1; bytes]);
-            let (mut sealed, mut opened) = (plain.clone(), vec![0; bytes]);
-            let tag = gcm.seal(nonce, &[], &mut sealed)?;
-            gcm.open(nonce, &[], &tag, (&sealed, &mut opened))?;
-            if opened != plain {
-                return Err(wrong(&id("open")));
-            }
-            let work = Timed(move || drop(gcm.open(nonce, &[], &tag, (&sealed, &mut opened))));
-            group.push(Candidate { id: id("open"), bytes, threads: 1, work: Box::new(work) });
+            group.push(setting.opening(id("open"), bytes)?);
         }
-        for peer in peers {
-            let id = id(&peer.label);
-            // Of what they are given, the end is the tag's place.
-            let request = format!("time aes-256 gcm encrypt {}", bytes + BLOCK_BYTES);
-            if let Some(work) = id.contains(filter).then(|| peer.subject(request)).flatten() {
-                group.push(Candidate { id, bytes, threads: 1, work });
-            }
-        }
+        // Of what peers are given, the end is the tag's place.
+        let request = format!("time aes-256 gcm encrypt {}", bytes + BLOCK_BYTES);
+        group.extend(
+            peers.iter().filter_map(|peer| peer.candidate(id(&peer.label), request.clone(), bytes, filter)),
+        );
     }
     Ok(group)
 }

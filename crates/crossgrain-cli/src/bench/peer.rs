@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use crossgrain::plan::measure::Subject;
 
+use super::subject::Candidate;
 use crate::error::{Error, Exit};
 
 /// A peer, started.
@@ -48,6 +49,18 @@ impl Peer {
         let mut line = Line { child, requests, answers: BufReader::new(answers) };
         let name = line.ask("name").map_err(|error| lost(&error))?;
         Ok(Self { label: label(&name), name, line: Rc::new(RefCell::new(line)) })
+    }
+
+    /// What this peer has of a request, on so many bytes; `None` if it has it not, or the filter leaves it out.
+    pub(super) fn candidate(
+        &self,
+        id: String,
+        request: String,
+        bytes: usize,
+        filter: &str,
+    ) -> Option<Candidate> {
+        let work = id.contains(filter).then(|| self.subject(request)).flatten()?;
+        Some(Candidate { id, bytes, threads: 1, work })
     }
 
     /// A mode of this peer as a subject; `None` if it does not have it.

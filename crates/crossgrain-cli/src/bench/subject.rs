@@ -185,22 +185,23 @@ pub(super) fn theirs(
     filter: &str,
 ) -> impl Iterator<Item = Candidate> {
     peers.iter().filter_map(move |peer| {
-        let id = format!("{id}/{}", peer.label);
-        let work = id.contains(filter).then(|| peer.subject(format!("time {job} {bytes}"))).flatten();
-        Some(Candidate { id, bytes, threads: 1, work: work? })
+        peer.candidate(format!("{id}/{}", peer.label), format!("time {job} {bytes}"), bytes, filter)
     })
 }
 
-/// Messages from a block to [`MODE_BYTES`], each begun anew: what batching brings.
+/// Lengths of messages, from a block to [`MODE_BYTES`].
+pub(super) fn message_lengths() -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(BLOCK_BYTES), |bytes| Some(bytes * 4)).take_while(|&bytes| bytes <= MODE_BYTES)
+}
+
+/// Messages of every length, each begun anew: what batching brings.
 fn lengths(features: Features, filter: &str) -> Group {
     let mut group = Vec::new();
     let kinds = aes_kinds(features, Birth::Counter);
     for Kind { name, options } in
         kinds.iter().filter(|kind| ["best", "without-aes", "u64"].contains(&kind.name))
     {
-        for bytes in
-            std::iter::successors(Some(BLOCK_BYTES), |bytes| Some(bytes * 4)).take_while(|&n| n <= MODE_BYTES)
-        {
+        for bytes in message_lengths() {
             let id = format!("lengths/aes-128-ctr/{name}/{bytes}");
             if id.contains(filter) {
                 let (direction, birth) = (Direction::Encrypt, Birth::Counter);

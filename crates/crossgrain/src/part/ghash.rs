@@ -211,7 +211,12 @@ impl<W: CarrylessLanes> ByProducts<W> {
         let powers = Powers(Zeroizing::new([[0; BLOCK_BYTES]; POWERS_MAX + LANES_MAX]), order);
         let mut hash = Box::new(Self { isa, powers });
         hash.powers.0[POWERS_MAX - 1] = first.to_le_bytes();
-        isa.enter(Raise::<W>(isa, &mut hash.powers.0));
+        // GCM-SIV has a key for every message, and asks for no more than strides need.
+        let needed = match order {
+            Order::Reversed => POWERS_MAX,
+            Order::AsItIs => STRIDE * W::BITS / 128,
+        };
+        isa.enter(Raise::<W>(isa, &mut hash.powers.0[POWERS_MAX - needed..POWERS_MAX]));
         Some(hash)
     }
 }
@@ -226,8 +231,8 @@ impl<W: CarrylessLanes> Hash for ByProducts<W> {
     }
 }
 
-/// Powers of the first.
-struct Raise<'a, W: CarrylessLanes>(W::Isa, &'a mut [Block; POWERS_MAX + LANES_MAX]);
+/// Powers of the last, one after another before it.
+struct Raise<'a, W: CarrylessLanes>(W::Isa, &'a mut [Block]);
 
 impl<W: CarrylessLanes> Kernel for Raise<'_, W> {
     type Output = ();
@@ -236,9 +241,10 @@ impl<W: CarrylessLanes> Kernel for Raise<'_, W> {
     fn run(self) {
         let Self(isa, powers) = self;
         let field = Field::<W>::new(isa, Order::AsItIs);
-        let key = W::broadcast(isa, &powers[POWERS_MAX - 1]);
+        let Some((first, others)) = powers.split_last_mut() else { return };
+        let key = W::broadcast(isa, first);
         let mut power = key;
-        for place in powers[..POWERS_MAX - 1].iter_mut().rev() {
+        for place in others.iter_mut().rev() {
             power = field.reduced(Product::of(power, key));
             let mut lanes = [0; LANES_MAX * BLOCK_BYTES];
             power.store(&mut lanes[..W::BYTES]);

@@ -255,6 +255,12 @@ pub struct GcmMessage<'a, 'b> {
 }
 
 impl GcmMessage<'_, '_> {
+    /// The counter of a block of the data.
+    pub(crate) const fn first(&self, block: usize) -> Counter {
+        // Before an empty message it may be all ones.
+        Counter::big_endian(self.counter.wrapping_add(1).wrapping_add(block as u128))
+    }
+
     /// The bytes of GHASH's last block, the lengths in bits, as a little-endian number.
     pub(crate) const fn lengths(&self) -> u128 {
         (((8 * self.aad.len() as u128) << 64) | (8 * self.buffers.len_bytes() as u128)).swap_bytes()

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
+use super::threads::{all_threads, unwritten};
 use crate::{Result, files};
 
 /// As theirs: AES-256 in ECB, 17 MB.
@@ -71,9 +72,7 @@ pub(super) fn tables(place: &Path, program: &Path) -> Result<String> {
 
 /// What a run on one thread is made of.
 fn compositions(place: &Path, program: &Path) -> Result<String> {
-    let failed = |error: std::io::Error| format!("cannot write the input: {error}");
-    let input = place.join("in");
-    files::write_input(&input, MEBIBYTES).map_err(failed)?;
+    files::write_input(&place.join("in"), MEBIBYTES).map_err(unwritten)?;
     let mut text =
         "\n| one thread, 17 MiB of AES-256 in ECB | before and after | reading | computing | writing | \
          waiting | serial share | Amdahl's limit |\n|---|---|---|---|---|---|---|---|\n\
@@ -99,15 +98,14 @@ fn compositions(place: &Path, program: &Path) -> Result<String> {
 
 /// What more threads make of inputs of different lengths.
 fn lengths(place: &Path, program: &Path) -> Result<String> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = all_threads();
     let mut text = String::new();
     let _ = writeln!(
         text,
         "\n| input | speed-up of whole runs by {threads} threads, by the fastest instructions | on u64 |\n|---|---|---|"
     );
     for (name, len_bytes) in LENGTHS {
-        fs::write(place.join("in"), vec![7; len_bytes])
-            .map_err(|error| format!("cannot write the input: {error}"))?;
+        fs::write(place.join("in"), vec![7; len_bytes]).map_err(unwritten)?;
         let mut cells = Vec::new();
         for cap in ["", "portable"] {
             let mut fastest_s = [f64::INFINITY; 2];
@@ -125,9 +123,8 @@ fn lengths(place: &Path, program: &Path) -> Result<String> {
 
 /// What sizes of chunks make of a long input. The sizes take turns, so that a disturbance slows all alike.
 fn chunks(place: &Path, program: &Path) -> Result<String> {
-    files::write_input(&place.join("in"), CHUNKED_MEBIBYTES)
-        .map_err(|error| format!("cannot write the input: {error}"))?;
-    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    files::write_input(&place.join("in"), CHUNKED_MEBIBYTES).map_err(unwritten)?;
+    let all = all_threads();
     let columns = [("", 1), ("", all), ("portable", 1), ("portable", all)];
     let mut fastest_s = [[f64::INFINITY; 4]; CHUNKS.len()];
     for _ in 0..TURNS {

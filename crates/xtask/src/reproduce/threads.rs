@@ -49,9 +49,8 @@ pub(super) fn table(record: &Record) -> Result<String> {
 }
 
 fn timed(place: &Path, program: &Path, record: &Record) -> Result<String> {
-    let failed = |error: std::io::Error| format!("cannot write the input: {error}");
-    files::write_input(&place.join("in"), MEBIBYTES).map_err(failed)?;
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    files::write_input(&place.join("in"), MEBIBYTES).map_err(unwritten)?;
+    let threads = all_threads();
     let mut text = format!(
         "| speed-up over one thread | {threads} threads | 16, by the model | 64, by the model |\n|---|---|---|---|\n\
          | theirs, 16 processors: decryption, encryption, in total | | 12.4, 5.6, 2.3 | |\n"
@@ -75,6 +74,16 @@ fn timed(place: &Path, program: &Path, record: &Record) -> Result<String> {
         }
     }
     Ok(text + &composition::tables(place, program)?)
+}
+
+/// The threads of this machine.
+pub(super) fn all_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// What is said where the input of a run cannot be written.
+pub(super) fn unwritten(error: std::io::Error) -> String {
+    format!("cannot write the input: {error}")
 }
 
 fn line(text: &mut String, name: &str, model: &Model, threads: usize) {
