@@ -1,4 +1,4 @@
-//! Sealing and opening a message of GCM allocates nothing.
+//! What the library asks of the allocator, and what it gives back: a message of GCM needs nothing, and what a tile was in is zeros.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
@@ -6,16 +6,26 @@ mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
-use common::{key, painted};
-use crossgrain::mode::{Aead as _, Gcm, Options};
+use common::{CAPS, capped, key, painted};
+use crossgrain::mode::{Aead as _, Gcm, Mode, Options};
 use crossgrain::{Cipher, Error};
 
 thread_local! {
     static COUNT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The system's allocator, which counts what a thread asks of it.
+/// Pieces of memory for tiles that were given back, and those among them that held anything but zeros.
+static FREED: AtomicUsize = AtomicUsize::new(0);
+static DIRTY: AtomicUsize = AtomicUsize::new(0);
+
+/// Where tiles begin; little else does at a multiple of so many bytes.
+const TILE_ALIGN: usize = 64;
+
+/// The system's allocator, which counts what a thread asks of it, and looks at what it is given back.
 struct Counting;
 
 // SAFETY: everything is the system's.
@@ -28,6 +38,12 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        if layout.align() == TILE_ALIGN {
+            // SAFETY: the memory is the caller's until it is given back below.
+            let dirty = (0..layout.size()).any(|at| unsafe { pointer.add(at).read_volatile() } != 0);
+            FREED.fetch_add(1, Ordering::Relaxed);
+            DIRTY.fetch_add(usize::from(dirty), Ordering::Relaxed);
+        }
         // SAFETY: as the caller promises.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -55,6 +71,36 @@ fn gcm_allocates_nothing() {
             // Without AES instructions a run begins with tiles, which it allocates.
             let has_kernel = gcm.plans()[0].stages.len() == 1 && cfg!(target_arch = "x86_64");
             assert!(allocated == 0 || !has_kernel, "{len_bytes} bytes: {allocated} allocations");
+        }
+    }
+}
+
+/// Leaves bytes that are not zeros below the end of the stack.
+#[inline(never)]
+fn paint_stack() {
+    black_box(&mut [0xa7_u8; 256 * 1024]);
+}
+
+/// What is moved into a box has gaps between its fields, and in these comes along what lay on the stack.
+#[test]
+fn what_a_tile_was_in_is_zeros() {
+    for cap in CAPS {
+        // A thread keeps tiles for its next run, and frees them when it ends.
+        thread::scope(|scope| scope.spawn(|| seal_by_all(cap)).join()).unwrap();
+        assert_eq!(DIRTY.load(Ordering::Relaxed), 0, "{cap}");
+    }
+    assert!(FREED.load(Ordering::Relaxed) > 0);
+}
+
+/// Seals by every authenticated mode, over a painted stack.
+fn seal_by_all(cap: &str) {
+    for mode in Mode::ALL.into_iter().filter(|mode| mode.is_authenticated()) {
+        paint_stack();
+        let key = painted(mode.key_bytes(Cipher::Aes128), 1);
+        let aead = mode.aead(Cipher::Aes128, &key, 16, &capped(cap, 1)).unwrap();
+        for len_bytes in [5, 5000] {
+            paint_stack();
+            aead.seal(b"twelve bytes", b"header", &mut vec![7; len_bytes]).unwrap();
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::part::ghash::Ghash;
 use crate::part::{Count, Counting, GcmMessage, Keys, Source, TilePart, WholePart, tweak};
 use crate::plan::{Costs, Job, Limits, Plan, choose};
 use crate::variant::{Action, Variant};
-use crate::word::{Buffers, Features, TILE_BYTES, Tile, wipe_deep_stack, wipe_stack};
+use crate::word::{Buffers, Features, TILE_BYTES, Tile, Wiped, wipe_deep_stack, wipe_stack};
 
 /// Blocks that fit in a tile.
 const TILE_BLOCKS: usize = TILE_BYTES / BLOCK_BYTES;
@@ -41,7 +41,7 @@ type Whiten = Arc<dyn tweak::Whiten>;
 
 /// One plan, bound.
 enum Bound {
-    Whole(Box<dyn WholePart>),
+    Whole(Wiped<dyn WholePart>),
     Tiles(Box<Tiled>),
 }
 
@@ -56,7 +56,7 @@ struct Tiled {
 
 /// What happens to a tile between its entry and its exit.
 enum Step {
-    Part(Box<dyn TilePart>),
+    Part(Wiped<dyn TilePart>),
     /// Out of `blocks` into another representation, in the other tile.
     Load(Box<dyn Load>),
     /// Out of another representation into `blocks`, in the other tile.
@@ -65,17 +65,17 @@ enum Step {
 
 enum Entry {
     Load(Box<dyn Load>),
-    Count(Box<dyn Count>),
+    Count(Wiped<dyn Count>),
 }
 
 /// A key's schedule, worked out once for all programs of a mode. It stays where it is when this is moved.
-pub struct Schedule(Box<Keys>);
+pub struct Schedule(Wiped<Keys>);
 
 impl Schedule {
     /// The schedule of a key. Wipe the stack when the programs are made.
     #[inline(never)]
     pub fn of(key: &Key) -> Self {
-        Self(Box::new(Keys::expand(key)))
+        Self(Box::new(Keys::expand(key)).into())
     }
 }
 
@@ -479,22 +479,26 @@ fn bind(plan: &Plan, keys: &Keys, features: Features, whiten: &Whiten) -> Result
         let missing = || variant.unavailable(features);
         match variant.action {
             Action::Whole(direction, bind) => {
-                return bind(features, direction, keys).map(Bound::Whole).ok_or_else(missing);
+                return bind(features, direction, keys)
+                    .map(|cipher| Bound::Whole(cipher.into()))
+                    .ok_or_else(missing);
             }
             Action::WholeCounter(bind) => {
-                return bind(features, Direction::Encrypt, keys).map(Bound::Whole).ok_or_else(missing);
+                return bind(features, Direction::Encrypt, keys)
+                    .map(|cipher| Bound::Whole(cipher.into()))
+                    .ok_or_else(missing);
             }
             Action::Load(bind) if entry.is_none() => {
                 entry = Some(Entry::Load(bind(features).ok_or_else(missing)?));
             }
             Action::Load(bind) => steps.push(Step::Load(bind(features).ok_or_else(missing)?)),
-            Action::Count(bind) => entry = Some(Entry::Count(bind(features).ok_or_else(missing)?)),
+            Action::Count(bind) => entry = Some(Entry::Count(bind(features).ok_or_else(missing)?.into())),
             Action::CountEncrypted(bind) => {
-                entry = Some(Entry::Count(bind(features, keys).ok_or_else(missing)?));
+                entry = Some(Entry::Count(bind(features, keys).ok_or_else(missing)?.into()));
             }
             Action::Tile(part, direction, bind) => {
                 let part = bind(features, part, direction, keys, stage.round);
-                steps.push(Step::Part(part.ok_or_else(missing)?));
+                steps.push(Step::Part(part.ok_or_else(missing)?.into()));
             }
             Action::Store(bind) => steps.push(Step::Store(bind(features).ok_or_else(missing)?)),
             Action::Search(_) => return Err(Error::NoPlan(format!("{} gives no bytes", variant.name))),

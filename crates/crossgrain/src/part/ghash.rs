@@ -15,11 +15,11 @@ use zeroize::Zeroizing;
 
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{
-    AesLanes, CarrylessLanes, ClmulWord128, ClmulWord256, ClmulWord512, Features, Isa, Kernel, each,
+    AesLanes, CarrylessLanes, ClmulWord128, ClmulWord256, ClmulWord512, Features, Isa, Kernel, Wiped, each,
 };
 
 /// GHASH, or POLYVAL, with one key.
-pub struct Ghash(Box<dyn Hash>);
+pub struct Ghash(Wiped<dyn Hash>);
 
 impl Ghash {
     /// Binds GHASH to a key by the widest of these instructions. Wiped when dropped.
@@ -37,7 +37,7 @@ impl Ghash {
             .or_else(|| ByProducts::<ClmulWord512>::boxed(first, order, features))
             .or_else(|| ByProducts::<ClmulWord256>::boxed(first, order, features))
             .or_else(|| ByProducts::<ClmulWord128>::boxed(first, order, features));
-        Self(hash.unwrap_or_else(|| ByIntegers::boxed(first, order)))
+        Self(hash.unwrap_or_else(|| ByIntegers::boxed(first, order)).into())
     }
 
     /// Whether carry-less products compute the hash.

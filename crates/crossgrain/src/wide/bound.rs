@@ -8,7 +8,7 @@ use super::rows::{Row, Variant, rows};
 use crate::block::{Direction, Error};
 use crate::mode::Mode;
 use crate::part::rijndael::WideBlocks;
-use crate::word::{Features, wipe};
+use crate::word::{Features, Wiped, wipe};
 
 /// Blocks of a buffer beside the data: whole bundles of every variant.
 const CHUNK_BLOCKS: usize = 512;
@@ -34,7 +34,7 @@ pub(super) trait Run: Send + Sync {
 /// A variant bound to a key.
 struct Kernel<const BYTES: usize> {
     variant: Variant,
-    cipher: Box<dyn WideBlocks<BYTES>>,
+    cipher: Wiped<dyn WideBlocks<BYTES>>,
 }
 
 impl<const BYTES: usize> Kernel<BYTES> {
@@ -75,7 +75,7 @@ impl<const BYTES: usize> Bound<BYTES> {
         }
         let bind = |row: &Row<BYTES>| {
             let cipher = (row.bind)(features, direction, key)?;
-            Some(Kernel { variant: row.variant.clone(), cipher })
+            Some(Kernel { variant: row.variant.clone(), cipher: cipher.into() })
         };
         let cheapest = |blocks: usize| {
             let available = rows.iter().filter(|row| features.contains(row.variant.needs));

@@ -63,6 +63,7 @@ mod gates;
 mod inout;
 mod portable;
 mod tile;
+mod wiped;
 // `--cfg crossgrain_absent` builds the twin on x86-64 too, so that it is compiled in every test run.
 #[cfg_attr(not(all(target_arch = "x86_64", not(crossgrain_absent))), path = "absent.rs")]
 mod x86;
@@ -78,6 +79,7 @@ pub(crate) use tile::wipe_deep_stack;
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
 #[doc(hidden)]
 pub use tile::{wipe, wipe_stack};
+pub(crate) use wiped::Wiped;
 pub use x86::{
     AesNi, AesWord128, AesWord256, AesWord512, Avx2, Avx512, Clmul, ClmulWord128, ClmulWord256, ClmulWord512,
     Gfni256, Gfni512, GfniVbmi512, GfniVbmiWord512, GfniWord256, GfniWord512, Sse2, Vaes256, Vaes512,

@@ -18,12 +18,17 @@ pub struct Tile {
     used_bytes: usize,
     /// How many ShiftRows the words' names are behind their places, modulo 4; see `repr`.
     pub phase: u8,
+    /// What would be a gap: a tile that is moved from the stack into a box must bring nothing along that lay there before.
+    rest: [u8; REST_BYTES],
 }
+
+const REST_BYTES: usize = 64 - size_of::<usize>() - 1;
+const _: () = assert!(size_of::<Tile>() == TILE_BYTES + 64);
 
 impl Tile {
     /// A tile of zeros.
     pub const fn new() -> Self {
-        Self { bytes: [0; TILE_BYTES], used_bytes: 0, phase: 0 }
+        Self { bytes: [0; TILE_BYTES], used_bytes: 0, phase: 0, rest: [0; REST_BYTES] }
     }
 
     /// The tile as bytes, blocks one after another.

@@ -27,7 +27,7 @@ use crate::convert::{BlocksToBits, Network, Store};
 use crate::part::counter::{ByteOrder, Counter, CounterToBits};
 use crate::part::{Count, Counting};
 use crate::repr::shifted;
-use crate::word::{Buffers, Portable, Register, TILE_BYTES, TILE_WORDS, Tile, each};
+use crate::word::{Buffers, Portable, Register, TILE_BYTES, TILE_WORDS, Tile, Wiped, each};
 
 /// Blocks that share all counter bytes but the lowest.
 pub(super) const GROUP_BLOCKS: usize = 256;
@@ -220,7 +220,7 @@ pub struct Walk<T> {
     head: Head,
     tail: T,
     /// What ended runs have left, for those that follow: most go on where another ended.
-    kept: Mutex<Vec<Box<Tables>>>,
+    kept: Mutex<Vec<Wiped<Tables>>>,
 }
 
 impl<T> Walk<T> {
@@ -245,7 +245,7 @@ impl<T: Tail> Count for Walk<T> {
 /// A run, with its tables once it has begun.
 struct Walking<'a, T> {
     walk: &'a Walk<T>,
-    tables: Option<Box<Tables>>,
+    tables: Option<Wiped<Tables>>,
 }
 
 impl<T> Drop for Walking<'_, T> {
@@ -258,7 +258,7 @@ impl<T> Drop for Walking<'_, T> {
 impl<T: Tail> Counting for Walking<'_, T> {
     fn count(&mut self, first: Counter, tile: &mut Tile, scratch: &mut [Tile; 2], blocks: usize) {
         let Self { walk, tables } = self;
-        let tables = tables.get_or_insert_with(|| Box::new(Tables::new()));
+        let tables = tables.get_or_insert_with(|| Box::new(Tables::new()).into());
         let within = first.value as usize % GROUP_BLOCKS;
         // The table is of a whole tile, however few blocks of it this run takes.
         let last = first.skip(TILE_BLOCKS as u128 - 1);
