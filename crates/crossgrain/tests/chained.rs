@@ -255,6 +255,60 @@ fn gcm_hashes_any_number_of_blocks_on_any_machine() {
     }
 }
 
+/// Four at a time, each with its own length, additional data and tag.
+#[test]
+fn gcm_takes_short_messages_together() {
+    let key = key(Cipher::Aes192, 5);
+    for cap in CAPS {
+        let gcm = Gcm::with_options(&key, 12, &capped(cap, 1)).unwrap();
+        for lens in [[0, 1, 16, 17], [64, 63, 48, 33], [65, 256, 255, 0], [257, 3, 3, 3], [15, 16, 1350, 64]]
+        {
+            for aad_bytes in [0, 13, 33, 600] {
+                agrees_with_one_at_a_time(&gcm, &lens, aad_bytes, cap);
+            }
+        }
+    }
+}
+
+fn agrees_with_one_at_a_time(gcm: &Gcm, lens: &[usize], aad_bytes: usize, cap: &str) {
+    const COUNT: usize = 9;
+    const FORGED: usize = 6;
+    fn messages<'a>(
+        nonces: &'a [Vec<u8>],
+        aads: &'a [Vec<u8>],
+        data: &'a mut [Vec<u8>],
+    ) -> Vec<AeadMessage<'a>> {
+        let both = nonces.iter().zip(aads).zip(data);
+        both.map(|((nonce, aad), data)| AeadMessage::new(nonce, aad, data)).collect()
+    }
+    let nonces: Vec<_> = (0..COUNT).map(|i| painted(12, i as u64)).collect();
+    let aads: Vec<_> = (0..COUNT).map(|i| painted(aad_bytes / (i + 1), 3)).collect();
+    let plain: Vec<_> = lens.iter().cycle().take(COUNT).map(|&len| painted(len, 4)).collect();
+    let (mut alone, mut many) = (plain.clone(), plain.clone());
+    let mut tags = Vec::new();
+    for (i, data) in alone.iter_mut().enumerate() {
+        tags.push(gcm.seal(&nonces[i], &aads[i], data).unwrap());
+    }
+    let mut sealed = messages(&nonces, &aads, &mut many);
+    gcm.seal_many(&mut sealed).unwrap();
+    assert!(sealed.iter().zip(&tags).all(|(message, tag)| message.tag == *tag), "{cap} {lens:?} {aad_bytes}");
+    drop(sealed);
+    assert!(many == alone, "{cap} {lens:?} {aad_bytes}");
+    tags[FORGED] = Tag::try_from(&[7; 12][..]).unwrap();
+    let mut sealed = messages(&nonces, &aads, &mut many);
+    sealed.iter_mut().zip(tags).for_each(|(message, tag)| message.tag = tag);
+    let opened = gcm.open_many(&mut sealed).unwrap();
+    drop(sealed);
+    for (i, opened) in opened.into_iter().enumerate() {
+        let (want, left) = match i {
+            FORGED => (Err(Error::Forged), vec![0; plain[i].len()]),
+            _ => (Ok(()), plain[i].clone()),
+        };
+        assert_eq!(opened, want, "{cap} {lens:?} {aad_bytes}, message {i}");
+        assert!(many[i] == left, "{cap} {lens:?} {aad_bytes}, message {i}");
+    }
+}
+
 /// Ends within a block are stolen for many sectors at a time: more than that, in and out of place.
 #[test]
 fn xts_takes_many_sectors_that_end_within_a_block() {

@@ -155,10 +155,15 @@ impl Setting {
 
     /// A message sealed by GCM.
     fn sealing(&self, id: String, bytes: usize) -> Result<Candidate, Error> {
-        let gcm = self.gcm()?;
-        let job = Job { message_bytes: bytes, ..Job::one(Mode::Gcm, Direction::Encrypt) };
+        let (gcm, job) = (self.gcm()?, Job::one(Mode::Gcm, Direction::Encrypt));
         let work = Box::new(move |data: &mut [u8]| drop(gcm.seal(NONCE, &[], data)));
         candidate(id, bytes, work, &self.by_reference(job))
+    }
+
+    /// Messages sealed by GCM together.
+    fn sealing_many(&self, id: String, bytes: usize) -> Result<Candidate, Error> {
+        let job = Job { message_bytes: bytes, ..Job::one(Mode::Gcm, Direction::Encrypt) };
+        candidate(id, MANY * bytes, self.sealed(job)?, &self.by_reference(job))
     }
 
     /// A message opened by GCM, from one place to another.
@@ -179,12 +184,18 @@ impl Setting {
         Box::new(move |data| {
             let start = Self::start(job);
             let (by, tag) = ((cipher, &key[..]), &[0; BLOCK_BYTES]);
-            drop(check::mode_by_reference(job.mode, by, job.direction, &start, &[], tag, data));
+            for message in data.chunks_mut(job.message_bytes) {
+                drop(check::mode_by_reference(job.mode, by, job.direction, &start, &[], tag, message));
+            }
         })
     }
 }
 
-/// Messages of AES-256-GCM of every length, sealed and opened one at a time, beside the peers that seal.
+/// Messages that are sealed together, where one has this many bytes at most.
+const MANY: usize = 64;
+const MANY_BYTES_MAX: usize = 16 * 1024;
+
+/// Messages of AES-256-GCM of every length, sealed and opened one at a time and sealed together, beside the peers that seal.
 pub(super) fn gcm_lengths(features: Features, peers: &[Peer], filter: &str) -> Group {
     let setting = Setting { cipher: Cipher::Aes256, options: measured(Cipher::Aes256, features) };
     let mut group = Vec::new();
@@ -192,6 +203,9 @@ pub(super) fn gcm_lengths(features: Features, peers: &[Peer], filter: &str) -> G
         let id = |name: &str| format!("lengths/aes-256-gcm/{name}/{bytes}");
         if id("seal").contains(filter) {
             group.push(setting.sealing(id("seal"), bytes)?);
+        }
+        if bytes <= MANY_BYTES_MAX && id("seal-many").contains(filter) {
+            group.push(setting.sealing_many(id("seal-many"), bytes)?);
         }
         if id("open").contains(filter) {
             group.push(setting.opening(id("open"), bytes)?);

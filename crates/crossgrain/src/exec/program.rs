@@ -170,15 +170,14 @@ impl Program {
         matches!(&self.bound[0], Bound::Whole(cipher) if ghash.is_by_products() && cipher.has_gcm())
     }
 
-    /// Seals a message of GCM on this thread in one pass, or opens it; says whether its tag is right. If not, some of it may be
-    /// decrypted.
+    /// Seals messages of GCM on this thread in one pass; or opens them, as [`WholePart::gcm`].
     ///
     /// # Panics
     /// Unless [`Program::has_gcm`].
     #[inline]
-    pub fn gcm(&self, ghash: &Ghash, message: &mut GcmMessage<'_, '_>) -> bool {
+    pub fn gcm(&self, ghash: &Ghash, opens: Option<usize>, messages: &mut [GcmMessage<'_, '_>]) {
         match &self.bound[0] {
-            Bound::Whole(cipher) => cipher.gcm(ghash, message),
+            Bound::Whole(cipher) => cipher.gcm(ghash, opens, messages),
             Bound::Tiles(_) => unreachable!("said to have no kernel"),
         }
     }

@@ -77,6 +77,9 @@ impl Threads {
         jobs: impl Iterator<Item = T> + Send,
         work: &(dyn Fn(T) + Sync),
     ) {
+        if !self.pays(len_bytes) {
+            return jobs.for_each(work);
+        }
         let jobs = Mutex::new(jobs);
         let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
         self.together(len_bytes, &|| {

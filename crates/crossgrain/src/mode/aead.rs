@@ -4,6 +4,7 @@ use std::slice;
 
 use super::Tag;
 use crate::block::Error;
+use crate::exec::Threads;
 use crate::plan::Plan;
 use crate::word::Buffers;
 
@@ -139,18 +140,62 @@ impl<A: Aead + ?Sized> Aead for Box<A> {
     }
 }
 
-/// Whether the mode takes all messages: what sealing and opening ask first.
-pub(super) fn all_admitted(mode: &impl Aead, messages: &[AeadMessage<'_>]) -> Result<(), Error> {
-    messages.iter().try_for_each(|message| mode.admits(message.nonce, message.buffers.len_bytes()))
+/// A mode whose messages go in groups, on each of which one thread works.
+pub(super) trait Groups: Aead {
+    /// The threads for all messages.
+    fn threads(&self) -> Threads;
+
+    /// The most messages of a group.
+    fn group_most(&self) -> usize;
+
+    /// Seals a group with these threads.
+    fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]);
+
+    /// Opens a group, and says whose tags are right.
+    fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], right: &mut [bool]);
 }
 
-/// What opening came to, of each message; `right` says whose tag is.
-pub(super) fn opened(
-    mode: &impl Aead,
-    messages: &[AeadMessage<'_>],
-    right: &[bool],
-) -> Vec<Result<(), Error>> {
-    messages.iter().zip(right).map(|(message, &right)| verdict(mode, message, right)).collect()
+/// How many of so many messages make a group, and the threads within it.
+fn groups(mode: &impl Groups, messages: usize) -> (usize, Threads) {
+    let threads = mode.threads();
+    let size = messages.div_ceil(threads.count()).clamp(1, mode.group_most());
+    (size, if messages > size { Threads::ONE } else { threads })
+}
+
+/// [`Aead::seal_many`] by groups.
+pub(super) fn seal_groups(mode: &impl Groups, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
+    all_admitted(mode, messages)?;
+    let ((size, within), len_bytes) = (groups(mode, messages.len()), total_bytes(messages));
+    let groups = messages.chunks_mut(size);
+    mode.threads().each(len_bytes, groups, &|group| mode.seal_group(within, group));
+    Ok(())
+}
+
+/// [`Aead::open_many`] by groups.
+pub(super) fn open_groups(
+    mode: &impl Groups,
+    messages: &mut [AeadMessage<'_>],
+) -> Result<Vec<Result<(), Error>>, Error> {
+    all_admitted(mode, messages)?;
+    let ((size, within), len_bytes) = (groups(mode, messages.len()), total_bytes(messages));
+    let mut right = vec![false; messages.len()];
+    let groups = messages.chunks_mut(size).zip(right.chunks_mut(size));
+    let open = |(group, right): (&mut [_], &mut [_])| mode.open_group(within, group, right);
+    mode.threads().each(len_bytes, groups, &open);
+    Ok(messages.iter().zip(right).map(|(message, right)| verdict(mode, message, right)).collect())
+}
+
+/// [`Aead::open_message`] by a group of one.
+pub(super) fn open_alone(mode: &impl Groups, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+    mode.admits(message.nonce, message.buffers.len_bytes())?;
+    let mut right = [false];
+    mode.open_group(mode.threads(), slice::from_mut(message), &mut right);
+    verdict(mode, message, right[0])
+}
+
+/// Whether the mode takes all messages.
+fn all_admitted(mode: &impl Aead, messages: &[AeadMessage<'_>]) -> Result<(), Error> {
+    messages.iter().try_for_each(|message| mode.admits(message.nonce, message.buffers.len_bytes()))
 }
 
 /// What opening a message came to, of which it is known whether its tag is right.
@@ -164,6 +209,6 @@ pub(super) fn verdict(mode: &impl Aead, message: &AeadMessage<'_>, right: bool) 
 }
 
 /// Bytes in all messages together.
-pub(super) fn total_bytes(messages: &[AeadMessage<'_>]) -> usize {
+fn total_bytes(messages: &[AeadMessage<'_>]) -> usize {
     messages.iter().map(|message| message.buffers.len_bytes()).sum()
 }

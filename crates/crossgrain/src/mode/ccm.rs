@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::aead::{Aead, AeadMessage, all_admitted, opened, total_bytes};
+use super::aead::{Aead, AeadMessage, Groups, open_alone, open_groups, seal_groups};
 use super::cmac::absorb;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::tag::Tag;
@@ -159,6 +159,45 @@ impl Ccm {
         let source = Source::Counter(Self::first(message.nonce).skip(1));
         self.counter.run_by(threads, source, message.buffers.reborrow());
     }
+}
+
+impl Aead for Ccm {
+    fn tag_bytes(&self) -> usize {
+        self.tag_bytes
+    }
+
+    fn admits(&self, nonce: &[u8], len_bytes: usize) -> Result<(), Error> {
+        Mode::Ccm.admits_nonce(nonce.len())?;
+        let number_bits = 8 * (BLOCK_BYTES - 1 - nonce.len()) as u32;
+        let most_bytes = u64::MAX >> (u64::BITS - number_bits);
+        if len_bytes as u64 > most_bytes { Err(Error::TooLong { most_bytes }) } else { Ok(()) }
+    }
+
+    fn plans(&self) -> &[Plan] {
+        self.counter.plans()
+    }
+
+    fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
+        seal_groups(self, messages)
+    }
+
+    fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
+        open_groups(self, messages)
+    }
+
+    fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        open_alone(self, message)
+    }
+}
+
+impl Groups for Ccm {
+    fn threads(&self) -> Threads {
+        self.counter.threads()
+    }
+
+    fn group_most(&self) -> usize {
+        self.chain.lanes()
+    }
 
     fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
         let plaintexts: Vec<_> = messages.iter().map(|message| message.buffers.input()).collect();
@@ -186,50 +225,6 @@ impl Ccm {
                 wipe(message.buffers.output_mut());
             }
         }
-    }
-
-    /// How many messages make a group, which one thread works on, and the threads within a group.
-    fn groups(&self, messages: usize) -> (usize, Threads) {
-        let threads = self.counter.threads();
-        let size = messages.div_ceil(threads.count()).clamp(1, self.chain.lanes());
-        (size, if messages > size { Threads::ONE } else { threads })
-    }
-}
-
-impl Aead for Ccm {
-    fn tag_bytes(&self) -> usize {
-        self.tag_bytes
-    }
-
-    fn admits(&self, nonce: &[u8], len_bytes: usize) -> Result<(), Error> {
-        Mode::Ccm.admits_nonce(nonce.len())?;
-        let number_bits = 8 * (BLOCK_BYTES - 1 - nonce.len()) as u32;
-        let most_bytes = u64::MAX >> (u64::BITS - number_bits);
-        if len_bytes as u64 > most_bytes { Err(Error::TooLong { most_bytes }) } else { Ok(()) }
-    }
-
-    fn plans(&self) -> &[Plan] {
-        self.counter.plans()
-    }
-
-    fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
-        all_admitted(self, messages)?;
-        let (size, within) = self.groups(messages.len());
-        let len_bytes = total_bytes(messages);
-        let groups = messages.chunks_mut(size);
-        self.counter.threads().each(len_bytes, groups, &|group| self.seal_group(within, group));
-        Ok(())
-    }
-
-    fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
-        all_admitted(self, messages)?;
-        let (size, within) = self.groups(messages.len());
-        let len_bytes = total_bytes(messages);
-        let mut right = vec![false; messages.len()];
-        let groups = messages.chunks_mut(size).zip(right.chunks_mut(size));
-        let open = |(group, right): (&mut [_], &mut [_])| self.open_group(within, group, right);
-        self.counter.threads().each(len_bytes, groups, &open);
-        Ok(opened(self, messages, &right))
     }
 }
 

@@ -8,7 +8,7 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-use super::aead::{Aead, AeadMessage, all_admitted, opened, total_bytes};
+use super::aead::{Aead, AeadMessage, Groups, open_alone, open_groups, seal_groups};
 use super::cmac::Cmac;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::tag::Tag;
@@ -120,18 +120,6 @@ impl Eax {
         Zeroizing::new(of_nonces.zip(of_aads).map(|(nonce, aad)| (nonce, nonce ^ aad)).collect())
     }
 
-    fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
-        let headers = self.headers(threads, messages);
-        for (message, (counter, _)) in messages.iter_mut().zip(&*headers) {
-            self.apply(threads, *counter, message.buffers.reborrow());
-        }
-        let ciphertexts: Vec<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
-        let omacs = self.omacs(threads, Of::Ciphertext, &ciphertexts);
-        for (message, ((_, header), omac)) in messages.iter_mut().zip(headers.iter().zip(&omacs.0)) {
-            message.tag = self.cut(header ^ u128::from_be_bytes(*omac));
-        }
-    }
-
     fn cut(&self, sum: u128) -> Tag {
         Tag::cut(&sum.to_be_bytes(), self.tag_bytes)
     }
@@ -139,29 +127,6 @@ impl Eax {
     /// CTR from a counter on.
     fn apply(&self, threads: Threads, first: u128, buffers: Buffers<'_>) {
         self.counter.run_by(threads, Source::Counter(Counter::big_endian(first)), buffers);
-    }
-
-    fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], opened: &mut [bool]) {
-        let headers = self.headers(threads, messages);
-        let ciphertexts: Vec<_> = messages.iter().map(|message| message.buffers.input()).collect();
-        let omacs = self.omacs(threads, Of::Ciphertext, &ciphertexts);
-        let tags =
-            headers.iter().zip(&omacs.0).map(|((_, header), omac)| header ^ u128::from_be_bytes(*omac));
-        for (((message, opened), (counter, _)), tag) in
-            messages.iter_mut().zip(opened).zip(&*headers).zip(tags)
-        {
-            *opened = self.cut(tag) == message.tag;
-            if *opened {
-                self.apply(threads, *counter, message.buffers.reborrow());
-            }
-        }
-    }
-
-    /// How many messages make a group, which one thread works on, and the threads within a group.
-    fn groups(&self, messages: usize) -> (usize, Threads) {
-        let threads = self.counter.threads();
-        let size = messages.div_ceil(threads.count()).clamp(1, self.cmac.lanes());
-        (size, if messages > size { Threads::ONE } else { threads })
     }
 }
 
@@ -179,23 +144,53 @@ impl Aead for Eax {
     }
 
     fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
-        all_admitted(self, messages)?;
-        let (size, within) = self.groups(messages.len());
-        let len_bytes = total_bytes(messages);
-        let groups = messages.chunks_mut(size);
-        self.counter.threads().each(len_bytes, groups, &|group| self.seal_group(within, group));
-        Ok(())
+        seal_groups(self, messages)
     }
 
     fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
-        all_admitted(self, messages)?;
-        let (size, within) = self.groups(messages.len());
-        let len_bytes = total_bytes(messages);
-        let mut right = vec![false; messages.len()];
-        let groups = messages.chunks_mut(size).zip(right.chunks_mut(size));
-        let open = |(group, right): (&mut [_], &mut [_])| self.open_group(within, group, right);
-        self.counter.threads().each(len_bytes, groups, &open);
-        Ok(opened(self, messages, &right))
+        open_groups(self, messages)
+    }
+
+    fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        open_alone(self, message)
+    }
+}
+
+impl Groups for Eax {
+    fn threads(&self) -> Threads {
+        self.counter.threads()
+    }
+
+    fn group_most(&self) -> usize {
+        self.cmac.lanes()
+    }
+
+    fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
+        let headers = self.headers(threads, messages);
+        for (message, (counter, _)) in messages.iter_mut().zip(&*headers) {
+            self.apply(threads, *counter, message.buffers.reborrow());
+        }
+        let ciphertexts: Vec<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
+        let omacs = self.omacs(threads, Of::Ciphertext, &ciphertexts);
+        for (message, ((_, header), omac)) in messages.iter_mut().zip(headers.iter().zip(&omacs.0)) {
+            message.tag = self.cut(header ^ u128::from_be_bytes(*omac));
+        }
+    }
+
+    fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], opened: &mut [bool]) {
+        let headers = self.headers(threads, messages);
+        let ciphertexts: Vec<_> = messages.iter().map(|message| message.buffers.input()).collect();
+        let omacs = self.omacs(threads, Of::Ciphertext, &ciphertexts);
+        let tags =
+            headers.iter().zip(&omacs.0).map(|((_, header), omac)| header ^ u128::from_be_bytes(*omac));
+        for (((message, opened), (counter, _)), tag) in
+            messages.iter_mut().zip(opened).zip(&*headers).zip(tags)
+        {
+            *opened = self.cut(tag) == message.tag;
+            if *opened {
+                self.apply(threads, *counter, message.buffers.reborrow());
+            }
+        }
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! GHASH takes its blocks in order, on one thread a message.
 
-use std::fmt;
 use std::sync::OnceLock;
+use std::{array, fmt};
 
-use super::aead::{Aead, AeadMessage, all_admitted, opened, total_bytes, verdict};
+use super::aead::{Aead, AeadMessage, Groups, open_groups, seal_groups, verdict};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::tag::Tag;
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
@@ -13,7 +13,7 @@ use crate::exec::{Program, Schedule, Threads};
 use crate::mode::{Blocks, Options};
 use crate::part::counter::Counter;
 use crate::part::ghash::Ghash;
-use crate::part::{GcmMessage, Source};
+use crate::part::{GCM_TOGETHER, GcmMessage, Source};
 use crate::plan::Plan;
 use crate::word::{Buffers, wipe};
 
@@ -43,6 +43,9 @@ const NONCE_BYTES: usize = 12;
 
 /// What is encrypted and hashed before more is encrypted, so that it is still in cache.
 const PIECE_BYTES: usize = 128 * 1024;
+
+/// Messages of many that a thread takes at a time.
+const GROUP_MESSAGES: usize = 4 * GCM_TOGETHER;
 
 /// GCM: nonces of any length but best of 12 bytes, and tags of 4, 8 or 12 to 16 bytes.
 ///
@@ -163,16 +166,44 @@ impl Gcm {
         self.has_kernel && !threads.pays(len_bytes) && last < 1 << 32
     }
 
+    /// Seals messages, or opens them, by the kernel, and gives whose tags are right; nothing where it does not take one of them. What is
+    /// forged leaves zeros.
+    #[inline(always)]
+    fn by_kernel<const N: usize>(
+        &self,
+        threads: Threads,
+        opens: bool,
+        messages: &mut [AeadMessage<'_>; N],
+    ) -> Option<[bool; N]> {
+        // Filled where they stay: what is moved waits for what was just written.
+        let mut whole = [const { GcmMessage::NONE }; N];
+        for (whole, AeadMessage { nonce, aad, buffers, tag }) in whole.iter_mut().zip(&mut *messages) {
+            let counter = self.first(nonce);
+            let fits = !opens || tag.len() == self.tag_bytes;
+            if !fits || !self.has_kernel_for(threads, counter, buffers.len_bytes()) {
+                return None;
+            }
+            (whole.counter, whole.aad, whole.tag) = (counter, aad, tag.padded());
+            whole.buffers = buffers.reborrow();
+        }
+        self.counter.gcm(&self.ghash, opens.then_some(self.tag_bytes), &mut whole);
+        let made = whole.each_ref().map(|whole| (whole.tag, whole.right));
+        for (message, (tag, right)) in messages.iter_mut().zip(made) {
+            if !opens {
+                message.tag = Tag::cut(&tag, self.tag_bytes);
+            } else if !right {
+                wipe(message.buffers.output_mut());
+            }
+        }
+        Some(made.map(|(_, right)| right))
+    }
+
     fn seal_one(&self, threads: Threads, message: &mut AeadMessage<'_>) {
-        let AeadMessage { nonce, aad, buffers, tag } = message;
-        let (first, len_bytes) = (self.first(nonce), buffers.len_bytes());
-        if self.has_kernel_for(threads, first, len_bytes) {
-            let (buffers, made) = (buffers.reborrow(), [0; BLOCK_BYTES]);
-            let mut whole = GcmMessage { counter: first, aad, buffers, tag: made, opens: None };
-            self.counter.gcm(&self.ghash, &mut whole);
-            *tag = Tag::cut(&whole.tag, self.tag_bytes);
+        if self.by_kernel(threads, false, array::from_mut(message)).is_some() {
             return;
         }
+        let AeadMessage { nonce, aad, buffers, tag } = message;
+        let (first, len_bytes) = (self.first(nonce), buffers.len_bytes());
         let (program, mut sum) = (self.counter_of(nonce), self.hash_of(aad));
         let piece_bytes = PIECE_BYTES * if threads == Threads::ONE { 1 } else { 8 * threads.count() };
         for (number, piece) in buffers.reborrow().parts(piece_bytes).enumerate() {
@@ -184,35 +215,26 @@ impl Gcm {
         *tag = self.tag(sum, (program, first), aad, len_bytes);
     }
 
+    /// Opens a message; says whether its tag is right. What is forged leaves zeros.
     fn open_one(&self, threads: Threads, message: &mut AeadMessage<'_>) -> bool {
+        if let Some([right]) = self.by_kernel(threads, true, array::from_mut(message)) {
+            return right;
+        }
         let AeadMessage { nonce, aad, buffers, tag } = message;
         if tag.len() != self.tag_bytes {
             return false;
         }
         let (first, len_bytes) = (self.first(nonce), buffers.len_bytes());
-        let right = if self.has_kernel_for(threads, first, len_bytes) {
-            let opens = Some(u128::MAX >> (128 - 8 * self.tag_bytes));
-            let (buffers, tag) = (buffers.reborrow(), tag.padded());
-            let mut whole = GcmMessage { counter: first, aad, buffers, tag, opens };
-            self.counter.gcm(&self.ghash, &mut whole)
-        } else {
-            let (program, mut sum) = (self.counter_of(nonce), self.hash_of(aad));
-            self.ghash.absorb(&mut sum, buffers.input());
-            let right = self.tag(sum, (program, first), aad, len_bytes) == *tag;
-            for (counter, buffers) in under_counters(first, 0, buffers.reborrow()).take_while(|_| right) {
-                program.run_by(threads, Source::Counter(counter), buffers);
-            }
-            right
-        };
+        let (program, mut sum) = (self.counter_of(nonce), self.hash_of(aad));
+        self.ghash.absorb(&mut sum, buffers.input());
+        let right = self.tag(sum, (program, first), aad, len_bytes) == *tag;
+        for (counter, buffers) in under_counters(first, 0, buffers.reborrow()).take_while(|_| right) {
+            program.run_by(threads, Source::Counter(counter), buffers);
+        }
         if !right {
             wipe(buffers.output_mut());
         }
         right
-    }
-
-    /// The threads within a message, where messages go side by side or there is but one.
-    fn within(&self, messages: usize) -> Threads {
-        if messages > 1 { Threads::ONE } else { self.counter.threads() }
     }
 }
 
@@ -248,20 +270,11 @@ impl Aead for Gcm {
     }
 
     fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
-        all_admitted(self, messages)?;
-        let (len_bytes, within) = (total_bytes(messages), self.within(messages.len()));
-        let seal = |message: &mut _| self.seal_one(within, message);
-        self.counter.threads().each(len_bytes, messages.iter_mut(), &seal);
-        Ok(())
+        seal_groups(self, messages)
     }
 
     fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
-        all_admitted(self, messages)?;
-        let (len_bytes, within) = (total_bytes(messages), self.within(messages.len()));
-        let mut right = vec![false; messages.len()];
-        let open = |(message, right): (&mut _, &mut bool)| *right = self.open_one(within, message);
-        self.counter.threads().each(len_bytes, messages.iter_mut().zip(&mut right), &open);
-        Ok(opened(self, messages, &right))
+        open_groups(self, messages)
     }
 }
 
@@ -293,6 +306,41 @@ fn widened(nonce: [u8; NONCE_BYTES]) -> Block {
     let mut block = [0; BLOCK_BYTES];
     block[4..].copy_from_slice(&nonce);
     block
+}
+
+impl Groups for Gcm {
+    fn threads(&self) -> Threads {
+        self.counter.threads()
+    }
+
+    fn group_most(&self) -> usize {
+        GROUP_MESSAGES
+    }
+
+    /// Seals some of many messages, as many together as the kernel takes.
+    fn seal_group(&self, within: Threads, messages: &mut [AeadMessage<'_>]) {
+        let (together, rest) = messages.as_chunks_mut::<GCM_TOGETHER>();
+        for messages in together {
+            if self.by_kernel(within, false, messages).is_none() {
+                messages.iter_mut().for_each(|message| self.seal_one(within, message));
+            }
+        }
+        rest.iter_mut().for_each(|message| self.seal_one(within, message));
+    }
+
+    /// Opens some of many messages likewise, and says whose tags are right.
+    fn open_group(&self, within: Threads, messages: &mut [AeadMessage<'_>], right: &mut [bool]) {
+        let (together, rest) = messages.as_chunks_mut::<GCM_TOGETHER>();
+        let (right_together, right_rest) = right.as_chunks_mut();
+        let one = |(message, right): (&mut _, &mut bool)| *right = self.open_one(within, message);
+        for (messages, right) in together.iter_mut().zip(right_together) {
+            match self.by_kernel(within, true, messages) {
+                Some(all) => *right = all,
+                None => messages.iter_mut().zip(right).for_each(one),
+            }
+        }
+        rest.iter_mut().zip(right_rest).for_each(one);
+    }
 }
 
 impl fmt::Debug for Gcm {

@@ -7,7 +7,7 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-use super::aead::{Aead, AeadMessage, all_admitted, opened, total_bytes};
+use super::aead::{Aead, AeadMessage, Groups, open_alone, open_groups, seal_groups};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse};
 use super::tag::Tag;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
@@ -160,11 +160,6 @@ impl GcmSiv {
         }
         right
     }
-
-    /// The threads within a message, where messages go side by side or there is but one.
-    fn within(&self, messages: usize) -> Threads {
-        if messages > 1 { Threads::ONE } else { self.threads }
-    }
 }
 
 impl Keyed {
@@ -214,20 +209,34 @@ impl Aead for GcmSiv {
     }
 
     fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
-        all_admitted(self, messages)?;
-        let (len_bytes, within) = (total_bytes(messages), self.within(messages.len()));
-        let seal = |message: &mut _| self.seal_one(within, message);
-        self.threads.each(len_bytes, messages.iter_mut(), &seal);
-        Ok(())
+        seal_groups(self, messages)
     }
 
     fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
-        all_admitted(self, messages)?;
-        let (len_bytes, within) = (total_bytes(messages), self.within(messages.len()));
-        let mut right = vec![false; messages.len()];
-        let open = |(message, right): (&mut _, &mut bool)| *right = self.open_one(within, message);
-        self.threads.each(len_bytes, messages.iter_mut().zip(&mut right), &open);
-        Ok(opened(self, messages, &right))
+        open_groups(self, messages)
+    }
+
+    fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        open_alone(self, message)
+    }
+}
+
+impl Groups for GcmSiv {
+    fn threads(&self) -> Threads {
+        self.threads
+    }
+
+    fn group_most(&self) -> usize {
+        1
+    }
+
+    fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
+        messages.iter_mut().for_each(|message| self.seal_one(threads, message));
+    }
+
+    fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], right: &mut [bool]) {
+        let both = messages.iter_mut().zip(right);
+        both.for_each(|(message, right)| *right = self.open_one(threads, message));
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use zeroize::Zeroizing;
 
-use super::aead::{Aead, AeadMessage, all_admitted, opened, total_bytes};
+use super::aead::{Aead, AeadMessage, Groups, open_alone, open_groups, seal_groups};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::tag::Tag;
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
@@ -123,9 +123,9 @@ impl Ocb {
 
     /// HASH of the RFC's §4.1.
     fn hash(&self, aad: &[u8]) -> u128 {
-        let mut masked = Zeroizing::new([[0; BLOCK_BYTES]; HASHED_BLOCKS]);
         let (mut sum, mut number) = (0, 0);
         for piece in aad.chunks(HASHED_BLOCKS * BLOCK_BYTES) {
+            let mut masked = [[0; BLOCK_BYTES]; HASHED_BLOCKS];
             let masked = &mut masked[..piece.len().div_ceil(BLOCK_BYTES)];
             for (block, masked) in piece.chunks(BLOCK_BYTES).zip(&mut *masked) {
                 let offset = if block.len() == BLOCK_BYTES {
@@ -136,14 +136,19 @@ impl Ocb {
                 };
                 *masked = (offset ^ padded(block)).to_be_bytes();
             }
-            self.enciphers.run_by(Threads::ONE, Source::Bytes, Buffers::in_place(masked.as_flattened_mut()));
-            sum ^= total(masked.as_flattened());
+            let masked = masked.as_flattened_mut();
+            self.enciphers.run_by(Threads::ONE, Source::Bytes, Buffers::in_place(masked));
+            sum ^= total(masked);
+            wipe(masked);
         }
         sum
     }
 
     /// Replaces the whole blocks of a message, and gives the sum of their plaintext.
     fn replace(&self, threads: Threads, direction: Direction, first: u128, buffers: Buffers<'_>) -> u128 {
+        if !threads.pays(buffers.len_bytes()) {
+            return self.replace_part(direction, first, 1, buffers);
+        }
         let sum = Mutex::new(0);
         let (len_bytes, parts) = (buffers.len_bytes(), in_groups(PART_BLOCKS, 1, buffers));
         threads.each(len_bytes, parts, &|(number, part)| {
@@ -215,11 +220,6 @@ impl Ocb {
         }
         right
     }
-
-    /// The threads within a message, where messages go side by side or there is but one.
-    fn within(&self, messages: usize) -> Threads {
-        if messages > 1 { Threads::ONE } else { self.enciphers.threads() }
-    }
 }
 
 impl Aead for Ocb {
@@ -236,22 +236,36 @@ impl Aead for Ocb {
     }
 
     fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
-        all_admitted(self, messages)?;
-        let (len_bytes, within) = (total_bytes(messages), self.within(messages.len()));
-        let seal = |message: &mut AeadMessage<'_>| {
-            message.tag = self.run(within, Direction::Encrypt, message);
-        };
-        self.enciphers.threads().each(len_bytes, messages.iter_mut(), &seal);
-        Ok(())
+        seal_groups(self, messages)
     }
 
     fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
-        all_admitted(self, messages)?;
-        let (len_bytes, within) = (total_bytes(messages), self.within(messages.len()));
-        let mut right = vec![false; messages.len()];
-        let open = |(message, right): (&mut _, &mut bool)| *right = self.open_one(within, message);
-        self.enciphers.threads().each(len_bytes, messages.iter_mut().zip(&mut right), &open);
-        Ok(opened(self, messages, &right))
+        open_groups(self, messages)
+    }
+
+    fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        open_alone(self, message)
+    }
+}
+
+impl Groups for Ocb {
+    fn threads(&self) -> Threads {
+        self.enciphers.threads()
+    }
+
+    fn group_most(&self) -> usize {
+        1
+    }
+
+    fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
+        for message in messages {
+            message.tag = self.run(threads, Direction::Encrypt, message);
+        }
+    }
+
+    fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], right: &mut [bool]) {
+        let both = messages.iter_mut().zip(right);
+        both.for_each(|(message, right)| *right = self.open_one(threads, message));
     }
 }
 
@@ -369,18 +383,22 @@ fn padded(bytes: &[u8]) -> u128 {
     u128::from_be_bytes(block)
 }
 
-/// The sum of whole blocks. By halves of four blocks, which do not wait for one another.
+/// The sum of whole blocks. By halves of four blocks, which do not wait for one another, their bytes in the order they have.
 fn total(blocks: &[u8]) -> u128 {
     let (fours, rest) = blocks.as_chunks::<{ 4 * BLOCK_BYTES }>();
     let mut sums = [0; 8];
     for four in fours {
         for (sum, half) in sums.iter_mut().zip(four.as_chunks().0) {
-            *sum ^= u64::from_be_bytes(*half);
+            *sum ^= u64::from_le_bytes(*half);
         }
     }
     for (i, half) in rest.as_chunks().0.iter().enumerate() {
-        sums[i] ^= u64::from_be_bytes(*half);
+        sums[i] ^= u64::from_le_bytes(*half);
     }
-    let [high, low] = [0, 1].map(|at| sums.iter().skip(at).step_by(2).fold(0, |sum, half| sum ^ half));
-    u128::from(high) << 64 | u128::from(low)
+    let (mut high, mut low) = (0, 0);
+    for [of_high, of_low] in sums.as_chunks().0 {
+        high ^= of_high;
+        low ^= of_low;
+    }
+    u128::from(u64::swap_bytes(high)) << 64 | u128::from(u64::swap_bytes(low))
 }

@@ -8,7 +8,7 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-use super::aead::{Aead, AeadMessage, all_admitted, opened, total_bytes};
+use super::aead::{Aead, AeadMessage, Groups, open_alone, open_groups, seal_groups};
 use super::cmac::Cmac;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::tag::Tag;
@@ -158,41 +158,6 @@ impl Siv {
         let first = Counter::big_endian(u128::from_be_bytes(*tag) & COUNTED);
         self.counter.run_by(threads, Source::Counter(first), buffers);
     }
-
-    fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
-        let plaintexts: Vec<_> = messages.iter().map(|message| message.buffers.input()).collect();
-        let tags = self.s2v(threads, &headers(messages), &plaintexts);
-        for (message, tag) in messages.iter_mut().zip(&tags.0) {
-            self.apply(threads, tag, message.buffers.reborrow());
-            message.tag = (*tag).into();
-        }
-    }
-
-    fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], opened: &mut [bool]) {
-        for (message, opened) in messages.iter_mut().zip(&mut *opened) {
-            if let Ok(tag) = Block::try_from(&message.tag[..]) {
-                self.apply(threads, &tag, message.buffers.reborrow());
-                *opened = true;
-            }
-        }
-        // Of one whose tag has another length nothing was written, and what it sums to is of no account.
-        let headers = headers(messages);
-        let plaintexts: Vec<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
-        let tags = self.s2v(threads, &headers, &plaintexts);
-        for ((message, tag), opened) in messages.iter_mut().zip(&tags.0).zip(opened) {
-            if *opened && Tag::from(*tag) != message.tag {
-                *opened = false;
-                wipe(message.buffers.output_mut());
-            }
-        }
-    }
-
-    /// How many messages make a group, which one thread works on, and the threads within a group.
-    fn groups(&self, messages: usize) -> (usize, Threads) {
-        let threads = self.counter.threads();
-        let size = messages.div_ceil(threads.count()).clamp(1, self.cmac.lanes());
-        (size, if messages > size { Threads::ONE } else { threads })
-    }
 }
 
 /// Adds the sum to the end of the last string, and gives the whole blocks before that end. A string of less than a block is
@@ -227,23 +192,53 @@ impl Aead for Siv {
     }
 
     fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
-        all_admitted(self, messages)?;
-        let (size, within) = self.groups(messages.len());
-        let len_bytes = total_bytes(messages);
-        let groups = messages.chunks_mut(size);
-        self.counter.threads().each(len_bytes, groups, &|group| self.seal_group(within, group));
-        Ok(())
+        seal_groups(self, messages)
     }
 
     fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
-        all_admitted(self, messages)?;
-        let (size, within) = self.groups(messages.len());
-        let len_bytes = total_bytes(messages);
-        let mut right = vec![false; messages.len()];
-        let groups = messages.chunks_mut(size).zip(right.chunks_mut(size));
-        let open = |(group, right): (&mut [_], &mut [_])| self.open_group(within, group, right);
-        self.counter.threads().each(len_bytes, groups, &open);
-        Ok(opened(self, messages, &right))
+        open_groups(self, messages)
+    }
+
+    fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        open_alone(self, message)
+    }
+}
+
+impl Groups for Siv {
+    fn threads(&self) -> Threads {
+        self.counter.threads()
+    }
+
+    fn group_most(&self) -> usize {
+        self.cmac.lanes()
+    }
+
+    fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
+        let plaintexts: Vec<_> = messages.iter().map(|message| message.buffers.input()).collect();
+        let tags = self.s2v(threads, &headers(messages), &plaintexts);
+        for (message, tag) in messages.iter_mut().zip(&tags.0) {
+            self.apply(threads, tag, message.buffers.reborrow());
+            message.tag = (*tag).into();
+        }
+    }
+
+    fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], opened: &mut [bool]) {
+        for (message, opened) in messages.iter_mut().zip(&mut *opened) {
+            if let Ok(tag) = Block::try_from(&message.tag[..]) {
+                self.apply(threads, &tag, message.buffers.reborrow());
+                *opened = true;
+            }
+        }
+        // Of one whose tag has another length nothing was written, and what it sums to is of no account.
+        let headers = headers(messages);
+        let plaintexts: Vec<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
+        let tags = self.s2v(threads, &headers, &plaintexts);
+        for ((message, tag), opened) in messages.iter_mut().zip(&tags.0).zip(opened) {
+            if *opened && Tag::from(*tag) != message.tag {
+                *opened = false;
+                wipe(message.buffers.output_mut());
+            }
+        }
     }
 }
 

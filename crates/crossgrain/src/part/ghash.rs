@@ -380,7 +380,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
 pub(super) struct Few<'a, W> {
     powers: &'a Powers,
     field: Field<W>,
-    products: Product<W>,
+    pub(super) products: Product<W>,
     /// The power for the next block: blocks that are still to come.
     power: usize,
     /// What is still to be added to the next block.
@@ -395,8 +395,7 @@ impl<'a, W: AesLanes> Few<'a, W> {
     #[inline(always)]
     pub(super) fn after(isa: W::Isa, powers: &'a Powers, sum: &Block, blocks: usize) -> Self {
         let field = Field::<W>::new(isa, powers.1);
-        let products = Product { low: field.zero, cross: field.zero, high: field.zero };
-        Self { powers, field, products, power: blocks, due: field.load_lanes(isa, sum) }
+        Self { powers, field, products: field.none(), power: blocks, due: field.load_lanes(isa, sum) }
     }
 
     /// Goes on from sums of lanes, which are multiplied like blocks.
@@ -418,23 +417,14 @@ impl<'a, W: AesLanes> Few<'a, W> {
 
     /// The hash, in every lane.
     #[inline(always)]
-    pub(super) fn end(self) -> W {
-        let mut sum = self.field.reduced(self.products);
-        let mut lanes = 1;
-        while lanes < W::BLOCKS {
-            let mut turned = sum;
-            for _ in 0..lanes {
-                turned = turned.preceded_by(turned);
-            }
-            (sum, lanes) = (sum ^ turned, 2 * lanes);
-        }
-        sum.pick(self.field.places)
+    pub(super) fn end(&self) -> W {
+        self.field.end(self.products)
     }
 }
 
 /// The constants of the field in each lane.
 #[derive(Clone, Copy)]
-struct Field<W> {
+pub(super) struct Field<W> {
     zero: W,
     /// x¹²⁸ + x¹²⁷ + x¹²⁶ + x¹²¹ + 1 less its ends, which reductions have as swaps.
     modulus: W,
@@ -445,6 +435,18 @@ struct Field<W> {
 }
 
 impl<W: CarrylessLanes> Field<W> {
+    /// Those for these powers.
+    #[inline(always)]
+    pub(super) fn of(isa: W::Isa, powers: &Powers) -> Self {
+        Self::new(isa, powers.1)
+    }
+
+    /// No products.
+    #[inline(always)]
+    pub(super) const fn none(&self) -> Product<W> {
+        Product { low: self.zero, cross: self.zero, high: self.zero }
+    }
+
     #[inline(always)]
     fn new(isa: W::Isa, order: Order) -> Self {
         Self {
@@ -474,6 +476,23 @@ impl<W: CarrylessLanes> Field<W> {
         let high = high ^ W::exchange_halves(cross, self.zero).1;
         let once = low.pick(self.swap) ^ low.low_product(self.modulus);
         high ^ once.pick(self.swap) ^ once.low_product(self.modulus)
+    }
+}
+
+impl<W: AesLanes> Field<W> {
+    /// The hash of blocks, each multiplied by the power for its place: their sum, reduced, in every lane.
+    #[inline(always)]
+    pub(super) fn end(&self, products: Product<W>) -> W {
+        let mut sum = self.reduced(products);
+        let mut lanes = 1;
+        while lanes < W::BLOCKS {
+            let mut turned = sum;
+            for _ in 0..lanes {
+                turned = turned.preceded_by(turned);
+            }
+            (sum, lanes) = (sum ^ turned, 2 * lanes);
+        }
+        sum.pick(self.places)
     }
 }
 

@@ -240,6 +240,9 @@ pub trait TilePart: Send + Sync {
     fn run(&self, tile: &mut Tile, blocks: usize);
 }
 
+/// Short messages of GCM that are sealed or opened together: so many keep the ports busy while each waits for its own rounds.
+pub const GCM_TOGETHER: usize = 4;
+
 /// A message of GCM. The low 32 bits of its counter do not wrap.
 pub struct GcmMessage<'a, 'b> {
     /// The counter block J₀, which masks the tag, as a big-endian number; the first block has the next.
@@ -250,11 +253,20 @@ pub struct GcmMessage<'a, 'b> {
     pub buffers: Buffers<'b>,
     /// The tag: made, or to be compared with.
     pub tag: Block,
-    /// To open the message, which bits of the tag, as a little-endian number, are to be compared.
-    pub opens: Option<u128>,
+    /// Whether the tag is right, once the message is opened. If not, some of it may be decrypted.
+    pub right: bool,
 }
 
 impl GcmMessage<'_, '_> {
+    /// No message yet.
+    pub(crate) const NONE: Self = Self {
+        counter: 0,
+        aad: &[],
+        buffers: Buffers::in_place(&mut []),
+        tag: [0; BLOCK_BYTES],
+        right: false,
+    };
+
     /// The counter of a block of the data.
     pub(crate) const fn first(&self, block: usize) -> Counter {
         // Before an empty message it may be all ones.
@@ -291,8 +303,8 @@ pub trait WholePart: Send + Sync {
         false
     }
 
-    /// Seals a message of GCM, or opens it; says whether its tag is right. If not, some of it may be decrypted.
-    fn gcm(&self, _ghash: &Ghash, _message: &mut GcmMessage<'_, '_>) -> bool {
+    /// Seals messages of GCM; or opens them, of whose tags so many bytes are compared.
+    fn gcm(&self, _ghash: &Ghash, _opens: Option<usize>, _messages: &mut [GcmMessage<'_, '_>]) {
         unreachable!("there is said to be no kernel")
     }
 

@@ -3,7 +3,8 @@
 //! Rounds and products have ports of their own, so that the two take little longer together than the rounds alone. A bundle has as
 //! many registers as GHASH reduces together, and one is hashed a round: to open, those that are decrypted; to seal, those of the bundle
 //! before. The end, a bundle at most, has the mask of the tag as one more register beside those of its counters, and each of its blocks
-//! is multiplied by a power of its own, so that the sum is reduced once: a short message takes little longer than a block.
+//! is multiplied by a power of its own, so that the sum is reduced once: a short message takes little longer than a block. Several short
+//! messages go together: each step of one waits for the step before, and the others' fill the time.
 //! Layout: `Repr::Blocks`, as in `instructions`. Needs: `AesLanes`. Source: SP 800-38D §7.1 and §7.2;
 //! Gopal et al., "Fast Cryptographic Computation on Intel Architecture Processors Via Function Stitching" (2010).
 //! Holds: what is branched on is public: lengths, and whether the tag is right.
@@ -11,40 +12,64 @@
 use std::ops::Range;
 
 use super::instructions::{
-    AHEAD_BYTES, Bundle, Counted, Frame, FramedBundle, IN_FLIGHT, MIDDLE_LEAST, Middle, both_halves, round,
+    AHEAD_BYTES, Bundle, Counted, Frame, FramedBundle, IN_FLIGHT, Middle, both_halves, round,
 };
 use super::key::RoundKeys;
 use crate::block::BLOCK_BYTES;
-use crate::part::GcmMessage;
-use crate::part::counter::Counter;
-use crate::part::ghash::{Few, Ghash, Powers, STRIDE, Sums};
+use crate::part::ghash::{Few, Field, Ghash, Powers, STRIDE, Sums};
+use crate::part::{GCM_TOGETHER, GcmMessage};
 use crate::word::{AesLanes, Isa, Kernel, each, unrolled};
 
-/// Seals or opens a message, of which the low 32 bits of the counter do not wrap; says whether its tag is right.
+/// Seals or opens messages, of which the low 32 bits of the counters do not wrap, and says of each whether its tag is right.
 ///
 /// Of a message whose tag is wrong, all but the end is decrypted.
 ///
 /// # Panics
 /// If GHASH is not by products.
 pub(super) fn run<W: AesLanes>(
-    isa: W::Isa,
-    keys: &RoundKeys,
-    ghash: &Ghash,
-    message: &mut GcmMessage<'_, '_>,
-) -> bool {
+    (isa, keys, ghash): (W::Isa, &RoundKeys, &Ghash),
+    opens: Option<usize>,
+    messages: &mut [GcmMessage<'_, '_>],
+) {
     let Some(powers) = ghash.powers() else { unreachable!("no CPU has AES instructions alone") };
+    let with = With { isa, keys, powers, tag_bytes: opens.unwrap_or(BLOCK_BYTES) };
+    match <&mut [_; GCM_TOGETHER]>::try_from(&mut *messages) {
+        Ok(messages) if messages.iter().all(is_short::<W>) => {
+            if opens.is_some() {
+                isa.enter(Short::<W, true>(with, messages));
+            } else {
+                isa.enter(Short::<W, false>(with, messages));
+            }
+        }
+        _ => messages.iter_mut().for_each(|message| one(with, ghash, opens.is_some(), message)),
+    }
+}
+
+/// The most registers of data that a short message has.
+const SHORT_REGISTERS: usize = 4;
+
+fn is_short<W: AesLanes>(message: &GcmMessage<'_, '_>) -> bool {
+    message.buffers.len_bytes() <= SHORT_REGISTERS * W::BYTES
+        && blocks_of(message.aad.len()) + SHORT_REGISTERS * W::BLOCKS < Few::<W>::BLOCKS_MAX
+}
+
+const fn blocks_of(len_bytes: usize) -> usize {
+    len_bytes.div_ceil(BLOCK_BYTES)
+}
+
+fn one<W: AesLanes>(with: With<'_, W>, ghash: &Ghash, opens: bool, message: &mut GcmMessage<'_, '_>) {
     let (mut sum, mut aad) = ([0; BLOCK_BYTES], message.aad);
-    let blocks = |bytes: usize| bytes.div_ceil(BLOCK_BYTES);
     let end_bytes = message.buffers.len_bytes() - bulk_bytes::<W>(message);
-    if bulk_bytes::<W>(message) > 0 || blocks(aad.len()) + blocks(end_bytes) + 1 > Few::<W>::BLOCKS_MAX {
+    if bulk_bytes::<W>(message) > 0 || blocks_of(aad.len()) + blocks_of(end_bytes) + 1 > Few::<W>::BLOCKS_MAX
+    {
         ghash.absorb(&mut sum, aad);
         aad = &[];
     }
-    let start = Start { isa, keys, powers, sum: &sum, aad };
-    if message.opens.is_some() {
-        isa.enter(Message::<W, true>(start, message))
+    let start = Start { with, sum: &sum, aad };
+    if opens {
+        with.isa.enter(Message::<W, true>(start, message));
     } else {
-        isa.enter(Message::<W, false>(start, message))
+        with.isa.enter(Message::<W, false>(start, message));
     }
 }
 
@@ -55,44 +80,117 @@ const fn bulk_bytes<W: AesLanes>(message: &GcmMessage<'_, '_>) -> usize {
     message.buffers.len_bytes().saturating_sub(1) & !(IN_FLIGHT * W::BYTES - 1)
 }
 
-/// What a message is begun with.
-struct Start<'a, W: AesLanes> {
+/// What all messages are sealed or opened with.
+#[derive(Clone, Copy)]
+struct With<'a, W: AesLanes> {
     isa: W::Isa,
     keys: &'a RoundKeys,
     powers: &'a Powers,
+    /// To open them, the bytes of tags.
+    tag_bytes: usize,
+}
+
+/// What a message is begun with.
+struct Start<'a, W: AesLanes> {
+    with: With<'a, W>,
     /// GHASH so far.
     sum: &'a [u8; BLOCK_BYTES],
     /// Additional data that is not hashed yet, none where there is more than the end.
     aad: &'a [u8],
 }
 
-/// The kernel; `OPENS` says which direction.
+/// The kernel of one message; `OPENS` says which direction.
 struct Message<'a, 'b, 'c, W: AesLanes, const OPENS: bool>(Start<'a, W>, &'a mut GcmMessage<'b, 'c>);
 
 impl<W: AesLanes, const OPENS: bool> Kernel for Message<'_, '_, '_, W, OPENS> {
-    type Output = bool;
+    type Output = ();
 
     #[inline(always)]
-    fn run(self) -> bool {
+    fn run(self) {
         let Self(start, message) = self;
-        let Start { isa, powers, sum, aad, .. } = start;
+        let Start { with: With { isa, powers, .. }, sum, aad } = start;
         let bulk_bytes = bulk_bytes::<W>(message);
         let len_bytes = message.buffers.len_bytes() - bulk_bytes;
-        let blocks = aad.len().div_ceil(BLOCK_BYTES) + len_bytes.div_ceil(BLOCK_BYTES) + 1;
+        let blocks = blocks_of(aad.len()) + blocks_of(len_bytes) + 1;
         let hash = if bulk_bytes == 0 {
             Few::<W>::after(isa, powers, sum, blocks)
         } else {
             Few::<W>::after_lanes(isa, powers, bulk::<W, OPENS>(&start, message, bulk_bytes), blocks)
         };
+        let end = End { message, at: bulk_bytes, aad, hash };
         // Registers of data, and one more for the mask of the tag.
-        let end = bulk_bytes..bulk_bytes + len_bytes;
         if len_bytes <= W::BYTES {
-            finish::<W, 1, 2, OPENS>(&start, message, end, hash)
+            finish::<W, 1, OPENS>(start.with, end);
         } else if len_bytes <= 4 * W::BYTES {
-            finish::<W, 4, 5, OPENS>(&start, message, end, hash)
+            finish::<W, 4, OPENS>(start.with, end);
         } else {
-            finish::<W, IN_FLIGHT, { IN_FLIGHT + 1 }, OPENS>(&start, message, end, hash)
+            finish::<W, IN_FLIGHT, OPENS>(start.with, end);
         }
+    }
+}
+
+/// The kernel of short messages.
+struct Short<'a, 'b, 'c, W: AesLanes, const OPENS: bool>(
+    With<'a, W>,
+    &'a mut [GcmMessage<'b, 'c>; GCM_TOGETHER],
+);
+
+impl<W: AesLanes, const OPENS: bool> Kernel for Short<'_, '_, '_, W, OPENS> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(with, messages) = self;
+        if messages.iter().all(|message| message.buffers.len_bytes() <= W::BYTES) {
+            return together::<W, GCM_TOGETHER, 1, GCM_TOGETHER, OPENS>(with, messages);
+        }
+        for two in messages.as_chunks_mut().0 {
+            together::<W, 2, SHORT_REGISTERS, { 2 * SHORT_REGISTERS }, OPENS>(with, two);
+        }
+    }
+}
+
+/// Whole messages, `G` of them in `N` registers of data each, `ALL` registers in all, beside which the masks of the tags have a lane
+/// each.
+#[inline(always)]
+fn together<W: AesLanes, const G: usize, const N: usize, const ALL: usize, const OPENS: bool>(
+    with: With<'_, W>,
+    messages: &mut [GcmMessage<'_, '_>; G],
+) {
+    const { assert!(ALL == G * N && G <= GCM_TOGETHER) };
+    let With { isa, keys, powers, .. } = with;
+    let mut lanes = [[0; BLOCK_BYTES]; GCM_TOGETHER];
+    let mut state = [W::splat(isa, 0); ALL];
+    for (m, message) in messages.iter().enumerate() {
+        lanes[m] = message.counter.to_be_bytes();
+        let counters = counters::<W, N>(isa, message, 0);
+        for i in 0..N {
+            state[m * N + i] = counters[i];
+        }
+    }
+    let mut masks = [W::splat(isa, 0); G];
+    let masks = &mut masks[..G.div_ceil(W::BLOCKS)];
+    for (mask, lanes) in masks.iter_mut().zip(lanes.as_flattened().chunks_exact(W::BYTES)) {
+        *mask = W::load(isa, lanes);
+    }
+    encrypt(isa, keys, &mut state, masks);
+    for (mask, lanes) in masks.iter().zip(lanes.as_flattened_mut().chunks_exact_mut(W::BYTES)) {
+        mask.store(lanes);
+    }
+    // All are hashed before the first sum is reduced: so the reductions wait for each other no more than the rounds did.
+    let field = Field::<W>::of(isa, powers);
+    let mut products = [field.none(); G];
+    for (m, message) in messages.iter_mut().enumerate() {
+        let mut end = End::whole(with, message);
+        let output = end.add_to::<N, OPENS>(isa, each!(i < N => state[m * N + i]));
+        for i in 0..N {
+            state[m * N + i] = output[i];
+        }
+        products[m] = end.hash.products;
+    }
+    for (m, message) in messages.iter_mut().enumerate() {
+        let tag = field.end(products[m]) ^ W::load_lanes(isa, &lanes[m]);
+        close::<W, N, OPENS>(with.tag_bytes, message, 0, each!(i < N => state[m * N + i]), tag);
     }
 }
 
@@ -105,7 +203,7 @@ fn bulk<W: AesLanes, const OPENS: bool>(
     message: &mut GcmMessage<'_, '_>,
     bulk_bytes: usize,
 ) -> W {
-    let &Start { isa, keys, powers, sum, .. } = start;
+    let &Start { with: With { isa, keys, powers, .. }, sum, .. } = start;
     let bundle_bytes = IN_FLIGHT * W::BYTES;
     let first = message.first(0);
     // Here, where its parts lie in registers.
@@ -160,69 +258,127 @@ fn encrypt_and_hash<W: AesLanes>(
     state
 }
 
-/// The end, in `N` registers of data.
+/// What is left of a message, with GHASH so far.
+struct End<'a, 'b, 'c, W> {
+    message: &'a mut GcmMessage<'b, 'c>,
+    /// Where it begins.
+    at: usize,
+    aad: &'a [u8],
+    hash: Few<'a, W>,
+}
+
+impl<'a, 'b, 'c, W: AesLanes> End<'a, 'b, 'c, W> {
+    /// A message that is nothing but an end.
+    #[inline(always)]
+    fn whole(with: With<'a, W>, message: &'a mut GcmMessage<'b, 'c>) -> Self {
+        let aad = message.aad;
+        let blocks = blocks_of(aad.len()) + blocks_of(message.buffers.len_bytes()) + 1;
+        let hash = Few::<W>::after(with.isa, with.powers, &[0; BLOCK_BYTES], blocks);
+        Self { message, at: 0, aad, hash }
+    }
+
+    #[inline(always)]
+    fn part(&self, i: usize) -> Range<usize> {
+        part::<W>(i, self.at, self.message)
+    }
+
+    /// Adds the keystream to `N` registers of data, and hashes all.
+    #[inline(always)]
+    fn add_to<const N: usize, const OPENS: bool>(&mut self, isa: W::Isa, keystream: [W; N]) -> [W; N] {
+        let input: [W; N] = each!(i < N => W::load_part(isa, &self.message.buffers.input()[self.part(i)]));
+        let output = each!(i < N => input[i] ^ keystream[i]);
+        for aad in self.aad.chunks(W::BYTES) {
+            self.hash.add(isa, W::load_part(isa, aad), blocks_of(aad.len()));
+        }
+        for i in 0..N {
+            let len_bytes = self.part(i).len();
+            // What the keystream has beyond the message is no part of it.
+            let kept = W::load(isa, &FIRST_BYTES[64 - len_bytes..][..W::BYTES]);
+            let sent = if OPENS { input[i] } else { output[i] & kept };
+            self.hash.add(isa, sent, blocks_of(len_bytes));
+        }
+        self.hash.add(isa, both_halves::<W>(isa, self.message.lengths()), 1);
+        output
+    }
+}
+
+/// Writes the output from byte `at` on, and the tag; to open, only if that is right.
 #[inline(always)]
-fn finish<W: AesLanes, const N: usize, const M: usize, const OPENS: bool>(
-    start: &Start<'_, W>,
+fn close<W: AesLanes, const N: usize, const OPENS: bool>(
+    tag_bytes: usize,
     message: &mut GcmMessage<'_, '_>,
-    end: Range<usize>,
-    mut hash: Few<'_, W>,
-) -> bool {
-    let &Start { isa, keys, aad, .. } = start;
-    let lengths = message.lengths();
-    let input: [W; N] = each!(i < N => W::load_part(isa, &message.buffers.input()[part::<W>(i, &end)]));
-    let first = message.first(end.start / BLOCK_BYTES);
-    let keystream = keystream::<W, N, M>(isa, keys, first, message.counter);
-    let output = each!(i < N => input[i] ^ keystream[i]);
-    for aad in aad.chunks(W::BYTES) {
-        hash.add(isa, W::load_part(isa, aad), aad.len().div_ceil(BLOCK_BYTES));
-    }
-    for i in 0..N {
-        let len_bytes = part::<W>(i, &end).len();
-        // What the keystream has beyond the message is no part of it.
-        let kept = W::load(isa, &FIRST_BYTES[64 - len_bytes..][..W::BYTES]);
-        let sent = if OPENS { input[i] } else { output[i] & kept };
-        hash.add(isa, sent, len_bytes.div_ceil(BLOCK_BYTES));
-    }
-    hash.add(isa, both_halves::<W>(isa, lengths), 1);
+    at: usize,
+    output: [W; N],
+    made: W,
+) {
     let mut tag = [0; BLOCK_BYTES];
-    (hash.end() ^ keystream[N]).store_lowest(&mut tag);
+    made.store_lowest(&mut tag);
     if OPENS {
         let difference = u128::from_le_bytes(tag) ^ u128::from_le_bytes(message.tag);
-        if difference & message.opens.unwrap_or(u128::MAX) != 0 {
-            return false;
+        message.right = difference << (128 - 8 * tag_bytes) == 0;
+        if !message.right {
+            return;
         }
     }
     for (i, output) in output.into_iter().enumerate() {
-        output.store_part(&mut message.buffers.output_mut()[part::<W>(i, &end)]);
+        let part = part::<W>(i, at, message);
+        output.store_part(&mut message.buffers.output_mut()[part]);
     }
     message.tag = tag;
-    true
 }
 
-/// The encrypted counters, and behind them the mask of the tag in every lane.
+/// The bytes of the message that register `i` has, if the first begins at `at`.
 #[inline(always)]
-fn keystream<W: AesLanes, const N: usize, const M: usize>(
-    isa: W::Isa,
-    keys: &RoundKeys,
-    counter: Counter,
-    mask: u128,
-) -> [W; M] {
-    const { assert!(M == N + 1) };
+fn part<W: AesLanes>(i: usize, at: usize, message: &GcmMessage<'_, '_>) -> Range<usize> {
+    let len_bytes = message.buffers.len_bytes();
+    (at + i * W::BYTES).min(len_bytes)..(at + (i + 1) * W::BYTES).min(len_bytes)
+}
+
+/// The end of a message, in `N` registers of data.
+#[inline(always)]
+fn finish<W: AesLanes, const N: usize, const OPENS: bool>(
+    With { isa, keys, tag_bytes, .. }: With<'_, W>,
+    mut end: End<'_, '_, '_, W>,
+) {
+    let mut state = counters::<W, N>(isa, end.message, end.at / BLOCK_BYTES);
+    let mut mask = [both_halves::<W>(isa, end.message.counter.swap_bytes())];
+    encrypt(isa, keys, &mut state, &mut mask);
+    let output = end.add_to::<N, OPENS>(isa, state);
+    close::<W, N, OPENS>(tag_bytes, end.message, end.at, output, end.hash.end() ^ mask[0]);
+}
+
+/// The counters of a message from a block on.
+#[inline(always)]
+fn counters<W: AesLanes, const N: usize>(isa: W::Isa, message: &GcmMessage<'_, '_>, block: usize) -> [W; N] {
+    Counted::from(isa, message.first(block)).around::<N>(isa, [W::splat(isa, 0); N]).0
+}
+
+/// Encrypts counters: those of data, and those of masks.
+#[inline(always)]
+fn encrypt<W: AesLanes, const N: usize>(isa: W::Isa, keys: &RoundKeys, data: &mut [W; N], masks: &mut [W]) {
     let (first, middle, last) = keys.split();
     let (first, last) = (W::broadcast(isa, first), W::broadcast(isa, last));
-    let (counters, _) = Counted::from(isa, counter).around::<N>(isa, [first; N]);
-    let mask = both_halves::<W>(isa, mask.swap_bytes());
-    let mut state = each!(i < M => if i < N { counters[i % N] ^ first } else { mask ^ first });
-    Middle::<W, MIDDLE_LEAST>::new(isa, middle).rounds::<M, true>(isa, &mut state, [last; M]);
-    state
-}
-
-/// The bytes of the end that register `i` has.
-#[inline(always)]
-fn part<W: AesLanes>(i: usize, end: &Range<usize>) -> Range<usize> {
-    let at = |i: usize| (end.start + i * W::BYTES).min(end.end);
-    at(i)..at(i + 1)
+    for word in data.iter_mut() {
+        *word = *word ^ first;
+    }
+    for word in masks.iter_mut() {
+        *word = *word ^ first;
+    }
+    for key in middle {
+        let key = W::broadcast(isa, key);
+        for word in data.iter_mut() {
+            *word = word.encrypt_round(key);
+        }
+        for word in masks.iter_mut() {
+            *word = word.encrypt_round(key);
+        }
+    }
+    for word in data.iter_mut() {
+        *word = word.encrypt_last_round(last);
+    }
+    for word in masks.iter_mut() {
+        *word = word.encrypt_last_round(last);
+    }
 }
 
 /// 64 bytes of ones, and 64 of zeros.

@@ -105,8 +105,8 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         self.direction == Direction::Encrypt
     }
 
-    fn gcm(&self, ghash: &Ghash, message: &mut GcmMessage<'_, '_>) -> bool {
-        gcm::run::<W>(self.isa, &self.keys, ghash, message)
+    fn gcm(&self, ghash: &Ghash, opens: Option<usize>, messages: &mut [GcmMessage<'_, '_>]) {
+        gcm::run::<W>((self.isa, &self.keys, ghash), opens, messages);
     }
 
     fn lanes(&self) -> usize {

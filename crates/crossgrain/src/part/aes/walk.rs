@@ -137,8 +137,8 @@ impl<W: AesLanes> WholePart for Walk<W> {
         self.plain.has_gcm()
     }
 
-    fn gcm(&self, ghash: &Ghash, message: &mut GcmMessage<'_, '_>) -> bool {
-        self.plain.gcm(ghash, message)
+    fn gcm(&self, ghash: &Ghash, opens: Option<usize>, messages: &mut [GcmMessage<'_, '_>]) {
+        self.plain.gcm(ghash, opens, messages);
     }
 }
 
