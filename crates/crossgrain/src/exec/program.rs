@@ -34,6 +34,8 @@ pub struct Program {
     /// Whether its source is counters.
     counts: bool,
     threads: Threads,
+    /// Whether the stack is wiped with it.
+    wipes_stack: bool,
 }
 
 /// A way to add tweaks to a tile, shared by a program's plans.
@@ -105,12 +107,29 @@ impl Program {
         features: Features,
         threads: Threads,
     ) -> Result<Self, Error> {
-        let bound = bind_all(&plans, &schedule.0, features);
-        let first = plans.first().and_then(|plan| plan.stages.first());
-        let counts = first.is_some_and(|stage| stage.variant.action.counts());
+        let program = Self::of_message(plans, schedule, features, threads);
         // What is deeper goes when the program does, which holds the key until then.
         wipe_stack();
-        Ok(Self { bound: bound?, plans, counts, threads })
+        let mut program = program?;
+        program.wipes_stack = true;
+        Ok(program)
+    }
+
+    /// The same for a key of one message alone. It leaves the stack to the mode, which makes many such programs and wipes it when
+    /// dropped.
+    ///
+    /// # Errors
+    /// As [`Program::of`].
+    pub(crate) fn of_message(
+        plans: Vec<Plan>,
+        schedule: &Schedule,
+        features: Features,
+        threads: Threads,
+    ) -> Result<Self, Error> {
+        let bound = bind_all(&plans, &schedule.0, features)?;
+        let first = plans.first().and_then(|plan| plan.stages.first());
+        let counts = first.is_some_and(|stage| stage.variant.action.counts());
+        Ok(Self { bound, plans, counts, threads, wipes_stack: false })
     }
 
     /// Overwrites the stack below, where runs and the making of the program leave parts of the key.
@@ -284,7 +303,9 @@ fn run_copied(bound: &Bound, source: Source<'_>, mut rest: Buffers<'_>, copy: &m
 /// Runs have no register for every part of a key, and what they left on the stack goes with the key.
 impl Drop for Program {
     fn drop(&mut self) {
-        self.wipe_stack();
+        if self.wipes_stack {
+            self.wipe_stack();
+        }
     }
 }
 

@@ -111,7 +111,7 @@ impl GcmSiv {
     }
 
     /// The keys of a nonce (RFC 8452 §4): the first halves of enciphered numbers with the nonce behind them.
-    fn keyed(&self, nonce: &[u8]) -> Keyed {
+    fn keyed(&self, AeadMessage { nonce, aad, buffers, .. }: &AeadMessage<'_>) -> Keyed {
         let mut block = [0; BLOCK_BYTES];
         block[BLOCK_BYTES - NONCE_BYTES..].copy_from_slice(nonce);
         let mut halves = Blocks::new(2 + self.cipher.key_bytes() / 8);
@@ -126,15 +126,16 @@ impl GcmSiv {
         let mut block = Blocks::new(1);
         block.0[0].copy_from_slice(hash_key);
         let counter = Key::new(self.cipher, &key[..self.cipher.key_bytes()]).and_then(|key| {
-            Program::of(self.plans.clone(), &Schedule::of(&key), self.features, self.threads)
+            Program::of_message(self.plans.clone(), &Schedule::of(&key), self.features, self.threads)
         });
         let Ok(counter) = counter else { unreachable!("the same plans were bound when the mode was made") };
-        Keyed { polyval: Ghash::polyval(&block.0[0], self.features), counter }
+        let hashed_bytes = aad.len().max(buffers.len_bytes());
+        Keyed { polyval: Ghash::polyval(&block.0[0], hashed_bytes, self.features), counter }
     }
 
     fn seal_one(&self, threads: Threads, message: &mut AeadMessage<'_>) {
+        let keyed = self.keyed(message);
         let AeadMessage { nonce, aad, buffers, tag } = message;
-        let keyed = self.keyed(nonce);
         let mut sum = [0; BLOCK_BYTES];
         keyed.polyval.absorb(&mut sum, aad);
         keyed.polyval.absorb(&mut sum, buffers.input());
@@ -144,9 +145,9 @@ impl GcmSiv {
     }
 
     fn open_one(&self, threads: Threads, message: &mut AeadMessage<'_>) -> bool {
+        let Ok(given) = Block::try_from(&message.tag[..]) else { return false };
+        let keyed = self.keyed(message);
         let AeadMessage { nonce, aad, buffers, tag } = message;
-        let Ok(given) = Block::try_from(&tag[..]) else { return false };
-        let keyed = self.keyed(nonce);
         let mut sum = [0; BLOCK_BYTES];
         keyed.polyval.absorb(&mut sum, aad);
         let piece_bytes = PIECE_BYTES * if threads == Threads::ONE { 1 } else { 8 * threads.count() };

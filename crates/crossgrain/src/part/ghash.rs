@@ -11,8 +11,6 @@
 
 use std::fmt;
 
-use zeroize::Zeroizing;
-
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{
     AesLanes, CarrylessLanes, ClmulWord128, ClmulWord256, ClmulWord512, Features, Isa, Kernel, Wiped, each,
@@ -24,20 +22,21 @@ pub struct Ghash(Wiped<dyn Hash>);
 impl Ghash {
     /// Binds GHASH to a key by the widest of these instructions. Wiped when dropped.
     pub fn new(key: &Block, features: Features) -> Self {
-        Self::by_first_power(times_x(Order::Reversed.number(key)), Order::Reversed, features)
+        let first = times_x(Order::Reversed.number(key));
+        Self::by_first_power((first, Order::Reversed), usize::MAX, features)
     }
 
-    /// Binds POLYVAL (RFC 8452 §3) likewise.
-    pub fn polyval(key: &Block, features: Features) -> Self {
-        Self::by_first_power(Order::AsItIs.number(key), Order::AsItIs, features)
+    /// Binds POLYVAL (RFC 8452 §3) likewise, for strings of `len_bytes` at most.
+    pub fn polyval(key: &Block, len_bytes: usize, features: Features) -> Self {
+        Self::by_first_power((Order::AsItIs.number(key), Order::AsItIs), len_bytes, features)
     }
 
-    fn by_first_power(first: u128, order: Order, features: Features) -> Self {
+    fn by_first_power(first: (u128, Order), len_bytes: usize, features: Features) -> Self {
         let hash = None
-            .or_else(|| ByProducts::<ClmulWord512>::boxed(first, order, features))
-            .or_else(|| ByProducts::<ClmulWord256>::boxed(first, order, features))
-            .or_else(|| ByProducts::<ClmulWord128>::boxed(first, order, features));
-        Self(hash.unwrap_or_else(|| ByIntegers::boxed(first, order)).into())
+            .or_else(|| ByProducts::<ClmulWord512>::boxed(first, len_bytes, features))
+            .or_else(|| ByProducts::<ClmulWord256>::boxed(first, len_bytes, features))
+            .or_else(|| ByProducts::<ClmulWord128>::boxed(first, len_bytes, features));
+        Self(hash.unwrap_or_else(|| ByIntegers::boxed(first)).into())
     }
 
     /// Whether carry-less products compute the hash.
@@ -117,12 +116,12 @@ trait Hash: Send + Sync {
 }
 
 /// The hash by products of integers, in constant time where the CPU multiplies so; block by block. Has the first power.
-struct ByIntegers(Zeroizing<u128>, Order);
+struct ByIntegers(u128, Order);
 
 impl ByIntegers {
-    fn boxed(first: u128, order: Order) -> Box<dyn Hash> {
-        let mut hash = Box::new(Self(Zeroizing::new(0), order));
-        *hash.0 = first;
+    fn boxed((first, order): (u128, Order)) -> Box<dyn Hash> {
+        let mut hash = Box::new(Self(0, order));
+        hash.0 = first;
         hash
     }
 }
@@ -131,7 +130,7 @@ impl Hash for ByIntegers {
     fn absorb(&self, sum: &mut Block, blocks: &[u8]) {
         let mut hash = self.1.number(sum);
         for block in blocks.as_chunks().0 {
-            hash = product(hash ^ self.1.number(block), *self.0);
+            hash = product(hash ^ self.1.number(block), self.0);
         }
         *sum = self.1.block(hash);
     }
@@ -188,7 +187,7 @@ const POWERS_MAX: usize = STRIDE * LANES_MAX + BESIDES;
 
 /// The powers of a key as lanes have them, the first in place `POWERS_MAX - 1` and the others before it, with zeros behind: so the powers for
 /// some neighbouring blocks are neighbours too. And the order of blocks' bytes in lanes.
-pub(super) struct Powers(Zeroizing<[Block; POWERS_MAX + LANES_MAX]>, Order);
+pub(super) struct Powers([Block; POWERS_MAX + LANES_MAX], Order);
 
 impl Powers {
     /// Those of as many neighbouring blocks as a register has, of which the first is to be multiplied by this power.
@@ -205,16 +204,18 @@ struct ByProducts<W: CarrylessLanes> {
 }
 
 impl<W: CarrylessLanes> ByProducts<W> {
-    fn boxed(first: u128, order: Order, features: Features) -> Option<Box<dyn Hash>> {
+    fn boxed((first, order): (u128, Order), len_bytes: usize, features: Features) -> Option<Box<dyn Hash>> {
         let isa = W::Isa::detect(features)?;
         // Filled where it stays: what is moved leaves a copy.
-        let powers = Powers(Zeroizing::new([[0; BLOCK_BYTES]; POWERS_MAX + LANES_MAX]), order);
+        let powers = Powers([[0; BLOCK_BYTES]; POWERS_MAX + LANES_MAX], order);
         let mut hash = Box::new(Self { isa, powers });
         hash.powers.0[POWERS_MAX - 1] = first.to_le_bytes();
-        // GCM-SIV has a key for every message, and asks for no more than strides need.
+        // GCM-SIV has a key for every message, and asks for no more than its length needs.
+        let lanes = W::BITS / 128;
         let needed = match order {
             Order::Reversed => POWERS_MAX,
-            Order::AsItIs => STRIDE * W::BITS / 128,
+            Order::AsItIs if len_bytes < STRIDE * W::BYTES => lanes,
+            Order::AsItIs => STRIDE * lanes,
         };
         isa.enter(Raise::<W>(isa, &mut hash.powers.0[POWERS_MAX - needed..POWERS_MAX]));
         Some(hash)

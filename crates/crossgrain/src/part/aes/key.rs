@@ -7,10 +7,9 @@
 
 use std::fmt;
 
-use zeroize::Zeroize;
-
 use super::scalar::{inv_mix_column, sub_word};
 use crate::block::{BLOCK_BYTES, Key};
+use crate::word::wipe;
 
 /// Round keys of the longest schedule: there are fourteen rounds where block or key has 256 bits.
 pub(in crate::part) const ROUND_KEYS_MAX: usize = 15;
@@ -84,7 +83,7 @@ impl<const BYTES: usize> RoundKeys<BYTES> {
 
 impl<const BYTES: usize> Drop for RoundKeys<BYTES> {
     fn drop(&mut self) {
-        self.blocks.zeroize();
+        wipe(self.blocks.as_flattened_mut());
     }
 }
 
