@@ -219,6 +219,15 @@ impl Program {
     /// # Panics
     /// If a chain is no whole number of blocks long.
     pub fn chain(&self, threads: Threads, rule: Rule, strands: &mut [Strand<'_>]) {
+        if let [strand] = strands {
+            let len_bytes = strand.data.len_bytes();
+            assert!(len_bytes.is_multiple_of(BLOCK_BYTES));
+            if len_bytes > 0 {
+                self.cheapest_for(1).begin().chain(rule, &mut [&mut *strand], len_bytes / BLOCK_BYTES);
+                strand.data.advance(len_bytes);
+            }
+            return;
+        }
         let share = strands.len().div_ceil(threads.count()).clamp(1, self.lanes());
         let bound = self.cheapest_for(share);
         let lanes = share.min(bound.lanes());
