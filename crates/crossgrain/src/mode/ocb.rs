@@ -17,9 +17,10 @@ use crate::exec::{Program, Schedule, Threads};
 use crate::mode::Options;
 use crate::part::Source;
 use crate::part::mask::Masks;
+use crate::part::sum::total;
 use crate::part::tweak::double;
 use crate::plan::Plan;
-use crate::word::{Buffers, wipe};
+use crate::word::{Buffers, Features, wipe};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "ocb",
@@ -76,6 +77,7 @@ pub struct Ocb {
     deciphers: Program,
     /// They stay where they are when this is moved.
     offsets: Box<Offsets>,
+    features: Features,
     tag_bytes: usize,
 }
 
@@ -101,7 +103,8 @@ impl Ocb {
         let deciphers = options.for_job(decrypt, encrypt).program(decrypt, &schedule)?;
         let offsets = Offsets::new(&enciphers);
         enciphers.wipe_stack();
-        Ok(Self { enciphers, deciphers, offsets, tag_bytes })
+        let features = options.limits()?.features;
+        Ok(Self { enciphers, deciphers, offsets, features, tag_bytes })
     }
 
     /// The offset before the first block (RFC 7253 §4.2).
@@ -121,6 +124,11 @@ impl Ocb {
         top << bottom | (more << bottom) >> 64
     }
 
+    /// The sum of whole blocks.
+    fn total(&self, blocks: &[u8]) -> u128 {
+        u128::from_be_bytes(total(self.features, blocks))
+    }
+
     /// HASH of the RFC's §4.1.
     fn hash(&self, aad: &[u8]) -> u128 {
         let (mut sum, mut number) = (0, 0);
@@ -138,7 +146,7 @@ impl Ocb {
             }
             let masked = masked.as_flattened_mut();
             self.enciphers.run_by(Threads::ONE, Source::Bytes, Buffers::in_place(masked));
-            sum ^= total(masked);
+            sum ^= self.total(masked);
             wipe(masked);
         }
         sum
@@ -165,12 +173,12 @@ impl Ocb {
             let source = Source::Masked(self.offsets.masks(first, number));
             match direction {
                 Direction::Encrypt => {
-                    sum ^= total(group.input());
+                    sum ^= self.total(group.input());
                     self.enciphers.run_by(Threads::ONE, source, group);
                 }
                 Direction::Decrypt => {
                     self.deciphers.run_by(Threads::ONE, source, group.reborrow());
-                    sum ^= total(group.output_mut());
+                    sum ^= self.total(group.output_mut());
                 }
             }
         }
@@ -381,24 +389,4 @@ fn padded(bytes: &[u8]) -> u128 {
         *end = 0x80;
     }
     u128::from_be_bytes(block)
-}
-
-/// The sum of whole blocks. By halves of four blocks, which do not wait for one another, their bytes in the order they have.
-fn total(blocks: &[u8]) -> u128 {
-    let (fours, rest) = blocks.as_chunks::<{ 4 * BLOCK_BYTES }>();
-    let mut sums = [0; 8];
-    for four in fours {
-        for (sum, half) in sums.iter_mut().zip(four.as_chunks().0) {
-            *sum ^= u64::from_le_bytes(*half);
-        }
-    }
-    for (i, half) in rest.as_chunks().0.iter().enumerate() {
-        sums[i] ^= u64::from_le_bytes(*half);
-    }
-    let (mut high, mut low) = (0, 0);
-    for [of_high, of_low] in sums.as_chunks().0 {
-        high ^= of_high;
-        low ^= of_low;
-    }
-    u128::from(u64::swap_bytes(high)) << 64 | u128::from(u64::swap_bytes(low))
 }

@@ -16,6 +16,7 @@ pub mod mask;
 pub mod rijndael;
 pub mod search;
 pub mod serpent;
+pub(crate) mod sum;
 pub mod tweak;
 
 use std::fmt;

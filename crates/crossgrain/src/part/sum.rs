@@ -1,0 +1,59 @@
+//! The sum of many blocks, which OCB's tag is made of.
+//!
+//! Layout: blocks as they lie. Needs: any registers; takes the widest. Source: RFC 7253 §4.2, the checksum.
+
+use crate::block::{BLOCK_BYTES, Block};
+use crate::word::{Avx2, Avx512, Features, Isa, Kernel, Register, Sse2, Word128, Word256, Word512};
+
+/// Registers that are added side by side.
+const SIDE_BY_SIDE: usize = 4;
+
+/// The sum of whole blocks.
+pub(crate) fn total(features: Features, blocks: &[u8]) -> Block {
+    let stride_bytes = SIDE_BY_SIDE * Word512::BYTES;
+    let (strides, rest) = blocks.split_at(blocks.len() / stride_bytes * stride_bytes);
+    let sum = added(0, rest);
+    if strides.is_empty() {
+        return sum.to_le_bytes();
+    }
+    let lanes = if let Some(isa) = Avx512::detect(features) {
+        isa.enter(Total::<Word512> { isa, strides })
+    } else if let Some(isa) = Avx2::detect(features) {
+        isa.enter(Total::<Word256> { isa, strides })
+    } else if let Some(isa) = Sse2::detect(features) {
+        isa.enter(Total::<Word128> { isa, strides })
+    } else {
+        return added(sum, strides).to_le_bytes();
+    };
+    added(sum, &lanes).to_le_bytes()
+}
+
+/// A sum and that of some blocks, as little-endian numbers.
+fn added(sum: u128, blocks: &[u8]) -> u128 {
+    blocks.as_chunks::<BLOCK_BYTES>().0.iter().fold(sum, |sum, block| sum ^ u128::from_le_bytes(*block))
+}
+
+/// Gives a sum a lane.
+struct Total<'a, W: Register> {
+    isa: W::Isa,
+    strides: &'a [u8],
+}
+
+impl<W: Register> Kernel for Total<'_, W> {
+    type Output = [u8; 64];
+
+    #[inline(always)]
+    fn run(self) -> [u8; 64] {
+        let Self { isa, strides } = self;
+        let mut sums = [W::splat(isa, 0); SIDE_BY_SIDE];
+        for stride in strides.chunks_exact(SIDE_BY_SIDE * W::BYTES) {
+            for (i, sum) in sums.iter_mut().enumerate() {
+                *sum = *sum ^ W::load(isa, &stride[i * W::BYTES..][..W::BYTES]);
+            }
+        }
+        let mut lanes = [0; 64];
+        let [a, b, c, d] = sums;
+        ((a ^ b) ^ (c ^ d)).store(&mut lanes[..W::BYTES]);
+        lanes
+    }
+}
