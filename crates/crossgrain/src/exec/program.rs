@@ -18,6 +18,7 @@ use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::convert::{Load, Store};
 use crate::part::chain::{Rule, Strand, by_blocks};
 use crate::part::ghash::Ghash;
+use crate::part::mask::Masks;
 use crate::part::{Count, Counting, GcmMessage, Keys, Source, TilePart, WholePart, tweak};
 use crate::plan::{Costs, Job, Limits, Plan, choose};
 use crate::variant::{Action, Variant};
@@ -181,6 +182,15 @@ impl Program {
         match &self.bound[0] {
             Bound::Whole(cipher) => cipher.block(block),
             Bound::Tiles(_) => self.run_here(Source::Bytes, Buffers::in_place(block)),
+        }
+    }
+
+    /// As [`WholePart::run_summed`], on this thread.
+    #[inline]
+    pub fn run_summed(&self, masks: Masks<'_>, buffers: Buffers<'_>) -> Option<Block> {
+        match &self.bound[0] {
+            Bound::Whole(cipher) => cipher.run_summed(masks, buffers),
+            Bound::Tiles(_) => None,
         }
     }
 

@@ -169,20 +169,24 @@ impl Ocb {
     /// The same of blocks from a number on, group by group, while each is in the first cache.
     fn replace_part(&self, direction: Direction, first: u128, number: usize, part: Buffers<'_>) -> u128 {
         let mut sum = 0;
-        for (number, mut group) in in_groups(GROUP_BLOCKS, number, part) {
-            let source = Source::Masked(self.offsets.masks(first, number));
-            match direction {
-                Direction::Encrypt => {
-                    sum ^= self.total(group.input());
-                    self.enciphers.run_by(Threads::ONE, source, group);
-                }
-                Direction::Decrypt => {
-                    self.deciphers.run_by(Threads::ONE, source, group.reborrow());
-                    sum ^= self.total(group.output_mut());
-                }
-            }
+        for (number, group) in in_groups(GROUP_BLOCKS, number, part) {
+            sum ^= self.replace_group(direction, self.offsets.masks(first, number), group);
         }
         sum
+    }
+
+    /// The same of a group.
+    fn replace_group(&self, direction: Direction, masks: Masks<'_>, mut group: Buffers<'_>) -> u128 {
+        let program = match direction {
+            Direction::Encrypt => &self.enciphers,
+            Direction::Decrypt => &self.deciphers,
+        };
+        if let Some(sum) = program.run_summed(masks, group.reborrow()) {
+            return u128::from_be_bytes(sum);
+        }
+        let of_input = if direction == Direction::Encrypt { self.total(group.input()) } else { 0 };
+        program.run_by(Threads::ONE, Source::Masked(masks), group.reborrow());
+        if direction == Direction::Encrypt { of_input } else { self.total(group.output_mut()) }
     }
 
     /// Replaces a message and gives its tag.

@@ -299,6 +299,11 @@ pub trait WholePart: Send + Sync {
         self.run(Source::Bytes, Buffers::in_place(block));
     }
 
+    /// Computes whole blocks under OCB's masks, and gives the sum of the plaintext; nothing is done where no kernel does both.
+    fn run_summed(&self, _masks: Masks<'_>, _buffers: Buffers<'_>) -> Option<Block> {
+        None
+    }
+
     /// Whether there is a kernel for GCM: [`WholePart::gcm`].
     fn has_gcm(&self) -> bool {
         false

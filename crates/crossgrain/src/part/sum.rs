@@ -29,7 +29,7 @@ pub(crate) fn total(features: Features, blocks: &[u8]) -> Block {
 }
 
 /// A sum and that of some blocks, as little-endian numbers.
-fn added(sum: u128, blocks: &[u8]) -> u128 {
+pub(super) fn added(sum: u128, blocks: &[u8]) -> u128 {
     blocks.as_chunks::<BLOCK_BYTES>().0.iter().fold(sum, |sum, block| sum ^ u128::from_le_bytes(*block))
 }
 

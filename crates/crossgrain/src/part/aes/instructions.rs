@@ -17,6 +17,7 @@ use crate::part::chain::{Rule, Strand};
 use crate::part::counter::Counter;
 use crate::part::ghash::Ghash;
 use crate::part::mask::Masks;
+use crate::part::sum::added;
 use crate::part::tweak::{IN_STEP, Stepping, Tweaks};
 use crate::part::{GcmMessage, Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, each, unrolled};
@@ -84,13 +85,19 @@ impl<W: AesLanes> WholePart for Cipher<W> {
                 Direction::Encrypt => isa.enter(Xts::<W, true> { isa, keys, tweaks, buffers }),
                 Direction::Decrypt => isa.enter(Xts::<W, false> { isa, keys, tweaks, buffers }),
             },
-            Source::Masked(masks) => match direction {
-                Direction::Encrypt => isa.enter(Masked::<W, true> { isa, keys, masks, buffers }),
-                Direction::Decrypt => isa.enter(Masked::<W, false> { isa, keys, masks, buffers }),
-            },
+            Source::Masked(masks) => drop(self.run_summed(masks, buffers.reborrow())),
             Source::Chained(previous) => self.run_framed::<Neighbours<W, false>>(previous, buffers),
             Source::Delayed(previous) => self.run_framed::<Neighbours<W, true>>(previous, buffers),
         }
+    }
+
+    fn run_summed(&self, masks: Masks<'_>, mut buffers: Buffers<'_>) -> Option<Block> {
+        let Self { isa, ref keys, direction } = *self;
+        let buffers = &mut buffers;
+        Some(match direction {
+            Direction::Encrypt => isa.enter(Masked::<W, true> { isa, keys, masks, buffers }),
+            Direction::Decrypt => isa.enter(Masked::<W, false> { isa, keys, masks, buffers }),
+        })
     }
 
     fn block(&self, block: &mut Block) {
@@ -353,14 +360,45 @@ struct Masked<'a, 'b, W: AesLanes, const ENCRYPT: bool> {
     buffers: &'a mut Buffers<'b>,
 }
 
+/// Gives the sum of the plaintext.
 impl<W: AesLanes, const ENCRYPT: bool> Kernel for Masked<'_, '_, W, ENCRYPT> {
-    type Output = ();
+    type Output = Block;
 
     #[inline(always)]
-    fn run(self) {
+    fn run(self) -> Block {
         let Self { isa, keys, masks, buffers } = self;
         let frame = MaskFrame { masks, shared: W::broadcast(isa, masks.shared()), at: 0 };
-        over_bundles(isa, &mut FramedBundle::<W, _, ENCRYPT>::new(isa, keys, frame), buffers);
+        let bundle = FramedBundle::<W, _, ENCRYPT>::new(isa, keys, frame);
+        let mut bundle = SummedBundle { bundle, sum: W::splat(isa, 0), left: buffers.len_bytes() };
+        over_bundles(isa, &mut bundle, buffers);
+        let mut sums = [0; 64];
+        bundle.sum.store(&mut sums[..W::BYTES]);
+        // What was left over was decrypted with padding behind it.
+        let rest = if ENCRYPT { 0..0 } else { buffers.len_bytes() - bundle.left..buffers.len_bytes() };
+        added(added(0, &sums[..W::BYTES]), &buffers.output_mut()[rest]).to_le_bytes()
+    }
+}
+
+/// Adds up the plaintext: what enters, or what comes of whole bundles.
+struct SummedBundle<'a, W: AesLanes, const ENCRYPT: bool> {
+    bundle: FramedBundle<'a, W, MaskFrame<'a, W>, ENCRYPT>,
+    sum: W,
+    /// Bytes of ciphertext whose plaintext is not in the sum.
+    left: usize,
+}
+
+impl<W: AesLanes, const ENCRYPT: bool> Bundle<W> for SummedBundle<'_, W, ENCRYPT> {
+    #[inline(always)]
+    fn run<const N: usize>(&mut self, input: [W; N], block: usize) -> [W; N] {
+        let output = self.bundle.run::<N>(input, block);
+        let plain = if ENCRYPT { input } else { output };
+        if ENCRYPT || self.left >= N * W::BYTES {
+            self.left = self.left.saturating_sub(N * W::BYTES);
+            for word in plain {
+                self.sum = self.sum ^ word;
+            }
+        }
+        output
     }
 }
 
