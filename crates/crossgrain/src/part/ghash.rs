@@ -232,7 +232,8 @@ impl<W: CarrylessLanes> Hash for ByProducts<W> {
     }
 }
 
-/// Powers of the last, one after another before it.
+/// Powers of the last, one after another before it: of as many as there are, a register of the highest times the power that
+/// brings it beyond them.
 struct Raise<'a, W: CarrylessLanes>(W::Isa, &'a mut [Block]);
 
 impl<W: CarrylessLanes> Kernel for Raise<'_, W> {
@@ -242,14 +243,20 @@ impl<W: CarrylessLanes> Kernel for Raise<'_, W> {
     fn run(self) {
         let Self(isa, powers) = self;
         let field = Field::<W>::new(isa, Order::AsItIs);
-        let Some((first, others)) = powers.split_last_mut() else { return };
-        let key = W::broadcast(isa, first);
-        let mut power = key;
-        for place in others.iter_mut().rev() {
-            power = field.reduced(Product::of(power, key));
-            let mut lanes = [0; LANES_MAX * BLOCK_BYTES];
-            power.store(&mut lanes[..W::BYTES]);
-            place.copy_from_slice(&lanes[..BLOCK_BYTES]);
+        let (lanes, mut left, mut full) = (W::BITS / 128, powers.len() - 1, None);
+        while left > 0 {
+            let known = &powers[left..];
+            let count = known.len().min(lanes).min(left);
+            // From memory only at first: what was just written in parts would be waited for.
+            let highest = match full {
+                Some(register) => register,
+                None => W::load_lanes(isa, known[..count].as_flattened()),
+            };
+            let beyond = W::broadcast(isa, &known[known.len() - count]);
+            let higher = field.reduced(Product::of(highest, beyond));
+            higher.store_lanes(powers[left - count..left].as_flattened_mut());
+            full = if count == lanes { Some(higher) } else { None };
+            left -= count;
         }
     }
 }
