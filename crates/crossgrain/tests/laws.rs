@@ -449,7 +449,7 @@ fn encrypted_counters_are_born_as_encrypted_counters_laid_out() {
         firsts.extend([1 << 16, 1 << 17, (1 << 16) + 512, (1 << 16) - 1, 1 << 16, 0, 1 << 80, 0]);
         for cipher in ciphers(variant.family.unwrap()) {
             let key = key(cipher, 6);
-            let source = bind(Features::of_cpu(), &Keys::expand(&key)).unwrap();
+            let source = bind(Features::of_cpu(), &Keys::expand(&key, Features::of_cpu())).unwrap();
             check_run(variant, &*source, &firsts, |first| {
                 let mut blocks = counted(first, blocks);
                 other(&key, Direction::Encrypt, Birth::Bytes, 0, &mut blocks);
@@ -468,8 +468,11 @@ proptest! {
             let key = key_of(&bytes[..cipher.key_bytes()]);
             let reference = Aes::new(key.bytes());
             let want: Vec<u8> = (0..=cipher.rounds()).flat_map(|round| reference.round_key(round)).collect();
-            assert_eq!(RoundKeys::expand(&key).blocks().as_flattened(), want);
-            assert_eq!(RoundKeys::expand(&key).rounds(), cipher.rounds());
+            for features in [Features::NONE, Features::of_cpu()] {
+                let keys = RoundKeys::expand(&key, features);
+                assert_eq!(keys.blocks().as_flattened(), want);
+                assert_eq!(keys.rounds(), cipher.rounds());
+            }
         }
     }
 
@@ -486,7 +489,7 @@ proptest! {
                 let mixed = columns.flat_map(|column| multiplied(INV_MIX_COLUMN, column)).collect();
                 if round == 0 || round == last { key } else { mixed }
             });
-            let inverse = RoundKeys::expand(&key).equivalent_inverse();
+            let inverse = RoundKeys::expand(&key, Features::of_cpu()).equivalent_inverse();
             assert_eq!(inverse.blocks().as_flattened(), want.collect::<Vec<u8>>());
         }
     }

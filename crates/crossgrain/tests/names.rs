@@ -158,7 +158,8 @@ fn every_variant_has_a_job() {
 
 #[test]
 fn a_variant_is_bound_exactly_where_it_is_available() {
-    let keys: Vec<_> = Cipher::ALL.map(|cipher| (cipher.family(), Keys::expand(&key(cipher, 1)))).into();
+    let keys: Vec<_> =
+        Cipher::ALL.map(|cipher| (cipher.family(), Keys::expand(&key(cipher, 1), Features::of_cpu()))).into();
     for (cap, variant) in CAPS.iter().flat_map(|cap| table().iter().map(move |variant| (cap, variant))) {
         let features = features(cap);
         let family = variant.family.unwrap_or(Family::Aes);
@@ -496,7 +497,7 @@ fn a_plan_is_printed_as_the_names_of_its_stages() {
 fn no_secret_is_printed() {
     fn shown(seed: u64) -> Vec<String> {
         let key = key(Cipher::Aes256, seed);
-        let keys = RoundKeys::expand(&key);
+        let keys = RoundKeys::expand(&key, Features::of_cpu());
         let encrypt = Direction::Encrypt;
         let mut tile = Tile::new();
         tile.bytes_mut()[..32].copy_from_slice(&painted(32, seed));

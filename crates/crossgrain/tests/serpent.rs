@@ -372,7 +372,7 @@ fn stepped(serpent: &Serpent, step: Part, direction: Direction, round: usize, st
 #[test]
 fn every_part_does_its_steps() {
     let key = key(ciphers(Family::Serpent)[2], 1);
-    let keys = Keys::expand(&key);
+    let keys = Keys::expand(&key, Features::NONE);
     let (loads, stores) = (loads(), stores());
     for variant in table().iter().filter(|variant| variant.family == Some(Family::Serpent)) {
         let (Some(variant), Action::Tile(part, direction, bind)) = (here(variant), variant.action) else {

@@ -26,6 +26,7 @@ use zeroize::Zeroizing;
 use crate::block::{Cipher, Family, Key};
 use crate::circuit::emit::Language;
 use crate::part::{aes as aes_part, serpent as serpent_part};
+use crate::word::Features;
 
 /// Most words of keys: Serpent's 33 round keys, a word a bit.
 pub const KEY_WORDS_MAX: usize = 33 * 128;
@@ -276,11 +277,12 @@ impl Kernel {
         match (self.family, self.form) {
             (Family::Aes, Form::OneTable | Form::FourTables) => {
                 let mut words = Zeroizing::new(Vec::with_capacity(KEY_WORDS_MAX));
-                tables::keys(self.task, &aes_part::key::RoundKeys::expand(key), &mut words);
+                tables::keys(self.task, &aes_part::key::RoundKeys::expand(key, Features::NONE), &mut words);
                 words
             }
             (Family::Aes, _) => {
-                let words = aes_part::bitsliced::key_words(&aes_part::key::RoundKeys::expand(key));
+                let words =
+                    aes_part::bitsliced::key_words(&aes_part::key::RoundKeys::expand(key, Features::NONE));
                 self.in_order::<128>(words)
             }
             _ => {

@@ -77,8 +77,8 @@ pub struct Schedule(Wiped<Keys>);
 impl Schedule {
     /// The schedule of a key. Wipe the stack when the programs are made.
     #[inline(never)]
-    pub fn of(key: &Key) -> Self {
-        Self(Box::new(Keys::expand(key)).into())
+    pub fn of(key: &Key, features: Features) -> Self {
+        Self(Box::new(Keys::expand(key, features)).into())
     }
 }
 
@@ -94,7 +94,7 @@ impl Program {
     /// # Errors
     /// As [`choose`].
     pub fn new(job: Job, key: &Key, limits: &Limits, costs: &Costs, threads: Threads) -> Result<Self, Error> {
-        Self::of(choose(job, limits, costs)?, &Schedule::of(key), limits.features, threads)
+        Self::of(choose(job, limits, costs)?, &Schedule::of(key, limits.features), limits.features, threads)
     }
 
     /// Binds plans, widest bundle first, to a key's schedule.

@@ -11,7 +11,7 @@ use super::cmac::absorb;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::tag::Tag;
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::{Program, Schedule, Threads};
+use crate::exec::{Program, Threads};
 use crate::mode::{Blocks, Options};
 use crate::part::Source;
 use crate::part::counter::Counter;
@@ -85,7 +85,7 @@ impl Ccm {
     /// [`Ctr::with_options`](super::Ctr::with_options).
     pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
         Mode::Ccm.admits_tag(tag_bytes)?;
-        let (cipher, schedule) = (key.cipher(), Schedule::of(key));
+        let (cipher, schedule) = (key.cipher(), options.schedule(key)?);
         let counter = options.program(Mode::Ccm.job(cipher, Direction::Encrypt), &schedule)?;
         let job = Job { cipher, direction: Direction::Encrypt, birth: Birth::Bytes };
         let chain = options.freely().program(job, &schedule)?;

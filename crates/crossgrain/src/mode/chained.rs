@@ -13,7 +13,7 @@ use super::registry::{
 };
 use super::unauthenticated::{Apply, Place};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::{Program, Schedule};
+use crate::exec::Program;
 use crate::mode::Options;
 use crate::part::Source;
 use crate::part::chain::{Data, Link, Rule, Strand};
@@ -234,7 +234,7 @@ impl<M: ChainedMode> Chained<M> {
     /// [`Error::UnfitPlan`], or [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
     pub fn with_options(key: &Key, direction: Direction, options: &Options) -> Result<Self, Error> {
         let job = M::MODE.job(key.cipher(), direction);
-        Ok(Self { program: options.program(job, &Schedule::of(key))?, direction, mode: PhantomData })
+        Ok(Self { program: options.program(job, &options.schedule(key)?)?, direction, mode: PhantomData })
     }
 
     /// Encrypts or decrypts a message, or the next piece of it, and leaves in `chain` what the piece after it is

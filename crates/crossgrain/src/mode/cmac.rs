@@ -50,7 +50,7 @@ impl Cmac {
     /// What is wrong with the options: [`Error::UnknownVariant`], [`Error::Unavailable`], [`Error::NoPlan`],
     /// [`Error::UnfitPlan`], or [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
     pub fn with_options(key: &Key, options: &Options) -> Result<Self, Error> {
-        Self::of(key.cipher(), &Schedule::of(key), options)
+        Self::of(key.cipher(), &options.schedule(key)?, options)
     }
 
     /// The same from a key's schedule.

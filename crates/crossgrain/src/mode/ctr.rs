@@ -5,7 +5,7 @@ use std::mem;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::unauthenticated::{Apply, Place};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::{Program, Schedule, Threads};
+use crate::exec::{Program, Threads};
 use crate::mode::Options;
 use crate::part::Source;
 use crate::part::counter::Counter;
@@ -85,7 +85,7 @@ impl Ctr {
 
     fn from_counter(key: &Key, first: Counter, options: &Options) -> Result<Self, Error> {
         let job = Mode::Ctr.job(key.cipher(), Direction::Encrypt);
-        let program = options.program(job, &Schedule::of(key))?;
+        let program = options.program(job, &options.schedule(key)?)?;
         Ok(Self { program, first, position_bytes: 0 })
     }
 

@@ -13,7 +13,7 @@ use super::cmac::Cmac;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::tag::Tag;
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
-use crate::exec::{Program, Schedule, Threads};
+use crate::exec::{Program, Threads};
 use crate::mode::{Blocks, Options};
 use crate::part::Source;
 use crate::part::counter::Counter;
@@ -83,7 +83,7 @@ impl Eax {
     /// [`Error::TagBytes`] unless tags have 4 to 16 bytes, and as [`Ctr::with_options`](super::Ctr::with_options).
     pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
         Mode::Eax.admits_tag(tag_bytes)?;
-        let (cipher, schedule) = (key.cipher(), Schedule::of(key));
+        let (cipher, schedule) = (key.cipher(), options.schedule(key)?);
         let counter = options.program_of_secret_counter(cipher, &schedule)?;
         let cmac = Cmac::of(cipher, &schedule, &options.freely())?;
         let mut omacs = Box::new(Zeroizing::new([[[0; BLOCK_BYTES]; 2]; 3]));

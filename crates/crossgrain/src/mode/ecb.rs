@@ -3,7 +3,7 @@
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::unauthenticated::{Apply, Place};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::{Program, Schedule};
+use crate::exec::Program;
 use crate::mode::Options;
 use crate::part::Source;
 use crate::plan::Plan;
@@ -63,7 +63,7 @@ impl Ecb {
     /// [`Error::UnfitPlan`], or [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
     pub fn with_options(key: &Key, direction: Direction, options: &Options) -> Result<Self, Error> {
         let job = Mode::Ecb.job(key.cipher(), direction);
-        Ok(Self { program: options.program(job, &Schedule::of(key))? })
+        Ok(Self { program: options.program(job, &options.schedule(key)?)? })
     }
 
     /// Enciphers or deciphers whole blocks.

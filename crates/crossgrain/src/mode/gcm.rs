@@ -9,7 +9,7 @@ use super::aead::{Aead, AeadMessage, Groups, open_groups, seal_groups, verdict};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::tag::Tag;
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::{Program, Schedule, Threads};
+use crate::exec::{Program, Threads};
 use crate::mode::{Blocks, Options};
 use crate::part::counter::Counter;
 use crate::part::ghash::Ghash;
@@ -94,7 +94,7 @@ impl Gcm {
     pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
         Mode::Gcm.admits_tag(tag_bytes)?;
         let job = Mode::Gcm.job(key.cipher(), Direction::Encrypt);
-        let counter = options.program(job, &Schedule::of(key))?;
+        let counter = options.program(job, &options.schedule(key)?)?;
         let mut h = Blocks::new(1);
         add_keystream(&counter, 0, &mut h.0[0]);
         let ghash = Ghash::new(&h.0[0], options.limits()?.features);
@@ -107,7 +107,7 @@ impl Gcm {
     /// Makes the program for nonces of other lengths than [`NONCE_BYTES`], unless it is there.
     fn make_secret_counter(&self) -> Result<(), Error> {
         if self.secret_counter.get().is_none() {
-            let schedule = Schedule::of(&self.key);
+            let schedule = self.options.schedule(&self.key)?;
             let program = self.options.program_of_secret_counter(self.key.cipher(), &schedule)?;
             // Another thread may have been quicker; its program is the same.
             drop(self.secret_counter.set(program));

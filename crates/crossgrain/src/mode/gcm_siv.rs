@@ -100,7 +100,7 @@ impl GcmSiv {
     pub fn with_options(key: &Key, options: &Options) -> Result<Self, Error> {
         let cipher = key.cipher();
         Mode::GcmSiv.admits(cipher)?;
-        let (job, schedule) = (Mode::GcmSiv.job(cipher, Direction::Encrypt), Schedule::of(key));
+        let (job, schedule) = (Mode::GcmSiv.job(cipher, Direction::Encrypt), options.schedule(key)?);
         let deriver = options.freely().program(job, &schedule)?;
         // Counters start from tags, which are computed from the key.
         let limits = Limits { secret_counter: true, ..options.limits()? };
@@ -126,7 +126,12 @@ impl GcmSiv {
         let mut block = Blocks::new(1);
         block.0[0].copy_from_slice(hash_key);
         let counter = Key::new(self.cipher, &key[..self.cipher.key_bytes()]).and_then(|key| {
-            Program::of_message(self.plans.clone(), &Schedule::of(&key), self.features, self.threads)
+            Program::of_message(
+                self.plans.clone(),
+                &Schedule::of(&key, self.features),
+                self.features,
+                self.threads,
+            )
         });
         let Ok(counter) = counter else { unreachable!("the same plans were bound when the mode was made") };
         let hashed_bytes = aad.len().max(buffers.len_bytes());

@@ -35,7 +35,7 @@ pub use xts::{SECTOR_BYTES_MAX, Xts, XtsKey};
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error};
+use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
 use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, choose};
 use crate::variant::{Policy, find};
@@ -115,6 +115,11 @@ impl Options {
             plans => plans.iter().any(|plans| plans.job() == job),
         };
         if is_named(job) || !is_named(other) { self.clone() } else { self.freely() }
+    }
+
+    /// A key's schedule, for the programs of a mode.
+    fn schedule(&self, key: &Key) -> Result<Schedule, Error> {
+        Ok(Schedule::of(key, self.limits()?.features))
     }
 
     /// Plans a job and binds it to a key's schedule.

@@ -13,7 +13,7 @@ use super::aead::{Aead, AeadMessage, Groups, open_alone, open_groups, seal_group
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::tag::Tag;
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::{Program, Schedule, Threads};
+use crate::exec::{Program, Threads};
 use crate::mode::Options;
 use crate::part::Source;
 use crate::part::mask::Masks;
@@ -97,7 +97,7 @@ impl Ocb {
     /// [`Error::TagBytes`] unless tags have 8, 12 or 16 bytes, and as [`Ctr::with_options`](super::Ctr::with_options).
     pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
         Mode::Ocb.admits_tag(tag_bytes)?;
-        let schedule = Schedule::of(key);
+        let schedule = options.schedule(key)?;
         let [encrypt, decrypt] = Direction::ALL.map(|direction| Mode::Ocb.job(key.cipher(), direction));
         let enciphers = options.for_job(encrypt, decrypt).program(encrypt, &schedule)?;
         let deciphers = options.for_job(decrypt, encrypt).program(decrypt, &schedule)?;

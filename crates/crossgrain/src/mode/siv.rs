@@ -13,7 +13,7 @@ use super::cmac::Cmac;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::tag::Tag;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
-use crate::exec::{Program, Schedule, Threads};
+use crate::exec::{Program, Threads};
 use crate::mode::{Blocks, Options};
 use crate::part::Source;
 use crate::part::counter::Counter;
@@ -124,8 +124,8 @@ impl Siv {
     /// As [`Ctr::with_options`](super::Ctr::with_options).
     pub fn with_options(key: &SivKey, options: &Options) -> Result<Self, Error> {
         let cipher = key.mac.cipher();
-        let counter = options.program_of_secret_counter(cipher, &Schedule::of(&key.counter))?;
-        let cmac = Cmac::of(cipher, &Schedule::of(&key.mac), &options.freely())?;
+        let counter = options.program_of_secret_counter(cipher, &options.schedule(&key.counter)?)?;
+        let cmac = Cmac::of(cipher, &options.schedule(&key.mac)?, &options.freely())?;
         let mut begin = Box::new(Zeroizing::new([0; BLOCK_BYTES]));
         cmac.tag_block(&mut begin);
         cmac.wipe_stack();

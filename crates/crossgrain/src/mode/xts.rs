@@ -7,7 +7,7 @@ use subtle::ConstantTimeEq;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::unauthenticated::{Apply, Place};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
-use crate::exec::{Program, Schedule};
+use crate::exec::Program;
 use crate::mode::{Blocks, Options};
 use crate::part::Source;
 use crate::part::tweak::{Tweaks, times_x_to};
@@ -127,8 +127,8 @@ impl Xts {
             return Err(Error::SectorBytes { len_bytes: sector_bytes });
         }
         let job = |direction| Mode::Xts.job(key.data.cipher(), direction);
-        let program = options.program(job(direction), &Schedule::of(&key.data))?;
-        let tweaks = options.freely().program(job(Direction::Encrypt), &Schedule::of(&key.tweak))?;
+        let program = options.program(job(direction), &options.schedule(&key.data)?)?;
+        let tweaks = options.freely().program(job(Direction::Encrypt), &options.schedule(&key.tweak)?)?;
         Ok(Self { program, tweaks, direction, sector_bytes })
     }
 

@@ -28,7 +28,7 @@ use self::mask::Masks;
 use self::tweak::Tweaks;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
 use crate::cipher::{self, Entry};
-use crate::word::{Buffers, Tile, each};
+use crate::word::{Buffers, Features, Tile, each};
 
 /// A step of a cipher, or a run of steps that one variant computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -134,10 +134,10 @@ pub enum Keys {
 }
 
 impl Keys {
-    /// The key schedule of the key's cipher.
-    pub fn expand(key: &Key) -> Self {
+    /// The key schedule of the key's cipher, by these instructions where they help.
+    pub fn expand(key: &Key, features: Features) -> Self {
         match key.cipher().family() {
-            Family::Aes => Self::Aes(aes::key::RoundKeys::expand(key)),
+            Family::Aes => Self::Aes(aes::key::RoundKeys::expand(key, features)),
             Family::Serpent => Self::Serpent(serpent::key::RoundKeys::expand(key)),
             #[allow(unreachable_patterns, reason = "ciphers are features")]
             described => Self::Described(Entry::described(described).expand(key)),

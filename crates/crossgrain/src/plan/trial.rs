@@ -56,7 +56,7 @@ impl Trial {
     /// tiles take one full tile.
     pub fn new(variant: &Variant, cipher: Cipher, features: Features, len_bytes: usize) -> Option<Self> {
         let key = Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()]).ok()?;
-        let keys = Keys::expand(&key);
+        let keys = Keys::expand(&key, features);
         let work = match variant.action {
             Action::Load(bind) => Work::Load(bind(features)?),
             Action::Count(bind) => Work::Count(bind(features)?),

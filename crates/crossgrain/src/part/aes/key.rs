@@ -1,7 +1,7 @@
 //! The AES key schedule in constant time.
 //!
-//! SubWord is the S-box circuit (`scalar`): no table, no branch on the key. Round keys are wiped when
-//! dropped.
+//! SubWord is the last round of an AES instruction on a column that is the same four times, or else the S-box circuit (`scalar`): no
+//! table, no branch on the key. Round keys are wiped when dropped.
 //! Source: FIPS 197 §5.2; the equivalent inverse cipher's keys, §5.3.5. Rijndael's blocks of 24 and 32 bytes
 //! cut the same words into longer round keys (the Rijndael submission, §4.3).
 
@@ -9,7 +9,10 @@ use std::fmt;
 
 use super::scalar::{inv_mix_column, sub_word};
 use crate::block::{BLOCK_BYTES, Key};
-use crate::word::wipe;
+use crate::word::{
+    AesLanes as _, AesNi, AesWord128, ByteLanes as _, Features, Isa as _, Kernel, Portable, Register as _,
+    wipe,
+};
 
 /// Round keys of the longest schedule: there are fourteen rounds where block or key has 256 bits.
 pub(in crate::part) const ROUND_KEYS_MAX: usize = 15;
@@ -22,30 +25,22 @@ pub struct RoundKeys<const BYTES: usize = BLOCK_BYTES> {
 }
 
 impl RoundKeys {
-    /// KeyExpansion (FIPS 197 §5.2).
-    pub fn expand(key: &Key) -> Self {
-        Self::of(key.bytes())
+    /// KeyExpansion (FIPS 197 §5.2), by these instructions if they are there.
+    pub fn expand(key: &Key, features: Features) -> Self {
+        Self::of(key.bytes(), features)
     }
 }
 
 impl<const BYTES: usize> RoundKeys<BYTES> {
     /// KeyExpansion of a key of 16, 24 or 32 bytes.
-    pub(in crate::part) fn of(key: &[u8]) -> Self {
-        let (columns, key_words) = (BYTES / 4, key.len() / 4);
-        let mut keys = Self { blocks: [[0; BYTES]; ROUND_KEYS_MAX], rounds: key_words.max(columns) + 6 };
-        let words = keys.blocks.as_flattened_mut();
+    pub(in crate::part) fn of(key: &[u8], features: Features) -> Self {
+        let rounds = (key.len() / 4).max(BYTES / 4) + 6;
+        let mut keys = Self { blocks: [[0; BYTES]; ROUND_KEYS_MAX], rounds };
+        let words = &mut keys.blocks.as_flattened_mut()[..BYTES * (rounds + 1)];
         words[..key.len()].copy_from_slice(key);
-        let mut previous = load(words, key_words - 1);
-        let mut round_constant: u32 = 1;
-        for i in key_words..columns * (keys.rounds + 1) {
-            if i % key_words == 0 {
-                previous = sub_word(previous.rotate_right(8)) ^ round_constant;
-                round_constant = (round_constant << 1) ^ ((round_constant >> 7) * 0x11b);
-            } else if key_words > 6 && i % key_words == 4 {
-                previous = sub_word(previous);
-            }
-            previous ^= load(words, i - key_words);
-            words[4 * i..][..4].copy_from_slice(&previous.to_le_bytes());
+        match AesNi::detect(features) {
+            Some(isa) => isa.enter(Expand { words, key_words: key.len() / 4, by: ByInstruction(isa) }),
+            None => Portable.enter(Expand { words, key_words: key.len() / 4, by: ByCircuit }),
         }
         keys
     }
@@ -90,6 +85,64 @@ impl<const BYTES: usize> Drop for RoundKeys<BYTES> {
 impl<const BYTES: usize> fmt::Debug for RoundKeys<BYTES> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RoundKeys({} rounds, secret)", self.rounds)
+    }
+}
+
+/// A way to SubWord. Its method must be `#[inline(always)]`, as a kernel's.
+trait SubWord: Copy {
+    fn sub_word(self, word: u32) -> u32;
+}
+
+#[derive(Clone, Copy)]
+struct ByCircuit;
+
+impl SubWord for ByCircuit {
+    #[inline(always)]
+    fn sub_word(self, word: u32) -> u32 {
+        sub_word(word)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct ByInstruction(AesNi);
+
+impl SubWord for ByInstruction {
+    #[inline(always)]
+    fn sub_word(self, word: u32) -> u32 {
+        let Self(isa) = self;
+        // ShiftRows changes nothing where all columns are the same.
+        let columns = AesWord128::splat(isa, u64::from(word) << 32 | u64::from(word));
+        let mut lane = [0; BLOCK_BYTES];
+        columns.encrypt_last_round(AesWord128::splat(isa, 0)).store_lowest(&mut lane);
+        load(&lane, 0)
+    }
+}
+
+/// Words of a schedule, of which the first `key_words` are the key's.
+struct Expand<'a, S> {
+    words: &'a mut [u8],
+    key_words: usize,
+    by: S,
+}
+
+impl<S: SubWord> Kernel for Expand<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { words, key_words, by } = self;
+        let mut previous = load(words, key_words - 1);
+        let mut round_constant: u32 = 1;
+        for i in key_words..words.len() / 4 {
+            if i % key_words == 0 {
+                previous = by.sub_word(previous.rotate_right(8)) ^ round_constant;
+                round_constant = (round_constant << 1) ^ ((round_constant >> 7) * 0x11b);
+            } else if key_words > 6 && i % key_words == 4 {
+                previous = by.sub_word(previous);
+            }
+            previous ^= load(words, i - key_words);
+            words[4 * i..][..4].copy_from_slice(&previous.to_le_bytes());
+        }
     }
 }
 

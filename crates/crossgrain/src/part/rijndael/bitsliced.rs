@@ -13,7 +13,7 @@ use crate::convert::{BlocksToBits, Load, Store, Transpose};
 use crate::part::aes::bitsliced::{BitKeys, decrypt, encrypt};
 use crate::part::aes::key::RoundKeys;
 use crate::repr::shifted_among;
-use crate::word::{Buffers, Isa, Kernel, Register, TILE_WORDS, Tile};
+use crate::word::{Buffers, Features, Isa, Kernel, Register, TILE_WORDS, Tile};
 
 /// The whole cipher on bundles of `W::BITS` blocks, brought in and out by the transposition `T`.
 pub struct Cipher<W: Register, T, const BYTES: usize, const WORDS: usize> {
@@ -26,7 +26,7 @@ pub struct Cipher<W: Register, T, const BYTES: usize, const WORDS: usize> {
 impl<W: Register, T: Transpose<W>, const BYTES: usize, const WORDS: usize> Cipher<W, T, BYTES, WORDS> {
     /// The cipher in one direction with a key of 16, 24 or 32 bytes.
     pub fn new(isa: W::Isa, direction: Direction, key: &[u8]) -> Self {
-        let keys = BitKeys::all_folded(&RoundKeys::<BYTES>::of(key));
+        let keys = BitKeys::all_folded(&RoundKeys::<BYTES>::of(key, Features::NONE));
         Self { isa, direction, keys, conversion: BlocksToBits::new(isa) }
     }
 }

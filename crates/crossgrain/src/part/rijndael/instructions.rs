@@ -36,7 +36,7 @@ pub struct Cipher<W: AesLanes, const BYTES: usize> {
 impl<W: AesLanes, const BYTES: usize> Cipher<W, BYTES> {
     /// The cipher in one direction with a key of 16, 24 or 32 bytes.
     pub fn new(isa: W::Isa, direction: Direction, key: &[u8]) -> Self {
-        let keys = RoundKeys::<BYTES>::of(key);
+        let keys = RoundKeys::<BYTES>::of(key, W::Isa::NEEDS);
         let keys = match direction {
             Direction::Encrypt => keys,
             Direction::Decrypt => keys.equivalent_inverse(),
