@@ -6,7 +6,7 @@ mod common;
 use common::{CAPS, capped, cases, forced, here, key, other, painted};
 use crossgrain::internal::block::Family;
 use crossgrain::internal::variant::{Action, table};
-use crossgrain::mode::{Ctr, Ecb, Options};
+use crossgrain::mode::{Cbc, Chain, Ctr, Ecb, Options};
 use crossgrain::plan::Birth;
 use crossgrain::{Buffers, Cipher, Direction, Error, Key};
 use proptest::collection::vec;
@@ -290,6 +290,28 @@ fn ecb_is_the_same_in_place_and_apart_by_any_number_of_threads() {
             }
         }
     });
+}
+
+/// So much goes past the caches, line by line, on some CPUs: wherever it begins, and with what each block needs of the one before.
+#[test]
+fn hundreds_of_megabytes_are_the_same_wherever_their_lines_begin() {
+    const LEN_BYTES: usize = (64 << 20) + 16 * 37;
+    let (input, mut output) = (painted(LEN_BYTES + 64, 1), vec![0; LEN_BYTES + 64]);
+    let options = Options { threads: 2, ..Options::default() };
+    let key = key(Cipher::Aes128, 2);
+    let ctr = Ctr::with_options(&key, &[7; 16], &options).unwrap();
+    let cbc = Cbc::with_options(&key, Direction::Decrypt, &options).unwrap();
+    for at in [0, 5, 16, 48] {
+        let input = &input[at..][..LEN_BYTES];
+        let mut want = input.to_vec();
+        ctr.apply_at(0, &mut want);
+        ctr.apply_at(0, (input, &mut output[at..][..LEN_BYTES]));
+        assert!(output[at..][..LEN_BYTES] == want, "CTR from byte {at} of a line");
+        want.copy_from_slice(input);
+        cbc.apply(&mut Chain::from([9; 16]), &mut want).unwrap();
+        cbc.apply(&mut Chain::from([9; 16]), (input, &mut output[at..][..LEN_BYTES])).unwrap();
+        assert!(output[at..][..LEN_BYTES] == want, "CBC from byte {at} of a line");
+    }
 }
 
 #[test]

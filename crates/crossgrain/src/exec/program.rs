@@ -165,6 +165,25 @@ impl Program {
     pub fn run_by(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
         assert!(self.counts == matches!(source, Source::Counter(_)), "planned for another source");
         assert!(source.takes_partial_blocks() || buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
+        if Buffers::pay_past_caches(buffers.len_bytes()) && !buffers.is_in_place() {
+            return self.run_past_caches(threads, source, buffers);
+        }
+        self.run_as_given(threads, source, buffers);
+    }
+
+    /// Nobody finds so much in a cache later, and a line that is written whole need not be read first. What is written past the
+    /// caches has to begin with a line.
+    #[inline(never)]
+    fn run_past_caches(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
+        let head_bytes = buffers.bytes_to_line(BLOCK_BYTES);
+        let rest_source = source.after(&buffers.input()[..head_bytes]);
+        let (head, rest) = buffers.split_at(head_bytes);
+        self.run_here(source, head);
+        self.run_as_given(threads, rest_source, rest.past_caches());
+    }
+
+    #[inline]
+    fn run_as_given(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
         if threads.pays(buffers.len_bytes()) {
             self.run_split(threads, source, buffers);
         } else {

@@ -182,6 +182,12 @@ impl<'a> Buffers<'a> {
         Self { places: 0, ..self.with_input(zeros) }
     }
 
+    /// Whether the output takes the place of the input.
+    #[inline]
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.input == self.output.cast_const()
+    }
+
     /// Whether so many bytes that nobody reads soon should be written past the caches.
     #[inline]
     pub(crate) fn pay_past_caches(len_bytes: usize) -> bool {
@@ -189,11 +195,10 @@ impl<'a> Buffers<'a> {
     }
 
     /// The same buffers, to be written past the caches by kernels that write line after line: some CPUs fetch a line that is
-    /// written to otherwise. Not where output takes the place of input, which is in a cache by then. It pays where no input is
-    /// read from memory beside it.
+    /// written to otherwise. Not where output takes the place of input, which is in a cache by then.
     #[must_use]
     pub fn past_caches(self) -> Self {
-        Self { goes_past_caches: self.input != self.output.cast_const(), ..self }
+        Self { goes_past_caches: !self.is_in_place(), ..self }
     }
 
     /// How many bytes stand before the first line of output, if these are whole steps of so many bytes; 0 otherwise.
@@ -215,11 +220,13 @@ impl<'a> Buffers<'a> {
     /// Asks for the lines of `len_bytes` from byte `at` on, which a long job wants soon, here or beyond the end.
     #[inline(always)]
     pub fn expect(&mut self, at: usize, len_bytes: usize) {
-        if !self.is_long() || self.goes_past_caches || at + len_bytes > self.len_bytes + self.ahead_bytes {
+        if !self.is_long() || at + len_bytes > self.len_bytes + self.ahead_bytes {
             return;
         }
         for at in (at..at + len_bytes).step_by(LINE_BYTES) {
-            prefetch_to_write(self.output_mut(), at);
+            if !self.goes_past_caches {
+                prefetch_to_write(self.output_mut(), at);
+            }
             prefetch(self.input(), at & self.places);
         }
     }
