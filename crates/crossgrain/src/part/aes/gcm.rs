@@ -32,16 +32,11 @@ pub(super) fn run<W: AesLanes>(
     messages: &mut [GcmMessage<'_, '_>],
 ) {
     let Some(powers) = ghash.powers() else { unreachable!("no CPU has AES instructions alone") };
-    let with = With { isa, keys, powers, tag_bytes: opens.unwrap_or(BLOCK_BYTES) };
+    let (opens, tag_bytes) = (opens.is_some(), opens.unwrap_or(BLOCK_BYTES));
+    let with = With { isa, keys, powers, opens, tag_bytes };
     match <&mut [_; GCM_TOGETHER]>::try_from(&mut *messages) {
-        Ok(messages) if messages.iter().all(is_short::<W>) => {
-            if opens.is_some() {
-                isa.enter(Short::<W, true>(with, messages));
-            } else {
-                isa.enter(Short::<W, false>(with, messages));
-            }
-        }
-        _ => messages.iter_mut().for_each(|message| one(with, ghash, opens.is_some(), message)),
+        Ok(messages) if messages.iter().all(is_short::<W>) => isa.enter(Short::<W>(with, messages)),
+        _ => messages.iter_mut().for_each(|message| one(with, ghash, message)),
     }
 }
 
@@ -57,7 +52,7 @@ const fn blocks_of(len_bytes: usize) -> usize {
     len_bytes.div_ceil(BLOCK_BYTES)
 }
 
-fn one<W: AesLanes>(with: With<'_, W>, ghash: &Ghash, opens: bool, message: &mut GcmMessage<'_, '_>) {
+fn one<W: AesLanes>(with: With<'_, W>, ghash: &Ghash, message: &mut GcmMessage<'_, '_>) {
     let (mut sum, mut aad) = ([0; BLOCK_BYTES], message.aad);
     let end_bytes = message.buffers.len_bytes() - bulk_bytes::<W>(message);
     if bulk_bytes::<W>(message) > 0 || blocks_of(aad.len()) + blocks_of(end_bytes) + 1 > Few::<W>::BLOCKS_MAX
@@ -65,12 +60,7 @@ fn one<W: AesLanes>(with: With<'_, W>, ghash: &Ghash, opens: bool, message: &mut
         ghash.absorb(&mut sum, aad);
         aad = &[];
     }
-    let start = Start { with, sum: &sum, aad };
-    if opens {
-        with.isa.enter(Message::<W, true>(start, message));
-    } else {
-        with.isa.enter(Message::<W, false>(start, message));
-    }
+    with.isa.enter(Message(Start { with, sum: &sum, aad }, message));
 }
 
 /// Whole bundles in front of the end.
@@ -86,6 +76,8 @@ struct With<'a, W: AesLanes> {
     isa: W::Isa,
     keys: &'a RoundKeys,
     powers: &'a Powers,
+    /// Whether they are opened. The kernels ask for it: their long text stands once in each.
+    opens: bool,
     /// To open them, the bytes of tags.
     tag_bytes: usize,
 }
@@ -99,53 +91,54 @@ struct Start<'a, W: AesLanes> {
     aad: &'a [u8],
 }
 
-/// The kernel of one message; `OPENS` says which direction.
-struct Message<'a, 'b, 'c, W: AesLanes, const OPENS: bool>(Start<'a, W>, &'a mut GcmMessage<'b, 'c>);
+/// The kernel of one message.
+struct Message<'a, 'b, 'c, W: AesLanes>(Start<'a, W>, &'a mut GcmMessage<'b, 'c>);
 
-impl<W: AesLanes, const OPENS: bool> Kernel for Message<'_, '_, '_, W, OPENS> {
+impl<W: AesLanes> Kernel for Message<'_, '_, '_, W> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         let Self(start, message) = self;
-        let Start { with: With { isa, powers, .. }, sum, aad } = start;
+        let Start { with: With { isa, powers, opens, .. }, sum, aad } = start;
         let bulk_bytes = bulk_bytes::<W>(message);
         let len_bytes = message.buffers.len_bytes() - bulk_bytes;
         let blocks = blocks_of(aad.len()) + blocks_of(len_bytes) + 1;
         let hash = if bulk_bytes == 0 {
             Few::<W>::after(isa, powers, sum, blocks)
         } else {
-            Few::<W>::after_lanes(isa, powers, bulk::<W, OPENS>(&start, message, bulk_bytes), blocks)
+            let lanes = match opens {
+                true => bulk::<W, true>(&start, message, bulk_bytes),
+                false => bulk::<W, false>(&start, message, bulk_bytes),
+            };
+            Few::<W>::after_lanes(isa, powers, lanes, blocks)
         };
         let end = End { message, at: bulk_bytes, aad, hash };
         // Registers of data, and one more for the mask of the tag.
         if len_bytes <= W::BYTES {
-            finish::<W, 1, OPENS>(start.with, end);
+            finish::<W, 1>(start.with, end);
         } else if len_bytes <= 4 * W::BYTES {
-            finish::<W, 4, OPENS>(start.with, end);
+            finish::<W, 4>(start.with, end);
         } else {
-            finish::<W, IN_FLIGHT, OPENS>(start.with, end);
+            finish::<W, IN_FLIGHT>(start.with, end);
         }
     }
 }
 
 /// The kernel of short messages.
-struct Short<'a, 'b, 'c, W: AesLanes, const OPENS: bool>(
-    With<'a, W>,
-    &'a mut [GcmMessage<'b, 'c>; GCM_TOGETHER],
-);
+struct Short<'a, 'b, 'c, W: AesLanes>(With<'a, W>, &'a mut [GcmMessage<'b, 'c>; GCM_TOGETHER]);
 
-impl<W: AesLanes, const OPENS: bool> Kernel for Short<'_, '_, '_, W, OPENS> {
+impl<W: AesLanes> Kernel for Short<'_, '_, '_, W> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         let Self(with, messages) = self;
         if messages.iter().all(|message| message.buffers.len_bytes() <= W::BYTES) {
-            return together::<W, GCM_TOGETHER, 1, GCM_TOGETHER, OPENS>(with, messages);
+            return together::<W, GCM_TOGETHER, 1, GCM_TOGETHER>(with, messages);
         }
         for two in messages.as_chunks_mut().0 {
-            together::<W, 2, SHORT_REGISTERS, { 2 * SHORT_REGISTERS }, OPENS>(with, two);
+            together::<W, 2, SHORT_REGISTERS, { 2 * SHORT_REGISTERS }>(with, two);
         }
     }
 }
@@ -153,7 +146,7 @@ impl<W: AesLanes, const OPENS: bool> Kernel for Short<'_, '_, '_, W, OPENS> {
 /// Whole messages, `G` of them in `N` registers of data each, `ALL` registers in all, beside which the masks of the tags have a lane
 /// each.
 #[inline(always)]
-fn together<W: AesLanes, const G: usize, const N: usize, const ALL: usize, const OPENS: bool>(
+fn together<W: AesLanes, const G: usize, const N: usize, const ALL: usize>(
     with: With<'_, W>,
     messages: &mut [GcmMessage<'_, '_>; G],
 ) {
@@ -182,7 +175,7 @@ fn together<W: AesLanes, const G: usize, const N: usize, const ALL: usize, const
     let mut products = [field.none(); G];
     for (m, message) in messages.iter_mut().enumerate() {
         let mut end = End::whole(with, message);
-        let output = end.add_to::<N, OPENS>(isa, each!(i < N => state[m * N + i]));
+        let output = end.add_to::<N>(with, each!(i < N => state[m * N + i]));
         for i in 0..N {
             state[m * N + i] = output[i];
         }
@@ -190,7 +183,7 @@ fn together<W: AesLanes, const G: usize, const N: usize, const ALL: usize, const
     }
     for (m, message) in messages.iter_mut().enumerate() {
         let tag = field.end(products[m]) ^ W::load_lanes(isa, &lanes[m]);
-        close::<W, N, OPENS>(with.tag_bytes, message, 0, each!(i < N => state[m * N + i]), tag);
+        close::<W, N>(with, message, 0, each!(i < N => state[m * N + i]), tag);
     }
 }
 
@@ -284,7 +277,7 @@ impl<'a, 'b, 'c, W: AesLanes> End<'a, 'b, 'c, W> {
 
     /// Adds the keystream to `N` registers of data, and hashes all.
     #[inline(always)]
-    fn add_to<const N: usize, const OPENS: bool>(&mut self, isa: W::Isa, keystream: [W; N]) -> [W; N] {
+    fn add_to<const N: usize>(&mut self, With { isa, opens, .. }: With<'_, W>, keystream: [W; N]) -> [W; N] {
         let input: [W; N] = each!(i < N => W::load_part(isa, &self.message.buffers.input()[self.part(i)]));
         let output = each!(i < N => input[i] ^ keystream[i]);
         for aad in self.aad.chunks(W::BYTES) {
@@ -294,7 +287,7 @@ impl<'a, 'b, 'c, W: AesLanes> End<'a, 'b, 'c, W> {
             let len_bytes = self.part(i).len();
             // What the keystream has beyond the message is no part of it.
             let kept = W::load(isa, &FIRST_BYTES[64 - len_bytes..][..W::BYTES]);
-            let sent = if OPENS { input[i] } else { output[i] & kept };
+            let sent = if opens { input[i] } else { output[i] & kept };
             self.hash.add(isa, sent, blocks_of(len_bytes));
         }
         self.hash.add(isa, both_halves::<W>(isa, self.message.lengths()), 1);
@@ -304,8 +297,8 @@ impl<'a, 'b, 'c, W: AesLanes> End<'a, 'b, 'c, W> {
 
 /// Writes the output from byte `at` on, and the tag; to open, only if that is right.
 #[inline(always)]
-fn close<W: AesLanes, const N: usize, const OPENS: bool>(
-    tag_bytes: usize,
+fn close<W: AesLanes, const N: usize>(
+    With { opens, tag_bytes, .. }: With<'_, W>,
     message: &mut GcmMessage<'_, '_>,
     at: usize,
     output: [W; N],
@@ -313,7 +306,7 @@ fn close<W: AesLanes, const N: usize, const OPENS: bool>(
 ) {
     let mut tag = [0; BLOCK_BYTES];
     made.store_lowest(&mut tag);
-    if OPENS {
+    if opens {
         let difference = u128::from_le_bytes(tag) ^ u128::from_le_bytes(message.tag);
         message.right = difference << (128 - 8 * tag_bytes) == 0;
         if !message.right {
@@ -336,15 +329,13 @@ fn part<W: AesLanes>(i: usize, at: usize, message: &GcmMessage<'_, '_>) -> Range
 
 /// The end of a message, in `N` registers of data.
 #[inline(always)]
-fn finish<W: AesLanes, const N: usize, const OPENS: bool>(
-    With { isa, keys, tag_bytes, .. }: With<'_, W>,
-    mut end: End<'_, '_, '_, W>,
-) {
+fn finish<W: AesLanes, const N: usize>(with: With<'_, W>, mut end: End<'_, '_, '_, W>) {
+    let With { isa, keys, .. } = with;
     let mut state = counters::<W, N>(isa, end.message, end.at / BLOCK_BYTES);
     let mut mask = [both_halves::<W>(isa, end.message.counter.swap_bytes())];
     encrypt(isa, keys, &mut state, &mut mask);
-    let output = end.add_to::<N, OPENS>(isa, state);
-    close::<W, N, OPENS>(tag_bytes, end.message, end.at, output, end.hash.end() ^ mask[0]);
+    let output = end.add_to::<N>(with, state);
+    close::<W, N>(with, end.message, end.at, output, end.hash.end() ^ mask[0]);
 }
 
 /// The counters of a message from a block on.
