@@ -23,7 +23,7 @@ impl Map<1, 1> for Hits {
     #[inline(always)]
     fn map<W: Lanes>(&self, [index]: [W; 1]) -> [W; 1] {
         // Neighbours must not begin with neighbouring states, and zero is none.
-        let start = index.add_lanes(index.filled(self.seed)).multiply_lanes(index.filled(0x9e37_79b9));
+        let start = index.add_lanes(index.uniform(self.seed)).multiply_lanes(index.filled(0x9e37_79b9));
         let mut state = start ^ index.filled(0x1234_5678);
         let mut hits = index.filled(0);
         for _ in 0..THROWS {

@@ -150,12 +150,12 @@ fn reserved<'room, D: Device>(
 impl<D: Device> Drop for Cipher<D> {
     fn drop(&mut self) {
         // A device that does not listen any more cannot be helped.
-        let _ = self.device.set_keys(&mut self.program, &[0; KEY_WORDS_MAX]);
         if let Some(room) = &mut self.room {
             let zeros = vec![0; room.len_bytes];
             let _ = self.device.upload(&zeros, &mut room.source);
             let _ = self.device.upload(&zeros, &mut room.goal);
         }
+        let _ = self.device.set_keys(&mut self.program, &[0; KEY_WORDS_MAX]);
     }
 }
 

@@ -264,6 +264,8 @@ impl Device for WgpuDevice {
 
     fn set_keys(&self, program: &mut Program, keys: &[u32]) -> Result<(), Error> {
         self.write_words(&program.keys, keys);
+        // What is written waits for commands, and zeros over a key may be the last that is written.
+        self.queue.submit([]);
         self.sound()
     }
 

@@ -16,12 +16,13 @@ mod compilers;
 mod darts;
 #[path = "../examples/sboxes.rs"]
 mod sboxes;
+mod spy;
 mod stand_in;
 #[path = "../examples/weights.rs"]
 mod weights;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 
 use compilers::Nvrtc;
@@ -30,8 +31,8 @@ use crossgrain::internal::reference::serpent::S_BOXES;
 use crossgrain::internal::word::Lanes;
 use crossgrain_gpu::Error;
 use crossgrain_gpu::parallel::{
-    Bits, Combine, DeviceVec, Map, Place, Policy, Sum, find, for_each_bundle, generate, reduce, transform,
-    transform_into, transform_reduce,
+    BitMap, Bits, Combine, DeviceVec, Map, Place, Policy, Sum, find, for_each_bundle, generate, reduce,
+    transform, transform_into, transform_reduce,
 };
 use darts::Hits;
 use sboxes::{Inverse, Layer};
@@ -278,6 +279,115 @@ fn views_and_resizing_keep_elements_in_order() {
     }
 }
 
+/// What kernels below are given when they run: no text that is kept may have it.
+const SECRETS: [u32; 4] = [0x9d4f_13c7, 0x6b81_e2a5, 0xd37a_590f, 0x0001_ffff];
+
+/// A number times the first secret, plus another.
+struct Scaled([u32; 2]);
+
+impl Map<1, 1> for Scaled {
+    #[inline(always)]
+    fn map<W: Lanes>(&self, [x]: [W; 1]) -> [W; 1] {
+        [x.multiply_lanes(x.uniform(self.0[0])).add_lanes(x.uniform(self.0[1])) ^ x.filled(7)]
+    }
+}
+
+/// The bits of a number where a secret has ones, each given as a word of equal bits.
+struct Within(u32);
+
+impl BitMap<1, 1> for Within {
+    #[inline(always)]
+    fn map<W: Lanes>(&self, [mut x]: [[W; 32]; 1]) -> [[W; 32]; 1] {
+        for (at, bit) in x.iter_mut().enumerate() {
+            *bit = *bit & bit.uniform(0_u32.wrapping_sub(self.0 >> at & 1));
+        }
+        [x]
+    }
+}
+
+/// Sums modulo a power of two, which is given as what fits it.
+struct SumWithin(u32);
+
+impl Combine<1> for SumWithin {
+    const IDENTITY: [u32; 1] = [0];
+
+    #[inline(always)]
+    fn combine<W: Lanes>(&self, [a]: [W; 1], [b]: [W; 1]) -> [W; 1] {
+        [a.add_lanes(b) & a.uniform(self.0)]
+    }
+}
+
+/// A sum with state in the kernel and in how its results are combined.
+fn secret_sum(elements: &DeviceVec<1>, secrets: [u32; 4]) -> [u32; 1] {
+    transform_reduce(&Scaled([secrets[0], secrets[1]]), &SumWithin(secrets[3]), elements).unwrap()
+}
+
+#[test]
+fn kernels_with_state_give_what_a_loop_gives() {
+    for place in places() {
+        for (len, turn) in LENS.into_iter().zip(0..) {
+            let secrets = SECRETS.map(|secret| secret.rotate_right(turn));
+            let elements: Vec<[u32; 1]> = numbers(len);
+            let vector = DeviceVec::from_slice(&place, &elements).unwrap();
+            let scaled = |[x]: [u32; 1]| (x.wrapping_mul(secrets[0]).wrapping_add(secrets[1])) ^ 7;
+            let got = transform(&Scaled([secrets[0], secrets[1]]), &vector).unwrap().to_vec().unwrap();
+            let wanted: Vec<_> = elements.iter().map(|&element| [scaled(element)]).collect();
+            assert!(got == wanted, "{len} at {place:?}");
+            let got = transform(&Bits(Within(secrets[2])), &vector).unwrap().to_vec().unwrap();
+            let wanted: Vec<_> = elements.iter().map(|[x]| [x & secrets[2]]).collect();
+            assert!(got == wanted, "{len} at {place:?}");
+            let secrets = [secrets[0], secrets[1], 0, SECRETS[3]];
+            let wanted = elements.iter().map(|&element| scaled(element)).fold(0, u32::wrapping_add);
+            assert_eq!(secret_sum(&vector, secrets), [wanted & SECRETS[3]], "{len} at {place:?}");
+        }
+    }
+}
+
+#[test]
+fn state_is_in_no_text_and_does_not_stay() {
+    for grid in spy::grids() {
+        let place = Place::on(grid.clone());
+        let elements = DeviceVec::from_slice(&place, &numbers(100)).unwrap();
+        for secrets in [SECRETS, SECRETS.map(|secret| !secret)] {
+            transform(&Bits(Within(secrets[2])), &elements).unwrap();
+            secret_sum(&elements, secrets);
+        }
+        let told = grid.told();
+        assert_eq!(
+            told.texts.len(),
+            2 + 4,
+            "two programs, each compiled once, and known by a key at each run"
+        );
+        for secret in SECRETS.into_iter().flat_map(|secret| [secret, !secret]) {
+            assert!(told.texts.iter().all(|text| !has_word(text.as_bytes(), secret)), "{secret:#x}");
+            let bits = |at: u32| 0_u32.wrapping_sub(secret >> at & 1);
+            let spread: Vec<_> = (0..32).map(bits).collect();
+            let is_given = |state: &Vec<u32>| state.contains(&secret) || *state == spread;
+            assert!(told.states.iter().any(is_given), "{secret:#x} was given");
+        }
+        let given = |run: &[Vec<u32>]| run[0].iter().any(|&word| word != 0);
+        let is_wiped =
+            |run: &[Vec<u32>]| run[0].len() == run[1].len() && run[1].iter().all(|&word| word == 0);
+        assert_eq!(told.states.len(), 2 * 4);
+        assert!(told.states.chunks(2).all(|run| given(run) && is_wiped(run)));
+    }
+}
+
+/// Whether bytes have a word in whatever way it may be written.
+fn has_word(bytes: &[u8], word: u32) -> bool {
+    let texts = [format!("{word:x}"), format!("{word:X}"), format!("{word}"), format!("{}", word as i32)];
+    let texts = texts.map(String::into_bytes);
+    let raw = [word.to_le_bytes(), word.to_be_bytes()];
+    let has = |part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+    texts.iter().any(|text| has(text)) || raw.iter().any(|raw| has(raw))
+}
+
+/// All files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
 #[test]
 fn narrower_registers_give_the_same() {
     if std::env::var_os(CHILD).is_some() {
@@ -331,6 +441,10 @@ fn algorithms_run_by_a_driver_that_stands_in() {
     let texts = entries.filter(|path| path.is_file()).map(|path| fs::read_to_string(path).unwrap());
     let listings: Vec<_> = texts.map(listing).collect();
     assert_eq!(is_there, !listings.is_empty());
+    for path in files(&folder) {
+        let kept = fs::read(&path).unwrap();
+        assert!(SECRETS.iter().all(|&secret| !has_word(&kept, secret)), "{}", path.display());
+    }
     if let Some(nvrtc) = Nvrtc::find() {
         assert!(nvrtc.made(&listings).iter().all(|made| !made.spills));
     }

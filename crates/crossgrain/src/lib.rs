@@ -90,7 +90,7 @@ pub use word::{Buffers, Features};
 pub mod internal {
     pub use crate::block::fill_random;
     pub use crate::pool::{ready, threads};
-    pub use crate::word::{wipe, wipe_stack};
+    pub use crate::word::{wipe, wipe_deep_stack, wipe_stack};
 
     macro_rules! modules {
         ($($name:ident)*) => {

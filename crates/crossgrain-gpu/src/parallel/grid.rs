@@ -39,7 +39,8 @@ pub trait Grid: Send + Sync {
     /// As [`Device::download`], and if the memory is another device's.
     fn download(&self, from: &Memory, bytes: &mut [u8]) -> Result<(), Error>;
 
-    /// Runs the program that is known by `key`, or else `listing` makes. Without a source it reads none.
+    /// Runs the program that is known by `key`, or else `listing` makes. Without a source it reads none. The words of its state are
+    /// overwritten when it has run.
     ///
     /// # Errors
     /// As [`Device::compile`] and [`Device::run`], and if a memory is another device's.
@@ -51,6 +52,7 @@ pub trait Grid: Send + Sync {
         key: &str,
         listing: &dyn Fn() -> Listing,
         job: &Job,
+        state: &[u32],
         source: Option<&Memory>,
         goal: &mut Memory,
     ) -> Result<(), Error>;
@@ -101,6 +103,7 @@ where
         key: &str,
         listing: &dyn Fn() -> Listing,
         job: &Job,
+        state: &[u32],
         source: Option<&Memory>,
         goal: &mut Memory,
     ) -> Result<(), Error> {
@@ -114,7 +117,14 @@ where
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(self.device.compile(&listing())?),
         };
+        if !state.is_empty() {
+            self.device.set_keys(program, state)?;
+        }
         // SAFETY: as the caller says.
-        unsafe { self.device.run(program, job, source, goal) }.map(drop)
+        let done = unsafe { self.device.run(program, job, source, goal) };
+        if !state.is_empty() {
+            self.device.set_keys(program, &vec![0; state.len()])?;
+        }
+        done.map(drop)
     }
 }

@@ -1,6 +1,7 @@
 //! Algorithms on a CPU: a kernel on the widest registers, bundle by bundle, and what is left over on lanes of one number.
 
 use crossgrain::Features;
+use crossgrain::internal::wipe_deep_stack;
 use crossgrain::internal::word::{
     Avx2, Avx512, Isa, Kernel, Lane32, Portable, Register as _, Sse2, Word128, Word256, Word512,
 };
@@ -16,8 +17,14 @@ pub(super) trait Work: Sized {
     fn run<W: Lane32>(self, isa: W::Isa) -> Self::Output;
 }
 
-/// Does it in the widest registers that are allowed and there.
+/// Does it in the widest registers that are allowed and there, and leaves nothing of a kernel's state on the stack.
 pub(super) fn on_widest<J: Work>(features: Features, work: J) -> J::Output {
+    let done = entered(features, work);
+    wipe_deep_stack();
+    done
+}
+
+fn entered<J: Work>(features: Features, work: J) -> J::Output {
     if let Some(isa) = Avx512::detect(features) {
         return isa.enter(Entered::<Word512, J> { isa, work });
     }

@@ -7,20 +7,44 @@
 //! stay right, and each gate on a CPU becomes a call.
 
 use crossgrain::internal::convert::transpose_square;
-use crossgrain::internal::word::{Lanes, Shift, Word};
+#[cfg(doc)]
+use crossgrain::internal::word::Word;
+use crossgrain::internal::word::{Lanes, Shift};
 
 /// A function of elements of `IN` numbers that gives elements of `OUT`.
 ///
-/// What its fields hold becomes part of the programs for GPUs, whose texts are kept on disk: no place for a key.
+/// What is the same for all elements lies in fields. A word that is made of a field by [`Lanes::filled`] is a constant of the
+/// program for a GPU, whose text is kept on disk. By [`Lanes::uniform`] it is state: it is given to the program when that runs and
+/// overwritten after, so that other values take no other program, and a key is in none.
+///
+/// ```
+/// use crossgrain_gpu::parallel::{DeviceVec, Lanes, Map, Policy, transform};
+///
+/// struct Masked {
+///     key: u32,
+/// }
+///
+/// impl Map<1, 1> for Masked {
+///     #[inline(always)]
+///     fn map<W: Lanes>(&self, [x]: [W; 1]) -> [W; 1] {
+///         [x ^ x.uniform(self.key)]
+///     }
+/// }
+///
+/// let place = Policy::Auto.open()?;
+/// let numbers = DeviceVec::from_slice(&place, &[[1], [2]])?;
+/// assert_eq!(transform(&Masked { key: 3 }, &numbers)?.to_vec()?, [[2], [1]]);
+/// # Ok::<(), crossgrain_gpu::Error>(())
+/// ```
 pub trait Map<const IN: usize, const OUT: usize>: Sync {
-    /// The function on lanes of 32 bits. Constants come from [`Lanes::filled`].
+    /// The function on lanes of 32 bits.
     fn map<W: Lanes>(&self, x: [W; IN]) -> [W; OUT];
 }
 
 /// The same on lanes of one bit.
 pub trait BitMap<const IN: usize, const OUT: usize>: Sync {
-    /// The function on the bits of each number, the least significant first.
-    fn map<W: Word>(&self, x: [[W; 32]; IN]) -> [[W; 32]; OUT];
+    /// The function on the bits of each number, the least significant first. Gates alone need no more than [`Word`].
+    fn map<W: Lanes>(&self, x: [[W; 32]; IN]) -> [[W; 32]; OUT];
 }
 
 /// A [`BitMap`] as a kernel: its elements are transposed on the way in and out.
@@ -121,7 +145,7 @@ impl<const N: usize> Map<1, N> for Fill<N> {
     fn map<W: Lanes>(&self, [at]: [W; 1]) -> [W; N] {
         let mut y = [at; N];
         for (word, value) in y.iter_mut().zip(self.0) {
-            *word = at.filled(value);
+            *word = at.uniform(value);
         }
         y
     }

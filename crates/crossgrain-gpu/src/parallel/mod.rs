@@ -32,6 +32,7 @@
 struct Page;
 
 mod algorithm;
+mod functions;
 mod grid;
 mod host;
 mod kernel;

@@ -7,14 +7,13 @@
 
 use std::any::type_name;
 
-use crossgrain::internal::circuit::emit::{Field, Language, Signature, function};
-use crossgrain::internal::circuit::graph::Graph;
-use crossgrain::internal::circuit::map::map;
-use crossgrain::internal::circuit::trace::{Sym, Width, trace_words};
+use crossgrain::internal::circuit::emit::{Field, Language};
+use crossgrain::internal::circuit::trace::{Sym, Width, trace_given};
 use crossgrain::internal::convert::transpose_square;
-use crossgrain::internal::device::Listing;
+use crossgrain::internal::device::{KEY_WORDS_MAX, Listing};
 use crossgrain::internal::word::Lanes as _;
 
+use super::functions::{Functions, Head, Traced};
 use super::grid::{Grid, Memory};
 use super::kernel::{Bundle, Combine};
 use crate::{Error, Job};
@@ -24,10 +23,6 @@ const GROUP_THREADS: u32 = 64;
 
 /// Most threads: more than any device keeps busy at a time.
 const THREADS_MAX: u32 = 1 << 17;
-
-/// Larger kernels are left as they were traced: to look for fewer gates would take longer than it saves, and a device's compiler
-/// looks for them too.
-const MAPPED_GATES_MAX: usize = 1000;
 
 /// Where a program's elements come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,14 +36,13 @@ pub(super) enum Reads {
 }
 
 /// What a program does with a kernel's results.
-#[derive(Clone, Debug)]
 pub(super) enum Sink {
     /// Writes them.
     Write,
     /// Writes the index of the first element of each thread whose result is not zero, or [`NO_HIT`].
     Find,
     /// Writes what those of each thread are when combined: by this function, from this element on.
-    Combine(Graph, Vec<u32>),
+    Combine(Traced, Vec<u32>),
 }
 
 /// What a thread that found nothing writes.
@@ -56,13 +50,13 @@ pub(super) const NO_HIT: u32 = u32::MAX;
 
 impl Sink {
     pub(super) fn combine<C: Combine<N>, const N: usize>(combine: &C) -> Self {
-        let graph = trace_words(Width::Three, 2 * N, |words| {
+        let traced = trace_given(Width::Three, 2 * N, |words| {
             let (mut a, mut b) = ([words[0]; N], [words[0]; N]);
             a.copy_from_slice(&words[..N]);
             b.copy_from_slice(&words[N..]);
             combine.combine(a, b).to_vec()
         });
-        Self::Combine(graph, C::IDENTITY.to_vec())
+        Self::Combine(traced, C::IDENTITY.to_vec())
     }
 }
 
@@ -105,13 +99,16 @@ where
         let [count, first, stride, goal_first, goal_stride] =
             [count, from.first, from.stride, to.first, to.stride].map(|words| words as u32);
         let job = Job { words: [count, threads, first, stride, goal_first, goal_stride], threads };
-        let name = self.listing(language, false).text;
+        let functions = self.functions();
+        let state = functions.state()?;
+        let name = self.listing(language, &functions, false).text;
+        let listing = || self.listing(language, &functions, true);
         // SAFETY: spans lie within their memories, and the text is this program's.
-        unsafe { grid.run(&name, &|| self.listing(language, true), &job, source, goal) }
+        unsafe { grid.run(&name, &listing, &job, &state, source, goal) }
     }
 
-    /// The program. With `is_mapped`, in fewer gates where some are found; without, it is soon written, and as good as a name.
-    pub(super) fn listing(&self, language: Language, is_mapped: bool) -> Listing {
+    /// The program around these functions. If they are not mapped it is soon written, and as good as a name.
+    fn listing(&self, language: Language, functions: &Functions, is_mapped: bool) -> Listing {
         let entry = match self.sink {
             Sink::Write => "transform",
             Sink::Find => "find",
@@ -128,8 +125,13 @@ where
             let fields: Vec<_> = names.iter().map(|name| (&name[..], Field::Structure("Rows"))).collect();
             text += &language.structure(structure, &fields);
         }
-        text += &self.functions(language, is_mapped);
-        text += &language.entry(entry, GROUP_THREADS, ["u32", "u32"], false, &self.body());
+        text += &language.structure("Total", &[("x", Field::Words(OUT))]);
+        let (texts, reads_keys) = functions.text(language, is_mapped);
+        if functions.have_state() {
+            text += &language.constants(2, "keys", KEY_WORDS_MAX / 4);
+        }
+        text += &texts;
+        text += &language.entry(entry, GROUP_THREADS, ["u32", "u32"], false, &self.body(functions));
         let reads_source = self.reads == Reads::Source;
         Listing {
             entry: entry.to_owned(),
@@ -137,52 +139,49 @@ where
             group_threads: GROUP_THREADS,
             dynamic_bytes: 0,
             reads_source,
-            reads_keys: false,
+            reads_keys,
         }
     }
 
     /// The kernel and what it needs, as functions.
-    fn functions(&self, language: Language, is_mapped: bool) -> String {
-        let best = |graph: Graph| {
-            if is_mapped && graph.gates().len() <= MAPPED_GATES_MAX { map(&graph) } else { graph }
-        };
-        let mut text = String::new();
+    fn functions(&self) -> Functions {
+        let mut functions = Functions::default();
         if ROWS > 1 {
-            let graph = best(trace_words(Width::Three, 32, transposed));
             let names = |name: &str| (0..32).map(|row| format!("{name}.x[{row}]")).collect();
-            let (parameters, inputs, outputs) = (&[("x", "Rows")], names("x"), names(""));
-            let signature = Signature { parameters, inputs, result: "Rows", outputs };
-            text += &function(&graph, "transposed", &signature, language);
+            let (parameters, inputs, outputs) = (vec![("x", "Rows")], names("x"), names(""));
+            let head = Head { name: "transposed", parameters, inputs, result: "Rows", outputs };
+            functions.add(head, trace_given(Width::Three, 32, transposed));
         }
-        let graph = trace_words(Width::Three, IN * ROWS, |words| {
+        let traced = trace_given(Width::Three, IN * ROWS, |words| {
             let mut x = [[words[0]; ROWS]; IN];
             x.as_flattened_mut().copy_from_slice(words);
             self.kernel.inner(x).as_flattened().to_vec()
         });
-        let signature = Signature {
-            parameters: &[("x", "Given")],
+        let head = Head {
+            name: "kernel",
+            parameters: vec![("x", "Given")],
             inputs: rows_of("x", IN, ROWS),
             result: "Made",
             outputs: rows_of("", OUT, ROWS),
         };
-        text += &function(&best(graph), "kernel", &signature, language);
-        if let Sink::Combine(graph, _) = &self.sink {
+        functions.add(head, traced);
+        if let Sink::Combine(combined, _) = &self.sink {
             let names = |name: &str| (0..OUT).map(|p| format!("{name}.x[{p}]")).collect::<Vec<_>>();
-            text += &language.structure("Total", &[("x", Field::Words(OUT))]);
-            let signature = Signature {
-                parameters: &[("a", "Total"), ("b", "Total")],
+            let head = Head {
+                name: "combined",
+                parameters: vec![("a", "Total"), ("b", "Total")],
                 inputs: [names("a"), names("b")].concat(),
                 result: "Total",
                 outputs: names(""),
             };
-            text += &function(&best(graph.clone()), "combined", &signature, language);
+            functions.add(head, combined.clone());
         }
-        text
+        functions
     }
 
     /// What a thread does, in the common syntax.
-    fn body(&self) -> String {
-        let (before, goes_on, with_row, after) = self.sink_text();
+    fn body(&self, functions: &Functions) -> String {
+        let (before, goes_on, with_row, after) = self.sink_text(functions);
         let transposed = |name, count| match ROWS {
             1 => String::new(),
             _ => (0..count).map(|p| format!("        {name}.p{p} = transposed({name}.p{p});\n")).collect(),
@@ -206,7 +205,7 @@ where
             if (at < job.count) {{
 {read}            }}
         }}
-{}        var made = kernel(given);
+{}        var made = {};
 {}        for (var i = 0u; i < {ROWS}u; i = i + 1u) {{
             let at = base + i * {GROUP_THREADS}u;
             if (at < job.count) {{
@@ -216,12 +215,13 @@ where
 {after}",
             GROUP_THREADS as usize * ROWS,
             transposed("given", IN),
+            functions.call("kernel", "given"),
             transposed("made", OUT),
         )
     }
 
     /// What stands before the loop, what else has to hold for it to go on, what is done with a row, and what stands after it.
-    fn sink_text(&self) -> (String, &'static str, String, String) {
+    fn sink_text(&self, functions: &Functions) -> (String, &'static str, String, String) {
         let each = |line: &dyn Fn(usize) -> String| (0..OUT).map(line).collect::<String>();
         match &self.sink {
             Sink::Write => {
@@ -242,7 +242,7 @@ where
                 "",
                 "                var next: Total;\n".to_owned()
                     + &each(&|p| format!("                next.x[{p}] = made.p{p}.x[i];\n"))
-                    + "                total = combined(total, next);\n",
+                    + &format!("                total = {};\n", functions.call("combined", "total, next")),
                 each(&|p| format!("    goal[{p}u * job.goal_stride + thread] = total.x[{p}];\n")),
             ),
         }

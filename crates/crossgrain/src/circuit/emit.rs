@@ -18,6 +18,9 @@ pub enum Language {
     Wgsl,
 }
 
+/// The words of a vector, as both languages call them.
+pub(crate) const PARTS: [&str; 4] = ["x", "y", "z", "w"];
+
 /// The type of a field.
 #[derive(Clone, Copy, Debug)]
 pub enum Field<'a> {
@@ -249,7 +252,7 @@ pub struct Signature<'a> {
     pub outputs: Vec<String>,
 }
 
-/// A graph as a function of this name.
+/// A graph as a function of this name. Words that are given when it runs are those of the vectors `keys` from its parameter `k` on.
 pub fn function(graph: &Graph, name: &str, signature: &Signature<'_>, language: Language) -> String {
     let node_name = |node: usize| match node.checked_sub(graph.inputs()) {
         None => signature.inputs[node].clone(),
@@ -292,6 +295,7 @@ pub(super) fn expression(gate: &Gate, names: &[String]) -> String {
     let table = match gate.operation {
         Operation::Table(table) => table,
         Operation::Constant(value) => return format!("{value:#x}u"),
+        Operation::Given(at) => return format!("keys[k + {}u].{}", at / 4, PARTS[at as usize % 4]),
         Operation::ShiftLeft(count) => return format!("{} << {count}u", names[0]),
         Operation::ShiftRight(count) => return format!("{} >> {count}u", names[0]),
         Operation::RotateLeft(count) => {

@@ -28,6 +28,8 @@ pub enum Operation {
     Table(u8),
     /// This value in every lane.
     Constant(u32),
+    /// A word in every lane that is given when the circuit runs: the one of this number.
+    Given(u32),
     /// Lanes shifted towards their high end.
     ShiftLeft(u32),
     /// Lanes shifted towards their low end.
@@ -53,6 +55,7 @@ impl Operation {
                 (0..u32::BITS).fold(0, |word, bit| word | (u32::from(table) >> index(bit) & 1) << bit)
             }
             Self::Constant(value) => value,
+            Self::Given(_) => 0,
             Self::ShiftLeft(count) => first << count,
             Self::ShiftRight(count) => first >> count,
             Self::RotateLeft(count) => first.rotate_left(count),
@@ -305,7 +308,7 @@ impl Graph {
         builder.finish(self.outputs.iter().map(|output| place[output]).collect())
     }
 
-    /// The outputs for these inputs: 32 lanes of one bit, or one of 32.
+    /// The outputs for these inputs: 32 lanes of one bit, or one of 32. Words that are given when it runs are zeros.
     ///
     /// # Panics
     /// If there are fewer inputs than the circuit has.

@@ -6,6 +6,8 @@
 use std::cell::RefCell;
 use std::ops::{BitAnd, BitXor, Not};
 
+use zeroize::Zeroizing;
+
 use super::graph::{Builder, Function, Gate, Graph, Operation};
 use crate::word::{Lanes, Shift, Word, exchange_by_shifts, two_input_gates};
 
@@ -25,9 +27,18 @@ pub enum Width {
 #[derive(Clone, Copy, Debug)]
 pub struct Sym(usize);
 
+/// A trace on its way.
+#[derive(Default)]
+struct Record {
+    width: Width,
+    builder: Builder,
+    /// The words that the circuit is given, in the order in which it asks for them.
+    given: Zeroizing<Vec<u32>>,
+}
+
 thread_local! {
-    /// The graph that this thread is tracing.
-    static RECORD: RefCell<(Width, Builder)> = RefCell::default();
+    /// What this thread is tracing.
+    static RECORD: RefCell<Record> = RefCell::default();
 }
 
 /// The graph of `circuit`, which is run once.
@@ -40,15 +51,25 @@ pub fn trace<const INPUTS: usize, const OUTPUTS: usize>(
 
 /// The same for a circuit whose inputs and outputs are counted when it is run.
 pub fn trace_words(width: Width, inputs: usize, circuit: impl FnOnce(&[Sym]) -> Vec<Sym>) -> Graph {
-    let outer = Outer(RECORD.replace((width, Builder::new(inputs))));
+    trace_given(width, inputs, circuit).0
+}
+
+/// The same with the words that it is given ([`Lanes::uniform`]): of these the graph knows how many there are, and no value.
+pub fn trace_given(
+    width: Width,
+    inputs: usize,
+    circuit: impl FnOnce(&[Sym]) -> Vec<Sym>,
+) -> (Graph, Zeroizing<Vec<u32>>) {
+    let record = Record { width, builder: Builder::new(inputs), given: Zeroizing::default() };
+    let outer = Outer(RECORD.replace(record));
     let outputs = circuit(&(0..inputs).map(Sym).collect::<Vec<_>>());
-    let (_, builder) = RECORD.take();
+    let Record { builder, given, .. } = RECORD.take();
     drop(outer);
-    builder.finish(outputs.into_iter().map(|output| output.0).collect())
+    (builder.finish(outputs.into_iter().map(|output| output.0).collect()), given)
 }
 
 /// The graph that was being traced before, to go on with whether or not the circuit panics.
-struct Outer((Width, Builder));
+struct Outer(Record);
 
 impl Drop for Outer {
     fn drop(&mut self) {
@@ -61,13 +82,23 @@ fn record(inputs: &[Sym], value: impl Fn(&[bool]) -> bool) -> Sym {
     let function = Function::new(inputs.iter().map(|input| input.0).collect(), |bit| {
         value(&inputs.iter().map(|input| bit(input.0)).collect::<Vec<_>>())
     });
-    RECORD.with_borrow_mut(|(_, builder)| Sym(builder.add(function)))
+    RECORD.with_borrow_mut(|record| Sym(record.builder.add(function)))
 }
 
 /// Records an operation on lanes.
 fn record_lanes(inputs: &[Sym], operation: Operation) -> Sym {
     let inputs = inputs.iter().map(|input| input.0).collect();
-    RECORD.with_borrow_mut(|(_, builder)| Sym(builder.gate(Gate { inputs, operation })))
+    RECORD.with_borrow_mut(|record| Sym(record.builder.gate(Gate { inputs, operation })))
+}
+
+/// Appends a secret word: a vector that grows by itself leaves a copy behind.
+fn push(words: &mut Zeroizing<Vec<u32>>, word: u32) {
+    if words.len() == words.capacity() {
+        let mut longer = Zeroizing::new(Vec::with_capacity(2 * words.len() + 64));
+        longer.extend_from_slice(words);
+        *words = longer;
+    }
+    words.push(word);
 }
 
 impl Sym {
@@ -106,7 +137,7 @@ impl Not for Sym {
 
 impl Word for Sym {
     fn ternary<const TABLE: i32>(a: Self, b: Self, c: Self) -> Self {
-        match RECORD.with_borrow(|(width, _)| *width) {
+        match RECORD.with_borrow(|record| record.width) {
             Width::Two => two_input_gates::<Self, TABLE>(a, b, c),
             Width::Three => record(&[a, b, c], |bits| {
                 let index = bits.iter().fold(0, |index, &bit| 2 * index + i32::from(bit));
@@ -116,7 +147,7 @@ impl Word for Sym {
     }
 
     fn has_ternary() -> bool {
-        RECORD.with_borrow(|(width, _)| *width == Width::Three)
+        RECORD.with_borrow(|record| record.width == Width::Three)
     }
 }
 
@@ -143,6 +174,14 @@ impl Lanes for Sym {
 
     fn filled(self, lane: u32) -> Self {
         Self::constant(lane)
+    }
+
+    fn uniform(self, lane: u32) -> Self {
+        let number = RECORD.with_borrow_mut(|record| {
+            push(&mut record.given, lane);
+            record.given.len() as u32 - 1
+        });
+        record_lanes(&[], Operation::Given(number))
     }
 }
 

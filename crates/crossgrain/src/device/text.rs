@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use super::{KEY_FOURS_MAX, Kernel, Task};
+pub(super) use crate::circuit::emit::PARTS;
 use crate::circuit::emit::{Field, Language, Signature, function};
 use crate::circuit::graph::Graph;
 use crate::circuit::map::map;
@@ -178,9 +179,6 @@ pub(super) fn counter_words(task: Task) -> [String; 4] {
 pub(super) fn words(name: &str, count: usize) -> Vec<String> {
     (0..count).map(|at| format!("{name}.x[{at}]")).collect()
 }
-
-/// The words of a vector.
-pub(super) const PARTS: [&str; 4] = ["x", "y", "z", "w"];
 
 /// A word of the keys.
 pub(super) fn key_word(at: usize) -> String {

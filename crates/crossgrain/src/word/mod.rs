@@ -75,10 +75,9 @@ pub(crate) use buffers::bytes_of_mut;
 pub use features::{CAP_VARIABLE, Features, cpu_model};
 pub(crate) use gates::ternary as two_input_gates;
 pub use portable::Portable;
-pub(crate) use tile::wipe_deep_stack;
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
 #[doc(hidden)]
-pub use tile::{wipe, wipe_stack};
+pub use tile::{wipe, wipe_deep_stack, wipe_stack};
 pub(crate) use wiped::Wiped;
 pub use x86::{
     AesNi, AesWord128, AesWord256, AesWord512, Avx2, Avx512, Clmul, ClmulWord128, ClmulWord256, ClmulWord512,
@@ -194,6 +193,13 @@ pub trait Lanes: Word {
 
     /// This value in every lane; of `self` nothing is taken but that there are such words.
     fn filled(self, lane: u32) -> Self;
+
+    /// The same for a value that is no part of the circuit, such as one of a key: a program for a device is given it when it
+    /// runs, and its text, which is kept, says nothing of it.
+    #[inline(always)]
+    fn uniform(self, lane: u32) -> Self {
+        self.filled(lane)
+    }
 }
 
 /// A word that lives in memory: it can be loaded, stored and made from a pattern.

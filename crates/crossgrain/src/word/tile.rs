@@ -126,6 +126,6 @@ pub fn wipe_stack() {
 
 /// The same after what worked on tiles.
 #[inline(never)]
-pub(crate) fn wipe_deep_stack() {
+pub fn wipe_deep_stack() {
     wipe(&mut [0; DEEP_STACK_BYTES]);
 }

@@ -1,0 +1,98 @@
+//! The functions of a program: a user's kernel and what stands beside it, traced, and the words of state that they are given.
+//!
+//! A program has one array of state, `keys`, in vectors of four words. Each function has its own part of it, which begins with a vector;
+//! one that is given any is told where, by its last parameter `k`.
+
+use crossgrain::internal::circuit::emit::{Language, Signature, function};
+use crossgrain::internal::circuit::graph::{Graph, Operation};
+use crossgrain::internal::circuit::map::map;
+use crossgrain::internal::device::KEY_WORDS_MAX;
+use zeroize::Zeroizing;
+
+use crate::Error;
+
+/// Larger kernels are left as they were traced: to look for fewer gates would take longer than it saves, and a device's compiler
+/// looks for them too.
+const MAPPED_GATES_MAX: usize = 1000;
+
+/// A circuit that was traced, and the words that it is given.
+pub(super) type Traced = (Graph, Zeroizing<Vec<u32>>);
+
+/// What a function is called, takes and gives.
+pub(super) struct Head {
+    pub(super) name: &'static str,
+    /// Names and types.
+    pub(super) parameters: Vec<(&'static str, &'static str)>,
+    /// Where each input of the graph is found.
+    pub(super) inputs: Vec<String>,
+    /// The type of the result, a structure.
+    pub(super) result: &'static str,
+    /// Which part of the result each output of the graph is.
+    pub(super) outputs: Vec<String>,
+}
+
+struct Function {
+    head: Head,
+    graph: Graph,
+    given: Zeroizing<Vec<u32>>,
+}
+
+/// All of a program.
+#[derive(Default)]
+pub(super) struct Functions(Vec<Function>);
+
+impl Functions {
+    pub(super) fn add(&mut self, head: Head, (graph, given): Traced) {
+        self.0.push(Function { head, graph, given });
+    }
+
+    /// Their texts. With `is_mapped`, in fewer gates where some are found. Also whether any reads state.
+    pub(super) fn text(&self, language: Language, is_mapped: bool) -> (String, bool) {
+        let (mut text, mut reads_state) = (String::new(), false);
+        for Function { head, graph, given } in &self.0 {
+            let is_mapped = is_mapped && graph.gates().len() <= MAPPED_GATES_MAX;
+            let graph = if is_mapped { map(graph) } else { graph.clone() };
+            let mut parameters = head.parameters.clone();
+            if !given.is_empty() {
+                parameters.push(("k", "u32"));
+            }
+            let (inputs, outputs) = (head.inputs.clone(), head.outputs.clone());
+            let signature = Signature { parameters: &parameters, inputs, result: head.result, outputs };
+            text += &function(&graph, head.name, &signature, language);
+            reads_state |= graph.gates().iter().any(|gate| matches!(gate.operation, Operation::Given(_)));
+        }
+        (text, reads_state)
+    }
+
+    /// A call of the function of this name.
+    pub(super) fn call(&self, name: &str, arguments: &str) -> String {
+        let mut first = 0;
+        for Function { head, given, .. } in &self.0 {
+            if head.name == name && !given.is_empty() {
+                return format!("{name}({arguments}, {first}u)");
+            }
+            first += given.len().div_ceil(4);
+        }
+        format!("{name}({arguments})")
+    }
+
+    pub(super) fn have_state(&self) -> bool {
+        self.0.iter().any(|function| !function.given.is_empty())
+    }
+
+    /// The words of state of all.
+    pub(super) fn state(&self) -> Result<Zeroizing<Vec<u32>>, Error> {
+        let words = self.0.iter().map(|function| function.given.len().next_multiple_of(4)).sum();
+        if words > KEY_WORDS_MAX {
+            let told = format!("it has {words} words of state, and there is room for {KEY_WORDS_MAX}");
+            return Err(Error::Program(told));
+        }
+        let mut state = Zeroizing::new(Vec::with_capacity(words));
+        for Function { given, .. } in &self.0 {
+            state.extend_from_slice(given);
+            let padded = state.len().next_multiple_of(4);
+            state.resize(padded, 0);
+        }
+        Ok(state)
+    }
+}

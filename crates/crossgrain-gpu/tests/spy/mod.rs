@@ -1,0 +1,133 @@
+//! A device that computes nothing, and writes down what it is told: texts, what they are known by, and words of state.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crossgrain::internal::circuit::emit::Language;
+use crossgrain::internal::device::Listing;
+use crossgrain_gpu::parallel::{Grid, Memory};
+use crossgrain_gpu::{Device, Error, Gpu as _, Info, Job};
+
+/// What was told.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Told {
+    /// Texts of programs, and what they are known by.
+    pub(crate) texts: Vec<String>,
+    /// Words of state, in the order in which they were written.
+    pub(crate) states: Vec<Vec<u32>>,
+}
+
+#[derive(Debug)]
+struct Spy<const IS_CUDA: bool> {
+    info: Info,
+    told: Arc<Mutex<Told>>,
+}
+
+impl<const IS_CUDA: bool> Device for Spy<IS_CUDA> {
+    type Buffer = Vec<u8>;
+    type Program = ();
+
+    const LANGUAGE: Language = if IS_CUDA { Language::Cuda } else { Language::Wgsl };
+
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    fn allocate(&self, len_bytes: usize) -> Result<Vec<u8>, Error> {
+        Ok(vec![0; len_bytes])
+    }
+
+    fn upload(&self, bytes: &[u8], to: &mut Vec<u8>) -> Result<(), Error> {
+        to[..bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn download(&self, from: &Vec<u8>, bytes: &mut [u8]) -> Result<(), Error> {
+        bytes.copy_from_slice(&from[..bytes.len()]);
+        Ok(())
+    }
+
+    fn compile(&self, listing: &Listing) -> Result<(), Error> {
+        assert!(listing.reads_keys);
+        self.told.lock().unwrap().texts.push(listing.text.clone());
+        Ok(())
+    }
+
+    fn set_keys(&self, (): &mut (), keys: &[u32]) -> Result<(), Error> {
+        self.told.lock().unwrap().states.push(keys.to_vec());
+        Ok(())
+    }
+
+    unsafe fn run(&self, (): &(), _: &Job, _: &Vec<u8>, _: &mut Vec<u8>) -> Result<Duration, Error> {
+        Ok(Duration::ZERO)
+    }
+}
+
+/// A grid of such a device that writes down by what its programs are known.
+pub(crate) struct SpyGrid {
+    inner: Arc<dyn Grid>,
+    told: Arc<Mutex<Told>>,
+}
+
+impl SpyGrid {
+    pub(crate) fn told(&self) -> Told {
+        self.told.lock().unwrap().clone()
+    }
+
+    fn new<const IS_CUDA: bool>() -> Arc<Self> {
+        let told = Arc::new(Mutex::new(Told::default()));
+        let info = Info {
+            id: "spy:0".to_owned(),
+            name: "spy".to_owned(),
+            driver: String::new(),
+            is_software: true,
+            max_blocks: 1 << 20,
+            max_groups: 1 << 16,
+            shared_bytes: 0,
+            units: None,
+        };
+        let device = Arc::new(Spy::<IS_CUDA> { info, told: told.clone() });
+        Arc::new(Self { inner: device.grid().unwrap(), told })
+    }
+}
+
+/// One for each language.
+pub(crate) fn grids() -> [Arc<SpyGrid>; 2] {
+    [SpyGrid::new::<true>(), SpyGrid::new::<false>()]
+}
+
+impl Grid for SpyGrid {
+    fn info(&self) -> &Info {
+        self.inner.info()
+    }
+
+    fn language(&self) -> Language {
+        self.inner.language()
+    }
+
+    fn allocate(&self, len_bytes: usize) -> Result<Memory, Error> {
+        self.inner.allocate(len_bytes)
+    }
+
+    fn upload(&self, bytes: &[u8], to: &mut Memory) -> Result<(), Error> {
+        self.inner.upload(bytes, to)
+    }
+
+    fn download(&self, from: &Memory, bytes: &mut [u8]) -> Result<(), Error> {
+        self.inner.download(from, bytes)
+    }
+
+    unsafe fn run(
+        &self,
+        key: &str,
+        listing: &dyn Fn() -> Listing,
+        job: &Job,
+        state: &[u32],
+        source: Option<&Memory>,
+        goal: &mut Memory,
+    ) -> Result<(), Error> {
+        self.told.lock().unwrap().texts.push(key.to_owned());
+        // SAFETY: nothing is computed.
+        unsafe { self.inner.run(key, listing, job, state, source, goal) }
+    }
+}
