@@ -221,10 +221,7 @@ struct Is(u32);
 impl Map<1, 1> for Is {
     #[inline(always)]
     fn map<W: Lanes>(&self, [x]: [W; 1]) -> [W; 1] {
-        // Of a number and its negative one has its top bit set, unless both are zero.
-        let different = x ^ x.filled(self.0);
-        let negative = (!different).add_lanes(x.filled(1));
-        [!W::ternary::<0b1111_1100>(different, negative, x).shift_lanes_right::<31>() & x.filled(1)]
+        [x.equal_lanes(x.filled(self.0))]
     }
 }
 
@@ -276,6 +273,32 @@ fn views_and_resizing_keep_elements_in_order() {
             assert_eq!(goal.to_vec().unwrap(), wanted);
         }
         assert_eq!(place.indices(3..6).unwrap().to_vec().unwrap(), [[3], [4], [5]]);
+    }
+}
+
+/// Whether two numbers are equal, which is the lesser and the greater, and a choice by a mask.
+struct Compared;
+
+impl Map<2, 5> for Compared {
+    #[inline(always)]
+    fn map<W: Lanes>(&self, [x, y]: [W; 2]) -> [W; 5] {
+        let chosen = x.less_lanes(y).select(x.filled(1), y);
+        [x.equal_lanes(y), x.less_lanes(y), x.min_lanes(y), x.max_lanes(y), chosen]
+    }
+}
+
+#[test]
+fn comparisons_are_those_of_numbers() {
+    let edges = [0, 1, 2, 0x7fff_fffe, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, u32::MAX - 1, u32::MAX];
+    let mut pairs: Vec<[u32; 2]> = edges.iter().flat_map(|&x| edges.map(|y| [x, y])).collect();
+    pairs.extend(numbers::<2>(1000).into_iter().map(|[x, y]| if y % 3 == 0 { [x, x] } else { [x, y] }));
+    let mask = |is_true: bool| if is_true { u32::MAX } else { 0 };
+    let compared =
+        |&[x, y]: &[u32; 2]| [mask(x == y), mask(x < y), x.min(y), x.max(y), if x < y { 1 } else { y }];
+    let wanted: Vec<_> = pairs.iter().map(compared).collect();
+    for place in places() {
+        let got = transform(&Compared, &DeviceVec::from_slice(&place, &pairs).unwrap()).unwrap();
+        assert!(got.to_vec().unwrap() == wanted, "{place:?}");
     }
 }
 

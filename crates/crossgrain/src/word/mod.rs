@@ -136,6 +136,12 @@ pub trait Word: Copy + BitXor<Output = Self> + BitAnd<Output = Self> + Not<Outpu
     fn zero(self) -> Self {
         self ^ self
     }
+
+    /// The bits of `one` where `self` is set, else those of `zero`.
+    #[inline(always)]
+    fn select(self, one: Self, zero: Self) -> Self {
+        zero ^ (self & (one ^ zero))
+    }
 }
 
 /// A word whose bits move, as transposing needs it.
@@ -145,12 +151,6 @@ pub trait Shift: Word {
 
     /// Every 64-bit group shifted towards its high end by `COUNT` bits (32-bit groups in 32-bit words).
     fn shift_left<const COUNT: u32>(self) -> Self;
-
-    /// The bits of `one` where `self` is set, else those of `zero`.
-    #[inline(always)]
-    fn select(self, one: Self, zero: Self) -> Self {
-        zero ^ (self & (one ^ zero))
-    }
 
     /// Exchanges bit `BIT` of the positions of bits with the choice of the word: `self` keeps its positions with that bit clear,
     /// which are those of `mask`, and takes `other`'s in place of the rest; `other` has the others.
@@ -199,6 +199,40 @@ pub trait Lanes: Word {
     #[inline(always)]
     fn uniform(self, lane: u32) -> Self {
         self.filled(lane)
+    }
+
+    /// Ones in every lane that is equal to the other's, else zeros: a mask for [`Word::select`].
+    #[inline(always)]
+    fn equal_lanes(self, other: Self) -> Self {
+        let different = self ^ other;
+        // Only zero has no top bit set, while the number before it has.
+        (!different & different.add_lanes(self.filled(u32::MAX))).top_of_lanes()
+    }
+
+    /// Ones in every lane that is less than the other's, as numbers without a sign, else zeros: a mask for [`Word::select`].
+    #[inline(always)]
+    fn less_lanes(self, other: Self) -> Self {
+        let difference = !(!self).add_lanes(other);
+        // What the top bits borrow.
+        Self::ternary::<0b1000_1110>(self, other, difference).top_of_lanes()
+    }
+
+    /// The lesser number of each lane.
+    #[inline(always)]
+    fn min_lanes(self, other: Self) -> Self {
+        self.less_lanes(other).select(self, other)
+    }
+
+    /// The greater number of each lane.
+    #[inline(always)]
+    fn max_lanes(self, other: Self) -> Self {
+        self.less_lanes(other).select(other, self)
+    }
+
+    /// The top bit of every lane in all of its bits.
+    #[inline(always)]
+    fn top_of_lanes(self) -> Self {
+        !self.shift_lanes_right::<31>().add_lanes(self.filled(u32::MAX))
     }
 }
 

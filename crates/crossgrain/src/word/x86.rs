@@ -136,6 +136,12 @@ impl<R: Raw, I: Isa> Word for Vector<R, I> {
     fn has_ternary() -> bool {
         R::HAS_TERNARY
     }
+
+    #[inline(always)]
+    fn select(self, one: Self, zero: Self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.select(one.0, zero.0) }, PhantomData)
+    }
 }
 
 // SAFETY: a transparent wrapper of a register of `R::BITS` bits; every way to make one takes the token.
@@ -183,12 +189,6 @@ impl<R: Raw, I: Isa> Shift for Vector<R, I> {
     fn shift_left<const COUNT: u32>(self) -> Self {
         // SAFETY: a value of this type exists, so its instructions do.
         Self(unsafe { self.0.shift_left(COUNT) }, PhantomData)
-    }
-
-    #[inline(always)]
-    fn select(self, one: Self, zero: Self) -> Self {
-        // SAFETY: a value of this type exists, so its instructions do.
-        Self(unsafe { self.0.select(one.0, zero.0) }, PhantomData)
     }
 }
 
