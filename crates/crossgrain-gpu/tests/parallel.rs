@@ -31,8 +31,9 @@ use crossgrain::internal::reference::serpent::S_BOXES;
 use crossgrain::internal::word::Lanes;
 use crossgrain_gpu::Error;
 use crossgrain_gpu::parallel::{
-    BitMap, Bits, Combine, DeviceVec, Map, Place, Policy, Sum, find, for_each_bundle, generate, reduce,
-    transform, transform_into, transform_reduce,
+    BitMap, Bits, Combine, DeviceVec, Map, Max, Min, Place, Policy, Sum, copy_if, count_if, find,
+    for_each_bundle, gather, generate, inclusive_scan, reduce, sort_by_key, transform, transform_into,
+    transform_reduce, transform_scan, zip,
 };
 use darts::Hits;
 use sboxes::{Inverse, Layer};
@@ -367,6 +368,163 @@ fn kernels_with_state_give_what_a_loop_gives() {
 }
 
 #[test]
+fn least_and_greatest_are_those_of_a_loop() {
+    for place in places() {
+        for len in LENS {
+            let elements: Vec<[u32; 2]> = numbers(len);
+            let vector = DeviceVec::from_slice(&place, &elements).unwrap();
+            let of = |p: usize| elements.iter().map(move |element| element[p]);
+            let least = [0, 1].map(|p| of(p).min().unwrap_or(u32::MAX));
+            let greatest = [0, 1].map(|p| of(p).max().unwrap_or(0));
+            assert_eq!(reduce(&Min, &vector).unwrap(), least, "{len} at {place:?}");
+            assert_eq!(reduce(&Max, &vector).unwrap(), greatest, "{len} at {place:?}");
+        }
+    }
+}
+
+#[test]
+fn zip_takes_the_numbers_of_both() {
+    for place in places() {
+        for len in LENS {
+            let (ones, others): (Vec<[u32; 1]>, Vec<[u32; 2]>) = (numbers(len), numbers(len));
+            let one = DeviceVec::from_slice(&place, &ones).unwrap();
+            let other = DeviceVec::from_slice(&place, &others).unwrap();
+            let got = transform(&Mixed(9), &zip(&other, &one).unwrap()).unwrap().to_vec().unwrap();
+            let wanted: Vec<_> =
+                others.iter().zip(&ones).map(|(&[x, y], &[z])| mixed(9, [x, y, z])).collect();
+            assert!(got == wanted, "{len} at {place:?}");
+            let rest = other.view(len / 3..).unwrap();
+            let both: DeviceVec<3> = zip(place.indices(0..rest.len()).unwrap(), rest).unwrap();
+            let wanted: Vec<_> = others[len / 3..].iter().zip(0..).map(|(&[x, y], at)| [at, x, y]).collect();
+            assert!(both.to_vec().unwrap() == wanted, "{len} at {place:?}");
+        }
+    }
+}
+
+#[test]
+fn scans_give_what_a_loop_gives() {
+    for place in places() {
+        for len in LENS {
+            let elements: Vec<[u32; 2]> = numbers(len);
+            let vector = DeviceVec::from_slice(&place, &elements).unwrap();
+            let wide = |[low, high]: &[u32; 2]| u64::from(*high) << 32 | u64::from(*low);
+            let got = inclusive_scan(&WideSum, &vector).unwrap().to_vec().unwrap();
+            let sum = |sum: &mut u64, element: &[u32; 2]| {
+                *sum = sum.wrapping_add(wide(element));
+                Some(*sum)
+            };
+            assert!(got.iter().map(wide).eq(elements.iter().scan(0, sum)), "{len} at {place:?}");
+            let got = inclusive_scan(&Max, vector.view(..len / 2).unwrap()).unwrap().to_vec().unwrap();
+            let most = |most: &mut [u32; 2], element: &[u32; 2]| {
+                *most = [most[0].max(element[0]), most[1].max(element[1])];
+                Some(*most)
+            };
+            assert!(got.into_iter().eq(elements[..len / 2].iter().scan([0, 0], most)), "{len} at {place:?}");
+            let odd = transform_scan(&Bits(Parity), &Sum, place.indices(3..3 + len).unwrap()).unwrap();
+            let count = |count: &mut u32, number: usize| {
+                *count += number.count_ones() % 2;
+                Some([*count])
+            };
+            assert!(odd.to_vec().unwrap().into_iter().eq((3..3 + len).scan(0, count)), "{len} at {place:?}");
+        }
+    }
+}
+
+/// The last number of an element.
+struct Last;
+
+impl<const N: usize> Map<N, 1> for Last {
+    #[inline(always)]
+    fn map<W: Lanes>(&self, x: [W; N]) -> [W; 1] {
+        [x[N - 1]]
+    }
+}
+
+/// Whether a number has a bit of these.
+struct HasBits(u32);
+
+impl Map<2, 1> for HasBits {
+    #[inline(always)]
+    fn map<W: Lanes>(&self, [x, _]: [W; 2]) -> [W; 1] {
+        [x & x.filled(self.0)]
+    }
+}
+
+#[test]
+fn chosen_elements_are_those_of_a_loop() {
+    for place in places() {
+        for (len, bits) in LENS.into_iter().zip([u32::MAX, 1, 0, 3, 1 << 31, 1 << 12].into_iter().cycle()) {
+            let elements: Vec<[u32; 2]> = numbers(len);
+            let vector = DeviceVec::from_slice(&place, &elements).unwrap();
+            let wanted: Vec<_> = elements.iter().copied().filter(|[x, _]| x & bits != 0).collect();
+            let got = copy_if(&HasBits(bits), &vector).unwrap().to_vec().unwrap();
+            assert!(got == wanted, "{len} at {place:?}");
+            assert_eq!(count_if(&HasBits(bits), &vector).unwrap(), wanted.len(), "{len} at {place:?}");
+            let numbers = place.indices(7..7 + len).unwrap();
+            let wanted: Vec<_> =
+                (7..7 + len as u32).filter(|x| x.count_ones() % 2 == 1).map(|x| [x]).collect();
+            assert!(
+                copy_if(&Bits(Parity), numbers).unwrap().to_vec().unwrap() == wanted,
+                "{len} at {place:?}"
+            );
+            assert_eq!(count_if(&Bits(Parity), numbers).unwrap(), wanted.len(), "{len} at {place:?}");
+        }
+    }
+}
+
+#[test]
+fn gather_gives_what_indexing_gives() {
+    for place in places() {
+        for len in LENS {
+            let elements: Vec<[u32; 3]> = numbers(1000);
+            let vector = DeviceVec::from_slice(&place, &elements).unwrap();
+            let indices: Vec<_> = numbers::<1>(len).into_iter().map(|[at]| [at % 900]).collect();
+            let there = DeviceVec::from_slice(&place, &indices).unwrap();
+            let got = gather(vector.view(100..).unwrap(), &there).unwrap().to_vec().unwrap();
+            let wanted: Vec<_> = indices.iter().map(|&[at]| elements[100 + at as usize]).collect();
+            assert!(got == wanted, "{len} at {place:?}");
+            let got = gather(place.indices(5..905).unwrap(), &there).unwrap().to_vec().unwrap();
+            let wanted: Vec<_> = indices.iter().map(|[at]| [at + 5]).collect();
+            assert!(got == wanted, "{len} at {place:?}");
+        }
+        let [four, beyond] = [[0, 3], [0, 4]].map(|[one, other]| {
+            let indices = DeviceVec::from_slice(&place, &[[one], [other]]).unwrap();
+            gather(place.indices(0..4).unwrap(), &indices).map(|got| got.to_vec().unwrap())
+        });
+        assert_eq!((four, beyond), (Ok(vec![[0], [3]]), Err(Error::Range { start: 4, end: 5, len: 4 })));
+    }
+}
+
+#[test]
+fn sorting_is_stable() {
+    for place in places() {
+        // On a device every bit of a key is a few runs.
+        for (len, bits) in [(0, 32), (1, 32), (2, 32), (33, 1), (513, 32), (5000, 16), (100_000, 5)] {
+            let keyed = |[x, key]: [u32; 2]| [x, key >> (32 - bits)];
+            let elements: Vec<_> = numbers(len).into_iter().map(keyed).collect();
+            let vector = DeviceVec::from_slice(&place, &elements).unwrap();
+            let mut wanted = elements.clone();
+            wanted.sort_by_key(|&[_, key]| key);
+            let got = sort_by_key(&Last, &vector).unwrap().to_vec().unwrap();
+            assert!(got == wanted, "{len} at {place:?}");
+            wanted.sort_by_key(|[x, _]| x.count_ones() % 2);
+            let by_parity = sort_by_key(&Bits(ParityOfFirst), &DeviceVec::from_slice(&place, &got).unwrap());
+            assert!(by_parity.unwrap().to_vec().unwrap() == wanted, "{len} at {place:?}");
+        }
+    }
+}
+
+/// The parity of the first of two numbers.
+struct ParityOfFirst;
+
+impl BitMap<2, 1> for ParityOfFirst {
+    #[inline(always)]
+    fn map<W: Lanes>(&self, [x, _]: [[W; 32]; 2]) -> [[W; 32]; 1] {
+        Parity.map([x])
+    }
+}
+
+#[test]
 fn state_is_in_no_text_and_does_not_stay() {
     for grid in spy::grids() {
         let place = Place::on(grid.clone());
@@ -439,6 +597,10 @@ fn what_cannot_be_is_told_in_a_line() {
     let mut elsewhere = DeviceVec::from_slice(&Policy::Seq.open().unwrap(), &[[1]]).unwrap();
     assert_eq!(transform_into(&Is(1), &vector, &mut elsewhere), Err(Error::Place));
     assert!(generate(&Is(1), &place, 1 << 40).is_err());
+    assert_eq!(gather(&vector, &elsewhere).unwrap_err(), Error::Place);
+    assert_eq!(zip::<1, 1, 2>(&vector, &elsewhere).unwrap_err(), Error::Place);
+    let fewer = zip::<1, 1, 2>(&vector, vector.view(1..).unwrap()).unwrap_err();
+    assert_eq!(fewer, Error::Range { start: 0, end: 2, len: 1 });
     for policy in [Policy::Cuda(99), Policy::Wgpu(99)] {
         let told = policy.open().unwrap_err().to_string();
         assert!(!told.is_empty() && !told.contains('\n'), "{told:?}");

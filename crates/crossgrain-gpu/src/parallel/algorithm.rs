@@ -5,14 +5,14 @@ use rayon::prelude::*;
 
 use super::grid::Grid;
 use super::host::{Find, InPlace, Reduce, Transform, on_widest};
-use super::kernel::{Bundle, Combine, Same};
+use super::kernel::{Bundle, Combine, Hit, Same, Sum};
 use super::policy::{Kind, Place};
-use super::text::{NO_HIT, Program, Reads, Sink, Span, threads};
+use super::text::{NO_HIT, Program, Reads, Sink, Span, combined};
 use super::vector::{DeviceVec, Store, View};
 use crate::Error;
 
 /// Elements that a thread of the CPU takes at a time.
-const PIECE: usize = 1 << 16;
+pub(super) const PIECE: usize = 1 << 16;
 
 /// Elements that [`find`] looks at on a device before it asks whether there was a match: first, and at most.
 const LOOKS: [usize; 2] = [1 << 16, 1 << 24];
@@ -136,11 +136,43 @@ where
             Ok(sums.reduce(|| C::IDENTITY, sum_of))
         }
         Kind::Device(grid) => {
-            let program =
-                Program::<K, ROWS, IN, OUT> { kernel, reads: view.reads(), sink: Sink::combine(combine) };
+            let sink = Sink::Combine(combined(combine), C::IDENTITY.to_vec());
+            let program = Program::<K, ROWS, IN, OUT> { kernel, reads: view.reads(), sink };
             Ok(by_thread(&program, &**grid, view)?.into_iter().fold(C::IDENTITY, sum_of))
         }
     }
+}
+
+/// For how many elements the kernel's result is not zero.
+///
+/// # Errors
+/// As [`transform`].
+///
+/// ```
+/// use crossgrain_gpu::parallel::{Lanes, Map, Policy, count_if};
+///
+/// struct Below(u32);
+///
+/// impl Map<1, 1> for Below {
+///     #[inline(always)]
+///     fn map<W: Lanes>(&self, [x]: [W; 1]) -> [W; 1] {
+///         [x.less_lanes(x.uniform(self.0))]
+///     }
+/// }
+///
+/// let place = Policy::Auto.open()?;
+/// assert_eq!(count_if(&Below(30), place.indices(10..100)?)?, 20);
+/// # Ok::<(), crossgrain_gpu::Error>(())
+/// ```
+pub fn count_if<'a, K, const ROWS: usize, const IN: usize>(
+    kernel: &K,
+    elements: impl Into<View<'a, IN>>,
+) -> Result<usize, Error>
+where
+    K: Bundle<ROWS, IN, 1>,
+{
+    let [count] = transform_reduce::<_, _, ROWS, IN, 1>(&Hit(kernel), &Sum, elements)?;
+    Ok(count as usize)
 }
 
 /// The index of the first element for which the kernel's result is not zero, if there is one. What comes after it is looked at
@@ -188,7 +220,7 @@ where
 }
 
 /// What the threads of a search or a sum wrote, one element each.
-fn by_thread<K, const ROWS: usize, const IN: usize, const OUT: usize>(
+pub(super) fn by_thread<K, const ROWS: usize, const IN: usize, const OUT: usize>(
     program: &Program<'_, K, ROWS, IN, OUT>,
     grid: &dyn Grid,
     view: View<'_, IN>,
@@ -196,18 +228,18 @@ fn by_thread<K, const ROWS: usize, const IN: usize, const OUT: usize>(
 where
     K: Bundle<ROWS, IN, OUT>,
 {
-    let mut results = DeviceVec::with_room(view.place, threads(view.len, ROWS) as usize)?;
+    let mut results = DeviceVec::with_room(view.place, program.threads(view.len) as usize)?;
     let span = results.span();
     let Store::Device(goal) = &mut results.store else { return Err(Error::Place) };
     program.run(grid, view.len, (view.memory(), view.span()), (goal, span))?;
     results.to_vec()
 }
 
-/// A kernel's results from element `first` of the goal on, which has room for them.
-pub(super) fn transform_at<K, const ROWS: usize, const IN: usize, const OUT: usize>(
+/// A kernel's results in numbers of a goal, of which the first stands after `first` words and which has room for them.
+pub(super) fn transform_at<K, const ROWS: usize, const IN: usize, const OUT: usize, const N: usize>(
     kernel: &K,
     source: View<'_, IN>,
-    goal: &mut DeviceVec<OUT>,
+    goal: &mut DeviceVec<N>,
     first: usize,
 ) -> Result<(), Error>
 where
@@ -235,21 +267,23 @@ where
     }
 }
 
-/// Calls `work` with the numbers of `len` elements: of all, or piece by piece on all threads, with how many stand before.
-fn in_pieces<'a, const N: usize>(
+/// Calls `work` with the numbers of `len` elements: of all, or piece by piece on all threads, with how many stand before. Gives
+/// back what comes of it, in order.
+pub(super) fn in_pieces<'a, T: Send, const N: usize>(
     bytes: &'a mut [u8],
     span: Span,
     len: usize,
     is_parallel: bool,
-    work: impl Fn(usize, [&'a mut [u8]; N]) + Sync,
-) {
-    let mut numbers = bytes.chunks_mut(4 * span.stride.max(1));
+    work: impl Fn(usize, [&'a mut [u8]; N]) -> T + Sync,
+) -> Vec<T> {
+    let mut rest = bytes.get_mut(4 * span.first..).unwrap_or_default();
     let mut numbers: [_; N] = std::array::from_fn(|_| {
-        let number = numbers.next().unwrap_or_default();
-        number.get_mut(4 * span.first..4 * (span.first + len)).unwrap_or_default()
+        let number = rest.split_off_mut(..4 * len).unwrap_or_default();
+        rest = std::mem::take(&mut rest).get_mut(4 * (span.stride - len)..).unwrap_or_default();
+        number
     });
     if !(is_parallel && has_threads()) {
-        return work(0, numbers);
+        return vec![work(0, numbers)];
     }
     let piece = |first: usize| {
         let len_bytes = 4 * PIECE.min(len - first);
@@ -257,10 +291,10 @@ fn in_pieces<'a, const N: usize>(
         (first, part)
     };
     let pieces: Vec<_> = (0..len).step_by(PIECE).map(piece).collect();
-    pieces.into_par_iter().for_each(|(first, part)| work(first, part));
+    pieces.into_par_iter().map(|(first, part)| work(first, part)).collect()
 }
 
 /// Whether rayon's current pool has more than this thread. Asked before rayon is, which panics where no pool can start.
-fn has_threads() -> bool {
+pub(super) fn has_threads() -> bool {
     Threads::default().count() > 1
 }

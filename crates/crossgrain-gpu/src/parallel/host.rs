@@ -69,8 +69,9 @@ impl<const N: usize> Source<'_, N> {
         }
     }
 
+    /// An element of each lane, from this one on.
     #[inline(always)]
-    fn read<W: Lane32>(&self, isa: W::Isa, at: usize) -> [W; N] {
+    pub(super) fn read<W: Lane32>(&self, isa: W::Isa, at: usize) -> [W; N] {
         let mut words = [W::splat_lanes(isa, 0); N];
         for (p, word) in words.iter_mut().enumerate() {
             *word = match self {

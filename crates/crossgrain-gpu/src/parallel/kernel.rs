@@ -51,7 +51,8 @@ pub trait BitMap<const IN: usize, const OUT: usize>: Sync {
 #[derive(Clone, Copy, Debug)]
 pub struct Bits<K>(pub K);
 
-/// Two elements made one, as [`reduce`](super::reduce) needs it: in whatever order it takes them, the result must be the same.
+/// Two elements made one. How many are combined first must not matter, and to [`reduce`](super::reduce) neither their order;
+/// [`inclusive_scan`](super::inclusive_scan) keeps it.
 pub trait Combine<const N: usize>: Sync {
     /// The element that changes no other.
     const IDENTITY: [u32; N];
@@ -76,13 +77,63 @@ impl<const N: usize> Combine<N> for Sum {
     }
 }
 
+/// The least of each number.
+#[derive(Clone, Copy, Debug)]
+pub struct Min;
+
+impl<const N: usize> Combine<N> for Min {
+    const IDENTITY: [u32; N] = [u32::MAX; N];
+
+    #[inline(always)]
+    fn combine<W: Lanes>(&self, mut a: [W; N], b: [W; N]) -> [W; N] {
+        for (least, b) in a.iter_mut().zip(&b) {
+            *least = least.min_lanes(*b);
+        }
+        a
+    }
+}
+
+/// The greatest of each number.
+#[derive(Clone, Copy, Debug)]
+pub struct Max;
+
+impl<const N: usize> Combine<N> for Max {
+    const IDENTITY: [u32; N] = [0; N];
+
+    #[inline(always)]
+    fn combine<W: Lanes>(&self, mut a: [W; N], b: [W; N]) -> [W; N] {
+        for (greatest, b) in a.iter_mut().zip(&b) {
+            *greatest = greatest.max_lanes(*b);
+        }
+        a
+    }
+}
+
 /// A kernel as the algorithms run it: on `ROWS` elements a lane of 32 bits. Every [`Map`] is one, and [`Bits`] of every [`BitMap`].
 pub trait Bundle<const ROWS: usize, const IN: usize, const OUT: usize>: Sync {
     /// The user's function, on 32 rows transposed.
     fn inner<W: Lanes>(&self, x: [[W; ROWS]; IN]) -> [[W; ROWS]; OUT];
 
     /// The whole: row r of number p is that of element r of each lane.
-    fn run<W: Lanes + Shift>(&self, x: [[W; ROWS]; IN]) -> [[W; ROWS]; OUT];
+    #[inline(always)]
+    fn run<W: Lanes + Shift>(&self, mut x: [[W; ROWS]; IN]) -> [[W; ROWS]; OUT] {
+        for number in &mut x {
+            turn(number);
+        }
+        let mut y = self.inner(x);
+        for number in &mut y {
+            turn(number);
+        }
+        y
+    }
+}
+
+/// Exchanges the rows of a number and the bits of its lanes where there are as many of both.
+#[inline(always)]
+fn turn<W: Lanes + Shift, const ROWS: usize>(rows: &mut [W; ROWS]) {
+    if let Ok(square) = <&mut [W; 32]>::try_from(&mut rows[..]) {
+        transpose_square(square);
+    }
 }
 
 impl<K: Map<IN, OUT>, const IN: usize, const OUT: usize> Bundle<1, IN, OUT> for K {
@@ -99,29 +150,12 @@ impl<K: Map<IN, OUT>, const IN: usize, const OUT: usize> Bundle<1, IN, OUT> for 
         }
         rows
     }
-
-    #[inline(always)]
-    fn run<W: Lanes + Shift>(&self, x: [[W; 1]; IN]) -> [[W; 1]; OUT] {
-        self.inner(x)
-    }
 }
 
 impl<K: BitMap<IN, OUT>, const IN: usize, const OUT: usize> Bundle<32, IN, OUT> for Bits<K> {
     #[inline(always)]
     fn inner<W: Lanes>(&self, x: [[W; 32]; IN]) -> [[W; 32]; OUT] {
         self.0.map(x)
-    }
-
-    #[inline(always)]
-    fn run<W: Lanes + Shift>(&self, mut x: [[W; 32]; IN]) -> [[W; 32]; OUT] {
-        for number in &mut x {
-            transpose_square(number);
-        }
-        let mut y = self.inner(x);
-        for number in &mut y {
-            transpose_square(number);
-        }
-        y
     }
 }
 
@@ -148,5 +182,80 @@ impl<const N: usize> Map<1, N> for Fill<N> {
             *word = at.uniform(value);
         }
         y
+    }
+}
+
+/// Whether a kernel's result is not zero, in `N` numbers: the first and the second are 1 if so, and a third 1 if not.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hit<'a, K>(pub(super) &'a K);
+
+impl<K, const ROWS: usize, const IN: usize, const N: usize> Bundle<ROWS, IN, N> for Hit<'_, K>
+where
+    K: Bundle<ROWS, IN, 1>,
+{
+    #[inline(always)]
+    fn inner<W: Lanes>(&self, x: [[W; ROWS]; IN]) -> [[W; ROWS]; N] {
+        let [made] = self.0.inner(x);
+        let mut any = made[0];
+        for row in &made[1..] {
+            any = !(!any & !*row);
+        }
+        // Of a lane of 32 bits the lowest is left, and of rows the first.
+        if ROWS == 1 {
+            any = !any.equal_lanes(any.zero()) & any.filled(1);
+        }
+        let one = if ROWS == 1 { any.filled(1) } else { !any.zero() };
+        let mut y = [[any.zero(); ROWS]; N];
+        for (number, rows) in y.iter_mut().enumerate() {
+            rows[0] = if number == 2 { any ^ one } else { any };
+        }
+        y
+    }
+}
+
+/// Where an element goes of which [`Hit`] says whether it is a hit, and how many hits and others there are up to it: all hits first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target {
+    /// How many hits there are.
+    pub(super) hits: u32,
+}
+
+impl Map<3, 1> for Target {
+    #[inline(always)]
+    fn map<W: Lanes>(&self, [is_hit, hits, others]: [W; 3]) -> [W; 1] {
+        let among_others = others.add_lanes(others.uniform(self.hits));
+        let after = is_hit.equal_lanes(is_hit.filled(1)).select(hits, among_others);
+        [after.add_lanes(after.filled(u32::MAX))]
+    }
+}
+
+/// Not zero where a bit is clear.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clear {
+    pub(super) bit: u32,
+}
+
+impl Map<1, 1> for Clear {
+    #[inline(always)]
+    fn map<W: Lanes>(&self, [x]: [W; 1]) -> [W; 1] {
+        [(x & x.uniform(1 << self.bit)).equal_lanes(x.zero())]
+    }
+}
+
+/// An element combined with what stands before it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct After<'a, C, const N: usize> {
+    pub(super) combine: &'a C,
+    pub(super) before: [u32; N],
+}
+
+impl<C: Combine<N>, const N: usize> Map<N, N> for After<'_, C, N> {
+    #[inline(always)]
+    fn map<W: Lanes>(&self, x: [W; N]) -> [W; N] {
+        let mut before = x;
+        for (word, value) in before.iter_mut().zip(self.before) {
+            *word = word.uniform(value);
+        }
+        self.combine.combine(before, x)
     }
 }

@@ -1,5 +1,6 @@
 //! Parallel algorithms over kernels that are written once, on CPUs and GPUs: [`transform`], [`generate`], [`for_each_bundle`],
-//! [`reduce`], [`transform_reduce`] and [`find`].
+//! [`reduce`], [`transform_reduce`], [`find`], [`count_if`], [`copy_if`], [`inclusive_scan`], [`transform_scan`], [`gather`] and
+//! [`sort_by_key`].
 //!
 //! A kernel is a function of elements ([`Map`]), or of their bits ([`BitMap`] in [`Bits`]), generic over words. On a CPU it is
 //! compiled for registers and runs on the widest that are there; on a device its gates are traced and become a program.
@@ -36,15 +37,21 @@ mod functions;
 mod grid;
 mod host;
 mod kernel;
+mod order;
 mod policy;
+mod scan;
 mod text;
 mod vector;
 
 pub use crossgrain::internal::word::{Lanes, Word};
 
-pub use algorithm::{find, for_each_bundle, generate, reduce, transform, transform_into, transform_reduce};
+pub use algorithm::{
+    count_if, find, for_each_bundle, generate, reduce, transform, transform_into, transform_reduce,
+};
 pub(crate) use grid::Programs;
 pub use grid::{Grid, Memory};
-pub use kernel::{BitMap, Bits, Bundle, Combine, Map, Sum};
+pub use kernel::{BitMap, Bits, Bundle, Combine, Map, Max, Min, Sum};
+pub use order::{copy_if, gather, sort_by_key};
 pub use policy::{Place, Policy};
-pub use vector::{DeviceVec, View};
+pub use scan::{inclusive_scan, transform_scan};
+pub use vector::{DeviceVec, View, zip};

@@ -21,6 +21,9 @@ use crate::{Error, Job};
 /// Threads in a group.
 const GROUP_THREADS: u32 = 64;
 
+/// Neighbours that a thread takes in order, if there are not so many elements that it has to take more.
+const RUN: usize = 32;
+
 /// Most threads: more than any device keeps busy at a time.
 const THREADS_MAX: u32 = 1 << 17;
 
@@ -33,6 +36,8 @@ pub(super) enum Reads {
     Goal,
     /// They are the numbers of a range.
     Indices,
+    /// Memory of its own, at the index that the first number says which stands where the result goes.
+    Indexed,
 }
 
 /// What a program does with a kernel's results.
@@ -43,20 +48,31 @@ pub(super) enum Sink {
     Find,
     /// Writes what those of each thread are when combined: by this function, from this element on.
     Combine(Traced, Vec<u32>),
+    /// The same where each thread has taken a run of neighbours, in order.
+    Totals(Traced, Vec<u32>),
+    /// Writes what each is when combined with all before it in its thread's run, which begins with the thread's element of the source.
+    Scan(Traced),
+    /// Writes the index of each element where the kernel's result says.
+    Place,
 }
 
 /// What a thread that found nothing writes.
 pub(super) const NO_HIT: u32 = u32::MAX;
 
+/// How two elements are combined, traced.
+pub(super) fn combined<C: Combine<N>, const N: usize>(combine: &C) -> Traced {
+    trace_given(Width::Three, 2 * N, |words| {
+        let (mut a, mut b) = ([words[0]; N], [words[0]; N]);
+        a.copy_from_slice(&words[..N]);
+        b.copy_from_slice(&words[N..]);
+        combine.combine(a, b).to_vec()
+    })
+}
+
 impl Sink {
-    pub(super) fn combine<C: Combine<N>, const N: usize>(combine: &C) -> Self {
-        let traced = trace_given(Width::Three, 2 * N, |words| {
-            let (mut a, mut b) = ([words[0]; N], [words[0]; N]);
-            a.copy_from_slice(&words[..N]);
-            b.copy_from_slice(&words[N..]);
-            combine.combine(a, b).to_vec()
-        });
-        Self::Combine(traced, C::IDENTITY.to_vec())
+    /// Whether a thread takes a run of neighbours and not elements that lie a group apart.
+    const fn takes_runs(&self) -> bool {
+        matches!(self, Self::Totals(..) | Self::Scan(_))
     }
 }
 
@@ -65,12 +81,6 @@ impl Sink {
 pub(super) struct Span {
     pub(super) first: usize,
     pub(super) stride: usize,
-}
-
-/// Threads for so many elements: each of them writes one result of a search or a sum.
-pub(super) fn threads(count: usize, rows: usize) -> u32 {
-    let bundles = u32::try_from(count.div_ceil(rows)).unwrap_or(THREADS_MAX);
-    bundles.min(THREADS_MAX).next_multiple_of(GROUP_THREADS)
 }
 
 /// A program before it is written.
@@ -84,6 +94,13 @@ impl<K, const ROWS: usize, const IN: usize, const OUT: usize> Program<'_, K, ROW
 where
     K: Bundle<ROWS, IN, OUT>,
 {
+    /// Threads for so many elements: each of them writes one result of a search or a sum.
+    pub(super) fn threads(&self, count: usize) -> u32 {
+        let bundle = if self.sink.takes_runs() { RUN } else { ROWS };
+        let bundles = u32::try_from(count.div_ceil(bundle)).unwrap_or(THREADS_MAX);
+        bundles.min(THREADS_MAX).next_multiple_of(GROUP_THREADS)
+    }
+
     /// Runs it on so many elements.
     pub(super) fn run(
         &self,
@@ -95,7 +112,7 @@ where
         if count == 0 {
             return Ok(());
         }
-        let (language, threads) = (grid.language(), threads(count, ROWS));
+        let (language, threads) = (grid.language(), self.threads(count));
         let [count, first, stride, goal_first, goal_stride] =
             [count, from.first, from.stride, to.first, to.stride].map(|words| words as u32);
         let job = Job { words: [count, threads, first, stride, goal_first, goal_stride], threads };
@@ -113,6 +130,9 @@ where
             Sink::Write => "transform",
             Sink::Find => "find",
             Sink::Combine(..) => "reduce",
+            Sink::Totals(..) => "totals",
+            Sink::Scan(_) => "scan",
+            Sink::Place => "place",
         };
         let mut text = format!("// {entry} by {}, written by crossgrain.\n", type_name::<K>());
         text += language.prelude();
@@ -132,7 +152,8 @@ where
         }
         text += &texts;
         text += &language.entry(entry, GROUP_THREADS, ["u32", "u32"], false, &self.body(functions));
-        let reads_source = self.reads == Reads::Source;
+        let is_read = matches!(self.reads, Reads::Source | Reads::Indexed);
+        let reads_source = is_read || matches!(self.sink, Sink::Scan(_));
         Listing {
             entry: entry.to_owned(),
             text,
@@ -165,7 +186,7 @@ where
             outputs: rows_of("", OUT, ROWS),
         };
         functions.add(head, traced);
-        if let Sink::Combine(combined, _) = &self.sink {
+        if let Sink::Combine(combined, _) | Sink::Totals(combined, _) | Sink::Scan(combined) = &self.sink {
             let names = |name: &str| (0..OUT).map(|p| format!("{name}.x[{p}]")).collect::<Vec<_>>();
             let head = Head {
                 name: "combined",
@@ -181,72 +202,117 @@ where
 
     /// What a thread does, in the common syntax.
     fn body(&self, functions: &Functions) -> String {
-        let (before, goes_on, with_row, after) = self.sink_text(functions);
         let transposed = |name, count| match ROWS {
             1 => String::new(),
             _ => (0..count).map(|p| format!("        {name}.p{p} = transposed({name}.p{p});\n")).collect(),
         };
-        let read: String = (0..IN)
-            .map(|p| {
-                let value = match self.reads {
-                    Reads::Source => format!("source[job.source_first + {p}u * job.source_stride + at]"),
-                    Reads::Goal => format!("goal[job.goal_first + {p}u * job.goal_stride + at]"),
-                    Reads::Indices => "job.source_first + at".to_owned(),
-                };
-                format!("                given.p{p}.x[i] = {value};\n")
-            })
-            .collect();
         format!(
-            "{before}    for (var base = (thread / {GROUP_THREADS}u) * {}u + thread % {GROUP_THREADS}u; \
-             base < job.count{goes_on}; base = base + job.threads * {ROWS}u) {{
+            "{}    for ({}) {{
         var given: Given;
         for (var i = 0u; i < {ROWS}u; i = i + 1u) {{
             let at = base + i * {GROUP_THREADS}u;
             if (at < job.count) {{
-{read}            }}
+{}            }}
         }}
 {}        var made = {};
 {}        for (var i = 0u; i < {ROWS}u; i = i + 1u) {{
             let at = base + i * {GROUP_THREADS}u;
             if (at < job.count) {{
-{with_row}            }}
+{}            }}
         }}
     }}
-{after}",
-            GROUP_THREADS as usize * ROWS,
+{}",
+            self.before(),
+            self.bundles(),
+            self.with_given(),
             transposed("given", IN),
             functions.call("kernel", "given"),
             transposed("made", OUT),
+            self.with_made(functions),
+            self.after(),
         )
     }
 
-    /// What stands before the loop, what else has to hold for it to go on, what is done with a row, and what stands after it.
-    fn sink_text(&self, functions: &Functions) -> (String, &'static str, String, String) {
-        let each = |line: &dyn Fn(usize) -> String| (0..OUT).map(line).collect::<String>();
+    /// The head of a loop over a thread's bundles: where one begins, how long there are some, and which is next.
+    fn bundles(&self) -> String {
+        if self.sink.takes_runs() {
+            return "var base = thread * run; base < job.count && base - thread * run < run; base = base + 1u".to_owned();
+        }
+        let group = GROUP_THREADS as usize * ROWS;
+        let more = if matches!(self.sink, Sink::Find) { " && hit == 0xffffffffu" } else { "" };
+        format!(
+            "var base = (thread / {GROUP_THREADS}u) * {group}u + thread % {GROUP_THREADS}u; base < job.count{more}; \
+             base = base + job.threads * {ROWS}u"
+        )
+    }
+
+    /// How row i of each number is read.
+    fn with_given(&self) -> String {
+        let value = |p| match self.reads {
+            Reads::Source => format!("source[job.source_first + {p}u * job.source_stride + at]"),
+            Reads::Goal => goal(p),
+            Reads::Indices => "job.source_first + at".to_owned(),
+            Reads::Indexed => format!("source[job.source_first + {p}u * job.source_stride + {}]", goal(0)),
+        };
+        (0..IN).map(|p| format!("                given.p{p}.x[i] = {};\n", value(p))).collect()
+    }
+
+    /// What stands before the loop.
+    fn before(&self) -> String {
+        let total = |value: &dyn Fn(usize) -> String| {
+            let words = (0..OUT).map(|p| format!("    total.x[{p}] = {};\n", value(p)));
+            "    var total: Total;\n".to_owned() + &words.collect::<String>()
+        };
+        let run = "    let run = (job.count + job.threads - 1u) / job.threads;\n";
         match &self.sink {
-            Sink::Write => {
-                let goal = |p| format!("goal[job.goal_first + {p}u * job.goal_stride + at]");
-                let row = each(&|p| format!("                {} = made.p{p}.x[i];\n", goal(p)));
-                (String::new(), "", row, String::new())
+            Sink::Write | Sink::Place => String::new(),
+            Sink::Find => "    var hit = 0xffffffffu;\n".to_owned(),
+            Sink::Combine(_, identity) => total(&|p| format!("{:#x}u", identity[p])),
+            Sink::Totals(_, identity) => run.to_owned() + &total(&|p| format!("{:#x}u", identity[p])),
+            Sink::Scan(_) => {
+                let before = |p| format!("source[job.source_first + {p}u * job.source_stride + thread]");
+                run.to_owned() + &total(&before)
             }
-            Sink::Find => (
-                "    var hit = 0xffffffffu;\n".to_owned(),
-                " && hit == 0xffffffffu",
-                "                if (made.p0.x[i] != 0u && at < hit) {\n                    hit = at;\n                }\n"
-                    .to_owned(),
-                "    goal[thread] = hit;\n".to_owned(),
-            ),
-            Sink::Combine(_, identity) => (
-                "    var total: Total;\n".to_owned()
-                    + &each(&|p| format!("    total.x[{p}] = {:#x}u;\n", identity[p])),
-                "",
-                "                var next: Total;\n".to_owned()
-                    + &each(&|p| format!("                next.x[{p}] = made.p{p}.x[i];\n"))
-                    + &format!("                total = {};\n", functions.call("combined", "total, next")),
-                each(&|p| format!("    goal[{p}u * job.goal_stride + thread] = total.x[{p}];\n")),
-            ),
         }
     }
+
+    /// What is done with row i of each number.
+    fn with_made(&self, functions: &Functions) -> String {
+        let each = |line: &dyn Fn(usize) -> String| (0..OUT).map(line).collect::<String>();
+        let combined = || {
+            "                var next: Total;\n".to_owned()
+                + &each(&|p| format!("                next.x[{p}] = made.p{p}.x[i];\n"))
+                + &format!("                total = {};\n", functions.call("combined", "total, next"))
+        };
+        match &self.sink {
+            Sink::Write => each(&|p| format!("                {} = made.p{p}.x[i];\n", goal(p))),
+            Sink::Find => "                if (made.p0.x[i] != 0u && at < hit) {
+                    hit = at;
+                }\n"
+            .to_owned(),
+            Sink::Combine(..) | Sink::Totals(..) => combined(),
+            Sink::Scan(_) => {
+                combined() + &each(&|p| format!("                {} = total.x[{p}];\n", goal(p)))
+            }
+            Sink::Place => "                goal[job.goal_first + made.p0.x[i]] = at;\n".to_owned(),
+        }
+    }
+
+    /// What stands after the loop.
+    fn after(&self) -> String {
+        match &self.sink {
+            Sink::Write | Sink::Scan(_) | Sink::Place => String::new(),
+            Sink::Find => "    goal[thread] = hit;\n".to_owned(),
+            Sink::Combine(..) | Sink::Totals(..) => (0..OUT)
+                .map(|p| format!("    goal[{p}u * job.goal_stride + thread] = total.x[{p}];\n"))
+                .collect(),
+        }
+    }
+}
+
+/// A number of the element `at` in the goal.
+fn goal(p: usize) -> String {
+    format!("goal[job.goal_first + {p}u * job.goal_stride + at]")
 }
 
 /// Every row of every number of a structure.

@@ -134,6 +134,37 @@ fn zeros(len_bytes: usize) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
+/// Elements that have the numbers of one and then those of the other, `N` in all: so a kernel takes several vectors. All are
+/// copied.
+///
+/// # Errors
+/// If they are not as many or live at different places, or the place has no room or is lost.
+///
+/// ```
+/// use crossgrain_gpu::parallel::{DeviceVec, Policy, zip};
+///
+/// let place = Policy::Auto.open()?;
+/// let names = DeviceVec::from_slice(&place, &[[7, 8], [9, 10]])?;
+/// let numbered: DeviceVec<3> = zip(place.indices(0..2)?, &names)?;
+/// assert_eq!(numbered.to_vec()?, [[0, 7, 8], [1, 9, 10]]);
+/// # Ok::<(), crossgrain_gpu::Error>(())
+/// ```
+pub fn zip<'a, 'b, const A: usize, const B: usize, const N: usize>(
+    one: impl Into<View<'a, A>>,
+    other: impl Into<View<'b, B>>,
+) -> Result<DeviceVec<N>, Error> {
+    const { assert!(A + B == N, "an element of both has as many numbers as the two") };
+    let (one, other) = (one.into(), other.into());
+    if one.len != other.len {
+        return Err(Error::Range { start: 0, end: one.len, len: other.len });
+    }
+    let mut both = DeviceVec::with_room(one.place, one.len)?;
+    let after_one = A * both.stride;
+    transform_at(&Same, one, &mut both, 0)?;
+    transform_at(&Same, other, &mut both, after_one)?;
+    Ok(both)
+}
+
 impl<const N: usize> fmt::Debug for DeviceVec<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "DeviceVec({} elements of {N} numbers, {:?})", self.len, self.place)

@@ -1,0 +1,211 @@
+//! Elements chosen, found by index and put in order.
+//!
+//! All of them come down to [`gather`]. On a device a scan counts hits and others, so that each element knows where it goes: all hits
+//! first, in order. A key's bits, from the lowest on, put elements in order by as many such steps (LSD radix sort).
+//! Which memory is read and written, and for how long, depends on results, indices and keys: they are no secrets.
+
+use crossgrain::internal::word::{Portable, Register as _};
+use rayon::prelude::*;
+
+use super::algorithm::{has_threads, in_pieces, reduce, transform, transform_at};
+use super::grid::Grid;
+use super::kernel::{Bundle, Clear, Hit, Max, Same, Sum, Target};
+use super::policy::Kind;
+use super::scan::scan_from;
+use super::text::{Program, Reads, Sink};
+use super::vector::{DeviceVec, Store, View};
+use crate::Error;
+
+/// The elements for which the kernel's result is not zero, in their order.
+///
+/// # Errors
+/// As [`transform`].
+///
+/// ```
+/// use crossgrain_gpu::parallel::{DeviceVec, Lanes, Map, Policy, copy_if};
+///
+/// struct IsOdd;
+///
+/// impl Map<1, 1> for IsOdd {
+///     #[inline(always)]
+///     fn map<W: Lanes>(&self, [x]: [W; 1]) -> [W; 1] {
+///         [x & x.filled(1)]
+///     }
+/// }
+///
+/// let place = Policy::Auto.open()?;
+/// let numbers = DeviceVec::from_slice(&place, &[[5], [2], [3], [8]])?;
+/// assert_eq!(copy_if(&IsOdd, &numbers)?.to_vec()?, [[5], [3]]);
+/// # Ok::<(), crossgrain_gpu::Error>(())
+/// ```
+pub fn copy_if<'a, K, const ROWS: usize, const N: usize>(
+    kernel: &K,
+    elements: impl Into<View<'a, N>>,
+) -> Result<DeviceVec<N>, Error>
+where
+    K: Bundle<ROWS, N, 1>,
+{
+    let view = elements.into();
+    match view.place.kind() {
+        &Kind::Host { is_parallel, .. } => {
+            let made = transform::<_, ROWS, N, 1>(kernel, view)?.to_vec()?;
+            let hit = |at: usize| (made[at] != [0]).then_some([at as u32]);
+            let hits: Vec<_> = match is_parallel && has_threads() {
+                true => (0..made.len()).into_par_iter().filter_map(hit).collect(),
+                false => (0..made.len()).filter_map(hit).collect(),
+            };
+            gather_within(view, (&DeviceVec::from_slice(view.place, &hits)?).into())
+        }
+        Kind::Device(grid) => {
+            let (order, hits) = partition(&**grid, kernel, view)?;
+            gather_within(view, order.view(..hits)?)
+        }
+    }
+}
+
+/// The elements that have these indices.
+///
+/// # Errors
+/// As [`transform`], if an index is that of no element, and if the vectors live at different places.
+///
+/// ```
+/// use crossgrain_gpu::parallel::{DeviceVec, Policy, gather};
+///
+/// let place = Policy::Auto.open()?;
+/// let elements = DeviceVec::from_slice(&place, &[[10, 11], [20, 21]])?;
+/// let indices = DeviceVec::from_slice(&place, &[[1], [0], [1]])?;
+/// assert_eq!(gather(&elements, &indices)?.to_vec()?, [[20, 21], [10, 11], [20, 21]]);
+/// # Ok::<(), crossgrain_gpu::Error>(())
+/// ```
+pub fn gather<'a, 'b, const N: usize>(
+    elements: impl Into<View<'a, N>>,
+    indices: impl Into<View<'b, 1>>,
+) -> Result<DeviceVec<N>, Error> {
+    let (elements, indices) = (elements.into(), indices.into());
+    if !elements.place.is(indices.place) {
+        return Err(Error::Place);
+    }
+    let [last] = reduce(&Max, indices)?;
+    if indices.len > 0 && last as usize >= elements.len {
+        return Err(Error::Range { start: last as usize, end: last as usize + 1, len: elements.len });
+    }
+    gather_within(elements, indices)
+}
+
+/// The elements in the order of the key that the kernel makes of each; those whose keys are equal stay in theirs.
+///
+/// # Errors
+/// As [`transform`].
+///
+/// ```
+/// use crossgrain_gpu::parallel::{DeviceVec, Lanes, Map, Policy, sort_by_key};
+///
+/// struct First;
+///
+/// impl Map<2, 1> for First {
+///     #[inline(always)]
+///     fn map<W: Lanes>(&self, [key, _]: [W; 2]) -> [W; 1] {
+///         [key]
+///     }
+/// }
+///
+/// let place = Policy::Auto.open()?;
+/// let pairs = DeviceVec::from_slice(&place, &[[7, 1], [2, 2], [7, 3]])?;
+/// assert_eq!(sort_by_key(&First, &pairs)?.to_vec()?, [[2, 2], [7, 1], [7, 3]]);
+/// # Ok::<(), crossgrain_gpu::Error>(())
+/// ```
+pub fn sort_by_key<'a, K, const ROWS: usize, const N: usize>(
+    kernel: &K,
+    elements: impl Into<View<'a, N>>,
+) -> Result<DeviceVec<N>, Error>
+where
+    K: Bundle<ROWS, N, 1>,
+{
+    let view = elements.into();
+    let keys = transform::<_, ROWS, N, 1>(kernel, view)?;
+    let order = match view.place.kind() {
+        &Kind::Host { is_parallel, .. } => {
+            let keys = keys.to_vec()?;
+            let mut order: Vec<_> = (0..view.len as u32).map(|at| [at]).collect();
+            let key = |&[at]: &[u32; 1]| keys[at as usize];
+            match is_parallel && has_threads() {
+                true => order.par_sort_by_key(key),
+                false => order.sort_by_key(key),
+            }
+            DeviceVec::from_slice(view.place, &order)?
+        }
+        Kind::Device(grid) => order_of(&**grid, keys)?,
+    };
+    gather_within(view, (&order).into())
+}
+
+/// The indices of a device's keys in their order.
+fn order_of(grid: &dyn Grid, mut keys: DeviceVec<1>) -> Result<DeviceVec<1>, Error> {
+    let place = keys.place.clone();
+    let [greatest] = reduce(&Max, &keys)?;
+    let mut order = transform(&Same, place.indices(0..keys.len)?)?;
+    for bit in 0..u32::BITS - greatest.leading_zeros() {
+        let (moved, _) = partition(grid, &Clear { bit }, (&keys).into())?;
+        keys = gather_within((&keys).into(), (&moved).into())?;
+        order = gather_within((&order).into(), (&moved).into())?;
+    }
+    Ok(order)
+}
+
+/// The indices of a device's elements, first of those for which the kernel's result is not zero, in order, then of the others; and
+/// how many the first are.
+fn partition<K, const ROWS: usize, const N: usize>(
+    grid: &dyn Grid,
+    kernel: &K,
+    view: View<'_, N>,
+) -> Result<(DeviceVec<1>, usize), Error>
+where
+    K: Bundle<ROWS, N, 1>,
+{
+    let mut sides: DeviceVec<3> = transform(&Hit(kernel), view)?;
+    let [hits, _] = scan_from(&Sum, &mut sides, 1)?;
+    let mut order = DeviceVec::with_room(view.place, view.len)?;
+    let to = order.span();
+    let Store::Device(goal) = &mut order.store else { return Err(Error::Place) };
+    let program = Program::<_, 1, 3, 1> { kernel: &Target { hits }, reads: Reads::Source, sink: Sink::Place };
+    program.run(grid, view.len, (View::from(&sides).memory(), sides.span()), (goal, to))?;
+    Ok((order, hits as usize))
+}
+
+/// The elements that have these indices, all of which there are.
+fn gather_within<const N: usize>(elements: View<'_, N>, indices: View<'_, 1>) -> Result<DeviceVec<N>, Error> {
+    let mut goal = DeviceVec::with_room(elements.place, indices.len)?;
+    let span = goal.span();
+    match elements.place.kind() {
+        &Kind::Host { is_parallel, .. } => {
+            let Store::Host(bytes) = &mut goal.store else { return Err(Error::Place) };
+            let (elements, indices, len) = (elements.source()?, indices.source()?, indices.len);
+            let copy = |first: usize, mut goal: [&mut [u8]; N]| {
+                for at in 0..goal[0].len() / 4 {
+                    let [index] = indices.read::<u32>(Portable, first + at);
+                    let element = elements.read::<u32>(Portable, index as usize);
+                    for (word, number) in element.iter().zip(&mut goal) {
+                        word.store(&mut number[4 * at..4 * at + 4]);
+                    }
+                }
+            };
+            in_pieces(bytes, span, len, is_parallel, copy);
+        }
+        Kind::Device(grid) => {
+            let stored;
+            let elements = match elements.stored {
+                Some(_) => elements,
+                None => {
+                    stored = transform(&Same, elements)?;
+                    View::from(&stored)
+                }
+            };
+            // Each thread reads its indices before it writes what they lead to in their place.
+            transform_at(&Same, indices, &mut goal, 0)?;
+            let Store::Device(memory) = &mut goal.store else { return Err(Error::Place) };
+            let program = Program::<_, 1, N, N> { kernel: &Same, reads: Reads::Indexed, sink: Sink::Write };
+            program.run(&**grid, indices.len, (elements.memory(), elements.span()), (memory, span))?;
+        }
+    }
+    Ok(goal)
+}

@@ -1,0 +1,138 @@
+//! Scans: every element replaced by what it and all before it are when combined.
+//!
+//! Threads take runs of neighbours. On a device a first program combines each run, the host adds up what stands before each, and a
+//! second program goes through the runs from there on. A CPU goes through its pieces, and adds what stands before to each after.
+
+use crossgrain::internal::word::{Portable, Register as _};
+
+use super::algorithm::{PIECE, in_pieces, transform};
+use super::grid::Grid;
+use super::host::{InPlace, on_widest};
+use super::kernel::{After, Bundle, Combine, Same};
+use super::policy::Kind;
+use super::text::{Program, Reads, Sink, Span, combined};
+use super::vector::{DeviceVec, Store, View};
+use crate::Error;
+
+/// Of every element what it and all before it are when combined.
+///
+/// # Errors
+/// As [`transform`](super::transform).
+///
+/// ```
+/// use crossgrain_gpu::parallel::{DeviceVec, Policy, Sum, inclusive_scan};
+///
+/// let place = Policy::Auto.open()?;
+/// let numbers = DeviceVec::from_slice(&place, &[[3], [4], [5]])?;
+/// assert_eq!(inclusive_scan(&Sum, &numbers)?.to_vec()?, [[3], [7], [12]]);
+/// # Ok::<(), crossgrain_gpu::Error>(())
+/// ```
+pub fn inclusive_scan<'a, C, const N: usize>(
+    combine: &C,
+    elements: impl Into<View<'a, N>>,
+) -> Result<DeviceVec<N>, Error>
+where
+    C: Combine<N>,
+{
+    transform_scan::<_, _, 1, N, N>(&Same, combine, elements)
+}
+
+/// The same of the kernel's results for all elements.
+///
+/// # Errors
+/// As [`transform`](super::transform).
+pub fn transform_scan<'a, K, C, const ROWS: usize, const IN: usize, const OUT: usize>(
+    kernel: &K,
+    combine: &C,
+    elements: impl Into<View<'a, IN>>,
+) -> Result<DeviceVec<OUT>, Error>
+where
+    K: Bundle<ROWS, IN, OUT>,
+    C: Combine<OUT>,
+{
+    let mut made = transform(kernel, elements)?;
+    scan_from(combine, &mut made, 0)?;
+    Ok(made)
+}
+
+/// Scans the `N` numbers of all elements from number `first` on, in place, and gives back what all are when combined.
+pub(super) fn scan_from<C, const N: usize, const ALL: usize>(
+    combine: &C,
+    elements: &mut DeviceVec<ALL>,
+    first: usize,
+) -> Result<[u32; N], Error>
+where
+    C: Combine<N>,
+{
+    let (place, len) = (elements.place.clone(), elements.len);
+    let span = Span { first: first * elements.stride, stride: elements.stride };
+    match (&mut elements.store, place.kind()) {
+        (Store::Host(bytes), &Kind::Host { features, is_parallel }) => {
+            let totals = in_pieces(bytes, span, len, is_parallel, |_, numbers| scan(combine, numbers));
+            let (before, total) = before_each(combine, &totals);
+            let add = |at: usize, elements| {
+                let Some(&before) = before.get(at / PIECE).filter(|_| at > 0) else { return };
+                let kernel = &After { combine, before };
+                on_widest(features, InPlace::<_, 1, N> { kernel, elements });
+            };
+            in_pieces(bytes, span, len, is_parallel, add);
+            Ok(total)
+        }
+        (Store::Device(_), Kind::Device(grid)) => on_device(&**grid, combine, elements, span),
+        _ => Err(Error::Place),
+    }
+}
+
+/// Elements in the place of which stands what they and all before them are when combined. Gives back the last.
+fn scan<C: Combine<N>, const N: usize>(combine: &C, mut numbers: [&mut [u8]; N]) -> [u32; N] {
+    let mut total = C::IDENTITY;
+    for at in 0..numbers[0].len() / 4 {
+        let mut next = [0; N];
+        for (word, number) in next.iter_mut().zip(&numbers) {
+            *word = u32::load(Portable, &number[4 * at..4 * at + 4]);
+        }
+        total = combine.combine(total, next);
+        for (word, number) in total.iter().zip(&mut numbers) {
+            word.store(&mut number[4 * at..4 * at + 4]);
+        }
+    }
+    total
+}
+
+/// What stands before each of these when combined, and what all of them are.
+fn before_each<C: Combine<N>, const N: usize>(combine: &C, totals: &[[u32; N]]) -> (Vec<[u32; N]>, [u32; N]) {
+    let mut total = C::IDENTITY;
+    let next = |&next| {
+        let before = total;
+        total = combine.combine(total, next);
+        before
+    };
+    let before = totals.iter().map(next).collect();
+    (before, total)
+}
+
+fn on_device<C, const N: usize, const ALL: usize>(
+    grid: &dyn Grid,
+    combine: &C,
+    elements: &mut DeviceVec<ALL>,
+    span: Span,
+) -> Result<[u32; N], Error>
+where
+    C: Combine<N>,
+{
+    let sink = Sink::Totals(combined(combine), C::IDENTITY.to_vec());
+    let program = Program::<_, 1, N, N> { kernel: &Same, reads: Reads::Source, sink };
+    let mut totals = DeviceVec::<N>::with_room(&elements.place, program.threads(elements.len) as usize)?;
+    let to = totals.span();
+    let (Store::Device(memory), Store::Device(goal)) = (&mut elements.store, &mut totals.store) else {
+        return Err(Error::Place);
+    };
+    program.run(grid, elements.len, (Some(memory), span), (goal, to))?;
+    let (before, total) = before_each(combine, &totals.to_vec()?);
+    let before = DeviceVec::from_slice(&elements.place, &before)?;
+    let (before, from) = (View::from(&before).memory(), before.span());
+    let sink = Sink::Scan(combined(combine));
+    let program = Program::<_, 1, N, N> { kernel: &Same, reads: Reads::Goal, sink };
+    program.run(grid, elements.len, (before, from), (memory, span))?;
+    Ok(total)
+}
