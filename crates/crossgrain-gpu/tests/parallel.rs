@@ -29,11 +29,13 @@ use compilers::Nvrtc;
 use crossgrain::internal::device::Listing;
 use crossgrain::internal::reference::serpent::S_BOXES;
 use crossgrain::internal::word::Lanes;
+use crossgrain::stream::Stream;
+use crossgrain::{Cipher, Key};
 use crossgrain_gpu::Error;
 use crossgrain_gpu::parallel::{
-    BitMap, Bits, Combine, DeviceVec, Map, Max, Min, Place, Policy, Sum, copy_if, count_if, find,
-    for_each_bundle, gather, generate, inclusive_scan, reduce, sort_by_key, transform, transform_into,
-    transform_reduce, transform_scan, zip,
+    AesBlocks, BitLoop, BitMap, Bits, Combine, DeviceVec, Loop, Map, Max, Min, Place, Policy, Sum, copy_if,
+    count_if, find, for_each_bundle, gather, generate, inclusive_scan, reduce, sort_by_key, transform,
+    transform_into, transform_reduce, transform_scan, zip,
 };
 use darts::Hits;
 use sboxes::{Inverse, Layer};
@@ -552,6 +554,104 @@ fn state_is_in_no_text_and_does_not_stay() {
         assert_eq!(told.states.len(), 2 * 4);
         assert!(told.states.chunks(2).all(|run| given(run) && is_wiped(run)));
     }
+}
+
+/// The blocks of a stream from one on, as words.
+fn stream_blocks(key: &Key, first: u128, len: usize) -> Vec<[u32; 4]> {
+    let mut bytes = vec![0; 16 * len];
+    Stream::new(key).unwrap().fill_bytes_at(first.wrapping_mul(16), &mut bytes);
+    let word = |bytes: &[u8; 16], at: usize| u32::from_le_bytes(bytes.as_chunks::<4>().0[at]);
+    bytes.as_chunks::<16>().0.iter().map(|block| std::array::from_fn(|at| word(block, at))).collect()
+}
+
+/// A key that begins with the secrets.
+fn secret_key(cipher: Cipher) -> Key {
+    let bytes: Vec<_> = SECRETS.iter().cycle().take(8).flat_map(|secret| secret.to_le_bytes()).collect();
+    Key::new(cipher, &bytes[..cipher.key_bytes()]).unwrap()
+}
+
+#[test]
+fn generators_give_the_published_stream() {
+    for place in places() {
+        for cipher in [Cipher::Aes128, Cipher::Aes192, Cipher::Aes256] {
+            let key = secret_key(cipher);
+            for (first, len) in [(0, 1), (0, 0), (1 << 40, 33), ((1 << 64) - 700, 1400), ((1 << 60) - 1, 513)]
+            {
+                let got = generate(&Loop(AesBlocks::new(&key, first).unwrap()), &place, len).unwrap();
+                assert!(got.to_vec().unwrap() == stream_blocks(&key, first, len), "{cipher:?} at {place:?}");
+            }
+        }
+    }
+    let serpent = Key::new(Cipher::Serpent128, &[0; 16]).unwrap();
+    assert_eq!(AesBlocks::new(&serpent, 0).unwrap_err(), Error::Key);
+}
+
+#[test]
+fn a_generator_is_the_same_program_for_every_key() {
+    for grid in spy::grids() {
+        let place = Place::on(grid.clone());
+        for first in [0, u128::MAX] {
+            let key = Key::new(Cipher::Aes256, &[first as u8 ^ 0x5a; 32]).unwrap();
+            generate(&Loop(AesBlocks::new(&key, first).unwrap()), &place, 10).unwrap();
+        }
+        let told = grid.told();
+        let [key, compiled, same] = &told.texts[..] else { panic!("it is compiled once") };
+        assert!(key == same && compiled.matches("number < 13u").count() == 1);
+        assert!(told.states.iter().all(|state| state.len() == 128 * (15 + 1)), "round keys and the counter");
+    }
+}
+
+/// A kernel that no device takes: of its rounds every other one has a gate more, or all of them together have too much state.
+struct Unfit {
+    rounds: usize,
+    is_even: bool,
+}
+
+impl BitLoop<1, 1> for Unfit {
+    fn rounds(&self) -> usize {
+        self.rounds
+    }
+
+    #[inline(always)]
+    fn first<W: Lanes>(&self, x: [[W; 32]; 1]) -> [[W; 32]; 1] {
+        x
+    }
+
+    #[inline(always)]
+    fn round<W: Lanes>(&self, number: usize, [mut x]: [[W; 32]; 1]) -> [[W; 32]; 1] {
+        for bit in &mut x {
+            *bit = *bit & bit.uniform(u32::MAX);
+        }
+        if self.is_even || number.is_multiple_of(2) {
+            x[0] = !x[0];
+        }
+        [x]
+    }
+
+    #[inline(always)]
+    fn last<W: Lanes>(&self, x: [[W; 32]; 1]) -> [[W; 32]; 1] {
+        x
+    }
+}
+
+#[test]
+fn loops_that_a_device_does_not_take_are_told() {
+    for grid in spy::grids() {
+        let place = Place::on(grid);
+        let told = |rounds, is_even| {
+            generate(&Loop(Unfit { rounds, is_even }), &place, 10)
+                .map(drop)
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(told(132, true), Ok(()));
+        assert!(
+            told(133, true).unwrap_err().contains("it has 4256 words of state, and there is room for 4224")
+        );
+        assert!(told(2, false).unwrap_err().contains("its rounds differ in more than their state"));
+    }
+    let place = Policy::Par.open().unwrap();
+    let odd = generate(&Loop(Unfit { rounds: 5, is_even: false }), &place, 70).unwrap();
+    assert!(odd.to_vec().unwrap().into_iter().eq((0..70).map(|at| [at ^ 1])));
 }
 
 /// Whether bytes have a word in whatever way it may be written.

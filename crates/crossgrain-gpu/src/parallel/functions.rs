@@ -1,7 +1,7 @@
 //! The functions of a program: a user's kernel and what stands beside it, traced, and the words of state that they are given.
 //!
-//! A program has one array of state, `keys`, in vectors of four words. Each function has its own part of it, which begins with a vector;
-//! one that is given any is told where, by its last parameter `k`.
+//! A program has one array of state, `keys`, in vectors of four words. Each function has its own part of it, which begins with a vector,
+//! and a round of a loop has one each time. A function that is given any state is told where, by its last parameter `k`.
 
 use crossgrain::internal::circuit::emit::{Language, Signature, function};
 use crossgrain::internal::circuit::graph::{Graph, Operation};
@@ -34,7 +34,15 @@ pub(super) struct Head {
 struct Function {
     head: Head,
     graph: Graph,
-    given: Zeroizing<Vec<u32>>,
+    /// Words of state, of every time that it is called in a loop.
+    given: Vec<Zeroizing<Vec<u32>>>,
+}
+
+impl Function {
+    /// Vectors of state each time.
+    fn fours(&self) -> usize {
+        self.given[0].len().div_ceil(4)
+    }
 }
 
 /// All of a program.
@@ -43,17 +51,33 @@ pub(super) struct Functions(Vec<Function>);
 
 impl Functions {
     pub(super) fn add(&mut self, head: Head, (graph, given): Traced) {
-        self.0.push(Function { head, graph, given });
+        self.0.push(Function { head, graph, given: vec![given] });
+    }
+
+    /// Adds a function that is called in a loop, by what was traced of it each time.
+    pub(super) fn add_round(
+        &mut self,
+        head: Head,
+        rounds: impl Iterator<Item = Traced>,
+    ) -> Result<(), Error> {
+        let (graphs, given): (Vec<_>, Vec<_>) = rounds.unzip();
+        let Some((graph, others)) = graphs.split_first() else { return Ok(()) };
+        if others.iter().any(|other| other != graph) {
+            return Err(Error::Program("its rounds differ in more than their state".to_owned()));
+        }
+        self.0.push(Function { head, graph: graph.clone(), given });
+        Ok(())
     }
 
     /// Their texts. With `is_mapped`, in fewer gates where some are found. Also whether any reads state.
     pub(super) fn text(&self, language: Language, is_mapped: bool) -> (String, bool) {
         let (mut text, mut reads_state) = (String::new(), false);
-        for Function { head, graph, given } in &self.0 {
+        for called in &self.0 {
+            let Function { head, graph, .. } = called;
             let is_mapped = is_mapped && graph.gates().len() <= MAPPED_GATES_MAX;
             let graph = if is_mapped { map(graph) } else { graph.clone() };
             let mut parameters = head.parameters.clone();
-            if !given.is_empty() {
+            if called.fours() > 0 {
                 parameters.push(("k", "u32"));
             }
             let (inputs, outputs) = (head.inputs.clone(), head.outputs.clone());
@@ -64,31 +88,34 @@ impl Functions {
         (text, reads_state)
     }
 
-    /// A call of the function of this name.
+    /// A call of the function of this name; in a loop, in the round `number`.
     pub(super) fn call(&self, name: &str, arguments: &str) -> String {
         let mut first = 0;
-        for Function { head, given, .. } in &self.0 {
-            if head.name == name && !given.is_empty() {
-                return format!("{name}({arguments}, {first}u)");
+        for called in &self.0 {
+            let (fours, times) = (called.fours(), called.given.len());
+            if called.head.name == name && fours > 0 {
+                let place =
+                    if times > 1 { format!("{first}u + {fours}u * number") } else { format!("{first}u") };
+                return format!("{name}({arguments}, {place})");
             }
-            first += given.len().div_ceil(4);
+            first += fours * times;
         }
         format!("{name}({arguments})")
     }
 
     pub(super) fn have_state(&self) -> bool {
-        self.0.iter().any(|function| !function.given.is_empty())
+        self.0.iter().any(|function| function.fours() > 0)
     }
 
     /// The words of state of all.
     pub(super) fn state(&self) -> Result<Zeroizing<Vec<u32>>, Error> {
-        let words = self.0.iter().map(|function| function.given.len().next_multiple_of(4)).sum();
+        let words = 4 * self.0.iter().map(|called| called.fours() * called.given.len()).sum::<usize>();
         if words > KEY_WORDS_MAX {
             let told = format!("it has {words} words of state, and there is room for {KEY_WORDS_MAX}");
             return Err(Error::Program(told));
         }
         let mut state = Zeroizing::new(Vec::with_capacity(words));
-        for Function { given, .. } in &self.0 {
+        for given in self.0.iter().flat_map(|called| &called.given) {
             state.extend_from_slice(given);
             let padded = state.len().next_multiple_of(4);
             state.resize(padded, 0);

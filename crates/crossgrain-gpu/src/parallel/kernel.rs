@@ -51,6 +51,25 @@ pub trait BitMap<const IN: usize, const OUT: usize>: Sync {
 #[derive(Clone, Copy, Debug)]
 pub struct Bits<K>(pub K);
 
+/// A [`BitMap`] with a loop, which stays one in programs for devices: a loop within `map` is written out there.
+pub trait BitLoop<const IN: usize, const OUT: usize>: Sync {
+    /// How many rounds the loop has.
+    fn rounds(&self) -> usize;
+
+    /// What stands before the loop.
+    fn first<W: Lanes>(&self, x: [[W; 32]; IN]) -> [[W; 32]; OUT];
+
+    /// A round by its number, from 0 on. Of rounds only what [`Lanes::uniform`] gives may differ: the number is there to choose it.
+    fn round<W: Lanes>(&self, number: usize, y: [[W; 32]; OUT]) -> [[W; 32]; OUT];
+
+    /// What stands after the loop.
+    fn last<W: Lanes>(&self, y: [[W; 32]; OUT]) -> [[W; 32]; OUT];
+}
+
+/// A [`BitLoop`] as a kernel, with elements transposed as by [`Bits`].
+#[derive(Clone, Copy, Debug)]
+pub struct Loop<K>(pub K);
+
 /// Two elements made one. How many are combined first must not matter, and to [`reduce`](super::reduce) neither their order;
 /// [`inclusive_scan`](super::inclusive_scan) keeps it.
 pub trait Combine<const N: usize>: Sync {
@@ -109,18 +128,47 @@ impl<const N: usize> Combine<N> for Max {
     }
 }
 
-/// A kernel as the algorithms run it: on `ROWS` elements a lane of 32 bits. Every [`Map`] is one, and [`Bits`] of every [`BitMap`].
+/// A kernel as the algorithms run it: on `ROWS` elements a lane of 32 bits. Every [`Map`] is one, and so are [`Bits`] of every
+/// [`BitMap`] and [`Loop`] of every [`BitLoop`].
 pub trait Bundle<const ROWS: usize, const IN: usize, const OUT: usize>: Sync {
-    /// The user's function, on 32 rows transposed.
+    /// The user's function, on 32 rows transposed, as far as a loop in it.
     fn inner<W: Lanes>(&self, x: [[W; ROWS]; IN]) -> [[W; ROWS]; OUT];
 
-    /// The whole: row r of number p is that of element r of each lane.
+    /// How many rounds that loop has.
+    #[inline(always)]
+    fn rounds(&self) -> usize {
+        0
+    }
+
+    /// A round of it.
+    #[inline(always)]
+    fn round<W: Lanes>(&self, _number: usize, y: [[W; ROWS]; OUT]) -> [[W; ROWS]; OUT] {
+        y
+    }
+
+    /// What stands after it.
+    #[inline(always)]
+    fn last<W: Lanes>(&self, y: [[W; ROWS]; OUT]) -> [[W; ROWS]; OUT] {
+        y
+    }
+
+    /// All of the user's function.
+    #[inline(always)]
+    fn all<W: Lanes>(&self, x: [[W; ROWS]; IN]) -> [[W; ROWS]; OUT] {
+        let mut y = self.inner(x);
+        for number in 0..self.rounds() {
+            y = self.round(number, y);
+        }
+        self.last(y)
+    }
+
+    /// The same of elements: row r of number p is that of element r of each lane.
     #[inline(always)]
     fn run<W: Lanes + Shift>(&self, mut x: [[W; ROWS]; IN]) -> [[W; ROWS]; OUT] {
         for number in &mut x {
             turn(number);
         }
-        let mut y = self.inner(x);
+        let mut y = self.all(x);
         for number in &mut y {
             turn(number);
         }
@@ -156,6 +204,28 @@ impl<K: BitMap<IN, OUT>, const IN: usize, const OUT: usize> Bundle<32, IN, OUT> 
     #[inline(always)]
     fn inner<W: Lanes>(&self, x: [[W; 32]; IN]) -> [[W; 32]; OUT] {
         self.0.map(x)
+    }
+}
+
+impl<K: BitLoop<IN, OUT>, const IN: usize, const OUT: usize> Bundle<32, IN, OUT> for Loop<K> {
+    #[inline(always)]
+    fn inner<W: Lanes>(&self, x: [[W; 32]; IN]) -> [[W; 32]; OUT] {
+        self.0.first(x)
+    }
+
+    #[inline(always)]
+    fn rounds(&self) -> usize {
+        self.0.rounds()
+    }
+
+    #[inline(always)]
+    fn round<W: Lanes>(&self, number: usize, y: [[W; 32]; OUT]) -> [[W; 32]; OUT] {
+        self.0.round(number, y)
+    }
+
+    #[inline(always)]
+    fn last<W: Lanes>(&self, y: [[W; 32]; OUT]) -> [[W; 32]; OUT] {
+        self.0.last(y)
     }
 }
 
@@ -195,7 +265,7 @@ where
 {
     #[inline(always)]
     fn inner<W: Lanes>(&self, x: [[W; ROWS]; IN]) -> [[W; ROWS]; N] {
-        let [made] = self.0.inner(x);
+        let [made] = self.0.all(x);
         let mut any = made[0];
         for row in &made[1..] {
             any = !(!any & !*row);

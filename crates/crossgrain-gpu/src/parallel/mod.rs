@@ -32,6 +32,7 @@
 #[doc = include_str!("../../../../docs/parallel.md")]
 struct Page;
 
+mod aes;
 mod algorithm;
 mod functions;
 mod grid;
@@ -45,12 +46,13 @@ mod vector;
 
 pub use crossgrain::internal::word::{Lanes, Word};
 
+pub use aes::AesBlocks;
 pub use algorithm::{
     count_if, find, for_each_bundle, generate, reduce, transform, transform_into, transform_reduce,
 };
 pub(crate) use grid::Programs;
 pub use grid::{Grid, Memory};
-pub use kernel::{BitMap, Bits, Bundle, Combine, Map, Max, Min, Sum};
+pub use kernel::{BitLoop, BitMap, Bits, Bundle, Combine, Loop, Map, Max, Min, Sum};
 pub use order::{copy_if, gather, sort_by_key};
 pub use policy::{Place, Policy};
 pub use scan::{inclusive_scan, transform_scan};

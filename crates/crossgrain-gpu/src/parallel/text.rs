@@ -116,7 +116,7 @@ where
         let [count, first, stride, goal_first, goal_stride] =
             [count, from.first, from.stride, to.first, to.stride].map(|words| words as u32);
         let job = Job { words: [count, threads, first, stride, goal_first, goal_stride], threads };
-        let functions = self.functions();
+        let functions = self.functions()?;
         let state = functions.state()?;
         let name = self.listing(language, &functions, false).text;
         let listing = || self.listing(language, &functions, true);
@@ -165,7 +165,7 @@ where
     }
 
     /// The kernel and what it needs, as functions.
-    fn functions(&self) -> Functions {
+    fn functions(&self) -> Result<Functions, Error> {
         let mut functions = Functions::default();
         if ROWS > 1 {
             let names = |name: &str| (0..32).map(|row| format!("{name}.x[{row}]")).collect();
@@ -173,19 +173,19 @@ where
             let head = Head { name: "transposed", parameters, inputs, result: "Rows", outputs };
             functions.add(head, trace_given(Width::Three, 32, transposed));
         }
-        let traced = trace_given(Width::Three, IN * ROWS, |words| {
-            let mut x = [[words[0]; ROWS]; IN];
-            x.as_flattened_mut().copy_from_slice(words);
-            self.kernel.inner(x).as_flattened().to_vec()
-        });
-        let head = Head {
-            name: "kernel",
-            parameters: vec![("x", "Given")],
-            inputs: rows_of("x", IN, ROWS),
+        let head = |name, parameter, count| Head {
+            name,
+            parameters: vec![("x", parameter)],
+            inputs: rows_of("x", count, ROWS),
             result: "Made",
             outputs: rows_of("", OUT, ROWS),
         };
-        functions.add(head, traced);
+        functions.add(head("kernel", "Given", IN), traced(|x| self.kernel.inner(x)));
+        if self.kernel.rounds() > 0 {
+            let rounds = (0..self.kernel.rounds()).map(|number| traced(|y| self.kernel.round(number, y)));
+            functions.add_round(head("round", "Made", OUT), rounds)?;
+            functions.add(head("last", "Made", OUT), traced(|y| self.kernel.last(y)));
+        }
         if let Sink::Combine(combined, _) | Sink::Totals(combined, _) | Sink::Scan(combined) = &self.sink {
             let names = |name: &str| (0..OUT).map(|p| format!("{name}.x[{p}]")).collect::<Vec<_>>();
             let head = Head {
@@ -197,7 +197,7 @@ where
             };
             functions.add(head, combined.clone());
         }
-        functions
+        Ok(functions)
     }
 
     /// What a thread does, in the common syntax.
@@ -214,8 +214,7 @@ where
             if (at < job.count) {{
 {}            }}
         }}
-{}        var made = {};
-{}        for (var i = 0u; i < {ROWS}u; i = i + 1u) {{
+{}{}{}        for (var i = 0u; i < {ROWS}u; i = i + 1u) {{
             let at = base + i * {GROUP_THREADS}u;
             if (at < job.count) {{
 {}            }}
@@ -226,11 +225,27 @@ where
             self.bundles(),
             self.with_given(),
             transposed("given", IN),
-            functions.call("kernel", "given"),
+            self.with_rounds(functions),
             transposed("made", OUT),
             self.with_made(functions),
             self.after(),
         )
+    }
+
+    /// What makes `made` of `given`.
+    fn with_rounds(&self, functions: &Functions) -> String {
+        let made = format!("        var made = {};\n", functions.call("kernel", "given"));
+        let [round, last] = ["round", "last"].map(|name| functions.call(name, "made"));
+        match self.kernel.rounds() {
+            0 => made,
+            rounds => format!(
+                "{made}        for (var number = 0u; number < {rounds}u; number = number + 1u) {{
+            made = {round};
+        }}
+        made = {last};
+"
+            ),
+        }
     }
 
     /// The head of a loop over a thread's bundles: where one begins, how long there are some, and which is next.
@@ -313,6 +328,17 @@ where
 /// A number of the element `at` in the goal.
 fn goal(p: usize) -> String {
     format!("goal[job.goal_first + {p}u * job.goal_stride + at]")
+}
+
+/// A function of the rows of numbers, traced.
+fn traced<const ROWS: usize, const IN: usize, const OUT: usize>(
+    circuit: impl FnOnce([[Sym; ROWS]; IN]) -> [[Sym; ROWS]; OUT],
+) -> Traced {
+    trace_given(Width::Three, IN * ROWS, |words| {
+        let mut x = [[words[0]; ROWS]; IN];
+        x.as_flattened_mut().copy_from_slice(words);
+        circuit(x).as_flattened().to_vec()
+    })
 }
 
 /// Every row of every number of a structure.
