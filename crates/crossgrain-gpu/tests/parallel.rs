@@ -14,6 +14,8 @@
 mod compilers;
 #[path = "../examples/darts.rs"]
 mod darts;
+#[path = "../examples/histogram.rs"]
+mod histogram;
 #[path = "../examples/sboxes.rs"]
 mod sboxes;
 mod spy;
@@ -38,6 +40,7 @@ use crossgrain_gpu::parallel::{
     transform_into, transform_reduce, transform_scan, zip,
 };
 use darts::Hits;
+use histogram::histogram;
 use sboxes::{Inverse, Layer};
 use weights::{HasWeight, Parity};
 
@@ -513,6 +516,28 @@ fn sorting_is_stable() {
             let by_parity = sort_by_key(&Bits(ParityOfFirst), &DeviceVec::from_slice(&place, &got).unwrap());
             assert!(by_parity.unwrap().to_vec().unwrap() == wanted, "{len} at {place:?}");
         }
+    }
+}
+
+/// The two dice of an index.
+fn dice(index: u32) -> usize {
+    let mixed = index.wrapping_mul(0x9e37_79b9);
+    let mixed = (mixed ^ mixed >> 15).wrapping_mul(0x85eb_ca6b);
+    let die = |bits: u32| 1 + ((6 * bits) >> 16) as usize;
+    die(mixed >> 16) + die(mixed & 0xffff)
+}
+
+#[test]
+fn a_histogram_counts_what_a_loop_counts() {
+    for place in places() {
+        for rolls in [1, 2, 37, 5000] {
+            let mut counts = [0; 13];
+            (0..rolls).for_each(|index| counts[dice(index)] += 1);
+            let wanted = (0..).zip(counts).filter(|(_, count)| *count > 0).map(|(sum, count)| [sum, count]);
+            let got = histogram(&place, rolls as usize).unwrap();
+            assert_eq!(got, wanted.collect::<Vec<_>>(), "{rolls} at {place:?}");
+        }
+        assert!(histogram(&place, 0).is_err());
     }
 }
 
