@@ -18,6 +18,7 @@ mod darts;
 mod histogram;
 #[path = "../examples/sboxes.rs"]
 mod sboxes;
+#[allow(dead_code, reason = "another test is not to be told secrets")]
 mod spy;
 mod stand_in;
 #[path = "../examples/weights.rs"]

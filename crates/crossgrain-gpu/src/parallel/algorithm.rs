@@ -5,7 +5,8 @@ use rayon::prelude::*;
 
 use super::grid::Grid;
 use super::host::{Find, InPlace, Reduce, Transform, on_widest};
-use super::kernel::{Bundle, Combine, Hit, Same, Sum};
+use super::kernel::{Bundle, Combine, Sum};
+use super::own::{Hit, Same};
 use super::policy::{Kind, Place};
 use super::text::{NO_HIT, Program, Reads, Sink, Span, combined};
 use super::vector::{DeviceVec, Store, View};

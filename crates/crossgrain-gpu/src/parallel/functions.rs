@@ -60,12 +60,13 @@ impl Functions {
         head: Head,
         rounds: impl Iterator<Item = Traced>,
     ) -> Result<(), Error> {
-        let (graphs, given): (Vec<_>, Vec<_>) = rounds.unzip();
-        let Some((graph, others)) = graphs.split_first() else { return Ok(()) };
-        if others.iter().any(|other| other != graph) {
+        let (mut graphs, given): (Vec<_>, Vec<_>) = rounds.unzip();
+        let Some(graph) = graphs.pop() else { return Ok(()) };
+        let is_same = graphs.iter().all(|other| *other == graph);
+        if !is_same || given.iter().any(|words| words.len() != given[0].len()) {
             return Err(Error::Program("its rounds differ in more than their state".to_owned()));
         }
-        self.0.push(Function { head, graph: graph.clone(), given });
+        self.0.push(Function { head, graph, given });
         Ok(())
     }
 

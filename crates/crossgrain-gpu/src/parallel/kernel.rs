@@ -70,8 +70,8 @@ pub trait BitLoop<const IN: usize, const OUT: usize>: Sync {
 #[derive(Clone, Copy, Debug)]
 pub struct Loop<K>(pub K);
 
-/// Two elements made one. How many are combined first must not matter, and to [`reduce`](super::reduce) neither their order;
-/// [`inclusive_scan`](super::inclusive_scan) keeps it.
+/// Two elements made one. The function is associative: of three it does not matter which two are combined first. For
+/// [`reduce`](super::reduce) their order must not matter either; [`inclusive_scan`](super::inclusive_scan) keeps it.
 pub trait Combine<const N: usize>: Sync {
     /// The element that changes no other.
     const IDENTITY: [u32; N];
@@ -226,106 +226,5 @@ impl<K: BitLoop<IN, OUT>, const IN: usize, const OUT: usize> Bundle<32, IN, OUT>
     #[inline(always)]
     fn last<W: Lanes>(&self, y: [[W; 32]; OUT]) -> [[W; 32]; OUT] {
         self.0.last(y)
-    }
-}
-
-/// An element as it is.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Same;
-
-impl<const N: usize> Map<N, N> for Same {
-    #[inline(always)]
-    fn map<W: Lanes>(&self, x: [W; N]) -> [W; N] {
-        x
-    }
-}
-
-/// This element, whatever the index.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Fill<const N: usize>(pub(super) [u32; N]);
-
-impl<const N: usize> Map<1, N> for Fill<N> {
-    #[inline(always)]
-    fn map<W: Lanes>(&self, [at]: [W; 1]) -> [W; N] {
-        let mut y = [at; N];
-        for (word, value) in y.iter_mut().zip(self.0) {
-            *word = at.uniform(value);
-        }
-        y
-    }
-}
-
-/// Whether a kernel's result is not zero, in `N` numbers: the first and the second are 1 if so, and a third 1 if not.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Hit<'a, K>(pub(super) &'a K);
-
-impl<K, const ROWS: usize, const IN: usize, const N: usize> Bundle<ROWS, IN, N> for Hit<'_, K>
-where
-    K: Bundle<ROWS, IN, 1>,
-{
-    #[inline(always)]
-    fn inner<W: Lanes>(&self, x: [[W; ROWS]; IN]) -> [[W; ROWS]; N] {
-        let [made] = self.0.all(x);
-        let mut any = made[0];
-        for row in &made[1..] {
-            any = !(!any & !*row);
-        }
-        // Of a lane of 32 bits the lowest is left, and of rows the first.
-        if ROWS == 1 {
-            any = !any.equal_lanes(any.zero()) & any.filled(1);
-        }
-        let one = if ROWS == 1 { any.filled(1) } else { !any.zero() };
-        let mut y = [[any.zero(); ROWS]; N];
-        for (number, rows) in y.iter_mut().enumerate() {
-            rows[0] = if number == 2 { any ^ one } else { any };
-        }
-        y
-    }
-}
-
-/// Where an element goes of which [`Hit`] says whether it is a hit, and how many hits and others there are up to it: all hits first.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Target {
-    /// How many hits there are.
-    pub(super) hits: u32,
-}
-
-impl Map<3, 1> for Target {
-    #[inline(always)]
-    fn map<W: Lanes>(&self, [is_hit, hits, others]: [W; 3]) -> [W; 1] {
-        let among_others = others.add_lanes(others.uniform(self.hits));
-        let after = is_hit.equal_lanes(is_hit.filled(1)).select(hits, among_others);
-        [after.add_lanes(after.filled(u32::MAX))]
-    }
-}
-
-/// Not zero where a bit is clear.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Clear {
-    pub(super) bit: u32,
-}
-
-impl Map<1, 1> for Clear {
-    #[inline(always)]
-    fn map<W: Lanes>(&self, [x]: [W; 1]) -> [W; 1] {
-        [(x & x.uniform(1 << self.bit)).equal_lanes(x.zero())]
-    }
-}
-
-/// An element combined with what stands before it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct After<'a, C, const N: usize> {
-    pub(super) combine: &'a C,
-    pub(super) before: [u32; N],
-}
-
-impl<C: Combine<N>, const N: usize> Map<N, N> for After<'_, C, N> {
-    #[inline(always)]
-    fn map<W: Lanes>(&self, x: [W; N]) -> [W; N] {
-        let mut before = x;
-        for (word, value) in before.iter_mut().zip(self.before) {
-            *word = word.uniform(value);
-        }
-        self.combine.combine(before, x)
     }
 }

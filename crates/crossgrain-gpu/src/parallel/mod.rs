@@ -39,6 +39,7 @@ mod grid;
 mod host;
 mod kernel;
 mod order;
+mod own;
 mod policy;
 mod scan;
 mod text;

@@ -9,7 +9,8 @@ use rayon::prelude::*;
 
 use super::algorithm::{has_threads, in_pieces, reduce, transform, transform_at};
 use super::grid::Grid;
-use super::kernel::{Bundle, Clear, Hit, Max, Same, Sum, Target};
+use super::kernel::{Bundle, Max, Sum};
+use super::own::{Clear, Hit, Same, Target};
 use super::policy::Kind;
 use super::scan::scan_from;
 use super::text::{Program, Reads, Sink};

@@ -9,7 +9,7 @@ use std::ops::{Bound, RangeBounds};
 use super::algorithm::transform_at;
 use super::grid::Memory;
 use super::host::Source;
-use super::kernel::{Fill, Same};
+use super::own::{Fill, Same};
 use super::policy::{Kind, Place};
 use super::text::{Reads, Span};
 use crate::Error;
