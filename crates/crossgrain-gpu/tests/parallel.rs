@@ -46,7 +46,7 @@ use sboxes::{Inverse, Layer};
 use weights::{HasWeight, Parity};
 
 /// Nothing, less than a bundle of any register, whole ones, one more, and several pieces of the CPU's.
-const LENS: [usize; 9] = [0, 1, 31, 32, 513, 1024, 4097, 65_536, 140_001];
+const LENS: [usize; 11] = [0, 1, 31, 32, 511, 513, 1024, 4097, 65_536, 100_000, 140_001];
 
 /// Set for a run of these tests by one of them, on the CPU alone.
 const CHILD: &str = "CROSSGRAIN_TEST_CHILD";

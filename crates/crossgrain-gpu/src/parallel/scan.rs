@@ -18,7 +18,7 @@ use crate::Error;
 /// Of every element what it and all before it are when combined.
 ///
 /// # Errors
-/// As [`transform`](super::transform).
+/// As [`transform`].
 ///
 /// ```
 /// use crossgrain_gpu::parallel::{DeviceVec, Policy, Sum, inclusive_scan};
@@ -41,7 +41,7 @@ where
 /// The same of the kernel's results for all elements.
 ///
 /// # Errors
-/// As [`transform`](super::transform).
+/// As [`transform`].
 pub fn transform_scan<'a, K, C, const ROWS: usize, const IN: usize, const OUT: usize>(
     kernel: &K,
     combine: &C,
