@@ -10,8 +10,7 @@ use std::fmt;
 use super::scalar::{inv_mix_column, sub_word};
 use crate::block::{BLOCK_BYTES, Key};
 use crate::word::{
-    AesLanes as _, AesNi, AesWord128, ByteLanes as _, Features, Isa as _, Kernel, Portable, Register as _,
-    wipe,
+    AesLanes as _, AesNi, AesWord128, ByteLanes as _, Features, Isa as _, Kernel, Register as _, wipe,
 };
 
 /// Round keys of the longest schedule: there are fourteen rounds where block or key has 256 bits.
@@ -39,8 +38,8 @@ impl<const BYTES: usize> RoundKeys<BYTES> {
         let words = &mut keys.blocks.as_flattened_mut()[..BYTES * (rounds + 1)];
         words[..key.len()].copy_from_slice(key);
         match AesNi::detect(features) {
-            Some(isa) => isa.enter(Expand { words, key_words: key.len() / 4, by: ByInstruction(isa) }),
-            None => Portable.enter(Expand { words, key_words: key.len() / 4, by: ByCircuit }),
+            Some(isa) => isa.enter(Expand { isa, words, key_words: key.len() / 4 }),
+            None => go_on(words, key.len() / 4, ByCircuit),
         }
         keys
     }
@@ -118,31 +117,36 @@ impl SubWord for ByInstruction {
     }
 }
 
-/// Words of a schedule, of which the first `key_words` are the key's.
-struct Expand<'a, S> {
+/// The schedule by AES instructions.
+struct Expand<'a> {
+    isa: AesNi,
     words: &'a mut [u8],
     key_words: usize,
-    by: S,
 }
 
-impl<S: SubWord> Kernel for Expand<'_, S> {
+impl Kernel for Expand<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { words, key_words, by } = self;
-        let mut previous = load(words, key_words - 1);
-        let mut round_constant: u32 = 1;
-        for i in key_words..words.len() / 4 {
-            if i % key_words == 0 {
-                previous = by.sub_word(previous.rotate_right(8)) ^ round_constant;
-                round_constant = (round_constant << 1) ^ ((round_constant >> 7) * 0x11b);
-            } else if key_words > 6 && i % key_words == 4 {
-                previous = by.sub_word(previous);
-            }
-            previous ^= load(words, i - key_words);
-            words[4 * i..][..4].copy_from_slice(&previous.to_le_bytes());
+        go_on(self.words, self.key_words, ByInstruction(self.isa));
+    }
+}
+
+/// Goes on with the words of a schedule, of which the first `key_words` are the key's.
+#[inline(always)]
+fn go_on(words: &mut [u8], key_words: usize, by: impl SubWord) {
+    let mut previous = load(words, key_words - 1);
+    let mut round_constant: u32 = 1;
+    for i in key_words..words.len() / 4 {
+        if i % key_words == 0 {
+            previous = by.sub_word(previous.rotate_right(8)) ^ round_constant;
+            round_constant = (round_constant << 1) ^ ((round_constant >> 7) * 0x11b);
+        } else if key_words > 6 && i % key_words == 4 {
+            previous = by.sub_word(previous);
         }
+        previous ^= load(words, i - key_words);
+        words[4 * i..][..4].copy_from_slice(&previous.to_le_bytes());
     }
 }
 
