@@ -193,7 +193,8 @@ fn open(id: &str) -> Result<Arc<dyn Gpu>, Error> {
         Error::NoDevice(format!("there is no device {id}: {told}"))
     };
     let (backend, number) = id.split_once(':').ok_or_else(unknown)?;
-    let number = number.parse().map_err(|_| unknown())?;
+    #[cfg_attr(not(any(feature = "cuda", feature = "wgpu")), allow(unused_variables))]
+    let number: usize = number.parse().map_err(|_| unknown())?;
     match backend {
         #[cfg(feature = "cuda")]
         "cuda" => Ok(Arc::new(super::cuda::CudaDevice::open(number)?)),
