@@ -27,7 +27,7 @@ pub enum Width {
 #[derive(Clone, Copy, Debug)]
 pub struct Sym(usize);
 
-/// A trace on its way.
+/// A trace that is not finished.
 #[derive(Default)]
 struct Record {
     width: Width,

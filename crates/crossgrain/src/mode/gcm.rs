@@ -160,10 +160,10 @@ impl Gcm {
         tag
     }
 
-    /// Whether a kernel takes a message whole: where there is one, on one thread, unless the last 32 bits of its counter wrap.
-    fn has_kernel_for(&self, threads: Threads, counter: u128, len_bytes: usize) -> bool {
+    /// Whether the kernel, if there is one, takes a message whole: on one thread, unless the last 32 bits of its counter wrap.
+    fn kernel_takes(&self, threads: Threads, counter: u128, len_bytes: usize) -> bool {
         let last = u64::from(counter as u32) + len_bytes.div_ceil(BLOCK_BYTES) as u64;
-        self.has_kernel && !threads.pays(len_bytes) && last < 1 << 32
+        !threads.pays(len_bytes) && last < 1 << 32
     }
 
     /// Seals messages, or opens them, by the kernel, and gives whose tags are right; nothing where it does not take one of them. What is
@@ -175,12 +175,16 @@ impl Gcm {
         opens: bool,
         messages: &mut [AeadMessage<'_>; N],
     ) -> Option<[bool; N]> {
+        // Before nonces are looked at, which would be hashed twice.
+        if !self.has_kernel {
+            return None;
+        }
         // Filled where they stay: what is moved waits for what was just written.
         let mut whole = [const { GcmMessage::NONE }; N];
         for (whole, AeadMessage { nonce, aad, buffers, tag }) in whole.iter_mut().zip(&mut *messages) {
             let counter = self.first(nonce);
             let fits = !opens || tag.len() == self.tag_bytes;
-            if !fits || !self.has_kernel_for(threads, counter, buffers.len_bytes()) {
+            if !fits || !self.kernel_takes(threads, counter, buffers.len_bytes()) {
                 return None;
             }
             (whole.counter, whole.aad, whole.tag) = (counter, aad, tag.padded());

@@ -33,7 +33,7 @@ pub(super) fn added(sum: u128, blocks: &[u8]) -> u128 {
     blocks.as_chunks::<BLOCK_BYTES>().0.iter().fold(sum, |sum, block| sum ^ u128::from_le_bytes(*block))
 }
 
-/// Gives a sum a lane.
+/// Adds blocks up, each to the lane where it lies in its register.
 struct Total<'a, W: Register> {
     isa: W::Isa,
     strides: &'a [u8],

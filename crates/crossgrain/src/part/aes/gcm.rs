@@ -117,8 +117,8 @@ impl<W: AesLanes> Kernel for Message<'_, '_, '_, W> {
         // Registers of data, and one more for the mask of the tag.
         if len_bytes <= W::BYTES {
             finish::<W, 1>(start.with, end);
-        } else if len_bytes <= 4 * W::BYTES {
-            finish::<W, 4>(start.with, end);
+        } else if len_bytes <= SHORT_REGISTERS * W::BYTES {
+            finish::<W, SHORT_REGISTERS>(start.with, end);
         } else {
             finish::<W, IN_FLIGHT>(start.with, end);
         }
