@@ -12,7 +12,8 @@ use crossgrain::internal::tune::{self, Effort, Field, contend};
 use crossgrain::internal::variant::{Leaks, Policy, table};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::compose::Cost;
-use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Plans, choose, graph};
+use crossgrain::plan::graph::JobFlow;
+use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Plans, choose};
 use crossgrain::{Cipher, Direction, Error, Features};
 
 const CTR: Job = Job { cipher: Cipher::Aes128, direction: Direction::Encrypt, birth: Birth::Counter };
@@ -177,7 +178,8 @@ fn the_fastest_contender_comes_first_whatever_was_predicted() {
     let predicted = ranked(usize::MAX, 1);
     assert!(predicted.len() > 6);
     assert!(predicted[..6].is_sorted_by(|a, b| a.path.total_ns <= b.path.total_ns));
-    let flow = graph::flow(CTR, &limits, &costs).unwrap();
+    let flow = JobFlow::new(CTR, &limits, &costs).unwrap();
+    let flow = flow.flow();
     assert_eq!(predicted[0].path, flow.at(field.len_bytes as u64).best().unwrap());
     assert!(predicted.iter().any(|one| flow.mixes(&one.path)));
     for fast in [0, 1, 5, predicted.len() - 1] {

@@ -6,8 +6,9 @@
 
 use crossgrain::Policy;
 use crossgrain::internal::tune::{Contender, Field, Scope, contend, end_to_end, measure_costs};
+use crossgrain::plan::graph::JobFlow;
 use crossgrain::plan::measure::Care;
-use crossgrain::plan::{Birth, Costs, Job, Limits, choose, graph};
+use crossgrain::plan::{Birth, Costs, Job, Limits, choose};
 use crossgrain::{Cipher, Direction, Features};
 use serde_json::json;
 
@@ -123,7 +124,7 @@ fn found(
     let chosen = contend(job, limits, costs, Field::default(), clock_ns)?.swap_remove(0);
     // Fastest first.
     let every = contend(job, limits, costs, EVERY, clock_ns)?;
-    let flow = graph::flow(job, limits, costs)?;
+    let flow = JobFlow::new(job, limits, costs)?;
     let run_ns = |name: String| {
         let same = every.iter().find(|one| one.plan.to_string() == name);
         same.map(|one| one.measured.fastest_ns)
@@ -142,7 +143,7 @@ fn found(
             best_ns * found[1].fastest_ns / found[0].fastest_ns
         }
     };
-    let fastest = |mixes: bool| every.iter().find(|one| flow.mixes(&one.path) == mixes);
+    let fastest = |mixes: bool| every.iter().find(|one| flow.flow().mixes(&one.path) == mixes);
     let (mixed, pure) = (fastest(true).ok_or_else(nothing)?, fastest(false).ok_or_else(nothing)?);
     let percent = |ns: f64, of_ns: f64| 100.0 * (ns / of_ns - 1.0);
     Ok(Finding {

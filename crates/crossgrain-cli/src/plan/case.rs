@@ -8,8 +8,9 @@ use crossgrain::Features;
 use crossgrain::internal::tune::{Effort, Field, contend, end_to_end};
 use crossgrain::internal::variant::{Policy, find};
 use crossgrain::plan::compose::{self, Edge, Flow, Node, Path, Pure, Report, Step};
+use crossgrain::plan::graph::{BULK_BYTES, JobFlow};
 use crossgrain::plan::measure::{Care, Measured};
-use crossgrain::plan::{Costs, Job, Limits, Place, Plans, follow, graph};
+use crossgrain::plan::{Costs, Job, Limits, Place, Plans};
 
 use super::args::JobName;
 use crate::error::Error;
@@ -27,6 +28,9 @@ pub(super) struct Case {
     pub(super) title: String,
     /// Nothing is known of costs from a file but the costs.
     pub(super) facts: Option<Facts>,
+    /// The job's flow over variants.
+    job_flow: Option<JobFlow>,
+    /// The same, with devices; or that of a file.
     pub(super) flow: Flow,
     /// Devices, and the size in bytes from which on each is faster than one thread, and than all.
     pub(super) places: Vec<(Place, [Option<u64>; 2])>,
@@ -96,7 +100,8 @@ impl Facts {
 impl Case {
     /// A job of this library, by these costs, on the CPU and on these devices.
     pub(super) fn of_job(facts: Facts, costs: &Costs, places: Vec<Place>) -> Result<Self, Error> {
-        let mut flow = graph::flow(facts.job, &facts.limits(), costs)?;
+        let job_flow = JobFlow::new(facts.job, &facts.limits(), costs)?;
+        let mut flow = job_flow.flow().clone();
         let places = places.into_iter().map(|place| (break_evens(&place, &flow), place));
         let places: Vec<_> = places.map(|(sizes, place)| (place, sizes)).collect();
         for (place, _) in &places {
@@ -110,15 +115,16 @@ impl Case {
         let title = format!("{} {} of {}", facts.job.cipher, facts.mode, bytes(facts.len_bytes));
         let spreads = costs.iter().filter_map(|(name, known)| Some((name.to_owned(), known.spread?)));
         let spreads = spreads.collect();
-        let (facts, first, measured) = (Some(facts), cheapest(), Vec::new());
-        Ok(Self { title, facts, flow, places, report, first, measured, spreads })
+        let (facts, job_flow) = (Some(facts), Some(job_flow));
+        let (first, measured) = (cheapest(), Vec::new());
+        Ok(Self { title, facts, job_flow, flow, places, report, first, measured, spreads })
     }
 
     /// A job in bulk by costs that were measured, or by estimates.
     pub(super) fn for_picture(job: Job, features: Features, costs: Option<&Costs>) -> Result<Self, Error> {
         let (basis, costs) = Self::kept(job, costs);
         let (mode, policy) = (JobName::of(job).name(), Policy::ConstantTime);
-        let facts = Facts { job, mode, basis, policy, features, len_bytes: graph::BULK_BYTES };
+        let facts = Facts { job, mode, basis, policy, features, len_bytes: BULK_BYTES };
         Self::of_job(facts, &costs, Vec::new())
     }
 
@@ -135,11 +141,15 @@ impl Case {
         let report = flow.at(0).report(RUNNERS_UP)?;
         let (first, measured, spreads) = (cheapest(), Vec::new(), BTreeMap::new());
         let places = Vec::new();
-        Ok(Self { title, facts: None, flow, places, report, first, measured, spreads })
+        Ok(Self { title, facts: None, job_flow: None, flow, places, report, first, measured, spreads })
     }
 
     fn facts(&self) -> Result<&Facts, Error> {
-        self.facts.as_ref().ok_or_else(|| Error::usage("costs from a file are no job that can be run"))
+        self.facts.as_ref().ok_or_else(not_a_job)
+    }
+
+    fn job_flow(&self) -> Result<&JobFlow, Error> {
+        self.job_flow.as_ref().ok_or_else(not_a_job)
     }
 
     /// Runs the path told first and the runners-up, unless the job is too large: its memory would be timed.
@@ -149,8 +159,8 @@ impl Case {
             return Ok(());
         }
         let paths = std::iter::once(&self.report.best).chain(&self.report.runners_up);
-        let plans = paths.map(|path| graph::plan(facts.job, &self.flow, path));
-        let plans = plans.collect::<Result<Vec<_>, _>>()?;
+        let job_flow = self.job_flow()?;
+        let plans = paths.map(|path| job_flow.plan(path)).collect::<Result<Vec<_>, _>>()?;
         let care = Care { turns: 15, sample_ns: 300_000 };
         let len_bytes = facts.len_bytes as usize;
         self.measured = end_to_end(facts.job, &facts.limits(), &plans, len_bytes, care, clock_ns)?;
@@ -190,8 +200,7 @@ impl Case {
         let [bulk, ..] = plans.within(facts.job, &facts.limits())? else {
             return Err(Error::usage("the plan is empty"));
         };
-        let names: Vec<_> = bulk.stages.iter().map(|stage| stage.variant.name.as_str()).collect();
-        let path = follow(&self.flow, &names, facts.len_bytes)?;
+        let path = self.job_flow()?.follow(bulk, facts.len_bytes)?;
         let Report { best, runners_up, .. } = &mut self.report;
         runners_up.insert(0, std::mem::replace(best, path));
         runners_up.retain(|other| other != best);
@@ -201,9 +210,9 @@ impl Case {
 
     /// The path told first as a plan, with plans for what its bundles leave over.
     pub(super) fn plans(&self) -> Result<Plans, Error> {
-        let job = self.facts()?.job;
-        let bulk = graph::plan(job, &self.flow, &self.report.best)?;
-        Ok(Plans::new(job, graph::with_rest(job, &self.flow, bulk)?)?)
+        let job_flow = self.job_flow()?;
+        let bulk = job_flow.plan(&self.report.best)?;
+        Ok(Plans::new(self.facts()?.job, job_flow.with_rest(bulk)?)?)
     }
 
     /// The cheapest way to compute everything in one representation, if there is one.
@@ -232,6 +241,10 @@ fn break_evens(place: &Place, cpu: &Flow) -> [Option<u64>; 2] {
 /// Threads of the CPU.
 pub(super) fn threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+fn not_a_job() -> Error {
+    Error::usage("costs from a file are no job that can be run")
 }
 
 fn cheapest() -> String {

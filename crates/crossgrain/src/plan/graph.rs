@@ -5,31 +5,126 @@
 
 use super::compose::{Cost, Edge, Flow, Node, Path, Step};
 use super::costs::Costs;
-use super::{Birth, Job, Limits, Plan, Stage, is_usable};
+use super::{Birth, Job, Limits, Plan, Stage, corrupt, is_usable};
 use crate::block::{BLOCK_BYTES, Error};
 use crate::part::{Part, steps};
 use crate::repr::Repr;
-use crate::variant::{Action, Variant, find, table};
+use crate::variant::{Action, Variant, table};
 
-/// The flow of a job over all variants that may be used and whose cost is known.
-///
-/// # Errors
-/// [`Error::NoPlan`] if a cost is unsound.
-pub fn flow(job: Job, limits: &Limits, costs: &Costs) -> Result<Flow, Error> {
-    let usable: Vec<_> = table().iter().filter(|variant| is_usable(variant, job, limits)).collect();
-    // Conversions lead by way of `blocks`, whether or not the cipher has parts there.
-    let mut shapes = vec![Repr::Blocks.to_string()];
-    shapes.extend(usable.iter().map(|variant| variant.repr.to_string()));
-    shapes.sort();
-    shapes.dedup();
-    let parts: Vec<_> = names(steps(job.cipher, job.direction).into_iter().map(|(step, _)| step), job);
-    let mut flow = Flow::new(&parts, &shapes)?;
-    for variant in usable {
-        if let Some(cost) = costs.get(variant) {
-            add(&mut flow, job, variant, cost)?;
+/// The size, in bytes, that a job's first plan is made for.
+pub const BULK_BYTES: u64 = 1 << 20;
+
+/// Sizes that the further plans are made for: what the plan for one of them leaves over is a job of a
+/// smaller one.
+const REST_BYTES: [u64; 4] = [4096, 1024, 256, BLOCK_BYTES as u64];
+
+/// The flow of a job over variants. Paths name edges by number; so a path becomes a plan without a look-up by name.
+#[derive(Clone, Debug)]
+pub struct JobFlow {
+    job: Job,
+    flow: Flow,
+    /// By edge of the flow: the variant it runs.
+    variants: Vec<&'static Variant>,
+}
+
+impl JobFlow {
+    /// The flow over all variants that may be used and whose cost is known.
+    ///
+    /// # Errors
+    /// [`Error::NoPlan`] if a cost is unsound.
+    pub fn new(job: Job, limits: &Limits, costs: &Costs) -> Result<Self, Error> {
+        let usable: Vec<_> = table().iter().filter(|variant| is_usable(variant, job, limits)).collect();
+        // Conversions lead by way of `blocks`, whether or not the cipher has parts there.
+        let mut shapes = vec![Repr::Blocks.to_string()];
+        shapes.extend(usable.iter().map(|variant| variant.repr.to_string()));
+        shapes.sort();
+        shapes.dedup();
+        let parts: Vec<_> = names(steps(job.cipher, job.direction).into_iter().map(|(step, _)| step), job);
+        let mut made = Self { job, flow: Flow::new(&parts, &shapes)?, variants: Vec::new() };
+        for variant in usable {
+            if let Some(cost) = costs.get(variant) {
+                add(&mut made.flow, job, variant, cost)?;
+                made.variants.resize(made.flow.edges().len(), variant);
+            }
         }
+        Ok(made)
     }
-    Ok(flow)
+
+    /// Parts, representations and edges.
+    pub const fn flow(&self) -> &Flow {
+        &self.flow
+    }
+
+    /// The cheapest plans: for bulk, and for what narrower bundles leave over.
+    ///
+    /// # Errors
+    /// [`Error::NoPlan`] if no path leads from source to sink.
+    pub fn cheapest(&self) -> Result<Vec<Plan>, Error> {
+        self.with_rest(self.best(BULK_BYTES)?)
+    }
+
+    /// A plan for bulk, and the cheapest ones for what its bundles leave over.
+    ///
+    /// # Errors
+    /// [`Error::NoPlan`] if no path leads from source to sink.
+    pub fn with_rest(&self, bulk: Plan) -> Result<Vec<Plan>, Error> {
+        let mut narrowest = bulk.bundle_blocks();
+        let mut plans = vec![bulk];
+        for size_bytes in REST_BYTES {
+            let next = self.best(size_bytes)?;
+            if next.bundle_blocks() < narrowest {
+                narrowest = next.bundle_blocks();
+                plans.push(next);
+            }
+        }
+        Ok(plans)
+    }
+
+    fn best(&self, len_bytes: u64) -> Result<Plan, Error> {
+        self.plan(&self.flow.at(len_bytes).best()?)
+    }
+
+    /// A path as a plan.
+    ///
+    /// # Errors
+    /// [`Error::CorruptPlan`] if the path is of another flow.
+    pub fn plan(&self, path: &Path) -> Result<Plan, Error> {
+        let rounds = steps(self.job.cipher, self.job.direction);
+        let stage = |step: &Step| {
+            let round = match &step.from {
+                Node::Between { position, .. } => rounds.get(*position).map_or(0, |(_, round)| *round),
+                Node::Source | Node::Sink => 0,
+            };
+            Some(Stage { variant: self.variants.get(step.edge)?, round })
+        };
+        let stages = path.steps.iter().map(stage).collect::<Option<_>>();
+        let costs = path.steps.iter().filter_map(|step| Some(self.flow.edges().get(step.edge)?.cost));
+        let cost = costs.fold(Cost::FREE, Cost::plus);
+        stages.map(|stages| Plan { stages, cost }).ok_or_else(|| corrupt("its path is of another job"))
+    }
+
+    /// The path of a plan, from source to sink, with its costs for so many bytes.
+    ///
+    /// # Errors
+    /// [`Error::CorruptPlan`] at the first stage that does not go on from where the one before it ended.
+    pub fn follow(&self, plan: &Plan, len_bytes: u64) -> Result<Path, Error> {
+        let (mut here, mut steps) = (&Node::Source, Vec::new());
+        for (at, Stage { variant, .. }) in plan.stages.iter().enumerate() {
+            let is_last = at + 1 == plan.stages.len();
+            let mut edges = self.flow.edges().iter().zip(&self.variants).enumerate();
+            let next = edges.find(|(_, (edge, known))| {
+                std::ptr::eq(**known, *variant) && edge.from == *here && (edge.to == Node::Sink) == is_last
+            });
+            let Some((edge, (Edge { name, from, to, cost }, _))) = next else {
+                return Err(corrupt(format!("its stage {}, {}, has no place there", at + 1, variant.name)));
+            };
+            let (name, from, cost_ns) = (name.clone(), from.clone(), cost.at(len_bytes));
+            steps.push(Step { edge, name, from, to: to.clone(), cost_ns });
+            here = to;
+        }
+        let total_ns = steps.iter().map(|step| step.cost_ns).sum();
+        if *here == Node::Sink { Ok(Path { steps, total_ns }) } else { Err(corrupt("it ends too early")) }
+    }
 }
 
 fn names(parts: impl IntoIterator<Item = Part>, job: Job) -> Vec<&'static str> {
@@ -71,59 +166,4 @@ fn add(flow: &mut Flow, job: Job, variant: &Variant, cost: Cost) -> Result<(), s
         Action::Search(_) => {}
     }
     Ok(())
-}
-
-/// A path of the job's flow as a plan.
-///
-/// # Errors
-/// [`Error::UnknownVariant`] if the path is of another flow.
-pub fn plan(job: Job, flow: &Flow, path: &Path) -> Result<Plan, Error> {
-    let rounds = steps(job.cipher, job.direction);
-    let stage = |step: &Step| {
-        let round = match &step.from {
-            Node::Between { position, .. } => rounds.get(*position).map_or(0, |(_, round)| *round),
-            Node::Source | Node::Sink => 0,
-        };
-        find(&step.name).map(|variant| Stage { variant, round })
-    };
-    let stages = path.steps.iter().map(stage).collect::<Result<_, _>>()?;
-    let costs = path.steps.iter().map(|step| flow.edges()[step.edge].cost);
-    Ok(Plan { stages, cost: costs.fold(Cost::FREE, Cost::plus) })
-}
-
-/// The size, in bytes, that a job's first plan is made for.
-pub const BULK_BYTES: u64 = 1 << 20;
-
-/// Sizes that the further plans are made for: what the plan for one of them leaves over is a job of a
-/// smaller one.
-const REST_BYTES: [u64; 4] = [4096, 1024, 256, BLOCK_BYTES as u64];
-
-/// The cheapest plans of a job: for bulk, and for what narrower bundles leave over.
-///
-/// # Errors
-/// [`Error::NoPlan`] if no path leads from source to sink.
-pub fn cheapest(job: Job, limits: &Limits, costs: &Costs) -> Result<Vec<Plan>, Error> {
-    let flow = flow(job, limits, costs)?;
-    with_rest(job, &flow, plan(job, &flow, &best(&flow, BULK_BYTES)?)?)
-}
-
-/// A plan for bulk, and the cheapest ones for what its bundles leave over.
-///
-/// # Errors
-/// [`Error::NoPlan`] if no path leads from source to sink.
-pub fn with_rest(job: Job, flow: &Flow, bulk: Plan) -> Result<Vec<Plan>, Error> {
-    let mut narrowest = bulk.bundle_blocks();
-    let mut plans = vec![bulk];
-    for size_bytes in REST_BYTES {
-        let next = plan(job, flow, &best(flow, size_bytes)?)?;
-        if next.bundle_blocks() < narrowest {
-            narrowest = next.bundle_blocks();
-            plans.push(next);
-        }
-    }
-    Ok(plans)
-}
-
-fn best(flow: &Flow, len_bytes: u64) -> Result<Path, Error> {
-    Ok(flow.at(len_bytes).best()?)
 }

@@ -15,7 +15,7 @@ pub use costs::{Costs, Known};
 pub use plans::Plans;
 // No part of the interface, as all that is hidden: this workspace's own.
 #[doc(hidden)]
-pub use {place::Place, plans::follow, trial::Trial};
+pub use {place::Place, trial::Trial};
 
 pub use crate::variant::Leaks;
 
@@ -169,7 +169,7 @@ impl From<compose::Error> for Error {
 #[doc(hidden)]
 pub fn choose(job: Job, limits: &Limits, costs: &Costs) -> Result<Vec<Plan>, Error> {
     if limits.forced.is_empty() {
-        graph::cheapest(job, limits, costs)
+        graph::JobFlow::new(job, limits, costs)?.cheapest()
     } else {
         Ok(vec![force::plan(job, limits)?])
     }
@@ -203,4 +203,8 @@ pub fn searches(cipher: Cipher, limits: &Limits, costs: &Costs) -> Result<Vec<&'
 
 fn is_usable(variant: &Variant, job: Job, limits: &Limits) -> bool {
     force::admit(variant, limits).is_ok() && job.takes(variant)
+}
+
+fn corrupt(reason: impl ToString) -> Error {
+    Error::CorruptPlan(reason.to_string())
 }

@@ -6,8 +6,9 @@
 #[cfg(feature = "wisdom")]
 mod json;
 
-use super::compose::{Cost, Flow, Node, Path, Step};
-use super::{Costs, Job, Limits, Plan, force, graph};
+use super::compose::Cost;
+use super::graph::JobFlow;
+use super::{Costs, Job, Limits, Plan, corrupt, force};
 use crate::block::Error;
 use crate::variant::{Policy, table};
 use crate::word::Features;
@@ -43,8 +44,7 @@ impl Plans {
     pub fn new(job: Job, plans: Vec<Plan>) -> Result<Self, Error> {
         let flow = whole_flow(job)?;
         let followed = |plan: &Plan| {
-            let names: Vec<_> = plan.stages.iter().map(|stage| stage.variant.name.as_str()).collect();
-            let sound = graph::plan(job, &flow, &follow(&flow, &names, 0)?)?;
+            let sound = flow.plan(&flow.follow(plan, 0)?)?;
             let rounds = |plan: &Plan| plan.stages.iter().map(|stage| stage.round).collect::<Vec<_>>();
             if rounds(plan) == rounds(&sound) { Ok(()) } else { Err(corrupt("its rounds are out of order")) }
         };
@@ -84,39 +84,12 @@ impl Plans {
 }
 
 /// The flow of a job over the whole table, whatever runs here and whatever it leaks; its edges are free.
-fn whole_flow(job: Job) -> Result<Flow, Error> {
+fn whole_flow(job: Job) -> Result<JobFlow, Error> {
     let features = table().iter().fold(Features::NONE, |all, variant| all | variant.needs);
     let costs: Costs = table().iter().map(|variant| (variant.name.clone(), Cost::FREE)).collect();
-    graph::flow(
+    JobFlow::new(
         job,
         &Limits { features, policy: Policy::Any, forced: Vec::new(), secret_counter: false },
         &costs,
     )
-}
-
-/// The path that these names are, from the source to the sink of a flow, with its costs for so many bytes.
-///
-/// # Errors
-/// [`Error::CorruptPlan`] at the first that does not go on from where the one before it ended.
-pub fn follow(flow: &Flow, names: &[&str], len_bytes: u64) -> Result<Path, Error> {
-    let (mut here, mut steps) = (Node::Source, Vec::new());
-    for (at, &name) in names.iter().enumerate() {
-        let is_last = at + 1 == names.len();
-        let mut edges = flow.edges().iter().enumerate();
-        let next = edges
-            .find(|(_, edge)| edge.name == name && edge.from == here && (edge.to == Node::Sink) == is_last);
-        let (edge, found) = next.ok_or_else(|| {
-            let place = format!("its stage {}", at + 1);
-            corrupt(format!("{place}, {}, has no place there", name.escape_debug()))
-        })?;
-        here = found.to.clone();
-        let (from, to) = (found.from.clone(), found.to.clone());
-        steps.push(Step { edge, name: name.to_owned(), from, to, cost_ns: found.cost.at(len_bytes) });
-    }
-    let total_ns = steps.iter().map(|step| step.cost_ns).sum();
-    if here == Node::Sink { Ok(Path { steps, total_ns }) } else { Err(corrupt("it ends too early")) }
-}
-
-fn corrupt(reason: impl ToString) -> Error {
-    Error::CorruptPlan(reason.to_string())
 }

@@ -13,8 +13,9 @@ use std::str::FromStr;
 use crate::block::{BLOCK_BYTES, Cipher, Error};
 use crate::check;
 use crate::plan::compose::Cost;
+use crate::plan::graph::JobFlow;
 use crate::plan::measure::{Care, Measured, Subject, measure};
-use crate::plan::{Costs, Job, Known, Limits, Plans, Trial, choose, graph};
+use crate::plan::{Costs, Job, Known, Limits, Plans, Trial, choose};
 use crate::variant::{Policy, Variant, table};
 use crate::word::Features;
 
@@ -85,7 +86,7 @@ pub fn plans(
     let contenders = contend(job, limits, &costs, Field { budget_ms, ..Field::default() }, clock_ns)?;
     let fastest = contenders.into_iter().next().map(|contender| contender.plan);
     let fastest = fastest.ok_or_else(|| Error::NoPlan("nothing was run".to_owned()))?;
-    Plans::new(job, graph::with_rest(job, &graph::flow(job, limits, &costs)?, fastest)?)
+    Plans::new(job, JobFlow::new(job, limits, &costs)?.with_rest(fastest)?)
 }
 
 /// What a measurement covers and how long it may take.

@@ -11,8 +11,9 @@ use crate::block::{Cipher, Error, Key};
 use crate::check;
 use crate::mode::{Ctr, Ecb, Options};
 use crate::plan::compose::{Graph, Path};
+use crate::plan::graph::{BULK_BYTES, JobFlow};
 use crate::plan::measure::{Care, Measured, Subject, measure};
-use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, graph};
+use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans};
 
 /// Turns that count.
 const TURNS: usize = 15;
@@ -43,7 +44,7 @@ pub struct Field {
 
 impl Default for Field {
     fn default() -> Self {
-        Self { best: 16, mixed: 4, len_bytes: graph::BULK_BYTES as usize, budget_ms: 500 }
+        Self { best: 16, mixed: 4, len_bytes: BULK_BYTES as usize, budget_ms: 500 }
     }
 }
 
@@ -58,9 +59,9 @@ pub fn contend(
     field: Field,
     clock_ns: &dyn Fn() -> u64,
 ) -> Result<Vec<Contender>, Error> {
-    let flow = graph::flow(job, limits, costs)?;
-    let paths = candidates(&flow.at(field.len_bytes as u64), field)?;
-    let plans = paths.iter().map(|path| graph::plan(job, &flow, path)).collect::<Result<Vec<_>, _>>()?;
+    let flow = JobFlow::new(job, limits, costs)?;
+    let paths = candidates(&flow.flow().at(field.len_bytes as u64), field)?;
+    let plans = paths.iter().map(|path| flow.plan(path)).collect::<Result<Vec<_>, _>>()?;
     let samples = plans.len() * (TURNS + 3);
     let care = Care { turns: TURNS, sample_ns: field.budget_ms * 1_000_000 / samples as u64 };
     let measured = end_to_end(job, limits, &plans, field.len_bytes, care, clock_ns)?;
