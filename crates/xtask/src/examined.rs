@@ -1,23 +1,16 @@
-//! The release build that is looked at: `asm` reads its assembly, `taint` runs it under memcheck, and `test` ends with its
-//! demo.
-//!
-//! All of it comes of one call of cargo: calls for different packages do not agree on the features of what these depend
-//! on, and each would compile the library once more, which takes minutes.
+//! The release build that is looked at: `asm` reads its assembly, and `taint` runs it under memcheck. One call of cargo makes both.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::{Result, cargo, root, target};
+use crate::{Result, artifacts, cargo, root, target};
 
 /// What was built.
 #[derive(Debug, Default)]
 pub(crate) struct Examined {
     /// The library's, one for each unit of code that was compiled by itself.
     pub(crate) assembly: Vec<PathBuf>,
-    /// The command line.
-    pub(crate) program: PathBuf,
     /// The example that declares key and data secret.
     pub(crate) taint: PathBuf,
 }
@@ -30,31 +23,14 @@ pub(crate) fn build() -> Result<Examined> {
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
     let mut build = cargo();
     build.env("RUSTFLAGS", format!("{flags} --emit asm -C symbol-mangling-version=v0"));
-    build.args(["build", "--quiet", "--release", "--message-format", "json-render-diagnostics"]);
-    build.args([
-        "-p",
-        "crossgrain",
-        "-p",
-        "crossgrain-cli",
-        "--lib",
-        "--bin",
-        "crossgrain",
-        "--example",
-        "taint",
-    ]);
+    build.args(["build", "--quiet", "--release"]);
+    build.args(["--package", "crossgrain", "--package", "xtask", "--lib", "--example", "taint"]);
     build.arg("--target-dir").arg(root().join(target()).join("examined"));
-    let done =
-        build.stderr(Stdio::inherit()).output().map_err(|error| format!("cannot run cargo: {error}"))?;
-    if !done.status.success() {
-        return Err(format!("cargo failed ({})", done.status));
-    }
-    let told = String::from_utf8_lossy(&done.stdout);
     let mut examined = Examined::default();
-    for artifact in told.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+    for artifact in artifacts(build)? {
         let executable = || artifact["executable"].as_str().map(PathBuf::from).unwrap_or_default();
         match (artifact["target"]["name"].as_str(), artifact["target"]["kind"][0].as_str()) {
             (Some("crossgrain"), Some("lib")) => examined.assembly = assembly(&artifact["filenames"]),
-            (Some("crossgrain"), Some("bin")) => examined.program = executable(),
             (Some("taint"), Some("example")) => examined.taint = executable(),
             _ => {}
         }

@@ -23,11 +23,13 @@ mod search;
 mod taint;
 mod test;
 mod weight;
+mod workspace;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
 use clap::{Parser, Subcommand};
+use serde_json::Value;
 
 /// What a task gives back: an error is one line, ready to be shown.
 type Result<T> = std::result::Result<T, String>;
@@ -42,7 +44,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Run every check, stop at the first that fails, and count
+    /// Run every check, whatever fails, and count
     Test,
     /// Check the library's release assembly: every gate inlined, every ISA really used
     Asm {
@@ -178,6 +180,22 @@ fn root() -> &'static Path {
 /// Where cargo puts what it builds, as seen from the root.
 fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from)
+}
+
+/// Runs a build, and gives what cargo says of each thing that it made.
+///
+/// # Errors
+/// If it fails.
+fn artifacts(mut build: Command) -> Result<Vec<Value>> {
+    build.args(["--message-format", "json-render-diagnostics"]).current_dir(root());
+    let done =
+        build.stderr(Stdio::inherit()).output().map_err(|error| format!("cannot run cargo: {error}"))?;
+    if !done.status.success() {
+        return Err(format!("cargo failed ({})", done.status));
+    }
+    let lines = String::from_utf8_lossy(&done.stdout);
+    let told = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    Ok(told.filter(|told| told["reason"] == "compiler-artifact").collect())
 }
 
 /// Today, as 2026-11-30.

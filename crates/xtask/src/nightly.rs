@@ -2,11 +2,11 @@
 //! `cargo xtask nightly`: that and all else that takes too long for every change.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::{Result, cargo, evidence, fuzz, mutants, root, succeed, target};
+use crate::{Result, cargo, evidence, fuzz, mutants, python, root, succeed, target};
 
 /// The streams that are tested every night.
 const CIPHERS: [&str; 2] = ["aes-128", "serpent-128"];
@@ -22,6 +22,19 @@ const FUZZ_SECONDS: u64 = 600;
 pub(crate) fn run() -> Result<()> {
     succeed(cargo().args(["test", "--workspace", "--release", "--", "--ignored", "--show-output"]))?;
     succeed(cargo().env("PROPTEST_CASES", CASES).args(["test", "--package", "crossgrain", "--release"]))?;
+    // The tests build the command line with GPUs, and copy the Python package.
+    succeed(cargo().args([
+        "test",
+        "--package",
+        "crossgrain-cli",
+        "--test",
+        "devices",
+        "--",
+        "--show-output",
+    ]))?;
+    if python::run_with_wheel()? != ExitCode::SUCCESS {
+        return Err("the Python tests failed with the wheel".to_owned());
+    }
     for cipher in CIPHERS {
         statistics(cipher, 0, None)?;
     }

@@ -1,5 +1,6 @@
-//! `cargo xtask python`: builds the wheel, installs it into a fresh environment, and runs the Python tests there.
-//! `cargo xtask bench python`: the same with an optimised wheel, and the random generators timed beside others.
+//! `cargo xtask python`: puts the package into a fresh environment, and runs the Python tests there. The native module is that of the
+//! workspace's build. A wheel would take another build of the whole library, which `cargo xtask nightly` takes the time for.
+//! `cargo xtask bench python`: an optimised wheel, and the random generators timed beside others.
 //!
 //! Everything lies under `target/`. Without Python, or where its installer cannot get what the tests need, the step is
 //! skipped, and says so.
@@ -8,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use crate::{Result, root, succeed, target};
+use crate::{Result, root, succeed, target, workspace};
 
 /// What the tests need besides the wheel, and what they use where it can be had.
 const NEEDED: [&str; 4] = ["maturin>=1.10,<2", "numpy>=1.25", "pytest", "hypothesis"];
@@ -24,23 +25,33 @@ const USED: [&str; 9] = [
     "scipy",
 ];
 
-/// Runs the tests.
+/// Runs the tests with the workspace's module.
+///
+/// # Errors
+/// If something cannot be started, built or copied.
+pub(crate) fn run() -> Result<ExitCode> {
+    let Some(environment) = environment()? else { return Ok(ExitCode::SUCCESS) };
+    put_package(&environment, &workspace::build()?.module)?;
+    test(&environment)
+}
+
+/// Runs the tests with a wheel.
 ///
 /// # Errors
 /// If something cannot be started, or the wheel cannot be built or installed.
-pub(crate) fn run() -> Result<ExitCode> {
-    match environment("dev")? {
-        Some(environment) => test(&environment),
-        None => Ok(ExitCode::SUCCESS),
-    }
+pub(crate) fn run_with_wheel() -> Result<ExitCode> {
+    let Some(environment) = environment()? else { return Ok(ExitCode::SUCCESS) };
+    put_wheel(&environment, "dev")?;
+    test(&environment)
 }
 
 /// Times the generators.
 ///
 /// # Errors
-/// As [`run`], or if a generator gives a wrong answer.
+/// As [`run_with_wheel`], or if a generator gives a wrong answer.
 pub(crate) fn bench() -> Result<ExitCode> {
-    if let Some(environment) = environment("release")? {
+    if let Some(environment) = environment()? {
+        put_wheel(&environment, "release")?;
         succeed(
             Command::new(program(&environment, "python")).arg("bench/generators.py").current_dir(root()),
         )?;
@@ -48,8 +59,8 @@ pub(crate) fn bench() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A fresh environment with the wheel, built in this profile; none, and a word about it, where it cannot be had.
-fn environment(profile: &str) -> Result<Option<PathBuf>> {
+/// A fresh environment with what the tests need; none, and a word about it, where it cannot be had.
+fn environment() -> Result<Option<PathBuf>> {
     let environment = root().join(target()).join("python");
     if !has_environment(&environment) {
         println!("skipped: python (python3 with its venv is not installed)");
@@ -59,22 +70,46 @@ fn environment(profile: &str) -> Result<Option<PathBuf>> {
         println!("skipped: python (pip cannot install {})", NEEDED.join(" "));
         return Ok(None);
     }
-    for package in USED {
-        if !succeeds(install(&environment).args(["--only-binary=:all:", package])) {
-            println!("skipped: Python tests with {package} (pip cannot install it)");
+    let wheels = "--only-binary=:all:";
+    if !succeeds(install(&environment).arg(wheels).args(USED)) {
+        for package in USED {
+            if !succeeds(install(&environment).args([wheels, package])) {
+                println!("skipped: Python tests with {package} (pip cannot install it)");
+            }
         }
     }
+    Ok(Some(environment))
+}
+
+/// Builds the wheel in a profile, and installs it.
+fn put_wheel(environment: &Path, profile: &str) -> Result<()> {
     let wheels = root().join(target()).join("wheels");
     // Those of earlier runs: only the one built now is to be installed.
     let _ = fs::remove_dir_all(&wheels);
-    let mut build = Command::new(program(&environment, "maturin"));
+    let mut build = Command::new(program(environment, "maturin"));
     succeed(
         build.args(["build", "--quiet", "--profile", profile, "--out"]).arg(&wheels).current_dir(root()),
     )?;
     let built = fs::read_dir(&wheels).ok().and_then(|mut files| files.next()?.ok());
     let wheel = built.ok_or("maturin built no wheel")?.path();
-    succeed(install(&environment).arg(wheel))?;
-    Ok(Some(environment))
+    succeed(install(environment).arg(wheel))
+}
+
+/// Puts the package's files and a native module where the environment finds them.
+fn put_package(environment: &Path, module: &Path) -> Result<()> {
+    let ask = "import sysconfig; print(sysconfig.get_path('platlib'), end='')";
+    let told = Command::new(program(environment, "python")).args(["-c", ask]).output();
+    let told = told.map_err(|error| format!("cannot run python: {error}"))?;
+    let package = Path::new(&*String::from_utf8_lossy(&told.stdout)).join("crossgrain");
+    let sources = root().join("crates/crossgrain-py/python/crossgrain");
+    let module_name = if cfg!(windows) { "_native.pyd" } else { "_native.abi3.so" };
+    let copied = fs::create_dir_all(&package).and_then(|()| {
+        for source in fs::read_dir(sources)?.flatten().filter(|source| source.path().is_file()) {
+            fs::copy(source.path(), package.join(source.file_name()))?;
+        }
+        fs::copy(module, package.join(module_name))
+    });
+    copied.map(|_| ()).map_err(|error| format!("{}: {error}", package.display()))
 }
 
 /// Makes the environment anew.

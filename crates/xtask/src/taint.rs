@@ -1,5 +1,5 @@
 //! `cargo xtask taint`: runs the library's kernels under valgrind's memcheck, with key and data declared
-//! secret (`examples/taint`).
+//! secret (`crates/xtask/examples/taint`).
 //!
 //! Valgrind knows neither AVX-512 nor VAES nor GFNI. Those instances come of the same generic source as the
 //! ones checked here, and `cargo xtask asm` reads their assembly.

@@ -1,15 +1,20 @@
-//! `cargo xtask test`: every check in order, whatever fails, and what failed and a count of it all at the end.
+//! `cargo xtask test`: every check, whatever fails, and what failed and a count of it all at the end.
+//!
+//! Lints come first. The workspace is then built once, with one set of features, and its test programs run beside what else there is
+//! to do, as many at a time as there are cores: a test of one thread leaves no core idle.
 //!
 //! The count is for people and programs alike: the last line reads `N passed, M failed, K skipped`.
 //! Tests say what this machine cannot run by printing `skipped: WHAT (WHY)`; those lines are gathered
 //! too, because a skipped test passes, and nobody would know.
 
-use std::collections::BTreeSet;
-use std::io::{self, BufRead, BufReader};
-use std::process::{Command, ExitCode, Stdio};
-use std::time::Instant;
+mod pool;
 
-use crate::{Result, cargo, examined, root};
+use std::collections::BTreeSet;
+use std::process::{Command, ExitCode};
+
+use self::pool::Job;
+use crate::workspace::{self, FEATURES};
+use crate::{Result, cargo};
 
 /// A check: a command that succeeds where all is well.
 #[derive(Debug)]
@@ -29,25 +34,46 @@ enum Program {
     Crossgrain,
 }
 
-/// All steps, the quickest to fail first.
+/// The quickest to fail, before anything is built.
 #[rustfmt::skip] // a table: one line a step
-const STEPS: &[Step] = &[
+const LINTS: &[Step] = &[
     Step { name: "format", program: Program::Cargo, arguments: &["fmt", "--all", "--check"], with: &[] },
-    Step { name: "clippy", program: Program::Cargo, arguments: &["clippy", "--workspace", "--features", "crossgrain-cli/gpu,crossgrain-py/gpu", "--all-targets", "--", "-D", "warnings"], with: &[] },
-    Step { name: "doc",    program: Program::Cargo, arguments: &["doc", "--no-deps", "-p", "crossgrain", "-p", "crossgrain-container", "-p", "crossgrain-deps", "-p", "crossgrain-files", "-p", "crossgrain-search", "--all-features"], with: &[("RUSTDOCFLAGS", "-Dwarnings")] },
-    Step { name: "test",   program: Program::Cargo, arguments: &["test", "--workspace", "--no-fail-fast", "--", "--show-output"], with: &[] },
-    Step { name: "gpu-test", program: Program::Cargo, arguments: &["test", "--workspace", "--features", "crossgrain-cli/gpu", "--bin", "crossgrain", "--test", "devices", "--", "--show-output"], with: &[] },
-    Step { name: "api",    program: Program::Xtask, arguments: &["api", "--check"], with: &[] },
-    Step { name: "dependencies", program: Program::Xtask, arguments: &["dependencies"], with: &[] },
-    Step { name: "bare",   program: Program::Cargo, arguments: &["clippy", "-p", "crossgrain", "--no-default-features", "--lib", "--", "-D", "warnings"], with: &[] },
-    Step { name: "twin",   program: Program::Cargo, arguments: &["check", "-p", "crossgrain", "--all-features", "--target-dir", "target/twin"], with: &[("RUSTFLAGS", "--cfg crossgrain_absent")] },
-    Step { name: "python", program: Program::Xtask, arguments: &["python"], with: &[] },
-    Step { name: "asm",    program: Program::Xtask, arguments: &["asm"], with: &[] },
-    Step { name: "taint",  program: Program::Xtask, arguments: &["taint"], with: &[] },
-    Step { name: "demo",   program: Program::Crossgrain, arguments: &["demo", "--bytes", "16777216", "--svg", "target/demo.svg", "--force"], with: &[] },
+    Step { name: "clippy", program: Program::Cargo, arguments: &["clippy", "--workspace", "--features", FEATURES, "--all-targets", "--", "-D", "warnings"], with: &[] },
 ];
 
-/// What became of a step.
+/// What runs beside the test programs, longest first. Steps of a row follow one another: cargo locks the folder that they share.
+#[rustfmt::skip]
+const BESIDE: &[&[Step]] = &[
+    &[
+        Step { name: "asm",    program: Program::Xtask, arguments: &["asm"], with: &[] },
+        Step { name: "taint",  program: Program::Xtask, arguments: &["taint"], with: &[] },
+    ],
+    &[
+        Step { name: "python", program: Program::Xtask, arguments: &["python"], with: &[] },
+        Step { name: "examples", program: Program::Cargo, arguments: &["test", "--workspace", "--features", FEATURES, "--doc", "--no-fail-fast", "--", "--show-output"], with: &[] },
+        Step { name: "doc",    program: Program::Cargo, arguments: &["doc", "--no-deps", "-p", "crossgrain", "-p", "crossgrain-container", "-p", "crossgrain-deps", "-p", "crossgrain-files", "-p", "crossgrain-search", "--all-features"], with: &[("RUSTDOCFLAGS", "-Dwarnings")] },
+        Step { name: "bare",   program: Program::Cargo, arguments: &["clippy", "-p", "crossgrain", "--no-default-features", "--lib", "--", "-D", "warnings"], with: &[] },
+    ],
+    &[
+        Step { name: "api",    program: Program::Xtask, arguments: &["api", "--check"], with: &[] },
+        Step { name: "twin",   program: Program::Cargo, arguments: &["check", "-p", "crossgrain", "--all-features", "--target-dir", "target/twin"], with: &[("RUSTFLAGS", "--cfg crossgrain_absent")] },
+        Step { name: "dependencies", program: Program::Xtask, arguments: &["dependencies"], with: &[] },
+    ],
+    &[Step { name: "demo",       program: Program::Crossgrain, arguments: &["demo", "--bytes", "16777216", "--svg", "target/demo.svg", "--force"], with: &[] }],
+];
+
+/// Test programs that take longest. One that began last would run alone.
+const LONG: &[&str] = &[
+    "crossgrain-gpu search",
+    "crossgrain-gpu parallel",
+    "crossgrain-cli search_session",
+    "crossgrain-cli devices",
+];
+
+/// Programs that take less are shown together.
+const SHOWN_SECONDS: f64 = 10.0;
+
+/// What became of a step or a test program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Passed,
@@ -55,10 +81,10 @@ enum Outcome {
     Skipped,
 }
 
-/// A step that was run.
+/// A step or a test program that was run.
 #[derive(Debug)]
 struct Run {
-    name: &'static str,
+    name: String,
     outcome: Outcome,
     seconds: f64,
     output: Output,
@@ -83,59 +109,52 @@ struct Counts {
     skipped: usize,
 }
 
-/// Runs the steps, all of them even if some fail, and tells whether all succeeded.
+/// Runs all steps and test programs, even if some fail. Succeeds if all do.
 pub(crate) fn run() -> ExitCode {
-    let runs: Vec<_> = STEPS.iter().map(Step::run_or_fail).collect();
+    let mut runs: Vec<_> = LINTS.iter().map(Step::run).collect();
+    let (built, mut programs) = build();
+    runs.push(built);
+    programs.sort_by_key(|job| !LONG.contains(&job.name().as_str()));
+    let beside = BESIDE.iter().map(|&row| Job::Steps(row));
+    runs.extend(pool::run(beside.chain(programs)));
     show(&runs);
     let total = total(&runs);
     println!("{} passed, {} failed, {} skipped", total.passed, total.failed, total.skipped);
     if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
+/// Builds the workspace, which is a step too, and gives its test programs.
+fn build() -> (Run, Vec<Job>) {
+    println!("== build");
+    let start = std::time::Instant::now();
+    let built = workspace::build().inspect_err(|error| println!("{error}"));
+    let outcome = if built.is_ok() { Outcome::Passed } else { Outcome::Failed };
+    let seconds = start.elapsed().as_secs_f64();
+    let run = Run { name: "build".to_owned(), outcome, seconds, output: Output::default() };
+    (run, built.map_or_else(|_| Vec::new(), |built| built.programs.into_iter().map(Job::Tests).collect()))
+}
+
 impl Step {
     /// Runs it; one that cannot be started has failed.
-    fn run_or_fail(&self) -> Run {
-        self.run().unwrap_or_else(|error| {
-            println!("{error}");
-            Run { name: self.name, outcome: Outcome::Failed, seconds: 0.0, output: Output::default() }
-        })
+    fn run(&self) -> Run {
+        let made = self.command();
+        pool::watch(
+            self.name,
+            made.map(|mut command| {
+                command.args(self.arguments).envs(self.with.iter().copied());
+                command
+            }),
+        )
     }
 
-    fn run(&self) -> Result<Run> {
-        println!("== {}: {}", self.name, self.arguments.join(" "));
-        let start = Instant::now();
-        let program = match self.program {
+    fn command(&self) -> Result<Command> {
+        Ok(match self.program {
             Program::Cargo => cargo(),
-            Program::Xtask => Command::new(std::env::current_exe().map_err(|error| self.failed(&error))?),
-            Program::Crossgrain => Command::new(examined::build()?.program),
-        };
-        let (output, succeeded) = self.watch(program).map_err(|error| self.failed(&error))?;
-        let this_step = format!("{} (", self.name);
-        let outcome = match succeeded {
-            false => Outcome::Failed,
-            true if output.skipped.iter().any(|what| what.starts_with(&this_step)) => Outcome::Skipped,
-            true => Outcome::Passed,
-        };
-        Ok(Run { name: self.name, outcome, seconds: start.elapsed().as_secs_f64(), output })
-    }
-
-    fn failed(&self, error: &io::Error) -> String {
-        format!("{}: {error}", self.name)
-    }
-
-    /// Runs the command, shows what it prints, and tells whether it succeeded.
-    fn watch(&self, mut command: Command) -> io::Result<(Output, bool)> {
-        command.current_dir(root()).args(self.arguments).envs(self.with.iter().copied());
-        let mut child = command.stdout(Stdio::piped()).spawn()?;
-        let mut output = Output::default();
-        for line in child.stdout.take().into_iter().flat_map(|out| BufReader::new(out).split(b'\n')) {
-            let line = line?;
-            let line = String::from_utf8_lossy(&line);
-            if output.read(&line) {
-                println!("{line}");
+            Program::Xtask => {
+                Command::new(std::env::current_exe().map_err(|error| format!("{}: {error}", self.name))?)
             }
-        }
-        Ok((output, child.wait()?.success()))
+            Program::Crossgrain => Command::new(workspace::program()),
+        })
     }
 }
 
@@ -206,15 +225,20 @@ fn skipped(runs: &[Run]) -> BTreeSet<&str> {
 }
 
 fn show(runs: &[Run]) {
-    println!("\n{:<12} {:>8}", "step", "seconds");
-    for run in runs {
+    println!("\n{:<32} {:>8}", "step", "seconds");
+    let is_short =
+        |run: &&Run| run.seconds < SHOWN_SECONDS && run.name.contains(' ') && run.outcome == Outcome::Passed;
+    for run in runs.iter().filter(|run| !is_short(run)) {
         let outcome = match run.outcome {
             Outcome::Passed => "passed",
             Outcome::Failed => "FAILED",
             Outcome::Skipped => "skipped",
         };
-        println!("{:<12} {:>8.1}  {outcome}", run.name, run.seconds);
+        println!("{:<32} {:>8.1}  {outcome}", run.name, run.seconds);
     }
+    let short: Vec<_> = runs.iter().filter(is_short).collect();
+    let seconds: f64 = short.iter().map(|run| run.seconds).sum();
+    println!("{:<32} {seconds:>8.1}  passed", format!("{} test programs more", short.len()));
     let failed: Vec<_> = runs.iter().flat_map(|run| &run.output.failed).collect();
     if !failed.is_empty() {
         println!("\nfailed here:");
@@ -276,12 +300,12 @@ failures:
 test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
 ";
 
-    fn run(name: &'static str, outcome: Outcome, printed: &str) -> Run {
+    fn run(name: &str, outcome: Outcome, printed: &str) -> Run {
         let mut output = Output::default();
         printed.lines().for_each(|line| {
             output.read(line);
         });
-        Run { name, outcome, seconds: 0.0, output }
+        Run { name: name.to_owned(), outcome, seconds: 0.0, output }
     }
 
     #[test]

@@ -1,10 +1,12 @@
 // What CUDA C needs to be C++: included before a program, and once more after it.
 //
-// The threads of a group take turns: each runs until it has to wait for the others, or ends.
+// The threads of a group take turns: each runs until it has to wait for the others, or ends. A thread begins by its context and
+// goes on by `_longjmp`, which does not ask the kernel for the mask of signals as `swapcontext` does.
 
 #ifndef STAND_IN_PROGRAM
 #define STAND_IN_PROGRAM
 
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
@@ -34,18 +36,21 @@ namespace stand_in {
 
 // A thread of a group, and where it stands.
 struct Thread {
-    ucontext_t at;
+    ucontext_t start;
+    jmp_buf at;
     std::unique_ptr<char[]> stack;
-    bool is_done;
+    bool is_begun, is_done;
 };
 
 static std::function<void()> body;
 static Thread *running;
-static ucontext_t turns;
+static jmp_buf turns;
 
 }  // namespace stand_in
 
-static void __syncthreads() { swapcontext(&stand_in::running->at, &stand_in::turns); }
+static void __syncthreads() {
+    if (!_setjmp(stand_in::running->at)) _longjmp(stand_in::turns, 1);
+}
 
 static unsigned int atomicAdd(unsigned int *to, unsigned int more) {
     unsigned int before = *to;
@@ -70,24 +75,32 @@ static const unsigned char RUBBISH = 0xa5;
 static void begin() {
     body();
     running->is_done = true;
+    _longjmp(turns, 1);
+}
+
+// Has a thread run until it waits or ends.
+static void go_on(Thread &thread) {
+    running = &thread;
+    if (_setjmp(turns)) return;
+    if (thread.is_begun) _longjmp(thread.at, 1);
+    thread.is_begun = true;
+    setcontext(&thread.start);
 }
 
 // A group: every thread up to a barrier, then every thread up to the next.
 static void run_group(std::vector<Thread> &threads) {
     for (Thread &thread : threads) {
-        thread.is_done = false;
-        getcontext(&thread.at);
-        thread.at.uc_stack.ss_sp = thread.stack.get();
-        thread.at.uc_stack.ss_size = STACK_BYTES;
-        thread.at.uc_link = &turns;
-        makecontext(&thread.at, begin, 0);
+        thread.is_begun = thread.is_done = false;
+        getcontext(&thread.start);
+        thread.start.uc_stack.ss_sp = thread.stack.get();
+        thread.start.uc_stack.ss_size = STACK_BYTES;
+        makecontext(&thread.start, begin, 0);
     }
     for (size_t left = threads.size(); left > 0;) {
         for (Thread &thread : threads) {
             if (thread.is_done) continue;
             threadIdx.x = &thread - threads.data();
-            running = &thread;
-            swapcontext(&turns, &thread.at);
+            go_on(thread);
             left -= thread.is_done;
         }
     }
@@ -97,18 +110,21 @@ static void run(unsigned groups, unsigned count, size_t dynamic_bytes) {
     std::vector<Thread> threads(count);
     for (Thread &thread : threads) thread.stack.reset(new char[STACK_BYTES]);
     blockDim.x = count;
+#ifdef DYNAMIC
+    memset(DYNAMIC, RUBBISH, sizeof DYNAMIC);
+#endif
     for (blockIdx.x = 0; blockIdx.x < groups; blockIdx.x++) {
 #ifdef DYNAMIC
-        memset(DYNAMIC, RUBBISH, sizeof DYNAMIC);
+        memset(DYNAMIC, RUBBISH, dynamic_bytes);
 #endif
         run_group(threads);
-#ifdef DYNAMIC
-        // Nobody may have written what was not asked for.
-        for (size_t at = dynamic_bytes; at < sizeof DYNAMIC; at++) {
-            if (((unsigned char *)DYNAMIC)[at] != RUBBISH) abort();
-        }
-#endif
     }
+#ifdef DYNAMIC
+    // Nobody may have written what was not asked for.
+    for (size_t at = dynamic_bytes; at < sizeof DYNAMIC; at++) {
+        if (((unsigned char *)DYNAMIC)[at] != RUBBISH) abort();
+    }
+#endif
 }
 
 template <class Source, class Goal, class Job>

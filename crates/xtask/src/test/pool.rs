@@ -1,0 +1,100 @@
+//! Steps and test programs, as many at a time as there are cores. What one prints is shown when it ends, in one piece.
+
+use std::io::{self, BufRead as _, BufReader};
+use std::num::NonZero;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use super::{Outcome, Output, Run, Step};
+use crate::workspace::TestProgram;
+use crate::{Result, root};
+
+/// What one core is given.
+#[derive(Debug)]
+pub(super) enum Job {
+    /// Steps, one after another.
+    Steps(&'static [Step]),
+    Tests(TestProgram),
+}
+
+impl Job {
+    /// The name of its first step, or of the program.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Steps(steps) => steps[0].name.to_owned(),
+            Self::Tests(program) => program.name.clone(),
+        }
+    }
+
+    fn run(self) -> Vec<Run> {
+        match self {
+            Self::Steps(steps) => steps.iter().map(Step::run).collect(),
+            Self::Tests(program) => vec![watch(&program.name, Ok(program.command()))],
+        }
+    }
+}
+
+/// Runs all of it, in order, each on the first core that is free.
+pub(super) fn run(jobs: impl Iterator<Item = Job> + Send) -> Vec<Run> {
+    let (jobs, runs) = (Mutex::new(jobs), Mutex::new(Vec::new()));
+    let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                while let Some(job) = next() {
+                    let done = job.run();
+                    runs.lock().unwrap_or_else(PoisonError::into_inner).extend(done);
+                }
+            });
+        }
+    });
+    runs.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a command, shows what it printed, and says what became of it. One that cannot be started has failed.
+pub(super) fn watch(name: &str, command: Result<Command>) -> Run {
+    let start = Instant::now();
+    let mut shown = String::new();
+    let watched =
+        command.and_then(|command| read(command, &mut shown).map_err(|error| format!("{name}: {error}")));
+    let (output, succeeded) = watched.unwrap_or_else(|error| {
+        shown += &error;
+        shown.push('\n');
+        (Output::default(), false)
+    });
+    let this_step = format!("{name} (");
+    let outcome = match succeeded {
+        false => Outcome::Failed,
+        true if output.skipped.iter().any(|what| what.starts_with(&this_step)) => Outcome::Skipped,
+        true => Outcome::Passed,
+    };
+    let seconds = start.elapsed().as_secs_f64();
+    // One call: what others print comes before or after.
+    println!("== {name}: {seconds:.1} s\n{shown}");
+    Run { name: name.to_owned(), outcome, seconds, output }
+}
+
+/// What a command prints, both streams in order; and whether it succeeded.
+fn read(mut command: Command, shown: &mut String) -> io::Result<(Output, bool)> {
+    let (reader, writer) = io::pipe()?;
+    if command.get_current_dir().is_none() {
+        command.current_dir(root());
+    }
+    command.stdout(writer.try_clone()?).stderr(writer);
+    let mut child = command.spawn()?;
+    // The command holds the writing ends: with them open here, reading would not end.
+    drop(command);
+    let mut output = Output::default();
+    for line in BufReader::new(reader).split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        if output.read(&line) {
+            shown.push_str(&line);
+            shown.push('\n');
+        }
+    }
+    Ok((output, child.wait()?.success()))
+}
