@@ -64,9 +64,11 @@ const BESIDE: &[&[Step]] = &[
 
 /// Test programs that take longest. One that began last would run alone.
 const LONG: &[&str] = &[
-    "crossgrain-gpu search",
+    "crossgrain agree",
+    "crossgrain device",
+    "crossgrain device_search",
     "crossgrain-gpu parallel",
-    "crossgrain-cli search_session",
+    "crossgrain-gpu search",
     "crossgrain-cli devices",
 ];
 
