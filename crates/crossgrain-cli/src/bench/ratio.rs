@@ -5,7 +5,10 @@ use super::Row;
 /// A ratio of speeds.
 pub(crate) struct Ratio {
     pub(crate) what: &'static str,
+    /// Of the medians.
     pub(crate) value: f64,
+    /// Of the fastest samples of both sides.
+    pub(crate) best: f64,
 }
 
 /// What is compared: the one above the line, and the one below.
@@ -69,9 +72,11 @@ const RATIOS: [(&str, &str, &str); 43] = [
 
 /// Those ratios whose both sides were measured.
 pub(crate) fn found(rows: &[Row]) -> Vec<Ratio> {
-    let speed = |id: &str| rows.iter().find(|row| row.id == id).map(Row::gb_per_s);
+    let row = |id: &str| rows.iter().find(|row| row.id == id);
     let ratio = |&(what, ours, theirs): &(&'static str, &str, &str)| {
-        Some(Ratio { what, value: speed(ours)? / speed(theirs)? })
+        let (ours, theirs) = (row(ours)?, row(theirs)?);
+        let best = ours.best_gb_per_s() / theirs.best_gb_per_s();
+        Some(Ratio { what, value: ours.gb_per_s() / theirs.gb_per_s(), best })
     };
     RATIOS.iter().filter_map(ratio).collect()
 }
