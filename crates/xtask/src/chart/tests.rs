@@ -92,6 +92,18 @@ fn the_caption_says_where_when_and_with_what() {
 }
 
 #[test]
+fn a_table_says_which_library_was_old() {
+    let table =
+        |head: &str| super::table::speeds(&Record::parse(&record(head, &SPEEDS)).unwrap(), "2026-11-20");
+    let installed = table(HEAD);
+    assert!(installed.starts_with(
+        "| GB/s, one thread | crossgrain | OpenSSL 3.0.19 (installed) | libgcrypt | RustCrypto |\n"
+    ));
+    let newest = table(&HEAD.replace(r#""rustc""#, r#""libraries":"newest","rustc""#));
+    assert!(newest.contains(" | OpenSSL 3.0.19 (newest) | "), "{newest}");
+}
+
+#[test]
 fn bars_are_sorted_by_speed() {
     let texts = texts(&draw(&record(HEAD, &SPEEDS), "").unwrap());
     let place = |wanted: &str| texts.iter().position(|text| text == wanted).expect("it is there");
