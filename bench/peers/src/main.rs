@@ -15,10 +15,17 @@
 //!
 //! One request a line, one answer a line; a request that cannot be served is answered by
 //! `error REASON`, and the end of input ends the program. CIPHER is `aes-128`, `aes-192`, `aes-256`,
-//! `serpent-128`, `serpent-192` or `serpent-256`; MODE is `ecb`, `ctr` (the whole block is one big-endian counter) or, for a peer that has
-//! it, `ctr64` (only the last eight bytes count), `rekey` (`ecb`, with the key set up anew for every block), `xts` (sectors of
-//! 4096 bytes; KEYHEX is both keys, IVHEX the number of the first sector) or `gcm` (IVHEX is a nonce of 12 bytes, and the last 16 bytes of
-//! the data are the tag, of zeros before it is made); DIRECTION is `encrypt` or `decrypt`. Empty hex is written `-` both ways.
+//! `serpent-128` and so on, as `peer::Cipher` lists them. MODE is one of:
+//!
+//! * `ecb`, `cbc` and `ctr` (the whole block is one big-endian counter) or, for a peer that has it, `ctr64` (only the last
+//!   eight bytes count);
+//! * `rekey`: `ecb` with the key set up anew for every block;
+//! * `xts`: sectors of 4096 bytes; KEYHEX is both keys, IVHEX the number of the first sector;
+//! * `gcm`, `ocb`, `ccm`: IVHEX is a nonce of 12 bytes, and the last 16 bytes of the data are the tag, of zeros before it is made;
+//! * `cmac`: the same without a nonce, and the data before the tag stays.
+//!
+//! Behind a mode `:N` cuts the data into many messages of N bytes, each with its tag behind it, that have the same key and
+//! nonce, and `xts:N` into sectors of N bytes. DIRECTION is `encrypt` or `decrypt`. Empty hex is written `-` both ways.
 //!
 //! # Building each peer
 //!
