@@ -6,7 +6,7 @@
 //! whole process.
 //!
 //! ```text
-//! crossgrain-peers rustcrypto|openssl|libgcrypt|botan|ring|hand-written
+//! crossgrain-peers rustcrypto|openssl|libgcrypt|ipsec-mb|botan|ring|hand-written
 //!
 //! name                                                     who answers, with its version
 //! run  CIPHER MODE DIRECTION KEYHEX IVHEX DATAHEX          the output in hex
@@ -42,6 +42,7 @@
 mod botan;
 mod hand_written;
 mod hex;
+mod ipsec_mb;
 mod libgcrypt;
 mod library;
 mod openssl;
@@ -82,6 +83,7 @@ fn peer_named(name: &str) -> Option<Result<Box<dyn Peer>, String>> {
         "rustcrypto" => Some(Ok(Box::new(rustcrypto::RustCrypto))),
         "openssl" => Some(openssl::OpenSsl::load().map(|peer| Box::new(peer) as _)),
         "libgcrypt" => Some(libgcrypt::Libgcrypt::load().map(|peer| Box::new(peer) as _)),
+        "ipsec-mb" => Some(ipsec_mb::IpsecMb::load().map(|peer| Box::new(peer) as _)),
         "botan" => Some(botan::Botan::load().map(|peer| Box::new(peer) as _)),
         "ring" => Some(Ok(Box::new(ring::Ring))),
         "hand-written" => Some(hand_written::HandWritten::load().map(|peer| Box::new(peer) as _)),
@@ -90,7 +92,7 @@ fn peer_named(name: &str) -> Option<Result<Box<dyn Peer>, String>> {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: crossgrain-peers rustcrypto|openssl|libgcrypt|botan|ring|hand-written");
+    eprintln!("usage: crossgrain-peers rustcrypto|openssl|libgcrypt|ipsec-mb|botan|ring|hand-written");
     ExitCode::from(2)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::botan::Botan;
 use crate::hand_written::HandWritten;
+use crate::ipsec_mb::IpsecMb;
 use crate::libgcrypt::Libgcrypt;
 use crate::openssl::OpenSsl;
 use crate::peer::{Job, Mode, Operation, Peer, Setup};
@@ -43,6 +44,15 @@ fn libgcrypt() -> Option<Session> {
 fn botan() -> Option<Session> {
     let Ok(peer) = Botan::load() else {
         eprintln!("skipped: no libbotan-2");
+        return None;
+    };
+    Some(Session::new(Ok(Box::new(peer))))
+}
+
+/// `None`, and a word about it, on a machine without the library.
+fn ipsec_mb() -> Option<Session> {
+    let Ok(peer) = IpsecMb::load() else {
+        eprintln!("skipped: ipsec-mb (not installed)");
         return None;
     };
     Some(Session::new(Ok(Box::new(peer))))
@@ -120,7 +130,7 @@ fn peers_agree_on_gcm_and_time_it() {
         };
         let message = &data[..200];
         let mut answers = Vec::new();
-        for mut session in [ring(), openssl(), libgcrypt()].into_iter().flatten() {
+        for mut session in [ring(), openssl(), libgcrypt(), ipsec_mb()].into_iter().flatten() {
             let sealed = session.answer(&line("encrypt", &data));
             let opened = session.answer(&line("decrypt", &sealed));
             assert_eq!(opened, format!("{message}{}", "0".repeat(32)));
@@ -186,6 +196,41 @@ fn many_messages_are_messages_by_themselves() {
         let answer = rustcrypto().answer(&format!("time aes-128 {bad} encrypt 80 1"));
         assert!(answer.starts_with("error "), "{bad}: {answer}");
     }
+}
+
+/// Lengths of all kinds at once, so that lanes run dry at different times.
+#[test]
+fn ipsec_mb_computes_what_openssl_computes() {
+    let (Some(mut theirs), Some(mut openssl)) = (ipsec_mb(), openssl()) else { return };
+    for (cipher, key) in
+        [("aes-128", KEY.to_owned()), ("aes-192", "5a".repeat(24)), ("aes-256", KEY.repeat(2))]
+    {
+        for direction in DIRECTIONS {
+            for (mode, blocks) in
+                [("cbc", 1), ("cbc", 7), ("cbc:16", 40), ("cbc:48", 100), ("cbc:1024", 1000)]
+            {
+                let line = format!("run {cipher} {mode} {direction} {key} {KEY} {}", KEY.repeat(blocks));
+                assert_eq!(theirs.answer(&line), openssl.answer(&line), "{cipher} {mode} {direction}");
+            }
+        }
+    }
+    for request in
+        ["aes-256 cbc:4096 encrypt 65536", "aes-128 cmac:64 encrypt 5120", "aes-256 cmac:4096 encrypt 65792"]
+    {
+        let answer = theirs.answer(&format!("time {request} 2"));
+        assert!(is_nanoseconds(&answer), "{request}: {answer}");
+    }
+    for bad in [
+        "aes-128 ctr encrypt 16",
+        "aes-128 cbc encrypt 17",
+        "aes-128 cmac decrypt 32",
+        "serpent-128 cbc encrypt 16",
+    ] {
+        let answer = theirs.answer(&format!("time {bad} 1"));
+        assert!(answer.starts_with("error "), "{bad}: {answer}");
+    }
+    let answer = theirs.answer("time aes-128 cbc encrypt 16 1");
+    assert!(is_nanoseconds(&answer), "after a refusal: {answer}");
 }
 
 #[test]
@@ -426,6 +471,7 @@ fn only_known_peers_are_named() {
     assert!(peer_named("openssl").is_some());
     assert!(peer_named("libgcrypt").is_some());
     assert!(peer_named("botan").is_some());
+    assert!(peer_named("ipsec-mb").is_some());
     assert!(peer_named("hand-written").is_some());
     assert!(peer_named("OpenSSL").is_none());
 }

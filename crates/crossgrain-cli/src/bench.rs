@@ -104,7 +104,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         let told = "--device, --bytes and --beside are for `crossgrain bench gpu`: leave them out";
         return Err(Error::usage(told));
     }
-    let peers = args.peer.iter().map(|command| peer::Peer::start(command)).collect::<Result<Vec<_>, _>>()?;
+    let peers = args.peer.iter().filter_map(|command| peer::Peer::start(command).transpose());
+    let peers = peers.collect::<Result<Vec<_>, _>>()?;
     let mut printer = Printer { json: args.json, ghz: clock::core_ghz(), output: io::stdout() };
     printer.head(&peers)?;
     if args.planner {

@@ -106,7 +106,7 @@ fn build_peers_in_software() -> Result<()> {
 
 /// The command line of each peer. They are run from the root, so that paths may stay short. `loader` runs the peers that are
 /// libraries with newer ones than those installed.
-fn commands(loader: Option<&str>) -> [String; 8] {
+fn commands(loader: Option<&str>) -> [String; 9] {
     let program = |target: PathBuf| target.join("release/crossgrain-peers").display().to_string();
     let (peers, software) = (program(target()), program(software_target()));
     let loaded = loader.map_or_else(|| peers.clone(), |loader| format!("{loader} {peers}"));
@@ -116,6 +116,7 @@ fn commands(loader: Option<&str>) -> [String; 8] {
         format!("{loaded} openssl"),
         format!("{OPENSSL_WITHOUT_AES} {loaded} openssl"),
         format!("{loaded} libgcrypt"),
+        format!("{loaded} ipsec-mb"),
         format!("{peers} botan"),
         format!("{peers} ring"),
         format!("{peers} hand-written"),
@@ -207,8 +208,9 @@ mod tests {
     fn a_loader_runs_libraries_and_nothing_else() {
         let loaded = commands(Some("ld.so --library-path x"));
         let is_loaded = |command: &&String| command.contains("ld.so --library-path x");
-        let is_library = |command: &&String| command.contains("openssl") || command.contains("libgcrypt");
-        assert_eq!(loaded.iter().filter(is_loaded).count(), 3);
+        let libraries = ["openssl", "libgcrypt", "ipsec-mb"];
+        let is_library = |command: &&String| libraries.iter().any(|name| command.ends_with(name));
+        assert_eq!(loaded.iter().filter(is_loaded).count(), 4);
         assert!(loaded.iter().filter(is_loaded).all(|command| is_library(&command)), "{loaded:?}");
         assert!(!commands(None).iter().any(|command| is_loaded(&command)));
     }
