@@ -6,7 +6,7 @@
 //! whole process.
 //!
 //! ```text
-//! crossgrain-peers rustcrypto|openssl|libgcrypt|ipsec-mb|botan|ring|hand-written
+//! crossgrain-peers rustcrypto|openssl|libgcrypt|ipsec-mb|botan|ring|aws-lc-rs|graviola|hand-written
 //!
 //! name                                                     who answers, with its version
 //! run  CIPHER MODE DIRECTION KEYHEX IVHEX DATAHEX          the output in hex
@@ -36,10 +36,15 @@
 //!
 //! The first picks its AES by what the CPU offers. The second holds only the bit-sliced software of
 //! the `aes` crate; it has its own target directory because other flags rebuild every dependency.
-//! The others are loaded at run time and are the same in both; `OPENSSL_ia32cap` in the environment takes
+//! aws-lc-rs and graviola are there with `--features crates`, which takes minutes to compile. The others are loaded at run time
+//! and are the same in both; `OPENSSL_ia32cap` in the environment takes
 //! CPU features away from OpenSSL.
 
+#[cfg(feature = "crates")]
+mod aws_lc;
 mod botan;
+#[cfg(feature = "crates")]
+mod graviola;
 mod hand_written;
 mod hex;
 mod ipsec_mb;
@@ -50,6 +55,7 @@ mod peer;
 mod protocol;
 mod ring;
 mod rustcrypto;
+mod sealing;
 mod vectors;
 
 use std::env;
@@ -86,13 +92,21 @@ fn peer_named(name: &str) -> Option<Result<Box<dyn Peer>, String>> {
         "ipsec-mb" => Some(ipsec_mb::IpsecMb::load().map(|peer| Box::new(peer) as _)),
         "botan" => Some(botan::Botan::load().map(|peer| Box::new(peer) as _)),
         "ring" => Some(Ok(Box::new(ring::Ring))),
+        #[cfg(feature = "crates")]
+        "aws-lc-rs" => Some(Ok(Box::new(aws_lc::AwsLc))),
+        #[cfg(feature = "crates")]
+        "graviola" => Some(Ok(Box::new(graviola::Graviola))),
+        #[cfg(not(feature = "crates"))]
+        "aws-lc-rs" | "graviola" => Some(Err(format!("{name} needs the feature `crates`"))),
         "hand-written" => Some(hand_written::HandWritten::load().map(|peer| Box::new(peer) as _)),
         _ => None,
     }
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: crossgrain-peers rustcrypto|openssl|libgcrypt|ipsec-mb|botan|ring|hand-written");
+    eprintln!(
+        "usage: crossgrain-peers rustcrypto|openssl|libgcrypt|ipsec-mb|botan|ring|aws-lc-rs|graviola|hand-written"
+    );
     ExitCode::from(2)
 }
 

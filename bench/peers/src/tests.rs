@@ -122,7 +122,8 @@ fn openssl_times_every_job_it_has() {
 
 #[test]
 fn peers_agree_on_gcm_and_time_it() {
-    let ring = || Some(Session::new(Ok(Box::new(crate::ring::Ring))));
+    let crates =
+        || ["ring", "aws-lc-rs", "graviola"].map(|name| peer_named(name)?.ok()).into_iter().flatten();
     let data = hex::encode(&(0..116).map(|i| ((i * 7) >> 3) as u8).collect::<Vec<_>>());
     for (cipher, key) in [("aes-128", KEY.to_owned()), ("aes-256", format!("{KEY}{KEY}"))] {
         let line = |direction: &str, data: &str| {
@@ -130,7 +131,8 @@ fn peers_agree_on_gcm_and_time_it() {
         };
         let message = &data[..200];
         let mut answers = Vec::new();
-        for mut session in [ring(), openssl(), libgcrypt(), ipsec_mb()].into_iter().flatten() {
+        let libraries = [openssl(), libgcrypt(), ipsec_mb()].into_iter().flatten();
+        for mut session in crates().map(|peer| Session::new(Ok(peer))).chain(libraries) {
             let sealed = session.answer(&line("encrypt", &data));
             let opened = session.answer(&line("decrypt", &sealed));
             assert_eq!(opened, format!("{message}{}", "0".repeat(32)));
@@ -415,6 +417,10 @@ fn sizes_may_come_in_any_order() {
 fn names_carry_the_versions_linked() {
     let lock = include_str!("../../../Cargo.lock").replace("\r\n", "\n");
     for (package, version) in [
+        #[cfg(feature = "crates")]
+        ("aws-lc-rs", crate::aws_lc::AWS_LC_VERSION),
+        #[cfg(feature = "crates")]
+        ("graviola", crate::graviola::GRAVIOLA_VERSION),
         ("ring", crate::ring::RING_VERSION),
         ("aes", AES_VERSION),
         ("ctr", CTR_VERSION),

@@ -22,6 +22,8 @@ const OPENSSL_WITHOUT_AES: &str = "env OPENSSL_ia32cap=~0x200000200000000";
 pub(crate) enum More {
     /// libgcrypt, OpenSSL and ipsec-mb of Debian unstable in place of those installed
     Newest,
+    /// aws-lc-rs and graviola, which take minutes to compile
+    Crates,
 }
 
 /// Which peers are timed.
@@ -49,11 +51,13 @@ pub(crate) fn run(record: bool, peers: &Peers, arguments: &[String]) -> Result<(
     let newest = peers.has(More::Newest).then(|| newest::unpack(peers.mirror.as_deref())).transpose()?;
     build_peers_in_software()?;
     let packages = ["-p", "crossgrain-cli", "-p", "crossgrain-peers"];
-    succeed(cargo().args(["build", "--release"]).args(packages))?;
+    let crates = peers.has(More::Crates);
+    let features: &[&str] = if crates { &["--features", "crossgrain-peers/crates"] } else { &[] };
+    succeed(cargo().args(["build", "--release"]).args(packages).args(features))?;
 
     let mut bench = Command::new(root().join(target()).join("release/crossgrain"));
     bench.current_dir(root()).arg("bench").args(arguments);
-    for peer in commands(newest.as_deref()) {
+    for peer in commands(newest.as_deref(), crates) {
         bench.args(["--peer", &peer]);
     }
     let which = if newest.is_some() { "newest" } else { "installed" };
@@ -106,11 +110,11 @@ fn build_peers_in_software() -> Result<()> {
 
 /// The command line of each peer. They are run from the root, so that paths may stay short. `loader` runs the peers that are
 /// libraries with newer ones than those installed.
-fn commands(loader: Option<&str>) -> [String; 9] {
+fn commands(loader: Option<&str>, crates: bool) -> Vec<String> {
     let program = |target: PathBuf| target.join("release/crossgrain-peers").display().to_string();
     let (peers, software) = (program(target()), program(software_target()));
     let loaded = loader.map_or_else(|| peers.clone(), |loader| format!("{loader} {peers}"));
-    [
+    let mut commands = vec![
         format!("{peers} rustcrypto"),
         format!("{software} rustcrypto"),
         format!("{loaded} openssl"),
@@ -120,7 +124,11 @@ fn commands(loader: Option<&str>) -> [String; 9] {
         format!("{peers} botan"),
         format!("{peers} ring"),
         format!("{peers} hand-written"),
-    ]
+    ];
+    if crates {
+        commands.extend(["aws-lc-rs", "graviola"].map(|name| format!("{peers} {name}")));
+    }
+    commands
 }
 
 fn software_target() -> PathBuf {
@@ -206,13 +214,13 @@ mod tests {
 
     #[test]
     fn a_loader_runs_libraries_and_nothing_else() {
-        let loaded = commands(Some("ld.so --library-path x"));
+        let loaded = commands(Some("ld.so --library-path x"), true);
         let is_loaded = |command: &&String| command.contains("ld.so --library-path x");
         let libraries = ["openssl", "libgcrypt", "ipsec-mb"];
         let is_library = |command: &&String| libraries.iter().any(|name| command.ends_with(name));
         assert_eq!(loaded.iter().filter(is_loaded).count(), 4);
         assert!(loaded.iter().filter(is_loaded).all(|command| is_library(&command)), "{loaded:?}");
-        assert!(!commands(None).iter().any(|command| is_loaded(&command)));
+        assert!(!commands(None, false).iter().any(|command| is_loaded(&command)));
     }
 
     #[test]
