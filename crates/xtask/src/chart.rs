@@ -3,6 +3,7 @@
 //! The pictures are made from what `cargo xtask bench --record` kept, never typed in, so that no figure in
 //! them can be older or better than the record they name. The README's table of speeds is made likewise.
 
+mod lines;
 mod record;
 mod series;
 mod svg;
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use crate::bench::{GPU, PLANNER};
 use crate::{Result, pages, root};
+use lines::Lines;
 use record::Record;
 use series::Chart;
 
@@ -33,20 +35,27 @@ struct Picture {
     path: &'static str,
     /// Whether it shows what the planner was judged by, which is kept apart.
     is_of_planner: bool,
-    chart: fn(&Record) -> Chart,
+    drawing: Drawing,
+}
+
+/// What a picture shows of a record.
+enum Drawing {
+    Bars(fn(&Record) -> Chart),
+    Lines(fn(&Record) -> Lines),
 }
 
 const fn picture(path: &'static str, chart: fn(&Record) -> Chart) -> Picture {
-    Picture { path, is_of_planner: false, chart }
+    Picture { path, is_of_planner: false, drawing: Drawing::Bars(chart) }
 }
 
-const PICTURES: [Picture; 6] = [
+const PICTURES: [Picture; 7] = [
     picture("docs/speed.svg", series::speed),
+    Picture { path: "docs/sealing.svg", is_of_planner: false, drawing: Drawing::Lines(lines::sealing) },
     picture("docs/representations.svg", series::representations),
     picture("docs/lengths.svg", series::lengths),
     picture("docs/calls.svg", series::calls),
     picture("docs/threads.svg", series::threads),
-    Picture { path: "docs/plans.svg", is_of_planner: true, chart: series::plans },
+    Picture { path: "docs/plans.svg", is_of_planner: true, drawing: Drawing::Bars(series::plans) },
 ];
 
 /// Draws what is in the record `file`, or else in the newest ones. What that does not tell of is left as it was. README's
@@ -99,8 +108,17 @@ fn tables() -> Result<[String; 2]> {
 
 /// A picture of a record that was made on this day, if there is anything on it.
 fn draw(picture: &Picture, record: &Record, day: &str) -> Option<String> {
-    let chart = (picture.chart)(record);
-    (!chart.panels.is_empty()).then(|| svg::document(&chart, &record.caption(day)))
+    let caption = record.caption(day);
+    match picture.drawing {
+        Drawing::Bars(chart) => {
+            let chart = chart(record);
+            (!chart.panels.is_empty()).then(|| svg::document(&chart, &caption))
+        }
+        Drawing::Lines(lines) => {
+            let lines = lines(record);
+            (!lines.lines.is_empty()).then(|| lines::document(&lines, &caption))
+        }
+    }
 }
 
 /// The newest record of speeds.

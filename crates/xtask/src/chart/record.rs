@@ -103,6 +103,14 @@ impl Record {
         }
     }
 
+    /// The peer of an id's label by its name and version; `None` for one that lacks something on purpose, and for what is no peer.
+    pub(super) fn named(&self, label: &str) -> Option<String> {
+        let is_it =
+            |peer: &&String| peer.split(' ').next().is_some_and(|word| word.eq_ignore_ascii_case(label));
+        let words = self.peers.iter().find(is_it)?.split(' ').take(2);
+        Some(words.collect::<Vec<_>>().join(" "))
+    }
+
     /// Where, when and with what it was measured. The day is the name of the record's file.
     pub(super) fn caption(&self, name: &str) -> [String; 2] {
         let ghz = self.ghz.map(|ghz| format!("about {ghz:.2} GHz"));
