@@ -1,4 +1,4 @@
-//! The speeds of a record as a table for the README: what a reader can compare at a glance.
+//! The speeds of a record as a table: what a reader can compare at a glance.
 
 use std::fmt::Write as _;
 
