@@ -70,7 +70,9 @@ mod kernel {
     }
 
     pub(super) fn operation(setup: &Setup) -> Result<Box<dyn Operation>, String> {
-        let Job { cipher: Cipher::Aes128, mode, direction } = setup.job() else { return Err(ONLY.into()) };
+        let Job { cipher: Cipher::Aes128, mode, direction, .. } = setup.job() else {
+            return Err(ONLY.into());
+        };
         let counter = match (mode, direction) {
             (Mode::Ecb, Direction::Encrypt) => None,
             (Mode::Ctr, _) => Some(u128::from_be_bytes(setup.iv().try_into().map_err(|_| ONLY)?)),

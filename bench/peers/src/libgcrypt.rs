@@ -10,10 +10,17 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::library::{self, open_first, succeeded, symbol};
 use crate::peer::{
-    BLOCK_BYTES, Cipher, Direction, Job, Mode, Operation, PARTIAL_BLOCK, Peer, Setup, each_sector,
+    BLOCK_BYTES, Cipher, Direction, Job, Mode, Operation, PARTIAL_BLOCK, Peer, Setup, TAG_BYTES, each_sector,
+    with_tag,
 };
 
 const FILES: [&str; 1] = ["libgcrypt.so.20"];
+
+/// `GCRYCTL_FINALIZE`: what comes next is the end of a message.
+const FINALIZE: c_int = 5;
+
+/// `GCRYCTL_SET_CCM_LENGTHS`: three numbers of 64 bits, of the bytes of message, additional data and tag.
+const SET_CCM_LENGTHS: c_int = 69;
 
 /// `gcry_cipher_hd_t`.
 type Handle = *mut c_void;
@@ -35,6 +42,11 @@ struct Library {
     set_iv: Give,
     encrypt: Run,
     decrypt: Run,
+    /// Handle, where the tag goes and its length.
+    get_tag: unsafe extern "C" fn(Handle, *mut c_void, usize) -> c_uint,
+    check_tag: Give,
+    /// Handle, request, what it reads and its length.
+    control: unsafe extern "C" fn(Handle, c_int, *mut c_void, usize) -> c_uint,
     _handle: libloading::Library,
 }
 
@@ -59,6 +71,9 @@ impl Library {
                 set_iv: symbol(&handle, "gcry_cipher_setiv")?,
                 encrypt: symbol(&handle, "gcry_cipher_encrypt")?,
                 decrypt: symbol(&handle, "gcry_cipher_decrypt")?,
+                get_tag: symbol(&handle, "gcry_cipher_gettag")?,
+                check_tag: symbol(&handle, "gcry_cipher_checktag")?,
+                control: symbol(&handle, "gcry_cipher_ctl")?,
                 _handle: handle,
             })
         }
@@ -110,10 +125,9 @@ fn algorithm(cipher: Cipher) -> c_int {
 struct Keyed {
     library: Rc<Library>,
     handle: Handle,
-    mode: Mode,
-    direction: Direction,
-    /// `None` where nothing counts.
-    counter: Option<[u8; BLOCK_BYTES]>,
+    job: Job,
+    /// Empty where nothing counts.
+    iv: Vec<u8>,
 }
 
 impl Keyed {
@@ -121,51 +135,99 @@ impl Keyed {
         // `enum gcry_cipher_modes`
         let mode = match setup.job().mode {
             Mode::Ecb => 1,
+            Mode::Cbc => 3,
             Mode::Ctr => 6,
+            Mode::Ccm => 8,
+            Mode::Gcm => 9,
+            Mode::Ocb => 11,
             Mode::Xts => 13,
             Mode::Ctr64 => return Err("libgcrypt has no ctr64".into()),
             Mode::Rekey => return Err("libgcrypt's keys are set up once".into()),
-            Mode::Gcm => return Err("libgcrypt's tags are not asked for here".into()),
+            Mode::Cmac => return Err("libgcrypt's CMAC is not asked for here".into()),
         };
         let mut handle = ptr::null_mut();
         // SAFETY: the handle is written by the call; 0 stands for no flags.
         let answer = unsafe { (library.open)(&raw mut handle, algorithm(setup.job().cipher), mode, 0) };
         succeeded(answer, 0, "gcry_cipher_open")?;
         // From here on dropping the value closes the handle, whatever fails below.
-        let Job { mode, direction, .. } = setup.job();
-        let keyed = Self { library, handle, mode, direction, counter: setup.iv().try_into().ok() };
+        let keyed = Self { library, handle, job: setup.job(), iv: setup.iv().to_vec() };
         keyed.give(keyed.library.set_key, setup.key(), "gcry_cipher_setkey")?;
         Ok(keyed)
     }
 
     fn give(&self, function: Give, bytes: &[u8], name: &str) -> Result<(), String> {
-        // SAFETY: the handle is open, and the bytes are as long as told.
+        // SAFETY: the handle is open, and the bytes are as many as the call says.
         succeeded(unsafe { function(self.handle, bytes.as_ptr().cast(), bytes.len()) }, 0, name)
     }
 }
 
 impl Operation for Keyed {
-    fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
-        match self.counter {
-            Some(first) if self.mode == Mode::Xts => {
-                return each_sector(first, buffer, |number, sector| {
+    fn apply(&mut self, message: &mut [u8]) -> Result<(), String> {
+        match self.job.mode {
+            Mode::Xts => {
+                let first = self.iv[..].try_into().map_err(|_| "no number of a sector")?;
+                return each_sector(first, self.job.sector_bytes(), message, |number, sector| {
                     self.give(self.library.set_iv, &number, "gcry_cipher_setiv")?;
                     self.replace(sector)
                 });
             }
-            Some(counter) => self.give(self.library.set_counter, &counter, "gcry_cipher_setctr")?,
-            None if !buffer.len().is_multiple_of(BLOCK_BYTES) => return Err(PARTIAL_BLOCK.into()),
-            None if buffer.is_empty() => return Ok(()),
-            None => {}
+            mode if mode.has_tag() => return self.replace_with_tag(message),
+            Mode::Ecb | Mode::Cbc if !message.len().is_multiple_of(BLOCK_BYTES) => {
+                return Err(PARTIAL_BLOCK.into());
+            }
+            _ if message.is_empty() => return Ok(()),
+            Mode::Cbc => self.give(self.library.set_iv, &self.iv, "gcry_cipher_setiv")?,
+            Mode::Ctr => self.give(self.library.set_counter, &self.iv, "gcry_cipher_setctr")?,
+            _ => {}
         }
-        self.replace(buffer)
+        self.replace(message)
+    }
+}
+
+impl Keyed {
+    /// Replaces a message, and makes its tag or compares it.
+    fn replace_with_tag(&self, buffer: &mut [u8]) -> Result<(), String> {
+        let (message, tag) = with_tag(buffer)?;
+        self.give(self.library.set_iv, &self.iv, "gcry_cipher_setiv")?;
+        match self.job.mode {
+            Mode::Ccm => self.control(SET_CCM_LENGTHS, &mut [message.len() as u64, 0, TAG_BYTES as u64])?,
+            _ => self.control(FINALIZE, &mut [])?,
+        }
+        self.replace(message)?;
+        match self.job.direction {
+            Direction::Encrypt => {
+                // SAFETY: the handle is open, and the tag is as long as the call says.
+                let answer =
+                    unsafe { (self.library.get_tag)(self.handle, tag.as_mut_ptr().cast(), TAG_BYTES) };
+                succeeded(answer, 0, "gcry_cipher_gettag")
+            }
+            Direction::Decrypt => {
+                self.give(self.library.check_tag, tag, "gcry_cipher_checktag")?;
+                tag.fill(0);
+                Ok(())
+            }
+        }
+    }
+
+    fn control(&self, request: c_int, numbers: &mut [u64]) -> Result<(), String> {
+        let numbers: (*mut c_void, usize) = if numbers.is_empty() {
+            (ptr::null_mut(), 0)
+        } else {
+            (numbers.as_mut_ptr().cast(), size_of_val(numbers))
+        };
+        // SAFETY: the handle is open; both requests read as many bytes as the call says.
+        succeeded(
+            unsafe { (self.library.control)(self.handle, request, numbers.0, numbers.1) },
+            0,
+            "gcry_cipher_ctl",
+        )
     }
 }
 
 impl Keyed {
     /// Encrypts or decrypts from where the library is.
     fn replace(&self, buffer: &mut [u8]) -> Result<(), String> {
-        let (run, name) = match self.direction {
+        let (run, name) = match self.job.direction {
             Direction::Encrypt => (self.library.encrypt, "gcry_cipher_encrypt"),
             Direction::Decrypt => (self.library.decrypt, "gcry_cipher_decrypt"),
         };

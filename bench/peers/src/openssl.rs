@@ -14,8 +14,8 @@ use std::rc::Rc;
 
 use crate::library::{self, open_first, succeeded, symbol};
 use crate::peer::{
-    BLOCK_BYTES, Cipher, Direction, Mode, Operation, PARTIAL_BLOCK, Peer, Setup, TAG_BYTES, each_sector,
-    with_tag,
+    BLOCK_BYTES, Cipher, Direction, Job, Mode, NONCE_BYTES, Operation, PARTIAL_BLOCK, Peer, Setup, TAG_BYTES,
+    each_sector, with_tag,
 };
 
 /// Newest first: where several are installed, the newest is the rival worth beating.
@@ -24,7 +24,8 @@ const FILES: [&str; 3] = ["libcrypto.so.4", "libcrypto.so.3", "libcrypto.so.1.1"
 /// Asks `OpenSSL_version` for name, version and date.
 const OPENSSL_VERSION: c_int = 0;
 
-/// Ask `EVP_CIPHER_CTX_ctrl` for a tag, and give it one.
+/// Tell `EVP_CIPHER_CTX_ctrl` how long a nonce is, ask it for a tag, and give it one.
+const SET_NONCE_BYTES: c_int = 0x9;
 const GET_TAG: c_int = 0x10;
 const SET_TAG: c_int = 0x11;
 
@@ -91,48 +92,50 @@ impl Library {
 
     /// The library's own description, for a cipher and mode it has under their usual name.
     fn cipher(&self, setup: &Setup) -> Result<*const EvpCipher, String> {
-        let name = match (setup.job().cipher, setup.job().mode) {
-            (_, Mode::Ctr64) => return Err("OpenSSL has no ctr64".into()),
-            (_, Mode::Rekey) => return Err("OpenSSL's keys are set up once".into()),
-            (Cipher::Serpent128 | Cipher::Serpent192 | Cipher::Serpent256, _) => {
-                return Err("OpenSSL has no Serpent".into());
-            }
-            (Cipher::Aes128, Mode::Ecb) => "EVP_aes_128_ecb",
-            (Cipher::Aes192, Mode::Ecb) => "EVP_aes_192_ecb",
-            (Cipher::Aes256, Mode::Ecb) => "EVP_aes_256_ecb",
-            (Cipher::Aes128, Mode::Ctr) => "EVP_aes_128_ctr",
-            (Cipher::Aes192, Mode::Ctr) => "EVP_aes_192_ctr",
-            (Cipher::Aes256, Mode::Ctr) => "EVP_aes_256_ctr",
-            (Cipher::Aes128, Mode::Xts) => "EVP_aes_128_xts",
-            (Cipher::Aes192, Mode::Xts) => return Err("XTS is not defined for AES-192".into()),
-            (Cipher::Aes256, Mode::Xts) => "EVP_aes_256_xts",
-            (Cipher::Aes128, Mode::Gcm) => "EVP_aes_128_gcm",
-            (Cipher::Aes192, Mode::Gcm) => "EVP_aes_192_gcm",
-            (Cipher::Aes256, Mode::Gcm) => "EVP_aes_256_gcm",
-            (_, Mode::Gcm) => return Err("OpenSSL's GCM is AES's here".into()),
-            (Cipher::Sm4, Mode::Ecb) => "EVP_sm4_ecb",
-            (Cipher::Sm4, Mode::Ctr) => "EVP_sm4_ctr",
-            (Cipher::Camellia128, Mode::Ecb) => "EVP_camellia_128_ecb",
-            (Cipher::Camellia128, Mode::Ctr) => "EVP_camellia_128_ctr",
-            (Cipher::Camellia192, Mode::Ecb) => "EVP_camellia_192_ecb",
-            (Cipher::Camellia192, Mode::Ctr) => "EVP_camellia_192_ctr",
-            (Cipher::Camellia256, Mode::Ecb) => "EVP_camellia_256_ecb",
-            (Cipher::Camellia256, Mode::Ctr) => "EVP_camellia_256_ctr",
-            (Cipher::Aria128, Mode::Ecb) => "EVP_aria_128_ecb",
-            (Cipher::Aria128, Mode::Ctr) => "EVP_aria_128_ctr",
-            (Cipher::Aria192, Mode::Ecb) => "EVP_aria_192_ecb",
-            (Cipher::Aria192, Mode::Ctr) => "EVP_aria_192_ctr",
-            (Cipher::Aria256, Mode::Ecb) => "EVP_aria_256_ecb",
-            (Cipher::Aria256, Mode::Ctr) => "EVP_aria_256_ctr",
-            (Cipher::Kuznyechik, _) => return Err("OpenSSL has no Kuznyechik".into()),
-            (_, Mode::Xts) => return Err("OpenSSL's XTS is AES's".into()),
-        };
-        // SAFETY: every name above is a function without arguments that returns a cipher.
-        let cipher = unsafe { symbol::<CipherGetter>(&self.handle, name)?() };
+        let name = cipher_name(setup.job().cipher, setup.job().mode)?;
+        // SAFETY: every such name is a function without arguments that returns a cipher.
+        let cipher = unsafe { symbol::<CipherGetter>(&self.handle, &name)?() };
         if cipher.is_null() {
             return Err(format!("OpenSSL was built without {name}"));
         }
         Ok(cipher)
+    }
+}
+
+/// The function that gives a cipher in a mode, such as `EVP_aes_128_ecb`.
+fn cipher_name(cipher: Cipher, mode: Mode) -> Result<String, String> {
+    let mode_word = match mode {
+        Mode::Ecb => "ecb",
+        Mode::Ctr => "ctr",
+        Mode::Cbc => "cbc",
+        Mode::Xts => "xts",
+        Mode::Gcm => "gcm",
+        Mode::Ocb => "ocb",
+        Mode::Ccm => "ccm",
+        Mode::Ctr64 => return Err("OpenSSL has no ctr64".into()),
+        Mode::Rekey => return Err("OpenSSL's keys are set up once".into()),
+        Mode::Cmac => return Err("OpenSSL's CMAC is not asked for here".into()),
+    };
+    let (family, bits) = match cipher {
+        Cipher::Aes128 => ("aes", "_128"),
+        Cipher::Aes192 => ("aes", "_192"),
+        Cipher::Aes256 => ("aes", "_256"),
+        Cipher::Sm4 => ("sm4", ""),
+        Cipher::Camellia128 => ("camellia", "_128"),
+        Cipher::Camellia192 => ("camellia", "_192"),
+        Cipher::Camellia256 => ("camellia", "_256"),
+        Cipher::Aria128 => ("aria", "_128"),
+        Cipher::Aria192 => ("aria", "_192"),
+        Cipher::Aria256 => ("aria", "_256"),
+        Cipher::Serpent128 | Cipher::Serpent192 | Cipher::Serpent256 => {
+            return Err("OpenSSL has no Serpent".into());
+        }
+        Cipher::Kuznyechik => return Err("OpenSSL has no Kuznyechik".into()),
+    };
+    match (family, mode) {
+        (_, Mode::Xts) if cipher == Cipher::Aes192 => Err("XTS is not defined for AES-192".into()),
+        ("aes", _) | (_, Mode::Ecb | Mode::Ctr | Mode::Cbc) => Ok(format!("EVP_{family}{bits}_{mode_word}")),
+        _ => Err(format!("OpenSSL's {mode_word} is AES's here")),
     }
 }
 
@@ -168,8 +171,7 @@ impl Peer for OpenSsl {
 struct Context {
     library: Rc<Library>,
     raw: NonNull<EvpCipherCtx>,
-    mode: Mode,
-    direction: Direction,
+    job: Job,
     /// Empty where nothing counts.
     iv: Vec<u8>,
 }
@@ -180,10 +182,17 @@ impl Context {
         // SAFETY: it has no arguments.
         let raw = NonNull::new(unsafe { (library.new)() }).ok_or("EVP_CIPHER_CTX_new failed")?;
         // From here on dropping the value frees the context, whatever fails below.
-        let (mode, direction) = (setup.job().mode, setup.job().direction);
-        let context = Self { library, raw, mode, direction, iv: setup.iv().to_vec() };
-        let direction = c_int::from(direction == Direction::Encrypt);
-        context.init(cipher, setup.key().as_ptr(), &context.iv, direction)?;
+        let context = Self { library, raw, job: setup.job(), iv: setup.iv().to_vec() };
+        let direction = c_int::from(setup.job().direction == Direction::Encrypt);
+        if setup.job().mode == Mode::Ccm {
+            // The lengths of nonce and tag come before the key, since its own defaults are others.
+            context.init(cipher, ptr::null(), &[], direction)?;
+            context.control(SET_NONCE_BYTES, NONCE_BYTES, ptr::null_mut())?;
+            context.control(SET_TAG, TAG_BYTES, ptr::null_mut())?;
+            context.init(ptr::null(), setup.key().as_ptr(), &context.iv, SAME_DIRECTION)?;
+        } else {
+            context.init(cipher, setup.key().as_ptr(), &context.iv, direction)?;
+        }
         // SAFETY: the context is alive and has its cipher. A last partial block is refused in
         // `apply`, so padding would only hold back the last whole one.
         let done = unsafe { (context.library.set_padding)(context.raw.as_ptr(), 0) };
@@ -202,7 +211,7 @@ impl Context {
         let iv = if iv.is_empty() { ptr::null() } else { iv.as_ptr() };
         // SAFETY: the context is alive; `cipher` came from the library or is null; `key` is null or
         // as long as that cipher's key, which `Setup` made sure of; `iv` is null or what it made sure of
-        // too: a block, which is what a counter mode reads, and XTS, or the twelve bytes of GCM.
+        // too: a block, which is what a counter mode, CBC and XTS read, or the twelve bytes of a nonce.
         let done =
             unsafe { (self.library.init)(self.raw.as_ptr(), cipher, ptr::null_mut(), key, iv, direction) };
         succeeded(done, 1, "EVP_CipherInit_ex")
@@ -210,67 +219,111 @@ impl Context {
 }
 
 impl Operation for Context {
-    fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
-        match self.mode {
+    fn apply(&mut self, message: &mut [u8]) -> Result<(), String> {
+        match self.job.mode {
             Mode::Xts => {
                 let first = self.iv[..].try_into().map_err(|_| "no number of a sector")?;
-                each_sector(first, buffer, |number, sector| self.update(&number, sector))
+                each_sector(first, self.job.sector_bytes(), message, |number, sector| {
+                    self.replace(&number, sector)
+                })
             }
-            Mode::Gcm => self.update_with_tag(buffer),
-            _ if self.iv.is_empty() && !buffer.len().is_multiple_of(BLOCK_BYTES) => Err(PARTIAL_BLOCK.into()),
-            _ => self.update(&self.iv, buffer),
+            mode if mode.has_tag() => self.replace_with_tag(message),
+            Mode::Ecb | Mode::Cbc if !message.len().is_multiple_of(BLOCK_BYTES) => Err(PARTIAL_BLOCK.into()),
+            _ => self.replace(&self.iv, message),
         }
     }
 }
 
 impl Context {
     /// Replaces a message, and makes its tag or compares it.
-    fn update_with_tag(&self, buffer: &mut [u8]) -> Result<(), String> {
+    fn replace_with_tag(&self, buffer: &mut [u8]) -> Result<(), String> {
         let (message, tag) = with_tag(buffer)?;
-        self.update(&self.iv, message)?;
-        if self.direction == Direction::Decrypt {
-            self.control(SET_TAG, tag)?;
+        self.init(ptr::null(), ptr::null(), &self.iv, SAME_DIRECTION)?;
+        let (is_ccm, decrypts) = (self.job.mode == Mode::Ccm, self.job.direction == Direction::Decrypt);
+        if decrypts {
+            self.control(SET_TAG, TAG_BYTES, tag.as_mut_ptr().cast())?;
         }
-        let (mut nothing, mut count) = ([0; BLOCK_BYTES], 0);
-        // SAFETY: the context is alive and keyed; GCM writes nothing here, and no mode more than a block.
-        let done = unsafe { (self.library.end)(self.raw.as_ptr(), nothing.as_mut_ptr(), &mut count) };
-        succeeded(done, 1, "EVP_CipherFinal_ex")?;
-        match self.direction {
-            Direction::Encrypt => self.control(GET_TAG, tag),
-            Direction::Decrypt => {
-                tag.fill(0);
-                Ok(())
-            }
+        if is_ccm {
+            self.announce(message.len())?;
         }
+        // CCM has compared the tag when this returns, and has no more to write.
+        let written = self.update(message)?;
+        match message.get_mut(written..) {
+            Some([]) if is_ccm => {}
+            Some(rest) if !is_ccm => self.end(rest)?,
+            _ => return Err(wrote(written, message.len())),
+        }
+        if decrypts {
+            tag.fill(0);
+            return Ok(());
+        }
+        self.control(GET_TAG, TAG_BYTES, tag.as_mut_ptr().cast())
     }
 
-    fn control(&self, request: c_int, tag: &mut [u8; TAG_BYTES]) -> Result<(), String> {
-        // SAFETY: the context is alive and GCM's; both requests take as many bytes as they are told.
-        let done = unsafe {
-            (self.library.control)(self.raw.as_ptr(), request, TAG_BYTES as c_int, tag.as_mut_ptr().cast())
-        };
+    /// `argument` is null or what `request` reads or writes, of this length.
+    fn control(&self, request: c_int, bytes: usize, argument: *mut c_void) -> Result<(), String> {
+        // SAFETY: the context is alive and its cipher has tags; every request takes as many bytes as the call says, and
+        // none where there are none.
+        let done = unsafe { (self.library.control)(self.raw.as_ptr(), request, bytes as c_int, argument) };
         succeeded(done, 1, "EVP_CIPHER_CTX_ctrl")
     }
 
+    /// Gives CCM the length of the message that follows.
+    fn announce(&self, bytes: usize) -> Result<(), String> {
+        let (input_bytes, mut output_bytes) = (length(bytes)?, 0);
+        let update = self.library.update;
+        // SAFETY: the context is alive and keyed; without input and output the call takes the length alone.
+        let done = unsafe {
+            update(self.raw.as_ptr(), ptr::null_mut(), &mut output_bytes, ptr::null(), input_bytes)
+        };
+        succeeded(done, 1, "EVP_CipherUpdate")
+    }
+
+    /// Writes the last bytes of a message, those that the library held back.
+    fn end(&self, rest: &mut [u8]) -> Result<(), String> {
+        let (mut last, mut count) = ([0; BLOCK_BYTES], 0);
+        // SAFETY: the context is alive and keyed; no mode writes more than a block here.
+        let done = unsafe { (self.library.end)(self.raw.as_ptr(), last.as_mut_ptr(), &mut count) };
+        succeeded(done, 1, "EVP_CipherFinal_ex")?;
+        let count = usize::try_from(count).map_err(|error| error.to_string())?;
+        let last = last.get(..count).filter(|last| last.len() == rest.len());
+        rest.copy_from_slice(last.ok_or_else(|| wrote(count, rest.len()))?);
+        Ok(())
+    }
+
     /// Replaces a buffer, counting from here.
-    fn update(&self, iv: &[u8], buffer: &mut [u8]) -> Result<(), String> {
+    fn replace(&self, iv: &[u8], buffer: &mut [u8]) -> Result<(), String> {
         if !iv.is_empty() {
             self.init(ptr::null(), ptr::null(), iv, SAME_DIRECTION)?;
         }
-        let input_bytes = c_int::try_from(buffer.len()).map_err(|e| e.to_string())?;
-        let mut output_bytes = 0;
+        match self.update(buffer)? {
+            written if written == buffer.len() => Ok(()),
+            written => Err(wrote(written, buffer.len())),
+        }
+    }
+
+    /// Replaces the front of a buffer from where the library is, and gives how much.
+    fn update(&self, buffer: &mut [u8]) -> Result<usize, String> {
+        let (input_bytes, mut output_bytes) = (length(buffer.len())?, 0);
         let bytes = buffer.as_mut_ptr();
         // SAFETY: the context is alive and keyed. Input and output may be the same buffer. No more
-        // than the input's length is written: a counter mode writes that, and XTS, and ECB never holds a
-        // partial block from an earlier call, because `apply` checks the length.
+        // than the input's length is written: a counter mode writes that, and XTS and CCM; ECB and CBC never hold a
+        // partial block from an earlier call, because `apply` checks the length, nor does OCB, which begins anew each time.
         let done =
             unsafe { (self.library.update)(self.raw.as_ptr(), bytes, &mut output_bytes, bytes, input_bytes) };
         succeeded(done, 1, "EVP_CipherUpdate")?;
-        if output_bytes != input_bytes {
-            return Err(format!("OpenSSL wrote {output_bytes} bytes of {input_bytes}"));
-        }
-        Ok(())
+        usize::try_from(output_bytes).map_err(|error| error.to_string())
     }
+}
+
+/// Why an answer is not believed.
+fn wrote(bytes: usize, wanted: usize) -> String {
+    format!("OpenSSL wrote {bytes} bytes of {wanted}")
+}
+
+/// A length as the library takes it.
+fn length(bytes: usize) -> Result<c_int, String> {
+    c_int::try_from(bytes).map_err(|error| error.to_string())
 }
 
 impl Drop for Context {

@@ -5,10 +5,13 @@ use std::str::FromStr;
 /// Bytes in a block, and so in an initial counter.
 pub(crate) const BLOCK_BYTES: usize = 16;
 
-/// Bytes in a sector of XTS.
-pub(crate) const SECTOR_BYTES: usize = 4096;
+/// Bytes in a sector of XTS unless the mode's word gives another number.
+const SECTOR_BYTES: usize = 4096;
 
-/// Bytes in a tag, and in a nonce of GCM.
+/// The most that such a number may be: a tag behind each message fits as well.
+const PIECE_BYTES_MAX: usize = 1 << 30;
+
+/// Bytes in a tag, and in a nonce of GCM, OCB and CCM.
 pub(crate) const TAG_BYTES: usize = 16;
 pub(crate) const NONCE_BYTES: usize = 12;
 
@@ -26,8 +29,13 @@ pub(crate) trait Peer {
 
 /// A keyed cipher, ready to run: the part of a peer that is timed.
 pub(crate) trait Operation {
-    /// Encrypts or decrypts a buffer in place, counting from the initial counter each time.
-    fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String>;
+    /// Encrypts or decrypts a message in place, counting from the initial counter each time.
+    fn apply(&mut self, message: &mut [u8]) -> Result<(), String>;
+
+    /// The same for a buffer that is messages one behind another, each of so many bytes and the last of what is left.
+    fn apply_many(&mut self, buffer: &mut [u8], message_bytes: usize) -> Result<(), String> {
+        buffer.chunks_mut(message_bytes).try_for_each(|message| self.apply(message))
+    }
 }
 
 /// Cipher, mode and direction, as three words of a request.
@@ -36,6 +44,8 @@ pub(crate) struct Job {
     pub(crate) cipher: Cipher,
     pub(crate) mode: Mode,
     pub(crate) direction: Direction,
+    /// Bytes in each of many messages, or in a sector of XTS; `None` where the buffer is one message.
+    piece_bytes: Option<usize>,
 }
 
 /// Ciphers by the size of the key.
@@ -68,10 +78,18 @@ pub(crate) enum Mode {
     Ctr,
     /// The last 64 bits count, the first 64 stay.
     Ctr64,
-    /// Sectors of [`SECTOR_BYTES`], numbered from the initial counter on, which is little-endian here.
+    /// Each block added to the one before it; the initial counter is what the first is added to.
+    Cbc,
+    /// Sectors, numbered from the initial counter on, which is little-endian here.
     Xts,
     /// A message of which the last [`TAG_BYTES`] are its tag, which is made or compared; the initial counter is its nonce.
     Gcm,
+    /// The same.
+    Ocb,
+    /// The same.
+    Ccm,
+    /// A message that stays as it is, of which the last [`TAG_BYTES`] are its tag, which is made.
+    Cmac,
 }
 
 /// Which way the data goes.
@@ -82,9 +100,25 @@ pub(crate) enum Direction {
 }
 
 impl Job {
-    /// Reads a job from its three words.
+    /// Reads a job from its three words. The mode's may end in a colon and the bytes of a message, or of a sector.
     pub(crate) fn parse(cipher: &str, mode: &str, direction: &str) -> Result<Self, String> {
-        Ok(Self { cipher: cipher.parse()?, mode: mode.parse()?, direction: direction.parse()? })
+        let (mode, piece_bytes) = match mode.split_once(':') {
+            Some((mode, bytes)) => (mode, Some(piece(bytes)?)),
+            None => (mode, None),
+        };
+        Ok(Self { cipher: cipher.parse()?, mode: mode.parse()?, direction: direction.parse()?, piece_bytes })
+    }
+
+    /// Bytes from one message of a buffer to the next, tag included; `None` where it is one message.
+    pub(crate) fn stride(self) -> Option<usize> {
+        let tag_bytes = if self.mode.has_tag() { TAG_BYTES } else { 0 };
+        let bytes = self.piece_bytes.filter(|_| self.mode != Mode::Xts)?;
+        Some(bytes + tag_bytes)
+    }
+
+    /// Bytes in a sector of XTS.
+    pub(crate) fn sector_bytes(self) -> usize {
+        self.piece_bytes.unwrap_or(SECTOR_BYTES)
     }
 
     /// Bytes in all its keys.
@@ -108,10 +142,15 @@ impl Mode {
     /// Bytes in an initial counter: none where nothing counts.
     pub(crate) fn iv_bytes(self) -> usize {
         match self {
-            Self::Ecb | Self::Rekey => 0,
-            Self::Ctr | Self::Ctr64 | Self::Xts => BLOCK_BYTES,
-            Self::Gcm => NONCE_BYTES,
+            Self::Ecb | Self::Rekey | Self::Cmac => 0,
+            Self::Ctr | Self::Ctr64 | Self::Cbc | Self::Xts => BLOCK_BYTES,
+            Self::Gcm | Self::Ocb | Self::Ccm => NONCE_BYTES,
         }
+    }
+
+    /// Whether the end of a message is its tag's place.
+    pub(crate) fn has_tag(self) -> bool {
+        matches!(self, Self::Gcm | Self::Ocb | Self::Ccm | Self::Cmac)
     }
 
     /// Keys, one behind another: XTS has one for tweaks besides.
@@ -155,9 +194,13 @@ impl FromStr for Mode {
             "rekey" => Ok(Self::Rekey),
             "ctr" => Ok(Self::Ctr),
             "ctr64" => Ok(Self::Ctr64),
+            "cbc" => Ok(Self::Cbc),
             "xts" => Ok(Self::Xts),
             "gcm" => Ok(Self::Gcm),
-            _ => Err(format!("no mode {word:?}: ecb, rekey, ctr, ctr64, xts or gcm")),
+            "ocb" => Ok(Self::Ocb),
+            "ccm" => Ok(Self::Ccm),
+            "cmac" => Ok(Self::Cmac),
+            _ => Err(format!("no mode {word:?}: ecb, rekey, ctr, ctr64, cbc, xts, gcm, ocb, ccm or cmac")),
         }
     }
 }
@@ -206,19 +249,31 @@ impl Setup {
     }
 }
 
-/// Sectors with their numbers as XTS takes them, the first given; an error is the first of any.
+/// Sectors of so many bytes, with their numbers as XTS takes them, the first given; an error is the first of any.
 pub(crate) fn each_sector(
     first: [u8; BLOCK_BYTES],
+    sector_bytes: usize,
     buffer: &mut [u8],
     mut apply: impl FnMut([u8; BLOCK_BYTES], &mut [u8]) -> Result<(), String>,
 ) -> Result<(), String> {
     let numbers = (0..).map(|i| u128::from_le_bytes(first).wrapping_add(i).to_le_bytes());
-    numbers.zip(buffer.chunks_mut(SECTOR_BYTES)).try_for_each(|(number, sector)| apply(number, sector))
+    numbers.zip(buffer.chunks_mut(sector_bytes)).try_for_each(|(number, sector)| apply(number, sector))
 }
 
 /// A message and its tag.
 pub(crate) fn with_tag(buffer: &mut [u8]) -> Result<(&mut [u8], &mut [u8; TAG_BYTES]), String> {
-    buffer.split_last_chunk_mut().ok_or_else(|| "gcm takes a message with room for its tag".to_owned())
+    buffer
+        .split_last_chunk_mut()
+        .ok_or_else(|| "a mode with a tag takes a message with room for it".to_owned())
+}
+
+/// The number behind the colon of a mode's word.
+fn piece(word: &str) -> Result<usize, String> {
+    match word.parse() {
+        Ok(bytes @ 1..=PIECE_BYTES_MAX) => Ok(bytes),
+        Ok(_) => Err(format!("a message has 1 to {PIECE_BYTES_MAX} bytes")),
+        Err(error) => Err(format!("bytes of a message {word:?}: {error}")),
+    }
 }
 
 fn check_len(what: &str, bytes: &[u8], wanted: usize) -> Result<(), String> {

@@ -72,7 +72,7 @@ impl Session {
     fn run(&self, job: Job, key: &str, iv: &str, data: &str) -> Result<String, String> {
         let setup = Setup::new(job, hex::decode(key)?, hex::decode(iv)?)?;
         let mut buffer = hex::decode(data)?;
-        self.peer()?.operation(&setup)?.apply(&mut buffer)?;
+        apply(self.peer()?.operation(&setup)?.as_mut(), &mut buffer, job.stride())?;
         Ok(hex::encode(&buffer))
     }
 
@@ -89,13 +89,21 @@ impl Session {
 
         let start = Instant::now();
         for _ in 0..repeats {
-            operation.apply(black_box(&mut *buffer))?;
+            apply(operation.as_mut(), black_box(&mut *buffer), job.stride())?;
         }
         Ok(start.elapsed().as_nanos().to_string())
     }
 
     fn peer(&self) -> Result<&dyn Peer, String> {
         self.peer.as_deref().map_err(String::clone)
+    }
+}
+
+/// Runs an operation over a buffer, which is one message unless there is a stride from one to the next.
+fn apply(operation: &mut dyn Operation, buffer: &mut [u8], stride: Option<usize>) -> Result<(), String> {
+    match stride {
+        Some(message_bytes) => operation.apply_many(buffer, message_bytes),
+        None => operation.apply(buffer),
     }
 }
 

@@ -2,7 +2,8 @@
 
 use ring::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 
-use crate::peer::{Cipher, Direction, Mode, NONCE_BYTES, Operation, Peer, Setup, TAG_BYTES, with_tag};
+use crate::peer::{Cipher, Mode, NONCE_BYTES, Operation, Peer, Setup, TAG_BYTES};
+use crate::sealing::{Sealing, SealingKey};
 
 /// As in `Cargo.lock`; a test compares them.
 pub(crate) const RING_VERSION: &str = "0.17.14";
@@ -22,31 +23,19 @@ impl Peer for Ring {
             _ => return Err("ring has AES-128 and AES-256 in gcm".into()),
         };
         let key = UnboundKey::new(algorithm, setup.key()).map_err(|e| e.to_string())?;
-        let nonce = setup.iv().try_into().map_err(|_| "a nonce has 12 bytes".to_owned())?;
-        Ok(Box::new(Sealing { key: LessSafeKey::new(key), nonce, direction: setup.job().direction }))
+        Ok(Box::new(Sealing::new(LessSafeKey::new(key), setup)?))
     }
 }
 
-/// A key with its nonce.
-struct Sealing {
-    key: LessSafeKey,
-    nonce: [u8; NONCE_BYTES],
-    direction: Direction,
-}
+impl SealingKey for LessSafeKey {
+    fn seal(&self, nonce: [u8; NONCE_BYTES], message: &mut [u8]) -> Result<[u8; TAG_BYTES], String> {
+        let nonce = Nonce::assume_unique_for_key(nonce);
+        let tag = self.seal_in_place_separate_tag(nonce, Aad::empty(), message).map_err(|e| e.to_string())?;
+        tag.as_ref().try_into().map_err(|_| "a tag has 16 bytes".to_owned())
+    }
 
-impl Operation for Sealing {
-    fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
-        let nonce = Nonce::assume_unique_for_key(self.nonce);
-        if self.direction == Direction::Decrypt {
-            self.key.open_in_place(nonce, Aad::empty(), buffer).map_err(|e| e.to_string())?;
-            // The tag stays where it was; a published answer has none.
-            return with_tag(buffer).map(|(_, tag)| tag.fill(0));
-        }
-        let (message, place) = with_tag(buffer)?;
-        let tag =
-            self.key.seal_in_place_separate_tag(nonce, Aad::empty(), message).map_err(|e| e.to_string())?;
-        let tag: [u8; TAG_BYTES] = tag.as_ref().try_into().map_err(|_| "a tag has 16 bytes".to_owned())?;
-        *place = tag;
-        Ok(())
+    fn open(&self, nonce: [u8; NONCE_BYTES], message_and_tag: &mut [u8]) -> Result<(), String> {
+        let nonce = Nonce::assume_unique_for_key(nonce);
+        self.open_in_place(nonce, Aad::empty(), message_and_tag).map(drop).map_err(|e| e.to_string())
     }
 }

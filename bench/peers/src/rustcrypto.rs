@@ -22,7 +22,9 @@ use serpent::Serpent;
 use sm4::Sm4;
 use xts_mode::Xts128;
 
-use crate::peer::{BLOCK_BYTES, Cipher, Direction, Mode, Operation, PARTIAL_BLOCK, Peer, Setup, each_sector};
+use crate::peer::{
+    BLOCK_BYTES, Cipher, Direction, Job, Mode, Operation, PARTIAL_BLOCK, Peer, Setup, each_sector,
+};
 
 /// As in `Cargo.lock`; a test compares them.
 pub(crate) const AES_VERSION: &str = "0.9.4";
@@ -104,13 +106,15 @@ where
         }
         Mode::Ctr => counter::<C, Ctr128BE>(setup),
         Mode::Ctr64 => counter::<C, Ctr64BE>(setup),
-        Mode::Gcm => Err("RustCrypto's GCM is not asked for here".into()),
+        Mode::Cbc | Mode::Gcm | Mode::Ocb | Mode::Ccm | Mode::Cmac => {
+            Err("RustCrypto is asked for ecb, rekey, ctr, ctr64 and xts".into())
+        }
         Mode::Xts => {
             let (data_key, tweak_key) = setup.key().split_at(setup.key().len() / 2);
             let cipher = |key| C::new_from_slice(key).map_err(|e| e.to_string());
             Ok(Box::new(Sectors {
                 xts: Xts128::new(cipher(data_key)?, cipher(tweak_key)?),
-                direction: setup.job().direction,
+                job: setup.job(),
                 first: setup.iv().try_into().map_err(|_| "no number of a sector")?,
             }))
         }
@@ -176,17 +180,17 @@ impl<C: KeyInit> Operation for Rekey<C> {
 /// Sectors, numbered from the first on.
 struct Sectors<C: BlockSizeUser<BlockSize = U16> + BlockCipherEncrypt> {
     xts: Xts128<C>,
-    direction: Direction,
+    job: Job,
     first: [u8; BLOCK_BYTES],
 }
 
 impl<C: BlockCipherEncrypt<BlockSize = U16> + BlockCipherDecrypt> Operation for Sectors<C> {
     fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
-        each_sector(self.first, buffer, |number, sector| {
+        each_sector(self.first, self.job.sector_bytes(), buffer, |number, sector| {
             if sector.len() < BLOCK_BYTES {
                 return Err(PARTIAL_BLOCK.into());
             }
-            match self.direction {
+            match self.job.direction {
                 Direction::Encrypt => self.xts.encrypt_sector(sector, number.into()),
                 Direction::Decrypt => self.xts.decrypt_sector(sector, number.into()),
             }

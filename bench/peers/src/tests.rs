@@ -2,6 +2,7 @@
 
 use crate::botan::Botan;
 use crate::hand_written::HandWritten;
+use crate::ipsec_mb::IpsecMb;
 use crate::libgcrypt::Libgcrypt;
 use crate::openssl::OpenSsl;
 use crate::peer::{Job, Mode, Operation, Peer, Setup};
@@ -43,6 +44,15 @@ fn libgcrypt() -> Option<Session> {
 fn botan() -> Option<Session> {
     let Ok(peer) = Botan::load() else {
         eprintln!("skipped: no libbotan-2");
+        return None;
+    };
+    Some(Session::new(Ok(Box::new(peer))))
+}
+
+/// `None`, and a word about it, on a machine without the library.
+fn ipsec_mb() -> Option<Session> {
+    let Ok(peer) = IpsecMb::load() else {
+        eprintln!("skipped: ipsec-mb (not installed)");
         return None;
     };
     Some(Session::new(Ok(Box::new(peer))))
@@ -112,7 +122,8 @@ fn openssl_times_every_job_it_has() {
 
 #[test]
 fn peers_agree_on_gcm_and_time_it() {
-    let ring = || Some(Session::new(Ok(Box::new(crate::ring::Ring))));
+    let crates =
+        || ["ring", "aws-lc-rs", "graviola"].map(|name| peer_named(name)?.ok()).into_iter().flatten();
     let data = hex::encode(&(0..116).map(|i| ((i * 7) >> 3) as u8).collect::<Vec<_>>());
     for (cipher, key) in [("aes-128", KEY.to_owned()), ("aes-256", format!("{KEY}{KEY}"))] {
         let line = |direction: &str, data: &str| {
@@ -120,7 +131,8 @@ fn peers_agree_on_gcm_and_time_it() {
         };
         let message = &data[..200];
         let mut answers = Vec::new();
-        for mut session in [ring(), openssl()].into_iter().flatten() {
+        let libraries = [openssl(), libgcrypt(), ipsec_mb()].into_iter().flatten();
+        for mut session in crates().map(|peer| Session::new(Ok(peer))).chain(libraries) {
             let sealed = session.answer(&line("encrypt", &data));
             let opened = session.answer(&line("decrypt", &sealed));
             assert_eq!(opened, format!("{message}{}", "0".repeat(32)));
@@ -131,6 +143,109 @@ fn peers_agree_on_gcm_and_time_it() {
             answers.push(sealed);
         }
         assert!(answers.iter().all(|answer| *answer == answers[0]), "{cipher}");
+    }
+}
+
+/// Messages that end within a block.
+#[test]
+fn peers_agree_on_other_tags_and_time_them() {
+    let data = hex::encode(&(0..116).map(|i| ((i * 7) >> 3) as u8).collect::<Vec<_>>());
+    for (cipher, key, mode) in [
+        ("aes-128", KEY.to_owned(), "ocb"),
+        ("aes-256", KEY.repeat(2), "ocb"),
+        ("aes-128", KEY.to_owned(), "ccm"),
+        ("aes-256", KEY.repeat(2), "ccm"),
+    ] {
+        let line = |direction: &str, data: &str| {
+            format!("run {cipher} {mode} {direction} {key} 000102030405060708090a0b {data}")
+        };
+        let mut answers = Vec::new();
+        for mut session in [openssl(), libgcrypt()].into_iter().flatten() {
+            let sealed = session.answer(&line("encrypt", &data));
+            for _ in 0..2 {
+                let opened = session.answer(&line("decrypt", &sealed));
+                assert_eq!(opened, format!("{}{}", &data[..200], "0".repeat(32)), "{cipher} {mode}");
+            }
+            let forged = format!("{}ffffffff", &sealed[..sealed.len() - 8]);
+            assert!(session.answer(&line("decrypt", &forged)).starts_with("error "), "{cipher} {mode}");
+            for request in [format!("{mode} encrypt 80"), format!("{mode}:100 encrypt 2320")] {
+                let answer = session.answer(&format!("time {cipher} {request} 2"));
+                assert!(is_nanoseconds(&answer), "{cipher} {request}: {answer}");
+            }
+            answers.push(sealed);
+        }
+        assert!(answers.iter().all(|answer| *answer == answers[0]), "{cipher} {mode}");
+    }
+}
+
+#[test]
+fn many_messages_are_messages_by_themselves() {
+    let one = "000102030405060708090a0b0c0d0e0f";
+    for (mode, iv, message) in [
+        ("gcm", "000102030405060708090a0b", format!("{}{}", one.repeat(4), "0".repeat(32))),
+        ("cbc", KEY, one.repeat(4)),
+        ("ctr", KEY, one.repeat(4)),
+    ] {
+        for mut session in [openssl(), libgcrypt()].into_iter().flatten() {
+            let mut answer = |mode: &str, data: &str| {
+                session.answer(&format!("run aes-256 {mode} encrypt {KEY}{KEY} {iv} {data}"))
+            };
+            let (single, many) = (answer(mode, &message), answer(&format!("{mode}:64"), &message.repeat(3)));
+            assert_eq!(many, single.repeat(3), "{mode}");
+        }
+    }
+    for bad in ["gcm:0", "gcm:", "gcm:x", "gcm:2147483648"] {
+        let answer = rustcrypto().answer(&format!("time aes-128 {bad} encrypt 80 1"));
+        assert!(answer.starts_with("error "), "{bad}: {answer}");
+    }
+}
+
+/// Lengths of all kinds at once, so that lanes run dry at different times.
+#[test]
+fn ipsec_mb_computes_what_openssl_computes() {
+    let (Some(mut theirs), Some(mut openssl)) = (ipsec_mb(), openssl()) else { return };
+    for (cipher, key) in
+        [("aes-128", KEY.to_owned()), ("aes-192", "5a".repeat(24)), ("aes-256", KEY.repeat(2))]
+    {
+        for direction in DIRECTIONS {
+            for (mode, blocks) in
+                [("cbc", 1), ("cbc", 7), ("cbc:16", 40), ("cbc:48", 100), ("cbc:1024", 1000)]
+            {
+                let line = format!("run {cipher} {mode} {direction} {key} {KEY} {}", KEY.repeat(blocks));
+                assert_eq!(theirs.answer(&line), openssl.answer(&line), "{cipher} {mode} {direction}");
+            }
+        }
+    }
+    for request in
+        ["aes-256 cbc:4096 encrypt 65536", "aes-128 cmac:64 encrypt 5120", "aes-256 cmac:4096 encrypt 65792"]
+    {
+        let answer = theirs.answer(&format!("time {request} 2"));
+        assert!(is_nanoseconds(&answer), "{request}: {answer}");
+    }
+    for bad in [
+        "aes-128 ctr encrypt 16",
+        "aes-128 cbc encrypt 17",
+        "aes-128 cmac decrypt 32",
+        "serpent-128 cbc encrypt 16",
+    ] {
+        let answer = theirs.answer(&format!("time {bad} 1"));
+        assert!(answer.starts_with("error "), "{bad}: {answer}");
+    }
+    let answer = theirs.answer("time aes-128 cbc encrypt 16 1");
+    assert!(is_nanoseconds(&answer), "after a refusal: {answer}");
+}
+
+#[test]
+fn a_sector_may_have_another_size() {
+    let (key, data) = (format!("{KEY}{}", "f0".repeat(16)), "5a".repeat(1024));
+    for mut session in sessions() {
+        let mut answer = |mode: &str, data: &str| {
+            session.answer(&format!("run aes-128 {mode} encrypt {key} {} {data}", "0".repeat(32)))
+        };
+        let (by_sectors, first) = (answer("xts:512", &data), answer("xts", &data[..1024]));
+        assert_eq!(by_sectors[..1024], first);
+        assert_ne!(by_sectors, answer("xts:1024", &data));
+        assert_eq!(answer("xts:1024", &data), answer("xts", &data));
     }
 }
 
@@ -302,6 +417,10 @@ fn sizes_may_come_in_any_order() {
 fn names_carry_the_versions_linked() {
     let lock = include_str!("../../../Cargo.lock").replace("\r\n", "\n");
     for (package, version) in [
+        #[cfg(feature = "crates")]
+        ("aws-lc-rs", crate::aws_lc::AWS_LC_VERSION),
+        #[cfg(feature = "crates")]
+        ("graviola", crate::graviola::GRAVIOLA_VERSION),
         ("ring", crate::ring::RING_VERSION),
         ("aes", AES_VERSION),
         ("ctr", CTR_VERSION),
@@ -358,6 +477,7 @@ fn only_known_peers_are_named() {
     assert!(peer_named("openssl").is_some());
     assert!(peer_named("libgcrypt").is_some());
     assert!(peer_named("botan").is_some());
+    assert!(peer_named("ipsec-mb").is_some());
     assert!(peer_named("hand-written").is_some());
     assert!(peer_named("OpenSSL").is_none());
 }
@@ -377,7 +497,7 @@ impl Peer for Wrong {
         let right = RustCrypto.operation(setup)?;
         match setup.job().mode {
             Mode::Ecb | Mode::Rekey => Ok(right),
-            Mode::Ctr | Mode::Ctr64 | Mode::Xts | Mode::Gcm => Ok(Box::new(Flip(right))),
+            _ => Ok(Box::new(Flip(right))),
         }
     }
 }

@@ -83,6 +83,11 @@ impl Row {
         self.bytes as f64 / self.measured.run_ns
     }
 
+    /// In the fastest sample of those that count.
+    fn best_gb_per_s(&self) -> f64 {
+        self.bytes as f64 / self.measured.fastest_ns
+    }
+
     /// By the clock right after what was timed; of one thread alone, since others have clocks of their own.
     fn cycles_per_byte(&self) -> Option<f64> {
         let ghz = self.measured.clock_ns.filter(|_| self.threads == 1).and_then(clock::ghz)?;
@@ -99,7 +104,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         let told = "--device, --bytes and --beside are for `crossgrain bench gpu`: leave them out";
         return Err(Error::usage(told));
     }
-    let peers = args.peer.iter().map(|command| peer::Peer::start(command)).collect::<Result<Vec<_>, _>>()?;
+    let peers = args.peer.iter().filter_map(|command| peer::Peer::start(command).transpose());
+    let peers = peers.collect::<Result<Vec<_>, _>>()?;
     let mut printer = Printer { json: args.json, ghz: clock::core_ghz(), output: io::stdout() };
     printer.head(&peers)?;
     if args.planner {
@@ -183,33 +189,34 @@ impl Printer {
             return Ok(());
         }
         self.line(format_args!(
-            "{:54} {:>10} {:>3} {:>8} {:>8} {:>7}",
-            "id", "bytes", "thr", "GB/s", "cycles/B", "spread"
+            "{:54} {:>10} {:>7} {:>8} {:>8} {:>8} {:>7}",
+            "id", "bytes", "threads", "GB/s", "best", "cycles/B", "spread"
         ))
     }
 
     fn row(&mut self, row: &Row) -> Result<(), Error> {
-        let (gb_per_s, cycles_per_byte) = (row.gb_per_s(), row.cycles_per_byte());
+        let (gb_per_s, best) = (row.gb_per_s(), row.best_gb_per_s());
+        let cycles_per_byte = row.cycles_per_byte();
         let Row { id, bytes, threads, measured: Measured { spread, .. } } = row;
         if self.json {
             return self.line(json!({
                 "id": id, "bytes": bytes, "threads": threads, "gb_per_s": gb_per_s,
-                "cycles_per_byte": cycles_per_byte, "spread": spread,
+                "best_gb_per_s": best, "cycles_per_byte": cycles_per_byte, "spread": spread,
             }));
         }
         let cycles = cycles_per_byte.map_or_else(|| "-".to_owned(), |cycles| format!("{cycles:.3}"));
         self.line(format_args!(
-            "{id:54} {bytes:>10} {threads:>3} {gb_per_s:>8.3} {cycles:>8} {:>6.1}%",
+            "{id:54} {bytes:>10} {threads:>7} {gb_per_s:>8.3} {best:>8.3} {cycles:>8} {:>6.1}%",
             100.0 * spread
         ))
     }
 
     fn ratio(&mut self, ratio: &ratio::Ratio) -> Result<(), Error> {
-        let ratio::Ratio { what, value } = ratio;
+        let ratio::Ratio { what, value, best } = ratio;
         if self.json {
-            return self.line(json!({ "ratio": what, "value": value }));
+            return self.line(json!({ "ratio": what, "value": value, "best": best }));
         }
-        self.line(format_args!("ratio {value:>7.2}  {what}"))
+        self.line(format_args!("ratio {value:>7.2}, of the best {best:>7.2}  {what}"))
     }
 }
 

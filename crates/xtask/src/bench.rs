@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::{Result, cargo, day, root, rustc, succeed, target};
+use crate::{Result, cargo, day, newest, root, rustc, succeed, target};
 
 /// Makes the `aes` crate use its software even where the CPU has AES instructions.
 const SOFTWARE_AES: &str = "--cfg aes_backend=\"soft\"";
@@ -17,21 +17,51 @@ const SOFTWARE_AES: &str = "--cfg aes_backend=\"soft\"";
 /// Hides the AES instructions and carry-less multiplication from OpenSSL, which then does without.
 const OPENSSL_WITHOUT_AES: &str = "env OPENSSL_ia32cap=~0x200000200000000";
 
+/// Peers beyond those that are built and found without further ado.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum More {
+    /// libgcrypt, OpenSSL and ipsec-mb of Debian unstable in place of those installed
+    Newest,
+    /// aws-lc-rs and graviola, which take minutes to compile
+    Crates,
+}
+
+/// Which peers are timed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Peers {
+    /// More peers, or newer ones (give this flag before the arguments)
+    #[arg(long = "peers", value_enum, value_name = "PEERS", value_delimiter = ',')]
+    more: Vec<More>,
+    /// Where Debian's packages come from; apt's own mirror unless given
+    #[arg(long, value_name = "URL")]
+    mirror: Option<String>,
+}
+
+impl Peers {
+    fn has(&self, more: More) -> bool {
+        self.more.contains(&more)
+    }
+}
+
 /// Builds all that is timed, and runs `crossgrain bench` with the given arguments.
 ///
 /// # Errors
-/// If something cannot be built or run, or the results cannot be kept.
-pub(crate) fn run(record: bool, arguments: &[String]) -> Result<()> {
+/// If something cannot be built, fetched or run, or the results cannot be kept.
+pub(crate) fn run(record: bool, peers: &Peers, arguments: &[String]) -> Result<()> {
+    let newest = peers.has(More::Newest).then(|| newest::unpack(peers.mirror.as_deref())).transpose()?;
     build_peers_in_software()?;
     let packages = ["-p", "crossgrain-cli", "-p", "crossgrain-peers"];
-    succeed(cargo().args(["build", "--release"]).args(packages))?;
+    let crates = peers.has(More::Crates);
+    let features: &[&str] = if crates { &["--features", "crossgrain-peers/crates"] } else { &[] };
+    succeed(cargo().args(["build", "--release"]).args(packages).args(features))?;
 
     let mut bench = Command::new(root().join(target()).join("release/crossgrain"));
     bench.current_dir(root()).arg("bench").args(arguments);
-    for peer in peers() {
+    for peer in commands(newest.as_deref(), crates) {
         bench.args(["--peer", &peer]);
     }
-    finish(bench, record, "")
+    let which = if newest.is_some() { "newest" } else { "installed" };
+    finish(bench, record, &[("libraries", which)], "")
 }
 
 /// Builds the program, and judges the planner by `crossgrain bench --planner`.
@@ -42,7 +72,7 @@ pub(crate) fn judge_planner(record: bool, arguments: &[String]) -> Result<()> {
     succeed(cargo().args(["build", "--release", "-p", "crossgrain-cli"]))?;
     let mut bench = Command::new(root().join(target()).join("release/crossgrain"));
     bench.current_dir(root()).args(["bench", "--planner"]).args(arguments);
-    finish(bench, record, PLANNER)
+    finish(bench, record, &[], PLANNER)
 }
 
 /// Builds the program, and times a GPU's programs by `crossgrain bench gpu`.
@@ -53,7 +83,7 @@ pub(crate) fn gpu(record: bool, arguments: &[String]) -> Result<()> {
     succeed(cargo().args(["build", "--release", "-p", "crossgrain-cli", "--features", "gpu"]))?;
     let mut bench = Command::new(root().join(target()).join("release/crossgrain"));
     bench.current_dir(root()).args(["bench", "gpu", "--beside", "bench/hand_written.cu"]).args(arguments);
-    if record { keep(bench.arg("--json"), gpu_of, GPU) } else { succeed(&mut bench) }
+    if record { keep(bench.arg("--json"), gpu_of, &[], GPU) } else { succeed(&mut bench) }
 }
 
 /// What the name of the planner's record has behind the day.
@@ -62,9 +92,12 @@ pub(crate) const PLANNER: &str = "-plan";
 /// The same of records of GPUs.
 pub(crate) const GPU: &str = "-gpu";
 
+/// What this task knows about a run and the program does not, for the first line of the results.
+type Facts<'a> = [(&'a str, &'a str)];
+
 /// Runs a benchmark, and keeps what it says if it is to be kept.
-fn finish(mut bench: Command, record: bool, suffix: &str) -> Result<()> {
-    if record { keep(bench.arg("--json"), cpu_of, suffix) } else { succeed(&mut bench) }
+fn finish(mut bench: Command, record: bool, facts: &Facts<'_>, suffix: &str) -> Result<()> {
+    if record { keep(bench.arg("--json"), cpu_of, facts, suffix) } else { succeed(&mut bench) }
 }
 
 fn build_peers_in_software() -> Result<()> {
@@ -75,20 +108,27 @@ fn build_peers_in_software() -> Result<()> {
     succeed(build.env_remove("CARGO_ENCODED_RUSTFLAGS")) // it would silence the line above
 }
 
-/// The command line of each peer. They are run from the root, so that paths may stay short.
-fn peers() -> [String; 8] {
+/// The command line of each peer. They are run from the root, so that paths may stay short. `loader` runs the peers that are
+/// libraries with newer ones than those installed.
+fn commands(loader: Option<&str>, crates: bool) -> Vec<String> {
     let program = |target: PathBuf| target.join("release/crossgrain-peers").display().to_string();
     let (peers, software) = (program(target()), program(software_target()));
-    [
+    let loaded = loader.map_or_else(|| peers.clone(), |loader| format!("{loader} {peers}"));
+    let mut commands = vec![
         format!("{peers} rustcrypto"),
         format!("{software} rustcrypto"),
-        format!("{peers} openssl"),
-        format!("{OPENSSL_WITHOUT_AES} {peers} openssl"),
-        format!("{peers} libgcrypt"),
+        format!("{loaded} openssl"),
+        format!("{OPENSSL_WITHOUT_AES} {loaded} openssl"),
+        format!("{loaded} libgcrypt"),
+        format!("{loaded} ipsec-mb"),
         format!("{peers} botan"),
         format!("{peers} ring"),
         format!("{peers} hand-written"),
-    ]
+    ];
+    if crates {
+        commands.extend(["aws-lc-rs", "graviola"].map(|name| format!("{peers} {name}")));
+    }
+    commands
 }
 
 fn software_target() -> PathBuf {
@@ -96,9 +136,14 @@ fn software_target() -> PathBuf {
 }
 
 /// Runs the benchmark, shows its JSON lines, and keeps them under the day and the machine, which they may tell.
-fn keep(bench: &mut Command, machine: impl Fn(&str) -> Result<String>, suffix: &str) -> Result<()> {
+fn keep(
+    bench: &mut Command,
+    machine: impl Fn(&str) -> Result<String>,
+    facts: &Facts<'_>,
+    suffix: &str,
+) -> Result<()> {
     let rustc = rustc("release")?; // before minutes are spent
-    let results = with_compiler(&output(bench)?, &rustc)?;
+    let results = with_facts(&output(bench)?, &[facts, &[("rustc", &rustc)]].concat())?;
     print!("{results}");
     let folder = root().join("bench/record").join(machine(&results)?);
     let file = folder.join(format!("{}{suffix}.jsonl", day()?));
@@ -108,12 +153,14 @@ fn keep(bench: &mut Command, machine: impl Fn(&str) -> Result<String>, suffix: &
     Ok(())
 }
 
-/// The results with the compiler's version in their first line.
-fn with_compiler(results: &str, rustc: &str) -> Result<String> {
+/// The results with more in their first line.
+fn with_facts(results: &str, facts: &Facts<'_>) -> Result<String> {
     let (head, rows) = results.split_once('\n').unwrap_or((results, ""));
     let mut head: Value =
         serde_json::from_str(head).map_err(|error| format!("the results' first line: {error}"))?;
-    head["rustc"] = rustc.into();
+    for (name, fact) in facts {
+        head[*name] = (*fact).into();
+    }
     Ok(format!("{head}\n{rows}"))
 }
 
@@ -155,13 +202,25 @@ pub(crate) fn slug(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{cpu_of, gpu_of, slug, with_compiler};
+    use super::{commands, cpu_of, gpu_of, slug, with_facts};
 
     #[test]
-    fn the_compiler_stands_in_the_first_line() {
-        let results = with_compiler("{\"machine\":\"m\"}\n{\"id\":\"x\"}\n", "1.95.0");
+    fn facts_are_in_the_first_line() {
+        let facts = [("rustc", "1.95.0")];
+        let results = with_facts("{\"machine\":\"m\"}\n{\"id\":\"x\"}\n", &facts);
         assert_eq!(results.as_deref(), Ok("{\"machine\":\"m\",\"rustc\":\"1.95.0\"}\n{\"id\":\"x\"}\n"));
-        assert!(with_compiler("", "1.95.0").is_err());
+        assert!(with_facts("", &facts).is_err());
+    }
+
+    #[test]
+    fn a_loader_runs_libraries_and_nothing_else() {
+        let loaded = commands(Some("ld.so --library-path x"), true);
+        let is_loaded = |command: &&String| command.contains("ld.so --library-path x");
+        let libraries = ["openssl", "libgcrypt", "ipsec-mb"];
+        let is_library = |command: &&String| libraries.iter().any(|name| command.ends_with(name));
+        assert_eq!(loaded.iter().filter(is_loaded).count(), 4);
+        assert!(loaded.iter().filter(is_loaded).all(|command| is_library(&command)), "{loaded:?}");
+        assert!(!commands(None, false).iter().any(|command| is_loaded(&command)));
     }
 
     #[test]

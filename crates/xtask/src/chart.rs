@@ -1,8 +1,9 @@
 //! `cargo xtask chart`: draws what benchmark records say as pictures under `docs/`.
 //!
 //! The pictures are made from what `cargo xtask bench --record` kept, never typed in, so that no figure in
-//! them can be older or better than the record they name. The README's table of speeds is made likewise.
+//! them can be older or better than the record they name. The table of speeds of all machines is made likewise.
 
+mod lines;
 mod record;
 mod series;
 mod svg;
@@ -16,15 +17,15 @@ use std::path::{Path, PathBuf};
 
 use crate::bench::{GPU, PLANNER};
 use crate::{Result, pages, root};
+use lines::Lines;
 use record::Record;
 use series::Chart;
 
 /// Where records are, from the root: a folder for each CPU, a file for each day.
 const RECORDS: &str = "bench/record";
 
-/// The page with the table of speeds of the newest record, the one with those of other machines, and the task that makes them.
-const README: &str = "README.md";
-const OTHERS: &str = "docs/measuring.md";
+/// The page with the tables of speeds, and the task that makes them.
+const PAGE: &str = "docs/measuring.md";
 const TASK: &str = "chart";
 
 /// A picture of a record.
@@ -33,23 +34,30 @@ struct Picture {
     path: &'static str,
     /// Whether it shows what the planner was judged by, which is kept apart.
     is_of_planner: bool,
-    chart: fn(&Record) -> Chart,
+    drawing: Drawing,
+}
+
+/// What a picture shows of a record.
+enum Drawing {
+    Bars(fn(&Record) -> Chart),
+    Lines(fn(&Record) -> Lines),
 }
 
 const fn picture(path: &'static str, chart: fn(&Record) -> Chart) -> Picture {
-    Picture { path, is_of_planner: false, chart }
+    Picture { path, is_of_planner: false, drawing: Drawing::Bars(chart) }
 }
 
-const PICTURES: [Picture; 6] = [
+const PICTURES: [Picture; 7] = [
     picture("docs/speed.svg", series::speed),
+    Picture { path: "docs/sealing.svg", is_of_planner: false, drawing: Drawing::Lines(lines::sealing) },
     picture("docs/representations.svg", series::representations),
     picture("docs/lengths.svg", series::lengths),
     picture("docs/calls.svg", series::calls),
     picture("docs/threads.svg", series::threads),
-    Picture { path: "docs/plans.svg", is_of_planner: true, chart: series::plans },
+    Picture { path: "docs/plans.svg", is_of_planner: true, drawing: Drawing::Bars(series::plans) },
 ];
 
-/// Draws what is in the record `file`, or else in the newest ones. What that does not tell of is left as it was. README's
+/// Draws what is in the record `file`, or else in the newest ones. What that does not tell of is left as it was. The
 /// tables are of the newest ones always.
 ///
 /// # Errors
@@ -74,9 +82,7 @@ pub(crate) fn run(file: Option<&Path>) -> Result<()> {
     if drawn == 0 {
         return Err(format!("nothing to draw in {RECORDS}: `cargo xtask bench --record` makes a record"));
     }
-    let [newest, others] = tables()?;
-    pages::put(README, TASK, &newest)?;
-    pages::put(OTHERS, TASK, &others)
+    pages::put(PAGE, TASK, &tables()?)
 }
 
 /// A record and its day.
@@ -86,21 +92,29 @@ fn read(file: &Path) -> Result<(Record, String)> {
     Ok((Record::parse(&text).map_err(|error| at(&error))?, day(file)))
 }
 
-/// The speeds of the newest record, and of the newest of every other machine.
-fn tables() -> Result<[String; 2]> {
+/// The speeds of the newest record of every machine, the newest of all first.
+fn tables() -> Result<String> {
     let mut newest: Vec<PathBuf> =
         entries(&root().join(RECORDS)).filter_map(|machine| newest_in(entries(&machine), false)).collect();
     newest.sort_by(|a, b| by_day(b, a));
     let tables: Result<Vec<String>> =
         newest.iter().map(|file| read(file).map(|(record, day)| table::speeds(&record, &day))).collect();
-    let mut tables = tables?.into_iter();
-    Ok([tables.next().unwrap_or_default(), tables.collect::<Vec<_>>().join("\n")])
+    Ok(tables?.join("\n"))
 }
 
 /// A picture of a record that was made on this day, if there is anything on it.
 fn draw(picture: &Picture, record: &Record, day: &str) -> Option<String> {
-    let chart = (picture.chart)(record);
-    (!chart.panels.is_empty()).then(|| svg::document(&chart, &record.caption(day)))
+    let caption = record.caption(day);
+    match picture.drawing {
+        Drawing::Bars(chart) => {
+            let chart = chart(record);
+            (!chart.panels.is_empty()).then(|| svg::document(&chart, &caption))
+        }
+        Drawing::Lines(lines) => {
+            let lines = lines(record);
+            (!lines.lines.is_empty()).then(|| lines::document(&lines, &caption))
+        }
+    }
 }
 
 /// The newest record of speeds.

@@ -14,6 +14,7 @@ mod files;
 mod fuzz;
 mod limits;
 mod mutants;
+mod newest;
 mod nightly;
 mod pages;
 mod productivity;
@@ -90,6 +91,8 @@ enum Task {
         /// Keep the results as JSON lines under bench/record (give this flag first)
         #[arg(long)]
         record: bool,
+        #[command(flatten)]
+        peers: bench::Peers,
         /// Arguments for `crossgrain bench`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
@@ -144,14 +147,14 @@ fn main() -> ExitCode {
         Task::Limits { filter, record } => limits::run(&filter, record).map(|()| ExitCode::SUCCESS),
         Task::Taint => taint::run().map(|()| ExitCode::SUCCESS),
         Task::Python => python::run(),
-        Task::Bench { record, arguments } => match arguments.split_first() {
+        Task::Bench { record, peers, arguments } => match arguments.split_first() {
             Some((first, _)) if first == "python" => python::bench(),
             Some((first, _)) if first == "search" => search::run().map(|()| ExitCode::SUCCESS),
             Some((first, rest)) if first == "gpu" => bench::gpu(record, rest).map(|()| ExitCode::SUCCESS),
             Some((first, rest)) if first == "plan" => {
                 bench::judge_planner(record, rest).map(|()| ExitCode::SUCCESS)
             }
-            _ => bench::run(record, &arguments).map(|()| ExitCode::SUCCESS),
+            _ => bench::run(record, &peers, &arguments).map(|()| ExitCode::SUCCESS),
         },
         Task::Files { mebibytes, turns } => files::run(mebibytes, turns).map(|()| ExitCode::SUCCESS),
         Task::Fuzz { seconds } => fuzz::run(seconds).map(|()| ExitCode::SUCCESS),

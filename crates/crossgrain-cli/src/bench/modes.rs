@@ -2,7 +2,7 @@
 
 use crossgrain::internal::check;
 use crossgrain::internal::reference;
-use crossgrain::mode::{Aead as _, AeadMessage, Cbc, Gcm, Initial, Message, Mode, Options, Start};
+use crossgrain::mode::{Aead as _, AeadMessage, Cbc, Cmac, Gcm, Initial, Message, Mode, Options, Start, Tag};
 use crossgrain::wide::{self, Rijndael};
 use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Features, Key};
 
@@ -14,6 +14,9 @@ use crate::error::Error;
 /// Messages that authenticated modes seal, and CBC encrypts, together.
 const MESSAGES: usize = 512;
 const MESSAGE_BYTES: usize = 16 * 1024;
+
+/// Tags that are compared with the reference first: more than there are lanes.
+const CHECKED_TAGS: usize = 64;
 
 /// What is compared with the reference first: a few bundles, in sectors of the sizes timed.
 const CHECKED_BYTES: usize = 8192;
@@ -49,6 +52,26 @@ struct Job {
 }
 
 impl Job {
+    /// What peers have of it. ECB and CTR of one message are among the ciphers.
+    fn theirs(self, peers: &[Peer], id: &str, cipher: Cipher, filter: &str) -> Vec<Candidate> {
+        let Self { mode, direction, messages, message_bytes, sector_bytes } = self;
+        let (mode_word, direction) = (mode.name(), direction.name());
+        match mode {
+            Mode::Ecb | Mode::Ctr => Vec::new(),
+            Mode::Xts => {
+                let job = format!("{cipher} xts:{sector_bytes} {direction}");
+                theirs(peers, id, &job, message_bytes, filter).collect()
+            }
+            _ if mode.is_authenticated() => {
+                many_of_theirs(peers, id, &format!("{cipher} {mode_word}"), (messages, message_bytes), filter)
+            }
+            _ => {
+                let job = format!("{cipher} {mode_word}:{message_bytes} {direction}");
+                theirs(peers, id, &job, messages * message_bytes, filter).collect()
+            }
+        }
+    }
+
     /// A mode on one message.
     const fn one(mode: Mode, direction: Direction) -> Self {
         Self { mode, direction, messages: 1, message_bytes: MODE_BYTES, sector_bytes: 512 }
@@ -65,6 +88,7 @@ fn jobs() -> Vec<(String, Job)> {
         ("ctr".to_owned(), encrypt(Mode::Ctr)),
         ("xts-512".to_owned(), encrypt(Mode::Xts)),
         ("xts-4096".to_owned(), Job { sector_bytes: 4096, ..encrypt(Mode::Xts) }),
+        ("xts-1048576".to_owned(), Job { sector_bytes: MODE_BYTES, ..encrypt(Mode::Xts) }),
         ("cbc-decrypt".to_owned(), Job::one(Mode::Cbc, Direction::Decrypt)),
         ("ctr-many".to_owned(), many(encrypt(Mode::Ctr))),
         ("cbc-many".to_owned(), many(encrypt(Mode::Cbc))),
@@ -76,13 +100,17 @@ fn jobs() -> Vec<(String, Job)> {
     jobs
 }
 
-/// The modes of a cipher.
+/// The modes of a cipher, ours and the peers'.
 pub(super) fn group(cipher: Cipher, features: Features, peers: &[Peer], filter: &str) -> Group {
     let setting = Setting { cipher, options: measured(cipher, features) };
     let mut group = Vec::new();
     for (name, job) in jobs() {
         let id = format!("modes/{cipher}/{name}");
-        if id.contains(filter) && job.mode.admits(cipher).is_ok() {
+        if job.mode.admits(cipher).is_err() {
+            continue;
+        }
+        group.extend(job.theirs(peers, &id, cipher, filter));
+        if id.contains(filter) {
             let work = match job {
                 Job { mode, .. } if mode.is_authenticated() => setting.sealed(job)?,
                 Job { mode: Mode::Cbc, messages: 2.., .. } => setting.chains(job.message_bytes)?,
@@ -92,9 +120,28 @@ pub(super) fn group(cipher: Cipher, features: Features, peers: &[Peer], filter: 
             group.push(candidate(id, job.messages * job.message_bytes, work, &expected)?);
         }
     }
-    let (id, job) = (format!("modes/{cipher}/xts-4096"), format!("{cipher} xts encrypt"));
-    group.extend(theirs(peers, &id, &job, MODE_BYTES, filter));
+    let id = format!("modes/{cipher}/cmac-many");
+    group.extend(many_of_theirs(peers, &id, &format!("{cipher} cmac"), (MESSAGES, MESSAGE_BYTES), filter));
+    if id.contains(filter) {
+        group.push(setting.authenticating_many(id)?);
+    }
     Ok(group)
+}
+
+/// What peers have of many messages, whose tags' places follow each.
+fn many_of_theirs(
+    peers: &[Peer],
+    id: &str,
+    job: &str,
+    (messages, message_bytes): (usize, usize),
+    filter: &str,
+) -> Vec<Candidate> {
+    let with_tags = messages * (message_bytes + BLOCK_BYTES);
+    let request = format!("time {job}:{message_bytes} encrypt {with_tags}");
+    let candidate = |peer: &Peer| {
+        peer.candidate(format!("{id}/{}", peer.label), request.clone(), messages * message_bytes, filter)
+    };
+    peers.iter().filter_map(candidate).collect()
 }
 
 impl Setting {
@@ -146,6 +193,25 @@ impl Setting {
             let mut messages: Vec<_> = data.chunks_mut(job.message_bytes).map(message).collect();
             drop(mode.seal_many(&mut messages));
         }))
+    }
+
+    /// Messages whose tags are made together by CMAC.
+    fn authenticating_many(&self, id: String) -> Result<Candidate, Error> {
+        let key = Key::new(self.cipher, &self.key(Mode::Cbc))?;
+        let cmac = Cmac::with_options(&key, &self.options)?;
+        let data: Vec<u8> = (0..MESSAGES * MESSAGE_BYTES).map(|i| ((i * i) >> 5) as u8).collect();
+        let by_reference = reference::cipher(&key);
+        let tags = cmac.tag_many(&messages(&data));
+        let are_right = tags
+            .iter()
+            .zip(messages(&data))
+            .take(CHECKED_TAGS)
+            .all(|(tag, message)| *tag == Tag::from(reference::aead::cmac(&*by_reference, message)));
+        if !are_right {
+            return Err(wrong(&id));
+        }
+        let work = Timed(move || drop(cmac.tag_many(&messages(&data))));
+        Ok(Candidate { id, bytes: MESSAGES * MESSAGE_BYTES, threads: 1, work: Box::new(work) })
     }
 
     fn gcm(&self) -> Result<Gcm, Error> {
@@ -210,13 +276,30 @@ pub(super) fn gcm_lengths(features: Features, peers: &[Peer], filter: &str) -> G
         if id("open").contains(filter) {
             group.push(setting.opening(id("open"), bytes)?);
         }
-        // Of what peers are given, the end is the tag's place.
-        let request = format!("time aes-256 gcm encrypt {}", bytes + BLOCK_BYTES);
-        group.extend(
-            peers.iter().filter_map(|peer| peer.candidate(id(&peer.label), request.clone(), bytes, filter)),
-        );
+        group.extend(peers.iter().flat_map(|peer| gcm_of_theirs(peer, bytes, filter)));
     }
     Ok(group)
+}
+
+/// What a peer seals: a message, and many where ours are many. Of what it is given, the end of each message is the tag's place.
+fn gcm_of_theirs(peer: &Peer, bytes: usize, filter: &str) -> impl Iterator<Item = Candidate> {
+    let (one, many) = (bytes + BLOCK_BYTES, MANY * (bytes + BLOCK_BYTES));
+    let single = peer.candidate(
+        format!("lengths/aes-256-gcm/{}/{bytes}", peer.label),
+        format!("time aes-256 gcm encrypt {one}"),
+        bytes,
+        filter,
+    );
+    let together = (bytes <= MANY_BYTES_MAX).then(|| {
+        let id = format!("lengths/aes-256-gcm/{}-many/{bytes}", peer.label);
+        peer.candidate(id, format!("time aes-256 gcm:{bytes} encrypt {many}"), MANY * bytes, filter)
+    });
+    single.into_iter().chain(together.flatten())
+}
+
+/// Messages of the usual size.
+fn messages(data: &[u8]) -> Vec<&[u8]> {
+    data.chunks(MESSAGE_BYTES).collect()
 }
 
 /// Rijndael with wider blocks in the modes that are parallel, beside AES of the same keys above.

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use crossgrain::plan::measure::Subject;
 
 use super::subject::Candidate;
-use crate::error::{Error, Exit};
+use crate::error::{self, Error, Exit};
 
 /// A peer, started.
 pub(crate) struct Peer {
@@ -30,8 +30,8 @@ struct Line {
 }
 
 impl Peer {
-    /// Starts a command, split at spaces, and asks for its name.
-    pub(crate) fn start(command: &str) -> Result<Self, Error> {
+    /// Starts a command, split at spaces, and asks for its name; `None`, and a word about it, where it lacks its library.
+    pub(crate) fn start(command: &str) -> Result<Option<Self>, Error> {
         let lost = |error: &dyn std::fmt::Display| {
             Error::new(Exit::InputOutput, format!("peer '{command}' does not answer: {error}"))
         };
@@ -48,7 +48,11 @@ impl Peer {
         };
         let mut line = Line { child, requests, answers: BufReader::new(answers) };
         let name = line.ask("name").map_err(|error| lost(&error))?;
-        Ok(Self { label: label(&name), name, line: Rc::new(RefCell::new(line)) })
+        if let Some(reason) = name.strip_prefix("error ") {
+            error::tell(&format!("no peer by '{command}': {reason}"));
+            return Ok(None);
+        }
+        Ok(Some(Self { label: label(&name), name, line: Rc::new(RefCell::new(line)) }))
     }
 
     /// What this peer has of a request, on so many bytes; `None` if it has it not, or the filter leaves it out.

@@ -4,12 +4,15 @@ use super::Row;
 
 /// A ratio of speeds.
 pub(crate) struct Ratio {
-    pub(crate) what: &'static str,
+    pub(crate) what: String,
+    /// Of the medians.
     pub(crate) value: f64,
+    /// Of the fastest samples of both sides.
+    pub(crate) best: f64,
 }
 
 /// What is compared: the one above the line, and the one below.
-const RATIOS: [(&str, &str, &str); 43] = [
+const RATIOS: &[(&str, &str, &str)] = &[
     ("AES-128-CTR / RustCrypto", "aes-128-ctr/best", "aes-128-ctr/rustcrypto"),
     ("AES-128-CTR / OpenSSL", "aes-128-ctr/best", "aes-128-ctr/openssl"),
     ("AES-128-CTR, two rounds by table / all ten", "aes-128-ctr/best", "aes-128-ctr/ten-rounds"),
@@ -43,7 +46,40 @@ const RATIOS: [(&str, &str, &str); 43] = [
     ("AES-256-XTS, 512-byte sectors / ECB", "modes/aes-256/xts-512", "modes/aes-256/ecb"),
     ("AES-256-XTS, 4 KiB sectors / ECB", "modes/aes-256/xts-4096", "modes/aes-256/ecb"),
     ("AES-256-XTS / RustCrypto", "modes/aes-256/xts-4096", "modes/aes-256/xts-4096/rustcrypto"),
-    ("AES-256-XTS / OpenSSL", "modes/aes-256/xts-4096", "modes/aes-256/xts-4096/openssl"),
+    ("AES-256-XTS, 512-byte sectors / OpenSSL", "modes/aes-256/xts-512", "modes/aes-256/xts-512/openssl"),
+    ("AES-256-XTS, 512-byte sectors / libgcrypt", "modes/aes-256/xts-512", "modes/aes-256/xts-512/libgcrypt"),
+    ("AES-256-XTS, 4 KiB sectors / OpenSSL", "modes/aes-256/xts-4096", "modes/aes-256/xts-4096/openssl"),
+    ("AES-256-XTS, 4 KiB sectors / libgcrypt", "modes/aes-256/xts-4096", "modes/aes-256/xts-4096/libgcrypt"),
+    (
+        "AES-256-XTS, 1 MiB sectors / OpenSSL",
+        "modes/aes-256/xts-1048576",
+        "modes/aes-256/xts-1048576/openssl",
+    ),
+    (
+        "AES-256-XTS, 1 MiB sectors / libgcrypt",
+        "modes/aes-256/xts-1048576",
+        "modes/aes-256/xts-1048576/libgcrypt",
+    ),
+    ("AES-256-OCB / ECB", "modes/aes-256/ocb", "modes/aes-256/ecb"),
+    ("AES-256-OCB / libgcrypt", "modes/aes-256/ocb", "modes/aes-256/ocb/libgcrypt"),
+    ("AES-256-OCB / OpenSSL", "modes/aes-256/ocb", "modes/aes-256/ocb/openssl"),
+    ("AES-256-CBC, many messages / ipsec-mb", "modes/aes-256/cbc-many", "modes/aes-256/cbc-many/ipsec-mb"),
+    ("AES-256-CMAC, many messages / ipsec-mb", "modes/aes-256/cmac-many", "modes/aes-256/cmac-many/ipsec-mb"),
+    ("AES-256-CCM, many messages / OpenSSL", "modes/aes-256/ccm-many", "modes/aes-256/ccm-many/openssl"),
+    ("AES-256-GCM, 64 bytes / ring", "lengths/aes-256-gcm/seal/64", "lengths/aes-256-gcm/ring/64"),
+    ("AES-256-GCM, 64 bytes / aws-lc-rs", "lengths/aes-256-gcm/seal/64", "lengths/aes-256-gcm/aws-lc-rs/64"),
+    ("AES-256-GCM, 256 bytes / ring", "lengths/aes-256-gcm/seal/256", "lengths/aes-256-gcm/ring/256"),
+    (
+        "AES-256-GCM, 256 bytes / aws-lc-rs",
+        "lengths/aes-256-gcm/seal/256",
+        "lengths/aes-256-gcm/aws-lc-rs/256",
+    ),
+    (
+        "AES-256-GCM, many of 64 bytes / ipsec-mb",
+        "lengths/aes-256-gcm/seal-many/64",
+        "lengths/aes-256-gcm/ipsec-mb-many/64",
+    ),
+    ("Serpent-256-OCB / ECB", "modes/serpent-256/ocb", "modes/serpent-256/ecb"),
     ("AES-256-CBC decrypt / ECB decrypt", "modes/aes-256/cbc-decrypt", "modes/aes-256/ecb-decrypt"),
     ("AES-256-EAX / CTR, many messages", "modes/aes-256/eax-many", "modes/aes-256/ctr-many"),
     ("Serpent-256-XTS, 512-byte sectors / ECB", "modes/serpent-256/xts-512", "modes/serpent-256/ecb"),
@@ -69,9 +105,26 @@ const RATIOS: [(&str, &str, &str); 43] = [
 
 /// Those ratios whose both sides were measured.
 pub(crate) fn found(rows: &[Row]) -> Vec<Ratio> {
-    let speed = |id: &str| rows.iter().find(|row| row.id == id).map(Row::gb_per_s);
-    let ratio = |&(what, ours, theirs): &(&'static str, &str, &str)| {
-        Some(Ratio { what, value: speed(ours)? / speed(theirs)? })
-    };
-    RATIOS.iter().filter_map(ratio).collect()
+    let row = |id: &str| rows.iter().find(|row| row.id == id);
+    let named = RATIOS
+        .iter()
+        .filter_map(|&(what, ours, theirs)| Some(between(what.to_owned(), row(ours)?, row(theirs)?)));
+    named.chain(rows.iter().filter_map(|row| sealing(rows, row))).collect()
+}
+
+/// Sealing of one length beside the fastest peer.
+fn sealing(rows: &[Row], ours: &Row) -> Option<Ratio> {
+    let bytes = ours.id.strip_prefix("lengths/aes-256-gcm/seal/")?;
+    let is_other = |label: &str| ["seal", "open"].contains(&label) || label.ends_with("-many");
+    let peers = rows.iter().filter_map(|row| {
+        let (label, length) = row.id.strip_prefix("lengths/aes-256-gcm/")?.split_once('/')?;
+        (length == bytes && !is_other(label)).then_some((label, row))
+    });
+    let (label, fastest) = peers.max_by(|a, b| a.1.gb_per_s().total_cmp(&b.1.gb_per_s()))?;
+    Some(between(format!("AES-256-GCM, {bytes} bytes / fastest peer ({label})"), ours, fastest))
+}
+
+fn between(what: String, ours: &Row, theirs: &Row) -> Ratio {
+    let best = ours.best_gb_per_s() / theirs.best_gb_per_s();
+    Ratio { what, value: ours.gb_per_s() / theirs.gb_per_s(), best }
 }

@@ -31,7 +31,8 @@ const TILE_BLOCKS: usize = TILE_BYTES / BLOCK_BYTES;
 pub struct Program {
     /// Widest bundle first.
     bound: Vec<Bound>,
-    plans: Vec<Plan>,
+    /// Shared by the programs of many keys.
+    plans: Arc<[Plan]>,
     /// Whether its source is counters.
     counts: bool,
     threads: Threads,
@@ -94,7 +95,12 @@ impl Program {
     /// # Errors
     /// As [`choose`].
     pub fn new(job: Job, key: &Key, limits: &Limits, costs: &Costs, threads: Threads) -> Result<Self, Error> {
-        Self::of(choose(job, limits, costs)?, &Schedule::of(key, limits.features), limits.features, threads)
+        Self::of(
+            choose(job, limits, costs)?.into(),
+            &Schedule::of(key, limits.features),
+            limits.features,
+            threads,
+        )
     }
 
     /// Binds plans, widest bundle first, to a key's schedule.
@@ -103,7 +109,7 @@ impl Program {
     /// [`Error::Unavailable`] for a variant that these features do not suffice for, [`Error::NoPlan`] if there is no plan or
     /// one leads nowhere.
     pub fn of(
-        plans: Vec<Plan>,
+        plans: Arc<[Plan]>,
         schedule: &Schedule,
         features: Features,
         threads: Threads,
@@ -111,9 +117,13 @@ impl Program {
         let program = Self::of_message(plans, schedule, features, threads);
         // What is deeper goes when the program does, which holds the key until then.
         wipe_stack();
-        let mut program = program?;
-        program.wipes_stack = true;
-        Ok(program)
+        Ok(program?.wiping_stack())
+    }
+
+    /// Has it wipe the stack when it is dropped.
+    pub(crate) fn wiping_stack(mut self) -> Self {
+        self.wipes_stack = true;
+        self
     }
 
     /// The same for a key of one message alone. It leaves the stack to the mode, which makes many such programs and wipes it when
@@ -122,7 +132,7 @@ impl Program {
     /// # Errors
     /// As [`Program::of`].
     pub(crate) fn of_message(
-        plans: Vec<Plan>,
+        plans: Arc<[Plan]>,
         schedule: &Schedule,
         features: Features,
         threads: Threads,
@@ -305,7 +315,7 @@ impl Program {
         let cost_ns = |(bound, plan): &(&Bound, &Plan)| {
             plan.cost.per_byte_ns * blocks.next_multiple_of(bound.bundle_blocks()) as f64
         };
-        let cheapest = self.bound.iter().zip(&self.plans).min_by(|a, b| cost_ns(a).total_cmp(&cost_ns(b)));
+        let cheapest = self.bound.iter().zip(&*self.plans).min_by(|a, b| cost_ns(a).total_cmp(&cost_ns(b)));
         cheapest.map_or(&self.bound[0], |(bound, _)| bound)
     }
 

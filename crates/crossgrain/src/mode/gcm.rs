@@ -9,13 +9,13 @@ use super::aead::{Aead, AeadMessage, Groups, open_groups, seal_groups, verdict};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::tag::Tag;
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::{Program, Threads};
+use crate::exec::{Program, Schedule, Threads};
 use crate::mode::{Blocks, Options};
 use crate::part::counter::Counter;
 use crate::part::ghash::Ghash;
 use crate::part::{GCM_TOGETHER, GcmMessage, Source};
 use crate::plan::Plan;
-use crate::word::{Buffers, wipe};
+use crate::word::{Buffers, wipe, wipe_stack};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "gcm",
@@ -93,15 +93,29 @@ impl Gcm {
     /// [`Error::TagBytes`] unless tags have 4, 8 or 12 to 16 bytes, and as [`Ctr::with_options`](super::Ctr::with_options).
     pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
         Mode::Gcm.admits_tag(tag_bytes)?;
-        let job = Mode::Gcm.job(key.cipher(), Direction::Encrypt);
-        let counter = options.program(job, &options.schedule(key)?)?;
-        let mut h = Blocks::new(1);
-        add_keystream(&counter, 0, &mut h.0[0]);
-        let ghash = Ghash::new(&h.0[0], options.limits()?.features);
-        counter.wipe_stack();
+        let bound = Self::bind(key, options);
+        // What made the program and what ran it went equally deep: to overwrite it once is enough.
+        match &bound {
+            Ok((counter, _)) => counter.wipe_stack(),
+            Err(_) => wipe_stack(),
+        }
+        let (counter, ghash) = bound?;
         let (key, options) = (key.clone(), options.freely());
         let has_kernel = counter.has_gcm(&ghash);
         Ok(Self { counter, secret_counter: OnceLock::new(), key, options, ghash, has_kernel, tag_bytes })
+    }
+
+    /// Binds the counters' program to a key, and GHASH to what it makes of zero. In a frame of its own, to be wiped.
+    #[inline(never)]
+    fn bind(key: &Key, options: &Options) -> Result<(Program, Ghash), Error> {
+        let limits = options.limits()?;
+        let plans = options.planned(Mode::Gcm.job(key.cipher(), Direction::Encrypt), &limits)?;
+        let (schedule, threads) = (Schedule::of(key, limits.features), Threads::at_most(options.threads));
+        let counter = Program::of_message(plans, &schedule, limits.features, threads)?.wiping_stack();
+        let mut h = Blocks::new(1);
+        add_keystream(&counter, 0, &mut h.0[0]);
+        let ghash = Ghash::new(&h.0[0], limits.features);
+        Ok((counter, ghash))
     }
 
     /// Makes the program for nonces of other lengths than [`NONCE_BYTES`], unless it is there.

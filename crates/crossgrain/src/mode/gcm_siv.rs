@@ -4,6 +4,7 @@
 //! Holds: what is opened is decrypted before its tag can be compared, and overwritten with zeros if the tag is wrong.
 
 use std::fmt;
+use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
@@ -71,7 +72,7 @@ pub struct GcmSiv {
     /// Makes the keys of nonces.
     deriver: Program,
     /// What messages are encrypted by, under the keys of their nonces.
-    plans: Vec<Plan>,
+    plans: Arc<[Plan]>,
     features: Features,
     threads: Threads,
 }
@@ -106,7 +107,7 @@ impl GcmSiv {
         let limits = Limits { secret_counter: true, ..options.limits()? };
         let (plans, threads) = (options.planned(job, &limits)?, Threads::at_most(options.threads));
         // What is bound here once is bound for every nonce.
-        drop(Program::of(plans.clone(), &schedule, limits.features, threads)?);
+        drop(Program::of(Arc::clone(&plans), &schedule, limits.features, threads)?);
         Ok(Self { cipher, deriver, plans, features: limits.features, threads })
     }
 
@@ -127,7 +128,7 @@ impl GcmSiv {
         block.0[0].copy_from_slice(hash_key);
         let counter = Key::new(self.cipher, &key[..self.cipher.key_bytes()]).and_then(|key| {
             Program::of_message(
-                self.plans.clone(),
+                Arc::clone(&self.plans),
                 &Schedule::of(&key, self.features),
                 self.features,
                 self.threads,

@@ -143,34 +143,37 @@ impl Options {
     /// # Errors
     /// What the options are refused for, and [`Error::NoPlan`] if they leave no way through.
     pub fn plans_of(&self, job: Job) -> Result<Vec<Plan>, Error> {
-        self.planned(job, &self.limits()?)
+        Ok(self.planned(job, &self.limits()?)?.to_vec())
     }
 
     /// The plans given; else those with the variants named, whatever anything costs; else the cheapest.
-    fn planned(&self, job: Job, limits: &Limits) -> Result<Vec<Plan>, Error> {
+    fn planned(&self, job: Job, limits: &Limits) -> Result<Arc<[Plan]>, Error> {
         if let Some(last) = self.plans.last() {
             if !limits.forced.is_empty() {
                 return Err(Error::UnfitPlan("variants are named besides: give one or the other".to_owned()));
             }
             let plans = self.plans.iter().find(|plans| plans.job() == job).unwrap_or(last);
-            return plans.within(job, limits).map(<[Plan]>::to_vec);
+            return plans.within(job, limits).map(Arc::from);
         }
         match &self.costs {
-            _ if !limits.forced.is_empty() => choose(job, limits, &Costs::default()),
-            Some(costs) => choose(job, limits, &costs.filled(job.cipher)),
+            _ if !limits.forced.is_empty() => choose(job, limits, &Costs::default()).map(Arc::from),
+            Some(costs) => choose(job, limits, &costs.filled(job.cipher)).map(Arc::from),
             None => estimated(job, limits),
         }
     }
 }
 
+/// A job within limits, and its plans.
+type Known = (Job, Limits, Arc<[Plan]>);
+
 /// The plans by estimates, remembered: a program for a short message must not cost a search.
-fn estimated(job: Job, limits: &Limits) -> Result<Vec<Plan>, Error> {
-    static KNOWN: Mutex<Vec<(Job, Limits, Vec<Plan>)>> = Mutex::new(Vec::new());
+fn estimated(job: Job, limits: &Limits) -> Result<Arc<[Plan]>, Error> {
+    static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, _, plans)) = known.iter().find(|(j, l, _)| *j == job && l == limits) {
-        return Ok(plans.clone());
+        return Ok(Arc::clone(plans));
     }
-    let plans = choose(job, limits, &Costs::estimates(job.cipher))?;
-    known.push((job, limits.clone(), plans.clone()));
+    let plans: Arc<[Plan]> = choose(job, limits, &Costs::estimates(job.cipher))?.into();
+    known.push((job, limits.clone(), Arc::clone(&plans)));
     Ok(plans)
 }

@@ -15,6 +15,8 @@ pub(super) struct Record {
     ghz: Option<f64>,
     version: String,
     rustc: Option<String>,
+    /// Which libraries the peers used, `newest` or `installed`; records from before that was a choice have those installed.
+    libraries: String,
     peers: Vec<String>,
     speeds: Vec<Speed>,
     plans: Vec<Planned>,
@@ -63,6 +65,7 @@ impl Record {
             ghz: head["core_ghz"].as_f64(),
             version: text("crossgrain")?,
             rustc: head["rustc"].as_str().map(str::to_owned),
+            libraries: head["libraries"].as_str().unwrap_or("installed").to_owned(),
             peers: head["peers"].as_array().into_iter().flatten().filter_map(peer).collect(),
             speeds: rows.iter().filter_map(speed).collect(),
             plans: rows.iter().filter_map(planned).collect(),
@@ -88,6 +91,24 @@ impl Record {
     /// Whether the machine had this feature and was allowed to use it.
     pub(super) fn has(&self, feature: &str) -> bool {
         self.features.split_whitespace().any(|name| name == feature)
+    }
+
+    /// How a table names a peer: a library by its version, and whether that was the newest or the one installed, which may
+    /// be old.
+    pub(super) fn heading(&self, peer: &str) -> String {
+        let mut names = self.peers.iter().filter_map(|name| name.strip_prefix(peer)?.strip_prefix(' '));
+        match names.find(|version| version.starts_with(|first: char| first.is_ascii_digit())) {
+            Some(version) => format!("{peer} {version} ({})", self.libraries),
+            None => peer.to_owned(),
+        }
+    }
+
+    /// The peer of an id's label by its name and version; `None` for one that lacks something on purpose, and for what is no peer.
+    pub(super) fn named(&self, label: &str) -> Option<String> {
+        let is_it =
+            |peer: &&String| peer.split(' ').next().is_some_and(|word| word.eq_ignore_ascii_case(label));
+        let words = self.peers.iter().find(is_it)?.split(' ').take(2);
+        Some(words.collect::<Vec<_>>().join(" "))
     }
 
     /// Where, when and with what it was measured. The day is the name of the record's file.

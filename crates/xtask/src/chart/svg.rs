@@ -9,8 +9,8 @@ use std::fmt::Write;
 use super::series::{Chart, Panel, Row, SERIES};
 
 /// Lengths in pixels at full size.
-const WIDTH: f64 = 720.0;
-const MARGIN: f64 = 20.0;
+pub(super) const WIDTH: f64 = 720.0;
+pub(super) const MARGIN: f64 = 20.0;
 /// Where bars begin.
 const BARS: f64 = 186.0;
 /// Where the longest bar ends; its value is to the right of it.
@@ -53,32 +53,50 @@ text { font-family: system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neu
 
 /// The whole picture, with a caption below.
 pub(super) fn document(chart: &Chart, caption: &[String]) -> String {
-    let mut page = Page { height: MARGIN, body: String::new() };
+    let mut page = Page::new();
     page.title(chart);
     chart.panels.iter().for_each(|panel| page.panel(panel));
     page.caption(caption);
-    let Page { height, body } = page;
-    let title = escaped(chart.title);
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
-         viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"title\">\n\
-         <title id=\"title\">{title}</title>\n<style>\n{STYLE}</style>\n{body}</svg>\n"
-    )
+    page.document(chart.title, "")
 }
 
 /// A picture that grows downwards.
-struct Page {
+pub(super) struct Page {
     height: f64,
     body: String,
 }
 
 impl Page {
-    fn line(&mut self, element: std::fmt::Arguments<'_>) {
+    pub(super) fn new() -> Self {
+        Self { height: MARGIN, body: String::new() }
+    }
+
+    /// Where what comes next begins.
+    pub(super) fn height(&self) -> f64 {
+        self.height
+    }
+
+    /// Leaves room for what was drawn.
+    pub(super) fn grow(&mut self, by: f64) {
+        self.height += by;
+    }
+
+    /// The picture as a file, with styles beyond those of bars.
+    pub(super) fn document(self, title: &str, styles: &str) -> String {
+        let (Self { height, body }, title) = (self, escaped(title));
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
+             viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"title\">\n\
+             <title id=\"title\">{title}</title>\n<style>\n{STYLE}{styles}</style>\n{body}</svg>\n"
+        )
+    }
+
+    pub(super) fn line(&mut self, element: std::fmt::Arguments<'_>) {
         // A string takes whatever is written to it.
         let _ = writeln!(self.body, "{element}");
     }
 
-    fn text(&mut self, class: &str, x: f64, y: f64, text: &str) {
+    pub(super) fn text(&mut self, class: &str, x: f64, y: f64, text: &str) {
         self.line(format_args!(r#"<text class="{class}" x="{x:.1}" y="{y:.1}">{}</text>"#, escaped(text)));
     }
 
@@ -153,7 +171,7 @@ impl Page {
         ));
     }
 
-    fn caption(&mut self, paragraphs: &[String]) {
+    pub(super) fn caption(&mut self, paragraphs: &[String]) {
         self.height += 24.0;
         for line in paragraphs.iter().flat_map(|paragraph| wrapped(paragraph)) {
             self.height += 17.0;

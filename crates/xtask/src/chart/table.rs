@@ -1,4 +1,4 @@
-//! The speeds of a record as a table for the README: what a reader can compare at a glance.
+//! The speeds of a record as a table: what a reader can compare at a glance.
 
 use std::fmt::Write as _;
 
@@ -33,8 +33,8 @@ const ROWS: [(&str, [&str; COLUMNS.len()]); 5] = [
 
 /// GB/s on one thread, and what was measured where.
 pub(super) fn speeds(record: &Record, day: &str) -> String {
-    let mut text =
-        format!("| GB/s, one thread | {} |\n|---|{}\n", COLUMNS.join(" | "), "---|".repeat(COLUMNS.len()));
+    let headings = COLUMNS.map(|column| record.heading(column)).join(" | ");
+    let mut text = format!("| GB/s, one thread | {headings} |\n|---|{}\n", "---|".repeat(COLUMNS.len()));
     for (name, ids) in ROWS {
         let cell =
             |id: &str| record.speed(id, MODE_BYTES).map_or("–".to_owned(), |speed| format!("{speed:.2}"));

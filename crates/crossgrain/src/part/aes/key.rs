@@ -5,7 +5,7 @@
 //! Source: FIPS 197 §5.2; the equivalent inverse cipher's keys, §5.3.5. Rijndael's blocks of 24 and 32 bytes
 //! cut the same words into longer round keys (the Rijndael submission, §4.3).
 
-use std::fmt;
+use std::{array, fmt};
 
 use super::scalar::{inv_mix_column, sub_word};
 use crate::block::{BLOCK_BYTES, Key};
@@ -129,9 +129,45 @@ impl Kernel for Expand<'_> {
 
     #[inline(always)]
     fn run(self) {
-        go_on(self.words, self.key_words, ByInstruction(self.isa));
+        let Self { isa, words, key_words } = self;
+        match (key_words, words.as_chunks_mut()) {
+            (4, (lanes, [])) => go_on_in_lanes::<1>(isa, lanes),
+            (8, (lanes, [])) => go_on_in_lanes::<2>(isa, lanes),
+            _ => go_on(words, key_words, ByInstruction(isa)),
+        }
     }
 }
+
+/// Goes on with the lanes of a schedule, of which the first `KEY_LANES` are the key's: four words at a time, all in registers.
+#[inline(always)]
+fn go_on_in_lanes<const KEY_LANES: usize>(isa: AesNi, lanes: &mut [[u8; BLOCK_BYTES]]) {
+    let indices = |bytes| AesWord128::broadcast(isa, &bytes);
+    let last = indices([12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15]);
+    let last_rotated = indices([13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12]);
+    let word_up = indices([NO, NO, NO, NO, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    let two_words_up = indices([NO, NO, NO, NO, NO, NO, NO, NO, 0, 1, 2, 3, 4, 5, 6, 7]);
+    let mut round_constant: u64 = 1;
+    let mut known: [AesWord128; KEY_LANES] = array::from_fn(|i| AesWord128::broadcast(isa, &lanes[i]));
+    for (i, lane) in lanes.iter_mut().enumerate().skip(KEY_LANES) {
+        let before = known[KEY_LANES - 1];
+        let substituted = if i % KEY_LANES == 0 {
+            let constant = AesWord128::splat(isa, round_constant << 32 | round_constant);
+            round_constant = (round_constant << 1) ^ ((round_constant >> 7) * 0x11b);
+            before.pick(last_rotated).encrypt_last_round(constant)
+        } else {
+            before.pick(last).encrypt_last_round(AesWord128::splat(isa, 0))
+        };
+        // Each word is added to those after it, as the schedule does one after another.
+        let pairs = known[0] ^ known[0].pick(word_up);
+        let next = pairs ^ pairs.pick(two_words_up) ^ substituted;
+        next.store_lowest(lane);
+        known.rotate_left(1);
+        known[KEY_LANES - 1] = next;
+    }
+}
+
+/// An index that picks zero.
+const NO: u8 = 0x80;
 
 /// Goes on with the words of a schedule, of which the first `key_words` are the key's.
 #[inline(always)]
