@@ -45,8 +45,7 @@ impl Described<'_> {
             let search = (cipher.family() == C::FAMILY).then(|| Search::new(cipher, known))??;
             Some(Box::new(search))
         };
-        let stem = C::NAMES[0].replace("-encrypt", "-search");
-        self.0.push(of::<Portable>(C::FAMILY, &stem, bitsliced::<u64>(), Action::Search(bind)));
+        self.0.push(of::<Portable>(C::FAMILY, C::NAMES.search, bitsliced::<u64>(), Action::Search(bind)));
     }
 }
 
