@@ -84,11 +84,13 @@ pub mod plain;
 pub mod sbox;
 pub mod sliced;
 pub mod ways;
+mod work;
 
 pub use self::description::{Bytes, Description, Listed, Names, OnBytes, OnWords, RoundKeys, Visitor, Words};
 pub use self::entry::{Entry, Keys};
 #[cfg(feature = "search")]
 pub use self::many_keys::LANES as KEYS_AT_ONCE;
+pub use self::work::Work;
 use crate::block::Family;
 
 /// What follows from the registry for descriptions.
