@@ -50,16 +50,18 @@ impl Visitor for Rows<'_> {
     fn words<C: OnWords>(&mut self) {
         let rows = &mut *self.0;
         gates_of_words::<C>(rows);
-        words::<C, Word128, Nibbles, 2>(rows);
-        words::<C, AesWord128, Rounds, 4>(rows);
-        words::<C, Word256, Nibbles, 2>(rows);
-        words::<C, AesWord256, Rounds, 4>(rows);
-        words::<C, GfniWord256, Galois, 1>(rows);
-        words::<C, GfniWord256, Galois, 4>(rows);
-        words::<C, Word512, Nibbles, 2>(rows);
-        words::<C, GfniWord512, Galois, 1>(rows);
-        words::<C, GfniWord512, Galois, 2>(rows);
-        words::<C, GfniWord512, Galois, 4>(rows);
+        if C::HAS_STRUCTURE {
+            words::<C, Word128, Nibbles, 2>(rows);
+            words::<C, AesWord128, Rounds, 4>(rows);
+            words::<C, Word256, Nibbles, 2>(rows);
+            words::<C, AesWord256, Rounds, 4>(rows);
+            words::<C, GfniWord256, Galois, 1>(rows);
+            words::<C, GfniWord256, Galois, 4>(rows);
+            words::<C, Word512, Nibbles, 2>(rows);
+            words::<C, GfniWord512, Galois, 1>(rows);
+            words::<C, GfniWord512, Galois, 2>(rows);
+            words::<C, GfniWord512, Galois, 4>(rows);
+        }
     }
 }
 
