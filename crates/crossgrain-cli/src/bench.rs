@@ -20,6 +20,7 @@ mod subject;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use crossgrain::Policy;
 use crossgrain::plan::measure::{Care, Measured, Subject, measure_beside};
 use serde_json::json;
 
@@ -65,6 +66,10 @@ pub(crate) struct Args {
     /// Judge the planner instead: run the best paths of every job under every ISA cap end to end
     #[arg(long, conflicts_with_all = ["peer", "turns", "patience", "plan"])]
     planner: bool,
+    /// What plans may leak: with `any`, a plan that may look up tables is timed beside each of a mode's; with `--planner`,
+    /// such plans alone
+    #[arg(long, value_name = "POLICY", default_value = "constant-time", value_parser = typed::policies())]
+    policy: Policy,
     /// A plan to time among the others of its job, as written by `crossgrain plan --save`
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
@@ -109,12 +114,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let mut printer = Printer { json: args.json, ghz: clock::core_ghz(), output: io::stdout() };
     printer.head(&peers)?;
     if args.planner {
-        return planner::run(args.filter.as_deref().unwrap_or_default(), &mut printer);
+        return planner::run(args.filter.as_deref().unwrap_or_default(), args.policy, &mut printer);
     }
     printer.columns()?;
     let mut rows = Vec::new();
     let plans = args.plan.as_deref().map(typed::plans).transpose()?;
-    for group in subject::groups(&peers, plans.as_ref(), args.filter.as_deref().unwrap_or_default())? {
+    let filter = args.filter.as_deref().unwrap_or_default();
+    for group in subject::groups(&peers, plans.as_ref(), args.policy, filter)? {
         let mut group = group?;
         let care = Care { turns: args.turns.into(), ..Care::default() };
         let mut subjects: Vec<_> = group.iter_mut().map(|candidate| &mut *candidate.work as _).collect();

@@ -93,3 +93,15 @@ fn the_planner_is_judged_for_jobs_that_exist() {
     let line = Place::new().refuses(2, &["bench", "--planner", "des-56-ctr"]);
     assert!(line.contains("no job and cap"), "{line}");
 }
+
+#[test]
+fn plans_that_may_leak_are_timed_when_they_are_asked_for() {
+    let bench = ["bench", "--json", "--turns", "1", "--patience", "1", "aes-128-ctr/u64-any"];
+    let place = Place::new();
+    let rows = |arguments: &[&str]| {
+        let told = String::from_utf8(place.run(arguments).printed()).unwrap();
+        told.lines().filter(|line| line.contains("aes-128-ctr/u64-any")).count()
+    };
+    assert_eq!(rows(&bench), 0);
+    assert_eq!(rows(&[&bench[..], &["--policy", "any"]].concat()), 1);
+}

@@ -23,7 +23,7 @@ fn key(cipher: CipherName) -> Key {
 
 fn agrees<D: Device>(device: &Arc<D>) {
     println!("on {:?}", device.info());
-    for kernel in ALL {
+    for kernel in ALL.iter().copied() {
         if !device.info().takes(kernel, D::LANGUAGE) {
             let refused = Cipher::new(device, kernel, &key(CipherName::Aes128)).unwrap_err();
             println!("{}: {refused}", kernel.name());

@@ -37,20 +37,20 @@ impl Direction {
     }
 }
 
-/// Declares [`Family`] and [`Cipher`]: the registry of ciphers. All else that there is to know of a cipher is in its own folder.
-macro_rules! registry {
-    (
-        families: $( $(#[doc = $about:literal])+ $(#[cfg($of:meta)])? $family:ident; )+
-        ciphers: $(
-            $(#[doc = $doc:literal])+ $(#[cfg($feature:meta)])?
-            $cipher:ident: $name:literal, $own:ident, $key_bytes:literal, $rounds:literal;
-        )+
-    ) => {
+/// [`Family`] and [`Cipher`] as the registry of ciphers has them.
+macro_rules! names {
+    ($(
+        $(#[doc = $about:literal])+
+        $family:ident $name:literal if $of:meta, $on:ident($($description:path)?) {$(
+            $(#[cfg($own:meta)])?
+            $cipher:ident $text:literal $title:literal: $key_bytes:tt bytes, $rounds:literal rounds, $($type:ident)+;
+        )+}
+    )+) => {
         /// Ciphers that differ in nothing but the size of the key: they share their steps, and so their variants.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Family {
-            $( $(#[doc = $about])+ $(#[cfg($of)])? $family, )+
+            $( $(#[doc = $about])+ #[cfg($of)] $family, )+
         }
 
         impl Family {
@@ -64,98 +64,39 @@ macro_rules! registry {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Cipher {
-            $( $(#[doc = $doc])+ $(#[cfg($feature)])? $cipher, )+
+            $( $( #[doc = concat!($title, ".")] #[cfg($of)] $(#[cfg($own)])? $cipher, )+ )+
         }
 
         impl Cipher {
             /// Every cipher, in the order in which tables list them.
-            pub const ALL: [Self; [$( $(#[cfg($feature)])? Self::$cipher ),+].len()] =
-                [$( $(#[cfg($feature)])? Self::$cipher ),+];
+            pub const ALL: [Self; [$($( #[cfg($of)] $(#[cfg($own)])? Self::$cipher, )+)+].len()] =
+                [$($( #[cfg($of)] $(#[cfg($own)])? Self::$cipher, )+)+];
 
             /// The ciphers that it shares its steps with.
             #[doc(hidden)]
             pub const fn family(self) -> Family {
-                match self { $( $(#[cfg($feature)])? Self::$cipher => Family::$own, )+ }
+                match self { $($( #[cfg($of)] $(#[cfg($own)])? Self::$cipher => Family::$family, )+)+ }
             }
 
             /// The name users type, such as `aes-256`.
             pub const fn name(self) -> &'static str {
-                match self { $( $(#[cfg($feature)])? Self::$cipher => $name, )+ }
+                match self { $($( #[cfg($of)] $(#[cfg($own)])? Self::$cipher => $text, )+)+ }
             }
 
             /// Bytes in a key.
             pub const fn key_bytes(self) -> usize {
-                match self { $( $(#[cfg($feature)])? Self::$cipher => $key_bytes, )+ }
+                match self { $($( #[cfg($of)] $(#[cfg($own)])? Self::$cipher => $key_bytes, )+)+ }
             }
 
             /// Rounds, as the cipher's standard counts them: for AES, Nr of FIPS 197, table 3.
             pub const fn rounds(self) -> usize {
-                match self { $( $(#[cfg($feature)])? Self::$cipher => $rounds, )+ }
+                match self { $($( #[cfg($of)] $(#[cfg($own)])? Self::$cipher => $rounds, )+)+ }
             }
         }
     };
 }
 
-registry! {
-    families:
-    /// AES (FIPS 197).
-    Aes;
-    /// Serpent (Anderson, Biham and Knudsen, "Serpent: a proposal for the Advanced Encryption Standard").
-    Serpent;
-    /// SM4 (GB/T 32907-2016).
-    #[cfg(feature = "sm4")]
-    Sm4;
-    /// Camellia (RFC 3713).
-    #[cfg(feature = "camellia")]
-    Camellia;
-    /// ARIA (RFC 5794).
-    #[cfg(feature = "aria")]
-    Aria;
-    /// Kuznyechik (GOST R 34.12-2015, RFC 7801).
-    #[cfg(feature = "kuznyechik")]
-    Kuznyechik;
-
-    ciphers:
-    /// AES with a 128-bit key.
-    Aes128: "aes-128", Aes, 16, 10;
-    /// AES with a 192-bit key.
-    Aes192: "aes-192", Aes, 24, 12;
-    /// AES with a 256-bit key.
-    Aes256: "aes-256", Aes, 32, 14;
-    /// Serpent with a 128-bit key.
-    #[cfg(feature = "serpent")]
-    Serpent128: "serpent-128", Serpent, 16, 32;
-    /// Serpent with a 192-bit key.
-    #[cfg(feature = "serpent")]
-    Serpent192: "serpent-192", Serpent, 24, 32;
-    /// Serpent with a 256-bit key.
-    #[cfg(feature = "serpent")]
-    Serpent256: "serpent-256", Serpent, 32, 32;
-    /// SM4, with a 128-bit key.
-    #[cfg(feature = "sm4")]
-    Sm4: "sm4", Sm4, 16, 32;
-    /// Camellia with a 128-bit key.
-    #[cfg(feature = "camellia")]
-    Camellia128: "camellia-128", Camellia, 16, 18;
-    /// Camellia with a 192-bit key.
-    #[cfg(feature = "camellia")]
-    Camellia192: "camellia-192", Camellia, 24, 24;
-    /// Camellia with a 256-bit key.
-    #[cfg(feature = "camellia")]
-    Camellia256: "camellia-256", Camellia, 32, 24;
-    /// ARIA with a 128-bit key.
-    #[cfg(feature = "aria")]
-    Aria128: "aria-128", Aria, 16, 12;
-    /// ARIA with a 192-bit key.
-    #[cfg(feature = "aria")]
-    Aria192: "aria-192", Aria, 24, 14;
-    /// ARIA with a 256-bit key.
-    #[cfg(feature = "aria")]
-    Aria256: "aria-256", Aria, 32, 16;
-    /// Kuznyechik, with a 256-bit key.
-    #[cfg(feature = "kuznyechik")]
-    Kuznyechik: "kuznyechik", Kuznyechik, 32, 10;
-}
+ciphers!(names);
 
 impl fmt::Display for Cipher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

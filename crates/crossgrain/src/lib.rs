@@ -54,9 +54,11 @@ mod pages {
     struct Extend;
 }
 
+#[macro_use] // the registry of ciphers, by which `block` names them
+mod cipher;
+
 mod block;
 mod check;
-mod cipher;
 mod circuit;
 mod convert;
 #[cfg(feature = "device")]

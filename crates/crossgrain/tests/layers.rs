@@ -18,7 +18,7 @@ const LAYERS: [(&str, &[&str]); 20] = [
     ("repr", &["block", "word"]),
     ("convert", &["block", "word", "repr"]),
     ("part", &["block", "word", "circuit", "cipher", "repr", "convert"]),
-    ("device", &["block", "pool", "word", "circuit", "convert::transpose_square", "part"]),
+    ("device", &["block", "pool", "word", "circuit", "cipher", "convert::transpose_square", "part"]),
     ("variant", &["block", "word", "circuit", "cipher", "repr", "convert", "part"]),
     ("plan", &["block", "word", "repr", "convert::Load", "convert::Store", "part", "variant"]),
     ("exec", &["block", "pool", "word", "circuit", "repr", "convert", "part", "variant", "plan"]),

@@ -65,7 +65,7 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
     say(&head(&info, len_bytes, args.json))?;
     for program in &programs(&*device, args.beside.as_deref())? {
         let kernel = program.kernel;
-        let ciphers = Cipher::ALL.into_iter().filter(|cipher| cipher.family() == kernel.family);
+        let ciphers = Cipher::ALL.iter().copied().filter(|cipher| cipher.family() == kernel.family);
         let keys: Vec<_> = ciphers.map(counting_key).collect::<Result<_, _>>()?;
         // Compiled once, whatever the keys.
         // SAFETY: it is the kernel's own text, or that of a file which was named as a program for the same job.
@@ -100,7 +100,7 @@ fn counting_key(cipher: Cipher) -> Result<Key, Error> {
 /// Those of crossgrain that the device takes, and somebody else's.
 fn programs(device: &dyn Gpu, beside: Option<&Path>) -> Result<Vec<Program>, Error> {
     let (info, language) = (device.info(), device.language());
-    let own = ALL.into_iter().filter(|&kernel| info.takes(kernel, language));
+    let own = ALL.iter().copied().filter(|&kernel| info.takes(kernel, language));
     let own = own.map(|kernel| Program {
         name: kernel.name().to_owned(),
         kernel,

@@ -13,6 +13,7 @@ use crossgrain::{Cipher, Direction, Features};
 use serde_json::json;
 
 use super::Printer;
+use super::subject::suffix;
 use crate::error::Error;
 use crate::plan::summary;
 use crate::typed::clock_ns;
@@ -58,16 +59,16 @@ struct Finding {
 }
 
 /// Measures, prints a line a job and cap, and what it comes to.
-pub(super) fn run(filter: &str, printer: &mut Printer) -> Result<(), Error> {
+pub(super) fn run(filter: &str, policy: Policy, printer: &mut Printer) -> Result<(), Error> {
     let features = Features::from_environment()?;
-    let cases = cases(filter, features)?;
+    let cases = cases(filter, features, policy)?;
     if cases.is_empty() {
         return Err(Error::usage(
             "no job and cap has this in its id: give aes-128-ctr/avx2, say, or nothing",
         ));
     }
     let clock_ns = clock_ns();
-    let scope = Scope { cipher: CIPHER, features, policy: Policy::ConstantTime, budget_ms: 4000 };
+    let scope = Scope { cipher: CIPHER, features, policy, budget_ms: 4000 };
     let costs = measure_costs(scope, &clock_ns)?;
     head(printer)?;
     let mut findings = Vec::new();
@@ -80,7 +81,7 @@ pub(super) fn run(filter: &str, printer: &mut Printer) -> Result<(), Error> {
 }
 
 /// Every job under every cap that has the filter in its id.
-fn cases(filter: &str, allowed: Features) -> Result<Vec<(String, Job, Limits)>, Error> {
+fn cases(filter: &str, allowed: Features, policy: Policy) -> Result<Vec<(String, Job, Limits)>, Error> {
     let mut cases = Vec::new();
     for (cap, features) in caps(allowed)? {
         for (mode, direction, birth) in [
@@ -88,9 +89,13 @@ fn cases(filter: &str, allowed: Features) -> Result<Vec<(String, Job, Limits)>, 
             ("ecb-decrypt", Direction::Decrypt, Birth::Bytes),
             ("ctr", Direction::Encrypt, Birth::Counter),
         ] {
-            let limits =
-                Limits { features, policy: Policy::ConstantTime, forced: Vec::new(), secret_counter: false };
-            cases.push((format!("{CIPHER}-{mode}/{cap}"), Job { cipher: CIPHER, direction, birth }, limits));
+            let limits = Limits { features, policy, forced: Vec::new(), secret_counter: false };
+            let suffix = suffix(policy);
+            cases.push((
+                format!("{CIPHER}-{mode}/{cap}{suffix}"),
+                Job { cipher: CIPHER, direction, birth },
+                limits,
+            ));
         }
     }
     cases.retain(|(id, ..)| id.contains(filter));

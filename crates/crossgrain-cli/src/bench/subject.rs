@@ -33,12 +33,13 @@ pub(super) type Group = Result<Vec<Candidate>, Error>;
 pub(crate) fn groups<'a>(
     peers: &'a [Peer],
     plans: Option<&'a Arc<Plans>>,
+    policy: Policy,
     filter: &'a str,
 ) -> Result<impl Iterator<Item = Group> + 'a, Error> {
     let features = Features::from_environment()?;
     let kinds: [Box<dyn Fn() -> Group + 'a>; 11] = [
         Box::new(move || variants(features, filter)),
-        Box::new(move || ciphers(features, peers, plans, filter)),
+        Box::new(move || ciphers(features, peers, plans, policy, filter)),
         Box::new(move || super::modes::group(Cipher::Aes256, features, peers, filter)),
         Box::new(move || super::modes::group(Cipher::Serpent256, features, peers, filter)),
         Box::new(move || super::modes::wide(features, filter)),
@@ -72,6 +73,14 @@ fn one_variant(variant: &Variant, features: Features) -> Result<Option<Candidate
         threads: 1,
         work: Box::new(Timed(move || trial.run())),
     }))
+}
+
+/// What the id of a plan has behind it under a policy.
+pub(super) const fn suffix(policy: Policy) -> &'static str {
+    match policy {
+        Policy::ConstantTime => "",
+        Policy::Any => "-any",
+    }
 }
 
 /// A mode of ours under a name: how its options differ from the default.
@@ -149,7 +158,13 @@ fn aes_kinds(features: Features, birth: Birth) -> Vec<Kind> {
 }
 
 /// ECB and CTR of every key size, ours and the peers'.
-fn ciphers(features: Features, peers: &[Peer], plans: Option<&Arc<Plans>>, filter: &str) -> Group {
+fn ciphers(
+    features: Features,
+    peers: &[Peer],
+    plans: Option<&Arc<Plans>>,
+    policy: Policy,
+    filter: &str,
+) -> Group {
     let mut group = Vec::new();
     for cipher in Cipher::ALL {
         for (mode, direction, birth) in [
@@ -164,8 +179,13 @@ fn ciphers(features: Features, peers: &[Peer], plans: Option<&Arc<Plans>>, filte
             });
             for Kind { name, options } in kinds(features, cipher.family(), birth).into_iter().chain(stored) {
                 let id = format!("{cipher}-{mode}/{name}");
-                if id.contains(filter) {
-                    group.push(candidate(id, cipher, direction, birth, options, MODE_BYTES)?);
+                // Beside each plan what it is where more may leak.
+                let looser = (options.policy == Policy::ConstantTime && policy == Policy::Any)
+                    .then(|| (id.clone() + suffix(policy), Options { policy, ..options.clone() }));
+                for (id, options) in [(id, options)].into_iter().chain(looser) {
+                    if id.contains(filter) {
+                        group.push(candidate(id, cipher, direction, birth, options, MODE_BYTES)?);
+                    }
                 }
             }
             let peer_mode = if birth == Birth::Bytes { "ecb" } else { "ctr" };

@@ -126,7 +126,7 @@ fn measured(id: &str, ciphers: &[Cipher]) -> Result<DeviceCosts, crossgrain_gpu:
         ("upload".to_owned(), copies(|copies| copies.upload)),
         ("download".to_owned(), copies(|copies| copies.download)),
     ];
-    for kernel in ALL.into_iter().filter(|&kernel| device.info().takes(kernel, device.language())) {
+    for kernel in ALL.iter().copied().filter(|&kernel| device.info().takes(kernel, device.language())) {
         for &cipher in ciphers.iter().filter(|cipher| cipher.family() == kernel.family) {
             let key = Key::new(cipher, &vec![0; cipher.key_bytes()]);
             let Ok(key) = key else { continue };

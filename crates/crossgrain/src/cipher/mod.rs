@@ -1,4 +1,4 @@
-//! Ciphers that are described once, and all that is made of a description.
+//! The registry of ciphers; ciphers that are described once, and all that is made of a description.
 //!
 //! A description is a key schedule, S-boxes as tables, linear maps of bytes, and the rounds: a function generic over what a
 //! byte or a 32-bit word of the state is ([`Bytes`], [`Words`]). What it is run on decides what comes out:
@@ -8,276 +8,148 @@
 //! * eight words, each of them one bit of many blocks, by gates: a bit-sliced kernel ([`sliced`]), and the key schedule;
 //! * the constants that a kernel's S-boxes leave out: round keys that bring them ([`folded`]).
 //!
-//! Nothing outside a cipher's file names it, but for its lines in the two registries: names and sizes in `block`, and the
-//! description at the end of this file.
+//! Nothing outside a cipher's folder names it, but for this file: its row in the registry, and the line that declares its module.
 //! Holds: rounds and schedules branch and index on nothing secret; they leave that to what they are run on.
+
+/// The registry: a macro is given every family of ciphers.
+///
+/// `Family "name" if condition, rounds {`: what variants are called, what the family is compiled by, and where its rounds are: a type
+/// whose rounds are on `bytes` or on `words`, or `by_hand`, which is a folder of `part`. Then a row for each size of key: its type,
+/// the name that users type, what it is called in documentation; bytes of a key; rounds as the standard counts them (for AES, Nr
+/// of FIPS 197, table 3); and its types in CTR, EAX and GCM for RustCrypto's traits. Tables list ciphers in this order.
+macro_rules! ciphers {
+    ($given:ident) => {
+        $given! {
+            /// AES (FIPS 197).
+            Aes "aes" if all(), by_hand() {
+                Aes128 "aes-128" "AES with a 128-bit key": 16 bytes, 10 rounds, Aes128Ctr Aes128Eax Aes128Gcm;
+                Aes192 "aes-192" "AES with a 192-bit key": 24 bytes, 12 rounds, Aes192Ctr Aes192Eax Aes192Gcm;
+                Aes256 "aes-256" "AES with a 256-bit key": 32 bytes, 14 rounds, Aes256Ctr Aes256Eax Aes256Gcm;
+            }
+            /// Serpent (Anderson, Biham and Knudsen, "Serpent: a proposal for the Advanced Encryption Standard").
+            Serpent "serpent" if all(), by_hand() {
+                #[cfg(feature = "serpent")]
+                Serpent128 "serpent-128" "Serpent with a 128-bit key":
+                    16 bytes, 32 rounds, Serpent128Ctr Serpent128Eax Serpent128Gcm;
+                #[cfg(feature = "serpent")]
+                Serpent192 "serpent-192" "Serpent with a 192-bit key":
+                    24 bytes, 32 rounds, Serpent192Ctr Serpent192Eax Serpent192Gcm;
+                #[cfg(feature = "serpent")]
+                Serpent256 "serpent-256" "Serpent with a 256-bit key":
+                    32 bytes, 32 rounds, Serpent256Ctr Serpent256Eax Serpent256Gcm;
+            }
+            /// SM4 (GB/T 32907-2016).
+            Sm4 "sm4" if feature = "sm4", words(sm4::Sm4) {
+                Sm4 "sm4" "SM4, with a 128-bit key": 16 bytes, 32 rounds, Sm4Ctr Sm4Eax Sm4Gcm;
+            }
+            /// Camellia (RFC 3713).
+            Camellia "camellia" if feature = "camellia", bytes(camellia::Camellia) {
+                Camellia128 "camellia-128" "Camellia with a 128-bit key":
+                    16 bytes, 18 rounds, Camellia128Ctr Camellia128Eax Camellia128Gcm;
+                Camellia192 "camellia-192" "Camellia with a 192-bit key":
+                    24 bytes, 24 rounds, Camellia192Ctr Camellia192Eax Camellia192Gcm;
+                Camellia256 "camellia-256" "Camellia with a 256-bit key":
+                    32 bytes, 24 rounds, Camellia256Ctr Camellia256Eax Camellia256Gcm;
+            }
+            /// ARIA (RFC 5794).
+            Aria "aria" if feature = "aria", bytes(aria::Aria) {
+                Aria128 "aria-128" "ARIA with a 128-bit key": 16 bytes, 12 rounds, Aria128Ctr Aria128Eax Aria128Gcm;
+                Aria192 "aria-192" "ARIA with a 192-bit key": 24 bytes, 14 rounds, Aria192Ctr Aria192Eax Aria192Gcm;
+                Aria256 "aria-256" "ARIA with a 256-bit key": 32 bytes, 16 rounds, Aria256Ctr Aria256Eax Aria256Gcm;
+            }
+            /// Kuznyechik (GOST R 34.12-2015, RFC 7801).
+            Kuznyechik "kuznyechik" if feature = "kuznyechik", bytes(kuznyechik::Kuznyechik) {
+                Kuznyechik "kuznyechik" "Kuznyechik, with a 256-bit key":
+                    32 bytes, 10 rounds, KuznyechikCtr KuznyechikEax KuznyechikGcm;
+            }
+        }
+    };
+}
 
 #[cfg(feature = "aria")]
 pub mod aria;
 #[cfg(feature = "camellia")]
 pub mod camellia;
-pub mod folded;
 #[cfg(feature = "kuznyechik")]
 pub mod kuznyechik;
+#[cfg(feature = "sm4")]
+pub mod sm4;
+
+mod description;
+mod entry;
+pub mod folded;
 #[cfg(feature = "search")]
 mod many_keys;
 pub mod plain;
 pub mod sbox;
 pub mod sliced;
-#[cfg(feature = "sm4")]
-pub mod sm4;
 pub mod ways;
+mod work;
 
-use std::fmt;
-
-use zeroize::Zeroizing;
-
+pub use self::description::{Bytes, Description, Listed, Names, OnBytes, OnWords, RoundKeys, Visitor, Words};
+pub use self::entry::{Entry, Keys};
 #[cfg(feature = "search")]
 pub use self::many_keys::LANES as KEYS_AT_ONCE;
-use self::sbox::{Linear, Sbox};
-use crate::block::{BLOCK_BYTES, Block, Direction, Family, Key};
+pub use self::work::Work;
+use crate::block::Family;
 
-/// What every description says, whatever its rounds compute with.
-pub trait Description: Send + Sync + 'static {
-    /// The cipher, with keys of any size.
-    const FAMILY: Family;
-
-    /// The names of the whole cipher as a part: encryption, decryption.
-    const NAMES: [&'static str; 2];
-
-    /// The S-boxes, by number.
-    const BOXES: &'static [Sbox];
-
-    /// Whether all S-boxes are inversions between affine maps.
-    const HAS_STRUCTURE: bool = {
-        let (mut all, mut number) = (true, 0);
-        while number < Self::BOXES.len() {
-            all &= Self::BOXES[number].inversion.is_some();
-            number += 1;
-        }
-        all
-    };
-
-    /// Linear maps of bytes, by number.
-    fn maps() -> &'static [Linear] {
-        &[]
-    }
-
-    /// The bytes of the round keys in the order in which the rounds of a direction take them.
-    fn schedule(key: &[u8], direction: Direction) -> RoundKeys;
-}
-
-/// The bytes of round keys. They are wiped when dropped.
-pub type RoundKeys = Zeroizing<Vec<u8>>;
-
-/// What the rounds of a cipher of bytes compute with: a byte of the state, of one block or of many.
-pub trait Bytes: Copy {
-    /// A byte of the state.
-    type Byte: Copy;
-
-    /// A byte of a round key.
-    type Key;
-
-    /// The sum of two bytes.
-    fn add(self, a: Self::Byte, b: Self::Byte) -> Self::Byte;
-
-    /// The sum with a byte of a key. No key is added twice, here or by `substitute_sum`.
-    fn add_key(self, byte: Self::Byte, key: &Self::Key) -> Self::Byte;
-
-    /// The bits that both have.
-    fn and_key(self, byte: Self::Byte, key: &Self::Key) -> Self::Byte;
-
-    /// The bits that either has.
-    fn or_key(self, byte: Self::Byte, key: &Self::Key) -> Self::Byte;
-
-    /// The sum with a byte of a key through S-box number `sbox`.
-    fn substitute_sum(self, byte: Self::Byte, key: &Self::Key, sbox: usize) -> Self::Byte;
-
-    /// The byte through linear map number `map`.
-    fn linear(self, byte: Self::Byte, map: usize) -> Self::Byte;
-}
-
-/// What the rounds of a cipher of 32-bit words compute with: a word of the state, of one block or of many.
-pub trait Words: Copy {
-    /// A word of the state: a number of 32 bits.
-    type Word: Copy;
-
-    /// A word of a round key.
-    type Key;
-
-    /// The sum of two words, without carries.
-    fn add(self, a: Self::Word, b: Self::Word) -> Self::Word;
-
-    /// The four bytes of the sum with a word of a key, without carries, through S-box number `sbox`. No key is added twice.
-    fn substitute_sum(self, word: Self::Word, key: &Self::Key, sbox: usize) -> Self::Word;
-
-    /// The word rotated towards its high end by `COUNT` bits.
-    fn rotate_left<const COUNT: u32>(self, word: Self::Word) -> Self::Word;
-}
-
-/// A cipher whose rounds compute with bytes.
-///
-/// Implementations of [`OnBytes::rounds`] must be `#[inline(always)]`.
-pub trait OnBytes: Description {
-    /// The whole cipher on the sixteen bytes of a block.
-    fn rounds<S: Bytes>(s: S, direction: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16];
-}
-
-/// A cipher whose rounds compute with four words, each the big-endian number that four bytes of the block are.
-///
-/// Implementations of [`OnWords::rounds`] must be `#[inline(always)]`.
-pub trait OnWords: Description {
-    /// The whole cipher on the four words of a block.
-    fn rounds<S: Words>(s: S, direction: Direction, block: [S::Word; 4], keys: &[S::Key]) -> [S::Word; 4];
-}
-
-/// What asks for every description in turn: the table of variants, say.
-pub trait Visitor {
-    /// A cipher of bytes.
-    fn bytes<C: OnBytes>(&mut self);
-
-    /// A cipher of words.
-    fn words<C: OnWords>(&mut self);
-}
-
-/// A described cipher where its rounds need not be known.
-#[derive(Clone, Copy)]
-pub struct Entry {
-    /// The cipher, with keys of any size.
-    pub family: Family,
-    /// The names of the whole cipher as a part: encryption, decryption.
-    pub names: [&'static str; 2],
-    schedule: fn(&[u8], Direction) -> RoundKeys,
-    plain: fn(&[u8], Direction, &mut Block),
-    #[cfg(feature = "search")]
-    under_keys: fn(&[RoundKeys], Direction, &Block) -> [Block; KEYS_AT_ONCE],
-}
-
-impl Entry {
-    const fn on_bytes<C: OnBytes>() -> Self {
-        Self {
-            family: C::FAMILY,
-            names: C::NAMES,
-            schedule: C::schedule,
-            plain: plain::on_bytes::<C>,
-            #[cfg(feature = "search")]
-            under_keys: many_keys::on_bytes::<C>,
-        }
-    }
-
-    const fn on_words<C: OnWords>() -> Self {
-        Self {
-            family: C::FAMILY,
-            names: C::NAMES,
-            schedule: C::schedule,
-            plain: plain::on_words::<C>,
-            #[cfg(feature = "search")]
-            under_keys: many_keys::on_words::<C>,
-        }
-    }
-
-    /// The description of a family; `None` for those that are written by hand.
-    pub fn of(family: Family) -> Option<&'static Self> {
-        ENTRIES.iter().find(|entry| entry.family == family)
-    }
-
-    /// The same of a family that is not written by hand.
-    ///
-    /// # Panics
-    /// If it is: every other family is described.
-    pub fn described(family: Family) -> &'static Self {
-        Self::of(family).expect("a cipher that is not written by hand is described")
-    }
-
-    /// Both directions' round keys.
-    pub fn expand(&self, key: &Key) -> Keys {
-        let of = |direction| (self.schedule)(key.bytes(), direction);
-        Keys { family: self.family, encrypt: of(Direction::Encrypt), decrypt: of(Direction::Decrypt) }
-    }
-
-    /// The bytes of one direction's round keys.
-    #[cfg(feature = "search")]
-    pub fn schedule(&self, key: &[u8], direction: Direction) -> RoundKeys {
-        (self.schedule)(key, direction)
-    }
-
-    /// What a block becomes under each of up to [`KEYS_AT_ONCE`] keys.
-    #[cfg(feature = "search")]
-    pub fn under_keys(
-        &self,
-        keys: &[RoundKeys],
-        direction: Direction,
-        block: &Block,
-    ) -> [Block; KEYS_AT_ONCE] {
-        (self.under_keys)(keys, direction, block)
-    }
-
-    /// Replaces a block by look-ups: the reference.
-    pub fn crypt_plainly(&self, keys: &Keys, direction: Direction, block: &mut Block) {
-        (self.plain)(keys.of(direction), direction, block);
-    }
-}
-
-impl fmt::Debug for Entry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Entry({:?})", self.family)
-    }
-}
-
-/// The round keys of a described cipher.
-#[derive(Clone)]
-pub struct Keys {
-    family: Family,
-    encrypt: RoundKeys,
-    decrypt: RoundKeys,
-}
-
-impl Keys {
-    /// The ciphers they are for.
-    pub const fn family(&self) -> Family {
-        self.family
-    }
-
-    /// The bytes in the order in which the rounds of a direction take them.
-    pub fn of(&self, direction: Direction) -> &[u8] {
-        match direction {
-            Direction::Encrypt => &self.encrypt,
-            Direction::Decrypt => &self.decrypt,
-        }
-    }
-}
-
-impl fmt::Debug for Keys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Keys({:?}, secret)", self.family)
-    }
-}
-
-/// Blocks of 16 bytes as an array, whose length a round key may have.
-const _: () = assert!(BLOCK_BYTES == 16);
-
-/// The registry: every description, by how its rounds compute.
+/// What follows from the registry for descriptions.
 macro_rules! descriptions {
-    ($($(#[$feature:meta])* $on:ident($description:ty);)*) => {
-        static ENTRIES: &[Entry] = &[$( $(#[$feature])* descriptions!(@entry $on $description) ),*];
+    ($(
+        $(#[doc = $about:literal])+
+        $family:ident $name:literal if $of:meta, $on:ident($($module:ident::$type:ident)?) { $($row:tt)+ }
+    )+) => {
+        $(
+            #[cfg($of)]
+            descriptions! { @listed $family $name $($module::$type)? }
+        )+
+
+        /// The description of a family, if it is described.
+        fn of_family(family: Family) -> Option<&'static Entry> {
+            match family {
+                $(
+                    #[cfg($of)]
+                    Family::$family => descriptions!(@entry $on $($module::$type)?),
+                )+
+                #[allow(unreachable_patterns, reason = "ciphers are features")]
+                _ => None,
+            }
+        }
 
         /// Has a visitor see every description.
         pub fn visit(visitor: &mut impl Visitor) {
-            $( $(#[$feature])* visitor.$on::<$description>(); )*
+            $(
+                #[cfg($of)]
+                descriptions!(@visit visitor $on $($module::$type)?);
+            )+
             let _ = visitor;
         }
     };
-    (@entry bytes $description:ty) => { Entry::on_bytes::<$description>() };
-    (@entry words $description:ty) => { Entry::on_words::<$description>() };
+    (@listed $family:ident $name:literal) => {};
+    (@listed $family:ident $name:literal $module:ident::$type:ident) => {
+        impl Listed for $module::$type {
+            const FAMILY: Family = Family::$family;
+            const NAMES: Names = Names {
+                family: $name,
+                encrypt: concat!($name, "-encrypt"),
+                decrypt: concat!($name, "-decrypt"),
+                ctr: concat!($name, "-ctr"),
+                random: concat!($name, "-random"),
+                search: concat!($name, "-search"),
+            };
+        }
+    };
+    (@entry by_hand) => { None };
+    (@entry bytes $module:ident::$type:ident) => {{
+        static ENTRY: Entry = Entry::on_bytes::<$module::$type>();
+        Some(&ENTRY)
+    }};
+    (@entry words $module:ident::$type:ident) => {{
+        static ENTRY: Entry = Entry::on_words::<$module::$type>();
+        Some(&ENTRY)
+    }};
+    (@visit $visitor:ident by_hand) => {};
+    (@visit $visitor:ident $on:ident $module:ident::$type:ident) => { $visitor.$on::<$module::$type>() };
 }
 
-descriptions! {
-    #[cfg(feature = "sm4")]
-    words(sm4::Sm4);
-    #[cfg(feature = "camellia")]
-    bytes(camellia::Camellia);
-    #[cfg(feature = "aria")]
-    bytes(aria::Aria);
-    #[cfg(feature = "kuznyechik")]
-    bytes(kuznyechik::Kuznyechik);
-}
+ciphers!(descriptions);

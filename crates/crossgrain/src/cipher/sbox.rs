@@ -105,7 +105,7 @@ fn gates_of<W: Word>(map: &Affine, x: Bits<W>) -> Bits<W> {
 
 /// A linear map by gates, given by the images of the eight bits.
 #[inline(always)]
-pub(super) fn linear_gates<W: Word>(images: &[u8; 8], x: Bits<W>) -> Bits<W> {
+fn linear_gates<W: Word>(images: &[u8; 8], x: Bits<W>) -> Bits<W> {
     let mut y = [x[0].zero(); 8];
     for (bit, y) in y.iter_mut().enumerate() {
         for (x, image) in x.into_iter().zip(images) {
@@ -163,6 +163,12 @@ impl Linear {
             bit += 1;
         }
         Self { images }
+    }
+
+    /// The map by gates.
+    #[inline(always)]
+    pub fn gates<W: Word>(&self, x: Bits<W>) -> Bits<W> {
+        linear_gates(&self.images, x)
     }
 
     /// The image of a byte, by a branch on none of its bits.

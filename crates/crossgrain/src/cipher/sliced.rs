@@ -10,7 +10,7 @@
 use std::fmt;
 
 use super::folded::Lacks;
-use super::sbox::{Linear, Sbox, linear_gates};
+use super::sbox::{Linear, Sbox};
 use super::ways::Way;
 use super::{Bytes, Description, Words};
 use crate::word::{ByteLanes, Lane32, each};
@@ -180,7 +180,7 @@ fn substituted(sbox: &Sbox, byte: [u64; 8]) -> [u64; 8] {
 
 #[inline(never)]
 fn mapped(map: &Linear, byte: [u64; 8]) -> [u64; 8] {
-    linear_gates(&map.images, byte)
+    map.gates(byte)
 }
 
 fn sum<const N: usize>(a: &[u64; N], b: &[u64; N]) -> [u64; N] {

@@ -2,7 +2,7 @@
 //!
 //! The gates are traced from the one text of each part, mapped to gates of three inputs, and become functions; what stands
 //! here is only how they follow one another: loops over rounds, ShiftRows as a choice of names, and where blocks are read
-//! and written. AES is bit-sliced, 32 blocks a thread; Serpent is too, or works on its four words, a block a thread.
+//! and written. AES and the ciphers that are described once are bit-sliced, 32 blocks a thread; Serpent is too, or works on its four words, a block a thread.
 //!
 //! A program reads `blocks` blocks from `source`, unless it only generates, and writes as many to `goal`, another buffer. `keys` are the words of
 //! [`Kernel::keys`], `job` those of [`Kernel::job`]; in CUDA C `keys` is a variable in constant memory, and the other three
@@ -13,6 +13,8 @@
 
 mod aes;
 mod bits;
+mod described;
+mod rolled;
 pub mod rounds;
 #[cfg(feature = "search")]
 pub mod search;
@@ -21,9 +23,12 @@ mod tables;
 mod text;
 mod walk;
 
+use std::sync::LazyLock;
+
 use zeroize::Zeroizing;
 
 use crate::block::{Cipher, Family, Key};
+use crate::cipher::Entry;
 use crate::circuit::emit::Language;
 use crate::part::{aes as aes_part, serpent as serpent_part};
 use crate::word::Features;
@@ -48,6 +53,9 @@ pub enum Task {
 }
 
 impl Task {
+    /// All tasks.
+    const ALL: [Self; 4] = [Self::Encrypt, Self::Decrypt, Self::Count, Self::Generate];
+
     /// Whether blocks of a source are read.
     pub const fn reads_source(self) -> bool {
         !matches!(self, Self::Generate)
@@ -85,7 +93,7 @@ impl Form {
 /// A program for a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Kernel {
-    /// AES or Serpent, with keys of any size: other ciphers have no programs yet.
+    /// The cipher, with keys of any size.
     pub family: Family,
     /// What it does.
     pub task: Task,
@@ -120,7 +128,18 @@ pub struct Work {
 }
 
 /// All programs.
-pub const ALL: [Kernel; 20] = [
+pub static ALL: LazyLock<Vec<Kernel>> = LazyLock::new(|| {
+    let mut all = BY_HAND.to_vec();
+    for cipher in Cipher::ALL.into_iter().filter(|&cipher| cipher == cipher.family().first()) {
+        if Entry::of(cipher.family()).is_some() {
+            all.extend(Task::ALL.map(|task| Kernel::gates(cipher.family(), task)));
+        }
+    }
+    all
+});
+
+/// The programs of ciphers that are written by hand.
+const BY_HAND: [Kernel; 20] = [
     Kernel::gates(Family::Aes, Task::Encrypt),
     Kernel::gates(Family::Aes, Task::Decrypt),
     Kernel::gates(Family::Aes, Task::Count),
@@ -146,7 +165,7 @@ pub const ALL: [Kernel; 20] = [
 impl Kernel {
     /// The first program that tells nothing by its timing.
     pub const fn gates(family: Family, task: Task) -> Self {
-        let form = if matches!(family, Family::Aes) { Form::Bits } else { Form::Words };
+        let form = if matches!(family, Family::Serpent) { Form::Words } else { Form::Bits };
         Self { family, task, form }
     }
 
@@ -155,11 +174,11 @@ impl Kernel {
         let fits = |kernel: &Self| {
             (kernel.family, kernel.task) == (family, task) && (policy_is_any || !kernel.form.looks_up())
         };
-        ALL.into_iter().filter(fits).collect()
+        ALL.iter().copied().filter(fits).collect()
     }
 
     /// Its name; its entry point has `_` for `-`.
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match (self.family, self.task, self.form) {
             (Family::Aes, Task::Encrypt, Form::OneTable) => "aes-encrypt-table",
             (Family::Aes, Task::Encrypt, Form::FourTables) => "aes-encrypt-tables",
@@ -177,10 +196,20 @@ impl Kernel {
             (Family::Serpent, Task::Encrypt, Form::Bits) => "serpent-encrypt-bitsliced",
             (Family::Serpent, Task::Decrypt, Form::Bits) => "serpent-decrypt-bitsliced",
             (Family::Serpent, Task::Generate, Form::Bits) => "serpent-random-bitsliced",
-            (_, Task::Encrypt, _) => "serpent-encrypt",
-            (_, Task::Decrypt, _) => "serpent-decrypt",
-            (_, Task::Count, _) => "serpent-ctr",
-            (_, Task::Generate, _) => "serpent-random",
+            (Family::Serpent, Task::Encrypt, _) => "serpent-encrypt",
+            (Family::Serpent, Task::Decrypt, _) => "serpent-decrypt",
+            (Family::Serpent, Task::Count, _) => "serpent-ctr",
+            (Family::Serpent, Task::Generate, _) => "serpent-random",
+            #[allow(unreachable_patterns, reason = "ciphers are features")]
+            (described, task, _) => {
+                let names = &Entry::described(described).names;
+                match task {
+                    Task::Encrypt => names.encrypt,
+                    Task::Decrypt => names.decrypt,
+                    Task::Count => names.ctr,
+                    Task::Generate => names.random,
+                }
+            }
         }
     }
 
@@ -203,7 +232,10 @@ impl Kernel {
         match (self.family, self.task) {
             (Family::Aes, Task::Encrypt | Task::Count) => 64,
             (Family::Aes, _) | (Family::Serpent, Task::Decrypt) => 256,
-            _ => 384,
+            (Family::Serpent, _) => 384,
+            // Not measured.
+            #[allow(unreachable_patterns, reason = "ciphers are features")]
+            _ => 64,
         }
     }
 
@@ -225,7 +257,7 @@ impl Kernel {
 
     /// The program of this name.
     pub fn find(name: &str) -> Option<Self> {
-        ALL.into_iter().find(|kernel| kernel.name() == name)
+        ALL.iter().copied().find(|kernel| kernel.name() == name)
     }
 
     /// The name of its entry point.
@@ -251,7 +283,9 @@ impl Kernel {
             (Family::Aes, Form::OneTable | Form::FourTables) => tables::text(self, language),
             (Family::Aes, Form::Walk) => walk::text(self, language),
             (Family::Aes, _) => aes::text(self, language),
-            _ => serpent::text(self, language),
+            (Family::Serpent, _) => serpent::text(self, language),
+            #[allow(unreachable_patterns, reason = "ciphers are features")]
+            _ => described::text(self, language),
         }
     }
 
@@ -262,7 +296,9 @@ impl Kernel {
             (Family::Aes, Form::OneTable | Form::FourTables) => tables::work(self.task, rounds),
             (Family::Aes, Form::Walk) => Work { gates: walk::gates(rounds), look_ups: 0.0 },
             (Family::Aes, _) => Work { gates: aes::gates(self.task, rounds), look_ups: 0.0 },
-            _ => Work { gates: serpent::gates(self), look_ups: 0.0 },
+            (Family::Serpent, _) => Work { gates: serpent::gates(self), look_ups: 0.0 },
+            #[allow(unreachable_patterns, reason = "ciphers are features")]
+            _ => Work { gates: described::gates(self.task, cipher), look_ups: 0.0 },
         }
     }
 
@@ -272,6 +308,7 @@ impl Kernel {
     /// the words of the round keys and then those of the tables.
     /// Serpent: its words, or a word of equal bits for each of their bits; encrypting, as they are added before the linear
     /// transformation.
+    /// Ciphers that are described once: a word of equal bits for each bit.
     /// Programs of gates find them in the order of their use: compilers know then how far an index goes.
     pub fn keys(self, key: &Key) -> Zeroizing<Vec<u32>> {
         match (self.family, self.form) {
@@ -285,7 +322,7 @@ impl Kernel {
                     aes_part::bitsliced::key_words(&aes_part::key::RoundKeys::expand(key, Features::NONE));
                 self.in_order::<128>(words)
             }
-            _ => {
+            (Family::Serpent, _) => {
                 let keys = serpent_part::key::RoundKeys::expand(key);
                 let keys = if self.task == Task::Decrypt { keys } else { keys.before_transform() };
                 let words = keys.words().as_flattened();
@@ -297,6 +334,8 @@ impl Kernel {
                 bits.extend(words.iter().copied().flat_map(spread));
                 self.in_order::<128>(bits)
             }
+            #[allow(unreachable_patterns, reason = "ciphers are features")]
+            _ => described::keys(self.task, key),
         }
     }
 

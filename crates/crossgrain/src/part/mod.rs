@@ -67,7 +67,7 @@ impl Part {
             Self::Aes(part) => part.name(direction),
             Self::Serpent(part) => part.name(direction),
             Self::Described(family) => {
-                Entry::of(family).map_or("undescribed", |entry| entry.names[direction as usize])
+                Entry::of(family).map_or("undescribed", |entry| entry.names.part(direction))
             }
         }
     }

@@ -52,76 +52,73 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A kind for each cipher, and the types that users name.
-macro_rules! kinds {
-    ($(
-        $(#[cfg($feature:meta)])?
-        $name:ident, $stream:ident, $eax:ident, $gcm:ident, $key_size:ident, $text:literal;
-    )*) => {
-        /// One uninhabited type for each cipher, to choose it by.
-        pub mod kind {$(
-            #[doc = $text]
-            $(#[cfg($feature)])?
-            #[derive(Debug)]
-            pub enum $name {}
-        )*}
-        $(
-            $(#[cfg($feature)])?
-            impl sealed::Sealed for kind::$name {}
-
-            $(#[cfg($feature)])?
-            impl Kind for kind::$name {
-                const CIPHER: Cipher = Cipher::$name;
-                const NAME: &'static str = stringify!($name);
-                type KeySize = $key_size;
-            }
-
-            #[doc = concat!($text, ", as a block cipher.")]
-            $(#[cfg($feature)])?
-            pub type $name = BlockCipher<kind::$name>;
-
-            #[doc = concat!($text, ", in counter mode with a 128-bit big-endian counter.")]
-            $(#[cfg($feature)])?
-            pub type $stream = CtrStream<kind::$name>;
-
-            #[doc = concat!($text, ", in EAX mode.")]
-            $(#[cfg($feature)])?
-            pub type $eax = AeadCipher<kind::$name, Eax>;
-
-            #[doc = concat!($text, ", in Galois/Counter mode.")]
-            $(#[cfg($feature)])?
-            pub type $gcm = AeadCipher<kind::$name, Gcm>;
-        )*
+/// The size of a key as a type.
+macro_rules! key_size {
+    (16) => {
+        U16
+    };
+    (24) => {
+        U24
+    };
+    (32) => {
+        U32
     };
 }
 
-kinds! {
-    Aes128, Aes128Ctr, Aes128Eax, Aes128Gcm, U16, "AES with a 128-bit key";
-    Aes192, Aes192Ctr, Aes192Eax, Aes192Gcm, U24, "AES with a 192-bit key";
-    Aes256, Aes256Ctr, Aes256Eax, Aes256Gcm, U32, "AES with a 256-bit key";
-    #[cfg(feature = "serpent")]
-    Serpent128, Serpent128Ctr, Serpent128Eax, Serpent128Gcm, U16, "Serpent with a 128-bit key";
-    #[cfg(feature = "serpent")]
-    Serpent192, Serpent192Ctr, Serpent192Eax, Serpent192Gcm, U24, "Serpent with a 192-bit key";
-    #[cfg(feature = "serpent")]
-    Serpent256, Serpent256Ctr, Serpent256Eax, Serpent256Gcm, U32, "Serpent with a 256-bit key";
-    #[cfg(feature = "sm4")]
-    Sm4, Sm4Ctr, Sm4Eax, Sm4Gcm, U16, "SM4";
-    #[cfg(feature = "camellia")]
-    Camellia128, Camellia128Ctr, Camellia128Eax, Camellia128Gcm, U16, "Camellia with a 128-bit key";
-    #[cfg(feature = "camellia")]
-    Camellia192, Camellia192Ctr, Camellia192Eax, Camellia192Gcm, U24, "Camellia with a 192-bit key";
-    #[cfg(feature = "camellia")]
-    Camellia256, Camellia256Ctr, Camellia256Eax, Camellia256Gcm, U32, "Camellia with a 256-bit key";
-    #[cfg(feature = "aria")]
-    Aria128, Aria128Ctr, Aria128Eax, Aria128Gcm, U16, "ARIA with a 128-bit key";
-    #[cfg(feature = "aria")]
-    Aria192, Aria192Ctr, Aria192Eax, Aria192Gcm, U24, "ARIA with a 192-bit key";
-    #[cfg(feature = "aria")]
-    Aria256, Aria256Ctr, Aria256Eax, Aria256Gcm, U32, "ARIA with a 256-bit key";
-    #[cfg(feature = "kuznyechik")]
-    Kuznyechik, KuznyechikCtr, KuznyechikEax, KuznyechikGcm, U32, "Kuznyechik";
+/// A kind for each cipher of the registry, and the types that users name.
+macro_rules! kinds {
+    ($(
+        $(#[doc = $about:literal])+
+        $family:ident $family_name:literal if $of:meta, $on:ident($($description:path)?) {$(
+            $(#[cfg($own:meta)])?
+            $name:ident $text:literal $title:literal: $key_bytes:tt bytes, $rounds:literal rounds, $ctr:ident $eax:ident $gcm:ident;
+        )+}
+    )+) => {
+        /// One uninhabited type for each cipher, to choose it by.
+        pub mod kind {$($(
+            #[doc = $title]
+            #[cfg($of)]
+            $(#[cfg($own)])?
+            #[derive(Debug)]
+            pub enum $name {}
+        )+)+}
+        $($(
+            #[cfg($of)]
+            $(#[cfg($own)])?
+            impl sealed::Sealed for kind::$name {}
+
+            #[cfg($of)]
+            $(#[cfg($own)])?
+            impl Kind for kind::$name {
+                const CIPHER: Cipher = Cipher::$name;
+                const NAME: &'static str = stringify!($name);
+                type KeySize = key_size!($key_bytes);
+            }
+
+            #[doc = concat!($title, ", as a block cipher.")]
+            #[cfg($of)]
+            $(#[cfg($own)])?
+            pub type $name = BlockCipher<kind::$name>;
+
+            #[doc = concat!($title, ", in counter mode with a 128-bit big-endian counter.")]
+            #[cfg($of)]
+            $(#[cfg($own)])?
+            pub type $ctr = CtrStream<kind::$name>;
+
+            #[doc = concat!($title, ", in EAX mode.")]
+            #[cfg($of)]
+            $(#[cfg($own)])?
+            pub type $eax = AeadCipher<kind::$name, Eax>;
+
+            #[doc = concat!($title, ", in Galois/Counter mode.")]
+            #[cfg($of)]
+            $(#[cfg($own)])?
+            pub type $gcm = AeadCipher<kind::$name, Gcm>;
+        )+)+
+    };
 }
+
+ciphers!(kinds);
 
 /// How `new` runs: on the calling thread, by constant-time variants, with the instructions that the CPU has
 /// and `CROSSGRAIN_ISA` allows. Since `new` cannot fail, a cap that cannot be read counts as `portable`.

@@ -8,7 +8,7 @@ use super::Variant;
 use super::table::{bitsliced, by, part};
 use crate::block::Direction;
 use crate::cipher::ways::{Galois, Nibbles, PermuteGalois, Rounds, Scan, ScanGalois, Way};
-use crate::cipher::{Description, OnBytes, OnWords, Visitor, visit};
+use crate::cipher::{Description, OnBytes, OnWords, Visitor, Work, visit};
 use crate::part::Part;
 use crate::part::described::{BytesOnGates, BytesOnLanes, WordsOnGates, WordsOnLanes};
 use crate::repr::Repr;
@@ -50,23 +50,35 @@ impl Visitor for Rows<'_> {
     fn words<C: OnWords>(&mut self) {
         let rows = &mut *self.0;
         gates_of_words::<C>(rows);
-        words::<C, Word128, Nibbles, 2>(rows);
-        words::<C, AesWord128, Rounds, 4>(rows);
-        words::<C, Word256, Nibbles, 2>(rows);
-        words::<C, AesWord256, Rounds, 4>(rows);
-        words::<C, GfniWord256, Galois, 1>(rows);
-        words::<C, GfniWord256, Galois, 4>(rows);
-        words::<C, Word512, Nibbles, 2>(rows);
-        words::<C, GfniWord512, Galois, 1>(rows);
-        words::<C, GfniWord512, Galois, 2>(rows);
-        words::<C, GfniWord512, Galois, 4>(rows);
+        if C::HAS_STRUCTURE {
+            words::<C, Word128, Nibbles, 2>(rows);
+            words::<C, AesWord128, Rounds, 4>(rows);
+            words::<C, Word256, Nibbles, 2>(rows);
+            words::<C, AesWord256, Rounds, 4>(rows);
+            words::<C, GfniWord256, Galois, 1>(rows);
+            words::<C, GfniWord256, Galois, 4>(rows);
+            words::<C, Word512, Nibbles, 2>(rows);
+            words::<C, GfniWord512, Galois, 1>(rows);
+            words::<C, GfniWord512, Galois, 2>(rows);
+            words::<C, GfniWord512, Galois, 4>(rows);
+        }
     }
 }
 
+/// Instructions that a gate comes to on integers: most of a state's 128 words are in memory.
+const OF_GATE: f64 = 2.5;
+
 /// The row of a whole cipher in each direction.
-fn whole<C: Description, I: Isa>(repr: Repr, way: &str, bind: BindTile, rows: &mut Vec<Variant>) {
+fn whole<C: Description, I: Isa>(
+    repr: Repr,
+    way: &str,
+    bind: BindTile,
+    instructions: fn(Direction) -> f64,
+    rows: &mut Vec<Variant>,
+) {
     for direction in Direction::ALL {
-        rows.push(by(way, part::<I>(Part::Described(C::FAMILY), direction, repr, bind)));
+        let row = part::<I>(Part::Described(C::FAMILY), direction, repr, bind);
+        rows.push(by(way, Variant { instructions: Some(instructions), ..row }));
     }
 }
 
@@ -75,7 +87,8 @@ fn bytes<C: OnBytes, W: ByteLanes, Y: Way<W>>(rows: &mut Vec<Variant>) {
         let (isa, keys) = (W::Isa::detect(features)?, keys.described(C::FAMILY)?);
         Some(Box::new(BytesOnLanes::<C, W, Y, 1>::new(isa, direction, keys)?))
     };
-    whole::<C, W::Isa>(Repr::Bytesliced { bits: W::BITS }, Y::NAME, bind, rows);
+    let instructions = |direction| Work::on_bytes::<C>(direction).instructions(Y::INSTRUCTIONS);
+    whole::<C, W::Isa>(Repr::Bytesliced { bits: W::BITS }, Y::NAME, bind, instructions, rows);
 }
 
 fn words<C: OnWords, W: ByteLanes + Lane32, Y: Way<W>, const N: usize>(rows: &mut Vec<Variant>) {
@@ -88,19 +101,24 @@ fn words<C: OnWords, W: ByteLanes + Lane32, Y: Way<W>, const N: usize>(rows: &mu
         ("", _) => format!("x{N}"),
         (name, _) => format!("{name}-x{N}"),
     };
-    whole::<C, W::Isa>(Repr::Vsliced { bits: W::BITS }, &way, bind, rows);
+    // An instruction waits for the one before it: alone, a bundle takes about twice as long as the ports ask for.
+    let instructions =
+        |direction| Work::on_words::<C>(direction).instructions(Y::INSTRUCTIONS) * (1.0 + 1.0 / N as f64);
+    whole::<C, W::Isa>(Repr::Vsliced { bits: W::BITS }, &way, bind, instructions, rows);
 }
 
 fn gates_of_bytes<C: OnBytes>(rows: &mut Vec<Variant>) {
     let bind: BindTile = |_, _, direction, keys, _| {
         Some(Box::new(BytesOnGates::<C>::new(direction, keys.described(C::FAMILY)?)))
     };
-    whole::<C, Portable>(bitsliced::<u64>(), "", bind, rows);
+    let instructions = |direction| Work::on_bytes::<C>(direction).gates::<C>(1) * OF_GATE;
+    whole::<C, Portable>(bitsliced::<u64>(), "", bind, instructions, rows);
 }
 
 fn gates_of_words<C: OnWords>(rows: &mut Vec<Variant>) {
     let bind: BindTile = |_, _, direction, keys, _| {
         Some(Box::new(WordsOnGates::<C>::new(direction, keys.described(C::FAMILY)?)))
     };
-    whole::<C, Portable>(bitsliced::<u64>(), "", bind, rows);
+    let instructions = |direction| Work::on_words::<C>(direction).gates::<C>(4) * OF_GATE;
+    whole::<C, Portable>(bitsliced::<u64>(), "", bind, instructions, rows);
 }

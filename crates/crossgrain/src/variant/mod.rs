@@ -152,6 +152,9 @@ pub struct Variant {
     pub walks: bool,
     /// What it does.
     pub action: Action,
+    /// Instructions for a bundle in one direction, where a description knows them: what it is estimated by if no line of the
+    /// shipped estimates is its.
+    pub instructions: Option<fn(Direction) -> f64>,
 }
 
 impl Variant {

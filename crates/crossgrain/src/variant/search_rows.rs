@@ -5,8 +5,8 @@
 
 use super::table::{bitsliced, by, of};
 use super::{Action, BindSearch, Variant};
-use crate::block::Family;
-use crate::cipher::{Description, OnBytes, OnWords, Visitor, visit};
+use crate::block::{Direction, Family};
+use crate::cipher::{Description, OnBytes, OnWords, Visitor, Work, visit};
 use crate::circuit::Bits;
 use crate::part::aes::search::{Byte, LaneByte};
 use crate::part::aes::substitute::{Galois, Nibbles, Permute, Substitute};
@@ -36,27 +36,30 @@ pub(super) fn push(rows: &mut Vec<Variant>) {
     visit(&mut Described(rows));
 }
 
+/// Instructions that a gate of the rounds comes to: schedules, a key after another, take fifteen times as long as the rounds.
+const OF_GATE: f64 = 40.0;
+
 /// The rows of ciphers that are described once.
 struct Described<'a>(&'a mut Vec<Variant>);
 
 impl Described<'_> {
-    fn push<C: Description>(&mut self) {
+    fn push<C: Description>(&mut self, gates: fn(Direction) -> f64) {
         let bind: BindSearch = |_, cipher, known| {
             let search = (cipher.family() == C::FAMILY).then(|| Search::new(cipher, known))??;
             Some(Box::new(search))
         };
-        let stem = C::NAMES[0].replace("-encrypt", "-search");
-        self.0.push(of::<Portable>(C::FAMILY, &stem, bitsliced::<u64>(), Action::Search(bind)));
+        let row = of::<Portable>(C::FAMILY, C::NAMES.search, bitsliced::<u64>(), Action::Search(bind));
+        self.0.push(Variant { instructions: Some(gates), ..row });
     }
 }
 
 impl Visitor for Described<'_> {
     fn bytes<C: OnBytes>(&mut self) {
-        self.push::<C>();
+        self.push::<C>(|direction| Work::on_bytes::<C>(direction).gates::<C>(1) * OF_GATE);
     }
 
     fn words<C: OnWords>(&mut self) {
-        self.push::<C>();
+        self.push::<C>(|direction| Work::on_words::<C>(direction).gates::<C>(4) * OF_GATE);
     }
 }
 

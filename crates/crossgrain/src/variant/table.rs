@@ -88,6 +88,7 @@ fn row<I: Isa>(stem: String, repr: Repr, action: Action) -> Variant {
         leaks: Leaks::Nothing,
         walks: false,
         action,
+        instructions: None,
     }
 }
 

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use super::plain::{Tables, substitute};
 use super::sbox::{Linear, Sbox};
 use super::{Bytes, Description, OnBytes, RoundKeys};
-use crate::block::{Block, Direction, Family};
+use crate::block::{Block, Direction};
 use crate::word::{each, unrolled, written_out};
 
 /// Kuznyechik.
@@ -27,9 +27,6 @@ const FACTORS: [u8; 7] = [148, 32, 133, 16, 194, 192, 251];
 const CONSTANTS: u8 = 32;
 
 impl Description for Kuznyechik {
-    const FAMILY: Family = Family::Kuznyechik;
-    const NAMES: [&'static str; 2] = ["kuznyechik-encrypt", "kuznyechik-decrypt"];
-
     /// π and its inverse.
     const BOXES: &'static [Sbox] = &{
         let pi = Sbox::new(PI);

@@ -8,7 +8,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::plain::{Tables, substitute};
 use super::sbox::{self, Sbox};
 use super::{Bytes, Description, OnBytes, RoundKeys};
-use crate::block::{Direction, Family};
+use crate::block::Direction;
 use crate::word::written_out;
 
 /// ARIA.
@@ -16,9 +16,6 @@ use crate::word::written_out;
 pub struct Aria;
 
 impl Description for Aria {
-    const FAMILY: Family = Family::Aria;
-    const NAMES: [&'static str; 2] = ["aria-encrypt", "aria-decrypt"];
-
     /// S₁, which is AES's, S₂, and their inverses.
     const BOXES: &'static [Sbox] = &{
         let s2 = Sbox::new(S2);

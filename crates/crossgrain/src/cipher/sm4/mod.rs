@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use super::plain::{substitute, word};
 use super::sbox::Sbox;
 use super::{Description, OnWords, RoundKeys, Words};
-use crate::block::{Direction, Family};
+use crate::block::Direction;
 
 /// SM4.
 #[derive(Debug)]
@@ -27,9 +27,6 @@ fn ck(round: usize) -> u32 {
 }
 
 impl Description for Sm4 {
-    const FAMILY: Family = Family::Sm4;
-    const NAMES: [&'static str; 2] = ["sm4-encrypt", "sm4-decrypt"];
-
     const BOXES: &'static [Sbox] = &[Sbox::new(S)];
 
     fn schedule(key: &[u8], direction: Direction) -> RoundKeys {

@@ -8,7 +8,7 @@ use zeroize::{Zeroize, Zeroizing};
 use super::plain::{Tables, substitute};
 use super::sbox::{Linear, Sbox};
 use super::{Bytes, Description, OnBytes, RoundKeys};
-use crate::block::{Direction, Family};
+use crate::block::Direction;
 use crate::word::written_out;
 
 /// Camellia.
@@ -23,9 +23,6 @@ const UP: usize = 0;
 const CARRY: usize = 1;
 
 impl Description for Camellia {
-    const FAMILY: Family = Family::Camellia;
-    const NAMES: [&'static str; 2] = ["camellia-encrypt", "camellia-decrypt"];
-
     const BOXES: &'static [Sbox] = &{
         let s1 = Sbox::new(S1);
         [s1, s1.rotated(0, 1), s1.rotated(0, 7), s1.rotated(1, 0)]

@@ -1,0 +1,139 @@
+//! What a description says: its constants and key schedule, and its rounds over any state.
+
+use zeroize::Zeroizing;
+
+use super::sbox::{Linear, Sbox};
+use crate::block::{Direction, Family};
+
+/// What the registry says of a description.
+pub trait Listed {
+    /// The cipher, with keys of any size.
+    const FAMILY: Family;
+
+    /// What it is called.
+    const NAMES: Names;
+}
+
+/// What a family of ciphers is called, and what is made of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Names {
+    /// The family.
+    pub family: &'static str,
+    /// Encryption as a part, and as a program for GPUs.
+    pub encrypt: &'static str,
+    /// Decryption.
+    pub decrypt: &'static str,
+    /// The program that adds a keystream.
+    pub ctr: &'static str,
+    /// The program that writes one.
+    pub random: &'static str,
+    /// Key search.
+    pub search: &'static str,
+}
+
+impl Names {
+    /// The whole cipher as a part.
+    pub const fn part(&self, direction: Direction) -> &'static str {
+        match direction {
+            Direction::Encrypt => self.encrypt,
+            Direction::Decrypt => self.decrypt,
+        }
+    }
+}
+
+/// What every description says, whatever its rounds compute with.
+pub trait Description: Listed + Send + Sync + 'static {
+    /// The S-boxes, by number.
+    const BOXES: &'static [Sbox];
+
+    /// Whether all S-boxes are inversions between affine maps.
+    const HAS_STRUCTURE: bool = {
+        let (mut all, mut number) = (true, 0);
+        while number < Self::BOXES.len() {
+            all &= Self::BOXES[number].inversion.is_some();
+            number += 1;
+        }
+        all
+    };
+
+    /// Linear maps of bytes, by number.
+    fn maps() -> &'static [Linear] {
+        &[]
+    }
+
+    /// The bytes of the round keys in the order in which the rounds of a direction take them.
+    fn schedule(key: &[u8], direction: Direction) -> RoundKeys;
+}
+
+/// The bytes of round keys. They are wiped when dropped.
+pub type RoundKeys = Zeroizing<Vec<u8>>;
+
+/// What the rounds of a cipher of bytes compute with: a byte of the state, of one block or of many.
+pub trait Bytes: Copy {
+    /// A byte of the state.
+    type Byte: Copy;
+
+    /// A byte of a round key.
+    type Key;
+
+    /// The sum of two bytes.
+    fn add(self, a: Self::Byte, b: Self::Byte) -> Self::Byte;
+
+    /// The sum with a byte of a key. No key is added twice, here or by `substitute_sum`.
+    fn add_key(self, byte: Self::Byte, key: &Self::Key) -> Self::Byte;
+
+    /// The bits that both have.
+    fn and_key(self, byte: Self::Byte, key: &Self::Key) -> Self::Byte;
+
+    /// The bits that either has.
+    fn or_key(self, byte: Self::Byte, key: &Self::Key) -> Self::Byte;
+
+    /// The sum with a byte of a key through S-box number `sbox`.
+    fn substitute_sum(self, byte: Self::Byte, key: &Self::Key, sbox: usize) -> Self::Byte;
+
+    /// The byte through linear map number `map`.
+    fn linear(self, byte: Self::Byte, map: usize) -> Self::Byte;
+}
+
+/// What the rounds of a cipher of 32-bit words compute with: a word of the state, of one block or of many.
+pub trait Words: Copy {
+    /// A word of the state: a number of 32 bits.
+    type Word: Copy;
+
+    /// A word of a round key.
+    type Key;
+
+    /// The sum of two words, without carries.
+    fn add(self, a: Self::Word, b: Self::Word) -> Self::Word;
+
+    /// The four bytes of the sum with a word of a key, without carries, through S-box number `sbox`. No key is added twice.
+    fn substitute_sum(self, word: Self::Word, key: &Self::Key, sbox: usize) -> Self::Word;
+
+    /// The word rotated towards its high end by `COUNT` bits.
+    fn rotate_left<const COUNT: u32>(self, word: Self::Word) -> Self::Word;
+}
+
+/// A cipher whose rounds compute with bytes.
+///
+/// Implementations of [`OnBytes::rounds`] must be `#[inline(always)]`.
+pub trait OnBytes: Description {
+    /// The whole cipher on the sixteen bytes of a block.
+    fn rounds<S: Bytes>(s: S, direction: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16];
+}
+
+/// A cipher whose rounds compute with four words, each the big-endian number that four bytes of the block are.
+///
+/// Implementations of [`OnWords::rounds`] must be `#[inline(always)]`.
+pub trait OnWords: Description {
+    /// The whole cipher on the four words of a block.
+    fn rounds<S: Words>(s: S, direction: Direction, block: [S::Word; 4], keys: &[S::Key]) -> [S::Word; 4];
+}
+
+/// What asks for every description in turn: the table of variants, say.
+pub trait Visitor {
+    /// A cipher of bytes.
+    fn bytes<C: OnBytes>(&mut self);
+
+    /// A cipher of words.
+    fn words<C: OnWords>(&mut self);
+}

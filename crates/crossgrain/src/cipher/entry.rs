@@ -1,0 +1,123 @@
+//! A described cipher where its rounds need not be known, and its round keys.
+
+use std::fmt;
+
+#[cfg(feature = "search")]
+use super::KEYS_AT_ONCE;
+#[cfg(feature = "search")]
+use super::many_keys;
+use super::{Names, OnBytes, OnWords, RoundKeys, of_family, plain};
+use crate::block::{Block, Direction, Family, Key};
+
+/// A described cipher where its rounds need not be known.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// The cipher, with keys of any size.
+    pub family: Family,
+    /// What it is called.
+    pub names: Names,
+    schedule: fn(&[u8], Direction) -> RoundKeys,
+    plain: fn(&[u8], Direction, &mut Block),
+    #[cfg(feature = "search")]
+    under_keys: fn(&[RoundKeys], Direction, &Block) -> [Block; KEYS_AT_ONCE],
+}
+
+impl Entry {
+    pub(super) const fn on_bytes<C: OnBytes>() -> Self {
+        Self {
+            family: C::FAMILY,
+            names: C::NAMES,
+            schedule: C::schedule,
+            plain: plain::on_bytes::<C>,
+            #[cfg(feature = "search")]
+            under_keys: many_keys::on_bytes::<C>,
+        }
+    }
+
+    pub(super) const fn on_words<C: OnWords>() -> Self {
+        Self {
+            family: C::FAMILY,
+            names: C::NAMES,
+            schedule: C::schedule,
+            plain: plain::on_words::<C>,
+            #[cfg(feature = "search")]
+            under_keys: many_keys::on_words::<C>,
+        }
+    }
+
+    /// The description of a family; `None` for those that are written by hand.
+    pub fn of(family: Family) -> Option<&'static Self> {
+        of_family(family)
+    }
+
+    /// The same of a family that is not written by hand.
+    ///
+    /// # Panics
+    /// If it is: every other family is described.
+    pub fn described(family: Family) -> &'static Self {
+        Self::of(family).expect("a cipher that is not written by hand is described")
+    }
+
+    /// Both directions' round keys.
+    pub fn expand(&self, key: &Key) -> Keys {
+        let of = |direction| (self.schedule)(key.bytes(), direction);
+        Keys { family: self.family, encrypt: of(Direction::Encrypt), decrypt: of(Direction::Decrypt) }
+    }
+
+    /// The bytes of one direction's round keys.
+    #[cfg(feature = "search")]
+    pub fn schedule(&self, key: &[u8], direction: Direction) -> RoundKeys {
+        (self.schedule)(key, direction)
+    }
+
+    /// What a block becomes under each of up to [`KEYS_AT_ONCE`] keys.
+    #[cfg(feature = "search")]
+    pub fn under_keys(
+        &self,
+        keys: &[RoundKeys],
+        direction: Direction,
+        block: &Block,
+    ) -> [Block; KEYS_AT_ONCE] {
+        (self.under_keys)(keys, direction, block)
+    }
+
+    /// Replaces a block by look-ups: the reference.
+    pub fn crypt_plainly(&self, keys: &Keys, direction: Direction, block: &mut Block) {
+        (self.plain)(keys.of(direction), direction, block);
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Entry({:?})", self.family)
+    }
+}
+
+/// The round keys of a described cipher.
+#[derive(Clone)]
+pub struct Keys {
+    family: Family,
+    encrypt: RoundKeys,
+    decrypt: RoundKeys,
+}
+
+impl Keys {
+    /// The ciphers they are for.
+    pub const fn family(&self) -> Family {
+        self.family
+    }
+
+    /// The bytes in the order in which the rounds of a direction take them.
+    pub fn of(&self, direction: Direction) -> &[u8] {
+        match direction {
+            Direction::Encrypt => &self.encrypt,
+            Direction::Decrypt => &self.decrypt,
+        }
+    }
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Keys({:?}, secret)", self.family)
+    }
+}

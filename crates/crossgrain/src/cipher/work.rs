@@ -1,0 +1,122 @@
+//! How many operations the rounds of a description are: what its kernels are estimated by until they are measured.
+
+use std::cell::RefCell;
+
+use super::sbox::{Linear, Sbox};
+use super::{Bytes, Description, OnBytes, OnWords, Words};
+use crate::block::Direction;
+
+/// Operations for a block.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    /// Substitutions, by the S-box's number, each with the sum with a key before it.
+    boxes: Vec<f64>,
+    /// Linear maps, by number.
+    maps: Vec<f64>,
+    /// Sums, and products with keys.
+    sums: f64,
+    /// Rotations of words.
+    rotations: f64,
+}
+
+impl Work {
+    /// Those of a cipher of bytes, with keys of its first size.
+    pub fn on_bytes<C: OnBytes>(direction: Direction) -> Self {
+        let (work, keys) = (RefCell::new(Self::none::<C>()), keys::<C>(direction));
+        C::rounds(Tally(&work), direction, [(); 16], &vec![(); keys]);
+        work.into_inner()
+    }
+
+    /// Those of a cipher of words. An operation is on a word.
+    pub fn on_words<C: OnWords>(direction: Direction) -> Self {
+        let (work, keys) = (RefCell::new(Self::none::<C>()), keys::<C>(direction));
+        C::rounds(Tally(&work), direction, [(); 4], &vec![(); keys / 4]);
+        work.into_inner()
+    }
+
+    fn none<C: Description>() -> Self {
+        Self { boxes: vec![0.0; C::BOXES.len()], maps: vec![0.0; C::maps().len()], ..Self::default() }
+    }
+
+    /// Instructions on registers, if a substitution and a linear map are so many.
+    pub fn instructions(&self, [substitution, map]: [f64; 2]) -> f64 {
+        let boxes: f64 = self.boxes.iter().sum();
+        let maps: f64 = self.maps.iter().sum();
+        boxes * (substitution + 1.0) + maps * map + self.sums + 2.0 * self.rotations
+    }
+
+    /// Gates, where an operation is on so many bytes. Rotations are none.
+    pub fn gates<C: Description>(&self, bytes: usize) -> f64 {
+        let of_boxes: f64 = self.boxes.iter().zip(C::BOXES).map(|(count, sbox)| count * gates_of(sbox)).sum();
+        let of_maps: f64 =
+            self.maps.iter().zip(C::maps()).map(|(count, map)| count * gates_of_map(map)).sum();
+        bytes as f64 * (of_boxes + of_maps + 8.0 * self.sums)
+    }
+}
+
+/// Gates of an S-box and of the sum before it.
+fn gates_of(sbox: &Sbox) -> f64 {
+    let ones: u32 = sbox.table.iter().map(|byte| byte.count_ones()).sum();
+    // AES's circuit between two maps; or sums of minterms, and eight products for each of sixteen high nibbles.
+    let gates = if sbox.inversion.is_some() { 113 + 2 * 28 } else { ones + 2 * 16 * 8 + 2 * 24 };
+    f64::from(gates + 8)
+}
+
+fn gates_of_map(map: &Linear) -> f64 {
+    f64::from(map.images.iter().map(|image| image.count_ones()).sum::<u32>())
+}
+
+/// Bytes of round keys.
+fn keys<C: Description>(direction: Direction) -> usize {
+    C::schedule(&vec![0; C::FAMILY.first().key_bytes()], direction).len()
+}
+
+/// A state that counts what is done with it.
+#[derive(Clone, Copy)]
+struct Tally<'a>(&'a RefCell<Work>);
+
+impl Bytes for Tally<'_> {
+    type Byte = ();
+    type Key = ();
+
+    fn add(self, (): (), (): ()) {
+        self.0.borrow_mut().sums += 1.0;
+    }
+
+    fn add_key(self, (): (), (): &()) {
+        self.0.borrow_mut().sums += 1.0;
+    }
+
+    fn and_key(self, (): (), (): &()) {
+        self.0.borrow_mut().sums += 1.0;
+    }
+
+    fn or_key(self, (): (), (): &()) {
+        self.0.borrow_mut().sums += 2.0;
+    }
+
+    fn substitute_sum(self, (): (), (): &(), sbox: usize) {
+        self.0.borrow_mut().boxes[sbox] += 1.0;
+    }
+
+    fn linear(self, (): (), map: usize) {
+        self.0.borrow_mut().maps[map] += 1.0;
+    }
+}
+
+impl Words for Tally<'_> {
+    type Word = ();
+    type Key = ();
+
+    fn add(self, (): (), (): ()) {
+        self.0.borrow_mut().sums += 1.0;
+    }
+
+    fn substitute_sum(self, (): (), (): &(), sbox: usize) {
+        self.0.borrow_mut().boxes[sbox] += 1.0;
+    }
+
+    fn rotate_left<const COUNT: u32>(self, (): ()) {
+        self.0.borrow_mut().rotations += 1.0;
+    }
+}
