@@ -9,7 +9,8 @@ mod stand_in;
 
 use std::sync::Arc;
 
-use crossgrain::internal::device::ALL;
+use crossgrain::internal::cipher::Entry;
+use crossgrain::internal::device::{ALL, Kernel, Task};
 use crossgrain::{Cipher as CipherName, Key};
 use crossgrain_gpu::{Cipher, Device, Error};
 use judge::{bytes, expected};
@@ -23,7 +24,10 @@ fn key(cipher: CipherName) -> Key {
 
 fn agrees<D: Device>(device: &Arc<D>) {
     println!("on {:?}", device.info());
-    for kernel in ALL.iter().copied() {
+    // Drivers take seconds for each. Of ciphers that are described once one task is enough: others' texts differ in what is AES's too,
+    // and all are held to the reference by the core's tests.
+    let tried = |kernel: &Kernel| kernel.task == Task::Count || Entry::of(kernel.family).is_none();
+    for kernel in ALL.iter().copied().filter(tried) {
         if !device.info().takes(kernel, D::LANGUAGE) {
             let refused = Cipher::new(device, kernel, &key(CipherName::Aes128)).unwrap_err();
             println!("{}: {refused}", kernel.name());
@@ -33,9 +37,11 @@ fn agrees<D: Device>(device: &Arc<D>) {
         let ciphers = CipherName::ALL.into_iter().rev().filter(|cipher| cipher.family() == kernel.family);
         let keys: Vec<_> = ciphers.map(key).collect();
         let mut on_device = Cipher::new(device, kernel, &keys[0]).unwrap();
-        for key in &keys {
+        for (number, key) in keys.iter().enumerate() {
             on_device.set_key(key).unwrap();
-            for (blocks, counter) in BLOCKS.into_iter().zip(COUNTERS.into_iter().cycle()) {
+            // The program is the same for keys of all sizes: one length shows that it takes them.
+            let lengths = if number == 0 { &BLOCKS[..] } else { &BLOCKS[5..6] };
+            for (&blocks, counter) in lengths.iter().zip(COUNTERS.into_iter().cycle()) {
                 let tails: &[usize] = if kernel.task.counts() { &[0, 1, 15] } else { &[0] };
                 for tail in tails {
                     let data = bytes(16 * blocks + tail);

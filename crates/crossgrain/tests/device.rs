@@ -84,8 +84,10 @@ fn cuda_programs_agree_with_the_reference() {
         return eprintln!("skipped: there is no c++ to compile with");
     };
     for (number, (kernel, listing)) in programs().into_iter().enumerate() {
-        for key in keys(kernel) {
-            for (blocks, counter) in BLOCKS.into_iter().zip(COUNTERS.into_iter().cycle()) {
+        for (number_of_key, key) in keys(kernel).into_iter().enumerate() {
+            // The program is the same for keys of all sizes: one length shows that it takes them.
+            let lengths = if number_of_key == 0 { &BLOCKS[..] } else { &BLOCKS[5..6] };
+            for (&blocks, counter) in lengths.iter().zip(COUNTERS.into_iter().cycle()) {
                 let data = bytes(16 * blocks);
                 let got = run(&binary, (number, kernel), &key, counter, &data);
                 let wanted = expected(kernel, &key, counter, &data);

@@ -6,7 +6,9 @@
 //! * a plain byte, looked up in the tables: the reference ([`plain`]);
 //! * a register that holds that byte of many blocks, substituted by one of several [`ways`]: a kernel ([`sliced`]);
 //! * eight words, each of them one bit of many blocks, by gates: a bit-sliced kernel ([`sliced`]), and the key schedule;
-//! * the constants that a kernel's S-boxes leave out: round keys that bring them ([`folded`]).
+//! * the constants that a kernel's S-boxes leave out: round keys that bring them ([`folded`]);
+//! * nothing, and each operation is counted: estimates ([`Work`]);
+//! * the number of an operation: programs for GPUs (`device::rolled`).
 //!
 //! Nothing outside a cipher's folder names it, but for this file: its row in the registry, and the line that declares its module.
 //! Holds: rounds and schedules branch and index on nothing secret; they leave that to what they are run on.

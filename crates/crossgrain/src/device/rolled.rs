@@ -200,7 +200,8 @@ impl Rolled {
                 return (rolled, stretch.turns);
             }
         }
-        let after = Section { results: section.results.clone(), ..Section::default() };
+        let results = (0..section.results.len()).map(Value::Given).collect();
+        let after = Section { steps: Vec::new(), results };
         (Self { before: section.clone(), turn: Section::default(), after, keys_a_turn: 0 }, 0)
     }
 
