@@ -131,15 +131,16 @@ impl Gcm {
 
     /// The counter block J₀ (SP 800-38D §7.1, step 2).
     fn first(&self, nonce: &[u8]) -> u128 {
-        let block: Block = match <[u8; NONCE_BYTES]>::try_from(nonce) {
-            Ok(nonce) => (u128::from_be_bytes(widened(nonce)) << 32 | 1).to_be_bytes(),
-            Err(_) => {
-                let mut sum = self.hash_of(nonce);
-                self.finish(&mut sum, 0, nonce.len());
-                sum
-            }
-        };
-        u128::from_be_bytes(block)
+        if let Ok(nonce) = <[u8; NONCE_BYTES]>::try_from(nonce) {
+            // Both parts as they lie: what is put together in memory first waits to be written.
+            let (front, back) = (nonce.first_chunk(), nonce.last_chunk());
+            let front = front.map_or(0, |front| u64::from_be_bytes(*front));
+            let back = back.map_or(0, |back| u32::from_be_bytes(*back));
+            return u128::from(front) << 64 | u128::from(back) << 32 | 1;
+        }
+        let mut sum = self.hash_of(nonce);
+        self.finish(&mut sum, 0, nonce.len());
+        u128::from_be_bytes(sum)
     }
 
     /// What encrypts under a nonce that was admitted.
@@ -180,44 +181,80 @@ impl Gcm {
         !threads.pays(len_bytes) && last < 1 << 32
     }
 
-    /// Seals messages, or opens them, by the kernel, and gives whose tags are right; nothing where it does not take one of them. What is
-    /// forged leaves zeros.
+    /// A message as the kernel takes it.
     #[inline(always)]
-    fn by_kernel<const N: usize>(
+    fn whole<'a, 'b>(&self, opens: bool, message: &'a mut AeadMessage<'b>) -> GcmMessage<'a, 'b> {
+        let AeadMessage { nonce, aad, buffers, tag } = message;
+        let tag = if opens { tag.padded() } else { [0; BLOCK_BYTES] };
+        GcmMessage { counter: self.first(nonce), aad, buffers, tag, right: false }
+    }
+
+    /// Whether there is a kernel, and these messages, if they are to be opened, have tags of the right length.
+    fn may_take(&self, opens: bool, messages: &[AeadMessage<'_>]) -> bool {
+        let fits = |message: &AeadMessage<'_>| !opens || message.tag.len() == self.tag_bytes;
+        self.has_kernel && messages.iter().all(fits)
+    }
+
+    /// Whether the kernel takes all of these messages.
+    fn takes_all(&self, threads: Threads, messages: &[GcmMessage<'_, '_>]) -> bool {
+        let takes = |message: &GcmMessage<'_, '_>| {
+            self.kernel_takes(threads, message.counter, message.buffers.len_bytes())
+        };
+        messages.iter().all(takes)
+    }
+
+    /// Seals a message, or opens it, by the kernel, and says whether its tag is right; nothing where the kernel does not take it.
+    #[inline(always)]
+    fn one_by_kernel(&self, threads: Threads, opens: bool, message: &mut AeadMessage<'_>) -> Option<bool> {
+        if !self.may_take(opens, array::from_ref(message)) {
+            return None;
+        }
+        let mut whole = [self.whole(opens, message)];
+        if !self.takes_all(threads, &whole) {
+            return None;
+        }
+        self.counter.gcm(&self.ghash, opens.then_some(self.tag_bytes), &mut whole);
+        let [GcmMessage { tag, right, .. }] = whole;
+        self.done(opens, message, (tag, right));
+        Some(right)
+    }
+
+    /// Seals messages, or opens them, by the kernel, and gives whose tags are right; nothing where it does not take one of them.
+    #[inline(always)]
+    fn by_kernel(
         &self,
         threads: Threads,
         opens: bool,
-        messages: &mut [AeadMessage<'_>; N],
-    ) -> Option<[bool; N]> {
-        // Before nonces are looked at, which would be hashed twice.
-        if !self.has_kernel {
+        messages: &mut [AeadMessage<'_>; GCM_TOGETHER],
+    ) -> Option<[bool; GCM_TOGETHER]> {
+        if !self.may_take(opens, messages) {
             return None;
         }
-        // Filled where they stay: what is moved waits for what was just written.
-        let mut whole = [const { GcmMessage::NONE }; N];
-        for (whole, AeadMessage { nonce, aad, buffers, tag }) in whole.iter_mut().zip(&mut *messages) {
-            let counter = self.first(nonce);
-            let fits = !opens || tag.len() == self.tag_bytes;
-            if !fits || !self.kernel_takes(threads, counter, buffers.len_bytes()) {
-                return None;
-            }
-            (whole.counter, whole.aad, whole.tag) = (counter, aad, tag.padded());
-            whole.buffers = buffers.reborrow();
+        let [a, b, c, d] = messages;
+        // Not by `map`: what is moved waits for what was just written.
+        let whole = |message| self.whole(opens, message);
+        let mut whole = [whole(a), whole(b), whole(c), whole(d)];
+        if !self.takes_all(threads, &whole) {
+            return None;
         }
         self.counter.gcm(&self.ghash, opens.then_some(self.tag_bytes), &mut whole);
-        let made = whole.each_ref().map(|whole| (whole.tag, whole.right));
-        for (message, (tag, right)) in messages.iter_mut().zip(made) {
-            if !opens {
-                message.tag = Tag::cut(&tag, self.tag_bytes);
-            } else if !right {
-                wipe(message.buffers.output_mut());
-            }
-        }
+        let made = whole.map(|GcmMessage { tag, right, .. }| (tag, right));
+        messages.iter_mut().zip(made).for_each(|(message, made)| self.done(opens, message, made));
         Some(made.map(|(_, right)| right))
     }
 
+    /// Gives a message the tag that was made. Of one that is forged it leaves zeros.
+    #[inline(always)]
+    fn done(&self, opens: bool, message: &mut AeadMessage<'_>, (tag, right): (Block, bool)) {
+        if !opens {
+            message.tag = Tag::cut(&tag, self.tag_bytes);
+        } else if !right {
+            wipe(message.buffers.output_mut());
+        }
+    }
+
     fn seal_one(&self, threads: Threads, message: &mut AeadMessage<'_>) {
-        if self.by_kernel(threads, false, array::from_mut(message)).is_some() {
+        if self.one_by_kernel(threads, false, message).is_some() {
             return;
         }
         let AeadMessage { nonce, aad, buffers, tag } = message;
@@ -235,7 +272,7 @@ impl Gcm {
 
     /// Opens a message; says whether its tag is right. What is forged leaves zeros.
     fn open_one(&self, threads: Threads, message: &mut AeadMessage<'_>) -> bool {
-        if let Some([right]) = self.by_kernel(threads, true, array::from_mut(message)) {
+        if let Some(right) = self.one_by_kernel(threads, true, message) {
             return right;
         }
         let AeadMessage { nonce, aad, buffers, tag } = message;
@@ -317,13 +354,6 @@ fn under_counters(
 /// Adds the cipher of a counter block.
 fn add_keystream(counter: &Program, block: u128, to: &mut Block) {
     counter.run(Source::Counter(Counter::big_endian(block)), Buffers::in_place(to));
-}
-
-/// Four zero bytes, then the nonce.
-fn widened(nonce: [u8; NONCE_BYTES]) -> Block {
-    let mut block = [0; BLOCK_BYTES];
-    block[4..].copy_from_slice(&nonce);
-    block
 }
 
 impl Groups for Gcm {

@@ -25,12 +25,23 @@ pub struct Tag {
     len_bytes: usize,
 }
 
+/// A block of ones, and one of zeros.
+const FIRST_BYTES: [u8; 2 * BLOCK_BYTES] = {
+    let (mut bytes, mut at) = ([0; 2 * BLOCK_BYTES], 0);
+    while at < BLOCK_BYTES {
+        bytes[at] = 0xff;
+        at += 1;
+    }
+    bytes
+};
+
 impl Tag {
     /// The first bytes of a block.
     pub(super) fn cut(block: &Block, len_bytes: usize) -> Self {
         assert!((1..=BLOCK_BYTES).contains(&len_bytes), "a tag has a byte, and no more than a block");
-        let kept = u128::MAX >> (128 - 8 * len_bytes);
-        Self { bytes: (u128::from_le_bytes(*block) & kept).to_le_bytes(), len_bytes }
+        // All bytes at once: what is written in halves is read whole only when all that was begun earlier is done.
+        let kept = &FIRST_BYTES[BLOCK_BYTES - len_bytes..][..BLOCK_BYTES];
+        Self { bytes: std::array::from_fn(|at| block[at] & kept[at]), len_bytes }
     }
 
     /// The bytes, and zeros behind them.

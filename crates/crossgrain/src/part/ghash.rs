@@ -305,7 +305,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
     #[inline(always)]
     pub(super) fn from(isa: W::Isa, powers: &'a Powers, sum: &Block) -> Self {
         let field = Field::<W>::new(isa, powers.1);
-        Self { isa, powers, field, sums: field.zero, due: field.load_lanes(isa, sum) }
+        Self { isa, powers, field, sums: field.zero, due: field.load_lowest(isa, sum) }
     }
 
     /// Goes on from `sum` with a register that is not full.
@@ -403,7 +403,7 @@ impl<'a, W: AesLanes> Few<'a, W> {
     #[inline(always)]
     pub(super) fn after(isa: W::Isa, powers: &'a Powers, sum: &Block, blocks: usize) -> Self {
         let field = Field::<W>::new(isa, powers.1);
-        Self { powers, field, products: field.none(), power: blocks, due: field.load_lanes(isa, sum) }
+        Self { powers, field, products: field.none(), power: blocks, due: field.load_lowest(isa, sum) }
     }
 
     /// Goes on from sums of lanes, which are multiplied like blocks.
@@ -472,8 +472,8 @@ impl<W: CarrylessLanes> Field<W> {
 
     /// The first lane, and zeros.
     #[inline(always)]
-    fn load_lanes(&self, isa: W::Isa, block: &Block) -> W {
-        W::load_lanes(isa, block).pick(self.places)
+    fn load_lowest(&self, isa: W::Isa, block: &Block) -> W {
+        W::load_lowest(isa, block).pick(self.places)
     }
 
     /// The product divided by x¹²⁸: its low half is cleared in two steps of 64 bits, by multiples of the modulus.

@@ -250,8 +250,8 @@ pub struct GcmMessage<'a, 'b> {
     pub counter: u128,
     /// Additional data.
     pub aad: &'a [u8],
-    /// The data.
-    pub buffers: Buffers<'b>,
+    /// The data. Where it lies is not copied: a copy in halves of what was just written in quarters waits for all that was begun before.
+    pub buffers: &'a mut Buffers<'b>,
     /// The tag: made, or to be compared with.
     pub tag: Block,
     /// Whether the tag is right, once the message is opened. If not, some of it may be decrypted.
@@ -259,15 +259,6 @@ pub struct GcmMessage<'a, 'b> {
 }
 
 impl GcmMessage<'_, '_> {
-    /// No message yet.
-    pub(crate) const NONE: Self = Self {
-        counter: 0,
-        aad: &[],
-        buffers: Buffers::in_place(&mut []),
-        tag: [0; BLOCK_BYTES],
-        right: false,
-    };
-
     /// The counter of a block of the data.
     pub(crate) const fn first(&self, block: usize) -> Counter {
         // Before an empty message it may be all ones.

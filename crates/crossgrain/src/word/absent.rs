@@ -245,6 +245,10 @@ impl<I: Nowhere, const BYTES: usize> ByteLanes for Vector<I, BYTES> {
         match self.1 {}
     }
 
+    fn load_lowest(isa: I, _lane: &[u8; 16]) -> Self {
+        match isa.nowhere() {}
+    }
+
     fn store_lowest(self, _lane: &mut [u8; 16]) {
         match self.1 {}
     }

@@ -338,6 +338,10 @@ pub trait ByteLanes: Register {
     /// Before the place is read or written again, by whichever thread, this one fences.
     unsafe fn store_past_caches(self, bytes: &mut [u8]);
 
+    /// Reads the lowest lane, with zeros behind it. Unlike [`ByteLanes::load_lanes`] it takes what was just written without waiting for
+    /// the cache.
+    fn load_lowest(isa: Self::Isa, lane: &[u8; 16]) -> Self;
+
     /// Writes the lowest lane.
     fn store_lowest(self, lane: &mut [u8; 16]);
 

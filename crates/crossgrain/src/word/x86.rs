@@ -326,6 +326,12 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
     }
 
     #[inline(always)]
+    fn load_lowest(_isa: I, lane: &[u8; 16]) -> Self {
+        // SAFETY: the token is there, and a lane is as long as a 128-bit register.
+        Self(unsafe { R::from_lowest_lane(_mm_loadu_si128(lane.as_ptr().cast())) }, PhantomData)
+    }
+
+    #[inline(always)]
     fn store_lowest(self, lane: &mut [u8; 16]) {
         // SAFETY: a value of this type exists, and a lane is as long as a 128-bit register.
         unsafe { _mm_storeu_si128(lane.as_mut_ptr().cast(), self.0.lowest_lane()) }

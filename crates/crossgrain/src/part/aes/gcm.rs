@@ -152,10 +152,8 @@ fn together<W: AesLanes, const G: usize, const N: usize, const ALL: usize>(
 ) {
     const { assert!(ALL == G * N && G <= GCM_TOGETHER) };
     let With { isa, keys, powers, .. } = with;
-    let mut lanes = [[0; BLOCK_BYTES]; GCM_TOGETHER];
     let mut state = [W::splat(isa, 0); ALL];
     for (m, message) in messages.iter().enumerate() {
-        lanes[m] = message.counter.to_be_bytes();
         let counters = counters::<W, N>(isa, message, 0);
         for i in 0..N {
             state[m * N + i] = counters[i];
@@ -163,10 +161,14 @@ fn together<W: AesLanes, const G: usize, const N: usize, const ALL: usize>(
     }
     let mut masks = [W::splat(isa, 0); G];
     let masks = &mut masks[..G.div_ceil(W::BLOCKS)];
-    for (mask, lanes) in masks.iter_mut().zip(lanes.as_flattened().chunks_exact(W::BYTES)) {
-        *mask = W::load(isa, lanes);
+    // Lane by lane in registers: a register of what was just written in halves would wait for all that was begun before.
+    for (mask, messages) in masks.iter_mut().zip(messages.chunks(W::BLOCKS)) {
+        for message in messages.iter().rev() {
+            *mask = mask.preceded_by(both_halves::<W>(isa, message.counter.swap_bytes()));
+        }
     }
     encrypt(isa, keys, &mut state, masks);
+    let mut lanes = [[0; BLOCK_BYTES]; GCM_TOGETHER];
     for (mask, lanes) in masks.iter().zip(lanes.as_flattened_mut().chunks_exact_mut(W::BYTES)) {
         mask.store(lanes);
     }
@@ -182,7 +184,7 @@ fn together<W: AesLanes, const G: usize, const N: usize, const ALL: usize>(
         products[m] = end.hash.products;
     }
     for (m, message) in messages.iter_mut().enumerate() {
-        let tag = field.end(products[m]) ^ W::load_lanes(isa, &lanes[m]);
+        let tag = field.end(products[m]) ^ W::load_lowest(isa, &lanes[m]);
         close::<W, N>(with, message, 0, each!(i < N => state[m * N + i]), tag);
     }
 }

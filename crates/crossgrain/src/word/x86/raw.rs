@@ -29,7 +29,7 @@ use std::arch::x86_64::{
     _mm512_srl_epi32, _mm512_srl_epi64, _mm512_storeu_si512, _mm512_stream_si512, _mm512_ternarylogic_epi64,
     _mm512_testn_epi8_mask, _mm512_testn_epi32_mask, _mm512_unpackhi_epi8, _mm512_unpackhi_epi32,
     _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
-    _mm512_xor_si512,
+    _mm512_xor_si512, _mm512_zextsi128_si512,
 };
 use std::ptr;
 
@@ -77,6 +77,8 @@ pub(super) trait Raw: Copy + Send + Sync + 'static {
     unsafe fn store_lanes(self, bytes: *mut u8, lanes: usize);
     /// The lowest 128 bits.
     unsafe fn lowest_lane(self) -> __m128i;
+    /// The lowest 128 bits, and zeros.
+    unsafe fn from_lowest_lane(lane: __m128i) -> Self;
 
     /// Reads `len_bytes` bytes, less than a register's, and no byte more, with zeros behind them.
     #[inline(always)]
@@ -277,6 +279,7 @@ raw!(
         if lanes > 0 { _mm_storeu_si128(bytes.cast(), self); }
     }
     fn lowest_lane(self) -> __m128i { self }
+    fn from_lowest_lane(lane: __m128i) -> Self { lane }
 );
 raw!(
     __m256i, 256,
@@ -311,6 +314,7 @@ raw!(
         }
     }
     fn lowest_lane(self) -> __m128i { _mm256_castsi256_si128(self) }
+    fn from_lowest_lane(lane: __m128i) -> Self { _mm256_zextsi128_si256(lane) }
 );
 raw!(
     __m512i, 512,
@@ -339,6 +343,7 @@ raw!(
         _mm512_mask_storeu_epi64(bytes.cast(), quadwords(lanes), self);
     }
     fn lowest_lane(self) -> __m128i { _mm512_castsi512_si128(self) }
+    fn from_lowest_lane(lane: __m128i) -> Self { _mm512_zextsi128_si512(lane) }
     fn load_part(bytes: *const u8, len_bytes: usize) -> Self {
         _mm512_maskz_loadu_epi8(first_bytes(len_bytes), bytes.cast())
     }
