@@ -37,7 +37,7 @@ const GPU_BYTES_MAX: u64 = 4 << 30;
 /// Time every variant and mode, and peers beside them
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only what has this in its id; `gpu` for the programs of a GPU alone
+    /// Only what has this in its id; with `gpu` in front the programs of a GPU, as `gpu/aes-128`
     filter: Option<String>,
     /// The GPU, by its name in `crossgrain devices`; the first unless given
     #[arg(long, value_name = "DEVICE")]
@@ -102,7 +102,7 @@ impl Row {
 
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
-    if args.filter.as_deref() == Some("gpu") {
+    if args.filter.as_deref().is_some_and(|filter| filter == "gpu" || filter.starts_with("gpu/")) {
         return gpu::run(args);
     }
     if args.device.is_some() || args.bytes.is_some() || args.beside.is_some() {

@@ -246,14 +246,15 @@ fn programs_are_timed_once_they_are_right() {
     place.run(&["circuit", "aes-ctr", "--emit", language, "--output", file]).printed();
     let program = String::from_utf8(place.read(file)).unwrap();
     place.write(file, program.replace("aes_ctr(", "others(").as_bytes());
-    let bench = ["bench", "gpu", "--device", &device, "--bytes", "100000", "--turns", "2", "--json"];
+    // Of one size of AES: drivers take long for programs of all ciphers.
+    let bench = ["bench", "gpu/aes-128", "--device", &device, "--bytes", "100000", "--turns", "2", "--json"];
     let lines = place.run(&[&bench[..], &["--beside", file]].concat()).printed();
     let lines = String::from_utf8(lines).unwrap();
     let mut lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let head = lines.next().unwrap();
     assert_eq!((&head["device"], &head["bytes"]), (&Value::from(device.clone()), &Value::from(100_000)));
     let rows: Vec<_> = lines.collect();
-    assert!(rows.len() >= 24 && rows.iter().all(|row| row["tbit_per_s"].as_f64().unwrap() > 0.0), "{rows:?}");
+    assert!(rows.len() >= 5 && rows.iter().all(|row| row["tbit_per_s"].as_f64().unwrap() > 0.0), "{rows:?}");
     for id in ["gpu/aes-128/aes-ctr", "gpu/aes-128/others"] {
         assert!(rows.iter().any(|row| row["id"] == id), "{id}: {rows:?}");
     }

@@ -51,7 +51,7 @@ impl Row<'_> {
     }
 }
 
-/// Times all programs and prints.
+/// Times the programs whose ids have the filter in them, and prints.
 pub(super) fn run(args: &Args) -> Result<(), Error> {
     let device = choose(args.device.as_deref().unwrap_or("gpu")).map_err(failed)?;
     let info = device.info().clone();
@@ -65,11 +65,16 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
     say(&head(&info, len_bytes, args.json))?;
     for program in &programs(&*device, args.beside.as_deref())? {
         let kernel = program.kernel;
-        let ciphers = Cipher::ALL.iter().copied().filter(|cipher| cipher.family() == kernel.family);
+        let is_wanted = |cipher: &Cipher| {
+            cipher.family() == kernel.family
+                && args.filter.as_deref().is_none_or(|filter| id(*cipher, program).contains(filter))
+        };
+        let ciphers = Cipher::ALL.into_iter().filter(is_wanted);
         let keys: Vec<_> = ciphers.map(counting_key).collect::<Result<_, _>>()?;
+        let [first, ..] = &keys[..] else { continue };
         // Compiled once, whatever the keys.
         // SAFETY: it is the kernel's own text, or that of a file which was named as a program for the same job.
-        let made = unsafe { device.clone().cipher_listed(kernel, &program.listing, &keys[0]) };
+        let made = unsafe { device.clone().cipher_listed(kernel, &program.listing, first) };
         let mut bulk = made.map_err(failed)?;
         for key in &keys {
             bulk.set_key(key).map_err(failed)?;
@@ -89,6 +94,11 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
 /// What a device refuses ends the run.
 fn failed(error: crossgrain_gpu::Error) -> Error {
     Error::new(Exit::InputOutput, error.to_string())
+}
+
+/// What a program's row is called.
+fn id(cipher: Cipher, program: &Program) -> String {
+    format!("gpu/{cipher}/{}", program.name)
 }
 
 /// A key of bytes that count.
@@ -200,7 +210,7 @@ fn line(row: &Row, as_json: bool) -> String {
     let (name, rate) = (&program.name, row.bits_per_s());
     if as_json {
         let row = json!({
-            "id": format!("gpu/{cipher}/{name}"), "bytes": len_bytes,
+            "id": id(*cipher, program), "bytes": len_bytes,
             "fastest_ns": fastest.as_nanos() as u64, "median_ns": median.as_nanos() as u64,
             "tbit_per_s": rate / 1e12, "limit_tbit_per_s": limit.map(|limit| limit / 1e12),
         });
