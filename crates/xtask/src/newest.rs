@@ -89,7 +89,7 @@ impl Folder {
 
     /// Unpacks every package that was fetched, in place of what an earlier run unpacked.
     fn unpack(&self) -> Result<()> {
-        let (archives, unpacked) = (self.at("cache/archives"), self.at("root"));
+        let (archives, unpacked) = (self.at("cache/archives"), self.at("unpacked"));
         if unpacked.exists() {
             fs::remove_dir_all(&unpacked).map_err(|error| format!("{}: {error}", unpacked.display()))?;
         }
@@ -102,7 +102,7 @@ impl Folder {
 
     /// The loader with its libraries: a program follows.
     fn command(&self) -> String {
-        let libraries = self.at("root").join(LIBRARIES);
+        let libraries = self.at("unpacked").join(LIBRARIES);
         format!("{} --library-path {}", libraries.join(LOADER).display(), libraries.display())
     }
 }
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_program_follows_the_loader() {
         let command = Folder("/t".into()).command();
-        let libraries = "/t/root/usr/lib/x86_64-linux-gnu";
+        let libraries = "/t/unpacked/usr/lib/x86_64-linux-gnu";
         assert_eq!(command, format!("{libraries}/ld-linux-x86-64.so.2 --library-path {libraries}"));
     }
 }

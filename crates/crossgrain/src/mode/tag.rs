@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use subtle::{Choice, ConstantTimeEq};
 
-use crate::block::{BLOCK_BYTES, Block, Error};
+use crate::block::{BLOCK_BYTES, Block, Error, ones_then_zeros};
 
 /// The tag of a message: up to 16 bytes. It derefs to them.
 ///
@@ -26,14 +26,7 @@ pub struct Tag {
 }
 
 /// A block of ones, and one of zeros.
-const FIRST_BYTES: [u8; 2 * BLOCK_BYTES] = {
-    let (mut bytes, mut at) = ([0; 2 * BLOCK_BYTES], 0);
-    while at < BLOCK_BYTES {
-        bytes[at] = 0xff;
-        at += 1;
-    }
-    bytes
-};
+const FIRST_BYTES: [u8; 2 * BLOCK_BYTES] = ones_then_zeros();
 
 impl Tag {
     /// The first bytes of a block.

@@ -15,7 +15,7 @@ use super::instructions::{
     AHEAD_BYTES, Bundle, Counted, Frame, FramedBundle, IN_FLIGHT, Middle, both_halves, round,
 };
 use super::key::RoundKeys;
-use crate::block::BLOCK_BYTES;
+use crate::block::{BLOCK_BYTES, ones_then_zeros};
 use crate::part::ghash::{Few, Field, Ghash, Powers, STRIDE, Sums};
 use crate::part::{GCM_TOGETHER, GcmMessage};
 use crate::word::{AesLanes, Isa, Kernel, each, unrolled};
@@ -375,11 +375,4 @@ fn encrypt<W: AesLanes, const N: usize>(isa: W::Isa, keys: &RoundKeys, data: &mu
 }
 
 /// 64 bytes of ones, and 64 of zeros.
-static FIRST_BYTES: [u8; 128] = {
-    let (mut bytes, mut at) = ([0; 128], 0);
-    while at < 64 {
-        bytes[at] = 0xff;
-        at += 1;
-    }
-    bytes
-};
+static FIRST_BYTES: [u8; 128] = ones_then_zeros();
