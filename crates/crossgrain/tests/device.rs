@@ -136,7 +136,7 @@ fn nvrtc_compiles_every_program_for_every_architecture() {
     }
 }
 
-/// Programs of ciphers that are described once take NVRTC half a minute each.
+/// Programs of ciphers that are described once take NVRTC a quarter of a minute for each architecture, on a busy core.
 #[test]
 #[ignore = "takes minutes"]
 fn nvrtc_compiles_programs_of_described_ciphers() {
