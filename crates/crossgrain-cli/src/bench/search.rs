@@ -2,6 +2,8 @@
 //!
 //! A key counts as a block of 16 bytes, whatever its length: keys a second are bytes a second over 16.
 
+use std::time::{Duration, Instant};
+
 use crossgrain::internal::part::search::Use;
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 use crossgrain_search::{BlockSearch, Pair};
@@ -16,6 +18,10 @@ const TABLE_KEYS: usize = 4096;
 
 /// Outer keys that each of a table's is added to.
 const OUTER_KEYS: usize = 64;
+
+/// Where the first of them takes longer, it is the only one: a cipher without kernels of its own tries a hundredth of the keys in a
+/// second.
+const LONG: Duration = Duration::from_millis(2);
 
 /// Masks, word lists, and plaintext known in part; and the peers.
 pub(super) fn group(features: Features, peers: &[Peer], filter: &str) -> Group {
@@ -57,30 +63,32 @@ fn candidate(
     };
     let search = BlockSearch::new(cipher, &[pair], &options)?;
     let key_bytes = cipher.key_bytes();
-    let outer: Vec<u8> =
-        (0..OUTER_KEYS).flat_map(|o| vec![o as u8; key_bytes - 2].into_iter().chain([0, 0])).collect();
     let inner: Vec<u8> = (0..TABLE_KEYS)
         .flat_map(|i| vec![0; key_bytes - 2].into_iter().chain((i as u16).to_be_bytes()))
         .collect();
-    let (o, i) = (OUTER_KEYS / 3, TABLE_KEYS / 3);
+    let (mut table, mut found) = (search.prepare(&inner, usage), Vec::new());
+    let start = Instant::now();
+    search.search(&vec![0; key_bytes], &table, &mut found);
+    let outer_keys = if usage == Use::Once || start.elapsed() > LONG { 1 } else { OUTER_KEYS };
+    let outer: Vec<u8> =
+        (0..outer_keys).flat_map(|o| vec![o as u8; key_bytes - 2].into_iter().chain([0, 0])).collect();
+
+    let (o, i) = (outer_keys / 3, TABLE_KEYS / 3);
     let halves = outer[o * key_bytes..][..key_bytes].iter().zip(&inner[i * key_bytes..][..key_bytes]);
     let planted = search.planted(&halves.map(|(a, b)| a ^ b).collect::<Vec<_>>())?;
-    let mut found = Vec::new();
+    found.clear();
     planted.search(&outer, &planted.prepare(&inner, usage), &mut found);
     if found != [(o, i)] {
         return Err(wrong(&id));
     }
-    let mut table = search.prepare(&inner, usage);
-    let bytes = TABLE_KEYS * BLOCK_BYTES * if usage == Use::Often { OUTER_KEYS } else { 1 };
+    let bytes = TABLE_KEYS * BLOCK_BYTES * outer_keys;
     let run = move || {
         found.clear();
-        if usage == Use::Often {
-            search.search(&outer, &table, &mut found);
-        } else {
+        if usage == Use::Once {
             // A list is new keys every time.
             table.refill(&inner);
-            search.search(&outer[..key_bytes], &table, &mut found);
         }
+        search.search(&outer, &table, &mut found);
     };
     Ok(Candidate { id, bytes, threads: 1, work: Box::new(Timed(run)) })
 }
