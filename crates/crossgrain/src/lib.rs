@@ -64,6 +64,7 @@ mod convert;
 #[cfg(feature = "device")]
 mod device;
 mod exec;
+mod message;
 pub mod mode;
 mod part;
 pub mod plan;

@@ -8,20 +8,21 @@ use std::path::{Path, PathBuf};
 
 /// The layers from the bottom up, and what each may name besides itself: a module with all that is in it,
 /// or one thing of a module. Who judges by the reference stands last: nobody below can name it.
-const LAYERS: [(&str, &[&str]); 20] = [
+const LAYERS: [(&str, &[&str]); 21] = [
     ("block", &[]),
     ("pool", &[]),
-    ("word", &["block::Error"]),
+    ("word", &["block::Error", "block::ones_then_zeros"]),
+    ("message", &["block", "word::Buffers"]),
     ("circuit", &["word"]),
     ("cipher", &["block", "word", "circuit"]),
     ("reference", &["block", "cipher"]),
     ("repr", &["block", "word"]),
     ("convert", &["block", "word", "repr"]),
-    ("part", &["block", "word", "circuit", "cipher", "repr", "convert"]),
+    ("part", &["block", "word", "message", "circuit", "cipher", "repr", "convert"]),
     ("device", &["block", "pool", "word", "circuit", "cipher", "convert::transpose_square", "part"]),
     ("variant", &["block", "word", "circuit", "cipher", "repr", "convert", "part"]),
     ("plan", &["block", "word", "repr", "convert::Load", "convert::Store", "part", "variant"]),
-    ("exec", &["block", "pool", "word", "circuit", "repr", "convert", "part", "variant", "plan"]),
+    ("exec", &["block", "pool", "word", "message", "circuit", "repr", "convert", "part", "variant", "plan"]),
     (
         "mode",
         &[
@@ -30,8 +31,8 @@ const LAYERS: [(&str, &[&str]); 20] = [
             "word::Features",
             "word::wipe",
             "word::wipe_stack",
-            "part::GCM_TOGETHER",
-            "part::GcmMessage",
+            "message",
+            "part::GcmWay",
             "part::Source",
             "part::chain",
             "part::counter::Counter",

@@ -290,6 +290,54 @@ fn ciphers_that_a_mode_is_not_defined_for_are_refused() {
     }
 }
 
+/// Lengths on both sides of what goes together, additional data with a block, a part of one, none and many, and forged ones among them.
+#[test]
+fn short_messages_go_together_as_they_go_alone() {
+    let caps = [("avx512", 12), ("avx512", 16), ("avx2", 16), ("sse2", 16), ("avx512-aes", 16)];
+    for (mode, (cap, tag_bytes)) in authenticated().flat_map(|mode| caps.map(|cap| (mode, cap))) {
+        let cipher = ciphers(mode).last().unwrap();
+        let Ok(engine) = mode.aead(cipher, &key_of(mode, cipher), tag_bytes, &capped(cap, 1)) else {
+            continue;
+        };
+        let nonces: Vec<_> = (0..150).map(|i| painted(nonce_bytes(mode)[1], i)).collect();
+        let plain: Vec<_> = (0..150).map(|i| painted(short_bytes(i, 37), i as u64)).collect();
+        let aads: Vec<_> = (0..150).map(|i| painted(short_bytes(i, 91), 7)).collect();
+        let mut alone = plain.clone();
+        let seal = |(i, data): (usize, &mut Vec<u8>)| engine.seal(&nonces[i], &aads[i], data).unwrap();
+        let mut tags: Vec<Tag> = alone.iter_mut().enumerate().map(seal).collect();
+
+        let mut data = plain.clone();
+        let mut messages = messages(&nonces, &[], &mut data);
+        messages.iter_mut().zip(&aads).for_each(|(message, aad)| message.aad = aad);
+        engine.seal_many(&mut messages).unwrap();
+        assert!(
+            messages.iter().map(|message| message.tag).eq(tags.iter().copied()),
+            "{mode} {cap} {tag_bytes}"
+        );
+        for i in (2..150).step_by(7) {
+            let mut tag = tags[i].to_vec();
+            tag[i % tag_bytes] ^= 1 << (i % 8);
+            tags[i] = Tag::try_from(&tag[..]).unwrap();
+            messages[i].tag = tags[i];
+        }
+        // In place, as they were sealed.
+        let opened = engine.open_many(&mut messages).unwrap();
+        drop(messages);
+        for (i, opened) in opened.into_iter().enumerate() {
+            let (want, bytes) = match i % 7 {
+                2 => (Err(Error::Forged), left(mode, &alone[i])),
+                _ => (Ok(()), plain[i].clone()),
+            };
+            assert!(opened == want && data[i] == bytes, "{mode} {cap} {tag_bytes}, message {i}: {opened:?}");
+        }
+    }
+}
+
+/// Some lengths around those of blocks and registers, then all kinds.
+fn short_bytes(i: usize, step: usize) -> usize {
+    if i < 48 { [0, 1, 16, 63, 64, 65, 13, 32][(i * step) % 8] } else { i * step % 290 }
+}
+
 /// One long message, many short ones, and many with a forged one among them.
 #[test]
 fn threads_make_no_difference() {

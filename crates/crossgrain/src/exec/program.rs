@@ -16,10 +16,11 @@ use super::many::Queue;
 use super::threads::Threads;
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::convert::{Load, Store};
+use crate::message::AeadMessage;
 use crate::part::chain::{Rule, Strand, by_blocks};
 use crate::part::ghash::Ghash;
 use crate::part::mask::Masks;
-use crate::part::{Count, Counting, GcmMessage, Keys, Source, TilePart, WholePart, tweak};
+use crate::part::{Count, Counting, GcmWay, Keys, Source, TilePart, WholePart, tweak};
 use crate::plan::{Costs, Job, Limits, Plan, choose};
 use crate::variant::{Action, Variant};
 use crate::word::{Buffers, Features, TILE_BYTES, Tile, Wiped, wipe_deep_stack, wipe_stack};
@@ -228,15 +229,24 @@ impl Program {
         matches!(&self.bound[0], Bound::Whole(cipher) if ghash.is_by_products() && cipher.has_gcm())
     }
 
-    /// Seals messages of GCM on this thread in one pass; or opens them, as [`WholePart::gcm`].
+    /// [`WholePart::gcm`] on this thread.
     ///
     /// # Panics
     /// Unless [`Program::has_gcm`].
     #[inline]
-    pub fn gcm(&self, ghash: &Ghash, opens: Option<usize>, messages: &mut [GcmMessage<'_, '_>]) {
+    pub fn gcm(&self, way: GcmWay<'_>, first: u128, message: &mut AeadMessage<'_>) -> bool {
         match &self.bound[0] {
-            Bound::Whole(cipher) => cipher.gcm(ghash, opens, messages),
+            Bound::Whole(cipher) => cipher.gcm(way, first, message),
             Bound::Tiles(_) => unreachable!("said to have no kernel"),
+        }
+    }
+
+    /// [`WholePart::gcm_short`] on this thread; of no message where there is no such kernel.
+    #[inline]
+    pub fn gcm_short(&self, way: GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
+        match &self.bound[0] {
+            Bound::Whole(cipher) => cipher.gcm_short(way, messages, right),
+            Bound::Tiles(_) => 0,
         }
     }
 

@@ -2,31 +2,11 @@
 
 use std::slice;
 
-use super::Tag;
 use crate::block::Error;
 use crate::exec::Threads;
+use crate::message::{AeadMessage, Tag};
 use crate::plan::Plan;
 use crate::word::Buffers;
-
-/// A message of an authenticated mode.
-#[derive(Debug)]
-pub struct AeadMessage<'a> {
-    /// Never the same for two messages under one key.
-    pub nonce: &'a [u8],
-    /// What the tag vouches for besides the message.
-    pub aad: &'a [u8],
-    /// Where the message lies and where its result goes.
-    pub buffers: Buffers<'a>,
-    /// The tag: made when sealing, compared when opening.
-    pub tag: Tag,
-}
-
-impl<'a> AeadMessage<'a> {
-    /// A message to be sealed. To open one, set its tag besides.
-    pub fn new(nonce: &'a [u8], aad: &'a [u8], buffers: impl Into<Buffers<'a>>) -> Self {
-        Self { nonce, aad, buffers: buffers.into(), tag: Tag::default() }
-    }
-}
 
 /// An authenticated mode, bound to a key.
 pub trait Aead: Send + Sync {

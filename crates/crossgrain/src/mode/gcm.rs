@@ -3,17 +3,17 @@
 //! GHASH takes its blocks in order, on one thread a message.
 
 use std::sync::OnceLock;
-use std::{array, fmt};
+use std::{fmt, mem};
 
-use super::aead::{Aead, AeadMessage, Groups, open_groups, seal_groups, verdict};
+use super::aead::{Aead, Groups, open_groups, seal_groups, verdict};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
-use super::tag::Tag;
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
+use crate::message::{AeadMessage, Tag};
 use crate::mode::{Blocks, Options};
 use crate::part::counter::Counter;
 use crate::part::ghash::Ghash;
-use crate::part::{GCM_TOGETHER, GcmMessage, Source};
+use crate::part::{GcmWay, Source};
 use crate::plan::Plan;
 use crate::word::{Buffers, wipe, wipe_stack};
 
@@ -44,8 +44,8 @@ const NONCE_BYTES: usize = 12;
 /// What is encrypted and hashed before more is encrypted, so that it is still in cache.
 const PIECE_BYTES: usize = 128 * 1024;
 
-/// Messages of many that a thread takes at a time.
-const GROUP_MESSAGES: usize = 4 * GCM_TOGETHER;
+/// Messages of many that a thread takes at a time: the kernel of short ones goes on without a call between them.
+const GROUP_MESSAGES: usize = 64;
 
 /// GCM: nonces of any length but best of 12 bytes, and tags of 4, 8 or 12 to 16 bytes.
 ///
@@ -175,82 +175,39 @@ impl Gcm {
         tag
     }
 
-    /// Whether the kernel, if there is one, takes a message whole: on one thread, unless the last 32 bits of its counter wrap.
-    fn kernel_takes(&self, threads: Threads, counter: u128, len_bytes: usize) -> bool {
-        let last = u64::from(counter as u32) + len_bytes.div_ceil(BLOCK_BYTES) as u64;
-        !threads.pays(len_bytes) && last < 1 << 32
+    fn way(&self, opens: bool) -> GcmWay<'_> {
+        GcmWay { ghash: &self.ghash, opens, tag_bytes: self.tag_bytes }
     }
 
-    /// A message as the kernel takes it.
-    #[inline(always)]
-    fn whole<'a, 'b>(&self, opens: bool, message: &'a mut AeadMessage<'b>) -> GcmMessage<'a, 'b> {
-        let AeadMessage { nonce, aad, buffers, tag } = message;
-        let tag = if opens { tag.padded() } else { [0; BLOCK_BYTES] };
-        GcmMessage { counter: self.first(nonce), aad, buffers, tag, right: false }
-    }
-
-    /// Whether there is a kernel, and these messages, if they are to be opened, have tags of the right length.
-    fn may_take(&self, opens: bool, messages: &[AeadMessage<'_>]) -> bool {
-        let fits = |message: &AeadMessage<'_>| !opens || message.tag.len() == self.tag_bytes;
-        self.has_kernel && messages.iter().all(fits)
-    }
-
-    /// Whether the kernel takes all of these messages.
-    fn takes_all(&self, threads: Threads, messages: &[GcmMessage<'_, '_>]) -> bool {
-        let takes = |message: &GcmMessage<'_, '_>| {
-            self.kernel_takes(threads, message.counter, message.buffers.len_bytes())
-        };
-        messages.iter().all(takes)
-    }
-
-    /// Seals a message, or opens it, by the kernel, and says whether its tag is right; nothing where the kernel does not take it.
+    /// Seals a message, or opens it, by the kernel, and says whether its tag is right; nothing where there is no kernel, or it does not
+    /// take the message: for several threads, or where the last 32 bits of its counter wrap.
     #[inline(always)]
     fn one_by_kernel(&self, threads: Threads, opens: bool, message: &mut AeadMessage<'_>) -> Option<bool> {
-        if !self.may_take(opens, array::from_ref(message)) {
+        let (first, len_bytes) = (self.first(message.nonce), message.buffers.len_bytes());
+        let last = u64::from(first as u32) + len_bytes.div_ceil(BLOCK_BYTES) as u64;
+        if !self.has_kernel || threads.pays(len_bytes) || last >= 1 << 32 {
             return None;
         }
-        let mut whole = [self.whole(opens, message)];
-        if !self.takes_all(threads, &whole) {
-            return None;
+        let right = self.counter.gcm(self.way(opens), first, message);
+        if !right {
+            wipe(message.buffers.output_mut());
         }
-        self.counter.gcm(&self.ghash, opens.then_some(self.tag_bytes), &mut whole);
-        let [GcmMessage { tag, right, .. }] = whole;
-        self.done(opens, message, (tag, right));
         Some(right)
     }
 
-    /// Seals messages, or opens them, by the kernel, and gives whose tags are right; nothing where it does not take one of them.
+    /// Seals short messages in front, or opens them, by the kernel, and says how many they are. Of one that is forged it leaves zeros.
     #[inline(always)]
-    fn by_kernel(
-        &self,
-        threads: Threads,
-        opens: bool,
-        messages: &mut [AeadMessage<'_>; GCM_TOGETHER],
-    ) -> Option<[bool; GCM_TOGETHER]> {
-        if !self.may_take(opens, messages) {
-            return None;
+    fn short_by_kernel(&self, opens: bool, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
+        if !self.has_kernel {
+            return 0;
         }
-        let [a, b, c, d] = messages;
-        // Not by `map`: what is moved waits for what was just written.
-        let whole = |message| self.whole(opens, message);
-        let mut whole = [whole(a), whole(b), whole(c), whole(d)];
-        if !self.takes_all(threads, &whole) {
-            return None;
+        let short = self.counter.gcm_short(self.way(opens), messages, right);
+        for (message, right) in messages[..short].iter_mut().zip(right) {
+            if !*right {
+                wipe(message.buffers.output_mut());
+            }
         }
-        self.counter.gcm(&self.ghash, opens.then_some(self.tag_bytes), &mut whole);
-        let made = whole.map(|GcmMessage { tag, right, .. }| (tag, right));
-        messages.iter_mut().zip(made).for_each(|(message, made)| self.done(opens, message, made));
-        Some(made.map(|(_, right)| right))
-    }
-
-    /// Gives a message the tag that was made. Of one that is forged it leaves zeros.
-    #[inline(always)]
-    fn done(&self, opens: bool, message: &mut AeadMessage<'_>, (tag, right): (Block, bool)) {
-        if !opens {
-            message.tag = Tag::cut(&tag, self.tag_bytes);
-        } else if !right {
-            wipe(message.buffers.output_mut());
-        }
+        short
     }
 
     fn seal_one(&self, threads: Threads, message: &mut AeadMessage<'_>) {
@@ -270,15 +227,15 @@ impl Gcm {
         *tag = self.tag(sum, (program, first), aad, len_bytes);
     }
 
-    /// Opens a message; says whether its tag is right. What is forged leaves zeros.
+    /// Opens a message; says whether its tag is right. What is forged leaves zeros, unless by the length of its tag.
     fn open_one(&self, threads: Threads, message: &mut AeadMessage<'_>) -> bool {
+        if message.tag.len() != self.tag_bytes {
+            return false;
+        }
         if let Some(right) = self.one_by_kernel(threads, true, message) {
             return right;
         }
         let AeadMessage { nonce, aad, buffers, tag } = message;
-        if tag.len() != self.tag_bytes {
-            return false;
-        }
         let (first, len_bytes) = (self.first(nonce), buffers.len_bytes());
         let (program, mut sum) = (self.counter_of(nonce), self.hash_of(aad));
         self.ghash.absorb(&mut sum, buffers.input());
@@ -365,29 +322,25 @@ impl Groups for Gcm {
         GROUP_MESSAGES
     }
 
-    /// Seals some of many messages, as many together as the kernel takes.
-    fn seal_group(&self, within: Threads, messages: &mut [AeadMessage<'_>]) {
-        let (together, rest) = messages.as_chunks_mut::<GCM_TOGETHER>();
-        for messages in together {
-            if self.by_kernel(within, false, messages).is_none() {
-                messages.iter_mut().for_each(|message| self.seal_one(within, message));
-            }
+    fn seal_group(&self, within: Threads, mut messages: &mut [AeadMessage<'_>]) {
+        loop {
+            let short = self.short_by_kernel(false, messages, &mut []);
+            let Some((one, rest)) = mem::take(&mut messages)[short..].split_first_mut() else { return };
+            self.seal_one(within, one);
+            messages = rest;
         }
-        rest.iter_mut().for_each(|message| self.seal_one(within, message));
     }
 
-    /// Opens some of many messages likewise, and says whose tags are right.
-    fn open_group(&self, within: Threads, messages: &mut [AeadMessage<'_>], right: &mut [bool]) {
-        let (together, rest) = messages.as_chunks_mut::<GCM_TOGETHER>();
-        let (right_together, right_rest) = right.as_chunks_mut();
-        let one = |(message, right): (&mut _, &mut bool)| *right = self.open_one(within, message);
-        for (messages, right) in together.iter_mut().zip(right_together) {
-            match self.by_kernel(within, true, messages) {
-                Some(all) => *right = all,
-                None => messages.iter_mut().zip(right).for_each(one),
-            }
+    fn open_group(&self, within: Threads, mut messages: &mut [AeadMessage<'_>], mut right: &mut [bool]) {
+        loop {
+            let short = self.short_by_kernel(true, messages, right);
+            let Some((one, rest)) = mem::take(&mut messages)[short..].split_first_mut() else { return };
+            let Some((one_right, rest_right)) = mem::take(&mut right)[short..].split_first_mut() else {
+                return;
+            };
+            *one_right = self.open_one(within, one);
+            (messages, right) = (rest, rest_right);
         }
-        rest.iter_mut().zip(right_rest).for_each(one);
     }
 }
 

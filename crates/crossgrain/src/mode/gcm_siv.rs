@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
-use super::aead::{Aead, AeadMessage, Groups, open_alone, open_groups, seal_groups};
+use super::aead::{Aead, Groups, open_alone, open_groups, seal_groups};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse};
-use super::tag::Tag;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
+use crate::message::{AeadMessage, Tag};
 use crate::mode::{Blocks, Options};
 use crate::part::Source;
 use crate::part::counter::Counter;

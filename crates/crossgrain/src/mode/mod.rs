@@ -12,11 +12,10 @@ mod gcm_siv;
 mod ocb;
 mod registry;
 mod siv;
-mod tag;
 mod unauthenticated;
 mod xts;
 
-pub use aead::{Aead, AeadMessage};
+pub use aead::Aead;
 pub use ccm::Ccm;
 pub use chained::{Cbc, CbcMode, Cfb, CfbMode, Chain, Chained, ChainedMode, Message, Ofb, OfbMode};
 pub use cmac::Cmac;
@@ -29,7 +28,6 @@ pub use gcm_siv::GcmSiv;
 pub use ocb::Ocb;
 pub use registry::{CipherUse, Entry, Initial, Lengths, Mode, Parallel, Reuse, Start};
 pub use siv::{Siv, SivKey};
-pub use tag::Tag;
 pub use unauthenticated::{Place, Unauthenticated};
 pub use xts::{SECTOR_BYTES_MAX, Xts, XtsKey};
 
@@ -37,6 +35,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
+pub use crate::message::{AeadMessage, Tag};
 use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, choose};
 use crate::variant::{Policy, find};
 use crate::word::{Features, wipe};

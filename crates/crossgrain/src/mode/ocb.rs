@@ -9,11 +9,11 @@ use std::sync::{Mutex, PoisonError};
 
 use zeroize::Zeroizing;
 
-use super::aead::{Aead, AeadMessage, Groups, open_alone, open_groups, seal_groups};
+use super::aead::{Aead, Groups, open_alone, open_groups, seal_groups};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
-use super::tag::Tag;
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Threads};
+use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
 use crate::part::Source;
 use crate::part::mask::Masks;

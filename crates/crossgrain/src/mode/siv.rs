@@ -8,12 +8,12 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-use super::aead::{Aead, AeadMessage, Groups, open_alone, open_groups, seal_groups};
+use super::aead::{Aead, Groups, open_alone, open_groups, seal_groups};
 use super::cmac::Cmac;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
-use super::tag::Tag;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
 use crate::exec::{Program, Threads};
+use crate::message::{AeadMessage, Tag};
 use crate::mode::{Blocks, Options};
 use crate::part::Source;
 use crate::part::counter::Counter;

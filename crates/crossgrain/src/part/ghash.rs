@@ -177,7 +177,7 @@ fn times_x(key: u128) -> u128 {
 pub(super) const STRIDE: usize = 8;
 
 /// Blocks in the widest register.
-const LANES_MAX: usize = 4;
+pub(super) const LANES_MAX: usize = 4;
 
 /// Blocks that can be hashed at once besides those of a stride: what a message has besides data.
 const BESIDES: usize = 8;
@@ -192,8 +192,17 @@ pub(super) struct Powers([Block; POWERS_MAX + LANES_MAX], Order);
 impl Powers {
     /// Those of as many neighbouring blocks as a register has, of which the first is to be multiplied by this power.
     #[inline(always)]
-    fn from<W: CarrylessLanes>(&self, isa: W::Isa, power: usize) -> W {
-        W::load(isa, &self.0.as_flattened()[(POWERS_MAX - power) * BLOCK_BYTES..][..W::BYTES])
+    pub(super) fn from<W: CarrylessLanes>(&self, isa: W::Isa, power: usize) -> W {
+        // The only check that is left: behind every power lie as many blocks as lanes.
+        assert!(power <= POWERS_MAX);
+        W::load(isa, &self.0[POWERS_MAX - power..][..W::BITS / 128].as_flattened()[..W::BYTES])
+    }
+
+    /// One power, in every lane.
+    #[inline(always)]
+    pub(super) fn one<W: CarrylessLanes>(&self, isa: W::Isa, power: usize) -> W {
+        assert!((1..=POWERS_MAX).contains(&power));
+        W::broadcast(isa, &self.0[POWERS_MAX - power])
     }
 }
 
@@ -324,7 +333,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
     /// The key's power over so many registers.
     #[inline(always)]
     fn across(&self, registers: usize) -> W {
-        W::broadcast(self.isa, &self.powers.0[POWERS_MAX - registers * Self::LANES])
+        self.powers.one(self.isa, registers * Self::LANES)
     }
 
     /// What the sums so far come to at the end of a stride.
@@ -406,6 +415,12 @@ impl<'a, W: AesLanes> Few<'a, W> {
         Self { powers, field, products: field.none(), power: blocks, due: field.load_lowest(isa, sum) }
     }
 
+    /// Begins with so many blocks.
+    #[inline(always)]
+    pub(super) const fn new(field: Field<W>, powers: &'a Powers, blocks: usize) -> Self {
+        Self { powers, field, products: field.none(), power: blocks, due: field.zero }
+    }
+
     /// Goes on from sums of lanes, which are multiplied like blocks.
     #[inline(always)]
     pub(super) fn after_lanes(isa: W::Isa, powers: &'a Powers, lanes: W, blocks: usize) -> Self {
@@ -423,10 +438,17 @@ impl<'a, W: AesLanes> Few<'a, W> {
         self.power -= blocks;
     }
 
-    /// The hash, in every lane.
+    /// Leaves out a block, whose product is taken elsewhere.
     #[inline(always)]
-    pub(super) fn end(&self) -> W {
-        self.field.end(self.products)
+    pub(super) const fn skip(&mut self) {
+        self.power -= 1;
+    }
+
+    /// The hash, in every lane, after a last block that is this number in every lane.
+    #[inline(always)]
+    pub(super) fn end(self, isa: W::Isa, last: W) -> W {
+        let last = Product::of(last, self.powers.from(isa, 1));
+        self.field.end(self.products.plus(last))
     }
 }
 
@@ -453,6 +475,12 @@ impl<W: CarrylessLanes> Field<W> {
     #[inline(always)]
     pub(super) const fn none(&self) -> Product<W> {
         Product { low: self.zero, cross: self.zero, high: self.zero }
+    }
+
+    /// The big-endian number that each block is; and back.
+    #[inline(always)]
+    pub(super) fn reversed(&self, blocks: W) -> W {
+        blocks.pick(self.places)
     }
 
     #[inline(always)]
@@ -488,6 +516,20 @@ impl<W: CarrylessLanes> Field<W> {
 }
 
 impl<W: AesLanes> Field<W> {
+    /// The hashes of as many messages as a register has lanes, a lane each, from their products: those that lie in all lanes of a
+    /// register a message, and those of blocks of which each message has one, in its lane. They are reduced together.
+    #[inline(always)]
+    pub(super) fn ends(&self, mut across: [Product<W>; LANES_MAX], along: Product<W>) -> W {
+        let mut count = W::BLOCKS;
+        while count > 1 {
+            count /= 2;
+            for i in 0..count {
+                across[i] = across[2 * i].lanes_joined(across[2 * i + 1]);
+            }
+        }
+        self.reversed(self.reduced(across[0].plus(along)))
+    }
+
     /// The hash of blocks, each multiplied by the power for its place: their sum, reduced, in every lane.
     #[inline(always)]
     pub(super) fn end(&self, products: Product<W>) -> W {
@@ -514,12 +556,26 @@ pub(super) struct Product<W> {
 
 impl<W: CarrylessLanes> Product<W> {
     #[inline(always)]
-    fn of(a: W, b: W) -> Self {
+    pub(super) fn of(a: W, b: W) -> Self {
         Self { low: a.low_product(b), cross: a.cross_products(b), high: a.high_product(b) }
     }
 
     #[inline(always)]
-    fn plus(self, other: Self) -> Self {
+    pub(super) fn plus(self, other: Self) -> Self {
         Self { low: self.low ^ other.low, cross: self.cross ^ other.cross, high: self.high ^ other.high }
+    }
+}
+
+impl<W: AesLanes> Product<W> {
+    /// The sums of neighbouring lanes, this one's in front of the other's.
+    #[inline(always)]
+    fn lanes_joined(self, other: Self) -> Self {
+        let even_and_odd = (
+            W::unzip_blocks(self.low, other.low),
+            W::unzip_blocks(self.cross, other.cross),
+            W::unzip_blocks(self.high, other.high),
+        );
+        let ((low, low_odd), (cross, cross_odd), (high, high_odd)) = even_and_odd;
+        Self { low: low ^ low_odd, cross: cross ^ cross_odd, high: high ^ high_odd }
     }
 }

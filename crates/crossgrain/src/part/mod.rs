@@ -19,8 +19,6 @@ pub mod serpent;
 pub(crate) mod sum;
 pub mod tweak;
 
-use std::fmt;
-
 use self::chain::{Rule, Strand, by_blocks};
 use self::counter::Counter;
 use self::ghash::Ghash;
@@ -28,6 +26,7 @@ use self::mask::Masks;
 use self::tweak::Tweaks;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
 use crate::cipher::{self, Entry};
+use crate::message::AeadMessage;
 use crate::word::{Buffers, Features, Tile, each};
 
 /// A step of a cipher, or a run of steps that one variant computes.
@@ -241,40 +240,15 @@ pub trait TilePart: Send + Sync {
     fn run(&self, tile: &mut Tile, blocks: usize);
 }
 
-/// Short messages of GCM that are sealed or opened together: so many keep the ports busy while each waits for its own rounds.
-pub const GCM_TOGETHER: usize = 4;
-
-/// A message of GCM. The low 32 bits of its counter do not wrap.
-pub struct GcmMessage<'a, 'b> {
-    /// The counter block J₀, which masks the tag, as a big-endian number; the first block has the next.
-    pub counter: u128,
-    /// Additional data.
-    pub aad: &'a [u8],
-    /// The data. Where it lies is not copied: a copy in halves of what was just written in quarters waits for all that was begun before.
-    pub buffers: &'a mut Buffers<'b>,
-    /// The tag: made, or to be compared with.
-    pub tag: Block,
-    /// Whether the tag is right, once the message is opened. If not, some of it may be decrypted.
-    pub right: bool,
-}
-
-impl GcmMessage<'_, '_> {
-    /// The counter of a block of the data.
-    pub(crate) const fn first(&self, block: usize) -> Counter {
-        // Before an empty message it may be all ones.
-        Counter::big_endian(self.counter.wrapping_add(1).wrapping_add(block as u128))
-    }
-
-    /// The bytes of GHASH's last block, the lengths in bits, as a little-endian number.
-    pub(crate) const fn lengths(&self) -> u128 {
-        (((8 * self.aad.len() as u128) << 64) | (8 * self.buffers.len_bytes() as u128)).swap_bytes()
-    }
-}
-
-impl fmt::Debug for GcmMessage<'_, '_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "GcmMessage({} bytes, secret)", self.buffers.len_bytes())
-    }
+/// How messages of GCM are sealed or opened.
+#[derive(Clone, Copy, Debug)]
+pub struct GcmWay<'a> {
+    /// GHASH with the cipher's key.
+    pub ghash: &'a Ghash,
+    /// Whether they are opened.
+    pub opens: bool,
+    /// Bytes in a tag.
+    pub tag_bytes: usize,
 }
 
 /// A whole cipher, bound to its round keys, from source to sink without a tile between.
@@ -300,9 +274,16 @@ pub trait WholePart: Send + Sync {
         false
     }
 
-    /// Seals messages of GCM; or opens them, of whose tags so many bytes are compared.
-    fn gcm(&self, _ghash: &Ghash, _opens: Option<usize>, _messages: &mut [GcmMessage<'_, '_>]) {
+    /// Seals a message of GCM, or opens it, and says whether its tag is right. The counter block J₀ is this big-endian number, of which
+    /// the low 32 bits do not wrap within the message. Of one whose tag is wrong, some may be decrypted.
+    fn gcm(&self, _way: GcmWay<'_>, _first: u128, _message: &mut AeadMessage<'_>) -> bool {
         unreachable!("there is said to be no kernel")
+    }
+
+    /// Seals messages of GCM, or opens them, several side by side: those from the front on that are short and have nonces of 12 bytes.
+    /// Says of how many, and, of those opened, whose tags are `right`.
+    fn gcm_short(&self, _way: GcmWay<'_>, _messages: &mut [AeadMessage<'_>], _right: &mut [bool]) -> usize {
+        0
     }
 
     /// How many chains are best run side by side.

@@ -237,6 +237,10 @@ impl<I: Nowhere, const BYTES: usize> ByteLanes for Vector<I, BYTES> {
         match isa.nowhere() {}
     }
 
+    fn first_bytes(self, _len_bytes: usize) -> Self {
+        match self.1 {}
+    }
+
     fn store_part(self, _bytes: &mut [u8]) {
         match self.1 {}
     }
@@ -315,6 +319,14 @@ impl<I: Nowhere, const BYTES: usize> AesLanes for Vector<I, BYTES> {
 
     fn preceded_by(self, _before: Self) -> Self {
         match self.1 {}
+    }
+
+    fn lowest_in_all(self) -> Self {
+        match self.1 {}
+    }
+
+    fn unzip_blocks(a: Self, _b: Self) -> (Self, Self) {
+        match a.1 {}
     }
 }
 

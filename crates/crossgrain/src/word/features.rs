@@ -24,7 +24,7 @@ impl Features {
     pub const SSE2: Self = Self(1);
     /// AVX2: 256-bit registers.
     pub const AVX2: Self = Self(1 << 1);
-    /// AVX-512 F, BW, DQ and VL: 512-bit registers.
+    /// AVX-512 F, BW, DQ and VL: 512-bit registers. And BMI2, for masks of so many bytes, which no such CPU lacks.
     pub const AVX512: Self = Self(1 << 2);
     /// AES-NI: one AES round on one block.
     pub const AES: Self = Self(1 << 3);

@@ -329,6 +329,12 @@ pub trait ByteLanes: Register {
     /// If that is more than a register has.
     fn store_part(self, bytes: &mut [u8]);
 
+    /// The first `len_bytes` bytes, with zeros behind them.
+    ///
+    /// # Panics
+    /// If that is more than a register has.
+    fn first_bytes(self, len_bytes: usize) -> Self;
+
     /// Writes the word past the caches.
     ///
     /// # Panics
@@ -413,6 +419,12 @@ pub trait AesLanes: CarrylessLanes {
 
     /// Every block moved up by one lane, the last block of `before` in front.
     fn preceded_by(self, before: Self) -> Self;
+
+    /// The block of the lowest lane in every lane.
+    fn lowest_in_all(self) -> Self;
+
+    /// The blocks of even lanes of `a`, then of `b`; and those of odd ones. Of one lane each, they stay as they are.
+    fn unzip_blocks(a: Self, b: Self) -> (Self, Self);
 }
 
 /// The pattern of positions in a 64-bit group whose index bit `bit` (0 to 5) is clear.

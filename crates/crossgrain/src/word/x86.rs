@@ -319,6 +319,13 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
     }
 
     #[inline(always)]
+    fn first_bytes(self, len_bytes: usize) -> Self {
+        assert!(len_bytes <= Self::BYTES);
+        // SAFETY: a value of this type exists, and it has so many bytes.
+        Self(unsafe { self.0.first_bytes(len_bytes) }, PhantomData)
+    }
+
+    #[inline(always)]
     unsafe fn store_past_caches(self, bytes: &mut [u8]) {
         assert!(bytes.len() == Self::BYTES && bytes.as_ptr().addr().is_multiple_of(Self::BYTES));
         // SAFETY: a value of this type exists, and the slice has its bytes, aligned.
@@ -478,6 +485,19 @@ impl<R: Raw, I: AesIsa> AesLanes for Vector<R, I> {
     fn preceded_by(self, before: Self) -> Self {
         // SAFETY: a value of this type exists, so its instructions do.
         Self(unsafe { self.0.preceded_by(before.0) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn lowest_in_all(self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { R::broadcast(self.0.lowest_lane()) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn unzip_blocks(a: Self, b: Self) -> (Self, Self) {
+        // SAFETY: values of this type exist, so its instructions do.
+        let (even, odd) = unsafe { R::unzip_lanes(a.0, b.0) };
+        (Self(even, PhantomData), Self(odd, PhantomData))
     }
 }
 

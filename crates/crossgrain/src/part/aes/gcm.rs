@@ -15,178 +15,292 @@ use super::instructions::{
     AHEAD_BYTES, Bundle, Counted, Frame, FramedBundle, IN_FLIGHT, Middle, both_halves, round,
 };
 use super::key::RoundKeys;
-use crate::block::{BLOCK_BYTES, ones_then_zeros};
-use crate::part::ghash::{Few, Field, Ghash, Powers, STRIDE, Sums};
-use crate::part::{GCM_TOGETHER, GcmMessage};
+use crate::block::{BLOCK_BYTES, Block};
+use crate::message::{AeadMessage, Tag};
+use crate::part::GcmWay;
+use crate::part::counter::Counter;
+use crate::part::ghash::{Few, Field, LANES_MAX, Powers, Product, STRIDE, Sums};
 use crate::word::{AesLanes, Isa, Kernel, each, unrolled};
 
-/// Seals or opens messages, of which the low 32 bits of the counters do not wrap, and says of each whether its tag is right.
-///
-/// Of a message whose tag is wrong, all but the end is decrypted.
-///
-/// # Panics
-/// If GHASH is not by products.
-pub(super) fn run<W: AesLanes>(
-    (isa, keys, ghash): (W::Isa, &RoundKeys, &Ghash),
-    opens: Option<usize>,
-    messages: &mut [GcmMessage<'_, '_>],
-) {
-    let Some(powers) = ghash.powers() else { unreachable!("no CPU has AES instructions alone") };
-    let (opens, tag_bytes) = (opens.is_some(), opens.unwrap_or(BLOCK_BYTES));
-    let with = With { isa, keys, powers, opens, tag_bytes };
-    match <&mut [_; GCM_TOGETHER]>::try_from(&mut *messages) {
-        Ok(messages) if messages.iter().all(is_short::<W>) => isa.enter(Short::<W>(with, messages)),
-        _ => messages.iter_mut().for_each(|message| one(with, ghash, message)),
+/// What all messages are sealed or opened with.
+#[derive(Clone, Copy)]
+pub(super) struct With<'a, W: AesLanes> {
+    isa: W::Isa,
+    keys: &'a RoundKeys,
+    way: GcmWay<'a>,
+    powers: &'a Powers,
+}
+
+impl<'a, W: AesLanes> With<'a, W> {
+    /// # Panics
+    /// If GHASH is not by products.
+    pub(super) fn new(isa: W::Isa, keys: &'a RoundKeys, way: GcmWay<'a>) -> Self {
+        let Some(powers) = way.ghash.powers() else { unreachable!("no CPU has AES instructions alone") };
+        Self { isa, keys, way, powers }
     }
+}
+
+/// Seals or opens a message, and says whether its tag is right: [`WholePart::gcm`](crate::part::WholePart::gcm).
+pub(super) fn one<W: AesLanes>(with: With<'_, W>, first: u128, message: &mut AeadMessage<'_>) -> bool {
+    let (mut sum, mut aad) = ([0; BLOCK_BYTES], message.aad);
+    let bulk_bytes = bulk_bytes::<W>(message);
+    let end_bytes = message.buffers.len_bytes() - bulk_bytes;
+    if bulk_bytes > 0 || blocks_of(aad.len()) + blocks_of(end_bytes) + 1 > Few::<W>::BLOCKS_MAX {
+        with.way.ghash.absorb(&mut sum, aad);
+        aad = &[];
+    }
+    with.isa.enter(Message(Start { with, first, sum: &sum, aad }, message))
 }
 
 /// The most registers of data that a short message has.
 const SHORT_REGISTERS: usize = 4;
 
-fn is_short<W: AesLanes>(message: &GcmMessage<'_, '_>) -> bool {
-    message.buffers.len_bytes() <= SHORT_REGISTERS * W::BYTES
-        && blocks_of(message.aad.len()) + SHORT_REGISTERS * W::BLOCKS < Few::<W>::BLOCKS_MAX
-}
-
+#[allow(
+    clippy::manual_div_ceil,
+    reason = "which takes three times the instructions, in case the sum overflows"
+)]
 const fn blocks_of(len_bytes: usize) -> usize {
-    len_bytes.div_ceil(BLOCK_BYTES)
-}
-
-fn one<W: AesLanes>(with: With<'_, W>, ghash: &Ghash, message: &mut GcmMessage<'_, '_>) {
-    let (mut sum, mut aad) = ([0; BLOCK_BYTES], message.aad);
-    let end_bytes = message.buffers.len_bytes() - bulk_bytes::<W>(message);
-    if bulk_bytes::<W>(message) > 0 || blocks_of(aad.len()) + blocks_of(end_bytes) + 1 > Few::<W>::BLOCKS_MAX
-    {
-        ghash.absorb(&mut sum, aad);
-        aad = &[];
-    }
-    with.isa.enter(Message(Start { with, sum: &sum, aad }, message));
+    (len_bytes + BLOCK_BYTES - 1) / BLOCK_BYTES
 }
 
 /// Whole bundles in front of the end.
 #[inline(always)]
-const fn bulk_bytes<W: AesLanes>(message: &GcmMessage<'_, '_>) -> usize {
+const fn bulk_bytes<W: AesLanes>(message: &AeadMessage<'_>) -> usize {
     // The length of a bundle is a power of two.
     message.buffers.len_bytes().saturating_sub(1) & !(IN_FLIGHT * W::BYTES - 1)
 }
 
-/// What all messages are sealed or opened with.
-#[derive(Clone, Copy)]
-struct With<'a, W: AesLanes> {
-    isa: W::Isa,
-    keys: &'a RoundKeys,
-    powers: &'a Powers,
-    /// Whether they are opened. The kernels ask for it: their long text stands once in each.
-    opens: bool,
-    /// To open them, the bytes of tags.
-    tag_bytes: usize,
+/// GHASH's last block, but in bytes where it has bits: the big-endian number that it is, in every lane.
+#[inline(always)]
+fn lengths<W: AesLanes>(isa: W::Isa, message: &AeadMessage<'_>) -> W {
+    let (data, aad) = (message.buffers.len_bytes() as u64, message.aad.len() as u64);
+    W::exchange_halves(W::splat(isa, data), W::splat(isa, aad)).0
+}
+
+/// Additional data without its last block, and that.
+#[inline(always)]
+fn last_block(aad: &[u8]) -> (&[u8], &[u8]) {
+    aad.split_at(aad.len().saturating_sub(1) & !(BLOCK_BYTES - 1))
 }
 
 /// What a message is begun with.
 struct Start<'a, W: AesLanes> {
     with: With<'a, W>,
+    /// The counter block J₀.
+    first: u128,
     /// GHASH so far.
-    sum: &'a [u8; BLOCK_BYTES],
+    sum: &'a Block,
     /// Additional data that is not hashed yet, none where there is more than the end.
     aad: &'a [u8],
 }
 
+impl<W: AesLanes> Start<'_, W> {
+    /// The counter of a block of the data.
+    #[inline(always)]
+    const fn counter(&self, block: usize) -> Counter {
+        // Before an empty message it may be all ones.
+        Counter::big_endian(self.first.wrapping_add(1).wrapping_add(block as u128))
+    }
+}
+
 /// The kernel of one message.
-struct Message<'a, 'b, 'c, W: AesLanes>(Start<'a, W>, &'a mut GcmMessage<'b, 'c>);
+struct Message<'a, 'b, 'c, W: AesLanes>(Start<'a, W>, &'b mut AeadMessage<'c>);
 
 impl<W: AesLanes> Kernel for Message<'_, '_, '_, W> {
-    type Output = ();
+    type Output = bool;
 
     #[inline(always)]
-    fn run(self) {
+    fn run(self) -> bool {
         let Self(start, message) = self;
-        let Start { with: With { isa, powers, opens, .. }, sum, aad } = start;
+        let Start { with: With { isa, powers, way, .. }, sum, aad, .. } = start;
         let bulk_bytes = bulk_bytes::<W>(message);
         let len_bytes = message.buffers.len_bytes() - bulk_bytes;
         let blocks = blocks_of(aad.len()) + blocks_of(len_bytes) + 1;
         let hash = if bulk_bytes == 0 {
             Few::<W>::after(isa, powers, sum, blocks)
         } else {
-            let lanes = match opens {
+            let lanes = match way.opens {
                 true => bulk::<W, true>(&start, message, bulk_bytes),
                 false => bulk::<W, false>(&start, message, bulk_bytes),
             };
             Few::<W>::after_lanes(isa, powers, lanes, blocks)
         };
-        let end = End { message, at: bulk_bytes, aad, hash };
         // Registers of data, and one more for the mask of the tag.
         if len_bytes <= W::BYTES {
-            finish::<W, 1>(start.with, end);
+            finish::<W, 1>(&start, message, bulk_bytes, hash)
         } else if len_bytes <= SHORT_REGISTERS * W::BYTES {
-            finish::<W, SHORT_REGISTERS>(start.with, end);
+            finish::<W, SHORT_REGISTERS>(&start, message, bulk_bytes, hash)
         } else {
-            finish::<W, IN_FLIGHT>(start.with, end);
+            finish::<W, IN_FLIGHT>(&start, message, bulk_bytes, hash)
         }
     }
 }
 
-/// The kernel of short messages.
-struct Short<'a, 'b, 'c, W: AesLanes>(With<'a, W>, &'a mut [GcmMessage<'b, 'c>; GCM_TOGETHER]);
+/// Short messages that go together.
+const TOGETHER: usize = 4;
+
+/// The length of nonces that are counters themselves.
+const NONCE_BYTES: usize = 12;
+
+/// The kernel of short messages: [`WholePart::gcm_short`](crate::part::WholePart::gcm_short).
+pub(super) struct Short<'a, 'b, 'c, W: AesLanes>(
+    pub(super) With<'a, W>,
+    pub(super) &'b mut [AeadMessage<'c>],
+    pub(super) &'b mut [bool],
+);
 
 impl<W: AesLanes> Kernel for Short<'_, '_, '_, W> {
-    type Output = ();
+    type Output = usize;
 
     #[inline(always)]
-    fn run(self) {
-        let Self(with, messages) = self;
-        if messages.iter().all(|message| message.buffers.len_bytes() <= W::BYTES) {
-            return together::<W, GCM_TOGETHER, 1, GCM_TOGETHER>(with, messages);
+    fn run(self) -> usize {
+        let Self(with, messages, right) = self;
+        let mut done = 0;
+        for group in messages.as_chunks_mut::<TOGETHER>().0 {
+            let (mut longest, mut are_usual) = (0, true);
+            for message in group.iter() {
+                longest = longest.max(message.buffers.len_bytes());
+                are_usual &= message.nonce.len() == NONCE_BYTES
+                    && message.aad.len() <= LONGEST_AAD_BYTES
+                    && (!with.way.opens || message.tag.len() == with.way.tag_bytes);
+            }
+            if !are_usual || longest > SHORT_REGISTERS * W::BYTES {
+                break;
+            }
+            let mut are_right = [true; TOGETHER];
+            if longest <= W::BYTES {
+                are_right = together::<W, TOGETHER, 1, TOGETHER>(with, group);
+            } else {
+                for (two, right) in group.as_chunks_mut().0.iter_mut().zip(are_right.as_chunks_mut().0) {
+                    *right = together::<W, 2, SHORT_REGISTERS, { 2 * SHORT_REGISTERS }>(with, two);
+                }
+            }
+            if with.way.opens {
+                right[done..][..TOGETHER].copy_from_slice(&are_right);
+            }
+            done += TOGETHER;
         }
-        for two in messages.as_chunks_mut().0 {
-            together::<W, 2, SHORT_REGISTERS, { 2 * SHORT_REGISTERS }>(with, two);
-        }
+        done
     }
 }
 
-/// Whole messages, `G` of them in `N` registers of data each, `ALL` registers in all, beside which the masks of the tags have a lane
-/// each.
+/// The longest additional data that goes with a short message.
+const LONGEST_AAD_BYTES: usize = 256;
+
+/// The counter blocks of a nonce of zeros, from this one on.
+#[inline(always)]
+fn counter_blocks<W: AesLanes>(isa: W::Isa, first: usize, stride: usize) -> W {
+    let mut bytes = [0; LANES_MAX * BLOCK_BYTES];
+    for lane in 0..W::BLOCKS {
+        let counter = (first + lane * stride) as u32;
+        bytes[lane * BLOCK_BYTES + NONCE_BYTES..][..4].copy_from_slice(&counter.to_be_bytes());
+    }
+    W::load(isa, &bytes[..W::BYTES])
+}
+
+/// What each of some messages has one block of, in lanes.
+#[derive(Clone, Copy)]
+struct Lanes<W> {
+    /// Counters, then masks of tags.
+    mask: W,
+    /// The last blocks of additional data, zeros where there is none; and the powers for them.
+    aad: W,
+    power: W,
+    /// The lengths in bytes.
+    lengths: W,
+}
+
+/// Whole messages, `G` of them in `N` registers of data each, `ALL` registers in all; says whose tags are right.
+///
+/// Blocks of which each message has one lie in lanes beside each other: a register a message would cost as much as all of its data.
+/// They are put together in registers: one of what was just written in parts would wait for all that was begun before.
 #[inline(always)]
 fn together<W: AesLanes, const G: usize, const N: usize, const ALL: usize>(
     with: With<'_, W>,
-    messages: &mut [GcmMessage<'_, '_>; G],
-) {
-    const { assert!(ALL == G * N && G <= GCM_TOGETHER) };
-    let With { isa, keys, powers, .. } = with;
-    let mut state = [W::splat(isa, 0); ALL];
-    for (m, message) in messages.iter().enumerate() {
-        let counters = counters::<W, N>(isa, message, 0);
-        for i in 0..N {
-            state[m * N + i] = counters[i];
+    messages: &mut [AeadMessage<'_>; G],
+) -> [bool; G] {
+    const { assert!(ALL == G * N && G <= TOGETHER) };
+    let With { isa, keys, powers, way } = with;
+    let (field, none) = (Field::<W>::of(isa, powers), W::splat(isa, 0));
+    let ahead: [W; N] = each!(i < N => counter_blocks::<W>(isa, 2 + i * W::BLOCKS, 1));
+    let mut lanes = [Lanes { mask: none, aad: none, power: none, lengths: none }; G];
+    let mut state = [none; ALL];
+    unrolled!(m in [3 2 1 0] {
+        if m < G {
+            let (message, lanes) = (&messages[m], &mut lanes[m / W::BLOCKS]);
+            let nonce = nonce_in_lanes::<W>(isa, message.nonce);
+            for i in 0..N {
+                state[m * N + i] = nonce ^ ahead[i];
+            }
+            let (_, aad) = last_block(message.aad);
+            let power = powers.one::<W>(isa, blocks_of(message.buffers.len_bytes()) + 2);
+            lanes.mask = lanes.mask.preceded_by(nonce);
+            lanes.aad = lanes.aad.preceded_by(W::load_part(isa, aad).lowest_in_all());
+            lanes.power = lanes.power.preceded_by(power);
+            lanes.lengths = lanes.lengths.preceded_by(lengths::<W>(isa, message));
         }
-    }
-    let mut masks = [W::splat(isa, 0); G];
-    let masks = &mut masks[..G.div_ceil(W::BLOCKS)];
-    // Lane by lane in registers: a register of what was just written in halves would wait for all that was begun before.
-    for (mask, messages) in masks.iter_mut().zip(messages.chunks(W::BLOCKS)) {
-        for message in messages.iter().rev() {
-            *mask = mask.preceded_by(both_halves::<W>(isa, message.counter.swap_bytes()));
+    });
+    let registers = const { G.div_ceil(W::BLOCKS) };
+    let mut masks = each!(i < G => lanes[i].mask ^ counter_blocks::<W>(isa, 1, 0));
+    encrypt(isa, keys, &mut state, &mut masks[..registers]);
+    let mut products = [field.none(); LANES_MAX * TOGETHER];
+    unrolled!(m in [0 1 2 3] {
+        if m < G {
+            let (output, sent) = add_to::<W, N>(with, &messages[m], 0, each!(i < N => state[m * N + i]));
+            products[m] = products_of::<W, N>(with, field, &messages[m], sent);
+            for i in 0..N {
+                state[m * N + i] = output[i];
+            }
         }
+    });
+    let mut tags = [[0; BLOCK_BYTES]; TOGETHER];
+    let kept = W::broadcast(isa, Tag::kept(way.tag_bytes));
+    for i in 0..registers {
+        let Lanes { aad, power, lengths, .. } = lanes[i];
+        let last = Product::of(lengths.shift_left::<3>(), powers.one(isa, 1));
+        let along = Product::of(field.reversed(aad), power).plus(last);
+        let across = each!(lane < LANES_MAX => products[i * W::BLOCKS + lane]);
+        let tag = (field.ends(across, along) ^ masks[i]) & kept;
+        tag.store(&mut tags.as_flattened_mut()[i * W::BYTES..][..W::BYTES]);
     }
-    encrypt(isa, keys, &mut state, masks);
-    let mut lanes = [[0; BLOCK_BYTES]; GCM_TOGETHER];
-    for (mask, lanes) in masks.iter().zip(lanes.as_flattened_mut().chunks_exact_mut(W::BYTES)) {
-        mask.store(lanes);
-    }
-    // All are hashed before the first sum is reduced: so the reductions wait for each other no more than the rounds did.
-    let field = Field::<W>::of(isa, powers);
-    let mut products = [field.none(); G];
-    for (m, message) in messages.iter_mut().enumerate() {
-        let mut end = End::whole(with, message);
-        let output = end.add_to::<N>(with, each!(i < N => state[m * N + i]));
-        for i in 0..N {
-            state[m * N + i] = output[i];
+    let mut are_right = [true; G];
+    unrolled!(m in [0 1 2 3] {
+        if m < G {
+            let output = each!(i < N => state[m * N + i]);
+            are_right[m] = close::<W, N>(way, &mut messages[m], 0, output, tags[m]);
         }
-        products[m] = end.hash.products;
+    });
+    are_right
+}
+
+/// The sum of the products of what lies in registers of a message's own: all but the last block of additional data, and the lengths.
+#[inline(always)]
+fn products_of<W: AesLanes, const N: usize>(
+    With { isa, powers, .. }: With<'_, W>,
+    field: Field<W>,
+    message: &AeadMessage<'_>,
+    sent: [W; N],
+) -> Product<W> {
+    let (aad, _) = last_block(message.aad);
+    let blocks = blocks_of(aad.len()) + blocks_of(message.buffers.len_bytes()) + 2;
+    let mut hash = Few::<W>::new(field, powers, blocks);
+    for aad in aad.chunks(W::BYTES) {
+        hash.add(isa, W::load_part(isa, aad), blocks_of(aad.len()));
     }
-    for (m, message) in messages.iter_mut().enumerate() {
-        let tag = field.end(products[m]) ^ W::load_lowest(isa, &lanes[m]);
-        close::<W, N>(with, message, 0, each!(i < N => state[m * N + i]), tag);
+    hash.skip();
+    for (i, sent) in sent.into_iter().enumerate() {
+        hash.add(isa, sent, blocks_of(part::<W>(i, 0, message).len()));
     }
+    hash.products
+}
+
+/// A nonce of [`NONCE_BYTES`] in every lane, and zeros behind it.
+#[inline(always)]
+fn nonce_in_lanes<W: AesLanes>(isa: W::Isa, nonce: &[u8]) -> W {
+    // Both parts as they lie: what is put together in memory first waits to be written.
+    let front = nonce.first_chunk().map_or(0, |front| u64::from_le_bytes(*front));
+    let back = nonce.last_chunk().map_or(0, |back| u32::from_le_bytes(*back));
+    W::exchange_halves(W::splat(isa, front), W::splat(isa, back.into())).0
 }
 
 const _: () = assert!(STRIDE == IN_FLIGHT);
@@ -195,16 +309,15 @@ const _: () = assert!(STRIDE == IN_FLIGHT);
 #[inline(always)]
 fn bulk<W: AesLanes, const OPENS: bool>(
     start: &Start<'_, W>,
-    message: &mut GcmMessage<'_, '_>,
+    message: &mut AeadMessage<'_>,
     bulk_bytes: usize,
 ) -> W {
     let &Start { with: With { isa, keys, powers, .. }, sum, .. } = start;
     let bundle_bytes = IN_FLIGHT * W::BYTES;
-    let first = message.first(0);
     // Here, where its parts lie in registers.
     let mut buffers = message.buffers.reborrow();
     let mut sums = Sums::<W>::from(isa, powers, sum);
-    let mut counted = FramedBundle::<W, _, true>::new(isa, keys, Counted::from(isa, first));
+    let mut counted = FramedBundle::<W, _, true>::new(isa, keys, Counted::from(isa, start.counter(0)));
     let mut at = 0;
     if !OPENS {
         buffers.store_all(0, counted.run::<IN_FLIGHT>(buffers.load_all(isa, 0), 0));
@@ -253,97 +366,79 @@ fn encrypt_and_hash<W: AesLanes>(
     state
 }
 
-/// What is left of a message, with GHASH so far.
-struct End<'a, 'b, 'c, W> {
-    message: &'a mut GcmMessage<'b, 'c>,
-    /// Where it begins.
+/// Adds the keystream to `N` registers of data from byte `at` on. Gives the output, and what is sent, with zeros behind the message.
+#[inline(always)]
+fn add_to<W: AesLanes, const N: usize>(
+    With { isa, way, .. }: With<'_, W>,
+    message: &AeadMessage<'_>,
     at: usize,
-    aad: &'a [u8],
-    hash: Few<'a, W>,
-}
-
-impl<'a, 'b, 'c, W: AesLanes> End<'a, 'b, 'c, W> {
-    /// A message that is nothing but an end.
-    #[inline(always)]
-    fn whole(with: With<'a, W>, message: &'a mut GcmMessage<'b, 'c>) -> Self {
-        let aad = message.aad;
-        let blocks = blocks_of(aad.len()) + blocks_of(message.buffers.len_bytes()) + 1;
-        let hash = Few::<W>::after(with.isa, with.powers, &[0; BLOCK_BYTES], blocks);
-        Self { message, at: 0, aad, hash }
+    keystream: [W; N],
+) -> ([W; N], [W; N]) {
+    let (mut output, mut sent) = (keystream, keystream);
+    for i in 0..N {
+        let part = part::<W>(i, at, message);
+        let len_bytes = part.len();
+        let input = W::load_part(isa, &message.buffers.input()[part]);
+        output[i] = input ^ keystream[i];
+        // What the keystream has beyond the message is no part of it.
+        sent[i] = if way.opens { input } else { output[i].first_bytes(len_bytes) };
     }
-
-    #[inline(always)]
-    fn part(&self, i: usize) -> Range<usize> {
-        part::<W>(i, self.at, self.message)
-    }
-
-    /// Adds the keystream to `N` registers of data, and hashes all.
-    #[inline(always)]
-    fn add_to<const N: usize>(&mut self, With { isa, opens, .. }: With<'_, W>, keystream: [W; N]) -> [W; N] {
-        let input: [W; N] = each!(i < N => W::load_part(isa, &self.message.buffers.input()[self.part(i)]));
-        let output = each!(i < N => input[i] ^ keystream[i]);
-        for aad in self.aad.chunks(W::BYTES) {
-            self.hash.add(isa, W::load_part(isa, aad), blocks_of(aad.len()));
-        }
-        for i in 0..N {
-            let len_bytes = self.part(i).len();
-            // What the keystream has beyond the message is no part of it.
-            let kept = W::load(isa, &FIRST_BYTES[64 - len_bytes..][..W::BYTES]);
-            let sent = if opens { input[i] } else { output[i] & kept };
-            self.hash.add(isa, sent, blocks_of(len_bytes));
-        }
-        self.hash.add(isa, both_halves::<W>(isa, self.message.lengths()), 1);
-        output
-    }
+    (output, sent)
 }
 
 /// Writes the output from byte `at` on, and the tag; to open, only if that is right.
 #[inline(always)]
 fn close<W: AesLanes, const N: usize>(
-    With { opens, tag_bytes, .. }: With<'_, W>,
-    message: &mut GcmMessage<'_, '_>,
+    GcmWay { opens, tag_bytes, .. }: GcmWay<'_>,
+    message: &mut AeadMessage<'_>,
     at: usize,
     output: [W; N],
-    made: W,
-) {
-    let mut tag = [0; BLOCK_BYTES];
-    made.store_lowest(&mut tag);
-    if opens {
-        let difference = u128::from_le_bytes(tag) ^ u128::from_le_bytes(message.tag);
-        message.right = difference << (128 - 8 * tag_bytes) == 0;
-        if !message.right {
-            return;
-        }
+    tag: Block,
+) -> bool {
+    if !opens {
+        message.tag = Tag::of_padded(tag, tag_bytes);
+    } else if u128::from_le_bytes(tag) != u128::from_le_bytes(message.tag.padded()) {
+        return false;
     }
     for (i, output) in output.into_iter().enumerate() {
         let part = part::<W>(i, at, message);
         output.store_part(&mut message.buffers.output_mut()[part]);
     }
-    message.tag = tag;
+    true
 }
 
 /// The bytes of the message that register `i` has, if the first begins at `at`.
 #[inline(always)]
-fn part<W: AesLanes>(i: usize, at: usize, message: &GcmMessage<'_, '_>) -> Range<usize> {
+fn part<W: AesLanes>(i: usize, at: usize, message: &AeadMessage<'_>) -> Range<usize> {
     let len_bytes = message.buffers.len_bytes();
     (at + i * W::BYTES).min(len_bytes)..(at + (i + 1) * W::BYTES).min(len_bytes)
 }
 
-/// The end of a message, in `N` registers of data.
+/// The end of a message from byte `at` on, in `N` registers of data, and its hash so far.
 #[inline(always)]
-fn finish<W: AesLanes, const N: usize>(with: With<'_, W>, mut end: End<'_, '_, '_, W>) {
-    let With { isa, keys, .. } = with;
-    let mut state = counters::<W, N>(isa, end.message, end.at / BLOCK_BYTES);
-    let mut mask = [both_halves::<W>(isa, end.message.counter.swap_bytes())];
+fn finish<W: AesLanes, const N: usize>(
+    start: &Start<'_, W>,
+    message: &mut AeadMessage<'_>,
+    at: usize,
+    mut hash: Few<'_, W>,
+) -> bool {
+    let &Start { with, first, aad, .. } = start;
+    let With { isa, keys, way, .. } = with;
+    let counted = Counted::from(isa, start.counter(at / BLOCK_BYTES));
+    let mut state = { counted }.around::<N>(isa, [W::splat(isa, 0); N]).0;
+    let mut mask = [both_halves::<W>(isa, first.swap_bytes())];
     encrypt(isa, keys, &mut state, &mut mask);
-    let output = end.add_to::<N>(with, state);
-    close::<W, N>(with, end.message, end.at, output, end.hash.end() ^ mask[0]);
-}
-
-/// The counters of a message from a block on.
-#[inline(always)]
-fn counters<W: AesLanes, const N: usize>(isa: W::Isa, message: &GcmMessage<'_, '_>, block: usize) -> [W; N] {
-    Counted::from(isa, message.first(block)).around::<N>(isa, [W::splat(isa, 0); N]).0
+    for aad in aad.chunks(W::BYTES) {
+        hash.add(isa, W::load_part(isa, aad), blocks_of(aad.len()));
+    }
+    let (output, sent) = add_to::<W, N>(with, message, at, state);
+    for (i, sent) in sent.into_iter().enumerate() {
+        hash.add(isa, sent, blocks_of(part::<W>(i, at, message).len()));
+    }
+    let mut tag = [0; BLOCK_BYTES];
+    let made = hash.end(isa, lengths::<W>(isa, message).shift_left::<3>()) ^ mask[0];
+    (made & W::broadcast(isa, Tag::kept(way.tag_bytes))).store_lowest(&mut tag);
+    close::<W, N>(way, message, at, output, tag)
 }
 
 /// Encrypts counters: those of data, and those of masks.
@@ -373,6 +468,3 @@ fn encrypt<W: AesLanes, const N: usize>(isa: W::Isa, keys: &RoundKeys, data: &mu
         *word = word.encrypt_last_round(last);
     }
 }
-
-/// 64 bytes of ones, and 64 of zeros.
-static FIRST_BYTES: [u8; 128] = ones_then_zeros();

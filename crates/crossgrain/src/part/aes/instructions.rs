@@ -13,13 +13,13 @@ use std::marker::PhantomData;
 use super::key::RoundKeys;
 use super::{chains, gcm};
 use crate::block::{BLOCK_BYTES, Block, Direction};
+use crate::message::AeadMessage;
 use crate::part::chain::{Rule, Strand};
 use crate::part::counter::Counter;
-use crate::part::ghash::Ghash;
 use crate::part::mask::Masks;
 use crate::part::sum::added;
 use crate::part::tweak::{IN_STEP, Stepping, Tweaks};
-use crate::part::{GcmMessage, Source, WholePart};
+use crate::part::{GcmWay, Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, each, unrolled};
 
 /// Registers in flight.
@@ -112,8 +112,12 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         self.direction == Direction::Encrypt
     }
 
-    fn gcm(&self, ghash: &Ghash, opens: Option<usize>, messages: &mut [GcmMessage<'_, '_>]) {
-        gcm::run::<W>((self.isa, &self.keys, ghash), opens, messages);
+    fn gcm(&self, way: GcmWay<'_>, first: u128, message: &mut AeadMessage<'_>) -> bool {
+        gcm::one::<W>(gcm::With::new(self.isa, &self.keys, way), first, message)
+    }
+
+    fn gcm_short(&self, way: GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
+        self.isa.enter(gcm::Short::<W>(gcm::With::new(self.isa, &self.keys, way), messages, right))
     }
 
     fn lanes(&self) -> usize {
@@ -547,8 +551,7 @@ pub(super) fn counters<W: AesLanes>(isa: W::Isa, first: u128, stride: usize) -> 
 /// waits for both.
 #[inline(always)]
 pub(super) fn both_halves<W: AesLanes>(isa: W::Isa, value: u128) -> W {
-    let low = W::broadcast(isa, &u128::from(u64::MAX).to_le_bytes());
-    (W::splat(isa, value as u64) & low) ^ (W::splat(isa, (value >> 64) as u64) & !low)
+    W::exchange_halves(W::splat(isa, value as u64), W::splat(isa, (value >> 64) as u64)).0
 }
 
 /// CTR: counters enter, the input is added.

@@ -22,9 +22,9 @@ use super::instructions::{
 };
 use super::key::RoundKeys;
 use crate::block::{BLOCK_BYTES, Block, Direction};
+use crate::message::AeadMessage;
 use crate::part::counter::Counter;
-use crate::part::ghash::Ghash;
-use crate::part::{GcmMessage, Source, WholePart};
+use crate::part::{GcmWay, Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, each, wipe};
 
 /// Blocks under one nonce after which its table has paid for itself: making it costs two rounds of
@@ -137,8 +137,12 @@ impl<W: AesLanes> WholePart for Walk<W> {
         self.plain.has_gcm()
     }
 
-    fn gcm(&self, ghash: &Ghash, opens: Option<usize>, messages: &mut [GcmMessage<'_, '_>]) {
-        self.plain.gcm(ghash, opens, messages);
+    fn gcm(&self, way: GcmWay<'_>, first: u128, message: &mut AeadMessage<'_>) -> bool {
+        self.plain.gcm(way, first, message)
+    }
+
+    fn gcm_short(&self, way: GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
+        self.plain.gcm_short(way, messages, right)
     }
 }
 

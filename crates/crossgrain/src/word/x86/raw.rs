@@ -5,7 +5,7 @@
 //! would be called through memory; so no closures.
 
 use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm_add_epi8, _mm_add_epi32, _mm_add_epi64, _mm_aesdec_si128,
+    __m128i, __m256i, __m512i, _bzhi_u64, _mm_add_epi8, _mm_add_epi32, _mm_add_epi64, _mm_aesdec_si128,
     _mm_aesdeclast_si128, _mm_aesenc_si128, _mm_aesenclast_si128, _mm_and_si128, _mm_castsi128_ps,
     _mm_clmulepi64_si128, _mm_cmpeq_epi8, _mm_cmpeq_epi32, _mm_cvtsi32_si128, _mm_loadu_si128,
     _mm_movemask_epi8, _mm_movemask_ps, _mm_mul_epu32, _mm_or_si128, _mm_set1_epi32, _mm_set1_epi64x,
@@ -24,15 +24,16 @@ use std::arch::x86_64::{
     _mm512_aesdec_epi128, _mm512_aesdeclast_epi128, _mm512_aesenc_epi128, _mm512_aesenclast_epi128,
     _mm512_alignr_epi64, _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_castsi512_si128,
     _mm512_clmulepi64_epi128, _mm512_loadu_si512, _mm512_mask_storeu_epi8, _mm512_mask_storeu_epi64,
-    _mm512_maskz_loadu_epi8, _mm512_maskz_loadu_epi64, _mm512_mullo_epi32, _mm512_rolv_epi32,
-    _mm512_set1_epi32, _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_sll_epi32, _mm512_sll_epi64,
-    _mm512_srl_epi32, _mm512_srl_epi64, _mm512_storeu_si512, _mm512_stream_si512, _mm512_ternarylogic_epi64,
-    _mm512_testn_epi8_mask, _mm512_testn_epi32_mask, _mm512_unpackhi_epi8, _mm512_unpackhi_epi32,
-    _mm512_unpackhi_epi64, _mm512_unpacklo_epi8, _mm512_unpacklo_epi32, _mm512_unpacklo_epi64,
-    _mm512_xor_si512, _mm512_zextsi128_si512,
+    _mm512_maskz_loadu_epi8, _mm512_maskz_loadu_epi64, _mm512_maskz_mov_epi8, _mm512_mullo_epi32,
+    _mm512_rolv_epi32, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_shuffle_epi8, _mm512_shuffle_i64x2,
+    _mm512_sll_epi32, _mm512_sll_epi64, _mm512_srl_epi32, _mm512_srl_epi64, _mm512_storeu_si512,
+    _mm512_stream_si512, _mm512_ternarylogic_epi64, _mm512_testn_epi8_mask, _mm512_testn_epi32_mask,
+    _mm512_unpackhi_epi8, _mm512_unpackhi_epi32, _mm512_unpackhi_epi64, _mm512_unpacklo_epi8,
+    _mm512_unpacklo_epi32, _mm512_unpacklo_epi64, _mm512_xor_si512, _mm512_zextsi128_si512,
 };
 use std::ptr;
 
+use crate::block::ones_then_zeros;
 use crate::word::wipe;
 
 /// What one register width can do. All of it needs that width's instructions.
@@ -71,6 +72,8 @@ pub(super) trait Raw: Copy + Send + Sync + 'static {
     unsafe fn zero_u32(self) -> u64;
     /// Every 128-bit lane moved up by one, the last of `before` in front.
     unsafe fn preceded_by(self, before: Self) -> Self;
+    /// The even 128-bit lanes of `a`, then those of `b`; and the odd ones.
+    unsafe fn unzip_lanes(a: Self, b: Self) -> (Self, Self);
     /// Reads `lanes` lanes of 128 bits and no byte more.
     unsafe fn load_lanes(bytes: *const u8, lanes: usize) -> Self;
     /// Writes `lanes` lanes of 128 bits and no byte more.
@@ -102,6 +105,12 @@ pub(super) trait Raw: Copy + Send + Sync + 'static {
             ptr::copy_nonoverlapping(copy.as_ptr(), bytes, len_bytes);
             wipe(&mut copy);
         }
+    }
+    /// The first `len_bytes` bytes, no more than a register's, with zeros behind them.
+    #[inline(always)]
+    unsafe fn first_bytes(self, len_bytes: usize) -> Self {
+        // SAFETY: the caller has the instructions of this width; a register begins with so many ones at this place.
+        unsafe { self.and(Self::load(ONES_THEN_ZEROS.as_ptr().add(64 - len_bytes))) }
     }
 
     // What only the widest registers have an instruction for.
@@ -272,6 +281,7 @@ raw!(
         u64::from(_mm_movemask_ps(_mm_castsi128_ps(equal)).cast_unsigned())
     }
     fn preceded_by(self, before: Self) -> Self { before }
+    fn unzip_lanes(a: Self, b: Self) -> (Self, Self) { (a, b) }
     fn load_lanes(bytes: *const u8, lanes: usize) -> Self {
         if lanes == 0 { _mm_setzero_si128() } else { _mm_loadu_si128(bytes.cast()) }
     }
@@ -299,6 +309,9 @@ raw!(
         u64::from(_mm256_movemask_ps(_mm256_castsi256_ps(equal)).cast_unsigned())
     }
     fn preceded_by(self, before: Self) -> Self { _mm256_permute2x128_si256::<0x21>(before, self) }
+    fn unzip_lanes(a: Self, b: Self) -> (Self, Self) {
+        (_mm256_permute2x128_si256::<0x20>(a, b), _mm256_permute2x128_si256::<0x31>(a, b))
+    }
     fn load_lanes(bytes: *const u8, lanes: usize) -> Self {
         match lanes {
             0 => _mm256_setzero_si256(),
@@ -336,6 +349,9 @@ raw!(
     fn zero_bytes(self) -> u64 { _mm512_testn_epi8_mask(self, self) }
     fn zero_u32(self) -> u64 { u64::from(_mm512_testn_epi32_mask(self, self)) }
     fn preceded_by(self, before: Self) -> Self { _mm512_alignr_epi64::<6>(self, before) }
+    fn unzip_lanes(a: Self, b: Self) -> (Self, Self) {
+        (_mm512_shuffle_i64x2::<0b10_00_10_00>(a, b), _mm512_shuffle_i64x2::<0b11_01_11_01>(a, b))
+    }
     fn load_lanes(bytes: *const u8, lanes: usize) -> Self {
         _mm512_maskz_loadu_epi64(quadwords(lanes), bytes.cast())
     }
@@ -350,12 +366,20 @@ raw!(
     fn store_part(self, bytes: *mut u8, len_bytes: usize) {
         _mm512_mask_storeu_epi8(bytes.cast(), first_bytes(len_bytes), self);
     }
+    fn first_bytes(self, len_bytes: usize) -> Self { _mm512_maskz_mov_epi8(first_bytes(len_bytes), self) }
 );
 
-/// The mask of the first `len_bytes` bytes, less than 64.
+/// 64 bytes of ones, and 64 of zeros.
+static ONES_THEN_ZEROS: [u8; 128] = ones_then_zeros();
+
+/// The mask of the first `len_bytes` bytes.
+///
+/// # Safety
+/// The CPU has BMI2, as all that have AVX-512.
 #[inline(always)]
-const fn first_bytes(len_bytes: usize) -> u64 {
-    (1 << len_bytes) - 1
+unsafe fn first_bytes(len_bytes: usize) -> u64 {
+    // SAFETY: the caller vouches for it.
+    unsafe { _bzhi_u64(u64::MAX, len_bytes as u32) }
 }
 
 /// The mask of the first `lanes` lanes of 128 bits.

@@ -24,7 +24,8 @@ pub(in crate::word) fn detect_features() -> Features {
         is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl"),
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("bmi2"),
         Features::AVX512,
     );
     note(is_x86_feature_detected!("aes"), Features::AES);
@@ -127,12 +128,12 @@ isa!(
 );
 isa!(
     /// 512-bit registers.
-    Avx512, "avx512", Features::AVX512, enter_avx512, "avx512f,avx512bw,avx512dq,avx512vl"
+    Avx512, "avx512", Features::AVX512, enter_avx512, "avx512f,avx512bw,avx512dq,avx512vl,bmi2"
 );
 isa!(
     /// 512-bit registers with bit matrices on bytes.
     Gfni512, "gfni512", Features::AVX512.with(Features::GFNI), enter_gfni512,
-    "avx512f,avx512bw,avx512dq,avx512vl,gfni"
+    "avx512f,avx512bw,avx512dq,avx512vl,bmi2,gfni"
 );
 isa!(
     /// 256-bit registers with bit matrices and field products on bytes.
@@ -141,12 +142,12 @@ isa!(
 isa!(
     /// 512-bit registers with byte tables in registers.
     Vbmi512, "vbmi512", Features::AVX512.with(Features::VBMI), enter_vbmi512,
-    "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi"
+    "avx512f,avx512bw,avx512dq,avx512vl,bmi2,avx512vbmi"
 );
 isa!(
     /// 512-bit registers with byte tables in registers, and bit matrices on bytes.
     GfniVbmi512, "gfnivbmi512", Features::AVX512.with(Features::GFNI).with(Features::VBMI), enter_gfnivbmi512,
-    "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,gfni"
+    "avx512f,avx512bw,avx512dq,avx512vl,bmi2,avx512vbmi,gfni"
 );
 isa!(
     /// 128-bit registers with AES rounds and carry-less products.
@@ -160,7 +161,7 @@ isa!(
 isa!(
     /// 512-bit registers with AES rounds and carry-less products.
     Vaes512, "vaes512", Features::AVX512.with(Features::VAES_ROUNDS), enter_vaes512,
-    "avx512f,avx512bw,avx512dq,avx512vl,aes,vaes,pclmulqdq,vpclmulqdq"
+    "avx512f,avx512bw,avx512dq,avx512vl,bmi2,aes,vaes,pclmulqdq,vpclmulqdq"
 );
 isa!(
     /// 128-bit registers with carry-less products.
@@ -174,5 +175,5 @@ isa!(
 isa!(
     /// 512-bit registers with carry-less products.
     Vclmul512, "vclmul512", Features::AVX512.with(Features::CLMUL).with(Features::VCLMUL), enter_vclmul512,
-    "avx512f,avx512bw,avx512dq,avx512vl,pclmulqdq,vpclmulqdq"
+    "avx512f,avx512bw,avx512dq,avx512vl,bmi2,pclmulqdq,vpclmulqdq"
 );

@@ -1,4 +1,7 @@
-//! Tags of messages: as many bytes as their mode makes, at most a block.
+//! Messages of authenticated modes, and their tags: as many bytes as a mode makes, at most a block.
+//!
+//! Kernels of whole messages take them as callers have them: what a short message takes is as much in what is copied around it as in
+//! its rounds.
 
 use std::fmt;
 use std::ops::Deref;
@@ -6,6 +9,27 @@ use std::ops::Deref;
 use subtle::{Choice, ConstantTimeEq};
 
 use crate::block::{BLOCK_BYTES, Block, Error, ones_then_zeros};
+use crate::word::Buffers;
+
+/// A message of an authenticated mode.
+#[derive(Debug)]
+pub struct AeadMessage<'a> {
+    /// Never the same for two messages under one key.
+    pub nonce: &'a [u8],
+    /// What the tag vouches for besides the message.
+    pub aad: &'a [u8],
+    /// Where the message lies and where its result goes.
+    pub buffers: Buffers<'a>,
+    /// The tag: made when sealing, compared when opening.
+    pub tag: Tag,
+}
+
+impl<'a> AeadMessage<'a> {
+    /// A message to be sealed. To open one, set its tag besides.
+    pub fn new(nonce: &'a [u8], aad: &'a [u8], buffers: impl Into<Buffers<'a>>) -> Self {
+        Self { nonce, aad, buffers: buffers.into(), tag: Tag::default() }
+    }
+}
 
 /// The tag of a message: up to 16 bytes. It derefs to them.
 ///
@@ -26,19 +50,30 @@ pub struct Tag {
 }
 
 /// A block of ones, and one of zeros.
-const FIRST_BYTES: [u8; 2 * BLOCK_BYTES] = ones_then_zeros();
+static FIRST_BYTES: [u8; 2 * BLOCK_BYTES] = ones_then_zeros();
 
 impl Tag {
     /// The first bytes of a block.
-    pub(super) fn cut(block: &Block, len_bytes: usize) -> Self {
-        assert!((1..=BLOCK_BYTES).contains(&len_bytes), "a tag has a byte, and no more than a block");
-        // All bytes at once: what is written in halves is read whole only when all that was begun earlier is done.
-        let kept = &FIRST_BYTES[BLOCK_BYTES - len_bytes..][..BLOCK_BYTES];
+    pub(crate) fn cut(block: &Block, len_bytes: usize) -> Self {
+        let kept = Self::kept(len_bytes);
         Self { bytes: std::array::from_fn(|at| block[at] & kept[at]), len_bytes }
     }
 
+    /// Ones for the bytes that such a tag has of a block, and zeros: to choose all of them at once, since what is written in halves is
+    /// read whole only when all that was begun earlier is done.
+    pub(crate) fn kept(len_bytes: usize) -> &'static Block {
+        assert!((1..=BLOCK_BYTES).contains(&len_bytes), "a tag has a byte, and no more than a block");
+        let kept = FIRST_BYTES[BLOCK_BYTES - len_bytes..].first_chunk();
+        kept.unwrap_or(&[0; BLOCK_BYTES])
+    }
+
+    /// These bytes, of which those behind the first `len_bytes` are zeros.
+    pub(crate) const fn of_padded(bytes: Block, len_bytes: usize) -> Self {
+        Self { bytes, len_bytes }
+    }
+
     /// The bytes, and zeros behind them.
-    pub(super) const fn padded(&self) -> Block {
+    pub(crate) const fn padded(&self) -> Block {
         self.bytes
     }
 }
