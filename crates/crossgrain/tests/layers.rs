@@ -58,10 +58,14 @@ const LAYERS: [(&str, &[&str]); 20] = [
             "part::search",
             "variant",
             "plan",
+            "exec::search",
             "mode",
         ],
     ),
-    ("tune", &["block", "word::Buffers", "word::Features", "variant", "plan", "mode", "check"]),
+    (
+        "tune",
+        &["block", "word::Buffers", "word::Features", "variant", "plan", "exec::search", "mode", "check"],
+    ),
     (
         "wisdom",
         &["block", "cipher::Entry", "device::Kernel", "word::Features", "word::cpu_model", "variant", "plan"],

@@ -2,7 +2,7 @@
 //!
 //! A key counts as a block of 16 bytes, whatever its length: keys a second are bytes a second over 16.
 
-use crossgrain::internal::part::search::Use;
+use crossgrain::plan::Use;
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 use crossgrain_search::{BlockSearch, Pair};
 
