@@ -125,6 +125,10 @@ fn wrong_usage_is_told_in_one_line() {
     refused(&plan(&["--cipher", "aes-128", "--job", "ctr", "--bytes", "0"]), 2, "--bytes");
     refused(&plan(&["--cipher", "aes-128", "--job", "ecb", "--bytes", "17"]), 2, "multiple of 16");
     refused(&plan(&["--costs", "x", "--cipher", "aes-128"]), 2, "cannot be used with");
+    refused(&plan(&["--cipher", "aes-128", "--job", "ctr", "--keys", "list"]), 2, "--keys and --known-bits");
+    refused(&plan(&["--cipher", "aes-128", "--job", "search", "--known-bits", "0"]), 2, "--known-bits");
+    refused(&plan(&["--cipher", "aes-128", "--job", "search", "--device", "auto"]), 2, "leave --device out");
+    refused(&plan(&["--cipher", "aes-128", "--job", "search", "--bytes", "17"]), 2, "multiple of 16");
 }
 
 /// Every job in every policy: the path leads from the source to the sink, and its costs add up.
@@ -143,6 +147,91 @@ fn totals_are_sums_of_their_paths() {
             assert!(answer["greedy"]["total_ns"].as_f64().unwrap() >= best * (1.0 - 1e-12));
             assert!(answer["gain_percent"].as_f64().unwrap() >= 0.0);
         }
+    }
+}
+
+/// Every cipher, direction, source of keys and number of bits: a kernel or a composition, with a cost per key.
+#[test]
+fn searches_are_planned_by_the_key() {
+    let ciphers = [
+        "aes-128",
+        "aes-192",
+        "aes-256",
+        "serpent-128",
+        "serpent-256",
+        "sm4",
+        "camellia-192",
+        "aria-256",
+        "kuznyechik",
+    ];
+    for (isa, cipher) in
+        [Some("portable"), Some("avx2"), None].into_iter().flat_map(|isa| ciphers.map(|cipher| (isa, cipher)))
+    {
+        for (job, keys, bits) in [
+            ("search", "mask", "128"),
+            ("search", "list", "17"),
+            ("search-decrypt", "mask", "32"),
+            ("search-decrypt", "list", "128"),
+        ] {
+            let arguments =
+                ["--cipher", cipher, "--job", job, "--keys", keys, "--known-bits", bits, "--json"];
+            let answer = json(&plan_on(isa, &arguments));
+            assert_eq!((&answer["job"], &answer["keys_from"]), (&job.into(), &keys.into()));
+            assert_eq!((&answer["known_bits"].to_string()[..], &answer["keys"]), (bits, &16384.into()));
+            let per_key = answer["total_ns"].as_f64().unwrap() / 16384.0;
+            assert!((answer["ns_per_key"].as_f64().unwrap() - per_key).abs() <= 1e-9 * per_key, "{answer}");
+            adds_up(&answer);
+            let path: Vec<_> = answer["path"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|step| step["variant"].as_str().unwrap())
+                .collect();
+            let is_kernel = cipher.starts_with("aes") || cipher.starts_with("serpent");
+            assert_eq!(path.len(), if is_kernel { 1 } else { 3 }, "{path:?}");
+            assert_eq!(path[0].contains("-list"), is_kernel && keys == "list", "{path:?}");
+            assert!(bits == "128" || path[0].contains("-back") == (job == "search-decrypt"), "{path:?}");
+            assert!(
+                isa != Some("portable") || path.iter().all(|name| name.ends_with("/portable")),
+                "{path:?}"
+            );
+        }
+    }
+    let told = text(&plan_on(Some("portable"), &["--cipher", "sm4", "--job", "search"]));
+    assert!(told.contains("sm4 search of 16384 keys of a mask by 128 known bits"), "{told}");
+    assert!(told.contains(" ns a key, ") && told.contains(" million keys/s"), "{told}");
+    assert!(told.contains("nothing but a mix of representations will do"), "{told}");
+}
+
+#[test]
+fn a_search_is_saved_drawn_and_measured() {
+    let directory = TempDir::new().unwrap();
+    let (file, picture) = (directory.path().join("plan.json"), directory.path().join("plan.svg"));
+    for cipher in ["aes-256", "camellia-128"] {
+        let job =
+            ["--cipher", cipher, "--job", "search-decrypt", "--keys", "list", "--known-bits", "8", "--json"];
+        let measured = ["--effort", "exhaustive", "--budget-ms", "1", "--bytes", "1024"];
+        let written = ["--save", name(&file), "--svg", name(&picture), "--force"];
+        let chosen = json(&plan_on(Some("portable"), &[&job[..], &measured, &written].concat()));
+        assert!(chosen["measured_ns"]["total"].as_f64().unwrap() > 0.0, "{chosen}");
+        let svg = fs::read_to_string(&picture).unwrap();
+        well_formed(&svg);
+        assert!(
+            ["schedule", "rounds", "comparison"].iter().all(|part| svg.contains(&format!(">{part}</text>")))
+        );
+        let shown = json(&plan_on(Some("portable"), &["--plan", name(&file), "--json"]));
+        let names = |answer: &Value| {
+            let steps = answer["path"].as_array().unwrap().iter();
+            steps.map(|step| step["variant"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!((names(&shown), &shown["known_bits"]), (names(&chosen), &8.into()));
+    }
+    let text = fs::read_to_string(&file).unwrap();
+    for (known, wrong, reason) in
+        [("\"list\"", "\"bag\"", "no source"), (": 8", ": 0", "one at least"), (": 8", ": 129", "128 bits")]
+    {
+        fs::write(&file, text.replace(known, wrong)).unwrap();
+        refused(&plan(&["--plan", name(&file)]), 3, reason);
     }
 }
 

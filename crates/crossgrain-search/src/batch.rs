@@ -9,7 +9,7 @@ use super::job::{Hit, Known, Search, Watch};
 use super::kdf::Deriver;
 use super::words::{InChunk, Refusal};
 use super::{BlockSearch, Error, Inner, Kdf};
-use crossgrain::internal::part::search::Use;
+use crossgrain::plan::Use;
 
 /// Keys that a kernel is given at a time.
 const BATCH_KEYS: usize = 4096;
@@ -145,7 +145,8 @@ impl<'a> Batch<'a> {
             let from = place / PROOF_KEYS * PROOF_KEYS;
             let to = self.numbers.len().min(from + PROOF_KEYS);
             let key_bytes = none.len();
-            prove(blocks, &none, &self.keys[from * key_bytes..to * key_bytes], (0, place - from))?;
+            let keys = &self.keys[from * key_bytes..to * key_bytes];
+            prove(blocks, Use::Once, &none, keys, (0, place - from))?;
         }
         Ok(())
     }
@@ -175,9 +176,10 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Plants the sum of an outer and an inner key, by their places, and fails unless the kernel finds it among them.
+/// Plants the sum of an outer and an inner key, by their places, and fails unless the kernel for a use finds it among them.
 pub(super) fn prove(
     blocks: &BlockSearch,
+    usage: Use,
     outer: &[u8],
     inner: &[u8],
     (o, i): (usize, usize),
@@ -187,6 +189,10 @@ pub(super) fn prove(
     let planted = Zeroizing::new(halves.map(|(outer, inner)| outer ^ inner).collect::<Vec<u8>>());
     let planted = blocks.planted(&planted)?;
     let mut found = Vec::new();
-    planted.search(outer, &planted.prepare(inner, Use::Often), &mut found);
-    if found.contains(&(o, i)) { Ok(()) } else { Err(Error::Canary { kernel: blocks.kernel().to_owned() }) }
+    planted.search(outer, &planted.prepare(inner, usage), &mut found);
+    if found.contains(&(o, i)) {
+        Ok(())
+    } else {
+        Err(Error::Canary { kernel: blocks.kernel(usage).to_owned() })
+    }
 }

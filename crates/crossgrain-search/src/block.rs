@@ -10,17 +10,15 @@
 
 use std::cmp::Reverse;
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use zeroize::Zeroizing;
 
 use super::Error;
-use crossgrain::Features;
-use crossgrain::internal::part::search::{Inner as Prepared, Known, SearchPart, Use};
-use crossgrain::internal::reference;
-use crossgrain::internal::variant::{Action, BindSearch, Variant};
+use crossgrain::internal::part::search::{Inner as Prepared, Known, SearchPart};
+use crossgrain::internal::{exec, reference};
 use crossgrain::mode::Options;
-use crossgrain::plan::{self, Costs};
+use crossgrain::plan::{Birth, Job, Use};
 use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Key};
 
 /// One block known before and after the cipher.
@@ -48,13 +46,10 @@ impl Pair {
         Self { output: computed(self, key), ..*self }
     }
 
-    /// The same for a kernel, by encryption where everything is known.
+    /// The same for a device, by encryption where everything is known.
     pub(super) fn known(&self) -> Known {
-        let Self { direction, input, output, mask } = *self;
-        if direction == Direction::Decrypt && mask == [0xff; BLOCK_BYTES] {
-            return Known { direction: Direction::Encrypt, input: output, output: input, mask };
-        }
-        Known { direction, input, output, mask }
+        let known = Known::from(*self);
+        known.in_direction(Direction::Encrypt).unwrap_or(known)
     }
 
     /// How many bits of the output are known.
@@ -75,6 +70,22 @@ impl From<Known> for Pair {
     }
 }
 
+impl From<Pair> for Known {
+    fn from(Pair { direction, input, output, mask }: Pair) -> Self {
+        Self { direction, input, output, mask }
+    }
+}
+
+/// The pairs, that of which most is known first. Encryption is quicker to try.
+fn best_first(pairs: &[Pair]) -> Result<Vec<Pair>, Error> {
+    let mut pairs = pairs.to_vec();
+    pairs.sort_by_key(|pair| Reverse((pair.known_bits(), pair.known().direction == Direction::Encrypt)));
+    match pairs.first() {
+        Some(first) if first.known_bits() > 0 => Ok(pairs),
+        _ => Err(Error::NothingKnown),
+    }
+}
+
 /// What the cipher makes of the pair's input.
 fn computed(pair: &Pair, key: &Key) -> Block {
     let mut block = pair.input;
@@ -86,39 +97,50 @@ fn computed(pair: &Pair, key: &Key) -> Block {
     block
 }
 
-/// One way to try keys.
-#[derive(Clone, Copy)]
+/// One way to try keys of a cipher.
+#[derive(Clone)]
 pub struct Kernel {
-    /// Its name: of a variant, or `search/reference`.
-    pub name: &'static str,
-    /// Binds it to a known block; `None` where it has no use for this cipher or block, or its instructions may not be
-    /// used.
-    pub bind: BindSearch,
+    /// Its name: of a variant, or of several, one for each step.
+    pub name: String,
+    /// Binds it to a known block.
+    pub bind: Arc<Bind>,
 }
 
-/// What is left where no variant has a use for what is known.
-const REFERENCE: Kernel = Kernel {
-    name: "search/reference",
-    bind: |_, cipher, known| Some(Box::new(Reference { cipher, pair: Pair::from(*known) })),
-};
+/// Binds a kernel to a known block, or says why it has no use for that.
+pub type Bind = dyn Fn(&Known) -> Result<Box<dyn SearchPart>, crossgrain::Error> + Send + Sync;
 
 impl Kernel {
-    /// The kernel of a variant.
-    fn of(variant: &'static Variant) -> Option<Self> {
-        match variant.action {
-            Action::Search(bind) => Some(Self { name: &variant.name, bind }),
-            _ => None,
-        }
+    /// The kernel of the cheapest plan, or of that which the options name.
+    fn planned(job: Job, other: Job, options: &Options) -> Result<Self, Error> {
+        let features = options.limits()?.features;
+        let plan = options.for_job(job, other).plans_of(job)?.swap_remove(0);
+        let name = plan.to_string();
+        let bind = move |known: &Known| exec::search(&plan, features, job.cipher, known);
+        Ok(Self { name, bind: Arc::new(bind) })
     }
 }
 
 /// A kernel bound to what is known.
+struct Bound {
+    kernel: Kernel,
+    part: Box<dyn SearchPart>,
+}
+
+impl Bound {
+    fn new(kernel: Kernel, known: &Known) -> Result<Self, Error> {
+        let part = (kernel.bind)(known)?;
+        Ok(Self { kernel, part })
+    }
+}
+
+/// A search by what is known of a block, or of several.
 pub struct BlockSearch {
     cipher: Cipher,
     pairs: Vec<Pair>,
-    features: Features,
-    kernel: Kernel,
-    bound: Box<dyn SearchPart>,
+    /// For tables used often, as a mask's.
+    often: Bound,
+    /// For tables used once, as a list's.
+    once: Bound,
 }
 
 /// A table of inner keys, as the kernel that prepared it wants them. The keys are wiped when it is dropped.
@@ -134,49 +156,45 @@ pub struct Inner {
 }
 
 impl BlockSearch {
-    /// A search for keys under which all `pairs` hold, by the cheapest kernel that may be used for
-    /// what is known. It tries the pair of which most is known.
+    /// A search for keys under which all `pairs` hold, by the cheapest plans that may be used for what is known: one for tables that
+    /// are used often, one for those used once. It tries the pair of which most is known.
     ///
     /// # Errors
     /// [`Error::NothingKnown`] without a pair, or if no bit of any output is known; [`Error::Block`] for an ISA cap
     /// that cannot be read, and for a variant named that does not search for such keys.
     pub fn new(cipher: Cipher, pairs: &[Pair], options: &Options) -> Result<Self, Error> {
-        let limits = options.limits()?;
-        let costs = match &options.costs {
-            Some(costs) => costs.filled(cipher),
-            None => Costs::estimates(cipher),
+        let pairs = best_first(pairs)?;
+        let job = |usage| Job {
+            cipher,
+            direction: pairs[0].direction,
+            birth: Birth::Keys { usage, known_bits: pairs[0].known_bits() },
         };
-        let planned = plan::searches(cipher, &limits, &costs)?.into_iter().filter_map(Kernel::of);
-        let rest = limits.forced.is_empty().then_some(REFERENCE);
-        let kernels: Vec<_> = planned.chain(rest).collect();
-        Self::bound(&kernels, cipher, pairs, limits.features)
+        let planned = |usage, other| Kernel::planned(job(usage), job(other), options);
+        let kernels = [planned(Use::Often, Use::Once)?, planned(Use::Once, Use::Often)?];
+        Self::bound(kernels, cipher, pairs)
     }
 
-    /// The same by the first of some kernels that can be had.
+    /// The same by a kernel of your own.
     ///
     /// # Errors
-    /// As [`BlockSearch::new`]; and [`Error::NoKernel`] if none can be had.
-    pub fn by(kernels: &[Kernel], cipher: Cipher, pairs: &[Pair], options: &Options) -> Result<Self, Error> {
-        Self::bound(kernels, cipher, pairs, options.limits()?.features)
+    /// [`Error::NothingKnown`] as [`BlockSearch::new`]; [`Error::Block`] if it has no use for what is known.
+    pub fn by(kernel: Kernel, cipher: Cipher, pairs: &[Pair]) -> Result<Self, Error> {
+        Self::bound([kernel.clone(), kernel], cipher, best_first(pairs)?)
     }
 
-    fn bound(kernels: &[Kernel], cipher: Cipher, pairs: &[Pair], features: Features) -> Result<Self, Error> {
-        let mut pairs = pairs.to_vec();
-        // Encryption is quicker to try.
-        pairs.sort_by_key(|pair| Reverse((pair.known_bits(), pair.known().direction == Direction::Encrypt)));
-        let first = pairs.first().filter(|pair| pair.known_bits() > 0).ok_or(Error::NothingKnown)?.known();
-        let bind = |kernel: &Kernel| Some((*kernel, (kernel.bind)(features, cipher, &first)?));
-        let (kernel, bound) = kernels.iter().find_map(bind).ok_or(Error::NoKernel)?;
-        Ok(Self { cipher, pairs, features, kernel, bound })
+    fn bound([often, once]: [Kernel; 2], cipher: Cipher, pairs: Vec<Pair>) -> Result<Self, Error> {
+        let known = Known::from(pairs[0]);
+        Ok(Self { cipher, pairs, often: Bound::new(often, &known)?, once: Bound::new(once, &known)? })
     }
 
-    /// The same question by the same kernel, with the answer `key`.
+    /// The same question by the same kernels, with the answer `key`.
     ///
     /// # Errors
     /// [`Error::Block`] if `key` is no key of the cipher.
     pub fn planted(&self, key: &[u8]) -> Result<Self, Error> {
         let key = Key::new(self.cipher, key)?;
-        Self::bound(&[self.kernel], self.cipher, &[self.pairs[0].planted(&key)], self.features)
+        let kernels = [&self.often, &self.once].map(|bound| bound.kernel.clone());
+        Self::bound(kernels, self.cipher, vec![self.pairs[0].planted(&key)])
     }
 
     /// The cipher whose keys are sought.
@@ -189,14 +207,21 @@ impl BlockSearch {
         &self.pairs
     }
 
-    /// What a kernel tries.
+    /// What a device tries.
     pub(super) fn first(&self) -> Known {
         self.pairs[0].known()
     }
 
-    /// The name of the kernel.
-    pub const fn kernel(&self) -> &'static str {
-        self.kernel.name
+    /// The name of the kernel that searches tables of a use.
+    pub fn kernel(&self, usage: Use) -> &str {
+        &self.of(usage).kernel.name
+    }
+
+    const fn of(&self, usage: Use) -> &Bound {
+        match usage {
+            Use::Often => &self.often,
+            Use::Once => &self.once,
+        }
     }
 
     /// Prepares a table of keys, to be used once or often.
@@ -206,7 +231,7 @@ impl BlockSearch {
     pub fn prepare(&self, keys: &[u8], usage: Use) -> Inner {
         let key_bytes = self.cipher.key_bytes();
         assert!(keys.len().is_multiple_of(key_bytes), "keys of {}", self.cipher);
-        let prepared = self.bound.inner(keys, usage);
+        let prepared = self.of(usage).part.inner(keys, usage);
         let varied = varied(keys, key_bytes, usage);
         let keys = Zeroizing::new(keys.to_vec());
         Inner { keys, key_bytes, varied, usage, prepared, overlapped: OnceLock::new() }
@@ -232,7 +257,7 @@ impl BlockSearch {
     fn table<'a>(&self, outer: &[u8], inner: &'a Inner) -> &'a dyn Prepared {
         let overlap = |(outer, varied): (&u8, &u8)| *outer != 0 && *varied != 0;
         if inner.usage == Use::Often && outer.iter().zip(&*inner.varied).any(overlap) {
-            &**inner.overlapped.get_or_init(|| self.bound.inner(&inner.keys, Use::Once))
+            &**inner.overlapped.get_or_init(|| self.often.part.inner(&inner.keys, Use::Once))
         } else {
             &*inner.prepared
         }
@@ -288,48 +313,6 @@ impl Inner {
     }
 }
 
-/// The reference as a kernel: one key after the other, and slow.
-#[derive(Clone, Copy)]
-struct Reference {
-    cipher: Cipher,
-    pair: Pair,
-}
-
-impl SearchPart for Reference {
-    fn lanes(&self) -> usize {
-        1
-    }
-
-    fn inner(&self, keys: &[u8], _usage: Use) -> Box<dyn Prepared> {
-        Box::new(OneByOne { reference: *self, keys: Zeroizing::new(keys.to_vec()) })
-    }
-}
-
-/// Keys for the reference.
-struct OneByOne {
-    reference: Reference,
-    keys: Zeroizing<Vec<u8>>,
-}
-
-impl Prepared for OneByOne {
-    fn keys(&self) -> usize {
-        self.keys.len() / self.reference.cipher.key_bytes()
-    }
-
-    fn refill(&mut self, keys: &[u8], _usage: Use) {
-        self.keys = Zeroizing::new(keys.to_vec());
-    }
-
-    fn search(&self, outer: &[u8], _scratch: &mut Vec<u64>, found: &mut Vec<usize>) {
-        let Reference { cipher, pair } = &self.reference;
-        for (i, inner) in self.keys.chunks_exact(cipher.key_bytes()).enumerate() {
-            if Key::new(*cipher, &sum(outer, inner)).is_ok_and(|key| pair.holds(&key)) {
-                found.push(i);
-            }
-        }
-    }
-}
-
 /// The sum of two keys.
 fn sum(a: &[u8], b: &[u8]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(a.iter().zip(b).map(|(a, b)| a ^ b).collect())
@@ -349,6 +332,7 @@ impl fmt::Debug for Kernel {
 
 impl fmt::Debug for BlockSearch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BlockSearch({}, {} pairs, {})", self.cipher, self.pairs.len(), self.kernel.name)
+        let [often, once] = Use::ALL.map(|usage| self.kernel(usage));
+        write!(f, "BlockSearch({}, {} pairs, {often}, {once})", self.cipher, self.pairs.len())
     }
 }

@@ -73,8 +73,6 @@ pub enum Error {
     },
     /// A shard of 2⁶⁴ candidates or more.
     LargeShard,
-    /// None of the kernels asked for can be had here.
-    NoKernel,
     /// What the cipher, its key or a mode refuse.
     Block(crossgrain::Error),
 }
@@ -126,9 +124,6 @@ impl fmt::Display for Error {
             }
             Self::Device { why } => write!(f, "the device does not search: {why}"),
             Self::LargeShard => f.write_str("a shard has 2^64 candidates or more: make it smaller"),
-            Self::NoKernel => {
-                f.write_str("no kernel of those asked for can run here: name none to have one chosen")
-            }
             Self::Block(error) => error.fmt(f),
         }
     }

@@ -16,6 +16,7 @@ use super::batch::Batch;
 use super::words::{Refused, Words};
 use super::{BlockSearch, Chunk, Error, Kdf, Rule};
 use crossgrain::internal as pool;
+use crossgrain::plan::Use;
 
 /// How much of a list a thread takes at a time where keys are quick to try.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -111,10 +112,10 @@ impl Search {
         }
     }
 
-    /// What tries the keys.
-    pub fn kernel(&self) -> String {
+    /// What tries keys that come from there.
+    pub fn kernel(&self, usage: Use) -> String {
         match &self.known {
-            Known::Blocks(blocks) => blocks.kernel().to_owned(),
+            Known::Blocks(blocks) => blocks.kernel(usage).to_owned(),
             Known::Test(test) => test.name(),
         }
     }

@@ -32,7 +32,7 @@ mod space;
 mod test;
 mod words;
 
-pub use block::{BlockSearch, Inner, Kernel, Pair};
+pub use block::{Bind, BlockSearch, Inner, Kernel, Pair};
 pub use device::{Device, Failure, Table};
 pub use error::Error;
 pub use job::{Hit, Known, Search, Test, Watch};

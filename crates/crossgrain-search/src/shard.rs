@@ -16,7 +16,7 @@ use super::device::{Device, Left, OnDevice};
 use super::job::mixed;
 use super::{BlockSearch, Error, Hit, Inner, Known, Search, Space, Watch};
 use crossgrain::internal as pool;
-use crossgrain::internal::part::search::Use;
+use crossgrain::plan::Use;
 
 /// Keys of one prepared table, at most.
 const TABLE_KEYS: usize = 4096;
@@ -83,7 +83,8 @@ impl<'a> SpaceSearch<'a> {
 impl SpaceSearch<'_> {
     /// What tries the keys.
     pub fn kernel(&self) -> String {
-        self.device.as_ref().map_or_else(|| self.search.kernel(), |device| device.name().to_owned())
+        let usage = if self.tables.is_empty() { Use::Once } else { Use::Often };
+        self.device.as_ref().map_or_else(|| self.search.kernel(usage), |device| device.name().to_owned())
     }
 
     /// Why the device failed, once, if it did since it was last asked.
@@ -251,7 +252,7 @@ impl SpaceSearch<'_> {
             }
             watch.add_tried(piece.len() as u64);
             let seed = mixed(low(period) ^ piece.start as u64);
-            prove(blocks, &outer, table.keys(), (0, (seed % piece.len() as u64) as usize))?;
+            prove(blocks, Use::Once, &outer, table.keys(), (0, (seed % piece.len() as u64) as usize))?;
         }
         Ok(())
     }
@@ -273,7 +274,7 @@ impl SpaceSearch<'_> {
         let outer = self.padded(&outer, blocks)?;
         let o = mixed(seed + 1) % (outer.len() / blocks.cipher().key_bytes()) as u64;
         let i = mixed(seed + 2) % table.count() as u64;
-        prove(blocks, &outer, table.keys(), (o as usize, i as usize))
+        prove(blocks, Use::Often, &outer, table.keys(), (o as usize, i as usize))
     }
 
     /// Candidates one by one, on all threads.

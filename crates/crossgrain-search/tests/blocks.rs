@@ -4,9 +4,12 @@
 #[path = "../../crossgrain/tests/common/basics.rs"]
 mod common;
 
+use std::sync::Arc;
+
 use common::{CAPS, painted};
-use crossgrain::internal::part::search::Use;
 use crossgrain::mode::Options;
+use crossgrain::plan::compose::Cost;
+use crossgrain::plan::{Costs, Use};
 use crossgrain::{Cipher, Direction, Features, Key};
 use crossgrain_search::{BlockSearch, Pair};
 
@@ -67,8 +70,51 @@ fn plaintext_known_in_part_is_no_matter_for_the_reference() {
         let mut pair = pair_of(&common::key(cipher, 5), Direction::Decrypt);
         pair.mask[3] = 0;
         let search = BlockSearch::new(cipher, &[pair], &options).unwrap();
-        assert_ne!(search.kernel(), "search/reference", "{cipher}, {cap}");
+        for usage in Use::ALL {
+            assert!(search.kernel(usage).contains("-back/"), "{cipher}, {cap}: {}", search.kernel(usage));
+        }
         let planted = search.planted(&painted(cipher.key_bytes(), 6)).unwrap();
         assert_eq!((planted.pairs()[0].mask, planted.pairs()[0].direction), (pair.mask, Direction::Decrypt));
     }
+}
+
+#[test]
+fn a_variant_that_is_named_is_used_and_must_fit() {
+    let pair = pair_of(&common::key(Cipher::Aes128, 5), Direction::Encrypt);
+    let named = |name: &str| {
+        let options = Options { variants: vec![name.to_owned()], ..Options::default() };
+        BlockSearch::new(Cipher::Aes128, &[pair], &options)
+    };
+    for (name, usage, other) in [
+        ("aes-search/bitsliced64/portable", Use::Often, Use::Once),
+        ("aes-search-list-back/bitsliced64/portable", Use::Once, Use::Often),
+    ] {
+        let search = named(name).unwrap();
+        assert_eq!(search.kernel(usage), name);
+        assert_eq!(search.kernel(other).contains("-list"), other == Use::Once, "{}", search.kernel(other));
+        let planted = search.planted(&painted(16, 6)).unwrap();
+        assert_eq!(planted.kernel(usage), name);
+    }
+    for (name, reason) in [
+        ("serpent-search/vsliced32/portable", "has no place in this job"),
+        ("aes-encrypt/bitsliced64/portable", "has no place in this job"),
+        ("aes-search/nowhere", "no variant is called"),
+    ] {
+        let refused = named(name).unwrap_err().to_string();
+        assert!(refused.contains(reason) && refused.lines().count() == 1, "{refused}");
+    }
+}
+
+#[test]
+fn costs_measured_on_the_machine_decide() {
+    let pair = pair_of(&common::key(Cipher::Aes128, 5), Direction::Encrypt);
+    let cheap = "aes-search/bitsliced64/portable";
+    let costs = Costs::estimates(Cipher::Aes128);
+    let costs: Costs = costs
+        .iter()
+        .map(|(name, known)| (name.to_owned(), if name == cheap { Cost::per_byte(1e-6) } else { known.cost }))
+        .collect();
+    let options = Options { costs: Some(Arc::new(costs)), ..Options::default() };
+    let search = BlockSearch::new(Cipher::Aes128, &[pair], &options).unwrap();
+    assert_eq!(search.kernel(Use::Often), cheap);
 }

@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use crossgrain::internal::device;
 use crossgrain::internal::device::search::Search as Program;
-use crossgrain::internal::part::search::{Known as Block, Use};
+use crossgrain::internal::part::search::Known as Block;
 use crossgrain::mode::Options;
+use crossgrain::plan::Use;
 use crossgrain::{Cipher, Direction, Key};
 use crossgrain_search::{
     BigUint, BlockSearch, Device, Error, Failure, Kdf, Known, Pair, Search, Sets, Space, SpaceSearch, Table,

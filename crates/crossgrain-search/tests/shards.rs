@@ -7,13 +7,14 @@ mod common;
 
 use std::io::Cursor;
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use common::painted;
 use crossgrain::internal::check;
-use crossgrain::internal::part::search::{Inner as Prepared, SearchPart, Use};
+use crossgrain::internal::part::search::{Inner as Prepared, SearchPart};
 use crossgrain::internal::reference::{self, xts};
 use crossgrain::mode::{Initial, Mode, Options, Start};
+use crossgrain::plan::Use;
 use crossgrain::{Block, Cipher, Direction, Key};
 use crossgrain_container::{Argon2id, Header, Limits, Payload, Suite};
 use crossgrain_search::{
@@ -144,11 +145,11 @@ impl Prepared for FaultyTable {
 #[test]
 fn a_faulty_kernel_is_found_out_by_the_key_planted() {
     let faulty = Kernel {
-        name: "search/faulty",
-        bind: |_, cipher, &known| Some(Box::new(Faulty(cipher, Pair::from(known)))),
+        name: "search/faulty".to_owned(),
+        bind: Arc::new(|&known| Ok(Box::new(Faulty(Cipher::Aes128, Pair::from(known))))),
     };
     let pair = pair_of(Cipher::Aes128, &[9; 16]);
-    let blocks = BlockSearch::by(&[faulty], Cipher::Aes128, &[pair], &Options::default()).unwrap();
+    let blocks = BlockSearch::by(faulty, Cipher::Aes128, &[pair]).unwrap();
     let search = Search::new(Known::Blocks(blocks), Kdf::Exact).unwrap();
     let space = Space::every(16);
     let prepared = SpaceSearch::new(&search, &space).unwrap();
@@ -315,7 +316,7 @@ fn finds(test: impl Test + 'static, key: &[u8]) {
     let words: Vec<Vec<u8>> = (0..20).map(|n| painted(key.len(), 100 + n)).collect();
     let list = [words[..10].concat(), key.to_vec(), words[10..].concat()].concat();
     let search = Search::new(Known::Test(Box::new(test)), Kdf::Exact).unwrap();
-    assert_eq!(search.kernel(), name);
+    assert_eq!(search.kernel(Use::Once), name);
     let form = Form::Records { len_bytes: key.len() };
     let (hits, tried, _) = found_in_words(&search, &list, form, &[Rule::nothing()], 0..99);
     assert_eq!((numbers(&hits), tried), (vec![10], 21), "{name}");

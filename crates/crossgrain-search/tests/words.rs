@@ -217,6 +217,6 @@ fn errors_of_what_a_search_uses_become_its_own() {
     let of_file = Error::from(crossgrain_container::Error::TruncatedHeader);
     assert!(of_file.source().is_some());
     assert_eq!(io::Error::from(of_file).kind(), ErrorKind::UnexpectedEof);
-    assert_eq!(io::Error::from(Error::NoKernel).kind(), ErrorKind::InvalidInput);
-    assert!(io::Error::from(Error::NoKernel).downcast::<Error>().is_ok());
+    assert_eq!(io::Error::from(Error::NothingKnown).kind(), ErrorKind::InvalidInput);
+    assert!(io::Error::from(Error::NothingKnown).downcast::<Error>().is_ok());
 }

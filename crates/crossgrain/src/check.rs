@@ -3,21 +3,30 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
+use crate::exec::search;
 use crate::mode::{Ctr, Ecb, Mode, Options, Start};
 use crate::part::aes;
-use crate::part::search::{Known, SearchPart, Use};
+use crate::part::search::{Known, Use};
 use crate::plan::{Birth, Job};
 use crate::reference::{self, aead, ccm, chaining, gcm_siv, modes, ocb, siv, xts};
 use crate::repr::Repr;
 use crate::variant::{Action, Policy, Variant};
 use crate::word::Features;
 
+/// Bits that are known of the block of a search's job here: not all, so that it has one direction.
+const KNOWN_BITS: u32 = 64;
+
 /// The jobs of a cipher that a variant has a place in.
 pub fn jobs(variant: &Variant, cipher: Cipher) -> Vec<Job> {
+    let keys = |usage| Birth::Keys { usage, known_bits: KNOWN_BITS };
     let kinds = [
         (Direction::Encrypt, Birth::Bytes),
         (Direction::Decrypt, Birth::Bytes),
         (Direction::Encrypt, Birth::Counter),
+        (Direction::Encrypt, keys(Use::Often)),
+        (Direction::Decrypt, keys(Use::Often)),
+        (Direction::Encrypt, keys(Use::Once)),
+        (Direction::Decrypt, keys(Use::Once)),
     ];
     let jobs = kinds.map(|(direction, birth)| Job { cipher, direction, birth });
     // Counters are born in most representations: who forces a way in from bytes means bytes.
@@ -42,11 +51,6 @@ pub fn forced(variant: &Variant, direction: Direction, features: Features) -> Op
 /// # Errors
 /// [`Error::Unavailable`] if these features do not suffice.
 pub fn agrees(variant: &Variant, cipher: Cipher, features: Features) -> Result<bool, Error> {
-    if let Action::Search(bind) = variant.action {
-        let bound =
-            |known: &Known| bind(features, cipher, known).ok_or_else(|| variant.unavailable(features));
-        return finds(cipher, &bound);
-    }
     for job in jobs(variant, cipher) {
         if !job_agrees(cipher, job.direction, job.birth, &forced(variant, job.direction, features))? {
             return Ok(false);
@@ -70,6 +74,7 @@ pub fn job_agrees(
     match birth {
         Birth::Bytes => Ecb::with_options(&key, direction, options)?.apply(&mut got)?,
         Birth::Counter => Ctr::with_options(&key, &INITIAL, options)?.apply(&mut got),
+        Birth::Keys { usage, .. } => return finds(Job { cipher, direction, birth }, usage, options),
     }
     Ok(got == *answer(&key, direction, birth, painted))
 }
@@ -133,12 +138,11 @@ pub fn mode_by_reference(
     Ok(None)
 }
 
-/// A search bound to a known block.
-type BoundSearch<'a> = &'a dyn Fn(&Known) -> Result<Box<dyn SearchPart>, Error>;
-
-/// Whether a search finds keys in different lanes, with tables of either use, and takes few others for them.
-fn finds(cipher: Cipher, bound: BoundSearch<'_>) -> Result<bool, Error> {
+/// Whether a search with these options finds keys in different lanes, and takes few others for them.
+fn finds(job: Job, usage: Use, options: &Options) -> Result<bool, Error> {
     const KEYS: usize = 600;
+    let Job { cipher, direction, .. } = job;
+    let (features, plans) = (options.limits()?.features, options.plans_of(job)?);
     let (key_bytes, (_, painted)) = (cipher.key_bytes(), question(cipher)?);
     // The first two bytes tell inner keys apart; the outer key has the others.
     let mut keys = vec![0; KEYS * key_bytes];
@@ -147,15 +151,15 @@ fn finds(cipher: Cipher, bound: BoundSearch<'_>) -> Result<bool, Error> {
     }
     let mut outer = painted[100..][..key_bytes].to_vec();
     outer[..2].fill(0);
-    for (planted, usage) in [(0, Use::Often), (77, Use::Once), (KEYS - 1, Use::Often)] {
+    for planted in [0, 77, KEYS - 1] {
         let inner = &keys[planted * key_bytes..][..key_bytes];
         let key: Vec<u8> = outer.iter().zip(inner).map(|(a, b)| a ^ b).collect();
         let mut output = INITIAL;
-        modes::ecb(&*reference::cipher(&Key::new(cipher, &key)?), Direction::Encrypt, &mut output);
-        let known =
-            Known { direction: Direction::Encrypt, input: INITIAL, output, mask: [0xff; BLOCK_BYTES] };
+        modes::ecb(&*reference::cipher(&Key::new(cipher, &key)?), direction, &mut output);
+        let known = Known { direction, input: INITIAL, output, mask: [0xff; BLOCK_BYTES] };
         let (mut scratch, mut found) = (Vec::new(), Vec::new());
-        bound(&known)?.inner(&keys, usage).search(&outer, &mut scratch, &mut found);
+        let part = search(&plans[0], features, cipher, &known)?;
+        part.inner(&keys, usage).search(&outer, &mut scratch, &mut found);
         if !found.contains(&planted) || found.len() > 3 {
             return Ok(false);
         }
@@ -183,7 +187,7 @@ fn question(cipher: Cipher) -> Result<(Key, Vec<u8>), Error> {
 /// A question and the reference's answer to it.
 type Answer = (Cipher, Direction, Birth, Arc<Vec<u8>>);
 
-/// What the reference says, asked once: it is slow, and there are hundreds of variants.
+/// What the reference makes of data, asked once: it is slow, and there are hundreds of variants.
 fn answer(key: &Key, direction: Direction, birth: Birth, mut data: Vec<u8>) -> Arc<Vec<u8>> {
     static KNOWN: Mutex<Vec<Answer>> = Mutex::new(Vec::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -195,6 +199,8 @@ fn answer(key: &Key, direction: Direction, birth: Birth, mut data: Vec<u8>) -> A
     match birth {
         Birth::Bytes => modes::ecb(&*cipher, direction, &mut data),
         Birth::Counter => modes::ctr(&*cipher, INITIAL, &mut data),
+        // It leaves data as they are.
+        Birth::Keys { .. } => {}
     }
     let answer = Arc::new(data);
     known.push((key.cipher(), direction, birth, Arc::clone(&answer)));

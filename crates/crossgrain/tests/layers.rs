@@ -59,10 +59,14 @@ const LAYERS: [(&str, &[&str]); 21] = [
             "part::search",
             "variant",
             "plan",
+            "exec::search",
             "mode",
         ],
     ),
-    ("tune", &["block", "word::Buffers", "word::Features", "variant", "plan", "mode", "check"]),
+    (
+        "tune",
+        &["block", "word::Buffers", "word::Features", "variant", "plan", "exec::search", "mode", "check"],
+    ),
     (
         "wisdom",
         &["block", "cipher::Entry", "device::Kernel", "word::Features", "word::cpu_model", "variant", "plan"],

@@ -12,21 +12,24 @@ use crossgrain::internal::block::Family;
 use crossgrain::internal::check::jobs;
 use crossgrain::internal::part::aes::key::RoundKeys;
 use crossgrain::internal::part::aes::{self, bitsliced, instructions, table as tables, walk};
-use crossgrain::internal::part::search::Known;
+use crossgrain::internal::part::search::{Known, Step};
 use crossgrain::internal::part::{Keys, Part, steps};
 use crossgrain::internal::repr::Repr;
 use crossgrain::internal::variant::{Action, Leaks, Policy, Variant, find, table};
 use crossgrain::internal::word::{AesNi, AesWord128, CAP_VARIABLE, Isa, Portable, Tile};
 use crossgrain::mode::{Ctr, Ecb, Options};
-use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Stage, searches};
+use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Stage, Use};
 use crossgrain::{Cipher, Direction, Error, Features};
 
 /// Every job: a cipher, a direction, a source.
 fn all_jobs() -> Vec<Job> {
     use Direction::{Decrypt, Encrypt};
-    let kinds = [(Encrypt, Birth::Bytes), (Decrypt, Birth::Bytes), (Encrypt, Birth::Counter)];
-    let jobs = Cipher::ALL.map(|cipher| kinds.map(|(direction, birth)| Job { cipher, direction, birth }));
-    jobs.concat()
+    let mut kinds = vec![(Encrypt, Birth::Bytes), (Decrypt, Birth::Bytes), (Encrypt, Birth::Counter)];
+    for (usage, known_bits) in Use::ALL.into_iter().flat_map(|usage| [(usage, 32), (usage, 128)]) {
+        kinds.extend([Encrypt, Decrypt].map(|direction| (direction, Birth::Keys { usage, known_bits })));
+    }
+    let of = |&(direction, birth): &_| move |cipher| Job { cipher, direction, birth };
+    kinds.iter().flat_map(|kind| Cipher::ALL.map(of(kind))).collect()
 }
 
 /// The jobs that a variant has a place in, of any cipher.
@@ -68,6 +71,14 @@ fn names_are_words_of_lower_case_digits_and_dashes() {
     }
 }
 
+/// What a search by decryption ends in.
+const fn back(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Encrypt => "",
+        Direction::Decrypt => "-back",
+    }
+}
+
 #[test]
 fn names_say_what_the_record_says() {
     for variant in table() {
@@ -80,7 +91,13 @@ fn names_say_what_the_record_says() {
             Action::CountEncrypted(_) | Action::WholeCounter(_) => (stem.contains("-ctr"), 3),
             Action::Tile(part, direction, _) => (stem == part.name(direction), 3),
             Action::Whole(direction, _) => (stem == Part::whole(variant.family.unwrap()).name(direction), 3),
-            Action::Search(_) => (stem.ends_with("-search"), 3),
+            Action::Search(direction, usage, _) => {
+                let list = if usage == Use::Once { "-list" } else { "" };
+                (stem.ends_with(&format!("-search{list}{}", back(direction))), 3)
+            }
+            Action::SearchStep(step, direction, _) => {
+                (stem.ends_with(&format!("-{}{}", step.name(), back(direction))), 3)
+            }
         };
         assert!(stem_is_right && segments.len() == len, "{}", variant.name);
         assert!(len == 2 || segments[1] == repr, "{}", variant.name);
@@ -151,8 +168,7 @@ fn every_variant_is_found_by_its_name() {
 #[test]
 fn every_variant_has_a_job() {
     for variant in table() {
-        let searches = matches!(variant.action, Action::Search(_));
-        assert_eq!(jobs_of(variant).is_empty(), searches, "{}", variant.name);
+        assert!(!jobs_of(variant).is_empty(), "{}", variant.name);
     }
 }
 
@@ -164,6 +180,8 @@ fn a_variant_is_bound_exactly_where_it_is_available() {
         let features = features(cap);
         let family = variant.family.unwrap_or(Family::Aes);
         let keys = keys.iter().find_map(|(own, keys)| (*own == family).then_some(keys)).unwrap();
+        let (input, output, mask) = ([0; 16], [0; 16], [0xff; 16]);
+        let known = Known { direction: Direction::Encrypt, input, output, mask };
         let bound = match variant.action {
             Action::Load(bind) => bind(features).is_some(),
             Action::Count(bind) => bind(features).is_some(),
@@ -172,18 +190,13 @@ fn a_variant_is_bound_exactly_where_it_is_available() {
             Action::Tile(part, direction, bind) => bind(features, part, direction, keys, 1).is_some(),
             Action::Whole(direction, bind) => bind(features, direction, keys).is_some(),
             Action::WholeCounter(bind) => bind(features, Direction::Encrypt, keys).is_some(),
-            Action::Search(bind) => {
-                let known = Known {
-                    direction: Direction::Encrypt,
-                    input: [0; 16],
-                    output: [0; 16],
-                    mask: [0xff; 16],
-                };
-                let all = ciphers(variant.family.unwrap()).into_iter();
+            Action::Search(.., bind) => {
+                let all = ciphers(family).into_iter();
                 let bound: Vec<_> = all.map(|cipher| bind(features, cipher, &known).is_some()).collect();
                 assert!(bound.iter().all(|one| *one == bound[0]), "{}", variant.name);
                 bound[0]
             }
+            Action::SearchStep(.., bind) => bind(features, ciphers(family)[0], &known).is_some(),
         };
         assert_eq!(bound, variant.is_available(features), "{} under {cap}", variant.name);
     }
@@ -205,7 +218,7 @@ fn check_plan(plan: &Plan, job: Job) {
                 assert_eq!(job.birth, Birth::Counter, "{plan}");
                 return assert_eq!(plan.stages.len(), 1);
             }
-            Action::Search(_) => panic!("{job:?}: {plan}"),
+            Action::Search(..) | Action::SearchStep(..) => return check_search(plan, job),
             Action::Load(_) if shape.is_none() => {
                 assert_eq!(job.birth, Birth::Bytes, "{plan}");
                 shape = Some(repr);
@@ -240,6 +253,30 @@ fn check_plan(plan: &Plan, job: Job) {
     let last = plan.stages.last().map(|stage| stage.variant.action);
     assert!(matches!(last, Some(Action::Store(_))), "{job:?}: {plan}");
     assert_eq!(taken, every_step, "{job:?}: {plan}");
+}
+
+/// The same of a search: a kernel for its use and in its direction, or all steps in order and in one direction.
+fn check_search(plan: &Plan, job: Job) {
+    let Birth::Keys { usage, known_bits } = job.birth else { panic!("{job:?}: {plan}") };
+    let (mut directions, mut taken) = (Vec::new(), Vec::new());
+    for Stage { variant, .. } in &plan.stages {
+        assert_eq!(variant.family, Some(job.cipher.family()), "{plan}");
+        match variant.action {
+            Action::Search(direction, own, _) => {
+                assert_eq!(own, usage, "{job:?}: {plan}");
+                directions.push(direction);
+                taken.extend(Step::ALL);
+            }
+            Action::SearchStep(step, direction, _) => {
+                directions.extend((step != Step::Comparison).then_some(direction));
+                taken.push(step);
+            }
+            _ => panic!("{job:?}: {plan}"),
+        }
+    }
+    assert_eq!(taken, Step::ALL, "{job:?}: {plan}");
+    assert!(directions.iter().all(|direction| *direction == directions[0]), "{job:?}: {plan}");
+    assert!(known_bits == 128 || directions[0] == job.direction, "{job:?}: {plan}");
 }
 
 /// The choice by the shipped estimates.
@@ -281,7 +318,13 @@ fn forced_variants_are_used_or_refused() {
     let names: Vec<&str> = names.map(String::as_str).collect();
     let pairs = names.iter().flat_map(|&one| names.iter().map(move |&two| vec![one, two]));
     let forced: Vec<_> = names.iter().map(|&one| vec![one]).chain(pairs).collect();
-    for job in all_jobs().into_iter().filter(|job| job.cipher == Cipher::Aes128) {
+    // Of searches the one that takes most: every pair of names is tried, and more of them tell nothing else.
+    let widest = Birth::Keys { usage: Use::Often, known_bits: 128 };
+    let tried = |job: &Job| {
+        job.cipher == Cipher::Aes128
+            && (!job.birth.is_search() || job.birth == widest && job.direction == Direction::Encrypt)
+    };
+    for job in all_jobs().into_iter().filter(tried) {
         let mut sound = 0;
         for forced in &forced {
             match choose(job, &limits(features, Policy::Any, forced)) {
@@ -317,10 +360,7 @@ fn a_leaking_variant_is_refused_under_the_constant_time_policy() {
 fn a_variant_whose_instructions_are_missing_is_refused_and_they_are_named() {
     for variant in table().iter().filter(|variant| variant.needs != Features::NONE) {
         let limits = limits(Features::NONE, Policy::Any, &[variant.name.as_str()]);
-        let refused = match jobs_of(variant).first() {
-            Some(job) => choose(*job, &limits).unwrap_err(),
-            None => searches(ciphers(variant.family.unwrap())[0], &limits, &Costs::default()).unwrap_err(),
-        };
+        let refused = choose(jobs_of(variant)[0], &limits).unwrap_err();
         assert!(matches!(&refused, Error::Unavailable { variant: name, .. } if *name == variant.name));
         assert!(refused.to_string().contains(&variant.needs.to_string()), "{refused}");
     }

@@ -4,13 +4,12 @@
 
 mod common;
 
-use common::{CAPS, ciphers, painted};
-use crossgrain::internal::block::{Block, Family};
-use crossgrain::internal::part::search::{Known, SearchPart, Use};
-use crossgrain::internal::reference;
-use crossgrain::internal::repr::Repr;
-use crossgrain::internal::variant::{Action, Policy, Variant, find, table};
-use crossgrain::plan::{Costs, Limits, searches as planned};
+use common::{CAPS, ciphers, here, painted};
+use crossgrain::internal::block::Block;
+use crossgrain::internal::part::search::{Known, SearchPart};
+use crossgrain::internal::variant::{Action, Leaks, Policy, Variant, find, table};
+use crossgrain::internal::{check, exec, reference};
+use crossgrain::plan::{Birth, Costs, Job, Limits, Plan, Use, choose};
 use crossgrain::{Cipher, Direction, Features, Key};
 
 const INPUT: Block = *b"sixteen bytes in";
@@ -28,21 +27,40 @@ fn known(cipher: Cipher, direction: Direction, key: &[u8]) -> Known {
     Known { direction, input: INPUT, output, mask: [0xff; 16] }
 }
 
-fn searches() -> impl Iterator<Item = (&'static Variant, Cipher, Direction)> {
-    let searches = table().iter().filter(|variant| matches!(variant.action, Action::Search(_)));
-    let there = searches.filter(|variant| variant.is_available(Features::of_cpu()));
-    let of_ciphers = there.flat_map(|variant| {
-        ciphers(variant.family.unwrap()).into_iter().map(move |cipher| (variant, cipher))
-    });
-    let all =
-        of_ciphers.flat_map(|(variant, cipher)| DIRECTIONS.map(|direction| (variant, cipher, direction)));
-    // Kernels by AES instructions go one way only.
-    all.filter(|(variant, _, direction)| *direction == Direction::Encrypt || variant.repr != Repr::Blocks)
+/// Every kernel that does all of a search, and every composition of one variant with others for the steps beside it, in each of its
+/// jobs.
+fn searches() -> impl Iterator<Item = (&'static Variant, Job)> {
+    let searches = |variant: &&Variant| matches!(variant.action, Action::Search(..) | Action::SearchStep(..));
+    let there = table().iter().filter(searches).filter_map(here);
+    there.flat_map(|variant| {
+        let of = move |cipher| check::jobs(variant, cipher).into_iter().map(move |job| (variant, job));
+        ciphers(variant.family.unwrap()).into_iter().flat_map(of)
+    })
 }
 
-fn bound(variant: &Variant, cipher: Cipher, known: &Known) -> Box<dyn SearchPart> {
-    let Action::Search(bind) = variant.action else { panic!("{}", variant.name) };
-    bind(Features::of_cpu(), cipher, known).unwrap()
+fn limits(features: Features, forced: &[&str]) -> Limits {
+    let forced = forced.iter().map(|name| find(name).unwrap()).collect();
+    Limits { features, policy: Policy::Any, forced, secret_counter: false }
+}
+
+/// The plan with a variant in it.
+fn plan_with(variant: &Variant, job: Job) -> Plan {
+    choose(job, &limits(Features::of_cpu(), &[&variant.name]), &Costs::default()).unwrap().swap_remove(0)
+}
+
+fn usage(job: Job) -> Use {
+    let Birth::Keys { usage, .. } = job.birth else { panic!("{job}") };
+    usage
+}
+
+fn bound(variant: &Variant, job: Job, known: &Known) -> Box<dyn SearchPart> {
+    exec::search(&plan_with(variant, job), Features::of_cpu(), job.cipher, known).unwrap()
+}
+
+/// Whether a key does to a block what is known of it.
+fn holds(known: &Known, cipher: Cipher, key: &[u8]) -> bool {
+    let output = self::known(cipher, known.direction, key).output;
+    (0..16).all(|i| (output[i] ^ known.output[i]) & known.mask[i] == 0)
 }
 
 /// Keys that differ in two bytes, and one with the others.
@@ -64,20 +82,21 @@ fn planted(cipher: Cipher, outer: &[u8], inner: &[u8], number: usize) -> Vec<u8>
 
 #[test]
 fn a_key_is_found_in_every_lane() {
-    for (variant, cipher, direction) in searches() {
+    for (variant, job) in searches() {
+        let Job { cipher, direction, .. } = job;
         let end = cipher.key_bytes() - 1;
-        let lanes = bound(variant, cipher, &known(cipher, direction, &vec![0; end + 1])).lanes();
+        let lanes = bound(variant, job, &known(cipher, direction, &vec![0; end + 1])).lanes();
         let keys = lanes + lanes / 2 + 1;
         let (outer, inner) = tables(cipher, [end, end - 1], keys);
         for number in 0..keys {
             let key = planted(cipher, &outer, &inner, number);
             let known = known(cipher, direction, &key);
-            let usage = if number % 2 == 0 { Use::Often } else { Use::Once };
             let mut found = Vec::new();
-            bound(variant, cipher, &known).inner(&inner, usage).search(&outer, &mut Vec::new(), &mut found);
+            let table = bound(variant, job, &known).inner(&inner, usage(job));
+            table.search(&outer, &mut Vec::new(), &mut found);
             assert!(
                 found.contains(&number) && found.len() < 4,
-                "{}, {cipher}, {direction:?}, {number}: {found:?}",
+                "{}, {job}, {number}: {found:?}",
                 variant.name
             );
         }
@@ -86,7 +105,8 @@ fn a_key_is_found_in_every_lane() {
 
 #[test]
 fn varied_bytes_and_known_bytes_may_lie_anywhere() {
-    for (variant, cipher, direction) in searches() {
+    for (variant, job) in searches() {
+        let Job { cipher, direction, .. } = job;
         let key_bytes = cipher.key_bytes();
         for at in 0..key_bytes {
             let (outer, inner) = tables(cipher, [at, (at + 5) % key_bytes], 300);
@@ -98,69 +118,169 @@ fn varied_bytes_and_known_bytes_may_lie_anywhere() {
                 known.mask[byte] = if is_known { 0xff } else { 0 };
                 *wrong ^= !known.mask[byte];
             }
-            for usage in [Use::Once, Use::Often] {
-                let mut found = Vec::new();
-                bound(variant, cipher, &known).inner(&inner, usage).search(
-                    &outer,
-                    &mut Vec::new(),
-                    &mut found,
-                );
-                assert!(
-                    found.contains(&299) && found.len() < 20,
-                    "{}, {cipher}, {direction:?}, {at}: {found:?}",
-                    variant.name
-                );
-            }
+            let mut found = Vec::new();
+            let table = bound(variant, job, &known).inner(&inner, usage(job));
+            table.search(&outer, &mut Vec::new(), &mut found);
+            assert!(found.contains(&299) && found.len() < 20, "{}, {job}, {at}: {found:?}", variant.name);
         }
     }
 }
 
 #[test]
 fn a_table_is_refilled_and_an_empty_one_finds_nothing() {
-    for (variant, cipher, direction) in searches() {
+    for (variant, job) in searches() {
+        let Job { cipher, direction, .. } = job;
         let (outer, inner) = tables(cipher, [0, 1], 40);
         let key = planted(cipher, &outer, &inner, 17);
         let known = known(cipher, direction, &key);
-        let mut table = bound(variant, cipher, &known).inner(&[], Use::Often);
+        // A table used often may get keys that are used once, and the other way round.
+        let mut table = bound(variant, job, &known).inner(&[], usage(job));
         let (mut scratch, mut found) = (Vec::new(), Vec::new());
         table.search(&outer, &mut scratch, &mut found);
         assert_eq!((table.keys(), &found), (0, &vec![]), "{}", variant.name);
-        table.refill(&inner, Use::Once);
-        table.search(&outer, &mut scratch, &mut found);
-        assert_eq!((table.keys(), &found), (40, &vec![17]), "{}", variant.name);
+        for usage in Use::ALL {
+            found.clear();
+            table.refill(&inner, usage);
+            table.search(&outer, &mut scratch, &mut found);
+            assert_eq!((table.keys(), &found), (40, &vec![17]), "{}, {job}", variant.name);
+        }
+    }
+}
+
+/// Jobs of search: every cipher, direction and use, of a block known in full and in part.
+fn jobs() -> impl Iterator<Item = Job> {
+    let births = Use::ALL.map(|usage| [32, 128].map(|known_bits| Birth::Keys { usage, known_bits })).concat();
+    let of = move |cipher| {
+        let births = births.clone().into_iter();
+        births.flat_map(move |birth| DIRECTIONS.map(|direction| Job { cipher, direction, birth }))
+    };
+    Cipher::ALL.into_iter().flat_map(of)
+}
+
+#[test]
+fn every_job_has_a_plan_under_every_cap_that_finds_the_key_and_no_other() {
+    for (cap, job) in CAPS.into_iter().flat_map(|cap| jobs().map(move |job| (cap, job))) {
+        let features = cap.parse::<Features>().unwrap() & Features::of_cpu();
+        let limits = Limits { policy: Policy::ConstantTime, ..limits(features, &[]) };
+        let plans = choose(job, &limits, &Costs::estimates(job.cipher)).unwrap();
+        let [plan] = &plans[..] else { panic!("{cap}, {job}: {plans:?}") };
+        let usable = |stage: &crossgrain::plan::Stage| {
+            stage.variant.is_available(features) && stage.variant.leaks == Leaks::Nothing
+        };
+        assert!(plan.stages.iter().all(usable), "{cap}, {job}: {plan}");
+        assert!(plan.cost.per_byte_ns > 0.0, "{cap}, {job}: {plan}");
+        let (outer, inner) = tables(job.cipher, [3, 9], 100);
+        let mut known = known(job.cipher, job.direction, &planted(job.cipher, &outer, &inner, 71));
+        if job.birth == (Birth::Keys { usage: usage(job), known_bits: 32 }) {
+            known.mask[4..].fill(0);
+            known.output[4..].fill(0);
+        }
+        let mut found = Vec::new();
+        let search = exec::search(plan, features, job.cipher, &known).unwrap();
+        search.inner(&inner, usage(job)).search(&outer, &mut Vec::new(), &mut found);
+        assert!(found.len() < 8, "{cap}, {job}: {plan}: {found:?}");
+        // A kernel compares as few as 8 of 32 bits that lie in four columns; the reference does the rest, as for users.
+        found.retain(|&number| holds(&known, job.cipher, &planted(job.cipher, &outer, &inner, number)));
+        assert_eq!(found, [71], "{cap}, {job}: {plan}");
     }
 }
 
 #[test]
-fn the_cheapest_search_is_chosen_and_a_forced_one_must_fit() {
-    for cap in CAPS {
-        let features = cap.parse::<Features>().unwrap() & Features::of_cpu();
-        let limits = |forced: &[&str]| Limits {
-            features,
-            policy: Policy::ConstantTime,
-            forced: forced.iter().map(|name| find(name).unwrap()).collect(),
-            secret_counter: false,
-        };
-        for cipher in Cipher::ALL {
-            let costs = Costs::estimates(cipher);
-            let chosen = planned(cipher, &limits(&[]), &costs).unwrap()[0];
-            let price = |variant: &Variant| costs.get(variant).unwrap().per_byte_ns;
-            let usable = |variant: &&Variant| {
-                variant.family == chosen.family
-                    && variant.is_available(features)
-                    && price(variant) < price(chosen)
-            };
-            let mut searches = table().iter().filter(|variant| matches!(variant.action, Action::Search(_)));
-            assert!(!searches.any(|variant| usable(&variant)), "{cap}, {cipher}: {}", chosen.name);
-            let forced = planned(cipher, &limits(&[&chosen.name]), &costs).unwrap();
-            assert!(matches!(forced[..], [forced] if forced.name == chosen.name));
-            let other = if cipher.family() == Family::Aes {
-                "serpent-search/vsliced32/portable"
-            } else {
-                "aes-search/bitsliced64/portable"
-            };
-            let refused = planned(cipher, &limits(&[other]), &costs).unwrap_err().to_string();
-            assert!(refused.contains("does not search") && refused.lines().count() == 1, "{refused}");
+fn the_cheapest_kernel_is_chosen() {
+    for job in jobs() {
+        let limits = limits(Features::of_cpu(), &[]);
+        let costs = Costs::estimates(job.cipher);
+        let chosen = choose(job, &limits, &costs).unwrap()[0].cost.at(1 << 20);
+        let kernels = table().iter().filter(|variant| matches!(variant.action, Action::Search(..)));
+        let here = kernels.filter(|variant| job.takes(variant) && variant.is_available(limits.features));
+        for kernel in here {
+            assert!(chosen <= costs.get(kernel).unwrap().at(1 << 20), "{job}: {}", kernel.name);
         }
     }
+}
+
+/// Costs that make one way to compute the rounds dear and the other cheap.
+#[test]
+fn a_composition_follows_its_costs() {
+    let birth = Birth::Keys { usage: Use::Often, known_bits: 128 };
+    let job = Job { cipher: Cipher::Sm4, direction: Direction::Encrypt, birth };
+    let limits = limits(Features::NONE, &[]);
+    for (dear, rounds) in
+        [("-table", "sm4-rounds/bitsliced64/portable"), ("bitsliced", "sm4-rounds/blocks/portable-table")]
+    {
+        let cost = |variant: &Variant| {
+            let is_dear = variant.name.contains(dear) || variant.name.contains("-back");
+            crossgrain::plan::compose::Cost::per_byte(if is_dear { 100.0 } else { 1.0 })
+        };
+        let costs = table().iter().map(|variant| (variant.name.clone(), cost(variant))).collect();
+        let plan = &choose(job, &limits, &costs).unwrap()[0];
+        let want = format!("sm4-schedule/blocks/portable > {rounds} > sm4-comparison/blocks/portable");
+        assert_eq!(plan.to_string(), want);
+    }
+    let strict = Limits { policy: Policy::ConstantTime, ..limits };
+    let plan = &choose(job, &strict, &Costs::estimates(Cipher::Sm4)).unwrap()[0];
+    assert!(!plan.to_string().contains("-table"), "{plan}");
+}
+
+/// Where all of a block is known, what is cheaper by decryption goes by it; where a part is known, direction is no choice.
+#[test]
+fn a_block_known_in_full_is_searched_from_the_cheaper_end() {
+    for (known_bits, name) in [(128, "aes-search-back/"), (127, "aes-search/")] {
+        let birth = Birth::Keys { usage: Use::Often, known_bits };
+        let job = Job { cipher: Cipher::Aes128, direction: Direction::Encrypt, birth };
+        let cost = |variant: &Variant| {
+            let cost = if variant.name.contains("-back") { 1.0 } else { 2.0 };
+            (variant.name.clone(), crossgrain::plan::compose::Cost::per_byte(cost))
+        };
+        let costs = table().iter().map(cost).collect();
+        let plan = &choose(job, &limits(Features::of_cpu(), &[]), &costs).unwrap()[0];
+        assert!(plan.to_string().starts_with(name), "{plan}");
+    }
+}
+
+#[test]
+fn what_is_named_must_fit_the_job() {
+    for job in jobs() {
+        for other in [
+            "aes-encrypt/bitsliced64/portable",
+            "bytes-to-blocks/portable",
+            "aes-search/bitsliced64/portable",
+        ] {
+            let limits = limits(Features::of_cpu(), &[other]);
+            match choose(job, &limits, &Costs::default()) {
+                Ok(plans) => {
+                    assert!(job.takes(limits.forced[0]) && plans[0].to_string() == other, "{job}: {other}")
+                }
+                Err(refused) => {
+                    let line = refused.to_string();
+                    assert!(!job.takes(limits.forced[0]), "{job}: {line}");
+                    assert!(line.contains(other) && line.contains("has no place in this job"), "{line}");
+                    assert_eq!(line.lines().count(), 1, "{line}");
+                }
+            }
+        }
+    }
+    let data = Job { cipher: Cipher::Aes128, direction: Direction::Encrypt, birth: Birth::Bytes };
+    for name in ["aes-search/bitsliced64/portable", "sm4-schedule/blocks/portable"] {
+        let refused = choose(data, &limits(Features::of_cpu(), &[name]), &Costs::default()).unwrap_err();
+        assert!(refused.to_string().contains("has no place in this job"), "{refused}");
+    }
+}
+
+#[test]
+fn a_forced_step_leaves_the_rest_to_others() {
+    let birth = Birth::Keys { usage: Use::Once, known_bits: 64 };
+    let job = Job { cipher: Cipher::Sm4, direction: Direction::Decrypt, birth };
+    let forced = ["sm4-comparison/blocks/portable", "sm4-rounds-back/blocks/portable-table"];
+    let plan = choose(job, &limits(Features::NONE, &forced), &Costs::default()).unwrap().swap_remove(0);
+    let names: Vec<_> = plan.stages.iter().map(|stage| stage.variant.name.as_str()).collect();
+    assert_eq!(names, ["sm4-schedule-back/blocks/portable", forced[1], forced[0]]);
+    let strict = Limits { policy: Policy::ConstantTime, ..limits(Features::NONE, &forced) };
+    let refused = choose(job, &strict, &Costs::default()).unwrap_err().to_string();
+    assert!(refused.contains("leaks table indices") && refused.lines().count() == 1, "{refused}");
+    // Steps of both directions make no search.
+    let mixed = ["sm4-schedule/blocks/portable", "sm4-rounds-back/blocks/portable-table"];
+    let whole = Job { birth: Birth::Keys { usage: Use::Once, known_bits: 128 }, ..job };
+    let refused = choose(whole, &limits(Features::NONE, &mixed), &Costs::default()).unwrap_err().to_string();
+    assert!(refused.contains("has no place in this job"), "{refused}");
 }

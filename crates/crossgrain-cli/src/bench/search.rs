@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use crossgrain::internal::part::search::Use;
+use crossgrain::plan::Use;
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 use crossgrain_search::{BlockSearch, Pair};
 

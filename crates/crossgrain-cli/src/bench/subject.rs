@@ -122,7 +122,7 @@ pub(super) fn measured(cipher: Cipher, features: Features) -> Options {
 fn bitsliced(features: Features, birth: Birth) -> Options {
     let name = match birth {
         Birth::Counter => "aes-ctr-walk/bitsliced512/avx512",
-        Birth::Bytes => "bitsliced512-to-blocks/gfni512-matrices",
+        _ => "bitsliced512-to-blocks/gfni512-matrices",
     };
     if find(name).is_ok_and(|variant| variant.is_available(features)) {
         Options { variants: vec![name.to_owned()], ..options(features) }
@@ -273,16 +273,17 @@ fn candidate(
     let page = memory.as_ptr().align_offset(PAGE).min(PAGE);
     let threads = options.threads;
     let work: Box<dyn Subject> = match birth {
-        Birth::Bytes => {
+        Birth::Counter => {
+            let ctr = Ctr::with_options(&key, &[1; 16], &options)?;
+            Box::new(Timed(move || ctr.apply_at(0, &mut memory[page..][..bytes])))
+        }
+        // Searches have candidates of their own.
+        Birth::Bytes | Birth::Keys { .. } => {
             let ecb = Ecb::with_options(&key, direction, &options)?;
             Box::new(Timed(move || {
                 // Whole blocks, by the constant above.
                 let _ = ecb.apply(&mut memory[page..][..bytes]);
             }))
-        }
-        Birth::Counter => {
-            let ctr = Ctr::with_options(&key, &[1; 16], &options)?;
-            Box::new(Timed(move || ctr.apply_at(0, &mut memory[page..][..bytes])))
         }
     };
     Ok(Candidate { id, bytes, threads, work })

@@ -7,7 +7,8 @@ use crossgrain::Policy;
 use crossgrain::internal::device::{Kernel, Task};
 use crossgrain::internal::tune::{Effort, Scope, measure_costs};
 use crossgrain::plan::compose::CostFile;
-use crossgrain::plan::{Birth, Job, Place, Plans};
+use crossgrain::plan::graph::BULK_BYTES;
+use crossgrain::plan::{Birth, Job, Place, Plans, Use};
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 
 use super::case::{Basis, Case, Facts};
@@ -16,6 +17,9 @@ use crate::error::Error;
 use crate::input::read_small;
 use crate::typed::{self, ciphers, clock_ns, efforts, policies};
 use crate::wisdom;
+
+/// The size that a search is planned for: keys of the slowest schedule are run in half a second.
+const SEARCH_BYTES: u64 = 1 << 18;
 
 /// Show the cheapest way to compute a job, and what the other ways would cost
 #[derive(Debug, clap::Args)]
@@ -28,9 +32,17 @@ pub(crate) struct Args {
     #[arg(long, required_unless_present_any = ["costs", "plan"])]
     job: Option<JobName>,
 
-    /// The size to plan for
-    #[arg(long, value_name = "N", default_value = "1M", value_parser = some_bytes)]
-    bytes: u64,
+    /// The size to plan for [default: 1M, for a search 256K]; of a search each key counts as a block of 16 bytes
+    #[arg(long, value_name = "N", value_parser = some_bytes)]
+    bytes: Option<u64>,
+
+    /// Of a search: where keys come from
+    #[arg(long, value_name = "FROM", default_value = "mask")]
+    keys: Keys,
+
+    /// Of a search: how many bits are known of the block that the cipher gives
+    #[arg(long, value_name = "N", default_value_t = Birth::WHOLE_BLOCK, value_parser = clap::value_parser!(u32).range(1..=128))]
+    known_bits: u32,
 
     /// By the costs shipped, by costs measured here and now, or by running the best paths end to end; unless
     /// given, by the costs that `wisdom measure` has kept, or those shipped
@@ -51,11 +63,11 @@ pub(crate) struct Args {
     device: Asked,
 
     /// Plan the costs in this JSON file instead, in whatever unit they are
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["cipher", "job", "bytes", "effort", "budget_ms", "policy"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cipher", "job", "bytes", "effort", "budget_ms", "policy", "keys", "known_bits"])]
     costs: Option<PathBuf>,
 
     /// Show the plan in this file instead of choosing one
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["cipher", "job", "costs"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cipher", "job", "costs", "keys", "known_bits"])]
     plan: Option<PathBuf>,
 
     /// Write the plan to a file that --plan reads
@@ -87,6 +99,19 @@ pub(super) enum JobName {
     Ecb,
     /// Electronic codebook, decrypting
     EcbDecrypt,
+    /// Key search, encrypting a known plaintext
+    Search,
+    /// Key search, decrypting a known ciphertext
+    SearchDecrypt,
+}
+
+/// Where the keys of a search come from.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub(super) enum Keys {
+    /// A mask or a range: a table of keys is used again and again
+    Mask,
+    /// A list: every key is new
+    List,
 }
 
 impl Args {
@@ -100,14 +125,35 @@ impl Args {
                 case.first = format!("path of {}", path.display());
                 Ok(case)
             }
-            (.., Some(cipher), Some(job)) => self.planned(job.job(cipher), None),
+            (.., Some(cipher), Some(job)) => self.planned(self.job(cipher, job)?, None),
             _ => Err(Error::usage("there is nothing to plan: give --cipher and --job, --plan, or --costs")),
         }
     }
 
+    /// The job that was typed.
+    fn job(&self, cipher: Cipher, name: JobName) -> Result<Job, Error> {
+        let (direction, data) = match name {
+            JobName::Ctr => (Direction::Encrypt, Some(Birth::Counter)),
+            JobName::Ecb => (Direction::Encrypt, Some(Birth::Bytes)),
+            JobName::EcbDecrypt => (Direction::Decrypt, Some(Birth::Bytes)),
+            JobName::Search => (Direction::Encrypt, None),
+            JobName::SearchDecrypt => (Direction::Decrypt, None),
+        };
+        let is_default = (self.keys, self.known_bits) == (Keys::Mask, Birth::WHOLE_BLOCK);
+        if data.is_some() && !is_default {
+            return Err(Error::usage("--keys and --known-bits are of a search: leave them out"));
+        }
+        let usage = if self.keys == Keys::Mask { Use::Often } else { Use::Once };
+        let birth = data.unwrap_or(Birth::Keys { usage, known_bits: self.known_bits });
+        Ok(Job { cipher, direction, birth })
+    }
+
     fn planned(&self, job: Job, plans: Option<&Plans>) -> Result<Case, Error> {
-        if job.birth == Birth::Bytes && !self.bytes.is_multiple_of(BLOCK_BYTES as u64) {
-            let told = format!("ecb takes whole blocks: give --bytes a multiple of {BLOCK_BYTES}");
+        let usual = if job.birth.is_search() { SEARCH_BYTES } else { BULK_BYTES };
+        let len_bytes = self.bytes.unwrap_or(usual);
+        if job.birth != Birth::Counter && !len_bytes.is_multiple_of(BLOCK_BYTES as u64) {
+            let mode = JobName::of(job).name();
+            let told = format!("{mode} takes whole blocks: give --bytes a multiple of {BLOCK_BYTES}");
             return Err(Error::usage(told));
         }
         let Self { policy, effort, budget_ms, .. } = *self;
@@ -122,8 +168,8 @@ impl Args {
             }
         };
         let mode = JobName::of(job).name();
-        let facts = Facts { job, mode, basis, policy, features, len_bytes: self.bytes };
-        let mut case = Case::of_job(facts, &costs, self.places(job)?)?;
+        let facts = Facts { job, mode, basis, policy, features, len_bytes };
+        let mut case = Case::of_job(facts, &costs, self.places(job, len_bytes)?)?;
         if let Some(plans) = plans {
             case.put_first(plans)?;
         }
@@ -138,11 +184,16 @@ impl Args {
 
 impl Args {
     /// The devices that were asked for, each with the cheapest of the programs that the policy lets through.
-    fn places(&self, job: Job) -> Result<Vec<Place>, Error> {
-        let kernels = Kernel::within(job.cipher.family(), task(job), self.policy == Policy::Any);
+    fn places(&self, job: Job, len_bytes: u64) -> Result<Vec<Place>, Error> {
+        let is_cpu = self.device == Asked::Cpu;
+        let Some(task) = task(job) else {
+            let refused = || Error::usage("a search is planned for the CPU: leave --device out");
+            return if is_cpu { Ok(Vec::new()) } else { Err(refused()) };
+        };
+        let kernels = Kernel::within(job.cipher.family(), task, self.policy == Policy::Any);
         let mut places: Vec<_> =
             kernels.into_iter().flat_map(|kernel| wisdom::places(job.cipher, kernel)).collect();
-        let ns = |place: &Place| place.total().at(self.bytes);
+        let ns = |place: &Place| place.total().at(len_bytes);
         places.sort_by(|a, b| a.name.cmp(&b.name).then(ns(a).total_cmp(&ns(b))));
         places.dedup_by(|a, b| a.name == b.name);
         match &self.device {
@@ -158,12 +209,13 @@ impl Args {
     }
 }
 
-/// What a device does for a job.
-const fn task(job: Job) -> Task {
+/// What a device does for a job on data.
+const fn task(job: Job) -> Option<Task> {
     match (job.birth, job.direction) {
-        (Birth::Counter, _) => Task::Count,
-        (Birth::Bytes, Direction::Encrypt) => Task::Encrypt,
-        (Birth::Bytes, Direction::Decrypt) => Task::Decrypt,
+        (Birth::Counter, _) => Some(Task::Count),
+        (Birth::Bytes, Direction::Encrypt) => Some(Task::Encrypt),
+        (Birth::Bytes, Direction::Decrypt) => Some(Task::Decrypt),
+        (Birth::Keys { .. }, _) => None,
     }
 }
 
@@ -173,20 +225,13 @@ impl JobName {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    const fn job(self, cipher: Cipher) -> Job {
-        let (direction, birth) = match self {
-            Self::Ctr => (Direction::Encrypt, Birth::Counter),
-            Self::Ecb => (Direction::Encrypt, Birth::Bytes),
-            Self::EcbDecrypt => (Direction::Decrypt, Birth::Bytes),
-        };
-        Job { cipher, direction, birth }
-    }
-
     pub(super) const fn of(job: Job) -> Self {
         match (job.birth, job.direction) {
             (Birth::Counter, _) => Self::Ctr,
             (Birth::Bytes, Direction::Encrypt) => Self::Ecb,
             (Birth::Bytes, Direction::Decrypt) => Self::EcbDecrypt,
+            (Birth::Keys { .. }, Direction::Encrypt) => Self::Search,
+            (Birth::Keys { .. }, Direction::Decrypt) => Self::SearchDecrypt,
         }
     }
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::thread;
 
-use crossgrain::Features;
 use crossgrain::internal::tune::{Effort, Field, contend, end_to_end};
 use crossgrain::internal::variant::{Policy, find};
 use crossgrain::plan::compose::{self, Edge, Flow, Node, Path, Pure, Report, Step};
 use crossgrain::plan::graph::{BULK_BYTES, JobFlow};
 use crossgrain::plan::measure::{Care, Measured};
-use crossgrain::plan::{Costs, Job, Limits, Place, Plans};
+use crossgrain::plan::{Birth, Costs, Job, Limits, Place, Plans};
+use crossgrain::{BLOCK_BYTES, Features};
 
 use super::args::JobName;
 use crate::error::Error;
@@ -48,7 +48,7 @@ pub(super) struct Case {
 #[derive(Debug)]
 pub(super) struct Facts {
     pub(super) job: Job,
-    /// `ctr`, `ecb` or `ecb-decrypt`.
+    /// `ctr`, `ecb`, `search` or one of these with `-decrypt`.
     pub(super) mode: String,
     pub(super) basis: Basis,
     pub(super) policy: Policy,
@@ -76,6 +76,34 @@ impl Basis {
 }
 
 impl Facts {
+    /// How many keys a search tries.
+    pub(super) const fn keys(&self) -> Option<u64> {
+        if self.job.birth.is_search() { Some(self.len_bytes / BLOCK_BYTES as u64) } else { None }
+    }
+
+    /// What is planned.
+    fn title(&self) -> String {
+        let Self { job, mode, len_bytes, .. } = self;
+        match (job.birth, self.keys()) {
+            (Birth::Keys { usage, known_bits }, Some(keys)) => {
+                let usage = usage.name();
+                format!("{} {mode} of {keys} keys of a {usage} by {known_bits} known bits", job.cipher)
+            }
+            _ => format!("{} {mode} of {}", job.cipher, bytes(*len_bytes)),
+        }
+    }
+
+    /// The speed that so many nanoseconds mean.
+    pub(super) fn speed(&self, total_ns: f64) -> String {
+        match self.keys() {
+            Some(keys) => {
+                let key_ns = total_ns / keys as f64;
+                format!("{key_ns:.2} ns a key, {:.3} million keys/s", 1e3 / key_ns)
+            }
+            None => format!("{:.2} GB/s", self.len_bytes as f64 / total_ns),
+        }
+    }
+
     fn limits(&self) -> Limits {
         Limits { features: self.features, policy: self.policy, forced: Vec::new(), secret_counter: false }
     }
@@ -112,7 +140,7 @@ impl Case {
         for edge in flow.edges().iter().enumerate().filter(|(_, edge)| is_whole(edge)) {
             add_whole(&mut report.pure, edge, facts.len_bytes);
         }
-        let title = format!("{} {} of {}", facts.job.cipher, facts.mode, bytes(facts.len_bytes));
+        let title = facts.title();
         let spreads = costs.iter().filter_map(|(name, known)| Some((name.to_owned(), known.spread?)));
         let spreads = spreads.collect();
         let (facts, job_flow) = (Some(facts), Some(job_flow));

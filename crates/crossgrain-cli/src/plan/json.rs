@@ -1,7 +1,7 @@
 //! A case as one JSON object.
 
-use crossgrain::plan::Place;
 use crossgrain::plan::compose::{Answer, Cost, Node, Path, Step};
+use crossgrain::plan::{Birth, Place};
 use serde_json::{Map, Value, json};
 
 use super::case::{Case, Facts, threads};
@@ -24,15 +24,13 @@ fn job(case: &Case, facts: &Facts) -> Value {
         .into_iter()
         .map(|name| (name.to_owned(), json!(case.pure(name).map(|path| path.total_ns))))
         .collect();
-    json!({
+    let mut told = json!({
         "cipher": facts.job.cipher.name(),
         "job": facts.mode,
-        "bytes": facts.len_bytes,
         "effort": facts.basis.name(),
         "policy": facts.policy.name(),
         "features": facts.features.to_string(),
         "total_ns": report.best.total_ns,
-        "gb_per_s": facts.len_bytes as f64 / report.best.total_ns,
         "path": steps(&report.best),
         "spread": spreads(case),
         "runners_up": report.runners_up.iter().map(path).collect::<Vec<_>>(),
@@ -41,7 +39,23 @@ fn job(case: &Case, facts: &Facts) -> Value {
         "gain_percent": report.gain_percent(),
         "greedy": path(&report.greedy),
         "devices": case.places.iter().map(place).collect::<Vec<_>>(),
-    })
+    });
+    let size = size(facts, report.best.total_ns);
+    size.into_iter().for_each(|(name, figure)| told[name] = figure);
+    told
+}
+
+/// How much the job is, and how fast.
+fn size(facts: &Facts, total_ns: f64) -> Vec<(&'static str, Value)> {
+    match (facts.job.birth, facts.keys()) {
+        (Birth::Keys { usage, known_bits }, Some(keys)) => vec![
+            ("keys", json!(keys)),
+            ("keys_from", json!(usage.name())),
+            ("known_bits", json!(known_bits)),
+            ("ns_per_key", json!(total_ns / keys as f64)),
+        ],
+        _ => vec![("bytes", json!(facts.len_bytes)), ("gb_per_s", json!(facts.len_bytes as f64 / total_ns))],
+    }
 }
 
 /// A device: pairs of nanoseconds for any size and for a byte, and break-even sizes in bytes, null for never.

@@ -27,8 +27,7 @@ fn head(canvas: &mut Canvas, case: &Case, unit: &Unit) {
     let total = unit.figure(best.total_ns);
     let (told, basis) = match &case.facts {
         Some(facts) => {
-            let gb_per_s = facts.len_bytes as f64 / best.total_ns;
-            let told = format!("{}: {total} {}, {gb_per_s:.2} GB/s", case.title, unit.name);
+            let told = format!("{}: {total} {}, {}", case.title, unit.name, facts.speed(best.total_ns));
             (told, format!("{} · {}", facts.basis(), facts.features))
         }
         None => (format!("{}: {total} by the cheapest path", case.title), "costs in their own unit".into()),

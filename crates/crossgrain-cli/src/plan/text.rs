@@ -148,7 +148,7 @@ impl Page<'_> {
     /// The speed that a total means.
     fn total(&self, path: &Path) -> String {
         match &self.case.facts {
-            Some(facts) => format!(", {:.2} GB/s", facts.len_bytes as f64 / path.total_ns),
+            Some(facts) => format!(", {}", facts.speed(path.total_ns)),
             None => String::new(),
         }
     }

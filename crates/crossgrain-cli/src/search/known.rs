@@ -13,6 +13,7 @@ use crossgrain_search::{
 use super::args::{Args, KdfName, LookName};
 use crate::error::Error;
 use crate::secret;
+use crate::wisdom;
 
 /// Plaintext as far as it is known, and ciphertext.
 struct Texts {
@@ -62,6 +63,8 @@ impl Args {
         for Texts { plaintext, mask, ciphertext } in &texts {
             known.extend(pairs(mode, Data { plaintext, mask, ciphertext })?);
         }
+        // A test plans for every key, by estimates that are kept; a search by blocks plans once.
+        let options = Options { costs: wisdom::costs(cipher), ..options };
         Ok(Known::Blocks(BlockSearch::new(cipher, &known, &options)?))
     }
 

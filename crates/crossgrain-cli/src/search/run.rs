@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crossgrain::plan::Use;
 use crossgrain_search::{BigUint, Hit, Kdf, Known, Refused, Search, Watch};
 
 use super::Outcome;
@@ -94,7 +95,7 @@ impl Work<'_> {
     fn kernel(&self, search: &Search) -> String {
         match self {
             Self::Space(places, _) => places.current().kernel(),
-            Self::Words(_) => search.kernel(),
+            Self::Words(_) => search.kernel(Use::Once),
         }
     }
 }

@@ -27,8 +27,6 @@ pub struct Names {
     pub ctr: &'static str,
     /// The program that writes one.
     pub random: &'static str,
-    /// Key search.
-    pub search: &'static str,
 }
 
 impl Names {

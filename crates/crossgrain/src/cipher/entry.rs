@@ -81,6 +81,13 @@ impl Entry {
         (self.under_keys)(keys, direction, block)
     }
 
+    /// What a block becomes under one direction's round keys, by look-ups.
+    #[cfg(feature = "search")]
+    pub fn under_key(&self, keys: &RoundKeys, direction: Direction, mut block: Block) -> Block {
+        (self.plain)(keys, direction, &mut block);
+        block
+    }
+
     /// Replaces a block by look-ups: the reference.
     pub fn crypt_plainly(&self, keys: &Keys, direction: Direction, block: &mut Block) {
         (self.plain)(keys.of(direction), direction, block);

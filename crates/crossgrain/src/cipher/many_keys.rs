@@ -5,21 +5,39 @@
 
 use super::sliced::Gates;
 use super::{OnBytes, OnWords, RoundKeys};
-use crate::block::{Block, Direction};
+use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::word::each;
 
 /// Keys that are tried together.
 pub const LANES: usize = 64;
 
+/// Bit j of byte i as bit i of byte j, by delta swaps (Knuth, TAOCP 4A §7.1.3).
+const fn transposed(bytes: [u8; 8]) -> [u8; 8] {
+    let mut bits = u64::from_le_bytes(bytes);
+    let swaps = [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)];
+    let mut at = 0;
+    while at < swaps.len() {
+        let (distance, mask) = swaps[at];
+        let swapped = (bits ^ bits >> distance) & mask;
+        bits ^= swapped ^ swapped << distance;
+        at += 1;
+    }
+    bits.to_le_bytes()
+}
+
 /// Byte `at` of all keys' round keys, bit by bit.
 fn byte(keys: &[RoundKeys], at: usize) -> [u64; 8] {
-    let mut bits = [0; 8];
-    for (lane, key) in keys.iter().enumerate() {
-        for (bit, word) in bits.iter_mut().enumerate() {
-            *word |= u64::from(key[at] >> bit & 1) << lane;
+    let mut bits = [[0; 8]; 8];
+    for (group, keys) in keys.chunks(8).enumerate() {
+        let mut bytes = [0; 8];
+        for (byte, key) in bytes.iter_mut().zip(keys) {
+            *byte = key[at];
+        }
+        for (bits, row) in bits.iter_mut().zip(transposed(bytes)) {
+            bits[group] = row;
         }
     }
-    bits
+    bits.map(u64::from_le_bytes)
 }
 
 /// A byte that all lanes have.
@@ -29,9 +47,16 @@ fn same(byte: u8) -> [u64; 8] {
 
 /// The blocks of all lanes, from the bits of each byte.
 fn blocks(state: &[[u64; 8]; 16]) -> [Block; LANES] {
-    each!(lane < LANES => each!(byte < 16 => {
-        state[byte].iter().rev().fold(0, |value, bits| value << 1 | (bits >> lane & 1) as u8)
-    }))
+    let mut blocks = [[0; BLOCK_BYTES]; LANES];
+    for (at, bits) in state.iter().enumerate() {
+        let bits = bits.map(u64::to_le_bytes);
+        for (group, blocks) in blocks.chunks_exact_mut(8).enumerate() {
+            for (block, byte) in blocks.iter_mut().zip(transposed(bits.map(|bits| bits[group]))) {
+                block[at] = byte;
+            }
+        }
+    }
+    blocks
 }
 
 /// What a block becomes under each of up to [`LANES`] keys, by a cipher of bytes.

@@ -137,7 +137,6 @@ macro_rules! descriptions {
                 decrypt: concat!($name, "-decrypt"),
                 ctr: concat!($name, "-ctr"),
                 random: concat!($name, "-random"),
-                search: concat!($name, "-search"),
             };
         }
     };

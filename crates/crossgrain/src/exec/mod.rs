@@ -5,7 +5,9 @@
 mod frame;
 mod many;
 mod program;
+mod search;
 mod threads;
 
 pub use program::{Program, Schedule};
+pub use search::search;
 pub use threads::Threads;

@@ -579,7 +579,9 @@ fn bind(plan: &Plan, keys: &Keys, features: Features, whiten: &Whiten) -> Result
                 steps.push(Step::Part(part.ok_or_else(missing)?.into()));
             }
             Action::Store(bind) => steps.push(Step::Store(bind(features).ok_or_else(missing)?)),
-            Action::Search(_) => return Err(Error::NoPlan(format!("{} gives no bytes", variant.name))),
+            Action::Search(..) | Action::SearchStep(..) => {
+                return Err(Error::NoPlan(format!("{} gives no bytes", variant.name)));
+            }
         }
     }
     let bundle_blocks = plan.bundle_blocks();

@@ -107,8 +107,10 @@ impl Options {
         Self { variants: Vec::new(), plans: Vec::new(), ..self.clone() }
     }
 
-    /// The options for one of two jobs of a mode: these, unless what they name is for the other job alone.
-    fn for_job(&self, job: Job, other: Job) -> Self {
+    /// The options for one of two jobs that belong together: these, unless what they name is for the other job alone.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn for_job(&self, job: Job, other: Job) -> Self {
         let is_named = |job: Job| match &self.plans[..] {
             [] => self.variants.iter().all(|name| find(name).is_ok_and(|variant| job.takes(variant))),
             plans => plans.iter().any(|plans| plans.job() == job),

@@ -1,89 +1,100 @@
-//! Search for the key of a cipher that is described once: the schedule of one key after another, then 64 at a time by gates.
+//! Steps of a search for the key of a cipher that is described once, on batches of keys.
 //!
-//! Holds: all known bits are compared, so what is found is right; nothing branches on keys but on that.
+//! The schedule goes along the grain, one key after another; the rounds go across it, by gates under 64 keys at a time, or along it
+//! by look-ups.
+//! Holds: all known bits are compared, so what is found is right; but for the look-ups nothing branches or indexes on keys, except on
+//! that.
 
 use std::fmt;
 
-use zeroize::Zeroizing;
-
-use super::search::{Inner, Known, SearchPart, Use};
-use crate::block::{BLOCK_BYTES, Block, Cipher};
+use super::search::{Batch, KeyStep, Known};
+use crate::block::{BLOCK_BYTES, Block, Cipher, Direction};
 use crate::cipher::{Entry, KEYS_AT_ONCE};
 
-/// A kernel for one known block.
-#[derive(Clone)]
-pub struct Search {
+/// The round keys of each key.
+#[derive(Clone, Copy, Debug)]
+pub struct Schedule {
     entry: &'static Entry,
     key_bytes: usize,
-    known: Known,
+    direction: Direction,
 }
 
-impl Search {
-    /// A kernel for keys of a cipher; `None` for those that are written by hand.
+impl Schedule {
+    /// For keys of a cipher; `None` for those that are written by hand.
     pub fn new(cipher: Cipher, known: &Known) -> Option<Self> {
         let entry = Entry::of(cipher.family())?;
-        Some(Self { entry, key_bytes: cipher.key_bytes(), known: *known })
-    }
-
-    /// Whether a result is the known one, as far as that is known.
-    fn is_known(&self, result: &Block) -> bool {
-        let Known { output, mask, .. } = &self.known;
-        (0..BLOCK_BYTES).fold(0, |sum, i| sum | (result[i] ^ output[i]) & mask[i]) == 0
+        Some(Self { entry, key_bytes: cipher.key_bytes(), direction: known.direction })
     }
 }
 
-impl fmt::Debug for Search {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "described::Search({:?})", self.entry)
+impl KeyStep for Schedule {
+    fn run(&self, batch: &mut Batch) {
+        let Self { entry, key_bytes, direction } = *self;
+        batch.round_keys.clear();
+        batch.round_keys.extend(batch.keys.chunks_exact(key_bytes).map(|key| entry.schedule(key, direction)));
     }
 }
 
-impl SearchPart for Search {
-    fn lanes(&self) -> usize {
-        KEYS_AT_ONCE
-    }
+/// The known block under each key.
+#[derive(Clone, Copy, Debug)]
+pub struct Rounds<const ACROSS: bool> {
+    entry: &'static Entry,
+    direction: Direction,
+    input: Block,
+}
 
-    fn inner(&self, keys: &[u8], usage: Use) -> Box<dyn Inner> {
-        let mut table = Table { search: self.clone(), keys: Zeroizing::default() };
-        table.refill(keys, usage);
-        Box::new(table)
+impl<const ACROSS: bool> Rounds<ACROSS> {
+    /// For keys of a cipher; `None` for those that are written by hand.
+    pub fn new(cipher: Cipher, known: &Known) -> Option<Self> {
+        let Known { direction, input, .. } = *known;
+        Some(Self { entry: Entry::of(cipher.family())?, direction, input })
     }
 }
 
-/// The inner keys, one after another.
-struct Table {
-    search: Search,
-    keys: Zeroizing<Vec<u8>>,
-}
-
-impl Inner for Table {
-    fn keys(&self) -> usize {
-        self.keys.len() / self.search.key_bytes
-    }
-
-    fn refill(&mut self, keys: &[u8], _: Use) {
-        assert!(keys.len().is_multiple_of(self.search.key_bytes));
-        self.keys.clear();
-        self.keys.extend_from_slice(keys);
-    }
-
-    fn search(&self, outer: &[u8], _: &mut Vec<u64>, found: &mut Vec<usize>) {
-        let Self { search: Search { entry, key_bytes, known }, keys } = self;
-        assert_eq!(outer.len(), *key_bytes);
-        for (bundle, keys) in keys.chunks(KEYS_AT_ONCE * key_bytes).enumerate() {
-            let expand = |inner: &[u8]| {
-                let key: Zeroizing<Vec<u8>> =
-                    Zeroizing::new(inner.iter().zip(outer).map(|(inner, outer)| inner ^ outer).collect());
-                entry.schedule(&key, known.direction)
-            };
-            let round_keys: Vec<_> = keys.chunks_exact(*key_bytes).map(expand).collect();
-            let results = entry.under_keys(&round_keys, known.direction, &known.input);
-            let right = results
-                .iter()
-                .take(round_keys.len())
-                .enumerate()
-                .filter(|(_, block)| self.search.is_known(block));
-            found.extend(right.map(|(lane, _)| bundle * KEYS_AT_ONCE + lane));
+impl<const ACROSS: bool> KeyStep for Rounds<ACROSS> {
+    fn run(&self, batch: &mut Batch) {
+        let Self { entry, direction, input } = self;
+        let Batch { round_keys, results, .. } = batch;
+        results.clear();
+        if ACROSS {
+            for keys in round_keys.chunks(KEYS_AT_ONCE) {
+                results.extend(&entry.under_keys(keys, *direction, input)[..keys.len()]);
+            }
+        } else {
+            results.extend(round_keys.iter().map(|keys| entry.under_key(keys, *direction, *input)));
         }
+    }
+}
+
+/// Whether each result is the known one, as far as that is known.
+#[derive(Clone, Copy)]
+pub struct Comparison {
+    output: Block,
+    mask: Block,
+}
+
+impl Comparison {
+    /// With what is known.
+    pub const fn new(known: &Known) -> Self {
+        Self { output: known.output, mask: known.mask }
+    }
+}
+
+impl fmt::Debug for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Comparison")
+    }
+}
+
+impl KeyStep for Comparison {
+    fn run(&self, batch: &mut Batch) {
+        let Self { output, mask } = self;
+        let differs =
+            |result: &Block| (0..BLOCK_BYTES).fold(0, |sum, i| sum | (result[i] ^ output[i]) & mask[i]) != 0;
+        let Batch { results, found, .. } = batch;
+        found.clear();
+        found.extend(
+            results.iter().enumerate().filter(|(_, result)| !differs(result)).map(|(place, _)| place),
+        );
     }
 }

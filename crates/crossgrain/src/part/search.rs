@@ -3,9 +3,14 @@
 //! Keys to be tried are sums of two: one of few *outer* keys, and one of an *inner* table that is prepared once and
 //! used with every outer key. What a kernel begins from is worked out in blocks of bytes (`Start::of`), one key after
 //! another, and brought into the kernel's representation by the conversions that blocks have too.
+//! A search is one kernel (`SearchPart`), or a step after another on a batch of keys (`Step`, `KeyStep`).
 //! Holds: what a kernel begins from is affine in the key where no byte is varied by both tables, so that
 //! start(outer + inner) = start(outer) + start(inner) + start(0). That is why rounds whose inputs are single bytes of
 //! the key can be done before the tables are added.
+
+use std::fmt;
+
+use zeroize::Zeroizing;
 
 use crate::block::{BLOCK_BYTES, Block, Direction};
 
@@ -22,13 +27,87 @@ pub struct Known {
     pub mask: Block,
 }
 
+impl Known {
+    /// The same with the cipher in this direction; `None` if that needs all of the output, and not all is known.
+    pub fn in_direction(self, direction: Direction) -> Option<Self> {
+        let Self { input, output, mask, .. } = self;
+        if direction == self.direction {
+            return Some(self);
+        }
+        (mask == [0xff; BLOCK_BYTES]).then_some(Self { direction, input: output, output: input, mask })
+    }
+}
+
 /// How often an inner table is going to be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Use {
     /// Once, as keys of a list: it is made ready as fast as can be.
     Once,
     /// With many outer keys: all that depends on one of the two alone is done beforehand.
     Often,
+}
+
+impl Use {
+    /// Both uses.
+    pub const ALL: [Self; 2] = [Self::Often, Self::Once];
+
+    /// Where keys come from that are used so: `mask` or `list`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Often => "mask",
+            Self::Once => "list",
+        }
+    }
+}
+
+/// What a search does with a key, in order. A variant computes some of these steps, or all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// The round keys of the key.
+    Schedule,
+    /// All rounds of the cipher on the known block.
+    Rounds,
+    /// Whether the result is the known one, as far as that is known.
+    Comparison,
+}
+
+impl Step {
+    /// All steps, in order.
+    pub const ALL: [Self; 3] = [Self::Schedule, Self::Rounds, Self::Comparison];
+
+    /// The name in variant names.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Schedule => "schedule",
+            Self::Rounds => "rounds",
+            Self::Comparison => "comparison",
+        }
+    }
+}
+
+/// Keys that go through the steps together, and what became of them. The secrets in it are wiped when it is dropped.
+#[derive(Default)]
+pub struct Batch {
+    /// The keys, one after another.
+    pub keys: Zeroizing<Vec<u8>>,
+    /// The round keys of each, in the order in which the rounds take them.
+    pub round_keys: Vec<Zeroizing<Vec<u8>>>,
+    /// What the known block becomes under each.
+    pub results: Vec<Block>,
+    /// The places of the keys that may be right.
+    pub found: Vec<usize>,
+}
+
+impl fmt::Debug for Batch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Batch({} bytes of keys, secret)", self.keys.len())
+    }
+}
+
+/// A step of a search, bound to a cipher and a known block.
+pub trait KeyStep: Send + Sync {
+    /// Takes all keys of a batch one step further.
+    fn run(&self, batch: &mut Batch);
 }
 
 /// A kernel for one known block. Answers are lanes that *may* have the key: it compares a part of the block.

@@ -61,10 +61,13 @@ impl Costs {
     /// measured it is between half and twice the cost.
     #[doc(hidden)]
     pub fn derived(row: &Variant) -> Option<Cost> {
-        let direction =
-            if let Action::Tile(_, direction, _) = row.action { direction } else { Direction::Encrypt };
+        let direction = match row.action {
+            Action::Tile(_, direction, _) | Action::SearchStep(_, direction, _) => direction,
+            _ => Direction::Encrypt,
+        };
         let bundle_ns = row.instructions?(direction) * INSTRUCTION_NS;
-        let bundle_bytes = BLOCK_BYTES * row.repr.bundle_blocks()?;
+        // Along the grain any number of blocks will do.
+        let bundle_bytes = BLOCK_BYTES * row.repr.bundle_blocks().unwrap_or(1);
         Some(Cost { fixed_ns: bundle_ns, per_byte_ns: bundle_ns / bundle_bytes as f64 })
     }
 

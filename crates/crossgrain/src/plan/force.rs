@@ -6,6 +6,7 @@
 use super::compose::Cost;
 use super::{Birth, Job, Limits, Plan, Stage, is_usable};
 use crate::block::Error;
+use crate::part::search::Step;
 use crate::part::{Part, cut};
 use crate::repr::Repr;
 use crate::variant::{Action, Variant, table};
@@ -18,13 +19,13 @@ pub(super) fn plan(job: Job, limits: &Limits) -> Result<Plan, Error> {
     let named = &limits.forced;
     named.iter().try_for_each(|variant| admit(variant, limits))?;
     if let [whole] = named[..]
-        && matches!(whole.action, Action::Whole(..) | Action::WholeCounter(_))
+        && matches!(whole.action, Action::Whole(..) | Action::WholeCounter(_) | Action::Search(..))
         && job.takes(whole)
     {
         return Ok(Plan::of(&[whole]));
     }
     let forcing = Forcing { job, limits, repr: named[0].repr, named };
-    let stages = forcing.stages()?;
+    let stages = if job.birth.is_search() { forcing.search()? } else { forcing.stages()? };
     let unused = |variant: &&&Variant| !stages.iter().any(|stage| std::ptr::eq(stage.variant, **variant));
     match forcing.named.iter().find(unused) {
         Some(variant) => Err(unfit(variant, "it has no place in this job")),
@@ -109,6 +110,29 @@ impl Forcing<'_> {
                 None => unfit(self.named[0], "it has no place in this job"),
             }
         })
+    }
+
+    /// The steps of a search, in the direction of the first that was named.
+    fn search(&self) -> Result<Vec<Stage>, Error> {
+        let named = self.named.iter().find_map(|variant| match variant.action {
+            Action::SearchStep(Step::Schedule | Step::Rounds, direction, _) => Some(direction),
+            _ => None,
+        });
+        let direction = named.unwrap_or(self.job.direction);
+        let step = |step| {
+            let is_step = |variant: &Variant| {
+                matches!(variant.action, Action::SearchStep(own, way, _)
+                    if own == step && (way == direction || step == Step::Comparison))
+            };
+            let here = |variant: &&&'static Variant| is_step(variant) && self.job.takes(variant);
+            let rest = || {
+                table().iter().find(|variant| is_step(variant) && is_usable(variant, self.job, self.limits))
+            };
+            let variant = self.named.iter().find(here).copied().or_else(rest);
+            let none = || unfit(self.named[0], "it has no place in this job");
+            variant.map(|variant| Stage { variant, round: 0 }).ok_or_else(none)
+        };
+        Step::ALL.into_iter().map(step).collect()
     }
 
     /// The way into the representation: bytes are loaded; counters are born there, or as blocks and loaded.

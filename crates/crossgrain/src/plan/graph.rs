@@ -1,13 +1,14 @@
 //! The graph of a job: positions between the steps of its cipher, representations, and the variant table.
 //!
 //! A node is a position and a representation; an edge is a variant that computes one or more steps, or a
-//! conversion. Built from the table and nothing else: a new row is a new edge.
+//! conversion. Built from the table and nothing else: a new row is a new edge. The steps of a key search are those of
+//! `part::search`, from a source of keys to the keys that may be right.
 
 use super::compose::{Cost, Edge, Flow, Node, Path, Step};
 use super::costs::Costs;
 use super::{Birth, Job, Limits, Plan, Stage, corrupt, is_usable};
-use crate::block::{BLOCK_BYTES, Error};
-use crate::part::{Part, steps};
+use crate::block::{BLOCK_BYTES, Direction, Error};
+use crate::part::{Part, search, steps};
 use crate::repr::Repr;
 use crate::variant::{Action, Variant, table};
 
@@ -34,13 +35,8 @@ impl JobFlow {
     /// [`Error::NoPlan`] if a cost is unsound.
     pub fn new(job: Job, limits: &Limits, costs: &Costs) -> Result<Self, Error> {
         let usable: Vec<_> = table().iter().filter(|variant| is_usable(variant, job, limits)).collect();
-        // Conversions lead by way of `blocks`, whether or not the cipher has parts there.
-        let mut shapes = vec![Repr::Blocks.to_string()];
-        shapes.extend(usable.iter().map(|variant| variant.repr.to_string()));
-        shapes.sort();
-        shapes.dedup();
-        let parts: Vec<_> = names(steps(job.cipher, job.direction).into_iter().map(|(step, _)| step), job);
-        let mut made = Self { job, flow: Flow::new(&parts, &shapes)?, variants: Vec::new() };
+        let flow = if job.birth.is_search() { search_flow(&usable)? } else { data_flow(job, &usable)? };
+        let mut made = Self { job, flow, variants: Vec::new() };
         for variant in usable {
             if let Some(cost) = costs.get(variant) {
                 add(&mut made.flow, job, variant, cost)?;
@@ -63,13 +59,16 @@ impl JobFlow {
         self.with_rest(self.best(BULK_BYTES)?)
     }
 
-    /// A plan for bulk, and the cheapest ones for what its bundles leave over.
+    /// A plan for bulk, and the cheapest ones for what its bundles leave over; a search leaves nothing over.
     ///
     /// # Errors
     /// [`Error::NoPlan`] if no path leads from source to sink.
     pub fn with_rest(&self, bulk: Plan) -> Result<Vec<Plan>, Error> {
         let mut narrowest = bulk.bundle_blocks();
         let mut plans = vec![bulk];
+        if self.job.birth.is_search() {
+            return Ok(plans);
+        }
         for size_bytes in REST_BYTES {
             let next = self.best(size_bytes)?;
             if next.bundle_blocks() < narrowest {
@@ -89,7 +88,8 @@ impl JobFlow {
     /// # Errors
     /// [`Error::CorruptPlan`] if the path is of another flow.
     pub fn plan(&self, path: &Path) -> Result<Plan, Error> {
-        let rounds = steps(self.job.cipher, self.job.direction);
+        let Job { cipher, direction, birth } = self.job;
+        let rounds = if birth.is_search() { Vec::new() } else { steps(cipher, direction) };
         let stage = |step: &Step| {
             let round = match &step.from {
                 Node::Between { position, .. } => rounds.get(*position).map_or(0, |(_, round)| *round),
@@ -127,6 +127,38 @@ impl JobFlow {
     }
 }
 
+/// The parts of a cipher, in the representations of variants; as yet without edges.
+fn data_flow(job: Job, usable: &[&Variant]) -> Result<Flow, super::compose::Error> {
+    // Conversions lead by way of `blocks`, whether or not the cipher has parts there.
+    let mut shapes = vec![Repr::Blocks.to_string()];
+    shapes.extend(usable.iter().map(|variant| variant.repr.to_string()));
+    shapes.sort();
+    shapes.dedup();
+    Flow::new(&names(steps(job.cipher, job.direction).into_iter().map(|(step, _)| step), job), &shapes)
+}
+
+/// The steps of a key search, as yet without edges.
+fn search_flow(usable: &[&Variant]) -> Result<Flow, super::compose::Error> {
+    let shape = |variant: &&Variant| match variant.action {
+        Action::SearchStep(search::Step::Schedule | search::Step::Rounds, direction, _) => {
+            side(variant.repr, direction)
+        }
+        _ => variant.repr.to_string(),
+    };
+    let mut shapes: Vec<_> = usable.iter().map(shape).collect();
+    shapes.sort();
+    shapes.dedup();
+    Flow::new(&search::Step::ALL.map(search::Step::name), &shapes)
+}
+
+/// What a step of a search in this direction leaves: no step goes on from what one in the other direction left.
+fn side(repr: Repr, direction: Direction) -> String {
+    match direction {
+        Direction::Encrypt => repr.to_string(),
+        Direction::Decrypt => format!("{repr}-back"),
+    }
+}
+
 fn names(parts: impl IntoIterator<Item = Part>, job: Job) -> Vec<&'static str> {
     parts.into_iter().map(|part| part.name(job.direction)).collect()
 }
@@ -160,10 +192,39 @@ fn add(flow: &mut Flow, job: Job, variant: &Variant, cost: Cost) -> Result<(), s
         Action::Tile(part, ..) => {
             flow.variant(name, &names(part.span(job.cipher, job.direction), job), &repr, cost)?;
         }
-        Action::Whole(..) | Action::WholeCounter(_) => {
+        Action::Whole(..) | Action::WholeCounter(_) | Action::Search(..) => {
             flow.edge(Edge { name: name.to_owned(), from: Node::Source, to: Node::Sink, cost })?;
         }
-        Action::Search(_) => {}
+        Action::SearchStep(step, direction, _) => add_step(flow, variant, (step, direction), cost)?,
     }
     Ok(())
+}
+
+/// Adds a step of a search.
+fn add_step(
+    flow: &mut Flow,
+    variant: &Variant,
+    (step, direction): (search::Step, Direction),
+    cost: Cost,
+) -> Result<(), super::compose::Error> {
+    let name = variant.name.clone();
+    match step {
+        search::Step::Schedule => {
+            let to = Node::between(1, &side(variant.repr, direction));
+            flow.edge(Edge { name, from: Node::Source, to, cost })
+        }
+        // Rounds across the grain bring the round keys there themselves.
+        search::Step::Rounds => {
+            let [from, to] = [Repr::Blocks, variant.repr].map(|repr| side(repr, direction));
+            flow.variant_between(&name, &[step.name()], [&from, &to], cost)
+        }
+        // It is the way out as well: nothing is left to be brought anywhere.
+        search::Step::Comparison => {
+            let last = flow.parts().len() - 1;
+            let ends: Vec<_> =
+                flow.representations().iter().map(|shape| Node::between(last, shape)).collect();
+            ends.into_iter()
+                .try_for_each(|from| flow.edge(Edge { name: name.clone(), from, to: Node::Sink, cost }))
+        }
+    }
 }

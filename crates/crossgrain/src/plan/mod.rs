@@ -15,40 +15,58 @@ pub use costs::{Costs, Known};
 pub use plans::Plans;
 // No part of the interface, as all that is hidden: this workspace's own.
 #[doc(hidden)]
-pub use {place::Place, trial::Trial};
+pub use {
+    place::Place,
+    trial::{Searching, Trial},
+};
 
+pub use crate::part::search::Use;
 pub use crate::variant::Leaks;
 
 use std::fmt;
 
 use self::compose::Cost;
-use crate::block::{Cipher, Direction, Error};
-use crate::variant::{Action, Policy, Variant, table};
+use crate::block::{BLOCK_BYTES, Cipher, Direction, Error};
+use crate::part::search::Step;
+use crate::variant::{Action, Policy, Variant};
 use crate::word::Features;
 
-/// Where a job's blocks are born, as far as planning goes.
+/// Where a job begins, as far as planning goes: where its blocks come from, or, of a key search, its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Birth {
     /// In the job's bytes.
     Bytes,
     /// In a counter.
     Counter,
+    /// In a mask or a list of keys, which are tried on one block: a key search. Of the block's other end so many bits are known.
+    Keys {
+        /// How often a table of them is used: often for a mask, once for a list.
+        usage: Use,
+        /// Up to [`Birth::WHOLE_BLOCK`].
+        known_bits: u32,
+    },
 }
 
 impl Birth {
-    /// Both sources.
-    pub const ALL: [Self; 2] = [Self::Bytes, Self::Counter];
+    /// The bits of a block: if so many are known, a search may go in either direction.
+    pub const WHOLE_BLOCK: u32 = 8 * BLOCK_BYTES as u32;
 
-    /// `bytes` or `counter`.
+    /// `bytes`, `counter`, `mask` or `list`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bytes => "bytes",
             Self::Counter => "counter",
+            Self::Keys { usage, .. } => usage.name(),
         }
+    }
+
+    /// Whether the job is a key search.
+    pub const fn is_search(self) -> bool {
+        matches!(self, Self::Keys { .. })
     }
 }
 
-/// What is to be computed: a cipher in a direction, from a source to bytes.
+/// What is to be computed: a cipher in a direction, from a source to bytes; or keys of it, from a source to those that may be right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Job {
     /// The block cipher.
@@ -63,8 +81,14 @@ pub struct Job {
 impl fmt::Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cipher, direction, birth } = self;
-        let from = if *birth == Birth::Counter { "a counter" } else { "bytes" };
-        write!(f, "{cipher}, {}, from {from}", direction.name())
+        write!(f, "{cipher}, {}, ", direction.name())?;
+        match birth {
+            Birth::Bytes => f.write_str("from bytes"),
+            Birth::Counter => f.write_str("from a counter"),
+            Birth::Keys { usage, known_bits } => {
+                write!(f, "for a key of a {} by {known_bits} known bits", usage.name())
+            }
+        }
     }
 }
 
@@ -74,17 +98,26 @@ impl Job {
     #[doc(hidden)]
     pub fn takes(self, variant: &Variant) -> bool {
         let Self { cipher, direction, birth } = self;
+        // Where all of the block is known, the cipher may go from either end of it to the other.
+        let either = matches!(birth, Birth::Keys { known_bits, .. } if known_bits == Birth::WHOLE_BLOCK);
         variant.serves(cipher.family())
             && match variant.action {
                 // A conversion, wherever a counter was born.
-                Action::Load(_) | Action::Store(_) => true,
+                Action::Load(_) | Action::Store(_) => !birth.is_search(),
                 Action::Count(_) | Action::CountEncrypted(_) | Action::WholeCounter(_) => {
                     birth == Birth::Counter
                 }
-                Action::Tile(part, way, _) => way == direction || part.is_own_inverse(),
+                Action::Tile(part, way, _) => {
+                    !birth.is_search() && (way == direction || part.is_own_inverse())
+                }
                 Action::Whole(way, _) => way == direction && birth == Birth::Bytes,
-                // It gives no bytes.
-                Action::Search(_) => false,
+                Action::Search(way, own, _) => {
+                    let fits = matches!(birth, Birth::Keys { usage, .. } if usage == own);
+                    fits && (way == direction || either)
+                }
+                Action::SearchStep(step, way, _) => {
+                    birth.is_search() && (way == direction || either || step == Step::Comparison)
+                }
             }
     }
 }
@@ -173,32 +206,6 @@ pub fn choose(job: Job, limits: &Limits, costs: &Costs) -> Result<Vec<Plan>, Err
     } else {
         Ok(vec![force::plan(job, limits)?])
     }
-}
-
-/// The variants to search for a cipher's key with, the cheapest a key first, or the one that is forced. Not every one
-/// takes whatever is known.
-///
-/// # Errors
-/// As [`choose`].
-#[doc(hidden)]
-pub fn searches(cipher: Cipher, limits: &Limits, costs: &Costs) -> Result<Vec<&'static Variant>, Error> {
-    let fits = |variant: &&'static Variant| {
-        matches!(variant.action, Action::Search(_)) && variant.family == Some(cipher.family())
-    };
-    if let Some(&forced) = limits.forced.first() {
-        force::admit(forced, limits)?;
-        let reason = || format!("it does not search for a key of {cipher}");
-        let unfit = || Error::Unavailable { variant: forced.name.clone(), reason: reason() };
-        return Some(forced).filter(fits).map(|forced| vec![forced]).ok_or_else(unfit);
-    }
-    let usable = table().iter().filter(fits).filter(|variant| force::admit(variant, limits).is_ok());
-    let priced = usable.filter_map(|variant| Some((costs.get(variant)?.per_byte_ns, variant)));
-    let mut priced: Vec<_> = priced.collect();
-    priced.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-    if priced.is_empty() {
-        return Err(Error::NoPlan(format!("nothing that may be used searches for a key of {cipher}")));
-    }
-    Ok(priced.into_iter().map(|(_, variant)| variant).collect())
 }
 
 fn is_usable(variant: &Variant, job: Job, limits: &Limits) -> bool {

@@ -4,7 +4,8 @@
 //! asked for. A way out of tiles goes through such a buffer too, tile after tile: the sink is where a job meets its
 //! bytes, and reaching for them costs as much as a short conversion. (Who loads them before pays for that,
 //! not the sink; but each job pays once, so loads are timed on a tile and stores are not.)
-//! A search is timed by keys, each of which counts as a block.
+//! A search is timed by keys, each of which counts as a block: those of a mask under many outer keys, those of a list with what it
+//! takes to prepare them. A step of a search is timed on a batch that the steps before it have filled.
 //! A trial never judges answers: compare a forced plan with the reference first.
 
 use std::fmt;
@@ -12,9 +13,9 @@ use std::fmt;
 use crate::block::{BLOCK_BYTES, Cipher, Direction, Key};
 use crate::convert::{Load, Store};
 use crate::part::counter::Counter;
-use crate::part::search::{Inner, Known, Use};
+use crate::part::search::{Batch, Inner, KeyStep, Known, SearchPart, Step, Use};
 use crate::part::{Count, Keys, Source, TilePart, WholePart};
-use crate::variant::{Action, Variant};
+use crate::variant::{Action, Variant, table};
 use crate::word::{Buffers, Features, TILE_BYTES, Tile};
 
 /// A variant, ready.
@@ -22,9 +23,8 @@ pub struct Trial {
     work: Work,
     /// Blocks that the variant is given at once.
     blocks: usize,
-    /// How often a counter goes on, and a search takes another outer key.
+    /// How often a counter goes on.
     tiles: usize,
-    key_bytes: usize,
     tile: Box<Tile>,
     scratch: Box<[Tile; 2]>,
     data: Vec<u8>,
@@ -36,18 +36,76 @@ enum Work {
     Store(Box<dyn Store>),
     Tile(Box<dyn TilePart>),
     Whole(Box<dyn WholePart>, Source<'static>),
-    Search(Box<dyn Inner>, Finds),
-}
-
-/// What a search fills.
-#[derive(Default)]
-struct Finds {
-    scratch: Vec<u64>,
-    found: Vec<usize>,
+    Search(Box<Searching>),
+    SearchStep(Box<dyn KeyStep>, Box<Batch>),
 }
 
 /// Keys of a search's inner table: what is prepared of them stays in L2.
 const INNER_KEYS: usize = 4096;
+
+/// Keys of a batch that a step is timed on.
+const BATCH_KEYS: usize = 64;
+
+/// A search at work.
+pub struct Searching {
+    inner: Box<dyn Inner>,
+    usage: Use,
+    /// The inner keys, one after another.
+    keys: Vec<u8>,
+    key_bytes: usize,
+    /// How often the table is used: with another outer key, or with other keys in it.
+    turns: usize,
+    scratch: Vec<u64>,
+    found: Vec<usize>,
+}
+
+impl Searching {
+    /// What is known where nothing depends on it, in a direction.
+    pub const fn anything(direction: Direction) -> Known {
+        Known { direction, input: [1; 16], output: [2; 16], mask: [0xff; 16] }
+    }
+
+    /// Over about so many keys, one table after another.
+    pub fn new(part: &dyn SearchPart, cipher: Cipher, usage: Use, count: usize) -> Self {
+        let (inner_keys, key_bytes) = (INNER_KEYS.min(count).max(1), cipher.key_bytes());
+        let keys = vec![0; inner_keys * key_bytes];
+        let (inner, turns) = (part.inner(&keys, usage), count.div_ceil(inner_keys));
+        Self { inner, usage, keys, key_bytes, turns, scratch: Vec::new(), found: Vec::new() }
+    }
+
+    /// Tries them all.
+    pub fn run(&mut self) {
+        let Self { inner, usage, keys, key_bytes, turns, scratch, found } = self;
+        found.clear();
+        for turn in 0..*turns {
+            if *usage == Use::Once {
+                inner.refill(keys, Use::Once);
+            }
+            inner.search(&[turn as u8; 32][..*key_bytes], scratch, found);
+        }
+    }
+}
+
+impl fmt::Debug for Searching {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Searching({} keys, {})", self.inner.keys() * self.turns, self.usage.name())
+    }
+}
+
+/// A batch of keys that has come to a step.
+fn batch(cipher: Cipher, features: Features, step: Step, known: &Known) -> Option<Batch> {
+    let keys = vec![0x5a; BATCH_KEYS * cipher.key_bytes()];
+    let mut batch = Batch { keys: keys.into(), ..Batch::default() };
+    for before in Step::ALL.into_iter().take_while(|before| *before != step) {
+        let is_before = |variant: &&Variant| {
+            variant.family == Some(cipher.family())
+                && matches!(variant.action, Action::SearchStep(own, way, _) if own == before && way == known.direction)
+        };
+        let Action::SearchStep(.., bind) = table().iter().find(is_before)?.action else { return None };
+        bind(features, cipher, known)?.run(&mut batch);
+    }
+    Some(batch)
+}
 
 impl Trial {
     /// Binds a variant to an arbitrary key; `None` if these instructions do not suffice.
@@ -68,30 +126,29 @@ impl Trial {
                 bind(features, Direction::Encrypt, &keys)?,
                 Source::Counter(Counter::big_endian(1)),
             ),
-            Action::Search(bind) => {
-                let known = Known {
-                    direction: Direction::Encrypt,
-                    input: [1; 16],
-                    output: [2; 16],
-                    mask: [0xff; 16],
-                };
-                let keys = vec![0; INNER_KEYS.min(len_bytes / BLOCK_BYTES) * cipher.key_bytes()];
-                Work::Search(bind(features, cipher, &known)?.inner(&keys, Use::Often), Finds::default())
+            Action::Search(direction, usage, bind) => {
+                let part = bind(features, cipher, &Searching::anything(direction))?;
+                Work::Search(Box::new(Searching::new(&*part, cipher, usage, len_bytes / BLOCK_BYTES)))
+            }
+            Action::SearchStep(step, direction, bind) => {
+                let known = Searching::anything(direction);
+                let batch = batch(cipher, features, step, &known)?;
+                Work::SearchStep(bind(features, cipher, &known)?, Box::new(batch))
             }
         };
         let blocks = match &work {
-            Work::Search(inner, _) => inner.keys(),
+            Work::Search(search) => search.inner.keys() * search.turns,
+            Work::SearchStep(..) => BATCH_KEYS,
             Work::Whole(..) => len_bytes / BLOCK_BYTES,
             Work::Store(_) => len_bytes.next_multiple_of(TILE_BYTES) / BLOCK_BYTES,
             _ => TILE_BYTES / BLOCK_BYTES,
         };
         let tiles = match work {
-            Work::Count(_) | Work::Search(..) => len_bytes.div_ceil(blocks * BLOCK_BYTES),
+            Work::Count(_) => len_bytes.div_ceil(blocks * BLOCK_BYTES),
             _ => 1,
         };
         let data = vec![0; blocks * BLOCK_BYTES];
-        let key_bytes = cipher.key_bytes();
-        Some(Self { work, blocks, tiles, key_bytes, tile: Box::default(), scratch: Box::default(), data })
+        Some(Self { work, blocks, tiles, tile: Box::default(), scratch: Box::default(), data })
     }
 
     /// Bytes that one run works on.
@@ -101,7 +158,7 @@ impl Trial {
 
     /// Runs the variant once.
     pub fn run(&mut self) {
-        let Self { work, blocks, tiles, key_bytes, tile, scratch, data } = self;
+        let Self { work, blocks, tiles, tile, scratch, data } = self;
         match work {
             Work::Load(load) => load.load(data, tile, &mut scratch[0]),
             Work::Store(store) => {
@@ -111,12 +168,8 @@ impl Trial {
             }
             Work::Tile(part) => part.run(tile, *blocks),
             Work::Whole(whole, source) => whole.run(*source, Buffers::in_place(data)),
-            Work::Search(inner, Finds { scratch, found }) => {
-                found.clear();
-                for outer in 0..*tiles {
-                    inner.search(&[outer as u8; 32][..*key_bytes], scratch, found);
-                }
-            }
+            Work::Search(search) => search.run(),
+            Work::SearchStep(step, batch) => step.run(batch),
             Work::Count(count) => {
                 let mut counting = count.begin();
                 for at in 0..*tiles {

@@ -7,13 +7,14 @@
 use std::cell::RefCell;
 
 use super::elapsed_ns;
-use crate::block::{Cipher, Error, Key};
+use crate::block::{BLOCK_BYTES, Cipher, Error, Key};
 use crate::check;
+use crate::exec::search;
 use crate::mode::{Ctr, Ecb, Options};
 use crate::plan::compose::{Graph, Path};
 use crate::plan::graph::{BULK_BYTES, JobFlow};
 use crate::plan::measure::{Care, Measured, Subject, measure};
-use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans};
+use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, Searching};
 
 /// Turns that count.
 const TURNS: usize = 15;
@@ -108,7 +109,7 @@ pub fn end_to_end(
         if !check::job_agrees(job.cipher, job.direction, job.birth, &options)? {
             return Err(check::disagrees(&plan.stages[0].variant.name));
         }
-        Ok(Runner { mode: Mode::of(job, &options)?, data: &data, clock_ns })
+        Ok(Runner { mode: Mode::of(job, &options, len_bytes)?, data: &data, clock_ns })
     };
     let mut runners = plans.iter().map(runner).collect::<Result<Vec<_>, _>>()?;
     let mut subjects: Vec<_> = runners.iter_mut().map(|runner| runner as &mut dyn Subject).collect();
@@ -122,16 +123,22 @@ struct Runner<'a> {
     clock_ns: &'a dyn Fn() -> u64,
 }
 
-/// The simplest mode that runs a job.
+/// The simplest mode that runs a job, or a search: each key counts as a block.
 enum Mode {
     Ecb(Ecb),
     Ctr(Ctr),
+    Search(Searching),
 }
 
 impl Mode {
-    fn of(job: Job, options: &Options) -> Result<Self, Error> {
+    fn of(job: Job, options: &Options, len_bytes: usize) -> Result<Self, Error> {
         let key = arbitrary_key(job.cipher)?;
         Ok(match job.birth {
+            Birth::Keys { usage, .. } => {
+                let (plans, known) = (options.plans_of(job)?, Searching::anything(job.direction));
+                let part = search(&plans[0], options.limits()?.features, job.cipher, &known)?;
+                Self::Search(Searching::new(&*part, job.cipher, usage, len_bytes / BLOCK_BYTES))
+            }
             Birth::Bytes => Self::Ecb(Ecb::with_options(&key, job.direction, options)?),
             Birth::Counter => Self::Ctr(Ctr::with_options(&key, &[1; 16], options)?),
         })
@@ -147,7 +154,8 @@ impl Subject for Runner<'_> {
         let mut data = self.data.borrow_mut();
         elapsed_ns(self.clock_ns, || {
             for _ in 0..repeats {
-                match &self.mode {
+                match &mut self.mode {
+                    Mode::Search(search) => search.run(),
                     Mode::Ctr(ctr) => ctr.apply_at(0, &mut data[..]),
                     // Whole blocks, or the plan would not have been made for these bytes.
                     Mode::Ecb(ecb) => drop(ecb.apply(&mut data[..])),

@@ -17,7 +17,7 @@ use std::str::FromStr;
 
 use crate::block::{Cipher, Direction, Error, Family};
 use crate::convert::{Load, Store};
-use crate::part::search::{Known, SearchPart};
+use crate::part::search::{KeyStep, Known, SearchPart, Step, Use};
 use crate::part::{Count, Keys, Part, TilePart, WholePart};
 use crate::repr::Repr;
 use crate::word::Features;
@@ -98,8 +98,10 @@ pub enum Action {
     Whole(Direction, BindWhole),
     /// The whole cipher from a counter, added to bytes.
     WholeCounter(BindWhole),
-    /// Search for a key: key schedule and cipher with a key a lane, as far as it takes to tell a wrong key.
-    Search(BindSearch),
+    /// All steps of a search in one kernel, one key per lane, for tables of one use: as far as it takes to tell a wrong key.
+    Search(Direction, Use, BindSearch),
+    /// One step of a search, on batches of keys. A comparison serves both directions.
+    SearchStep(Step, Direction, BindStep),
 }
 
 impl Action {
@@ -119,7 +121,8 @@ impl fmt::Debug for Action {
             Self::Tile(part, direction, _) => part.name(*direction),
             Self::Whole(direction, _) => direction.name(),
             Self::WholeCounter(_) => "WholeCounter",
-            Self::Search(_) => "Search",
+            Self::Search(..) => "Search",
+            Self::SearchStep(step, ..) => step.name(),
         };
         f.write_str(name)
     }
@@ -133,6 +136,9 @@ pub type BindWhole = fn(Features, Direction, &Keys) -> Option<Box<dyn WholePart>
 
 /// Binds a search for a cipher's key to a known block.
 pub type BindSearch = fn(Features, Cipher, &Known) -> Option<Box<dyn SearchPart>>;
+
+/// Binds a step of such a search.
+pub type BindStep = fn(Features, Cipher, &Known) -> Option<Box<dyn KeyStep>>;
 
 /// One row of the table.
 pub struct Variant {
@@ -173,6 +179,7 @@ impl Variant {
         self.family == Some(family)
             && match self.action {
                 Action::Tile(part, ..) => part == Part::whole(family),
+                Action::SearchStep(Step::Comparison, ..) => false,
                 _ => true,
             }
     }

@@ -3,14 +3,15 @@
 //!
 //! Bits of registers are no rows for AES: every CPU that has them has AES instructions, or byte shuffles that are as fast.
 
-use super::table::{bitsliced, by, of};
-use super::{Action, BindSearch, Variant};
+use super::table::{bitsliced, by, by_table, of};
+use super::{Action, BindSearch, BindStep, Variant};
 use crate::block::{Direction, Family};
 use crate::cipher::{Description, OnBytes, OnWords, Visitor, Work, visit};
 use crate::circuit::Bits;
 use crate::part::aes::search::{Byte, LaneByte};
 use crate::part::aes::substitute::{Galois, Nibbles, Permute, Substitute};
-use crate::part::described_search::Search;
+use crate::part::described_search::{Comparison, Rounds, Schedule};
+use crate::part::search::{Step, Use};
 use crate::part::{aes, serpent};
 use crate::repr::Repr;
 use crate::word::{
@@ -36,30 +37,90 @@ pub(super) fn push(rows: &mut Vec<Variant>) {
     visit(&mut Described(rows));
 }
 
-/// Instructions that a gate of the rounds comes to: schedules, a key after another, take fifteen times as long as the rounds.
-const OF_GATE: f64 = 40.0;
+/// Adds a kernel that does all of a search: a row for each direction, and for each use of a table.
+fn kernel<I: Isa>(
+    (family, name): (Family, &str),
+    repr: Repr,
+    way: &str,
+    bind: BindSearch,
+    rows: &mut Vec<Variant>,
+) {
+    for direction in Direction::ALL {
+        for usage in Use::ALL {
+            let list = if usage == Use::Once { "-list" } else { "" };
+            let stem = format!("{}-search{list}{}", name, back(direction));
+            rows.push(by(way, of::<I>(family, &stem, repr, Action::Search(direction, usage, bind))));
+        }
+    }
+}
 
-/// The rows of ciphers that are described once.
+/// What names of searches by decryption end in, as those of programs for GPUs do.
+const fn back(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Encrypt => "",
+        Direction::Decrypt => "-back",
+    }
+}
+
+/// The steps of ciphers that are described once: schedules along the grain, one key after another; rounds across it by gates, which
+/// bring the keys there themselves, or along it by look-ups.
 struct Described<'a>(&'a mut Vec<Variant>);
 
-impl Described<'_> {
-    fn push<C: Description>(&mut self, gates: fn(Direction) -> f64) {
-        let bind: BindSearch = |_, cipher, known| {
-            let search = (cipher.family() == C::FAMILY).then(|| Search::new(cipher, known))??;
-            Some(Box::new(search))
-        };
-        let row = of::<Portable>(C::FAMILY, C::NAMES.search, bitsliced::<u64>(), Action::Search(bind));
-        self.0.push(Variant { instructions: Some(gates), ..row });
+/// Instructions that a gate of the rounds comes to, in the rounds of 64 keys, whose round keys are brought across the grain for it.
+const OF_GATE: f64 = 6.0;
+
+/// The same in the schedule of one key, which goes by gates on single bytes.
+const OF_GATE_IN_SCHEDULE: f64 = 0.45;
+
+/// Instructions of a substitution of a byte and of a linear map of a byte, by look-ups.
+const LOOK_UPS: [f64; 2] = [4.0, 18.0];
+
+/// Instructions that estimates go by where no line of them is a row's: of schedule, rounds across the grain, and rounds along it.
+type Instructions = [fn(Direction) -> f64; 3];
+
+/// A row for each step, direction and way.
+fn steps<C: Description>([schedule, across, along]: Instructions, rows: &mut Vec<Variant>) {
+    for direction in Direction::ALL {
+        let bind_schedule: BindStep = |_, cipher, known| Some(Box::new(Schedule::new(cipher, known)?));
+        let bind_across: BindStep = |_, cipher, known| Some(Box::new(Rounds::<true>::new(cipher, known)?));
+        let bind_along: BindStep = |_, cipher, known| Some(Box::new(Rounds::<false>::new(cipher, known)?));
+        rows.push(step::<C>(Step::Schedule, direction, Repr::Blocks, schedule, bind_schedule));
+        rows.push(step::<C>(Step::Rounds, direction, bitsliced::<u64>(), across, bind_across));
+        rows.push(by_table(step::<C>(Step::Rounds, direction, Repr::Blocks, along, bind_along)));
     }
+    let bind: BindStep = |_, _, known| Some(Box::new(Comparison::new(known)));
+    rows.push(step::<C>(Step::Comparison, Direction::Encrypt, Repr::Blocks, |_| 12.0, bind));
+}
+
+fn step<C: Description>(
+    step: Step,
+    direction: Direction,
+    repr: Repr,
+    instructions: fn(Direction) -> f64,
+    bind: BindStep,
+) -> Variant {
+    let stem = format!("{}-{}{}", C::NAMES.family, step.name(), back(direction));
+    let row = of::<Portable>(C::FAMILY, &stem, repr, Action::SearchStep(step, direction, bind));
+    Variant { instructions: Some(instructions), ..row }
 }
 
 impl Visitor for Described<'_> {
     fn bytes<C: OnBytes>(&mut self) {
-        self.push::<C>(|direction| Work::on_bytes::<C>(direction).gates::<C>(1) * OF_GATE);
+        let instructions: Instructions = [
+            |direction| Work::on_bytes::<C>(direction).gates::<C>(1) * OF_GATE_IN_SCHEDULE,
+            |direction| Work::on_bytes::<C>(direction).gates::<C>(1) * OF_GATE,
+            |direction| Work::on_bytes::<C>(direction).instructions(LOOK_UPS),
+        ];
+        steps::<C>(instructions, self.0);
     }
 
     fn words<C: OnWords>(&mut self) {
-        self.push::<C>(|direction| Work::on_words::<C>(direction).gates::<C>(4) * OF_GATE);
+        let instructions: Instructions = [
+            |direction| Work::on_words::<C>(direction).gates::<C>(4) * OF_GATE_IN_SCHEDULE,
+            |direction| Work::on_words::<C>(direction).gates::<C>(4) * OF_GATE,
+            |direction| Work::on_words::<C>(direction).instructions(LOOK_UPS.map(|of_byte| 4.0 * of_byte)),
+        ];
+        steps::<C>(instructions, self.0);
     }
 }
 
@@ -67,7 +128,7 @@ impl Visitor for Described<'_> {
 fn aes_search<B: LaneByte>(repr: Repr, way: &str, rows: &mut Vec<Variant>) {
     let bind: BindSearch =
         |features, cipher, known| aes::search::search::<B>(B::Isa::detect(features)?, cipher, known);
-    rows.push(by(way, of::<B::Isa>(Family::Aes, "aes-search", repr, Action::Search(bind))));
+    kernel::<B::Isa>((Family::Aes, "aes"), repr, way, bind, rows);
 }
 
 /// The same with one byte per lane.
@@ -80,7 +141,7 @@ fn aes_search_in_blocks<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
     let bind: BindSearch = |features, cipher, known| {
         aes::search::instructions::search::<W>(W::Isa::detect(features)?, cipher, known)
     };
-    rows.push(of::<W::Isa>(Family::Aes, "aes-search", Repr::Blocks, Action::Search(bind)));
+    kernel::<W::Isa>((Family::Aes, "aes"), Repr::Blocks, "", bind, rows);
 }
 
 /// Search for a key of Serpent.
@@ -90,5 +151,5 @@ fn serpent_search<W: Lane32>(rows: &mut Vec<Variant>) {
         Some(Box::new(search))
     };
     let repr = Repr::Vsliced { bits: W::BITS };
-    rows.push(of::<W::Isa>(Family::Serpent, "serpent-search", repr, Action::Search(bind)));
+    kernel::<W::Isa>((Family::Serpent, "serpent"), repr, "", bind, rows);
 }

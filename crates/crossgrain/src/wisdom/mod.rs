@@ -44,7 +44,7 @@ impl Signature {
         // on them.
         let is_described = |row: &&Variant| row.family.is_some_and(|family| Entry::of(family).is_some());
         let planned =
-            table().iter().filter(|row| !matches!(row.action, Action::Search(_)) && !is_described(row));
+            table().iter().filter(|row| !matches!(row.action, Action::Search(..)) && !is_described(row));
         let names = planned.flat_map(|variant| variant.name.bytes().chain([b'\n']));
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),

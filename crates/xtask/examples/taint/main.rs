@@ -79,7 +79,8 @@ mod check {
     fn seen(variant: &Variant, features: Features) -> Result<Seen, Error> {
         let mut seen = Seen { claims_nothing: true, reports: 0 };
         for cipher in Cipher::ALL {
-            for job in jobs(variant, cipher) {
+            // A search has to branch on what it finds.
+            for job in jobs(variant, cipher).into_iter().filter(|job| !job.birth.is_search()) {
                 let options = forced(variant, job.direction, features);
                 // What is reported when nothing is secret is none of ours: LLVM compares whole enums, with
                 // bytes that no one wrote.
@@ -103,6 +104,7 @@ mod check {
         let (key, buffers) =
             (Key::new(job.cipher, &key[..job.cipher.key_bytes()])?, Buffers::in_place(&mut data));
         let leaks = match job.birth {
+            Birth::Keys { .. } => Leaks::Nothing,
             Birth::Bytes => {
                 let ecb = Ecb::with_options(&key, job.direction, options)?;
                 ecb.apply(buffers)?;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Plans, corrupt};
 use crate::block::{Cipher, Direction, Error};
 use crate::plan::compose::Cost;
-use crate::plan::{Birth, Job, Plan, Stage};
+use crate::plan::{Birth, Job, Plan, Stage, Use};
 use crate::variant::find;
 
 /// The number of this format: one more with every change that older programs would misread.
@@ -22,6 +22,7 @@ impl Plans {
             cipher: cipher.name().to_owned(),
             direction: direction.name().to_owned(),
             source: birth.name().to_owned(),
+            known_bits: if let Birth::Keys { known_bits, .. } = birth { Some(known_bits) } else { None },
         };
         let plans = self.plans.iter().map(|plan| PlanText {
             fixed_ns: plan.cost.fixed_ns,
@@ -54,6 +55,9 @@ struct JobText {
     cipher: String,
     direction: String,
     source: String,
+    /// Of a search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    known_bits: Option<u32>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -84,11 +88,18 @@ impl FromStr for Plans {
 
 impl JobText {
     fn read(self) -> Result<Job, Error> {
-        let Self { cipher, direction, source } = self;
+        let Self { cipher, direction, source, known_bits } = self;
         let cipher: Cipher = cipher.parse()?;
         let unknown = |what: &str| corrupt(format!("'{}' is no {what}", what.escape_debug()));
         let direction = Direction::ALL.into_iter().find(|known| known.name() == direction);
-        let birth = Birth::ALL.into_iter().find(|known| known.name() == source);
+        let birth = match known_bits {
+            None => [Birth::Bytes, Birth::Counter].into_iter().find(|known| known.name() == source),
+            Some(known_bits @ 1..=Birth::WHOLE_BLOCK) => {
+                let usage = Use::ALL.into_iter().find(|known| known.name() == source);
+                usage.map(|usage| Birth::Keys { usage, known_bits })
+            }
+            Some(_) => return Err(corrupt("a block has 128 bits, of which one at least is known")),
+        };
         let direction = direction.ok_or_else(|| unknown("direction"))?;
         Ok(Job { cipher, direction, birth: birth.ok_or_else(|| unknown("source"))? })
     }
