@@ -38,7 +38,7 @@ enum Program {
 #[rustfmt::skip] // a table: one line a step
 const LINTS: &[Step] = &[
     Step { name: "format", program: Program::Cargo, arguments: &["fmt", "--all", "--check"], with: &[] },
-    Step { name: "clippy", program: Program::Cargo, arguments: &["clippy", "--workspace", "--features", FEATURES, "--all-targets", "--", "-D", "warnings"], with: &[] },
+    Step { name: "clippy", program: Program::Cargo, arguments: &["clippy", "--workspace", "--features", FEATURES, "--lib", "--bins", "--tests", "--examples", "--", "-D", "warnings"], with: &[] },
 ];
 
 /// What runs beside the test programs, longest first. Steps of a row follow one another: cargo locks the folder that they share.

@@ -13,6 +13,9 @@ use crate::{Result, artifacts, cargo, root, target};
 /// What is optional in the command line and the Python package.
 pub(crate) const FEATURES: &str = "crossgrain-cli/gpu,crossgrain-py/gpu";
 
+/// All that is compiled, but no benchmarks: by `--all-targets` every library would be compiled for those once more.
+const TARGETS: &[&str] = &["--lib", "--bins", "--tests", "--examples"];
+
 /// What was built.
 #[derive(Debug, Default)]
 pub(crate) struct Built {
@@ -37,7 +40,7 @@ pub(crate) struct TestProgram {
 /// If it cannot be built.
 pub(crate) fn build() -> Result<Built> {
     let mut build = cargo();
-    build.args(["build", "--workspace", "--all-targets", "--features", FEATURES]);
+    build.args(["build", "--workspace", "--features", FEATURES]).args(TARGETS);
     let mut built = Built::default();
     for artifact in artifacts(build)? {
         let target = &artifact["target"];
