@@ -227,9 +227,12 @@ fn a_search_is_saved_drawn_and_measured() {
         assert_eq!((names(&shown), &shown["known_bits"]), (names(&chosen), &8.into()));
     }
     let text = fs::read_to_string(&file).unwrap();
-    for (known, wrong, reason) in
-        [("\"list\"", "\"bag\"", "no source"), (": 8", ": 0", "one at least"), (": 8", ": 129", "128 bits")]
-    {
+    for (known, wrong, reason) in [
+        ("\"list\"", "\"bag\"", "no source"),
+        ("\"known_bits\": 8", "\"known_bits\": 0", "one at least"),
+        ("\"known_bits\": 8", "\"known_bits\": 129", "128 bits"),
+    ] {
+        assert!(text.contains(known), "{text}");
         fs::write(&file, text.replace(known, wrong)).unwrap();
         refused(&plan(&["--plan", name(&file)]), 3, reason);
     }

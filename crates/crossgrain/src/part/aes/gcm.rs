@@ -11,10 +11,9 @@
 
 use std::ops::Range;
 
-use super::instructions::{
-    AHEAD_BYTES, Bundle, Counted, Frame, FramedBundle, IN_FLIGHT, Middle, both_halves, round,
-};
+use super::instructions::{AHEAD_BYTES, Counted, Frame, IN_FLIGHT, MIDDLE_LEAST, Middle, both_halves, round};
 use super::key::RoundKeys;
+use super::walk::{TABLED, Table, Walker};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::message::{AeadMessage, Tag};
 use crate::part::GcmWay;
@@ -40,8 +39,13 @@ impl<'a, W: AesLanes> With<'a, W> {
     }
 }
 
-/// Seals or opens a message, and says whether its tag is right: [`WholePart::gcm`](crate::part::WholePart::gcm).
-pub(super) fn one<W: AesLanes>(with: With<'_, W>, first: u128, message: &mut AeadMessage<'_>) -> bool {
+/// Seals or opens a message, and says whether its tag is right: [`WholePart::gcm`](crate::part::WholePart::gcm). `WALKS` says whether two
+/// rounds of what comes before the end are taken from a table.
+pub(super) fn one<W: AesLanes, const WALKS: bool>(
+    with: With<'_, W>,
+    first: u128,
+    message: &mut AeadMessage<'_>,
+) -> bool {
     let (mut sum, mut aad) = ([0; BLOCK_BYTES], message.aad);
     let bulk_bytes = bulk_bytes::<W>(message);
     let end_bytes = message.buffers.len_bytes() - bulk_bytes;
@@ -49,7 +53,7 @@ pub(super) fn one<W: AesLanes>(with: With<'_, W>, first: u128, message: &mut Aea
         with.way.ghash.absorb(&mut sum, aad);
         aad = &[];
     }
-    with.isa.enter(Message(Start { with, first, sum: &sum, aad }, message))
+    with.isa.enter(Message::<W, WALKS>(Start { with, first, sum: &sum, aad }, message))
 }
 
 /// The most registers of data that a short message has.
@@ -104,24 +108,29 @@ impl<W: AesLanes> Start<'_, W> {
 }
 
 /// The kernel of one message.
-struct Message<'a, 'b, 'c, W: AesLanes>(Start<'a, W>, &'b mut AeadMessage<'c>);
+struct Message<'a, 'b, 'c, W: AesLanes, const WALKS: bool>(Start<'a, W>, &'b mut AeadMessage<'c>);
 
-impl<W: AesLanes> Kernel for Message<'_, '_, '_, W> {
+impl<W: AesLanes, const WALKS: bool> Kernel for Message<'_, '_, '_, W, WALKS> {
     type Output = bool;
 
     #[inline(always)]
     fn run(self) -> bool {
         let Self(start, message) = self;
-        let Start { with: With { isa, powers, way, .. }, sum, aad, .. } = start;
+        let Start { with: With { isa, powers, .. }, sum, aad, .. } = start;
         let bulk_bytes = bulk_bytes::<W>(message);
         let len_bytes = message.buffers.len_bytes() - bulk_bytes;
         let blocks = blocks_of(aad.len()) + blocks_of(len_bytes) + 1;
         let hash = if bulk_bytes == 0 {
             Few::<W>::after(isa, powers, sum, blocks)
         } else {
-            let lanes = match way.opens {
-                true => bulk::<W, true>(&start, message, bulk_bytes),
-                false => bulk::<W, false>(&start, message, bulk_bytes),
+            let lanes = if WALKS {
+                let first = start.counter(0);
+                let mut table = Table::new();
+                table.fill::<W>(isa, start.with.keys, first);
+                let begin = Walker::new(isa, start.with.keys, &table, first);
+                bulk(&start, begin, message, bulk_bytes)
+            } else {
+                bulk(&start, Counted::from(isa, start.counter(0)), message, bulk_bytes)
             };
             Few::<W>::after_lanes(isa, powers, lanes, blocks)
         };
@@ -305,10 +314,55 @@ fn nonce_in_lanes<W: AesLanes>(isa: W::Isa, nonce: &[u8]) -> W {
 
 const _: () = assert!(STRIDE == IN_FLIGHT);
 
+/// How the cipher begins on the counters of bundles that follow one another.
+trait Begin<W> {
+    /// Rounds that are done by then.
+    const ROUNDS: usize;
+
+    /// The states of a bundle whose first counter is `block` blocks after the first of all.
+    fn begin(&mut self, isa: W::Isa, keys: &RoundKeys, block: usize) -> [W; IN_FLIGHT]
+    where
+        W: AesLanes;
+}
+
+impl<W: AesLanes> Begin<W> for Counted<W> {
+    const ROUNDS: usize = 0;
+
+    #[inline(always)]
+    fn begin(&mut self, isa: W::Isa, keys: &RoundKeys, _block: usize) -> [W; IN_FLIGHT] {
+        let first = W::broadcast(isa, &keys.blocks()[0]);
+        let (entering, _) = self.around::<IN_FLIGHT>(isa, [W::splat(isa, 0); IN_FLIGHT]);
+        each!(i < IN_FLIGHT => entering[i] ^ first)
+    }
+}
+
+impl<W: AesLanes> Begin<W> for Walker<'_, W> {
+    const ROUNDS: usize = TABLED;
+
+    #[inline(always)]
+    fn begin(&mut self, _isa: W::Isa, _keys: &RoundKeys, block: usize) -> [W; IN_FLIGHT] {
+        self.after_round_2(block)
+    }
+}
+
 /// Whole bundles in front of the end, this many bytes; gives the sums of GHASH's lanes after them.
 #[inline(always)]
-fn bulk<W: AesLanes, const OPENS: bool>(
+fn bulk<W: AesLanes, B: Begin<W>>(
     start: &Start<'_, W>,
+    begin: B,
+    message: &mut AeadMessage<'_>,
+    bulk_bytes: usize,
+) -> W {
+    match start.with.way.opens {
+        true => bundles::<W, B, true>(start, begin, message, bulk_bytes),
+        false => bundles::<W, B, false>(start, begin, message, bulk_bytes),
+    }
+}
+
+#[inline(always)]
+fn bundles<W: AesLanes, B: Begin<W>, const OPENS: bool>(
+    start: &Start<'_, W>,
+    mut begin: B,
     message: &mut AeadMessage<'_>,
     bulk_bytes: usize,
 ) -> W {
@@ -317,13 +371,12 @@ fn bulk<W: AesLanes, const OPENS: bool>(
     // Here, where its parts lie in registers.
     let mut buffers = message.buffers.reborrow();
     let mut sums = Sums::<W>::from(isa, powers, sum);
-    let mut counted = FramedBundle::<W, _, true>::new(isa, keys, Counted::from(isa, start.counter(0)));
     let mut at = 0;
     if !OPENS {
-        buffers.store_all(0, counted.run::<IN_FLIGHT>(buffers.load_all(isa, 0), 0));
+        let output = encrypt_bundle(isa, keys, &mut begin, buffers.load_all(isa, 0));
+        buffers.store_all(0, output);
         at = bundle_bytes;
     }
-    let mut frame = counted.frame;
     while at < bulk_bytes {
         let input = buffers.load_all(isa, at);
         let sent = if OPENS {
@@ -331,7 +384,8 @@ fn bulk<W: AesLanes, const OPENS: bool>(
         } else {
             &buffers.output_mut()[at - bundle_bytes..][..bundle_bytes]
         };
-        let output = encrypt_and_hash(isa, keys, (&mut frame, &mut sums), input, sent);
+        let state = begin.begin(isa, keys, at / BLOCK_BYTES);
+        let output = encrypt_and_hash::<W, B>(isa, keys, state, &mut sums, input, sent);
         buffers.store_all(at, output);
         buffers.expect(at + AHEAD_BYTES, bundle_bytes);
         at += bundle_bytes;
@@ -342,26 +396,44 @@ fn bulk<W: AesLanes, const OPENS: bool>(
     sums.lanes()
 }
 
-/// A bundle of CTR whose first middle rounds have products of what is `sent` between them.
+/// The first bundle of CTR.
 #[inline(always)]
-fn encrypt_and_hash<W: AesLanes>(
+fn encrypt_bundle<W: AesLanes, B: Begin<W>>(
     isa: W::Isa,
     keys: &RoundKeys,
-    (frame, sums): (&mut Counted<W>, &mut Sums<'_, W>),
+    begin: &mut B,
+    input: [W; IN_FLIGHT],
+) -> [W; IN_FLIGHT] {
+    let (_, middle, last) = keys.split();
+    let last = W::broadcast(isa, last);
+    let mut state = begin.begin(isa, keys, 0);
+    let last_keys = each!(i < IN_FLIGHT => last ^ input[i]);
+    Middle::in_memory(&middle[B::ROUNDS..]).rounds::<IN_FLIGHT, true>(isa, &mut state, last_keys);
+    state
+}
+
+/// A bundle of CTR that has begun, whose first middle rounds have products of what is `sent` between them.
+#[inline(always)]
+fn encrypt_and_hash<W: AesLanes, B: Begin<W>>(
+    isa: W::Isa,
+    keys: &RoundKeys,
+    mut state: [W; IN_FLIGHT],
+    sums: &mut Sums<'_, W>,
     input: [W; IN_FLIGHT],
     sent: &[u8],
 ) -> [W; IN_FLIGHT] {
-    let (first, middle, last) = keys.split();
-    let (first, last) = (W::broadcast(isa, first), W::broadcast(isa, last));
-    let (entering, added) = frame.around::<IN_FLIGHT>(isa, input);
-    let mut state = each!(i < IN_FLIGHT => entering[i] ^ first);
-    let (early, late) = middle.split_at(STRIDE);
+    let (_, middle, last) = keys.split();
+    let last = W::broadcast(isa, last);
+    // All that the shortest key has left, if that is no more than there are products.
+    let (early, late) = middle[B::ROUNDS..].split_at(STRIDE.min(MIDDLE_LEAST - B::ROUNDS));
     let mut products = sums.begin_stride();
     unrolled!(i in [0 1 2 3 4 5 6 7] {
-        round::<W, IN_FLIGHT, true>(isa, &mut state, &early[i]);
+        if i < early.len() {
+            round::<W, IN_FLIGHT, true>(isa, &mut state, &early[i]);
+        }
         sums.add_in_stride(&mut products, i, &sent[i * W::BYTES..][..W::BYTES]);
     });
-    let last_keys = each!(i < IN_FLIGHT => last ^ added[i]);
+    let last_keys = each!(i < IN_FLIGHT => last ^ input[i]);
     Middle::in_memory(late).rounds::<IN_FLIGHT, true>(isa, &mut state, last_keys);
     state
 }

@@ -113,7 +113,7 @@ impl<W: AesLanes> WholePart for Cipher<W> {
     }
 
     fn gcm(&self, way: GcmWay<'_>, first: u128, message: &mut AeadMessage<'_>) -> bool {
-        gcm::one::<W>(gcm::With::new(self.isa, &self.keys, way), first, message)
+        gcm::one::<W, false>(gcm::With::new(self.isa, &self.keys, way), first, message)
     }
 
     fn gcm_short(&self, way: GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {

@@ -16,6 +16,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::gcm;
 use super::head::{GROUP_BLOCKS, NONCE_BITS};
 use super::instructions::{
     BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, MIDDLE_LEAST, Middle, counters, over_bundles,
@@ -30,6 +31,10 @@ use crate::word::{AesLanes, Buffers, Isa, Kernel, each, wipe};
 /// Blocks under one nonce after which its table has paid for itself: making it costs two rounds of
 /// 256 blocks, using it saves two rounds a block; found by `crossgrain bench`, see docs/measuring.md.
 const WORTH_BLOCKS: u64 = 512;
+
+/// The shortest message of GCM for which a table is made: each has a nonce of its own. Found as [`WORTH_BLOCKS`]; at a quarter of it
+/// the table costs 14 %.
+const GCM_WORTH_BYTES: usize = 32 * 1024;
 
 /// Blocks of a call below which asking for the table costs more than it saves: it is shared by threads, so a lock and a
 /// reference are taken and given back.
@@ -55,7 +60,20 @@ struct Nonce {
 /// The column-0 part of the state after round 2 for every lowest counter byte, and again from 0 on for
 /// bundles that begin near the end. Wiped when dropped.
 #[repr(align(64))]
-struct Table([u8; (GROUP_BLOCKS + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES]);
+pub(super) struct Table([u8; (GROUP_BLOCKS + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES]);
+
+impl Table {
+    /// A place for a table, to be filled where it stays: what is moved leaves a copy.
+    pub(super) const fn new() -> Self {
+        Self([0; (GROUP_BLOCKS + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES])
+    }
+
+    /// Fills it for the nonce of a counter, within a kernel.
+    #[inline(always)]
+    pub(super) fn fill<W: AesLanes>(&mut self, isa: W::Isa, keys: &RoundKeys, first: Counter) {
+        Fill::<W> { isa, keys, first, table: self }.run();
+    }
+}
 
 /// Boxed: between the counts of an `Arc` and the table, its alignment would leave a gap, and what lay on the stack would get there.
 #[allow(clippy::redundant_allocation, reason = "the gap")]
@@ -88,9 +106,7 @@ impl<W: AesLanes> Walk<W> {
         }
         nonce.blocks = nonce.blocks.saturating_add(blocks as u64);
         if nonce.table.is_none() && nonce.blocks >= WORTH_BLOCKS {
-            // Filled where it stays: what is moved leaves a copy.
-            let mut table = Arc::new(Box::new(Table([0; (GROUP_BLOCKS + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES])));
-            let first = Counter { value: first.value & !(GROUP_BLOCKS as u128 - 1), ..first };
+            let mut table = Arc::new(Box::new(Table::new()));
             if let Some(table) = Arc::get_mut(&mut table) {
                 self.isa.enter(Fill::<W> { isa: self.isa, keys: &self.keys, first, table });
             }
@@ -138,7 +154,10 @@ impl<W: AesLanes> WholePart for Walk<W> {
     }
 
     fn gcm(&self, way: GcmWay<'_>, first: u128, message: &mut AeadMessage<'_>) -> bool {
-        self.plain.gcm(way, first, message)
+        if message.buffers.len_bytes() < GCM_WORTH_BYTES {
+            return self.plain.gcm(way, first, message);
+        }
+        gcm::one::<W, true>(gcm::With::new(self.isa, &self.keys, way), first, message)
     }
 
     fn gcm_short(&self, way: GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
@@ -158,6 +177,7 @@ fn after_round_1<W: AesLanes>(isa: W::Isa, counters: W, keys: &[Block]) -> W {
     (counters ^ W::broadcast(isa, &keys[0])).encrypt_round(W::broadcast(isa, &keys[1]))
 }
 
+/// Fills a table.
 struct Fill<'a, W: AesLanes> {
     isa: W::Isa,
     keys: &'a RoundKeys,
@@ -171,6 +191,7 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
     #[inline(always)]
     fn run(self) {
         let Self { isa, keys, first, table } = self;
+        let first = Counter { value: first.value & !(GROUP_BLOCKS as u128 - 1), ..first };
         let spare = W::splat(isa, 0x6363_6363_6363_6363);
         let zero = W::splat(isa, 0);
         let base = counters::<W>(isa, first.value, 1);
@@ -202,27 +223,37 @@ impl<W: AesLanes> Kernel for Walked<'_, '_, W> {
         let Self { isa, keys, table, first, buffers } = self;
         let (_, middle, last) = keys.split();
         let mut bundle = WalkBundle::<W> {
-            isa,
-            keys,
+            walker: Walker::new(isa, keys, table, first),
             middle: Middle::new(isa, &middle[TABLED..]),
             last: W::broadcast(isa, last),
-            table,
-            first,
-            rest: W::splat(isa, 0),
         };
-        bundle.rest = bundle.rest_of(first);
         over_bundles(isa, &mut bundle, buffers);
     }
 }
 
 /// Rounds 1 and 2, the first two of the middle ones, are in the table and the rest.
-const TABLED: usize = 2;
+pub(super) const TABLED: usize = 2;
 
 struct WalkBundle<'a, W: AesLanes> {
-    isa: W::Isa,
-    keys: &'a RoundKeys,
+    walker: Walker<'a, W>,
     middle: Middle<'a, W, { MIDDLE_LEAST - TABLED }>,
     last: W,
+}
+
+impl<W: AesLanes> Bundle<W> for WalkBundle<'_, W> {
+    #[inline(always)]
+    fn run<const N: usize>(&mut self, input: [W; N], block: usize) -> [W; N] {
+        let mut state = self.walker.after_round_2::<N>(block);
+        let last_keys = each!(i < N => self.last ^ input[i]);
+        self.middle.rounds::<N, true>(self.walker.isa, &mut state, last_keys);
+        state
+    }
+}
+
+/// Counters after round 2, by a table.
+pub(super) struct Walker<'a, W: AesLanes> {
+    isa: W::Isa,
+    keys: &'a RoundKeys,
     table: &'a Table,
     first: Counter,
     /// What the table leaves out of the state after round 2, the same for a whole group.
@@ -240,7 +271,15 @@ static FIRST_BLOCKS: [u8; 2 * BUNDLE_BLOCKS_MAX * BLOCK_BYTES] = {
     mask
 };
 
-impl<W: AesLanes> WalkBundle<'_, W> {
+impl<'a, W: AesLanes> Walker<'a, W> {
+    /// From a counter on, by the table of its nonce.
+    #[inline(always)]
+    pub(super) fn new(isa: W::Isa, keys: &'a RoundKeys, table: &'a Table, first: Counter) -> Self {
+        let mut walker = Self { isa, keys, table, first, rest: W::splat(isa, 0) };
+        walker.rest = walker.rest_of(first);
+        walker
+    }
+
     #[inline(always)]
     fn rest_of(&self, counter: Counter) -> W {
         let block = W::broadcast(self.isa, &counter.block());
@@ -248,11 +287,10 @@ impl<W: AesLanes> WalkBundle<'_, W> {
         let columns = after_round_1(self.isa, block, keys) & !column_zero::<W>(self.isa);
         columns.encrypt_round(W::broadcast(self.isa, &keys[2]))
     }
-}
 
-impl<W: AesLanes> Bundle<W> for WalkBundle<'_, W> {
+    /// The states of the counters from the first plus `block` on. Bundles must follow one another.
     #[inline(always)]
-    fn run<const N: usize>(&mut self, input: [W; N], block: usize) -> [W; N] {
+    pub(super) fn after_round_2<const N: usize>(&mut self, block: usize) -> [W; N] {
         let Self { isa, table, first, rest, .. } = self;
         let (isa, now) = (*isa, *rest);
         let counter = first.skip(block as u128);
@@ -269,8 +307,6 @@ impl<W: AesLanes> Bundle<W> for WalkBundle<'_, W> {
                 *word = *word ^ (change & !before);
             }
         }
-        let last_keys = each!(i < N => self.last ^ input[i]);
-        self.middle.rounds::<N, true>(isa, &mut state, last_keys);
         state
     }
 }
