@@ -304,6 +304,10 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
         if bytes.len() == Self::BYTES {
             return Self::load(isa, bytes);
         }
+        // No bytes may be where no memory is, and there a load under a mask takes the CPU hundreds of cycles.
+        if bytes.is_empty() {
+            return Self::splat(isa, 0);
+        }
         // SAFETY: the token is there, and so many bytes are in the slice.
         Self(unsafe { R::load_part(bytes.as_ptr(), bytes.len()) }, PhantomData)
     }
@@ -313,6 +317,9 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
         assert!(bytes.len() <= Self::BYTES);
         if bytes.len() == Self::BYTES {
             return self.store(bytes);
+        }
+        if bytes.is_empty() {
+            return;
         }
         // SAFETY: a value of this type exists, and so many bytes are in the slice.
         unsafe { self.0.store_part(bytes.as_mut_ptr(), bytes.len()) }
