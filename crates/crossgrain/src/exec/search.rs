@@ -82,8 +82,8 @@ impl Inner for Table {
 
     fn refill(&mut self, keys: &[u8], _: Use) {
         assert!(keys.len().is_multiple_of(self.key_bytes));
-        self.keys.clear();
-        self.keys.extend_from_slice(keys);
+        // A longer list would be moved within the heap, and leave a copy.
+        self.keys = keys.to_vec().into();
     }
 
     fn search(&self, outer: &[u8], _: &mut Vec<u64>, found: &mut Vec<usize>) {

@@ -39,7 +39,7 @@ pub(super) const ENTRY: Entry = Entry {
 const MESSAGE_BYTES_MAX: u64 = (1 << 36) - 32;
 
 /// The length of nonces that are counters themselves.
-const NONCE_BYTES: usize = 12;
+const NONCE_BYTES: usize = GcmWay::NONCE_BYTES;
 
 /// What is encrypted and hashed before more is encrypted, so that it is still in cache.
 const PIECE_BYTES: usize = 128 * 1024;
@@ -183,9 +183,12 @@ impl Gcm {
     /// take the message: for several threads, or where the last 32 bits of its counter wrap.
     #[inline(always)]
     fn one_by_kernel(&self, threads: Threads, opens: bool, message: &mut AeadMessage<'_>) -> Option<bool> {
-        let (first, len_bytes) = (self.first(message.nonce), message.buffers.len_bytes());
-        let last = u64::from(first as u32) + len_bytes.div_ceil(BLOCK_BYTES) as u64;
-        if !self.has_kernel || threads.pays(len_bytes) || last >= 1 << 32 {
+        let len_bytes = message.buffers.len_bytes();
+        if !self.has_kernel || threads.pays(len_bytes) {
+            return None;
+        }
+        let first = self.first(message.nonce);
+        if u64::from(first as u32) + len_bytes.div_ceil(BLOCK_BYTES) as u64 >= 1 << 32 {
             return None;
         }
         let right = self.counter.gcm(self.way(opens), first, message);

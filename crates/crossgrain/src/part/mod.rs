@@ -251,6 +251,11 @@ pub struct GcmWay<'a> {
     pub tag_bytes: usize,
 }
 
+impl GcmWay<'_> {
+    /// The length of nonces that are counters themselves.
+    pub const NONCE_BYTES: usize = 12;
+}
+
 /// A whole cipher, bound to its round keys, from source to sink without a tile between.
 pub trait WholePart: Send + Sync {
     /// Computes any number of whole blocks.

@@ -4,7 +4,8 @@
 //! many registers as GHASH reduces together, and one is hashed a round: to open, those that are decrypted; to seal, those of the bundle
 //! before. The end, a bundle at most, has the mask of the tag as one more register beside those of its counters, and each of its blocks
 //! is multiplied by a power of its own, so that the sum is reduced once: a short message takes little longer than a block. Several short
-//! messages go together: each step of one waits for the step before, and the others' fill the time.
+//! messages go together: each step of one waits for the step before, and the others' fill the time. Of long ones, the first two rounds
+//! come from the table of `walk`.
 //! Layout: `Repr::Blocks`, as in `instructions`. Needs: `AesLanes`. Source: SP 800-38D §7.1 and §7.2;
 //! Gopal et al., "Fast Cryptographic Computation on Intel Architecture Processors Via Function Stitching" (2010).
 //! Holds: what is branched on is public: lengths, and whether the tag is right.
@@ -148,9 +149,6 @@ impl<W: AesLanes, const WALKS: bool> Kernel for Message<'_, '_, '_, W, WALKS> {
 /// Short messages that go together.
 const TOGETHER: usize = 4;
 
-/// The length of nonces that are counters themselves.
-const NONCE_BYTES: usize = 12;
-
 /// The kernel of short messages: [`WholePart::gcm_short`](crate::part::WholePart::gcm_short).
 pub(super) struct Short<'a, 'b, 'c, W: AesLanes>(
     pub(super) With<'a, W>,
@@ -169,7 +167,7 @@ impl<W: AesLanes> Kernel for Short<'_, '_, '_, W> {
             let (mut longest, mut are_usual) = (0, true);
             for message in group.iter() {
                 longest = longest.max(message.buffers.len_bytes());
-                are_usual &= message.nonce.len() == NONCE_BYTES
+                are_usual &= message.nonce.len() == GcmWay::NONCE_BYTES
                     && message.aad.len() <= LONGEST_AAD_BYTES
                     && (!with.way.opens || message.tag.len() == with.way.tag_bytes);
             }
@@ -202,7 +200,7 @@ fn counter_blocks<W: AesLanes>(isa: W::Isa, first: usize, stride: usize) -> W {
     let mut bytes = [0; LANES_MAX * BLOCK_BYTES];
     for lane in 0..W::BLOCKS {
         let counter = (first + lane * stride) as u32;
-        bytes[lane * BLOCK_BYTES + NONCE_BYTES..][..4].copy_from_slice(&counter.to_be_bytes());
+        bytes[lane * BLOCK_BYTES + GcmWay::NONCE_BYTES..][..4].copy_from_slice(&counter.to_be_bytes());
     }
     W::load(isa, &bytes[..W::BYTES])
 }
@@ -303,7 +301,7 @@ fn products_of<W: AesLanes, const N: usize>(
     hash.products
 }
 
-/// A nonce of [`NONCE_BYTES`] in every lane, and zeros behind it.
+/// A nonce of [`GcmWay::NONCE_BYTES`] in every lane, and zeros behind it.
 #[inline(always)]
 fn nonce_in_lanes<W: AesLanes>(isa: W::Isa, nonce: &[u8]) -> W {
     // Both parts as they lie: what is put together in memory first waits to be written.

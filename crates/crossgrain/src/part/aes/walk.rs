@@ -22,7 +22,7 @@ use super::instructions::{
     BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, MIDDLE_LEAST, Middle, counters, over_bundles,
 };
 use super::key::RoundKeys;
-use crate::block::{BLOCK_BYTES, Block, Direction};
+use crate::block::{BLOCK_BYTES, Block, Direction, ones_then_zeros};
 use crate::message::AeadMessage;
 use crate::part::counter::Counter;
 use crate::part::{GcmWay, Source, WholePart};
@@ -261,15 +261,7 @@ pub(super) struct Walker<'a, W: AesLanes> {
 }
 
 /// Ones, then zeros: read from the middle minus n blocks, it selects the first n blocks of a bundle.
-static FIRST_BLOCKS: [u8; 2 * BUNDLE_BLOCKS_MAX * BLOCK_BYTES] = {
-    let mut mask = [0; 2 * BUNDLE_BLOCKS_MAX * BLOCK_BYTES];
-    let mut i = 0;
-    while i < BUNDLE_BLOCKS_MAX * BLOCK_BYTES {
-        mask[i] = 0xff;
-        i += 1;
-    }
-    mask
-};
+static FIRST_BLOCKS: [u8; 2 * BUNDLE_BLOCKS_MAX * BLOCK_BYTES] = ones_then_zeros();
 
 impl<'a, W: AesLanes> Walker<'a, W> {
     /// From a counter on, by the table of its nonce.
