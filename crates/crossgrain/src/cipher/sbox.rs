@@ -14,12 +14,19 @@ pub struct Sbox {
     pub table: [u8; 256],
     /// How it is made of the inversion in AES's field, if it is.
     pub inversion: Option<Inversion>,
+    /// Whether it is, and its input map adds a constant at most.
+    pub inverts_first: bool,
 }
 
 impl Sbox {
     /// The S-box of a table, whose structure is looked for.
     pub const fn new(table: [u8; 256]) -> Self {
-        Self { inversion: Inversion::of(&table), table }
+        let inversion = Inversion::of(&table);
+        let inverts_first = match &inversion {
+            Some(found) => found.input.adds_constant(),
+            None => false,
+        };
+        Self { table, inversion, inverts_first }
     }
 
     /// The S-box with its input rotated left by `before` bits and its output by `after`.
@@ -154,6 +161,9 @@ pub struct Linear {
 }
 
 impl Linear {
+    /// What makes every byte zero.
+    pub const NOTHING: Self = Self { images: [0; 8] };
+
     /// The product with `factor` in GF(2⁸) by the polynomial x⁸ + the bits of `polynomial`.
     pub const fn product(factor: u8, polynomial: u8) -> Self {
         let (mut images, mut bit, mut product) = ([0; 8], 0, factor);

@@ -8,6 +8,7 @@
 //! Holds: constants are public; keys are the same for every block.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use super::folded::Lacks;
 use super::sbox::{Linear, Sbox};
@@ -22,7 +23,7 @@ const MAPS_MAX: usize = 7;
 /// The constants of a cipher's S-boxes and maps, as a way takes them.
 pub struct Forms<W: ByteLanes, Y: Way<W>> {
     boxes: [Y::Sbox; BOXES_MAX],
-    maps: [Option<Y::Linear>; MAPS_MAX],
+    maps: [Y::Linear; MAPS_MAX],
 }
 
 impl<W: ByteLanes, Y: Way<W>> Forms<W, Y> {
@@ -37,9 +38,10 @@ impl<W: ByteLanes, Y: Way<W>> Forms<W, Y> {
         for (form, sbox) in forms.iter_mut().zip(boxes) {
             *form = Y::sbox(sbox)?;
         }
-        let mut of_maps = [None; MAPS_MAX];
+        // Rounds name none but the cipher's own.
+        let mut of_maps = [Y::linear(&Linear::NOTHING); MAPS_MAX];
         for (form, map) in of_maps.iter_mut().zip(maps) {
-            *form = Some(Y::linear(map));
+            *form = Y::linear(map);
         }
         Some(Self { boxes: forms, maps: of_maps })
     }
@@ -58,23 +60,30 @@ impl<W: ByteLanes, Y: Way<W>> fmt::Debug for Forms<W, Y> {
 
 /// Registers whose lanes are bytes, or words, of many blocks.
 #[derive(Debug)]
-pub struct Lanes<'a, W: ByteLanes, Y: Way<W>, const N: usize> {
-    /// The instructions.
-    pub isa: W::Isa,
-    /// The constants.
-    pub forms: &'a Forms<W, Y>,
+pub struct Lanes<'a, C, W: ByteLanes, Y: Way<W>, const N: usize> {
+    isa: W::Isa,
+    forms: &'a Forms<W, Y>,
+    cipher: PhantomData<fn() -> C>,
 }
 
-impl<W: ByteLanes, Y: Way<W>, const N: usize> Clone for Lanes<'_, W, Y, N> {
+impl<'a, C, W: ByteLanes, Y: Way<W>, const N: usize> Lanes<'a, C, W, Y, N> {
+    /// What the rounds of `C` compute with, by these constants of its own.
+    #[inline(always)]
+    pub const fn new(isa: W::Isa, forms: &'a Forms<W, Y>) -> Self {
+        Self { isa, forms, cipher: PhantomData }
+    }
+}
+
+impl<C, W: ByteLanes, Y: Way<W>, const N: usize> Clone for Lanes<'_, C, W, Y, N> {
     #[inline(always)]
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<W: ByteLanes, Y: Way<W>, const N: usize> Copy for Lanes<'_, W, Y, N> {}
+impl<C, W: ByteLanes, Y: Way<W>, const N: usize> Copy for Lanes<'_, C, W, Y, N> {}
 
-impl<W: ByteLanes, Y: Way<W>, const N: usize> Bytes for Lanes<'_, W, Y, N> {
+impl<C: Description, W: ByteLanes, Y: Way<W>, const N: usize> Bytes for Lanes<'_, C, W, Y, N> {
     type Byte = [W; N];
 
     /// The byte eight times.
@@ -104,15 +113,12 @@ impl<W: ByteLanes, Y: Way<W>, const N: usize> Bytes for Lanes<'_, W, Y, N> {
     #[inline(always)]
     fn substitute_sum(self, byte: [W; N], key: &u64, sbox: usize) -> [W; N] {
         let key = W::splat(self.isa, *key);
-        each!(n < N => Y::substitute(self.isa, byte[n] ^ key, &self.forms.boxes[sbox]))
+        each!(n < N => Y::substitute(self.isa, byte[n] ^ key, &self.forms.boxes[sbox], &C::BOXES[sbox]))
     }
 
     #[inline(always)]
     fn linear(self, byte: [W; N], map: usize) -> [W; N] {
-        match &self.forms.maps[map] {
-            Some(map) => each!(n < N => Y::map(self.isa, byte[n], map)),
-            None => byte,
-        }
+        each!(n < N => Y::map(self.isa, byte[n], &self.forms.maps[map]))
     }
 }
 
@@ -129,7 +135,7 @@ const ROTATED: [[u8; 16]; 4] = {
     indices
 };
 
-impl<W: ByteLanes + Lane32, Y: Way<W>, const N: usize> Words for Lanes<'_, W, Y, N> {
+impl<C: Description, W: ByteLanes + Lane32, Y: Way<W>, const N: usize> Words for Lanes<'_, C, W, Y, N> {
     type Word = [W; N];
     type Key = u32;
 
@@ -141,7 +147,7 @@ impl<W: ByteLanes + Lane32, Y: Way<W>, const N: usize> Words for Lanes<'_, W, Y,
     #[inline(always)]
     fn substitute_sum(self, word: [W; N], key: &u32, sbox: usize) -> [W; N] {
         let key = W::splat_lanes(self.isa, *key);
-        each!(n < N => Y::substitute(self.isa, word[n] ^ key, &self.forms.boxes[sbox]))
+        each!(n < N => Y::substitute(self.isa, word[n] ^ key, &self.forms.boxes[sbox], &C::BOXES[sbox]))
     }
 
     #[inline(always)]

@@ -44,8 +44,8 @@ pub trait Way<W: ByteLanes>: Send + Sync + 'static {
         Lacks::NOTHING
     }
 
-    /// The S-box of each byte, but for what it lacks.
-    fn substitute(isa: W::Isa, bytes: W, sbox: &Self::Sbox) -> W;
+    /// The S-box of each byte, but for what it lacks. `known` is the same S-box, which the compiler sees through where it is a constant.
+    fn substitute(isa: W::Isa, bytes: W, sbox: &Self::Sbox, known: &Sbox) -> W;
 
     /// The image of each byte.
     fn map(isa: W::Isa, bytes: W, map: &Self::Linear) -> W;
@@ -86,8 +86,9 @@ impl<W: GaloisBytes> Way<W> for Galois {
     }
 
     #[inline(always)]
-    fn substitute(isa: W::Isa, bytes: W, sbox: &GaloisSbox) -> W {
-        bytes.affine::<0>(isa, sbox.input).affine_of_inverse::<0>(isa, sbox.output)
+    fn substitute(isa: W::Isa, bytes: W, sbox: &GaloisSbox, known: &Sbox) -> W {
+        let entering = if known.inverts_first { bytes } else { bytes.affine::<0>(isa, sbox.input) };
+        entering.affine_of_inverse::<0>(isa, sbox.output)
     }
 
     #[inline(always)]
@@ -157,7 +158,7 @@ impl<W: AesLanes> Way<W> for Rounds {
     }
 
     #[inline(always)]
-    fn substitute(isa: W::Isa, bytes: W, sbox: &RoundSbox) -> W {
+    fn substitute(isa: W::Isa, bytes: W, sbox: &RoundSbox, _known: &Sbox) -> W {
         let inverted = by_nibbles(isa, bytes, &sbox.input).encrypt_last_round(W::splat(isa, 0));
         by_nibbles(isa, inverted.pick(W::broadcast(isa, &AFTER_SHIFT_ROWS)), &sbox.output)
     }
@@ -208,7 +209,7 @@ impl<W: ByteLanes> Way<W> for Nibbles {
     }
 
     #[inline(always)]
-    fn substitute(isa: W::Isa, bytes: W, sbox: &NibbleSbox) -> W {
+    fn substitute(isa: W::Isa, bytes: W, sbox: &NibbleSbox, _known: &Sbox) -> W {
         let table = |table: &[u8; 16]| W::broadcast(isa, table);
         let [a, b] = split(isa, by_nibbles(isa, bytes, &sbox.split));
         let by_k = table(&sbox.inverse[1]).pick(a ^ b);
@@ -337,7 +338,7 @@ macro_rules! of_any_table {
             }
 
             #[inline(always)]
-            fn substitute(isa: W::Isa, bytes: W, sbox: &[u8; 256]) -> W {
+            fn substitute(isa: W::Isa, bytes: W, sbox: &[u8; 256], _known: &Sbox) -> W {
                 $substitute(isa, bytes, sbox)
             }
 

@@ -56,6 +56,11 @@ impl Affine {
     /// What leaves every byte as it is.
     pub const IDENTITY: Self = Self { matrix: [1, 2, 4, 8, 16, 32, 64, 128], constant: 0 };
 
+    /// Whether M leaves every byte as it is.
+    pub const fn adds_constant(&self) -> bool {
+        u64::from_le_bytes(self.matrix) == u64::from_le_bytes(Self::IDENTITY.matrix)
+    }
+
     /// The image of a byte.
     pub const fn apply(&self, x: u8) -> u8 {
         let (mut sum, mut bit) = (self.constant, 0);

@@ -280,24 +280,28 @@ impl<W: ByteLanes> CounterToBytes<W> {
         Self { isa, numbers }
     }
 
-    /// A bundle of counters from `first` on. Of all but the lowest byte lanes see two values: before a carry and after it.
+    /// The lowest bytes of a bundle of counters, the first of which is `first`.
     #[inline(always)]
-    fn bundle(&self, first: Counter) -> [W; BLOCK_BYTES] {
-        let numbers = W::load(self.isa, &self.numbers[..W::BYTES]);
-        let low = first.value as u8;
-        let lowest = W::splat(self.isa, eight(low)).add_bytes(numbers);
-        let (places, before) = (first.order.places(), first.block());
-        let mut words = each!(i < BLOCK_BYTES => if places[i] == 0 { lowest } else { W::splat(self.isa, eight(before[i])) });
-        let left = 256 - usize::from(low);
+    fn lowest(&self, first: u8) -> W {
+        W::splat(self.isa, eight(first)).add_bytes(W::load(self.isa, &self.numbers[..W::BYTES]))
+    }
+
+    /// The other bytes of a bundle of counters from `first` on. Of them lanes see two values: before a carry and after it.
+    #[inline(always)]
+    fn higher(&self, first: Counter) -> [W; BLOCK_BYTES] {
+        let before = first.block();
+        let mut words = each!(i < BLOCK_BYTES => W::splat(self.isa, eight(before[i])));
+        let left = 256 - usize::from(first.value as u8);
         if left < W::BYTES {
             let after = first.skip(left as u128).block();
             // Numbers from `left` on have the top bit then, and read zero in place of ones.
+            let numbers = W::load(self.isa, &self.numbers[..W::BYTES]);
             let top = numbers.add_bytes(W::splat(self.isa, eight(128 - left as u8)));
             let is_before = W::splat(self.isa, u64::MAX).pick(top);
-            for (i, word) in words.iter_mut().enumerate().filter(|(i, _)| places[*i] != 0) {
+            words = each!(i < BLOCK_BYTES => {
                 let change = W::splat(self.isa, eight(before[i] ^ after[i]));
-                *word = W::splat(self.isa, eight(after[i])) ^ (is_before & change);
-            }
+                W::splat(self.isa, eight(after[i])) ^ (is_before & change)
+            });
         }
         words
     }
@@ -335,9 +339,21 @@ impl<W: ByteLanes> Kernel for CountBytes<'_, W> {
     fn run(self) {
         let Self { source, first, tile, blocks } = self;
         tile.phase = 0;
+        let place_of_lowest = match first.order {
+            ByteOrder::Big => BLOCK_BYTES - 1,
+            ByteOrder::Little => 0,
+        };
+        let mut higher = source.higher(first);
         for bundle in 0..blocks / W::BYTES {
-            let first = first.skip((bundle * W::BYTES) as u128);
-            *tile.bundle_mut(source.isa, bundle) = source.bundle(first);
+            let now = first.skip((bundle * W::BYTES) as u128);
+            let low = now.value as u8;
+            // All others are those of the bundle before, if no carry came between them or comes within this one.
+            if bundle > 0 && !(W::BYTES..=256 - W::BYTES).contains(&usize::from(low)) {
+                higher = source.higher(now);
+            }
+            let words = tile.bundle_mut(source.isa, bundle);
+            *words = higher;
+            words[place_of_lowest] = source.lowest(low);
         }
     }
 }

@@ -78,7 +78,7 @@ impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> Kernel for BytesKernel
     #[inline(always)]
     fn run(self) {
         let Self(&OnLanes { isa, direction, ref forms, ref keys, .. }, tile, blocks) = self;
-        let lanes = Lanes::<W, Y, N> { isa, forms };
+        let lanes = Lanes::<C, W, Y, N>::new(isa, forms);
         for first in (0..(8 * blocks).div_ceil(W::BITS)).step_by(N) {
             let state = each!(i < 16 => each!(n < N => tile.bundle::<W, 16>(isa, first + n)[i]));
             let state = C::rounds(lanes, direction, state, keys);
@@ -108,7 +108,7 @@ impl<C: OnWords, W: ByteLanes + Lane32, Y: Way<W>, const N: usize> Kernel for Wo
     #[inline(always)]
     fn run(self) {
         let Self(&OnLanes { isa, direction, ref forms, ref keys, lacks, .. }, tile, blocks) = self;
-        let lanes = Lanes::<W, Y, N> { isa, forms };
+        let lanes = Lanes::<C, W, Y, N>::new(isa, forms);
         for first in (0..(32 * blocks).div_ceil(W::BITS)).step_by(N) {
             // Words of the state are big-endian numbers.
             let state = each!(i < 4 => each!(n < N => {

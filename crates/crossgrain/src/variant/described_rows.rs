@@ -1,7 +1,8 @@
 //! The rows of ciphers that are described once: the whole cipher on tiles, in every shape and by every way that may win.
 //!
 //! Words of 32 bits lie in lanes of registers, several bundles side by side: a round is one chain, in which an instruction waits for
-//! the one before it. Bytes take sixteen registers a bundle, so one fills the CPU's.
+//! the one before it. Bytes take sixteen registers a bundle, so one fills the CPU's, and a second pays only beside chains as long as those of
+//! Kuznyechik's L.
 //! No CPU has VAES on 512 bits without GFNI, nor GFNI there without VBMI: rows that only such a CPU would take are left out.
 
 use super::Variant;
@@ -31,19 +32,19 @@ impl Visitor for Rows<'_> {
         gates_of_bytes::<C>(rows);
         // Known when compiled: kernels that a cipher has no row for are not compiled.
         if C::HAS_STRUCTURE {
-            bytes::<C, Word128, Nibbles>(rows);
-            bytes::<C, AesWord128, Rounds>(rows);
-            bytes::<C, Word256, Nibbles>(rows);
-            bytes::<C, AesWord256, Rounds>(rows);
-            bytes::<C, GfniWord256, Galois>(rows);
-            bytes::<C, Word512, Nibbles>(rows);
-            bytes::<C, GfniWord512, Galois>(rows);
+            bytes::<C, Word128, Nibbles, 1>(rows);
+            bytes::<C, AesWord128, Rounds, 1>(rows);
+            bytes::<C, Word256, Nibbles, 1>(rows);
+            bytes::<C, AesWord256, Rounds, 1>(rows);
+            bytes::<C, GfniWord256, Galois, 1>(rows);
+            bytes::<C, Word512, Nibbles, 1>(rows);
+            bytes::<C, GfniWord512, Galois, 1>(rows);
         } else {
-            bytes::<C, Word128, Scan>(rows);
-            bytes::<C, Word256, Scan>(rows);
-            bytes::<C, GfniWord256, ScanGalois>(rows);
-            bytes::<C, Word512, Scan>(rows);
-            bytes::<C, GfniVbmiWord512, PermuteGalois>(rows);
+            bytes::<C, Word128, Scan, 1>(rows);
+            bytes::<C, Word256, Scan, 1>(rows);
+            bytes::<C, GfniWord256, ScanGalois, 1>(rows);
+            bytes::<C, Word512, Scan, 1>(rows);
+            bytes::<C, GfniVbmiWord512, PermuteGalois, 2>(rows);
         }
     }
 
@@ -82,13 +83,13 @@ fn whole<C: Description, I: Isa>(
     }
 }
 
-fn bytes<C: OnBytes, W: ByteLanes, Y: Way<W>>(rows: &mut Vec<Variant>) {
+fn bytes<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize>(rows: &mut Vec<Variant>) {
     let bind: BindTile = |features, _, direction, keys, _| {
         let (isa, keys) = (W::Isa::detect(features)?, keys.described(C::FAMILY)?);
-        Some(Box::new(BytesOnLanes::<C, W, Y, 1>::new(isa, direction, keys)?))
+        Some(Box::new(BytesOnLanes::<C, W, Y, N>::new(isa, direction, keys)?))
     };
     let instructions = |direction| Work::on_bytes::<C>(direction).instructions(Y::INSTRUCTIONS);
-    whole::<C, W::Isa>(Repr::Bytesliced { bits: W::BITS }, Y::NAME, bind, instructions, rows);
+    whole::<C, W::Isa>(Repr::Bytesliced { bits: W::BITS }, &way::<W, Y>(N), bind, instructions, rows);
 }
 
 fn words<C: OnWords, W: ByteLanes + Lane32, Y: Way<W>, const N: usize>(rows: &mut Vec<Variant>) {
@@ -96,15 +97,19 @@ fn words<C: OnWords, W: ByteLanes + Lane32, Y: Way<W>, const N: usize>(rows: &mu
         let (isa, keys) = (W::Isa::detect(features)?, keys.described(C::FAMILY)?);
         Some(Box::new(WordsOnLanes::<C, W, Y, N>::new(isa, direction, keys)?))
     };
-    let way = match (Y::NAME, N) {
-        (name, 1) => name.to_owned(),
-        ("", _) => format!("x{N}"),
-        (name, _) => format!("{name}-x{N}"),
-    };
     // An instruction waits for the one before it: alone, a bundle takes about twice as long as the ports ask for.
     let instructions =
         |direction| Work::on_words::<C>(direction).instructions(Y::INSTRUCTIONS) * (1.0 + 1.0 / N as f64);
-    whole::<C, W::Isa>(Repr::Vsliced { bits: W::BITS }, &way, bind, instructions, rows);
+    whole::<C, W::Isa>(Repr::Vsliced { bits: W::BITS }, &way::<W, Y>(N), bind, instructions, rows);
+}
+
+/// What tells a row from others of its ISA: the way, and how many bundles are side by side.
+fn way<W: ByteLanes, Y: Way<W>>(bundles: usize) -> String {
+    match (Y::NAME, bundles) {
+        (name, 1) => name.to_owned(),
+        ("", _) => format!("x{bundles}"),
+        (name, _) => format!("{name}-x{bundles}"),
+    }
 }
 
 fn gates_of_bytes<C: OnBytes>(rows: &mut Vec<Variant>) {
