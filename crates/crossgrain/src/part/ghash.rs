@@ -185,9 +185,19 @@ const BESIDES: usize = 8;
 /// The powers that the widest registers have.
 const POWERS_MAX: usize = STRIDE * LANES_MAX + BESIDES;
 
-/// The powers of a key as lanes have them, the first in place `POWERS_MAX - 1` and the others before it, with zeros behind: so the powers for
+/// The powers of a key as lanes have them: of the blocks the first in place `POWERS_MAX - 1` and the others before it, with zeros behind: so the powers for
 /// some neighbouring blocks are neighbours too. And the order of blocks' bytes in lanes.
-pub(super) struct Powers([Block; POWERS_MAX + LANES_MAX], Order);
+pub(super) struct Powers {
+    blocks: [Block; POWERS_MAX + LANES_MAX],
+    /// The powers over one register and more, up to a stride, in every lane.
+    across: [Lanes; STRIDE],
+    order: Order,
+}
+
+/// The lanes of the widest register.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Lanes([u8; LANES_MAX * BLOCK_BYTES]);
 
 impl Powers {
     /// Those of as many neighbouring blocks as a register has, of which the first is to be multiplied by this power.
@@ -195,14 +205,14 @@ impl Powers {
     pub(super) fn from<W: CarrylessLanes>(&self, isa: W::Isa, power: usize) -> W {
         // The only check that is left: behind every power lie as many blocks as lanes.
         assert!(power <= POWERS_MAX);
-        W::load(isa, &self.0[POWERS_MAX - power..][..W::BITS / 128].as_flattened()[..W::BYTES])
+        W::load(isa, &self.blocks[POWERS_MAX - power..][..W::BITS / 128].as_flattened()[..W::BYTES])
     }
 
     /// One power, in every lane.
     #[inline(always)]
     pub(super) fn one<W: CarrylessLanes>(&self, isa: W::Isa, power: usize) -> W {
         assert!((1..=POWERS_MAX).contains(&power));
-        W::broadcast(isa, &self.0[POWERS_MAX - power])
+        W::broadcast(isa, &self.blocks[POWERS_MAX - power])
     }
 }
 
@@ -216,9 +226,9 @@ impl<W: CarrylessLanes> ByProducts<W> {
     fn boxed((first, order): (u128, Order), len_bytes: usize, features: Features) -> Option<Box<dyn Hash>> {
         let isa = W::Isa::detect(features)?;
         // Filled where it stays: what is moved leaves a copy.
-        let powers = Powers([[0; BLOCK_BYTES]; POWERS_MAX + LANES_MAX], order);
-        let mut hash = Box::new(Self { isa, powers });
-        hash.powers.0[POWERS_MAX - 1] = first.to_le_bytes();
+        let (blocks, across) = ([[0; BLOCK_BYTES]; POWERS_MAX + LANES_MAX], [Lanes([0; 64]); STRIDE]);
+        let mut hash = Box::new(Self { isa, powers: Powers { blocks, across, order } });
+        hash.powers.blocks[POWERS_MAX - 1] = first.to_le_bytes();
         // GCM-SIV has a key for every message, and asks for no more than its length needs.
         let lanes = W::BITS / 128;
         let needed = match order {
@@ -226,7 +236,7 @@ impl<W: CarrylessLanes> ByProducts<W> {
             Order::AsItIs if len_bytes < STRIDE * W::BYTES => lanes,
             Order::AsItIs => STRIDE * lanes,
         };
-        isa.enter(Raise::<W>(isa, &mut hash.powers.0[POWERS_MAX - needed..POWERS_MAX]));
+        isa.enter(Raise::<W>(isa, &mut hash.powers, needed));
         Some(hash)
     }
 }
@@ -243,14 +253,15 @@ impl<W: CarrylessLanes> Hash for ByProducts<W> {
 
 /// Powers of the last, one after another before it: of as many as there are, a register of the highest times the power that
 /// brings it beyond them.
-struct Raise<'a, W: CarrylessLanes>(W::Isa, &'a mut [Block]);
+struct Raise<'a, W: CarrylessLanes>(W::Isa, &'a mut Powers, usize);
 
 impl<W: CarrylessLanes> Kernel for Raise<'_, W> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self(isa, powers) = self;
+        let Self(isa, all, needed) = self;
+        let powers = &mut all.blocks[POWERS_MAX - needed..POWERS_MAX];
         let field = Field::<W>::new(isa, Order::AsItIs);
         let (lanes, mut left, mut full) = (W::BITS / 128, powers.len() - 1, None);
         while left > 0 {
@@ -266,6 +277,10 @@ impl<W: CarrylessLanes> Kernel for Raise<'_, W> {
             higher.store_lanes(powers[left - count..left].as_flattened_mut());
             full = if count == lanes { Some(higher) } else { None };
             left -= count;
+        }
+        for registers in 1..=needed.min(STRIDE * lanes) / lanes {
+            let power: W = all.one(isa, registers * lanes);
+            power.store(&mut all.across[registers - 1].0[..W::BYTES]);
         }
     }
 }
@@ -313,7 +328,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
     /// Goes on from `sum` with whole registers.
     #[inline(always)]
     pub(super) fn from(isa: W::Isa, powers: &'a Powers, sum: &Block) -> Self {
-        let field = Field::<W>::new(isa, powers.1);
+        let field = Field::<W>::new(isa, powers.order);
         Self { isa, powers, field, sums: field.zero, due: field.load_lowest(isa, sum) }
     }
 
@@ -326,14 +341,14 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
         for i in 0..BLOCK_BYTES {
             bytes[start + i] ^= sum[i];
         }
-        let field = Field::<W>::new(isa, powers.1);
+        let field = Field::<W>::new(isa, powers.order);
         Self { isa, powers, field, sums: field.load(isa, &bytes[..W::BYTES]), due: field.zero }
     }
 
     /// The key's power over so many registers.
     #[inline(always)]
     fn across(&self, registers: usize) -> W {
-        self.powers.one(self.isa, registers * Self::LANES)
+        W::load(self.isa, &self.powers.across[registers - 1].0[..W::BYTES])
     }
 
     /// What the sums so far come to at the end of a stride.
@@ -342,28 +357,28 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
         Product::of(self.sums, self.across(STRIDE))
     }
 
-    /// Adds register `place` of a stride: with the last one, it is done.
+    /// Adds register `place` of a stride, which is not the last.
     #[inline(always)]
     pub(super) fn add_in_stride(&mut self, products: &mut Product<W>, place: usize, register: &[u8]) {
-        let mut blocks = self.field.load(self.isa, register);
-        if place == 0 {
-            blocks = blocks ^ self.due;
-            self.due = self.field.zero;
-        }
-        if place < STRIDE - 1 {
-            *products = products.plus(Product::of(blocks, self.across(STRIDE - 1 - place)));
-        } else {
-            self.sums = self.field.reduced(*products) ^ blocks;
-        }
+        let blocks = self.field.load(self.isa, register) ^ self.due;
+        self.due = self.field.zero;
+        *products = products.plus(Product::of(blocks, self.across(STRIDE - 1 - place)));
+    }
+
+    /// Adds the last register of a stride.
+    #[inline(always)]
+    pub(super) fn end_stride(&mut self, products: Product<W>, register: &[u8]) {
+        self.sums = self.field.reduced(products) ^ self.field.load(self.isa, register);
     }
 
     /// Adds [`STRIDE`] registers.
     #[inline(always)]
     pub(super) fn add_stride(&mut self, stride: &[u8]) {
         let mut products = self.begin_stride();
-        for place in 0..STRIDE {
+        for place in 0..STRIDE - 1 {
             self.add_in_stride(&mut products, place, &stride[place * W::BYTES..][..W::BYTES]);
         }
+        self.end_stride(products, &stride[(STRIDE - 1) * W::BYTES..]);
     }
 
     /// The sums so far, for [`Few::after_lanes`].
@@ -411,7 +426,7 @@ impl<'a, W: AesLanes> Few<'a, W> {
     /// Goes on from `sum` with so many blocks.
     #[inline(always)]
     pub(super) fn after(isa: W::Isa, powers: &'a Powers, sum: &Block, blocks: usize) -> Self {
-        let field = Field::<W>::new(isa, powers.1);
+        let field = Field::<W>::new(isa, powers.order);
         Self { powers, field, products: field.none(), power: blocks, due: field.load_lowest(isa, sum) }
     }
 
@@ -424,7 +439,7 @@ impl<'a, W: AesLanes> Few<'a, W> {
     /// Goes on from sums of lanes, which are multiplied like blocks.
     #[inline(always)]
     pub(super) fn after_lanes(isa: W::Isa, powers: &'a Powers, lanes: W, blocks: usize) -> Self {
-        let field = Field::<W>::new(isa, powers.1);
+        let field = Field::<W>::new(isa, powers.order);
         let products = Product::of(lanes, powers.from(isa, W::BLOCKS + blocks));
         Self { powers, field, products, power: blocks, due: field.zero }
     }
@@ -436,6 +451,14 @@ impl<'a, W: AesLanes> Few<'a, W> {
         self.due = self.field.zero;
         self.products = self.products.plus(Product::of(lanes, self.powers.from(isa, self.power)));
         self.power -= blocks;
+    }
+
+    /// Adds a string, with zeros behind it up to a whole block.
+    #[inline(always)]
+    pub(super) fn add_all(&mut self, isa: W::Isa, string: &[u8]) {
+        for register in string.chunks(W::BYTES) {
+            self.add(isa, W::load_part(isa, register), register.len().div_ceil(BLOCK_BYTES));
+        }
     }
 
     /// Leaves out a block, whose product is taken elsewhere.
@@ -468,7 +491,7 @@ impl<W: CarrylessLanes> Field<W> {
     /// Those for these powers.
     #[inline(always)]
     pub(super) fn of(isa: W::Isa, powers: &Powers) -> Self {
-        Self::new(isa, powers.1)
+        Self::new(isa, powers.order)
     }
 
     /// No products.

@@ -4,7 +4,7 @@
 //! Needs: `AesLanes`.
 
 use super::instructions::{BUNDLE_BLOCKS_MAX, IN_FLIGHT, MIDDLE_LEAST, Middle};
-use super::key::RoundKeys;
+use super::key::WideKeys;
 use crate::block::Block;
 use crate::part::chain::{Link, Rule, Strand};
 use crate::part::lanes::{Chains, Lanes};
@@ -13,7 +13,7 @@ use crate::word::{AesLanes, Isa, each};
 /// Takes every chain `blocks` blocks further.
 pub(super) fn run<W: AesLanes>(
     isa: W::Isa,
-    keys: &RoundKeys,
+    keys: &WideKeys,
     rule: Rule,
     strands: &mut [&mut Strand<'_>],
     blocks: usize,
@@ -34,7 +34,7 @@ pub(super) fn run<W: AesLanes>(
 /// Blocks in `N` registers.
 struct Registers<'a, W: AesLanes, const N: usize> {
     isa: W::Isa,
-    keys: &'a RoundKeys,
+    keys: &'a WideKeys,
 }
 
 impl<W: AesLanes, const N: usize, const LANES: usize> Lanes<LANES> for Registers<'_, W, N> {
@@ -58,7 +58,7 @@ impl<W: AesLanes, const N: usize, const LANES: usize> Lanes<LANES> for Registers
     #[inline(always)]
     fn advance(&self, rule: Rule, state: &mut [W; N], blocks: &mut [Block; LANES]) {
         let (first, middle, last) = self.keys.split();
-        let (first, last) = (W::broadcast(self.isa, first), W::broadcast(self.isa, last));
+        let (first, last) = (first.load::<W>(self.isa), last.load::<W>(self.isa));
         // Sums of three are one instruction where there are such.
         let mut result: [W; N] = if rule.adds_before() {
             let input = self.load(blocks);

@@ -10,7 +10,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use super::key::RoundKeys;
+use super::key::{RoundKeys, Wide, WideKeys};
 use super::{chains, gcm};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::message::AeadMessage;
@@ -35,15 +35,15 @@ pub(super) const AHEAD_BYTES: usize = 4096;
 pub struct Cipher<W: AesLanes> {
     isa: W::Isa,
     direction: Direction,
-    keys: RoundKeys,
+    pub(super) keys: WideKeys,
 }
 
 impl<W: AesLanes> Cipher<W> {
     /// The cipher in one direction.
     pub fn new(isa: W::Isa, direction: Direction, keys: &RoundKeys) -> Self {
         let keys = match direction {
-            Direction::Encrypt => keys.clone(),
-            Direction::Decrypt => keys.equivalent_inverse(),
+            Direction::Encrypt => WideKeys::of(keys),
+            Direction::Decrypt => WideKeys::of(&keys.equivalent_inverse()),
         };
         Self { isa, direction, keys }
     }
@@ -143,17 +143,17 @@ pub(super) const MIDDLE_LEAST: usize = 9;
 /// Keys of middle rounds. The first `HELD` stay in registers where there are 32: there a round waits for nothing but the
 /// one before it.
 ///
-/// Elsewhere, and beyond those, a loop over rounds has each key broadcast from memory when its turn comes: written
+/// Elsewhere, and beyond those, a loop over rounds loads each key when its turn comes: written
 /// out, sixteen registers do not hold all keys, and LLVM then runs the registers one after another.
 pub(super) struct Middle<'a, W, const HELD: usize> {
     held: [W; HELD],
-    more: &'a [Block],
+    more: &'a [Wide],
 }
 
 impl<'a, W> Middle<'a, W, 0> {
     /// Keys in memory alone, for kernels that have other uses for registers.
     #[inline(always)]
-    pub(super) const fn in_memory(keys: &'a [Block]) -> Self {
+    pub(super) const fn in_memory(keys: &'a [Wide]) -> Self {
         Self { held: [], more: keys }
     }
 }
@@ -161,12 +161,12 @@ impl<'a, W> Middle<'a, W, 0> {
 impl<'a, W: AesLanes, const HELD: usize> Middle<'a, W, HELD> {
     /// Keys of `HELD` rounds or more.
     #[inline(always)]
-    pub(super) fn new(isa: W::Isa, keys: &'a [Block]) -> Self {
+    pub(super) fn new(isa: W::Isa, keys: &'a [Wide]) -> Self {
         if W::BITS < 512 {
             return Self { held: [W::splat(isa, 0); HELD], more: keys };
         }
         let (held, more) = keys.split_at(HELD);
-        Self { held: each!(i < HELD => W::broadcast(isa, &held[i])), more }
+        Self { held: each!(i < HELD => held[i].load(isa)), more }
     }
 
     /// The middle rounds on every register, and the last with its own keys.
@@ -196,13 +196,13 @@ impl<'a, W: AesLanes, const HELD: usize> Middle<'a, W, HELD> {
 pub(super) fn round<W: AesLanes, const N: usize, const ENCRYPT: bool>(
     isa: W::Isa,
     state: &mut [W; N],
-    key: &Block,
+    key: &Wide,
 ) {
-    round_by::<W, N, ENCRYPT>(state, W::broadcast(isa, key));
+    round_by::<W, N, ENCRYPT>(state, key.load(isa));
 }
 
 #[inline(always)]
-fn round_by<W: AesLanes, const N: usize, const ENCRYPT: bool>(state: &mut [W; N], key: W) {
+pub(super) fn round_by<W: AesLanes, const N: usize, const ENCRYPT: bool>(state: &mut [W; N], key: W) {
     for word in state.iter_mut() {
         *word = if ENCRYPT { word.encrypt_round(key) } else { word.decrypt_round(key) };
     }
@@ -299,7 +299,7 @@ impl<W: AesLanes, const DELAYED: bool> Frame<W> for Neighbours<W, DELAYED> {
 /// A job in a frame.
 struct Framed<'a, 'b, W: AesLanes, F, const ENCRYPT: bool> {
     isa: W::Isa,
-    keys: &'a RoundKeys,
+    keys: &'a WideKeys,
     /// The block before the first.
     before: Block,
     frame: PhantomData<F>,
@@ -322,7 +322,7 @@ impl<W: AesLanes, F: From<Before<W>> + Frame<W>, const ENCRYPT: bool> Kernel
 /// A block by itself.
 struct One<'a, W: AesLanes, const ENCRYPT: bool> {
     isa: W::Isa,
-    keys: &'a RoundKeys,
+    keys: &'a WideKeys,
     block: &'a mut Block,
 }
 
@@ -338,28 +338,26 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for One<'_, W, ENCRYPT> {
     }
 }
 
-/// A mask is added before and after.
-struct MaskFrame<'a, W> {
+/// A mask is added before and after, but for what all masks share.
+struct MaskFrame<'a> {
     masks: Masks<'a>,
-    shared: W,
     /// How far into the table the next masks begin, in bytes.
     at: usize,
 }
 
-impl<W: AesLanes> Frame<W> for MaskFrame<'_, W> {
+impl<W: AesLanes> Frame<W> for MaskFrame<'_> {
     #[inline(always)]
     fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N]) -> ([W; N], [W; N]) {
         let entries: [W; N] = self.masks.entries(isa, self.at);
         self.at += N * W::BYTES;
-        let masks = each!(i < N => entries[i] ^ self.shared);
-        (each!(i < N => input[i] ^ masks[i]), masks)
+        (each!(i < N => input[i] ^ entries[i]), entries)
     }
 }
 
 /// OCB over blocks whose masks are one table's.
 struct Masked<'a, 'b, W: AesLanes, const ENCRYPT: bool> {
     isa: W::Isa,
-    keys: &'a RoundKeys,
+    keys: &'a WideKeys,
     masks: Masks<'a>,
     buffers: &'a mut Buffers<'b>,
 }
@@ -371,8 +369,10 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Masked<'_, '_, W, ENCRYPT> {
     #[inline(always)]
     fn run(self) -> Block {
         let Self { isa, keys, masks, buffers } = self;
-        let frame = MaskFrame { masks, shared: W::broadcast(isa, masks.shared()), at: 0 };
-        let bundle = FramedBundle::<W, _, ENCRYPT>::new(isa, keys, frame);
+        let mut bundle = FramedBundle::<W, _, ENCRYPT>::new(isa, keys, MaskFrame { masks, at: 0 });
+        // The first key and the last bring what all masks share.
+        let shared = W::broadcast(isa, masks.shared());
+        (bundle.first, bundle.last) = (bundle.first ^ shared, bundle.last ^ shared);
         let mut bundle = SummedBundle { bundle, sum: W::splat(isa, 0), left: buffers.len_bytes() };
         over_bundles(isa, &mut bundle, buffers);
         let mut sums = [0; 64];
@@ -385,7 +385,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Masked<'_, '_, W, ENCRYPT> {
 
 /// Adds up the plaintext: what enters, or what comes of whole bundles.
 struct SummedBundle<'a, W: AesLanes, const ENCRYPT: bool> {
-    bundle: FramedBundle<'a, W, MaskFrame<'a, W>, ENCRYPT>,
+    bundle: FramedBundle<'a, W, MaskFrame<'a>, ENCRYPT>,
     sum: W,
     /// Bytes of ciphertext whose plaintext is not in the sum.
     left: usize,
@@ -409,7 +409,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Bundle<W> for SummedBundle<'_, W, ENCRYPT
 /// XTS over sectors.
 struct Xts<'a, 'b, W: AesLanes, const ENCRYPT: bool> {
     isa: W::Isa,
-    keys: &'a RoundKeys,
+    keys: &'a WideKeys,
     tweaks: Tweaks<'a>,
     buffers: &'a mut Buffers<'b>,
 }
@@ -438,7 +438,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Xts<'_, '_, W, ENCRYPT> {
 /// stands before them in the program would wait for the rounds of the run before.
 struct TweakedBundle<'a, W: AesLanes, const ENCRYPT: bool> {
     isa: W::Isa,
-    keys: &'a RoundKeys,
+    keys: &'a WideKeys,
     tweaks: Stepping<W>,
     /// Blocks from where this one was begun to the end of its sector, and runs that are left of them.
     blocks: usize,
@@ -449,7 +449,7 @@ struct TweakedBundle<'a, W: AesLanes, const ENCRYPT: bool> {
 
 impl<'a, W: AesLanes, const ENCRYPT: bool> TweakedBundle<'a, W, ENCRYPT> {
     #[inline(always)]
-    fn new(isa: W::Isa, keys: &'a RoundKeys, mut sectors: Tweaks<'a>) -> Self {
+    fn new(isa: W::Isa, keys: &'a WideKeys, mut sectors: Tweaks<'a>) -> Self {
         let (first, blocks) = sectors.next_sector();
         let tweaks = Stepping::<W>::from(isa, first);
         Self { isa, keys, tweaks, blocks, runs_left: blocks.div_ceil(Self::BLOCKS), sectors }
@@ -464,7 +464,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Bundle<W> for TweakedBundle<'_, W, ENCRYP
     fn run<const N: usize>(&mut self, input: [W; N], _block: usize) -> [W; N] {
         let Self { isa, keys, ref mut tweaks, ref mut blocks, ref mut runs_left, ref mut sectors } = *self;
         let (first, middle, last) = keys.split();
-        let (first, last) = (W::broadcast(isa, first), W::broadcast(isa, last));
+        let (first, last) = (first.load::<W>(isa), last.load::<W>(isa));
         let mut state: [W; N] = each!(i < N => input[i] ^ tweaks.0[i] ^ first);
         let last_keys: [W; N] = each!(i < N => last ^ tweaks.0[i]);
         let (early, late) = middle.split_at(IN_STEP);
@@ -499,9 +499,9 @@ pub(super) struct FramedBundle<'a, W: AesLanes, F, const ENCRYPT: bool> {
 
 impl<'a, W: AesLanes, F, const ENCRYPT: bool> FramedBundle<'a, W, F, ENCRYPT> {
     #[inline(always)]
-    pub(super) fn new(isa: W::Isa, keys: &'a RoundKeys, frame: F) -> Self {
+    pub(super) fn new(isa: W::Isa, keys: &'a WideKeys, frame: F) -> Self {
         let (first, middle, last) = keys.split();
-        let (first, last) = (W::broadcast(isa, first), W::broadcast(isa, last));
+        let (first, last) = (first.load::<W>(isa), last.load::<W>(isa));
         Self { isa, first, middle: Middle::new(isa, middle), last, frame }
     }
 }
@@ -520,7 +520,7 @@ impl<W: AesLanes, F: Frame<W>, const ENCRYPT: bool> Bundle<W> for FramedBundle<'
 /// CTR while the low 64 bits of the counter do not wrap.
 struct Ctr<'a, 'b, W: AesLanes> {
     isa: W::Isa,
-    keys: &'a RoundKeys,
+    keys: &'a WideKeys,
     first: Counter,
     buffers: &'a mut Buffers<'b>,
 }

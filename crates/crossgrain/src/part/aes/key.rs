@@ -8,9 +8,9 @@
 use std::{array, fmt};
 
 use super::scalar::{inv_mix_column, sub_word};
-use crate::block::{BLOCK_BYTES, Key};
+use crate::block::{BLOCK_BYTES, Block, Key};
 use crate::word::{
-    AesLanes as _, AesNi, AesWord128, ByteLanes as _, Features, Isa as _, Kernel, Register as _, wipe,
+    AesLanes, AesNi, AesWord128, ByteLanes as _, Features, Isa as _, Kernel, Register as _, wipe,
 };
 
 /// Round keys of the longest schedule: there are fourteen rounds where block or key has 256 bits.
@@ -54,12 +54,6 @@ impl<const BYTES: usize> RoundKeys<BYTES> {
         &self.blocks[..=self.rounds]
     }
 
-    /// Round key 0, those of the middle rounds, and the last.
-    #[inline(always)]
-    pub(super) fn split(&self) -> (&[u8; BYTES], &[[u8; BYTES]], &[u8; BYTES]) {
-        (&self.blocks[0], &self.blocks[1..self.rounds], &self.blocks[self.rounds])
-    }
-
     /// Round keys for the equivalent inverse cipher, in order of use: last first, and all but the
     /// outermost through InvMixColumns.
     #[must_use]
@@ -78,6 +72,49 @@ impl<const BYTES: usize> RoundKeys<BYTES> {
 impl<const BYTES: usize> Drop for RoundKeys<BYTES> {
     fn drop(&mut self) {
         wipe(self.blocks.as_flattened_mut());
+    }
+}
+
+/// A round key as often as the widest register has lanes.
+#[repr(align(64))]
+pub(super) struct Wide([Block; LANES_MAX]);
+
+/// Lanes of the widest register.
+const LANES_MAX: usize = 4;
+
+impl Wide {
+    /// The round key in every lane.
+    #[inline(always)]
+    pub(super) fn load<W: AesLanes>(&self, isa: W::Isa) -> W {
+        W::load(isa, &self.0.as_flattened()[..W::BYTES])
+    }
+}
+
+/// Round keys as kernels of AES instructions read them: some CPUs take a turn of the unit that computes rounds to fill all lanes of a
+/// wide register from one block, and none to load it. Wiped when dropped.
+pub(super) struct WideKeys {
+    keys: [Wide; ROUND_KEYS_MAX],
+    rounds: usize,
+}
+
+impl WideKeys {
+    /// The same keys, wide.
+    pub(super) fn of(keys: &RoundKeys) -> Self {
+        Self { keys: keys.blocks.map(|key| Wide([key; LANES_MAX])), rounds: keys.rounds }
+    }
+
+    /// Round key 0, those of the middle rounds, and the last.
+    #[inline(always)]
+    pub(super) fn split(&self) -> (&Wide, &[Wide], &Wide) {
+        (&self.keys[0], &self.keys[1..self.rounds], &self.keys[self.rounds])
+    }
+}
+
+impl Drop for WideKeys {
+    fn drop(&mut self) {
+        for Wide(lanes) in &mut self.keys {
+            wipe(lanes.as_flattened_mut());
+        }
     }
 }
 

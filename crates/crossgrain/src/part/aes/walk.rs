@@ -21,8 +21,8 @@ use super::head::{GROUP_BLOCKS, NONCE_BITS};
 use super::instructions::{
     BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, MIDDLE_LEAST, Middle, counters, over_bundles,
 };
-use super::key::RoundKeys;
-use crate::block::{BLOCK_BYTES, Block, Direction, ones_then_zeros};
+use super::key::{RoundKeys, Wide, WideKeys};
+use crate::block::{BLOCK_BYTES, Direction, ones_then_zeros};
 use crate::message::AeadMessage;
 use crate::part::counter::Counter;
 use crate::part::{GcmWay, Source, WholePart};
@@ -44,7 +44,6 @@ const FEW_BLOCKS: usize = 128;
 pub struct Walk<W: AesLanes> {
     plain: Cipher<W>,
     isa: W::Isa,
-    keys: RoundKeys,
     nonce: Mutex<Nonce>,
 }
 
@@ -70,7 +69,7 @@ impl Table {
 
     /// Fills it for the nonce of a counter, within a kernel.
     #[inline(always)]
-    pub(super) fn fill<W: AesLanes>(&mut self, isa: W::Isa, keys: &RoundKeys, first: Counter) {
+    pub(super) fn fill<W: AesLanes>(&mut self, isa: W::Isa, keys: &WideKeys, first: Counter) {
         Fill::<W> { isa, keys, first, table: self }.run();
     }
 }
@@ -88,12 +87,7 @@ impl Drop for Table {
 impl<W: AesLanes> Walk<W> {
     /// CTR with an expanded key.
     pub fn new(isa: W::Isa, keys: &RoundKeys) -> Self {
-        Self {
-            plain: Cipher::new(isa, Direction::Encrypt, keys),
-            isa,
-            keys: keys.clone(),
-            nonce: Mutex::new(Nonce::default()),
-        }
+        Self { plain: Cipher::new(isa, Direction::Encrypt, keys), isa, nonce: Mutex::new(Nonce::default()) }
     }
 
     /// The table of the nonce that counter `first` belongs to, if `blocks` more make it worth having.
@@ -108,7 +102,7 @@ impl<W: AesLanes> Walk<W> {
         if nonce.table.is_none() && nonce.blocks >= WORTH_BLOCKS {
             let mut table = Arc::new(Box::new(Table::new()));
             if let Some(table) = Arc::get_mut(&mut table) {
-                self.isa.enter(Fill::<W> { isa: self.isa, keys: &self.keys, first, table });
+                self.isa.enter(Fill::<W> { isa: self.isa, keys: &self.plain.keys, first, table });
             }
             nonce.table = Some(table);
         }
@@ -138,7 +132,7 @@ impl<W: AesLanes> WholePart for Walk<W> {
                 None => self.plain.run(Source::Counter(first), now),
                 Some(table) => self.isa.enter(Walked::<W> {
                     isa: self.isa,
-                    keys: &self.keys,
+                    keys: &self.plain.keys,
                     table: &table,
                     first,
                     buffers: &mut now,
@@ -157,7 +151,7 @@ impl<W: AesLanes> WholePart for Walk<W> {
         if message.buffers.len_bytes() < GCM_WORTH_BYTES {
             return self.plain.gcm(way, first, message);
         }
-        gcm::one::<W, true>(gcm::With::new(self.isa, &self.keys, way), first, message)
+        gcm::one::<W, true>(gcm::With::new(self.isa, &self.plain.keys, way), first, message)
     }
 
     fn gcm_short(&self, way: GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
@@ -173,14 +167,14 @@ fn column_zero<W: AesLanes>(isa: W::Isa) -> W {
 
 /// Counter blocks after round 1.
 #[inline(always)]
-fn after_round_1<W: AesLanes>(isa: W::Isa, counters: W, keys: &[Block]) -> W {
-    (counters ^ W::broadcast(isa, &keys[0])).encrypt_round(W::broadcast(isa, &keys[1]))
+fn after_round_1<W: AesLanes>(isa: W::Isa, counters: W, first: &Wide, second: &Wide) -> W {
+    (counters ^ first.load(isa)).encrypt_round(second.load(isa))
 }
 
 /// Fills a table.
 struct Fill<'a, W: AesLanes> {
     isa: W::Isa,
-    keys: &'a RoundKeys,
+    keys: &'a WideKeys,
     first: Counter,
     table: &'a mut Table,
 }
@@ -192,6 +186,7 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
     fn run(self) {
         let Self { isa, keys, first, table } = self;
         let first = Counter { value: first.value & !(GROUP_BLOCKS as u128 - 1), ..first };
+        let (first_key, middle, _) = keys.split();
         let spare = W::splat(isa, 0x6363_6363_6363_6363);
         let zero = W::splat(isa, 0);
         let base = counters::<W>(isa, first.value, 1);
@@ -200,7 +195,7 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
             // The lowest byte of `first` is zero: nothing carries out of it.
             let low_byte = ((i * W::BLOCKS) % GROUP_BLOCKS) as u128;
             let counter = base.add_low_u64(W::broadcast(isa, &low_byte.to_le_bytes())).pick(places);
-            let column = after_round_1::<W>(isa, counter, keys.blocks()) & column_zero(isa);
+            let column = after_round_1::<W>(isa, counter, first_key, &middle[0]) & column_zero(isa);
             (column.encrypt_round(zero) ^ spare).store(place);
         }
     }
@@ -209,7 +204,7 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
 /// CTR within one nonce, with its table.
 struct Walked<'a, 'b, W: AesLanes> {
     isa: W::Isa,
-    keys: &'a RoundKeys,
+    keys: &'a WideKeys,
     table: &'a Table,
     first: Counter,
     buffers: &'a mut Buffers<'b>,
@@ -225,7 +220,7 @@ impl<W: AesLanes> Kernel for Walked<'_, '_, W> {
         let mut bundle = WalkBundle::<W> {
             walker: Walker::new(isa, keys, table, first),
             middle: Middle::new(isa, &middle[TABLED..]),
-            last: W::broadcast(isa, last),
+            last: last.load(isa),
         };
         over_bundles(isa, &mut bundle, buffers);
     }
@@ -253,7 +248,7 @@ impl<W: AesLanes> Bundle<W> for WalkBundle<'_, W> {
 /// Counters after round 2, by a table.
 pub(super) struct Walker<'a, W: AesLanes> {
     isa: W::Isa,
-    keys: &'a RoundKeys,
+    keys: &'a WideKeys,
     table: &'a Table,
     first: Counter,
     /// What the table leaves out of the state after round 2, the same for a whole group.
@@ -266,7 +261,7 @@ static FIRST_BLOCKS: [u8; 2 * BUNDLE_BLOCKS_MAX * BLOCK_BYTES] = ones_then_zeros
 impl<'a, W: AesLanes> Walker<'a, W> {
     /// From a counter on, by the table of its nonce.
     #[inline(always)]
-    pub(super) fn new(isa: W::Isa, keys: &'a RoundKeys, table: &'a Table, first: Counter) -> Self {
+    pub(super) fn new(isa: W::Isa, keys: &'a WideKeys, table: &'a Table, first: Counter) -> Self {
         let mut walker = Self { isa, keys, table, first, rest: W::splat(isa, 0) };
         walker.rest = walker.rest_of(first);
         walker
@@ -275,9 +270,9 @@ impl<'a, W: AesLanes> Walker<'a, W> {
     #[inline(always)]
     fn rest_of(&self, counter: Counter) -> W {
         let block = W::broadcast(self.isa, &counter.block());
-        let keys = self.keys.blocks();
-        let columns = after_round_1(self.isa, block, keys) & !column_zero::<W>(self.isa);
-        columns.encrypt_round(W::broadcast(self.isa, &keys[2]))
+        let (first, middle, _) = self.keys.split();
+        let columns = after_round_1(self.isa, block, first, &middle[0]) & !column_zero::<W>(self.isa);
+        columns.encrypt_round(middle[1].load(self.isa))
     }
 
     /// The states of the counters from the first plus `block` on. Bundles must follow one another.

@@ -1,0 +1,133 @@
+//! Whole bundles of a message of GCM: between the rounds of one are products of another, or, to open, of its own ciphertext.
+
+use super::{Start, With, in_gaps};
+use crate::block::BLOCK_BYTES;
+use crate::message::AeadMessage;
+use crate::part::aes::instructions::{AHEAD_BYTES, Counted, Frame, IN_FLIGHT, MIDDLE_LEAST, Middle, round};
+use crate::part::aes::key::WideKeys;
+use crate::part::aes::walk::{TABLED, Walker};
+use crate::part::ghash::{STRIDE, Sums};
+use crate::word::{AesLanes, each};
+
+const _: () = assert!(STRIDE == IN_FLIGHT && STRIDE - 1 <= MIDDLE_LEAST - TABLED);
+
+/// How the cipher begins on the counters of bundles that follow one another.
+pub(super) trait Begin<W> {
+    /// Rounds that are done by then.
+    const ROUNDS: usize;
+
+    /// The states of a bundle whose first counter is `block` blocks after the first of all.
+    fn begin(&mut self, isa: W::Isa, keys: &WideKeys, block: usize) -> [W; IN_FLIGHT]
+    where
+        W: AesLanes;
+}
+
+impl<W: AesLanes> Begin<W> for Counted<W> {
+    const ROUNDS: usize = 0;
+
+    #[inline(always)]
+    fn begin(&mut self, isa: W::Isa, keys: &WideKeys, _block: usize) -> [W; IN_FLIGHT] {
+        let first = keys.split().0.load::<W>(isa);
+        let (entering, _) = self.around::<IN_FLIGHT>(isa, [W::splat(isa, 0); IN_FLIGHT]);
+        each!(i < IN_FLIGHT => entering[i] ^ first)
+    }
+}
+
+impl<W: AesLanes> Begin<W> for Walker<'_, W> {
+    const ROUNDS: usize = TABLED;
+
+    #[inline(always)]
+    fn begin(&mut self, _isa: W::Isa, _keys: &WideKeys, block: usize) -> [W; IN_FLIGHT] {
+        self.after_round_2(block)
+    }
+}
+
+/// Whole bundles in front of the end, this many bytes; gives the sums of GHASH's lanes after them, or before the last that was sealed.
+#[inline(always)]
+pub(super) fn bulk<'a, W: AesLanes, B: Begin<W>>(
+    start: &Start<'a, W>,
+    begin: B,
+    message: &mut AeadMessage<'_>,
+    bulk_bytes: usize,
+) -> Sums<'a, W> {
+    match start.with.way.opens {
+        true => bundles::<W, B, true>(start, begin, message, bulk_bytes),
+        false => bundles::<W, B, false>(start, begin, message, bulk_bytes),
+    }
+}
+
+#[inline(always)]
+fn bundles<'a, W: AesLanes, B: Begin<W>, const OPENS: bool>(
+    start: &Start<'a, W>,
+    mut begin: B,
+    message: &mut AeadMessage<'_>,
+    bulk_bytes: usize,
+) -> Sums<'a, W> {
+    let &Start { with: With { isa, keys, powers, .. }, sum, .. } = start;
+    let bundle_bytes = IN_FLIGHT * W::BYTES;
+    // Here, where its parts lie in registers.
+    let mut buffers = message.buffers.reborrow();
+    let mut sums = Sums::<W>::from(isa, powers, sum);
+    let mut at = 0;
+    if !OPENS {
+        let output = encrypt_bundle(isa, keys, &mut begin, buffers.load_all(isa, 0));
+        buffers.store_all(0, output);
+        at = bundle_bytes;
+    }
+    while at < bulk_bytes {
+        let input = buffers.load_all(isa, at);
+        let sent = if OPENS {
+            &buffers.input()[at..][..bundle_bytes]
+        } else {
+            &buffers.output_mut()[at - bundle_bytes..][..bundle_bytes]
+        };
+        let state = begin.begin(isa, keys, at / BLOCK_BYTES);
+        let output = encrypt_and_hash::<W, B>(isa, keys, state, &mut sums, input, sent);
+        buffers.store_all(at, output);
+        buffers.expect(at + AHEAD_BYTES, bundle_bytes);
+        at += bundle_bytes;
+    }
+    sums
+}
+
+/// The first bundle of CTR.
+#[inline(always)]
+fn encrypt_bundle<W: AesLanes, B: Begin<W>>(
+    isa: W::Isa,
+    keys: &WideKeys,
+    begin: &mut B,
+    input: [W; IN_FLIGHT],
+) -> [W; IN_FLIGHT] {
+    let (_, middle, last) = keys.split();
+    let last = last.load::<W>(isa);
+    let mut state = begin.begin(isa, keys, 0);
+    let last_keys = each!(i < IN_FLIGHT => last ^ input[i]);
+    Middle::in_memory(&middle[B::ROUNDS..]).rounds::<IN_FLIGHT, true>(isa, &mut state, last_keys);
+    state
+}
+
+/// A bundle of CTR that has begun, whose first middle rounds have products of what is `sent` between them.
+#[inline(always)]
+fn encrypt_and_hash<W: AesLanes, B: Begin<W>>(
+    isa: W::Isa,
+    keys: &WideKeys,
+    mut state: [W; IN_FLIGHT],
+    sums: &mut Sums<'_, W>,
+    input: [W; IN_FLIGHT],
+    sent: &[u8],
+) -> [W; IN_FLIGHT] {
+    let (_, middle, last) = keys.split();
+    let last = last.load::<W>(isa);
+    let middle = &middle[B::ROUNDS..];
+    let mut products = sums.begin_stride();
+    // Even the shortest key has as many rounds left.
+    let (early, late) = in_gaps(middle, STRIDE - 1);
+    for (place, (key, register)) in early.iter().zip(sent.chunks_exact(W::BYTES)).enumerate() {
+        round::<W, IN_FLIGHT, true>(isa, &mut state, key);
+        sums.add_in_stride(&mut products, place, register);
+    }
+    sums.end_stride(products, &sent[(STRIDE - 1) * W::BYTES..][..W::BYTES]);
+    let last_keys = each!(i < IN_FLIGHT => last ^ input[i]);
+    Middle::in_memory(late).rounds::<IN_FLIGHT, true>(isa, &mut state, last_keys);
+    state
+}
