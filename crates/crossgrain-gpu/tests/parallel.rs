@@ -28,7 +28,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 
-use compilers::Nvrtc;
+use compilers::{CompileJob, Nvrtc, for_each, in_turn};
 use crossgrain::internal::device::Listing;
 use crossgrain::internal::reference::serpent::S_BOXES;
 use crossgrain::internal::word::Lanes;
@@ -739,13 +739,23 @@ fn what_cannot_be_is_told_in_a_line() {
     }
 }
 
-/// NVIDIA's compiler has to take these programs too, and to spill nothing, where CROSSGRAIN_NVRTC names it.
 #[test]
 fn algorithms_run_by_a_driver_that_stands_in() {
+    algorithms_run_by_a_stand_in("in-turn", in_turn);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn nvrtc_compiles_algorithms_for_every_architecture() {
+    algorithms_run_by_a_stand_in("for-each", for_each);
+}
+
+/// NVIDIA's compiler has to take these programs too, and to spill nothing, where CROSSGRAIN_NVRTC names it.
+fn algorithms_run_by_a_stand_in(name: &str, jobs: fn(&[Listing]) -> Vec<CompileJob<'_>>) {
     if std::env::var_os(CHILD).is_some() {
         return;
     }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("parallel-{}", process::id()));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("parallel-{name}-{}", process::id()));
     fs::create_dir_all(&folder).unwrap();
     let is_there = stand_in::again(&["--skip", "stands_in", "--skip", "narrower"], Some(&folder));
     let entries = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
@@ -757,7 +767,7 @@ fn algorithms_run_by_a_driver_that_stands_in() {
         assert!(SECRETS.iter().all(|&secret| !has_word(&kept, secret)), "{}", path.display());
     }
     if let Some(nvrtc) = Nvrtc::find() {
-        assert!(nvrtc.made(&listings).iter().all(|made| !made.spills));
+        assert!(nvrtc.made(&jobs(&listings)).iter().all(|made| !made.spills));
     }
     fs::remove_dir_all(&folder).unwrap();
 }
