@@ -19,20 +19,25 @@ const BESIDE: &[&[Step]] = &[
     &[Step { name: "demo", program: Program::Crossgrain, arguments: &["demo", "--bytes", "16777216", "--svg", "target/demo.svg", "--force"], with: &[] }],
 ];
 
-/// Test programs that take longest. One that began last would run alone.
+/// Test programs that take longest, the longest first. One that began last would run alone.
 const LONG: &[&str] = &[
-    "crossgrain agree",
-    "crossgrain device",
-    "crossgrain device_search",
     "crossgrain-gpu parallel",
-    "crossgrain-gpu search",
+    "crossgrain device_search",
     "crossgrain-cli devices",
+    "crossgrain-gpu search",
+    "crossgrain-gpu agree",
+    "crossgrain device",
+    "crossgrain memory",
+    "crossgrain-cli search_session",
+    "crossgrain-cli container",
+    "crossgrain agree",
 ];
 
 /// Runs all steps and test programs, even if some fail. Succeeds if all do.
 pub(crate) fn run() -> ExitCode {
     let (built, mut programs) = build();
-    programs.sort_by_key(|job| !LONG.contains(&job.name().as_str()));
+    let place = |name: &str| LONG.iter().position(|long| *long == name).unwrap_or(LONG.len());
+    programs.sort_by_key(|job| place(&job.name()));
     let beside = BESIDE.iter().map(|&row| Job::Steps(row));
     let mut runs = vec![built];
     runs.extend(steps::run(beside.chain(programs)));
