@@ -53,9 +53,22 @@ fn check(place: &Place, args: &[&str], data: &[u8]) {
     }
 }
 
-/// A hundred runs each, killed at moments spread over the time that one takes.
 #[test]
 fn a_killed_run_leaves_all_or_nothing() {
+    killed_runs_leave_all_or_nothing(25);
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn at_any_of_many_moments_nothing_is_left_or_seen() {
+    killed_runs_leave_all_or_nothing(100);
+    signals_leave_nothing(20);
+    signals_take_files_with_names_along(20);
+    secrets_are_their_owners(1000);
+}
+
+/// So many runs each, killed at moments spread over the time that one takes.
+fn killed_runs_leave_all_or_nothing(rounds: u32) {
     let (place, data) = sealed(12 * MIB + 5);
     for args in [ENCRYPT, DECRYPT, RESUME, RAW] {
         let start = Instant::now();
@@ -63,9 +76,9 @@ fn a_killed_run_leaves_all_or_nothing() {
         let whole = start.elapsed();
         fs::remove_file(place.path("out")).unwrap();
         let mut finished = 0;
-        for round in 0..100 {
+        for round in 0..rounds {
             let mut child = place.command(args).stderr(Stdio::null()).spawn().unwrap();
-            thread::sleep(whole * (round * 37 % 100) / 100);
+            thread::sleep(whole * (round * 37 % rounds) / rounds);
             child.kill().unwrap();
             child.wait().unwrap();
             if place.path("out").exists() {
@@ -81,7 +94,7 @@ fn a_killed_run_leaves_all_or_nothing() {
         check(&place, args, &data);
         assert_eq!(new_names(&place), ["out"]);
         fs::remove_file(place.path("out")).unwrap();
-        println!("{args:?}: {finished} of 100 ended before they were killed");
+        println!("{args:?}: {finished} of {rounds} ended before they were killed");
     }
 }
 
@@ -125,13 +138,18 @@ const FROM_INPUT: [&[&str]; 2] = [
     &["raw", "--cipher", "aes-256", "--mode", "ctr", "--iv", IV, "--key-file", "k", "-o", "out"],
 ];
 
-/// Twenty times each: ten before or while the output is made, ten when much is written.
 #[test]
 fn no_signal_leaves_anything() {
+    signals_leave_nothing(8);
+}
+
+/// So many times each: half before or while the output is made, half when much is written.
+fn signals_leave_nothing(rounds: u32) {
     let (place, _) = sealed(4 * MIB);
     for name in SIGNALS {
-        for round in 0..20_u32 {
-            let after = Duration::from_micros(if round % 2 == 0 { 0 } else { 700 * u64::from(round) });
+        for round in 0..rounds {
+            let late = u64::from(14_000 * round / rounds);
+            let after = Duration::from_micros(if round % 2 == 0 { 0 } else { late });
             let command = place.command(FROM_INPUT[round as usize / 2 % 2]);
             assert!(ended_by(&place, &command, after, name).is_some(), "{name}");
             assert_eq!(new_names(&place), Vec::<String>::new(), "{name} after {after:?}");
@@ -139,17 +157,22 @@ fn no_signal_leaves_anything() {
     }
 }
 
-/// The same where files have names from the beginning: what ends a program in good order takes them along.
 #[test]
 fn signals_take_a_file_with_a_name_along() {
+    signals_take_files_with_names_along(8);
+}
+
+/// The same where files have names from the beginning: what ends a program in good order takes them along.
+fn signals_take_files_with_names_along(rounds: u32) {
     let (place, _) = sealed(4 * MIB);
     let Some(_) = without_unnamed_files(&place, &[]) else { return };
     for name in ["HUP", "INT", "QUIT", "ABRT", "ALRM", "TERM", "USR1", "USR2", "PROF", "VTALRM", "XCPU"] {
-        for round in 0..20_u32 {
+        for round in 0..rounds {
             let args = FROM_INPUT[round as usize % 2];
             let command = without_unnamed_files(&place, args).unwrap();
             // The shell before it does not count.
-            let after = Duration::from_micros(if round < 5 { 0 } else { 10_000 + 1000 * u64::from(round) });
+            let late = 10_000 + u64::from(20_000 * round / rounds);
+            let after = Duration::from_micros(if round < rounds / 4 { 0 } else { late });
             let mut left = Vec::new();
             if ended_by(&place, &command, after, name).is_some() {
                 left = new_names(&place);
@@ -220,14 +243,18 @@ fn seen_by_others(args: &[&str], turns: usize, named: bool) -> BTreeSet<(String,
 
 #[test]
 fn keys_and_plaintext_are_their_owners_at_every_moment() {
+    secrets_are_their_owners(150);
+}
+
+fn secrets_are_their_owners(turns: usize) {
     let keygen = ["keygen", "-o", "out", "--force"];
     let decrypt = ["decrypt", "--key-file", "k", "sealed", "-o", "out", "--force"];
     let resume = [&decrypt[..], &["--resume"]].concat();
     for args in [&keygen[..], &decrypt, &resume] {
-        let turns = if args.ends_with(&["--resume"]) { 100 } else { 1000 };
+        let turns = if args.ends_with(&["--resume"]) { turns / 10 } else { turns };
         assert_eq!(seen_by_others(args, turns, false), BTreeSet::new());
     }
     for args in [&keygen[..], &decrypt] {
-        assert_eq!(seen_by_others(args, 100, true), BTreeSet::new());
+        assert_eq!(seen_by_others(args, turns / 10, true), BTreeSet::new());
     }
 }

@@ -24,10 +24,12 @@ def lost(key=KEYS["aes-128"], cipher="aes-128", **options):
 @pytest.mark.parametrize("cipher", KEYS)
 def test_a_key_of_which_digits_are_lost(cipher):
     key = KEYS[cipher]
-    for at in (0, 5, 2 * len(key) - 3):
-        search = lost(key, cipher, key_mask=key.hex()[:at] + "???" + key.hex()[at + 3 :])
-        number = int(key.hex()[at : at + 3], 16)
-        assert search.size == 4096
+    # Of ciphers that are described once, a build that is hardly optimised expands few keys in a second.
+    digits = 3 if cipher.startswith(("aes", "serpent")) else 2
+    for at in (0, 5, 2 * len(key) - digits):
+        search = lost(key, cipher, key_mask=key.hex()[:at] + "?" * digits + key.hex()[at + digits :])
+        number = int(key.hex()[at : at + digits], 16)
+        assert search.size == 16**digits
         assert search_shard(search) == [(number, key, key)]
         assert search_shard(search, skip=number, limit=1, goes_on=True)[0].key == key
         assert search_shard(search, skip=number + 1) == [] == search_shard(search, limit=number)

@@ -58,7 +58,7 @@ def test_words_keep_their_numbers(client):
     for rules in ([], [":", "u", "l"]):
         search = lost(words=[b"x" * 17, *words], rules=rules)
         with pytest.warns(UserWarning, match="too long"):
-            found = run(client, search, goes_on=True, shard_seconds=0.01)
+            found = run(client, search, goes_on=True, shard_seconds=1)
         assert found[0] == Found((place + 1) * max(len(rules), 1), KEY, KEY)
         assert {one.key for one in found} == {KEY}
     raw = b"".join(words)
@@ -74,7 +74,7 @@ def test_a_journal_is_gone_on_with(client, tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(client, search, goes_on=True, journal=journal, progress=enough, shard_seconds=0.01)
+        run(client, search, goes_on=True, journal=journal, progress=enough, shard_seconds=1)
     assert stat.S_IMODE(os.stat(journal).st_mode) == 0o600
     with pytest.raises(FileExistsError):
         run(client, search, goes_on=True, journal=journal)
@@ -112,7 +112,7 @@ def test_a_worker_that_is_killed_costs_its_shards_at_most(client, tmp_path):
             os.kill(killed[0], signal.SIGKILL)
 
     journal, search = tmp_path / "lost", lost(5, 27)
-    found = run(client, search, goes_on=True, journal=journal, progress=kill, shard_seconds=0.02)
+    found = run(client, search, goes_on=True, journal=journal, progress=kill, shard_seconds=1)
     assert killed and found == [Found(number(5, 27), KEY, KEY)]
 
 

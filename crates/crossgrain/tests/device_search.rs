@@ -9,11 +9,11 @@ mod sought;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use compilers::{Nvrtc, STAND_IN, answer, compiled, validated, words};
+use compilers::{CompileJob, Nvrtc, STAND_IN, answer, compiled, for_each, in_turn, validated, words};
 use crossgrain::internal::block::Family;
 use crossgrain::internal::circuit::emit::Language;
-use crossgrain::internal::device::KEY_WORDS_MAX;
 use crossgrain::internal::device::search::{HIT_WORDS, Search, all};
+use crossgrain::internal::device::{KEY_WORDS_MAX, Listing};
 use crossgrain::internal::part::search::Known;
 use crossgrain::{Cipher, Direction};
 use sought::{halves, known, planted};
@@ -171,7 +171,17 @@ fn wgsl_programs_are_valid() {
 }
 
 #[test]
+fn nvrtc_compiles_every_program() {
+    nvrtc_compiles(in_turn);
+}
+
+#[test]
+#[ignore = "takes a minute"]
 fn nvrtc_compiles_every_program_for_every_architecture() {
+    nvrtc_compiles(for_each);
+}
+
+fn nvrtc_compiles(jobs: fn(&[Listing]) -> Vec<CompileJob<'_>>) {
     let Some(nvrtc) = Nvrtc::find() else {
         return eprintln!("skipped: CROSSGRAIN_NVRTC names no libnvrtc.so");
     };
@@ -182,5 +192,6 @@ fn nvrtc_compiles_every_program_for_every_architecture() {
             || [Cipher::Serpent128, Cipher::Serpent192].contains(&program.cipher())
     };
     let programs = all().filter(|program| !is_another(program));
-    nvrtc.made(&programs.map(|program| program.listing(Language::Cuda, SHARED_BYTES)).collect::<Vec<_>>());
+    let listings: Vec<_> = programs.map(|program| program.listing(Language::Cuda, SHARED_BYTES)).collect();
+    nvrtc.made(&jobs(&listings));
 }

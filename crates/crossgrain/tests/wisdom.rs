@@ -279,7 +279,7 @@ fn merge_often(path: &Path, cipher: Cipher) {
 #[test]
 fn threads_that_write_at_once_lose_nothing() {
     let folder = Folder::new();
-    for _ in 0..5 {
+    for _ in 0..2 {
         thread::scope(|scope| {
             for cipher in Cipher::ALL {
                 let file = folder.file();

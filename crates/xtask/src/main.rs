@@ -1,12 +1,13 @@
 //! crossgrain's own tasks, run as `cargo xtask TASK`.
 //!
 //! What continuous integration runs is what a developer runs: everything that must hold before a
-//! change is merged is a step of `test`. Nothing here is part of the library or of the program.
+//! change is merged is a step of `check` or of `test`. Nothing here is part of the library or of the program.
 
 mod api;
 mod asm;
 mod bench;
 mod chart;
+mod check;
 mod dependencies;
 mod evidence;
 mod examined;
@@ -21,6 +22,7 @@ mod productivity;
 mod python;
 mod reproduce;
 mod search;
+mod steps;
 mod taint;
 mod test;
 mod weight;
@@ -45,8 +47,10 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Run every check, whatever fails, and count
+    /// Run all tests, whatever fails, and count
     Test,
+    /// Check what can be read in sources, documentation and machine code, whatever fails, and count
+    Check,
     /// Check the library's release assembly: every gate inlined, every ISA really used
     Asm {
         /// Show one line for each kernel
@@ -138,6 +142,7 @@ enum Task {
 fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Test => Ok(test::run()),
+        Task::Check => Ok(check::run()),
         Task::Asm { list, file } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
         Task::Api { check } => api::run(check).map(|()| ExitCode::SUCCESS),
         Task::Dependencies => dependencies::run().map(|()| ExitCode::SUCCESS),

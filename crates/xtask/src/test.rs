@@ -1,340 +1,56 @@
-//! `cargo xtask test`: every check, whatever fails, and what failed and a count of it all at the end.
+//! `cargo xtask test`: all tests, whatever fails. What needs no run of what is tested is `cargo xtask check`'s.
 //!
-//! Lints come first. The workspace is then built once, with one set of features, and its test programs run beside what else there is
-//! to do, as many at a time as there are cores: a test of one thread leaves no core idle.
-//!
-//! The count is for people and programs alike: the last line reads `N passed, M failed, K skipped`.
-//! Tests say what this machine cannot run by printing `skipped: WHAT (WHY)`; those lines are gathered
-//! too, because a skipped test passes, and nobody would know.
+//! The workspace is built once, with one set of features, and its test programs run beside what else there is to do, as many at a
+//! time as there are cores: a test of one thread leaves no core idle.
 
-mod pool;
+use std::process::ExitCode;
+use std::time::Instant;
 
-use std::collections::BTreeSet;
-use std::process::{Command, ExitCode};
-
-use self::pool::Job;
+use crate::steps::{self, Job, Outcome, Output, Program, Run, Step};
 use crate::workspace::{self, FEATURES};
-use crate::{Result, cargo};
 
-/// A check: a command that succeeds where all is well.
-#[derive(Debug)]
-struct Step {
-    name: &'static str,
-    program: Program,
-    arguments: &'static [&'static str],
-    /// Environment variables to set.
-    with: &'static [(&'static str, &'static str)],
-}
-
-#[derive(Debug)]
-enum Program {
-    Cargo,
-    Xtask,
-    /// The command line.
-    Crossgrain,
-}
-
-/// The quickest to fail, before anything is built.
+/// What runs beside the test programs. Steps of a row follow one another: cargo locks the folder that they share.
 #[rustfmt::skip] // a table: one line a step
-const LINTS: &[Step] = &[
-    Step { name: "format", program: Program::Cargo, arguments: &["fmt", "--all", "--check"], with: &[] },
-    Step { name: "clippy", program: Program::Cargo, arguments: &["clippy", "--workspace", "--features", FEATURES, "--lib", "--bins", "--tests", "--examples", "--", "-D", "warnings"], with: &[] },
-];
-
-/// What runs beside the test programs, longest first. Steps of a row follow one another: cargo locks the folder that they share.
-#[rustfmt::skip]
 const BESIDE: &[&[Step]] = &[
-    &[
-        Step { name: "asm",    program: Program::Xtask, arguments: &["asm"], with: &[] },
-        Step { name: "taint",  program: Program::Xtask, arguments: &["taint"], with: &[] },
-    ],
     &[
         Step { name: "python", program: Program::Xtask, arguments: &["python"], with: &[] },
         Step { name: "examples", program: Program::Cargo, arguments: &["test", "--workspace", "--features", FEATURES, "--doc", "--no-fail-fast", "--", "--show-output"], with: &[] },
-        Step { name: "doc",    program: Program::Cargo, arguments: &["doc", "--no-deps", "-p", "crossgrain", "-p", "crossgrain-container", "-p", "crossgrain-deps", "-p", "crossgrain-files", "-p", "crossgrain-search", "--all-features"], with: &[("RUSTDOCFLAGS", "-Dwarnings")] },
-        Step { name: "bare",   program: Program::Cargo, arguments: &["clippy", "-p", "crossgrain", "--no-default-features", "--lib", "--", "-D", "warnings"], with: &[] },
     ],
-    &[
-        Step { name: "api",    program: Program::Xtask, arguments: &["api", "--check"], with: &[] },
-        Step { name: "twin",   program: Program::Cargo, arguments: &["check", "-p", "crossgrain", "--all-features", "--target-dir", "target/twin"], with: &[("RUSTFLAGS", "--cfg crossgrain_absent")] },
-        Step { name: "dependencies", program: Program::Xtask, arguments: &["dependencies"], with: &[] },
-    ],
-    &[Step { name: "demo",       program: Program::Crossgrain, arguments: &["demo", "--bytes", "16777216", "--svg", "target/demo.svg", "--force"], with: &[] }],
+    &[Step { name: "demo", program: Program::Crossgrain, arguments: &["demo", "--bytes", "16777216", "--svg", "target/demo.svg", "--force"], with: &[] }],
 ];
 
-/// Test programs that take longest. One that began last would run alone.
+/// Test programs that take longest, the longest first. One that began last would run alone.
 const LONG: &[&str] = &[
-    "crossgrain agree",
-    "crossgrain device",
-    "crossgrain device_search",
     "crossgrain-gpu parallel",
-    "crossgrain-gpu search",
+    "crossgrain device_search",
     "crossgrain-cli devices",
+    "crossgrain-gpu search",
+    "crossgrain-gpu agree",
+    "crossgrain device",
+    "crossgrain memory",
+    "crossgrain-cli search_session",
+    "crossgrain-cli container",
+    "crossgrain agree",
 ];
-
-/// Programs that take less are shown together.
-const SHOWN_SECONDS: f64 = 10.0;
-
-/// What became of a step or a test program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    Passed,
-    Failed,
-    Skipped,
-}
-
-/// A step or a test program that was run.
-#[derive(Debug)]
-struct Run {
-    name: String,
-    outcome: Outcome,
-    seconds: f64,
-    output: Output,
-}
-
-/// What is gathered from the output of a step while it is shown.
-#[derive(Debug, Default)]
-struct Output {
-    counts: Counts,
-    /// Tests that failed.
-    failed: Vec<String>,
-    /// What was skipped and why, without repetition.
-    skipped: BTreeSet<String>,
-    /// Whether the lines now are what passing tests printed.
-    is_from_passing_test: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
-    passed: usize,
-    failed: usize,
-    skipped: usize,
-}
 
 /// Runs all steps and test programs, even if some fail. Succeeds if all do.
 pub(crate) fn run() -> ExitCode {
-    let mut runs: Vec<_> = LINTS.iter().map(Step::run).collect();
     let (built, mut programs) = build();
-    runs.push(built);
-    programs.sort_by_key(|job| !LONG.contains(&job.name().as_str()));
+    let place = |name: &str| LONG.iter().position(|long| *long == name).unwrap_or(LONG.len());
+    programs.sort_by_key(|job| place(&job.name()));
     let beside = BESIDE.iter().map(|&row| Job::Steps(row));
-    runs.extend(pool::run(beside.chain(programs)));
-    show(&runs);
-    let total = total(&runs);
-    println!("{} passed, {} failed, {} skipped", total.passed, total.failed, total.skipped);
-    if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    let mut runs = vec![built];
+    runs.extend(steps::run(beside.chain(programs)));
+    steps::summary(&runs)
 }
 
 /// Builds the workspace, which is a step too, and gives its test programs.
 fn build() -> (Run, Vec<Job>) {
     println!("== build");
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     let built = workspace::build().inspect_err(|error| println!("{error}"));
     let outcome = if built.is_ok() { Outcome::Passed } else { Outcome::Failed };
     let seconds = start.elapsed().as_secs_f64();
     let run = Run { name: "build".to_owned(), outcome, seconds, output: Output::default() };
     (run, built.map_or_else(|_| Vec::new(), |built| built.programs.into_iter().map(Job::Tests).collect()))
-}
-
-impl Step {
-    /// Runs it; one that cannot be started has failed.
-    fn run(&self) -> Run {
-        let made = self.command();
-        pool::watch(
-            self.name,
-            made.map(|mut command| {
-                command.args(self.arguments).envs(self.with.iter().copied());
-                command
-            }),
-        )
-    }
-
-    fn command(&self) -> Result<Command> {
-        Ok(match self.program {
-            Program::Cargo => cargo(),
-            Program::Xtask => {
-                Command::new(std::env::current_exe().map_err(|error| format!("{}: {error}", self.name))?)
-            }
-            Program::Crossgrain => Command::new(workspace::program()),
-        })
-    }
-}
-
-impl Output {
-    /// Notes what a line tells, and answers whether to show it: what passing tests print is asked
-    /// for only to find what they skipped.
-    fn read(&mut self, line: &str) -> bool {
-        if let Some(what) = line.strip_prefix("skipped: ") {
-            self.skipped.insert(what.trim_end().to_owned());
-        }
-        if let Some(test) = line.strip_prefix("test ").and_then(|line| line.strip_suffix(" ... FAILED")) {
-            self.failed.push(test.to_owned());
-        }
-        if let Some(counts) = Counts::of_result_line(line) {
-            self.counts.add(counts);
-            self.is_from_passing_test = false;
-        }
-        match line {
-            "successes:" => self.is_from_passing_test = true,
-            "failures:" => self.is_from_passing_test = false,
-            _ => {}
-        }
-        !self.is_from_passing_test
-    }
-}
-
-impl Counts {
-    /// The numbers of `test result: ok. 3 passed; 0 failed; 1 ignored; ..`.
-    fn of_result_line(line: &str) -> Option<Self> {
-        let (_, numbers) = line.strip_prefix("test result: ")?.split_once(". ")?;
-        let number = |what| numbers.split("; ").find_map(|part| part.strip_suffix(what)?.trim().parse().ok());
-        Some(Self { passed: number("passed")?, failed: number("failed")?, skipped: number("ignored")? })
-    }
-
-    fn add(&mut self, other: Self) {
-        self.passed += other.passed;
-        self.failed += other.failed;
-        self.skipped += other.skipped;
-    }
-}
-
-/// Adds up tests, steps other than tests, and what was skipped.
-fn total(runs: &[Run]) -> Counts {
-    let mut total = Counts::default();
-    for run in runs {
-        total.add(run.counts());
-    }
-    total.skipped += skipped(runs).len();
-    total
-}
-
-impl Run {
-    /// Tests, or else the step itself; a step that failed before its tests did counts as one failure.
-    fn counts(&self) -> Counts {
-        let mut counts = self.output.counts;
-        let is_of_tests = counts != Counts::default();
-        match self.outcome {
-            Outcome::Passed if !is_of_tests => counts.passed += 1,
-            Outcome::Failed if counts.failed == 0 => counts.failed += 1,
-            _ => {}
-        }
-        counts
-    }
-}
-
-fn skipped(runs: &[Run]) -> BTreeSet<&str> {
-    runs.iter().flat_map(|run| &run.output.skipped).map(String::as_str).collect()
-}
-
-fn show(runs: &[Run]) {
-    println!("\n{:<32} {:>8}", "step", "seconds");
-    let is_short =
-        |run: &&Run| run.seconds < SHOWN_SECONDS && run.name.contains(' ') && run.outcome == Outcome::Passed;
-    for run in runs.iter().filter(|run| !is_short(run)) {
-        let outcome = match run.outcome {
-            Outcome::Passed => "passed",
-            Outcome::Failed => "FAILED",
-            Outcome::Skipped => "skipped",
-        };
-        println!("{:<32} {:>8.1}  {outcome}", run.name, run.seconds);
-    }
-    let short: Vec<_> = runs.iter().filter(is_short).collect();
-    let seconds: f64 = short.iter().map(|run| run.seconds).sum();
-    println!("{:<32} {seconds:>8.1}  passed", format!("{} test programs more", short.len()));
-    let failed: Vec<_> = runs.iter().flat_map(|run| &run.output.failed).collect();
-    if !failed.is_empty() {
-        println!("\nfailed here:");
-        failed.iter().for_each(|test| println!("  {test}"));
-    }
-    if !skipped(runs).is_empty() {
-        println!("\nskipped here:");
-        skipped(runs).iter().for_each(|what| println!("  {what}"));
-    }
-    println!();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What `cargo test -- --show-output` prints of two programs, the second with a failure.
-    const PRINTED: &str = "
-running 3 tests
-test a ... ok
-test b ... ignored
-test c ... ok
-
-successes:
-
----- a stdout ----
-hello
-skipped: vaes512 (not on this CPU)
-
-
-successes:
-    a
-    c
-
-test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
-
-running 2 tests
-test d ... FAILED
-test e ... ok
-
-successes:
-
----- e stdout ----
-skipped: vaes512 (not on this CPU)
-skipped: gfni512 (not on this CPU)
-
-
-successes:
-    e
-
-failures:
-
----- d stdout ----
-it broke
-
-failures:
-    d
-
-test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
-";
-
-    fn run(name: &str, outcome: Outcome, printed: &str) -> Run {
-        let mut output = Output::default();
-        printed.lines().for_each(|line| {
-            output.read(line);
-        });
-        Run { name: name.to_owned(), outcome, seconds: 0.0, output }
-    }
-
-    #[test]
-    fn output_of_passing_tests_is_read_but_not_shown() {
-        let mut output = Output::default();
-        let shown: Vec<&str> = PRINTED.lines().filter(|line| output.read(line)).collect();
-        assert!(shown.contains(&"test a ... ok") && shown.contains(&"it broke"));
-        assert!(!shown.contains(&"hello") && !shown.iter().any(|line| line.starts_with("skipped")));
-        assert_eq!(output.counts, Counts { passed: 3, failed: 1, skipped: 1 });
-        assert_eq!(output.skipped.len(), 2);
-        assert_eq!(output.failed, ["d"]);
-    }
-
-    #[test]
-    fn the_total_has_tests_steps_and_each_skip_once() {
-        let runs = [
-            run("format", Outcome::Passed, ""),
-            run("test", Outcome::Failed, PRINTED),
-            run("asm", Outcome::Skipped, "skipped: asm (not x86-64)"),
-        ];
-        assert_eq!(total(&runs), Counts { passed: 4, failed: 1, skipped: 4 });
-    }
-
-    #[test]
-    fn a_step_that_fails_without_a_failed_test_is_one_failure() {
-        assert_eq!(total(&[run("clippy", Outcome::Failed, "")]).failed, 1);
-        let stopped = run("test", Outcome::Failed, "test result: ok. 5 passed; 0 failed; 0 ignored");
-        assert_eq!(total(&[stopped]), Counts { passed: 5, failed: 1, skipped: 0 });
-    }
 }

@@ -135,10 +135,9 @@ impl Nvrtc {
         }
     }
 
-    /// What it makes of programs for every architecture, on all cores; and prints it.
-    pub(crate) fn made(&self, listings: &[Listing]) -> Vec<Made> {
-        let jobs = ARCHITECTURES.into_iter().flat_map(|for_it| listings.iter().map(move |one| (one, for_it)));
-        let (jobs, next) = (jobs.collect::<Vec<_>>(), AtomicUsize::new(0));
+    /// What it makes of programs, on all cores; and prints it.
+    pub(crate) fn made(&self, jobs: &[CompileJob<'_>]) -> Vec<Made> {
+        let next = AtomicUsize::new(0);
         let worker = || {
             let mine = iter::from_fn(|| jobs.get(next.fetch_add(1, Ordering::Relaxed)));
             mine.map(|&(one, architecture)| self.made_for(one, architecture)).collect::<Vec<_>>()
@@ -180,6 +179,19 @@ impl Nvrtc {
             spills: !log.contains(" 0 bytes spill stores, 0 bytes spill loads"),
         }
     }
+}
+
+/// A program and what it is to be compiled for.
+pub(crate) type CompileJob<'a> = (&'a Listing, &'static str);
+
+/// Every program for every architecture.
+pub(crate) fn for_each(listings: &[Listing]) -> Vec<CompileJob<'_>> {
+    ARCHITECTURES.into_iter().flat_map(|for_it| listings.iter().map(move |one| (one, for_it))).collect()
+}
+
+/// Every program for one architecture, each of which gets its share: the language is the same for all.
+pub(crate) fn in_turn(listings: &[Listing]) -> Vec<CompileJob<'_>> {
+    listings.iter().zip(ARCHITECTURES.into_iter().cycle()).collect()
 }
 
 /// What a program became. Instructions count as they stand, not as often as they run.

@@ -17,6 +17,8 @@ const STEP_BYTES: usize = 1 << 20;
 /// Memory is mostly zeros, and these are passed over by pages.
 const PAGE_BYTES: usize = 4096;
 
+static ZEROS: [u8; PAGE_BYTES + ANCHOR_BYTES] = [0; PAGE_BYTES + ANCHOR_BYTES];
+
 /// Bytes by which a secret is first told from what is none: any that are not all the same.
 const ANCHOR_BYTES: usize = 4;
 
@@ -61,6 +63,15 @@ fn anchor_of(bytes: &[u8]) -> u32 {
 
 fn hashed(anchor: u32) -> usize {
     (anchor.wrapping_mul(0x9e37_79b1) >> 16) as usize
+}
+
+/// Whether bytes are those of a secret.
+fn is_masked(bytes: &[u8], masked: &[u8]) -> bool {
+    let (mut at, len) = (0, bytes.len());
+    while at < len && bytes[at] ^ MASK == masked[at] {
+        at += 1;
+    }
+    at == len
 }
 
 impl<'a> Scanner<'a> {
@@ -110,32 +121,37 @@ impl<'a> Scanner<'a> {
                     }
                 });
             }
-            buffer.fill(0);
+            // Most regions are small.
+            buffer[..len_bytes].fill(0);
             std::hint::black_box(&mut buffer);
         }
         self.buffer = buffer;
     }
 
-    /// Secrets whose anchors begin in a range of bytes.
+    /// Secrets whose anchors begin in a range of bytes. Plain loops: tests are hardly optimised, and here most of this one's time goes.
     fn hits(&self, bytes: &[u8], anchors: std::ops::Range<usize>, mut hit: impl FnMut(usize, usize)) {
-        let mask = u32::from_le_bytes([MASK; 4]);
+        let (mask, might) = (u32::from_le_bytes([MASK; 4]), &self.might[..]);
         for page in anchors.clone().step_by(PAGE_BYTES) {
             let end =
                 (page + PAGE_BYTES).min(anchors.end).min((bytes.len() + 1).saturating_sub(ANCHOR_BYTES));
             let with_next = &bytes[page.min(end)..(end + ANCHOR_BYTES).min(bytes.len())];
-            if with_next.chunks(64).all(|chunk| chunk.iter().fold(0, |all, byte| all | byte) == 0) {
+            if *with_next == ZEROS[..with_next.len()] {
                 continue;
             }
-            for at in page..end {
-                let anchor = anchor_of(&bytes[at..]) ^ mask;
-                if !self.might[hashed(anchor)] {
+            let mut next = page;
+            while next < end {
+                let at = next;
+                next += 1;
+                let anchor =
+                    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]) ^ mask;
+                if !might[hashed(anchor)] {
                     continue;
                 }
                 for &i in self.by_anchor.get(&anchor).into_iter().flatten() {
                     let Needle { masked, anchor, .. } = &self.needles[i];
                     let begin = at.checked_sub(*anchor);
                     let there = begin.and_then(|begin| bytes.get(begin..begin + masked.len()));
-                    if there.is_some_and(|there| there.iter().zip(masked).all(|(a, b)| a ^ MASK == *b)) {
+                    if there.is_some_and(|there| is_masked(there, masked)) {
                         hit(at - anchor, i);
                     }
                 }

@@ -13,7 +13,7 @@ use crate::{Result, root};
 
 /// What one core is given.
 #[derive(Debug)]
-pub(super) enum Job {
+pub(crate) enum Job {
     /// Steps, one after another.
     Steps(&'static [Step]),
     Tests(TestProgram),
@@ -21,7 +21,7 @@ pub(super) enum Job {
 
 impl Job {
     /// The name of its first step, or of the program.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self {
             Self::Steps(steps) => steps[0].name.to_owned(),
             Self::Tests(program) => program.name.clone(),
@@ -37,7 +37,7 @@ impl Job {
 }
 
 /// Runs all of it, in order, each on the first core that is free.
-pub(super) fn run(jobs: impl Iterator<Item = Job> + Send) -> Vec<Run> {
+pub(crate) fn run(jobs: impl Iterator<Item = Job> + Send) -> Vec<Run> {
     let (jobs, runs) = (Mutex::new(jobs), Mutex::new(Vec::new()));
     let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
