@@ -234,7 +234,7 @@ impl Program {
     /// # Panics
     /// Unless [`Program::has_gcm`].
     #[inline]
-    pub fn gcm(&self, way: GcmWay<'_>, first: u128, message: &mut AeadMessage<'_>) -> bool {
+    pub fn gcm(&self, way: &GcmWay<'_>, first: u128, message: &mut AeadMessage<'_>) -> bool {
         match &self.bound[0] {
             Bound::Whole(cipher) => cipher.gcm(way, first, message),
             Bound::Tiles(_) => unreachable!("said to have no kernel"),
@@ -243,7 +243,7 @@ impl Program {
 
     /// [`WholePart::gcm_short`] on this thread; of no message where there is no such kernel.
     #[inline]
-    pub fn gcm_short(&self, way: GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
+    pub fn gcm_short(&self, way: &GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
         match &self.bound[0] {
             Bound::Whole(cipher) => cipher.gcm_short(way, messages, right),
             Bound::Tiles(_) => 0,

@@ -110,7 +110,12 @@ impl Threads {
 
     /// Whether so much work is worth waking threads.
     pub(crate) const fn pays(self, len_bytes: usize) -> bool {
-        self.0 > 1 && len_bytes >= JOB_BYTES_MIN
+        len_bytes as u64 >= self.pays_from_bytes()
+    }
+
+    /// From how much work on that is.
+    pub(crate) const fn pays_from_bytes(self) -> u64 {
+        if self.0 > 1 { JOB_BYTES_MIN as u64 } else { u64::MAX }
     }
 }
 

@@ -73,8 +73,8 @@ pub struct Gcm {
     key: Key,
     options: Options,
     ghash: Ghash,
-    /// Whether there is a kernel for whole messages.
-    has_kernel: bool,
+    /// Shorter messages, with nonces of [`NONCE_BYTES`], go to the kernel of whole messages at once. 0 where there is no such kernel.
+    kernel_below_bytes: u64,
     tag_bytes: usize,
 }
 
@@ -101,8 +101,12 @@ impl Gcm {
         }
         let (counter, ghash) = bound?;
         let (key, options) = (key.clone(), options.freely());
-        let has_kernel = counter.has_gcm(&ghash);
-        Ok(Self { counter, secret_counter: OnceLock::new(), key, options, ghash, has_kernel, tag_bytes })
+        let kernel_below_bytes = match counter.has_gcm(&ghash) {
+            true => MESSAGE_BYTES_MAX.min(counter.threads().pays_from_bytes()),
+            false => 0,
+        };
+        let secret_counter = OnceLock::new();
+        Ok(Self { counter, secret_counter, key, options, ghash, kernel_below_bytes, tag_bytes })
     }
 
     /// Binds the counters' program to a key, and GHASH to what it makes of zero. In a frame of its own, to be wiped.
@@ -129,18 +133,14 @@ impl Gcm {
         Ok(())
     }
 
-    /// The counter block J₀ (SP 800-38D §7.1, step 2).
+    /// The counter block J₀ (SP 800-38D §7.1, step 2), as little-endian number.
     fn first(&self, nonce: &[u8]) -> u128 {
-        if let Ok(nonce) = <[u8; NONCE_BYTES]>::try_from(nonce) {
-            // Both parts as they lie: what is put together in memory first waits to be written.
-            let (front, back) = (nonce.first_chunk(), nonce.last_chunk());
-            let front = front.map_or(0, |front| u64::from_be_bytes(*front));
-            let back = back.map_or(0, |back| u32::from_be_bytes(*back));
-            return u128::from(front) << 64 | u128::from(back) << 32 | 1;
+        if let Ok(nonce) = nonce.try_into() {
+            return first_of(nonce);
         }
         let mut sum = self.hash_of(nonce);
         self.finish(&mut sum, 0, nonce.len());
-        u128::from_be_bytes(sum)
+        u128::from_le_bytes(sum)
     }
 
     /// What encrypts under a nonce that was admitted.
@@ -179,32 +179,45 @@ impl Gcm {
         GcmWay { ghash: &self.ghash, opens, tag_bytes: self.tag_bytes }
     }
 
+    /// The counter block J₀ of a message that is admitted and goes to the kernel of whole messages at once.
+    #[inline(always)]
+    fn at_once(&self, message: &AeadMessage<'_>) -> Option<u128> {
+        let is_below = (message.buffers.len_bytes() as u64) < self.kernel_below_bytes;
+        // Of such a nonce the last 32 bits of the counter begin with 1, and wrap in no message that is admitted.
+        message.nonce.try_into().ok().filter(|_| is_below).map(first_of)
+    }
+
     /// Seals a message, or opens it, by the kernel, and says whether its tag is right; nothing where there is no kernel, or it does not
     /// take the message: for several threads, or where the last 32 bits of its counter wrap.
-    #[inline(always)]
     fn one_by_kernel(&self, threads: Threads, opens: bool, message: &mut AeadMessage<'_>) -> Option<bool> {
         let len_bytes = message.buffers.len_bytes();
-        if !self.has_kernel || threads.pays(len_bytes) {
+        if self.kernel_below_bytes == 0 || threads.pays(len_bytes) {
             return None;
         }
         let first = self.first(message.nonce);
-        if u64::from(first as u32) + len_bytes.div_ceil(BLOCK_BYTES) as u64 >= 1 << 32 {
+        let low = ((first >> 96) as u32).swap_bytes();
+        if u64::from(low) + len_bytes.div_ceil(BLOCK_BYTES) as u64 >= 1 << 32 {
             return None;
         }
-        let right = self.counter.gcm(self.way(opens), first, message);
+        Some(self.by_kernel(opens, first, message))
+    }
+
+    #[inline(always)]
+    fn by_kernel(&self, opens: bool, first: u128, message: &mut AeadMessage<'_>) -> bool {
+        let right = self.counter.gcm(&self.way(opens), first, message);
         if !right {
             wipe(message.buffers.output_mut());
         }
-        Some(right)
+        right
     }
 
     /// Seals short messages in front, or opens them, by the kernel, and says how many they are. Of one that is forged it leaves zeros.
     #[inline(always)]
     fn short_by_kernel(&self, opens: bool, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
-        if !self.has_kernel {
+        if self.kernel_below_bytes == 0 {
             return 0;
         }
-        let short = self.counter.gcm_short(self.way(opens), messages, right);
+        let short = self.counter.gcm_short(&self.way(opens), messages, right);
         for (message, right) in messages[..short].iter_mut().zip(right) {
             if !*right {
                 wipe(message.buffers.output_mut());
@@ -213,12 +226,13 @@ impl Gcm {
         short
     }
 
+    #[inline(never)]
     fn seal_one(&self, threads: Threads, message: &mut AeadMessage<'_>) {
         if self.one_by_kernel(threads, false, message).is_some() {
             return;
         }
         let AeadMessage { nonce, aad, buffers, tag } = message;
-        let (first, len_bytes) = (self.first(nonce), buffers.len_bytes());
+        let (first, len_bytes) = (self.first(nonce).swap_bytes(), buffers.len_bytes());
         let (program, mut sum) = (self.counter_of(nonce), self.hash_of(aad));
         let piece_bytes = PIECE_BYTES * if threads == Threads::ONE { 1 } else { 8 * threads.count() };
         for (number, piece) in buffers.reborrow().parts(piece_bytes).enumerate() {
@@ -231,6 +245,7 @@ impl Gcm {
     }
 
     /// Opens a message; says whether its tag is right. What is forged leaves zeros, unless by the length of its tag.
+    #[inline(never)]
     fn open_one(&self, threads: Threads, message: &mut AeadMessage<'_>) -> bool {
         if message.tag.len() != self.tag_bytes {
             return false;
@@ -239,7 +254,7 @@ impl Gcm {
             return right;
         }
         let AeadMessage { nonce, aad, buffers, tag } = message;
-        let (first, len_bytes) = (self.first(nonce), buffers.len_bytes());
+        let (first, len_bytes) = (self.first(nonce).swap_bytes(), buffers.len_bytes());
         let (program, mut sum) = (self.counter_of(nonce), self.hash_of(aad));
         self.ghash.absorb(&mut sum, buffers.input());
         let right = self.tag(sum, (program, first), aad, len_bytes) == *tag;
@@ -272,6 +287,10 @@ impl Aead for Gcm {
 
     #[inline]
     fn seal_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        if let Some(first) = self.at_once(message) {
+            self.counter.gcm(&self.way(false), first, message);
+            return Ok(());
+        }
         self.admits(message.nonce, message.buffers.len_bytes())?;
         self.seal_one(self.counter.threads(), message);
         Ok(())
@@ -279,8 +298,13 @@ impl Aead for Gcm {
 
     #[inline]
     fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
-        self.admits(message.nonce, message.buffers.len_bytes())?;
-        let right = self.open_one(self.counter.threads(), message);
+        let right = match self.at_once(message) {
+            Some(first) if message.tag.len() == self.tag_bytes => self.by_kernel(true, first, message),
+            _ => {
+                self.admits(message.nonce, message.buffers.len_bytes())?;
+                self.open_one(self.counter.threads(), message)
+            }
+        };
         verdict(self, message, right)
     }
 
@@ -291,6 +315,16 @@ impl Aead for Gcm {
     fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
         open_groups(self, messages)
     }
+}
+
+/// The counter block J₀ of a nonce, as little-endian number: the nonce, and 1 (SP 800-38D §7.1, step 2).
+#[inline(always)]
+fn first_of(nonce: &[u8; NONCE_BYTES]) -> u128 {
+    // Both parts as they lie: what is put together in memory first waits to be written.
+    let (front, back) = (nonce.first_chunk(), nonce.last_chunk());
+    let front = front.map_or(0, |front| u64::from_le_bytes(*front));
+    let back = back.map_or(0, |back| u32::from_le_bytes(*back));
+    u128::from(front) | u128::from(back) << 64 | 1 << 120
 }
 
 /// The counter after J₀, so far into a message, and what runs under it: of a counter only the last 32 bits count, and where

@@ -14,10 +14,15 @@ use std::fmt;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{
     AesLanes, CarrylessLanes, ClmulWord128, ClmulWord256, ClmulWord512, Features, Isa, Kernel, Wiped, each,
+    wipe,
 };
 
 /// GHASH, or POLYVAL, with one key.
-pub struct Ghash(Wiped<dyn Hash>);
+pub struct Ghash {
+    powers: Wiped<Powers>,
+    by: Box<dyn Absorb>,
+    is_by_products: bool,
+}
 
 impl Ghash {
     /// Binds GHASH to a key by the widest of these instructions. Wiped when dropped.
@@ -32,33 +37,39 @@ impl Ghash {
     }
 
     fn by_first_power(first: (u128, Order), len_bytes: usize, features: Features) -> Self {
-        let hash = None
-            .or_else(|| ByProducts::<ClmulWord512>::boxed(first, len_bytes, features))
-            .or_else(|| ByProducts::<ClmulWord256>::boxed(first, len_bytes, features))
-            .or_else(|| ByProducts::<ClmulWord128>::boxed(first, len_bytes, features));
-        Self(hash.unwrap_or_else(|| ByIntegers::boxed(first)).into())
+        // Filled where they stay: what is moved leaves a copy.
+        let mut powers = Wiped::from(Box::new(Powers::NONE));
+        powers.order = first.1;
+        powers.blocks[POWERS_MAX - 1] = first.0.to_le_bytes();
+        let by = None
+            .or_else(|| ByProducts::<ClmulWord512>::raised(&mut powers, len_bytes, features))
+            .or_else(|| ByProducts::<ClmulWord256>::raised(&mut powers, len_bytes, features))
+            .or_else(|| ByProducts::<ClmulWord128>::raised(&mut powers, len_bytes, features));
+        let is_by_products = by.is_some();
+        Self { powers, by: by.unwrap_or_else(|| Box::new(ByIntegers)), is_by_products }
     }
 
     /// Whether carry-less products compute the hash.
-    pub fn is_by_products(&self) -> bool {
-        self.0.powers().is_some()
+    pub const fn is_by_products(&self) -> bool {
+        self.is_by_products
     }
 
-    /// The powers of the key, where carry-less products compute the hash.
-    pub(super) fn powers(&self) -> Option<&Powers> {
-        self.0.powers()
+    /// The powers of the key: where carry-less products compute the hash, all that it needs.
+    #[inline]
+    pub(super) fn powers(&self) -> &Powers {
+        &self.powers
     }
 
     /// Goes on with a string, zeros behind it up to a whole block.
     pub fn absorb(&self, sum: &mut Block, string: &[u8]) {
         let (whole, rest) = string.split_at(string.len() - string.len() % BLOCK_BYTES);
         if !whole.is_empty() {
-            self.0.absorb(sum, whole);
+            self.by.absorb(&self.powers, sum, whole);
         }
         if !rest.is_empty() {
             let mut last = [0; BLOCK_BYTES];
             last[..rest.len()].copy_from_slice(rest);
-            self.0.absorb(sum, &last);
+            self.by.absorb(&self.powers, sum, &last);
         }
     }
 }
@@ -105,34 +116,22 @@ impl Order {
 }
 
 /// A way to compute it.
-trait Hash: Send + Sync {
+trait Absorb: Send + Sync {
     /// Goes on with one block or more.
-    fn absorb(&self, sum: &mut Block, blocks: &[u8]);
-
-    /// As [`Ghash::powers`].
-    fn powers(&self) -> Option<&Powers> {
-        None
-    }
+    fn absorb(&self, powers: &Powers, sum: &mut Block, blocks: &[u8]);
 }
 
-/// The hash by products of integers, in constant time where the CPU multiplies so; block by block. Has the first power.
-struct ByIntegers(u128, Order);
+/// The hash by products of integers, in constant time where the CPU multiplies so; block by block, by the first power.
+struct ByIntegers;
 
-impl ByIntegers {
-    fn boxed((first, order): (u128, Order)) -> Box<dyn Hash> {
-        let mut hash = Box::new(Self(0, order));
-        hash.0 = first;
-        hash
-    }
-}
-
-impl Hash for ByIntegers {
-    fn absorb(&self, sum: &mut Block, blocks: &[u8]) {
-        let mut hash = self.1.number(sum);
+impl Absorb for ByIntegers {
+    fn absorb(&self, powers: &Powers, sum: &mut Block, blocks: &[u8]) {
+        let (order, first) = (powers.order, u128::from_le_bytes(powers.blocks[POWERS_MAX - 1]));
+        let mut hash = order.number(sum);
         for block in blocks.as_chunks().0 {
-            hash = product(hash ^ self.1.number(block), self.0);
+            hash = product(hash ^ order.number(block), first);
         }
-        *sum = self.1.block(hash);
+        *sum = order.block(hash);
     }
 }
 
@@ -199,7 +198,46 @@ pub(super) struct Powers {
 #[repr(align(64))]
 struct Lanes([u8; LANES_MAX * BLOCK_BYTES]);
 
+impl Lanes {
+    const ZERO: Self = Self([0; LANES_MAX * BLOCK_BYTES]);
+}
+
+/// [`Sums`] in memory. Wiped when dropped: with what was hashed they would give away the key.
+pub(super) struct Kept {
+    sums: Lanes,
+    due: Lanes,
+}
+
+impl Kept {
+    /// A place for them.
+    pub(super) const fn new() -> Self {
+        Self { sums: Lanes::ZERO, due: Lanes::ZERO }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        wipe(&mut self.sums.0);
+        wipe(&mut self.due.0);
+    }
+}
+
 impl Powers {
+    /// A place for powers.
+    const NONE: Self = Self {
+        blocks: [[0; BLOCK_BYTES]; POWERS_MAX + LANES_MAX],
+        across: [Lanes::ZERO; STRIDE],
+        order: Order::Reversed,
+    };
+
+    /// Those of the blocks of `N` neighbouring registers, of which the first block is to be multiplied by this power, and the last register
+    /// has one at least.
+    #[inline(always)]
+    pub(super) fn registers<W: CarrylessLanes, const N: usize>(&self, power: usize) -> &[Block] {
+        assert!(power <= POWERS_MAX);
+        &self.blocks[POWERS_MAX - power..][..N * W::BITS / 128]
+    }
+
     /// Those of as many neighbouring blocks as a register has, of which the first is to be multiplied by this power.
     #[inline(always)]
     pub(super) fn from<W: CarrylessLanes>(&self, isa: W::Isa, power: usize) -> W {
@@ -217,37 +255,27 @@ impl Powers {
 }
 
 /// The hash by the products of these words.
-struct ByProducts<W: CarrylessLanes> {
-    isa: W::Isa,
-    powers: Powers,
-}
+struct ByProducts<W: CarrylessLanes>(W::Isa);
 
 impl<W: CarrylessLanes> ByProducts<W> {
-    fn boxed((first, order): (u128, Order), len_bytes: usize, features: Features) -> Option<Box<dyn Hash>> {
+    /// If there are such words, with the powers that they need for strings of `len_bytes` at most.
+    fn raised(powers: &mut Powers, len_bytes: usize, features: Features) -> Option<Box<dyn Absorb>> {
         let isa = W::Isa::detect(features)?;
-        // Filled where it stays: what is moved leaves a copy.
-        let (blocks, across) = ([[0; BLOCK_BYTES]; POWERS_MAX + LANES_MAX], [Lanes([0; 64]); STRIDE]);
-        let mut hash = Box::new(Self { isa, powers: Powers { blocks, across, order } });
-        hash.powers.blocks[POWERS_MAX - 1] = first.to_le_bytes();
         // GCM-SIV has a key for every message, and asks for no more than its length needs.
         let lanes = W::BITS / 128;
-        let needed = match order {
+        let needed = match powers.order {
             Order::Reversed => POWERS_MAX,
             Order::AsItIs if len_bytes < STRIDE * W::BYTES => lanes,
             Order::AsItIs => STRIDE * lanes,
         };
-        isa.enter(Raise::<W>(isa, &mut hash.powers, needed));
-        Some(hash)
+        isa.enter(Raise::<W>(isa, powers, needed));
+        Some(Box::new(Self(isa)))
     }
 }
 
-impl<W: CarrylessLanes> Hash for ByProducts<W> {
-    fn absorb(&self, sum: &mut Block, blocks: &[u8]) {
-        self.isa.enter(AbsorbBlocks::<W> { isa: self.isa, powers: &self.powers, sum, blocks });
-    }
-
-    fn powers(&self) -> Option<&Powers> {
-        Some(&self.powers)
+impl<W: CarrylessLanes> Absorb for ByProducts<W> {
+    fn absorb(&self, powers: &Powers, sum: &mut Block, blocks: &[u8]) {
+        self.0.enter(AbsorbBlocks::<W> { isa: self.0, powers, sum, blocks });
     }
 }
 
@@ -332,6 +360,35 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
         Self { isa, powers, field, sums: field.zero, due: field.load_lowest(isa, sum) }
     }
 
+    /// Begins with a string of no more bytes than a register has: with its last block in the last lane.
+    #[inline(always)]
+    pub(super) fn begun(isa: W::Isa, powers: &'a Powers, string: &[u8]) -> Self
+    where
+        W: AesLanes,
+    {
+        let field = Field::<W>::new(isa, powers.order);
+        let mut sums = W::load_part(isa, string).pick(field.places);
+        for _ in string.len().div_ceil(BLOCK_BYTES)..Self::LANES {
+            sums = sums.preceded_by(field.zero);
+        }
+        Self { isa, powers, field, sums, due: field.zero }
+    }
+
+    /// Goes on from where [`Sums::keep`] was.
+    #[inline(always)]
+    pub(super) fn load(isa: W::Isa, powers: &'a Powers, Kept { sums, due }: &Kept) -> Self {
+        let field = Field::<W>::new(isa, powers.order);
+        let (sums, due) = (W::load(isa, &sums.0[..W::BYTES]), W::load(isa, &due.0[..W::BYTES]));
+        Self { isa, powers, field, sums, due }
+    }
+
+    /// Keeps them in memory.
+    #[inline(always)]
+    pub(super) fn keep(&self, kept: &mut Kept) {
+        self.sums.store(&mut kept.sums.0[..W::BYTES]);
+        self.due.store(&mut kept.due.0[..W::BYTES]);
+    }
+
     /// Goes on from `sum` with a register that is not full.
     #[inline(always)]
     fn after(isa: W::Isa, powers: &'a Powers, sum: &Block, first: &[u8]) -> Self {
@@ -408,7 +465,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
     }
 }
 
-/// A hash of so few blocks that each is multiplied by a power of its own, and their sum is reduced once.
+/// GHASH of so few blocks that each is multiplied by a power of its own, and their sum is reduced once.
 pub(super) struct Few<'a, W> {
     powers: &'a Powers,
     field: Field<W>,
@@ -423,34 +480,45 @@ impl<'a, W: AesLanes> Few<'a, W> {
     /// The most blocks of a hash.
     pub(super) const BLOCKS_MAX: usize = STRIDE * W::BLOCKS + BESIDES;
 
-    /// Goes on from `sum` with so many blocks.
-    #[inline(always)]
-    pub(super) fn after(isa: W::Isa, powers: &'a Powers, sum: &Block, blocks: usize) -> Self {
-        let field = Field::<W>::new(isa, powers.order);
-        Self { powers, field, products: field.none(), power: blocks, due: field.load_lowest(isa, sum) }
-    }
-
     /// Begins with so many blocks.
     #[inline(always)]
-    pub(super) const fn new(field: Field<W>, powers: &'a Powers, blocks: usize) -> Self {
+    pub(super) fn new(isa: W::Isa, powers: &'a Powers, blocks: usize) -> Self {
+        let field = Field::<W>::of_ghash(isa);
         Self { powers, field, products: field.none(), power: blocks, due: field.zero }
     }
 
-    /// Goes on from sums of lanes, which are multiplied like blocks.
+    /// The next block is added to `sum`.
     #[inline(always)]
-    pub(super) fn after_lanes(isa: W::Isa, powers: &'a Powers, lanes: W, blocks: usize) -> Self {
-        let field = Field::<W>::new(isa, powers.order);
-        let products = Product::of(lanes, powers.from(isa, W::BLOCKS + blocks));
-        Self { powers, field, products, power: blocks, due: field.zero }
+    pub(super) fn after(&mut self, isa: W::Isa, sum: &Block) {
+        self.due = self.field.load_lowest(isa, sum);
+    }
+
+    /// The blocks follow on sums of lanes, which are multiplied like blocks.
+    #[inline(always)]
+    pub(super) fn after_lanes(&mut self, isa: W::Isa, lanes: W) {
+        self.products = Product::of(lanes, self.powers.from(isa, W::BLOCKS + self.power));
     }
 
     /// Adds the first blocks of a register, behind which it has zeros.
     #[inline(always)]
     pub(super) fn add(&mut self, isa: W::Isa, register: W, blocks: usize) {
+        let power = self.powers.from(isa, self.power);
+        self.add_by(register, power);
+        self.power -= blocks;
+    }
+
+    /// Adds a register, whose blocks are multiplied by these.
+    #[inline(always)]
+    pub(super) fn add_by(&mut self, register: W, powers: W) {
         let lanes = register.pick(self.field.places) ^ self.due;
         self.due = self.field.zero;
-        self.products = self.products.plus(Product::of(lanes, self.powers.from(isa, self.power)));
-        self.power -= blocks;
+        self.products = self.products.plus(Product::of(lanes, powers));
+    }
+
+    /// The powers for the blocks of so many registers, which are added by [`Few::add_by`].
+    #[inline(always)]
+    pub(super) fn of_registers<const N: usize>(&self) -> &'a [u8] {
+        self.powers.registers::<W, N>(self.power).as_flattened()
     }
 
     /// Adds a string, with zeros behind it up to a whole block.
@@ -488,10 +556,10 @@ pub(super) struct Field<W> {
 }
 
 impl<W: CarrylessLanes> Field<W> {
-    /// Those for these powers.
+    /// Those of GHASH.
     #[inline(always)]
-    pub(super) fn of(isa: W::Isa, powers: &Powers) -> Self {
-        Self::new(isa, powers.order)
+    pub(super) fn of_ghash(isa: W::Isa) -> Self {
+        Self::new(isa, Order::Reversed)
     }
 
     /// No products.

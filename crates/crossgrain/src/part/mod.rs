@@ -279,15 +279,15 @@ pub trait WholePart: Send + Sync {
         false
     }
 
-    /// Seals a message of GCM, or opens it, and says whether its tag is right. The counter block J₀ is this big-endian number, of which
-    /// the low 32 bits do not wrap within the message. Of one whose tag is wrong, some may be decrypted.
-    fn gcm(&self, _way: GcmWay<'_>, _first: u128, _message: &mut AeadMessage<'_>) -> bool {
+    /// Seals a message of GCM, or opens it, and says whether its tag is right. The counter block J₀ is this little-endian number; of it
+    /// as a big-endian one, the low 32 bits do not wrap within the message. Of one whose tag is wrong, some may be decrypted.
+    fn gcm(&self, _way: &GcmWay<'_>, _first: u128, _message: &mut AeadMessage<'_>) -> bool {
         unreachable!("there is said to be no kernel")
     }
 
     /// Seals messages of GCM, or opens them, several side by side: those from the front on that are short and have nonces of 12 bytes.
     /// Says of how many, and, of those opened, whose tags are `right`.
-    fn gcm_short(&self, _way: GcmWay<'_>, _messages: &mut [AeadMessage<'_>], _right: &mut [bool]) -> usize {
+    fn gcm_short(&self, _way: &GcmWay<'_>, _messages: &mut [AeadMessage<'_>], _right: &mut [bool]) -> usize {
         0
     }
 

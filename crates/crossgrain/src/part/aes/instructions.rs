@@ -112,12 +112,12 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         self.direction == Direction::Encrypt
     }
 
-    fn gcm(&self, way: GcmWay<'_>, first: u128, message: &mut AeadMessage<'_>) -> bool {
-        gcm::one::<W, false>(gcm::With::new(self.isa, &self.keys, way), first, message)
+    fn gcm(&self, way: &GcmWay<'_>, first: u128, message: &mut AeadMessage<'_>) -> bool {
+        gcm::one::<W, false>(gcm::With { isa: self.isa, keys: &self.keys, way }, first, message)
     }
 
-    fn gcm_short(&self, way: GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
-        self.isa.enter(gcm::Short::<W>(gcm::With::new(self.isa, &self.keys, way), messages, right))
+    fn gcm_short(&self, way: &GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
+        self.isa.enter(gcm::Short::<W>(gcm::With { isa: self.isa, keys: &self.keys, way }, messages, right))
     }
 
     fn lanes(&self) -> usize {

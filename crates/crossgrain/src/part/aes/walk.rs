@@ -147,14 +147,14 @@ impl<W: AesLanes> WholePart for Walk<W> {
         self.plain.has_gcm()
     }
 
-    fn gcm(&self, way: GcmWay<'_>, first: u128, message: &mut AeadMessage<'_>) -> bool {
+    fn gcm(&self, way: &GcmWay<'_>, first: u128, message: &mut AeadMessage<'_>) -> bool {
         if message.buffers.len_bytes() < GCM_WORTH_BYTES {
             return self.plain.gcm(way, first, message);
         }
-        gcm::one::<W, true>(gcm::With::new(self.isa, &self.plain.keys, way), first, message)
+        gcm::one::<W, true>(gcm::With { isa: self.isa, keys: &self.plain.keys, way }, first, message)
     }
 
-    fn gcm_short(&self, way: GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
+    fn gcm_short(&self, way: &GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
         self.plain.gcm_short(way, messages, right)
     }
 }

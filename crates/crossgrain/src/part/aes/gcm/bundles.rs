@@ -1,13 +1,14 @@
 //! Whole bundles of a message of GCM: between the rounds of one are products of another, or, to open, of its own ciphertext.
 
-use super::{Start, With, in_gaps};
-use crate::block::BLOCK_BYTES;
+use super::{With, in_gaps};
+use crate::block::{BLOCK_BYTES, Block};
 use crate::message::AeadMessage;
 use crate::part::aes::instructions::{AHEAD_BYTES, Counted, Frame, IN_FLIGHT, MIDDLE_LEAST, Middle, round};
 use crate::part::aes::key::WideKeys;
-use crate::part::aes::walk::{TABLED, Walker};
-use crate::part::ghash::{STRIDE, Sums};
-use crate::word::{AesLanes, each};
+use crate::part::aes::walk::{TABLED, Table, Walker};
+use crate::part::counter::Counter;
+use crate::part::ghash::{Kept, STRIDE, Sums};
+use crate::word::{AesLanes, Kernel, each};
 
 const _: () = assert!(STRIDE == IN_FLIGHT && STRIDE - 1 <= MIDDLE_LEAST - TABLED);
 
@@ -42,32 +43,65 @@ impl<W: AesLanes> Begin<W> for Walker<'_, W> {
     }
 }
 
-/// Whole bundles in front of the end, this many bytes; gives the sums of GHASH's lanes after them, or before the last that was sealed.
-#[inline(always)]
-pub(super) fn bulk<'a, W: AesLanes, B: Begin<W>>(
-    start: &Start<'a, W>,
-    begin: B,
-    message: &mut AeadMessage<'_>,
-    bulk_bytes: usize,
-) -> Sums<'a, W> {
-    match start.with.way.opens {
-        true => bundles::<W, B, true>(start, begin, message, bulk_bytes),
-        false => bundles::<W, B, false>(start, begin, message, bulk_bytes),
+/// The kernel of whole bundles in front of the end, which begins `at` this byte. `WALKS` as for [`one`](super::one).
+pub(super) struct Bulk<'a, 'b, 'c, W: AesLanes, const WALKS: bool> {
+    pub(super) with: With<'a, W>,
+    pub(super) first: u128,
+    /// GHASH of the additional data, unless that has no more bytes than a register.
+    pub(super) sum: Option<&'a Block>,
+    pub(super) at: usize,
+    pub(super) message: &'b mut AeadMessage<'c>,
+    /// Where GHASH's sums of lanes go; of those that are sealed, without the last bundle.
+    pub(super) kept: &'b mut Kept,
+}
+
+impl<W: AesLanes, const WALKS: bool> Kernel for Bulk<'_, '_, '_, W, WALKS> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let With { isa, keys, .. } = self.with;
+        // The first after J₀.
+        let first = Counter::big_endian(self.first.swap_bytes() + 1);
+        if WALKS {
+            let mut table = Table::new();
+            table.fill::<W>(isa, keys, first);
+            self.run_from(Walker::new(isa, keys, &table, first));
+        } else {
+            self.run_from(Counted::from(isa, first));
+        }
     }
 }
 
+impl<W: AesLanes, const WALKS: bool> Bulk<'_, '_, '_, W, WALKS> {
+    #[inline(always)]
+    fn run_from(self, begin: impl Begin<W>) {
+        let Self { with, sum, at, message, kept, .. } = self;
+        let made = match with.way.opens {
+            true => bundles::<W, _, true>(with, sum, begin, message, at),
+            false => bundles::<W, _, false>(with, sum, begin, message, at),
+        };
+        made.keep(kept);
+    }
+}
+
+/// Gives the sums of GHASH's lanes after so many bytes, or before the last bundle that was sealed.
 #[inline(always)]
 fn bundles<'a, W: AesLanes, B: Begin<W>, const OPENS: bool>(
-    start: &Start<'a, W>,
+    with: With<'a, W>,
+    sum: Option<&Block>,
     mut begin: B,
     message: &mut AeadMessage<'_>,
     bulk_bytes: usize,
 ) -> Sums<'a, W> {
-    let &Start { with: With { isa, keys, powers, .. }, sum, .. } = start;
+    let (With { isa, keys, .. }, powers) = (with, with.powers());
     let bundle_bytes = IN_FLIGHT * W::BYTES;
     // Here, where its parts lie in registers.
     let mut buffers = message.buffers.reborrow();
-    let mut sums = Sums::<W>::from(isa, powers, sum);
+    let mut sums = match sum {
+        Some(sum) => Sums::<W>::from(isa, powers, sum),
+        None => Sums::<W>::begun(isa, powers, message.aad),
+    };
     let mut at = 0;
     if !OPENS {
         let output = encrypt_bundle(isa, keys, &mut begin, buffers.load_all(isa, 0));

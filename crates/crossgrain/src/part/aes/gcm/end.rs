@@ -1,195 +1,219 @@
 //! The end of a message of GCM, a bundle at most, and its tag.
+//!
+//! All of its registers but the last are full: how many there are is known when a kernel is compiled, so one mask is made and one length
+//! looked at, for the last.
 
-use std::ops::Range;
-
-use super::{Before, Start, With, blocks_of, in_gaps, lengths};
+use super::{With, blocks_of, in_gaps, lengths};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::message::{AeadMessage, Tag};
-use crate::part::GcmWay;
-use crate::part::aes::instructions::{Counted, Frame, IN_FLIGHT, both_halves};
+use crate::part::aes::instructions::{IN_FLIGHT, both_halves, counters};
 use crate::part::aes::key::{Wide, WideKeys};
-use crate::part::ghash::{Few, Product, STRIDE, Sums};
-use crate::word::AesLanes;
+use crate::part::ghash::{Few, Field, Kept, STRIDE, Sums};
+use crate::word::{AesLanes, Kernel, each};
 
-/// Adds the keystream to `N` registers of data from byte `at` on. Gives the output, and what is sent, with zeros behind the message.
-#[inline(always)]
-pub(super) fn add_to<W: AesLanes, const N: usize>(
-    With { isa, way, .. }: With<'_, W>,
-    message: &AeadMessage<'_>,
-    at: usize,
-    keystream: [W; N],
-) -> ([W; N], [W; N]) {
-    let (mut output, mut sent) = (keystream, keystream);
-    for i in 0..N {
-        let part = part::<W>(i, at, message);
-        let len_bytes = part.len();
-        let input = W::load_part(isa, &message.buffers.input()[part]);
-        output[i] = input ^ keystream[i];
-        // What the keystream has beyond the message is no part of it.
-        sent[i] = if way.opens { input } else { output[i].first_bytes(len_bytes) };
-    }
-    (output, sent)
+/// What comes before the end.
+#[derive(Clone, Copy)]
+pub(super) enum Before<'a> {
+    /// Nothing: additional data is hashed with the end.
+    Nothing,
+    /// Additional data with this hash.
+    Hashed(&'a Block),
+    /// Additional data and whole bundles, with these sums; of those that were sealed, the last is not among them.
+    Bundles(&'a Kept),
 }
 
-/// Writes the output from byte `at` on, and the tag; to open, only if that is right.
-#[inline(always)]
-pub(super) fn close<W: AesLanes, const N: usize>(
-    GcmWay { opens, tag_bytes, .. }: GcmWay<'_>,
-    message: &mut AeadMessage<'_>,
-    at: usize,
-    output: [W; N],
-    tag: Block,
-) -> bool {
-    if !opens {
-        message.tag = Tag::of_padded(tag, tag_bytes);
-    } else if u128::from_le_bytes(tag) != u128::from_le_bytes(message.tag.padded()) {
-        return false;
-    }
-    for (i, output) in output.into_iter().enumerate() {
-        let part = part::<W>(i, at, message);
-        output.store_part(&mut message.buffers.output_mut()[part]);
-    }
-    true
+/// The kernel of the end of a message, which begins `at` this byte; it says whether the tag is right.
+pub(super) struct End<'a, 'b, 'c, W: AesLanes, const ALONE: bool> {
+    pub(super) with: With<'a, W>,
+    pub(super) first: u128,
+    pub(super) before: Before<'a>,
+    pub(super) at: usize,
+    pub(super) message: &'b mut AeadMessage<'c>,
 }
 
-/// The bytes of the message that register `i` has, if the first begins at `at`.
-#[inline(always)]
-pub(super) fn part<W: AesLanes>(i: usize, at: usize, message: &AeadMessage<'_>) -> Range<usize> {
-    let len_bytes = message.buffers.len_bytes();
-    (at + i * W::BYTES).min(len_bytes)..(at + (i + 1) * W::BYTES).min(len_bytes)
+impl<W: AesLanes, const ALONE: bool> Kernel for End<'_, '_, '_, W, ALONE> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        match self.with.way.opens {
+            true => self.by_registers::<true>(),
+            false => self.by_registers::<false>(),
+        }
+    }
 }
 
-/// The end of a message from byte `at` on, in `N` registers of data.
-#[inline(always)]
-pub(super) fn finish<W: AesLanes, const N: usize>(
-    start: &Start<'_, W>,
-    message: &mut AeadMessage<'_>,
-    at: usize,
-    before: Before<'_, W>,
-) -> bool {
-    let &Start { with, first, aad, .. } = start;
-    let With { isa, keys, way, powers } = with;
-    let counted = Counted::from(isa, start.counter(at / BLOCK_BYTES));
-    let mut state = { counted }.around::<N>(isa, [W::splat(isa, 0); N]).0;
-    let mut mask = [both_halves::<W>(isa, first.swap_bytes())];
-    // Of few registers the products fit in what is left of the rounds anyway.
-    let hides_products = N == IN_FLIGHT && way.opens;
-    let mut hash = match before {
-        Before::Nothing(hash) => hash,
-        Before::Bundles(mut sums, blocks) => {
-            if !way.opens {
-                let stride = &message.buffers.output_mut()[at - IN_FLIGHT * W::BYTES..at];
-                let mut sealed = Sealed { products: sums.begin_stride(), sums: &mut sums, stride };
-                encrypt(isa, keys, &mut state, &mut mask, STRIDE - 1, &mut sealed);
-                let Sealed { products, .. } = sealed;
-                sums.end_stride(products, &stride[(STRIDE - 1) * W::BYTES..]);
+impl<W: AesLanes, const ALONE: bool> End<'_, '_, '_, W, ALONE> {
+    #[inline(always)]
+    fn by_registers<const OPENS: bool>(self) -> bool {
+        // The last is empty only where it is the first.
+        let at = if ALONE { 0 } else { self.at };
+        match (self.message.buffers.len_bytes() - at).saturating_sub(1) / W::BYTES {
+            0 => self.finish::<1, OPENS>(),
+            1 => self.finish::<2, OPENS>(),
+            2 => self.finish::<3, OPENS>(),
+            3 => self.finish::<4, OPENS>(),
+            4 => self.finish::<5, OPENS>(),
+            5 => self.finish::<6, OPENS>(),
+            6 => self.finish::<7, OPENS>(),
+            _ => self.finish::<IN_FLIGHT, OPENS>(),
+        }
+    }
+
+    /// The end in `N` registers of data.
+    #[inline(always)]
+    fn finish<const N: usize, const OPENS: bool>(self) -> bool {
+        let Self { with, first, before, at, message } = self;
+        let (before, at) = if ALONE { (Before::Nothing, 0) } else { (before, at) };
+        let (With { isa, keys, way }, powers) = (with, with.powers());
+        let aad = if matches!(before, Before::Nothing) { message.aad } else { &[] };
+        let len_bytes = message.buffers.len_bytes() - at;
+        let mut hash = Few::<W>::new(isa, powers, blocks_of(aad.len()) + blocks_of(len_bytes) + 1);
+        let (first_key, middle, last_key) = keys.split();
+        let (mask, state) = counter_blocks::<W, N>(isa, first, at / BLOCK_BYTES);
+        let mut counters = Counters { isa, mask, state, keys: middle };
+        counters.add(first_key);
+        match before {
+            Before::Nothing => {}
+            Before::Hashed(sum) => hash.after(isa, sum),
+            Before::Bundles(sums) => {
+                let mut sums = Sums::<W>::load(isa, powers, sums);
+                if !OPENS {
+                    let sealed = &message.buffers.output_mut()[at - STRIDE * W::BYTES..at];
+                    counters.encrypt_beside_sealed(&mut sums, sealed);
+                }
+                hash.after_lanes(isa, sums.lanes());
             }
-            Few::<W>::after_lanes(isa, powers, sums.lanes(), blocks)
         }
-    };
-    if hides_products {
         hash.add_all(isa, aad);
-        encrypt(isa, keys, &mut state, &mut mask, N, &mut Received { isa, message, at, hash: &mut hash });
-    } else if at == 0 || way.opens {
-        encrypt(isa, keys, &mut state, &mut mask, 0, &mut ());
-    }
-    let (output, sent) = add_to::<W, N>(with, message, at, state);
-    if !hides_products {
-        hash.add_all(isa, aad);
-        for (i, sent) in sent.into_iter().enumerate() {
-            hash.add(isa, sent, blocks_of(part::<W>(i, at, message).len()));
+        let (factors, last_factor) = hash.of_registers::<N>().split_at((N - 1) * W::BYTES);
+        let (whole, last) = message.buffers.input()[at..].split_at((N - 1) * W::BYTES);
+        if OPENS {
+            counters.encrypt_beside_received(&mut hash, whole, factors);
+        } else if !matches!(before, Before::Bundles(_)) {
+            counters.encrypt_all(keys);
         }
-    }
-    let mut tag = [0; BLOCK_BYTES];
-    let made = hash.end(isa, lengths::<W>(isa, message).shift_left::<3>()) ^ mask[0];
-    (made & W::broadcast(isa, Tag::kept(way.tag_bytes))).store_lowest(&mut tag);
-    close::<W, N>(way, message, at, output, tag)
-}
-
-/// What is hashed while counters are encrypted.
-pub(super) trait Beside {
-    /// Hashes register `place` of it.
-    fn hash(&mut self, place: usize);
-}
-
-impl Beside for () {
-    #[inline(always)]
-    fn hash(&mut self, _place: usize) {}
-}
-
-/// The last bundle that was sealed, but for its last register.
-struct Sealed<'a, 'b, W: AesLanes> {
-    sums: &'a mut Sums<'b, W>,
-    products: Product<W>,
-    stride: &'a [u8],
-}
-
-impl<W: AesLanes> Beside for Sealed<'_, '_, W> {
-    #[inline(always)]
-    fn hash(&mut self, place: usize) {
-        self.sums.add_in_stride(&mut self.products, place, &self.stride[place * W::BYTES..][..W::BYTES]);
+        let input = each!(i < N => match i {
+            _ if i == N - 1 => W::load_part(isa, last),
+            _ => W::load(isa, &whole[i * W::BYTES..][..W::BYTES]),
+        });
+        let (mask, output) = counters.encrypt_rest(last_key, input);
+        let last_bytes = last.len();
+        if OPENS {
+            hash.add_by(input[N - 1], W::load(isa, last_factor));
+        } else {
+            write(message, at, output);
+            for (register, factor) in output[..N - 1].iter().zip(factors.chunks_exact(W::BYTES)) {
+                hash.add_by(*register, W::load(isa, factor));
+            }
+            // What the keystream has beyond the message is no part of it.
+            hash.add_by(output[N - 1].first_bytes(last_bytes), W::load(isa, last_factor));
+        }
+        let mut tag = [0; BLOCK_BYTES];
+        let made = hash.end(isa, lengths::<W>(isa, message).shift_left::<3>()) ^ mask;
+        (made & W::broadcast(isa, Tag::kept(way.tag_bytes))).store_lowest(&mut tag);
+        if !OPENS {
+            message.tag = Tag::of_padded(tag, way.tag_bytes);
+        } else if u128::from_le_bytes(tag) == u128::from_le_bytes(message.tag.padded()) {
+            write(message, at, output);
+        } else {
+            return false;
+        }
+        true
     }
 }
 
-/// The end of a message that is opened, from byte `at` on.
-struct Received<'a, 'b, W: AesLanes> {
-    isa: W::Isa,
-    message: &'a AeadMessage<'a>,
-    at: usize,
-    hash: &'a mut Few<'b, W>,
-}
-
-impl<W: AesLanes> Beside for Received<'_, '_, W> {
-    #[inline(always)]
-    fn hash(&mut self, place: usize) {
-        let part = part::<W>(place, self.at, self.message);
-        let blocks = blocks_of(part.len());
-        self.hash.add(self.isa, W::load_part(self.isa, &self.message.buffers.input()[part]), blocks);
-    }
-}
-
-/// Encrypts counters, those of data and those of masks, and hashes some registers besides, one in each of the first rounds.
+/// Writes the end of a message, from byte `at` on.
 #[inline(always)]
-pub(super) fn encrypt<W: AesLanes, const N: usize>(
-    isa: W::Isa,
-    keys: &WideKeys,
-    data: &mut [W; N],
-    masks: &mut [W],
-    registers: usize,
-    beside: &mut impl Beside,
-) {
-    let (first, middle, last) = keys.split();
-    let first = first.load::<W>(isa);
-    for word in data.iter_mut() {
-        *word = *word ^ first;
+fn write<W: AesLanes, const N: usize>(message: &mut AeadMessage<'_>, at: usize, output: [W; N]) {
+    let (whole, last) = message.buffers.output_mut()[at..].split_at_mut((N - 1) * W::BYTES);
+    for (register, place) in output.iter().zip(whole.chunks_exact_mut(W::BYTES)) {
+        register.store(place);
     }
-    for word in masks.iter_mut() {
-        *word = *word ^ first;
-    }
-    let (early, late) = if registers > 0 { in_gaps(middle, registers) } else { (&[][..], middle) };
-    for (place, key) in early.iter().enumerate() {
-        round_of_both(isa, key, data, masks);
-        beside.hash(place);
-    }
-    for key in late {
-        round_of_both(isa, key, data, masks);
-    }
-    let last = last.load::<W>(isa);
-    for word in data.iter_mut() {
-        *word = word.encrypt_last_round(last);
-    }
-    for word in masks.iter_mut() {
-        *word = word.encrypt_last_round(last);
-    }
+    output[N - 1].store_part(last);
 }
 
+/// The counter block J₀ in every lane, and the counter blocks of data from this block on.
 #[inline(always)]
-fn round_of_both<W: AesLanes, const N: usize>(isa: W::Isa, key: &Wide, data: &mut [W; N], masks: &mut [W]) {
-    let key = key.load::<W>(isa);
-    for word in data.iter_mut() {
-        *word = word.encrypt_round(key);
+fn counter_blocks<W: AesLanes, const N: usize>(isa: W::Isa, first: u128, block: usize) -> (W, [W; N]) {
+    let (field, first) = (Field::<W>::of_ghash(isa), both_halves::<W>(isa, first));
+    let number = field.reversed(first).add_low_u64(both_halves(isa, block as u128));
+    let ahead = |register: usize| counters::<W>(isa, (1 + register * W::BLOCKS) as u128, 1);
+    (first, each!(i < N => field.reversed(number.add_low_u64(ahead(i)))))
+}
+
+/// Counters of data and of the tag's mask on their way through the cipher.
+struct Counters<'a, W: AesLanes, const N: usize> {
+    isa: W::Isa,
+    mask: W,
+    state: [W; N],
+    /// Of the middle rounds that are left.
+    keys: &'a [Wide],
+}
+
+impl<W: AesLanes, const N: usize> Counters<'_, W, N> {
+    #[inline(always)]
+    fn add(&mut self, key: &Wide) {
+        let key = key.load::<W>(self.isa);
+        self.mask = self.mask ^ key;
+        self.state = each!(i < N => self.state[i] ^ key);
     }
-    for word in masks.iter_mut() {
-        *word = word.encrypt_round(key);
+
+    #[inline(always)]
+    fn round(&mut self, key: &Wide) {
+        let key = key.load::<W>(self.isa);
+        self.mask = self.mask.encrypt_round(key);
+        self.state = each!(i < N => self.state[i].encrypt_round(key));
+    }
+
+    /// All middle rounds.
+    #[inline(always)]
+    fn encrypt_all(&mut self, keys: &WideKeys) {
+        let (least, more) = keys.middle_in_steps();
+        for key in least {
+            self.round(key);
+        }
+        for keys in more {
+            let Some([one, other]) = keys else { break };
+            self.round(one);
+            self.round(other);
+        }
+        self.keys = &[];
+    }
+
+    /// Some rounds, and between them the products of the last bundle that was sealed.
+    #[inline(always)]
+    fn encrypt_beside_sealed(&mut self, sums: &mut Sums<'_, W>, sealed: &[u8]) {
+        let mut products = sums.begin_stride();
+        let (early, late) = in_gaps(self.keys, STRIDE - 1);
+        for (place, (key, register)) in early.iter().zip(sealed.chunks_exact(W::BYTES)).enumerate() {
+            self.round(key);
+            sums.add_in_stride(&mut products, place, register);
+        }
+        sums.end_stride(products, &sealed[(STRIDE - 1) * W::BYTES..]);
+        self.keys = late;
+    }
+
+    /// Some rounds, and between them the products of what is decrypted.
+    #[inline(always)]
+    fn encrypt_beside_received(&mut self, hash: &mut Few<'_, W>, received: &[u8], factors: &[u8]) {
+        let (early, late) = in_gaps(self.keys, N - 1);
+        let registers = received.chunks_exact(W::BYTES).zip(factors.chunks_exact(W::BYTES));
+        for (key, (register, factor)) in early.iter().zip(registers) {
+            self.round(key);
+            hash.add_by(W::load(self.isa, register), W::load(self.isa, factor));
+        }
+        self.keys = late;
+    }
+
+    /// The rounds that are left, the last with what it adds to the counters of data.
+    #[inline(always)]
+    fn encrypt_rest(mut self, last_key: &Wide, input: [W; N]) -> (W, [W; N]) {
+        for key in self.keys {
+            self.round(key);
+        }
+        let key = last_key.load::<W>(self.isa);
+        let Self { mask, state, .. } = self;
+        (mask.encrypt_last_round(key), each!(i < N => state[i].encrypt_last_round(key ^ input[i])))
     }
 }

@@ -16,56 +16,81 @@ mod together;
 
 use std::hint::black_box;
 
-use self::bundles::bulk;
-use self::end::finish;
+use self::bundles::Bulk;
+use self::end::{Before, End};
 pub(super) use self::together::Short;
-use super::instructions::{Counted, IN_FLIGHT};
+use super::instructions::IN_FLIGHT;
 use super::key::{Wide, WideKeys};
-use super::walk::{Table, Walker};
-use crate::block::{BLOCK_BYTES, Block};
+use crate::block::BLOCK_BYTES;
 use crate::message::AeadMessage;
 use crate::part::GcmWay;
-use crate::part::counter::Counter;
-use crate::part::ghash::{Few, Powers, Sums};
-use crate::word::{AesLanes, Isa, Kernel};
+use crate::part::ghash::{Few, Kept, Powers};
+use crate::word::{AesLanes, Isa, wipe};
 
 /// What all messages are sealed or opened with.
+///
+/// No more than two pointers, which go from call to call in registers: of what is copied in memory, two words at a time, each copy would
+/// wait until both were written, and all that was begun before is done.
 #[derive(Clone, Copy)]
 pub(super) struct With<'a, W: AesLanes> {
-    isa: W::Isa,
-    keys: &'a WideKeys,
-    way: GcmWay<'a>,
-    powers: &'a Powers,
+    pub(super) isa: W::Isa,
+    pub(super) keys: &'a WideKeys,
+    /// Of GHASH by products.
+    pub(super) way: &'a GcmWay<'a>,
 }
 
 impl<'a, W: AesLanes> With<'a, W> {
-    /// # Panics
-    /// If GHASH is not by products.
-    pub(super) fn new(isa: W::Isa, keys: &'a WideKeys, way: GcmWay<'a>) -> Self {
-        let Some(powers) = way.ghash.powers() else { unreachable!("no CPU has AES instructions alone") };
-        Self { isa, keys, way, powers }
+    #[inline(always)]
+    fn powers(&self) -> &'a Powers {
+        self.way.ghash.powers()
     }
 }
 
 /// Seals or opens a message, and says whether its tag is right: [`WholePart::gcm`](crate::part::WholePart::gcm). `WALKS` says whether two
-/// rounds of what comes before the end are taken from a table.
+/// rounds of what comes before the end are taken from a table. The counter block J₀ is `first`, as little-endian number.
+#[inline(always)]
 pub(super) fn one<W: AesLanes, const WALKS: bool>(
     with: With<'_, W>,
     first: u128,
     message: &mut AeadMessage<'_>,
 ) -> bool {
-    let (mut sum, mut aad) = ([0; BLOCK_BYTES], message.aad);
-    let bulk_bytes = bulk_bytes::<W>(message);
-    let end_bytes = message.buffers.len_bytes() - bulk_bytes;
-    if bulk_bytes > 0 || blocks_of(aad.len()) + blocks_of(end_bytes) + 1 > Few::<W>::BLOCKS_MAX {
-        with.way.ghash.absorb(&mut sum, aad);
-        aad = &[];
+    let len_bytes = message.buffers.len_bytes();
+    if len_bytes > IN_FLIGHT * W::BYTES || !fits_in_end::<W>(message.aad, len_bytes) {
+        return longer::<W, WALKS>(with, first, message);
     }
-    with.isa.enter(Message::<W, WALKS>(Start { with, first, sum: &sum, aad }, message))
+    with.isa.enter(End::<W, true> { with, first, before: Before::Nothing, at: 0, message })
 }
 
-/// The most registers of data that a short message has.
-const SHORT_REGISTERS: usize = 4;
+/// Whether the end hashes additional data, too.
+#[inline(always)]
+const fn fits_in_end<W: AesLanes>(aad: &[u8], len_bytes: usize) -> bool {
+    blocks_of(aad.len()) + blocks_of(len_bytes) < Few::<W>::BLOCKS_MAX
+}
+
+/// Where something comes before the end.
+#[inline(never)]
+fn longer<W: AesLanes, const WALKS: bool>(
+    with: With<'_, W>,
+    first: u128,
+    message: &mut AeadMessage<'_>,
+) -> bool {
+    let (mut sum, mut kept, at) = ([0; BLOCK_BYTES], Kept::new(), bulk_bytes::<W>(message));
+    let is_hashed = at == 0 || message.aad.len() > W::BYTES;
+    if is_hashed {
+        with.way.ghash.absorb(&mut sum, message.aad);
+    }
+    let before = if at > 0 {
+        let sum = is_hashed.then_some(&sum);
+        with.isa.enter(Bulk::<W, WALKS> { with, first, sum, at, message: &mut *message, kept: &mut kept });
+        Before::Bundles(&kept)
+    } else {
+        Before::Hashed(&sum)
+    };
+    let right = with.isa.enter(End::<W, false> { with, first, before, at, message });
+    // With the additional data, it would give away what makes tags.
+    wipe(&mut sum);
+    right
+}
 
 #[allow(
     clippy::manual_div_ceil,
@@ -87,77 +112,6 @@ const fn bulk_bytes<W: AesLanes>(message: &AeadMessage<'_>) -> usize {
 fn lengths<W: AesLanes>(isa: W::Isa, message: &AeadMessage<'_>) -> W {
     let (data, aad) = (message.buffers.len_bytes() as u64, message.aad.len() as u64);
     W::exchange_halves(W::splat(isa, data), W::splat(isa, aad)).0
-}
-
-/// Additional data without its last block, and that.
-#[inline(always)]
-fn last_block(aad: &[u8]) -> (&[u8], &[u8]) {
-    aad.split_at(aad.len().saturating_sub(1) & !(BLOCK_BYTES - 1))
-}
-
-/// What a message is begun with.
-struct Start<'a, W: AesLanes> {
-    with: With<'a, W>,
-    /// The counter block J₀.
-    first: u128,
-    /// GHASH so far.
-    sum: &'a Block,
-    /// Additional data that is not hashed yet, none where there is more than the end.
-    aad: &'a [u8],
-}
-
-impl<W: AesLanes> Start<'_, W> {
-    /// The counter of a block of the data.
-    #[inline(always)]
-    const fn counter(&self, block: usize) -> Counter {
-        // Before an empty message it may be all ones.
-        Counter::big_endian(self.first.wrapping_add(1).wrapping_add(block as u128))
-    }
-}
-
-/// The kernel of one message.
-struct Message<'a, 'b, 'c, W: AesLanes, const WALKS: bool>(Start<'a, W>, &'b mut AeadMessage<'c>);
-
-impl<W: AesLanes, const WALKS: bool> Kernel for Message<'_, '_, '_, W, WALKS> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn run(self) -> bool {
-        let Self(start, message) = self;
-        let Start { with: With { isa, powers, .. }, sum, aad, .. } = start;
-        let bulk_bytes = bulk_bytes::<W>(message);
-        let len_bytes = message.buffers.len_bytes() - bulk_bytes;
-        let blocks = blocks_of(aad.len()) + blocks_of(len_bytes) + 1;
-        let before = if bulk_bytes == 0 {
-            Before::Nothing(Few::<W>::after(isa, powers, sum, blocks))
-        } else if WALKS {
-            let first = start.counter(0);
-            let mut table = Table::new();
-            table.fill::<W>(isa, start.with.keys, first);
-            let begin = Walker::new(isa, start.with.keys, &table, first);
-            Before::Bundles(bulk(&start, begin, message, bulk_bytes), blocks)
-        } else {
-            let begin = Counted::from(isa, start.counter(0));
-            Before::Bundles(bulk(&start, begin, message, bulk_bytes), blocks)
-        };
-        // Registers of data, and one more for the mask of the tag.
-        if len_bytes <= W::BYTES {
-            finish::<W, 1>(&start, message, bulk_bytes, before)
-        } else if len_bytes <= SHORT_REGISTERS * W::BYTES {
-            finish::<W, SHORT_REGISTERS>(&start, message, bulk_bytes, before)
-        } else {
-            finish::<W, IN_FLIGHT>(&start, message, bulk_bytes, before)
-        }
-    }
-}
-
-/// What comes before the end of a message.
-enum Before<'a, W: AesLanes> {
-    /// No data, and this hash.
-    Nothing(Few<'a, W>),
-    /// Whole bundles, of which the last is not hashed yet if they were sealed, and this many blocks that are still to be hashed behind
-    /// them.
-    Bundles(Sums<'a, W>, usize),
 }
 
 /// The keys of so many rounds in whose gaps something is computed, and of the others. How many that is the compiler must not see: it

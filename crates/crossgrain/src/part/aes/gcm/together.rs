@@ -1,15 +1,20 @@
 //! Short messages of GCM, several together: each step of one waits for the step before, and the others' fill the time.
 
-use super::end::{add_to, close, encrypt, part};
-use super::{SHORT_REGISTERS, With, blocks_of, last_block, lengths};
-use crate::block::BLOCK_BYTES;
+use std::ops::Range;
+
+use super::{With, blocks_of, lengths};
+use crate::block::{BLOCK_BYTES, Block};
 use crate::message::{AeadMessage, Tag};
 use crate::part::GcmWay;
+use crate::part::aes::key::WideKeys;
 use crate::part::ghash::{Few, Field, LANES_MAX, Product};
 use crate::word::{AesLanes, Kernel, each, unrolled};
 
 /// Short messages that go together.
 const TOGETHER: usize = 4;
+
+/// The most registers of data that a short message has.
+const SHORT_REGISTERS: usize = 4;
 
 /// The kernel of short messages: [`WholePart::gcm_short`](crate::part::WholePart::gcm_short).
 pub(in crate::part::aes) struct Short<'a, 'b, 'c, W: AesLanes>(
@@ -89,8 +94,8 @@ fn together<W: AesLanes, const G: usize, const N: usize, const ALL: usize>(
     messages: &mut [AeadMessage<'_>; G],
 ) -> [bool; G] {
     const { assert!(ALL == G * N && G <= TOGETHER) };
-    let With { isa, keys, powers, way } = with;
-    let (field, none) = (Field::<W>::of(isa, powers), W::splat(isa, 0));
+    let (With { isa, keys, way }, powers) = (with, with.powers());
+    let (field, none) = (Field::<W>::of_ghash(isa), W::splat(isa, 0));
     let ahead: [W; N] = each!(i < N => counter_blocks::<W>(isa, 2 + i * W::BLOCKS, 1));
     let mut lanes = [Lanes { mask: none, aad: none, power: none, lengths: none }; G];
     let mut state = [none; ALL];
@@ -111,12 +116,12 @@ fn together<W: AesLanes, const G: usize, const N: usize, const ALL: usize>(
     });
     let registers = const { G.div_ceil(W::BLOCKS) };
     let mut masks = each!(i < G => lanes[i].mask ^ counter_blocks::<W>(isa, 1, 0));
-    encrypt(isa, keys, &mut state, &mut masks[..registers], 0, &mut ());
+    encrypt(isa, keys, &mut state, &mut masks[..registers]);
     let mut products = [field.none(); LANES_MAX * TOGETHER];
     unrolled!(m in [0 1 2 3] {
         if m < G {
-            let (output, sent) = add_to::<W, N>(with, &messages[m], 0, each!(i < N => state[m * N + i]));
-            products[m] = products_of::<W, N>(with, field, &messages[m], sent);
+            let (output, sent) = add_to::<W, N>(with, &messages[m], each!(i < N => state[m * N + i]));
+            products[m] = products_of::<W, N>(with, &messages[m], sent);
             for i in 0..N {
                 state[m * N + i] = output[i];
             }
@@ -136,7 +141,7 @@ fn together<W: AesLanes, const G: usize, const N: usize, const ALL: usize>(
     unrolled!(m in [0 1 2 3] {
         if m < G {
             let output = each!(i < N => state[m * N + i]);
-            are_right[m] = close::<W, N>(way, &mut messages[m], 0, output, tags[m]);
+            are_right[m] = close::<W, N>(way, &mut messages[m], output, tags[m]);
         }
     });
     are_right
@@ -145,18 +150,18 @@ fn together<W: AesLanes, const G: usize, const N: usize, const ALL: usize>(
 /// The sum of the products of what lies in registers of a message's own: all but the last block of additional data, and the lengths.
 #[inline(always)]
 fn products_of<W: AesLanes, const N: usize>(
-    With { isa, powers, .. }: With<'_, W>,
-    field: Field<W>,
+    with: With<'_, W>,
     message: &AeadMessage<'_>,
     sent: [W; N],
 ) -> Product<W> {
+    let isa = with.isa;
     let (aad, _) = last_block(message.aad);
     let blocks = blocks_of(aad.len()) + blocks_of(message.buffers.len_bytes()) + 2;
-    let mut hash = Few::<W>::new(field, powers, blocks);
+    let mut hash = Few::<W>::new(isa, with.powers(), blocks);
     hash.add_all(isa, aad);
     hash.skip();
     for (i, sent) in sent.into_iter().enumerate() {
-        hash.add(isa, sent, blocks_of(part::<W>(i, 0, message).len()));
+        hash.add(isa, sent, blocks_of(part::<W>(i, message).len()));
     }
     hash.products
 }
@@ -168,4 +173,82 @@ fn nonce_in_lanes<W: AesLanes>(isa: W::Isa, nonce: &[u8]) -> W {
     let front = nonce.first_chunk().map_or(0, |front| u64::from_le_bytes(*front));
     let back = nonce.last_chunk().map_or(0, |back| u32::from_le_bytes(*back));
     W::exchange_halves(W::splat(isa, front), W::splat(isa, back.into())).0
+}
+
+/// Additional data without its last block, and that.
+#[inline(always)]
+fn last_block(aad: &[u8]) -> (&[u8], &[u8]) {
+    aad.split_at(aad.len().saturating_sub(1) & !(BLOCK_BYTES - 1))
+}
+
+/// Adds the keystream to `N` registers of data. Gives the output, and what is sent, with zeros behind the message.
+#[inline(always)]
+fn add_to<W: AesLanes, const N: usize>(
+    With { isa, way, .. }: With<'_, W>,
+    message: &AeadMessage<'_>,
+    keystream: [W; N],
+) -> ([W; N], [W; N]) {
+    let (mut output, mut sent) = (keystream, keystream);
+    for i in 0..N {
+        let part = part::<W>(i, message);
+        let len_bytes = part.len();
+        let input = W::load_part(isa, &message.buffers.input()[part]);
+        output[i] = input ^ keystream[i];
+        // What the keystream has beyond the message is no part of it.
+        sent[i] = if way.opens { input } else { output[i].first_bytes(len_bytes) };
+    }
+    (output, sent)
+}
+
+/// Writes the output, and the tag; to open, only if that is right.
+#[inline(always)]
+fn close<W: AesLanes, const N: usize>(
+    &GcmWay { opens, tag_bytes, .. }: &GcmWay<'_>,
+    message: &mut AeadMessage<'_>,
+    output: [W; N],
+    tag: Block,
+) -> bool {
+    if !opens {
+        message.tag = Tag::of_padded(tag, tag_bytes);
+    } else if u128::from_le_bytes(tag) != u128::from_le_bytes(message.tag.padded()) {
+        return false;
+    }
+    for (i, output) in output.into_iter().enumerate() {
+        let part = part::<W>(i, message);
+        output.store_part(&mut message.buffers.output_mut()[part]);
+    }
+    true
+}
+
+/// The bytes of the message that register `i` has.
+#[inline(always)]
+fn part<W: AesLanes>(i: usize, message: &AeadMessage<'_>) -> Range<usize> {
+    let len_bytes = message.buffers.len_bytes();
+    (i * W::BYTES).min(len_bytes)..((i + 1) * W::BYTES).min(len_bytes)
+}
+
+/// Encrypts counters, those of data and those of masks.
+#[inline(always)]
+fn encrypt<W: AesLanes, const N: usize>(isa: W::Isa, keys: &WideKeys, data: &mut [W; N], masks: &mut [W]) {
+    let (first, middle, last) = keys.split();
+    let first = first.load::<W>(isa);
+    for word in data.iter_mut().chain(&mut *masks) {
+        *word = *word ^ first;
+    }
+    for key in middle {
+        let key = key.load::<W>(isa);
+        for word in data.iter_mut() {
+            *word = word.encrypt_round(key);
+        }
+        for word in masks.iter_mut() {
+            *word = word.encrypt_round(key);
+        }
+    }
+    let last = last.load::<W>(isa);
+    for word in data.iter_mut() {
+        *word = word.encrypt_last_round(last);
+    }
+    for word in masks.iter_mut() {
+        *word = word.encrypt_last_round(last);
+    }
 }
