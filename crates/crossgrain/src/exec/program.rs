@@ -19,7 +19,7 @@ use crate::convert::{Load, Store};
 use crate::message::AeadMessage;
 use crate::part::chain::{Rule, Strand, by_blocks};
 use crate::part::ghash::Ghash;
-use crate::part::mask::Masks;
+use crate::part::mask::LongMasks;
 use crate::part::{Count, Counting, GcmWay, Keys, Source, TilePart, WholePart, tweak};
 use crate::plan::{Costs, Job, Limits, Plan, choose};
 use crate::variant::{Action, Variant};
@@ -217,7 +217,7 @@ impl Program {
 
     /// As [`WholePart::run_summed`], on this thread.
     #[inline]
-    pub fn run_summed(&self, masks: Masks<'_>, buffers: Buffers<'_>) -> Option<Block> {
+    pub fn run_summed(&self, masks: LongMasks<'_>, buffers: Buffers<'_>) -> Option<Block> {
         match &self.bound[0] {
             Bound::Whole(cipher) => cipher.run_summed(masks, buffers),
             Bound::Tiles(_) => None,

@@ -1,7 +1,8 @@
 //! OCB3 (RFC 7253): blocks under the cipher, an offset added before and after; the tag is the encrypted sum of the plaintext.
 //!
 //! The offset of any block follows from its number (`part::mask`), so blocks run side by side, in groups that share a
-//! table of offsets. Layout: offsets are big-endian numbers, as in the RFC; blocks have numbers from 1 on.
+//! table of offsets. Groups begin where messages do, so that their blocks lie in lines as the message does.
+//! Layout: offsets are big-endian numbers, as in the RFC; blocks have numbers from 1 on.
 //! Holds: what is opened is decrypted before its tag can be compared, and overwritten with zeros if the tag is wrong.
 
 use std::fmt;
@@ -16,7 +17,7 @@ use crate::exec::{Program, Threads};
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
 use crate::part::Source;
-use crate::part::mask::Masks;
+use crate::part::mask::{LongMasks, Masks};
 use crate::part::sum::total;
 use crate::part::tweak::double;
 use crate::plan::Plan;
@@ -155,38 +156,38 @@ impl Ocb {
     /// Replaces the whole blocks of a message, and gives the sum of their plaintext.
     fn replace(&self, threads: Threads, direction: Direction, first: u128, buffers: Buffers<'_>) -> u128 {
         if !threads.pays(buffers.len_bytes()) {
-            return self.replace_part(direction, first, 1, buffers);
+            return self.replace_part(direction, first, 0, buffers);
         }
         let sum = Mutex::new(0);
-        let (len_bytes, parts) = (buffers.len_bytes(), in_groups(PART_BLOCKS, 1, buffers));
-        threads.each(len_bytes, parts, &|(number, part)| {
-            let of_part = self.replace_part(direction, first, number, part);
+        let (len_bytes, parts) = (buffers.len_bytes(), in_groups(PART_BLOCKS, 0, buffers));
+        threads.each(len_bytes, parts, &|(before, part)| {
+            let of_part = self.replace_part(direction, first, before, part);
             *sum.lock().unwrap_or_else(PoisonError::into_inner) ^= of_part;
         });
         sum.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same of blocks from a number on, group by group, while each is in the first cache.
-    fn replace_part(&self, direction: Direction, first: u128, number: usize, part: Buffers<'_>) -> u128 {
-        let mut sum = 0;
-        for (number, group) in in_groups(GROUP_BLOCKS, number, part) {
-            sum ^= self.replace_group(direction, self.offsets.masks(first, number), group);
-        }
-        sum
-    }
-
-    /// The same of a group.
-    fn replace_group(&self, direction: Direction, masks: Masks<'_>, mut group: Buffers<'_>) -> u128 {
+    /// The same of blocks behind so many others: at once where a kernel does that, or group by group, while each is in the first cache.
+    fn replace_part(&self, direction: Direction, first: u128, before: usize, mut part: Buffers<'_>) -> u128 {
         let program = match direction {
             Direction::Encrypt => &self.enciphers,
             Direction::Decrypt => &self.deciphers,
         };
-        if let Some(sum) = program.run_summed(masks, group.reborrow()) {
+        if let Some(sum) = program.run_summed(self.offsets.long_masks(first, before), part.reborrow()) {
             return u128::from_be_bytes(sum);
         }
-        let of_input = if direction == Direction::Encrypt { self.total(group.input()) } else { 0 };
-        program.run_by(Threads::ONE, Source::Masked(masks), group.reborrow());
-        if direction == Direction::Encrypt { of_input } else { self.total(group.output_mut()) }
+        let mut sum = 0;
+        for (before, mut group) in in_groups(GROUP_BLOCKS, before, part) {
+            if direction == Direction::Encrypt {
+                sum ^= self.total(group.input());
+            }
+            let masks = self.offsets.masks(first, before);
+            program.run_by(Threads::ONE, Source::Masked(masks), group.reborrow());
+            if direction == Direction::Decrypt {
+                sum ^= self.total(group.output_mut());
+            }
+        }
+        sum
     }
 
     /// Replaces a message and gives its tag.
@@ -296,8 +297,8 @@ struct Offsets {
     rest_and_sum: [Block; 2],
     /// L₀, L₁ and so on: for the bits of a block's number, from the lowest on.
     steps: [Block; usize::BITS as usize],
-    /// The offsets of the first blocks after an offset of zeros.
-    table: [Block; GROUP_BLOCKS],
+    /// The offsets of the first blocks after an offset of zeros, and that.
+    table: [Block; GROUP_BLOCKS + 1],
 }
 
 impl Offsets {
@@ -307,7 +308,7 @@ impl Offsets {
         let mut offsets = Box::new(Self {
             rest_and_sum: [zero; 2],
             steps: [zero; usize::BITS as usize],
-            table: [zero; GROUP_BLOCKS],
+            table: [zero; GROUP_BLOCKS + 1],
         });
         let Self { rest_and_sum, steps, table } = &mut *offsets;
         enciphers.block(&mut rest_and_sum[0]);
@@ -317,7 +318,7 @@ impl Offsets {
             step = doubled(step);
             *place = step;
         }
-        for number in 1..GROUP_BLOCKS {
+        for number in 1..=GROUP_BLOCKS {
             let step = u128::from_be_bytes(steps[number.trailing_zeros() as usize]);
             table[number] = (u128::from_be_bytes(table[number - 1]) ^ step).to_be_bytes();
         }
@@ -337,9 +338,20 @@ impl Offsets {
         sum
     }
 
-    /// The offsets from a block on, to the end of its group.
-    fn masks(&self, first: u128, number: usize) -> Masks<'_> {
-        Masks::new(&self.table[number % GROUP_BLOCKS..], self.shared(first, number).to_be_bytes())
+    /// The offsets of the blocks behind so many others, to the end of their group. The number of its last block may ask for another step
+    /// than that which the table has.
+    fn masks(&self, first: u128, before: usize) -> Masks<'_> {
+        let at = before % GROUP_BLOCKS;
+        let [least, step] = [GROUP_BLOCKS, before - at + GROUP_BLOCKS]
+            .map(|number| u128::from_be_bytes(self.steps[number.trailing_zeros() as usize]));
+        let shared = self.shared(first, before);
+        Masks::new(&self.table[at + 1..], shared.to_be_bytes(), (least ^ step).to_be_bytes())
+    }
+
+    /// The offsets of blocks behind so many others, which are whole parts.
+    fn long_masks(&self, first: u128, blocks_before: usize) -> LongMasks<'_> {
+        let before = self.of(first, blocks_before).to_be_bytes();
+        LongMasks { blocks_before, before, table: &self.table, steps: &self.steps }
     }
 
     /// The offset of a block.

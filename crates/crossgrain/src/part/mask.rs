@@ -8,19 +8,20 @@
 use std::fmt;
 
 use crate::block::{BLOCK_BYTES, Block};
-use crate::word::{ByteLanes, each};
+use crate::word::each;
 
-/// The masks of consecutive blocks: each the sum of its entry in a table and of one block that all share.
+/// The masks of consecutive blocks: each the sum of its entry in a table and of one block that all share, and the last of one more.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Masks<'a> {
     table: &'a [Block],
     shared: Block,
+    last: Block,
 }
 
 impl<'a> Masks<'a> {
     /// The masks of as many blocks as the table has. What comes after them is padding, whose masks are of no account.
-    pub const fn new(table: &'a [Block], shared: Block) -> Self {
-        Self { table, shared }
+    pub const fn new(table: &'a [Block], shared: Block, last: Block) -> Self {
+        Self { table, shared, last }
     }
 
     /// The masks from `blocks` blocks further on.
@@ -36,7 +37,12 @@ impl<'a> Masks<'a> {
 
     /// The masks themselves.
     pub fn blocks(self) -> impl Iterator<Item = Block> + 'a {
-        self.table.iter().map(move |entry| each!(i < 16 => entry[i] ^ self.shared[i]))
+        let more =
+            std::iter::repeat_n([0; BLOCK_BYTES], self.table.len().saturating_sub(1)).chain([self.last]);
+        self.table
+            .iter()
+            .zip(more)
+            .map(move |(entry, more)| each!(i < 16 => entry[i] ^ more[i] ^ self.shared[i]))
     }
 
     /// What the next mask is; zeros after the last one.
@@ -56,29 +62,45 @@ impl<'a> Masks<'a> {
         }
     }
 
-    /// The entries of the next `blocks` blocks: in the table, or copied from there with zeros behind them.
+    /// The entries of the next `blocks` blocks: in the table, or copied from there with the last made whole and zeros behind it.
     #[inline(always)]
     pub(super) fn next_entries<'b>(&'b self, blocks: usize, copy: &'b mut [u8]) -> &'b [u8] {
         let entries = self.table.as_flattened();
         let len_bytes = blocks * BLOCK_BYTES;
-        if let Some(entries) = entries.get(..len_bytes) {
-            return entries;
+        if len_bytes < entries.len() {
+            return &entries[..len_bytes];
         }
-        copy[..entries.len()].copy_from_slice(entries);
+        let (copied, _) = copy.split_at_mut(entries.len());
+        copied.copy_from_slice(entries);
+        copied.iter_mut().rev().zip(self.last.iter().rev()).for_each(|(byte, last)| *byte ^= last);
         &copy[..len_bytes]
     }
+}
 
-    /// The entries from byte `at` of the table on, as `N` registers; zeros after its end.
+/// The masks of any number of consecutive blocks, of which the first is behind so many that these are whole bundles of every kernel.
+#[derive(Clone, Copy)]
+pub struct LongMasks<'a> {
+    /// How many blocks are before the first, and the mask of the last of them.
+    pub(crate) blocks_before: usize,
+    pub(crate) before: Block,
+    /// The masks of the first blocks of all, from number 0 on, if that of number 0 were zero.
+    pub(crate) table: &'a [Block],
+    /// L₀, L₁ and so on.
+    pub(crate) steps: &'a [Block; usize::BITS as usize],
+}
+
+impl<'a> LongMasks<'a> {
+    /// What is added to the mask of the block before the one of this number. Numbers are public.
     #[inline(always)]
-    pub(super) fn entries<W: ByteLanes, const N: usize>(&self, isa: W::Isa, at: usize) -> [W; N] {
-        let bytes = self.table.as_flattened().get(at..).unwrap_or_default();
-        if let Some(bytes) = bytes.get(..N * W::BYTES) {
-            return each!(i < N => W::load(isa, &bytes[i * W::BYTES..][..W::BYTES]));
-        }
-        each!(i < N => {
-            let from = (i * W::BYTES).min(bytes.len());
-            W::load_lanes(isa, &bytes[from..][..W::BYTES.min(bytes.len() - from)])
-        })
+    pub(super) const fn step_to(&self, number: usize) -> &'a Block {
+        // Without a check: no number has as many zeros as it has bits.
+        &self.steps[(number.trailing_zeros() % usize::BITS) as usize]
+    }
+}
+
+impl fmt::Debug for LongMasks<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LongMasks(after {} blocks, secret)", self.blocks_before)
     }
 }
 

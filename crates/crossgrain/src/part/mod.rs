@@ -22,7 +22,7 @@ pub mod tweak;
 use self::chain::{Rule, Strand, by_blocks};
 use self::counter::Counter;
 use self::ghash::Ghash;
-use self::mask::Masks;
+use self::mask::{LongMasks, Masks};
 use self::tweak::Tweaks;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
 use crate::cipher::{self, Entry};
@@ -269,8 +269,9 @@ pub trait WholePart: Send + Sync {
         self.run(Source::Bytes, Buffers::in_place(block));
     }
 
-    /// Computes whole blocks under OCB's masks, and gives the sum of the plaintext; nothing is done where no kernel does both.
-    fn run_summed(&self, _masks: Masks<'_>, _buffers: Buffers<'_>) -> Option<Block> {
+    /// Computes whole blocks under OCB's masks, and gives the sum of the plaintext; nothing is done where no kernel does both. One that does
+    /// is not run on [`Source::Masked`].
+    fn run_summed(&self, _masks: LongMasks<'_>, _buffers: Buffers<'_>) -> Option<Block> {
         None
     }
 

@@ -16,7 +16,7 @@ use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::message::AeadMessage;
 use crate::part::chain::{Rule, Strand};
 use crate::part::counter::Counter;
-use crate::part::mask::Masks;
+use crate::part::mask::LongMasks;
 use crate::part::sum::added;
 use crate::part::tweak::{IN_STEP, Stepping, Tweaks};
 use crate::part::{GcmWay, Source, WholePart};
@@ -85,13 +85,13 @@ impl<W: AesLanes> WholePart for Cipher<W> {
                 Direction::Encrypt => isa.enter(Xts::<W, true> { isa, keys, tweaks, buffers }),
                 Direction::Decrypt => isa.enter(Xts::<W, false> { isa, keys, tweaks, buffers }),
             },
-            Source::Masked(masks) => drop(self.run_summed(masks, buffers.reborrow())),
+            Source::Masked(_) => unreachable!("plaintext is added up besides"),
             Source::Chained(previous) => self.run_framed::<Neighbours<W, false>>(previous, buffers),
             Source::Delayed(previous) => self.run_framed::<Neighbours<W, true>>(previous, buffers),
         }
     }
 
-    fn run_summed(&self, masks: Masks<'_>, mut buffers: Buffers<'_>) -> Option<Block> {
+    fn run_summed(&self, masks: LongMasks<'_>, mut buffers: Buffers<'_>) -> Option<Block> {
         let Self { isa, ref keys, direction } = *self;
         let buffers = &mut buffers;
         Some(match direction {
@@ -338,27 +338,11 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for One<'_, W, ENCRYPT> {
     }
 }
 
-/// A mask is added before and after, but for what all masks share.
-struct MaskFrame<'a> {
-    masks: Masks<'a>,
-    /// How far into the table the next masks begin, in bytes.
-    at: usize,
-}
-
-impl<W: AesLanes> Frame<W> for MaskFrame<'_> {
-    #[inline(always)]
-    fn around<const N: usize>(&mut self, isa: W::Isa, input: [W; N]) -> ([W; N], [W; N]) {
-        let entries: [W; N] = self.masks.entries(isa, self.at);
-        self.at += N * W::BYTES;
-        (each!(i < N => input[i] ^ entries[i]), entries)
-    }
-}
-
-/// OCB over blocks whose masks are one table's.
+/// OCB over blocks, the first of which has a number that is one more than a multiple of a bundle's blocks.
 struct Masked<'a, 'b, W: AesLanes, const ENCRYPT: bool> {
     isa: W::Isa,
     keys: &'a WideKeys,
-    masks: Masks<'a>,
+    masks: LongMasks<'a>,
     buffers: &'a mut Buffers<'b>,
 }
 
@@ -369,11 +353,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Masked<'_, '_, W, ENCRYPT> {
     #[inline(always)]
     fn run(self) -> Block {
         let Self { isa, keys, masks, buffers } = self;
-        let mut bundle = FramedBundle::<W, _, ENCRYPT>::new(isa, keys, MaskFrame { masks, at: 0 });
-        // The first key and the last bring what all masks share.
-        let shared = W::broadcast(isa, masks.shared());
-        (bundle.first, bundle.last) = (bundle.first ^ shared, bundle.last ^ shared);
-        let mut bundle = SummedBundle { bundle, sum: W::splat(isa, 0), left: buffers.len_bytes() };
+        let mut bundle = MaskedBundle::<W, ENCRYPT>::new(isa, keys, masks, buffers.len_bytes());
         over_bundles(isa, &mut bundle, buffers);
         let mut sums = [0; 64];
         bundle.sum.store(&mut sums[..W::BYTES]);
@@ -383,27 +363,77 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Masked<'_, '_, W, ENCRYPT> {
     }
 }
 
-/// Adds up the plaintext: what enters, or what comes of whole bundles.
-struct SummedBundle<'a, W: AesLanes, const ENCRYPT: bool> {
-    bundle: FramedBundle<'a, W, MaskFrame<'a>, ENCRYPT>,
+/// A mask is added before and after, and the plaintext added up.
+///
+/// The masks of a bundle are the one before its first, which is the same in every lane, and entries of a table, the same for all bundles
+/// but in the last lane: there the step stands that the number of the block asks for.
+struct MaskedBundle<'a, W: AesLanes, const ENCRYPT: bool> {
+    isa: W::Isa,
+    keys: &'a WideKeys,
+    masks: LongMasks<'a>,
+    /// The mask before the next bundle.
+    before: W,
+    /// From one bundle to the next, if every bundle took the least step, which the table has for the last block.
+    across: W,
+    least_step: W,
+    last_lane: W,
     sum: W,
     /// Bytes of ciphertext whose plaintext is not in the sum.
     left: usize,
 }
 
-impl<W: AesLanes, const ENCRYPT: bool> Bundle<W> for SummedBundle<'_, W, ENCRYPT> {
+impl<'a, W: AesLanes, const ENCRYPT: bool> MaskedBundle<'a, W, ENCRYPT> {
+    /// Blocks of a bundle.
+    const BLOCKS: usize = IN_FLIGHT * W::BLOCKS;
+
+    #[inline(always)]
+    fn new(isa: W::Isa, keys: &'a WideKeys, masks: LongMasks<'a>, left: usize) -> Self {
+        let mut last_lane = [0; BUNDLE_BLOCKS_MAX * BLOCK_BYTES];
+        last_lane[W::BYTES - BLOCK_BYTES..W::BYTES].fill(0xff);
+        Self {
+            isa,
+            keys,
+            before: W::broadcast(isa, &masks.before),
+            across: W::broadcast(isa, &masks.table[Self::BLOCKS]),
+            least_step: W::broadcast(isa, masks.step_to(Self::BLOCKS)),
+            last_lane: W::load(isa, &last_lane[..W::BYTES]),
+            masks,
+            sum: W::splat(isa, 0),
+            left,
+        }
+    }
+}
+
+impl<W: AesLanes, const ENCRYPT: bool> Bundle<W> for MaskedBundle<'_, W, ENCRYPT> {
     #[inline(always)]
     fn run<const N: usize>(&mut self, input: [W; N], block: usize) -> [W; N] {
-        let output = self.bundle.run::<N>(input, block);
-        let plain = if ENCRYPT { input } else { output };
-        if ENCRYPT || self.left >= N * W::BYTES {
-            self.left = self.left.saturating_sub(N * W::BYTES);
-            for word in plain {
-                self.sum = self.sum ^ word;
-            }
+        let Self { isa, keys, ref masks, before, .. } = *self;
+        let (first, middle, last) = keys.split();
+        let (first, last) = (first.load::<W>(isa) ^ before, last.load::<W>(isa) ^ before);
+        let step =
+            W::broadcast(isa, masks.step_to(masks.blocks_before + block + Self::BLOCKS)) ^ self.least_step;
+        self.before = before ^ self.across ^ step;
+        let table = &masks.table[1..=Self::BLOCKS].as_flattened()[..N * W::BYTES];
+        let mut entries = each!(i < N => W::load(isa, &table[i * W::BYTES..][..W::BYTES]));
+        if N == IN_FLIGHT {
+            entries[N - 1] = entries[N - 1] ^ (step & self.last_lane);
         }
-        output
+        let mut state = each!(i < N => input[i] ^ entries[i] ^ first);
+        if ENCRYPT {
+            self.sum = sum_of(self.sum, input);
+        }
+        Middle::in_memory(middle).rounds::<N, ENCRYPT>(isa, &mut state, each!(i < N => last ^ entries[i]));
+        if !ENCRYPT && self.left >= N * W::BYTES {
+            self.left -= N * W::BYTES;
+            self.sum = sum_of(self.sum, state);
+        }
+        state
     }
+}
+
+#[inline(always)]
+fn sum_of<W: AesLanes, const N: usize>(sum: W, words: [W; N]) -> W {
+    words.into_iter().fold(sum, |sum, word| sum ^ word)
 }
 
 /// XTS over sectors.
