@@ -22,7 +22,7 @@ pub(super) enum Before<'a> {
     Bundles(&'a Kept),
 }
 
-/// The kernel of the end of a message, which begins `at` this byte; it says whether the tag is right.
+/// The kernel of the end of a message, which begins `at` this byte; it says whether the tag is right. `ALONE`: there is nothing before it.
 pub(super) struct End<'a, 'b, 'c, W: AesLanes, const ALONE: bool> {
     pub(super) with: With<'a, W>,
     pub(super) first: u128,
