@@ -214,7 +214,9 @@ impl Gcm {
     /// Seals short messages in front, or opens them, by the kernel, and says how many they are. Of one that is forged it leaves zeros.
     #[inline(always)]
     fn short_by_kernel(&self, opens: bool, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
-        if self.kernel_below_bytes == 0 {
+        let is_short =
+            messages.first().is_some_and(|first| first.buffers.len_bytes() <= GcmWay::SHORT_BYTES_MAX);
+        if self.kernel_below_bytes == 0 || !is_short {
             return 0;
         }
         let short = self.counter.gcm_short(&self.way(opens), messages, right);
@@ -363,7 +365,10 @@ impl Groups for Gcm {
         loop {
             let short = self.short_by_kernel(false, messages, &mut []);
             let Some((one, rest)) = mem::take(&mut messages)[short..].split_first_mut() else { return };
-            self.seal_one(within, one);
+            match self.at_once(one) {
+                Some(first) => drop(self.counter.gcm(&self.way(false), first, one)),
+                None => self.seal_one(within, one),
+            }
             messages = rest;
         }
     }

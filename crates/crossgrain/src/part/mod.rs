@@ -254,6 +254,9 @@ pub struct GcmWay<'a> {
 impl GcmWay<'_> {
     /// The length of nonces that are counters themselves.
     pub const NONCE_BYTES: usize = 12;
+
+    /// Messages that [`WholePart::gcm_short`] takes have no more bytes: the widest register's.
+    pub const SHORT_BYTES_MAX: usize = 64;
 }
 
 /// A whole cipher, bound to its round keys, from source to sink without a tile between.

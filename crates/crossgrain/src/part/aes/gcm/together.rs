@@ -1,7 +1,5 @@
 //! Short messages of GCM, several together: each step of one waits for the step before, and the others' fill the time.
 
-use std::ops::Range;
-
 use super::{With, blocks_of, lengths};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::message::{AeadMessage, Tag};
@@ -12,9 +10,6 @@ use crate::word::{AesLanes, Kernel, each, unrolled};
 
 /// Short messages that go together.
 const TOGETHER: usize = 4;
-
-/// The most registers of data that a short message has.
-const SHORT_REGISTERS: usize = 4;
 
 /// The kernel of short messages: [`WholePart::gcm_short`](crate::part::WholePart::gcm_short).
 pub(in crate::part::aes) struct Short<'a, 'b, 'c, W: AesLanes>(
@@ -38,17 +33,10 @@ impl<W: AesLanes> Kernel for Short<'_, '_, '_, W> {
                     && message.aad.len() <= LONGEST_AAD_BYTES
                     && (!with.way.opens || message.tag.len() == with.way.tag_bytes);
             }
-            if !are_usual || longest > SHORT_REGISTERS * W::BYTES {
+            if !are_usual || longest > W::BYTES {
                 break;
             }
-            let mut are_right = [true; TOGETHER];
-            if longest <= W::BYTES {
-                are_right = together::<W, TOGETHER, 1, TOGETHER>(with, group);
-            } else {
-                for (two, right) in group.as_chunks_mut().0.iter_mut().zip(are_right.as_chunks_mut().0) {
-                    *right = together::<W, 2, SHORT_REGISTERS, { 2 * SHORT_REGISTERS }>(with, two);
-                }
-            }
+            let are_right = together::<W>(with, group);
             if with.way.opens {
                 right[done..][..TOGETHER].copy_from_slice(&are_right);
             }
@@ -84,48 +72,36 @@ struct Lanes<W> {
     lengths: W,
 }
 
-/// Whole messages, `G` of them in `N` registers of data each, `ALL` registers in all; says whose tags are right.
+/// Whole messages, a register of data each; says whose tags are right.
 ///
 /// Blocks of which each message has one lie in lanes beside each other: a register a message would cost as much as all of its data.
 /// They are put together in registers: one of what was just written in parts would wait for all that was begun before.
 #[inline(always)]
-fn together<W: AesLanes, const G: usize, const N: usize, const ALL: usize>(
-    with: With<'_, W>,
-    messages: &mut [AeadMessage<'_>; G],
-) -> [bool; G] {
-    const { assert!(ALL == G * N && G <= TOGETHER) };
+fn together<W: AesLanes>(with: With<'_, W>, messages: &mut [AeadMessage<'_>; TOGETHER]) -> [bool; TOGETHER] {
     let (With { isa, keys, way }, powers) = (with, with.powers());
     let (field, none) = (Field::<W>::of_ghash(isa), W::splat(isa, 0));
-    let ahead: [W; N] = each!(i < N => counter_blocks::<W>(isa, 2 + i * W::BLOCKS, 1));
-    let mut lanes = [Lanes { mask: none, aad: none, power: none, lengths: none }; G];
-    let mut state = [none; ALL];
+    let ahead = counter_blocks::<W>(isa, 2, 1);
+    let mut lanes = [Lanes { mask: none, aad: none, power: none, lengths: none }; TOGETHER];
+    let mut state = [none; TOGETHER];
     unrolled!(m in [3 2 1 0] {
-        if m < G {
-            let (message, lanes) = (&messages[m], &mut lanes[m / W::BLOCKS]);
-            let nonce = nonce_in_lanes::<W>(isa, message.nonce);
-            for i in 0..N {
-                state[m * N + i] = nonce ^ ahead[i];
-            }
-            let (_, aad) = last_block(message.aad);
-            let power = powers.one::<W>(isa, blocks_of(message.buffers.len_bytes()) + 2);
-            lanes.mask = lanes.mask.preceded_by(nonce);
-            lanes.aad = lanes.aad.preceded_by(W::load_part(isa, aad).lowest_in_all());
-            lanes.power = lanes.power.preceded_by(power);
-            lanes.lengths = lanes.lengths.preceded_by(lengths::<W>(isa, message));
-        }
+        let (message, lanes) = (&messages[m], &mut lanes[m / W::BLOCKS]);
+        let nonce = nonce_in_lanes::<W>(isa, message.nonce);
+        state[m] = nonce ^ ahead;
+        let (_, aad) = last_block(message.aad);
+        let power = powers.one::<W>(isa, blocks_of(message.buffers.len_bytes()) + 2);
+        lanes.mask = lanes.mask.preceded_by(nonce);
+        lanes.aad = lanes.aad.preceded_by(W::load_part(isa, aad).lowest_in_all());
+        lanes.power = lanes.power.preceded_by(power);
+        lanes.lengths = lanes.lengths.preceded_by(lengths::<W>(isa, message));
     });
-    let registers = const { G.div_ceil(W::BLOCKS) };
-    let mut masks = each!(i < G => lanes[i].mask ^ counter_blocks::<W>(isa, 1, 0));
+    let registers = const { TOGETHER.div_ceil(W::BLOCKS) };
+    let mut masks = each!(i < TOGETHER => lanes[i].mask ^ counter_blocks::<W>(isa, 1, 0));
     encrypt(isa, keys, &mut state, &mut masks[..registers]);
     let mut products = [field.none(); LANES_MAX * TOGETHER];
     unrolled!(m in [0 1 2 3] {
-        if m < G {
-            let (output, sent) = add_to::<W, N>(with, &messages[m], each!(i < N => state[m * N + i]));
-            products[m] = products_of::<W, N>(with, &messages[m], sent);
-            for i in 0..N {
-                state[m * N + i] = output[i];
-            }
-        }
+        let sent;
+        (state[m], sent) = add_to(with, &messages[m], state[m]);
+        products[m] = products_of(with, &messages[m], sent);
     });
     let mut tags = [[0; BLOCK_BYTES]; TOGETHER];
     let kept = W::broadcast(isa, Tag::kept(way.tag_bytes));
@@ -137,32 +113,22 @@ fn together<W: AesLanes, const G: usize, const N: usize, const ALL: usize>(
         let tag = (field.ends(across, along) ^ masks[i]) & kept;
         tag.store(&mut tags.as_flattened_mut()[i * W::BYTES..][..W::BYTES]);
     }
-    let mut are_right = [true; G];
+    let mut are_right = [true; TOGETHER];
     unrolled!(m in [0 1 2 3] {
-        if m < G {
-            let output = each!(i < N => state[m * N + i]);
-            are_right[m] = close::<W, N>(way, &mut messages[m], output, tags[m]);
-        }
+        are_right[m] = close(way, &mut messages[m], state[m], tags[m]);
     });
     are_right
 }
 
 /// The sum of the products of what lies in registers of a message's own: all but the last block of additional data, and the lengths.
 #[inline(always)]
-fn products_of<W: AesLanes, const N: usize>(
-    with: With<'_, W>,
-    message: &AeadMessage<'_>,
-    sent: [W; N],
-) -> Product<W> {
-    let isa = with.isa;
+fn products_of<W: AesLanes>(with: With<'_, W>, message: &AeadMessage<'_>, sent: W) -> Product<W> {
+    let (isa, blocks) = (with.isa, blocks_of(message.buffers.len_bytes()));
     let (aad, _) = last_block(message.aad);
-    let blocks = blocks_of(aad.len()) + blocks_of(message.buffers.len_bytes()) + 2;
-    let mut hash = Few::<W>::new(isa, with.powers(), blocks);
+    let mut hash = Few::<W>::new(isa, with.powers(), blocks_of(aad.len()) + blocks + 2);
     hash.add_all(isa, aad);
     hash.skip();
-    for (i, sent) in sent.into_iter().enumerate() {
-        hash.add(isa, sent, blocks_of(part::<W>(i, message).len()));
-    }
+    hash.add(isa, sent, blocks);
     hash.products
 }
 
@@ -181,31 +147,25 @@ fn last_block(aad: &[u8]) -> (&[u8], &[u8]) {
     aad.split_at(aad.len().saturating_sub(1) & !(BLOCK_BYTES - 1))
 }
 
-/// Adds the keystream to `N` registers of data. Gives the output, and what is sent, with zeros behind the message.
+/// Adds the keystream to a message. Gives the output, and what is sent, with zeros behind the message.
 #[inline(always)]
-fn add_to<W: AesLanes, const N: usize>(
+fn add_to<W: AesLanes>(
     With { isa, way, .. }: With<'_, W>,
     message: &AeadMessage<'_>,
-    keystream: [W; N],
-) -> ([W; N], [W; N]) {
-    let (mut output, mut sent) = (keystream, keystream);
-    for i in 0..N {
-        let part = part::<W>(i, message);
-        let len_bytes = part.len();
-        let input = W::load_part(isa, &message.buffers.input()[part]);
-        output[i] = input ^ keystream[i];
-        // What the keystream has beyond the message is no part of it.
-        sent[i] = if way.opens { input } else { output[i].first_bytes(len_bytes) };
-    }
-    (output, sent)
+    keystream: W,
+) -> (W, W) {
+    let input = W::load_part(isa, message.buffers.input());
+    let output = input ^ keystream;
+    // What the keystream has beyond the message is no part of it.
+    (output, if way.opens { input } else { output.first_bytes(message.buffers.len_bytes()) })
 }
 
 /// Writes the output, and the tag; to open, only if that is right.
 #[inline(always)]
-fn close<W: AesLanes, const N: usize>(
+fn close<W: AesLanes>(
     &GcmWay { opens, tag_bytes, .. }: &GcmWay<'_>,
     message: &mut AeadMessage<'_>,
-    output: [W; N],
+    output: W,
     tag: Block,
 ) -> bool {
     if !opens {
@@ -213,18 +173,8 @@ fn close<W: AesLanes, const N: usize>(
     } else if u128::from_le_bytes(tag) != u128::from_le_bytes(message.tag.padded()) {
         return false;
     }
-    for (i, output) in output.into_iter().enumerate() {
-        let part = part::<W>(i, message);
-        output.store_part(&mut message.buffers.output_mut()[part]);
-    }
+    output.store_part(message.buffers.output_mut());
     true
-}
-
-/// The bytes of the message that register `i` has.
-#[inline(always)]
-fn part<W: AesLanes>(i: usize, message: &AeadMessage<'_>) -> Range<usize> {
-    let len_bytes = message.buffers.len_bytes();
-    (i * W::BYTES).min(len_bytes)..((i + 1) * W::BYTES).min(len_bytes)
 }
 
 /// Encrypts counters, those of data and those of masks.
