@@ -3,8 +3,8 @@
 use crossgrain::internal::exec::Threads;
 use rayon::prelude::*;
 
-use super::grid::Grid;
-use super::host::{Find, InPlace, Reduce, Transform, on_widest};
+use super::grid::{Grid, Memory};
+use super::host;
 use super::kernel::{Bundle, Combine, Sum};
 use super::own::{Hit, Same};
 use super::policy::{Kind, Place};
@@ -84,8 +84,9 @@ where
     let (place, span, len) = (elements.place.clone(), elements.span(), elements.len);
     match (&mut elements.store, place.kind()) {
         (Store::Host(bytes), &Kind::Host { features, is_parallel }) => {
-            let work = |_, elements| on_widest(features, InPlace::<K, ROWS, N> { kernel, elements });
-            in_pieces(bytes, span, len, is_parallel, work);
+            in_pieces(bytes, span, len, is_parallel, &|_, elements| {
+                host::in_place(features, kernel, elements)
+            });
             Ok(())
         }
         (Store::Device(memory), Kind::Device(grid)) => {
@@ -104,7 +105,17 @@ pub fn reduce<'a, C, const N: usize>(combine: &C, elements: impl Into<View<'a, N
 where
     C: Combine<N>,
 {
-    transform_reduce::<_, _, 1, N, N>(&Same, combine, elements)
+    let view = elements.into();
+    match view.place.kind() {
+        &Kind::Host { features, is_parallel } => {
+            let source = view.source()?;
+            let piece = |first: usize, len| {
+                host::reduce::<_, _, 1, N, N>(features, &Same, combine, source.after(first), len)
+            };
+            Ok(all_of(combine, of_pieces(view.len, is_parallel, &piece)))
+        }
+        Kind::Device(grid) => reduce_on(&**grid, &Same, combine, view),
+    }
 }
 
 /// The kernel's results for all elements combined, without writing them down.
@@ -121,27 +132,35 @@ where
     C: Combine<OUT>,
 {
     let view = elements.into();
-    let sum_of = |a, b| combine.combine::<u32>(a, b);
     match view.place.kind() {
         &Kind::Host { features, is_parallel } => {
             let source = view.source()?;
-            let piece = |first: usize, len: usize| {
-                let source = source.after(first);
-                on_widest(features, Reduce::<K, C, ROWS, IN, OUT> { kernel, combine, source, len })
-            };
-            if !(is_parallel && has_threads()) {
-                return Ok(piece(0, view.len));
-            }
-            let pieces = (0..view.len.div_ceil(PIECE)).into_par_iter();
-            let sums = pieces.map(|at| piece(at * PIECE, PIECE.min(view.len - at * PIECE)));
-            Ok(sums.reduce(|| C::IDENTITY, sum_of))
+            let piece = |first: usize, len| host::reduce(features, kernel, combine, source.after(first), len);
+            Ok(all_of(combine, of_pieces(view.len, is_parallel, &piece)))
         }
-        Kind::Device(grid) => {
-            let sink = Sink::Combine(combined(combine), C::IDENTITY.to_vec());
-            let program = Program::<K, ROWS, IN, OUT> { kernel, reads: view.reads(), sink };
-            Ok(by_thread(&program, &**grid, view)?.into_iter().fold(C::IDENTITY, sum_of))
-        }
+        Kind::Device(grid) => reduce_on(&**grid, kernel, combine, view),
     }
+}
+
+/// Elements combined.
+fn all_of<C: Combine<N>, const N: usize>(combine: &C, elements: Vec<[u32; N]>) -> [u32; N] {
+    elements.into_iter().fold(C::IDENTITY, |a, b| combine.combine::<u32>(a, b))
+}
+
+/// The kernel's results combined on a device.
+fn reduce_on<K, C, const ROWS: usize, const IN: usize, const OUT: usize>(
+    grid: &dyn Grid,
+    kernel: &K,
+    combine: &C,
+    view: View<'_, IN>,
+) -> Result<[u32; OUT], Error>
+where
+    K: Bundle<ROWS, IN, OUT>,
+    C: Combine<OUT>,
+{
+    let sink = Sink::Combine(combined(combine), C::IDENTITY.to_vec());
+    let program = Program::<K, ROWS, IN, OUT> { kernel, reads: view.reads(), sink };
+    Ok(all_of(combine, by_thread(&program, grid, view)?))
 }
 
 /// For how many elements the kernel's result is not zero.
@@ -172,8 +191,18 @@ pub fn count_if<'a, K, const ROWS: usize, const IN: usize>(
 where
     K: Bundle<ROWS, IN, 1>,
 {
-    let [count] = transform_reduce::<_, _, ROWS, IN, 1>(&Hit(kernel), &Sum, elements)?;
-    Ok(count as usize)
+    let view = elements.into();
+    match view.place.kind() {
+        &Kind::Host { features, is_parallel } => {
+            let source = view.source()?;
+            let piece = |first: usize, len| host::count(features, kernel, source.after(first), len);
+            Ok(of_pieces(view.len, is_parallel, &piece).into_iter().sum())
+        }
+        Kind::Device(grid) => {
+            let [count] = reduce_on::<_, _, ROWS, IN, 1>(&**grid, &Hit(kernel), &Sum, view)?;
+            Ok(count as usize)
+        }
+    }
 }
 
 /// The index of the first element for which the kernel's result is not zero, if there is one. What comes after it is looked at
@@ -193,15 +222,10 @@ where
         &Kind::Host { features, is_parallel } => {
             let source = view.source()?;
             let piece = |first: usize, len: usize| {
-                let source = source.after(first);
-                let found = on_widest(features, Find::<K, ROWS, IN> { kernel, source, len });
+                let found = host::find(features, kernel, source.after(first), len);
                 found.map(|at| first + at)
             };
-            if !(is_parallel && has_threads()) {
-                return Ok(piece(0, view.len));
-            }
-            let pieces = (0..view.len.div_ceil(PIECE)).into_par_iter();
-            Ok(pieces.find_map_first(|at| piece(at * PIECE, PIECE.min(view.len - at * PIECE))))
+            Ok(first_of_pieces(view.len, is_parallel, &piece))
         }
         Kind::Device(grid) => {
             let program = Program::<K, ROWS, IN, 1> { kernel, reads: view.reads(), sink: Sink::Find };
@@ -253,19 +277,52 @@ where
     match (&mut goal.store, source.place.kind()) {
         (Store::Host(bytes), &Kind::Host { features, is_parallel }) => {
             let from = source.source()?;
-            let work = |at, goal| {
-                let source = from.after(at);
-                on_widest(features, Transform::<K, ROWS, IN, OUT> { kernel, source, goal });
-            };
-            in_pieces(bytes, span, source.len, is_parallel, work);
+            let work = |at, goal| host::transform(features, kernel, from.after(at), goal);
+            in_pieces(bytes, span, source.len, is_parallel, &work);
             Ok(())
         }
-        (Store::Device(memory), Kind::Device(grid)) => {
-            let program = Program::<K, ROWS, IN, OUT> { kernel, reads: source.reads(), sink: Sink::Write };
-            program.run(&**grid, source.len, (source.memory(), source.span()), (memory, span))
-        }
+        (Store::Device(memory), Kind::Device(grid)) => transform_on(&**grid, kernel, source, memory, span),
         _ => Err(Error::Place),
     }
+}
+
+/// A kernel's results in a device's memory.
+pub(super) fn transform_on<K, const ROWS: usize, const IN: usize, const OUT: usize>(
+    grid: &dyn Grid,
+    kernel: &K,
+    source: View<'_, IN>,
+    goal: &mut Memory,
+    span: Span,
+) -> Result<(), Error>
+where
+    K: Bundle<ROWS, IN, OUT>,
+{
+    let program = Program::<K, ROWS, IN, OUT> { kernel, reads: source.reads(), sink: Sink::Write };
+    program.run(grid, source.len, (source.memory(), source.span()), (goal, span))
+}
+
+/// What comes of the pieces of so many elements, in order. `piece` is given the first element of one and its length, on any thread.
+///
+/// Like all that has to do with threads it is not compiled for each kernel.
+fn of_pieces<T: Send>(len: usize, is_parallel: bool, piece: &(dyn Fn(usize, usize) -> T + Sync)) -> Vec<T> {
+    if !(is_parallel && has_threads()) {
+        return vec![piece(0, len)];
+    }
+    let pieces = (0..len.div_ceil(PIECE)).into_par_iter();
+    pieces.map(|at| piece(at * PIECE, PIECE.min(len - at * PIECE))).collect()
+}
+
+/// What the first piece gives that gives something.
+fn first_of_pieces(
+    len: usize,
+    is_parallel: bool,
+    piece: &(dyn Fn(usize, usize) -> Option<usize> + Sync),
+) -> Option<usize> {
+    if !(is_parallel && has_threads()) {
+        return piece(0, len);
+    }
+    let pieces = (0..len.div_ceil(PIECE)).into_par_iter();
+    pieces.find_map_first(|at| piece(at * PIECE, PIECE.min(len - at * PIECE)))
 }
 
 /// Calls `work` with the numbers of `len` elements: of all, or piece by piece on all threads, with how many stand before. Gives
@@ -275,7 +332,7 @@ pub(super) fn in_pieces<'a, T: Send, const N: usize>(
     span: Span,
     len: usize,
     is_parallel: bool,
-    work: impl Fn(usize, [&'a mut [u8]; N]) -> T + Sync,
+    work: &(dyn Fn(usize, [&'a mut [u8]; N]) -> T + Sync),
 ) -> Vec<T> {
     let mut rest = bytes.get_mut(4 * span.first..).unwrap_or_default();
     let mut numbers: [_; N] = std::array::from_fn(|_| {

@@ -1,15 +1,18 @@
-//! Algorithms on a CPU: a kernel on the widest registers, bundle by bundle, and what is left over on lanes of one number.
+//! Algorithms on a CPU: a kernel on the widest registers, whole bundles of it.
+//!
+//! A kernel is compiled once for each kind of register, and once more for each way to combine its results: writing, searching and
+//! counting are branches of one loop. Elements that fill no bundle are copied into one that is longer, which takes no second kernel.
 
 use crossgrain::Features;
 use crossgrain::internal::wipe_deep_stack;
 use crossgrain::internal::word::{
-    Avx2, Avx512, Isa, Kernel, Lane32, Portable, Register as _, Sse2, Word128, Word256, Word512,
+    Avx2, Avx512, Isa, Kernel, Lane32, Portable, Sse2, Word128, Word256, Word512,
 };
 
 use super::kernel::{Bundle, Combine};
 
 /// Something to be done in whatever registers there are.
-pub(super) trait Work: Sized {
+trait Work: Sized {
     /// What comes of it.
     type Output;
 
@@ -17,14 +20,9 @@ pub(super) trait Work: Sized {
     fn run<W: Lane32>(self, isa: W::Isa) -> Self::Output;
 }
 
-/// Does it in the widest registers that are allowed and there, and leaves nothing of a kernel's state on the stack.
-pub(super) fn on_widest<J: Work>(features: Features, work: J) -> J::Output {
-    let done = entered(features, work);
-    wipe_deep_stack();
-    done
-}
-
-fn entered<J: Work>(features: Features, work: J) -> J::Output {
+/// Does it in the widest registers that are allowed and there. Never inlined: callers would have copies.
+#[inline(never)]
+fn on_widest<J: Work>(features: Features, work: J) -> J::Output {
     if let Some(isa) = Avx512::detect(features) {
         return isa.enter(Entered::<Word512, J> { isa, work });
     }
@@ -51,6 +49,17 @@ impl<W: Lane32, J: Work> Kernel for Entered<W, J> {
     }
 }
 
+/// Leaves nothing of a kernel's state on the stack.
+fn wiped<T>(work: impl FnOnce() -> T) -> T {
+    #[inline(never)]
+    fn deeper<T>(work: impl FnOnce() -> T) -> T {
+        work()
+    }
+    let done = deeper(work);
+    wipe_deep_stack();
+    done
+}
+
 /// Where elements come from.
 #[derive(Clone, Copy)]
 pub(super) enum Source<'a, const N: usize> {
@@ -65,7 +74,7 @@ impl<const N: usize> Source<'_, N> {
     pub(super) fn after(self, count: usize) -> Self {
         match self {
             Self::Stored(numbers) => Self::Stored(numbers.map(|bytes| &bytes[4 * count..])),
-            Self::Indices(first) => Self::Indices(first + count as u32),
+            Self::Indices(first) => Self::Indices(first.wrapping_add(count as u32)),
         }
     }
 
@@ -77,7 +86,8 @@ impl<const N: usize> Source<'_, N> {
             *word = match self {
                 Self::Stored(numbers) => W::load(isa, &numbers[p][4 * at..4 * at + W::BYTES]),
                 Self::Indices(first) => {
-                    W::load(isa, &COUNTS[..W::BYTES]).add_lanes(W::splat_lanes(isa, first + at as u32))
+                    let first = first.wrapping_add(at as u32);
+                    W::load(isa, &COUNTS[..W::BYTES]).add_lanes(W::splat_lanes(isa, first))
                 }
             };
         }
@@ -95,260 +105,274 @@ const COUNTS: [u8; 64] = {
     bytes
 };
 
-/// What is done with a kernel's results, which come with the index of the first; it says whether to go on.
-trait Sink<W, const ROWS: usize, const OUT: usize> {
-    /// Row r is that of the elements from `at` + r · lanes on.
-    fn take(&mut self, at: usize, y: &[[W; ROWS]; OUT]) -> bool;
+/// Elements of the largest bundle in the widest registers.
+const BUNDLE_MAX: usize = 512;
 
-    /// Of one lane the first `count` rows.
-    fn take_some(&mut self, at: usize, y: &[[u32; ROWS]; OUT], count: usize) -> bool;
+/// Numbers of so many elements, each as bytes.
+type Copied<const N: usize> = [[u8; 4 * BUNDLE_MAX]; N];
+
+/// Elements from `at` on as lanes of a bundle.
+#[inline(always)]
+fn rows<W: Lane32, const ROWS: usize, const N: usize>(
+    isa: W::Isa,
+    source: &Source<'_, N>,
+    at: usize,
+) -> [[W; ROWS]; N] {
+    let mut x = [[W::splat_lanes(isa, 0); ROWS]; N];
+    for row in 0..ROWS {
+        let words = source.read::<W>(isa, at + row * (W::BYTES / 4));
+        for (number, word) in x.iter_mut().zip(&words) {
+            number[row] = *word;
+        }
+    }
+    x
 }
 
-/// Runs a kernel on `len` elements.
-#[inline(always)]
-fn sweep<W, K, S, const ROWS: usize, const IN: usize, const OUT: usize>(
-    isa: W::Isa,
+/// What is done with a kernel's results.
+enum To<'a, 'goal, const N: usize> {
+    /// They are written down.
+    Goal(&'a mut [&'goal mut [u8]; N]),
+    /// The first that is not zero ends it.
+    First,
+    /// Those that are not zero are counted.
+    Count,
+}
+
+/// A kernel on as many whole bundles as there is room for, until `len` elements are done.
+struct Bundles<'a, 'goal, K, const ROWS: usize, const IN: usize, const OUT: usize> {
+    kernel: &'a K,
+    source: Source<'a, IN>,
+    to: To<'a, 'goal, OUT>,
+    /// Elements that the source has at least, and the goal.
+    room: usize,
+    len: usize,
+}
+
+/// How many elements were done, or stand before one that ended it, and of how many the result was counted and zero.
+struct Done {
+    len: usize,
+    is_found: bool,
+    zeros: usize,
+}
+
+impl<K: Bundle<ROWS, IN, OUT>, const ROWS: usize, const IN: usize, const OUT: usize> Work
+    for Bundles<'_, '_, K, ROWS, IN, OUT>
+{
+    type Output = Done;
+
+    #[inline(always)]
+    fn run<W: Lane32>(mut self, isa: W::Isa) -> Done {
+        const { assert!(ROWS <= 32, "a bundle has 32 rows or fewer") };
+        let (lanes, mut at) = (W::BYTES / 4, 0);
+        // In each lane minus how many results are zero.
+        let mut zeros = W::splat_lanes(isa, 0);
+        while at < self.len && at + ROWS * lanes <= self.room {
+            let y = self.kernel.run(rows::<W, ROWS, IN>(isa, &self.source, at));
+            match &mut self.to {
+                To::Goal(goal) => {
+                    for (rows, goal) in y.iter().zip(goal.iter_mut()) {
+                        for (row, word) in rows.iter().enumerate() {
+                            word.store(&mut goal[4 * at + row * W::BYTES..][..W::BYTES]);
+                        }
+                    }
+                }
+                To::First => {
+                    for (row, word) in y[0].iter().enumerate() {
+                        let zeros = word.zero_lanes().trailing_ones() as usize;
+                        if zeros < lanes {
+                            return Done { len: at + row * lanes + zeros, is_found: true, zeros: 0 };
+                        }
+                    }
+                }
+                To::Count => {
+                    for word in &y[0] {
+                        zeros = zeros.add_lanes(word.equal_lanes(word.zero()));
+                    }
+                }
+            }
+            at += ROWS * lanes;
+        }
+        let mut bytes = [0; 64];
+        zeros.store(&mut bytes[..W::BYTES]);
+        let zeros = words(&bytes, lanes).map(|lane| lane.wrapping_neg() as usize).sum();
+        Done { len: at, is_found: false, zeros }
+    }
+}
+
+/// A kernel's results for `len` elements, no more than the largest bundle has. What stands after them means nothing.
+fn some<K: Bundle<ROWS, IN, OUT>, const ROWS: usize, const IN: usize, const OUT: usize>(
+    features: Features,
     kernel: &K,
     source: Source<'_, IN>,
     len: usize,
-    sink: &mut S,
-) where
-    W: Lane32,
-    K: Bundle<ROWS, IN, OUT>,
-    S: Sink<W, ROWS, OUT>,
-{
-    let (lanes, mut at) = (W::BYTES / 4, 0);
-    while at + ROWS * lanes <= len {
-        let mut x = [[W::splat_lanes(isa, 0); ROWS]; IN];
-        for row in 0..ROWS {
-            let words = source.read::<W>(isa, at + row * lanes);
-            for (number, word) in x.iter_mut().zip(&words) {
-                number[row] = *word;
-            }
-        }
-        if !sink.take(at, &kernel.run(x)) {
-            return;
-        }
-        at += ROWS * lanes;
+) -> Copied<OUT> {
+    let (mut copy, mut made) = ([[0; 4 * BUNDLE_MAX]; IN], [[0; 4 * BUNDLE_MAX]; OUT]);
+    if len == 0 {
+        return made;
     }
-    while at < len {
-        let (mut x, count) = ([[0_u32; ROWS]; IN], ROWS.min(len - at));
-        for row in 0..count {
-            let words = source.read::<u32>(Portable, at + row);
-            for (number, word) in x.iter_mut().zip(&words) {
-                number[row] = *word;
+    let source = match source {
+        Source::Stored(numbers) => {
+            for (copy, bytes) in copy.iter_mut().zip(numbers) {
+                copy[..4 * len].copy_from_slice(&bytes[..4 * len]);
             }
+            Source::Stored(copy.each_ref().map(|bytes| &bytes[..]))
         }
-        if !sink.take_some(at, &kernel.run(x), count) {
-            return;
-        }
-        at += count;
-    }
+        Source::Indices(first) => Source::Indices(first),
+    };
+    let mut goal = made.each_mut().map(|bytes| &mut bytes[..]);
+    let to = To::Goal(&mut goal);
+    on_widest(features, Bundles::<K, ROWS, IN, OUT> { kernel, source, to, room: BUNDLE_MAX, len });
+    made
 }
 
-/// Results written down.
-struct Written<'a, 'goal, const N: usize>(&'a mut [&'goal mut [u8]; N]);
-
-impl<W: Lane32, const ROWS: usize, const N: usize> Sink<W, ROWS, N> for Written<'_, '_, N> {
-    #[inline(always)]
-    fn take(&mut self, at: usize, y: &[[W; ROWS]; N]) -> bool {
-        for (rows, goal) in y.iter().zip(self.0.iter_mut()) {
-            for (row, word) in rows.iter().enumerate() {
-                word.store(&mut goal[4 * at + row * W::BYTES..][..W::BYTES]);
-            }
-        }
-        true
-    }
-
-    #[inline(always)]
-    fn take_some(&mut self, at: usize, y: &[[u32; ROWS]; N], count: usize) -> bool {
-        for (rows, goal) in y.iter().zip(self.0.iter_mut()) {
-            for (row, word) in rows[..count].iter().enumerate() {
-                word.store(&mut goal[4 * (at + row)..][..4]);
-            }
-        }
-        true
+/// Puts results in their place.
+fn put<const N: usize>(made: &Copied<N>, goal: &mut [&mut [u8]; N], at: usize, len: usize) {
+    for (made, goal) in made.iter().zip(goal) {
+        goal[4 * at..4 * (at + len)].copy_from_slice(&made[..4 * len]);
     }
 }
 
 /// A kernel's results in a goal of as many elements.
-pub(super) struct Transform<'a, 'goal, K, const ROWS: usize, const IN: usize, const OUT: usize> {
-    pub(super) kernel: &'a K,
-    pub(super) source: Source<'a, IN>,
-    pub(super) goal: [&'goal mut [u8]; OUT],
-}
-
-impl<K: Bundle<ROWS, IN, OUT>, const ROWS: usize, const IN: usize, const OUT: usize> Work
-    for Transform<'_, '_, K, ROWS, IN, OUT>
-{
-    type Output = ();
-
-    #[inline(always)]
-    fn run<W: Lane32>(mut self, isa: W::Isa) {
-        let len = self.goal[0].len() / 4;
-        sweep::<W, K, _, ROWS, IN, OUT>(isa, self.kernel, self.source, len, &mut Written(&mut self.goal));
-    }
+pub(super) fn transform<K: Bundle<ROWS, IN, OUT>, const ROWS: usize, const IN: usize, const OUT: usize>(
+    features: Features,
+    kernel: &K,
+    source: Source<'_, IN>,
+    mut goal: [&mut [u8]; OUT],
+) {
+    wiped(|| {
+        let (len, to) = (goal[0].len() / 4, To::Goal(&mut goal));
+        let whole = Bundles::<K, ROWS, IN, OUT> { kernel, source, to, room: len, len };
+        let done = on_widest(features, whole).len;
+        let rest = some(features, kernel, source.after(done), len - done);
+        put(&rest, &mut goal, done, len - done);
+    });
 }
 
 /// Elements replaced by a kernel's results for them.
-pub(super) struct InPlace<'a, 'goal, K, const ROWS: usize, const N: usize> {
-    pub(super) kernel: &'a K,
-    pub(super) elements: [&'goal mut [u8]; N],
-}
-
-/// Elements of a copy: as many as the widest registers' largest bundle.
-const COPY: usize = 512;
-
-impl<K: Bundle<ROWS, N, N>, const ROWS: usize, const N: usize> Work for InPlace<'_, '_, K, ROWS, N> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<W: Lane32>(mut self, isa: W::Isa) {
-        let (len, mut copies) = (self.elements[0].len() / 4, [[0; 4 * COPY]; N]);
+pub(super) fn in_place<K: Bundle<ROWS, N, N>, const ROWS: usize, const N: usize>(
+    features: Features,
+    kernel: &K,
+    mut elements: [&mut [u8]; N],
+) {
+    wiped(|| {
+        let (len, mut copy) = (elements[0].len() / 4, [[0; 4 * BUNDLE_MAX]; N]);
         let mut at = 0;
-        while at < len {
-            let count = COPY.min(len - at);
-            let mut source: [&[u8]; N] = [&[]; N];
-            for ((copy, elements), source) in copies.iter_mut().zip(&self.elements).zip(&mut source) {
-                copy[..4 * count].copy_from_slice(&elements[4 * at..4 * (at + count)]);
-                *source = &copy[..4 * count];
+        while at + BUNDLE_MAX <= len {
+            let mut goal = elements.each_mut().map(|bytes| &mut bytes[4 * at..4 * (at + BUNDLE_MAX)]);
+            for (copy, bytes) in copy.iter_mut().zip(&goal) {
+                copy.copy_from_slice(bytes);
             }
-            let mut goal = Shifted { goal: Written(&mut self.elements), by: at };
-            sweep::<W, K, _, ROWS, N, N>(isa, self.kernel, Source::Stored(source), count, &mut goal);
-            at += count;
+            let source = Source::Stored(copy.each_ref().map(|bytes| &bytes[..]));
+            let (to, len) = (To::Goal(&mut goal), BUNDLE_MAX);
+            on_widest(features, Bundles::<K, ROWS, N, N> { kernel, source, to, room: len, len });
+            at += BUNDLE_MAX;
         }
-    }
+        let source = Source::Stored(elements.each_ref().map(|bytes| &bytes[4 * at..]));
+        put(&some(features, kernel, source, len - at), &mut elements, at, len - at);
+    });
 }
 
-/// A sink that begins later.
-struct Shifted<S> {
-    goal: S,
-    by: usize,
-}
-
-impl<W, S: Sink<W, ROWS, OUT>, const ROWS: usize, const OUT: usize> Sink<W, ROWS, OUT> for Shifted<S> {
-    #[inline(always)]
-    fn take(&mut self, at: usize, y: &[[W; ROWS]; OUT]) -> bool {
-        self.goal.take(self.by + at, y)
-    }
-
-    #[inline(always)]
-    fn take_some(&mut self, at: usize, y: &[[u32; ROWS]; OUT], count: usize) -> bool {
-        self.goal.take_some(self.by + at, y, count)
-    }
-}
-
-/// Results combined: in every lane, and of those that come last.
-struct Combined<'a, C, W, const N: usize> {
-    combine: &'a C,
-    lanes: [W; N],
-    last: [u32; N],
-}
-
-impl<W: Lane32, C: Combine<N>, const ROWS: usize, const N: usize> Sink<W, ROWS, N> for Combined<'_, C, W, N> {
-    #[inline(always)]
-    fn take(&mut self, _at: usize, y: &[[W; ROWS]; N]) -> bool {
-        for row in 0..ROWS {
-            self.lanes = self.combine.combine(self.lanes, row_of(y, row));
+/// The index of the first element for which a kernel's result is not zero.
+pub(super) fn find<K: Bundle<ROWS, IN, 1>, const ROWS: usize, const IN: usize>(
+    features: Features,
+    kernel: &K,
+    source: Source<'_, IN>,
+    len: usize,
+) -> Option<usize> {
+    wiped(|| {
+        let whole = Bundles::<K, ROWS, IN, 1> { kernel, source, to: To::First, room: len, len };
+        let done = on_widest(features, whole);
+        if done.is_found {
+            return Some(done.len);
         }
-        true
-    }
-
-    #[inline(always)]
-    fn take_some(&mut self, _at: usize, y: &[[u32; ROWS]; N], count: usize) -> bool {
-        for row in 0..count {
-            self.last = self.combine.combine(self.last, row_of(y, row));
-        }
-        true
-    }
+        let [made] = some(features, kernel, source.after(done.len), len - done.len);
+        let first = words(&made, len - done.len).position(|word| word != 0);
+        first.map(|at| done.len + at)
+    })
 }
 
-/// A row of each number.
-#[inline(always)]
-fn row_of<W: Copy, const ROWS: usize, const N: usize>(y: &[[W; ROWS]; N], row: usize) -> [W; N] {
-    let mut words = [y[0][row]; N];
-    for (word, number) in words.iter_mut().zip(y) {
-        *word = number[row];
-    }
-    words
+/// For how many elements a kernel's result is not zero.
+pub(super) fn count<K: Bundle<ROWS, IN, 1>, const ROWS: usize, const IN: usize>(
+    features: Features,
+    kernel: &K,
+    source: Source<'_, IN>,
+    len: usize,
+) -> usize {
+    wiped(|| {
+        let whole = Bundles::<K, ROWS, IN, 1> { kernel, source, to: To::Count, room: len, len };
+        let done = on_widest(features, whole);
+        let [made] = some(features, kernel, source.after(done.len), len - done.len);
+        done.len - done.zeros + words(&made, len - done.len).filter(|&word| word != 0).count()
+    })
 }
 
-/// What a kernel's results are when combined.
-pub(super) struct Reduce<'a, K, C, const ROWS: usize, const IN: usize, const OUT: usize> {
-    pub(super) kernel: &'a K,
-    pub(super) combine: &'a C,
-    pub(super) source: Source<'a, IN>,
-    pub(super) len: usize,
+/// The first `len` of words.
+fn words(bytes: &[u8], len: usize) -> impl Iterator<Item = u32> {
+    bytes.as_chunks::<4>().0.iter().take(len).map(|&word| u32::from_le_bytes(word))
 }
 
-impl<K, C, const ROWS: usize, const IN: usize, const OUT: usize> Work for Reduce<'_, K, C, ROWS, IN, OUT>
+/// A kernel's results combined.
+pub(super) fn reduce<K, C, const ROWS: usize, const IN: usize, const OUT: usize>(
+    features: Features,
+    kernel: &K,
+    combine: &C,
+    source: Source<'_, IN>,
+    len: usize,
+) -> [u32; OUT]
 where
     K: Bundle<ROWS, IN, OUT>,
     C: Combine<OUT>,
 {
-    type Output = [u32; OUT];
+    wiped(|| {
+        let mut lanes = [[0; 64]; OUT];
+        let whole = Combined::<K, C, ROWS, IN, OUT> { kernel, combine, source, len, lanes: &mut lanes };
+        let (done, count) = on_widest(features, whole);
+        let made = some(features, kernel, source.after(done), len - done);
+        let lanes = Source::Stored(lanes.each_ref().map(|bytes| &bytes[..]));
+        let made = Source::Stored(made.each_ref().map(|bytes| &bytes[..]));
+        let all = (0..count).map(|at| (lanes, at)).chain((0..len - done).map(|at| (made, at)));
+        all.fold(C::IDENTITY, |total, (from, at)| combine.combine(total, from.read::<u32>(Portable, at)))
+    })
+}
+
+/// A kernel's results combined in lanes: of as many whole bundles as there are.
+struct Combined<'a, K, C, const ROWS: usize, const IN: usize, const OUT: usize> {
+    kernel: &'a K,
+    combine: &'a C,
+    source: Source<'a, IN>,
+    len: usize,
+    lanes: &'a mut [[u8; 64]; OUT],
+}
+
+impl<K, C, const ROWS: usize, const IN: usize, const OUT: usize> Work for Combined<'_, K, C, ROWS, IN, OUT>
+where
+    K: Bundle<ROWS, IN, OUT>,
+    C: Combine<OUT>,
+{
+    /// How many elements, and in how many lanes.
+    type Output = (usize, usize);
 
     #[inline(always)]
-    fn run<W: Lane32>(self, isa: W::Isa) -> [u32; OUT] {
-        let mut lanes = [W::splat_lanes(isa, 0); OUT];
-        for (lane, value) in lanes.iter_mut().zip(C::IDENTITY) {
-            *lane = W::splat_lanes(isa, value);
+    fn run<W: Lane32>(self, isa: W::Isa) -> (usize, usize) {
+        let (lanes, mut at) = (W::BYTES / 4, 0);
+        let mut total = [W::splat_lanes(isa, 0); OUT];
+        for (word, value) in total.iter_mut().zip(C::IDENTITY) {
+            *word = W::splat_lanes(isa, value);
         }
-        let mut all = Combined { combine: self.combine, lanes, last: C::IDENTITY };
-        sweep::<W, K, _, ROWS, IN, OUT>(isa, self.kernel, self.source, self.len, &mut all);
-        let mut bytes = [[0; 64]; OUT];
-        for (bytes, lanes) in bytes.iter_mut().zip(all.lanes) {
-            lanes.store(&mut bytes[..W::BYTES]);
-        }
-        for lane in 0..W::BYTES / 4 {
-            let mut one = C::IDENTITY;
-            for (number, bytes) in one.iter_mut().zip(&bytes) {
-                *number = u32::load(Portable, &bytes[4 * lane..4 * lane + 4]);
+        while at + ROWS * lanes <= self.len {
+            let y = self.kernel.run(rows::<W, ROWS, IN>(isa, &self.source, at));
+            for row in 0..ROWS {
+                let mut next = total;
+                for (word, number) in next.iter_mut().zip(&y) {
+                    *word = number[row];
+                }
+                total = self.combine.combine(total, next);
             }
-            all.last = self.combine.combine(all.last, one);
+            at += ROWS * lanes;
         }
-        all.last
-    }
-}
-
-/// The first result that is not zero.
-struct First(Option<usize>);
-
-impl<W: Lane32, const ROWS: usize> Sink<W, ROWS, 1> for First {
-    #[inline(always)]
-    fn take(&mut self, at: usize, y: &[[W; ROWS]; 1]) -> bool {
-        let lanes = W::BYTES / 4;
-        for (row, word) in y[0].iter().enumerate() {
-            let zeros = word.zero_lanes().trailing_ones() as usize;
-            if zeros < lanes {
-                self.0 = Some(at + row * lanes + zeros);
-                return false;
-            }
+        for (word, bytes) in total.iter().zip(self.lanes.iter_mut()) {
+            word.store(&mut bytes[..W::BYTES]);
         }
-        true
-    }
-
-    #[inline(always)]
-    fn take_some(&mut self, at: usize, y: &[[u32; ROWS]; 1], count: usize) -> bool {
-        self.0 = y[0][..count].iter().position(|&word| word != 0).map(|row| at + row);
-        self.0.is_none()
-    }
-}
-
-/// The index of the first element for which a kernel's result is not zero.
-pub(super) struct Find<'a, K, const ROWS: usize, const IN: usize> {
-    pub(super) kernel: &'a K,
-    pub(super) source: Source<'a, IN>,
-    pub(super) len: usize,
-}
-
-impl<K: Bundle<ROWS, IN, 1>, const ROWS: usize, const IN: usize> Work for Find<'_, K, ROWS, IN> {
-    type Output = Option<usize>;
-
-    #[inline(always)]
-    fn run<W: Lane32>(self, isa: W::Isa) -> Option<usize> {
-        let mut first = First(None);
-        sweep::<W, K, _, ROWS, IN, 1>(isa, self.kernel, self.source, self.len, &mut first);
-        first.0
+        (at, lanes)
     }
 }

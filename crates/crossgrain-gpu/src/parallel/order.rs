@@ -7,7 +7,7 @@
 use crossgrain::internal::word::{Portable, Register as _};
 use rayon::prelude::*;
 
-use super::algorithm::{has_threads, in_pieces, reduce, transform, transform_at};
+use super::algorithm::{has_threads, in_pieces, reduce, transform, transform_at, transform_on};
 use super::grid::Grid;
 use super::kernel::{Bundle, Max, Sum};
 use super::own::{Clear, Hit, Same, Target};
@@ -49,12 +49,7 @@ where
     let view = elements.into();
     match view.place.kind() {
         &Kind::Host { is_parallel, .. } => {
-            let made = transform::<_, ROWS, N, 1>(kernel, view)?.to_vec()?;
-            let hit = |at: usize| (made[at] != [0]).then_some([at as u32]);
-            let hits: Vec<_> = match is_parallel && has_threads() {
-                true => (0..made.len()).into_par_iter().filter_map(hit).collect(),
-                false => (0..made.len()).filter_map(hit).collect(),
-            };
+            let hits = hits(&transform::<_, ROWS, N, 1>(kernel, view)?.to_vec()?, is_parallel);
             gather_within(view, (&DeviceVec::from_slice(view.place, &hits)?).into())
         }
         Kind::Device(grid) => {
@@ -126,18 +121,32 @@ where
     let keys = transform::<_, ROWS, N, 1>(kernel, view)?;
     let order = match view.place.kind() {
         &Kind::Host { is_parallel, .. } => {
-            let keys = keys.to_vec()?;
-            let mut order: Vec<_> = (0..view.len as u32).map(|at| [at]).collect();
-            let key = |&[at]: &[u32; 1]| keys[at as usize];
-            match is_parallel && has_threads() {
-                true => order.par_sort_by_key(key),
-                false => order.sort_by_key(key),
-            }
+            let order = sorted(&keys.to_vec()?, is_parallel);
             DeviceVec::from_slice(view.place, &order)?
         }
         Kind::Device(grid) => order_of(&**grid, keys)?,
     };
     gather_within(view, (&order).into())
+}
+
+/// The indices of a kernel's results that are not zero. Not compiled for each kernel, as all that has to do with threads.
+fn hits(made: &[[u32; 1]], is_parallel: bool) -> Vec<[u32; 1]> {
+    let hit = |at: usize| (made[at] != [0]).then_some([at as u32]);
+    match is_parallel && has_threads() {
+        true => (0..made.len()).into_par_iter().filter_map(hit).collect(),
+        false => (0..made.len()).filter_map(hit).collect(),
+    }
+}
+
+/// The indices of keys in their order.
+fn sorted(keys: &[[u32; 1]], is_parallel: bool) -> Vec<[u32; 1]> {
+    let mut order: Vec<_> = (0..keys.len() as u32).map(|at| [at]).collect();
+    let key = |&[at]: &[u32; 1]| keys[at as usize];
+    match is_parallel && has_threads() {
+        true => order.par_sort_by_key(key),
+        false => order.sort_by_key(key),
+    }
+    order
 }
 
 /// The indices of a device's keys in their order.
@@ -163,13 +172,16 @@ fn partition<K, const ROWS: usize, const N: usize>(
 where
     K: Bundle<ROWS, N, 1>,
 {
-    let mut sides: DeviceVec<3> = transform(&Hit(kernel), view)?;
+    let mut sides = DeviceVec::<3>::with_room(view.place, view.len)?;
+    let from = sides.span();
+    let Store::Device(memory) = &mut sides.store else { return Err(Error::Place) };
+    transform_on::<_, ROWS, N, 3>(grid, &Hit(kernel), view, memory, from)?;
     let [hits, _] = scan_from(&Sum, &mut sides, 1)?;
     let mut order = DeviceVec::with_room(view.place, view.len)?;
     let to = order.span();
     let Store::Device(goal) = &mut order.store else { return Err(Error::Place) };
     let program = Program::<_, 1, 3, 1> { kernel: &Target { hits }, reads: Reads::Source, sink: Sink::Place };
-    program.run(grid, view.len, (View::from(&sides).memory(), sides.span()), (goal, to))?;
+    program.run(grid, view.len, (View::from(&sides).memory(), from), (goal, to))?;
     Ok((order, hits as usize))
 }
 
@@ -190,7 +202,7 @@ fn gather_within<const N: usize>(elements: View<'_, N>, indices: View<'_, 1>) ->
                     }
                 }
             };
-            in_pieces(bytes, span, len, is_parallel, copy);
+            in_pieces(bytes, span, len, is_parallel, &copy);
         }
         Kind::Device(grid) => {
             let stored;

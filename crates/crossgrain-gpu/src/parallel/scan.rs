@@ -7,7 +7,7 @@ use crossgrain::internal::word::{Portable, Register as _};
 
 use super::algorithm::{PIECE, in_pieces, transform};
 use super::grid::Grid;
-use super::host::{InPlace, on_widest};
+use super::host;
 use super::kernel::{Bundle, Combine};
 use super::own::{After, Same};
 use super::policy::Kind;
@@ -69,14 +69,13 @@ where
     let span = Span { first: first * elements.stride, stride: elements.stride };
     match (&mut elements.store, place.kind()) {
         (Store::Host(bytes), &Kind::Host { features, is_parallel }) => {
-            let totals = in_pieces(bytes, span, len, is_parallel, |_, numbers| scan(combine, numbers));
+            let totals = in_pieces(bytes, span, len, is_parallel, &|_, numbers| scan(combine, numbers));
             let (before, total) = before_each(combine, &totals);
             let add = |at: usize, elements| {
                 let Some(&before) = before.get(at / PIECE).filter(|_| at > 0) else { return };
-                let kernel = &After { combine, before };
-                on_widest(features, InPlace::<_, 1, N> { kernel, elements });
+                host::in_place(features, &After { combine, before }, elements);
             };
-            in_pieces(bytes, span, len, is_parallel, add);
+            in_pieces(bytes, span, len, is_parallel, &add);
             Ok(total)
         }
         (Store::Device(_), Kind::Device(grid)) => on_device(&**grid, combine, elements, span),
