@@ -94,46 +94,34 @@ impl Wide {
 /// Round keys as kernels of AES instructions read them: some CPUs take a turn of the unit that computes rounds to fill all lanes of a
 /// wide register from one block, and none to load it. Wiped when dropped.
 pub(super) struct WideKeys {
-    /// The first and the last.
-    ends: [Wide; 2],
-    middle: [Wide; MIDDLE_MAX],
-    /// How many of the latter there are.
-    middle_rounds: usize,
+    keys: [Wide; ROUND_KEYS_MAX],
+    rounds: usize,
 }
 
-/// Middle rounds of the longest key.
-const MIDDLE_MAX: usize = ROUND_KEYS_MAX - 2;
-
 impl WideKeys {
-    /// The same keys, wide.
+    /// The same keys, wide. In one array, which is made where it stays: what is moved leaves a copy.
     pub(super) fn of(keys: &RoundKeys) -> Self {
-        let wide = |round: usize| Wide([keys.blocks[round]; LANES_MAX]);
-        Self {
-            ends: [wide(0), wide(keys.rounds)],
-            middle: array::from_fn(|i| wide(i + 1)),
-            middle_rounds: keys.rounds - 1,
-        }
+        Self { keys: keys.blocks.map(|key| Wide([key; LANES_MAX])), rounds: keys.rounds }
     }
 
     /// Round key 0, those of the middle rounds, and the last.
     #[inline(always)]
     pub(super) fn split(&self) -> (&Wide, &[Wide], &Wide) {
-        let [first, last] = &self.ends;
-        (first, &self.middle[..self.middle_rounds], last)
+        (&self.keys[0], &self.keys[1..self.rounds], &self.keys[self.rounds])
     }
 
     /// The keys of the middle rounds that every key has, and of twice two that longer ones have besides: slices whose lengths
     /// are known when a kernel is compiled.
     #[inline(always)]
     pub(super) fn middle_in_steps(&self) -> (&[Wide], [Option<&[Wide; 2]>; 2]) {
-        let more = |from: usize| self.middle[from..].first_chunk().filter(|_| self.middle_rounds > from);
-        (&self.middle[..MIDDLE_LEAST], [more(MIDDLE_LEAST), more(MIDDLE_LEAST + 2)])
+        let more = |first: usize| self.keys[first..].first_chunk().filter(|_| self.rounds > first);
+        (&self.keys[1..=MIDDLE_LEAST], [more(MIDDLE_LEAST + 1), more(MIDDLE_LEAST + 3)])
     }
 }
 
 impl Drop for WideKeys {
     fn drop(&mut self) {
-        for Wide(lanes) in self.ends.iter_mut().chain(&mut self.middle) {
+        for Wide(lanes) in &mut self.keys {
             wipe(lanes.as_flattened_mut());
         }
     }
