@@ -48,7 +48,11 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Task {
     /// Run all tests, whatever fails, and count
-    Test,
+    Test {
+        /// Count a failure more: `check` was run before, and failed
+        #[arg(long)]
+        check_failed: bool,
+    },
     /// Check what can be read in sources, documentation and machine code, whatever fails, and count
     Check,
     /// Check the library's release assembly: every gate inlined, every ISA really used
@@ -141,7 +145,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().task {
-        Task::Test => Ok(test::run()),
+        Task::Test { check_failed } => Ok(test::run(check_failed)),
         Task::Check => Ok(check::run()),
         Task::Asm { list, file } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
         Task::Api { check } => api::run(check).map(|()| ExitCode::SUCCESS),

@@ -11,8 +11,11 @@ use std::process::{Command, ExitCode, Stdio};
 
 use crate::{Result, root, succeed, target, workspace};
 
-/// What the tests need besides the wheel, and what they use where it can be had.
-const NEEDED: [&str; 4] = ["maturin>=1.10,<2", "numpy>=1.25", "pytest", "hypothesis"];
+/// What builds the wheel.
+const BUILDS: &str = "maturin>=1.10,<2";
+
+/// What the tests need besides the package, and what they use where it can be had.
+const NEEDED: [&str; 3] = ["numpy>=1.25", "pytest", "hypothesis"];
 const USED: [&str; 9] = [
     "cffi",
     "cryptography",
@@ -30,7 +33,7 @@ const USED: [&str; 9] = [
 /// # Errors
 /// If something cannot be started, built or copied.
 pub(crate) fn run() -> Result<ExitCode> {
-    let Some(environment) = environment()? else { return Ok(ExitCode::SUCCESS) };
+    let Some(environment) = environment(&NEEDED) else { return Ok(ExitCode::SUCCESS) };
     put_package(&environment, &workspace::build()?.module)?;
     test(&environment)
 }
@@ -40,7 +43,7 @@ pub(crate) fn run() -> Result<ExitCode> {
 /// # Errors
 /// If something cannot be started, or the wheel cannot be built or installed.
 pub(crate) fn run_with_wheel() -> Result<ExitCode> {
-    let Some(environment) = environment()? else { return Ok(ExitCode::SUCCESS) };
+    let Some(environment) = environment_with_maturin() else { return Ok(ExitCode::SUCCESS) };
     put_wheel(&environment, "dev")?;
     test(&environment)
 }
@@ -50,7 +53,7 @@ pub(crate) fn run_with_wheel() -> Result<ExitCode> {
 /// # Errors
 /// As [`run_with_wheel`], or if a generator gives a wrong answer.
 pub(crate) fn bench() -> Result<ExitCode> {
-    if let Some(environment) = environment()? {
+    if let Some(environment) = environment_with_maturin() {
         put_wheel(&environment, "release")?;
         succeed(
             Command::new(program(&environment, "python")).arg("bench/generators.py").current_dir(root()),
@@ -59,26 +62,33 @@ pub(crate) fn bench() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A fresh environment with what the tests need; none, and a word about it, where it cannot be had.
-fn environment() -> Result<Option<PathBuf>> {
+/// The same where a wheel is to be built.
+fn environment_with_maturin() -> Option<PathBuf> {
+    environment(&[&[BUILDS], &NEEDED[..]].concat())
+}
+
+/// A fresh environment with what is needed and used; none, and a word about it, where it cannot be had.
+fn environment(needed: &[&str]) -> Option<PathBuf> {
     let environment = root().join(target()).join("python");
     if !has_environment(&environment) {
         println!("skipped: python (python3 with its venv is not installed)");
-        return Ok(None);
-    }
-    if !succeeds(install(&environment).args(NEEDED)) {
-        println!("skipped: python (pip cannot install {})", NEEDED.join(" "));
-        return Ok(None);
+        return None;
     }
     let wheels = "--only-binary=:all:";
-    if !succeeds(install(&environment).arg(wheels).args(USED)) {
-        for package in USED {
-            if !succeeds(install(&environment).args([wheels, package])) {
-                println!("skipped: Python tests with {package} (pip cannot install it)");
-            }
+    // All in one call, which finds out once what goes together.
+    if succeeds(install(&environment).arg(wheels).args(needed).args(USED)) {
+        return Some(environment);
+    }
+    if !succeeds(install(&environment).args(needed)) {
+        println!("skipped: python (pip cannot install {})", needed.join(" "));
+        return None;
+    }
+    for package in USED {
+        if !succeeds(install(&environment).args([wheels, package])) {
+            println!("skipped: Python tests with {package} (pip cannot install it)");
         }
     }
-    Ok(Some(environment))
+    Some(environment)
 }
 
 /// Builds the wheel in a profile, and installs it.
@@ -124,9 +134,10 @@ pub(crate) fn program(environment: &Path, name: &str) -> PathBuf {
     environment.join(folder).join(name)
 }
 
+/// Installs into the environment. Nothing is compiled to bytecode before it is used: most never is.
 pub(crate) fn install(environment: &Path) -> Command {
     let mut command = Command::new(program(environment, "python"));
-    command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]);
     command
 }
 
@@ -135,7 +146,9 @@ fn test(environment: &Path) -> Result<ExitCode> {
     let mut tests = Command::new(program(environment, "python"));
     let done = tests
         .args(["-m", "pytest", "-q"])
-        .env("PYTHONDONTWRITEBYTECODE", "1")
+        // Bytecode lies beside no source.
+        .env_remove("PYTHONDONTWRITEBYTECODE")
+        .env("PYTHONPYCACHEPREFIX", environment.join("bytecode"))
         .current_dir(root())
         .stderr(Stdio::inherit())
         .output();

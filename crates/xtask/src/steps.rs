@@ -151,6 +151,11 @@ fn total(runs: &[Run]) -> Counts {
 }
 
 impl Run {
+    /// A command that failed before this one began.
+    pub(crate) fn failed_before(name: &str) -> Self {
+        Self { name: name.to_owned(), outcome: Outcome::Failed, seconds: 0.0, output: Output::default() }
+    }
+
     /// Tests, or else the step itself; a step that failed before its tests did counts as one failure.
     fn counts(&self) -> Counts {
         let mut counts = self.output.counts;
@@ -280,5 +285,7 @@ test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; 
         assert_eq!(total(&[run("clippy", Outcome::Failed, "")]).failed, 1);
         let stopped = run("test", Outcome::Failed, "test result: ok. 5 passed; 0 failed; 0 ignored");
         assert_eq!(total(&[stopped]), Counts { passed: 5, failed: 1, skipped: 0 });
+        let after = [Run::failed_before("check"), run("test", Outcome::Passed, "")];
+        assert_eq!(total(&after), Counts { passed: 1, failed: 1, skipped: 0 });
     }
 }

@@ -179,11 +179,11 @@ pub trait Bundle<const ROWS: usize, const IN: usize, const OUT: usize>: Sync {
 /// Exchanges the rows of a number and the bits of its lanes where there are as many of both.
 #[inline(always)]
 fn turn<W: Lanes + Shift, const ROWS: usize>(rows: &mut [W; ROWS]) {
-    // A constant: no other number of rows has the compiler look at a transposition.
-    if ROWS == 32 {
-        if let Ok(square) = <&mut [W; 32]>::try_from(&mut rows[..]) {
-            transpose_square(square);
-        }
+    // First the constant: with other numbers of rows the compiler does not look at a transposition.
+    if ROWS == 32
+        && let Ok(square) = <&mut [W; 32]>::try_from(&mut rows[..])
+    {
+        transpose_square(square);
     }
 }
 
