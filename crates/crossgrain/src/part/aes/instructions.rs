@@ -402,22 +402,30 @@ impl<'a, W: AesLanes, const ENCRYPT: bool> MaskedBundle<'a, W, ENCRYPT> {
             left,
         }
     }
-}
 
-impl<W: AesLanes, const ENCRYPT: bool> Bundle<W> for MaskedBundle<'_, W, ENCRYPT> {
+    /// What the masks of the bundle from this block on are besides the one before, which then becomes the next bundle's.
     #[inline(always)]
-    fn run<const N: usize>(&mut self, input: [W; N], block: usize) -> [W; N] {
-        let Self { isa, keys, ref masks, before, .. } = *self;
-        let (first, middle, last) = keys.split();
-        let (first, last) = (first.load::<W>(isa) ^ before, last.load::<W>(isa) ^ before);
-        let step =
-            W::broadcast(isa, masks.step_to(masks.blocks_before + block + Self::BLOCKS)) ^ self.least_step;
-        self.before = before ^ self.across ^ step;
+    fn next_entries<const N: usize>(&mut self, block: usize) -> [W; N] {
+        let Self { isa, ref masks, .. } = *self;
+        let number = masks.blocks_before + block + Self::BLOCKS;
+        let step = W::broadcast(isa, masks.step_to(number)) ^ self.least_step;
         let table = &masks.table[1..=Self::BLOCKS].as_flattened()[..N * W::BYTES];
         let mut entries = each!(i < N => W::load(isa, &table[i * W::BYTES..][..W::BYTES]));
         if N == IN_FLIGHT {
             entries[N - 1] = entries[N - 1] ^ (step & self.last_lane);
         }
+        self.before = self.before ^ self.across ^ step;
+        entries
+    }
+}
+
+impl<W: AesLanes, const ENCRYPT: bool> Bundle<W> for MaskedBundle<'_, W, ENCRYPT> {
+    #[inline(always)]
+    fn run<const N: usize>(&mut self, input: [W; N], block: usize) -> [W; N] {
+        let Self { isa, keys, before, .. } = *self;
+        let (first, middle, last) = keys.split();
+        let (first, last) = (first.load::<W>(isa) ^ before, last.load::<W>(isa) ^ before);
+        let entries = self.next_entries::<N>(block);
         let mut state = each!(i < N => input[i] ^ entries[i] ^ first);
         if ENCRYPT {
             self.sum = sum_of(self.sum, input);
