@@ -403,6 +403,19 @@ impl<'a, W: AesLanes, const ENCRYPT: bool> MaskedBundle<'a, W, ENCRYPT> {
         }
     }
 
+    /// To the next bundle, by what the step of its last block has besides the least.
+    #[inline(always)]
+    fn go_on(&mut self, step: W) {
+        self.before = self.before ^ self.across ^ step;
+    }
+
+    /// The first key and the last, with what all masks of the bundle share.
+    #[inline(always)]
+    fn outer_keys(&self) -> (W, W) {
+        let (first, _, last) = self.keys.split();
+        (first.load::<W>(self.isa) ^ self.before, last.load::<W>(self.isa) ^ self.before)
+    }
+
     /// What the masks of the bundle from this block on are besides the one before, which then becomes the next bundle's.
     #[inline(always)]
     fn next_entries<const N: usize>(&mut self, block: usize) -> [W; N] {
@@ -414,7 +427,7 @@ impl<'a, W: AesLanes, const ENCRYPT: bool> MaskedBundle<'a, W, ENCRYPT> {
         if N == IN_FLIGHT {
             entries[N - 1] = entries[N - 1] ^ (step & self.last_lane);
         }
-        self.before = self.before ^ self.across ^ step;
+        self.go_on(step);
         entries
     }
 }
@@ -422,9 +435,8 @@ impl<'a, W: AesLanes, const ENCRYPT: bool> MaskedBundle<'a, W, ENCRYPT> {
 impl<W: AesLanes, const ENCRYPT: bool> Bundle<W> for MaskedBundle<'_, W, ENCRYPT> {
     #[inline(always)]
     fn run<const N: usize>(&mut self, input: [W; N], block: usize) -> [W; N] {
-        let Self { isa, keys, before, .. } = *self;
-        let (first, middle, last) = keys.split();
-        let (first, last) = (first.load::<W>(isa) ^ before, last.load::<W>(isa) ^ before);
+        let (isa, (_, middle, _)) = (self.isa, self.keys.split());
+        let (first, last) = self.outer_keys();
         let entries = self.next_entries::<N>(block);
         let mut state = each!(i < N => input[i] ^ entries[i] ^ first);
         if ENCRYPT {
