@@ -14,6 +14,7 @@
 mod compilers;
 #[path = "../examples/darts.rs"]
 mod darts;
+mod given;
 #[path = "../examples/histogram.rs"]
 mod histogram;
 #[path = "../examples/sboxes.rs"]
@@ -32,15 +33,14 @@ use compilers::{CompileJob, Nvrtc, for_each, in_turn};
 use crossgrain::internal::device::Listing;
 use crossgrain::internal::reference::serpent::S_BOXES;
 use crossgrain::internal::word::Lanes;
-use crossgrain::stream::Stream;
-use crossgrain::{Cipher, Key};
 use crossgrain_gpu::Error;
 use crossgrain_gpu::parallel::{
-    AesBlocks, BitLoop, BitMap, Bits, Combine, DeviceVec, Loop, Map, Max, Min, Place, Policy, Sum, copy_if,
-    count_if, find, for_each_bundle, gather, generate, inclusive_scan, reduce, sort_by_key, transform,
-    transform_into, transform_reduce, transform_scan, zip,
+    BitMap, Bits, Combine, DeviceVec, Map, Max, Min, Place, Policy, Sum, copy_if, count_if, find,
+    for_each_bundle, gather, generate, inclusive_scan, reduce, sort_by_key, transform, transform_into,
+    transform_reduce, transform_scan, zip,
 };
 use darts::Hits;
+use given::{SECRETS, has_word};
 use histogram::histogram;
 use sboxes::{Inverse, Layer};
 use weights::{HasWeight, Parity};
@@ -315,70 +315,6 @@ fn comparisons_are_those_of_numbers() {
     }
 }
 
-/// What kernels below are given when they run: no text that is kept may have it.
-const SECRETS: [u32; 4] = [0x9d4f_13c7, 0x6b81_e2a5, 0xd37a_590f, 0x0001_ffff];
-
-/// A number times the first secret, plus another.
-struct Scaled([u32; 2]);
-
-impl Map<1, 1> for Scaled {
-    #[inline(always)]
-    fn map<W: Lanes>(&self, [x]: [W; 1]) -> [W; 1] {
-        [x.multiply_lanes(x.uniform(self.0[0])).add_lanes(x.uniform(self.0[1])) ^ x.filled(7)]
-    }
-}
-
-/// The bits of a number where a secret has ones, each given as a word of equal bits.
-struct Within(u32);
-
-impl BitMap<1, 1> for Within {
-    #[inline(always)]
-    fn map<W: Lanes>(&self, [mut x]: [[W; 32]; 1]) -> [[W; 32]; 1] {
-        for (at, bit) in x.iter_mut().enumerate() {
-            *bit = *bit & bit.uniform(0_u32.wrapping_sub(self.0 >> at & 1));
-        }
-        [x]
-    }
-}
-
-/// Sums modulo a power of two, which is given as what fits it.
-struct SumWithin(u32);
-
-impl Combine<1> for SumWithin {
-    const IDENTITY: [u32; 1] = [0];
-
-    #[inline(always)]
-    fn combine<W: Lanes>(&self, [a]: [W; 1], [b]: [W; 1]) -> [W; 1] {
-        [a.add_lanes(b) & a.uniform(self.0)]
-    }
-}
-
-/// A sum with state in the kernel and in how its results are combined.
-fn secret_sum(elements: &DeviceVec<1>, secrets: [u32; 4]) -> [u32; 1] {
-    transform_reduce(&Scaled([secrets[0], secrets[1]]), &SumWithin(secrets[3]), elements).unwrap()
-}
-
-#[test]
-fn kernels_with_state_give_what_a_loop_gives() {
-    for place in places() {
-        for (len, turn) in lens().zip(0..) {
-            let secrets = SECRETS.map(|secret| secret.rotate_right(turn));
-            let elements: Vec<[u32; 1]> = numbers(len);
-            let vector = DeviceVec::from_slice(&place, &elements).unwrap();
-            let scaled = |[x]: [u32; 1]| (x.wrapping_mul(secrets[0]).wrapping_add(secrets[1])) ^ 7;
-            let got = transform(&Scaled([secrets[0], secrets[1]]), &vector).unwrap().to_vec().unwrap();
-            let wanted: Vec<_> = elements.iter().map(|&element| [scaled(element)]).collect();
-            assert!(got == wanted, "{len} at {place:?}");
-            let got = transform(&Bits(Within(secrets[2])), &vector).unwrap().to_vec().unwrap();
-            let wanted: Vec<_> = elements.iter().map(|[x]| [x & secrets[2]]).collect();
-            assert!(got == wanted, "{len} at {place:?}");
-            let secrets = [secrets[0], secrets[1], 0, SECRETS[3]];
-            let wanted = elements.iter().map(|&element| scaled(element)).fold(0, u32::wrapping_add);
-            assert_eq!(secret_sum(&vector, secrets), [wanted & SECRETS[3]], "{len} at {place:?}");
-        }
-    }
-}
-
 #[test]
 fn least_and_greatest_are_those_of_a_loop() {
     for place in places() {
@@ -556,157 +492,6 @@ impl BitMap<2, 1> for ParityOfFirst {
     fn map<W: Lanes>(&self, [x, _]: [[W; 32]; 2]) -> [[W; 32]; 1] {
         Parity.map([x])
     }
-}
-
-#[test]
-fn state_is_in_no_text_and_does_not_stay() {
-    for grid in spy::grids() {
-        let place = Place::on(grid.clone());
-        let elements = DeviceVec::from_slice(&place, &numbers(100)).unwrap();
-        for secrets in [SECRETS, SECRETS.map(|secret| !secret)] {
-            transform(&Bits(Within(secrets[2])), &elements).unwrap();
-            secret_sum(&elements, secrets);
-        }
-        let told = grid.told();
-        assert_eq!(
-            told.texts.len(),
-            2 + 4,
-            "two programs, each compiled once, and known by a key at each run"
-        );
-        for secret in SECRETS.into_iter().flat_map(|secret| [secret, !secret]) {
-            assert!(told.texts.iter().all(|text| !has_word(text.as_bytes(), secret)), "{secret:#x}");
-            let bits = |at: u32| 0_u32.wrapping_sub(secret >> at & 1);
-            let spread: Vec<_> = (0..32).map(bits).collect();
-            let is_given = |state: &Vec<u32>| state.contains(&secret) || *state == spread;
-            assert!(told.states.iter().any(is_given), "{secret:#x} was given");
-        }
-        let given = |run: &[Vec<u32>]| run[0].iter().any(|&word| word != 0);
-        let is_wiped =
-            |run: &[Vec<u32>]| run[0].len() == run[1].len() && run[1].iter().all(|&word| word == 0);
-        assert_eq!(told.states.len(), 2 * 4);
-        assert!(told.states.chunks(2).all(|run| given(run) && is_wiped(run)));
-    }
-}
-
-/// The blocks of a stream from one on, as words.
-fn stream_blocks(key: &Key, first: u128, len: usize) -> Vec<[u32; 4]> {
-    let mut bytes = vec![0; 16 * len];
-    Stream::new(key).unwrap().fill_bytes_at(first.wrapping_mul(16), &mut bytes);
-    let word = |bytes: &[u8; 16], at: usize| u32::from_le_bytes(bytes.as_chunks::<4>().0[at]);
-    bytes.as_chunks::<16>().0.iter().map(|block| std::array::from_fn(|at| word(block, at))).collect()
-}
-
-/// A key that begins with the secrets.
-fn secret_key(cipher: Cipher) -> Key {
-    let bytes: Vec<_> = SECRETS.iter().cycle().take(8).flat_map(|secret| secret.to_le_bytes()).collect();
-    Key::new(cipher, &bytes[..cipher.key_bytes()]).unwrap()
-}
-
-#[test]
-fn generators_give_the_published_stream() {
-    let [seq, par, devices @ ..] = &places()[..] else { panic!("the CPU is always there") };
-    let all = [Cipher::Aes128, Cipher::Aes192, Cipher::Aes256];
-    generators_agree(&[seq.clone(), par.clone()], &all);
-    // A device loops over the rounds, however many there are, and Vulkan in software compiles each loop for ten seconds.
-    generators_agree(devices, &all[2..]);
-    let serpent = Key::new(Cipher::Serpent128, &[0; 16]).unwrap();
-    assert_eq!(AesBlocks::new(&serpent, 0).unwrap_err(), Error::Key);
-}
-
-#[test]
-#[ignore = "takes a minute"]
-fn generators_of_all_key_sizes_give_the_published_stream() {
-    generators_agree(&places(), &[Cipher::Aes128, Cipher::Aes192, Cipher::Aes256]);
-}
-
-fn generators_agree(places: &[Place], ciphers: &[Cipher]) {
-    for place in places {
-        for &cipher in ciphers {
-            let key = secret_key(cipher);
-            for (first, len) in [(0, 1), (0, 0), (1 << 40, 33), ((1 << 64) - 700, 1400), ((1 << 60) - 1, 513)]
-            {
-                let got = generate(&Loop(AesBlocks::new(&key, first).unwrap()), place, len).unwrap();
-                assert!(got.to_vec().unwrap() == stream_blocks(&key, first, len), "{cipher:?} at {place:?}");
-            }
-        }
-    }
-}
-
-#[test]
-fn a_generator_is_the_same_program_for_every_key() {
-    for grid in spy::grids() {
-        let place = Place::on(grid.clone());
-        for first in [0, u128::MAX] {
-            let key = Key::new(Cipher::Aes256, &[first as u8 ^ 0x5a; 32]).unwrap();
-            generate(&Loop(AesBlocks::new(&key, first).unwrap()), &place, 10).unwrap();
-        }
-        let told = grid.told();
-        let [key, compiled, same] = &told.texts[..] else { panic!("it is compiled once") };
-        assert!(key == same && compiled.matches("number < 13u").count() == 1);
-        assert!(told.states.iter().all(|state| state.len() == 128 * (15 + 1)), "round keys and the counter");
-    }
-}
-
-/// A kernel that no device takes: of its rounds every other one has a gate more, or all of them together have too much state.
-struct Unfit {
-    rounds: usize,
-    is_even: bool,
-}
-
-impl BitLoop<1, 1> for Unfit {
-    fn rounds(&self) -> usize {
-        self.rounds
-    }
-
-    #[inline(always)]
-    fn first<W: Lanes>(&self, x: [[W; 32]; 1]) -> [[W; 32]; 1] {
-        x
-    }
-
-    #[inline(always)]
-    fn round<W: Lanes>(&self, number: usize, [mut x]: [[W; 32]; 1]) -> [[W; 32]; 1] {
-        for bit in &mut x {
-            *bit = *bit & bit.uniform(u32::MAX);
-        }
-        if self.is_even || number.is_multiple_of(2) {
-            x[0] = !x[0];
-        }
-        [x]
-    }
-
-    #[inline(always)]
-    fn last<W: Lanes>(&self, x: [[W; 32]; 1]) -> [[W; 32]; 1] {
-        x
-    }
-}
-
-#[test]
-fn loops_that_a_device_does_not_take_are_told() {
-    for grid in spy::grids() {
-        let place = Place::on(grid);
-        let told = |rounds, is_even| {
-            generate(&Loop(Unfit { rounds, is_even }), &place, 10)
-                .map(drop)
-                .map_err(|error| error.to_string())
-        };
-        assert_eq!(told(132, true), Ok(()));
-        assert!(
-            told(133, true).unwrap_err().contains("it has 4256 words of state, and there is room for 4224")
-        );
-        assert!(told(2, false).unwrap_err().contains("its rounds differ in more than their state"));
-    }
-    let place = Policy::Par.open().unwrap();
-    let odd = generate(&Loop(Unfit { rounds: 5, is_even: false }), &place, 70).unwrap();
-    assert!(odd.to_vec().unwrap().into_iter().eq((0..70).map(|at| [at ^ 1])));
-}
-
-/// Whether bytes have a word in whatever way it may be written.
-fn has_word(bytes: &[u8], word: u32) -> bool {
-    let texts = [format!("{word:x}"), format!("{word:X}"), format!("{word}"), format!("{}", word as i32)];
-    let texts = texts.map(String::into_bytes);
-    let raw = [word.to_le_bytes(), word.to_be_bytes()];
-    let has = |part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
-    texts.iter().any(|text| has(text)) || raw.iter().any(|raw| has(raw))
 }
 
 /// All files below a folder.

@@ -62,8 +62,8 @@ const OTHERS: [(&str, &str); 8] = [
     // What tables have looked up is added.
     ("device/tables.rs", "columns"),
     // A remainder in GF(2¹²⁸).
-    ("part/ghash.rs", "reduced"),
-    ("part/ghash.rs", "product"),
+    ("part/ghash/field.rs", "reduced"),
+    ("part/ghash/mod.rs", "product"),
     // Keystream is added, and tags are compared.
     ("part/aes/gcm.rs", "finish"),
     // Counters.

@@ -179,19 +179,29 @@ impl Gcm {
         GcmWay { ghash: &self.ghash, opens, tag_bytes: self.tag_bytes }
     }
 
-    /// The counter block J₀ of a message that is admitted and goes to the kernel of whole messages at once.
+    /// Whether there is a kernel for whole messages.
+    const fn has_kernel(&self) -> bool {
+        self.kernel_below_bytes > 0
+    }
+
+    /// Seals a message that needs no further look, or opens it, by the kernel, and says whether its tag is right; nothing of others. It is
+    /// admitted by that: of such a nonce the last 32 bits of the counter begin with 1, and wrap in no message so short.
     #[inline(always)]
-    fn at_once(&self, message: &AeadMessage<'_>) -> Option<u128> {
-        let is_below = (message.buffers.len_bytes() as u64) < self.kernel_below_bytes;
-        // Of such a nonce the last 32 bits of the counter begin with 1, and wrap in no message that is admitted.
-        message.nonce.try_into().ok().filter(|_| is_below).map(first_of)
+    fn usual_by_kernel(&self, opens: bool, message: &mut AeadMessage<'_>) -> Option<bool> {
+        let nonce = message.nonce.try_into().ok()?;
+        if message.buffers.len_bytes() as u64 >= self.kernel_below_bytes
+            || (opens && message.tag.len() != self.tag_bytes)
+        {
+            return None;
+        }
+        Some(self.by_kernel(opens, first_of(nonce), message))
     }
 
     /// Seals a message, or opens it, by the kernel, and says whether its tag is right; nothing where there is no kernel, or it does not
     /// take the message: for several threads, or where the last 32 bits of its counter wrap.
     fn one_by_kernel(&self, threads: Threads, opens: bool, message: &mut AeadMessage<'_>) -> Option<bool> {
         let len_bytes = message.buffers.len_bytes();
-        if self.kernel_below_bytes == 0 || threads.pays(len_bytes) {
+        if !self.has_kernel() || threads.pays(len_bytes) {
             return None;
         }
         let first = self.first(message.nonce);
@@ -202,6 +212,7 @@ impl Gcm {
         Some(self.by_kernel(opens, first, message))
     }
 
+    /// The kernel. What is forged leaves zeros.
     #[inline(always)]
     fn by_kernel(&self, opens: bool, first: u128, message: &mut AeadMessage<'_>) -> bool {
         let right = self.counter.gcm(&self.way(opens), first, message);
@@ -216,7 +227,7 @@ impl Gcm {
     fn short_by_kernel(&self, opens: bool, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
         let is_short =
             messages.first().is_some_and(|first| first.buffers.len_bytes() <= GcmWay::SHORT_BYTES_MAX);
-        if self.kernel_below_bytes == 0 || !is_short {
+        if !self.has_kernel() || !is_short {
             return 0;
         }
         let short = self.counter.gcm_short(&self.way(opens), messages, right);
@@ -289,20 +300,18 @@ impl Aead for Gcm {
 
     #[inline]
     fn seal_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
-        if let Some(first) = self.at_once(message) {
-            self.counter.gcm(&self.way(false), first, message);
-            return Ok(());
+        if self.usual_by_kernel(false, message).is_none() {
+            self.admits(message.nonce, message.buffers.len_bytes())?;
+            self.seal_one(self.counter.threads(), message);
         }
-        self.admits(message.nonce, message.buffers.len_bytes())?;
-        self.seal_one(self.counter.threads(), message);
         Ok(())
     }
 
     #[inline]
     fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
-        let right = match self.at_once(message) {
-            Some(first) if message.tag.len() == self.tag_bytes => self.by_kernel(true, first, message),
-            _ => {
+        let right = match self.usual_by_kernel(true, message) {
+            Some(right) => right,
+            None => {
                 self.admits(message.nonce, message.buffers.len_bytes())?;
                 self.open_one(self.counter.threads(), message)
             }
@@ -365,9 +374,8 @@ impl Groups for Gcm {
         loop {
             let short = self.short_by_kernel(false, messages, &mut []);
             let Some((one, rest)) = mem::take(&mut messages)[short..].split_first_mut() else { return };
-            match self.at_once(one) {
-                Some(first) => drop(self.counter.gcm(&self.way(false), first, one)),
-                None => self.seal_one(within, one),
+            if self.usual_by_kernel(false, one).is_none() {
+                self.seal_one(within, one);
             }
             messages = rest;
         }
@@ -380,7 +388,7 @@ impl Groups for Gcm {
             let Some((one_right, rest_right)) = mem::take(&mut right)[short..].split_first_mut() else {
                 return;
             };
-            *one_right = self.open_one(within, one);
+            *one_right = self.usual_by_kernel(true, one).unwrap_or_else(|| self.open_one(within, one));
             (messages, right) = (rest, rest_right);
         }
     }

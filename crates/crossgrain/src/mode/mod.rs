@@ -38,7 +38,7 @@ use crate::exec::{Program, Schedule, Threads};
 pub use crate::message::{AeadMessage, Tag};
 use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, choose};
 use crate::variant::{Policy, find};
-use crate::word::{Features, wipe, wipe_deep_stack};
+use crate::word::{Features, wipe};
 
 /// Blocks that are wiped when dropped.
 struct Blocks(Vec<Block>);
@@ -157,18 +157,11 @@ impl Options {
             return plans.within(job, limits).map(Arc::from);
         }
         match &self.costs {
-            _ if !limits.forced.is_empty() => chosen(job, limits, &Costs::default()),
-            Some(costs) => chosen(job, limits, &costs.filled(job.cipher)),
+            _ if !limits.forced.is_empty() => choose(job, limits, &Costs::default()).map(Arc::from),
+            Some(costs) => choose(job, limits, &costs.filled(job.cipher)).map(Arc::from),
             None => estimated(job, limits),
         }
     }
-}
-
-/// The plans by these costs. A search allocates much, and what is moved to where it stays takes along what lay on the stack: so no key
-/// may lie there, not even the caller's.
-fn chosen(job: Job, limits: &Limits, costs: &Costs) -> Result<Arc<[Plan]>, Error> {
-    wipe_deep_stack();
-    choose(job, limits, costs).map(Arc::from)
 }
 
 /// A job within limits, and its plans.
@@ -181,7 +174,7 @@ fn estimated(job: Job, limits: &Limits) -> Result<Arc<[Plan]>, Error> {
     if let Some((_, _, plans)) = known.iter().find(|(j, l, _)| *j == job && l == limits) {
         return Ok(Arc::clone(plans));
     }
-    let plans = chosen(job, limits, &Costs::estimates(job.cipher))?;
+    let plans: Arc<[Plan]> = choose(job, limits, &Costs::estimates(job.cipher))?.into();
     known.push((job, limits.clone(), Arc::clone(&plans)));
     Ok(plans)
 }

@@ -29,7 +29,7 @@ use self::compose::Cost;
 use crate::block::{BLOCK_BYTES, Cipher, Direction, Error};
 use crate::part::search::Step;
 use crate::variant::{Action, Policy, Variant};
-use crate::word::Features;
+use crate::word::{Features, wipe_deep_stack};
 
 /// Where a job begins, as far as planning goes: where its blocks come from, or, of a key search, its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -201,6 +201,8 @@ impl From<compose::Error> for Error {
 /// [`Error::NoPlan`] if the costs know no way through.
 #[doc(hidden)]
 pub fn choose(job: Job, limits: &Limits, costs: &Costs) -> Result<Vec<Plan>, Error> {
+    // What is moved to where it was allocated takes along what lay on the stack: so no key may lie there, not even the caller's.
+    wipe_deep_stack();
     if limits.forced.is_empty() {
         graph::JobFlow::new(job, limits, costs)?.cheapest()
     } else {

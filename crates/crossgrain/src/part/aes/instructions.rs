@@ -11,13 +11,13 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::key::{RoundKeys, Wide, WideKeys};
+use super::masked::Masked;
 use super::{chains, gcm};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::message::AeadMessage;
 use crate::part::chain::{Rule, Strand};
 use crate::part::counter::Counter;
 use crate::part::mask::LongMasks;
-use crate::part::sum::added;
 use crate::part::tweak::{IN_STEP, Stepping, Tweaks};
 use crate::part::{GcmWay, Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, each, unrolled};
@@ -336,124 +336,6 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for One<'_, W, ENCRYPT> {
         let [result] = bundle.run::<1>([W::broadcast(isa, block)], 0);
         result.store_lowest(block);
     }
-}
-
-/// OCB over blocks, the first of which has a number that is one more than a multiple of a bundle's blocks.
-struct Masked<'a, 'b, W: AesLanes, const ENCRYPT: bool> {
-    isa: W::Isa,
-    keys: &'a WideKeys,
-    masks: LongMasks<'a>,
-    buffers: &'a mut Buffers<'b>,
-}
-
-/// Gives the sum of the plaintext.
-impl<W: AesLanes, const ENCRYPT: bool> Kernel for Masked<'_, '_, W, ENCRYPT> {
-    type Output = Block;
-
-    #[inline(always)]
-    fn run(self) -> Block {
-        let Self { isa, keys, masks, buffers } = self;
-        let mut bundle = MaskedBundle::<W, ENCRYPT>::new(isa, keys, masks, buffers.len_bytes());
-        over_bundles(isa, &mut bundle, buffers);
-        let mut sums = [0; 64];
-        bundle.sum.store(&mut sums[..W::BYTES]);
-        // What was left over was decrypted with padding behind it.
-        let rest = if ENCRYPT { 0..0 } else { buffers.len_bytes() - bundle.left..buffers.len_bytes() };
-        added(added(0, &sums[..W::BYTES]), &buffers.output_mut()[rest]).to_le_bytes()
-    }
-}
-
-/// A mask is added before and after, and the plaintext added up.
-///
-/// The masks of a bundle are the one before its first, which is the same in every lane, and entries of a table, the same for all bundles
-/// but in the last lane: there the step stands that the number of the block asks for.
-struct MaskedBundle<'a, W: AesLanes, const ENCRYPT: bool> {
-    isa: W::Isa,
-    keys: &'a WideKeys,
-    masks: LongMasks<'a>,
-    /// The mask before the next bundle.
-    before: W,
-    /// From one bundle to the next, if every bundle took the least step, which the table has for the last block.
-    across: W,
-    least_step: W,
-    last_lane: W,
-    sum: W,
-    /// Bytes of ciphertext whose plaintext is not in the sum.
-    left: usize,
-}
-
-impl<'a, W: AesLanes, const ENCRYPT: bool> MaskedBundle<'a, W, ENCRYPT> {
-    /// Blocks of a bundle.
-    const BLOCKS: usize = IN_FLIGHT * W::BLOCKS;
-
-    #[inline(always)]
-    fn new(isa: W::Isa, keys: &'a WideKeys, masks: LongMasks<'a>, left: usize) -> Self {
-        let mut last_lane = [0; BUNDLE_BLOCKS_MAX * BLOCK_BYTES];
-        last_lane[W::BYTES - BLOCK_BYTES..W::BYTES].fill(0xff);
-        Self {
-            isa,
-            keys,
-            before: W::broadcast(isa, &masks.before),
-            across: W::broadcast(isa, &masks.table[Self::BLOCKS]),
-            least_step: W::broadcast(isa, masks.step_to(Self::BLOCKS)),
-            last_lane: W::load(isa, &last_lane[..W::BYTES]),
-            masks,
-            sum: W::splat(isa, 0),
-            left,
-        }
-    }
-
-    /// To the next bundle, by what the step of its last block has besides the least.
-    #[inline(always)]
-    fn go_on(&mut self, step: W) {
-        self.before = self.before ^ self.across ^ step;
-    }
-
-    /// The first key and the last, with what all masks of the bundle share.
-    #[inline(always)]
-    fn outer_keys(&self) -> (W, W) {
-        let (first, _, last) = self.keys.split();
-        (first.load::<W>(self.isa) ^ self.before, last.load::<W>(self.isa) ^ self.before)
-    }
-
-    /// What the masks of the bundle from this block on are besides the one before, which then becomes the next bundle's.
-    #[inline(always)]
-    fn next_entries<const N: usize>(&mut self, block: usize) -> [W; N] {
-        let Self { isa, ref masks, .. } = *self;
-        let number = masks.blocks_before + block + Self::BLOCKS;
-        let step = W::broadcast(isa, masks.step_to(number)) ^ self.least_step;
-        let table = &masks.table[1..=Self::BLOCKS].as_flattened()[..N * W::BYTES];
-        let mut entries = each!(i < N => W::load(isa, &table[i * W::BYTES..][..W::BYTES]));
-        if N == IN_FLIGHT {
-            entries[N - 1] = entries[N - 1] ^ (step & self.last_lane);
-        }
-        self.go_on(step);
-        entries
-    }
-}
-
-impl<W: AesLanes, const ENCRYPT: bool> Bundle<W> for MaskedBundle<'_, W, ENCRYPT> {
-    #[inline(always)]
-    fn run<const N: usize>(&mut self, input: [W; N], block: usize) -> [W; N] {
-        let (isa, (_, middle, _)) = (self.isa, self.keys.split());
-        let (first, last) = self.outer_keys();
-        let entries = self.next_entries::<N>(block);
-        let mut state = each!(i < N => input[i] ^ entries[i] ^ first);
-        if ENCRYPT {
-            self.sum = sum_of(self.sum, input);
-        }
-        Middle::in_memory(middle).rounds::<N, ENCRYPT>(isa, &mut state, each!(i < N => last ^ entries[i]));
-        if !ENCRYPT && self.left >= N * W::BYTES {
-            self.left -= N * W::BYTES;
-            self.sum = sum_of(self.sum, state);
-        }
-        state
-    }
-}
-
-#[inline(always)]
-fn sum_of<W: AesLanes, const N: usize>(sum: W, words: [W; N]) -> W {
-    words.into_iter().fold(sum, |sum, word| sum ^ word)
 }
 
 /// XTS over sectors.

@@ -11,6 +11,7 @@ pub mod head;
 pub mod hsliced;
 pub mod instructions;
 pub mod key;
+mod masked;
 mod scalar;
 #[cfg(feature = "search")]
 pub mod search;

@@ -3,7 +3,7 @@
 //! All of its registers but the last are full: how many there are is known when a kernel is compiled, so one mask is made and one length
 //! looked at, for the last.
 
-use super::{With, blocks_of, in_gaps, lengths};
+use super::{With, admits, blocks_of, in_gaps, lengths};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::message::{AeadMessage, Tag};
 use crate::part::aes::instructions::{IN_FLIGHT, both_halves, counters};
@@ -112,14 +112,11 @@ impl<W: AesLanes, const ALONE: bool> End<'_, '_, '_, W, ALONE> {
         let mut tag = [0; BLOCK_BYTES];
         let made = hash.end(isa, lengths::<W>(isa, message).shift_left::<3>()) ^ mask;
         (made & W::broadcast(isa, Tag::kept(way.tag_bytes))).store_lowest(&mut tag);
-        if !OPENS {
-            message.tag = Tag::of_padded(tag, way.tag_bytes);
-        } else if u128::from_le_bytes(tag) == u128::from_le_bytes(message.tag.padded()) {
+        let is_right = admits(way, message, tag);
+        if OPENS && is_right {
             write(message, at, output);
-        } else {
-            return false;
         }
-        true
+        is_right
     }
 }
 

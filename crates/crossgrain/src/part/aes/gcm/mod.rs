@@ -21,8 +21,8 @@ use self::end::{Before, End};
 pub(super) use self::together::Short;
 use super::instructions::IN_FLIGHT;
 use super::key::{Wide, WideKeys};
-use crate::block::BLOCK_BYTES;
-use crate::message::AeadMessage;
+use crate::block::{BLOCK_BYTES, Block};
+use crate::message::{AeadMessage, Tag};
 use crate::part::GcmWay;
 use crate::part::ghash::{Few, Kept, Powers};
 use crate::word::{AesLanes, Isa, wipe};
@@ -117,6 +117,16 @@ const fn bulk_bytes<W: AesLanes>(message: &AeadMessage<'_>) -> usize {
 fn lengths<W: AesLanes>(isa: W::Isa, message: &AeadMessage<'_>) -> W {
     let (data, aad) = (message.buffers.len_bytes() as u64, message.aad.len() as u64);
     W::exchange_halves(W::splat(isa, data), W::splat(isa, aad)).0
+}
+
+/// Gives a sealed message this tag, or says whether it is that of one to be opened. Bytes of it beyond a tag's are zeros.
+#[inline(always)]
+fn admits(&GcmWay { opens, tag_bytes, .. }: &GcmWay<'_>, message: &mut AeadMessage<'_>, tag: Block) -> bool {
+    if opens {
+        return u128::from_le_bytes(tag) == u128::from_le_bytes(message.tag.padded());
+    }
+    message.tag = Tag::of_padded(tag, tag_bytes);
+    true
 }
 
 /// The keys of so many rounds in whose gaps something is computed, and of the others. How many that is the compiler must not see: it

@@ -1,7 +1,7 @@
 //! Short messages of GCM, several together: each step of one waits for the step before, and the others' fill the time.
 
-use super::{With, blocks_of, lengths};
-use crate::block::{BLOCK_BYTES, Block};
+use super::{With, admits, blocks_of, lengths};
+use crate::block::BLOCK_BYTES;
 use crate::message::{AeadMessage, Tag};
 use crate::part::GcmWay;
 use crate::part::aes::key::WideKeys;
@@ -115,7 +115,11 @@ fn together<W: AesLanes>(with: With<'_, W>, messages: &mut [AeadMessage<'_>; TOG
     }
     let mut are_right = [true; TOGETHER];
     unrolled!(m in [0 1 2 3] {
-        are_right[m] = close(way, &mut messages[m], state[m], tags[m]);
+        let message = &mut messages[m];
+        are_right[m] = admits(way, message, tags[m]);
+        if are_right[m] {
+            state[m].store_part(message.buffers.output_mut());
+        }
     });
     are_right
 }
@@ -158,23 +162,6 @@ fn add_to<W: AesLanes>(
     let output = input ^ keystream;
     // What the keystream has beyond the message is no part of it.
     (output, if way.opens { input } else { output.first_bytes(message.buffers.len_bytes()) })
-}
-
-/// Writes the output, and the tag; to open, only if that is right.
-#[inline(always)]
-fn close<W: AesLanes>(
-    &GcmWay { opens, tag_bytes, .. }: &GcmWay<'_>,
-    message: &mut AeadMessage<'_>,
-    output: W,
-    tag: Block,
-) -> bool {
-    if !opens {
-        message.tag = Tag::of_padded(tag, tag_bytes);
-    } else if u128::from_le_bytes(tag) != u128::from_le_bytes(message.tag.padded()) {
-        return false;
-    }
-    output.store_part(message.buffers.output_mut());
-    true
 }
 
 /// Encrypts counters, those of data and those of masks.

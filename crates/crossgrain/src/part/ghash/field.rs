@@ -1,0 +1,133 @@
+//! Products in GF(2¹²⁸), a lane each, and how they are reduced.
+
+use super::{LANES_MAX, Order};
+use crate::block::Block;
+use crate::word::{AesLanes, CarrylessLanes};
+
+/// The constants of the field in each lane.
+#[derive(Clone, Copy)]
+pub(in crate::part) struct Field<W> {
+    pub(super) zero: W,
+    /// x¹²⁸ + x¹²⁷ + x¹²⁶ + x¹²¹ + 1 less its ends, which reductions have as swaps.
+    modulus: W,
+    /// Picks the bytes of a block for a lane, and back.
+    pub(super) places: W,
+    /// Picks the halves of a block in reverse.
+    swap: W,
+}
+
+impl<W: CarrylessLanes> Field<W> {
+    /// Those of GHASH.
+    #[inline(always)]
+    pub(in crate::part) fn of_ghash(isa: W::Isa) -> Self {
+        Self::new(isa, Order::Reversed)
+    }
+
+    /// No products.
+    #[inline(always)]
+    pub(in crate::part) const fn none(&self) -> Product<W> {
+        Product { low: self.zero, cross: self.zero, high: self.zero }
+    }
+
+    /// The big-endian number that each block is; and back.
+    #[inline(always)]
+    pub(in crate::part) fn reversed(&self, blocks: W) -> W {
+        blocks.pick(self.places)
+    }
+
+    #[inline(always)]
+    pub(super) fn new(isa: W::Isa, order: Order) -> Self {
+        Self {
+            zero: W::splat(isa, 0),
+            modulus: W::splat(isa, 0xc2 << 56),
+            places: W::broadcast(isa, &order.places()),
+            swap: W::broadcast(isa, &[8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7]),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn load(&self, isa: W::Isa, blocks: &[u8]) -> W {
+        W::load(isa, blocks).pick(self.places)
+    }
+
+    /// The first lane, and zeros.
+    #[inline(always)]
+    pub(super) fn load_lowest(&self, isa: W::Isa, block: &Block) -> W {
+        W::load_lowest(isa, block).pick(self.places)
+    }
+
+    /// The product divided by x¹²⁸: its low half is cleared in two steps of 64 bits, by multiples of the modulus.
+    #[inline(always)]
+    pub(super) fn reduced(&self, product: Product<W>) -> W {
+        let Product { low, cross, high } = product;
+        let low = low ^ W::exchange_halves(self.zero, cross).0;
+        let high = high ^ W::exchange_halves(cross, self.zero).1;
+        let once = low.pick(self.swap) ^ low.low_product(self.modulus);
+        high ^ once.pick(self.swap) ^ once.low_product(self.modulus)
+    }
+}
+
+impl<W: AesLanes> Field<W> {
+    /// The hashes of as many messages as a register has lanes, a lane each, from their products: those that lie in all lanes of a
+    /// register a message, and those of blocks of which each message has one, in its lane. They are reduced together.
+    #[inline(always)]
+    pub(in crate::part) fn ends(&self, mut across: [Product<W>; LANES_MAX], along: Product<W>) -> W {
+        let mut count = W::BLOCKS;
+        while count > 1 {
+            count /= 2;
+            for i in 0..count {
+                across[i] = across[2 * i].lanes_joined(across[2 * i + 1]);
+            }
+        }
+        self.reversed(self.reduced(across[0].plus(along)))
+    }
+
+    /// The hash of blocks, each multiplied by the power for its place: their sum, reduced, in every lane.
+    #[inline(always)]
+    pub(in crate::part) fn end(&self, products: Product<W>) -> W {
+        let mut sum = self.reduced(products);
+        let mut lanes = 1;
+        while lanes < W::BLOCKS {
+            let mut turned = sum;
+            for _ in 0..lanes {
+                turned = turned.preceded_by(turned);
+            }
+            (sum, lanes) = (sum ^ turned, 2 * lanes);
+        }
+        sum.pick(self.places)
+    }
+}
+
+/// The 256 bits of a product: of low halves, of halves crosswise 64 bits higher, and of high halves.
+#[derive(Clone, Copy)]
+pub(in crate::part) struct Product<W> {
+    low: W,
+    cross: W,
+    high: W,
+}
+
+impl<W: CarrylessLanes> Product<W> {
+    #[inline(always)]
+    pub(in crate::part) fn of(a: W, b: W) -> Self {
+        Self { low: a.low_product(b), cross: a.cross_products(b), high: a.high_product(b) }
+    }
+
+    #[inline(always)]
+    pub(in crate::part) fn plus(self, other: Self) -> Self {
+        Self { low: self.low ^ other.low, cross: self.cross ^ other.cross, high: self.high ^ other.high }
+    }
+}
+
+impl<W: AesLanes> Product<W> {
+    /// The sums of neighbouring lanes, this one's in front of the other's.
+    #[inline(always)]
+    fn lanes_joined(self, other: Self) -> Self {
+        let even_and_odd = (
+            W::unzip_blocks(self.low, other.low),
+            W::unzip_blocks(self.cross, other.cross),
+            W::unzip_blocks(self.high, other.high),
+        );
+        let ((low, low_odd), (cross, cross_odd), (high, high_odd)) = even_and_odd;
+        Self { low: low ^ low_odd, cross: cross ^ cross_odd, high: high ^ high_odd }
+    }
+}

@@ -1,0 +1,235 @@
+//! GHASH as kernels go on with it: a sum for every lane, or, of few blocks, one product for each.
+
+use super::field::{Field, Product};
+use super::{BESIDES, LANES_MAX, Lanes, Powers, STRIDE};
+use crate::block::{BLOCK_BYTES, Block};
+use crate::word::{AesLanes, CarrylessLanes, each, wipe};
+
+/// [`Sums`] in memory. Wiped when dropped: with what was hashed they would give away the key.
+pub(in crate::part) struct Kept {
+    sums: Lanes,
+    due: Lanes,
+}
+
+impl Kept {
+    /// A place for them.
+    pub(in crate::part) const fn new() -> Self {
+        Self { sums: Lanes::ZERO, due: Lanes::ZERO }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        wipe(&mut self.sums.0);
+        wipe(&mut self.due.0);
+    }
+}
+
+/// A hash on its way: a sum a lane.
+pub(in crate::part) struct Sums<'a, W: CarrylessLanes> {
+    isa: W::Isa,
+    powers: &'a Powers,
+    field: Field<W>,
+    sums: W,
+    /// What is still to be added to the next block.
+    due: W,
+}
+
+impl<'a, W: CarrylessLanes> Sums<'a, W> {
+    /// Blocks in a register.
+    const LANES: usize = W::BITS / 128;
+
+    /// Goes on from `sum` with whole registers.
+    #[inline(always)]
+    pub(in crate::part) fn from(isa: W::Isa, powers: &'a Powers, sum: &Block) -> Self {
+        let field = Field::<W>::new(isa, powers.order);
+        Self { isa, powers, field, sums: field.zero, due: field.load_lowest(isa, sum) }
+    }
+
+    /// Begins with a string of no more bytes than a register has: with its last block in the last lane.
+    #[inline(always)]
+    pub(in crate::part) fn begun(isa: W::Isa, powers: &'a Powers, string: &[u8]) -> Self
+    where
+        W: AesLanes,
+    {
+        let field = Field::<W>::new(isa, powers.order);
+        let mut sums = W::load_part(isa, string).pick(field.places);
+        for _ in string.len().div_ceil(BLOCK_BYTES)..Self::LANES {
+            sums = sums.preceded_by(field.zero);
+        }
+        Self { isa, powers, field, sums, due: field.zero }
+    }
+
+    /// Goes on from where [`Sums::keep`] was.
+    #[inline(always)]
+    pub(in crate::part) fn load(isa: W::Isa, powers: &'a Powers, Kept { sums, due }: &Kept) -> Self {
+        let field = Field::<W>::new(isa, powers.order);
+        let (sums, due) = (W::load(isa, &sums.0[..W::BYTES]), W::load(isa, &due.0[..W::BYTES]));
+        Self { isa, powers, field, sums, due }
+    }
+
+    /// Keeps them in memory.
+    #[inline(always)]
+    pub(in crate::part) fn keep(&self, kept: &mut Kept) {
+        self.sums.store(&mut kept.sums.0[..W::BYTES]);
+        self.due.store(&mut kept.due.0[..W::BYTES]);
+    }
+
+    /// Goes on from `sum` with a register that is not full.
+    #[inline(always)]
+    pub(super) fn after(isa: W::Isa, powers: &'a Powers, sum: &Block, first: &[u8]) -> Self {
+        let mut bytes = [0; LANES_MAX * BLOCK_BYTES];
+        let start = W::BYTES - first.len();
+        bytes[start..W::BYTES].copy_from_slice(first);
+        for i in 0..BLOCK_BYTES {
+            bytes[start + i] ^= sum[i];
+        }
+        let field = Field::<W>::new(isa, powers.order);
+        Self { isa, powers, field, sums: field.load(isa, &bytes[..W::BYTES]), due: field.zero }
+    }
+
+    /// The key's power over so many registers.
+    #[inline(always)]
+    fn across(&self, registers: usize) -> W {
+        W::load(self.isa, &self.powers.across[registers - 1].0[..W::BYTES])
+    }
+
+    /// What the sums so far come to at the end of a stride.
+    #[inline(always)]
+    pub(in crate::part) fn begin_stride(&self) -> Product<W> {
+        Product::of(self.sums, self.across(STRIDE))
+    }
+
+    /// Adds register `place` of a stride, which is not the last.
+    #[inline(always)]
+    pub(in crate::part) fn add_in_stride(
+        &mut self,
+        products: &mut Product<W>,
+        place: usize,
+        register: &[u8],
+    ) {
+        let blocks = self.field.load(self.isa, register) ^ self.due;
+        self.due = self.field.zero;
+        *products = products.plus(Product::of(blocks, self.across(STRIDE - 1 - place)));
+    }
+
+    /// Adds the last register of a stride.
+    #[inline(always)]
+    pub(in crate::part) fn end_stride(&mut self, products: Product<W>, register: &[u8]) {
+        self.sums = self.field.reduced(products) ^ self.field.load(self.isa, register);
+    }
+
+    /// Adds [`STRIDE`] registers.
+    #[inline(always)]
+    pub(in crate::part) fn add_stride(&mut self, stride: &[u8]) {
+        let mut products = self.begin_stride();
+        for place in 0..STRIDE - 1 {
+            self.add_in_stride(&mut products, place, &stride[place * W::BYTES..][..W::BYTES]);
+        }
+        self.end_stride(products, &stride[(STRIDE - 1) * W::BYTES..]);
+    }
+
+    /// The sums so far, for [`Few::after_lanes`].
+    #[inline(always)]
+    pub(in crate::part) const fn lanes(&self) -> W {
+        self.sums
+    }
+
+    #[inline(always)]
+    pub(super) fn add_register(&mut self, register: &[u8]) {
+        let moved = self.field.reduced(Product::of(self.sums, self.across(1)));
+        self.sums = moved ^ self.field.load(self.isa, register);
+    }
+
+    /// The sum of the lanes, of which the first is the furthest from the end.
+    #[inline(always)]
+    pub(in crate::part) fn end(self) -> Block {
+        let mut bytes = [0; LANES_MAX * BLOCK_BYTES];
+        let powers = self.powers.from(self.isa, Self::LANES);
+        let sums = self.field.reduced(Product::of(self.sums, powers));
+        sums.pick(self.field.places).store(&mut bytes[..W::BYTES]);
+        let mut sum = [0; BLOCK_BYTES];
+        for lane in bytes[..W::BYTES].as_chunks::<BLOCK_BYTES>().0 {
+            sum = each!(i < 16 => sum[i] ^ lane[i]);
+        }
+        sum
+    }
+}
+
+/// GHASH of so few blocks that each is multiplied by a power of its own, and their sum is reduced once.
+pub(in crate::part) struct Few<'a, W> {
+    powers: &'a Powers,
+    field: Field<W>,
+    pub(in crate::part) products: Product<W>,
+    /// The power for the next block: blocks that are still to come.
+    power: usize,
+    /// What is still to be added to the next block.
+    due: W,
+}
+
+impl<'a, W: AesLanes> Few<'a, W> {
+    /// The most blocks of a hash.
+    pub(in crate::part) const BLOCKS_MAX: usize = STRIDE * W::BLOCKS + BESIDES;
+
+    /// Begins with so many blocks.
+    #[inline(always)]
+    pub(in crate::part) fn new(isa: W::Isa, powers: &'a Powers, blocks: usize) -> Self {
+        let field = Field::<W>::of_ghash(isa);
+        Self { powers, field, products: field.none(), power: blocks, due: field.zero }
+    }
+
+    /// The next block is added to `sum`.
+    #[inline(always)]
+    pub(in crate::part) fn after(&mut self, isa: W::Isa, sum: &Block) {
+        self.due = self.field.load_lowest(isa, sum);
+    }
+
+    /// The blocks follow on sums of lanes, which are multiplied like blocks.
+    #[inline(always)]
+    pub(in crate::part) fn after_lanes(&mut self, isa: W::Isa, lanes: W) {
+        self.products = Product::of(lanes, self.powers.from(isa, W::BLOCKS + self.power));
+    }
+
+    /// Adds the first blocks of a register, behind which it has zeros.
+    #[inline(always)]
+    pub(in crate::part) fn add(&mut self, isa: W::Isa, register: W, blocks: usize) {
+        let power = self.powers.from(isa, self.power);
+        self.add_by(register, power);
+        self.power -= blocks;
+    }
+
+    /// Adds a register, whose blocks are multiplied by these.
+    #[inline(always)]
+    pub(in crate::part) fn add_by(&mut self, register: W, powers: W) {
+        let lanes = register.pick(self.field.places) ^ self.due;
+        self.due = self.field.zero;
+        self.products = self.products.plus(Product::of(lanes, powers));
+    }
+
+    /// The powers for the blocks of so many registers, which are added by [`Few::add_by`].
+    #[inline(always)]
+    pub(in crate::part) fn of_registers<const N: usize>(&self) -> &'a [u8] {
+        self.powers.registers::<W, N>(self.power).as_flattened()
+    }
+
+    /// Adds a string, with zeros behind it up to a whole block.
+    #[inline(always)]
+    pub(in crate::part) fn add_all(&mut self, isa: W::Isa, string: &[u8]) {
+        for register in string.chunks(W::BYTES) {
+            self.add(isa, W::load_part(isa, register), register.len().div_ceil(BLOCK_BYTES));
+        }
+    }
+
+    /// Leaves out a block, whose product is taken elsewhere.
+    #[inline(always)]
+    pub(in crate::part) const fn skip(&mut self) {
+        self.power -= 1;
+    }
+
+    /// The hash, in every lane, after a last block that is this number in every lane.
+    #[inline(always)]
+    pub(in crate::part) fn end(self, isa: W::Isa, last: W) -> W {
+        let last = Product::of(last, self.powers.from(isa, 1));
+        self.field.end(self.products.plus(last))
+    }
+}
