@@ -144,8 +144,8 @@ fn groups(mode: &impl Groups, messages: usize) -> (usize, Threads) {
 
 /// [`Aead::seal_many`] by groups.
 pub(super) fn seal_groups(mode: &impl Groups, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
-    all_admitted(mode, messages)?;
-    let ((size, within), len_bytes) = (groups(mode, messages.len()), total_bytes(messages));
+    let len_bytes = admitted_bytes(mode, messages)?;
+    let (size, within) = groups(mode, messages.len());
     let groups = messages.chunks_mut(size);
     mode.threads().each(len_bytes, groups, &|group| mode.seal_group(within, group));
     Ok(())
@@ -156,8 +156,8 @@ pub(super) fn open_groups(
     mode: &impl Groups,
     messages: &mut [AeadMessage<'_>],
 ) -> Result<Vec<Result<(), Error>>, Error> {
-    all_admitted(mode, messages)?;
-    let ((size, within), len_bytes) = (groups(mode, messages.len()), total_bytes(messages));
+    let len_bytes = admitted_bytes(mode, messages)?;
+    let (size, within) = groups(mode, messages.len());
     let mut right = vec![false; messages.len()];
     let groups = messages.chunks_mut(size).zip(right.chunks_mut(size));
     let open = |(group, right): (&mut [_], &mut [_])| mode.open_group(within, group, right);
@@ -173,9 +173,13 @@ pub(super) fn open_alone(mode: &impl Groups, message: &mut AeadMessage<'_>) -> R
     verdict(mode, message, right[0])
 }
 
-/// Whether the mode takes all messages.
-fn all_admitted(mode: &impl Aead, messages: &[AeadMessage<'_>]) -> Result<(), Error> {
-    messages.iter().try_for_each(|message| mode.admits(message.nonce, message.buffers.len_bytes()))
+/// Bytes in all messages together, if the mode takes them all.
+fn admitted_bytes(mode: &impl Aead, messages: &[AeadMessage<'_>]) -> Result<usize, Error> {
+    messages.iter().try_fold(0, |sum, message| {
+        let len_bytes = message.buffers.len_bytes();
+        mode.admits(message.nonce, len_bytes)?;
+        Ok(sum + len_bytes)
+    })
 }
 
 /// What opening a message came to, of which it is known whether its tag is right.
@@ -186,9 +190,4 @@ pub(super) fn verdict(mode: &impl Aead, message: &AeadMessage<'_>, right: bool) 
         len_bytes if len_bytes != mode.tag_bytes() => Err(Error::TagBytes { len_bytes }),
         _ => Err(Error::Forged),
     }
-}
-
-/// Bytes in all messages together.
-fn total_bytes(messages: &[AeadMessage<'_>]) -> usize {
-    messages.iter().map(|message| message.buffers.len_bytes()).sum()
 }

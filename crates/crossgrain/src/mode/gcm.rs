@@ -122,8 +122,9 @@ impl Gcm {
         Ok((counter, ghash))
     }
 
-    /// Makes the program for nonces of other lengths than [`NONCE_BYTES`], unless it is there.
-    fn make_secret_counter(&self) -> Result<(), Error> {
+    /// Admits a nonce of another length than [`NONCE_BYTES`], and makes the program for it, unless it is there.
+    fn admits_rare(&self, nonce: &[u8]) -> Result<(), Error> {
+        Mode::Gcm.admits_nonce(nonce.len())?;
         if self.secret_counter.get().is_none() {
             let schedule = self.options.schedule(&self.key)?;
             let program = self.options.program_of_secret_counter(self.key.cipher(), &schedule)?;
@@ -286,12 +287,12 @@ impl Aead for Gcm {
         self.tag_bytes
     }
 
+    #[inline]
     fn admits(&self, nonce: &[u8], len_bytes: usize) -> Result<(), Error> {
-        Mode::Gcm.admits_nonce(nonce.len())?;
         if len_bytes as u64 > MESSAGE_BYTES_MAX {
             return Err(Error::TooLong { most_bytes: MESSAGE_BYTES_MAX });
         }
-        if nonce.len() == NONCE_BYTES { Ok(()) } else { self.make_secret_counter() }
+        if nonce.len() == NONCE_BYTES { Ok(()) } else { self.admits_rare(nonce) }
     }
 
     fn plans(&self) -> &[Plan] {

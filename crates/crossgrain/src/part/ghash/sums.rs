@@ -220,12 +220,6 @@ impl<'a, W: AesLanes> Few<'a, W> {
         }
     }
 
-    /// Leaves out a block, whose product is taken elsewhere.
-    #[inline(always)]
-    pub(in crate::part) const fn skip(&mut self) {
-        self.power -= 1;
-    }
-
     /// The hash, in every lane, after a last block that is this number in every lane.
     #[inline(always)]
     pub(in crate::part) fn end(self, isa: W::Isa, last: W) -> W {

@@ -26,14 +26,7 @@ impl<W: AesLanes> Kernel for Short<'_, '_, '_, W> {
         let Self(with, messages, right) = self;
         let mut done = 0;
         for group in messages.as_chunks_mut::<TOGETHER>().0 {
-            let (mut longest, mut are_usual) = (0, true);
-            for message in group.iter() {
-                longest = longest.max(message.buffers.len_bytes());
-                are_usual &= message.nonce.len() == GcmWay::NONCE_BYTES
-                    && message.aad.len() <= LONGEST_AAD_BYTES
-                    && (!with.way.opens || message.tag.len() == with.way.tag_bytes);
-            }
-            if !are_usual || longest > W::BYTES {
+            if !group.iter().all(|message| with.takes(message)) {
                 break;
             }
             let are_right = together::<W>(with, group);
@@ -43,6 +36,17 @@ impl<W: AesLanes> Kernel for Short<'_, '_, '_, W> {
             done += TOGETHER;
         }
         done
+    }
+}
+
+impl<W: AesLanes> With<'_, W> {
+    /// Whether a message goes with others.
+    #[inline(always)]
+    fn takes(&self, message: &AeadMessage<'_>) -> bool {
+        message.buffers.len_bytes() <= W::BYTES
+            && message.nonce.len() == GcmWay::NONCE_BYTES
+            && message.aad.len() <= LONGEST_AAD_BYTES
+            && (!self.way.opens || message.tag.len() == self.way.tag_bytes)
     }
 }
 
@@ -127,13 +131,16 @@ fn together<W: AesLanes>(with: With<'_, W>, messages: &mut [AeadMessage<'_>; TOG
 /// The sum of the products of what lies in registers of a message's own: all but the last block of additional data, and the lengths.
 #[inline(always)]
 fn products_of<W: AesLanes>(with: With<'_, W>, message: &AeadMessage<'_>, sent: W) -> Product<W> {
-    let (isa, blocks) = (with.isa, blocks_of(message.buffers.len_bytes()));
+    let (isa, powers, blocks) = (with.isa, with.powers(), blocks_of(message.buffers.len_bytes()));
+    let reversed = Field::<W>::of_ghash(isa).reversed(sent);
+    let products = Product::of(reversed, powers.from(isa, blocks + 1));
     let (aad, _) = last_block(message.aad);
-    let mut hash = Few::<W>::new(isa, with.powers(), blocks_of(aad.len()) + blocks + 2);
+    if aad.is_empty() {
+        return products;
+    }
+    let mut hash = Few::<W>::new(isa, powers, blocks_of(aad.len()) + blocks + 2);
     hash.add_all(isa, aad);
-    hash.skip();
-    hash.add(isa, sent, blocks);
-    hash.products
+    products.plus(hash.products)
 }
 
 /// A nonce of [`GcmWay::NONCE_BYTES`] in every lane, and zeros behind it.
@@ -167,25 +174,22 @@ fn add_to<W: AesLanes>(
 /// Encrypts counters, those of data and those of masks.
 #[inline(always)]
 fn encrypt<W: AesLanes, const N: usize>(isa: W::Isa, keys: &WideKeys, data: &mut [W; N], masks: &mut [W]) {
+    // A loop for each of the two: words that one loop takes one after the other from both lie in memory.
+    macro_rules! each_word {
+        ($key:expr, |$word:ident, $loaded:ident| $step:expr) => {
+            let $loaded = $key.load::<W>(isa);
+            for $word in data.iter_mut() {
+                *$word = $step;
+            }
+            for $word in masks.iter_mut() {
+                *$word = $step;
+            }
+        };
+    }
     let (first, middle, last) = keys.split();
-    let first = first.load::<W>(isa);
-    for word in data.iter_mut().chain(&mut *masks) {
-        *word = *word ^ first;
-    }
+    each_word!(first, |word, key| *word ^ key);
     for key in middle {
-        let key = key.load::<W>(isa);
-        for word in data.iter_mut() {
-            *word = word.encrypt_round(key);
-        }
-        for word in masks.iter_mut() {
-            *word = word.encrypt_round(key);
-        }
+        each_word!(key, |word, key| word.encrypt_round(key));
     }
-    let last = last.load::<W>(isa);
-    for word in data.iter_mut() {
-        *word = word.encrypt_last_round(last);
-    }
-    for word in masks.iter_mut() {
-        *word = word.encrypt_last_round(last);
-    }
+    each_word!(last, |word, key| word.encrypt_last_round(key));
 }
