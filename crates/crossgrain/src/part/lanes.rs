@@ -2,8 +2,11 @@
 //!
 //! While the blocks of one stage are computed, those of the next are brought in and the results of the one before
 //! are taken out, some lanes a step, and those of the one after are asked for, so that the memory works while the
-//! cipher does.
+//! cipher does. A lane costs twice as many stores as a stage has steps, and a CPU's queue of stores (64 on Zen 4) holds those of one
+//! lane: two in a row stop the cipher until they are written, so a cipher may run the second half among its rounds.
 //! Holds: a block is read before it is replaced, and each chain touches its own alone.
+
+use std::ops::Range;
 
 use super::chain::{self, Rule, Strand};
 use crate::block::{BLOCK_BYTES, Block};
@@ -28,8 +31,14 @@ pub(super) trait Lanes<const LANES: usize> {
     /// Blocks out of their lanes.
     fn store(&self, state: Self::State, blocks: &mut [Block; LANES]);
 
-    /// One step of every chain; inputs are replaced by outputs.
-    fn advance(&self, rule: Rule, state: &mut Self::State, blocks: &mut [Block; LANES]);
+    /// One step of every chain; inputs are replaced by outputs. Both halves of the exchange go beside it.
+    fn advance(
+        &self,
+        rule: Rule,
+        state: &mut Self::State,
+        blocks: &mut [Block; LANES],
+        exchange: &mut Exchange<'_, '_, '_, LANES>,
+    );
 }
 
 /// Takes no more than `LANES` chains `blocks` blocks further.
@@ -54,7 +63,8 @@ impl<L: Lanes<LANES>, const LANES: usize> Kernel for Chains<'_, '_, '_, L, LANES
         }
         let mut state = lanes.load(now.step(0));
         let end = blocks * BLOCK_BYTES;
-        exchange::<LANES>(now, strands, 0, Moves { out: None, into: Some(0), end });
+        let moves = Moves { out: None, into: Some(0), end };
+        Exchange { stage: &mut *now, strands: &mut *strands, first: 0, moves }.all();
         for at in (0..end).step_by(STEPS * BLOCK_BYTES) {
             let steps = STEPS.min((end - at) / BLOCK_BYTES);
             let out = at.checked_sub(STEPS * BLOCK_BYTES).filter(|_| rule.writes());
@@ -63,14 +73,15 @@ impl<L: Lanes<LANES>, const LANES: usize> Kernel for Chains<'_, '_, '_, L, LANES
             for step in 0..steps {
                 let from = (step * share).min(strands.len());
                 let to = (from + share).min(strands.len());
-                exchange::<LANES>(other, &mut strands[from..to], from, Moves { out, into, end });
-                lanes.advance(rule, &mut state, now.step(step));
+                let (strands, moves) = (&mut strands[from..to], Moves { out, into, end });
+                let mut exchange = Exchange { stage: &mut *other, strands, first: from, moves };
+                lanes.advance(rule, &mut state, now.step(step), &mut exchange);
             }
             std::mem::swap(&mut now, &mut other);
         }
         let last = end.next_multiple_of(STEPS * BLOCK_BYTES).checked_sub(STEPS * BLOCK_BYTES);
-        let out = last.filter(|_| rule.writes());
-        exchange::<LANES>(other, strands, 0, Moves { out, into: None, end });
+        let moves = Moves { out: last.filter(|_| rule.writes()), into: None, end };
+        Exchange { stage: other, strands: &mut *strands, first: 0, moves }.all();
         lanes.store(state, now.step(0));
         for (strand, state) in strands.iter_mut().zip(now.step(0)) {
             strand.state = *state;
@@ -86,24 +97,46 @@ struct Moves {
     end: usize,
 }
 
-/// Empties and fills lanes of a stage from lane `first` on.
-#[inline(always)]
-fn exchange<const LANES: usize>(
-    stage: &mut Stage<LANES>,
-    strands: &mut [&mut Strand<'_>],
+/// Lanes of a stage from lane `first` on are emptied and filled, half of them at a time.
+pub(super) struct Exchange<'a, 's, 'd, const LANES: usize> {
+    stage: &'a mut Stage<LANES>,
+    strands: &'a mut [&'s mut Strand<'d>],
     first: usize,
     moves: Moves,
-) {
-    if let Some(at) = moves.out {
-        let steps = STEPS.min((moves.end - at) / BLOCK_BYTES);
-        for (lane, strand) in strands.iter_mut().enumerate() {
-            stage.drain(first + lane, &mut strand.data, at, steps);
-        }
+}
+
+impl<const LANES: usize> Exchange<'_, '_, '_, LANES> {
+    #[inline(always)]
+    pub(super) fn all(&mut self) {
+        self.first_half();
+        self.second_half();
     }
-    if let Some(at) = moves.into {
-        for (lane, strand) in strands.iter().enumerate() {
-            stage.fill(first + lane, &strand.data, at);
-            Stage::<LANES>::expect(&strand.data, at + STEPS * BLOCK_BYTES);
+
+    #[inline(always)]
+    pub(super) fn first_half(&mut self) {
+        self.lanes(0..self.strands.len() / 2);
+    }
+
+    #[inline(always)]
+    pub(super) fn second_half(&mut self) {
+        self.lanes(self.strands.len() / 2..self.strands.len());
+    }
+
+    #[inline(always)]
+    fn lanes(&mut self, range: Range<usize>) {
+        let first = self.first + range.start;
+        let strands = &mut self.strands[range];
+        if let Some(at) = self.moves.out {
+            let steps = STEPS.min((self.moves.end - at) / BLOCK_BYTES);
+            for (lane, strand) in strands.iter_mut().enumerate() {
+                self.stage.drain(first + lane, &mut strand.data, at, steps);
+            }
+        }
+        if let Some(at) = self.moves.into {
+            for (lane, strand) in strands.iter().enumerate() {
+                self.stage.fill(first + lane, &strand.data, at);
+                Stage::<LANES>::expect(&strand.data, at + STEPS * BLOCK_BYTES);
+            }
         }
     }
 }

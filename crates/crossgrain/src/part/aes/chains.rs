@@ -3,12 +3,15 @@
 //! Layout: lane j of register i holds the state of chain `i·BLOCKS + j`.
 //! Needs: `AesLanes`.
 
-use super::instructions::{BUNDLE_BLOCKS_MAX, IN_FLIGHT, MIDDLE_LEAST, Middle};
+use super::instructions::{BUNDLE_BLOCKS_MAX, IN_FLIGHT, Middle, in_gaps, round};
 use super::key::WideKeys;
 use crate::block::Block;
 use crate::part::chain::{Link, Rule, Strand};
-use crate::part::lanes::{Chains, Lanes};
+use crate::part::lanes::{Chains, Exchange, Lanes};
 use crate::word::{AesLanes, Isa, each};
+
+/// Middle rounds between the halves of an exchange: about half of them.
+const ROUNDS_BETWEEN: usize = 6;
 
 /// Takes every chain `blocks` blocks further.
 pub(super) fn run<W: AesLanes>(
@@ -56,7 +59,13 @@ impl<W: AesLanes, const N: usize, const LANES: usize> Lanes<LANES> for Registers
     }
 
     #[inline(always)]
-    fn advance(&self, rule: Rule, state: &mut [W; N], blocks: &mut [Block; LANES]) {
+    fn advance(
+        &self,
+        rule: Rule,
+        state: &mut [W; N],
+        blocks: &mut [Block; LANES],
+        exchange: &mut Exchange<'_, '_, '_, LANES>,
+    ) {
         let (first, middle, last) = self.keys.split();
         let (first, last) = (first.load::<W>(self.isa), last.load::<W>(self.isa));
         // Sums of three are one instruction where there are such.
@@ -66,7 +75,13 @@ impl<W: AesLanes, const N: usize, const LANES: usize> Lanes<LANES> for Registers
         } else {
             each!(i < N => state[i] ^ first)
         };
-        Middle::<W, MIDDLE_LEAST>::new(self.isa, middle).rounds::<N, true>(self.isa, &mut result, [last; N]);
+        exchange.first_half();
+        let (early, late) = in_gaps(middle, ROUNDS_BETWEEN);
+        for key in early {
+            round::<W, N, true>(self.isa, &mut result, key);
+        }
+        exchange.second_half();
+        Middle::in_memory(late).rounds::<N, true>(self.isa, &mut result, [last; N]);
         *state = result;
         match rule {
             Rule::Absorb => {}

@@ -6,7 +6,7 @@ use super::vsliced::{Cipher, State, at_once};
 use super::whole::sums;
 use crate::block::Block;
 use crate::part::chain::{Link, Rule, Strand};
-use crate::part::lanes::{Chains, Lanes};
+use crate::part::lanes::{Chains, Exchange, Lanes};
 use crate::word::{Isa, Lane32, each};
 
 /// Takes every chain `blocks` blocks further.
@@ -74,7 +74,14 @@ impl<W: Lane32, const N: usize, const LANES: usize> Lanes<LANES> for Bundles<'_,
     }
 
     #[inline(always)]
-    fn advance(&self, rule: Rule, state: &mut [State<W>; N], blocks: &mut [Block; LANES]) {
+    fn advance(
+        &self,
+        rule: Rule,
+        state: &mut [State<W>; N],
+        blocks: &mut [Block; LANES],
+        exchange: &mut Exchange<'_, '_, '_, LANES>,
+    ) {
+        exchange.all();
         if rule.adds_before() {
             *state = sums(*state, self.load(blocks));
         }

@@ -1,9 +1,11 @@
 //! Whole bundles of a message of GCM: between the rounds of one are products of another, or, to open, of its own ciphertext.
 
-use super::{With, in_gaps};
+use super::With;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::message::AeadMessage;
-use crate::part::aes::instructions::{AHEAD_BYTES, Counted, Frame, IN_FLIGHT, MIDDLE_LEAST, Middle, round};
+use crate::part::aes::instructions::{
+    AHEAD_BYTES, Counted, Frame, IN_FLIGHT, MIDDLE_LEAST, Middle, in_gaps, round,
+};
 use crate::part::aes::key::WideKeys;
 use crate::part::aes::walk::{TABLED, Table, Walker};
 use crate::part::counter::Counter;

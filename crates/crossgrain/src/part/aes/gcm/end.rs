@@ -3,10 +3,10 @@
 //! All of its registers but the last are full: how many there are is known when a kernel is compiled, so one mask is made and one length
 //! looked at, for the last.
 
-use super::{With, admits, blocks_of, in_gaps, lengths};
+use super::{With, admits, blocks_of, lengths};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::message::{AeadMessage, Tag};
-use crate::part::aes::instructions::{IN_FLIGHT, both_halves, counters};
+use crate::part::aes::instructions::{IN_FLIGHT, both_halves, counters, in_gaps};
 use crate::part::aes::key::{Wide, WideKeys};
 use crate::part::ghash::{Few, Field, Kept, STRIDE, Sums};
 use crate::word::{AesLanes, Kernel, each};

@@ -14,13 +14,11 @@ mod bundles;
 mod end;
 mod together;
 
-use std::hint::black_box;
-
 use self::bundles::Bulk;
 use self::end::{Before, End};
 pub(super) use self::together::Short;
 use super::instructions::IN_FLIGHT;
-use super::key::{Wide, WideKeys};
+use super::key::WideKeys;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::message::{AeadMessage, Tag};
 use crate::part::GcmWay;
@@ -127,11 +125,4 @@ fn admits(&GcmWay { opens, tag_bytes, .. }: &GcmWay<'_>, message: &mut AeadMessa
     }
     message.tag = Tag::of_padded(tag, tag_bytes);
     true
-}
-
-/// The keys of so many rounds in whose gaps something is computed, and of the others. How many that is the compiler must not see: it
-/// would write their loop out, and move what is computed behind all rounds, where it fills no gap.
-#[inline(always)]
-fn in_gaps(keys: &[Wide], rounds: usize) -> (&[Wide], &[Wide]) {
-    keys.split_at(black_box(rounds).min(keys.len()))
 }
