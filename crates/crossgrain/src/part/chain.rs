@@ -7,7 +7,7 @@
 use std::fmt;
 
 use crate::block::{BLOCK_BYTES, Block};
-use crate::word::{Buffers, TILE_BYTES, Tile, prefetch, wipe};
+use crate::word::{Buffers, TILE_BYTES, Tile, prefetch, prefetch_for_later, wipe};
 
 /// A chain that replaces its blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,11 +142,20 @@ impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
         }
     }
 
-    /// Asks for what `fill` will take from byte `at` on.
+    /// Asks for what `fill` will take from byte `at` on. By the last bytes of lines: where messages do not begin with one, the first has
+    /// come with the steps before.
     #[inline(always)]
     pub(crate) fn expect(data: &Data<'_>, at: usize) {
         for line in (0..STEPS * BLOCK_BYTES).step_by(LINE_BYTES) {
-            prefetch(data.input(), at + line);
+            prefetch(data.input(), at + line + (LINE_BYTES - 1));
+        }
+    }
+
+    /// Asks for the same, to be needed later.
+    #[inline(always)]
+    pub(crate) fn expect_later(data: &Data<'_>, at: usize) {
+        for line in (0..STEPS * BLOCK_BYTES).step_by(LINE_BYTES) {
+            prefetch_for_later(data.input(), at + line + (LINE_BYTES - 1));
         }
     }
 

@@ -29,6 +29,8 @@ pub(crate) const fn stores_best_past_caches() -> bool {
 
 pub(crate) const fn prefetch(_bytes: &[u8], _at: usize) {}
 
+pub(crate) const fn prefetch_for_later(_bytes: &[u8], _at: usize) {}
+
 pub(crate) const fn prefetch_to_write(_bytes: &mut [u8], _at: usize) {}
 
 macro_rules! isa {

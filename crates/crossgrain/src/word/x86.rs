@@ -9,10 +9,11 @@ mod tokens;
 
 use std::arch::asm;
 use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm_set_epi8, _mm_sfence,
-    _mm_storeu_si128, _mm256_gf2p8affine_epi64_epi8, _mm256_gf2p8affineinv_epi64_epi8, _mm256_gf2p8mul_epi8,
-    _mm512_gf2p8affine_epi64_epi8, _mm512_gf2p8affineinv_epi64_epi8, _mm512_gf2p8mul_epi8,
-    _mm512_mask_blend_epi8, _mm512_movepi8_mask, _mm512_permutex2var_epi8, _mm512_set1_epi64,
+    __m128i, __m256i, __m512i, _MM_HINT_T0, _MM_HINT_T1, _mm_loadu_si128, _mm_prefetch, _mm_set_epi8,
+    _mm_sfence, _mm_storeu_si128, _mm256_gf2p8affine_epi64_epi8, _mm256_gf2p8affineinv_epi64_epi8,
+    _mm256_gf2p8mul_epi8, _mm512_gf2p8affine_epi64_epi8, _mm512_gf2p8affineinv_epi64_epi8,
+    _mm512_gf2p8mul_epi8, _mm512_mask_blend_epi8, _mm512_movepi8_mask, _mm512_permutex2var_epi8,
+    _mm512_set1_epi64,
 };
 use std::fmt;
 use std::marker::PhantomData;
@@ -42,6 +43,13 @@ pub(crate) fn fence() {
 pub(crate) fn prefetch(bytes: &[u8], at: usize) {
     // SAFETY: every x86-64 has this instruction, and it reads nothing that the program could see.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().wrapping_add(at).cast()) };
+}
+
+/// Asks for the line of bytes that byte `at` is in, which is needed later, into the second cache.
+#[inline(always)]
+pub(crate) fn prefetch_for_later(bytes: &[u8], at: usize) {
+    // SAFETY: as above.
+    unsafe { _mm_prefetch::<_MM_HINT_T1>(bytes.as_ptr().wrapping_add(at).cast()) };
 }
 
 /// Asks for the line of bytes that byte `at` is in, to write it soon. Past the end nothing comes of it.
