@@ -116,8 +116,7 @@ pub(super) struct Exchange<'a, 's, 'd, const LANES: usize> {
 impl<const LANES: usize> Exchange<'_, '_, '_, LANES> {
     #[inline(always)]
     pub(super) fn all(&mut self) {
-        self.first_half();
-        self.second_half();
+        self.lanes(0..self.strands.len());
     }
 
     #[inline(always)]

@@ -229,13 +229,12 @@ impl<'a> Buffers<'a> {
             return;
         }
         for at in (at..at + len_bytes).step_by(LINE_BYTES) {
+            let later = at + Self::LATER_BYTES;
+            prefetch(self.input(), at & self.places);
+            prefetch_for_later(self.input(), later & self.places);
             if !self.goes_past_caches {
                 prefetch_to_write(self.output_mut(), at);
-            }
-            prefetch(self.input(), at & self.places);
-            prefetch_for_later(self.input(), (at + Self::LATER_BYTES) & self.places);
-            if !self.goes_past_caches && !self.is_in_place() {
-                prefetch_for_later(self.output_mut(), at + Self::LATER_BYTES);
+                prefetch_for_later(self.output_mut(), later);
             }
         }
     }
