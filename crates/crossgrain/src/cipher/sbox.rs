@@ -3,7 +3,7 @@
 //! A byte in gates is eight words, least significant bit first; each lane of the words is another byte.
 //! Needs: nothing but gates. Holds: which gates are run depends on the table, which is public, and on no byte that is substituted.
 
-use crate::circuit::affine::{Affine, INVERSES, Inversion};
+use crate::circuit::affine::{Affine, INVERSES, Inversion, inverse_table};
 use crate::circuit::{Bits, aes_sbox};
 use crate::word::{Word, each};
 
@@ -16,6 +16,49 @@ pub struct Sbox {
     pub inversion: Option<Inversion>,
     /// Whether it is, and its input map adds a constant at most.
     pub inverts_first: bool,
+    /// How an AES instruction gives it, if it is.
+    pub around_aes: Option<AroundAes>,
+}
+
+/// An S-box as AES's, or the inverse of that, between two maps.
+#[derive(Clone, Copy, Debug)]
+pub struct AroundAes {
+    /// Whether it is the inverse.
+    pub inverse: bool,
+    /// The map before.
+    pub input: Affine,
+    /// The map behind.
+    pub output: Affine,
+}
+
+impl AroundAes {
+    /// What comes to these inversions, which are of one S-box: the way with the fewest maps that do more than add a constant.
+    const fn of(inversions: &[Inversion]) -> Option<Self> {
+        let Some(aes) = Inversion::AES.inverse() else { return None };
+        let (mut best, mut at) = (None, 0);
+        while at < inversions.len() {
+            let Inversion { input, output } = inversions[at];
+            // Inversion and AES's map, which the inverse of it undoes; or that map undone, and inversion.
+            let forward = Self { inverse: false, input, output: aes.input.then(&output) };
+            let back = Self { inverse: true, input: input.then(&Inversion::AES.output), output };
+            best = Some(forward.or(best));
+            best = Some(back.or(best));
+            at += 1;
+        }
+        best
+    }
+
+    const fn or(self, other: Option<Self>) -> Self {
+        match other {
+            Some(other) if other.maps() <= self.maps() => other,
+            _ => self,
+        }
+    }
+
+    /// Maps that do more than add a constant.
+    pub const fn maps(&self) -> usize {
+        !self.input.adds_constant() as usize + !self.output.adds_constant() as usize
+    }
 }
 
 impl Sbox {
@@ -26,7 +69,7 @@ impl Sbox {
             Some(found) => found.input.adds_constant(),
             None => false,
         };
-        Self { table, inversion, inverts_first }
+        Self { table, inversion, inverts_first, around_aes: around_aes(&table, inversion) }
     }
 
     /// The S-box with its input rotated left by `before` bits and its output by `after`.
@@ -44,16 +87,7 @@ impl Sbox {
     /// # Panics
     /// If it is no permutation.
     pub const fn inverse(&self) -> Self {
-        let (mut table, mut x) = ([0; 256], 0);
-        while x < 256 {
-            table[self.table[x] as usize] = x as u8;
-            x += 1;
-        }
-        x = 0;
-        while x < 256 {
-            assert!(table[self.table[x] as usize] == x as u8, "no permutation");
-            x += 1;
-        }
+        let Some(table) = inverse_table(&self.table) else { panic!("no permutation") };
         Self::new(table)
     }
 
@@ -68,6 +102,16 @@ impl Sbox {
             None => minterms(&self.table, x),
         }
     }
+}
+
+/// How an AES instruction gives a table. The structure of the inverse table is asked for too: of all pairs of maps, that has one whose output
+/// map does nothing, if there is one.
+const fn around_aes(table: &[u8; 256], inversion: Option<Inversion>) -> Option<AroundAes> {
+    let Some(found) = inversion else { return None };
+    let Some(inverse) = inverse_table(table) else { return None };
+    let Some(of_inverse) = Inversion::of(&inverse) else { return None };
+    let Some(other) = of_inverse.inverse() else { return None };
+    AroundAes::of(&[found, other])
 }
 
 /// The S-box of AES (FIPS 197 §5.1.1).

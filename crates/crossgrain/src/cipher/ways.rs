@@ -3,7 +3,7 @@
 //! | way | S-box | linear map | needs | S-boxes |
 //! |---|---|---|---|---|
 //! | [`Galois`] | two affine maps around the field's inversion | one | GFNI | with structure |
-//! | [`Rounds`] | an AES instruction between two maps | two tables of nibbles | AES instructions | with structure |
+//! | [`Rounds`] | an AES instruction between two maps, or fewer | two tables of nibbles | AES instructions | with structure |
 //! | [`Nibbles`] | inversion in GF(2⁴)² by tables of nibbles | two tables of nibbles | a byte shuffle | with structure |
 //! | [`PermuteGalois`] | 256 bytes in four registers | one affine map | VBMI, GFNI | any |
 //! | [`Scan`], [`ScanGalois`] | sixteen tables of nibbles | as above | a byte shuffle, GFNI | any |
@@ -24,8 +24,8 @@ pub trait Way<W: ByteLanes>: Send + Sync + 'static {
     /// What tells this way from others in a variant's name; empty where the ISA says it.
     const NAME: &'static str;
 
-    /// Instructions for an S-box and for a linear map, loads of constants left out.
-    const INSTRUCTIONS: [f64; 2];
+    /// Instructions for a linear map, loads of constants left out.
+    const INSTRUCTIONS_OF_MAP: f64;
 
     /// An S-box as this way takes it.
     type Sbox: Copy + Send + Sync;
@@ -38,6 +38,9 @@ pub trait Way<W: ByteLanes>: Send + Sync + 'static {
 
     /// A linear map.
     fn linear(map: &Linear) -> Self::Linear;
+
+    /// Instructions for an S-box, loads of constants left out.
+    fn instructions(sbox: &Sbox) -> f64;
 
     /// What an S-box lacks: constants that this way leaves to round keys.
     fn lacks(_sbox: &Sbox) -> Lacks {
@@ -69,12 +72,16 @@ pub struct GaloisSbox {
 
 impl<W: GaloisBytes> Way<W> for Galois {
     const NAME: &'static str = "";
-    const INSTRUCTIONS: [f64; 2] = [2.0, 1.0];
+    const INSTRUCTIONS_OF_MAP: f64 = 1.0;
     type Sbox = GaloisSbox;
     type Linear = u64;
 
     fn sbox(sbox: &Sbox) -> Option<GaloisSbox> {
         sbox.inversion.map(|found| GaloisSbox { input: found.input.galois(), output: found.output.galois() })
+    }
+
+    fn instructions(sbox: &Sbox) -> f64 {
+        if sbox.inverts_first { 1.0 } else { 2.0 }
     }
 
     fn lacks(sbox: &Sbox) -> Lacks {
@@ -121,36 +128,41 @@ fn by_nibbles<W: ByteLanes>(isa: W::Isa, bytes: W, map: &NibbleMap) -> W {
     W::broadcast(isa, &map[0]).pick(low) ^ W::broadcast(isa, &map[1]).pick(high)
 }
 
-/// By an AES instruction, whose ShiftRows is undone.
+/// By an AES instruction, whose ShiftRows is undone, between maps by nibbles, or without a map that only adds a constant.
 #[derive(Debug)]
 pub struct Rounds;
 
-/// The maps around SubBytes.
+/// The maps around SubBytes, or around InvSubBytes.
 #[derive(Clone, Copy, Debug)]
 pub struct RoundSbox {
     input: NibbleMap,
     output: NibbleMap,
 }
 
-/// The places that ShiftRows takes bytes to.
+/// The places that ShiftRows takes bytes to, and those that InvShiftRows takes them to.
 const AFTER_SHIFT_ROWS: [u8; 16] = [0, 13, 10, 7, 4, 1, 14, 11, 8, 5, 2, 15, 12, 9, 6, 3];
+const AFTER_INV_SHIFT_ROWS: [u8; 16] = [0, 5, 10, 15, 4, 9, 14, 3, 8, 13, 2, 7, 12, 1, 6, 11];
 
 impl<W: AesLanes> Way<W> for Rounds {
     const NAME: &'static str = "";
-    const INSTRUCTIONS: [f64; 2] = [14.0, 6.0];
+    const INSTRUCTIONS_OF_MAP: f64 = 6.0;
     type Sbox = RoundSbox;
     type Linear = NibbleMap;
 
     fn sbox(sbox: &Sbox) -> Option<RoundSbox> {
-        let found = sbox.inversion?;
-        // What comes out is AES's map of the inverse, which is undone before the S-box's own.
-        let undo = super::sbox::AES.inversion?.output.inverse()?;
-        let output = |x: u8| found.output.apply(undo.apply(x));
-        let constant = output(0);
-        Some(RoundSbox {
-            input: nibbles_of(&found.input),
-            output: nibble_map(|x| output(x) ^ constant, constant),
-        })
+        sbox.around_aes
+            .map(|around| RoundSbox { input: nibbles_of(&around.input), output: nibbles_of(&around.output) })
+    }
+
+    fn instructions(sbox: &Sbox) -> f64 {
+        2.0 + 6.0 * sbox.around_aes.map_or(0.0, |around| around.maps() as f64)
+    }
+
+    /// The constants of maps that are left out.
+    fn lacks(sbox: &Sbox) -> Lacks {
+        let of = |map: &Affine| if map.adds_constant() { map.constant } else { 0 };
+        sbox.around_aes
+            .map_or(Lacks::NOTHING, |around| Lacks { input: of(&around.input), output: of(&around.output) })
     }
 
     fn linear(map: &Linear) -> NibbleMap {
@@ -158,9 +170,18 @@ impl<W: AesLanes> Way<W> for Rounds {
     }
 
     #[inline(always)]
-    fn substitute(isa: W::Isa, bytes: W, sbox: &RoundSbox, _known: &Sbox) -> W {
-        let inverted = by_nibbles(isa, bytes, &sbox.input).encrypt_last_round(W::splat(isa, 0));
-        by_nibbles(isa, inverted.pick(W::broadcast(isa, &AFTER_SHIFT_ROWS)), &sbox.output)
+    fn substitute(isa: W::Isa, bytes: W, sbox: &RoundSbox, known: &Sbox) -> W {
+        // `sbox` is of no S-box without.
+        let Some(around) = &known.around_aes else { return bytes };
+        let entering = if around.input.adds_constant() { bytes } else { by_nibbles(isa, bytes, &sbox.input) };
+        let zero = W::splat(isa, 0);
+        let (substituted, places) = if around.inverse {
+            (entering.decrypt_last_round(zero), &AFTER_INV_SHIFT_ROWS)
+        } else {
+            (entering.encrypt_last_round(zero), &AFTER_SHIFT_ROWS)
+        };
+        let substituted = substituted.pick(W::broadcast(isa, places));
+        if around.output.adds_constant() { substituted } else { by_nibbles(isa, substituted, &sbox.output) }
     }
 
     #[inline(always)]
@@ -191,12 +212,16 @@ pub struct NibbleSbox {
 
 impl<W: ByteLanes> Way<W> for Nibbles {
     const NAME: &'static str = "nibbles";
-    const INSTRUCTIONS: [f64; 2] = [22.0, 6.0];
+    const INSTRUCTIONS_OF_MAP: f64 = 6.0;
     type Sbox = NibbleSbox;
     type Linear = NibbleMap;
 
     fn sbox(sbox: &Sbox) -> Option<NibbleSbox> {
         sbox.inversion.map(|found| nibble_sbox(&found.input, &found.output))
+    }
+
+    fn instructions(_sbox: &Sbox) -> f64 {
+        22.0
     }
 
     /// The constant of the output alone: a table that reads zero for infinite y cannot bring it.
@@ -325,12 +350,16 @@ macro_rules! of_any_table {
 
         impl<W: $($bound +)+> Way<W> for $name {
             const NAME: &'static str = $text;
-            const INSTRUCTIONS: [f64; 2] = [$instructions, <$maps as Way<W>>::INSTRUCTIONS[1]];
+            const INSTRUCTIONS_OF_MAP: f64 = <$maps as Way<W>>::INSTRUCTIONS_OF_MAP;
             type Sbox = [u8; 256];
             type Linear = $Linear;
 
             fn sbox(sbox: &Sbox) -> Option<[u8; 256]> {
                 Some(sbox.table)
+            }
+
+            fn instructions(_sbox: &Sbox) -> f64 {
+                $instructions
             }
 
             fn linear(map: &Linear) -> $Linear {

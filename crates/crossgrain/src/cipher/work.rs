@@ -38,11 +38,12 @@ impl Work {
         Self { boxes: vec![0.0; C::BOXES.len()], maps: vec![0.0; C::maps().len()], ..Self::default() }
     }
 
-    /// Instructions on registers, if a substitution and a linear map are so many.
-    pub fn instructions(&self, [substitution, map]: [f64; 2]) -> f64 {
-        let boxes: f64 = self.boxes.iter().sum();
+    /// Instructions on registers, if `of_box` tells how many an S-box is, and a linear map is `of_map`.
+    pub fn instructions<C: Description>(&self, of_box: impl Fn(&Sbox) -> f64, of_map: f64) -> f64 {
+        let boxes: f64 =
+            self.boxes.iter().zip(C::BOXES).map(|(count, sbox)| count * (of_box(sbox) + 1.0)).sum();
         let maps: f64 = self.maps.iter().sum();
-        boxes * (substitution + 1.0) + maps * map + self.sums + 2.0 * self.rotations
+        boxes + maps * of_map + self.sums + 2.0 * self.rotations
     }
 
     /// Gates, where an operation is on so many bytes. Rotations are none.

@@ -71,6 +71,16 @@ impl Affine {
         sum
     }
 
+    /// This map and then another.
+    pub const fn then(&self, next: &Self) -> Self {
+        let (mut matrix, mut bit) = ([0; 8], 0);
+        while bit < 8 {
+            matrix[bit] = next.apply(self.matrix[bit]) ^ next.constant;
+            bit += 1;
+        }
+        Self { matrix, constant: next.apply(self.constant) }
+    }
+
     /// The map that undoes this one; nothing if two bytes have the same image.
     pub const fn inverse(&self) -> Option<Self> {
         let linear = Self { matrix: self.matrix, constant: 0 };
@@ -168,7 +178,7 @@ impl Inversion {
 }
 
 /// The inverse of a table, if it is a permutation.
-const fn inverse_table(table: &[u8; 256]) -> Option<[u8; 256]> {
+pub const fn inverse_table(table: &[u8; 256]) -> Option<[u8; 256]> {
     let (mut inverse, mut seen, mut x) = ([0; 256], [false; 256], 0);
     while x < 256 {
         let y = table[x] as usize;

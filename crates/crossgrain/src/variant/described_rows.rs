@@ -88,7 +88,8 @@ fn bytes<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize>(rows: &mut Vec<Var
         let (isa, keys) = (W::Isa::detect(features)?, keys.described(C::FAMILY)?);
         Some(Box::new(BytesOnLanes::<C, W, Y, N>::new(isa, direction, keys)?))
     };
-    let instructions = |direction| Work::on_bytes::<C>(direction).instructions(Y::INSTRUCTIONS);
+    let instructions =
+        |direction| Work::on_bytes::<C>(direction).instructions::<C>(Y::instructions, Y::INSTRUCTIONS_OF_MAP);
     whole::<C, W::Isa>(Repr::Bytesliced { bits: W::BITS }, &way::<W, Y>(N), bind, instructions, rows);
 }
 
@@ -98,8 +99,10 @@ fn words<C: OnWords, W: ByteLanes + Lane32, Y: Way<W>, const N: usize>(rows: &mu
         Some(Box::new(WordsOnLanes::<C, W, Y, N>::new(isa, direction, keys)?))
     };
     // An instruction waits for the one before it: alone, a bundle takes about twice as long as the ports ask for.
-    let instructions =
-        |direction| Work::on_words::<C>(direction).instructions(Y::INSTRUCTIONS) * (1.0 + 1.0 / N as f64);
+    let instructions = |direction| {
+        let work = Work::on_words::<C>(direction).instructions::<C>(Y::instructions, Y::INSTRUCTIONS_OF_MAP);
+        work * (1.0 + 1.0 / N as f64)
+    };
     whole::<C, W::Isa>(Repr::Vsliced { bits: W::BITS }, &way::<W, Y>(N), bind, instructions, rows);
 }
 

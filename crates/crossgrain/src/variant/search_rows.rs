@@ -72,8 +72,9 @@ const OF_GATE: f64 = 6.0;
 /// The same in the schedule of one key, which goes by gates on single bytes.
 const OF_GATE_IN_SCHEDULE: f64 = 0.45;
 
-/// Instructions of a substitution of a byte and of a linear map of a byte, by look-ups.
-const LOOK_UPS: [f64; 2] = [4.0, 18.0];
+/// Instructions of a substitution of a byte by a look-up, and of a linear map of a byte.
+const LOOK_UP: f64 = 4.0;
+const MAP: f64 = 18.0;
 
 /// Instructions that estimates go by where no line of them is a row's: of schedule, rounds across the grain, and rounds along it.
 type Instructions = [fn(Direction) -> f64; 3];
@@ -109,7 +110,7 @@ impl Visitor for Described<'_> {
         let instructions: Instructions = [
             |direction| Work::on_bytes::<C>(direction).gates::<C>(1) * OF_GATE_IN_SCHEDULE,
             |direction| Work::on_bytes::<C>(direction).gates::<C>(1) * OF_GATE,
-            |direction| Work::on_bytes::<C>(direction).instructions(LOOK_UPS),
+            |direction| Work::on_bytes::<C>(direction).instructions::<C>(|_| LOOK_UP, MAP),
         ];
         steps::<C>(instructions, self.0);
     }
@@ -118,7 +119,7 @@ impl Visitor for Described<'_> {
         let instructions: Instructions = [
             |direction| Work::on_words::<C>(direction).gates::<C>(4) * OF_GATE_IN_SCHEDULE,
             |direction| Work::on_words::<C>(direction).gates::<C>(4) * OF_GATE,
-            |direction| Work::on_words::<C>(direction).instructions(LOOK_UPS.map(|of_byte| 4.0 * of_byte)),
+            |direction| Work::on_words::<C>(direction).instructions::<C>(|_| 4.0 * LOOK_UP, 4.0 * MAP),
         ];
         steps::<C>(instructions, self.0);
     }
