@@ -176,15 +176,23 @@ impl Program {
     pub fn run_by(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
         assert!(self.counts == matches!(source, Source::Counter(_)), "planned for another source");
         assert!(source.takes_partial_blocks() || buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
-        if Buffers::pay_past_caches(buffers.len_bytes()) && !buffers.is_in_place() {
-            return self.run_past_caches(threads, source, buffers);
+        if buffers.len_bytes() < Threads::JOB_BYTES_MIN {
+            return self.run_here(source, buffers);
         }
-        self.run_as_given(threads, source, buffers);
+        self.run_long(threads, source, buffers);
+    }
+
+    #[inline(never)]
+    fn run_long(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
+        if Buffers::pay_past_caches(buffers.len_bytes()) && !buffers.is_in_place() {
+            self.run_past_caches(threads, source, buffers);
+        } else {
+            self.run_as_given(threads, source, buffers);
+        }
     }
 
     /// Nobody finds so much in a cache later, and a line that is written whole need not be read first. What is written past the
     /// caches has to begin with a line.
-    #[inline(never)]
     fn run_past_caches(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
         let head_bytes = buffers.bytes_to_line(BLOCK_BYTES);
         let rest_source = source.after(&buffers.input()[..head_bytes]);
@@ -193,10 +201,10 @@ impl Program {
         self.run_as_given(threads, rest_source, rest.past_caches());
     }
 
-    #[inline]
     fn run_as_given(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
         if threads.pays(buffers.len_bytes()) {
-            self.run_split(threads, source, buffers);
+            let grain_blocks = self.bound[0].bundle_blocks();
+            threads.split(source, buffers, grain_blocks, &|source, piece| self.run_here(source, piece));
         } else {
             self.run_here(source, buffers);
         }
@@ -248,12 +256,6 @@ impl Program {
             Bound::Whole(cipher) => cipher.gcm_short(way, messages, right),
             Bound::Tiles(_) => 0,
         }
-    }
-
-    #[inline(never)]
-    fn run_split(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
-        let grain_blocks = self.bound[0].bundle_blocks();
-        threads.split(source, buffers, grain_blocks, &|source, piece| self.run_here(source, piece));
     }
 
     /// The threads that the program was given.

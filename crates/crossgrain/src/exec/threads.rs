@@ -13,14 +13,14 @@ const PIECE_BYTES_MIN: usize = 64 * 1024;
 /// The largest: small enough to stay in L2.
 const PIECE_BYTES_MAX: usize = 1024 * 1024;
 
-/// A job that is worth waking threads for.
-const JOB_BYTES_MIN: usize = 512 * 1024;
-
 /// How many threads of rayon's current pool a job may use: the calling thread alone where no pool can start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threads(usize);
 
 impl Threads {
+    /// A job that is worth waking threads for.
+    pub(crate) const JOB_BYTES_MIN: usize = 512 * 1024;
+
     /// The calling thread alone.
     pub const ONE: Self = Self(1);
 
@@ -115,7 +115,7 @@ impl Threads {
 
     /// From how much work on that is.
     pub(crate) const fn pays_from_bytes(self) -> u64 {
-        if self.0 > 1 { JOB_BYTES_MIN as u64 } else { u64::MAX }
+        if self.0 > 1 { Self::JOB_BYTES_MIN as u64 } else { u64::MAX }
     }
 }
 

@@ -57,35 +57,51 @@ impl<W: AesLanes> fmt::Debug for Cipher<W> {
 }
 
 impl<W: AesLanes> Cipher<W> {
-    fn run_framed<F: From<Before<W>> + Frame<W>>(&self, before: Block, buffers: &mut Buffers<'_>) {
+    #[inline(never)]
+    fn run_framed<F: From<Before<W>> + Frame<W>>(&self, before: Block, mut buffers: Buffers<'_>) {
         let Self { isa, ref keys, direction } = *self;
-        let frame = PhantomData::<F>;
+        let (frame, buffers) = (PhantomData::<F>, &mut buffers);
         match direction {
             Direction::Encrypt => isa.enter(Framed::<W, F, true> { isa, keys, before, frame, buffers }),
             Direction::Decrypt => isa.enter(Framed::<W, F, false> { isa, keys, before, frame, buffers }),
         }
     }
+
+    /// Cut where the low 64 bits of the counter wrap, so that a kernel need not carry.
+    #[inline(never)]
+    fn run_counted(&self, mut first: Counter, mut buffers: Buffers<'_>) {
+        let Self { isa, ref keys, .. } = *self;
+        let blocks = buffers.len_bytes() / BLOCK_BYTES;
+        // Counters until then, less one.
+        let left = u64::MAX - first.value as u64;
+        if let Ok(left) = usize::try_from(left)
+            && left < blocks
+        {
+            let mut low = buffers.take_front((left + 1) * BLOCK_BYTES);
+            isa.enter(Ctr::<W> { isa, keys, first, buffers: &mut low });
+            first = first.skip(left as u128 + 1);
+        }
+        isa.enter(Ctr::<W> { isa, keys, first, buffers: &mut buffers });
+    }
+
+    #[inline(never)]
+    fn run_tweaked(&self, tweaks: Tweaks<'_>, mut buffers: Buffers<'_>) {
+        let Self { isa, ref keys, direction } = *self;
+        let buffers = &mut buffers;
+        match direction {
+            Direction::Encrypt => isa.enter(Xts::<W, true> { isa, keys, tweaks, buffers }),
+            Direction::Decrypt => isa.enter(Xts::<W, false> { isa, keys, tweaks, buffers }),
+        }
+    }
 }
 
 impl<W: AesLanes> WholePart for Cipher<W> {
-    fn run(&self, source: Source<'_>, mut buffers: Buffers<'_>) {
-        let Self { isa, ref keys, direction } = *self;
-        let buffers = &mut buffers;
+    /// What follows has frames of its own: a short call saves no register here.
+    fn run(&self, source: Source<'_>, buffers: Buffers<'_>) {
         match source {
             Source::Bytes => self.run_framed::<Plain>([0; BLOCK_BYTES], buffers),
-            Source::Counter(first) => {
-                let (mut low, mut high) = split_at_carry(first, buffers.reborrow());
-                isa.enter(Ctr::<W> { isa, keys, first, buffers: &mut low });
-                let value = first.value.wrapping_add(u128::from(u64::MAX)) >> 64 << 64;
-                let first = Counter { value, ..first };
-                if !high.is_empty() {
-                    isa.enter(Ctr::<W> { isa, keys, first, buffers: &mut high });
-                }
-            }
-            Source::Tweaked(tweaks) => match direction {
-                Direction::Encrypt => isa.enter(Xts::<W, true> { isa, keys, tweaks, buffers }),
-                Direction::Decrypt => isa.enter(Xts::<W, false> { isa, keys, tweaks, buffers }),
-            },
+            Source::Counter(first) => self.run_counted(first, buffers),
+            Source::Tweaked(tweaks) => self.run_tweaked(tweaks, buffers),
             Source::Masked(_) => unreachable!("plaintext is added up besides"),
             Source::Chained(previous) => self.run_framed::<Neighbours<W, false>>(previous, buffers),
             Source::Delayed(previous) => self.run_framed::<Neighbours<W, true>>(previous, buffers),
@@ -128,14 +144,6 @@ impl<W: AesLanes> WholePart for Cipher<W> {
     fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
         chains::run::<W>(self.isa, &self.keys, rule, strands, blocks);
     }
-}
-
-/// Cuts a counter job where the low 64 bits of the counter wrap, so that a kernel need not carry.
-fn split_at_carry(first: Counter, buffers: Buffers<'_>) -> (Buffers<'_>, Buffers<'_>) {
-    let blocks_left = (1_u128 << 64) - (first.value & u128::from(u64::MAX));
-    let blocks = buffers.len_bytes() / BLOCK_BYTES;
-    let at = usize::try_from(blocks_left).map_or(blocks, |left| left.min(blocks));
-    buffers.split_at(at * BLOCK_BYTES)
 }
 
 /// Middle rounds of the shortest key.
@@ -488,10 +496,11 @@ pub(super) fn counters<W: AesLanes>(isa: W::Isa, first: u128, stride: usize) -> 
 }
 
 /// The same value in every lane. Put together in registers: in memory it would be written by halves and read as a whole, which
-/// waits for both.
+/// waits for both. Not by an exchange of halves: the compiler would see through it, and read the whole.
 #[inline(always)]
-pub(super) fn both_halves<W: AesLanes>(isa: W::Isa, value: u128) -> W {
-    W::exchange_halves(W::splat(isa, value as u64), W::splat(isa, (value >> 64) as u64)).0
+fn both_halves<W: AesLanes>(isa: W::Isa, value: u128) -> W {
+    let low = W::broadcast(isa, &u128::from(u64::MAX).to_le_bytes());
+    (W::splat(isa, value as u64) & low) ^ (W::splat(isa, (value >> 64) as u64) & !low)
 }
 
 /// CTR: counters enter, the input is added.

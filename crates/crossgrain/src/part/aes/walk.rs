@@ -90,6 +90,30 @@ impl<W: AesLanes> Walk<W> {
         Self { plain: Cipher::new(isa, Direction::Encrypt, keys), isa, nonce: Mutex::new(Nonce::default()) }
     }
 
+    /// Many blocks, with tables of the nonces that they are under.
+    #[inline(never)]
+    fn run_tabled(&self, mut first: Counter, mut buffers: Buffers<'_>) {
+        assert!(buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
+        while !buffers.is_empty() {
+            let blocks = buffers.len_bytes() / BLOCK_BYTES;
+            let left = usize::try_from(first.left_in_low(NONCE_BITS));
+            let blocks = left.map_or(blocks, |left| left.min(blocks));
+            let (mut now, later) = buffers.split_at(blocks * BLOCK_BYTES);
+            match self.table(first, blocks) {
+                None => self.plain.run(Source::Counter(first), now),
+                Some(table) => self.isa.enter(Walked::<W> {
+                    isa: self.isa,
+                    keys: &self.plain.keys,
+                    table: &table,
+                    first,
+                    buffers: &mut now,
+                }),
+            }
+            first = first.skip(blocks as u128);
+            buffers = later;
+        }
+    }
+
     /// The table of the nonce that counter `first` belongs to, if `blocks` more make it worth having.
     #[inline(never)]
     fn table(&self, first: Counter, blocks: usize) -> Option<SharedTable> {
@@ -117,29 +141,12 @@ impl<W: AesLanes> fmt::Debug for Walk<W> {
 }
 
 impl<W: AesLanes> WholePart for Walk<W> {
-    fn run(&self, source: Source<'_>, mut buffers: Buffers<'_>) {
-        assert!(buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
-        let mut first = match source {
-            Source::Counter(first) if buffers.len_bytes() >= FEW_BLOCKS * BLOCK_BYTES => first,
-            _ => return self.plain.run(source, buffers),
-        };
-        while !buffers.is_empty() {
-            let blocks = buffers.len_bytes() / BLOCK_BYTES;
-            let left = usize::try_from(first.left_in_low(NONCE_BITS));
-            let blocks = left.map_or(blocks, |left| left.min(blocks));
-            let (mut now, later) = buffers.split_at(blocks * BLOCK_BYTES);
-            match self.table(first, blocks) {
-                None => self.plain.run(Source::Counter(first), now),
-                Some(table) => self.isa.enter(Walked::<W> {
-                    isa: self.isa,
-                    keys: &self.plain.keys,
-                    table: &table,
-                    first,
-                    buffers: &mut now,
-                }),
+    fn run(&self, source: Source<'_>, buffers: Buffers<'_>) {
+        match source {
+            Source::Counter(first) if buffers.len_bytes() >= FEW_BLOCKS * BLOCK_BYTES => {
+                self.run_tabled(first, buffers)
             }
-            first = first.skip(blocks as u128);
-            buffers = later;
+            _ => self.plain.run(source, buffers),
         }
     }
 

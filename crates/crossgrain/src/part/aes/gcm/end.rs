@@ -6,7 +6,7 @@
 use super::{With, admits, blocks_of, lengths};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::message::{AeadMessage, Tag};
-use crate::part::aes::instructions::{IN_FLIGHT, both_halves, counters, in_gaps};
+use crate::part::aes::instructions::{IN_FLIGHT, counters, in_gaps};
 use crate::part::aes::key::{Wide, WideKeys};
 use crate::part::ghash::{Few, Field, Kept, STRIDE, Sums};
 use crate::word::{AesLanes, Kernel, each};
@@ -137,6 +137,12 @@ fn counter_blocks<W: AesLanes, const N: usize>(isa: W::Isa, first: u128, block: 
     let number = field.reversed(first).add_low_u64(both_halves(isa, block as u128));
     let ahead = |register: usize| counters::<W>(isa, (1 + register * W::BLOCKS) as u128, 1);
     (first, each!(i < N => field.reversed(number.add_low_u64(ahead(i)))))
+}
+
+/// The same value, which lies in registers, in every lane.
+#[inline(always)]
+fn both_halves<W: AesLanes>(isa: W::Isa, value: u128) -> W {
+    W::exchange_halves(W::splat(isa, value as u64), W::splat(isa, (value >> 64) as u64)).0
 }
 
 /// Counters of data and of the tag's mask on their way through the cipher.
