@@ -134,6 +134,13 @@ fn what_is_no_table_is_refused() {
     assert_eq!(Table::new(&[0, 256]), Err(TableError::Value { index: 1, value: 256 }));
 }
 
+/// A table whose smallest circuit was wrong.
+#[test]
+fn a_table_of_three_inputs_becomes_a_circuit() {
+    let table = Table::new(&[1, 8, 4, 3, 14, 0, 11, 14]).unwrap();
+    assert!(table.is_computed_by(&synthesize(&table, Width::Two).unwrap()));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
     #[test]
