@@ -134,9 +134,9 @@ fn what_is_no_table_is_refused() {
     assert_eq!(Table::new(&[0, 256]), Err(TableError::Value { index: 1, value: 256 }));
 }
 
-/// A table whose smallest circuit was wrong.
+/// A table in whose smallest circuit a NOR, which is an output, comes of a complement that was absorbed.
 #[test]
-fn a_table_of_three_inputs_becomes_a_circuit() {
+fn a_nor_is_no_complement() {
     let table = Table::new(&[1, 8, 4, 3, 14, 0, 11, 14]).unwrap();
     assert!(table.is_computed_by(&synthesize(&table, Width::Two).unwrap()));
 }

@@ -79,6 +79,15 @@ impl Gate {
             _ => None,
         }
     }
+
+    /// The node whose complement this is, if it is one.
+    fn complemented(&self) -> Option<usize> {
+        match (&self.operation, &self.inputs[..]) {
+            // Of two nodes, this would be the table of NOR.
+            (Operation::Table(0b01), &[node]) => Some(node),
+            _ => None,
+        }
+    }
 }
 
 /// A function of a few nodes, on the way to becoming a gate.
@@ -443,8 +452,7 @@ impl Builder {
     fn absorb_complements(&mut self, outputs: &mut [usize]) {
         for at in 0..outputs.len() {
             let output = outputs[at];
-            let complement = self.gate_of(output).filter(|gate| gate.operation == Operation::Table(0b01));
-            let Some(node) = complement.and_then(|gate| gate.inputs.first().copied()) else { continue };
+            let Some(node) = self.gate_of(output).and_then(Gate::complemented) else { continue };
             let concerned: Vec<_> = (0..self.gates.len())
                 .filter(|&gate| self.inputs + gate == node || self.gates[gate].inputs.contains(&node))
                 .filter(|&gate| self.inputs + gate != output)
