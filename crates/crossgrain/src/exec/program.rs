@@ -176,6 +176,7 @@ impl Program {
     pub fn run_by(&self, threads: Threads, source: Source<'_>, buffers: Buffers<'_>) {
         assert!(self.counts == matches!(source, Source::Counter(_)), "planned for another source");
         assert!(source.takes_partial_blocks() || buffers.len_bytes().is_multiple_of(BLOCK_BYTES));
+        const { assert!(Threads::JOB_BYTES_MIN <= Buffers::HUGE_BYTES) };
         if buffers.len_bytes() < Threads::JOB_BYTES_MIN {
             return self.run_here(source, buffers);
         }

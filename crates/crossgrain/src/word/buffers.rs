@@ -124,7 +124,7 @@ impl<'a> Buffers<'a> {
     const LATER_BYTES: usize = 12 * 1024;
 
     /// From what length on no cache is taken to hold a job.
-    const HUGE_BYTES: usize = 64 * 1024 * 1024;
+    pub(crate) const HUGE_BYTES: usize = 64 * 1024 * 1024;
 
     /// Places that the caller has borrowed for `'a`.
     pub(super) const fn over(input: *const u8, output: *mut u8, len_bytes: usize) -> Self {

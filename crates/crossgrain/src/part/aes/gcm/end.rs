@@ -3,7 +3,7 @@
 //! All of its registers but the last are full: how many there are is known when a kernel is compiled, so one mask is made and one length
 //! looked at, for the last.
 
-use super::{With, admits, blocks_of, lengths};
+use super::{With, admits, blocks_of, halves, lengths};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::message::{AeadMessage, Tag};
 use crate::part::aes::instructions::{IN_FLIGHT, counters, in_gaps};
@@ -133,16 +133,10 @@ fn write<W: AesLanes, const N: usize>(message: &mut AeadMessage<'_>, at: usize, 
 /// The counter block J₀ in every lane, and the counter blocks of data from this block on.
 #[inline(always)]
 fn counter_blocks<W: AesLanes, const N: usize>(isa: W::Isa, first: u128, block: usize) -> (W, [W; N]) {
-    let (field, first) = (Field::<W>::of_ghash(isa), both_halves::<W>(isa, first));
-    let number = field.reversed(first).add_low_u64(both_halves(isa, block as u128));
+    let (field, first) = (Field::<W>::of_ghash(isa), halves::<W>(isa, first as u64, (first >> 64) as u64));
+    let number = field.reversed(first).add_low_u64(halves(isa, block as u64, 0));
     let ahead = |register: usize| counters::<W>(isa, (1 + register * W::BLOCKS) as u128, 1);
     (first, each!(i < N => field.reversed(number.add_low_u64(ahead(i)))))
-}
-
-/// The same value, which lies in registers, in every lane.
-#[inline(always)]
-fn both_halves<W: AesLanes>(isa: W::Isa, value: u128) -> W {
-    W::exchange_halves(W::splat(isa, value as u64), W::splat(isa, (value >> 64) as u64)).0
 }
 
 /// Counters of data and of the tag's mask on their way through the cipher.

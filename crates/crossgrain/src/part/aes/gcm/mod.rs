@@ -114,7 +114,13 @@ const fn bulk_bytes<W: AesLanes>(message: &AeadMessage<'_>) -> usize {
 #[inline(always)]
 fn lengths<W: AesLanes>(isa: W::Isa, message: &AeadMessage<'_>) -> W {
     let (data, aad) = (message.buffers.len_bytes() as u64, message.aad.len() as u64);
-    W::exchange_halves(W::splat(isa, data), W::splat(isa, aad)).0
+    halves(isa, data, aad)
+}
+
+/// Two numbers, which lie in registers, as the halves of every lane.
+#[inline(always)]
+fn halves<W: AesLanes>(isa: W::Isa, low: u64, high: u64) -> W {
+    W::exchange_halves(W::splat(isa, low), W::splat(isa, high)).0
 }
 
 /// Gives a sealed message this tag, or says whether it is that of one to be opened. Bytes of it beyond a tag's are zeros.

@@ -1,6 +1,6 @@
 //! Short messages of GCM, several together: each step of one waits for the step before, and the others' fill the time.
 
-use super::{With, admits, blocks_of, lengths};
+use super::{With, admits, blocks_of, halves, lengths};
 use crate::block::BLOCK_BYTES;
 use crate::message::{AeadMessage, Tag};
 use crate::part::GcmWay;
@@ -149,7 +149,7 @@ fn nonce_in_lanes<W: AesLanes>(isa: W::Isa, nonce: &[u8]) -> W {
     // Both parts as they lie: what is put together in memory first waits to be written.
     let front = nonce.first_chunk().map_or(0, |front| u64::from_le_bytes(*front));
     let back = nonce.last_chunk().map_or(0, |back| u32::from_le_bytes(*back));
-    W::exchange_halves(W::splat(isa, front), W::splat(isa, back.into())).0
+    halves(isa, front, back.into())
 }
 
 /// Additional data without its last block, and that.
