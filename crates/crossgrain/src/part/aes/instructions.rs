@@ -200,6 +200,43 @@ impl<'a, W: AesLanes, const HELD: usize> Middle<'a, W, HELD> {
     }
 }
 
+/// Keys of rounds, dealt out to gaps in each of which something else is computed.
+///
+/// Each gap follows a round; while there are more rounds than gaps, it is followed by one. So what is computed is spread over all rounds, and
+/// no port has to wait at their end. How many keys there are is known at run time alone: the compiler moves nothing out of its gap.
+pub(super) struct Gaps<'a> {
+    keys: &'a [Wide],
+    /// How many more rounds there are than gaps.
+    more: usize,
+}
+
+impl<'a> Gaps<'a> {
+    #[inline(always)]
+    pub(super) fn new(keys: &'a [Wide], gaps: usize) -> Self {
+        Self { keys, more: black_box(keys.len().saturating_sub(gaps)) }
+    }
+
+    /// The key of the round before a gap.
+    #[inline(always)]
+    pub(super) fn before(&mut self) -> Option<&'a Wide> {
+        let (key, later) = self.keys.split_first()?;
+        self.keys = later;
+        Some(key)
+    }
+
+    /// The key of the round behind gap `gap`, if there is one.
+    #[inline(always)]
+    pub(super) fn behind(&mut self, gap: usize) -> Option<&'a Wide> {
+        if gap < self.more { self.before() } else { None }
+    }
+
+    /// The keys of the rounds behind all gaps.
+    #[inline(always)]
+    pub(super) const fn rest(self) -> &'a [Wide] {
+        self.keys
+    }
+}
+
 /// The keys of so many rounds, among or behind which something else is computed, and of the others. How many that is the compiler must
 /// not see: it would write their loop out, and move what is computed before or behind all rounds, where it fills no gap.
 #[inline(always)]

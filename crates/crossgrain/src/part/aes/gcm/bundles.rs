@@ -4,7 +4,7 @@ use super::With;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::message::AeadMessage;
 use crate::part::aes::instructions::{
-    AHEAD_BYTES, Counted, Frame, IN_FLIGHT, MIDDLE_LEAST, Middle, in_gaps, round,
+    AHEAD_BYTES, Counted, Frame, Gaps, IN_FLIGHT, MIDDLE_LEAST, Middle, round,
 };
 use crate::part::aes::key::WideKeys;
 use crate::part::aes::walk::{TABLED, Table, Walker};
@@ -142,7 +142,7 @@ fn encrypt_bundle<W: AesLanes, B: Begin<W>>(
     state
 }
 
-/// A bundle of CTR that has begun, whose first middle rounds have products of what is `sent` between them.
+/// A bundle of CTR that has begun, whose middle rounds have products of what is `sent` between them.
 #[inline(always)]
 fn encrypt_and_hash<W: AesLanes, B: Begin<W>>(
     isa: W::Isa,
@@ -157,13 +157,17 @@ fn encrypt_and_hash<W: AesLanes, B: Begin<W>>(
     let middle = &middle[B::ROUNDS..];
     let mut products = sums.begin_stride();
     // Even the shortest key has as many rounds left.
-    let (early, late) = in_gaps(middle, STRIDE - 1);
-    for (place, (key, register)) in early.iter().zip(sent.chunks_exact(W::BYTES)).enumerate() {
+    let mut gaps = Gaps::new(middle, STRIDE - 1);
+    for (place, register) in sent.chunks_exact(W::BYTES).take(STRIDE - 1).enumerate() {
+        let Some(key) = gaps.before() else { break };
         round::<W, IN_FLIGHT, true>(isa, &mut state, key);
         sums.add_in_stride(&mut products, place, register);
+        if let Some(key) = gaps.behind(place) {
+            round::<W, IN_FLIGHT, true>(isa, &mut state, key);
+        }
     }
     sums.end_stride(products, &sent[(STRIDE - 1) * W::BYTES..][..W::BYTES]);
     let last_keys = each!(i < IN_FLIGHT => last ^ input[i]);
-    Middle::in_memory(late).rounds::<IN_FLIGHT, true>(isa, &mut state, last_keys);
+    Middle::in_memory(gaps.rest()).rounds::<IN_FLIGHT, true>(isa, &mut state, last_keys);
     state
 }

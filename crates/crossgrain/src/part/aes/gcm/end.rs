@@ -6,7 +6,7 @@
 use super::{With, admits, blocks_of, halves, lengths};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::message::{AeadMessage, Tag};
-use crate::part::aes::instructions::{IN_FLIGHT, counters, in_gaps};
+use crate::part::aes::instructions::{Gaps, IN_FLIGHT, counters};
 use crate::part::aes::key::{Wide, WideKeys};
 use crate::part::ghash::{Few, Field, Kept, STRIDE, Sums};
 use crate::word::{AesLanes, Kernel, each};
@@ -182,25 +182,33 @@ impl<W: AesLanes, const N: usize> Counters<'_, W, N> {
     #[inline(always)]
     fn encrypt_beside_sealed(&mut self, sums: &mut Sums<'_, W>, sealed: &[u8]) {
         let mut products = sums.begin_stride();
-        let (early, late) = in_gaps(self.keys, STRIDE - 1);
-        for (place, (key, register)) in early.iter().zip(sealed.chunks_exact(W::BYTES)).enumerate() {
+        let mut gaps = Gaps::new(self.keys, STRIDE - 1);
+        for (place, register) in sealed.chunks_exact(W::BYTES).take(STRIDE - 1).enumerate() {
+            let Some(key) = gaps.before() else { break };
             self.round(key);
             sums.add_in_stride(&mut products, place, register);
+            if let Some(key) = gaps.behind(place) {
+                self.round(key);
+            }
         }
         sums.end_stride(products, &sealed[(STRIDE - 1) * W::BYTES..]);
-        self.keys = late;
+        self.keys = gaps.rest();
     }
 
     /// Some rounds, and between them the products of what is decrypted.
     #[inline(always)]
     fn encrypt_beside_received(&mut self, hash: &mut Few<'_, W>, received: &[u8], factors: &[u8]) {
-        let (early, late) = in_gaps(self.keys, N - 1);
+        let mut gaps = Gaps::new(self.keys, N - 1);
         let registers = received.chunks_exact(W::BYTES).zip(factors.chunks_exact(W::BYTES));
-        for (key, (register, factor)) in early.iter().zip(registers) {
+        for (place, (register, factor)) in registers.enumerate() {
+            let Some(key) = gaps.before() else { break };
             self.round(key);
             hash.add_by(W::load(self.isa, register), W::load(self.isa, factor));
+            if let Some(key) = gaps.behind(place) {
+                self.round(key);
+            }
         }
-        self.keys = late;
+        self.keys = gaps.rest();
     }
 
     /// The rounds that are left, the last with what it adds to the counters of data.
