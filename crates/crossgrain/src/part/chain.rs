@@ -5,9 +5,10 @@
 //! Source: SP 800-38A §6.2 to 6.4; SP 800-38B §6.2 for what is only absorbed.
 
 use std::fmt;
+use std::ops::Range;
 
 use crate::block::{BLOCK_BYTES, Block};
-use crate::word::{Buffers, TILE_BYTES, Tile, prefetch, prefetch_for_later, wipe};
+use crate::word::{AesLanes, Buffers, TILE_BYTES, Tile, each, prefetch, prefetch_for_later, wipe};
 
 /// A chain that replaces its blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +93,23 @@ impl Data<'_> {
         }
     }
 
+    /// Asks for the lines of these bytes after byte `at`. By their last bytes: where a message does not begin with a line, its first
+    /// has come with what was before.
+    #[inline(always)]
+    pub(crate) fn expect(&self, at: usize, bytes: Range<usize>) {
+        for line in bytes.step_by(LINE_BYTES) {
+            prefetch(self.input(), at + line + (LINE_BYTES - 1));
+        }
+    }
+
+    /// Asks for the same, to be needed later.
+    #[inline(always)]
+    pub(crate) fn expect_later(&self, at: usize, bytes: Range<usize>) {
+        for line in bytes.step_by(LINE_BYTES) {
+            prefetch_for_later(self.input(), at + line + (LINE_BYTES - 1));
+        }
+    }
+
     /// Leaves `count_bytes` behind.
     ///
     /// # Panics
@@ -142,23 +160,6 @@ impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
         }
     }
 
-    /// Asks for what `fill` will take from byte `at` on. By the last bytes of lines: where messages do not begin with one, the first has
-    /// come with the steps before.
-    #[inline(always)]
-    pub(crate) fn expect(data: &Data<'_>, at: usize) {
-        for line in (0..STEPS * BLOCK_BYTES).step_by(LINE_BYTES) {
-            prefetch(data.input(), at + line + (LINE_BYTES - 1));
-        }
-    }
-
-    /// Asks for the same, to be needed later.
-    #[inline(always)]
-    pub(crate) fn expect_later(data: &Data<'_>, at: usize) {
-        for line in (0..STEPS * BLOCK_BYTES).step_by(LINE_BYTES) {
-            prefetch_for_later(data.input(), at + line + (LINE_BYTES - 1));
-        }
-    }
-
     /// Gives the first `steps` blocks of a lane back to the message, from byte `at` on.
     #[inline(always)]
     pub(crate) fn drain(&self, lane: usize, data: &mut Data<'_>, at: usize, steps: usize) {
@@ -173,6 +174,50 @@ impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
             }
         }
     }
+}
+
+impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
+    /// Takes four blocks of each of four messages, from byte `at` on, into four lanes of four steps.
+    #[inline(always)]
+    pub(crate) fn fill_square<W: AesLanes>(
+        &mut self,
+        isa: W::Isa,
+        (lane, step): (usize, usize),
+        strands: &[&mut Strand<'_>],
+        at: usize,
+    ) {
+        let blocks: [W; SQUARE] = each!(i < SQUARE => W::load(isa, &strands[i].data.input()[at + step * BLOCK_BYTES..][..W::BYTES]));
+        for (i, row) in transposed(blocks).into_iter().enumerate() {
+            row.store(self.0[step + i][lane..][..W::BLOCKS].as_flattened_mut());
+        }
+    }
+
+    /// Gives four lanes of four steps back to their messages, from byte `at` on.
+    #[inline(always)]
+    pub(crate) fn drain_square<W: AesLanes>(
+        &self,
+        isa: W::Isa,
+        (lane, step): (usize, usize),
+        strands: &mut [&mut Strand<'_>],
+        at: usize,
+    ) {
+        let rows: [W; SQUARE] =
+            each!(i < SQUARE => W::load(isa, self.0[step + i][lane..][..W::BLOCKS].as_flattened()));
+        for (strand, blocks) in strands.iter_mut().zip(transposed(rows)) {
+            blocks.store(&mut strand.data.output_mut()[at + step * BLOCK_BYTES..][..W::BYTES]);
+        }
+    }
+}
+
+/// Blocks of a register of 512 bits: as many of these make a square.
+const SQUARE: usize = 4;
+
+/// Block `i` of register `j` as block `j` of register `i`, in registers of so many blocks.
+#[inline(always)]
+fn transposed<W: AesLanes>([a, b, c, d]: [W; SQUARE]) -> [W; SQUARE] {
+    let ((a, b), (c, d)) = (W::unzip_blocks(a, b), W::unzip_blocks(c, d));
+    let ((a, c), (b, d)) = (W::unzip_blocks(a, c), W::unzip_blocks(b, d));
+    [a, b, c, d]
 }
 
 impl<const LANES: usize, const STEPS: usize> Drop for Stage<LANES, STEPS> {

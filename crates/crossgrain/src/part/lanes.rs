@@ -8,23 +8,24 @@
 
 use std::ops::Range;
 
-use super::chain::{self, Rule, Strand};
+use super::chain::{Data, Rule, Stage, Strand};
 use crate::block::{BLOCK_BYTES, Block};
-use crate::word::Kernel;
+use crate::word::{AesLanes, Kernel};
 
 /// Steps that are staged together: four cache lines of every message. Messages of a round length fall into the same few
 /// sets of the first cache, which hold no more than a line or two of each: taken line by line, what the CPU fetches
 /// ahead of one is pushed out by the others before it is asked for. Twice as many gain
 /// nothing, and short messages pay for clearing them.
-const STEPS: usize = 16;
+pub(super) const STEPS: usize = 16;
+
+/// The same of squares: one for each half of a step.
+pub(super) const STEPS_BY_SQUARES: usize = 8;
 
 /// Messages whose next lines the CPU fetches from memory by itself, and in time, on Zen 4: of 16 it does, of 32 not.
 const FORESEEN: usize = 16;
 
 /// How far ahead the second cache is asked for lines, since the first waits for no more than 24 at once on Zen 4.
 const LATER_BYTES: usize = 5 * STEPS * BLOCK_BYTES;
-
-type Stage<const LANES: usize> = chain::Stage<LANES, STEPS>;
 
 /// A cipher on up to `LANES` blocks in registers. Its methods must be `#[inline(always)]`, as a kernel's.
 pub(super) trait Lanes<const LANES: usize> {
@@ -38,30 +39,30 @@ pub(super) trait Lanes<const LANES: usize> {
     fn store(&self, state: Self::State, blocks: &mut [Block; LANES]);
 
     /// One step of every chain; inputs are replaced by outputs. Both halves of the exchange go beside it.
-    fn advance(
+    fn advance<const STEPS: usize>(
         &self,
         rule: Rule,
         state: &mut Self::State,
         blocks: &mut [Block; LANES],
-        exchange: &mut Exchange<'_, '_, '_, LANES>,
+        exchange: &mut Exchange<'_, '_, '_, LANES, STEPS>,
     );
 }
 
 /// Takes no more than `LANES` chains `blocks` blocks further.
-pub(super) struct Chains<'a, 's, 'd, L, const LANES: usize> {
+pub(super) struct Chains<'a, 's, 'd, L, const LANES: usize, const STEPS: usize> {
     pub(super) lanes: L,
     pub(super) strands: &'a mut [&'s mut Strand<'d>],
     pub(super) blocks: usize,
     pub(super) rule: Rule,
 }
 
-impl<L: Lanes<LANES>, const LANES: usize> Kernel for Chains<'_, '_, '_, L, LANES> {
+impl<L: Lanes<LANES>, const LANES: usize, const STEPS: usize> Kernel for Chains<'_, '_, '_, L, LANES, STEPS> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         let Self { lanes, strands, blocks, rule } = self;
-        let mut stages = [Stage::<LANES>::new(), Stage::new()];
+        let mut stages = [Stage::<LANES, STEPS>::new(), Stage::new()];
         let [now, other] = &mut stages;
         let (mut now, mut other) = (now, other);
         for (lane, strand) in strands.iter().enumerate() {
@@ -70,24 +71,23 @@ impl<L: Lanes<LANES>, const LANES: usize> Kernel for Chains<'_, '_, '_, L, LANES
         let mut state = lanes.load(now.step(0));
         let (end, are_many) = (blocks * BLOCK_BYTES, strands.len() > FORESEEN);
         let moves = Moves { out: None, into: Some(0), end, are_many };
-        Exchange { stage: &mut *now, strands: &mut *strands, first: 0, moves }.all();
+        Exchange { stage: &mut *now, strands: &mut *strands, step: 0, share: LANES, moves }.all();
         for at in (0..end).step_by(STEPS * BLOCK_BYTES) {
             let steps = STEPS.min((end - at) / BLOCK_BYTES);
             let out = at.checked_sub(STEPS * BLOCK_BYTES).filter(|_| rule.writes());
             let into = Some(at + STEPS * BLOCK_BYTES).filter(|&next| next < end);
+            let moves = Moves { out, into, end, are_many };
             let share = strands.len().div_ceil(steps);
             for step in 0..steps {
-                let from = (step * share).min(strands.len());
-                let to = (from + share).min(strands.len());
-                let (strands, moves) = (&mut strands[from..to], Moves { out, into, end, are_many });
-                let mut exchange = Exchange { stage: &mut *other, strands, first: from, moves };
+                let mut exchange =
+                    Exchange { stage: &mut *other, strands: &mut *strands, step, share, moves };
                 lanes.advance(rule, &mut state, now.step(step), &mut exchange);
             }
             std::mem::swap(&mut now, &mut other);
         }
         let last = end.next_multiple_of(STEPS * BLOCK_BYTES).checked_sub(STEPS * BLOCK_BYTES);
         let moves = Moves { out: last.filter(|_| rule.writes()), into: None, end, are_many };
-        Exchange { stage: other, strands: &mut *strands, first: 0, moves }.all();
+        Exchange { stage: other, strands: &mut *strands, step: 0, share: LANES, moves }.all();
         lanes.store(state, now.step(0));
         for (strand, state) in strands.iter_mut().zip(now.step(0)) {
             strand.state = *state;
@@ -105,34 +105,62 @@ struct Moves {
     are_many: bool,
 }
 
-/// Lanes of a stage from lane `first` on are emptied and filled, half of them at a time.
-pub(super) struct Exchange<'a, 's, 'd, const LANES: usize> {
-    stage: &'a mut Stage<LANES>,
+impl Moves {
+    /// Whether the stage is filled by so many steps; those before it were.
+    #[inline(always)]
+    fn fill(&self, steps: usize) -> bool {
+        self.into.is_some_and(|at| at + steps * BLOCK_BYTES <= self.end)
+    }
+
+    /// Asks for the lines that hold these steps of the stage after one of `STEPS` that begins `at` this byte.
+    #[inline(always)]
+    fn expect<const STEPS: usize>(&self, data: &Data<'_>, at: usize, steps: Range<usize>) {
+        let bytes = steps.start * BLOCK_BYTES..steps.end * BLOCK_BYTES;
+        data.expect(at + STEPS * BLOCK_BYTES, bytes.clone());
+        if self.are_many {
+            data.expect_later(at + LATER_BYTES, bytes);
+        }
+    }
+}
+
+/// What step `step` does to a stage: its share of the lanes is emptied and filled, half of them at a time.
+pub(super) struct Exchange<'a, 's, 'd, const LANES: usize, const STEPS: usize> {
+    stage: &'a mut Stage<LANES, STEPS>,
     strands: &'a mut [&'s mut Strand<'d>],
-    first: usize,
+    step: usize,
+    /// Lanes a step.
+    share: usize,
     moves: Moves,
 }
 
-impl<const LANES: usize> Exchange<'_, '_, '_, LANES> {
+impl<const LANES: usize, const STEPS: usize> Exchange<'_, '_, '_, LANES, STEPS> {
     #[inline(always)]
     pub(super) fn all(&mut self) {
-        self.lanes(0..self.strands.len());
+        self.lanes(self.share());
+    }
+
+    /// Either half, the first or the second.
+    #[inline(always)]
+    pub(super) fn half<W: AesLanes>(&mut self, isa: W::Isa, half: usize) {
+        if const { is_by_squares::<W>(LANES, STEPS) } && self.moves.fill(STEPS) {
+            return self.square::<W>(isa, 2 * self.step + half);
+        }
+        let share = self.share();
+        let middle = share.start + share.len() / 2;
+        self.lanes(if half == 0 { share.start..middle } else { middle..share.end });
+    }
+
+    /// The lanes that this step moves.
+    #[inline(always)]
+    fn share(&self) -> Range<usize> {
+        let (lanes, first) = (self.strands.len(), self.step * self.share);
+        first.min(lanes)..(first + self.share).min(lanes)
     }
 
     #[inline(always)]
-    pub(super) fn first_half(&mut self) {
-        self.lanes(0..self.strands.len() / 2);
-    }
-
-    #[inline(always)]
-    pub(super) fn second_half(&mut self) {
-        self.lanes(self.strands.len() / 2..self.strands.len());
-    }
-
-    #[inline(always)]
-    fn lanes(&mut self, range: Range<usize>) {
-        let first = self.first + range.start;
-        let strands = &mut self.strands[range];
+    fn lanes(&mut self, lanes: Range<usize>) {
+        let first = lanes.start;
+        let strands = &mut self.strands[lanes];
         if let Some(at) = self.moves.out {
             let steps = STEPS.min((self.moves.end - at) / BLOCK_BYTES);
             for (lane, strand) in strands.iter_mut().enumerate() {
@@ -142,11 +170,30 @@ impl<const LANES: usize> Exchange<'_, '_, '_, LANES> {
         if let Some(at) = self.moves.into {
             for (lane, strand) in strands.iter().enumerate() {
                 self.stage.fill(first + lane, &strand.data, at);
-                Stage::<LANES>::expect(&strand.data, at + STEPS * BLOCK_BYTES);
-                if self.moves.are_many {
-                    Stage::<LANES>::expect_later(&strand.data, at + LATER_BYTES);
-                }
+                self.moves.expect::<STEPS>(&strand.data, at, 0..STEPS);
             }
         }
     }
+
+    /// A register's worth of blocks of as many messages, which lie in a register's lanes for as many steps.
+    #[inline(always)]
+    fn square<W: AesLanes>(&mut self, isa: W::Isa, square: usize) {
+        let (lane, step) =
+            (square / (STEPS / W::BLOCKS) * W::BLOCKS, square % (STEPS / W::BLOCKS) * W::BLOCKS);
+        let strands = &mut self.strands[lane..][..W::BLOCKS];
+        if let Some(at) = self.moves.out {
+            self.stage.drain_square::<W>(isa, (lane, step), strands, at);
+        }
+        if let Some(at) = self.moves.into {
+            self.stage.fill_square::<W>(isa, (lane, step), strands, at);
+            for strand in strands {
+                self.moves.expect::<STEPS>(&strand.data, at, step..step + W::BLOCKS);
+            }
+        }
+    }
+}
+
+/// Whether stages of so many lanes and steps are made of squares, one for each half of a step.
+pub(super) const fn is_by_squares<W: AesLanes>(lanes: usize, steps: usize) -> bool {
+    steps == STEPS_BY_SQUARES && W::BLOCKS == 4 && lanes == 2 * W::BLOCKS * W::BLOCKS
 }

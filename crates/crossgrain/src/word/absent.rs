@@ -27,6 +27,11 @@ pub(crate) const fn stores_best_past_caches() -> bool {
     false
 }
 
+/// There is none to shuffle.
+pub(crate) const fn shuffles_whole_registers() -> bool {
+    false
+}
+
 pub(crate) const fn prefetch(_bytes: &[u8], _at: usize) {}
 
 pub(crate) const fn prefetch_for_later(_bytes: &[u8], _at: usize) {}

@@ -84,7 +84,9 @@ pub use x86::{
     Gfni256, Gfni512, GfniVbmi512, GfniVbmiWord512, GfniWord256, GfniWord512, Sse2, Vaes256, Vaes512,
     Vbmi512, VbmiWord512, Vclmul256, Vclmul512, Word128, Word256, Word512,
 };
-pub(crate) use x86::{fence, prefetch, prefetch_for_later, prefetch_to_write, stores_best_past_caches};
+pub(crate) use x86::{
+    fence, prefetch, prefetch_for_later, prefetch_to_write, shuffles_whole_registers, stores_best_past_caches,
+};
 
 /// What other crates may not implement: a token proves something of the CPU.
 mod sealed {

@@ -20,12 +20,12 @@ use std::marker::PhantomData;
 use std::ops::{BitAnd, BitXor, Not};
 
 use self::raw::Raw;
-pub(crate) use self::tokens::stores_best_past_caches;
 pub use self::tokens::{
     AesNi, Avx2, Avx512, Clmul, Gfni256, Gfni512, GfniVbmi512, Sse2, Vaes256, Vaes512, Vbmi512, Vclmul256,
     Vclmul512,
 };
 pub(super) use self::tokens::{cpu_model, detect_features};
+pub(crate) use self::tokens::{shuffles_whole_registers, stores_best_past_caches};
 use super::{
     AesLanes, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Lane32, Lanes, Register,
     Shift, Word, gates,

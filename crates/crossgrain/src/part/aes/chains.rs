@@ -7,8 +7,8 @@ use super::instructions::{BUNDLE_BLOCKS_MAX, IN_FLIGHT, Middle, in_gaps, round};
 use super::key::WideKeys;
 use crate::block::Block;
 use crate::part::chain::{Link, Rule, Strand};
-use crate::part::lanes::{Chains, Exchange, Lanes};
-use crate::word::{AesLanes, Isa, each};
+use crate::part::lanes::{Chains, Exchange, Lanes, STEPS, STEPS_BY_SQUARES, is_by_squares};
+use crate::word::{AesLanes, Isa, each, shuffles_whole_registers};
 
 /// Middle rounds between the halves of an exchange: about half of them.
 const ROUNDS_BETWEEN: usize = 6;
@@ -24,12 +24,15 @@ pub(super) fn run<W: AesLanes>(
     // No more lanes than there are registers for: they are cleared before and wiped after.
     const FEW: usize = BUNDLE_BLOCKS_MAX / IN_FLIGHT;
     for strands in strands.chunks_mut(IN_FLIGHT * W::BLOCKS) {
-        if strands.len() > W::BLOCKS {
+        if is_by_squares::<W>(strands.len(), STEPS_BY_SQUARES) && shuffles_whole_registers() {
             let lanes = Registers::<W, IN_FLIGHT> { isa, keys };
-            isa.enter(Chains::<_, BUNDLE_BLOCKS_MAX> { lanes, strands, blocks, rule });
+            isa.enter(Chains::<_, BUNDLE_BLOCKS_MAX, STEPS_BY_SQUARES> { lanes, strands, blocks, rule });
+        } else if strands.len() > W::BLOCKS {
+            let lanes = Registers::<W, IN_FLIGHT> { isa, keys };
+            isa.enter(Chains::<_, BUNDLE_BLOCKS_MAX, STEPS> { lanes, strands, blocks, rule });
         } else {
             let lanes = Registers::<W, 1> { isa, keys };
-            isa.enter(Chains::<_, FEW> { lanes, strands, blocks, rule });
+            isa.enter(Chains::<_, FEW, STEPS> { lanes, strands, blocks, rule });
         }
     }
 }
@@ -59,12 +62,12 @@ impl<W: AesLanes, const N: usize, const LANES: usize> Lanes<LANES> for Registers
     }
 
     #[inline(always)]
-    fn advance(
+    fn advance<const STEPS: usize>(
         &self,
         rule: Rule,
         state: &mut [W; N],
         blocks: &mut [Block; LANES],
-        exchange: &mut Exchange<'_, '_, '_, LANES>,
+        exchange: &mut Exchange<'_, '_, '_, LANES, STEPS>,
     ) {
         let (first, middle, last) = self.keys.split();
         let (first, last) = (first.load::<W>(self.isa), last.load::<W>(self.isa));
@@ -75,12 +78,12 @@ impl<W: AesLanes, const N: usize, const LANES: usize> Lanes<LANES> for Registers
         } else {
             each!(i < N => state[i] ^ first)
         };
-        exchange.first_half();
+        exchange.half::<W>(self.isa, 0);
         let (early, late) = in_gaps(middle, ROUNDS_BETWEEN);
         for key in early {
             round::<W, N, true>(self.isa, &mut result, key);
         }
-        exchange.second_half();
+        exchange.half::<W>(self.isa, 1);
         Middle::in_memory(late).rounds::<N, true>(self.isa, &mut result, [last; N]);
         *state = result;
         match rule {

@@ -6,7 +6,7 @@ use super::vsliced::{Cipher, State, at_once};
 use super::whole::sums;
 use crate::block::Block;
 use crate::part::chain::{Link, Rule, Strand};
-use crate::part::lanes::{Chains, Exchange, Lanes};
+use crate::part::lanes::{Chains, Exchange, Lanes, STEPS};
 use crate::word::{Isa, Lane32, each};
 
 /// Takes every chain `blocks` blocks further.
@@ -42,7 +42,7 @@ fn side_by_side<W: Lane32, const N: usize, const LANES: usize>(
     blocks: usize,
 ) {
     let lanes = Bundles::<W, N> { isa, cipher };
-    isa.enter(Chains::<_, LANES> { lanes, strands, blocks, rule });
+    isa.enter(Chains::<_, LANES, STEPS> { lanes, strands, blocks, rule });
 }
 
 /// Blocks in `N` bundles.
@@ -74,12 +74,12 @@ impl<W: Lane32, const N: usize, const LANES: usize> Lanes<LANES> for Bundles<'_,
     }
 
     #[inline(always)]
-    fn advance(
+    fn advance<const STEPS: usize>(
         &self,
         rule: Rule,
         state: &mut [State<W>; N],
         blocks: &mut [Block; LANES],
-        exchange: &mut Exchange<'_, '_, '_, LANES>,
+        exchange: &mut Exchange<'_, '_, '_, LANES, STEPS>,
     ) {
         exchange.all();
         if rule.adds_before() {

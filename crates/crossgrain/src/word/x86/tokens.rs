@@ -54,6 +54,17 @@ pub(crate) fn stores_best_past_caches() -> bool {
     *IS_INTEL
 }
 
+/// Whether the CPU computes on registers of 512 bits in one piece and shuffles them two at a time, as AMD's do from Zen 5 on: family 26.
+/// Zen 4 has them in halves; Intel's CPUs have one port for such shuffles.
+pub(crate) fn shuffles_whole_registers() -> bool {
+    static DOES: LazyLock<bool> = LazyLock::new(|| {
+        let version = ask(1).eax;
+        let family = (version >> 8 & 0xf) + (version >> 20 & 0xff);
+        ask(0).ebx.to_le_bytes() == *b"Auth" && family >= 26
+    });
+    *DOES
+}
+
 /// The processor's brand string, and its family, model and stepping in hex as CPUID packs them: many a
 /// virtual machine cuts the brand down to the maker.
 pub(in crate::word) fn cpu_model() -> Option<String> {
