@@ -67,9 +67,10 @@ impl Tag {
         kept.unwrap_or(&[0; BLOCK_BYTES])
     }
 
-    /// These bytes, of which those behind the first `len_bytes` are zeros.
-    pub(crate) const fn of_padded(bytes: Block, len_bytes: usize) -> Self {
-        Self { bytes, len_bytes }
+    /// The bytes of a tag of so many, to be written with zeros behind them.
+    pub(crate) const fn to_be_padded(&mut self, len_bytes: usize) -> &mut Block {
+        self.len_bytes = len_bytes;
+        &mut self.bytes
     }
 
     /// The bytes, and zeros behind them.

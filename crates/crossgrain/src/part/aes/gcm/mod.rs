@@ -19,8 +19,8 @@ use self::end::{Before, End};
 pub(super) use self::together::Short;
 use super::instructions::IN_FLIGHT;
 use super::key::WideKeys;
-use crate::block::{BLOCK_BYTES, Block};
-use crate::message::{AeadMessage, Tag};
+use crate::block::BLOCK_BYTES;
+use crate::message::AeadMessage;
 use crate::part::GcmWay;
 use crate::part::ghash::{Few, Kept, Powers};
 use crate::word::{AesLanes, Isa, wipe};
@@ -123,12 +123,17 @@ fn halves<W: AesLanes>(isa: W::Isa, low: u64, high: u64) -> W {
     W::exchange_halves(W::splat(isa, low), W::splat(isa, high)).0
 }
 
-/// Gives a sealed message this tag, or says whether it is that of one to be opened. Bytes of it beyond a tag's are zeros.
+/// Gives a sealed message the tag in the lowest lane, or says whether it is that of one to be opened. Bytes of it beyond a tag's are zeros.
+///
+/// `opens` is a constant wherever it can be, and a tag that is given is stored whole: it would be put together of halves, which a caller
+/// that reads it whole waits for.
 #[inline(always)]
-fn admits(&GcmWay { opens, tag_bytes, .. }: &GcmWay<'_>, message: &mut AeadMessage<'_>, tag: Block) -> bool {
+fn admits<W: AesLanes>(opens: bool, way: &GcmWay<'_>, message: &mut AeadMessage<'_>, tag: W) -> bool {
     if opens {
-        return u128::from_le_bytes(tag) == u128::from_le_bytes(message.tag.padded());
+        let mut made = [0; BLOCK_BYTES];
+        tag.store_lowest(&mut made);
+        return u128::from_le_bytes(made) == u128::from_le_bytes(message.tag.padded());
     }
-    message.tag = Tag::of_padded(tag, tag_bytes);
+    tag.store_lowest(message.tag.to_be_padded(way.tag_bytes));
     true
 }

@@ -120,7 +120,7 @@ fn together<W: AesLanes>(with: With<'_, W>, messages: &mut [AeadMessage<'_>; TOG
     let mut are_right = [true; TOGETHER];
     unrolled!(m in [0 1 2 3] {
         let message = &mut messages[m];
-        are_right[m] = admits(way, message, tags[m]);
+        are_right[m] = admits(way.opens, way, message, W::broadcast(isa, &tags[m]));
         if are_right[m] {
             state[m].store_part(message.buffers.output_mut());
         }
