@@ -55,7 +55,7 @@ impl<K: Kind> BlockCipher<K> {
     /// [`Error::LengthMismatch`] if there are not as many blocks of output as of input; nothing is written
     /// then.
     pub fn encrypt_n(&self, input: &[Block], output: &mut [Block]) -> Result<(), Error> {
-        self.bound.encrypt.apply(Buffers::apart(input.as_flattened(), output.as_flattened_mut())?)
+        apply_n(&self.bound.encrypt, input, output)
     }
 
     /// Deciphers any number of blocks.
@@ -63,8 +63,19 @@ impl<K: Kind> BlockCipher<K> {
     /// # Errors
     /// As [`BlockCipher::encrypt_n`].
     pub fn decrypt_n(&self, input: &[Block], output: &mut [Block]) -> Result<(), Error> {
-        self.bound.decrypt.apply(Buffers::apart(input.as_flattened(), output.as_flattened_mut())?)
+        apply_n(&self.bound.decrypt, input, output)
     }
+}
+
+/// A block alone needs none of what a longer job asks for.
+#[inline]
+fn apply_n(cipher: &Ecb, input: &[Block], output: &mut [Block]) -> Result<(), Error> {
+    if let ([from], [to]) = (input, &mut *output) {
+        *to = *from;
+        cipher.block(to);
+        return Ok(());
+    }
+    cipher.apply(Buffers::apart(input.as_flattened(), output.as_flattened_mut())?)
 }
 
 impl<K: Kind> KeySizeUser for BlockCipher<K> {
