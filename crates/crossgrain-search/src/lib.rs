@@ -18,6 +18,7 @@ mod pages {
 
 mod batch;
 mod block;
+mod derivation;
 mod device;
 mod error;
 mod hex;
@@ -27,12 +28,14 @@ mod known;
 mod mask;
 mod part;
 mod rule;
+mod sha256;
 mod shard;
 mod space;
 mod test;
 mod words;
 
 pub use block::{Bind, BlockSearch, Inner, Kernel, Pair};
+pub use derivation::{Derivation, Derive};
 pub use device::{Device, Failure, Table};
 pub use error::Error;
 pub use job::{Hit, Known, Search, Test, Watch};

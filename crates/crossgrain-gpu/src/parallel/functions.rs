@@ -47,11 +47,21 @@ impl Function {
 
 /// All of a program.
 #[derive(Default)]
-pub(super) struct Functions(Vec<Function>);
+pub(super) struct Functions {
+    all: Vec<Function>,
+    /// How many rounds are alike, if any are.
+    alike: Option<u32>,
+}
 
 impl Functions {
     pub(super) fn add(&mut self, head: Head, (graph, given): Traced) {
-        self.0.push(Function { head, graph, given: vec![given] });
+        self.all.push(Function { head, graph, given: vec![given] });
+    }
+
+    /// Adds a function that is called in a loop as often as the state says, always alike.
+    pub(super) fn add_alike(&mut self, head: Head, round: Traced, rounds: u32) {
+        self.alike = Some(rounds);
+        self.add(head, round);
     }
 
     /// Adds a function that is called in a loop, by what was traced of it each time.
@@ -66,14 +76,14 @@ impl Functions {
         if !is_same || given.iter().any(|words| words.len() != given[0].len()) {
             return Err(Error::Program("its rounds differ in more than their state".to_owned()));
         }
-        self.0.push(Function { head, graph, given });
+        self.all.push(Function { head, graph, given });
         Ok(())
     }
 
     /// Their texts. With `is_mapped`, in fewer gates where some are found. Also whether any reads state.
     pub(super) fn text(&self, language: Language, is_mapped: bool) -> (String, bool) {
-        let (mut text, mut reads_state) = (String::new(), false);
-        for called in &self.0 {
+        let (mut text, mut reads_state) = (String::new(), self.alike.is_some());
+        for called in &self.all {
             let Function { head, graph, .. } = called;
             let is_mapped = is_mapped && graph.gates().len() <= MAPPED_GATES_MAX;
             let graph = if is_mapped { map(graph) } else { graph.clone() };
@@ -91,8 +101,8 @@ impl Functions {
 
     /// A call of the function of this name; in a loop, in the round `number`.
     pub(super) fn call(&self, name: &str, arguments: &str) -> String {
-        let mut first = 0;
-        for called in &self.0 {
+        let mut first = usize::from(self.alike.is_some());
+        for called in &self.all {
             let (fours, times) = (called.fours(), called.given.len());
             if called.head.name == name && fours > 0 {
                 let place =
@@ -104,19 +114,28 @@ impl Functions {
         format!("{name}({arguments})")
     }
 
+    /// How many rounds a loop has, as an expression: `each` unless they are alike.
+    pub(super) fn rounds(&self, each: usize) -> String {
+        self.alike.map_or_else(|| format!("{each}u"), |_| "keys[0u].x".to_owned())
+    }
+
     pub(super) fn have_state(&self) -> bool {
-        self.0.iter().any(|function| function.fours() > 0)
+        self.alike.is_some() || self.all.iter().any(|function| function.fours() > 0)
     }
 
     /// The words of state of all.
     pub(super) fn state(&self) -> Result<Zeroizing<Vec<u32>>, Error> {
-        let words = 4 * self.0.iter().map(|called| called.fours() * called.given.len()).sum::<usize>();
+        let vectors = self.all.iter().map(|called| called.fours() * called.given.len());
+        let words = 4 * (usize::from(self.alike.is_some()) + vectors.sum::<usize>());
         if words > KEY_WORDS_MAX {
             let told = format!("it has {words} words of state, and there is room for {KEY_WORDS_MAX}");
             return Err(Error::Program(told));
         }
         let mut state = Zeroizing::new(Vec::with_capacity(words));
-        for given in self.0.iter().flat_map(|called| &called.given) {
+        if let Some(rounds) = self.alike {
+            state.extend_from_slice(&[rounds, 0, 0, 0]);
+        }
+        for given in self.all.iter().flat_map(|called| &called.given) {
             state.extend_from_slice(given);
             let padded = state.len().next_multiple_of(4);
             state.resize(padded, 0);

@@ -66,7 +66,54 @@ pub trait BitLoop<const IN: usize, const OUT: usize>: Sync {
     fn last<W: Lanes>(&self, y: [[W; 32]; OUT]) -> [[W; 32]; OUT];
 }
 
-/// A [`BitLoop`] as a kernel, with elements transposed as by [`Bits`].
+/// A [`Map`] with a loop of rounds that are all alike, which stays one in programs for devices. How many there are is told to a
+/// program when it runs, so that their number may be any and takes no other program.
+///
+/// ```
+/// use crossgrain_gpu::parallel::{Lanes, Loop, MapLoop, Policy, generate};
+///
+/// struct Power {
+///     exponent: u32,
+/// }
+///
+/// impl MapLoop<1, 2> for Power {
+///     fn rounds(&self) -> u32 {
+///         self.exponent
+///     }
+///
+///     #[inline(always)]
+///     fn first<W: Lanes>(&self, [x]: [W; 1]) -> [W; 2] {
+///         [x.filled(1), x]
+///     }
+///
+///     #[inline(always)]
+///     fn round<W: Lanes>(&self, [power, x]: [W; 2]) -> [W; 2] {
+///         [power.multiply_lanes(x), x]
+///     }
+/// }
+///
+/// let place = Policy::Auto.open()?;
+/// assert_eq!(generate(&Loop(Power { exponent: 5 }), &place, 4)?.to_vec()?, [[0, 0], [1, 1], [32, 2], [243, 3]]);
+/// # Ok::<(), crossgrain_gpu::Error>(())
+/// ```
+pub trait MapLoop<const IN: usize, const OUT: usize>: Sync {
+    /// How many rounds the loop has.
+    fn rounds(&self) -> u32;
+
+    /// What stands before the loop.
+    fn first<W: Lanes>(&self, x: [W; IN]) -> [W; OUT];
+
+    /// A round, which is given the same by [`Lanes::uniform`] each time.
+    fn round<W: Lanes>(&self, y: [W; OUT]) -> [W; OUT];
+
+    /// What stands after the loop; nothing unless told.
+    #[inline(always)]
+    fn last<W: Lanes>(&self, y: [W; OUT]) -> [W; OUT] {
+        y
+    }
+}
+
+/// A [`BitLoop`] as a kernel, with elements transposed as by [`Bits`]; or a [`MapLoop`].
 #[derive(Clone, Copy, Debug)]
 pub struct Loop<K>(pub K);
 
@@ -128,9 +175,23 @@ impl<const N: usize> Combine<N> for Max {
     }
 }
 
+/// The loop of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounds {
+    /// There is none.
+    None,
+    /// Each round has state of its own.
+    Each,
+    /// All are alike.
+    Alike,
+}
+
 /// A kernel as the algorithms run it: on `ROWS` elements a lane of 32 bits. Every [`Map`] is one, and so are [`Bits`] of every
-/// [`BitMap`] and [`Loop`] of every [`BitLoop`].
+/// [`BitMap`] and [`Loop`] of every [`BitLoop`] and [`MapLoop`].
 pub trait Bundle<const ROWS: usize, const IN: usize, const OUT: usize>: Sync {
+    /// Whether it has a loop, and of what kind.
+    const LOOP: Rounds = Rounds::None;
+
     /// The user's function, on 32 rows transposed, as far as a loop in it.
     fn inner<W: Lanes>(&self, x: [[W; ROWS]; IN]) -> [[W; ROWS]; OUT];
 
@@ -187,19 +248,30 @@ fn turn<W: Lanes + Shift, const ROWS: usize>(rows: &mut [W; ROWS]) {
     }
 }
 
+/// The one row of each number.
+#[inline(always)]
+fn out_of_rows<W: Lanes, const N: usize>(x: [[W; 1]; N]) -> [W; N] {
+    let mut numbers = [x[0][0]; N];
+    for (number, [row]) in numbers.iter_mut().zip(&x) {
+        *number = *row;
+    }
+    numbers
+}
+
+/// Numbers of one row each.
+#[inline(always)]
+fn in_rows<W: Lanes, const N: usize>(y: [W; N]) -> [[W; 1]; N] {
+    let mut rows = [[y[0]]; N];
+    for ([row], number) in rows.iter_mut().zip(&y) {
+        *row = *number;
+    }
+    rows
+}
+
 impl<K: Map<IN, OUT>, const IN: usize, const OUT: usize> Bundle<1, IN, OUT> for K {
     #[inline(always)]
     fn inner<W: Lanes>(&self, x: [[W; 1]; IN]) -> [[W; 1]; OUT] {
-        let mut numbers = [x[0][0]; IN];
-        for (number, [row]) in numbers.iter_mut().zip(&x) {
-            *number = *row;
-        }
-        let y = self.map(numbers);
-        let mut rows = [[y[0]]; OUT];
-        for ([row], number) in rows.iter_mut().zip(&y) {
-            *row = *number;
-        }
-        rows
+        in_rows(self.map(out_of_rows(x)))
     }
 }
 
@@ -210,7 +282,33 @@ impl<K: BitMap<IN, OUT>, const IN: usize, const OUT: usize> Bundle<32, IN, OUT> 
     }
 }
 
+impl<K: MapLoop<IN, OUT>, const IN: usize, const OUT: usize> Bundle<1, IN, OUT> for Loop<K> {
+    const LOOP: Rounds = Rounds::Alike;
+
+    #[inline(always)]
+    fn inner<W: Lanes>(&self, x: [[W; 1]; IN]) -> [[W; 1]; OUT] {
+        in_rows(self.0.first(out_of_rows(x)))
+    }
+
+    #[inline(always)]
+    fn rounds(&self) -> usize {
+        self.0.rounds() as usize
+    }
+
+    #[inline(always)]
+    fn round<W: Lanes>(&self, _number: usize, y: [[W; 1]; OUT]) -> [[W; 1]; OUT] {
+        in_rows(self.0.round(out_of_rows(y)))
+    }
+
+    #[inline(always)]
+    fn last<W: Lanes>(&self, y: [[W; 1]; OUT]) -> [[W; 1]; OUT] {
+        in_rows(self.0.last(out_of_rows(y)))
+    }
+}
+
 impl<K: BitLoop<IN, OUT>, const IN: usize, const OUT: usize> Bundle<32, IN, OUT> for Loop<K> {
+    const LOOP: Rounds = Rounds::Each;
+
     #[inline(always)]
     fn inner<W: Lanes>(&self, x: [[W; 32]; IN]) -> [[W; 32]; OUT] {
         self.0.first(x)

@@ -53,7 +53,7 @@ pub use algorithm::{
 };
 pub(crate) use grid::Programs;
 pub use grid::{Grid, Memory};
-pub use kernel::{BitLoop, BitMap, Bits, Bundle, Combine, Loop, Map, Max, Min, Sum};
+pub use kernel::{BitLoop, BitMap, Bits, Bundle, Combine, Loop, Map, MapLoop, Max, Min, Rounds, Sum};
 pub use order::{copy_if, gather, sort_by_key};
 pub use policy::{Place, Policy};
 pub use scan::{inclusive_scan, transform_scan};

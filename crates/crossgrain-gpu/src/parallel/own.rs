@@ -2,7 +2,7 @@
 
 use crossgrain::internal::word::Lanes;
 
-use super::kernel::{Bundle, Combine, Map};
+use super::kernel::{Bundle, Combine, Map, Rounds};
 
 /// An element as it is.
 #[derive(Clone, Copy, Debug)]
@@ -38,24 +38,60 @@ impl<K, const ROWS: usize, const IN: usize, const N: usize> Bundle<ROWS, IN, N> 
 where
     K: Bundle<ROWS, IN, 1>,
 {
+    const LOOP: Rounds = K::LOOP;
+
     #[inline(always)]
     fn inner<W: Lanes>(&self, x: [[W; ROWS]; IN]) -> [[W; ROWS]; N] {
-        let [made] = self.0.all(x);
-        let mut any = made[0];
-        for row in &made[1..] {
-            any = !(!any & !*row);
-        }
-        // Of a lane of 32 bits the lowest is left, and of rows the first.
-        if ROWS == 1 {
-            any = !any.equal_lanes(any.zero()) & any.filled(1);
-        }
-        let one = if ROWS == 1 { any.filled(1) } else { !any.zero() };
-        let mut y = [[any.zero(); ROWS]; N];
-        for (number, rows) in y.iter_mut().enumerate() {
-            rows[0] = if number == 2 { any ^ one } else { any };
-        }
-        y
+        let [made] = self.0.inner(x);
+        if K::LOOP == Rounds::None { hits(made) } else { with_first(made) }
     }
+
+    #[inline(always)]
+    fn rounds(&self) -> usize {
+        self.0.rounds()
+    }
+
+    #[inline(always)]
+    fn round<W: Lanes>(&self, number: usize, y: [[W; ROWS]; N]) -> [[W; ROWS]; N] {
+        let [made] = self.0.round(number, [y[0]]);
+        with_first(made)
+    }
+
+    #[inline(always)]
+    fn last<W: Lanes>(&self, y: [[W; ROWS]; N]) -> [[W; ROWS]; N] {
+        if K::LOOP == Rounds::None {
+            return y;
+        }
+        let [made] = self.0.last([y[0]]);
+        hits(made)
+    }
+}
+
+/// Numbers of which the first is this one.
+#[inline(always)]
+fn with_first<W: Lanes, const ROWS: usize, const N: usize>(made: [W; ROWS]) -> [[W; ROWS]; N] {
+    let mut y = [[made[0].zero(); ROWS]; N];
+    y[0] = made;
+    y
+}
+
+/// What [`Hit`] makes of a result.
+#[inline(always)]
+fn hits<W: Lanes, const ROWS: usize, const N: usize>(made: [W; ROWS]) -> [[W; ROWS]; N] {
+    let mut any = made[0];
+    for row in &made[1..] {
+        any = !(!any & !*row);
+    }
+    // Of a lane of 32 bits the lowest is left, and of rows the first.
+    if ROWS == 1 {
+        any = !any.equal_lanes(any.zero()) & any.filled(1);
+    }
+    let one = if ROWS == 1 { any.filled(1) } else { !any.zero() };
+    let mut y = [[any.zero(); ROWS]; N];
+    for (number, rows) in y.iter_mut().enumerate() {
+        rows[0] = if number == 2 { any ^ one } else { any };
+    }
+    y
 }
 
 /// Where an element goes of which [`Hit`] says whether it is a hit, and how many hits and others there are up to it: all hits first.

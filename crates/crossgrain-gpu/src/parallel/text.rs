@@ -15,7 +15,7 @@ use crossgrain::internal::word::Lanes as _;
 
 use super::functions::{Functions, Head, Traced};
 use super::grid::{Grid, Memory};
-use super::kernel::{Bundle, Combine};
+use super::kernel::{Bundle, Combine, Rounds};
 use crate::{Error, Job};
 
 /// Threads in a group.
@@ -181,9 +181,13 @@ where
             outputs: rows_of("", OUT, ROWS),
         };
         functions.add(head("kernel", "Given", IN), traced(|x| self.kernel.inner(x)));
-        if self.kernel.rounds() > 0 {
-            let rounds = (0..self.kernel.rounds()).map(|number| traced(|y| self.kernel.round(number, y)));
-            functions.add_round(head("round", "Made", OUT), rounds)?;
+        let (rounds, round) = (self.kernel.rounds(), |number| traced(|y| self.kernel.round(number, y)));
+        match K::LOOP {
+            Rounds::None => {}
+            Rounds::Each => functions.add_round(head("round", "Made", OUT), (0..rounds).map(round))?,
+            Rounds::Alike => functions.add_alike(head("round", "Made", OUT), round(0), rounds as u32),
+        }
+        if K::LOOP != Rounds::None {
             functions.add(head("last", "Made", OUT), traced(|y| self.kernel.last(y)));
         }
         if let Sink::Combine(combined, _) | Sink::Totals(combined, _) | Sink::Scan(combined) = &self.sink {
@@ -236,16 +240,19 @@ where
     fn with_rounds(&self, functions: &Functions) -> String {
         let made = format!("        var made = {};\n", functions.call("kernel", "given"));
         let [round, last] = ["round", "last"].map(|name| functions.call(name, "made"));
-        match self.kernel.rounds() {
-            0 => made,
-            rounds => format!(
-                "{made}        for (var number = 0u; number < {rounds}u; number = number + 1u) {{
+        let rounds = self.kernel.rounds();
+        let turns = match K::LOOP {
+            Rounds::None => return made,
+            Rounds::Each if rounds == 0 => String::new(),
+            Rounds::Each | Rounds::Alike => format!(
+                "        for (var number = 0u; number < {}; number = number + 1u) {{
             made = {round};
         }}
-        made = {last};
-"
+",
+                functions.rounds(rounds)
             ),
-        }
+        };
+        format!("{made}{turns}        made = {last};\n")
     }
 
     /// The head of a loop over a thread's bundles: where one begins, how long there are some, and which is next.

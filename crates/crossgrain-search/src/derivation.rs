@@ -1,0 +1,239 @@
+//! Keys made of words many at a time, a word a lane of 32 bits: by SHA-256, once or in PBKDF2.
+//!
+//! The host turns each word into a block of 64 bytes, and blocks into keys is a text over lanes ([`sha256`]): it runs
+//! here in the registers of the CPU, and on a device, of which [`Derive`] is the face. What is given to such a text besides blocks, the
+//! salt and how often, is public.
+//! Holds: blocks and keys are wiped by whoever has them; nothing of them is left on a stack here.
+
+use std::fmt;
+
+use sha2::{Digest as _, Sha256};
+use zeroize::Zeroize as _;
+
+use super::device::Failure;
+use super::kdf::{Hash, Kdf};
+use super::sha256::{self, BLOCK_BYTES, DIGEST_BYTES};
+use crossgrain::Features;
+use crossgrain::internal::wipe_deep_stack;
+use crossgrain::internal::word::{
+    Avx2, Avx512, Isa, Kernel, Lane32, Lanes, Portable, Sse2, Word128, Word256, Word512,
+};
+
+/// What stands after a message.
+const END: u8 = 0x80;
+
+/// Bytes of a message's length, in bits, that its last block ends with.
+const LEN_BYTES: usize = 8;
+
+/// Most blocks of a salt: of each there is a text of its own in a program.
+const SALT_BLOCKS_MAX: usize = 4;
+
+/// How keys are made of words many at a time.
+#[derive(Clone, Debug)]
+pub struct Derivation {
+    way: Way,
+    key_bytes: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Way {
+    Sha256,
+    /// The blocks of the salt for each part of the key, and how many turns there are after the first.
+    Pbkdf2(Vec<Vec<[u32; 16]>>, u32),
+}
+
+/// What makes keys of words, many at a time.
+pub trait Derive: Send {
+    /// How many words are best given at a time.
+    fn words(&self) -> usize;
+
+    /// Makes a key of each block: all of them, or none that can be relied on where it fails.
+    ///
+    /// # Errors
+    /// If a device is lost.
+    fn derive(&mut self, blocks: &[u8], keys: &mut [u8]) -> Result<(), Failure>;
+}
+
+impl Derivation {
+    /// How a KDF makes keys of so many bytes, if it is made for this.
+    pub fn new(kdf: &Kdf, key_bytes: usize) -> Option<Self> {
+        let way = match kdf {
+            Kdf::Sha256 if key_bytes <= DIGEST_BYTES => Way::Sha256,
+            Kdf::Pbkdf2 { hash: Hash::Sha256, salt, iterations: iterations @ 1.. } => {
+                let parts = 1..=key_bytes.div_ceil(DIGEST_BYTES) as u32;
+                let parts: Vec<_> = parts.map(|part| salt_blocks(salt, part)).collect();
+                if parts.iter().any(|blocks| blocks.len() > SALT_BLOCKS_MAX) {
+                    return None;
+                }
+                Way::Pbkdf2(parts, iterations - 1)
+            }
+            _ => return None,
+        };
+        Some(Self { way, key_bytes })
+    }
+
+    /// Its name.
+    pub const fn name(&self) -> &'static str {
+        match self.way {
+            Way::Sha256 => "sha256",
+            Way::Pbkdf2(..) => "pbkdf2-sha256",
+        }
+    }
+
+    /// Bytes of a key.
+    pub const fn key_bytes(&self) -> usize {
+        self.key_bytes
+    }
+
+    /// The blocks of the salt for each part of the key; none where there is no salt.
+    pub fn parts(&self) -> &[Vec<[u32; 16]>] {
+        match &self.way {
+            Way::Sha256 => &[],
+            Way::Pbkdf2(parts, _) => parts,
+        }
+    }
+
+    /// How many turns there are after the first.
+    pub const fn turns(&self) -> u32 {
+        match self.way {
+            Way::Sha256 => 0,
+            Way::Pbkdf2(_, turns) => turns,
+        }
+    }
+
+    /// The digest of a block, on lanes.
+    #[inline(always)]
+    pub fn digest<W: Lanes>(block: [W; 16]) -> [W; 8] {
+        sha256::digest(block)
+    }
+
+    /// The first turn for a part of the key, by the salt's blocks: 32 words, of which the first eight are the part so far.
+    #[inline(always)]
+    pub fn first_turn<W: Lanes>(block: [W; 16], salt: &[[u32; 16]]) -> [W; 32] {
+        sha256::first_turn(block, salt)
+    }
+
+    /// A turn after the first.
+    #[inline(always)]
+    pub fn next_turn<W: Lanes>(y: [W; 32]) -> [W; 32] {
+        sha256::next_turn(y)
+    }
+
+    /// The block of a word, which is zeros before; false if it has none of its own.
+    pub(super) fn pad(&self, word: &[u8], block: &mut [u8]) -> bool {
+        match &self.way {
+            Way::Sha256 if word.len() + 1 + LEN_BYTES > BLOCK_BYTES => return false,
+            Way::Sha256 => {
+                block[..word.len()].copy_from_slice(word);
+                block[word.len()] = END;
+                block[BLOCK_BYTES - LEN_BYTES..].copy_from_slice(&(8 * word.len() as u64).to_be_bytes());
+            }
+            // HMAC's key: a longer one is its digest.
+            Way::Pbkdf2(..) if word.len() > BLOCK_BYTES => {
+                let mut digest = Sha256::digest(word);
+                block[..DIGEST_BYTES].copy_from_slice(&digest);
+                digest.as_mut_slice().zeroize();
+            }
+            Way::Pbkdf2(..) => block[..word.len()].copy_from_slice(word),
+        }
+        true
+    }
+
+    /// Makes a key of each block in the widest registers that are allowed and there.
+    pub fn on_cpu(&self, features: Features, blocks: &[u8], keys: &mut [u8]) {
+        on_widest(features, self, blocks, keys);
+        wipe_deep_stack();
+    }
+}
+
+/// A salt and the number of a part, padded as what stands after a block.
+fn salt_blocks(salt: &[u8], part: u32) -> Vec<[u32; 16]> {
+    let mut bytes = [salt, &part.to_be_bytes(), &[END]].concat();
+    let len_bits = 8 * (BLOCK_BYTES + salt.len() + 4) as u64;
+    bytes.resize((bytes.len() + LEN_BYTES).next_multiple_of(BLOCK_BYTES) - LEN_BYTES, 0);
+    bytes.extend_from_slice(&len_bits.to_be_bytes());
+    let words: Vec<_> = bytes.as_chunks().0.iter().map(|&word| u32::from_be_bytes(word)).collect();
+    words.as_chunks().0.to_vec()
+}
+
+/// Never inlined: what it leaves on the stack is wiped after it.
+#[inline(never)]
+fn on_widest(features: Features, derivation: &Derivation, blocks: &[u8], keys: &mut [u8]) {
+    if let Some(isa) = Avx512::detect(features) {
+        isa.enter(Entered::<Word512> { isa, derivation, blocks, keys });
+    } else if let Some(isa) = Avx2::detect(features) {
+        isa.enter(Entered::<Word256> { isa, derivation, blocks, keys });
+    } else if let Some(isa) = Sse2::detect(features) {
+        isa.enter(Entered::<Word128> { isa, derivation, blocks, keys });
+    } else {
+        Portable.enter(Entered::<u32> { isa: Portable, derivation, blocks, keys });
+    }
+}
+
+struct Entered<'a, W: Lane32> {
+    isa: W::Isa,
+    derivation: &'a Derivation,
+    blocks: &'a [u8],
+    keys: &'a mut [u8],
+}
+
+impl<W: Lane32> Kernel for Entered<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let (lanes, key_bytes) = (W::BYTES / 4, self.derivation.key_bytes);
+        let bundles = self.blocks.chunks(BLOCK_BYTES * lanes).zip(self.keys.chunks_mut(key_bytes * lanes));
+        for (blocks, keys) in bundles {
+            let block = loaded::<W>(self.isa, blocks);
+            match &self.derivation.way {
+                Way::Sha256 => store(&sha256::digest(block), keys, key_bytes, 0),
+                Way::Pbkdf2(parts, turns) => {
+                    for (part, salt) in parts.iter().enumerate() {
+                        let mut y = sha256::first_turn(block, salt);
+                        for _ in 0..*turns {
+                            y = sha256::next_turn(y);
+                        }
+                        store(&y[..8], keys, key_bytes, part);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A block of each lane.
+#[inline(always)]
+fn loaded<W: Lane32>(isa: W::Isa, blocks: &[u8]) -> [W; 16] {
+    let mut words = [W::splat_lanes(isa, 0); 16];
+    for (at, word) in words.iter_mut().enumerate() {
+        let mut bytes = [0; 64];
+        for (lane, block) in bytes.chunks_exact_mut(4).zip(blocks.chunks_exact(BLOCK_BYTES)) {
+            lane.copy_from_slice(&block[4 * at..4 * at + 4]);
+        }
+        *word = W::load(isa, &bytes[..W::BYTES]).reverse_lane_bytes();
+    }
+    words
+}
+
+/// Puts a part of each lane's key in its place.
+#[inline(always)]
+fn store<W: Lane32>(words: &[W], keys: &mut [u8], key_bytes: usize, part: usize) {
+    for (at, word) in words.iter().enumerate() {
+        let mut bytes = [0; 64];
+        word.reverse_lane_bytes().store(&mut bytes[..W::BYTES]);
+        let from = part * DIGEST_BYTES + 4 * at;
+        for (lane, key) in bytes.chunks_exact(4).zip(keys.chunks_exact_mut(key_bytes)) {
+            if let Some(goal) = key.get_mut(from..) {
+                let len_bytes = goal.len().min(4);
+                goal[..len_bytes].copy_from_slice(&lane[..len_bytes]);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for dyn Derive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Derive({} words)", self.words())
+    }
+}
