@@ -15,6 +15,7 @@ mod cache;
 mod cipher;
 #[cfg(feature = "cuda")]
 pub mod cuda;
+mod derive;
 mod error;
 mod measure;
 pub mod parallel;

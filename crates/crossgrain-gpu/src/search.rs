@@ -10,9 +10,10 @@ use crossgrain::BLOCK_BYTES;
 use crossgrain::internal::device::KEY_WORDS_MAX;
 use crossgrain::internal::device::search::{HIT_WORDS, ROW_WORDS, Search};
 use crossgrain::internal::part::search::Known;
-use crossgrain_search::{Failure, Table};
+use crossgrain_search::{Derivation, Derive, Failure, Table};
 use zeroize::Zeroizing;
 
+use super::derive::Deriver;
 use super::{Device, Error, Gpu, Job};
 
 /// Keys of the first run.
@@ -38,6 +39,10 @@ impl crossgrain_search::Device for Searcher {
 
     fn table(&self, program: Search, known: &Known, keys: &[u8]) -> Result<Box<dyn Table>, Failure> {
         Ok(self.0.clone().search(program, known, keys)?)
+    }
+
+    fn derive(&self, derivation: &Derivation) -> Result<Box<dyn Derive>, Failure> {
+        Ok(Box::new(Deriver::new(self.0.clone().grid()?, derivation)?))
     }
 }
 

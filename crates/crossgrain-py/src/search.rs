@@ -14,9 +14,9 @@ use crossgrain::mode::{Initial, Mode, Options};
 use crossgrain::plan::Use;
 use crossgrain_container::{HEADER_BYTES_MAX, PREFIX_BYTES};
 use crossgrain_search::{
-    BigUint, BlockMode, BlockSearch, Data, Device, Error as Refusal, File, Form, Hash, Hit, Kdf, Known, Look,
-    OWN_SETS, Part, Plausible, Refused, Rule, Search, Sets, Shard, Space, SpaceSearch, Tagged, Watch, Words,
-    XtsSector, key_mask, pairs,
+    BigUint, BlockMode, BlockSearch, Data, Deriving, Device, Error as Refusal, File, Form, Hash, Hit, Kdf,
+    Known, Look, OWN_SETS, Part, Plausible, Refused, Rule, Search, Sets, Shard, Space, SpaceSearch, Tagged,
+    Watch, WordSearch, Words, XtsSector, key_mask, pairs,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -290,15 +290,15 @@ impl Candidates {
                 prepared.shard(range, watch)?;
                 failure = prepared.failure();
             }
-            Self::Words { .. } if device.is_some() => {
-                let why = "it takes the keys of a space, and no words: leave the device out".to_owned();
-                return Err(Refusal::Device { why });
-            }
             Self::Words { list, form, rules, .. } => {
                 let number = |number: &BigUint| u128::try_from(number).unwrap_or(u128::MAX);
                 let range = number(&range.start)..number(&range.end);
                 let words = Mutex::new(Words::new(list.bytes(), *form, search.chunk_bytes()));
-                search.words(&words, usize::MAX, rules, &range, &refused, watch)?;
+                let devices: Vec<_> =
+                    device.map(|device| Deriving::new(search, device)).transpose()?.into_iter().collect();
+                let words_of = WordSearch::new(search, rules, range).on(&devices);
+                words_of.chunks(&words, usize::MAX, &refused, watch)?;
+                failure = devices.iter().find_map(Deriving::failure);
             }
         }
         Ok((refused.into_inner().unwrap_or_else(PoisonError::into_inner), failure))

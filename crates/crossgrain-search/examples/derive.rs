@@ -41,7 +41,12 @@ fn main() {
     told("one by one", time);
     let all = Features::of_cpu();
     let narrower = all.without(Features::AVX512);
-    let caps = [("512 bits", all), ("256 bits", narrower), ("128 bits", Features::SSE2), ("32 bits", Features::NONE)];
+    let caps = [
+        ("512 bits", all),
+        ("256 bits", narrower),
+        ("128 bits", Features::SSE2),
+        ("32 bits", Features::NONE),
+    ];
     for (name, features) in caps {
         let time = fastest(|| derivation.on_cpu(features, &blocks, &mut keys));
         assert!(keys == one_by_one);

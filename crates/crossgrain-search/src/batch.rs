@@ -1,14 +1,21 @@
 //! Candidates one by one: each is made a key, and keys are tried many at a time.
 //!
-//! This is the way of word lists, of derived keys and of slow tests. Nothing is allocated for a candidate.
+//! This is the way of word lists, of derived keys and of slow tests. Nothing is allocated for a candidate. Where keys are derived
+//! many at a time, on lanes of the CPU's or by a device, candidates wait until they are as many.
+//! Holds: a batch that fails has tried and counted nothing of what it was given since [`Batch::next`].
+
+use std::ops::Range;
 
 use num_bigint::BigUint;
 use zeroize::Zeroizing;
 
-use super::job::{Hit, Known, Search, Watch};
+use super::derivation::{BLOCK_BYTES, Derivation};
+use super::deriving::Deriving;
+use super::job::{Hit, Known, Search, Watch, mixed};
 use super::kdf::Deriver;
-use super::words::{InChunk, Refusal};
+use super::words::{InChunk, Refusal, Refused};
 use super::{BlockSearch, Error, Inner, Kdf};
+use crossgrain::Features;
 use crossgrain::plan::Use;
 
 /// Keys that a kernel is given at a time.
@@ -17,11 +24,16 @@ const BATCH_KEYS: usize = 4096;
 /// So many of them are searched for a planted key besides.
 const PROOF_KEYS: usize = 512;
 
+/// Keys that the CPU derives at a time where each takes long: whole bundles of the widest registers.
+const SLOW_KEYS: usize = 64;
+
 /// Candidates on their way: one a thread.
 pub(super) struct Batch<'a> {
     search: &'a Search,
     watch: &'a Watch<'a>,
-    deriver: Deriver,
+    made: Made<'a>,
+    /// Candidates that are tried at a time.
+    most: usize,
     /// What the numbers count from.
     base: BigUint,
     numbers: Vec<u128>,
@@ -34,6 +46,34 @@ pub(super) struct Batch<'a> {
     table: Option<Inner>,
     /// Where a key is still to be planted, if one is.
     proof: Option<u64>,
+    next: u128,
+    /// What was refused before `next`, and after it.
+    refused: [Refused; 2],
+}
+
+/// How candidates are made keys.
+enum Made<'a> {
+    /// Each when it is added.
+    Each(Deriver),
+    /// All at a time.
+    Together(Together<'a>),
+}
+
+/// Candidates that wait.
+struct Together<'a> {
+    derivation: &'a Derivation,
+    place: Place<'a>,
+    /// What stands for them, a block each.
+    blocks: Zeroizing<Vec<u8>>,
+    /// Those that no block stands for.
+    alone: Vec<usize>,
+}
+
+/// Where keys are derived.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Cpu(Features),
+    Device(&'a Deriving),
 }
 
 impl<'a> Batch<'a> {
@@ -46,37 +86,59 @@ impl<'a> Batch<'a> {
         proof: Option<u64>,
     ) -> Result<Self, Error> {
         let key_bytes = search.key_bytes().unwrap_or(0);
-        let deriver = search.kdf().deriver(key_bytes)?;
+        let made = match search.on_lanes() {
+            Some((derivation, features)) => Made::Together(Together::new(derivation, Place::Cpu(features))),
+            None => Made::Each(search.kdf().deriver(key_bytes)?),
+        };
+        let most = match &made {
+            Made::Together(together) if together.derivation.turns() > 0 => SLOW_KEYS,
+            Made::Each(_) if !search.is_by_blocks() => 1,
+            _ => BATCH_KEYS,
+        };
         Ok(Self {
             search,
             watch,
-            deriver,
+            made,
+            most,
             base,
-            numbers: Vec::with_capacity(BATCH_KEYS),
+            numbers: Vec::with_capacity(most),
             candidates: Zeroizing::default(),
-            ends: Vec::with_capacity(BATCH_KEYS),
-            keys: Zeroizing::new(Vec::with_capacity(BATCH_KEYS * key_bytes)),
+            ends: Vec::with_capacity(most),
+            keys: Zeroizing::new(Vec::with_capacity(most * key_bytes)),
             table: None,
             proof,
+            next: 0,
+            refused: Default::default(),
         })
+    }
+
+    /// The same where a device derives the keys.
+    pub(super) fn on(search: &'a Search, watch: &'a Watch<'a>, device: &'a Deriving) -> Result<Self, Error> {
+        let derivation = device.derivation();
+        let made = Made::Together(Together::new(derivation, Place::Device(device)));
+        Ok(Self { made, most: device.words(), ..Self::new(search, watch, BigUint::ZERO, None)? })
     }
 
     /// Adds a candidate with a number; whether there is a key of it.
     pub(super) fn push(&mut self, number: u128, candidate: &[u8]) -> Result<Result<(), Refusal>, Error> {
-        if let Some(key_bytes) = self.search.key_bytes() {
-            let from = self.keys.len();
-            self.keys.resize(from + key_bytes, 0);
-            if let Err(refusal) = self.deriver.derive(candidate, &mut self.keys[from..]) {
-                self.keys.truncate(from);
-                return Ok(Err(refusal));
+        match (&mut self.made, self.search.key_bytes()) {
+            (Made::Together(together), _) => together.push(candidate, self.numbers.len()),
+            (Made::Each(deriver), Some(key_bytes)) => {
+                let from = self.keys.len();
+                self.keys.resize(from + key_bytes, 0);
+                if let Err(refusal) = deriver.derive(candidate, &mut self.keys[from..]) {
+                    self.keys.truncate(from);
+                    return Ok(Err(refusal));
+                }
             }
+            (Made::Each(_), None) => {}
         }
         self.numbers.push(number);
         if !self.is_exact() {
-            self.candidates.extend_from_slice(candidate);
+            append(&mut self.candidates, candidate);
             self.ends.push(self.candidates.len());
         }
-        if self.numbers.len() == BATCH_KEYS || !self.search.is_by_blocks() {
+        if self.numbers.len() >= self.most {
             self.flush()?;
         }
         Ok(Ok(()))
@@ -98,6 +160,26 @@ impl<'a> Batch<'a> {
         Ok(count)
     }
 
+    /// Counts a word that is no candidate, or what was made of it.
+    pub(super) fn refuse(&mut self, refusal: Refusal, line: u64) {
+        self.refused[1].count(refusal, line);
+    }
+
+    /// What was refused before [`Batch::next`].
+    pub(super) const fn refused(&self) -> &Refused {
+        &self.refused[0]
+    }
+
+    /// Of the candidates that were added, all before this number were tried.
+    pub(super) const fn next(&self) -> u128 {
+        self.next
+    }
+
+    /// Whether no candidate waits.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
     /// Whether the keys are the candidates.
     fn is_exact(&self) -> bool {
         self.search.key_bytes().is_some() && *self.search.kdf() == Kdf::Exact
@@ -105,16 +187,68 @@ impl<'a> Batch<'a> {
 
     /// Tries what was added.
     pub(super) fn flush(&mut self) -> Result<(), Error> {
-        if self.numbers.is_empty() {
-            return Ok(());
+        if let Some(&last) = self.numbers.last() {
+            self.derive()?;
+            self.try_keys()?;
+            self.watch.add_tried(self.numbers.len() as u64);
+            self.next = last + 1;
         }
+        let refused = std::mem::take(&mut self.refused[1]);
+        self.refused[0].merge(&refused);
+        self.numbers.clear();
+        self.ends.clear();
+        self.candidates.clear();
+        self.keys.clear();
+        Ok(())
+    }
+
+    /// Makes the keys of candidates that wait.
+    fn derive(&mut self) -> Result<(), Error> {
+        let Made::Together(together) = &mut self.made else { return Ok(()) };
+        let (key_bytes, count) = (together.derivation.key_bytes(), self.numbers.len());
+        self.keys.resize(count * key_bytes, 0);
+        match together.place {
+            Place::Cpu(features) => together.derivation.on_cpu(features, &together.blocks, &mut self.keys),
+            Place::Device(device) => device.derive(&together.blocks, &mut self.keys)?,
+        }
+        together.blocks.clear();
+        let (place, alone) = (together.place, std::mem::take(&mut together.alone));
+        for at in alone {
+            let key = self.derived(at)?;
+            self.keys[at * key_bytes..][..key_bytes].copy_from_slice(&key);
+        }
+        if let Place::Device(device) = place {
+            self.most = device.words();
+            let seed = mixed(self.numbers[0] as u64);
+            let at = (seed % count as u64) as usize;
+            if *self.derived(at)? != *self.key(at) {
+                return Err(Error::Canary { kernel: device.name().to_owned() });
+            }
+            self.proof = Some(mixed(seed));
+        }
+        Ok(())
+    }
+
+    /// A candidate's key by the reference.
+    fn derived(&self, at: usize) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let mut key = Zeroizing::new(vec![0; self.key(at).len()]);
+        self.search.kdf().derive(self.candidate(at), &mut key)?;
+        Ok(key)
+    }
+
+    fn try_keys(&mut self) -> Result<(), Error> {
+        let count = self.numbers.len();
         match self.search.known() {
-            Known::Blocks(blocks) => self.try_blocks(blocks)?,
+            Known::Blocks(blocks) => {
+                for from in (0..count).step_by(BATCH_KEYS) {
+                    self.try_blocks(blocks, from..count.min(from + BATCH_KEYS))?;
+                }
+            }
             Known::Test(test) => {
                 let prove = self.proof.take().is_some();
-                for place in 0..self.numbers.len() {
+                for place in 0..count {
                     let key = self.key(place);
-                    if prove && !test.planted(key)?.holds(key) {
+                    if prove && place == 0 && !test.planted(key)?.holds(key) {
                         return Err(Error::Canary { kernel: test.name() });
                     }
                     if test.holds(key) {
@@ -123,29 +257,25 @@ impl<'a> Batch<'a> {
                 }
             }
         }
-        self.watch.add_tried(self.numbers.len() as u64);
-        self.numbers.clear();
-        self.ends.clear();
-        self.candidates.clear();
-        self.keys.clear();
         Ok(())
     }
 
-    fn try_blocks(&mut self, blocks: &BlockSearch) -> Result<(), Error> {
-        let none = Zeroizing::new(vec![0; blocks.cipher().key_bytes()]);
+    fn try_blocks(&mut self, blocks: &BlockSearch, places: Range<usize>) -> Result<(), Error> {
+        let key_bytes = blocks.cipher().key_bytes();
+        let none = Zeroizing::new(vec![0; key_bytes]);
         let mut found = Vec::new();
+        let keys = &self.keys[places.start * key_bytes..places.end * key_bytes];
         if let Some(table) = &mut self.table {
-            table.refill(&self.keys);
+            table.refill(keys);
         }
-        let table = self.table.get_or_insert_with(|| blocks.prepare(&self.keys, Use::Once));
+        let table = self.table.get_or_insert_with(|| blocks.prepare(keys, Use::Once));
         blocks.search(&none, table, &mut found);
-        found.iter().for_each(|&(_, place)| self.hit(place));
+        found.iter().for_each(|&(_, place)| self.hit(places.start + place));
         if let Some(seed) = self.proof.take() {
-            let place = (seed % self.numbers.len() as u64) as usize;
+            let place = (seed % places.len() as u64) as usize;
             let from = place / PROOF_KEYS * PROOF_KEYS;
-            let to = self.numbers.len().min(from + PROOF_KEYS);
-            let key_bytes = none.len();
-            let keys = &self.keys[from * key_bytes..to * key_bytes];
+            let to = places.len().min(from + PROOF_KEYS);
+            let keys = &self.keys[(places.start + from) * key_bytes..(places.start + to) * key_bytes];
             prove(blocks, Use::Once, &none, keys, (0, place - from))?;
         }
         Ok(())
@@ -174,6 +304,32 @@ impl<'a> Batch<'a> {
             key: Zeroizing::new(self.key(place).to_vec()),
         });
     }
+}
+
+impl<'a> Together<'a> {
+    fn new(derivation: &'a Derivation, place: Place<'a>) -> Self {
+        Self { derivation, place, blocks: Zeroizing::default(), alone: Vec::new() }
+    }
+
+    /// Adds a candidate, `place` of which wait already.
+    fn push(&mut self, candidate: &[u8], place: usize) {
+        append(&mut self.blocks, &[0; BLOCK_BYTES]);
+        let block = &mut self.blocks[place * BLOCK_BYTES..];
+        if !self.derivation.pad(candidate, block) {
+            self.alone.push(place);
+        }
+    }
+}
+
+/// Appends secret bytes: a vector that grows by itself leaves a copy behind.
+fn append(all: &mut Zeroizing<Vec<u8>>, bytes: &[u8]) {
+    let len_bytes = all.len() + bytes.len();
+    if len_bytes > all.capacity() {
+        let mut longer = Zeroizing::new(Vec::with_capacity(2 * len_bytes));
+        longer.extend_from_slice(all);
+        *all = longer;
+    }
+    all.extend_from_slice(bytes);
 }
 
 /// Plants the sum of an outer and an inner key, by their places, and fails unless the kernel for a use finds it among them.

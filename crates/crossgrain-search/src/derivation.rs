@@ -12,7 +12,8 @@ use zeroize::Zeroize as _;
 
 use super::device::Failure;
 use super::kdf::{Hash, Kdf};
-use super::sha256::{self, BLOCK_BYTES, DIGEST_BYTES};
+pub(super) use super::sha256::BLOCK_BYTES;
+use super::sha256::{self, DIGEST_BYTES};
 use crossgrain::Features;
 use crossgrain::internal::wipe_deep_stack;
 use crossgrain::internal::word::{
@@ -120,7 +121,7 @@ impl Derivation {
     }
 
     /// The block of a word, which is zeros before; false if it has none of its own.
-    pub(super) fn pad(&self, word: &[u8], block: &mut [u8]) -> bool {
+    pub fn pad(&self, word: &[u8], block: &mut [u8]) -> bool {
         match &self.way {
             Way::Sha256 if word.len() + 1 + LEN_BYTES > BLOCK_BYTES => return false,
             Way::Sha256 => {

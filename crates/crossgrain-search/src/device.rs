@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 
 use super::job::mixed;
 use super::shard::{PROOF_PART, SpaceSearch, low};
-use super::{BlockSearch, Error, Space, Watch};
+use super::{BlockSearch, Derivation, Derive, Error, Space, Watch};
 use crossgrain::Key;
 use crossgrain::internal::device::search::Search as Program;
 use crossgrain::internal::part::search::Known;
@@ -33,6 +33,12 @@ pub trait Device: Send + Sync {
     /// # Errors
     /// If the device does not take the program, has no room, or is lost.
     fn table(&self, program: Program, known: &Known, keys: &[u8]) -> Result<Box<dyn Table>, Failure>;
+
+    /// What makes keys of words on the device.
+    ///
+    /// # Errors
+    /// As [`Device::table`].
+    fn derive(&self, derivation: &Derivation) -> Result<Box<dyn Derive>, Failure>;
 }
 
 /// Inner keys on a device.

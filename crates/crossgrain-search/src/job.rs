@@ -4,18 +4,13 @@
 //! a shard in which that is not found is no shard searched, but an error. What is found is reported at once.
 
 use std::fmt;
-use std::io::Read;
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use num_bigint::BigUint;
 use zeroize::Zeroizing;
 
-use super::batch::Batch;
-use super::words::{Refused, Words};
-use super::{BlockSearch, Chunk, Error, Kdf, Rule};
-use crossgrain::internal as pool;
+use super::{BlockSearch, Derivation, Error, Kdf};
+use crossgrain::Features;
 use crossgrain::plan::Use;
 
 /// How much of a list a thread takes at a time where keys are quick to try.
@@ -52,6 +47,8 @@ pub enum Known {
 pub struct Search {
     known: Known,
     kdf: Kdf,
+    /// How keys are derived many at a time, where they are, and in which registers on the CPU.
+    derivation: Option<(Derivation, Features)>,
 }
 
 /// A candidate that is right.
@@ -76,10 +73,10 @@ impl Search {
     /// A search for keys made by `kdf`.
     ///
     /// # Errors
-    /// [`Error::BadKdf`] for a KDF that cannot be had, or has no use where candidates are tried as they are; whatever
-    /// else a test refuses.
+    /// [`Error::BadKdf`] for a KDF that cannot be had, or has no use where candidates are tried as they are; [`Error::Block`] for
+    /// an ISA cap that cannot be read; whatever else a test refuses.
     pub fn new(known: Known, kdf: Kdf) -> Result<Self, Error> {
-        let search = Self { known, kdf };
+        let mut search = Self { known, kdf, derivation: None };
         if let (Known::Test(test), Some(key_bytes)) = (&search.known, search.key_bytes()) {
             drop(test.planted(&vec![0x5a; key_bytes])?);
         }
@@ -90,6 +87,9 @@ impl Search {
                 return Err(Error::BadKdf { reason });
             }
             None => {}
+        }
+        if let Some(derivation) = search.key_bytes().and_then(|bytes| Derivation::new(&search.kdf, bytes)) {
+            search.derivation = Some((derivation, Features::from_environment()?));
         }
         Ok(search)
     }
@@ -112,6 +112,18 @@ impl Search {
         }
     }
 
+    /// How keys are derived many at a time, if they are by a device.
+    pub(super) fn derivation(&self) -> Option<&Derivation> {
+        self.derivation.as_ref().map(|(derivation, _)| derivation)
+    }
+
+    /// The same if they are on the CPU, and in which registers: where these are wide enough to be faster than one key after the other.
+    pub(super) fn on_lanes(&self) -> Option<(&Derivation, Features)> {
+        let (derivation, features) = self.derivation.as_ref()?;
+        let is_faster = derivation.turns() > 0 && features.contains(Features::AVX2);
+        is_faster.then_some((derivation, *features))
+    }
+
     /// What tries keys that come from there.
     pub fn kernel(&self, usage: Use) -> String {
         match &self.known {
@@ -125,7 +137,7 @@ impl Search {
         match (&self.known, &self.kdf) {
             (_, Kdf::Scrypt { .. } | Kdf::Argon2id { .. }) => 256,
             (Known::Test(test), _) if test.key_bytes().is_none() => 256,
-            (_, Kdf::Pbkdf2 { .. }) => 1024,
+            (_, Kdf::Pbkdf2 { .. }) => 2048,
             (Known::Test(_), _) => 16 * 1024,
             (Known::Blocks(_), _) => CHUNK_BYTES,
         }
@@ -133,118 +145,6 @@ impl Search {
 
     pub(super) const fn is_by_blocks(&self) -> bool {
         matches!(self.known, Known::Blocks(_))
-    }
-
-    /// Searches the words of some chunks of a list, which all threads take from it, under all rules. Only those
-    /// candidates count that are within `range`; they are numbered word by word and rule by rule.
-    ///
-    /// Gives whether it was not stopped.
-    ///
-    /// # Errors
-    /// [`Error::Words`] if the list cannot be read; [`Error::Canary`].
-    pub fn words<R: Read + Send>(
-        &self,
-        list: &Mutex<Words<R>>,
-        chunks: usize,
-        rules: &[Rule],
-        range: &Range<u128>,
-        refused: &Mutex<Refused>,
-        watch: &Watch<'_>,
-    ) -> Result<bool, Error> {
-        let left = AtomicU64::new(chunks as u64);
-        let take = || {
-            let is_left = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
-            let mut list = list.lock().unwrap_or_else(PoisonError::into_inner);
-            let past = u128::from(list.next()) * rules.len() as u128 >= range.end;
-            if is_left.is_err() || past || watch.is_stopped() { Ok(None) } else { list.chunk() }
-        };
-        pool::ready();
-        rayon::broadcast(|_| {
-            while let Some(chunk) = take().map_err(Error::Words)? {
-                let mut counted = Refused::default();
-                self.chunk(&chunk, rules, range, &mut counted, watch)?;
-                refused.lock().unwrap_or_else(PoisonError::into_inner).merge(&counted);
-            }
-            Ok(())
-        })
-        .into_iter()
-        .collect::<Result<(), Error>>()?;
-        Ok(!watch.is_stopped())
-    }
-
-    /// Searches the words of one chunk.
-    fn chunk(
-        &self,
-        chunk: &Chunk,
-        rules: &[Rule],
-        range: &Range<u128>,
-        refused: &mut Refused,
-        watch: &Watch<'_>,
-    ) -> Result<(), Error> {
-        let numbers = |line: u64| u128::from(line) * rules.len() as u128;
-        let (first, end) = (numbers(chunk.first()), numbers(chunk.first() + chunk.count()));
-        if end <= range.start || first >= range.end {
-            return Ok(());
-        }
-        let is_plain = range.start <= first && end <= range.end && rules == [Rule::nothing()];
-        let mut batch = Batch::new(self, watch, BigUint::ZERO, Some(mixed(chunk.first())))?;
-        let mut made =
-            Made { rules, range, refused, bytes: Zeroizing::default(), candidate: Zeroizing::default() };
-        let (mut words, mut line) = (chunk.words(), chunk.first());
-        while !watch.is_stopped() {
-            // Keys of a regular list go by without being looked at one by one.
-            let taken = if is_plain { batch.take(line.into(), &mut words)? as u64 } else { 0 };
-            line += taken;
-            if taken == 0 {
-                let Some(word) = words.next() else { break };
-                made.push(chunk, word, line, &mut batch)?;
-                line += 1;
-            }
-        }
-        batch.flush()
-    }
-}
-
-/// What rules make of words, in memory that is kept from word to word.
-struct Made<'a> {
-    rules: &'a [Rule],
-    range: &'a Range<u128>,
-    refused: &'a mut Refused,
-    bytes: Zeroizing<Vec<u8>>,
-    candidate: Zeroizing<Vec<u8>>,
-}
-
-impl Made<'_> {
-    /// Adds the candidates made of a word to a batch.
-    fn push(&mut self, chunk: &Chunk, word: &[u8], line: u64, batch: &mut Batch<'_>) -> Result<(), Error> {
-        let Self { rules, range, refused, bytes, candidate } = self;
-        let per_word = rules.len() as u128;
-        let first = u128::from(line) * per_word;
-        if first >= range.end || first + per_word <= range.start {
-            return Ok(());
-        }
-        let word = match chunk.read(word, bytes) {
-            Ok(word) => word,
-            Err(refusal) => {
-                refused.count(refusal, line);
-                return Ok(());
-            }
-        };
-        for (number, rule) in (first..).zip(*rules) {
-            if !range.contains(&number) {
-                continue;
-            }
-            let made = if rule.is_nothing() {
-                batch.push(number, word)?
-            } else {
-                rule.apply(word, candidate);
-                batch.push(number, candidate)?
-            };
-            if let Err(refusal) = made {
-                refused.count(refusal, line);
-            }
-        }
-        Ok(())
     }
 }
 

@@ -19,12 +19,14 @@ mod pages {
 mod batch;
 mod block;
 mod derivation;
+mod deriving;
 mod device;
 mod error;
 mod hex;
 mod job;
 mod kdf;
 mod known;
+mod listed;
 mod mask;
 mod part;
 mod rule;
@@ -36,11 +38,13 @@ mod words;
 
 pub use block::{Bind, BlockSearch, Inner, Kernel, Pair};
 pub use derivation::{Derivation, Derive};
+pub use deriving::Deriving;
 pub use device::{Device, Failure, Table};
 pub use error::Error;
 pub use job::{Hit, Known, Search, Test, Watch};
 pub use kdf::{Hash, Kdf};
 pub use known::{BlockMode, Data, pairs};
+pub use listed::WordSearch;
 pub use mask::{OWN_SETS, Sets, key_mask};
 pub use num_bigint::BigUint;
 pub use part::{Part, Shard};

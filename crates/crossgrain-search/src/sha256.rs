@@ -18,9 +18,8 @@ pub(super) const DIGEST_BYTES: usize = 32;
 const END: u32 = 0x8000_0000;
 
 /// The first 32 bits of the fractional parts of the square roots of the first eight primes.
-const INITIAL: [u32; 8] = [
-    0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
-];
+const INITIAL: [u32; 8] =
+    [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
 
 /// Of the cube roots of the first 64.
 #[rustfmt::skip] // a table

@@ -31,6 +31,9 @@ const ITEMS_BESIDE: usize = 32;
 /// Candidates of the slow way that a thread takes at a time, at most.
 const SLOW_ITEM: u64 = 4096;
 
+/// Candidates that fill the widest register, where keys are derived a lane each.
+const LANES: u64 = 16;
+
 /// A planted key is looked for in this part of a shard.
 pub(super) const PROOF_PART: u64 = 64;
 
@@ -280,7 +283,8 @@ impl SpaceSearch<'_> {
     /// Candidates one by one, on all threads.
     fn one_by_one(&self, range: &Range<BigUint>, count: u64, watch: &Watch<'_>) -> Result<(), Error> {
         let threads = pool::threads() as u64;
-        let step = (count / (8 * threads)).clamp(1, SLOW_ITEM);
+        let least = if self.search.on_lanes().is_some() { LANES } else { 1 };
+        let step = (count / (8 * threads)).next_multiple_of(least).clamp(least, SLOW_ITEM);
         let items = count.div_ceil(step);
         let planted = mixed(low(&range.start) ^ mixed(count)) % items;
         (0..items).into_par_iter().try_for_each(|item| {

@@ -224,6 +224,11 @@ impl Chunk {
         self.count
     }
 
+    /// How long it is.
+    pub(super) const fn len_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Its words as they stand there, without line ends.
     pub fn words(&self) -> InChunk<'_> {
         InChunk { form: self.form, rest: &self.bytes }

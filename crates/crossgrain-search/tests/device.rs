@@ -13,8 +13,8 @@ use crossgrain::mode::Options;
 use crossgrain::plan::Use;
 use crossgrain::{Cipher, Direction, Key};
 use crossgrain_search::{
-    BigUint, BlockSearch, Device, Error, Failure, Kdf, Known, Pair, Search, Sets, Space, SpaceSearch, Table,
-    Watch, key_mask,
+    BigUint, BlockSearch, Derivation, Derive, Device, Error, Failure, Kdf, Known, Pair, Search, Sets, Space,
+    SpaceSearch, Table, Watch, key_mask,
 };
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -53,6 +53,10 @@ impl Device for Pretended {
         let Self { answers, is_faulty, ref outers, .. } = *self;
         let outers = outers.clone();
         Ok(Box::new(Pretense { cipher: program.cipher(), keys: keys.to_vec(), answers, is_faulty, outers }))
+    }
+
+    fn derive(&self, _derivation: &Derivation) -> Result<Box<dyn Derive>, Failure> {
+        Err("it derives no keys".into())
     }
 }
 

@@ -19,7 +19,8 @@ use crossgrain::{Block, Cipher, Direction, Key};
 use crossgrain_container::{Argon2id, Header, Limits, Payload, Suite};
 use crossgrain_search::{
     BigUint, BlockMode, BlockSearch, Data, Error, File, Form, Hit, Kdf, Kernel, Known, Look, Pair, Plausible,
-    Refused, Rule, Search, Sets, Space, SpaceSearch, Tagged, Test, Watch, Words, XtsSector, key_mask, pairs,
+    Refused, Rule, Search, Sets, Space, SpaceSearch, Tagged, Test, Watch, WordSearch, Words, XtsSector,
+    key_mask, pairs,
 };
 
 fn big(number: u128) -> BigUint {
@@ -177,7 +178,7 @@ fn found_in_words(
     let on_hit = |hit| hits.lock().unwrap().push(hit);
     let watch = Watch::new(&on_hit);
     let words = Mutex::new(Words::new(Cursor::new(list), form, 1000));
-    assert!(search.words(&words, usize::MAX, rules, &range, &refused, &watch).unwrap());
+    assert!(WordSearch::new(search, rules, range).chunks(&words, usize::MAX, &refused, &watch).unwrap());
     let tried = watch.tried();
     (hits.into_inner().unwrap(), tried, refused.into_inner().unwrap())
 }

@@ -192,10 +192,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) threads: Option<u16>,
 
-    /// Where candidates of a mask or range are tried: `cpu`, `gpu`, a device by its name in `crossgrain devices`, or `auto` for
-    /// the fastest [default: cpu]
-    #[arg(long, value_name = "DEVICE")]
-    pub(super) device: Option<Asked>,
+    /// Where candidates are tried, or keys of words derived: `cpu`, `gpu`, a device by its name in `crossgrain devices`, `auto` for
+    /// the fastest, or for words several devices, as in cuda:0,cuda:1 [default: cpu]
+    #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
+    pub(super) device: Vec<Asked>,
 
     /// Tell on standard error which kernel runs
     #[arg(long)]
@@ -259,7 +259,7 @@ impl Args {
             json: self.json || kept.json,
             explain: self.explain || kept.explain,
             threads: self.threads.or(kept.threads),
-            device: self.device.or(kept.device),
+            device: if self.device.is_empty() { kept.device } else { self.device },
             ..kept
         })
     }

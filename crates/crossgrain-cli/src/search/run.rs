@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crossgrain::plan::Use;
-use crossgrain_search::{BigUint, Hit, Kdf, Known, Refused, Search, Watch};
+use crossgrain_search::{BigUint, Deriving, Hit, Kdf, Known, Refused, Search, Watch, WordSearch};
 
 use super::Outcome;
 use super::args::Args;
@@ -18,7 +18,7 @@ use super::places::Places;
 use super::results::Results;
 use super::session::{Session, State};
 use super::status::Status;
-use crate::device::Asked;
+use crate::device::{Asked, searcher};
 use crate::error::{self, Error, Exit};
 use crate::interrupt;
 use crate::output::with_suffix;
@@ -53,25 +53,51 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
         pool.map_err(|error| Error::usage(format!("threads cannot be started: {error}")))?;
     }
-    let device = args.device.as_ref().unwrap_or(&Asked::Cpu);
     match candidates {
         Candidates::Space(space, range) => {
+            let [device] = match &args.device[..] {
+                [] => [&Asked::Cpu],
+                [device] => [device],
+                _ => {
+                    return Err(Error::usage(
+                        "several devices derive keys of words: give --words, or one device",
+                    ));
+                }
+            };
             let places = Places::new(device, &search, &space, args.explain)?;
             journaled(args, &search, Work::Space(places, range))
         }
-        Candidates::Words(_) if device.is_device() => {
-            Err(Error::usage("a word list is searched on the CPU: leave --device out"))
+        Candidates::Words(list) => {
+            let devices = devices(&args.device, &search)?;
+            journaled(args, &search, Work::Words(list, devices))
         }
-        Candidates::Words(list) => journaled(args, &search, Work::Words(list)),
     }
+}
+
+/// The devices that derive keys of words.
+fn devices(asked: &[Asked], search: &Search) -> Result<Vec<Deriving>, Error> {
+    if asked.len() > 1 && !asked.iter().all(Asked::is_device) {
+        return Err(Error::usage("cpu and auto stand alone: leave them out beside other devices"));
+    }
+    let mut devices = Vec::new();
+    for asked in asked {
+        let Asked::Device(id) = asked else { continue };
+        let device = searcher(id)?;
+        if let Err(why) = Deriving::takes(search) {
+            error::tell(&format!("{why}: the CPU does"));
+            return Ok(Vec::new());
+        }
+        devices.push(Deriving::new(search, &*device)?);
+    }
+    Ok(devices)
 }
 
 /// What is tried, and where.
 enum Work<'a> {
     /// Candidates of a space with these numbers.
     Space(Places<'a>, Range<BigUint>),
-    /// Those of a list.
-    Words(List),
+    /// Those of a list, by these devices beside the CPU.
+    Words(List, Vec<Deriving>),
 }
 
 impl Work<'_> {
@@ -79,7 +105,7 @@ impl Work<'_> {
     fn size(&self) -> Option<BigUint> {
         match self {
             Self::Space(_, range) => Some(&range.end - &range.start),
-            Self::Words(list) => list.size(),
+            Self::Words(list, _) => list.size(),
         }
     }
 
@@ -87,7 +113,7 @@ impl Work<'_> {
     fn first(&self) -> BigUint {
         match self {
             Self::Space(_, range) => range.start.clone(),
-            Self::Words(list) => BigUint::from(list.range.start),
+            Self::Words(list, _) => BigUint::from(list.range.start),
         }
     }
 
@@ -95,7 +121,10 @@ impl Work<'_> {
     fn kernel(&self, search: &Search) -> String {
         match self {
             Self::Space(places, _) => places.current().kernel(),
-            Self::Words(_) => search.kernel(Use::Once),
+            Self::Words(_, devices) => {
+                let names = devices.iter().map(|device| device.name().to_owned());
+                names.chain([search.kernel(Use::Once)]).collect::<Vec<_>>().join(" and ")
+            }
         }
     }
 }
@@ -128,7 +157,7 @@ impl Journal {
             return Ok(Self { session: None, next: None, ended: None });
         };
         let list_bytes = match work {
-            Work::Words(list) => list.len_bytes,
+            Work::Words(list, _) => list.len_bytes,
             Work::Space(..) => None,
         };
         if !args.restore {
@@ -190,7 +219,7 @@ fn watched(
         let steps = Steps { search, watch: &watch, is_ended: &is_ended };
         let searched = match work {
             Work::Space(places, range) => steps.space(places, next..range.end, &mut journal),
-            Work::Words(list) => steps.words(list, &next, &mut journal),
+            Work::Words(list, devices) => steps.words(list, &devices, &next, &mut journal),
         };
         is_done.store(true, Ordering::Release);
         teller.thread().unpark();
@@ -262,9 +291,17 @@ impl Steps<'_> {
     }
 
     /// Shards of a list, from candidate `next` on; whether everything was tried.
-    fn words(&self, list: List, next: &BigUint, journal: &mut Journal) -> Result<bool, Error> {
+    fn words(
+        &self,
+        list: List,
+        devices: &[Deriving],
+        next: &BigUint,
+        journal: &mut Journal,
+    ) -> Result<bool, Error> {
         let List { words, rules, range, .. } = list;
         let range = u128::try_from(next).unwrap_or(u128::MAX).max(range.start)..range.end;
+        let end = range.end;
+        let search = WordSearch::new(self.search, &rules, range).on(devices);
         let (words, refused) = (Mutex::new(words), Mutex::new(Refused::default()));
         let position = || words.lock().unwrap_or_else(PoisonError::into_inner).next();
         let mut pace = Pace::new(4 * rayon::current_num_threads() as u64);
@@ -272,13 +309,17 @@ impl Steps<'_> {
         while !is_exhausted && !self.is_over() {
             let (before, start) = (position(), Instant::now());
             let chunks = usize::try_from(pace.count).unwrap_or(usize::MAX);
-            if !self.search.words(&words, chunks, &rules, &range, &refused, self.watch)? {
+            let is_done = search.chunks(&words, chunks, &refused, self.watch)?;
+            for failure in devices.iter().filter_map(Deriving::failure) {
+                error::tell(&format!("{failure}: the CPU goes on"));
+            }
+            if !is_done {
                 break;
             }
             pace.took(start.elapsed());
             let after = position();
             is_exhausted = after == before;
-            let number = (u128::from(after) * rules.len() as u128).min(range.end);
+            let number = (u128::from(after) * rules.len() as u128).min(end);
             journal.note(&BigUint::from(number))?;
         }
         let words = words.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -57,4 +57,5 @@ pub use kernel::{BitLoop, BitMap, Bits, Bundle, Combine, Loop, Map, MapLoop, Max
 pub use order::{copy_if, gather, sort_by_key};
 pub use policy::{Place, Policy};
 pub use scan::{inclusive_scan, transform_scan};
+pub(crate) use text::{Program, Reads, Sink, Span, Written};
 pub use vector::{DeviceVec, View, zip};

@@ -12,6 +12,7 @@ use crossgrain::internal::circuit::trace::{Sym, Width, trace_given};
 use crossgrain::internal::convert::transpose_square;
 use crossgrain::internal::device::{KEY_WORDS_MAX, Listing};
 use crossgrain::internal::word::Lanes as _;
+use zeroize::Zeroizing;
 
 use super::functions::{Functions, Head, Traced};
 use super::grid::{Grid, Memory};
@@ -29,7 +30,7 @@ const THREADS_MAX: u32 = 1 << 17;
 
 /// Where a program's elements come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reads {
+pub(crate) enum Reads {
     /// Memory of its own.
     Source,
     /// Where its results go.
@@ -41,7 +42,7 @@ pub(super) enum Reads {
 }
 
 /// What a program does with a kernel's results.
-pub(super) enum Sink {
+pub(crate) enum Sink {
     /// Writes them.
     Write,
     /// Writes the index of the first element of each thread whose result is not zero, or [`NO_HIT`].
@@ -69,6 +70,42 @@ pub(super) fn combined<C: Combine<N>, const N: usize>(combine: &C) -> Traced {
     })
 }
 
+/// A program as a device takes it.
+pub(crate) struct Written {
+    listing: Listing,
+    /// What it is given when it runs: first how many rounds its loop has, if they are alike.
+    pub(crate) state: Zeroizing<Vec<u32>>,
+    bundle: usize,
+}
+
+impl Written {
+    /// Runs it on so many elements.
+    pub(crate) fn run(
+        &self,
+        grid: &dyn Grid,
+        count: usize,
+        (source, from): (Option<&Memory>, Span),
+        (goal, to): (&mut Memory, Span),
+    ) -> Result<(), Error> {
+        let job = job(self.bundle, count, from, to);
+        // SAFETY: spans lie within their memories, and the text is this program's.
+        unsafe { grid.run(&self.listing.text, &|| self.listing.clone(), &job, &self.state, source, goal) }
+    }
+}
+
+fn threads(bundle: usize, count: usize) -> u32 {
+    let bundles = u32::try_from(count.div_ceil(bundle)).unwrap_or(THREADS_MAX);
+    bundles.min(THREADS_MAX).next_multiple_of(GROUP_THREADS)
+}
+
+/// What a program is told of so many elements.
+fn job(bundle: usize, count: usize, from: Span, to: Span) -> Job {
+    let threads = threads(bundle, count);
+    let [count, first, stride, goal_first, goal_stride] =
+        [count, from.first, from.stride, to.first, to.stride].map(|words| words as u32);
+    Job { words: [count, threads, first, stride, goal_first, goal_stride], threads }
+}
+
 impl Sink {
     /// Whether a thread takes a run of neighbours and not elements that lie a group apart.
     const fn takes_runs(&self) -> bool {
@@ -78,16 +115,16 @@ impl Sink {
 
 /// Where elements lie in a memory: where the first number of the first is, and how far the numbers of each are apart, in words.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
-    pub(super) first: usize,
-    pub(super) stride: usize,
+pub(crate) struct Span {
+    pub(crate) first: usize,
+    pub(crate) stride: usize,
 }
 
 /// A program before it is written.
-pub(super) struct Program<'a, K, const ROWS: usize, const IN: usize, const OUT: usize> {
-    pub(super) kernel: &'a K,
-    pub(super) reads: Reads,
-    pub(super) sink: Sink,
+pub(crate) struct Program<'a, K, const ROWS: usize, const IN: usize, const OUT: usize> {
+    pub(crate) kernel: &'a K,
+    pub(crate) reads: Reads,
+    pub(crate) sink: Sink,
 }
 
 impl<K, const ROWS: usize, const IN: usize, const OUT: usize> Program<'_, K, ROWS, IN, OUT>
@@ -96,9 +133,12 @@ where
 {
     /// Threads for so many elements: each of them writes one result of a search or a sum.
     pub(super) fn threads(&self, count: usize) -> u32 {
-        let bundle = if self.sink.takes_runs() { RUN } else { ROWS };
-        let bundles = u32::try_from(count.div_ceil(bundle)).unwrap_or(THREADS_MAX);
-        bundles.min(THREADS_MAX).next_multiple_of(GROUP_THREADS)
+        threads(self.bundle(), count)
+    }
+
+    /// Elements that a thread takes at a time.
+    const fn bundle(&self) -> usize {
+        if self.sink.takes_runs() { RUN } else { ROWS }
     }
 
     /// Runs it on so many elements.
@@ -112,16 +152,20 @@ where
         if count == 0 {
             return Ok(());
         }
-        let (language, threads) = (grid.language(), self.threads(count));
-        let [count, first, stride, goal_first, goal_stride] =
-            [count, from.first, from.stride, to.first, to.stride].map(|words| words as u32);
-        let job = Job { words: [count, threads, first, stride, goal_first, goal_stride], threads };
+        let (language, job) = (grid.language(), job(self.bundle(), count, from, to));
         let functions = self.functions()?;
         let state = functions.state()?;
         let name = self.listing(language, &functions, false).text;
         let listing = || self.listing(language, &functions, true);
         // SAFETY: spans lie within their memories, and the text is this program's.
         unsafe { grid.run(&name, &listing, &job, &state, source, goal) }
+    }
+
+    /// Written down, to be run more than once.
+    pub(crate) fn written(&self, language: Language) -> Result<Written, Error> {
+        let functions = self.functions()?;
+        let state = functions.state()?;
+        Ok(Written { listing: self.listing(language, &functions, true), state, bundle: self.bundle() })
     }
 
     /// The program around these functions. If they are not mapped it is soon written, and as good as a name.

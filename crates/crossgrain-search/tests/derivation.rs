@@ -1,0 +1,107 @@
+//! Keys derived on lanes: published vectors, and what the crates `sha2` and `pbkdf2` make of the same, in registers of every width.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+use crossgrain::Features;
+use crossgrain_search::{Derivation, Hash, Kdf};
+use proptest::prelude::*;
+
+/// From the widest registers that are there to none.
+fn widths() -> Vec<Features> {
+    let all = Features::from_environment().unwrap();
+    let mut widths = vec![all];
+    let narrower = [all.without(Features::AVX512), Features::SSE2, Features::NONE];
+    widths.extend(narrower.into_iter().filter(|&features| all.contains(features) && features != all));
+    widths
+}
+
+fn pbkdf2(salt: &[u8], iterations: u32) -> Kdf {
+    Kdf::Pbkdf2 { hash: Hash::Sha256, salt: salt.to_vec(), iterations }
+}
+
+fn derived(features: Features, kdf: &Kdf, words: &[&[u8]], key_bytes: usize) -> Vec<u8> {
+    let derivation = Derivation::new(kdf, key_bytes).unwrap();
+    let (mut blocks, mut keys) = (vec![0; 64 * words.len()], vec![0; key_bytes * words.len()]);
+    for (word, block) in words.iter().zip(blocks.chunks_exact_mut(64)) {
+        assert!(derivation.pad(word, block));
+    }
+    derivation.on_cpu(features, &blocks, &mut keys);
+    keys
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// SHA-256: FIPS 180-4's example of one block, and of the short messages of NIST's validation programme (SHA256ShortMsg.rsp) those
+/// of 0 and 8 bits. FIPS 180-4's other example takes two blocks.
+#[test]
+fn digests_are_those_of_published_vectors() {
+    let messages = [
+        (&b"abc"[..], "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+        (b"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+        (b"\xd3", "28969cdfa74a12c82f3bad960b0b000aca2ac329deea5c2328ebc6f2ba9802c1"),
+    ];
+    for features in widths() {
+        for (message, want) in messages {
+            assert_eq!(
+                hex(&derived(features, &Kdf::Sha256, &[message; 3], 32)),
+                want.repeat(3),
+                "{features}"
+            );
+        }
+    }
+    let derivation = Derivation::new(&Kdf::Sha256, 32).unwrap();
+    assert!(!derivation.pad(b"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", &mut [0; 64]));
+}
+
+/// RFC 7914 §11; of the second the first part, which takes half as long.
+#[test]
+fn pbkdf2_gives_published_keys() {
+    let want = "55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc\
+                49ca9cccf179b645991664b39d77ef317c71b845b1e30bd509112041d3a19783";
+    for features in widths() {
+        assert_eq!(
+            hex(&derived(features, &pbkdf2(b"salt", 1), &[b"passwd".as_slice(); 17], 64)),
+            want.repeat(17)
+        );
+    }
+    let want = "4ddcd8f60b98be21830cee5ef22701f9641a4418d04c0414aeff08876b34ab56";
+    assert_eq!(hex(&derived(widths()[0], &pbkdf2(b"NaCl", 80_000), &[b"Password".as_slice()], 32)), want);
+}
+
+#[test]
+fn what_lanes_do_not_derive_is_left_out() {
+    let kdfs = [
+        (Kdf::Exact, 16),
+        (Kdf::Sha256, 33),
+        (pbkdf2(b"salt", 0), 32),
+        (pbkdf2(&[7; 244], 1), 32),
+        (Kdf::Pbkdf2 { hash: Hash::Sha512, salt: vec![1], iterations: 1 }, 32),
+    ];
+    assert!(kdfs.iter().all(|(kdf, key_bytes)| Derivation::new(kdf, *key_bytes).is_none()));
+    assert_eq!(Derivation::new(&pbkdf2(&[7; 243], 1), 32).unwrap().parts()[0].len(), 4);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn lanes_and_crates_agree(
+        words in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..100), 1..40),
+        salt in proptest::collection::vec(any::<u8>(), 0..=243),
+        iterations in 1..20_u32,
+        key_bytes in 1..=64_usize,
+    ) {
+        let short: Vec<_> = words.iter().map(|word| &word[..word.len().min(55)]).collect();
+        let long: Vec<_> = words.iter().map(|word| &word[..]).collect();
+        for (kdf, words, key_bytes) in [(pbkdf2(&salt, iterations), long, key_bytes), (Kdf::Sha256, short, key_bytes.min(32))] {
+            let mut want = vec![0; key_bytes * words.len()];
+            for (word, key) in words.iter().zip(want.chunks_exact_mut(key_bytes)) {
+                kdf.derive(word, key).unwrap();
+            }
+            for features in widths() {
+                prop_assert_eq!(&derived(features, &kdf, &words, key_bytes), &want, "{}", features);
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Words whose keys a device derives, here one that is none: what the CPU finds is found, and counted once, whatever becomes of the
+//! device; and one that derives wrongly is found out.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+use std::io::Cursor;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crossgrain::internal::device::search::Search as Program;
+use crossgrain::internal::part::search::Known as Block;
+use crossgrain::mode::{Aead as _, Gcm, Mode, Options};
+use crossgrain::{Cipher, Direction, Features, Key};
+use crossgrain_search::{
+    BigUint, BlockSearch, Derivation, Derive, Deriving, Device, Error, Failure, Form, Hash, Hit, Kdf, Known,
+    Pair, Refused, Rule, Search, Table, Tagged, Watch, WordSearch, Words,
+};
+use rayon::ThreadPoolBuilder;
+
+/// A device of the CPU's.
+#[derive(Clone, Default)]
+struct Pretended {
+    /// Calls that it answers before it is lost.
+    answers: Option<usize>,
+    /// Whether it makes one key in three wrong.
+    is_faulty: bool,
+    /// Words that it was given.
+    words: Arc<AtomicUsize>,
+}
+
+struct Pretense {
+    pretended: Pretended,
+    derivation: Derivation,
+}
+
+impl Device for Pretended {
+    fn name(&self) -> String {
+        "pretense:0".to_owned()
+    }
+
+    fn table(&self, _: Program, _: &Block, _: &[u8]) -> Result<Box<dyn Table>, Failure> {
+        Err("it tries no keys".into())
+    }
+
+    fn derive(&self, derivation: &Derivation) -> Result<Box<dyn Derive>, Failure> {
+        Ok(Box::new(Pretense { pretended: self.clone(), derivation: derivation.clone() }))
+    }
+}
+
+impl Derive for Pretense {
+    fn words(&self) -> usize {
+        100
+    }
+
+    fn derive(&mut self, blocks: &[u8], keys: &mut [u8]) -> Result<(), Failure> {
+        let Pretended { answers, is_faulty, words } = &mut self.pretended;
+        *answers = answers.map(|left| left.checked_sub(1).ok_or("unplugged")).transpose()?;
+        assert!(blocks.len() <= 64 * 100);
+        words.fetch_add(blocks.len() / 64, Ordering::Relaxed);
+        self.derivation.on_cpu(Features::NONE, blocks, keys);
+        if *is_faulty {
+            keys.chunks_exact_mut(self.derivation.key_bytes()).step_by(3).for_each(|key| key[5] ^= 1);
+        }
+        Ok(())
+    }
+}
+
+fn pbkdf2() -> Kdf {
+    Kdf::Pbkdf2 { hash: Hash::Sha256, salt: b"salt".to_vec(), iterations: 3 }
+}
+
+fn key_of(kdf: &Kdf, word: &str, key_bytes: usize) -> Vec<u8> {
+    let mut key = vec![0; key_bytes];
+    kdf.derive(word.as_bytes(), &mut key).unwrap();
+    key
+}
+
+/// A search for the key of a word.
+fn by_word(kdf: &Kdf, word: &str) -> Search {
+    let pair = Pair::whole(Direction::Encrypt, *b"a block of input", [0; 16]);
+    let pair = pair.planted(&Key::new(Cipher::Aes256, &key_of(kdf, word, 32)).unwrap());
+    let blocks = BlockSearch::new(Cipher::Aes256, &[pair], &Options::default()).unwrap();
+    Search::new(Known::Blocks(blocks), kdf.clone()).unwrap()
+}
+
+/// What is searched, and by how many threads.
+struct List<'a> {
+    bytes: &'a [u8],
+    form: Form,
+    rules: &'a [Rule],
+    range: Range<u128>,
+    threads: usize,
+}
+
+/// What is found, how many candidates were tried, and what was refused.
+fn found(search: &Search, list: &List<'_>, devices: &[Deriving]) -> Result<(Vec<Hit>, u64, Refused), Error> {
+    let (hits, refused) = (Mutex::new(Vec::new()), Mutex::new(Refused::default()));
+    let on_hit = |hit| hits.lock().unwrap().push(hit);
+    let watch = Watch::new(&on_hit);
+    let words = Mutex::new(Words::new(Cursor::new(list.bytes), list.form, 300));
+    let of_words = WordSearch::new(search, list.rules, list.range.clone()).on(devices);
+    let pool = ThreadPoolBuilder::new().num_threads(list.threads).build().unwrap();
+    assert!(pool.install(|| of_words.chunks(&words, usize::MAX, &refused, &watch))?);
+    let tried = watch.tried();
+    let mut hits = hits.into_inner().unwrap();
+    hits.sort_by(|a, b| a.number.cmp(&b.number));
+    Ok((hits, tried, refused.into_inner().unwrap()))
+}
+
+fn on(search: &Search, devices: &[Pretended]) -> Vec<Deriving> {
+    devices.iter().map(|device| Deriving::new(search, device).unwrap()).collect()
+}
+
+fn numbers(hits: &[Hit]) -> Vec<BigUint> {
+    hits.iter().map(|hit| hit.number.clone()).collect()
+}
+
+/// 700 words in hex, one in seven not, of which some are longer than a block.
+fn list_in_hex() -> String {
+    let word = |at: usize| format!("word{at}") + &"x".repeat(if at % 11 == 3 { 60 } else { 0 });
+    let hex = |text: String| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let line = |at: usize| if at % 7 == 5 { "none\n".to_owned() } else { hex(word(at)) + "\n" };
+    (0..700).map(line).collect()
+}
+
+#[test]
+fn what_the_cpu_finds_is_found_and_counted_once_whatever_fails() {
+    let (list, rules) = (list_in_hex(), Rule::parse_all(b":\nc $1\nu").unwrap());
+    let long = "word113".to_owned() + &"x".repeat(60);
+    for (kdf, word) in
+        [(pbkdf2(), "Word6961"), (pbkdf2(), &long), (Kdf::Sha256, &long), (Kdf::Sha256, "word0")]
+    {
+        let search = by_word(&kdf, word);
+        for range in [0..u128::MAX, 250..2089] {
+            for threads in [1, 2, 5] {
+                let list = List {
+                    bytes: list.as_bytes(),
+                    form: Form::Hex,
+                    rules: &rules,
+                    range: range.clone(),
+                    threads,
+                };
+                let (hits, tried, refused) = found(&search, &list, &[]).unwrap();
+                for answers in [None, Some(0), Some(1), Some(2), Some(5)] {
+                    let whole = Pretended::default();
+                    let lost = Pretended { answers, ..Pretended::default() };
+                    for devices in [&[lost.clone()][..], &[lost, whole]] {
+                        let devices = on(&search, devices);
+                        let by_devices = found(&search, &list, &devices).unwrap();
+                        assert_eq!(
+                            by_devices,
+                            (hits.clone(), tried, refused),
+                            "{answers:?}, {threads} threads"
+                        );
+                        let failures: Vec<_> = devices.iter().filter_map(Deriving::failure).collect();
+                        let told = format!(
+                            "{} on pretense:0: unplugged",
+                            devices[0].name().split(' ').next().unwrap()
+                        );
+                        assert!(failures.iter().all(|failure| *failure == told), "{failures:?}");
+                        assert!(failures.is_empty() || answers.is_some());
+                        assert!(threads > 1 || answers != Some(1) || failures.len() == 1);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn one_thread_leaves_all_words_to_the_device() {
+    let list: String = (0..1000).map(|at| format!("word{at}\n")).collect();
+    let rules = [Rule::nothing()];
+    let list = List { bytes: list.as_bytes(), form: Form::Lines, rules: &rules, range: 0..900, threads: 1 };
+    let search = by_word(&pbkdf2(), "word899");
+    let device = Pretended::default();
+    let (hits, tried, _) = found(&search, &list, &on(&search, std::slice::from_ref(&device))).unwrap();
+    assert_eq!(
+        (numbers(&hits), tried, device.words.load(Ordering::Relaxed)),
+        (vec![899_u32.into()], 900, 900)
+    );
+    assert_eq!(hits[0].candidate.as_slice(), b"word899");
+    assert_eq!(*hits[0].key, key_of(&pbkdf2(), "word899", 32));
+}
+
+/// Keys are known by a tag.
+#[test]
+fn derived_keys_go_to_a_slow_test() {
+    let rules = [Rule::nothing()];
+    let list: String = (0..300).map(|at| format!("word{at}\n")).collect();
+    let list = List { bytes: list.as_bytes(), form: Form::Lines, rules: &rules, range: 0..300, threads: 1 };
+    let key = Key::new(Cipher::Aes128, &key_of(&pbkdf2(), "word250", 16)).unwrap();
+    let gcm: Mode = "gcm".parse().unwrap();
+    let (mut ciphertext, options) = (b"some text".to_vec(), Options { threads: 1, ..Options::default() });
+    let sealer = Gcm::new(&key).unwrap();
+    let tag = sealer.seal(&[7; 12], b"", &mut ciphertext[..]).unwrap();
+    let tagged = Tagged {
+        cipher: Cipher::Aes128,
+        mode: gcm,
+        nonce: vec![7; 12],
+        aad: Vec::new(),
+        ciphertext,
+        tag: tag.to_vec(),
+        options,
+    };
+    let search = Search::new(Known::Test(Box::new(tagged)), pbkdf2()).unwrap();
+    let (hits, tried, _) = found(&search, &list, &on(&search, &[Pretended::default()])).unwrap();
+    assert_eq!((numbers(&hits), tried), (vec![250_u32.into()], 300));
+}
+
+#[test]
+fn a_device_that_derives_wrongly_is_found_out() {
+    let rules = [Rule::nothing()];
+    let search = by_word(&pbkdf2(), "none of these");
+    let faulty = Pretended { is_faulty: true, ..Pretended::default() };
+    let caught = (0..30).filter(|turn| {
+        let list: String = (0..10).map(|at| format!("word{turn}{at}\n")).collect();
+        let list = List {
+            bytes: list.as_bytes(),
+            form: Form::Lines,
+            rules: &rules,
+            range: turn % 9..10,
+            threads: 1,
+        };
+        match found(&search, &list, &on(&search, std::slice::from_ref(&faulty))) {
+            Ok(_) => false,
+            Err(Error::Canary { kernel }) => kernel == "pbkdf2-sha256 on pretense:0",
+            Err(error) => panic!("{error}"),
+        }
+    });
+    assert!(caught.count() > 2, "a key in three is wrong");
+}
+
+#[test]
+fn what_devices_have_no_use_for_is_told() {
+    let exact = by_word(&Kdf::Zeros, "word");
+    let long_salt = Kdf::Pbkdf2 { hash: Hash::Sha256, salt: vec![1; 244], iterations: 1 };
+    for search in [exact, by_word(&long_salt, "word")] {
+        let told = Deriving::takes(&search).unwrap_err().to_string();
+        assert!(
+            told.contains("pbkdf2-sha256, with a salt of 243 bytes at most") && !told.contains('\n'),
+            "{told}"
+        );
+        assert!(matches!(Deriving::new(&search, &Pretended::default()), Err(Error::Device { .. })));
+    }
+}
