@@ -72,6 +72,46 @@ fn blocks() -> AesBlocks {
     AesBlocks::new(&key, 77).unwrap()
 }
 
+/// Words of a list, masked as they are everywhere here.
+const WORDS_OF_A_LIST: [&[u8]; 2] = [b"an old passphrase", b"one longer than the block of a hash, which HMAC takes the digest of first"];
+
+/// How keys are made of them.
+fn kdf() -> Kdf {
+    Kdf::Pbkdf2 { hash: Hash::Sha256, salt: b"salt".to_vec(), iterations: 3 }
+}
+
+/// A word unmasked.
+fn word(at: usize) -> Zeroizing<Vec<u8>> {
+    let mut word = Zeroizing::new(WORDS_OF_A_LIST[at].to_vec());
+    word.iter_mut().for_each(|byte| *byte ^= MASK);
+    word
+}
+
+fn key_of(at: usize) -> Zeroizing<[u8; 32]> {
+    let mut key = Zeroizing::new([0; 32]);
+    kdf().derive(&word(at), &mut *key).unwrap();
+    key
+}
+
+/// Derives keys of words: on lanes of the CPU's, and by devices that compute nothing and are told to be wiped.
+fn derive() {
+    let derivation = Derivation::new(&kdf(), 32).unwrap();
+    let blocks = || {
+        let mut blocks = Zeroizing::new([0; 2 * 64]);
+        for (at, block) in blocks.chunks_exact_mut(64).enumerate() {
+            assert!(derivation.pad(&word(at), block));
+        }
+        blocks
+    };
+    let mut keys = Zeroizing::new([0; 2 * 32]);
+    derivation.on_cpu(Features::from_environment().unwrap(), &*blocks(), &mut *keys);
+    assert!(keys.chunks_exact(32).enumerate().all(|(at, key)| *key == *key_of(at)));
+    for gpu in spy::deaf_gpus() {
+        let mut derive = Searcher(gpu).derive(&derivation).unwrap();
+        derive.derive(&*blocks(), &mut *keys).unwrap();
+    }
+}
+
 /// Uses both kernels at every place.
 fn work(hash: &Hash, blocks: &Loop<AesBlocks>) {
     let mut places: Vec<_> = [Policy::Seq, Policy::Par].map(|policy| policy.open().unwrap()).into();

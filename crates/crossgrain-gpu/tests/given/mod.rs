@@ -5,8 +5,8 @@ use crossgrain::stream::Stream;
 use crossgrain::{Cipher, Key};
 use crossgrain_gpu::Error;
 use crossgrain_gpu::parallel::{
-    AesBlocks, BitLoop, BitMap, Bits, Combine, DeviceVec, Loop, Map, Place, Policy, generate, transform,
-    transform_reduce,
+    AesBlocks, BitLoop, BitMap, Bits, Combine, DeviceVec, Loop, Map, MapLoop, Place, Policy, count_if, find,
+    generate, transform, transform_reduce,
 };
 
 use super::{lens, numbers, places, spy};
@@ -161,6 +161,80 @@ fn a_generator_is_the_same_program_for_every_key() {
         let [key, compiled, same] = &told.texts[..] else { panic!("it is compiled once") };
         assert!(key == same && compiled.matches("number < 13u").count() == 1);
         assert!(told.states.iter().all(|state| state.len() == 128 * (15 + 1)), "round keys and the counter");
+    }
+}
+
+/// A number times a secret, so many times, and its rounds counted in another number.
+struct Power(u32, u32);
+
+impl MapLoop<1, 2> for Power {
+    fn rounds(&self) -> u32 {
+        self.1
+    }
+
+    #[inline(always)]
+    fn first<W: Lanes>(&self, [x]: [W; 1]) -> [W; 2] {
+        [x, x.filled(0)]
+    }
+
+    #[inline(always)]
+    fn round<W: Lanes>(&self, [x, count]: [W; 2]) -> [W; 2] {
+        [x.multiply_lanes(x.uniform(self.0)), count.add_lanes(x.filled(1))]
+    }
+
+    #[inline(always)]
+    fn last<W: Lanes>(&self, [x, count]: [W; 2]) -> [W; 2] {
+        [x, count.add_lanes(x.uniform(7))]
+    }
+}
+
+/// Whether a number halved so many times is not zero.
+struct Halved(u32);
+
+impl MapLoop<1, 1> for Halved {
+    fn rounds(&self) -> u32 {
+        self.0
+    }
+
+    #[inline(always)]
+    fn first<W: Lanes>(&self, x: [W; 1]) -> [W; 1] {
+        x
+    }
+
+    #[inline(always)]
+    fn round<W: Lanes>(&self, [x]: [W; 1]) -> [W; 1] {
+        [x.shift_lanes_right::<1>()]
+    }
+}
+
+#[test]
+fn rounds_that_are_alike_are_as_many_as_is_told() {
+    for place in places() {
+        for rounds in [0, 1, 2, 1000] {
+            let got = generate(&Loop(Power(SECRETS[0], rounds)), &place, 1001).unwrap().to_vec().unwrap();
+            let power = SECRETS[0].wrapping_pow(rounds);
+            assert!(got.into_iter().eq((0..1001).map(|at: u32| [at.wrapping_mul(power), rounds + 7])), "{place:?}");
+            let numbers = place.indices(0..1001).unwrap();
+            let least = 1_usize.checked_shl(rounds).filter(|&least| least < 1001);
+            assert_eq!(find(&Loop(Halved(rounds)), numbers).unwrap(), least, "{place:?}");
+            let count = least.map_or(0, |least| 1001 - least);
+            assert_eq!(count_if(&Loop(Halved(rounds)), numbers).unwrap(), count, "{place:?}");
+        }
+    }
+}
+
+#[test]
+fn a_loop_is_the_same_program_for_every_number_of_rounds() {
+    for grid in spy::grids() {
+        let place = Place::on(grid.clone());
+        for rounds in [3, 1 << 20] {
+            generate(&Loop(Power(SECRETS[0], rounds)), &place, 10).unwrap();
+        }
+        let told = grid.told();
+        let [key, compiled, same] = &told.texts[..] else { panic!("it is compiled once") };
+        assert!(key == same && compiled.matches("number < keys[0u].x").count() == 1);
+        let state = |rounds| vec![rounds, 0, 0, 0, SECRETS[0], 0, 0, 0, 7, 0, 0, 0];
+        assert_eq!(told.states, [state(3), vec![0; 12], state(1 << 20), vec![0; 12]]);
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Told {
 }
 
 #[derive(Debug)]
-struct Spy<const IS_CUDA: bool> {
+pub(crate) struct Spy<const IS_CUDA: bool> {
     info: Info,
     /// Nothing of state is written down.
     is_deaf: bool,
@@ -79,7 +79,14 @@ impl SpyGrid {
     }
 
     fn new<const IS_CUDA: bool>(is_deaf: bool) -> Arc<Self> {
-        let told = Arc::new(Mutex::new(Told::default()));
+        let device = Spy::<IS_CUDA>::new(is_deaf);
+        let told = device.told.clone();
+        Arc::new(Self { inner: Arc::new(device).grid().unwrap(), told })
+    }
+}
+
+impl<const IS_CUDA: bool> Spy<IS_CUDA> {
+    pub(crate) fn new(is_deaf: bool) -> Self {
         let info = Info {
             id: "spy:0".to_owned(),
             name: "spy".to_owned(),
@@ -90,8 +97,11 @@ impl SpyGrid {
             shared_bytes: 0,
             units: None,
         };
-        let device = Arc::new(Spy::<IS_CUDA> { info, is_deaf, told: told.clone() });
-        Arc::new(Self { inner: device.grid().unwrap(), told })
+        Self { info, is_deaf, told: Arc::default() }
+    }
+
+    pub(crate) fn told(&self) -> Told {
+        self.told.lock().unwrap().clone()
     }
 }
 

@@ -1,0 +1,163 @@
+//! Keys derived on every device that is here: published vectors, and what the CPU makes of the same; and words from a list to a find.
+//!
+//! On a machine without a device that is printed as skipped, unless CROSSGRAIN_REQUIRE names `wgpu` or `cuda`.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+
+#[allow(dead_code, reason = "another test is not to be told secrets")]
+mod spy;
+mod stand_in;
+
+use std::io::Cursor;
+use std::sync::{Arc, Mutex};
+
+use crossgrain::mode::Options;
+use crossgrain::{Cipher, Direction, Key};
+use crossgrain_gpu::{Gpu, Searcher, choose, devices};
+use crossgrain_search::{
+    BlockSearch, Derivation, Deriving, Device as _, Form, Hash, Hit, Kdf, Known, Pair, Refused, Rule, Search,
+    Watch, WordSearch, Words,
+};
+use spy::{Spy, Told};
+
+/// The devices that are here; none is a failure where one must be.
+fn gpus() -> Vec<Arc<dyn Gpu>> {
+    let required = std::env::var("CROSSGRAIN_REQUIRE").unwrap_or_default();
+    let mut gpus = Vec::new();
+    for kind in devices() {
+        match kind.devices {
+            Ok(found) => gpus.extend(found.iter().map(|info| choose(&info.id).unwrap())),
+            Err(error) => {
+                let is_required = required.split(',').any(|required| required == kind.backend);
+                assert!(!is_required, "{} is required: {error}", kind.backend);
+                eprintln!("skipped: {}: {error}", kind.backend);
+            }
+        }
+    }
+    gpus
+}
+
+fn pbkdf2(salt: &[u8], iterations: u32) -> Kdf {
+    Kdf::Pbkdf2 { hash: Hash::Sha256, salt: salt.to_vec(), iterations }
+}
+
+/// Words of all lengths that have a block of their own.
+fn words(count: usize) -> Vec<Vec<u8>> {
+    (0..count).map(|at| (0..at % 56).map(|byte| (3 * at + byte * byte) as u8).collect()).collect()
+}
+
+/// The keys that a device makes of words, in one call.
+fn derived(gpu: &Arc<dyn Gpu>, kdf: &Kdf, words: &[Vec<u8>], key_bytes: usize) -> Vec<u8> {
+    let derivation = Derivation::new(kdf, key_bytes).unwrap();
+    let (mut blocks, mut keys) = (vec![0; 64 * words.len()], vec![0xff; key_bytes * words.len()]);
+    for (word, block) in words.iter().zip(blocks.chunks_exact_mut(64)) {
+        assert!(derivation.pad(word, block));
+    }
+    let mut derive = Searcher(gpu.clone()).derive(&derivation).unwrap();
+    // Twice: nothing stays from one call to the next.
+    for keys in [&mut vec![0; keys.len()], &mut keys] {
+        derive.derive(&blocks, keys).unwrap();
+    }
+    keys
+}
+
+/// RFC 7914 §11, and FIPS 180-4's example of one block.
+#[test]
+fn devices_give_published_keys() {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    for gpu in gpus() {
+        let keys = derived(&gpu, &pbkdf2(b"salt", 1), &[b"passwd".to_vec()], 64);
+        let want = "55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc\
+                    49ca9cccf179b645991664b39d77ef317c71b845b1e30bd509112041d3a19783";
+        assert_eq!(hex(&keys), want, "{}", gpu.info().id);
+        let keys = derived(&gpu, &pbkdf2(b"NaCl", 80_000), &[b"Password".to_vec()], 32);
+        let want = "4ddcd8f60b98be21830cee5ef22701f9641a4418d04c0414aeff08876b34ab56";
+        assert_eq!(hex(&keys), want, "{}", gpu.info().id);
+        let want = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(hex(&derived(&gpu, &Kdf::Sha256, &[b"abc".to_vec()], 32)), want, "{}", gpu.info().id);
+    }
+}
+
+#[test]
+fn devices_derive_what_the_cpu_does() {
+    for gpu in gpus() {
+        for (kdf, key_bytes, count) in [
+            (pbkdf2(b"", 2), 16, 1),
+            (pbkdf2(b"salt", 3), 32, 65),
+            (pbkdf2(&[0xa5; 60], 37), 24, 300),
+            (pbkdf2(b"both keys of a sector", 5), 64, 129),
+            (Kdf::Sha256, 24, 1000),
+        ] {
+            let words = words(count);
+            let mut want = vec![0; key_bytes * count];
+            for (word, key) in words.iter().zip(want.chunks_exact_mut(key_bytes)) {
+                kdf.derive(word, key).unwrap();
+            }
+            assert!(derived(&gpu, &kdf, &words, key_bytes) == want, "{kdf:?} on {}", gpu.info().id);
+        }
+    }
+}
+
+/// From a list to a find: by the device alone, and with threads beside it.
+#[test]
+fn words_are_searched_on_a_device() {
+    let (kdf, rules) = (pbkdf2(b"salt", 50), Rule::parse_all(b":\nc $1").unwrap());
+    let list: String = (0..1500).map(|at| format!("word{at}\n")).collect();
+    let mut key = [0; 16];
+    kdf.derive(b"Word14441", &mut key).unwrap();
+    let pair = Pair::whole(Direction::Encrypt, [0x11; 16], [0; 16]);
+    let pair = pair.planted(&Key::new(Cipher::Aes128, &key).unwrap());
+    let blocks = BlockSearch::new(Cipher::Aes128, &[pair], &Options::default()).unwrap();
+    let search = Search::new(Known::Blocks(blocks), kdf).unwrap();
+    for gpu in gpus() {
+        let devices = [Deriving::new(&search, &Searcher(gpu.clone())).unwrap()];
+        for threads in [1, 3] {
+            let (hits, refused) = (Mutex::new(Vec::new()), Mutex::new(Refused::default()));
+            let on_hit = |hit: Hit| hits.lock().unwrap().push((hit.number, hit.candidate.to_vec()));
+            let watch = Watch::new(&on_hit);
+            let words = Mutex::new(Words::new(Cursor::new(&list), Form::Lines, 500));
+            let of_words = WordSearch::new(&search, &rules, 0..u128::MAX).on(&devices);
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            assert!(pool.install(|| of_words.chunks(&words, usize::MAX, &refused, &watch)).unwrap());
+            assert_eq!(*hits.lock().unwrap(), [(2889_u32.into(), b"Word14441".to_vec())]);
+            assert_eq!((watch.tried(), devices[0].failure()), (3000, None));
+        }
+    }
+}
+
+/// What a device is told that makes a key of a word.
+fn told<const IS_CUDA: bool>(kdf: &Kdf, word: &[u8]) -> Told {
+    let spy = Arc::new(Spy::<IS_CUDA>::new(false));
+    let derivation = Derivation::new(kdf, 32).unwrap();
+    let (mut block, mut key) = ([0; 64], [0; 32]);
+    assert!(derivation.pad(word, &mut block));
+    let mut derive = Searcher(spy.clone()).derive(&derivation).unwrap();
+    derive.derive(&block, &mut key).unwrap();
+    drop(derive);
+    spy.told()
+}
+
+fn told_alike(told: impl Fn(&Kdf, &[u8]) -> Told) {
+    let one = told(&pbkdf2(b"salt", 1000), b"a word");
+    let other = told(&pbkdf2(b"pepper", 7), b"another");
+    assert_eq!(one.texts, other.texts);
+    let [first, turns] = &one.texts[..] else { panic!("two programs, each compiled once") };
+    assert!(!first.contains("number <") && turns.matches("number < keys[0u].x").count() == 1);
+    for (told, want) in [(&one, 999), (&other, 6)] {
+        // Each state is wiped after its run. The salt is one, and all others begin with how many turns they are for.
+        assert!(told.states.chunks(2).all(|run| run[1].iter().all(|&word| word == 0)));
+        assert_eq!(told.states.iter().skip(2).map(|state| state[0]).sum::<u32>(), want);
+        assert!(told.states[2..].iter().all(|state| state.len() == 4));
+    }
+}
+
+/// What stays on the disk says nothing of words, salts and turns.
+#[test]
+fn programs_are_the_same_for_all_words_salts_and_turns() {
+    told_alike(told::<true>);
+    told_alike(told::<false>);
+}
+
+#[test]
+fn keys_are_derived_by_a_driver_that_stands_in() {
+    stand_in::again(&["--skip", "stands_in"], None);
+}
