@@ -126,9 +126,56 @@ fn keys_are_searched_on_devices() {
     assert_eq!((auto.code, &auto.err[..]), (Some(0), ""), "too little for a device");
     let line = search("aes-128", aes, &[&mask[..], &["--device", "wgpu:99"]].concat()).refused(3);
     assert!(line.contains(if cfg!(feature = "gpu") { "wgpu:99" } else { "--features gpu" }), "{line}");
-    place.write("words", KEY.as_bytes());
-    let line = search("aes-128", aes, &["--words", "words", "--form", "hex", "--device", "gpu"]).refused(3);
-    assert!(line.contains("leave --device out"), "{line}");
+    let line = search("aes-128", aes, &[&mask[..], &["--device", "cuda:0,wgpu:0"]].concat()).refused(3);
+    assert!(line.contains("give --words, or one device"), "{line}");
+}
+
+/// A place with words under rules, and a search for the key that PBKDF2 makes of one of them: that of Python's
+/// `hashlib.pbkdf2_hmac("sha256", b"Word15001", b"salt", 50, 16)`, which makes the block of the key.
+fn place_with_words() -> (Place, Vec<&'static str>) {
+    let place = Place::with(&[0; 16]);
+    place.write("words", (0..3000).map(|at| format!("word{at}\n")).collect::<String>().as_bytes());
+    place.write("rules", b":\nc $1\n");
+    let key = "487c6726e7b8c44399df16503a335751";
+    place.run(&["raw", "--cipher", "aes-128", "--mode", "ecb", "--key", key, "in", "-o", "crypt"]).printed();
+    let crypt: String = place.read("crypt").iter().map(|byte| format!("{byte:02x}")).collect();
+    let plain = "00000000000000000000000000000000";
+    let known = ["search", "--cipher", "aes-128", "--plain", plain, "--crypt", crypt.leak()];
+    let words = ["--words", "words", "--rules", "rules", "--kdf", "pbkdf2-sha256", "--salt", "73616c74"];
+    (place, [&known[..], &words, &["--iterations", "50", "--threads", "1"]].concat())
+}
+
+const DERIVED: &str = "key 487c6726e7b8c44399df16503a335751 of 'Word15001', candidate 3001\n";
+
+#[test]
+fn keys_of_words_are_derived_on_devices() {
+    let (place, args) = place_with_words();
+    let search = |more: &[&str]| place.run(&[&args[..], more].concat());
+    let cpu = search(&[]);
+    assert_eq!((cpu.code, &String::from_utf8(cpu.out).unwrap()[..]), (Some(0), DERIVED));
+    for device in gpus() {
+        let done = search(&["--device", &device, "--explain"]);
+        assert_eq!((done.code, &String::from_utf8(done.out).unwrap()[..]), (Some(0), DERIVED));
+        assert!(done.err.contains(&format!("kernel pbkdf2-sha256 on {device} and ")), "{}", done.err);
+        // Shares, and a session that has ended.
+        let shares = ["0/2", "1/2"].map(|share| search(&["--device", &device, "--shard", share]).code);
+        assert_eq!(shares, [Some(1), Some(0)], "{device}");
+        let session = ["--device", &device, "--session", &device.replace(':', "-")];
+        let restored = [&search(&session), &place.run(&[&["search", "--restore"], &session[2..]].concat())];
+        assert!(restored.iter().all(|done| done.code == Some(0) && done.out == DERIVED.as_bytes()));
+        // What devices do not derive is the CPU's, and told.
+        place.write("keys", KEY.as_bytes());
+        let (plain, crypt) = ("00112233445566778899aabbccddeeff", "69c4e0d86a7b0430d8cdb78070b4c55a");
+        let known = ["search", "--cipher", "aes-128", "--plain", plain, "--crypt", crypt];
+        let done =
+            place.run(&[&known[..], &["--words", "keys", "--form", "hex", "--device", &device]].concat());
+        assert_eq!((done.code, done.out), (Some(0), format!("key {KEY}, candidate 0\n").into_bytes()));
+        assert!(done.err.contains("of words it takes those whose keys are made by sha256"), "{}", done.err);
+    }
+    let line = search(&["--device", "cpu,gpu"]).refused(3);
+    assert!(line.contains("stand alone"), "{line}");
+    let line = search(&["--device", "wgpu:99"]).refused(3);
+    assert!(line.contains(if cfg!(feature = "gpu") { "wgpu:99" } else { "--features gpu" }), "{line}");
 }
 
 #[test]
@@ -342,5 +389,26 @@ mod by_a_driver_that_stands_in {
         );
         let line = done(&place, "wrong=1", &args).unwrap().refused(3);
         assert!(line.contains("aes-128-search on cuda:0"), "{line}");
+    }
+
+    #[test]
+    fn words_that_a_lost_device_has_not_done_are_the_cpu_s() {
+        let (place, args) = place_with_words();
+        for (fault, device) in [("lost=1", "cuda:0"), ("lost=2", "cuda:0"), ("lost=20", "cuda:0,cuda:0")] {
+            let Some(lost) = done(&place, fault, &[&args[..], &["--device", device]].concat()) else {
+                return;
+            };
+            assert_eq!((lost.code, &lost.out[..]), (Some(0), DERIVED.as_bytes()), "{fault}: {}", lost.err);
+            assert!(
+                lost.err.contains("pbkdf2-sha256 on cuda:0: the device was lost"),
+                "{fault}: {}",
+                lost.err
+            );
+            assert!(lost.err.contains("the CPU goes on"), "{fault}: {}", lost.err);
+        }
+        // The first word alone: of many, one that is not the one tried again may be wrong.
+        let one = [&args[..], &["--device", "cuda:0", "--limit", "1"]].concat();
+        let line = done(&place, "wrong=2", &one).unwrap().refused(3);
+        assert!(line.contains("pbkdf2-sha256 on cuda:0"), "{line}");
     }
 }

@@ -18,7 +18,7 @@ const PAIR: [&str; 7] = ["search", "--cipher", "aes-128", "--plain", PLAIN, "--c
 const RESTORE: [&str; 4] = ["search", "--session", "s", "--restore"];
 
 /// PBKDF2 makes shards small and the search long, however fast the kernel is.
-const SLOW: [&str; 8] = ["--kdf", "pbkdf2-sha256", "--salt", "00", "--iterations", "2000", "--session", "s"];
+const SLOW: [&str; 8] = ["--kdf", "pbkdf2-sha512", "--salt", "00", "--iterations", "400", "--session", "s"];
 
 fn begun(place: &Place, args: &[&str]) -> Child {
     let mut command = place.command(args);

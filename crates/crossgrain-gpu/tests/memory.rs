@@ -1,4 +1,4 @@
-//! What a kernel was given is gone: after it was used and dropped, no part of its state is left in the memory of the process, on its
+//! What a kernel was given is gone, and what a search of words was: after it was used and dropped, no part of its state is left in the memory of the process, on its
 //! heap or on a stack.
 //!
 //! A child process, which is given what to look for masked, makes the secrets and uses them on CPUs and on a device that computes
@@ -15,13 +15,21 @@ mod spy;
 
 use std::collections::BTreeSet;
 use std::process::Command;
-use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex};
 use std::thread;
 
 use crossgrain::internal::device::{Kernel, Task};
-use crossgrain::{Cipher, Key};
+use crossgrain::internal::wipe_deep_stack;
+use crossgrain::mode::Options;
+use crossgrain::{Cipher, Direction, Key};
+use crossgrain_gpu::Searcher;
 use crossgrain_gpu::parallel::{
     AesBlocks, Combine, Lanes, Loop, Map, Place, Policy, find, generate, transform, transform_reduce,
+};
+use crossgrain_search::{
+    BlockSearch, Derivation, Deriving, Device as _, Error as Refusal, Form, Hash as HashName, Kdf, Known,
+    Pair, Refused, Rule, Search, Watch, WordSearch, Words,
 };
 use scanner::{MASK, Needle, Scanner};
 use zeroize::Zeroizing;
@@ -73,11 +81,12 @@ fn blocks() -> AesBlocks {
 }
 
 /// Words of a list, masked as they are everywhere here.
-const WORDS_OF_A_LIST: [&[u8]; 2] = [b"an old passphrase", b"one longer than the block of a hash, which HMAC takes the digest of first"];
+const WORDS_OF_A_LIST: [&[u8]; 2] =
+    [b"an old passphrase", b"one longer than the block of a hash, which HMAC takes the digest of first"];
 
 /// How keys are made of them.
 fn kdf() -> Kdf {
-    Kdf::Pbkdf2 { hash: Hash::Sha256, salt: b"salt".to_vec(), iterations: 3 }
+    Kdf::Pbkdf2 { hash: HashName::Sha256, salt: b"salt".to_vec(), iterations: 3 }
 }
 
 /// A word unmasked.
@@ -90,30 +99,53 @@ fn word(at: usize) -> Zeroizing<Vec<u8>> {
 fn key_of(at: usize) -> Zeroizing<[u8; 32]> {
     let mut key = Zeroizing::new([0; 32]);
     kdf().derive(&word(at), &mut *key).unwrap();
+    wipe_deep_stack();
     key
 }
 
-/// Derives keys of words: on lanes of the CPU's, and by devices that compute nothing and are told to be wiped.
-fn derive() {
-    let derivation = Derivation::new(&kdf(), 32).unwrap();
-    let blocks = || {
-        let mut blocks = Zeroizing::new([0; 2 * 64]);
-        for (at, block) in blocks.chunks_exact_mut(64).enumerate() {
-            assert!(derivation.pad(&word(at), block));
-        }
-        blocks
-    };
-    let mut keys = Zeroizing::new([0; 2 * 32]);
-    derivation.on_cpu(Features::from_environment().unwrap(), &*blocks(), &mut *keys);
-    assert!(keys.chunks_exact(32).enumerate().all(|(at, key)| *key == *key_of(at)));
-    for gpu in spy::deaf_gpus() {
-        let mut derive = Searcher(gpu).derive(&derivation).unwrap();
-        derive.derive(&*blocks(), &mut *keys).unwrap();
+/// Searches a list that begins with the words: on the CPU, which finds the second, and by devices that compute nothing, which is
+/// found out.
+fn search_words() {
+    let mut list = Zeroizing::new(Vec::with_capacity(1 << 12));
+    for line in [&word(0)[..], b"\n", &word(1), b"\n", &b"none\n".repeat(100)] {
+        list.extend_from_slice(line);
     }
+    let pair = Pair::whole(Direction::Encrypt, [0x11; 16], [0; 16]);
+    let pair = pair.planted(&Key::new(Cipher::Aes256, &key_of(1)[..]).unwrap());
+    let blocks = BlockSearch::new(Cipher::Aes256, &[pair], &Options::default()).unwrap();
+    let search = Search::new(Known::Blocks(blocks), kdf()).unwrap();
+    let spies = spy::deaf_gpus();
+    let devices = spies.map(|gpu| Deriving::new(&search, &Searcher(gpu)).unwrap());
+    for devices in [&[][..], &devices[..1], &devices[1..]] {
+        let (hits, refused) = (AtomicUsize::new(0), Mutex::new(Refused::default()));
+        let on_hit = |_| {
+            hits.fetch_add(1, Ordering::Relaxed);
+        };
+        let watch = Watch::new(&on_hit);
+        let words = Mutex::new(Words::new(&list[..], Form::Lines, 1 << 12));
+        let rules = [Rule::nothing()];
+        let of_words = WordSearch::new(&search, &rules, 0..u128::MAX).on(devices);
+        let done = of_words.chunks(&words, usize::MAX, &refused, &watch);
+        match devices {
+            [] => assert!(done.unwrap() && hits.into_inner() == 1),
+            // The one chunk was the device's, or that of a thread beside it.
+            _ => assert!(matches!(done, Ok(true) | Err(Refusal::Canary { .. }))),
+        }
+    }
+    let mut blocks = Zeroizing::new([0; 2 * 64]);
+    for (at, block) in blocks.chunks_exact_mut(64).enumerate() {
+        assert!(Derivation::new(&kdf(), 32).unwrap().pad(&word(at), block));
+    }
+    for gpu in spy::deaf_gpus() {
+        let mut derive = Searcher(gpu).derive(&Derivation::new(&kdf(), 32).unwrap()).unwrap();
+        derive.derive(&*blocks, &mut *Zeroizing::new([0; 64])).unwrap();
+    }
+    wipe_deep_stack();
 }
 
 /// Uses both kernels at every place.
 fn work(hash: &Hash, blocks: &Loop<AesBlocks>) {
+    search_words();
     let mut places: Vec<_> = [Policy::Seq, Policy::Par].map(|policy| policy.open().unwrap()).into();
     places.extend(spy::deaf_grids().map(|grid| Place::on(grid)));
     for place in places {
@@ -137,9 +169,35 @@ fn needles() -> Vec<(String, Vec<u8>)> {
     needles.extend(words.map(|word| ("lanes".to_owned(), word.repeat(3))));
     needles.extend(key.chunks(8).map(|part| ("key".to_owned(), part.to_vec())));
     needles.extend(spread.chunks(128).map(|part| ("round keys".to_owned(), part.to_vec())));
+    needles.extend(listed());
     // Bits that are all alike are like much else.
     needles.retain(|(_, bytes)| bytes.iter().collect::<BTreeSet<_>>().len() > 1);
     needles
+}
+
+/// Words of the list and their keys: as they are, their numbers with the bytes in reverse, and those side by side as in lanes.
+fn listed() -> Vec<(String, Vec<u8>)> {
+    let mut needles = Vec::new();
+    for (name, [one, other]) in
+        [("listed", [0, 1].map(|at| word(at).to_vec())), ("derived", [0, 1].map(|at| key_of(at).to_vec()))]
+    {
+        let reversed = |bytes: &[u8]| {
+            bytes.as_chunks::<4>().0.iter().map(|&[a, b, c, d]| [d, c, b, a]).collect::<Vec<_>>()
+        };
+        let [one_reversed, other_reversed] = [reversed(&one), reversed(&other)];
+        needles.extend([&one, &other].into_iter().flat_map(|all| all.chunks_exact(8)).map(<[u8]>::to_vec));
+        let pairs = [&one_reversed, &other_reversed].into_iter().flat_map(|all| all.as_chunks::<2>().0);
+        needles.extend(pairs.map(|pair| pair.concat()));
+        // The second word is longer than a block, of which its digest is made.
+        if name == "derived" {
+            needles
+                .extend(one_reversed.iter().zip(&other_reversed).map(|(one, other)| [*one, *other].concat()));
+            needles.extend(
+                one.chunks_exact(4).zip(other.chunks_exact(4)).map(|(one, other)| [one, other].concat()),
+            );
+        }
+    }
+    needles.into_iter().map(|bytes| ("listed".to_owned(), bytes)).collect()
 }
 
 #[test]

@@ -1,5 +1,6 @@
 """Key search: planted keys are found, with their numbers, and nothing else is."""
 
+import hashlib
 import pickle
 import threading
 import time
@@ -142,7 +143,10 @@ def test_devices_find_keys(device):
     search = lost(key, key_mask=key.hex()[:-4] + "????")
     assert search_shard(search, device=device, goes_on=True) == [(int(key.hex()[-4:], 16), key, key)]
     assert search_shard(search, device="gpu", limit=5000) == search_shard(search, limit=5000)
-    with pytest.raises(crossgrain.Error, match="no words"):
+    derived = {"kdf": "pbkdf2-sha256", "salt": b"salt", "iterations": 100}
+    words = lost(hashlib.pbkdf2_hmac("sha256", b"word77", b"salt", 100, 16), words=[f"word{at}" for at in range(100)], **derived)
+    assert [found.candidate for found in search_shard(words, device=device, threads=1)] == [b"word77"]
+    with pytest.raises(crossgrain.Error, match="of words it takes those whose keys are made by"):
         search_shard(lost(key, words=["a"]), device=device)
     with pytest.raises(crossgrain.Error, match="padded"):
         search_shard(lost(key, mask="?b", kdf="sha256"), device=device)

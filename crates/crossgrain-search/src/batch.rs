@@ -16,6 +16,7 @@ use super::kdf::Deriver;
 use super::words::{InChunk, Refusal, Refused};
 use super::{BlockSearch, Error, Inner, Kdf};
 use crossgrain::Features;
+use crossgrain::internal::wipe_deep_stack;
 use crossgrain::plan::Use;
 
 /// Keys that a kernel is given at a time.
@@ -206,6 +207,9 @@ impl<'a> Batch<'a> {
     fn derive(&mut self) -> Result<(), Error> {
         let Made::Together(together) = &mut self.made else { return Ok(()) };
         let (key_bytes, count) = (together.derivation.key_bytes(), self.numbers.len());
+        if self.keys.capacity() < count * key_bytes {
+            self.keys = Zeroizing::new(Vec::with_capacity(count * key_bytes));
+        }
         self.keys.resize(count * key_bytes, 0);
         match together.place {
             Place::Cpu(features) => together.derivation.on_cpu(features, &together.blocks, &mut self.keys),
@@ -233,6 +237,7 @@ impl<'a> Batch<'a> {
     fn derived(&self, at: usize) -> Result<Zeroizing<Vec<u8>>, Error> {
         let mut key = Zeroizing::new(vec![0; self.key(at).len()]);
         self.search.kdf().derive(self.candidate(at), &mut key)?;
+        wipe_deep_stack();
         Ok(key)
     }
 

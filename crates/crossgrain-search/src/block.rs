@@ -287,6 +287,10 @@ impl Inner {
     /// If `keys` is no whole number of keys.
     pub fn refill(&mut self, keys: &[u8]) {
         assert!(keys.len().is_multiple_of(self.key_bytes), "keys of {} bytes", self.key_bytes);
+        if keys.len() > self.keys.capacity() {
+            // A vector that grows leaves a copy behind.
+            self.keys = Zeroizing::new(keys.to_vec());
+        }
         self.keys.clear();
         self.keys.extend_from_slice(keys);
         self.varied = varied(keys, self.key_bytes, self.usage);

@@ -137,7 +137,8 @@ impl Search {
         match (&self.known, &self.kdf) {
             (_, Kdf::Scrypt { .. } | Kdf::Argon2id { .. }) => 256,
             (Known::Test(test), _) if test.key_bytes().is_none() => 256,
-            (_, Kdf::Pbkdf2 { .. }) => 2048,
+            _ if self.on_lanes().is_some() => 2048,
+            (_, Kdf::Pbkdf2 { .. }) => 1024,
             (Known::Test(_), _) => 16 * 1024,
             (Known::Blocks(_), _) => CHUNK_BYTES,
         }

@@ -97,8 +97,22 @@ impl<'a> WordSearch<'a> {
         self.devices.get(thread / feeders.max(1)).filter(|device| device.words() > 0)
     }
 
-    /// What a thread does, until no chunk is left.
+    /// What a thread does, until no chunk is left. Nothing of keys that were tried stays on its stack.
     fn thread<R: Read>(
+        &self,
+        device: Option<&Deriving>,
+        source: &Source<'_, R>,
+        refused: &Mutex<Refused>,
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
+        let done = self.until_done(device, source, refused, watch);
+        pool::wipe_deep_stack();
+        done
+    }
+
+    /// Never inlined: what it leaves on the stack is wiped after it.
+    #[inline(never)]
+    fn until_done<R: Read>(
         &self,
         device: Option<&Deriving>,
         source: &Source<'_, R>,

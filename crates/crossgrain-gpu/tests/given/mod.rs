@@ -213,7 +213,10 @@ fn rounds_that_are_alike_are_as_many_as_is_told() {
         for rounds in [0, 1, 2, 1000] {
             let got = generate(&Loop(Power(SECRETS[0], rounds)), &place, 1001).unwrap().to_vec().unwrap();
             let power = SECRETS[0].wrapping_pow(rounds);
-            assert!(got.into_iter().eq((0..1001).map(|at: u32| [at.wrapping_mul(power), rounds + 7])), "{place:?}");
+            assert!(
+                got.into_iter().eq((0..1001).map(|at: u32| [at.wrapping_mul(power), rounds + 7])),
+                "{place:?}"
+            );
             let numbers = place.indices(0..1001).unwrap();
             let least = 1_usize.checked_shl(rounds).filter(|&least| least < 1001);
             assert_eq!(find(&Loop(Halved(rounds)), numbers).unwrap(), least, "{place:?}");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crossgrain::internal::circuit::emit::Language;
 use crossgrain::internal::device::Listing;
 use crossgrain_gpu::parallel::{Grid, Memory};
-use crossgrain_gpu::{Device, Error, Gpu as _, Info, Job};
+use crossgrain_gpu::{Device, Error, Gpu, Info, Job};
 
 /// What was told.
 #[derive(Clone, Debug, Default)]
@@ -113,6 +113,11 @@ pub(crate) fn grids() -> [Arc<SpyGrid>; 2] {
 /// The same where nothing of state is written down.
 pub(crate) fn deaf_grids() -> [Arc<SpyGrid>; 2] {
     [SpyGrid::new::<true>(true), SpyGrid::new::<false>(true)]
+}
+
+/// Such devices themselves.
+pub(crate) fn deaf_gpus() -> [Arc<dyn Gpu>; 2] {
+    [Arc::new(Spy::<true>::new(true)), Arc::new(Spy::<false>::new(true))]
 }
 
 impl Grid for SpyGrid {

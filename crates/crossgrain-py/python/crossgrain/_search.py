@@ -179,7 +179,8 @@ def search_shard(
     those there are, and what it raises ends the search; so does Ctrl-C. Words that are no candidates are told in a warning.
 
     `threads` is how many, 0 for all. A `device` that `devices` lists, or "gpu" for the first GPU, tries the keys of masks and
-    ranges known by a block; should it fail, the CPU does the rest, and a warning tells.
+    ranges known by a block, or derives those of words by sha256 or pbkdf2-sha256; should it fail, the CPU does the rest, and a
+    warning tells.
     """
     job = search._job()
     found, left_out, failure = _native.search_shard(job, skip, limit, shard, goes_on, progress, threads, device)

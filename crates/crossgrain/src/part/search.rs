@@ -10,9 +10,10 @@
 
 use std::fmt;
 
-use zeroize::Zeroizing;
+use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::block::{BLOCK_BYTES, Block, Direction};
+use crate::word::wipe_room;
 
 /// A block before and after the cipher, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,6 +202,13 @@ impl<L: Lanes + Clone + 'static> SearchPart for L {
     }
 }
 
+impl<L: Lanes> Drop for Table<L> {
+    fn drop(&mut self) {
+        wipe_room(&mut self.bundles);
+        self.rows.zeroize();
+    }
+}
+
 impl<L: Lanes> Inner for Table<L> {
     fn keys(&self) -> usize {
         self.keys
@@ -213,7 +221,12 @@ impl<L: Lanes> Inner for Table<L> {
         self.usage = usage;
         self.keys = keys.len() / key_bytes;
         kernel.start(&[0; 32][..key_bytes], usage, &mut self.zero);
+        let bundles = self.keys.div_ceil(lanes);
         self.bundles.clear();
+        if bundles > self.bundles.capacity() {
+            wipe_room(&mut self.bundles);
+            self.bundles.reserve_exact(bundles);
+        }
         for bundle in keys.chunks(lanes * key_bytes) {
             for (lane, key) in bundle.chunks_exact(key_bytes).enumerate() {
                 let mut start = [[0; BLOCK_BYTES]; START_BLOCKS];

@@ -7,6 +7,8 @@
 use std::array;
 use std::fmt;
 
+use zeroize::Zeroizing;
+
 use super::BlockCipher;
 
 type Column = [u8; 4];
@@ -64,7 +66,8 @@ pub const INV_SBOX: [u8; 256] = inverted(&SBOX);
 /// Rijndael with `NB` columns of state, its round keys expanded.
 #[derive(Clone)]
 pub struct Rijndael<const NB: usize> {
-    round_keys: Vec<[Column; NB]>,
+    /// Wiped: a search tries what it finds by this.
+    round_keys: Zeroizing<Vec<[Column; NB]>>,
 }
 
 /// AES: Rijndael with four columns.
@@ -92,7 +95,9 @@ impl<const NB: usize> Rijndael<NB> {
         assert!(matches!(key.len(), 16 | 24 | 32) && matches!(NB, 4 | 6 | 8));
         let nk = key.len() / 4;
         let rounds = nk.max(NB) + 6;
-        let mut words: Vec<Column> = key.chunks_exact(4).map(|word| array::from_fn(|i| word[i])).collect();
+        // As many as there will be: a vector that grows leaves a copy behind.
+        let mut words = Zeroizing::new(Vec::with_capacity(NB * (rounds + 1)));
+        words.extend(key.chunks_exact(4).map(|word| -> Column { array::from_fn(|i| word[i]) }));
         let mut rcon = 1;
         for i in nk..NB * (rounds + 1) {
             let mut word = words[i - 1];
@@ -104,10 +109,11 @@ impl<const NB: usize> Rijndael<NB> {
             } else if nk > 6 && i % nk == 4 {
                 word = word.map(|byte| SBOX[usize::from(byte)]);
             }
-            words.push(array::from_fn(|j| words[i - nk][j] ^ word[j]));
+            let before = words[i - nk];
+            words.push(array::from_fn(|j| before[j] ^ word[j]));
         }
-        let round_keys = words.chunks_exact(NB).map(|columns| array::from_fn(|c| columns[c])).collect();
-        Self { round_keys }
+        let round_keys = words.chunks_exact(NB).map(|columns| array::from_fn(|c| columns[c]));
+        Self { round_keys: Zeroizing::new(round_keys.collect()) }
     }
 
     /// Round key `round` as `4·NB` bytes.

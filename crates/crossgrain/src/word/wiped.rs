@@ -33,6 +33,15 @@ impl<T: ?Sized> DerefMut for Wiped<T> {
     }
 }
 
+/// Empties a vector, and overwrites all its room.
+pub(crate) fn wipe_room<T>(values: &mut Vec<T>) {
+    values.clear();
+    let room = values.spare_capacity_mut();
+    // SAFETY: that is memory of the vector's in which there is no value.
+    unsafe { room.as_mut_ptr().write_bytes(0, room.len()) };
+    zeroize::optimization_barrier(room);
+}
+
 impl<T: ?Sized> fmt::Debug for Wiped<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Wiped(secret)")
