@@ -1,12 +1,20 @@
-//! PBKDF2 with SHA-256 on one thread: words a second by lanes of 32 bits, in registers of every width, and by the crate `pbkdf2`.
+//! PBKDF2 with SHA-256 on one thread: words a second by lanes of 32 bits, in registers of every width, and by the crate `pbkdf2`;
+//! SHA-256 alone; and how many words a second one thread feeds to a device that takes no time.
 //!
 //! `cargo run --release -p crossgrain-search --example derive -- [ITERATIONS]`. The fastest of seven turns counts.
 #![allow(clippy::unwrap_used, reason = "an example")]
 
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use crossgrain::Features;
-use crossgrain_search::{Derivation, Hash, Kdf};
+use crossgrain::internal::device::search::Search as Program;
+use crossgrain::internal::part::search::Known as Block;
+use crossgrain::mode::Options;
+use crossgrain::{Cipher, Direction, Features};
+use crossgrain_search::{
+    BlockSearch, Derivation, Derive, Deriving, Device, Failure, Form, Hash, Kdf, Known, Pair, Refused, Rule,
+    Search, Table, Watch, WordSearch, Words,
+};
 
 const WORDS: usize = 64;
 const KEY_BYTES: usize = 32;
@@ -20,36 +28,100 @@ fn fastest(mut work: impl FnMut()) -> Duration {
     (0..7).map(turn).min().unwrap()
 }
 
-fn main() {
-    let iterations = std::env::args().nth(1).map_or(1000, |typed| typed.parse().unwrap());
-    let kdf = Kdf::Pbkdf2 { hash: Hash::Sha256, salt: b"salt".to_vec(), iterations };
-    let derivation = Derivation::new(&kdf, KEY_BYTES).unwrap();
+fn pbkdf2(iterations: u32) -> Kdf {
+    Kdf::Pbkdf2 { hash: Hash::Sha256, salt: b"salt".to_vec(), iterations }
+}
+
+fn word(at: usize) -> String {
+    format!("word{at}")
+}
+
+fn told(name: &str, count: usize, time: Duration) {
+    println!("{name:24} {:12.0} words/s", count as f64 / time.as_secs_f64());
+}
+
+/// Words of a list many times over, by the crates and by lanes.
+fn derivations(kdf: &Kdf, times: usize) {
+    let derivation = Derivation::new(kdf, KEY_BYTES).unwrap();
     let (mut blocks, mut keys) = (vec![0; 64 * WORDS], vec![0; KEY_BYTES * WORDS]);
-    let word = |at: usize| format!("word{at}");
     for (at, block) in blocks.chunks_exact_mut(64).enumerate() {
-        block[..word(at).len()].copy_from_slice(word(at).as_bytes());
+        assert!(derivation.pad(word(at).as_bytes(), block));
     }
+    let words: Vec<_> = (0..WORDS).map(word).collect();
     let mut one_by_one = vec![0; KEY_BYTES * WORDS];
     let time = fastest(|| {
-        for (at, key) in one_by_one.chunks_exact_mut(KEY_BYTES).enumerate() {
-            kdf.derive(word(at).as_bytes(), key).unwrap();
+        for _ in 0..times {
+            for (word, key) in words.iter().zip(one_by_one.chunks_exact_mut(KEY_BYTES)) {
+                kdf.derive(word.as_bytes(), key).unwrap();
+            }
         }
     });
-    let told = |name: &str, time: Duration| {
-        println!("{name:10} {:10.0} words/s", WORDS as f64 / time.as_secs_f64());
-    };
-    told("one by one", time);
+    told(&format!("{}, one by one", derivation.name()), times * WORDS, time);
     let all = Features::of_cpu();
-    let narrower = all.without(Features::AVX512);
     let caps = [
         ("512 bits", all),
-        ("256 bits", narrower),
+        ("256 bits", all.without(Features::AVX512)),
         ("128 bits", Features::SSE2),
         ("32 bits", Features::NONE),
     ];
     for (name, features) in caps {
-        let time = fastest(|| derivation.on_cpu(features, &blocks, &mut keys));
+        let time = fastest(|| (0..times).for_each(|_| derivation.on_cpu(features, &blocks, &mut keys)));
         assert!(keys == one_by_one);
-        told(name, time);
+        told(&format!("{}, {name}", derivation.name()), times * WORDS, time);
     }
+}
+
+/// A device that knows the key of all words, which are one.
+struct Idle(Vec<u8>);
+
+impl Device for Idle {
+    fn name(&self) -> String {
+        "idle:0".to_owned()
+    }
+
+    fn table(&self, _: Program, _: &Block, _: &[u8]) -> Result<Box<dyn Table>, Failure> {
+        Err("it tries no keys".into())
+    }
+
+    fn derive(&self, _: &Derivation) -> Result<Box<dyn Derive>, Failure> {
+        Ok(Box::new(Self(self.0.clone())))
+    }
+}
+
+impl Derive for Idle {
+    fn words(&self) -> usize {
+        1 << 17
+    }
+
+    fn derive(&mut self, _: &[u8], keys: &mut [u8]) -> Result<(), Failure> {
+        keys.chunks_exact_mut(KEY_BYTES).for_each(|key| key.copy_from_slice(&self.0));
+        Ok(())
+    }
+}
+
+fn feeding() {
+    let (kdf, list) = (pbkdf2(1), b"password1\n".repeat(1 << 20));
+    let mut key = vec![0; KEY_BYTES];
+    kdf.derive(b"password1", &mut key).unwrap();
+    let pair = Pair::whole(Direction::Encrypt, [1; 16], [2; 16]);
+    let blocks = BlockSearch::new(Cipher::Aes256, &[pair], &Options::default()).unwrap();
+    let search = Search::new(Known::Blocks(blocks), kdf).unwrap();
+    let (devices, rules) = ([Deriving::new(&search, &Idle(key)).unwrap()], [Rule::nothing()]);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let time = fastest(|| {
+        let words = Mutex::new(Words::new(&list[..], Form::Lines, search.chunk_bytes()));
+        let watch = Watch::new(&|_| ());
+        let of_words = WordSearch::new(&search, &rules, 0..u128::MAX).on(&devices);
+        let done =
+            pool.install(|| of_words.chunks(&words, usize::MAX, &Mutex::new(Refused::default()), &watch));
+        assert!(done.unwrap() && watch.tried() == 1 << 20);
+    });
+    told("fed to a device", 1 << 20, time);
+}
+
+fn main() {
+    let iterations = std::env::args().nth(1).map_or(1000, |typed| typed.parse().unwrap());
+    derivations(&pbkdf2(iterations), 1);
+    derivations(&Kdf::Sha256, 1000);
+    feeding();
 }
