@@ -280,15 +280,15 @@ impl Candidates {
         range: &Range<BigUint>,
         watch: &Watch<'_>,
     ) -> Result<(Refused, Option<String>), Refusal> {
-        let (refused, mut failure) = (Mutex::new(Refused::default()), None);
-        match self {
+        let refused = Mutex::new(Refused::default());
+        let failure = match self {
             Self::Space(space, _) => {
                 let prepared = match device {
                     None => SpaceSearch::new(search, space)?,
                     Some(device) => SpaceSearch::on(search, space, device)?,
                 };
                 prepared.shard(range, watch)?;
-                failure = prepared.failure();
+                prepared.failure()
             }
             Self::Words { list, form, rules, .. } => {
                 let number = |number: &BigUint| u128::try_from(number).unwrap_or(u128::MAX);
@@ -298,9 +298,9 @@ impl Candidates {
                     device.map(|device| Deriving::new(search, device)).transpose()?.into_iter().collect();
                 let words_of = WordSearch::new(search, rules, range).on(&devices);
                 words_of.chunks(&words, usize::MAX, &refused, watch)?;
-                failure = devices.iter().find_map(Deriving::failure);
+                devices.iter().find_map(Deriving::failure)
             }
-        }
+        };
         Ok((refused.into_inner().unwrap_or_else(PoisonError::into_inner), failure))
     }
 }

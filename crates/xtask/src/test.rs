@@ -25,6 +25,7 @@ const LONG: &[&str] = &[
     "crossgrain device_search",
     "crossgrain-cli devices",
     "crossgrain-gpu search",
+    "crossgrain-gpu derive",
     "crossgrain-gpu agree",
     "crossgrain device",
     "crossgrain memory",
