@@ -7,7 +7,10 @@
 
 use std::collections::BTreeMap;
 
+use super::arithmetic;
 use super::graph::{Gate, Graph, Operation};
+
+pub use super::arithmetic::called_by;
 
 /// A language to emit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +110,7 @@ impl Language {
             (Self::Cuda, Operation::Bytes(selector), [a, b]) => {
                 self.bind(name, &format!("__byte_perm({a}, {b}, {selector:#06x}u)"))
             }
-            _ => self.bind(name, &formula),
+            _ => self.bind(name, &arithmetic::expression(self, gate.operation, names).unwrap_or(formula)),
         }
     }
 
@@ -252,7 +255,7 @@ pub struct Signature<'a> {
     pub outputs: Vec<String>,
 }
 
-/// A graph as a function of this name. Words that are given when it runs are those of the vectors `keys` from its parameter `k` on.
+/// A graph as a function of this name, behind what [`called_by`] writes. Words that are given when it runs are those of the vectors `keys` from its parameter `k` on.
 pub fn function(graph: &Graph, name: &str, signature: &Signature<'_>, language: Language) -> String {
     let node_name = |node: usize| match node.checked_sub(graph.inputs()) {
         None => signature.inputs[node].clone(),
@@ -287,6 +290,7 @@ pub fn circuit(graph: &Graph, name: &str, language: Language) -> String {
         result: &to,
         outputs: (0..outputs).map(|at| format!(".x[{at}]")).collect(),
     };
+    text += &called_by(&[graph], language);
     text + function(graph, &name.replace('-', "_"), &signature, language).trim_end() + "\n"
 }
 
@@ -304,6 +308,7 @@ pub(super) fn expression(gate: &Gate, names: &[String]) -> String {
         Operation::Add => return names.join(" + "),
         Operation::Multiply => return names.join(" * "),
         Operation::Bytes(selector) => return bytes(selector, names),
+        operation => return format!("{operation:?}({})", names.join(", ")),
     };
     let text = sum_of(u32::from(table), &names[..gate.inputs.len()]);
     text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).map_or_else(|| text.clone(), str::to_owned)

@@ -3,10 +3,13 @@
 //! Nodes are numbered: the inputs first, then the gates; a gate reads only nodes before it. A gate is any
 //! function of its inputs, so a complement is part of whatever reads it and a gate of its own only where it
 //! is an output and the gate itself another. What a word's CPU makes of it may be more: SSE2 has no complement.
-//! A word may also be a lane of 32 bits, which is rotated, shifted and added; such operations are nodes like gates.
+//! A word may also be a lane of 32 bits, which is rotated, shifted and added; such operations are nodes like gates. Two words are one
+//! node where a number has 64 bits: only what computes with such numbers reads it.
 //! Holds: no gate ignores an input, no two gates are equal, and every gate reaches an output.
 
 use std::collections::HashMap;
+
+pub use super::operation::Operation;
 
 /// Most inputs of a gate, as in `vpternlog` and `lop3`.
 pub const GATE_INPUTS: usize = 3;
@@ -18,55 +21,6 @@ pub struct Gate {
     pub inputs: Vec<usize>,
     /// What it makes of them.
     pub operation: Operation,
-}
-
-/// What a gate computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operation {
-    /// The function of up to three bits with these values: bit Σ 2ʲ·xⱼ, where the last input is x₀ and the
-    /// first the highest.
-    Table(u8),
-    /// This value in every lane.
-    Constant(u32),
-    /// A word in every lane that is given when the circuit runs: the one of this number.
-    Given(u32),
-    /// Lanes shifted towards their high end.
-    ShiftLeft(u32),
-    /// Lanes shifted towards their low end.
-    ShiftRight(u32),
-    /// Lanes rotated towards their high end.
-    RotateLeft(u32),
-    /// The sum of two lanes, modulo 2³².
-    Add,
-    /// The product of two lanes, modulo 2³².
-    Multiply,
-    /// Bytes of two lanes, a nibble for each, the lowest byte's nibble lowest: 0 to 3 is a byte of the first lane, 4 to 7 one of
-    /// the second.
-    Bytes(u16),
-}
-
-impl Operation {
-    /// The result for these operands.
-    fn evaluate(self, operands: &[u32]) -> u32 {
-        let first = operands.first().copied().unwrap_or(0);
-        match self {
-            Self::Table(table) => {
-                let index = |bit: u32| operands.iter().fold(0, |index, word| 2 * index + (word >> bit & 1));
-                (0..u32::BITS).fold(0, |word, bit| word | (u32::from(table) >> index(bit) & 1) << bit)
-            }
-            Self::Constant(value) => value,
-            Self::Given(_) => 0,
-            Self::ShiftLeft(count) => first << count,
-            Self::ShiftRight(count) => first >> count,
-            Self::RotateLeft(count) => first.rotate_left(count),
-            Self::Add => operands.iter().fold(0, |sum, word| sum.wrapping_add(*word)),
-            Self::Multiply => operands.iter().fold(1, |product, word| product.wrapping_mul(*word)),
-            Self::Bytes(selector) => (0..4).fold(0, |word, to| {
-                let from = usize::from(selector >> (4 * to) & 7);
-                word | (operands[from / 4] >> (8 * (from % 4)) & 0xff) << (8 * to)
-            }),
-        }
-    }
 }
 
 impl Gate {
@@ -322,12 +276,12 @@ impl Graph {
     /// # Panics
     /// If there are fewer inputs than the circuit has.
     pub fn evaluate(&self, inputs: &[u32]) -> Vec<u32> {
-        let mut values = inputs[..self.inputs].to_vec();
+        let mut values: Vec<_> = inputs[..self.inputs].iter().map(|&word| u64::from(word)).collect();
         for gate in &self.gates {
             let operands: Vec<_> = gate.inputs.iter().map(|&input| values[input]).collect();
             values.push(gate.operation.evaluate(&operands));
         }
-        self.outputs.iter().map(|&output| values[output]).collect()
+        self.outputs.iter().map(|&output| values[output] as u32).collect()
     }
 
     /// The graph in Graphviz's language.
@@ -428,12 +382,32 @@ impl Builder {
         self.gate(Function { inputs: vec![complement], table: 0b01 }.into_gate())
     }
 
-    /// The node of this very gate.
+    /// The node of this very gate, or the one that it is the same as.
     pub(super) fn gate(&mut self, gate: Gate) -> usize {
+        if let Some(same) = self.unpaired(&gate) {
+            return same;
+        }
         *self.known.entry(gate).or_insert_with_key(|gate| {
             self.gates.push(gate.clone());
             self.inputs + self.gates.len() - 1
         })
+    }
+
+    /// What a half of a pair is, or a pair of both halves.
+    fn unpaired(&self, gate: &Gate) -> Option<usize> {
+        let part = |at: usize| self.gate_of(gate.inputs[at]);
+        let pair =
+            |at: usize| part(0).filter(|pair| pair.operation == Operation::Pair).map(|pair| pair.inputs[at]);
+        match gate.operation {
+            Operation::Low => pair(0),
+            Operation::High => pair(1),
+            Operation::Pair => {
+                let (low, high) = (part(0)?, part(1)?);
+                let is_whole = low.operation == Operation::Low && high.operation == Operation::High;
+                (is_whole && low.inputs == high.inputs).then(|| low.inputs[0])
+            }
+            _ => None,
+        }
     }
 
     /// The function without the gate at `node`, where that is simpler.

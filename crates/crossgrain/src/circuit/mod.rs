@@ -8,6 +8,8 @@ pub mod aes_linear;
 pub mod aes_sbox;
 pub mod affine;
 #[cfg(feature = "device")]
+mod arithmetic;
+#[cfg(feature = "device")]
 pub mod emit;
 #[cfg(feature = "device")]
 mod expansion;
@@ -25,6 +27,8 @@ pub mod map;
 pub mod named;
 #[cfg(feature = "device")]
 pub mod netlist;
+#[cfg(feature = "device")]
+mod operation;
 pub mod serpent_sbox;
 #[cfg(feature = "device")]
 pub mod synthesize;

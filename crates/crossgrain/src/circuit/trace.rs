@@ -9,7 +9,7 @@ use std::ops::{BitAnd, BitXor, Not};
 use zeroize::Zeroizing;
 
 use super::graph::{Builder, Function, Gate, Graph, Operation};
-use crate::word::{Lanes, Shift, Word, exchange_by_shifts, two_input_gates};
+use crate::word::{Arithmetic, Lanes, Shift, Word, exchange_by_shifts, two_input_gates};
 
 /// How gates of three inputs are recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,6 +91,16 @@ fn record_lanes(inputs: &[Sym], operation: Operation) -> Sym {
     RECORD.with_borrow_mut(|record| Sym(record.builder.gate(Gate { inputs, operation })))
 }
 
+/// Records a shift, if there is any.
+fn shifted(input: Sym, count: u32, operation: fn(u32) -> Operation) -> Sym {
+    if count == 0 { input } else { record_lanes(&[input], operation(count)) }
+}
+
+/// The inputs that an operation reads of two.
+fn read(operation: Arithmetic, inputs: &[Sym; 2]) -> &[Sym] {
+    if operation == Arithmetic::Root { &inputs[..1] } else { inputs }
+}
+
 /// Appends a secret word: a vector that grows by itself leaves a copy behind.
 fn push(words: &mut Zeroizing<Vec<u32>>, word: u32) {
     if words.len() == words.capacity() {
@@ -160,12 +170,12 @@ impl Lanes for Sym {
         record_lanes(&[self, other], Operation::Multiply)
     }
 
-    fn shift_lanes_left<const COUNT: u32>(self) -> Self {
-        record_lanes(&[self], Operation::ShiftLeft(COUNT))
+    fn shift_lanes_up(self, count: u32) -> Self {
+        shifted(self, count, Operation::ShiftLeft)
     }
 
-    fn shift_lanes_right<const COUNT: u32>(self) -> Self {
-        record_lanes(&[self], Operation::ShiftRight(COUNT))
+    fn shift_lanes_down(self, count: u32) -> Self {
+        shifted(self, count, Operation::ShiftRight)
     }
 
     fn rotate_lanes_left<const COUNT: u32>(self) -> Self {
@@ -182,6 +192,35 @@ impl Lanes for Sym {
             record.given.len() as u32 - 1
         });
         record_lanes(&[], Operation::Given(number))
+    }
+
+    fn multiply_lanes_high(self, other: Self) -> Self {
+        record_lanes(&[self, other], Operation::MultiplyHigh)
+    }
+
+    fn shift_lanes_left_by(self, counts: Self) -> Self {
+        record_lanes(&[self, counts], Operation::ShiftLeftBy)
+    }
+
+    fn shift_lanes_right_by(self, counts: Self) -> Self {
+        record_lanes(&[self, counts], Operation::ShiftRightBy)
+    }
+
+    fn leading_zeros_of_lanes(self) -> Self {
+        record_lanes(&[self], Operation::LeadingZeros)
+    }
+
+    fn single(operation: Arithmetic, a: Self, b: Self) -> Self {
+        record_lanes(read(operation, &[a, b]), Operation::Single(operation))
+    }
+
+    fn double(operation: Arithmetic, a: [Self; 2], b: [Self; 2]) -> [Self; 2] {
+        let numbers = [a, b].map(|words| record_lanes(&words, Operation::Pair));
+        let result = record_lanes(read(operation, &numbers), Operation::Double(operation));
+        match operation {
+            Arithmetic::Less | Arithmetic::Equal => [result; 2],
+            _ => [Operation::Low, Operation::High].map(|half| record_lanes(&[result], half)),
+        }
     }
 }
 

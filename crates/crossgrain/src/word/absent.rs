@@ -202,7 +202,7 @@ impl<I: Nowhere, const BYTES: usize> Lanes for Vector<I, BYTES> {
         match self.1 {}
     }
 
-    fn shift_lanes_left<const COUNT: u32>(self) -> Self {
+    fn shift_lanes_up(self, _count: u32) -> Self {
         match self.1 {}
     }
 
@@ -210,7 +210,7 @@ impl<I: Nowhere, const BYTES: usize> Lanes for Vector<I, BYTES> {
         match self.1 {}
     }
 
-    fn shift_lanes_right<const COUNT: u32>(self) -> Self {
+    fn shift_lanes_down(self, _count: u32) -> Self {
         match self.1 {}
     }
 

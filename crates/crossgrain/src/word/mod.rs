@@ -61,6 +61,9 @@ mod features;
 mod gates;
 #[cfg(feature = "rustcrypto")]
 mod inout;
+mod integer;
+mod lanes;
+mod point;
 mod portable;
 mod tile;
 mod wiped;
@@ -74,6 +77,9 @@ pub use buffers::Buffers;
 pub(crate) use buffers::bytes_of_mut;
 pub use features::{CAP_VARIABLE, Features, cpu_model};
 pub(crate) use gates::ternary as two_input_gates;
+pub use integer::{Integer, U64};
+pub use lanes::{Arithmetic, Lanes, multiply_high_by_halves};
+pub use point::computed as computed_by_integers;
 pub use portable::Portable;
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
 #[doc(hidden)]
@@ -174,68 +180,6 @@ pub(crate) fn exchange_by_shifts<W: Shift, const BIT: u32>(a: W, b: W, mask: W) 
         _ => (b.shift_left::<32>(), a.shift_right::<32>()),
     };
     (mask.select(a, up), mask.select(down, b))
-}
-
-/// What is computed on lanes of 32 bits, in registers and in circuits alike.
-pub trait Lanes: Word {
-    /// Sums of lanes, modulo 2³².
-    fn add_lanes(self, other: Self) -> Self;
-
-    /// Every lane shifted towards its high end by `COUNT` bits.
-    fn shift_lanes_left<const COUNT: u32>(self) -> Self;
-
-    /// Products of lanes, modulo 2³².
-    fn multiply_lanes(self, other: Self) -> Self;
-
-    /// Every lane shifted towards its low end by `COUNT` bits.
-    fn shift_lanes_right<const COUNT: u32>(self) -> Self;
-
-    /// Every lane rotated towards its high end by `COUNT` bits, 1 to 31.
-    fn rotate_lanes_left<const COUNT: u32>(self) -> Self;
-
-    /// This value in every lane; of `self` nothing is taken but that there are such words.
-    fn filled(self, lane: u32) -> Self;
-
-    /// The same for a value that is no part of the circuit, such as one of a key: a program for a device is given it when it
-    /// runs, and its text, which is kept, says nothing of it.
-    #[inline(always)]
-    fn uniform(self, lane: u32) -> Self {
-        self.filled(lane)
-    }
-
-    /// Ones in every lane that is equal to the other's, else zeros: a mask for [`Word::select`].
-    #[inline(always)]
-    fn equal_lanes(self, other: Self) -> Self {
-        let different = self ^ other;
-        // Only zero has no top bit set, while the number before it has.
-        (!different & different.add_lanes(self.filled(u32::MAX))).top_of_lanes()
-    }
-
-    /// Ones in every lane that is less than the other's, as numbers without a sign, else zeros: a mask for [`Word::select`].
-    #[inline(always)]
-    fn less_lanes(self, other: Self) -> Self {
-        let difference = !(!self).add_lanes(other);
-        // What the top bits borrow.
-        Self::ternary::<0b1000_1110>(self, other, difference).top_of_lanes()
-    }
-
-    /// The lesser number of each lane.
-    #[inline(always)]
-    fn min_lanes(self, other: Self) -> Self {
-        self.less_lanes(other).select(self, other)
-    }
-
-    /// The greater number of each lane.
-    #[inline(always)]
-    fn max_lanes(self, other: Self) -> Self {
-        self.less_lanes(other).select(other, self)
-    }
-
-    /// The top bit of every lane in all of its bits.
-    #[inline(always)]
-    fn top_of_lanes(self) -> Self {
-        !self.shift_lanes_right::<31>().add_lanes(self.filled(u32::MAX))
-    }
 }
 
 /// A word that lives in memory: it can be loaded, stored and made from a pattern.

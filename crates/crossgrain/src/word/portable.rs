@@ -1,6 +1,6 @@
 //! The language's own integers as words: they are on every machine.
 
-use super::{Features, Isa, Kernel, Lane32, Lanes, Register, Shift, Word};
+use super::{Arithmetic, Features, Isa, Kernel, Lane32, Lanes, Register, Shift, U64, Word};
 
 /// The token that anyone may have.
 #[derive(Clone, Copy, Debug)]
@@ -105,8 +105,8 @@ impl Lanes for u32 {
     }
 
     #[inline(always)]
-    fn shift_lanes_left<const COUNT: u32>(self) -> Self {
-        self << COUNT
+    fn shift_lanes_up(self, count: u32) -> Self {
+        self << count
     }
 
     #[inline(always)]
@@ -115,8 +115,8 @@ impl Lanes for u32 {
     }
 
     #[inline(always)]
-    fn shift_lanes_right<const COUNT: u32>(self) -> Self {
-        self >> COUNT
+    fn shift_lanes_down(self, count: u32) -> Self {
+        self >> count
     }
 
     #[inline(always)]
@@ -128,4 +128,63 @@ impl Lanes for u32 {
     fn filled(self, lane: u32) -> Self {
         lane
     }
+
+    #[inline(always)]
+    fn multiply_lanes_high(self, other: Self) -> Self {
+        ((u64::from(self) * u64::from(other)) >> 32) as u32
+    }
+
+    #[inline(always)]
+    fn shift_lanes_left_by(self, counts: Self) -> Self {
+        self.wrapping_shl(counts)
+    }
+
+    #[inline(always)]
+    fn shift_lanes_right_by(self, counts: Self) -> Self {
+        self.wrapping_shr(counts)
+    }
+
+    #[inline(always)]
+    fn leading_zeros_of_lanes(self) -> Self {
+        self.leading_zeros()
+    }
+
+    #[inline(always)]
+    fn single(operation: Arithmetic, a: Self, b: Self) -> Self {
+        let (x, y) = (f32::from_bits(a), f32::from_bits(b));
+        match operation {
+            Arithmetic::Add => (x + y).to_bits(),
+            Arithmetic::Multiply => (x * y).to_bits(),
+            Arithmetic::Divide => (x / y).to_bits(),
+            Arithmetic::Root => x.sqrt().to_bits(),
+            Arithmetic::Less => mask(x < y),
+            Arithmetic::Equal => mask(x == y),
+        }
+    }
+
+    #[inline(always)]
+    fn double(operation: Arithmetic, a: [Self; 2], b: [Self; 2]) -> [Self; 2] {
+        let [x, y] = [number(a), number(b)];
+        let bits = match operation {
+            Arithmetic::Add => (x + y).to_bits(),
+            Arithmetic::Multiply => (x * y).to_bits(),
+            Arithmetic::Divide => (x / y).to_bits(),
+            Arithmetic::Root => x.sqrt().to_bits(),
+            Arithmetic::Less => return [mask(x < y); 2],
+            Arithmetic::Equal => return [mask(x == y); 2],
+        };
+        U64::filled(0, bits).words()
+    }
+}
+
+/// Ones where something is so, else zeros.
+#[inline(always)]
+fn mask(is_so: bool) -> u32 {
+    0_u32.wrapping_sub(u32::from(is_so))
+}
+
+/// The number of 64 bits of two words.
+#[inline(always)]
+fn number([low, high]: [u32; 2]) -> f64 {
+    f64::from_bits(u64::from(high) << 32 | u64::from(low))
 }

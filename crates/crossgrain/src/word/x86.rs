@@ -4,6 +4,7 @@
 //! together with the token type that vouches for it; it is what kernels see, and safe.
 //! Needs: `std::arch`. Holds: a `Vector<_, I>` exists only where a token `I` was made by `detect`.
 
+mod numbers;
 mod raw;
 mod tokens;
 
@@ -27,8 +28,8 @@ pub use self::tokens::{
 pub(super) use self::tokens::{cpu_model, detect_features};
 pub(crate) use self::tokens::{shuffles_whole_registers, stores_best_past_caches};
 use super::{
-    AesLanes, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Lane32, Lanes, Register,
-    Shift, Word, gates,
+    AesLanes, Arithmetic, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Lane32,
+    Lanes, Register, Shift, Word, gates,
 };
 
 /// Has what was written past the caches come before all that is written later.
@@ -247,9 +248,9 @@ impl<R: Raw, I: Isa> Lanes for Vector<R, I> {
     }
 
     #[inline(always)]
-    fn shift_lanes_left<const COUNT: u32>(self) -> Self {
+    fn shift_lanes_up(self, count: u32) -> Self {
         // SAFETY: a value of this type exists, so its instructions do.
-        Self(unsafe { self.0.shift_lanes_left(COUNT) }, PhantomData)
+        Self(unsafe { self.0.shift_lanes_left(count) }, PhantomData)
     }
 
     #[inline(always)]
@@ -259,9 +260,9 @@ impl<R: Raw, I: Isa> Lanes for Vector<R, I> {
     }
 
     #[inline(always)]
-    fn shift_lanes_right<const COUNT: u32>(self) -> Self {
+    fn shift_lanes_down(self, count: u32) -> Self {
         // SAFETY: a value of this type exists, so its instructions do.
-        Self(unsafe { self.0.shift_lanes_right(COUNT) }, PhantomData)
+        Self(unsafe { self.0.shift_lanes_right(count) }, PhantomData)
     }
 
     #[inline(always)]
@@ -274,6 +275,29 @@ impl<R: Raw, I: Isa> Lanes for Vector<R, I> {
     fn filled(self, lane: u32) -> Self {
         // SAFETY: a value of this type exists, so its instructions do.
         Self(unsafe { R::splat_u32(lane) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn multiply_lanes_high(self, other: Self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.multiply_high_u32(other.0) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn single(operation: Arithmetic, a: Self, b: Self) -> Self {
+        // SAFETY: values of this type exist, so its instructions do.
+        Self(unsafe { R::single(operation, a.0, b.0) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn double(operation: Arithmetic, [low_a, high_a]: [Self; 2], [low_b, high_b]: [Self; 2]) -> [Self; 2] {
+        // SAFETY: values of this type exist, so its instructions do.
+        let (low, high) = unsafe {
+            let (a0, a1) = R::interleave_u32(low_a.0, high_a.0);
+            let (b0, b1) = R::interleave_u32(low_b.0, high_b.0);
+            R::halves(R::double(operation, a0, b0), R::double(operation, a1, b1))
+        };
+        [Self(low, PhantomData), Self(high, PhantomData)]
     }
 }
 

@@ -33,11 +33,12 @@ use std::arch::x86_64::{
 };
 use std::ptr;
 
+use super::numbers::Numbers;
 use crate::block::ones_then_zeros;
 use crate::word::wipe;
 
 /// What one register width can do. All of it needs that width's instructions.
-pub(super) trait Raw: Copy + Send + Sync + 'static {
+pub(super) trait Raw: Numbers + Copy + Send + Sync + 'static {
     const BITS: usize;
 
     unsafe fn xor(self, other: Self) -> Self;

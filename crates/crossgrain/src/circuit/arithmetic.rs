@@ -1,0 +1,136 @@
+//! Arithmetic in CUDA C and WGSL: products of 64 bits, shifts by lanes, and numbers with a point.
+//!
+//! NVIDIA's compiler has a function for each rounded operation, which it neither reorders nor fuses. WGSL promises of `f32` neither how it
+//! is rounded nor subnormal numbers, lets compilers fuse a product and a sum, and has no `f64`: there the functions are the
+//! text by integers that `crate::word` has, traced, and 64 bits are a vector of two words.
+//! Source: CUDA C++ Programming Guide, "Mathematical Functions"; WGSL (W3C), "Floating Point Evaluation".
+//! Holds: both languages give the same bits, but for those of a NaN.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+
+use super::emit::{Language, Signature, function};
+use super::graph::{Graph, Operation};
+use super::trace::{Width, trace_words};
+use crate::word::{Arithmetic, Integer, U64, computed_by_integers, multiply_high_by_halves};
+
+/// What an operation makes of these names, where the languages differ.
+pub(super) fn expression(language: Language, operation: Operation, names: &[String]) -> Option<String> {
+    let [a, b] = [0, 1].map(|at| names.get(at).map_or("", |name| &name[..]));
+    Some(match (language, operation) {
+        (_, Operation::ShiftLeftBy) => format!("{a} << ({b} & 31u)"),
+        (_, Operation::ShiftRightBy) => format!("{a} >> ({b} & 31u)"),
+        (Language::Cuda, Operation::LeadingZeros) => format!("(u32)__clz({a})"),
+        (Language::Cuda, Operation::MultiplyHigh) => format!("__umulhi({a}, {b})"),
+        (Language::Cuda, Operation::Pair) => format!("__hiloint2double({b}, {a})"),
+        (Language::Cuda, Operation::Low) => format!("(u32)__double2loint({a})"),
+        (Language::Cuda, Operation::High) => format!("(u32)__double2hiint({a})"),
+        (Language::Cuda, Operation::Double(operation)) => cuda(operation, "d", a, b),
+        (Language::Cuda, Operation::Single(operation)) => {
+            let [a, b] = [a, b].map(|name| format!("__uint_as_float({name})"));
+            let result = cuda(operation, "f", &a, &b);
+            if is_comparison(operation) { result } else { format!("__float_as_uint({result})") }
+        }
+        (Language::Wgsl, Operation::LeadingZeros) => format!("countLeadingZeros({a})"),
+        (Language::Wgsl, Operation::Pair) => format!("vec2<u32>({a}, {b})"),
+        (Language::Wgsl, Operation::Low) => format!("{a}.x"),
+        (Language::Wgsl, Operation::High) => format!("{a}.y"),
+        (Language::Wgsl, operation) => format!("{}({})", called(operation)?, names.join(", ")),
+        _ => return None,
+    })
+}
+
+const fn is_comparison(operation: Arithmetic) -> bool {
+    matches!(operation, Arithmetic::Less | Arithmetic::Equal)
+}
+
+/// In CUDA C, of numbers of this kind: `d` for 64 bits, `f` for 32.
+fn cuda(operation: Arithmetic, kind: &str, a: &str, b: &str) -> String {
+    match operation {
+        Arithmetic::Add => format!("__{kind}add_rn({a}, {b})"),
+        Arithmetic::Multiply => format!("__{kind}mul_rn({a}, {b})"),
+        Arithmetic::Divide => format!("__{kind}div_rn({a}, {b})"),
+        Arithmetic::Root => format!("__{kind}sqrt_rn({a})"),
+        Arithmetic::Less => format!("{a} < {b} ? 0xffffffffu : 0u"),
+        Arithmetic::Equal => format!("{a} == {b} ? 0xffffffffu : 0u"),
+    }
+}
+
+/// The function that WGSL calls for an operation, if it calls one.
+fn called(operation: Operation) -> Option<String> {
+    let name = |operation: Arithmetic, kind| format!("{operation:?}_{kind}").to_lowercase();
+    match operation {
+        Operation::MultiplyHigh => Some("multiply_high".to_owned()),
+        Operation::Single(operation) => Some(name(operation, "f32")),
+        Operation::Double(operation) => Some(name(operation, "f64")),
+        _ => None,
+    }
+}
+
+/// The functions that these graphs call in a language, each once and behind those that it calls.
+pub fn called_by(graphs: &[&Graph], language: Language) -> String {
+    let is_called = |operation: &Operation| language == Language::Wgsl && called(*operation).is_some();
+    let operations = graphs.iter().flat_map(|graph| graph.gates()).map(|gate| gate.operation);
+    let mut called: BTreeSet<_> = operations.filter(is_called).collect();
+    // It is what the others may call.
+    let calls_product = |operation: &Operation| {
+        matches!(operation, Operation::Single(Arithmetic::Multiply) | Operation::Double(Arithmetic::Multiply))
+    };
+    if called.iter().any(calls_product) {
+        called.insert(Operation::MultiplyHigh);
+    }
+    let (first, others): (Vec<_>, Vec<_>) =
+        called.into_iter().partition(|operation| *operation == Operation::MultiplyHigh);
+    first.into_iter().chain(others).map(text).collect()
+}
+
+/// The function of an operation in WGSL. Each is traced once: that takes longer than all that is written besides.
+fn text(operation: Operation) -> String {
+    static TEXTS: Mutex<BTreeMap<Operation, String>> = Mutex::new(BTreeMap::new());
+    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    texts.entry(operation).or_insert_with(|| traced(operation)).clone()
+}
+
+fn traced(operation: Operation) -> String {
+    let name = called(operation).unwrap_or_default();
+    let is_unary =
+        matches!(operation, Operation::Single(Arithmetic::Root) | Operation::Double(Arithmetic::Root));
+    let numbers = if is_unary { &["a"][..] } else { &["a", "b"] };
+    let Operation::Double(arithmetic) = operation else {
+        let graph = trace_words(Width::Three, numbers.len(), |words| {
+            let [a, b] = [words[0], words[words.len() - 1]];
+            match operation {
+                Operation::Single(operation) => vec![computed_by_integers(operation, a, b)],
+                _ => vec![multiply_high_by_halves(a, b)],
+            }
+        });
+        return written(&graph, &name, numbers, ("u32", &[""]), "u32");
+    };
+    let graph = trace_words(Width::Three, 2 * numbers.len(), |words| {
+        let [a, b] = [0, words.len() - 2].map(|at| U64 { low: words[at], high: words[at + 1] });
+        let result = computed_by_integers(arithmetic, a, b);
+        if is_comparison(arithmetic) { vec![result.top()] } else { result.words().to_vec() }
+    });
+    let result = if is_comparison(arithmetic) { "u32" } else { "vec2<u32>" };
+    written(&graph, &name, numbers, ("vec2<u32>", &[".x", ".y"]), result)
+}
+
+/// A function of numbers of a type that has these parts.
+fn written(
+    graph: &Graph,
+    name: &str,
+    numbers: &[&str],
+    (kind, parts): (&str, &[&str]),
+    result: &str,
+) -> String {
+    let parameters: Vec<_> = numbers.iter().map(|&number| (number, kind)).collect();
+    let inputs = numbers.iter().flat_map(|number| parts.iter().map(move |part| format!("{number}{part}")));
+    let outputs: &[&str] = if result == "u32" { &[""] } else { parts };
+    let signature = Signature {
+        parameters: &parameters,
+        inputs: inputs.collect(),
+        result,
+        outputs: outputs.iter().map(|&part| part.to_owned()).collect(),
+    };
+    function(graph, name, &signature, Language::Wgsl)
+}
