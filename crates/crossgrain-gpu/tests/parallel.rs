@@ -17,11 +17,14 @@ mod darts;
 mod given;
 #[path = "../examples/histogram.rs"]
 mod histogram;
+#[path = "../examples/option.rs"]
+mod option;
 #[path = "../examples/sboxes.rs"]
 mod sboxes;
 #[allow(dead_code, reason = "another test is not to be told secrets")]
 mod spy;
 mod stand_in;
+mod typed;
 #[path = "../examples/weights.rs"]
 mod weights;
 

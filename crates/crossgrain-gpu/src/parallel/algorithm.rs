@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use super::grid::{Grid, Memory};
 use super::host;
 use super::kernel::{Bundle, Combine, Sum};
+use super::ordered;
 use super::own::{Hit, Same};
 use super::policy::{Kind, Place};
 use super::text::{NO_HIT, Program, Reads, Sink, Span, combined};
@@ -84,7 +85,7 @@ where
     let (place, span, len) = (elements.place.clone(), elements.span(), elements.len);
     match (&mut elements.store, place.kind()) {
         (Store::Host(bytes), &Kind::Host { features, is_parallel }) => {
-            in_pieces(bytes, span, len, is_parallel, &|_, elements| {
+            in_pieces(bytes, span, (len, PIECE), is_parallel, &|_, elements| {
                 host::in_place(features, kernel, elements)
             });
             Ok(())
@@ -105,17 +106,7 @@ pub fn reduce<'a, C, const N: usize>(combine: &C, elements: impl Into<View<'a, N
 where
     C: Combine<N>,
 {
-    let view = elements.into();
-    match view.place.kind() {
-        &Kind::Host { features, is_parallel } => {
-            let source = view.source()?;
-            let piece = |first: usize, len| {
-                host::reduce::<_, _, 1, N, N>(features, &Same, combine, source.after(first), len)
-            };
-            Ok(all_of(combine, of_pieces(view.len, is_parallel, &piece)))
-        }
-        Kind::Device(grid) => reduce_on(&**grid, &Same, combine, view),
-    }
+    transform_reduce::<_, _, 1, N, N>(&Same, combine, elements)
 }
 
 /// The kernel's results for all elements combined, without writing them down.
@@ -133,10 +124,18 @@ where
 {
     let view = elements.into();
     match view.place.kind() {
+        &Kind::Host { features, is_parallel } if C::IS_ORDERED => {
+            Ok(ordered::reduce((features, is_parallel), kernel, combine, view.source()?, view.len))
+        }
         &Kind::Host { features, is_parallel } => {
             let source = view.source()?;
             let piece = |first: usize, len| host::reduce(features, kernel, combine, source.after(first), len);
-            Ok(all_of(combine, of_pieces(view.len, is_parallel, &piece)))
+            Ok(all_of(combine, of_pieces(view.len, PIECE, is_parallel, &piece)))
+        }
+        // Threads that take several rows at a time have another order.
+        Kind::Device(grid) if C::IS_ORDERED && ROWS > 1 => {
+            let made = transform(kernel, view)?;
+            reduce_on::<_, _, 1, OUT, OUT>(&**grid, &Same, combine, (&made).into())
         }
         Kind::Device(grid) => reduce_on(&**grid, kernel, combine, view),
     }
@@ -196,7 +195,7 @@ where
         &Kind::Host { features, is_parallel } => {
             let source = view.source()?;
             let piece = |first: usize, len| host::count(features, kernel, source.after(first), len);
-            Ok(of_pieces(view.len, is_parallel, &piece).into_iter().sum())
+            Ok(of_pieces(view.len, PIECE, is_parallel, &piece).into_iter().sum())
         }
         Kind::Device(grid) => {
             let [count] = reduce_on::<_, _, ROWS, IN, 1>(&**grid, &Hit(kernel), &Sum, view)?;
@@ -278,7 +277,7 @@ where
         (Store::Host(bytes), &Kind::Host { features, is_parallel }) => {
             let from = source.source()?;
             let work = |at, goal| host::transform(features, kernel, from.after(at), goal);
-            in_pieces(bytes, span, source.len, is_parallel, &work);
+            in_pieces(bytes, span, (source.len, PIECE), is_parallel, &work);
             Ok(())
         }
         (Store::Device(memory), Kind::Device(grid)) => transform_on(&**grid, kernel, source, memory, span),
@@ -301,15 +300,21 @@ where
     program.run(grid, source.len, (source.memory(), source.span()), (goal, span))
 }
 
-/// What comes of the pieces of so many elements, in order. `piece` is given the first element of one and its length, on any thread.
+/// What comes of the pieces of so many elements, each of `most` or fewer, in order. `piece` is given the first element of one and its
+/// length, on any thread.
 ///
 /// Like all that has to do with threads it is not compiled for each kernel.
-fn of_pieces<T: Send>(len: usize, is_parallel: bool, piece: &(dyn Fn(usize, usize) -> T + Sync)) -> Vec<T> {
+pub(super) fn of_pieces<T: Send>(
+    len: usize,
+    most: usize,
+    is_parallel: bool,
+    piece: &(dyn Fn(usize, usize) -> T + Sync),
+) -> Vec<T> {
     if !(is_parallel && has_threads()) {
         return vec![piece(0, len)];
     }
-    let pieces = (0..len.div_ceil(PIECE)).into_par_iter();
-    pieces.map(|at| piece(at * PIECE, PIECE.min(len - at * PIECE))).collect()
+    let pieces = (0..len.div_ceil(most)).into_par_iter();
+    pieces.map(|at| piece(at * most, most.min(len - at * most))).collect()
 }
 
 /// What the first piece gives that gives something.
@@ -325,12 +330,12 @@ fn first_of_pieces(
     pieces.find_map_first(|at| piece(at * PIECE, PIECE.min(len - at * PIECE)))
 }
 
-/// Calls `work` with the numbers of `len` elements: of all, or piece by piece on all threads, with how many stand before. Gives
+/// Calls `work` with the numbers of `len` elements: of all, or by pieces of `most` on all threads, with how many stand before. Gives
 /// back what comes of it, in order.
 pub(super) fn in_pieces<'a, T: Send, const N: usize>(
     bytes: &'a mut [u8],
     span: Span,
-    len: usize,
+    (len, most): (usize, usize),
     is_parallel: bool,
     work: &(dyn Fn(usize, [&'a mut [u8]; N]) -> T + Sync),
 ) -> Vec<T> {
@@ -344,11 +349,11 @@ pub(super) fn in_pieces<'a, T: Send, const N: usize>(
         return vec![work(0, numbers)];
     }
     let piece = |first: usize| {
-        let len_bytes = 4 * PIECE.min(len - first);
+        let len_bytes = 4 * most.min(len - first);
         let part = numbers.each_mut().map(|number| number.split_off_mut(..len_bytes).unwrap_or_default());
         (first, part)
     };
-    let pieces: Vec<_> = (0..len).step_by(PIECE).map(piece).collect();
+    let pieces: Vec<_> = (0..len).step_by(most).map(piece).collect();
     pieces.into_par_iter().map(|(first, part)| work(first, part)).collect()
 }
 

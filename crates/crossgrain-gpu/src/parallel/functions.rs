@@ -3,7 +3,7 @@
 //! A program has one array of state, `keys`, in vectors of four words. Each function has its own part of it, which begins with a vector,
 //! and a round of a loop has one each time. A function that is given any state is told where, by its last parameter `k`.
 
-use crossgrain::internal::circuit::emit::{Language, Signature, function};
+use crossgrain::internal::circuit::emit::{Language, Signature, called_by, function};
 use crossgrain::internal::circuit::graph::{Graph, Operation};
 use crossgrain::internal::circuit::map::map;
 use crossgrain::internal::device::KEY_WORDS_MAX;
@@ -82,7 +82,8 @@ impl Functions {
 
     /// Their texts. With `is_mapped`, in fewer gates where some are found. Also whether any reads state.
     pub(super) fn text(&self, language: Language, is_mapped: bool) -> (String, bool) {
-        let (mut text, mut reads_state) = (String::new(), self.alike.is_some());
+        let graphs: Vec<_> = self.all.iter().map(|called| &called.graph).collect();
+        let (mut text, mut reads_state) = (called_by(&graphs, language), self.alike.is_some());
         for called in &self.all {
             let Function { head, graph, .. } = called;
             let is_mapped = is_mapped && graph.gates().len() <= MAPPED_GATES_MAX;

@@ -12,7 +12,7 @@ use crossgrain::internal::word::{
 use super::kernel::{Bundle, Combine};
 
 /// Something to be done in whatever registers there are.
-trait Work: Sized {
+pub(super) trait Work: Sized {
     /// What comes of it.
     type Output;
 
@@ -22,7 +22,7 @@ trait Work: Sized {
 
 /// Does it in the widest registers that are allowed and there. Never inlined: callers would have copies.
 #[inline(never)]
-fn on_widest<J: Work>(features: Features, work: J) -> J::Output {
+pub(super) fn on_widest<J: Work>(features: Features, work: J) -> J::Output {
     if let Some(isa) = Avx512::detect(features) {
         return isa.enter(Entered::<Word512, J> { isa, work });
     }

@@ -118,10 +118,14 @@ pub trait MapLoop<const IN: usize, const OUT: usize>: Sync {
 pub struct Loop<K>(pub K);
 
 /// Two elements made one. The function is associative: of three it does not matter which two are combined first. For
-/// [`reduce`](super::reduce) their order must not matter either; [`inclusive_scan`](super::inclusive_scan) keeps it.
+/// [`reduce`](super::reduce) their order must not matter either; [`inclusive_scan`](super::inclusive_scan) keeps it. One that is neither,
+/// such as a sum of rounded numbers, says so.
 pub trait Combine<const N: usize>: Sync {
     /// The element that changes no other.
     const IDENTITY: [u32; N];
+
+    /// Whether it matters which elements are combined first. Then a CPU combines them as a device does, which for some takes longer.
+    const IS_ORDERED: bool = false;
 
     /// The function on lanes of 32 bits.
     fn combine<W: Lanes>(&self, a: [W; N], b: [W; N]) -> [W; N];

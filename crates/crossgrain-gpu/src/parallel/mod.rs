@@ -1,10 +1,11 @@
 //! Parallel algorithms over kernels that are written once, on CPUs and GPUs: [`transform`], [`generate`], [`for_each_bundle`],
-//! [`reduce`], [`transform_reduce`], [`find`], [`count_if`], [`copy_if`], [`inclusive_scan`], [`transform_scan`], [`gather`] and
-//! [`sort_by_key`].
+//! [`reduce`], [`transform_reduce`], [`find`], [`count_if`], [`min_element`], [`max_element`], [`copy_if`], [`inclusive_scan`],
+//! [`transform_scan`], [`gather`] and [`sort_by_key`].
 //!
 //! A kernel is a function of elements ([`Map`]), or of their bits ([`BitMap`] in [`Bits`]), generic over words. On a CPU it is
 //! compiled for registers and runs on the widest that are there; on a device its gates are traced and become a program.
-//! A [`Policy`] opens a [`Place`], where [`DeviceVec`]s live, and an algorithm runs where its elements are.
+//! A [`Policy`] opens a [`Place`], where [`DeviceVec`]s live, and an algorithm runs where its elements are; [`spread`] is for several.
+//! Elements are 32-bit numbers, or what is made of some ([`Element`]); kernels have [`U64`], [`F32`] and [`F64`] for these.
 //! Holds: an algorithm gives the same at every place, and a kernel that a device does not take is an [`Error`](crate::Error).
 //!
 //! ```
@@ -34,28 +35,38 @@ struct Page;
 
 mod aes;
 mod algorithm;
+mod element;
+mod elementary;
+mod float;
 mod functions;
 mod grid;
 mod host;
 mod kernel;
 mod order;
+mod ordered;
 mod own;
 mod policy;
 mod scan;
+mod spread;
+mod table;
 mod text;
 mod vector;
 
-pub use crossgrain::internal::word::{Lanes, Word};
+pub use crossgrain::internal::word::{Lanes, U64, Word};
 
 pub use aes::AesBlocks;
 pub use algorithm::{
     count_if, find, for_each_bundle, generate, reduce, transform, transform_into, transform_reduce,
 };
+pub use element::{Element, Of};
+pub use float::{F32, F64, Float};
 pub(crate) use grid::Programs;
 pub use grid::{Grid, Memory};
 pub use kernel::{BitLoop, BitMap, Bits, Bundle, Combine, Loop, Map, MapLoop, Max, Min, Rounds, Sum};
-pub use order::{copy_if, gather, sort_by_key};
+pub use order::{copy_if, gather, max_element, min_element, sort_by_key};
 pub use policy::{Place, Policy};
 pub use scan::{inclusive_scan, transform_scan};
+pub use spread::spread;
+pub use table::look_up;
 pub(crate) use text::{Program, Reads, Sink, Span, Written};
 pub use vector::{DeviceVec, View, zip};

@@ -7,10 +7,10 @@
 use crossgrain::internal::word::{Portable, Register as _};
 use rayon::prelude::*;
 
-use super::algorithm::{has_threads, in_pieces, reduce, transform, transform_at, transform_on};
+use super::algorithm::{PIECE, find, has_threads, in_pieces, reduce, transform, transform_at, transform_on};
 use super::grid::Grid;
-use super::kernel::{Bundle, Max, Sum};
-use super::own::{Clear, Hit, Same, Target};
+use super::kernel::{Bundle, Combine, Max, Sum};
+use super::own::{Clear, Hit, Is, Number, Outermost, Same, Target};
 use super::policy::Kind;
 use super::scan::scan_from;
 use super::text::{Program, Reads, Sink};
@@ -88,7 +88,8 @@ pub fn gather<'a, 'b, const N: usize>(
     gather_within(elements, indices)
 }
 
-/// The elements in the order of the key that the kernel makes of each; those whose keys are equal stay in theirs.
+/// The elements in the order of the key that the kernel makes of each; those whose keys are equal stay in theirs. A key may have
+/// several numbers, of which the last weighs most: a `u64` is one as it is, and an `f64` by [`F64::key`](super::Float::key).
 ///
 /// # Errors
 /// As [`transform`].
@@ -110,23 +111,79 @@ pub fn gather<'a, 'b, const N: usize>(
 /// assert_eq!(sort_by_key(&First, &pairs)?.to_vec()?, [[2, 2], [7, 1], [7, 3]]);
 /// # Ok::<(), crossgrain_gpu::Error>(())
 /// ```
-pub fn sort_by_key<'a, K, const ROWS: usize, const N: usize>(
+pub fn sort_by_key<'a, K, const ROWS: usize, const N: usize, const KEYS: usize>(
     kernel: &K,
     elements: impl Into<View<'a, N>>,
 ) -> Result<DeviceVec<N>, Error>
 where
-    K: Bundle<ROWS, N, 1>,
+    K: Bundle<ROWS, N, KEYS>,
 {
     let view = elements.into();
-    let keys = transform::<_, ROWS, N, 1>(kernel, view)?;
+    let keys = transform::<_, ROWS, N, KEYS>(kernel, view)?;
     let order = match view.place.kind() {
         &Kind::Host { is_parallel, .. } => {
             let order = sorted(&keys.to_vec()?, is_parallel);
             DeviceVec::from_slice(view.place, &order)?
         }
-        Kind::Device(grid) => order_of(&**grid, keys)?,
+        Kind::Device(grid) => order_of(&**grid, &keys)?,
     };
     gather_within(view, (&order).into())
+}
+
+/// The index of the first element whose key is least, if there are elements. Keys are as those of [`sort_by_key`].
+///
+/// # Errors
+/// As [`transform`].
+///
+/// ```
+/// use crossgrain_gpu::parallel::{DeviceVec, F64, Lanes, Map, Policy, max_element, min_element};
+///
+/// struct Itself;
+///
+/// impl Map<2, 2> for Itself {
+///     #[inline(always)]
+///     fn map<W: Lanes>(&self, x: [W; 2]) -> [W; 2] {
+///         F64::new(x).key()
+///     }
+/// }
+///
+/// let place = Policy::Auto.open()?;
+/// let numbers = DeviceVec::from_values(&place, &[0.5, -3.0, 7.0, -3.0])?;
+/// assert_eq!(min_element(&Itself, &numbers)?, Some(1));
+/// assert_eq!(max_element(&Itself, &numbers)?, Some(2));
+/// # Ok::<(), crossgrain_gpu::Error>(())
+/// ```
+pub fn min_element<'a, K, const ROWS: usize, const N: usize, const KEYS: usize>(
+    kernel: &K,
+    elements: impl Into<View<'a, N>>,
+) -> Result<Option<usize>, Error>
+where
+    K: Bundle<ROWS, N, KEYS>,
+{
+    outermost(&Outermost::<false>, &transform::<_, ROWS, N, KEYS>(kernel, elements)?)
+}
+
+/// The index of the first element whose key is greatest, if there are elements.
+///
+/// # Errors
+/// As [`transform`].
+pub fn max_element<'a, K, const ROWS: usize, const N: usize, const KEYS: usize>(
+    kernel: &K,
+    elements: impl Into<View<'a, N>>,
+) -> Result<Option<usize>, Error>
+where
+    K: Bundle<ROWS, N, KEYS>,
+{
+    outermost(&Outermost::<true>, &transform::<_, ROWS, N, KEYS>(kernel, elements)?)
+}
+
+/// The first index of the key that all are when combined.
+fn outermost<C: Combine<N>, const N: usize>(
+    combine: &C,
+    keys: &DeviceVec<N>,
+) -> Result<Option<usize>, Error> {
+    let key = reduce(combine, keys)?;
+    find::<_, 1, N>(&Is(key), keys)
 }
 
 /// The indices of a kernel's results that are not zero. Not compiled for each kernel, as all that has to do with threads.
@@ -139,9 +196,13 @@ fn hits(made: &[[u32; 1]], is_parallel: bool) -> Vec<[u32; 1]> {
 }
 
 /// The indices of keys in their order.
-fn sorted(keys: &[[u32; 1]], is_parallel: bool) -> Vec<[u32; 1]> {
+fn sorted<const N: usize>(keys: &[[u32; N]], is_parallel: bool) -> Vec<[u32; 1]> {
     let mut order: Vec<_> = (0..keys.len() as u32).map(|at| [at]).collect();
-    let key = |&[at]: &[u32; 1]| keys[at as usize];
+    let key = |&[at]: &[u32; 1]| {
+        let mut key = keys[at as usize];
+        key.reverse();
+        key
+    };
     match is_parallel && has_threads() {
         true => order.par_sort_by_key(key),
         false => order.sort_by_key(key),
@@ -150,14 +211,17 @@ fn sorted(keys: &[[u32; 1]], is_parallel: bool) -> Vec<[u32; 1]> {
 }
 
 /// The indices of a device's keys in their order.
-fn order_of(grid: &dyn Grid, mut keys: DeviceVec<1>) -> Result<DeviceVec<1>, Error> {
-    let place = keys.place.clone();
-    let [greatest] = reduce(&Max, &keys)?;
-    let mut order = transform(&Same, place.indices(0..keys.len)?)?;
-    for bit in 0..u32::BITS - greatest.leading_zeros() {
-        let (moved, _) = partition(grid, &Clear { bit }, (&keys).into())?;
-        keys = gather_within((&keys).into(), (&moved).into())?;
-        order = gather_within((&order).into(), (&moved).into())?;
+fn order_of<const N: usize>(grid: &dyn Grid, keys: &DeviceVec<N>) -> Result<DeviceVec<1>, Error> {
+    let mut order = transform(&Same, keys.place.indices(0..keys.len)?)?;
+    for p in 0..N {
+        let mut numbers = transform::<_, 1, N, 1>(&Number(p), keys)?;
+        numbers = gather_within((&numbers).into(), (&order).into())?;
+        let [greatest] = reduce(&Max, &numbers)?;
+        for bit in 0..u32::BITS - greatest.leading_zeros() {
+            let (moved, _) = partition(grid, &Clear { bit }, (&numbers).into())?;
+            numbers = gather_within((&numbers).into(), (&moved).into())?;
+            order = gather_within((&order).into(), (&moved).into())?;
+        }
     }
     Ok(order)
 }
@@ -202,7 +266,7 @@ fn gather_within<const N: usize>(elements: View<'_, N>, indices: View<'_, 1>) ->
                     }
                 }
             };
-            in_pieces(bytes, span, len, is_parallel, &copy);
+            in_pieces(bytes, span, (len, PIECE), is_parallel, &copy);
         }
         Kind::Device(grid) => {
             let stored;

@@ -140,3 +140,51 @@ impl<C: Combine<N>, const N: usize> Map<N, N> for After<'_, C, N> {
         self.combine.combine(before, x)
     }
 }
+
+/// The key that stands first, or last. Of its numbers the last weighs most.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outermost<const IS_LAST: bool>;
+
+impl<const IS_LAST: bool, const N: usize> Combine<N> for Outermost<IS_LAST> {
+    const IDENTITY: [u32; N] = [if IS_LAST { 0 } else { u32::MAX }; N];
+
+    #[inline(always)]
+    fn combine<W: Lanes>(&self, a: [W; N], b: [W; N]) -> [W; N] {
+        let mut is_less = a[0].zero();
+        for (a, b) in a.iter().zip(&b) {
+            is_less = a.equal_lanes(*b).select(is_less, a.less_lanes(*b));
+        }
+        let is_chosen = if IS_LAST { !is_less } else { is_less };
+        let mut chosen = b;
+        for (word, a) in chosen.iter_mut().zip(&a) {
+            *word = is_chosen.select(*a, *word);
+        }
+        chosen
+    }
+}
+
+/// Whether an element is this one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Is<const N: usize>(pub(super) [u32; N]);
+
+impl<const N: usize> Map<N, 1> for Is<N> {
+    #[inline(always)]
+    fn map<W: Lanes>(&self, x: [W; N]) -> [W; 1] {
+        let mut is_same = !x[0].zero();
+        for (word, value) in x.iter().zip(self.0) {
+            is_same = is_same & word.equal_lanes(word.uniform(value));
+        }
+        [is_same]
+    }
+}
+
+/// A number of an element.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Number(pub(super) usize);
+
+impl<const N: usize> Map<N, 1> for Number {
+    #[inline(always)]
+    fn map<W: Lanes>(&self, x: [W; N]) -> [W; 1] {
+        [x[self.0]]
+    }
+}

@@ -3,12 +3,11 @@
 //! Threads take runs of neighbours. On a device a first program combines each run, the host adds up what stands before each, and a
 //! second program goes through the runs from there on. A CPU goes through its pieces, and adds what stands before to each after.
 
-use crossgrain::internal::word::{Portable, Register as _};
-
 use super::algorithm::{PIECE, in_pieces, transform};
 use super::grid::Grid;
 use super::host;
 use super::kernel::{Bundle, Combine};
+use super::ordered::{self, through};
 use super::own::{After, Same};
 use super::policy::Kind;
 use super::text::{Program, Reads, Sink, Span, combined};
@@ -68,14 +67,21 @@ where
     let (place, len) = (elements.place.clone(), elements.len);
     let span = Span { first: first * elements.stride, stride: elements.stride };
     match (&mut elements.store, place.kind()) {
+        (Store::Host(bytes), &Kind::Host { is_parallel, .. }) if C::IS_ORDERED => {
+            Ok(ordered::scan(combine, bytes, span, len, is_parallel))
+        }
         (Store::Host(bytes), &Kind::Host { features, is_parallel }) => {
-            let totals = in_pieces(bytes, span, len, is_parallel, &|_, numbers| scan(combine, numbers));
+            let scan = |_, mut numbers: [&mut [u8]; N]| {
+                let len = numbers[0].len() / 4;
+                through(combine, C::IDENTITY, &mut numbers, (0, len), true)
+            };
+            let totals = in_pieces(bytes, span, (len, PIECE), is_parallel, &scan);
             let (before, total) = before_each(combine, &totals);
             let add = |at: usize, elements| {
                 let Some(&before) = before.get(at / PIECE).filter(|_| at > 0) else { return };
                 host::in_place(features, &After { combine, before }, elements);
             };
-            in_pieces(bytes, span, len, is_parallel, &add);
+            in_pieces(bytes, span, (len, PIECE), is_parallel, &add);
             Ok(total)
         }
         (Store::Device(_), Kind::Device(grid)) => on_device(&**grid, combine, elements, span),
@@ -83,24 +89,11 @@ where
     }
 }
 
-/// Elements in the place of which stands what they and all before them are when combined. Gives back the last.
-fn scan<C: Combine<N>, const N: usize>(combine: &C, mut numbers: [&mut [u8]; N]) -> [u32; N] {
-    let mut total = C::IDENTITY;
-    for at in 0..numbers[0].len() / 4 {
-        let mut next = [0; N];
-        for (word, number) in next.iter_mut().zip(&numbers) {
-            *word = u32::load(Portable, &number[4 * at..4 * at + 4]);
-        }
-        total = combine.combine(total, next);
-        for (word, number) in total.iter().zip(&mut numbers) {
-            word.store(&mut number[4 * at..4 * at + 4]);
-        }
-    }
-    total
-}
-
 /// What stands before each of these when combined, and what all of them are.
-fn before_each<C: Combine<N>, const N: usize>(combine: &C, totals: &[[u32; N]]) -> (Vec<[u32; N]>, [u32; N]) {
+pub(super) fn before_each<C: Combine<N>, const N: usize>(
+    combine: &C,
+    totals: &[[u32; N]],
+) -> (Vec<[u32; N]>, [u32; N]) {
     let mut total = C::IDENTITY;
     let next = |&next| {
         let before = total;

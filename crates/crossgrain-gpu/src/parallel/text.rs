@@ -23,7 +23,7 @@ use crate::{Error, Job};
 const GROUP_THREADS: u32 = 64;
 
 /// Neighbours that a thread takes in order, if there are not so many elements that it has to take more.
-const RUN: usize = 32;
+pub(super) const RUN: usize = 32;
 
 /// Most threads: more than any device keeps busy at a time.
 const THREADS_MAX: u32 = 1 << 17;
@@ -55,6 +55,12 @@ pub(crate) enum Sink {
     Scan(Traced),
     /// Writes the index of each element where the kernel's result says.
     Place,
+}
+
+/// Threads for so many elements, of which each takes so many at a time.
+pub(super) fn threads(bundle: usize, count: usize) -> u32 {
+    let bundles = u32::try_from(count.div_ceil(bundle)).unwrap_or(THREADS_MAX);
+    bundles.min(THREADS_MAX).next_multiple_of(GROUP_THREADS)
 }
 
 /// What a thread that found nothing writes.

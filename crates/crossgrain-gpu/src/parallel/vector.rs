@@ -3,10 +3,12 @@
 //! The numbers of all elements lie one after another, first the first of each, then the second, and so on: a register, or a
 //! group of threads, reads neighbouring words, however many make an element. Words are little-endian.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::{Bound, RangeBounds};
 
 use super::algorithm::transform_at;
+use super::element::Element;
 use super::grid::Memory;
 use super::host::Source;
 use super::own::{Fill, Same};
@@ -38,13 +40,26 @@ impl<const N: usize> DeviceVec<N> {
     /// # Errors
     /// If the place has no room, or is lost.
     pub fn from_slice(place: &Place, elements: &[[u32; N]]) -> Result<Self, Error> {
-        let mut vector = Self::with_room(place, elements.len())?;
-        let mut bytes = vec![0; 4 * N * elements.len()];
-        for (at, element) in elements.iter().enumerate() {
-            for (p, number) in element.iter().enumerate() {
-                bytes[4 * (p * elements.len() + at)..][..4].copy_from_slice(&number.to_le_bytes());
+        Self::from_values(place, elements)
+    }
+
+    /// A vector of elements that are these values.
+    ///
+    /// # Errors
+    /// As [`DeviceVec::from_slice`].
+    pub fn from_values<T: Element<N>>(place: &Place, values: &[T]) -> Result<Self, Error> {
+        let mut bytes = zeros(4 * N * values.len())?;
+        for (at, value) in values.iter().enumerate() {
+            for (p, number) in value.numbers().iter().enumerate() {
+                bytes[4 * (p * values.len() + at)..][..4].copy_from_slice(&number.to_le_bytes());
             }
         }
+        Self::from_bytes(place, bytes, values.len())
+    }
+
+    /// A vector of so many elements from the numbers of all, one after another.
+    fn from_bytes(place: &Place, bytes: Vec<u8>, len: usize) -> Result<Self, Error> {
+        let mut vector = Self::with_room(place, len)?;
         match (&mut vector.store, place.kind()) {
             (Store::Device(memory), Kind::Device(grid)) if !bytes.is_empty() => {
                 grid.upload(&bytes, memory)?
@@ -76,6 +91,22 @@ impl<const N: usize> DeviceVec<N> {
     /// If the place is lost, or the host has no room.
     pub fn to_vec(&self) -> Result<Vec<[u32; N]>, Error> {
         View::from(self).to_vec()
+    }
+
+    /// The values that the elements are.
+    ///
+    /// # Errors
+    /// As [`DeviceVec::to_vec`].
+    pub fn to_values<T: Element<N>>(&self) -> Result<Vec<T>, Error> {
+        View::from(self).to_values()
+    }
+
+    /// A copy of the elements at a place, which may be another. To move them, drop the vector after.
+    ///
+    /// # Errors
+    /// If either place is lost, or there is no room for them there or on the host, by which they go.
+    pub fn copy_to(&self, place: &Place) -> Result<Self, Error> {
+        View::from(self).copy_to(place)
     }
 
     /// Some of the elements.
@@ -242,27 +273,52 @@ impl<'a, const N: usize> View<'a, N> {
     /// # Errors
     /// If the place is lost, or the host has no room.
     pub fn to_vec(&self) -> Result<Vec<[u32; N]>, Error> {
+        self.to_values()
+    }
+
+    /// The values that the elements are.
+    ///
+    /// # Errors
+    /// As [`View::to_vec`].
+    pub fn to_values<T: Element<N>>(&self) -> Result<Vec<T>, Error> {
         let Some(vector) = self.stored else {
-            return Ok((self.first..self.first + self.len).map(|at| [at as u32; N]).collect());
+            return Ok((self.first..self.first + self.len)
+                .map(|at| T::from_numbers([at as u32; N]))
+                .collect());
         };
-        if self.len == 0 {
-            return Ok(Vec::new());
-        }
-        let downloaded;
-        let bytes = match (&vector.store, self.place.kind()) {
-            (Store::Host(bytes), _) => bytes,
-            (Store::Device(memory), Kind::Device(grid)) => {
-                let mut bytes = zeros(4 * N * vector.stride)?;
-                grid.download(memory, &mut bytes)?;
-                downloaded = bytes;
-                &downloaded
-            }
-            (Store::Device(_), Kind::Host { .. }) => return Err(Error::Place),
-        };
+        let bytes = self.bytes(vector)?;
         let words = bytes.as_chunks::<4>().0;
         let number = |p: usize, at: usize| u32::from_le_bytes(words[p * vector.stride + at]);
         let elements = self.first..self.first + self.len;
-        Ok(elements.map(|at| std::array::from_fn(|p| number(p, at))).collect())
+        Ok(elements.map(|at| T::from_numbers(std::array::from_fn(|p| number(p, at)))).collect())
+    }
+
+    /// A copy of the elements at a place, which may be another.
+    ///
+    /// # Errors
+    /// As [`DeviceVec::copy_to`].
+    pub fn copy_to(&self, place: &Place) -> Result<DeviceVec<N>, Error> {
+        let Some(vector) = self.stored else { return DeviceVec::from_slice(place, &self.to_vec()?) };
+        let bytes = self.bytes(vector)?;
+        let mut copied = zeros(4 * N * self.len)?;
+        for (p, number) in copied.chunks_exact_mut((4 * self.len).max(1)).enumerate() {
+            number.copy_from_slice(&bytes[4 * (p * vector.stride + self.first)..][..4 * self.len]);
+        }
+        DeviceVec::from_bytes(place, copied, self.len)
+    }
+
+    /// All that a vector has, on the host.
+    fn bytes(&self, vector: &'a DeviceVec<N>) -> Result<Cow<'a, [u8]>, Error> {
+        match (&vector.store, self.place.kind()) {
+            _ if self.len == 0 => Ok(Cow::Borrowed(&[])),
+            (Store::Host(bytes), _) => Ok(Cow::Borrowed(bytes)),
+            (Store::Device(memory), Kind::Device(grid)) => {
+                let mut bytes = zeros(4 * N * vector.stride)?;
+                grid.download(memory, &mut bytes)?;
+                Ok(Cow::Owned(bytes))
+            }
+            (Store::Device(_), Kind::Host { .. }) => Err(Error::Place),
+        }
     }
 }
 

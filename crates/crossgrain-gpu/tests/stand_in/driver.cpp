@@ -162,7 +162,7 @@ int nvrtcCompileProgram(Program *program, int count, const char *const *options)
     if (const char *texts = getenv("STAND_IN_TEXTS")) std::ofstream(texts + ("/" + name)) << program->text;
     if (!access(program->path.c_str(), R_OK)) return COMPILED;
     std::ofstream(mine + ".cpp") << text;
-    std::string compile = "c++ -O1 -w -std=c++17 -shared -fPIC -Wl,-Bsymbolic -o '" + mine + ".so' '" + mine + ".cpp' 2> '" +
+    std::string compile = "c++ -O1 -w -ffp-contract=off -std=c++17 -shared -fPIC -Wl,-Bsymbolic -o '" + mine + ".so' '" + mine + ".cpp' 2> '" +
                           mine + ".log'";
     bool is_done = !system(compile.c_str());
     program->log = contents(mine + ".log");

@@ -65,6 +65,34 @@ static unsigned int __byte_perm(unsigned int a, unsigned int b, unsigned int sel
     return result;
 }
 
+// What a GPU's functions are on the host, whose compiler is told to fuse nothing.
+static unsigned int __umulhi(unsigned int a, unsigned int b) { return (unsigned long long)a * b >> 32; }
+static int __clz(unsigned int a) { return a ? __builtin_clz(a) : 32; }
+
+template <class To, class From> static To stand_in_bits(From from) {
+    To to;
+    static_assert(sizeof to == sizeof from, "as many bits");
+    memcpy(&to, &from, sizeof to);
+    return to;
+}
+
+static float __uint_as_float(unsigned int a) { return stand_in_bits<float>(a); }
+static unsigned int __float_as_uint(float a) { return stand_in_bits<unsigned int>(a); }
+static double __hiloint2double(int high, int low) {
+    return stand_in_bits<double>((unsigned long long)(unsigned int)high << 32 | (unsigned int)low);
+}
+static int __double2loint(double a) { return stand_in_bits<unsigned long long>(a); }
+static int __double2hiint(double a) { return stand_in_bits<unsigned long long>(a) >> 32; }
+
+static float __fadd_rn(float a, float b) { return a + b; }
+static float __fmul_rn(float a, float b) { return a * b; }
+static float __fdiv_rn(float a, float b) { return a / b; }
+static float __fsqrt_rn(float a) { return __builtin_sqrtf(a); }
+static double __dadd_rn(double a, double b) { return a + b; }
+static double __dmul_rn(double a, double b) { return a * b; }
+static double __ddiv_rn(double a, double b) { return a / b; }
+static double __dsqrt_rn(double a) { return __builtin_sqrt(a); }
+
 #else
 
 namespace stand_in {

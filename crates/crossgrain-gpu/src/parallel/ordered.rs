@@ -1,0 +1,139 @@
+//! Combining in the one order that every place keeps, for what depends on it: sums of rounded numbers.
+//!
+//! A device's threads come down to this: of a reduction, thread t of T combines elements t, t + T, t + 2T and so on, and then the threads'
+//! totals are combined in turn; of a scan, each thread goes through a run of neighbours, from what all runs before it come to. T follows
+//! from how many elements there are. A CPU does the same here, with the totals of threads side by side in registers.
+
+use crossgrain::Features;
+use crossgrain::internal::word::{Lane32, Portable, Register as _};
+
+use super::algorithm::{PIECE, in_pieces, of_pieces};
+use super::host::{self, Source, Work, on_widest};
+use super::kernel::{Bundle, Combine};
+use super::scan::before_each;
+use super::text::{RUN, Span, threads};
+
+/// Totals that a thread of the CPU takes at a time: few enough for the nearest cache.
+const COLUMNS: usize = 1 << 11;
+
+/// The kernel's results for `len` elements combined.
+pub(super) fn reduce<K, C, const ROWS: usize, const IN: usize, const OUT: usize>(
+    (features, is_parallel): (Features, bool),
+    kernel: &K,
+    combine: &C,
+    source: Source<'_, IN>,
+    len: usize,
+) -> [u32; OUT]
+where
+    K: Bundle<ROWS, IN, OUT>,
+    C: Combine<OUT>,
+{
+    let threads = (threads(1, len) as usize).max(1);
+    let columns = |first: usize, count: usize| {
+        let mut totals = C::IDENTITY.map(|number| number.to_le_bytes().repeat(count));
+        let mut made = [(); OUT].map(|()| vec![0; 4 * count]);
+        for at in (first..len).step_by(threads) {
+            let end = 4 * count.min(len - at);
+            host::transform(
+                features,
+                kernel,
+                source.after(at),
+                made.each_mut().map(|bytes| &mut bytes[..end]),
+            );
+            let next = made.each_ref().map(|bytes| &bytes[..end]);
+            combine_each(features, combine, totals.each_mut().map(|bytes| &mut bytes[..end]), next);
+        }
+        let source = Source::Stored(totals.each_ref().map(|bytes| &bytes[..]));
+        (0..count).map(|at| source.read::<u32>(Portable, at)).collect::<Vec<_>>()
+    };
+    let totals = of_pieces(threads, COLUMNS, is_parallel, &columns);
+    totals.into_iter().flatten().fold(C::IDENTITY, |a, b| combine.combine::<u32>(a, b))
+}
+
+/// Totals, each combined with what comes next.
+fn combine_each<C: Combine<N>, const N: usize>(
+    features: Features,
+    combine: &C,
+    mut totals: [&mut [u8]; N],
+    next: [&[u8]; N],
+) {
+    let done =
+        on_widest(features, Each { combine, totals: totals.each_mut().map(|bytes| &mut **bytes), next });
+    let totals = totals.map(|bytes| &mut bytes[done..]);
+    on_widest(Features::NONE, Each { combine, totals, next: next.map(|bytes| &bytes[done..]) });
+}
+
+struct Each<'a, C, const N: usize> {
+    combine: &'a C,
+    totals: [&'a mut [u8]; N],
+    next: [&'a [u8]; N],
+}
+
+impl<C: Combine<N>, const N: usize> Work for Each<'_, C, N> {
+    /// How many bytes of each number were done.
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<W: Lane32>(mut self, isa: W::Isa) -> usize {
+        let mut at = 0;
+        while at + W::BYTES <= self.next[0].len() {
+            let (mut a, mut b) = ([W::splat_lanes(isa, 0); N], [W::splat_lanes(isa, 0); N]);
+            for p in 0..N {
+                a[p] = W::load(isa, &self.totals[p][at..at + W::BYTES]);
+                b[p] = W::load(isa, &self.next[p][at..at + W::BYTES]);
+            }
+            let total = self.combine.combine(a, b);
+            for (word, number) in total.iter().zip(&mut self.totals) {
+                word.store(&mut number[at..at + W::BYTES]);
+            }
+            at += W::BYTES;
+        }
+        at
+    }
+}
+
+/// Scans elements in place, and gives back what all are when combined.
+pub(super) fn scan<C: Combine<N>, const N: usize>(
+    combine: &C,
+    bytes: &mut [u8],
+    span: Span,
+    len: usize,
+    is_parallel: bool,
+) -> [u32; N] {
+    if len == 0 {
+        return C::IDENTITY;
+    }
+    let run = len.div_ceil(threads(RUN, len) as usize);
+    let piece = run * (PIECE / run).max(1);
+    let totals = in_pieces(bytes, span, (len, piece), is_parallel, &|_, mut numbers: [&mut [u8]; N]| {
+        let ends = (0..numbers[0].len() / 4).step_by(run);
+        ends.map(|first| through(combine, C::IDENTITY, &mut numbers, (first, run), false)).collect::<Vec<_>>()
+    });
+    let (before, total) = before_each(combine, &totals.concat());
+    in_pieces(bytes, span, (len, piece), is_parallel, &|at, mut numbers: [&mut [u8]; N]| {
+        for first in (0..numbers[0].len() / 4).step_by(run) {
+            through(combine, before[(at + first) / run], &mut numbers, (first, run), true);
+        }
+    });
+    total
+}
+
+/// Goes through a run of elements, each of which becomes the total so far where that is written, and gives back the last total.
+pub(super) fn through<C: Combine<N>, const N: usize>(
+    combine: &C,
+    mut total: [u32; N],
+    numbers: &mut [&mut [u8]; N],
+    (first, run): (usize, usize),
+    is_written: bool,
+) -> [u32; N] {
+    for at in first..(first + run).min(numbers[0].len() / 4) {
+        let next = numbers.each_ref().map(|number| u32::load(Portable, &number[4 * at..4 * at + 4]));
+        total = combine.combine(total, next);
+        if is_written {
+            for (word, number) in total.iter().zip(numbers.iter_mut()) {
+                word.store(&mut number[4 * at..4 * at + 4]);
+            }
+        }
+    }
+    total
+}

@@ -1,0 +1,78 @@
+//! Several places at once.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use super::policy::Place;
+use crate::Error;
+
+/// Does a job with the parts of a range, each of `part` elements or fewer, at several places at the same time, and gives back what
+/// comes of each part, in order. A place that is done with a part takes the next one, so that a faster one takes more. Where the
+/// job gives the same at every place, so does this, whatever place took what.
+///
+/// # Errors
+/// What the first part that fails does; then no place takes another. If there is no place, or a part has no element.
+///
+/// ```
+/// use crossgrain_gpu::parallel::{Lanes, Map, Policy, Sum, spread, transform_reduce};
+///
+/// struct Square;
+///
+/// impl Map<1, 1> for Square {
+///     #[inline(always)]
+///     fn map<W: Lanes>(&self, [x]: [W; 1]) -> [W; 1] {
+///         [x.multiply_lanes(x)]
+///     }
+/// }
+///
+/// let places = [Policy::Auto.open()?, Policy::Seq.open()?];
+/// let sums = spread(&places, 1000, 300, |place, range| {
+///     transform_reduce(&Square, &Sum, place.indices(range)?)
+/// })?;
+/// assert_eq!(sums.len(), 4);
+/// assert_eq!(sums.as_flattened().iter().sum::<u32>(), (0..1000).map(|x| x * x).sum());
+/// # Ok::<(), crossgrain_gpu::Error>(())
+/// ```
+pub fn spread<T: Send>(
+    places: &[Place],
+    len: usize,
+    part: usize,
+    job: impl Fn(&Place, Range<usize>) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
+    let Some((first, others)) = places.split_first().filter(|_| part > 0) else {
+        let told =
+            "work is spread over places by parts: give one place or more, and parts of one element or more";
+        return Err(Error::NoDevice(told.to_owned()));
+    };
+    let next = AtomicUsize::new(0);
+    let work = |place: &Place| {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(start) = at.checked_mul(part).filter(|&start| start < len) else { return done };
+            let result = job(place, start..len.min(start.saturating_add(part)));
+            if result.is_err() {
+                // As if all were taken: no number of a part is as large.
+                next.store(usize::MAX / 2, Ordering::Relaxed);
+            }
+            done.push((at, result));
+        }
+    };
+    let mut done = thread::scope(|scope| {
+        // A place for which there is no thread leaves its work to the others.
+        let started =
+            others.iter().filter_map(|place| thread::Builder::new().spawn_scoped(scope, || work(place)).ok());
+        let started: Vec<_> = started.collect();
+        let mut done = work(first);
+        for thread in started {
+            match thread.join() {
+                Ok(more) => done.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        done
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, result)| result).collect()
+}
