@@ -222,6 +222,7 @@ fn results<W: Lanes>(a: [W; 2], b: [W; 2]) -> Vec<[W; 2]> {
     results.push([a[0].multiply_lanes_high(b[0]), multiply_high_by_halves(a[0], b[0])]);
     results.push([a[0].shift_lanes_left_by(b[0]), a[0].shift_lanes_right_by(b[0])]);
     results.push([a[0].leading_zeros_of_lanes(), a[1].leading_zeros_of_lanes()]);
+    results.push([a[0].look_up_public(&SINGLES[..16]), b[0].look_up_public(&SINGLES[2..4])]);
     results
 }
 
@@ -256,6 +257,7 @@ fn wanted(a: u64, b: u64) -> Vec<[u32; 2]> {
     results.push([((u64::from(a0) * u64::from(b0)) >> 32) as u32; 2]);
     results.push([a0.wrapping_shl(b0), a0.wrapping_shr(b0)]);
     results.push([a0.leading_zeros(), a1.leading_zeros()]);
+    results.push([SINGLES[a0 as usize % 16], SINGLES[2 + b0 as usize % 2]]);
     results
 }
 
@@ -330,7 +332,7 @@ fn registers_of_every_width_give_the_same() {
 
 #[test]
 fn traced_numbers_give_the_same() {
-    const RESULTS: usize = 34;
+    const RESULTS: usize = 35;
     let graph = trace(Width::Three, |[a0, a1, b0, b1]: [_; 4]| -> [_; 2 * RESULTS] {
         results([a0, a1], [b0, b1]).into_flattened().try_into().unwrap()
     });

@@ -4,7 +4,8 @@
 //! subnormal numbers are what they are. What a CPU or CUDA has instructions for is one; in WGSL, which promises none of
 //! this, it is a function of integers.
 //! Source: IEEE 754-2019; the conversions put an integer below a power of two, as [`crossgrain::stream::uniform`] does.
-//! Holds: every place gives the same bits. A NaN that leaves a kernel by [`Float::words`] is always the same one.
+//! Holds: every place gives the same bits. A NaN that leaves a kernel by [`Float::words`] is always the same one. How long a CPU takes for
+//! quotients, roots and subnormal numbers depends on the numbers, which should be no secrets.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

@@ -13,8 +13,8 @@ use super::kernel::{Bundle, Combine};
 use super::scan::before_each;
 use super::text::{RUN, Span, threads};
 
-/// Totals that a thread of the CPU takes at a time: few enough for the nearest cache.
-const COLUMNS: usize = 1 << 11;
+/// Totals that a thread of the CPU takes at a time: few enough for the second cache, and so many that wiping the stack after takes less.
+const COLUMNS: usize = 1 << 12;
 
 /// The kernel's results for `len` elements combined.
 pub(super) fn reduce<K, C, const ROWS: usize, const IN: usize, const OUT: usize>(
@@ -46,7 +46,12 @@ where
         let source = Source::Stored(totals.each_ref().map(|bytes| &bytes[..]));
         (0..count).map(|at| source.read::<u32>(Portable, at)).collect::<Vec<_>>()
     };
-    let totals = of_pieces(threads, COLUMNS, is_parallel, &columns);
+    let totals = if is_parallel {
+        of_pieces(threads, COLUMNS, true, &columns)
+    } else {
+        let pieces = (0..threads).step_by(COLUMNS);
+        pieces.map(|first| columns(first, COLUMNS.min(threads - first))).collect()
+    };
     totals.into_iter().flatten().fold(C::IDENTITY, |a, b| combine.combine::<u32>(a, b))
 }
 

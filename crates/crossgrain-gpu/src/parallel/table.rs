@@ -3,8 +3,8 @@
 use crossgrain::internal::word::Lanes;
 
 /// The entry of a table in every lane, by the lowest bits of an index, as many as the table needs. All entries take part, so that it
-/// takes the same time for all indices, and a secret may be one; where indices are no secrets and the table is large, make a vector of it and
-/// [`gather`](super::gather) from that.
+/// takes the same time for all indices, and a secret may be one. Where indices are public, [`Lanes::look_up_public`] reads a table from
+/// memory, and [`gather`](super::gather) reads from a vector.
 ///
 /// ```
 /// use crossgrain_gpu::parallel::{DeviceVec, Lanes, Map, Policy, look_up, transform};

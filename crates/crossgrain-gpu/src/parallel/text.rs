@@ -99,11 +99,6 @@ impl Written {
     }
 }
 
-fn threads(bundle: usize, count: usize) -> u32 {
-    let bundles = u32::try_from(count.div_ceil(bundle)).unwrap_or(THREADS_MAX);
-    bundles.min(THREADS_MAX).next_multiple_of(GROUP_THREADS)
-}
-
 /// What a program is told of so many elements.
 fn job(bundle: usize, count: usize, from: Span, to: Span) -> Job {
     let threads = threads(bundle, count);

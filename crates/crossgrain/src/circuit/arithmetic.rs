@@ -18,6 +18,7 @@ use crate::word::{Arithmetic, Integer, U64, computed_by_integers, multiply_high_
 pub(super) fn expression(language: Language, operation: Operation, names: &[String]) -> Option<String> {
     let [a, b] = [0, 1].map(|at| names.get(at).map_or("", |name| &name[..]));
     Some(match (language, operation) {
+        (_, Operation::LookUp(number)) => format!("table{number}[{a}]"),
         (_, Operation::ShiftLeftBy) => format!("{a} << ({b} & 31u)"),
         (_, Operation::ShiftRightBy) => format!("{a} >> ({b} & 31u)"),
         (Language::Cuda, Operation::LeadingZeros) => format!("(u32)__clz({a})"),
@@ -38,6 +39,21 @@ pub(super) fn expression(language: Language, operation: Operation, names: &[Stri
         (Language::Wgsl, operation) => format!("{}({})", called(operation)?, names.join(", ")),
         _ => return None,
     })
+}
+
+/// A graph's tables, each as a constant array of a function.
+pub(super) fn tables(graph: &Graph, language: Language) -> String {
+    let entries =
+        |table: &[u32]| table.iter().map(|entry| format!("{entry:#x}u")).collect::<Vec<_>>().join(", ");
+    let table = |(number, table): (usize, &Vec<u32>)| match language {
+        Language::Cuda => {
+            format!("    static const u32 table{number}[{}] = {{{}}};\n", table.len(), entries(table))
+        }
+        Language::Wgsl => {
+            format!("    const table{number} = array<u32, {}>({});\n", table.len(), entries(table))
+        }
+    };
+    graph.tables().iter().enumerate().map(table).collect()
 }
 
 const fn is_comparison(operation: Arithmetic) -> bool {

@@ -261,7 +261,7 @@ pub fn function(graph: &Graph, name: &str, signature: &Signature<'_>, language: 
         None => signature.inputs[node].clone(),
         Some(gate) => format!("t{gate}"),
     };
-    let mut body = String::new();
+    let mut body = arithmetic::tables(graph, language);
     for (at, gate) in graph.gates().iter().enumerate() {
         let names: Vec<_> = gate.inputs.iter().map(|&input| node_name(input)).collect();
         body += &format!("    {}", language.gate(&format!("t{at}"), gate, &names));

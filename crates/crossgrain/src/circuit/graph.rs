@@ -135,6 +135,8 @@ pub struct Graph {
     inputs: usize,
     gates: Vec<Gate>,
     outputs: Vec<usize>,
+    /// What is looked up in, by number.
+    tables: Vec<Vec<u32>>,
 }
 
 impl Graph {
@@ -151,6 +153,11 @@ impl Graph {
     /// The node of each output.
     pub fn outputs(&self) -> &[usize] {
         &self.outputs
+    }
+
+    /// The tables that are looked up in, by number.
+    pub fn tables(&self) -> &[Vec<u32>] {
+        &self.tables
     }
 
     /// The gate of a node, or none for an input.
@@ -255,7 +262,7 @@ impl Graph {
 
     /// A circuit of these nodes, each as the function that is given or as it is here, with the same outputs.
     pub(super) fn chosen(&self, nodes: impl Iterator<Item = (usize, Option<Function>)>) -> Self {
-        let mut builder = Builder::new(self.inputs);
+        let mut builder = Builder { tables: self.tables.clone(), ..Builder::new(self.inputs) };
         let mut place: HashMap<usize, usize> = (0..self.inputs).map(|node| (node, node)).collect();
         for (node, function) in nodes {
             let gate = &self.gates[node - self.inputs];
@@ -279,7 +286,10 @@ impl Graph {
         let mut values: Vec<_> = inputs[..self.inputs].iter().map(|&word| u64::from(word)).collect();
         for gate in &self.gates {
             let operands: Vec<_> = gate.inputs.iter().map(|&input| values[input]).collect();
-            values.push(gate.operation.evaluate(&operands));
+            values.push(match gate.operation {
+                Operation::LookUp(number) => u64::from(self.tables[number as usize][operands[0] as usize]),
+                operation => operation.evaluate(&operands),
+            });
         }
         self.outputs.iter().map(|&output| values[output] as u32).collect()
     }
@@ -359,11 +369,22 @@ pub(super) struct Builder {
     inputs: usize,
     gates: Vec<Gate>,
     known: HashMap<Gate, usize>,
+    tables: Vec<Vec<u32>>,
 }
 
 impl Builder {
     pub(super) fn new(inputs: usize) -> Self {
         Self { inputs, ..Self::default() }
+    }
+
+    /// The number of a table.
+    pub(super) fn table(&mut self, table: &[u32]) -> u32 {
+        let known = self.tables.iter().position(|known| known == table);
+        let number = known.unwrap_or_else(|| {
+            self.tables.push(table.to_vec());
+            self.tables.len() - 1
+        });
+        number as u32
     }
 
     /// The node of a function of up to three nodes.
@@ -470,6 +491,6 @@ impl Builder {
             }
         }
         let outputs = outputs.into_iter().map(|output| place[output]).collect();
-        Graph { inputs: self.inputs, gates, outputs }
+        Graph { inputs: self.inputs, gates, outputs, tables: self.tables }
     }
 }

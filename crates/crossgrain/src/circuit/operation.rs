@@ -35,6 +35,8 @@ pub enum Operation {
     ShiftRightBy,
     /// How many zeros stand above a lane's highest one.
     LeadingZeros,
+    /// The entry of the table of this number that a lane says, which is within it.
+    LookUp(u32),
     /// What is computed of lanes as `f32`.
     Single(Arithmetic),
     /// Two lanes as one number of 64 bits, the low one first.
@@ -71,7 +73,7 @@ impl Operation {
                 (0..u32::BITS).fold(0, |word, bit| word | (u32::from(table) >> index(bit) & 1) << bit)
             }
             Self::Constant(value) => value,
-            Self::Given(_) | Self::Pair | Self::Low | Self::High | Self::Double(_) => 0,
+            Self::Given(_) | Self::LookUp(_) | Self::Pair | Self::Low | Self::High | Self::Double(_) => 0,
             Self::ShiftLeft(count) => first << count,
             Self::ShiftRight(count) => first >> count,
             Self::RotateLeft(count) => first.rotate_left(count),

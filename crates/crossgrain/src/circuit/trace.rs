@@ -210,6 +210,13 @@ impl Lanes for Sym {
         record_lanes(&[self], Operation::LeadingZeros)
     }
 
+    fn look_up_public(self, table: &[u32]) -> Self {
+        assert!(table.len().is_power_of_two(), "a table has 1, 2, 4, 8 … entries");
+        let index = self & self.filled(table.len() as u32 - 1);
+        let number = RECORD.with_borrow_mut(|record| record.builder.table(table));
+        record_lanes(&[index], Operation::LookUp(number))
+    }
+
     fn single(operation: Arithmetic, a: Self, b: Self) -> Self {
         record_lanes(read(operation, &[a, b]), Operation::Single(operation))
     }

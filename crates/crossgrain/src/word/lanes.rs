@@ -134,6 +134,22 @@ pub trait Lanes: Word {
         count.add_lanes((!x).shift_lanes_right::<31>())
     }
 
+    /// The entry of a table in every lane, by as many of the lowest bits as a table of 2ⁿ entries needs. The index is public: what is read
+    /// from memory, and so the time, depends on it.
+    ///
+    /// # Panics
+    /// If the table has no 2ⁿ entries.
+    #[inline(always)]
+    fn look_up_public(self, table: &[u32]) -> Self {
+        assert!(table.len().is_power_of_two(), "a table has 1, 2, 4, 8 … entries");
+        let mut lanes = self.zero();
+        for (at, entry) in (0..).zip(table) {
+            let index = self & self.filled(table.len() as u32 - 1);
+            lanes = index.equal_lanes(self.filled(at)).select(self.filled(*entry), lanes);
+        }
+        lanes
+    }
+
     /// A bit of every lane in all of its bits.
     #[inline(always)]
     fn bit_of_lanes<const BIT: u32>(self) -> Self {

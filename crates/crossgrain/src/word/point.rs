@@ -183,6 +183,13 @@ fn product<W: Lanes, B: Integer<W>>(a: B, b: B) -> B {
     B::chosen(or(is_none, is_zero & is_infinite), nan(a), result)
 }
 
+/// Twice what is left of a number without another, or of itself where it is less; and whether it is. Neither has its highest bit set.
+fn without<W: Lanes, B: Integer<W>>(rest: B, other: B) -> (B, W) {
+    let difference = !(!rest).plus(other);
+    let is_less = difference.top().top_of_lanes();
+    (B::chosen(is_less, rest, difference).shifted_left(1), is_less)
+}
+
 fn quotient<W: Lanes, B: Integer<W>>(a: B, b: B) -> B {
     let ((exponent_a, x), (exponent_b, y)) = (normal(a), normal(b));
     let spare = B::BITS - 1 - places::<W, B>();
@@ -190,9 +197,8 @@ fn quotient<W: Lanes, B: Integer<W>>(a: B, b: B) -> B {
     let mut digits = constant(a, 0);
     // Digit by digit: one that may be zero, the places of the result, and those below.
     for place in (0..places::<W, B>() + MORE + 2).rev() {
-        let is_less = rest.less(divisor);
-        let less = rest.plus(!divisor).plus(constant(a, 1));
-        rest = B::chosen(is_less, rest, less).shifted_left(1);
+        let is_less;
+        (rest, is_less) = without(rest, divisor);
         digits = digits ^ B::chosen(is_less, constant(a, 0), constant(a, 1 << place));
     }
     let digits = with_last(digits, !is_zero(rest));
@@ -225,9 +231,8 @@ fn root<W: Lanes, B: Integer<W>>(a: B) -> B {
     for place in (0..=top).rev() {
         // What the square grows by with this digit, as far up as the rest has been shifted.
         let more = digits.shifted_left(1) ^ constant(a, 1 << place);
-        let is_less = rest.less(more);
-        let less = rest.plus(!more).plus(constant(a, 1));
-        rest = B::chosen(is_less, rest, less).shifted_left(1);
+        let is_less;
+        (rest, is_less) = without(rest, more);
         digits = digits ^ B::chosen(is_less, constant(a, 0), constant(a, 1 << place));
     }
     let result = packed(exponent, with_last(digits, !is_zero(rest)));

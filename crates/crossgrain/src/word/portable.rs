@@ -150,6 +150,12 @@ impl Lanes for u32 {
     }
 
     #[inline(always)]
+    fn look_up_public(self, table: &[u32]) -> Self {
+        assert!(table.len().is_power_of_two(), "a table has 1, 2, 4, 8 … entries");
+        table[self as usize & (table.len() - 1)]
+    }
+
+    #[inline(always)]
     fn single(operation: Arithmetic, a: Self, b: Self) -> Self {
         let (x, y) = (f32::from_bits(a), f32::from_bits(b));
         match operation {

@@ -284,6 +284,17 @@ impl<R: Raw, I: Isa> Lanes for Vector<R, I> {
     }
 
     #[inline(always)]
+    fn look_up_public(self, table: &[u32]) -> Self {
+        let mut bytes = [0; 64];
+        self.store(&mut bytes[..Self::BYTES]);
+        for lane in bytes[..Self::BYTES].as_chunks_mut::<4>().0 {
+            *lane = u32::from_le_bytes(*lane).look_up_public(table).to_le_bytes();
+        }
+        // SAFETY: a value of this type exists, so its instructions do, and so many bytes are there.
+        Self(unsafe { R::load(bytes.as_ptr()) }, PhantomData)
+    }
+
+    #[inline(always)]
     fn single(operation: Arithmetic, a: Self, b: Self) -> Self {
         // SAFETY: values of this type exist, so its instructions do.
         Self(unsafe { R::single(operation, a.0, b.0) }, PhantomData)
