@@ -202,6 +202,13 @@ pub enum Error {
         /// The length given, in bytes.
         len_bytes: usize,
     },
+    /// A key of another cipher than that of the call.
+    OtherCipher {
+        /// The cipher of the call.
+        cipher: Cipher,
+        /// The cipher of the key.
+        given: Cipher,
+    },
     /// A mode of whole blocks was given a length that is no multiple of 16 bytes.
     PartialBlock {
         /// The length given, in bytes.
@@ -368,6 +375,9 @@ impl fmt::Display for Error {
             Self::KeyLength { cipher, len_bytes } => {
                 let want = cipher.key_bytes();
                 write!(f, "a key of {cipher} has {want} bytes ({} hex digits), not {len_bytes}", 2 * want)
+            }
+            Self::OtherCipher { cipher, given } => {
+                write!(f, "a key of {given} was given with keys of {cipher}: make a call for each cipher")
             }
             Self::PartialBlock { len_bytes } => {
                 write!(f, "{len_bytes} bytes are no whole number of 16-byte blocks: pad the data or use ctr")

@@ -38,6 +38,7 @@ const LAYERS: [(&str, &[&str]); 21] = [
             "part::counter::Counter",
             "part::ghash",
             "part::mask",
+            "part::own_keys",
             "part::sum",
             "part::tweak",
             "variant::Policy",

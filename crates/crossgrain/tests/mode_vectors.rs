@@ -5,7 +5,7 @@ mod common;
 
 use common::{CAPS, capped, counted, hex, key_of};
 use crossgrain::internal::reference::{self, BlockCipher, aead, chaining, xts};
-use crossgrain::mode::{Aead, Cbc, Cfb, Cmac, Eax, Gcm, Ofb, Options, Tag, Xts, XtsKey};
+use crossgrain::mode::{Aead, Cbc, Cfb, Cmac, Eax, Gcm, Ofb, Options, OwnKeys, Tag, Xts, XtsKey};
 use crossgrain::{Block, Buffers, Cipher, Direction, Key};
 
 /// The plaintext of SP 800-38A, appendix F, and of SP 800-38B, appendix D.
@@ -168,6 +168,8 @@ fn sp_800_38b() {
             let tags = tags.map(Tag::from);
             assert_eq!(cmac.tag_many(&messages), tags, "{:?}", options.features);
             assert_eq!(messages.map(|message| cmac.tag(message)), tags);
+            let own = OwnKeys::with_options(key.cipher(), &options).unwrap();
+            assert_eq!(own.cmac(&messages.map(|message| (&key, message))).unwrap(), tags);
         }
     }
 }

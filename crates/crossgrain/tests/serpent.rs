@@ -18,7 +18,7 @@ use crossgrain::internal::reference::serpent::{
 use crossgrain::internal::reference::{self, BlockCipher};
 use crossgrain::internal::variant::{Action, Variant, table};
 use crossgrain::internal::word::{Isa, Kernel, Lane32, Register, Tile, Word128, Word256, Word512};
-use crossgrain::mode::Options;
+use crossgrain::mode::{Options, OwnKeys, Record};
 use crossgrain::plan::{Birth, Job};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 
@@ -155,6 +155,26 @@ fn every_variant_gives_every_answer() {
         }
     }
     counted(asked, "known answers asked of variants");
+}
+
+#[test]
+fn all_answers_at_once_each_under_its_key() {
+    let published = NESSIE.map(|(key, plain, crypt, _)| (serpent_key(key), block(plain), block(crypt)));
+    let answers: Vec<_> = published.into_iter().chain(families()).collect();
+    for cipher in ciphers(Family::Serpent) {
+        let answers: Vec<_> = answers.iter().filter(|(key, ..)| key.cipher() == cipher).collect();
+        for (cap, direction) in CAPS.into_iter().flat_map(|cap| Direction::ALL.map(|way| (cap, way))) {
+            let own = OwnKeys::with_options(cipher, &capped(cap, 1)).unwrap();
+            let encrypts = direction == Direction::Encrypt;
+            let mut data: Vec<_> = answers.iter().map(|(_, p, c)| if encrypts { *p } else { *c }).collect();
+            let records =
+                answers.iter().zip(&mut data).map(|((key, ..), data)| Record::new(key, [0; 16], data));
+            own.ecb(direction, &mut records.collect::<Vec<_>>()).unwrap();
+            for (data, (_, plain, crypt)) in data.iter().zip(&answers) {
+                assert_eq!(data, if encrypts { crypt } else { plain }, "{cipher} {cap}");
+            }
+        }
+    }
 }
 
 /// NESSIE's iterated encryptions: 100 published, 1000 by another implementation.

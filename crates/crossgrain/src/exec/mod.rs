@@ -4,10 +4,12 @@
 
 mod frame;
 mod many;
+mod own_keys;
 mod program;
 mod search;
 mod threads;
 
+pub use own_keys::OwnKeys;
 pub use program::{Program, Schedule};
 pub use search::search;
 pub use threads::Threads;

@@ -275,7 +275,7 @@ impl Program {
             let len_bytes = strand.data.len_bytes();
             assert!(len_bytes.is_multiple_of(BLOCK_BYTES));
             if len_bytes > 0 {
-                self.cheapest_for(1).begin().chain(rule, &mut [&mut *strand], len_bytes / BLOCK_BYTES);
+                self.chain_here(rule, &mut [&mut *strand], len_bytes / BLOCK_BYTES);
                 strand.data.advance(len_bytes);
             }
             return;
@@ -288,6 +288,11 @@ impl Program {
             let mut running = bound.begin();
             queue.work(lanes, |strands, blocks| running.chain(rule, strands, blocks));
         });
+    }
+
+    /// Takes few chains `blocks` blocks further on this thread.
+    pub(super) fn chain_here(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
+        self.cheapest_for(strands.len()).begin().chain(rule, strands, blocks);
     }
 
     /// How many chains run side by side on one thread, where there are so many.

@@ -60,8 +60,7 @@ impl Cmac {
         let mut last_keys = Box::new(Zeroizing::new([0; 2]));
         let mut l = Blocks::new(1);
         program.run(Source::Bytes, Buffers::in_place(l.0.as_flattened_mut()));
-        last_keys[0] = double(u128::from_be_bytes(l.0[0]));
-        last_keys[1] = double(last_keys[0]);
+        **last_keys = last_keys_of(&l.0[0]);
         program.wipe_stack();
         Ok(Self { program, last_keys })
     }
@@ -119,19 +118,9 @@ impl Cmac {
         tags
     }
 
-    /// A chain's state with the last block, padded where it needs that, and its key added.
+    /// A chain's state with the last block.
     fn last(&self, state: &Block, last: &[u8]) -> Block {
-        let mut block = [0; BLOCK_BYTES];
-        block[..last.len()].copy_from_slice(last);
-        let [whole, padded] = &**self.last_keys;
-        let key = match block.get_mut(last.len()) {
-            None => whole,
-            Some(end) => {
-                *end = 0x80;
-                padded
-            }
-        };
-        (u128::from_be_bytes(*state) ^ u128::from_be_bytes(block) ^ key).to_be_bytes()
+        with_last(state, last, &self.last_keys)
     }
 
     /// How many messages run side by side on one thread.
@@ -157,8 +146,28 @@ pub(super) fn absorb(program: &Program, threads: Threads, states: &mut Blocks, s
     }
 }
 
+/// K1 and K2, of L, which a block of zeros is encrypted to (SP 800-38B §6.1).
+pub(super) const fn last_keys_of(l: &Block) -> [u128; 2] {
+    let whole = double(u128::from_be_bytes(*l));
+    [whole, double(whole)]
+}
+
+/// A chain's state with the last block, padded where it needs that, and its key added.
+pub(super) fn with_last(state: &Block, last: &[u8], [whole, padded]: &[u128; 2]) -> Block {
+    let mut block = [0; BLOCK_BYTES];
+    block[..last.len()].copy_from_slice(last);
+    let key = match block.get_mut(last.len()) {
+        None => whole,
+        Some(end) => {
+            *end = 0x80;
+            padded
+        }
+    };
+    (u128::from_be_bytes(*state) ^ u128::from_be_bytes(block) ^ key).to_be_bytes()
+}
+
 /// The whole blocks before the last block, and the last one, which is empty only in an empty message.
-fn split_last(message: &[u8]) -> (&[u8], &[u8]) {
+pub(super) fn split_last(message: &[u8]) -> (&[u8], &[u8]) {
     message.split_at(message.len().saturating_sub(1) / BLOCK_BYTES * BLOCK_BYTES)
 }
 

@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::{Action, BindTile, BindWhole, Leaks, Variant};
+use super::{Action, BindKeyed, BindTile, BindWhole, Leaks, Variant};
 use crate::block::{Direction, Error, Family};
 use crate::convert::{
     BitGroup, BlocksToBits, BlocksToGroups, ByteGroup, Copy, Group, Interleave, LaneGroup, Matrices, Network,
     Transpose,
 };
 use crate::part::aes::substitute::{Galois, Nibbles, Permute, Substitute};
-use crate::part::aes::{self, bitsliced, bytesliced, hsliced, instructions, table as tables, walk as walks};
+use crate::part::aes::{
+    self, bitsliced, bytesliced, hsliced, instructions, own_keys, table as tables, walk as walks,
+};
 use crate::part::counter::{CounterToBits, CounterToBlocks, CounterToBytes, CounterToWords};
 use crate::part::{Keys, Part};
 use crate::repr::Repr;
@@ -88,6 +90,7 @@ fn row<I: Isa>(stem: String, repr: Repr, action: Action) -> Variant {
         leaks: Leaks::Nothing,
         walks: false,
         action,
+        keyed: None,
         instructions: None,
     }
 }
@@ -119,6 +122,11 @@ pub(super) fn by(way: &str, mut row: Variant) -> Variant {
         row.name = format!("{}-{way}", row.name);
     }
     row
+}
+
+/// The row of a kernel that there is with a key a lane, too.
+pub(super) fn by_keys(keyed: BindKeyed, row: Variant) -> Variant {
+    Variant { keyed: Some(keyed), ..row }
 }
 
 /// The row of a variant that looks up tables at secret places.
@@ -181,21 +189,26 @@ fn along_the_grain(rows: &mut Vec<Variant>) {
 }
 
 /// Whole ciphers by AES instructions.
-fn aes_instructions<W: AesLanes>(rows: &mut Vec<Variant>) {
+fn aes_instructions<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
     let bind: BindWhole = |features, direction, keys| {
         let isa = W::Isa::detect(features)?;
         Some(Box::new(instructions::Cipher::<W>::new(isa, direction, keys.aes()?)))
     };
+    let keyed: BindKeyed = |features, direction, cipher| {
+        let isa = W::Isa::detect(features)?;
+        Some(Box::new(own_keys::OwnKeys::<W>::new(isa, direction, cipher.key_bytes())))
+    };
     for direction in Direction::ALL {
-        rows.push(whole::<W::Isa>(Family::Aes, direction, bind));
+        rows.push(by_keys(keyed, whole::<W::Isa>(Family::Aes, direction, bind)));
     }
-    rows.push(of::<W::Isa>(Family::Aes, "aes-ctr", Repr::Blocks, Action::WholeCounter(bind)));
+    let counter = Action::WholeCounter(bind);
+    rows.push(by_keys(keyed, of::<W::Isa>(Family::Aes, "aes-ctr", Repr::Blocks, counter)));
     let bind_walk: BindWhole = |features, _, keys| {
         let isa = W::Isa::detect(features)?;
         Some(Box::new(walks::Walk::<W>::new(isa, keys.aes()?)))
     };
     let action = Action::WholeCounter(bind_walk);
-    rows.push(walk::<W::Isa>(Repr::Blocks, action));
+    rows.push(by_keys(keyed, walk::<W::Isa>(Repr::Blocks, action)));
 }
 
 /// Parts, fused rounds, whole cipher and counters, bit-sliced.

@@ -3,8 +3,9 @@
 //! Layout: lane j of register i holds the state of chain `i·BLOCKS + j`.
 //! Needs: `AesLanes`.
 
-use super::instructions::{BUNDLE_BLOCKS_MAX, IN_FLIGHT, Middle, in_gaps, round};
-use super::key::WideKeys;
+use super::instructions::{BUNDLE_BLOCKS_MAX, IN_FLIGHT, in_gaps};
+use super::key::Wide;
+use super::own_keys::Row;
 use crate::block::Block;
 use crate::part::chain::{Link, Rule, Strand};
 use crate::part::lanes::{Chains, Exchange, Lanes, STEPS, STEPS_BY_SQUARES, is_by_squares};
@@ -13,10 +14,33 @@ use crate::word::{AesLanes, Isa, each, shuffles_whole_registers};
 /// Middle rounds between the halves of an exchange: about half of them.
 const ROUNDS_BETWEEN: usize = 6;
 
+/// A round key of the chains in registers: one for all, or one a lane.
+pub(super) trait RoundKey<W: AesLanes> {
+    /// That of the chains in a register.
+    fn load(&self, isa: W::Isa, register: usize) -> W;
+}
+
+impl<W: AesLanes> RoundKey<W> for Wide {
+    #[inline(always)]
+    fn load(&self, isa: W::Isa, _register: usize) -> W {
+        self.load(isa)
+    }
+}
+
+impl<W: AesLanes> RoundKey<W> for Row {
+    #[inline(always)]
+    fn load(&self, isa: W::Isa, register: usize) -> W {
+        self.of_register(isa, register)
+    }
+}
+
+/// Round key 0, those of the middle rounds, and the last.
+type Keys<'a, K> = (&'a K, &'a [K], &'a K);
+
 /// Takes every chain `blocks` blocks further.
-pub(super) fn run<W: AesLanes>(
+pub(super) fn run<W: AesLanes, K: RoundKey<W>>(
     isa: W::Isa,
-    keys: &WideKeys,
+    keys: Keys<'_, K>,
     rule: Rule,
     strands: &mut [&mut Strand<'_>],
     blocks: usize,
@@ -25,25 +49,27 @@ pub(super) fn run<W: AesLanes>(
     const FEW: usize = BUNDLE_BLOCKS_MAX / IN_FLIGHT;
     for strands in strands.chunks_mut(IN_FLIGHT * W::BLOCKS) {
         if is_by_squares::<W>(strands.len(), STEPS_BY_SQUARES) && shuffles_whole_registers() {
-            let lanes = Registers::<W, IN_FLIGHT> { isa, keys };
+            let lanes = Registers::<W, K, IN_FLIGHT> { isa, keys };
             isa.enter(Chains::<_, BUNDLE_BLOCKS_MAX, STEPS_BY_SQUARES> { lanes, strands, blocks, rule });
         } else if strands.len() > W::BLOCKS {
-            let lanes = Registers::<W, IN_FLIGHT> { isa, keys };
+            let lanes = Registers::<W, K, IN_FLIGHT> { isa, keys };
             isa.enter(Chains::<_, BUNDLE_BLOCKS_MAX, STEPS> { lanes, strands, blocks, rule });
         } else {
-            let lanes = Registers::<W, 1> { isa, keys };
+            let lanes = Registers::<W, K, 1> { isa, keys };
             isa.enter(Chains::<_, FEW, STEPS> { lanes, strands, blocks, rule });
         }
     }
 }
 
 /// Blocks in `N` registers.
-struct Registers<'a, W: AesLanes, const N: usize> {
+struct Registers<'a, W: AesLanes, K, const N: usize> {
     isa: W::Isa,
-    keys: &'a WideKeys,
+    keys: Keys<'a, K>,
 }
 
-impl<W: AesLanes, const N: usize, const LANES: usize> Lanes<LANES> for Registers<'_, W, N> {
+impl<W: AesLanes, K: RoundKey<W>, const N: usize, const LANES: usize> Lanes<LANES>
+    for Registers<'_, W, K, N>
+{
     type State = [W; N];
 
     #[inline(always)]
@@ -69,23 +95,20 @@ impl<W: AesLanes, const N: usize, const LANES: usize> Lanes<LANES> for Registers
         blocks: &mut [Block; LANES],
         exchange: &mut Exchange<'_, '_, '_, LANES, STEPS>,
     ) {
-        let (first, middle, last) = self.keys.split();
-        let (first, last) = (first.load::<W>(self.isa), last.load::<W>(self.isa));
+        let (isa, (first, middle, last)) = (self.isa, self.keys);
         // Sums of three are one instruction where there are such.
         let mut result: [W; N] = if rule.adds_before() {
             let input = self.load(blocks);
-            each!(i < N => state[i] ^ input[i] ^ first)
+            each!(i < N => state[i] ^ input[i] ^ first.load(isa, i))
         } else {
-            each!(i < N => state[i] ^ first)
+            each!(i < N => state[i] ^ first.load(isa, i))
         };
-        exchange.half::<W>(self.isa, 0);
+        exchange.half::<W>(isa, 0);
         let (early, late) = in_gaps(middle, ROUNDS_BETWEEN);
-        for key in early {
-            round::<W, N, true>(self.isa, &mut result, key);
-        }
-        exchange.half::<W>(self.isa, 1);
-        Middle::in_memory(late).rounds::<N, true>(self.isa, &mut result, [last; N]);
-        *state = result;
+        rounds(isa, &mut result, early);
+        exchange.half::<W>(isa, 1);
+        rounds(isa, &mut result, late);
+        *state = each!(i < N => result[i].encrypt_last_round(last.load(isa, i)));
         match rule {
             Rule::Absorb => {}
             Rule::Replace(Link::Cbc) => self.store(*state, blocks),
@@ -94,6 +117,15 @@ impl<W: AesLanes, const N: usize, const LANES: usize> Lanes<LANES> for Registers
                 self.store(*state, blocks);
             }
             Rule::Replace(Link::Ofb) => self.store(sums(*state, self.load(blocks)), blocks),
+        }
+    }
+}
+
+#[inline(always)]
+fn rounds<W: AesLanes, K: RoundKey<W>, const N: usize>(isa: W::Isa, state: &mut [W; N], keys: &[K]) {
+    for key in keys {
+        for (i, word) in state.iter_mut().enumerate() {
+            *word = word.encrypt_round(key.load(isa, i));
         }
     }
 }

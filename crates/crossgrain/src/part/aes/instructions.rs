@@ -142,7 +142,7 @@ impl<W: AesLanes> WholePart for Cipher<W> {
     }
 
     fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
-        chains::run::<W>(self.isa, &self.keys, rule, strands, blocks);
+        chains::run::<W, _>(self.isa, self.keys.split(), rule, strands, blocks);
     }
 }
 
@@ -240,7 +240,7 @@ impl<'a> Gaps<'a> {
 /// The keys of so many rounds, among or behind which something else is computed, and of the others. How many that is the compiler must
 /// not see: it would write their loop out, and move what is computed before or behind all rounds, where it fills no gap.
 #[inline(always)]
-pub(super) fn in_gaps(keys: &[Wide], rounds: usize) -> (&[Wide], &[Wide]) {
+pub(super) fn in_gaps<K>(keys: &[K], rounds: usize) -> (&[K], &[K]) {
     keys.split_at(black_box(rounds).min(keys.len()))
 }
 
@@ -538,6 +538,17 @@ pub(super) fn counters<W: AesLanes>(isa: W::Isa, first: u128, stride: usize) -> 
 fn both_halves<W: AesLanes>(isa: W::Isa, value: u128) -> W {
     let low = W::broadcast(isa, &u128::from(u64::MAX).to_le_bytes());
     (W::splat(isa, value as u64) & low) ^ (W::splat(isa, (value >> 64) as u64) & !low)
+}
+
+/// The blocks of consecutive counters from this one on.
+#[inline(always)]
+pub(super) fn counters_from<W: AesLanes>(isa: W::Isa, first: Counter) -> W {
+    let places = W::broadcast(isa, &first.order.places());
+    let wraps = (first.value as u64).checked_add(W::BLOCKS as u64 - 1).is_none();
+    if wraps {
+        return counters::<W>(isa, first.value, 1).pick(places);
+    }
+    both_halves::<W>(isa, first.value).add_low_u64(counters(isa, 0, 1)).pick(places)
 }
 
 /// CTR: counters enter, the input is added.

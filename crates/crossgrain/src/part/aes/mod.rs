@@ -11,7 +11,9 @@ pub mod head;
 pub mod hsliced;
 pub mod instructions;
 pub mod key;
+pub(crate) mod lane_schedule;
 mod masked;
+pub mod own_keys;
 mod scalar;
 #[cfg(feature = "search")]
 pub mod search;

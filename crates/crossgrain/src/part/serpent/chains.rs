@@ -2,7 +2,7 @@
 //!
 //! Layout: `Repr::Vsliced` for the states, as many bundles as are best worked on together.
 
-use super::vsliced::{Cipher, State, at_once};
+use super::vsliced::{OnBundles, State, at_once};
 use super::whole::sums;
 use crate::block::Block;
 use crate::part::chain::{Link, Rule, Strand};
@@ -12,7 +12,7 @@ use crate::word::{Isa, Lane32, each};
 /// Takes every chain `blocks` blocks further.
 pub(super) fn run<W: Lane32>(
     isa: W::Isa,
-    cipher: &Cipher<W>,
+    cipher: &impl OnBundles<W>,
     rule: Rule,
     strands: &mut [&mut Strand<'_>],
     blocks: usize,
@@ -21,37 +21,37 @@ pub(super) fn run<W: Lane32>(
     for strands in strands.chunks_mut(at_once::<W>() * bundle_blocks) {
         // Lanes for bundles of sixteen, the widest.
         if strands.len() <= bundle_blocks {
-            side_by_side::<W, 1, 16>(isa, cipher, rule, strands, blocks);
+            side_by_side::<W, _, 1, 16>(isa, cipher, rule, strands, blocks);
             continue;
         }
         // Asked when compiling: what no chains take is not compiled, for each kernel holds the whole cipher.
         if const { at_once::<W>() == 4 } && strands.len() > 2 * bundle_blocks {
-            side_by_side::<W, 4, 64>(isa, cipher, rule, strands, blocks);
+            side_by_side::<W, _, 4, 64>(isa, cipher, rule, strands, blocks);
         } else {
-            side_by_side::<W, 2, 32>(isa, cipher, rule, strands, blocks);
+            side_by_side::<W, _, 2, 32>(isa, cipher, rule, strands, blocks);
         }
     }
 }
 
 /// The same of as many chains as `N` bundles have lanes.
-fn side_by_side<W: Lane32, const N: usize, const LANES: usize>(
+pub(super) fn side_by_side<W: Lane32, C: OnBundles<W>, const N: usize, const LANES: usize>(
     isa: W::Isa,
-    cipher: &Cipher<W>,
+    cipher: &C,
     rule: Rule,
     strands: &mut [&mut Strand<'_>],
     blocks: usize,
 ) {
-    let lanes = Bundles::<W, N> { isa, cipher };
+    let lanes = Bundles::<W, C, N> { isa, cipher };
     isa.enter(Chains::<_, LANES, STEPS> { lanes, strands, blocks, rule });
 }
 
 /// Blocks in `N` bundles.
-struct Bundles<'a, W: Lane32, const N: usize> {
-    isa: W::Isa,
-    cipher: &'a Cipher<W>,
+pub(super) struct Bundles<'a, W: Lane32, C, const N: usize> {
+    pub(super) isa: W::Isa,
+    pub(super) cipher: &'a C,
 }
 
-impl<W: Lane32, const N: usize, const LANES: usize> Lanes<LANES> for Bundles<'_, W, N> {
+impl<W: Lane32, C: OnBundles<W>, const N: usize, const LANES: usize> Lanes<LANES> for Bundles<'_, W, C, N> {
     type State = [State<W>; N];
 
     #[inline(always)]

@@ -8,6 +8,7 @@
 pub mod bitsliced;
 mod chains;
 pub mod key;
+pub mod own_keys;
 pub mod schedule;
 #[cfg(feature = "search")]
 pub mod search;

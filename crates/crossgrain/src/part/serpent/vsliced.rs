@@ -26,8 +26,18 @@ pub(super) const fn at_once<W: Lane32>() -> usize {
 /// The four words of a bundle.
 pub(super) type State<W> = [W; 4];
 
-/// The keys of a cipher in the order of their numbers.
-type Keys = [RoundKey; ROUNDS + 1];
+/// The round keys of a cipher in the order of their numbers: the same for all lanes, or a key a lane.
+pub(super) trait Keys<W: Lane32> {
+    /// The state of a bundle with key `number` mixed in.
+    fn mixed(&self, isa: W::Isa, state: State<W>, number: usize, bundle: usize) -> State<W>;
+}
+
+impl<W: Lane32> Keys<W> for [RoundKey; ROUNDS + 1] {
+    #[inline(always)]
+    fn mixed(&self, isa: W::Isa, state: State<W>, number: usize, _bundle: usize) -> State<W> {
+        mix_key(isa, state, &self[number])
+    }
+}
 
 #[inline(always)]
 fn mix_key<W: Lane32>(isa: W::Isa, state: State<W>, key: &RoundKey) -> State<W> {
@@ -79,15 +89,19 @@ pub(crate) fn inv_transform<W: Moves>([x0, x1, x2, x3]: State<W>) -> State<W> {
 /// The cipher on several bundles, by keys that are mixed in before the linear transformation
 /// ([`RoundKeys::before_transform`]) and bring the constants that the S-boxes leave out.
 #[inline(always)]
-fn encrypt<W: Lane32, const N: usize>(isa: W::Isa, mut states: [State<W>; N], keys: &Keys) -> [State<W>; N] {
-    states = each!(n < N => mix_key(isa, states[n], &keys[0]));
+pub(super) fn encrypt<W: Lane32, const N: usize>(
+    isa: W::Isa,
+    mut states: [State<W>; N],
+    keys: &impl Keys<W>,
+) -> [State<W>; N] {
+    states = each!(n < N => keys.mixed(isa, states[n], 0, n));
     for first in (0..ROUNDS).step_by(8) {
         unrolled!(index in [0 1 2 3 4 5 6 7] {
-            let key = &keys[first + index + 1];
-            if first + index < ROUNDS - 1 {
-                states = each!(n < N => transform(mix_key(isa, forward_but_constant(index, states[n]), key)));
+            let number = first + index + 1;
+            if number < ROUNDS {
+                states = each!(n < N => transform(keys.mixed(isa, forward_but_constant(index, states[n]), number, n)));
             } else {
-                states = each!(n < N => mix_key(isa, forward_but_constant(index, states[n]), key));
+                states = each!(n < N => keys.mixed(isa, forward_but_constant(index, states[n]), number, n));
             }
         });
     }
@@ -96,15 +110,19 @@ fn encrypt<W: Lane32, const N: usize>(isa: W::Isa, mut states: [State<W>; N], ke
 
 /// The inverse cipher on several bundles, by keys with the constants of the inverse S-boxes.
 #[inline(always)]
-fn decrypt<W: Lane32, const N: usize>(isa: W::Isa, mut states: [State<W>; N], keys: &Keys) -> [State<W>; N] {
-    states = each!(n < N => mix_key(isa, states[n], &keys[ROUNDS]));
+pub(super) fn decrypt<W: Lane32, const N: usize>(
+    isa: W::Isa,
+    mut states: [State<W>; N],
+    keys: &impl Keys<W>,
+) -> [State<W>; N] {
+    states = each!(n < N => keys.mixed(isa, states[n], ROUNDS, n));
     for first in (0..ROUNDS).step_by(8).rev() {
         unrolled!(index in [7 6 5 4 3 2 1 0] {
-            if first + index < ROUNDS - 1 {
+            let number = first + index;
+            if number < ROUNDS - 1 {
                 states = each!(n < N => inv_transform(states[n]));
             }
-            let key = &keys[first + index];
-            states = each!(n < N => mix_key(isa, inverse_but_constant(index, states[n]), key));
+            states = each!(n < N => keys.mixed(isa, inverse_but_constant(index, states[n]), number, n));
         });
     }
     states
@@ -137,9 +155,17 @@ impl<W: Lane32> Cipher<W> {
             *tile.bundle_mut(self.isa, first + n) = state;
         }
     }
+}
 
+/// A whole cipher on bundles in registers. Its method must be `#[inline(always)]`, as a kernel's.
+pub(super) trait OnBundles<W: Lane32> {
+    /// `N` bundles side by side.
+    fn on_bundles<const N: usize>(&self, states: [State<W>; N]) -> [State<W>; N];
+}
+
+impl<W: Lane32> OnBundles<W> for Cipher<W> {
     #[inline(always)]
-    pub(super) fn on_bundles<const N: usize>(&self, states: [State<W>; N]) -> [State<W>; N] {
+    fn on_bundles<const N: usize>(&self, states: [State<W>; N]) -> [State<W>; N] {
         match self.direction {
             Direction::Encrypt => encrypt(self.isa, states, self.keys.words()),
             Direction::Decrypt => decrypt(self.isa, states, self.keys.words()),

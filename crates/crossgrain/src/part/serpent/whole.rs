@@ -10,7 +10,7 @@ use std::fmt;
 
 use super::chains;
 use super::key::RoundKeys;
-use super::vsliced::{Cipher, State, at_once};
+use super::vsliced::{Cipher, OnBundles as _, State, at_once};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::part::chain::{Rule, Strand};
 use crate::part::counter::{Counter, CounterToWords, before_wrap};

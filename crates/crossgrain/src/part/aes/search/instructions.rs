@@ -1,15 +1,15 @@
 //! Search for an AES key by AES instructions, four keys to 128 bits.
 //!
-//! Layout: a word of the key schedule of four keys is 128 bits, a key a 32-bit lane, so that one instruction takes
-//! SubWord of all four; a round key is transposed into the four blocks that the instruction for a round needs.
-//! Needs: `AesLanes`. Source: FIPS 197 §5.1 and §5.2; SubWord by the last round's instruction is from Gueron's white paper
-//! on the AES instructions.
+//! Layout: the schedule's is that of `lane_schedule`; a round key is transposed into the four blocks that the instruction
+//! for a round needs.
+//! Needs: `AesLanes`. Source: FIPS 197 §5.1 and §5.2.
 //! Holds: of the result one word is compared, so of the last round key no word after it is made.
 
 use std::fmt;
 
-use super::{ROUND_CONSTANTS, begins, column, start};
+use super::{begins, column, start};
 use crate::block::{Block, Cipher, Direction};
+use crate::part::aes::lane_schedule::{LaneSchedule, WORDS_MAX, group, round_key};
 use crate::part::search::{Known, Lanes, START_BLOCKS, SearchPart, Use};
 use crate::word::{AesLanes, Isa, Kernel, Lane32, each, unrolled};
 
@@ -177,24 +177,11 @@ impl<W: AesLanes + Lane32, const NK: usize, const WAY: u8> Kernel for Try<'_, W,
     }
 }
 
-/// Where SubWord finds its bytes: the instruction for the last round shifts rows too, which this undoes.
-const fn sub_word_bytes(rotation: usize) -> Block {
-    let mut indices = [0; 16];
-    let mut at = 0;
-    while at < 16 {
-        let (lane, row) = (at / 4, at % 4);
-        indices[at] = (4 * ((lane + 4 - row) % 4) + (row + rotation) % 4) as u8;
-        at += 1;
-    }
-    indices
-}
-
 /// The constants of a run.
 #[derive(Clone, Copy)]
 struct Rounds<W: AesLanes> {
     isa: W::Isa,
-    /// For SubWord, and for SubWord of RotWord.
-    bytes: [W; 2],
+    schedule: LaneSchedule<W>,
     column: usize,
     output: W,
     mask: W,
@@ -205,7 +192,7 @@ impl<W: AesLanes + Lane32> Rounds<W> {
     fn new(isa: W::Isa, target: Target) -> Self {
         Self {
             isa,
-            bytes: each!(rotation < 2 => W::broadcast(isa, &const { [sub_word_bytes(0), sub_word_bytes(1)] }[rotation])),
+            schedule: LaneSchedule::new(isa),
             column: target.column,
             output: W::splat_lanes(isa, target.output),
             mask: W::splat_lanes(isa, target.mask),
@@ -216,12 +203,12 @@ impl<W: AesLanes + Lane32> Rounds<W> {
     #[inline(always)]
     fn differences<const NK: usize, const WAY: u8>(self, mut state: [W; 4], start: [W; NK]) -> W {
         let (first, ready) = begins::<NK>(if WAY == OFTEN { Use::Often } else { Use::Once });
-        let mut words = self.begun(start, ready);
+        let mut words = self.schedule.begun(start, ready);
         let last = 4 * (NK + 6);
         unrolled!(i in [4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
             38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55] {
             if i >= ready && i < last && i.is_multiple_of(group::<NK>()) {
-                self.expand::<NK>(&mut words, i, ready);
+                self.schedule.expand::<NK>(&mut words, i, ready);
             }
             if i % 4 == 3 && i / 4 >= first && i < last {
                 let keys = round_key(&words, i - 3);
@@ -240,9 +227,9 @@ impl<W: AesLanes + Lane32> Rounds<W> {
     /// The same of decryption: all of the schedule, and back with the rounds (FIPS 197 §5.3).
     #[inline(always)]
     fn differences_back<const NK: usize>(self, state: [W; 4], start: [W; NK]) -> W {
-        let mut words = self.begun(start, NK);
+        let mut words = self.schedule.begun(start, NK);
         for i in (NK..4 * (NK + 7)).step_by(group::<NK>()) {
-            self.expand::<NK>(&mut words, i, NK);
+            self.schedule.expand::<NK>(&mut words, i, NK);
         }
         let zero = W::splat(self.isa, 0);
         let keys = round_key(&words, 4 * (NK + 6));
@@ -258,57 +245,11 @@ impl<W: AesLanes + Lane32> Rounds<W> {
         (columns[self.column] ^ words[self.column] ^ self.output) & self.mask
     }
 
-    /// The schedule as far as it is there; a start has word i at the place i modulo `NK`.
-    #[inline(always)]
-    fn begun<const NK: usize>(&self, start: [W; NK], ready: usize) -> [W; WORDS_MAX] {
-        let mut words = [W::splat(self.isa, 0); WORDS_MAX];
-        for i in 0..NK {
-            words[ready - NK + i] = start[(ready + i) % NK];
-        }
-        words
-    }
-
-    /// What goes through the S-boxes for the word `i` that begins a group, plus another word.
-    #[inline(always)]
-    fn substituted<const NK: usize>(&self, words: &[W; WORDS_MAX], i: usize, plus: W) -> W {
-        let before = words[i - 1];
-        if i.is_multiple_of(NK) {
-            let constant = W::splat_lanes(self.isa, u32::from(ROUND_CONSTANTS[i / NK]));
-            before.pick(self.bytes[1]).encrypt_last_round(plus ^ constant)
-        } else {
-            before.pick(self.bytes[0]).encrypt_last_round(plus)
-        }
-    }
-
-    /// The group of words that word `i` begins, the last of it first: the next group waits for that alone.
-    ///
-    /// A word is the one before it plus that `NK` before. So a group's last word is the substituted one plus all
-    /// of the group `NK` before, and a group's sum is that of every second word of the one before that.
-    #[inline(always)]
-    fn expand<const NK: usize>(&self, words: &mut [W; WORDS_MAX], i: usize, ready: usize) {
-        let old = i - NK;
-        let mut sum = W::splat(self.isa, 0);
-        unrolled!(k in [0 1 2 3 4 5] {
-            if k < group::<NK>() && old < ready {
-                sum = sum ^ words[old + k];
-            } else if k < group::<NK>() && k % 2 == 1 {
-                sum = sum ^ words[old + k - NK];
-            }
-        });
-        let end = i + group::<NK>() - 1;
-        words[end] = self.substituted::<NK>(words, i, sum);
-        unrolled!(k in [1 2 3 4 5] {
-            if k < group::<NK>() {
-                words[end - k] = words[end - k + 1] ^ words[end - k + 1 - NK];
-            }
-        });
-    }
-
     /// The last round of one column.
     #[inline(always)]
     fn last<const NK: usize, const COLUMN: usize>(&self, state: [W; 4], words: [W; WORDS_MAX]) -> W {
         let last = 4 * (NK + 6);
-        let mut word = self.substituted::<NK>(&words, last, words[last - NK]);
+        let mut word = self.schedule.substituted::<NK>(&words, last, words[last - NK]);
         unrolled!(k in [1 2 3] {
             if k <= COLUMN {
                 word = word ^ words[last - NK + k];
@@ -318,18 +259,4 @@ impl<W: AesLanes + Lane32> Rounds<W> {
         let columns = W::transpose_lanes(each!(block < 4 => state[block].encrypt_last_round(zero)));
         (columns[COLUMN] ^ word ^ self.output) & self.mask
     }
-}
-
-/// Words of the longest schedule, whole groups.
-const WORDS_MAX: usize = 60;
-
-/// The round key that word `i` begins, of four keys to 128 bits.
-#[inline(always)]
-fn round_key<W: Lane32>(words: &[W; WORDS_MAX], i: usize) -> [W; 4] {
-    W::transpose_lanes(each!(column < 4 => words[i + column]))
-}
-
-/// Words of the schedule from one that goes through S-boxes to the next.
-const fn group<const NK: usize>() -> usize {
-    if NK == 8 { 4 } else { NK }
 }

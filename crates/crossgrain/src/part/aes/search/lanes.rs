@@ -9,12 +9,10 @@ use crate::block::Direction;
 use crate::circuit::{Bits, aes_linear, aes_sbox};
 use crate::convert::{BlocksToBits, ByteGroup, Group, Load, Network};
 use crate::part::aes::bytesliced::{inv_mix_column, mix_column, mixing_adds};
+use crate::part::aes::lane_schedule::ROUND_CONSTANTS;
 use crate::part::aes::substitute::Substitute;
 use crate::repr::block_of_lane;
 use crate::word::{ByteLanes, Isa, Kernel, Register, Tile, Word, each};
-
-/// The constants of the key schedule (FIPS 197 §5.2).
-pub(crate) const ROUND_CONSTANTS: [u8; 11] = [0, 1, 2, 4, 8, 16, 32, 64, 128, 0x1b, 0x36];
 
 /// A byte of every key, in registers or in a program's text, and the steps of AES on it.
 pub trait CipherByte: Copy {

@@ -14,7 +14,7 @@ mod lanes;
 use std::fmt;
 
 pub use lanes::{Byte, CipherByte, LaneByte};
-pub(crate) use lanes::{ROUND_CONSTANTS, are_zero, inv_sub_byte, sub_byte};
+pub(crate) use lanes::{are_zero, inv_sub_byte, sub_byte};
 
 use super::scalar::{mix_column, sub_word};
 use crate::block::{Block, Cipher, Direction};

@@ -1,0 +1,128 @@
+//! Messages of which each has a key of its own: in groups of as many as a kernel holds keys, over threads.
+//!
+//! The kernel is that of a plan of the job which is a whole cipher. Where no plan is, or it has no such kernel, one program after
+//! another is bound to each key.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::program::{Program, Schedule};
+use super::threads::Threads;
+use crate::block::{BLOCK_BYTES, Block, Error, Key};
+use crate::part::chain::{Rule, Strand};
+use crate::part::own_keys::{Job as Message, Keyed, LANES_MAX};
+use crate::plan::{Job, Plan};
+use crate::variant::BindKeyed;
+use crate::word::{Features, Wiped, wipe_deep_stack, wipe_stack};
+
+/// A job that can be run under many keys: its plans with their instructions, and no key.
+pub struct OwnKeys {
+    job: Job,
+    plans: Arc<[Plan]>,
+    kernel: Option<BindKeyed>,
+    features: Features,
+    threads: Threads,
+}
+
+impl OwnKeys {
+    /// A job by plans, widest bundle first.
+    ///
+    /// # Errors
+    /// As [`Program::of`].
+    pub fn of(job: Job, plans: Arc<[Plan]>, features: Features, threads: Threads) -> Result<Self, Error> {
+        // Whatever can be wrong with plans shows with any key.
+        let key = Key::new(job.cipher, &[0; LANES_MAX][..job.cipher.key_bytes()])?;
+        Program::of_message(Arc::clone(&plans), &Schedule::of(&key, features), features, threads)?;
+        let kernels = plans.iter().filter(|plan| plan.stages.len() == 1);
+        let kernel = kernels.filter_map(|plan| plan.stages[0].variant.keyed).next();
+        Ok(Self { job, plans, kernel, features, threads })
+    }
+
+    /// Has `work` done with groups of items, by a cipher that holds the key of item i in lane i. The items have `len_bytes` in all.
+    ///
+    /// # Panics
+    /// If there are not as many keys as items, or one is of another cipher.
+    pub fn each<T: Send>(
+        &self,
+        len_bytes: usize,
+        keys: &[&Key],
+        items: &mut [T],
+        work: &(dyn Fn(&dyn Keyed, &mut [T]) + Sync),
+    ) {
+        assert_eq!(keys.len(), items.len());
+        let lanes = self.begin().lanes();
+        let groups = Mutex::new(keys.chunks(lanes).zip(items.chunks_mut(lanes)));
+        let next = || groups.lock().unwrap_or_else(PoisonError::into_inner).next();
+        self.threads.together(len_bytes, &|| {
+            let mut keyed = self.begin();
+            while let Some((keys, items)) = next() {
+                keyed.set(keys);
+                work(&*keyed, items);
+            }
+        });
+        match self.kernel {
+            Some(_) => wipe_stack(),
+            None => wipe_deep_stack(),
+        }
+    }
+
+    /// Begins work on one thread.
+    fn begin(&self) -> Wiped<dyn Keyed + '_> {
+        let kernel = self.kernel.and_then(|bind| bind(self.features, self.job.direction, self.job.cipher));
+        kernel.unwrap_or_else(|| Box::new(KeyAfterKey { of: self, program: None })).into()
+    }
+
+    /// The plans chosen, widest bundle first.
+    pub fn plans(&self) -> &[Plan] {
+        &self.plans
+    }
+}
+
+impl fmt::Debug for OwnKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnKeys").field("plans", &self.plans).finish_non_exhaustive()
+    }
+}
+
+/// A single lane: a program of its key.
+struct KeyAfterKey<'a> {
+    of: &'a OwnKeys,
+    program: Option<Program>,
+}
+
+impl KeyAfterKey<'_> {
+    fn program(&self) -> &Program {
+        self.program.as_ref().expect("a key comes before messages")
+    }
+}
+
+impl Keyed for KeyAfterKey<'_> {
+    fn lanes(&self) -> usize {
+        1
+    }
+
+    fn set(&mut self, keys: &[&Key]) {
+        let &OwnKeys { ref plans, features, .. } = self.of;
+        self.program = keys.first().map(|key| {
+            let schedule = Schedule::of(key, features);
+            let bound = Program::of_message(Arc::clone(plans), &schedule, features, Threads::ONE);
+            bound.expect("these plans were bound before")
+        });
+    }
+
+    fn blocks(&self, blocks: &mut [Block; LANES_MAX], _count: usize) {
+        self.program().block(&mut blocks[0]);
+    }
+
+    fn run(&self, jobs: &mut [Message<'_>]) {
+        for (source, buffers) in jobs {
+            self.program().run(*source, buffers.take());
+        }
+    }
+
+    fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
+        self.program().chain_here(rule, strands, blocks);
+    }
+}
+
+const _: () = assert!(LANES_MAX >= 2 * BLOCK_BYTES);

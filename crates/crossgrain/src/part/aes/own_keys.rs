@@ -1,0 +1,314 @@
+//! Messages under a key each by AES instructions: the schedules of all lanes side by side, then rounds by each lane's own keys.
+//!
+//! Layout: round key r of lane l is block l of row r, so that a register of lanes finds its keys one after another, and a register of
+//! one message its key in a block, which is broadcast. A register holds consecutive blocks of one message, so that nothing is brought
+//! together from several; where no message has more than a block, a register holds a block of each.
+//! Needs: `AesLanes`. Source: `lane_schedule`; FIPS 197 §5.1, and the equivalent inverse cipher, §5.3.5.
+//! Holds: a message's block is read before it is replaced. Round keys lie in memory that `exec` wipes.
+
+use std::fmt;
+
+use super::chains;
+use super::instructions::{IN_FLIGHT, counters_from};
+use super::key::ROUND_KEYS_MAX;
+use super::lane_schedule::{LaneSchedule, group, round_key};
+use crate::block::{BLOCK_BYTES, Block, Direction, Family, Key};
+use crate::part::Source;
+use crate::part::chain::{Rule, Strand};
+use crate::part::own_keys::{Job, Keyed, LANES_MAX, by_steps};
+use crate::word::{AesLanes, Isa, Kernel, Lane32, each};
+
+/// A round key of every lane.
+#[repr(align(64))]
+pub(super) struct Row([Block; LANES_MAX]);
+
+impl Row {
+    /// The keys of the lanes that register `register` holds a block of each.
+    #[inline(always)]
+    pub(super) fn of_register<W: AesLanes>(&self, isa: W::Isa, register: usize) -> W {
+        W::load(isa, &self.0.as_flattened()[register * W::BYTES..][..W::BYTES])
+    }
+
+    /// A lane's key, as often as a register has blocks.
+    #[inline(always)]
+    fn of_lane<W: AesLanes>(&self, isa: W::Isa, lane: usize) -> W {
+        W::broadcast(isa, &self.0[lane % LANES_MAX])
+    }
+
+    #[inline(always)]
+    fn set<W: AesLanes>(&mut self, register: usize, keys: W) {
+        keys.store(&mut self.0.as_flattened_mut()[register * W::BYTES..][..W::BYTES]);
+    }
+}
+
+/// The cipher in one direction with a key a lane.
+pub struct OwnKeys<W: AesLanes> {
+    isa: W::Isa,
+    direction: Direction,
+    key_bytes: usize,
+    rows: [Row; ROUND_KEYS_MAX],
+}
+
+impl<W: AesLanes> OwnKeys<W> {
+    /// The cipher with keys of so many bytes: none as yet.
+    pub const fn new(isa: W::Isa, direction: Direction, key_bytes: usize) -> Self {
+        const { assert!(IN_FLIGHT * W::BLOCKS <= LANES_MAX) };
+        Self {
+            isa,
+            direction,
+            key_bytes,
+            rows: [const { Row([[0; BLOCK_BYTES]; LANES_MAX]) }; ROUND_KEYS_MAX],
+        }
+    }
+
+    const fn rows(&self) -> Rows<'_> {
+        let (first, rest) = self.rows.split_at(1);
+        let (middle, last) = rest.split_at(self.key_bytes / 4 + 5);
+        Rows { first: &first[0], middle, last: &last[0] }
+    }
+}
+
+/// Round keys in the order in which a direction takes them.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'a> {
+    pub(super) first: &'a Row,
+    pub(super) middle: &'a [Row],
+    pub(super) last: &'a Row,
+}
+
+impl<W: AesLanes + Lane32> Keyed for OwnKeys<W> {
+    fn lanes(&self) -> usize {
+        IN_FLIGHT * W::BLOCKS
+    }
+
+    fn set(&mut self, keys: &[&Key]) {
+        assert!(keys.len() <= Keyed::lanes(self));
+        let [low, high, ..] = &mut self.rows;
+        for ((low, high), key) in low.0.iter_mut().zip(&mut high.0).zip(keys) {
+            let (cipher, bytes) = (key.cipher(), key.bytes());
+            assert!(
+                cipher.family() == Family::Aes && bytes.len() == self.key_bytes,
+                "a key of another cipher"
+            );
+            let (bytes, more) = bytes.split_at(BLOCK_BYTES);
+            low.copy_from_slice(bytes);
+            high[..more.len()].copy_from_slice(more);
+        }
+        let Self { isa, ref mut rows, .. } = *self;
+        let count = keys.len();
+        match (self.direction, self.key_bytes) {
+            (Direction::Encrypt, 16) => isa.enter(Expand::<W, 4, true> { isa, rows, count }),
+            (Direction::Encrypt, 24) => isa.enter(Expand::<W, 6, true> { isa, rows, count }),
+            (Direction::Encrypt, _) => isa.enter(Expand::<W, 8, true> { isa, rows, count }),
+            (Direction::Decrypt, 16) => isa.enter(Expand::<W, 4, false> { isa, rows, count }),
+            (Direction::Decrypt, 24) => isa.enter(Expand::<W, 6, false> { isa, rows, count }),
+            (Direction::Decrypt, _) => isa.enter(Expand::<W, 8, false> { isa, rows, count }),
+        }
+    }
+
+    fn blocks(&self, blocks: &mut [Block; LANES_MAX], _count: usize) {
+        let (isa, rows) = (self.isa, self.rows());
+        match self.direction {
+            Direction::Encrypt => isa.enter(Blocks::<W, true> { isa, rows, blocks }),
+            Direction::Decrypt => isa.enter(Blocks::<W, false> { isa, rows, blocks }),
+        }
+    }
+
+    fn run(&self, jobs: &mut [Job<'_>]) {
+        if jobs.iter().all(|(_, buffers)| buffers.len_bytes() <= BLOCK_BYTES) {
+            return by_steps(jobs, &|blocks, count| self.blocks(blocks, count));
+        }
+        let (isa, rows) = (self.isa, self.rows());
+        match self.direction {
+            Direction::Encrypt => isa.enter(Run::<W, true> { isa, rows, jobs }),
+            Direction::Decrypt => isa.enter(Run::<W, false> { isa, rows, jobs }),
+        }
+    }
+
+    fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
+        let Rows { first, middle, last } = self.rows();
+        chains::run::<W, _>(self.isa, (first, middle, last), rule, strands, blocks);
+    }
+}
+
+impl<W: AesLanes> fmt::Debug for OwnKeys<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "aes::own_keys::OwnKeys({} bits, {:?}, secret)", W::BITS, self.direction)
+    }
+}
+
+/// The schedules of the first `count` lanes, whose keys stand in the first rows: of `NK` words.
+struct Expand<'a, W: AesLanes, const NK: usize, const ENCRYPT: bool> {
+    isa: W::Isa,
+    rows: &'a mut [Row; ROUND_KEYS_MAX],
+    count: usize,
+}
+
+/// Registers of round keys that one schedule makes.
+const TOGETHER: usize = 4;
+
+impl<W: AesLanes + Lane32, const NK: usize, const ENCRYPT: bool> Kernel for Expand<'_, W, NK, ENCRYPT> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { isa, rows, count } = self;
+        let schedule = LaneSchedule::<W>::new(isa);
+        let zero = W::splat(isa, 0);
+        for register in (0..count.div_ceil(W::BLOCKS)).step_by(TOGETHER) {
+            let low = W::transpose_lanes(each!(i < TOGETHER => rows[0].of_register(isa, register + i)));
+            let high = W::transpose_lanes(each!(i < TOGETHER => rows[1].of_register(isa, register + i)));
+            let start = each!(i < NK => if i < 4 { low[i] } else { high[i - 4] });
+            let mut words = schedule.begun::<NK>(start, NK);
+            for i in (NK..4 * (NK + 7)).step_by(group::<NK>()) {
+                schedule.expand::<NK>(&mut words, i, NK);
+            }
+            for round in 0..NK + 7 {
+                let keys = round_key(&words, 4 * round);
+                let row = &mut rows[if ENCRYPT { round } else { NK + 6 - round }];
+                let stays = ENCRYPT || round == 0 || round == NK + 6;
+                for (i, key) in keys.into_iter().enumerate() {
+                    // InvMixColumns alone: the other steps of two instructions undo each other.
+                    let key = if stays { key } else { key.encrypt_last_round(zero).decrypt_round(zero) };
+                    row.set(register + i, key);
+                }
+            }
+        }
+    }
+}
+
+/// A block a lane.
+struct Blocks<'a, W: AesLanes, const ENCRYPT: bool> {
+    isa: W::Isa,
+    rows: Rows<'a>,
+    blocks: &'a mut [Block; LANES_MAX],
+}
+
+impl<W: AesLanes, const ENCRYPT: bool> Kernel for Blocks<'_, W, ENCRYPT> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { isa, rows: Rows { first, middle, last }, blocks } = self;
+        let bytes = &mut blocks.as_flattened_mut()[..IN_FLIGHT * W::BYTES];
+        let mut state: [W; IN_FLIGHT] = each!(i < IN_FLIGHT => {
+            W::load(isa, &bytes[i * W::BYTES..][..W::BYTES]) ^ first.of_register(isa, i)
+        });
+        for row in middle {
+            for (i, word) in state.iter_mut().enumerate() {
+                *word = round::<W, ENCRYPT>(*word, row.of_register(isa, i));
+            }
+        }
+        for (i, word) in state.into_iter().enumerate() {
+            let word = last_round::<W, ENCRYPT>(word, last.of_register(isa, i));
+            word.store(&mut bytes[i * W::BYTES..][..W::BYTES]);
+        }
+    }
+}
+
+#[inline(always)]
+fn round<W: AesLanes, const ENCRYPT: bool>(word: W, key: W) -> W {
+    if ENCRYPT { word.encrypt_round(key) } else { word.decrypt_round(key) }
+}
+
+#[inline(always)]
+fn last_round<W: AesLanes, const ENCRYPT: bool>(word: W, key: W) -> W {
+    if ENCRYPT { word.encrypt_last_round(key) } else { word.decrypt_last_round(key) }
+}
+
+/// Whole messages, as many registers of them in flight as there are, whosever they are.
+struct Run<'a, 'b, W: AesLanes, const ENCRYPT: bool> {
+    isa: W::Isa,
+    rows: Rows<'a>,
+    jobs: &'a mut [Job<'b>],
+}
+
+impl<W: AesLanes, const ENCRYPT: bool> Kernel for Run<'_, '_, W, ENCRYPT> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { isa, rows, jobs } = self;
+        let (mut lane, mut at) = (0, 0);
+        let mut before = W::splat(isa, 0);
+        while lane < jobs.len() {
+            let zero = W::splat(isa, 0);
+            let (mut state, mut added) = ([zero; IN_FLIGHT], [zero; IN_FLIGHT]);
+            let mut places = [(0, 0); IN_FLIGHT];
+            let mut count = 0;
+            while count < IN_FLIGHT && lane < jobs.len() {
+                let (source, buffers) = &jobs[lane];
+                if at < buffers.len_bytes() {
+                    let input = loaded::<W>(isa, &buffers.input()[at..]);
+                    (state[count], added[count]) = around(isa, *source, input, at, &mut before);
+                    places[count] = (lane, at);
+                    (count, at) = (count + 1, at + W::BYTES);
+                } else {
+                    (lane, at) = (lane + 1, 0);
+                }
+            }
+            let lanes = each!(i < IN_FLIGHT => places[i].0);
+            rounds::<W, ENCRYPT>(isa, rows, &mut state, added, lanes);
+            for (word, (lane, at)) in state.into_iter().zip(places).take(count) {
+                stored(word, &mut jobs[lane].1.output_mut()[at..]);
+            }
+        }
+    }
+}
+
+/// The cipher on registers, each by the key of its lane, and what is added to the result.
+#[inline(always)]
+fn rounds<W: AesLanes, const ENCRYPT: bool>(
+    isa: W::Isa,
+    Rows { first, middle, last }: Rows<'_>,
+    state: &mut [W; IN_FLIGHT],
+    added: [W; IN_FLIGHT],
+    lanes: [usize; IN_FLIGHT],
+) {
+    for (word, lane) in state.iter_mut().zip(lanes) {
+        *word = *word ^ first.of_lane(isa, lane);
+    }
+    for row in middle {
+        for (word, lane) in state.iter_mut().zip(lanes) {
+            *word = round::<W, ENCRYPT>(*word, row.of_lane(isa, lane));
+        }
+    }
+    for (i, word) in state.iter_mut().enumerate() {
+        *word = last_round::<W, ENCRYPT>(*word, last.of_lane::<W>(isa, lanes[i]) ^ added[i]);
+    }
+}
+
+/// The first register of what is left of a message, with zeros behind its end.
+#[inline(always)]
+fn loaded<W: AesLanes>(isa: W::Isa, left: &[u8]) -> W {
+    match left.get(..W::BYTES) {
+        Some(bytes) => W::load(isa, bytes),
+        None => W::load_part(isa, left),
+    }
+}
+
+#[inline(always)]
+fn stored<W: AesLanes>(word: W, left: &mut [u8]) {
+    match left.get_mut(..W::BYTES) {
+        Some(bytes) => word.store(bytes),
+        None => word.store_part(left),
+    }
+}
+
+/// What enters the cipher for the register of input at byte `at` of a message, and what is added to its result. `before` is the register
+/// of input before that.
+#[inline(always)]
+fn around<W: AesLanes>(isa: W::Isa, source: Source<'_>, input: W, at: usize, before: &mut W) -> (W, W) {
+    match source {
+        Source::Bytes => (input, W::splat(isa, 0)),
+        Source::Counter(first) => (counters_from(isa, first.skip((at / BLOCK_BYTES) as u128)), input),
+        Source::Chained(iv) | Source::Delayed(iv) => {
+            let earlier = input.preceded_by(if at == 0 { W::broadcast(isa, &iv) } else { *before });
+            *before = input;
+            if matches!(source, Source::Chained(_)) { (input, earlier) } else { (earlier, input) }
+        }
+        Source::Tweaked(_) | Source::Masked(_) => {
+            unreachable!("modes of sectors and of tags are not run by own keys")
+        }
+    }
+}

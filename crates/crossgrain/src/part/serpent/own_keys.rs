@@ -1,0 +1,177 @@
+//! Messages under a key each by Serpent: the schedules of all lanes side by side, then rounds by each lane's own keys.
+//!
+//! Layout: `Repr::Vsliced`, message i in the 32-bit lane of block i; a word of a round key lies as a word of the state does.
+//! Source: `schedule`. Holds: messages go a block of each at a time, so that those of a group should be about as long. Round keys lie in
+//! memory that `exec` wipes.
+
+use std::fmt;
+
+use super::ROUNDS;
+use super::chains::{Bundles, side_by_side};
+use super::schedule::Schedule;
+use super::vsliced::{Keys, OnBundles, State, decrypt, encrypt, inv_transform};
+use crate::block::{BLOCK_BYTES, Block, Direction, Family, Key};
+use crate::circuit::serpent_sbox::{forward_constant, inverse_constant};
+use crate::part::chain::{Rule, Strand};
+use crate::part::lanes::Lanes;
+use crate::part::own_keys::{Keyed, LANES_MAX};
+use crate::word::{Isa, Kernel, Lane32, each, unrolled, wipe};
+
+/// Bundles side by side: the round keys of more would fill the first cache.
+const BUNDLES: usize = 2;
+
+/// A round key of every lane.
+type Row<W> = [State<W>; BUNDLES];
+
+/// The cipher in one direction with a key a lane.
+pub struct OwnKeys<W: Lane32> {
+    isa: W::Isa,
+    direction: Direction,
+    key_bytes: usize,
+    rows: [Row<W>; ROUNDS + 1],
+}
+
+impl<W: Lane32> OwnKeys<W> {
+    /// The cipher with keys of so many bytes: none as yet.
+    pub fn new(isa: W::Isa, direction: Direction, key_bytes: usize) -> Self {
+        const { assert!(BUNDLES * W::BITS / 32 <= LANES_MAX) };
+        let zeros = [[W::splat(isa, 0); 4]; BUNDLES];
+        Self { isa, direction, key_bytes, rows: [zeros; ROUNDS + 1] }
+    }
+
+    /// Lanes of a bundle.
+    const BUNDLE_BLOCKS: usize = W::BITS / 32;
+}
+
+impl<W: Lane32> Keys<W> for [Row<W>; ROUNDS + 1] {
+    #[inline(always)]
+    fn mixed(&self, _isa: W::Isa, state: State<W>, number: usize, bundle: usize) -> State<W> {
+        let key = &self[number][bundle];
+        each!(i < 4 => state[i] ^ key[i])
+    }
+}
+
+impl<W: Lane32> OnBundles<W> for OwnKeys<W> {
+    #[inline(always)]
+    fn on_bundles<const N: usize>(&self, states: [State<W>; N]) -> [State<W>; N] {
+        const { assert!(N <= BUNDLES) };
+        match self.direction {
+            Direction::Encrypt => encrypt(self.isa, states, &self.rows),
+            Direction::Decrypt => decrypt(self.isa, states, &self.rows),
+        }
+    }
+}
+
+impl<W: Lane32> Keyed for OwnKeys<W> {
+    fn lanes(&self) -> usize {
+        BUNDLES * Self::BUNDLE_BLOCKS
+    }
+
+    fn set(&mut self, keys: &[&Key]) {
+        assert!(keys.len() <= Keyed::lanes(self));
+        let mut halves = [[[0; BLOCK_BYTES]; LANES_MAX]; 2];
+        let [low, high] = &mut halves;
+        for ((low, high), key) in low.iter_mut().zip(high).zip(keys) {
+            let (cipher, bytes) = (key.cipher(), key.bytes());
+            assert!(
+                cipher.family() == Family::Serpent && bytes.len() == self.key_bytes,
+                "a key of another cipher"
+            );
+            let (bytes, more) = bytes.split_at(BLOCK_BYTES);
+            low.copy_from_slice(bytes);
+            high[..more.len()].copy_from_slice(more);
+            // A short key ends in a one and zeros.
+            if let Some(end) = high.get_mut(more.len()) {
+                *end = 1;
+            }
+        }
+        let bundles = keys.len().div_ceil(Self::BUNDLE_BLOCKS);
+        self.isa.enter(Expand { keyed: self, halves: &halves, bundles });
+        halves.iter_mut().for_each(|half| wipe(half.as_flattened_mut()));
+    }
+
+    fn blocks(&self, blocks: &mut [Block; LANES_MAX], count: usize) {
+        if count <= Self::BUNDLE_BLOCKS {
+            self.isa.enter(Blocks::<W, 1>(self, blocks));
+        } else {
+            self.isa.enter(Blocks::<W, BUNDLES>(self, blocks));
+        }
+    }
+
+    fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
+        if strands.len() <= Self::BUNDLE_BLOCKS {
+            side_by_side::<W, _, 1, LANES_MAX>(self.isa, self, rule, strands, blocks);
+        } else {
+            side_by_side::<W, _, BUNDLES, LANES_MAX>(self.isa, self, rule, strands, blocks);
+        }
+    }
+}
+
+impl<W: Lane32> fmt::Debug for OwnKeys<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "serpent::own_keys::OwnKeys({} bits, {:?}, secret)", W::BITS, self.direction)
+    }
+}
+
+/// The schedules of some bundles of keys, whose halves lie as blocks do.
+struct Expand<'a, W: Lane32> {
+    keyed: &'a mut OwnKeys<W>,
+    halves: &'a [[Block; LANES_MAX]; 2],
+    bundles: usize,
+}
+
+impl<W: Lane32> Kernel for Expand<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { keyed, halves, bundles } = self;
+        let isa = keyed.isa;
+        for bundle in 0..bundles {
+            let [low, high]: [State<W>; 2] = each!(half < 2 => W::transpose_lanes(each!(i < 4 => {
+                W::load(isa, &halves[half].as_flattened()[(4 * bundle + i) * W::BYTES..][..W::BYTES])
+            })));
+            let mut schedule = Schedule::new(isa, each!(i < 8 => if i < 4 { low[i] } else { high[i - 4] }));
+            for first in (0..ROUNDS).step_by(8) {
+                unrolled!(index in [0 1 2 3 4 5 6 7] {
+                    let key = schedule.round_key_of(first, index);
+                    keyed.rows[first + index][bundle] = keyed.as_mixed(key, first + index);
+                });
+            }
+            let last = schedule.round_key_of(ROUNDS, 0);
+            keyed.rows[ROUNDS][bundle] = keyed.as_mixed(last, ROUNDS);
+        }
+    }
+}
+
+impl<W: Lane32> OwnKeys<W> {
+    /// Round key `number` as the direction mixes it in: with the constant of the S-box before it, and, to encrypt, before the linear
+    /// transformation.
+    #[inline(always)]
+    fn as_mixed(&self, key: State<W>, number: usize) -> State<W> {
+        let isa = self.isa;
+        let (key, constant) = match self.direction {
+            Direction::Encrypt if number == 0 => (key, 0),
+            Direction::Encrypt if number == ROUNDS => (key, forward_constant::<W>(number - 1)),
+            Direction::Encrypt => (inv_transform(key), forward_constant::<W>(number - 1)),
+            Direction::Decrypt if number == ROUNDS => (key, 0),
+            Direction::Decrypt => (key, inverse_constant::<W>(number)),
+        };
+        each!(i < 4 => key[i] ^ W::splat_lanes(isa, 0_u32.wrapping_sub(u32::from(constant >> i & 1))))
+    }
+}
+
+/// A block a lane, of `N` bundles.
+struct Blocks<'a, W: Lane32, const N: usize>(&'a OwnKeys<W>, &'a mut [Block; LANES_MAX]);
+
+impl<W: Lane32, const N: usize> Kernel for Blocks<'_, W, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(cipher, blocks) = self;
+        let bundles = Bundles::<W, _, N> { isa: cipher.isa, cipher };
+        let states = bundles.load(blocks);
+        bundles.store(cipher.on_bundles(states), blocks);
+    }
+}
