@@ -1,4 +1,5 @@
-//! Messages of authenticated modes, and their tags: as many bytes as a mode makes, at most a block.
+//! Messages of authenticated modes, and their tags: as many bytes as a mode makes, at most a block. And records: messages that bring
+//! their keys.
 //!
 //! Kernels of whole messages take them as callers have them: what a short message takes is as much in what is copied around it as in
 //! its rounds.
@@ -8,7 +9,7 @@ use std::ops::Deref;
 
 use subtle::{Choice, ConstantTimeEq};
 
-use crate::block::{BLOCK_BYTES, Block, Error, ones_then_zeros};
+use crate::block::{BLOCK_BYTES, Block, Error, Key, ones_then_zeros};
 use crate::word::Buffers;
 
 /// A message of an authenticated mode.
@@ -28,6 +29,24 @@ impl<'a> AeadMessage<'a> {
     /// A message to be sealed. To open one, set its tag besides.
     pub fn new(nonce: &'a [u8], aad: &'a [u8], buffers: impl Into<Buffers<'a>>) -> Self {
         Self { nonce, aad, buffers: buffers.into(), tag: Tag::default() }
+    }
+}
+
+/// A message with its key.
+#[derive(Debug)]
+pub struct Record<'a> {
+    /// The key, which may be that of other records too.
+    pub key: &'a Key,
+    /// The initialisation vector, or first counter block; ECB has no use for it.
+    pub iv: Block,
+    /// Where the message lies and where its result goes.
+    pub buffers: Buffers<'a>,
+}
+
+impl<'a> Record<'a> {
+    /// A record under its key and an initialisation vector.
+    pub fn new(key: &'a Key, iv: Block, buffers: impl Into<Buffers<'a>>) -> Self {
+        Self { key, iv, buffers: buffers.into() }
     }
 }
 

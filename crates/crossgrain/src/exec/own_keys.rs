@@ -1,19 +1,24 @@
-//! Messages of which each has a key of its own: in groups of as many as a kernel holds keys, over threads.
+//! Records of which each has a key of its own: in groups of as many as a kernel holds keys, over threads.
 //!
 //! The kernel is that of a plan of the job which is a whole cipher. Where no plan is, or it has no such kernel, one program after
 //! another is bound to each key.
 
+use std::array;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::program::{Program, Schedule};
 use super::threads::Threads;
-use crate::block::{BLOCK_BYTES, Block, Error, Key};
+use crate::block::{Block, Error, Key};
+use crate::message::Record;
 use crate::part::chain::{Rule, Strand};
-use crate::part::own_keys::{Job as Message, Keyed, LANES_MAX};
+use crate::part::own_keys::{Born, Keyed, LANES_MAX};
 use crate::plan::{Job, Plan};
 use crate::variant::BindKeyed;
 use crate::word::{Features, Wiped, wipe_deep_stack, wipe_stack};
+
+/// What a key is beside data, for threads to be worth while.
+const KEY_WEIGHT_BYTES: usize = 64;
 
 /// A job that can be run under many keys: its plans with their instructions, and no key.
 pub struct OwnKeys {
@@ -39,31 +44,34 @@ impl OwnKeys {
     }
 
     /// Has `work` done with groups of items, by a cipher that holds the key of item i in lane i. The items have `len_bytes` in all.
-    ///
-    /// # Panics
-    /// If there are not as many keys as items, or one is of another cipher.
     pub fn each<T: Send>(
         &self,
         len_bytes: usize,
-        keys: &[&Key],
         items: &mut [T],
-        work: &(dyn Fn(&dyn Keyed, &mut [T]) + Sync),
+        key: &(dyn Fn(&T) -> &Key + Sync),
+        work: &(dyn Fn(&mut dyn Keyed, &mut [T]) + Sync),
     ) {
-        assert_eq!(keys.len(), items.len());
         let lanes = self.begin().lanes();
-        let groups = Mutex::new(keys.chunks(lanes).zip(items.chunks_mut(lanes)));
+        let weight_bytes = len_bytes + KEY_WEIGHT_BYTES * items.len();
+        let groups = Mutex::new(items.chunks_mut(lanes));
         let next = || groups.lock().unwrap_or_else(PoisonError::into_inner).next();
-        self.threads.together(len_bytes, &|| {
+        self.threads.together(weight_bytes, &|| {
             let mut keyed = self.begin();
-            while let Some((keys, items)) = next() {
-                keyed.set(keys);
-                work(&*keyed, items);
+            while let Some(items) = next() {
+                let keys: [_; LANES_MAX] = array::from_fn(|lane| key(&items[lane.min(items.len() - 1)]));
+                keyed.set(&keys[..items.len()]);
+                work(&mut *keyed, items);
             }
         });
         match self.kernel {
             Some(_) => wipe_stack(),
             None => wipe_deep_stack(),
         }
+    }
+
+    /// Whether items that are beside each other should be about as long.
+    pub fn wants_alike(&self) -> bool {
+        self.begin().wants_alike()
     }
 
     /// Begins work on one thread.
@@ -114,15 +122,17 @@ impl Keyed for KeyAfterKey<'_> {
         self.program().block(&mut blocks[0]);
     }
 
-    fn run(&self, jobs: &mut [Message<'_>]) {
-        for (source, buffers) in jobs {
-            self.program().run(*source, buffers.take());
+    fn run(&mut self, born: Born, records: &mut [&mut Record<'_>]) {
+        for record in records {
+            self.program().run(born.source(&record.iv), record.buffers.reborrow());
         }
+    }
+
+    fn wants_alike(&self) -> bool {
+        false
     }
 
     fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
         self.program().chain_here(rule, strands, blocks);
     }
 }
-
-const _: () = assert!(LANES_MAX >= 2 * BLOCK_BYTES);

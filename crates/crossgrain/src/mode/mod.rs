@@ -27,7 +27,7 @@ pub use ecb::Ecb;
 pub use gcm::Gcm;
 pub use gcm_siv::GcmSiv;
 pub use ocb::Ocb;
-pub use own_keys::{OwnKeys, Record};
+pub use own_keys::OwnKeys;
 pub use registry::{CipherUse, Entry, Initial, Lengths, Mode, Parallel, Reuse, Start};
 pub use siv::{Siv, SivKey};
 pub use unauthenticated::{Place, Unauthenticated};
@@ -37,7 +37,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
-pub use crate::message::{AeadMessage, Tag};
+pub use crate::message::{AeadMessage, Record, Tag};
 use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, choose};
 use crate::variant::{Policy, find};
 use crate::word::{Features, wipe};

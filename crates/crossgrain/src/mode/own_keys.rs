@@ -9,33 +9,14 @@ use std::cmp::Reverse;
 use zeroize::Zeroizing;
 
 use super::cmac::{last_keys_of, split_last, with_last};
-use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
+use crate::block::{BLOCK_BYTES, Cipher, Direction, Error, Key};
 use crate::exec::{self, Threads};
+use crate::message::Record;
 use crate::mode::{Options, Tag};
-use crate::part::Source;
 use crate::part::chain::{Data, Link, Rule, Strand};
-use crate::part::counter::Counter;
-use crate::part::own_keys::{Job as Work, Keyed, LANES_MAX};
+use crate::part::own_keys::{Born, Keyed, LANES_MAX};
 use crate::plan::{Birth, Job};
-use crate::word::{Buffers, wipe};
-
-/// A record: a message with its key.
-#[derive(Debug)]
-pub struct Record<'a> {
-    /// The key, which may be that of other records too.
-    pub key: &'a Key,
-    /// The initialisation vector, or first counter block; ECB has no use for it.
-    pub iv: Block,
-    /// Where it lies and where its result goes.
-    pub buffers: Buffers<'a>,
-}
-
-impl<'a> Record<'a> {
-    /// A record under its key and an initialisation vector.
-    pub fn new(key: &'a Key, iv: Block, buffers: impl Into<Buffers<'a>>) -> Self {
-        Self { key, iv, buffers: buffers.into() }
-    }
-}
+use crate::word::wipe;
 
 /// Modes for many records of which each has a key of its own, such as those of many users.
 ///
@@ -102,48 +83,47 @@ impl OwnKeys {
         })
     }
 
-    /// Counter mode over records of any lengths; decrypting is the same as encrypting. Their buffers are used up.
+    /// Counter mode over records of any lengths; decrypting is the same as encrypting.
     ///
     /// # Errors
     /// [`Error::OtherCipher`] for a key of another cipher; nothing is written then.
     pub fn ctr(&self, records: &mut [Record<'_>]) -> Result<(), Error> {
         self.check(records.iter().map(|record| record.key))?;
-        let source = |iv: &Block| Source::Counter(Counter::big_endian(u128::from_be_bytes(*iv)));
-        run(&self.count, records, source);
+        run(&self.count, records, Born::Counter);
         Ok(())
     }
 
-    /// Enciphers or deciphers records of whole blocks, every block by itself. Their buffers are used up.
+    /// Enciphers or deciphers records of whole blocks, every block by itself.
     ///
     /// # Errors
     /// [`Error::OtherCipher`] for a key of another cipher, [`Error::PartialBlock`] for a part of a block; nothing is written then.
     pub fn ecb(&self, direction: Direction, records: &mut [Record<'_>]) -> Result<(), Error> {
         self.check_blocks(records)?;
-        run(self.way(direction), records, |_| Source::Bytes);
+        run(self.way(direction), records, Born::Bytes);
         Ok(())
     }
 
-    /// Cipher block chaining over records of whole blocks. Their buffers are used up.
+    /// Cipher block chaining over records of whole blocks.
     ///
     /// # Errors
     /// As [`OwnKeys::ecb`].
     pub fn cbc(&self, direction: Direction, records: &mut [Record<'_>]) -> Result<(), Error> {
         self.check_blocks(records)?;
         if direction == Direction::Decrypt {
-            run(&self.decrypt, records, |iv| Source::Chained(*iv));
+            run(&self.decrypt, records, Born::Chained);
             return Ok(());
         }
-        let records = longest_first(records.iter_mut(), |record| record.buffers.len_bytes());
-        let keys: Vec<_> = records.iter().map(|record| record.key).collect();
-        let mut strands: Vec<_> = records
-            .into_iter()
-            .map(|record| Strand { state: record.iv, data: Data::Replaced(record.buffers.take()) })
-            .collect();
-        let len_bytes = strands.iter().map(|strand| strand.data.len_bytes()).sum();
-        let mut strands: Vec<_> = strands.iter_mut().collect();
-        let rule = Rule::Replace(Link::Cbc);
-        self.encrypt
-            .each(len_bytes, &keys, &mut strands, &|keyed, strands| keyed.chain_to_ends(rule, strands));
+        let len_bytes = total_bytes(records);
+        let mut records = longest_first(records.iter_mut().collect(), |record| record.buffers.len_bytes());
+        self.encrypt.each(len_bytes, &mut records, &|record| record.key, &|keyed, records| {
+            let count = records.len();
+            let mut records = records.iter_mut();
+            let mut strands: [_; LANES_MAX] = array::from_fn(|_| match records.next() {
+                Some(record) => Strand { state: record.iv, data: Data::Replaced(record.buffers.reborrow()) },
+                None => Strand { state: [0; BLOCK_BYTES], data: Data::Absorbed(&[]) },
+            });
+            keyed.chain_to_ends(Rule::Replace(Link::Cbc), &mut strands.each_mut()[..count]);
+        });
         Ok(())
     }
 
@@ -154,11 +134,10 @@ impl OwnKeys {
     pub fn cmac(&self, messages: &[(&Key, &[u8])]) -> Result<Vec<Tag>, Error> {
         self.check(messages.iter().map(|(key, _)| *key))?;
         let mut tags = vec![Tag::default(); messages.len()];
-        let messages = longest_first(messages.iter().zip(&mut tags), |((_, message), _)| message.len());
-        let keys: Vec<_> = messages.iter().map(|((key, _), _)| *key).collect();
-        let mut items: Vec<_> = messages.into_iter().map(|((_, message), tag)| (*message, tag)).collect();
-        let len_bytes = items.iter().map(|(message, _)| message.len()).sum();
-        self.encrypt.each(len_bytes, &keys, &mut items, &tag_group);
+        let items = messages.iter().zip(&mut tags).collect();
+        let mut items = longest_first(items, |((_, message), _)| message.len());
+        let len_bytes = messages.iter().map(|(_, message)| message.len()).sum();
+        self.encrypt.each(len_bytes, &mut items, &|((key, _), _)| key, &tag_group);
         Ok(tags)
     }
 
@@ -186,36 +165,38 @@ impl OwnKeys {
     }
 }
 
-/// Items in the order of their lengths, so that lanes beside each other have about as much to do, and no long item is left alone at
-/// the end.
-fn longest_first<T>(items: impl Iterator<Item = T>, len_bytes: impl Fn(&T) -> usize) -> Vec<T> {
-    let mut items: Vec<_> = items.collect();
+fn total_bytes(records: &[Record<'_>]) -> usize {
+    records.iter().map(|record| record.buffers.len_bytes()).sum()
+}
+
+/// Items in the order of their lengths, so that lanes beside each other have about as much to do.
+fn longest_first<T>(mut items: Vec<T>, len_bytes: impl Fn(&T) -> usize) -> Vec<T> {
     items.sort_unstable_by_key(|item| Reverse(len_bytes(item)));
     items
 }
 
 /// Runs records by a mode that is parallel.
-fn run(own: &exec::OwnKeys, records: &mut [Record<'_>], source: impl Fn(&Block) -> Source<'static>) {
-    let records = longest_first(records.iter_mut(), |record| record.buffers.len_bytes());
-    let keys: Vec<_> = records.iter().map(|record| record.key).collect();
-    let mut work: Vec<Work<'_>> =
-        records.into_iter().map(|record| (source(&record.iv), record.buffers.take())).collect();
-    let len_bytes = work.iter().map(|(_, buffers)| buffers.len_bytes()).sum();
-    own.each(len_bytes, &keys, &mut work, &|keyed, work| keyed.run(work));
+fn run(own: &exec::OwnKeys, records: &mut [Record<'_>], born: Born) {
+    let len_bytes = total_bytes(records);
+    let mut records: Vec<_> = records.iter_mut().collect();
+    if own.wants_alike() {
+        records = longest_first(records, |record| record.buffers.len_bytes());
+    }
+    own.each(len_bytes, &mut records, &|record| record.key, &|keyed, records| keyed.run(born, records));
 }
 
 /// The tags of messages whose keys are in lanes (SP 800-38B §6.2).
-fn tag_group(keyed: &dyn Keyed, items: &mut [(&[u8], &mut Tag)]) {
+fn tag_group(keyed: &mut dyn Keyed, items: &mut [(&(&Key, &[u8]), &mut Tag)]) {
     let count = items.len();
     let mut ls = [[0; BLOCK_BYTES]; LANES_MAX];
     keyed.blocks(&mut ls, count);
     let mut states = [[0; BLOCK_BYTES]; LANES_MAX];
     let mut strands: [Strand<'_>; LANES_MAX] = array::from_fn(|lane| {
-        let message = items.get(lane).map_or(&[][..], |(message, _)| message);
+        let message = items.get(lane).map_or(&[][..], |((_, message), _)| message);
         Strand { state: [0; BLOCK_BYTES], data: Data::Absorbed(split_last(message).0) }
     });
     keyed.chain_to_ends(Rule::Absorb, &mut strands.each_mut()[..count]);
-    for (lane, (message, _)) in items.iter().enumerate() {
+    for (lane, ((_, message), _)) in items.iter().enumerate() {
         let last_keys = Zeroizing::new(last_keys_of(&ls[lane]));
         states[lane] = with_last(&strands[lane].state, split_last(message).1, &last_keys);
     }

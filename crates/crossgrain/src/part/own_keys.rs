@@ -1,19 +1,48 @@
-//! Messages of which each has a key of its own: the face of kernels that hold a key a lane.
+//! Records, each under a key of its own: the face of kernels that hold a key a lane.
 //!
-//! A kernel takes as many keys as it has lanes, works out their schedules side by side, and then runs message i under the key of
-//! lane i. What it does with single blocks is enough to run any mode (`by_steps`): a block of every message at a time.
-//! Holds: what is branched on is public: how many messages there are, how long they are, and their counters.
+//! A kernel takes as many keys as it has lanes, works out their schedules side by side, and then runs record i under the key of
+//! lane i. What it does with single blocks is enough to run any mode (`by_steps`): a few blocks of every record at a time. Long
+//! records fill registers of their own, with the same key in all lanes.
+//! Holds: what is branched on is public: how many records there are, how long they are, and their counters.
 
 use super::Source;
 use super::chain::{Rule, Strand};
+use super::counter::Counter;
 use crate::block::{BLOCK_BYTES, Block, Key};
+use crate::message::Record;
 use crate::word::{Buffers, wipe};
 
 /// Keys that any kernel holds at once, at most.
 pub const LANES_MAX: usize = 32;
 
-/// A message, and where its blocks are born.
-pub type Job<'a> = (Source<'a>, Buffers<'a>);
+/// Where the blocks of records are born.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Born {
+    /// In the input: the result replaces them (ECB).
+    Bytes,
+    /// In a counter, from the initialisation vector on; the result is added to the input (CTR).
+    Counter,
+    /// In the input; to the result is added the input one block earlier (CBC decryption).
+    Chained,
+}
+
+impl Born {
+    /// The source of a record that begins so.
+    #[inline(always)]
+    pub fn source(self, iv: &Block) -> Source<'static> {
+        match self {
+            Self::Bytes => Source::Bytes,
+            Self::Counter => Source::Counter(counter(iv)),
+            Self::Chained => Source::Chained(*iv),
+        }
+    }
+}
+
+/// The counter that begins with this block.
+#[inline(always)]
+pub(super) const fn counter(iv: &Block) -> Counter {
+    Counter::big_endian(u128::from_be_bytes(*iv))
+}
 
 /// A cipher in one direction with a key a lane.
 pub trait Keyed {
@@ -29,13 +58,14 @@ pub trait Keyed {
     /// Replaces the first `count` blocks, each by the key of its lane. Those behind them become anything.
     fn blocks(&self, blocks: &mut [Block; LANES_MAX], count: usize);
 
-    /// Replaces messages, each by the key of its lane. Their buffers are used up.
+    /// Replaces records, each by the key of its lane.
     ///
     /// # Panics
-    /// If a message is no whole number of blocks and its source needs that.
-    fn run(&self, jobs: &mut [Job<'_>]) {
-        by_steps(jobs, &|blocks, count| self.blocks(blocks, count));
-    }
+    /// If a record is no whole number of blocks and its source needs that.
+    fn run(&mut self, born: Born, records: &mut [&mut Record<'_>]);
+
+    /// Whether records that are run together should be about as long.
+    fn wants_alike(&self) -> bool;
 
     /// Takes chains `blocks` blocks further, each by the key of its lane. The cipher must be one that encrypts.
     fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize);
@@ -55,33 +85,82 @@ pub trait Keyed {
     }
 }
 
-/// Runs messages a block of each at a time. Those that are longer should stand in front.
-pub(super) fn by_steps(jobs: &mut [Job<'_>], blocks: &dyn Fn(&mut [Block; LANES_MAX], usize)) {
-    let (mut states, mut added) = ([[0; BLOCK_BYTES]; LANES_MAX], [[0; BLOCK_BYTES]; LANES_MAX]);
-    loop {
-        let mut count = 0;
-        for (lane, (source, buffers)) in jobs.iter_mut().enumerate() {
-            let len_bytes = buffers.len_bytes().min(BLOCK_BYTES);
-            if len_bytes == 0 {
-                continue;
+/// Blocks of a record that are worked on together: a cache line. What is written block by block and read back as a register at
+/// once would be waited for.
+const STEPS: usize = 4;
+
+/// Runs records of less than `below_bytes` some blocks of each at a time. Those that are longer should stand in front.
+pub(super) fn by_steps(
+    born: Born,
+    records: &mut [&mut Record<'_>],
+    below_bytes: usize,
+    blocks: &dyn Fn(&mut [Block; LANES_MAX], usize),
+) {
+    const NONE: [[Block; LANES_MAX]; STEPS] = [[[0; BLOCK_BYTES]; LANES_MAX]; STEPS];
+    let is_short = |record: &Record<'_>| record.buffers.len_bytes() < below_bytes;
+    let short = records.iter().filter(|record| is_short(record));
+    let longest = short.map(|record| record.buffers.len_bytes()).max().unwrap_or(0);
+    let mut before = [[0; BLOCK_BYTES]; LANES_MAX];
+    for (before, record) in before.iter_mut().zip(&*records) {
+        *before = record.iv;
+    }
+    let (mut states, mut added) = (NONE, NONE);
+    for first in (0..longest).step_by(STEPS * BLOCK_BYTES) {
+        let mut counts = [0; STEPS];
+        for (lane, record) in records.iter().enumerate().filter(|(_, record)| is_short(record)) {
+            let left = record.buffers.input().get(first..).unwrap_or_default();
+            for (step, part) in left.chunks(BLOCK_BYTES).take(STEPS).enumerate() {
+                assert!(born == Born::Counter || part.len() == BLOCK_BYTES);
+                let input = part.first_chunk().copied().unwrap_or_else(|| padded(part));
+                (states[step][lane], added[step][lane]) = match born {
+                    Born::Bytes => (input, [0; BLOCK_BYTES]),
+                    Born::Counter => {
+                        let number = (first / BLOCK_BYTES + step) as u128;
+                        (counter(&record.iv).skip(number).block(), input)
+                    }
+                    Born::Chained => (input, std::mem::replace(&mut before[lane], input)),
+                };
+                counts[step] = lane + 1;
             }
-            assert!(source.takes_partial_blocks() || len_bytes == BLOCK_BYTES);
-            let mut input = [0; BLOCK_BYTES];
-            input[..len_bytes].copy_from_slice(&buffers.input()[..len_bytes]);
-            (states[lane], added[lane]) = source.around(input);
-            *source = source.after(&input);
-            count = lane + 1;
         }
-        if count == 0 {
-            break;
+        for (states, count) in states.iter_mut().zip(counts).filter(|(_, count)| *count > 0) {
+            blocks(states, count);
         }
-        blocks(&mut states, count);
-        for (lane, (_, buffers)) in jobs[..count].iter_mut().enumerate() {
-            let sum = u128::from_ne_bytes(states[lane]) ^ u128::from_ne_bytes(added[lane]);
-            let len_bytes = buffers.len_bytes().min(BLOCK_BYTES);
-            buffers.take_front(len_bytes).output_mut().copy_from_slice(&sum.to_ne_bytes()[..len_bytes]);
+        for (lane, record) in records.iter_mut().enumerate().filter(|(_, record)| is_short(record)) {
+            let left = record.buffers.output_mut().get_mut(first..).unwrap_or_default();
+            for (step, part) in left.chunks_mut(BLOCK_BYTES).take(STEPS).enumerate() {
+                let sum = u128::from_ne_bytes(states[step][lane]) ^ u128::from_ne_bytes(added[step][lane]);
+                match part.first_chunk_mut() {
+                    Some(block) => *block = sum.to_ne_bytes(),
+                    None => part.copy_from_slice(&sum.to_ne_bytes()[..part.len()]),
+                }
+            }
         }
     }
-    wipe(states.as_flattened_mut());
-    wipe(added.as_flattened_mut());
+    wipe(states.as_flattened_mut().as_flattened_mut());
+    wipe(added.as_flattened_mut().as_flattened_mut());
+}
+
+/// Less than a block, with zeros behind it.
+fn padded(part: &[u8]) -> Block {
+    let mut block = [0; BLOCK_BYTES];
+    block[..part.len()].copy_from_slice(part);
+    block
+}
+
+/// Runs a record by a cipher of one key that takes whole blocks.
+pub(super) fn run_alone(born: Born, record: &mut Record<'_>, run: &dyn Fn(Source<'_>, Buffers<'_>)) {
+    let whole_bytes = record.buffers.len_bytes() / BLOCK_BYTES * BLOCK_BYTES;
+    let source = born.source(&record.iv);
+    let (whole, mut part) = record.buffers.reborrow().split_at(whole_bytes);
+    let after = source.after(whole.input());
+    run(source, whole);
+    if !part.is_empty() {
+        assert!(source.takes_partial_blocks());
+        let mut copy = padded(part.input());
+        run(after, Buffers::in_place(&mut copy));
+        let len_bytes = part.len_bytes();
+        part.output_mut().copy_from_slice(&copy[..len_bytes]);
+        wipe(&mut copy);
+    }
 }

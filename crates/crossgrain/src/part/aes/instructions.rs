@@ -46,6 +46,11 @@ impl<W: AesLanes> Cipher<W> {
             Direction::Encrypt => WideKeys::of(keys),
             Direction::Decrypt => WideKeys::of(&keys.equivalent_inverse()),
         };
+        Self::with_keys(isa, direction, keys)
+    }
+
+    /// The same by round keys in the order in which the direction takes them.
+    pub(super) const fn with_keys(isa: W::Isa, direction: Direction, keys: WideKeys) -> Self {
         Self { isa, direction, keys }
     }
 }

@@ -104,6 +104,17 @@ impl WideKeys {
         Self { keys: keys.blocks.map(|key| Wide([key; LANES_MAX])), rounds: keys.rounds }
     }
 
+    /// None as yet, for so many rounds.
+    pub(super) const fn none(rounds: usize) -> Self {
+        Self { keys: [const { Wide([[0; BLOCK_BYTES]; LANES_MAX]) }; ROUND_KEYS_MAX], rounds }
+    }
+
+    /// Takes another round key, which is in every lane.
+    #[inline(always)]
+    pub(super) fn set<W: AesLanes>(&mut self, round: usize, key: W) {
+        key.store(&mut self.keys[round].0.as_flattened_mut()[..W::BYTES]);
+    }
+
     /// Round key 0, those of the middle rounds, and the last.
     #[inline(always)]
     pub(super) fn split(&self) -> (&Wide, &[Wide], &Wide) {

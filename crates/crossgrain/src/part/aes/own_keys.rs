@@ -9,14 +9,18 @@
 use std::fmt;
 
 use super::chains;
-use super::instructions::{IN_FLIGHT, counters_from};
-use super::key::ROUND_KEYS_MAX;
+use super::instructions::{Cipher, IN_FLIGHT, counters_from};
+use super::key::{ROUND_KEYS_MAX, WideKeys};
 use super::lane_schedule::{LaneSchedule, group, round_key};
 use crate::block::{BLOCK_BYTES, Block, Direction, Family, Key};
-use crate::part::Source;
+use crate::message::Record;
+use crate::part::WholePart as _;
 use crate::part::chain::{Rule, Strand};
-use crate::part::own_keys::{Job, Keyed, LANES_MAX, by_steps};
+use crate::part::own_keys::{Born, Keyed, LANES_MAX, by_steps, counter, run_alone};
 use crate::word::{AesLanes, Isa, Kernel, Lane32, each};
+
+/// Records of this length and more are worth round keys that are the same in all lanes of a register.
+const LONG_BYTES: usize = 1024;
 
 /// A round key of every lane.
 #[repr(align(64))]
@@ -47,6 +51,8 @@ pub struct OwnKeys<W: AesLanes> {
     direction: Direction,
     key_bytes: usize,
     rows: [Row; ROUND_KEYS_MAX],
+    /// For long records: the key of one lane.
+    alone: Cipher<W>,
 }
 
 impl<W: AesLanes> OwnKeys<W> {
@@ -58,6 +64,7 @@ impl<W: AesLanes> OwnKeys<W> {
             direction,
             key_bytes,
             rows: [const { Row([[0; BLOCK_BYTES]; LANES_MAX]) }; ROUND_KEYS_MAX],
+            alone: Cipher::with_keys(isa, direction, WideKeys::none(key_bytes / 4 + 6)),
         }
     }
 
@@ -114,15 +121,28 @@ impl<W: AesLanes + Lane32> Keyed for OwnKeys<W> {
         }
     }
 
-    fn run(&self, jobs: &mut [Job<'_>]) {
-        if jobs.iter().all(|(_, buffers)| buffers.len_bytes() <= BLOCK_BYTES) {
-            return by_steps(jobs, &|blocks, count| self.blocks(blocks, count));
+    fn run(&mut self, born: Born, records: &mut [&mut Record<'_>]) {
+        let (mut longest, isa) = (0, self.isa);
+        for (lane, record) in records.iter_mut().enumerate() {
+            if record.buffers.len_bytes() >= LONG_BYTES {
+                isa.enter(Alone::<W> { isa, rows: &self.rows, lane, keys: &mut self.alone.keys });
+                run_alone(born, record, &|source, buffers| self.alone.run(source, buffers));
+            } else {
+                longest = longest.max(record.buffers.len_bytes());
+            }
         }
-        let (isa, rows) = (self.isa, self.rows());
+        let rows = self.rows();
         match self.direction {
-            Direction::Encrypt => isa.enter(Run::<W, true> { isa, rows, jobs }),
-            Direction::Decrypt => isa.enter(Run::<W, false> { isa, rows, jobs }),
+            _ if longest <= BLOCK_BYTES => {
+                by_steps(born, records, LONG_BYTES, &|blocks, count| self.blocks(blocks, count));
+            }
+            Direction::Encrypt => isa.enter(Run::<W, true> { isa, rows, born, records }),
+            Direction::Decrypt => isa.enter(Run::<W, false> { isa, rows, born, records }),
         }
+    }
+
+    fn wants_alike(&self) -> bool {
+        false
     }
 
     fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
@@ -216,41 +236,64 @@ fn last_round<W: AesLanes, const ENCRYPT: bool>(word: W, key: W) -> W {
     if ENCRYPT { word.encrypt_last_round(key) } else { word.decrypt_last_round(key) }
 }
 
-/// Whole messages, as many registers of them in flight as there are, whosever they are.
-struct Run<'a, 'b, W: AesLanes, const ENCRYPT: bool> {
+/// One lane's round keys, for all lanes of a register.
+struct Alone<'a, W: AesLanes> {
     isa: W::Isa,
-    rows: Rows<'a>,
-    jobs: &'a mut [Job<'b>],
+    rows: &'a [Row; ROUND_KEYS_MAX],
+    lane: usize,
+    keys: &'a mut WideKeys,
 }
 
-impl<W: AesLanes, const ENCRYPT: bool> Kernel for Run<'_, '_, W, ENCRYPT> {
+impl<W: AesLanes> Kernel for Alone<'_, W> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { isa, rows, jobs } = self;
+        let Self { isa, rows, lane, keys } = self;
+        for (round, row) in rows.iter().enumerate() {
+            keys.set(round, row.of_lane::<W>(isa, lane));
+        }
+    }
+}
+
+/// Records that are not long, as many registers of them in flight as there are, whosever they are.
+struct Run<'a, 'b, 'c, W: AesLanes, const ENCRYPT: bool> {
+    isa: W::Isa,
+    rows: Rows<'a>,
+    born: Born,
+    records: &'a mut [&'b mut Record<'c>],
+}
+
+impl<W: AesLanes, const ENCRYPT: bool> Kernel for Run<'_, '_, '_, W, ENCRYPT> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { isa, rows, born, records } = self;
         let (mut lane, mut at) = (0, 0);
         let mut before = W::splat(isa, 0);
-        while lane < jobs.len() {
+        while lane < records.len() {
             let zero = W::splat(isa, 0);
             let (mut state, mut added) = ([zero; IN_FLIGHT], [zero; IN_FLIGHT]);
             let mut places = [(0, 0); IN_FLIGHT];
             let mut count = 0;
-            while count < IN_FLIGHT && lane < jobs.len() {
-                let (source, buffers) = &jobs[lane];
-                if at < buffers.len_bytes() {
-                    let input = loaded::<W>(isa, &buffers.input()[at..]);
-                    (state[count], added[count]) = around(isa, *source, input, at, &mut before);
-                    places[count] = (lane, at);
-                    (count, at) = (count + 1, at + W::BYTES);
-                } else {
+            while count < IN_FLIGHT && lane < records.len() {
+                let record = &records[lane];
+                let len_bytes = record.buffers.len_bytes();
+                if at >= len_bytes || len_bytes >= LONG_BYTES {
                     (lane, at) = (lane + 1, 0);
+                    continue;
                 }
+                assert!(born == Born::Counter || len_bytes.is_multiple_of(BLOCK_BYTES));
+                let input = loaded::<W>(isa, &record.buffers.input()[at..]);
+                (state[count], added[count]) = around(isa, born, &record.iv, input, at, &mut before);
+                places[count] = (lane, at);
+                (count, at) = (count + 1, at + W::BYTES);
             }
             let lanes = each!(i < IN_FLIGHT => places[i].0);
             rounds::<W, ENCRYPT>(isa, rows, &mut state, added, lanes);
             for (word, (lane, at)) in state.into_iter().zip(places).take(count) {
-                stored(word, &mut jobs[lane].1.output_mut()[at..]);
+                stored(word, &mut records[lane].buffers.output_mut()[at..]);
             }
         }
     }
@@ -295,20 +338,17 @@ fn stored<W: AesLanes>(word: W, left: &mut [u8]) {
     }
 }
 
-/// What enters the cipher for the register of input at byte `at` of a message, and what is added to its result. `before` is the register
+/// What enters the cipher for the register of input at byte `at` of a record, and what is added to its result. `before` is the register
 /// of input before that.
 #[inline(always)]
-fn around<W: AesLanes>(isa: W::Isa, source: Source<'_>, input: W, at: usize, before: &mut W) -> (W, W) {
-    match source {
-        Source::Bytes => (input, W::splat(isa, 0)),
-        Source::Counter(first) => (counters_from(isa, first.skip((at / BLOCK_BYTES) as u128)), input),
-        Source::Chained(iv) | Source::Delayed(iv) => {
-            let earlier = input.preceded_by(if at == 0 { W::broadcast(isa, &iv) } else { *before });
+fn around<W: AesLanes>(isa: W::Isa, born: Born, iv: &Block, input: W, at: usize, before: &mut W) -> (W, W) {
+    match born {
+        Born::Bytes => (input, W::splat(isa, 0)),
+        Born::Counter => (counters_from(isa, counter(iv).skip((at / BLOCK_BYTES) as u128)), input),
+        Born::Chained => {
+            let earlier = input.preceded_by(if at == 0 { W::broadcast(isa, iv) } else { *before });
             *before = input;
-            if matches!(source, Source::Chained(_)) { (input, earlier) } else { (earlier, input) }
-        }
-        Source::Tweaked(_) | Source::Masked(_) => {
-            unreachable!("modes of sectors and of tags are not run by own keys")
+            (input, earlier)
         }
     }
 }

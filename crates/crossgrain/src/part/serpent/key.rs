@@ -36,6 +36,11 @@ impl RoundKeys {
         keys
     }
 
+    /// Round keys 0 to 32, in whatever form.
+    pub(super) const fn from_words(words: [RoundKey; ROUNDS + 1]) -> Self {
+        Self(words)
+    }
+
     /// The keys as they are mixed in right after the S-boxes: those of rounds 1 to 31 back through the linear
     /// transformation, so that adding one can be part of an S-box's last gates.
     #[must_use]

@@ -8,14 +8,21 @@ use std::fmt;
 
 use super::ROUNDS;
 use super::chains::{Bundles, side_by_side};
+use super::key::{RoundKey, RoundKeys};
 use super::schedule::Schedule;
-use super::vsliced::{Keys, OnBundles, State, decrypt, encrypt, inv_transform};
+use super::vsliced::{Cipher, Keys, OnBundles, State, decrypt, encrypt, inv_transform};
+use super::whole::OnWords;
 use crate::block::{BLOCK_BYTES, Block, Direction, Family, Key};
 use crate::circuit::serpent_sbox::{forward_constant, inverse_constant};
+use crate::message::Record;
 use crate::part::chain::{Rule, Strand};
 use crate::part::lanes::Lanes;
-use crate::part::own_keys::{Keyed, LANES_MAX};
+use crate::part::own_keys::{Born, Keyed, LANES_MAX, by_steps, run_alone};
+use crate::repr::word_lane;
 use crate::word::{Isa, Kernel, Lane32, each, unrolled, wipe};
+
+/// Records of this length and more fill bundles of their own.
+const LONG_BYTES: usize = 512;
 
 /// Bundles side by side: the round keys of more would fill the first cache.
 const BUNDLES: usize = 2;
@@ -98,6 +105,21 @@ impl<W: Lane32> Keyed for OwnKeys<W> {
         }
     }
 
+    fn run(&mut self, born: Born, records: &mut [&mut Record<'_>]) {
+        for (lane, record) in records.iter_mut().enumerate() {
+            if record.buffers.len_bytes() >= LONG_BYTES {
+                let keys = RoundKeys::from_words(self.isa.enter(Alone(self, lane)));
+                let cipher = OnWords::<W>::of(self.isa, Cipher::with_mixed(self.isa, self.direction, keys));
+                run_alone(born, record, &|source, buffers| cipher.run(source, buffers));
+            }
+        }
+        by_steps(born, records, LONG_BYTES, &|blocks, count| self.blocks(blocks, count));
+    }
+
+    fn wants_alike(&self) -> bool {
+        true
+    }
+
     fn chain(&self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
         if strands.len() <= Self::BUNDLE_BLOCKS {
             side_by_side::<W, _, 1, LANES_MAX>(self.isa, self, rule, strands, blocks);
@@ -158,6 +180,29 @@ impl<W: Lane32> OwnKeys<W> {
             Direction::Decrypt => (key, inverse_constant::<W>(number)),
         };
         each!(i < 4 => key[i] ^ W::splat_lanes(isa, 0_u32.wrapping_sub(u32::from(constant >> i & 1))))
+    }
+}
+
+/// One lane's round keys.
+struct Alone<'a, W: Lane32>(&'a OwnKeys<W>, usize);
+
+impl<W: Lane32> Kernel for Alone<'_, W> {
+    type Output = [RoundKey; ROUNDS + 1];
+
+    #[inline(always)]
+    fn run(self) -> [RoundKey; ROUNDS + 1] {
+        let Self(OwnKeys { rows, .. }, lane) = self;
+        let blocks = OwnKeys::<W>::BUNDLE_BLOCKS;
+        let (bundle, at) = (lane / blocks, word_lane(W::BITS, lane % blocks) / 8);
+        let mut bytes = [0; 64];
+        let mut keys = [[0; 4]; ROUNDS + 1];
+        for (key, row) in keys.iter_mut().zip(rows) {
+            for (word, words) in key.iter_mut().zip(row[bundle]) {
+                words.store(&mut bytes[..W::BYTES]);
+                *word = bytes[at..].first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
+            }
+        }
+        keys
     }
 }
 

@@ -144,6 +144,11 @@ impl<W: Lane32> Cipher<W> {
             }
             Direction::Decrypt => keys.clone().with_constants(0, serpent_sbox::inverse_constant::<W>),
         };
+        Self::with_mixed(isa, direction, keys)
+    }
+
+    /// The same by keys as the direction mixes them in.
+    pub(super) const fn with_mixed(isa: W::Isa, direction: Direction, keys: RoundKeys) -> Self {
         Self { isa, direction, keys }
     }
 

@@ -36,7 +36,7 @@ impl<W: Lane32> Whole<W> {
 }
 
 /// The cipher on words of one kind.
-struct OnWords<W: Lane32> {
+pub(super) struct OnWords<W: Lane32> {
     isa: W::Isa,
     cipher: Cipher<W>,
     counter: CounterToWords<W>,
@@ -47,7 +47,12 @@ const BUNDLE_BYTES_MAX: usize = 4 * 64;
 
 impl<W: Lane32> OnWords<W> {
     fn new(isa: W::Isa, direction: Direction, keys: &RoundKeys) -> Self {
-        Self { isa, cipher: Cipher::new(isa, direction, keys), counter: CounterToWords::new(isa) }
+        Self::of(isa, Cipher::new(isa, direction, keys))
+    }
+
+    /// By a cipher that has its keys.
+    pub(super) fn of(isa: W::Isa, cipher: Cipher<W>) -> Self {
+        Self { isa, cipher, counter: CounterToWords::new(isa) }
     }
 
     /// Bytes in a bundle.
@@ -166,7 +171,7 @@ impl<W: Lane32> fmt::Debug for Whole<W> {
 }
 
 impl<W: Lane32> OnWords<W> {
-    fn run(&self, mut source: Source<'_>, mut rest: Buffers<'_>) {
+    pub(super) fn run(&self, mut source: Source<'_>, mut rest: Buffers<'_>) {
         while !rest.is_empty() {
             let all = rest.len_bytes() / BLOCK_BYTES;
             let blocks = if let Source::Counter(first) = source { before_wrap(first, all) } else { all };
