@@ -5,8 +5,6 @@
 //! salt and how often, is public.
 //! Holds: blocks and keys are wiped by whoever has them; nothing of them is left on a stack here.
 
-use std::fmt;
-
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroize as _;
 
@@ -230,11 +228,5 @@ fn store<W: Lane32>(words: &[W], keys: &mut [u8], key_bytes: usize, part: usize)
                 goal[..len_bytes].copy_from_slice(&lane[..len_bytes]);
             }
         }
-    }
-}
-
-impl fmt::Debug for dyn Derive {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Derive({} words)", self.words())
     }
 }
