@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use common::{CAPS, capped, key, painted};
-use crossgrain::mode::{Aead as _, Gcm, Mode, Options};
-use crossgrain::{Cipher, Error};
+use crossgrain::mode::{Aead as _, Gcm, Mode, Options, OwnKeys, Record};
+use crossgrain::{Cipher, Direction, Error, Features};
 
 thread_local! {
     static COUNT: Cell<usize> = const { Cell::new(0) };
@@ -72,6 +72,31 @@ fn gcm_allocates_nothing() {
             let has_kernel = gcm.plans()[0].stages.len() == 1 && cfg!(target_arch = "x86_64");
             assert!(allocated == 0 || !has_kernel, "{len_bytes} bytes: {allocated} allocations");
         }
+    }
+}
+
+#[test]
+fn records_under_keys_of_their_own_allocate_once_for_all() {
+    for cipher in [Cipher::Aes128, Cipher::Aes256, Cipher::Serpent256] {
+        let own = OwnKeys::with_options(cipher, &Options { threads: 1, ..Options::default() }).unwrap();
+        let allocated = |count: u64| {
+            let keys: Vec<_> = (0..count).map(|number| key(cipher, number)).collect();
+            let mut data: Vec<_> = (0..count).map(|number| vec![7; 16 * (number as usize % 90)]).collect();
+            let messages: Vec<_> = keys.iter().map(|key| (key, &b"a message"[..])).collect();
+            let records = keys.iter().zip(&mut data).map(|(key, data)| Record::new(key, [3; 16], data));
+            let mut records: Vec<_> = records.collect();
+            let before = COUNT.get();
+            own.ctr(&mut records).unwrap();
+            for direction in Direction::ALL {
+                own.ecb(direction, &mut records).unwrap();
+                own.cbc(direction, &mut records).unwrap();
+            }
+            black_box(own.cmac(&messages).unwrap());
+            COUNT.get() - before
+        };
+        // Without AES instructions keys are set up one after another.
+        let has_kernel = cipher == Cipher::Serpent256 || Features::of_cpu().contains(Features::AES);
+        assert!(allocated(10) == allocated(1000) || !has_kernel, "{cipher}: {} allocations", allocated(1000));
     }
 }
 

@@ -15,7 +15,7 @@ use crate::part::chain::{Rule, Strand};
 use crate::part::own_keys::{Born, Keyed, LANES_MAX};
 use crate::plan::{Job, Plan};
 use crate::variant::BindKeyed;
-use crate::word::{Features, Wiped, wipe_deep_stack, wipe_stack};
+use crate::word::{Features, Wiped, wipe, wipe_deep_stack};
 
 /// What a key is beside data, for threads to be worth while.
 const KEY_WEIGHT_BYTES: usize = 64;
@@ -25,6 +25,9 @@ pub struct OwnKeys {
     job: Job,
     plans: Arc<[Plan]>,
     kernel: Option<BindKeyed>,
+    /// Keys that the kernel holds at once, and whether records beside each other should be about as long.
+    lanes: usize,
+    wants_alike: bool,
     features: Features,
     threads: Threads,
 }
@@ -40,7 +43,12 @@ impl OwnKeys {
         Program::of_message(Arc::clone(&plans), &Schedule::of(&key, features), features, threads)?;
         let kernels = plans.iter().filter(|plan| plan.stages.len() == 1);
         let kernel = kernels.filter_map(|plan| plan.stages[0].variant.keyed).next();
-        Ok(Self { job, plans, kernel, features, threads })
+        let mut own = Self { job, plans, kernel, lanes: 1, wants_alike: false, features, threads };
+        (own.lanes, own.wants_alike) = {
+            let keyed = own.begin();
+            (keyed.lanes(), keyed.wants_alike())
+        };
+        Ok(own)
     }
 
     /// Has `work` done with groups of items, by a cipher that holds the key of item i in lane i. The items have `len_bytes` in all.
@@ -51,9 +59,8 @@ impl OwnKeys {
         key: &(dyn Fn(&T) -> &Key + Sync),
         work: &(dyn Fn(&mut dyn Keyed, &mut [T]) + Sync),
     ) {
-        let lanes = self.begin().lanes();
         let weight_bytes = len_bytes + KEY_WEIGHT_BYTES * items.len();
-        let groups = Mutex::new(items.chunks_mut(lanes));
+        let groups = Mutex::new(items.chunks_mut(self.lanes));
         let next = || groups.lock().unwrap_or_else(PoisonError::into_inner).next();
         self.threads.together(weight_bytes, &|| {
             let mut keyed = self.begin();
@@ -62,16 +69,14 @@ impl OwnKeys {
                 keyed.set(&keys[..items.len()]);
                 work(&mut *keyed, items);
             }
+            drop(keyed);
+            wipe_stack_of_groups();
         });
-        match self.kernel {
-            Some(_) => wipe_stack(),
-            None => wipe_deep_stack(),
-        }
     }
 
     /// Whether items that are beside each other should be about as long.
-    pub fn wants_alike(&self) -> bool {
-        self.begin().wants_alike()
+    pub const fn wants_alike(&self) -> bool {
+        self.wants_alike
     }
 
     /// Begins work on one thread.
@@ -90,6 +95,17 @@ impl fmt::Debug for OwnKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OwnKeys").field("plans", &self.plans).finish_non_exhaustive()
     }
+}
+
+/// What `work` has of a group on the stack, above what programs have.
+const GROUP_STACK_BYTES: usize = 16 * 1024;
+
+/// Overwrites the stack below, where groups of records were and below them the kernels, or programs, that ran them.
+#[inline(never)]
+fn wipe_stack_of_groups() {
+    let mut groups = [0; GROUP_STACK_BYTES];
+    wipe_deep_stack();
+    wipe(&mut groups);
 }
 
 /// A single lane: a program of its key.

@@ -1,7 +1,7 @@
-//! Many records, each under a key of its own: schedules side by side, a key a lane.
+//! Many records, each under a key of its own.
 //!
-//! Setting up a key for one record costs as much as encrypting some hundred blocks. Here the schedules of many keys are worked out at
-//! once, and none is kept.
+//! Setting up one key takes longer than encrypting a short record. Here the schedules of many keys are worked out side by side, a key
+//! a lane, and none is kept.
 
 use std::array;
 use std::cmp::Reverse;
@@ -20,12 +20,12 @@ use crate::word::wipe;
 
 /// Modes for many records of which each has a key of its own, such as those of many users.
 ///
-/// The results are those of a [`Ctr`](super::Ctr), [`Cbc`](super::Cbc), [`Ecb`](super::Ecb) or [`Cmac`](super::Cmac) made for each record.
-/// That costs about a microsecond a key; here it costs some nanoseconds for AES by AES instructions, and some tens for Serpent.
-/// Other ciphers, and AES without AES instructions, are run key after key.
+/// What comes of a record is what [`Ctr`](super::Ctr), [`Cbc`](super::Cbc), [`Ecb`](super::Ecb) or [`Cmac`](super::Cmac) make of it. But
+/// keys are set up many at once, for AES by AES instructions and for Serpent, where a mode of one key costs more than a short record.
+/// Other ciphers, and AES without AES instructions, are run key after key. No key is kept when a call returns.
 ///
-/// There is no mode with a tag but CMAC: GCM would need powers of another H in every lane, which take longer than a short record.
-/// Encrypt by CTR and make a tag of the ciphertext and its counter block by CMAC under another key.
+/// For a tag, encrypt by CTR, and make a tag of the counter block and the ciphertext by CMAC under another key. There is no GCM: its
+/// tags take powers of another number for each key, and to make them costs more than a short record.
 ///
 /// ```
 /// use crossgrain::mode::{Ctr, OwnKeys, Record};

@@ -5,6 +5,8 @@
 //! records fill registers of their own, with the same key in all lanes.
 //! Holds: what is branched on is public: how many records there are, how long they are, and their counters.
 
+use std::mem;
+
 use super::Source;
 use super::chain::{Rule, Strand};
 use super::counter::Counter;
@@ -89,6 +91,59 @@ pub trait Keyed {
 /// once would be waited for.
 const STEPS: usize = 4;
 
+/// Bytes of a record in as many steps.
+const STEPS_BYTES: usize = STEPS * BLOCK_BYTES;
+
+/// The next blocks of all records: what enters the cipher, and what is added to its result. Wiped when dropped.
+struct Steps {
+    states: [[Block; LANES_MAX]; STEPS],
+    added: [[Block; LANES_MAX]; STEPS],
+    /// The last blocks of input so far.
+    before: [Block; LANES_MAX],
+}
+
+impl Steps {
+    /// Takes the blocks of a record from byte `first` on, and says how many.
+    fn enter(&mut self, born: Born, lane: usize, record: &Record<'_>, first: usize) -> usize {
+        let left = record.buffers.input().get(first..).unwrap_or_default();
+        let left = &left[..left.len().min(STEPS_BYTES)];
+        for (step, part) in left.chunks(BLOCK_BYTES).enumerate() {
+            assert!(born == Born::Counter || part.len() == BLOCK_BYTES);
+            let input = part.first_chunk().copied().unwrap_or_else(|| padded(part));
+            (self.states[step][lane], self.added[step][lane]) = match born {
+                Born::Bytes => (input, [0; BLOCK_BYTES]),
+                Born::Counter => {
+                    let number = (first / BLOCK_BYTES + step) as u128;
+                    (counter(&record.iv).skip(number).block(), input)
+                }
+                Born::Chained => (input, mem::replace(&mut self.before[lane], input)),
+            };
+        }
+        left.len().div_ceil(BLOCK_BYTES)
+    }
+
+    /// Gives a record its results from byte `first` on.
+    fn leave(&self, lane: usize, record: &mut Record<'_>, first: usize) {
+        let left = record.buffers.output_mut().get_mut(first..).unwrap_or_default();
+        for (step, part) in left.chunks_mut(BLOCK_BYTES).take(STEPS).enumerate() {
+            let [state, added] =
+                [&self.states, &self.added].map(|steps| u128::from_ne_bytes(steps[step][lane]));
+            let sum = (state ^ added).to_ne_bytes();
+            match part.first_chunk_mut() {
+                Some(block) => *block = sum,
+                None => part.copy_from_slice(&sum[..part.len()]),
+            }
+        }
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        wipe(self.states.as_flattened_mut().as_flattened_mut());
+        wipe(self.added.as_flattened_mut().as_flattened_mut());
+    }
+}
+
 /// Runs records of less than `below_bytes` some blocks of each at a time. Those that are longer should stand in front.
 pub(super) fn by_steps(
     born: Born,
@@ -97,48 +152,29 @@ pub(super) fn by_steps(
     blocks: &dyn Fn(&mut [Block; LANES_MAX], usize),
 ) {
     const NONE: [[Block; LANES_MAX]; STEPS] = [[[0; BLOCK_BYTES]; LANES_MAX]; STEPS];
-    let is_short = |record: &Record<'_>| record.buffers.len_bytes() < below_bytes;
-    let short = records.iter().filter(|record| is_short(record));
-    let longest = short.map(|record| record.buffers.len_bytes()).max().unwrap_or(0);
-    let mut before = [[0; BLOCK_BYTES]; LANES_MAX];
-    for (before, record) in before.iter_mut().zip(&*records) {
+    let short_bytes = |record: &Record<'_>| Some(record.buffers.len_bytes()).filter(|&len| len < below_bytes);
+    let longest = records.iter().filter_map(|record| short_bytes(record)).max().unwrap_or(0);
+    let mut steps = Steps { states: NONE, added: NONE, before: [[0; BLOCK_BYTES]; LANES_MAX] };
+    for (before, record) in steps.before.iter_mut().zip(&*records) {
         *before = record.iv;
     }
-    let (mut states, mut added) = (NONE, NONE);
-    for first in (0..longest).step_by(STEPS * BLOCK_BYTES) {
+    for first in (0..longest).step_by(STEPS_BYTES) {
         let mut counts = [0; STEPS];
-        for (lane, record) in records.iter().enumerate().filter(|(_, record)| is_short(record)) {
-            let left = record.buffers.input().get(first..).unwrap_or_default();
-            for (step, part) in left.chunks(BLOCK_BYTES).take(STEPS).enumerate() {
-                assert!(born == Born::Counter || part.len() == BLOCK_BYTES);
-                let input = part.first_chunk().copied().unwrap_or_else(|| padded(part));
-                (states[step][lane], added[step][lane]) = match born {
-                    Born::Bytes => (input, [0; BLOCK_BYTES]),
-                    Born::Counter => {
-                        let number = (first / BLOCK_BYTES + step) as u128;
-                        (counter(&record.iv).skip(number).block(), input)
-                    }
-                    Born::Chained => (input, std::mem::replace(&mut before[lane], input)),
-                };
-                counts[step] = lane + 1;
+        for (lane, record) in records.iter().enumerate() {
+            if short_bytes(record).is_some_and(|len_bytes| len_bytes > first) {
+                let taken = steps.enter(born, lane, record, first);
+                counts[..taken].fill(lane + 1);
             }
         }
-        for (states, count) in states.iter_mut().zip(counts).filter(|(_, count)| *count > 0) {
+        for (states, count) in steps.states.iter_mut().zip(counts).filter(|(_, count)| *count > 0) {
             blocks(states, count);
         }
-        for (lane, record) in records.iter_mut().enumerate().filter(|(_, record)| is_short(record)) {
-            let left = record.buffers.output_mut().get_mut(first..).unwrap_or_default();
-            for (step, part) in left.chunks_mut(BLOCK_BYTES).take(STEPS).enumerate() {
-                let sum = u128::from_ne_bytes(states[step][lane]) ^ u128::from_ne_bytes(added[step][lane]);
-                match part.first_chunk_mut() {
-                    Some(block) => *block = sum.to_ne_bytes(),
-                    None => part.copy_from_slice(&sum.to_ne_bytes()[..part.len()]),
-                }
+        for (lane, record) in records.iter_mut().enumerate() {
+            if short_bytes(record).is_some() {
+                steps.leave(lane, record, first);
             }
         }
     }
-    wipe(states.as_flattened_mut().as_flattened_mut());
-    wipe(added.as_flattened_mut().as_flattened_mut());
 }
 
 /// Less than a block, with zeros behind it.

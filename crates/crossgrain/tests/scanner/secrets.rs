@@ -76,6 +76,27 @@ fn of_serpent(key: &Key, secrets: &mut Secrets) {
     }
 }
 
+/// The words of a key and of its round keys, each in two lanes beside each other, as schedules of many keys hold them.
+pub(crate) fn in_lanes(key: &Key) -> Secrets {
+    let mut words: Vec<(String, Vec<u8>)> = vec![("key".to_owned(), key.bytes().to_vec())];
+    if key.cipher().family() == Family::Serpent {
+        let keys = serpent::key::RoundKeys::expand(key);
+        for keys in [keys.before_transform(), keys] {
+            let bytes = |words: &[u32; 4]| words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            words.extend(keys.words().iter().map(|words| ("round key".to_owned(), bytes(words))));
+        }
+    } else {
+        let cipher = Rijndael::<4>::new(key.bytes());
+        let rounds = key.bytes().len() / 4 + 6;
+        words.extend((1..=rounds).map(|number| ("round key".to_owned(), cipher.round_key(number).to_vec())));
+    }
+    let lanes = |(name, bytes): (String, Vec<u8>)| {
+        let words: Vec<_> = bytes.as_chunks::<4>().0.to_vec();
+        words.into_iter().map(move |word| (format!("{name}, in lanes"), [word, word].concat()))
+    };
+    words.into_iter().flat_map(lanes).collect()
+}
+
 /// The key and its round keys.
 pub(crate) fn of_key(key: &Key) -> Secrets {
     let mut secrets = Secrets::new();

@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use crossgrain::mode::{Aead, Cbc, Ccm, Cfb, Cmac, Gcm, Ocb, Ofb, Options, Xts, XtsKey};
+use crossgrain::mode::{Aead, Cbc, Ccm, Cfb, Cmac, Gcm, Ocb, Ofb, Options, OwnKeys, Record, Xts, XtsKey};
 use crossgrain::{Cipher, Direction, Error, Features, Key};
 
 use super::check::LEN_BYTES;
@@ -14,7 +14,7 @@ const IV: [u8; 16] = [0xff; 16];
 /// A mode as a function of a cipher, options, key and data.
 type Work = fn(Cipher, &Options, &[u8], &mut [u8]) -> Result<(), Error>;
 
-const MODES: [(&str, Work); 10] = [
+const MODES: [(&str, Work); 13] = [
     ("cbc encrypt", |cipher, options, key, data| {
         Cbc::with_options(&Key::new(cipher, key)?, Direction::Encrypt, options)?.apply(&mut IV.into(), data)
     }),
@@ -42,6 +42,23 @@ const MODES: [(&str, Work); 10] = [
         black_box(Cmac::with_options(&Key::new(cipher, key)?, options)?.tag(data));
         Ok(())
     }),
+    ("ctr and cbc encrypt by own keys", |cipher, options, key, data| {
+        let (own, key) = (OwnKeys::with_options(cipher, options)?, Key::new(cipher, key)?);
+        own.ctr(&mut records(&key, data))?;
+        own.cbc(Direction::Encrypt, &mut records(&key, data))
+    }),
+    ("ecb and cbc decrypt by own keys", |cipher, options, key, data| {
+        let (own, key) = (OwnKeys::with_options(cipher, options)?, Key::new(cipher, key)?);
+        own.ecb(Direction::Encrypt, &mut records(&key, data))?;
+        own.ecb(Direction::Decrypt, &mut records(&key, data))?;
+        own.cbc(Direction::Decrypt, &mut records(&key, data))
+    }),
+    ("cmac by own keys", |cipher, options, key, data| {
+        let (own, key) = (OwnKeys::with_options(cipher, options)?, Key::new(cipher, key)?);
+        let lens = [0, 16, 100, 2000];
+        black_box(own.cmac(&lens.map(|len_bytes| (&key, &data[..len_bytes])))?);
+        Ok(())
+    }),
     ("gcm", |cipher, options, key, data| {
         Gcm::with_options(&Key::new(cipher, key)?, 16, options)?.seal(&IV[..12], b"header", data).map(drop)
     }),
@@ -52,6 +69,13 @@ const MODES: [(&str, Work); 10] = [
         Ccm::with_options(&Key::new(cipher, key)?, 16, options)?.seal(&IV[..12], b"header", data).map(drop)
     }),
 ];
+
+/// Records of data under a key: short ones, and one that is long for any kernel.
+fn records<'a>(key: &'a Key, data: &'a mut [u8]) -> Vec<Record<'a>> {
+    let (short, long) = data.split_at_mut(16 * 96);
+    let short = short.chunks_mut(48);
+    short.chain([long]).map(|data| Record::new(key, IV, data)).collect()
+}
 
 /// Checks every mode with every cipher, with and without AES instructions and vectors; says how many are
 /// not tight.

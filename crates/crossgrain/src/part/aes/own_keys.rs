@@ -19,8 +19,10 @@ use crate::part::chain::{Rule, Strand};
 use crate::part::own_keys::{Born, Keyed, LANES_MAX, by_steps, counter, run_alone};
 use crate::word::{AesLanes, Isa, Kernel, Lane32, each};
 
-/// Records of this length and more are worth round keys that are the same in all lanes of a register.
-const LONG_BYTES: usize = 1024;
+/// Records of this length and more are worth round keys that are the same in all lanes of a register (`examples/own_keys.rs`, Zen 5).
+const fn long_bytes<W: AesLanes>() -> usize {
+    if W::BITS == 512 { 5 * W::BYTES } else { 4 * W::BYTES }
+}
 
 /// A round key of every lane.
 #[repr(align(64))]
@@ -124,7 +126,7 @@ impl<W: AesLanes + Lane32> Keyed for OwnKeys<W> {
     fn run(&mut self, born: Born, records: &mut [&mut Record<'_>]) {
         let (mut longest, isa) = (0, self.isa);
         for (lane, record) in records.iter_mut().enumerate() {
-            if record.buffers.len_bytes() >= LONG_BYTES {
+            if record.buffers.len_bytes() >= long_bytes::<W>() {
                 isa.enter(Alone::<W> { isa, rows: &self.rows, lane, keys: &mut self.alone.keys });
                 run_alone(born, record, &|source, buffers| self.alone.run(source, buffers));
             } else {
@@ -134,7 +136,7 @@ impl<W: AesLanes + Lane32> Keyed for OwnKeys<W> {
         let rows = self.rows();
         match self.direction {
             _ if longest <= BLOCK_BYTES => {
-                by_steps(born, records, LONG_BYTES, &|blocks, count| self.blocks(blocks, count));
+                by_steps(born, records, long_bytes::<W>(), &|blocks, count| self.blocks(blocks, count));
             }
             Direction::Encrypt => isa.enter(Run::<W, true> { isa, rows, born, records }),
             Direction::Decrypt => isa.enter(Run::<W, false> { isa, rows, born, records }),
@@ -280,7 +282,7 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Run<'_, '_, '_, W, ENCRYPT> {
             while count < IN_FLIGHT && lane < records.len() {
                 let record = &records[lane];
                 let len_bytes = record.buffers.len_bytes();
-                if at >= len_bytes || len_bytes >= LONG_BYTES {
+                if at >= len_bytes || len_bytes >= long_bytes::<W>() {
                     (lane, at) = (lane + 1, 0);
                     continue;
                 }

@@ -10,7 +10,7 @@ use super::ROUNDS;
 use super::chains::{Bundles, side_by_side};
 use super::key::{RoundKey, RoundKeys};
 use super::schedule::Schedule;
-use super::vsliced::{Cipher, Keys, OnBundles, State, decrypt, encrypt, inv_transform};
+use super::vsliced::{Cipher, Key as LaneKey, OnBundles, State, decrypt, encrypt, inv_transform};
 use super::whole::OnWords;
 use crate::block::{BLOCK_BYTES, Block, Direction, Family, Key};
 use crate::circuit::serpent_sbox::{forward_constant, inverse_constant};
@@ -21,8 +21,10 @@ use crate::part::own_keys::{Born, Keyed, LANES_MAX, by_steps, run_alone};
 use crate::repr::word_lane;
 use crate::word::{Isa, Kernel, Lane32, each, unrolled, wipe};
 
-/// Records of this length and more fill bundles of their own.
-const LONG_BYTES: usize = 512;
+/// Records of this length and more fill bundles of their own: four (`examples/own_keys.rs`, Zen 5).
+const fn long_bytes<W: Lane32>() -> usize {
+    4 * 4 * W::BYTES
+}
 
 /// Bundles side by side: the round keys of more would fill the first cache.
 const BUNDLES: usize = 2;
@@ -50,11 +52,10 @@ impl<W: Lane32> OwnKeys<W> {
     const BUNDLE_BLOCKS: usize = W::BITS / 32;
 }
 
-impl<W: Lane32> Keys<W> for [Row<W>; ROUNDS + 1] {
+impl<W: Lane32> LaneKey<W> for Row<W> {
     #[inline(always)]
-    fn mixed(&self, _isa: W::Isa, state: State<W>, number: usize, bundle: usize) -> State<W> {
-        let key = &self[number][bundle];
-        each!(i < 4 => state[i] ^ key[i])
+    fn mixed(&self, _isa: W::Isa, state: State<W>, bundle: usize) -> State<W> {
+        each!(i < 4 => state[i] ^ self[bundle][i])
     }
 }
 
@@ -107,13 +108,13 @@ impl<W: Lane32> Keyed for OwnKeys<W> {
 
     fn run(&mut self, born: Born, records: &mut [&mut Record<'_>]) {
         for (lane, record) in records.iter_mut().enumerate() {
-            if record.buffers.len_bytes() >= LONG_BYTES {
+            if record.buffers.len_bytes() >= long_bytes::<W>() {
                 let keys = RoundKeys::from_words(self.isa.enter(Alone(self, lane)));
                 let cipher = OnWords::<W>::of(self.isa, Cipher::with_mixed(self.isa, self.direction, keys));
                 run_alone(born, record, &|source, buffers| cipher.run(source, buffers));
             }
         }
-        by_steps(born, records, LONG_BYTES, &|blocks, count| self.blocks(blocks, count));
+        by_steps(born, records, long_bytes::<W>(), &|blocks, count| self.blocks(blocks, count));
     }
 
     fn wants_alike(&self) -> bool {

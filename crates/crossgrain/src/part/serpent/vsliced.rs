@@ -26,18 +26,21 @@ pub(super) const fn at_once<W: Lane32>() -> usize {
 /// The four words of a bundle.
 pub(super) type State<W> = [W; 4];
 
-/// The round keys of a cipher in the order of their numbers: the same for all lanes, or a key a lane.
-pub(super) trait Keys<W: Lane32> {
-    /// The state of a bundle with key `number` mixed in.
-    fn mixed(&self, isa: W::Isa, state: State<W>, number: usize, bundle: usize) -> State<W>;
+/// A round key of some bundles: the same for all lanes, or a key a lane.
+pub(super) trait Key<W: Lane32> {
+    /// The state of a bundle with the key mixed in.
+    fn mixed(&self, isa: W::Isa, state: State<W>, bundle: usize) -> State<W>;
 }
 
-impl<W: Lane32> Keys<W> for [RoundKey; ROUNDS + 1] {
+impl<W: Lane32> Key<W> for RoundKey {
     #[inline(always)]
-    fn mixed(&self, isa: W::Isa, state: State<W>, number: usize, _bundle: usize) -> State<W> {
-        mix_key(isa, state, &self[number])
+    fn mixed(&self, isa: W::Isa, state: State<W>, _bundle: usize) -> State<W> {
+        mix_key(isa, state, self)
     }
 }
+
+/// The keys of a cipher in the order of their numbers.
+type Keys<K> = [K; ROUNDS + 1];
 
 #[inline(always)]
 fn mix_key<W: Lane32>(isa: W::Isa, state: State<W>, key: &RoundKey) -> State<W> {
@@ -89,19 +92,20 @@ pub(crate) fn inv_transform<W: Moves>([x0, x1, x2, x3]: State<W>) -> State<W> {
 /// The cipher on several bundles, by keys that are mixed in before the linear transformation
 /// ([`RoundKeys::before_transform`]) and bring the constants that the S-boxes leave out.
 #[inline(always)]
-pub(super) fn encrypt<W: Lane32, const N: usize>(
+pub(super) fn encrypt<W: Lane32, K: Key<W>, const N: usize>(
     isa: W::Isa,
     mut states: [State<W>; N],
-    keys: &impl Keys<W>,
+    keys: &Keys<K>,
 ) -> [State<W>; N] {
-    states = each!(n < N => keys.mixed(isa, states[n], 0, n));
+    let key = &keys[0];
+    states = each!(n < N => key.mixed(isa, states[n], n));
     for first in (0..ROUNDS).step_by(8) {
         unrolled!(index in [0 1 2 3 4 5 6 7] {
-            let number = first + index + 1;
-            if number < ROUNDS {
-                states = each!(n < N => transform(keys.mixed(isa, forward_but_constant(index, states[n]), number, n)));
+            let key = &keys[first + index + 1];
+            if first + index < ROUNDS - 1 {
+                states = each!(n < N => transform(key.mixed(isa, forward_but_constant(index, states[n]), n)));
             } else {
-                states = each!(n < N => keys.mixed(isa, forward_but_constant(index, states[n]), number, n));
+                states = each!(n < N => key.mixed(isa, forward_but_constant(index, states[n]), n));
             }
         });
     }
@@ -110,19 +114,20 @@ pub(super) fn encrypt<W: Lane32, const N: usize>(
 
 /// The inverse cipher on several bundles, by keys with the constants of the inverse S-boxes.
 #[inline(always)]
-pub(super) fn decrypt<W: Lane32, const N: usize>(
+pub(super) fn decrypt<W: Lane32, K: Key<W>, const N: usize>(
     isa: W::Isa,
     mut states: [State<W>; N],
-    keys: &impl Keys<W>,
+    keys: &Keys<K>,
 ) -> [State<W>; N] {
-    states = each!(n < N => keys.mixed(isa, states[n], ROUNDS, n));
+    let key = &keys[ROUNDS];
+    states = each!(n < N => key.mixed(isa, states[n], n));
     for first in (0..ROUNDS).step_by(8).rev() {
         unrolled!(index in [7 6 5 4 3 2 1 0] {
-            let number = first + index;
-            if number < ROUNDS - 1 {
+            if first + index < ROUNDS - 1 {
                 states = each!(n < N => inv_transform(states[n]));
             }
-            states = each!(n < N => keys.mixed(isa, inverse_but_constant(index, states[n]), number, n));
+            let key = &keys[first + index];
+            states = each!(n < N => key.mixed(isa, inverse_but_constant(index, states[n]), n));
         });
     }
     states
