@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{CAPS, capped, counted, hex, painted};
+use common::{CAPS, capped, counted, painted};
 use crossgrain::mode::{Cbc, Cmac, Ctr, Ecb, OwnKeys, Record, Tag};
 use crossgrain::{Block, Cipher, Direction, Error, Key};
 
@@ -164,70 +164,6 @@ fn threads_share_records() {
         let inputs = Inputs::new(cipher, &lens);
         let own = OwnKeys::with_options(cipher, &capped("avx512", 2)).unwrap();
         assert!(inputs.at_once(&own) == inputs.one_by_one(), "{cipher}");
-    }
-}
-
-/// FIPS 197, SP 800-38A and AESAVS (`published/aes-ecb.txt`): all answers of a key size at once, each under its key.
-#[test]
-fn published_blocks_at_once() {
-    for cipher in [Cipher::Aes128, Cipher::Aes192, Cipher::Aes256] {
-        let lines = include_str!("published/aes-ecb.txt").lines();
-        let answers: Vec<[Vec<u8>; 3]> = lines
-            .filter(|line| !line.is_empty() && !line.starts_with(['#', '[']))
-            .map(|line| line.split(' ').map(hex).collect::<Vec<_>>().try_into().unwrap())
-            .filter(|[key, ..]: &[Vec<u8>; 3]| key.len() == cipher.key_bytes())
-            .collect();
-        assert!(answers.len() > 10);
-        let keys: Vec<_> = answers.iter().map(|[key, ..]| Key::new(cipher, key).unwrap()).collect();
-        for (cap, direction) in CAPS.into_iter().flat_map(|cap| Direction::ALL.map(|way| (cap, way))) {
-            let own = OwnKeys::with_options(cipher, &capped(cap, 1)).unwrap();
-            let (from, to) = if direction == Direction::Encrypt { (1, 2) } else { (2, 1) };
-            let mut data: Vec<_> = answers.iter().map(|answer| answer[from].clone()).collect();
-            let records = keys.iter().zip(&mut data).map(|(key, data)| Record::new(key, [0; 16], data));
-            own.ecb(direction, &mut records.collect::<Vec<_>>()).unwrap();
-            for (data, answer) in data.iter().zip(&answers) {
-                assert_eq!(*data, answer[to], "{cap}");
-            }
-        }
-    }
-}
-
-/// SP 800-38A, F.5.1, F.5.3 and F.5.5: the key, and what the plaintext of all examples is encrypted to.
-const CTR: [(&str, &str); 3] = [
-    (
-        "2b7e151628aed2a6abf7158809cf4f3c",
-        "874d6191b620e3261bef6864990db6ce 9806f66b7970fdff8617187bb9fffdff
-         5ae4df3edbd5d35e5b4f09020db03eab 1e031dda2fbe03d1792170a0f3009cee",
-    ),
-    (
-        "8e73b0f7da0e6452c810f32b809079e562f8ead2522c6b7b",
-        "1abc932417521ca24f2b0459fe7e6e0b 090339ec0aa6faefd5ccc2c6f4ce8e94
-         1e36b26bd1ebc670d1bd1d665620abf7 4f78a7f6d29809585a97daec58c6b050",
-    ),
-    (
-        "603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4",
-        "601ec313775789a5b7a7f504bbf3d228 f443e3ca4d62b59aca84e990cacaf5c5
-         2b0930daa23de94ce87017ba2d84988d dfc9c58db67aada613c2dd08457941a6",
-    ),
-];
-
-#[test]
-fn published_counters() {
-    let plain = hex("6bc1bee22e409f96e93d7e117393172a ae2d8a571e03ac9c9eb76fac45af8e51
-         30c81c46a35ce411e5fbc1191a0a52ef f69f2445df4f9b17ad2b417be66c3710");
-    let iv: Block = hex("f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff").try_into().unwrap();
-    for (key, crypt) in CTR {
-        let (key, crypt) = (hex(key), hex(crypt));
-        let cipher = Cipher::ALL.into_iter().find(|cipher| cipher.key_bytes() == key.len()).unwrap();
-        let (key, other) = (Key::new(cipher, &key).unwrap(), Key::new(cipher, &vec![5; key.len()]).unwrap());
-        for cap in CAPS {
-            let mut data: Vec<_> = [64, 63, 16, 1, 0].map(|len| plain[..len].to_vec()).to_vec();
-            let mut between = vec![3; 20];
-            let mut records = vec![Record::new(&other, iv, &mut between)];
-            records.extend(data.iter_mut().map(|data| Record::new(&key, iv, data)));
-            OwnKeys::with_options(cipher, &capped(cap, 1)).unwrap().ctr(&mut records).unwrap();
-            assert!(data.iter().all(|data| *data == crypt[..data.len()]), "{cipher} {cap}");
-        }
     }
 }
 

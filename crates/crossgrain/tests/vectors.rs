@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use common::{
-    bundle_blocks, capped, ciphers, counted, expected, forced_jobs, here, hex, key_of, loads, other,
+    CAPS, bundle_blocks, capped, ciphers, counted, expected, forced_jobs, here, hex, key_of, loads, other,
     other_single, run, stores,
 };
 use crossgrain::internal::block::Family;
@@ -18,7 +18,7 @@ use crossgrain::internal::reference::{BlockCipher, aes::Aes};
 use crossgrain::internal::repr::Repr;
 use crossgrain::internal::variant::{Action, Variant, table};
 use crossgrain::internal::word::Tile;
-use crossgrain::mode::{Ctr, Ecb, Options};
+use crossgrain::mode::{Ctr, Ecb, Options, OwnKeys, Record};
 use crossgrain::plan::{Birth, Job};
 use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 
@@ -152,6 +152,27 @@ fn every_variant_gives_every_answer() {
     counted(asked, "known answers asked of variants");
 }
 
+/// All answers of a key size at once, each under its key.
+#[test]
+fn all_answers_at_once_each_under_its_key() {
+    let answers: Vec<_> = published().into_iter().chain(variable_text_and_key()).collect();
+    for cipher in ciphers(Family::Aes) {
+        let answers: Vec<_> = answers.iter().filter(|answer| answer.key.cipher() == cipher).collect();
+        for (cap, direction) in CAPS.into_iter().flat_map(|cap| Direction::ALL.map(|way| (cap, way))) {
+            let own = OwnKeys::with_options(cipher, &capped(cap, 1)).unwrap();
+            let encrypts = direction == Direction::Encrypt;
+            let from = |answer: &&Answer| if encrypts { answer.plain } else { answer.crypt };
+            let mut data: Vec<_> = answers.iter().map(from).collect();
+            let records = answers.iter().zip(&mut data);
+            let records = records.map(|(answer, data)| Record::new(&answer.key, [0; 16], data));
+            own.ecb(direction, &mut records.collect::<Vec<_>>()).unwrap();
+            for (data, Answer { source, plain, crypt, .. }) in data.iter().zip(&answers) {
+                assert_eq!(data, if encrypts { crypt } else { plain }, "{source} {cap}");
+            }
+        }
+    }
+}
+
 /// SP 800-38A appendix F.5: keys are those of F.1, the first counter block is f0f1…ff.
 const CTR_PLAIN: &str = "6bc1bee22e409f96e93d7e117393172a ae2d8a571e03ac9c9eb76fac45af8e51
                          30c81c46a35ce411e5fbc1191a0a52ef f69f2445df4f9b17ad2b417be66c3710";
@@ -194,6 +215,12 @@ fn reference_and_every_variant_give_the_counter_answers_both_ways() {
                 let mut data = from.clone();
                 Ctr::with_options(&key, &CTR_FIRST.to_be_bytes(), &options).unwrap().apply(&mut data);
                 assert_eq!(&data, to, "{}, {cipher}", variant.name);
+            }
+            for cap in CAPS {
+                let mut data = [64, 63, 16, 1, 0].map(|len| from[..len].to_vec());
+                let records = data.each_mut().map(|data| Record::new(&key, CTR_FIRST.to_be_bytes(), data));
+                OwnKeys::with_options(cipher, &capped(cap, 1)).unwrap().ctr(&mut { records }).unwrap();
+                assert!(data.iter().all(|data| *data == to[..data.len()]), "{cap}, {cipher}");
             }
         }
     }
@@ -413,7 +440,7 @@ fn holds(path: &Path) -> usize {
         .map(|record| {
             let key = key_of(&field(record, "KEY").unwrap());
             let (plain, crypt) = (field(record, "PLAINTEXT").unwrap(), field(record, "CIPHERTEXT").unwrap());
-            for cap in common::CAPS {
+            for cap in CAPS {
                 let mut data = plain.clone();
                 run(&key, Direction::Encrypt, Birth::Bytes, 0, &capped(cap, 1), &mut data);
                 assert_eq!(data, crypt, "{} under {cap}", path.display());
