@@ -87,7 +87,7 @@ impl Tag {
     }
 
     /// The bytes of a tag of so many, to be written with zeros behind them.
-    pub(crate) const fn to_be_padded(&mut self, len_bytes: usize) -> &mut Block {
+    pub(crate) const fn padded_mut(&mut self, len_bytes: usize) -> &mut Block {
         self.len_bytes = len_bytes;
         &mut self.bytes
     }

@@ -134,6 +134,6 @@ fn admits<W: AesLanes>(opens: bool, way: &GcmWay<'_>, message: &mut AeadMessage<
         tag.store_lowest(&mut made);
         return u128::from_le_bytes(made) == u128::from_le_bytes(message.tag.padded());
     }
-    tag.store_lowest(message.tag.to_be_padded(way.tag_bytes));
+    tag.store_lowest(message.tag.padded_mut(way.tag_bytes));
     true
 }
