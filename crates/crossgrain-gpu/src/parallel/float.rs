@@ -263,6 +263,26 @@ impl<W: Lanes> Float<W, 2> {
         Self([word, word.filled(0x4330_0000)]) - Self::filled(word, (1_u64 << 52) as f64)
     }
 
+    /// The number that an integer with a sign is.
+    #[inline(always)]
+    pub fn from_i32(word: W) -> Self {
+        let above = word ^ word.filled(1 << 31);
+        Self([above, word.filled(0x4330_0000)]) - Self::filled(word, ((1_u64 << 52) + (1 << 31)) as f64)
+    }
+
+    /// The same number.
+    #[inline(always)]
+    pub fn from_f32(single: F32<W>) -> Self {
+        let [word] = single.0;
+        let magnitude = word & word.filled(0x7fff_ffff);
+        let (low, high) = (magnitude.shift_lanes_left::<29>(), magnitude.shift_lanes_right::<3>());
+        // Exponents are so much apart; infinity's and those of no number have all their bits.
+        let scaled = Self([low, high]) * Self::filled(word, f64::from_bits((1023 + 896) << 52));
+        let others = Self([low, high ^ word.filled(0x7000_0000)]);
+        let is_finite = magnitude.less_lanes(word.filled(0x7f80_0000));
+        Self::select(is_finite, scaled, others).with_sign_changed(word & word.filled(1 << 31))
+    }
+
     /// The nearest number to an integer.
     #[inline(always)]
     pub fn from_u64(integer: U64<W>) -> Self {
