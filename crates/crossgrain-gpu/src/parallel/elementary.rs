@@ -3,8 +3,8 @@
 //! Arguments are reduced to a short interval about a point where the function is known, and a polynomial goes on from there. All of
 //! it is sums, products and one quotient, so that every place gives the same bits.
 //! Source: the power series, as far as what follows is below a quarter of the last place; natural logarithms by the series of
-//! artanh, and the way to add its parts, as in fdlibm (Sun Microsystems, 1993). Holds: normal results are within [`ULPS`] units of the last place of
-//! the true ones, as `tests/typed` finds against Rust's own for some hundred thousand arguments; subnormal ones are within one unit.
+//! artanh, and the way to add its parts, as in fdlibm (Sun Microsystems, 1993). Holds: exponentials and logarithms are within one unit of
+//! the last place of Rust's own, cosines and sines within 5·10⁻¹⁶, for the 130,000 arguments of `tests/typed`.
 
 use crossgrain::internal::word::Lanes;
 

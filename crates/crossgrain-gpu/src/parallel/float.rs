@@ -236,7 +236,7 @@ impl<W: Lanes> Float<W, 1> {
         Self::from_u32(random.shift_lanes_right::<8>()) * Self::filled(random, 1.0 / (1 << 24) as f32)
     }
 
-    /// A word for each number, in their order: a key to sort by. −0 stands before 0, and what is no number last.
+    /// A word for each number, in their order: a key to sort by. −0 comes before 0, and what is no number last.
     #[inline(always)]
     pub fn key(self) -> [W; 1] {
         let [word] = self.words();
@@ -305,7 +305,7 @@ impl<W: Lanes> Float<W, 2> {
         (within.floor() + Self::filled(like, (1_u64 << 52) as f64)).0[0]
     }
 
-    /// Words for each number, in their order: a key to sort by. −0 stands before 0, and what is no number last.
+    /// Words for each number, in their order: a key to sort by. −0 comes before 0, and what is no number last.
     #[inline(always)]
     pub fn key(self) -> [W; 2] {
         let [low, high] = self.words();

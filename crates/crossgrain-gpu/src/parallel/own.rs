@@ -141,7 +141,7 @@ impl<C: Combine<N>, const N: usize> Map<N, N> for After<'_, C, N> {
     }
 }
 
-/// The key that stands first, or last. Of its numbers the last weighs most.
+/// The key that is first in order, or last. Of its numbers the last weighs most.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outermost<const IS_LAST: bool>;
 

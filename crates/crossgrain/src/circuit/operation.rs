@@ -33,7 +33,7 @@ pub enum Operation {
     ShiftLeftBy,
     /// The first lane shifted towards its low end by the low five bits of the second.
     ShiftRightBy,
-    /// How many zeros stand above a lane's highest one.
+    /// How many zeros are above a lane's highest one.
     LeadingZeros,
     /// The entry of the table of this number that a lane says, which is within it.
     LookUp(u32),

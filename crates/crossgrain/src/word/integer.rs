@@ -212,7 +212,7 @@ pub trait Integer<W: Lanes>:
     /// Shifted towards the low end by what the lowest five or six bits of a word say.
     fn shift_right_by(self, count: W) -> Self;
 
-    /// How many zeros stand above the highest one.
+    /// How many zeros are above the highest one.
     fn zeros(self) -> W;
 
     /// Ones where this is less, else zeros.

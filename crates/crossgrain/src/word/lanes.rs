@@ -123,7 +123,7 @@ pub trait Lanes: Word {
         counts.bit_of_lanes::<4>().select(x.shift_lanes_right::<16>(), x)
     }
 
-    /// In every lane how many zeros stand above its highest one: 32 where there is none.
+    /// In every lane how many zeros are above its highest one: 32 where there is none.
     #[inline(always)]
     fn leading_zeros_of_lanes(self) -> Self {
         let (x, count) = without_zeros::<_, 16, 16>(self, self.zero());
