@@ -3,7 +3,7 @@
 //! The host turns each word into a block of 64 bytes, and blocks into keys is a text over lanes ([`sha256`]): it runs
 //! here in the registers of the CPU, and on a device, of which [`Derive`] is the face. What is given to such a text besides blocks, the
 //! salt and how often, is public.
-//! Holds: blocks and keys are wiped by whoever has them; nothing of them is left on a stack here.
+//! Holds: the caller wipes blocks and keys; nothing of them is left on a stack here.
 
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroize as _;

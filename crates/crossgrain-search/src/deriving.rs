@@ -1,6 +1,6 @@
 //! A device that derives keys for a search of words.
 //!
-//! Whoever has as many words as it takes hands them in and waits for the keys, one after the other. Each time one of the keys is
+//! Threads that have as many words as it takes hand them in and wait for the keys, one after the other. Each time one of the keys is
 //! derived by the reference too (`Batch`). A device that fails has given nothing of what it was given last, and is not asked again.
 
 use std::fmt;
