@@ -394,7 +394,7 @@ mod by_a_driver_that_stands_in {
     #[test]
     fn words_that_a_lost_device_has_not_done_are_the_cpu_s() {
         let (place, args) = place_with_words();
-        for (fault, device) in [("lost=1", "cuda:0"), ("lost=2", "cuda:0"), ("lost=20", "cuda:0,cuda:0")] {
+        for (fault, device) in [("lost=1", "cuda:0"), ("lost=2", "cuda:0"), ("lost=2", "cuda:0,cuda:0")] {
             let Some(lost) = done(&place, fault, &[&args[..], &["--device", device]].concat()) else {
                 return;
             };
