@@ -109,10 +109,9 @@ impl WideKeys {
         Self { keys: [const { Wide([[0; BLOCK_BYTES]; LANES_MAX]) }; ROUND_KEYS_MAX], rounds }
     }
 
-    /// Takes another round key, which is in every lane.
-    #[inline(always)]
-    pub(super) fn set<W: AesLanes>(&mut self, round: usize, key: W) {
-        key.store(&mut self.keys[round].0.as_flattened_mut()[..W::BYTES]);
+    /// Takes another round key.
+    pub(super) const fn set(&mut self, round: usize, key: &Block) {
+        self.keys[round] = Wide([*key; LANES_MAX]);
     }
 
     /// Round key 0, those of the middle rounds, and the last.

@@ -127,7 +127,9 @@ impl<W: AesLanes + Lane32> Keyed for OwnKeys<W> {
         let (mut longest, isa) = (0, self.isa);
         for (lane, record) in records.iter_mut().enumerate() {
             if record.buffers.len_bytes() >= long_bytes::<W>() {
-                isa.enter(Alone::<W> { isa, rows: &self.rows, lane, keys: &mut self.alone.keys });
+                for (round, row) in self.rows.iter().enumerate() {
+                    self.alone.keys.set(round, &row.0[lane]);
+                }
                 run_alone(born, record, &|source, buffers| self.alone.run(source, buffers));
             } else {
                 longest = longest.max(record.buffers.len_bytes());
@@ -236,26 +238,6 @@ fn round<W: AesLanes, const ENCRYPT: bool>(word: W, key: W) -> W {
 #[inline(always)]
 fn last_round<W: AesLanes, const ENCRYPT: bool>(word: W, key: W) -> W {
     if ENCRYPT { word.encrypt_last_round(key) } else { word.decrypt_last_round(key) }
-}
-
-/// One lane's round keys, for all lanes of a register.
-struct Alone<'a, W: AesLanes> {
-    isa: W::Isa,
-    rows: &'a [Row; ROUND_KEYS_MAX],
-    lane: usize,
-    keys: &'a mut WideKeys,
-}
-
-impl<W: AesLanes> Kernel for Alone<'_, W> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Self { isa, rows, lane, keys } = self;
-        for (round, row) in rows.iter().enumerate() {
-            keys.set(round, row.of_lane::<W>(isa, lane));
-        }
-    }
 }
 
 /// Records that are not long, as many registers of them in flight as there are, whosever they are.

@@ -29,33 +29,56 @@ const fn long_bytes<W: Lane32>() -> usize {
 /// Bundles side by side: the round keys of more would fill the first cache.
 const BUNDLES: usize = 2;
 
-/// A round key of every lane.
-type Row<W> = [State<W>; BUNDLES];
+/// A round key of every lane: the four words of each bundle, one after another as registers are stored.
+#[repr(align(64))]
+struct Row([u8; BUNDLES * 4 * WORD_BYTES_MAX]);
+
+/// Bytes of the widest register.
+const WORD_BYTES_MAX: usize = 64;
+
+impl Row {
+    #[inline(always)]
+    fn set<W: Lane32>(&mut self, bundle: usize, key: State<W>) {
+        for (i, word) in key.into_iter().enumerate() {
+            word.store(&mut self.0[(4 * bundle + i) * W::BYTES..][..W::BYTES]);
+        }
+    }
+
+    /// The key of the lane that is at this byte of each of a bundle's words.
+    fn of_lane<W: Lane32>(&self, bundle: usize, at: usize) -> RoundKey {
+        let words = self.0.chunks_exact(W::BYTES).skip(4 * bundle);
+        let mut key = [0; 4];
+        for (word, words) in key.iter_mut().zip(words) {
+            *word = words[at..].first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
+        }
+        key
+    }
+}
 
 /// The cipher in one direction with a key a lane.
 pub struct OwnKeys<W: Lane32> {
     isa: W::Isa,
     direction: Direction,
     key_bytes: usize,
-    rows: [Row<W>; ROUNDS + 1],
+    rows: [Row; ROUNDS + 1],
 }
 
 impl<W: Lane32> OwnKeys<W> {
     /// The cipher with keys of so many bytes: none as yet.
-    pub fn new(isa: W::Isa, direction: Direction, key_bytes: usize) -> Self {
-        const { assert!(BUNDLES * W::BITS / 32 <= LANES_MAX) };
-        let zeros = [[W::splat(isa, 0); 4]; BUNDLES];
-        Self { isa, direction, key_bytes, rows: [zeros; ROUNDS + 1] }
+    pub const fn new(isa: W::Isa, direction: Direction, key_bytes: usize) -> Self {
+        const { assert!(BUNDLES * W::BITS / 32 <= LANES_MAX && W::BYTES <= WORD_BYTES_MAX) };
+        let rows = [const { Row([0; BUNDLES * 4 * WORD_BYTES_MAX]) }; ROUNDS + 1];
+        Self { isa, direction, key_bytes, rows }
     }
 
     /// Lanes of a bundle.
     const BUNDLE_BLOCKS: usize = W::BITS / 32;
 }
 
-impl<W: Lane32> LaneKey<W> for Row<W> {
+impl<W: Lane32> LaneKey<W> for Row {
     #[inline(always)]
-    fn mixed(&self, _isa: W::Isa, state: State<W>, bundle: usize) -> State<W> {
-        each!(i < 4 => state[i] ^ self[bundle][i])
+    fn mixed(&self, isa: W::Isa, state: State<W>, bundle: usize) -> State<W> {
+        each!(i < 4 => state[i] ^ W::load(isa, &self.0[(4 * bundle + i) * W::BYTES..][..W::BYTES]))
     }
 }
 
@@ -109,7 +132,7 @@ impl<W: Lane32> Keyed for OwnKeys<W> {
     fn run(&mut self, born: Born, records: &mut [&mut Record<'_>]) {
         for (lane, record) in records.iter_mut().enumerate() {
             if record.buffers.len_bytes() >= long_bytes::<W>() {
-                let keys = RoundKeys::from_words(self.isa.enter(Alone(self, lane)));
+                let keys = RoundKeys::from_words(self.of_lane(lane));
                 let cipher = OnWords::<W>::of(self.isa, Cipher::with_mixed(self.isa, self.direction, keys));
                 run_alone(born, record, &|source, buffers| cipher.run(source, buffers));
             }
@@ -158,16 +181,25 @@ impl<W: Lane32> Kernel for Expand<'_, W> {
             for first in (0..ROUNDS).step_by(8) {
                 unrolled!(index in [0 1 2 3 4 5 6 7] {
                     let key = schedule.round_key_of(first, index);
-                    keyed.rows[first + index][bundle] = keyed.as_mixed(key, first + index);
+                    let key = keyed.as_mixed(key, first + index);
+                    keyed.rows[first + index].set(bundle, key);
                 });
             }
             let last = schedule.round_key_of(ROUNDS, 0);
-            keyed.rows[ROUNDS][bundle] = keyed.as_mixed(last, ROUNDS);
+            let last = keyed.as_mixed(last, ROUNDS);
+            keyed.rows[ROUNDS].set(bundle, last);
         }
     }
 }
 
 impl<W: Lane32> OwnKeys<W> {
+    /// One lane's round keys.
+    fn of_lane(&self, lane: usize) -> [RoundKey; ROUNDS + 1] {
+        let (bundle, lane) = (lane / Self::BUNDLE_BLOCKS, lane % Self::BUNDLE_BLOCKS);
+        let at = word_lane(W::BITS, lane) / 8;
+        self.rows.each_ref().map(|row| row.of_lane::<W>(bundle, at))
+    }
+
     /// Round key `number` as the direction mixes it in: with the constant of the S-box before it, and, to encrypt, before the linear
     /// transformation.
     #[inline(always)]
@@ -181,29 +213,6 @@ impl<W: Lane32> OwnKeys<W> {
             Direction::Decrypt => (key, inverse_constant::<W>(number)),
         };
         each!(i < 4 => key[i] ^ W::splat_lanes(isa, 0_u32.wrapping_sub(u32::from(constant >> i & 1))))
-    }
-}
-
-/// One lane's round keys.
-struct Alone<'a, W: Lane32>(&'a OwnKeys<W>, usize);
-
-impl<W: Lane32> Kernel for Alone<'_, W> {
-    type Output = [RoundKey; ROUNDS + 1];
-
-    #[inline(always)]
-    fn run(self) -> [RoundKey; ROUNDS + 1] {
-        let Self(OwnKeys { rows, .. }, lane) = self;
-        let blocks = OwnKeys::<W>::BUNDLE_BLOCKS;
-        let (bundle, at) = (lane / blocks, word_lane(W::BITS, lane % blocks) / 8);
-        let mut bytes = [0; 64];
-        let mut keys = [[0; 4]; ROUNDS + 1];
-        for (key, row) in keys.iter_mut().zip(rows) {
-            for (word, words) in key.iter_mut().zip(row[bundle]) {
-                words.store(&mut bytes[..W::BYTES]);
-                *word = bytes[at..].first_chunk().map_or(0, |word| u32::from_le_bytes(*word));
-            }
-        }
-        keys
     }
 }
 
