@@ -35,6 +35,9 @@ const RUN: Duration = Duration::from_millis(100);
 /// Turns of the first run.
 const FIRST_TURNS: u32 = 16;
 
+/// Most turns of a run: Vulkan in software (llvmpipe) breaks a loop off after 65,535 turns, and says nothing.
+const TURNS_MAX: u32 = 1 << 15;
+
 /// The digest of a block.
 struct Digest;
 
@@ -145,7 +148,7 @@ impl Deriver {
             if start.elapsed() > RUN {
                 self.turns_at_once = (turns / 2).max(1);
             } else if start.elapsed() < RUN / 4 && turns == self.turns_at_once {
-                self.turns_at_once = turns.saturating_mul(2);
+                self.turns_at_once = (2 * turns).min(TURNS_MAX);
             }
         }
         Ok(())
