@@ -3,6 +3,7 @@
 //! On a machine without a device that is printed as skipped, unless CROSSGRAIN_REQUIRE names `wgpu` or `cuda`.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
+mod present;
 #[allow(dead_code, reason = "another test is not to be told secrets")]
 mod spy;
 mod stand_in;
@@ -12,29 +13,13 @@ use std::sync::{Arc, Mutex};
 
 use crossgrain::mode::Options;
 use crossgrain::{Cipher, Direction, Key};
-use crossgrain_gpu::{Gpu, Searcher, choose, devices};
+use crossgrain_gpu::{Gpu, Searcher};
 use crossgrain_search::{
     BlockSearch, Derivation, Deriving, Device as _, Form, Hash, Hit, Kdf, Known, Pair, Refused, Rule, Search,
     Watch, WordSearch, Words,
 };
+use present::gpus;
 use spy::{Spy, Told};
-
-/// The devices that are here; none is a failure where one must be.
-fn gpus() -> Vec<Arc<dyn Gpu>> {
-    let required = std::env::var("CROSSGRAIN_REQUIRE").unwrap_or_default();
-    let mut gpus = Vec::new();
-    for kind in devices() {
-        match kind.devices {
-            Ok(found) => gpus.extend(found.iter().map(|info| choose(&info.id).unwrap())),
-            Err(error) => {
-                let is_required = required.split(',').any(|required| required == kind.backend);
-                assert!(!is_required, "{} is required: {error}", kind.backend);
-                eprintln!("skipped: {}: {error}", kind.backend);
-            }
-        }
-    }
-    gpus
-}
 
 fn pbkdf2(salt: &[u8], iterations: u32) -> Kdf {
     Kdf::Pbkdf2 { hash: Hash::Sha256, salt: salt.to_vec(), iterations }

@@ -4,6 +4,7 @@
 //! On a machine without a device that is printed as skipped, unless CROSSGRAIN_REQUIRE names `wgpu` or `cuda`.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
+mod present;
 #[path = "../../crossgrain/tests/sought/mod.rs"]
 mod sought;
 mod stand_in;
@@ -14,10 +15,11 @@ use crossgrain::internal::device::search::Search as Program;
 use crossgrain::internal::part::search::Known;
 use crossgrain::mode::Options;
 use crossgrain::{Cipher, Direction, Key};
-use crossgrain_gpu::{Gpu, Searcher, choose, devices};
+use crossgrain_gpu::{Gpu, Searcher};
 use crossgrain_search::{
     self as search, BigUint, BlockSearch, Kdf, Pair, Search, SpaceSearch, Watch, key_mask,
 };
+use present::gpus;
 use sought::{halves, known, planted};
 
 /// Keys of a table: more than two bundles of 32, and no multiple.
@@ -27,23 +29,6 @@ const OUTERS: usize = 300;
 
 /// Outer keys of most searches: with 75 keys three groups of 64 threads, the last not full.
 const FEW_OUTERS: usize = 50;
-
-/// The devices that are here; none is a failure where one must be.
-fn gpus() -> Vec<Arc<dyn Gpu>> {
-    let required = std::env::var("CROSSGRAIN_REQUIRE").unwrap_or_default();
-    let mut gpus = Vec::new();
-    for kind in devices() {
-        match kind.devices {
-            Ok(found) => gpus.extend(found.iter().map(|info| choose(&info.id).unwrap())),
-            Err(error) => {
-                let is_required = required.split(',').any(|required| required == kind.backend);
-                assert!(!is_required, "{} is required: {error}", kind.backend);
-                eprintln!("skipped: {}: {error}", kind.backend);
-            }
-        }
-    }
-    gpus
-}
 
 fn keys_are_found(gpu: &Arc<dyn Gpu>, cipher: Cipher, direction: Direction, at: usize) {
     let (outer, inner) = halves(cipher, at, OUTERS, KEYS);

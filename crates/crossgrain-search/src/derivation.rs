@@ -1,4 +1,4 @@
-//! Keys made of words many at a time, a word a lane of 32 bits: by SHA-256, once or in PBKDF2.
+//! Keys made of words many at a time, a word in each lane of 32 bits: by SHA-256, once or in PBKDF2.
 //!
 //! The host turns each word into a block of 64 bytes, and blocks into keys is a text over lanes ([`sha256`]): it runs
 //! here in the registers of the CPU, and on a device, of which [`Derive`] is the face. What is given to such a text besides blocks, the

@@ -174,9 +174,7 @@ impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
             }
         }
     }
-}
 
-impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
     /// Takes four blocks of each of four messages, from byte `at` on, into four lanes of four steps.
     #[inline(always)]
     pub(crate) fn fill_square<W: AesLanes>(

@@ -1,4 +1,4 @@
-//! Records, each under a key of its own: the face of kernels that hold a key a lane.
+//! Records, each under a key of its own: the face of kernels that hold a key for each lane.
 //!
 //! A kernel takes as many keys as it has lanes, works out their schedules side by side, and then runs record i under the key of
 //! lane i. What it does with single blocks is enough to run any mode (`by_steps`): a few blocks of every record at a time. Long
@@ -17,7 +17,7 @@ use crate::word::{Buffers, wipe};
 /// Keys that any kernel holds at once, at most.
 pub const LANES_MAX: usize = 32;
 
-/// Where the blocks of records are born.
+/// Where the blocks of records come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Born {
     /// In the input: the result replaces them (ECB).
@@ -46,7 +46,7 @@ pub(super) const fn counter(iv: &Block) -> Counter {
     Counter::big_endian(u128::from_be_bytes(*iv))
 }
 
-/// A cipher in one direction with a key a lane.
+/// A cipher in one direction with a key for each lane.
 pub trait Keyed {
     /// Keys that are held at once: no more than [`LANES_MAX`].
     fn lanes(&self) -> usize;

@@ -47,7 +47,7 @@ impl Row {
     }
 }
 
-/// The cipher in one direction with a key a lane.
+/// The cipher in one direction with a key for each lane.
 pub struct OwnKeys<W: AesLanes> {
     isa: W::Isa,
     direction: Direction,
@@ -201,7 +201,7 @@ impl<W: AesLanes + Lane32, const NK: usize, const ENCRYPT: bool> Kernel for Expa
     }
 }
 
-/// A block a lane.
+/// A block in each lane.
 struct Blocks<'a, W: AesLanes, const ENCRYPT: bool> {
     isa: W::Isa,
     rows: Rows<'a>,

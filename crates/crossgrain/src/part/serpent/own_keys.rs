@@ -55,7 +55,7 @@ impl Row {
     }
 }
 
-/// The cipher in one direction with a key a lane.
+/// The cipher in one direction with a key for each lane.
 pub struct OwnKeys<W: Lane32> {
     isa: W::Isa,
     direction: Direction,
@@ -216,7 +216,7 @@ impl<W: Lane32> OwnKeys<W> {
     }
 }
 
-/// A block a lane, of `N` bundles.
+/// A block in each lane, of `N` bundles.
 struct Blocks<'a, W: Lane32, const N: usize>(&'a OwnKeys<W>, &'a mut [Block; LANES_MAX]);
 
 impl<W: Lane32, const N: usize> Kernel for Blocks<'_, W, N> {
