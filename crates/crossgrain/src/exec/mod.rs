@@ -2,12 +2,14 @@
 //!
 //! Modes call [`Program::run`] and know no variant and no ISA.
 
+mod bound;
 mod frame;
 mod many;
 mod own_keys;
 mod program;
 mod search;
 mod threads;
+mod tiles;
 
 pub use own_keys::OwnKeys;
 pub use program::{Program, Schedule};

@@ -1,32 +1,25 @@
 //! A program: plans bound to a key.
 //!
-//! Data runs bundle by bundle: from the source into a tile in L1, through the parts, to the bytes. What
-//! is left over at the end, down to a single byte of a counter job, goes through a padded copy by the
+//! Data runs bundle by bundle (`tiles`). What is left over at the end, down to a single byte of a counter job, goes through a padded copy by the
 //! plan that does it cheapest. What a mode adds before the cipher and after it is added tile by tile
 //! (`frame`), or by the kernel itself where that is the whole cipher.
 
-use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
-use super::frame::Frame;
+use super::bound::{Bound, bind_all};
 use super::many::Queue;
 use super::threads::Threads;
-use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::convert::{Load, Store};
+use crate::block::{BLOCK_BYTES, Block, Error, Key};
 use crate::message::AeadMessage;
-use crate::part::chain::{Rule, Strand, by_blocks};
+use crate::part::chain::{Rule, Strand};
 use crate::part::ghash::Ghash;
 use crate::part::mask::LongMasks;
-use crate::part::{Count, Counting, GcmWay, Keys, Source, TilePart, WholePart, tweak};
+use crate::part::{GcmWay, Keys, Source};
 use crate::plan::{Costs, Job, Limits, Plan, choose};
-use crate::variant::{Action, Variant};
-use crate::word::{Buffers, Features, TILE_BYTES, Tile, Wiped, wipe_deep_stack, wipe_stack};
-
-/// Blocks that fit in a tile.
-const TILE_BLOCKS: usize = TILE_BYTES / BLOCK_BYTES;
+use crate::word::{Buffers, Features, Tile, Wiped, wipe_deep_stack, wipe_stack};
 
 /// A job that can be run: its plans with their instructions, keys and nothing left to decide.
 pub struct Program {
@@ -41,43 +34,11 @@ pub struct Program {
     wipes_stack: bool,
 }
 
-/// A way to add tweaks to a tile, shared by a program's plans.
-type Whiten = Arc<dyn tweak::Whiten>;
-
-/// One plan, bound.
-enum Bound {
-    Whole(Wiped<dyn WholePart>),
-    Tiles(Box<Tiled>),
-}
-
-/// From bytes or counters to bytes by way of tiles.
-struct Tiled {
-    bundle_blocks: usize,
-    entry: Entry,
-    steps: Vec<Step>,
-    exit: Box<dyn Store>,
-    whiten: Whiten,
-}
-
-/// What happens to a tile between its entry and its exit.
-enum Step {
-    Part(Wiped<dyn TilePart>),
-    /// Out of `blocks` into another representation, in the other tile.
-    Load(Box<dyn Load>),
-    /// Out of another representation into `blocks`, in the other tile.
-    Store(Box<dyn Store>),
-}
-
-enum Entry {
-    Load(Box<dyn Load>),
-    Count(Wiped<dyn Count>),
-}
-
 /// A key's schedule, worked out once for all programs of a mode. It stays where it is when this is moved.
 pub struct Schedule(Wiped<Keys>);
 
 impl Schedule {
-    /// The schedule of a key. Wipe the stack when the programs are made.
+    /// The schedule of a key. Who calls this wipes the stack behind it.
     #[inline(never)]
     pub fn of(key: &Key, features: Features) -> Self {
         Self(Box::new(Keys::expand(key, features)).into())
@@ -96,12 +57,10 @@ impl Program {
     /// # Errors
     /// As [`choose`].
     pub fn new(job: Job, key: &Key, limits: &Limits, costs: &Costs, threads: Threads) -> Result<Self, Error> {
-        Self::of(
-            choose(job, limits, costs)?.into(),
-            &Schedule::of(key, limits.features),
-            limits.features,
-            threads,
-        )
+        let plans = choose(job, limits, costs)?.into();
+        let schedule = Schedule::of(key, limits.features);
+        wipe_stack();
+        Self::of(plans, &schedule, limits.features, threads)
     }
 
     /// Binds plans, widest bundle first, to a key's schedule.
@@ -378,226 +337,5 @@ impl Drop for Program {
 impl fmt::Debug for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Program").field("plans", &self.plans).finish_non_exhaustive()
-    }
-}
-
-impl Bound {
-    /// Blocks that a run must be a multiple of.
-    const fn bundle_blocks(&self) -> usize {
-        match self {
-            Self::Whole(_) => 1,
-            Self::Tiles(tiled) => tiled.bundle_blocks,
-        }
-    }
-
-    /// How many chains run side by side.
-    fn lanes(&self) -> usize {
-        match self {
-            Self::Whole(cipher) => cipher.lanes(),
-            // Enough to outweigh a run's beginning, few enough for their messages to stay in cache.
-            Self::Tiles(tiled) => LANES_LEAST.next_multiple_of(tiled.bundle_blocks),
-        }
-    }
-
-    /// Begins work on one thread.
-    fn begin(&self) -> Running<'_> {
-        match self {
-            Self::Whole(cipher) => Running::Whole(&**cipher),
-            Self::Tiles(tiled) => Running::Tiles(Box::new(Work {
-                bundle_blocks: tiled.bundle_blocks,
-                entry: tiled.entry.begin(),
-                steps: &tiled.steps,
-                exit: &*tiled.exit,
-                frame: Frame::new(&*tiled.whiten),
-                tiles: Borrowed::take(),
-            })),
-        }
-    }
-}
-
-/// Chains that run together on tiles whose bundles are smaller.
-const LANES_LEAST: usize = 64;
-
-/// A plan at work on one thread.
-enum Running<'a> {
-    Whole(&'a dyn WholePart),
-    Tiles(Box<Work<'a>>),
-}
-
-impl Running<'_> {
-    /// Runs over whole bundles.
-    fn run(&mut self, source: Source<'_>, buffers: Buffers<'_>) {
-        match self {
-            Self::Whole(cipher) => cipher.run(source, buffers),
-            Self::Tiles(work) => work.run(source, buffers),
-        }
-    }
-
-    fn chain(&mut self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
-        match self {
-            Self::Whole(cipher) => cipher.chain(rule, strands, blocks),
-            Self::Tiles(work) => {
-                let bundle_blocks = work.bundle_blocks;
-                let mut cipher = |states: Buffers<'_>| work.run(Source::Bytes, states);
-                by_blocks(rule, &mut cipher, bundle_blocks, strands, blocks);
-            }
-        }
-    }
-}
-
-/// One thread's tiles: the one that holds the state; one to convert into, and a conversion's scratch.
-#[derive(Default)]
-struct Tiles {
-    state: Tile,
-    spare: [Tile; 2],
-}
-
-thread_local! {
-    /// Tiles between two runs on this thread, all zeros.
-    static IDLE: Cell<Option<Box<Tiles>>> = const { Cell::new(None) };
-}
-
-/// Tiles for as long as a run takes, then wiped where they were used: making new ones would cost as much as
-/// enciphering a hundred blocks.
-struct Borrowed(Option<Box<Tiles>>);
-
-impl Borrowed {
-    fn take() -> Self {
-        Self(IDLE.take())
-    }
-}
-
-impl Drop for Borrowed {
-    fn drop(&mut self) {
-        if let Some(mut tiles) = self.0.take() {
-            tiles.state.wipe();
-            tiles.spare.iter_mut().for_each(Tile::wipe);
-            // A thread that is ending has no more use for them.
-            let _ = IDLE.try_with(|idle| idle.set(Some(tiles)));
-        }
-    }
-}
-
-/// One thread at work on a plan with tiles.
-struct Work<'a> {
-    bundle_blocks: usize,
-    entry: Begun<'a>,
-    steps: &'a [Step],
-    exit: &'a dyn Store,
-    frame: Frame<'a>,
-    tiles: Borrowed,
-}
-
-impl Work<'_> {
-    /// Runs over whole bundles.
-    fn run(&mut self, mut source: Source<'_>, mut rest: Buffers<'_>) {
-        let most_blocks = TILE_BLOCKS / self.bundle_blocks * self.bundle_blocks;
-        while !rest.is_empty() {
-            let blocks = most_blocks.min(rest.len_bytes() / BLOCK_BYTES);
-            let (now, later) = rest.split_at(blocks * BLOCK_BYTES);
-            let next = source.after(now.input());
-            self.run_tile(source, now);
-            (source, rest) = (next, later);
-        }
-    }
-
-    /// Takes as many blocks as fit in a tile from source to sink.
-    fn run_tile(&mut self, source: Source<'_>, buffers: Buffers<'_>) {
-        let Self { entry, steps, exit, frame, tiles, .. } = self;
-        let Tiles { state, spare } = &mut **tiles.0.get_or_insert_default();
-        let blocks = buffers.len_bytes() / BLOCK_BYTES;
-        match (entry, source) {
-            (Begun::Count(counting), Source::Counter(first)) => counting.count(first, state, spare, blocks),
-            (Begun::Load(load), _) => load.load(frame.enter(source, buffers.input()), state, &mut spare[1]),
-            _ => unreachable!("modes run a program from the source it was planned for"),
-        }
-        let [other, scratch] = spare;
-        // References, so that exchanging tiles after a conversion exchanges no contents.
-        let (mut state, mut other) = (state, other);
-        for step in *steps {
-            let len_bytes = blocks * BLOCK_BYTES;
-            match step {
-                Step::Part(part) => part.run(state, blocks),
-                Step::Load(load) => load.load(&state.bytes()[..len_bytes], other, scratch),
-                Step::Store(store) => {
-                    store.store(state, scratch, false, Buffers::in_place(other.front_mut(len_bytes)));
-                    other.phase = 0;
-                }
-            }
-            if !matches!(step, Step::Part(_)) {
-                std::mem::swap(&mut state, &mut other);
-            }
-        }
-        let (add, buffers) = frame.leave(source, buffers);
-        exit.store(state, scratch, add, buffers);
-    }
-}
-
-/// An entry at work on one thread.
-enum Begun<'a> {
-    Load(&'a dyn Load),
-    Count(Box<dyn Counting + 'a>),
-}
-
-impl Entry {
-    fn begin(&self) -> Begun<'_> {
-        match self {
-            Self::Load(load) => Begun::Load(&**load),
-            Self::Count(count) => Begun::Count(count.begin()),
-        }
-    }
-}
-
-/// In a frame of its own, to be wiped.
-#[inline(never)]
-fn bind_all(plans: &[Plan], keys: &Keys, features: Features) -> Result<Vec<Bound>, Error> {
-    if plans.is_empty() {
-        return Err(Error::NoPlan("give one at least".to_owned()));
-    }
-    let whiten = Whiten::from(tweak::whiten(features));
-    plans.iter().map(|plan| bind(plan, keys, features, &whiten)).collect()
-}
-
-fn bind(plan: &Plan, keys: &Keys, features: Features, whiten: &Whiten) -> Result<Bound, Error> {
-    let (mut entry, mut steps) = (None, Vec::new());
-    for stage in &plan.stages {
-        let variant: &Variant = stage.variant;
-        let missing = || variant.unavailable(features);
-        match variant.action {
-            Action::Whole(direction, bind) => {
-                return bind(features, direction, keys)
-                    .map(|cipher| Bound::Whole(cipher.into()))
-                    .ok_or_else(missing);
-            }
-            Action::WholeCounter(bind) => {
-                return bind(features, Direction::Encrypt, keys)
-                    .map(|cipher| Bound::Whole(cipher.into()))
-                    .ok_or_else(missing);
-            }
-            Action::Load(bind) if entry.is_none() => {
-                entry = Some(Entry::Load(bind(features).ok_or_else(missing)?));
-            }
-            Action::Load(bind) => steps.push(Step::Load(bind(features).ok_or_else(missing)?)),
-            Action::Count(bind) => entry = Some(Entry::Count(bind(features).ok_or_else(missing)?.into())),
-            Action::CountEncrypted(bind) => {
-                entry = Some(Entry::Count(bind(features, keys).ok_or_else(missing)?.into()));
-            }
-            Action::Tile(part, direction, bind) => {
-                let part = bind(features, part, direction, keys, stage.round);
-                steps.push(Step::Part(part.ok_or_else(missing)?.into()));
-            }
-            Action::Store(bind) => steps.push(Step::Store(bind(features).ok_or_else(missing)?)),
-            Action::Search(..) | Action::SearchStep(..) => {
-                return Err(Error::NoPlan(format!("{} gives no bytes", variant.name)));
-            }
-        }
-    }
-    let bundle_blocks = plan.bundle_blocks();
-    match (entry, steps.pop()) {
-        (Some(entry), Some(Step::Store(exit))) => {
-            let whiten = Arc::clone(whiten);
-            Ok(Bound::Tiles(Box::new(Tiled { bundle_blocks, entry, steps, exit, whiten })))
-        }
-        _ => Err(Error::NoPlan("one that was given does not lead from a source to bytes".to_owned())),
     }
 }

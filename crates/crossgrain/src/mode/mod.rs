@@ -40,7 +40,7 @@ use crate::exec::{Program, Schedule, Threads};
 pub use crate::message::{AeadMessage, Record, Tag};
 use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, choose};
 use crate::variant::{Policy, find};
-use crate::word::{Features, wipe};
+use crate::word::{Features, wipe, wipe_stack};
 
 /// Blocks that are wiped when dropped.
 struct Blocks(Vec<Block>);
@@ -122,7 +122,10 @@ impl Options {
 
     /// A key's schedule, for the programs of a mode.
     fn schedule(&self, key: &Key) -> Result<Schedule, Error> {
-        Ok(Schedule::of(key, self.limits()?.features))
+        let schedule = Schedule::of(key, self.limits()?.features);
+        // Here: frames of what comes next may reach further down than this one, and would keep what lies in their gaps.
+        wipe_stack();
+        Ok(schedule)
     }
 
     /// Plans a job and binds it to a key's schedule.

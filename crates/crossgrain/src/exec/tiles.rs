@@ -1,0 +1,161 @@
+//! One thread at work on a bound plan: from the source into a tile in L1, through the parts, to the bytes.
+//!
+//! Holds: tiles are wiped where they were used before anything else uses them.
+
+use std::cell::Cell;
+
+use super::bound::{Entry, Step, Tiled};
+use super::frame::Frame;
+use crate::block::BLOCK_BYTES;
+use crate::convert::{Load, Store};
+use crate::part::chain::{Rule, Strand, by_blocks};
+use crate::part::{Counting, Source, WholePart};
+use crate::word::{Buffers, TILE_BYTES, Tile};
+
+/// Blocks that fit in a tile.
+const TILE_BLOCKS: usize = TILE_BYTES / BLOCK_BYTES;
+
+/// A plan at work on one thread.
+pub(super) enum Running<'a> {
+    Whole(&'a dyn WholePart),
+    Tiles(Box<Work<'a>>),
+}
+
+impl Running<'_> {
+    /// Runs over whole bundles.
+    pub(super) fn run(&mut self, source: Source<'_>, buffers: Buffers<'_>) {
+        match self {
+            Self::Whole(cipher) => cipher.run(source, buffers),
+            Self::Tiles(work) => work.run(source, buffers),
+        }
+    }
+
+    /// Takes every chain `blocks` blocks further.
+    pub(super) fn chain(&mut self, rule: Rule, strands: &mut [&mut Strand<'_>], blocks: usize) {
+        match self {
+            Self::Whole(cipher) => cipher.chain(rule, strands, blocks),
+            Self::Tiles(work) => {
+                let bundle_blocks = work.bundle_blocks;
+                let mut cipher = |states: Buffers<'_>| work.run(Source::Bytes, states);
+                by_blocks(rule, &mut cipher, bundle_blocks, strands, blocks);
+            }
+        }
+    }
+}
+
+/// One thread's tiles: the one that holds the state; one to convert into, and a conversion's scratch.
+#[derive(Default)]
+struct Tiles {
+    state: Tile,
+    spare: [Tile; 2],
+}
+
+thread_local! {
+    /// Tiles between two runs on this thread, all zeros.
+    static IDLE: Cell<Option<Box<Tiles>>> = const { Cell::new(None) };
+}
+
+/// Tiles for as long as a run takes, then wiped where they were used: making new ones would cost as much as
+/// enciphering a hundred blocks.
+struct Borrowed(Option<Box<Tiles>>);
+
+impl Borrowed {
+    fn take() -> Self {
+        Self(IDLE.take())
+    }
+}
+
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        if let Some(mut tiles) = self.0.take() {
+            tiles.state.wipe();
+            tiles.spare.iter_mut().for_each(Tile::wipe);
+            // A thread that is ending has no more use for them.
+            let _ = IDLE.try_with(|idle| idle.set(Some(tiles)));
+        }
+    }
+}
+
+/// One thread at work on a plan with tiles.
+pub(super) struct Work<'a> {
+    bundle_blocks: usize,
+    entry: Begun<'a>,
+    steps: &'a [Step],
+    exit: &'a dyn Store,
+    frame: Frame<'a>,
+    tiles: Borrowed,
+}
+
+impl<'a> Work<'a> {
+    pub(super) fn on(tiled: &'a Tiled) -> Self {
+        let Tiled { bundle_blocks, entry, steps, exit, whiten } = tiled;
+        Self {
+            bundle_blocks: *bundle_blocks,
+            entry: entry.begin(),
+            steps,
+            exit: &**exit,
+            frame: Frame::new(&**whiten),
+            tiles: Borrowed::take(),
+        }
+    }
+}
+
+impl Work<'_> {
+    /// Runs over whole bundles.
+    fn run(&mut self, mut source: Source<'_>, mut rest: Buffers<'_>) {
+        let most_blocks = TILE_BLOCKS / self.bundle_blocks * self.bundle_blocks;
+        while !rest.is_empty() {
+            let blocks = most_blocks.min(rest.len_bytes() / BLOCK_BYTES);
+            let (now, later) = rest.split_at(blocks * BLOCK_BYTES);
+            let next = source.after(now.input());
+            self.run_tile(source, now);
+            (source, rest) = (next, later);
+        }
+    }
+
+    /// Takes as many blocks as fit in a tile from source to sink.
+    fn run_tile(&mut self, source: Source<'_>, buffers: Buffers<'_>) {
+        let Self { entry, steps, exit, frame, tiles, .. } = self;
+        let Tiles { state, spare } = &mut **tiles.0.get_or_insert_default();
+        let blocks = buffers.len_bytes() / BLOCK_BYTES;
+        match (entry, source) {
+            (Begun::Count(counting), Source::Counter(first)) => counting.count(first, state, spare, blocks),
+            (Begun::Load(load), _) => load.load(frame.enter(source, buffers.input()), state, &mut spare[1]),
+            _ => unreachable!("modes run a program from the source it was planned for"),
+        }
+        let [other, scratch] = spare;
+        // References, so that exchanging tiles after a conversion exchanges no contents.
+        let (mut state, mut other) = (state, other);
+        for step in *steps {
+            let len_bytes = blocks * BLOCK_BYTES;
+            match step {
+                Step::Part(part) => part.run(state, blocks),
+                Step::Load(load) => load.load(&state.bytes()[..len_bytes], other, scratch),
+                Step::Store(store) => {
+                    store.store(state, scratch, false, Buffers::in_place(other.front_mut(len_bytes)));
+                    other.phase = 0;
+                }
+            }
+            if !matches!(step, Step::Part(_)) {
+                std::mem::swap(&mut state, &mut other);
+            }
+        }
+        let (add, buffers) = frame.leave(source, buffers);
+        exit.store(state, scratch, add, buffers);
+    }
+}
+
+/// An entry at work on one thread.
+enum Begun<'a> {
+    Load(&'a dyn Load),
+    Count(Box<dyn Counting + 'a>),
+}
+
+impl Entry {
+    fn begin(&self) -> Begun<'_> {
+        match self {
+            Self::Load(load) => Begun::Load(&**load),
+            Self::Count(count) => Begun::Count(count.begin()),
+        }
+    }
+}
