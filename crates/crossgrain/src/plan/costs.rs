@@ -113,7 +113,10 @@ impl Costs {
 
 impl<K: Into<Known>> FromIterator<(String, K)> for Costs {
     fn from_iter<I: IntoIterator<Item = (String, K)>>(costs: I) -> Self {
-        Self { by_name: costs.into_iter().map(|(name, known)| (name, known.into())).collect() }
+        // One by one: collected into a map, they would be sorted before, by code that nothing else needs.
+        let mut by_name = BTreeMap::new();
+        by_name.extend(costs.into_iter().map(|(name, known)| (name, known.into())));
+        Self { by_name }
     }
 }
 

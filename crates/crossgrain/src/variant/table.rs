@@ -80,24 +80,32 @@ pub fn find(name: &str) -> Result<&'static Variant, Error> {
 
 /// A row for instructions `I` that any cipher may use; its name ends in the ISA's.
 fn row<I: Isa>(stem: String, repr: Repr, action: Action) -> Variant {
-    let name = format!("{stem}/{}", I::NAME);
-    Variant {
-        name,
-        family: None,
-        repr,
-        isa: I::NAME,
-        needs: I::NEEDS,
-        leaks: Leaks::Nothing,
-        walks: false,
-        action,
-        keyed: None,
-        instructions: None,
-    }
+    named(stem, set::<I>(), repr, action)
 }
 
 /// A row of one family of ciphers.
 pub(super) fn of<I: Isa>(family: Family, stem: &str, repr: Repr, action: Action) -> Variant {
-    Variant { family: Some(family), ..row::<I>(format!("{stem}/{repr}"), repr, action) }
+    of_family(family, stem, set::<I>(), repr, action)
+}
+
+/// A set of instructions: its name, and what the CPU has to have.
+type Set = (&'static str, Features);
+
+const fn set<I: Isa>() -> Set {
+    (I::NAME, I::NEEDS)
+}
+
+/// Not inlined, as what follows is not: in some three hundred places it would be a thirtieth of the crate's code.
+#[inline(never)]
+fn named(stem: String, (isa, needs): Set, repr: Repr, action: Action) -> Variant {
+    let (name, leaks) = (format!("{stem}/{isa}"), Leaks::Nothing);
+    let (family, keyed, instructions) = (None, None, None);
+    Variant { name, family, repr, isa, needs, leaks, walks: false, action, keyed, instructions }
+}
+
+#[inline(never)]
+fn of_family(family: Family, stem: &str, isa: Set, repr: Repr, action: Action) -> Variant {
+    Variant { family: Some(family), ..named(format!("{stem}/{repr}"), isa, repr, action) }
 }
 
 /// The row of a part.
@@ -117,6 +125,7 @@ fn walk<I: Isa>(repr: Repr, action: Action) -> Variant {
 }
 
 /// The row with a way of doing it at the end of its name, if it has one.
+#[inline(never)]
 pub(super) fn by(way: &str, mut row: Variant) -> Variant {
     if !way.is_empty() {
         row.name = format!("{}-{way}", row.name);
@@ -153,8 +162,17 @@ fn aes_steps(direction: Direction) -> Vec<Part> {
     needed(aes::Part::STEPS, Part::Aes, direction)
 }
 
-/// The parts of AES that are more than a step.
-const LARGER: [Part; 2] = [Part::Aes(aes::Part::Round), Part::Aes(aes::Part::Cipher)];
+/// Rows of all parts of AES on tiles, steps and what is more than a step.
+#[inline(never)]
+fn aes_tiles(isa: Set, way: &str, repr: Repr, bind: BindTile, rows: &mut Vec<Variant>) {
+    let larger = [aes::Part::Round, aes::Part::Cipher].map(Part::Aes);
+    for direction in Direction::ALL {
+        for part in aes_steps(direction).into_iter().chain(larger) {
+            let action = Action::Tile(part, direction, bind);
+            rows.push(by(way, of_family(Family::Aes, part.name(direction), isa, repr, action)));
+        }
+    }
+}
 
 /// Binds what is AES's.
 fn aes(part: Part, keys: &Keys) -> Option<(aes::Part, &aes::key::RoundKeys)> {
@@ -214,21 +232,15 @@ fn aes_instructions<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
 /// Parts, fused rounds, whole cipher and counters, bit-sliced.
 fn across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
     let repr = bitsliced::<W>();
-    let bind_step: BindTile = |features, part, direction, keys, round| {
+    let bind: BindTile = |features, part, direction, keys, round| {
         let (isa, (part, keys)) = (W::Isa::detect(features)?, aes(part, keys)?);
+        if part == aes::Part::Cipher {
+            return Some(Box::new(bitsliced::Cipher::<W>::new(isa, direction, keys)));
+        }
         let step = bitsliced::Step::<W>::new(isa, part, direction, keys, round)?;
         Some(Box::new(step))
     };
-    let bind_cipher: BindTile = |features, _, direction, keys, _| {
-        let isa = W::Isa::detect(features)?;
-        Some(Box::new(bitsliced::Cipher::<W>::new(isa, direction, keys.aes()?)))
-    };
-    for direction in Direction::ALL {
-        for step in aes_steps(direction).into_iter().chain([Part::Aes(aes::Part::Round)]) {
-            rows.push(part::<W::Isa>(step, direction, repr, bind_step));
-        }
-        rows.push(part::<W::Isa>(Part::Aes(aes::Part::Cipher), direction, repr, bind_cipher));
-    }
+    aes_tiles(set::<W::Isa>(), "", repr, bind, rows);
     let count = Action::Count(|features| {
         W::Isa::detect(features).map(|isa| Box::new(CounterToBits::<W>::new(isa)) as _)
     });
@@ -247,11 +259,7 @@ fn within_the_byte<W: ByteLanes>(rows: &mut Vec<Variant>) {
         let (isa, (part, keys)) = (W::Isa::detect(features)?, aes(part, keys)?);
         Some(Box::new(hsliced::Sliced::<W>::new(isa, part, direction, keys, round)))
     };
-    for direction in Direction::ALL {
-        for step in aes_steps(direction).into_iter().chain(LARGER) {
-            rows.push(part::<W::Isa>(step, direction, repr, bind));
-        }
-    }
+    aes_tiles(set::<W::Isa>(), "", repr, bind, rows);
     group::<W, BitGroup, 8>(repr, rows);
 }
 
@@ -262,11 +270,7 @@ fn between_the_grains<W: ByteLanes, S: Substitute<W> + 'static>(rows: &mut Vec<V
         let (isa, (part, keys)) = (W::Isa::detect(features)?, aes(part, keys)?);
         Some(Box::new(bytesliced::Bytes::<W, S>::new(isa, part, direction, keys, round)))
     };
-    for direction in Direction::ALL {
-        for step in aes_steps(direction).into_iter().chain(LARGER) {
-            rows.push(by(S::NAME, part::<W::Isa>(step, direction, repr, bind)));
-        }
-    }
+    aes_tiles(set::<W::Isa>(), S::NAME, repr, bind, rows);
     let encrypted = Action::CountEncrypted(|features, keys| {
         let isa = W::Isa::detect(features)?;
         Some(Box::new(bytesliced::Tail::<W, S>::walk(isa, keys.aes()?)))

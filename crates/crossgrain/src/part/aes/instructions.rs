@@ -411,12 +411,12 @@ impl<W: AesLanes, const ENCRYPT: bool> Kernel for Xts<'_, '_, W, ENCRYPT> {
     fn run(self) {
         let Self { isa, keys, tweaks, buffers } = self;
         let mut bundle = TweakedBundle::<W, ENCRYPT>::new(isa, keys, tweaks);
-        if tweaks.ends_with_bundles(TweakedBundle::<W, ENCRYPT>::BLOCKS) {
-            return over_bundles(isa, &mut bundle, buffers);
-        }
+        // One loop for both: it is much to compile.
+        let at_once = tweaks.ends_with_bundles(TweakedBundle::<W, ENCRYPT>::BLOCKS);
         let mut left = buffers.reborrow();
         while !left.is_empty() {
-            let at = bundle.blocks.min(left.len_bytes() / BLOCK_BYTES) * BLOCK_BYTES;
+            let blocks = left.len_bytes() / BLOCK_BYTES;
+            let at = if at_once { blocks } else { bundle.blocks.min(blocks) } * BLOCK_BYTES;
             let (mut sector, later) = left.split_at(at);
             over_bundles(isa, &mut bundle, &mut sector);
             left = later;

@@ -1,12 +1,14 @@
 //! Every path, by trying everything: the oracle that the searches are held to.
 
+use std::collections::BinaryHeap;
+
 use super::error::Error;
 use super::graph::{Graph, Trail};
 use super::path::Path;
 
 /// Paths found so far, and the one under way.
 struct Enumeration {
-    found: Vec<Trail>,
+    found: BinaryHeap<Trail>,
     passed: Vec<usize>,
     arcs: Vec<usize>,
     /// Beginnings of paths that may still be looked at.
@@ -22,10 +24,10 @@ impl Graph<'_> {
     /// # Errors
     /// [`Error::TooManyPaths`] if the limit does not suffice.
     pub fn every(&self, limit: usize) -> Result<Vec<Path>, Error> {
-        let mut all = Enumeration { found: Vec::new(), passed: Vec::new(), arcs: Vec::new(), left: limit };
+        let mut all =
+            Enumeration { found: BinaryHeap::new(), passed: Vec::new(), arcs: Vec::new(), left: limit };
         self.enumerate(self.source(), &mut all).ok_or(Error::TooManyPaths { limit })?;
-        all.found.sort();
-        Ok(all.found.iter().map(|trail| self.path(trail)).collect())
+        Ok(all.found.into_sorted_vec().iter().map(|trail| self.path(trail)).collect())
     }
 
     /// Follows every way on from a node; `None` where the limit is met.

@@ -30,7 +30,8 @@ impl Graph<'_> {
     /// # Errors
     /// [`Error::NoPath`] if there is not even one.
     pub fn k_best(&self, k: usize) -> Result<Vec<Path>, Error> {
-        let mut spaces = BTreeMap::from([(self.shortest()?, Space::default())]);
+        let mut spaces = BTreeMap::new();
+        spaces.insert(self.shortest()?, Space::default());
         let mut found = Vec::new();
         while found.len() < k
             && let Some((trail, space)) = spaces.pop_first()

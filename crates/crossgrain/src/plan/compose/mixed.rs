@@ -5,7 +5,8 @@
 //! cheapest path that makes it falls into three: the cheapest way to the change, the cheapest conversions,
 //! and the cheapest way on. The first and last need one search each for all changes together.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use super::flow::Flow;
 use super::graph::{Along, Graph, Trail};
@@ -39,20 +40,17 @@ impl Graph<'_> {
     /// it; of these paths the `k` best, best first.
     pub fn mixed(&self, k: usize) -> Vec<Path> {
         let (before, behind) = self.ways();
-        let mut changes = Vec::new();
+        let mut changes = BinaryHeap::new();
         for (&from, start) in &before {
-            changes.extend(behind.iter().filter_map(|(&to, end)| self.change([from, to], [start, end])));
+            let to_each = behind.iter().filter_map(|(&to, end)| self.change([from, to], [start, end]));
+            changes.extend(to_each.map(Reverse));
         }
-        changes.sort();
-        // A path of several changes is found once for each.
         let mut found: Vec<Path> = Vec::new();
-        for path in changes.iter().filter_map(|change| self.over(change)) {
-            if found.len() == k {
-                break;
-            }
-            if !found.contains(&path) {
-                found.push(path);
-            }
+        while found.len() < k
+            && let Some(Reverse(change)) = changes.pop()
+        {
+            // A path of several changes is found once for each.
+            found.extend(self.over(&change).filter(|path| !found.contains(path)));
         }
         found
     }

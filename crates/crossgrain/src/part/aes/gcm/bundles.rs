@@ -1,6 +1,6 @@
 //! Whole bundles of a message of GCM: between the rounds of one are products of another, or, to open, of its own ciphertext.
 
-use super::With;
+use super::{With, stitches_end};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::message::AeadMessage;
 use crate::part::aes::instructions::{
@@ -122,6 +122,9 @@ fn bundles<'a, W: AesLanes, B: Begin<W>, const OPENS: bool>(
         buffers.store_all(at, output);
         buffers.expect(at + AHEAD_BYTES, bundle_bytes);
         at += bundle_bytes;
+    }
+    if const { !OPENS && !stitches_end::<W>() } {
+        sums.add_stride(&buffers.output_mut()[at - bundle_bytes..][..bundle_bytes]);
     }
     sums
 }

@@ -3,7 +3,7 @@
 //! All of its registers but the last are full: how many there are is known when a kernel is compiled, so one mask is made and one length
 //! looked at, for the last.
 
-use super::{With, admits, blocks_of, halves, lengths};
+use super::{With, admits, blocks_of, halves, lengths, stitches_end};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::message::{AeadMessage, Tag};
 use crate::part::aes::instructions::{Gaps, IN_FLIGHT, counters};
@@ -44,6 +44,9 @@ impl<W: AesLanes, const ALONE: bool> Kernel for End<'_, '_, '_, W, ALONE> {
 }
 
 impl<W: AesLanes, const ALONE: bool> End<'_, '_, '_, W, ALONE> {
+    /// Whether products go between rounds.
+    const STITCHED: bool = stitches_end::<W>() && !ALONE;
+
     #[inline(always)]
     fn by_registers<const OPENS: bool>(self) -> bool {
         // The last is empty only where it is the first.
@@ -78,7 +81,7 @@ impl<W: AesLanes, const ALONE: bool> End<'_, '_, '_, W, ALONE> {
             Before::Hashed(sum) => hash.after(isa, sum),
             Before::Bundles(sums) => {
                 let mut sums = Sums::<W>::load(isa, powers, sums);
-                if !OPENS {
+                if !OPENS && Self::STITCHED {
                     let sealed = &message.buffers.output_mut()[at - STRIDE * W::BYTES..at];
                     counters.encrypt_beside_sealed(&mut sums, sealed);
                 }
@@ -88,9 +91,9 @@ impl<W: AesLanes, const ALONE: bool> End<'_, '_, '_, W, ALONE> {
         hash.add_all(isa, aad);
         let (factors, last_factor) = hash.of_registers::<N>().split_at((N - 1) * W::BYTES);
         let (whole, last) = message.buffers.input()[at..].split_at((N - 1) * W::BYTES);
-        if OPENS {
+        if OPENS && Self::STITCHED {
             counters.encrypt_beside_received(&mut hash, whole, factors);
-        } else if !matches!(before, Before::Bundles(_)) {
+        } else if !Self::STITCHED || !matches!(before, Before::Bundles(_)) {
             counters.encrypt_all(keys);
         }
         let input = each!(i < N => match i {
@@ -99,16 +102,19 @@ impl<W: AesLanes, const ALONE: bool> End<'_, '_, '_, W, ALONE> {
         });
         let (mask, output) = counters.encrypt_rest(last_key, input);
         let last_bytes = last.len();
-        if OPENS {
-            hash.add_by(input[N - 1], W::load(isa, last_factor));
+        let sent = if OPENS {
+            input
         } else {
             write(message, at, output);
-            for (register, factor) in output[..N - 1].iter().zip(factors.chunks_exact(W::BYTES)) {
+            // What the keystream has beyond the message is no part of it.
+            each!(i < N => if i == N - 1 { output[i].first_bytes(last_bytes) } else { output[i] })
+        };
+        if !OPENS || !Self::STITCHED {
+            for (register, factor) in sent[..N - 1].iter().zip(factors.chunks_exact(W::BYTES)) {
                 hash.add_by(*register, W::load(isa, factor));
             }
-            // What the keystream has beyond the message is no part of it.
-            hash.add_by(output[N - 1].first_bytes(last_bytes), W::load(isa, last_factor));
         }
+        hash.add_by(sent[N - 1], W::load(isa, last_factor));
         let made = hash.end(isa, lengths::<W>(isa, message).shift_left::<3>()) ^ mask;
         let tag = made & W::broadcast(isa, Tag::kept(way.tag_bytes));
         let is_right = admits(OPENS, way, message, tag);
