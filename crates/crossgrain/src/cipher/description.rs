@@ -115,6 +115,9 @@ pub trait Words: Copy {
 ///
 /// Implementations of [`OnBytes::rounds`] must be `#[inline(always)]`.
 pub trait OnBytes: Description {
+    /// Bytes of a block that a round changes.
+    const CHANGED: usize = 16;
+
     /// The whole cipher on the sixteen bytes of a block.
     fn rounds<S: Bytes>(s: S, direction: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16];
 }

@@ -2,7 +2,7 @@
 //!
 //! Words of 32 bits lie in lanes of registers, several bundles side by side: a round is one chain, in which an instruction waits for
 //! the one before it. Bytes take sixteen registers a bundle, so one fills the CPU's, and a second pays only beside chains as long as those of
-//! Kuznyechik's L.
+//! Kuznyechik's L, or where a round changes no more than half of a block and the rest can wait in memory, as Camellia's.
 //! No CPU has VAES on 512 bits without GFNI, nor GFNI there without VBMI: rows that only such a CPU would take are left out.
 
 use super::Variant;
@@ -39,6 +39,9 @@ impl Visitor for Rows<'_> {
             bytes::<C, GfniWord256, Galois, 1>(rows);
             bytes::<C, Word512, Nibbles, 1>(rows);
             bytes::<C, GfniWord512, Galois, 1>(rows);
+            if C::CHANGED < 16 {
+                bytes::<C, GfniWord512, Galois, 2>(rows);
+            }
         } else {
             bytes::<C, Word128, Scan, 1>(rows);
             bytes::<C, Word256, Scan, 1>(rows);

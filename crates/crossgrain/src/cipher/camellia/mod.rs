@@ -146,6 +146,8 @@ const LONG: &[(Source, u32, u32)] = halves![
 type Half<T> = [T; 8];
 
 impl OnBytes for Camellia {
+    const CHANGED: usize = 8;
+
     #[inline(always)]
     fn rounds<S: Bytes>(s: S, _: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16] {
         let (whitening, mut rest) = keys.split_at(16);
