@@ -1,5 +1,7 @@
 // What CUDA C needs to be C++: included before a program, and once more after it.
 //
+// It includes nothing of C++'s library, which would take as long to compile as all the rest of a program.
+//
 // The threads of a group take turns: each runs until it has to wait for the others, or ends. A thread begins by its context and
 // goes on by `_longjmp`, which does not ask the kernel for the mask of signals as `swapcontext` does.
 
@@ -10,10 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
-
-#include <functional>
-#include <memory>
-#include <vector>
 
 #define __device__ static
 #define __global__
@@ -38,11 +36,13 @@ namespace stand_in {
 struct Thread {
     ucontext_t start;
     jmp_buf at;
-    std::unique_ptr<char[]> stack;
+    char *stack;
     bool is_begun, is_done;
 };
 
-static std::function<void()> body;
+// What every thread calls, and what its entry is given.
+static void (*body)();
+static void **given;
 static Thread *running;
 static jmp_buf turns;
 
@@ -116,27 +116,29 @@ static void go_on(Thread &thread) {
 }
 
 // A group: every thread up to a barrier, then every thread up to the next.
-static void run_group(std::vector<Thread> &threads) {
-    for (Thread &thread : threads) {
-        thread.is_begun = thread.is_done = false;
-        getcontext(&thread.start);
-        thread.start.uc_stack.ss_sp = thread.stack.get();
-        thread.start.uc_stack.ss_size = STACK_BYTES;
-        makecontext(&thread.start, begin, 0);
+static void run_group(Thread *threads, unsigned count) {
+    for (Thread *thread = threads; thread < threads + count; thread++) {
+        thread->is_begun = thread->is_done = false;
+        getcontext(&thread->start);
+        thread->start.uc_stack.ss_sp = thread->stack;
+        thread->start.uc_stack.ss_size = STACK_BYTES;
+        makecontext(&thread->start, begin, 0);
     }
-    for (size_t left = threads.size(); left > 0;) {
-        for (Thread &thread : threads) {
-            if (thread.is_done) continue;
-            threadIdx.x = &thread - threads.data();
-            go_on(thread);
-            left -= thread.is_done;
+    for (unsigned left = count; left > 0;) {
+        for (unsigned at = 0; at < count; at++) {
+            if (threads[at].is_done) continue;
+            threadIdx.x = at;
+            go_on(threads[at]);
+            left -= threads[at].is_done;
         }
     }
 }
 
 static void run(unsigned groups, unsigned count, size_t dynamic_bytes) {
-    std::vector<Thread> threads(count);
-    for (Thread &thread : threads) thread.stack.reset(new char[STACK_BYTES]);
+    Thread *threads = (Thread *)calloc(count, sizeof(Thread));
+    char *stacks = (char *)malloc(count * STACK_BYTES);
+    if (!threads || !stacks) abort();
+    for (unsigned at = 0; at < count; at++) threads[at].stack = stacks + at * STACK_BYTES;
     blockDim.x = count;
 #ifdef DYNAMIC
     memset(DYNAMIC, RUBBISH, sizeof DYNAMIC);
@@ -145,7 +147,7 @@ static void run(unsigned groups, unsigned count, size_t dynamic_bytes) {
 #ifdef DYNAMIC
         memset(DYNAMIC, RUBBISH, dynamic_bytes);
 #endif
-        run_group(threads);
+        run_group(threads, count);
     }
 #ifdef DYNAMIC
     // Nobody may have written what was not asked for.
@@ -153,18 +155,22 @@ static void run(unsigned groups, unsigned count, size_t dynamic_bytes) {
         if (((unsigned char *)DYNAMIC)[at] != RUBBISH) abort();
     }
 #endif
+    free(stacks);
+    free(threads);
 }
 
 template <class Source, class Goal, class Job>
-static std::function<void()> call(void (*entry)(Source, Goal, Job), void **with) {
-    return [=] { entry(*(Source *)with[0], *(Goal *)with[1], *(Job *)with[2]); };
+static void call(void (*entry)(Source, Goal, Job)) {
+    entry(*(Source *)given[0], *(Goal *)given[1], *(Job *)given[2]);
 }
 
 }  // namespace stand_in
 
 #define STAND_IN_ENTRY(name)                                                                                 \
+    static void call_##name() { stand_in::call(name); }                                                      \
     extern "C" void stand_in_##name(unsigned groups, unsigned threads, size_t dynamic_bytes, void **with) { \
-        stand_in::body = stand_in::call(name, with);                                                         \
+        stand_in::body = call_##name;                                                                        \
+        stand_in::given = with;                                                                              \
         stand_in::run(groups, threads, dynamic_bytes);                                                       \
     }
 
