@@ -189,6 +189,11 @@ impl WgpuDevice {
         Ok(())
     }
 
+    /// What is written waits for commands, and zeros over a secret may be the last that is written.
+    fn begin_writing(&self) {
+        self.queue.submit([]);
+    }
+
     /// Words written to a buffer before the next commands.
     fn write_words(&self, buffer: &Buffer, words: &[u32]) {
         let bytes: zeroize::Zeroizing<Vec<u8>> =
@@ -224,6 +229,7 @@ impl Device for WgpuDevice {
             last[..bytes.len() - whole].copy_from_slice(&bytes[whole..]);
             self.queue.write_buffer(to, whole as u64, &last);
         }
+        self.begin_writing();
         self.sound()
     }
 
@@ -264,8 +270,7 @@ impl Device for WgpuDevice {
 
     fn set_keys(&self, program: &mut Program, keys: &[u32]) -> Result<(), Error> {
         self.write_words(&program.keys, keys);
-        // What is written waits for commands, and zeros over a key may be the last that is written.
-        self.queue.submit([]);
+        self.begin_writing();
         self.sound()
     }
 

@@ -24,6 +24,7 @@ mod sboxes;
 #[allow(dead_code, reason = "another test is not to be told secrets")]
 mod spy;
 mod stand_in;
+mod turns;
 mod typed;
 #[path = "../examples/weights.rs"]
 mod weights;

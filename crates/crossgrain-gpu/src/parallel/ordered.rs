@@ -10,8 +10,8 @@ use crossgrain::internal::word::{Lane32, Portable, Register as _};
 use super::algorithm::{PIECE, in_pieces, of_pieces};
 use super::host::{self, Source, Work, on_widest};
 use super::kernel::{Bundle, Combine};
+use super::launch::{RUN, Span, threads};
 use super::scan::before_each;
-use super::text::{RUN, Span, threads};
 
 /// Totals that a thread of the CPU takes at a time: few enough for the second cache, and so many that wiping the stack after takes less.
 const COLUMNS: usize = 1 << 12;

@@ -1,4 +1,4 @@
-//! A device that computes nothing, and writes down what it is told: texts, what they are known by, and words of state.
+//! A device that computes nothing, and writes down what it is told: texts, what they are known by, words of state and jobs.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,6 +15,8 @@ pub(crate) struct Told {
     pub(crate) texts: Vec<String>,
     /// Words of state, in the order in which they were written.
     pub(crate) states: Vec<Vec<u32>>,
+    /// Words of jobs.
+    pub(crate) jobs: Vec<[u32; 6]>,
 }
 
 #[derive(Debug)]
@@ -62,7 +64,8 @@ impl<const IS_CUDA: bool> Device for Spy<IS_CUDA> {
         Ok(())
     }
 
-    unsafe fn run(&self, (): &(), _: &Job, _: &Vec<u8>, _: &mut Vec<u8>) -> Result<Duration, Error> {
+    unsafe fn run(&self, (): &(), job: &Job, _: &Vec<u8>, _: &mut Vec<u8>) -> Result<Duration, Error> {
+        self.told.lock().unwrap().jobs.push(job.words);
         Ok(Duration::ZERO)
     }
 }
