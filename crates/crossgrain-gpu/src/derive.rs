@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use super::Error;
 use super::parallel::{
-    Bundle, Grid, Lanes, Loop, Map, MapLoop, Memory, Part, Program, Reads, Sink, Span, THREADS_MAX, Written,
+    Bundle, Grid, Lanes, Loop, Map, MapLoop, Memory, Part, Program, Reads, Sink, Span, Written,
 };
 
 /// Words of a block, of a digest, and of what stays on the device in between.
@@ -25,8 +25,8 @@ const STATE: usize = 32;
 /// Words of the first call.
 const FIRST_WORDS: usize = 1 << 8;
 
-/// Most words of a call: as many threads as a device keeps busy at a time.
-const WORDS_MAX: usize = THREADS_MAX as usize;
+/// Most words of a call: more threads than most devices keep busy at a time.
+const WORDS_MAX: usize = 1 << 17;
 
 /// Calls grow until they last as long.
 const MOMENT: Duration = Duration::from_millis(500);
@@ -209,7 +209,8 @@ fn written<K: Bundle<1, IN, OUT>, const IN: usize, const OUT: usize>(
     part: Part,
 ) -> Result<Written, Error> {
     let reads = if part == Part::Rounds { Reads::Goal } else { Reads::Source };
-    Program::<K, 1, IN, OUT> { kernel, reads, sink: Sink::Write, part }.written(grid.language())
+    let launch = grid.launch();
+    Program::<K, 1, IN, OUT> { kernel, reads, sink: Sink::Write, part, launch }.written(grid.language())
 }
 
 /// Blocks as numbers that lie one after another.

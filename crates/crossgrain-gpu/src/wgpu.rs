@@ -91,6 +91,9 @@ fn info(number: usize, adapter: &Adapter) -> Info {
         is_software: info.device_type == DeviceType::Cpu,
         max_blocks: blocks as usize,
         max_groups: limits.max_compute_workgroups_per_dimension as usize,
+        max_group_threads: limits
+            .max_compute_invocations_per_workgroup
+            .min(limits.max_compute_workgroup_size_x),
         shared_bytes: limits.max_compute_workgroup_storage_size as usize,
         units: None,
     }

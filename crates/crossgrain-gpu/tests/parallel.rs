@@ -17,6 +17,7 @@ mod darts;
 mod given;
 #[path = "../examples/histogram.rs"]
 mod histogram;
+mod launches;
 #[path = "../examples/option.rs"]
 mod option;
 #[path = "../examples/sboxes.rs"]

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::grid::{Grid, Memory};
 use super::host;
 use super::kernel::{Bundle, Combine, Sum};
-use super::launch::{Span, at_once};
+use super::launch::{Launch, Span};
 use super::ordered;
 use super::own::{Hit, Same};
 use super::policy::{Kind, Place};
@@ -92,7 +92,7 @@ where
             Ok(())
         }
         (Store::Device(memory), Kind::Device(grid)) => {
-            let program = Program::<K, ROWS, N, N>::new(kernel, Reads::Goal, Sink::Write);
+            let program = Program::<K, ROWS, N, N>::new(&**grid, kernel, Reads::Goal, Sink::Write);
             program.run(&**grid, len, (None, span), (memory, span))
         }
         _ => Err(Error::Place),
@@ -134,7 +134,9 @@ where
             Ok(all_of(combine, of_pieces(view.len, PIECE, is_parallel, &piece)))
         }
         // Threads that take several rows at a time have another order, and so have several runs.
-        Kind::Device(grid) if C::IS_ORDERED && (ROWS > 1 || view.len > at_once(ROWS, kernel.rounds())) => {
+        Kind::Device(grid)
+            if C::IS_ORDERED && (ROWS > 1 || view.len > Launch::USUAL.at_once(ROWS, kernel.rounds())) =>
+        {
             let made = transform(kernel, view)?;
             reduce_on::<_, _, 1, OUT, OUT>(&**grid, &Same, combine, (&made).into())
         }
@@ -159,7 +161,10 @@ where
     C: Combine<OUT>,
 {
     let sink = Sink::Combine(combined(combine), C::IDENTITY.to_vec());
-    let program = Program::<K, ROWS, IN, OUT>::new(kernel, view.reads(), sink);
+    let mut program = Program::<K, ROWS, IN, OUT>::new(grid, kernel, view.reads(), sink);
+    if C::IS_ORDERED {
+        program.launch = Launch::USUAL;
+    }
     let (at_once, mut total) = (program.at_once(), C::IDENTITY);
     for first in (0..view.len).step_by(at_once) {
         let part = view.view(first..view.len.min(first + at_once))?;
@@ -234,7 +239,7 @@ where
             Ok(first_of_pieces(view.len, is_parallel, &piece))
         }
         Kind::Device(grid) => {
-            let program = Program::<K, ROWS, IN, 1>::new(kernel, view.reads(), Sink::Find);
+            let program = Program::<K, ROWS, IN, 1>::new(&**grid, kernel, view.reads(), Sink::Find);
             let (mut first, mut looks) = (0, LOOKS[0]);
             while first < view.len {
                 let part = view.view(first..view.len.min(first + looks.min(program.at_once())))?;
@@ -303,7 +308,7 @@ pub(super) fn transform_on<K, const ROWS: usize, const IN: usize, const OUT: usi
 where
     K: Bundle<ROWS, IN, OUT>,
 {
-    let program = Program::<K, ROWS, IN, OUT>::new(kernel, source.reads(), Sink::Write);
+    let program = Program::<K, ROWS, IN, OUT>::new(grid, kernel, source.reads(), Sink::Write);
     program.run(grid, source.len, (source.memory(), source.span()), (goal, span))
 }
 

@@ -13,18 +13,21 @@ use zeroize::Zeroizing;
 use super::grid::{Grid, Memory};
 use super::kernel::Bundle;
 use super::text::{Part, Program, Reads, Sink};
-use crate::{Error, Job};
-
-/// Threads in a group.
-pub(super) const GROUP_THREADS: u32 = 64;
+use crate::{Error, Info, Job};
 
 /// Neighbours that a thread takes in order, if there are not so many elements that it has to take more.
 pub(super) const RUN: usize = 32;
 
-/// Most threads: more than any device keeps busy at a time.
-pub(crate) const THREADS_MAX: u32 = 1 << 17;
+/// How a device's programs are started. Answers do not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Threads of a group: 64, or some more of these.
+    pub group_threads: u32,
+    /// Most threads of a run, in whole groups. Each takes one element after another, or 32 bits of as many.
+    pub run_threads: u32,
+}
 
-/// Most turns that a thread's loops make together in a run. A kernel without a loop makes fewer on a vector of the most elements, and is never cut.
+/// Most turns that a thread's loops make together in a run. By as many threads as are usual, a kernel without a loop makes fewer on a vector of the most elements.
 const TURNS_MAX: usize = 3 << 14;
 
 /// Most rounds of a loop in a run.
@@ -44,26 +47,60 @@ impl Span {
     }
 }
 
-/// Threads for so many elements, of which each takes so many at a time.
-pub(super) fn threads(bundle: usize, count: usize) -> u32 {
-    let bundles = u32::try_from(count.div_ceil(bundle)).unwrap_or(THREADS_MAX);
-    bundles.min(THREADS_MAX).next_multiple_of(GROUP_THREADS)
+impl Launch {
+    /// Unless others are known to be better: more threads than most devices keep busy at a time.
+    pub(super) const USUAL: Self = Self { group_threads: 64, run_threads: 1 << 17 };
+
+    /// Most threads of a run that may be asked for.
+    const RUN_THREADS_MAX: u32 = 1 << 20;
+
+    /// Whether programs can be started so on a device.
+    ///
+    /// # Errors
+    /// [`Error::Group`] if not.
+    pub fn check(self, info: &Info) -> Result<(), Error> {
+        let Self { group_threads: group, run_threads: run } = self;
+        if group == 0 || !group.is_multiple_of(64) || group > info.max_group_threads {
+            return Err(Error::Group { threads: group });
+        }
+        let is_run = run > 0 && run.is_multiple_of(group) && run <= Self::RUN_THREADS_MAX;
+        if !is_run || (run / group) as usize > info.max_groups {
+            return Err(Error::Group { threads: run });
+        }
+        Ok(())
+    }
+
+    /// Threads for so many elements, of which each takes so many at a time.
+    pub(super) fn threads(self, bundle: usize, count: usize) -> u32 {
+        let bundles = u32::try_from(count.div_ceil(bundle)).unwrap_or(self.run_threads);
+        bundles.min(self.run_threads).next_multiple_of(self.group_threads)
+    }
+
+    /// What a program is told of so many elements.
+    fn job(self, bundle: usize, count: usize, from: Span, to: Span) -> Job {
+        let threads = self.threads(bundle, count);
+        let [count, first, stride, goal_first, goal_stride] =
+            [count, from.first, from.stride, to.first, to.stride].map(|words| words as u32);
+        Job { words: [count, threads, first, stride, goal_first, goal_stride], threads }
+    }
+
+    /// Most elements that a run takes, of a kernel whose loop has so many rounds.
+    pub(super) fn at_once(self, rows: usize, rounds: usize) -> usize {
+        let rounds = if rounds > 0 { rounds.min(ROUNDS_MAX) + 1 } else { 0 };
+        self.run_threads as usize * rows * (TURNS_MAX / (rounds + turns_beside(rows)))
+    }
 }
 
-/// What a program is told of so many elements.
-fn job(bundle: usize, count: usize, from: Span, to: Span) -> Job {
-    let threads = threads(bundle, count);
-    let [count, first, stride, goal_first, goal_stride] =
-        [count, from.first, from.stride, to.first, to.stride].map(|words| words as u32);
-    Job { words: [count, threads, first, stride, goal_first, goal_stride], threads }
+impl Default for Launch {
+    fn default() -> Self {
+        Self::USUAL
+    }
 }
 
-/// Most elements that a run takes, of a kernel whose loop has so many rounds.
-pub(super) fn at_once(rows: usize, rounds: usize) -> usize {
-    // A turn of the loop over bundles; where a loop ends llvmpipe counts one more; and rows are read and written in loops.
-    let turns = if rounds > 0 { rounds.min(ROUNDS_MAX) + 2 } else { 1 };
-    let turns = turns + if rows > 1 { 2 * (rows + 1) } else { 0 };
-    THREADS_MAX as usize * rows * (TURNS_MAX / turns)
+/// Turns beside those of a kernel's loop for each bundle that a thread takes: one of the loop over bundles, and where rows are read and written in loops
+/// theirs. Where a loop ends llvmpipe counts one more.
+const fn turns_beside(rows: usize) -> usize {
+    if rows > 1 { 1 + 2 * (rows + 1) } else { 1 }
 }
 
 /// A program as a device takes it.
@@ -72,10 +109,11 @@ pub(crate) struct Written {
     /// What it is given when it runs: first how many rounds its loop has, if they are alike.
     state: Zeroizing<Vec<u32>>,
     bundle: usize,
+    launch: Launch,
 }
 
 impl Written {
-    /// Runs it on so many elements, no more than threads take at once.
+    /// Runs it on so many elements, no more than are taken in a run.
     pub(crate) fn run(
         &self,
         grid: &dyn Grid,
@@ -83,7 +121,7 @@ impl Written {
         (source, from): (Option<&Memory>, Span),
         (goal, to): (&mut Memory, Span),
     ) -> Result<(), Error> {
-        let job = job(self.bundle, count, from, to);
+        let job = self.launch.job(self.bundle, count, from, to);
         // SAFETY: spans lie within their memories, and the text is this program's.
         unsafe { grid.run(&self.listing.text, &|| self.listing.clone(), &job, &self.state, source, goal) }
     }
@@ -96,9 +134,11 @@ impl Written {
         count: usize,
         (goal, to): (&mut Memory, Span),
     ) -> Result<(), Error> {
+        let bundles = count.div_ceil(self.launch.run_threads as usize * self.bundle).max(1);
+        let most = (TURNS_MAX / bundles).saturating_sub(turns_beside(self.bundle) + 1).clamp(1, ROUNDS_MAX);
         let mut left = rounds;
         while left > 0 {
-            let now = left.min(ROUNDS_MAX as u32);
+            let now = left.min(most as u32);
             self.state[0] = now;
             self.run(grid, count, (None, to), (goal, to))?;
             left -= now;
@@ -113,12 +153,12 @@ where
 {
     /// Threads for so many elements: each of them writes one result of a search or a sum.
     pub(super) fn threads(&self, count: usize) -> u32 {
-        threads(self.bundle(), count)
+        self.launch.threads(self.bundle(), count)
     }
 
     /// Most elements of a run. Whoever makes anything else of results than to write them must not ask for more.
     pub(super) fn at_once(&self) -> usize {
-        at_once(ROWS, self.rounds())
+        self.launch.at_once(ROWS, self.rounds())
     }
 
     /// Runs it on so many elements.
@@ -148,7 +188,7 @@ where
         (source, from): (Option<&Memory>, Span),
         (goal, to): (&mut Memory, Span),
     ) -> Result<(), Error> {
-        let (language, job) = (grid.language(), job(self.bundle(), count, from, to));
+        let (language, job) = (grid.language(), self.launch.job(self.bundle(), count, from, to));
         let functions = self.functions()?;
         let state = functions.state()?;
         let name = self.listing(language, &functions, false).text;
@@ -184,13 +224,14 @@ where
     }
 
     fn part(&self, part: Part, reads: Reads, sink: Sink) -> Self {
-        Self { kernel: self.kernel, reads, sink, part }
+        Self { reads, sink, part, ..*self }
     }
 
     /// Written down, to be run more than once.
     pub(crate) fn written(&self, language: Language) -> Result<Written, Error> {
         let functions = self.functions()?;
         let state = functions.state()?;
-        Ok(Written { listing: self.listing(language, &functions, true), state, bundle: self.bundle() })
+        let listing = self.listing(language, &functions, true);
+        Ok(Written { listing, state, bundle: self.bundle(), launch: self.launch })
     }
 }

@@ -14,8 +14,9 @@ use crossgrain::internal::device::{KEY_WORDS_MAX, Listing};
 use crossgrain::internal::word::Lanes as _;
 
 use super::functions::{Functions, Head, Traced};
+use super::grid::Grid;
 use super::kernel::{Bundle, Combine, Rounds};
-use super::launch::{GROUP_THREADS, RUN};
+use super::launch::{Launch, RUN};
 use crate::Error;
 
 /// Which part of a kernel a program is. All but the first two begin with what the one before left.
@@ -87,15 +88,18 @@ pub(crate) struct Program<'a, K, const ROWS: usize, const IN: usize, const OUT: 
     pub(crate) reads: Reads,
     pub(crate) sink: Sink,
     pub(crate) part: Part,
+    pub(crate) launch: Launch,
 }
 
 impl<'a, K, const ROWS: usize, const IN: usize, const OUT: usize> Program<'a, K, ROWS, IN, OUT>
 where
     K: Bundle<ROWS, IN, OUT>,
 {
-    /// All of a kernel.
-    pub(super) const fn new(kernel: &'a K, reads: Reads, sink: Sink) -> Self {
-        Self { kernel, reads, sink, part: Part::All }
+    /// All of a kernel, started as the device's programs are. Where results say where they go, or lie in runs, it is started as ever: then no run is cut.
+    pub(super) fn new(grid: &dyn Grid, kernel: &'a K, reads: Reads, sink: Sink) -> Self {
+        let is_whole = sink.takes_runs() || matches!(sink, Sink::Place) || reads == Reads::Indexed;
+        let launch = if is_whole { Launch::USUAL } else { grid.launch() };
+        Self { kernel, reads, sink, part: Part::All, launch }
     }
 
     /// Elements that a thread takes at a time.
@@ -119,6 +123,7 @@ where
 
     /// The program around these functions. If they are not mapped it is soon written, and as good as a name.
     pub(super) fn listing(&self, language: Language, functions: &Functions, is_mapped: bool) -> Listing {
+        let group_threads = self.launch.group_threads;
         let entry = match self.sink {
             Sink::Write => "transform",
             Sink::Find => "find",
@@ -144,17 +149,10 @@ where
             text += &language.constants(2, "keys", KEY_WORDS_MAX / 4);
         }
         text += &texts;
-        text += &language.entry(entry, GROUP_THREADS, ["u32", "u32"], false, &self.body(functions));
+        text += &language.entry(entry, group_threads, ["u32", "u32"], false, &self.body(functions));
         let is_read = matches!(self.reads, Reads::Source | Reads::Indexed);
         let reads_source = is_read || matches!(self.sink, Sink::Scan(_));
-        Listing {
-            entry: entry.to_owned(),
-            text,
-            group_threads: GROUP_THREADS,
-            dynamic_bytes: 0,
-            reads_source,
-            reads_keys,
-        }
+        Listing { entry: entry.to_owned(), text, group_threads, dynamic_bytes: 0, reads_source, reads_keys }
     }
 
     /// The kernel and what it needs, as functions.
@@ -224,12 +222,12 @@ where
             "{}    for ({}) {{
         var given: {};
 {rows}
-            let at = base + i * {GROUP_THREADS}u;
+            let at = base + i * {group}u;
             if (at < job.count) {{
 {}            }}
         }}
 {}{}{}{rows}
-            let at = base + i * {GROUP_THREADS}u;
+            let at = base + i * {group}u;
             if (at < job.count) {{
 {}            }}
         }}
@@ -244,6 +242,7 @@ where
             transposed("made", OUT),
             self.with_made(functions),
             self.after(),
+            group = self.launch.group_threads,
             // One turn is none: how many a thread makes is counted.
             rows = match ROWS {
                 1 => "        {\n            let i = 0u;".to_owned(),
@@ -279,10 +278,11 @@ where
         if self.sink.takes_runs() {
             return "var base = thread * run; base < job.count && base - thread * run < run; base = base + 1u".to_owned();
         }
-        let group = GROUP_THREADS as usize * ROWS;
+        let threads = self.launch.group_threads;
+        let group = threads as usize * ROWS;
         let more = if matches!(self.sink, Sink::Find) { " && hit == 0xffffffffu" } else { "" };
         format!(
-            "var base = (thread / {GROUP_THREADS}u) * {group}u + thread % {GROUP_THREADS}u; base < job.count{more}; \
+            "var base = (thread / {threads}u) * {group}u + thread % {threads}u; base < job.count{more}; \
              base = base + job.threads * {ROWS}u"
         )
     }

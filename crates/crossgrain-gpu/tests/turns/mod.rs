@@ -15,7 +15,7 @@ const ROUNDS: u32 = 70_001;
 const FACTOR: u32 = 0x9d4f_13c7;
 
 /// A number times a factor, so many times, and how often that was.
-struct Power(u32);
+pub(super) struct Power(pub(super) u32);
 
 impl MapLoop<1, 2> for Power {
     fn rounds(&self) -> u32 {
@@ -38,7 +38,7 @@ impl MapLoop<1, 2> for Power {
     }
 }
 
-fn power(rounds: u32, at: u32) -> [u32; 2] {
+pub(super) fn power(rounds: u32, at: u32) -> [u32; 2] {
     [at.wrapping_mul(FACTOR.wrapping_pow(rounds)), rounds + 7]
 }
 
@@ -67,7 +67,7 @@ impl MapLoop<1, 1> for Down {
 }
 
 /// A tenth of what a number comes to.
-struct Tenth(u32);
+pub(super) struct Tenth(pub(super) u32);
 
 impl MapLoop<1, 2> for Tenth {
     fn rounds(&self) -> u32 {
