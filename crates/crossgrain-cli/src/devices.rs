@@ -17,7 +17,7 @@ use crate::wisdom;
 /// List the CPU and the GPUs of this machine
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Measure what copies and programs cost on the GPUs, and keep it for what plans
+    /// Measure what copies and programs cost on the GPUs and how many threads they are best run by, and keep it for what plans
     #[arg(long, conflicts_with = "json")]
     measure: bool,
 
@@ -66,6 +66,9 @@ fn measure(id: &str, ciphers: &[Cipher]) -> Result<(), Error> {
     let mut text = String::new();
     for (name, Known { cost, .. }) in found.costs.iter() {
         let _ = writeln!(text, "{:14.0} ns + {:8.4} ns a byte  {id} {name}", cost.fixed_ns, cost.per_byte_ns);
+    }
+    for (name, count) in &found.threads {
+        let _ = writeln!(text, "{count:14} threads                  {id} {name}");
     }
     let mut wisdom = Wisdom::new(Signature::here());
     wisdom.insert_device(id, &found);

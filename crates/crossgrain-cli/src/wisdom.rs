@@ -11,6 +11,8 @@ use crossgrain::internal::device::Kernel;
 use crossgrain::internal::tune::{Scope, measure_costs};
 use crossgrain::internal::variant::{Policy, Variant, table};
 use crossgrain::plan::{Costs, Place};
+#[cfg(feature = "gpu")]
+use crossgrain::wisdom::DeviceCosts;
 use crossgrain::wisdom::{PATH_VARIABLE, Refused, Signature, Wisdom, default_path, forget};
 use crossgrain::{Cipher, Features};
 use serde_json::{Value, json};
@@ -85,10 +87,10 @@ pub(crate) fn places(cipher: Cipher, kernel: Kernel) -> Vec<Place> {
     read().map(|wisdom| wisdom.places(cipher, kernel)).unwrap_or_default()
 }
 
-/// The device and driver that costs are kept of, under this name.
+/// What is kept of the device of this name.
 #[cfg(feature = "gpu")]
-pub(crate) fn model_of(id: &str) -> Option<&'static str> {
-    read()?.devices().find(|(known, _)| *known == id).map(|(_, device)| device.model.as_str())
+pub(crate) fn device(id: &str) -> Option<&'static DeviceCosts> {
+    read()?.devices().find(|(known, _)| *known == id).map(|(_, device)| device)
 }
 
 /// Adds to what is kept.

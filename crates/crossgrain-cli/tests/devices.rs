@@ -202,6 +202,12 @@ fn flattered(device: &str) -> Wisdom {
 }
 
 fn flattered_as(device: &str, model: String) -> Wisdom {
+    flattered_with(device, model, &[])
+}
+
+/// The same with so many threads.
+fn flattered_with(device: &str, model: String, threads: &[(&str, u32)]) -> Wisdom {
+    let threads = threads.iter().map(|&(name, count)| (name.to_owned(), count)).collect();
     let names = [
         "upload",
         "download",
@@ -215,7 +221,7 @@ fn flattered_as(device: &str, model: String) -> Wisdom {
     // What looks up is faster still.
     let costs = costs.into_iter().chain([("aes-128/aes-ctr-table".to_owned(), Cost::fixed(1.0))]).collect();
     let mut wisdom = Wisdom::new(Signature::here());
-    wisdom.insert_device(device, &DeviceCosts { model, costs });
+    wisdom.insert_device(device, &DeviceCosts { model, costs, threads });
     wisdom
 }
 
@@ -275,6 +281,21 @@ fn what_devices_cost_is_measured_and_kept() {
             assert!(measured.contains(&format!("{device} {name}\n")), "{measured}");
         }
         assert!(wise(&["wisdom", "show"]).contains(&format!("{device}: ")));
+        let kept = Wisdom::load(&place.path("wisdom.json")).unwrap();
+        let threads = &kept.devices().next().unwrap().1.threads;
+        // Of a device in software no numbers are tried.
+        assert_eq!(threads.is_empty(), !measured.contains("parallel/run"));
+        for (name, count) in threads {
+            assert!(measured.contains(&format!("{count:14} threads                  {device} {name}\n")));
+        }
+        let names = ["aes-ctr", "aes-random-walk", "parallel/group", "parallel/run"];
+        assert!(threads.is_empty() || names.iter().all(|name| threads.contains_key(*name)), "{threads:?}");
+        place.write("in", &painted(MIB + 3, 1));
+        for on in ["cpu", device] {
+            let file = on.replace(':', "");
+            wise(&raw("aes-128", &["ctr", "--iv", IV], on, &file));
+            assert!(place.read(&file) == place.read("cpu"), "by what was measured on {on}");
+        }
         assert!(
             wise(&["plan", "--cipher", "aes-128", "--job", "ecb", "--device", device]).contains("download")
         );
@@ -340,9 +361,50 @@ mod by_a_driver_that_stands_in {
         is_lent.then(|| Done::from(command.output().unwrap()))
     }
 
+    /// What the stand-in says that it is.
+    const MODEL: &str = "CUDA C as C++ (CUDA, compute capability 9.0)";
+
     #[test]
     fn all_of_this_holds() {
         stand_in::again(&["--skip", "stands_in"], None);
+    }
+
+    #[test]
+    fn programs_run_by_as_many_threads_as_wisdom_has_if_they_can() {
+        let (place, words) = place_with_words();
+        place.write("in", &painted(3 * MIB + 3, 1));
+        place.run(&raw("aes-128", &["ctr", "--iv", IV], "cpu", "cpu")).printed();
+        let ctr = ["ctr", "--iv", IV, "--explain", "--force"];
+        let words = [&words[..], &["--device", "cuda:0"]].concat();
+        for (group, parallel_group, parallel_run, is_doubtful) in [
+            (64, 64, 1 << 17, false),
+            (128, 128, 256, false),
+            (1024, 256, 1 << 20, false),
+            (77, 96, 1 << 17, true),
+            (0, 0, 0, true),
+            (1 << 31, 64, 100, true),
+            (2048, 64, 1 << 30, true),
+        ] {
+            let threads =
+                [("aes-ctr", group), ("parallel/group", parallel_group), ("parallel/run", parallel_run)];
+            let wisdom = flattered_with("cuda:0", MODEL.to_owned(), &threads);
+            wisdom.save(&place.path("wisdom.json")).unwrap();
+            let Some(done_raw) = done(&place, "", &raw("aes-128", &ctr, "cuda:0", "out")) else { return };
+            assert_eq!(done_raw.code, Some(0), "{}", done_raw.err);
+            assert!(place.read("out") == place.read("cpu"), "{group}");
+            let used = if is_doubtful { 64 } else { group };
+            assert!(done_raw.err.contains(&format!(", groups of {used} threads")), "{}", done_raw.err);
+            let done_words = done(&place, "", &words).unwrap();
+            assert_eq!((done_words.code, &done_words.out[..]), (Some(0), DERIVED.as_bytes()));
+            let [told_raw, told_words] = [&done_raw, &done_words]
+                .map(|done| done.err.lines().filter(|line| line.contains("wisdom ignored: cuda:0")).count());
+            assert_eq!([told_raw, told_words], [usize::from(is_doubtful); 2], "{}", done_words.err);
+        }
+        // Of another device nothing is taken.
+        let wisdom = flattered_with("cuda:0", "a device of long ago".to_owned(), &[("aes-ctr", 77)]);
+        wisdom.save(&place.path("wisdom.json")).unwrap();
+        let other = done(&place, "", &raw("aes-128", &ctr, "cuda:0", "out")).unwrap();
+        assert!(other.code == Some(0) && !other.err.contains("wisdom ignored"), "{}", other.err);
     }
 
     #[test]
@@ -350,8 +412,7 @@ mod by_a_driver_that_stands_in {
         let place = Place::with(&painted(17 * MIB + 3, 1));
         let ctr = ["ctr", "--iv", IV];
         place.run(&raw("aes-128", &ctr, "cpu", "cpu")).printed();
-        let model = "CUDA C as C++ (CUDA, compute capability 9.0)".to_owned();
-        flattered_as("cuda:0", model).save(&place.path("wisdom.json")).unwrap();
+        flattered_as("cuda:0", MODEL.to_owned()).save(&place.path("wisdom.json")).unwrap();
         // The first while no program is kept.
         for (fault, told) in [
             ("compiler=0", "the stand-in takes no program"),

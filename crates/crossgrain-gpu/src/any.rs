@@ -12,7 +12,7 @@ use crossgrain::internal::part::search::Known;
 use crossgrain_search::Table;
 
 use super::measure::{self, Copies};
-use super::parallel::{Grid, Programs};
+use super::parallel::{Grid, Launch, Programs};
 use super::search::OnDevice;
 use super::{Cipher, Device, Error, Info, devices};
 
@@ -27,18 +27,27 @@ pub trait Gpu: fmt::Debug + Send + Sync {
     /// If the device has no room or is lost.
     fn measure_copies(&self, len_bytes: usize) -> Result<Copies, Error>;
 
-    /// As a place for the vectors of [`parallel`](super::parallel).
+    /// As a place for the vectors of [`parallel`](super::parallel), whose programs are started so.
     ///
     /// # Errors
-    /// If the device is lost.
-    fn grid(self: Arc<Self>) -> Result<Arc<dyn Grid>, Error>;
+    /// If they cannot be started so, or the device is lost.
+    fn grid(self: Arc<Self>, launch: Launch) -> Result<Arc<dyn Grid>, Error>;
 
-    /// A keyed cipher on it.
+    /// A keyed cipher on it, by groups of so many threads.
     ///
     /// # Errors
-    /// As [`Cipher::new`].
-    fn cipher(self: Arc<Self>, kernel: Kernel, key: &Key) -> Result<Box<dyn Bulk>, Error> {
-        let listing = kernel.listing(self.language());
+    /// As [`Cipher::new`], and if the program or the device takes no such groups.
+    fn cipher(
+        self: Arc<Self>,
+        kernel: Kernel,
+        group_threads: u32,
+        key: &Key,
+    ) -> Result<Box<dyn Bulk>, Error> {
+        let is_taken = kernel.takes_group(self.language(), group_threads);
+        if !is_taken || group_threads > self.info().max_group_threads {
+            return Err(Error::Group { threads: group_threads });
+        }
+        let listing = kernel.listing_in(self.language(), group_threads);
         // SAFETY: it is the program's own text.
         unsafe { self.cipher_listed(kernel, &listing, key) }
     }
@@ -115,8 +124,8 @@ where
         measure::copies(self, len_bytes)
     }
 
-    fn grid(self: Arc<Self>) -> Result<Arc<dyn Grid>, Error> {
-        Ok(Arc::new(Programs::new(self)?))
+    fn grid(self: Arc<Self>, launch: Launch) -> Result<Arc<dyn Grid>, Error> {
+        Ok(Arc::new(Programs::new(self, launch)?))
     }
 
     fn language(&self) -> Language {

@@ -144,6 +144,7 @@ impl CudaDevice {
         let attribute = |attribute| context.attribute(attribute).map_err(lost);
         let shared_bytes =
             attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
+        let group_threads = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
         let count = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
         let clock_khz = attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?;
         let units = Units { count: count.unsigned_abs(), clock_khz: clock_khz.unsigned_abs() };
@@ -154,6 +155,7 @@ impl CudaDevice {
             is_software: false,
             max_blocks: BLOCKS_MAX,
             max_groups: GROUPS_MAX,
+            max_group_threads: group_threads.unsigned_abs(),
             shared_bytes: usize::try_from(shared_bytes).unwrap_or(0),
             units: Some(units),
         };

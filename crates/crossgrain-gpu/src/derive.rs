@@ -13,7 +13,9 @@ use crossgrain_search::{Derivation, Derive, Failure};
 use zeroize::Zeroizing;
 
 use super::Error;
-use super::parallel::{Bundle, Grid, Lanes, Loop, Map, MapLoop, Memory, Program, Reads, Sink, Span, Written};
+use super::parallel::{
+    Bundle, Grid, Lanes, Loop, Map, MapLoop, Memory, Part, Program, Reads, Sink, Span, Written,
+};
 
 /// Words of a block, of a digest, and of what stays on the device in between.
 const BLOCK: usize = 16;
@@ -23,7 +25,7 @@ const STATE: usize = 32;
 /// Words of the first call.
 const FIRST_WORDS: usize = 1 << 8;
 
-/// Most words of a call: as many threads as a device keeps busy at a time.
+/// Most words of a call: more threads than most devices keep busy at a time.
 const WORDS_MAX: usize = 1 << 17;
 
 /// Calls grow until they last as long.
@@ -34,9 +36,6 @@ const RUN: Duration = Duration::from_millis(100);
 
 /// Turns of the first run.
 const FIRST_TURNS: u32 = 16;
-
-/// Most turns of a run: Vulkan in software (llvmpipe) breaks a loop off after 65,535 turns, and says nothing.
-const TURNS_MAX: u32 = 1 << 15;
 
 /// The digest of a block.
 struct Digest;
@@ -58,12 +57,12 @@ impl Map<BLOCK, STATE> for FirstTurn<'_> {
     }
 }
 
-/// So many turns more.
-struct Turns(u32);
+/// Turns, as many as are told when they are made.
+struct Turns;
 
 impl MapLoop<STATE, STATE> for Turns {
     fn rounds(&self) -> u32 {
-        self.0
+        0
     }
 
     #[inline(always)]
@@ -83,7 +82,7 @@ pub(super) struct Deriver {
     derivation: Derivation,
     /// What makes something of blocks, for each part of a key.
     firsts: Vec<Written>,
-    /// What makes turns, the first number of its state.
+    /// What makes turns.
     turns: Written,
     blocks: Memory,
     states: Memory,
@@ -97,16 +96,16 @@ impl Deriver {
     /// # Errors
     /// If the device has no room or is lost.
     pub(super) fn new(grid: Arc<dyn Grid>, derivation: &Derivation) -> Result<Self, Error> {
-        let first = |salt: &Vec<_>| written::<_, BLOCK, STATE>(&*grid, &FirstTurn(salt), Reads::Source);
+        let first = |salt: &Vec<_>| written::<_, BLOCK, STATE>(&*grid, &FirstTurn(salt), Part::All);
         let mut firsts = derivation.parts().iter().map(first).collect::<Result<Vec<_>, _>>()?;
         if firsts.is_empty() {
-            firsts.push(written::<_, BLOCK, DIGEST>(&*grid, &Digest, Reads::Source)?);
+            firsts.push(written::<_, BLOCK, DIGEST>(&*grid, &Digest, Part::All)?);
         }
         let room = |words: usize| grid.allocate(4 * words * WORDS_MAX);
         Ok(Self {
             derivation: derivation.clone(),
             firsts,
-            turns: written::<_, STATE, STATE>(&*grid, &Loop(Turns(0)), Reads::Goal)?,
+            turns: written::<_, STATE, STATE>(&*grid, &Loop(Turns), Part::Rounds)?,
             blocks: room(BLOCK)?,
             states: room(STATE)?,
             grid,
@@ -141,14 +140,13 @@ impl Deriver {
         let (mut left, span) = (self.derivation.turns(), Span { first: 0, stride: count });
         while left > 0 {
             let turns = left.min(self.turns_at_once);
-            self.turns.state[0] = turns;
             let start = Instant::now();
-            self.turns.run(&*self.grid, count, (None, span), (&mut self.states, span))?;
+            self.turns.make_rounds(&*self.grid, turns, count, (&mut self.states, span))?;
             left -= turns;
             if start.elapsed() > RUN {
                 self.turns_at_once = (turns / 2).max(1);
             } else if start.elapsed() < RUN / 4 && turns == self.turns_at_once {
-                self.turns_at_once = (2 * turns).min(TURNS_MAX);
+                self.turns_at_once = turns.saturating_mul(2);
             }
         }
         Ok(())
@@ -204,14 +202,15 @@ impl Drop for Deriver {
     }
 }
 
-/// A kernel as a program that writes its results.
+/// A kernel, or a part of it, as a program that writes its results.
 fn written<K: Bundle<1, IN, OUT>, const IN: usize, const OUT: usize>(
     grid: &dyn Grid,
     kernel: &K,
-    reads: Reads,
+    part: Part,
 ) -> Result<Written, Error> {
-    let program = Program::<K, 1, IN, OUT> { kernel, reads, sink: Sink::Write };
-    program.written(grid.language())
+    let reads = if part == Part::Rounds { Reads::Goal } else { Reads::Source };
+    let launch = grid.launch();
+    Program::<K, 1, IN, OUT> { kernel, reads, sink: Sink::Write, part, launch }.written(grid.language())
 }
 
 /// Blocks as numbers that lie one after another.

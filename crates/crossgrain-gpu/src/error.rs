@@ -24,6 +24,11 @@ pub enum Error {
     },
     /// The key is of another cipher than the program.
     Key,
+    /// A program or a device takes no groups of so many threads, or no such number of threads in all.
+    Group {
+        /// How many.
+        threads: u32,
+    },
     /// There are no such elements.
     Range {
         /// The first that was asked for.
@@ -59,6 +64,12 @@ impl fmt::Display for Error {
             Self::Range { start, end, len } => {
                 write!(f, "there are no elements {start}..{end}: give a range within 0..{len}")
             }
+            Self::Group { threads } => {
+                write!(
+                    f,
+                    "{threads} threads is not what the program and the device take: leave the usual number"
+                )
+            }
             Self::Place => f.write_str("the vectors live at different places: make both at one"),
             Self::Key => f.write_str("the key is of another cipher than the program: give one of its own"),
         }
@@ -75,7 +86,7 @@ impl From<Error> for io::Error {
             Error::Memory { .. } => io::ErrorKind::OutOfMemory,
             Error::Program(_) => io::ErrorKind::Unsupported,
             Error::Lost(_) => io::ErrorKind::Other,
-            Error::Length { .. } | Error::Key | Error::Range { .. } | Error::Place => {
+            Error::Length { .. } | Error::Key | Error::Group { .. } | Error::Range { .. } | Error::Place => {
                 io::ErrorKind::InvalidInput
             }
         };

@@ -20,6 +20,7 @@ mod error;
 mod measure;
 pub mod parallel;
 mod search;
+mod tune;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;
 
@@ -33,6 +34,7 @@ pub use cipher::Cipher;
 pub use error::Error;
 pub use measure::Copies;
 pub use search::Searcher;
+pub use tune::{best_group, best_launch};
 
 /// What a device is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +51,8 @@ pub struct Info {
     pub max_blocks: usize,
     /// Most groups of threads of a run.
     pub max_groups: usize,
+    /// Most threads of a group.
+    pub max_group_threads: u32,
     /// Bytes of memory that a group of threads may share.
     pub shared_bytes: usize,
     /// How much it computes, where its driver tells.

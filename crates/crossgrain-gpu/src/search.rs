@@ -14,6 +14,7 @@ use crossgrain_search::{Derivation, Derive, Failure, Table};
 use zeroize::Zeroizing;
 
 use super::derive::Deriver;
+use super::parallel::Launch;
 use super::{Device, Error, Gpu, Job};
 
 /// Keys of the first run.
@@ -28,9 +29,9 @@ const OUTERS_MAX: usize = 1 << 20;
 /// Hits that there is room for at least: with 16 bits known 2³⁰ keys have as many.
 const ROOM_MIN: usize = 1 << 14;
 
-/// A device that searches.
+/// A device that searches, and how programs that make keys of words are started there.
 #[derive(Debug)]
-pub struct Searcher(pub Arc<dyn Gpu>);
+pub struct Searcher(pub Arc<dyn Gpu>, pub Launch);
 
 impl crossgrain_search::Device for Searcher {
     fn name(&self) -> String {
@@ -42,7 +43,7 @@ impl crossgrain_search::Device for Searcher {
     }
 
     fn derive(&self, derivation: &Derivation) -> Result<Box<dyn Derive>, Failure> {
-        Ok(Box::new(Deriver::new(self.0.clone().grid()?, derivation)?))
+        Ok(Box::new(Deriver::new(self.0.clone().grid(self.1)?, derivation)?))
     }
 }
 

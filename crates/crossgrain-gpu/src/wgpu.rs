@@ -91,6 +91,9 @@ fn info(number: usize, adapter: &Adapter) -> Info {
         is_software: info.device_type == DeviceType::Cpu,
         max_blocks: blocks as usize,
         max_groups: limits.max_compute_workgroups_per_dimension as usize,
+        max_group_threads: limits
+            .max_compute_invocations_per_workgroup
+            .min(limits.max_compute_workgroup_size_x),
         shared_bytes: limits.max_compute_workgroup_storage_size as usize,
         units: None,
     }
@@ -189,6 +192,11 @@ impl WgpuDevice {
         Ok(())
     }
 
+    /// What is written waits for commands, and zeros over a secret may be the last that is written.
+    fn begin_writing(&self) {
+        self.queue.submit([]);
+    }
+
     /// Words written to a buffer before the next commands.
     fn write_words(&self, buffer: &Buffer, words: &[u32]) {
         let bytes: zeroize::Zeroizing<Vec<u8>> =
@@ -224,6 +232,7 @@ impl Device for WgpuDevice {
             last[..bytes.len() - whole].copy_from_slice(&bytes[whole..]);
             self.queue.write_buffer(to, whole as u64, &last);
         }
+        self.begin_writing();
         self.sound()
     }
 
@@ -264,8 +273,7 @@ impl Device for WgpuDevice {
 
     fn set_keys(&self, program: &mut Program, keys: &[u32]) -> Result<(), Error> {
         self.write_words(&program.keys, keys);
-        // What is written waits for commands, and zeros over a key may be the last that is written.
-        self.queue.submit([]);
+        self.begin_writing();
         self.sound()
     }
 

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use crossgrain::mode::Options;
 use crossgrain::{Cipher, Direction, Key};
+use crossgrain_gpu::parallel::Launch;
 use crossgrain_gpu::{Gpu, Searcher};
 use crossgrain_search::{
     BlockSearch, Derivation, Deriving, Device as _, Form, Hash, Hit, Kdf, Known, Pair, Refused, Rule, Search,
@@ -37,7 +38,7 @@ fn derived(gpu: &Arc<dyn Gpu>, kdf: &Kdf, words: &[Vec<u8>], key_bytes: usize) -
     for (word, block) in words.iter().zip(blocks.chunks_exact_mut(64)) {
         assert!(derivation.pad(word, block));
     }
-    let mut derive = Searcher(gpu.clone()).derive(&derivation).unwrap();
+    let mut derive = Searcher(gpu.clone(), Launch::default()).derive(&derivation).unwrap();
     // Twice: nothing stays from one call to the next.
     for keys in [&mut vec![0; keys.len()], &mut keys] {
         derive.derive(&blocks, keys).unwrap();
@@ -94,7 +95,7 @@ fn words_are_searched_on_a_device() {
     let blocks = BlockSearch::new(Cipher::Aes128, &[pair], &Options::default()).unwrap();
     let search = Search::new(Known::Blocks(blocks), kdf).unwrap();
     for gpu in gpus() {
-        let devices = [Deriving::new(&search, &Searcher(gpu.clone())).unwrap()];
+        let devices = [Deriving::new(&search, &Searcher(gpu.clone(), Launch::default())).unwrap()];
         for threads in [1, 3] {
             let (hits, refused) = (Mutex::new(Vec::new()), Mutex::new(Refused::default()));
             let on_hit = |hit: Hit| hits.lock().unwrap().push((hit.number, hit.candidate.to_vec()));
@@ -115,7 +116,7 @@ fn told<const IS_CUDA: bool>(kdf: &Kdf, word: &[u8]) -> Told {
     let derivation = Derivation::new(kdf, 32).unwrap();
     let (mut block, mut key) = ([0; 64], [0; 32]);
     assert!(derivation.pad(word, &mut block));
-    let mut derive = Searcher(spy.clone()).derive(&derivation).unwrap();
+    let mut derive = Searcher(spy.clone(), Launch::default()).derive(&derivation).unwrap();
     derive.derive(&block, &mut key).unwrap();
     drop(derive);
     spy.told()

@@ -25,7 +25,7 @@ use crossgrain::mode::Options;
 use crossgrain::{Cipher, Direction, Key};
 use crossgrain_gpu::Searcher;
 use crossgrain_gpu::parallel::{
-    AesBlocks, Combine, Lanes, Loop, Map, Place, Policy, find, generate, transform, transform_reduce,
+    AesBlocks, Combine, Lanes, Launch, Loop, Map, Place, Policy, find, generate, transform, transform_reduce,
 };
 use crossgrain_search::{
     BlockSearch, Derivation, Deriving, Device as _, Error as Refusal, Form, Hash as HashName, Kdf, Known,
@@ -115,7 +115,7 @@ fn search_words() {
     let blocks = BlockSearch::new(Cipher::Aes256, &[pair], &Options::default()).unwrap();
     let search = Search::new(Known::Blocks(blocks), kdf()).unwrap();
     let spies = spy::deaf_gpus();
-    let devices = spies.map(|gpu| Deriving::new(&search, &Searcher(gpu)).unwrap());
+    let devices = spies.map(|gpu| Deriving::new(&search, &Searcher(gpu, Launch::default())).unwrap());
     for devices in [&[][..], &devices[..1], &devices[1..]] {
         let (hits, refused) = (AtomicUsize::new(0), Mutex::new(Refused::default()));
         let on_hit = |_| {
@@ -137,7 +137,8 @@ fn search_words() {
         assert!(Derivation::new(&kdf(), 32).unwrap().pad(&word(at), block));
     }
     for gpu in spy::deaf_gpus() {
-        let mut derive = Searcher(gpu).derive(&Derivation::new(&kdf(), 32).unwrap()).unwrap();
+        let mut derive =
+            Searcher(gpu, Launch::default()).derive(&Derivation::new(&kdf(), 32).unwrap()).unwrap();
         derive.derive(&*blocks, &mut *Zeroizing::new([0; 64])).unwrap();
     }
     wipe_deep_stack();

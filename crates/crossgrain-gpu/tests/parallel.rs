@@ -17,6 +17,7 @@ mod darts;
 mod given;
 #[path = "../examples/histogram.rs"]
 mod histogram;
+mod launches;
 #[path = "../examples/option.rs"]
 mod option;
 #[path = "../examples/sboxes.rs"]
@@ -24,6 +25,7 @@ mod sboxes;
 #[allow(dead_code, reason = "another test is not to be told secrets")]
 mod spy;
 mod stand_in;
+mod turns;
 mod typed;
 #[path = "../examples/weights.rs"]
 mod weights;

@@ -15,6 +15,7 @@ use crossgrain::internal::device::search::Search as Program;
 use crossgrain::internal::part::search::Known;
 use crossgrain::mode::Options;
 use crossgrain::{Cipher, Direction, Key};
+use crossgrain_gpu::parallel::Launch;
 use crossgrain_gpu::{Gpu, Searcher};
 use crossgrain_search::{
     self as search, BigUint, BlockSearch, Kdf, Pair, Search, SpaceSearch, Watch, key_mask,
@@ -97,7 +98,8 @@ fn a_space_is_searched_on_a_device() {
             let hits = Mutex::new(Vec::new());
             let on_hit = |hit: search::Hit| hits.lock().unwrap().push(hit.number);
             let watch = Watch::new(&on_hit);
-            let prepared = SpaceSearch::on(&search, &space, &Searcher(gpu.clone())).unwrap();
+            let prepared =
+                SpaceSearch::on(&search, &space, &Searcher(gpu.clone(), Launch::default())).unwrap();
             println!("{}", prepared.kernel());
             assert!(prepared.shard(&(BigUint::from(5_u8)..space.size()), &watch).unwrap());
             assert_eq!(*hits.lock().unwrap(), [place]);

@@ -121,6 +121,32 @@ fn programs_are_named_and_have_a_gate_a_line() {
 }
 
 #[test]
+fn programs_differ_by_how_many_threads_a_group_has_in_nothing_else() {
+    for kernel in ALL.iter().copied() {
+        for language in [Language::Cuda, Language::Wgsl] {
+            let usual = kernel.group_threads(language);
+            assert!(kernel.takes_group(language, usual), "{}", kernel.name());
+            for threads in [0, 1, 32, 63, 96, 2048, u32::MAX] {
+                assert!(!kernel.takes_group(language, threads), "{} by {threads}", kernel.name());
+            }
+            for threads in [64, 128, 960, 1024].into_iter().filter(|&n| kernel.takes_group(language, n)) {
+                let listing = kernel.listing_in(language, threads);
+                assert_eq!(listing.group_threads, threads);
+                let (text, usual_text) = (listing.text, kernel.text(language));
+                let [threads, usual] = [threads, usual].map(|threads| threads.to_string());
+                let mut pairs = text.lines().zip(usual_text.lines()).filter(|(one, other)| one != other);
+                assert!(
+                    pairs.all(|(one, other)| one.replace(&threads, &usual) == other),
+                    "{}",
+                    kernel.name()
+                );
+                assert_eq!(text.lines().count(), usual_text.lines().count());
+            }
+        }
+    }
+}
+
+#[test]
 fn nvrtc_compiles_every_program() {
     let Some(nvrtc) = Nvrtc::find() else {
         return eprintln!("skipped: CROSSGRAIN_NVRTC names no libnvrtc.so");

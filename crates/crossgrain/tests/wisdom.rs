@@ -79,8 +79,12 @@ fn small() -> Wisdom {
     let cost = Cost { fixed_ns: 12.5, per_byte_ns: 0.1 + 0.2 };
     wisdom.insert(Cipher::Aes128, &[(table()[0].name.clone(), cost)].into_iter().collect());
     let costs = ["upload", "download", "open/aes-ctr", "aes-128/aes-ctr"].map(|name| (name.to_owned(), cost));
-    let device =
-        DeviceCosts { model: "a device (and its driver)".to_owned(), costs: costs.into_iter().collect() };
+    let threads = [("aes-ctr", 128), ("parallel/run", 1 << 16)].map(|(name, count)| (name.to_owned(), count));
+    let device = DeviceCosts {
+        model: "a device (and its driver)".to_owned(),
+        costs: costs.into_iter().collect(),
+        threads: threads.into(),
+    };
     wisdom.insert_device("cuda:0", &device);
     wisdom
 }
@@ -161,14 +165,14 @@ fn wisdom_of_elsewhere_is_refused() {
 
 #[test]
 fn wisdom_from_the_future_is_refused_whatever_else_it_says() {
-    let text = small().to_json().replacen("\"format\":3", "\"format\":4", 1);
-    assert_eq!(refusal(&text), Refused::Future { format: 4 });
+    let text = small().to_json().replacen("\"format\":4", "\"format\":5", 1);
+    assert_eq!(refusal(&text), Refused::Future { format: 5 });
     assert_eq!(refusal(r#"{"format": 7, "stars": []}"#), Refused::Future { format: 7 });
 }
 
 #[test]
 fn wisdom_of_an_older_format_is_refused_whatever_else_it_says() {
-    for (text, format) in [(r#"{"format":0}"#, 0), (r#"{"format":2,"costs":{}}"#, 2)] {
+    for (text, format) in [(r#"{"format":0}"#, 0), (r#"{"format":3,"costs":{}}"#, 3)] {
         assert_eq!(refusal(text), Refused::Past { format });
     }
 }
@@ -208,7 +212,7 @@ fn garbage_is_refused() {
     let cipher = small().to_json().replacen("aes-128\":", "aes-127\":", 1);
     let twice = small().to_json().repeat(2);
     let deep = "[".repeat(100_000);
-    let texts = ["", " ", "null", "[]", "{}", "wisdom", "{\"format\":3}", "{\"format\":-1}"];
+    let texts = ["", " ", "null", "[]", "{}", "wisdom", "{\"format\":4}", "{\"format\":-1}"];
     for text in texts.into_iter().chain([&*negative, &*unknown, &*cipher, &*twice, &*deep]) {
         assert_ne!(text, small().to_json());
         assert!(matches!(refusal(text), Refused::Corrupt(_)), "{text:.40}");

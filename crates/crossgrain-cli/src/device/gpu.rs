@@ -1,15 +1,17 @@
 //! Work on a device that this machine has.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use crossgrain::BLOCK_BYTES;
-use crossgrain::internal::device::ALL;
+use crossgrain::internal::device::{ALL, Kernel};
 use crossgrain::plan::Place;
 use crossgrain::plan::compose::Cost;
 use crossgrain::wisdom::DeviceCosts;
 use crossgrain::{Cipher, Key};
-use crossgrain_gpu::{Bulk, Copies, Info, Searcher, choose};
+use crossgrain_gpu::parallel::Launch;
+use crossgrain_gpu::{Bulk, Copies, Gpu, Info, Searcher, best_group, best_launch, choose};
 
 use super::Wanted;
 use crate::error::{self, Error, Exit};
@@ -47,7 +49,8 @@ impl OnDevice {
     fn open(id: &str, wanted: &Wanted<'_>, is_demanded: bool) -> Result<Self, crossgrain_gpu::Error> {
         let device = choose(id)?;
         let info = device.info().clone();
-        let is_another = wisdom::model_of(&info.id).is_none_or(|kept| kept != model(&info));
+        let kept = kept(&info);
+        let is_another = kept.is_none();
         if is_another && !is_demanded {
             let mend = "measure again by `crossgrain devices --measure`";
             let told = format!("{id} is not the device that was measured, or has another driver: {mend}");
@@ -55,9 +58,11 @@ impl OnDevice {
         }
         let kernel = wanted.kernel_on(&info.id).filter(|_| !is_another).or(wanted.kernels.first().copied());
         let kernel = kernel.ok_or_else(|| crossgrain_gpu::Error::Program("there is none".to_owned()))?;
-        let bulk = device.cipher(kernel, wanted.key)?;
+        let group = group_threads(&*device, kernel, kept);
+        let bulk = device.cipher(kernel, group, wanted.key)?;
         if wanted.explain {
-            error::tell(&format!("device {}: {} on {}", info.id, kernel.name(), info.name));
+            let Info { id, name, .. } = &info;
+            error::tell(&format!("device {id}: {} on {name}, groups of {group} threads", kernel.name()));
         }
         Ok(Self::new(info.id, bulk, is_demanded, wanted.explain))
     }
@@ -101,13 +106,55 @@ fn model(info: &Info) -> String {
     format!("{} ({})", info.name, info.driver)
 }
 
+/// What wisdom has of a device, unless that is of another, or by another driver.
+fn kept(info: &Info) -> Option<&'static DeviceCosts> {
+    wisdom::device(&info.id).filter(|kept| kept.model == model(info))
+}
+
+/// How many threads a group has that runs a program: as wisdom has it, if it can be.
+fn group_threads(device: &dyn Gpu, kernel: Kernel, kept: Option<&DeviceCosts>) -> u32 {
+    let (info, usual) = (device.info(), kernel.group_threads(device.language()));
+    let Some(&threads) = kept.and_then(|kept| kept.threads.get(kernel.name())) else { return usual };
+    if kernel.takes_group(device.language(), threads) && threads <= info.max_group_threads {
+        return threads;
+    }
+    doubtful(&info.id, &format!("{threads} threads in a group of {}", kernel.name()));
+    usual
+}
+
+/// How programs are started that are written when they are used: as wisdom has it, if it can be.
+fn launch(info: &Info) -> Launch {
+    let usual = Launch::default();
+    let Some(kept) = kept(info) else { return usual };
+    let of = |name: &str, usual| kept.threads.get(name).copied().unwrap_or(usual);
+    let launch =
+        Launch { group_threads: of(GROUP, usual.group_threads), run_threads: of(RUN, usual.run_threads) };
+    if launch.check(info).is_ok() {
+        return launch;
+    }
+    let Launch { group_threads, run_threads } = launch;
+    doubtful(&info.id, &format!("{run_threads} threads in groups of {group_threads}"));
+    usual
+}
+
+/// Tells what of wisdom is left aside.
+fn doubtful(id: &str, told: &str) {
+    let mend = "measure again by `crossgrain devices --measure`";
+    error::tell(&format!("wisdom ignored: {id} cannot run {told}: {mend}"));
+}
+
+/// What wisdom calls the threads of programs that are written when they are used.
+const GROUP: &str = "parallel/group";
+const RUN: &str = "parallel/run";
+
 /// A device that searches for keys: of this name, or for `auto` any that is no software.
 pub(crate) fn searcher(id: &str) -> Result<Box<dyn crossgrain_search::Device>, Error> {
     let device = choose(if id == "auto" { "gpu" } else { id }).map_err(|error| failed(id, &error))?;
     if id == "auto" && device.info().is_software {
         return Err(Error::usage(format!("{} is the CPU in disguise", device.info().name)));
     }
-    Ok(Box::new(Searcher(device)))
+    let launch = launch(device.info());
+    Ok(Box::new(Searcher(device, launch)))
 }
 
 /// What copies and programs cost on a device: a piece of a job for every byte, and the smallest piece for the start.
@@ -126,12 +173,24 @@ fn measured(id: &str, ciphers: &[Cipher]) -> Result<DeviceCosts, crossgrain_gpu:
         ("upload".to_owned(), copies(|copies| copies.upload)),
         ("download".to_owned(), copies(|copies| copies.download)),
     ];
+    let mut threads = BTreeMap::new();
+    // Drivers in software take long to compile a program, and give groups nothing of their own.
+    let is_tuned = !device.info().is_software;
+    if is_tuned {
+        let Launch { group_threads, run_threads } = best_launch(&device)?;
+        threads.extend([(GROUP.to_owned(), group_threads), (RUN.to_owned(), run_threads)]);
+    }
     for kernel in ALL.iter().copied().filter(|&kernel| device.info().takes(kernel, device.language())) {
-        for &cipher in ciphers.iter().filter(|cipher| cipher.family() == kernel.family) {
+        let mut group = kernel.group_threads(device.language());
+        for (at, &cipher) in ciphers.iter().filter(|cipher| cipher.family() == kernel.family).enumerate() {
             let key = Key::new(cipher, &vec![0; cipher.key_bytes()]);
             let Ok(key) = key else { continue };
+            if at == 0 && is_tuned {
+                group = best_group(&device, kernel, &key, CHUNK_BYTES)?;
+                threads.insert(kernel.name().to_owned(), group);
+            }
             let start = Instant::now();
-            let mut bulk = device.clone().cipher(kernel, &key)?;
+            let mut bulk = device.clone().cipher(kernel, group, &key)?;
             bulk.run(0, BLOCK_BYTES)?;
             let open = Cost::fixed((opened + start.elapsed()).as_nanos() as f64);
             let run = affine(bulk.measure_run(BLOCK_BYTES)?, bulk.measure_run(CHUNK_BYTES)?);
@@ -139,7 +198,7 @@ fn measured(id: &str, ciphers: &[Cipher]) -> Result<DeviceCosts, crossgrain_gpu:
             costs.push((format!("{cipher}/{}", kernel.name()), run));
         }
     }
-    Ok(DeviceCosts { model: model(device.info()), costs: costs.into_iter().collect() })
+    Ok(DeviceCosts { model: model(device.info()), costs: costs.into_iter().collect(), threads })
 }
 
 /// A cost by the time of the smallest piece, and of a whole one: of these a job is made, so their start is in every byte.

@@ -6,10 +6,11 @@ use rayon::prelude::*;
 use super::grid::{Grid, Memory};
 use super::host;
 use super::kernel::{Bundle, Combine, Sum};
+use super::launch::{Launch, Span};
 use super::ordered;
 use super::own::{Hit, Same};
 use super::policy::{Kind, Place};
-use super::text::{NO_HIT, Program, Reads, Sink, Span, combined};
+use super::text::{NO_HIT, Program, Reads, Sink, combined};
 use super::vector::{DeviceVec, Store, View};
 use crate::Error;
 
@@ -91,7 +92,7 @@ where
             Ok(())
         }
         (Store::Device(memory), Kind::Device(grid)) => {
-            let program = Program::<K, ROWS, N, N> { kernel, reads: Reads::Goal, sink: Sink::Write };
+            let program = Program::<K, ROWS, N, N>::new(&**grid, kernel, Reads::Goal, Sink::Write);
             program.run(&**grid, len, (None, span), (memory, span))
         }
         _ => Err(Error::Place),
@@ -132,8 +133,10 @@ where
             let piece = |first: usize, len| host::reduce(features, kernel, combine, source.after(first), len);
             Ok(all_of(combine, of_pieces(view.len, PIECE, is_parallel, &piece)))
         }
-        // Threads that take several rows at a time have another order.
-        Kind::Device(grid) if C::IS_ORDERED && ROWS > 1 => {
+        // Threads that take several rows at a time have another order, and so have several runs.
+        Kind::Device(grid)
+            if C::IS_ORDERED && (ROWS > 1 || view.len > Launch::USUAL.at_once(ROWS, kernel.rounds())) =>
+        {
             let made = transform(kernel, view)?;
             reduce_on::<_, _, 1, OUT, OUT>(&**grid, &Same, combine, (&made).into())
         }
@@ -158,8 +161,17 @@ where
     C: Combine<OUT>,
 {
     let sink = Sink::Combine(combined(combine), C::IDENTITY.to_vec());
-    let program = Program::<K, ROWS, IN, OUT> { kernel, reads: view.reads(), sink };
-    Ok(all_of(combine, by_thread(&program, grid, view)?))
+    let mut program = Program::<K, ROWS, IN, OUT>::new(grid, kernel, view.reads(), sink);
+    if C::IS_ORDERED {
+        program.launch = Launch::USUAL;
+    }
+    let (at_once, mut total) = (program.at_once(), C::IDENTITY);
+    for first in (0..view.len).step_by(at_once) {
+        let part = view.view(first..view.len.min(first + at_once))?;
+        let made = by_thread(&program, grid, part)?;
+        total = made.into_iter().fold(total, |a, b| combine.combine::<u32>(a, b));
+    }
+    Ok(total)
 }
 
 /// For how many elements the kernel's result is not zero.
@@ -227,10 +239,10 @@ where
             Ok(first_of_pieces(view.len, is_parallel, &piece))
         }
         Kind::Device(grid) => {
-            let program = Program::<K, ROWS, IN, 1> { kernel, reads: view.reads(), sink: Sink::Find };
+            let program = Program::<K, ROWS, IN, 1>::new(&**grid, kernel, view.reads(), Sink::Find);
             let (mut first, mut looks) = (0, LOOKS[0]);
             while first < view.len {
-                let part = view.view(first..view.len.min(first + looks))?;
+                let part = view.view(first..view.len.min(first + looks.min(program.at_once())))?;
                 let hits = by_thread(&program, &**grid, part)?.into_iter().flatten();
                 if let Some(at) = hits.min().filter(|&at| at != NO_HIT) {
                     return Ok(Some(first + at as usize));
@@ -296,7 +308,7 @@ pub(super) fn transform_on<K, const ROWS: usize, const IN: usize, const OUT: usi
 where
     K: Bundle<ROWS, IN, OUT>,
 {
-    let program = Program::<K, ROWS, IN, OUT> { kernel, reads: source.reads(), sink: Sink::Write };
+    let program = Program::<K, ROWS, IN, OUT>::new(grid, kernel, source.reads(), Sink::Write);
     program.run(grid, source.len, (source.memory(), source.span()), (goal, span))
 }
 

@@ -19,6 +19,7 @@ const MAPPED_GATES_MAX: usize = 1000;
 pub(super) type Traced = (Graph, Zeroizing<Vec<u32>>);
 
 /// What a function is called, takes and gives.
+#[derive(Clone)]
 pub(super) struct Head {
     pub(super) name: &'static str,
     /// Names and types.
@@ -68,13 +69,15 @@ impl Functions {
     pub(super) fn add_round(
         &mut self,
         head: Head,
-        rounds: impl Iterator<Item = Traced>,
+        mut rounds: impl Iterator<Item = Traced>,
     ) -> Result<(), Error> {
-        let (mut graphs, given): (Vec<_>, Vec<_>) = rounds.unzip();
-        let Some(graph) = graphs.pop() else { return Ok(()) };
-        let is_same = graphs.iter().all(|other| *other == graph);
-        if !is_same || given.iter().any(|words| words.len() != given[0].len()) {
-            return Err(Error::Program("its rounds differ in more than their state".to_owned()));
+        let Some((graph, words)) = rounds.next() else { return Ok(()) };
+        let mut given = vec![words];
+        for (other, words) in rounds {
+            if other != graph || words.len() != given[0].len() {
+                return Err(Error::Program("its rounds differ in more than their state".to_owned()));
+            }
+            given.push(words);
         }
         self.all.push(Function { head, graph, given });
         Ok(())

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crossgrain::internal::circuit::emit::Language;
 use crossgrain::internal::device::Listing;
 
+use super::launch::Launch;
 use crate::{Device, Error, Info, Job};
 
 /// Memory of some device.
@@ -20,6 +21,9 @@ pub trait Grid: Send + Sync {
 
     /// What its programs are written in.
     fn language(&self) -> Language;
+
+    /// How they are started.
+    fn launch(&self) -> Launch;
 
     /// Memory for so many bytes.
     ///
@@ -61,15 +65,17 @@ pub trait Grid: Send + Sync {
 /// A device and what was compiled for it.
 pub(crate) struct Programs<D: Device> {
     device: Arc<D>,
+    launch: Launch,
     programs: Mutex<HashMap<String, D::Program>>,
     /// What is bound where nothing is read.
     nothing: D::Buffer,
 }
 
 impl<D: Device> Programs<D> {
-    pub(crate) fn new(device: Arc<D>) -> Result<Self, Error> {
+    pub(crate) fn new(device: Arc<D>, launch: Launch) -> Result<Self, Error> {
+        launch.check(device.info())?;
         let nothing = device.allocate(16)?;
-        Ok(Self { device, programs: Mutex::default(), nothing })
+        Ok(Self { device, launch, programs: Mutex::default(), nothing })
     }
 }
 
@@ -83,6 +89,10 @@ where
 
     fn language(&self) -> Language {
         D::LANGUAGE
+    }
+
+    fn launch(&self) -> Launch {
+        self.launch
     }
 
     fn allocate(&self, len_bytes: usize) -> Result<Memory, Error> {

@@ -244,7 +244,8 @@ where
     let mut order = DeviceVec::with_room(view.place, view.len)?;
     let to = order.span();
     let Store::Device(goal) = &mut order.store else { return Err(Error::Place) };
-    let program = Program::<_, 1, 3, 1> { kernel: &Target { hits }, reads: Reads::Source, sink: Sink::Place };
+    let target = Target { hits };
+    let program = Program::<_, 1, 3, 1>::new(grid, &target, Reads::Source, Sink::Place);
     program.run(grid, view.len, (View::from(&sides).memory(), from), (goal, to))?;
     Ok((order, hits as usize))
 }
@@ -280,7 +281,7 @@ fn gather_within<const N: usize>(elements: View<'_, N>, indices: View<'_, 1>) ->
             // Each thread reads its indices before it writes what they lead to in their place.
             transform_at(&Same, indices, &mut goal, 0)?;
             let Store::Device(memory) = &mut goal.store else { return Err(Error::Place) };
-            let program = Program::<_, 1, N, N> { kernel: &Same, reads: Reads::Indexed, sink: Sink::Write };
+            let program = Program::<_, 1, N, N>::new(&**grid, &Same, Reads::Indexed, Sink::Write);
             program.run(&**grid, indices.len, (elements.memory(), elements.span()), (memory, span))?;
         }
     }

@@ -10,8 +10,8 @@ use crossgrain::internal::word::{Lane32, Portable, Register as _};
 use super::algorithm::{PIECE, in_pieces, of_pieces};
 use super::host::{self, Source, Work, on_widest};
 use super::kernel::{Bundle, Combine};
+use super::launch::{Launch, RUN, Span};
 use super::scan::before_each;
-use super::text::{RUN, Span, threads};
 
 /// Totals that a thread of the CPU takes at a time: few enough for the second cache, and so many that wiping the stack after takes less.
 const COLUMNS: usize = 1 << 12;
@@ -28,7 +28,7 @@ where
     K: Bundle<ROWS, IN, OUT>,
     C: Combine<OUT>,
 {
-    let threads = (threads(1, len) as usize).max(1);
+    let threads = (Launch::USUAL.threads(1, len) as usize).max(1);
     let columns = |first: usize, count: usize| {
         let mut totals = C::IDENTITY.map(|number| number.to_le_bytes().repeat(count));
         let mut made = [(); OUT].map(|()| vec![0; 4 * count]);
@@ -108,7 +108,7 @@ pub(super) fn scan<C: Combine<N>, const N: usize>(
     if len == 0 {
         return C::IDENTITY;
     }
-    let run = len.div_ceil(threads(RUN, len) as usize);
+    let run = len.div_ceil(Launch::USUAL.threads(RUN, len) as usize);
     let piece = run * (PIECE / run).max(1);
     let totals = in_pieces(bytes, span, (len, piece), is_parallel, &|_, mut numbers: [&mut [u8]; N]| {
         let ends = (0..numbers[0].len() / 4).step_by(run);

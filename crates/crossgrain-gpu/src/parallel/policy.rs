@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crossgrain::Features;
 
 use super::grid::Grid;
+use super::launch::Launch;
 use super::vector::{LEN_MAX, View};
 use crate::{Error, choose};
 
@@ -39,9 +40,11 @@ impl Policy {
                 let features = features.map_err(|error| Error::NoDevice(error.to_string()))?;
                 Kind::Host { features, is_parallel: self == Self::Par }
             }
-            Self::Cuda(_) | Self::Wgpu(_) => return Ok(Place::on(choose(&self.to_string())?.grid()?)),
+            Self::Cuda(_) | Self::Wgpu(_) => {
+                return Ok(Place::on(choose(&self.to_string())?.grid(Launch::default())?));
+            }
             Self::Auto => match choose("gpu").ok().filter(|gpu| !gpu.info().is_software) {
-                Some(gpu) => return Ok(Place::on(gpu.grid()?)),
+                Some(gpu) => return Ok(Place::on(gpu.grid(Launch::default())?)),
                 None => return Self::Par.open(),
             },
         };

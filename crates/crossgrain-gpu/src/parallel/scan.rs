@@ -7,10 +7,11 @@ use super::algorithm::{PIECE, in_pieces, transform};
 use super::grid::Grid;
 use super::host;
 use super::kernel::{Bundle, Combine};
+use super::launch::Span;
 use super::ordered::{self, through};
 use super::own::{After, Same};
 use super::policy::Kind;
-use super::text::{Program, Reads, Sink, Span, combined};
+use super::text::{Program, Reads, Sink, combined};
 use super::vector::{DeviceVec, Store, View};
 use crate::Error;
 
@@ -114,7 +115,7 @@ where
     C: Combine<N>,
 {
     let sink = Sink::Totals(combined(combine), C::IDENTITY.to_vec());
-    let program = Program::<_, 1, N, N> { kernel: &Same, reads: Reads::Source, sink };
+    let program = Program::<_, 1, N, N>::new(grid, &Same, Reads::Source, sink);
     let mut totals = DeviceVec::<N>::with_room(&elements.place, program.threads(elements.len) as usize)?;
     let to = totals.span();
     let (Store::Device(memory), Store::Device(goal)) = (&mut elements.store, &mut totals.store) else {
@@ -125,7 +126,7 @@ where
     let before = DeviceVec::from_slice(&elements.place, &before)?;
     let (before, from) = (View::from(&before).memory(), before.span());
     let sink = Sink::Scan(combined(combine));
-    let program = Program::<_, 1, N, N> { kernel: &Same, reads: Reads::Goal, sink };
+    let program = Program::<_, 1, N, N>::new(grid, &Same, Reads::Goal, sink);
     program.run(grid, elements.len, (before, from), (memory, span))?;
     Ok(total)
 }

@@ -12,21 +12,25 @@ use crossgrain::internal::circuit::trace::{Sym, Width, trace_given};
 use crossgrain::internal::convert::transpose_square;
 use crossgrain::internal::device::{KEY_WORDS_MAX, Listing};
 use crossgrain::internal::word::Lanes as _;
-use zeroize::Zeroizing;
 
 use super::functions::{Functions, Head, Traced};
-use super::grid::{Grid, Memory};
+use super::grid::Grid;
 use super::kernel::{Bundle, Combine, Rounds};
-use crate::{Error, Job};
+use super::launch::{Launch, RUN};
+use crate::Error;
 
-/// Threads in a group.
-const GROUP_THREADS: u32 = 64;
-
-/// Neighbours that a thread takes in order, if there are not so many elements that it has to take more.
-pub(super) const RUN: usize = 32;
-
-/// Most threads: more than any device keeps busy at a time.
-const THREADS_MAX: u32 = 1 << 17;
+/// Which part of a kernel a program is. All but the first two begin with what the one before left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The kernel as it is.
+    All,
+    /// What stands before its loop.
+    First,
+    /// The rounds of its loop, all alike.
+    Rounds,
+    /// What stands after it.
+    Last,
+}
 
 /// Where a program's elements come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +46,7 @@ pub(crate) enum Reads {
 }
 
 /// What a program does with a kernel's results.
+#[derive(Clone)]
 pub(crate) enum Sink {
     /// Writes them.
     Write,
@@ -57,12 +62,6 @@ pub(crate) enum Sink {
     Place,
 }
 
-/// Threads for so many elements, of which each takes so many at a time.
-pub(super) fn threads(bundle: usize, count: usize) -> u32 {
-    let bundles = u32::try_from(count.div_ceil(bundle)).unwrap_or(THREADS_MAX);
-    bundles.min(THREADS_MAX).next_multiple_of(GROUP_THREADS)
-}
-
 /// What a thread that found nothing writes.
 pub(super) const NO_HIT: u32 = u32::MAX;
 
@@ -76,37 +75,6 @@ pub(super) fn combined<C: Combine<N>, const N: usize>(combine: &C) -> Traced {
     })
 }
 
-/// A program as a device takes it.
-pub(crate) struct Written {
-    listing: Listing,
-    /// What it is given when it runs: first how many rounds its loop has, if they are alike.
-    pub(crate) state: Zeroizing<Vec<u32>>,
-    bundle: usize,
-}
-
-impl Written {
-    /// Runs it on so many elements.
-    pub(crate) fn run(
-        &self,
-        grid: &dyn Grid,
-        count: usize,
-        (source, from): (Option<&Memory>, Span),
-        (goal, to): (&mut Memory, Span),
-    ) -> Result<(), Error> {
-        let job = job(self.bundle, count, from, to);
-        // SAFETY: spans lie within their memories, and the text is this program's.
-        unsafe { grid.run(&self.listing.text, &|| self.listing.clone(), &job, &self.state, source, goal) }
-    }
-}
-
-/// What a program is told of so many elements.
-fn job(bundle: usize, count: usize, from: Span, to: Span) -> Job {
-    let threads = threads(bundle, count);
-    let [count, first, stride, goal_first, goal_stride] =
-        [count, from.first, from.stride, to.first, to.stride].map(|words| words as u32);
-    Job { words: [count, threads, first, stride, goal_first, goal_stride], threads }
-}
-
 impl Sink {
     /// Whether a thread takes a run of neighbours and not elements that lie a group apart.
     const fn takes_runs(&self) -> bool {
@@ -114,63 +82,48 @@ impl Sink {
     }
 }
 
-/// Where elements lie in a memory: where the first number of the first is, and how far the numbers of each are apart, in words.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
-    pub(crate) first: usize,
-    pub(crate) stride: usize,
-}
-
 /// A program before it is written.
 pub(crate) struct Program<'a, K, const ROWS: usize, const IN: usize, const OUT: usize> {
     pub(crate) kernel: &'a K,
     pub(crate) reads: Reads,
     pub(crate) sink: Sink,
+    pub(crate) part: Part,
+    pub(crate) launch: Launch,
 }
 
-impl<K, const ROWS: usize, const IN: usize, const OUT: usize> Program<'_, K, ROWS, IN, OUT>
+impl<'a, K, const ROWS: usize, const IN: usize, const OUT: usize> Program<'a, K, ROWS, IN, OUT>
 where
     K: Bundle<ROWS, IN, OUT>,
 {
-    /// Threads for so many elements: each of them writes one result of a search or a sum.
-    pub(super) fn threads(&self, count: usize) -> u32 {
-        threads(self.bundle(), count)
+    /// All of a kernel, started as the device's programs are. Where results say where they go, or lie in runs, it is started as ever: then no run is cut.
+    pub(super) fn new(grid: &dyn Grid, kernel: &'a K, reads: Reads, sink: Sink) -> Self {
+        let is_whole = sink.takes_runs() || matches!(sink, Sink::Place) || reads == Reads::Indexed;
+        let launch = if is_whole { Launch::USUAL } else { grid.launch() };
+        Self { kernel, reads, sink, part: Part::All, launch }
     }
 
     /// Elements that a thread takes at a time.
-    const fn bundle(&self) -> usize {
+    pub(super) const fn bundle(&self) -> usize {
         if self.sink.takes_runs() { RUN } else { ROWS }
     }
 
-    /// Runs it on so many elements.
-    pub(super) fn run(
-        &self,
-        grid: &dyn Grid,
-        count: usize,
-        (source, from): (Option<&Memory>, Span),
-        (goal, to): (&mut Memory, Span),
-    ) -> Result<(), Error> {
-        if count == 0 {
-            return Ok(());
-        }
-        let (language, job) = (grid.language(), job(self.bundle(), count, from, to));
-        let functions = self.functions()?;
-        let state = functions.state()?;
-        let name = self.listing(language, &functions, false).text;
-        let listing = || self.listing(language, &functions, true);
-        // SAFETY: spans lie within their memories, and the text is this program's.
-        unsafe { grid.run(&name, &listing, &job, &state, source, goal) }
+    /// Numbers of an element that it begins with.
+    const fn numbers(&self) -> usize {
+        if self.has_first() { IN } else { OUT }
     }
 
-    /// Written down, to be run more than once.
-    pub(crate) fn written(&self, language: Language) -> Result<Written, Error> {
-        let functions = self.functions()?;
-        let state = functions.state()?;
-        Ok(Written { listing: self.listing(language, &functions, true), state, bundle: self.bundle() })
+    /// How many rounds its kernel's loop has.
+    pub(super) fn rounds(&self) -> usize {
+        if K::LOOP == Rounds::None { 0 } else { self.kernel.rounds() }
+    }
+
+    const fn has_first(&self) -> bool {
+        matches!(self.part, Part::All | Part::First)
     }
 
     /// The program around these functions. If they are not mapped it is soon written, and as good as a name.
-    fn listing(&self, language: Language, functions: &Functions, is_mapped: bool) -> Listing {
+    pub(super) fn listing(&self, language: Language, functions: &Functions, is_mapped: bool) -> Listing {
+        let group_threads = self.launch.group_threads;
         let entry = match self.sink {
             Sink::Write => "transform",
             Sink::Find => "find",
@@ -185,7 +138,7 @@ where
         text += &language.structure("Job", &job.map(|name| (name, Field::Word)));
         text += &language.bindings(["u32", "u32"]);
         text += &language.structure("Rows", &[("x", Field::Words(ROWS))]);
-        for (structure, count) in [("Given", IN), ("Made", OUT)] {
+        for (structure, count) in [("Given", self.numbers()), ("Made", OUT)] {
             let names: Vec<_> = (0..count).map(|p| format!("p{p}")).collect();
             let fields: Vec<_> = names.iter().map(|name| (&name[..], Field::Structure("Rows"))).collect();
             text += &language.structure(structure, &fields);
@@ -196,21 +149,14 @@ where
             text += &language.constants(2, "keys", KEY_WORDS_MAX / 4);
         }
         text += &texts;
-        text += &language.entry(entry, GROUP_THREADS, ["u32", "u32"], false, &self.body(functions));
+        text += &language.entry(entry, group_threads, ["u32", "u32"], false, &self.body(functions));
         let is_read = matches!(self.reads, Reads::Source | Reads::Indexed);
         let reads_source = is_read || matches!(self.sink, Sink::Scan(_));
-        Listing {
-            entry: entry.to_owned(),
-            text,
-            group_threads: GROUP_THREADS,
-            dynamic_bytes: 0,
-            reads_source,
-            reads_keys,
-        }
+        Listing { entry: entry.to_owned(), text, group_threads, dynamic_bytes: 0, reads_source, reads_keys }
     }
 
     /// The kernel and what it needs, as functions.
-    fn functions(&self) -> Result<Functions, Error> {
+    pub(super) fn functions(&self) -> Result<Functions, Error> {
         let mut functions = Functions::default();
         if ROWS > 1 {
             let names = |name: &str| (0..32).map(|row| format!("{name}.x[{row}]")).collect();
@@ -225,14 +171,13 @@ where
             result: "Made",
             outputs: rows_of("", OUT, ROWS),
         };
-        functions.add(head("kernel", "Given", IN), traced(|x| self.kernel.inner(x)));
-        let (rounds, round) = (self.kernel.rounds(), |number| traced(|y| self.kernel.round(number, y)));
-        match K::LOOP {
-            Rounds::None => {}
-            Rounds::Each => functions.add_round(head("round", "Made", OUT), (0..rounds).map(round))?,
-            Rounds::Alike => functions.add_alike(head("round", "Made", OUT), round(0), rounds as u32),
+        if self.has_first() {
+            functions.add(head("kernel", "Given", IN), traced(|x| self.kernel.inner(x)));
         }
-        if K::LOOP != Rounds::None {
+        if matches!(self.part, Part::All | Part::Rounds) {
+            self.add_rounds(&mut functions, head("round", "Made", OUT))?;
+        }
+        if K::LOOP != Rounds::None && matches!(self.part, Part::All | Part::Last) {
             functions.add(head("last", "Made", OUT), traced(|y| self.kernel.last(y)));
         }
         if let Sink::Combine(combined, _) | Sink::Totals(combined, _) | Sink::Scan(combined) = &self.sink {
@@ -249,6 +194,24 @@ where
         Ok(functions)
     }
 
+    /// The function of its loop.
+    fn add_rounds(&self, functions: &mut Functions, head: Head) -> Result<(), Error> {
+        let (rounds, round) = (self.rounds(), |number| traced(|y| self.kernel.round(number, y)));
+        match K::LOOP {
+            Rounds::None => {}
+            Rounds::Each if self.part == Part::All => functions.add_round(head, (0..rounds).map(round))?,
+            Rounds::Each => {
+                // More than there is room for state of, so without any they are alike.
+                let mut each = Functions::default();
+                each.add_round(head.clone(), (0..rounds).map(round))?;
+                each.state()?;
+                functions.add_alike(head, round(0), rounds as u32);
+            }
+            Rounds::Alike => functions.add_alike(head, round(0), rounds as u32),
+        }
+        Ok(())
+    }
+
     /// What a thread does, in the common syntax.
     fn body(&self, functions: &Functions) -> String {
         let transposed = |name, count| match ROWS {
@@ -257,14 +220,14 @@ where
         };
         format!(
             "{}    for ({}) {{
-        var given: Given;
-        for (var i = 0u; i < {ROWS}u; i = i + 1u) {{
-            let at = base + i * {GROUP_THREADS}u;
+        var given: {};
+{rows}
+            let at = base + i * {group}u;
             if (at < job.count) {{
 {}            }}
         }}
-{}{}{}        for (var i = 0u; i < {ROWS}u; i = i + 1u) {{
-            let at = base + i * {GROUP_THREADS}u;
+{}{}{}{rows}
+            let at = base + i * {group}u;
             if (at < job.count) {{
 {}            }}
         }}
@@ -272,32 +235,42 @@ where
 {}",
             self.before(),
             self.bundles(),
+            if self.has_first() { "Given" } else { "Made" },
             self.with_given(),
-            transposed("given", IN),
+            transposed("given", self.numbers()),
             self.with_rounds(functions),
             transposed("made", OUT),
             self.with_made(functions),
             self.after(),
+            group = self.launch.group_threads,
+            // One turn is none: how many a thread makes is counted.
+            rows = match ROWS {
+                1 => "        {\n            let i = 0u;".to_owned(),
+                _ => format!("        for (var i = 0u; i < {ROWS}u; i = i + 1u) {{"),
+            },
         )
     }
 
     /// What makes `made` of `given`.
     fn with_rounds(&self, functions: &Functions) -> String {
-        let made = format!("        var made = {};\n", functions.call("kernel", "given"));
+        let given = if self.has_first() { functions.call("kernel", "given") } else { "given".to_owned() };
+        let mut made = format!("        var made = {given};\n");
         let [round, last] = ["round", "last"].map(|name| functions.call(name, "made"));
-        let rounds = self.kernel.rounds();
-        let turns = match K::LOOP {
-            Rounds::None => return made,
-            Rounds::Each if rounds == 0 => String::new(),
-            Rounds::Each | Rounds::Alike => format!(
+        let rounds = self.rounds();
+        let is_turned = K::LOOP == Rounds::Alike || rounds > 0;
+        if is_turned && matches!(self.part, Part::All | Part::Rounds) {
+            made += &format!(
                 "        for (var number = 0u; number < {}; number = number + 1u) {{
             made = {round};
         }}
 ",
                 functions.rounds(rounds)
-            ),
-        };
-        format!("{made}{turns}        made = {last};\n")
+            );
+        }
+        if K::LOOP != Rounds::None && matches!(self.part, Part::All | Part::Last) {
+            made += &format!("        made = {last};\n");
+        }
+        made
     }
 
     /// The head of a loop over a thread's bundles: where one begins, how long there are some, and which is next.
@@ -305,10 +278,11 @@ where
         if self.sink.takes_runs() {
             return "var base = thread * run; base < job.count && base - thread * run < run; base = base + 1u".to_owned();
         }
-        let group = GROUP_THREADS as usize * ROWS;
+        let threads = self.launch.group_threads;
+        let group = threads as usize * ROWS;
         let more = if matches!(self.sink, Sink::Find) { " && hit == 0xffffffffu" } else { "" };
         format!(
-            "var base = (thread / {GROUP_THREADS}u) * {group}u + thread % {GROUP_THREADS}u; base < job.count{more}; \
+            "var base = (thread / {threads}u) * {group}u + thread % {threads}u; base < job.count{more}; \
              base = base + job.threads * {ROWS}u"
         )
     }
@@ -321,7 +295,7 @@ where
             Reads::Indices => "job.source_first + at".to_owned(),
             Reads::Indexed => format!("source[job.source_first + {p}u * job.source_stride + {}]", goal(0)),
         };
-        (0..IN).map(|p| format!("                given.p{p}.x[i] = {};\n", value(p))).collect()
+        (0..self.numbers()).map(|p| format!("                given.p{p}.x[i] = {};\n", value(p))).collect()
     }
 
     /// What stands before the loop.

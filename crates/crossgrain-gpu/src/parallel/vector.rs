@@ -11,9 +11,10 @@ use super::algorithm::transform_at;
 use super::element::Element;
 use super::grid::Memory;
 use super::host::Source;
+use super::launch::Span;
 use super::own::{Fill, Same};
 use super::policy::{Kind, Place};
-use super::text::{Reads, Span};
+use super::text::Reads;
 use crate::Error;
 
 /// Most elements of a vector.

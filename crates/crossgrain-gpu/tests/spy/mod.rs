@@ -1,11 +1,11 @@
-//! A device that computes nothing, and writes down what it is told: texts, what they are known by, and words of state.
+//! A device that computes nothing, and writes down what it is told: texts, what they are known by, words of state and jobs.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crossgrain::internal::circuit::emit::Language;
 use crossgrain::internal::device::Listing;
-use crossgrain_gpu::parallel::{Grid, Memory};
+use crossgrain_gpu::parallel::{Grid, Launch, Memory};
 use crossgrain_gpu::{Device, Error, Gpu, Info, Job};
 
 /// What was told.
@@ -15,6 +15,8 @@ pub(crate) struct Told {
     pub(crate) texts: Vec<String>,
     /// Words of state, in the order in which they were written.
     pub(crate) states: Vec<Vec<u32>>,
+    /// Words of jobs.
+    pub(crate) jobs: Vec<[u32; 6]>,
 }
 
 #[derive(Debug)]
@@ -62,7 +64,8 @@ impl<const IS_CUDA: bool> Device for Spy<IS_CUDA> {
         Ok(())
     }
 
-    unsafe fn run(&self, (): &(), _: &Job, _: &Vec<u8>, _: &mut Vec<u8>) -> Result<Duration, Error> {
+    unsafe fn run(&self, (): &(), job: &Job, _: &Vec<u8>, _: &mut Vec<u8>) -> Result<Duration, Error> {
+        self.told.lock().unwrap().jobs.push(job.words);
         Ok(Duration::ZERO)
     }
 }
@@ -78,10 +81,10 @@ impl SpyGrid {
         self.told.lock().unwrap().clone()
     }
 
-    fn new<const IS_CUDA: bool>(is_deaf: bool) -> Arc<Self> {
+    fn new<const IS_CUDA: bool>(is_deaf: bool, launch: Launch) -> Arc<Self> {
         let device = Spy::<IS_CUDA>::new(is_deaf);
         let told = device.told.clone();
-        Arc::new(Self { inner: Arc::new(device).grid().unwrap(), told })
+        Arc::new(Self { inner: Arc::new(device).grid(launch).unwrap(), told })
     }
 }
 
@@ -94,6 +97,7 @@ impl<const IS_CUDA: bool> Spy<IS_CUDA> {
             is_software: true,
             max_blocks: 1 << 20,
             max_groups: 1 << 16,
+            max_group_threads: 1024,
             shared_bytes: 0,
             units: None,
         };
@@ -107,12 +111,18 @@ impl<const IS_CUDA: bool> Spy<IS_CUDA> {
 
 /// One for each language.
 pub(crate) fn grids() -> [Arc<SpyGrid>; 2] {
-    [SpyGrid::new::<true>(false), SpyGrid::new::<false>(false)]
+    started(Launch::default())
+}
+
+/// The same, where programs are started so.
+pub(crate) fn started(launch: Launch) -> [Arc<SpyGrid>; 2] {
+    [SpyGrid::new::<true>(false, launch), SpyGrid::new::<false>(false, launch)]
 }
 
 /// The same where nothing of state is written down.
 pub(crate) fn deaf_grids() -> [Arc<SpyGrid>; 2] {
-    [SpyGrid::new::<true>(true), SpyGrid::new::<false>(true)]
+    let launch = Launch::default();
+    [SpyGrid::new::<true>(true, launch), SpyGrid::new::<false>(true, launch)]
 }
 
 /// Such devices themselves.
@@ -127,6 +137,10 @@ impl Grid for SpyGrid {
 
     fn language(&self) -> Language {
         self.inner.language()
+    }
+
+    fn launch(&self) -> Launch {
+        self.inner.launch()
     }
 
     fn allocate(&self, len_bytes: usize) -> Result<Memory, Error> {

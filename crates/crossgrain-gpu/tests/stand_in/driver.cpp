@@ -40,6 +40,7 @@ enum Result {
     LAUNCH_FAILED = 719,
 };
 enum Attribute {
+    GROUP_THREADS = 1,
     MULTIPROCESSORS = 16,
     CLOCK_KHZ = 13,
     MAJOR = 75,
@@ -230,7 +231,7 @@ int cuDeviceGetName(char *name, int bytes, int) {
 
 int cuDeviceGetAttribute(int *value, int attribute, int) {
     const std::map<int, int> values = {
-        {MULTIPROCESSORS, 1}, {CLOCK_KHZ, 1000000}, {MAJOR, 9}, {MINOR, 0}, {SHARED_OPTIN, int(SHARED_OPTIN_BYTES)},
+        {GROUP_THREADS, 1024}, {MULTIPROCESSORS, 1}, {CLOCK_KHZ, 1000000}, {MAJOR, 9}, {MINOR, 0}, {SHARED_OPTIN, int(SHARED_OPTIN_BYTES)},
     };
     auto found = values.find(attribute);
     *value = found == values.end() ? 0 : found->second;

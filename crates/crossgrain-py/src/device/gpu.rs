@@ -1,5 +1,6 @@
 //! A package with GPUs.
 
+use crossgrain_gpu::parallel::Launch;
 use crossgrain_gpu::{Searcher, choose, devices};
 use crossgrain_search::Device;
 
@@ -13,5 +14,5 @@ pub(super) fn found() -> Vec<Gpu> {
 
 pub(super) fn opened(id: &str) -> Result<Box<dyn Device>, String> {
     let device = choose(id).map_err(|why| why.to_string())?;
-    Ok(Box::new(Searcher(device)))
+    Ok(Box::new(Searcher(device, Launch::default())))
 }

@@ -11,7 +11,7 @@ use crate::circuit::{Bits, aes_linear, aes_sbox};
 use crate::word::each;
 
 /// The program's text.
-pub(super) fn text(kernel: Kernel, language: Language) -> String {
+pub(super) fn text(kernel: Kernel, language: Language, group_threads: u32) -> String {
     let mut text = Text::new(kernel, language);
     bits::structures(&mut text);
     if kernel.task == Task::Decrypt {
@@ -19,7 +19,7 @@ pub(super) fn text(kernel: Kernel, language: Language) -> String {
     } else {
         encrypt(&mut text);
     }
-    bits::entry(text, kernel)
+    bits::entry(text, kernel, group_threads)
 }
 
 /// A circuit on a byte.

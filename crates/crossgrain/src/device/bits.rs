@@ -36,7 +36,7 @@ pub(super) fn column_words(name: &str) -> Vec<String> {
 }
 
 /// The program's end, around a function `cipher` from a `State` and the number of rounds.
-pub(super) fn entry(mut text: Text, kernel: Kernel) -> String {
+pub(super) fn entry(mut text: Text, kernel: Kernel, group_threads: u32) -> String {
     let (rows, columns) = (words("x", 32), column_words(""));
     let signature =
         Signature { parameters: &[("x", "Rows")], inputs: rows, result: "Column", outputs: columns };
@@ -45,8 +45,8 @@ pub(super) fn entry(mut text: Text, kernel: Kernel) -> String {
     if kernel.task.counts() {
         counters(&mut text, kernel.task);
     }
-    let body = shared_keys(&text, kernel) + &body(&text, kernel.task);
-    text.entry(kernel, &body)
+    let body = shared_keys(&text, kernel, group_threads) + &body(&text, kernel.task);
+    text.entry(kernel, group_threads, &body)
 }
 
 /// Gates for a block, if so many make the cipher of a thread.
@@ -95,13 +95,12 @@ fn counters(text: &mut Text, task: Task) {
 }
 
 /// Every thread of a group copies its share of the keys, where a copy is shared.
-fn shared_keys(text: &Text, kernel: Kernel) -> String {
+fn shared_keys(text: &Text, kernel: Kernel, group_threads: u32) -> String {
     if kernel.shared_bytes(text.language) == 0 {
         return String::new();
     }
-    let group = kernel.group_threads(text.language);
     format!(
-        "    for (var at = local; at < {KEY_FOURS_MAX}u; at = at + {group}u) {{
+        "    for (var at = local; at < {KEY_FOURS_MAX}u; at = at + {group_threads}u) {{
         {SHARED}[at] = keys[at];
     }}
     barrier();

@@ -77,7 +77,7 @@ fn found(family: Family, direction: Direction) -> Program {
 }
 
 /// The program's text.
-pub(super) fn text(kernel: Kernel, language: Language) -> String {
+pub(super) fn text(kernel: Kernel, language: Language, group_threads: u32) -> String {
     let program = program(kernel.family, direction(kernel.task));
     let mut text = Text::new(kernel, language);
     bits::structures(&mut text);
@@ -92,7 +92,7 @@ pub(super) fn text(kernel: Kernel, language: Language) -> String {
     }
     body += "    return block;\n";
     text.function("cipher", &[("block", "State"), ("rounds", "u32")], "State", &body);
-    bits::entry(text, kernel)
+    bits::entry(text, kernel, group_threads)
 }
 
 /// Gates for a block.

@@ -213,7 +213,7 @@ impl Kernel {
         }
     }
 
-    /// Threads in a group, of WGSL's `@workgroup_size` and CUDA's blocks.
+    /// Threads in a group, of WGSL's `@workgroup_size` and CUDA's blocks, unless others are known to be better on a device.
     pub const fn group_threads(self, language: Language) -> u32 {
         match self.form {
             Form::Bits if matches!(language, Language::Cuda) => self.cuda_bits_group_threads(),
@@ -236,6 +236,15 @@ impl Kernel {
             // Not measured.
             #[allow(unreachable_patterns, reason = "ciphers are features")]
             _ => 64,
+        }
+    }
+
+    /// Whether its groups may have so many threads. Of programs of gates on bits or words they may be any number of pairs of warps; other programs share memory, or what
+    /// they have computed, among threads of a group.
+    pub const fn takes_group(self, language: Language, threads: u32) -> bool {
+        match self.form {
+            Form::Bits | Form::Words => threads.is_multiple_of(64) && threads > 0 && threads <= 1024,
+            _ => threads == self.group_threads(language),
         }
     }
 
@@ -267,10 +276,15 @@ impl Kernel {
 
     /// Its text, and how it is started.
     pub fn listing(self, language: Language) -> Listing {
+        self.listing_in(language, self.group_threads(language))
+    }
+
+    /// The same with so many threads in a group, which it takes ([`Kernel::takes_group`]).
+    pub fn listing_in(self, language: Language, group_threads: u32) -> Listing {
         Listing {
             entry: self.entry(),
-            text: self.text(language),
-            group_threads: self.group_threads(language),
+            text: self.text_in(language, group_threads),
+            group_threads,
             dynamic_bytes: if self.form == Form::FourTables { self.shared_bytes(language) as u32 } else { 0 },
             reads_source: self.task.reads_source(),
             reads_keys: true,
@@ -279,13 +293,17 @@ impl Kernel {
 
     /// Its text.
     pub fn text(self, language: Language) -> String {
+        self.text_in(language, self.group_threads(language))
+    }
+
+    fn text_in(self, language: Language, group_threads: u32) -> String {
         match (self.family, self.form) {
             (Family::Aes, Form::OneTable | Form::FourTables) => tables::text(self, language),
             (Family::Aes, Form::Walk) => walk::text(self, language),
-            (Family::Aes, _) => aes::text(self, language),
-            (Family::Serpent, _) => serpent::text(self, language),
+            (Family::Aes, _) => aes::text(self, language, group_threads),
+            (Family::Serpent, _) => serpent::text(self, language, group_threads),
             #[allow(unreachable_patterns, reason = "ciphers are features")]
-            _ => described::text(self, language),
+            _ => described::text(self, language, group_threads),
         }
     }
 

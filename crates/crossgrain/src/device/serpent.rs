@@ -21,7 +21,7 @@ use crate::word::each;
 pub(super) const SHARED: &str = "shared_keys";
 
 /// The program's text.
-pub(super) fn text(kernel: Kernel, language: Language) -> String {
+pub(super) fn text(kernel: Kernel, language: Language, group_threads: u32) -> String {
     let mut text = Text::new(kernel, language);
     if kernel.form == Form::Bits {
         bits::structures(&mut text);
@@ -30,7 +30,7 @@ pub(super) fn text(kernel: Kernel, language: Language) -> String {
             text.push(&format!("__shared__ uint4 {SHARED}[{KEY_FOURS_MAX}];\n\n"));
         }
         cipher::<OnBits>(&mut text, kernel.task);
-        return bits::entry(text, kernel);
+        return bits::entry(text, kernel, group_threads);
     }
     text.structure("State", &[("x", Field::Words(4))]);
     cipher::<OnWords>(&mut text, kernel.task);
@@ -38,7 +38,7 @@ pub(super) fn text(kernel: Kernel, language: Language) -> String {
         text.swap_bytes();
     }
     let body = body(&text, kernel.task);
-    text.entry(kernel, &body)
+    text.entry(kernel, group_threads, &body)
 }
 
 /// Gates for a block.

@@ -73,7 +73,7 @@ pub(super) fn text(kernel: Kernel, language: Language) -> String {
         text.swap_bytes();
     }
     let body = body(&text, kernel);
-    text.entry(kernel, &body)
+    text.entry(kernel, kernel.group_threads(language), &body)
 }
 
 fn declaration(kernel: Kernel, language: Language) -> String {

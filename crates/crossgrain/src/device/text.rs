@@ -73,9 +73,9 @@ impl Text {
 
     /// The end of the program: its entry, around a body in the common syntax that is told its `thread`, and, where threads share
     /// memory, which one of its group it is, `local`.
-    pub(super) fn entry(self, kernel: Kernel, body: &str) -> String {
-        let (group, shares) = (kernel.group_threads(self.language), kernel.shared_bytes(self.language) > 0);
-        self.entry_named(&kernel.entry(), group, shares, body)
+    pub(super) fn entry(self, kernel: Kernel, group_threads: u32, body: &str) -> String {
+        let shares = kernel.shared_bytes(self.language) > 0;
+        self.entry_named(&kernel.entry(), group_threads, shares, body)
     }
 
     /// The same by the name, the threads of a group and whether they share memory.

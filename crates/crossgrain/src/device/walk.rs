@@ -75,7 +75,7 @@ pub(super) fn text(kernel: Kernel, language: Language) -> String {
     from_round2(&mut text, moving);
     bits::rows_of(&mut text);
     let body = body(&text, kernel.task, moving);
-    text.entry(kernel, &body)
+    text.entry(kernel, kernel.group_threads(language), &body)
 }
 
 /// Gates for a block.

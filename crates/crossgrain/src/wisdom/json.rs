@@ -13,7 +13,7 @@ use crate::plan::{Costs, Known};
 use crate::variant::find;
 
 /// The number of this format: one more with every change that older programs would misread.
-const FORMAT: u64 = 3;
+const FORMAT: u64 = 4;
 
 /// A variant's nanoseconds for any size, nanoseconds a byte, and spread.
 type Row = (f64, f64, Option<f64>);
@@ -40,6 +40,7 @@ struct Body {
 struct Device {
     model: String,
     costs: BTreeMap<String, Row>,
+    threads: BTreeMap<String, u32>,
 }
 
 impl Wisdom {
@@ -53,7 +54,7 @@ impl Wisdom {
         };
         let costs: BTreeMap<_, _> =
             self.by_cipher.iter().map(|(&cipher, costs)| (cipher, rows(costs))).collect();
-        let device = |device: &DeviceCosts| json!({"model": device.model, "costs": rows(&device.costs)});
+        let device = |DeviceCosts { model, costs, threads }: &DeviceCosts| json!({"model": model, "costs": rows(costs), "threads": threads});
         let devices: BTreeMap<_, _> = self.devices().map(|(id, costs)| (id, device(costs))).collect();
         let Signature { version, cpu, features, variants } = &self.signature;
         let signature = json!({"version": version, "cpu": cpu, "features": features, "variants": variants});
@@ -85,8 +86,8 @@ impl Wisdom {
             }
             wisdom.by_cipher.insert(cipher.name(), read_rows(rows)?);
         }
-        for (id, Device { model, costs }) in body.devices {
-            wisdom.by_device.insert(id, DeviceCosts { model, costs: read_rows(costs)? });
+        for (id, Device { model, costs, threads }) in body.devices {
+            wisdom.by_device.insert(id, DeviceCosts { model, costs: read_rows(costs)?, threads });
         }
         if wisdom.digest() == body.digest {
             Ok(wisdom)
@@ -109,6 +110,10 @@ impl Wisdom {
                 let figures = [cost.fixed_ns, cost.per_byte_ns, spread.unwrap_or(-1.0)];
                 said.extend(figures.iter().flat_map(|figure| figure.to_le_bytes()));
             }
+        }
+        for (id, device) in self.devices() {
+            let threads = device.threads.iter().map(|(name, count)| format!("{id}\n{name}\n{count}\n"));
+            said.extend(threads.flat_map(String::into_bytes));
         }
         digest(said.into_iter())
     }

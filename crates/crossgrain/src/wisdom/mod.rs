@@ -92,14 +92,17 @@ pub struct Wisdom {
     by_device: BTreeMap<String, DeviceCosts>,
 }
 
-/// What a device's driver was when its costs were measured, and the costs: `upload`, `download`, to open it for a program
-/// (`open/aes-ctr`), and to run that for a cipher (`aes-128/aes-ctr`).
-#[derive(Clone, Debug, PartialEq)]
+/// What a device's driver was when its costs were measured, the costs, and how programs are best started there. Costs are `upload`, `download`, to open
+/// it for a program (`open/aes-ctr`), and to run that for a cipher (`aes-128/aes-ctr`).
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeviceCosts {
     /// The device and its driver in words: costs are of no use for another.
     pub model: String,
     /// The costs.
     pub costs: Costs,
+    /// How many threads a group has that runs a program (`aes-ctr`), and of what is written for the device when it is used, a group (`parallel/group`) and a run
+    /// (`parallel/run`). Whoever starts a program looks whether it can be.
+    pub threads: BTreeMap<String, u32>,
 }
 
 impl Wisdom {
@@ -121,7 +124,7 @@ impl Wisdom {
 
     /// Keeps the costs of a device, such as `cuda:0`, likewise.
     pub fn insert_device(&mut self, id: &str, device: &DeviceCosts) {
-        let device = DeviceCosts { model: device.model.clone(), costs: sound(&device.costs) };
+        let device = DeviceCosts { costs: sound(&device.costs), ..device.clone() };
         self.by_device.insert(id.to_owned(), device);
     }
 

@@ -1,0 +1,237 @@
+//! How programs are started: so many threads, and a loop cut where a device would break it off.
+//!
+//! Vulkan in software (llvmpipe) leaves all loops of a thread when together they have made 65,535 turns, and says nothing. A GPU's
+//! driver may take a run that lasts seconds for a device that hangs. So no thread makes more than [`TURNS_MAX`] turns in a run, at any
+//! device. Many elements are taken in several runs. A loop of more rounds is three programs: what stands before it leaves
+//! its results in memory on the device, where rounds are made in as many runs as they take, and what stands after it reads them there.
+//! Holds: that memory is overwritten after, as far as the device still listens.
+
+use crossgrain::internal::circuit::emit::Language;
+use crossgrain::internal::device::Listing;
+use zeroize::Zeroizing;
+
+use super::grid::{Grid, Memory};
+use super::kernel::Bundle;
+use super::text::{Part, Program, Reads, Sink};
+use crate::{Error, Info, Job};
+
+/// Neighbours that a thread takes in order, if there are not so many elements that it has to take more.
+pub(super) const RUN: usize = 32;
+
+/// How a device's programs are started. Answers do not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Threads of a group: 64, or some more of these.
+    pub group_threads: u32,
+    /// Most threads of a run, in whole groups. Each takes one element after another, or 32 bits of as many.
+    pub run_threads: u32,
+}
+
+/// Most turns that a thread's loops make together in a run. By as many threads as are usual, a kernel without a loop makes fewer on a vector of the most elements.
+const TURNS_MAX: usize = 3 << 14;
+
+/// Most rounds of a loop in a run.
+const ROUNDS_MAX: usize = 1 << 15;
+
+/// Where elements lie in a memory: where the first number of the first is, and how far the numbers of each are apart, in words.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub(crate) first: usize,
+    pub(crate) stride: usize,
+}
+
+impl Span {
+    /// The same without so many elements.
+    fn after(self, count: usize) -> Self {
+        Self { first: self.first + count, ..self }
+    }
+}
+
+impl Launch {
+    /// Unless others are known to be better: more threads than most devices keep busy at a time.
+    pub(super) const USUAL: Self = Self { group_threads: 64, run_threads: 1 << 17 };
+
+    /// Most threads of a run that may be asked for.
+    const RUN_THREADS_MAX: u32 = 1 << 20;
+
+    /// Whether programs can be started so on a device.
+    ///
+    /// # Errors
+    /// [`Error::Group`] if not.
+    pub fn check(self, info: &Info) -> Result<(), Error> {
+        let Self { group_threads: group, run_threads: run } = self;
+        if group == 0 || !group.is_multiple_of(64) || group > info.max_group_threads {
+            return Err(Error::Group { threads: group });
+        }
+        let is_run = run > 0 && run.is_multiple_of(group) && run <= Self::RUN_THREADS_MAX;
+        if !is_run || (run / group) as usize > info.max_groups {
+            return Err(Error::Group { threads: run });
+        }
+        Ok(())
+    }
+
+    /// Threads for so many elements, of which each takes so many at a time.
+    pub(super) fn threads(self, bundle: usize, count: usize) -> u32 {
+        let bundles = u32::try_from(count.div_ceil(bundle)).unwrap_or(self.run_threads);
+        bundles.min(self.run_threads).next_multiple_of(self.group_threads)
+    }
+
+    /// What a program is told of so many elements.
+    fn job(self, bundle: usize, count: usize, from: Span, to: Span) -> Job {
+        let threads = self.threads(bundle, count);
+        let [count, first, stride, goal_first, goal_stride] =
+            [count, from.first, from.stride, to.first, to.stride].map(|words| words as u32);
+        Job { words: [count, threads, first, stride, goal_first, goal_stride], threads }
+    }
+
+    /// Most elements that a run takes, of a kernel whose loop has so many rounds.
+    pub(super) fn at_once(self, rows: usize, rounds: usize) -> usize {
+        let rounds = if rounds > 0 { rounds.min(ROUNDS_MAX) + 1 } else { 0 };
+        self.run_threads as usize * rows * (TURNS_MAX / (rounds + turns_beside(rows)))
+    }
+}
+
+impl Default for Launch {
+    fn default() -> Self {
+        Self::USUAL
+    }
+}
+
+/// Turns beside those of a kernel's loop for each bundle that a thread takes: one of the loop over bundles, and where rows are read and written in loops
+/// theirs. Where a loop ends llvmpipe counts one more.
+const fn turns_beside(rows: usize) -> usize {
+    if rows > 1 { 1 + 2 * (rows + 1) } else { 1 }
+}
+
+/// A program as a device takes it.
+pub(crate) struct Written {
+    listing: Listing,
+    /// What it is given when it runs: first how many rounds its loop has, if they are alike.
+    state: Zeroizing<Vec<u32>>,
+    bundle: usize,
+    launch: Launch,
+}
+
+impl Written {
+    /// Runs it on so many elements, no more than are taken in a run.
+    pub(crate) fn run(
+        &self,
+        grid: &dyn Grid,
+        count: usize,
+        (source, from): (Option<&Memory>, Span),
+        (goal, to): (&mut Memory, Span),
+    ) -> Result<(), Error> {
+        let job = self.launch.job(self.bundle, count, from, to);
+        // SAFETY: spans lie within their memories, and the text is this program's.
+        unsafe { grid.run(&self.listing.text, &|| self.listing.clone(), &job, &self.state, source, goal) }
+    }
+
+    /// Makes so many rounds where the elements are, of a program that has nothing else ([`Part::Rounds`]), in as many runs as they take.
+    pub(crate) fn make_rounds(
+        &mut self,
+        grid: &dyn Grid,
+        rounds: u32,
+        count: usize,
+        (goal, to): (&mut Memory, Span),
+    ) -> Result<(), Error> {
+        let bundles = count.div_ceil(self.launch.run_threads as usize * self.bundle).max(1);
+        let most = (TURNS_MAX / bundles).saturating_sub(turns_beside(self.bundle) + 1).clamp(1, ROUNDS_MAX);
+        let mut left = rounds;
+        while left > 0 {
+            let now = left.min(most as u32);
+            self.state[0] = now;
+            self.run(grid, count, (None, to), (goal, to))?;
+            left -= now;
+        }
+        Ok(())
+    }
+}
+
+impl<K, const ROWS: usize, const IN: usize, const OUT: usize> Program<'_, K, ROWS, IN, OUT>
+where
+    K: Bundle<ROWS, IN, OUT>,
+{
+    /// Threads for so many elements: each of them writes one result of a search or a sum.
+    pub(super) fn threads(&self, count: usize) -> u32 {
+        self.launch.threads(self.bundle(), count)
+    }
+
+    /// Most elements of a run. Whoever makes anything else of results than to write them must not ask for more.
+    pub(super) fn at_once(&self) -> usize {
+        self.launch.at_once(ROWS, self.rounds())
+    }
+
+    /// Runs it on so many elements.
+    pub(super) fn run(
+        &self,
+        grid: &dyn Grid,
+        count: usize,
+        (source, from): (Option<&Memory>, Span),
+        (goal, to): (&mut Memory, Span),
+    ) -> Result<(), Error> {
+        let at_once = self.at_once();
+        for first in (0..count).step_by(at_once) {
+            let (count, from, to) = (at_once.min(count - first), from.after(first), to.after(first));
+            if self.rounds() > ROUNDS_MAX {
+                self.run_in_parts(grid, count, (source, from), (goal, to))?;
+            } else {
+                self.run_at_once(grid, count, (source, from), (goal, to))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn run_at_once(
+        &self,
+        grid: &dyn Grid,
+        count: usize,
+        (source, from): (Option<&Memory>, Span),
+        (goal, to): (&mut Memory, Span),
+    ) -> Result<(), Error> {
+        let (language, job) = (grid.language(), self.launch.job(self.bundle(), count, from, to));
+        let functions = self.functions()?;
+        let state = functions.state()?;
+        let name = self.listing(language, &functions, false).text;
+        let listing = || self.listing(language, &functions, true);
+        // SAFETY: spans lie within their memories, and the text is this program's.
+        unsafe { grid.run(&name, &listing, &job, &state, source, goal) }
+    }
+
+    /// What stands before its loop, the rounds, and what stands after.
+    fn run_in_parts(
+        &self,
+        grid: &dyn Grid,
+        count: usize,
+        (source, from): (Option<&Memory>, Span),
+        (goal, to): (&mut Memory, Span),
+    ) -> Result<(), Error> {
+        let (len_bytes, span) = (4 * OUT * count, Span { first: 0, stride: count });
+        let (reads, begin) = match self.reads {
+            Reads::Goal => (Reads::Source, (Some(&*goal), to)),
+            reads => (reads, (source, from)),
+        };
+        let first = self.part(Part::First, reads, Sink::Write);
+        let mut rounds = self.part(Part::Rounds, Reads::Goal, Sink::Write).written(grid.language())?;
+        let last = self.part(Part::Last, Reads::Source, self.sink.clone());
+        let mut kept = grid.allocate(len_bytes)?;
+        let done = first.run_at_once(grid, count, begin, (&mut kept, span));
+        let done =
+            done.and_then(|()| rounds.make_rounds(grid, self.rounds() as u32, count, (&mut kept, span)));
+        let done = done.and_then(|()| last.run_at_once(grid, count, (Some(&kept), span), (goal, to)));
+        // A device that does not listen any more cannot be helped.
+        let _ = grid.upload(&vec![0; len_bytes], &mut kept);
+        done
+    }
+
+    fn part(&self, part: Part, reads: Reads, sink: Sink) -> Self {
+        Self { reads, sink, part, ..*self }
+    }
+
+    /// Written down, to be run more than once.
+    pub(crate) fn written(&self, language: Language) -> Result<Written, Error> {
+        let functions = self.functions()?;
+        let state = functions.state()?;
+        let listing = self.listing(language, &functions, true);
+        Ok(Written { listing, state, bundle: self.bundle(), launch: self.launch })
+    }
+}

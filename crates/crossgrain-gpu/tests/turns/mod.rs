@@ -1,0 +1,236 @@
+//! Loops of more rounds than a device makes in a run, and than Vulkan in software makes at all: 65,535.
+
+use crossgrain::internal::word::Lanes;
+use crossgrain_gpu::parallel::{
+    BitLoop, DeviceVec, F64, Loop, MapLoop, Place, Sum, copy_if, count_if, find, for_each_bundle, generate,
+    transform_reduce,
+};
+
+use super::{CHILD, numbers, places, spy};
+
+/// More than the 65,535, and not a multiple of anything.
+const ROUNDS: u32 = 70_001;
+
+/// A number by which others are multiplied in each round.
+const FACTOR: u32 = 0x9d4f_13c7;
+
+/// A number times a factor, so many times, and how often that was.
+pub(super) struct Power(pub(super) u32);
+
+impl MapLoop<1, 2> for Power {
+    fn rounds(&self) -> u32 {
+        self.0
+    }
+
+    #[inline(always)]
+    fn first<W: Lanes>(&self, [x]: [W; 1]) -> [W; 2] {
+        [x, x.uniform(3)]
+    }
+
+    #[inline(always)]
+    fn round<W: Lanes>(&self, [x, count]: [W; 2]) -> [W; 2] {
+        [x.multiply_lanes(x.uniform(FACTOR)), count.add_lanes(x.filled(1))]
+    }
+
+    #[inline(always)]
+    fn last<W: Lanes>(&self, [x, count]: [W; 2]) -> [W; 2] {
+        [x, count.add_lanes(x.uniform(4))]
+    }
+}
+
+pub(super) fn power(rounds: u32, at: u32) -> [u32; 2] {
+    [at.wrapping_mul(FACTOR.wrapping_pow(rounds)), rounds + 7]
+}
+
+/// Less by one in each round, and at the end whether it is zero.
+struct Down(u32);
+
+impl MapLoop<1, 1> for Down {
+    fn rounds(&self) -> u32 {
+        self.0
+    }
+
+    #[inline(always)]
+    fn first<W: Lanes>(&self, x: [W; 1]) -> [W; 1] {
+        x
+    }
+
+    #[inline(always)]
+    fn round<W: Lanes>(&self, [x]: [W; 1]) -> [W; 1] {
+        [x.add_lanes(x.filled(u32::MAX))]
+    }
+
+    #[inline(always)]
+    fn last<W: Lanes>(&self, [x]: [W; 1]) -> [W; 1] {
+        [x.equal_lanes(x.zero())]
+    }
+}
+
+/// A tenth of what a number comes to.
+pub(super) struct Tenth(pub(super) u32);
+
+impl MapLoop<1, 2> for Tenth {
+    fn rounds(&self) -> u32 {
+        self.0
+    }
+
+    #[inline(always)]
+    fn first<W: Lanes>(&self, [x]: [W; 1]) -> [W; 2] {
+        [x, x]
+    }
+
+    #[inline(always)]
+    fn round<W: Lanes>(&self, [x, y]: [W; 2]) -> [W; 2] {
+        [x.multiply_lanes(y) ^ y, y]
+    }
+
+    #[inline(always)]
+    fn last<W: Lanes>(&self, [x, _]: [W; 2]) -> [W; 2] {
+        (F64::from_u32(x) * F64::filled(x, 0.1)).words()
+    }
+}
+
+/// All threads of the CPU and the devices; nothing where other registers are tried, which have nothing to do with how many rounds there are.
+fn others() -> Vec<Place> {
+    let is_child = std::env::var_os(CHILD).is_some();
+    places().into_iter().skip(if is_child { 2 } else { 1 }).collect()
+}
+
+#[test]
+fn loops_of_many_rounds_give_what_a_loop_gives() {
+    for place in others() {
+        let len = 201;
+        let wanted: Vec<_> = (0..len as u32).map(|at| power(ROUNDS, at)).collect();
+        let got = generate(&Loop(Power(ROUNDS)), &place, len).unwrap().to_vec().unwrap();
+        assert!(got == wanted, "{place:?}");
+        let sum = transform_reduce(&Loop(Power(ROUNDS)), &Sum, place.indices(0..len).unwrap()).unwrap();
+        let add = |a: [u32; 2], b: &[u32; 2]| [a[0].wrapping_add(b[0]), a[1].wrapping_add(b[1])];
+        assert_eq!(sum, wanted.iter().fold([0; 2], add), "{place:?}");
+
+        let around = ROUNDS as usize - 100;
+        let range = place.indices(around..around + len).unwrap();
+        assert_eq!(find(&Loop(Down(ROUNDS)), range).unwrap(), Some(100), "{place:?}");
+        assert_eq!(count_if(&Loop(Down(ROUNDS)), range).unwrap(), 1, "{place:?}");
+        let one = copy_if(&Loop(Down(ROUNDS)), range).unwrap().to_vec().unwrap();
+        assert_eq!(one, [[ROUNDS]], "{place:?}");
+        let mut numbers: DeviceVec<1> = range.copy_to(&place).unwrap();
+        for_each_bundle(&Loop(Down(ROUNDS)), &mut numbers).unwrap();
+        let wanted = (0..len).map(|at| [if at == 100 { u32::MAX } else { 0 }]);
+        assert!(numbers.to_vec().unwrap().into_iter().eq(wanted), "{place:?}");
+    }
+}
+
+#[test]
+fn sums_of_rounded_numbers_keep_their_order_after_many_rounds() {
+    let sum = |place: &Place| {
+        transform_reduce(&Loop(Tenth(ROUNDS)), &Sum::of::<f64>(), place.indices(3..1003).unwrap()).unwrap()
+    };
+    let sums: Vec<_> = others().iter().map(sum).collect();
+    assert!(sums.iter().all(|sum| *sum == sums[0]));
+}
+
+/// The bits of a number, each moved to the next place in every round.
+struct Turned {
+    rounds: usize,
+    /// Whether a round in the middle moves none.
+    rests: bool,
+    /// Words of state that each round is given.
+    given: usize,
+}
+
+impl BitLoop<1, 1> for Turned {
+    fn rounds(&self) -> usize {
+        self.rounds
+    }
+
+    #[inline(always)]
+    fn first<W: Lanes>(&self, x: [[W; 32]; 1]) -> [[W; 32]; 1] {
+        x
+    }
+
+    #[inline(always)]
+    fn round<W: Lanes>(&self, number: usize, [x]: [[W; 32]; 1]) -> [[W; 32]; 1] {
+        let mut y = x;
+        if !(self.rests && number == self.rounds / 2) {
+            for (at, bit) in x.iter().enumerate() {
+                y[(at + 1) % 32] = *bit;
+            }
+        }
+        for bit in &mut y[..self.given] {
+            *bit = *bit ^ bit.uniform(0);
+        }
+        [y]
+    }
+
+    #[inline(always)]
+    fn last<W: Lanes>(&self, [mut x]: [[W; 32]; 1]) -> [[W; 32]; 1] {
+        x[0] = !x[0];
+        [x]
+    }
+}
+
+#[test]
+fn loops_on_bits_of_many_rounds_give_what_a_loop_gives_or_are_refused() {
+    let turned = |rests, given| Loop(Turned { rounds: ROUNDS as usize, rests, given });
+    let elements: Vec<[u32; 1]> = numbers(100);
+    for place in others() {
+        let mut vector = DeviceVec::from_slice(&place, &elements).unwrap();
+        for_each_bundle(&turned(false, 0), &mut vector).unwrap();
+        let wanted = elements.iter().map(|[x]| [x.rotate_left(ROUNDS) ^ 1]);
+        assert!(vector.to_vec().unwrap().into_iter().eq(wanted), "{place:?}");
+    }
+    for grid in spy::grids() {
+        let place = Place::on(grid);
+        let refused = |rests, given| generate(&turned(rests, given), &place, 10).unwrap_err().to_string();
+        assert!(refused(true, 0).contains("its rounds differ in more than their state"));
+        assert!(refused(false, 1).contains("words of state, and there is room for 4224"));
+    }
+}
+
+/// What the loops of one thread make together is broken off too: with a million elements a thread has several.
+#[test]
+fn no_thread_is_told_to_make_more_turns_than_are_made() {
+    for (rounds, len) in [(0, 1 << 21), (1, 1 << 21), (500, 1 << 24), (20_000, 500_000), (ROUNDS, 300_001)] {
+        for grid in spy::grids() {
+            let place = Place::on(grid.clone());
+            let range = place.indices(5..5 + len).unwrap();
+            transform_reduce(&Loop(Power(rounds)), &Sum, range).unwrap();
+            let told = grid.told();
+            let runs = told.jobs.iter().zip(told.states.chunks(2)).map(|(job, states)| (job, &states[0]));
+            let (mut elements, mut all) = (5, 0);
+            for (&[count, threads, first, ..], state) in runs {
+                let bundles = count.div_ceil(threads);
+                // What stands before the rounds, or after them, is given one word.
+                let now = if state.len() > 4 { state[0] } else { 0 };
+                assert!(bundles * (now + 2) <= 65_535, "{bundles} of {now} rounds");
+                all += u64::from(now) * u64::from(count);
+                if rounds <= 1 << 15 {
+                    assert_eq!(first, elements);
+                    elements += count;
+                }
+            }
+            assert_eq!(all, u64::from(rounds) * len as u64);
+        }
+    }
+}
+
+/// What stays on a device from run to run is overwritten, and no program's text has how many rounds there are.
+#[test]
+fn parts_of_a_loop_are_the_same_programs_for_every_number_of_rounds() {
+    for grid in spy::grids() {
+        let place = Place::on(grid.clone());
+        for rounds in [ROUNDS, 1 << 20] {
+            generate(&Loop(Power(rounds)), &place, 10).unwrap();
+        }
+        let told = grid.told();
+        let mut texts = told.texts.clone();
+        texts.sort_unstable();
+        texts.dedup();
+        let with = |part: &str| texts.iter().filter(|text| text.contains(part)).count();
+        assert!(with(" kernel(") > 0 && with(" round(") > 0 && with(" last(") > 0);
+        assert!(texts.iter().all(|text| !text.contains(" kernel(") || !text.contains("keys[0u].x")));
+        let rounds: u32 = told.states.iter().filter(|state| state.len() == 8).map(|state| state[0]).sum();
+        assert_eq!(rounds, ROUNDS + (1 << 20));
+        assert!(told.states.chunks(2).all(|run| run[1].iter().all(|&word| word == 0)));
+    }
+}
