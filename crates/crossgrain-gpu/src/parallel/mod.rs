@@ -46,6 +46,8 @@ mod order;
 mod ordered;
 mod own;
 mod policy;
+#[cfg(feature = "recorded")]
+mod recorded;
 mod scan;
 mod spread;
 mod table;
@@ -65,6 +67,8 @@ pub use grid::{Grid, Memory};
 pub use kernel::{BitLoop, BitMap, Bits, Bundle, Combine, Loop, Map, MapLoop, Max, Min, Rounds, Sum};
 pub use order::{copy_if, gather, max_element, min_element, sort_by_key};
 pub use policy::{Place, Policy};
+#[cfg(feature = "recorded")]
+pub use recorded::{Column, Recorded};
 pub use scan::{inclusive_scan, transform_scan};
 pub use spread::spread;
 pub use table::look_up;

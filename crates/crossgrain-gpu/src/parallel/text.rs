@@ -321,7 +321,8 @@ where
             Reads::Indices => "job.source_first + at".to_owned(),
             Reads::Indexed => format!("source[job.source_first + {p}u * job.source_stride + {}]", goal(0)),
         };
-        (0..IN).map(|p| format!("                given.p{p}.x[i] = {};\n", value(p))).collect()
+        let reads = 0..self.kernel.reads();
+        reads.map(|p| format!("                given.p{p}.x[i] = {};\n", value(p))).collect()
     }
 
     /// What stands before the loop.
@@ -352,7 +353,10 @@ where
                 + &format!("                total = {};\n", functions.call("combined", "total, next"))
         };
         match &self.sink {
-            Sink::Write => each(&|p| format!("                {} = made.p{p}.x[i];\n", goal(p))),
+            Sink::Write => {
+                let writes = 0..self.kernel.writes();
+                writes.map(|p| format!("                {} = made.p{p}.x[i];\n", goal(p))).collect()
+            }
             Sink::Find => "                if (made.p0.x[i] != 0u && at < hit) {
                     hit = at;
                 }\n"
