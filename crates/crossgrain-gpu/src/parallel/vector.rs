@@ -59,13 +59,14 @@ impl<const N: usize> DeviceVec<N> {
 
     /// A vector of so many elements from the numbers of all, one after another.
     pub(super) fn from_bytes(place: &Place, bytes: Vec<u8>, len: usize) -> Result<Self, Error> {
+        if matches!(place.kind(), Kind::Host { .. }) && len <= LEN_MAX {
+            return Ok(Self { place: place.clone(), store: Store::Host(bytes), len, stride: len });
+        }
         let mut vector = Self::with_room(place, len)?;
-        match (&mut vector.store, place.kind()) {
-            (Store::Device(memory), Kind::Device(grid)) if !bytes.is_empty() => {
-                grid.upload(&bytes, memory)?
-            }
-            (Store::Device(_), _) => {}
-            (store, _) => *store = Store::Host(bytes),
+        if let (Store::Device(memory), Kind::Device(grid), false) =
+            (&mut vector.store, place.kind(), bytes.is_empty())
+        {
+            grid.upload(&bytes, memory)?;
         }
         Ok(vector)
     }

@@ -101,21 +101,22 @@ impl Column {
         }
         let (bytes, stride) = either!(&self.0, vector => (View::from(vector).bytes(vector)?, vector.stride));
         let words = bytes.as_chunks::<4>().0;
-        let word = |at: usize| u32::from_le_bytes(words[at]);
+        let low = words.iter().map(|word| u32::from_le_bytes(*word));
         match item_bytes {
             1 => {
-                for (at, byte) in goal.iter_mut().enumerate() {
-                    *byte = word(at) as u8;
+                for (byte, low) in goal.iter_mut().zip(low) {
+                    *byte = low as u8;
                 }
             }
             4 => {
-                for (at, number) in goal.as_chunks_mut().0.iter_mut().enumerate() {
-                    *number = word(at).to_ne_bytes();
+                for (number, low) in goal.as_chunks_mut().0.iter_mut().zip(low) {
+                    *number = low.to_ne_bytes();
                 }
             }
             _ => {
-                for (at, number) in goal.as_chunks_mut().0.iter_mut().enumerate() {
-                    *number = (u64::from(word(at)) | u64::from(word(stride + at)) << 32).to_ne_bytes();
+                let high = words.iter().skip(stride).map(|word| u32::from_le_bytes(*word));
+                for ((number, low), high) in goal.as_chunks_mut().0.iter_mut().zip(low).zip(high) {
+                    *number = (u64::from(low) | u64::from(high) << 32).to_ne_bytes();
                 }
             }
         }
