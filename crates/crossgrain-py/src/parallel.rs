@@ -1,7 +1,7 @@
 //! Parallel algorithms over vectors of numbers, and kernels that Python's side records.
 //!
-//! A place is opened once a process and by its name: programs that it has compiled stay with it. One that is lost is opened anew by the next who
-//! names it.
+//! A process opens a place once, by its name, and programs that were compiled for it stay with it. One that is lost is opened anew when it is
+//! named next.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -23,7 +23,7 @@ static PLACES: Mutex<Option<(u32, Places)>> = Mutex::new(None);
 
 /// What is done with the places that are open: not those of the process that forked this one, whose devices are not there.
 ///
-/// Whoever asks holds Python's global lock, and so does whoever forks: the mutex is free in a child.
+/// A caller holds Python's global lock, as does a thread that forks: the mutex is free in a child.
 fn with_places<T>(_: Python<'_>, work: impl FnOnce(&mut Places) -> T) -> T {
     let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();

@@ -104,12 +104,12 @@ class Lane(_Operators):
 
 
 def _bits(value: Any, dtype: np.dtype[Any]) -> int:
-    """The bits of a constant, if it is a number of this type."""
+    """The bits of a constant, if it is a number of this type. What is refused is not told: it may be a secret."""
     if isinstance(value, np.generic) and value.dtype != dtype:
         raise TypeError(f"{_an(value.dtype)} meets {_an(dtype)}: convert one by astype")
     if dtype == _BOOL:
         if not isinstance(value, (bool, np.bool_)):
-            raise TypeError(f"{value!r} meets a truth value: convert that by astype")
+            raise TypeError("a number meets a truth value: convert that by astype")
         return 0xFFFFFFFF if value else 0
     if not isinstance(value, (int, float, np.generic)) or isinstance(value, bool):
         what = "an array" if isinstance(value, np.ndarray) else f"a value of type {type(value).__name__}"
@@ -120,10 +120,10 @@ def _bits(value: Any, dtype: np.dtype[Any]) -> int:
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(f"{value!r} meets {_an(dtype)}: convert that by astype(numpy.float64)") from None
+        raise TypeError(f"a float meets {_an(dtype)}: convert that by astype(numpy.float64)") from None
     limits = np.iinfo(dtype)
     if not limits.min <= number <= limits.max:
-        raise OverflowError(f"{number} is no {dtype}: that has {limits.min} to {limits.max}")
+        raise OverflowError(f"a number does not fit {dtype}: give one from {limits.min} to {limits.max}")
     return number & ((1 << _BITS[dtype]) - 1)
 
 
@@ -368,7 +368,8 @@ def recorded(
     is_several = isinstance(made, (tuple, list))
     results = list(made) if is_several else [made]
     if not results or not all(isinstance(result, Lane) and result._kernel is kernel for result in results):
-        raise TypeError(f"a kernel gives values that it computed of its arguments, one or a tuple of them, not {made!r}")
+        kind = ", ".join(type(result).__name__ for result in results) or "nothing"
+        raise TypeError(f"a kernel gives values that it computed of its arguments, one or a tuple of them, not {kind}")
     for result in results:
         kernel.give(_left(result)._value)
     return kernel, [result._dtype for result in results], is_several

@@ -134,17 +134,17 @@ class _Given:
 
 
 def _is_array(argument: Any) -> bool:
-    return isinstance(argument, (np.ndarray, Vector, list)) or hasattr(argument, "__array_interface__") and not isinstance(argument, np.generic)
+    """Whether an argument has elements; NumPy's scalars have none."""
+    return isinstance(argument, list) or hasattr(argument, "__array__") and not isinstance(argument, np.generic)
 
 
 def _made(f: Callable[..., Any], arguments: Any, place: str | None) -> tuple[_Given, list[Vector], bool]:
     """What a function makes of arrays and numbers."""
-    arguments = [np.asarray(argument) if isinstance(argument, list) else argument for argument in arguments]
     given = _Given([argument for argument in arguments if _is_array(argument)], place)
     if not given.vectors:
         raise TypeError("a kernel takes one array or more: give some, or use generate")
-    types = [checked(argument.dtype) if _is_array(argument) else argument for argument in arguments]
-    kernel, dtypes, is_several = recorded(f, types)
+    types = iter([vector.dtype for vector in given.vectors])
+    kernel, dtypes, is_several = recorded(f, [next(types) if _is_array(argument) else argument for argument in arguments])
     made = kernel.transform([vector._numbers for vector in given.vectors])
     shape = given[0].shape
     return given, [Vector._of(numbers, dtype, shape) for numbers, dtype in zip(made, dtypes)], is_several
