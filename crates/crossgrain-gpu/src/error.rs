@@ -17,6 +17,8 @@ pub enum Error {
     Lost(String),
     /// The driver does not take a program.
     Program(String),
+    /// A kernel that is recorded is none, for this reason.
+    Kernel(String),
     /// A length is no whole number of blocks.
     Length {
         /// Bytes that were given.
@@ -58,6 +60,7 @@ impl fmt::Display for Error {
             Self::Program(why) => {
                 write!(f, "the device's driver does not take the program ({}): use the CPU", line(why))
             }
+            Self::Kernel(why) => f.write_str(&line(why)),
             Self::Length { len_bytes } => {
                 write!(f, "{len_bytes} bytes are no whole number of blocks: give a multiple of 16")
             }
@@ -86,9 +89,12 @@ impl From<Error> for io::Error {
             Error::Memory { .. } => io::ErrorKind::OutOfMemory,
             Error::Program(_) => io::ErrorKind::Unsupported,
             Error::Lost(_) => io::ErrorKind::Other,
-            Error::Length { .. } | Error::Key | Error::Group { .. } | Error::Range { .. } | Error::Place => {
-                io::ErrorKind::InvalidInput
-            }
+            Error::Kernel(_)
+            | Error::Length { .. }
+            | Error::Key
+            | Error::Group { .. }
+            | Error::Range { .. }
+            | Error::Place => io::ErrorKind::InvalidInput,
         };
         Self::new(kind, error)
     }

@@ -1,17 +1,9 @@
 //! The GPUs of this machine, where the package was built with them.
 
-#[cfg(feature = "gpu")]
-mod gpu;
-#[cfg(not(feature = "gpu"))]
-mod none;
-
+use crossgrain_gpu::parallel::Launch;
+use crossgrain_gpu::{Searcher, choose, devices};
 use crossgrain_search::Device;
 use pyo3::prelude::*;
-
-#[cfg(feature = "gpu")]
-use gpu::{found, opened};
-#[cfg(not(feature = "gpu"))]
-use none::{found, opened};
 
 use crate::Error;
 
@@ -21,10 +13,22 @@ type Gpu = (String, String, String, bool);
 /// The GPUs.
 #[pyfunction]
 pub(crate) fn gpus(py: Python<'_>) -> Vec<Gpu> {
-    py.detach(found)
+    // Of a kind that is not there are none.
+    let infos = || devices().into_iter().flat_map(|kind| kind.devices.unwrap_or_default());
+    py.detach(|| infos().map(|info| (info.id, info.name, info.driver, info.is_software)).collect())
 }
 
 /// The device of this name, as one that tries keys.
 pub(crate) fn searcher(id: &str) -> PyResult<Box<dyn Device>> {
-    opened(id).map_err(|why| Error::new_err(format!("{id}: {why}")))
+    check_is_built(id)?;
+    let device = choose(id).map_err(|why| Error::new_err(format!("{id}: {why}")))?;
+    Ok(Box::new(Searcher(device, Launch::default())))
+}
+
+/// Refuses a device where the package was built without any.
+pub(crate) fn check_is_built(id: &str) -> PyResult<()> {
+    if cfg!(feature = "gpu") {
+        return Ok(());
+    }
+    Err(Error::new_err(format!("{id}: this package was built without GPUs: build it with its feature gpu")))
 }

@@ -9,6 +9,7 @@ mod device;
 mod files;
 mod format;
 mod modes;
+mod parallel;
 mod plan;
 mod pool;
 mod search;
@@ -50,5 +51,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan::ciphers, module)?)?;
     module.add_function(wrap_pyfunction!(plan::cpu, module)?)?;
     module.add_function(wrap_pyfunction!(device::gpus, module)?)?;
+    module.add_class::<parallel::Numbers>()?;
+    module.add_class::<parallel::Kernel>()?;
+    module.add_function(wrap_pyfunction!(parallel::place_name, module)?)?;
     Ok(())
 }

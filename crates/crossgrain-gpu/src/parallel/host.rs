@@ -50,7 +50,7 @@ impl<W: Lane32, J: Work> Kernel for Entered<W, J> {
 }
 
 /// Leaves nothing of a kernel's state on the stack.
-fn wiped<T>(work: impl FnOnce() -> T) -> T {
+pub(super) fn wiped<T>(work: impl FnOnce() -> T) -> T {
     #[inline(never)]
     fn deeper<T>(work: impl FnOnce() -> T) -> T {
         work()

@@ -196,6 +196,16 @@ pub trait Bundle<const ROWS: usize, const IN: usize, const OUT: usize>: Sync {
     /// Whether it has a loop, and of what kind.
     const LOOP: Rounds = Rounds::None;
 
+    /// How many of an element's numbers a device reads, from the first on.
+    fn reads(&self) -> usize {
+        IN
+    }
+
+    /// How many of a result's numbers a device writes, from the first on.
+    fn writes(&self) -> usize {
+        OUT
+    }
+
     /// The user's function, on 32 rows transposed, as far as a loop in it.
     fn inner<W: Lanes>(&self, x: [[W; ROWS]; IN]) -> [[W; ROWS]; OUT];
 

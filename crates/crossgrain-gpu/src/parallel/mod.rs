@@ -47,6 +47,8 @@ mod order;
 mod ordered;
 mod own;
 mod policy;
+#[cfg(feature = "recorded")]
+mod recorded;
 mod scan;
 mod spread;
 mod table;
@@ -68,6 +70,8 @@ pub use launch::Launch;
 pub(crate) use launch::{Span, Written};
 pub use order::{copy_if, gather, max_element, min_element, sort_by_key};
 pub use policy::{Place, Policy};
+#[cfg(feature = "recorded")]
+pub use recorded::{Column, Recorded};
 pub use scan::{inclusive_scan, transform_scan};
 pub use spread::spread;
 pub use table::look_up;

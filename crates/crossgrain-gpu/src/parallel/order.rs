@@ -47,14 +47,25 @@ where
     K: Bundle<ROWS, N, 1>,
 {
     let view = elements.into();
+    gather_within(view, (&indices_if(kernel, view)?).into())
+}
+
+/// The indices of the elements for which the kernel's result is not zero.
+pub(super) fn indices_if<K, const ROWS: usize, const N: usize>(
+    kernel: &K,
+    view: View<'_, N>,
+) -> Result<DeviceVec<1>, Error>
+where
+    K: Bundle<ROWS, N, 1>,
+{
     match view.place.kind() {
         &Kind::Host { is_parallel, .. } => {
             let hits = hits(&transform::<_, ROWS, N, 1>(kernel, view)?.to_vec()?, is_parallel);
-            gather_within(view, (&DeviceVec::from_slice(view.place, &hits)?).into())
+            DeviceVec::from_slice(view.place, &hits)
         }
         Kind::Device(grid) => {
-            let (order, hits) = partition(&**grid, kernel, view)?;
-            gather_within(view, order.view(..hits)?)
+            let (order, len) = partition(&**grid, kernel, view)?;
+            Ok(DeviceVec { len, ..order })
         }
     }
 }
@@ -120,14 +131,17 @@ where
 {
     let view = elements.into();
     let keys = transform::<_, ROWS, N, KEYS>(kernel, view)?;
-    let order = match view.place.kind() {
+    gather_within(view, (&order_of_keys(&keys)?).into())
+}
+
+/// The indices of keys in their order.
+pub(super) fn order_of_keys<const N: usize>(keys: &DeviceVec<N>) -> Result<DeviceVec<1>, Error> {
+    match keys.place.kind() {
         &Kind::Host { is_parallel, .. } => {
-            let order = sorted(&keys.to_vec()?, is_parallel);
-            DeviceVec::from_slice(view.place, &order)?
+            DeviceVec::from_slice(&keys.place, &sorted(&keys.to_vec()?, is_parallel))
         }
-        Kind::Device(grid) => order_of(&**grid, &keys)?,
-    };
-    gather_within(view, (&order).into())
+        Kind::Device(grid) => order_of(&**grid, keys),
+    }
 }
 
 /// The index of the first element whose key is least, if there are elements. Keys are as those of [`sort_by_key`].
@@ -178,7 +192,7 @@ where
 }
 
 /// The first index of the key that all are when combined.
-fn outermost<C: Combine<N>, const N: usize>(
+pub(super) fn outermost<C: Combine<N>, const N: usize>(
     combine: &C,
     keys: &DeviceVec<N>,
 ) -> Result<Option<usize>, Error> {

@@ -108,8 +108,8 @@ where
     }
 
     /// Numbers of an element that it begins with.
-    const fn numbers(&self) -> usize {
-        if self.has_first() { IN } else { OUT }
+    fn numbers(&self) -> usize {
+        if self.has_first() { self.kernel.reads() } else { OUT }
     }
 
     /// How many rounds its kernel's loop has.
@@ -326,7 +326,10 @@ where
                 + &format!("                total = {};\n", functions.call("combined", "total, next"))
         };
         match &self.sink {
-            Sink::Write => each(&|p| format!("                {} = made.p{p}.x[i];\n", goal(p))),
+            Sink::Write => {
+                let writes = 0..self.kernel.writes();
+                writes.map(|p| format!("                {} = made.p{p}.x[i];\n", goal(p))).collect()
+            }
             Sink::Find => "                if (made.p0.x[i] != 0u && at < hit) {
                     hit = at;
                 }\n"

@@ -59,14 +59,15 @@ impl<const N: usize> DeviceVec<N> {
     }
 
     /// A vector of so many elements from the numbers of all, one after another.
-    fn from_bytes(place: &Place, bytes: Vec<u8>, len: usize) -> Result<Self, Error> {
+    pub(super) fn from_bytes(place: &Place, bytes: Vec<u8>, len: usize) -> Result<Self, Error> {
+        if matches!(place.kind(), Kind::Host { .. }) && len <= LEN_MAX {
+            return Ok(Self { place: place.clone(), store: Store::Host(bytes), len, stride: len });
+        }
         let mut vector = Self::with_room(place, len)?;
-        match (&mut vector.store, place.kind()) {
-            (Store::Device(memory), Kind::Device(grid)) if !bytes.is_empty() => {
-                grid.upload(&bytes, memory)?
-            }
-            (Store::Device(_), _) => {}
-            (store, _) => *store = Store::Host(bytes),
+        if let (Store::Device(memory), Kind::Device(grid), false) =
+            (&mut vector.store, place.kind(), bytes.is_empty())
+        {
+            grid.upload(&bytes, memory)?;
         }
         Ok(vector)
     }
@@ -159,7 +160,7 @@ impl<const N: usize> DeviceVec<N> {
 }
 
 /// So many bytes of zeros, if the host has room for them.
-fn zeros(len_bytes: usize) -> Result<Vec<u8>, Error> {
+pub(super) fn zeros(len_bytes: usize) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(len_bytes).map_err(|_| Error::Memory { len_bytes })?;
     bytes.resize(len_bytes, 0);
@@ -309,7 +310,7 @@ impl<'a, const N: usize> View<'a, N> {
     }
 
     /// All that a vector has, on the host.
-    fn bytes(&self, vector: &'a DeviceVec<N>) -> Result<Cow<'a, [u8]>, Error> {
+    pub(super) fn bytes(&self, vector: &'a DeviceVec<N>) -> Result<Cow<'a, [u8]>, Error> {
         match (&vector.store, self.place.kind()) {
             _ if self.len == 0 => Ok(Cow::Borrowed(&[])),
             (Store::Host(bytes), _) => Ok(Cow::Borrowed(bytes)),

@@ -15,7 +15,7 @@ is written then. Whatever NumPy does not export, as datetime64, can be given as 
     >>> crossgrain.decrypt(sealed, key=key, iv=iv)
     b'some text'
 
-`crossgrain.random` has generators for NumPy, and `crossgrain.dask` arrays that do not depend on their chunks. A lost key is
+`crossgrain.random` has generators for NumPy, `crossgrain.parallel` algorithms over arrays on CPUs and GPUs, and `crossgrain.dask` arrays that do not depend on their chunks. A lost key is
 described by `Search`, and sought by `search_shard`, or on many machines by `crossgrain.dask.search`.
 """
 
@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import _native, random
+from . import _native, parallel, random
 from ._files import EncryptedFile, decrypt_file, encrypt_file
 from ._native import Error, Forged, __version__
 from ._plan import Composition, Plan, Plans, Stage, compose, plan
@@ -55,6 +55,7 @@ __all__ = [
     "encrypt",
     "encrypt_file",
     "open",
+    "parallel",
     "plan",
     "random",
     "seal",

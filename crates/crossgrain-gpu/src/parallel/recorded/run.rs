@@ -1,0 +1,322 @@
+//! Recorded kernels at the places that there are.
+
+use std::ops::Range;
+
+use crossgrain::Features;
+use crossgrain::internal::word::Lane32;
+use rayon::prelude::*;
+use zeroize::Zeroizing;
+
+use super::super::algorithm::{PIECE, has_threads};
+use super::super::grid::{Grid, Memory};
+use super::super::host::{Work, on_widest, wiped};
+use super::super::launch::Span;
+use super::super::own::Same;
+use super::super::policy::{Kind, Place};
+use super::super::text::{Program, Reads, Sink};
+use super::column::Column;
+use super::operation::{ELEMENTS, Operation, Row, on_frame};
+use super::{Recorded, Step, WORDS_MAX, refused};
+use crate::Error;
+
+impl Recorded {
+    /// Its results for vectors that are its inputs, of one length.
+    ///
+    /// # Errors
+    /// As [`transform`](super::super::transform), and if these are not its inputs.
+    pub fn transform(&self, sources: &[&Column]) -> Result<Vec<Column>, Error> {
+        let Some(one) = sources.first().filter(|_| self.inputs.iter().eq(&words_of(sources))) else {
+            return Err(refused(format!("it takes numbers of {:?} words, and not these", self.inputs)));
+        };
+        if let Some(other) = sources.iter().find(|source| source.len() != one.len()) {
+            return Err(Error::Range { start: 0, end: other.len(), len: one.len() });
+        }
+        if !sources.iter().all(|source| source.place().is(one.place())) {
+            return Err(Error::Place);
+        }
+        self.run(one.place(), sources, 0..one.len())
+    }
+
+    /// Its results for the numbers of a range.
+    ///
+    /// # Errors
+    /// As [`generate`](super::super::generate), and if it has inputs.
+    pub fn generate(&self, place: &Place, range: Range<usize>) -> Result<Vec<Column>, Error> {
+        if !self.inputs.is_empty() {
+            return Err(refused(format!("it takes numbers of {:?} words", self.inputs)));
+        }
+        place.indices(range.clone())?;
+        self.run(place, &[], range)
+    }
+
+    fn run(&self, place: &Place, sources: &[&Column], range: Range<usize>) -> Result<Vec<Column>, Error> {
+        let room = |&value: &usize| Column::with_room(place, self.words[value], range.len());
+        let mut made = self.results.iter().map(room).collect::<Result<Vec<_>, _>>()?;
+        match place.kind() {
+            _ if range.is_empty() || made.is_empty() => {}
+            &Kind::Host { features, is_parallel } => {
+                self.on_host((features, is_parallel), sources, range, &mut made)?;
+            }
+            Kind::Device(grid) => self.on_device(&**grid, sources, range, &mut made)?,
+        }
+        Ok(made)
+    }
+
+    fn on_host(
+        &self,
+        (features, is_parallel): (Features, bool),
+        sources: &[&Column],
+        range: Range<usize>,
+        made: &mut [Column],
+    ) -> Result<(), Error> {
+        let rows = sources.iter().map(|source| source.rows()).collect::<Result<Vec<_>, _>>()?.concat();
+        let mut goals: Vec<_> = made.iter_mut().flat_map(Column::rows_mut).collect();
+        let (layout, len) = (self.layout(), range.len());
+        let mut part = |at: usize| {
+            let count = PIECE.min(len - at);
+            let goals = goals.iter_mut().map(|row| row.split_off_mut(..4 * count).unwrap_or_default());
+            let sources = rows.iter().map(|row| &row[4 * at..4 * (at + count)]).collect();
+            Piece { layout: &layout, sources, first: (range.start + at) as u32, goals: goals.collect() }
+        };
+        let pieces: Vec<_> = (0..len).step_by(PIECE).map(&mut part).collect();
+        let work = |piece| wiped(|| on_widest(features, piece));
+        match is_parallel && has_threads() {
+            true => pieces.into_par_iter().for_each(work),
+            false => pieces.into_iter().for_each(work),
+        }
+        Ok(())
+    }
+
+    fn on_device(
+        &self,
+        grid: &dyn Grid,
+        sources: &[&Column],
+        range: Range<usize>,
+        made: &mut [Column],
+    ) -> Result<(), Error> {
+        let (len, joined);
+        len = range.len();
+        let (memory, from, reads) = match sources {
+            [] => (None, Span { first: range.start, stride: 0 }, Reads::Indices),
+            [source] => (source.memory(), source.span(), Reads::Source),
+            _ => {
+                joined = join(grid, sources, len)?;
+                (Some(&joined), Span { first: 0, stride: len }, Reads::Source)
+            }
+        };
+        let program = Program::<_, 1, WORDS_MAX, WORDS_MAX>::new(grid, self, reads, Sink::Write);
+        if let [one] = made {
+            let to = one.span();
+            return program.run(grid, len, (memory, from), (one.memory_mut().ok_or(Error::Place)?, to));
+        }
+        let mut all = room(grid, self.result_words(), len)?;
+        program.run(grid, len, (memory, from), (&mut all, Span { first: 0, stride: len }))?;
+        let mut first = 0;
+        for column in made {
+            let (words, to) = (column.words(), column.span());
+            let goal = column.memory_mut().ok_or(Error::Place)?;
+            copy(grid, words, len, (&all, Span { first, stride: len }), (goal, to))?;
+            first += words * len;
+        }
+        Ok(())
+    }
+
+    /// Where values lie in a frame, and what is computed there.
+    fn layout(&self) -> Layout {
+        let last = self.last_readers();
+        let (mut layout, mut free) = (Layout::default(), Free::default());
+        // So many that they never move, which would leave a copy behind.
+        layout.constants.reserve_exact(2 * self.constants.len());
+        let mut places = vec![0; self.steps.len()];
+        for (at, step) in self.steps.iter().enumerate().filter(|(at, _)| last[*at].is_some()) {
+            let words = self.words[at];
+            self.free_read(at, &last, &places, &mut free);
+            // A constant is put there once: nothing else may come there, before or after.
+            let known = if matches!(step, Step::Constant(_)) { None } else { free.take(words) };
+            let to = known.unwrap_or_else(|| {
+                layout.words += words;
+                layout.words - words
+            });
+            places[at] = to;
+            match *step {
+                Step::Input(first) => layout.inputs.extend((0..words).map(|p| (first + p, to + p))),
+                Step::Constant(constant) => {
+                    let bits = self.constants[constant];
+                    let both = [(to, bits as u32), (to + 1, (bits >> 32) as u32)];
+                    layout.constants.extend_from_slice(&both[..words]);
+                }
+                Step::Computed(operation, of, count) => {
+                    layout.steps.push((operation, count, (of.map(|value| places[value]), to)));
+                }
+            }
+        }
+        let words = |&value: &usize| places[value]..places[value] + self.words[value];
+        layout.results = self.results.iter().flat_map(words).collect();
+        layout
+    }
+
+    /// Frees the places of what a step is the last to read.
+    fn free_read(&self, at: usize, last: &[Option<usize>], places: &[usize], free: &mut Free) {
+        let Step::Computed(operation, of, _) = self.steps[at] else { return };
+        let of = &of[..operation.operands().len()];
+        for (number, &value) in of.iter().enumerate() {
+            let is_kept = matches!(self.steps[value], Step::Constant(_)) || of[..number].contains(&value);
+            if last[value] == Some(at) && !is_kept {
+                free.add(places[value], self.words[value]);
+            }
+        }
+    }
+
+    /// Of each value the step that reads it last, or how many there are if it is a result; none if nothing comes of it.
+    fn last_readers(&self) -> Vec<Option<usize>> {
+        let mut last = vec![None; self.steps.len()];
+        for &value in &self.results {
+            last[value] = Some(self.steps.len());
+        }
+        for (at, step) in self.steps.iter().enumerate().rev() {
+            if let (Step::Computed(operation, of, _), Some(_)) = (step, last[at]) {
+                for &value in &of[..operation.operands().len()] {
+                    last[value].get_or_insert(at);
+                }
+            }
+        }
+        last
+    }
+}
+
+fn words_of(columns: &[&Column]) -> Vec<usize> {
+    columns.iter().map(|column| column.words()).collect()
+}
+
+/// A device's memory for so many words of so many numbers.
+fn room(grid: &dyn Grid, words: usize, len: usize) -> Result<Memory, Error> {
+    let len_bytes = 4 * words * len;
+    // Words are counted in 32 bits on a device.
+    if words * len > u32::MAX as usize {
+        return Err(Error::Memory { len_bytes });
+    }
+    grid.allocate(len_bytes)
+}
+
+/// The words of vectors one after another.
+fn join(grid: &dyn Grid, sources: &[&Column], len: usize) -> Result<Memory, Error> {
+    let mut all = room(grid, words_of(sources).iter().sum(), len)?;
+    let mut first = 0;
+    for source in sources {
+        let memory = source.memory().ok_or(Error::Place)?;
+        copy(grid, source.words(), len, (memory, source.span()), (&mut all, Span { first, stride: len }))?;
+        first += source.words() * len;
+    }
+    Ok(all)
+}
+
+/// Copies numbers of one word or two within a device.
+fn copy(
+    grid: &dyn Grid,
+    words: usize,
+    len: usize,
+    (from, source): (&Memory, Span),
+    (to, goal): (&mut Memory, Span),
+) -> Result<(), Error> {
+    let (reads, sink) = (Reads::Source, Sink::Write);
+    match words {
+        1 => Program::<_, 1, 1, 1>::new(grid, &Same, reads, sink).run(
+            grid,
+            len,
+            (Some(from), source),
+            (to, goal),
+        ),
+        _ => Program::<_, 1, 2, 2>::new(grid, &Same, reads, sink).run(
+            grid,
+            len,
+            (Some(from), source),
+            (to, goal),
+        ),
+    }
+}
+
+/// Words of a frame that hold nothing any more: single ones, and pairs.
+#[derive(Default)]
+struct Free([Vec<usize>; 2]);
+
+impl Free {
+    fn add(&mut self, place: usize, words: usize) {
+        self.0[words - 1].push(place);
+    }
+
+    fn take(&mut self, words: usize) -> Option<usize> {
+        self.0[words - 1].pop()
+    }
+}
+
+/// What an interpreter does for some elements, in a frame that has a row of memory for each word of each value at hand.
+#[derive(Default)]
+struct Layout {
+    /// Words in a frame.
+    words: usize,
+    /// Which word of the inputs goes where.
+    inputs: Vec<(usize, usize)>,
+    /// What lies in a word from the beginning on.
+    constants: Vec<(usize, u32)>,
+    steps: Vec<(Operation, u32, ([usize; 3], usize))>,
+    /// The words of results.
+    results: Vec<usize>,
+}
+
+impl Drop for Layout {
+    fn drop(&mut self) {
+        zeroize::Zeroize::zeroize(&mut self.constants);
+    }
+}
+
+/// A recorded kernel on some elements.
+struct Piece<'a> {
+    layout: &'a Layout,
+    /// Words of the inputs; of none, elements are numbers from `first` on.
+    sources: Vec<&'a [u8]>,
+    first: u32,
+    goals: Vec<&'a mut [u8]>,
+}
+
+impl Piece<'_> {
+    /// Puts elements from one on into a frame.
+    fn fill(&self, frame: &mut [Row], at: usize, len: usize) {
+        for &(word, to) in &self.layout.inputs {
+            let row = &mut frame[to][..4 * len];
+            match self.sources.get(word) {
+                Some(source) => row.copy_from_slice(&source[4 * at..4 * (at + len)]),
+                None => {
+                    for (index, number) in row.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+                        *number = self.first.wrapping_add((at + index) as u32).to_le_bytes();
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Work for Piece<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<W: Lane32>(mut self, isa: W::Isa) {
+        let layout = self.layout;
+        let mut frame = Zeroizing::new(vec![[0; 4 * ELEMENTS]; layout.words + 1]);
+        for &(word, value) in &layout.constants {
+            for number in frame[word].as_chunks_mut::<4>().0 {
+                *number = value.to_le_bytes();
+            }
+        }
+        let all = self.goals[0].len() / 4;
+        for at in (0..all).step_by(ELEMENTS) {
+            let len = ELEMENTS.min(all - at);
+            self.fill(&mut frame, at, len);
+            for &(operation, count, values) in &layout.steps {
+                on_frame::<W>(isa, (operation, count), &mut frame, values);
+            }
+            for (goal, &word) in self.goals.iter_mut().zip(&layout.results) {
+                goal[4 * at..4 * (at + len)].copy_from_slice(&frame[word][..4 * len]);
+            }
+        }
+    }
+}
