@@ -197,11 +197,13 @@ pub trait Bundle<const ROWS: usize, const IN: usize, const OUT: usize>: Sync {
     const LOOP: Rounds = Rounds::None;
 
     /// How many of an element's numbers a device reads, from the first on.
+    #[doc(hidden)]
     fn reads(&self) -> usize {
         IN
     }
 
     /// How many of a result's numbers a device writes, from the first on.
+    #[doc(hidden)]
     fn writes(&self) -> usize {
         OUT
     }

@@ -173,31 +173,33 @@ fn refused(why: String) -> Error {
     Error::Kernel(why)
 }
 
-/// A recorded kernel as a device's program has it: of its words as many as there are are read and written.
-impl Bundle<1, WORDS_MAX, WORDS_MAX> for Recorded {
+/// A recorded kernel as a device's program has it: of the words that there may be, those that there are are read and written.
+struct Traced<'a>(&'a Recorded);
+
+impl Bundle<1, WORDS_MAX, WORDS_MAX> for Traced<'_> {
     fn reads(&self) -> usize {
-        self.input_words()
+        self.0.input_words()
     }
 
     fn writes(&self) -> usize {
-        self.result_words()
+        self.0.result_words()
     }
 
     fn inner<W: Lanes>(&self, x: [[W; 1]; WORDS_MAX]) -> [[W; 1]; WORDS_MAX] {
-        let like = x[0][0];
-        let mut values: Vec<[W; 2]> = Vec::with_capacity(self.steps.len());
-        for (step, &words) in self.steps.iter().zip(&self.words) {
+        let (kernel, like) = (self.0, x[0][0]);
+        let mut values: Vec<[W; 2]> = Vec::with_capacity(kernel.steps.len());
+        for (step, &words) in kernel.steps.iter().zip(&kernel.words) {
             values.push(match *step {
                 Step::Input(first) => [x[first][0], x[first + words - 1][0]],
                 Step::Constant(at) => {
-                    let (low, high) = (self.constants[at] as u32, (self.constants[at] >> 32) as u32);
-                    let low = like.uniform(low);
-                    [low, if words == 2 { like.uniform(high) } else { low }]
+                    let bits = kernel.constants[at];
+                    let low = like.uniform(bits as u32);
+                    [low, if words == 2 { like.uniform((bits >> 32) as u32) } else { low }]
                 }
                 Step::Computed(operation, of, count) => operation.of(count, of.map(|value| values[value])),
             });
         }
-        let results = self.results.iter().flat_map(|&value| &values[value][..self.words[value]]);
+        let results = kernel.results.iter().flat_map(|&value| &values[value][..kernel.words[value]]);
         let mut y = [[like.zero()]; WORDS_MAX];
         for (row, word) in y.iter_mut().zip(results) {
             *row = [*word];

@@ -16,7 +16,7 @@ use super::super::policy::{Kind, Place};
 use super::super::text::{Program, Reads, Sink};
 use super::column::Column;
 use super::operation::{ELEMENTS, Operation, Row, on_frame};
-use super::{Recorded, Step, WORDS_MAX, refused};
+use super::{Recorded, Step, Traced, WORDS_MAX, refused};
 use crate::Error;
 
 impl Recorded {
@@ -104,7 +104,8 @@ impl Recorded {
                 (Some(&joined), Span { first: 0, stride: len }, Reads::Source)
             }
         };
-        let program = Program::<_, 1, WORDS_MAX, WORDS_MAX>::new(grid, self, reads, Sink::Write);
+        let kernel = &Traced(self);
+        let program = Program::<_, 1, WORDS_MAX, WORDS_MAX>::new(grid, kernel, reads, Sink::Write);
         if let [one] = made {
             let to = one.span();
             return program.run(grid, len, (memory, from), (one.memory_mut().ok_or(Error::Place)?, to));
