@@ -12,9 +12,10 @@ use std::sync::LazyLock;
 
 use zeroize::Zeroizing;
 
+use super::Part;
 use super::key::RoundKeys;
-use super::{Part, scalar};
 use crate::block::{BLOCK_BYTES, Block, Direction};
+use crate::cipher::aes::scalar;
 use crate::circuit::{aes_linear, aes_sbox};
 use crate::part::{Source, TilePart, WholePart};
 use crate::word::{Buffers, Tile};
