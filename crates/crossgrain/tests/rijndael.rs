@@ -179,7 +179,7 @@ proptest! {
 
     #[test]
     fn the_reference_deciphers_what_it_enciphered(
-        block_bytes in select(&[16_usize, 24, 32][..]),
+        block_bytes in select(&[24_usize, 32][..]),
         key_bytes in select(&[16_usize, 24, 32][..]),
         key in any::<[u8; 32]>(),
         plain in any::<[u8; 32]>(),

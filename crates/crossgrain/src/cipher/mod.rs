@@ -84,6 +84,7 @@ mod entry;
 pub mod folded;
 #[cfg(feature = "search")]
 mod many_keys;
+pub mod nibbles;
 pub mod plain;
 pub mod sbox;
 pub mod sliced;

@@ -1,9 +1,9 @@
-//! Rijndael with blocks of 16, 24 and 32 bytes: AES's description on plain bytes, of blocks of any length.
+//! Rijndael with blocks of 24 and 32 bytes: AES's description on longer blocks of plain bytes.
 
 use super::BlockCipher;
 use crate::block::Direction;
 use crate::cipher::RoundKeys;
-use crate::cipher::aes::{crypt_plainly, schedule};
+use crate::cipher::aes::{crypt_wide_plainly, schedule};
 
 /// Both directions' round keys.
 struct Rijndael<const BYTES: usize> {
@@ -14,10 +14,9 @@ struct Rijndael<const BYTES: usize> {
 /// Rijndael on blocks of this length, by the key.
 ///
 /// # Panics
-/// For other lengths than 16, 24 and 32 of either.
+/// For blocks of another length than 24 or 32 bytes, and keys of another than 16, 24 or 32.
 pub fn rijndael(block_bytes: usize, key: &[u8]) -> Box<dyn BlockCipher> {
     match block_bytes {
-        16 => Box::new(Rijndael::<16>::new(key)),
         24 => Box::new(Rijndael::<24>::new(key)),
         32 => Box::new(Rijndael::<32>::new(key)),
         _ => panic!("blocks of {block_bytes} bytes"),
@@ -34,12 +33,10 @@ impl<const BYTES: usize> Rijndael<BYTES> {
 
 impl<const BYTES: usize> BlockCipher for Rijndael<BYTES> {
     fn encrypt(&self, block: &mut [u8]) {
-        let block = <&mut [u8; BYTES]>::try_from(block).expect("a block of the cipher");
-        crypt_plainly(&self.encrypt, Direction::Encrypt, block);
+        crypt_wide_plainly(&self.encrypt, Direction::Encrypt, block);
     }
 
     fn decrypt(&self, block: &mut [u8]) {
-        let block = <&mut [u8; BYTES]>::try_from(block).expect("a block of the cipher");
-        crypt_plainly(&self.decrypt, Direction::Decrypt, block);
+        crypt_wide_plainly(&self.decrypt, Direction::Decrypt, block);
     }
 }

@@ -31,8 +31,6 @@ fn round_key(number: usize, key: &[u8], secrets: &mut Secrets) {
             let bit = |i: usize| (piece[i / 8] ^ constant) >> (i % 8) & 1;
             let bits: Vec<u8> = (0..64).flat_map(|i| [0_u8.wrapping_sub(bit(i)); 8]).collect();
             secrets.push((format!("{name}, bit by bit"), bits));
-        }
-        for constant in [0, 0x1b, 0x36] {
             let bytes: Vec<u8> = piece.iter().flat_map(|byte| [byte ^ constant; 8]).collect();
             secrets.push((format!("{name}, byte by byte"), bytes));
         }

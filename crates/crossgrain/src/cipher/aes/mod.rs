@@ -9,11 +9,11 @@ pub mod scalar;
 use zeroize::Zeroizing;
 
 use self::scalar::{inv_mix_column, sub_word};
-use super::plain::Tables;
+use super::plain::{Tables, on_bytes};
 use super::sbox::{self, Linear, Sbox};
-use super::{Bytes, Description, RoundKeys};
-use crate::block::Direction;
-use crate::word::each;
+use super::{Bytes, Description, OnBytes, RoundKeys};
+use crate::block::{Block, Direction};
+use crate::word::written_out;
 
 /// AES.
 #[derive(Debug)]
@@ -27,10 +27,7 @@ impl Description for Aes {
     /// SubBytes and InvSubBytes: that of each direction.
     const BOXES: &'static [Sbox] = &[sbox::AES, sbox::AES.inverse()];
 
-    fn maps() -> &'static [Linear] {
-        static MAPS: [Linear; 2] = [Linear::product(2, 0x1b), Linear::product(4, 0x1b)];
-        &MAPS
-    }
+    const MAPS: &'static [Linear] = &[Linear::DOUBLE, Linear::product(4, 0x1b)];
 
     fn schedule(key: &[u8], direction: Direction) -> RoundKeys {
         schedule::<16>(key, direction)
@@ -97,59 +94,95 @@ pub fn make_equivalent_inverse<const BYTES: usize>(keys: &mut [[u8; BYTES]]) {
     }
 }
 
-/// Replaces a block of Rijndael by look-ups: the reference.
-pub fn crypt_plainly<const BYTES: usize>(keys: &[u8], direction: Direction, block: &mut [u8; BYTES]) {
-    *block = rijndael(Tables::of::<Aes>(), direction, *block, keys);
+/// Replaces a block by look-ups: the reference.
+pub fn crypt_plainly(keys: &[u8], direction: Direction, block: &mut Block) {
+    on_bytes::<Aes>(keys, direction, block);
 }
 
-/// Rijndael on blocks of `BYTES` bytes.
-fn rijndael<S: Bytes, const BYTES: usize>(
-    s: S,
-    direction: Direction,
-    block: [S::Byte; BYTES],
-    keys: &[S::Key],
-) -> [S::Byte; BYTES] {
-    let (keys, last) = keys.split_at(keys.len() - BYTES);
-    let (mut x, mut keys) = (block, keys.chunks_exact(BYTES));
-    while let Some(key) = keys.next() {
-        let shifted = each!(to < BYTES => {
-            let from = shifted_from(BYTES / 4, direction, to);
-            s.substitute_sum(x[from], &key[from], direction as usize)
-        });
-        // The last round leaves MixColumns out.
-        x = if keys.len() > 0 { mix_columns(s, direction, shifted) } else { shifted };
+/// Replaces a block of Rijndael, of 24 or 32 bytes, by look-ups.
+///
+/// # Panics
+/// If it has another length.
+pub fn crypt_wide_plainly(keys: &[u8], direction: Direction, block: &mut [u8]) {
+    let s = Tables::of::<Aes>();
+    if let Ok(block) = <&mut [u8; 24]>::try_from(&mut *block) {
+        *block = rijndael_24(s, direction, *block, keys);
+    } else {
+        let block = <&mut [u8; 32]>::try_from(block).expect("a block of Rijndael");
+        *block = rijndael_32(s, direction, *block, keys);
     }
-    each!(i < BYTES => s.add_key(x[i], &last[i]))
 }
+
+impl OnBytes for Aes {
+    #[inline(always)]
+    fn rounds<S: Bytes>(s: S, direction: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16] {
+        rijndael_16(s, direction, block, keys)
+    }
+}
+
+/// The rounds on blocks of so many bytes. The steps are written out: where an index is known when this is compiled, the state lies in registers.
+macro_rules! rijndael {
+    ($name:ident, $rounds:ident, $bytes:tt) => {
+        #[inline(always)]
+        fn $name<S: Bytes>(s: S, direction: Direction, block: [S::Byte; $bytes], keys: &[S::Key]) -> [S::Byte; $bytes] {
+            match direction {
+                Direction::Encrypt => $rounds::<S, false>(s, block, keys),
+                Direction::Decrypt => $rounds::<S, true>(s, block, keys),
+            }
+        }
+
+        #[inline(always)]
+        fn $rounds<S: Bytes, const INVERSE: bool>(s: S, block: [S::Byte; $bytes], keys: &[S::Key]) -> [S::Byte; $bytes] {
+            let (keys, last) = keys.split_at(keys.len() - $bytes);
+            let mut x = block;
+            let mut keys = keys.as_chunks::<$bytes>().0.iter();
+            let last_round = keys.next_back();
+            for key in keys {
+                x = substituted!(s, x, key, INVERSE, $bytes);
+                for column in x.as_chunks_mut::<4>().0 {
+                    *column = mix_column::<S, INVERSE>(s, *column);
+                }
+            }
+            if let Some(key) = last_round {
+                x = substituted!(s, x, key, INVERSE, $bytes);
+            }
+            written_out!(i < $bytes => s.add_key(x[i], &last[i]))
+        }
+    };
+}
+
+/// The sum with a round key through the S-boxes, and ShiftRows.
+macro_rules! substituted {
+    ($s:ident, $x:ident, $key:ident, $inverse:ident, $bytes:tt) => {
+        written_out!(to < $bytes => {
+            let from = shifted_from($bytes / 4, $inverse, to);
+            $s.substitute_sum($x[from], &$key[from], $inverse as usize)
+        })
+    };
+}
+
+rijndael!(rijndael_16, rounds_16, 16);
+rijndael!(rijndael_24, rounds_24, 24);
+rijndael!(rijndael_32, rounds_32, 32);
 
 /// The byte that ShiftRows moves to `to`, or InvShiftRows.
-const fn shifted_from(columns: usize, direction: Direction, to: usize) -> usize {
+#[inline(always)]
+const fn shifted_from(columns: usize, inverse: bool, to: usize) -> usize {
     let row = to % 4;
     // Of eight columns the lower two rows move one further.
     let left = if columns == 8 && row > 1 { row + 1 } else { row };
-    let offset = match direction {
-        Direction::Encrypt => left,
-        Direction::Decrypt => columns - left,
-    };
-    (to + 4 * offset) % (4 * columns)
+    (to + 4 * if inverse { columns - left } else { left }) % (4 * columns)
 }
 
-/// MixColumns or its inverse.
-fn mix_columns<S: Bytes, const BYTES: usize>(
-    s: S,
-    direction: Direction,
-    mut x: [S::Byte; BYTES],
-) -> [S::Byte; BYTES] {
-    for column in x.as_chunks_mut::<4>().0 {
-        if direction == Direction::Decrypt {
-            // The inverse matrix is MixColumns' times one that adds 4·(aᵢ + aᵢ₊₂) to each row.
-            let quadruple = each!(row < 2 => s.linear(s.add(column[row], column[row + 2]), QUADRUPLE));
-            *column = each!(row < 4 => s.add(column[row], quadruple[row % 2]));
-        }
-        let sums = each!(row < 4 => s.add(column[row], column[(row + 1) % 4]));
-        *column = each!(row < 4 => {
-            s.add(s.linear(sums[row], DOUBLE), s.add(column[(row + 1) % 4], sums[(row + 2) % 4]))
-        });
+/// MixColumns or its inverse, on a column.
+#[inline(always)]
+pub fn mix_column<S: Bytes, const INVERSE: bool>(s: S, mut x: [S::Byte; 4]) -> [S::Byte; 4] {
+    if INVERSE {
+        // The inverse matrix is MixColumns' times one that adds 4·(aᵢ + aᵢ₊₂) to each row.
+        let even = s.linear(s.add(x[0], x[2]), QUADRUPLE);
+        let odd = s.linear(s.add(x[1], x[3]), QUADRUPLE);
+        x = [s.add(x[0], even), s.add(x[1], odd), s.add(x[2], even), s.add(x[3], odd)];
     }
-    x
+    let sums = written_out!(row < 4 => s.add(x[row], x[(row + 1) % 4]));
+    written_out!(row < 4 => s.add(s.linear(sums[row], DOUBLE), s.add(x[(row + 1) % 4], sums[(row + 2) % 4])))
 }

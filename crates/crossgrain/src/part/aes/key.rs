@@ -8,7 +8,7 @@
 use std::{array, fmt};
 
 use super::instructions::MIDDLE_LEAST;
-use crate::block::{BLOCK_BYTES, Block, Key};
+use crate::block::{BLOCK_BYTES, Block, Direction, Key};
 use crate::cipher::aes::{ByCircuit, SubWord, expand, make_equivalent_inverse};
 use crate::word::{
     AesLanes, AesNi, AesWord128, ByteLanes as _, Features, Isa as _, Kernel, Register as _, wipe,
@@ -53,6 +53,15 @@ impl<const BYTES: usize> RoundKeys<BYTES> {
     /// Round keys 0 to `rounds`.
     pub fn blocks(&self) -> &[[u8; BYTES]] {
         &self.blocks[..=self.rounds]
+    }
+
+    /// Round keys as the description's rounds take them: in order of use, to decrypt those of the equivalent inverse cipher.
+    #[must_use]
+    pub fn in_use(&self, direction: Direction) -> Self {
+        match direction {
+            Direction::Encrypt => self.clone(),
+            Direction::Decrypt => self.equivalent_inverse(),
+        }
     }
 
     /// Round keys for the equivalent inverse cipher, in order of use.

@@ -16,7 +16,6 @@ mod masked;
 pub mod own_keys;
 #[cfg(feature = "search")]
 pub mod search;
-pub mod substitute;
 pub mod table;
 pub mod walk;
 

@@ -10,6 +10,7 @@
 
 pub mod instructions;
 mod lanes;
+pub mod substitute;
 
 use std::fmt;
 
