@@ -41,7 +41,7 @@ impl Direction {
 macro_rules! names {
     ($(
         $(#[doc = $about:literal])+
-        $family:ident $name:literal if $of:meta, $on:ident($($description:path)?) {$(
+        $family:ident $name:literal if $of:meta, $on:ident($description:path) {$(
             $(#[cfg($own:meta)])?
             $cipher:ident $text:literal $title:literal: $key_bytes:tt bytes, $rounds:literal rounds, $($type:ident)+;
         )+}

@@ -134,7 +134,7 @@ fn free_choice_agrees_under_every_cap_and_thread_count() {
             let mut want = data.clone();
             other(&key, direction, birth, first, &mut want);
             // Threads share the work the same way whatever the cipher, and of described ciphers the portable form is slow.
-            let threads = if Entry::of(cipher.family()).is_none() { &[1, 2, 0][..] } else { &[2] };
+            let threads = if Entry::of(cipher.family()).by_hand { &[1, 2, 0][..] } else { &[2] };
             for (cap, &threads) in CAPS.into_iter().flat_map(|cap| threads.iter().map(move |one| (cap, one)))
             {
                 let mut got = data.clone();

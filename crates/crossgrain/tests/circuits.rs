@@ -3,13 +3,14 @@
 
 use std::process::Command;
 
+use crossgrain::internal::cipher::sbox::AES;
+use crossgrain::internal::cipher::serpent;
 use crossgrain::internal::circuit::emit::{self, Language};
 use crossgrain::internal::circuit::graph::Graph;
 use crossgrain::internal::circuit::map::map;
 use crossgrain::internal::circuit::named::{self, Named};
 use crossgrain::internal::circuit::synthesize::{Table, TableError, synthesize};
 use crossgrain::internal::circuit::trace::{Width, trace};
-use crossgrain::internal::reference::{aes, serpent};
 use proptest::prelude::*;
 
 const WIDTHS: [Width; 2] = [Width::Two, Width::Three];
@@ -21,8 +22,8 @@ fn boxes() -> Vec<(Named, Vec<u64>)> {
 
 fn table(name: &str) -> Option<Vec<u64>> {
     let table: Vec<u8> = match name {
-        "aes-sbox" => aes::SBOX.to_vec(),
-        "aes-inverse-sbox" => inverse(&aes::SBOX),
+        "aes-sbox" => AES.table.to_vec(),
+        "aes-inverse-sbox" => inverse(&AES.table),
         _ => {
             let index = name.strip_prefix("serpent-s")?;
             let forward = &serpent::S_BOXES[usize::from(index.as_bytes()[0] - b'0')];

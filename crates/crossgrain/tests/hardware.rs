@@ -9,14 +9,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crossgrain::internal::cipher::sbox::AES;
+use crossgrain::internal::cipher::serpent;
+use crossgrain::internal::circuit::affine::multiply;
 use crossgrain::internal::circuit::graph::Graph;
 use crossgrain::internal::circuit::map::map;
 use crossgrain::internal::circuit::named;
 use crossgrain::internal::circuit::netlist::{Format, netlist};
 use crossgrain::internal::circuit::trace::{Width, trace};
 use crossgrain::internal::device::rounds;
-use crossgrain::internal::reference::aes::{SBOX, gf_mul};
-use crossgrain::internal::reference::serpent;
 use crossgrain::internal::word::Lanes as _;
 
 /// Random inputs of each circuit.
@@ -60,14 +61,14 @@ fn inverse(table: &[u8]) -> Vec<u8> {
 fn aes_round(input: &[bool], is_inverse: bool) -> Bits {
     let (state, key) = (bytes(&input[..128]), bytes(&input[128..]));
     let (sbox, row, step) = match is_inverse {
-        false => (SBOX.to_vec(), [2, 3, 1, 1], 1),
-        true => (inverse(&SBOX), [14, 11, 13, 9], 3),
+        false => (AES.table.to_vec(), [2, 3, 1, 1], 1),
+        true => (inverse(&AES.table), [14, 11, 13, 9], 3),
     };
     let added = |value: u8, at: usize, now: bool| if now { value ^ key[at] } else { value };
     let moved = |at: usize| sbox[usize::from(state[(4 * (at / 4 + step * (at % 4)) + at % 4) % 16])];
     let moved: Vec<u8> = (0..16).map(|at| added(moved(at), at, is_inverse)).collect();
     let mixed = |at: usize| {
-        let terms = (0..4).map(|other| gf_mul(row[(4 + other - at % 4) % 4], moved[at / 4 * 4 + other]));
+        let terms = (0..4).map(|other| multiply(row[(4 + other - at % 4) % 4], moved[at / 4 * 4 + other]));
         terms.fold(0, |sum, term| sum ^ term)
     };
     let output: Vec<u8> = (0..16).map(|at| added(mixed(at), at, !is_inverse)).collect();
@@ -92,8 +93,8 @@ fn serpent_round(index: usize, input: &[bool], is_inverse: bool) -> Bits {
 
 fn reference(name: &str) -> Option<Reference> {
     match name {
-        "aes-sbox" => return Some(of_table(SBOX.to_vec(), 8)),
-        "aes-inverse-sbox" => return Some(of_table(inverse(&SBOX), 8)),
+        "aes-sbox" => return Some(of_table(AES.table.to_vec(), 8)),
+        "aes-inverse-sbox" => return Some(of_table(inverse(&AES.table), 8)),
         "aes-round" => return Some(Box::new(|input| aes_round(input, false))),
         "aes-inverse-round" => return Some(Box::new(|input| aes_round(input, true))),
         _ => {}

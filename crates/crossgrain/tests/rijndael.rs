@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{CAPS, cases, counted, hex, painted, skip};
-use crossgrain::internal::reference::aes::rijndael;
+use crossgrain::internal::reference::rijndael::rijndael;
 use crossgrain::mode::{Lengths, Mode};
 use crossgrain::wide::{Key, Options, Rijndael, State, Stream, Variant, variants};
 use crossgrain::{Direction, Error, Features};
@@ -179,7 +179,7 @@ proptest! {
 
     #[test]
     fn the_reference_deciphers_what_it_enciphered(
-        block_bytes in select(&[16_usize, 24, 32][..]),
+        block_bytes in select(&[24_usize, 32][..]),
         key_bytes in select(&[16_usize, 24, 32][..]),
         key in any::<[u8; 32]>(),
         plain in any::<[u8; 32]>(),

@@ -9,13 +9,11 @@ use common::{
     loads, other, other_single, painted, run, stores,
 };
 use crossgrain::internal::block::Family;
-use crossgrain::internal::part::serpent::schedule::{KeyWord, Schedule};
+use crossgrain::internal::cipher::serpent::schedule::{KeyWord, Schedule};
+use crossgrain::internal::cipher::serpent::{S_BOXES, inv_transform, inverted, substitute, transform};
 use crossgrain::internal::part::serpent::{self, key::RoundKeys};
 use crossgrain::internal::part::{Keys, Part, steps};
-use crossgrain::internal::reference::serpent::{
-    S_BOXES, Serpent, inv_transform, inverted, substitute, transform,
-};
-use crossgrain::internal::reference::{self, BlockCipher};
+use crossgrain::internal::reference;
 use crossgrain::internal::variant::{Action, Variant, table};
 use crossgrain::internal::word::{Isa, Kernel, Lane32, Register, Tile, Word128, Word256, Word512};
 use crossgrain::mode::{Options, OwnKeys, Record};
@@ -236,8 +234,8 @@ impl Standard {
         self.transformation.iter().enumerate().fold(0, |all, (i, bits)| all | sum(bits) << i)
     }
 
-    fn encrypted(&self, serpent: &Serpent, block: u128) -> u128 {
-        let key = |round: usize| Self::permuted(joined(serpent.round_key(round)));
+    fn encrypted(&self, keys: &[[u32; 4]], block: u128) -> u128 {
+        let key = |round: usize| Self::permuted(joined(keys[round]));
         let mut state = Self::permuted(block);
         for round in 0..32 {
             state ^= key(round);
@@ -254,6 +252,22 @@ fn joined(words: [u32; 4]) -> u128 {
     (0..4).fold(0, |sum, i| sum | u128::from(words[i]) << (32 * i))
 }
 
+/// The key schedule (§4 of the submission), by look-ups.
+fn round_keys(key: &[u8]) -> Vec<[u32; 4]> {
+    let mut padded = key.to_vec();
+    padded.resize(32, 0);
+    if key.len() < 32 {
+        padded[key.len()] = 1;
+    }
+    let mut prekeys: Vec<u32> = padded.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+    for i in 0..132 {
+        let sum = prekeys[i] ^ prekeys[i + 3] ^ prekeys[i + 5] ^ prekeys[i + 7] ^ 0x9e37_79b9 ^ i as u32;
+        prekeys.push(sum.rotate_left(11));
+    }
+    let prekeys = prekeys[8..].as_chunks().0.iter().enumerate();
+    prekeys.map(|(round, prekey)| substitute(&S_BOXES[(35 - round) % 8], *prekey)).collect()
+}
+
 #[test]
 fn the_two_descriptions_agree() {
     let standard = Standard::new();
@@ -265,10 +279,10 @@ fn the_two_descriptions_agree() {
     }
     for seed in 0..50 {
         let bytes = painted(48, seed);
-        let serpent = Serpent::new(&bytes[16..][..16 + 8 * (seed as usize % 3)]);
+        let key = &bytes[16..][..16 + 8 * (seed as usize % 3)];
         let mut block: Block = bytes[..16].try_into().unwrap();
-        let want = standard.encrypted(&serpent, u128::from_le_bytes(block));
-        serpent.encrypt(&mut block);
+        let want = standard.encrypted(&round_keys(key), u128::from_le_bytes(block));
+        reference::cipher(&family_key_of(Family::Serpent, key)).encrypt(&mut block);
         assert_eq!(u128::from_le_bytes(block), want);
     }
 }
@@ -359,27 +373,26 @@ fn with_a_key_a_lane_every_lane_has_the_round_keys_of_its_key() {
 }
 
 #[test]
-fn round_keys_are_the_references() {
+fn round_keys_are_by_definition() {
     for (cipher, seed) in ciphers(Family::Serpent).into_iter().flat_map(|c| (0..20).map(move |s| (c, s))) {
         let key = key(cipher, seed);
-        let (keys, reference) = (RoundKeys::expand(&key), Serpent::new(key.bytes()));
+        let (keys, want) = (RoundKeys::expand(&key), round_keys(key.bytes()));
         let inner = keys.before_transform();
-        for round in 0..=32 {
-            assert_eq!(keys.words()[round], reference.round_key(round));
+        assert_eq!(keys.words()[..], want);
+        for (round, (back, key)) in inner.words().iter().zip(want).enumerate() {
             let outer = matches!(round, 0 | 32);
-            let back = inner.words()[round];
-            assert_eq!(if outer { back } else { transform(back) }, reference.round_key(round));
+            assert_eq!(if outer { *back } else { transform(*back) }, key);
         }
     }
 }
 
 /// One step by the reference.
-fn stepped(serpent: &Serpent, step: Part, direction: Direction, round: usize, state: [u32; 4]) -> [u32; 4] {
+fn stepped(keys: &[[u32; 4]], step: Part, direction: Direction, round: usize, state: [u32; 4]) -> [u32; 4] {
     use serpent::Part::{Cipher, KeyMixing, LinearTransform, Round, SBoxes};
     let Part::Serpent(step) = step else { panic!("{step:?} is no step of Serpent") };
     let s_box = &S_BOXES[round % 8];
     match (step, direction) {
-        (KeyMixing, _) => std::array::from_fn(|i| state[i] ^ serpent.round_key(round)[i]),
+        (KeyMixing, _) => std::array::from_fn(|i| state[i] ^ keys[round][i]),
         (SBoxes, Direction::Encrypt) => substitute(s_box, state),
         (SBoxes, Direction::Decrypt) => substitute(&inverted(s_box), state),
         (LinearTransform, Direction::Encrypt) => transform(state),
@@ -415,10 +428,10 @@ fn every_part_does_its_steps() {
             bind(Features::of_cpu(), part, direction, &keys, run[0].1).unwrap().run(&mut tile, blocks);
             let mut output = vec![0; input.len()];
             store.store(&tile, &mut scratch, false, Buffers::in_place(&mut output));
-            let serpent = Serpent::new(key.bytes());
+            let round_keys = round_keys(key.bytes());
             for (from, to) in input.as_chunks::<16>().0.iter().zip(output.as_chunks::<16>().0) {
                 let state = std::array::from_fn(|i| (u128::from_le_bytes(*from) >> (32 * i)) as u32);
-                let step = |state, &(step, round): &_| stepped(&serpent, step, direction, round, state);
+                let step = |state, &(step, round): &_| stepped(&round_keys, step, direction, round, state);
                 let want = run.iter().fold(state, step);
                 assert!(u128::from_le_bytes(*to) == joined(want), "{} at {at}", variant.name);
             }

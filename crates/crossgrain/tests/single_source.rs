@@ -36,16 +36,16 @@ const STEPS: [(&str, Kind, &str, &[&str]); 16] = [
     ("inversion", Kind::Bits, "circuit/aes_sbox.rs", &["invert"]),
     ("MixColumns", Kind::Bits, "circuit/aes_linear.rs", &["mix_bit", "neighbours", "double"]),
     ("InvMixColumns", Kind::Bits, "circuit/aes_linear.rs", &["inv_mix_column"]),
-    ("SubBytes", Kind::Bytes, "part/aes/substitute.rs", &["substitute"]),
-    ("MixColumns", Kind::Bytes, "part/aes/bytesliced.rs", &["mix_column"]),
-    ("InvMixColumns", Kind::Bytes, "part/aes/bytesliced.rs", &["inv_mix_column"]),
-    ("MixColumns", Kind::Integer, "part/aes/scalar.rs", &["mix_column"]),
+    ("SubBytes", Kind::Bytes, "part/aes/search/substitute.rs", &["substitute"]),
+    ("MixColumns", Kind::Bytes, "part/aes/search/substitute.rs", &["mix_column"]),
+    ("InvMixColumns", Kind::Bytes, "part/aes/search/substitute.rs", &["inv_mix_column"]),
+    ("MixColumns", Kind::Integer, "cipher/aes/scalar.rs", &["mix_column"]),
     ("S-boxes", Kind::Bits, "circuit/serpent_sbox/three.rs", &S_BOXES),
     ("S-boxes", Kind::TwoInputs, "circuit/serpent_sbox/two.rs", &S_BOXES),
     ("inverse S-boxes", Kind::Bits, "circuit/serpent_sbox/three.rs", &INV_S_BOXES),
     ("inverse S-boxes", Kind::TwoInputs, "circuit/serpent_sbox/two.rs", &INV_S_BOXES),
-    ("linear transformation", Kind::Lanes, "part/serpent/vsliced.rs", &["transform"]),
-    ("inverse linear transformation", Kind::Lanes, "part/serpent/vsliced.rs", &["inv_transform"]),
+    ("linear transformation", Kind::Lanes, "cipher/serpent/mod.rs", &["transform"]),
+    ("inverse linear transformation", Kind::Lanes, "cipher/serpent/mod.rs", &["inv_transform"]),
     (
         "linear transformation",
         Kind::Bits,
@@ -109,8 +109,9 @@ fn gates(body: &str) -> usize {
 
 /// All functions of the layers where steps may stand, by file.
 fn texts() -> BTreeMap<String, Vec<(String, String)>> {
-    let files =
-        ["circuit", "convert", "part", "device"].iter().flat_map(|layer| files_under(&root().join(layer)));
+    let files = ["circuit", "convert", "part", "device", "cipher/aes", "cipher/serpent"]
+        .iter()
+        .flat_map(|layer| files_under(&root().join(layer)));
     let name = |path: &Path| path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
     files.map(|path| (name(&path), functions(&path))).collect()
 }

@@ -12,9 +12,10 @@ use common::{
     other_single, run, stores,
 };
 use crossgrain::internal::block::Family;
+use crossgrain::internal::cipher::aes::schedule;
 use crossgrain::internal::part::aes::{Part, key::RoundKeys};
 use crossgrain::internal::part::{self, Keys};
-use crossgrain::internal::reference::{BlockCipher, aes::Aes};
+use crossgrain::internal::reference;
 use crossgrain::internal::repr::Repr;
 use crossgrain::internal::variant::{Action, Variant, table};
 use crossgrain::internal::word::Tile;
@@ -107,9 +108,8 @@ const KEY_EXPANSIONS: [&str; 3] = [
 fn key_expansion_gives_the_words_of_fips_197_appendix_a() {
     for (cipher, words) in ciphers(Family::Aes).into_iter().zip(KEY_EXPANSIONS.map(hex)) {
         let key = key_of(&words[..cipher.key_bytes()]);
-        let reference = Aes::new(key.bytes());
         assert_eq!(words.len(), 16 * (cipher.rounds() + 1));
-        assert_eq!((0..=cipher.rounds()).flat_map(|r| reference.round_key(r)).collect::<Vec<_>>(), words);
+        assert_eq!(*schedule::<16>(key.bytes(), Direction::Encrypt), words);
         for features in [Features::NONE, Features::of_cpu()] {
             assert_eq!(RoundKeys::expand(&key, features).blocks().as_flattened(), words);
         }
@@ -380,7 +380,7 @@ fn monte_carlo_chains_of_the_reference_begin_as_another_implementation() {
     let extent = Extent { stages: 20, ..WHOLE };
     for (direction, key, input, _) in CHAINS {
         let reference = |key: &Key| {
-            let aes = Aes::new(key.bytes());
+            let aes = reference::cipher(key);
             move |block: &mut Block| match direction {
                 Direction::Encrypt => aes.encrypt(block),
                 Direction::Decrypt => aes.decrypt(block),

@@ -344,7 +344,7 @@ fn wide_work(stream: wide::Stream, cipher: Rijndael, mode: Mode, direction: Dire
 /// The same by the reference. Counters of so few blocks are their last two bytes.
 fn wide_reference(cipher: Rijndael, mode: Mode, direction: Direction, data: &mut [u8]) {
     let (key, block_bytes) = (&[0x5a; 32][..cipher.key_bytes()], cipher.block_bytes());
-    let by = reference::aes::rijndael(block_bytes, key);
+    let by = reference::rijndael::rijndael(block_bytes, key);
     for (number, block) in (0_u16..).zip(data.chunks_mut(block_bytes)) {
         match (mode, direction) {
             (Mode::Ctr, _) => {

@@ -55,9 +55,7 @@ pub trait Description: Listed + Send + Sync + 'static {
     };
 
     /// Linear maps of bytes, by number.
-    fn maps() -> &'static [Linear] {
-        &[]
-    }
+    const MAPS: &'static [Linear] = &[];
 
     /// The bytes of the round keys in the order in which the rounds of a direction take them.
     fn schedule(key: &[u8], direction: Direction) -> RoundKeys;

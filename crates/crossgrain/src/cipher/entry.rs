@@ -6,7 +6,7 @@ use std::fmt;
 use super::KEYS_AT_ONCE;
 #[cfg(feature = "search")]
 use super::many_keys;
-use super::{Names, OnBytes, OnWords, RoundKeys, of_family, plain};
+use super::{Description, Names, OnBytes, OnWords, RoundKeys, of_family, plain};
 use crate::block::{Block, Direction, Family, Key};
 
 /// A described cipher where its rounds need not be known.
@@ -16,46 +16,52 @@ pub struct Entry {
     pub family: Family,
     /// What it is called.
     pub names: Names,
+    /// Whether its kernels are written by hand. All others are derived from the description.
+    pub by_hand: bool,
     schedule: fn(&[u8], Direction) -> RoundKeys,
     plain: fn(&[u8], Direction, &mut Block),
     #[cfg(feature = "search")]
-    under_keys: fn(&[RoundKeys], Direction, &Block) -> [Block; KEYS_AT_ONCE],
+    under_keys: Option<UnderKeys>,
 }
 
+/// What a block becomes under each of several keys.
+#[cfg(feature = "search")]
+type UnderKeys = fn(&[RoundKeys], Direction, &Block) -> [Block; KEYS_AT_ONCE];
+
 impl Entry {
-    pub(super) const fn on_bytes<C: OnBytes>() -> Self {
+    pub(super) const fn by_hand<C: Description>(plain: fn(&[u8], Direction, &mut Block)) -> Self {
         Self {
             family: C::FAMILY,
             names: C::NAMES,
+            by_hand: true,
             schedule: C::schedule,
-            plain: plain::on_bytes::<C>,
+            plain,
             #[cfg(feature = "search")]
-            under_keys: many_keys::on_bytes::<C>,
+            under_keys: None,
+        }
+    }
+
+    pub(super) const fn on_bytes<C: OnBytes>() -> Self {
+        Self {
+            by_hand: false,
+            #[cfg(feature = "search")]
+            under_keys: Some(many_keys::on_bytes::<C>),
+            ..Self::by_hand::<C>(plain::on_bytes::<C>)
         }
     }
 
     pub(super) const fn on_words<C: OnWords>() -> Self {
         Self {
-            family: C::FAMILY,
-            names: C::NAMES,
-            schedule: C::schedule,
-            plain: plain::on_words::<C>,
+            by_hand: false,
             #[cfg(feature = "search")]
-            under_keys: many_keys::on_words::<C>,
+            under_keys: Some(many_keys::on_words::<C>),
+            ..Self::by_hand::<C>(plain::on_words::<C>)
         }
     }
 
-    /// The description of a family; `None` for those that are written by hand.
-    pub fn of(family: Family) -> Option<&'static Self> {
+    /// The description of a family.
+    pub fn of(family: Family) -> &'static Self {
         of_family(family)
-    }
-
-    /// The same of a family that is not written by hand.
-    ///
-    /// # Panics
-    /// If it is: every other family is described.
-    pub fn described(family: Family) -> &'static Self {
-        Self::of(family).expect("a cipher that is not written by hand is described")
     }
 
     /// Both directions' round keys.
@@ -71,6 +77,9 @@ impl Entry {
     }
 
     /// What a block becomes under each of up to [`KEYS_AT_ONCE`] keys.
+    ///
+    /// # Panics
+    /// If the kernels of the cipher are written by hand: then its search is, too.
     #[cfg(feature = "search")]
     pub fn under_keys(
         &self,
@@ -78,7 +87,7 @@ impl Entry {
         direction: Direction,
         block: &Block,
     ) -> [Block; KEYS_AT_ONCE] {
-        (self.under_keys)(keys, direction, block)
+        self.under_keys.expect("a cipher whose kernels are derived")(keys, direction, block)
     }
 
     /// What a block becomes under one direction's round keys, by look-ups.

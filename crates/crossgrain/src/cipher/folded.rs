@@ -91,7 +91,7 @@ impl Words for Missing<'_> {
 
 /// Has the round keys of a cipher of bytes bring what its S-boxes lack.
 pub fn on_bytes<C: OnBytes>(boxes: &[Lacks], direction: Direction, keys: &mut [u8]) {
-    let missing = Missing { boxes, maps: C::maps() };
+    let missing = Missing { boxes, maps: C::MAPS };
     // Nothing is missing in the end, for the last layer adds keys.
     let _ = C::rounds(missing, direction, [0; 16], Cell::from_mut(keys).as_slice_of_cells());
 }
@@ -99,6 +99,6 @@ pub fn on_bytes<C: OnBytes>(boxes: &[Lacks], direction: Direction, keys: &mut [u
 /// Has the round keys of a cipher of words bring what its S-boxes lack. What the words lack in the end, they are given.
 #[must_use]
 pub fn on_words<C: OnWords>(boxes: &[Lacks], direction: Direction, keys: &mut [u32]) -> [u32; 4] {
-    let missing = Missing { boxes, maps: C::maps() };
+    let missing = Missing { boxes, maps: C::MAPS };
     C::rounds(missing, direction, [0; 4], Cell::from_mut(keys).as_slice_of_cells())
 }

@@ -15,21 +15,21 @@
 
 /// The registry: a macro is given every family of ciphers.
 ///
-/// `Family "name" if condition, rounds {`: what variants are called, what the family is compiled by, and where its rounds are: a type
-/// whose rounds are on `bytes` or on `words`, or `by_hand`, which is a folder of `part`. Then a row for each size of key: its type,
+/// `Family "name" if condition, rounds {`: what variants are called, what the family is compiled by, and its description: a type
+/// whose rounds are on `bytes` or on `words`, or whose kernels are `by_hand` in a folder of `part`. Then a row for each size of key: its type,
 /// the name that users type, what it is called in documentation; bytes of a key; rounds as the standard counts them (for AES, Nr
 /// of FIPS 197, table 3); and its types in CTR, EAX and GCM for RustCrypto's traits. Tables list ciphers in this order.
 macro_rules! ciphers {
     ($given:ident) => {
         $given! {
             /// AES (FIPS 197).
-            Aes "aes" if all(), by_hand() {
+            Aes "aes" if all(), by_hand(aes::Aes) {
                 Aes128 "aes-128" "AES with a 128-bit key": 16 bytes, 10 rounds, Aes128Ctr Aes128Eax Aes128Gcm;
                 Aes192 "aes-192" "AES with a 192-bit key": 24 bytes, 12 rounds, Aes192Ctr Aes192Eax Aes192Gcm;
                 Aes256 "aes-256" "AES with a 256-bit key": 32 bytes, 14 rounds, Aes256Ctr Aes256Eax Aes256Gcm;
             }
             /// Serpent (Anderson, Biham and Knudsen, "Serpent: a proposal for the Advanced Encryption Standard").
-            Serpent "serpent" if all(), by_hand() {
+            Serpent "serpent" if all(), by_hand(serpent::Serpent) {
                 #[cfg(feature = "serpent")]
                 Serpent128 "serpent-128" "Serpent with a 128-bit key":
                     16 bytes, 32 rounds, Serpent128Ctr Serpent128Eax Serpent128Gcm;
@@ -68,12 +68,14 @@ macro_rules! ciphers {
     };
 }
 
+pub mod aes;
 #[cfg(feature = "aria")]
 pub mod aria;
 #[cfg(feature = "camellia")]
 pub mod camellia;
 #[cfg(feature = "kuznyechik")]
 pub mod kuznyechik;
+pub mod serpent;
 #[cfg(feature = "sm4")]
 pub mod sm4;
 
@@ -82,6 +84,7 @@ mod entry;
 pub mod folded;
 #[cfg(feature = "search")]
 mod many_keys;
+pub mod nibbles;
 pub mod plain;
 pub mod sbox;
 pub mod sliced;
@@ -99,57 +102,48 @@ use crate::block::Family;
 macro_rules! descriptions {
     ($(
         $(#[doc = $about:literal])+
-        $family:ident $name:literal if $of:meta, $on:ident($($module:ident::$type:ident)?) { $($row:tt)+ }
+        $family:ident $name:literal if $of:meta, $on:ident($module:ident::$type:ident) { $($row:tt)+ }
     )+) => {
         $(
             #[cfg($of)]
-            descriptions! { @listed $family $name $($module::$type)? }
+            impl Listed for $module::$type {
+                const FAMILY: Family = Family::$family;
+                const NAMES: Names = Names {
+                    family: $name,
+                    encrypt: concat!($name, "-encrypt"),
+                    decrypt: concat!($name, "-decrypt"),
+                    ctr: concat!($name, "-ctr"),
+                    random: concat!($name, "-random"),
+                };
+            }
         )+
 
-        /// The description of a family, if it is described.
-        fn of_family(family: Family) -> Option<&'static Entry> {
+        /// The description of a family.
+        fn of_family(family: Family) -> &'static Entry {
             match family {
                 $(
                     #[cfg($of)]
-                    Family::$family => descriptions!(@entry $on $($module::$type)?),
+                    Family::$family => {
+                        static ENTRY: Entry = descriptions!(@entry $on $module::$type);
+                        &ENTRY
+                    }
                 )+
-                #[allow(unreachable_patterns, reason = "ciphers are features")]
-                _ => None,
             }
         }
 
-        /// Has a visitor see every description.
+        /// Has a visitor see every description that kernels are derived from.
         pub fn visit(visitor: &mut impl Visitor) {
             $(
                 #[cfg($of)]
-                descriptions!(@visit visitor $on $($module::$type)?);
+                descriptions!(@visit visitor $on $module::$type);
             )+
             let _ = visitor;
         }
     };
-    (@listed $family:ident $name:literal) => {};
-    (@listed $family:ident $name:literal $module:ident::$type:ident) => {
-        impl Listed for $module::$type {
-            const FAMILY: Family = Family::$family;
-            const NAMES: Names = Names {
-                family: $name,
-                encrypt: concat!($name, "-encrypt"),
-                decrypt: concat!($name, "-decrypt"),
-                ctr: concat!($name, "-ctr"),
-                random: concat!($name, "-random"),
-            };
-        }
-    };
-    (@entry by_hand) => { None };
-    (@entry bytes $module:ident::$type:ident) => {{
-        static ENTRY: Entry = Entry::on_bytes::<$module::$type>();
-        Some(&ENTRY)
-    }};
-    (@entry words $module:ident::$type:ident) => {{
-        static ENTRY: Entry = Entry::on_words::<$module::$type>();
-        Some(&ENTRY)
-    }};
-    (@visit $visitor:ident by_hand) => {};
+    (@entry by_hand $module:ident::$type:ident) => { Entry::by_hand::<$module::$type>($module::crypt_plainly) };
+    (@entry bytes $module:ident::$type:ident) => { Entry::on_bytes::<$module::$type>() };
+    (@entry words $module:ident::$type:ident) => { Entry::on_words::<$module::$type>() };
+    (@visit $visitor:ident by_hand $module:ident::$type:ident) => {};
     (@visit $visitor:ident $on:ident $module:ident::$type:ident) => { $visitor.$on::<$module::$type>() };
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Tables {
 impl Tables {
     /// Those of a cipher.
     pub(super) fn of<C: Description>() -> Self {
-        Self { boxes: C::BOXES, maps: C::maps() }
+        Self { boxes: C::BOXES, maps: C::MAPS }
     }
 }
 

@@ -3,6 +3,7 @@
 //! A byte in gates is eight words, least significant bit first; each lane of the words is another byte.
 //! Needs: nothing but gates. Holds: which gates are run depends on the table, which is public, and on no byte that is substituted.
 
+use super::nibbles::NibbleSbox;
 use crate::circuit::affine::{Affine, INVERSES, Inversion, inverse_table};
 use crate::circuit::{Bits, aes_sbox};
 use crate::word::{Word, each};
@@ -16,6 +17,8 @@ pub struct Sbox {
     pub inversion: Option<Inversion>,
     /// Whether it is, and its input map adds a constant at most.
     pub inverts_first: bool,
+    /// The tables of nibbles that give it, if it is.
+    pub nibbles: Option<NibbleSbox>,
     /// How an AES instruction gives it, if it is.
     pub around_aes: Option<AroundAes>,
 }
@@ -65,11 +68,11 @@ impl Sbox {
     /// The S-box of a table, whose structure is looked for.
     pub const fn new(table: [u8; 256]) -> Self {
         let inversion = Inversion::of(&table);
-        let inverts_first = match &inversion {
-            Some(found) => found.input.adds_constant(),
-            None => false,
+        let (inverts_first, nibbles) = match &inversion {
+            Some(found) => (found.input.adds_constant(), Some(NibbleSbox::of(found))),
+            None => (false, None),
         };
-        Self { table, inversion, inverts_first, around_aes: around_aes(&table, inversion) }
+        Self { table, inversion, inverts_first, nibbles, around_aes: around_aes(&table, inversion) }
     }
 
     /// The S-box with its input rotated left by `before` bits and its output by `after`.
@@ -207,6 +210,14 @@ pub struct Linear {
 impl Linear {
     /// What makes every byte zero.
     pub const NOTHING: Self = Self { images: [0; 8] };
+
+    /// The product with 2 in AES's field.
+    pub const DOUBLE: Self = Self::product(2, 0x1b);
+
+    /// Whether it is [`Linear::DOUBLE`].
+    pub const fn doubles(&self) -> bool {
+        u64::from_le_bytes(self.images) == u64::from_le_bytes(Self::DOUBLE.images)
+    }
 
     /// The product with `factor` in GF(2⁸) by the polynomial x⁸ + the bits of `polynomial`.
     pub const fn product(factor: u8, polynomial: u8) -> Self {

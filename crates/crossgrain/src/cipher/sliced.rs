@@ -32,7 +32,7 @@ impl<W: ByteLanes, Y: Way<W>> Forms<W, Y> {
     /// # Panics
     /// If the cipher has more S-boxes or maps than there is room for.
     pub fn of<C: Description>() -> Option<Self> {
-        let (boxes, maps) = (C::BOXES, C::maps());
+        let (boxes, maps) = (C::BOXES, C::MAPS);
         assert!(boxes.len() <= BOXES_MAX && maps.len() <= MAPS_MAX, "more than kernels have room for");
         let mut forms = [Y::sbox(boxes.first()?)?; BOXES_MAX];
         for (form, sbox) in forms.iter_mut().zip(boxes) {
@@ -118,7 +118,7 @@ impl<C: Description, W: ByteLanes, Y: Way<W>, const N: usize> Bytes for Lanes<'_
 
     #[inline(always)]
     fn linear(self, byte: [W; N], map: usize) -> [W; N] {
-        each!(n < N => Y::map(self.isa, byte[n], &self.forms.maps[map]))
+        each!(n < N => Y::map(self.isa, byte[n], &self.forms.maps[map], &C::MAPS[map]))
     }
 }
 
@@ -175,7 +175,7 @@ pub struct Gates {
 impl Gates {
     /// What the rounds of a cipher compute with.
     pub fn of<C: Description>() -> Self {
-        Self { boxes: C::BOXES, maps: C::maps() }
+        Self { boxes: C::BOXES, maps: C::MAPS }
     }
 }
 

@@ -10,11 +10,11 @@
 //!
 //! "With structure" means that the S-box is inversion in AES's field between two affine maps (`circuit::affine`). Its constants
 //! are part of the tables where there are any.
-//! Source: Hamburg, "Accelerating AES with vector permute instructions" (CHES 2009), for the inversion by nibbles.
 
 use super::folded::Lacks;
+use super::nibbles::NibbleSbox;
 use super::sbox::{Linear, Sbox};
-use crate::circuit::affine::{Affine, multiply};
+use crate::circuit::affine::Affine;
 use crate::word::{AesLanes, ByteLanes, ByteTables, GaloisBytes, each};
 
 /// A way to substitute bytes. What it gives of S-boxes and maps are constants, which kernels load where they use them.
@@ -50,8 +50,8 @@ pub trait Way<W: ByteLanes>: Send + Sync + 'static {
     /// The S-box of each byte, but for what it lacks. `known` is the same S-box, which the compiler sees through where it is a constant.
     fn substitute(isa: W::Isa, bytes: W, sbox: &Self::Sbox, known: &Sbox) -> W;
 
-    /// The image of each byte.
-    fn map(isa: W::Isa, bytes: W, map: &Self::Linear) -> W;
+    /// The image of each byte. `known` is the same map, which the compiler sees through where it is a constant.
+    fn map(isa: W::Isa, bytes: W, map: &Self::Linear, known: &Linear) -> W;
 }
 
 /// A byte eight times.
@@ -99,7 +99,7 @@ impl<W: GaloisBytes> Way<W> for Galois {
     }
 
     #[inline(always)]
-    fn map(isa: W::Isa, bytes: W, map: &u64) -> W {
+    fn map(isa: W::Isa, bytes: W, map: &u64, _known: &Linear) -> W {
         bytes.affine::<0>(isa, *map)
     }
 }
@@ -126,6 +126,13 @@ fn split<W: ByteLanes>(isa: W::Isa, bytes: W) -> [W; 2] {
 fn by_nibbles<W: ByteLanes>(isa: W::Isa, bytes: W, map: &NibbleMap) -> W {
     let [low, high] = split(isa, bytes);
     W::broadcast(isa, &map[0]).pick(low) ^ W::broadcast(isa, &map[1]).pick(high)
+}
+
+/// Twice each byte in AES's field: a shuffle reads zero where the top bit is set.
+#[inline(always)]
+fn doubled<W: ByteLanes>(isa: W::Isa, bytes: W) -> W {
+    let polynomial = W::splat(isa, eight(0x1b));
+    bytes.add_bytes(bytes) ^ (polynomial ^ polynomial.pick(bytes))
 }
 
 /// By an AES instruction, whose ShiftRows is undone, between maps by nibbles, or without a map that only adds a constant.
@@ -185,30 +192,14 @@ impl<W: AesLanes> Way<W> for Rounds {
     }
 
     #[inline(always)]
-    fn map(isa: W::Isa, bytes: W, map: &NibbleMap) -> W {
+    fn map(isa: W::Isa, bytes: W, map: &NibbleMap, _known: &Linear) -> W {
         by_nibbles(isa, bytes, map)
     }
 }
 
-/// By nibbles: x = a·ζ + b·ζ̄ with a, b in the subfield GF(2⁴), ζ + ζ̄ = 1 and n = ζ·ζ̄.
-///
-/// With k = a + b, the norm is N = ab + nk², and x⁻¹ = (b·ζ + a·ζ̄)/N. For y = N/(n·(k + a/n)) and
-/// z = N/(n·(k + b/n)), the quotients 1/y and 1/z determine a/N and b/N linearly; and
-/// y = 1/(1/a + (1/n)/k) + b where a zero divisor counts as infinite, which a byte with its top bit set
-/// is to the shuffle: it reads zero, and stays infinite through additions.
+/// By tables of nibbles ([`NibbleSbox`]).
 #[derive(Debug)]
 pub struct Nibbles;
-
-/// The tables of an S-box.
-#[derive(Clone, Copy, Debug)]
-pub struct NibbleSbox {
-    /// Input to (b, a).
-    split: NibbleMap,
-    /// 1/x, and (1/n)/x.
-    inverse: NibbleMap,
-    /// y and z to their contributions to the output.
-    join: NibbleMap,
-}
 
 impl<W: ByteLanes> Way<W> for Nibbles {
     const NAME: &'static str = "nibbles";
@@ -217,14 +208,14 @@ impl<W: ByteLanes> Way<W> for Nibbles {
     type Linear = NibbleMap;
 
     fn sbox(sbox: &Sbox) -> Option<NibbleSbox> {
-        sbox.inversion.map(|found| nibble_sbox(&found.input, &found.output))
+        sbox.nibbles
     }
 
     fn instructions(_sbox: &Sbox) -> f64 {
         22.0
     }
 
-    /// The constant of the output alone: a table that reads zero for infinite y cannot bring it.
+    /// The constant of the output alone.
     fn lacks(sbox: &Sbox) -> Lacks {
         Lacks { output: sbox.inversion.map_or(0, |found| found.output.constant), ..Lacks::NOTHING }
     }
@@ -244,70 +235,9 @@ impl<W: ByteLanes> Way<W> for Nibbles {
     }
 
     #[inline(always)]
-    fn map(isa: W::Isa, bytes: W, map: &NibbleMap) -> W {
-        by_nibbles(isa, bytes, map)
+    fn map(isa: W::Isa, bytes: W, map: &NibbleMap, known: &Linear) -> W {
+        if known.doubles() { doubled(isa, bytes) } else { by_nibbles(isa, bytes, map) }
     }
-}
-
-fn power(x: u8, exponent: u8) -> u8 {
-    (0..exponent).fold(1, |product, _| multiply(product, x))
-}
-
-/// The byte of the subfield GF(2⁴) that nibble `x` stands for: sums of 1, w, w², w³ for a generator w.
-fn subfield(x: u8) -> u8 {
-    // 3 generates AES's field, so its 17th power generates the fifteen units of the subfield.
-    let w = power(3, 17);
-    (0..4).map(|i| (x >> i & 1) * power(w, i)).fold(0, |sum, term| sum ^ term)
-}
-
-/// Reads as zero in a byte shuffle.
-const INFINITE: u8 = 0x80;
-
-/// The tables of an S-box that is inversion between two maps.
-fn nibble_sbox(input: &Affine, output: &Affine) -> NibbleSbox {
-    let field: [u8; 16] = std::array::from_fn(|nibble| subfield(nibble as u8));
-    let nibble_of = |byte: u8| field.iter().position(|&unit| unit == byte).unwrap_or(0) as u8;
-    // A byte ζ whose sum with its conjugate ζ¹⁶ is one.
-    let zeta = (2..=255).find(|&x| x ^ power(x, 16) == 1).unwrap_or(0);
-    let conjugate = zeta ^ 1;
-    let over_n = power(multiply(zeta, conjugate), 254);
-    // x = aζ + bζ̄, so a + b = x + x¹⁶ and b = x + (a + b)ζ.
-    let pair = |x: u8| {
-        let sum = x ^ power(x, 16);
-        let b = x ^ multiply(sum, zeta);
-        nibble_of(b ^ sum) | nibble_of(b) << 4
-    };
-    let linear = |x: u8| output.apply(x) ^ output.constant;
-    let constant = pair(input.constant);
-    let mut sbox = NibbleSbox {
-        split: nibble_map(|x| pair(input.apply(x) ^ input.constant), constant),
-        inverse: [[INFINITE; 16]; 2],
-        join: [[0; 16]; 2],
-    };
-    for (i, &unit) in field.iter().enumerate().skip(1) {
-        let reciprocal = power(unit, 254);
-        sbox.inverse[0][i] = nibble_of(reciprocal);
-        sbox.inverse[1][i] = nibble_of(multiply(over_n, reciprocal));
-        // n/N·(k + a/n) = 1/y and n/N·(k + b/n) = 1/z: solved for a/N and b/N, put into
-        // x⁻¹ = (b/N)ζ + (a/N)ζ̄. The two solutions exchange with y and z.
-        let (from_y, from_z) = solve(reciprocal, over_n, zeta, conjugate);
-        sbox.join[0][i] = linear(from_y);
-        sbox.join[1][i] = linear(from_z);
-    }
-    sbox
-}
-
-/// What `1/y = r` and `1/z = r` each add to the inverse.
-///
-/// With A = a/N, B = b/N, m = 1/n: the reciprocals are r_y = (A + B) + mA and r_z = (A + B) + mB, up to
-/// the factor that `y = N/n / (k + a/n)` hides. Their matrix [[1 + m, 1], [1, 1 + m]] has determinant m².
-fn solve(reciprocal: u8, m: u8, zeta: u8, conjugate: u8) -> (u8, u8) {
-    let scaled = multiply(reciprocal, multiply(m, power(multiply(m, m), 254)));
-    let (same, cross) = (multiply(scaled, 1 ^ m), scaled);
-    // r_y gives A the share `same` and B the share `cross`; r_z the other way round.
-    let from_y = multiply(cross, zeta) ^ multiply(same, conjugate);
-    let from_z = multiply(same, zeta) ^ multiply(cross, conjugate);
-    (from_y, from_z)
 }
 
 /// The 256 bytes in registers.
@@ -372,13 +302,17 @@ macro_rules! of_any_table {
             }
 
             #[inline(always)]
-            fn map(isa: W::Isa, bytes: W, map: &$Linear) -> W {
-                <$maps as Way<W>>::map(isa, bytes, map)
+            fn map(isa: W::Isa, bytes: W, map: &$Linear, known: &Linear) -> W {
+                <$maps as Way<W>>::map(isa, bytes, map, known)
             }
         }
     };
 }
 
+of_any_table!(
+    /// By a table of 256 bytes in registers.
+    Permute, "", ByteTables, look_up = 4.0, Nibbles, NibbleMap
+);
 of_any_table!(
     /// By a table of 256 bytes in registers, and maps by the CPU's field arithmetic.
     PermuteGalois, "", ByteTables GaloisBytes, look_up = 4.0, Galois, u64

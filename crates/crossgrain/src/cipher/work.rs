@@ -35,7 +35,7 @@ impl Work {
     }
 
     fn none<C: Description>() -> Self {
-        Self { boxes: vec![0.0; C::BOXES.len()], maps: vec![0.0; C::maps().len()], ..Self::default() }
+        Self { boxes: vec![0.0; C::BOXES.len()], maps: vec![0.0; C::MAPS.len()], ..Self::default() }
     }
 
     /// Instructions on registers, if `of_box` tells how many an S-box is, and a linear map is `of_map`.
@@ -49,8 +49,7 @@ impl Work {
     /// Gates, where an operation is on so many bytes. Rotations are none.
     pub fn gates<C: Description>(&self, bytes: usize) -> f64 {
         let of_boxes: f64 = self.boxes.iter().zip(C::BOXES).map(|(count, sbox)| count * gates_of(sbox)).sum();
-        let of_maps: f64 =
-            self.maps.iter().zip(C::maps()).map(|(count, map)| count * gates_of_map(map)).sum();
+        let of_maps: f64 = self.maps.iter().zip(C::MAPS).map(|(count, map)| count * gates_of_map(map)).sum();
         bytes as f64 * (of_boxes + of_maps + 8.0 * self.sums)
     }
 }

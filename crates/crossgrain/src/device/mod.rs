@@ -131,7 +131,7 @@ pub struct Work {
 pub static ALL: LazyLock<Vec<Kernel>> = LazyLock::new(|| {
     let mut all = BY_HAND.to_vec();
     for cipher in Cipher::ALL.into_iter().filter(|&cipher| cipher == cipher.family().first()) {
-        if Entry::of(cipher.family()).is_some() {
+        if !Entry::of(cipher.family()).by_hand {
             all.extend(Task::ALL.map(|task| Kernel::gates(cipher.family(), task)));
         }
     }
@@ -202,7 +202,7 @@ impl Kernel {
             (Family::Serpent, Task::Generate, _) => "serpent-random",
             #[allow(unreachable_patterns, reason = "ciphers are features")]
             (described, task, _) => {
-                let names = &Entry::described(described).names;
+                let names = &Entry::of(described).names;
                 match task {
                     Task::Encrypt => names.encrypt,
                     Task::Decrypt => names.decrypt,

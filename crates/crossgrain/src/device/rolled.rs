@@ -87,7 +87,7 @@ impl Recording {
             let keys: Vec<_> = (0..C::schedule(&key, self.direction).len() / value_bytes).collect();
             let results = rounds(Recorder(&steps), self.direction, &keys);
             let section = Section { steps: steps.into_inner(), results };
-            self.recorded = Some(Recorded { section, value_bytes, boxes: C::BOXES, maps: C::maps() });
+            self.recorded = Some(Recorded { section, value_bytes, boxes: C::BOXES, maps: C::MAPS });
         }
     }
 }

@@ -11,10 +11,10 @@ use std::ops::BitXor;
 use super::bits::{self, COLUMNS, column_words};
 use super::text::{Text, key_words, mapped, words, words_of_fours};
 use super::{Form, KEY_FOURS_MAX, Kernel, Task};
+use crate::cipher::serpent::{self, Moves};
 use crate::circuit::emit::{Field, Language, Signature};
 use crate::circuit::serpent_sbox;
 use crate::circuit::trace::Sym;
-use crate::part::serpent::vsliced::{self, Moves};
 use crate::word::each;
 
 /// The copy of the keys that a group shares.
@@ -68,8 +68,8 @@ fn keyed(task: Task, index: usize, x: [Sym; 8]) -> [Sym; 4] {
 
 fn transform<W: Moves>(task: Task, x: [W; 4]) -> [W; 4] {
     match task {
-        Task::Decrypt => vsliced::inv_transform(x),
-        _ => vsliced::transform(x),
+        Task::Decrypt => serpent::inv_transform(x),
+        _ => serpent::transform(x),
     }
 }
 

@@ -47,12 +47,23 @@ fn eight(byte: u8) -> u64 {
 }
 
 impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> BytesOnLanes<C, W, Y, N> {
-    /// The cipher in one direction; `None` if the way cannot do its S-boxes.
-    pub fn new(isa: W::Isa, direction: Direction, keys: &Keys) -> Option<Self> {
-        let mut keys = Zeroizing::new(keys.of(direction).to_vec());
+    /// The cipher in one direction, by the bytes of its round keys for that, or its last rounds; `None` if the way cannot do its S-boxes.
+    pub fn new(isa: W::Isa, direction: Direction, keys: &[u8]) -> Option<Self> {
+        let mut keys = Zeroizing::new(keys.to_vec());
         folded::on_bytes::<C>(&Forms::<W, Y>::lacks::<C>(), direction, &mut keys);
         let keys = Zeroizing::new(keys.iter().map(|&byte| eight(byte)).collect());
         Some(Self { isa, direction, forms: Forms::of::<C>()?, keys, cipher: PhantomData, lacks: [0; 4] })
+    }
+
+    /// The proof that its instructions are there.
+    pub(super) const fn isa(&self) -> W::Isa {
+        self.isa
+    }
+
+    /// What becomes of bundles side by side, in a kernel. The direction is told again: where it is a constant, the other one is not compiled.
+    #[inline(always)]
+    pub(super) fn on_state(&self, direction: Direction, state: [[W; N]; 16]) -> [[W; N]; 16] {
+        C::rounds(Lanes::<C, W, Y, N>::new(self.isa, &self.forms), direction, state, &self.keys)
     }
 }
 
@@ -77,11 +88,11 @@ impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> Kernel for BytesKernel
 
     #[inline(always)]
     fn run(self) {
-        let Self(&OnLanes { isa, direction, ref forms, ref keys, .. }, tile, blocks) = self;
-        let lanes = Lanes::<C, W, Y, N>::new(isa, forms);
+        let Self(cipher, tile, blocks) = self;
+        let isa = cipher.isa;
         for first in (0..(8 * blocks).div_ceil(W::BITS)).step_by(N) {
             let state = each!(i < 16 => each!(n < N => tile.bundle::<W, 16>(isa, first + n)[i]));
-            let state = C::rounds(lanes, direction, state, keys);
+            let state = cipher.on_state(cipher.direction, state);
             #[allow(clippy::needless_range_loop, reason = "a bundle is a column of the state")]
             for n in 0..N {
                 *tile.bundle_mut(isa, first + n) = each!(i < 16 => state[i][n]);

@@ -20,10 +20,10 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// For keys of a cipher; `None` for those that are written by hand.
-    pub fn new(cipher: Cipher, known: &Known) -> Option<Self> {
-        let entry = Entry::of(cipher.family())?;
-        Some(Self { entry, key_bytes: cipher.key_bytes(), direction: known.direction })
+    /// For keys of a cipher.
+    pub fn new(cipher: Cipher, known: &Known) -> Self {
+        let entry = Entry::of(cipher.family());
+        Self { entry, key_bytes: cipher.key_bytes(), direction: known.direction }
     }
 }
 
@@ -44,10 +44,10 @@ pub struct Rounds<const ACROSS: bool> {
 }
 
 impl<const ACROSS: bool> Rounds<ACROSS> {
-    /// For keys of a cipher; `None` for those that are written by hand.
-    pub fn new(cipher: Cipher, known: &Known) -> Option<Self> {
+    /// For keys of a cipher.
+    pub fn new(cipher: Cipher, known: &Known) -> Self {
         let Known { direction, input, .. } = *known;
-        Some(Self { entry: Entry::of(cipher.family())?, direction, input })
+        Self { entry: Entry::of(cipher.family()), direction, input }
     }
 }
 

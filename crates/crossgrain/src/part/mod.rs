@@ -66,9 +66,7 @@ impl Part {
         match self {
             Self::Aes(part) => part.name(direction),
             Self::Serpent(part) => part.name(direction),
-            Self::Described(family) => {
-                Entry::of(family).map_or("undescribed", |entry| entry.names.part(direction))
-            }
+            Self::Described(family) => Entry::of(family).names.part(direction),
         }
     }
 
@@ -140,7 +138,7 @@ impl Keys {
             Family::Aes => Self::Aes(aes::key::RoundKeys::expand(key, features)),
             Family::Serpent => Self::Serpent(serpent::key::RoundKeys::expand(key)),
             #[allow(unreachable_patterns, reason = "ciphers are features")]
-            described => Self::Described(Entry::described(described).expand(key)),
+            described => Self::Described(Entry::of(described).expand(key)),
         }
     }
 

@@ -69,7 +69,7 @@ macro_rules! key_size {
 macro_rules! kinds {
     ($(
         $(#[doc = $about:literal])+
-        $family:ident $family_name:literal if $of:meta, $on:ident($($description:path)?) {$(
+        $family:ident $family_name:literal if $of:meta, $on:ident($description:path) {$(
             $(#[cfg($own:meta)])?
             $name:ident $text:literal $title:literal: $key_bytes:tt bytes, $rounds:literal rounds, $ctr:ident $eax:ident $gcm:ident;
         )+}

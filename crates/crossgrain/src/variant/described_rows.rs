@@ -89,7 +89,7 @@ fn whole<C: Description, I: Isa>(
 fn bytes<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize>(rows: &mut Vec<Variant>) {
     let bind: BindTile = |features, _, direction, keys, _| {
         let (isa, keys) = (W::Isa::detect(features)?, keys.described(C::FAMILY)?);
-        Some(Box::new(BytesOnLanes::<C, W, Y, N>::new(isa, direction, keys)?))
+        Some(Box::new(BytesOnLanes::<C, W, Y, N>::new(isa, direction, keys.of(direction))?))
     };
     let instructions =
         |direction| Work::on_bytes::<C>(direction).instructions::<C>(Y::instructions, Y::INSTRUCTIONS_OF_MAP);

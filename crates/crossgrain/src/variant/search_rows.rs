@@ -8,8 +8,8 @@ use super::{Action, BindSearch, BindStep, Variant};
 use crate::block::{Direction, Family};
 use crate::cipher::{Description, OnBytes, OnWords, Visitor, Work, visit};
 use crate::circuit::Bits;
+use crate::part::aes::search::substitute::{Galois, Nibbles, Permute, Substitute};
 use crate::part::aes::search::{Byte, LaneByte};
-use crate::part::aes::substitute::{Galois, Nibbles, Permute, Substitute};
 use crate::part::described_search::{Comparison, Rounds, Schedule};
 use crate::part::search::{Step, Use};
 use crate::part::{aes, serpent};
@@ -82,9 +82,9 @@ type Instructions = [fn(Direction) -> f64; 3];
 /// A row for each step, direction and way.
 fn steps<C: Description>([schedule, across, along]: Instructions, rows: &mut Vec<Variant>) {
     for direction in Direction::ALL {
-        let bind_schedule: BindStep = |_, cipher, known| Some(Box::new(Schedule::new(cipher, known)?));
-        let bind_across: BindStep = |_, cipher, known| Some(Box::new(Rounds::<true>::new(cipher, known)?));
-        let bind_along: BindStep = |_, cipher, known| Some(Box::new(Rounds::<false>::new(cipher, known)?));
+        let bind_schedule: BindStep = |_, cipher, known| Some(Box::new(Schedule::new(cipher, known)));
+        let bind_across: BindStep = |_, cipher, known| Some(Box::new(Rounds::<true>::new(cipher, known)));
+        let bind_along: BindStep = |_, cipher, known| Some(Box::new(Rounds::<false>::new(cipher, known)));
         rows.push(step::<C>(Step::Schedule, direction, Repr::Blocks, schedule, bind_schedule));
         rows.push(step::<C>(Step::Rounds, direction, bitsliced::<u64>(), across, bind_across));
         rows.push(by_table(step::<C>(Step::Rounds, direction, Repr::Blocks, along, bind_along)));

@@ -5,15 +5,17 @@ use std::sync::LazyLock;
 
 use super::{Action, BindKeyed, BindTile, BindWhole, Leaks, Variant};
 use crate::block::{Direction, Error, Family};
+use crate::cipher::aes as aes_described;
+use crate::cipher::ways::{Galois, Nibbles, Permute, Way};
 use crate::convert::{
     BitGroup, BlocksToBits, BlocksToGroups, ByteGroup, Copy, Group, Interleave, LaneGroup, Matrices, Network,
     Transpose,
 };
-use crate::part::aes::substitute::{Galois, Nibbles, Permute, Substitute};
 use crate::part::aes::{
     self, bitsliced, bytesliced, hsliced, instructions, own_keys, table as tables, walk as walks,
 };
 use crate::part::counter::{CounterToBits, CounterToBlocks, CounterToBytes, CounterToWords};
+use crate::part::described::BytesOnLanes;
 use crate::part::{Keys, Part};
 use crate::repr::Repr;
 use crate::word::{
@@ -34,12 +36,12 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     within_the_byte::<Word128>(&mut rows);
     within_the_byte::<Word256>(&mut rows);
     within_the_byte::<Word512>(&mut rows);
-    between_the_grains::<Word128, Nibbles<Word128>>(&mut rows);
-    between_the_grains::<Word256, Nibbles<Word256>>(&mut rows);
-    between_the_grains::<Word512, Nibbles<Word512>>(&mut rows);
-    between_the_grains::<VbmiWord512, Permute<VbmiWord512>>(&mut rows);
-    between_the_grains::<GfniWord256, Galois>(&mut rows);
-    between_the_grains::<GfniWord512, Galois>(&mut rows);
+    between_the_grains::<Word128, Nibbles, 1>(&mut rows);
+    between_the_grains::<Word256, Nibbles, 1>(&mut rows);
+    between_the_grains::<Word512, Nibbles, 1>(&mut rows);
+    between_the_grains::<VbmiWord512, Permute, 1>(&mut rows);
+    between_the_grains::<GfniWord256, Galois, 2>(&mut rows);
+    between_the_grains::<GfniWord512, Galois, 1>(&mut rows);
     bytes_of_blocks::<Word128>(&mut rows);
     bytes_of_blocks::<Word256>(&mut rows);
     bytes_of_blocks::<Word512>(&mut rows);
@@ -263,19 +265,24 @@ fn within_the_byte<W: ByteLanes>(rows: &mut Vec<Variant>) {
     group::<W, BitGroup, 8>(repr, rows);
 }
 
-/// Parts, rounds and whole cipher on sixteen words, with one way to substitute.
-fn between_the_grains<W: ByteLanes, S: Substitute<W> + 'static>(rows: &mut Vec<Variant>) {
+/// Parts, rounds and whole cipher on sixteen words, with one way to substitute; of the whole cipher `N` bundles side by side.
+fn between_the_grains<W: ByteLanes, Y: Way<W>, const N: usize>(rows: &mut Vec<Variant>) {
     let repr = Repr::Bytesliced { bits: W::BITS };
     let bind: BindTile = |features, part, direction, keys, round| {
         let (isa, (part, keys)) = (W::Isa::detect(features)?, aes(part, keys)?);
-        Some(Box::new(bytesliced::Bytes::<W, S>::new(isa, part, direction, keys, round)))
+        if part == aes::Part::Cipher {
+            let keys = keys.in_use(direction);
+            let keys = keys.blocks().as_flattened();
+            return Some(Box::new(BytesOnLanes::<aes_described::Aes, W, Y, N>::new(isa, direction, keys)?));
+        }
+        Some(Box::new(bytesliced::Step::<W, Y>::new(isa, part, direction, keys, round)?))
     };
-    aes_tiles(set::<W::Isa>(), S::NAME, repr, bind, rows);
+    aes_tiles(set::<W::Isa>(), Y::NAME, repr, bind, rows);
     let encrypted = Action::CountEncrypted(|features, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(Box::new(bytesliced::Tail::<W, S>::walk(isa, keys.aes()?)))
+        Some(Box::new(bytesliced::Tail::<W, Y>::walk(isa, keys.aes()?)?))
     });
-    rows.push(by(S::NAME, walk::<W::Isa>(repr, encrypted)));
+    rows.push(by(Y::NAME, walk::<W::Isa>(repr, encrypted)));
 }
 
 /// The conversions and counters of `vsliced`.

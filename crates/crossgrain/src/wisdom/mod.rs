@@ -40,11 +40,11 @@ pub struct Signature {
 impl Signature {
     /// What holds here and now.
     pub fn here() -> Self {
-        // Searches and described ciphers aside: whether they are in the table is a feature's choice, and other plans do not depend
+        // Searches and derived kernels aside: whether they are in the table is a feature's choice, and other plans do not depend
         // on them.
-        let is_described = |row: &&Variant| row.family.is_some_and(|family| Entry::of(family).is_some());
+        let is_derived = |row: &&Variant| row.family.is_some_and(|family| !Entry::of(family).by_hand);
         let planned =
-            table().iter().filter(|row| !matches!(row.action, Action::Search(..)) && !is_described(row));
+            table().iter().filter(|row| !matches!(row.action, Action::Search(..)) && !is_derived(row));
         let names = planned.flat_map(|variant| variant.name.bytes().chain([b'\n']));
         Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),

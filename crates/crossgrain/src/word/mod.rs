@@ -29,12 +29,19 @@ macro_rules! each {
 }
 pub(crate) use each;
 
-/// The same of 4, 8 or 16 elements, written out: with an index that is known when this is compiled, what it chooses lies in registers.
-#[allow(unused_macros, reason = "ciphers are features")]
+/// The same of 4, 8, 16, 24 or 32 elements, written out: with an index that is known when this is compiled, what it chooses lies in registers.
 macro_rules! written_out {
     ($i:ident < 4 => $value:expr) => { written_out!(@ $i $value; 0 1 2 3) };
     ($i:ident < 8 => $value:expr) => { written_out!(@ $i $value; 0 1 2 3 4 5 6 7) };
     ($i:ident < 16 => $value:expr) => { written_out!(@ $i $value; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15) };
+    ($i:ident < 24 => $value:expr) => {
+        written_out!(@ $i $value; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23)
+    };
+    ($i:ident < 32 => $value:expr) => {
+        written_out!(
+            @ $i $value; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
+        )
+    };
     (@ $i:ident $value:expr; $($at:literal)*) => {
         [$({
             let $i: usize = $at;

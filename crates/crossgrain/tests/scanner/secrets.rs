@@ -2,8 +2,9 @@
 
 use crossgrain::internal::block::Family;
 use crossgrain::internal::cipher::Entry;
+use crossgrain::internal::cipher::aes::schedule;
+use crossgrain::internal::circuit::affine::multiply;
 use crossgrain::internal::part::serpent;
-use crossgrain::internal::reference::aes::{Rijndael, gf_mul};
 use crossgrain::internal::reference::{self, modes};
 use crossgrain::{Block, Direction, Key};
 
@@ -30,8 +31,6 @@ fn round_key(number: usize, key: &[u8], secrets: &mut Secrets) {
             let bit = |i: usize| (piece[i / 8] ^ constant) >> (i % 8) & 1;
             let bits: Vec<u8> = (0..64).flat_map(|i| [0_u8.wrapping_sub(bit(i)); 8]).collect();
             secrets.push((format!("{name}, bit by bit"), bits));
-        }
-        for constant in [0, 0x1b, 0x36] {
             let bytes: Vec<u8> = piece.iter().flat_map(|byte| [byte ^ constant; 8]).collect();
             secrets.push((format!("{name}, byte by byte"), bytes));
         }
@@ -48,21 +47,19 @@ fn round_key(number: usize, key: &[u8], secrets: &mut Secrets) {
 fn inv_mix_columns(key: &[u8]) -> Vec<u8> {
     let column = |column: &[u8]| {
         let sum =
-            |row: usize| (0..4).fold(0, |sum, i| sum ^ gf_mul(column[(row + i) % 4], [14, 11, 13, 9][i]));
+            |row: usize| (0..4).fold(0, |sum, i| sum ^ multiply(column[(row + i) % 4], [14, 11, 13, 9][i]));
         [sum(0), sum(1), sum(2), sum(3)]
     };
     key.chunks_exact(4).flat_map(column).collect()
 }
 
-/// The round keys of AES and of Rijndael with blocks of `4·NB` bytes.
-fn of_rijndael<const NB: usize>(key: &[u8], secrets: &mut Secrets) {
-    let cipher = Rijndael::<NB>::new(key);
-    let rounds = NB.max(key.len() / 4) + 6;
+/// The round keys of AES and of Rijndael with blocks of so many bytes.
+fn of_rijndael<const BYTES: usize>(key: &[u8], secrets: &mut Secrets) {
+    let keys = schedule::<BYTES>(key, Direction::Encrypt);
     // Round key 0 is of the key itself, and looked for as that; parts of it come again in the next ones.
-    for number in 1..=rounds {
-        let bytes = cipher.round_key(number);
-        round_key(number, &inv_mix_columns(&bytes), secrets);
-        round_key(number, &bytes, secrets);
+    for (number, bytes) in keys.chunks(BYTES).enumerate().skip(1) {
+        round_key(number, &inv_mix_columns(bytes), secrets);
+        round_key(number, bytes, secrets);
     }
 }
 
@@ -86,9 +83,8 @@ pub(crate) fn in_lanes(key: &Key) -> Secrets {
             words.extend(keys.words().iter().map(|words| ("round key".to_owned(), bytes(words))));
         }
     } else {
-        let cipher = Rijndael::<4>::new(key.bytes());
-        let rounds = key.bytes().len() / 4 + 6;
-        words.extend((1..=rounds).map(|number| ("round key".to_owned(), cipher.round_key(number).to_vec())));
+        let keys = schedule::<16>(key.bytes(), Direction::Encrypt);
+        words.extend(keys.chunks(16).skip(1).map(|bytes| ("round key".to_owned(), bytes.to_vec())));
     }
     let lanes = |(name, bytes): (String, Vec<u8>)| {
         let words: Vec<_> = bytes.as_chunks::<4>().0.to_vec();
@@ -102,9 +98,9 @@ pub(crate) fn of_key(key: &Key) -> Secrets {
     let mut secrets = Secrets::new();
     plain("key", key.bytes(), &mut secrets);
     match key.cipher().family() {
-        Family::Aes => of_rijndael::<4>(key.bytes(), &mut secrets),
+        Family::Aes => of_rijndael::<16>(key.bytes(), &mut secrets),
         Family::Serpent => of_serpent(key, &mut secrets),
-        described => of_described(Entry::of(described).unwrap(), key, &mut secrets),
+        described => of_described(Entry::of(described), key, &mut secrets),
     }
     secrets
 }
@@ -124,8 +120,8 @@ pub(crate) fn of_wide_key(block_bytes: usize, key: &[u8]) -> Secrets {
     let mut secrets = Secrets::new();
     plain("key", key, &mut secrets);
     match block_bytes {
-        24 => of_rijndael::<6>(key, &mut secrets),
-        _ => of_rijndael::<8>(key, &mut secrets),
+        24 => of_rijndael::<24>(key, &mut secrets),
+        _ => of_rijndael::<32>(key, &mut secrets),
     }
     secrets
 }

@@ -28,12 +28,9 @@ impl Description for Camellia {
         [s1, s1.rotated(0, 1), s1.rotated(0, 7), s1.rotated(1, 0)]
     };
 
-    fn maps() -> &'static [Linear] {
-        // Up by one bit; and the highest bit as the lowest.
-        static MAPS: [Linear; 2] =
-            [Linear { images: [2, 4, 8, 16, 32, 64, 128, 0] }, Linear { images: [0, 0, 0, 0, 0, 0, 0, 1] }];
-        &MAPS
-    }
+    /// Up by one bit; and the highest bit as the lowest.
+    const MAPS: &'static [Linear] =
+        &[Linear { images: [2, 4, 8, 16, 32, 64, 128, 0] }, Linear { images: [0, 0, 0, 0, 0, 0, 0, 1] }];
 
     fn schedule(key: &[u8], direction: Direction) -> RoundKeys {
         let mut sources = Zeroizing::new(sources(key));

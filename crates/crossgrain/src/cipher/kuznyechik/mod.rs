@@ -33,14 +33,12 @@ impl Description for Kuznyechik {
         [pi, pi.inverse()]
     };
 
-    fn maps() -> &'static [Linear] {
+    const MAPS: &'static [Linear] = &{
         const fn product(index: usize) -> Linear {
             Linear::product(FACTORS[index], POLYNOMIAL)
         }
-        static MAPS: [Linear; 7] =
-            [product(0), product(1), product(2), product(3), product(4), product(5), product(6)];
-        &MAPS
-    }
+        [product(0), product(1), product(2), product(3), product(4), product(5), product(6)]
+    };
 
     fn schedule(key: &[u8], direction: Direction) -> RoundKeys {
         let mut keys = Zeroizing::new(key.to_vec());

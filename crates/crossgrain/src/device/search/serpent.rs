@@ -5,10 +5,10 @@ use std::array;
 
 use super::{GROUP_THREADS, Search};
 use crate::block::Direction;
+use crate::cipher::serpent::schedule::KeyLanes;
 use crate::circuit::emit::{Field, Language, Signature, function};
 use crate::circuit::trace::{Sym, Width, trace};
 use crate::device::text::{PARTS, key_word, words};
-use crate::part::serpent::schedule::KeyLanes;
 use crate::part::serpent::search::{decrypt, encrypt};
 use crate::word::each;
 

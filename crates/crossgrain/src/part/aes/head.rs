@@ -19,8 +19,8 @@ use zeroize::Zeroize;
 
 use super::bitsliced::{BitKey, BitKeys, byte, set_byte, spread_byte, two_rounds_without_column_0};
 use super::key::RoundKeys;
-use super::scalar;
 use crate::block::{BLOCK_BYTES, Block};
+use crate::cipher::aes::scalar;
 use crate::circuit::aes_linear::{add, double};
 use crate::circuit::{Bits, aes_sbox};
 use crate::convert::{BlocksToBits, Network, Store};

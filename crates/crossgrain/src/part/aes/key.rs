@@ -1,6 +1,6 @@
 //! The AES key schedule in constant time.
 //!
-//! SubWord is the last round of an AES instruction on a column that is the same four times, or else the S-box circuit (`scalar`): no
+//! SubWord is the last round of an AES instruction on a column that is the same four times, or else the S-box circuit (`cipher::aes`): no
 //! table, no branch on the key. Round keys are wiped when dropped.
 //! Source: FIPS 197 §5.2; the equivalent inverse cipher's keys, §5.3.5. Rijndael's blocks of 24 and 32 bytes
 //! cut the same words into longer round keys (the Rijndael submission, §4.3).
@@ -8,8 +8,8 @@
 use std::{array, fmt};
 
 use super::instructions::MIDDLE_LEAST;
-use super::scalar::{inv_mix_column, sub_word};
-use crate::block::{BLOCK_BYTES, Block, Key};
+use crate::block::{BLOCK_BYTES, Block, Direction, Key};
+use crate::cipher::aes::{ByCircuit, SubWord, expand, make_equivalent_inverse};
 use crate::word::{
     AesLanes, AesNi, AesWord128, ByteLanes as _, Features, Isa as _, Kernel, Register as _, wipe,
 };
@@ -40,7 +40,7 @@ impl<const BYTES: usize> RoundKeys<BYTES> {
         words[..key.len()].copy_from_slice(key);
         match AesNi::detect(features) {
             Some(isa) => isa.enter(Expand { isa, words, key_words: key.len() / 4 }),
-            None => go_on(words, key.len() / 4, ByCircuit),
+            None => expand(words, key.len() / 4, ByCircuit),
         }
         keys
     }
@@ -55,17 +55,20 @@ impl<const BYTES: usize> RoundKeys<BYTES> {
         &self.blocks[..=self.rounds]
     }
 
-    /// Round keys for the equivalent inverse cipher, in order of use: last first, and all but the
-    /// outermost through InvMixColumns.
+    /// Round keys as the description's rounds take them: in order of use, to decrypt those of the equivalent inverse cipher.
+    #[must_use]
+    pub fn in_use(&self, direction: Direction) -> Self {
+        match direction {
+            Direction::Encrypt => self.clone(),
+            Direction::Decrypt => self.equivalent_inverse(),
+        }
+    }
+
+    /// Round keys for the equivalent inverse cipher, in order of use.
     #[must_use]
     pub fn equivalent_inverse(&self) -> Self {
         let mut keys = self.clone();
-        keys.blocks[..=self.rounds].reverse();
-        for block in &mut keys.blocks[1..self.rounds] {
-            for column in block.as_chunks_mut::<4>().0 {
-                *column = inv_mix_column(u32::from_le_bytes(*column)).to_le_bytes();
-            }
-        }
+        make_equivalent_inverse(&mut keys.blocks[..=self.rounds]);
         keys
     }
 }
@@ -143,21 +146,6 @@ impl<const BYTES: usize> fmt::Debug for RoundKeys<BYTES> {
     }
 }
 
-/// A way to SubWord. Its method must be `#[inline(always)]`, as a kernel's.
-trait SubWord: Copy {
-    fn sub_word(self, word: u32) -> u32;
-}
-
-#[derive(Clone, Copy)]
-struct ByCircuit;
-
-impl SubWord for ByCircuit {
-    #[inline(always)]
-    fn sub_word(self, word: u32) -> u32 {
-        sub_word(word)
-    }
-}
-
 #[derive(Clone, Copy)]
 struct ByInstruction(AesNi);
 
@@ -169,7 +157,7 @@ impl SubWord for ByInstruction {
         let columns = AesWord128::splat(isa, u64::from(word) << 32 | u64::from(word));
         let mut lane = [0; BLOCK_BYTES];
         columns.encrypt_last_round(AesWord128::splat(isa, 0)).store_lowest(&mut lane);
-        load(&lane, 0)
+        u32::from_le_bytes([lane[0], lane[1], lane[2], lane[3]])
     }
 }
 
@@ -189,7 +177,7 @@ impl Kernel for Expand<'_> {
         match (key_words, words.as_chunks_mut()) {
             (4, (lanes, [])) => go_on_in_lanes::<1>(isa, lanes),
             (8, (lanes, [])) => go_on_in_lanes::<2>(isa, lanes),
-            _ => go_on(words, key_words, ByInstruction(isa)),
+            _ => expand(words, key_words, ByInstruction(isa)),
         }
     }
 }
@@ -224,24 +212,3 @@ fn go_on_in_lanes<const KEY_LANES: usize>(isa: AesNi, lanes: &mut [[u8; BLOCK_BY
 
 /// An index that picks zero.
 const NO: u8 = 0x80;
-
-/// Goes on with the words of a schedule, of which the first `key_words` are the key's.
-#[inline(always)]
-fn go_on(words: &mut [u8], key_words: usize, by: impl SubWord) {
-    let mut previous = load(words, key_words - 1);
-    let mut round_constant: u32 = 1;
-    for i in key_words..words.len() / 4 {
-        if i % key_words == 0 {
-            previous = by.sub_word(previous.rotate_right(8)) ^ round_constant;
-            round_constant = (round_constant << 1) ^ ((round_constant >> 7) * 0x11b);
-        } else if key_words > 6 && i % key_words == 4 {
-            previous = by.sub_word(previous);
-        }
-        previous ^= load(words, i - key_words);
-        words[4 * i..][..4].copy_from_slice(&previous.to_le_bytes());
-    }
-}
-
-fn load(words: &[u8], i: usize) -> u32 {
-    u32::from_le_bytes([words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]])
-}

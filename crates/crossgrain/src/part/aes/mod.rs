@@ -14,10 +14,8 @@ pub mod key;
 pub(crate) mod lane_schedule;
 mod masked;
 pub mod own_keys;
-mod scalar;
 #[cfg(feature = "search")]
 pub mod search;
-pub mod substitute;
 pub mod table;
 pub mod walk;
 

@@ -4,33 +4,21 @@
 //! Needs: nothing. Source: FIPS 197; the T-tables of the Rijndael submission §5.2.1, which join SubBytes
 //! and MixColumns in one look-up of a column a byte.
 //! Holds: the tables are read at secret places, so **SubBytes and the T-table cipher leak through the
-//! cache** and are recorded so; the other three steps leak nothing. The tables are filled by the S-box
-//! circuits, once.
+//! cache** and are recorded so; the other three steps leak nothing.
 
 use std::fmt;
 use std::sync::LazyLock;
 
 use zeroize::Zeroizing;
 
+use super::Part;
 use super::key::RoundKeys;
-use super::{Part, scalar};
 use crate::block::{BLOCK_BYTES, Block, Direction};
-use crate::circuit::{aes_linear, aes_sbox};
+use crate::cipher::Description as _;
+use crate::cipher::aes::{Aes, scalar};
+use crate::circuit::aes_linear;
 use crate::part::{Source, TilePart, WholePart};
 use crate::word::{Buffers, Tile};
-
-/// A byte map.
-pub(super) type Table = [u8; 256];
-
-pub(super) static SUB: LazyLock<Table> =
-    LazyLock::new(|| std::array::from_fn(|x| through(x as u8, aes_sbox::forward) ^ aes_sbox::CONSTANT));
-pub(super) static INV_SUB: LazyLock<Table> =
-    LazyLock::new(|| std::array::from_fn(|x| through(x as u8 ^ aes_sbox::CONSTANT, aes_sbox::inverse)));
-
-/// One byte through a circuit, in lane 0.
-fn through(byte: u8, circuit: impl Fn([u32; 8]) -> [u32; 8]) -> u8 {
-    from_bits(circuit(to_bits(byte)))
-}
 
 fn to_bits(byte: u8) -> [u32; 8] {
     std::array::from_fn(|bit| u32::from(byte >> bit & 1))
@@ -40,11 +28,17 @@ fn from_bits(bits: [u32; 8]) -> u8 {
     (0..8).fold(0, |byte, bit| byte | ((bits[bit] & 1) as u8) << bit)
 }
 
+/// SubBytes of each byte, or InvSubBytes.
+const fn sub_table(direction: Direction) -> &'static [u8; 256] {
+    &Aes::BOXES[direction as usize].table
+}
+
 /// The column that byte `x` of a row contributes after SubBytes and MixColumns, or their inverses.
 pub(crate) type TTable = [[u32; 256]; 4];
 
-static T: LazyLock<TTable> = LazyLock::new(|| t_table(&SUB, aes_linear::mix_column));
-static INV_T: LazyLock<TTable> = LazyLock::new(|| t_table(&INV_SUB, aes_linear::inv_mix_column));
+static T: LazyLock<TTable> = LazyLock::new(|| t_table(sub_table(Direction::Encrypt), aes_linear::mix_column));
+static INV_T: LazyLock<TTable> =
+    LazyLock::new(|| t_table(sub_table(Direction::Decrypt), aes_linear::inv_mix_column));
 
 /// By row, the column that a byte contributes after SubBytes and MixColumns or their inverses, its lowest row in the lowest byte.
 pub(crate) fn t_tables(direction: Direction) -> &'static TTable {
@@ -54,7 +48,7 @@ pub(crate) fn t_tables(direction: Direction) -> &'static TTable {
     }
 }
 
-fn t_table(sub: &Table, mix: impl Fn([[u32; 8]; 4]) -> [[u32; 8]; 4]) -> TTable {
+fn t_table(sub: &[u8; 256], mix: impl Fn([[u32; 8]; 4]) -> [[u32; 8]; 4]) -> TTable {
     std::array::from_fn(|row| {
         std::array::from_fn(|x| {
             let mut column = [[0; 8]; 4];
@@ -110,7 +104,7 @@ impl TilePart for Step {
 }
 
 fn sub_bytes(state: &mut [Block], direction: Direction) {
-    let table: &Table = if direction == Direction::Encrypt { &SUB } else { &INV_SUB };
+    let table = sub_table(direction);
     for byte in state.as_flattened_mut() {
         *byte = table[usize::from(*byte)];
     }
@@ -141,14 +135,10 @@ pub struct TCipher {
 impl TCipher {
     /// The cipher in one direction.
     pub fn new(direction: Direction, keys: &RoundKeys) -> Self {
-        let keys = match direction {
-            Direction::Encrypt => keys.clone(),
-            Direction::Decrypt => keys.equivalent_inverse(),
-        };
-        Self { direction, keys }
+        Self { direction, keys: keys.in_use(direction) }
     }
 
-    fn block(&self, input: Block, table: &TTable, sub: &Table) -> Block {
+    fn block(&self, input: Block, table: &TTable, sub: &[u8; 256]) -> Block {
         let (keys, last) = (self.keys.blocks(), self.keys.rounds());
         let mut state: Block = std::array::from_fn(|i| input[i] ^ keys[0][i]);
         let from = |state: &Block, to| usize::from(state[shift_rows_from(self.direction, to)]);
@@ -175,7 +165,7 @@ impl fmt::Debug for TCipher {
 impl WholePart for TCipher {
     fn run(&self, source: Source<'_>, mut buffers: Buffers<'_>) {
         let table = t_tables(self.direction);
-        let sub: &Table = if self.direction == Direction::Encrypt { &SUB } else { &INV_SUB };
+        let sub = sub_table(self.direction);
         let mut source = source;
         for at in (0..buffers.len_bytes()).step_by(BLOCK_BYTES) {
             let mut input = [0; BLOCK_BYTES];

@@ -37,10 +37,7 @@ impl<W: AesLanes, const BYTES: usize> Cipher<W, BYTES> {
     /// The cipher in one direction with a key of 16, 24 or 32 bytes.
     pub fn new(isa: W::Isa, direction: Direction, key: &[u8]) -> Self {
         let keys = RoundKeys::<BYTES>::of(key, W::Isa::NEEDS);
-        let keys = match direction {
-            Direction::Encrypt => keys,
-            Direction::Decrypt => keys.equivalent_inverse(),
-        };
+        let keys = keys.in_use(direction);
         let mut halves = [[[0; 16]; 2]; ROUND_KEYS_MAX];
         for (halves, key) in halves.iter_mut().zip(keys.blocks()) {
             *halves = [half(key, 0), half(key, second_half(BYTES))];

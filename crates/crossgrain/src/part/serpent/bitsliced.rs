@@ -10,9 +10,10 @@ use std::ops::Range;
 
 use zeroize::Zeroize;
 
-use super::key::{RoundKey, RoundKeys};
-use super::{Part, ROUNDS};
+use super::Part;
+use super::key::RoundKeys;
 use crate::block::Direction;
+use crate::cipher::serpent::{ROUNDS, RoundKey};
 use crate::circuit::serpent_sbox;
 use crate::part::TilePart;
 use crate::word::{Isa, Kernel, Register, TILE_WORDS, Tile, each};

@@ -2,16 +2,10 @@
 
 use std::fmt;
 
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroize;
 
-use super::ROUNDS;
-use super::schedule::Schedule;
-use super::vsliced::inv_transform;
 use crate::block::Key;
-use crate::word::Portable;
-
-/// A round key: one word for each word of the state.
-pub type RoundKey = [u32; 4];
+use crate::cipher::serpent::{ROUNDS, RoundKey, expand, inv_transform};
 
 /// The round keys of one key.
 #[derive(Clone)]
@@ -20,19 +14,8 @@ pub struct RoundKeys([RoundKey; ROUNDS + 1]);
 impl RoundKeys {
     /// The key schedule.
     pub fn expand(key: &Key) -> Self {
-        let mut words = Zeroizing::new([0_u32; 8]);
-        let bytes = key.bytes().as_chunks().0;
-        for (word, bytes) in words.iter_mut().zip(bytes) {
-            *word = u32::from_le_bytes(*bytes);
-        }
-        if let Some(end) = words.get_mut(bytes.len()) {
-            *end = 1;
-        }
-        let mut schedule = Schedule::new(Portable, *words);
         let mut keys = Self([[0; 4]; ROUNDS + 1]);
-        for key in &mut keys.0 {
-            *key = schedule.round_key();
-        }
+        expand(key.bytes(), &mut keys.0);
         keys
     }
 

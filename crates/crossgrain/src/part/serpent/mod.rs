@@ -9,16 +9,13 @@ pub mod bitsliced;
 mod chains;
 pub mod key;
 pub mod own_keys;
-pub mod schedule;
 #[cfg(feature = "search")]
 pub mod search;
 pub mod vsliced;
 pub mod whole;
 
 use crate::block::Direction;
-
-/// Rounds, whatever the key.
-pub const ROUNDS: usize = 32;
+use crate::cipher::serpent::ROUNDS;
 
 /// A step of Serpent, or a run of steps that one variant computes.
 ///

@@ -6,14 +6,14 @@
 
 use std::fmt;
 
-use super::ROUNDS;
-use super::schedule::{KeyLanes, Schedule};
-use super::vsliced::{State, inv_transform, transform};
+use super::vsliced::State;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family};
+use crate::cipher::serpent::schedule::{KeyLanes, Schedule};
+use crate::cipher::serpent::{Rounds, words_of};
 use crate::circuit::serpent_sbox;
 use crate::part::search::{Known, Lanes, START_BLOCKS, Use};
 use crate::repr::block_of_lane;
-use crate::word::{Isa, Kernel, Lane32, Portable, each, unrolled};
+use crate::word::{Isa, Kernel, Lane32, Portable, each};
 
 /// A kernel for one known block.
 #[derive(Clone)]
@@ -28,17 +28,13 @@ pub struct Search<W: Lane32> {
     mask: u32,
 }
 
-fn words(block: &Block) -> [u32; 4] {
-    std::array::from_fn(|i| u32::from_le_bytes(std::array::from_fn(|byte| block[4 * i + byte])))
-}
-
 impl<W: Lane32> Search<W> {
     /// A kernel for keys of one of Serpent's lengths; `None` for other ciphers.
     pub fn new(isa: W::Isa, cipher: Cipher, known: &Known) -> Option<Self> {
-        let masks = words(&known.mask);
+        let masks = words_of(&known.mask);
         let word = (0..4).max_by_key(|&word| masks[word].count_ones())?;
-        let (output, mask) = (words(&known.output)[word], masks[word]);
-        let (key_bytes, input) = (cipher.key_bytes(), words(&known.input));
+        let (output, mask) = (words_of(&known.output)[word], masks[word]);
+        let (key_bytes, input) = (cipher.key_bytes(), words_of(&known.input));
         let (fits, direction) = (cipher.family() == Family::Serpent, known.direction);
         fits.then_some(Self { isa, key_bytes, direction, input, word, output, mask })
     }
@@ -60,7 +56,7 @@ fn pad(key: &[u8], bytes: &mut [u8]) {
 pub(crate) fn start(direction: Direction, key: &[u8], usage: Use, blocks: &mut [Block; START_BLOCKS]) {
     pad(key, blocks.as_flattened_mut());
     if (direction, usage) == (Direction::Decrypt, Use::Often) {
-        let [low, high] = [words(&blocks[0]), words(&blocks[1])];
+        let [low, high] = [words_of(&blocks[0]), words_of(&blocks[1])];
         let last = Schedule::last_prekeys(Portable, each!(i < 8 => if i < 4 { low[i] } else { high[i - 4] }));
         for (bytes, word) in blocks.as_flattened_mut().as_chunks_mut::<4>().0.iter_mut().zip(last) {
             *bytes = word.to_le_bytes();
@@ -95,7 +91,7 @@ impl<W: Lane32> Lanes for Search<W> {
     }
 
     fn run(&self, usage: Use, bundles: &[[W; 8]], outer: &[Block; START_BLOCKS], found: &mut [u64]) -> bool {
-        let outer = [words(&outer[0]), words(&outer[1])];
+        let outer = [words_of(&outer[0]), words_of(&outer[1])];
         match self.direction {
             Direction::Encrypt => {
                 self.isa.enter(Try::<W, false> { search: self, usage, bundles, outer, found })
@@ -161,36 +157,37 @@ impl<W: Lane32, const BACK: bool> Kernel for Try<'_, W, BACK> {
     }
 }
 
+/// The cipher with a key a lane, whose schedule runs beside it, forwards or `BACK`.
+struct Beside<W: KeyLanes, const BACK: bool>(Schedule<W>);
+
+impl<W: KeyLanes, const BACK: bool> Rounds for Beside<W, BACK> {
+    type Word = W;
+
+    #[inline(always)]
+    fn add_key(&mut self, words: State<W>, eight: usize, index: usize) -> State<W> {
+        let Self(schedule) = self;
+        let key =
+            if BACK { schedule.round_key_back_of(eight, index) } else { schedule.round_key_of(eight, index) };
+        each!(i < 4 => words[i] ^ key[i])
+    }
+
+    #[inline(always)]
+    fn substitute(direction: Direction, index: usize, words: State<W>) -> State<W> {
+        match direction {
+            Direction::Encrypt => serpent_sbox::forward(index, words),
+            Direction::Decrypt => serpent_sbox::inverse(index, words),
+        }
+    }
+}
+
 /// The cipher with a key a lane.
 #[inline(always)]
-pub(crate) fn encrypt<W: KeyLanes>(isa: W::Isa, mut state: State<W>, keys: [W; 8]) -> State<W> {
-    let mut schedule = Schedule::new(isa, keys);
-    for first in (0..ROUNDS).step_by(8) {
-        unrolled!(index in [0 1 2 3 4 5 6 7] {
-            let key = schedule.round_key_of(first, index);
-            let substituted = serpent_sbox::forward(index, each!(i < 4 => state[i] ^ key[i]));
-            state = if first + index < ROUNDS - 1 { transform(substituted) } else { substituted };
-        });
-    }
-    let key = schedule.round_key_of(ROUNDS, 0);
-    each!(i < 4 => state[i] ^ key[i])
+pub(crate) fn encrypt<W: KeyLanes>(isa: W::Isa, state: State<W>, keys: [W; 8]) -> State<W> {
+    Beside::<W, false>(Schedule::new(isa, keys)).encrypt(state)
 }
 
 /// The inverse cipher with the prekeys at the end of a key's schedule a lane.
 #[inline(always)]
-pub(crate) fn decrypt<W: KeyLanes>(isa: W::Isa, mut state: State<W>, last_prekeys: [W; 8]) -> State<W> {
-    let mut schedule = Schedule::at_end(isa, last_prekeys);
-    let key = schedule.round_key_back_of(ROUNDS, 0);
-    state = each!(i < 4 => state[i] ^ key[i]);
-    for first in (0..ROUNDS).step_by(8).rev() {
-        unrolled!(index in [7 6 5 4 3 2 1 0] {
-            if first + index < ROUNDS - 1 {
-                state = inv_transform(state);
-            }
-            let substituted = serpent_sbox::inverse(index, state);
-            let key = schedule.round_key_back_of(first, index);
-            state = each!(i < 4 => substituted[i] ^ key[i]);
-        });
-    }
-    state
+pub(crate) fn decrypt<W: KeyLanes>(isa: W::Isa, state: State<W>, last_prekeys: [W; 8]) -> State<W> {
+    Beside::<W, true>(Schedule::at_end(isa, last_prekeys)).decrypt(state)
 }

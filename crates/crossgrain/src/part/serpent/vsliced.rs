@@ -5,14 +5,14 @@
 //! whole ciphers take several bundles side by side.
 
 use std::fmt;
-use std::ops::BitXor;
 
-use super::key::{RoundKey, RoundKeys};
-use super::{Part, ROUNDS};
+use super::Part;
+use super::key::RoundKeys;
 use crate::block::Direction;
+use crate::cipher::serpent::{ROUNDS, RoundKey, inv_transform, transform};
 use crate::circuit::serpent_sbox::{self, forward_but_constant, inverse_but_constant};
 use crate::part::TilePart;
-use crate::word::{Isa, Kernel, Lane32, Lanes, Tile, each, unrolled};
+use crate::word::{Isa, Kernel, Lane32, Tile, each, unrolled};
 
 /// Bundles that are worked on side by side: as many as the registers hold, for a round of one is a chain in
 /// which each gate waits for the one before.
@@ -45,48 +45,6 @@ type Keys<K> = [K; ROUNDS + 1];
 #[inline(always)]
 fn mix_key<W: Lane32>(isa: W::Isa, state: State<W>, key: &RoundKey) -> State<W> {
     each!(i < 4 => state[i] ^ W::splat_lanes(isa, key[i]))
-}
-
-/// What the linear transformation is made of: sums, and words whose bits move towards the high end.
-pub(crate) trait Moves: Copy + BitXor<Output = Self> {
-    /// Every word of 32 bits rotated.
-    fn rotated<const COUNT: u32>(self) -> Self;
-
-    /// Every word of 32 bits shifted.
-    fn shifted<const COUNT: u32>(self) -> Self;
-}
-
-impl<W: Lanes> Moves for W {
-    #[inline(always)]
-    fn rotated<const COUNT: u32>(self) -> Self {
-        self.rotate_lanes_left::<COUNT>()
-    }
-    #[inline(always)]
-    fn shifted<const COUNT: u32>(self) -> Self {
-        self.shift_lanes_left::<COUNT>()
-    }
-}
-
-/// The linear transformation.
-#[inline(always)]
-pub(crate) fn transform<W: Moves>([x0, x1, x2, x3]: State<W>) -> State<W> {
-    let x0 = x0.rotated::<13>();
-    let x2 = x2.rotated::<3>();
-    let x1 = (x1 ^ x0 ^ x2).rotated::<1>();
-    let x3 = (x3 ^ x2 ^ x0.shifted::<3>()).rotated::<7>();
-    let x0 = (x0 ^ x1 ^ x3).rotated::<5>();
-    let x2 = (x2 ^ x3 ^ x1.shifted::<7>()).rotated::<22>();
-    [x0, x1, x2, x3]
-}
-
-/// Its inverse: the same steps undone, last first.
-#[inline(always)]
-pub(crate) fn inv_transform<W: Moves>([x0, x1, x2, x3]: State<W>) -> State<W> {
-    let x2 = x2.rotated::<{ 32 - 22 }>() ^ x3 ^ x1.shifted::<7>();
-    let x0 = x0.rotated::<{ 32 - 5 }>() ^ x1 ^ x3;
-    let x3 = x3.rotated::<{ 32 - 7 }>() ^ x2 ^ x0.shifted::<3>();
-    let x1 = x1.rotated::<{ 32 - 1 }>() ^ x0 ^ x2;
-    [x0.rotated::<{ 32 - 13 }>(), x1, x2.rotated::<{ 32 - 3 }>(), x3]
 }
 
 /// The cipher on several bundles, by keys that are mixed in before the linear transformation

@@ -5,12 +5,11 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use super::substitute::{Substitute, inv_mix_column, mix_column, mixing_adds};
 use crate::block::Direction;
 use crate::circuit::{Bits, aes_linear, aes_sbox};
 use crate::convert::{BlocksToBits, ByteGroup, Group, Load, Network};
-use crate::part::aes::bytesliced::{inv_mix_column, mix_column, mixing_adds};
 use crate::part::aes::lane_schedule::ROUND_CONSTANTS;
-use crate::part::aes::substitute::Substitute;
 use crate::repr::block_of_lane;
 use crate::word::{ByteLanes, Isa, Kernel, Register, Tile, Word, each};
 

@@ -10,14 +10,15 @@
 
 pub mod instructions;
 mod lanes;
+pub mod substitute;
 
 use std::fmt;
 
 pub use lanes::{Byte, CipherByte, LaneByte};
 pub(crate) use lanes::{are_zero, inv_sub_byte, sub_byte};
 
-use super::scalar::{mix_column, sub_word};
 use crate::block::{Block, Cipher, Direction};
+use crate::cipher::aes::scalar::{mix_column, sub_word};
 use crate::part::search::{Known, Lanes, START_BLOCKS, SearchPart, Use};
 use crate::word::{Isa, Kernel, each, unrolled};
 

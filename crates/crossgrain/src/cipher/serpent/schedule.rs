@@ -161,7 +161,7 @@ impl<T: KeyWord> Schedule<T> {
 impl<W: KeyLanes> Schedule<W> {
     /// The prekeys at the end of the schedule: they are affine in the key.
     #[inline(always)]
-    pub(crate) fn last_prekeys(isa: W::Isa, keys: [W; 8]) -> [W; 8] {
+    pub fn last_prekeys(isa: W::Isa, keys: [W; 8]) -> [W; 8] {
         let mut schedule = Self::new(isa, keys);
         for eight in (0..ROUNDS).step_by(8) {
             unrolled!(index in [0 1 2 3 4 5 6 7] { schedule.advance(eight, index); });
@@ -172,13 +172,13 @@ impl<W: KeyLanes> Schedule<W> {
 
     /// The schedule at its end, from where round keys come last first.
     #[inline(always)]
-    pub(crate) const fn at_end(isa: W::Isa, last_prekeys: [W; 8]) -> Self {
+    pub const fn at_end(isa: W::Isa, last_prekeys: [W; 8]) -> Self {
         Self { isa, prekeys: last_prekeys, round: ROUNDS + 1 }
     }
 
     /// Round key `eight + index` for a multiple of eight, the keys after it having been asked for.
     #[inline(always)]
-    pub(crate) fn round_key_back_of(&mut self, eight: usize, index: usize) -> [W; 4] {
+    pub fn round_key_back_of(&mut self, eight: usize, index: usize) -> [W; 4] {
         let key = self.substituted(index);
         let Self { isa, prekeys, .. } = self;
         for number in (4 * index..4 * index + 4).rev() {

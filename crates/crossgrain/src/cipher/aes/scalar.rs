@@ -10,7 +10,7 @@ use crate::circuit::aes_sbox;
 const EACH_BYTE: u32 = 0x0101_0101;
 
 /// The S-box on each byte of a word: SubWord (FIPS 197 §5.2).
-pub(super) fn sub_word(word: u32) -> u32 {
+pub fn sub_word(word: u32) -> u32 {
     let bits = std::array::from_fn(|bit| (word >> bit) & EACH_BYTE);
     let sub = aes_sbox::forward(bits);
     let joined = (0..8).fold(0, |word, bit| word | (sub[bit] & EACH_BYTE) << bit);
@@ -24,12 +24,12 @@ const fn double_each(column: u32) -> u32 {
 }
 
 /// MixColumns on a column: 2·u ⊕ a rotated by one row ⊕ u rotated by two, with u = a ⊕ a rotated by one.
-pub(super) const fn mix_column(a: u32) -> u32 {
+pub const fn mix_column(a: u32) -> u32 {
     let u = a ^ a.rotate_right(8);
     double_each(u) ^ a.rotate_right(8) ^ u.rotate_right(16)
 }
 
 /// InvMixColumns on a column: MixColumns after adding 4·(aᵢ ⊕ aᵢ₊₂) to every row.
-pub(super) const fn inv_mix_column(a: u32) -> u32 {
+pub const fn inv_mix_column(a: u32) -> u32 {
     mix_column(a ^ double_each(double_each(a ^ a.rotate_right(16))))
 }
