@@ -56,13 +56,13 @@ pub trait BitLoop<const IN: usize, const OUT: usize>: Sync {
     /// How many rounds the loop has.
     fn rounds(&self) -> usize;
 
-    /// What stands before the loop.
+    /// What comes before the loop.
     fn first<W: Lanes>(&self, x: [[W; 32]; IN]) -> [[W; 32]; OUT];
 
     /// A round by its number, from 0 on. Of rounds only what [`Lanes::uniform`] gives may differ: the number is there to choose it.
     fn round<W: Lanes>(&self, number: usize, y: [[W; 32]; OUT]) -> [[W; 32]; OUT];
 
-    /// What stands after the loop.
+    /// What comes after the loop.
     fn last<W: Lanes>(&self, y: [[W; 32]; OUT]) -> [[W; 32]; OUT];
 }
 
@@ -100,13 +100,13 @@ pub trait MapLoop<const IN: usize, const OUT: usize>: Sync {
     /// How many rounds the loop has.
     fn rounds(&self) -> u32;
 
-    /// What stands before the loop.
+    /// What comes before the loop.
     fn first<W: Lanes>(&self, x: [W; IN]) -> [W; OUT];
 
     /// A round, which is given the same by [`Lanes::uniform`] each time.
     fn round<W: Lanes>(&self, y: [W; OUT]) -> [W; OUT];
 
-    /// What stands after the loop; nothing unless told.
+    /// What comes after the loop; nothing unless told.
     #[inline(always)]
     fn last<W: Lanes>(&self, y: [W; OUT]) -> [W; OUT] {
         y
@@ -223,7 +223,7 @@ pub trait Bundle<const ROWS: usize, const IN: usize, const OUT: usize>: Sync {
         y
     }
 
-    /// What stands after it.
+    /// What comes after it.
     #[inline(always)]
     fn last<W: Lanes>(&self, y: [[W; ROWS]; OUT]) -> [[W; ROWS]; OUT] {
         y

@@ -2,8 +2,8 @@
 //!
 //! Vulkan in software (llvmpipe) leaves all loops of a thread when together they have made 65,535 turns, and says nothing. A GPU's
 //! driver may take a run that lasts seconds for a device that hangs. So no thread makes more than [`TURNS_MAX`] turns in a run, at any
-//! device. Many elements are taken in several runs. A loop of more rounds is three programs: what stands before it leaves
-//! its results in memory on the device, where rounds are made in as many runs as they take, and what stands after it reads them there.
+//! device. Many elements are taken in several runs. A loop of more rounds is three programs: what comes before it leaves
+//! its results in memory on the device, where rounds are made in as many runs as they take, and what comes after it reads them there.
 //! Holds: that memory is overwritten after, as far as the device still listens.
 
 use crossgrain::internal::circuit::emit::Language;
@@ -156,7 +156,7 @@ where
         self.launch.threads(self.bundle(), count)
     }
 
-    /// Most elements of a run. Whoever makes anything else of results than to write them must not ask for more.
+    /// Most elements of a run. A caller that makes anything else of results than to write them must not ask for more.
     pub(super) fn at_once(&self) -> usize {
         self.launch.at_once(ROWS, self.rounds())
     }
@@ -197,7 +197,7 @@ where
         unsafe { grid.run(&name, &listing, &job, &state, source, goal) }
     }
 
-    /// What stands before its loop, the rounds, and what stands after.
+    /// What comes before its loop, the rounds, and what comes after.
     fn run_in_parts(
         &self,
         grid: &dyn Grid,

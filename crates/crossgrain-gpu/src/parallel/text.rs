@@ -24,11 +24,11 @@ use crate::Error;
 pub(crate) enum Part {
     /// The kernel as it is.
     All,
-    /// What stands before its loop.
+    /// What comes before its loop.
     First,
     /// The rounds of its loop, all alike.
     Rounds,
-    /// What stands after it.
+    /// What comes after it.
     Last,
 }
 
@@ -298,7 +298,7 @@ where
         (0..self.numbers()).map(|p| format!("                given.p{p}.x[i] = {};\n", value(p))).collect()
     }
 
-    /// What stands before the loop.
+    /// What comes before the loop.
     fn before(&self) -> String {
         let total = |value: &dyn Fn(usize) -> String| {
             let words = (0..OUT).map(|p| format!("    total.x[{p}] = {};\n", value(p)));
@@ -342,7 +342,7 @@ where
         }
     }
 
-    /// What stands after the loop.
+    /// What comes after the loop.
     fn after(&self) -> String {
         match &self.sink {
             Sink::Write | Sink::Scan(_) | Sink::Place => String::new(),

@@ -101,7 +101,7 @@ pub struct DeviceCosts {
     /// The costs.
     pub costs: Costs,
     /// How many threads a group has that runs a program (`aes-ctr`), and of what is written for the device when it is used, a group (`parallel/group`) and a run
-    /// (`parallel/run`). Whoever starts a program looks whether it can be.
+    /// (`parallel/run`). A caller that starts a program looks whether it can be.
     pub threads: BTreeMap<String, u32>,
 }
 
