@@ -582,8 +582,10 @@ fn algorithms_run_by_a_stand_in(name: &str, jobs: fn(&[Listing]) -> Vec<CompileJ
     fs::remove_dir_all(&folder).unwrap();
 }
 
-/// A program by its text, which begins with the name of its entry.
+/// A program by its text, whose entry is what has a number of threads.
 fn listing(text: String) -> Listing {
-    let entry = text.split_whitespace().nth(1).unwrap().to_owned();
+    let (_, bounds) = text.rsplit_once("__launch_bounds__(").unwrap();
+    let entry =
+        bounds.split([')', '(', ' ', '\n']).filter(|word| !word.is_empty()).nth(1).unwrap().to_owned();
     Listing { entry, text, group_threads: 0, dynamic_bytes: 0, reads_source: true, reads_keys: false }
 }

@@ -86,13 +86,13 @@ fn jobs() -> Vec<(String, Job)> {
         ("ecb".to_owned(), encrypt(Mode::Ecb)),
         ("ecb-decrypt".to_owned(), Job::one(Mode::Ecb, Direction::Decrypt)),
         ("ctr".to_owned(), encrypt(Mode::Ctr)),
-        ("xts-512".to_owned(), encrypt(Mode::Xts)),
-        ("xts-4096".to_owned(), Job { sector_bytes: 4096, ..encrypt(Mode::Xts) }),
-        ("xts-1048576".to_owned(), Job { sector_bytes: MODE_BYTES, ..encrypt(Mode::Xts) }),
+    ];
+    jobs.extend(in_sectors());
+    jobs.extend([
         ("cbc-decrypt".to_owned(), Job::one(Mode::Cbc, Direction::Decrypt)),
         ("ctr-many".to_owned(), many(encrypt(Mode::Ctr))),
         ("cbc-many".to_owned(), many(encrypt(Mode::Cbc))),
-    ];
+    ]);
     for mode in Mode::ALL.into_iter().filter(|mode| mode.is_authenticated()) {
         jobs.push((mode.name().to_owned(), encrypt(mode)));
         jobs.push((format!("{mode}-many"), many(encrypt(mode))));
@@ -100,11 +100,46 @@ fn jobs() -> Vec<(String, Job)> {
     jobs
 }
 
+/// XTS in sectors of every size that is usual, and in one.
+fn in_sectors() -> [(String, Job); 3] {
+    [512, 4096, MODE_BYTES].map(|sector_bytes| {
+        let job = Job { sector_bytes, ..Job::one(Mode::Xts, Direction::Encrypt) };
+        (format!("xts-{sector_bytes}"), job)
+    })
+}
+
 /// The modes of a cipher, ours and the peers'.
 pub(super) fn group(cipher: Cipher, features: Features, peers: &[Peer], filter: &str) -> Group {
+    let mut group = of(jobs(), cipher, features, peers, filter)?;
+    let id = format!("modes/{cipher}/cmac-many");
+    group.extend(many_of_theirs(peers, &id, &format!("{cipher} cmac"), (MESSAGES, MESSAGE_BYTES), filter));
+    if id.contains(filter) {
+        let setting = Setting { cipher, options: measured(cipher, features) };
+        group.push(setting.authenticating_many(id)?);
+    }
+    Ok(group)
+}
+
+/// Sectors of ciphers that peers have in XTS, but for those whose modes are all timed.
+pub(super) fn sectors(features: Features, peers: &[Peer], filter: &str) -> Group {
+    let mut group = Vec::new();
+    for cipher in [Cipher::Sm4, Cipher::Camellia128, Cipher::Camellia256, Cipher::Aria128, Cipher::Aria256] {
+        group.extend(of(in_sectors(), cipher, features, peers, filter)?);
+    }
+    Ok(group)
+}
+
+/// Jobs of a cipher, ours and the peers'.
+fn of(
+    jobs: impl IntoIterator<Item = (String, Job)>,
+    cipher: Cipher,
+    features: Features,
+    peers: &[Peer],
+    filter: &str,
+) -> Group {
     let setting = Setting { cipher, options: measured(cipher, features) };
     let mut group = Vec::new();
-    for (name, job) in jobs() {
+    for (name, job) in jobs {
         let id = format!("modes/{cipher}/{name}");
         if job.mode.admits(cipher).is_err() {
             continue;
@@ -119,11 +154,6 @@ pub(super) fn group(cipher: Cipher, features: Features, peers: &[Peer], filter: 
             let expected = setting.by_reference(job);
             group.push(candidate(id, job.messages * job.message_bytes, work, &expected)?);
         }
-    }
-    let id = format!("modes/{cipher}/cmac-many");
-    group.extend(many_of_theirs(peers, &id, &format!("{cipher} cmac"), (MESSAGES, MESSAGE_BYTES), filter));
-    if id.contains(filter) {
-        group.push(setting.authenticating_many(id)?);
     }
     Ok(group)
 }

@@ -100,6 +100,17 @@ const RATIOS: &[(&str, &str, &str)] = &[
     ("SM4-CTR / libgcrypt", "sm4-ctr/best", "sm4-ctr/libgcrypt"),
     ("Camellia-128-CTR / libgcrypt", "camellia-128-ctr/best", "camellia-128-ctr/libgcrypt"),
     ("ARIA-128-CTR / libgcrypt", "aria-128-ctr/best", "aria-128-ctr/libgcrypt"),
+    ("SM4-XTS, 4 KiB sectors / libgcrypt", "modes/sm4/xts-4096", "modes/sm4/xts-4096/libgcrypt"),
+    (
+        "Camellia-128-XTS, 4 KiB sectors / libgcrypt",
+        "modes/camellia-128/xts-4096",
+        "modes/camellia-128/xts-4096/libgcrypt",
+    ),
+    (
+        "ARIA-128-XTS, 4 KiB sectors / libgcrypt",
+        "modes/aria-128/xts-4096",
+        "modes/aria-128/xts-4096/libgcrypt",
+    ),
     ("Kuznyechik-CTR / RustCrypto", "kuznyechik-ctr/best", "kuznyechik-ctr/rustcrypto"),
 ];
 

@@ -37,11 +37,12 @@ pub(crate) fn groups<'a>(
     filter: &'a str,
 ) -> Result<impl Iterator<Item = Group> + 'a, Error> {
     let features = Features::from_environment()?;
-    let kinds: [Box<dyn Fn() -> Group + 'a>; 11] = [
+    let kinds: [Box<dyn Fn() -> Group + 'a>; 12] = [
         Box::new(move || variants(features, filter)),
         Box::new(move || ciphers(features, peers, plans, policy, filter)),
         Box::new(move || super::modes::group(Cipher::Aes256, features, peers, filter)),
         Box::new(move || super::modes::group(Cipher::Serpent256, features, peers, filter)),
+        Box::new(move || super::modes::sectors(features, peers, filter)),
         Box::new(move || super::modes::wide(features, filter)),
         Box::new(move || lengths(features, filter)),
         Box::new(move || super::modes::gcm_lengths(features, peers, filter)),
