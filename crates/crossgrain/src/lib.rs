@@ -21,7 +21,7 @@
 //! | encrypt messages and find changes out | [`mode::Gcm`], [`mode::Eax`]; [`seal_many`](mode::Aead::seal_many) for many at once |
 //! | encrypt files | the crate `crossgrain-container` |
 //! | encrypt a stream, from any byte on | [`mode::Ctr`] |
-//! | encrypt many records, each under a key of its own | [`mode::OwnKeys`] |
+//! | encrypt many records, each under a key of its own | [`mode::OwnKeys`] (feature `own-keys`) |
 //! | encrypt sectors of a disk | [`mode::Xts`] |
 //! | read and write what others encrypt by CBC, CFB, OFB or ECB | [`mode::Cbc`], [`mode::Cfb`], [`mode::Ofb`], [`mode::Ecb`] |
 //! | make tags for messages that stay readable | [`mode::Cmac`] |
@@ -40,7 +40,7 @@
 
 #![deny(unsafe_code)]
 #![cfg_attr(
-    not(all(feature = "search", feature = "wide")),
+    not(all(feature = "own-keys", feature = "search", feature = "wide")),
     allow(dead_code, unused_imports, reason = "what features leave out has friends below")
 )]
 

@@ -33,6 +33,7 @@ impl<'a> AeadMessage<'a> {
 }
 
 /// A message with its key.
+#[cfg(feature = "own-keys")]
 #[derive(Debug)]
 pub struct Record<'a> {
     /// The key, which may be that of other records too.
@@ -43,6 +44,7 @@ pub struct Record<'a> {
     pub buffers: Buffers<'a>,
 }
 
+#[cfg(feature = "own-keys")]
 impl<'a> Record<'a> {
     /// A record under its key and an initialisation vector.
     pub fn new(key: &'a Key, iv: Block, buffers: impl Into<Buffers<'a>>) -> Self {

@@ -14,7 +14,7 @@ use crate::message::Record;
 use crate::part::chain::{Rule, Strand};
 use crate::part::own_keys::{Born, Keyed, LANES_MAX};
 use crate::plan::{Job, Plan};
-use crate::variant::BindKeyed;
+use crate::variant::{BindKeyed, keyed};
 use crate::word::{Features, Wiped, wipe, wipe_deep_stack};
 
 /// What a key is beside data, for threads to be worth while.
@@ -42,7 +42,7 @@ impl OwnKeys {
         let key = Key::new(job.cipher, &[0; LANES_MAX][..job.cipher.key_bytes()])?;
         Program::of_message(Arc::clone(&plans), &Schedule::of(&key, features), features, threads)?;
         let kernels = plans.iter().filter(|plan| plan.stages.len() == 1);
-        let kernel = kernels.filter_map(|plan| plan.stages[0].variant.keyed).next();
+        let kernel = kernels.filter_map(|plan| keyed(plan.stages[0].variant)).next();
         let mut own = Self { job, plans, kernel, lanes: 1, wants_alike: false, features, threads };
         (own.lanes, own.wants_alike) = {
             let keyed = own.begin();

@@ -10,6 +10,7 @@ mod ecb;
 mod gcm;
 mod gcm_siv;
 mod ocb;
+#[cfg(feature = "own-keys")]
 mod own_keys;
 mod registry;
 mod siv;
@@ -27,6 +28,7 @@ pub use ecb::Ecb;
 pub use gcm::Gcm;
 pub use gcm_siv::GcmSiv;
 pub use ocb::Ocb;
+#[cfg(feature = "own-keys")]
 pub use own_keys::OwnKeys;
 pub use registry::{CipherUse, Entry, Initial, Lengths, Mode, Parallel, Reuse, Start};
 pub use siv::{Siv, SivKey};
@@ -37,7 +39,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
-pub use crate::message::{AeadMessage, Record, Tag};
+#[cfg(feature = "own-keys")]
+pub use crate::message::Record;
+pub use crate::message::{AeadMessage, Tag};
 use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, choose};
 use crate::variant::{Policy, find};
 use crate::word::{Features, wipe, wipe_stack};

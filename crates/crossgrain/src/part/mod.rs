@@ -12,6 +12,7 @@ pub mod described_search;
 pub mod ghash;
 mod lanes;
 pub mod mask;
+#[cfg(feature = "own-keys")]
 pub mod own_keys;
 #[cfg(feature = "wide")]
 pub mod rijndael;

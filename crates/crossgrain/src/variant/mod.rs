@@ -4,12 +4,16 @@
 //! representation, and says what it leaks. Its name, `part/representation/isa`, is stable.
 
 mod described_rows;
+#[cfg(feature = "own-keys")]
+mod keyed_rows;
 #[cfg(feature = "search")]
 mod search_rows;
 #[cfg(feature = "serpent")]
 mod serpent_rows;
 mod table;
 
+#[cfg(feature = "own-keys")]
+pub use keyed_rows::{BindKeyed, keyed};
 pub use table::{find, table};
 
 use std::fmt;
@@ -17,7 +21,6 @@ use std::str::FromStr;
 
 use crate::block::{Cipher, Direction, Error, Family};
 use crate::convert::{Load, Store};
-use crate::part::own_keys::Keyed;
 use crate::part::search::{KeyStep, Known, SearchPart, Step, Use};
 use crate::part::{Count, Keys, Part, TilePart, WholePart};
 use crate::repr::Repr;
@@ -135,9 +138,6 @@ pub type BindTile = fn(Features, Part, Direction, &Keys, usize) -> Option<Box<dy
 /// Binds a whole cipher to its keys.
 pub type BindWhole = fn(Features, Direction, &Keys) -> Option<Box<dyn WholePart>>;
 
-/// A kernel of a cipher that is given keys later, one for each lane.
-pub type BindKeyed = fn(Features, Direction, Cipher) -> Option<Box<dyn Keyed>>;
-
 /// Binds a search for a cipher's key to a known block.
 pub type BindSearch = fn(Features, Cipher, &Known) -> Option<Box<dyn SearchPart>>;
 
@@ -162,8 +162,6 @@ pub struct Variant {
     pub walks: bool,
     /// What it does.
     pub action: Action,
-    /// The same with a key a lane, where there is that.
-    pub keyed: Option<BindKeyed>,
     /// Instructions for a bundle in one direction, where a description knows them: what it is estimated by if no line of the
     /// shipped estimates is its.
     pub instructions: Option<fn(Direction) -> f64>,

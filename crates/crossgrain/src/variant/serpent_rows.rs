@@ -1,9 +1,8 @@
 //! The rows of Serpent.
 
-use super::table::{bitsliced, by_keys, needed, of, part, whole};
-use super::{Action, BindKeyed, BindTile, BindWhole, Variant};
+use super::table::{bitsliced, needed, of, part, whole};
+use super::{Action, BindTile, BindWhole, Variant};
 use crate::block::{Direction, Family};
-use crate::part::serpent::own_keys::OwnKeys;
 use crate::part::serpent::whole::Whole;
 use crate::part::serpent::{self, bitsliced as serpent_bitsliced, vsliced};
 use crate::part::{Keys, Part};
@@ -57,16 +56,12 @@ fn on_words<W: Lane32>(rows: &mut Vec<Variant>) {
         let isa = W::Isa::detect(features)?;
         Some(Box::new(Whole::<W>::new(isa, direction, keys.serpent()?)))
     };
-    let keyed: BindKeyed = |features, direction, cipher| {
-        let isa = W::Isa::detect(features)?;
-        Some(Box::new(OwnKeys::<W>::new(isa, direction, cipher.key_bytes())))
-    };
     for direction in Direction::ALL {
         for step in serpent_parts(direction) {
             rows.push(part::<W::Isa>(step, direction, repr, bind));
         }
-        rows.push(by_keys(keyed, whole::<W::Isa>(Family::Serpent, direction, bind_whole)));
+        rows.push(whole::<W::Isa>(Family::Serpent, direction, bind_whole));
     }
     let counter = Action::WholeCounter(bind_whole);
-    rows.push(by_keys(keyed, of::<W::Isa>(Family::Serpent, "serpent-ctr", Repr::Blocks, counter)));
+    rows.push(of::<W::Isa>(Family::Serpent, "serpent-ctr", Repr::Blocks, counter));
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::{Action, BindKeyed, BindTile, BindWhole, Leaks, Variant};
+use super::{Action, BindTile, BindWhole, Leaks, Variant};
 use crate::block::{Direction, Error, Family};
 use crate::cipher::aes as aes_described;
 use crate::cipher::ways::{Galois, Nibbles, Permute, Way};
@@ -11,9 +11,7 @@ use crate::convert::{
     BitGroup, BlocksToBits, BlocksToGroups, ByteGroup, Copy, Group, Interleave, LaneGroup, Matrices, Network,
     Transpose,
 };
-use crate::part::aes::{
-    self, bitsliced, bytesliced, hsliced, instructions, own_keys, table as tables, walk as walks,
-};
+use crate::part::aes::{self, bitsliced, bytesliced, hsliced, instructions, table as tables, walk as walks};
 use crate::part::counter::{CounterToBits, CounterToBlocks, CounterToBytes, CounterToWords};
 use crate::part::described::BytesOnLanes;
 use crate::part::{Keys, Part};
@@ -101,8 +99,8 @@ const fn set<I: Isa>() -> Set {
 #[inline(never)]
 fn named(stem: String, (isa, needs): Set, repr: Repr, action: Action) -> Variant {
     let (name, leaks) = (format!("{stem}/{isa}"), Leaks::Nothing);
-    let (family, keyed, instructions) = (None, None, None);
-    Variant { name, family, repr, isa, needs, leaks, walks: false, action, keyed, instructions }
+    let (family, instructions) = (None, None);
+    Variant { name, family, repr, isa, needs, leaks, walks: false, action, instructions }
 }
 
 #[inline(never)]
@@ -133,11 +131,6 @@ pub(super) fn by(way: &str, mut row: Variant) -> Variant {
         row.name = format!("{}-{way}", row.name);
     }
     row
-}
-
-/// The row of a kernel that there is with a key a lane, too.
-pub(super) fn by_keys(keyed: BindKeyed, row: Variant) -> Variant {
-    Variant { keyed: Some(keyed), ..row }
 }
 
 /// The row of a variant that looks up tables at secret places.
@@ -214,21 +207,17 @@ fn aes_instructions<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
         let isa = W::Isa::detect(features)?;
         Some(Box::new(instructions::Cipher::<W>::new(isa, direction, keys.aes()?)))
     };
-    let keyed: BindKeyed = |features, direction, cipher| {
-        let isa = W::Isa::detect(features)?;
-        Some(Box::new(own_keys::OwnKeys::<W>::new(isa, direction, cipher.key_bytes())))
-    };
     for direction in Direction::ALL {
-        rows.push(by_keys(keyed, whole::<W::Isa>(Family::Aes, direction, bind)));
+        rows.push(whole::<W::Isa>(Family::Aes, direction, bind));
     }
     let counter = Action::WholeCounter(bind);
-    rows.push(by_keys(keyed, of::<W::Isa>(Family::Aes, "aes-ctr", Repr::Blocks, counter)));
+    rows.push(of::<W::Isa>(Family::Aes, "aes-ctr", Repr::Blocks, counter));
     let bind_walk: BindWhole = |features, _, keys| {
         let isa = W::Isa::detect(features)?;
         Some(Box::new(walks::Walk::<W>::new(isa, keys.aes()?)))
     };
     let action = Action::WholeCounter(bind_walk);
-    rows.push(by_keys(keyed, walk::<W::Isa>(Repr::Blocks, action)));
+    rows.push(walk::<W::Isa>(Repr::Blocks, action));
 }
 
 /// Parts, fused rounds, whole cipher and counters, bit-sliced.

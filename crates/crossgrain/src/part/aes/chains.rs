@@ -5,7 +5,6 @@
 
 use super::instructions::{BUNDLE_BLOCKS_MAX, IN_FLIGHT, in_gaps};
 use super::key::Wide;
-use super::own_keys::Row;
 use crate::block::Block;
 use crate::part::chain::{Link, Rule, Strand};
 use crate::part::lanes::{Chains, Exchange, Lanes, STEPS, STEPS_BY_SQUARES, is_by_squares};
@@ -24,13 +23,6 @@ impl<W: AesLanes> RoundKey<W> for Wide {
     #[inline(always)]
     fn load(&self, isa: W::Isa, _register: usize) -> W {
         self.load(isa)
-    }
-}
-
-impl<W: AesLanes> RoundKey<W> for Row {
-    #[inline(always)]
-    fn load(&self, isa: W::Isa, register: usize) -> W {
-        self.of_register(isa, register)
     }
 }
 

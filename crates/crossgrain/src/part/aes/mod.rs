@@ -11,8 +11,10 @@ pub mod head;
 pub mod hsliced;
 pub mod instructions;
 pub mod key;
+#[cfg(any(feature = "own-keys", feature = "search"))]
 pub(crate) mod lane_schedule;
 mod masked;
+#[cfg(feature = "own-keys")]
 pub mod own_keys;
 #[cfg(feature = "search")]
 pub mod search;

@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use super::chains;
+use super::chains::{self, RoundKey};
 use super::instructions::{Cipher, IN_FLIGHT, counters_from};
 use super::key::{ROUND_KEYS_MAX, WideKeys};
 use super::lane_schedule::{LaneSchedule, group, round_key};
@@ -31,7 +31,7 @@ pub(super) struct Row([Block; LANES_MAX]);
 impl Row {
     /// The keys of the lanes that register `register` holds a block of each.
     #[inline(always)]
-    pub(super) fn of_register<W: AesLanes>(&self, isa: W::Isa, register: usize) -> W {
+    fn of_register<W: AesLanes>(&self, isa: W::Isa, register: usize) -> W {
         W::load(isa, &self.0.as_flattened()[register * W::BYTES..][..W::BYTES])
     }
 
@@ -44,6 +44,13 @@ impl Row {
     #[inline(always)]
     fn set<W: AesLanes>(&mut self, register: usize, keys: W) {
         keys.store(&mut self.0.as_flattened_mut()[register * W::BYTES..][..W::BYTES]);
+    }
+}
+
+impl<W: AesLanes> RoundKey<W> for Row {
+    #[inline(always)]
+    fn load(&self, isa: W::Isa, register: usize) -> W {
+        self.of_register(isa, register)
     }
 }
 

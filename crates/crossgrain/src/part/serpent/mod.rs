@@ -8,6 +8,7 @@
 pub mod bitsliced;
 mod chains;
 pub mod key;
+#[cfg(feature = "own-keys")]
 pub mod own_keys;
 #[cfg(feature = "search")]
 pub mod search;
