@@ -94,7 +94,7 @@ class Lane(_Operators):
         return Lane(self._kernel, self._kernel.constant(bits, _words(dtype)), dtype)
 
     def _by_bits(self, name: str, bits: int) -> Lane:
-        """A gate with a constant that is told by its bits, whatever the type."""
+        """A gate with a constant given as bits, for values of any type."""
         words = _words(self._dtype)
         other = Lane(self._kernel, self._kernel.constant(bits, words), self._dtype)
         return self._step(f"{name}U{32 * words}", other)

@@ -1,7 +1,7 @@
 //! The slow, obvious ciphers and modes: the oracle that judges every variant.
 //!
-//! A cipher is its description (`cipher`) on plain bytes and words, a mode is written to be compared with its standard line by line; neither has anything
-//! of a fast kernel, and published vectors judge both. They index tables with secret bytes and are slow: never encrypt with them.
+//! A cipher is its description (`cipher`) on plain bytes and words, a mode is written to be compared with its standard line by line. Rounds and key
+//! schedules are texts that kernels share, run on other values, so published vectors judge both. They index tables with secret bytes and are slow: never encrypt with them.
 
 pub mod aead;
 pub mod ccm;

@@ -1,4 +1,4 @@
-//! Which rows have a kernel that takes a key a lane.
+//! Which rows have a kernel that takes one key for each lane.
 //!
 //! What the planner chooses for one key runs for many, if that row has such a kernel.
 

@@ -157,7 +157,7 @@ impl<W: Lane32, const BACK: bool> Kernel for Try<'_, W, BACK> {
     }
 }
 
-/// The cipher with a key a lane, whose schedule runs beside it, forwards or `BACK`.
+/// The cipher with one key for each lane, whose schedule runs beside it, forwards or `BACK`.
 struct Beside<W: KeyLanes, const BACK: bool>(Schedule<W>);
 
 impl<W: KeyLanes, const BACK: bool> Rounds for Beside<W, BACK> {
