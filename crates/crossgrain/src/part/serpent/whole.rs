@@ -45,6 +45,9 @@ pub(super) struct OnWords<W: Lane32> {
 /// Bytes in the widest bundle.
 const BUNDLE_BYTES_MAX: usize = 4 * 64;
 
+/// Room for the last entries of masks.
+type Copies = [u8; 4 * BUNDLE_BYTES_MAX];
+
 impl<W: Lane32> OnWords<W> {
     fn new(isa: W::Isa, direction: Direction, keys: &RoundKeys) -> Self {
         Self::of(isa, Cipher::new(isa, direction, keys))
@@ -65,7 +68,13 @@ impl<W: Lane32> OnWords<W> {
     ///
     /// Asks before and after the cipher which mode it is, so that the cipher's long text stands here once.
     #[inline(always)]
-    fn on_bundles<const N: usize>(&self, frame: &mut Frame<'_, W>, buffers: &mut Buffers<'_>, at: usize) {
+    fn on_bundles<const N: usize>(
+        &self,
+        frame: &mut Frame<'_, W>,
+        buffers: &mut Buffers<'_>,
+        at: usize,
+        copy: &mut Copies,
+    ) {
         let mut tweaks = [[W::splat(self.isa, 0); 4]; N];
         let mut states = match frame {
             Frame::Counter(next) => {
@@ -74,30 +83,31 @@ impl<W: Lane32> OnWords<W> {
                 self.counter.bundles(first)
             }
             Frame::Delayed(previous) => transposed(Self::delayed::<N>(self.isa, buffers, at, previous)),
-            Frame::Plain | Frame::Chained(_) | Frame::Tweaked(_) | Frame::Masked(_) => {
+            Frame::Masked(masks) => {
+                let input = Self::input::<N>(self.isa, buffers, at);
+                transposed(sums(input, self.masks(masks, copy)))
+            }
+            Frame::Plain | Frame::Chained(_) | Frame::Tweaked(_) => {
                 transposed(Self::input::<N>(self.isa, buffers, at))
             }
         };
-        match frame {
-            Frame::Tweaked(next) => {
-                for words in &mut tweaks {
-                    *words = next.bundle(self.isa);
-                }
+        if let Frame::Tweaked(next) = frame {
+            for words in &mut tweaks {
+                *words = next.bundle(self.isa);
             }
-            Frame::Masked(masks) => tweaks = self.masks(masks),
-            _ => {}
-        }
-        let adds_around = matches!(frame, Frame::Tweaked(_) | Frame::Masked(_));
-        if adds_around {
             states = sums(states, tweaks);
         }
         states = self.cipher.on_bundles(states);
-        if adds_around {
+        if let Frame::Tweaked(_) = frame {
             states = sums(states, tweaks);
         }
         let mut output = transposed(states);
         match frame {
-            Frame::Plain | Frame::Tweaked(_) | Frame::Masked(_) => {}
+            Frame::Plain | Frame::Tweaked(_) => {}
+            Frame::Masked(masks) => {
+                output = sums(output, self.masks(masks, copy));
+                *masks = masks.skip(N * Self::BUNDLE_BLOCKS);
+            }
             Frame::Counter(_) | Frame::Delayed(_) => {
                 output = sums(output, Self::input::<N>(self.isa, buffers, at));
             }
@@ -110,19 +120,16 @@ impl<W: Lane32> OnWords<W> {
         }
     }
 
-    /// The masks of the next `N` bundles as words. What all masks share is the same in every lane.
+    /// The masks of the next `N` bundles, as blocks: as words they would have to be transposed, and kept while the cipher runs.
     #[inline(always)]
-    fn masks<const N: usize>(&self, masks: &mut Masks<'_>) -> [State<W>; N] {
-        let mut entries = [0; 4 * BUNDLE_BYTES_MAX];
-        let now = *masks;
-        *masks = now.skip(N * Self::BUNDLE_BLOCKS);
-        let bytes = now.next_entries(N * Self::BUNDLE_BLOCKS, &mut entries);
-        let shared = now.shared().as_chunks::<4>().0;
-        let shared = each!(i < 4 => W::splat_lanes(self.isa, u32::from_le_bytes(shared[i])));
-        let words = each!(n < N => each!(i < 4 => {
-            W::load(self.isa, &bytes[n * Self::BUNDLE_BYTES + i * W::BYTES..][..W::BYTES])
-        }));
-        sums(transposed(words), [shared; N])
+    fn masks<const N: usize>(&self, masks: &Masks<'_>, copy: &mut Copies) -> [[W; 4]; N] {
+        let bytes = masks.next_entries(N * Self::BUNDLE_BLOCKS, copy);
+        let shared = [*masks.shared(); 4];
+        let shared = shared.as_flattened();
+        each!(n < N => each!(i < 4 => {
+            let entries = &bytes[n * Self::BUNDLE_BYTES + i * W::BYTES..][..W::BYTES];
+            W::load(self.isa, entries) ^ W::load(self.isa, &shared[i * W::BYTES % BLOCK_BYTES..][..W::BYTES])
+        }))
     }
 
     #[inline(always)]
@@ -254,13 +261,14 @@ impl<W: Lane32> Kernel for Run<'_, W> {
         let Self { whole, source, mut buffers } = self;
         let (bundle_bytes, len_bytes) = (OnWords::<W>::BUNDLE_BYTES, buffers.len_bytes());
         let mut frame = Frame::of(whole.isa, source);
+        let mut entries: Copies = [0; _];
         let mut at = 0;
         let step_bytes = at_once::<W>() * bundle_bytes;
         while at + step_bytes <= len_bytes {
             if const { at_once::<W>() == 4 } {
-                whole.on_bundles::<4>(&mut frame, &mut buffers, at);
+                whole.on_bundles::<4>(&mut frame, &mut buffers, at, &mut entries);
             } else {
-                whole.on_bundles::<2>(&mut frame, &mut buffers, at);
+                whole.on_bundles::<2>(&mut frame, &mut buffers, at, &mut entries);
             }
             at += step_bytes;
         }
@@ -272,7 +280,8 @@ impl<W: Lane32> Kernel for Run<'_, W> {
         while at < len_bytes {
             let rest = (len_bytes - at).min(bundle_bytes);
             copy[..rest].copy_from_slice(&buffers.input()[at..][..rest]);
-            whole.on_bundles::<1>(&mut frame, &mut Buffers::in_place(&mut copy[..bundle_bytes]), 0);
+            let mut bundle = Buffers::in_place(&mut copy[..bundle_bytes]);
+            whole.on_bundles::<1>(&mut frame, &mut bundle, 0, &mut entries);
             buffers.output_mut()[at..][..rest].copy_from_slice(&copy[..rest]);
             at += rest;
         }
