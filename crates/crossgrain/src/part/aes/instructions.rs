@@ -205,41 +205,35 @@ impl<'a, W: AesLanes, const HELD: usize> Middle<'a, W, HELD> {
     }
 }
 
-/// Keys of rounds, dealt out to gaps in each of which something else is computed.
+/// Keys of middle rounds, dealt out to seven gaps in which something else is computed, so that it is spread over all rounds, and no port
+/// has to wait at their end.
 ///
-/// Each gap follows a round; while there are more rounds than gaps, it is followed by one. So what is computed is spread over all rounds, and
-/// no port has to wait at their end. How many keys there are is known at run time alone: the compiler moves nothing out of its gap.
+/// The first gap follows a round. The others go in pairs: the first pairs have four rounds each, the others two. How many there are of
+/// either is known at run time alone: the compiler would write their loops out, and move what is in the gaps behind all rounds.
+#[derive(Clone, Copy)]
 pub(super) struct Gaps<'a> {
-    keys: &'a [Wide],
-    /// How many more rounds there are than gaps.
-    more: usize,
+    pub(super) first: &'a Wide,
+    pub(super) by_four: &'a [[Wide; 4]],
+    pub(super) by_two: &'a [[Wide; 2]],
 }
 
+/// Gaps, and rounds if no gap has two.
+pub(super) const GAPS: usize = 7;
+
 impl<'a> Gaps<'a> {
+    /// Deals out an odd number of keys, from [`GAPS`] to twice as many.
     #[inline(always)]
-    pub(super) fn new(keys: &'a [Wide], gaps: usize) -> Self {
-        Self { keys, more: black_box(keys.len().saturating_sub(gaps)) }
+    pub(super) fn new(keys: &'a [Wide]) -> Self {
+        let with_four = black_box((keys.len() - GAPS) / 2);
+        let (early, late) = keys[1..].split_at(4 * with_four);
+        Self { first: &keys[0], by_four: early.as_chunks().0, by_two: late.as_chunks().0 }
     }
+}
 
-    /// The key of the round before a gap.
-    #[inline(always)]
-    pub(super) fn before(&mut self) -> Option<&'a Wide> {
-        let (key, later) = self.keys.split_first()?;
-        self.keys = later;
-        Some(key)
-    }
-
-    /// The key of the round behind gap `gap`, if there is one.
-    #[inline(always)]
-    pub(super) fn behind(&mut self, gap: usize) -> Option<&'a Wide> {
-        if gap < self.more { self.before() } else { None }
-    }
-
-    /// The keys of the rounds behind all gaps.
-    #[inline(always)]
-    pub(super) const fn rest(self) -> &'a [Wide] {
-        self.keys
-    }
+/// Registers in the cipher.
+pub(super) trait Rounds {
+    /// A middle round.
+    fn round(&mut self, key: &Wide);
 }
 
 /// The keys of so many rounds, among or behind which something else is computed, and of the others. How many that is the compiler must

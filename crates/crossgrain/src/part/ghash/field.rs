@@ -56,14 +56,29 @@ impl<W: CarrylessLanes> Field<W> {
         W::load_lowest(isa, block).pick(self.places)
     }
 
-    /// The product divided by x¹²⁸: its low half is cleared in two steps of 64 bits, by multiples of the modulus.
+    /// The product divided by x¹²⁸: its low half is cleared in two steps of 64 bits, by multiples of the modulus. A step brings what it
+    /// takes away, times x¹²⁸ and by swapped halves, into the 128 bits that lie 64 bits higher.
     #[inline(always)]
     pub(super) fn reduced(&self, product: Product<W>) -> W {
         let Product { low, cross, high } = product;
-        let low = low ^ W::exchange_halves(self.zero, cross).0;
-        let high = high ^ W::exchange_halves(cross, self.zero).1;
-        let once = low.pick(self.swap) ^ low.low_product(self.modulus);
-        high ^ once.pick(self.swap) ^ once.low_product(self.modulus)
+        let cross = cross ^ low.pick(self.swap) ^ low.low_product(self.modulus);
+        high ^ cross.pick(self.swap) ^ cross.low_product(self.modulus)
+    }
+
+    /// The sum of a lane's halves, in both.
+    #[inline(always)]
+    pub(super) fn folded(&self, lanes: W) -> W {
+        lanes ^ lanes.pick(self.swap)
+    }
+
+    /// The product of lanes and a power.
+    #[inline(always)]
+    pub(super) fn by_three(&self, lanes: W, power: W, folded_power: W) -> ByThree<W> {
+        ByThree(Product {
+            low: lanes.low_product(power),
+            cross: self.folded(lanes).low_product(folded_power),
+            high: lanes.high_product(power),
+        })
     }
 }
 
@@ -115,6 +130,28 @@ impl<W: CarrylessLanes> Product<W> {
     #[inline(always)]
     pub(in crate::part) fn plus(self, other: Self) -> Self {
         Self { low: self.low ^ other.low, cross: self.cross ^ other.cross, high: self.high ^ other.high }
+    }
+}
+
+/// The sum of products of three multiplications each (Karatsuba's): where a [`Product`] has those of halves crosswise, this has those of
+/// the sums of halves.
+///
+/// Multiplications take longest: on Zen 5 one of 512 bits starts every other cycle, as four rounds of AES do, and takes the places of
+/// three other instructions.
+#[derive(Clone, Copy)]
+pub(in crate::part) struct ByThree<W>(Product<W>);
+
+impl<W: CarrylessLanes> ByThree<W> {
+    #[inline(always)]
+    pub(in crate::part) fn plus(self, other: Self) -> Self {
+        Self(self.0.plus(other.0))
+    }
+
+    /// What products of four multiplications come to.
+    #[inline(always)]
+    pub(super) fn product(self) -> Product<W> {
+        let Product { low, cross, high } = self.0;
+        Product { low, cross: cross ^ low ^ high, high }
     }
 }
 

@@ -14,7 +14,7 @@ mod sums;
 
 use std::fmt;
 
-pub(super) use self::field::{Field, Product};
+pub(super) use self::field::{ByThree, Field, Product};
 pub(super) use self::sums::{Few, Kept, Sums};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{CarrylessLanes, ClmulWord128, ClmulWord256, ClmulWord512, Features, Isa, Kernel, Wiped};
@@ -178,8 +178,19 @@ const POWERS_MAX: usize = STRIDE * LANES_MAX + BESIDES;
 pub(super) struct Powers {
     blocks: [Block; POWERS_MAX + LANES_MAX],
     /// The powers over one register and more, up to a stride, in every lane.
-    across: [Lanes; STRIDE],
+    across: [Power; STRIDE],
     order: Order,
+}
+
+/// A power in every lane, and the sum of its halves in each.
+#[derive(Clone, Copy)]
+pub(super) struct Power {
+    lanes: Lanes,
+    folded: Lanes,
+}
+
+impl Power {
+    const ZERO: Self = Self { lanes: Lanes::ZERO, folded: Lanes::ZERO };
 }
 
 /// The lanes of the widest register.
@@ -195,7 +206,7 @@ impl Powers {
     /// A place for powers.
     const NONE: Self = Self {
         blocks: [[0; BLOCK_BYTES]; POWERS_MAX + LANES_MAX],
-        across: [Lanes::ZERO; STRIDE],
+        across: [Power::ZERO; STRIDE],
         order: Order::Reversed,
     };
 
@@ -293,7 +304,9 @@ impl<W: CarrylessLanes> Kernel for Raise<'_, W> {
         }
         for registers in 1..=needed.min(STRIDE * lanes) / lanes {
             let power: W = all.one(isa, registers * lanes);
-            power.store(&mut all.across[registers - 1].0[..W::BYTES]);
+            let place = &mut all.across[registers - 1];
+            power.store(&mut place.lanes.0[..W::BYTES]);
+            field.folded(power).store(&mut place.folded.0[..W::BYTES]);
         }
     }
 }

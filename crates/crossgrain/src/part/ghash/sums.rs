@@ -1,7 +1,7 @@
 //! GHASH as kernels go on with it: a sum for every lane, or, of few blocks, one product for each.
 
-use super::field::{Field, Product};
-use super::{BESIDES, LANES_MAX, Lanes, Powers, STRIDE};
+use super::field::{ByThree, Field, Product};
+use super::{BESIDES, LANES_MAX, Lanes, Power, Powers, STRIDE};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{AesLanes, CarrylessLanes, each, wipe};
 
@@ -24,6 +24,9 @@ impl Drop for Kept {
         wipe(&mut self.due.0);
     }
 }
+
+/// Two registers of a stride, and the powers of the second and the first.
+pub(in crate::part) type Pair<'a> = (&'a [u8], &'a [Power; 2]);
 
 /// A hash on its way: a sum a lane.
 pub(in crate::part) struct Sums<'a, W: CarrylessLanes> {
@@ -91,42 +94,61 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
     /// The key's power over so many registers.
     #[inline(always)]
     fn across(&self, registers: usize) -> W {
-        W::load(self.isa, &self.powers.across[registers - 1].0[..W::BYTES])
+        W::load(self.isa, &self.powers.across[registers - 1].lanes.0[..W::BYTES])
     }
 
-    /// What the sums so far come to at the end of a stride.
+    /// What the sums so far, and the first register of a stride, come to at its end.
     #[inline(always)]
-    pub(in crate::part) fn begin_stride(&self) -> Product<W> {
-        Product::of(self.sums, self.across(STRIDE))
-    }
-
-    /// Adds register `place` of a stride, which is not the last.
-    #[inline(always)]
-    pub(in crate::part) fn add_in_stride(
-        &mut self,
-        products: &mut Product<W>,
-        place: usize,
-        register: &[u8],
-    ) {
-        let blocks = self.field.load(self.isa, register) ^ self.due;
+    pub(in crate::part) fn begin_stride(&mut self, first: &[u8]) -> ByThree<W> {
+        let blocks = self.field.load(self.isa, first) ^ self.due;
         self.due = self.field.zero;
-        *products = products.plus(Product::of(blocks, self.across(STRIDE - 1 - place)));
+        let [.., second, first] = &self.powers.across;
+        self.product(self.sums, first).plus(self.product(blocks, second))
+    }
+
+    /// The registers of a stride after the first, two by two, with their powers; the last two are of no account.
+    #[inline(always)]
+    pub(in crate::part) fn pairs<'b>(&self, stride: &'b [u8]) -> impl Iterator<Item = Pair<'b>>
+    where
+        'a: 'b,
+    {
+        let (powers, _) = self.powers.across[..STRIDE - 2].as_chunks();
+        stride[W::BYTES..].chunks_exact(2 * W::BYTES).zip(powers.iter().rev())
+    }
+
+    /// What the first register of a pair comes to at the end of its stride.
+    #[inline(always)]
+    pub(in crate::part) fn front(&self, (registers, [_, power]): Pair<'_>) -> ByThree<W> {
+        self.product(self.field.load(self.isa, &registers[..W::BYTES]), power)
+    }
+
+    /// What the second register of a pair comes to.
+    #[inline(always)]
+    pub(in crate::part) fn back(&self, (registers, [power, _]): Pair<'_>) -> ByThree<W> {
+        self.product(self.field.load(self.isa, &registers[W::BYTES..]), power)
+    }
+
+    #[inline(always)]
+    fn product(&self, lanes: W, power: &Power) -> ByThree<W> {
+        let whole = W::load(self.isa, &power.lanes.0[..W::BYTES]);
+        let folded = W::load(self.isa, &power.folded.0[..W::BYTES]);
+        self.field.by_three(lanes, whole, folded)
     }
 
     /// Adds the last register of a stride.
     #[inline(always)]
-    pub(in crate::part) fn end_stride(&mut self, products: Product<W>, register: &[u8]) {
-        self.sums = self.field.reduced(products) ^ self.field.load(self.isa, register);
+    pub(in crate::part) fn end_stride(&mut self, products: ByThree<W>, last: &[u8]) {
+        self.sums = self.field.reduced(products.product()) ^ self.field.load(self.isa, last);
     }
 
     /// Adds [`STRIDE`] registers.
     #[inline(always)]
     pub(in crate::part) fn add_stride(&mut self, stride: &[u8]) {
-        let mut products = self.begin_stride();
-        for place in 0..STRIDE - 1 {
-            self.add_in_stride(&mut products, place, &stride[place * W::BYTES..][..W::BYTES]);
+        let mut products = self.begin_stride(&stride[..W::BYTES]);
+        for pair in self.pairs(stride) {
+            products = products.plus(self.front(pair)).plus(self.back(pair));
         }
-        self.end_stride(products, &stride[(STRIDE - 1) * W::BYTES..]);
+        self.end_stride(products, &stride[(STRIDE - 1) * W::BYTES..][..W::BYTES]);
     }
 
     /// The sums so far, for [`Few::after_lanes`].
@@ -204,6 +226,14 @@ impl<'a, W: AesLanes> Few<'a, W> {
         let lanes = register.pick(self.field.places) ^ self.due;
         self.due = self.field.zero;
         self.products = self.products.plus(Product::of(lanes, powers));
+    }
+
+    /// Adds two registers in memory.
+    #[inline(always)]
+    pub(in crate::part) fn add_two_by(&mut self, isa: W::Isa, registers: &[u8], powers: &[u8]) {
+        for (register, powers) in registers.chunks_exact(W::BYTES).zip(powers.chunks_exact(W::BYTES)) {
+            self.add_by(W::load(isa, register), W::load(isa, powers));
+        }
     }
 
     /// The powers for the blocks of so many registers, which are added by [`Few::add_by`].

@@ -4,15 +4,15 @@ use super::{With, stitches_end};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::message::AeadMessage;
 use crate::part::aes::instructions::{
-    AHEAD_BYTES, Counted, Frame, Gaps, IN_FLIGHT, MIDDLE_LEAST, Middle, round,
+    AHEAD_BYTES, Counted, Frame, GAPS, Gaps, IN_FLIGHT, MIDDLE_LEAST, Middle, Rounds, round,
 };
-use crate::part::aes::key::WideKeys;
+use crate::part::aes::key::{Wide, WideKeys};
 use crate::part::aes::walk::{TABLED, Table, Walker};
 use crate::part::counter::Counter;
 use crate::part::ghash::{Kept, STRIDE, Sums};
 use crate::word::{AesLanes, Kernel, each};
 
-const _: () = assert!(STRIDE == IN_FLIGHT && STRIDE - 1 <= MIDDLE_LEAST - TABLED);
+const _: () = assert!(STRIDE == IN_FLIGHT && STRIDE - 1 == GAPS && GAPS <= MIDDLE_LEAST - TABLED);
 
 /// How the cipher begins on the counters of bundles that follow one another.
 pub(super) trait Begin<W> {
@@ -104,6 +104,8 @@ fn bundles<'a, W: AesLanes, B: Begin<W>, const OPENS: bool>(
         Some(sum) => Sums::<W>::from(isa, powers, sum),
         None => Sums::<W>::begun(isa, powers, message.aad),
     };
+    let (_, middle, last) = keys.split();
+    let (gaps, last) = (Gaps::new(&middle[B::ROUNDS..]), last.load::<W>(isa));
     let mut at = 0;
     if !OPENS {
         let output = encrypt_bundle(isa, keys, &mut begin, buffers.load_all(isa, 0));
@@ -111,15 +113,13 @@ fn bundles<'a, W: AesLanes, B: Begin<W>, const OPENS: bool>(
         at = bundle_bytes;
     }
     while at < bulk_bytes {
-        let input = buffers.load_all(isa, at);
-        let sent = if OPENS {
-            &buffers.input()[at..][..bundle_bytes]
-        } else {
-            &buffers.output_mut()[at - bundle_bytes..][..bundle_bytes]
-        };
-        let state = begin.begin(isa, keys, at / BLOCK_BYTES);
-        let output = encrypt_and_hash::<W, B>(isa, keys, state, &mut sums, input, sent);
-        buffers.store_all(at, output);
+        let input: [W; IN_FLIGHT] = buffers.load_all(isa, at);
+        // Not cut at the bundle's end: so the compiler does not see how often its loops turn.
+        let sent = if OPENS { &buffers.input()[at..] } else { &buffers.output_mut()[at - bundle_bytes..] };
+        let mut bundle = InFlight { isa, state: begin.begin(isa, keys, at / BLOCK_BYTES) };
+        rounds_beside_stride(&mut bundle, gaps, &mut sums, sent);
+        let last_keys = each!(i < IN_FLIGHT => last ^ input[i]);
+        buffers.store_all(at, each!(i < IN_FLIGHT => bundle.state[i].encrypt_last_round(last_keys[i])));
         buffers.expect(at + AHEAD_BYTES, bundle_bytes);
         at += bundle_bytes;
     }
@@ -145,32 +145,44 @@ fn encrypt_bundle<W: AesLanes, B: Begin<W>>(
     state
 }
 
-/// A bundle of CTR that has begun, whose middle rounds have products of what is `sent` between them.
-#[inline(always)]
-fn encrypt_and_hash<W: AesLanes, B: Begin<W>>(
+/// A bundle in the cipher.
+struct InFlight<W: AesLanes> {
     isa: W::Isa,
-    keys: &WideKeys,
-    mut state: [W; IN_FLIGHT],
-    sums: &mut Sums<'_, W>,
-    input: [W; IN_FLIGHT],
-    sent: &[u8],
-) -> [W; IN_FLIGHT] {
-    let (_, middle, last) = keys.split();
-    let last = last.load::<W>(isa);
-    let middle = &middle[B::ROUNDS..];
-    let mut products = sums.begin_stride();
-    // Even the shortest key has as many rounds left.
-    let mut gaps = Gaps::new(middle, STRIDE - 1);
-    for (place, register) in sent.chunks_exact(W::BYTES).take(STRIDE - 1).enumerate() {
-        let Some(key) = gaps.before() else { break };
-        round::<W, IN_FLIGHT, true>(isa, &mut state, key);
-        sums.add_in_stride(&mut products, place, register);
-        if let Some(key) = gaps.behind(place) {
-            round::<W, IN_FLIGHT, true>(isa, &mut state, key);
-        }
+    state: [W; IN_FLIGHT],
+}
+
+impl<W: AesLanes> Rounds for InFlight<W> {
+    #[inline(always)]
+    fn round(&mut self, key: &Wide) {
+        round::<W, IN_FLIGHT, true>(self.isa, &mut self.state, key);
     }
+}
+
+/// All middle rounds, in whose gaps are the products of the first [`STRIDE`] registers that were sent.
+#[inline(always)]
+pub(super) fn rounds_beside_stride<W: AesLanes>(
+    cipher: &mut impl Rounds,
+    gaps: Gaps<'_>,
+    sums: &mut Sums<'_, W>,
+    sent: &[u8],
+) {
+    cipher.round(gaps.first);
+    let mut products = sums.begin_stride(&sent[..W::BYTES]);
+    let mut pairs = sums.pairs(sent);
+    for (keys, pair) in gaps.by_four.iter().zip(&mut pairs) {
+        cipher.round(&keys[0]);
+        cipher.round(&keys[1]);
+        let front = sums.front(pair);
+        cipher.round(&keys[2]);
+        cipher.round(&keys[3]);
+        products = products.plus(front).plus(sums.back(pair));
+    }
+    for (keys, pair) in gaps.by_two.iter().zip(&mut pairs) {
+        cipher.round(&keys[0]);
+        let front = sums.front(pair);
+        cipher.round(&keys[1]);
+        products = products.plus(front).plus(sums.back(pair));
+    }
+    drop(pairs);
     sums.end_stride(products, &sent[(STRIDE - 1) * W::BYTES..][..W::BYTES]);
-    let last_keys = each!(i < IN_FLIGHT => last ^ input[i]);
-    Middle::in_memory(gaps.rest()).rounds::<IN_FLIGHT, true>(isa, &mut state, last_keys);
-    state
 }

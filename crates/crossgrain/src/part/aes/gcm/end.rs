@@ -3,10 +3,11 @@
 //! All of its registers but the last are full: how many there are is known when a kernel is compiled, so one mask is made and one length
 //! looked at, for the last.
 
+use super::bundles::rounds_beside_stride;
 use super::{With, admits, blocks_of, halves, lengths, stitches_end};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::message::{AeadMessage, Tag};
-use crate::part::aes::instructions::{Gaps, IN_FLIGHT, counters};
+use crate::part::aes::instructions::{Gaps, IN_FLIGHT, Rounds, counters};
 use crate::part::aes::key::{Wide, WideKeys};
 use crate::part::ghash::{Few, Field, Kept, STRIDE, Sums};
 use crate::word::{AesLanes, Kernel, each};
@@ -74,7 +75,7 @@ impl<W: AesLanes, const ALONE: bool> End<'_, '_, '_, W, ALONE> {
         let mut hash = Few::<W>::new(isa, powers, blocks_of(aad.len()) + blocks_of(len_bytes) + 1);
         let (first_key, middle, last_key) = keys.split();
         let (mask, state) = counter_blocks::<W, N>(isa, first, at / BLOCK_BYTES);
-        let mut counters = Counters { isa, mask, state, keys: middle };
+        let mut counters = Counters { isa, mask, state };
         counters.add(first_key);
         match before {
             Before::Nothing => {}
@@ -82,8 +83,8 @@ impl<W: AesLanes, const ALONE: bool> End<'_, '_, '_, W, ALONE> {
             Before::Bundles(sums) => {
                 let mut sums = Sums::<W>::load(isa, powers, sums);
                 if !OPENS && Self::STITCHED {
-                    let sealed = &message.buffers.output_mut()[at - STRIDE * W::BYTES..at];
-                    counters.encrypt_beside_sealed(&mut sums, sealed);
+                    let sealed = &message.buffers.output_mut()[at - STRIDE * W::BYTES..];
+                    rounds_beside_stride(&mut counters, Gaps::new(middle), &mut sums, sealed);
                 }
                 hash.after_lanes(isa, sums.lanes());
             }
@@ -92,7 +93,7 @@ impl<W: AesLanes, const ALONE: bool> End<'_, '_, '_, W, ALONE> {
         let (factors, last_factor) = hash.of_registers::<N>().split_at((N - 1) * W::BYTES);
         let (whole, last) = message.buffers.input()[at..].split_at((N - 1) * W::BYTES);
         if OPENS && Self::STITCHED {
-            counters.encrypt_beside_received(&mut hash, whole, factors);
+            counters.encrypt_beside_received(middle, &mut hash, whole, factors);
         } else if !Self::STITCHED || !matches!(before, Before::Bundles(_)) {
             counters.encrypt_all(keys);
         }
@@ -100,7 +101,7 @@ impl<W: AesLanes, const ALONE: bool> End<'_, '_, '_, W, ALONE> {
             _ if i == N - 1 => W::load_part(isa, last),
             _ => W::load(isa, &whole[i * W::BYTES..][..W::BYTES]),
         });
-        let (mask, output) = counters.encrypt_rest(last_key, input);
+        let (mask, output) = counters.encrypt_last(last_key, input);
         let last_bytes = last.len();
         let sent = if OPENS {
             input
@@ -145,27 +146,27 @@ fn counter_blocks<W: AesLanes, const N: usize>(isa: W::Isa, first: u128, block: 
 }
 
 /// Counters of data and of the tag's mask on their way through the cipher.
-struct Counters<'a, W: AesLanes, const N: usize> {
+struct Counters<W: AesLanes, const N: usize> {
     isa: W::Isa,
     mask: W,
     state: [W; N],
-    /// Of the middle rounds that are left.
-    keys: &'a [Wide],
 }
 
-impl<W: AesLanes, const N: usize> Counters<'_, W, N> {
-    #[inline(always)]
-    fn add(&mut self, key: &Wide) {
-        let key = key.load::<W>(self.isa);
-        self.mask = self.mask ^ key;
-        self.state = each!(i < N => self.state[i] ^ key);
-    }
-
+impl<W: AesLanes, const N: usize> Rounds for Counters<W, N> {
     #[inline(always)]
     fn round(&mut self, key: &Wide) {
         let key = key.load::<W>(self.isa);
         self.mask = self.mask.encrypt_round(key);
         self.state = each!(i < N => self.state[i].encrypt_round(key));
+    }
+}
+
+impl<W: AesLanes, const N: usize> Counters<W, N> {
+    #[inline(always)]
+    fn add(&mut self, key: &Wide) {
+        let key = key.load::<W>(self.isa);
+        self.mask = self.mask ^ key;
+        self.state = each!(i < N => self.state[i] ^ key);
     }
 
     /// All middle rounds.
@@ -180,48 +181,47 @@ impl<W: AesLanes, const N: usize> Counters<'_, W, N> {
             self.round(one);
             self.round(other);
         }
-        self.keys = &[];
     }
 
-    /// Some rounds, and between them the products of the last bundle that was sealed.
+    /// All middle rounds, in whose gaps are the products of what is decrypted, but for its last register.
     #[inline(always)]
-    fn encrypt_beside_sealed(&mut self, sums: &mut Sums<'_, W>, sealed: &[u8]) {
-        let mut products = sums.begin_stride();
-        let mut gaps = Gaps::new(self.keys, STRIDE - 1);
-        for (place, register) in sealed.chunks_exact(W::BYTES).take(STRIDE - 1).enumerate() {
-            let Some(key) = gaps.before() else { break };
-            self.round(key);
-            sums.add_in_stride(&mut products, place, register);
-            if let Some(key) = gaps.behind(place) {
+    fn encrypt_beside_received(
+        &mut self,
+        middle: &[Wide],
+        hash: &mut Few<'_, W>,
+        received: &[u8],
+        factors: &[u8],
+    ) {
+        let gaps = Gaps::new(middle);
+        self.round(gaps.first);
+        // One where there is an odd number, and then two by two.
+        let odd_bytes = (N - 1) % 2 * W::BYTES;
+        if odd_bytes > 0 {
+            hash.add_by(W::load(self.isa, &received[..odd_bytes]), W::load(self.isa, &factors[..odd_bytes]));
+        }
+        let (received, factors) = (&received[odd_bytes..], &factors[odd_bytes..]);
+        let mut pairs = received.chunks_exact(2 * W::BYTES).zip(factors.chunks_exact(2 * W::BYTES));
+        for keys in gaps.by_four {
+            for key in keys {
                 self.round(key);
             }
-        }
-        sums.end_stride(products, &sealed[(STRIDE - 1) * W::BYTES..]);
-        self.keys = gaps.rest();
-    }
-
-    /// Some rounds, and between them the products of what is decrypted.
-    #[inline(always)]
-    fn encrypt_beside_received(&mut self, hash: &mut Few<'_, W>, received: &[u8], factors: &[u8]) {
-        let mut gaps = Gaps::new(self.keys, N - 1);
-        let registers = received.chunks_exact(W::BYTES).zip(factors.chunks_exact(W::BYTES));
-        for (place, (register, factor)) in registers.enumerate() {
-            let Some(key) = gaps.before() else { break };
-            self.round(key);
-            hash.add_by(W::load(self.isa, register), W::load(self.isa, factor));
-            if let Some(key) = gaps.behind(place) {
-                self.round(key);
+            if let Some((registers, factors)) = pairs.next() {
+                hash.add_two_by(self.isa, registers, factors);
             }
         }
-        self.keys = gaps.rest();
+        for keys in gaps.by_two {
+            for key in keys {
+                self.round(key);
+            }
+            if let Some((registers, factors)) = pairs.next() {
+                hash.add_two_by(self.isa, registers, factors);
+            }
+        }
     }
 
-    /// The rounds that are left, the last with what it adds to the counters of data.
+    /// The last round, with what it adds to the counters of data.
     #[inline(always)]
-    fn encrypt_rest(mut self, last_key: &Wide, input: [W; N]) -> (W, [W; N]) {
-        for key in self.keys {
-            self.round(key);
-        }
+    fn encrypt_last(self, last_key: &Wide, input: [W; N]) -> (W, [W; N]) {
         let key = last_key.load::<W>(self.isa);
         let Self { mask, state, .. } = self;
         (mask.encrypt_last_round(key), each!(i < N => state[i].encrypt_last_round(key ^ input[i])))
