@@ -73,11 +73,11 @@ impl<W: CarrylessLanes> Field<W> {
 
     /// The product of lanes and a power.
     #[inline(always)]
-    pub(super) fn by_three(&self, lanes: W, power: W, folded_power: W) -> ByThree<W> {
+    pub(super) fn by_three(&self, lanes: W, factor: Factor<W>) -> ByThree<W> {
         ByThree(Product {
-            low: lanes.low_product(power),
-            cross: self.folded(lanes).low_product(folded_power),
-            high: lanes.high_product(power),
+            low: lanes.low_product(factor.power),
+            cross: self.folded(lanes).low_product(factor.folded),
+            high: lanes.high_product(factor.power),
         })
     }
 }
@@ -133,6 +133,13 @@ impl<W: CarrylessLanes> Product<W> {
     }
 }
 
+/// Powers of a key, and the sums of their halves.
+#[derive(Clone, Copy)]
+pub(in crate::part) struct Factor<W> {
+    pub(super) power: W,
+    pub(super) folded: W,
+}
+
 /// The sum of products of three multiplications each (Karatsuba's): where a [`Product`] has those of halves crosswise, this has those of
 /// the sums of halves.
 ///
@@ -142,6 +149,12 @@ impl<W: CarrylessLanes> Product<W> {
 pub(in crate::part) struct ByThree<W>(Product<W>);
 
 impl<W: CarrylessLanes> ByThree<W> {
+    /// No products.
+    #[inline(always)]
+    pub(super) const fn none(field: &Field<W>) -> Self {
+        Self(field.none())
+    }
+
     #[inline(always)]
     pub(in crate::part) fn plus(self, other: Self) -> Self {
         Self(self.0.plus(other.0))
@@ -149,7 +162,7 @@ impl<W: CarrylessLanes> ByThree<W> {
 
     /// What products of four multiplications come to.
     #[inline(always)]
-    pub(super) fn product(self) -> Product<W> {
+    pub(in crate::part) fn product(self) -> Product<W> {
         let Product { low, cross, high } = self.0;
         Product { low, cross: cross ^ low ^ high, high }
     }

@@ -14,7 +14,7 @@ mod sums;
 
 use std::fmt;
 
-pub(super) use self::field::{ByThree, Field, Product};
+pub(super) use self::field::{ByThree, Factor, Field, Product};
 pub(super) use self::sums::{Few, Kept, Sums};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{CarrylessLanes, ClmulWord128, ClmulWord256, ClmulWord512, Features, Isa, Kernel, Wiped};
@@ -43,6 +43,7 @@ impl Ghash {
         let mut powers = Wiped::from(Box::new(Powers::NONE));
         powers.order = first.1;
         powers.blocks[POWERS_MAX - 1] = first.0.to_le_bytes();
+        powers.folded[POWERS_MAX - 1] = (first.0 ^ first.0.rotate_left(64)).to_le_bytes();
         let by_products = None
             .or_else(|| ByProducts::<ClmulWord512>::raised(&mut powers, len_bytes, features))
             .or_else(|| ByProducts::<ClmulWord256>::raised(&mut powers, len_bytes, features))
@@ -177,9 +178,28 @@ const POWERS_MAX: usize = STRIDE * LANES_MAX + BESIDES;
 /// some neighbouring blocks are neighbours too. And the order of blocks' bytes in lanes.
 pub(super) struct Powers {
     blocks: [Block; POWERS_MAX + LANES_MAX],
+    /// The sum of each one's halves, in both.
+    folded: [Block; POWERS_MAX + LANES_MAX],
     /// The powers over one register and more, up to a stride, in every lane.
     across: [Power; STRIDE],
     order: Order,
+}
+
+/// Powers for the blocks of some registers, and the sums of their halves.
+#[derive(Clone, Copy)]
+pub(super) struct Factors<'a> {
+    powers: &'a [u8],
+    folded: &'a [u8],
+}
+
+impl Factors<'_> {
+    /// Those for register `place`.
+    #[inline(always)]
+    pub(super) fn load<W: CarrylessLanes>(&self, isa: W::Isa, place: usize) -> Factor<W> {
+        let at = place * W::BYTES;
+        let (power, folded) = (&self.powers[at..][..W::BYTES], &self.folded[at..][..W::BYTES]);
+        Factor { power: W::load(isa, power), folded: W::load(isa, folded) }
+    }
 }
 
 /// A power in every lane, and the sum of its halves in each.
@@ -191,6 +211,12 @@ pub(super) struct Power {
 
 impl Power {
     const ZERO: Self = Self { lanes: Lanes::ZERO, folded: Lanes::ZERO };
+
+    #[inline(always)]
+    pub(super) fn load<W: CarrylessLanes>(&self, isa: W::Isa) -> Factor<W> {
+        let (power, folded) = (&self.lanes.0[..W::BYTES], &self.folded.0[..W::BYTES]);
+        Factor { power: W::load(isa, power), folded: W::load(isa, folded) }
+    }
 }
 
 /// The lanes of the widest register.
@@ -206,6 +232,7 @@ impl Powers {
     /// A place for powers.
     const NONE: Self = Self {
         blocks: [[0; BLOCK_BYTES]; POWERS_MAX + LANES_MAX],
+        folded: [[0; BLOCK_BYTES]; POWERS_MAX + LANES_MAX],
         across: [Power::ZERO; STRIDE],
         order: Order::Reversed,
     };
@@ -223,17 +250,18 @@ impl Powers {
     /// Those of the blocks of `N` neighbouring registers, of which the first block is to be multiplied by this power, and the last register
     /// has one at least.
     #[inline(always)]
-    pub(super) fn registers<W: CarrylessLanes, const N: usize>(&self, power: usize) -> &[Block] {
+    pub(super) fn registers<W: CarrylessLanes, const N: usize>(&self, power: usize) -> Factors<'_> {
+        // The only check that is left for one: behind every power lie as many blocks as lanes.
         assert!(power <= POWERS_MAX);
-        &self.blocks[POWERS_MAX - power..][..N * W::BITS / 128]
+        let (at, blocks) = (POWERS_MAX - power, N * W::BITS / 128);
+        let (powers, folded) = (&self.blocks[at..][..blocks], &self.folded[at..][..blocks]);
+        Factors { powers: powers.as_flattened(), folded: folded.as_flattened() }
     }
 
     /// Those of as many neighbouring blocks as a register has, of which the first is to be multiplied by this power.
     #[inline(always)]
     pub(super) fn from<W: CarrylessLanes>(&self, isa: W::Isa, power: usize) -> W {
-        // The only check that is left: behind every power lie as many blocks as lanes.
-        assert!(power <= POWERS_MAX);
-        W::load(isa, &self.blocks[POWERS_MAX - power..][..W::BITS / 128].as_flattened()[..W::BYTES])
+        self.registers::<W, 1>(power).load(isa, 0).power
     }
 
     /// One power, in every lane.
@@ -286,6 +314,7 @@ impl<W: CarrylessLanes> Kernel for Raise<'_, W> {
     fn run(self) {
         let Self(isa, all, needed) = self;
         let powers = &mut all.blocks[POWERS_MAX - needed..POWERS_MAX];
+        let folded = &mut all.folded[POWERS_MAX - needed..POWERS_MAX];
         let field = Field::<W>::new(isa, Order::AsItIs);
         let (lanes, mut left, mut full) = (W::BITS / 128, powers.len() - 1, None);
         while left > 0 {
@@ -299,6 +328,7 @@ impl<W: CarrylessLanes> Kernel for Raise<'_, W> {
             let beyond = W::broadcast(isa, &known[known.len() - count]);
             let higher = field.reduced(Product::of(highest, beyond));
             higher.store_lanes(powers[left - count..left].as_flattened_mut());
+            field.folded(higher).store_lanes(folded[left - count..left].as_flattened_mut());
             full = if count == lanes { Some(higher) } else { None };
             left -= count;
         }

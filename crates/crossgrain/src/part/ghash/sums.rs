@@ -1,7 +1,7 @@
 //! GHASH as kernels go on with it: a sum for every lane, or, of few blocks, one product for each.
 
-use super::field::{ByThree, Field, Product};
-use super::{BESIDES, LANES_MAX, Lanes, Power, Powers, STRIDE};
+use super::field::{ByThree, Factor, Field, Product};
+use super::{BESIDES, Factors, LANES_MAX, Lanes, Power, Powers, STRIDE};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{AesLanes, CarrylessLanes, each, wipe};
 
@@ -94,7 +94,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
     /// The key's power over so many registers.
     #[inline(always)]
     fn across(&self, registers: usize) -> W {
-        W::load(self.isa, &self.powers.across[registers - 1].lanes.0[..W::BYTES])
+        self.powers.across[registers - 1].load(self.isa).power
     }
 
     /// What the sums so far, and the first register of a stride, come to at its end.
@@ -103,7 +103,8 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
         let blocks = self.field.load(self.isa, first) ^ self.due;
         self.due = self.field.zero;
         let [.., second, first] = &self.powers.across;
-        self.product(self.sums, first).plus(self.product(blocks, second))
+        let sums = self.field.by_three(self.sums, first.load(self.isa));
+        sums.plus(self.field.by_three(blocks, second.load(self.isa)))
     }
 
     /// The registers of a stride after the first, two by two, with their powers; the last two are of no account.
@@ -119,20 +120,15 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
     /// What the first register of a pair comes to at the end of its stride.
     #[inline(always)]
     pub(in crate::part) fn front(&self, (registers, [_, power]): Pair<'_>) -> ByThree<W> {
-        self.product(self.field.load(self.isa, &registers[..W::BYTES]), power)
+        let blocks = self.field.load(self.isa, &registers[..W::BYTES]);
+        self.field.by_three(blocks, power.load(self.isa))
     }
 
     /// What the second register of a pair comes to.
     #[inline(always)]
     pub(in crate::part) fn back(&self, (registers, [power, _]): Pair<'_>) -> ByThree<W> {
-        self.product(self.field.load(self.isa, &registers[W::BYTES..]), power)
-    }
-
-    #[inline(always)]
-    fn product(&self, lanes: W, power: &Power) -> ByThree<W> {
-        let whole = W::load(self.isa, &power.lanes.0[..W::BYTES]);
-        let folded = W::load(self.isa, &power.folded.0[..W::BYTES]);
-        self.field.by_three(lanes, whole, folded)
+        let blocks = self.field.load(self.isa, &registers[W::BYTES..]);
+        self.field.by_three(blocks, power.load(self.isa))
     }
 
     /// Adds the last register of a stride.
@@ -182,7 +178,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
 pub(in crate::part) struct Few<'a, W> {
     powers: &'a Powers,
     field: Field<W>,
-    pub(in crate::part) products: Product<W>,
+    pub(in crate::part) products: ByThree<W>,
     /// The power for the next block: blocks that are still to come.
     power: usize,
     /// What is still to be added to the next block.
@@ -197,7 +193,7 @@ impl<'a, W: AesLanes> Few<'a, W> {
     #[inline(always)]
     pub(in crate::part) fn new(isa: W::Isa, powers: &'a Powers, blocks: usize) -> Self {
         let field = Field::<W>::of_ghash(isa);
-        Self { powers, field, products: field.none(), power: blocks, due: field.zero }
+        Self { powers, field, products: ByThree::none(&field), power: blocks, due: field.zero }
     }
 
     /// The next block is added to `sum`.
@@ -209,37 +205,29 @@ impl<'a, W: AesLanes> Few<'a, W> {
     /// The blocks follow on sums of lanes, which are multiplied like blocks.
     #[inline(always)]
     pub(in crate::part) fn after_lanes(&mut self, isa: W::Isa, lanes: W) {
-        self.products = Product::of(lanes, self.powers.from(isa, W::BLOCKS + self.power));
+        let factors = self.powers.registers::<W, 1>(W::BLOCKS + self.power);
+        self.products = self.field.by_three(lanes, factors.load(isa, 0));
     }
 
     /// Adds the first blocks of a register, behind which it has zeros.
     #[inline(always)]
     pub(in crate::part) fn add(&mut self, isa: W::Isa, register: W, blocks: usize) {
-        let power = self.powers.from(isa, self.power);
-        self.add_by(register, power);
+        self.add_by(register, self.of_registers::<1>().load(isa, 0));
         self.power -= blocks;
     }
 
-    /// Adds a register, whose blocks are multiplied by these.
+    /// Adds a register, whose blocks are multiplied by this.
     #[inline(always)]
-    pub(in crate::part) fn add_by(&mut self, register: W, powers: W) {
+    pub(in crate::part) fn add_by(&mut self, register: W, factor: Factor<W>) {
         let lanes = register.pick(self.field.places) ^ self.due;
         self.due = self.field.zero;
-        self.products = self.products.plus(Product::of(lanes, powers));
+        self.products = self.products.plus(self.field.by_three(lanes, factor));
     }
 
-    /// Adds two registers in memory.
+    /// What the blocks of so many registers are multiplied by, which are added by [`Few::add_by`].
     #[inline(always)]
-    pub(in crate::part) fn add_two_by(&mut self, isa: W::Isa, registers: &[u8], powers: &[u8]) {
-        for (register, powers) in registers.chunks_exact(W::BYTES).zip(powers.chunks_exact(W::BYTES)) {
-            self.add_by(W::load(isa, register), W::load(isa, powers));
-        }
-    }
-
-    /// The powers for the blocks of so many registers, which are added by [`Few::add_by`].
-    #[inline(always)]
-    pub(in crate::part) fn of_registers<const N: usize>(&self) -> &'a [u8] {
-        self.powers.registers::<W, N>(self.power).as_flattened()
+    pub(in crate::part) fn of_registers<const N: usize>(&self) -> Factors<'a> {
+        self.powers.registers::<W, N>(self.power)
     }
 
     /// Adds a string, with zeros behind it up to a whole block.
@@ -254,6 +242,6 @@ impl<'a, W: AesLanes> Few<'a, W> {
     #[inline(always)]
     pub(in crate::part) fn end(self, isa: W::Isa, last: W) -> W {
         let last = Product::of(last, self.powers.from(isa, 1));
-        self.field.end(self.products.plus(last))
+        self.field.end(self.products.product().plus(last))
     }
 }

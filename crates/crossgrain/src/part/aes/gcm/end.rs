@@ -9,7 +9,7 @@ use crate::block::{BLOCK_BYTES, Block};
 use crate::message::{AeadMessage, Tag};
 use crate::part::aes::instructions::{Gaps, IN_FLIGHT, Rounds, counters};
 use crate::part::aes::key::{Wide, WideKeys};
-use crate::part::ghash::{Few, Field, Kept, STRIDE, Sums};
+use crate::part::ghash::{Factors, Few, Field, Kept, STRIDE, Sums};
 use crate::word::{AesLanes, Kernel, each};
 
 /// What comes before the end.
@@ -90,7 +90,7 @@ impl<W: AesLanes, const ALONE: bool> End<'_, '_, '_, W, ALONE> {
             }
         }
         hash.add_all(isa, aad);
-        let (factors, last_factor) = hash.of_registers::<N>().split_at((N - 1) * W::BYTES);
+        let factors = hash.of_registers::<N>();
         let (whole, last) = message.buffers.input()[at..].split_at((N - 1) * W::BYTES);
         if OPENS && Self::STITCHED {
             counters.encrypt_beside_received(middle, &mut hash, whole, factors);
@@ -111,11 +111,11 @@ impl<W: AesLanes, const ALONE: bool> End<'_, '_, '_, W, ALONE> {
             each!(i < N => if i == N - 1 { output[i].first_bytes(last_bytes) } else { output[i] })
         };
         if !OPENS || !Self::STITCHED {
-            for (register, factor) in sent[..N - 1].iter().zip(factors.chunks_exact(W::BYTES)) {
-                hash.add_by(*register, W::load(isa, factor));
+            for (place, register) in sent[..N - 1].iter().enumerate() {
+                hash.add_by(*register, factors.load(isa, place));
             }
         }
-        hash.add_by(sent[N - 1], W::load(isa, last_factor));
+        hash.add_by(sent[N - 1], factors.load(isa, N - 1));
         let made = hash.end(isa, lengths::<W>(isa, message).shift_left::<3>()) ^ mask;
         let tag = made & W::broadcast(isa, Tag::kept(way.tag_bytes));
         let is_right = admits(OPENS, way, message, tag);
@@ -190,33 +190,44 @@ impl<W: AesLanes, const N: usize> Counters<W, N> {
         middle: &[Wide],
         hash: &mut Few<'_, W>,
         received: &[u8],
-        factors: &[u8],
+        factors: Factors<'_>,
     ) {
         let gaps = Gaps::new(middle);
         self.round(gaps.first);
+        let mut place = 0;
         // One where there is an odd number, and then two by two.
-        let odd_bytes = (N - 1) % 2 * W::BYTES;
-        if odd_bytes > 0 {
-            hash.add_by(W::load(self.isa, &received[..odd_bytes]), W::load(self.isa, &factors[..odd_bytes]));
+        if const { N.is_multiple_of(2) } {
+            hash.add_by(W::load(self.isa, &received[..W::BYTES]), factors.load(self.isa, 0));
+            place = 1;
         }
-        let (received, factors) = (&received[odd_bytes..], &factors[odd_bytes..]);
-        let mut pairs = received.chunks_exact(2 * W::BYTES).zip(factors.chunks_exact(2 * W::BYTES));
         for keys in gaps.by_four {
-            for key in keys {
-                self.round(key);
-            }
-            if let Some((registers, factors)) = pairs.next() {
-                hash.add_two_by(self.isa, registers, factors);
-            }
+            self.rounds(keys);
+            place = self.add_two(hash, received, factors, place);
         }
         for keys in gaps.by_two {
-            for key in keys {
-                self.round(key);
-            }
-            if let Some((registers, factors)) = pairs.next() {
-                hash.add_two_by(self.isa, registers, factors);
-            }
+            self.rounds(keys);
+            place = self.add_two(hash, received, factors, place);
         }
+    }
+
+    #[inline(always)]
+    fn rounds(&mut self, keys: &[Wide]) {
+        for key in keys {
+            self.round(key);
+        }
+    }
+
+    /// Adds two registers from this place on, if so many are left before the last; gives the place after them.
+    #[inline(always)]
+    fn add_two(&self, hash: &mut Few<'_, W>, received: &[u8], factors: Factors<'_>, place: usize) -> usize {
+        if place + 1 >= N {
+            return place;
+        }
+        for place in [place, place + 1] {
+            let register = &received[place * W::BYTES..][..W::BYTES];
+            hash.add_by(W::load(self.isa, register), factors.load(self.isa, place));
+        }
+        place + 2
     }
 
     /// The last round, with what it adds to the counters of data.

@@ -140,7 +140,7 @@ fn products_of<W: AesLanes>(with: With<'_, W>, message: &AeadMessage<'_>, sent: 
     }
     let mut hash = Few::<W>::new(isa, powers, blocks_of(aad.len()) + blocks + 2);
     hash.add_all(isa, aad);
-    products.plus(hash.products)
+    products.plus(hash.products.product())
 }
 
 /// A nonce of [`GcmWay::NONCE_BYTES`] in every lane, and zeros behind it.
