@@ -32,9 +32,10 @@ use crate::word::{AesLanes, Buffers, Isa, Kernel, each, wipe};
 /// 256 blocks, using it saves two rounds a block; found by `crossgrain bench`, see docs/measuring.md.
 const WORTH_BLOCKS: u64 = 512;
 
-/// The shortest message of GCM for which a table is made: each has a nonce of its own. Found as [`WORTH_BLOCKS`]; at a quarter of it
+/// The shortest message of GCM for which a table is made: each has a nonce of its own. Found as [`WORTH_BLOCKS`]: on Zen 5, where products
+/// take as long as rounds, a table has paid for itself by then; on Zen 4 at half of it; at an eighth
 /// the table costs 14 %.
-const GCM_WORTH_BYTES: usize = 32 * 1024;
+const GCM_WORTH_BYTES: usize = 64 * 1024;
 
 /// Blocks of a call below which asking for the table costs more than it saves: it is shared by threads, so a lock and a
 /// reference are taken and given back.

@@ -1,8 +1,8 @@
 //! GCM of a message, in one pass by one kernel: AES instructions on counters, and between them carry-less products for GHASH.
 //!
-//! Rounds and products have ports of their own, so that the two take little longer together than the rounds alone. A bundle has as
-//! many registers as GHASH reduces together, and one is hashed a round: to open, those that are decrypted; to seal, those of the bundle
-//! before. The end, a bundle at most, has the mask of the tag as one more register beside those of its counters, and each of its blocks
+//! Rounds and products have ports of their own, so that the two take little longer together than the longer of them alone. A bundle has
+//! as many registers as GHASH reduces together, and two are hashed every two or four rounds: to open, those that are decrypted; to seal,
+//! those of the bundle before. The end, a bundle at most, has the mask of the tag as one more register beside those of its counters, and each of its blocks
 //! is multiplied by a power of its own, so that the sum is reduced once: a short message takes little longer than a block. Several short
 //! messages go together: each step of one waits for the step before, and the others' fill the time. Of long ones, the first two rounds
 //! come from the table of `walk`.
