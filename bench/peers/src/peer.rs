@@ -129,7 +129,7 @@ impl Job {
 
 impl Cipher {
     /// Bytes in a key of the cipher.
-    fn key_bytes(self) -> usize {
+    pub(crate) fn key_bytes(self) -> usize {
         match self {
             Self::Aes128 | Self::Serpent128 | Self::Sm4 | Self::Camellia128 | Self::Aria128 => 16,
             Self::Aes192 | Self::Serpent192 | Self::Camellia192 | Self::Aria192 => 24,

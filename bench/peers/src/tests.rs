@@ -273,6 +273,18 @@ fn peers_agree_on_serpent_and_time_it() {
 }
 
 #[test]
+fn sectors_of_described_ciphers_are_timed() {
+    let Some(mut session) = libgcrypt() else { return };
+    for cipher in ["sm4", "camellia-128", "camellia-256"] {
+        for direction in DIRECTIONS {
+            let answer = session.answer(&format!("time {cipher} xts {direction} 8192 2"));
+            assert!(is_nanoseconds(&answer), "{cipher} {direction}: {answer}");
+        }
+    }
+    assert!(session.answer("time camellia-192 xts encrypt 8192 2").contains("192 bits"));
+}
+
+#[test]
 fn peers_agree_on_sectors_and_time_them() {
     // Two sectors, of which the second is short and ends within a block.
     let data = hex::encode(&(0..4096 + 100).map(|i| ((i * 7) >> 3) as u8).collect::<Vec<_>>());

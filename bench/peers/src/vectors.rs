@@ -9,8 +9,8 @@
 //! Of CBC and CMAC there are SP 800-38A, F.2, and SP 800-38B, D.1, both with the same keys and plaintext; of GCM two cases of its
 //! authors. OCB and CCM have no published answers with these keys, nonces of 12 bytes and tags of 16: those here are what
 //! OpenSSL 3.5 gives, and libgcrypt too, for GCM's key, nonce and message.
-//! Of XTS there are two blocks: IEEE Std 1619-2007, vectors 2 (AES-128) and 10 (AES-256, of which they are the first); for
-//! Serpent with the same keys what libgcrypt 1.10.1 and RustCrypto give.
+//! Of XTS there are two blocks: IEEE Std 1619-2007, vectors 2 (AES-128) and 10 (AES-256, of which they are the first); with the same keys,
+//! for Serpent what libgcrypt 1.10.1 and RustCrypto give, for SM4, Camellia and ARIA what libgcrypt 1.12.4 and crossgrain give.
 
 use crate::hex;
 use crate::peer::{Cipher, Direction, Job, Mode, Operation, Setup};
@@ -154,7 +154,7 @@ fn lacks_example(mode: Mode, cipher: Cipher) -> bool {
     let is_aes = matches!(cipher, Cipher::Aes128 | Cipher::Aes192 | Cipher::Aes256);
     match mode {
         Mode::Ecb | Mode::Rekey | Mode::Ctr | Mode::Ctr64 => false,
-        Mode::Xts => has_one_block(cipher),
+        Mode::Xts => cipher == Cipher::Kuznyechik,
         Mode::Cbc | Mode::Cmac => !is_aes,
         Mode::Gcm | Mode::Ocb | Mode::Ccm => !is_aes || cipher == Cipher::Aes192,
     }
@@ -174,7 +174,7 @@ fn given(job: Job) -> Result<Given, String> {
         (Mode::Ecb | Mode::Rekey, cipher) if has_one_block(cipher) => {
             Given { key: key(cipher), iv: "-", plain: block_of(cipher).1 }
         }
-        (_, cipher) if has_one_block(cipher) => {
+        (Mode::Ctr | Mode::Ctr64, cipher) if has_one_block(cipher) => {
             Given { key: key(cipher), iv: block_of(cipher).1, plain: ZEROS }
         }
         (Mode::Ecb | Mode::Rekey, cipher) => Given { key: key(cipher), iv: "-", plain },
@@ -182,12 +182,12 @@ fn given(job: Job) -> Result<Given, String> {
             Given { key: key(cipher), iv: ZEROS, plain }
         }
         (Mode::Ctr | Mode::Ctr64, cipher) => Given { key: key(cipher), iv: COUNTER, plain },
-        (Mode::Xts, Cipher::Aes128 | Cipher::Serpent128) => Given {
+        (Mode::Xts, cipher) if cipher.key_bytes() == 16 => Given {
             key: "1111111111111111111111111111111122222222222222222222222222222222",
             iv: "33333333330000000000000000000000",
             plain: "4444444444444444444444444444444444444444444444444444444444444444",
         },
-        (Mode::Xts, Cipher::Aes256 | Cipher::Serpent256) => Given {
+        (Mode::Xts, cipher) if cipher.key_bytes() == 32 => Given {
             key: concat!(
                 "2718281828459045235360287471352662497757247093699959574966967627",
                 "3141592653589793238462643383279502884197169399375105820974944592",
@@ -208,6 +208,7 @@ fn given(job: Job) -> Result<Given, String> {
 fn crypt(job: Job) -> Result<&'static str, String> {
     Ok(match (job.mode, job.cipher) {
         (mode, cipher) if lacks_example(mode, cipher) => return Err(NO_EXAMPLE.into()),
+        (Mode::Xts, cipher) => sector(cipher)?,
         (_, cipher) if has_one_block(cipher) => block_of(cipher).2,
         (Mode::Cbc | Mode::Cmac | Mode::Ocb | Mode::Ccm, cipher) => chained(job.mode, cipher),
         (Mode::Gcm, Cipher::Aes128) => concat!(
@@ -221,11 +222,6 @@ fn crypt(job: Job) -> Result<&'static str, String> {
             "b094dac5d93471bdec1a502270e3cc6c",
         ),
         (Mode::Gcm, _) => return Err(NO_EXAMPLE.into()),
-        (Mode::Xts, Cipher::Aes128) => "c454185e6a16936e39334038acef838bfb186fff7480adc4289382ecd6d394f0",
-        (Mode::Xts, Cipher::Aes256) => "1c3b3a102f770386e4836c99e370cf9bea00803f5e482357a4ae12d414a3e63b",
-        (Mode::Xts, Cipher::Serpent128) => "1a0a095fcd070798418612afb3d76813ed81cd0687431abb133dd61e2be177be",
-        (Mode::Xts, Cipher::Serpent256) => "2bc9b46b1094a932aab020c6443d741f7501a7f6f5f7621b801b82cb0159917f",
-        (Mode::Xts, _) => return Err(NO_XTS.into()),
         (_, Cipher::Serpent128) => "264e5481eff42a4606abda06c0bfda3d",
         (_, Cipher::Serpent192) => "9e274ead9b737bb21efcfca548602689",
         (_, Cipher::Serpent256) => "a223aa1288463c0e2be38ebd825616c0",
@@ -266,6 +262,22 @@ fn crypt(job: Job) -> Result<&'static str, String> {
             "dfc9c58db67aada613c2dd08457941a6",
         ),
         _ => return Err(NO_EXAMPLE.into()),
+    })
+}
+
+/// The answers of XTS.
+fn sector(cipher: Cipher) -> Result<&'static str, String> {
+    Ok(match cipher {
+        Cipher::Aes128 => "c454185e6a16936e39334038acef838bfb186fff7480adc4289382ecd6d394f0",
+        Cipher::Aes256 => "1c3b3a102f770386e4836c99e370cf9bea00803f5e482357a4ae12d414a3e63b",
+        Cipher::Serpent128 => "1a0a095fcd070798418612afb3d76813ed81cd0687431abb133dd61e2be177be",
+        Cipher::Serpent256 => "2bc9b46b1094a932aab020c6443d741f7501a7f6f5f7621b801b82cb0159917f",
+        Cipher::Sm4 => "a74d726c11196a32be04e001ff29d0c7932f9f3ec29bfcb64dd17f63cbd3ea31",
+        Cipher::Camellia128 => "c2b9dc441ddff2868d35420aa55e3d4fb53706ffbdd49170801fb239108944f5",
+        Cipher::Camellia256 => "49cdb8bf2f7337289a7f6e5755b807884a0d8b5560edb67bf174ac96057b32ca",
+        Cipher::Aria128 => "d56ad9855ee941ad9563f4a88c1103a938942a41049613cc8f59db8131b130b5",
+        Cipher::Aria256 => "1dea3232198238d0b310671e3d8ff0f39b83da1ed049da7b974692f68918b1b3",
+        _ => return Err(NO_XTS.into()),
     })
 }
 
