@@ -107,7 +107,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
         sums.plus(self.field.by_three(blocks, second.load(self.isa)))
     }
 
-    /// The registers of a stride after the first, two by two, with their powers; the last two are of no account.
+    /// All registers of a stride but the first and the last, two by two, with their powers.
     #[inline(always)]
     pub(in crate::part) fn pairs<'b>(&self, stride: &'b [u8]) -> impl Iterator<Item = Pair<'b>>
     where
