@@ -174,10 +174,16 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 /// Opens a file that an earlier run left, to be read and added to; a pipe or device is written as it is.
 pub(crate) fn continued(options: &mut fs::OpenOptions, path: &Path) -> Result<File, Error> {
-    let opened = open_special(path).and_then(|special| match special {
-        Some(file) => Ok(file),
-        None => crossgrain_files::continued(options, path),
-    });
+    match open_special(path) {
+        Ok(Some(file)) => Ok(file),
+        Ok(None) => continued_file(options, path),
+        Err(refusal) => Err(refused(Name::File(path.to_owned()), refusal)),
+    }
+}
+
+/// The same, but nothing else than a file.
+pub(crate) fn continued_file(options: &mut fs::OpenOptions, path: &Path) -> Result<File, Error> {
+    let opened = crossgrain_files::continued(options, path);
     opened.map_err(|refusal| refused(Name::File(path.to_owned()), refusal))
 }
 

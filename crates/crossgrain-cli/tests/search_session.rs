@@ -125,6 +125,43 @@ fn a_line_that_was_being_written_is_forgotten() {
     }
 }
 
+/// What a journal says is done: so nobody else may have written it, whatever lies under its name.
+#[test]
+fn a_session_that_another_user_may_have_written_is_not_believed() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let place = Place::new();
+    let [journal, real] = ["s.session", "real"].map(|name| place.path(name));
+    let arguments = [&PAIR[1..], &["--range", "0..f", "--keyspace"]].concat();
+    let planted = serde_json::json!({ "crossgrain_session": 1, "arguments": arguments });
+    place.write("real", format!("{planted}\n").as_bytes());
+    let refused = |why: &str| {
+        let line = place.run(&RESTORE).refused(3);
+        assert!(line.contains(why) && line.contains("s.session"), "{line}");
+        std::fs::remove_file(&journal).unwrap();
+    };
+    symlink("real", &journal).unwrap();
+    refused("symbolic link");
+    std::fs::hard_link(&real, &journal).unwrap();
+    refused("more than one name");
+    assert!(Command::new("mkfifo").arg(&journal).status().unwrap().success());
+    refused("no regular file");
+    std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o666)).unwrap();
+    std::fs::rename(&real, &journal).unwrap();
+    refused("can be read or written by others");
+}
+
+/// A file that is no journal is left as it is.
+#[test]
+fn what_is_no_journal_is_not_cut() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let place = Place::new();
+    place.write("s.session", b"no journal\nand no line end");
+    std::fs::set_permissions(place.path("s.session"), std::fs::Permissions::from_mode(0o600)).unwrap();
+    assert!(place.refuses(3, &RESTORE).contains("damaged in line 1"));
+}
+
 #[test]
 fn an_interrupt_ends_it_in_good_order() {
     for name in ["-INT", "-TERM"] {

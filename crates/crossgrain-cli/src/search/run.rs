@@ -35,8 +35,11 @@ const QUICK_FIRST: u64 = 1 << 18;
 /// The first shard of a slow one.
 const SLOW_FIRST: u64 = 16;
 
-/// Searches as typed.
-pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
+/// A session that is gone on with, and what its journal says.
+type Restored = Option<(Session, State)>;
+
+/// Searches as typed, or goes on with a session.
+pub(super) fn run(args: &Args, restored: Restored) -> Result<Outcome, Error> {
     let search = args.search(args.is_text())?;
     let candidates = args.candidates(&search)?;
     if args.keyspace {
@@ -65,11 +68,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
                 }
             };
             let places = Places::new(device, &search, &space, args.explain)?;
-            journaled(args, &search, Work::Space(places, range))
+            journaled(args, restored, &search, Work::Space(places, range))
         }
         Candidates::Words(list) => {
             let devices = devices(&args.device, &search)?;
-            journaled(args, &search, Work::Words(list, devices))
+            journaled(args, restored, &search, Work::Words(list, devices))
         }
     }
 }
@@ -130,11 +133,11 @@ impl Work<'_> {
 }
 
 /// Searches with what is kept of it.
-fn journaled(args: &Args, search: &Search, work: Work<'_>) -> Result<Outcome, Error> {
+fn journaled(args: &Args, restored: Restored, search: &Search, work: Work<'_>) -> Result<Outcome, Error> {
     if args.explain {
         explain(search, &work);
     }
-    let journal = Journal::open(args, &work)?;
+    let journal = Journal::open(args, restored, &work)?;
     let results = Results::open(args.results_path().as_deref(), args.json)?;
     if let Some(outcome) = journal.ended {
         results.tell_kept()?;
@@ -152,7 +155,7 @@ struct Journal {
 }
 
 impl Journal {
-    fn open(args: &Args, work: &Work<'_>) -> Result<Self, Error> {
+    fn open(args: &Args, restored: Restored, work: &Work<'_>) -> Result<Self, Error> {
         let Some(name) = &args.session else {
             return Ok(Self { session: None, next: None, ended: None });
         };
@@ -160,15 +163,14 @@ impl Journal {
             Work::Words(list, _) => list.len_bytes,
             Work::Space(..) => None,
         };
-        if !args.restore {
+        let Some((session, State { list_bytes: was_bytes, next, outcome, .. })) = restored else {
             let typed = std::env::args_os().skip(2).map(|argument| argument.into_string().ok());
             let typed = typed.collect::<Option<Vec<_>>>();
             let typed = typed
                 .ok_or_else(|| Error::usage("a session keeps arguments that are text: rename the files"))?;
             let session = Session::create(name, &typed, list_bytes)?;
             return Ok(Self { session: Some(session), next: None, ended: None });
-        }
-        let (session, State { list_bytes: was_bytes, next, outcome }) = Session::restore(name)?;
+        };
         if was_bytes != list_bytes {
             let why = "the word list is not as long as when the session began: give it back as it was";
             return Err(Error::usage(why));
