@@ -222,6 +222,28 @@ fn a_full_disk_under_the_journal_is_an_error_and_nothing_is_lost() {
     child.wait().unwrap();
 }
 
+/// A shard whose key could not be kept is not done: the key is told, and found again when there is room for it.
+#[test]
+fn a_key_that_could_not_be_kept_is_found_again() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let place = Place::new();
+    place.write("s.found", format!("{}\n", "x".repeat(2000)).as_bytes());
+    std::fs::set_permissions(place.path("s.found"), std::fs::Permissions::from_mode(0o600)).unwrap();
+    let args = [&PAIR[..], &["--key-mask", "000102030405060708090a0b0c0d0e??", "--session", "s"]].concat();
+    // A file that is as long as it may be is a full disk to what is found, and not to the journal.
+    let program = env!("CARGO_BIN_EXE_crossgrain");
+    let script = format!("ulimit -f 1; exec '{program}' '{}'", args.join("' '"));
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).current_dir(place.path("."));
+    let done: common::Done = command.output().unwrap().into();
+    assert!(String::from_utf8(done.out.clone()).unwrap().contains(KEY), "{done:?}");
+    assert!(done.refused(3).contains("s.found"));
+    let again = place.run(&RESTORE);
+    assert_eq!((again.code, again.err.as_str()), (Some(0), ""));
+    assert!(String::from_utf8(place.read("s.found")).unwrap().contains(KEY));
+}
+
 /// Where a key cannot be kept, it is told as an error, and not lost in silence.
 #[test]
 fn a_full_disk_under_the_results_is_an_error() {

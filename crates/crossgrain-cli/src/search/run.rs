@@ -218,7 +218,7 @@ fn watched(
         let teller = teller.map_err(|error| {
             Error::new(Exit::InputOutput, format!("no thread can be had to tell how far it is: {error}"))
         })?;
-        let steps = Steps { search, watch: &watch, is_ended: &is_ended };
+        let steps = Steps { search, watch: &watch, is_ended: &is_ended, results };
         let searched = match work {
             Work::Space(places, range) => steps.space(places, next..range.end, &mut journal),
             Work::Words(list, devices) => steps.words(list, &devices, &next, &mut journal),
@@ -261,6 +261,7 @@ struct Steps<'a> {
     watch: &'a Watch<'a>,
     /// Whether a find has ended it.
     is_ended: &'a AtomicBool,
+    results: &'a Results,
 }
 
 impl Steps<'_> {
@@ -283,7 +284,7 @@ impl Steps<'_> {
             }
             let time = start.elapsed();
             pace.took(time);
-            journal.note(&shard.end)?;
+            self.note(journal, &shard.end)?;
             rest.start = shard.end;
             if places.took(self.watch.tried() - before, time, &(&rest.end - &rest.start)) {
                 pace = Pace::new((pace.count / GROWTH).max(first));
@@ -322,11 +323,17 @@ impl Steps<'_> {
             let after = position();
             is_exhausted = after == before;
             let number = (u128::from(after) * rules.len() as u128).min(end);
-            journal.note(&BigUint::from(number))?;
+            self.note(journal, &BigUint::from(number))?;
         }
         let words = words.into_inner().unwrap_or_else(PoisonError::into_inner);
         tell_refused(&refused.into_inner().unwrap_or_else(PoisonError::into_inner), words.is_cut());
         Ok(is_exhausted)
+    }
+
+    /// Notes that everything before `next` was tried: not where a key was found and could not be kept, which would be found no more.
+    fn note(&self, journal: &mut Journal, next: &BigUint) -> Result<(), Error> {
+        self.results.checked()?;
+        journal.note(next)
     }
 
     /// Whether to end before the end.
