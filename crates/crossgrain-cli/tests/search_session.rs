@@ -101,6 +101,27 @@ fn killed_at_any_moment_it_goes_on_where_it_was() {
     assert!(journal.ends_with("{\"outcome\":\"exhausted\"}\n"));
 }
 
+/// With --all a find is no end: whoever goes on behind it hears of it, and by the exit code too.
+#[test]
+fn what_was_found_before_counts_when_it_goes_on() {
+    let place = Place::new();
+    let mask = "000102030405060708090a0b0c0d0e??";
+    let args = [&PAIR[..], &["--key-mask", mask, "--session", "s", "--all"]].concat();
+    let told = place.run(&args);
+    assert_eq!(told.code, Some(0));
+    let journal = String::from_utf8(place.read("s.session")).unwrap();
+    let (before_end, _) = journal.split_once("{\"outcome\"").unwrap();
+    place.write("s.session", before_end.as_bytes());
+    for _ in 0..2 {
+        let again = place.run(&RESTORE);
+        assert_eq!((again.code, &again.out), (Some(0), &told.out));
+    }
+    // Killed between its find and its end, one that seeks a single key has ended.
+    place.write("s.session", before_end.replace(",\"--all\"", "").as_bytes());
+    let again = place.run(&RESTORE);
+    assert_eq!((again.code, again.out), (Some(0), told.out));
+}
+
 #[test]
 fn a_line_that_was_being_written_is_forgotten() {
     let place = Place::new();

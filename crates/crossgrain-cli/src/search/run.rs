@@ -139,8 +139,10 @@ fn journaled(args: &Args, restored: Restored, search: &Search, work: Work<'_>) -
     }
     let journal = Journal::open(args, restored, &work)?;
     let results = Results::open(args.results_path().as_deref(), args.json)?;
-    if let Some(outcome) = journal.ended {
+    if journal.is_found || journal.ended.is_some() {
         results.tell_kept()?;
+    }
+    if let Some(outcome) = journal.ended {
         error::tell("the session has ended already: nothing is left to be searched");
         return Ok(outcome);
     }
@@ -148,39 +150,44 @@ fn journaled(args: &Args, restored: Restored, search: &Search, work: Work<'_>) -
 }
 
 /// A session, if there is one, and where to go on.
+#[derive(Default)]
 struct Journal {
     session: Option<Session>,
     next: Option<BigUint>,
+    /// Whether a key was found before.
+    is_found: bool,
     ended: Option<Outcome>,
 }
 
 impl Journal {
     fn open(args: &Args, restored: Restored, work: &Work<'_>) -> Result<Self, Error> {
         let Some(name) = &args.session else {
-            return Ok(Self { session: None, next: None, ended: None });
+            return Ok(Self::default());
         };
         let list_bytes = match work {
             Work::Words(list, _) => list.len_bytes,
             Work::Space(..) => None,
         };
-        let Some((session, State { list_bytes: was_bytes, next, outcome, .. })) = restored else {
+        let Some((session, State { list_bytes: was_bytes, next, is_found, outcome, .. })) = restored else {
             let typed = std::env::args_os().skip(2).map(|argument| argument.into_string().ok());
             let typed = typed.collect::<Option<Vec<_>>>();
             let typed = typed
                 .ok_or_else(|| Error::usage("a session keeps arguments that are text: rename the files"))?;
             let session = Session::create(name, &typed, list_bytes)?;
-            return Ok(Self { session: Some(session), next: None, ended: None });
+            return Ok(Self { session: Some(session), ..Self::default() });
         };
         if was_bytes != list_bytes {
             let why = "the word list is not as long as when the session began: give it back as it was";
             return Err(Error::usage(why));
         }
-        Ok(Self { session: Some(session), next, ended: outcome })
+        // One that was killed between its find and its end has ended.
+        let ended = outcome.or((is_found && !args.all).then_some(Outcome::Found));
+        Ok(Self { session: Some(session), next, is_found, ended })
     }
 
-    /// Everything before `next` was tried.
-    fn note(&mut self, next: &BigUint) -> Result<(), Error> {
-        self.session.as_mut().map_or(Ok(()), |session| session.note(next))
+    /// Everything before `next` was tried, and a key was found there or not.
+    fn note(&mut self, next: &BigUint, is_found: bool) -> Result<(), Error> {
+        self.session.as_mut().map_or(Ok(()), |session| session.note(next, is_found))
     }
 }
 
@@ -203,10 +210,10 @@ fn watched(
     let interrupted =
         interrupt::flag().map_err(|error| Error::usage(format!("no signal can be caught: {error}")))?;
     let (is_found, is_ended, is_done) =
-        (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
+        (AtomicBool::new(journal.is_found), AtomicBool::new(false), AtomicBool::new(false));
     let on_hit = |hit: Hit| {
-        is_found.store(true, Ordering::Relaxed);
         let is_kept = results.add(&hit);
+        is_found.fetch_or(is_kept, Ordering::Relaxed);
         is_ended.fetch_or(!is_kept || !args.all, Ordering::Relaxed);
     };
     let watch = Watch::new(&on_hit);
@@ -218,7 +225,7 @@ fn watched(
         let teller = teller.map_err(|error| {
             Error::new(Exit::InputOutput, format!("no thread can be had to tell how far it is: {error}"))
         })?;
-        let steps = Steps { search, watch: &watch, is_ended: &is_ended, results };
+        let steps = Steps { search, watch: &watch, is_found: &is_found, is_ended: &is_ended, results };
         let searched = match work {
             Work::Space(places, range) => steps.space(places, next..range.end, &mut journal),
             Work::Words(list, devices) => steps.words(list, &devices, &next, &mut journal),
@@ -259,6 +266,8 @@ fn tell_restore(args: &Args) {
 struct Steps<'a> {
     search: &'a Search,
     watch: &'a Watch<'a>,
+    /// Whether a key was found and kept.
+    is_found: &'a AtomicBool,
     /// Whether a find has ended it.
     is_ended: &'a AtomicBool,
     results: &'a Results,
@@ -333,7 +342,7 @@ impl Steps<'_> {
     /// Notes that everything before `next` was tried: not where a key was found and could not be kept, which would be found no more.
     fn note(&self, journal: &mut Journal, next: &BigUint) -> Result<(), Error> {
         self.results.checked()?;
-        journal.note(next)
+        journal.note(next, self.is_found.load(Ordering::Relaxed))
     }
 
     /// Whether to end before the end.

@@ -34,6 +34,8 @@ pub(super) struct State {
     pub(super) list_bytes: Option<u64>,
     /// The number of the first candidate that is still to be tried; from the beginning if there is none.
     pub(super) next: Option<BigUint>,
+    /// Whether a key was found before that one.
+    pub(super) is_found: bool,
     /// How the search ended, if it did.
     pub(super) outcome: Option<Outcome>,
 }
@@ -97,9 +99,13 @@ impl Session {
         }
     }
 
-    /// Notes that everything before candidate `next` was tried.
-    pub(super) fn note(&mut self, next: &BigUint) -> Result<(), Error> {
-        self.add(&json!({ "next": next.to_string() }))
+    /// Notes that everything before candidate `next` was tried, and whether a key was found there.
+    pub(super) fn note(&mut self, next: &BigUint, is_found: bool) -> Result<(), Error> {
+        let mut line = json!({ "next": next.to_string() });
+        if is_found {
+            line["found"] = true.into();
+        }
+        self.add(&line)
     }
 
     /// Notes how the search ended.
@@ -138,12 +144,13 @@ fn state(text: &str, path: &Path) -> Result<State, Error> {
     let arguments = begun["arguments"].as_array().and_then(|all| all.iter().map(argument).collect());
     let arguments = arguments.ok_or_else(|| damaged(path, 1))?;
     let list_bytes = begun["list_bytes"].as_u64();
-    let mut state = State { arguments, list_bytes, next: None, outcome: None };
+    let mut state = State { arguments, list_bytes, next: None, is_found: false, outcome: None };
     for (number, line) in (1..).zip(text.lines()).skip(1) {
         let bad = || damaged(path, number);
         let line: Value = serde_json::from_str(line).map_err(|_| bad())?;
         if let Some(next) = line["next"].as_str() {
             state.next = Some(next.parse().map_err(|_| bad())?);
+            state.is_found |= line["found"] == true;
         } else {
             state.outcome = Some(match line["outcome"].as_str() {
                 Some("found") => Outcome::Found,
