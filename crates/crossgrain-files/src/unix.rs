@@ -4,6 +4,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -50,6 +51,13 @@ impl Stamp {
     pub const fn len_bytes(&self) -> u64 {
         self.len_bytes
     }
+}
+
+/// When a file was changed last, by the time that nobody can set: whoever writes it may set the other back.
+pub(crate) fn changed(metadata: &Metadata) -> Option<SystemTime> {
+    let seconds = Duration::from_secs(u64::try_from(metadata.ctime()).ok()?);
+    let nanoseconds = Duration::from_nanos(u64::try_from(metadata.ctime_nsec()).ok()?);
+    SystemTime::UNIX_EPOCH.checked_add(seconds)?.checked_add(nanoseconds)
 }
 
 /// Who may read a file once it has its name.
