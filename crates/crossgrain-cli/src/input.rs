@@ -59,6 +59,11 @@ impl Input {
         self.len_bytes
     }
 
+    /// Whether it is a regular file, which may be empty, and read once more.
+    pub(crate) const fn is_file(&self) -> bool {
+        self.stamp.is_some()
+    }
+
     /// What it is, as the system tells it now.
     pub(crate) fn metadata(&self) -> io::Result<Metadata> {
         self.file.metadata()

@@ -47,6 +47,14 @@ fn a_key_mask_finds_the_lost_digits() {
     exhausted(search(&place, &["--key-mask", "0001020304050607?8090a0b0c0d?e?e"]));
 }
 
+/// An empty list is a list: its shares are empty, and no stream.
+#[test]
+fn shares_of_an_empty_list_are_exhausted() {
+    let place = Place::with(b"");
+    exhausted(search(&place, &["--words", "in", "--shard", "1/2"]));
+    assert_eq!(found(search(&place, &["--words", "in", "--keyspace"])), "0\n");
+}
+
 #[test]
 fn ranges_masks_and_lists_find_it_too() {
     let place = Place::with(format!("{KEY}\n").as_bytes());
