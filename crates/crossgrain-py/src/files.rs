@@ -56,7 +56,9 @@ impl Reader {
         let options = Options { threads, ..Options::default() };
         let input = File::open(&source).map_err(|error| told(error, &source))?;
         let secret = as_secret(&secret, is_passphrase);
-        let begun = pool::run(py, threads, || Decryptor::new(input, secret, &Limits::default(), &options))?;
+        let begun = pool::run(py, deriving_threads(secret, threads), || {
+            Decryptor::new(input, secret, &Limits::default(), &options)
+        })?;
         Ok(Self { inner: begun.map_err(refused)?, threads })
     }
 
@@ -106,7 +108,7 @@ impl Writer {
         let suite: Suite = suite.parse().map_err(refused)?;
         let (place, output) = begun(&target, overwrite, Content::Open)?;
         let secret = as_secret(&secret, is_passphrase);
-        let begun = pool::run(py, threads, || {
+        let begun = pool::run(py, deriving_threads(secret, threads), || {
             let header = match secret {
                 Secret::Key(_) => Header::of_key(suite),
                 Secret::Passphrase(_) => Header::of_passphrase(suite, Argon2id::fresh()?),
@@ -142,6 +144,15 @@ impl Writer {
 
 fn as_secret(bytes: &[u8], is_passphrase: bool) -> Secret<'_> {
     if is_passphrase { Secret::Passphrase(bytes) } else { Secret::Key(bytes) }
+}
+
+/// The threads that a file is begun by. Argon2id's lanes go to threads whatever the number for the rest: to those of this process'
+/// pool, for others may be those of a process that forked this one, and never come.
+fn deriving_threads(secret: Secret<'_>, threads: usize) -> usize {
+    match secret {
+        Secret::Key(_) => threads,
+        Secret::Passphrase(_) => 0,
+    }
 }
 
 /// Encrypts a file into another, and gives the length of the plaintext.
