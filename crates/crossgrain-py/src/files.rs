@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::{mem, process};
 
 use crossgrain::mode::Options;
 use crossgrain_container::{
@@ -87,6 +88,8 @@ impl Reader {
 pub(crate) struct Writer {
     /// `None` once it is finished, or something could not be written: the rest of it would be no file.
     inner: Option<(Encryptor<File>, NewFile)>,
+    /// The process that began it. In one that is forked from that, a copy of it would seal other bytes under the same nonces.
+    process: u32,
     target: PathBuf,
     threads: usize,
 }
@@ -115,7 +118,8 @@ impl Writer {
             };
             Encryptor::new(output, &header, secret, &options)
         })?;
-        Ok(Self { inner: Some((begun.map_err(refused)?, place)), target, threads })
+        let inner = Some((begun.map_err(refused)?, place));
+        Ok(Self { inner, process: process::id(), target, threads })
     }
 
     /// Writes all of the bytes, and gives how many. If it fails, there will be no file.
@@ -137,8 +141,23 @@ impl Writer {
 
 impl Writer {
     fn under_way(&mut self) -> PyResult<(Encryptor<File>, NewFile)> {
+        if self.process != process::id() {
+            let why = "another process began the file, from which this one was forked: begin another file";
+            return Err(Error::new_err(why));
+        }
         let why = "the file is finished, or an earlier write failed: begin another";
         self.inner.take().ok_or_else(|| Error::new_err(why))
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // The name that the file may have meanwhile is the other process' to remove.
+        if self.process != process::id()
+            && let Some((_, place)) = self.inner.take()
+        {
+            mem::forget(place);
+        }
     }
 }
 

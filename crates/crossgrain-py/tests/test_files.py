@@ -41,6 +41,27 @@ def test_by_a_passphrase(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
+def test_a_forked_process_does_not_go_on_with_a_file(tmp_path):
+    """It would seal other bytes under the same key and nonces."""
+    path = tmp_path / "sealed"
+    with crossgrain.EncryptedFile(path, "x", key=KEY, threads=1) as file:
+        file.write(b"parent")
+        child = os.fork()
+        if child == 0:
+            refused = 0
+            for use in (lambda: file.write(b"child!"), file.close):
+                try:
+                    use()
+                except crossgrain.Error as error:
+                    refused += "another process" in str(error)
+            os._exit(refused)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+        assert not path.exists()
+    with crossgrain.EncryptedFile(path, key=KEY) as file:
+        assert file.read() == b"parent"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
 @pytest.mark.parametrize("threads", [0, 1, 2])
 def test_a_passphrase_in_a_forked_process(tmp_path, threads):
     """The threads that derive a key are not those of the parent."""
