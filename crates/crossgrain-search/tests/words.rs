@@ -4,9 +4,13 @@
 #[path = "../src/hex.rs"]
 mod hex_digits;
 
-use std::io::Cursor;
+use std::io::{self, Cursor};
+use std::sync::Mutex;
 
-use crossgrain_search::{Error, Form, Hash, Kdf, Refusal, Rule, WORD_BYTES_MAX, Words};
+use crossgrain_search::{
+    Error, Form, Hash, Kdf, Known, Refusal, Refused, Rule, Search, Test, WORD_BYTES_MAX, Watch, WordSearch,
+    Words,
+};
 use proptest::prelude::*;
 
 /// All words of a list with their numbers, read by so many bytes at a time.
@@ -88,6 +92,41 @@ proptest! {
         let want: Vec<_> = list.chunks(len_bytes).map(<[u8]>::to_vec).collect();
         prop_assert_eq!(words(&list, Form::Records { len_bytes }, chunk_bytes), want);
     }
+}
+
+/// A test that cannot say anything of one candidate.
+struct Fails;
+
+impl Test for Fails {
+    fn name(&self) -> String {
+        "a test that fails".to_owned()
+    }
+
+    fn key_bytes(&self) -> Option<usize> {
+        None
+    }
+
+    fn holds(&self, key: &[u8]) -> Result<bool, Error> {
+        if key == b"key" { Err(Error::Words(io::ErrorKind::OutOfMemory.into())) } else { Ok(true) }
+    }
+
+    fn planted(&self, _key: &[u8]) -> Result<Box<dyn Test>, Error> {
+        Ok(Box::new(Self))
+    }
+}
+
+/// A candidate of which it could not be found out whether it is right was not tried.
+#[test]
+fn a_candidate_that_could_not_be_tried_ends_the_search() {
+    let search = Search::new(Known::Test(Box::new(Fails)), Kdf::Exact).unwrap();
+    let ends = |list: &'static [u8]| {
+        let list = Mutex::new(Words::new(list, Form::Lines, 4));
+        let watch = Watch::new(&|_| ());
+        WordSearch::new(&search, &[Rule::nothing()], 0..u128::MAX)
+            .chunks(&list, usize::MAX, &Mutex::new(Refused::default()), &watch)
+            .is_err()
+    };
+    assert!(!ends(b"a\nb\nc\n") && ends(b"a\nb\nkey\n"));
 }
 
 #[test]
