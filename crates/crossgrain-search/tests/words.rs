@@ -77,6 +77,20 @@ fn long_lines_are_words_up_to_a_mebibyte_and_none_is_lost() {
     }
 }
 
+/// What is kept of a long line may end in what begins a line's end.
+#[test]
+fn no_part_of_a_long_line_is_a_word() {
+    for at in WORD_BYTES_MAX - 2..WORD_BYTES_MAX + 4 {
+        let mut long = vec![b'x'; WORD_BYTES_MAX + 5000];
+        long[at] = b'\r';
+        long.push(b'\n');
+        for chunk_bytes in [1000, 1 << 20] {
+            let all = words(&long, Form::Lines, chunk_bytes);
+            assert!(all.len() == 1 && all[0].len() > WORD_BYTES_MAX, "{at}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn every_word_comes_once(
