@@ -191,7 +191,27 @@ pub(crate) fn is_trusted_link(path: &Path) -> bool {
 /// Makes a name last: it is in its directory, and lasts when that does.
 ///
 /// # Errors
-/// If the directory cannot be opened or synced.
+/// If the directory cannot be synced.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
-    File::open(directory_of(path))?.sync_all()
+    match File::open(directory_of(path)) {
+        Ok(directory) => directory.sync_all(),
+        // One that may be written to and not read, such as a box to drop files in, is synced with all that is beside it.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => sync_file_system(path),
+        Err(error) => Err(error),
+    }
+}
+
+/// Syncs the file system that a file is in.
+#[cfg(target_os = "linux")]
+fn sync_file_system(path: &Path) -> io::Result<()> {
+    // A link may have been put there by now, or a pipe.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    Ok(rustix::fs::syncfs(&file)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sync_file_system(_path: &Path) -> io::Result<()> {
+    rustix::fs::sync();
+    Ok(())
 }

@@ -121,6 +121,24 @@ mod unix {
         fs::symlink_metadata(path).unwrap().mode() & 0o7777
     }
 
+    /// A directory that may be written to and not read: the file is there, and that is no failure.
+    #[test]
+    fn a_file_is_finished_in_a_directory_that_cannot_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o300)).unwrap();
+        if File::open(folder.path()).is_ok() {
+            println!("skipped: a directory that cannot be read (this user reads all)");
+        }
+        let path = folder.path().join("out");
+        for replace in [false, true] {
+            let new = begin(&path, replace, Content::Open, &mut |_| Ok(())).unwrap();
+            new.file().write_all(b"text").unwrap();
+            new.finish().unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"text");
+        }
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    }
+
     /// Whoever changes a file may set the time of that back: the times still are of an earlier tick when they are looked at.
     #[test]
     fn a_time_that_was_set_back_settles_nothing() {
