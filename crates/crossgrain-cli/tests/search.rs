@@ -203,6 +203,7 @@ fn what_makes_no_sense_is_refused_in_a_line() {
         (with(&["--mask", "?d", "--iv", "00"]), "--iv"),
         (with(&["--mask", "?d", "--restore"]), "--restore"),
         (refused(&["--restore"]), "--session"),
+        (with(&["--mask", "?d", "-o", "-"]), "--output"),
         (with(&["--mask", "?d", "-o", "/dev/full/x"]), "/dev/full/x"),
         (refused(&["--session", "none", "--restore"]), "none.session"),
         (refused(&["--cipher", "aes-128", "--plain", "??", "--crypt", "00", "--mask", "?d"]), "too few"),

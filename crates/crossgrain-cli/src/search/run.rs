@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -40,6 +40,11 @@ type Restored = Option<(Session, State)>;
 
 /// Searches as typed, or goes on with a session.
 pub(super) fn run(args: &Args, restored: Restored) -> Result<Outcome, Error> {
+    if args.output.as_deref() == Some(Path::new("-")) {
+        return Err(Error::usage(
+            "what is found is printed in any case: give --output a name, or leave it out",
+        ));
+    }
     let search = args.search(args.is_text())?;
     let candidates = args.candidates(&search)?;
     if args.keyspace {
