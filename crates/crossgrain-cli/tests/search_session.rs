@@ -219,6 +219,23 @@ fn a_list_that_was_changed_is_refused() {
     assert!(line.contains("not as long"), "{line}");
 }
 
+/// Candidates are numbered by words and rules: with another number of rules a number is another word's.
+#[test]
+fn rules_that_were_changed_are_refused() {
+    let place = Place::new();
+    place.write("words", b"a\nb\nc\n");
+    place.write("rules", b":\n$1\n");
+    let args = [&PAIR[..], &["--words", "words", "--rules", "rules", "--session", "s"]].concat();
+    assert_eq!(place.run(&args).code, Some(1));
+    let journal = String::from_utf8(place.read("s.session")).unwrap();
+    place.write("s.session", journal.split_once("{\"outcome\"").unwrap().0.as_bytes());
+    place.write("rules", b":\n$1\n$2\n");
+    let line = place.run(&RESTORE).refused(3);
+    assert!(line.contains("not as many rules"), "{line}");
+    place.write("rules", b":\n$1\n");
+    assert_eq!(place.run(&RESTORE).code, Some(1));
+}
+
 /// A file may not grow over a block: what a full disk is to the journal.
 #[test]
 fn a_full_disk_under_the_journal_is_an_error_and_nothing_is_lost() {

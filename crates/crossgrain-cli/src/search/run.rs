@@ -16,7 +16,7 @@ use super::args::Args;
 use super::candidates::{Candidates, List};
 use super::places::Places;
 use super::results::Results;
-use super::session::{Session, State};
+use super::session::{ListFacts, Session, State};
 use super::status::Status;
 use crate::device::{Asked, searcher};
 use crate::error::{self, Error, Exit};
@@ -169,20 +169,26 @@ impl Journal {
         let Some(name) = &args.session else {
             return Ok(Self::default());
         };
-        let list_bytes = match work {
-            Work::Words(list, _) => list.len_bytes,
-            Work::Space(..) => None,
+        let list = match work {
+            Work::Words(List { len_bytes, rules, .. }, _) => {
+                ListFacts { len_bytes: *len_bytes, rules: Some(rules.len() as u64) }
+            }
+            Work::Space(..) => ListFacts::default(),
         };
-        let Some((session, State { list_bytes: was_bytes, next, is_found, outcome, .. })) = restored else {
+        let Some((session, State { list: was, next, is_found, outcome, .. })) = restored else {
             let typed = std::env::args_os().skip(2).map(|argument| argument.into_string().ok());
             let typed = typed.collect::<Option<Vec<_>>>();
             let typed = typed
                 .ok_or_else(|| Error::usage("a session keeps arguments that are text: rename the files"))?;
-            let session = Session::create(name, &typed, list_bytes)?;
+            let session = Session::create(name, &typed, list)?;
             return Ok(Self { session: Some(session), ..Self::default() });
         };
-        if was_bytes != list_bytes {
+        if was.len_bytes != list.len_bytes {
             let why = "the word list is not as long as when the session began: give it back as it was";
+            return Err(Error::usage(why));
+        }
+        if was.rules.is_some() && was.rules != list.rules {
+            let why = "there are not as many rules as when the session began: give them back as they were";
             return Err(Error::usage(why));
         }
         // One that was killed between its find and its end has ended.

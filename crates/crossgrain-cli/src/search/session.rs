@@ -25,13 +25,22 @@ pub(super) struct Session {
     path: PathBuf,
 }
 
+/// What is known of a word list, if there is one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ListFacts {
+    /// Its length, if that can be known.
+    pub(super) len_bytes: Option<u64>,
+    /// How many rules there are for a word; versions before did not note that.
+    pub(super) rules: Option<u64>,
+}
+
 /// What a journal says.
 #[derive(Debug)]
 pub(super) struct State {
     /// The arguments that the session was begun with.
     pub(super) arguments: Vec<String>,
-    /// The length of the word list, if there is one and it was known.
-    pub(super) list_bytes: Option<u64>,
+    /// What numbers of candidates go by, besides the arguments.
+    pub(super) list: ListFacts,
     /// The number of the first candidate that is still to be tried; from the beginning if there is none.
     pub(super) next: Option<BigUint>,
     /// Whether a key was found before that one.
@@ -42,7 +51,7 @@ pub(super) struct State {
 
 impl Session {
     /// Begins a session, which there may not be yet.
-    pub(super) fn create(name: &Path, arguments: &[String], list_bytes: Option<u64>) -> Result<Self, Error> {
+    pub(super) fn create(name: &Path, arguments: &[String], list: ListFacts) -> Result<Self, Error> {
         let path = with_suffix(name, ".session");
         let mut options = File::options();
         let file =
@@ -60,8 +69,10 @@ impl Session {
             })?;
         let mut session = Self { file, path };
         session.lock()?;
-        let begun =
-            json!({ "crossgrain_session": VERSION, "arguments": arguments, "list_bytes": list_bytes });
+        let begun = json!({
+            "crossgrain_session": VERSION, "arguments": arguments,
+            "list_bytes": list.len_bytes, "rules": list.rules,
+        });
         if let Err(error) = session.add(&begun) {
             // Without its first line it is no session, and stands in the way of one.
             let _ = fs::remove_file(&session.path);
@@ -143,8 +154,8 @@ fn state(text: &str, path: &Path) -> Result<State, Error> {
     let argument = |argument: &Value| argument.as_str().map(str::to_owned);
     let arguments = begun["arguments"].as_array().and_then(|all| all.iter().map(argument).collect());
     let arguments = arguments.ok_or_else(|| damaged(path, 1))?;
-    let list_bytes = begun["list_bytes"].as_u64();
-    let mut state = State { arguments, list_bytes, next: None, is_found: false, outcome: None };
+    let list = ListFacts { len_bytes: begun["list_bytes"].as_u64(), rules: begun["rules"].as_u64() };
+    let mut state = State { arguments, list, next: None, is_found: false, outcome: None };
     for (number, line) in (1..).zip(text.lines()).skip(1) {
         let bad = || damaged(path, number);
         let line: Value = serde_json::from_str(line).map_err(|_| bad())?;
