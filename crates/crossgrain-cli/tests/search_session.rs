@@ -219,6 +219,16 @@ fn a_list_that_was_changed_is_refused() {
     assert!(line.contains("not as long"), "{line}");
 }
 
+/// Where there is no place for what is found, no session is left that could not be gone on with.
+#[test]
+fn a_session_that_cannot_keep_keys_is_not_begun() {
+    let place = Place::new();
+    let args = [&PAIR[..], &["--range", "0..ff", "--session", "s", "-o", "nowhere/found"]].concat();
+    for _ in 0..2 {
+        assert!(place.refuses(3, &args).contains("nowhere/found"));
+    }
+}
+
 /// Candidates are numbered by words and rules: with another number of rules a number is another word's.
 #[test]
 fn rules_that_were_changed_are_refused() {

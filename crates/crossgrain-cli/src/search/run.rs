@@ -143,7 +143,10 @@ fn journaled(args: &Args, restored: Restored, search: &Search, work: Work<'_>) -
         explain(search, &work);
     }
     let journal = Journal::open(args, restored, &work)?;
-    let results = Results::open(args.results_path().as_deref(), args.json)?;
+    let results = Results::open(args.results_path().as_deref(), args.json).inspect_err(|_| {
+        // One that was not begun would be in the way, and could not be gone on with either.
+        journal.session.iter().filter(|_| !args.restore).for_each(Session::remove);
+    })?;
     if journal.is_found || journal.ended.is_some() {
         results.tell_kept()?;
     }

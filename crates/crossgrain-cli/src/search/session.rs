@@ -75,11 +75,17 @@ impl Session {
         });
         if let Err(error) = session.add(&begun) {
             // Without its first line it is no session, and stands in the way of one.
-            let _ = fs::remove_file(&session.path);
+            session.remove();
             return Err(error);
         }
         sync_directory(&session.path).map_err(|error| Error::write(session.path.display(), &error))?;
         Ok(session)
+    }
+
+    /// Takes back a session that was made and is not begun.
+    pub(super) fn remove(&self) {
+        // What went wrong before is told, and this is of no account.
+        let _ = fs::remove_file(&self.path);
     }
 
     /// Goes on with a session. What its file says is believed, so nobody else may have had a hand in it.
