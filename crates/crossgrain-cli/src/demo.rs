@@ -84,7 +84,7 @@ fn told(plan: &Plan) -> String {
 }
 
 fn say(text: impl std::fmt::Display) -> Result<(), Error> {
-    writeln!(io::stdout(), "{text}").map_err(|error| Error::write("standard output", &error))
+    writeln!(io::stdout(), "{text}").map_err(|error| Error::print(&error))
 }
 
 /// The file's bytes, or bytes that no compressor would touch.

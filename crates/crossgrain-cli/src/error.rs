@@ -130,6 +130,7 @@ fn reason(error: &io::Error) -> String {
         io::ErrorKind::QuotaExceeded => "the disk quota is used up, free some space or write elsewhere",
         io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only, write elsewhere",
         io::ErrorKind::BrokenPipe => "its reader has gone, let it read to the end",
+        io::ErrorKind::OutOfMemory => "there is no memory for it, free some",
         _ => return without_number(&error.to_string()).to_owned(),
     };
     told.to_owned()

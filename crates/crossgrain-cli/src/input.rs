@@ -59,9 +59,19 @@ impl Input {
         self.len_bytes
     }
 
+    /// Whether it is a regular file, which may be empty, and read once more.
+    pub(crate) const fn is_file(&self) -> bool {
+        self.stamp.is_some()
+    }
+
+    /// What it is, as the system tells it now.
+    pub(crate) fn metadata(&self) -> io::Result<Metadata> {
+        self.file.metadata()
+    }
+
     /// Fails if a regular file was written since it was opened: what was read may be half old and half new.
     pub(crate) fn stayed(&self) -> Result<(), Error> {
-        let metadata = self.file.metadata().map_err(|error| Error::read(&self.name, &error))?;
+        let metadata = self.metadata().map_err(|error| Error::read(&self.name, &error))?;
         if self.stamp.is_none_or(|stamp| stamp == Stamp::of(&metadata)) {
             Ok(())
         } else {

@@ -13,9 +13,8 @@ use crossgrain_files::{Error as Refusal, NewFile, begin, is_same, open_special, 
 pub(crate) use crossgrain_files::{Content, unfinished};
 
 use crate::error::{Error, Exit};
-use crate::input::Name;
+use crate::input::{Input, Name};
 use crate::interrupt;
-#[cfg(unix)]
 use crate::system;
 
 /// An open output. Dropped before [`Output::finish`], it leaves no file behind but one that may be resumed.
@@ -68,6 +67,18 @@ impl Output {
             _ => refused(&name, refusal),
         })?;
         Ok(Self { sink: Sink::File(file), name })
+    }
+
+    /// Refuses to write where it is read: bytes would be read again, without end, or gone before they are read. A disk is refused where
+    /// bytes do not stay `in_place`.
+    pub(crate) fn apart_from(&self, input: &Input, in_place: bool) -> Result<(), Error> {
+        let Sink::Stream(file) = &self.sink else { return Ok(()) };
+        match (input.metadata(), file.metadata()) {
+            (Ok(read), Ok(written)) if system::is_one(&read, &written, !in_place) => Err(Error::usage(
+                format!("{} and {} are one file: write to another", input.name(), self.name),
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// From now on what is unfinished stays, if it may be resumed.
@@ -174,10 +185,16 @@ pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 /// Opens a file that an earlier run left, to be read and added to; a pipe or device is written as it is.
 pub(crate) fn continued(options: &mut fs::OpenOptions, path: &Path) -> Result<File, Error> {
-    let opened = open_special(path).and_then(|special| match special {
-        Some(file) => Ok(file),
-        None => crossgrain_files::continued(options, path),
-    });
+    match open_special(path) {
+        Ok(Some(file)) => Ok(file),
+        Ok(None) => continued_file(options, path),
+        Err(refusal) => Err(refused(Name::File(path.to_owned()), refusal)),
+    }
+}
+
+/// The same, but nothing else than a file.
+pub(crate) fn continued_file(options: &mut fs::OpenOptions, path: &Path) -> Result<File, Error> {
+    let opened = crossgrain_files::continued(options, path);
     opened.map_err(|refusal| refused(Name::File(path.to_owned()), refusal))
 }
 

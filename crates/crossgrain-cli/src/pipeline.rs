@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
+use std::iter;
 use std::num::NonZero;
 use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -113,8 +114,10 @@ pub(crate) fn transform<E: Send>(
     output: impl Write + Send,
     compute: impl Fn(Place, &mut [u8], usize) -> Made<E> + Sync,
 ) -> Result<u64, Failure<E>> {
-    let workers = workers.get();
-    let buffers = if workers == 1 { 1 } else { 2 * workers };
+    let buffer_bytes = cut.chunk_bytes + cut.room_bytes;
+    let Some((workers, buffers)) = affordable(workers.get(), buffer_bytes) else {
+        return Err(Failure::Read(io::ErrorKind::OutOfMemory.into()));
+    };
     let pipeline = Pipeline {
         source: Mutex::new(Source {
             input,
@@ -127,7 +130,7 @@ pub(crate) fn transform<E: Send>(
             output: Some(output),
             due: 0,
             ready: BTreeMap::new(),
-            free: (0..buffers).map(|_| vec![0; cut.chunk_bytes + cut.room_bytes]).collect(),
+            free: (0..buffers).map(|_| vec![0; buffer_bytes]).collect(),
             ended: false,
             failure: None,
         }),
@@ -143,6 +146,17 @@ pub(crate) fn transform<E: Send>(
     let source = pipeline.source.into_inner().unwrap_or_else(PoisonError::into_inner);
     let sink = pipeline.sink.into_inner().unwrap_or_else(PoisonError::into_inner);
     sink.failure.map_or(Ok(source.next.position), Err)
+}
+
+/// How many workers, of at most so many, there is memory for, and their buffers: two each, but one for one that is alone.
+fn affordable(most: usize, buffer_bytes: usize) -> Option<(usize, usize)> {
+    let counts = iter::successors(Some(most), |count| Some(count / 2)).take_while(|&count| count > 0);
+    let mut both = counts.map(|workers| (workers, if workers == 1 { 1 } else { 2 * workers }));
+    both.find(|(_, buffers)| {
+        // Asked for and given back: zeros that nobody has written to cost nothing.
+        let all_bytes = buffers.checked_mul(buffer_bytes);
+        all_bytes.is_some_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok())
+    })
 }
 
 /// What the workers share. No worker holds both locks.

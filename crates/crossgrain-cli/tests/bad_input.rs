@@ -287,6 +287,26 @@ fn a_reader_that_has_gone() {
     }
 }
 
+/// Whoever stops reading what is told has seen enough.
+#[test]
+fn a_reader_who_has_gone_is_told_nothing() {
+    let place = Place::with(b"data");
+    place.run(&["keygen", "-o", "k"]).printed();
+    place.run(&["encrypt", "--key-file", "k", "in", "-o", "sealed"]).printed();
+    let commands: [&[&str]; 5] = [
+        &["inspect", "sealed"],
+        &["inspect", "--json", "sealed"],
+        &["variants"],
+        &["demo", "in"],
+        &["--help"],
+    ];
+    for args in commands {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        Done::from(place.command(args).stdout(writer).output().unwrap()).printed();
+    }
+}
+
 /// A small file system, for as long as this lives.
 #[cfg(target_os = "linux")]
 struct SmallDisk(std::path::PathBuf);

@@ -131,3 +131,18 @@ fn help_and_version_are_no_failures() {
         assert!(!Done::from(crossgrain(args).output().unwrap()).printed().is_empty());
     }
 }
+
+/// Where there is no memory for the buffers that were asked for, fewer do; where there is none for one, that is told.
+#[cfg(target_os = "linux")]
+#[test]
+fn short_memory_is_no_crash() {
+    let place = Place::with(b"some data");
+    let within = |limit_kib: u32| -> Done {
+        let line = format!("ulimit -v {limit_kib}; cat in | \"$0\" \"$@\" --threads 64 --chunk-size 256M");
+        let mut command = Command::new("sh");
+        command.args(["-c", &line, env!("CARGO_BIN_EXE_crossgrain")]).args(CTR);
+        command.current_dir(place.path(".")).env_remove("RUST_BACKTRACE").output().unwrap().into()
+    };
+    assert_eq!(within(3_000_000).printed(), encrypted(b"some data"));
+    assert!(within(200_000).refused(1).contains("no memory"));
+}

@@ -254,6 +254,36 @@ fn a_file_that_is_needed_besides_is_not_written_over() {
     place.refuses(2, &["plan", "--cipher", "aes-128", "--job", "ctr", "--save", "p", "--svg", "./p"]);
 }
 
+/// What is read and written at once would be read again, without end, or be gone before it is read.
+#[test]
+fn a_file_is_not_written_while_it_is_read() {
+    // More than is held at a time.
+    let data = painted(5 << 20, 9);
+    let place = sealed(&data);
+    let encrypted = place.read("sealed");
+    let raw = format!("raw --cipher aes-256 --mode ctr --iv {IV} --key-file k");
+    for line in [
+        "encrypt --key-file k in >> in",
+        "encrypt --key-file k in 1<> in",
+        "encrypt --key-file k < in >> in",
+        "encrypt --key-file k in -o - >> in",
+        "decrypt --key-file k sealed >> sealed",
+        "decrypt --key-file k sealed --range 0..3 1<> sealed",
+        &format!("{raw} in >> in"),
+        &format!("{raw} < in 1<> in"),
+    ] {
+        let mut command = Command::new("sh");
+        let line = format!("ulimit -f 40000; \"$0\" {line}");
+        command.args(["-c", &line, env!("CARGO_BIN_EXE_crossgrain")]).current_dir(place.path("."));
+        let done: Done = command.stdin(Stdio::null()).output().unwrap().into();
+        assert!(done.refused(2).contains("one file"), "{line}");
+        assert!(place.read("in") == data && place.read("sealed") == encrypted, "{line}");
+    }
+    let through =
+        ["-c", "\"$0\" encrypt --key-file k /dev/null > /dev/null", env!("CARGO_BIN_EXE_crossgrain")];
+    assert!(Command::new("sh").args(through).current_dir(place.path(".")).status().unwrap().success());
+}
+
 /// A program that starts without standard streams: what it reads is not empty, what it writes is not gone.
 #[test]
 fn a_closed_stream_is_told() {

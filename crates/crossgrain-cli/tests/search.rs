@@ -47,6 +47,14 @@ fn a_key_mask_finds_the_lost_digits() {
     exhausted(search(&place, &["--key-mask", "0001020304050607?8090a0b0c0d?e?e"]));
 }
 
+/// An empty list is a list: its shares are empty, and no stream.
+#[test]
+fn shares_of_an_empty_list_are_exhausted() {
+    let place = Place::with(b"");
+    exhausted(search(&place, &["--words", "in", "--shard", "1/2"]));
+    assert_eq!(found(search(&place, &["--words", "in", "--keyspace"])), "0\n");
+}
+
 #[test]
 fn ranges_masks_and_lists_find_it_too() {
     let place = Place::with(format!("{KEY}\n").as_bytes());
@@ -195,6 +203,7 @@ fn what_makes_no_sense_is_refused_in_a_line() {
         (with(&["--mask", "?d", "--iv", "00"]), "--iv"),
         (with(&["--mask", "?d", "--restore"]), "--restore"),
         (refused(&["--restore"]), "--session"),
+        (with(&["--mask", "?d", "-o", "-"]), "--output"),
         (with(&["--mask", "?d", "-o", "/dev/full/x"]), "/dev/full/x"),
         (refused(&["--session", "none", "--restore"]), "none.session"),
         (refused(&["--cipher", "aes-128", "--plain", "??", "--crypt", "00", "--mask", "?d"]), "too few"),

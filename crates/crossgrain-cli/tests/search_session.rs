@@ -101,6 +101,27 @@ fn killed_at_any_moment_it_goes_on_where_it_was() {
     assert!(journal.ends_with("{\"outcome\":\"exhausted\"}\n"));
 }
 
+/// With --all a find is no end: whoever goes on behind it hears of it, and by the exit code too.
+#[test]
+fn what_was_found_before_counts_when_it_goes_on() {
+    let place = Place::new();
+    let mask = "000102030405060708090a0b0c0d0e??";
+    let args = [&PAIR[..], &["--key-mask", mask, "--session", "s", "--all"]].concat();
+    let told = place.run(&args);
+    assert_eq!(told.code, Some(0));
+    let journal = String::from_utf8(place.read("s.session")).unwrap();
+    let (before_end, _) = journal.split_once("{\"outcome\"").unwrap();
+    place.write("s.session", before_end.as_bytes());
+    for _ in 0..2 {
+        let again = place.run(&RESTORE);
+        assert_eq!((again.code, &again.out), (Some(0), &told.out));
+    }
+    // Killed between its find and its end, one that seeks a single key has ended.
+    place.write("s.session", before_end.replace(",\"--all\"", "").as_bytes());
+    let again = place.run(&RESTORE);
+    assert_eq!((again.code, again.out), (Some(0), told.out));
+}
+
 #[test]
 fn a_line_that_was_being_written_is_forgotten() {
     let place = Place::new();
@@ -123,6 +144,43 @@ fn a_line_that_was_being_written_is_forgotten() {
         let line = place.run(&RESTORE).refused(3);
         assert!(line.contains("damaged in line"), "{line}");
     }
+}
+
+/// What a journal says is done: so nobody else may have written it, whatever lies under its name.
+#[test]
+fn a_session_that_another_user_may_have_written_is_not_believed() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let place = Place::new();
+    let [journal, real] = ["s.session", "real"].map(|name| place.path(name));
+    let arguments = [&PAIR[1..], &["--range", "0..f", "--keyspace"]].concat();
+    let planted = serde_json::json!({ "crossgrain_session": 1, "arguments": arguments });
+    place.write("real", format!("{planted}\n").as_bytes());
+    let refused = |why: &str| {
+        let line = place.run(&RESTORE).refused(3);
+        assert!(line.contains(why) && line.contains("s.session"), "{line}");
+        std::fs::remove_file(&journal).unwrap();
+    };
+    symlink("real", &journal).unwrap();
+    refused("symbolic link");
+    std::fs::hard_link(&real, &journal).unwrap();
+    refused("more than one name");
+    assert!(Command::new("mkfifo").arg(&journal).status().unwrap().success());
+    refused("no regular file");
+    std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o666)).unwrap();
+    std::fs::rename(&real, &journal).unwrap();
+    refused("can be read or written by others");
+}
+
+/// A file that is no journal is left as it is.
+#[test]
+fn what_is_no_journal_is_not_cut() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let place = Place::new();
+    place.write("s.session", b"no journal\nand no line end");
+    std::fs::set_permissions(place.path("s.session"), std::fs::Permissions::from_mode(0o600)).unwrap();
+    assert!(place.refuses(3, &RESTORE).contains("damaged in line 1"));
 }
 
 #[test]
@@ -161,6 +219,33 @@ fn a_list_that_was_changed_is_refused() {
     assert!(line.contains("not as long"), "{line}");
 }
 
+/// Where there is no place for what is found, no session is left that could not be gone on with.
+#[test]
+fn a_session_that_cannot_keep_keys_is_not_begun() {
+    let place = Place::new();
+    let args = [&PAIR[..], &["--range", "0..ff", "--session", "s", "-o", "nowhere/found"]].concat();
+    for _ in 0..2 {
+        assert!(place.refuses(3, &args).contains("nowhere/found"));
+    }
+}
+
+/// Candidates are numbered by words and rules: with another number of rules a number is another word's.
+#[test]
+fn rules_that_were_changed_are_refused() {
+    let place = Place::new();
+    place.write("words", b"a\nb\nc\n");
+    place.write("rules", b":\n$1\n");
+    let args = [&PAIR[..], &["--words", "words", "--rules", "rules", "--session", "s"]].concat();
+    assert_eq!(place.run(&args).code, Some(1));
+    let journal = String::from_utf8(place.read("s.session")).unwrap();
+    place.write("s.session", journal.split_once("{\"outcome\"").unwrap().0.as_bytes());
+    place.write("rules", b":\n$1\n$2\n");
+    let line = place.run(&RESTORE).refused(3);
+    assert!(line.contains("not as many rules"), "{line}");
+    place.write("rules", b":\n$1\n");
+    assert_eq!(place.run(&RESTORE).code, Some(1));
+}
+
 /// A file may not grow over a block: what a full disk is to the journal.
 #[test]
 fn a_full_disk_under_the_journal_is_an_error_and_nothing_is_lost() {
@@ -183,6 +268,28 @@ fn a_full_disk_under_the_journal_is_an_error_and_nothing_is_lost() {
     wait_for(&place, noted.max(1) + 1);
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+/// A shard whose key could not be kept is not done: the key is told, and found again when there is room for it.
+#[test]
+fn a_key_that_could_not_be_kept_is_found_again() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let place = Place::new();
+    place.write("s.found", format!("{}\n", "x".repeat(2000)).as_bytes());
+    std::fs::set_permissions(place.path("s.found"), std::fs::Permissions::from_mode(0o600)).unwrap();
+    let args = [&PAIR[..], &["--key-mask", "000102030405060708090a0b0c0d0e??", "--session", "s"]].concat();
+    // A file that is as long as it may be is a full disk to what is found, and not to the journal.
+    let program = env!("CARGO_BIN_EXE_crossgrain");
+    let script = format!("ulimit -f 1; exec '{program}' '{}'", args.join("' '"));
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).current_dir(place.path("."));
+    let done: common::Done = command.output().unwrap().into();
+    assert!(String::from_utf8(done.out.clone()).unwrap().contains(KEY), "{done:?}");
+    assert!(done.refused(3).contains("s.found"));
+    let again = place.run(&RESTORE);
+    assert_eq!((again.code, again.err.as_str()), (Some(0), ""));
+    assert!(String::from_utf8(place.read("s.found")).unwrap().contains(KEY));
 }
 
 /// Where a key cannot be kept, it is told as an error, and not lost in silence.

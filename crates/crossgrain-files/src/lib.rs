@@ -93,16 +93,17 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// What an open file is like, once a later change could be told by the file's times ([`Stamp`]).
 ///
-/// These are those of the system's clock at its last tick, some milliseconds ago: a file that was written in this very
-/// tick could be written again and keep them. So this may wait for the next.
+/// These are those of the system's clock at its last tick, some milliseconds ago: a file that was changed in this very
+/// tick could be changed again and keep them. So this may wait for the next.
 ///
 /// # Errors
 /// If the system does not tell.
 pub fn settled(file: &File) -> io::Result<Metadata> {
     let metadata = file.metadata()?;
-    let age = metadata.modified().ok().and_then(|modified| SystemTime::now().duration_since(modified).ok());
+    // A time to come is that of another machine's clock, and tells nothing.
+    let age = |changed| SystemTime::now().duration_since(changed).unwrap_or_default();
     if metadata.is_file()
-        && let Some(left) = age.and_then(|age| TICK.checked_sub(age))
+        && let Some(left) = system::changed(&metadata).and_then(|changed| TICK.checked_sub(age(changed)))
     {
         thread::sleep(left);
         return file.metadata();

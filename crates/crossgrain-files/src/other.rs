@@ -32,6 +32,11 @@ impl Stamp {
     }
 }
 
+/// When a file was changed last.
+pub(crate) fn changed(metadata: &Metadata) -> Option<SystemTime> {
+    metadata.modified().ok()
+}
+
 /// Who may read a file once it has its name: the directory decides.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rights;

@@ -4,6 +4,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -50,6 +51,13 @@ impl Stamp {
     pub const fn len_bytes(&self) -> u64 {
         self.len_bytes
     }
+}
+
+/// When a file was changed last, by the time that nobody can set: whoever writes it may set the other back.
+pub(crate) fn changed(metadata: &Metadata) -> Option<SystemTime> {
+    let seconds = Duration::from_secs(u64::try_from(metadata.ctime()).ok()?);
+    let nanoseconds = Duration::from_nanos(u64::try_from(metadata.ctime_nsec()).ok()?);
+    SystemTime::UNIX_EPOCH.checked_add(seconds)?.checked_add(nanoseconds)
 }
 
 /// Who may read a file once it has its name.
@@ -183,7 +191,27 @@ pub(crate) fn is_trusted_link(path: &Path) -> bool {
 /// Makes a name last: it is in its directory, and lasts when that does.
 ///
 /// # Errors
-/// If the directory cannot be opened or synced.
+/// If the directory cannot be synced.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
-    File::open(directory_of(path))?.sync_all()
+    match File::open(directory_of(path)) {
+        Ok(directory) => directory.sync_all(),
+        // One that may be written to and not read, such as a box to drop files in, is synced with all that is beside it.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => sync_file_system(path),
+        Err(error) => Err(error),
+    }
+}
+
+/// Syncs the file system that a file is in.
+#[cfg(target_os = "linux")]
+fn sync_file_system(path: &Path) -> io::Result<()> {
+    // A link may have been put there by now, or a pipe.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    Ok(rustix::fs::syncfs(&file)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sync_file_system(_path: &Path) -> io::Result<()> {
+    rustix::fs::sync();
+    Ok(())
 }

@@ -115,9 +115,47 @@ fn a_change_shows_in_the_stamp() {
 mod unix {
     use super::*;
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+    use std::time::{Duration, SystemTime};
 
     fn mode(path: &Path) -> u32 {
         fs::symlink_metadata(path).unwrap().mode() & 0o7777
+    }
+
+    /// A directory that may be written to and not read: the file is there, and that is no failure.
+    #[test]
+    fn a_file_is_finished_in_a_directory_that_cannot_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o300)).unwrap();
+        if File::open(folder.path()).is_ok() {
+            println!("skipped: a directory that cannot be read (this user reads all)");
+        }
+        let path = folder.path().join("out");
+        for replace in [false, true] {
+            let new = begin(&path, replace, Content::Open, &mut |_| Ok(())).unwrap();
+            new.file().write_all(b"text").unwrap();
+            new.finish().unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"text");
+        }
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    }
+
+    /// Whoever changes a file may set the time of that back: the times still are of an earlier tick when they are looked at.
+    #[test]
+    fn a_time_that_was_set_back_settles_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("in");
+        for days in [-30_i64, 30] {
+            fs::write(&path, b"text").unwrap();
+            let now = SystemTime::now();
+            let away = Duration::from_secs(86_400 * days.unsigned_abs());
+            let set = if days < 0 { now - away } else { now + away };
+            let file = File::options().write(true).open(&path).unwrap();
+            file.set_modified(set).unwrap();
+            let found = settled(&file).unwrap();
+            let changed = Duration::new(found.ctime() as u64, found.ctime_nsec() as u32);
+            let age = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH + changed).unwrap();
+            assert!(age >= Duration::from_millis(15), "{age:?}");
+        }
     }
 
     /// The umask is the process's, and no test here changes it.

@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::{mem, process};
 
 use crossgrain::mode::Options;
 use crossgrain_container::{
@@ -56,7 +57,9 @@ impl Reader {
         let options = Options { threads, ..Options::default() };
         let input = File::open(&source).map_err(|error| told(error, &source))?;
         let secret = as_secret(&secret, is_passphrase);
-        let begun = pool::run(py, threads, || Decryptor::new(input, secret, &Limits::default(), &options))?;
+        let begun = pool::run(py, deriving_threads(secret, threads), || {
+            Decryptor::new(input, secret, &Limits::default(), &options)
+        })?;
         Ok(Self { inner: begun.map_err(refused)?, threads })
     }
 
@@ -85,6 +88,8 @@ impl Reader {
 pub(crate) struct Writer {
     /// `None` once it is finished, or something could not be written: the rest of it would be no file.
     inner: Option<(Encryptor<File>, NewFile)>,
+    /// The process that began it. In one that is forked from that, a copy of it would seal other bytes under the same nonces.
+    process: u32,
     target: PathBuf,
     threads: usize,
 }
@@ -106,14 +111,15 @@ impl Writer {
         let suite: Suite = suite.parse().map_err(refused)?;
         let (place, output) = begun(&target, overwrite, Content::Open)?;
         let secret = as_secret(&secret, is_passphrase);
-        let begun = pool::run(py, threads, || {
+        let begun = pool::run(py, deriving_threads(secret, threads), || {
             let header = match secret {
                 Secret::Key(_) => Header::of_key(suite),
                 Secret::Passphrase(_) => Header::of_passphrase(suite, Argon2id::fresh()?),
             };
             Encryptor::new(output, &header, secret, &options)
         })?;
-        Ok(Self { inner: Some((begun.map_err(refused)?, place)), target, threads })
+        let inner = Some((begun.map_err(refused)?, place));
+        Ok(Self { inner, process: process::id(), target, threads })
     }
 
     /// Writes all of the bytes, and gives how many. If it fails, there will be no file.
@@ -135,13 +141,37 @@ impl Writer {
 
 impl Writer {
     fn under_way(&mut self) -> PyResult<(Encryptor<File>, NewFile)> {
+        if self.process != process::id() {
+            let why = "another process began the file, from which this one was forked: begin another file";
+            return Err(Error::new_err(why));
+        }
         let why = "the file is finished, or an earlier write failed: begin another";
         self.inner.take().ok_or_else(|| Error::new_err(why))
     }
 }
 
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // The name that the file may have meanwhile is the other process' to remove.
+        if self.process != process::id()
+            && let Some((_, place)) = self.inner.take()
+        {
+            mem::forget(place);
+        }
+    }
+}
+
 fn as_secret(bytes: &[u8], is_passphrase: bool) -> Secret<'_> {
     if is_passphrase { Secret::Passphrase(bytes) } else { Secret::Key(bytes) }
+}
+
+/// The threads that a file is begun by. Argon2id's lanes go to threads whatever the number for the rest: to those of this process'
+/// pool, for others may be those of a process that forked this one, and never come.
+fn deriving_threads(secret: Secret<'_>, threads: usize) -> usize {
+    match secret {
+        Secret::Key(_) => threads,
+        Secret::Passphrase(_) => 0,
+    }
 }
 
 /// Encrypts a file into another, and gives the length of the plaintext.

@@ -38,6 +38,45 @@ def test_by_a_passphrase(tmp_path):
     assert (tmp_path / "back").read_bytes() == b"some text"
     with pytest.raises(crossgrain.Error, match="wrong"):
         crossgrain.decrypt_file(tmp_path / "sealed", tmp_path / "wrong", passphrase="hoher")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
+def test_a_forked_process_does_not_go_on_with_a_file(tmp_path):
+    """It would seal other bytes under the same key and nonces."""
+    path = tmp_path / "sealed"
+    with crossgrain.EncryptedFile(path, "x", key=KEY, threads=1) as file:
+        file.write(b"parent")
+        child = os.fork()
+        if child == 0:
+            refused = 0
+            for use in (lambda: file.write(b"child!"), file.close):
+                try:
+                    use()
+                except crossgrain.Error as error:
+                    refused += "another process" in str(error)
+            os._exit(refused)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+        assert not path.exists()
+    with crossgrain.EncryptedFile(path, key=KEY) as file:
+        assert file.read() == b"parent"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
+@pytest.mark.parametrize("threads", [0, 1, 2])
+def test_a_passphrase_in_a_forked_process(tmp_path, threads):
+    """The threads that derive a key are not those of the parent."""
+    (tmp_path / "plain").write_bytes(b"some text")
+    crossgrain.encrypt_file(tmp_path / "plain", tmp_path / "sealed", passphrase="text", threads=threads)
+    child = os.fork()
+    if child == 0:
+        try:
+            # Whatever it waits for, it does not wait for ever.
+            signal.alarm(60)
+            crossgrain.decrypt_file(tmp_path / "sealed", tmp_path / "back", passphrase="text", threads=threads)
+        finally:
+            os._exit(0)
+    assert os.waitpid(child, 0) == (child, 0)
+    assert (tmp_path / "back").read_bytes() == b"some text"
     with pytest.raises(crossgrain.Error, match="passphrase"):
         crossgrain.decrypt_file(tmp_path / "sealed", tmp_path / "wrong", key=KEY)
     assert sorted(os.listdir(tmp_path)) == ["back", "plain", "sealed"]

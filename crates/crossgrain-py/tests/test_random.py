@@ -206,12 +206,23 @@ def test_states_that_make_no_sense_are_refused():
         {"key": 2**128},
         {"key": bytes(5)},
         {"key": np.zeros(3, np.uint64)},
+        {"key": np.array([-1, 0])},
         {"bits": 100},
     ],
 )
 def test_keys_that_make_no_sense_are_refused(made):
     with pytest.raises(ValueError):
         AESCounter(**made)
+
+
+def test_a_generator_does_not_go_back_by_a_size():
+    stream = AESCounter(1)
+    stream.random_raw(10)
+    for size in (-1, (2, -3)):
+        for output in (True, False):
+            with pytest.raises(ValueError):
+                stream.random_raw(size, output)
+    assert stream.position == 10
 
 
 def test_keys_may_be_numbers_bytes_or_words():

@@ -147,7 +147,7 @@ def test_the_documented_example(client, monkeypatch, tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links (not on this system)")
-@pytest.mark.parametrize("planted", ["link", "second name", "text", "text without an end", "pipe"])
+@pytest.mark.parametrize("planted", ["link", "second name", "text", "text without an end", "pipe", "open to others"])
 def test_a_journal_that_is_none_is_left_as_it_is(tmp_path, planted):
     from crossgrain._journal import Journal
 
@@ -161,8 +161,12 @@ def test_a_journal_that_is_none_is_left_as_it_is(tmp_path, planted):
         journal.hardlink_to(others)
     elif planted == "pipe":
         os.mkfifo(journal)
+    elif planted == "open to others":
+        journal.write_bytes(others.read_bytes())
+        journal.chmod(0o622)
     else:
         journal.write_bytes(b"a line\nand another" if planted == "text" else b"no line")
+        journal.chmod(0o600)
     before = others.read_bytes(), planted != "pipe" and journal.read_bytes()
     with pytest.raises((crossgrain.Error, OSError)):
         Journal(journal, True, search, (0, 100))

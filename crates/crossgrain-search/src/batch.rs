@@ -253,10 +253,10 @@ impl<'a> Batch<'a> {
                 let prove = self.proof.take().is_some();
                 for place in 0..count {
                     let key = self.key(place);
-                    if prove && place == 0 && !test.planted(key)?.holds(key) {
+                    if prove && place == 0 && !test.planted(key)?.holds(key)? {
                         return Err(Error::Canary { kernel: test.name() });
                     }
-                    if test.holds(key) {
+                    if test.holds(key)? {
                         self.hit(place);
                     }
                 }

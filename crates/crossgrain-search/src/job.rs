@@ -25,7 +25,10 @@ pub trait Test: Send + Sync {
     fn key_bytes(&self) -> Option<usize>;
 
     /// Whether a key of that length is right.
-    fn holds(&self, key: &[u8]) -> bool;
+    ///
+    /// # Errors
+    /// If that cannot be found out, as where there is no memory for it: such a key is not a wrong one, and the search ends.
+    fn holds(&self, key: &[u8]) -> Result<bool, Error>;
 
     /// The same test for which `key` is right.
     ///

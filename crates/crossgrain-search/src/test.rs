@@ -113,11 +113,11 @@ impl Test for XtsSector {
         Some(2 * self.cipher.key_bytes())
     }
 
-    fn holds(&self, key: &[u8]) -> bool {
+    fn holds(&self, key: &[u8]) -> Result<bool, Error> {
         let mut data = self.needed().to_vec();
-        let known = || self.plaintext.iter().zip(&self.mask);
-        self.run(Direction::Decrypt, key, &mut data).is_ok()
-            && data.iter().zip(known()).all(|(a, (b, mask))| (a ^ b) & mask == 0)
+        self.run(Direction::Decrypt, key, &mut data)?;
+        let known = self.plaintext.iter().zip(&self.mask);
+        Ok(data.iter().zip(known).all(|(a, (b, mask))| (a ^ b) & mask == 0))
     }
 
     fn planted(&self, key: &[u8]) -> Result<Box<dyn Test>, Error> {
@@ -153,8 +153,12 @@ impl Test for Tagged {
         Some(self.mode.key_bytes(self.cipher))
     }
 
-    fn holds(&self, key: &[u8]) -> bool {
-        self.open(key, &mut self.ciphertext.clone()).is_ok()
+    fn holds(&self, key: &[u8]) -> Result<bool, Error> {
+        match self.open(key, &mut self.ciphertext.clone()) {
+            Ok(()) => Ok(true),
+            Err(Error::Block(block::Error::Forged)) => Ok(false),
+            Err(refusal) => Err(refusal),
+        }
     }
 
     fn planted(&self, key: &[u8]) -> Result<Box<dyn Test>, Error> {
@@ -196,11 +200,13 @@ impl Test for File {
         (!self.is_by_passphrase()).then(|| self.header.suite.key_bytes())
     }
 
-    fn holds(&self, key: &[u8]) -> bool {
-        let committed = |key: &[u8]| {
-            Payload::committed(self.header.suite, key, &self.prefix, &self.header.to_bytes(), &self.options)
-        };
-        self.input_key(key).is_ok_and(|key| committed(&key).is_ok())
+    fn holds(&self, key: &[u8]) -> Result<bool, Error> {
+        let (suite, key) = (self.header.suite, self.input_key(key)?);
+        match Payload::committed(suite, &key, &self.prefix, &self.header.to_bytes(), &self.options) {
+            Ok(_) => Ok(true),
+            Err(container::Error::WrongKey) => Ok(false),
+            Err(refusal) => Err(refusal.into()),
+        }
     }
 
     fn planted(&self, key: &[u8]) -> Result<Box<dyn Test>, Error> {
@@ -259,9 +265,10 @@ impl Test for Plausible {
         Some(self.cipher.key_bytes())
     }
 
-    fn holds(&self, key: &[u8]) -> bool {
+    fn holds(&self, key: &[u8]) -> Result<bool, Error> {
         let mut data = self.ciphertext.clone();
-        self.run(Direction::Decrypt, key, &mut data).is_ok() && self.look.fits(&data)
+        self.run(Direction::Decrypt, key, &mut data)?;
+        Ok(self.look.fits(&data))
     }
 
     fn planted(&self, key: &[u8]) -> Result<Box<dyn Test>, Error> {

@@ -17,6 +17,9 @@ use super::hex::decode;
 /// A longer line is no word: 1 MiB.
 pub const WORD_BYTES_MAX: usize = 1 << 20;
 
+/// So many bytes show that a line is longer, even if the last of them is taken for a part of its end.
+const TOO_LONG_BYTES: usize = WORD_BYTES_MAX + 2;
+
 /// How words stand in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -119,7 +122,7 @@ impl<R: Read> Words<R> {
             let are_lines = self.form == Form::Lines || self.form == Form::Hex;
             if are_lines
                 && self.shorten()?
-                && let Some(end) = self.end(WORD_BYTES_MAX + 1)
+                && let Some(end) = self.end(TOO_LONG_BYTES)
             {
                 break end;
             }
@@ -172,11 +175,11 @@ impl<R: Read> Words<R> {
 
     /// Of a line that is too long keeps no more than shows that it is, and its end: whether that was found.
     fn shorten(&mut self) -> io::Result<bool> {
-        while self.rest.len() > WORD_BYTES_MAX + 1 && !self.is_at_end {
-            self.rest.truncate(WORD_BYTES_MAX + 1);
+        while self.rest.len() > TOO_LONG_BYTES && !self.is_at_end {
+            self.rest.truncate(TOO_LONG_BYTES);
             self.read()?;
-            if let Some(end) = memchr(b'\n', &self.rest[WORD_BYTES_MAX + 1..]) {
-                self.rest.drain(WORD_BYTES_MAX + 1..WORD_BYTES_MAX + 1 + end);
+            if let Some(end) = memchr(b'\n', &self.rest[TOO_LONG_BYTES..]) {
+                self.rest.drain(TOO_LONG_BYTES..TOO_LONG_BYTES + end);
                 return Ok(true);
             }
         }

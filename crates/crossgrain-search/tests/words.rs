@@ -4,9 +4,13 @@
 #[path = "../src/hex.rs"]
 mod hex_digits;
 
-use std::io::Cursor;
+use std::io::{self, Cursor};
+use std::sync::Mutex;
 
-use crossgrain_search::{Error, Form, Hash, Kdf, Refusal, Rule, WORD_BYTES_MAX, Words};
+use crossgrain_search::{
+    Error, Form, Hash, Kdf, Known, Refusal, Refused, Rule, Search, Test, WORD_BYTES_MAX, Watch, WordSearch,
+    Words,
+};
 use proptest::prelude::*;
 
 /// All words of a list with their numbers, read by so many bytes at a time.
@@ -73,6 +77,20 @@ fn long_lines_are_words_up_to_a_mebibyte_and_none_is_lost() {
     }
 }
 
+/// What is kept of a long line may end in what begins a line's end.
+#[test]
+fn no_part_of_a_long_line_is_a_word() {
+    for at in WORD_BYTES_MAX - 2..WORD_BYTES_MAX + 4 {
+        let mut long = vec![b'x'; WORD_BYTES_MAX + 5000];
+        long[at] = b'\r';
+        long.push(b'\n');
+        for chunk_bytes in [1000, 1 << 20] {
+            let all = words(&long, Form::Lines, chunk_bytes);
+            assert!(all.len() == 1 && all[0].len() > WORD_BYTES_MAX, "{at}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn every_word_comes_once(
@@ -88,6 +106,41 @@ proptest! {
         let want: Vec<_> = list.chunks(len_bytes).map(<[u8]>::to_vec).collect();
         prop_assert_eq!(words(&list, Form::Records { len_bytes }, chunk_bytes), want);
     }
+}
+
+/// A test that cannot say anything of one candidate.
+struct Fails;
+
+impl Test for Fails {
+    fn name(&self) -> String {
+        "a test that fails".to_owned()
+    }
+
+    fn key_bytes(&self) -> Option<usize> {
+        None
+    }
+
+    fn holds(&self, key: &[u8]) -> Result<bool, Error> {
+        if key == b"key" { Err(Error::Words(io::ErrorKind::OutOfMemory.into())) } else { Ok(true) }
+    }
+
+    fn planted(&self, _key: &[u8]) -> Result<Box<dyn Test>, Error> {
+        Ok(Box::new(Self))
+    }
+}
+
+/// A candidate of which it could not be found out whether it is right was not tried.
+#[test]
+fn a_candidate_that_could_not_be_tried_ends_the_search() {
+    let search = Search::new(Known::Test(Box::new(Fails)), Kdf::Exact).unwrap();
+    let ends = |list: &'static [u8]| {
+        let list = Mutex::new(Words::new(list, Form::Lines, 4));
+        let watch = Watch::new(&|_| ());
+        WordSearch::new(&search, &[Rule::nothing()], 0..u128::MAX)
+            .chunks(&list, usize::MAX, &Mutex::new(Refused::default()), &watch)
+            .is_err()
+    };
+    assert!(!ends(b"a\nb\nc\n") && ends(b"a\nb\nkey\n"));
 }
 
 #[test]

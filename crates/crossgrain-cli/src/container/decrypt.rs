@@ -32,6 +32,7 @@ pub(crate) fn decrypt(args: DecryptArgs) -> Result<(), Error> {
         _ => args.files.output(&args.sealed.keys, Content::Plaintext)?,
     };
     let mut sealed = Sealed::open(&args.sealed, args.files.input.as_deref(), &args.files.work)?;
+    output.apart_from(&sealed.input, false)?;
     if let Some(range) = args.range {
         sealed.narrow(range)?;
     }

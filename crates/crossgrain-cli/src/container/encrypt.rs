@@ -39,6 +39,7 @@ pub(crate) fn encrypt(args: EncryptArgs) -> Result<(), Error> {
     }
     let mut output = args.files.output(&args.keys, Content::Open)?;
     let mut input = Input::open(args.files.input.as_deref().filter(|path| path.as_os_str() != "-"))?;
+    output.apart_from(&input, false)?;
     let beginning = beginning(&args, &output)?;
     write(&args, &mut input, &mut output, &beginning)?;
     input.stayed_whole()?;

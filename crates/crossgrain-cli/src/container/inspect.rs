@@ -20,7 +20,7 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<(), Error> {
     let text = if args.json { as_json(&header, plaintext_bytes) } else { as_text(&header, plaintext_bytes) };
     let mut output = crate::output::Output::standard()?;
     let written = std::io::Write::write_all(&mut output, text.as_bytes());
-    written.map_err(|error| Error::write(output.name(), &error))
+    written.map_err(|error| Error::print(&error))
 }
 
 /// `plaintext_bytes` is `None` for a stream, whose length nobody knows, and within that for a file cut off.

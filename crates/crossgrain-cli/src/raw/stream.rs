@@ -50,6 +50,7 @@ pub(super) struct Work {
 pub(super) fn run(job: &Job, work: &Work, padded_to: Option<usize>) -> Result<(), Error> {
     let mut input = Input::open(job.input.as_deref())?;
     let mut output = super::output(job)?;
+    output.apart_from(&input, true)?;
     let from = input.name().clone();
     let len_bytes = input.len_bytes();
     let workers =

@@ -7,7 +7,8 @@ use crossgrain::Cipher;
 use crossgrain::mode::Mode;
 use crossgrain_search::{BigUint, Shard};
 
-use super::{EXIT_CODES, session};
+use super::EXIT_CODES;
+use super::session::{Session, State};
 use crate::device::Asked;
 use crate::error::Error;
 use crate::typed::{ciphers, modes};
@@ -247,13 +248,14 @@ struct Alone {
 }
 
 impl Args {
-    /// These arguments, or those of the session that is to be gone on with.
-    pub(super) fn resolved(self) -> Result<Self, Error> {
+    /// These arguments, or those of the session that is to be gone on with, and that.
+    pub(super) fn resolved(self) -> Result<(Self, Option<(Session, State)>), Error> {
         let (true, Some(name)) = (self.restore, self.session.clone()) else {
-            return Ok(self);
+            return Ok((self, None));
         };
-        let kept = Alone::try_parse_from(session::kept_arguments(&name)?)?.args;
-        Ok(Self {
+        let (session, mut state) = Session::restore(&name)?;
+        let kept = Alone::try_parse_from(std::mem::take(&mut state.arguments))?.args;
+        let args = Self {
             restore: true,
             session: Some(name),
             json: self.json || kept.json,
@@ -261,6 +263,7 @@ impl Args {
             threads: self.threads.or(kept.threads),
             device: if self.device.is_empty() { kept.device } else { self.device },
             ..kept
-        })
+        };
+        Ok((args, Some((session, state))))
     }
 }

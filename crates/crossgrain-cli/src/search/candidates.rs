@@ -106,7 +106,7 @@ impl Args {
             skip..skip.saturating_add(limit)
         } else {
             // What cannot be opened again can be read once, and counting reads all of it: standard input even of a file.
-            let is_stream = is_standard || input.len_bytes().is_none();
+            let is_stream = is_standard || !input.is_file();
             if is_stream && self.shard.is_some() {
                 return Err(Error::usage(
                     "a share of standard input or a pipe cannot be known: give --words a file",

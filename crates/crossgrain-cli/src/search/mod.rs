@@ -37,7 +37,7 @@ const EXIT_CODES: &str = "Exit codes: 0 found, 1 exhausted without a find, 2 abo
 
 /// Searches.
 pub(crate) fn run(args: Args) -> ExitCode {
-    match args.resolved().and_then(|args| run::run(&args)) {
+    match args.resolved().and_then(|(args, restored)| run::run(&args, restored)) {
         Ok(outcome) => ExitCode::from(outcome as u8),
         Err(error) => failed(&error),
     }

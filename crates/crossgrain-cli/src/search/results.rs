@@ -62,12 +62,14 @@ impl Results {
     fn try_add(&self, lines: &mut Vec<Zeroizing<String>>, hit: &Hit) -> Result<(), Error> {
         let line = Zeroizing::new(line(hit).to_string());
         let is_new = !lines.contains(&line);
-        if let Some((file, path)) = self.file.as_ref().filter(|_| is_new) {
+        let kept = self.file.as_ref().filter(|_| is_new).map_or(Ok(()), |(file, path)| {
             let whole = Zeroizing::new(format!("{}\n", *line));
             let written = (&mut &*file).write_all(whole.as_bytes()).and_then(|()| sync(file));
-            written.map_err(|error| Error::write(format_args!("'{}'", path.display()), &error))?;
-        }
+            written.map_err(|error| Error::write(format_args!("'{}'", path.display()), &error))
+        });
+        // What cannot be kept is told all the same.
         let told = tell(&line, self.json);
+        kept?;
         lines.push(line);
         // What is on the disk is safe; who is not there to read it will look there.
         if self.file.is_some() { Ok(()) } else { told }

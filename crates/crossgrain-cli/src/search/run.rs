@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -16,7 +16,7 @@ use super::args::Args;
 use super::candidates::{Candidates, List};
 use super::places::Places;
 use super::results::Results;
-use super::session::{Session, State};
+use super::session::{ListFacts, Session, State};
 use super::status::Status;
 use crate::device::{Asked, searcher};
 use crate::error::{self, Error, Exit};
@@ -35,8 +35,16 @@ const QUICK_FIRST: u64 = 1 << 18;
 /// The first shard of a slow one.
 const SLOW_FIRST: u64 = 16;
 
-/// Searches as typed.
-pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
+/// A session that is gone on with, and what its journal says.
+type Restored = Option<(Session, State)>;
+
+/// Searches as typed, or goes on with a session.
+pub(super) fn run(args: &Args, restored: Restored) -> Result<Outcome, Error> {
+    if args.output.as_deref() == Some(Path::new("-")) {
+        return Err(Error::usage(
+            "what is found is printed in any case: give --output a name, or leave it out",
+        ));
+    }
     let search = args.search(args.is_text())?;
     let candidates = args.candidates(&search)?;
     if args.keyspace {
@@ -65,11 +73,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome, Error> {
                 }
             };
             let places = Places::new(device, &search, &space, args.explain)?;
-            journaled(args, &search, Work::Space(places, range))
+            journaled(args, restored, &search, Work::Space(places, range))
         }
         Candidates::Words(list) => {
             let devices = devices(&args.device, &search)?;
-            journaled(args, &search, Work::Words(list, devices))
+            journaled(args, restored, &search, Work::Words(list, devices))
         }
     }
 }
@@ -130,14 +138,19 @@ impl Work<'_> {
 }
 
 /// Searches with what is kept of it.
-fn journaled(args: &Args, search: &Search, work: Work<'_>) -> Result<Outcome, Error> {
+fn journaled(args: &Args, restored: Restored, search: &Search, work: Work<'_>) -> Result<Outcome, Error> {
     if args.explain {
         explain(search, &work);
     }
-    let journal = Journal::open(args, &work)?;
-    let results = Results::open(args.results_path().as_deref(), args.json)?;
-    if let Some(outcome) = journal.ended {
+    let journal = Journal::open(args, restored, &work)?;
+    let results = Results::open(args.results_path().as_deref(), args.json).inspect_err(|_| {
+        // One that was not begun would be in the way, and could not be gone on with either.
+        journal.session.iter().filter(|_| !args.restore).for_each(Session::remove);
+    })?;
+    if journal.is_found || journal.ended.is_some() {
         results.tell_kept()?;
+    }
+    if let Some(outcome) = journal.ended {
         error::tell("the session has ended already: nothing is left to be searched");
         return Ok(outcome);
     }
@@ -145,40 +158,50 @@ fn journaled(args: &Args, search: &Search, work: Work<'_>) -> Result<Outcome, Er
 }
 
 /// A session, if there is one, and where to go on.
+#[derive(Default)]
 struct Journal {
     session: Option<Session>,
     next: Option<BigUint>,
+    /// Whether a key was found before.
+    is_found: bool,
     ended: Option<Outcome>,
 }
 
 impl Journal {
-    fn open(args: &Args, work: &Work<'_>) -> Result<Self, Error> {
+    fn open(args: &Args, restored: Restored, work: &Work<'_>) -> Result<Self, Error> {
         let Some(name) = &args.session else {
-            return Ok(Self { session: None, next: None, ended: None });
+            return Ok(Self::default());
         };
-        let list_bytes = match work {
-            Work::Words(list, _) => list.len_bytes,
-            Work::Space(..) => None,
+        let list = match work {
+            Work::Words(List { len_bytes, rules, .. }, _) => {
+                ListFacts { len_bytes: *len_bytes, rules: Some(rules.len() as u64) }
+            }
+            Work::Space(..) => ListFacts::default(),
         };
-        if !args.restore {
+        let Some((session, State { list: was, next, is_found, outcome, .. })) = restored else {
             let typed = std::env::args_os().skip(2).map(|argument| argument.into_string().ok());
             let typed = typed.collect::<Option<Vec<_>>>();
             let typed = typed
                 .ok_or_else(|| Error::usage("a session keeps arguments that are text: rename the files"))?;
-            let session = Session::create(name, &typed, list_bytes)?;
-            return Ok(Self { session: Some(session), next: None, ended: None });
-        }
-        let (session, State { list_bytes: was_bytes, next, outcome }) = Session::restore(name)?;
-        if was_bytes != list_bytes {
+            let session = Session::create(name, &typed, list)?;
+            return Ok(Self { session: Some(session), ..Self::default() });
+        };
+        if was.len_bytes != list.len_bytes {
             let why = "the word list is not as long as when the session began: give it back as it was";
             return Err(Error::usage(why));
         }
-        Ok(Self { session: Some(session), next, ended: outcome })
+        if was.rules.is_some() && was.rules != list.rules {
+            let why = "there are not as many rules as when the session began: give them back as they were";
+            return Err(Error::usage(why));
+        }
+        // One that was killed between its find and its end has ended.
+        let ended = outcome.or((is_found && !args.all).then_some(Outcome::Found));
+        Ok(Self { session: Some(session), next, is_found, ended })
     }
 
-    /// Everything before `next` was tried.
-    fn note(&mut self, next: &BigUint) -> Result<(), Error> {
-        self.session.as_mut().map_or(Ok(()), |session| session.note(next))
+    /// Everything before `next` was tried, and a key was found there or not.
+    fn note(&mut self, next: &BigUint, is_found: bool) -> Result<(), Error> {
+        self.session.as_mut().map_or(Ok(()), |session| session.note(next, is_found))
     }
 }
 
@@ -201,10 +224,10 @@ fn watched(
     let interrupted =
         interrupt::flag().map_err(|error| Error::usage(format!("no signal can be caught: {error}")))?;
     let (is_found, is_ended, is_done) =
-        (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
+        (AtomicBool::new(journal.is_found), AtomicBool::new(false), AtomicBool::new(false));
     let on_hit = |hit: Hit| {
-        is_found.store(true, Ordering::Relaxed);
         let is_kept = results.add(&hit);
+        is_found.fetch_or(is_kept, Ordering::Relaxed);
         is_ended.fetch_or(!is_kept || !args.all, Ordering::Relaxed);
     };
     let watch = Watch::new(&on_hit);
@@ -216,7 +239,7 @@ fn watched(
         let teller = teller.map_err(|error| {
             Error::new(Exit::InputOutput, format!("no thread can be had to tell how far it is: {error}"))
         })?;
-        let steps = Steps { search, watch: &watch, is_ended: &is_ended };
+        let steps = Steps { search, watch: &watch, is_found: &is_found, is_ended: &is_ended, results };
         let searched = match work {
             Work::Space(places, range) => steps.space(places, next..range.end, &mut journal),
             Work::Words(list, devices) => steps.words(list, &devices, &next, &mut journal),
@@ -257,8 +280,11 @@ fn tell_restore(args: &Args) {
 struct Steps<'a> {
     search: &'a Search,
     watch: &'a Watch<'a>,
+    /// Whether a key was found and kept.
+    is_found: &'a AtomicBool,
     /// Whether a find has ended it.
     is_ended: &'a AtomicBool,
+    results: &'a Results,
 }
 
 impl Steps<'_> {
@@ -281,7 +307,7 @@ impl Steps<'_> {
             }
             let time = start.elapsed();
             pace.took(time);
-            journal.note(&shard.end)?;
+            self.note(journal, &shard.end)?;
             rest.start = shard.end;
             if places.took(self.watch.tried() - before, time, &(&rest.end - &rest.start)) {
                 pace = Pace::new((pace.count / GROWTH).max(first));
@@ -320,11 +346,17 @@ impl Steps<'_> {
             let after = position();
             is_exhausted = after == before;
             let number = (u128::from(after) * rules.len() as u128).min(end);
-            journal.note(&BigUint::from(number))?;
+            self.note(journal, &BigUint::from(number))?;
         }
         let words = words.into_inner().unwrap_or_else(PoisonError::into_inner);
         tell_refused(&refused.into_inner().unwrap_or_else(PoisonError::into_inner), words.is_cut());
         Ok(is_exhausted)
+    }
+
+    /// Notes that everything before `next` was tried: not where a key was found and could not be kept, which would be found no more.
+    fn note(&self, journal: &mut Journal, next: &BigUint) -> Result<(), Error> {
+        self.results.checked()?;
+        journal.note(next, self.is_found.load(Ordering::Relaxed))
     }
 
     /// Whether to end before the end.

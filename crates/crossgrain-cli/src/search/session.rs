@@ -4,8 +4,8 @@
 //! line counts once its line end is on the disk: whatever kills the program costs the shard that it was in. The file is
 //! made once and only added to, and is locked as long as somebody writes it.
 
-use std::fs::{File, TryLockError};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use crossgrain_files::{restrict, sync_directory};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::{Error, Exit};
-use crate::output::{continued, with_suffix};
+use crate::output::{continued_file, with_suffix};
 
 /// The version of the journal.
 const VERSION: u64 = 1;
@@ -25,20 +25,33 @@ pub(super) struct Session {
     path: PathBuf,
 }
 
+/// What is known of a word list, if there is one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ListFacts {
+    /// Its length, if that can be known.
+    pub(super) len_bytes: Option<u64>,
+    /// How many rules there are for a word; versions before did not note that.
+    pub(super) rules: Option<u64>,
+}
+
 /// What a journal says.
 #[derive(Debug)]
 pub(super) struct State {
-    /// The length of the word list, if there is one and it was known.
-    pub(super) list_bytes: Option<u64>,
+    /// The arguments that the session was begun with.
+    pub(super) arguments: Vec<String>,
+    /// What numbers of candidates go by, besides the arguments.
+    pub(super) list: ListFacts,
     /// The number of the first candidate that is still to be tried; from the beginning if there is none.
     pub(super) next: Option<BigUint>,
+    /// Whether a key was found before that one.
+    pub(super) is_found: bool,
     /// How the search ended, if it did.
     pub(super) outcome: Option<Outcome>,
 }
 
 impl Session {
     /// Begins a session, which there may not be yet.
-    pub(super) fn create(name: &Path, arguments: &[String], list_bytes: Option<u64>) -> Result<Self, Error> {
+    pub(super) fn create(name: &Path, arguments: &[String], list: ListFacts) -> Result<Self, Error> {
         let path = with_suffix(name, ".session");
         let mut options = File::options();
         let file =
@@ -56,31 +69,39 @@ impl Session {
             })?;
         let mut session = Self { file, path };
         session.lock()?;
-        let begun =
-            json!({ "crossgrain_session": VERSION, "arguments": arguments, "list_bytes": list_bytes });
+        let begun = json!({
+            "crossgrain_session": VERSION, "arguments": arguments,
+            "list_bytes": list.len_bytes, "rules": list.rules,
+        });
         if let Err(error) = session.add(&begun) {
             // Without its first line it is no session, and stands in the way of one.
-            let _ = std::fs::remove_file(&session.path);
+            session.remove();
             return Err(error);
         }
         sync_directory(&session.path).map_err(|error| Error::write(session.path.display(), &error))?;
         Ok(session)
     }
 
-    /// Goes on with a session.
+    /// Takes back a session that was made and is not begun.
+    pub(super) fn remove(&self) {
+        // What went wrong before is told, and this is of no account.
+        let _ = fs::remove_file(&self.path);
+    }
+
+    /// Goes on with a session. What its file says is believed, so nobody else may have had a hand in it.
     pub(super) fn restore(name: &Path) -> Result<(Self, State), Error> {
         let path = with_suffix(name, ".session");
-        let file = continued(File::options().read(true).append(true), &path)?;
-        let mut session = Self { file, path };
+        let shown = format!("session '{}'", path.display());
+        fs::symlink_metadata(&path).map_err(|error| Error::read(&shown, &error))?;
+        let file = continued_file(File::options().read(true).append(true), &path)?;
+        let session = Self { file, path };
         session.lock()?;
-        let text = session.read()?;
+        let mut text = String::new();
+        (&session.file).read_to_string(&mut text).map_err(|error| Error::read(&shown, &error))?;
         // A line without an end was being written when the program was killed.
         let len_bytes = text.rfind('\n').map_or(0, |end| end + 1);
-        session
-            .file
-            .set_len(len_bytes as u64)
-            .map_err(|error| Error::write(session.path.display(), &error))?;
         let state = state(&text[..len_bytes], &session.path)?;
+        session.file.set_len(len_bytes as u64).map_err(|error| Error::write(&shown, &error))?;
         Ok((session, state))
     }
 
@@ -95,16 +116,13 @@ impl Session {
         }
     }
 
-    fn read(&mut self) -> Result<String, Error> {
-        let mut text = String::new();
-        let read = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.read_to_string(&mut text));
-        read.map_err(|error| Error::read(format_args!("'{}'", self.path.display()), &error))?;
-        Ok(text)
-    }
-
-    /// Notes that everything before candidate `next` was tried.
-    pub(super) fn note(&mut self, next: &BigUint) -> Result<(), Error> {
-        self.add(&json!({ "next": next.to_string() }))
+    /// Notes that everything before candidate `next` was tried, and whether a key was found there.
+    pub(super) fn note(&mut self, next: &BigUint, is_found: bool) -> Result<(), Error> {
+        let mut line = json!({ "next": next.to_string() });
+        if is_found {
+            line["found"] = true.into();
+        }
+        self.add(&line)
     }
 
     /// Notes how the search ended.
@@ -118,17 +136,6 @@ impl Session {
             self.file.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.file.sync_data());
         written.map_err(|error| Error::write(format_args!("session '{}'", self.path.display()), &error))
     }
-}
-
-/// The arguments that a session was begun with.
-pub(super) fn kept_arguments(name: &Path) -> Result<Vec<String>, Error> {
-    let path = with_suffix(name, ".session");
-    let text = std::fs::read_to_string(&path)
-        .map_err(|error| Error::read(format_args!("session '{}'", path.display()), &error))?;
-    let first = begun(&text, &path)?;
-    let arguments = first["arguments"].as_array().ok_or_else(|| damaged(&path, 1))?;
-    let text = |argument: &Value| argument.as_str().map(str::to_owned);
-    arguments.iter().map(text).collect::<Option<_>>().ok_or_else(|| damaged(&path, 1))
 }
 
 /// The first line of a journal.
@@ -149,13 +156,18 @@ fn begun(text: &str, path: &Path) -> Result<Value, Error> {
 }
 
 fn state(text: &str, path: &Path) -> Result<State, Error> {
-    let list_bytes = begun(text, path)?["list_bytes"].as_u64();
-    let mut state = State { list_bytes, next: None, outcome: None };
+    let begun = begun(text, path)?;
+    let argument = |argument: &Value| argument.as_str().map(str::to_owned);
+    let arguments = begun["arguments"].as_array().and_then(|all| all.iter().map(argument).collect());
+    let arguments = arguments.ok_or_else(|| damaged(path, 1))?;
+    let list = ListFacts { len_bytes: begun["list_bytes"].as_u64(), rules: begun["rules"].as_u64() };
+    let mut state = State { arguments, list, next: None, is_found: false, outcome: None };
     for (number, line) in (1..).zip(text.lines()).skip(1) {
         let bad = || damaged(path, number);
         let line: Value = serde_json::from_str(line).map_err(|_| bad())?;
         if let Some(next) = line["next"].as_str() {
             state.next = Some(next.parse().map_err(|_| bad())?);
+            state.is_found |= line["found"] == true;
         } else {
             state.outcome = Some(match line["outcome"].as_str() {
                 Some("found") => Outcome::Found,

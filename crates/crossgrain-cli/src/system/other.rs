@@ -1,5 +1,6 @@
 //! Elsewhere than on Unix.
 
+use std::fs::Metadata;
 use std::io;
 
 use zeroize::Zeroize as _;
@@ -15,5 +16,10 @@ pub(crate) fn ask<T>(prompt: &str, read: impl FnOnce(&mut io::Cursor<Vec<u8>>) -
 pub(crate) const fn no_core_dumps() {}
 
 pub(crate) fn began_closed<T>(_stream: T) -> bool {
+    false
+}
+
+/// Nothing is known.
+pub(crate) const fn is_one(_one: &Metadata, _other: &Metadata, _and_disks: bool) -> bool {
     false
 }

@@ -1,6 +1,6 @@
 //! Unix, by `rustix`.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Write as _};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -30,6 +30,13 @@ pub(crate) fn ask<T>(prompt: &str, read: impl FnOnce(&mut File) -> T) -> io::Res
     let asked = terminal.write_all(prompt.as_bytes()).map(|()| read(&mut terminal));
     tcsetattr(&terminal, OptionalActions::Now, &as_it_was)?;
     asked
+}
+
+/// Whether two open files are one, and that keeps what is written to it: a regular file, or a disk if these are asked for.
+pub(crate) fn is_one(one: &Metadata, other: &Metadata, and_disks: bool) -> bool {
+    use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+    let keeps = one.is_file() || (and_disks && one.file_type().is_block_device());
+    keeps && (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
 /// Bit n is set if file descriptor n was closed when the process began.

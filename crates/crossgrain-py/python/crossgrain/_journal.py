@@ -105,6 +105,8 @@ class Journal:
         is_own = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
         if not (stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and is_own):
             raise _native.Error(f"{self._path} is no file of one name and of yours: begin another journal")
+        if os.name == "posix" and found.st_mode & 0o077:
+            raise _native.Error(f"{self._path} can be read or written by others: chmod 600 it, or begin another")
 
     def _lock(self, file: int) -> None:
         if fcntl is None:

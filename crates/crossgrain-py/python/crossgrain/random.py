@@ -92,6 +92,8 @@ class _Counter(BitGenerator):
             word = self._core.draw()
             return word if output else None
         if not output:
+            if np.less(size, 0).any():
+                raise ValueError("negative dimensions are not allowed")
             self._core.advance(*divmod(int(np.prod(size, dtype=object)) % _WORDS, 2), True)
             return None
         words = self.fill(np.empty(size, "<u8"), kind="bits")
@@ -226,6 +228,8 @@ def _words(key: Any) -> np.ndarray:
     words = np.asarray(key)
     if words.dtype.kind not in "iu":
         raise TypeError(f"a key is a number, bytes or integers of 64 bits, not {words.dtype}")
+    if np.less(words, 0).any():
+        raise ValueError("a key has words from 0 to 2**64 - 1: give uint64")
     return words
 
 
