@@ -14,7 +14,8 @@ mod sums;
 
 use std::fmt;
 
-pub(super) use self::field::{ByThree, Factor, Field, Product};
+use self::field::Factor;
+pub(super) use self::field::{Field, Product};
 pub(super) use self::sums::{Few, Kept, Sums};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{CarrylessLanes, ClmulWord128, ClmulWord256, ClmulWord512, Features, Isa, Kernel, Wiped};
