@@ -6,14 +6,12 @@
 //! its results in memory on the device, where rounds are made in as many runs as they take, and what comes after it reads them there.
 //! Holds: that memory is overwritten after, as far as the device still listens.
 
-use crossgrain::internal::circuit::emit::Language;
-use crossgrain::internal::device::Listing;
 use zeroize::Zeroizing;
 
-use super::grid::{Grid, Memory};
 use super::kernel::Bundle;
 use super::text::{Part, Program, Reads, Sink};
-use crate::{Error, Info, Job};
+use crate::gpu::Loaded;
+use crate::{Error, Gpu, Info, Job, Memory};
 
 /// Neighbours that a thread takes in order, if there are not so many elements that it has to take more.
 pub(super) const RUN: usize = 32;
@@ -103,9 +101,9 @@ const fn turns_beside(rows: usize) -> usize {
     if rows > 1 { 1 + 2 * (rows + 1) } else { 1 }
 }
 
-/// A program as a device takes it.
+/// A program that is compiled, to be run more than once.
 pub(crate) struct Written {
-    listing: Listing,
+    program: Loaded,
     /// What it is given when it runs: first how many rounds its loop has, if they are alike.
     state: Zeroizing<Vec<u32>>,
     bundle: usize,
@@ -116,20 +114,20 @@ impl Written {
     /// Runs it on so many elements, no more than are taken in a run.
     pub(crate) fn run(
         &self,
-        grid: &dyn Grid,
+        gpu: &Gpu,
         count: usize,
         (source, from): (Option<&Memory>, Span),
         (goal, to): (&mut Memory, Span),
     ) -> Result<(), Error> {
         let job = self.launch.job(self.bundle, count, from, to);
         // SAFETY: spans lie within their memories, and the text is this program's.
-        unsafe { grid.run(&self.listing.text, &|| self.listing.clone(), &job, &self.state, source, goal) }
+        unsafe { gpu.run(&self.program, &job, &self.state, source, goal) }.map(drop)
     }
 
     /// Makes so many rounds where the elements are, of a program that has nothing else ([`Part::Rounds`]), in as many runs as they take.
     pub(crate) fn make_rounds(
         &mut self,
-        grid: &dyn Grid,
+        gpu: &Gpu,
         rounds: u32,
         count: usize,
         (goal, to): (&mut Memory, Span),
@@ -140,7 +138,7 @@ impl Written {
         while left > 0 {
             let now = left.min(most as u32);
             self.state[0] = now;
-            self.run(grid, count, (None, to), (goal, to))?;
+            self.run(gpu, count, (None, to), (goal, to))?;
             left -= now;
         }
         Ok(())
@@ -164,7 +162,7 @@ where
     /// Runs it on so many elements.
     pub(super) fn run(
         &self,
-        grid: &dyn Grid,
+        gpu: &Gpu,
         count: usize,
         (source, from): (Option<&Memory>, Span),
         (goal, to): (&mut Memory, Span),
@@ -173,9 +171,9 @@ where
         for first in (0..count).step_by(at_once) {
             let (count, from, to) = (at_once.min(count - first), from.after(first), to.after(first));
             if self.rounds() > ROUNDS_MAX {
-                self.run_in_parts(grid, count, (source, from), (goal, to))?;
+                self.run_in_parts(gpu, count, (source, from), (goal, to))?;
             } else {
-                self.run_at_once(grid, count, (source, from), (goal, to))?;
+                self.run_at_once(gpu, count, (source, from), (goal, to))?;
             }
         }
         Ok(())
@@ -183,24 +181,24 @@ where
 
     fn run_at_once(
         &self,
-        grid: &dyn Grid,
+        gpu: &Gpu,
         count: usize,
         (source, from): (Option<&Memory>, Span),
         (goal, to): (&mut Memory, Span),
     ) -> Result<(), Error> {
-        let (language, job) = (grid.language(), self.launch.job(self.bundle(), count, from, to));
+        let (language, job) = (gpu.language(), self.launch.job(self.bundle(), count, from, to));
         let functions = self.functions()?;
         let state = functions.state()?;
         let name = self.listing(language, &functions, false).text;
-        let listing = || self.listing(language, &functions, true);
+        let program = gpu.program(&name, || self.listing(language, &functions, true))?;
         // SAFETY: spans lie within their memories, and the text is this program's.
-        unsafe { grid.run(&name, &listing, &job, &state, source, goal) }
+        unsafe { gpu.run(&program, &job, &state, source, goal) }.map(drop)
     }
 
     /// What comes before its loop, the rounds, and what comes after.
     fn run_in_parts(
         &self,
-        grid: &dyn Grid,
+        gpu: &Gpu,
         count: usize,
         (source, from): (Option<&Memory>, Span),
         (goal, to): (&mut Memory, Span),
@@ -211,15 +209,14 @@ where
             reads => (reads, (source, from)),
         };
         let first = self.part(Part::First, reads, Sink::Write);
-        let mut rounds = self.part(Part::Rounds, Reads::Goal, Sink::Write).written(grid.language())?;
+        let mut rounds = self.part(Part::Rounds, Reads::Goal, Sink::Write).written(gpu)?;
         let last = self.part(Part::Last, Reads::Source, self.sink.clone());
-        let mut kept = grid.allocate(len_bytes)?;
-        let done = first.run_at_once(grid, count, begin, (&mut kept, span));
+        let mut kept = gpu.allocate(len_bytes)?;
+        let done = first.run_at_once(gpu, count, begin, (&mut kept, span));
         let done =
-            done.and_then(|()| rounds.make_rounds(grid, self.rounds() as u32, count, (&mut kept, span)));
-        let done = done.and_then(|()| last.run_at_once(grid, count, (Some(&kept), span), (goal, to)));
-        // A device that does not listen any more cannot be helped.
-        let _ = grid.upload(&vec![0; len_bytes], &mut kept);
+            done.and_then(|()| rounds.make_rounds(gpu, self.rounds() as u32, count, (&mut kept, span)));
+        let done = done.and_then(|()| last.run_at_once(gpu, count, (Some(&kept), span), (goal, to)));
+        gpu.wipe(&mut kept, len_bytes);
         done
     }
 
@@ -227,11 +224,12 @@ where
         Self { reads, sink, part, ..*self }
     }
 
-    /// Written down, to be run more than once.
-    pub(crate) fn written(&self, language: Language) -> Result<Written, Error> {
+    /// Compiled, to be run more than once.
+    pub(crate) fn written(&self, gpu: &Gpu) -> Result<Written, Error> {
         let functions = self.functions()?;
         let state = functions.state()?;
-        let listing = self.listing(language, &functions, true);
-        Ok(Written { listing, state, bundle: self.bundle(), launch: self.launch })
+        let listing = self.listing(gpu.language(), &functions, true);
+        let program = gpu.program(&listing.text, || listing.clone())?;
+        Ok(Written { program, state, bundle: self.bundle(), launch: self.launch })
     }
 }

@@ -14,10 +14,9 @@ use crossgrain::internal::device::{KEY_WORDS_MAX, Listing};
 use crossgrain::internal::word::Lanes as _;
 
 use super::functions::{Functions, Head, Traced};
-use super::grid::Grid;
 use super::kernel::{Bundle, Combine, Rounds};
 use super::launch::{Launch, RUN};
-use crate::Error;
+use crate::{Error, Gpu};
 
 /// Which part of a kernel a program is. All but the first two begin with what the one before left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,9 +95,9 @@ where
     K: Bundle<ROWS, IN, OUT>,
 {
     /// All of a kernel, started as the device's programs are. Where results say where they go, or lie in runs, it is started as ever: then no run is cut.
-    pub(super) fn new(grid: &dyn Grid, kernel: &'a K, reads: Reads, sink: Sink) -> Self {
+    pub(super) fn new(gpu: &Gpu, kernel: &'a K, reads: Reads, sink: Sink) -> Self {
         let is_whole = sink.takes_runs() || matches!(sink, Sink::Place) || reads == Reads::Indexed;
-        let launch = if is_whole { Launch::USUAL } else { grid.launch() };
+        let launch = if is_whole { Launch::USUAL } else { gpu.launch() };
         Self { kernel, reads, sink, part: Part::All, launch }
     }
 
