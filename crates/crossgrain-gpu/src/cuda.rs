@@ -216,8 +216,9 @@ impl Device for CudaDevice {
     fn set_state(&self, program: &mut Compiled, words: &[u32]) -> Result<(), Error> {
         let program: &Program = program.downcast_ref().ok_or(Error::Place)?;
         let mut symbol = program.module.get_global("keys", &self.stream).map_err(lost)?;
-        let (bytes, len_bytes) = (bytes_of(words), 4 * words.len());
-        self.stream.memcpy_htod(&bytes[..], &mut symbol.slice_mut(..len_bytes)).map_err(lost)?;
+        let (bytes, none) = (bytes_of(words), || Error::Program("it has no room for its state".to_owned()));
+        let mut place = symbol.try_slice_mut(..bytes.len()).ok_or_else(none)?;
+        self.stream.memcpy_htod(&bytes[..], &mut place).map_err(lost)?;
         self.stream.synchronize().map_err(lost)
     }
 

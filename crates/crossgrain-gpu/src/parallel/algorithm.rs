@@ -164,7 +164,7 @@ where
     if C::IS_ORDERED {
         program.launch = Launch::USUAL;
     }
-    let (at_once, mut total) = (program.at_once(), C::IDENTITY);
+    let (at_once, mut total) = (program.shape().at_once(), C::IDENTITY);
     for first in (0..view.len).step_by(at_once) {
         let part = view.view(first..view.len.min(first + at_once))?;
         let made = by_thread(&program, gpu, part)?;
@@ -241,7 +241,7 @@ where
             let program = Program::<K, ROWS, IN, 1>::new(gpu, kernel, view.reads(), Sink::Find);
             let (mut first, mut looks) = (0, LOOKS[0]);
             while first < view.len {
-                let part = view.view(first..view.len.min(first + looks.min(program.at_once())))?;
+                let part = view.view(first..view.len.min(first + looks.min(program.shape().at_once())))?;
                 let hits = by_thread(&program, gpu, part)?.into_iter().flatten();
                 if let Some(at) = hits.min().filter(|&at| at != NO_HIT) {
                     return Ok(Some(first + at as usize));
@@ -263,7 +263,7 @@ pub(super) fn by_thread<K, const ROWS: usize, const IN: usize, const OUT: usize>
 where
     K: Bundle<ROWS, IN, OUT>,
 {
-    let mut results = DeviceVec::with_room(view.place, program.threads(view.len) as usize)?;
+    let mut results = DeviceVec::with_room(view.place, program.shape().threads(view.len) as usize)?;
     let span = results.span();
     let Store::Device(goal) = &mut results.store else { return Err(Error::Place) };
     program.run(gpu, view.len, (view.memory(), view.span()), (goal, span))?;

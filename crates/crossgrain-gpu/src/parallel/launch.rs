@@ -8,7 +8,9 @@
 
 use zeroize::Zeroizing;
 
+use super::functions::Functions;
 use super::kernel::Bundle;
+use super::shape::Shape;
 use super::text::{Part, Program, Reads, Sink};
 use crate::gpu::Loaded;
 use crate::{Error, Gpu, Info, Job, Memory};
@@ -145,10 +147,7 @@ impl Written {
     }
 }
 
-impl<K, const ROWS: usize, const IN: usize, const OUT: usize> Program<'_, K, ROWS, IN, OUT>
-where
-    K: Bundle<ROWS, IN, OUT>,
-{
+impl Shape<'_> {
     /// Threads for so many elements: each of them writes one result of a search or a sum.
     pub(super) fn threads(&self, count: usize) -> u32 {
         self.launch.threads(self.bundle(), count)
@@ -156,9 +155,46 @@ where
 
     /// Most elements of a run. A caller that makes anything else of results than to write them must not ask for more.
     pub(super) fn at_once(&self) -> usize {
-        self.launch.at_once(ROWS, self.rounds())
+        self.launch.at_once(self.rows, self.rounds)
     }
 
+    /// Runs it with these functions on so many elements, in as many runs as they take.
+    fn run(
+        &self,
+        gpu: &Gpu,
+        functions: &Functions,
+        count: usize,
+        (source, from): (Option<&Memory>, Span),
+        (goal, to): (&mut Memory, Span),
+    ) -> Result<(), Error> {
+        let (language, state) = (gpu.language(), functions.state()?);
+        let name = self.listing(language, functions, false).text;
+        let program = gpu.program(&name, || self.listing(language, functions, true))?;
+        for (first, count) in parts(count, self.at_once()) {
+            let job = self.launch.job(self.bundle(), count, from.after(first), to.after(first));
+            // SAFETY: spans lie within their memories, and the text is this program's.
+            unsafe { gpu.run(&program, &job, &state, source, goal)? };
+        }
+        Ok(())
+    }
+
+    /// Compiled, to be run more than once.
+    fn written(&self, gpu: &Gpu, functions: &Functions) -> Result<Written, Error> {
+        let listing = self.listing(gpu.language(), functions, true);
+        let program = gpu.program(&listing.text, || listing.clone())?;
+        Ok(Written { program, state: functions.state()?, bundle: self.bundle(), launch: self.launch })
+    }
+}
+
+/// So many elements in parts of `most` or fewer: the first of each, and how many they are.
+fn parts(count: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..count).step_by(most).map(move |first| (first, most.min(count - first)))
+}
+
+impl<K, const ROWS: usize, const IN: usize, const OUT: usize> Program<'_, K, ROWS, IN, OUT>
+where
+    K: Bundle<ROWS, IN, OUT>,
+{
     /// Runs it on so many elements.
     pub(super) fn run(
         &self,
@@ -167,32 +203,14 @@ where
         (source, from): (Option<&Memory>, Span),
         (goal, to): (&mut Memory, Span),
     ) -> Result<(), Error> {
-        let at_once = self.at_once();
-        for first in (0..count).step_by(at_once) {
-            let (count, from, to) = (at_once.min(count - first), from.after(first), to.after(first));
-            if self.rounds() > ROUNDS_MAX {
-                self.run_in_parts(gpu, count, (source, from), (goal, to))?;
-            } else {
-                self.run_at_once(gpu, count, (source, from), (goal, to))?;
-            }
+        let shape = self.shape();
+        if count > 0 && shape.rounds <= ROUNDS_MAX {
+            return shape.run(gpu, &self.functions()?, count, (source, from), (goal, to));
+        }
+        for (first, count) in parts(count, shape.at_once()) {
+            self.run_in_parts(gpu, count, (source, from.after(first)), (goal, to.after(first)))?;
         }
         Ok(())
-    }
-
-    fn run_at_once(
-        &self,
-        gpu: &Gpu,
-        count: usize,
-        (source, from): (Option<&Memory>, Span),
-        (goal, to): (&mut Memory, Span),
-    ) -> Result<(), Error> {
-        let (language, job) = (gpu.language(), self.launch.job(self.bundle(), count, from, to));
-        let functions = self.functions()?;
-        let state = functions.state()?;
-        let name = self.listing(language, &functions, false).text;
-        let program = gpu.program(&name, || self.listing(language, &functions, true))?;
-        // SAFETY: spans lie within their memories, and the text is this program's.
-        unsafe { gpu.run(&program, &job, &state, source, goal) }.map(drop)
     }
 
     /// What comes before its loop, the rounds, and what comes after.
@@ -211,11 +229,13 @@ where
         let first = self.part(Part::First, reads, Sink::Write);
         let mut rounds = self.part(Part::Rounds, Reads::Goal, Sink::Write).written(gpu)?;
         let last = self.part(Part::Last, Reads::Source, self.sink.clone());
+        let (before, after) = (first.functions()?, last.functions()?);
         let mut kept = gpu.allocate(len_bytes)?;
-        let done = first.run_at_once(gpu, count, begin, (&mut kept, span));
-        let done =
-            done.and_then(|()| rounds.make_rounds(gpu, self.rounds() as u32, count, (&mut kept, span)));
-        let done = done.and_then(|()| last.run_at_once(gpu, count, (Some(&kept), span), (goal, to)));
+        let done = first.shape().run(gpu, &before, count, begin, (&mut kept, span));
+        let all = self.kernel.rounds() as u32;
+        let done = done.and_then(|()| rounds.make_rounds(gpu, all, count, (&mut kept, span)));
+        let end = (Some(&kept), span);
+        let done = done.and_then(|()| last.shape().run(gpu, &after, count, end, (goal, to)));
         gpu.wipe(&mut kept, len_bytes);
         done
     }
@@ -226,10 +246,6 @@ where
 
     /// Compiled, to be run more than once.
     pub(crate) fn written(&self, gpu: &Gpu) -> Result<Written, Error> {
-        let functions = self.functions()?;
-        let state = functions.state()?;
-        let listing = self.listing(gpu.language(), &functions, true);
-        let program = gpu.program(&listing.text, || listing.clone())?;
-        Ok(Written { program, state, bundle: self.bundle(), launch: self.launch })
+        self.shape().written(gpu, &self.functions()?)
     }
 }

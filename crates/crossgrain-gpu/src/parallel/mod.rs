@@ -49,6 +49,7 @@ mod policy;
 #[cfg(feature = "recorded")]
 mod recorded;
 mod scan;
+mod shape;
 mod spread;
 mod table;
 mod text;

@@ -115,7 +115,8 @@ where
 {
     let sink = Sink::Totals(combined(combine), C::IDENTITY.to_vec());
     let program = Program::<_, 1, N, N>::new(gpu, &Same, Reads::Source, sink);
-    let mut totals = DeviceVec::<N>::with_room(&elements.place, program.threads(elements.len) as usize)?;
+    let mut totals =
+        DeviceVec::<N>::with_room(&elements.place, program.shape().threads(elements.len) as usize)?;
     let to = totals.span();
     let (Store::Device(memory), Store::Device(goal)) = (&mut elements.store, &mut totals.store) else {
         return Err(Error::Place);
