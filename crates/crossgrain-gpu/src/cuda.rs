@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crossgrain::internal::circuit::emit::Language;
-use crossgrain::internal::device::{KEY_WORDS_MAX, Listing};
+use crossgrain::internal::device::Listing;
 use cudarc::driver::sys::{CUdevice_attribute, CUevent_flags, CUfunction_attribute, CUresult};
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaModule, CudaSlice, CudaStream, DeviceRepr, DriverError, LaunchConfig,
@@ -17,7 +17,8 @@ use cudarc::driver::{
 use cudarc::nvrtc::{CompileError, CompileOptions, Ptx, compile_ptx_with_opts};
 use zeroize::Zeroizing;
 
-use super::{Device, Error, Info, Job, Units, cache};
+use super::gpu::bytes_of;
+use super::{Compiled, Device, Error, Info, Job, Memory, Units, cache};
 
 /// Most blocks of a run: 4 GiB.
 const BLOCKS_MAX: usize = 1 << 28;
@@ -164,24 +165,26 @@ impl CudaDevice {
 }
 
 impl Device for CudaDevice {
-    type Buffer = CudaSlice<u8>;
-    type Program = Program;
-
-    const LANGUAGE: Language = Language::Cuda;
-
     fn info(&self) -> &Info {
         &self.info
     }
 
-    fn allocate(&self, len_bytes: usize) -> Result<CudaSlice<u8>, Error> {
-        self.stream.alloc_zeros(len_bytes).map_err(|error| failed(error, len_bytes))
+    fn language(&self) -> Language {
+        Language::Cuda
     }
 
-    fn upload(&self, bytes: &[u8], to: &mut CudaSlice<u8>) -> Result<(), Error> {
+    fn allocate(&self, len_bytes: usize) -> Result<Memory, Error> {
+        let memory = self.stream.alloc_zeros(len_bytes).map_err(|error| failed(error, len_bytes))?;
+        Ok(Box::<CudaSlice<u8>>::new(memory))
+    }
+
+    fn upload(&self, bytes: &[u8], to: &mut Memory) -> Result<(), Error> {
+        let to: &mut CudaSlice<u8> = to.downcast_mut().ok_or(Error::Place)?;
         self.stream.memcpy_htod(bytes, &mut to.slice_mut(..bytes.len())).map_err(lost)
     }
 
-    fn download(&self, from: &CudaSlice<u8>, bytes: &mut [u8]) -> Result<(), Error> {
+    fn download(&self, from: &Memory, bytes: &mut [u8]) -> Result<(), Error> {
+        let from: &CudaSlice<u8> = from.downcast_ref().ok_or(Error::Place)?;
         let mut landing = self.landing.lock().unwrap_or_else(PoisonError::into_inner);
         if landing.len() < bytes.len() {
             *landing = Zeroizing::new(vec![0; bytes.len()]);
@@ -193,7 +196,7 @@ impl Device for CudaDevice {
         Ok(())
     }
 
-    fn compile(&self, listing: &Listing) -> Result<Program, Error> {
+    fn compile(&self, listing: &Listing) -> Result<Compiled, Error> {
         let (major, minor) = self.context.compute_capability().map_err(lost)?;
         let architecture = format!("--gpu-architecture=compute_{major}{minor}");
         let Listing { ref entry, ref text, group_threads, dynamic_bytes, .. } = *listing;
@@ -207,26 +210,28 @@ impl Device for CudaDevice {
             let wanted = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             function.set_attribute(wanted, dynamic_bytes as i32).map_err(refused)?;
         }
-        Ok(Program { module, function, group_threads, dynamic_bytes })
+        Ok(Box::new(Program { module, function, group_threads, dynamic_bytes }))
     }
 
-    fn set_keys(&self, program: &mut Program, keys: &[u32]) -> Result<(), Error> {
-        let mut bytes = Zeroizing::new(vec![0; 4 * KEY_WORDS_MAX]);
-        for (bytes, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(keys) {
-            *bytes = word.to_le_bytes();
-        }
+    fn set_state(&self, program: &mut Compiled, words: &[u32]) -> Result<(), Error> {
+        let program: &Program = program.downcast_ref().ok_or(Error::Place)?;
         let mut symbol = program.module.get_global("keys", &self.stream).map_err(lost)?;
-        self.stream.memcpy_htod(&bytes[..], &mut symbol).map_err(lost)?;
+        let (bytes, none) = (bytes_of(words), || Error::Program("it has no room for its state".to_owned()));
+        let mut place = symbol.try_slice_mut(..bytes.len()).ok_or_else(none)?;
+        self.stream.memcpy_htod(&bytes[..], &mut place).map_err(lost)?;
         self.stream.synchronize().map_err(lost)
     }
 
     unsafe fn run(
         &self,
-        program: &Program,
+        program: &Compiled,
         job: &Job,
-        source: &CudaSlice<u8>,
-        goal: &mut CudaSlice<u8>,
+        source: &Memory,
+        goal: &mut Memory,
     ) -> Result<Duration, Error> {
+        let program: &Program = program.downcast_ref().ok_or(Error::Place)?;
+        let source: &CudaSlice<u8> = source.downcast_ref().ok_or(Error::Place)?;
+        let goal: &mut CudaSlice<u8> = goal.downcast_mut().ok_or(Error::Place)?;
         if job.threads == 0 {
             return Ok(Duration::ZERO);
         }

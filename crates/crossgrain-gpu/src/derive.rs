@@ -6,16 +6,13 @@
 //! Holds: of words and keys nothing is in a program's text; the salt and the number of turns are its state. Device and host are
 //! overwritten when a [`Deriver`] is dropped, as far as the device still listens.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossgrain_search::{Derivation, Derive, Failure};
 use zeroize::Zeroizing;
 
-use super::Error;
-use super::parallel::{
-    Bundle, Grid, Lanes, Loop, Map, MapLoop, Memory, Part, Program, Reads, Sink, Span, Written,
-};
+use super::parallel::{Bundle, Lanes, Loop, Map, MapLoop, Part, Program, Reads, Sink, Span, Written};
+use super::{Error, Gpu, Memory};
 
 /// Words of a block, of a digest, and of what stays on the device in between.
 const BLOCK: usize = 16;
@@ -78,7 +75,7 @@ impl MapLoop<STATE, STATE> for Turns {
 
 /// What makes keys of words on a device.
 pub(super) struct Deriver {
-    grid: Arc<dyn Grid>,
+    gpu: Gpu,
     derivation: Derivation,
     /// What makes something of blocks, for each part of a key.
     firsts: Vec<Written>,
@@ -95,20 +92,20 @@ pub(super) struct Deriver {
 impl Deriver {
     /// # Errors
     /// If the device has no room or is lost.
-    pub(super) fn new(grid: Arc<dyn Grid>, derivation: &Derivation) -> Result<Self, Error> {
-        let first = |salt: &Vec<_>| written::<_, BLOCK, STATE>(&*grid, &FirstTurn(salt), Part::All);
+    pub(super) fn new(gpu: &Gpu, derivation: &Derivation) -> Result<Self, Error> {
+        let first = |salt: &Vec<_>| written::<_, BLOCK, STATE>(gpu, &FirstTurn(salt), Part::All);
         let mut firsts = derivation.parts().iter().map(first).collect::<Result<Vec<_>, _>>()?;
         if firsts.is_empty() {
-            firsts.push(written::<_, BLOCK, DIGEST>(&*grid, &Digest, Part::All)?);
+            firsts.push(written::<_, BLOCK, DIGEST>(gpu, &Digest, Part::All)?);
         }
-        let room = |words: usize| grid.allocate(4 * words * WORDS_MAX);
+        let room = |words: usize| gpu.allocate(4 * words * WORDS_MAX);
         Ok(Self {
             derivation: derivation.clone(),
             firsts,
-            turns: written::<_, STATE, STATE>(&*grid, &Loop(Turns), Part::Rounds)?,
+            turns: written::<_, STATE, STATE>(gpu, &Loop(Turns), Part::Rounds)?,
             blocks: room(BLOCK)?,
             states: room(STATE)?,
-            grid,
+            gpu: gpu.clone(),
             words: FIRST_WORDS,
             took: None,
             turns_at_once: FIRST_TURNS,
@@ -118,18 +115,13 @@ impl Deriver {
     /// Makes a key of each block, of which there are no more than there is room for.
     fn derive(&mut self, blocks: &[u8], keys: &mut [u8]) -> Result<(), Error> {
         let count = blocks.len() / (4 * BLOCK);
-        self.grid.upload(&in_numbers(blocks, count), &mut self.blocks)?;
+        self.gpu.device().upload(&in_numbers(blocks, count), &mut self.blocks)?;
         let mut digests = Zeroizing::new(vec![0; 4 * DIGEST * count]);
         for part in 0..self.firsts.len() {
             let span = Span { first: 0, stride: count };
-            self.firsts[part].run(
-                &*self.grid,
-                count,
-                (Some(&self.blocks), span),
-                (&mut self.states, span),
-            )?;
+            self.firsts[part].run(&self.gpu, count, (Some(&self.blocks), span), (&mut self.states, span))?;
             self.make_turns(count)?;
-            self.grid.download(&self.states, &mut digests)?;
+            self.gpu.device().download(&self.states, &mut digests)?;
             self.put(&digests, count, part, keys);
         }
         Ok(())
@@ -141,7 +133,7 @@ impl Deriver {
         while left > 0 {
             let turns = left.min(self.turns_at_once);
             let start = Instant::now();
-            self.turns.make_rounds(&*self.grid, turns, count, (&mut self.states, span))?;
+            self.turns.make_rounds(&self.gpu, turns, count, (&mut self.states, span))?;
             left -= turns;
             if start.elapsed() > RUN {
                 self.turns_at_once = (turns / 2).max(1);
@@ -195,22 +187,20 @@ impl Derive for Deriver {
 
 impl Drop for Deriver {
     fn drop(&mut self) {
-        // A device that does not listen any more cannot be helped.
-        let zeros = vec![0; 4 * STATE * WORDS_MAX];
-        let _ = self.grid.upload(&zeros[..4 * BLOCK * WORDS_MAX], &mut self.blocks);
-        let _ = self.grid.upload(&zeros, &mut self.states);
+        self.gpu.wipe(&mut self.blocks, 4 * BLOCK * WORDS_MAX);
+        self.gpu.wipe(&mut self.states, 4 * STATE * WORDS_MAX);
     }
 }
 
 /// A kernel, or a part of it, as a program that writes its results.
 fn written<K: Bundle<1, IN, OUT>, const IN: usize, const OUT: usize>(
-    grid: &dyn Grid,
+    gpu: &Gpu,
     kernel: &K,
     part: Part,
 ) -> Result<Written, Error> {
     let reads = if part == Part::Rounds { Reads::Goal } else { Reads::Source };
-    let launch = grid.launch();
-    Program::<K, 1, IN, OUT> { kernel, reads, sink: Sink::Write, part, launch }.written(grid.language())
+    let launch = gpu.launch();
+    Program::<K, 1, IN, OUT> { kernel, reads, sink: Sink::Write, part, launch }.written(gpu)
 }
 
 /// Blocks as numbers that lie one after another.

@@ -2,14 +2,14 @@
 //!
 //! [`Device`] is one face for every kind of GPU: allocate, copy, compile, run, time. [`wgpu`] goes through Vulkan, Metal or
 //! Direct3D 12, [`cuda`] through NVIDIA's driver and run-time compiler. Both are looked for when the program runs.
-//! [`Cipher`] is a keyed cipher on any of them, from a host's buffer to a host's buffer.
+//! [`Gpu`] is any of them with its programs, by which all that follows is run: [`Cipher`], a keyed cipher from a host's buffer to
+//! a host's buffer, key search, and [`parallel`].
 //! Holds: whatever is missing or lost is an [`Error`], never a panic; nothing here judges an answer, so whoever
 //! chooses a device by its speed checks it first (`tests/agree.rs`).
 //!
-//! A GPU's memory and the copies that its driver makes are out of our hands: round keys and blocks are overwritten when a
-//! [`Cipher`] is dropped, as far as the device still listens.
+//! A GPU's memory and the copies that its driver makes are out of our hands: round keys are overwritten after each run, and blocks
+//! when a [`Cipher`] is dropped, as far as the device still listens.
 
-mod any;
 #[cfg(feature = "cuda")]
 mod cache;
 mod cipher;
@@ -17,6 +17,7 @@ mod cipher;
 pub mod cuda;
 mod derive;
 mod error;
+mod gpu;
 mod measure;
 pub mod parallel;
 mod search;
@@ -24,16 +25,16 @@ mod tune;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;
 
+use std::any::Any;
 use std::time::Duration;
 
 use crossgrain::internal::circuit::emit::Language;
 use crossgrain::internal::device::{Kernel, Listing, Work};
 
-pub use any::{Bulk, Gpu, choose};
 pub use cipher::Cipher;
 pub use error::Error;
+pub use gpu::{Gpu, choose};
 pub use measure::Copies;
-pub use search::Searcher;
 pub use tune::{best_group, best_launch};
 
 /// What a device is.
@@ -84,49 +85,49 @@ impl Info {
     }
 }
 
-/// A GPU.
-pub trait Device {
-    /// Memory of the device.
-    type Buffer;
+/// Memory of some device.
+pub type Memory = Box<dyn Any + Send + Sync>;
 
-    /// A program compiled for the device, with room for round keys.
-    type Program;
+/// A program compiled for some device, with room for its state.
+pub type Compiled = Box<dyn Any + Send + Sync>;
 
-    /// What its programs are written in.
-    const LANGUAGE: Language;
-
+/// A kind of GPU. Its memory and programs are known by their types: [`Error::Place`] if they are another's.
+pub trait Device: Send + Sync {
     /// What it is.
     fn info(&self) -> &Info;
+
+    /// What its programs are written in.
+    fn language(&self) -> Language;
 
     /// Memory for so many bytes, a multiple of 16.
     ///
     /// # Errors
     /// If the device has no room, or is lost.
-    fn allocate(&self, len_bytes: usize) -> Result<Self::Buffer, Error>;
+    fn allocate(&self, len_bytes: usize) -> Result<Memory, Error>;
 
     /// Copies bytes to the beginning of a buffer, which is as long or longer.
     ///
     /// # Errors
     /// If the device is lost.
-    fn upload(&self, bytes: &[u8], to: &mut Self::Buffer) -> Result<(), Error>;
+    fn upload(&self, bytes: &[u8], to: &mut Memory) -> Result<(), Error>;
 
     /// Copies bytes from the beginning of a buffer, which is as long or longer: all of them, or none where that fails.
     ///
     /// # Errors
     /// If the device is lost, or has no room for a copy.
-    fn download(&self, from: &Self::Buffer, bytes: &mut [u8]) -> Result<(), Error>;
+    fn download(&self, from: &Memory, bytes: &mut [u8]) -> Result<(), Error>;
 
     /// Compiles a program in the device's language.
     ///
     /// # Errors
     /// If the driver refuses it, or the device is lost.
-    fn compile(&self, listing: &Listing) -> Result<Self::Program, Error>;
+    fn compile(&self, listing: &Listing) -> Result<Compiled, Error>;
 
-    /// Gives a program that reads keys its own ([`Kernel::keys`]).
+    /// Writes the first words of a program's state: round keys ([`Kernel::keys`]), or what a kernel is given.
     ///
     /// # Errors
     /// If the device is lost.
-    fn set_keys(&self, program: &mut Self::Program, keys: &[u32]) -> Result<(), Error>;
+    fn set_state(&self, program: &mut Compiled, words: &[u32]) -> Result<(), Error>;
 
     /// Runs a program from `source` to `goal`, and gives back how long that took: by the device's clock where it has one
     /// that can be read, otherwise by the host's, with the start and the wait.
@@ -140,10 +141,10 @@ pub trait Device {
     /// to that if the buffers hold as many blocks as the job says; other texts are their authors' word. A GPU checks nothing.
     unsafe fn run(
         &self,
-        program: &Self::Program,
+        program: &Compiled,
         job: &Job,
-        source: &Self::Buffer,
-        goal: &mut Self::Buffer,
+        source: &Memory,
+        goal: &mut Memory,
     ) -> Result<Duration, Error>;
 }
 

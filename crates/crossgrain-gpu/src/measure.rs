@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Device, Error};
+use super::{Error, Gpu};
 
 /// Times that something is done, at most.
 const TURNS: usize = 5;
@@ -38,8 +38,8 @@ pub(super) fn fastest(mut turn: impl FnMut() -> Result<(), Error>) -> Result<Dur
 }
 
 /// So many bytes to the device and back.
-pub(super) fn copies<D: Device>(device: &D, len_bytes: usize) -> Result<Copies, Error> {
-    let mut buffer = device.allocate(len_bytes)?;
+pub(super) fn copies(gpu: &Gpu, len_bytes: usize) -> Result<Copies, Error> {
+    let (device, mut buffer) = (gpu.device(), gpu.allocate(len_bytes)?);
     let mut bytes = vec![0x5a; len_bytes];
     let download = fastest(|| device.download(&buffer, &mut bytes))?;
     // A driver may put a copy off: what comes back has arrived before.

@@ -3,19 +3,16 @@
 //! A call is one run, which the device's clock times: it grows until it lasts a moment, so that the start of a run counts
 //! for little, and the device answers soon.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use crossgrain::BLOCK_BYTES;
-use crossgrain::internal::device::KEY_WORDS_MAX;
 use crossgrain::internal::device::search::{HIT_WORDS, ROW_WORDS, Search};
 use crossgrain::internal::part::search::Known;
 use crossgrain_search::{Derivation, Derive, Failure, Table};
 use zeroize::Zeroizing;
 
 use super::derive::Deriver;
-use super::parallel::Launch;
-use super::{Device, Error, Gpu, Job};
+use super::gpu::{Gpu, Loaded, bytes_of};
+use super::{Error, Job, Memory};
 
 /// Keys of the first run.
 const FIRST_KEYS: usize = 1 << 20;
@@ -29,69 +26,60 @@ const OUTERS_MAX: usize = 1 << 20;
 /// Hits that there is room for at least: with 16 bits known 2³⁰ keys have as many.
 const ROOM_MIN: usize = 1 << 14;
 
-/// A device that searches, and how programs that make keys of words are started there.
-#[derive(Debug)]
-pub struct Searcher(pub Arc<dyn Gpu>, pub Launch);
-
-impl crossgrain_search::Device for Searcher {
+impl crossgrain_search::Device for Gpu {
     fn name(&self) -> String {
-        self.0.info().id.clone()
+        self.info().id.clone()
     }
 
     fn table(&self, program: Search, known: &Known, keys: &[u8]) -> Result<Box<dyn Table>, Failure> {
-        Ok(self.0.clone().search(program, known, keys)?)
+        Ok(Box::new(OnDevice::new(self, program, known, keys)?))
     }
 
     fn derive(&self, derivation: &Derivation) -> Result<Box<dyn Derive>, Failure> {
-        Ok(Box::new(Deriver::new(self.0.clone().grid(self.1)?, derivation)?))
+        Ok(Box::new(Deriver::new(self, derivation)?))
     }
 }
 
 /// Inner keys on a device, for one program.
-pub(super) struct OnDevice<D: Device> {
-    device: Arc<D>,
+struct OnDevice {
+    gpu: Gpu,
     program: Search,
-    compiled: D::Program,
-    /// What is known to the program, once it is told.
-    told: Option<Known>,
+    compiled: Loaded,
     keys: usize,
     bundles: usize,
     /// Outer keys of a run: that there is room for, and that are best taken.
     outers_max: usize,
     outers: usize,
     /// The rows, and the table.
-    source: D::Buffer,
+    source: Memory,
     source_bytes: usize,
-    hits: D::Buffer,
+    hits: Memory,
     room: usize,
 }
 
-impl<D: Device> OnDevice<D> {
+impl OnDevice {
     /// A table of keys, one after another.
     ///
     /// # Errors
     /// If the driver refuses the program, or the device has no room or is lost.
-    pub(super) fn new(device: &Arc<D>, program: Search, known: &Known, keys: &[u8]) -> Result<Self, Error> {
+    fn new(gpu: &Gpu, program: Search, known: &Known, keys: &[u8]) -> Result<Self, Error> {
         let count = keys.len() / program.cipher().key_bytes();
         let bundles = program.bundles(count);
-        let listing = program.listing(D::LANGUAGE, device.info().shared_bytes);
-        let threads_max = device.info().max_groups.saturating_mul(listing.group_threads as usize);
+        let listing = program.listing(gpu.language(), gpu.info().shared_bytes);
+        let threads_max = gpu.info().max_groups.saturating_mul(listing.group_threads as usize);
         let outers_max = (threads_max / bundles).min(OUTERS_MAX);
         if outers_max == 0 {
             return Err(Error::Program(format!("a table of {count} keys is more than a run takes")));
         }
         let room = bundles.max(ROOM_MIN);
-        let mut source = vec![0; 4 * ROW_WORDS * outers_max];
-        append(&mut source, &program.table(&known.input, keys));
-        let source = Zeroizing::new(source);
-        let hits_bytes = 4 * HIT_WORDS * (1 + room);
+        let table = bytes_of(&program.table(&known.input, keys));
+        let source = Zeroizing::new([&vec![0; 4 * ROW_WORDS * outers_max][..], &table].concat());
         let mut on_device = Self {
-            compiled: device.compile(&listing)?,
-            source: device.allocate(source.len())?,
-            hits: device.allocate(hits_bytes.next_multiple_of(BLOCK_BYTES))?,
-            device: device.clone(),
+            compiled: gpu.compile(&listing)?,
+            source: gpu.allocate(source.len())?,
+            hits: gpu.allocate(4 * HIT_WORDS * (1 + room))?,
+            gpu: gpu.clone(),
             program,
-            told: None,
             keys: count,
             bundles,
             outers_max,
@@ -99,7 +87,7 @@ impl<D: Device> OnDevice<D> {
             source_bytes: source.len(),
             room,
         };
-        on_device.device.upload(&source, &mut on_device.source)?;
+        on_device.gpu.device().upload(&source, &mut on_device.source)?;
         Ok(on_device)
     }
 
@@ -110,18 +98,15 @@ impl<D: Device> OnDevice<D> {
         if outers == 0 {
             return Ok(());
         }
-        if self.told.replace(*known) != Some(*known) {
-            self.device.set_keys(&mut self.compiled, &self.program.constants(known))?;
-        }
-        let mut rows = Zeroizing::new(Vec::with_capacity(4 * ROW_WORDS * outers));
-        append(&mut rows, &self.program.rows(&known.input, outer));
-        self.device.upload(&rows, &mut self.source)?;
-        self.device.upload(&[0; 4 * HIT_WORDS], &mut self.hits)?;
+        let (device, constants) = (self.gpu.device(), self.program.constants(known));
+        device.upload(&bytes_of(&self.program.rows(&known.input, outer)), &mut self.source)?;
+        device.upload(&[0; 4 * HIT_WORDS], &mut self.hits)?;
         let table = (self.outers_max * ROW_WORDS / 4) as u32;
         let words = self.program.job(outers as u32, self.bundles as u32, table, self.room as u32);
         let job = Job { words, threads: self.program.threads(outers, self.bundles) as u32 };
         // SAFETY: the rows and the table lie where the job says, and there is room for as many hits.
-        let time = unsafe { self.device.run(&self.compiled, &job, &self.source, &mut self.hits)? };
+        let time =
+            unsafe { self.gpu.run(&self.compiled, &job, &constants, Some(&self.source), &mut self.hits)? };
         let hits = self.download(1)?[0][0] as usize;
         if hits > self.room {
             // One outer key alone has no more hits than bundles, for which there is room.
@@ -147,16 +132,13 @@ impl<D: Device> OnDevice<D> {
     /// The beginning of what the program has written.
     fn download(&self, hits: usize) -> Result<Vec<[u32; HIT_WORDS]>, Error> {
         let mut bytes = vec![0; 4 * HIT_WORDS * hits];
-        self.device.download(&self.hits, &mut bytes)?;
+        self.gpu.device().download(&self.hits, &mut bytes)?;
         let words: Vec<_> = bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
         Ok(words.as_chunks().0.to_vec())
     }
 }
 
-impl<D> Table for OnDevice<D>
-where
-    D: Device<Buffer: Send, Program: Send> + Send + Sync,
-{
+impl Table for OnDevice {
     fn outers(&self) -> usize {
         self.outers
     }
@@ -181,15 +163,8 @@ where
     }
 }
 
-/// Adds words as they lie in the device's memory.
-fn append(bytes: &mut Vec<u8>, words: &[u32]) {
-    bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-}
-
-impl<D: Device> Drop for OnDevice<D> {
+impl Drop for OnDevice {
     fn drop(&mut self) {
-        // A device that does not listen any more cannot be helped.
-        let _ = self.device.set_keys(&mut self.compiled, &[0; KEY_WORDS_MAX]);
-        let _ = self.device.upload(&vec![0; self.source_bytes], &mut self.source);
+        self.gpu.wipe(&mut self.source, self.source_bytes);
     }
 }

@@ -2,14 +2,13 @@
 //!
 //! Holds: what gives another answer than the usual start is not timed beside it, and the usual one stays unless another takes clearly less.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crossgrain::Key;
 use crossgrain::internal::device::Kernel;
 
 use super::parallel::{Lanes, Launch, Loop, MapLoop, Place, Sum, reduce, transform, transform_into};
-use super::{Error, Gpu, measure};
+use super::{Cipher, Error, Gpu, measure};
 
 /// Threads of a group that are tried.
 const GROUPS: [u32; 4] = [64, 128, 256, 384];
@@ -30,15 +29,15 @@ const ELEMENTS: usize = 1 << 19;
 ///
 /// # Errors
 /// If the device is lost, has no room, or does not even take the usual number.
-pub fn best_group(gpu: &Arc<dyn Gpu>, kernel: Kernel, key: &Key, len_bytes: usize) -> Result<u32, Error> {
+pub fn best_group(gpu: &Gpu, kernel: Kernel, key: &Key, len_bytes: usize) -> Result<u32, Error> {
     let usual = kernel.group_threads(gpu.language());
     let others =
         GROUPS.into_iter().filter(|&group| group != usual && kernel.takes_group(gpu.language(), group));
     best(usual, others, |group| {
-        let mut bulk = gpu.clone().cipher(kernel, group, key)?;
+        let mut cipher = Cipher::new(gpu, kernel, group, key)?;
         let mut answer = vec![0x5a; COMPARED_BYTES];
-        bulk.apply(0, &mut answer)?;
-        Ok((answer, bulk.measure_run(len_bytes)?))
+        cipher.apply(0, &mut answer)?;
+        Ok((answer, cipher.measure_run(len_bytes)?))
     })
 }
 
@@ -46,13 +45,13 @@ pub fn best_group(gpu: &Arc<dyn Gpu>, kernel: Kernel, key: &Key, len_bytes: usiz
 ///
 /// # Errors
 /// If the device is lost, has no room, or does not even take the usual start.
-pub fn best_launch(gpu: &Arc<dyn Gpu>) -> Result<Launch, Error> {
+pub fn best_launch(gpu: &Gpu) -> Result<Launch, Error> {
     let launches = GROUPS
         .into_iter()
         .flat_map(|group_threads| RUNS.map(|run_threads| Launch { group_threads, run_threads }));
     let others = launches.filter(|launch| *launch != Launch::default() && launch.check(gpu.info()).is_ok());
     best(Launch::default(), others, |launch| {
-        let place = Place::on(gpu.clone().grid(launch)?);
+        let place = Place::on(gpu.started(launch)?);
         let numbers = place.indices(0..ELEMENTS)?;
         let mut goal = transform(&Loop(Hash), numbers)?;
         let answer = reduce(&Sum, &goal)?;

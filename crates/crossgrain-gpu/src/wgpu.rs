@@ -1,5 +1,6 @@
 //! GPUs through Vulkan, Metal or Direct3D 12, by programs in WGSL.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,7 +17,8 @@ use wgpu::{
     ShaderSource,
 };
 
-use super::{Device, Error, Info, Job};
+use super::gpu::bytes_of;
+use super::{Compiled, Device, Error, Info, Job, Memory};
 
 /// What is said where there is nothing.
 const NONE: &str = "no Vulkan, Metal or Direct3D 12 device was found: install a GPU's driver and the Vulkan loader \
@@ -199,9 +201,7 @@ impl WgpuDevice {
 
     /// Words written to a buffer before the next commands.
     fn write_words(&self, buffer: &Buffer, words: &[u32]) {
-        let bytes: zeroize::Zeroizing<Vec<u8>> =
-            zeroize::Zeroizing::new(words.iter().flat_map(|word| word.to_le_bytes()).collect());
-        self.queue.write_buffer(buffer, 0, &bytes);
+        self.queue.write_buffer(buffer, 0, &bytes_of(words));
     }
 }
 
@@ -210,20 +210,21 @@ fn note(trouble: &Mutex<Option<Error>>, error: Error) {
 }
 
 impl Device for WgpuDevice {
-    type Buffer = Buffer;
-    type Program = Program;
-
-    const LANGUAGE: Language = Language::Wgsl;
-
     fn info(&self) -> &Info {
         &self.info
     }
 
-    fn allocate(&self, len_bytes: usize) -> Result<Buffer, Error> {
-        self.buffer(len_bytes as u64, BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST)
+    fn language(&self) -> Language {
+        Language::Wgsl
     }
 
-    fn upload(&self, bytes: &[u8], to: &mut Buffer) -> Result<(), Error> {
+    fn allocate(&self, len_bytes: usize) -> Result<Memory, Error> {
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
+        Ok(Box::new(self.buffer(len_bytes as u64, usage)?))
+    }
+
+    fn upload(&self, bytes: &[u8], to: &mut Memory) -> Result<(), Error> {
+        let to = own::<Buffer>(&**to)?;
         let whole = bytes.len() - bytes.len() % 4;
         self.queue.write_buffer(to, 0, &bytes[..whole]);
         if whole < bytes.len() {
@@ -236,16 +237,16 @@ impl Device for WgpuDevice {
         self.sound()
     }
 
-    fn download(&self, from: &Buffer, bytes: &mut [u8]) -> Result<(), Error> {
+    fn download(&self, from: &Memory, bytes: &mut [u8]) -> Result<(), Error> {
         let len_bytes = bytes.len().next_multiple_of(4) as u64;
         let copy = self.buffer(len_bytes, BufferUsages::MAP_READ | BufferUsages::COPY_DST)?;
         let mut encoder = self.encoder();
-        encoder.copy_buffer_to_buffer(from, 0, &copy, 0, len_bytes);
+        encoder.copy_buffer_to_buffer(own(&**from)?, 0, &copy, 0, len_bytes);
         self.finish(encoder)?;
         self.read(&copy, len_bytes, |read| bytes.copy_from_slice(&read[..bytes.len()]))
     }
 
-    fn compile(&self, listing: &Listing) -> Result<Program, Error> {
+    fn compile(&self, listing: &Listing) -> Result<Compiled, Error> {
         self.sound()?;
         let refused = [ErrorFilter::Internal, ErrorFilter::Validation]
             .map(|filter| self.device.push_error_scope(filter));
@@ -268,25 +269,26 @@ impl Device for WgpuDevice {
         let usage = BufferUsages::UNIFORM | BufferUsages::COPY_DST;
         let [keys, job] = [KEY_BYTES, 32].map(|len_bytes| self.buffer(len_bytes, usage));
         let bound = [reads_source, true, reads_keys, true];
-        Ok(Program { pipeline, keys: keys?, job: job?, group_threads, bound })
+        Ok(Box::new(Program { pipeline, keys: keys?, job: job?, group_threads, bound }))
     }
 
-    fn set_keys(&self, program: &mut Program, keys: &[u32]) -> Result<(), Error> {
-        self.write_words(&program.keys, keys);
+    fn set_state(&self, program: &mut Compiled, words: &[u32]) -> Result<(), Error> {
+        self.write_words(&own::<Program>(&**program)?.keys, words);
         self.begin_writing();
         self.sound()
     }
 
     unsafe fn run(
         &self,
-        program: &Program,
+        program: &Compiled,
         job: &Job,
-        source: &Buffer,
-        goal: &mut Buffer,
+        source: &Memory,
+        goal: &mut Memory,
     ) -> Result<Duration, Error> {
         self.sound()?;
+        let program: &Program = own(&**program)?;
         self.write_words(&program.job, &job.words);
-        let buffers = [source, &*goal, &program.keys, &program.job];
+        let buffers = [own(&**source)?, own(&**goal)?, &program.keys, &program.job];
         let entries: Vec<_> = (0..)
             .zip(buffers)
             .zip(program.bound)
@@ -322,6 +324,11 @@ impl Device for WgpuDevice {
             None => Ok(start.elapsed()),
         }
     }
+}
+
+/// What is said to be this kind of device's.
+fn own<T: 'static>(held: &(dyn Any + Send + Sync)) -> Result<&T, Error> {
+    held.downcast_ref().ok_or(Error::Place)
 }
 
 /// The device's clock at the beginning and the end of a pass.
@@ -371,22 +378,24 @@ mod tests {
     use crossgrain::{Cipher as CipherName, Key};
 
     use super::*;
-    use crate::Cipher;
+    use crate::{Cipher, Gpu};
 
     #[test]
     fn a_lost_device_is_told_by_whatever_is_tried_next() {
-        let device = match WgpuDevice::open(0) {
-            Ok(device) => Arc::new(device),
+        let (opened, device) = match WgpuDevice::open(0) {
+            Ok(opened) => (opened.device.clone(), opened),
             Err(error) => return eprintln!("skipped: wgpu: {error}"),
         };
+        let gpu = Gpu::new(Box::new(device)).unwrap();
         let key = Key::new(CipherName::Aes128, &[7; 16]).unwrap();
-        let mut cipher = Cipher::new(&device, ALL[0], &key).unwrap();
+        let made = |kernel: Kernel| Cipher::new(&gpu, kernel, kernel.group_threads(Language::Wgsl), &key);
+        let mut cipher = made(ALL[0]).unwrap();
         let mut data = vec![0; 4096];
         cipher.apply(0, &mut data).unwrap();
-        device.device.destroy();
+        opened.destroy();
         assert!(cipher.apply(0, &mut data).is_err());
-        assert!(device.allocate(4096).is_err());
-        assert!(Cipher::new(&device, ALL[1], &key).is_err());
+        assert!(gpu.allocate(4096).is_err());
+        assert!(made(ALL[1]).is_err());
         let told = cipher.apply(0, &mut data).unwrap_err().to_string();
         assert!(told.starts_with("the device was lost") && !told.contains('\n'), "{told}");
     }

@@ -7,13 +7,12 @@
 mod judge;
 mod stand_in;
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use crossgrain::internal::cipher::Entry;
 use crossgrain::internal::device::{ALL, Kernel, Task};
 use crossgrain::{Cipher as CipherName, Key};
-use crossgrain_gpu::{Cipher, Device, Error};
+use crossgrain_gpu::{Cipher, Error, Gpu, choose};
 use judge::{bytes, expected};
 
 const BLOCKS: [usize; 7] = [0, 1, 31, 32, 1024, 1057, 4097];
@@ -29,8 +28,10 @@ fn key(cipher: CipherName) -> Key {
     Key::new(cipher, &bytes(cipher.key_bytes())).unwrap()
 }
 
-fn agrees<D: Device>(device: &Arc<D>, leaves_out: &[&str]) {
-    println!("on {:?}", device.info());
+fn agrees(gpu: &Gpu, leaves_out: &[&str]) {
+    println!("on {:?}", gpu.info());
+    let keyed =
+        |kernel: Kernel, key: &Key| Cipher::new(gpu, kernel, kernel.group_threads(gpu.language()), key);
     // Drivers take seconds for each. Of ciphers that are described once one task is enough: others' texts differ in what is AES's too,
     // and all are held to the reference by the core's tests.
     let tried = |kernel: &Kernel| {
@@ -38,8 +39,8 @@ fn agrees<D: Device>(device: &Arc<D>, leaves_out: &[&str]) {
             && !leaves_out.contains(&kernel.name())
     };
     for kernel in ALL.iter().copied().filter(tried) {
-        if !device.info().takes(kernel, D::LANGUAGE) {
-            let refused = Cipher::new(device, kernel, &key(CipherName::Aes128)).unwrap_err();
+        if !gpu.info().takes(kernel, gpu.language()) {
+            let refused = keyed(kernel, &key(CipherName::Aes128)).unwrap_err();
             println!("{}: {refused}", kernel.name());
             continue;
         }
@@ -47,7 +48,7 @@ fn agrees<D: Device>(device: &Arc<D>, leaves_out: &[&str]) {
         // From the longest key to the shortest: nothing may be left of the one before.
         let ciphers = CipherName::ALL.into_iter().rev().filter(|cipher| cipher.family() == kernel.family);
         let keys: Vec<_> = ciphers.map(key).collect();
-        let mut on_device = Cipher::new(device, kernel, &keys[0]).unwrap();
+        let mut on_device = keyed(kernel, &keys[0]).unwrap();
         for (number, key) in keys.iter().enumerate() {
             on_device.set_key(key).unwrap();
             // The program is the same for keys of all sizes: one length shows that it takes them.
@@ -70,12 +71,12 @@ fn agrees<D: Device>(device: &Arc<D>, leaves_out: &[&str]) {
         println!("{}: {:?}", kernel.name(), start.elapsed());
     }
     let (kernel, other) = (ALL[0], key(CipherName::Serpent128));
-    assert_eq!(Cipher::new(device, kernel, &other).unwrap_err(), Error::Key);
-    let mut odd = Cipher::new(device, kernel, &key(CipherName::Aes128)).unwrap();
+    assert_eq!(keyed(kernel, &other).unwrap_err(), Error::Key);
+    let mut odd = keyed(kernel, &key(CipherName::Aes128)).unwrap();
     assert_eq!(odd.set_key(&other), Err(Error::Key));
     assert_eq!(odd.apply(0, &mut [0; 17]), Err(Error::Length { len_bytes: 17 }));
-    assert!(device.allocate(1 << 50).is_err(), "more memory than there is");
-    assert!(device.allocate(1 << 12).is_ok(), "and the device goes on");
+    assert!(gpu.device().allocate(1 << 50).is_err(), "more memory than there is");
+    assert!(gpu.device().allocate(1 << 12).is_ok(), "and the device goes on");
 }
 
 /// Why a device is not here: one line, and no failure unless it must be.
@@ -108,9 +109,9 @@ fn wgpu_agrees(left_out_in_software: &[&str]) {
         Ok(found) => found,
         Err(error) => return skip("wgpu", &error),
     };
-    for (number, info) in found.iter().enumerate() {
+    for info in &found {
         let left_out = if info.is_software { left_out_in_software } else { &[] };
-        agrees(&Arc::new(WgpuDevice::open(number).unwrap()), left_out);
+        agrees(&choose(&info.id).unwrap(), left_out);
     }
     let error = WgpuDevice::open(found.len()).unwrap_err().to_string();
     assert!(error.contains("there is no device wgpu:"), "{error}");
@@ -121,9 +122,7 @@ fn wgpu_agrees(left_out_in_software: &[&str]) {
 fn cuda_agrees_with_the_reference() {
     use crossgrain_gpu::cuda::{CudaDevice, devices};
     match devices() {
-        Ok(found) => {
-            (0..found.len()).for_each(|number| agrees(&Arc::new(CudaDevice::open(number).unwrap()), &[]))
-        }
+        Ok(found) => found.iter().for_each(|info| agrees(&choose(&info.id).unwrap(), &[])),
         Err(error) => {
             assert_eq!(CudaDevice::open(0).unwrap_err(), error);
             skip("cuda", &error);

@@ -23,9 +23,8 @@ use crossgrain::internal::device::{Kernel, Task};
 use crossgrain::internal::wipe_deep_stack;
 use crossgrain::mode::Options;
 use crossgrain::{Cipher, Direction, Key};
-use crossgrain_gpu::Searcher;
 use crossgrain_gpu::parallel::{
-    AesBlocks, Combine, Lanes, Launch, Loop, Map, Place, Policy, find, generate, transform, transform_reduce,
+    AesBlocks, Combine, Lanes, Loop, Map, Place, Policy, find, generate, transform, transform_reduce,
 };
 use crossgrain_search::{
     BlockSearch, Derivation, Deriving, Device as _, Error as Refusal, Form, Hash as HashName, Kdf, Known,
@@ -114,8 +113,8 @@ fn search_words() {
     let pair = pair.planted(&Key::new(Cipher::Aes256, &key_of(1)[..]).unwrap());
     let blocks = BlockSearch::new(Cipher::Aes256, &[pair], &Options::default()).unwrap();
     let search = Search::new(Known::Blocks(blocks), kdf()).unwrap();
-    let spies = spy::deaf_gpus();
-    let devices = spies.map(|gpu| Deriving::new(&search, &Searcher(gpu, Launch::default())).unwrap());
+    let spies = spy::deaf();
+    let devices = spies.map(|gpu| Deriving::new(&search, &gpu).unwrap());
     for devices in [&[][..], &devices[..1], &devices[1..]] {
         let (hits, refused) = (AtomicUsize::new(0), Mutex::new(Refused::default()));
         let on_hit = |_| {
@@ -136,9 +135,8 @@ fn search_words() {
     for (at, block) in blocks.chunks_exact_mut(64).enumerate() {
         assert!(Derivation::new(&kdf(), 32).unwrap().pad(&word(at), block));
     }
-    for gpu in spy::deaf_gpus() {
-        let mut derive =
-            Searcher(gpu, Launch::default()).derive(&Derivation::new(&kdf(), 32).unwrap()).unwrap();
+    for gpu in spy::deaf() {
+        let mut derive = gpu.derive(&Derivation::new(&kdf(), 32).unwrap()).unwrap();
         derive.derive(&*blocks, &mut *Zeroizing::new([0; 64])).unwrap();
     }
     wipe_deep_stack();
@@ -148,7 +146,7 @@ fn search_words() {
 fn work(hash: &Hash, blocks: &Loop<AesBlocks>) {
     search_words();
     let mut places: Vec<_> = [Policy::Seq, Policy::Par].map(|policy| policy.open().unwrap()).into();
-    places.extend(spy::deaf_grids().map(|grid| Place::on(grid)));
+    places.extend(spy::deaf().map(Place::on));
     for place in places {
         generate(blocks, &place, 5000).unwrap();
         let numbers = generate(hash, &place, 200_003).unwrap();

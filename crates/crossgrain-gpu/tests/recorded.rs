@@ -5,16 +5,12 @@
 
 mod present;
 
-use std::sync::Arc;
-
 use crossgrain_gpu::Error;
-use crossgrain_gpu::parallel::{Column, Launch, Place, Policy, Recorded};
+use crossgrain_gpu::parallel::{Column, Place, Policy, Recorded};
 
 fn places() -> Vec<Place> {
     let mut places: Vec<_> = [Policy::Seq, Policy::Par].map(|policy| policy.open().unwrap()).into();
-    places.extend(
-        present::gpus().into_iter().map(|gpu| Place::on(Arc::clone(&gpu).grid(Launch::default()).unwrap())),
-    );
+    places.extend(present::gpus().into_iter().map(Place::on));
     places
 }
 

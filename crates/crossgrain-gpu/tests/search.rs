@@ -9,16 +9,15 @@ mod present;
 mod sought;
 mod stand_in;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use crossgrain::internal::device::search::Search as Program;
 use crossgrain::internal::part::search::Known;
 use crossgrain::mode::Options;
 use crossgrain::{Cipher, Direction, Key};
-use crossgrain_gpu::parallel::Launch;
-use crossgrain_gpu::{Gpu, Searcher};
+use crossgrain_gpu::Gpu;
 use crossgrain_search::{
-    self as search, BigUint, BlockSearch, Kdf, Pair, Search, SpaceSearch, Watch, key_mask,
+    self as search, BigUint, BlockSearch, Device as _, Kdf, Pair, Search, SpaceSearch, Watch, key_mask,
 };
 use present::gpus;
 use sought::{halves, known, planted};
@@ -31,11 +30,11 @@ const OUTERS: usize = 300;
 /// Outer keys of most searches: with 75 keys three groups of 64 threads, the last not full.
 const FEW_OUTERS: usize = 50;
 
-fn keys_are_found(gpu: &Arc<dyn Gpu>, cipher: Cipher, direction: Direction, at: usize) {
+fn keys_are_found(gpu: &Gpu, cipher: Cipher, direction: Direction, at: usize) {
     let (outer, inner) = halves(cipher, at, OUTERS, KEYS);
     let sought = |o, i| known(cipher, direction, &planted(cipher, (&outer, o), (&inner, i)));
     let program = Program::new(cipher, &sought(0, 0)).unwrap();
-    let mut table = gpu.clone().search(program, &sought(0, 0), &inner).unwrap();
+    let mut table = gpu.table(program, &sought(0, 0), &inner).unwrap();
     let mut found = |known: &Known, outers: usize| {
         let mut found = Vec::new();
         table.search(known, &outer[..outers * cipher.key_bytes()], &mut found).unwrap();
@@ -98,8 +97,7 @@ fn a_space_is_searched_on_a_device() {
             let hits = Mutex::new(Vec::new());
             let on_hit = |hit: search::Hit| hits.lock().unwrap().push(hit.number);
             let watch = Watch::new(&on_hit);
-            let prepared =
-                SpaceSearch::on(&search, &space, &Searcher(gpu.clone(), Launch::default())).unwrap();
+            let prepared = SpaceSearch::on(&search, &space, &gpu).unwrap();
             println!("{}", prepared.kernel());
             assert!(prepared.shard(&(BigUint::from(5_u8)..space.size()), &watch).unwrap());
             assert_eq!(*hits.lock().unwrap(), [place]);

@@ -1,7 +1,6 @@
 //! The GPUs of this machine, where the package was built with them.
 
-use crossgrain_gpu::parallel::Launch;
-use crossgrain_gpu::{Searcher, choose, devices};
+use crossgrain_gpu::{choose, devices};
 use crossgrain_search::Device;
 use pyo3::prelude::*;
 
@@ -22,7 +21,7 @@ pub(crate) fn gpus(py: Python<'_>) -> Vec<Gpu> {
 pub(crate) fn searcher(id: &str) -> PyResult<Box<dyn Device>> {
     check_is_built(id)?;
     let device = choose(id).map_err(|why| Error::new_err(format!("{id}: {why}")))?;
-    Ok(Box::new(Searcher(device, Launch::default())))
+    Ok(Box::new(device))
 }
 
 /// Refuses a device where the package was built without any.

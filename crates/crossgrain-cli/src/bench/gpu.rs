@@ -14,7 +14,7 @@ use crossgrain::internal::device::{ALL, Kernel, Listing, Task};
 use crossgrain::mode::{Ctr, Ecb, Options};
 use crossgrain::stream::Stream;
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Key};
-use crossgrain_gpu::{Bulk, Gpu, Info, choose};
+use crossgrain_gpu::{Cipher as OnDevice, Gpu, Info, choose};
 use serde_json::json;
 
 use super::{Args, GPU_BYTES_MAX};
@@ -53,8 +53,8 @@ impl Row<'_> {
 
 /// Times the programs whose ids have the filter in them, and prints.
 pub(super) fn run(args: &Args) -> Result<(), Error> {
-    let device = choose(args.device.as_deref().unwrap_or("gpu")).map_err(failed)?;
-    let info = device.info().clone();
+    let gpu = choose(args.device.as_deref().unwrap_or("gpu")).map_err(failed)?;
+    let info = gpu.info().clone();
     let most = info.max_blocks.saturating_mul(BLOCK_BYTES);
     let len_bytes = usize::try_from(args.bytes.unwrap_or(GPU_BYTES_MAX))
         .unwrap_or(most)
@@ -63,7 +63,7 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
     let data: Vec<u8> =
         (0..len_bytes.min(CHECK_BYTES)).map(|at| (at.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
     say(&head(&info, len_bytes, args.json))?;
-    for program in &programs(&*device, args.beside.as_deref())? {
+    for program in &programs(&gpu, args.beside.as_deref())? {
         let kernel = program.kernel;
         let is_wanted = |cipher: &Cipher| {
             cipher.family() == kernel.family
@@ -74,12 +74,12 @@ pub(super) fn run(args: &Args) -> Result<(), Error> {
         let [first, ..] = &keys[..] else { continue };
         // Compiled once, whatever the keys.
         // SAFETY: it is the kernel's own text, or that of a file which was named as a program for the same job.
-        let made = unsafe { device.clone().cipher_listed(kernel, &program.listing, first) };
-        let mut bulk = made.map_err(failed)?;
+        let made = unsafe { OnDevice::listed(&gpu, kernel, &program.listing, first) };
+        let mut on_device = made.map_err(failed)?;
         for key in &keys {
-            bulk.set_key(key).map_err(failed)?;
-            check(&mut *bulk, program, key, &data)?;
-            let mut times = (0..args.turns.max(1)).map(|_| bulk.run(FIRST, len_bytes));
+            on_device.set_key(key).map_err(failed)?;
+            check(&mut on_device, program, key, &data)?;
+            let mut times = (0..args.turns.max(1)).map(|_| on_device.run(FIRST, len_bytes));
             let mut times = times.by_ref().collect::<Result<Vec<_>, _>>().map_err(failed)?;
             times.sort();
             let cipher = key.cipher();
@@ -108,8 +108,8 @@ fn counting_key(cipher: Cipher) -> Result<Key, Error> {
 }
 
 /// Those of crossgrain that the device takes, and somebody else's.
-fn programs(device: &dyn Gpu, beside: Option<&Path>) -> Result<Vec<Program>, Error> {
-    let (info, language) = (device.info(), device.language());
+fn programs(gpu: &Gpu, beside: Option<&Path>) -> Result<Vec<Program>, Error> {
+    let (info, language) = (gpu.info(), gpu.language());
     let own = ALL.iter().copied().filter(|&kernel| info.takes(kernel, language));
     let own = own.map(|kernel| Program {
         name: kernel.name().to_owned(),
@@ -151,9 +151,9 @@ fn others(file: &Path) -> Result<(Language, Program), Error> {
 }
 
 /// Refuses a program that does not give what the CPU gives.
-fn check(bulk: &mut dyn Bulk, program: &Program, key: &Key, data: &[u8]) -> Result<(), Error> {
+fn check(on_device: &mut OnDevice, program: &Program, key: &Key, data: &[u8]) -> Result<(), Error> {
     let (mut wanted, mut got) = (data.to_vec(), data.to_vec());
-    bulk.apply_at_once(FIRST, &mut got).map_err(failed)?;
+    on_device.apply_at_once(FIRST, &mut got).map_err(failed)?;
     on_cpu(program.kernel.task, key, &mut wanted)?;
     if got == wanted {
         return Ok(());

@@ -11,7 +11,7 @@ use crossgrain::plan::compose::Cost;
 use crossgrain::wisdom::DeviceCosts;
 use crossgrain::{Cipher, Key};
 use crossgrain_gpu::parallel::Launch;
-use crossgrain_gpu::{Bulk, Copies, Gpu, Info, Searcher, best_group, best_launch, choose};
+use crossgrain_gpu::{Cipher as Keyed, Copies, Gpu, Info, best_group, best_launch, choose};
 
 use super::Wanted;
 use crate::error::{self, Error, Exit};
@@ -25,7 +25,7 @@ const CHUNK_BYTES: usize = 8 << 20;
 pub(crate) struct OnDevice {
     id: String,
     /// Nothing once the device has failed.
-    bulk: Mutex<Option<Box<dyn Bulk>>>,
+    cipher: Mutex<Option<Keyed>>,
     chunk_bytes: usize,
     /// Whether no other will do.
     is_demanded: bool,
@@ -58,19 +58,19 @@ impl OnDevice {
         }
         let kernel = wanted.kernel_on(&info.id).filter(|_| !is_another).or(wanted.kernels.first().copied());
         let kernel = kernel.ok_or_else(|| crossgrain_gpu::Error::Program("there is none".to_owned()))?;
-        let group = group_threads(&*device, kernel, kept);
-        let bulk = device.cipher(kernel, group, wanted.key)?;
+        let group = group_threads(&device, kernel, kept);
+        let cipher = Keyed::new(&device, kernel, group, wanted.key)?;
         if wanted.explain {
             let Info { id, name, .. } = &info;
             error::tell(&format!("device {id}: {} on {name}, groups of {group} threads", kernel.name()));
         }
-        Ok(Self::new(info.id, bulk, is_demanded, wanted.explain))
+        Ok(Self::new(info.id, cipher, is_demanded, wanted.explain))
     }
 
-    fn new(id: String, bulk: Box<dyn Bulk>, is_demanded: bool, explain: bool) -> Self {
+    fn new(id: String, cipher: Keyed, is_demanded: bool, explain: bool) -> Self {
         // Blocks, so that counters stand where chunks begin.
-        let chunk_bytes = CHUNK_BYTES.min(bulk.piece_bytes()).next_multiple_of(BLOCK_BYTES);
-        Self { id, bulk: Mutex::new(Some(bulk)), chunk_bytes, is_demanded, explain }
+        let chunk_bytes = CHUNK_BYTES.min(cipher.piece_bytes()).next_multiple_of(BLOCK_BYTES);
+        Self { id, cipher: Mutex::new(Some(cipher)), chunk_bytes, is_demanded, explain }
     }
 
     /// Most bytes of a call.
@@ -81,17 +81,17 @@ impl OnDevice {
     /// Replaces a chunk, whose first block has this counter, if it has any. False if the CPU has to do it: because the device
     /// failed, or is busy, unless no other will do. So a job is split by how fast either is.
     pub(crate) fn apply(&self, counter: u128, data: &mut [u8]) -> Result<bool, Error> {
-        let mut bulk = match self.bulk.try_lock() {
-            Ok(bulk) => bulk,
+        let mut cipher = match self.cipher.try_lock() {
+            Ok(cipher) => cipher,
             Err(TryLockError::WouldBlock) if !self.is_demanded => return Ok(false),
-            Err(_) => self.bulk.lock().unwrap_or_else(PoisonError::into_inner),
+            Err(_) => self.cipher.lock().unwrap_or_else(PoisonError::into_inner),
         };
-        match bulk.as_mut().map(|bulk| bulk.apply(counter, data)) {
+        match cipher.as_mut().map(|cipher| cipher.apply(counter, data)) {
             None => Ok(false),
             Some(Ok(_)) => Ok(true),
             Some(Err(error)) if self.is_demanded => Err(failed(&self.id, &error)),
             Some(Err(error)) => {
-                *bulk = None;
+                *cipher = None;
                 if self.explain {
                     error::tell(&format!("device cpu from here on: {}: {error}", self.id));
                 }
@@ -112,7 +112,7 @@ fn kept(info: &Info) -> Option<&'static DeviceCosts> {
 }
 
 /// How many threads a group has that runs a program: as wisdom has it, if it can be.
-fn group_threads(device: &dyn Gpu, kernel: Kernel, kept: Option<&DeviceCosts>) -> u32 {
+fn group_threads(device: &Gpu, kernel: Kernel, kept: Option<&DeviceCosts>) -> u32 {
     let (info, usual) = (device.info(), kernel.group_threads(device.language()));
     let Some(&threads) = kept.and_then(|kept| kept.threads.get(kernel.name())) else { return usual };
     if kernel.takes_group(device.language(), threads) && threads <= info.max_group_threads {
@@ -153,8 +153,8 @@ pub(crate) fn searcher(id: &str) -> Result<Box<dyn crossgrain_search::Device>, E
     if id == "auto" && device.info().is_software {
         return Err(Error::usage(format!("{} is the CPU in disguise", device.info().name)));
     }
-    let launch = launch(device.info());
-    Ok(Box::new(Searcher(device, launch)))
+    let started = device.started(launch(device.info())).map_err(|error| failed(id, &error))?;
+    Ok(Box::new(started))
 }
 
 /// What copies and programs cost on a device: a piece of a job for every byte, and the smallest piece for the start.
@@ -190,10 +190,10 @@ fn measured(id: &str, ciphers: &[Cipher]) -> Result<DeviceCosts, crossgrain_gpu:
                 threads.insert(kernel.name().to_owned(), group);
             }
             let start = Instant::now();
-            let mut bulk = device.clone().cipher(kernel, group, &key)?;
-            bulk.run(0, BLOCK_BYTES)?;
+            let mut on_device = Keyed::new(&device, kernel, group, &key)?;
+            on_device.run(0, BLOCK_BYTES)?;
             let open = Cost::fixed((opened + start.elapsed()).as_nanos() as f64);
-            let run = affine(bulk.measure_run(BLOCK_BYTES)?, bulk.measure_run(CHUNK_BYTES)?);
+            let run = affine(on_device.measure_run(BLOCK_BYTES)?, on_device.measure_run(CHUNK_BYTES)?);
             costs.push((format!("open/{}", kernel.name()), open));
             costs.push((format!("{cipher}/{}", kernel.name()), run));
         }
@@ -214,43 +214,88 @@ fn failed(id: &str, error: &crossgrain_gpu::Error) -> Error {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test")]
 
-    use std::time::Duration;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use crossgrain::internal::circuit::emit::Language;
+    use crossgrain::internal::device::Listing;
+    use crossgrain_gpu::{Compiled, Device, Error, Job, Memory};
 
     use super::*;
 
-    /// A device that adds one to every byte, so many times.
-    struct Fragile(usize);
+    /// A device whose programs add one to every byte. It is lost after so many runs.
+    struct Fragile {
+        info: Info,
+        runs: AtomicUsize,
+    }
 
-    impl Bulk for Fragile {
-        fn piece_bytes(&self) -> usize {
-            1 << 10
+    fn bytes(memory: &mut Memory) -> Result<&mut Vec<u8>, Error> {
+        memory.downcast_mut().ok_or(Error::Place)
+    }
+
+    impl Device for Fragile {
+        fn info(&self) -> &Info {
+            &self.info
         }
 
-        fn set_key(&mut self, _key: &Key) -> Result<(), crossgrain_gpu::Error> {
+        fn language(&self) -> Language {
+            Language::Wgsl
+        }
+
+        fn allocate(&self, len_bytes: usize) -> Result<Memory, Error> {
+            Ok(Box::new(vec![0_u8; len_bytes]))
+        }
+
+        fn upload(&self, from: &[u8], to: &mut Memory) -> Result<(), Error> {
+            bytes(to)?[..from.len()].copy_from_slice(from);
             Ok(())
         }
 
-        fn apply(&mut self, _first: u128, data: &mut [u8]) -> Result<Duration, crossgrain_gpu::Error> {
-            self.0 = self.0.checked_sub(1).ok_or(crossgrain_gpu::Error::Lost("unplugged".to_owned()))?;
-            data.iter_mut().for_each(|byte| *byte += 1);
+        fn download(&self, from: &Memory, to: &mut [u8]) -> Result<(), Error> {
+            to.copy_from_slice(&from.downcast_ref::<Vec<u8>>().ok_or(Error::Place)?[..to.len()]);
+            Ok(())
+        }
+
+        fn compile(&self, _listing: &Listing) -> Result<Compiled, Error> {
+            Ok(Box::new(()))
+        }
+
+        fn set_state(&self, _program: &mut Compiled, _words: &[u32]) -> Result<(), Error> {
+            Ok(())
+        }
+
+        unsafe fn run(
+            &self,
+            _: &Compiled,
+            _: &Job,
+            from: &Memory,
+            to: &mut Memory,
+        ) -> Result<Duration, Error> {
+            if self.runs.fetch_sub(1, Ordering::Relaxed) == 0 {
+                self.runs.store(0, Ordering::Relaxed);
+                return Err(Error::Lost("unplugged".to_owned()));
+            }
+            let from = from.downcast_ref::<Vec<u8>>().ok_or(Error::Place)?;
+            *bytes(to)? = from.iter().map(|byte| byte + 1).collect();
             Ok(Duration::ZERO)
-        }
-
-        fn apply_at_once(&mut self, first: u128, data: &mut [u8]) -> Result<Duration, crossgrain_gpu::Error> {
-            self.apply(first, data)
-        }
-
-        fn run(&mut self, _first: u128, _len_bytes: usize) -> Result<Duration, crossgrain_gpu::Error> {
-            Ok(Duration::ZERO)
-        }
-
-        fn measure_run(&mut self, len_bytes: usize) -> Result<Duration, crossgrain_gpu::Error> {
-            self.run(0, len_bytes)
         }
     }
 
     fn fragile(is_demanded: bool) -> OnDevice {
-        OnDevice::new("cuda:7".to_owned(), Box::new(Fragile(2)), is_demanded, false)
+        let info = Info {
+            id: "cuda:7".to_owned(),
+            name: String::new(),
+            driver: String::new(),
+            is_software: false,
+            max_blocks: 64,
+            max_groups: 1 << 16,
+            max_group_threads: 1024,
+            shared_bytes: 0,
+            units: None,
+        };
+        let gpu = Gpu::new(Box::new(Fragile { info, runs: AtomicUsize::new(2) })).unwrap();
+        let (kernel, key) = (ALL[0], Key::new(Cipher::Aes128, &[7; 16]).unwrap());
+        let cipher = Keyed::new(&gpu, kernel, kernel.group_threads(Language::Wgsl), &key).unwrap();
+        OnDevice::new("cuda:7".to_owned(), cipher, is_demanded, false)
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use crossgrain::internal::exec::Threads;
 use rayon::prelude::*;
 
-use super::grid::{Grid, Memory};
 use super::host;
 use super::kernel::{Bundle, Combine, Sum};
 use super::launch::{Launch, Span};
@@ -12,7 +11,7 @@ use super::own::{Hit, Same};
 use super::policy::{Kind, Place};
 use super::text::{NO_HIT, Program, Reads, Sink, combined};
 use super::vector::{DeviceVec, Store, View};
-use crate::Error;
+use crate::{Error, Gpu, Memory};
 
 /// Elements that a thread of the CPU takes at a time.
 pub(super) const PIECE: usize = 1 << 16;
@@ -91,9 +90,9 @@ where
             });
             Ok(())
         }
-        (Store::Device(memory), Kind::Device(grid)) => {
-            let program = Program::<K, ROWS, N, N>::new(&**grid, kernel, Reads::Goal, Sink::Write);
-            program.run(&**grid, len, (None, span), (memory, span))
+        (Store::Device(memory), Kind::Device(gpu)) => {
+            let program = Program::<K, ROWS, N, N>::new(gpu, kernel, Reads::Goal, Sink::Write);
+            program.run(gpu, len, (None, span), (memory, span))
         }
         _ => Err(Error::Place),
     }
@@ -134,13 +133,13 @@ where
             Ok(all_of(combine, of_pieces(view.len, PIECE, is_parallel, &piece)))
         }
         // Threads that take several rows at a time have another order, and so have several runs.
-        Kind::Device(grid)
+        Kind::Device(gpu)
             if C::IS_ORDERED && (ROWS > 1 || view.len > Launch::USUAL.at_once(ROWS, kernel.rounds())) =>
         {
             let made = transform(kernel, view)?;
-            reduce_on::<_, _, 1, OUT, OUT>(&**grid, &Same, combine, (&made).into())
+            reduce_on::<_, _, 1, OUT, OUT>(gpu, &Same, combine, (&made).into())
         }
-        Kind::Device(grid) => reduce_on(&**grid, kernel, combine, view),
+        Kind::Device(gpu) => reduce_on(gpu, kernel, combine, view),
     }
 }
 
@@ -151,7 +150,7 @@ fn all_of<C: Combine<N>, const N: usize>(combine: &C, elements: Vec<[u32; N]>) -
 
 /// The kernel's results combined on a device.
 fn reduce_on<K, C, const ROWS: usize, const IN: usize, const OUT: usize>(
-    grid: &dyn Grid,
+    gpu: &Gpu,
     kernel: &K,
     combine: &C,
     view: View<'_, IN>,
@@ -161,14 +160,14 @@ where
     C: Combine<OUT>,
 {
     let sink = Sink::Combine(combined(combine), C::IDENTITY.to_vec());
-    let mut program = Program::<K, ROWS, IN, OUT>::new(grid, kernel, view.reads(), sink);
+    let mut program = Program::<K, ROWS, IN, OUT>::new(gpu, kernel, view.reads(), sink);
     if C::IS_ORDERED {
         program.launch = Launch::USUAL;
     }
-    let (at_once, mut total) = (program.at_once(), C::IDENTITY);
+    let (at_once, mut total) = (program.shape().at_once(), C::IDENTITY);
     for first in (0..view.len).step_by(at_once) {
         let part = view.view(first..view.len.min(first + at_once))?;
-        let made = by_thread(&program, grid, part)?;
+        let made = by_thread(&program, gpu, part)?;
         total = made.into_iter().fold(total, |a, b| combine.combine::<u32>(a, b));
     }
     Ok(total)
@@ -209,8 +208,8 @@ where
             let piece = |first: usize, len| host::count(features, kernel, source.after(first), len);
             Ok(of_pieces(view.len, PIECE, is_parallel, &piece).into_iter().sum())
         }
-        Kind::Device(grid) => {
-            let [count] = reduce_on::<_, _, ROWS, IN, 1>(&**grid, &Hit(kernel), &Sum, view)?;
+        Kind::Device(gpu) => {
+            let [count] = reduce_on::<_, _, ROWS, IN, 1>(gpu, &Hit(kernel), &Sum, view)?;
             Ok(count as usize)
         }
     }
@@ -238,12 +237,12 @@ where
             };
             Ok(first_of_pieces(view.len, is_parallel, &piece))
         }
-        Kind::Device(grid) => {
-            let program = Program::<K, ROWS, IN, 1>::new(&**grid, kernel, view.reads(), Sink::Find);
+        Kind::Device(gpu) => {
+            let program = Program::<K, ROWS, IN, 1>::new(gpu, kernel, view.reads(), Sink::Find);
             let (mut first, mut looks) = (0, LOOKS[0]);
             while first < view.len {
-                let part = view.view(first..view.len.min(first + looks.min(program.at_once())))?;
-                let hits = by_thread(&program, &**grid, part)?.into_iter().flatten();
+                let part = view.view(first..view.len.min(first + looks.min(program.shape().at_once())))?;
+                let hits = by_thread(&program, gpu, part)?.into_iter().flatten();
                 if let Some(at) = hits.min().filter(|&at| at != NO_HIT) {
                     return Ok(Some(first + at as usize));
                 }
@@ -258,16 +257,16 @@ where
 /// What the threads of a search or a sum wrote, one element each.
 pub(super) fn by_thread<K, const ROWS: usize, const IN: usize, const OUT: usize>(
     program: &Program<'_, K, ROWS, IN, OUT>,
-    grid: &dyn Grid,
+    gpu: &Gpu,
     view: View<'_, IN>,
 ) -> Result<Vec<[u32; OUT]>, Error>
 where
     K: Bundle<ROWS, IN, OUT>,
 {
-    let mut results = DeviceVec::with_room(view.place, program.threads(view.len) as usize)?;
+    let mut results = DeviceVec::with_room(view.place, program.shape().threads(view.len) as usize)?;
     let span = results.span();
     let Store::Device(goal) = &mut results.store else { return Err(Error::Place) };
-    program.run(grid, view.len, (view.memory(), view.span()), (goal, span))?;
+    program.run(gpu, view.len, (view.memory(), view.span()), (goal, span))?;
     results.to_vec()
 }
 
@@ -292,14 +291,14 @@ where
             in_pieces(bytes, span, (source.len, PIECE), is_parallel, &work);
             Ok(())
         }
-        (Store::Device(memory), Kind::Device(grid)) => transform_on(&**grid, kernel, source, memory, span),
+        (Store::Device(memory), Kind::Device(gpu)) => transform_on(gpu, kernel, source, memory, span),
         _ => Err(Error::Place),
     }
 }
 
 /// A kernel's results in a device's memory.
 pub(super) fn transform_on<K, const ROWS: usize, const IN: usize, const OUT: usize>(
-    grid: &dyn Grid,
+    gpu: &Gpu,
     kernel: &K,
     source: View<'_, IN>,
     goal: &mut Memory,
@@ -308,8 +307,8 @@ pub(super) fn transform_on<K, const ROWS: usize, const IN: usize, const OUT: usi
 where
     K: Bundle<ROWS, IN, OUT>,
 {
-    let program = Program::<K, ROWS, IN, OUT>::new(grid, kernel, source.reads(), Sink::Write);
-    program.run(grid, source.len, (source.memory(), source.span()), (goal, span))
+    let program = Program::<K, ROWS, IN, OUT>::new(gpu, kernel, source.reads(), Sink::Write);
+    program.run(gpu, source.len, (source.memory(), source.span()), (goal, span))
 }
 
 /// What comes of the pieces of so many elements, each of `most` or fewer, in order. `piece` is given the first element of one and its

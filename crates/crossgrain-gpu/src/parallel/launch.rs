@@ -6,14 +6,14 @@
 //! its results in memory on the device, where rounds are made in as many runs as they take, and what comes after it reads them there.
 //! Holds: that memory is overwritten after, as far as the device still listens.
 
-use crossgrain::internal::circuit::emit::Language;
-use crossgrain::internal::device::Listing;
 use zeroize::Zeroizing;
 
-use super::grid::{Grid, Memory};
+use super::functions::Functions;
 use super::kernel::Bundle;
+use super::shape::Shape;
 use super::text::{Part, Program, Reads, Sink};
-use crate::{Error, Info, Job};
+use crate::gpu::Loaded;
+use crate::{Error, Gpu, Info, Job, Memory};
 
 /// Neighbours that a thread takes in order, if there are not so many elements that it has to take more.
 pub(super) const RUN: usize = 32;
@@ -103,9 +103,9 @@ const fn turns_beside(rows: usize) -> usize {
     if rows > 1 { 1 + 2 * (rows + 1) } else { 1 }
 }
 
-/// A program as a device takes it.
+/// A program that is compiled, to be run more than once.
 pub(crate) struct Written {
-    listing: Listing,
+    program: Loaded,
     /// What it is given when it runs: first how many rounds its loop has, if they are alike.
     state: Zeroizing<Vec<u32>>,
     bundle: usize,
@@ -116,20 +116,20 @@ impl Written {
     /// Runs it on so many elements, no more than are taken in a run.
     pub(crate) fn run(
         &self,
-        grid: &dyn Grid,
+        gpu: &Gpu,
         count: usize,
         (source, from): (Option<&Memory>, Span),
         (goal, to): (&mut Memory, Span),
     ) -> Result<(), Error> {
         let job = self.launch.job(self.bundle, count, from, to);
         // SAFETY: spans lie within their memories, and the text is this program's.
-        unsafe { grid.run(&self.listing.text, &|| self.listing.clone(), &job, &self.state, source, goal) }
+        unsafe { gpu.run(&self.program, &job, &self.state, source, goal) }.map(drop)
     }
 
     /// Makes so many rounds where the elements are, of a program that has nothing else ([`Part::Rounds`]), in as many runs as they take.
     pub(crate) fn make_rounds(
         &mut self,
-        grid: &dyn Grid,
+        gpu: &Gpu,
         rounds: u32,
         count: usize,
         (goal, to): (&mut Memory, Span),
@@ -140,17 +140,14 @@ impl Written {
         while left > 0 {
             let now = left.min(most as u32);
             self.state[0] = now;
-            self.run(grid, count, (None, to), (goal, to))?;
+            self.run(gpu, count, (None, to), (goal, to))?;
             left -= now;
         }
         Ok(())
     }
 }
 
-impl<K, const ROWS: usize, const IN: usize, const OUT: usize> Program<'_, K, ROWS, IN, OUT>
-where
-    K: Bundle<ROWS, IN, OUT>,
-{
+impl Shape<'_> {
     /// Threads for so many elements: each of them writes one result of a search or a sum.
     pub(super) fn threads(&self, count: usize) -> u32 {
         self.launch.threads(self.bundle(), count)
@@ -158,49 +155,68 @@ where
 
     /// Most elements of a run. A caller that makes anything else of results than to write them must not ask for more.
     pub(super) fn at_once(&self) -> usize {
-        self.launch.at_once(ROWS, self.rounds())
+        self.launch.at_once(self.rows, self.rounds)
     }
 
-    /// Runs it on so many elements.
-    pub(super) fn run(
+    /// Runs it with these functions on so many elements, in as many runs as they take.
+    fn run(
         &self,
-        grid: &dyn Grid,
+        gpu: &Gpu,
+        functions: &Functions,
         count: usize,
         (source, from): (Option<&Memory>, Span),
         (goal, to): (&mut Memory, Span),
     ) -> Result<(), Error> {
-        let at_once = self.at_once();
-        for first in (0..count).step_by(at_once) {
-            let (count, from, to) = (at_once.min(count - first), from.after(first), to.after(first));
-            if self.rounds() > ROUNDS_MAX {
-                self.run_in_parts(grid, count, (source, from), (goal, to))?;
-            } else {
-                self.run_at_once(grid, count, (source, from), (goal, to))?;
-            }
+        let (language, state) = (gpu.language(), functions.state()?);
+        let name = self.listing(language, functions, false).text;
+        let program = gpu.program(&name, || self.listing(language, functions, true))?;
+        for (first, count) in parts(count, self.at_once()) {
+            let job = self.launch.job(self.bundle(), count, from.after(first), to.after(first));
+            // SAFETY: spans lie within their memories, and the text is this program's.
+            unsafe { gpu.run(&program, &job, &state, source, goal)? };
         }
         Ok(())
     }
 
-    fn run_at_once(
+    /// Compiled, to be run more than once.
+    fn written(&self, gpu: &Gpu, functions: &Functions) -> Result<Written, Error> {
+        let listing = self.listing(gpu.language(), functions, true);
+        let program = gpu.program(&listing.text, || listing.clone())?;
+        Ok(Written { program, state: functions.state()?, bundle: self.bundle(), launch: self.launch })
+    }
+}
+
+/// So many elements in parts of `most` or fewer: the first of each, and how many they are.
+fn parts(count: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..count).step_by(most).map(move |first| (first, most.min(count - first)))
+}
+
+impl<K, const ROWS: usize, const IN: usize, const OUT: usize> Program<'_, K, ROWS, IN, OUT>
+where
+    K: Bundle<ROWS, IN, OUT>,
+{
+    /// Runs it on so many elements.
+    pub(super) fn run(
         &self,
-        grid: &dyn Grid,
+        gpu: &Gpu,
         count: usize,
         (source, from): (Option<&Memory>, Span),
         (goal, to): (&mut Memory, Span),
     ) -> Result<(), Error> {
-        let (language, job) = (grid.language(), self.launch.job(self.bundle(), count, from, to));
-        let functions = self.functions()?;
-        let state = functions.state()?;
-        let name = self.listing(language, &functions, false).text;
-        let listing = || self.listing(language, &functions, true);
-        // SAFETY: spans lie within their memories, and the text is this program's.
-        unsafe { grid.run(&name, &listing, &job, &state, source, goal) }
+        let shape = self.shape();
+        if count > 0 && shape.rounds <= ROUNDS_MAX {
+            return shape.run(gpu, &self.functions()?, count, (source, from), (goal, to));
+        }
+        for (first, count) in parts(count, shape.at_once()) {
+            self.run_in_parts(gpu, count, (source, from.after(first)), (goal, to.after(first)))?;
+        }
+        Ok(())
     }
 
     /// What comes before its loop, the rounds, and what comes after.
     fn run_in_parts(
         &self,
-        grid: &dyn Grid,
+        gpu: &Gpu,
         count: usize,
         (source, from): (Option<&Memory>, Span),
         (goal, to): (&mut Memory, Span),
@@ -211,15 +227,16 @@ where
             reads => (reads, (source, from)),
         };
         let first = self.part(Part::First, reads, Sink::Write);
-        let mut rounds = self.part(Part::Rounds, Reads::Goal, Sink::Write).written(grid.language())?;
+        let mut rounds = self.part(Part::Rounds, Reads::Goal, Sink::Write).written(gpu)?;
         let last = self.part(Part::Last, Reads::Source, self.sink.clone());
-        let mut kept = grid.allocate(len_bytes)?;
-        let done = first.run_at_once(grid, count, begin, (&mut kept, span));
-        let done =
-            done.and_then(|()| rounds.make_rounds(grid, self.rounds() as u32, count, (&mut kept, span)));
-        let done = done.and_then(|()| last.run_at_once(grid, count, (Some(&kept), span), (goal, to)));
-        // A device that does not listen any more cannot be helped.
-        let _ = grid.upload(&vec![0; len_bytes], &mut kept);
+        let (before, after) = (first.functions()?, last.functions()?);
+        let mut kept = gpu.allocate(len_bytes)?;
+        let done = first.shape().run(gpu, &before, count, begin, (&mut kept, span));
+        let all = self.kernel.rounds() as u32;
+        let done = done.and_then(|()| rounds.make_rounds(gpu, all, count, (&mut kept, span)));
+        let end = (Some(&kept), span);
+        let done = done.and_then(|()| last.shape().run(gpu, &after, count, end, (goal, to)));
+        gpu.wipe(&mut kept, len_bytes);
         done
     }
 
@@ -227,11 +244,8 @@ where
         Self { reads, sink, part, ..*self }
     }
 
-    /// Written down, to be run more than once.
-    pub(crate) fn written(&self, language: Language) -> Result<Written, Error> {
-        let functions = self.functions()?;
-        let state = functions.state()?;
-        let listing = self.listing(language, &functions, true);
-        Ok(Written { listing, state, bundle: self.bundle(), launch: self.launch })
+    /// Compiled, to be run more than once.
+    pub(crate) fn written(&self, gpu: &Gpu) -> Result<Written, Error> {
+        self.shape().written(gpu, &self.functions()?)
     }
 }

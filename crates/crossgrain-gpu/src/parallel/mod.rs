@@ -39,7 +39,6 @@ mod element;
 mod elementary;
 mod float;
 mod functions;
-mod grid;
 mod host;
 mod kernel;
 mod launch;
@@ -50,6 +49,7 @@ mod policy;
 #[cfg(feature = "recorded")]
 mod recorded;
 mod scan;
+mod shape;
 mod spread;
 mod table;
 mod text;
@@ -63,8 +63,6 @@ pub use algorithm::{
 };
 pub use element::{Element, Of};
 pub use float::{F32, F64, Float};
-pub(crate) use grid::Programs;
-pub use grid::{Grid, Memory};
 pub use kernel::{BitLoop, BitMap, Bits, Bundle, Combine, Loop, Map, MapLoop, Max, Min, Rounds, Sum};
 pub use launch::Launch;
 pub(crate) use launch::{Span, Written};

@@ -8,14 +8,13 @@ use crossgrain::internal::word::{Portable, Register as _};
 use rayon::prelude::*;
 
 use super::algorithm::{PIECE, find, has_threads, in_pieces, reduce, transform, transform_at, transform_on};
-use super::grid::Grid;
 use super::kernel::{Bundle, Combine, Max, Sum};
 use super::own::{Clear, Hit, Is, Number, Outermost, Same, Target};
 use super::policy::Kind;
 use super::scan::scan_from;
 use super::text::{Program, Reads, Sink};
 use super::vector::{DeviceVec, Store, View};
-use crate::Error;
+use crate::{Error, Gpu};
 
 /// The elements for which the kernel's result is not zero, in their order.
 ///
@@ -63,8 +62,8 @@ where
             let hits = hits(&transform::<_, ROWS, N, 1>(kernel, view)?.to_vec()?, is_parallel);
             DeviceVec::from_slice(view.place, &hits)
         }
-        Kind::Device(grid) => {
-            let (order, len) = partition(&**grid, kernel, view)?;
+        Kind::Device(gpu) => {
+            let (order, len) = partition(gpu, kernel, view)?;
             Ok(DeviceVec { len, ..order })
         }
     }
@@ -140,7 +139,7 @@ pub(super) fn order_of_keys<const N: usize>(keys: &DeviceVec<N>) -> Result<Devic
         &Kind::Host { is_parallel, .. } => {
             DeviceVec::from_slice(&keys.place, &sorted(&keys.to_vec()?, is_parallel))
         }
-        Kind::Device(grid) => order_of(&**grid, keys),
+        Kind::Device(gpu) => order_of(gpu, keys),
     }
 }
 
@@ -225,14 +224,14 @@ fn sorted<const N: usize>(keys: &[[u32; N]], is_parallel: bool) -> Vec<[u32; 1]>
 }
 
 /// The indices of a device's keys in their order.
-fn order_of<const N: usize>(grid: &dyn Grid, keys: &DeviceVec<N>) -> Result<DeviceVec<1>, Error> {
+fn order_of<const N: usize>(gpu: &Gpu, keys: &DeviceVec<N>) -> Result<DeviceVec<1>, Error> {
     let mut order = transform(&Same, keys.place.indices(0..keys.len)?)?;
     for p in 0..N {
         let mut numbers = transform::<_, 1, N, 1>(&Number(p), keys)?;
         numbers = gather_within((&numbers).into(), (&order).into())?;
         let [greatest] = reduce(&Max, &numbers)?;
         for bit in 0..u32::BITS - greatest.leading_zeros() {
-            let (moved, _) = partition(grid, &Clear { bit }, (&numbers).into())?;
+            let (moved, _) = partition(gpu, &Clear { bit }, (&numbers).into())?;
             numbers = gather_within((&numbers).into(), (&moved).into())?;
             order = gather_within((&order).into(), (&moved).into())?;
         }
@@ -243,7 +242,7 @@ fn order_of<const N: usize>(grid: &dyn Grid, keys: &DeviceVec<N>) -> Result<Devi
 /// The indices of a device's elements, first of those for which the kernel's result is not zero, in order, then of the others; and
 /// how many the first are.
 fn partition<K, const ROWS: usize, const N: usize>(
-    grid: &dyn Grid,
+    gpu: &Gpu,
     kernel: &K,
     view: View<'_, N>,
 ) -> Result<(DeviceVec<1>, usize), Error>
@@ -253,14 +252,14 @@ where
     let mut sides = DeviceVec::<3>::with_room(view.place, view.len)?;
     let from = sides.span();
     let Store::Device(memory) = &mut sides.store else { return Err(Error::Place) };
-    transform_on::<_, ROWS, N, 3>(grid, &Hit(kernel), view, memory, from)?;
+    transform_on::<_, ROWS, N, 3>(gpu, &Hit(kernel), view, memory, from)?;
     let [hits, _] = scan_from(&Sum, &mut sides, 1)?;
     let mut order = DeviceVec::with_room(view.place, view.len)?;
     let to = order.span();
     let Store::Device(goal) = &mut order.store else { return Err(Error::Place) };
     let target = Target { hits };
-    let program = Program::<_, 1, 3, 1>::new(grid, &target, Reads::Source, Sink::Place);
-    program.run(grid, view.len, (View::from(&sides).memory(), from), (goal, to))?;
+    let program = Program::<_, 1, 3, 1>::new(gpu, &target, Reads::Source, Sink::Place);
+    program.run(gpu, view.len, (View::from(&sides).memory(), from), (goal, to))?;
     Ok((order, hits as usize))
 }
 
@@ -283,7 +282,7 @@ fn gather_within<const N: usize>(elements: View<'_, N>, indices: View<'_, 1>) ->
             };
             in_pieces(bytes, span, (len, PIECE), is_parallel, &copy);
         }
-        Kind::Device(grid) => {
+        Kind::Device(gpu) => {
             let stored;
             let elements = match elements.stored {
                 Some(_) => elements,
@@ -295,8 +294,8 @@ fn gather_within<const N: usize>(elements: View<'_, N>, indices: View<'_, 1>) ->
             // Each thread reads its indices before it writes what they lead to in their place.
             transform_at(&Same, indices, &mut goal, 0)?;
             let Store::Device(memory) = &mut goal.store else { return Err(Error::Place) };
-            let program = Program::<_, 1, N, N>::new(&**grid, &Same, Reads::Indexed, Sink::Write);
-            program.run(&**grid, indices.len, (elements.memory(), elements.span()), (memory, span))?;
+            let program = Program::<_, 1, N, N>::new(gpu, &Same, Reads::Indexed, Sink::Write);
+            program.run(gpu, indices.len, (elements.memory(), elements.span()), (memory, span))?;
         }
     }
     Ok(goal)

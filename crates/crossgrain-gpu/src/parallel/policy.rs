@@ -7,10 +7,8 @@ use std::sync::Arc;
 
 use crossgrain::Features;
 
-use super::grid::Grid;
-use super::launch::Launch;
 use super::vector::{LEN_MAX, View};
-use crate::{Error, choose};
+use crate::{Error, Gpu, choose};
 
 /// An execution policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,11 +38,9 @@ impl Policy {
                 let features = features.map_err(|error| Error::NoDevice(error.to_string()))?;
                 Kind::Host { features, is_parallel: self == Self::Par }
             }
-            Self::Cuda(_) | Self::Wgpu(_) => {
-                return Ok(Place::on(choose(&self.to_string())?.grid(Launch::default())?));
-            }
+            Self::Cuda(_) | Self::Wgpu(_) => return Ok(Place::on(choose(&self.to_string())?)),
             Self::Auto => match choose("gpu").ok().filter(|gpu| !gpu.info().is_software) {
-                Some(gpu) => return Ok(Place::on(gpu.grid(Launch::default())?)),
+                Some(gpu) => return Ok(Place::on(gpu)),
                 None => return Self::Par.open(),
             },
         };
@@ -91,13 +87,13 @@ pub struct Place(Arc<Kind>);
 
 pub(super) enum Kind {
     Host { features: Features, is_parallel: bool },
-    Device(Arc<dyn Grid>),
+    Device(Gpu),
 }
 
 impl Place {
-    /// A place on a device that is open already ([`Gpu::grid`](crate::Gpu::grid)).
-    pub fn on(grid: Arc<dyn Grid>) -> Self {
-        Self(Arc::new(Kind::Device(grid)))
+    /// A place on a device that is open already ([`choose`]).
+    pub fn on(gpu: Gpu) -> Self {
+        Self(Arc::new(Kind::Device(gpu)))
     }
 
     /// The numbers of a range, which are computed and not stored: what [`generate`](super::generate) begins with, and where
@@ -127,7 +123,7 @@ impl fmt::Debug for Place {
             Kind::Host { features, is_parallel } => {
                 write!(f, "Place(CPU, {features}, parallel: {is_parallel})")
             }
-            Kind::Device(grid) => write!(f, "Place({})", grid.info().id),
+            Kind::Device(gpu) => write!(f, "Place({})", gpu.info().id),
         }
     }
 }

@@ -4,7 +4,6 @@
 //! second program goes through the runs from there on. A CPU goes through its pieces, and adds what stands before to each after.
 
 use super::algorithm::{PIECE, in_pieces, transform};
-use super::grid::Grid;
 use super::host;
 use super::kernel::{Bundle, Combine};
 use super::launch::Span;
@@ -13,7 +12,7 @@ use super::own::{After, Same};
 use super::policy::Kind;
 use super::text::{Program, Reads, Sink, combined};
 use super::vector::{DeviceVec, Store, View};
-use crate::Error;
+use crate::{Error, Gpu};
 
 /// Of every element what it and all before it are when combined.
 ///
@@ -85,7 +84,7 @@ where
             in_pieces(bytes, span, (len, PIECE), is_parallel, &add);
             Ok(total)
         }
-        (Store::Device(_), Kind::Device(grid)) => on_device(&**grid, combine, elements, span),
+        (Store::Device(_), Kind::Device(gpu)) => on_device(gpu, combine, elements, span),
         _ => Err(Error::Place),
     }
 }
@@ -106,7 +105,7 @@ pub(super) fn before_each<C: Combine<N>, const N: usize>(
 }
 
 fn on_device<C, const N: usize, const ALL: usize>(
-    grid: &dyn Grid,
+    gpu: &Gpu,
     combine: &C,
     elements: &mut DeviceVec<ALL>,
     span: Span,
@@ -115,18 +114,19 @@ where
     C: Combine<N>,
 {
     let sink = Sink::Totals(combined(combine), C::IDENTITY.to_vec());
-    let program = Program::<_, 1, N, N>::new(grid, &Same, Reads::Source, sink);
-    let mut totals = DeviceVec::<N>::with_room(&elements.place, program.threads(elements.len) as usize)?;
+    let program = Program::<_, 1, N, N>::new(gpu, &Same, Reads::Source, sink);
+    let mut totals =
+        DeviceVec::<N>::with_room(&elements.place, program.shape().threads(elements.len) as usize)?;
     let to = totals.span();
     let (Store::Device(memory), Store::Device(goal)) = (&mut elements.store, &mut totals.store) else {
         return Err(Error::Place);
     };
-    program.run(grid, elements.len, (Some(memory), span), (goal, to))?;
+    program.run(gpu, elements.len, (Some(memory), span), (goal, to))?;
     let (before, total) = before_each(combine, &totals.to_vec()?);
     let before = DeviceVec::from_slice(&elements.place, &before)?;
     let (before, from) = (View::from(&before).memory(), before.span());
     let sink = Sink::Scan(combined(combine));
-    let program = Program::<_, 1, N, N>::new(grid, &Same, Reads::Goal, sink);
-    program.run(grid, elements.len, (before, from), (memory, span))?;
+    let program = Program::<_, 1, N, N>::new(gpu, &Same, Reads::Goal, sink);
+    program.run(gpu, elements.len, (before, from), (memory, span))?;
     Ok(total)
 }

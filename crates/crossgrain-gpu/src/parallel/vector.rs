@@ -9,13 +9,12 @@ use std::ops::{Bound, RangeBounds};
 
 use super::algorithm::transform_at;
 use super::element::Element;
-use super::grid::Memory;
 use super::host::Source;
 use super::launch::Span;
 use super::own::{Fill, Same};
 use super::policy::{Kind, Place};
 use super::text::Reads;
-use crate::Error;
+use crate::{Error, Memory};
 
 /// Most elements of a vector.
 pub(super) const LEN_MAX: usize = 1 << 31;
@@ -64,10 +63,10 @@ impl<const N: usize> DeviceVec<N> {
             return Ok(Self { place: place.clone(), store: Store::Host(bytes), len, stride: len });
         }
         let mut vector = Self::with_room(place, len)?;
-        if let (Store::Device(memory), Kind::Device(grid), false) =
+        if let (Store::Device(memory), Kind::Device(gpu), false) =
             (&mut vector.store, place.kind(), bytes.is_empty())
         {
-            grid.upload(&bytes, memory)?;
+            gpu.device().upload(&bytes, memory)?;
         }
         Ok(vector)
     }
@@ -82,7 +81,7 @@ impl<const N: usize> DeviceVec<N> {
         }
         let store = match place.kind() {
             Kind::Host { .. } => Store::Host(zeros(len_bytes)?),
-            Kind::Device(grid) => Store::Device(grid.allocate(len_bytes)?),
+            Kind::Device(gpu) => Store::Device(gpu.allocate(len_bytes)?),
         };
         Ok(Self { place: place.clone(), store, len, stride: len })
     }
@@ -314,9 +313,9 @@ impl<'a, const N: usize> View<'a, N> {
         match (&vector.store, self.place.kind()) {
             _ if self.len == 0 => Ok(Cow::Borrowed(&[])),
             (Store::Host(bytes), _) => Ok(Cow::Borrowed(bytes)),
-            (Store::Device(memory), Kind::Device(grid)) => {
+            (Store::Device(memory), Kind::Device(gpu)) => {
                 let mut bytes = zeros(4 * N * vector.stride)?;
-                grid.download(memory, &mut bytes)?;
+                gpu.device().download(memory, &mut bytes)?;
                 Ok(Cow::Owned(bytes))
             }
             (Store::Device(_), Kind::Host { .. }) => Err(Error::Place),

@@ -1,11 +1,9 @@
 //! The devices that are here.
 
-use std::sync::Arc;
-
 use crossgrain_gpu::{Gpu, choose, devices};
 
 /// The devices that are here; none is a failure where one must be.
-pub(crate) fn gpus() -> Vec<Arc<dyn Gpu>> {
+pub(crate) fn gpus() -> Vec<Gpu> {
     let required = std::env::var("CROSSGRAIN_REQUIRE").unwrap_or_default();
     let mut gpus = Vec::new();
     for kind in devices() {

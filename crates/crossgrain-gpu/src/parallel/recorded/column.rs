@@ -1,7 +1,6 @@
 //! Vectors of numbers whose type is known when a program runs, and the algorithms on them.
 
 use super::super::algorithm::{find, reduce};
-use super::super::grid::Memory;
 use super::super::host::Source;
 use super::super::kernel::Sum;
 use super::super::launch::Span;
@@ -11,7 +10,7 @@ use super::super::policy::Place;
 use super::super::scan::inclusive_scan;
 use super::super::vector::{DeviceVec, Store, View, zeros};
 use super::refused;
-use crate::Error;
+use crate::{Error, Memory};
 
 /// A vector of numbers that have one word each, or two.
 #[derive(Debug)]

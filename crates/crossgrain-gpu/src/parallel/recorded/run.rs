@@ -8,7 +8,6 @@ use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use super::super::algorithm::{PIECE, has_threads};
-use super::super::grid::{Grid, Memory};
 use super::super::host::{Work, on_widest, wiped};
 use super::super::launch::Span;
 use super::super::own::Same;
@@ -17,7 +16,7 @@ use super::super::text::{Program, Reads, Sink};
 use super::column::Column;
 use super::operation::{ELEMENTS, Operation, Row, on_frame};
 use super::{Recorded, Step, Traced, WORDS_MAX, refused};
-use crate::Error;
+use crate::{Error, Gpu, Memory};
 
 impl Recorded {
     /// Its results for vectors that are its inputs, of one length.
@@ -57,7 +56,7 @@ impl Recorded {
             &Kind::Host { features, is_parallel } => {
                 self.on_host((features, is_parallel), sources, range, &mut made)?;
             }
-            Kind::Device(grid) => self.on_device(&**grid, sources, range, &mut made)?,
+            Kind::Device(gpu) => self.on_device(gpu, sources, range, &mut made)?,
         }
         Ok(made)
     }
@@ -89,7 +88,7 @@ impl Recorded {
 
     fn on_device(
         &self,
-        grid: &dyn Grid,
+        gpu: &Gpu,
         sources: &[&Column],
         range: Range<usize>,
         made: &mut [Column],
@@ -100,23 +99,23 @@ impl Recorded {
             [] => (None, Span { first: range.start, stride: 0 }, Reads::Indices),
             [source] => (source.memory(), source.span(), Reads::Source),
             _ => {
-                joined = join(grid, sources, len)?;
+                joined = join(gpu, sources, len)?;
                 (Some(&joined), Span { first: 0, stride: len }, Reads::Source)
             }
         };
         let kernel = &Traced(self);
-        let program = Program::<_, 1, WORDS_MAX, WORDS_MAX>::new(grid, kernel, reads, Sink::Write);
+        let program = Program::<_, 1, WORDS_MAX, WORDS_MAX>::new(gpu, kernel, reads, Sink::Write);
         if let [one] = made {
             let to = one.span();
-            return program.run(grid, len, (memory, from), (one.memory_mut().ok_or(Error::Place)?, to));
+            return program.run(gpu, len, (memory, from), (one.memory_mut().ok_or(Error::Place)?, to));
         }
-        let mut all = room(grid, self.result_words(), len)?;
-        program.run(grid, len, (memory, from), (&mut all, Span { first: 0, stride: len }))?;
+        let mut all = room(gpu, self.result_words(), len)?;
+        program.run(gpu, len, (memory, from), (&mut all, Span { first: 0, stride: len }))?;
         let mut first = 0;
         for column in made {
             let (words, to) = (column.words(), column.span());
             let goal = column.memory_mut().ok_or(Error::Place)?;
-            copy(grid, words, len, (&all, Span { first, stride: len }), (goal, to))?;
+            copy(gpu, words, len, (&all, Span { first, stride: len }), (goal, to))?;
             first += words * len;
         }
         Ok(())
@@ -190,22 +189,22 @@ fn words_of(columns: &[&Column]) -> Vec<usize> {
 }
 
 /// A device's memory for so many words of so many numbers.
-fn room(grid: &dyn Grid, words: usize, len: usize) -> Result<Memory, Error> {
+fn room(gpu: &Gpu, words: usize, len: usize) -> Result<Memory, Error> {
     let len_bytes = 4 * words * len;
     // Words are counted in 32 bits on a device.
     if words * len > u32::MAX as usize {
         return Err(Error::Memory { len_bytes });
     }
-    grid.allocate(len_bytes)
+    gpu.allocate(len_bytes)
 }
 
 /// The words of vectors one after another.
-fn join(grid: &dyn Grid, sources: &[&Column], len: usize) -> Result<Memory, Error> {
-    let mut all = room(grid, words_of(sources).iter().sum(), len)?;
+fn join(gpu: &Gpu, sources: &[&Column], len: usize) -> Result<Memory, Error> {
+    let mut all = room(gpu, words_of(sources).iter().sum(), len)?;
     let mut first = 0;
     for source in sources {
         let memory = source.memory().ok_or(Error::Place)?;
-        copy(grid, source.words(), len, (memory, source.span()), (&mut all, Span { first, stride: len }))?;
+        copy(gpu, source.words(), len, (memory, source.span()), (&mut all, Span { first, stride: len }))?;
         first += source.words() * len;
     }
     Ok(all)
@@ -213,7 +212,7 @@ fn join(grid: &dyn Grid, sources: &[&Column], len: usize) -> Result<Memory, Erro
 
 /// Copies numbers of one word or two within a device.
 fn copy(
-    grid: &dyn Grid,
+    gpu: &Gpu,
     words: usize,
     len: usize,
     (from, source): (&Memory, Span),
@@ -221,14 +220,14 @@ fn copy(
 ) -> Result<(), Error> {
     let (reads, sink) = (Reads::Source, Sink::Write);
     match words {
-        1 => Program::<_, 1, 1, 1>::new(grid, &Same, reads, sink).run(
-            grid,
+        1 => Program::<_, 1, 1, 1>::new(gpu, &Same, reads, sink).run(
+            gpu,
             len,
             (Some(from), source),
             (to, goal),
         ),
-        _ => Program::<_, 1, 2, 2>::new(grid, &Same, reads, sink).run(
-            grid,
+        _ => Program::<_, 1, 2, 2>::new(gpu, &Same, reads, sink).run(
+            gpu,
             len,
             (Some(from), source),
             (to, goal),

@@ -1,0 +1,288 @@
+//! What of a program does not depend on its kernel's type: its text around the kernel's functions.
+//!
+//! A thread takes a bundle after another, of `rows` elements that lie a group apart, so that neighbouring threads read
+//! neighbouring words. The text says how elements reach the kernel and what is done with its results. A job's words are how
+//! many elements there are, how many threads, and for source and goal where the first number of the first element is and how
+//! many words lie between the numbers of one.
+
+use crossgrain::internal::circuit::emit::{Field, Language};
+use crossgrain::internal::circuit::trace::{Sym, Width, trace_given};
+use crossgrain::internal::convert::transpose_square;
+use crossgrain::internal::device::{KEY_WORDS_MAX, Listing};
+use crossgrain::internal::word::Lanes as _;
+
+use super::functions::{Functions, Head};
+use super::kernel::Rounds;
+use super::launch::{Launch, RUN};
+use super::text::{Part, Reads, Sink};
+
+/// A program without its kernel's type: what is written around its functions is compiled once for all kernels.
+pub(super) struct Shape<'a> {
+    pub(super) kernel: &'static str,
+    pub(super) sink: &'a Sink,
+    pub(super) reads: Reads,
+    pub(super) part: Part,
+    pub(super) launch: Launch,
+    pub(super) kind: Rounds,
+    /// How many rounds its kernel's loop has.
+    pub(super) rounds: usize,
+    pub(super) rows: usize,
+    /// Numbers of an element that are read, of a result, and of a result that are written.
+    pub(super) numbers: [usize; 3],
+}
+
+impl Shape<'_> {
+    /// Elements that a thread takes at a time.
+    pub(super) const fn bundle(&self) -> usize {
+        if self.sink.takes_runs() { RUN } else { self.rows }
+    }
+
+    /// Whether what comes before the kernel's loop is part of it.
+    pub(super) const fn has_first(&self) -> bool {
+        matches!(self.part, Part::All | Part::First)
+    }
+
+    /// Whether there is a loop, and what comes after it is part of it.
+    pub(super) fn has_last(&self) -> bool {
+        self.kind != Rounds::None && matches!(self.part, Part::All | Part::Last)
+    }
+
+    /// Numbers of an element that it begins with.
+    const fn given(&self) -> usize {
+        if self.has_first() { self.numbers[0] } else { self.made() }
+    }
+
+    /// Numbers of a result.
+    const fn made(&self) -> usize {
+        self.numbers[1]
+    }
+
+    /// The head of a function of so many numbers.
+    pub(super) fn head(&self, name: &'static str, parameter: &'static str, count: usize) -> Head {
+        Head {
+            name,
+            parameters: vec![("x", parameter)],
+            inputs: rows_of("x", count, self.rows),
+            result: "Made",
+            outputs: rows_of("", self.made(), self.rows),
+        }
+    }
+
+    /// Adds the function that rows and bits are exchanged by, where there are as many of both.
+    pub(super) fn add_transposed(&self, functions: &mut Functions) {
+        if self.rows > 1 {
+            let names = |name: &str| (0..32).map(|row| format!("{name}.x[{row}]")).collect();
+            let (parameters, inputs, outputs) = (vec![("x", "Rows")], names("x"), names(""));
+            let head = Head { name: "transposed", parameters, inputs, result: "Rows", outputs };
+            functions.add(head, trace_given(Width::Three, 32, transposed));
+        }
+    }
+
+    /// Adds the function that combines results, if that is done.
+    pub(super) fn add_combined(&self, functions: &mut Functions) {
+        if let Sink::Combine(combined, _) | Sink::Totals(combined, _) | Sink::Scan(combined) = self.sink {
+            let names = |name: &str| (0..self.made()).map(|p| format!("{name}.x[{p}]")).collect::<Vec<_>>();
+            let head = Head {
+                name: "combined",
+                parameters: vec![("a", "Total"), ("b", "Total")],
+                inputs: [names("a"), names("b")].concat(),
+                result: "Total",
+                outputs: names(""),
+            };
+            functions.add(head, combined.clone());
+        }
+    }
+
+    /// The program around these functions. If they are not mapped it is soon written, and as good as a name.
+    pub(super) fn listing(&self, language: Language, functions: &Functions, is_mapped: bool) -> Listing {
+        let group_threads = self.launch.group_threads;
+        let entry = match self.sink {
+            Sink::Write => "transform",
+            Sink::Find => "find",
+            Sink::Combine(..) => "reduce",
+            Sink::Totals(..) => "totals",
+            Sink::Scan(_) => "scan",
+            Sink::Place => "place",
+        };
+        let mut text = format!("// {entry} by {}, written by crossgrain.\n", self.kernel);
+        text += language.prelude();
+        let job = ["count", "threads", "source_first", "source_stride", "goal_first", "goal_stride"];
+        text += &language.structure("Job", &job.map(|name| (name, Field::Word)));
+        text += &language.bindings(["u32", "u32"]);
+        text += &language.structure("Rows", &[("x", Field::Words(self.rows))]);
+        for (structure, count) in [("Given", self.given()), ("Made", self.made())] {
+            let names: Vec<_> = (0..count).map(|p| format!("p{p}")).collect();
+            let fields: Vec<_> = names.iter().map(|name| (&name[..], Field::Structure("Rows"))).collect();
+            text += &language.structure(structure, &fields);
+        }
+        text += &language.structure("Total", &[("x", Field::Words(self.made()))]);
+        let (texts, reads_keys) = functions.text(language, is_mapped);
+        if functions.have_state() {
+            text += &language.constants(2, "keys", KEY_WORDS_MAX / 4);
+        }
+        text += &texts;
+        text += &language.entry(entry, group_threads, ["u32", "u32"], false, &self.body(functions));
+        let is_read = matches!(self.reads, Reads::Source | Reads::Indexed);
+        let reads_source = is_read || matches!(self.sink, Sink::Scan(_));
+        Listing { entry: entry.to_owned(), text, group_threads, dynamic_bytes: 0, reads_source, reads_keys }
+    }
+
+    /// What a thread does, in the common syntax.
+    fn body(&self, functions: &Functions) -> String {
+        let transposed = |name, count| match self.rows {
+            1 => String::new(),
+            _ => (0..count).map(|p| format!("        {name}.p{p} = transposed({name}.p{p});\n")).collect(),
+        };
+        format!(
+            "{}    for ({}) {{
+        var given: {};
+{rows}
+            let at = base + i * {group}u;
+            if (at < job.count) {{
+{}            }}
+        }}
+{}{}{}{rows}
+            let at = base + i * {group}u;
+            if (at < job.count) {{
+{}            }}
+        }}
+    }}
+{}",
+            self.before(),
+            self.bundles(),
+            if self.has_first() { "Given" } else { "Made" },
+            self.with_given(),
+            transposed("given", self.given()),
+            self.with_rounds(functions),
+            transposed("made", self.made()),
+            self.with_made(functions),
+            self.after(),
+            group = self.launch.group_threads,
+            // One turn is none: how many a thread makes is counted.
+            rows = match self.rows {
+                1 => "        {\n            let i = 0u;".to_owned(),
+                count => format!("        for (var i = 0u; i < {count}u; i = i + 1u) {{"),
+            },
+        )
+    }
+
+    /// What makes `made` of `given`.
+    fn with_rounds(&self, functions: &Functions) -> String {
+        let given = if self.has_first() { functions.call("kernel", "given") } else { "given".to_owned() };
+        let mut made = format!("        var made = {given};\n");
+        let [round, last] = ["round", "last"].map(|name| functions.call(name, "made"));
+        let rounds = self.rounds;
+        let is_turned = self.kind == Rounds::Alike || rounds > 0;
+        if is_turned && matches!(self.part, Part::All | Part::Rounds) {
+            made += &format!(
+                "        for (var number = 0u; number < {}; number = number + 1u) {{
+            made = {round};
+        }}
+",
+                functions.rounds(rounds)
+            );
+        }
+        if self.has_last() {
+            made += &format!("        made = {last};\n");
+        }
+        made
+    }
+
+    /// The head of a loop over a thread's bundles: where one begins, how long there are some, and which is next.
+    fn bundles(&self) -> String {
+        if self.sink.takes_runs() {
+            return "var base = thread * run; base < job.count && base - thread * run < run; base = base + 1u".to_owned();
+        }
+        let threads = self.launch.group_threads;
+        let (rows, group) = (self.rows, threads as usize * self.rows);
+        let more = if matches!(self.sink, Sink::Find) { " && hit == 0xffffffffu" } else { "" };
+        format!(
+            "var base = (thread / {threads}u) * {group}u + thread % {threads}u; base < job.count{more}; \
+             base = base + job.threads * {rows}u"
+        )
+    }
+
+    /// How row i of each number is read.
+    fn with_given(&self) -> String {
+        let value = |p| match self.reads {
+            Reads::Source => format!("source[job.source_first + {p}u * job.source_stride + at]"),
+            Reads::Goal => goal(p),
+            Reads::Indices => "job.source_first + at".to_owned(),
+            Reads::Indexed => format!("source[job.source_first + {p}u * job.source_stride + {}]", goal(0)),
+        };
+        (0..self.given()).map(|p| format!("                given.p{p}.x[i] = {};\n", value(p))).collect()
+    }
+
+    /// What comes before the loop.
+    fn before(&self) -> String {
+        let total = |value: &dyn Fn(usize) -> String| {
+            let words = (0..self.made()).map(|p| format!("    total.x[{p}] = {};\n", value(p)));
+            "    var total: Total;\n".to_owned() + &words.collect::<String>()
+        };
+        let run = "    let run = (job.count + job.threads - 1u) / job.threads;\n";
+        match self.sink {
+            Sink::Write | Sink::Place => String::new(),
+            Sink::Find => "    var hit = 0xffffffffu;\n".to_owned(),
+            Sink::Combine(_, identity) => total(&|p| format!("{:#x}u", identity[p])),
+            Sink::Totals(_, identity) => run.to_owned() + &total(&|p| format!("{:#x}u", identity[p])),
+            Sink::Scan(_) => {
+                let before = |p| format!("source[job.source_first + {p}u * job.source_stride + thread]");
+                run.to_owned() + &total(&before)
+            }
+        }
+    }
+
+    /// What is done with row i of each number.
+    fn with_made(&self, functions: &Functions) -> String {
+        let each = |line: &dyn Fn(usize) -> String| (0..self.made()).map(line).collect::<String>();
+        let combined = || {
+            "                var next: Total;\n".to_owned()
+                + &each(&|p| format!("                next.x[{p}] = made.p{p}.x[i];\n"))
+                + &format!("                total = {};\n", functions.call("combined", "total, next"))
+        };
+        match self.sink {
+            Sink::Write => {
+                let writes = 0..self.numbers[2];
+                writes.map(|p| format!("                {} = made.p{p}.x[i];\n", goal(p))).collect()
+            }
+            Sink::Find => "                if (made.p0.x[i] != 0u && at < hit) {
+                    hit = at;
+                }\n"
+            .to_owned(),
+            Sink::Combine(..) | Sink::Totals(..) => combined(),
+            Sink::Scan(_) => {
+                combined() + &each(&|p| format!("                {} = total.x[{p}];\n", goal(p)))
+            }
+            Sink::Place => "                goal[job.goal_first + made.p0.x[i]] = at;\n".to_owned(),
+        }
+    }
+
+    /// What comes after the loop.
+    fn after(&self) -> String {
+        match self.sink {
+            Sink::Write | Sink::Scan(_) | Sink::Place => String::new(),
+            Sink::Find => "    goal[thread] = hit;\n".to_owned(),
+            Sink::Combine(..) | Sink::Totals(..) => (0..self.made())
+                .map(|p| format!("    goal[{p}u * job.goal_stride + thread] = total.x[{p}];\n"))
+                .collect(),
+        }
+    }
+}
+
+/// A number of the element `at` in the goal.
+fn goal(p: usize) -> String {
+    format!("goal[job.goal_first + {p}u * job.goal_stride + at]")
+}
+
+/// Every row of every number of a structure.
+fn rows_of(name: &str, count: usize, rows: usize) -> Vec<String> {
+    let number = |p| (0..rows).map(move |row| format!("{name}.p{p}.x[{row}]"));
+    (0..count).flat_map(number).collect()
+}
+
+fn transposed(words: &[Sym]) -> Vec<Sym> {
+    let mut square = [words[0].filled(0); 32];
+    square.copy_from_slice(words);
+    transpose_square(&mut square);
+    square.to_vec()
+}
