@@ -91,7 +91,9 @@ pub mod sliced;
 pub mod ways;
 mod work;
 
-pub use self::description::{Bytes, Description, Listed, Names, OnBytes, OnWords, RoundKeys, Visitor, Words};
+pub use self::description::{
+    Bytes, Description, KeyBytes, Listed, Names, OnBytes, OnWords, RoundKeys, Scheduled, Visitor, Words,
+};
 pub use self::entry::{Entry, Keys};
 #[cfg(feature = "search")]
 pub use self::many_keys::LANES as KEYS_AT_ONCE;

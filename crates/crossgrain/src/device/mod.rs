@@ -14,6 +14,7 @@
 mod aes;
 mod bits;
 mod described;
+mod recorded;
 mod rolled;
 pub mod rounds;
 #[cfg(feature = "search")]
