@@ -9,6 +9,14 @@ use super::recorded::{Section, Step, Value};
 /// How far the bytes that steps take move from turn to turn, by their row ([`Operation::row`](super::recorded::Operation::row)). Numbers wrap: a row may be taken backwards.
 pub(super) type Strides = [usize; 2];
 
+impl Section {
+    /// How many results are values given in another place.
+    fn places_changed(&self) -> usize {
+        let changed = |(place, result): &(usize, &Value)| matches!(result, Value::Given(at) if at != place);
+        self.results.iter().enumerate().filter(changed).count()
+    }
+}
+
 /// Steps with a loop among them.
 #[derive(Clone, Debug)]
 pub(super) struct Rolled {
@@ -42,9 +50,10 @@ impl Rolled {
         for stretch in stretches {
             let starts = stretch.start..=stretch.start + stretch.slack;
             let rolled = starts.filter_map(|start| Slots::rolled(section, Stretch { start, ..stretch }));
-            // What a loop carries has to be moved. Where that is much beside its steps, a longer loop, or none, is better.
+            // Where much would only change places beside few steps, a longer loop, or none, is better.
             let right = rolled.filter(|rolled| {
-                4 * rolled.turn.given <= stretch.period && rolled.unrolled(stretch.turns) == *section
+                16 * rolled.turn.places_changed() <= stretch.period
+                    && rolled.unrolled(stretch.turns) == *section
             });
             if let Some(rolled) = right.min_by_key(|rolled| rolled.turn.results.len()) {
                 return (rolled, stretch.turns);

@@ -40,17 +40,16 @@ pub(super) fn text(search: Search, language: Language) -> String {
     start_column(&mut text);
     constant(&mut text);
     same_byte(&mut text);
+    round_keys(&mut text, recorded.round_key_bytes);
     let steps = [&recorded.schedule.steps[..], &recorded.rounds.steps].concat();
     functions(&mut text, &steps, &recorded, BYTE);
     let mut body = loaded(0..recorded.schedule.given / 4);
-    let kept = recorded.round_key_bytes;
-    body += &match language {
-        Language::Cuda => format!("    Byte kept[{kept}];\n"),
-        Language::Wgsl => format!("    var kept: array<Byte, {kept}>;\n"),
-    };
+    if language == Language::Cuda {
+        body += "    Kept all;\n";
+    }
     let key: Vec<_> =
         (0..recorded.schedule.given).map(|at| format!("from{}.{}", at / 4, ROWS[at % 4])).collect();
-    let mut lines = Lines { text: body, names: 0 };
+    let mut lines = Lines { language, text: body, names: 0 };
     lines.section(&recorded.schedule, &key, &Place::default());
     let input: Vec<_> = (0..16).map(|at| lines.bound(&constant_at(INPUT + at), "    ")).collect();
     let output = lines.section(&recorded.rounds, &input, &Place::default());
@@ -72,6 +71,33 @@ fn constant(text: &mut Text) {
 
 fn constant_at(number: usize) -> String {
     format!("constant({number}u)")
+}
+
+/// `keep` and `kept`: the bytes of the round keys in memory of a thread's own. Each bit has an array: of one for all, Vulkan in software takes
+/// minutes to compile the accesses.
+fn round_keys(text: &mut Text, bytes: usize) {
+    match text.language {
+        Language::Cuda => {
+            text.push(&format!("struct Kept {{\n    u32 x[8][{bytes}];\n}};\n\n"));
+            text.push("__device__ __forceinline__ void keep(Kept &all, u32 k, Byte b) {\n");
+            (0..8).for_each(|bit| text.push(&format!("    all.x[{bit}][k] = b.x[{bit}];\n")));
+            text.push("}\n\n__device__ __forceinline__ Byte kept(const Kept &all, u32 k) {\n    Byte y;\n");
+            (0..8).for_each(|bit| text.push(&format!("    y.x[{bit}] = all.x[{bit}][k];\n")));
+            text.push("    return y;\n}\n\n");
+        }
+        Language::Wgsl => {
+            let array = |bit| format!("var<private> kept{bit}: array<u32, {bytes}>;\n");
+            text.push(&(0..8).map(array).collect::<String>());
+            let store = |bit| format!("    kept{bit}[k] = b.x[{bit}];\n");
+            text.push(&format!(
+                "\nfn keep(k: u32, b: Byte) {{\n{}}}\n\n",
+                (0..8).map(store).collect::<String>()
+            ));
+            let load = |bit| format!("    y.x[{bit}] = kept{bit}[k];\n");
+            let body = format!("    var y: Byte;\n{}    return y;\n", (0..8).map(load).collect::<String>());
+            text.function("kept", &[("k", "u32")], "Byte", &body);
+        }
+    }
 }
 
 /// `same_byte`: the lanes in which a byte is as it is known to be.
@@ -121,12 +147,18 @@ impl Place {
 
 /// The lines of a body.
 struct Lines {
+    language: Language,
     text: String,
     /// Names given so far.
     names: usize,
 }
 
 impl Lines {
+    /// What functions of round keys are given besides.
+    fn all(&self) -> &'static str {
+        if self.language == Language::Cuda { "all, " } else { "" }
+    }
+
     fn fresh(&mut self) -> usize {
         self.names += 1;
         self.names - 1
@@ -170,12 +202,12 @@ impl Lines {
             let number = place.number(step);
             made.push(match (step.operation, number) {
                 (Operation::Keep, Some(number)) => {
-                    self.text += &format!("{indent}kept[{number}] = {};\n", inputs[0]);
+                    self.text += &format!("{indent}keep({}{number}, {});\n", self.all(), inputs[0]);
                     String::new()
                 }
                 (Operation::Constant, Some(number)) => self.bound(&format!("constant({number})"), &indent),
                 (operation, number) => {
-                    let key = number.map(|number| format!("kept[{number}]"));
+                    let key = number.map(|number| format!("kept({}{number})", self.all()));
                     let inputs: Vec<_> = inputs.into_iter().chain(key).collect();
                     self.bound(&format!("{}({})", name(operation), inputs.join(", ")), &indent)
                 }
