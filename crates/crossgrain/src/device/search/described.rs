@@ -1,8 +1,9 @@
 //! Ciphers that are described once, bit-sliced with a key a lane, 32 keys a thread.
 //!
 //! The schedule and the rounds are the operations that were recorded of the description (`device::recorded`), with the loops that are in
-//! them (`device::rolled`), and loops in these. A thread works out all round keys of its keys and keeps them in an array of its own, from which the
-//! rounds take them; so decryption, which takes them from the last to the first, is no other case. All sixteen bytes of the result are compared.
+//! them (`device::rolled`), and loops in these. A thread works out all round keys of its keys and keeps them in memory of its own, from which the
+//! rounds take them; so decryption, which takes them from the last to the first, is no other case. That is up to 8704 bytes: 512 more than
+//! WebGPU promises, which native drivers do not mind. All sixteen bytes of the result are compared.
 //! What is the same for all keys is in `keys`, a byte in each vector: the output, its mask, the input, and the schedule's constants.
 
 use super::begun::{loaded, start_column};
@@ -23,6 +24,9 @@ const INPUT: usize = 32;
 const CONSTANTS: usize = 48;
 
 /// What is known, and the schedule's constants, as the program reads them.
+///
+/// # Panics
+/// If the schedule has more than a thousand constants, as none has.
 pub(super) fn constants(search: Search, known: &Known) -> Vec<u32> {
     let schedules = recorded(search.cipher, search.direction).constants;
     let bytes = [&known.output[..], &known.mask, &known.input, &schedules].concat();
