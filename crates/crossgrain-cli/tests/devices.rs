@@ -100,14 +100,16 @@ fn random_streams_are_the_same_on_devices() {
     }
 }
 
-/// FIPS 197, appendix C.1, and what Serpent makes of the same.
+/// FIPS 197, appendix C.1, and what other ciphers make of the same.
 #[test]
 fn keys_are_searched_on_devices() {
     let (plain, place) = ("00112233445566778899aabbccddeeff", Place::new());
     place.write("plain", &(0..16).map(|at| 17 * at).collect::<Vec<u8>>());
-    let args = ["raw", "--cipher", "serpent-128", "--mode", "ecb", "--key", KEY, "plain"];
-    let serpent = place.run(&args).printed();
-    let serpent: String = serpent.iter().map(|byte| format!("{byte:02x}")).collect();
+    let crypt = |cipher: &str| -> String {
+        let args = ["raw", "--cipher", cipher, "--mode", "ecb", "--key", KEY, "plain"];
+        place.run(&args).printed().iter().map(|byte| format!("{byte:02x}")).collect()
+    };
+    let [serpent, sm4] = ["serpent-128", "sm4"].map(crypt);
     let search = |cipher: &str, crypt: &str, more: &[&str]| {
         let args = ["search", "--cipher", cipher, "--plain", plain, "--crypt", crypt];
         place.run(&[&args[..], more].concat())
@@ -115,7 +117,7 @@ fn keys_are_searched_on_devices() {
     let aes = "69c4e0d86a7b0430d8cdb78070b4c55a";
     let mask = ["--key-mask", "000102030405060708090a0b????0?0f"];
     for device in gpus() {
-        for (cipher, crypt) in [("aes-128", aes), ("serpent-128", &serpent)] {
+        for (cipher, crypt) in [("aes-128", aes), ("serpent-128", &serpent), ("sm4", &sm4)] {
             let done = search(cipher, crypt, &[&mask[..], &["--device", &device, "--explain"]].concat());
             assert_eq!(done.code, Some(0), "{}", done.err);
             assert!(done.err.contains(&format!("kernel {cipher}-search on {device}, ")), "{}", done.err);

@@ -6,7 +6,6 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crossgrain::internal::device;
 use crossgrain::internal::device::search::Search as Program;
 use crossgrain::internal::part::search::Known as Block;
 use crossgrain::mode::Options;
@@ -151,8 +150,7 @@ fn keys_are_found_wherever_a_shard_begins_and_ends() {
 
 #[test]
 fn every_cipher_and_padding_goes_to_a_device() {
-    let has_programs = |cipher: &Cipher| device::search::all().any(|program| program.cipher() == *cipher);
-    for cipher in Cipher::ALL.into_iter().filter(has_programs) {
+    for cipher in Cipher::ALL {
         let space = Sets::default().bytes(b"pa?d?dw?d?d?u").unwrap();
         for kdf in [Kdf::Zeros, Kdf::Repeat] {
             let mut key = vec![0; cipher.key_bytes()];
@@ -168,7 +166,7 @@ fn every_cipher_and_padding_goes_to_a_device() {
 #[test]
 fn what_is_known_in_part_of_a_plaintext_is_searched_by_decryption() {
     let space = space();
-    for cipher in [Cipher::Aes128, Cipher::Serpent128] {
+    for cipher in Cipher::ALL.into_iter().filter(|cipher| cipher.key_bytes() == 16) {
         let place = 5 * PERIOD + 77;
         let mut pair = Pair { mask: [0x80; 16], ..Pair::whole(Direction::Decrypt, [9; 16], [0; 16]) };
         pair.mask[..4].fill(0xff);

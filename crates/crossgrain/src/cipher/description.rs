@@ -1,9 +1,10 @@
 //! What a description says: its constants and key schedule, and its rounds over any state.
 
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::sbox::{Linear, Sbox};
 use crate::block::{Direction, Family};
+use crate::word::each;
 
 /// What the registry says of a description.
 pub trait Listed {
@@ -91,6 +92,53 @@ pub trait Bytes: Copy {
     fn linear(self, byte: Self::Byte, map: usize) -> Self::Byte;
 }
 
+/// What a key schedule computes with: a byte of one key, or of many.
+pub trait KeyBytes: Bytes<Byte: Zeroize> {
+    /// A byte that is the same for all keys.
+    fn constant(self, byte: u8) -> Self::Byte;
+
+    /// Puts up to 32 bytes through S-boxes, byte i through number `choose(i)`. A schedule substitutes by this alone: keys are
+    /// secret where [`Bytes::substitute_sum`] may look up.
+    fn substitute(self, choose: impl Fn(usize) -> usize, bytes: &mut [Self::Byte]);
+
+    /// The eight bits that begin `count`, 1 to 7, below the highest of two bytes.
+    fn between(self, high: Self::Byte, low: Self::Byte, count: u32) -> Self::Byte;
+
+    /// A big-endian number rotated towards its high end.
+    fn rotate_left<const N: usize>(self, number: [Self::Byte; N], count: usize) -> [Self::Byte; N] {
+        let (bytes, bits) = (count / 8, (count % 8) as u32);
+        each!(i < N => {
+            let high = number[(i + bytes) % N];
+            if bits == 0 { high } else { self.between(high, number[(i + bytes + 1) % N], bits) }
+        })
+    }
+
+    /// The sums of bytes in the same places.
+    fn sum<const N: usize>(self, a: [Self::Byte; N], b: [Self::Byte; N]) -> [Self::Byte; N] {
+        each!(i < N => self.add(a[i], b[i]))
+    }
+
+    /// The sums with bytes that are the same for all keys.
+    fn sum_with<const N: usize>(self, a: [Self::Byte; N], constant: [u8; N]) -> [Self::Byte; N] {
+        each!(i < N => self.add(a[i], self.constant(constant[i])))
+    }
+}
+
+/// A description whose key schedule may be of any number of keys.
+pub trait Scheduled: Description {
+    /// Bytes of the round keys of a key of so many bytes.
+    fn round_key_bytes(key_bytes: usize) -> usize;
+
+    /// Works out the round keys and gives `keep` their bytes, behind the place of the first of these as the rounds take them. They are given
+    /// as soon as they are there: programs for GPUs take the order of operations from here.
+    fn round_keys<S: KeyBytes>(
+        s: S,
+        key: &[S::Byte],
+        direction: Direction,
+        keep: &mut impl FnMut(usize, &[S::Byte]),
+    );
+}
+
 /// What the rounds of a cipher of 32-bit words compute with: a word of the state, of one block or of many.
 pub trait Words: Copy {
     /// A word of the state: a number of 32 bits.
@@ -131,8 +179,8 @@ pub trait OnWords: Description {
 /// What asks for every description in turn: the table of variants, say.
 pub trait Visitor {
     /// A cipher of bytes.
-    fn bytes<C: OnBytes>(&mut self);
+    fn bytes<C: OnBytes + Scheduled>(&mut self);
 
     /// A cipher of words.
-    fn words<C: OnWords>(&mut self);
+    fn words<C: OnWords + Scheduled>(&mut self);
 }

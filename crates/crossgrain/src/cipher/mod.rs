@@ -8,7 +8,9 @@
 //! * eight words, each of them one bit of many blocks, by gates: a bit-sliced kernel ([`sliced`]), and the key schedule;
 //! * the constants that a kernel's S-boxes leave out: round keys that bring them ([`folded`]);
 //! * nothing, and each operation is counted: estimates ([`Work`]);
-//! * the number of an operation: programs for GPUs (`device::rolled`).
+//! * the number of an operation: programs for GPUs (`device::recorded`).
+//!
+//! A key schedule is a function generic over what a byte of a key is ([`KeyBytes`]), in the same way.
 //!
 //! Nothing outside a cipher's folder names it, but for this file: its row in the registry, and the line that declares its module.
 //! Holds: rounds and schedules branch and index on nothing secret; they leave that to what they are run on.
@@ -91,7 +93,9 @@ pub mod sliced;
 pub mod ways;
 mod work;
 
-pub use self::description::{Bytes, Description, Listed, Names, OnBytes, OnWords, RoundKeys, Visitor, Words};
+pub use self::description::{
+    Bytes, Description, KeyBytes, Listed, Names, OnBytes, OnWords, RoundKeys, Scheduled, Visitor, Words,
+};
 pub use self::entry::{Entry, Keys};
 #[cfg(feature = "search")]
 pub use self::many_keys::LANES as KEYS_AT_ONCE;

@@ -1,8 +1,10 @@
 //! Descriptions on one block of plain bytes: by look-ups, which is the reference; and S-boxes on secret bytes by gates, which
 //! key schedules take.
 
+use zeroize::Zeroizing;
+
 use super::sbox::{Linear, Sbox};
-use super::{Bytes, Description, OnBytes, OnWords, Words};
+use super::{Bytes, Description, KeyBytes, OnBytes, OnWords, RoundKeys, Scheduled, Words};
 use crate::block::{Block, Direction};
 use crate::word::each;
 
@@ -66,6 +68,28 @@ impl Words for Tables {
     }
 }
 
+impl KeyBytes for Tables {
+    fn constant(self, byte: u8) -> u8 {
+        byte
+    }
+
+    fn substitute(self, choose: impl Fn(usize) -> usize, bytes: &mut [u8]) {
+        substitute(self.boxes, choose, bytes);
+    }
+
+    fn between(self, high: u8, low: u8, count: u32) -> u8 {
+        high << count | low >> (8 - count)
+    }
+}
+
+/// The round keys of a key.
+pub(super) fn schedule<C: Scheduled>(key: &[u8], direction: Direction) -> RoundKeys {
+    let mut keys = Zeroizing::new(vec![0; C::round_key_bytes(key.len())]);
+    let mut keep = |place: usize, bytes: &[u8]| keys[place..][..bytes.len()].copy_from_slice(bytes);
+    C::round_keys(Tables::of::<C>(), key, direction, &mut keep);
+    keys
+}
+
 /// Replaces a block by a cipher of bytes.
 pub(super) fn on_bytes<C: OnBytes>(keys: &[u8], direction: Direction, block: &mut Block) {
     *block = C::rounds(Tables::of::<C>(), direction, *block, keys);
@@ -83,12 +107,12 @@ pub(super) fn on_words<C: OnWords>(keys: &[u8], direction: Direction, block: &mu
 }
 
 /// The number that the first four bytes are.
-pub(super) fn word(bytes: &[u8]) -> u32 {
+fn word(bytes: &[u8]) -> u32 {
     u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
 /// Puts up to 32 secret bytes through S-boxes, byte i through `boxes[choose(i)]`, by gates.
-pub(super) fn substitute(boxes: &[Sbox], choose: impl Fn(usize) -> usize, bytes: &mut [u8]) {
+fn substitute(boxes: &[Sbox], choose: impl Fn(usize) -> usize, bytes: &mut [u8]) {
     assert!(bytes.len() <= 32, "a word has 32 lanes");
     let mut bits = [0_u32; 8];
     for (lane, byte) in bytes.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Ciphers that are described once, bit-sliced, 32 blocks a thread (`bits`).
 //!
 //! The rounds are recorded and their loop is found (`rolled`); a step is a call of a function, whose gates are traced from what
-//! kernels of bits compute with. A word is a column: its rows are the bytes in the order of memory, the highest first.
+//! kernels of bits compute with.
 //! Key sizes whose steps differ in nothing but how often the loop turns share it; others have a function of their own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -9,8 +9,9 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use zeroize::Zeroizing;
 
-use super::bits::{self, COLUMNS, ROWS, column_words};
-use super::rolled::{Operation, Recorded, Rolled, Section, Step, Value, recorded};
+use super::bits::{self, COLUMNS, ROWS};
+use super::recorded::{Operation, Recorded, Section, Step, Value, recorded};
+use super::rolled::Rolled;
 use super::text::{Text, key_words, mapped, words};
 use super::{KEY_WORDS_MAX, Kernel, Task};
 use crate::block::{Cipher, Direction, Family, Key};
@@ -44,10 +45,6 @@ fn ciphers(family: Family) -> impl DoubleEndedIterator<Item = Cipher> {
     Cipher::ALL.into_iter().filter(move |cipher| cipher.family() == family)
 }
 
-fn recorded_of(cipher: Cipher, direction: Direction) -> Recorded {
-    recorded(cipher, direction).expect("a cipher that is not written by hand is described")
-}
-
 /// The programs that were found.
 type Known = Mutex<HashMap<(Family, Direction), Arc<Program>>>;
 
@@ -62,13 +59,13 @@ fn found(family: Family, direction: Direction) -> Program {
     let (mut loops, mut longest) = (Vec::<Loop>::new(), None);
     // The longest first: a loop is found the more surely the more often it turns.
     for cipher in ciphers(family).rev() {
-        let (recorded, rounds) = (recorded_of(cipher, direction), cipher.rounds());
-        let turns = |rolled: &Rolled| (0..=rounds).find(|&turns| rolled.unrolled(turns) == recorded.section);
+        let (recorded, rounds) = (recorded(cipher, direction), cipher.rounds());
+        let turns = |rolled: &Rolled| (0..=rounds).find(|&turns| rolled.unrolled(turns) == recorded.rounds);
         let shared = loops.iter_mut().find_map(|shared| Some((turns(&shared.rolled)?, shared)));
         if let Some((turns, shared)) = shared {
             shared.turns.insert(rounds, turns);
         } else {
-            let (rolled, turns) = Rolled::of(&recorded.section);
+            let (rolled, turns) = Rolled::of(&recorded.rounds);
             loops.push(Loop { rolled, turns: BTreeMap::from([(rounds, turns)]) });
         }
         longest.get_or_insert(recorded);
@@ -81,10 +78,10 @@ pub(super) fn text(kernel: Kernel, language: Language, group_threads: u32) -> St
     let program = program(kernel.family, direction(kernel.task));
     let mut text = Text::new(kernel, language);
     bits::structures(&mut text);
-    functions(&mut text, &program.recorded);
+    functions(&mut text, &program.recorded.rounds.steps, &program.recorded, UNIFORM);
     let mut body = String::new();
     for (number, Loop { rolled, turns }) in program.loops.iter().enumerate() {
-        looped(&mut text, number, rolled, program.recorded.value_bytes);
+        looped(&mut text, number, rolled);
         for (rounds, turns) in turns {
             let call = format!("return cipher{number}(block, {turns}u);");
             body += &format!("    if (rounds == {rounds}u) {{\n        {call}\n    }}\n");
@@ -97,22 +94,23 @@ pub(super) fn text(kernel: Kernel, language: Language, group_threads: u32) -> St
 
 /// Gates for a block.
 pub(super) fn gates(task: Task, cipher: Cipher) -> f64 {
-    let recorded = recorded_of(cipher, direction(task));
+    let recorded = recorded(cipher, direction(task));
     let mut costs = HashMap::new();
     let mut gates =
         |step: &Step| *costs.entry(step.operation).or_insert_with(|| gates_of(step.operation, &recorded));
-    bits::gates(task, recorded.section.steps.iter().map(&mut gates).sum())
+    bits::gates(task, recorded.rounds.steps.iter().map(&mut gates).sum())
 }
 
 /// Gates of an operation.
 fn gates_of(operation: Operation, recorded: &Recorded) -> f64 {
-    let of_byte = match operation {
-        Operation::Rotate(_) => 0,
+    let gates = match operation {
+        Operation::Constant | Operation::Keep | Operation::Between(_) => 0,
         Operation::Substitute(number) => mapped(substitution(&recorded.boxes[number])).gates().len(),
+        Operation::SubstituteAlone(number) => mapped(|x| recorded.boxes[number].gates(x)).gates().len(),
         Operation::Linear(number) => mapped(map(&recorded.maps[number])).gates().len(),
         Operation::Add | Operation::AddKey | Operation::AndKey | Operation::OrKey => 8,
     };
-    (recorded.value_bytes * of_byte) as f64
+    gates as f64
 }
 
 /// The round keys: a word of equal bits for each bit.
@@ -133,149 +131,122 @@ fn map(map: &Linear) -> impl FnOnce([Sym; 8]) -> [Sym; 8] {
     move |x| map.gates(x)
 }
 
-/// The function of an operation on a byte, and on a value.
-fn names(operation: Operation, value_bytes: usize) -> [String; 2] {
-    let byte = match operation {
+/// The function of an operation.
+pub(super) fn name(operation: Operation) -> String {
+    match operation {
         Operation::Add => "sum".to_owned(),
         Operation::AddKey => "add_key".to_owned(),
         Operation::AndKey => "and_key".to_owned(),
         Operation::OrKey => "or_key".to_owned(),
         Operation::Substitute(number) => format!("sub_byte{number}"),
+        Operation::SubstituteAlone(number) => format!("sub_byte{number}_alone"),
         Operation::Linear(number) => format!("map{number}"),
-        Operation::Rotate(count) => format!("rotate{count}"),
-    };
-    let value = if value_bytes == 1 { byte.clone() } else { format!("{byte}_word") };
-    [byte, value]
+        Operation::Between(count) => format!("between{count}"),
+        Operation::Constant => "constant".to_owned(),
+        Operation::Keep => "keep".to_owned(),
+    }
 }
 
-/// The functions of all operations that there are.
-fn functions(text: &mut Text, recorded: &Recorded) {
+/// A parameter of functions: its name and type, and where its bits are.
+pub(super) type Parameter = ((&'static str, &'static str), fn() -> Vec<String>);
+
+/// A byte of a key that all blocks share, by the four in `keys` with which its words begin.
+const UNIFORM: Parameter = (("k", "u32"), || key_words(8));
+
+/// Another byte of the state, or one of a key a lane.
+pub(super) const BYTE: Parameter = (("z", "Byte"), || words("z", 8));
+
+/// The functions of all operations of these steps, which take bytes of keys by `key`.
+pub(super) fn functions(text: &mut Text, steps: &[Step], recorded: &Recorded, key: Parameter) {
     let mut operations: Vec<_> = Vec::new();
-    for step in &recorded.section.steps {
+    for step in steps {
         if !operations.contains(&step.operation) {
             operations.push(step.operation);
-            let [byte, value] = names(step.operation, recorded.value_bytes);
-            if let Operation::Rotate(count) = step.operation {
-                rotation(text, &value, count as usize);
-                continue;
-            }
-            function_of_byte(text, &byte, step.operation, recorded);
-            if recorded.value_bytes == 4 {
-                function_of_word(text, [&byte, &value], step);
-            }
+            function_of(text, step.operation, recorded, key);
         }
     }
 }
 
-fn function_of_byte(text: &mut Text, name: &str, operation: Operation, recorded: &Recorded) {
-    let mut with = |second: (&str, &str), inputs: Vec<String>, circuit: &dyn Fn([Sym; 16]) -> [Sym; 8]| {
-        let inputs = [words("x", 8), inputs].concat();
+fn function_of(text: &mut Text, operation: Operation, recorded: &Recorded, key: Parameter) {
+    let name = name(operation);
+    let mut with = |second: Parameter, circuit: &dyn Fn([Sym; 16]) -> [Sym; 8]| {
+        let (second, inputs) = (second.0, [words("x", 8), second.1()].concat());
         let parameters = [("x", "Byte"), second];
         let signature = Signature { parameters: &parameters, inputs, result: "Byte", outputs: words("", 8) };
-        text.circuit(name, &signature, circuit);
+        text.circuit(&name, &signature, circuit);
     };
-    let (other, key) = (("z", "Byte"), ("k", "u32"));
     match operation {
-        Operation::Add => with(other, words("z", 8), &|x| each!(bit < 8 => x[bit] ^ x[8 + bit])),
-        Operation::AddKey => with(key, key_words(8), &|x| each!(bit < 8 => x[bit] ^ x[8 + bit])),
-        Operation::AndKey => with(key, key_words(8), &|x| each!(bit < 8 => x[bit] & x[8 + bit])),
-        Operation::OrKey => with(key, key_words(8), &|x| each!(bit < 8 => !(!x[bit] & !x[8 + bit]))),
-        Operation::Substitute(number) => {
-            with(key, key_words(8), &|x| substitution(&recorded.boxes[number])(x));
+        Operation::Add => with(BYTE, &|x| each!(bit < 8 => x[bit] ^ x[8 + bit])),
+        Operation::AddKey => with(key, &|x| each!(bit < 8 => x[bit] ^ x[8 + bit])),
+        Operation::AndKey => with(key, &|x| each!(bit < 8 => x[bit] & x[8 + bit])),
+        Operation::OrKey => with(key, &|x| each!(bit < 8 => !(!x[bit] & !x[8 + bit]))),
+        Operation::Substitute(number) => with(key, &|x| substitution(&recorded.boxes[number])(x)),
+        Operation::Between(count) => with(BYTE, &|x| between(x, count as usize)),
+        Operation::SubstituteAlone(number) => {
+            super::aes::byte(text, &name, |x| recorded.boxes[number].gates(x));
         }
-        Operation::Linear(number) => super::aes::byte(text, name, map(&recorded.maps[number])),
-        Operation::Rotate(_) => {}
+        Operation::Linear(number) => super::aes::byte(text, &name, map(&recorded.maps[number])),
+        // What a program keeps bytes in, and constants, is its own.
+        Operation::Constant | Operation::Keep => {}
     }
 }
 
-/// The function of a word by that of its bytes.
-fn function_of_word(text: &mut Text, [byte, word]: [&str; 2], step: &Step) {
-    let call = |(at, row): (usize, &&str)| match (step.inputs.len(), step.key) {
-        (2, _) => format!("{byte}(x.{row}, z.{row})"),
-        (_, Some(_)) => format!("{byte}(x.{row}, k + {}u)", 2 * at),
-        _ => format!("{byte}(x.{row})"),
-    };
-    let column = text.made("Column", ROWS.iter().enumerate().map(call));
-    let parameters: &[_] = match (step.inputs.len(), step.key) {
-        (2, _) => &[("x", "Column"), ("z", "Column")],
-        (_, Some(_)) => &[("x", "Column"), ("k", "u32")],
-        _ => &[("x", "Column")],
-    };
-    text.function(word, parameters, "Column", &format!("    return {column};\n"));
+/// The bits of two bytes from `count` below the highest on: a choice of names.
+fn between(x: [Sym; 16], count: usize) -> [Sym; 8] {
+    each!(bit < 8 => if bit < count { x[8 + 8 - count + bit] } else { x[bit - count] })
 }
 
-/// Where bit `bit` of a big-endian number lies in a column.
-const fn place(bit: usize) -> usize {
-    8 * (3 - bit / 8) + bit % 8
-}
-
-/// A rotation of a word: a choice of names.
-fn rotation(text: &mut Text, name: &str, count: usize) {
-    let (from, to) = (column_words("x"), column_words("y"));
-    let moved = |bit: usize| format!("    {} = {};\n", to[place((bit + count) % 32)], from[place(bit)]);
-    let body: String = (0..32).map(moved).collect();
-    let body = format!("    var y: Column;\n{body}    return y;\n");
-    text.function(name, &[("x", "Column")], "Column", &body);
-}
-
-/// The vectors of four words that so many keys are: a byte is two.
-const fn key_fours(keys: usize, value_bytes: usize) -> usize {
-    2 * value_bytes * keys
+/// The vectors of four words that so many bytes of keys are.
+const fn key_fours(bytes: usize) -> u32 {
+    2 * bytes as u32
 }
 
 /// The lines of a section and the names of its results. What it makes has names that begin with `made`, its keys are from `key` on.
-fn lines(
-    section: &Section,
-    value_bytes: usize,
-    [made, key]: [&str; 2],
-    given: &[String],
-) -> (String, Vec<String>) {
-    let name = |value: &Value| match *value {
+fn lines(section: &Section, [made, key]: [&str; 2], given: &[String]) -> (String, Vec<String>) {
+    let value = |value: &Value| match *value {
         Value::Given(at) => given[at].clone(),
         Value::Made(at) => format!("{made}{at}"),
     };
-    let line = |(at, Step { operation, inputs, key: number }): (usize, &Step)| {
-        let [_, function] = names(*operation, value_bytes);
-        let key = number.map(|number| format!("{key}{}u", key_fours(number, value_bytes)));
-        let given: Vec<_> = inputs.iter().map(name).chain(key).collect();
-        format!("    let {made}{at} = {function}({});\n", given.join(", "))
+    let line = |(at, Step { operation, inputs, number }): (usize, &Step)| {
+        let key = number.map(|number| format!("{key}{}u", key_fours(number)));
+        let given: Vec<_> = inputs.iter().map(value).chain(key).collect();
+        format!("    let {made}{at} = {}({});\n", name(*operation), given.join(", "))
     };
     let lines = section.steps.iter().enumerate().map(line).collect();
-    (lines, section.results.iter().map(name).collect())
+    (lines, section.results.iter().map(value).collect())
 }
 
 /// `cipherN`: the cipher around a loop.
-fn looped(text: &mut Text, number: usize, rolled: &Rolled, value_bytes: usize) {
-    let block: Vec<_> = (0..16 / value_bytes)
-        .map(|at| match value_bytes {
-            1 => format!("block.{}.{}", COLUMNS[at / 4], ROWS[at % 4]),
-            _ => format!("block.{}", COLUMNS[at]),
-        })
-        .collect();
-    let fours_a_turn = key_fours(rolled.keys_a_turn, value_bytes);
-    let slots: Vec<_> = (0..rolled.turn.results.len()).map(|at| format!("s{at}")).collect();
-    let (mut body, begin) = lines(&rolled.before, value_bytes, ["a", ""], &block);
+fn looped(text: &mut Text, number: usize, rolled: &Rolled) {
+    let block: Vec<_> = (0..16).map(|at| format!("block.{}.{}", COLUMNS[at / 4], ROWS[at % 4])).collect();
+    let fours_a_turn = key_fours(rolled.strides[0]);
+    let slots: Vec<_> = (0..rolled.turn.given).map(|at| format!("s{at}")).collect();
+    let (mut body, begin) = lines(&rolled.before, ["a", ""], &block);
     let given = if slots.is_empty() { &begin } else { &slots };
     if !slots.is_empty() {
         let begin = slots.iter().zip(&begin);
         body += &begin.map(|(slot, begin)| format!("    var {slot} = {begin};\n")).collect::<String>();
-        let (turn, next) = lines(&rolled.turn, value_bytes, ["t", "k + "], &slots);
-        body += &turned(&turn, &slots, &next, fours_a_turn);
+        let (turn, next) = lines(&rolled.turn, ["t", "k + "], &slots);
+        let turn: String = turn.lines().map(|line| format!("    {line}\n")).collect();
+        body += &format!(
+            "    for (var turn = 0u; turn < turns; turn = turn + 1u) {{
+        let k = {fours_a_turn}u * turn;
+{turn}{}    }}
+",
+            moves("        ", &slots, &next)
+        );
     }
-    body += &format!("    let end = {}u * turns;\n", fours_a_turn);
-    let (after, results) = lines(&rolled.after, value_bytes, ["b", "end + "], given);
+    body += &format!("    let end = {fours_a_turn}u * turns;\n");
+    let (after, results) = lines(&rolled.after, ["b", "end + "], given);
     body += &after;
-    let columns: Vec<_> = match value_bytes {
-        1 => results.chunks(4).map(|column| text.made("Column", column.to_vec())).collect(),
-        _ => results,
-    };
+    let columns: Vec<_> =
+        results.chunks(4).map(|column| text.made("Column", column.iter().cloned())).collect();
     body += &format!("    return {};\n", text.made("State", columns));
     text.function(&format!("cipher{number}"), &[("block", "State"), ("turns", "u32")], "State", &body);
 }
 
-/// The loop: lines of a turn, and what its slots hold next.
-fn turned(turn: &str, slots: &[String], next: &[String], fours_a_turn: usize) -> String {
-    let turn: String = turn.lines().map(|line| format!("    {line}\n")).collect();
+/// The end of a turn: what its slots hold next.
+pub(super) fn moves(indent: &str, slots: &[String], next: &[String]) -> String {
     // A slot that another takes over is kept until all are written.
     let moves = |(slot, next): &(&String, &String)| slot != next;
     let moved: Vec<_> = slots.iter().zip(next).filter(moves).collect();
@@ -283,13 +254,7 @@ fn turned(turn: &str, slots: &[String], next: &[String], fours_a_turn: usize) ->
         |next: &str| if slots.iter().any(|slot| slot == next) { format!("o{next}") } else { next.to_owned() };
     let keeps: BTreeSet<_> =
         moved.iter().map(|(_, next)| *next).filter(|next| kept(next) != **next).collect();
-    let keep: String = keeps.iter().map(|slot| format!("        let o{slot} = {slot};\n")).collect();
-    let write: String =
-        moved.iter().map(|(slot, next)| format!("        {slot} = {};\n", kept(next))).collect();
-    format!(
-        "    for (var turn = 0u; turn < turns; turn = turn + 1u) {{
-        let k = {fours_a_turn}u * turn;
-{turn}{keep}{write}    }}
-"
-    )
+    let keep: String = keeps.iter().map(|slot| format!("{indent}let o{slot} = {slot};\n")).collect();
+    let write = moved.iter().map(|(slot, next)| format!("{indent}{slot} = {};\n", kept(next)));
+    keep + &write.collect::<String>()
 }

@@ -14,6 +14,7 @@
 mod aes;
 mod bits;
 mod described;
+mod recorded;
 mod rolled;
 pub mod rounds;
 #[cfg(feature = "search")]
@@ -129,25 +130,13 @@ pub struct Work {
 
 /// All programs.
 pub static ALL: LazyLock<Vec<Kernel>> = LazyLock::new(|| {
-    let mut all = BY_HAND.to_vec();
-    for cipher in Cipher::ALL.into_iter().filter(|&cipher| cipher == cipher.family().first()) {
-        if !Entry::of(cipher.family()).by_hand {
-            all.extend(Task::ALL.map(|task| Kernel::gates(cipher.family(), task)));
-        }
-    }
-    all
+    let firsts = Cipher::ALL.into_iter().filter(|&cipher| cipher == cipher.family().first());
+    let gates = firsts.flat_map(|cipher| Task::ALL.map(|task| Kernel::gates(cipher.family(), task)));
+    gates.chain(OTHERS).collect()
 });
 
-/// The programs of ciphers that are written by hand.
-const BY_HAND: [Kernel; 20] = [
-    Kernel::gates(Family::Aes, Task::Encrypt),
-    Kernel::gates(Family::Aes, Task::Decrypt),
-    Kernel::gates(Family::Aes, Task::Count),
-    Kernel::gates(Family::Aes, Task::Generate),
-    Kernel::gates(Family::Serpent, Task::Encrypt),
-    Kernel::gates(Family::Serpent, Task::Decrypt),
-    Kernel::gates(Family::Serpent, Task::Count),
-    Kernel::gates(Family::Serpent, Task::Generate),
+/// The programs that do what another does in another way.
+const OTHERS: [Kernel; 12] = [
     Kernel { family: Family::Serpent, task: Task::Encrypt, form: Form::Bits },
     Kernel { family: Family::Serpent, task: Task::Decrypt, form: Form::Bits },
     Kernel { family: Family::Serpent, task: Task::Generate, form: Form::Bits },
@@ -182,27 +171,18 @@ impl Kernel {
         match (self.family, self.task, self.form) {
             (Family::Aes, Task::Encrypt, Form::OneTable) => "aes-encrypt-table",
             (Family::Aes, Task::Encrypt, Form::FourTables) => "aes-encrypt-tables",
-            (Family::Aes, Task::Encrypt, _) => "aes-encrypt",
             (Family::Aes, Task::Decrypt, Form::OneTable) => "aes-decrypt-table",
             (Family::Aes, Task::Decrypt, Form::FourTables) => "aes-decrypt-tables",
-            (Family::Aes, Task::Decrypt, _) => "aes-decrypt",
             (Family::Aes, Task::Count, Form::OneTable) => "aes-ctr-table",
             (Family::Aes, Task::Count, Form::FourTables) => "aes-ctr-tables",
-            (Family::Aes, Task::Count, _) => "aes-ctr",
             (Family::Aes, Task::Generate, Form::Walk) => "aes-random-walk",
             (Family::Aes, Task::Generate, Form::OneTable) => "aes-random-table",
             (Family::Aes, Task::Generate, Form::FourTables) => "aes-random-tables",
-            (Family::Aes, Task::Generate, _) => "aes-random",
             (Family::Serpent, Task::Encrypt, Form::Bits) => "serpent-encrypt-bitsliced",
             (Family::Serpent, Task::Decrypt, Form::Bits) => "serpent-decrypt-bitsliced",
             (Family::Serpent, Task::Generate, Form::Bits) => "serpent-random-bitsliced",
-            (Family::Serpent, Task::Encrypt, _) => "serpent-encrypt",
-            (Family::Serpent, Task::Decrypt, _) => "serpent-decrypt",
-            (Family::Serpent, Task::Count, _) => "serpent-ctr",
-            (Family::Serpent, Task::Generate, _) => "serpent-random",
-            #[allow(unreachable_patterns, reason = "ciphers are features")]
-            (described, task, _) => {
-                let names = &Entry::of(described).names;
+            (family, task, _) => {
+                let names = &Entry::of(family).names;
                 match task {
                     Task::Encrypt => names.encrypt,
                     Task::Decrypt => names.decrypt,

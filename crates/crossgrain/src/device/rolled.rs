@@ -1,164 +1,19 @@
-//! The rounds of a described cipher as operations one after another, and the loop that is in them.
+//! The loops in the steps of a described cipher.
 //!
-//! The rounds are run once on a state that writes down what is done with it ([`recorded`]). What a description says by a loop is by
-//! then a list in which a stretch comes again and again, by other round keys and on what the stretch before has left.
-//! [`Rolled::of`] finds the stretch: [`Section`]s before, in and after a loop. What it finds is unrolled again and compared with the list, so a loop
-//! that is found is right; without one, a program is the list as it is.
+//! What a description says by a loop is, by the time that it is recorded, a list in which a stretch comes again and again, by other keys and
+//! constants and on what the stretch before has left. [`Rolled::of`] finds the stretch: [`Section`]s before, in and after a loop. What it finds is
+//! unrolled again and compared with the list, so a loop that is found is right; without one, a program is the list as it is.
 
-use std::cell::RefCell;
+use super::recorded::{Section, Step, Value};
 
-use crate::block::{Cipher, Direction};
-use crate::cipher::sbox::{Linear, Sbox};
-use crate::cipher::{Bytes, Description, OnBytes, OnWords, Visitor, Words, visit};
-use crate::word::each;
+/// How far the bytes that steps take move from turn to turn, by their row ([`Operation::row`](super::recorded::Operation::row)). Numbers wrap: a row may be taken backwards.
+pub(super) type Strides = [usize; 2];
 
-/// What is done with a byte or a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Operation {
-    Add,
-    AddKey,
-    AndKey,
-    OrKey,
-    /// The S-box of this number, on the sum with a key.
-    Substitute(usize),
-    /// The linear map of this number.
-    Linear(usize),
-    /// A rotation of a word by so many bits.
-    Rotate(u32),
-}
-
-/// A value that a step takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Value {
-    /// What the section is given, by number.
-    Given(usize),
-    /// What a step of the section made.
-    Made(usize),
-}
-
-/// An operation on values.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Step {
-    pub(super) operation: Operation,
-    pub(super) inputs: Vec<Value>,
-    /// The byte or word of the round keys, where the operation takes one.
-    pub(super) key: Option<usize>,
-}
-
-/// Steps in a row.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Section {
-    pub(super) steps: Vec<Step>,
-    /// What comes of them.
-    pub(super) results: Vec<Value>,
-}
-
-/// A cipher of one key size and direction as it was run.
-pub(super) struct Recorded {
-    pub(super) section: Section,
-    /// Bytes that a value has: one, or four.
-    pub(super) value_bytes: usize,
-    pub(super) boxes: &'static [Sbox],
-    pub(super) maps: &'static [Linear],
-}
-
-/// The rounds of a described cipher; `None` of another.
-pub(super) fn recorded(cipher: Cipher, direction: Direction) -> Option<Recorded> {
-    let mut recording = Recording { cipher, direction, recorded: None };
-    visit(&mut recording);
-    recording.recorded
-}
-
-struct Recording {
-    cipher: Cipher,
-    direction: Direction,
-    recorded: Option<Recorded>,
-}
-
-impl Recording {
-    /// Has the rounds of a description write down their steps, if it is the cipher's.
-    fn run<C: Description>(
-        &mut self,
-        value_bytes: usize,
-        rounds: impl FnOnce(Recorder<'_>, Direction, &[usize]) -> Vec<Value>,
-    ) {
-        if self.cipher.family() == C::FAMILY {
-            let (steps, key) = (RefCell::default(), vec![0; self.cipher.key_bytes()]);
-            let keys: Vec<_> = (0..C::schedule(&key, self.direction).len() / value_bytes).collect();
-            let results = rounds(Recorder(&steps), self.direction, &keys);
-            let section = Section { steps: steps.into_inner(), results };
-            self.recorded = Some(Recorded { section, value_bytes, boxes: C::BOXES, maps: C::MAPS });
-        }
-    }
-}
-
-impl Visitor for Recording {
-    fn bytes<C: OnBytes>(&mut self) {
-        let block = each!(i < 16 => Value::Given(i));
-        self.run::<C>(1, |recorder, direction, keys| C::rounds(recorder, direction, block, keys).to_vec());
-    }
-
-    fn words<C: OnWords>(&mut self) {
-        let block = each!(i < 4 => Value::Given(i));
-        self.run::<C>(4, |recorder, direction, keys| C::rounds(recorder, direction, block, keys).to_vec());
-    }
-}
-
-/// A state whose values are numbers of steps.
-#[derive(Clone, Copy)]
-struct Recorder<'a>(&'a RefCell<Vec<Step>>);
-
-impl Recorder<'_> {
-    fn step(self, operation: Operation, inputs: &[Value], key: Option<usize>) -> Value {
-        let mut steps = self.0.borrow_mut();
-        steps.push(Step { operation, inputs: inputs.to_vec(), key });
-        Value::Made(steps.len() - 1)
-    }
-}
-
-impl Bytes for Recorder<'_> {
-    type Byte = Value;
-    type Key = usize;
-
-    fn add(self, a: Value, b: Value) -> Value {
-        self.step(Operation::Add, &[a, b], None)
-    }
-
-    fn add_key(self, byte: Value, key: &usize) -> Value {
-        self.step(Operation::AddKey, &[byte], Some(*key))
-    }
-
-    fn and_key(self, byte: Value, key: &usize) -> Value {
-        self.step(Operation::AndKey, &[byte], Some(*key))
-    }
-
-    fn or_key(self, byte: Value, key: &usize) -> Value {
-        self.step(Operation::OrKey, &[byte], Some(*key))
-    }
-
-    fn substitute_sum(self, byte: Value, key: &usize, sbox: usize) -> Value {
-        self.step(Operation::Substitute(sbox), &[byte], Some(*key))
-    }
-
-    fn linear(self, byte: Value, map: usize) -> Value {
-        self.step(Operation::Linear(map), &[byte], None)
-    }
-}
-
-impl Words for Recorder<'_> {
-    type Word = Value;
-    type Key = usize;
-
-    fn add(self, a: Value, b: Value) -> Value {
-        self.step(Operation::Add, &[a, b], None)
-    }
-
-    fn substitute_sum(self, word: Value, key: &usize, sbox: usize) -> Value {
-        self.step(Operation::Substitute(sbox), &[word], Some(*key))
-    }
-
-    fn rotate_left<const COUNT: u32>(self, word: Value) -> Value {
-        self.step(Operation::Rotate(COUNT), &[word], None)
+impl Section {
+    /// How many results are values given in another place.
+    fn places_changed(&self) -> usize {
+        let changed = |(place, result): &(usize, &Value)| matches!(result, Value::Given(at) if at != place);
+        self.results.iter().enumerate().filter(changed).count()
     }
 }
 
@@ -171,8 +26,8 @@ pub(super) struct Rolled {
     pub(super) turn: Section,
     /// From what the loop ends with to the block.
     pub(super) after: Section,
-    /// Keys of a turn. Those of `turn` are the first one's, those of `after` what they would be after no turn.
-    pub(super) keys_a_turn: usize,
+    /// What `turn` takes is the first one's, what `after` takes is what it would be after no turn.
+    pub(super) strides: Strides,
 }
 
 /// A stretch that comes again and again.
@@ -181,7 +36,7 @@ struct Stretch {
     start: usize,
     period: usize,
     turns: usize,
-    keys_a_turn: usize,
+    strides: Strides,
     /// By how many steps it may begin later.
     slack: usize,
 }
@@ -195,67 +50,85 @@ impl Rolled {
         for stretch in stretches {
             let starts = stretch.start..=stretch.start + stretch.slack;
             let rolled = starts.filter_map(|start| Slots::rolled(section, Stretch { start, ..stretch }));
-            let right = rolled.filter(|rolled| rolled.unrolled(stretch.turns) == *section);
+            // Where much would only change places beside few steps, a longer loop, or none, is better.
+            let right = rolled.filter(|rolled| {
+                16 * rolled.turn.places_changed() <= stretch.period
+                    && rolled.unrolled(stretch.turns) == *section
+            });
             if let Some(rolled) = right.min_by_key(|rolled| rolled.turn.results.len()) {
                 return (rolled, stretch.turns);
             }
         }
-        let results = (0..section.results.len()).map(Value::Given).collect();
-        let after = Section { steps: Vec::new(), results };
-        (Self { before: section.clone(), turn: Section::default(), after, keys_a_turn: 0 }, 0)
+        let given = section.results.len();
+        let after = Section { given, steps: Vec::new(), results: (0..given).map(Value::Given).collect() };
+        (Self { before: section.clone(), turn: Section::default(), after, strides: [0; 2] }, 0)
     }
 
     /// All steps, where the loop turns so often.
     pub(super) fn unrolled(&self, turns: usize) -> Section {
         let mut steps = Vec::new();
-        let mut state = append(&mut steps, &self.before, None, 0);
+        let mut state = append(&mut steps, &self.before, None, [0; 2]);
         for turn in 0..turns {
-            state = append(&mut steps, &self.turn, Some(&state), self.keys_a_turn * turn);
+            state = append(&mut steps, &self.turn, Some(&state), self.moved(turn));
         }
-        let results = append(&mut steps, &self.after, Some(&state), self.keys_a_turn * turns);
-        Section { steps, results }
+        let results = append(&mut steps, &self.after, Some(&state), self.moved(turns));
+        Section { given: self.before.given, steps, results }
+    }
+
+    /// How far the bytes taken have moved after so many turns.
+    pub(super) fn moved(&self, turns: usize) -> Strides {
+        self.strides.map(|stride| stride.wrapping_mul(turns))
     }
 }
 
-/// Appends a section that is given values, the block unless others are named, and takes its keys from a number on.
-fn append(steps: &mut Vec<Step>, section: &Section, given: Option<&[Value]>, first_key: usize) -> Vec<Value> {
+/// Appends a section that is given values, what all of it is given unless others are named, and takes its bytes from these numbers on.
+fn append(
+    steps: &mut Vec<Step>,
+    section: &Section,
+    given: Option<&[Value]>,
+    first_numbers: Strides,
+) -> Vec<Value> {
     let first = steps.len();
     let value = |value: &Value| match (*value, given) {
         (Value::Given(at), Some(given)) => given[at],
         (Value::Given(at), None) => Value::Given(at),
         (Value::Made(at), _) => Value::Made(first + at),
     };
-    for Step { operation, inputs, key } in &section.steps {
+    for Step { operation, inputs, number } in &section.steps {
         let inputs = inputs.iter().map(value).collect();
-        steps.push(Step { operation: *operation, inputs, key: key.map(|key| first_key + key) });
+        let number = number.map(|number| number.wrapping_add(first_numbers[operation.row()]));
+        steps.push(Step { operation: *operation, inputs, number });
     }
     section.results.iter().map(value).collect()
 }
 
-/// The longest stretch of a period, by operations and keys alone.
+/// The longest stretch of a period, by operations and the bytes that they take alone.
 fn longest(steps: &[Step], period: usize) -> Option<Stretch> {
-    let (mut best, mut start, mut stride) = (None::<(usize, usize, usize)>, 0, None);
+    let (mut best, mut start, mut strides) = (None::<(usize, usize, [Option<usize>; 2])>, 0, [None; 2]);
     for at in 0..steps.len() - period {
         let (one, next) = (&steps[at], &steps[at + period]);
-        let moved = one.key.zip(next.key).and_then(|(one, next)| next.checked_sub(one));
-        if one.operation != next.operation || moved.is_some() != one.key.is_some() {
-            (start, stride) = (at + 1, None);
-        } else if moved.is_some() && stride.is_some() && moved != stride {
-            (start, stride) = (at, moved);
+        let moved = one.number.zip(next.number).map(|(one, next)| next.wrapping_sub(one));
+        let row = one.operation.row();
+        if one.operation != next.operation {
+            (start, strides) = (at + 1, [None; 2]);
+        } else if moved.is_some() && strides[row].is_some() && moved != strides[row] {
+            (start, strides) = (at, [None; 2]);
+            strides[row] = moved;
         } else {
-            stride = stride.or(moved);
+            strides[row] = strides[row].or(moved);
         }
         let run = (at + 1).saturating_sub(start);
         if best.is_none_or(|(_, most, _)| run > most) {
-            best = Some((start, run, stride.unwrap_or(0)));
+            best = Some((start, run, strides));
         }
     }
-    let (start, run, keys_a_turn) = best.filter(|(_, run, _)| *run >= period)?;
-    Some(Stretch { start, period, turns: run / period + 1, keys_a_turn, slack: run % period })
+    let (start, run, strides) = best.filter(|(_, run, _)| *run >= period)?;
+    let strides = strides.map(|stride| stride.unwrap_or(0));
+    Some(Stretch { start, period, turns: run / period + 1, strides, slack: run % period })
 }
 
 /// What goes from turn to turn: of each slot the value before every turn and after the last, as a number, as far as it is known.
-/// Numbers are those of the block's parts and then of steps.
+/// Numbers are those of what the section is given and then of steps.
 struct Slots<'a> {
     section: &'a Section,
     stretch: Stretch,
@@ -268,27 +141,26 @@ struct Slots<'a> {
 impl Slots<'_> {
     /// The section with this stretch as a loop, unless its turns differ in what they take.
     fn rolled(section: &Section, stretch: Stretch) -> Option<Rolled> {
-        let (given, values, next) = (section.results.len(), Vec::new(), Vec::new());
+        let (given, values, next) = (section.given, Vec::new(), Vec::new());
         let mut slots = Slots { section, stretch, given, values, next };
-        let Stretch { start, period, turns, keys_a_turn, .. } = stretch;
+        let Stretch { start, period, turns, strides, .. } = stretch;
         let steps = (0..period).map(|at| slots.of_turn(at)).collect::<Option<Vec<_>>>()?;
         slots.trace_back()?;
         let end = start + turns * period;
         let mut after = Section::default();
         for step in &section.steps[end..] {
             let inputs = step.inputs.iter().map(|&input| slots.of_end(input)).collect::<Option<_>>()?;
-            let key = match step.key {
-                Some(key) => Some(key.checked_sub(keys_a_turn * turns)?),
-                None => None,
-            };
-            after.steps.push(Step { inputs, key, ..step.clone() });
+            let moved = strides[step.operation.row()].wrapping_mul(turns);
+            let number = step.number.map(|number| number.wrapping_sub(moved));
+            after.steps.push(Step { inputs, number, ..step.clone() });
         }
         after.results = section.results.iter().map(|&result| slots.of_end(result)).collect::<Option<_>>()?;
         let begins = |values: &Vec<Option<usize>>| slots.value(values[0].unwrap_or(0));
         let results = slots.values.iter().map(begins).collect();
-        let before = Section { steps: section.steps[..start].to_vec(), results };
-        let turn = Section { steps, results: slots.next.clone() };
-        Some(Rolled { before, turn, after, keys_a_turn })
+        let before = Section { given, steps: section.steps[..start].to_vec(), results };
+        after.given = slots.values.len();
+        let turn = Section { given: after.given, steps, results: slots.next.clone() };
+        Some(Rolled { before, turn, after, strides })
     }
 
     const fn number(&self, value: Value) -> usize {

@@ -9,7 +9,7 @@ use super::Variant;
 use super::table::{bitsliced, by, part};
 use crate::block::Direction;
 use crate::cipher::ways::{Galois, Nibbles, PermuteGalois, Rounds, Scan, ScanGalois, Way};
-use crate::cipher::{Description, OnBytes, OnWords, Visitor, Work, visit};
+use crate::cipher::{Description, OnBytes, OnWords, Scheduled, Visitor, Work, visit};
 use crate::part::Part;
 use crate::part::described::{BytesOnGates, BytesOnLanes, WordsOnGates, WordsOnLanes};
 use crate::repr::Repr;
@@ -27,7 +27,7 @@ pub(super) fn push(rows: &mut Vec<Variant>) {
 struct Rows<'a>(&'a mut Vec<Variant>);
 
 impl Visitor for Rows<'_> {
-    fn bytes<C: OnBytes>(&mut self) {
+    fn bytes<C: OnBytes + Scheduled>(&mut self) {
         let rows = &mut *self.0;
         gates_of_bytes::<C>(rows);
         // Known when compiled: kernels that a cipher has no row for are not compiled.
@@ -51,7 +51,7 @@ impl Visitor for Rows<'_> {
         }
     }
 
-    fn words<C: OnWords>(&mut self) {
+    fn words<C: OnWords + Scheduled>(&mut self) {
         let rows = &mut *self.0;
         gates_of_words::<C>(rows);
         if C::HAS_STRUCTURE {

@@ -6,7 +6,7 @@
 use super::table::{bitsliced, by, by_table, of};
 use super::{Action, BindSearch, BindStep, Variant};
 use crate::block::{Direction, Family};
-use crate::cipher::{Description, OnBytes, OnWords, Visitor, Work, visit};
+use crate::cipher::{Description, OnBytes, OnWords, Scheduled, Visitor, Work, visit};
 use crate::circuit::Bits;
 use crate::part::aes::search::substitute::{Galois, Nibbles, Permute, Substitute};
 use crate::part::aes::search::{Byte, LaneByte};
@@ -106,7 +106,7 @@ fn step<C: Description>(
 }
 
 impl Visitor for Described<'_> {
-    fn bytes<C: OnBytes>(&mut self) {
+    fn bytes<C: OnBytes + Scheduled>(&mut self) {
         let instructions: Instructions = [
             |direction| Work::on_bytes::<C>(direction).gates::<C>(1) * OF_GATE_IN_SCHEDULE,
             |direction| Work::on_bytes::<C>(direction).gates::<C>(1) * OF_GATE,
@@ -115,7 +115,7 @@ impl Visitor for Described<'_> {
         steps::<C>(instructions, self.0);
     }
 
-    fn words<C: OnWords>(&mut self) {
+    fn words<C: OnWords + Scheduled>(&mut self) {
         let instructions: Instructions = [
             |direction| Work::on_words::<C>(direction).gates::<C>(4) * OF_GATE_IN_SCHEDULE,
             |direction| Work::on_words::<C>(direction).gates::<C>(4) * OF_GATE,

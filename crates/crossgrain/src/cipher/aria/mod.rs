@@ -3,13 +3,12 @@
 //! Decryption is encryption by other keys: those of the rounds between, last first, through the diffusion layer A.
 //! Source: RFC 5794.
 
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
-use super::plain::{Tables, substitute};
 use super::sbox::{self, Sbox};
-use super::{Bytes, Description, OnBytes, RoundKeys};
+use super::{Bytes, Description, KeyBytes, OnBytes, RoundKeys, Scheduled, plain};
 use crate::block::Direction;
-use crate::word::written_out;
+use crate::word::{each, written_out};
 
 /// ARIA.
 #[derive(Debug)]
@@ -23,50 +22,61 @@ impl Description for Aria {
     };
 
     fn schedule(key: &[u8], direction: Direction) -> RoundKeys {
-        let rounds = key.len() / 4 + 8;
-        let mut keys = Zeroizing::new(Vec::with_capacity(16 * (rounds + 1)));
-        let w = Zeroizing::new(words(key));
-        for i in 0..=rounds {
-            // Right by 19 and 31 bits, and left by 61, 31 and 19.
-            let rotation = [19, 31, 128 - 61, 128 - 31, 128 - 19][i / 4];
-            let key = w[i % 4] ^ w[(i + 1) % 4].rotate_right(rotation);
-            keys.extend_from_slice(&key.to_be_bytes());
-        }
-        if direction == Direction::Decrypt {
-            let keys = keys.as_chunks_mut::<16>().0;
-            keys.reverse();
-            for key in &mut keys[1..rounds] {
-                *key = diffuse(Tables::of::<Aria>(), *key);
-            }
-        }
-        keys
+        plain::schedule::<Self>(key, direction)
     }
 }
 
+impl Scheduled for Aria {
+    fn round_key_bytes(key_bytes: usize) -> usize {
+        16 * (rounds(key_bytes) + 1)
+    }
+
+    fn round_keys<S: KeyBytes>(
+        s: S,
+        key: &[S::Byte],
+        direction: Direction,
+        keep: &mut impl FnMut(usize, &[S::Byte]),
+    ) {
+        let rounds = rounds(key.len());
+        let w = Zeroizing::new(words(s, key));
+        for i in 0..=rounds {
+            // Right by 19 and 31 bits, and left by 61, 31 and 19.
+            let rotation = [128 - 19, 128 - 31, 61, 31, 19][i / 4];
+            let mut key = s.sum(w[i % 4], s.rotate_left(w[(i + 1) % 4], rotation));
+            if direction == Direction::Decrypt && 0 < i && i < rounds {
+                key = diffuse(s, key);
+            }
+            let place = if direction == Direction::Encrypt { i } else { rounds - i };
+            keep(16 * place, &key);
+        }
+    }
+}
+
+/// Rounds by keys of so many bytes.
+const fn rounds(key_bytes: usize) -> usize {
+    key_bytes / 4 + 8
+}
+
 /// W₀ to W₃ (RFC 5794 §2.2).
-fn words(key: &[u8]) -> [u128; 4] {
+fn words<S: KeyBytes>(s: S, key: &[S::Byte]) -> [[S::Byte; 16]; 4] {
     const C: [u128; 3] = [
         0x517c_c1b7_2722_0a94_fe13_abe8_fa9a_6ee0,
         0x6db1_4acc_9e21_c820_ff28_b1d5_ef5d_e2b0,
         0xdb92_371d_2126_e970_0324_9775_04e8_c90e,
     ];
-    let mut halves = Zeroizing::new([[0; 16]; 2]);
-    halves.as_flattened_mut()[..key.len()].copy_from_slice(key);
-    let (kl, kr) = (u128::from_be_bytes(halves[0]), u128::from_be_bytes(halves[1]));
-    let constant = |i: usize| C[(key.len() / 8 - 2 + i) % 3];
-    let w1 = round_of_secret(kl ^ constant(0), 0) ^ kr;
-    let w2 = round_of_secret(w1 ^ constant(1), 2) ^ kl;
-    let w3 = round_of_secret(w2 ^ constant(2), 0) ^ w1;
+    let kl = each!(i < 16 => key[i]);
+    let kr = each!(i < 16 => if 16 + i < key.len() { key[16 + i] } else { s.constant(0) });
+    let round = |from, number: usize, first| {
+        let constant = C[(key.len() / 8 - 2 + number) % 3];
+        let mut bytes = s.sum_with(from, constant.to_be_bytes());
+        s.substitute(|at| (at + first) % 4, &mut bytes);
+        diffuse(s, bytes)
+    };
+    // Odd rounds begin with S-box 0, even ones with number 2.
+    let w1 = s.sum(round(kl, 0, 0), kr);
+    let w2 = s.sum(round(w1, 1, 2), kl);
+    let w3 = s.sum(round(w2, 2, 0), w1);
     [kl, w1, w2, w3]
-}
-
-/// A round of a sum with a key, odd (`first` 0) or even (2), by gates.
-fn round_of_secret(sum: u128, first: usize) -> u128 {
-    let mut bytes = sum.to_be_bytes();
-    substitute(Aria::BOXES, |at| (at + first) % 4, &mut bytes);
-    let mixed = u128::from_be_bytes(diffuse(Tables::of::<Aria>(), bytes));
-    bytes.zeroize();
-    mixed
 }
 
 impl OnBytes for Aria {

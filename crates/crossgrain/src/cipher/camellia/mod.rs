@@ -3,13 +3,12 @@
 //! Keys stand in the order of their use, eight bytes each: two for whitening, six for rounds, two for FL, and so on.
 //! Source: RFC 3713.
 
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
-use super::plain::{Tables, substitute};
 use super::sbox::{Linear, Sbox};
-use super::{Bytes, Description, OnBytes, RoundKeys};
+use super::{Bytes, Description, KeyBytes, OnBytes, RoundKeys, Scheduled, plain};
 use crate::block::Direction;
-use crate::word::written_out;
+use crate::word::{each, written_out};
 
 /// Camellia.
 #[derive(Debug)]
@@ -33,23 +32,40 @@ impl Description for Camellia {
         &[Linear { images: [2, 4, 8, 16, 32, 64, 128, 0] }, Linear { images: [0, 0, 0, 0, 0, 0, 0, 1] }];
 
     fn schedule(key: &[u8], direction: Direction) -> RoundKeys {
-        let mut sources = Zeroizing::new(sources(key));
-        let list = if key.len() == 16 { SHORT } else { LONG };
-        let mut keys = Zeroizing::new(Vec::with_capacity(8 * list.len()));
-        for &(source, rotation, half) in list {
-            let word = sources[source as usize].rotate_left(rotation);
-            keys.extend_from_slice(&((word >> (64 * half)) as u64).to_be_bytes());
-        }
-        sources.zeroize();
-        if direction == Direction::Decrypt {
-            let words = keys.as_chunks_mut::<8>().0;
-            let last = words.len() - 1;
-            words.reverse();
-            words.swap(0, 1);
-            words.swap(last - 1, last);
-        }
-        keys
+        plain::schedule::<Self>(key, direction)
     }
+}
+
+impl Scheduled for Camellia {
+    fn round_key_bytes(key_bytes: usize) -> usize {
+        8 * list(key_bytes).len()
+    }
+
+    fn round_keys<S: KeyBytes>(
+        s: S,
+        key: &[S::Byte],
+        direction: Direction,
+        keep: &mut impl FnMut(usize, &[S::Byte]),
+    ) {
+        let sources = Zeroizing::new(sources(s, key));
+        let list = list(key.len());
+        for (at, &(source, rotation, half)) in list.iter().enumerate() {
+            let word = s.rotate_left(sources[source as usize], rotation);
+            let place = if direction == Direction::Encrypt { at } else { from_the_end(at, list.len()) };
+            keep(8 * place, if half == 1 { &word[..8] } else { &word[8..] });
+        }
+    }
+}
+
+/// The keys of keys of so many bytes.
+const fn list(key_bytes: usize) -> &'static [(Source, usize, usize)] {
+    if key_bytes == 16 { SHORT } else { LONG }
+}
+
+/// Where decryption takes key number `at` of `count`: backwards, but whitening keys by their halves.
+const fn from_the_end(at: usize, count: usize) -> usize {
+    let place = count - 1 - at;
+    if place < 2 || place >= count - 2 { place ^ 1 } else { place }
 }
 
 /// What round keys are rotations of.
@@ -62,20 +78,20 @@ enum Source {
 }
 
 /// K_L, K_R, K_A and K_B (RFC 3713 §2.2).
-fn sources(key: &[u8]) -> [u128; 4] {
-    let half = |bytes: &[u8]| bytes.iter().fold(0, |half, &byte| half << 8 | u128::from(byte));
-    let (kl, kr) = match key.len() {
-        16 => (half(key), 0),
-        24 => (half(&key[..16]), half(&key[16..]) << 64 | !half(&key[16..]) & u128::from(u64::MAX)),
-        _ => (half(&key[..16]), half(&key[16..])),
+fn sources<S: KeyBytes>(s: S, key: &[S::Byte]) -> [[S::Byte; 16]; 4] {
+    let kl = each!(i < 16 => key[i]);
+    let kr = match key.len() {
+        16 => [s.constant(0); 16],
+        24 => each!(i < 16 => if i < 8 { key[16 + i] } else { s.add(key[8 + i], s.constant(0xff)) }),
+        _ => each!(i < 16 => key[16 + i]),
     };
-    let ka = two_rounds(two_rounds(kl ^ kr, 0) ^ kl, 2);
-    let kb = two_rounds(ka ^ kr, 4);
+    let ka = two_rounds(s, s.sum(two_rounds(s, s.sum(kl, kr), 0), kl), 2);
+    let kb = two_rounds(s, s.sum(ka, kr), 4);
     [kl, kr, ka, kb]
 }
 
 /// Two rounds by the constants Σ from number `first` on.
-fn two_rounds(state: u128, first: usize) -> u128 {
+fn two_rounds<S: KeyBytes>(s: S, state: [S::Byte; 16], first: usize) -> [S::Byte; 16] {
     const SIGMA: [u64; 6] = [
         0xa09e_667f_3bcc_908b,
         0xb67a_e858_4caa_73b2,
@@ -84,17 +100,16 @@ fn two_rounds(state: u128, first: usize) -> u128 {
         0x10e5_27fa_de68_2d1d,
         0xb056_88c2_b3e6_c1fd,
     ];
-    let (mut d1, mut d2) = ((state >> 64) as u64, state as u64);
-    d2 ^= f_of_secret(d1 ^ SIGMA[first]);
-    d1 ^= f_of_secret(d2 ^ SIGMA[first + 1]);
-    u128::from(d1) << 64 | u128::from(d2)
+    let (d1, d2) = (each!(i < 8 => state[i]), each!(i < 8 => state[8 + i]));
+    let d2 = s.sum(d2, f_of_secret(s, s.sum_with(d1, SIGMA[first].to_be_bytes())));
+    let d1 = s.sum(d1, f_of_secret(s, s.sum_with(d2, SIGMA[first + 1].to_be_bytes())));
+    each!(i < 16 => if i < 8 { d1[i] } else { d2[i - 8] })
 }
 
-/// F of a sum with a key, by gates.
-fn f_of_secret(sum: u64) -> u64 {
-    let mut bytes = sum.to_be_bytes();
-    substitute(Camellia::BOXES, |at| CHOICE[at], &mut bytes);
-    u64::from_be_bytes(p(Tables::of::<Camellia>(), bytes))
+/// F of a sum with a key.
+fn f_of_secret<S: KeyBytes>(s: S, mut sum: Half<S::Byte>) -> Half<S::Byte> {
+    s.substitute(|at| CHOICE[at], &mut sum);
+    p(s, sum)
 }
 
 /// Half 1 is the high one. Both halves of a rotation.
@@ -105,7 +120,7 @@ macro_rules! halves {
 }
 
 /// The keys of 16-byte keys in order: what of, rotated how far, and which half.
-const SHORT: &[(Source, u32, u32)] = &[
+const SHORT: &[(Source, usize, usize)] = &[
     (Source::Kl, 0, 1),
     (Source::Kl, 0, 0),
     (Source::Ka, 0, 1),
@@ -135,7 +150,7 @@ const SHORT: &[(Source, u32, u32)] = &[
 ];
 
 /// The keys of longer keys.
-const LONG: &[(Source, u32, u32)] = halves![
+const LONG: &[(Source, usize, usize)] = halves![
     Kl 0, Kb 0, Kr 15, Ka 15, Kr 30, Kb 30, Kl 45, Ka 45, Kl 60, Kr 60, Kb 60, Kl 77, Ka 77, Kr 94, Ka 94, Kl 111, Kb 111
 ];
 

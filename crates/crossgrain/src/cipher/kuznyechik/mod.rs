@@ -7,9 +7,9 @@
 
 use zeroize::Zeroizing;
 
-use super::plain::{Tables, substitute};
+use super::plain::{self, Tables};
 use super::sbox::{Linear, Sbox};
-use super::{Bytes, Description, OnBytes, RoundKeys};
+use super::{Bytes, Description, KeyBytes, OnBytes, RoundKeys, Scheduled};
 use crate::block::{Block, Direction};
 use crate::word::{each, unrolled, written_out};
 
@@ -22,6 +22,9 @@ const POLYNOMIAL: u8 = 0xc3;
 
 /// The factors of R other than one, which are the linear maps; in this order the bytes before and behind the middle have them.
 const FACTORS: [u8; 7] = [148, 32, 133, 16, 194, 192, 251];
+
+/// Round keys.
+const KEYS: usize = 10;
 
 /// Constants of the key schedule, and rounds of its Feistel network.
 const CONSTANTS: u8 = 32;
@@ -41,39 +44,49 @@ impl Description for Kuznyechik {
     };
 
     fn schedule(key: &[u8], direction: Direction) -> RoundKeys {
-        let mut keys = Zeroizing::new(key.to_vec());
-        keys.reserve_exact(16 * 8);
-        let (mut a, mut b) = (Zeroizing::new([0; 16]), Zeroizing::new([0; 16]));
-        a.copy_from_slice(&key[..16]);
-        b.copy_from_slice(&key[16..]);
-        for number in 1..=CONSTANTS {
-            let mut constant = [0; 16];
-            constant[15] = number;
-            let mut sum = sum_of(&a, &l(constant));
-            substitute(Self::BOXES, |_| 0, &mut sum);
-            let next = sum_of(&l(sum), &b);
-            *b = *a;
-            *a = next;
-            if number % 8 == 0 {
-                keys.extend_from_slice(&*a);
-                keys.extend_from_slice(&*b);
-            }
-        }
-        if direction == Direction::Decrypt {
-            let keys = keys.as_chunks_mut::<16>().0;
-            keys.reverse();
-            // For reversed blocks, and all but the last added after the inverse of L and not before it.
-            keys.iter_mut().for_each(|key| key.reverse());
-            for key in &mut keys[..9] {
-                *key = l(*key);
-            }
-        }
-        keys
+        plain::schedule::<Self>(key, direction)
     }
 }
 
-fn sum_of(a: &Block, b: &Block) -> Block {
-    each!(i < 16 => a[i] ^ b[i])
+impl Scheduled for Kuznyechik {
+    fn round_key_bytes(_: usize) -> usize {
+        16 * KEYS
+    }
+
+    fn round_keys<S: KeyBytes>(
+        s: S,
+        key: &[S::Byte],
+        direction: Direction,
+        keep: &mut impl FnMut(usize, &[S::Byte]),
+    ) {
+        let mut add = |number: usize, key: [S::Byte; 16]| {
+            let last = KEYS - 1;
+            match direction {
+                Direction::Encrypt => keep(16 * number, &key),
+                // For reversed blocks, and all but the last added after the inverse of L and not before it.
+                Direction::Decrypt if number == 0 => keep(16 * last, &reversed(key)),
+                Direction::Decrypt => keep(16 * (last - number), &mix(s, reversed(key))),
+            }
+        };
+        let mut a = Zeroizing::new(each!(i < 16 => key[i]));
+        let mut b = Zeroizing::new(each!(i < 16 => key[16 + i]));
+        add(0, *a);
+        add(1, *b);
+        for number in 1..=CONSTANTS {
+            let mut constant = [0; 16];
+            constant[15] = number;
+            let mut sum = s.sum_with(*a, l(constant));
+            s.substitute(|_| 0, &mut sum);
+            let next = s.sum(mix(s, sum), *b);
+            *b = *a;
+            *a = next;
+            if number % 8 == 0 {
+                let first = usize::from(number) / 4;
+                add(first, *a);
+                add(first + 1, *b);
+            }
+        }
+    }
 }
 
 /// L of plain bytes.

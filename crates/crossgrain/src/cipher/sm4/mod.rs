@@ -6,10 +6,10 @@
 
 use zeroize::Zeroizing;
 
-use super::plain::{substitute, word};
 use super::sbox::Sbox;
-use super::{Description, OnWords, RoundKeys, Words};
+use super::{Description, KeyBytes, OnWords, RoundKeys, Scheduled, Words, plain};
 use crate::block::Direction;
+use crate::word::each;
 
 /// SM4.
 #[derive(Debug)]
@@ -30,23 +30,32 @@ impl Description for Sm4 {
     const BOXES: &'static [Sbox] = &[Sbox::new(S)];
 
     fn schedule(key: &[u8], direction: Direction) -> RoundKeys {
-        let mut k = Zeroizing::new([0; 4]);
-        for (i, k) in k.iter_mut().enumerate() {
-            *k = word(&key[4 * i..]) ^ FK[i];
-        }
-        let mut keys = Zeroizing::new(Vec::with_capacity(4 * ROUNDS));
+        plain::schedule::<Self>(key, direction)
+    }
+}
+
+impl Scheduled for Sm4 {
+    fn round_key_bytes(_: usize) -> usize {
+        4 * ROUNDS
+    }
+
+    fn round_keys<S: KeyBytes>(
+        s: S,
+        key: &[S::Byte],
+        direction: Direction,
+        keep: &mut impl FnMut(usize, &[S::Byte]),
+    ) {
+        let word = |i: usize| s.sum_with(each!(j < 4 => key[4 * i + j]), FK[i].to_be_bytes());
+        let mut k = Zeroizing::new(each!(i < 4 => word(i)));
         for round in 0..ROUNDS {
-            let mut sum = (k[1] ^ k[2] ^ k[3] ^ ck(round)).to_be_bytes();
-            substitute(Self::BOXES, |_| 0, &mut sum);
-            let b = u32::from_be_bytes(sum);
-            let next = k[0] ^ b ^ b.rotate_left(13) ^ b.rotate_left(23);
+            let mut b = s.sum_with(s.sum(s.sum(k[1], k[2]), k[3]), ck(round).to_be_bytes());
+            s.substitute(|_| 0, &mut b);
+            let rotations = s.sum(s.rotate_left(b, 13), s.rotate_left(b, 23));
+            let next = s.sum(s.sum(k[0], b), rotations);
             *k = [k[1], k[2], k[3], next];
-            keys.extend_from_slice(&next.to_be_bytes());
+            let place = if direction == Direction::Encrypt { round } else { ROUNDS - 1 - round };
+            keep(4 * place, &next);
         }
-        if direction == Direction::Decrypt {
-            keys.as_chunks_mut::<4>().0.reverse();
-        }
-        keys
     }
 }
 

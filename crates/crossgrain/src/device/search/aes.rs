@@ -12,12 +12,10 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
-
-use zeroize::Zeroizing;
 
 use super::Search;
-use crate::block::{BLOCK_BYTES, Block, Cipher, Direction};
+use super::begun::{loaded, start_column};
+use crate::block::{Cipher, Direction};
 use crate::circuit::emit::{Field, Language, Signature};
 use crate::circuit::trace::Sym;
 use crate::circuit::{Bits, aes_linear};
@@ -25,10 +23,9 @@ use crate::device::aes::byte;
 use crate::device::bits::{COLUMNS, ROWS, column_words, structures};
 use crate::device::text::{PARTS, Text, key_words, words};
 use crate::part::aes::search::{
-    CipherByte, Differences, LaneByte, Rounds, Target, are_zero, begins, inv_sub_byte, shifted, sub_byte,
+    CipherByte, Differences, Rounds, Target, are_zero, begins, inv_sub_byte, shifted, sub_byte,
 };
-use crate::part::search::START_BLOCKS;
-use crate::word::{Portable, each};
+use crate::word::each;
 
 /// Rounds of a turn of the loop, and how many times the schedule adds a constant in it.
 const fn turn(key_words: usize) -> (usize, usize) {
@@ -65,20 +62,6 @@ pub(super) const fn end(cipher: Cipher, direction: Direction) -> u32 {
         Direction::Decrypt => 1 + last_constant(cipher),
     };
     end as u32
-}
-
-/// What 32 keys or fewer begin from, a word a bit: the first columns of it.
-pub(super) fn sliced(starts: &[[Block; START_BLOCKS]], columns: usize) -> Zeroizing<Vec<u32>> {
-    let mut words = Zeroizing::new(Vec::with_capacity(128 * START_BLOCKS));
-    for part in 0..columns.div_ceil(4) {
-        let mut blocks = Zeroizing::new([[0; BLOCK_BYTES]; 32]);
-        for (block, start) in blocks.iter_mut().zip(starts) {
-            *block = start[part];
-        }
-        words.extend(<Bits<u32> as LaneByte>::load(Portable, blocks.as_flattened()).as_flattened());
-    }
-    words.truncate(32 * columns);
-    words
 }
 
 /// The program's text.
@@ -123,20 +106,6 @@ fn shared_ring(text: &mut Text, group_threads: u32) {
     let vector = |half: usize| text.block([0, 1, 2, 3].map(|part| format!("b.x[{}]", 4 * half + part)));
     let body = format!("    {} = {};\n    {} = {};\n", place(0), vector(0), place(1), vector(1));
     text.function("put_ring_byte", &[("at", "u32"), ("b", "Byte")], "void", &body);
-}
-
-/// A column of what 32 keys begin from: eight vectors of the table's, and the outer key's word spread over all lanes.
-fn start_column(text: &mut Text) {
-    let vector = if text.language == Language::Cuda { "uint4" } else { "vec4<u32>" };
-    let names: Vec<_> = (0..8).map(|at| format!("v{at}")).collect();
-    let mut parameters: Vec<_> = names.iter().map(|name| (&name[..], vector)).collect();
-    parameters.push(("outer", "u32"));
-    let mut body = "    var y: Column;\n".to_owned();
-    for (at, word) in column_words("y").into_iter().enumerate() {
-        let part = PARTS[at % 4];
-        body += &format!("    {word} = {}.{part} ^ spread(outer, {at}u);\n", names[at / 4]);
-    }
-    text.function("start_column", &parameters, "Column", &(body + "    return y;\n"));
 }
 
 /// A byte of what is known, or a round constant: the same in all lanes.
@@ -282,16 +251,6 @@ fn hits<'a>(
     });
     let hits: Vec<_> = hits.collect();
     format!("{}    let hits = {};\n", record.taken("    "), hits.join(" & "))
-}
-
-/// Columns of what a thread begins from.
-fn loaded(columns: Range<usize>) -> String {
-    let column = |at: usize| {
-        let vectors = (8 * at..8 * at + 8).map(|vector| format!("source[at + {vector}u * job.bundles]"));
-        let outer = format!("o{}.{}", at / 4, PARTS[at % 4]);
-        format!("start_column({}, {outer})", vectors.collect::<Vec<_>>().join(", "))
-    };
-    columns.map(|at| format!("    let from{at} = {};\n", column(at))).collect()
 }
 
 /// The beginning of a round: the words of its key are where they are carried, and no thread of a group runs ahead.

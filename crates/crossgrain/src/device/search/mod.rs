@@ -2,15 +2,17 @@
 //!
 //! `source` holds a *row* for each outer key, three vectors of four words, and from vector `table` of the job on the
 //! inner table: vector q of bundle b is `table + q·bundles + b`, so that neighbouring threads read neighbouring vectors. A
-//! thread takes an outer key and a bundle, which is 32 keys of AES, bit-sliced, or one of Serpent. What a key begins from is
+//! thread takes an outer key and a bundle, which is 32 keys, bit-sliced, or one of Serpent. What a key begins from is
 //! that of `part::search`: of AES by encryption, round 1 has been done; of Serpent by decryption, the schedule has come to its
-//! end. `keys` are the words of [`Search::constants`], what is known.
+//! end. Of ciphers that are described once it is the key. `keys` are the words of [`Search::constants`], what is known.
 //! `goal` takes hits: word 0 counts them, and from word 2 on stand a thread and its lanes for each, as many as there is
 //! room for.
 //! Holds: a hit may be wrong, but none is missed as long as there is room, and as no byte of a key is varied by both an
 //! outer key and the table.
 
 mod aes;
+mod begun;
+mod described;
 mod serpent;
 
 use std::array;
@@ -66,16 +68,13 @@ pub struct Search {
 /// All programs.
 pub fn all() -> impl Iterator<Item = Search> {
     let both = [Direction::Encrypt, Direction::Decrypt];
-    let programmed = |cipher: &Cipher| matches!(cipher.family(), Family::Aes | Family::Serpent);
-    Cipher::ALL
-        .into_iter()
-        .filter(programmed)
-        .flat_map(move |cipher| both.map(move |direction| (cipher, direction)))
-        .flat_map(|(cipher, direction)| {
+    Cipher::ALL.into_iter().flat_map(move |cipher| both.map(move |direction| (cipher, direction))).flat_map(
+        |(cipher, direction)| {
             let columns = if cipher.family() == Family::Aes { 4 } else { 0 };
             let columns = (0..columns).map(Some).chain([None]);
             columns.map(move |column| Search { cipher, direction, column })
-        })
+        },
+    )
 }
 
 impl Search {
@@ -115,9 +114,9 @@ impl Search {
     pub fn name(self) -> String {
         let back = if self.direction == Direction::Decrypt { "-back" } else { "" };
         let compared = match (self.cipher.family(), self.column) {
-            (Family::Serpent, _) | (_, Some(0)) => String::new(),
-            (_, Some(column)) => format!("-{column}"),
-            (_, None) => "-all".to_owned(),
+            (Family::Aes, None) => "-all".to_owned(),
+            (Family::Aes, Some(column @ 1..)) => format!("-{column}"),
+            _ => String::new(),
         };
         format!("{}-search{back}{compared}", self.cipher)
     }
@@ -132,7 +131,9 @@ impl Search {
         };
         let text = match self.cipher.family() {
             Family::Aes => aes::text(self, language, group_threads),
-            _ => serpent::text(self, language),
+            Family::Serpent => serpent::text(self, language),
+            #[allow(unreachable_patterns, reason = "ciphers are features")]
+            _ => described::text(self, language),
         };
         Listing {
             entry: self.entry(),
@@ -151,8 +152,8 @@ impl Search {
     /// Keys that a thread tries.
     pub const fn lanes(self) -> usize {
         match self.cipher.family() {
-            Family::Aes => 32,
-            _ => 1,
+            Family::Serpent => 1,
+            _ => 32,
         }
     }
 
@@ -190,8 +191,8 @@ impl Search {
             let starts = bundle.chunks_exact(key_bytes).map(|key| self.start(input, key));
             let starts = Zeroizing::new(starts.collect::<Vec<_>>());
             let words = match self.cipher.family() {
-                Family::Aes => aes::sliced(&starts, self.start_columns()),
-                _ => Zeroizing::new(words(&starts[0])[..8].to_vec()),
+                Family::Serpent => Zeroizing::new(words(&starts[0])[..8].to_vec()),
+                _ => begun::sliced(&starts, self.start_columns()),
             };
             table.resize(words.len() * bundles, 0);
             for (vector, words) in words.as_chunks::<4>().0.iter().enumerate() {
@@ -225,9 +226,10 @@ impl Search {
             Cipher::Aes128 => aes_search::start::<4>(input, direction, key, usage, &mut start),
             Cipher::Aes192 => aes_search::start::<6>(input, direction, key, usage, &mut start),
             Cipher::Aes256 => aes_search::start::<8>(input, direction, key, usage, &mut start),
-            _ => {
+            _ if self.cipher.family() == Family::Serpent => {
                 serpent_search::start(direction, key, Use::Often, &mut start);
             }
+            _ => start.as_flattened_mut()[..key.len()].copy_from_slice(key),
         }
         start
     }
@@ -240,9 +242,10 @@ impl Search {
         }
     }
 
-    /// Columns that an AES key begins from, of the state and of the schedule.
+    /// Columns that a key begins from: of AES those of the state and of the schedule.
     const fn start_columns(self) -> usize {
-        4 + self.cipher.key_bytes() / 4
+        let of_state = if matches!(self.cipher.family(), Family::Aes) { 4 } else { 0 };
+        of_state + self.cipher.key_bytes() / 4
     }
 
     /// What is known, as the program reads it.
@@ -255,7 +258,9 @@ impl Search {
                     .flat_map(|byte| (0..8).map(move |bit| 0_u32.wrapping_sub(u32::from(byte >> bit & 1))))
                     .collect()
             }
-            _ => words(&[known.input, known.output, known.mask]).to_vec(),
+            Family::Serpent => words(&[known.input, known.output, known.mask]).to_vec(),
+            #[allow(unreachable_patterns, reason = "ciphers are features")]
+            _ => described::constants(self, known),
         }
     }
 

@@ -1,0 +1,239 @@
+//! Ciphers that are described once, bit-sliced with a key a lane, 32 keys a thread.
+//!
+//! The schedule and the rounds are the operations that were recorded of the description (`device::recorded`), with the loops that are in
+//! them (`device::rolled`), and loops in these. A thread works out all round keys of its keys and keeps them in memory of its own, from which the
+//! rounds take them; so decryption, which takes them from the last to the first, is no other case. That is up to 8704 bytes: 512 more than
+//! WebGPU promises, which native drivers do not mind. All sixteen bytes of the result are compared.
+//! What is the same for all keys is in `keys`, a byte in each vector: the output, its mask, the input, and the schedule's constants.
+
+use super::begun::{loaded, start_column};
+use super::{GROUP_THREADS, Search};
+use crate::circuit::emit::{Field, Language, Signature};
+use crate::circuit::trace::Sym;
+use crate::device::KEY_FOURS_MAX;
+use crate::device::bits::{ROWS, structures};
+use crate::device::described::{BYTE, functions, moves, name};
+use crate::device::recorded::{Operation, Section, Step, Value, recorded};
+use crate::device::rolled::{Rolled, Strides};
+use crate::device::text::{Text, words};
+use crate::part::search::Known;
+
+/// Where the mask, the input and the schedule's constants begin in `keys`.
+const MASK: usize = 16;
+const INPUT: usize = 32;
+const CONSTANTS: usize = 48;
+
+/// What is known, and the schedule's constants, as the program reads them.
+///
+/// # Panics
+/// If the schedule has more than a thousand constants, as none has.
+pub(super) fn constants(search: Search, known: &Known) -> Vec<u32> {
+    let schedules = recorded(search.cipher, search.direction).constants;
+    let bytes = [&known.output[..], &known.mask, &known.input, &schedules].concat();
+    assert!(bytes.len() <= KEY_FOURS_MAX, "more constants than programs have room for");
+    bytes.into_iter().flat_map(|byte| [u32::from(byte), 0, 0, 0]).collect()
+}
+
+/// The program's text.
+pub(super) fn text(search: Search, language: Language) -> String {
+    let recorded = recorded(search.cipher, search.direction);
+    let mut text = search.headed(language);
+    structures(&mut text);
+    text.structure("Word", &[("x", Field::Words(1))]);
+    text.spread();
+    start_column(&mut text);
+    constant(&mut text);
+    same_byte(&mut text);
+    round_keys(&mut text, recorded.round_key_bytes);
+    let steps = [&recorded.schedule.steps[..], &recorded.rounds.steps].concat();
+    functions(&mut text, &steps, &recorded, BYTE);
+    let mut body = loaded(0..recorded.schedule.given / 4);
+    if language == Language::Cuda {
+        body += "    Kept all;\n";
+    }
+    let key: Vec<_> =
+        (0..recorded.schedule.given).map(|at| format!("from{}.{}", at / 4, ROWS[at % 4])).collect();
+    let mut lines = Lines { language, text: body, names: 0 };
+    lines.section(&recorded.schedule, &key, &Place::default());
+    let input: Vec<_> = (0..16).map(|at| lines.bound(&constant_at(INPUT + at), "    ")).collect();
+    let output = lines.section(&recorded.rounds, &input, &Place::default());
+    let mut same = Vec::new();
+    for (at, byte) in output.iter().enumerate() {
+        let value = format!("same_byte({byte}, {}, {})", constant_at(at), constant_at(MASK + at));
+        same.push(lines.bound(&value, "    ") + ".x[0]");
+    }
+    let body = format!("{}    let hits = {};\n", lines.text, same.join(" & "));
+    search.ended(text, GROUP_THREADS, &body)
+}
+
+/// `constant`: a byte that is the same in all lanes.
+fn constant(text: &mut Text) {
+    let word = |bit| format!("    y.x[{bit}] = spread(keys[k].x, {bit}u);\n");
+    let words: String = (0..8).map(word).collect();
+    text.function("constant", &[("k", "u32")], "Byte", &format!("    var y: Byte;\n{words}    return y;\n"));
+}
+
+fn constant_at(number: usize) -> String {
+    format!("constant({number}u)")
+}
+
+/// `keep` and `kept`: the bytes of the round keys in memory of a thread's own. Each bit has an array: of one for all, Vulkan in software takes
+/// minutes to compile the accesses.
+fn round_keys(text: &mut Text, bytes: usize) {
+    match text.language {
+        Language::Cuda => {
+            text.push(&format!("struct Kept {{\n    u32 x[8][{bytes}];\n}};\n\n"));
+            text.push("__device__ __forceinline__ void keep(Kept &all, u32 k, Byte b) {\n");
+            (0..8).for_each(|bit| text.push(&format!("    all.x[{bit}][k] = b.x[{bit}];\n")));
+            text.push("}\n\n__device__ __forceinline__ Byte kept(const Kept &all, u32 k) {\n    Byte y;\n");
+            (0..8).for_each(|bit| text.push(&format!("    y.x[{bit}] = all.x[{bit}][k];\n")));
+            text.push("    return y;\n}\n\n");
+        }
+        Language::Wgsl => {
+            let array = |bit| format!("var<private> kept{bit}: array<u32, {bytes}>;\n");
+            text.push(&(0..8).map(array).collect::<String>());
+            let store = |bit| format!("    kept{bit}[k] = b.x[{bit}];\n");
+            text.push(&format!(
+                "\nfn keep(k: u32, b: Byte) {{\n{}}}\n\n",
+                (0..8).map(store).collect::<String>()
+            ));
+            let load = |bit| format!("    y.x[{bit}] = kept{bit}[k];\n");
+            let body = format!("    var y: Byte;\n{}    return y;\n", (0..8).map(load).collect::<String>());
+            text.function("kept", &[("k", "u32")], "Byte", &body);
+        }
+    }
+}
+
+/// `same_byte`: the lanes in which a byte is as it is known to be.
+fn same_byte(text: &mut Text) {
+    let names = ["x", "output", "mask"];
+    let parameters = names.map(|name| (name, "Byte"));
+    let inputs = names.iter().flat_map(|name| words(name, 8)).collect();
+    let signature = Signature { parameters: &parameters, inputs, result: "Word", outputs: words("", 1) };
+    text.circuit("same_byte", &signature, |x: [Sym; 24]| {
+        let differing = |bit: usize| (x[bit] ^ x[8 + bit]) & x[16 + bit];
+        let mut same = !differing(0);
+        for bit in 1..8 {
+            same = same & !differing(bit);
+        }
+        [same]
+    });
+}
+
+/// Where lines stand: how far they are indented, and what is added to the numbers of a row for the turns of the loops around.
+#[derive(Default)]
+struct Place {
+    loops: usize,
+    turns: [String; 2],
+}
+
+impl Place {
+    fn indent(&self) -> String {
+        "    ".repeat(1 + self.loops)
+    }
+
+    /// The number in its row that a step takes.
+    fn number(&self, Step { operation, number, .. }: &Step) -> Option<String> {
+        let first = if *operation == Operation::Constant { CONSTANTS } else { 0 };
+        let number = number.as_ref()?.wrapping_add(first) as u32;
+        Some(format!("{}{number}u", self.turns[operation.row()]))
+    }
+
+    /// Within a loop that counts `turn`.
+    fn within(&self, turn: &str, strides: Strides) -> Self {
+        let turns = [0, 1].map(|row| match strides[row] as u32 {
+            0 => self.turns[row].clone(),
+            stride => format!("{}{stride}u * {turn} + ", self.turns[row]),
+        });
+        Self { loops: self.loops + 1, turns }
+    }
+}
+
+/// The lines of a body.
+struct Lines {
+    language: Language,
+    text: String,
+    /// Names given so far.
+    names: usize,
+}
+
+impl Lines {
+    /// What functions of round keys are given besides.
+    fn all(&self) -> &'static str {
+        if self.language == Language::Cuda { "all, " } else { "" }
+    }
+
+    fn fresh(&mut self) -> usize {
+        self.names += 1;
+        self.names - 1
+    }
+
+    /// A line that binds a value; its name.
+    fn bound(&mut self, value: &str, indent: &str) -> String {
+        let name = format!("t{}", self.fresh());
+        self.text += &format!("{indent}let {name} = {value};\n");
+        name
+    }
+
+    /// A section by its loops; the names of its results.
+    fn section(&mut self, section: &Section, given: &[String], place: &Place) -> Vec<String> {
+        let (rolled, turns) = Rolled::of(section);
+        if turns == 0 {
+            return self.straight(section, given, place);
+        }
+        let begin = self.section(&rolled.before, given, place);
+        let (indent, number) = (place.indent(), self.fresh());
+        let slots: Vec<_> = (0..rolled.turn.given).map(|at| format!("s{number}_{at}")).collect();
+        for (slot, begin) in slots.iter().zip(&begin) {
+            self.text += &format!("{indent}var {slot} = {begin};\n");
+        }
+        let turn = format!("n{number}");
+        self.text += &format!("{indent}for (var {turn} = 0u; {turn} < {turns}u; {turn} = {turn} + 1u) {{\n");
+        let within = place.within(&turn, rolled.strides);
+        let next = self.section(&rolled.turn, &slots, &within);
+        self.text += &moves(&within.indent(), &slots, &next);
+        self.text += &format!("{indent}}}\n");
+        let after = moved(&rolled.after, rolled.moved(turns));
+        self.section(&after, &slots, place)
+    }
+
+    /// A section step by step.
+    fn straight(&mut self, section: &Section, given: &[String], place: &Place) -> Vec<String> {
+        let (indent, mut made) = (place.indent(), Vec::new());
+        for step in &section.steps {
+            let value = |value: &Value| of(value, given, &made);
+            let inputs: Vec<_> = step.inputs.iter().map(value).collect();
+            let number = place.number(step);
+            made.push(match (step.operation, number) {
+                (Operation::Keep, Some(number)) => {
+                    self.text += &format!("{indent}keep({}{number}, {});\n", self.all(), inputs[0]);
+                    String::new()
+                }
+                (Operation::Constant, Some(number)) => self.bound(&format!("constant({number})"), &indent),
+                (operation, number) => {
+                    let key = number.map(|number| format!("kept({}{number})", self.all()));
+                    let inputs: Vec<_> = inputs.into_iter().chain(key).collect();
+                    self.bound(&format!("{}({})", name(operation), inputs.join(", ")), &indent)
+                }
+            });
+        }
+        section.results.iter().map(|result| of(result, given, &made)).collect()
+    }
+}
+
+/// The name of a value.
+fn of(value: &Value, given: &[String], made: &[String]) -> String {
+    match *value {
+        Value::Given(at) => given[at].clone(),
+        Value::Made(at) => made[at].clone(),
+    }
+}
+
+/// A section whose steps take their bytes so much further on.
+fn moved(section: &Section, by: Strides) -> Section {
+    let step = |step: &Step| {
+        let number = step.number.map(|number| number.wrapping_add(by[step.operation.row()]));
+        Step { number, ..step.clone() }
+    };
+    Section { steps: section.steps.iter().map(step).collect(), ..section.clone() }
+}
