@@ -63,7 +63,7 @@ fn keys_are_found(gpu: &Gpu, cipher: Cipher, direction: Direction, at: usize) {
 }
 
 /// Whether a device is none, or a driver that stands in for CUDA's.
-fn is_software(gpu: &Arc<dyn Gpu>) -> bool {
+fn is_software(gpu: &Gpu) -> bool {
     gpu.info().is_software || std::env::var_os("STAND_IN").is_some()
 }
 
@@ -88,7 +88,7 @@ fn keys_of_every_described_cipher_are_found() {
     keys_are_found_by_all(|_, cipher| !Entry::of(cipher.family()).by_hand);
 }
 
-fn keys_are_found_by_all(is_tried: impl Fn(&Arc<dyn Gpu>, Cipher) -> bool) {
+fn keys_are_found_by_all(is_tried: impl Fn(&Gpu, Cipher) -> bool) {
     for gpu in gpus() {
         let ciphers = Cipher::ALL.into_iter().zip([3, 23, 13, 0, 7, 31].into_iter().cycle());
         for (cipher, at) in ciphers.filter(|(cipher, _)| is_tried(&gpu, *cipher)) {
