@@ -105,6 +105,7 @@ pub trait KeyBytes: Bytes<Byte: Zeroize> {
     fn between(self, high: Self::Byte, low: Self::Byte, count: u32) -> Self::Byte;
 
     /// A big-endian number rotated towards its high end.
+    #[inline(always)]
     fn rotate_left<const N: usize>(self, number: [Self::Byte; N], count: usize) -> [Self::Byte; N] {
         let (bytes, bits) = (count / 8, (count % 8) as u32);
         each!(i < N => {
@@ -114,11 +115,13 @@ pub trait KeyBytes: Bytes<Byte: Zeroize> {
     }
 
     /// The sums of bytes in the same places.
+    #[inline(always)]
     fn sum<const N: usize>(self, a: [Self::Byte; N], b: [Self::Byte; N]) -> [Self::Byte; N] {
         each!(i < N => self.add(a[i], b[i]))
     }
 
     /// The sums with bytes that are the same for all keys.
+    #[inline(always)]
     fn sum_with<const N: usize>(self, a: [Self::Byte; N], constant: [u8; N]) -> [Self::Byte; N] {
         each!(i < N => self.add(a[i], self.constant(constant[i])))
     }

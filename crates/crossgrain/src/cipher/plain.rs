@@ -26,6 +26,7 @@ impl Bytes for Tables {
     type Byte = u8;
     type Key = u8;
 
+    #[inline(always)]
     fn add(self, a: u8, b: u8) -> u8 {
         a ^ b
     }
@@ -46,6 +47,7 @@ impl Bytes for Tables {
         self.boxes[sbox].table[usize::from(byte ^ key)]
     }
 
+    #[inline(always)]
     fn linear(self, byte: u8, map: usize) -> u8 {
         self.maps[map].of(byte)
     }
@@ -69,14 +71,17 @@ impl Words for Tables {
 }
 
 impl KeyBytes for Tables {
+    #[inline(always)]
     fn constant(self, byte: u8) -> u8 {
         byte
     }
 
+    #[inline(always)]
     fn substitute(self, choose: impl Fn(usize) -> usize, bytes: &mut [u8]) {
         substitute(self.boxes, choose, bytes);
     }
 
+    #[inline(always)]
     fn between(self, high: u8, low: u8, count: u32) -> u8 {
         high << count | low >> (8 - count)
     }
