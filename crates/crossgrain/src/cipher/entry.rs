@@ -6,7 +6,7 @@ use std::fmt;
 use super::KEYS_AT_ONCE;
 #[cfg(feature = "search")]
 use super::many_keys;
-use super::{Description, Names, OnBytes, OnWords, RoundKeys, of_family, plain};
+use super::{Description, Names, OnBytes, OnWords, RoundKeys, Scheduled, of_family, plain};
 use crate::block::{Block, Direction, Family, Key};
 
 /// A described cipher where its rounds need not be known.
@@ -21,12 +21,16 @@ pub struct Entry {
     schedule: fn(&[u8], Direction) -> RoundKeys,
     plain: fn(&[u8], Direction, &mut Block),
     #[cfg(feature = "search")]
-    under_keys: Option<UnderKeys>,
+    many_keys: Option<ManyKeys>,
 }
 
-/// What a block becomes under each of several keys.
+/// What is done with several keys at once: their schedules, and a block under each.
 #[cfg(feature = "search")]
-type UnderKeys = fn(&[RoundKeys], Direction, &Block) -> [Block; KEYS_AT_ONCE];
+#[derive(Clone, Copy)]
+struct ManyKeys {
+    schedules: fn(&[u8], usize, Direction) -> Vec<RoundKeys>,
+    under: fn(&[RoundKeys], Direction, &Block) -> [Block; KEYS_AT_ONCE],
+}
 
 impl Entry {
     pub(super) const fn by_hand<C: Description>(plain: fn(&[u8], Direction, &mut Block)) -> Self {
@@ -37,24 +41,30 @@ impl Entry {
             schedule: C::schedule,
             plain,
             #[cfg(feature = "search")]
-            under_keys: None,
+            many_keys: None,
         }
     }
 
-    pub(super) const fn on_bytes<C: OnBytes>() -> Self {
+    pub(super) const fn on_bytes<C: OnBytes + Scheduled>() -> Self {
         Self {
             by_hand: false,
             #[cfg(feature = "search")]
-            under_keys: Some(many_keys::on_bytes::<C>),
+            many_keys: Some(ManyKeys {
+                schedules: many_keys::schedules::<C>,
+                under: many_keys::on_bytes::<C>,
+            }),
             ..Self::by_hand::<C>(plain::on_bytes::<C>)
         }
     }
 
-    pub(super) const fn on_words<C: OnWords>() -> Self {
+    pub(super) const fn on_words<C: OnWords + Scheduled>() -> Self {
         Self {
             by_hand: false,
             #[cfg(feature = "search")]
-            under_keys: Some(many_keys::on_words::<C>),
+            many_keys: Some(ManyKeys {
+                schedules: many_keys::schedules::<C>,
+                under: many_keys::on_words::<C>,
+            }),
             ..Self::by_hand::<C>(plain::on_words::<C>)
         }
     }
@@ -70,10 +80,18 @@ impl Entry {
         Keys { family: self.family, encrypt: of(Direction::Encrypt), decrypt: of(Direction::Decrypt) }
     }
 
-    /// The bytes of one direction's round keys.
     #[cfg(feature = "search")]
-    pub fn schedule(&self, key: &[u8], direction: Direction) -> RoundKeys {
-        (self.schedule)(key, direction)
+    fn many_keys(&self) -> ManyKeys {
+        self.many_keys.expect("a cipher whose kernels are derived")
+    }
+
+    /// The bytes of one direction's round keys, of each of up to [`KEYS_AT_ONCE`] keys of so many bytes.
+    ///
+    /// # Panics
+    /// As [`Entry::under_keys`].
+    #[cfg(feature = "search")]
+    pub fn schedules(&self, keys: &[u8], key_bytes: usize, direction: Direction) -> Vec<RoundKeys> {
+        (self.many_keys().schedules)(keys, key_bytes, direction)
     }
 
     /// What a block becomes under each of up to [`KEYS_AT_ONCE`] keys.
@@ -87,7 +105,7 @@ impl Entry {
         direction: Direction,
         block: &Block,
     ) -> [Block; KEYS_AT_ONCE] {
-        self.under_keys.expect("a cipher whose kernels are derived")(keys, direction, block)
+        (self.many_keys().under)(keys, direction, block)
     }
 
     /// What a block becomes under one direction's round keys, by look-ups.

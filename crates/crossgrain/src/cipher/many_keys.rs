@@ -1,10 +1,12 @@
-//! One block under many keys at once, by gates: a key per lane of 64-bit integers.
+//! Many keys at once, by gates: their schedules, and one block under each. A key per lane of 64-bit integers.
 //!
 //! Layout: the state as in `Repr::Bitsliced`; lane i of every word of a round key is that bit of key i.
 //! Holds: nothing branches or indexes on keys. Lanes without a key hold zeros for one.
 
+use zeroize::Zeroizing;
+
 use super::sliced::Gates;
-use super::{OnBytes, OnWords, RoundKeys};
+use super::{OnBytes, OnWords, RoundKeys, Scheduled};
 use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::word::each;
 
@@ -25,19 +27,30 @@ const fn transposed(bytes: [u8; 8]) -> [u8; 8] {
     bits.to_le_bytes()
 }
 
-/// Byte `at` of all keys' round keys, bit by bit.
-fn byte(keys: &[RoundKeys], at: usize) -> [u64; 8] {
+/// The bits of up to [`LANES`] bytes.
+fn across(mut bytes: impl Iterator<Item = u8>) -> [u64; 8] {
     let mut bits = [[0; 8]; 8];
-    for (group, keys) in keys.chunks(8).enumerate() {
-        let mut bytes = [0; 8];
-        for (byte, key) in bytes.iter_mut().zip(keys) {
-            *byte = key[at];
-        }
-        for (bits, row) in bits.iter_mut().zip(transposed(bytes)) {
+    for group in 0..LANES / 8 {
+        let eight: [u8; 8] = std::array::from_fn(|_| bytes.next().unwrap_or_default());
+        for (bits, row) in bits.iter_mut().zip(transposed(eight)) {
             bits[group] = row;
         }
     }
     bits.map(u64::from_le_bytes)
+}
+
+/// The bytes of all lanes, from their bits.
+fn along(bits: [u64; 8]) -> [u8; LANES] {
+    let (mut bytes, bits) = ([0; LANES], bits.map(u64::to_le_bytes));
+    for (group, eight) in bytes.as_chunks_mut().0.iter_mut().enumerate() {
+        *eight = transposed(bits.map(|bits| bits[group]));
+    }
+    bytes
+}
+
+/// Byte `at` of all keys' round keys, bit by bit.
+fn byte(keys: &[RoundKeys], at: usize) -> [u64; 8] {
+    across(keys.iter().map(|key| key[at]))
 }
 
 /// A byte that all lanes have.
@@ -49,14 +62,27 @@ fn same(byte: u8) -> [u64; 8] {
 fn blocks(state: &[[u64; 8]; 16]) -> [Block; LANES] {
     let mut blocks = [[0; BLOCK_BYTES]; LANES];
     for (at, bits) in state.iter().enumerate() {
-        let bits = bits.map(u64::to_le_bytes);
-        for (group, blocks) in blocks.chunks_exact_mut(8).enumerate() {
-            for (block, byte) in blocks.iter_mut().zip(transposed(bits.map(|bits| bits[group]))) {
-                block[at] = byte;
-            }
+        for (block, byte) in blocks.iter_mut().zip(along(*bits)) {
+            block[at] = byte;
         }
     }
     blocks
+}
+
+/// The round keys of up to [`LANES`] keys of so many bytes each.
+pub(super) fn schedules<C: Scheduled>(keys: &[u8], key_bytes: usize, direction: Direction) -> Vec<RoundKeys> {
+    let of = |at: usize| across(keys.chunks_exact(key_bytes).map(|key| key[at]));
+    let key_bits: Zeroizing<Vec<_>> = Zeroizing::new((0..key_bytes).map(of).collect());
+    let empty = || Zeroizing::new(vec![0; C::round_key_bytes(key_bytes)]);
+    let mut all: Vec<RoundKeys> = keys.chunks_exact(key_bytes).map(|_| empty()).collect();
+    C::round_keys(Gates::of::<C>(), &key_bits, direction, &mut |place, bytes: &[[u64; 8]]| {
+        for (at, bits) in (place..).zip(bytes) {
+            for (round_keys, byte) in all.iter_mut().zip(along(*bits)) {
+                round_keys[at] = byte;
+            }
+        }
+    });
+    all
 }
 
 /// What a block becomes under each of up to [`LANES`] keys, by a cipher of bytes.

@@ -10,6 +10,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+#[cfg(feature = "search")]
+use super::KeyBytes;
 use super::folded::Lacks;
 use super::sbox::{Linear, Sbox};
 use super::ways::Way;
@@ -231,6 +233,24 @@ impl Bytes for Gates {
 
     fn linear(self, byte: [u64; 8], map: usize) -> [u64; 8] {
         mapped(&self.maps[map], byte)
+    }
+}
+
+#[cfg(feature = "search")]
+impl KeyBytes for Gates {
+    fn constant(self, byte: u8) -> [u64; 8] {
+        spread_byte(byte)
+    }
+
+    fn substitute(self, choose: impl Fn(usize) -> usize, bytes: &mut [[u64; 8]]) {
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = substituted(&self.boxes[choose(at)], *byte);
+        }
+    }
+
+    fn between(self, high: [u64; 8], low: [u64; 8], count: u32) -> [u64; 8] {
+        let count = count as usize;
+        each!(bit < 8 => if bit < count { low[8 - count + bit] } else { high[bit - count] })
     }
 }
 

@@ -1,7 +1,6 @@
 //! Steps of a search for the key of a cipher that is described once, on batches of keys.
 //!
-//! The schedule goes along the grain, one key after another; the rounds go across it, by gates under 64 keys at a time, or along it
-//! by look-ups.
+//! The schedule goes across the grain, by gates for 64 keys at a time; the rounds go so too, or along it by look-ups.
 //! Holds: all known bits are compared, so what is found is right; but for the look-ups nothing branches or indexes on keys, except on
 //! that.
 
@@ -31,7 +30,9 @@ impl KeyStep for Schedule {
     fn run(&self, batch: &mut Batch) {
         let Self { entry, key_bytes, direction } = *self;
         batch.round_keys.clear();
-        batch.round_keys.extend(batch.keys.chunks_exact(key_bytes).map(|key| entry.schedule(key, direction)));
+        for keys in batch.keys.chunks(KEYS_AT_ONCE * key_bytes) {
+            batch.round_keys.extend(entry.schedules(keys, key_bytes, direction));
+        }
     }
 }
 

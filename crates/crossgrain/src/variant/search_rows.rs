@@ -62,15 +62,15 @@ const fn back(direction: Direction) -> &'static str {
     }
 }
 
-/// The steps of ciphers that are described once: schedules along the grain, one key after another; rounds across it by gates, which
-/// bring the keys there themselves, or along it by look-ups.
+/// The steps of ciphers that are described once: schedules across the grain by gates, 64 keys at a time; rounds across it, too, which
+/// bring the round keys there themselves, or along it by look-ups.
 struct Described<'a>(&'a mut Vec<Variant>);
 
 /// Instructions that a gate of the rounds comes to, in the rounds of 64 keys, whose round keys are brought across the grain for it.
 const OF_GATE: f64 = 6.0;
 
-/// The same in the schedule of one key, which goes by gates on single bytes.
-const OF_GATE_IN_SCHEDULE: f64 = 0.45;
+/// The same in the schedules, for each key's share.
+const OF_GATE_IN_SCHEDULE: f64 = 0.145;
 
 /// Instructions of a substitution of a byte by a look-up, and of a linear map of a byte.
 const LOOK_UP: f64 = 4.0;
