@@ -287,7 +287,7 @@ fn a_reader_that_has_gone() {
     }
 }
 
-/// Whoever stops reading what is told has seen enough.
+/// A reader that goes away has seen enough.
 #[test]
 fn a_reader_who_has_gone_is_told_nothing() {
     let place = Place::with(b"data");

@@ -101,7 +101,7 @@ fn killed_at_any_moment_it_goes_on_where_it_was() {
     assert!(journal.ends_with("{\"outcome\":\"exhausted\"}\n"));
 }
 
-/// With --all a find is no end: whoever goes on behind it hears of it, and by the exit code too.
+/// With --all a find is no end: a run that goes on behind it tells of it, and by the exit code too.
 #[test]
 fn what_was_found_before_counts_when_it_goes_on() {
     let place = Place::new();

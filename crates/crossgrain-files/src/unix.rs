@@ -53,7 +53,7 @@ impl Stamp {
     }
 }
 
-/// When a file was changed last, by the time that nobody can set: whoever writes it may set the other back.
+/// When a file was changed last, by the time that nobody can set. The time of modification may be set back.
 pub(crate) fn changed(metadata: &Metadata) -> Option<SystemTime> {
     let seconds = Duration::from_secs(u64::try_from(metadata.ctime()).ok()?);
     let nanoseconds = Duration::from_nanos(u64::try_from(metadata.ctime_nsec()).ok()?);

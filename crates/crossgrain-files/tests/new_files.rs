@@ -139,7 +139,7 @@ mod unix {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
     }
 
-    /// Whoever changes a file may set the time of that back: the times still are of an earlier tick when they are looked at.
+    /// The time of a modification may be set back: the times still are of an earlier tick when they are looked at.
     #[test]
     fn a_time_that_was_set_back_settles_nothing() {
         let folder = tempfile::tempdir().unwrap();

@@ -90,8 +90,8 @@ class EncryptedFile(io.RawIOBase):
     Modes: "r" reads; "x" writes a file that is not there yet, "w" one that may be. A written file appears when it is
     closed, and not at all if the `with` block raises, something could not be written, or the object is dropped unclosed. (An
     `io.BufferedWriter` around it closes it even if its block raises: `discard` it yourself then.) A forked process cannot
-    write on. Nothing is read but what is authentic: at the first chunk that was changed, reading raises `Forged`. Whoever
-    reads a part knows nothing of the rest; `seek(0, 2)` proves where the end is. For many small reads or writes, wrap it in
+    write on. Nothing is read but what is authentic: at the first chunk that was changed, reading raises `Forged`. A
+    part that was read tells nothing of the rest; `seek(0, 2)` proves where the end is. For many small reads or writes, wrap it in
     `io.BufferedReader` or `io.BufferedWriter`.
     """
 

@@ -153,7 +153,7 @@ pub(super) type Parameter = ((&'static str, &'static str), fn() -> Vec<String>);
 /// A byte of a key that all blocks share, by the four in `keys` with which its words begin.
 const UNIFORM: Parameter = (("k", "u32"), || key_words(8));
 
-/// Another byte of the state, or one of a key a lane.
+/// Another byte of the state, or of a key, where each lane has its own.
 pub(super) const BYTE: Parameter = (("z", "Byte"), || words("z", 8));
 
 /// The functions of all operations of these steps, which take bytes of keys by `key`.

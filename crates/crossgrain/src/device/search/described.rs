@@ -1,4 +1,4 @@
-//! Ciphers that are described once, bit-sliced with a key a lane, 32 keys a thread.
+//! Ciphers that are described once, bit-sliced with one key for each lane, 32 keys a thread.
 //!
 //! The schedule and the rounds are the operations that were recorded of the description (`device::recorded`), with the loops that are in
 //! them (`device::rolled`), and loops in these. A thread works out all round keys of its keys and keeps them in memory of its own, from which the

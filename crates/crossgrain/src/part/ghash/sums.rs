@@ -91,20 +91,14 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
         Self { isa, powers, field, sums: field.load(isa, &bytes[..W::BYTES]), due: field.zero }
     }
 
-    /// The key's power over so many registers.
-    #[inline(always)]
-    fn across(&self, registers: usize) -> W {
-        self.powers.across[registers - 1].load(self.isa).power
-    }
-
     /// What the sums so far, and the first register of a stride, come to at its end.
     #[inline(always)]
     pub(in crate::part) fn begin_stride(&mut self, first: &[u8]) -> ByThree<W> {
         let blocks = self.field.load(self.isa, first) ^ self.due;
         self.due = self.field.zero;
-        let [.., second, first] = &self.powers.across;
-        let sums = self.field.by_three(self.sums, first.load(self.isa));
-        sums.plus(self.field.by_three(blocks, second.load(self.isa)))
+        let [.., of_first, of_sums] = &self.powers.across;
+        let sums = self.field.by_three(self.sums, of_sums.load(self.isa));
+        sums.plus(self.field.by_three(blocks, of_first.load(self.isa)))
     }
 
     /// All registers of a stride but the first and the last, two by two, with their powers.
@@ -155,7 +149,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
 
     #[inline(always)]
     pub(super) fn add_register(&mut self, register: &[u8]) {
-        let moved = self.field.reduced(Product::of(self.sums, self.across(1)));
+        let moved = self.field.reduced(Product::of(self.sums, self.powers.across[0].load(self.isa).power));
         self.sums = moved ^ self.field.load(self.isa, register);
     }
 
