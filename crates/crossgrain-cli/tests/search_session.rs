@@ -229,21 +229,49 @@ fn a_session_that_cannot_keep_keys_is_not_begun() {
     }
 }
 
-/// Candidates are numbered by words and rules: with another number of rules a number is another word's.
+/// Candidates are numbered by words and rules: with others a number is that of another candidate.
 #[test]
-fn rules_that_were_changed_are_refused() {
+fn words_and_rules_that_were_changed_are_refused() {
     let place = Place::new();
-    place.write("words", b"a\nb\nc\n");
-    place.write("rules", b":\n$1\n");
+    let (words, rules) = (["a\nb\nc\n", "a\nb\nd\n", "a\nb\nc\nd\n"], [":\n$1\n", ":\n$2\n", ":\n$1\n$2\n"]);
+    place.write("words", words[0].as_bytes());
+    place.write("rules", rules[0].as_bytes());
     let args = [&PAIR[..], &["--words", "words", "--rules", "rules", "--session", "s"]].concat();
     assert_eq!(place.run(&args).code, Some(1));
     let journal = String::from_utf8(place.read("s.session")).unwrap();
     place.write("s.session", journal.split_once("{\"outcome\"").unwrap().0.as_bytes());
-    place.write("rules", b":\n$1\n$2\n");
-    let line = place.run(&RESTORE).refused(3);
-    assert!(line.contains("not as many rules"), "{line}");
-    place.write("rules", b":\n$1\n");
+    let refused = |name: &str, text: &str, why: &str| {
+        let before = place.read(name);
+        place.write(name, text.as_bytes());
+        let line = place.run(&RESTORE).refused(3);
+        assert!(line.contains(why), "{line}");
+        place.write(name, &before);
+    };
+    refused("words", words[1], "other words");
+    refused("words", words[2], "not as long");
+    refused("rules", rules[1], "other rules");
+    refused("rules", rules[2], "other rules");
     assert_eq!(place.run(&RESTORE).code, Some(1));
+}
+
+/// Of a long list both ends tell, and not how long it takes to read.
+#[test]
+fn a_long_list_with_another_end_is_refused() {
+    let place = Place::new();
+    let mut words = b"word\n".repeat(500_000);
+    place.write("words", &words);
+    let args = [&PAIR[..], &["--words", "words", "--limit", "10", "--session", "s"]].concat();
+    assert_eq!(place.run(&args).code, Some(1));
+    let journal = String::from_utf8(place.read("s.session")).unwrap();
+    place.write("s.session", journal.split_once("{\"outcome\"").unwrap().0.as_bytes());
+    assert_eq!(place.run(&RESTORE).code, Some(1));
+    place.write("s.session", journal.split_once("{\"outcome\"").unwrap().0.as_bytes());
+    for at in [0, words.len() - 2] {
+        words[at] ^= 1;
+        place.write("words", &words);
+        assert!(place.run(&RESTORE).refused(3).contains("other words"));
+        words[at] ^= 1;
+    }
 }
 
 /// A file may not grow over a block: what a full disk is to the journal.
@@ -251,7 +279,7 @@ fn rules_that_were_changed_are_refused() {
 fn a_full_disk_under_the_journal_is_an_error_and_nothing_is_lost() {
     let (place, mut args) = place_with_words(200_000);
     // The journal begins with the arguments: they leave room for a shard or two, which take seconds each.
-    let long = "w".repeat(215);
+    let long = "w".repeat(175);
     place.write(&long, &place.read("words"));
     *args.last_mut().unwrap() = long;
     let quoted: Vec<_> = args.iter().map(|arg| format!("'{arg}'")).collect();

@@ -127,8 +127,9 @@ impl Gpu {
         device.set_state(&mut program, state)?;
         // SAFETY: as the caller says.
         let done = unsafe { device.run(&program, job, source, goal) };
-        device.set_state(&mut program, &vec![0; state.len()])?;
-        done
+        let wiped = device.set_state(&mut program, &vec![0; state.len()]);
+        // Why a run failed says more than that a lost device could not be wiped.
+        done.and_then(|time| wiped.map(|()| time))
     }
 
     /// Overwrites memory of so many bytes. A device that does not listen any more cannot be helped.

@@ -1,23 +1,30 @@
 //! Which keys are tried: a space or a word list, and which part of it.
 
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
 use crossgrain_search::{BigUint, Form, OWN_SETS, Part, Rule, Search, Sets, Space, Words, key_mask};
+use sha2::{Digest as _, Sha256};
+use zeroize::Zeroizing;
 
 use super::args::{Args, FormName};
+use super::session::ListFacts;
 use crate::error::Error;
 use crate::input::{Input, read_small};
 
 /// How much of a list is read at a time where its words are only counted.
 const COUNT_BYTES: usize = 1 << 20;
 
+/// How much of either end of a list a session notes the digest of.
+const ENDS_BYTES: u64 = 1 << 20;
+
 /// What is tried.
 pub(super) enum Candidates {
     /// Those of a space with these numbers.
     Space(Space, Range<BigUint>),
     /// Those of a list.
-    Words(List),
+    Words(Box<List>),
 }
 
 /// A word list, and what is made of it.
@@ -26,8 +33,8 @@ pub(super) struct List {
     pub(super) rules: Vec<Rule>,
     /// The numbers of the candidates; without end if nobody counted the words.
     pub(super) range: Range<u128>,
-    /// How long the list is, if that can be known.
-    pub(super) len_bytes: Option<u64>,
+    /// What a session notes of it; nothing without a session.
+    pub(super) facts: ListFacts,
 }
 
 impl List {
@@ -48,7 +55,7 @@ impl Args {
     pub(super) fn candidates(&self, search: &Search) -> Result<Candidates, Error> {
         let part = Part { skip: self.skip.clone(), limit: self.limit.clone(), shard: self.shard };
         if let Some(path) = &self.words {
-            return Ok(Candidates::Words(self.list(path, search, &part)?));
+            return Ok(Candidates::Words(Box::new(self.list(path, search, &part)?)));
         }
         let key_bytes = search.key_bytes();
         if let (Some(range), Some(key_bytes)) = (&self.range, key_bytes) {
@@ -118,8 +125,21 @@ impl Args {
             let number = |bound: BigUint| u128::try_from(bound).unwrap_or(u128::MAX);
             number(range.start)..number(range.end)
         };
-        let len_bytes = input.len_bytes();
-        Ok(List { words: Words::new(input, form, search.chunk_bytes()), rules, range, len_bytes })
+        let facts = if self.session.is_some() { self.facts(&input)? } else { ListFacts::default() };
+        Ok(List { words: Words::new(input, form, search.chunk_bytes()), rules, range, facts })
+    }
+
+    /// What a session notes of this list and of its rules.
+    fn facts(&self, input: &Input) -> Result<ListFacts, Error> {
+        let ends = match (&self.words, input.len_bytes()) {
+            (Some(path), Some(len_bytes)) if path != Path::new("-") => {
+                Some(digest_of_ends(Input::open(Some(path))?, len_bytes)?)
+            }
+            _ => None,
+        };
+        let rules = self.rules.as_ref().map(|path| read_small(path)).transpose()?;
+        let rules = rules.map(|text| short(Sha256::new_with_prefix(text)));
+        Ok(ListFacts { len_bytes: input.len_bytes(), ends, rules })
     }
 
     fn read_rules(&self) -> Result<Vec<Rule>, Error> {
@@ -153,4 +173,23 @@ fn ends(range: &str, key_bytes: usize) -> Result<(BigUint, BigUint), Error> {
     let (first, last) = range.split_once("..").ok_or_else(bad)?;
     let (first, last) = (number(first)?, number(last)?);
     if first > last { Err(bad()) } else { Ok((first, last + 1_u8)) }
+}
+
+/// The digest of a file's first and last [`ENDS_BYTES`]: enough to tell lists apart, and nothing to wait for.
+fn digest_of_ends(mut input: Input, len_bytes: u64) -> Result<u64, Error> {
+    let mut digest = Sha256::new();
+    let read: io::Result<()> = [0, len_bytes.saturating_sub(ENDS_BYTES)].into_iter().try_for_each(|from| {
+        let mut end = Zeroizing::new(Vec::with_capacity(ENDS_BYTES.min(len_bytes) as usize));
+        input.seek(SeekFrom::Start(from))?;
+        input.by_ref().take(ENDS_BYTES).read_to_end(&mut end)?;
+        digest.update(&end);
+        Ok(())
+    });
+    read.map_err(|error| Error::read(input.name(), &error))?;
+    Ok(short(digest))
+}
+
+/// 64 bits of SHA-256: a list is taken for another by chance, and nobody gains by it.
+fn short(digest: Sha256) -> u64 {
+    digest.finalize().iter().take(8).fold(0, |number, &byte| number << 8 | u64::from(byte))
 }

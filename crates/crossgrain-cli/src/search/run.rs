@@ -105,7 +105,7 @@ enum Work<'a> {
     /// Candidates of a space with these numbers.
     Space(Places<'a>, Range<BigUint>),
     /// Those of a list, by these devices beside the CPU.
-    Words(List, Vec<Deriving>),
+    Words(Box<List>, Vec<Deriving>),
 }
 
 impl Work<'_> {
@@ -173,9 +173,7 @@ impl Journal {
             return Ok(Self::default());
         };
         let list = match work {
-            Work::Words(List { len_bytes, rules, .. }, _) => {
-                ListFacts { len_bytes: *len_bytes, rules: Some(rules.len() as u64) }
-            }
+            Work::Words(list, _) => list.facts,
             Work::Space(..) => ListFacts::default(),
         };
         let Some((session, State { list: was, next, is_found, outcome, .. })) = restored else {
@@ -186,14 +184,7 @@ impl Journal {
             let session = Session::create(name, &typed, list)?;
             return Ok(Self { session: Some(session), ..Self::default() });
         };
-        if was.len_bytes != list.len_bytes {
-            let why = "the word list is not as long as when the session began: give it back as it was";
-            return Err(Error::usage(why));
-        }
-        if was.rules.is_some() && was.rules != list.rules {
-            let why = "there are not as many rules as when the session began: give them back as they were";
-            return Err(Error::usage(why));
-        }
+        list.check(was)?;
         // One that was killed between its find and its end has ended.
         let ended = outcome.or((is_found && !args.all).then_some(Outcome::Found));
         Ok(Self { session: Some(session), next, is_found, ended })
@@ -242,7 +233,7 @@ fn watched(
         let steps = Steps { search, watch: &watch, is_found: &is_found, is_ended: &is_ended, results };
         let searched = match work {
             Work::Space(places, range) => steps.space(places, next..range.end, &mut journal),
-            Work::Words(list, devices) => steps.words(list, &devices, &next, &mut journal),
+            Work::Words(list, devices) => steps.words(*list, &devices, &next, &mut journal),
         };
         is_done.store(true, Ordering::Release);
         teller.thread().unpark();

@@ -30,8 +30,32 @@ pub(super) struct Session {
 pub(super) struct ListFacts {
     /// Its length, if that can be known.
     pub(super) len_bytes: Option<u64>,
-    /// How many rules there are for a word; versions before did not note that.
+    /// A digest of its first and last bytes, if it is a file; versions before did not note that.
+    pub(super) ends: Option<u64>,
+    /// A digest of its file of rules, if there is one; versions before did not note that either.
     pub(super) rules: Option<u64>,
+}
+
+/// What the journal calls them, in this order.
+const LIST_FACTS: [&str; 3] = ["list_bytes", "list_ends", "rules_digest"];
+
+impl ListFacts {
+    /// Refuses a list that is another than before: a candidate's number would be that of another candidate.
+    pub(super) fn check(self, before: Self) -> Result<(), Error> {
+        let differs = |before: Option<u64>, now| before.is_some() && before != now;
+        let what = if before.len_bytes != self.len_bytes {
+            "the word list is not as long as"
+        } else if differs(before.ends, self.ends) {
+            "the word list has other words than"
+        } else if differs(before.rules, self.rules) {
+            "there are other rules than"
+        } else {
+            return Ok(());
+        };
+        Err(Error::usage(format!(
+            "{what} when the session began: give back what there was, or begin another"
+        )))
+    }
 }
 
 /// What a journal says.
@@ -69,10 +93,10 @@ impl Session {
             })?;
         let mut session = Self { file, path };
         session.lock()?;
-        let begun = json!({
-            "crossgrain_session": VERSION, "arguments": arguments,
-            "list_bytes": list.len_bytes, "rules": list.rules,
-        });
+        let mut begun = json!({ "crossgrain_session": VERSION, "arguments": arguments });
+        for (name, fact) in LIST_FACTS.into_iter().zip([list.len_bytes, list.ends, list.rules]) {
+            begun[name] = fact.into();
+        }
         if let Err(error) = session.add(&begun) {
             // Without its first line it is no session, and stands in the way of one.
             session.remove();
@@ -155,14 +179,15 @@ fn begun(text: &str, path: &Path) -> Result<Value, Error> {
     }
 }
 
-fn state(text: &str, path: &Path) -> Result<State, Error> {
-    let begun = begun(text, path)?;
+fn state(journal: &str, path: &Path) -> Result<State, Error> {
+    let begun = begun(journal, path)?;
     let argument = |argument: &Value| argument.as_str().map(str::to_owned);
     let arguments = begun["arguments"].as_array().and_then(|all| all.iter().map(argument).collect());
     let arguments = arguments.ok_or_else(|| damaged(path, 1))?;
-    let list = ListFacts { len_bytes: begun["list_bytes"].as_u64(), rules: begun["rules"].as_u64() };
+    let [len_bytes, ends, rules] = LIST_FACTS.map(|name| begun[name].as_u64());
+    let list = ListFacts { len_bytes, ends, rules };
     let mut state = State { arguments, list, next: None, is_found: false, outcome: None };
-    for (number, line) in (1..).zip(text.lines()).skip(1) {
+    for (number, line) in (1..).zip(journal.lines()).skip(1) {
         let bad = || damaged(path, number);
         let line: Value = serde_json::from_str(line).map_err(|_| bad())?;
         if let Some(next) = line["next"].as_str() {
