@@ -165,6 +165,13 @@ fn keys_of_words_are_derived_on_devices() {
         let session = ["--device", &device, "--session", &device.replace(':', "-")];
         let restored = [&search(&session), &place.run(&[&["search", "--restore"], &session[2..]].concat())];
         assert!(restored.iter().all(|done| done.code == Some(0) && done.out == DERIVED.as_bytes()));
+        // The same candidate among those of a mask.
+        let mask =
+            ["--mask", "Word15?d?d?d", "--kdf", "pbkdf2-sha256", "--salt", "73616c74", "--iterations", "50"];
+        let done = place.run(&[&args[..7], &mask, &["--device", &device, "--explain"]].concat());
+        let found = DERIVED.replace("candidate 3001", "candidate 1");
+        assert_eq!((done.code, &String::from_utf8(done.out).unwrap()[..]), (Some(0), &found[..]));
+        assert!(done.err.contains(&format!("kernel pbkdf2-sha256 on {device} and ")), "{}", done.err);
         // What devices do not derive is the CPU's, and told.
         place.write("keys", KEY.as_bytes());
         let (plain, crypt) = ("00112233445566778899aabbccddeeff", "69c4e0d86a7b0430d8cdb78070b4c55a");

@@ -114,10 +114,15 @@ impl<'a> Batch<'a> {
     }
 
     /// The same where a device derives the keys.
-    pub(super) fn on(search: &'a Search, watch: &'a Watch<'a>, device: &'a Deriving) -> Result<Self, Error> {
+    pub(super) fn on(
+        search: &'a Search,
+        watch: &'a Watch<'a>,
+        base: BigUint,
+        device: &'a Deriving,
+    ) -> Result<Self, Error> {
         let derivation = device.derivation();
         let made = Made::Together(Together::new(derivation, Place::Device(device)));
-        Ok(Self { made, most: device.words(), ..Self::new(search, watch, BigUint::ZERO, None)? })
+        Ok(Self { made, most: device.words(), ..Self::new(search, watch, base, None)? })
     }
 
     /// Adds a candidate with a number; whether there is a key of it.

@@ -28,6 +28,7 @@ mod kdf;
 mod known;
 mod listed;
 mod mask;
+mod one_by_one;
 mod part;
 mod rule;
 mod sha256;

@@ -16,12 +16,10 @@ use zeroize::Zeroizing;
 use super::batch::Batch;
 use super::deriving::Deriving;
 use super::job::mixed;
+use super::one_by_one::THREADS_A_FEEDER;
 use super::words::{Refused, Words};
 use super::{Chunk, Error, Rule, Search, Watch};
 use crossgrain::internal as pool;
-
-/// One of so many threads feeds a device, if not the only one: it makes blocks of words while the device works on others'.
-const THREADS_A_FEEDER: usize = 4;
 
 /// As much of a list is held for a device, and no more.
 const HELD_BYTES_MAX: usize = 1 << 26;
@@ -120,7 +118,7 @@ impl<'a> WordSearch<'a> {
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
         if let Some(device) = device {
-            let mut batch = Batch::on(self.search, watch, device)?;
+            let mut batch = Batch::on(self.search, watch, BigUint::ZERO, device)?;
             let mut held = Vec::new();
             let fed = self.feed(&mut batch, source, &mut held, watch);
             refused.lock().unwrap_or_else(PoisonError::into_inner).merge(batch.refused());

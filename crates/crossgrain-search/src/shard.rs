@@ -11,9 +11,11 @@ use num_bigint::BigUint;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
-use super::batch::{Batch, prove};
+use super::batch::prove;
+use super::deriving::Deriving;
 use super::device::{Device, Left, OnDevice};
 use super::job::mixed;
+use super::one_by_one::OneByOne;
 use super::{BlockSearch, Error, Hit, Inner, Known, Search, Space, Watch};
 use crossgrain::internal as pool;
 use crossgrain::plan::Use;
@@ -28,12 +30,6 @@ const ITEM_KEYS: usize = 1 << 19;
 /// little, and so few that the device does not wait for long at the end.
 const ITEMS_BESIDE: usize = 32;
 
-/// Candidates of the slow way that a thread takes at a time, at most.
-const SLOW_ITEM: u64 = 4096;
-
-/// Candidates that fill the widest register, where keys are derived a lane each.
-const LANES: u64 = 16;
-
 /// A planted key is looked for in this part of a shard.
 pub(super) const PROOF_PART: u64 = 64;
 
@@ -43,7 +39,16 @@ pub struct SpaceSearch<'a> {
     space: &'a Space,
     /// Prepared tables of the period, for kernels that have a use for them.
     tables: Vec<(Range<usize>, Inner)>,
-    device: Option<OnDevice>,
+    beside: Beside,
+}
+
+/// What searches beside the CPU.
+enum Beside {
+    Nothing,
+    /// A device that tries keys.
+    Tries(OnDevice),
+    /// A device that derives keys, which the CPU tries.
+    Derives(Deriving),
 }
 
 impl<'a> SpaceSearch<'a> {
@@ -52,7 +57,7 @@ impl<'a> SpaceSearch<'a> {
     /// # Errors
     /// [`Error::BadCandidate`] if its candidates are no keys.
     pub fn new(search: &'a Search, space: &'a Space) -> Result<Self, Error> {
-        let mut prepared = Self { search, space, tables: Vec::new(), device: None };
+        let mut prepared = Self { search, space, tables: Vec::new(), beside: Beside::Nothing };
         if let Some(key_bytes) = search.key_bytes() {
             search
                 .kdf()
@@ -67,18 +72,24 @@ impl<'a> SpaceSearch<'a> {
     }
 
     /// Prepares to search a space by a device, as far as it goes: what is no whole period of the device's, and all that is left
-    /// when it fails, is the CPU's. Where there is more than one thread, the others search beside the device.
+    /// when it fails, is the CPU's. Where there is more than one thread, the others search beside the device. Keys that are derived of
+    /// candidates are derived by the device.
     ///
     /// # Errors
     /// As [`SpaceSearch::new`]; [`Error::Device`] if it has no use for the search, or fails.
     pub fn on(search: &'a Search, space: &'a Space, device: &dyn Device) -> Result<Self, Error> {
         let mut prepared = Self::new(search, space)?;
-        let (Known::Blocks(blocks), true) = (search.known(), search.kdf().is_padding()) else {
-            let why = "it takes keys that are candidates, padded or not, tried on a block";
-            return Err(Error::Device { why: why.to_owned() });
+        prepared.beside = match search.known() {
+            Known::Blocks(blocks) if search.kdf().is_padding() => {
+                Beside::Tries(OnDevice::new(device, blocks, space, |halves| prepared.padded(halves, blocks))?)
+            }
+            _ if search.derivation().is_some() => Beside::Derives(Deriving::new(search, device)?),
+            _ => {
+                let why = "it takes keys that are candidates, padded or not, tried on a block, and keys that are made by sha256 \
+                           or pbkdf2-sha256, with a salt of 243 bytes at most";
+                return Err(Error::Device { why: why.to_owned() });
+            }
         };
-        let on_device = OnDevice::new(device, blocks, space, |halves| prepared.padded(halves, blocks))?;
-        prepared.device = Some(on_device);
         Ok(prepared)
     }
 }
@@ -87,17 +98,26 @@ impl SpaceSearch<'_> {
     /// What tries the keys.
     pub fn kernel(&self) -> String {
         let usage = if self.tables.is_empty() { Use::Once } else { Use::Often };
-        self.device.as_ref().map_or_else(|| self.search.kernel(usage), |device| device.name().to_owned())
+        let on_cpu = self.search.kernel(usage);
+        match &self.beside {
+            Beside::Nothing => on_cpu,
+            Beside::Tries(device) => device.name().to_owned(),
+            Beside::Derives(device) => format!("{} and {on_cpu}", device.name()),
+        }
     }
 
     /// Why the device failed, once, if it did since it was last asked.
     pub fn failure(&self) -> Option<String> {
-        self.device.as_ref().and_then(OnDevice::failure)
+        match &self.beside {
+            Beside::Nothing => None,
+            Beside::Tries(device) => device.failure(),
+            Beside::Derives(device) => device.failure(),
+        }
     }
 
     /// The next number from this one on at which a shard is best ended.
     pub fn whole(&self, number: &BigUint) -> BigUint {
-        let period = self.device.as_ref().map_or(1, OnDevice::period);
+        let period = if let Beside::Tries(device) = &self.beside { device.period() } else { 1 };
         (number + (period - 1)) / period * period
     }
 
@@ -113,8 +133,8 @@ impl SpaceSearch<'_> {
             return Ok(true);
         }
         let before = watch.tried();
-        match (self.search.known(), &self.device) {
-            (Known::Blocks(blocks), Some(device)) => self.by_device(blocks, device, range, watch)?,
+        match (self.search.known(), &self.beside) {
+            (Known::Blocks(blocks), Beside::Tries(device)) => self.by_device(blocks, device, range, watch)?,
             _ => self.on_cpu(range, watch)?,
         }
         let is_whole = watch.tried().wrapping_sub(before) == count;
@@ -175,7 +195,10 @@ impl SpaceSearch<'_> {
         let count = u64::try_from(&range.end - &range.start).map_err(|_| Error::LargeShard)?;
         match self.search.known() {
             Known::Blocks(blocks) if !self.tables.is_empty() => self.by_tables(blocks, range, count, watch),
-            _ => self.one_by_one(range, count, watch),
+            _ => {
+                let device = if let Beside::Derives(device) = &self.beside { Some(device) } else { None };
+                OneByOne::new((self.search, self.space), device, (&range.start, count), watch).run()
+            }
         }
     }
 
@@ -278,32 +301,6 @@ impl SpaceSearch<'_> {
         let o = mixed(seed + 1) % (outer.len() / blocks.cipher().key_bytes()) as u64;
         let i = mixed(seed + 2) % table.count() as u64;
         prove(blocks, Use::Often, &outer, table.keys(), (o as usize, i as usize))
-    }
-
-    /// Candidates one by one, on all threads.
-    fn one_by_one(&self, range: &Range<BigUint>, count: u64, watch: &Watch<'_>) -> Result<(), Error> {
-        let threads = pool::threads() as u64;
-        let least = if self.search.on_lanes().is_some() { LANES } else { 1 };
-        let step = (count / (8 * threads)).next_multiple_of(least).clamp(least, SLOW_ITEM);
-        let items = count.div_ceil(step);
-        let planted = mixed(low(&range.start) ^ mixed(count)) % items;
-        (0..items).into_par_iter().try_for_each(|item| {
-            if watch.is_stopped() {
-                return Ok(());
-            }
-            let first = &range.start + item * step;
-            let count = step.min(count - item * step) as usize;
-            let flat = self.space.candidates(&first, count);
-            let proof = (item == planted).then(|| mixed(item));
-            let mut batch = Batch::new(self.search, watch, first, proof)?;
-            for (number, candidate) in (0..).zip(flat.chunks_exact(self.space.len_bytes())) {
-                if watch.is_stopped() {
-                    break;
-                }
-                batch.push(number, candidate)?.map_err(Error::BadCandidate)?;
-            }
-            batch.flush()
-        })
     }
 
     fn table(&self, blocks: &BlockSearch, range: Range<usize>, usage: Use) -> Result<Inner, Error> {

@@ -1,5 +1,5 @@
-//! Words whose keys a device derives, here one that is none: what the CPU finds is found, and counted once, whatever becomes of the
-//! device; and one that derives wrongly is found out.
+//! Words and candidates of a space whose keys a device derives, here one that is none: what the CPU finds is found, and counted
+//! once, whatever becomes of the device; and one that derives wrongly is found out.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
 use std::io::Cursor;
@@ -13,7 +13,7 @@ use crossgrain::mode::{Aead as _, Gcm, Mode, Options};
 use crossgrain::{Cipher, Direction, Features, Key};
 use crossgrain_search::{
     BigUint, BlockSearch, Derivation, Derive, Deriving, Device, Error, Failure, Form, Hash, Hit, Kdf, Known,
-    Pair, Refused, Rule, Search, Table, Tagged, Watch, WordSearch, Words,
+    Pair, Refused, Rule, Search, Space, SpaceSearch, Table, Tagged, Watch, WordSearch, Words, key_mask,
 };
 use rayon::ThreadPoolBuilder;
 
@@ -229,6 +229,72 @@ fn a_device_that_derives_wrongly_is_found_out() {
         }
     });
     assert!(caught.count() > 2, "a key in three is wrong");
+}
+
+/// Candidates that begin so: `word`, any byte, and a digit.
+fn space(begin: &str) -> Space {
+    let hex: String = begin.bytes().map(|byte| format!("{byte:02x}")).collect();
+    key_mask(format!("{hex}776f7264??3?").as_bytes()).unwrap()
+}
+
+/// The search for the key of a candidate, and those with these numbers searched by a device: what is found and how many were tried,
+/// and why the device failed.
+fn found_in(
+    (kdf, space, sought): (&Kdf, &Space, u32),
+    device: &Pretended,
+    (range, threads): (Range<u32>, usize),
+) -> Result<(Vec<BigUint>, u64, Option<String>), Error> {
+    let mut key = [0; 32];
+    kdf.derive(&space.candidates(&sought.into(), 1), &mut key).unwrap();
+    let pair = Pair::whole(Direction::Encrypt, *b"a block of input", [0; 16]);
+    let pair = pair.planted(&Key::new(Cipher::Aes256, &key).unwrap());
+    let blocks = BlockSearch::new(Cipher::Aes256, &[pair], &Options::default()).unwrap();
+    let search = Search::new(Known::Blocks(blocks), kdf.clone()).unwrap();
+    let hits = Mutex::new(Vec::new());
+    let on_hit = |hit: Hit| hits.lock().unwrap().push(hit);
+    let watch = Watch::new(&on_hit);
+    let prepared = SpaceSearch::on(&search, space, device)?;
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    assert!(pool.install(|| prepared.shard(&(range.start.into()..range.end.into()), &watch))?);
+    let (tried, failure) = (watch.tried(), prepared.failure());
+    let hits = hits.into_inner().unwrap();
+    for hit in &hits {
+        assert_eq!(hit.candidate, space.candidates(&hit.number, 1));
+        assert_eq!(*hit.key, key);
+    }
+    Ok((numbers(&hits), tried, failure))
+}
+
+#[test]
+fn candidates_of_a_space_are_tried_once_whatever_fails() {
+    for (kdf, begin) in [(pbkdf2(), ""), (Kdf::Sha256, ""), (Kdf::Sha256, &*"long".repeat(15))] {
+        let space = space(begin);
+        for sought in [17, 2900, 4095] {
+            for (threads, answers) in
+                [(1, None), (1, Some(0)), (1, Some(7)), (2, Some(1)), (5, None), (5, Some(2))]
+            {
+                let device = Pretended { answers, ..Pretended::default() };
+                let (found, tried, failure) =
+                    found_in((&kdf, &space, sought), &device, (40..4096, threads)).unwrap();
+                let want = if sought < 40 { vec![] } else { vec![sought.into()] };
+                assert_eq!((found, tried), (want, 4056), "{answers:?}, {threads} threads");
+                assert!(failure.is_none() || answers.is_some());
+                if threads == 1 {
+                    let given = answers.map_or(4056, |answers| 100 * answers);
+                    assert_eq!(device.words.load(Ordering::Relaxed), given);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_device_that_derives_wrongly_in_a_space_is_found_out() {
+    let faulty = Pretended { is_faulty: true, ..Pretended::default() };
+    match found_in((&pbkdf2(), &space(""), 0), &faulty, (1..4096, 1)) {
+        Err(Error::Canary { kernel }) => assert_eq!(kernel, "pbkdf2-sha256 on pretense:0"),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]

@@ -193,7 +193,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) threads: Option<u16>,
 
-    /// Where candidates are tried, or keys of words derived: `cpu`, `gpu`, a device by its name in `crossgrain devices`, `auto` for
+    /// Where candidates are tried, or keys derived of them: `cpu`, `gpu`, a device by its name in `crossgrain devices`, `auto` for
     /// the fastest, or for words several devices, as in cuda:0,cuda:1 [default: cpu]
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     pub(super) device: Vec<Asked>,

@@ -179,7 +179,7 @@ def search_shard(
     those there are, and what it raises ends the search; so does Ctrl-C. Words that are no candidates are told in a warning.
 
     `threads` is how many, 0 for all. A `device` that `devices` lists, or "gpu" for the first GPU, tries the keys of masks and
-    ranges known by a block, or derives those of words by sha256 or pbkdf2-sha256; should it fail, the CPU does the rest, and a
+    ranges known by a block, or derives those that sha256 or pbkdf2-sha256 makes; should it fail, the CPU does the rest, and a
     warning tells.
     """
     job = search._job()
