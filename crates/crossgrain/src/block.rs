@@ -318,7 +318,7 @@ pub enum Error {
         /// Where it begins, in bytes.
         position_bytes: u128,
     },
-    /// More than a mode may encrypt under one nonce.
+    /// More than a mode may encrypt under one nonce, or vouch for besides.
     TooLong {
         /// The most it may, in bytes.
         most_bytes: u64,
@@ -453,7 +453,7 @@ impl fmt::Display for Error {
             Self::TooLong { most_bytes } => {
                 write!(
                     f,
-                    "the message is too long for one nonce: split it into pieces of {most_bytes} bytes at most"
+                    "the message or its additional data is too long for one nonce: split it into pieces of {most_bytes} bytes at most"
                 )
             }
             Self::NoSuchPart { log_parts, index } => write!(

@@ -16,11 +16,11 @@ pub trait Aead: Send + Sync {
     /// The plans chosen for the message, widest bundle first.
     fn plans(&self) -> &[Plan];
 
-    /// Whether the mode takes a message of this size under this nonce.
+    /// Whether the mode takes this message: its nonce, and the lengths of its data and additional data.
     ///
     /// # Errors
     /// Says what is wrong with them.
-    fn admits(&self, nonce: &[u8], len_bytes: usize) -> Result<(), Error>;
+    fn admits(&self, message: &AeadMessage<'_>) -> Result<(), Error>;
 
     /// Encrypts messages and makes their tags, side by side where that is faster.
     ///
@@ -99,8 +99,8 @@ impl<A: Aead + ?Sized> Aead for Box<A> {
         (**self).plans()
     }
 
-    fn admits(&self, nonce: &[u8], len_bytes: usize) -> Result<(), Error> {
-        (**self).admits(nonce, len_bytes)
+    fn admits(&self, message: &AeadMessage<'_>) -> Result<(), Error> {
+        (**self).admits(message)
     }
 
     fn seal_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
@@ -167,7 +167,7 @@ pub(super) fn open_groups(
 
 /// [`Aead::open_message`] by a group of one.
 pub(super) fn open_alone(mode: &impl Groups, message: &mut AeadMessage<'_>) -> Result<(), Error> {
-    mode.admits(message.nonce, message.buffers.len_bytes())?;
+    mode.admits(message)?;
     let mut right = [false];
     mode.open_group(mode.threads(), slice::from_mut(message), &mut right);
     verdict(mode, message, right[0])
@@ -176,9 +176,8 @@ pub(super) fn open_alone(mode: &impl Groups, message: &mut AeadMessage<'_>) -> R
 /// Bytes in all messages together, if the mode takes them all.
 fn admitted_bytes(mode: &impl Aead, messages: &[AeadMessage<'_>]) -> Result<usize, Error> {
     messages.iter().try_fold(0, |sum, message| {
-        let len_bytes = message.buffers.len_bytes();
-        mode.admits(message.nonce, len_bytes)?;
-        Ok(sum + len_bytes)
+        mode.admits(message)?;
+        Ok(sum + message.buffers.len_bytes())
     })
 }
 

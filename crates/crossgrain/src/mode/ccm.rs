@@ -166,11 +166,12 @@ impl Aead for Ccm {
         self.tag_bytes
     }
 
-    fn admits(&self, nonce: &[u8], len_bytes: usize) -> Result<(), Error> {
-        Mode::Ccm.admits_nonce(nonce.len())?;
-        let number_bits = 8 * (BLOCK_BYTES - 1 - nonce.len()) as u32;
+    fn admits(&self, message: &AeadMessage<'_>) -> Result<(), Error> {
+        Mode::Ccm.admits_nonce(message.nonce.len())?;
+        let number_bits = 8 * (BLOCK_BYTES - 1 - message.nonce.len()) as u32;
         let most_bytes = u64::MAX >> (u64::BITS - number_bits);
-        if len_bytes as u64 > most_bytes { Err(Error::TooLong { most_bytes }) } else { Ok(()) }
+        let len_bytes = message.buffers.len_bytes() as u64;
+        if len_bytes > most_bytes { Err(Error::TooLong { most_bytes }) } else { Ok(()) }
     }
 
     fn plans(&self) -> &[Plan] {

@@ -135,7 +135,7 @@ impl Aead for Eax {
         self.tag_bytes
     }
 
-    fn admits(&self, _nonce: &[u8], _len_bytes: usize) -> Result<(), Error> {
+    fn admits(&self, _: &AeadMessage<'_>) -> Result<(), Error> {
         Ok(())
     }
 

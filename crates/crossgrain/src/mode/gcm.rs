@@ -288,11 +288,11 @@ impl Aead for Gcm {
     }
 
     #[inline]
-    fn admits(&self, nonce: &[u8], len_bytes: usize) -> Result<(), Error> {
-        if len_bytes as u64 > MESSAGE_BYTES_MAX {
+    fn admits(&self, message: &AeadMessage<'_>) -> Result<(), Error> {
+        if message.buffers.len_bytes() as u64 > MESSAGE_BYTES_MAX {
             return Err(Error::TooLong { most_bytes: MESSAGE_BYTES_MAX });
         }
-        if nonce.len() == NONCE_BYTES { Ok(()) } else { self.admits_rare(nonce) }
+        if message.nonce.len() == NONCE_BYTES { Ok(()) } else { self.admits_rare(message.nonce) }
     }
 
     fn plans(&self) -> &[Plan] {
@@ -302,7 +302,7 @@ impl Aead for Gcm {
     #[inline]
     fn seal_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
         if self.usual_by_kernel(false, message).is_none() {
-            self.admits(message.nonce, message.buffers.len_bytes())?;
+            self.admits(message)?;
             self.seal_one(self.counter.threads(), message);
         }
         Ok(())
@@ -313,7 +313,7 @@ impl Aead for Gcm {
         let right = match self.usual_by_kernel(true, message) {
             Some(right) => right,
             None => {
-                self.admits(message.nonce, message.buffers.len_bytes())?;
+                self.admits(message)?;
                 self.open_one(self.counter.threads(), message)
             }
         };

@@ -39,7 +39,7 @@ pub(super) const ENTRY: Entry = Entry {
     }),
 };
 
-/// The longest message in bytes (RFC 8452 §6).
+/// The longest message, and the longest additional data, in bytes (RFC 8452 §6).
 const MESSAGE_BYTES_MAX: u64 = 1 << 36;
 
 const NONCE_BYTES: usize = 12;
@@ -203,9 +203,9 @@ impl Aead for GcmSiv {
         BLOCK_BYTES
     }
 
-    fn admits(&self, nonce: &[u8], len_bytes: usize) -> Result<(), Error> {
-        Mode::GcmSiv.admits_nonce(nonce.len())?;
-        if len_bytes as u64 > MESSAGE_BYTES_MAX {
+    fn admits(&self, message: &AeadMessage<'_>) -> Result<(), Error> {
+        Mode::GcmSiv.admits_nonce(message.nonce.len())?;
+        if message.buffers.len_bytes().max(message.aad.len()) as u64 > MESSAGE_BYTES_MAX {
             return Err(Error::TooLong { most_bytes: MESSAGE_BYTES_MAX });
         }
         Ok(())

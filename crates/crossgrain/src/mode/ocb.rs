@@ -240,8 +240,8 @@ impl Aead for Ocb {
         self.tag_bytes
     }
 
-    fn admits(&self, nonce: &[u8], _len_bytes: usize) -> Result<(), Error> {
-        Mode::Ocb.admits_nonce(nonce.len())
+    fn admits(&self, message: &AeadMessage<'_>) -> Result<(), Error> {
+        Mode::Ocb.admits_nonce(message.nonce.len())
     }
 
     fn plans(&self) -> &[Plan] {

@@ -183,7 +183,7 @@ impl Aead for Siv {
         BLOCK_BYTES
     }
 
-    fn admits(&self, _nonce: &[u8], _len_bytes: usize) -> Result<(), Error> {
+    fn admits(&self, _: &AeadMessage<'_>) -> Result<(), Error> {
         Ok(())
     }
 
