@@ -123,13 +123,22 @@ fn keys_are_searched_on_devices() {
             assert!(done.err.contains(&format!("kernel {cipher}-search on {device}, ")), "{}", done.err);
             assert_eq!(String::from_utf8(done.out).unwrap(), format!("key {KEY}, candidate 49374\n"));
         }
+        // Several devices, here one that is given twice.
+        let both = format!("{device},{device}");
+        let done = search("aes-128", aes, &[&mask[..], &["--device", &both, "--explain"]].concat());
+        assert_eq!(String::from_utf8(done.out).unwrap(), format!("key {KEY}, candidate 49374\n"));
+        assert!(
+            done.err.contains(&format!("aes-128-search on {device} and aes-128-search on {device}, ")),
+            "{}",
+            done.err
+        );
     }
     let auto = search("aes-128", aes, &[&mask[..], &["--device", "auto"]].concat());
     assert_eq!((auto.code, &auto.err[..]), (Some(0), ""), "too little for a device");
     let line = search("aes-128", aes, &[&mask[..], &["--device", "wgpu:99"]].concat()).refused(3);
     assert!(line.contains(if cfg!(feature = "gpu") { "wgpu:99" } else { "--features gpu" }), "{line}");
-    let line = search("aes-128", aes, &[&mask[..], &["--device", "cuda:0,wgpu:0"]].concat()).refused(3);
-    assert!(line.contains("give --words, or one device"), "{line}");
+    let line = search("aes-128", aes, &[&mask[..], &["--device", "cpu,wgpu:0"]].concat()).refused(3);
+    assert!(line.contains("stand alone"), "{line}");
 }
 
 /// A place with words under rules, and a search for the key that PBKDF2 makes of one of them: that of Python's

@@ -125,11 +125,11 @@ fn a_space_is_searched_on_a_device() {
             let hits = Mutex::new(Vec::new());
             let on_hit = |hit: search::Hit| hits.lock().unwrap().push(hit.number);
             let watch = Watch::new(&on_hit);
-            let prepared = SpaceSearch::on(&search, &space, &gpu).unwrap();
+            let prepared = SpaceSearch::on(&search, &space, &[&gpu]).unwrap();
             println!("{}", prepared.kernel());
             assert!(prepared.shard(&(BigUint::from(5_u8)..space.size()), &watch).unwrap());
             assert_eq!(*hits.lock().unwrap(), [place]);
-            assert_eq!((watch.tried(), prepared.failure()), ((1 << 20) - 5, None));
+            assert_eq!((watch.tried(), prepared.failures()), ((1 << 20) - 5, Vec::new()));
         }
     }
 }

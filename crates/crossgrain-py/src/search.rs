@@ -283,12 +283,9 @@ impl Candidates {
         let refused = Mutex::new(Refused::default());
         let failure = match self {
             Self::Space(space, _) => {
-                let prepared = match device {
-                    None => SpaceSearch::new(search, space)?,
-                    Some(device) => SpaceSearch::on(search, space, device)?,
-                };
+                let prepared = SpaceSearch::on(search, space, device.as_slice())?;
                 prepared.shard(range, watch)?;
-                prepared.failure()
+                prepared.failures().pop()
             }
             Self::Words { list, form, rules, .. } => {
                 let number = |number: &BigUint| u128::try_from(number).unwrap_or(u128::MAX);

@@ -10,6 +10,9 @@ use std::sync::{Mutex, PoisonError};
 use super::derivation::{Derivation, Derive};
 use super::{Device, Error, Search};
 
+/// One of so many threads feeds a device, if not the only one: it makes blocks of words while the device works on others'.
+const THREADS_A_FEEDER: usize = 4;
+
 /// A device that derives the keys of a search.
 pub struct Deriving {
     name: String,
@@ -51,6 +54,12 @@ impl Deriving {
             failure: Mutex::default(),
             words: AtomicUsize::new(words.max(1)),
         })
+    }
+
+    /// Which of some devices a thread of so many feeds: one in four feeds one, and one at least each that there are threads for.
+    pub(super) fn fed_by(devices: &[Self], thread: usize, threads: usize) -> Option<&Self> {
+        let feeders = threads / (THREADS_A_FEEDER * devices.len().max(1));
+        devices.get(thread / feeders.max(1)).filter(|device| device.words() > 0)
     }
 
     /// What runs.

@@ -60,47 +60,55 @@ pub trait Table: Send {
 pub(super) struct Left {
     /// All there were.
     whole: Range<BigUint>,
-    left: Mutex<Range<BigUint>>,
+    /// Parts that nobody has taken; of those at the end devices take the first, and of the one at the beginning the CPU takes the last.
+    left: Mutex<Vec<Range<BigUint>>>,
 }
 
 impl Left {
     pub(super) fn new(periods: Range<BigUint>) -> Self {
-        Self { whole: periods.clone(), left: Mutex::new(periods) }
+        Self { whole: periods.clone(), left: Mutex::new(vec![periods]) }
     }
 
     /// What is left when nobody takes any more.
-    pub(super) fn into_rest(self) -> Range<BigUint> {
+    pub(super) fn into_rest(self) -> Vec<Range<BigUint>> {
         self.left.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the first ones, no more than so many.
-    fn first(&self, most: usize) -> Range<BigUint> {
+    fn first(&self, most: usize) -> Option<Range<BigUint>> {
         let mut left = self.lock();
-        let end = (&left.start + most).min(left.end.clone());
-        std::mem::replace(&mut left.start, end.clone())..end
+        let Range { start, end } = left.pop()?;
+        let to = (&start + most).min(end.clone());
+        if to < end {
+            left.push(to.clone()..end);
+        }
+        Some(start..to)
     }
 
     /// Takes the last ones.
-    pub(super) fn last(&self, most: usize) -> Range<BigUint> {
+    pub(super) fn last(&self, most: usize) -> Option<Range<BigUint>> {
         let mut left = self.lock();
-        let count = (&left.end - &left.start).min(BigUint::from(most));
-        let start = &left.end - count;
-        let end = std::mem::replace(&mut left.end, start.clone());
-        start..end
+        let part = left.first_mut()?;
+        let count = (&part.end - &part.start).min(BigUint::from(most));
+        let start = &part.end - count;
+        let end = std::mem::replace(&mut part.end, start.clone());
+        if part.start == start {
+            left.remove(0);
+        }
+        Some(start..end)
     }
 
     /// Leaves nothing to be taken, because the shard has failed.
     pub(super) fn end(&self) {
-        let mut left = self.lock();
-        left.start = left.end.clone();
+        self.lock().clear();
     }
 
-    /// Gives back the first ones, which were taken last.
-    fn put_back(&self, first: BigUint) {
-        self.lock().start = first;
+    /// Gives back what was taken.
+    fn put_back(&self, taken: Range<BigUint>) {
+        self.lock().push(taken);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Range<BigUint>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Range<BigUint>>> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -139,11 +147,6 @@ impl OnDevice {
     /// What runs.
     pub(super) fn name(&self) -> &str {
         &self.name
-    }
-
-    /// Candidates of a period.
-    pub(super) const fn period(&self) -> usize {
-        self.period
     }
 
     /// Why the device failed, if it did and that was not asked yet.
@@ -205,14 +208,11 @@ impl Run<'_> {
         self.prove(table, &left.whole)?;
         let mut found = Vec::new();
         while !watch.is_stopped() {
-            let Range { start: first, end } = left.first(table.outers().max(1));
+            let Some(Range { start: first, end }) = left.first(table.outers().max(1)) else { break };
             let count = usize::try_from(&end - &first).unwrap_or(usize::MAX);
-            if count == 0 {
-                break;
-            }
             if let Err(failure) = table.search(&self.blocks.first(), &self.outer(&first, count)?, &mut found)
             {
-                left.put_back(first);
+                left.put_back(first..end);
                 return Err(failure.into());
             }
             for (o, i) in found.drain(..) {

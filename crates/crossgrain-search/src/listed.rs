@@ -16,7 +16,6 @@ use zeroize::Zeroizing;
 use super::batch::Batch;
 use super::deriving::Deriving;
 use super::job::mixed;
-use super::one_by_one::THREADS_A_FEEDER;
 use super::words::{Refused, Words};
 use super::{Chunk, Error, Rule, Search, Watch};
 use crossgrain::internal as pool;
@@ -78,7 +77,7 @@ impl<'a> WordSearch<'a> {
         pool::ready();
         loop {
             let done = rayon::broadcast(|thread| {
-                let device = self.device_of(thread.index(), thread.num_threads());
+                let device = Deriving::fed_by(self.devices, thread.index(), thread.num_threads());
                 self.thread(device, &source, refused, watch)
             });
             done.into_iter().collect::<Result<(), Error>>()?;
@@ -87,12 +86,6 @@ impl<'a> WordSearch<'a> {
                 return Ok(!watch.is_stopped());
             }
         }
-    }
-
-    /// The device that a thread feeds.
-    fn device_of(&self, thread: usize, threads: usize) -> Option<&'a Deriving> {
-        let feeders = threads / (THREADS_A_FEEDER * self.devices.len().max(1));
-        self.devices.get(thread / feeders.max(1)).filter(|device| device.words() > 0)
     }
 
     /// What a thread does, until no chunk is left. Nothing of keys that were tried stays on its stack.

@@ -1,9 +1,9 @@
-//! Candidates of a space one by one, where each takes long: by all threads, and by a device that derives keys.
+//! Candidates of a space one by one, where each takes long: by all threads, and by devices that derive keys.
 //!
-//! A thread takes the next candidates of a shard; one that feeds the device takes as many as the device is given at a time. What
-//! the device has taken and not done when it fails is given back, and is the other threads'.
-//! Holds: every candidate is tried by one of them and counted once, whether the device fails or not. A key is planted among those
-//! of each shard, and of all that the device is given.
+//! A thread takes the next candidates of a shard; one that feeds a device takes as many as the device is given at a time. What
+//! a device has taken and not done when it fails is given back, and is the other threads'.
+//! Holds: every candidate is tried by one of them and counted once, however many devices fail. A key is planted among those
+//! of each shard, and of all that a device is given.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -23,14 +23,11 @@ const ITEM: u64 = 4096;
 /// Candidates that fill the widest register, where keys are derived a lane each.
 const LANES: u64 = 16;
 
-/// One of so many threads feeds the device, if not the only one: it makes candidates while the device works on others'.
-pub(super) const THREADS_A_FEEDER: usize = 4;
-
 /// A shard that is searched so.
 pub(super) struct OneByOne<'a> {
     search: &'a Search,
     space: &'a Space,
-    device: Option<&'a Deriving>,
+    devices: &'a [Deriving],
     watch: &'a Watch<'a>,
     /// The number of the first candidate: others are counted from it.
     first: &'a BigUint,
@@ -46,7 +43,7 @@ impl<'a> OneByOne<'a> {
     /// So many candidates from one on.
     pub(super) fn new(
         (search, space): (&'a Search, &'a Space),
-        device: Option<&'a Deriving>,
+        devices: &'a [Deriving],
         (first, count): (&'a BigUint, u64),
         watch: &'a Watch<'a>,
     ) -> Self {
@@ -54,7 +51,7 @@ impl<'a> OneByOne<'a> {
         let item = (count / (8 * pool::threads() as u64)).next_multiple_of(least).clamp(least, ITEM);
         let planted = mixed(low(first) ^ mixed(count)) % count.max(1);
         let left = Mutex::new(vec![Range { start: 0, end: count }]);
-        Self { search, space, device, watch, first, item, planted, left }
+        Self { search, space, devices, watch, first, item, planted, left }
     }
 
     /// Tries them all, unless it is stopped.
@@ -65,14 +62,14 @@ impl<'a> OneByOne<'a> {
         pool::ready();
         loop {
             let done = rayon::broadcast(|thread| {
-                let is_feeder = thread.index() < (thread.num_threads() / THREADS_A_FEEDER).max(1);
-                let done = self.until_done(is_feeder);
+                let device = Deriving::fed_by(self.devices, thread.index(), thread.num_threads());
+                let done = self.until_done(device);
                 pool::wipe_deep_stack();
                 // Nobody goes on with a search that has failed.
                 done.inspect_err(|_| self.left().clear())
             });
             done.into_iter().collect::<Result<(), Error>>()?;
-            // What the device gave back when the others had gone.
+            // What a device gave back when the others had gone.
             if self.left().is_empty() || self.watch.is_stopped() {
                 return Ok(());
             }
@@ -81,10 +78,8 @@ impl<'a> OneByOne<'a> {
 
     /// What a thread does. Never inlined: what it leaves on the stack is wiped after it.
     #[inline(never)]
-    fn until_done(&self, is_feeder: bool) -> Result<(), Error> {
-        if let Some(device) = self.device.filter(|device| is_feeder && device.words() > 0) {
-            self.feed(device)?;
-        }
+    fn until_done(&self, device: Option<&Deriving>) -> Result<(), Error> {
+        device.map_or(Ok(()), |device| self.feed(device))?;
         while let Some(taken) = self.take(self.item) {
             let proof = taken.contains(&self.planted).then(|| mixed(taken.start));
             self.try_all(&taken, &mut Batch::new(self.search, self.watch, self.first.clone(), proof)?)?;
@@ -92,7 +87,7 @@ impl<'a> OneByOne<'a> {
         Ok(())
     }
 
-    /// Has the device derive keys until nothing is left, or it fails.
+    /// Has a device derive keys until nothing is left, or it fails.
     fn feed(&self, device: &Deriving) -> Result<(), Error> {
         let mut batch = Batch::on(self.search, self.watch, self.first.clone(), device)?;
         while let Some(taken) = self.take(device.words() as u64) {

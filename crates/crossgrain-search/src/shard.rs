@@ -6,6 +6,8 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::panic::resume_unwind;
+use std::thread;
 
 use num_bigint::BigUint;
 use rayon::prelude::*;
@@ -45,10 +47,10 @@ pub struct SpaceSearch<'a> {
 /// What searches beside the CPU.
 enum Beside {
     Nothing,
-    /// A device that tries keys.
-    Tries(OnDevice),
-    /// A device that derives keys, which the CPU tries.
-    Derives(Deriving),
+    /// Devices that try keys.
+    Tries(Vec<OnDevice>),
+    /// Devices that derive keys, which the CPU tries.
+    Derives(Vec<Deriving>),
 }
 
 impl<'a> SpaceSearch<'a> {
@@ -71,19 +73,27 @@ impl<'a> SpaceSearch<'a> {
         Ok(prepared)
     }
 
-    /// Prepares to search a space by a device, as far as it goes: what is no whole period of the device's, and all that is left
-    /// when it fails, is the CPU's. Where there is more than one thread, the others search beside the device. Keys that are derived of
-    /// candidates are derived by the device.
+    /// Prepares to search a space by devices, as far as they go: what is no whole period of a device's, and all that is left
+    /// when they fail, is the CPU's. Where there is more than one thread, the others search beside the devices. Keys that are derived of
+    /// candidates are derived by the devices.
     ///
     /// # Errors
-    /// As [`SpaceSearch::new`]; [`Error::Device`] if it has no use for the search, or fails.
-    pub fn on(search: &'a Search, space: &'a Space, device: &dyn Device) -> Result<Self, Error> {
+    /// As [`SpaceSearch::new`]; [`Error::Device`] if one has no use for the search, or fails.
+    pub fn on(search: &'a Search, space: &'a Space, devices: &[&dyn Device]) -> Result<Self, Error> {
         let mut prepared = Self::new(search, space)?;
+        if devices.is_empty() {
+            return Ok(prepared);
+        }
+        let each = devices.iter();
         prepared.beside = match search.known() {
             Known::Blocks(blocks) if search.kdf().is_padding() => {
-                Beside::Tries(OnDevice::new(device, blocks, space, |halves| prepared.padded(halves, blocks))?)
+                let tries =
+                    |device| OnDevice::new(device, blocks, space, |halves| prepared.padded(halves, blocks));
+                Beside::Tries(each.map(|device| tries(*device)).collect::<Result<_, _>>()?)
             }
-            _ if search.derivation().is_some() => Beside::Derives(Deriving::new(search, device)?),
+            _ if search.derivation().is_some() => {
+                Beside::Derives(each.map(|device| Deriving::new(search, *device)).collect::<Result<_, _>>()?)
+            }
             _ => {
                 let why = "it takes keys that are candidates, padded or not, tried on a block, and keys that are made by sha256 \
                            or pbkdf2-sha256, with a salt of 243 bytes at most";
@@ -101,23 +111,25 @@ impl SpaceSearch<'_> {
         let on_cpu = self.search.kernel(usage);
         match &self.beside {
             Beside::Nothing => on_cpu,
-            Beside::Tries(device) => device.name().to_owned(),
-            Beside::Derives(device) => format!("{} and {on_cpu}", device.name()),
+            Beside::Tries(devices) => devices.iter().map(OnDevice::name).collect::<Vec<_>>().join(" and "),
+            Beside::Derives(devices) => {
+                devices.iter().map(Deriving::name).chain([on_cpu.as_str()]).collect::<Vec<_>>().join(" and ")
+            }
         }
     }
 
-    /// Why the device failed, once, if it did since it was last asked.
-    pub fn failure(&self) -> Option<String> {
+    /// Why devices failed, once, of those that did since it was last asked.
+    pub fn failures(&self) -> Vec<String> {
         match &self.beside {
-            Beside::Nothing => None,
-            Beside::Tries(device) => device.failure(),
-            Beside::Derives(device) => device.failure(),
+            Beside::Nothing => Vec::new(),
+            Beside::Tries(devices) => devices.iter().filter_map(OnDevice::failure).collect(),
+            Beside::Derives(devices) => devices.iter().filter_map(Deriving::failure).collect(),
         }
     }
 
     /// The next number from this one on at which a shard is best ended.
     pub fn whole(&self, number: &BigUint) -> BigUint {
-        let period = if let Beside::Tries(device) = &self.beside { device.period() } else { 1 };
+        let period = if let Beside::Tries(_) = &self.beside { self.space.wide().1 } else { 1 };
         (number + (period - 1)) / period * period
     }
 
@@ -134,7 +146,9 @@ impl SpaceSearch<'_> {
         }
         let before = watch.tried();
         match (self.search.known(), &self.beside) {
-            (Known::Blocks(blocks), Beside::Tries(device)) => self.by_device(blocks, device, range, watch)?,
+            (Known::Blocks(blocks), Beside::Tries(devices)) => {
+                self.by_devices(blocks, devices, range, watch)?;
+            }
             _ => self.on_cpu(range, watch)?,
         }
         let is_whole = watch.tried().wrapping_sub(before) == count;
@@ -144,44 +158,56 @@ impl SpaceSearch<'_> {
         if is_whole { Ok(true) } else { Err(Error::Incomplete { kernel: self.kernel() }) }
     }
 
-    /// Whole periods of the device by the device and the threads beside it, and the rest.
-    fn by_device(
+    /// Whole periods of the devices by these and the threads beside them, and the rest.
+    fn by_devices(
         &self,
         blocks: &BlockSearch,
-        device: &OnDevice,
+        devices: &[OnDevice],
         range: &Range<BigUint>,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
-        let period = device.period();
+        let period = self.space.wide().1;
         let (first, last) = (self.whole(&range.start) / period, &range.end / period);
         if first >= last {
             return self.on_cpu(range, watch);
         }
         let (from, to) = (&first * period, &last * period);
         let left = Left::new(first..last);
-        let by_device = || device.periods(self, blocks, &left, watch).inspect_err(|_| left.end());
+        let by_device = |device: &OnDevice| {
+            let done = device.periods(self, blocks, &left, watch).inspect_err(|_| left.end());
+            pool::wipe_deep_stack();
+            done
+        };
         let beside = || self.beside(period, &left, watch).inspect_err(|_| left.end());
         pool::ready();
-        let (by_device, beside) = rayon::join(by_device, beside);
-        by_device?;
-        beside?;
-        // What a device took and did not do.
-        let Range { start, end } = left.into_rest();
-        for rest in [range.start.clone()..from, start * period..end * period, to..range.end.clone()] {
+        let by_device = &by_device;
+        // One thread of the pool waits for a device, and as many besides as there are more devices.
+        thread::scope(|scope| {
+            let (one, others) = devices.split_first().unzip();
+            let others = others.unwrap_or_default().iter();
+            // One for which no thread can be had takes no part.
+            let begun = |device| thread::Builder::new().spawn_scoped(scope, move || by_device(device)).ok();
+            let others: Vec<_> = others.filter_map(begun).collect();
+            let (first, beside) = rayon::join(|| one.map_or(Ok(()), by_device), beside);
+            let others =
+                others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            [first, beside].into_iter().chain(others).collect::<Result<(), Error>>()
+        })?;
+        // What devices took and did not do.
+        let rest = left.into_rest().into_iter().map(|rest| rest.start * period..rest.end * period);
+        for rest in [range.start.clone()..from, to..range.end.clone()].into_iter().chain(rest) {
             self.on_cpu(&rest, watch)?;
         }
         Ok(())
     }
 
-    /// Takes periods of the device's away from it, as long as there are any.
+    /// Takes periods of the devices' away from them, as long as there are any.
     fn beside(&self, period: usize, left: &Left, watch: &Watch<'_>) -> Result<(), Error> {
         let threads = pool::threads();
         // One thread alone feeds the device.
         while threads > 1 && !watch.is_stopped() {
-            let Range { start, end } = left.last((ITEMS_BESIDE * threads * ITEM_KEYS / period).max(1));
-            if start == end {
-                break;
-            }
+            let most = (ITEMS_BESIDE * threads * ITEM_KEYS / period).max(1);
+            let Some(Range { start, end }) = left.last(most) else { break };
             self.on_cpu(&(start * period..end * period), watch)?;
         }
         Ok(())
@@ -196,8 +222,8 @@ impl SpaceSearch<'_> {
         match self.search.known() {
             Known::Blocks(blocks) if !self.tables.is_empty() => self.by_tables(blocks, range, count, watch),
             _ => {
-                let device = if let Beside::Derives(device) = &self.beside { Some(device) } else { None };
-                OneByOne::new((self.search, self.space), device, (&range.start, count), watch).run()
+                let devices: &[_] = if let Beside::Derives(devices) = &self.beside { devices } else { &[] };
+                OneByOne::new((self.search, self.space), devices, (&range.start, count), watch).run()
             }
         }
     }

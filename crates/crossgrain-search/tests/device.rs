@@ -105,16 +105,28 @@ fn shard(
     device: &Pretended,
     range: Range<usize>,
 ) -> Result<(Vec<BigUint>, Option<String>), Error> {
+    let (found, mut failures) = shard_on(search, space, (&[device], device.threads), range)?;
+    assert!(failures.len() <= 1);
+    Ok((found, failures.pop()))
+}
+
+/// The same by several devices, and what each said.
+fn shard_on(
+    search: &Search,
+    space: &Space,
+    (devices, count): (&[&dyn Device], usize),
+    range: Range<usize>,
+) -> Result<(Vec<BigUint>, Vec<String>), Error> {
     let hits = Mutex::new(Vec::new());
     let on_hit = |hit: crossgrain_search::Hit| hits.lock().unwrap().push(hit.number);
     let watch = Watch::new(&on_hit);
-    let prepared = SpaceSearch::on(search, space, device)?;
+    let prepared = SpaceSearch::on(search, space, devices)?;
     assert!(prepared.kernel().ends_with(" on pretense:0"));
-    assert!(threads(device.threads).install(|| prepared.shard(&(big(range.start)..big(range.end)), &watch))?);
+    assert!(threads(count).install(|| prepared.shard(&(big(range.start)..big(range.end)), &watch))?);
     assert_eq!(watch.tried(), range.len() as u64);
-    let failure = prepared.failure();
-    assert_eq!(prepared.failure(), None, "told once");
-    Ok((hits.into_inner().unwrap(), failure))
+    let failures = prepared.failures();
+    assert!(prepared.failures().is_empty(), "told once");
+    Ok((hits.into_inner().unwrap(), failures))
 }
 
 fn threads(count: usize) -> ThreadPool {
@@ -174,7 +186,7 @@ fn what_is_known_in_part_of_a_plaintext_is_searched_by_decryption() {
         let blocks = BlockSearch::new(cipher, &[pair], &Options::default()).unwrap();
         let search = Search::new(Known::Blocks(blocks), Kdf::Exact).unwrap();
         let device = Pretended::default();
-        let name = SpaceSearch::on(&search, &space, &device).unwrap().kernel().to_owned();
+        let name = SpaceSearch::on(&search, &space, &[&device]).unwrap().kernel().to_owned();
         assert!(name.starts_with(&format!("{cipher}-search-back")), "{name}");
         let (found, failure) = shard(&search, &space, &device, 0..SIZE).unwrap();
         assert_eq!((found, failure), (vec![big(place)], None), "{cipher}");
@@ -191,7 +203,7 @@ fn whole_periods_go_to_the_device_and_nothing_else() {
     let given = device.outers.load(Ordering::Relaxed);
     // All of them, and one that a key was planted with.
     assert_eq!((found.len(), given), (0, SIZE / PERIOD + 1));
-    let prepared = SpaceSearch::on(&search, &space, &device).unwrap();
+    let prepared = SpaceSearch::on(&search, &space, &[&device]).unwrap();
     for (number, end) in [(0, 0), (1, PERIOD), (PERIOD, PERIOD), (PERIOD + 1, 2 * PERIOD)] {
         assert_eq!(prepared.whole(&big(number)), big(end));
     }
@@ -204,7 +216,7 @@ fn whole_periods_go_to_the_device_and_nothing_else() {
 fn a_device_that_misses_keys_is_found_out() {
     let (space, search) = (space(), by_key(Cipher::Aes128, &[7; 16]));
     let faulty = Pretended { is_faulty: true, ..Pretended::default() };
-    let prepared = SpaceSearch::on(&search, &space, &faulty).unwrap();
+    let prepared = SpaceSearch::on(&search, &space, &[&faulty]).unwrap();
     let on_hit = |_| ();
     let watch = Watch::new(&on_hit);
     // One place in eight is missed, so of some dozens of shards some are caught.
@@ -253,13 +265,37 @@ fn threads_beside_a_device_take_what_it_has_not() {
 }
 
 #[test]
+fn several_devices_share_a_space_whatever_fails() {
+    let space = space();
+    for place in [0, 5 * PERIOD + 77, SIZE - 1] {
+        let search = by_key(Cipher::Aes128, &space.candidates(&big(place), 1));
+        for (count, answers) in [
+            (1, [None, None]),
+            (1, [Some(1), Some(2)]),
+            (1, [Some(0), None]),
+            (3, [None, Some(2)]),
+            (2, [Some(2), Some(0)]),
+        ] {
+            let devices = answers.map(|answers| Pretended { answers, ..Pretended::default() });
+            let [one, other] = &devices;
+            let (found, failures) = shard_on(&search, &space, (&[one, other], count), 9..SIZE).unwrap();
+            let want = if place >= 9 { vec![big(place)] } else { vec![] };
+            assert_eq!(found, want, "{count} threads, {answers:?}");
+            // The one that is lost before it has tried anything is always found to be.
+            let least = answers.iter().filter(|&&answers| answers == Some(0)).count();
+            assert!(failures.len() >= least && failures.len() <= answers.iter().flatten().count());
+        }
+    }
+}
+
+#[test]
 fn what_a_device_has_no_use_for_is_told() {
     let mut little = Pair { mask: [0; 16], ..Pair::whole(Direction::Decrypt, [1; 16], [2; 16]) };
     little.mask[3] = 0xff;
     let blocks = BlockSearch::new(Cipher::Aes128, &[little], &Options::default()).unwrap();
     let little = Search::new(Known::Blocks(blocks), Kdf::Exact).unwrap();
     for search in [little, by_key_of(Cipher::Aes128, &[7; 16], Kdf::Sha256)] {
-        let told = SpaceSearch::on(&search, &space(), &Pretended::default()).unwrap_err().to_string();
+        let told = SpaceSearch::on(&search, &space(), &[&Pretended::default()]).unwrap_err().to_string();
         assert!(told.starts_with("the device does not search: ") && !told.contains('\n'), "{told}");
     }
 }

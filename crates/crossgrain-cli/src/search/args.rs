@@ -194,7 +194,7 @@ pub(crate) struct Args {
     pub(super) threads: Option<u16>,
 
     /// Where candidates are tried, or keys derived of them: `cpu`, `gpu`, a device by its name in `crossgrain devices`, `auto` for
-    /// the fastest, or for words several devices, as in cuda:0,cuda:1 [default: cpu]
+    /// the fastest, or several devices, as in cuda:0,cuda:1 [default: cpu]
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     pub(super) device: Vec<Asked>,
 

@@ -1,4 +1,4 @@
-//! Where a space is searched: on the CPU, on a device, or on whichever turns out to be faster.
+//! Where a space is searched: on the CPU, on devices beside it, or on whichever turns out to be faster.
 //!
 //! What is faster is seen from shards that were searched in earnest, so that nothing is measured that is not needed. A device
 //! is looked for only once it is known that the CPU would take long.
@@ -29,18 +29,19 @@ pub(super) struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    /// The place that is asked for, or the CPU to begin with.
+    /// The devices that are asked for, or the CPU to begin with.
     pub(super) fn new(
-        asked: &Asked,
+        asked: &[Asked],
         search: &'a Search,
         space: &'a Space,
         explain: bool,
     ) -> Result<Self, Error> {
-        let first = match asked {
-            Asked::Auto | Asked::Cpu => SpaceSearch::new(search, space)?,
-            Asked::Device(id) => SpaceSearch::on(search, space, &*searcher(id)?)?,
-        };
-        let is_open = *asked == Asked::Auto;
+        let ids =
+            asked.iter().filter_map(|asked| if let Asked::Device(id) = asked { Some(id) } else { None });
+        let devices = ids.map(|id| searcher(id)).collect::<Result<Vec<_>, _>>()?;
+        let devices: Vec<_> = devices.iter().map(|device| &**device).collect();
+        let first = SpaceSearch::on(search, space, &devices)?;
+        let is_open = asked == [Asked::Auto];
         Ok(Self { search, space, explain, found: vec![(first, None)], current: 0, is_open })
     }
 
@@ -52,8 +53,11 @@ impl<'a> Places<'a> {
     /// Notes how long a shard of it took, with so many candidates left; whether another place searches next.
     pub(super) fn took(&mut self, count: u64, time: Duration, left: &BigUint) -> bool {
         let before = self.current;
-        if let Some(failure) = self.current().failure() {
+        let failures = self.current().failures();
+        for failure in &failures {
             error::tell(&format!("{failure}: the CPU goes on"));
+        }
+        if !failures.is_empty() {
             self.found.truncate(1);
             self.current = 0;
         } else if time >= TELLING {
@@ -80,7 +84,7 @@ impl<'a> Places<'a> {
     /// Adds a device, if there is one that searches this.
     fn look_for_device(&mut self) {
         let device =
-            searcher("auto").and_then(|device| Ok(SpaceSearch::on(self.search, self.space, &*device)?));
+            searcher("auto").and_then(|device| Ok(SpaceSearch::on(self.search, self.space, &[&*device])?));
         match device {
             Ok(device) => self.found.push((device, None)),
             Err(why) if self.explain => error::tell(&format!("device cpu: {}", why.message())),

@@ -61,18 +61,12 @@ pub(super) fn run(args: &Args, restored: Restored) -> Result<Outcome, Error> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
         pool.map_err(|error| Error::usage(format!("threads cannot be started: {error}")))?;
     }
+    if args.device.len() > 1 && !args.device.iter().all(Asked::is_device) {
+        return Err(Error::usage("cpu and auto stand alone: leave them out beside other devices"));
+    }
     match candidates {
         Candidates::Space(space, range) => {
-            let [device] = match &args.device[..] {
-                [] => [&Asked::Cpu],
-                [device] => [device],
-                _ => {
-                    return Err(Error::usage(
-                        "several devices derive keys of words: give --words, or one device",
-                    ));
-                }
-            };
-            let places = Places::new(device, &search, &space, args.explain)?;
+            let places = Places::new(&args.device, &search, &space, args.explain)?;
             journaled(args, restored, &search, Work::Space(places, range))
         }
         Candidates::Words(list) => {
@@ -84,9 +78,6 @@ pub(super) fn run(args: &Args, restored: Restored) -> Result<Outcome, Error> {
 
 /// The devices that derive keys of words.
 fn devices(asked: &[Asked], search: &Search) -> Result<Vec<Deriving>, Error> {
-    if asked.len() > 1 && !asked.iter().all(Asked::is_device) {
-        return Err(Error::usage("cpu and auto stand alone: leave them out beside other devices"));
-    }
     let mut devices = Vec::new();
     for asked in asked {
         let Asked::Device(id) = asked else { continue };
