@@ -1,4 +1,4 @@
-//! A device that derives keys for a search of words.
+//! A device that derives keys for a search of words, or of a space's candidates.
 //!
 //! Threads that have as many words as it takes hand them in and wait for the keys, one after the other. Each time one of the keys is
 //! derived by the reference too (`Batch`). A device that fails has given nothing of what it was given last, and is not asked again.
@@ -56,7 +56,7 @@ impl Deriving {
         })
     }
 
-    /// Which of some devices a thread of so many feeds: one in four feeds one, and one at least each that there are threads for.
+    /// The device that a thread feeds. Of all threads a quarter feed devices, each device one at least, as long as there are threads.
     pub(super) fn fed_by(devices: &[Self], thread: usize, threads: usize) -> Option<&Self> {
         let feeders = threads / (THREADS_A_FEEDER * devices.len().max(1));
         devices.get(thread / feeders.max(1)).filter(|device| device.words() > 0)

@@ -3,7 +3,7 @@
 //! What runs there is a program of [`crossgrain::internal::device::search`]; how it is compiled and started is the device's.
 //! Holds: no byte of a key is varied by both halves (`Space::wide`). A device may let a wrong key pass, which is then
 //! tried by the reference; that it lets the right one pass is proved in every shard by a planted key. A device that fails
-//! has done nothing of the call that it failed in, and is not asked again: what it had taken is the CPU's.
+//! has done nothing of the call that it failed in, and is not asked again: what it had taken is another device's or the CPU's.
 
 use std::error;
 use std::fmt;
@@ -60,7 +60,8 @@ pub trait Table: Send {
 pub(super) struct Left {
     /// All there were.
     whole: Range<BigUint>,
-    /// Parts that nobody has taken; of those at the end devices take the first, and of the one at the beginning the CPU takes the last.
+    /// Parts that nobody has taken. Devices take the first periods of the last part, where what a lost device had is added, and the
+    /// CPU takes the last periods of the first part, so they meet as late as can be.
     left: Mutex<Vec<Range<BigUint>>>,
 }
 
