@@ -90,14 +90,27 @@ pub fn resume(path: &Path, replace: bool) -> Result<NewFile, Error> {
     let beside = unfinished(&path);
     let file =
         system::open_own(File::options().read(true).write(true).create(true).truncate(false), &beside)?;
+    lock(&file, &beside)?;
+    let mut temporary = TempPath::try_from_path(&beside)?;
+    temporary.disable_cleanup(file.metadata()?.len() > 0);
+    Ok(NewFile { file, path, replace, rights, temporary: Some(temporary), is_beside: true })
+}
+
+/// Locks a file under a name that it has until it is finished.
+///
+/// One that another process has finished since it was opened has its final name, and must not be written: nobody finishes a file that
+/// is locked, so the name is looked at once more behind the lock.
+fn lock(file: &File, unfinished: &Path) -> Result<(), Error> {
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::Error(error)) => return Err(error.into()),
         Err(TryLockError::WouldBlock) => return Err(Error::Busy),
     }
-    let mut temporary = TempPath::try_from_path(&beside)?;
-    temporary.disable_cleanup(file.metadata()?.len() > 0);
-    Ok(NewFile { file, path, replace, rights, temporary: Some(temporary), is_beside: true })
+    match fs::symlink_metadata(unfinished) {
+        Ok(found) if identity(&found) == identity(&file.metadata()?) => Ok(()),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),
+        _ => Err(Error::Busy),
+    }
 }
 
 impl NewFile {
@@ -186,7 +199,7 @@ fn is_special(found: &Metadata) -> bool {
 /// there must be a regular file under one name, the user's own, without any right for others.
 ///
 /// # Errors
-/// [`Error::Unsafe`], [`Error::Io`].
+/// [`Error::Unsafe`], [`Error::Io`]; [`Error::Busy`] for one that was replaced while it was opened.
 pub fn continued(options: &mut OpenOptions, path: &Path) -> Result<File, Error> {
     system::open_own(options, path)
 }

@@ -165,10 +165,14 @@ pub(crate) fn open_own(options: &mut OpenOptions, path: &Path) -> Result<File, E
         opened => opened?,
     };
     let found = file.metadata()?;
+    if found.nlink() == 0 {
+        // Another file has its name since it was opened.
+        return Err(Error::Busy);
+    }
     let problem = [
         (!found.is_file(), "is no regular file"),
         (found.uid() != geteuid().as_raw(), "belongs to another user"),
-        (found.nlink() != 1, "has more than one name"),
+        (found.nlink() > 1, "has more than one name"),
         (found.mode() & 0o077 != 0, "can be read or written by others"),
     ];
     match problem.into_iter().find(|(is_so, _)| *is_so) {

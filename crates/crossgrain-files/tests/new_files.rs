@@ -86,6 +86,30 @@ fn a_file_is_kept_and_gone_on_with() {
     assert!(matches!(resume(folder.path(), true), Err(Error::NoFile)));
 }
 
+/// A second that opens the file before a first has finished it, and locks it after, would write into what has its final name.
+#[cfg(unix)]
+#[test]
+fn what_was_finished_meanwhile_is_not_gone_on_with() {
+    use std::os::unix::fs::MetadataExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out");
+    resume(&path, true).unwrap().finish().unwrap();
+    let finish_many = || {
+        for _ in 0..4000 {
+            match resume(&path, true) {
+                Ok(file) => {
+                    let (unfinished, finished) =
+                        (file.file().metadata().unwrap(), fs::metadata(&path).unwrap());
+                    assert_ne!(unfinished.ino(), finished.ino());
+                    file.finish().unwrap();
+                }
+                Err(error) => assert!(matches!(error, Error::Busy), "{error}"),
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(finish_many))));
+}
+
 #[test]
 fn two_names_of_one_file_are_the_same() {
     let folder = tempfile::tempdir().unwrap();
