@@ -146,10 +146,12 @@ def test_devices_find_keys(device):
     derived = {"kdf": "pbkdf2-sha256", "salt": b"salt", "iterations": 100}
     words = lost(hashlib.pbkdf2_hmac("sha256", b"word77", b"salt", 100, 16), words=[f"word{at}" for at in range(100)], **derived)
     assert [found.candidate for found in search_shard(words, device=device, threads=1)] == [b"word77"]
+    masked = lost(hashlib.pbkdf2_hmac("sha256", b"word77", b"salt", 100, 16), mask="word?d?d", **derived)
+    assert [found.candidate for found in search_shard(masked, device=device, threads=1)] == [b"word77"]
     with pytest.raises(crossgrain.Error, match="of words it takes those whose keys are made by"):
         search_shard(lost(key, words=["a"]), device=device)
     with pytest.raises(crossgrain.Error, match="padded"):
-        search_shard(lost(key, mask="?b", kdf="sha256"), device=device)
+        search_shard(lost(key, mask="?b", **(derived | {"kdf": "pbkdf2-sha512"})), device=device)
 
 
 def test_masks_and_sets():
