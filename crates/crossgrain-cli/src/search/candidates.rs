@@ -105,7 +105,8 @@ impl Args {
             (FormName::Raw, Some(len_bytes)) => Form::Records { len_bytes },
             (FormName::Raw, None) => return Err(Error::usage("passphrases are lines: leave out --form")),
         };
-        let rules = self.read_rules()?;
+        let text = self.rules.as_ref().map(|path| read_small(path)).transpose()?;
+        let rules = self.parse_rules(text.as_deref())?;
         let per_word = rules.len() as u128;
         let range = if self.shard.is_none() && !self.keyspace {
             let skip = u128::try_from(&part.skip).unwrap_or(u128::MAX);
@@ -125,26 +126,27 @@ impl Args {
             let number = |bound: BigUint| u128::try_from(bound).unwrap_or(u128::MAX);
             number(range.start)..number(range.end)
         };
-        let facts = if self.session.is_some() { self.facts(&input)? } else { ListFacts::default() };
+        let facts =
+            if self.session.is_some() { self.facts(&input, text.as_deref())? } else { ListFacts::default() };
         Ok(List { words: Words::new(input, form, search.chunk_bytes()), rules, range, facts })
     }
 
-    /// What a session notes of this list and of its rules.
-    fn facts(&self, input: &Input) -> Result<ListFacts, Error> {
+    /// What a session notes of this list, and of its rules if they are a file's.
+    fn facts(&self, input: &Input, rules: Option<&[u8]>) -> Result<ListFacts, Error> {
         let ends = match (&self.words, input.len_bytes()) {
             (Some(path), Some(len_bytes)) if path != Path::new("-") => {
                 Some(digest_of_ends(Input::open(Some(path))?, len_bytes)?)
             }
             _ => None,
         };
-        let rules = self.rules.as_ref().map(|path| read_small(path)).transpose()?;
         let rules = rules.map(|text| short(Sha256::new_with_prefix(text)));
         Ok(ListFacts { len_bytes: input.len_bytes(), ends, rules })
     }
 
-    fn read_rules(&self) -> Result<Vec<Rule>, Error> {
-        if let Some(path) = &self.rules {
-            return Ok(Rule::parse_all(&read_small(path)?)?);
+    /// The rules of a file with this text, or those that were typed.
+    fn parse_rules(&self, text: Option<&[u8]>) -> Result<Vec<Rule>, Error> {
+        if let Some(text) = text {
+            return Ok(Rule::parse_all(text)?);
         }
         if self.rule.is_empty() {
             return Ok(vec![Rule::nothing()]);
