@@ -192,15 +192,18 @@ impl Program {
         }
     }
 
-    /// Whether [`Program::gcm`] can be called: its cipher has a kernel, and this is GHASH by products.
-    pub fn has_gcm(&self, ghash: &Ghash) -> bool {
-        matches!(&self.bound[0], Bound::Whole(cipher) if ghash.is_by_products() && cipher.has_gcm())
+    /// Prepares for [`Program::gcm`], and says whether it can be called: its cipher has a kernel, and this is GHASH by products.
+    pub fn prepare_gcm(&mut self, ghash: &Ghash) -> bool {
+        match &mut self.bound[0] {
+            Bound::Whole(cipher) => ghash.is_by_products() && cipher.prepare_gcm(),
+            Bound::Tiles(_) => false,
+        }
     }
 
     /// [`WholePart::gcm`] on this thread.
     ///
     /// # Panics
-    /// Unless [`Program::has_gcm`].
+    /// Unless [`Program::prepare_gcm`] said so.
     #[inline]
     pub fn gcm(&self, way: &GcmWay<'_>, first: u128, message: &mut AeadMessage<'_>) -> bool {
         match &self.bound[0] {

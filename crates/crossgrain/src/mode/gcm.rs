@@ -76,6 +76,7 @@ pub struct Gcm {
     /// Shorter messages, with nonces of [`NONCE_BYTES`], go to the kernel of whole messages at once. 0 where there is no such kernel.
     kernel_below_bytes: u64,
     tag_bytes: usize,
+    tag_kept: &'static Block,
 }
 
 impl Gcm {
@@ -96,30 +97,32 @@ impl Gcm {
         let bound = Self::bind(key, options);
         // What made the program and what ran it went equally deep: to overwrite it once is enough.
         match &bound {
-            Ok((counter, _)) => counter.wipe_stack(),
+            Ok((counter, ..)) => counter.wipe_stack(),
             Err(_) => wipe_stack(),
         }
-        let (counter, ghash) = bound?;
+        let (counter, ghash, has_kernel) = bound?;
         let (key, options) = (key.clone(), options.freely());
-        let kernel_below_bytes = match counter.has_gcm(&ghash) {
+        let kernel_below_bytes = match has_kernel {
             true => MESSAGE_BYTES_MAX.min(counter.threads().pays_from_bytes()),
             false => 0,
         };
-        let secret_counter = OnceLock::new();
-        Ok(Self { counter, secret_counter, key, options, ghash, kernel_below_bytes, tag_bytes })
+        let (secret_counter, tag_kept) = (OnceLock::new(), Tag::kept(tag_bytes));
+        Ok(Self { counter, secret_counter, key, options, ghash, kernel_below_bytes, tag_bytes, tag_kept })
     }
 
-    /// Binds the counters' program to a key, and GHASH to what it makes of zero. In a frame of its own, to be wiped.
+    /// Binds the counters' program to a key, and GHASH to what it makes of zero, and says whether there is a kernel for both. In a frame
+    /// of its own, to be wiped.
     #[inline(never)]
-    fn bind(key: &Key, options: &Options) -> Result<(Program, Ghash), Error> {
+    fn bind(key: &Key, options: &Options) -> Result<(Program, Ghash, bool), Error> {
         let limits = options.limits()?;
         let plans = options.planned(Mode::Gcm.job(key.cipher(), Direction::Encrypt), &limits)?;
         let (schedule, threads) = (Schedule::of(key, limits.features), Threads::at_most(options.threads));
-        let counter = Program::of_message(plans, &schedule, limits.features, threads)?.wiping_stack();
+        let mut counter = Program::of_message(plans, &schedule, limits.features, threads)?.wiping_stack();
         let mut h = Blocks::new(1);
         add_keystream(&counter, 0, &mut h.0[0]);
         let ghash = Ghash::new(&h.0[0], limits.features);
-        Ok((counter, ghash))
+        let has_kernel = counter.prepare_gcm(&ghash);
+        Ok((counter, ghash, has_kernel))
     }
 
     /// Admits a nonce of another length than [`NONCE_BYTES`], and makes the program for it, unless it is there.
@@ -177,7 +180,7 @@ impl Gcm {
     }
 
     fn way(&self, opens: bool) -> GcmWay<'_> {
-        GcmWay { ghash: &self.ghash, opens, tag_bytes: self.tag_bytes }
+        GcmWay { ghash: &self.ghash, opens, tag_bytes: self.tag_bytes, tag_kept: self.tag_kept }
     }
 
     /// Whether there is a kernel for whole messages.

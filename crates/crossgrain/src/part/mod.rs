@@ -249,6 +249,8 @@ pub struct GcmWay<'a> {
     pub opens: bool,
     /// Bytes in a tag.
     pub tag_bytes: usize,
+    /// Ones for the bytes that a tag has of a block, and zeros.
+    pub tag_kept: &'static Block,
 }
 
 impl GcmWay<'_> {
@@ -278,8 +280,8 @@ pub trait WholePart: Send + Sync {
         None
     }
 
-    /// Whether there is a kernel for GCM: [`WholePart::gcm`].
-    fn has_gcm(&self) -> bool {
+    /// Works out what the kernel for GCM has besides keys, and says whether there is one: [`WholePart::gcm`].
+    fn prepare_gcm(&mut self) -> bool {
         false
     }
 

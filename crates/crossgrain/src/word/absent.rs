@@ -335,6 +335,10 @@ impl<I: Nowhere, const BYTES: usize> AesLanes for Vector<I, BYTES> {
     fn unzip_blocks(a: Self, _b: Self) -> (Self, Self) {
         match a.1 {}
     }
+
+    fn settled(self) -> Self {
+        match self.1 {}
+    }
 }
 
 impl<I: Nowhere, const BYTES: usize> CarrylessLanes for Vector<I, BYTES> {

@@ -378,6 +378,11 @@ pub trait AesLanes: CarrylessLanes {
 
     /// The blocks of even lanes of `a`, then of `b`; and those of odd ones. Of one lane each, they stay as they are.
     fn unzip_blocks(a: Self, b: Self) -> (Self, Self);
+
+    /// The same. The compiler leaves the computations between such values in the order in which a program asks for them: it would move
+    /// apart what ports of their own compute side by side. On registers of 512 bits.
+    #[must_use]
+    fn settled(self) -> Self;
 }
 
 /// The pattern of positions in a 64-bit group whose index bit `bit` (0 to 5) is clear.

@@ -549,6 +549,12 @@ impl<R: Raw, I: AesIsa> AesLanes for Vector<R, I> {
         let (even, odd) = unsafe { R::unzip_lanes(a.0, b.0) };
         (Self(even, PhantomData), Self(odd, PhantomData))
     }
+
+    #[inline(always)]
+    fn settled(self) -> Self {
+        // SAFETY: a value of this type exists, so its instructions do.
+        Self(unsafe { self.0.settled() }, PhantomData)
+    }
 }
 
 /// Tokens whose CPUs have carry-less products on registers of their width.

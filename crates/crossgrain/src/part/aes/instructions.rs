@@ -21,7 +21,7 @@ use crate::part::counter::Counter;
 use crate::part::mask::LongMasks;
 use crate::part::tweak::{IN_STEP, Stepping, Tweaks};
 use crate::part::{GcmWay, Source, WholePart};
-use crate::word::{AesLanes, Buffers, Isa, Kernel, each, unrolled};
+use crate::word::{AesLanes, Buffers, Isa, Kernel, Wiped, each, unrolled};
 
 /// Registers in flight.
 pub(super) const IN_FLIGHT: usize = 8;
@@ -37,6 +37,8 @@ pub struct Cipher<W: AesLanes> {
     isa: W::Isa,
     direction: Direction,
     pub(super) keys: WideKeys,
+    /// For GCM, once it is asked for.
+    heads: Option<Wiped<gcm::Heads>>,
 }
 
 impl<W: AesLanes> Cipher<W> {
@@ -51,7 +53,17 @@ impl<W: AesLanes> Cipher<W> {
 
     /// The same by round keys in the order in which the direction takes them.
     pub(super) const fn with_keys(isa: W::Isa, direction: Direction, keys: WideKeys) -> Self {
-        Self { isa, direction, keys }
+        Self { isa, direction, keys, heads: None }
+    }
+
+    pub(super) const fn isa(&self) -> W::Isa {
+        self.isa
+    }
+
+    /// What GCM has besides the keys.
+    #[inline(always)]
+    pub(super) fn heads(&self) -> &gcm::Heads {
+        self.heads.as_ref().expect("GCM is prepared before it is run")
     }
 }
 
@@ -64,7 +76,7 @@ impl<W: AesLanes> fmt::Debug for Cipher<W> {
 impl<W: AesLanes> Cipher<W> {
     #[inline(never)]
     fn run_framed<F: From<Before<W>> + Frame<W>>(&self, before: Block, mut buffers: Buffers<'_>) {
-        let Self { isa, ref keys, direction } = *self;
+        let Self { isa, ref keys, direction, .. } = *self;
         let (frame, buffers) = (PhantomData::<F>, &mut buffers);
         match direction {
             Direction::Encrypt => isa.enter(Framed::<W, F, true> { isa, keys, before, frame, buffers }),
@@ -91,7 +103,7 @@ impl<W: AesLanes> Cipher<W> {
 
     #[inline(never)]
     fn run_tweaked(&self, tweaks: Tweaks<'_>, mut buffers: Buffers<'_>) {
-        let Self { isa, ref keys, direction } = *self;
+        let Self { isa, ref keys, direction, .. } = *self;
         let buffers = &mut buffers;
         match direction {
             Direction::Encrypt => isa.enter(Xts::<W, true> { isa, keys, tweaks, buffers }),
@@ -114,7 +126,7 @@ impl<W: AesLanes> WholePart for Cipher<W> {
     }
 
     fn run_summed(&self, masks: LongMasks<'_>, mut buffers: Buffers<'_>) -> Option<Block> {
-        let Self { isa, ref keys, direction } = *self;
+        let Self { isa, ref keys, direction, .. } = *self;
         let buffers = &mut buffers;
         Some(match direction {
             Direction::Encrypt => isa.enter(Masked::<W, true> { isa, keys, masks, buffers }),
@@ -123,23 +135,25 @@ impl<W: AesLanes> WholePart for Cipher<W> {
     }
 
     fn block(&self, block: &mut Block) {
-        let Self { isa, ref keys, direction } = *self;
+        let Self { isa, ref keys, direction, .. } = *self;
         match direction {
             Direction::Encrypt => isa.enter(One::<W, true> { isa, keys, block }),
             Direction::Decrypt => isa.enter(One::<W, false> { isa, keys, block }),
         }
     }
 
-    fn has_gcm(&self) -> bool {
-        self.direction == Direction::Encrypt
+    fn prepare_gcm(&mut self) -> bool {
+        let encrypts = self.direction == Direction::Encrypt;
+        self.heads = encrypts.then(|| gcm::Heads::of::<W>(self.isa, &self.keys));
+        encrypts
     }
 
     fn gcm(&self, way: &GcmWay<'_>, first: u128, message: &mut AeadMessage<'_>) -> bool {
-        gcm::one::<W, false>(gcm::With { isa: self.isa, keys: &self.keys, way }, first, message)
+        gcm::one(gcm::With { cipher: self, way }, first, message)
     }
 
     fn gcm_short(&self, way: &GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
-        self.isa.enter(gcm::Short::<W>(gcm::With { isa: self.isa, keys: &self.keys, way }, messages, right))
+        self.isa.enter(gcm::Short(gcm::With { cipher: self, way }, messages, right))
     }
 
     fn lanes(&self) -> usize {
@@ -205,28 +219,43 @@ impl<'a, W: AesLanes, const HELD: usize> Middle<'a, W, HELD> {
     }
 }
 
-/// Keys of middle rounds, dealt out to seven gaps in which something else is computed, so that it is spread over all rounds, and no port
-/// has to wait at their end.
+/// Keys of the middle rounds after the first, dealt out before four gaps in which something else is computed, so that it is spread over all rounds.
 ///
-/// The first gap follows a round. The others go in pairs: the first pairs have four rounds each, the others two. How many there are of
-/// either is known at run time alone: the compiler would write their loops out, and move what is in the gaps behind all rounds.
+/// Nothing loops over them: turns of a loop, and what is checked in each, are a tenth of all instructions, and on Zen 5 it is these that
+/// take time. That some keys may be missing keeps the compiler from moving what is in the gaps behind all rounds.
 #[derive(Clone, Copy)]
 pub(super) struct Gaps<'a> {
-    pub(super) first: &'a Wide,
-    pub(super) by_four: &'a [[Wide; 4]],
-    pub(super) by_two: &'a [[Wide; 2]],
+    pub(super) first: &'a [Wide; 2],
+    pub(super) second: (Option<&'a [Wide; 2]>, &'a [Wide; 2]),
+    pub(super) third: (Option<&'a [Wide; 2]>, &'a [Wide; 2]),
+    pub(super) fourth: &'a [Wide; 2],
 }
 
-/// Gaps, and rounds if no gap has two.
-pub(super) const GAPS: usize = 7;
-
 impl<'a> Gaps<'a> {
-    /// Deals out an odd number of keys, from [`GAPS`] to twice as many.
+    /// Deals out all keys but the first.
     #[inline(always)]
-    pub(super) fn new(keys: &'a [Wide]) -> Self {
-        let with_four = black_box((keys.len() - GAPS) / 2);
-        let (early, late) = keys[1..].split_at(4 * with_four);
-        Self { first: &keys[0], by_four: early.as_chunks().0, by_two: late.as_chunks().0 }
+    pub(super) const fn new(keys: &'a WideKeys) -> Self {
+        let (first, second) = (keys.two_from(2), keys.two_from(4));
+        match keys.rounds() {
+            10 => Self {
+                first,
+                second: (None, second),
+                third: (None, keys.two_from(6)),
+                fourth: keys.two_from(8),
+            },
+            12 => Self {
+                first,
+                second: (Some(second), keys.two_from(6)),
+                third: (None, keys.two_from(8)),
+                fourth: keys.two_from(10),
+            },
+            _ => Self {
+                first,
+                second: (Some(second), keys.two_from(6)),
+                third: (Some(keys.two_from(8)), keys.two_from(10)),
+                fourth: keys.two_from(12),
+            },
+        }
     }
 }
 
@@ -234,6 +263,25 @@ impl<'a> Gaps<'a> {
 pub(super) trait Rounds {
     /// A middle round.
     fn round(&mut self, key: &Wide);
+
+    /// Has the states [`settled`](AesLanes::settled).
+    fn settle(&mut self);
+
+    /// Two of them.
+    #[inline(always)]
+    fn two_rounds(&mut self, [one, other]: &[Wide; 2]) {
+        self.round(one);
+        self.round(other);
+    }
+
+    /// Two or four of them.
+    #[inline(always)]
+    fn two_or_four_rounds(&mut self, (more, keys): (Option<&[Wide; 2]>, &[Wide; 2])) {
+        if let Some(more) = more {
+            self.two_rounds(more);
+        }
+        self.two_rounds(keys);
+    }
 }
 
 /// The keys of so many rounds, among or behind which something else is computed, and of the others. How many that is the compiler must

@@ -87,6 +87,21 @@ pub(super) struct Wide([Block; LANES_MAX]);
 const LANES_MAX: usize = 4;
 
 impl Wide {
+    /// A round key.
+    pub(super) const fn of(key: &Block) -> Self {
+        Self([*key; LANES_MAX])
+    }
+
+    /// Takes a round key.
+    pub(super) const fn set(&mut self, key: &Block) {
+        self.0 = [*key; LANES_MAX];
+    }
+
+    /// The round key.
+    pub(super) const fn block(&self) -> &Block {
+        &self.0[0]
+    }
+
     /// The round key in every lane.
     #[inline(always)]
     pub(super) fn load<W: AesLanes>(&self, isa: W::Isa) -> W {
@@ -104,23 +119,43 @@ pub(super) struct WideKeys {
 impl WideKeys {
     /// The same keys, wide. In one array, which is made where it stays: what is moved leaves a copy.
     pub(super) fn of(keys: &RoundKeys) -> Self {
-        Self { keys: keys.blocks.map(|key| Wide([key; LANES_MAX])), rounds: keys.rounds }
+        Self { keys: keys.blocks.map(|key| Wide::of(&key)), rounds: keys.rounds }
     }
 
     /// None as yet, for so many rounds.
     pub(super) const fn none(rounds: usize) -> Self {
-        Self { keys: [const { Wide([[0; BLOCK_BYTES]; LANES_MAX]) }; ROUND_KEYS_MAX], rounds }
+        Self { keys: [const { Wide::of(&[0; BLOCK_BYTES]) }; ROUND_KEYS_MAX], rounds }
     }
 
     /// Takes another round key.
     pub(super) const fn set(&mut self, round: usize, key: &Block) {
-        self.keys[round] = Wide([*key; LANES_MAX]);
+        self.keys[round].set(key);
     }
 
     /// Round key 0, those of the middle rounds, and the last.
     #[inline(always)]
     pub(super) fn split(&self) -> (&Wide, &[Wide], &Wide) {
         (&self.keys[0], &self.keys[1..self.rounds], &self.keys[self.rounds])
+    }
+
+    /// Round keys 0 and 1, and the last: with no question of how many there are.
+    #[inline(always)]
+    pub(super) const fn ends(&self) -> (&Wide, &Wide, &Wide) {
+        let last = if self.rounds < ROUND_KEYS_MAX { self.rounds } else { 0 };
+        (&self.keys[0], &self.keys[1], &self.keys[last])
+    }
+
+    /// Rounds of the cipher: 10, 12 or 14.
+    #[inline(always)]
+    pub(super) const fn rounds(&self) -> usize {
+        self.rounds
+    }
+
+    /// Round key `first` and the next.
+    #[inline(always)]
+    pub(super) const fn two_from(&self, first: usize) -> &[Wide; 2] {
+        let Some(two) = self.keys.split_at(first).1.first_chunk() else { unreachable!() };
+        two
     }
 
     /// The keys of the middle rounds that every key has, and of twice two that longer ones have besides: slices whose lengths

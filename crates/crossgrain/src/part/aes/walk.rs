@@ -16,7 +16,6 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::gcm;
 use super::head::{GROUP_BLOCKS, NONCE_BITS};
 use super::instructions::{
     BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, MIDDLE_LEAST, Middle, counters, over_bundles,
@@ -31,11 +30,6 @@ use crate::word::{AesLanes, Buffers, Isa, Kernel, each, wipe};
 /// Blocks under one nonce after which its table has paid for itself: making it costs two rounds of
 /// 256 blocks, using it saves two rounds a block; found by `crossgrain bench`, see docs/measuring.md.
 const WORTH_BLOCKS: u64 = 512;
-
-/// The shortest message of GCM for which a table is made: each has a nonce of its own. Found as [`WORTH_BLOCKS`]: on Zen 5, where products
-/// take as long as rounds, a table has paid for itself by then; on Zen 4 at half of it; at an eighth
-/// the table costs 14 %.
-const GCM_WORTH_BYTES: usize = 64 * 1024;
 
 /// Blocks of a call below which asking for the table costs more than it saves: it is shared by threads, so a lock and a
 /// reference are taken and given back.
@@ -60,18 +54,12 @@ struct Nonce {
 /// The column-0 part of the state after round 2 for every lowest counter byte, and again from 0 on for
 /// bundles that begin near the end. Wiped when dropped.
 #[repr(align(64))]
-pub(super) struct Table([u8; (GROUP_BLOCKS + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES]);
+struct Table([u8; (GROUP_BLOCKS + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES]);
 
 impl Table {
     /// A place for a table, to be filled where it stays: what is moved leaves a copy.
-    pub(super) const fn new() -> Self {
+    const fn new() -> Self {
         Self([0; (GROUP_BLOCKS + BUNDLE_BLOCKS_MAX) * BLOCK_BYTES])
-    }
-
-    /// Fills it for the nonce of a counter, within a kernel.
-    #[inline(always)]
-    pub(super) fn fill<W: AesLanes>(&mut self, isa: W::Isa, keys: &WideKeys, first: Counter) {
-        Fill::<W> { isa, keys, first, table: self }.run();
     }
 }
 
@@ -151,15 +139,12 @@ impl<W: AesLanes> WholePart for Walk<W> {
         }
     }
 
-    fn has_gcm(&self) -> bool {
-        self.plain.has_gcm()
+    fn prepare_gcm(&mut self) -> bool {
+        self.plain.prepare_gcm()
     }
 
     fn gcm(&self, way: &GcmWay<'_>, first: u128, message: &mut AeadMessage<'_>) -> bool {
-        if message.buffers.len_bytes() < GCM_WORTH_BYTES {
-            return self.plain.gcm(way, first, message);
-        }
-        gcm::one::<W, true>(gcm::With { isa: self.isa, keys: &self.plain.keys, way }, first, message)
+        self.plain.gcm(way, first, message)
     }
 
     fn gcm_short(&self, way: &GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
@@ -235,7 +220,7 @@ impl<W: AesLanes> Kernel for Walked<'_, '_, W> {
 }
 
 /// Rounds 1 and 2, the first two of the middle ones, are in the table and the rest.
-pub(super) const TABLED: usize = 2;
+const TABLED: usize = 2;
 
 struct WalkBundle<'a, W: AesLanes> {
     walker: Walker<'a, W>,
@@ -254,7 +239,7 @@ impl<W: AesLanes> Bundle<W> for WalkBundle<'_, W> {
 }
 
 /// Counters after round 2, by a table.
-pub(super) struct Walker<'a, W: AesLanes> {
+struct Walker<'a, W: AesLanes> {
     isa: W::Isa,
     keys: &'a WideKeys,
     table: &'a Table,
@@ -264,12 +249,12 @@ pub(super) struct Walker<'a, W: AesLanes> {
 }
 
 /// Ones, then zeros: read from the middle minus n blocks, it selects the first n blocks of a bundle.
-static FIRST_BLOCKS: [u8; 2 * BUNDLE_BLOCKS_MAX * BLOCK_BYTES] = ones_then_zeros();
+pub(super) static FIRST_BLOCKS: [u8; 2 * BUNDLE_BLOCKS_MAX * BLOCK_BYTES] = ones_then_zeros();
 
 impl<'a, W: AesLanes> Walker<'a, W> {
     /// From a counter on, by the table of its nonce.
     #[inline(always)]
-    pub(super) fn new(isa: W::Isa, keys: &'a WideKeys, table: &'a Table, first: Counter) -> Self {
+    fn new(isa: W::Isa, keys: &'a WideKeys, table: &'a Table, first: Counter) -> Self {
         let mut walker = Self { isa, keys, table, first, rest: W::splat(isa, 0) };
         walker.rest = walker.rest_of(first);
         walker
@@ -285,7 +270,7 @@ impl<'a, W: AesLanes> Walker<'a, W> {
 
     /// The states of the counters from the first plus `block` on. Bundles must follow one another.
     #[inline(always)]
-    pub(super) fn after_round_2<const N: usize>(&mut self, block: usize) -> [W; N] {
+    fn after_round_2<const N: usize>(&mut self, block: usize) -> [W; N] {
         let Self { isa, table, first, rest, .. } = self;
         let (isa, now) = (*isa, *rest);
         let counter = first.skip(block as u128);

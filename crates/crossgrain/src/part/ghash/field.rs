@@ -82,6 +82,26 @@ impl<W: CarrylessLanes> Field<W> {
     }
 }
 
+impl<W: CarrylessLanes> Field<W> {
+    /// The sum of two products of lanes and a power. The sums of halves of both lie in one register, which takes an instruction less.
+    #[inline(always)]
+    pub(super) fn two_by_three(&self, (a, by): (W, Factor<W>), (b, of_b): (W, Factor<W>)) -> ByThree<W> {
+        let (low, high) = W::exchange_halves(a, b);
+        let folded = low ^ high;
+        let one = Product {
+            low: a.low_product(by.power),
+            cross: folded.low_product(by.folded),
+            high: a.high_product(by.power),
+        };
+        let other = Product {
+            low: b.low_product(of_b.power),
+            cross: folded.high_product(of_b.folded),
+            high: b.high_product(of_b.power),
+        };
+        ByThree(one.plus(other))
+    }
+}
+
 impl<W: AesLanes> Field<W> {
     /// The hashes of as many messages as a register has lanes, a lane each, from their products: those that lie in all lanes of a
     /// register a message, and those of blocks of which each message has one, in its lane. They are reduced together.
@@ -158,6 +178,16 @@ impl<W: CarrylessLanes> ByThree<W> {
     #[inline(always)]
     pub(in crate::part) fn plus(self, other: Self) -> Self {
         Self(self.0.plus(other.0))
+    }
+
+    /// The same, settled.
+    #[inline(always)]
+    pub(in crate::part) fn settled(self) -> Self
+    where
+        W: AesLanes,
+    {
+        let Product { low, cross, high } = self.0;
+        Self(Product { low: low.settled(), cross: cross.settled(), high: high.settled() })
     }
 
     /// What products of four multiplications come to.

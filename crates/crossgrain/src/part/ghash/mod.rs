@@ -16,7 +16,7 @@ use std::fmt;
 
 use self::field::Factor;
 pub(super) use self::field::{Field, Product};
-pub(super) use self::sums::{Few, Kept, Sums};
+pub(super) use self::sums::{Few, Sums};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{CarrylessLanes, ClmulWord128, ClmulWord256, ClmulWord512, Features, Isa, Kernel, Wiped};
 
@@ -43,8 +43,10 @@ impl Ghash {
         // Filled where they stay: what is moved leaves a copy.
         let mut powers = Wiped::from(Box::new(Powers::NONE));
         powers.order = first.1;
-        powers.blocks[POWERS_MAX - 1] = first.0.to_le_bytes();
-        powers.folded[POWERS_MAX - 1] = (first.0 ^ first.0.rotate_left(64)).to_le_bytes();
+        let (power, folded) = (first.0.to_le_bytes(), (first.0 ^ first.0.rotate_left(64)).to_le_bytes());
+        (powers.blocks[POWERS_MAX - 1], powers.folded[POWERS_MAX - 1]) = (power, folded);
+        powers.in_second_lane.lanes.0[BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(&power);
+        powers.in_second_lane.folded.0[BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(&folded);
         let by_products = None
             .or_else(|| ByProducts::<ClmulWord512>::raised(&mut powers, len_bytes, features))
             .or_else(|| ByProducts::<ClmulWord256>::raised(&mut powers, len_bytes, features))
@@ -183,6 +185,8 @@ pub(super) struct Powers {
     folded: [Block; POWERS_MAX + LANES_MAX],
     /// The powers over one register and more, up to a stride, in every lane.
     across: [Power; STRIDE],
+    /// The first in the second lane, and zeros.
+    in_second_lane: Power,
     order: Order,
 }
 
@@ -235,6 +239,7 @@ impl Powers {
         blocks: [[0; BLOCK_BYTES]; POWERS_MAX + LANES_MAX],
         folded: [[0; BLOCK_BYTES]; POWERS_MAX + LANES_MAX],
         across: [Power::ZERO; STRIDE],
+        in_second_lane: Power::ZERO,
         order: Order::Reversed,
     };
 

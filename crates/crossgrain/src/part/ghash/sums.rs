@@ -1,32 +1,9 @@
 //! GHASH as kernels go on with it: a sum for every lane, or, of few blocks, one product for each.
 
 use super::field::{ByThree, Factor, Field, Product};
-use super::{BESIDES, Factors, LANES_MAX, Lanes, Power, Powers, STRIDE};
+use super::{BESIDES, Factors, LANES_MAX, Powers, STRIDE};
 use crate::block::{BLOCK_BYTES, Block};
-use crate::word::{AesLanes, CarrylessLanes, each, wipe};
-
-/// [`Sums`] in memory. Wiped when dropped: with what was hashed they would give away the key.
-pub(in crate::part) struct Kept {
-    sums: Lanes,
-    due: Lanes,
-}
-
-impl Kept {
-    /// A place for them.
-    pub(in crate::part) const fn new() -> Self {
-        Self { sums: Lanes::ZERO, due: Lanes::ZERO }
-    }
-}
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        wipe(&mut self.sums.0);
-        wipe(&mut self.due.0);
-    }
-}
-
-/// Two registers of a stride, and the powers of the second and the first.
-pub(in crate::part) type Pair<'a> = (&'a [u8], &'a [Power; 2]);
+use crate::word::{AesLanes, CarrylessLanes, each};
 
 /// A hash on its way: a sum a lane.
 pub(in crate::part) struct Sums<'a, W: CarrylessLanes> {
@@ -34,48 +11,25 @@ pub(in crate::part) struct Sums<'a, W: CarrylessLanes> {
     powers: &'a Powers,
     field: Field<W>,
     sums: W,
-    /// What is still to be added to the next block.
-    due: W,
 }
 
 impl<'a, W: CarrylessLanes> Sums<'a, W> {
     /// Blocks in a register.
     const LANES: usize = W::BITS / 128;
 
-    /// Goes on from `sum` with whole registers.
+    /// Goes on from `sum` with a string of no more bytes than a register has: with its last block in the last lane. If the string is empty, `sum`
+    /// is zero.
     #[inline(always)]
-    pub(in crate::part) fn from(isa: W::Isa, powers: &'a Powers, sum: &Block) -> Self {
-        let field = Field::<W>::new(isa, powers.order);
-        Self { isa, powers, field, sums: field.zero, due: field.load_lowest(isa, sum) }
-    }
-
-    /// Begins with a string of no more bytes than a register has: with its last block in the last lane.
-    #[inline(always)]
-    pub(in crate::part) fn begun(isa: W::Isa, powers: &'a Powers, string: &[u8]) -> Self
+    pub(in crate::part) fn begun(isa: W::Isa, powers: &'a Powers, sum: &Block, string: &[u8]) -> Self
     where
         W: AesLanes,
     {
-        let field = Field::<W>::new(isa, powers.order);
-        let mut sums = W::load_part(isa, string).pick(field.places);
+        let field = Field::<W>::of_ghash(isa);
+        let mut sums = (W::load_part(isa, string) ^ W::load_lowest(isa, sum)).pick(field.places);
         for _ in string.len().div_ceil(BLOCK_BYTES)..Self::LANES {
             sums = sums.preceded_by(field.zero);
         }
-        Self { isa, powers, field, sums, due: field.zero }
-    }
-
-    /// Goes on from where [`Sums::keep`] was.
-    #[inline(always)]
-    pub(in crate::part) fn load(isa: W::Isa, powers: &'a Powers, Kept { sums, due }: &Kept) -> Self {
-        let field = Field::<W>::new(isa, powers.order);
-        let (sums, due) = (W::load(isa, &sums.0[..W::BYTES]), W::load(isa, &due.0[..W::BYTES]));
-        Self { isa, powers, field, sums, due }
-    }
-
-    /// Keeps them in memory.
-    #[inline(always)]
-    pub(in crate::part) fn keep(&self, kept: &mut Kept) {
-        self.sums.store(&mut kept.sums.0[..W::BYTES]);
-        self.due.store(&mut kept.due.0[..W::BYTES]);
+        Self { isa, powers, field, sums }
     }
 
     /// Goes on from `sum` with a register that is not full.
@@ -88,57 +42,44 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
             bytes[start + i] ^= sum[i];
         }
         let field = Field::<W>::new(isa, powers.order);
-        Self { isa, powers, field, sums: field.load(isa, &bytes[..W::BYTES]), due: field.zero }
+        Self { isa, powers, field, sums: field.load(isa, &bytes[..W::BYTES]) }
     }
 
     /// What the sums so far, and the first register of a stride, come to at its end.
     #[inline(always)]
-    pub(in crate::part) fn begin_stride(&mut self, first: &[u8]) -> ByThree<W> {
-        let blocks = self.field.load(self.isa, first) ^ self.due;
-        self.due = self.field.zero;
-        let [.., of_first, of_sums] = &self.powers.across;
-        let sums = self.field.by_three(self.sums, of_sums.load(self.isa));
-        sums.plus(self.field.by_three(blocks, of_first.load(self.isa)))
+    pub(in crate::part) fn begin_stride(&self, stride: &[u8]) -> ByThree<W> {
+        let of_sums = self.powers.across[STRIDE - 1].load(self.isa);
+        self.field.two_by_three((self.sums, of_sums), self.of_stride(stride, 0))
     }
 
-    /// All registers of a stride but the first and the last, two by two, with their powers.
+    /// What two registers from this place in a stride on come to at its end. Its last register is none of them.
     #[inline(always)]
-    pub(in crate::part) fn pairs<'b>(&self, stride: &'b [u8]) -> impl Iterator<Item = Pair<'b>>
-    where
-        'a: 'b,
-    {
-        let (powers, _) = self.powers.across[..STRIDE - 2].as_chunks();
-        stride[W::BYTES..].chunks_exact(2 * W::BYTES).zip(powers.iter().rev())
+    pub(in crate::part) fn two_of_stride(&self, stride: &[u8], place: usize) -> ByThree<W> {
+        self.field.two_by_three(self.of_stride(stride, place), self.of_stride(stride, place + 1))
     }
 
-    /// What the first register of a pair comes to at the end of its stride.
+    /// The register in this place of a stride, and the power that brings it to the end.
     #[inline(always)]
-    pub(in crate::part) fn front(&self, (registers, [_, power]): Pair<'_>) -> ByThree<W> {
-        let blocks = self.field.load(self.isa, &registers[..W::BYTES]);
-        self.field.by_three(blocks, power.load(self.isa))
-    }
-
-    /// What the second register of a pair comes to.
-    #[inline(always)]
-    pub(in crate::part) fn back(&self, (registers, [power, _]): Pair<'_>) -> ByThree<W> {
-        let blocks = self.field.load(self.isa, &registers[W::BYTES..]);
-        self.field.by_three(blocks, power.load(self.isa))
+    fn of_stride(&self, stride: &[u8], place: usize) -> (W, Factor<W>) {
+        let blocks = self.field.load(self.isa, &stride[place * W::BYTES..][..W::BYTES]);
+        (blocks, self.powers.across[STRIDE - 2 - place].load(self.isa))
     }
 
     /// Adds the last register of a stride.
     #[inline(always)]
-    pub(in crate::part) fn end_stride(&mut self, products: ByThree<W>, last: &[u8]) {
-        self.sums = self.field.reduced(products.product()) ^ self.field.load(self.isa, last);
+    pub(in crate::part) fn end_stride(&mut self, products: ByThree<W>, stride: &[u8]) {
+        let last = self.field.load(self.isa, &stride[(STRIDE - 1) * W::BYTES..][..W::BYTES]);
+        self.sums = self.field.reduced(products.product()) ^ last;
     }
 
     /// Adds [`STRIDE`] registers.
     #[inline(always)]
     pub(in crate::part) fn add_stride(&mut self, stride: &[u8]) {
-        let mut products = self.begin_stride(&stride[..W::BYTES]);
-        for pair in self.pairs(stride) {
-            products = products.plus(self.front(pair)).plus(self.back(pair));
+        let mut products = self.begin_stride(stride);
+        for place in [1, 3, 5] {
+            products = products.plus(self.two_of_stride(stride, place));
         }
-        self.end_stride(products, &stride[(STRIDE - 1) * W::BYTES..][..W::BYTES]);
+        self.end_stride(products, stride);
     }
 
     /// The sums so far, for [`Few::after_lanes`].
@@ -206,7 +147,7 @@ impl<'a, W: AesLanes> Few<'a, W> {
     /// Adds the first blocks of a register, behind which it has zeros.
     #[inline(always)]
     pub(in crate::part) fn add(&mut self, isa: W::Isa, register: W, blocks: usize) {
-        self.add_by(register, self.of_registers::<1>().load(isa, 0));
+        self.add_by(register, self.of_registers::<1>().load::<W>(isa, 0));
         self.power -= blocks;
     }
 
@@ -216,6 +157,15 @@ impl<'a, W: AesLanes> Few<'a, W> {
         let lanes = register.pick(self.field.places) ^ self.due;
         self.due = self.field.zero;
         self.products = self.products.plus(self.field.by_three(lanes, factor));
+    }
+
+    /// Adds two registers, whose blocks are multiplied by these.
+    #[inline(always)]
+    pub(in crate::part) fn add_two_by(&mut self, one: (W, Factor<W>), other: (W, Factor<W>)) {
+        let first = (one.0.pick(self.field.places) ^ self.due, one.1);
+        let second = (other.0.pick(self.field.places), other.1);
+        self.due = self.field.zero;
+        self.products = self.products.plus(self.field.two_by_three(first, second));
     }
 
     /// What the blocks of so many registers are multiplied by, which are added by [`Few::add_by`].
@@ -232,10 +182,46 @@ impl<'a, W: AesLanes> Few<'a, W> {
         }
     }
 
-    /// The hash, in every lane, after a last block that is this number in every lane.
+    /// The next block, of these bytes, if there are any, and the last of all, which is this number in every lane: with what they are
+    /// multiplied by, for [`Few::end`]. Where a register has two lanes they are in the first of one.
     #[inline(always)]
-    pub(in crate::part) fn end(self, isa: W::Isa, last: W) -> W {
-        let last = Product::of(last, self.powers.from(isa, 1));
-        self.field.end(self.products.product().plus(last))
+    pub(in crate::part) fn ends(&mut self, isa: W::Isa, block: &[u8], last: W) -> (W, Factor<W>) {
+        if const { W::BLOCKS == 1 } {
+            if !block.is_empty() {
+                self.add(isa, W::load_part(isa, block), 1);
+            }
+            return (last, self.powers.registers::<W, 1>(1).load(isa, 0));
+        }
+        let last = last & W::load(isa, &SECOND_LANE[..W::BYTES]);
+        let of_last = self.powers.in_second_lane.load::<W>(isa);
+        if block.is_empty() {
+            return (last, of_last);
+        }
+        let lanes = W::load_part(isa, block).pick(self.field.places) ^ last;
+        let (first, of_next) =
+            (W::load(isa, &FIRST_LANE[..W::BYTES]), self.of_registers::<1>().load::<W>(isa, 0));
+        self.power -= 1;
+        let power = first.select(of_next.power, of_last.power);
+        (lanes, Factor { power, folded: first.select(of_next.folded, of_last.folded) })
     }
+
+    /// The hash, in every lane, after a last register of data and the [`ends`](Few::ends).
+    #[inline(always)]
+    pub(in crate::part) fn end(self, (data, factor): (W, Factor<W>), ends: (W, Factor<W>)) -> W {
+        let data = data.pick(self.field.places) ^ self.due;
+        let products = self.products.plus(self.field.two_by_three((data, factor), ends));
+        self.field.end(products.product())
+    }
+}
+
+/// Ones in the first lane of a register, and in the second.
+static FIRST_LANE: [u8; LANES_MAX * BLOCK_BYTES] = ones_in_lane(0);
+static SECOND_LANE: [u8; LANES_MAX * BLOCK_BYTES] = ones_in_lane(1);
+
+const fn ones_in_lane(lane: usize) -> [u8; LANES_MAX * BLOCK_BYTES] {
+    let mut lanes = [[0; BLOCK_BYTES]; LANES_MAX];
+    lanes[lane] = [0xff; BLOCK_BYTES];
+    let mut bytes = [0; LANES_MAX * BLOCK_BYTES];
+    bytes.copy_from_slice(lanes.as_flattened());
+    bytes
 }

@@ -4,6 +4,7 @@
 //! Needs: `std::arch`. Holds: everything here is `#[inline(always)]`, since a function without the caller's instructions
 //! would be called through memory; so no closures.
 
+use std::arch::asm;
 use std::arch::x86_64::{
     __m128i, __m256i, __m512i, _bzhi_u64, _mm_add_epi8, _mm_add_epi32, _mm_add_epi64, _mm_aesdec_si128,
     _mm_aesdeclast_si128, _mm_aesenc_si128, _mm_aesenclast_si128, _mm_and_si128, _mm_castsi128_ps,
@@ -112,6 +113,12 @@ pub(super) trait Raw: Numbers + Copy + Send + Sync + 'static {
     unsafe fn first_bytes(self, len_bytes: usize) -> Self {
         // SAFETY: the caller has the instructions of this width; a register begins with so many ones at this place.
         unsafe { self.and(Self::load(ONES_THEN_ZEROS.as_ptr().add(64 - len_bytes))) }
+    }
+
+    /// The same, in a register by then: the compiler leaves what makes and takes such values in the order of the program.
+    #[inline(always)]
+    unsafe fn settled(self) -> Self {
+        self
     }
 
     // What only the widest registers have an instruction for.
@@ -368,7 +375,17 @@ raw!(
         _mm512_mask_storeu_epi8(bytes.cast(), first_bytes(len_bytes), self);
     }
     fn first_bytes(self, len_bytes: usize) -> Self { _mm512_maskz_mov_epi8(first_bytes(len_bytes), self) }
+    fn settled(self) -> Self { settled(self) }
 );
+
+/// [`Raw::settled`] of the widest registers.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn settled(mut word: __m512i) -> __m512i {
+    // SAFETY: there are no instructions; such blocks stay in their order.
+    unsafe { asm!("/* {} */", inout(zmm_reg) word, options(nomem, nostack, preserves_flags)) };
+    word
+}
 
 /// 64 bytes of ones, and 64 of zeros.
 static ONES_THEN_ZEROS: [u8; 128] = ones_then_zeros();

@@ -4,125 +4,168 @@
 //! looked at, for the last.
 
 use super::bundles::rounds_beside_stride;
-use super::{With, admits, blocks_of, halves, lengths, stitches_end};
+use super::heads::Counters;
+use super::{With, admits, blocks_of, last_block, lengths, stitches_end};
 use crate::block::{BLOCK_BYTES, Block};
-use crate::message::{AeadMessage, Tag};
-use crate::part::aes::instructions::{Gaps, IN_FLIGHT, Rounds, counters};
+use crate::message::AeadMessage;
+use crate::part::aes::instructions::{Gaps, IN_FLIGHT, Rounds};
 use crate::part::aes::key::{Wide, WideKeys};
-use crate::part::ghash::{Factors, Few, Field, Kept, STRIDE, Sums};
+use crate::part::ghash::{Factors, Few, STRIDE, Sums};
 use crate::word::{AesLanes, Kernel, each};
 
-/// What comes before the end.
-#[derive(Clone, Copy)]
-pub(super) enum Before<'a> {
-    /// Nothing: additional data is hashed with the end.
-    Nothing,
-    /// Additional data with this hash.
-    Hashed(&'a Block),
-    /// Additional data and whole bundles, with these sums; of those that were sealed, the last is not among them.
-    Bundles(&'a Kept),
-}
-
-/// The kernel of the end of a message, which begins `at` this byte; it says whether the tag is right. `ALONE`: there is nothing before it.
-pub(super) struct End<'a, 'b, 'c, W: AesLanes, const ALONE: bool> {
+/// The end of a message, which begins `at` this byte, in a kernel that says whether the tag is right.
+pub(super) struct End<'a, 'b, 'c, W: AesLanes> {
     pub(super) with: With<'a, W>,
     pub(super) first: u128,
-    pub(super) before: Before<'a>,
+    /// What was hashed of additional data; otherwise it is hashed with the end, unless bundles come before that.
+    pub(super) hashed: Option<&'a Block>,
     pub(super) at: usize,
     pub(super) message: &'b mut AeadMessage<'c>,
 }
 
-impl<W: AesLanes, const ALONE: bool> Kernel for End<'_, '_, '_, W, ALONE> {
+/// What comes before an end that is not alone.
+pub(super) struct Before<'a, W: AesLanes> {
+    pub(super) gaps: Gaps<'a>,
+    /// Of whole bundles, if there are any: the sums of GHASH's lanes; of those that were sealed, the last is not among them.
+    pub(super) sums: Option<Sums<'a, W>>,
+}
+
+/// The kernel of an end that has nothing before it, after a usual nonce: of no more than a register, and with no more additional data than a
+/// block (`SHORT`), or of more data.
+pub(super) struct Alone<'a, 'b, 'c, W: AesLanes, const SHORT: bool>(pub(super) End<'a, 'b, 'c, W>);
+
+impl<W: AesLanes, const SHORT: bool> Kernel for Alone<'_, '_, '_, W, SHORT> {
     type Output = bool;
 
     #[inline(always)]
     fn run(self) -> bool {
-        match self.with.way.opens {
-            true => self.by_registers::<true>(),
-            false => self.by_registers::<false>(),
+        match (SHORT, self.0.with.way.opens) {
+            (true, true) => self.0.finish::<1, true, true, true>(None),
+            (true, false) => self.0.finish::<1, true, true, false>(None),
+            (false, true) => self.0.by_registers::<true, true>(None),
+            (false, false) => self.0.by_registers::<true, false>(None),
         }
     }
 }
 
-impl<W: AesLanes, const ALONE: bool> End<'_, '_, '_, W, ALONE> {
-    /// Whether products go between rounds.
-    const STITCHED: bool = stitches_end::<W>() && !ALONE;
-
+impl<'a, W: AesLanes> End<'a, '_, '_, W> {
+    /// The end. It is `ALONE` if there is nothing before it.
     #[inline(always)]
-    fn by_registers<const OPENS: bool>(self) -> bool {
+    pub(super) fn by_registers<const ALONE: bool, const OPENS: bool>(
+        self,
+        before: Option<Before<'a, W>>,
+    ) -> bool {
         // The last is empty only where it is the first.
         let at = if ALONE { 0 } else { self.at };
         match (self.message.buffers.len_bytes() - at).saturating_sub(1) / W::BYTES {
-            0 => self.finish::<1, OPENS>(),
-            1 => self.finish::<2, OPENS>(),
-            2 => self.finish::<3, OPENS>(),
-            3 => self.finish::<4, OPENS>(),
-            4 => self.finish::<5, OPENS>(),
-            5 => self.finish::<6, OPENS>(),
-            6 => self.finish::<7, OPENS>(),
-            _ => self.finish::<IN_FLIGHT, OPENS>(),
+            0 => self.finish::<1, ALONE, false, OPENS>(before),
+            1 => self.finish::<2, ALONE, false, OPENS>(before),
+            2 => self.finish::<3, ALONE, false, OPENS>(before),
+            3 => self.finish::<4, ALONE, false, OPENS>(before),
+            4 => self.finish::<5, ALONE, false, OPENS>(before),
+            5 => self.finish::<6, ALONE, false, OPENS>(before),
+            6 => self.finish::<7, ALONE, false, OPENS>(before),
+            _ => self.finish::<IN_FLIGHT, ALONE, false, OPENS>(before),
         }
     }
 
     /// The end in `N` registers of data.
     #[inline(always)]
-    fn finish<const N: usize, const OPENS: bool>(self) -> bool {
-        let Self { with, first, before, at, message } = self;
-        let (before, at) = if ALONE { (Before::Nothing, 0) } else { (before, at) };
-        let (With { isa, keys, way }, powers) = (with, with.powers());
-        let aad = if matches!(before, Before::Nothing) { message.aad } else { &[] };
-        let len_bytes = message.buffers.len_bytes() - at;
-        let mut hash = Few::<W>::new(isa, powers, blocks_of(aad.len()) + blocks_of(len_bytes) + 1);
-        let (first_key, middle, last_key) = keys.split();
-        let (mask, state) = counter_blocks::<W, N>(isa, first, at / BLOCK_BYTES);
-        let mut counters = Counters { isa, mask, state };
-        counters.add(first_key);
-        match before {
-            Before::Nothing => {}
-            Before::Hashed(sum) => hash.after(isa, sum),
-            Before::Bundles(sums) => {
-                let mut sums = Sums::<W>::load(isa, powers, sums);
-                if !OPENS && Self::STITCHED {
-                    let sealed = &message.buffers.output_mut()[at - STRIDE * W::BYTES..];
-                    rounds_beside_stride(&mut counters, Gaps::new(middle), &mut sums, sealed);
-                }
-                hash.after_lanes(isa, sums.lanes());
+    fn finish<const N: usize, const ALONE: bool, const SHORT: bool, const OPENS: bool>(
+        self,
+        before: Option<Before<'a, W>>,
+    ) -> bool {
+        let is_stitched = const { stitches_end::<W>() && !ALONE };
+        let mut states = self.counters::<N, ALONE>();
+        let Self { with, hashed, at, message, .. } = self;
+        let (isa, keys, at) = (with.isa(), with.keys(), if ALONE { 0 } else { at });
+        let (gaps, sums) = match before {
+            Some(Before { gaps, sums }) => (Some(gaps), sums),
+            None => (None, None),
+        };
+        let has_aad = ALONE || (!is_stitched && sums.is_none() && hashed.is_none());
+        let aad = if has_aad { message.aad } else { &[] };
+        let blocks = blocks_of(aad.len()) + blocks_of(message.buffers.len_bytes() - at) + 1;
+        let mut hash = Few::<W>::new(isa, with.powers(), blocks);
+        let mut is_encrypted = false;
+        if let Some(mut sums) = sums {
+            if let (Some(gaps), false, true) = (gaps, OPENS, is_stitched) {
+                let sealed = &message.buffers.output_mut()[at - STRIDE * W::BYTES..at];
+                rounds_beside_stride(&mut states, gaps, &mut sums, sealed);
+                is_encrypted = true;
             }
+            hash.after_lanes(isa, sums.lanes());
+        } else if let Some(sum) = hashed {
+            hash.after(isa, sum);
         }
+        let (aad, last_of_aad) = if SHORT { (&[][..], aad) } else { last_block(aad) };
         hash.add_all(isa, aad);
+        let ends = hash.ends(isa, last_of_aad, lengths::<W>(isa, message).shift_left::<3>());
         let factors = hash.of_registers::<N>();
         let (whole, last) = message.buffers.input()[at..].split_at((N - 1) * W::BYTES);
-        if OPENS && Self::STITCHED {
-            counters.encrypt_beside_received(middle, &mut hash, whole, factors);
-        } else if !Self::STITCHED || !matches!(before, Before::Bundles(_)) {
-            counters.encrypt_all(keys);
+        if let (Some(gaps), true, true) = (gaps, OPENS, is_stitched) {
+            states.encrypt_beside_received(gaps, &mut hash, whole, factors);
+        } else if !is_encrypted {
+            states.encrypt_all(keys);
         }
         let input = each!(i < N => match i {
             _ if i == N - 1 => W::load_part(isa, last),
             _ => W::load(isa, &whole[i * W::BYTES..][..W::BYTES]),
         });
-        let (mask, output) = counters.encrypt_last(last_key, input);
+        let (mask, output) = states.encrypt_last(keys, input);
         let last_bytes = last.len();
-        let sent = if OPENS {
-            input
-        } else {
+        if !OPENS {
             write(message, at, output);
-            // What the keystream has beyond the message is no part of it.
-            each!(i < N => if i == N - 1 { output[i].first_bytes(last_bytes) } else { output[i] })
-        };
-        if !OPENS || !Self::STITCHED {
-            for (place, register) in sent[..N - 1].iter().enumerate() {
-                hash.add_by(*register, factors.load(isa, place));
-            }
         }
-        hash.add_by(sent[N - 1], factors.load(isa, N - 1));
-        let made = hash.end(isa, lengths::<W>(isa, message).shift_left::<3>()) ^ mask;
-        let tag = made & W::broadcast(isa, Tag::kept(way.tag_bytes));
-        let is_right = admits(OPENS, way, message, tag);
+        // What the keystream has beyond the message is no part of it.
+        let sent = if OPENS { input } else { with_last(output, output[N - 1].first_bytes(last_bytes)) };
+        if !OPENS || !is_stitched {
+            add_all_but_last(isa, &mut hash, &sent, factors);
+        }
+        let made = hash.end((sent[N - 1], factors.load(isa, N - 1)), ends) ^ mask;
+        let tag = made & W::broadcast(isa, with.way.tag_kept);
+        let is_right = admits(OPENS, with.way, message, tag);
         if OPENS && is_right {
             write(message, at, output);
         }
         is_right
+    }
+
+    /// The counters of the tag's mask and of `N` registers of data, after round 1.
+    #[inline(always)]
+    fn counters<const N: usize, const ALONE: bool>(&self) -> States<W, N> {
+        let Self { with, first, at, .. } = *self;
+        let isa = with.isa();
+        if ALONE {
+            let mut counters = Counters::<W>::from_usual(with, first);
+            return States { isa, mask: counters.one(), data: counters.states() };
+        }
+        let mask = Counters::<W>::after(with, first, 0).one();
+        States { isa, mask, data: Counters::<W>::after(with, first, 1 + at / BLOCK_BYTES).states() }
+    }
+}
+
+/// Registers with another last one.
+#[inline(always)]
+const fn with_last<W: Copy, const N: usize>(mut registers: [W; N], last: W) -> [W; N] {
+    registers[N - 1] = last;
+    registers
+}
+
+/// Adds what was sent but for its last register to a hash, two by two.
+#[inline(always)]
+fn add_all_but_last<W: AesLanes, const N: usize>(
+    isa: W::Isa,
+    hash: &mut Few<'_, W>,
+    sent: &[W; N],
+    factors: Factors<'_>,
+) {
+    let (pairs, odd) = sent[..N - 1].as_chunks();
+    for (i, [one, other]) in pairs.iter().enumerate() {
+        hash.add_two_by((*one, factors.load(isa, 2 * i)), (*other, factors.load(isa, 2 * i + 1)));
+    }
+    if let [one] = odd {
+        hash.add_by(*one, factors.load(isa, N - 2));
     }
 }
 
@@ -136,105 +179,82 @@ fn write<W: AesLanes, const N: usize>(message: &mut AeadMessage<'_>, at: usize, 
     output[N - 1].store_part(last);
 }
 
-/// The counter block J₀ in every lane, and the counter blocks of data from this block on.
-#[inline(always)]
-fn counter_blocks<W: AesLanes, const N: usize>(isa: W::Isa, first: u128, block: usize) -> (W, [W; N]) {
-    let (field, first) = (Field::<W>::of_ghash(isa), halves::<W>(isa, first as u64, (first >> 64) as u64));
-    let number = field.reversed(first).add_low_u64(halves(isa, block as u64, 0));
-    let ahead = |register: usize| counters::<W>(isa, (1 + register * W::BLOCKS) as u128, 1);
-    (first, each!(i < N => field.reversed(number.add_low_u64(ahead(i)))))
-}
-
 /// Counters of data and of the tag's mask on their way through the cipher.
-struct Counters<W: AesLanes, const N: usize> {
+struct States<W: AesLanes, const N: usize> {
     isa: W::Isa,
     mask: W,
-    state: [W; N],
+    data: [W; N],
 }
 
-impl<W: AesLanes, const N: usize> Rounds for Counters<W, N> {
+impl<W: AesLanes, const N: usize> Rounds for States<W, N> {
     #[inline(always)]
     fn round(&mut self, key: &Wide) {
         let key = key.load::<W>(self.isa);
         self.mask = self.mask.encrypt_round(key);
-        self.state = each!(i < N => self.state[i].encrypt_round(key));
+        self.data = each!(i < N => self.data[i].encrypt_round(key));
+    }
+
+    #[inline(always)]
+    fn settle(&mut self) {
+        self.data = each!(i < N => self.data[i].settled());
     }
 }
 
-impl<W: AesLanes, const N: usize> Counters<W, N> {
-    #[inline(always)]
-    fn add(&mut self, key: &Wide) {
-        let key = key.load::<W>(self.isa);
-        self.mask = self.mask ^ key;
-        self.state = each!(i < N => self.state[i] ^ key);
-    }
-
-    /// All middle rounds.
+impl<W: AesLanes, const N: usize> States<W, N> {
+    /// All middle rounds after the first.
     #[inline(always)]
     fn encrypt_all(&mut self, keys: &WideKeys) {
         let (least, more) = keys.middle_in_steps();
-        for key in least {
+        for key in &least[1..] {
             self.round(key);
         }
         for keys in more {
-            let Some([one, other]) = keys else { break };
-            self.round(one);
-            self.round(other);
+            let Some(keys) = keys else { break };
+            self.two_rounds(keys);
         }
     }
 
-    /// All middle rounds, in whose gaps are the products of what is decrypted, but for its last register.
+    /// All middle rounds after the first, in whose gaps are the products of what is decrypted, but for its last register.
     #[inline(always)]
     fn encrypt_beside_received(
         &mut self,
-        middle: &[Wide],
+        gaps: Gaps<'_>,
         hash: &mut Few<'_, W>,
         received: &[u8],
         factors: Factors<'_>,
     ) {
-        let gaps = Gaps::new(middle);
-        self.round(gaps.first);
-        let mut place = 0;
+        let odd = usize::from(N.is_multiple_of(2));
+        self.two_rounds(gaps.first);
         // One where there is an odd number, and then two by two.
         if const { N.is_multiple_of(2) } {
             hash.add_by(W::load(self.isa, &received[..W::BYTES]), factors.load(self.isa, 0));
-            place = 1;
         }
-        for keys in gaps.by_four {
-            self.rounds(keys);
-            place = self.add_two(hash, received, factors, place);
-        }
-        for keys in gaps.by_two {
-            self.rounds(keys);
-            place = self.add_two(hash, received, factors, place);
-        }
+        self.two_or_four_rounds(gaps.second);
+        self.add_two(hash, received, factors, odd);
+        self.two_or_four_rounds(gaps.third);
+        self.add_two(hash, received, factors, odd + 2);
+        self.two_rounds(gaps.fourth);
+        self.add_two(hash, received, factors, odd + 4);
     }
 
+    /// Adds two registers from this place on, if so many are left before the last.
     #[inline(always)]
-    fn rounds(&mut self, keys: &[Wide]) {
-        for key in keys {
-            self.round(key);
-        }
-    }
-
-    /// Adds two registers from this place on, if so many are left before the last; gives the place after them.
-    #[inline(always)]
-    fn add_two(&self, hash: &mut Few<'_, W>, received: &[u8], factors: Factors<'_>, place: usize) -> usize {
+    fn add_two(&self, hash: &mut Few<'_, W>, received: &[u8], factors: Factors<'_>, place: usize) {
         if place + 1 >= N {
-            return place;
+            return;
         }
-        for place in [place, place + 1] {
-            let register = &received[place * W::BYTES..][..W::BYTES];
-            hash.add_by(W::load(self.isa, register), factors.load(self.isa, place));
-        }
-        place + 2
+        let (first, second) = received[place * W::BYTES..][..2 * W::BYTES].split_at(W::BYTES);
+        let first = (W::load(self.isa, first), factors.load(self.isa, place));
+        let second = (W::load(self.isa, second), factors.load(self.isa, place + 1));
+        hash.add_two_by(first, second);
     }
 
     /// The last round, with what it adds to the counters of data.
     #[inline(always)]
-    fn encrypt_last(self, last_key: &Wide, input: [W; N]) -> (W, [W; N]) {
-        let key = last_key.load::<W>(self.isa);
-        let Self { mask, state, .. } = self;
-        (mask.encrypt_last_round(key), each!(i < N => state[i].encrypt_last_round(key ^ input[i])))
+    fn encrypt_last(self, keys: &WideKeys, input: [W; N]) -> (W, [W; N]) {
+        let (_, _, key) = keys.ends();
+        let key = key.load::<W>(self.isa);
+        let Self { mask, data, .. } = self;
+        (mask.encrypt_last_round(key), each!(i < N => data[i].encrypt_last_round(key ^ input[i])))
     }
 }

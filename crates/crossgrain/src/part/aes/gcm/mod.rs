@@ -4,25 +4,28 @@
 //! as many registers as GHASH reduces together, and two are hashed every two or four rounds: to open, those that are decrypted; to seal,
 //! those of the bundle before. The end, a bundle at most, has the mask of the tag as one more register beside those of its counters, and each of its blocks
 //! is multiplied by a power of its own, so that the sum is reduced once: a short message takes little longer than a block. Several short
-//! messages go together: each step of one waits for the step before, and the others' fill the time. Of long ones, the first two rounds
-//! come from the table of `walk`.
+//! messages go together: each step of one waits for the step before, and the others' fill the time. Round 1 comes from a table of the
+//! key (`heads`).
 //! Layout: `Repr::Blocks`, as in `instructions`. Needs: `AesLanes`. Source: SP 800-38D §7.1 and §7.2;
 //! Gopal et al., "Fast Cryptographic Computation on Intel Architecture Processors Via Function Stitching" (2010).
 //! Holds: what is branched on is public: lengths, and whether the tag is right.
 
 mod bundles;
 mod end;
+mod heads;
 mod together;
 
-use self::bundles::Bulk;
-use self::end::{Before, End};
+use self::bundles::Longer;
+use self::end::{Alone, End};
+pub(super) use self::heads::Heads;
+use self::heads::is_usual;
 pub(super) use self::together::Short;
-use super::instructions::IN_FLIGHT;
+use super::instructions::{Cipher, IN_FLIGHT};
 use super::key::WideKeys;
 use crate::block::BLOCK_BYTES;
 use crate::message::AeadMessage;
 use crate::part::GcmWay;
-use crate::part::ghash::{Few, Kept, Powers};
+use crate::part::ghash::{Few, Powers};
 use crate::word::{AesLanes, Isa, wipe};
 
 /// What all messages are sealed or opened with.
@@ -31,37 +34,61 @@ use crate::word::{AesLanes, Isa, wipe};
 /// wait until both were written, and all that was begun before is done.
 #[derive(Clone, Copy)]
 pub(super) struct With<'a, W: AesLanes> {
-    pub(super) isa: W::Isa,
-    pub(super) keys: &'a WideKeys,
+    pub(super) cipher: &'a Cipher<W>,
     /// Of GHASH by products.
     pub(super) way: &'a GcmWay<'a>,
 }
 
 impl<'a, W: AesLanes> With<'a, W> {
     #[inline(always)]
+    const fn isa(&self) -> W::Isa {
+        self.cipher.isa()
+    }
+
+    #[inline(always)]
+    const fn keys(&self) -> &'a WideKeys {
+        &self.cipher.keys
+    }
+
+    #[inline(always)]
+    fn heads(&self) -> &'a Heads {
+        self.cipher.heads()
+    }
+
+    #[inline(always)]
     fn powers(&self) -> &'a Powers {
         self.way.ghash.powers()
     }
 }
 
-/// Seals or opens a message, and says whether its tag is right: [`WholePart::gcm`](crate::part::WholePart::gcm). `WALKS` says whether two
-/// rounds of what comes before the end are taken from a table. The counter block J₀ is `first`, as little-endian number.
+/// Seals or opens a message, and says whether its tag is right: [`WholePart::gcm`](crate::part::WholePart::gcm). The counter block J₀ is
+/// `first`, as little-endian number.
 #[inline(always)]
-pub(super) fn one<W: AesLanes, const WALKS: bool>(
-    with: With<'_, W>,
-    first: u128,
-    message: &mut AeadMessage<'_>,
-) -> bool {
+pub(super) fn one<W: AesLanes>(with: With<'_, W>, first: u128, message: &mut AeadMessage<'_>) -> bool {
+    let is_short = message.buffers.len_bytes() <= W::BYTES && message.aad.len() <= BLOCK_BYTES;
+    if const { W::BITS == 512 } && is_short && is_usual(first) {
+        let end = End { with, first, hashed: None, at: 0, message };
+        return with.isa().enter(Alone::<W, true>(end));
+    }
+    more(with, first, message)
+}
+
+/// Messages of all other lengths.
+#[inline(never)]
+fn more<W: AesLanes>(with: With<'_, W>, first: u128, message: &mut AeadMessage<'_>) -> bool {
     let len_bytes = message.buffers.len_bytes();
     if len_bytes > IN_FLIGHT * W::BYTES || !fits_in_end::<W>(message.aad, len_bytes) {
-        return longer::<W, WALKS>(with, first, message);
+        return longer(with, first, message);
     }
-    let before = Before::Nothing;
+    let end = End { with, first, hashed: None, at: 0, message };
     // A kernel of its own, where it is fastest: narrower registers share theirs with longer messages, which is less to compile.
-    if const { W::BITS == 512 } {
-        return with.isa.enter(End::<W, true> { with, first, before, at: 0, message });
+    if const { W::BITS < 512 } {
+        return with.isa().enter(Longer { end, sum: &[0; BLOCK_BYTES], aad: &[] });
     }
-    with.isa.enter(End::<W, false> { with, first, before, at: 0, message })
+    match is_usual(first) {
+        true => with.isa().enter(Alone::<W, false>(end)),
+        false => longer(with, first, end.message),
+    }
 }
 
 /// Whether the end of a long message has products between its rounds, as bundles have. For narrower registers, and for a message that has
@@ -78,26 +105,23 @@ const fn fits_in_end<W: AesLanes>(aad: &[u8], len_bytes: usize) -> bool {
 
 /// Where something comes before the end.
 #[inline(never)]
-fn longer<W: AesLanes, const WALKS: bool>(
-    with: With<'_, W>,
-    first: u128,
-    message: &mut AeadMessage<'_>,
-) -> bool {
-    let (mut sum, mut kept, at) = ([0; BLOCK_BYTES], Kept::new(), bulk_bytes::<W>(message));
-    let is_hashed = at == 0 || message.aad.len() > W::BYTES;
-    if is_hashed {
-        with.way.ghash.absorb(&mut sum, message.aad);
-    }
-    let before = if at > 0 {
-        let sum = is_hashed.then_some(&sum);
-        with.isa.enter(Bulk::<W, WALKS> { with, first, sum, at, message: &mut *message, kept: &mut kept });
-        Before::Bundles(&kept)
-    } else {
-        Before::Hashed(&sum)
+fn longer<W: AesLanes>(with: With<'_, W>, first: u128, message: &mut AeadMessage<'_>) -> bool {
+    let (mut sum, at) = ([0; BLOCK_BYTES], bulk_bytes::<W>(message));
+    let hashed_bytes = match message.aad.len() {
+        aad_bytes if at == 0 => aad_bytes,
+        aad_bytes if aad_bytes > W::BYTES => (aad_bytes - 1) & !(BLOCK_BYTES - 1),
+        _ => 0,
     };
-    let right = with.isa.enter(End::<W, false> { with, first, before, at, message });
-    // With the additional data, it would give away what makes tags.
-    wipe(&mut sum);
+    let (before, aad) = message.aad.split_at(hashed_bytes);
+    if !before.is_empty() {
+        with.way.ghash.absorb(&mut sum, before);
+    }
+    let hashed = (at == 0).then_some(&sum);
+    let right = with.isa().enter(Longer { end: End { with, first, hashed, at, message }, sum: &sum, aad });
+    if !before.is_empty() {
+        // With the additional data, it would give away what makes tags.
+        wipe(&mut sum);
+    }
     right
 }
 
@@ -107,6 +131,12 @@ fn longer<W: AesLanes, const WALKS: bool>(
 )]
 const fn blocks_of(len_bytes: usize) -> usize {
     (len_bytes + BLOCK_BYTES - 1) / BLOCK_BYTES
+}
+
+/// Additional data without its last block, and that.
+#[inline(always)]
+fn last_block(aad: &[u8]) -> (&[u8], &[u8]) {
+    aad.split_at(aad.len().saturating_sub(1) & !(BLOCK_BYTES - 1))
 }
 
 /// Whole bundles in front of the end.

@@ -1,8 +1,8 @@
 //! Short messages of GCM, several together: each step of one waits for the step before, and the others' fill the time.
 
-use super::{With, admits, blocks_of, halves, lengths};
+use super::{With, admits, blocks_of, halves, last_block, lengths};
 use crate::block::BLOCK_BYTES;
-use crate::message::{AeadMessage, Tag};
+use crate::message::AeadMessage;
 use crate::part::GcmWay;
 use crate::part::aes::key::WideKeys;
 use crate::part::ghash::{Few, Field, LANES_MAX, Product};
@@ -82,7 +82,7 @@ struct Lanes<W> {
 /// They are put together in registers: one of what was just written in parts would wait for all that was begun before.
 #[inline(always)]
 fn together<W: AesLanes>(with: With<'_, W>, messages: &mut [AeadMessage<'_>; TOGETHER]) -> [bool; TOGETHER] {
-    let (With { isa, keys, way }, powers) = (with, with.powers());
+    let (isa, keys, way, powers) = (with.isa(), with.keys(), with.way, with.powers());
     let (field, none) = (Field::<W>::of_ghash(isa), W::splat(isa, 0));
     let ahead = counter_blocks::<W>(isa, 2, 1);
     let mut lanes = [Lanes { mask: none, aad: none, power: none, lengths: none }; TOGETHER];
@@ -108,7 +108,7 @@ fn together<W: AesLanes>(with: With<'_, W>, messages: &mut [AeadMessage<'_>; TOG
         products[m] = products_of(with, &messages[m], sent);
     });
     let mut tags = [[0; BLOCK_BYTES]; TOGETHER];
-    let kept = W::broadcast(isa, Tag::kept(way.tag_bytes));
+    let kept = W::broadcast(isa, way.tag_kept);
     for i in 0..registers {
         let Lanes { aad, power, lengths, .. } = lanes[i];
         let last = Product::of(lengths.shift_left::<3>(), powers.one(isa, 1));
@@ -131,7 +131,7 @@ fn together<W: AesLanes>(with: With<'_, W>, messages: &mut [AeadMessage<'_>; TOG
 /// The sum of the products of what lies in registers of a message's own: all but the last block of additional data, and the lengths.
 #[inline(always)]
 fn products_of<W: AesLanes>(with: With<'_, W>, message: &AeadMessage<'_>, sent: W) -> Product<W> {
-    let (isa, powers, blocks) = (with.isa, with.powers(), blocks_of(message.buffers.len_bytes()));
+    let (isa, powers, blocks) = (with.isa(), with.powers(), blocks_of(message.buffers.len_bytes()));
     let reversed = Field::<W>::of_ghash(isa).reversed(sent);
     let products = Product::of(reversed, powers.from(isa, blocks + 1));
     let (aad, _) = last_block(message.aad);
@@ -152,23 +152,13 @@ fn nonce_in_lanes<W: AesLanes>(isa: W::Isa, nonce: &[u8]) -> W {
     halves(isa, front, back.into())
 }
 
-/// Additional data without its last block, and that.
-#[inline(always)]
-fn last_block(aad: &[u8]) -> (&[u8], &[u8]) {
-    aad.split_at(aad.len().saturating_sub(1) & !(BLOCK_BYTES - 1))
-}
-
 /// Adds the keystream to a message. Gives the output, and what is sent, with zeros behind the message.
 #[inline(always)]
-fn add_to<W: AesLanes>(
-    With { isa, way, .. }: With<'_, W>,
-    message: &AeadMessage<'_>,
-    keystream: W,
-) -> (W, W) {
-    let input = W::load_part(isa, message.buffers.input());
+fn add_to<W: AesLanes>(with: With<'_, W>, message: &AeadMessage<'_>, keystream: W) -> (W, W) {
+    let input = W::load_part(with.isa(), message.buffers.input());
     let output = input ^ keystream;
     // What the keystream has beyond the message is no part of it.
-    (output, if way.opens { input } else { output.first_bytes(message.buffers.len_bytes()) })
+    (output, if with.way.opens { input } else { output.first_bytes(message.buffers.len_bytes()) })
 }
 
 /// Encrypts counters, those of data and those of masks.

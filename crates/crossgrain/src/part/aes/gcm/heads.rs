@@ -1,0 +1,168 @@
+//! Counters of a message after round 1 of AES, by a table of the key.
+//!
+//! In round 1 the lowest byte of a counter, the last of its block, comes to column 0 alone, where MixColumns adds it to what bytes 0, 5
+//! and 10 of the nonce come to. So the state is a sum: what the lowest byte comes to, in a table of the key alone, and what all else
+//! does, which is the same for a group of 256 counters. A register of counters takes one addition, where it took three and a round.
+//! The table is read at public places, in the order of counters: constant-time.
+//!
+//! Layout: `Repr::Blocks`, as in `instructions`. Needs: `AesLanes`.
+//! Source: as in `walk`, whose tables, of two rounds, are of a nonce.
+//! Holds: a byte that is left out is 0x52 when it comes to SubBytes, which makes 0 of it: it adds nothing.
+
+use super::With;
+use super::halves;
+use crate::block::{BLOCK_BYTES, Block};
+use crate::part::aes::head::GROUP_BLOCKS;
+use crate::part::aes::instructions::BUNDLE_BLOCKS_MAX;
+use crate::part::aes::key::{Wide, WideKeys};
+use crate::part::aes::walk::FIRST_BLOCKS;
+use crate::word::{AesLanes, Isa, Kernel, Wiped, each};
+
+/// What SubBytes makes 0 of.
+const NO_BYTE: u8 = 0x52;
+
+/// Where a counter's lowest byte is in its block.
+const LOWEST: usize = BLOCK_BYTES - 1;
+
+/// The table of a key.
+#[repr(align(64))]
+pub(in crate::part::aes) struct Heads {
+    /// Round key 0, which leaves out the lowest byte of a counter where that is 0.
+    key: Wide,
+    /// So that what a message of a usual nonce begins with, the block of counter 2, begins a line.
+    _gap: [Block; 2],
+    /// What each lowest byte comes to, and again from 0 on for registers that begin near the end.
+    after_round_1: [Block; GROUP_BLOCKS + BUNDLE_BLOCKS_MAX],
+}
+
+impl Heads {
+    /// The table, filled where it stays: what is moved leaves a copy.
+    pub(in crate::part::aes) fn of<W: AesLanes>(isa: W::Isa, keys: &WideKeys) -> Wiped<Self> {
+        let none = [0; BLOCK_BYTES];
+        let mut heads = Wiped::from(Box::new(Self {
+            key: Wide::of(&none),
+            _gap: [none; 2],
+            after_round_1: [none; GROUP_BLOCKS + BUNDLE_BLOCKS_MAX],
+        }));
+        isa.enter(Fill::<W> { isa, keys, heads: &mut heads });
+        heads
+    }
+}
+
+struct Fill<'a, W: AesLanes> {
+    isa: W::Isa,
+    keys: &'a WideKeys,
+    heads: &'a mut Heads,
+}
+
+impl<W: AesLanes> Kernel for Fill<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { isa, keys, heads } = self;
+        let (first, ..) = keys.ends();
+        let mut key = *first.block();
+        let of_lowest = key[LOWEST];
+        key[LOWEST] = NO_BYTE;
+        heads.key.set(&key);
+        let mut lanes = [[NO_BYTE; BLOCK_BYTES]; 4];
+        for (lane, block) in lanes.iter_mut().enumerate() {
+            block[LOWEST] = lane as u8 ^ of_lowest;
+        }
+        let lanes = W::load(isa, &lanes.as_flattened()[..W::BYTES]);
+        let places = heads.after_round_1.as_flattened_mut().chunks_exact_mut(W::BYTES);
+        for (i, place) in places.enumerate() {
+            let mut register = [0; BLOCK_BYTES];
+            register[LOWEST] = (i * W::BLOCKS) as u8;
+            (lanes ^ W::broadcast(isa, &register)).encrypt_round(W::splat(isa, 0)).store(place);
+        }
+    }
+}
+
+/// Whether the counter of J₀ is 1, as after nonces of 12 bytes: counters that begin so are known when a kernel is compiled.
+#[inline(always)]
+pub(super) const fn is_usual(first: u128) -> bool {
+    (first >> 96) as u32 == 1_u32.swap_bytes()
+}
+
+/// Counters that follow one another.
+pub(super) struct Counters<'a, W: AesLanes> {
+    isa: W::Isa,
+    heads: &'a Heads,
+    /// Round key 1.
+    key: &'a Wide,
+    /// The nonce as it lies in a block.
+    front: u64,
+    back: u32,
+    /// The next counter.
+    next: u32,
+    /// What all but the lowest byte of the next counter comes to, in every lane.
+    rest: W,
+}
+
+impl<'a, W: AesLanes> Counters<'a, W> {
+    /// From J₀ on, which is this little-endian number and [`is_usual`].
+    #[inline(always)]
+    pub(super) fn from_usual(with: With<'a, W>, first: u128) -> Self {
+        Self::new(with, first, 1)
+    }
+
+    /// From so many blocks after J₀ on, which is this little-endian number.
+    #[inline(always)]
+    pub(super) fn after(with: With<'a, W>, first: u128, blocks: usize) -> Self {
+        let counter = ((first >> 96) as u32).swap_bytes();
+        Self::new(with, first, counter.wrapping_add(blocks as u32))
+    }
+
+    #[inline(always)]
+    fn new(with: With<'a, W>, first: u128, next: u32) -> Self {
+        let (isa, heads) = (with.isa(), with.heads());
+        let (front, back) = (first as u64, (first >> 64) as u32);
+        let (_, key, _) = with.keys().ends();
+        let mut counters = Self { isa, heads, key, front, back, next, rest: W::splat(isa, 0) };
+        counters.rest = counters.rest();
+        counters
+    }
+
+    /// What all but the lowest byte of the next counter comes to.
+    #[inline(always)]
+    fn rest(&self) -> W {
+        let group = self.next & !(GROUP_BLOCKS as u32 - 1);
+        let back = u64::from(self.back) | u64::from(group.swap_bytes()) << 32;
+        let block = halves::<W>(self.isa, self.front, back) ^ self.heads.key.load(self.isa);
+        block.encrypt_round(self.key.load(self.isa))
+    }
+
+    /// The state of the next counter, in every lane.
+    #[inline(always)]
+    pub(super) fn one(&mut self) -> W {
+        let low = self.next as usize % GROUP_BLOCKS;
+        let state = W::broadcast(self.isa, &self.heads.after_round_1[low]) ^ self.rest;
+        self.next = self.next.wrapping_add(1);
+        if low == GROUP_BLOCKS - 1 {
+            self.rest = self.rest();
+        }
+        state
+    }
+
+    /// The states of the next counters, `N` registers of them.
+    #[inline(always)]
+    pub(super) fn states<const N: usize>(&mut self) -> [W; N] {
+        let Self { isa, heads, next, rest, .. } = *self;
+        let low = next as usize % GROUP_BLOCKS;
+        let entries = heads.after_round_1[low..][..N * W::BLOCKS].as_flattened();
+        let mut states = each!(i < N => W::load(isa, &entries[i * W::BYTES..][..W::BYTES]) ^ rest);
+        self.next = next.wrapping_add((N * W::BLOCKS) as u32);
+        if low + N * W::BLOCKS >= GROUP_BLOCKS {
+            self.rest = self.rest();
+            let change = rest ^ self.rest;
+            let mask = &FIRST_BLOCKS[(BUNDLE_BLOCKS_MAX + low - GROUP_BLOCKS) * BLOCK_BYTES..];
+            for (i, state) in states.iter_mut().enumerate() {
+                let before = W::load(isa, &mask[i * W::BYTES..][..W::BYTES]);
+                *state = *state ^ (change & !before);
+            }
+        }
+        states
+    }
+}
