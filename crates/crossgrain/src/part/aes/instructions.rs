@@ -226,36 +226,22 @@ impl<'a, W: AesLanes, const HELD: usize> Middle<'a, W, HELD> {
 #[derive(Clone, Copy)]
 pub(super) struct Gaps<'a> {
     pub(super) first: &'a [Wide; 2],
-    pub(super) second: (Option<&'a [Wide; 2]>, &'a [Wide; 2]),
+    pub(super) second: &'a [Wide; 2],
     pub(super) third: (Option<&'a [Wide; 2]>, &'a [Wide; 2]),
-    pub(super) fourth: &'a [Wide; 2],
+    pub(super) fourth: (Option<&'a [Wide; 2]>, &'a [Wide; 2]),
 }
 
 impl<'a> Gaps<'a> {
     /// Deals out all keys but the first.
     #[inline(always)]
     pub(super) const fn new(keys: &'a WideKeys) -> Self {
-        let (first, second) = (keys.two_from(2), keys.two_from(4));
-        match keys.rounds() {
-            10 => Self {
-                first,
-                second: (None, second),
-                third: (None, keys.two_from(6)),
-                fourth: keys.two_from(8),
-            },
-            12 => Self {
-                first,
-                second: (Some(second), keys.two_from(6)),
-                third: (None, keys.two_from(8)),
-                fourth: keys.two_from(10),
-            },
-            _ => Self {
-                first,
-                second: (Some(second), keys.two_from(6)),
-                third: (Some(keys.two_from(8)), keys.two_from(10)),
-                fourth: keys.two_from(12),
-            },
-        }
+        let (first, second, other) = (keys.two_from(2), keys.two_from(4), keys.two_from(6));
+        let (third, fourth) = match keys.rounds() {
+            10 => ((None, other), (None, keys.two_from(8))),
+            12 => ((None, other), (Some(keys.two_from(8)), keys.two_from(10))),
+            _ => ((Some(other), keys.two_from(8)), (Some(keys.two_from(10)), keys.two_from(12))),
+        };
+        Self { first, second, third, fourth }
     }
 }
 

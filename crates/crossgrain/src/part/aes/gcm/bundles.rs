@@ -7,7 +7,7 @@ use crate::block::Block;
 use crate::part::aes::instructions::{AHEAD_BYTES, Gaps, IN_FLIGHT, Rounds, round};
 use crate::part::aes::key::Wide;
 use crate::part::ghash::{STRIDE, Sums};
-use crate::word::{AesLanes, Kernel, each};
+use crate::word::{AesLanes, Buffers, Kernel, each};
 
 const _: () = assert!(STRIDE == IN_FLIGHT);
 
@@ -49,21 +49,20 @@ impl<'a, W: AesLanes> Longer<'a, '_, '_, W> {
         let mut counters = Counters::<W>::after(with, first, 1);
         let last = with.keys().ends().2.load::<W>(isa);
         let mut at = 0;
+        if !OPENS {
+            let mut bundle = InFlight { isa, state: counters.states() };
+            all_rounds(&mut bundle, gaps);
+            bundle.end(last, &mut buffers, at);
+            at = bundle_bytes;
+        }
         while bulk_bytes - at >= bundle_bytes {
             let mut bundle = InFlight { isa, state: counters.states() };
-            if OPENS {
-                rounds_beside_stride(&mut bundle, gaps, &mut sums, &buffers.input()[at..][..bundle_bytes]);
-            } else if let Some(before) = at.checked_sub(bundle_bytes) {
-                rounds_beside_stride(&mut bundle, gaps, &mut sums, &buffers.output_mut()[before..at]);
-            } else {
-                all_rounds(&mut bundle, gaps);
-            }
-            let input = &buffers.input()[at..][..bundle_bytes];
-            let output: [W; IN_FLIGHT] = each!(i < IN_FLIGHT => {
-                let input = W::load(isa, &input[i * W::BYTES..][..W::BYTES]);
-                bundle.state[i].encrypt_last_round(last ^ input)
-            });
-            buffers.store_all(at, output);
+            let sent = match OPENS {
+                true => &buffers.input()[at..][..bundle_bytes],
+                false => &buffers.output_mut()[..at][at - bundle_bytes..],
+            };
+            rounds_beside_stride(&mut bundle, gaps, &mut sums, sent);
+            bundle.end(last, &mut buffers, at);
             buffers.expect(at + AHEAD_BYTES, bundle_bytes);
             at += bundle_bytes;
         }
@@ -78,6 +77,19 @@ impl<'a, W: AesLanes> Longer<'a, '_, '_, W> {
 struct InFlight<W: AesLanes> {
     isa: W::Isa,
     state: [W; IN_FLIGHT],
+}
+
+impl<W: AesLanes> InFlight<W> {
+    /// The last round, by this key, and the bundle that begins at this byte.
+    #[inline(always)]
+    fn end(self, last: W, buffers: &mut Buffers<'_>, at: usize) {
+        let input = &buffers.input()[at..][..IN_FLIGHT * W::BYTES];
+        let output: [W; IN_FLIGHT] = each!(i < IN_FLIGHT => {
+            let input = W::load(self.isa, &input[i * W::BYTES..][..W::BYTES]);
+            self.state[i].encrypt_last_round(last ^ input)
+        });
+        buffers.store_all(at, output);
+    }
 }
 
 impl<W: AesLanes> Rounds for InFlight<W> {
@@ -96,9 +108,9 @@ impl<W: AesLanes> Rounds for InFlight<W> {
 #[inline(always)]
 fn all_rounds(cipher: &mut impl Rounds, gaps: Gaps<'_>) {
     cipher.two_rounds(gaps.first);
-    cipher.two_or_four_rounds(gaps.second);
+    cipher.two_rounds(gaps.second);
     cipher.two_or_four_rounds(gaps.third);
-    cipher.two_rounds(gaps.fourth);
+    cipher.two_or_four_rounds(gaps.fourth);
 }
 
 /// All middle rounds after the first, in whose gaps are the products of the first [`STRIDE`] registers that were sent.
@@ -112,14 +124,15 @@ pub(super) fn rounds_beside_stride<W: AesLanes>(
     cipher.two_rounds(gaps.first);
     cipher.settle();
     let mut products = sums.begin_stride(sent).settled();
-    cipher.two_or_four_rounds(gaps.second);
+    cipher.two_rounds(gaps.second);
     cipher.settle();
     products = products.plus(sums.two_of_stride(sent, 1)).settled();
     cipher.two_or_four_rounds(gaps.third);
     cipher.settle();
     products = products.plus(sums.two_of_stride(sent, 3)).settled();
-    cipher.two_rounds(gaps.fourth);
+    cipher.two_or_four_rounds(gaps.fourth);
     cipher.settle();
-    products = products.plus(sums.two_of_stride(sent, 5));
+    products = products.plus(sums.two_of_stride(sent, 5)).settled();
+    cipher.settle();
     sums.end_stride(products, sent);
 }

@@ -229,11 +229,11 @@ impl<W: AesLanes, const N: usize> States<W, N> {
         if const { N.is_multiple_of(2) } {
             hash.add_by(W::load(self.isa, &received[..W::BYTES]), factors.load(self.isa, 0));
         }
-        self.two_or_four_rounds(gaps.second);
+        self.two_rounds(gaps.second);
         self.add_two(hash, received, factors, odd);
         self.two_or_four_rounds(gaps.third);
         self.add_two(hash, received, factors, odd + 2);
-        self.two_rounds(gaps.fourth);
+        self.two_or_four_rounds(gaps.fourth);
         self.add_two(hash, received, factors, odd + 4);
     }
 

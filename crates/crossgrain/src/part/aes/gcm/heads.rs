@@ -21,6 +21,9 @@ use crate::word::{AesLanes, Isa, Kernel, Wiped, each};
 /// What SubBytes makes 0 of.
 const NO_BYTE: u8 = 0x52;
 
+/// Bytes in the part of the table that a group goes through.
+const GROUP_BYTES: usize = GROUP_BLOCKS * BLOCK_BYTES;
+
 /// Where a counter's lowest byte is in its block.
 const LOWEST: usize = BLOCK_BYTES - 1;
 
@@ -95,9 +98,11 @@ pub(super) struct Counters<'a, W: AesLanes> {
     /// The nonce as it lies in a block.
     front: u64,
     back: u32,
-    /// The next counter.
-    next: u32,
-    /// What all but the lowest byte of the next counter comes to, in every lane.
+    /// The next counter without its lowest byte.
+    group: u32,
+    /// Where in the table is what its lowest byte comes to.
+    at: usize,
+    /// What all else comes to, in every lane.
     rest: W,
 }
 
@@ -120,7 +125,8 @@ impl<'a, W: AesLanes> Counters<'a, W> {
         let (isa, heads) = (with.isa(), with.heads());
         let (front, back) = (first as u64, (first >> 64) as u32);
         let (_, key, _) = with.keys().ends();
-        let mut counters = Self { isa, heads, key, front, back, next, rest: W::splat(isa, 0) };
+        let (group, at) = (next & !(GROUP_BLOCKS as u32 - 1), next as usize % GROUP_BLOCKS * BLOCK_BYTES);
+        let mut counters = Self { isa, heads, key, front, back, group, at, rest: W::splat(isa, 0) };
         counters.rest = counters.rest();
         counters
     }
@@ -128,39 +134,48 @@ impl<'a, W: AesLanes> Counters<'a, W> {
     /// What all but the lowest byte of the next counter comes to.
     #[inline(always)]
     fn rest(&self) -> W {
-        let group = self.next & !(GROUP_BLOCKS as u32 - 1);
-        let back = u64::from(self.back) | u64::from(group.swap_bytes()) << 32;
+        let back = u64::from(self.back) | u64::from(self.group.swap_bytes()) << 32;
         let block = halves::<W>(self.isa, self.front, back) ^ self.heads.key.load(self.isa);
         block.encrypt_round(self.key.load(self.isa))
+    }
+
+    /// Goes on by so many bytes of the table; gives what was said of all but the lowest byte, if that has changed.
+    #[inline(always)]
+    fn go_on(&mut self, bytes: usize) -> Option<W> {
+        self.at += bytes;
+        if self.at < GROUP_BYTES {
+            return None;
+        }
+        self.at -= GROUP_BYTES;
+        self.group = self.group.wrapping_add(GROUP_BLOCKS as u32);
+        let before = self.rest;
+        self.rest = self.rest();
+        Some(before)
     }
 
     /// The state of the next counter, in every lane.
     #[inline(always)]
     pub(super) fn one(&mut self) -> W {
-        let low = self.next as usize % GROUP_BLOCKS;
-        let state = W::broadcast(self.isa, &self.heads.after_round_1[low]) ^ self.rest;
-        self.next = self.next.wrapping_add(1);
-        if low == GROUP_BLOCKS - 1 {
-            self.rest = self.rest();
-        }
+        let entry = self.heads.after_round_1[self.at / BLOCK_BYTES % GROUP_BLOCKS];
+        let state = W::broadcast(self.isa, &entry) ^ self.rest;
+        self.go_on(BLOCK_BYTES);
         state
     }
 
     /// The states of the next counters, `N` registers of them.
     #[inline(always)]
     pub(super) fn states<const N: usize>(&mut self) -> [W; N] {
-        let Self { isa, heads, next, rest, .. } = *self;
-        let low = next as usize % GROUP_BLOCKS;
-        let entries = heads.after_round_1[low..][..N * W::BLOCKS].as_flattened();
+        let Self { isa, heads, rest, .. } = *self;
+        // No more than it is already, as the compiler does not know.
+        let at = self.at & (GROUP_BYTES - BLOCK_BYTES);
+        let entries = &heads.after_round_1.as_flattened()[at..][..N * W::BYTES];
         let mut states = each!(i < N => W::load(isa, &entries[i * W::BYTES..][..W::BYTES]) ^ rest);
-        self.next = next.wrapping_add((N * W::BLOCKS) as u32);
-        if low + N * W::BLOCKS >= GROUP_BLOCKS {
-            self.rest = self.rest();
-            let change = rest ^ self.rest;
-            let mask = &FIRST_BLOCKS[(BUNDLE_BLOCKS_MAX + low - GROUP_BLOCKS) * BLOCK_BYTES..];
+        if let Some(before) = self.go_on(N * W::BYTES) {
+            let change = before ^ self.rest;
+            let mask = &FIRST_BLOCKS[BUNDLE_BLOCKS_MAX * BLOCK_BYTES + at - GROUP_BYTES..];
             for (i, state) in states.iter_mut().enumerate() {
-                let before = W::load(isa, &mask[i * W::BYTES..][..W::BYTES]);
-                *state = *state ^ (change & !before);
+                let kept = W::load(isa, &mask[i * W::BYTES..][..W::BYTES]);
+                *state = *state ^ (change & !kept);
             }
         }
         states
