@@ -127,6 +127,10 @@ pub trait Kernel: Sized {
     /// What the kernel gives back.
     type Output;
 
+    /// Whether there may be more words on the way than there are registers. Where they are kept meanwhile has to be aligned, which a call of
+    /// few instructions need not ask for.
+    const SPILLS: bool = true;
+
     /// The code itself. Implementations must be `#[inline(always)]`, with all that they call.
     fn run(self) -> Self::Output;
 }

@@ -113,36 +113,45 @@ impl Wide {
 /// wide register from one block, and none to load it. Wiped when dropped.
 pub(super) struct WideKeys {
     keys: [Wide; ROUND_KEYS_MAX],
+    /// The last of them, in a place that does not depend on how many there are.
+    last: Wide,
     rounds: usize,
 }
 
 impl WideKeys {
     /// The same keys, wide. In one array, which is made where it stays: what is moved leaves a copy.
     pub(super) fn of(keys: &RoundKeys) -> Self {
-        Self { keys: keys.blocks.map(|key| Wide::of(&key)), rounds: keys.rounds }
+        Self {
+            keys: keys.blocks.map(|key| Wide::of(&key)),
+            last: Wide::of(&keys.blocks[keys.rounds]),
+            rounds: keys.rounds,
+        }
     }
 
     /// None as yet, for so many rounds.
     pub(super) const fn none(rounds: usize) -> Self {
-        Self { keys: [const { Wide::of(&[0; BLOCK_BYTES]) }; ROUND_KEYS_MAX], rounds }
+        let last = Wide::of(&[0; BLOCK_BYTES]);
+        Self { keys: [const { Wide::of(&[0; BLOCK_BYTES]) }; ROUND_KEYS_MAX], last, rounds }
     }
 
     /// Takes another round key.
     pub(super) const fn set(&mut self, round: usize, key: &Block) {
         self.keys[round].set(key);
+        if round == self.rounds {
+            self.last.set(key);
+        }
     }
 
     /// Round key 0, those of the middle rounds, and the last.
     #[inline(always)]
     pub(super) fn split(&self) -> (&Wide, &[Wide], &Wide) {
-        (&self.keys[0], &self.keys[1..self.rounds], &self.keys[self.rounds])
+        (&self.keys[0], &self.keys[1..self.rounds], &self.last)
     }
 
     /// Round keys 0 and 1, and the last: with no question of how many there are.
     #[inline(always)]
     pub(super) const fn ends(&self) -> (&Wide, &Wide, &Wide) {
-        let last = if self.rounds < ROUND_KEYS_MAX { self.rounds } else { 0 };
-        (&self.keys[0], &self.keys[1], &self.keys[last])
+        (&self.keys[0], &self.keys[1], &self.last)
     }
 
     /// Rounds of the cipher: 10, 12 or 14.
@@ -169,7 +178,7 @@ impl WideKeys {
 
 impl Drop for WideKeys {
     fn drop(&mut self) {
-        for Wide(lanes) in &mut self.keys {
+        for Wide(lanes) in self.keys.iter_mut().chain([&mut self.last]) {
             wipe(lanes.as_flattened_mut());
         }
     }

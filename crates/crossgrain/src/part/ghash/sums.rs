@@ -215,8 +215,8 @@ impl<'a, W: AesLanes> Few<'a, W> {
 }
 
 /// Ones in the first lane of a register, and in the second.
-static FIRST_LANE: [u8; LANES_MAX * BLOCK_BYTES] = ones_in_lane(0);
-static SECOND_LANE: [u8; LANES_MAX * BLOCK_BYTES] = ones_in_lane(1);
+const FIRST_LANE: [u8; LANES_MAX * BLOCK_BYTES] = ones_in_lane(0);
+const SECOND_LANE: [u8; LANES_MAX * BLOCK_BYTES] = ones_in_lane(1);
 
 const fn ones_in_lane(lane: usize) -> [u8; LANES_MAX * BLOCK_BYTES] {
     let mut lanes = [[0; BLOCK_BYTES]; LANES_MAX];

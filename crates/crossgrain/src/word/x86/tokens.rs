@@ -91,7 +91,9 @@ macro_rules! isa {
                 /// The CPU must have the features named.
                 #[target_feature(enable = $target_features)]
                 unsafe fn $enter(self) -> Self::Output {
-                    align_frame();
+                    if const { Self::SPILLS } {
+                        align_frame();
+                    }
                     self.run()
                 }
             }

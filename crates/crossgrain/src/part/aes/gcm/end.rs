@@ -30,20 +30,28 @@ pub(super) struct Before<'a, W: AesLanes> {
     pub(super) sums: Option<Sums<'a, W>>,
 }
 
-/// The kernel of an end that has nothing before it, after a usual nonce: of no more than a register, and with no more additional data than a
-/// block (`SHORT`), or of more data.
-pub(super) struct Alone<'a, 'b, 'c, W: AesLanes, const SHORT: bool>(pub(super) End<'a, 'b, 'c, W>);
+/// The kernel of a message that is an end alone, after a usual nonce: of no more than a register, and with no more additional data than a
+/// block (`SHORT`), or of more.
+pub(super) struct Alone<'a, 'b, 'c, W: AesLanes, const SHORT: bool> {
+    pub(super) with: With<'a, W>,
+    pub(super) first: u128,
+    pub(super) message: &'b mut AeadMessage<'c>,
+}
 
 impl<W: AesLanes, const SHORT: bool> Kernel for Alone<'_, '_, '_, W, SHORT> {
     type Output = bool;
 
+    const SPILLS: bool = !SHORT;
+
     #[inline(always)]
     fn run(self) -> bool {
-        match (SHORT, self.0.with.way.opens) {
-            (true, true) => self.0.finish::<1, true, true, true>(None),
-            (true, false) => self.0.finish::<1, true, true, false>(None),
-            (false, true) => self.0.by_registers::<true, true>(None),
-            (false, false) => self.0.by_registers::<true, false>(None),
+        let Self { with, first, message } = self;
+        let end = End { with, first, hashed: None, at: 0, message };
+        match (SHORT, with.way.opens) {
+            (true, true) => end.finish::<1, true, true, true>(None),
+            (true, false) => end.finish::<1, true, true, false>(None),
+            (false, true) => end.by_registers::<true, true>(None),
+            (false, false) => end.by_registers::<true, false>(None),
         }
     }
 }

@@ -67,8 +67,7 @@ impl<'a, W: AesLanes> With<'a, W> {
 pub(super) fn one<W: AesLanes>(with: With<'_, W>, first: u128, message: &mut AeadMessage<'_>) -> bool {
     let is_short = message.buffers.len_bytes() <= W::BYTES && message.aad.len() <= BLOCK_BYTES;
     if const { W::BITS == 512 } && is_short && is_usual(first) {
-        let end = End { with, first, hashed: None, at: 0, message };
-        return with.isa().enter(Alone::<W, true>(end));
+        return with.isa().enter(Alone::<W, true> { with, first, message });
     }
     more(with, first, message)
 }
@@ -80,14 +79,14 @@ fn more<W: AesLanes>(with: With<'_, W>, first: u128, message: &mut AeadMessage<'
     if len_bytes > IN_FLIGHT * W::BYTES || !fits_in_end::<W>(message.aad, len_bytes) {
         return longer(with, first, message);
     }
-    let end = End { with, first, hashed: None, at: 0, message };
     // A kernel of its own, where it is fastest: narrower registers share theirs with longer messages, which is less to compile.
     if const { W::BITS < 512 } {
+        let end = End { with, first, hashed: None, at: 0, message };
         return with.isa().enter(Longer { end, sum: &[0; BLOCK_BYTES], aad: &[] });
     }
     match is_usual(first) {
-        true => with.isa().enter(Alone::<W, false>(end)),
-        false => longer(with, first, end.message),
+        true => with.isa().enter(Alone::<W, false> { with, first, message }),
+        false => longer(with, first, message),
     }
 }
 
