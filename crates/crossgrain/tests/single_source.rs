@@ -55,7 +55,7 @@ const STEPS: [(&str, Kind, &str, &[&str]); 16] = [
 ];
 
 /// Functions of many gates that are no step of a cipher.
-const OTHERS: [(&str, &str); 8] = [
+const OTHERS: [(&str, &str); 7] = [
     // The state that a counter's walk begins with is a sum of its columns' shares.
     ("part/aes/bitsliced.rs", "sub_bytes_of_sum"),
     ("part/aes/walk.rs", "run"),
@@ -64,8 +64,6 @@ const OTHERS: [(&str, &str); 8] = [
     // A remainder in GF(2¹²⁸).
     ("part/ghash/field.rs", "reduced"),
     ("part/ghash/mod.rs", "product"),
-    // Keystream is added, and tags are compared.
-    ("part/aes/gcm.rs", "finish"),
     // Counters.
     ("part/counter.rs", "low"),
     ("part/counter.rs", "count_bundle"),

@@ -17,7 +17,7 @@ use crate::message::AeadMessage;
 use crate::part::chain::{Rule, Strand};
 use crate::part::ghash::Ghash;
 use crate::part::mask::LongMasks;
-use crate::part::{GcmWay, Keys, Source};
+use crate::part::{GcmNonce, GcmWay, Keys, Source};
 use crate::plan::{Costs, Job, Limits, Plan, choose};
 use crate::word::{Buffers, Features, Tile, Wiped, wipe_deep_stack, wipe_stack};
 
@@ -205,9 +205,9 @@ impl Program {
     /// # Panics
     /// Unless [`Program::prepare_gcm`] said so.
     #[inline]
-    pub fn gcm(&self, way: &GcmWay<'_>, first: u128, message: &mut AeadMessage<'_>) -> bool {
+    pub fn gcm(&self, way: &GcmWay<'_>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {
         match &self.bound[0] {
-            Bound::Whole(cipher) => cipher.gcm(way, first, message),
+            Bound::Whole(cipher) => cipher.gcm(way, nonce, message),
             Bound::Tiles(_) => unreachable!("said to have no kernel"),
         }
     }

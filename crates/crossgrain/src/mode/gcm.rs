@@ -137,14 +137,17 @@ impl Gcm {
         Ok(())
     }
 
-    /// The counter block J₀ (SP 800-38D §7.1, step 2), as little-endian number.
+    /// The counter block J₀ (SP 800-38D §7.1, step 2), as big-endian number.
     fn first(&self, nonce: &[u8]) -> u128 {
-        if let Ok(nonce) = nonce.try_into() {
-            return first_of(nonce);
+        let mut first = [0; BLOCK_BYTES];
+        if nonce.len() == NONCE_BYTES {
+            first[..NONCE_BYTES].copy_from_slice(nonce);
+            first[BLOCK_BYTES - 1] = 1;
+        } else {
+            self.ghash.absorb(&mut first, nonce);
+            self.finish(&mut first, 0, nonce.len());
         }
-        let mut sum = self.hash_of(nonce);
-        self.finish(&mut sum, 0, nonce.len());
-        u128::from_le_bytes(sum)
+        u128::from_be_bytes(first)
     }
 
     /// What encrypts under a nonce that was admitted.
@@ -189,7 +192,7 @@ impl Gcm {
     }
 
     /// Seals a message that needs no further look, or opens it, by the kernel, and says whether its tag is right; nothing of others. It is
-    /// admitted by that: of such a nonce the last 32 bits of the counter begin with 1, and wrap in no message so short.
+    /// admitted by that.
     #[inline(always)]
     fn usual_by_kernel(&self, opens: bool, message: &mut AeadMessage<'_>) -> Option<bool> {
         let nonce = message.nonce.try_into().ok()?;
@@ -198,28 +201,21 @@ impl Gcm {
         {
             return None;
         }
-        Some(self.by_kernel(opens, first_of(nonce), message))
+        Some(self.by_kernel(opens, nonce, message))
     }
 
     /// Seals a message, or opens it, by the kernel, and says whether its tag is right; nothing where there is no kernel, or it does not
-    /// take the message: for several threads, or where the last 32 bits of its counter wrap.
+    /// take the message: for several threads, or with a nonce of another length.
     fn one_by_kernel(&self, threads: Threads, opens: bool, message: &mut AeadMessage<'_>) -> Option<bool> {
-        let len_bytes = message.buffers.len_bytes();
-        if !self.has_kernel() || threads.pays(len_bytes) {
-            return None;
-        }
-        let first = self.first(message.nonce);
-        let low = ((first >> 96) as u32).swap_bytes();
-        if u64::from(low) + len_bytes.div_ceil(BLOCK_BYTES) as u64 >= 1 << 32 {
-            return None;
-        }
-        Some(self.by_kernel(opens, first, message))
+        let nonce = message.nonce.try_into().ok()?;
+        let takes = self.has_kernel() && !threads.pays(message.buffers.len_bytes());
+        takes.then(|| self.by_kernel(opens, nonce, message))
     }
 
     /// The kernel. What is forged leaves zeros.
     #[inline(always)]
-    fn by_kernel(&self, opens: bool, first: u128, message: &mut AeadMessage<'_>) -> bool {
-        let right = self.counter.gcm(&self.way(opens), first, message);
+    fn by_kernel(&self, opens: bool, nonce: &[u8; NONCE_BYTES], message: &mut AeadMessage<'_>) -> bool {
+        let right = self.counter.gcm(&self.way(opens), nonce, message);
         if !right {
             wipe(message.buffers.output_mut());
         }
@@ -249,7 +245,7 @@ impl Gcm {
             return;
         }
         let AeadMessage { nonce, aad, buffers, tag } = message;
-        let (first, len_bytes) = (self.first(nonce).swap_bytes(), buffers.len_bytes());
+        let (first, len_bytes) = (self.first(nonce), buffers.len_bytes());
         let (program, mut sum) = (self.counter_of(nonce), self.hash_of(aad));
         let piece_bytes = PIECE_BYTES * if threads == Threads::ONE { 1 } else { 8 * threads.count() };
         for (number, piece) in buffers.reborrow().parts(piece_bytes).enumerate() {
@@ -271,7 +267,7 @@ impl Gcm {
             return right;
         }
         let AeadMessage { nonce, aad, buffers, tag } = message;
-        let (first, len_bytes) = (self.first(nonce).swap_bytes(), buffers.len_bytes());
+        let (first, len_bytes) = (self.first(nonce), buffers.len_bytes());
         let (program, mut sum) = (self.counter_of(nonce), self.hash_of(aad));
         self.ghash.absorb(&mut sum, buffers.input());
         let right = self.tag(sum, (program, first), aad, len_bytes) == *tag;
@@ -330,16 +326,6 @@ impl Aead for Gcm {
     fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
         open_groups(self, messages)
     }
-}
-
-/// The counter block J₀ of a nonce, as little-endian number: the nonce, and 1 (SP 800-38D §7.1, step 2).
-#[inline(always)]
-fn first_of(nonce: &[u8; NONCE_BYTES]) -> u128 {
-    // Both parts as they lie: what is put together in memory first waits to be written.
-    let (front, back) = (nonce.first_chunk(), nonce.last_chunk());
-    let front = front.map_or(0, |front| u64::from_le_bytes(*front));
-    let back = back.map_or(0, |back| u32::from_le_bytes(*back));
-    u128::from(front) | u128::from(back) << 64 | 1 << 120
 }
 
 /// The counter after J₀, so far into a message, and what runs under it: of a counter only the last 32 bits count, and where

@@ -253,6 +253,10 @@ pub struct GcmWay<'a> {
     pub tag_kept: &'static Block,
 }
 
+/// A nonce of GCM whose counters begin with 1. Those of other nonces are secret, as what makes tags is: kernels look up what their
+/// counters come to.
+pub type GcmNonce = [u8; GcmWay::NONCE_BYTES];
+
 impl GcmWay<'_> {
     /// The length of nonces that are counters themselves.
     pub const NONCE_BYTES: usize = 12;
@@ -285,9 +289,9 @@ pub trait WholePart: Send + Sync {
         false
     }
 
-    /// Seals a message of GCM, or opens it, and says whether its tag is right. The counter block J₀ is this little-endian number; of it
-    /// as a big-endian one, the low 32 bits do not wrap within the message. Of one whose tag is wrong, some may be decrypted.
-    fn gcm(&self, _way: &GcmWay<'_>, _first: u128, _message: &mut AeadMessage<'_>) -> bool {
+    /// Seals a message of GCM with this nonce, or opens it, and says whether its tag is right. It is no longer than GCM allows. Of one whose
+    /// tag is wrong, some may be decrypted.
+    fn gcm(&self, _way: &GcmWay<'_>, _nonce: &GcmNonce, _message: &mut AeadMessage<'_>) -> bool {
         unreachable!("there is said to be no kernel")
     }
 

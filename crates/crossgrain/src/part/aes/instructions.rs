@@ -20,7 +20,7 @@ use crate::part::chain::{Rule, Strand};
 use crate::part::counter::Counter;
 use crate::part::mask::LongMasks;
 use crate::part::tweak::{IN_STEP, Stepping, Tweaks};
-use crate::part::{GcmWay, Source, WholePart};
+use crate::part::{GcmNonce, GcmWay, Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, Wiped, each, unrolled};
 
 /// Registers in flight.
@@ -148,8 +148,8 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         encrypts
     }
 
-    fn gcm(&self, way: &GcmWay<'_>, first: u128, message: &mut AeadMessage<'_>) -> bool {
-        gcm::one(gcm::With { cipher: self, way }, first, message)
+    fn gcm(&self, way: &GcmWay<'_>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {
+        gcm::one(gcm::With { cipher: self, way }, nonce, message)
     }
 
     fn gcm_short(&self, way: &GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
@@ -219,29 +219,34 @@ impl<'a, W: AesLanes, const HELD: usize> Middle<'a, W, HELD> {
     }
 }
 
-/// Keys of the middle rounds after the first, dealt out before four gaps in which something else is computed, so that it is spread over all rounds.
+/// Keys of the middle rounds after the first, dealt out before four gaps in which something else is computed, so that it is spread over all rounds:
+/// two, two, four and four of them, of shorter keys fewer in the middle.
 ///
 /// Nothing loops over them: turns of a loop, and what is checked in each, are a tenth of all instructions, and on Zen 5 it is these that
-/// take time. That some keys may be missing keeps the compiler from moving what is in the gaps behind all rounds.
+/// take time. They are found from either end, which takes two registers.
 #[derive(Clone, Copy)]
 pub(super) struct Gaps<'a> {
-    pub(super) first: &'a [Wide; 2],
-    pub(super) second: &'a [Wide; 2],
-    pub(super) third: (Option<&'a [Wide; 2]>, &'a [Wide; 2]),
-    pub(super) fourth: (Option<&'a [Wide; 2]>, &'a [Wide; 2]),
+    front: &'a [Wide; 6],
+    back: &'a [Wide; 6],
+    has_second: bool,
+    has_more_of_third: bool,
 }
 
 impl<'a> Gaps<'a> {
     /// Deals out all keys but the first.
     #[inline(always)]
     pub(super) const fn new(keys: &'a WideKeys) -> Self {
-        let (first, second, other) = (keys.two_from(2), keys.two_from(4), keys.two_from(6));
-        let (third, fourth) = match keys.rounds() {
-            10 => ((None, other), (None, keys.two_from(8))),
-            12 => ((None, other), (Some(keys.two_from(8)), keys.two_from(10))),
-            _ => ((Some(other), keys.two_from(8)), (Some(keys.two_from(10)), keys.two_from(12))),
-        };
-        Self { first, second, third, fourth }
+        let rounds = keys.rounds();
+        Self {
+            front: keys.six_from(2),
+            back: match rounds {
+                10 => keys.six_from(4),
+                12 => keys.six_from(6),
+                _ => keys.six_from(8),
+            },
+            has_second: rounds > 10,
+            has_more_of_third: rounds > 12,
+        }
     }
 }
 
@@ -253,20 +258,43 @@ pub(super) trait Rounds {
     /// Has the states [`settled`](AesLanes::settled).
     fn settle(&mut self);
 
-    /// Two of them.
+    /// Two rounds, before the first gap.
     #[inline(always)]
-    fn two_rounds(&mut self, [one, other]: &[Wide; 2]) {
-        self.round(one);
-        self.round(other);
+    fn before_first(&mut self, gaps: Gaps<'_>) {
+        self.round(&gaps.front[0]);
+        self.round(&gaps.front[1]);
+        self.settle();
     }
 
-    /// Two or four of them.
+    /// The rounds before the second.
     #[inline(always)]
-    fn two_or_four_rounds(&mut self, (more, keys): (Option<&[Wide; 2]>, &[Wide; 2])) {
-        if let Some(more) = more {
-            self.two_rounds(more);
+    fn before_second(&mut self, gaps: Gaps<'_>) {
+        if gaps.has_second {
+            self.round(&gaps.front[2]);
+            self.round(&gaps.front[3]);
         }
-        self.two_rounds(keys);
+        self.settle();
+    }
+
+    /// The rounds before the third.
+    #[inline(always)]
+    fn before_third(&mut self, gaps: Gaps<'_>) {
+        if gaps.has_more_of_third {
+            self.round(&gaps.front[4]);
+            self.round(&gaps.front[5]);
+        }
+        self.round(&gaps.back[0]);
+        self.round(&gaps.back[1]);
+        self.settle();
+    }
+
+    /// Four rounds, before the last.
+    #[inline(always)]
+    fn before_fourth(&mut self, gaps: Gaps<'_>) {
+        for key in &gaps.back[2..] {
+            self.round(key);
+        }
+        self.settle();
     }
 }
 

@@ -160,11 +160,11 @@ impl WideKeys {
         self.rounds
     }
 
-    /// Round key `first` and the next.
+    /// Round key `first` and the next five.
     #[inline(always)]
-    pub(super) const fn two_from(&self, first: usize) -> &[Wide; 2] {
-        let Some(two) = self.keys.split_at(first).1.first_chunk() else { unreachable!() };
-        two
+    pub(super) const fn six_from(&self, first: usize) -> &[Wide; 6] {
+        let Some(six) = self.keys.split_at(first).1.first_chunk() else { unreachable!() };
+        six
     }
 
     /// The keys of the middle rounds that every key has, and of twice two that longer ones have besides: slices whose lengths

@@ -24,7 +24,7 @@ use super::key::{RoundKeys, Wide, WideKeys};
 use crate::block::{BLOCK_BYTES, Direction, ones_then_zeros};
 use crate::message::AeadMessage;
 use crate::part::counter::Counter;
-use crate::part::{GcmWay, Source, WholePart};
+use crate::part::{GcmNonce, GcmWay, Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, each, wipe};
 
 /// Blocks under one nonce after which its table has paid for itself: making it costs two rounds of
@@ -143,8 +143,8 @@ impl<W: AesLanes> WholePart for Walk<W> {
         self.plain.prepare_gcm()
     }
 
-    fn gcm(&self, way: &GcmWay<'_>, first: u128, message: &mut AeadMessage<'_>) -> bool {
-        self.plain.gcm(way, first, message)
+    fn gcm(&self, way: &GcmWay<'_>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {
+        self.plain.gcm(way, nonce, message)
     }
 
     fn gcm_short(&self, way: &GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {

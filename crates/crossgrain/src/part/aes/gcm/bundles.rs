@@ -42,11 +42,11 @@ impl<'a, W: AesLanes> Longer<'a, '_, '_, W> {
     /// The sums of GHASH's lanes after the bundles, or before the last that was sealed.
     #[inline(always)]
     fn bundles<const OPENS: bool>(&mut self, gaps: Gaps<'_>) -> Sums<'a, W> {
-        let Self { end: End { with, first, at: bulk_bytes, ref mut message, .. }, sum, aad } = *self;
+        let Self { end: End { with, nonce, at: bulk_bytes, ref mut message, .. }, sum, aad } = *self;
         let (isa, bundle_bytes) = (with.isa(), IN_FLIGHT * W::BYTES);
         let (mut buffers, _) = message.buffers.reborrow().split_at(bulk_bytes);
         let mut sums = Sums::<W>::begun(isa, with.powers(), sum, aad);
-        let mut counters = Counters::<W>::after(with, first, 1);
+        let mut counters = Counters::<W>::from(with, nonce, 2);
         let last = with.keys().ends().2.load::<W>(isa);
         let mut at = 0;
         if !OPENS {
@@ -107,10 +107,10 @@ impl<W: AesLanes> Rounds for InFlight<W> {
 /// All middle rounds after the first.
 #[inline(always)]
 fn all_rounds(cipher: &mut impl Rounds, gaps: Gaps<'_>) {
-    cipher.two_rounds(gaps.first);
-    cipher.two_rounds(gaps.second);
-    cipher.two_or_four_rounds(gaps.third);
-    cipher.two_or_four_rounds(gaps.fourth);
+    cipher.before_first(gaps);
+    cipher.before_second(gaps);
+    cipher.before_third(gaps);
+    cipher.before_fourth(gaps);
 }
 
 /// All middle rounds after the first, in whose gaps are the products of the first [`STRIDE`] registers that were sent.
@@ -121,17 +121,13 @@ pub(super) fn rounds_beside_stride<W: AesLanes>(
     sums: &mut Sums<'_, W>,
     sent: &[u8],
 ) {
-    cipher.two_rounds(gaps.first);
-    cipher.settle();
+    cipher.before_first(gaps);
     let mut products = sums.begin_stride(sent).settled();
-    cipher.two_rounds(gaps.second);
-    cipher.settle();
+    cipher.before_second(gaps);
     products = products.plus(sums.two_of_stride(sent, 1)).settled();
-    cipher.two_or_four_rounds(gaps.third);
-    cipher.settle();
+    cipher.before_third(gaps);
     products = products.plus(sums.two_of_stride(sent, 3)).settled();
-    cipher.two_or_four_rounds(gaps.fourth);
-    cipher.settle();
+    cipher.before_fourth(gaps);
     products = products.plus(sums.two_of_stride(sent, 5)).settled();
     cipher.settle();
     sums.end_stride(products, sent);

@@ -8,6 +8,7 @@ use super::heads::Counters;
 use super::{With, admits, blocks_of, last_block, lengths, stitches_end};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::message::AeadMessage;
+use crate::part::GcmNonce;
 use crate::part::aes::instructions::{Gaps, IN_FLIGHT, Rounds};
 use crate::part::aes::key::{Wide, WideKeys};
 use crate::part::ghash::{Factors, Few, STRIDE, Sums};
@@ -16,7 +17,7 @@ use crate::word::{AesLanes, Kernel, each};
 /// The end of a message, which begins `at` this byte, in a kernel that says whether the tag is right.
 pub(super) struct End<'a, 'b, 'c, W: AesLanes> {
     pub(super) with: With<'a, W>,
-    pub(super) first: u128,
+    pub(super) nonce: &'a GcmNonce,
     /// What was hashed of additional data; otherwise it is hashed with the end, unless bundles come before that.
     pub(super) hashed: Option<&'a Block>,
     pub(super) at: usize,
@@ -30,11 +31,11 @@ pub(super) struct Before<'a, W: AesLanes> {
     pub(super) sums: Option<Sums<'a, W>>,
 }
 
-/// The kernel of a message that is an end alone, after a usual nonce: of no more than a register, and with no more additional data than a
+/// The kernel of a message that is an end alone: of no more than a register, and with no more additional data than a
 /// block (`SHORT`), or of more.
 pub(super) struct Alone<'a, 'b, 'c, W: AesLanes, const SHORT: bool> {
     pub(super) with: With<'a, W>,
-    pub(super) first: u128,
+    pub(super) nonce: &'a GcmNonce,
     pub(super) message: &'b mut AeadMessage<'c>,
 }
 
@@ -45,8 +46,8 @@ impl<W: AesLanes, const SHORT: bool> Kernel for Alone<'_, '_, '_, W, SHORT> {
 
     #[inline(always)]
     fn run(self) -> bool {
-        let Self { with, first, message } = self;
-        let end = End { with, first, hashed: None, at: 0, message };
+        let Self { with, nonce, message } = self;
+        let end = End { with, nonce, hashed: None, at: 0, message };
         match (SHORT, with.way.opens) {
             (true, true) => end.finish::<1, true, true, true>(None),
             (true, false) => end.finish::<1, true, true, false>(None),
@@ -142,14 +143,15 @@ impl<'a, W: AesLanes> End<'a, '_, '_, W> {
     /// The counters of the tag's mask and of `N` registers of data, after round 1.
     #[inline(always)]
     fn counters<const N: usize, const ALONE: bool>(&self) -> States<W, N> {
-        let Self { with, first, at, .. } = *self;
+        let Self { with, nonce, at, .. } = *self;
         let isa = with.isa();
-        if ALONE {
-            let mut counters = Counters::<W>::from_usual(with, first);
-            return States { isa, mask: counters.one(), data: counters.states() };
+        // J₀ has counter 1.
+        let mut counters = Counters::<W>::from(with, nonce, 1);
+        let mask = counters.one();
+        if !ALONE {
+            counters = Counters::from(with, nonce, 2 + at / BLOCK_BYTES);
         }
-        let mask = Counters::<W>::after(with, first, 0).one();
-        States { isa, mask, data: Counters::<W>::after(with, first, 1 + at / BLOCK_BYTES).states() }
+        States { isa, mask, data: counters.states() }
     }
 }
 
@@ -217,8 +219,9 @@ impl<W: AesLanes, const N: usize> States<W, N> {
             self.round(key);
         }
         for keys in more {
-            let Some(keys) = keys else { break };
-            self.two_rounds(keys);
+            let Some([one, other]) = keys else { break };
+            self.round(one);
+            self.round(other);
         }
     }
 
@@ -232,16 +235,16 @@ impl<W: AesLanes, const N: usize> States<W, N> {
         factors: Factors<'_>,
     ) {
         let odd = usize::from(N.is_multiple_of(2));
-        self.two_rounds(gaps.first);
+        self.before_first(gaps);
         // One where there is an odd number, and then two by two.
         if const { N.is_multiple_of(2) } {
             hash.add_by(W::load(self.isa, &received[..W::BYTES]), factors.load(self.isa, 0));
         }
-        self.two_rounds(gaps.second);
+        self.before_second(gaps);
         self.add_two(hash, received, factors, odd);
-        self.two_or_four_rounds(gaps.third);
+        self.before_third(gaps);
         self.add_two(hash, received, factors, odd + 2);
-        self.two_or_four_rounds(gaps.fourth);
+        self.before_fourth(gaps);
         self.add_two(hash, received, factors, odd + 4);
     }
 

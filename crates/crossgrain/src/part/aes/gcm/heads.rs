@@ -3,15 +3,15 @@
 //! In round 1 the lowest byte of a counter, the last of its block, comes to column 0 alone, where MixColumns adds it to what bytes 0, 5
 //! and 10 of the nonce come to. So the state is a sum: what the lowest byte comes to, in a table of the key alone, and what all else
 //! does, which is the same for a group of 256 counters. A register of counters takes one addition, where it took three and a round.
-//! The table is read at public places, in the order of counters: constant-time.
+//! The table is read at public places, in the order of counters, which begin with 1: constant-time.
 //!
 //! Layout: `Repr::Blocks`, as in `instructions`. Needs: `AesLanes`.
 //! Source: as in `walk`, whose tables, of two rounds, are of a nonce.
 //! Holds: a byte that is left out is 0x52 when it comes to SubBytes, which makes 0 of it: it adds nothing.
 
-use super::With;
-use super::halves;
+use super::{With, halves, parts_of};
 use crate::block::{BLOCK_BYTES, Block};
+use crate::part::GcmNonce;
 use crate::part::aes::head::GROUP_BLOCKS;
 use crate::part::aes::instructions::BUNDLE_BLOCKS_MAX;
 use crate::part::aes::key::{Wide, WideKeys};
@@ -83,21 +83,13 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
     }
 }
 
-/// Whether the counter of J₀ is 1, as after nonces of 12 bytes: counters that begin so are known when a kernel is compiled.
-#[inline(always)]
-pub(super) const fn is_usual(first: u128) -> bool {
-    (first >> 96) as u32 == 1_u32.swap_bytes()
-}
-
 /// Counters that follow one another.
 pub(super) struct Counters<'a, W: AesLanes> {
     isa: W::Isa,
     heads: &'a Heads,
     /// Round key 1.
     key: &'a Wide,
-    /// The nonce as it lies in a block.
-    front: u64,
-    back: u32,
+    nonce: &'a GcmNonce,
     /// The next counter without its lowest byte.
     group: u32,
     /// Where in the table is what its lowest byte comes to.
@@ -107,26 +99,14 @@ pub(super) struct Counters<'a, W: AesLanes> {
 }
 
 impl<'a, W: AesLanes> Counters<'a, W> {
-    /// From J₀ on, which is this little-endian number and [`is_usual`].
+    /// From this counter on.
     #[inline(always)]
-    pub(super) fn from_usual(with: With<'a, W>, first: u128) -> Self {
-        Self::new(with, first, 1)
-    }
-
-    /// From so many blocks after J₀ on, which is this little-endian number.
-    #[inline(always)]
-    pub(super) fn after(with: With<'a, W>, first: u128, blocks: usize) -> Self {
-        let counter = ((first >> 96) as u32).swap_bytes();
-        Self::new(with, first, counter.wrapping_add(blocks as u32))
-    }
-
-    #[inline(always)]
-    fn new(with: With<'a, W>, first: u128, next: u32) -> Self {
+    pub(super) fn from(with: With<'a, W>, nonce: &'a GcmNonce, next: usize) -> Self {
         let (isa, heads) = (with.isa(), with.heads());
-        let (front, back) = (first as u64, (first >> 64) as u32);
         let (_, key, _) = with.keys().ends();
-        let (group, at) = (next & !(GROUP_BLOCKS as u32 - 1), next as usize % GROUP_BLOCKS * BLOCK_BYTES);
-        let mut counters = Self { isa, heads, key, front, back, group, at, rest: W::splat(isa, 0) };
+        let (low, group) = (next % GROUP_BLOCKS, (next - next % GROUP_BLOCKS) as u32);
+        let mut counters =
+            Self { isa, heads, key, nonce, group, at: low * BLOCK_BYTES, rest: W::splat(isa, 0) };
         counters.rest = counters.rest();
         counters
     }
@@ -134,8 +114,9 @@ impl<'a, W: AesLanes> Counters<'a, W> {
     /// What all but the lowest byte of the next counter comes to.
     #[inline(always)]
     fn rest(&self) -> W {
-        let back = u64::from(self.back) | u64::from(self.group.swap_bytes()) << 32;
-        let block = halves::<W>(self.isa, self.front, back) ^ self.heads.key.load(self.isa);
+        let (front, back) = parts_of(self.nonce);
+        let back = u64::from(back) | u64::from(self.group.swap_bytes()) << 32;
+        let block = halves::<W>(self.isa, front, back) ^ self.heads.key.load(self.isa);
         block.encrypt_round(self.key.load(self.isa))
     }
 
@@ -167,7 +148,7 @@ impl<'a, W: AesLanes> Counters<'a, W> {
     pub(super) fn states<const N: usize>(&mut self) -> [W; N] {
         let Self { isa, heads, rest, .. } = *self;
         // No more than it is already, as the compiler does not know.
-        let at = self.at & (GROUP_BYTES - BLOCK_BYTES);
+        let at = self.at % GROUP_BYTES;
         let entries = &heads.after_round_1.as_flattened()[at..][..N * W::BYTES];
         let mut states = each!(i < N => W::load(isa, &entries[i * W::BYTES..][..W::BYTES]) ^ rest);
         if let Some(before) = self.go_on(N * W::BYTES) {

@@ -18,14 +18,13 @@ mod together;
 use self::bundles::Longer;
 use self::end::{Alone, End};
 pub(super) use self::heads::Heads;
-use self::heads::is_usual;
 pub(super) use self::together::Short;
 use super::instructions::{Cipher, IN_FLIGHT};
 use super::key::WideKeys;
 use crate::block::BLOCK_BYTES;
 use crate::message::AeadMessage;
-use crate::part::GcmWay;
 use crate::part::ghash::{Few, Powers};
+use crate::part::{GcmNonce, GcmWay};
 use crate::word::{AesLanes, Isa, wipe};
 
 /// What all messages are sealed or opened with.
@@ -61,33 +60,29 @@ impl<'a, W: AesLanes> With<'a, W> {
     }
 }
 
-/// Seals or opens a message, and says whether its tag is right: [`WholePart::gcm`](crate::part::WholePart::gcm). The counter block J₀ is
-/// `first`, as little-endian number.
+/// Seals or opens a message, and says whether its tag is right: [`WholePart::gcm`](crate::part::WholePart::gcm).
 #[inline(always)]
-pub(super) fn one<W: AesLanes>(with: With<'_, W>, first: u128, message: &mut AeadMessage<'_>) -> bool {
+pub(super) fn one<W: AesLanes>(with: With<'_, W>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {
     let is_short = message.buffers.len_bytes() <= W::BYTES && message.aad.len() <= BLOCK_BYTES;
-    if const { W::BITS == 512 } && is_short && is_usual(first) {
-        return with.isa().enter(Alone::<W, true> { with, first, message });
+    if const { W::BITS == 512 } && is_short {
+        return with.isa().enter(Alone::<W, true> { with, nonce, message });
     }
-    more(with, first, message)
+    more(with, nonce, message)
 }
 
 /// Messages of all other lengths.
 #[inline(never)]
-fn more<W: AesLanes>(with: With<'_, W>, first: u128, message: &mut AeadMessage<'_>) -> bool {
+fn more<W: AesLanes>(with: With<'_, W>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {
     let len_bytes = message.buffers.len_bytes();
     if len_bytes > IN_FLIGHT * W::BYTES || !fits_in_end::<W>(message.aad, len_bytes) {
-        return longer(with, first, message);
+        return longer(with, nonce, message);
     }
     // A kernel of its own, where it is fastest: narrower registers share theirs with longer messages, which is less to compile.
     if const { W::BITS < 512 } {
-        let end = End { with, first, hashed: None, at: 0, message };
+        let end = End { with, nonce, hashed: None, at: 0, message };
         return with.isa().enter(Longer { end, sum: &[0; BLOCK_BYTES], aad: &[] });
     }
-    match is_usual(first) {
-        true => with.isa().enter(Alone::<W, false> { with, first, message }),
-        false => longer(with, first, message),
-    }
+    with.isa().enter(Alone::<W, false> { with, nonce, message })
 }
 
 /// Whether the end of a long message has products between its rounds, as bundles have. For narrower registers, and for a message that has
@@ -104,7 +99,7 @@ const fn fits_in_end<W: AesLanes>(aad: &[u8], len_bytes: usize) -> bool {
 
 /// Where something comes before the end.
 #[inline(never)]
-fn longer<W: AesLanes>(with: With<'_, W>, first: u128, message: &mut AeadMessage<'_>) -> bool {
+fn longer<W: AesLanes>(with: With<'_, W>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {
     let (mut sum, at) = ([0; BLOCK_BYTES], bulk_bytes::<W>(message));
     let hashed_bytes = match message.aad.len() {
         aad_bytes if at == 0 => aad_bytes,
@@ -116,7 +111,7 @@ fn longer<W: AesLanes>(with: With<'_, W>, first: u128, message: &mut AeadMessage
         with.way.ghash.absorb(&mut sum, before);
     }
     let hashed = (at == 0).then_some(&sum);
-    let right = with.isa().enter(Longer { end: End { with, first, hashed, at, message }, sum: &sum, aad });
+    let right = with.isa().enter(Longer { end: End { with, nonce, hashed, at, message }, sum: &sum, aad });
     if !before.is_empty() {
         // With the additional data, it would give away what makes tags.
         wipe(&mut sum);
@@ -150,6 +145,13 @@ const fn bulk_bytes<W: AesLanes>(message: &AeadMessage<'_>) -> usize {
 fn lengths<W: AesLanes>(isa: W::Isa, message: &AeadMessage<'_>) -> W {
     let (data, aad) = (message.buffers.len_bytes() as u64, message.aad.len() as u64);
     halves(isa, data, aad)
+}
+
+/// A nonce as it lies in a block: both parts at once, since what is put together in memory waits to be written.
+#[inline(always)]
+fn parts_of(nonce: &GcmNonce) -> (u64, u32) {
+    let (front, back) = (nonce.first_chunk(), nonce.last_chunk());
+    (front.map_or(0, |front| u64::from_le_bytes(*front)), back.map_or(0, |back| u32::from_le_bytes(*back)))
 }
 
 /// Two numbers, which lie in registers, as the halves of every lane.

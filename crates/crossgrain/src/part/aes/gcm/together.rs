@@ -1,6 +1,6 @@
 //! Short messages of GCM, several together: each step of one waits for the step before, and the others' fill the time.
 
-use super::{With, admits, blocks_of, halves, last_block, lengths};
+use super::{With, admits, blocks_of, halves, last_block, lengths, parts_of};
 use crate::block::BLOCK_BYTES;
 use crate::message::AeadMessage;
 use crate::part::GcmWay;
@@ -146,9 +146,7 @@ fn products_of<W: AesLanes>(with: With<'_, W>, message: &AeadMessage<'_>, sent: 
 /// A nonce of [`GcmWay::NONCE_BYTES`] in every lane, and zeros behind it.
 #[inline(always)]
 fn nonce_in_lanes<W: AesLanes>(isa: W::Isa, nonce: &[u8]) -> W {
-    // Both parts as they lie: what is put together in memory first waits to be written.
-    let front = nonce.first_chunk().map_or(0, |front| u64::from_le_bytes(*front));
-    let back = nonce.last_chunk().map_or(0, |back| u32::from_le_bytes(*back));
+    let (front, back) = nonce.first_chunk().map_or((0, 0), parts_of);
     halves(isa, front, back.into())
 }
 
