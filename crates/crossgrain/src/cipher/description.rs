@@ -3,7 +3,7 @@
 use zeroize::{Zeroize, Zeroizing};
 
 use super::sbox::{Linear, Sbox};
-use crate::block::{Direction, Family};
+use crate::block::{Block, Direction, Family};
 use crate::word::each;
 
 /// What the registry says of a description.
@@ -57,9 +57,15 @@ pub trait Description: Listed + Send + Sync + 'static {
 
     /// Linear maps of bytes, by number.
     const MAPS: &'static [Linear] = &[];
+}
 
-    /// The bytes of the round keys in the order in which the rounds of a direction take them.
+/// A description whose key schedule, and reference, are texts of their own.
+pub trait ByHand: Description {
+    /// The bytes of the round keys in the order in which [`ByHand::crypt_plainly`] takes them.
     fn schedule(key: &[u8], direction: Direction) -> RoundKeys;
+
+    /// Replaces a block by look-ups: the reference.
+    fn crypt_plainly(keys: &[u8], direction: Direction, block: &mut Block);
 }
 
 /// The bytes of round keys. They are wiped when dropped.

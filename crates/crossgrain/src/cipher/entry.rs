@@ -6,7 +6,7 @@ use std::fmt;
 use super::KEYS_AT_ONCE;
 #[cfg(feature = "search")]
 use super::many_keys;
-use super::{Description, Names, OnBytes, OnWords, RoundKeys, Scheduled, of_family, plain};
+use super::{ByHand, Description, Names, OnBytes, OnWords, RoundKeys, Scheduled, of_family, plain};
 use crate::block::{Block, Direction, Family, Key};
 
 /// A described cipher where its rounds need not be known.
@@ -33,39 +33,44 @@ struct ManyKeys {
 }
 
 impl Entry {
-    pub(super) const fn by_hand<C: Description>(plain: fn(&[u8], Direction, &mut Block)) -> Self {
+    const fn new<C: Description>(
+        schedule: fn(&[u8], Direction) -> RoundKeys,
+        plain: fn(&[u8], Direction, &mut Block),
+    ) -> Self {
         Self {
             family: C::FAMILY,
             names: C::NAMES,
-            by_hand: true,
-            schedule: C::schedule,
+            by_hand: false,
+            schedule,
             plain,
             #[cfg(feature = "search")]
             many_keys: None,
         }
     }
 
-    pub(super) const fn on_bytes<C: OnBytes + Scheduled>() -> Self {
+    pub(super) const fn by_hand<C: ByHand>() -> Self {
+        Self { by_hand: true, ..Self::new::<C>(C::schedule, C::crypt_plainly) }
+    }
+
+    pub(super) const fn bytes<C: OnBytes + Scheduled>() -> Self {
         Self {
-            by_hand: false,
             #[cfg(feature = "search")]
             many_keys: Some(ManyKeys {
                 schedules: many_keys::schedules::<C>,
                 under: many_keys::on_bytes::<C>,
             }),
-            ..Self::by_hand::<C>(plain::on_bytes::<C>)
+            ..Self::new::<C>(plain::schedule::<C>, plain::on_bytes::<C>)
         }
     }
 
-    pub(super) const fn on_words<C: OnWords + Scheduled>() -> Self {
+    pub(super) const fn words<C: OnWords + Scheduled>() -> Self {
         Self {
-            by_hand: false,
             #[cfg(feature = "search")]
             many_keys: Some(ManyKeys {
                 schedules: many_keys::schedules::<C>,
                 under: many_keys::on_words::<C>,
             }),
-            ..Self::by_hand::<C>(plain::on_words::<C>)
+            ..Self::new::<C>(plain::schedule::<C>, plain::on_words::<C>)
         }
     }
 

@@ -94,7 +94,8 @@ pub mod ways;
 mod work;
 
 pub use self::description::{
-    Bytes, Description, KeyBytes, Listed, Names, OnBytes, OnWords, RoundKeys, Scheduled, Visitor, Words,
+    ByHand, Bytes, Description, KeyBytes, Listed, Names, OnBytes, OnWords, RoundKeys, Scheduled, Visitor,
+    Words,
 };
 pub use self::entry::{Entry, Keys};
 #[cfg(feature = "search")]
@@ -128,7 +129,7 @@ macro_rules! descriptions {
                 $(
                     #[cfg($of)]
                     Family::$family => {
-                        static ENTRY: Entry = descriptions!(@entry $on $module::$type);
+                        static ENTRY: Entry = Entry::$on::<$module::$type>();
                         &ENTRY
                     }
                 )+
@@ -144,9 +145,6 @@ macro_rules! descriptions {
             let _ = visitor;
         }
     };
-    (@entry by_hand $module:ident::$type:ident) => { Entry::by_hand::<$module::$type>($module::crypt_plainly) };
-    (@entry bytes $module:ident::$type:ident) => { Entry::on_bytes::<$module::$type>() };
-    (@entry words $module:ident::$type:ident) => { Entry::on_words::<$module::$type>() };
     (@visit $visitor:ident by_hand $module:ident::$type:ident) => {};
     (@visit $visitor:ident $on:ident $module:ident::$type:ident) => { $visitor.$on::<$module::$type>() };
 }

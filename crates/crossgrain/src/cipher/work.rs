@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use super::sbox::{Linear, Sbox};
-use super::{Bytes, Description, OnBytes, OnWords, Words};
+use super::{Bytes, Description, OnBytes, OnWords, Scheduled, Words};
 use crate::block::Direction;
 
 /// Operations for a block.
@@ -21,15 +21,15 @@ pub struct Work {
 
 impl Work {
     /// Those of a cipher of bytes, with keys of its first size.
-    pub fn on_bytes<C: OnBytes>(direction: Direction) -> Self {
-        let (work, keys) = (RefCell::new(Self::none::<C>()), keys::<C>(direction));
+    pub fn on_bytes<C: OnBytes + Scheduled>(direction: Direction) -> Self {
+        let (work, keys) = (RefCell::new(Self::none::<C>()), keys::<C>());
         C::rounds(Tally(&work), direction, [(); 16], &vec![(); keys]);
         work.into_inner()
     }
 
     /// Those of a cipher of words. An operation is on a word.
-    pub fn on_words<C: OnWords>(direction: Direction) -> Self {
-        let (work, keys) = (RefCell::new(Self::none::<C>()), keys::<C>(direction));
+    pub fn on_words<C: OnWords + Scheduled>(direction: Direction) -> Self {
+        let (work, keys) = (RefCell::new(Self::none::<C>()), keys::<C>());
         C::rounds(Tally(&work), direction, [(); 4], &vec![(); keys / 4]);
         work.into_inner()
     }
@@ -67,8 +67,8 @@ fn gates_of_map(map: &Linear) -> f64 {
 }
 
 /// Bytes of round keys.
-fn keys<C: Description>(direction: Direction) -> usize {
-    C::schedule(&vec![0; C::FAMILY.first().key_bytes()], direction).len()
+fn keys<C: Scheduled>() -> usize {
+    C::round_key_bytes(C::FAMILY.first().key_bytes())
 }
 
 /// A state that counts what is done with it.

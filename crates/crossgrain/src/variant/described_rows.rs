@@ -86,7 +86,7 @@ fn whole<C: Description, I: Isa>(
     }
 }
 
-fn bytes<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize>(rows: &mut Vec<Variant>) {
+fn bytes<C: OnBytes + Scheduled, W: ByteLanes, Y: Way<W>, const N: usize>(rows: &mut Vec<Variant>) {
     let bind: BindTile = |features, _, direction, keys, _| {
         let (isa, keys) = (W::Isa::detect(features)?, keys.described(C::FAMILY)?);
         Some(Box::new(BytesOnLanes::<C, W, Y, N>::new(isa, direction, keys.of(direction))?))
@@ -96,7 +96,7 @@ fn bytes<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize>(rows: &mut Vec<Var
     whole::<C, W::Isa>(Repr::Bytesliced { bits: W::BITS }, &way::<W, Y>(N), bind, instructions, rows);
 }
 
-fn words<C: OnWords, W: ByteLanes + Lane32, Y: Way<W>, const N: usize>(rows: &mut Vec<Variant>) {
+fn words<C: OnWords + Scheduled, W: ByteLanes + Lane32, Y: Way<W>, const N: usize>(rows: &mut Vec<Variant>) {
     let bind: BindTile = |features, _, direction, keys, _| {
         let (isa, keys) = (W::Isa::detect(features)?, keys.described(C::FAMILY)?);
         Some(Box::new(WordsOnLanes::<C, W, Y, N>::new(isa, direction, keys)?))
@@ -118,7 +118,7 @@ fn way<W: ByteLanes, Y: Way<W>>(bundles: usize) -> String {
     }
 }
 
-fn gates_of_bytes<C: OnBytes>(rows: &mut Vec<Variant>) {
+fn gates_of_bytes<C: OnBytes + Scheduled>(rows: &mut Vec<Variant>) {
     let bind: BindTile = |_, _, direction, keys, _| {
         Some(Box::new(BytesOnGates::<C>::new(direction, keys.described(C::FAMILY)?)))
     };
@@ -126,7 +126,7 @@ fn gates_of_bytes<C: OnBytes>(rows: &mut Vec<Variant>) {
     whole::<C, Portable>(bitsliced::<u64>(), "", bind, instructions, rows);
 }
 
-fn gates_of_words<C: OnWords>(rows: &mut Vec<Variant>) {
+fn gates_of_words<C: OnWords + Scheduled>(rows: &mut Vec<Variant>) {
     let bind: BindTile = |_, _, direction, keys, _| {
         Some(Box::new(WordsOnGates::<C>::new(direction, keys.described(C::FAMILY)?)))
     };

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use self::scalar::{inv_mix_column, sub_word};
 use super::plain::{Tables, on_bytes};
 use super::sbox::{self, Linear, Sbox};
-use super::{Bytes, Description, OnBytes, RoundKeys};
+use super::{ByHand, Bytes, Description, OnBytes, RoundKeys};
 use crate::block::{Block, Direction};
 use crate::word::written_out;
 
@@ -28,9 +28,15 @@ impl Description for Aes {
     const BOXES: &'static [Sbox] = &[sbox::AES, sbox::AES.inverse()];
 
     const MAPS: &'static [Linear] = &[Linear::DOUBLE, Linear::product(4, 0x1b)];
+}
 
+impl ByHand for Aes {
     fn schedule(key: &[u8], direction: Direction) -> RoundKeys {
         schedule::<16>(key, direction)
+    }
+
+    fn crypt_plainly(keys: &[u8], direction: Direction, block: &mut Block) {
+        on_bytes::<Self>(keys, direction, block);
     }
 }
 
@@ -92,11 +98,6 @@ pub fn make_equivalent_inverse<const BYTES: usize>(keys: &mut [[u8; BYTES]]) {
             *column = inv_mix_column(u32::from_le_bytes(*column)).to_le_bytes();
         }
     }
-}
-
-/// Replaces a block by look-ups: the reference.
-pub fn crypt_plainly(keys: &[u8], direction: Direction, block: &mut Block) {
-    on_bytes::<Aes>(keys, direction, block);
 }
 
 /// Replaces a block of Rijndael, of 24 or 32 bytes, by look-ups.

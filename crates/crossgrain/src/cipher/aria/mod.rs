@@ -6,7 +6,7 @@
 use zeroize::Zeroizing;
 
 use super::sbox::{self, Sbox};
-use super::{Bytes, Description, KeyBytes, OnBytes, RoundKeys, Scheduled, plain};
+use super::{Bytes, Description, KeyBytes, OnBytes, Scheduled};
 use crate::block::Direction;
 use crate::word::{each, written_out};
 
@@ -20,10 +20,6 @@ impl Description for Aria {
         let s2 = Sbox::new(S2);
         [sbox::AES, s2, sbox::AES.inverse(), s2.inverse()]
     };
-
-    fn schedule(key: &[u8], direction: Direction) -> RoundKeys {
-        plain::schedule::<Self>(key, direction)
-    }
 }
 
 impl Scheduled for Aria {

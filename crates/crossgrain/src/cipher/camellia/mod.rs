@@ -6,7 +6,7 @@
 use zeroize::Zeroizing;
 
 use super::sbox::{Linear, Sbox};
-use super::{Bytes, Description, KeyBytes, OnBytes, RoundKeys, Scheduled, plain};
+use super::{Bytes, Description, KeyBytes, OnBytes, Scheduled};
 use crate::block::Direction;
 use crate::word::{each, written_out};
 
@@ -30,10 +30,6 @@ impl Description for Camellia {
     /// Up by one bit; and the highest bit as the lowest.
     const MAPS: &'static [Linear] =
         &[Linear { images: [2, 4, 8, 16, 32, 64, 128, 0] }, Linear { images: [0, 0, 0, 0, 0, 0, 0, 1] }];
-
-    fn schedule(key: &[u8], direction: Direction) -> RoundKeys {
-        plain::schedule::<Self>(key, direction)
-    }
 }
 
 impl Scheduled for Camellia {

@@ -7,9 +7,9 @@
 
 use zeroize::Zeroizing;
 
-use super::plain::{self, Tables};
+use super::plain::Tables;
 use super::sbox::{Linear, Sbox};
-use super::{Bytes, Description, KeyBytes, OnBytes, RoundKeys, Scheduled};
+use super::{Bytes, Description, KeyBytes, OnBytes, Scheduled};
 use crate::block::{Block, Direction};
 use crate::word::{each, unrolled, written_out};
 
@@ -42,10 +42,6 @@ impl Description for Kuznyechik {
         }
         [product(0), product(1), product(2), product(3), product(4), product(5), product(6)]
     };
-
-    fn schedule(key: &[u8], direction: Direction) -> RoundKeys {
-        plain::schedule::<Self>(key, direction)
-    }
 }
 
 impl Scheduled for Kuznyechik {

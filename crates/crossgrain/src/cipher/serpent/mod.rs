@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use self::schedule::Schedule;
 use super::sbox::Sbox;
-use super::{Description, RoundKeys};
+use super::{ByHand, Description, RoundKeys};
 use crate::block::{Block, Direction};
 use crate::word::{Lanes, Portable, each, unrolled};
 
@@ -43,7 +43,9 @@ pub const S_BOXES: [[u8; 16]; 8] = [
 impl Description for Serpent {
     /// None of eight bits.
     const BOXES: &'static [Sbox] = &[];
+}
 
+impl ByHand for Serpent {
     fn schedule(key: &[u8], direction: Direction) -> RoundKeys {
         let mut keys = Zeroizing::new([[0; 4]; ROUNDS + 1]);
         expand(key, &mut keys);
@@ -53,6 +55,15 @@ impl Description for Serpent {
         let mut bytes = Zeroizing::new(Vec::with_capacity(16 * keys.len()));
         bytes.extend(keys.as_flattened().iter().flat_map(|word| word.to_le_bytes()));
         bytes
+    }
+
+    fn crypt_plainly(keys: &[u8], direction: Direction, block: &mut Block) {
+        let (mut plain, words) = (Plain(keys.as_chunks().0.iter()), words_of(block));
+        let words = match direction {
+            Direction::Encrypt => plain.encrypt(words),
+            Direction::Decrypt => plain.decrypt(words),
+        };
+        block.copy_from_slice(words.map(u32::to_le_bytes).as_flattened());
     }
 }
 
@@ -180,16 +191,6 @@ impl Rounds for Plain<'_> {
             Direction::Decrypt => substitute(&inverted(&S_BOXES[index]), words),
         }
     }
-}
-
-/// Replaces a block by look-ups: the reference.
-pub fn crypt_plainly(keys: &[u8], direction: Direction, block: &mut Block) {
-    let (mut plain, words) = (Plain(keys.as_chunks().0.iter()), words_of(block));
-    let words = match direction {
-        Direction::Encrypt => plain.encrypt(words),
-        Direction::Decrypt => plain.decrypt(words),
-    };
-    block.copy_from_slice(words.map(u32::to_le_bytes).as_flattened());
 }
 
 /// The four words of a block.

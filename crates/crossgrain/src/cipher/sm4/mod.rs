@@ -7,7 +7,7 @@
 use zeroize::Zeroizing;
 
 use super::sbox::Sbox;
-use super::{Description, KeyBytes, OnWords, RoundKeys, Scheduled, Words, plain};
+use super::{Description, KeyBytes, OnWords, Scheduled, Words};
 use crate::block::Direction;
 use crate::word::each;
 
@@ -28,10 +28,6 @@ fn ck(round: usize) -> u32 {
 
 impl Description for Sm4 {
     const BOXES: &'static [Sbox] = &[Sbox::new(S)];
-
-    fn schedule(key: &[u8], direction: Direction) -> RoundKeys {
-        plain::schedule::<Self>(key, direction)
-    }
 }
 
 impl Scheduled for Sm4 {
