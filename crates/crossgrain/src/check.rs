@@ -41,7 +41,7 @@ pub fn forced(variant: &Variant, direction: Direction, features: Features) -> Op
     let mut variants = vec![variant.name.clone()];
     let is_an_end = matches!(variant.action, Action::Load(_) | Action::Count(_) | Action::Store(_));
     if variant.repr == Repr::Blocks && is_an_end {
-        variants.push(format!("{}/blocks/portable-table", aes::Part::SubBytes.name(direction)));
+        variants.push(format!("{}/blocks/portable-table", aes::Part::SubBytes.planned().name(direction)));
     }
     Options { policy: Policy::Any, variants, threads: 1, features: Some(features), ..Options::default() }
 }

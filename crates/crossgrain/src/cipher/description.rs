@@ -30,16 +30,6 @@ pub struct Names {
     pub random: &'static str,
 }
 
-impl Names {
-    /// The whole cipher as a part.
-    pub const fn part(&self, direction: Direction) -> &'static str {
-        match direction {
-            Direction::Encrypt => self.encrypt,
-            Direction::Decrypt => self.decrypt,
-        }
-    }
-}
-
 /// What every description says, whatever its rounds compute with.
 pub trait Description: Listed + Send + Sync + 'static {
     /// The S-boxes, by number.

@@ -75,7 +75,7 @@ impl Entry {
     }
 
     /// The description of a family.
-    pub fn of(family: Family) -> &'static Self {
+    pub const fn of(family: Family) -> &'static Self {
         of_family(family)
     }
 

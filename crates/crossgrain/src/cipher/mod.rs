@@ -18,7 +18,7 @@
 /// The registry: a macro is given every family of ciphers.
 ///
 /// `Family "name" if condition, rounds {`: what variants are called, what the family is compiled by, and its description: a type
-/// whose rounds are on `bytes` or on `words`, or whose kernels are `by_hand` in a folder of `part`. Then a row for each size of key: its type,
+/// whose rounds are on `bytes` or on `words`, or whose kernels are `by_hand` in a folder of `part`, of the same name. Then a row for each size of key: its type,
 /// the name that users type, what it is called in documentation; bytes of a key; rounds as the standard counts them (for AES, Nr
 /// of FIPS 197, table 3); and its types in CTR, EAX and GCM for RustCrypto's traits. Tables list ciphers in this order.
 macro_rules! ciphers {
@@ -124,7 +124,7 @@ macro_rules! descriptions {
         )+
 
         /// The description of a family.
-        fn of_family(family: Family) -> &'static Entry {
+        const fn of_family(family: Family) -> &'static Entry {
             match family {
                 $(
                     #[cfg($of)]

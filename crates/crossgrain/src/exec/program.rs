@@ -19,7 +19,7 @@ use crate::part::ghash::Ghash;
 use crate::part::mask::LongMasks;
 use crate::part::{GcmNonce, GcmWay, Keys, Source};
 use crate::plan::{Costs, Job, Limits, Plan, choose};
-use crate::word::{Buffers, Features, Tile, Wiped, wipe_deep_stack, wipe_stack};
+use crate::word::{Buffers, Features, Tile, wipe_deep_stack, wipe_stack};
 
 /// A job that can be run: its plans with their instructions, keys and nothing left to decide.
 pub struct Program {
@@ -35,19 +35,14 @@ pub struct Program {
 }
 
 /// A key's schedule, worked out once for all programs of a mode. It stays where it is when this is moved.
-pub struct Schedule(Wiped<Keys>);
+#[derive(Debug)]
+pub struct Schedule(Keys);
 
 impl Schedule {
     /// The schedule of a key. Who calls this wipes the stack behind it.
     #[inline(never)]
     pub fn of(key: &Key, features: Features) -> Self {
-        Self(Box::new(Keys::expand(key, features)).into())
-    }
-}
-
-impl fmt::Debug for Schedule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Schedule(secret)")
+        Self(Keys::expand(key, features))
     }
 }
 

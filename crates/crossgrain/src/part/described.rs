@@ -8,13 +8,20 @@ use std::marker::PhantomData;
 
 use zeroize::Zeroizing;
 
-use super::TilePart;
+use super::{Part, Parts, TilePart};
 use crate::block::Direction;
 use crate::cipher::folded;
 use crate::cipher::sliced::{Forms, Gates, Lanes, spread_byte, spread_word};
 use crate::cipher::ways::Way;
-use crate::cipher::{Keys, OnBytes, OnWords};
+use crate::cipher::{Entry, Keys, OnBytes, OnWords};
 use crate::word::{ByteLanes, Isa, Kernel, Lane32, Portable, Tile, each};
+
+/// What plans have to know of every family of such ciphers.
+pub(super) static PARTS: Parts = Parts {
+    steps: |cipher| vec![(Part::whole(cipher.family()), 0)],
+    runs: &[],
+    expand: |key, _| super::Keys::new(Entry::of(key.cipher().family()).expand(key)),
+};
 
 /// A cipher of bytes, or of words, whose state is in lanes: `N` bundles side by side.
 pub struct OnLanes<C, W: ByteLanes, Y: Way<W>, K: Clone + Default + zeroize::Zeroize, const N: usize> {

@@ -1,7 +1,7 @@
 //! The steps of the ciphers, one file a representation, and the faces that all of them show.
 //!
-//! What a plan has to know of a family of ciphers stands here: its parts by name, their order, and the
-//! round keys that they are bound to.
+//! What a plan has to know of a family of ciphers, its folder says (`Parts`): its parts by name, their order, and the round keys that
+//! they are bound to.
 
 pub mod aes;
 pub mod chain;
@@ -21,71 +21,88 @@ pub mod serpent;
 pub(crate) mod sum;
 pub mod tweak;
 
+use std::any::Any;
+use std::fmt;
+
 use self::chain::{Rule, Strand, by_blocks};
 use self::counter::Counter;
 use self::ghash::Ghash;
 use self::mask::{LongMasks, Masks};
 use self::tweak::Tweaks;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Family, Key};
-use crate::cipher::{self, Entry};
+use crate::cipher::Entry;
 use crate::message::AeadMessage;
-use crate::word::{Buffers, Features, Tile, each};
+use crate::word::{Buffers, Features, Tile, Wiped, each};
+
+/// What plans have to know of a family of ciphers.
+struct Parts {
+    /// The steps of a cipher in order, as encryption has them, each with the round whose key it belongs to.
+    steps: fn(Cipher) -> Vec<(Part, usize)>,
+    /// Parts of several steps that are less than the whole cipher, each with these as encryption has them.
+    runs: &'static [(Part, &'static [Part])],
+    /// The key schedule, by these instructions where they help.
+    expand: fn(&Key, Features) -> Keys,
+}
+
+/// What follows from the registry of ciphers for parts.
+macro_rules! parts {
+    ($(
+        $(#[doc = $about:literal])+
+        $family:ident $name:literal if $of:meta, $on:ident($module:ident::$type:ident) { $($row:tt)+ }
+    )+) => {
+        /// What is known of a family: what the folder of its kernels says, or `described` where there is none.
+        const fn of_family(family: Family) -> &'static Parts {
+            match family {
+                $(
+                    #[cfg($of)]
+                    Family::$family => parts!(@$on $module),
+                )+
+            }
+        }
+    };
+    (@by_hand $module:ident) => { &$module::PARTS };
+    (@$on:ident $module:ident) => { &described::PARTS };
+}
+
+ciphers!(parts);
 
 /// A step of a cipher, or a run of steps that one variant computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
-    /// Of AES.
-    Aes(aes::Part),
-    /// Of Serpent.
-    Serpent(serpent::Part),
-    /// All of a cipher that is described once.
-    Described(Family),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    family: Family,
+    /// What it is called when encrypting, and when decrypting.
+    names: [&'static str; 2],
 }
 
 impl Part {
     /// The whole cipher as one part.
     pub const fn whole(family: Family) -> Self {
-        match family {
-            Family::Aes => Self::Aes(aes::Part::Cipher),
-            Family::Serpent => Self::Serpent(serpent::Part::Cipher),
-            #[allow(unreachable_patterns, reason = "ciphers are features")]
-            described => Self::Described(described),
-        }
+        let names = &Entry::of(family).names;
+        Self { family, names: [names.encrypt, names.decrypt] }
     }
 
     /// The ciphers that it is a part of.
     pub const fn family(self) -> Family {
-        match self {
-            Self::Aes(_) => Family::Aes,
-            Self::Serpent(_) => Family::Serpent,
-            Self::Described(family) => family,
-        }
+        self.family
     }
 
     /// The name in variant names.
-    pub fn name(self, direction: Direction) -> &'static str {
-        match self {
-            Self::Aes(part) => part.name(direction),
-            Self::Serpent(part) => part.name(direction),
-            Self::Described(family) => Entry::of(family).names.part(direction),
-        }
+    pub const fn name(self, direction: Direction) -> &'static str {
+        self.names[direction as usize]
     }
 
-    /// Whether it is the same in both directions: the adding of a round key, which has one variant for both.
-    pub const fn is_own_inverse(self) -> bool {
-        matches!(self, Self::Aes(aes::Part::AddRoundKey) | Self::Serpent(serpent::Part::KeyMixing))
+    /// Whether it is the same in both directions, as the adding of a round key is: such a part has one name, and one variant for both.
+    pub fn is_own_inverse(self) -> bool {
+        self.names[0] == self.names[1]
     }
 
     /// The steps that it computes, in order.
     pub fn span(self, cipher: Cipher, direction: Direction) -> Vec<Self> {
-        let mut span = match self {
-            Self::Aes(aes::Part::Cipher) | Self::Serpent(serpent::Part::Cipher) => {
-                return steps(cipher, direction).into_iter().map(|(step, _)| step).collect();
-            }
-            Self::Aes(aes::Part::Round) => aes::Part::ROUND.map(Self::Aes).to_vec(),
-            Self::Serpent(serpent::Part::Round) => serpent::Part::ROUND.map(Self::Serpent).to_vec(),
-            step => vec![step],
-        };
+        if self == Self::whole(self.family) {
+            return steps(cipher, direction).into_iter().map(|(step, _)| step).collect();
+        }
+        let run = of_family(self.family).runs.iter().find(|(part, _)| *part == self);
+        let mut span = run.map_or(vec![self], |(_, steps)| steps.to_vec());
         if direction == Direction::Decrypt {
             span.reverse();
         }
@@ -95,16 +112,11 @@ impl Part {
 
 /// The steps of a cipher in order, each with the round whose key it belongs to.
 pub fn steps(cipher: Cipher, direction: Direction) -> Vec<(Part, usize)> {
-    match cipher.family() {
-        Family::Aes => in_family(aes::steps(direction, cipher.rounds()), Part::Aes),
-        Family::Serpent => in_family(serpent::steps(direction), Part::Serpent),
-        #[allow(unreachable_patterns, reason = "ciphers are features")]
-        described => vec![(Part::Described(described), 0)],
+    let mut steps = (of_family(cipher.family()).steps)(cipher);
+    if direction == Direction::Decrypt {
+        steps.reverse();
     }
-}
-
-fn in_family<P>(steps: Vec<(P, usize)>, part: fn(P) -> Part) -> Vec<(Part, usize)> {
-    steps.into_iter().map(|(step, round)| (part(step), round)).collect()
+    steps
 }
 
 /// The steps of a cipher with every run that `part` spans taken as that part.
@@ -120,46 +132,30 @@ pub fn cut(cipher: Cipher, direction: Direction, part: Part) -> Vec<(Part, usize
     cut
 }
 
-/// The round keys of one key, of whatever family. Wiped when dropped.
-#[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant, reason = "there is one while a program is bound, and never many")]
-pub enum Keys {
-    /// Of AES.
-    Aes(aes::key::RoundKeys),
-    /// Of Serpent.
-    Serpent(serpent::key::RoundKeys),
-    /// Of a cipher that is described once.
-    Described(cipher::Keys),
-}
+/// The round keys of one key, in the form that kernels of its family know. They stay where they are when this is moved, and are wiped when
+/// it is dropped.
+pub struct Keys(Wiped<dyn Any + Send + Sync>);
 
 impl Keys {
     /// The key schedule of the key's cipher, by these instructions where they help.
     pub fn expand(key: &Key, features: Features) -> Self {
-        match key.cipher().family() {
-            Family::Aes => Self::Aes(aes::key::RoundKeys::expand(key, features)),
-            Family::Serpent => Self::Serpent(serpent::key::RoundKeys::expand(key)),
-            #[allow(unreachable_patterns, reason = "ciphers are features")]
-            described => Self::Described(Entry::of(described).expand(key)),
-        }
+        (of_family(key.cipher().family()).expand)(key, features)
     }
 
-    /// Those of AES.
-    pub const fn aes(&self) -> Option<&aes::key::RoundKeys> {
-        if let Self::Aes(keys) = self { Some(keys) } else { None }
+    fn new(keys: impl Any + Send + Sync) -> Self {
+        let keys: Box<dyn Any + Send + Sync> = Box::new(keys);
+        Self(keys.into())
     }
 
-    /// Those of Serpent.
-    pub const fn serpent(&self) -> Option<&serpent::key::RoundKeys> {
-        if let Self::Serpent(keys) = self { Some(keys) } else { None }
+    /// Those in a family's form; `None` if they are in another's.
+    pub fn of<K: Any>(&self) -> Option<&K> {
+        self.0.downcast_ref()
     }
+}
 
-    /// Those of a described cipher.
-    pub fn described(&self, family: Family) -> Option<&cipher::Keys> {
-        if let Self::Described(keys) = self {
-            Some(keys).filter(|keys| keys.family() == family)
-        } else {
-            None
-        }
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Keys(secret)")
     }
 }
 

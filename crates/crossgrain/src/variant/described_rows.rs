@@ -9,9 +9,9 @@ use super::Variant;
 use super::table::{bitsliced, by, part};
 use crate::block::Direction;
 use crate::cipher::ways::{Galois, Nibbles, PermuteGalois, Rounds, Scan, ScanGalois, Way};
-use crate::cipher::{Description, OnBytes, OnWords, Scheduled, Visitor, Work, visit};
-use crate::part::Part;
+use crate::cipher::{self, Description, OnBytes, OnWords, Scheduled, Visitor, Work, visit};
 use crate::part::described::{BytesOnGates, BytesOnLanes, WordsOnGates, WordsOnLanes};
+use crate::part::{Keys, Part};
 use crate::repr::Repr;
 use crate::variant::BindTile;
 use crate::word::{
@@ -72,6 +72,11 @@ impl Visitor for Rows<'_> {
 /// Instructions that a gate comes to on integers: most of a state's 128 words are in memory.
 const OF_GATE: f64 = 2.5;
 
+/// The round keys, if they are the cipher's.
+fn round_keys<C: Description>(keys: &Keys) -> Option<&cipher::Keys> {
+    keys.of().filter(|keys: &&cipher::Keys| keys.family() == C::FAMILY)
+}
+
 /// The row of a whole cipher in each direction.
 fn whole<C: Description, I: Isa>(
     repr: Repr,
@@ -81,14 +86,14 @@ fn whole<C: Description, I: Isa>(
     rows: &mut Vec<Variant>,
 ) {
     for direction in Direction::ALL {
-        let row = part::<I>(Part::Described(C::FAMILY), direction, repr, bind);
+        let row = part::<I>(Part::whole(C::FAMILY), direction, repr, bind);
         rows.push(by(way, Variant { instructions: Some(instructions), ..row }));
     }
 }
 
 fn bytes<C: OnBytes + Scheduled, W: ByteLanes, Y: Way<W>, const N: usize>(rows: &mut Vec<Variant>) {
     let bind: BindTile = |features, _, direction, keys, _| {
-        let (isa, keys) = (W::Isa::detect(features)?, keys.described(C::FAMILY)?);
+        let (isa, keys) = (W::Isa::detect(features)?, round_keys::<C>(keys)?);
         Some(Box::new(BytesOnLanes::<C, W, Y, N>::new(isa, direction, keys.of(direction))?))
     };
     let instructions =
@@ -98,7 +103,7 @@ fn bytes<C: OnBytes + Scheduled, W: ByteLanes, Y: Way<W>, const N: usize>(rows: 
 
 fn words<C: OnWords + Scheduled, W: ByteLanes + Lane32, Y: Way<W>, const N: usize>(rows: &mut Vec<Variant>) {
     let bind: BindTile = |features, _, direction, keys, _| {
-        let (isa, keys) = (W::Isa::detect(features)?, keys.described(C::FAMILY)?);
+        let (isa, keys) = (W::Isa::detect(features)?, round_keys::<C>(keys)?);
         Some(Box::new(WordsOnLanes::<C, W, Y, N>::new(isa, direction, keys)?))
     };
     // An instruction waits for the one before it: alone, a bundle takes about twice as long as the ports ask for.
@@ -119,17 +124,15 @@ fn way<W: ByteLanes, Y: Way<W>>(bundles: usize) -> String {
 }
 
 fn gates_of_bytes<C: OnBytes + Scheduled>(rows: &mut Vec<Variant>) {
-    let bind: BindTile = |_, _, direction, keys, _| {
-        Some(Box::new(BytesOnGates::<C>::new(direction, keys.described(C::FAMILY)?)))
-    };
+    let bind: BindTile =
+        |_, _, direction, keys, _| Some(Box::new(BytesOnGates::<C>::new(direction, round_keys::<C>(keys)?)));
     let instructions = |direction| Work::on_bytes::<C>(direction).gates::<C>(1) * OF_GATE;
     whole::<C, Portable>(bitsliced::<u64>(), "", bind, instructions, rows);
 }
 
 fn gates_of_words<C: OnWords + Scheduled>(rows: &mut Vec<Variant>) {
-    let bind: BindTile = |_, _, direction, keys, _| {
-        Some(Box::new(WordsOnGates::<C>::new(direction, keys.described(C::FAMILY)?)))
-    };
+    let bind: BindTile =
+        |_, _, direction, keys, _| Some(Box::new(WordsOnGates::<C>::new(direction, round_keys::<C>(keys)?)));
     let instructions = |direction| Work::on_words::<C>(direction).gates::<C>(4) * OF_GATE;
     whole::<C, Portable>(bitsliced::<u64>(), "", bind, instructions, rows);
 }

@@ -20,13 +20,12 @@ pub(super) fn push(rows: &mut Vec<Variant>) {
 
 /// Binds what is Serpent's.
 fn serpent(part: Part, keys: &Keys) -> Option<(serpent::Part, &serpent::key::RoundKeys)> {
-    if let (Part::Serpent(part), Keys::Serpent(keys)) = (part, keys) { Some((part, keys)) } else { None }
+    Some((serpent::Part::of(part)?, keys.of()?))
 }
 
 /// The parts of Serpent on tiles that need a row in this direction.
-fn serpent_parts(direction: Direction) -> Vec<Part> {
-    use serpent::Part::{Cipher, KeyMixing, LinearTransform, Round, SBoxes};
-    needed([KeyMixing, SBoxes, LinearTransform, Round, Cipher], Part::Serpent, direction)
+fn serpent_parts(direction: Direction) -> impl Iterator<Item = Part> {
+    needed(serpent::Part::ALL.map(serpent::Part::planned), direction)
 }
 
 /// Parts, rounds and whole cipher, bit-sliced.
@@ -54,7 +53,7 @@ fn on_words<W: Lane32>(rows: &mut Vec<Variant>) {
     };
     let bind_whole: BindWhole = |features, direction, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(Box::new(Whole::<W>::new(isa, direction, keys.serpent()?)))
+        Some(Box::new(Whole::<W>::new(isa, direction, keys.of()?)))
     };
     for direction in Direction::ALL {
         for step in serpent_parts(direction) {

@@ -143,26 +143,15 @@ pub(super) fn bitsliced<W: Register>() -> Repr {
 }
 
 /// Those of `parts` that need a row in this direction: what is its own inverse has one.
-pub(super) fn needed<P, const N: usize>(
-    parts: [P; N],
-    family: fn(P) -> Part,
-    direction: Direction,
-) -> Vec<Part> {
-    let needed = |part: &Part| direction == Direction::Encrypt || !part.is_own_inverse();
-    parts.into_iter().map(family).filter(needed).collect()
-}
-
-/// The steps of AES that need a row in this direction.
-fn aes_steps(direction: Direction) -> Vec<Part> {
-    needed(aes::Part::STEPS, Part::Aes, direction)
+pub(super) fn needed<const N: usize>(parts: [Part; N], direction: Direction) -> impl Iterator<Item = Part> {
+    parts.into_iter().filter(move |part| direction == Direction::Encrypt || !part.is_own_inverse())
 }
 
 /// Rows of all parts of AES on tiles, steps and what is more than a step.
 #[inline(never)]
 fn aes_tiles(isa: Set, way: &str, repr: Repr, bind: BindTile, rows: &mut Vec<Variant>) {
-    let larger = [aes::Part::Round, aes::Part::Cipher].map(Part::Aes);
     for direction in Direction::ALL {
-        for part in aes_steps(direction).into_iter().chain(larger) {
+        for part in needed(aes::Part::ALL.map(aes::Part::planned), direction) {
             let action = Action::Tile(part, direction, bind);
             rows.push(by(way, of_family(Family::Aes, part.name(direction), isa, repr, action)));
         }
@@ -171,7 +160,7 @@ fn aes_tiles(isa: Set, way: &str, repr: Repr, bind: BindTile, rows: &mut Vec<Var
 
 /// Binds what is AES's.
 fn aes(part: Part, keys: &Keys) -> Option<(aes::Part, &aes::key::RoundKeys)> {
-    if let (Part::Aes(part), Keys::Aes(keys)) = (part, keys) { Some((part, keys)) } else { None }
+    Some((aes::Part::of(part)?, keys.of()?))
 }
 
 /// Bytes and tables, on any machine.
@@ -182,7 +171,7 @@ fn along_the_grain(rows: &mut Vec<Variant>) {
         tables::Step::new(part, direction, keys, round).map(|step| Box::new(step) as _)
     };
     let bind_whole: BindWhole =
-        |_, direction, keys| Some(Box::new(tables::TCipher::new(direction, keys.aes()?)));
+        |_, direction, keys| Some(Box::new(tables::TCipher::new(direction, keys.of()?)));
     rows.push(row::<Portable>("bytes-to-blocks".into(), blocks, Action::Load(|_| Some(Box::new(Copy)))));
     rows.push(row::<Portable>(
         "counter-to-blocks".into(),
@@ -191,9 +180,9 @@ fn along_the_grain(rows: &mut Vec<Variant>) {
     ));
     rows.push(row::<Portable>("blocks-to-bytes".into(), blocks, Action::Store(|_| Some(Box::new(Copy)))));
     for direction in Direction::ALL {
-        for step in aes_steps(direction) {
+        for step in needed(aes::Part::STEPS.map(aes::Part::planned), direction) {
             let row = part::<Portable>(step, direction, blocks, bind);
-            rows.push(if step == Part::Aes(aes::Part::SubBytes) { by_table(row) } else { row });
+            rows.push(if step == aes::Part::SubBytes.planned() { by_table(row) } else { row });
         }
         rows.push(by_table(whole::<Portable>(Family::Aes, direction, bind_whole)));
     }
@@ -205,7 +194,7 @@ fn along_the_grain(rows: &mut Vec<Variant>) {
 fn aes_instructions<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
     let bind: BindWhole = |features, direction, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(Box::new(instructions::Cipher::<W>::new(isa, direction, keys.aes()?)))
+        Some(Box::new(instructions::Cipher::<W>::new(isa, direction, keys.of()?)))
     };
     for direction in Direction::ALL {
         rows.push(whole::<W::Isa>(Family::Aes, direction, bind));
@@ -214,7 +203,7 @@ fn aes_instructions<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
     rows.push(of::<W::Isa>(Family::Aes, "aes-ctr", Repr::Blocks, counter));
     let bind_walk: BindWhole = |features, _, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(Box::new(walks::Walk::<W>::new(isa, keys.aes()?)))
+        Some(Box::new(walks::Walk::<W>::new(isa, keys.of()?)))
     };
     let action = Action::WholeCounter(bind_walk);
     rows.push(walk::<W::Isa>(Repr::Blocks, action));
@@ -238,7 +227,7 @@ fn across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
     rows.push(row::<W::Isa>(format!("counter-to-{repr}"), repr, count));
     let encrypted = Action::CountEncrypted(|features, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(Box::new(bitsliced::Tail::<W>::walk(isa, keys.aes()?)))
+        Some(Box::new(bitsliced::Tail::<W>::walk(isa, keys.of()?)))
     });
     rows.push(walk::<W::Isa>(repr, encrypted));
 }
@@ -269,7 +258,7 @@ fn between_the_grains<W: ByteLanes, Y: Way<W>, const N: usize>(rows: &mut Vec<Va
     aes_tiles(set::<W::Isa>(), Y::NAME, repr, bind, rows);
     let encrypted = Action::CountEncrypted(|features, keys| {
         let isa = W::Isa::detect(features)?;
-        Some(Box::new(bytesliced::Tail::<W, Y>::walk(isa, keys.aes()?)?))
+        Some(Box::new(bytesliced::Tail::<W, Y>::walk(isa, keys.of()?)?))
     });
     rows.push(by(Y::NAME, walk::<W::Isa>(repr, encrypted)));
 }

@@ -105,7 +105,7 @@ fn mix_columns<W: ByteLanes, Y: Way<W>, const INVERSE: bool>(
 
 impl<W: ByteLanes, Y: Way<W>> fmt::Debug for Step<W, Y> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "bytesliced::{}({} bits)", self.part.name(self.direction), W::BITS)
+        write!(f, "bytesliced::{}({} bits)", self.part.planned().name(self.direction), W::BITS)
     }
 }
 

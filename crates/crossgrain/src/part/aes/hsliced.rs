@@ -56,7 +56,7 @@ impl<W: ByteLanes> Drop for Sliced<W> {
 
 impl<W: ByteLanes> fmt::Debug for Sliced<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "hsliced::{}({} bits)", self.part.name(self.direction), W::BITS)
+        write!(f, "hsliced::{}({} bits)", self.part.planned().name(self.direction), W::BITS)
     }
 }
 

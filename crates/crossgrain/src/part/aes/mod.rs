@@ -21,13 +21,15 @@ pub mod search;
 pub mod table;
 pub mod walk;
 
-use crate::block::Direction;
+use self::key::RoundKeys;
+use super::{Keys, Parts};
+use crate::block::{Cipher, Direction, Family};
 
 /// A step of AES, or a run of steps that one variant computes.
 ///
 /// In FIPS 197 encryption is `AddRoundKey(0)`, then rounds of SubBytes, ShiftRows, MixColumns and
 /// AddRoundKey, the last without MixColumns; decryption undoes the same steps in reverse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// XOR with a round key (FIPS 197 §5.1.4).
     AddRoundKey,
@@ -47,9 +49,9 @@ impl Part {
     /// The steps, which a plan may take one by one.
     pub const STEPS: [Self; 4] = [Self::AddRoundKey, Self::SubBytes, Self::ShiftRows, Self::MixColumns];
 
-    /// The steps of a middle round, as encryption has them.
-    pub(super) const ROUND: [Self; 4] =
-        [Self::SubBytes, Self::ShiftRows, Self::MixColumns, Self::AddRoundKey];
+    /// All of them, in the order in which tables list them.
+    pub const ALL: [Self; 6] =
+        [Self::AddRoundKey, Self::SubBytes, Self::ShiftRows, Self::MixColumns, Self::Round, Self::Cipher];
 
     /// The phase of a tile in which ShiftRows is renaming, after this part.
     pub(crate) const fn phase_after(self, direction: Direction, phase: usize) -> usize {
@@ -60,34 +62,44 @@ impl Part {
         }
     }
 
-    /// The name in variant names.
-    pub const fn name(self, direction: Direction) -> &'static str {
-        match (self, direction) {
-            (Self::AddRoundKey, _) => "add-round-key",
-            (Self::SubBytes, Direction::Encrypt) => "sub-bytes",
-            (Self::SubBytes, Direction::Decrypt) => "inv-sub-bytes",
-            (Self::ShiftRows, Direction::Encrypt) => "shift-rows",
-            (Self::ShiftRows, Direction::Decrypt) => "inv-shift-rows",
-            (Self::MixColumns, Direction::Encrypt) => "mix-columns",
-            (Self::MixColumns, Direction::Decrypt) => "inv-mix-columns",
-            (Self::Round, Direction::Encrypt) => "aes-round",
-            (Self::Round, Direction::Decrypt) => "inv-aes-round",
-            (Self::Cipher, Direction::Encrypt) => "aes-encrypt",
-            (Self::Cipher, Direction::Decrypt) => "aes-decrypt",
-        }
+    /// As plans know it.
+    pub const fn planned(self) -> super::Part {
+        let names = match self {
+            Self::AddRoundKey => ["add-round-key"; 2],
+            Self::SubBytes => ["sub-bytes", "inv-sub-bytes"],
+            Self::ShiftRows => ["shift-rows", "inv-shift-rows"],
+            Self::MixColumns => ["mix-columns", "inv-mix-columns"],
+            Self::Round => ["aes-round", "inv-aes-round"],
+            Self::Cipher => return super::Part::whole(Family::Aes),
+        };
+        super::Part { family: Family::Aes, names }
+    }
+
+    /// The part that plans know so.
+    pub fn of(part: super::Part) -> Option<Self> {
+        Self::ALL.into_iter().find(|own| own.planned() == part)
     }
 }
 
-/// The steps of a cipher of `rounds` rounds in order, each with the round key it belongs to.
-pub fn steps(direction: Direction, rounds: usize) -> Vec<(Part, usize)> {
-    use Part::{AddRoundKey, MixColumns, ShiftRows, SubBytes};
-    let mut steps = vec![(AddRoundKey, 0)];
-    for round in 1..rounds {
-        steps.extend([SubBytes, ShiftRows, MixColumns, AddRoundKey].map(|part| (part, round)));
-    }
-    steps.extend([SubBytes, ShiftRows, AddRoundKey].map(|part| (part, rounds)));
-    if direction == Direction::Decrypt {
-        steps.reverse();
-    }
+/// The steps of a middle round, as encryption has them.
+const ROUND: [super::Part; 4] = [
+    Part::SubBytes.planned(),
+    Part::ShiftRows.planned(),
+    Part::MixColumns.planned(),
+    Part::AddRoundKey.planned(),
+];
+
+/// What plans have to know of AES.
+pub(super) static PARTS: Parts = Parts {
+    steps,
+    runs: &[(Part::Round.planned(), &ROUND)],
+    expand: |key, features| Keys::new(RoundKeys::expand(key, features)),
+};
+
+fn steps(cipher: Cipher) -> Vec<(super::Part, usize)> {
+    let mut steps = vec![(Part::AddRoundKey.planned(), 0)];
+    steps.extend((1..=cipher.rounds()).flat_map(|round| ROUND.map(|step| (step, round))));
+    // The last round has no MixColumns.
+    steps.remove(steps.len() - 2);
     steps
 }

@@ -84,7 +84,7 @@ impl Step {
 
 impl fmt::Debug for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "table::Step({})", self.part.name(self.direction))
+        write!(f, "table::Step({})", self.part.planned().name(self.direction))
     }
 }
 

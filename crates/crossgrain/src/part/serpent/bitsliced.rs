@@ -96,7 +96,7 @@ impl<W: Register> Drop for Sliced<W> {
 
 impl<W: Register> fmt::Debug for Sliced<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "bitsliced::{}({} bits, secret)", self.part.name(self.direction), W::BITS)
+        write!(f, "bitsliced::{}({} bits, secret)", self.part.planned().name(self.direction), W::BITS)
     }
 }
 

@@ -15,14 +15,16 @@ pub mod search;
 pub mod vsliced;
 pub mod whole;
 
-use crate::block::Direction;
+use self::key::RoundKeys;
+use super::{Keys, Parts};
+use crate::block::{Cipher, Family};
 use crate::cipher::serpent::ROUNDS;
 
 /// A step of Serpent, or a run of steps that one variant computes.
 ///
 /// Round i, counted from 0, mixes key i in, passes the S-boxes S₍ᵢ mod 8₎ and the linear transformation; the
 /// last one has key 32 in place of the transformation. Decryption undoes the same steps in reverse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// XOR with a round key.
     KeyMixing,
@@ -37,36 +39,44 @@ pub enum Part {
 }
 
 impl Part {
-    /// The steps, which a plan may take one by one.
-    pub const STEPS: [Self; 3] = [Self::KeyMixing, Self::SBoxes, Self::LinearTransform];
+    /// All of them, in the order in which tables list them.
+    pub const ALL: [Self; 5] =
+        [Self::KeyMixing, Self::SBoxes, Self::LinearTransform, Self::Round, Self::Cipher];
 
-    /// The steps of a round that is not the last, as encryption has them.
-    pub(super) const ROUND: [Self; 3] = Self::STEPS;
+    /// As plans know it.
+    pub const fn planned(self) -> super::Part {
+        let names = match self {
+            Self::KeyMixing => ["key-mixing"; 2],
+            Self::SBoxes => ["s-boxes", "inv-s-boxes"],
+            Self::LinearTransform => ["linear-transform", "inv-linear-transform"],
+            Self::Round => ["serpent-round", "inv-serpent-round"],
+            Self::Cipher => return super::Part::whole(Family::Serpent),
+        };
+        super::Part { family: Family::Serpent, names }
+    }
 
-    /// The name in variant names.
-    pub const fn name(self, direction: Direction) -> &'static str {
-        match (self, direction) {
-            (Self::KeyMixing, _) => "key-mixing",
-            (Self::SBoxes, Direction::Encrypt) => "s-boxes",
-            (Self::SBoxes, Direction::Decrypt) => "inv-s-boxes",
-            (Self::LinearTransform, Direction::Encrypt) => "linear-transform",
-            (Self::LinearTransform, Direction::Decrypt) => "inv-linear-transform",
-            (Self::Round, Direction::Encrypt) => "serpent-round",
-            (Self::Round, Direction::Decrypt) => "inv-serpent-round",
-            (Self::Cipher, Direction::Encrypt) => "serpent-encrypt",
-            (Self::Cipher, Direction::Decrypt) => "serpent-decrypt",
-        }
+    /// The part that plans know so.
+    pub fn of(part: super::Part) -> Option<Self> {
+        Self::ALL.into_iter().find(|own| own.planned() == part)
     }
 }
 
-/// The steps of the cipher in order, each with its round; the last key is that of round 32.
-pub fn steps(direction: Direction) -> Vec<(Part, usize)> {
-    let mut steps: Vec<_> = (0..ROUNDS).flat_map(|round| Part::STEPS.map(|step| (step, round))).collect();
+/// The steps of a round that is not the last, as encryption has them.
+const ROUND: [super::Part; 3] =
+    [Part::KeyMixing.planned(), Part::SBoxes.planned(), Part::LinearTransform.planned()];
+
+/// What plans have to know of Serpent.
+pub(super) static PARTS: Parts = Parts {
+    steps,
+    runs: &[(Part::Round.planned(), &ROUND)],
+    expand: |key, _| Keys::new(RoundKeys::expand(key)),
+};
+
+fn steps(_: Cipher) -> Vec<(super::Part, usize)> {
+    let mut steps: Vec<_> = (0..ROUNDS).flat_map(|round| ROUND.map(|step| (step, round))).collect();
+    // The last round has a key in place of the transformation.
     if let Some(last) = steps.last_mut() {
-        *last = (Part::KeyMixing, ROUNDS);
-    }
-    if direction == Direction::Decrypt {
-        steps.reverse();
+        *last = (Part::KeyMixing.planned(), ROUNDS);
     }
     steps
 }
