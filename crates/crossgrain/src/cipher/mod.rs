@@ -15,15 +15,16 @@
 //! Nothing outside a cipher's folder names it, but for this file: its row in the registry, and the line that declares its module.
 //! Holds: rounds and schedules branch and index on nothing secret; they leave that to what they are run on.
 
-/// The registry: a macro is given every family of ciphers.
+/// The registry: a macro is given every family of ciphers, behind arguments of its own.
 ///
 /// `Family "name" if condition, rounds {`: what variants are called, what the family is compiled by, and its description: a type
 /// whose rounds are on `bytes` or on `words`, or whose kernels are `by_hand` in a folder of `part`, of the same name. Then a row for each size of key: its type,
 /// the name that users type, what it is called in documentation; bytes of a key; rounds as the standard counts them (for AES, Nr
 /// of FIPS 197, table 3); and its types in CTR, EAX and GCM for RustCrypto's traits. Tables list ciphers in this order.
 macro_rules! ciphers {
-    ($given:ident) => {
+    ($given:ident $($argument:tt)*) => {
         $given! {
+            $($argument)*
             /// AES (FIPS 197).
             Aes "aes" if all(), by_hand(aes::Aes) {
                 Aes128 "aes-128" "AES with a 128-bit key": 16 bytes, 10 rounds, Aes128Ctr Aes128Eax Aes128Gcm;
@@ -68,6 +69,30 @@ macro_rules! ciphers {
             }
         }
     };
+}
+
+/// `ciphers!(by_folder WHAT: Type)`: what the module that says so knows of a family. That is the `static WHAT` of the module below it that is
+/// called as the family, if kernels are by hand, and otherwise that of `described`.
+macro_rules! by_folder {
+    (
+        $what:ident: $Type:ident
+        $(
+            $(#[doc = $about:literal])+
+            $family:ident $name:literal if $of:meta, $on:ident($module:ident::$type:ident) { $($row:tt)+ }
+        )+
+    ) => {
+        /// What is known of a family here.
+        const fn of_family(family: $crate::block::Family) -> &'static $Type {
+            match family {
+                $(
+                    #[cfg($of)]
+                    $crate::block::Family::$family => by_folder!(@$on $module $what),
+                )+
+            }
+        }
+    };
+    (@by_hand $module:ident $what:ident) => { &$module::$what };
+    (@$on:ident $module:ident $what:ident) => { &described::$what };
 }
 
 pub mod aes;

@@ -2,16 +2,67 @@
 //!
 //! As in `part::aes::bitsliced`, the constant of the S-boxes is in the round keys.
 
+use zeroize::Zeroizing;
+
 use super::bits::{self, COLUMNS, ROWS, column_words};
 use super::text::{Text, key_words, mapped};
-use super::{Kernel, Task};
+use super::{Form, KEY_WORDS_MAX, Kernel, Programs, Task, Work, tables, walk};
+use crate::block::{Cipher, Key};
 use crate::circuit::emit::{Language, Signature};
 use crate::circuit::trace::Sym;
 use crate::circuit::{Bits, aes_linear, aes_sbox};
-use crate::word::each;
+use crate::part::aes::bitsliced::key_words as key_bits;
+use crate::part::aes::key::RoundKeys;
+use crate::word::{Features, each};
 
-/// The program's text.
-pub(super) fn text(kernel: Kernel, language: Language, group_threads: u32) -> String {
+/// What is known of AES's programs.
+pub(super) static PROGRAMS: Programs = Programs {
+    gates: Form::Bits,
+    others: &[
+        (Task::Generate, Form::Walk, "aes-random-walk"),
+        (Task::Encrypt, Form::OneTable, "aes-encrypt-table"),
+        (Task::Decrypt, Form::OneTable, "aes-decrypt-table"),
+        (Task::Count, Form::OneTable, "aes-ctr-table"),
+        (Task::Generate, Form::OneTable, "aes-random-table"),
+        (Task::Encrypt, Form::FourTables, "aes-encrypt-tables"),
+        (Task::Decrypt, Form::FourTables, "aes-decrypt-tables"),
+        (Task::Count, Form::FourTables, "aes-ctr-tables"),
+        (Task::Generate, Form::FourTables, "aes-random-tables"),
+    ],
+    cuda_bits_group_threads: [64, 256, 64, 256],
+    cuda_bits_shared_bytes: 0,
+    text: |kernel, language, group_threads| match kernel.form {
+        Form::OneTable | Form::FourTables => tables::text(kernel, language),
+        Form::Walk => walk::text(kernel, language),
+        Form::Bits | Form::Words => text(kernel, language, group_threads),
+    },
+    work,
+    keys,
+};
+
+fn work(kernel: Kernel, cipher: Cipher) -> Work {
+    let rounds = cipher.rounds() as f64;
+    match kernel.form {
+        Form::OneTable | Form::FourTables => tables::work(kernel.task, rounds),
+        Form::Walk => Work { gates: walk::gates(rounds), look_ups: 0.0 },
+        Form::Bits | Form::Words => Work { gates: gates(kernel.task, rounds), look_ups: 0.0 },
+    }
+}
+
+/// A word of equal bits for each bit of each round key, with the constant of the S-boxes in all but the first; or the words of the round
+/// keys and then those of the tables.
+fn keys(kernel: Kernel, key: &Key) -> Zeroizing<Vec<u32>> {
+    let keys = RoundKeys::expand(key, Features::NONE);
+    if kernel.form.looks_up() {
+        let mut words = Zeroizing::new(Vec::with_capacity(KEY_WORDS_MAX));
+        tables::keys(kernel.task, &keys, &mut words);
+        return words;
+    }
+    kernel.in_order::<128>(key_bits(&keys))
+}
+
+/// The text of a program of gates.
+fn text(kernel: Kernel, language: Language, group_threads: u32) -> String {
     let mut text = Text::new(kernel, language);
     bits::structures(&mut text);
     if kernel.task == Task::Decrypt {
@@ -52,7 +103,7 @@ fn on_words(
 }
 
 /// Gates for a block.
-pub(super) fn gates(task: Task, rounds: f64) -> f64 {
+fn gates(task: Task, rounds: f64) -> f64 {
     let [sub_byte, column] = part_gates(task);
     bits::gates(task, 16.0 * rounds * sub_byte + 4.0 * (rounds - 1.0) * column + 2.0 * 128.0)
 }

@@ -13,13 +13,25 @@ use super::bits::{self, COLUMNS, ROWS};
 use super::recorded::{Operation, Recorded, Section, Step, Value, recorded};
 use super::rolled::Rolled;
 use super::text::{Text, key_words, mapped, words};
-use super::{KEY_WORDS_MAX, Kernel, Task};
+use super::{Form, KEY_WORDS_MAX, Kernel, Programs, Task, Work};
 use crate::block::{Cipher, Direction, Family, Key};
 use crate::cipher::Entry;
 use crate::cipher::sbox::{Linear, Sbox};
 use crate::circuit::emit::{Language, Signature};
 use crate::circuit::trace::Sym;
 use crate::word::each;
+
+/// What is known of the programs of every such family.
+pub(super) static PROGRAMS: Programs = Programs {
+    gates: Form::Bits,
+    others: &[],
+    // Not measured.
+    cuda_bits_group_threads: [64; Task::ALL.len()],
+    cuda_bits_shared_bytes: 0,
+    text,
+    work: |kernel, cipher| Work { gates: gates(kernel.task, cipher), look_ups: 0.0 },
+    keys: |kernel, key| keys(kernel.task, key),
+};
 
 /// A family's ciphers in one direction.
 struct Program {
@@ -74,7 +86,7 @@ fn found(family: Family, direction: Direction) -> Program {
 }
 
 /// The program's text.
-pub(super) fn text(kernel: Kernel, language: Language, group_threads: u32) -> String {
+fn text(kernel: Kernel, language: Language, group_threads: u32) -> String {
     let program = program(kernel.family, direction(kernel.task));
     let mut text = Text::new(kernel, language);
     bits::structures(&mut text);
@@ -93,7 +105,7 @@ pub(super) fn text(kernel: Kernel, language: Language, group_threads: u32) -> St
 }
 
 /// Gates for a block.
-pub(super) fn gates(task: Task, cipher: Cipher) -> f64 {
+fn gates(task: Task, cipher: Cipher) -> f64 {
     let recorded = recorded(cipher, direction(task));
     let mut costs = HashMap::new();
     let mut gates =
@@ -114,7 +126,7 @@ fn gates_of(operation: Operation, recorded: &Recorded) -> f64 {
 }
 
 /// The round keys: a word of equal bits for each bit.
-pub(super) fn keys(task: Task, key: &Key) -> Zeroizing<Vec<u32>> {
+fn keys(task: Task, key: &Key) -> Zeroizing<Vec<u32>> {
     let keys = Entry::of(key.cipher().family()).expand(key);
     let mut words = Zeroizing::new(Vec::with_capacity(KEY_WORDS_MAX));
     let spread = |&byte: &u8| (0..8).map(move |bit| 0_u32.wrapping_sub(u32::from(byte >> bit & 1)));

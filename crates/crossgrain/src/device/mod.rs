@@ -31,8 +31,6 @@ use zeroize::Zeroizing;
 use crate::block::{Cipher, Family, Key};
 use crate::cipher::Entry;
 use crate::circuit::emit::Language;
-use crate::part::{aes as aes_part, serpent as serpent_part};
-use crate::word::Features;
 
 /// Most words of keys: Serpent's 33 round keys, a word a bit.
 pub const KEY_WORDS_MAX: usize = 33 * 128;
@@ -128,34 +126,44 @@ pub struct Work {
     pub look_ups: f64,
 }
 
-/// All programs.
+/// What is known of a family's programs.
+struct Programs {
+    /// What the first program of each task computes with, by gates.
+    gates: Form,
+    /// The programs that do what another does in another way, and their names.
+    others: &'static [(Task, Form, &'static str)],
+    /// Threads in a group of [`Form::Bits`] in CUDA, by task. A group of as many threads as a multiprocessor has registers for shares fetched
+    /// instructions, of which these programs have more than its cache holds; small groups overlap one's reading with another's gates.
+    /// Which counts for more was measured (bench/record/nvidia-h100-80gb-hbm3).
+    cuda_bits_group_threads: [u32; Task::ALL.len()],
+    /// Bytes of memory that such a group shares.
+    cuda_bits_shared_bytes: usize,
+    /// [`Kernel::text`] with so many threads in a group.
+    text: fn(Kernel, Language, u32) -> String,
+    /// [`Kernel::work`].
+    work: fn(Kernel, Cipher) -> Work,
+    /// [`Kernel::keys`].
+    keys: fn(Kernel, &Key) -> Zeroizing<Vec<u32>>,
+}
+
+ciphers!(by_folder PROGRAMS: Programs);
+
+/// All programs: those of gates, and then those that do what another does in another way.
 pub static ALL: LazyLock<Vec<Kernel>> = LazyLock::new(|| {
     let firsts = Cipher::ALL.into_iter().filter(|&cipher| cipher == cipher.family().first());
-    let gates = firsts.flat_map(|cipher| Task::ALL.map(|task| Kernel::gates(cipher.family(), task)));
-    gates.chain(OTHERS).collect()
+    let families = firsts.map(Cipher::family);
+    let gates = families.clone().flat_map(|family| Task::ALL.map(|task| Kernel::gates(family, task)));
+    // Lists have those of the last family first.
+    let others = families.rev().flat_map(|family| {
+        of_family(family).others.iter().map(move |&(task, form, _)| Kernel { family, task, form })
+    });
+    gates.chain(others).collect()
 });
-
-/// The programs that do what another does in another way.
-const OTHERS: [Kernel; 12] = [
-    Kernel { family: Family::Serpent, task: Task::Encrypt, form: Form::Bits },
-    Kernel { family: Family::Serpent, task: Task::Decrypt, form: Form::Bits },
-    Kernel { family: Family::Serpent, task: Task::Generate, form: Form::Bits },
-    Kernel { family: Family::Aes, task: Task::Generate, form: Form::Walk },
-    Kernel { family: Family::Aes, task: Task::Encrypt, form: Form::OneTable },
-    Kernel { family: Family::Aes, task: Task::Decrypt, form: Form::OneTable },
-    Kernel { family: Family::Aes, task: Task::Count, form: Form::OneTable },
-    Kernel { family: Family::Aes, task: Task::Generate, form: Form::OneTable },
-    Kernel { family: Family::Aes, task: Task::Encrypt, form: Form::FourTables },
-    Kernel { family: Family::Aes, task: Task::Decrypt, form: Form::FourTables },
-    Kernel { family: Family::Aes, task: Task::Count, form: Form::FourTables },
-    Kernel { family: Family::Aes, task: Task::Generate, form: Form::FourTables },
-];
 
 impl Kernel {
     /// The first program that tells nothing by its timing.
     pub const fn gates(family: Family, task: Task) -> Self {
-        let form = if matches!(family, Family::Serpent) { Form::Words } else { Form::Bits };
-        Self { family, task, form }
+        Self { family, task, form: of_family(family).gates }
     }
 
     /// The programs for a task that a policy lets through.
@@ -168,54 +176,30 @@ impl Kernel {
 
     /// Its name; its entry point has `_` for `-`.
     pub fn name(self) -> &'static str {
-        match (self.family, self.task, self.form) {
-            (Family::Aes, Task::Encrypt, Form::OneTable) => "aes-encrypt-table",
-            (Family::Aes, Task::Encrypt, Form::FourTables) => "aes-encrypt-tables",
-            (Family::Aes, Task::Decrypt, Form::OneTable) => "aes-decrypt-table",
-            (Family::Aes, Task::Decrypt, Form::FourTables) => "aes-decrypt-tables",
-            (Family::Aes, Task::Count, Form::OneTable) => "aes-ctr-table",
-            (Family::Aes, Task::Count, Form::FourTables) => "aes-ctr-tables",
-            (Family::Aes, Task::Generate, Form::Walk) => "aes-random-walk",
-            (Family::Aes, Task::Generate, Form::OneTable) => "aes-random-table",
-            (Family::Aes, Task::Generate, Form::FourTables) => "aes-random-tables",
-            (Family::Serpent, Task::Encrypt, Form::Bits) => "serpent-encrypt-bitsliced",
-            (Family::Serpent, Task::Decrypt, Form::Bits) => "serpent-decrypt-bitsliced",
-            (Family::Serpent, Task::Generate, Form::Bits) => "serpent-random-bitsliced",
-            (family, task, _) => {
-                let names = &Entry::of(family).names;
-                match task {
-                    Task::Encrypt => names.encrypt,
-                    Task::Decrypt => names.decrypt,
-                    Task::Count => names.ctr,
-                    Task::Generate => names.random,
-                }
-            }
+        let mut others = of_family(self.family).others.iter();
+        if let Some((.., name)) = others.find(|(task, form, _)| (*task, *form) == (self.task, self.form)) {
+            return name;
+        }
+        let names = &Entry::of(self.family).names;
+        match self.task {
+            Task::Encrypt => names.encrypt,
+            Task::Decrypt => names.decrypt,
+            Task::Count => names.ctr,
+            Task::Generate => names.random,
         }
     }
 
     /// Threads in a group, of WGSL's `@workgroup_size` and CUDA's blocks, unless others are known to be better on a device.
     pub const fn group_threads(self, language: Language) -> u32 {
         match self.form {
-            Form::Bits if matches!(language, Language::Cuda) => self.cuda_bits_group_threads(),
+            Form::Bits if matches!(language, Language::Cuda) => {
+                of_family(self.family).cuda_bits_group_threads[self.task as usize]
+            }
             Form::Bits | Form::Words => 64,
             Form::Walk => walk::SPAN_THREADS,
             Form::OneTable => 256,
             // One group fills a multiprocessor's shared memory, and has to fill its time.
             Form::FourTables => 1024,
-        }
-    }
-
-    /// The same of [`Form::Bits`] in CUDA. A group of as many threads as a multiprocessor has registers for shares fetched
-    /// instructions, of which these programs have more than its cache holds; small groups overlap one's reading with another's gates.
-    /// Which counts for more was measured (bench/record/nvidia-h100-80gb-hbm3).
-    const fn cuda_bits_group_threads(self) -> u32 {
-        match (self.family, self.task) {
-            (Family::Aes, Task::Encrypt | Task::Count) => 64,
-            (Family::Aes, _) | (Family::Serpent, Task::Decrypt) => 256,
-            (Family::Serpent, _) => 384,
-            // Not measured.
-            #[allow(unreachable_patterns, reason = "ciphers are features")]
-            _ => 64,
         }
     }
 
@@ -228,16 +212,10 @@ impl Kernel {
         }
     }
 
-    /// Whether a group copies the round keys to the memory that it shares. Serpent's on bits are more than the cache of constants
-    /// holds. WebGPU promises less shared memory than they take.
-    const fn keys_are_shared(self, language: Language) -> bool {
-        matches!((self.family, self.form, language), (Family::Serpent, Form::Bits, Language::Cuda))
-    }
-
     /// Bytes of the memory that a group of threads shares.
     pub const fn shared_bytes(self, language: Language) -> usize {
         match self.form {
-            Form::Bits if self.keys_are_shared(language) => 4 * KEY_WORDS_MAX,
+            Form::Bits if matches!(language, Language::Cuda) => of_family(self.family).cuda_bits_shared_bytes,
             Form::Bits | Form::Walk | Form::Words => 0,
             Form::OneTable => 32 << 10,
             Form::FourTables => 128 << 10,
@@ -277,64 +255,19 @@ impl Kernel {
     }
 
     fn text_in(self, language: Language, group_threads: u32) -> String {
-        match (self.family, self.form) {
-            (Family::Aes, Form::OneTable | Form::FourTables) => tables::text(self, language),
-            (Family::Aes, Form::Walk) => walk::text(self, language),
-            (Family::Aes, _) => aes::text(self, language, group_threads),
-            (Family::Serpent, _) => serpent::text(self, language, group_threads),
-            #[allow(unreachable_patterns, reason = "ciphers are features")]
-            _ => described::text(self, language, group_threads),
-        }
+        (of_family(self.family).text)(self, language, group_threads)
     }
 
     /// What it does for a block, copies and counters left out.
     pub fn work(self, cipher: Cipher) -> Work {
-        let rounds = cipher.rounds() as f64;
-        match (self.family, self.form) {
-            (Family::Aes, Form::OneTable | Form::FourTables) => tables::work(self.task, rounds),
-            (Family::Aes, Form::Walk) => Work { gates: walk::gates(rounds), look_ups: 0.0 },
-            (Family::Aes, _) => Work { gates: aes::gates(self.task, rounds), look_ups: 0.0 },
-            (Family::Serpent, _) => Work { gates: serpent::gates(self), look_ups: 0.0 },
-            #[allow(unreachable_patterns, reason = "ciphers are features")]
-            _ => Work { gates: described::gates(self.task, cipher), look_ups: 0.0 },
-        }
+        (of_family(self.family).work)(self, cipher)
     }
 
     /// The round keys as the program reads them.
     ///
-    /// AES: a word of equal bits for each bit of each round key, with the constant of the S-boxes in all but the first; or
-    /// the words of the round keys and then those of the tables.
-    /// Serpent: its words, or a word of equal bits for each of their bits; encrypting, as they are added before the linear
-    /// transformation.
-    /// Ciphers that are described once: a word of equal bits for each bit.
     /// Programs of gates find them in the order of their use: compilers know then how far an index goes.
     pub fn keys(self, key: &Key) -> Zeroizing<Vec<u32>> {
-        match (self.family, self.form) {
-            (Family::Aes, Form::OneTable | Form::FourTables) => {
-                let mut words = Zeroizing::new(Vec::with_capacity(KEY_WORDS_MAX));
-                tables::keys(self.task, &aes_part::key::RoundKeys::expand(key, Features::NONE), &mut words);
-                words
-            }
-            (Family::Aes, _) => {
-                let words =
-                    aes_part::bitsliced::key_words(&aes_part::key::RoundKeys::expand(key, Features::NONE));
-                self.in_order::<128>(words)
-            }
-            (Family::Serpent, _) => {
-                let keys = serpent_part::key::RoundKeys::expand(key);
-                let keys = if self.task == Task::Decrypt { keys } else { keys.before_transform() };
-                let words = keys.words().as_flattened();
-                if self.form == Form::Words {
-                    return self.in_order::<4>(Zeroizing::new(words.to_vec()));
-                }
-                let mut bits = Zeroizing::new(Vec::with_capacity(KEY_WORDS_MAX));
-                let spread = |word: u32| (0..32).map(move |bit| 0_u32.wrapping_sub(word >> bit & 1));
-                bits.extend(words.iter().copied().flat_map(spread));
-                self.in_order::<128>(bits)
-            }
-            #[allow(unreachable_patterns, reason = "ciphers are features")]
-            _ => described::keys(self.task, key),
-        }
+        (of_family(self.family).keys)(self, key)
     }
 
     /// Round keys of `N` words in the order of their use.

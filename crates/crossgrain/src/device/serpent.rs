@@ -8,20 +8,55 @@
 
 use std::ops::BitXor;
 
+use zeroize::Zeroizing;
+
 use super::bits::{self, COLUMNS, column_words};
 use super::text::{Text, key_words, mapped, words, words_of_fours};
-use super::{Form, KEY_FOURS_MAX, Kernel, Task};
+use super::{Form, KEY_FOURS_MAX, KEY_WORDS_MAX, Kernel, Programs, Task, Work};
+use crate::block::Key;
 use crate::cipher::serpent::{self, Moves};
 use crate::circuit::emit::{Field, Language, Signature};
 use crate::circuit::serpent_sbox;
 use crate::circuit::trace::Sym;
+use crate::part::serpent::key::RoundKeys;
 use crate::word::each;
+
+/// What is known of Serpent's programs.
+pub(super) static PROGRAMS: Programs = Programs {
+    gates: Form::Words,
+    others: &[
+        (Task::Encrypt, Form::Bits, "serpent-encrypt-bitsliced"),
+        (Task::Decrypt, Form::Bits, "serpent-decrypt-bitsliced"),
+        (Task::Generate, Form::Bits, "serpent-random-bitsliced"),
+    ],
+    cuda_bits_group_threads: [384, 256, 384, 384],
+    // A copy of the round keys: WebGPU promises less.
+    cuda_bits_shared_bytes: 4 * KEY_WORDS_MAX,
+    text,
+    work: |kernel, _| Work { gates: gates(kernel), look_ups: 0.0 },
+    keys,
+};
+
+/// The words of the round keys, or a word of equal bits for each of their bits; encrypting, as they are added before the linear
+/// transformation.
+fn keys(kernel: Kernel, key: &Key) -> Zeroizing<Vec<u32>> {
+    let keys = RoundKeys::expand(key);
+    let keys = if kernel.task == Task::Decrypt { keys } else { keys.before_transform() };
+    let words = keys.words().as_flattened();
+    if kernel.form == Form::Words {
+        return kernel.in_order::<4>(Zeroizing::new(words.to_vec()));
+    }
+    let mut bits = Zeroizing::new(Vec::with_capacity(KEY_WORDS_MAX));
+    let spread = |word: u32| (0..32).map(move |bit| 0_u32.wrapping_sub(word >> bit & 1));
+    bits.extend(words.iter().copied().flat_map(spread));
+    kernel.in_order::<128>(bits)
+}
 
 /// The copy of the keys that a group shares.
 pub(super) const SHARED: &str = "shared_keys";
 
 /// The program's text.
-pub(super) fn text(kernel: Kernel, language: Language, group_threads: u32) -> String {
+fn text(kernel: Kernel, language: Language, group_threads: u32) -> String {
     let mut text = Text::new(kernel, language);
     if kernel.form == Form::Bits {
         bits::structures(&mut text);
@@ -42,7 +77,7 @@ pub(super) fn text(kernel: Kernel, language: Language, group_threads: u32) -> St
 }
 
 /// Gates for a block.
-pub(super) fn gates(kernel: Kernel) -> f64 {
+fn gates(kernel: Kernel) -> f64 {
     let count = |index| mapped(|x| keyed(kernel.task, index, x)).gates().len();
     let boxes: usize = (0..8).map(count).sum();
     // Eight S-boxes four times, 31 transformations, and the key that follows none.

@@ -44,27 +44,7 @@ struct Parts {
     expand: fn(&Key, Features) -> Keys,
 }
 
-/// What follows from the registry of ciphers for parts.
-macro_rules! parts {
-    ($(
-        $(#[doc = $about:literal])+
-        $family:ident $name:literal if $of:meta, $on:ident($module:ident::$type:ident) { $($row:tt)+ }
-    )+) => {
-        /// What is known of a family: what the folder of its kernels says, or `described` where there is none.
-        const fn of_family(family: Family) -> &'static Parts {
-            match family {
-                $(
-                    #[cfg($of)]
-                    Family::$family => parts!(@$on $module),
-                )+
-            }
-        }
-    };
-    (@by_hand $module:ident) => { &$module::PARTS };
-    (@$on:ident $module:ident) => { &described::PARTS };
-}
-
-ciphers!(parts);
+ciphers!(by_folder PARTS: Parts);
 
 /// A step of a cipher, or a run of steps that one variant computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

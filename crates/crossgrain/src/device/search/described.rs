@@ -7,7 +7,7 @@
 //! What is the same for all keys is in `keys`, a byte in each vector: the output, its mask, the input, and the schedule's constants.
 
 use super::begun::{loaded, start_column};
-use super::{GROUP_THREADS, Search};
+use super::{GROUP_THREADS, Programs, Search};
 use crate::circuit::emit::{Field, Language, Signature};
 use crate::circuit::trace::Sym;
 use crate::device::KEY_FOURS_MAX;
@@ -18,6 +18,19 @@ use crate::device::rolled::{Rolled, Strides};
 use crate::device::text::{Text, words};
 use crate::part::search::Known;
 
+/// What is known of the programs of every such family.
+pub(super) static PROGRAMS: Programs = Programs {
+    columns: 0,
+    lanes: 32,
+    start_columns: |key_columns| key_columns,
+    compared: |_| (0..16).collect(),
+    thread_bytes: |_, _| 0,
+    text: |search, language, _| text(search, language),
+    start: |_, _, key, start| start.as_flattened_mut()[..key.len()].copy_from_slice(key),
+    constants,
+    end: |_, _| 0,
+};
+
 /// Where the mask, the input and the schedule's constants begin in `keys`.
 const MASK: usize = 16;
 const INPUT: usize = 32;
@@ -27,7 +40,7 @@ const CONSTANTS: usize = 48;
 ///
 /// # Panics
 /// If the schedule has more than a thousand constants, as none has.
-pub(super) fn constants(search: Search, known: &Known) -> Vec<u32> {
+fn constants(search: Search, known: &Known) -> Vec<u32> {
     let schedules = recorded(search.cipher, search.direction).constants;
     let bytes = [&known.output[..], &known.mask, &known.input, &schedules].concat();
     assert!(bytes.len() <= KEY_FOURS_MAX, "more constants than programs have room for");
@@ -35,7 +48,7 @@ pub(super) fn constants(search: Search, known: &Known) -> Vec<u32> {
 }
 
 /// The program's text.
-pub(super) fn text(search: Search, language: Language) -> String {
+fn text(search: Search, language: Language) -> String {
     let recorded = recorded(search.cipher, search.direction);
     let mut text = search.headed(language);
     structures(&mut text);

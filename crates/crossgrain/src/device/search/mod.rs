@@ -24,12 +24,9 @@ use zeroize::Zeroizing;
 
 use super::Listing;
 use super::text::{Goal, Text};
-use crate::block::{Block, Cipher, Direction, Family};
+use crate::block::{Block, Cipher, Direction};
 use crate::circuit::emit::Language;
-use crate::part::aes::lane_schedule::ROUND_CONSTANTS;
-use crate::part::aes::search::{self as aes_search, shifted};
-use crate::part::search::{Known, START_BLOCKS, Use};
-use crate::part::serpent::search as serpent_search;
+use crate::part::search::{Known, START_BLOCKS};
 use crate::pool;
 
 /// Words of an outer key's row.
@@ -65,13 +62,36 @@ pub struct Search {
     column: Option<usize>,
 }
 
+/// What is known of a family's programs.
+struct Programs {
+    /// Columns whose bytes alone may be compared, by a program each beside the one that compares all.
+    columns: usize,
+    /// Keys that a thread tries: 32, bit-sliced, or one.
+    lanes: usize,
+    /// Columns, or words, that a key of so many begins from.
+    start_columns: fn(usize) -> usize,
+    /// The bytes of the result that are compared.
+    compared: fn(Search) -> Vec<usize>,
+    /// Bytes of shared memory that a thread takes.
+    thread_bytes: fn(Search, Language) -> usize,
+    /// The text, for groups of so many threads if these share memory.
+    text: fn(Search, Language, u32) -> String,
+    /// What a key begins from, by the input.
+    start: fn(Search, &Block, &[u8], &mut [Block; START_BLOCKS]),
+    /// [`Search::constants`].
+    constants: fn(Search, &Known) -> Vec<u32>,
+    /// Where the variable of the first loop ends, if the text asks for it.
+    end: fn(Cipher, Direction) -> u32,
+}
+
+ciphers!(by_folder PROGRAMS: Programs);
+
 /// All programs.
 pub fn all() -> impl Iterator<Item = Search> {
     let both = [Direction::Encrypt, Direction::Decrypt];
     Cipher::ALL.into_iter().flat_map(move |cipher| both.map(move |direction| (cipher, direction))).flat_map(
         |(cipher, direction)| {
-            let columns = if cipher.family() == Family::Aes { 4 } else { 0 };
-            let columns = (0..columns).map(Some).chain([None]);
+            let columns = (0..of_family(cipher.family()).columns).map(Some).chain([None]);
             columns.map(move |column| Search { cipher, direction, column })
         },
     )
@@ -81,7 +101,8 @@ impl Search {
     /// The program for a known block; `None` where too little is known.
     pub fn new(cipher: Cipher, known: &Known) -> Option<Self> {
         let bits = |search: &Self| -> u32 {
-            search.compared().into_iter().map(|place| known.mask[place].count_ones()).sum()
+            let compared = (search.programs().compared)(*search);
+            compared.into_iter().map(|place| known.mask[place].count_ones()).sum()
         };
         // The first of those that are as good.
         let programs = all().filter(|search| (search.cipher, search.direction) == (cipher, known.direction));
@@ -94,10 +115,8 @@ impl Search {
         self.column.map_or(0..4, |column| column..column + 1)
     }
 
-    /// The bytes of the result that are compared.
-    fn compared(self) -> Vec<usize> {
-        let place = |column, row| 4 * shifted(self.direction, column, row) + row;
-        self.columns().flat_map(|column| (0..4).map(move |row| place(column, row))).collect()
+    const fn programs(self) -> &'static Programs {
+        of_family(self.cipher.family())
     }
 
     /// The cipher whose keys it tries.
@@ -113,9 +132,9 @@ impl Search {
     /// Its name; its entry point has `_` for `-`.
     pub fn name(self) -> String {
         let back = if self.direction == Direction::Decrypt { "-back" } else { "" };
-        let compared = match (self.cipher.family(), self.column) {
-            (Family::Aes, None) => "-all".to_owned(),
-            (Family::Aes, Some(column @ 1..)) => format!("-{column}"),
+        let compared = match self.column {
+            Some(column @ 1..) => format!("-{column}"),
+            None if self.programs().columns > 0 => "-all".to_owned(),
             _ => String::new(),
         };
         format!("{}-search{back}{compared}", self.cipher)
@@ -123,21 +142,15 @@ impl Search {
 
     /// Its text, and how it is started, on a device of which a group of threads may share so many bytes.
     pub fn listing(self, language: Language, shared_bytes: usize) -> Listing {
-        let thread_bytes = self.thread_bytes(language);
+        let thread_bytes = (self.programs().thread_bytes)(self, language);
         let group_threads = match thread_bytes {
             0 => GROUP_THREADS,
             // In whole warps.
             _ => ((shared_bytes / thread_bytes) as u32 / 32 * 32).clamp(32, self.sharing_threads_max()),
         };
-        let text = match self.cipher.family() {
-            Family::Aes => aes::text(self, language, group_threads),
-            Family::Serpent => serpent::text(self, language),
-            #[allow(unreachable_patterns, reason = "ciphers are features")]
-            _ => described::text(self, language),
-        };
         Listing {
             entry: self.entry(),
-            text,
+            text: (self.programs().text)(self, language, group_threads),
             group_threads,
             dynamic_bytes: group_threads * thread_bytes as u32,
             reads_source: true,
@@ -151,24 +164,12 @@ impl Search {
 
     /// Keys that a thread tries.
     pub const fn lanes(self) -> usize {
-        match self.cipher.family() {
-            Family::Serpent => 1,
-            _ => 32,
-        }
+        self.programs().lanes
     }
 
     /// Bundles of a table of so many keys.
     pub const fn bundles(self, keys: usize) -> usize {
         if keys == 0 { BUNDLES_STEP } else { keys.div_ceil(self.lanes()).next_multiple_of(BUNDLES_STEP) }
-    }
-
-    /// Bytes of shared memory that a thread takes: in CUDA C the words of AES's key schedule, for which it has no registers
-    /// beside a state. WebGPU promises less shared memory than a group of them takes.
-    const fn thread_bytes(self, language: Language) -> usize {
-        match (self.cipher.family(), language) {
-            (Family::Aes, Language::Cuda) => 32 * self.cipher.key_bytes(),
-            _ => 0,
-        }
     }
 
     /// Most threads of a group that shares memory. With keys of eight words a turn of the loop is two rounds, more instructions than
@@ -185,14 +186,15 @@ impl Search {
     /// A table of whole keys, one after another, as the program reads it.
     pub fn table(self, input: &Block, keys: &[u8]) -> Zeroizing<Vec<u32>> {
         let key_bytes = self.cipher.key_bytes();
-        let bundles = self.bundles(keys.len() / key_bytes);
+        let (bundles, columns) =
+            (self.bundles(keys.len() / key_bytes), (self.programs().start_columns)(key_bytes / 4));
         let mut table = Zeroizing::new(Vec::new());
         for (at, bundle) in keys.chunks(self.lanes() * key_bytes).enumerate() {
             let starts = bundle.chunks_exact(key_bytes).map(|key| self.start(input, key));
             let starts = Zeroizing::new(starts.collect::<Vec<_>>());
-            let words = match self.cipher.family() {
-                Family::Serpent => Zeroizing::new(words(&starts[0])[..8].to_vec()),
-                _ => begun::sliced(&starts, self.start_columns()),
+            let words = match self.lanes() {
+                1 => Zeroizing::new(words(&starts[0])[..columns].to_vec()),
+                _ => begun::sliced(&starts, columns),
             };
             table.resize(words.len() * bundles, 0);
             for (vector, words) in words.as_chunks::<4>().0.iter().enumerate() {
@@ -221,53 +223,19 @@ impl Search {
     /// What a key begins from.
     fn start(self, input: &Block, key: &[u8]) -> [Block; START_BLOCKS] {
         let mut start = [[0; 16]; START_BLOCKS];
-        let (direction, usage) = (self.direction, self.usage());
-        match self.cipher {
-            Cipher::Aes128 => aes_search::start::<4>(input, direction, key, usage, &mut start),
-            Cipher::Aes192 => aes_search::start::<6>(input, direction, key, usage, &mut start),
-            Cipher::Aes256 => aes_search::start::<8>(input, direction, key, usage, &mut start),
-            _ if self.cipher.family() == Family::Serpent => {
-                serpent_search::start(direction, key, Use::Often, &mut start);
-            }
-            _ => start.as_flattened_mut()[..key.len()].copy_from_slice(key),
-        }
+        (self.programs().start)(self, input, key, &mut start);
         start
-    }
-
-    /// How far an AES key has gone when it is given to the device: to decrypt, all of the schedule comes first.
-    const fn usage(self) -> Use {
-        match self.direction {
-            Direction::Encrypt => Use::Often,
-            Direction::Decrypt => Use::Once,
-        }
-    }
-
-    /// Columns that a key begins from: of AES those of the state and of the schedule.
-    const fn start_columns(self) -> usize {
-        let of_state = if matches!(self.cipher.family(), Family::Aes) { 4 } else { 0 };
-        of_state + self.cipher.key_bytes() / 4
     }
 
     /// What is known, as the program reads it.
     pub fn constants(self, known: &Known) -> Vec<u32> {
-        match self.cipher.family() {
-            Family::Aes => {
-                let of = |block: Block| self.compared().into_iter().map(move |place| block[place]);
-                let bytes = of(known.output).chain(of(known.mask)).chain(ROUND_CONSTANTS);
-                bytes
-                    .flat_map(|byte| (0..8).map(move |bit| 0_u32.wrapping_sub(u32::from(byte >> bit & 1))))
-                    .collect()
-            }
-            Family::Serpent => words(&[known.input, known.output, known.mask]).to_vec(),
-            #[allow(unreachable_patterns, reason = "ciphers are features")]
-            _ => described::constants(self, known),
-        }
+        (self.programs().constants)(self, known)
     }
 
     /// What a run is told: how many outer keys and bundles there are, the vector at which the table begins, and the
     /// number of hits that there is room for.
-    pub const fn job(self, outers: u32, bundles: u32, table: u32, room: u32) -> [u32; 6] {
-        [outers, bundles, table, room, aes::end(self.cipher, self.direction), 0]
+    pub fn job(self, outers: u32, bundles: u32, table: u32, room: u32) -> [u32; 6] {
+        [outers, bundles, table, room, (self.programs().end)(self.cipher, self.direction), 0]
     }
 
     /// The places of the outer and the inner keys that a hit tells.

@@ -3,14 +3,28 @@
 
 use std::array;
 
-use super::{GROUP_THREADS, Search};
+use super::{GROUP_THREADS, Programs, Search, words as words_of};
 use crate::block::Direction;
 use crate::cipher::serpent::schedule::KeyLanes;
 use crate::circuit::emit::{Field, Language, Signature, function};
 use crate::circuit::trace::{Sym, Width, trace};
 use crate::device::text::{PARTS, key_word, words};
-use crate::part::serpent::search::{decrypt, encrypt};
+use crate::part::search::Use;
+use crate::part::serpent::search::{decrypt, encrypt, start};
 use crate::word::each;
+
+/// What is known of Serpent's programs.
+pub(super) static PROGRAMS: Programs = Programs {
+    columns: 0,
+    lanes: 1,
+    start_columns: |_| 8,
+    compared: |_| (0..16).collect(),
+    thread_bytes: |_, _| 0,
+    text: |search, language, _| text(search, language),
+    start: |search, _, key, to| start(search.direction, key, Use::Often, to),
+    constants: |_, known| words_of(&[known.input, known.output, known.mask]).to_vec(),
+    end: |_, _| 0,
+};
 
 /// The schedule of a key a thread, on symbols.
 impl KeyLanes for Sym {
@@ -22,7 +36,7 @@ impl KeyLanes for Sym {
 }
 
 /// The program's text.
-pub(super) fn text(search: Search, language: Language) -> String {
+fn text(search: Search, language: Language) -> String {
     let mut text = search.headed(language);
     text.structure("Key", &[("x", Field::Words(8))]);
     text.structure("Word", &[("x", Field::Words(1))]);
