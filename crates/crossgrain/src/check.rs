@@ -5,12 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::search;
 use crate::mode::{Ctr, Ecb, Mode, Options, Start};
-use crate::part::aes;
 use crate::part::search::{Known, Use};
 use crate::plan::{Birth, Job};
 use crate::reference::{self, aead, ccm, chaining, gcm_siv, modes, ocb, siv, xts};
 use crate::repr::Repr;
-use crate::variant::{Action, Policy, Variant};
+use crate::variant::{Action, Policy, Variant, table};
 use crate::word::Features;
 
 /// Bits that are known of the block of a search's job here: not all, so that it has one direction.
@@ -41,7 +40,10 @@ pub fn forced(variant: &Variant, direction: Direction, features: Features) -> Op
     let mut variants = vec![variant.name.clone()];
     let is_an_end = matches!(variant.action, Action::Load(_) | Action::Count(_) | Action::Store(_));
     if variant.repr == Repr::Blocks && is_an_end {
-        variants.push(format!("{}/blocks/portable-table", aes::Part::SubBytes.planned().name(direction)));
+        let is_step = |row: &&Variant| {
+            row.repr == Repr::Blocks && matches!(row.action, Action::Tile(_, way, _) if way == direction)
+        };
+        variants.extend(table().iter().find(is_step).map(|row| row.name.clone()));
     }
     Options { policy: Policy::Any, variants, threads: 1, features: Some(features), ..Options::default() }
 }

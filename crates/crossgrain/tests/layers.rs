@@ -56,7 +56,6 @@ const LAYERS: [(&str, &[&str]); 21] = [
             "word::Buffers",
             "word::Features",
             "repr::Repr",
-            "part::aes",
             "part::search",
             "variant",
             "plan",
