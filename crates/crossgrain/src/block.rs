@@ -42,7 +42,6 @@ macro_rules! names {
     ($(
         $(#[doc = $about:literal])+
         $family:ident $name:literal if $of:meta, $on:ident($description:path) {$(
-            $(#[cfg($own:meta)])?
             $cipher:ident $text:literal $title:literal: $key_bytes:tt bytes, $rounds:literal rounds, $($type:ident)+;
         )+}
     )+) => {
@@ -64,33 +63,33 @@ macro_rules! names {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Cipher {
-            $( $( #[doc = concat!($title, ".")] #[cfg($of)] $(#[cfg($own)])? $cipher, )+ )+
+            $( $( #[doc = concat!($title, ".")] #[cfg($of)] $cipher, )+ )+
         }
 
         impl Cipher {
             /// Every cipher, in the order in which tables list them.
-            pub const ALL: [Self; [$($( #[cfg($of)] $(#[cfg($own)])? Self::$cipher, )+)+].len()] =
-                [$($( #[cfg($of)] $(#[cfg($own)])? Self::$cipher, )+)+];
+            pub const ALL: [Self; [$($( #[cfg($of)] Self::$cipher, )+)+].len()] =
+                [$($( #[cfg($of)] Self::$cipher, )+)+];
 
             /// The ciphers that it shares its steps with.
             #[doc(hidden)]
             pub const fn family(self) -> Family {
-                match self { $($( #[cfg($of)] $(#[cfg($own)])? Self::$cipher => Family::$family, )+)+ }
+                match self { $($( #[cfg($of)] Self::$cipher => Family::$family, )+)+ }
             }
 
             /// The name users type, such as `aes-256`.
             pub const fn name(self) -> &'static str {
-                match self { $($( #[cfg($of)] $(#[cfg($own)])? Self::$cipher => $text, )+)+ }
+                match self { $($( #[cfg($of)] Self::$cipher => $text, )+)+ }
             }
 
             /// Bytes in a key.
             pub const fn key_bytes(self) -> usize {
-                match self { $($( #[cfg($of)] $(#[cfg($own)])? Self::$cipher => $key_bytes, )+)+ }
+                match self { $($( #[cfg($of)] Self::$cipher => $key_bytes, )+)+ }
             }
 
             /// Rounds, as the cipher's standard counts them: for AES, Nr of FIPS 197, table 3.
             pub const fn rounds(self) -> usize {
-                match self { $($( #[cfg($of)] $(#[cfg($own)])? Self::$cipher => $rounds, )+)+ }
+                match self { $($( #[cfg($of)] Self::$cipher => $rounds, )+)+ }
             }
         }
     };

@@ -32,14 +32,11 @@ macro_rules! ciphers {
                 Aes256 "aes-256" "AES with a 256-bit key": 32 bytes, 14 rounds, Aes256Ctr Aes256Eax Aes256Gcm;
             }
             /// Serpent (Anderson, Biham and Knudsen, "Serpent: a proposal for the Advanced Encryption Standard").
-            Serpent "serpent" if all(), by_hand(serpent::Serpent) {
-                #[cfg(feature = "serpent")]
+            Serpent "serpent" if feature = "serpent", by_hand(serpent::Serpent) {
                 Serpent128 "serpent-128" "Serpent with a 128-bit key":
                     16 bytes, 32 rounds, Serpent128Ctr Serpent128Eax Serpent128Gcm;
-                #[cfg(feature = "serpent")]
                 Serpent192 "serpent-192" "Serpent with a 192-bit key":
                     24 bytes, 32 rounds, Serpent192Ctr Serpent192Eax Serpent192Gcm;
-                #[cfg(feature = "serpent")]
                 Serpent256 "serpent-256" "Serpent with a 256-bit key":
                     32 bytes, 32 rounds, Serpent256Ctr Serpent256Eax Serpent256Gcm;
             }
@@ -102,6 +99,7 @@ pub mod aria;
 pub mod camellia;
 #[cfg(feature = "kuznyechik")]
 pub mod kuznyechik;
+#[cfg(feature = "serpent")]
 pub mod serpent;
 #[cfg(feature = "sm4")]
 pub mod sm4;

@@ -29,6 +29,7 @@ pub mod named;
 pub mod netlist;
 #[cfg(feature = "device")]
 mod operation;
+#[cfg(feature = "serpent")]
 pub mod serpent_sbox;
 #[cfg(feature = "device")]
 pub mod synthesize;

@@ -17,6 +17,7 @@ pub mod own_keys;
 #[cfg(feature = "wide")]
 pub mod rijndael;
 pub mod search;
+#[cfg(feature = "serpent")]
 pub mod serpent;
 pub(crate) mod sum;
 pub mod tweak;

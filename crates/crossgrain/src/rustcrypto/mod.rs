@@ -70,7 +70,6 @@ macro_rules! kinds {
     ($(
         $(#[doc = $about:literal])+
         $family:ident $family_name:literal if $of:meta, $on:ident($description:path) {$(
-            $(#[cfg($own:meta)])?
             $name:ident $text:literal $title:literal: $key_bytes:tt bytes, $rounds:literal rounds, $ctr:ident $eax:ident $gcm:ident;
         )+}
     )+) => {
@@ -78,17 +77,14 @@ macro_rules! kinds {
         pub mod kind {$($(
             #[doc = $title]
             #[cfg($of)]
-            $(#[cfg($own)])?
             #[derive(Debug)]
             pub enum $name {}
         )+)+}
         $($(
             #[cfg($of)]
-            $(#[cfg($own)])?
             impl sealed::Sealed for kind::$name {}
 
             #[cfg($of)]
-            $(#[cfg($own)])?
             impl Kind for kind::$name {
                 const CIPHER: Cipher = Cipher::$name;
                 const NAME: &'static str = stringify!($name);
@@ -97,22 +93,18 @@ macro_rules! kinds {
 
             #[doc = concat!($title, ", as a block cipher.")]
             #[cfg($of)]
-            $(#[cfg($own)])?
             pub type $name = BlockCipher<kind::$name>;
 
             #[doc = concat!($title, ", in counter mode with a 128-bit big-endian counter.")]
             #[cfg($of)]
-            $(#[cfg($own)])?
             pub type $ctr = CtrStream<kind::$name>;
 
             #[doc = concat!($title, ", in EAX mode.")]
             #[cfg($of)]
-            $(#[cfg($own)])?
             pub type $eax = AeadCipher<kind::$name, Eax>;
 
             #[doc = concat!($title, ", in Galois/Counter mode.")]
             #[cfg($of)]
-            $(#[cfg($own)])?
             pub type $gcm = AeadCipher<kind::$name, Gcm>;
         )+)+
     };
