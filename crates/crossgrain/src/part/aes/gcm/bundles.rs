@@ -1,10 +1,11 @@
 //! Whole bundles of a message of GCM: between the rounds of one are products of another, or, to open, of its own ciphertext.
 
 use super::end::{Before, End};
+use super::gaps::{Gaps, Rounds};
 use super::heads::Counters;
 use super::stitches_end;
 use crate::block::Block;
-use crate::part::aes::instructions::{AHEAD_BYTES, Gaps, IN_FLIGHT, Rounds, round};
+use crate::part::aes::instructions::{AHEAD_BYTES, IN_FLIGHT, round};
 use crate::part::aes::key::Wide;
 use crate::part::ghash::{STRIDE, Sums};
 use crate::word::{AesLanes, Buffers, Kernel, each};

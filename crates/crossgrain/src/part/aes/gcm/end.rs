@@ -4,12 +4,13 @@
 //! looked at, for the last.
 
 use super::bundles::rounds_beside_stride;
+use super::gaps::{Gaps, Rounds};
 use super::heads::Counters;
 use super::{With, admits, blocks_of, last_block, lengths, stitches_end};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::message::AeadMessage;
 use crate::part::GcmNonce;
-use crate::part::aes::instructions::{Gaps, IN_FLIGHT, Rounds};
+use crate::part::aes::instructions::IN_FLIGHT;
 use crate::part::aes::key::{Wide, WideKeys};
 use crate::part::ghash::{Factors, Few, STRIDE, Sums};
 use crate::word::{AesLanes, Kernel, each};

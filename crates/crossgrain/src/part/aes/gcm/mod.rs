@@ -6,12 +6,12 @@
 //! is multiplied by a power of its own, so that the sum is reduced once: a short message takes little longer than a block. Several short
 //! messages go together: each step of one waits for the step before, and the others' fill the time. Round 1 comes from a table of the
 //! key (`heads`).
-//! Layout: `Repr::Blocks`, as in `instructions`. Needs: `AesLanes`. Source: SP 800-38D §7.1 and §7.2;
-//! Gopal et al., "Fast Cryptographic Computation on Intel Architecture Processors Via Function Stitching" (2010).
+//! Layout: `Repr::Blocks`, as in `instructions`. Needs: `AesLanes`. Source: SP 800-38D §7.1 and §7.2.
 //! Holds: what is branched on is public: lengths, and whether the tag is right.
 
 mod bundles;
 mod end;
+mod gaps;
 mod heads;
 mod together;
 

@@ -1,0 +1,85 @@
+//! Rounds with gaps between them, in which products are computed: the two have ports of their own.
+//!
+//! Needs: that products and states are [`settled`](crate::word::AesLanes::settled) in turn, or the compiler moves the ones behind all of the others.
+//! Source: Gopal et al., "Fast Cryptographic Computation on Intel Architecture Processors Via Function Stitching" (2010).
+
+use crate::part::aes::key::{Wide, WideKeys};
+
+/// Keys of the middle rounds after the first, dealt out before four gaps in which something else is computed, so that it is spread over all rounds:
+/// two, two, four and four of them, of shorter keys fewer in the middle.
+///
+/// Nothing loops over them: turns of a loop, and what is checked in each, are a tenth of all instructions, and on Zen 5 it is these that
+/// take time. They are found from either end, which takes two registers.
+#[derive(Clone, Copy)]
+pub(super) struct Gaps<'a> {
+    front: &'a [Wide; 6],
+    back: &'a [Wide; 6],
+    has_second: bool,
+    has_more_of_third: bool,
+}
+
+impl<'a> Gaps<'a> {
+    /// Deals out all keys but the first.
+    #[inline(always)]
+    pub(super) const fn new(keys: &'a WideKeys) -> Self {
+        let rounds = keys.rounds();
+        Self {
+            front: keys.six_from(2),
+            back: match rounds {
+                10 => keys.six_from(4),
+                12 => keys.six_from(6),
+                _ => keys.six_from(8),
+            },
+            has_second: rounds > 10,
+            has_more_of_third: rounds > 12,
+        }
+    }
+}
+
+/// Registers in the cipher.
+pub(super) trait Rounds {
+    /// A middle round.
+    fn round(&mut self, key: &Wide);
+
+    /// Has the states [`settled`](crate::word::AesLanes::settled).
+    fn settle(&mut self);
+
+    /// Two rounds, before the first gap.
+    #[inline(always)]
+    fn before_first(&mut self, gaps: Gaps<'_>) {
+        self.round(&gaps.front[0]);
+        self.round(&gaps.front[1]);
+        self.settle();
+    }
+
+    /// The rounds before the second.
+    #[inline(always)]
+    fn before_second(&mut self, gaps: Gaps<'_>) {
+        if gaps.has_second {
+            self.round(&gaps.front[2]);
+            self.round(&gaps.front[3]);
+        }
+        self.settle();
+    }
+
+    /// The rounds before the third.
+    #[inline(always)]
+    fn before_third(&mut self, gaps: Gaps<'_>) {
+        if gaps.has_more_of_third {
+            self.round(&gaps.front[4]);
+            self.round(&gaps.front[5]);
+        }
+        self.round(&gaps.back[0]);
+        self.round(&gaps.back[1]);
+        self.settle();
+    }
+
+    /// Four rounds, before the last.
+    #[inline(always)]
+    fn before_fourth(&mut self, gaps: Gaps<'_>) {
+        for key in &gaps.back[2..] {
+            self.round(key);
+        }
+        self.settle();
+    }
+}
