@@ -98,20 +98,16 @@ impl Tag {
     pub(crate) const fn padded(&self) -> Block {
         self.bytes
     }
-}
 
-/// A whole tag.
-impl From<Block> for Tag {
-    fn from(bytes: Block) -> Self {
-        Self { bytes, len_bytes: BLOCK_BYTES }
+    /// How many bytes it has.
+    #[inline]
+    pub(crate) const fn len_bytes(&self) -> usize {
+        self.len_bytes
     }
-}
 
-/// [`Error::TagBytes`] for more than 16 bytes.
-impl TryFrom<&[u8]> for Tag {
-    type Error = Error;
-
-    fn try_from(tag: &[u8]) -> Result<Self, Error> {
+    /// A tag that is shorter than a block, unless it is longer.
+    #[inline(never)]
+    fn of_part(tag: &[u8]) -> Result<Self, Error> {
         let len_bytes = tag.len();
         if let (Some(first), Some(last), ..=BLOCK_BYTES) = (tag.first_chunk(), tag.last_chunk(), len_bytes) {
             // Halves, which overlap, and not bytes: what is written byte by byte is read as a whole only when all that was begun
@@ -126,9 +122,31 @@ impl TryFrom<&[u8]> for Tag {
     }
 }
 
+/// A whole tag.
+impl From<Block> for Tag {
+    #[inline]
+    fn from(bytes: Block) -> Self {
+        Self { bytes, len_bytes: BLOCK_BYTES }
+    }
+}
+
+/// [`Error::TagBytes`] for more than 16 bytes.
+impl TryFrom<&[u8]> for Tag {
+    type Error = Error;
+
+    #[inline]
+    fn try_from(tag: &[u8]) -> Result<Self, Error> {
+        match <&Block>::try_from(tag) {
+            Ok(whole) => Ok(Self::from(*whole)),
+            Err(_) => Self::of_part(tag),
+        }
+    }
+}
+
 impl Deref for Tag {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         &self.bytes[..self.len_bytes]
     }

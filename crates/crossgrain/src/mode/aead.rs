@@ -184,7 +184,7 @@ fn admitted_bytes(mode: &impl Aead, messages: &[AeadMessage<'_>]) -> Result<usiz
 /// What opening a message came to, of which it is known whether its tag is right.
 #[inline]
 pub(super) fn verdict(mode: &impl Aead, message: &AeadMessage<'_>, right: bool) -> Result<(), Error> {
-    match message.tag.len() {
+    match message.tag.len_bytes() {
         _ if right => Ok(()),
         len_bytes if len_bytes != mode.tag_bytes() => Err(Error::TagBytes { len_bytes }),
         _ => Err(Error::Forged),

@@ -211,7 +211,7 @@ impl Groups for Ccm {
 
     fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], opened: &mut [bool]) {
         for (message, opened) in messages.iter_mut().zip(&mut *opened) {
-            *opened = message.tag.len() == self.tag_bytes;
+            *opened = message.tag.len_bytes() == self.tag_bytes;
             if *opened {
                 self.apply(threads, message);
             }

@@ -197,7 +197,7 @@ impl Gcm {
     fn usual_by_kernel(&self, opens: bool, message: &mut AeadMessage<'_>) -> Option<bool> {
         let nonce = message.nonce.try_into().ok()?;
         if message.buffers.len_bytes() as u64 >= self.kernel_below_bytes
-            || (opens && message.tag.len() != self.tag_bytes)
+            || (opens && message.tag.len_bytes() != self.tag_bytes)
         {
             return None;
         }
@@ -260,7 +260,7 @@ impl Gcm {
     /// Opens a message; says whether its tag is right. What is forged leaves zeros, unless by the length of its tag.
     #[inline(never)]
     fn open_one(&self, threads: Threads, message: &mut AeadMessage<'_>) -> bool {
-        if message.tag.len() != self.tag_bytes {
+        if message.tag.len_bytes() != self.tag_bytes {
             return false;
         }
         if let Some(right) = self.one_by_kernel(threads, true, message) {

@@ -224,7 +224,7 @@ impl Ocb {
     }
 
     fn open_one(&self, threads: Threads, message: &mut AeadMessage<'_>) -> bool {
-        if message.tag.len() != self.tag_bytes {
+        if message.tag.len_bytes() != self.tag_bytes {
             return false;
         }
         let right = self.run(threads, Direction::Decrypt, message) == message.tag;

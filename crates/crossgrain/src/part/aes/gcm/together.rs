@@ -46,7 +46,7 @@ impl<W: AesLanes> With<'_, W> {
         message.buffers.len_bytes() <= W::BYTES
             && message.nonce.len() == GcmWay::NONCE_BYTES
             && message.aad.len() <= LONGEST_AAD_BYTES
-            && (!self.way.opens || message.tag.len() == self.way.tag_bytes)
+            && (!self.way.opens || message.tag.len_bytes() == self.way.tag_bytes)
     }
 }
 
