@@ -272,33 +272,33 @@ impl Candidates {
         }
     }
 
-    /// Tries those with these numbers, on a device if there is one. What was refused, and why the device failed, if it did.
+    /// Tries those with these numbers, by devices if there are any. What was refused, and why devices failed, of those that did.
     fn shard(
         &self,
         search: &Search,
-        device: Option<&dyn Device>,
+        devices: &[&dyn Device],
         range: &Range<BigUint>,
         watch: &Watch<'_>,
-    ) -> Result<(Refused, Option<String>), Refusal> {
+    ) -> Result<(Refused, Vec<String>), Refusal> {
         let refused = Mutex::new(Refused::default());
-        let failure = match self {
+        let failures = match self {
             Self::Space(space, _) => {
-                let prepared = SpaceSearch::on(search, space, device.as_slice())?;
+                let prepared = SpaceSearch::on(search, space, devices)?;
                 prepared.shard(range, watch)?;
-                prepared.failures().pop()
+                prepared.failures()
             }
             Self::Words { list, form, rules, .. } => {
                 let number = |number: &BigUint| u128::try_from(number).unwrap_or(u128::MAX);
                 let range = number(&range.start)..number(&range.end);
                 let words = Mutex::new(Words::new(list.bytes(), *form, search.chunk_bytes()));
-                let devices: Vec<_> =
-                    device.map(|device| Deriving::new(search, device)).transpose()?.into_iter().collect();
+                let devices = devices.iter().map(|device| Deriving::new(search, *device));
+                let devices = devices.collect::<Result<Vec<_>, _>>()?;
                 let words_of = WordSearch::new(search, rules, range).on(&devices);
                 words_of.chunks(&words, usize::MAX, &refused, watch)?;
-                devices.iter().find_map(Deriving::failure)
+                devices.iter().filter_map(Deriving::failure).collect()
             }
         };
-        Ok((refused.into_inner().unwrap_or_else(PoisonError::into_inner), failure))
+        Ok((refused.into_inner().unwrap_or_else(PoisonError::into_inner), failures))
     }
 }
 
@@ -318,7 +318,7 @@ pub(crate) const fn search_prefix_bytes() -> usize {
     HEADER_BYTES_MAX + PREFIX_BYTES
 }
 
-/// Searches a part of a job's candidates: what was found, what words were left out, and why the device failed, if it did.
+/// Searches a part of a job's candidates: what was found, what words were left out, and why devices failed, of those that did.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python's side names them")]
 pub(crate) fn search_shard<'py>(
@@ -330,13 +330,14 @@ pub(crate) fn search_shard<'py>(
     goes_on: bool,
     progress: Option<Bound<'py, PyAny>>,
     threads: usize,
-    device: Option<String>,
-) -> PyResult<(Vec<Found<'py>>, Vec<LeftOut>, Option<String>)> {
+    devices: Vec<String>,
+) -> PyResult<(Vec<Found<'py>>, Vec<LeftOut>, Vec<String>)> {
     let search = job.search()?;
     let candidates = job.candidates(&search)?;
     let shard = shard.map(|(index, count)| Shard::new(index, count)).transpose().map_err(told)?;
     let range = candidates.part(&Part { skip, limit, shard });
-    let device = device.map(|id| py.detach(|| searcher(&id))).transpose()?;
+    let devices = devices.iter().map(|id| py.detach(|| searcher(id))).collect::<PyResult<Vec<_>>>()?;
+    let devices: Vec<_> = devices.iter().map(|device| &**device).collect();
     let total = &range.end - &range.start;
     let (hits, is_over, caller) = (Mutex::new(Vec::new()), AtomicBool::new(false), thread::current());
     let end = || {
@@ -363,7 +364,7 @@ pub(crate) fn search_shard<'py>(
     let (searched, watched) = py.detach(|| {
         thread::scope(|scope| {
             let searching = thread::Builder::new().spawn_scoped(scope, || {
-                let searched = pool.install(|| candidates.shard(&search, device.as_deref(), &range, &watch));
+                let searched = pool.install(|| candidates.shard(&search, &devices, &range, &watch));
                 end();
                 searched
             });
@@ -381,7 +382,7 @@ pub(crate) fn search_shard<'py>(
             Ok::<_, PyErr>((searching.join(), watched))
         })
     })?;
-    let (refused, failure) = match searched {
+    let (refused, failures) = match searched {
         Ok(searched) => searched.map_err(told)?,
         Err(_) => return Err(Error::new_err("the search broke down: this is worth a report")),
     };
@@ -390,7 +391,7 @@ pub(crate) fn search_shard<'py>(
     let bytes = |bytes: &[u8]| PyBytes::new(py, bytes);
     let found = hits.iter().map(|hit| (hit.number.clone(), bytes(&hit.candidate), bytes(&hit.key)));
     let left_out = refused.iter().map(|(refusal, count, first)| (refusal.reason(), count, first));
-    Ok((found.collect(), left_out.collect(), failure))
+    Ok((found.collect(), left_out.collect(), failures))
 }
 
 /// What a search refuses, as an exception of Python's.

@@ -248,9 +248,9 @@ def fill(core, place, refusals):
 
 def test_tags_too_long_ask_for_no_memory():
     for tag_bytes in (17, 2**40, 2**63, 2**64 - 1):
-        with pytest.raises((crossgrain.Error, OverflowError)):
+        with pytest.raises(crossgrain.Error):
             crossgrain.seal(b"text", key=KEY, nonce=IV, tag_bytes=tag_bytes)
-        with pytest.raises((crossgrain.Error, OverflowError)):
+        with pytest.raises(crossgrain.Error):
             crossgrain.open(b"text", key=KEY, nonce=IV, tag_bytes=tag_bytes)
 
 

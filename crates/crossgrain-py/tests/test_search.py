@@ -154,6 +154,32 @@ def test_devices_find_keys(device):
         search_shard(lost(key, mask="?b", **(derived | {"kdf": "pbkdf2-sha512"})), device=device)
 
 
+@pytest.mark.parametrize("device", [device.name for device in crossgrain.devices()[1:]] or [None])
+def test_several_devices_share_a_search(device):
+    if device is None:
+        pytest.skip("python: a search on a device (there is none, or the package was built without them)")
+    key = KEYS["aes-128"]
+    search = lost(key, key_mask=key.hex()[:-4] + "????")
+    number = int(key.hex()[-4:], 16)
+    for twice in ([device, device], (device, device), f"{device},{device}"):
+        tried = []
+        found = search_shard(search, device=twice, goes_on=True, progress=lambda *at: tried.append(at))
+        assert found == [(number, key, key)] and tried[-1] == (search.size, search.size)
+    words = lost(hashlib.sha256(b"word77").digest()[:16], words=[f"word{at}" for at in range(100)], kdf="sha256")
+    assert [found.candidate for found in search_shard(words, device=[device] * 2)] == [b"word77"]
+
+
+@pytest.mark.parametrize("wrong", [7, b"wgpu:0", ["wgpu:0", None], {"wgpu:0"}])
+def test_what_names_no_devices(wrong):
+    with pytest.raises(crossgrain.Error, match="device names one device or several: give"):
+        search_shard(lost(mask="?b"), device=wrong)
+
+
+def test_one_wrong_name_among_devices():
+    with pytest.raises(crossgrain.Error, match="cuda:x: there is no device cuda:x|: this package"):
+        search_shard(lost(mask="?b"), device=["cuda:x", "cuda:x"])
+
+
 def test_masks_and_sets():
     key = b"ab-7".ljust(16, b"\0")
     assert search_shard(lost(key, mask="?l?1-?d", sets=["ab"]))[0].candidate == b"ab-7"

@@ -132,7 +132,7 @@ def test_a_device_that_fails_on_a_worker_is_told(client, monkeypatch):
     from crossgrain import _search_dask
 
     shard = _search_dask._shard
-    monkeypatch.setattr(_search_dask, "_shard", lambda *job: (*shard(*job)[:-1], "cuda:0 was lost"))
+    monkeypatch.setattr(_search_dask, "_shard", lambda *job: (*shard(*job)[:-1], ["cuda:0 was lost"]))
     with pytest.warns(UserWarning, match="cuda:0 was lost: the CPU went on"):
         assert run(client, lost()) == [Found(number(), KEY, KEY)]
 

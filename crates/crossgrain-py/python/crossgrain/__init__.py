@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import _native, parallel, random
 from ._files import EncryptedFile, decrypt_file, encrypt_file
 from ._native import Error, Forged, __version__
+from ._number import number
 from ._plan import Composition, Plan, Plans, Stage, compose, plan
 from ._search import Found, Search, search_shard
 
@@ -93,6 +94,7 @@ MODES: dict[str, Mode] = {facts[0]: Mode(*facts) for facts in _native.modes()}
 
 def _how(threads: int, policy: str, isa: str | None, variants: Sequence[str], plans: Plans | None) -> dict[str, Any]:
     given = [plans.json] if plans is not None else []
+    threads = number("threads", threads)
     return {"threads": threads, "policy": policy, "isa": isa, "variants": list(variants), "plans": given}
 
 
@@ -123,6 +125,7 @@ def encrypt(
     speed and never the result.
     """
     how = _how(threads, policy, isa, variants, plan)
+    sector, sector_bytes = number("sector", sector, (1 << 128) - 1), number("sector_bytes", sector_bytes)
     return _native.apply(data, out, cipher, mode, False, key, iv, sector, sector_bytes, how)
 
 
@@ -144,6 +147,7 @@ def decrypt(
 ) -> Any:
     """Undo `encrypt` with the same arguments. Whether the data was changed is not found out."""
     how = _how(threads, policy, isa, variants, plan)
+    sector, sector_bytes = number("sector", sector, (1 << 128) - 1), number("sector_bytes", sector_bytes)
     return _native.apply(data, out, cipher, mode, True, key, iv, sector, sector_bytes, how)
 
 
@@ -168,7 +172,7 @@ def seal(
     `tag_bytes` longer than `data`, and may begin with the same memory. A thread that writes to `data` or `out` meanwhile
     has a say in what the tag vouches for: leave `out` away where memory is shared with others.
     """
-    how = _how(threads, policy, isa, (), None)
+    how, tag_bytes = _how(threads, policy, isa, (), None), number("tag_bytes", tag_bytes)
     return _native.apply_sealed(data, out, cipher, mode, False, key, nonce, aad, tag_bytes, how)
 
 
@@ -195,7 +199,7 @@ def open(  # noqa: A001 - the counterpart of seal, as everywhere in this field
         >>> open(sealed, key=bytes(32), nonce=bytes(12))
         b'some text'
     """
-    how = _how(threads, policy, isa, (), None)
+    how, tag_bytes = _how(threads, policy, isa, (), None), number("tag_bytes", tag_bytes)
     return _native.apply_sealed(data, out, cipher, mode, True, key, nonce, aad, tag_bytes, how)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._native import Error
+from ._number import number
 
 if TYPE_CHECKING:
     import os
@@ -55,7 +56,7 @@ def encrypt_file(
         >>> encrypt_file("data", "data.sealed", key=key)
         3000000
     """
-    secret, is_passphrase = _secret(key, passphrase)
+    (secret, is_passphrase), threads = _secret(key, passphrase), number("threads", threads)
     return _native.encrypt_file(source, target, secret, is_passphrase, suite, overwrite, progress, threads)
 
 
@@ -73,7 +74,7 @@ def decrypt_file(
 
     The target is readable by its owner only, unless it replaces a file, whose rights it takes over.
     """
-    secret, is_passphrase = _secret(key, passphrase)
+    (secret, is_passphrase), threads = _secret(key, passphrase), number("threads", threads)
     return _native.decrypt_file(source, target, secret, is_passphrase, overwrite, progress, threads)
 
 
@@ -108,7 +109,7 @@ class EncryptedFile(io.RawIOBase):
         self._reader: _native.Reader | None = None
         self._writer: _native.Writer | None = None
         mode = mode.removesuffix("b")
-        secret, is_passphrase = _secret(key, passphrase)
+        (secret, is_passphrase), threads = _secret(key, passphrase), number("threads", threads)
         if mode == "r":
             self._reader = _native.Reader(path, secret, is_passphrase, threads)
         elif mode in ("w", "x"):
@@ -141,7 +142,8 @@ class EncryptedFile(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Go anywhere, and give the position."""
-        return self._open(self._reader, "seek").seek(offset, whence)
+        offset = number("offset", offset, (1 << 63) - 1, -(1 << 63))
+        return self._open(self._reader, "seek").seek(offset, number("whence", whence, 2))
 
     def write(self, data: Any) -> int:
         """Write all of the bytes, and give how many."""

@@ -110,8 +110,8 @@ def search_shard(
     goes_on: bool,
     progress: Any,
     threads: int,
-    device: str | None,
-) -> tuple[list[tuple[int, bytes, bytes]], list[tuple[str, int, int]], str | None]: ...
+    devices: list[str],
+) -> tuple[list[tuple[int, bytes, bytes]], list[tuple[str, int, int]], list[str]]: ...
 def plan(
     cipher: str, mode: str, decrypt: bool, how: dict[str, Any]
 ) -> tuple[str, list[tuple[int, float, float, list[tuple[str, int, str]]]], str]: ...

@@ -8,6 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from ._number import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -130,7 +131,7 @@ def plan(
     variants: Sequence[str] = (),
 ) -> Plans:
     """The plans that a mode would run here, and what they are predicted to cost."""
-    how = {"threads": threads, "policy": policy, "isa": isa, "variants": list(variants), "plans": []}
+    how = {"threads": number("threads", threads), "policy": policy, "isa": isa, "variants": list(variants), "plans": []}
     job, found, text = _native.plan(cipher, mode, decrypt, how)
     plans = tuple(
         Plan(blocks, fixed, per_byte, tuple(Stage(*stage) for stage in stages)) for blocks, fixed, per_byte, stages in found
@@ -166,7 +167,7 @@ def compose(costs: Mapping[str, Any] | str, *, runners_up: int = 3) -> Compositi
     representations, and "rounds".
     """
     text = costs if isinstance(costs, str) else json.dumps(costs)
-    found = json.loads(_native.compose(text, runners_up))
+    found = json.loads(_native.compose(text, number("runners_up", runners_up)))
 
     def route(of: Mapping[str, Any]) -> tuple[float, tuple[str, ...]]:
         return of["total"], tuple(of["path"])

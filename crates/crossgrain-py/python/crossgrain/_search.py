@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import _native
+from ._number import number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,6 +27,15 @@ _OF_FILE = (
     "tag", "aad", "sector", "kdf", "salt", "iterations",
     "log_n", "block_size", "lanes", "memory_kib",
 )
+
+#: Numbers, and the most that they may be.
+_NUMBERS = {
+    "sector": (1 << 128) - 1, "iterations": (1 << 32) - 1, "log_n": (1 << 8) - 1,
+    "block_size": (1 << 32) - 1, "lanes": (1 << 32) - 1, "memory_kib": (1 << 32) - 1,
+}
+
+#: The most shards.
+_SHARDS_MAX = (1 << 64) - 1
 
 #: What says which candidates there are; one of these is given.
 _CANDIDATES = ("key_mask", "mask", "range", "words")
@@ -104,6 +114,11 @@ class Search:
             if said:
                 raise _native.Error(f"the file says how it was encrypted: leave out {', '.join(said)}")
             object.__setattr__(self, "file", _beginning(self.file))
+        for name, most in _NUMBERS.items():
+            object.__setattr__(self, name, number(name, getattr(self, name), most))
+        if self.range is not None:
+            first, last = self.range
+            object.__setattr__(self, "range", (number("range", first, None), number("range", last, None)))
         if isinstance(self.words, (list, tuple)):
             object.__setattr__(self, "words", _list([_bytes(word) for word in self.words]))
         self.size  # noqa: B018 - whatever the engine refuses, it refuses now
@@ -170,7 +185,7 @@ def search_shard(
     goes_on: bool = False,
     progress: Callable[[int, int], object] | None = None,
     threads: int = 0,
-    device: str | None = None,
+    device: str | Sequence[str] | None = None,
 ) -> list[Found]:
     """Try a part of the candidates: after `skip` of them `limit` at most, and of these share i of n, from 0 on.
 
@@ -180,13 +195,26 @@ def search_shard(
 
     `threads` is how many, 0 for all. A `device` that `devices` lists, or "gpu" for the first GPU, tries the keys of masks and
     ranges known by a block, or derives those that sha256 or pbkdf2-sha256 makes; should it fail, the CPU does the rest, and a
-    warning tells.
+    warning tells. Several work together, as ["cuda:0", "cuda:1"] or "cuda:0,cuda:1".
     """
-    job = search._job()
-    found, left_out, failure = _native.search_shard(job, skip, limit, shard, goes_on, progress, threads, device)
+    job, devices = search._job(), device_names(device)
+    skip, limit = number("skip", skip, None), None if limit is None else number("limit", limit, None)
+    if shard is not None:
+        index, count = shard
+        shard = number("shard", index, _SHARDS_MAX), number("shard", count, _SHARDS_MAX)
+    threads = number("threads", threads)
+    found, left_out, failures = _native.search_shard(job, skip, limit, shard, goes_on, progress, threads, devices)
     _warn(left_out)
-    _warn_of_device(failure)
+    _warn_of_devices(failures)
     return [Found(*one) for one in found]
+
+
+def device_names(device: str | Sequence[str] | None) -> list[str]:
+    """The devices that are asked for: none, one, or several."""
+    names = device.split(",") if isinstance(device, str) else [] if device is None else device
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        raise _native.Error('device names one device or several: give "cuda:0", or ["cuda:0", "cuda:1"]')
+    return list(names)
 
 
 def _warn(left_out: Sequence[LeftOut]) -> None:
@@ -195,8 +223,8 @@ def _warn(left_out: Sequence[LeftOut]) -> None:
         warnings.warn(why, stacklevel=3)
 
 
-def _warn_of_device(failure: str | None) -> None:
-    if failure is not None:
+def _warn_of_devices(failures: Sequence[str]) -> None:
+    for failure in failures:
         warnings.warn(f"{failure}: the CPU went on", stacklevel=3)
 
 

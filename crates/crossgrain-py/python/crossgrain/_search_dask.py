@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._journal import Journal
-from ._search import Found, Search, _warn, _warn_of_device
+from ._number import number
+from ._search import Found, Search, _warn, _warn_of_devices, device_names
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ._search import LeftOut
 
@@ -40,13 +41,13 @@ def search(
     progress: Callable[[int, int], object] | None = None,
     shard_seconds: float = 10.0,
     retries: int = 3,
-    device: str | None = None,
+    device: str | Sequence[str] | None = None,
 ) -> list[Found]:
     """Search for a lost key on the cluster of a `distributed.Client`: `search_shard` in tasks of one thread each.
 
     It ends at the first key that is right, unless it `goes_on`. Shards are made to last some `shard_seconds`. In every one a key
     is planted that has to be found; a shard that fails, or is lost with its worker, is tried again, `retries` times.
-    Workers have their shards tried by a `device` of theirs if one is named, "cuda:0" say: give them a thread each.
+    Workers have their shards tried by a `device` of theirs, or by several, if those are named, "cuda:0" say: give them a thread each.
     Should it fail, the worker's CPU does the rest of the shard, and a warning tells.
 
     The `journal` is a file of this process: what is found goes there before anything else, and a line for every shard
@@ -54,11 +55,11 @@ def search(
     refused without; it has to be of the same search. `progress` is called after every shard with the candidates
     tried and those there are; what it raises ends the search, and so does Ctrl-C.
     """
-    start = min(skip, search.size)
-    stop = search.size if limit is None else min(start + limit, search.size)
+    start, retries, devices = min(number("skip", skip, None), search.size), number("retries", retries, None), device_names(device)
+    stop = search.size if limit is None else min(start + number("limit", limit, None), search.size)
     with Journal(journal, restore, search, (start, stop)) as kept:
         if goes_on or not kept.found:
-            _Run(client, search, kept, goes_on, progress, shard_seconds, retries, device).go((start, stop))
+            _Run(client, search, kept, goes_on, progress, shard_seconds, retries, devices).go((start, stop))
         _warn(kept.left_out())
         return sorted(kept.found.values())
 
@@ -75,10 +76,10 @@ class _Run:
         progress: Callable[[int, int], object] | None,
         shard_seconds: float,
         retries: int,
-        device: str | None,
+        devices: list[str],
     ) -> None:
         self.client, self.search, self.journal, self.goes_on = client, search, journal, goes_on
-        self.progress, self.shard_seconds, self.retries, self.device = progress, shard_seconds, retries, device
+        self.progress, self.shard_seconds, self.retries, self.devices = progress, shard_seconds, retries, devices
         self.count = _FIRST
         #: The range of each future, and how often it was tried before.
         self.running: dict[Any, tuple[int, int, int]] = {}
@@ -97,8 +98,8 @@ class _Run:
                 if future.status != "finished":
                     self._again(completed, future, (start, stop, attempt + 1))
                     continue
-                found, left_out, seconds, failure = future.result()
-                _warn_of_device(failure)
+                found, left_out, seconds, failures = future.result()
+                _warn_of_devices(failures)
                 self.journal.keep(found)
                 if found and not self.goes_on:
                     return
@@ -133,7 +134,7 @@ class _Run:
     def _submit(self, completed: Any, shard: tuple[int, int, int]) -> None:
         start, stop, _ = shard
         piece, base = self.search._piece(start, stop)
-        future = self.client.submit(_shard, piece, base, start, stop, self.goes_on, self.device, pure=False)
+        future = self.client.submit(_shard, piece, base, start, stop, self.goes_on, self.devices, pure=False)
         self.running[future] = shard
         completed.add(future)
 
@@ -148,16 +149,16 @@ class _Run:
 
 
 def _shard(
-    piece: Search, base: int, start: int, stop: int, goes_on: bool, device: str | None
-) -> tuple[list[Found], list[LeftOut], float, str | None]:
-    """One shard, on a worker: what was found, what was left out, how long it took, and why its device gave up."""
+    piece: Search, base: int, start: int, stop: int, goes_on: bool, devices: list[str]
+) -> tuple[list[Found], list[LeftOut], float, list[str]]:
+    """One shard, on a worker: what was found, what was left out, how long it took, and why devices gave up."""
     began = time.perf_counter()
     job, skip, limit = piece._job(), start - base, stop - start
-    found, left_out, failure = _native.search_shard(job, skip, limit, None, goes_on, None, 1, device)
+    found, left_out, failures = _native.search_shard(job, skip, limit, None, goes_on, None, 1, devices)
     words = base // piece._per_word
     return (
         [Found(base + number, candidate, key) for number, candidate, key in found],
         [(reason, count, words + first) for reason, count, first in left_out],
         time.perf_counter() - began,
-        failure,
+        failures,
     )

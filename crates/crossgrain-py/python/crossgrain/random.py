@@ -19,6 +19,7 @@ from numpy.random import BitGenerator, Generator
 from numpy.random.bit_generator import SeedlessSeedSequence
 
 from . import _native
+from ._number import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,7 +67,7 @@ class _Counter(BitGenerator):
         self._core.restore(self._cipher(key_bytes), key_bytes, (int(counter) % _BLOCKS, 0, None))
 
     def _begin(self, key: Any, threads: int) -> None:
-        self._threads = threads
+        self._threads = threads = number("threads", threads)
         self._core = _native.Core(self._cipher(key), key, threads, self.lock)
         self._core.install(self.capsule)
 
@@ -158,9 +159,9 @@ class _Counter(BitGenerator):
             raise ValueError(f"state must be of a {type(self).__name__}, not a {value.get('bit_generator')}")
         try:
             inner = value["state"]
-            bits, block, word = int(inner["bits"]), int(inner["counter"]), int(inner["word"])
+            bits, block, word = int(inner["bits"]), int(inner["counter"]), number("word", inner["word"])
             key = _key_bytes(inner["key"], bits)
-            half = int(value["uinteger"]) if value["has_uint32"] else None
+            half = number("uinteger", value["uinteger"], (1 << 32) - 1) if value["has_uint32"] else None
         except KeyError as missing:
             raise ValueError(f"state lacks {missing}: give what state gave") from None
         self._core.restore(self._cipher(key), key, (block % _BLOCKS, word, half))
