@@ -15,7 +15,7 @@ use crossgrain::internal::device::Listing;
 use zeroize::Zeroizing;
 
 use super::measure::{self, Copies};
-use super::parallel::Launch;
+use super::parallel::{Launch, Wording};
 use super::{Compiled, Device, Error, Info, Job, Memory, devices};
 
 /// A device that is open. Copies of it are the same device, and share programs.
@@ -27,7 +27,8 @@ pub struct Gpu {
 
 struct Open {
     device: Box<dyn Device>,
-    programs: Mutex<HashMap<String, Loaded>>,
+    /// By all that their texts depend on: what two programs were written alike of is one.
+    programs: Mutex<HashMap<Wording, Loaded>>,
     /// What is bound where nothing is read.
     nothing: Memory,
 }
@@ -94,12 +95,15 @@ impl Gpu {
         Ok(Loaded(Arc::new(Mutex::new(self.device().compile(listing)?))))
     }
 
-    /// The program that is known by this name, or else `listing` makes.
-    pub(crate) fn program(&self, name: &str, listing: impl FnOnce() -> Listing) -> Result<Loaded, Error> {
+    /// The program that is written so, which is done only if it was not before.
+    pub(crate) fn program(&self, wording: Wording) -> Result<Loaded, Error> {
         let mut programs = self.open.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        match programs.entry(name.to_owned()) {
+        match programs.entry(wording) {
             Entry::Occupied(known) => Ok(known.get().clone()),
-            Entry::Vacant(new) => Ok(new.insert(self.compile(&listing())?).clone()),
+            Entry::Vacant(new) => {
+                let program = self.compile(&new.key().listing(self.language()))?;
+                Ok(new.insert(program).clone())
+            }
         }
     }
 

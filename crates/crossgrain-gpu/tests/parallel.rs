@@ -20,6 +20,7 @@ mod histogram;
 mod launches;
 #[path = "../examples/option.rs"]
 mod option;
+mod programs;
 #[path = "../examples/sboxes.rs"]
 mod sboxes;
 #[allow(dead_code, reason = "another test is not to be told secrets")]

@@ -1,6 +1,6 @@
 //! The functions of a program: a user's kernel and what stands beside it, traced, and the words of state that they are given.
 //!
-//! A program has one array of state, `keys`, in vectors of four words. Each function has its own part of it, which begins with a vector,
+//! What a text says of functions are their graphs ([`Texts`]), by which a program is known; state lies apart from them. A program has one array of state, `keys`, in vectors of four words. Each function has its own part of it, which begins with a vector,
 //! and a round of a loop has one each time. A function that is given any state is told where, by its last parameter `k`.
 
 use crossgrain::internal::circuit::emit::{Language, Signature, called_by, function};
@@ -19,7 +19,7 @@ const MAPPED_GATES_MAX: usize = 1000;
 pub(super) type Traced = (Graph, Zeroizing<Vec<u32>>);
 
 /// What a function is called, takes and gives.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Head {
     pub(super) name: &'static str,
     /// Names and types.
@@ -32,36 +32,49 @@ pub(super) struct Head {
     pub(super) outputs: Vec<String>,
 }
 
+#[derive(PartialEq, Eq, Hash)]
 struct Function {
     head: Head,
     graph: Graph,
-    /// Words of state, of every time that it is called in a loop.
-    given: Vec<Zeroizing<Vec<u32>>>,
+    /// Vectors of state each time that it is called.
+    fours: usize,
+    /// How many times it has state for: once, or for every round of a loop.
+    times: usize,
 }
 
-impl Function {
-    /// Vectors of state each time.
-    fn fours(&self) -> usize {
-        self.given[0].len().div_ceil(4)
-    }
+/// What a program's text says of all functions.
+#[derive(Default, PartialEq, Eq, Hash)]
+pub(super) struct Texts {
+    all: Vec<Function>,
+    /// Whether there are rounds that are alike, of which the state says how many.
+    pub(super) are_alike: bool,
 }
 
-/// All of a program.
+/// All functions of a program, and what they are given.
 #[derive(Default)]
 pub(super) struct Functions {
-    all: Vec<Function>,
+    pub(super) texts: Texts,
     /// How many rounds are alike, if any are.
     alike: Option<u32>,
+    /// Words of state, of each function every time.
+    given: Vec<Zeroizing<Vec<u32>>>,
 }
 
 impl Functions {
     pub(super) fn add(&mut self, head: Head, (graph, given): Traced) {
-        self.all.push(Function { head, graph, given: vec![given] });
+        self.push(head, graph, vec![given]);
+    }
+
+    fn push(&mut self, head: Head, graph: Graph, given: Vec<Zeroizing<Vec<u32>>>) {
+        let (fours, times) = (given[0].len().div_ceil(4), given.len());
+        self.texts.all.push(Function { head, graph, fours, times });
+        self.given.extend(given);
     }
 
     /// Adds a function that is called in a loop as often as the state says, always alike.
     pub(super) fn add_alike(&mut self, head: Head, round: Traced, rounds: u32) {
         self.alike = Some(rounds);
+        self.texts.are_alike = true;
         self.add(head, round);
     }
 
@@ -79,25 +92,47 @@ impl Functions {
             }
             given.push(words);
         }
-        self.all.push(Function { head, graph, given });
+        self.push(head, graph, given);
         Ok(())
     }
 
-    /// Their texts. With `is_mapped`, in fewer gates where some are found. Also whether any reads state.
-    pub(super) fn text(&self, language: Language, is_mapped: bool) -> (String, bool) {
+    /// The words of state of all.
+    pub(super) fn state(&self) -> Result<Zeroizing<Vec<u32>>, Error> {
+        let vectors = self.texts.all.iter().map(|called| called.fours * called.times);
+        let words = 4 * (usize::from(self.texts.are_alike) + vectors.sum::<usize>());
+        if words > KEY_WORDS_MAX {
+            let told = format!("it has {words} words of state, and there is room for {KEY_WORDS_MAX}");
+            return Err(Error::Program(told));
+        }
+        let mut state = Zeroizing::new(Vec::with_capacity(words));
+        if let Some(rounds) = self.alike {
+            state.extend_from_slice(&[rounds, 0, 0, 0]);
+        }
+        for given in &self.given {
+            state.extend_from_slice(given);
+            let padded = state.len().next_multiple_of(4);
+            state.resize(padded, 0);
+        }
+        Ok(state)
+    }
+}
+
+impl Texts {
+    /// Those in a language, in fewer gates where some are found. Also whether any reads state.
+    pub(super) fn text(&self, language: Language) -> (String, bool) {
         let graphs: Vec<_> = self.all.iter().map(|called| &called.graph).collect();
-        let (mut text, mut reads_state) = (called_by(&graphs, language), self.alike.is_some());
+        let (mut text, mut reads_state) = (called_by(&graphs, language), self.are_alike);
         for called in &self.all {
             let Function { head, graph, .. } = called;
-            let is_mapped = is_mapped && graph.gates().len() <= MAPPED_GATES_MAX;
-            let graph = if is_mapped { map(graph) } else { graph.clone() };
+            let mapped = (graph.gates().len() <= MAPPED_GATES_MAX).then(|| map(graph));
+            let graph = mapped.as_ref().unwrap_or(graph);
             let mut parameters = head.parameters.clone();
-            if called.fours() > 0 {
+            if called.fours > 0 {
                 parameters.push(("k", "u32"));
             }
             let (inputs, outputs) = (head.inputs.clone(), head.outputs.clone());
             let signature = Signature { parameters: &parameters, inputs, result: head.result, outputs };
-            text += &function(&graph, head.name, &signature, language);
+            text += &function(graph, head.name, &signature, language);
             reads_state |= graph.gates().iter().any(|gate| matches!(gate.operation, Operation::Given(_)));
         }
         (text, reads_state)
@@ -105,9 +140,9 @@ impl Functions {
 
     /// A call of the function of this name; in a loop, in the round `number`.
     pub(super) fn call(&self, name: &str, arguments: &str) -> String {
-        let mut first = usize::from(self.alike.is_some());
+        let mut first = usize::from(self.are_alike);
         for called in &self.all {
-            let (fours, times) = (called.fours(), called.given.len());
+            let &Function { fours, times, .. } = called;
             if called.head.name == name && fours > 0 {
                 let place =
                     if times > 1 { format!("{first}u + {fours}u * number") } else { format!("{first}u") };
@@ -120,30 +155,10 @@ impl Functions {
 
     /// How many rounds a loop has, as an expression: `each` unless they are alike.
     pub(super) fn rounds(&self, each: usize) -> String {
-        self.alike.map_or_else(|| format!("{each}u"), |_| "keys[0u].x".to_owned())
+        if self.are_alike { "keys[0u].x".to_owned() } else { format!("{each}u") }
     }
 
     pub(super) fn have_state(&self) -> bool {
-        self.alike.is_some() || self.all.iter().any(|function| function.fours() > 0)
-    }
-
-    /// The words of state of all.
-    pub(super) fn state(&self) -> Result<Zeroizing<Vec<u32>>, Error> {
-        let vectors = self.all.iter().map(|called| called.fours() * called.given.len());
-        let words = 4 * (usize::from(self.alike.is_some()) + vectors.sum::<usize>());
-        if words > KEY_WORDS_MAX {
-            let told = format!("it has {words} words of state, and there is room for {KEY_WORDS_MAX}");
-            return Err(Error::Program(told));
-        }
-        let mut state = Zeroizing::new(Vec::with_capacity(words));
-        if let Some(rounds) = self.alike {
-            state.extend_from_slice(&[rounds, 0, 0, 0]);
-        }
-        for given in self.all.iter().flat_map(|called| &called.given) {
-            state.extend_from_slice(given);
-            let padded = state.len().next_multiple_of(4);
-            state.resize(padded, 0);
-        }
-        Ok(state)
+        self.are_alike || self.all.iter().any(|function| function.fours > 0)
     }
 }

@@ -180,7 +180,7 @@ impl<const N: usize> Combine<N> for Max {
 }
 
 /// The loop of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rounds {
     /// There is none.
     None,

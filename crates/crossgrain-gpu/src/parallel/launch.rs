@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::functions::Functions;
 use super::kernel::Bundle;
-use super::shape::Shape;
+use super::shape::{Shape, Wording};
 use super::text::{Part, Program, Reads, Sink};
 use crate::gpu::Loaded;
 use crate::{Error, Gpu, Info, Job, Memory};
@@ -19,7 +19,7 @@ use crate::{Error, Gpu, Info, Job, Memory};
 pub(super) const RUN: usize = 32;
 
 /// How a device's programs are started. Answers do not depend on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Launch {
     /// Threads of a group: 64, or some more of these.
     pub group_threads: u32,
@@ -147,7 +147,7 @@ impl Written {
     }
 }
 
-impl Shape<'_> {
+impl Shape {
     /// Threads for so many elements: each of them writes one result of a search or a sum.
     pub(super) fn threads(&self, count: usize) -> u32 {
         self.launch.threads(self.bundle(), count)
@@ -160,29 +160,26 @@ impl Shape<'_> {
 
     /// Runs it with these functions on so many elements, in as many runs as they take.
     fn run(
-        &self,
+        self,
         gpu: &Gpu,
-        functions: &Functions,
+        functions: Functions,
         count: usize,
         (source, from): (Option<&Memory>, Span),
         (goal, to): (&mut Memory, Span),
     ) -> Result<(), Error> {
-        let (language, state) = (gpu.language(), functions.state()?);
-        let name = self.listing(language, functions, false).text;
-        let program = gpu.program(&name, || self.listing(language, functions, true))?;
-        for (first, count) in parts(count, self.at_once()) {
-            let job = self.launch.job(self.bundle(), count, from.after(first), to.after(first));
-            // SAFETY: spans lie within their memories, and the text is this program's.
-            unsafe { gpu.run(&program, &job, &state, source, goal)? };
+        let at_once = self.at_once();
+        let written = self.written(gpu, functions)?;
+        for (first, count) in parts(count, at_once) {
+            written.run(gpu, count, (source, from.after(first)), (goal, to.after(first)))?;
         }
         Ok(())
     }
 
     /// Compiled, to be run more than once.
-    fn written(&self, gpu: &Gpu, functions: &Functions) -> Result<Written, Error> {
-        let listing = self.listing(gpu.language(), functions, true);
-        let program = gpu.program(&listing.text, || listing.clone())?;
-        Ok(Written { program, state: functions.state()?, bundle: self.bundle(), launch: self.launch })
+    fn written(self, gpu: &Gpu, functions: Functions) -> Result<Written, Error> {
+        let (state, bundle, launch) = (functions.state()?, self.bundle(), self.launch);
+        let program = gpu.program(Wording::new(self, functions.texts))?;
+        Ok(Written { program, state, bundle, launch })
     }
 }
 
@@ -196,7 +193,7 @@ where
     K: Bundle<ROWS, IN, OUT>,
 {
     /// Runs it on so many elements.
-    pub(super) fn run(
+    pub(crate) fn run(
         &self,
         gpu: &Gpu,
         count: usize,
@@ -205,7 +202,7 @@ where
     ) -> Result<(), Error> {
         let shape = self.shape();
         if count > 0 && shape.rounds <= ROUNDS_MAX {
-            return shape.run(gpu, &self.functions()?, count, (source, from), (goal, to));
+            return shape.run(gpu, self.functions()?, count, (source, from), (goal, to));
         }
         for (first, count) in parts(count, shape.at_once()) {
             self.run_in_parts(gpu, count, (source, from.after(first)), (goal, to.after(first)))?;
@@ -231,11 +228,11 @@ where
         let last = self.part(Part::Last, Reads::Source, self.sink.clone());
         let (before, after) = (first.functions()?, last.functions()?);
         let mut kept = gpu.allocate(len_bytes)?;
-        let done = first.shape().run(gpu, &before, count, begin, (&mut kept, span));
+        let done = first.shape().run(gpu, before, count, begin, (&mut kept, span));
         let all = self.kernel.rounds() as u32;
         let done = done.and_then(|()| rounds.make_rounds(gpu, all, count, (&mut kept, span)));
         let end = (Some(&kept), span);
-        let done = done.and_then(|()| last.shape().run(gpu, &after, count, end, (goal, to)));
+        let done = done.and_then(|()| last.shape().run(gpu, after, count, end, (goal, to)));
         gpu.wipe(&mut kept, len_bytes);
         done
     }
@@ -246,6 +243,6 @@ where
 
     /// Compiled, to be run more than once.
     pub(crate) fn written(&self, gpu: &Gpu) -> Result<Written, Error> {
-        self.shape().written(gpu, &self.functions()?)
+        self.shape().written(gpu, self.functions()?)
     }
 }

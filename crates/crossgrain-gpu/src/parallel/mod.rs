@@ -71,6 +71,7 @@ pub use policy::{Place, Policy};
 #[cfg(feature = "recorded")]
 pub use recorded::{Column, Recorded};
 pub use scan::{inclusive_scan, transform_scan};
+pub(crate) use shape::Wording;
 pub use spread::spread;
 pub use table::look_up;
 pub(crate) use text::{Part, Program, Reads, Sink};

@@ -11,15 +11,35 @@ use crossgrain::internal::convert::transpose_square;
 use crossgrain::internal::device::{KEY_WORDS_MAX, Listing};
 use crossgrain::internal::word::Lanes as _;
 
-use super::functions::{Functions, Head};
+use super::functions::{Functions, Head, Texts, Traced};
 use super::kernel::Rounds;
 use super::launch::{Launch, RUN};
-use super::text::{Part, Reads, Sink};
+use super::text::{Part, Reads};
+
+/// What a program does with a kernel's results, as its text says it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) enum Form {
+    Write,
+    Find,
+    /// From this element on, as the one below.
+    Combine(Vec<u32>),
+    Totals(Vec<u32>),
+    Scan,
+    Place,
+}
+
+impl Form {
+    /// Whether a thread takes a run of neighbours and not elements that lie a group apart.
+    pub(super) const fn takes_runs(&self) -> bool {
+        matches!(self, Self::Totals(_) | Self::Scan)
+    }
+}
 
 /// A program without its kernel's type: what is written around its functions is compiled once for all kernels.
-pub(super) struct Shape<'a> {
+#[derive(PartialEq, Eq, Hash)]
+pub(super) struct Shape {
     pub(super) kernel: &'static str,
-    pub(super) sink: &'a Sink,
+    pub(super) sink: Form,
     pub(super) reads: Reads,
     pub(super) part: Part,
     pub(super) launch: Launch,
@@ -31,7 +51,30 @@ pub(super) struct Shape<'a> {
     pub(super) numbers: [usize; 3],
 }
 
-impl Shape<'_> {
+/// All that a program's text depends on in a device's language, and what the program is known by: the text of another differs in some
+/// of it. Words of state are not in it.
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Wording {
+    shape: Shape,
+    texts: Texts,
+}
+
+impl Wording {
+    pub(super) fn new(mut shape: Shape, texts: Texts) -> Self {
+        // A text says how many rounds there are only where they are written in it and their state does not say so.
+        if texts.are_alike || matches!(shape.part, Part::First | Part::Last) {
+            shape.rounds = 1;
+        }
+        Self { shape, texts }
+    }
+
+    /// The program.
+    pub(crate) fn listing(&self, language: Language) -> Listing {
+        self.shape.listing(language, &self.texts)
+    }
+}
+
+impl Shape {
     /// Elements that a thread takes at a time.
     pub(super) const fn bundle(&self) -> usize {
         if self.sink.takes_runs() { RUN } else { self.rows }
@@ -79,8 +122,8 @@ impl Shape<'_> {
     }
 
     /// Adds the function that combines results, if that is done.
-    pub(super) fn add_combined(&self, functions: &mut Functions) {
-        if let Sink::Combine(combined, _) | Sink::Totals(combined, _) | Sink::Scan(combined) = self.sink {
+    pub(super) fn add_combined(&self, functions: &mut Functions, combined: Option<&Traced>) {
+        if let Some(combined) = combined {
             let names = |name: &str| (0..self.made()).map(|p| format!("{name}.x[{p}]")).collect::<Vec<_>>();
             let head = Head {
                 name: "combined",
@@ -93,16 +136,16 @@ impl Shape<'_> {
         }
     }
 
-    /// The program around these functions. If they are not mapped it is soon written, and as good as a name.
-    pub(super) fn listing(&self, language: Language, functions: &Functions, is_mapped: bool) -> Listing {
+    /// The program around these functions.
+    fn listing(&self, language: Language, functions: &Texts) -> Listing {
         let group_threads = self.launch.group_threads;
         let entry = match self.sink {
-            Sink::Write => "transform",
-            Sink::Find => "find",
-            Sink::Combine(..) => "reduce",
-            Sink::Totals(..) => "totals",
-            Sink::Scan(_) => "scan",
-            Sink::Place => "place",
+            Form::Write => "transform",
+            Form::Find => "find",
+            Form::Combine(_) => "reduce",
+            Form::Totals(_) => "totals",
+            Form::Scan => "scan",
+            Form::Place => "place",
         };
         let mut text = format!("// {entry} by {}, written by crossgrain.\n", self.kernel);
         text += language.prelude();
@@ -116,19 +159,19 @@ impl Shape<'_> {
             text += &language.structure(structure, &fields);
         }
         text += &language.structure("Total", &[("x", Field::Words(self.made()))]);
-        let (texts, reads_keys) = functions.text(language, is_mapped);
+        let (texts, reads_keys) = functions.text(language);
         if functions.have_state() {
             text += &language.constants(2, "keys", KEY_WORDS_MAX / 4);
         }
         text += &texts;
         text += &language.entry(entry, group_threads, ["u32", "u32"], false, &self.body(functions));
         let is_read = matches!(self.reads, Reads::Source | Reads::Indexed);
-        let reads_source = is_read || matches!(self.sink, Sink::Scan(_));
+        let reads_source = is_read || self.sink == Form::Scan;
         Listing { entry: entry.to_owned(), text, group_threads, dynamic_bytes: 0, reads_source, reads_keys }
     }
 
     /// What a thread does, in the common syntax.
-    fn body(&self, functions: &Functions) -> String {
+    fn body(&self, functions: &Texts) -> String {
         let transposed = |name, count| match self.rows {
             1 => String::new(),
             _ => (0..count).map(|p| format!("        {name}.p{p} = transposed({name}.p{p});\n")).collect(),
@@ -167,7 +210,7 @@ impl Shape<'_> {
     }
 
     /// What makes `made` of `given`.
-    fn with_rounds(&self, functions: &Functions) -> String {
+    fn with_rounds(&self, functions: &Texts) -> String {
         let given = if self.has_first() { functions.call("kernel", "given") } else { "given".to_owned() };
         let mut made = format!("        var made = {given};\n");
         let [round, last] = ["round", "last"].map(|name| functions.call(name, "made"));
@@ -195,7 +238,7 @@ impl Shape<'_> {
         }
         let threads = self.launch.group_threads;
         let (rows, group) = (self.rows, threads as usize * self.rows);
-        let more = if matches!(self.sink, Sink::Find) { " && hit == 0xffffffffu" } else { "" };
+        let more = if self.sink == Form::Find { " && hit == 0xffffffffu" } else { "" };
         format!(
             "var base = (thread / {threads}u) * {group}u + thread % {threads}u; base < job.count{more}; \
              base = base + job.threads * {rows}u"
@@ -220,12 +263,12 @@ impl Shape<'_> {
             "    var total: Total;\n".to_owned() + &words.collect::<String>()
         };
         let run = "    let run = (job.count + job.threads - 1u) / job.threads;\n";
-        match self.sink {
-            Sink::Write | Sink::Place => String::new(),
-            Sink::Find => "    var hit = 0xffffffffu;\n".to_owned(),
-            Sink::Combine(_, identity) => total(&|p| format!("{:#x}u", identity[p])),
-            Sink::Totals(_, identity) => run.to_owned() + &total(&|p| format!("{:#x}u", identity[p])),
-            Sink::Scan(_) => {
+        match &self.sink {
+            Form::Write | Form::Place => String::new(),
+            Form::Find => "    var hit = 0xffffffffu;\n".to_owned(),
+            Form::Combine(identity) => total(&|p| format!("{:#x}u", identity[p])),
+            Form::Totals(identity) => run.to_owned() + &total(&|p| format!("{:#x}u", identity[p])),
+            Form::Scan => {
                 let before = |p| format!("source[job.source_first + {p}u * job.source_stride + thread]");
                 run.to_owned() + &total(&before)
             }
@@ -233,7 +276,7 @@ impl Shape<'_> {
     }
 
     /// What is done with row i of each number.
-    fn with_made(&self, functions: &Functions) -> String {
+    fn with_made(&self, functions: &Texts) -> String {
         let each = |line: &dyn Fn(usize) -> String| (0..self.made()).map(line).collect::<String>();
         let combined = || {
             "                var next: Total;\n".to_owned()
@@ -241,28 +284,26 @@ impl Shape<'_> {
                 + &format!("                total = {};\n", functions.call("combined", "total, next"))
         };
         match self.sink {
-            Sink::Write => {
+            Form::Write => {
                 let writes = 0..self.numbers[2];
                 writes.map(|p| format!("                {} = made.p{p}.x[i];\n", goal(p))).collect()
             }
-            Sink::Find => "                if (made.p0.x[i] != 0u && at < hit) {
+            Form::Find => "                if (made.p0.x[i] != 0u && at < hit) {
                     hit = at;
                 }\n"
             .to_owned(),
-            Sink::Combine(..) | Sink::Totals(..) => combined(),
-            Sink::Scan(_) => {
-                combined() + &each(&|p| format!("                {} = total.x[{p}];\n", goal(p)))
-            }
-            Sink::Place => "                goal[job.goal_first + made.p0.x[i]] = at;\n".to_owned(),
+            Form::Combine(_) | Form::Totals(_) => combined(),
+            Form::Scan => combined() + &each(&|p| format!("                {} = total.x[{p}];\n", goal(p))),
+            Form::Place => "                goal[job.goal_first + made.p0.x[i]] = at;\n".to_owned(),
         }
     }
 
     /// What comes after the loop.
     fn after(&self) -> String {
         match self.sink {
-            Sink::Write | Sink::Scan(_) | Sink::Place => String::new(),
-            Sink::Find => "    goal[thread] = hit;\n".to_owned(),
-            Sink::Combine(..) | Sink::Totals(..) => (0..self.made())
+            Form::Write | Form::Scan | Form::Place => String::new(),
+            Form::Find => "    goal[thread] = hit;\n".to_owned(),
+            Form::Combine(_) | Form::Totals(_) => (0..self.made())
                 .map(|p| format!("    goal[{p}u * job.goal_stride + thread] = total.x[{p}];\n"))
                 .collect(),
         }

@@ -9,11 +9,11 @@ use crossgrain::internal::circuit::trace::{Sym, Width, trace_given};
 use super::functions::{Functions, Head, Traced};
 use super::kernel::{Bundle, Combine, Rounds};
 use super::launch::Launch;
-use super::shape::Shape;
+use super::shape::{Form, Shape};
 use crate::{Error, Gpu};
 
 /// Which part of a kernel a program is. All but the first two begin with what the one before left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Part {
     /// The kernel as it is.
     All,
@@ -26,7 +26,7 @@ pub(crate) enum Part {
 }
 
 /// Where a program's elements come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Reads {
     /// Memory of its own.
     Source,
@@ -69,9 +69,16 @@ pub(super) fn combined<C: Combine<N>, const N: usize>(combine: &C) -> Traced {
 }
 
 impl Sink {
-    /// Whether a thread takes a run of neighbours and not elements that lie a group apart.
-    pub(super) const fn takes_runs(&self) -> bool {
-        matches!(self, Self::Totals(..) | Self::Scan(_))
+    /// What a text says of it, and how elements are combined, if they are.
+    fn taken_apart(&self) -> (Form, Option<&Traced>) {
+        match self {
+            Self::Write => (Form::Write, None),
+            Self::Find => (Form::Find, None),
+            Self::Combine(combined, identity) => (Form::Combine(identity.clone()), Some(combined)),
+            Self::Totals(combined, identity) => (Form::Totals(identity.clone()), Some(combined)),
+            Self::Scan(combined) => (Form::Scan, Some(combined)),
+            Self::Place => (Form::Place, None),
+        }
     }
 }
 
@@ -89,17 +96,18 @@ where
     K: Bundle<ROWS, IN, OUT>,
 {
     /// All of a kernel, started as the device's programs are. Where results say where they go, or lie in runs, it is started as ever: then no run is cut.
-    pub(super) fn new(gpu: &Gpu, kernel: &'a K, reads: Reads, sink: Sink) -> Self {
-        let is_whole = sink.takes_runs() || matches!(sink, Sink::Place) || reads == Reads::Indexed;
+    pub(crate) fn new(gpu: &Gpu, kernel: &'a K, reads: Reads, sink: Sink) -> Self {
+        let is_whole =
+            sink.taken_apart().0.takes_runs() || matches!(sink, Sink::Place) || reads == Reads::Indexed;
         let launch = if is_whole { Launch::USUAL } else { gpu.launch() };
         Self { kernel, reads, sink, part: Part::All, launch }
     }
 
     /// What of it does not depend on its kernel's type.
-    pub(super) fn shape(&self) -> Shape<'_> {
+    pub(super) fn shape(&self) -> Shape {
         Shape {
             kernel: type_name::<K>(),
-            sink: &self.sink,
+            sink: self.sink.taken_apart().0,
             reads: self.reads,
             part: self.part,
             launch: self.launch,
@@ -123,7 +131,7 @@ where
         if shape.has_last() {
             functions.add(shape.head("last", "Made", OUT), traced(|y| self.kernel.last(y)));
         }
-        shape.add_combined(&mut functions);
+        shape.add_combined(&mut functions, self.sink.taken_apart().1);
         Ok(functions)
     }
 
