@@ -1,14 +1,15 @@
 //! Keys made of words on a device: by SHA-256, or by PBKDF2 with it, a word a thread.
 //!
-//! Blocks go to the device, and keys come back. In between stay 32 words a candidate: what is to be the key, the last turn's result
+//! Blocks go to the device, or it makes those of candidates that are counted, and keys come back. In between stay 32 words a candidate: what is to be the key, the last turn's result
 //! and the two states of HMAC's key. Turns are made many at a time, in runs that a device's watchdog lets pass. Numbers lie as in
 //! [`parallel`](super::parallel), of whose kernels these are some: the first of all words, then the second and so on, little-endian.
-//! Holds: of words and keys nothing is in a program's text; the salt and the number of turns are its state. Device and host are
+//! Holds: of words, candidates and keys nothing is in a program's text; the salt and the number of turns are its state, and what a candidate is made of. Device and host are
 //! overwritten when a [`Deriver`] is dropped, as far as the device still listens.
 
 use std::time::{Duration, Instant};
 
-use crossgrain_search::{Derivation, Derive, Failure};
+use crossgrain::internal::circuit::trace::{Width, trace_given};
+use crossgrain_search::{Counted, Derivation, Derive, Failure};
 use zeroize::Zeroizing;
 
 use super::parallel::{Bundle, Lanes, Loop, Map, MapLoop, Part, Program, Reads, Sink, Span, Written};
@@ -23,7 +24,7 @@ const STATE: usize = 32;
 const FIRST_WORDS: usize = 1 << 8;
 
 /// Most words of a call: more threads than most devices keep busy at a time.
-const WORDS_MAX: usize = 1 << 17;
+const WORDS_MAX: usize = Counted::MOST;
 
 /// Calls grow until they last as long.
 const MOMENT: Duration = Duration::from_millis(500);
@@ -73,12 +74,32 @@ impl MapLoop<STATE, STATE> for Turns {
     }
 }
 
+/// What something makes of blocks, of those of candidates that are counted.
+struct Of<'a, K>(&'a Counted, K);
+
+impl<K: Map<BLOCK, OUT>, const OUT: usize> Map<1, OUT> for Of<'_, K> {
+    #[inline(always)]
+    fn map<W: Lanes>(&self, [after]: [W; 1]) -> [W; OUT] {
+        self.1.map(self.0.block(after))
+    }
+}
+
+/// What the device makes of candidates that are counted.
+struct OfCounted {
+    /// The shape of these candidates.
+    shape: Vec<(usize, usize)>,
+    /// What makes something of their blocks, for each part of a key.
+    firsts: Vec<Written>,
+}
+
 /// What makes keys of words on a device.
 pub(super) struct Deriver {
     gpu: Gpu,
     derivation: Derivation,
     /// What makes something of blocks, for each part of a key.
     firsts: Vec<Written>,
+    /// The same of candidates that it makes itself, once there were some.
+    counted: Option<OfCounted>,
     /// What makes turns.
     turns: Written,
     blocks: Memory,
@@ -93,16 +114,12 @@ impl Deriver {
     /// # Errors
     /// If the device has no room or is lost.
     pub(super) fn new(gpu: &Gpu, derivation: &Derivation) -> Result<Self, Error> {
-        let first = |salt: &Vec<_>| written::<_, BLOCK, STATE>(gpu, &FirstTurn(salt), Part::All);
-        let mut firsts = derivation.parts().iter().map(first).collect::<Result<Vec<_>, _>>()?;
-        if firsts.is_empty() {
-            firsts.push(written::<_, BLOCK, DIGEST>(gpu, &Digest, Part::All)?);
-        }
         let room = |words: usize| gpu.allocate(4 * words * WORDS_MAX);
         Ok(Self {
             derivation: derivation.clone(),
-            firsts,
-            turns: written::<_, STATE, STATE>(gpu, &Loop(Turns), Part::Rounds)?,
+            firsts: firsts(gpu, derivation, None)?,
+            counted: None,
+            turns: written::<_, STATE, STATE>(gpu, &Loop(Turns), Reads::Goal)?,
             blocks: room(BLOCK)?,
             states: room(STATE)?,
             gpu: gpu.clone(),
@@ -116,10 +133,34 @@ impl Deriver {
     fn derive(&mut self, blocks: &[u8], keys: &mut [u8]) -> Result<(), Error> {
         let count = blocks.len() / (4 * BLOCK);
         self.gpu.device().upload(&in_numbers(blocks, count), &mut self.blocks)?;
-        let mut digests = Zeroizing::new(vec![0; 4 * DIGEST * count]);
+        self.derive_there(count, keys, false)
+    }
+
+    /// The same of candidates that it makes itself.
+    fn derive_counted(&mut self, candidates: &Counted, keys: &mut [u8]) -> Result<(), Error> {
+        let shape = candidates.shape();
+        let mut counted = match self.counted.take() {
+            Some(counted) if counted.shape == shape => counted,
+            _ => OfCounted { shape, firsts: firsts(&self.gpu, &self.derivation, Some(candidates))? },
+        };
+        // What candidates are made of is asked for before anything else.
+        let (_, given) = trace_given(Width::Three, 1, |after| candidates.block(after[0]).to_vec());
+        counted.firsts.iter_mut().for_each(|first| first.give(&given));
+        self.counted = Some(counted);
+        self.derive_there(keys.len() / self.derivation.key_bytes(), keys, true)
+    }
+
+    /// The same of as many blocks that are on the device, or of candidates that are counted.
+    fn derive_there(&mut self, count: usize, keys: &mut [u8], is_counted: bool) -> Result<(), Error> {
         for part in 0..self.firsts.len() {
+            let words = DIGEST.min((self.derivation.key_bytes() - 4 * DIGEST * part).div_ceil(4));
+            let mut digests = Zeroizing::new(vec![0; 4 * words * count]);
             let span = Span { first: 0, stride: count };
-            self.firsts[part].run(&self.gpu, count, (Some(&self.blocks), span), (&mut self.states, span))?;
+            let (first, from) = match &self.counted {
+                Some(counted) if is_counted => (&counted.firsts[part], (None, Span { first: 0, stride: 0 })),
+                _ => (&self.firsts[part], (Some(&self.blocks), span)),
+            };
+            first.run(&self.gpu, count, from, (&mut self.states, span))?;
             self.make_turns(count)?;
             self.gpu.device().download(&self.states, &mut digests)?;
             self.put(&digests, count, part, keys);
@@ -146,12 +187,13 @@ impl Deriver {
 
     /// Puts a part of each key in its place.
     fn put(&self, digests: &[u8], count: usize, part: usize, keys: &mut [u8]) {
-        let from = 4 * DIGEST * part;
-        for (at, key) in keys.chunks_exact_mut(self.derivation.key_bytes()).enumerate() {
-            for (number, goal) in key[from..].chunks_mut(4).take(DIGEST).enumerate() {
-                for (byte, goal) in goal.iter_mut().enumerate() {
-                    *goal = digests[4 * (number * count + at) + 3 - byte];
-                }
+        let key_bytes = self.derivation.key_bytes();
+        for (number, digests) in digests.chunks_exact(4 * count).enumerate() {
+            let from = 4 * (DIGEST * part + number);
+            for (word, key) in digests.as_chunks().0.iter().zip(keys.chunks_exact_mut(key_bytes)) {
+                let len_bytes = (key_bytes - from).min(4);
+                let bytes = u32::from_le_bytes(*word).to_be_bytes();
+                key[from..from + len_bytes].copy_from_slice(&bytes[..len_bytes]);
             }
         }
     }
@@ -183,6 +225,18 @@ impl Derive for Deriver {
         self.grow(blocks.len() / (4 * BLOCK), start.elapsed());
         Ok(())
     }
+
+    fn derive_counted(&mut self, candidates: &Counted, keys: &mut [u8]) -> Result<(), Failure> {
+        let (start, count) = (Instant::now(), keys.len() / self.derivation.key_bytes());
+        if count > WORDS_MAX {
+            return Err(
+                format!("{WORDS_MAX} candidates are counted from one, and {count} were asked for").into()
+            );
+        }
+        Self::derive_counted(self, candidates, keys)?;
+        self.grow(count, start.elapsed());
+        Ok(())
+    }
 }
 
 impl Drop for Deriver {
@@ -192,13 +246,29 @@ impl Drop for Deriver {
     }
 }
 
-/// A kernel, or a part of it, as a program that writes its results.
+/// What makes something of blocks, for each part of a key: of those that the device is given, or those of candidates.
+fn firsts(gpu: &Gpu, derivation: &Derivation, candidates: Option<&Counted>) -> Result<Vec<Written>, Error> {
+    let digest = || match candidates {
+        Some(candidates) => written::<_, 1, DIGEST>(gpu, &Of(candidates, Digest), Reads::Indices),
+        None => written::<_, BLOCK, DIGEST>(gpu, &Digest, Reads::Source),
+    };
+    let first_turn = |salt: &Vec<_>| match candidates {
+        Some(candidates) => written::<_, 1, STATE>(gpu, &Of(candidates, FirstTurn(salt)), Reads::Indices),
+        None => written::<_, BLOCK, STATE>(gpu, &FirstTurn(salt), Reads::Source),
+    };
+    match derivation.parts() {
+        [] => Ok(vec![digest()?]),
+        parts => parts.iter().map(first_turn).collect(),
+    }
+}
+
+/// A kernel as a program that writes its results; of one that finds its elements where these go, the rounds of its loop alone.
 fn written<K: Bundle<1, IN, OUT>, const IN: usize, const OUT: usize>(
     gpu: &Gpu,
     kernel: &K,
-    part: Part,
+    reads: Reads,
 ) -> Result<Written, Error> {
-    let reads = if part == Part::Rounds { Reads::Goal } else { Reads::Source };
+    let part = if reads == Reads::Goal { Part::Rounds } else { Part::All };
     let launch = gpu.launch();
     Program::<K, 1, IN, OUT> { kernel, reads, sink: Sink::Write, part, launch }.written(gpu)
 }

@@ -15,8 +15,8 @@ use crossgrain::mode::Options;
 use crossgrain::{Cipher, Direction, Key};
 use crossgrain_gpu::Gpu;
 use crossgrain_search::{
-    BlockSearch, Derivation, Deriving, Device as _, Form, Hash, Hit, Kdf, Known, Pair, Refused, Rule, Search,
-    Watch, WordSearch, Words,
+    BigUint, BlockSearch, Counted, Derivation, Deriving, Device as _, Form, Hash, Hit, Kdf, Known, Pair,
+    Refused, Rule, Search, Sets, Space, SpaceSearch, Watch, WordSearch, Words, key_mask,
 };
 use present::gpus;
 use spy::Told;
@@ -106,6 +106,119 @@ fn words_are_searched_on_a_device() {
             assert_eq!(*hits.lock().unwrap(), [(2889_u32.into(), b"Word14441".to_vec())]);
             assert_eq!((watch.tried(), devices[0].failure()), (3000, None));
         }
+    }
+}
+
+/// The sets of the masks below.
+fn sets() -> Sets {
+    let mut sets = Sets::default();
+    for (number, set) in [(1, "qwertyuiopasdfghjklzxcv"), (2, "?d?l"), (3, "Mm")] {
+        sets.define(number, set.as_bytes()).unwrap();
+    }
+    sets
+}
+
+/// Of masks and a range, from the beginning, from within, and where the digits that a device counts with begin anew.
+#[test]
+fn devices_make_candidates_themselves() {
+    let every = (Space::every(16), (BigUint::from(7_u8) << 100_u32) - 3_u8);
+    let mut spaces = vec![every];
+    for (mask, first) in [
+        ("no place varies", 0_u32),
+        ("?3?1?1", 500),
+        ("word?d?d", 3),
+        ("?a?1?2pass?l?l?l", 17_570),
+        ("?l?l?l?l?l", 456_700),
+        ("?b?s?1?2?3", 1_000_001),
+    ] {
+        spaces.push((sets().bytes(mask.as_bytes()).unwrap(), first.into()));
+    }
+    for gpu in gpus() {
+        // Programs by PBKDF2 take longer to compile.
+        for (kdf, key_bytes, spaces) in [
+            (Kdf::Sha256, 32, &spaces[..]),
+            (Kdf::Sha256, 16, &spaces[2..4]),
+            (pbkdf2(b"salt", 3), 64, &spaces[4..6]),
+        ] {
+            let derivation = Derivation::new(&kdf, key_bytes).unwrap();
+            let mut derive = gpu.derive(&derivation).unwrap();
+            for (space, first) in spaces {
+                let left = space.size() - first;
+                let count = usize::try_from(&left).map_or(700, |left| left.min(700));
+                let counted = Counted::new(space, &derivation, first).unwrap();
+                let (mut want, mut keys) = (vec![0; key_bytes * count], vec![0xff; key_bytes * count]);
+                let candidates = space.candidates(first, count);
+                for (at, key) in want.chunks_exact_mut(key_bytes).enumerate() {
+                    kdf.derive(&candidates[at * space.len_bytes()..][..space.len_bytes()], key).unwrap();
+                }
+                derive.derive_counted(&counted, &mut keys).unwrap();
+                assert!(keys == want, "{kdf:?} of {space:?} from {first} on, on {}", gpu.info().id);
+            }
+        }
+    }
+}
+
+#[test]
+fn more_candidates_than_are_counted_from_one_are_refused() {
+    let derivation = Derivation::new(&Kdf::Sha256, 16).unwrap();
+    let counted = Counted::new(&Space::every(8), &derivation, &BigUint::ZERO).unwrap();
+    for gpu in gpus() {
+        let mut derive = gpu.derive(&derivation).unwrap();
+        let told = derive.derive_counted(&counted, &mut vec![0; 16 * (Counted::MOST + 1)]).unwrap_err();
+        assert_eq!(told.to_string(), "131072 candidates are counted from one, and 131073 were asked for");
+    }
+}
+
+/// From a mask to a find: by the device alone, and with threads beside it. There are more candidates than a call takes.
+#[test]
+fn masks_are_searched_on_a_device() {
+    let space = sets().bytes(b"word?1?1?2?2").unwrap();
+    let mut key = [0; 16];
+    Kdf::Sha256.derive(&space.candidates(&400_009_u32.into(), 1), &mut key).unwrap();
+    let pair = Pair::whole(Direction::Encrypt, [0x11; 16], [0; 16]);
+    let pair = pair.planted(&Key::new(Cipher::Aes128, &key).unwrap());
+    let blocks = BlockSearch::new(Cipher::Aes128, &[pair], &Options::default()).unwrap();
+    let search = Search::new(Known::Blocks(blocks), Kdf::Sha256).unwrap();
+    for gpu in gpus() {
+        for threads in [1, 3] {
+            let hits = Mutex::new(Vec::new());
+            let on_hit = |hit: Hit| hits.lock().unwrap().push((hit.number, hit.candidate));
+            let watch = Watch::new(&on_hit);
+            let prepared = SpaceSearch::on(&search, &space, &[&gpu]).unwrap();
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let range = 1001_u32.into()..space.size();
+            assert!(pool.install(|| prepared.shard(&range, &watch)).unwrap());
+            let number = BigUint::from(400_009_u32);
+            let candidate = space.candidates(&number, 1);
+            assert_eq!(*hits.lock().unwrap(), [(number, candidate)]);
+            assert_eq!((watch.tried(), prepared.failures()), (23 * 23 * 36 * 36 - 1001, vec![]));
+        }
+    }
+}
+
+/// Masks with as many digits are one program, and what is known of a candidate is in no text.
+#[test]
+fn programs_are_the_same_for_all_candidates() {
+    for number in [0, 1] {
+        let spy = &spy::spies()[number];
+        let derivation = Derivation::new(&pbkdf2(b"salt", 2), 32).unwrap();
+        let mut derive = spy.gpu.derive(&derivation).unwrap();
+        let before = spy.told().texts.len();
+        for (known, first) in [(0x5bd1_e995_u32, 3_u32), (0x9e37_79b9, 70_000)] {
+            let hex = format!("{known:08x}????????{known:08x}");
+            let space = key_mask(hex.as_bytes()).unwrap();
+            let counted = Counted::new(&space, &derivation, &first.into()).unwrap();
+            derive.derive_counted(&counted, &mut vec![0; 32 * 100]).unwrap();
+        }
+        let told = spy.told();
+        let [text] = &told.texts[before..] else { panic!("it is compiled once") };
+        for known in [0x5bd1_e995_u32, 0x9e37_79b9] {
+            for written in [format!("{known:x}"), format!("{known}"), format!("{}", known.swap_bytes())] {
+                assert!(!text.contains(&written), "{known:x}");
+            }
+            assert!(told.states.iter().any(|state| state.contains(&known)), "{known:x} was given");
+        }
+        assert!(told.states.chunks(2).all(|run| run[1].iter().all(|&word| word == 0)));
     }
 }
 

@@ -27,8 +27,8 @@ use crossgrain_gpu::parallel::{
     AesBlocks, Combine, Lanes, Loop, Map, Place, Policy, find, generate, transform, transform_reduce,
 };
 use crossgrain_search::{
-    BlockSearch, Derivation, Deriving, Device as _, Error as Refusal, Form, Hash as HashName, Kdf, Known,
-    Pair, Refused, Rule, Search, Watch, WordSearch, Words,
+    BlockSearch, Counted, Derivation, Deriving, Device as _, Error as Refusal, Form, Hash as HashName, Kdf,
+    Known, Pair, Refused, Rule, Search, Space, SpaceSearch, Watch, WordSearch, Words,
 };
 use scanner::{MASK, Needle, Scanner};
 use zeroize::Zeroizing;
@@ -135,9 +135,19 @@ fn search_words() {
     for (at, block) in blocks.chunks_exact_mut(64).enumerate() {
         assert!(Derivation::new(&kdf(), 32).unwrap().pad(&word(at), block));
     }
+    let derivation = Derivation::new(&kdf(), 32).unwrap();
+    // All of a candidate is known but its last byte.
+    let mut places: Vec<_> = word(0).iter().map(|byte| vec![*byte]).collect();
+    places.push((0..200).collect());
+    let space = Space::of_bytes(&places).unwrap();
     for gpu in spy::deaf() {
-        let mut derive = gpu.derive(&Derivation::new(&kdf(), 32).unwrap()).unwrap();
+        let mut derive = gpu.derive(&derivation).unwrap();
         derive.derive(&*blocks, &mut *Zeroizing::new([0; 64])).unwrap();
+        let counted = Counted::new(&space, &derivation, &3_u8.into()).unwrap();
+        derive.derive_counted(&counted, &mut *Zeroizing::new([0; 64])).unwrap();
+        let prepared = SpaceSearch::on(&search, &space, &[&gpu]).unwrap();
+        let done = prepared.shard(&(0_u8.into()..200_u8.into()), &Watch::new(&|_| {}));
+        assert!(matches!(done, Ok(true) | Err(Refusal::Canary { .. })));
     }
     wipe_deep_stack();
 }

@@ -12,8 +12,8 @@ use crossgrain::internal::part::search::Known as Block;
 use crossgrain::mode::Options;
 use crossgrain::{Cipher, Direction, Features};
 use crossgrain_search::{
-    BlockSearch, Derivation, Derive, Deriving, Device, Failure, Form, Hash, Kdf, Known, Pair, Refused, Rule,
-    Search, Table, Watch, WordSearch, Words,
+    BlockSearch, Counted, Derivation, Derive, Deriving, Device, Failure, Form, Hash, Kdf, Known, Pair,
+    Refused, Rule, Search, Table, Watch, WordSearch, Words,
 };
 
 const WORDS: usize = 64;
@@ -96,6 +96,10 @@ impl Derive for Idle {
     fn derive(&mut self, _: &[u8], keys: &mut [u8]) -> Result<(), Failure> {
         keys.chunks_exact_mut(KEY_BYTES).for_each(|key| key.copy_from_slice(&self.0));
         Ok(())
+    }
+
+    fn derive_counted(&mut self, _: &Counted, keys: &mut [u8]) -> Result<(), Failure> {
+        self.derive(&[], keys)
     }
 }
 

@@ -14,7 +14,7 @@ use super::deriving::Deriving;
 use super::job::{Hit, Known, Search, Watch, mixed};
 use super::kdf::Deriver;
 use super::words::{InChunk, Refusal, Refused};
-use super::{BlockSearch, Error, Inner, Kdf};
+use super::{BlockSearch, Counted, Error, Inner, Kdf, Space};
 use crossgrain::Features;
 use crossgrain::internal::wipe_deep_stack;
 use crossgrain::plan::Use;
@@ -38,6 +38,8 @@ pub(super) struct Batch<'a> {
     /// What the numbers count from.
     base: BigUint,
     numbers: Vec<u128>,
+    /// Where candidates are counted that are not kept.
+    space: Option<&'a Space>,
     /// Candidates and their ends, unless they are the keys.
     candidates: Zeroizing<Vec<u8>>,
     ends: Vec<usize>,
@@ -68,6 +70,8 @@ struct Together<'a> {
     blocks: Zeroizing<Vec<u8>>,
     /// Those that no block stands for.
     alone: Vec<usize>,
+    /// What the device makes blocks of itself, in place of those.
+    counted: Option<Counted>,
 }
 
 /// Where keys are derived.
@@ -103,6 +107,7 @@ impl<'a> Batch<'a> {
             most,
             base,
             numbers: Vec::with_capacity(most),
+            space: None,
             candidates: Zeroizing::default(),
             ends: Vec::with_capacity(most),
             keys: Zeroizing::new(Vec::with_capacity(most * key_bytes)),
@@ -148,6 +153,19 @@ impl<'a> Batch<'a> {
             self.flush()?;
         }
         Ok(Ok(()))
+    }
+
+    /// Tries the candidates of a space with these numbers, counted from the base on, if the device can make them itself: whether it can.
+    pub(super) fn try_counted(&mut self, space: &'a Space, numbers: &Range<u64>) -> Result<bool, Error> {
+        let Made::Together(together) = &mut self.made else { return Ok(false) };
+        together.counted = Counted::new(space, together.derivation, &(&self.base + numbers.start));
+        if together.counted.is_none() {
+            return Ok(false);
+        }
+        self.space = Some(space);
+        self.numbers.extend(numbers.clone().map(u128::from));
+        self.flush()?;
+        Ok(true)
     }
 
     /// Adds the keys that come next among the words of a chunk, with numbers from `first` on, if the words are keys and the
@@ -218,7 +236,10 @@ impl<'a> Batch<'a> {
         self.keys.resize(count * key_bytes, 0);
         match together.place {
             Place::Cpu(features) => together.derivation.on_cpu(features, &together.blocks, &mut self.keys),
-            Place::Device(device) => device.derive(&together.blocks, &mut self.keys)?,
+            Place::Device(device) => match &together.counted {
+                Some(candidates) => device.derive_counted(candidates, &mut self.keys)?,
+                None => device.derive(&together.blocks, &mut self.keys)?,
+            },
         }
         together.blocks.clear();
         let (place, alone) = (together.place, std::mem::take(&mut together.alone));
@@ -241,7 +262,7 @@ impl<'a> Batch<'a> {
     /// A candidate's key by the reference.
     fn derived(&self, at: usize) -> Result<Zeroizing<Vec<u8>>, Error> {
         let mut key = Zeroizing::new(vec![0; self.key(at).len()]);
-        self.search.kdf().derive(self.candidate(at), &mut key)?;
+        self.search.kdf().derive(&self.whole_candidate(at), &mut key)?;
         wipe_deep_stack();
         Ok(key)
     }
@@ -291,6 +312,15 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
+    /// A candidate, kept or not.
+    fn whole_candidate(&self, place: usize) -> Zeroizing<Vec<u8>> {
+        match self.space {
+            Some(space) => space.candidates(&(&self.base + self.numbers[place]), 1),
+            None => Zeroizing::new(self.candidate(place).to_vec()),
+        }
+    }
+
+    /// One that is kept.
     fn candidate(&self, place: usize) -> &[u8] {
         if self.is_exact() {
             return self.key(place);
@@ -310,7 +340,7 @@ impl<'a> Batch<'a> {
     fn hit(&self, place: usize) {
         self.watch.hit(Hit {
             number: &self.base + self.numbers[place],
-            candidate: Zeroizing::new(self.candidate(place).to_vec()),
+            candidate: self.whole_candidate(place),
             key: Zeroizing::new(self.key(place).to_vec()),
         });
     }
@@ -318,7 +348,7 @@ impl<'a> Batch<'a> {
 
 impl<'a> Together<'a> {
     fn new(derivation: &'a Derivation, place: Place<'a>) -> Self {
-        Self { derivation, place, blocks: Zeroizing::default(), alone: Vec::new() }
+        Self { derivation, place, blocks: Zeroizing::default(), alone: Vec::new(), counted: None }
     }
 
     /// Adds a candidate, `place` of which wait already.

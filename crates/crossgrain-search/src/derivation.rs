@@ -8,6 +8,7 @@
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroize as _;
 
+use super::counted::Counted;
 use super::device::Failure;
 use super::kdf::{Hash, Kdf};
 pub(super) use super::sha256::BLOCK_BYTES;
@@ -51,6 +52,12 @@ pub trait Derive: Send {
     /// # Errors
     /// If a device is lost.
     fn derive(&mut self, blocks: &[u8], keys: &mut [u8]) -> Result<(), Failure>;
+
+    /// The same of candidates that it makes itself: so many as there is room for keys, no more than [`Counted::MOST`].
+    ///
+    /// # Errors
+    /// As [`Derive::derive`].
+    fn derive_counted(&mut self, candidates: &Counted, keys: &mut [u8]) -> Result<(), Failure>;
 }
 
 impl Derivation {
@@ -118,17 +125,25 @@ impl Derivation {
         sha256::next_turn(y)
     }
 
+    /// Whether the block of a word of so many bytes begins with the word, and has nothing else of it but its length.
+    pub(super) const fn begins_with(&self, len_bytes: usize) -> bool {
+        match self.way {
+            Way::Sha256 => len_bytes + 1 + LEN_BYTES <= BLOCK_BYTES,
+            Way::Pbkdf2(..) => len_bytes <= BLOCK_BYTES,
+        }
+    }
+
     /// The block of a word, which is zeros before; false if it has none of its own.
     pub fn pad(&self, word: &[u8], block: &mut [u8]) -> bool {
         match &self.way {
-            Way::Sha256 if word.len() + 1 + LEN_BYTES > BLOCK_BYTES => return false,
+            Way::Sha256 if !self.begins_with(word.len()) => return false,
             Way::Sha256 => {
                 block[..word.len()].copy_from_slice(word);
                 block[word.len()] = END;
                 block[BLOCK_BYTES - LEN_BYTES..].copy_from_slice(&(8 * word.len() as u64).to_be_bytes());
             }
             // HMAC's key: a longer one is its digest.
-            Way::Pbkdf2(..) if word.len() > BLOCK_BYTES => {
+            Way::Pbkdf2(..) if !self.begins_with(word.len()) => {
                 let mut digest = Sha256::digest(word);
                 block[..DIGEST_BYTES].copy_from_slice(&digest);
                 digest.as_mut_slice().zeroize();

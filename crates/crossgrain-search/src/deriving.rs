@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::derivation::{Derivation, Derive};
-use super::{Device, Error, Search};
+use super::{Counted, Device, Error, Failure, Search};
 
 /// One of so many threads feeds a device, if not the only one: it makes blocks of words while the device works on others'.
 const THREADS_A_FEEDER: usize = 4;
@@ -83,10 +83,19 @@ impl Deriving {
 
     /// Makes a key of each block.
     pub(super) fn derive(&self, blocks: &[u8], keys: &mut [u8]) -> Result<(), Error> {
+        self.done(|derive| derive.derive(blocks, keys))
+    }
+
+    /// The same of candidates that the device makes itself.
+    pub(super) fn derive_counted(&self, candidates: &Counted, keys: &mut [u8]) -> Result<(), Error> {
+        self.done(|derive| derive.derive_counted(candidates, keys))
+    }
+
+    fn done(&self, work: impl FnOnce(&mut dyn Derive) -> Result<(), Failure>) -> Result<(), Error> {
         let mut working = self.derive.lock().unwrap_or_else(PoisonError::into_inner);
         let lost = || Error::Device { why: format!("{} has failed", self.name) };
         let derive = working.as_deref_mut().ok_or_else(lost)?;
-        if let Err(failure) = derive.derive(blocks, keys) {
+        if let Err(failure) = work(derive) {
             *working = None;
             self.words.store(0, Ordering::Relaxed);
             let told = format!("{}: {failure}", self.name);

@@ -18,6 +18,7 @@ mod pages {
 
 mod batch;
 mod block;
+mod counted;
 mod derivation;
 mod deriving;
 mod device;
@@ -38,6 +39,7 @@ mod test;
 mod words;
 
 pub use block::{Bind, BlockSearch, Inner, Kernel, Pair};
+pub use counted::Counted;
 pub use derivation::{Derivation, Derive};
 pub use deriving::Deriving;
 pub use device::{Device, Failure, Table};

@@ -14,7 +14,7 @@ use super::batch::Batch;
 use super::deriving::Deriving;
 use super::job::mixed;
 use super::shard::low;
-use super::{Error, Search, Space, Watch};
+use super::{Counted, Error, Search, Space, Watch};
 use crossgrain::internal as pool;
 
 /// Candidates that a thread takes at a time, at most.
@@ -78,7 +78,7 @@ impl<'a> OneByOne<'a> {
 
     /// What a thread does. Never inlined: what it leaves on the stack is wiped after it.
     #[inline(never)]
-    fn until_done(&self, device: Option<&Deriving>) -> Result<(), Error> {
+    fn until_done(&self, device: Option<&'a Deriving>) -> Result<(), Error> {
         device.map_or(Ok(()), |device| self.feed(device))?;
         while let Some(taken) = self.take(self.item) {
             let proof = taken.contains(&self.planted).then(|| mixed(taken.start));
@@ -88,10 +88,10 @@ impl<'a> OneByOne<'a> {
     }
 
     /// Has a device derive keys until nothing is left, or it fails.
-    fn feed(&self, device: &Deriving) -> Result<(), Error> {
+    fn feed(&self, device: &'a Deriving) -> Result<(), Error> {
         let mut batch = Batch::on(self.search, self.watch, self.first.clone(), device)?;
-        while let Some(taken) = self.take(device.words() as u64) {
-            match self.try_all(&taken, &mut batch) {
+        while let Some(taken) = self.take(device.words().min(Counted::MOST) as u64) {
+            match self.try_on_device(&taken, &mut batch) {
                 Err(Error::Device { .. }) => {
                     // Numbers are below that of a range's end, which has 64 bits.
                     self.left().push(taken.start.max(batch.next() as u64)..taken.end);
@@ -115,6 +115,11 @@ impl<'a> OneByOne<'a> {
             left.push(taken.end..end);
         }
         Some(taken)
+    }
+
+    /// Has the device make candidates, or makes them where it cannot.
+    fn try_on_device(&self, taken: &Range<u64>, batch: &mut Batch<'a>) -> Result<(), Error> {
+        if batch.try_counted(self.space, taken)? { Ok(()) } else { self.try_all(taken, batch) }
     }
 
     fn try_all(&self, taken: &Range<u64>, batch: &mut Batch<'_>) -> Result<(), Error> {

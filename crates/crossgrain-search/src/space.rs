@@ -24,11 +24,11 @@ const WIDE_PERIOD_MIN: usize = 1 << 15;
 
 /// A place that varies.
 #[derive(Clone, Debug)]
-struct Digit {
+pub(super) struct Digit {
     /// Which byte of a candidate it is in.
-    byte: usize,
+    pub(super) byte: usize,
     /// What may stand there.
-    values: Vec<u8>,
+    pub(super) values: Vec<u8>,
 }
 
 /// Candidates of one length.
@@ -102,6 +102,11 @@ impl Space {
     /// How many candidates there are.
     pub fn size(&self) -> BigUint {
         self.digits.iter().map(|digit| BigUint::from(digit.values.len())).product()
+    }
+
+    /// What varies, the last fastest.
+    pub(super) fn digits(&self) -> &[Digit] {
+        &self.digits
     }
 
     /// How many of the last digits make the period.

@@ -12,8 +12,9 @@ use crossgrain::internal::part::search::Known as Block;
 use crossgrain::mode::{Aead as _, Gcm, Mode, Options};
 use crossgrain::{Cipher, Direction, Features, Key};
 use crossgrain_search::{
-    BigUint, BlockSearch, Derivation, Derive, Deriving, Device, Error, Failure, Form, Hash, Hit, Kdf, Known,
-    Pair, Refused, Rule, Search, Space, SpaceSearch, Table, Tagged, Watch, WordSearch, Words, key_mask,
+    BigUint, BlockSearch, Counted, Derivation, Derive, Deriving, Device, Error, Failure, Form, Hash, Hit,
+    Kdf, Known, Pair, Refused, Rule, Search, Sets, Space, SpaceSearch, Table, Tagged, Watch, WordSearch,
+    Words, key_mask,
 };
 use rayon::ThreadPoolBuilder;
 
@@ -24,8 +25,12 @@ struct Pretended {
     answers: Option<usize>,
     /// Whether it makes one key in three wrong.
     is_faulty: bool,
+    /// Whether it counts wrongly: one candidate further.
+    miscounts: bool,
     /// Words that it was given.
     words: Arc<AtomicUsize>,
+    /// Those of them that it made itself.
+    counted: Arc<AtomicUsize>,
 }
 
 struct Pretense {
@@ -53,7 +58,7 @@ impl Derive for Pretense {
     }
 
     fn derive(&mut self, blocks: &[u8], keys: &mut [u8]) -> Result<(), Failure> {
-        let Pretended { answers, is_faulty, words } = &mut self.pretended;
+        let Pretended { answers, is_faulty, words, .. } = &mut self.pretended;
         *answers = answers.map(|left| left.checked_sub(1).ok_or("unplugged")).transpose()?;
         assert!(blocks.len() <= 64 * 100);
         words.fetch_add(blocks.len() / 64, Ordering::Relaxed);
@@ -62,6 +67,13 @@ impl Derive for Pretense {
             keys.chunks_exact_mut(self.derivation.key_bytes()).step_by(3).for_each(|key| key[5] ^= 1);
         }
         Ok(())
+    }
+
+    fn derive_counted(&mut self, candidates: &Counted, keys: &mut [u8]) -> Result<(), Failure> {
+        let count = keys.len() / self.derivation.key_bytes();
+        self.pretended.counted.fetch_add(count, Ordering::Relaxed);
+        let blocks = candidates.blocks(count + usize::from(self.pretended.miscounts));
+        self.derive(&blocks[blocks.len() - 64 * count..], keys)
     }
 }
 
@@ -279,10 +291,12 @@ fn candidates_of_a_space_are_tried_once_whatever_fails() {
                 let want = if sought < 40 { vec![] } else { vec![sought.into()] };
                 assert_eq!((&found, tried), (&want, 4056), "{answers:?}, {threads} threads");
                 assert!(failures.is_empty() || answers.is_some());
-                if threads == 1 {
-                    let given = answers.map_or(4056, |answers| 100 * answers);
-                    assert_eq!(device.words.load(Ordering::Relaxed), given);
-                }
+                let given = device.words.load(Ordering::Relaxed);
+                assert!(threads > 1 || given == answers.map_or(4056, |answers| 100 * answers));
+                // It makes candidates itself, unless no block begins with one.
+                let counted = if begin.is_empty() { given } else { 0 };
+                let lost = if answers.is_some() { 100 } else { 0 };
+                assert!((counted..=counted + lost).contains(&device.counted.load(Ordering::Relaxed)));
                 let whole = Pretended::default();
                 let both = found_in((&kdf, &space, sought), &[&device, &whole], (40..4096, threads)).unwrap();
                 assert_eq!((both.0, both.1), (found, tried), "{answers:?} and another, {threads} threads");
@@ -291,12 +305,41 @@ fn candidates_of_a_space_are_tried_once_whatever_fails() {
     }
 }
 
+/// Keyspaces that are multiples of nothing, lists in any order, and a range where the digits that a device counts with begin anew.
 #[test]
-fn a_device_that_derives_wrongly_in_a_space_is_found_out() {
+fn candidates_of_any_mask_are_tried_once_whatever_fails() {
+    let mut sets = Sets::default();
+    for (number, set) in [(1, "qwertyuiopasdfghjklzxcv"), (2, "?dACE"), (3, "?u?d?s")] {
+        sets.define(number, set.as_bytes()).unwrap();
+    }
+    for (mask, range) in
+        [("?1-?2?1x", 17..6777), ("?3?3a?3?1", 760_000..767_319), ("?l?l?l?l?l", 456_777..458_003)]
+    {
+        let space = sets.bytes(mask.as_bytes()).unwrap();
+        for sought in [range.start, range.start + 203, range.end - 1] {
+            for (threads, answers) in [(1, None), (1, Some(3)), (2, Some(1)), (3, Some(5)), (4, None)] {
+                let device = Pretended { answers, ..Pretended::default() };
+                let whole = Pretended::default();
+                for devices in [&[&device as &dyn Device][..], &[&device, &whole]] {
+                    let (found, tried, _) =
+                        found_in((&Kdf::Sha256, &space, sought), devices, (range.clone(), threads)).unwrap();
+                    let want = (vec![sought.into()], u64::from(range.end - range.start));
+                    assert_eq!((found, tried), want, "{mask}, {answers:?}, {threads} threads");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_device_that_derives_or_counts_wrongly_in_a_space_is_found_out() {
     let faulty = Pretended { is_faulty: true, ..Pretended::default() };
-    match found_in((&pbkdf2(), &space(""), 0), &[&faulty], (1..4096, 1)) {
-        Err(Error::Canary { kernel }) => assert_eq!(kernel, "pbkdf2-sha256 on pretense:0"),
-        other => panic!("{other:?}"),
+    let miscounting = Pretended { miscounts: true, ..Pretended::default() };
+    for device in [faulty, miscounting] {
+        match found_in((&pbkdf2(), &space(""), 0), &[&device], (1..4096, 1)) {
+            Err(Error::Canary { kernel }) => assert_eq!(kernel, "pbkdf2-sha256 on pretense:0"),
+            other => panic!("{other:?}"),
+        }
     }
 }
 

@@ -113,6 +113,11 @@ pub(crate) struct Written {
 }
 
 impl Written {
+    /// Gives it other words in place of the first, as its kernel asks for them.
+    pub(crate) fn give(&mut self, words: &[u32]) {
+        self.state[..words.len()].copy_from_slice(words);
+    }
+
     /// Runs it on so many elements, no more than are taken in a run.
     pub(crate) fn run(
         &self,
@@ -193,7 +198,7 @@ where
     K: Bundle<ROWS, IN, OUT>,
 {
     /// Runs it on so many elements.
-    pub(crate) fn run(
+    pub(super) fn run(
         &self,
         gpu: &Gpu,
         count: usize,

@@ -96,7 +96,7 @@ where
     K: Bundle<ROWS, IN, OUT>,
 {
     /// All of a kernel, started as the device's programs are. Where results say where they go, or lie in runs, it is started as ever: then no run is cut.
-    pub(crate) fn new(gpu: &Gpu, kernel: &'a K, reads: Reads, sink: Sink) -> Self {
+    pub(super) fn new(gpu: &Gpu, kernel: &'a K, reads: Reads, sink: Sink) -> Self {
         let is_whole =
             sink.taken_apart().0.takes_runs() || matches!(sink, Sink::Place) || reads == Reads::Indexed;
         let launch = if is_whole { Launch::USUAL } else { gpu.launch() };
