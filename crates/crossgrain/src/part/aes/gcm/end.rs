@@ -97,26 +97,29 @@ impl<'a, W: AesLanes> End<'a, '_, '_, W> {
         let aad = if has_aad { message.aad } else { &[] };
         let blocks = blocks_of(aad.len()) + blocks_of(message.buffers.len_bytes() - at) + 1;
         let mut hash = Few::<W>::new(isa, with.powers(), blocks);
-        let mut is_encrypted = false;
-        if let Some(mut sums) = sums {
-            if let (Some(gaps), false, true) = (gaps, OPENS, is_stitched) {
-                let sealed = &message.buffers.output_mut()[at - STRIDE * W::BYTES..at];
-                rounds_beside_stride(&mut states, gaps, &mut sums, sealed);
-                is_encrypted = true;
+        // To seal, what bundles before have left to be hashed is hashed between the rounds, all of them.
+        let gaps = if is_stitched { gaps } else { None };
+        let is_encrypted = !OPENS && gaps.is_some() && sums.is_some();
+        match (sums, hashed) {
+            (Some(mut sums), _) => {
+                if let (Some(gaps), true) = (gaps, is_encrypted) {
+                    let sealed = &message.buffers.output_mut()[at - STRIDE * W::BYTES..at];
+                    rounds_beside_stride(&mut states, gaps, &mut sums, sealed);
+                }
+                hash.after_lanes(isa, sums.lanes());
             }
-            hash.after_lanes(isa, sums.lanes());
-        } else if let Some(sum) = hashed {
-            hash.after(isa, sum);
+            (None, Some(sum)) => hash.after(isa, sum),
+            (None, None) => {}
         }
         let (aad, last_of_aad) = if SHORT { (&[][..], aad) } else { last_block(aad) };
         hash.add_all(isa, aad);
         let ends = hash.ends(isa, last_of_aad, lengths::<W>(isa, message).shift_left::<3>());
         let factors = hash.of_registers::<N>();
         let (whole, last) = message.buffers.input()[at..].split_at((N - 1) * W::BYTES);
-        if let (Some(gaps), true, true) = (gaps, OPENS, is_stitched) {
-            states.encrypt_beside_received(gaps, &mut hash, whole, factors);
-        } else if !is_encrypted {
-            states.encrypt_all(keys);
+        match gaps {
+            Some(gaps) if OPENS => states.encrypt_beside_received(gaps, &mut hash, whole, factors),
+            _ if is_encrypted => {}
+            _ => states.encrypt_all(keys),
         }
         let input = each!(i < N => match i {
             _ if i == N - 1 => W::load_part(isa, last),
