@@ -3,7 +3,9 @@
 //! Layout: lane j of register i holds the state of chain `i·BLOCKS + j`.
 //! Needs: `AesLanes`.
 
-use super::instructions::{BUNDLE_BLOCKS_MAX, IN_FLIGHT, in_gaps};
+use std::hint::black_box;
+
+use super::instructions::{BUNDLE_BLOCKS_MAX, IN_FLIGHT};
 use super::key::Wide;
 use crate::block::Block;
 use crate::part::chain::{Link, Rule, Strand};
@@ -125,4 +127,11 @@ fn rounds<W: AesLanes, K: RoundKey<W>, const N: usize>(isa: W::Isa, state: &mut 
 #[inline(always)]
 fn sums<W: AesLanes, const N: usize>(a: [W; N], b: [W; N]) -> [W; N] {
     each!(i < N => a[i] ^ b[i])
+}
+
+/// The keys of so many rounds, among or behind which something else is computed, and of the others. How many that is the compiler must
+/// not see: it would write their loop out, and move what is computed before or behind all rounds, where it fills no gap.
+#[inline(always)]
+fn in_gaps<K>(keys: &[K], rounds: usize) -> (&[K], &[K]) {
+    keys.split_at(black_box(rounds).min(keys.len()))
 }

@@ -8,7 +8,6 @@
 //! written past the end.
 
 use std::fmt;
-use std::hint::black_box;
 use std::marker::PhantomData;
 
 use super::key::{RoundKeys, Wide, WideKeys};
@@ -217,13 +216,6 @@ impl<'a, W: AesLanes, const HELD: usize> Middle<'a, W, HELD> {
             *word = if ENCRYPT { word.encrypt_last_round(key) } else { word.decrypt_last_round(key) };
         }
     }
-}
-
-/// The keys of so many rounds, among or behind which something else is computed, and of the others. How many that is the compiler must
-/// not see: it would write their loop out, and move what is computed before or behind all rounds, where it fills no gap.
-#[inline(always)]
-pub(super) fn in_gaps<K>(keys: &[K], rounds: usize) -> (&[K], &[K]) {
-    keys.split_at(black_box(rounds).min(keys.len()))
 }
 
 /// A middle round on every register.

@@ -1,4 +1,4 @@
-//! AES bit-sliced with a key a lane, 32 keys a thread: the steps are those of `part::aes::search`, run on names of bytes,
+//! AES bit-sliced, 32 keys a thread, one in each lane: the steps are those of `part::aes::search`, run on names of bytes,
 //! which record what is called. So schedule, rounds and last rounds are the CPU's own text; the gates within a call are
 //! traced from the same circuits.
 //!

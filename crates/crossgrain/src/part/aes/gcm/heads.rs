@@ -32,7 +32,7 @@ const LOWEST: usize = BLOCK_BYTES - 1;
 pub(in crate::part::aes) struct Heads {
     /// Round key 0, which leaves out the lowest byte of a counter where that is 0.
     key: Wide,
-    /// So that what a message of a usual nonce begins with, the block of counter 2, begins a line.
+    /// So that what data begin with, the block of counter 2, begins a line.
     _gap: [Block; 2],
     /// What each lowest byte comes to, and again from 0 on for registers that begin near the end.
     after_round_1: [Block; GROUP_BLOCKS + BUNDLE_BLOCKS_MAX],
