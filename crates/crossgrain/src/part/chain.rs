@@ -5,10 +5,9 @@
 //! Source: SP 800-38A §6.2 to 6.4; SP 800-38B §6.2 for what is only absorbed.
 
 use std::fmt;
-use std::ops::Range;
 
 use crate::block::{BLOCK_BYTES, Block};
-use crate::word::{AesLanes, Buffers, TILE_BYTES, Tile, each, prefetch, prefetch_for_later, wipe};
+use crate::word::{AesLanes, Buffers, SideBySide, TILE_BYTES, Tile, each, wipe};
 
 /// A chain that replaces its blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,20 +92,12 @@ impl Data<'_> {
         }
     }
 
-    /// Asks for the lines of these bytes after byte `at`. By their last bytes: where a message does not begin with a line, its first
-    /// has come with what was before.
+    /// Shows it beside others.
     #[inline(always)]
-    pub(crate) fn expect(&self, at: usize, bytes: Range<usize>) {
-        for line in bytes.step_by(LINE_BYTES) {
-            prefetch(self.input(), at + line + (LINE_BYTES - 1));
-        }
-    }
-
-    /// Asks for the same, to be needed later.
-    #[inline(always)]
-    pub(crate) fn expect_later(&self, at: usize, bytes: Range<usize>) {
-        for line in bytes.step_by(LINE_BYTES) {
-            prefetch_for_later(self.input(), at + line + (LINE_BYTES - 1));
+    pub(crate) fn show<'a, const N: usize>(&'a mut self, messages: &mut SideBySide<'a, N>) {
+        match self {
+            Self::Absorbed(bytes) => messages.push_input(bytes),
+            Self::Replaced(buffers) => messages.push(buffers),
         }
     }
 
@@ -125,7 +116,7 @@ impl Data<'_> {
 }
 
 /// Bytes in a cache line of the CPUs at hand; another length costs time only.
-const LINE_BYTES: usize = 64;
+pub(crate) const LINE_BYTES: usize = 64;
 
 /// The next `STEPS` blocks of up to `LANES` messages, a row a step.
 ///
@@ -145,10 +136,10 @@ impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
         &mut self.0[step]
     }
 
-    /// Takes the blocks of a message from byte `at` on into a lane, as many as there are steps.
+    /// Takes the first blocks of `input` into a lane, as many as there are steps.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, lane: usize, data: &Data<'_>, at: usize) {
-        let input = data.input()[at..].as_chunks().0;
+    pub(crate) fn fill(&mut self, lane: usize, input: &[u8]) {
+        let input = input.as_chunks().0;
         if let Some(blocks) = input.first_chunk::<STEPS>() {
             for (row, block) in self.0.iter_mut().zip(blocks) {
                 row[lane] = *block;
@@ -160,10 +151,10 @@ impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
         }
     }
 
-    /// Gives the first `steps` blocks of a lane back to the message, from byte `at` on.
+    /// Gives the first `steps` blocks of a lane back to the beginning of `output`.
     #[inline(always)]
-    pub(crate) fn drain(&self, lane: usize, data: &mut Data<'_>, at: usize, steps: usize) {
-        let output = &mut data.output_mut()[at..].as_chunks_mut().0[..steps];
+    pub(crate) fn drain(&self, lane: usize, output: &mut [u8], steps: usize) {
+        let output = &mut output.as_chunks_mut().0[..steps];
         if let Some(blocks) = output.first_chunk_mut::<STEPS>() {
             for (block, row) in blocks.iter_mut().zip(&self.0) {
                 *block = row[lane];
@@ -175,40 +166,25 @@ impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
         }
     }
 
-    /// Takes four blocks of each of four messages, from byte `at` on, into four lanes of four steps.
+    /// Takes four blocks of each of four messages into as many lanes of as many steps, from this lane and step on.
     #[inline(always)]
-    pub(crate) fn fill_square<W: AesLanes>(
-        &mut self,
-        isa: W::Isa,
-        (lane, step): (usize, usize),
-        strands: &[&mut Strand<'_>],
-        at: usize,
-    ) {
-        let blocks: [W; SQUARE] = each!(i < SQUARE => W::load(isa, &strands[i].data.input()[at + step * BLOCK_BYTES..][..W::BYTES]));
+    pub(crate) fn fill_square<W: AesLanes>(&mut self, (lane, step): (usize, usize), blocks: [W; SQUARE]) {
         for (i, row) in transposed(blocks).into_iter().enumerate() {
             row.store(self.0[step + i][lane..][..W::BLOCKS].as_flattened_mut());
         }
     }
 
-    /// Gives four lanes of four steps back to their messages, from byte `at` on.
+    /// What such a square holds, a register a message.
     #[inline(always)]
-    pub(crate) fn drain_square<W: AesLanes>(
-        &self,
-        isa: W::Isa,
-        (lane, step): (usize, usize),
-        strands: &mut [&mut Strand<'_>],
-        at: usize,
-    ) {
+    pub(crate) fn square<W: AesLanes>(&self, isa: W::Isa, (lane, step): (usize, usize)) -> [W; SQUARE] {
         let rows: [W; SQUARE] =
             each!(i < SQUARE => W::load(isa, self.0[step + i][lane..][..W::BLOCKS].as_flattened()));
-        for (strand, blocks) in strands.iter_mut().zip(transposed(rows)) {
-            blocks.store(&mut strand.data.output_mut()[at + step * BLOCK_BYTES..][..W::BYTES]);
-        }
+        transposed(rows)
     }
 }
 
 /// Blocks of a register of 512 bits: as many of these make a square.
-const SQUARE: usize = 4;
+pub(crate) const SQUARE: usize = 4;
 
 /// Block `i` of register `j` as block `j` of register `i`, in registers of so many blocks.
 #[inline(always)]
@@ -249,14 +225,14 @@ pub(crate) fn by_blocks(
         for first in (0..blocks).step_by(STEPS) {
             let (at, steps) = (first * BLOCK_BYTES, STEPS.min(blocks - first));
             for (lane, strand) in strands.iter().enumerate() {
-                stage.fill(lane, &strand.data, at);
+                stage.fill(lane, &strand.data.input()[at..]);
             }
             for step in 0..steps {
                 step_by_blocks(rule, cipher, states, stage.step(step));
             }
             if rule.writes() {
                 for (lane, strand) in strands.iter_mut().enumerate() {
-                    stage.drain(lane, &mut strand.data, at, steps);
+                    stage.drain(lane, &mut strand.data.output_mut()[at..], steps);
                 }
             }
         }

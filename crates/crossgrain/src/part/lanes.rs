@@ -8,9 +8,9 @@
 
 use std::ops::Range;
 
-use super::chain::{Data, Rule, Stage, Strand};
+use super::chain::{LINE_BYTES, Rule, SQUARE, Stage, Strand};
 use crate::block::{BLOCK_BYTES, Block};
-use crate::word::{AesLanes, Kernel};
+use crate::word::{AesLanes, Kernel, SideBySide};
 
 /// Steps that are staged together: four cache lines of every message. Messages of a round length fall into the same few
 /// sets of the first cache, which hold no more than a line or two of each: taken line by line, what the CPU fetches
@@ -44,7 +44,7 @@ pub(super) trait Lanes<const LANES: usize> {
         rule: Rule,
         state: &mut Self::State,
         blocks: &mut [Block; LANES],
-        exchange: &mut Exchange<'_, '_, '_, LANES, STEPS>,
+        exchange: &mut Exchange<'_, '_, LANES, STEPS>,
     );
 }
 
@@ -69,25 +69,28 @@ impl<L: Lanes<LANES>, const LANES: usize, const STEPS: usize> Kernel for Chains<
             now.step(0)[lane] = strand.state;
         }
         let mut state = lanes.load(now.step(0));
-        let (end, are_many) = (blocks * BLOCK_BYTES, strands.len() > FORESEEN);
-        let moves = Moves { out: None, into: Some(0), end, are_many };
-        Exchange { stage: &mut *now, strands: &mut *strands, step: 0, share: LANES, moves }.all();
+        let (end, count) = (blocks * BLOCK_BYTES, strands.len());
+        let mut messages = SideBySide::new(end);
+        for strand in &mut *strands {
+            strand.data.show(&mut messages);
+        }
+        let messages = &mut messages;
+        let moves = Moves { out: None, into: Some(0), end };
+        Exchange { stage: &mut *now, messages, step: 0, share: LANES, moves }.all();
         for at in (0..end).step_by(STEPS * BLOCK_BYTES) {
             let steps = STEPS.min((end - at) / BLOCK_BYTES);
             let out = at.checked_sub(STEPS * BLOCK_BYTES).filter(|_| rule.writes());
             let into = Some(at + STEPS * BLOCK_BYTES).filter(|&next| next < end);
-            let moves = Moves { out, into, end, are_many };
-            let share = strands.len().div_ceil(steps);
+            let (moves, share) = (Moves { out, into, end }, count.div_ceil(steps));
             for step in 0..steps {
-                let mut exchange =
-                    Exchange { stage: &mut *other, strands: &mut *strands, step, share, moves };
+                let mut exchange = Exchange { stage: &mut *other, messages, step, share, moves };
                 lanes.advance(rule, &mut state, now.step(step), &mut exchange);
             }
             std::mem::swap(&mut now, &mut other);
         }
         let last = end.next_multiple_of(STEPS * BLOCK_BYTES).checked_sub(STEPS * BLOCK_BYTES);
-        let moves = Moves { out: last.filter(|_| rule.writes()), into: None, end, are_many };
-        Exchange { stage: other, strands: &mut *strands, step: 0, share: LANES, moves }.all();
+        let moves = Moves { out: last.filter(|_| rule.writes()), into: None, end };
+        Exchange { stage: other, messages, step: 0, share: LANES, moves }.all();
         lanes.store(state, now.step(0));
         for (strand, state) in strands.iter_mut().zip(now.step(0)) {
             strand.state = *state;
@@ -101,8 +104,6 @@ struct Moves {
     out: Option<usize>,
     into: Option<usize>,
     end: usize,
-    /// Whether there are more messages than the CPU foresees by itself.
-    are_many: bool,
 }
 
 impl Moves {
@@ -111,29 +112,19 @@ impl Moves {
     fn fill(&self, steps: usize) -> bool {
         self.into.is_some_and(|at| at + steps * BLOCK_BYTES <= self.end)
     }
-
-    /// Asks for the lines that hold these steps of the stage after one of `STEPS` that begins `at` this byte.
-    #[inline(always)]
-    fn expect<const STEPS: usize>(&self, data: &Data<'_>, at: usize, steps: Range<usize>) {
-        let bytes = steps.start * BLOCK_BYTES..steps.end * BLOCK_BYTES;
-        data.expect(at + STEPS * BLOCK_BYTES, bytes.clone());
-        if self.are_many {
-            data.expect_later(at + LATER_BYTES, bytes);
-        }
-    }
 }
 
 /// What step `step` does to a stage: its share of the lanes is emptied and filled, half of them at a time.
-pub(super) struct Exchange<'a, 's, 'd, const LANES: usize, const STEPS: usize> {
+pub(super) struct Exchange<'a, 'd, const LANES: usize, const STEPS: usize> {
     stage: &'a mut Stage<LANES, STEPS>,
-    strands: &'a mut [&'s mut Strand<'d>],
+    messages: &'a mut SideBySide<'d, LANES>,
     step: usize,
     /// Lanes a step.
     share: usize,
     moves: Moves,
 }
 
-impl<const LANES: usize, const STEPS: usize> Exchange<'_, '_, '_, LANES, STEPS> {
+impl<const LANES: usize, const STEPS: usize> Exchange<'_, '_, LANES, STEPS> {
     #[inline(always)]
     pub(super) fn all(&mut self) {
         self.lanes(self.share());
@@ -153,24 +144,22 @@ impl<const LANES: usize, const STEPS: usize> Exchange<'_, '_, '_, LANES, STEPS> 
     /// The lanes that this step moves.
     #[inline(always)]
     fn share(&self) -> Range<usize> {
-        let (lanes, first) = (self.strands.len(), self.step * self.share);
+        let (lanes, first) = (self.messages.count(), self.step * self.share);
         first.min(lanes)..(first + self.share).min(lanes)
     }
 
     #[inline(always)]
     fn lanes(&mut self, lanes: Range<usize>) {
-        let first = lanes.start;
-        let strands = &mut self.strands[lanes];
         if let Some(at) = self.moves.out {
             let steps = STEPS.min((self.moves.end - at) / BLOCK_BYTES);
-            for (lane, strand) in strands.iter_mut().enumerate() {
-                self.stage.drain(first + lane, &mut strand.data, at, steps);
+            for lane in lanes.clone() {
+                self.stage.drain(lane, &mut self.messages.output_mut(lane)[at..], steps);
             }
         }
         if let Some(at) = self.moves.into {
-            for (lane, strand) in strands.iter().enumerate() {
-                self.stage.fill(first + lane, &strand.data, at);
-                self.moves.expect::<STEPS>(&strand.data, at, 0..STEPS);
+            for lane in lanes {
+                self.stage.fill(lane, &self.messages.input(lane)[at..]);
+                self.expect(lane, at, 0..STEPS);
             }
         }
     }
@@ -178,16 +167,30 @@ impl<const LANES: usize, const STEPS: usize> Exchange<'_, '_, '_, LANES, STEPS> 
     /// A register's worth of blocks of as many messages, which lie in a register's lanes for as many steps.
     #[inline(always)]
     fn square<W: AesLanes>(&mut self, isa: W::Isa, square: usize) {
-        let (lane, step) =
+        let place @ (lane, step) =
             (square / (STEPS / W::BLOCKS) * W::BLOCKS, square % (STEPS / W::BLOCKS) * W::BLOCKS);
-        let strands = &mut self.strands[lane..][..W::BLOCKS];
         if let Some(at) = self.moves.out {
-            self.stage.drain_square::<W>(isa, (lane, step), strands, at);
+            let blocks: [W; SQUARE] = self.stage.square(isa, place);
+            self.messages.store(lane, at + step * BLOCK_BYTES, blocks);
         }
         if let Some(at) = self.moves.into {
-            self.stage.fill_square::<W>(isa, (lane, step), strands, at);
-            for strand in strands {
-                self.moves.expect::<STEPS>(&strand.data, at, step..step + W::BLOCKS);
+            let blocks: [W; SQUARE] = self.messages.load(isa, lane, at + step * BLOCK_BYTES);
+            self.stage.fill_square(place, blocks);
+            for lane in lane..lane + W::BLOCKS {
+                self.expect(lane, at, step..step + W::BLOCKS);
+            }
+        }
+    }
+
+    /// Asks for the lines of a message that hold these steps of the stage after one that begins `at` this byte. By their last bytes: where
+    /// a message does not begin with a line, its first has come with what was before.
+    #[inline(always)]
+    fn expect(&self, lane: usize, at: usize, steps: Range<usize>) {
+        for line in (steps.start * BLOCK_BYTES..steps.end * BLOCK_BYTES).step_by(LINE_BYTES) {
+            let end = at + line + (LINE_BYTES - 1);
+            self.messages.expect(lane, end + STEPS * BLOCK_BYTES);
+            if self.messages.count() > FORESEEN {
+                self.messages.expect_later(lane, end + LATER_BYTES);
             }
         }
     }

@@ -72,6 +72,7 @@ mod integer;
 mod lanes;
 mod point;
 mod portable;
+mod side_by_side;
 mod tile;
 mod wiped;
 // `--cfg crossgrain_absent` builds the twin on x86-64 too, so that it is compiled in every test run.
@@ -88,6 +89,7 @@ pub use integer::{Integer, U64};
 pub use lanes::{Arithmetic, Lanes, multiply_high_by_halves};
 pub use point::computed as computed_by_integers;
 pub use portable::Portable;
+pub(crate) use side_by_side::SideBySide;
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
 #[doc(hidden)]
 pub use tile::{wipe, wipe_deep_stack, wipe_stack};

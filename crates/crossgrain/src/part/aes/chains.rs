@@ -87,7 +87,7 @@ impl<W: AesLanes, K: RoundKey<W>, const N: usize, const LANES: usize> Lanes<LANE
         rule: Rule,
         state: &mut [W; N],
         blocks: &mut [Block; LANES],
-        exchange: &mut Exchange<'_, '_, '_, LANES, STEPS>,
+        exchange: &mut Exchange<'_, '_, LANES, STEPS>,
     ) {
         let (isa, (first, middle, last)) = (self.isa, self.keys);
         // Sums of three are one instruction where there are such.

@@ -79,7 +79,7 @@ impl<W: Lane32, C: OnBundles<W>, const N: usize, const LANES: usize> Lanes<LANES
         rule: Rule,
         state: &mut [State<W>; N],
         blocks: &mut [Block; LANES],
-        exchange: &mut Exchange<'_, '_, '_, LANES, STEPS>,
+        exchange: &mut Exchange<'_, '_, LANES, STEPS>,
     ) {
         exchange.all();
         if rule.adds_before() {
