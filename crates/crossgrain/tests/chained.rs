@@ -424,6 +424,34 @@ fn many_messages_are_the_same_by_any_number_of_threads() {
     });
 }
 
+/// Messages of a page and more in one buffer, which begin at any place of a line of the cache: as long ones are brought to where lines begin.
+#[test]
+fn many_long_messages_begin_at_any_place() {
+    const COUNT: usize = 35;
+    let key = key(Cipher::Aes256, 12);
+    let by_reference = reference::cipher(&key);
+    for (at, len, gap) in [(0, 4096, 0), (16, 4096, 0), (32, 4112, 16), (48, 4288, 0), (8, 4096, 5)] {
+        let plain = painted(at + COUNT * (len + gap), len as u64);
+        let mut want = plain.clone();
+        for message in want[at..].chunks_exact_mut(len + gap) {
+            chaining::cbc(&*by_reference, Direction::Encrypt, IV, &mut message[..len]);
+        }
+        let messages: Vec<_> = plain[at..].chunks_exact(len + gap).map(|message| &message[..len]).collect();
+        let tags: Vec<_> =
+            messages.iter().map(|message| Tag::from(aead::cmac(&*by_reference, message))).collect();
+        for cap in CAPS {
+            let mut got = plain.clone();
+            let places = got[at..].chunks_exact_mut(len + gap).map(|message| &mut message[..len]);
+            let mut places: Vec<_> = places.map(|place| Message::new(IV, place)).collect();
+            chained::<CbcMode>(&key, Direction::Encrypt, &capped(cap, 1), &mut places).unwrap();
+            drop(places);
+            assert!(got == want, "{cap}: {len} bytes from {at} on, {gap} between");
+            let cmac = Cmac::with_options(&key, &capped(cap, 1)).unwrap();
+            assert!(cmac.tag_many(&messages) == tags, "{cap}: {len} bytes from {at} on, {gap} between");
+        }
+    }
+}
+
 #[test]
 fn ciphers_by_table_take_every_frame() {
     let cipher = Cipher::Aes192;

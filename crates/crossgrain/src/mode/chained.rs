@@ -311,21 +311,21 @@ impl<M: ChainedMode> Chained<M> {
     }
 
     fn serial(&self, messages: &mut [Message<'_>]) {
-        let (mut strands, mut tails): (Vec<_>, Vec<_>) = messages.iter_mut().map(strand_and_tail).unzip();
+        let mut strands: Vec<_> = messages.iter_mut().map(whole_blocks).collect();
         self.program.chain(self.program.threads(), Rule::Replace(M::LINK), &mut strands);
         for (message, strand) in messages.iter_mut().zip(&strands) {
             message.chain.block = strand.state;
         }
-        if tails.iter().any(|tail| !tail.is_empty()) {
-            self.serial_tails(messages, &mut tails);
+        if messages.iter().any(|message| !message.buffers.is_empty()) {
+            self.serial_tails(messages);
         }
     }
 
     /// What is left of messages after their whole blocks, padded to a block each.
-    fn serial_tails(&self, messages: &mut [Message<'_>], tails: &mut [Buffers<'_>]) {
-        let mut padded = vec![[0; BLOCK_BYTES]; tails.len()];
-        for (block, tail) in padded.iter_mut().zip(&*tails) {
-            block[..tail.len_bytes()].copy_from_slice(tail.input());
+    fn serial_tails(&self, messages: &mut [Message<'_>]) {
+        let mut padded = vec![[0; BLOCK_BYTES]; messages.len()];
+        for (block, message) in padded.iter_mut().zip(&*messages) {
+            block[..message.buffers.len_bytes()].copy_from_slice(message.buffers.input());
         }
         let strand = |(message, block): (&Message<'_>, _)| Strand {
             state: message.chain.block,
@@ -334,7 +334,8 @@ impl<M: ChainedMode> Chained<M> {
         let places = padded.iter_mut().map(|block| &mut block[..]);
         let mut strands: Vec<_> = messages.iter().zip(places).map(strand).collect();
         self.program.chain(self.program.threads(), Rule::Replace(M::LINK), &mut strands);
-        for ((block, tail), message) in padded.iter().zip(tails).zip(messages) {
+        for (block, message) in padded.iter().zip(messages) {
+            let mut tail = message.buffers.take();
             let block = &block[..tail.len_bytes()];
             message.chain.begin(if self.chains_input() { tail.input() } else { block });
             tail.output_mut().copy_from_slice(block);
@@ -358,10 +359,10 @@ impl<M: ChainedMode> Apply for Chained<M> {
     }
 }
 
-fn strand_and_tail<'a>(message: &mut Message<'a>) -> (Strand<'a>, Buffers<'a>) {
-    let whole = message.buffers.len_bytes() / BLOCK_BYTES * BLOCK_BYTES;
-    let (blocks, tail) = message.buffers.take().split_at(whole);
-    (Strand { state: message.chain.block, data: Data::Replaced(blocks) }, tail)
+/// The whole blocks of a message, which keeps what comes after them.
+fn whole_blocks<'a>(message: &mut Message<'a>) -> Strand<'a> {
+    let whole_bytes = message.buffers.len_bytes() / BLOCK_BYTES * BLOCK_BYTES;
+    Strand { state: message.chain.block, data: Data::Replaced(message.buffers.take_front(whole_bytes)) }
 }
 
 impl<M> fmt::Debug for Chained<M> {

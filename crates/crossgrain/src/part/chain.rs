@@ -151,10 +151,10 @@ impl<const LANES: usize, const STEPS: usize> Stage<LANES, STEPS> {
         }
     }
 
-    /// Gives the first `steps` blocks of a lane back to the beginning of `output`.
+    /// Gives the first blocks of a lane to `output`, as many as that takes.
     #[inline(always)]
-    pub(crate) fn drain(&self, lane: usize, output: &mut [u8], steps: usize) {
-        let output = &mut output.as_chunks_mut().0[..steps];
+    pub(crate) fn drain(&self, lane: usize, output: &mut [u8]) {
+        let output = output.as_chunks_mut().0;
         if let Some(blocks) = output.first_chunk_mut::<STEPS>() {
             for (block, row) in blocks.iter_mut().zip(&self.0) {
                 *block = row[lane];
@@ -232,7 +232,7 @@ pub(crate) fn by_blocks(
             }
             if rule.writes() {
                 for (lane, strand) in strands.iter_mut().enumerate() {
-                    stage.drain(lane, &mut strand.data.output_mut()[at..], steps);
+                    stage.drain(lane, &mut strand.data.output_mut()[at..][..steps * BLOCK_BYTES]);
                 }
             }
         }

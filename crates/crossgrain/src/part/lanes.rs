@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::chain::{LINE_BYTES, Rule, SQUARE, Stage, Strand};
 use crate::block::{BLOCK_BYTES, Block};
-use crate::word::{AesLanes, Kernel, SideBySide};
+use crate::word::{AesLanes, Inputs, Kernel, SideBySide, prefetch, prefetch_for_later};
 
 /// Steps that are staged together: four cache lines of every message. Messages of a round length fall into the same few
 /// sets of the first cache, which hold no more than a line or two of each: taken line by line, what the CPU fetches
@@ -20,6 +20,9 @@ pub(super) const STEPS: usize = 16;
 
 /// The same of squares: one for each half of a step.
 pub(super) const STEPS_BY_SQUARES: usize = 8;
+
+/// Stages from which on it pays that blocks are brought in and taken out by whole lines: a first stage goes to where a line begins.
+const LONG: usize = 32;
 
 /// Messages whose next lines the CPU fetches from memory by itself, and in time, on Zen 4: of 16 it does, of 32 not.
 const FORESEEN: usize = 16;
@@ -74,23 +77,33 @@ impl<L: Lanes<LANES>, const LANES: usize, const STEPS: usize> Kernel for Chains<
         for strand in &mut *strands {
             strand.data.show(&mut messages);
         }
+        let first = if const { STEPS == STEPS_BY_SQUARES } && blocks >= LONG * STEPS {
+            messages.bytes_to_line(BLOCK_BYTES)
+        } else {
+            0
+        };
+        let first = if first == 0 { (STEPS * BLOCK_BYTES).min(end) } else { first };
         let messages = &mut messages;
-        let moves = Moves { out: None, into: Some(0), end };
-        Exchange { stage: &mut *now, messages, step: 0, share: LANES, moves }.all();
-        for at in (0..end).step_by(STEPS * BLOCK_BYTES) {
-            let steps = STEPS.min((end - at) / BLOCK_BYTES);
-            let out = at.checked_sub(STEPS * BLOCK_BYTES).filter(|_| rule.writes());
-            let into = Some(at + STEPS * BLOCK_BYTES).filter(|&next| next < end);
-            let (moves, share) = (Moves { out, into, end }, count.div_ceil(steps));
+        let mut moves = Moves { out: 0..0, into: 0..first };
+        Exchange { stage: &mut *now, messages, step: 0, share: LANES, moves: &moves }.all();
+        while !moves.into.is_empty() {
+            let here = moves.into;
+            moves.into = here.end..(here.end + STEPS * BLOCK_BYTES).min(end);
+            let steps = here.len() / BLOCK_BYTES;
+            let share = if const { STEPS == STEPS_BY_SQUARES } && moves.are_whole::<STEPS>() && steps == STEPS
+            {
+                0
+            } else {
+                count.div_ceil(steps)
+            };
             for step in 0..steps {
-                let mut exchange = Exchange { stage: &mut *other, messages, step, share, moves };
+                let mut exchange = Exchange { stage: &mut *other, messages, step, share, moves: &moves };
                 lanes.advance(rule, &mut state, now.step(step), &mut exchange);
             }
+            moves.out = if rule.writes() { here } else { 0..0 };
             std::mem::swap(&mut now, &mut other);
         }
-        let last = end.next_multiple_of(STEPS * BLOCK_BYTES).checked_sub(STEPS * BLOCK_BYTES);
-        let moves = Moves { out: last.filter(|_| rule.writes()), into: None, end };
-        Exchange { stage: other, messages, step: 0, share: LANES, moves }.all();
+        Exchange { stage: other, messages, step: 0, share: LANES, moves: &moves }.all();
         lanes.store(state, now.step(0));
         for (strand, state) in strands.iter_mut().zip(now.step(0)) {
             strand.state = *state;
@@ -98,19 +111,18 @@ impl<L: Lanes<LANES>, const LANES: usize, const STEPS: usize> Kernel for Chains<
     }
 }
 
-/// From where in messages blocks are brought into a stage, and to where those in it are taken first.
-#[derive(Clone, Copy)]
+/// Which bytes of messages are brought into a stage, and to where those in it are taken first.
 struct Moves {
-    out: Option<usize>,
-    into: Option<usize>,
-    end: usize,
+    out: Range<usize>,
+    into: Range<usize>,
 }
 
 impl Moves {
-    /// Whether the stage is filled by so many steps; those before it were.
+    /// Whether all steps of a stage are moved, or none.
     #[inline(always)]
-    fn fill(&self, steps: usize) -> bool {
-        self.into.is_some_and(|at| at + steps * BLOCK_BYTES <= self.end)
+    fn are_whole<const STEPS: usize>(&self) -> bool {
+        let bytes = STEPS * BLOCK_BYTES;
+        self.into.len() == bytes && (self.out.is_empty() || self.out.len() == bytes)
     }
 }
 
@@ -119,9 +131,9 @@ pub(super) struct Exchange<'a, 'd, const LANES: usize, const STEPS: usize> {
     stage: &'a mut Stage<LANES, STEPS>,
     messages: &'a mut SideBySide<'d, LANES>,
     step: usize,
-    /// Lanes a step.
+    /// Lanes a step; none where squares are moved.
     share: usize,
-    moves: Moves,
+    moves: &'a Moves,
 }
 
 impl<const LANES: usize, const STEPS: usize> Exchange<'_, '_, LANES, STEPS> {
@@ -133,7 +145,7 @@ impl<const LANES: usize, const STEPS: usize> Exchange<'_, '_, LANES, STEPS> {
     /// Either half, the first or the second.
     #[inline(always)]
     pub(super) fn half<W: AesLanes>(&mut self, isa: W::Isa, half: usize) {
-        if const { is_by_squares::<W>(LANES, STEPS) } && self.moves.fill(STEPS) {
+        if const { W::BLOCKS == SQUARE && STEPS == STEPS_BY_SQUARES } && self.share == 0 {
             return self.square::<W>(isa, 2 * self.step + half);
         }
         let share = self.share();
@@ -150,16 +162,18 @@ impl<const LANES: usize, const STEPS: usize> Exchange<'_, '_, LANES, STEPS> {
 
     #[inline(always)]
     fn lanes(&mut self, lanes: Range<usize>) {
-        if let Some(at) = self.moves.out {
-            let steps = STEPS.min((self.moves.end - at) / BLOCK_BYTES);
+        let Moves { out, into } = self.moves;
+        if !out.is_empty() {
             for lane in lanes.clone() {
-                self.stage.drain(lane, &mut self.messages.output_mut(lane)[at..], steps);
+                self.stage.drain(lane, &mut self.messages.output_mut(lane)[out.start..out.end]);
             }
         }
-        if let Some(at) = self.moves.into {
+        if !into.is_empty() {
+            let are_many = self.messages.count() > FORESEEN;
             for lane in lanes {
-                self.stage.fill(lane, &self.messages.input(lane)[at..]);
-                self.expect(lane, at, 0..STEPS);
+                let message = self.messages.input(lane);
+                self.stage.fill(lane, &message[into.start..]);
+                expect::<STEPS>(message, are_many, into.start, 0..STEPS);
             }
         }
     }
@@ -169,34 +183,28 @@ impl<const LANES: usize, const STEPS: usize> Exchange<'_, '_, LANES, STEPS> {
     fn square<W: AesLanes>(&mut self, isa: W::Isa, square: usize) {
         let place @ (lane, step) =
             (square / (STEPS / W::BLOCKS) * W::BLOCKS, square % (STEPS / W::BLOCKS) * W::BLOCKS);
-        if let Some(at) = self.moves.out {
+        let Moves { out, into } = self.moves;
+        if !out.is_empty() {
             let blocks: [W; SQUARE] = self.stage.square(isa, place);
-            self.messages.store(lane, at + step * BLOCK_BYTES, blocks);
+            self.messages.store(lane / W::BLOCKS, out.start + step * BLOCK_BYTES, blocks);
         }
-        if let Some(at) = self.moves.into {
-            let blocks: [W; SQUARE] = self.messages.load(isa, lane, at + step * BLOCK_BYTES);
-            self.stage.fill_square(place, blocks);
-            for lane in lane..lane + W::BLOCKS {
-                self.expect(lane, at, step..step + W::BLOCKS);
-            }
-        }
-    }
-
-    /// Asks for the lines of a message that hold these steps of the stage after one that begins `at` this byte. By their last bytes: where
-    /// a message does not begin with a line, its first has come with what was before.
-    #[inline(always)]
-    fn expect(&self, lane: usize, at: usize, steps: Range<usize>) {
-        for line in (steps.start * BLOCK_BYTES..steps.end * BLOCK_BYTES).step_by(LINE_BYTES) {
-            let end = at + line + (LINE_BYTES - 1);
-            self.messages.expect(lane, end + STEPS * BLOCK_BYTES);
-            if self.messages.count() > FORESEEN {
-                self.messages.expect_later(lane, end + LATER_BYTES);
-            }
+        let messages: Inputs<'_, SQUARE> = self.messages.inputs(lane / W::BLOCKS);
+        self.stage.fill_square::<W>(place, messages.load(isa, into.start + step * BLOCK_BYTES));
+        for message in messages.each() {
+            expect::<STEPS>(message, LANES > FORESEEN, into.start, step..step + W::BLOCKS);
         }
     }
 }
 
-/// Whether stages of so many lanes and steps are made of squares, one for each half of a step.
-pub(super) const fn is_by_squares<W: AesLanes>(lanes: usize, steps: usize) -> bool {
-    steps == STEPS_BY_SQUARES && W::BLOCKS == 4 && lanes == 2 * W::BLOCKS * W::BLOCKS
+/// Asks for the lines of a message that hold these steps of the stage after one that begins `at` this byte. By their last bytes: where
+/// a message does not begin with a line, its first has come with what was before.
+#[inline(always)]
+fn expect<const STEPS: usize>(message: &[u8], is_of_many: bool, at: usize, steps: Range<usize>) {
+    for line in (steps.start * BLOCK_BYTES..steps.end * BLOCK_BYTES).step_by(LINE_BYTES) {
+        let end = at + line + (LINE_BYTES - 1);
+        prefetch(message, end + STEPS * BLOCK_BYTES);
+        if is_of_many {
+            prefetch_for_later(message, end + LATER_BYTES);
+        }
+    }
 }

@@ -43,7 +43,7 @@ pub struct Buffers<'a> {
 const ALL: usize = usize::MAX;
 
 /// What caches fetch at once.
-const LINE_BYTES: usize = 64;
+pub(super) const LINE_BYTES: usize = 64;
 
 // SAFETY: `Buffers` is a shared borrow of its input and an exclusive one of its output, as the
 // constructors took them; both may cross threads.

@@ -89,7 +89,7 @@ pub use integer::{Integer, U64};
 pub use lanes::{Arithmetic, Lanes, multiply_high_by_halves};
 pub use point::computed as computed_by_integers;
 pub use portable::Portable;
-pub(crate) use side_by_side::SideBySide;
+pub(crate) use side_by_side::{Inputs, SideBySide};
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
 #[doc(hidden)]
 pub use tile::{wipe, wipe_deep_stack, wipe_stack};

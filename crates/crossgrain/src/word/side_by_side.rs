@@ -5,7 +5,8 @@
 
 use std::marker::PhantomData;
 
-use super::{Buffers, Register, each, prefetch, prefetch_for_later};
+use super::buffers::LINE_BYTES;
+use super::{Buffers, Register};
 
 /// The first bytes of up to `N` messages, as many of each.
 pub(crate) struct SideBySide<'a, const N: usize> {
@@ -56,6 +57,13 @@ impl<'a, const N: usize> SideBySide<'a, N> {
         self.count
     }
 
+    /// How many bytes are written of the first message before a line of the cache begins, if these are whole steps of so many bytes; 0 otherwise.
+    #[inline(always)]
+    pub(crate) fn bytes_to_line(&self, step_bytes: usize) -> usize {
+        let bytes = self.outputs[0].addr().wrapping_neg() % LINE_BYTES;
+        if bytes.is_multiple_of(step_bytes) { bytes.min(self.len_bytes) } else { 0 }
+    }
+
     /// The input of a message.
     ///
     /// # Panics
@@ -78,41 +86,56 @@ impl<'a, const N: usize> SideBySide<'a, N> {
         unsafe { std::slice::from_raw_parts_mut(self.outputs[message], self.len_bytes) }
     }
 
-    /// The word at byte `at` of each of `M` messages from the `first` on.
+    /// The inputs of messages `M · group` to `M · group + M - 1`, where there are `N`.
     ///
     /// # Panics
-    /// If there are no such messages, or it would reach past their ends.
+    /// If there are fewer, or no such group.
     #[inline(always)]
-    pub(crate) fn load<W: Register, const M: usize>(&self, isa: W::Isa, first: usize, at: usize) -> [W; M] {
-        assert!(first < N && first + M <= self.count);
-        assert!(at < self.len_bytes && at + W::BYTES <= self.len_bytes);
-        // SAFETY: such a message has these bytes, and none is being written.
-        each!(i < M => W::load(isa, unsafe { std::slice::from_raw_parts(self.inputs[first + i].add(at), W::BYTES) }))
+    pub(crate) fn inputs<const M: usize>(&self, group: usize) -> Inputs<'_, M> {
+        assert!(self.count == N && group < N / M);
+        let places = &self.inputs[M * group..][..M];
+        Inputs { places: each!(i < M => places[i]), len_bytes: self.len_bytes, borrow: PhantomData }
     }
 
-    /// Writes a word at byte `at` of each of `M` messages from the `first` on.
+    /// Writes a word at byte `at` of each message of such a group.
     ///
     /// # Panics
-    /// As for reading, and if nothing is written of them.
+    /// As above, if nothing is written of them, or if it would reach past their ends.
     #[inline(always)]
-    pub(crate) fn store<W: Register, const M: usize>(&mut self, first: usize, at: usize, words: [W; M]) {
-        assert!(first < N && first + M <= self.written);
-        assert!(at < self.len_bytes && at + W::BYTES <= self.len_bytes);
-        for (i, word) in words.into_iter().enumerate() {
-            // SAFETY: such a message has these bytes, and nobody else sees them meanwhile.
-            word.store(unsafe { std::slice::from_raw_parts_mut(self.outputs[first + i].add(at), W::BYTES) });
+    pub(crate) fn store<W: Register, const M: usize>(&mut self, group: usize, at: usize, words: [W; M]) {
+        assert!(self.written == N && group < N / M);
+        assert!(self.len_bytes.checked_sub(W::BYTES).is_some_and(|last| at <= last));
+        let places = &self.outputs[M * group..][..M];
+        for (word, place) in words.into_iter().zip(places) {
+            // SAFETY: each message has these bytes, and nobody else sees them meanwhile.
+            word.store(unsafe { std::slice::from_raw_parts_mut(place.add(at), W::BYTES) });
         }
     }
+}
 
-    /// Asks for the line that byte `at` of a message is in, which is needed soon. Past the end nothing comes of it.
+/// The inputs of some messages side by side.
+pub(crate) struct Inputs<'m, const M: usize> {
+    places: [*const u8; M],
+    len_bytes: usize,
+    borrow: PhantomData<&'m [u8]>,
+}
+
+impl<const M: usize> Inputs<'_, M> {
+    /// The word at byte `at` of each.
+    ///
+    /// # Panics
+    /// If it would reach past their ends.
     #[inline(always)]
-    pub(crate) fn expect(&self, message: usize, at: usize) {
-        prefetch(self.input(message), at);
+    pub(crate) fn load<W: Register>(&self, isa: W::Isa, at: usize) -> [W; M] {
+        assert!(self.len_bytes.checked_sub(W::BYTES).is_some_and(|last| at <= last));
+        // SAFETY: each message has these bytes, and none is written as long as it is borrowed.
+        each!(i < M => W::load(isa, unsafe { std::slice::from_raw_parts(self.places[i].add(at), W::BYTES) }))
     }
 
-    /// Asks for the same, to be needed later.
+    /// Each of them.
     #[inline(always)]
-    pub(crate) fn expect_later(&self, message: usize, at: usize) {
-        prefetch_for_later(self.input(message), at);
+    pub(crate) fn each(&self) -> [&[u8]; M] {
+        // SAFETY: as above.
+        each!(i < M => unsafe { std::slice::from_raw_parts(self.places[i], self.len_bytes) })
     }
 }

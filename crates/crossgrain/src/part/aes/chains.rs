@@ -9,7 +9,7 @@ use super::instructions::{BUNDLE_BLOCKS_MAX, IN_FLIGHT};
 use super::key::Wide;
 use crate::block::Block;
 use crate::part::chain::{Link, Rule, Strand};
-use crate::part::lanes::{Chains, Exchange, Lanes, STEPS, STEPS_BY_SQUARES, is_by_squares};
+use crate::part::lanes::{Chains, Exchange, Lanes, STEPS, STEPS_BY_SQUARES};
 use crate::word::{AesLanes, Isa, each, shuffles_whole_registers};
 
 /// Middle rounds between the halves of an exchange: about half of them.
@@ -41,8 +41,9 @@ pub(super) fn run<W: AesLanes, K: RoundKey<W>>(
 ) {
     // No more lanes than there are registers for: they are cleared before and wiped after.
     const FEW: usize = BUNDLE_BLOCKS_MAX / IN_FLIGHT;
+    let by_squares = const { W::BLOCKS == 4 } && shuffles_whole_registers();
     for strands in strands.chunks_mut(IN_FLIGHT * W::BLOCKS) {
-        if is_by_squares::<W>(strands.len(), STEPS_BY_SQUARES) && shuffles_whole_registers() {
+        if by_squares && strands.len() == BUNDLE_BLOCKS_MAX {
             let lanes = Registers::<W, K, IN_FLIGHT> { isa, keys };
             isa.enter(Chains::<_, BUNDLE_BLOCKS_MAX, STEPS_BY_SQUARES> { lanes, strands, blocks, rule });
         } else if strands.len() > W::BLOCKS {
