@@ -65,6 +65,9 @@ pub struct Ccm {
 /// Nonce and associated data.
 type Header<'a> = (&'a [u8], &'a [u8]);
 
+/// Blocks before associated data goes on, and how many bytes they are.
+type Front = ([u8; 2 * BLOCK_BYTES], usize);
+
 fn headers<'a>(messages: &[AeadMessage<'a>]) -> Vec<Header<'a>> {
     messages.iter().map(|message| (message.nonce, message.aad)).collect()
 }
@@ -100,9 +103,9 @@ impl Ccm {
         block
     }
 
-    /// The counter of a message's tag; those of its blocks follow (SP 800-38C A.3).
+    /// The counter of a message's first block (SP 800-38C A.3); that before is its tag's.
     fn first(nonce: &[u8]) -> Counter {
-        Counter::big_endian(u128::from_be_bytes(Self::block(nonce, 0, 0)))
+        Counter::big_endian(u128::from_be_bytes(Self::block(nonce, 0, 1)))
     }
 
     /// CBC-MACs of messages by their nonces, associated data and plaintexts (SP 800-38C A.2), from B₀ on.
@@ -110,7 +113,7 @@ impl Ccm {
         let mut sums = Blocks::new(headers.len());
         let headers = headers.iter().zip(plaintexts).map(|(header, plain)| self.front(*header, plain.len()));
         let (fronts, aads): (Vec<_>, Vec<_>) = headers.unzip();
-        let fronts: Vec<_> = fronts.iter().map(|front| &front[..]).collect();
+        let fronts: Vec<_> = fronts.iter().map(|(bytes, len_bytes)| &bytes[..*len_bytes]).collect();
         absorb(&self.chain, threads, &mut sums, &fronts);
         self.absorb_padded(threads, &mut sums, &aads);
         self.absorb_padded(threads, &mut sums, plaintexts);
@@ -118,21 +121,21 @@ impl Ccm {
     }
 
     /// B₀ with the beginning of the associated data behind its length, and the rest of the associated data.
-    fn front<'a>(&self, (nonce, aad): Header<'a>, len_bytes: usize) -> (Vec<u8>, &'a [u8]) {
+    fn front<'a>(&self, (nonce, aad): Header<'a>, len_bytes: usize) -> (Front, &'a [u8]) {
         let flags = usize::from(!aad.is_empty()) << 6 | (self.tag_bytes / 2 - 1) << 3;
-        let mut front = Self::block(nonce, flags, len_bytes as u64).to_vec();
-        match aad.len() {
-            0 => return (front, aad),
-            len @ ..0xff00 => front.extend((len as u16).to_be_bytes()),
-            len => match u32::try_from(len) {
-                Ok(len) => front.extend([&[0xff, 0xfe], &len.to_be_bytes()[..]].concat()),
-                Err(_) => front.extend([&[0xff, 0xff], &(len as u64).to_be_bytes()[..]].concat()),
-            },
-        }
-        let (beginning, rest) = aad.split_at((2 * BLOCK_BYTES - front.len()).min(aad.len()));
-        front.extend(beginning);
-        front.resize(2 * BLOCK_BYTES, 0);
-        (front, rest)
+        let mut front = [0; 2 * BLOCK_BYTES];
+        let (first, second) = front.split_at_mut(BLOCK_BYTES);
+        first.copy_from_slice(&Self::block(nonce, flags, len_bytes as u64));
+        let len = aad.len() as u64;
+        let count = match len {
+            0 => return ((front, BLOCK_BYTES), aad),
+            1..0xff00 => put(second, &[], &len.to_be_bytes()[6..]),
+            0xff00..=0xffff_ffff => put(second, &[0xff, 0xfe], &len.to_be_bytes()[4..]),
+            _ => put(second, &[0xff, 0xff], &len.to_be_bytes()),
+        };
+        let (beginning, rest) = aad.split_at((BLOCK_BYTES - count).min(aad.len()));
+        second[count..][..beginning.len()].copy_from_slice(beginning);
+        ((front, 2 * BLOCK_BYTES), rest)
     }
 
     /// Takes chains along strings, with zeros behind them up to whole blocks.
@@ -140,6 +143,9 @@ impl Ccm {
         let (wholes, rests): (Vec<_>, Vec<_>) =
             strings.iter().map(|string| string.split_at(string.len() / BLOCK_BYTES * BLOCK_BYTES)).unzip();
         absorb(&self.chain, threads, sums, &wholes);
+        if rests.iter().all(|rest| rest.is_empty()) {
+            return;
+        }
         let mut padded = Blocks::new(strings.len());
         padded.0.iter_mut().zip(&rests).for_each(|(block, rest)| block[..rest.len()].copy_from_slice(rest));
         let used = |(block, rest): (&'_ Block, &&[u8])| if rest.is_empty() { 0 } else { block.len() };
@@ -147,18 +153,32 @@ impl Ccm {
         absorb(&self.chain, threads, sums, &blocks);
     }
 
-    /// The tag of a message by its sum.
-    fn tag(&self, nonce: &[u8], sum: &mut Block) -> Tag {
-        // In one place: with the sum, the mask would give both away.
-        self.counter.run_by(Threads::ONE, Source::Counter(Self::first(nonce)), Buffers::in_place(sum));
-        Tag::cut(sum, self.tag_bytes)
+    /// The sums of messages as tags: the blocks of their first counters are added.
+    fn masked(&self, threads: Threads, messages: &[AeadMessage<'_>], mut sums: Blocks) -> Blocks {
+        let mut masks = Blocks::new(messages.len());
+        for (mask, message) in masks.0.iter_mut().zip(messages) {
+            *mask = Self::block(message.nonce, 0, 0);
+        }
+        self.chain.run_by(threads, Source::Bytes, Buffers::in_place(masks.0.as_flattened_mut()));
+        for (sum, mask) in sums.0.iter_mut().zip(&masks.0) {
+            *sum = (u128::from_ne_bytes(*sum) ^ u128::from_ne_bytes(*mask)).to_ne_bytes();
+        }
+        sums
     }
 
     /// CTR over a message.
     fn apply(&self, threads: Threads, message: &mut AeadMessage<'_>) {
-        let source = Source::Counter(Self::first(message.nonce).skip(1));
+        let source = Source::Counter(Self::first(message.nonce));
         self.counter.run_by(threads, source, message.buffers.reborrow());
     }
+}
+
+/// Puts a length behind what marks its kind, and says where that ends.
+fn put(block: &mut [u8], mark: &[u8], len: &[u8]) -> usize {
+    let (of_mark, rest) = block.split_at_mut(mark.len());
+    of_mark.copy_from_slice(mark);
+    rest[..len.len()].copy_from_slice(len);
+    mark.len() + len.len()
 }
 
 impl Aead for Ccm {
@@ -202,9 +222,10 @@ impl Groups for Ccm {
 
     fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
         let plaintexts: Vec<_> = messages.iter().map(|message| message.buffers.input()).collect();
-        let mut sums = self.sums(threads, &headers(messages), &plaintexts);
-        for (message, sum) in messages.iter_mut().zip(&mut sums.0) {
-            message.tag = self.tag(message.nonce, sum);
+        let sums = self.sums(threads, &headers(messages), &plaintexts);
+        let sums = self.masked(threads, messages, sums);
+        for (message, sum) in messages.iter_mut().zip(&sums.0) {
+            message.tag = Tag::cut(sum, self.tag_bytes);
             self.apply(threads, message);
         }
     }
@@ -219,9 +240,10 @@ impl Groups for Ccm {
         // Of one whose tag cannot be right, nothing was written, and the sum is of no account.
         let headers = headers(messages);
         let plaintexts: Vec<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
-        let mut sums = self.sums(threads, &headers, &plaintexts);
-        for ((message, sum), opened) in messages.iter_mut().zip(&mut sums.0).zip(opened) {
-            if *opened && self.tag(message.nonce, sum) != message.tag {
+        let sums = self.sums(threads, &headers, &plaintexts);
+        let sums = self.masked(threads, messages, sums);
+        for ((message, sum), opened) in messages.iter_mut().zip(&sums.0).zip(opened) {
+            if *opened && Tag::cut(sum, self.tag_bytes) != message.tag {
                 *opened = false;
                 wipe(message.buffers.output_mut());
             }
