@@ -98,6 +98,21 @@ impl Program {
         Ok(Self { bound, plans, counts, threads, wipes_stack: false })
     }
 
+    /// Binds such a program to the key of another message, in its place where that can be.
+    ///
+    /// # Errors
+    /// As [`Program::of`].
+    pub(crate) fn rekey(&mut self, schedule: &Schedule, features: Features) -> Result<(), Error> {
+        let takes = |bound: &mut Bound| match bound {
+            Bound::Whole(cipher) => cipher.rekey(&schedule.0),
+            Bound::Tiles(_) => false,
+        };
+        if !self.bound.iter_mut().all(takes) {
+            self.bound = bind_all(&self.plans, &schedule.0, features)?;
+        }
+        Ok(())
+    }
+
     /// Overwrites the stack below, where runs and the making of the program leave parts of the key.
     pub(crate) fn wipe_stack(&self) {
         match self.bound.iter().all(|bound| matches!(bound, Bound::Whole(_))) {

@@ -255,6 +255,11 @@ pub trait WholePart: Send + Sync {
         self.run(Source::Bytes, Buffers::in_place(block));
     }
 
+    /// Takes other round keys in place of its own, and says whether it can: for modes with a key for each message.
+    fn rekey(&mut self, _keys: &Keys) -> bool {
+        false
+    }
+
     /// Computes whole blocks under OCB's masks, and gives the sum of the plaintext; nothing is done where no kernel does both. One that does
     /// is not run on [`Source::Masked`].
     fn run_summed(&self, _masks: LongMasks<'_>, _buffers: Buffers<'_>) -> Option<Block> {

@@ -19,7 +19,7 @@ use crate::part::chain::{Rule, Strand};
 use crate::part::counter::Counter;
 use crate::part::mask::LongMasks;
 use crate::part::tweak::{IN_STEP, Stepping, Tweaks};
-use crate::part::{GcmNonce, GcmWay, Source, WholePart};
+use crate::part::{GcmNonce, GcmWay, Keys, Source, WholePart};
 use crate::word::{AesLanes, Buffers, Isa, Kernel, Wiped, each, unrolled};
 
 /// Registers in flight.
@@ -121,6 +121,16 @@ impl<W: AesLanes> WholePart for Cipher<W> {
             Source::Masked(_) => unreachable!("plaintext is added up besides"),
             Source::Chained(previous) => self.run_framed::<Neighbours<W, false>>(previous, buffers),
             Source::Delayed(previous) => self.run_framed::<Neighbours<W, true>>(previous, buffers),
+        }
+    }
+
+    fn rekey(&mut self, keys: &Keys) -> bool {
+        match keys.of() {
+            Some(keys) if self.direction == Direction::Encrypt && self.heads.is_none() => {
+                self.keys.take(keys);
+                true
+            }
+            _ => false,
         }
     }
 

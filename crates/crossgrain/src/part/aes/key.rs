@@ -128,6 +128,13 @@ impl WideKeys {
         }
     }
 
+    /// Takes the keys of another schedule.
+    pub(super) fn take(&mut self, keys: &RoundKeys) {
+        self.keys.iter_mut().zip(keys.blocks()).for_each(|(wide, key)| wide.set(key));
+        self.last.set(&keys.blocks[keys.rounds]);
+        self.rounds = keys.rounds;
+    }
+
     /// None as yet, for so many rounds.
     pub(super) const fn none(rounds: usize) -> Self {
         let last = Wide::of(&[0; BLOCK_BYTES]);

@@ -30,28 +30,33 @@ pub struct Ghash {
 impl Ghash {
     /// Binds GHASH to a key by the widest of these instructions. Wiped when dropped.
     pub fn new(key: &Block, features: Features) -> Self {
-        let first = times_x(Order::Reversed.number(key));
-        Self::by_first_power((first, Order::Reversed), usize::MAX, features)
+        let mut ghash = Self::unbound();
+        ghash.bind((times_x(Order::Reversed.number(key)), Order::Reversed), usize::MAX, features);
+        ghash
     }
 
-    /// Binds POLYVAL (RFC 8452 §3) likewise, for strings of `len_bytes` at most.
-    pub fn polyval(key: &Block, len_bytes: usize, features: Features) -> Self {
-        Self::by_first_power((Order::AsItIs.number(key), Order::AsItIs), len_bytes, features)
-    }
-
-    fn by_first_power(first: (u128, Order), len_bytes: usize, features: Features) -> Self {
+    /// No hash, until it is bound to a key.
+    pub fn unbound() -> Self {
         // Filled where they stay: what is moved leaves a copy.
-        let mut powers = Wiped::from(Box::new(Powers::NONE));
-        powers.order = first.1;
-        let (power, folded) = (first.0.to_le_bytes(), (first.0 ^ first.0.rotate_left(64)).to_le_bytes());
+        Self { powers: Wiped::from(Box::new(Powers::NONE)), by_products: None }
+    }
+
+    /// Binds it to a key as POLYVAL (RFC 8452 §3), for strings of `len_bytes` at most.
+    pub fn bind_polyval(&mut self, key: &Block, len_bytes: usize, features: Features) {
+        self.bind((Order::AsItIs.number(key), Order::AsItIs), len_bytes, features);
+    }
+
+    fn bind(&mut self, (first, order): (u128, Order), len_bytes: usize, features: Features) {
+        let powers = &mut self.powers;
+        powers.order = order;
+        let (power, folded) = (first.to_le_bytes(), (first ^ first.rotate_left(64)).to_le_bytes());
         (powers.blocks[POWERS_MAX - 1], powers.folded[POWERS_MAX - 1]) = (power, folded);
         powers.in_second_lane.lanes.0[BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(&power);
         powers.in_second_lane.folded.0[BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(&folded);
-        let by_products = None
-            .or_else(|| ByProducts::<ClmulWord512>::raised(&mut powers, len_bytes, features))
-            .or_else(|| ByProducts::<ClmulWord256>::raised(&mut powers, len_bytes, features))
-            .or_else(|| ByProducts::<ClmulWord128>::raised(&mut powers, len_bytes, features));
-        Self { powers, by_products }
+        self.by_products = None
+            .or_else(|| ByProducts::<ClmulWord512>::raised(powers, len_bytes, features))
+            .or_else(|| ByProducts::<ClmulWord256>::raised(powers, len_bytes, features))
+            .or_else(|| ByProducts::<ClmulWord128>::raised(powers, len_bytes, features));
     }
 
     /// Whether carry-less products compute the hash.
