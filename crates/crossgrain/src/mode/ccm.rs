@@ -8,6 +8,7 @@ use std::fmt;
 
 use super::aead::{Aead, Groups, open_alone, open_groups, seal_groups};
 use super::cmac::absorb;
+use super::few::Few;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Threads};
@@ -68,7 +69,7 @@ type Header<'a> = (&'a [u8], &'a [u8]);
 /// Blocks before associated data goes on, and how many bytes they are.
 type Front = ([u8; 2 * BLOCK_BYTES], usize);
 
-fn headers<'a>(messages: &[AeadMessage<'a>]) -> Vec<Header<'a>> {
+fn headers<'a>(messages: &[AeadMessage<'a>]) -> Few<Header<'a>> {
     messages.iter().map(|message| (message.nonce, message.aad)).collect()
 }
 
@@ -112,8 +113,9 @@ impl Ccm {
     fn sums(&self, threads: Threads, headers: &[Header<'_>], plaintexts: &[&[u8]]) -> Blocks {
         let mut sums = Blocks::new(headers.len());
         let headers = headers.iter().zip(plaintexts).map(|(header, plain)| self.front(*header, plain.len()));
-        let (fronts, aads): (Vec<_>, Vec<_>) = headers.unzip();
-        let fronts: Vec<_> = fronts.iter().map(|(bytes, len_bytes)| &bytes[..*len_bytes]).collect();
+        let headers: Few<_> = headers.collect();
+        let fronts: Few<_> = headers.iter().map(|((bytes, len_bytes), _)| &bytes[..*len_bytes]).collect();
+        let aads: Few<_> = headers.iter().map(|(_, aad)| *aad).collect();
         absorb(&self.chain, threads, &mut sums, &fronts);
         self.absorb_padded(threads, &mut sums, &aads);
         self.absorb_padded(threads, &mut sums, plaintexts);
@@ -140,16 +142,17 @@ impl Ccm {
 
     /// Takes chains along strings, with zeros behind them up to whole blocks.
     fn absorb_padded(&self, threads: Threads, sums: &mut Blocks, strings: &[&[u8]]) {
-        let (wholes, rests): (Vec<_>, Vec<_>) =
-            strings.iter().map(|string| string.split_at(string.len() / BLOCK_BYTES * BLOCK_BYTES)).unzip();
+        let whole_bytes = |string: &[u8]| string.len() / BLOCK_BYTES * BLOCK_BYTES;
+        let wholes: Few<_> = strings.iter().map(|string| &string[..whole_bytes(string)]).collect();
+        let rests: Few<_> = strings.iter().map(|string| &string[whole_bytes(string)..]).collect();
         absorb(&self.chain, threads, sums, &wholes);
         if rests.iter().all(|rest| rest.is_empty()) {
             return;
         }
         let mut padded = Blocks::new(strings.len());
-        padded.0.iter_mut().zip(&rests).for_each(|(block, rest)| block[..rest.len()].copy_from_slice(rest));
+        padded.0.iter_mut().zip(&*rests).for_each(|(block, rest)| block[..rest.len()].copy_from_slice(rest));
         let used = |(block, rest): (&'_ Block, &&[u8])| if rest.is_empty() { 0 } else { block.len() };
-        let blocks: Vec<_> = padded.0.iter().zip(&rests).map(|pair| &pair.0[..used(pair)]).collect();
+        let blocks: Few<_> = padded.0.iter().zip(&*rests).map(|pair| &pair.0[..used(pair)]).collect();
         absorb(&self.chain, threads, sums, &blocks);
     }
 
@@ -221,7 +224,7 @@ impl Groups for Ccm {
     }
 
     fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
-        let plaintexts: Vec<_> = messages.iter().map(|message| message.buffers.input()).collect();
+        let plaintexts: Few<_> = messages.iter().map(|message| message.buffers.input()).collect();
         let sums = self.sums(threads, &headers(messages), &plaintexts);
         let sums = self.masked(threads, messages, sums);
         for (message, sum) in messages.iter_mut().zip(&sums.0) {
@@ -239,7 +242,7 @@ impl Groups for Ccm {
         }
         // Of one whose tag cannot be right, nothing was written, and the sum is of no account.
         let headers = headers(messages);
-        let plaintexts: Vec<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
+        let plaintexts: Few<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
         let sums = self.sums(threads, &headers, &plaintexts);
         let sums = self.masked(threads, messages, sums);
         for ((message, sum), opened) in messages.iter_mut().zip(&sums.0).zip(opened) {

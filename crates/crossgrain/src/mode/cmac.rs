@@ -2,10 +2,11 @@
 //!
 //! The blocks of a message are chained and so serial; many messages run side by side.
 
-use std::fmt;
+use std::{fmt, slice};
 
 use zeroize::Zeroizing;
 
+use super::few::Few;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
 use crate::mode::{Blocks, Options, Tag};
@@ -109,7 +110,7 @@ impl Cmac {
     /// The same, by a state for each message.
     pub(super) fn tags_after(&self, threads: Threads, states: Blocks, messages: &[&[u8]]) -> Blocks {
         let mut tags = states;
-        let chains: Vec<_> = messages.iter().map(|message| split_last(message).0).collect();
+        let chains: Few<_> = messages.iter().map(|message| split_last(message).0).collect();
         absorb(&self.program, threads, &mut tags, &chains);
         for (tag, message) in tags.0.iter_mut().zip(messages) {
             *tag = self.last(tag, split_last(message).1);
@@ -138,6 +139,12 @@ impl Cmac {
 pub(super) fn absorb(program: &Program, threads: Threads, states: &mut Blocks, strings: &[&[u8]]) {
     if strings.iter().all(|string| string.is_empty()) {
         return;
+    }
+    if let (&mut [ref mut state], &[string]) = (&mut states.0[..], strings) {
+        let mut strand = Strand { state: *state, data: Data::Absorbed(string) };
+        program.chain(threads, Rule::Absorb, slice::from_mut(&mut strand));
+        *state = strand.state;
+        return wipe(&mut strand.state);
     }
     let places = states.0.iter().zip(strings);
     let mut strands: Vec<_> =

@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 
 use super::aead::{Aead, Groups, open_alone, open_groups, seal_groups};
 use super::cmac::Cmac;
+use super::few::Few;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
 use crate::exec::{Program, Threads};
@@ -111,8 +112,8 @@ impl Eax {
 
     /// The first counters of messages, and the sums of OMACs that need no ciphertext.
     fn headers(&self, threads: Threads, messages: &[AeadMessage<'_>]) -> Zeroizing<Vec<(u128, u128)>> {
-        let nonces: Vec<_> = messages.iter().map(|message| message.nonce).collect();
-        let aads: Vec<_> = messages.iter().map(|message| message.aad).collect();
+        let nonces: Few<_> = messages.iter().map(|message| message.nonce).collect();
+        let aads: Few<_> = messages.iter().map(|message| message.aad).collect();
         let (of_nonces, of_aads) =
             (self.omacs(threads, Of::Nonce, &nonces), self.omacs(threads, Of::Aad, &aads));
         let of_nonces = of_nonces.0.iter().map(|block| u128::from_be_bytes(*block));
@@ -170,7 +171,7 @@ impl Groups for Eax {
         for (message, (counter, _)) in messages.iter_mut().zip(&*headers) {
             self.apply(threads, *counter, message.buffers.reborrow());
         }
-        let ciphertexts: Vec<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
+        let ciphertexts: Few<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
         let omacs = self.omacs(threads, Of::Ciphertext, &ciphertexts);
         for (message, ((_, header), omac)) in messages.iter_mut().zip(headers.iter().zip(&omacs.0)) {
             message.tag = self.cut(header ^ u128::from_be_bytes(*omac));
@@ -179,7 +180,7 @@ impl Groups for Eax {
 
     fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], opened: &mut [bool]) {
         let headers = self.headers(threads, messages);
-        let ciphertexts: Vec<_> = messages.iter().map(|message| message.buffers.input()).collect();
+        let ciphertexts: Few<_> = messages.iter().map(|message| message.buffers.input()).collect();
         let omacs = self.omacs(threads, Of::Ciphertext, &ciphertexts);
         let tags =
             headers.iter().zip(&omacs.0).map(|((_, header), omac)| header ^ u128::from_be_bytes(*omac));

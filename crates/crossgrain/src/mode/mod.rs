@@ -7,6 +7,7 @@ mod cmac;
 mod ctr;
 mod eax;
 mod ecb;
+mod few;
 mod gcm;
 mod gcm_siv;
 mod ocb;

@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 
 use super::aead::{Aead, Groups, open_alone, open_groups, seal_groups};
 use super::cmac::Cmac;
+use super::few::Few;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
 use crate::exec::{Program, Threads};
@@ -102,7 +103,7 @@ pub struct Siv {
 /// What S2V takes before the plaintext: nonce and associated data.
 type Header<'a> = (&'a [u8], &'a [u8]);
 
-fn headers<'a>(messages: &[AeadMessage<'a>]) -> Vec<Header<'a>> {
+fn headers<'a>(messages: &[AeadMessage<'a>]) -> Few<Header<'a>> {
     messages.iter().map(|message| (message.nonce, message.aad)).collect()
 }
 
@@ -133,23 +134,23 @@ impl Siv {
     }
 
     /// S2V (RFC 5297 §2.4) of messages by their headers and plaintexts.
-    fn s2v(&self, threads: Threads, headers: &[Header<'_>], plaintexts: &[&[u8]]) -> Blocks {
-        let aads: Vec<_> = headers.iter().map(|(_, aad)| *aad).collect();
-        let nonces: Vec<_> = headers.iter().map(|(nonce, _)| *nonce).collect();
+    fn s2v<'p>(&self, threads: Threads, headers: &[Header<'_>], plaintexts: &[&'p [u8]]) -> Blocks {
+        let aads: Few<_> = headers.iter().map(|(_, aad)| *aad).collect();
+        let nonces: Few<_> = headers.iter().map(|(nonce, _)| *nonce).collect();
         let of_aads = self.cmac.tags_from(threads, &[0; BLOCK_BYTES], &aads);
         let of_nonces = self.cmac.tags_from(threads, &[0; BLOCK_BYTES], &nonces);
         let mut endings = Zeroizing::new(vec![([0; 2 * BLOCK_BYTES], 0); headers.len()]);
-        let mut heads = Vec::with_capacity(headers.len());
-        for (i, (ending, plaintext)) in endings.iter_mut().zip(plaintexts).enumerate() {
+        let head = |(i, (ending, plaintext)): (usize, (&mut Ending, &&'p [u8]))| {
             let mut sum = double(u128::from_be_bytes(**self.begin)) ^ u128::from_be_bytes(of_aads.0[i]);
             if !nonces[i].is_empty() {
                 sum = double(sum) ^ u128::from_be_bytes(of_nonces.0[i]);
             }
-            heads.push(split_ending(sum, plaintext, ending));
-        }
+            split_ending(sum, plaintext, ending)
+        };
+        let heads: Few<_> = endings.iter_mut().zip(plaintexts).enumerate().map(head).collect();
         let mut states = Blocks::new(headers.len());
         self.cmac.absorb(threads, &mut states, &heads);
-        let endings: Vec<_> = endings.iter().map(|(bytes, len_bytes)| &bytes[..*len_bytes]).collect();
+        let endings: Few<_> = endings.iter().map(|(bytes, len_bytes)| &bytes[..*len_bytes]).collect();
         self.cmac.tags_after(threads, states, &endings)
     }
 
@@ -214,7 +215,7 @@ impl Groups for Siv {
     }
 
     fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
-        let plaintexts: Vec<_> = messages.iter().map(|message| message.buffers.input()).collect();
+        let plaintexts: Few<_> = messages.iter().map(|message| message.buffers.input()).collect();
         let tags = self.s2v(threads, &headers(messages), &plaintexts);
         for (message, tag) in messages.iter_mut().zip(&tags.0) {
             self.apply(threads, tag, message.buffers.reborrow());
@@ -231,7 +232,7 @@ impl Groups for Siv {
         }
         // Of one whose tag has another length nothing was written, and what it sums to is of no account.
         let headers = headers(messages);
-        let plaintexts: Vec<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
+        let plaintexts: Few<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
         let tags = self.s2v(threads, &headers, &plaintexts);
         for ((message, tag), opened) in messages.iter_mut().zip(&tags.0).zip(opened) {
             if *opened && Tag::from(*tag) != message.tag {

@@ -7,10 +7,10 @@ use std::hint::black_box;
 
 use super::instructions::{BUNDLE_BLOCKS_MAX, IN_FLIGHT};
 use super::key::Wide;
-use crate::block::Block;
+use crate::block::{BLOCK_BYTES, Block};
 use crate::part::chain::{Link, Rule, Strand};
 use crate::part::lanes::{Chains, Exchange, Lanes, STEPS, STEPS_BY_SQUARES};
-use crate::word::{AesLanes, Isa, each, shuffles_whole_registers};
+use crate::word::{AesLanes, Isa, Kernel, SideBySide, each, shuffles_whole_registers};
 
 /// Middle rounds between the halves of an exchange: about half of them.
 const ROUNDS_BETWEEN: usize = 6;
@@ -39,6 +39,9 @@ pub(super) fn run<W: AesLanes, K: RoundKey<W>>(
     strands: &mut [&mut Strand<'_>],
     blocks: usize,
 ) {
+    if let [strand] = strands {
+        return isa.enter(Alone::<W, K> { isa, keys, rule, strand, blocks });
+    }
     // No more lanes than there are registers for: they are cleared before and wiped after.
     const FEW: usize = BUNDLE_BLOCKS_MAX / IN_FLIGHT;
     let by_squares = const { W::BLOCKS == 4 } && shuffles_whole_registers();
@@ -53,6 +56,46 @@ pub(super) fn run<W: AesLanes, K: RoundKey<W>>(
             let lanes = Registers::<W, K, 1> { isa, keys };
             isa.enter(Chains::<_, FEW, STEPS> { lanes, strands, blocks, rule });
         }
+    }
+}
+
+/// A chain by itself. Its blocks come and go as they lie, and of registers the lowest lane counts.
+struct Alone<'a, 's, 'd, W: AesLanes, K> {
+    isa: W::Isa,
+    keys: Keys<'a, K>,
+    rule: Rule,
+    strand: &'s mut Strand<'d>,
+    blocks: usize,
+}
+
+impl<W: AesLanes, K: RoundKey<W>> Kernel for Alone<'_, '_, '_, W, K> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { isa, keys: (first, middle, last), rule, strand, blocks } = self;
+        let Strand { state: place, data } = strand;
+        let mut message = SideBySide::<1>::new(blocks * BLOCK_BYTES);
+        data.show(&mut message);
+        let mut state = W::broadcast(isa, place);
+        for at in 0..blocks {
+            let input = W::broadcast(isa, &message.input(0).as_chunks().0[at]);
+            // What does not wait for the block before comes first.
+            let added = if rule.adds_before() { input ^ first.load(isa, 0) } else { first.load(isa, 0) };
+            let mut result = [state ^ added];
+            rounds(isa, &mut result, middle);
+            state = result[0].encrypt_last_round(last.load(isa, 0));
+            let output = match rule {
+                Rule::Absorb => continue,
+                Rule::Replace(Link::Cbc) => state,
+                Rule::Replace(Link::Cfb | Link::Ofb) => state ^ input,
+            };
+            output.store_lowest(&mut message.output_mut(0).as_chunks_mut().0[at]);
+            if rule == Rule::Replace(Link::Cfb) {
+                state = output;
+            }
+        }
+        state.store_lowest(place);
     }
 }
 
