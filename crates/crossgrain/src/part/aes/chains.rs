@@ -147,14 +147,16 @@ impl<W: AesLanes, K: RoundKey<W>, const N: usize, const LANES: usize> Lanes<LANE
         exchange.half::<W>(isa, 1);
         rounds(isa, &mut result, late);
         *state = each!(i < N => result[i].encrypt_last_round(last.load(isa, i)));
-        match rule {
-            Rule::Absorb => {}
-            Rule::Replace(Link::Cbc) => self.store(*state, blocks),
-            Rule::Replace(Link::Cfb) => {
-                *state = sums(*state, self.load(blocks));
-                self.store(*state, blocks);
+        // One after the other: where they are cases of one choice, the compiler joins their stores, and moves states to where these find them.
+        if rule == Rule::Replace(Link::Cbc) {
+            self.store(*state, blocks);
+        }
+        if !rule.adds_before() {
+            let output = sums(*state, self.load(blocks));
+            self.store(output, blocks);
+            if rule == Rule::Replace(Link::Cfb) {
+                *state = output;
             }
-            Rule::Replace(Link::Ofb) => self.store(sums(*state, self.load(blocks)), blocks),
         }
     }
 }
