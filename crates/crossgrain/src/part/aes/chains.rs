@@ -77,26 +77,42 @@ impl<W: AesLanes, K: RoundKey<W>> Kernel for Alone<'_, '_, '_, W, K> {
         let Strand { state: place, data } = strand;
         let mut message = SideBySide::<1>::new(blocks * BLOCK_BYTES);
         data.show(&mut message);
+        let (first, last) = (first.load(isa, 0), last.load(isa, 0));
         let mut state = W::broadcast(isa, place);
+        let mut input = W::broadcast(isa, &block_at(&message, 0));
+        let mut entering = [state ^ added_after(rule, first, W::splat(isa, 0), input)];
         for at in 0..blocks {
-            let input = W::broadcast(isa, &message.input(0).as_chunks().0[at]);
-            // What does not wait for the block before comes first.
-            let added = if rule.adds_before() { input ^ first.load(isa, 0) } else { first.load(isa, 0) };
-            let mut result = [state ^ added];
-            rounds(isa, &mut result, middle);
-            state = result[0].encrypt_last_round(last.load(isa, 0));
-            let output = match rule {
-                Rule::Absorb => continue,
-                Rule::Replace(Link::Cbc) => state,
-                Rule::Replace(Link::Cfb | Link::Ofb) => state ^ input,
-            };
-            output.store_lowest(&mut message.output_mut(0).as_chunks_mut().0[at]);
-            if rule == Rule::Replace(Link::Cfb) {
-                state = output;
+            rounds(isa, &mut entering, middle);
+            let next = W::broadcast(isa, &block_at(&message, at + 1));
+            // To the last key: so the next block's rounds wait for nothing else.
+            let added = added_after(rule, first, input, next);
+            entering = [entering[0].encrypt_last_round(last ^ added)];
+            state = entering[0] ^ added;
+            if rule.writes() {
+                let output = if rule.adds_before() { state } else { state ^ input };
+                output.store_lowest(&mut message.output_mut(0).as_chunks_mut().0[at]);
+                state = if rule == Rule::Replace(Link::Cfb) { output } else { state };
             }
+            input = next;
         }
         state.store_lowest(place);
     }
+}
+
+/// What is added to a cipher's result on its way into the next: by the key, and by this block of input or by the next.
+#[inline(always)]
+fn added_after<W: AesLanes>(rule: Rule, first: W, input: W, next: W) -> W {
+    match rule {
+        Rule::Absorb | Rule::Replace(Link::Cbc) => next ^ first,
+        Rule::Replace(Link::Cfb) => input ^ first,
+        Rule::Replace(Link::Ofb) => first,
+    }
+}
+
+/// A block of the message, or zeros behind its end.
+#[inline(always)]
+fn block_at(message: &SideBySide<'_, 1>, at: usize) -> Block {
+    message.input(0).as_chunks().0.get(at).copied().unwrap_or([0; BLOCK_BYTES])
 }
 
 /// Blocks in `N` registers.
