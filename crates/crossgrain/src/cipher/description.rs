@@ -103,8 +103,18 @@ pub trait KeyBytes: Bytes<Byte: Zeroize> {
     /// A big-endian number rotated towards its high end.
     #[inline(always)]
     fn rotate_left<const N: usize>(self, number: [Self::Byte; N], count: usize) -> [Self::Byte; N] {
+        self.bits_from(&number, count)
+    }
+
+    /// As many bytes of a big-endian number as are asked for, from so many bits below its highest on, and around.
+    #[inline(always)]
+    fn bits_from<const N: usize, const M: usize>(
+        self,
+        number: &[Self::Byte; N],
+        count: usize,
+    ) -> [Self::Byte; M] {
         let (bytes, bits) = (count / 8, (count % 8) as u32);
-        each!(i < N => {
+        each!(i < M => {
             let high = number[(i + bytes) % N];
             if bits == 0 { high } else { self.between(high, number[(i + bytes + 1) % N], bits) }
         })
@@ -124,6 +134,8 @@ pub trait KeyBytes: Bytes<Byte: Zeroize> {
 }
 
 /// A description whose key schedule may be of any number of keys.
+///
+/// Implementations of [`Scheduled::round_keys`] must be `#[inline(always)]`, without closures that compute with bytes.
 pub trait Scheduled: Description {
     /// Bytes of the round keys of a key of so many bytes.
     fn round_key_bytes(key_bytes: usize) -> usize;

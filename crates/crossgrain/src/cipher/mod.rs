@@ -5,6 +5,7 @@
 //!
 //! * a plain byte, looked up in the tables: the reference ([`plain`]);
 //! * a register that holds that byte of many blocks, substituted by one of several [`ways`]: a kernel ([`sliced`]);
+//! * a register that holds a byte of many keys, or of a block under each: a kernel that searches for a key ([`key_lanes`]);
 //! * eight words, each of them one bit of many blocks, by gates: a bit-sliced kernel ([`sliced`]), and the key schedule;
 //! * the constants that a kernel's S-boxes leave out: round keys that bring them ([`folded`]);
 //! * nothing, and each operation is counted: estimates ([`Work`]);
@@ -107,6 +108,8 @@ pub mod sm4;
 mod description;
 mod entry;
 pub mod folded;
+#[cfg(feature = "search")]
+pub mod key_lanes;
 #[cfg(feature = "search")]
 mod many_keys;
 pub mod nibbles;

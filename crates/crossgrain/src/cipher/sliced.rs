@@ -19,13 +19,13 @@ use super::{Bytes, Description, Words};
 use crate::word::{ByteLanes, Lane32, each};
 
 /// S-boxes, and linear maps, that one cipher may have.
-const BOXES_MAX: usize = 4;
+pub(super) const BOXES_MAX: usize = 4;
 const MAPS_MAX: usize = 7;
 
 /// The constants of a cipher's S-boxes and maps, as a way takes them.
 pub struct Forms<W: ByteLanes, Y: Way<W>> {
-    boxes: [Y::Sbox; BOXES_MAX],
-    maps: [Y::Linear; MAPS_MAX],
+    pub(super) boxes: [Y::Sbox; BOXES_MAX],
+    pub(super) maps: [Y::Linear; MAPS_MAX],
 }
 
 impl<W: ByteLanes, Y: Way<W>> Forms<W, Y> {

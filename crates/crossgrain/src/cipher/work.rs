@@ -2,6 +2,8 @@
 
 use std::cell::RefCell;
 
+#[cfg(feature = "search")]
+use super::KeyBytes;
 use super::sbox::{Linear, Sbox};
 use super::{Bytes, Description, OnBytes, OnWords, Scheduled, Words};
 use crate::block::Direction;
@@ -15,7 +17,7 @@ pub struct Work {
     maps: Vec<f64>,
     /// Sums, and products with keys.
     sums: f64,
-    /// Rotations of words.
+    /// Rotations of words, or of bytes with those beside them.
     rotations: f64,
 }
 
@@ -31,6 +33,15 @@ impl Work {
     pub fn on_words<C: OnWords + Scheduled>(direction: Direction) -> Self {
         let (work, keys) = (RefCell::new(Self::none::<C>()), keys::<C>());
         C::rounds(Tally(&work), direction, [(); 4], &vec![(); keys / 4]);
+        work.into_inner()
+    }
+
+    /// Those of a key schedule, for keys of the cipher's first size.
+    #[cfg(feature = "search")]
+    pub fn on_keys<C: Scheduled>(direction: Direction) -> Self {
+        let work = RefCell::new(Self::none::<C>());
+        let key = vec![(); C::FAMILY.first().key_bytes()];
+        C::round_keys(Tally(&work), &key, direction, &mut |_, _| {});
         work.into_inner()
     }
 
@@ -101,6 +112,20 @@ impl Bytes for Tally<'_> {
 
     fn linear(self, (): (), map: usize) {
         self.0.borrow_mut().maps[map] += 1.0;
+    }
+}
+
+#[cfg(feature = "search")]
+impl KeyBytes for Tally<'_> {
+    fn constant(self, _: u8) {}
+
+    fn substitute(self, choose: impl Fn(usize) -> usize, bytes: &mut [()]) {
+        let boxes = &mut self.0.borrow_mut().boxes;
+        (0..bytes.len()).for_each(|at| boxes[choose(at)] += 1.0);
+    }
+
+    fn between(self, (): (), (): (), _: u32) {
+        self.0.borrow_mut().rotations += 1.0;
     }
 }
 

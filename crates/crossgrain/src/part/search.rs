@@ -13,7 +13,8 @@ use std::fmt;
 use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::block::{BLOCK_BYTES, Block, Direction};
-use crate::word::wipe_room;
+use crate::convert::{ByteGroup, Group as _};
+use crate::word::{ByteLanes, Isa as _, Kernel, each, wipe_room};
 
 /// A block before and after the cipher, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,6 +176,25 @@ pub(crate) trait Lanes: Send + Sync {
 
 /// Blocks of the longest start: a state, and eight words of a key.
 pub(crate) const START_BLOCKS: usize = 3;
+
+/// As many blocks as there are lanes, as bytes of the same place.
+pub(crate) fn transposed<W: ByteLanes>(isa: W::Isa, blocks: &[u8]) -> [W; 16] {
+    isa.enter(Transposed::<W>(isa, blocks))
+}
+
+struct Transposed<'a, W: ByteLanes>(W::Isa, &'a [u8]);
+
+impl<W: ByteLanes> Kernel for Transposed<'_, W> {
+    type Output = [W; 16];
+
+    #[inline(always)]
+    fn run(self) -> [W; 16] {
+        let Self(isa, blocks) = self;
+        let mut group = each!(i < 16 => W::load(isa, &blocks[i * W::BYTES..][..W::BYTES]));
+        ByteGroup::transpose(isa, &mut group);
+        group
+    }
+}
 
 /// The inner table of a kernel.
 struct Table<L: Lanes> {

@@ -62,7 +62,9 @@ impl Costs {
     #[doc(hidden)]
     pub fn derived(row: &Variant) -> Option<Cost> {
         let direction = match row.action {
-            Action::Tile(_, direction, _) | Action::SearchStep(_, direction, _) => direction,
+            Action::Tile(_, direction, _)
+            | Action::Search(direction, ..)
+            | Action::SearchStep(_, direction, _) => direction,
             _ => Direction::Encrypt,
         };
         let bundle_ns = row.instructions?(direction) * INSTRUCTION_NS;

@@ -6,17 +6,21 @@
 use super::table::{bitsliced, by, by_table, of};
 use super::{Action, BindSearch, BindStep, Variant};
 use crate::block::{Direction, Family};
-use crate::cipher::{Description, OnBytes, OnWords, Scheduled, Visitor, Work, visit};
+use crate::cipher::key_lanes::{OfBytes, OfWords, UnderKeys};
+use crate::cipher::sbox::Sbox;
+use crate::cipher::ways::{self, Way};
+use crate::cipher::{Description, Listed, OnBytes, OnWords, Scheduled, Visitor, Work, visit};
 use crate::circuit::Bits;
 use crate::part::aes::search::substitute::{Galois, Nibbles, Permute, Substitute};
 use crate::part::aes::search::{Byte, LaneByte};
+use crate::part::described_search::registers;
 use crate::part::described_search::{Comparison, Rounds, Schedule};
 use crate::part::search::{Step, Use};
 use crate::part::{aes, serpent};
 use crate::repr::Repr;
 use crate::word::{
-    AesLanes, AesWord128, AesWord256, AesWord512, ByteLanes, GfniWord256, GfniWord512, Isa, Lane32, Portable,
-    VbmiWord512, Word128, Word256, Word512,
+    AesLanes, AesWord128, AesWord256, AesWord512, ByteLanes, GfniVbmiWord512, GfniWord256, GfniWord512, Isa,
+    Lane32, Portable, VbmiWord512, Word128, Word256, Word512,
 };
 
 /// Adds them all.
@@ -105,8 +109,50 @@ fn step<C: Description>(
     Variant { instructions: Some(instructions), ..row }
 }
 
+/// Instructions that a key of a list takes besides, each for itself.
+const LISTED: f64 = 60.0;
+
+/// Instructions of a search on registers, for a bundle. An S-box has two constants besides.
+fn on_registers<U: UnderKeys, W: ByteLanes, Y: Way<W>>(direction: Direction) -> f64 {
+    let of_box = |sbox: &Sbox| Y::instructions(sbox) + 2.0;
+    let ((rounds, bytes), schedule) = (U::work(direction), Work::on_keys::<U::Cipher>(direction));
+    let [rounds, schedule] =
+        [rounds, schedule].map(|work| work.instructions::<U::Cipher>(of_box, Y::INSTRUCTIONS_OF_MAP));
+    bytes * rounds + schedule
+}
+
+/// All of a search on registers, by a way that the cipher's S-boxes take.
+fn registers<U: UnderKeys, W: ByteLanes, Y: Way<W>>(rows: &mut Vec<Variant>) {
+    let bind: BindSearch = |features, cipher, known| {
+        Some(Box::new(registers::Search::<U, W, Y>::new(W::Isa::detect(features)?, cipher, known)?))
+    };
+    let (from, names) = (rows.len(), <U::Cipher as Listed>::NAMES);
+    let repr = Repr::Bytesliced { bits: W::BITS };
+    kernel::<W::Isa>((<U::Cipher as Listed>::FAMILY, names.family), repr, Y::NAME, bind, rows);
+    for row in &mut rows[from..] {
+        row.instructions = Some(match row.action {
+            Action::Search(_, Use::Once, _) => {
+                |direction| on_registers::<U, W, Y>(direction) + LISTED * W::BYTES as f64
+            }
+            _ => on_registers::<U, W, Y>,
+        });
+    }
+}
+
+/// Such a search by the ways that may win.
+fn all_registers<U: UnderKeys>(rows: &mut Vec<Variant>) {
+    if U::Cipher::HAS_STRUCTURE {
+        registers::<U, Word256, ways::Nibbles>(rows);
+        registers::<U, GfniWord512, ways::Galois>(rows);
+    } else {
+        registers::<U, Word256, ways::Scan>(rows);
+        registers::<U, GfniVbmiWord512, ways::PermuteGalois>(rows);
+    }
+}
+
 impl Visitor for Described<'_> {
     fn bytes<C: OnBytes + Scheduled>(&mut self) {
+        all_registers::<OfBytes<C>>(self.0);
         let instructions: Instructions = [
             |direction| Work::on_bytes::<C>(direction).gates::<C>(1) * OF_GATE_IN_SCHEDULE,
             |direction| Work::on_bytes::<C>(direction).gates::<C>(1) * OF_GATE,
@@ -116,6 +162,7 @@ impl Visitor for Described<'_> {
     }
 
     fn words<C: OnWords + Scheduled>(&mut self) {
+        all_registers::<OfWords<C>>(self.0);
         let instructions: Instructions = [
             |direction| Work::on_words::<C>(direction).gates::<C>(4) * OF_GATE_IN_SCHEDULE,
             |direction| Work::on_words::<C>(direction).gates::<C>(4) * OF_GATE,

@@ -27,6 +27,7 @@ impl Scheduled for Aria {
         16 * (rounds(key_bytes) + 1)
     }
 
+    #[inline(always)]
     fn round_keys<S: KeyBytes>(
         s: S,
         key: &[S::Byte],
@@ -54,25 +55,29 @@ const fn rounds(key_bytes: usize) -> usize {
 }
 
 /// W₀ to W₃ (RFC 5794 §2.2).
+#[inline(always)]
 fn words<S: KeyBytes>(s: S, key: &[S::Byte]) -> [[S::Byte; 16]; 4] {
+    let kl = each!(i < 16 => key[i]);
+    let kr = each!(i < 16 => if 16 + i < key.len() { key[16 + i] } else { s.constant(0) });
+    // Odd rounds begin with S-box 0, even ones with number 2.
+    let first = key.len() / 8 - 2;
+    let w1 = s.sum(round_of_secret(s, kl, first, 0), kr);
+    let w2 = s.sum(round_of_secret(s, w1, first + 1, 2), kl);
+    let w3 = s.sum(round_of_secret(s, w2, first + 2, 0), w1);
+    [kl, w1, w2, w3]
+}
+
+/// A round by one of the constants C, whose S-boxes begin with number `first`.
+#[inline(always)]
+fn round_of_secret<S: KeyBytes>(s: S, from: [S::Byte; 16], constant: usize, first: usize) -> [S::Byte; 16] {
     const C: [u128; 3] = [
         0x517c_c1b7_2722_0a94_fe13_abe8_fa9a_6ee0,
         0x6db1_4acc_9e21_c820_ff28_b1d5_ef5d_e2b0,
         0xdb92_371d_2126_e970_0324_9775_04e8_c90e,
     ];
-    let kl = each!(i < 16 => key[i]);
-    let kr = each!(i < 16 => if 16 + i < key.len() { key[16 + i] } else { s.constant(0) });
-    let round = |from, number: usize, first| {
-        let constant = C[(key.len() / 8 - 2 + number) % 3];
-        let mut bytes = s.sum_with(from, constant.to_be_bytes());
-        s.substitute(|at| (at + first) % 4, &mut bytes);
-        diffuse(s, bytes)
-    };
-    // Odd rounds begin with S-box 0, even ones with number 2.
-    let w1 = s.sum(round(kl, 0, 0), kr);
-    let w2 = s.sum(round(w1, 1, 2), kl);
-    let w3 = s.sum(round(w2, 2, 0), w1);
-    [kl, w1, w2, w3]
+    let mut bytes = s.sum_with(from, C[constant % 3].to_be_bytes());
+    s.substitute(|at| (at + first) % 4, &mut bytes);
+    diffuse(s, bytes)
 }
 
 impl OnBytes for Aria {

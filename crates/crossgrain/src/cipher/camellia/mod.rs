@@ -37,6 +37,7 @@ impl Scheduled for Camellia {
         8 * list(key_bytes).len()
     }
 
+    #[inline(always)]
     fn round_keys<S: KeyBytes>(
         s: S,
         key: &[S::Byte],
@@ -46,9 +47,10 @@ impl Scheduled for Camellia {
         let sources = Zeroizing::new(sources(s, key));
         let list = list(key.len());
         for (at, &(source, rotation, half)) in list.iter().enumerate() {
-            let word = s.rotate_left(sources[source as usize], rotation);
+            let rotation = rotation + if half == 1 { 0 } else { 64 };
+            let half: Half<_> = s.bits_from(&sources[source as usize], rotation);
             let place = if direction == Direction::Encrypt { at } else { from_the_end(at, list.len()) };
-            keep(8 * place, if half == 1 { &word[..8] } else { &word[8..] });
+            keep(8 * place, &half);
         }
     }
 }
@@ -74,6 +76,7 @@ enum Source {
 }
 
 /// K_L, K_R, K_A and K_B (RFC 3713 §2.2).
+#[inline(always)]
 fn sources<S: KeyBytes>(s: S, key: &[S::Byte]) -> [[S::Byte; 16]; 4] {
     let kl = each!(i < 16 => key[i]);
     let kr = match key.len() {
@@ -87,6 +90,7 @@ fn sources<S: KeyBytes>(s: S, key: &[S::Byte]) -> [[S::Byte; 16]; 4] {
 }
 
 /// Two rounds by the constants Σ from number `first` on.
+#[inline(always)]
 fn two_rounds<S: KeyBytes>(s: S, state: [S::Byte; 16], first: usize) -> [S::Byte; 16] {
     const SIGMA: [u64; 6] = [
         0xa09e_667f_3bcc_908b,
@@ -103,6 +107,7 @@ fn two_rounds<S: KeyBytes>(s: S, state: [S::Byte; 16], first: usize) -> [S::Byte
 }
 
 /// F of a sum with a key.
+#[inline(always)]
 fn f_of_secret<S: KeyBytes>(s: S, mut sum: Half<S::Byte>) -> Half<S::Byte> {
     s.substitute(|at| CHOICE[at], &mut sum);
     p(s, sum)

@@ -7,7 +7,6 @@
 
 use zeroize::Zeroizing;
 
-use super::plain::Tables;
 use super::sbox::{Linear, Sbox};
 use super::{Bytes, Description, KeyBytes, OnBytes, Scheduled};
 use crate::block::{Block, Direction};
@@ -26,8 +25,16 @@ const FACTORS: [u8; 7] = [148, 32, 133, 16, 194, 192, 251];
 /// Round keys.
 const KEYS: usize = 10;
 
-/// Constants of the key schedule, and rounds of its Feistel network.
-const CONSTANTS: u8 = 32;
+/// The constants of the key schedule, one for each round of its Feistel network: L of their numbers.
+const CONSTANTS: [Block; 32] = {
+    let (mut constants, mut at) = ([[0; 16]; 32], 0);
+    while at < 32 {
+        constants[at][15] = at as u8 + 1;
+        constants[at] = l(constants[at]);
+        at += 1;
+    }
+    constants
+};
 
 impl Description for Kuznyechik {
     /// π and its inverse.
@@ -49,45 +56,59 @@ impl Scheduled for Kuznyechik {
         16 * KEYS
     }
 
+    #[inline(always)]
     fn round_keys<S: KeyBytes>(
         s: S,
         key: &[S::Byte],
         direction: Direction,
         keep: &mut impl FnMut(usize, &[S::Byte]),
     ) {
-        let mut add = |number: usize, key: [S::Byte; 16]| {
-            let last = KEYS - 1;
-            match direction {
-                Direction::Encrypt => keep(16 * number, &key),
-                // For reversed blocks, and all but the last added after the inverse of L and not before it.
-                Direction::Decrypt if number == 0 => keep(16 * last, &reversed(key)),
-                Direction::Decrypt => keep(16 * (last - number), &mix(s, reversed(key))),
-            }
-        };
         let mut a = Zeroizing::new(each!(i < 16 => key[i]));
         let mut b = Zeroizing::new(each!(i < 16 => key[16 + i]));
-        add(0, *a);
-        add(1, *b);
-        for number in 1..=CONSTANTS {
-            let mut constant = [0; 16];
-            constant[15] = number;
-            let mut sum = s.sum_with(*a, l(constant));
-            s.substitute(|_| 0, &mut sum);
-            let next = s.sum(mix(s, sum), *b);
-            *b = *a;
-            *a = next;
+        for number in 0..=CONSTANTS.len() {
+            if number > 0 {
+                let mut sum = s.sum_with(*a, CONSTANTS[number - 1]);
+                s.substitute(|_| 0, &mut sum);
+                let next = s.sum(mix(s, sum), *b);
+                *b = *a;
+                *a = next;
+            }
             if number % 8 == 0 {
-                let first = usize::from(number) / 4;
-                add(first, *a);
-                add(first + 1, *b);
+                let first = number / 4;
+                for (number, key) in [(first, *a), (first + 1, *b)] {
+                    let last = KEYS - 1;
+                    match direction {
+                        Direction::Encrypt => keep(16 * number, &key),
+                        // For reversed blocks, and all but the last added after the inverse of L and not before it.
+                        Direction::Decrypt if number == 0 => keep(16 * last, &reversed(key)),
+                        Direction::Decrypt => keep(16 * (last - number), &mix(s, reversed(key))),
+                    }
+                }
             }
         }
     }
 }
 
-/// L of plain bytes.
-fn l(block: Block) -> Block {
-    mix(Tables::of::<Kuznyechik>(), block)
+/// L of a block that is known when this is compiled.
+const fn l(mut x: Block) -> Block {
+    let mut first = 16;
+    while first > 0 {
+        first -= 1;
+        // The last byte is where the new one goes: byte i lies in place `first` + 1 + i.
+        let (mut sum, mut i) = (x[first], 0);
+        while i < 15 {
+            let byte = x[(first + 1 + i) % 16];
+            let from_the_end = if i < 7 { i } else { 14 - i };
+            sum ^= match from_the_end {
+                6 => byte,
+                7 => Kuznyechik::MAPS[6].of(byte),
+                other => Kuznyechik::MAPS[other].of(byte),
+            };
+            i += 1;
+        }
+        x[first] = sum;
+    }
+    x
 }
 
 impl OnBytes for Kuznyechik {

@@ -35,14 +35,15 @@ impl Scheduled for Sm4 {
         4 * ROUNDS
     }
 
+    #[inline(always)]
     fn round_keys<S: KeyBytes>(
         s: S,
         key: &[S::Byte],
         direction: Direction,
         keep: &mut impl FnMut(usize, &[S::Byte]),
     ) {
-        let word = |i: usize| s.sum_with(each!(j < 4 => key[4 * i + j]), FK[i].to_be_bytes());
-        let mut k = Zeroizing::new(each!(i < 4 => word(i)));
+        let words = each!(i < 4 => s.sum_with(each!(j < 4 => key[4 * i + j]), FK[i].to_be_bytes()));
+        let mut k = Zeroizing::new(words);
         for round in 0..ROUNDS {
             let mut b = s.sum_with(s.sum(s.sum(k[1], k[2]), k[3]), ck(round).to_be_bytes());
             s.substitute(|_| 0, &mut b);

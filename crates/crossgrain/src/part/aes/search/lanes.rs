@@ -8,10 +8,11 @@ use std::marker::PhantomData;
 use super::substitute::{Substitute, inv_mix_column, mix_column, mixing_adds};
 use crate::block::Direction;
 use crate::circuit::{Bits, aes_linear, aes_sbox};
-use crate::convert::{BlocksToBits, ByteGroup, Group, Load, Network};
+use crate::convert::{BlocksToBits, Load, Network};
 use crate::part::aes::lane_schedule::ROUND_CONSTANTS;
+use crate::part::search::transposed;
 use crate::repr::block_of_lane;
-use crate::word::{ByteLanes, Isa, Kernel, Register, Tile, Word, each};
+use crate::word::{ByteLanes, Isa, Register, Tile, Word, each};
 
 /// A byte of every key, in registers or in a program's text, and the steps of AES on it.
 pub trait CipherByte: Copy {
@@ -289,7 +290,7 @@ impl<W: ByteLanes, S: Substitute<W> + 'static> LaneByte for Byte<W, S> {
     }
 
     fn load(isa: W::Isa, blocks: &[u8]) -> [Self; 16] {
-        let words = isa.enter(Transposed::<W>(isa, blocks));
+        let words = transposed::<W>(isa, blocks);
         each!(i < 16 => Self::new(words[i]))
     }
 
@@ -300,20 +301,5 @@ impl<W: ByteLanes, S: Substitute<W> + 'static> LaneByte for Byte<W, S> {
 
     fn key_of(lane: usize) -> usize {
         block_of_lane(W::BITS, W::BYTES, lane)
-    }
-}
-
-/// Blocks as bytes of the same place.
-struct Transposed<'a, W: ByteLanes>(W::Isa, &'a [u8]);
-
-impl<W: ByteLanes> Kernel for Transposed<'_, W> {
-    type Output = [W; 16];
-
-    #[inline(always)]
-    fn run(self) -> [W; 16] {
-        let Self(isa, blocks) = self;
-        let mut group = each!(i < 16 => W::load(isa, &blocks[i * W::BYTES..][..W::BYTES]));
-        ByteGroup::transpose(isa, &mut group);
-        group
     }
 }

@@ -1,8 +1,10 @@
-//! Steps of a search for the key of a cipher that is described once, on batches of keys.
+//! Search for the key of a cipher that is described once: its steps on batches of keys, and on [`registers`] all of it.
 //!
 //! The schedule goes across the grain, by gates for 64 keys at a time; the rounds go so too, or along it by look-ups.
 //! Holds: all known bits are compared, so what is found is right; but for the look-ups nothing branches or indexes on keys, except on
 //! that.
+
+pub mod registers;
 
 use std::fmt;
 

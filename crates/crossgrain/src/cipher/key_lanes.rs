@@ -1,0 +1,249 @@
+//! Descriptions on registers of keys: a lane is a byte of a key, of its round keys, or of a block under it.
+//!
+//! Layout: `Repr::Bytesliced`. A word of 32 bits is four registers, the highest byte first, so that rotations by whole bytes are renaming.
+//! Holds: everything that kernels call is `#[inline(always)]`.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use zeroize::Zeroize;
+
+use super::sliced::{BOXES_MAX, Forms};
+use super::ways::Way;
+use super::{Bytes, Description, KeyBytes, OnBytes, OnWords, Scheduled, Words, Work};
+use crate::block::Direction;
+use crate::word::{ByteLanes, each};
+
+/// A byte eight times.
+const fn eight(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
+/// The constants of a cipher, as a way takes them, and those of S-boxes that the way leaves out: round keys of many keys bring none.
+pub struct Constants<W: ByteLanes, Y: Way<W>> {
+    forms: Forms<W, Y>,
+    /// Before and behind each S-box.
+    lacks: [[u64; 2]; BOXES_MAX],
+}
+
+impl<W: ByteLanes, Y: Way<W>> Constants<W, Y> {
+    /// Those of a cipher; `None` if the way cannot do all of its S-boxes.
+    ///
+    /// # Panics
+    /// As [`Forms::of`].
+    pub fn of<C: Description>() -> Option<Self> {
+        let mut lacks = [[0; 2]; BOXES_MAX];
+        for (both, lack) in lacks.iter_mut().zip(Forms::<W, Y>::lacks::<C>()) {
+            *both = [eight(lack.input), eight(lack.output)];
+        }
+        Some(Self { forms: Forms::of::<C>()?, lacks })
+    }
+}
+
+impl<W: ByteLanes, Y: Way<W>> fmt::Debug for Constants<W, Y> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Constants")
+    }
+}
+
+/// A byte of every key.
+#[derive(Clone, Copy)]
+pub struct Byte<W>(pub W);
+
+impl<W> fmt::Debug for Byte<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Byte(secret)")
+    }
+}
+
+/// Registers spill to the stack of a kernel, which is wiped by those who call it.
+impl<W> Zeroize for Byte<W> {
+    #[inline(always)]
+    fn zeroize(&mut self) {}
+}
+
+/// What the schedule and the rounds of a cipher compute with.
+#[derive(Debug)]
+pub struct KeyLanes<'a, C, W: ByteLanes, Y: Way<W>> {
+    isa: W::Isa,
+    constants: &'a Constants<W, Y>,
+    cipher: PhantomData<fn() -> C>,
+}
+
+impl<C, W: ByteLanes, Y: Way<W>> Clone for KeyLanes<'_, C, W, Y> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C, W: ByteLanes, Y: Way<W>> Copy for KeyLanes<'_, C, W, Y> {}
+
+impl<'a, C: Description, W: ByteLanes, Y: Way<W>> KeyLanes<'a, C, W, Y> {
+    /// By constants of the cipher.
+    #[inline(always)]
+    pub const fn new(isa: W::Isa, constants: &'a Constants<W, Y>) -> Self {
+        Self { isa, constants, cipher: PhantomData }
+    }
+
+    #[inline(always)]
+    fn substituted(self, byte: W, sbox: usize) -> W {
+        let Self { isa, constants: Constants { forms, lacks }, .. } = self;
+        let [before, behind] = lacks[sbox];
+        let entering = byte ^ W::splat(isa, before);
+        Y::substitute(isa, entering, &forms.boxes[sbox], &C::BOXES[sbox]) ^ W::splat(isa, behind)
+    }
+
+    /// Bits of two bytes, `UP` of the lower one and `DOWN` of the higher, which are eight together.
+    #[inline(always)]
+    fn shifted<const UP: u32, const DOWN: u32>(self, high: W, low: W) -> W {
+        let low_bits = W::splat(self.isa, eight((1 << UP) - 1));
+        low_bits.select(low.shift_right::<DOWN>(), high.shift_left::<UP>())
+    }
+}
+
+impl<C: Description, W: ByteLanes, Y: Way<W>> Bytes for KeyLanes<'_, C, W, Y> {
+    type Byte = Byte<W>;
+    type Key = Byte<W>;
+
+    #[inline(always)]
+    fn add(self, a: Byte<W>, b: Byte<W>) -> Byte<W> {
+        Byte(a.0 ^ b.0)
+    }
+
+    #[inline(always)]
+    fn add_key(self, byte: Byte<W>, key: &Byte<W>) -> Byte<W> {
+        Byte(byte.0 ^ key.0)
+    }
+
+    #[inline(always)]
+    fn and_key(self, byte: Byte<W>, key: &Byte<W>) -> Byte<W> {
+        Byte(byte.0 & key.0)
+    }
+
+    #[inline(always)]
+    fn or_key(self, byte: Byte<W>, key: &Byte<W>) -> Byte<W> {
+        Byte((byte.0 & !key.0) ^ key.0)
+    }
+
+    #[inline(always)]
+    fn substitute_sum(self, byte: Byte<W>, key: &Byte<W>, sbox: usize) -> Byte<W> {
+        Byte(self.substituted(byte.0 ^ key.0, sbox))
+    }
+
+    #[inline(always)]
+    fn linear(self, byte: Byte<W>, map: usize) -> Byte<W> {
+        Byte(Y::map(self.isa, byte.0, &self.constants.forms.maps[map], &C::MAPS[map]))
+    }
+}
+
+impl<C: Description, W: ByteLanes, Y: Way<W>> KeyBytes for KeyLanes<'_, C, W, Y> {
+    #[inline(always)]
+    fn constant(self, byte: u8) -> Byte<W> {
+        Byte(W::splat(self.isa, eight(byte)))
+    }
+
+    #[inline(always)]
+    fn substitute(self, choose: impl Fn(usize) -> usize, bytes: &mut [Byte<W>]) {
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = Byte(self.substituted(byte.0, choose(at)));
+        }
+    }
+
+    #[inline(always)]
+    fn between(self, high: Byte<W>, low: Byte<W>, count: u32) -> Byte<W> {
+        let (high, low) = (high.0, low.0);
+        Byte(match count {
+            1 => self.shifted::<1, 7>(high, low),
+            2 => self.shifted::<2, 6>(high, low),
+            3 => self.shifted::<3, 5>(high, low),
+            4 => self.shifted::<4, 4>(high, low),
+            5 => self.shifted::<5, 3>(high, low),
+            6 => self.shifted::<6, 2>(high, low),
+            _ => self.shifted::<7, 1>(high, low),
+        })
+    }
+}
+
+impl<C: Description, W: ByteLanes, Y: Way<W>> Words for KeyLanes<'_, C, W, Y> {
+    type Word = [Byte<W>; 4];
+    type Key = [Byte<W>; 4];
+
+    #[inline(always)]
+    fn add(self, a: [Byte<W>; 4], b: [Byte<W>; 4]) -> [Byte<W>; 4] {
+        self.sum(a, b)
+    }
+
+    #[inline(always)]
+    fn substitute_sum(self, word: [Byte<W>; 4], key: &[Byte<W>; 4], sbox: usize) -> [Byte<W>; 4] {
+        each!(row < 4 => Bytes::substitute_sum(self, word[row], &key[row], sbox))
+    }
+
+    #[inline(always)]
+    fn rotate_left<const COUNT: u32>(self, word: [Byte<W>; 4]) -> [Byte<W>; 4] {
+        KeyBytes::rotate_left(self, word, COUNT as usize)
+    }
+}
+
+/// A description whose rounds run under many keys, whether they compute with bytes or with words.
+pub trait UnderKeys: Send + Sync + 'static {
+    /// The description.
+    type Cipher: Scheduled;
+
+    /// Operations of the rounds, and on how many bytes each of them is.
+    fn work(direction: Direction) -> (Work, f64);
+
+    /// What a block of each lane becomes, by the bytes of round keys. Implementations must be `#[inline(always)]`.
+    fn rounds<W: ByteLanes, Y: Way<W>>(
+        s: KeyLanes<'_, Self::Cipher, W, Y>,
+        direction: Direction,
+        block: [Byte<W>; 16],
+        keys: &[Byte<W>],
+    ) -> [Byte<W>; 16];
+}
+
+/// A cipher of bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct OfBytes<C>(PhantomData<fn() -> C>);
+
+/// A cipher of words.
+#[derive(Clone, Copy, Debug)]
+pub struct OfWords<C>(PhantomData<fn() -> C>);
+
+impl<C: OnBytes + Scheduled> UnderKeys for OfBytes<C> {
+    type Cipher = C;
+
+    fn work(direction: Direction) -> (Work, f64) {
+        (Work::on_bytes::<C>(direction), 1.0)
+    }
+
+    #[inline(always)]
+    fn rounds<W: ByteLanes, Y: Way<W>>(
+        s: KeyLanes<'_, C, W, Y>,
+        direction: Direction,
+        block: [Byte<W>; 16],
+        keys: &[Byte<W>],
+    ) -> [Byte<W>; 16] {
+        C::rounds(s, direction, block, keys)
+    }
+}
+
+impl<C: OnWords + Scheduled> UnderKeys for OfWords<C> {
+    type Cipher = C;
+
+    fn work(direction: Direction) -> (Work, f64) {
+        (Work::on_words::<C>(direction), 4.0)
+    }
+
+    #[inline(always)]
+    fn rounds<W: ByteLanes, Y: Way<W>>(
+        s: KeyLanes<'_, C, W, Y>,
+        direction: Direction,
+        block: [Byte<W>; 16],
+        keys: &[Byte<W>],
+    ) -> [Byte<W>; 16] {
+        let words = each!(i < 4 => each!(row < 4 => block[4 * i + row]));
+        let words = C::rounds(s, direction, words, keys.as_chunks().0);
+        each!(i < 16 => words[i / 4][i % 4])
+    }
+}

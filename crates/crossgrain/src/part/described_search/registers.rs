@@ -1,0 +1,138 @@
+//! Search for the key of a cipher that is described once, on registers: a lane is a key.
+//!
+//! Layout: byte i of a key, of its round keys and of the known block under it lies in register i, as in `Repr::Bytesliced`. The round keys of a bundle
+//! are made first, and stay in the first cache for the rounds.
+//! Holds: all known bits are compared. A start is the key itself, so `part::search`'s sums hold for either use of a table.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::block::{Block, Cipher};
+use crate::cipher::Scheduled;
+use crate::cipher::key_lanes::{Byte, Constants, KeyLanes, UnderKeys};
+use crate::cipher::ways::Way;
+use crate::part::search::{Known, Lanes, START_BLOCKS, Use, transposed};
+use crate::repr::block_of_lane;
+use crate::word::{ByteLanes, Isa, Kernel, each};
+
+/// Bytes of the longest key, and of its round keys.
+const KEY_BYTES: usize = 32;
+const ROUND_KEY_BYTES: usize = 272;
+
+/// A kernel for one known block.
+pub struct Search<U: UnderKeys, W: ByteLanes, Y: Way<W>> {
+    isa: W::Isa,
+    constants: Arc<Constants<W, Y>>,
+    key_bytes: usize,
+    known: Known,
+    of: std::marker::PhantomData<fn() -> U>,
+}
+
+impl<U: UnderKeys, W: ByteLanes, Y: Way<W>> Clone for Search<U, W, Y> {
+    fn clone(&self) -> Self {
+        Self { constants: Arc::clone(&self.constants), ..*self }
+    }
+}
+
+impl<U: UnderKeys, W: ByteLanes, Y: Way<W>> fmt::Debug for Search<U, W, Y> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "described_search::Search({} bits)", W::BITS)
+    }
+}
+
+impl<U: UnderKeys, W: ByteLanes, Y: Way<W>> Search<U, W, Y> {
+    /// A kernel for keys of one of the cipher's lengths; `None` if the way cannot do its S-boxes.
+    ///
+    /// # Panics
+    /// If there is no room for its round keys.
+    pub fn new(isa: W::Isa, cipher: Cipher, known: &Known) -> Option<Self> {
+        let key_bytes = cipher.key_bytes();
+        assert!(
+            U::Cipher::round_key_bytes(key_bytes) <= ROUND_KEY_BYTES,
+            "more round keys than there is room for"
+        );
+        let constants = Arc::new(Constants::of::<U::Cipher>()?);
+        Some(Self { isa, constants, key_bytes, known: *known, of: std::marker::PhantomData })
+    }
+}
+
+impl<U: UnderKeys, W: ByteLanes, Y: Way<W>> Lanes for Search<U, W, Y> {
+    /// The bytes of keys.
+    type Start = [W; KEY_BYTES];
+
+    fn lanes(&self) -> usize {
+        W::BYTES
+    }
+
+    fn key_bytes(&self) -> usize {
+        self.key_bytes
+    }
+
+    fn start(&self, key: &[u8], _: Use, blocks: &mut [Block; START_BLOCKS]) {
+        blocks.as_flattened_mut()[..key.len()].copy_from_slice(key);
+    }
+
+    fn load(&self, blocks: &[Vec<u8>; START_BLOCKS]) -> [W; KEY_BYTES] {
+        let [low, high] = [0, 1].map(|half| transposed(self.isa, &blocks[half]));
+        each!(i < KEY_BYTES => if i < 16 { low[i] } else { high[i - 16] })
+    }
+
+    fn run(
+        &self,
+        _: Use,
+        bundles: &[[W; KEY_BYTES]],
+        outer: &[Block; START_BLOCKS],
+        found: &mut [u64],
+    ) -> bool {
+        self.isa.enter(Try { search: self, bundles, outer: outer.as_flattened(), found })
+    }
+
+    fn key_of(&self, lane: usize) -> usize {
+        block_of_lane(W::BITS, W::BYTES, lane)
+    }
+}
+
+/// All bundles with one outer key.
+struct Try<'a, U: UnderKeys, W: ByteLanes, Y: Way<W>> {
+    search: &'a Search<U, W, Y>,
+    bundles: &'a [[W; KEY_BYTES]],
+    outer: &'a [u8],
+    found: &'a mut [u64],
+}
+
+/// A byte in every lane.
+#[inline(always)]
+fn same<W: ByteLanes>(isa: W::Isa, byte: u8) -> W {
+    W::splat(isa, u64::from_ne_bytes([byte; 8]))
+}
+
+impl<U: UnderKeys, W: ByteLanes, Y: Way<W>> Kernel for Try<'_, U, W, Y> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let Self { search, bundles, outer, found } = self;
+        let Search { isa, key_bytes, known: Known { direction, input, output, mask }, .. } = *search;
+        let lanes = KeyLanes::<U::Cipher, W, Y>::new(isa, &search.constants);
+        let mut round_keys = [Byte(W::splat(isa, 0)); ROUND_KEY_BYTES];
+        let mut any = 0;
+        for (inner, found) in bundles.iter().zip(found) {
+            let key = each!(i < KEY_BYTES => Byte(inner[i] ^ same(isa, outer[i])));
+            U::Cipher::round_keys(lanes, &key[..key_bytes], direction, &mut |place, bytes: &[Byte<W>]| {
+                // No instruction but copies: this need not be inlined.
+                round_keys[place..][..bytes.len()].copy_from_slice(bytes);
+            });
+            let block = each!(i < 16 => Byte(same(isa, input[i])));
+            let block =
+                U::rounds(lanes, direction, block, &round_keys[..U::Cipher::round_key_bytes(key_bytes)]);
+            let mut differing = W::splat(isa, 0);
+            for i in 0..16 {
+                let difference = (block[i].0 ^ same(isa, output[i])) & same(isa, mask[i]);
+                differing = W::ternary::<0xfe>(differing, difference, difference);
+            }
+            *found = differing.zero_bytes();
+            any |= *found;
+        }
+        any != 0
+    }
+}
