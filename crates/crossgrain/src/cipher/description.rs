@@ -72,6 +72,12 @@ pub trait Bytes: Copy {
     /// The sum of two bytes.
     fn add(self, a: Self::Byte, b: Self::Byte) -> Self::Byte;
 
+    /// Whether a sum of three takes as long as one of two.
+    #[inline(always)]
+    fn sums_three(self) -> bool {
+        false
+    }
+
     /// The sum with a byte of a key. No key is added twice, here or by `substitute_sum`.
     fn add_key(self, byte: Self::Byte, key: &Self::Key) -> Self::Byte;
 
@@ -172,11 +178,53 @@ pub trait Words: Copy {
 ///
 /// Implementations of [`OnBytes::rounds`] must be `#[inline(always)]`.
 pub trait OnBytes: Description {
-    /// Bytes of a block that a round changes.
-    const CHANGED: usize = 16;
+    /// Whether the rounds are [`Pass`]es, which may go over many blocks one after another.
+    const IN_PASSES: bool = false;
+
+    /// Has them run, if they are, by so many bytes of round keys. Implementations must be `#[inline(always)]`.
+    fn passes<P: Passes>(_passes: &mut P, _round_keys: usize) {}
 
     /// The whole cipher on the sixteen bytes of a block.
     fn rounds<S: Bytes>(s: S, direction: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16];
+}
+
+/// A piece of a cipher's rounds: it changes bytes of a block, by bytes of round keys.
+///
+/// Implementations of [`Pass::run`] must be `#[inline(always)]`.
+pub trait Pass {
+    /// Bytes of round keys that it takes, 16 at most.
+    const KEYS: usize;
+
+    /// Changes the block.
+    fn run<S: Bytes>(s: S, block: &mut [S::Byte; 16], keys: &[S::Key]);
+}
+
+/// What runs passes, each by the round keys that come behind those of the one before.
+///
+/// Implementations of [`Passes::pass`] must be `#[inline(always)]`.
+pub trait Passes {
+    /// The next one.
+    fn pass<P: Pass>(&mut self);
+}
+
+/// Passes on blocks that are in registers: all of them, one after another.
+#[derive(Debug)]
+pub struct InRegisters<'a, S: Bytes> {
+    /// What they compute with.
+    pub s: S,
+    /// The blocks.
+    pub block: [S::Byte; 16],
+    /// The round keys of those that are left.
+    pub keys: &'a [S::Key],
+}
+
+impl<S: Bytes> Passes for InRegisters<'_, S> {
+    #[inline(always)]
+    fn pass<P: Pass>(&mut self) {
+        let (keys, rest) = self.keys.split_at(P::KEYS);
+        P::run(self.s, &mut self.block, keys);
+        self.keys = rest;
+    }
 }
 
 /// A cipher whose rounds compute with four words, each the big-endian number that four bytes of the block are.

@@ -112,6 +112,11 @@ impl<C: Description, W: ByteLanes, Y: Way<W>> Bytes for KeyLanes<'_, C, W, Y> {
     }
 
     #[inline(always)]
+    fn sums_three(self) -> bool {
+        W::has_ternary()
+    }
+
+    #[inline(always)]
     fn add_key(self, byte: Byte<W>, key: &Byte<W>) -> Byte<W> {
         Byte(byte.0 ^ key.0)
     }

@@ -120,8 +120,8 @@ pub mod ways;
 mod work;
 
 pub use self::description::{
-    ByHand, Bytes, Description, KeyBytes, Listed, Names, OnBytes, OnWords, RoundKeys, Scheduled, Visitor,
-    Words,
+    ByHand, Bytes, Description, InRegisters, KeyBytes, Listed, Names, OnBytes, OnWords, Pass, Passes,
+    RoundKeys, Scheduled, Visitor, Words,
 };
 pub use self::entry::{Entry, Keys};
 #[cfg(feature = "search")]

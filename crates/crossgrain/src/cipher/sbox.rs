@@ -15,6 +15,8 @@ pub struct Sbox {
     pub table: [u8; 256],
     /// How it is made of the inversion in AES's field, if it is.
     pub inversion: Option<Inversion>,
+    /// The linear parts of the two maps as GFNI takes them, if it is: numbers that a kernel knows when it is compiled.
+    pub galois: [u64; 2],
     /// Whether it is, and its input map adds a constant at most.
     pub inverts_first: bool,
     /// The tables of nibbles that give it, if it is.
@@ -68,11 +70,15 @@ impl Sbox {
     /// The S-box of a table, whose structure is looked for.
     pub const fn new(table: [u8; 256]) -> Self {
         let inversion = Inversion::of(&table);
-        let (inverts_first, nibbles) = match &inversion {
-            Some(found) => (found.input.adds_constant(), Some(NibbleSbox::of(found))),
-            None => (false, None),
+        let (galois, inverts_first, nibbles) = match &inversion {
+            Some(found) => (
+                [found.input.galois(), found.output.galois()],
+                found.input.adds_constant(),
+                Some(NibbleSbox::of(found)),
+            ),
+            None => ([0; 2], false, None),
         };
-        Self { table, inversion, inverts_first, nibbles, around_aes: around_aes(&table, inversion) }
+        Self { table, inversion, galois, inverts_first, nibbles, around_aes: around_aes(&table, inversion) }
     }
 
     /// The S-box with its input rotated left by `before` bits and its output by `after`.

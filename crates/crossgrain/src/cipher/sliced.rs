@@ -97,6 +97,11 @@ impl<C: Description, W: ByteLanes, Y: Way<W>, const N: usize> Bytes for Lanes<'_
     }
 
     #[inline(always)]
+    fn sums_three(self) -> bool {
+        W::has_ternary()
+    }
+
+    #[inline(always)]
     fn add_key(self, byte: [W; N], key: &u64) -> [W; N] {
         each!(n < N => byte[n] ^ W::splat(self.isa, *key))
     }

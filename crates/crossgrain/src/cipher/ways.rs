@@ -63,21 +63,15 @@ const fn eight(byte: u8) -> u64 {
 #[derive(Debug)]
 pub struct Galois;
 
-/// Two linear maps as GFNI takes them.
-#[derive(Clone, Copy, Debug)]
-pub struct GaloisSbox {
-    input: u64,
-    output: u64,
-}
-
 impl<W: GaloisBytes> Way<W> for Galois {
     const NAME: &'static str = "";
     const INSTRUCTIONS_OF_MAP: f64 = 1.0;
-    type Sbox = GaloisSbox;
+    /// Nothing: S-boxes that share a map are to share a register, so the compiler has to know them.
+    type Sbox = ();
     type Linear = u64;
 
-    fn sbox(sbox: &Sbox) -> Option<GaloisSbox> {
-        sbox.inversion.map(|found| GaloisSbox { input: found.input.galois(), output: found.output.galois() })
+    fn sbox(sbox: &Sbox) -> Option<()> {
+        sbox.inversion.map(|_| ())
     }
 
     fn instructions(sbox: &Sbox) -> f64 {
@@ -93,9 +87,10 @@ impl<W: GaloisBytes> Way<W> for Galois {
     }
 
     #[inline(always)]
-    fn substitute(isa: W::Isa, bytes: W, sbox: &GaloisSbox, known: &Sbox) -> W {
-        let entering = if known.inverts_first { bytes } else { bytes.affine::<0>(isa, sbox.input) };
-        entering.affine_of_inverse::<0>(isa, sbox.output)
+    fn substitute(isa: W::Isa, bytes: W, (): &(), known: &Sbox) -> W {
+        let [input, output] = known.galois;
+        let entering = if known.inverts_first { bytes } else { bytes.affine::<0>(isa, input) };
+        entering.affine_of_inverse::<0>(isa, output)
     }
 
     #[inline(always)]

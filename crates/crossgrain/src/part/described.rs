@@ -13,8 +13,8 @@ use crate::block::Direction;
 use crate::cipher::folded;
 use crate::cipher::sliced::{Forms, Gates, Lanes, spread_byte, spread_word};
 use crate::cipher::ways::Way;
-use crate::cipher::{Entry, Keys, OnBytes, OnWords};
-use crate::word::{ByteLanes, Isa, Kernel, Lane32, Portable, Tile, each};
+use crate::cipher::{Entry, Keys, OnBytes, OnWords, Pass, Passes};
+use crate::word::{ByteLanes, Isa, Kernel, Lane32, Portable, Tile, each, written_out};
 
 /// What plans have to know of every family of such ciphers.
 pub(super) static PARTS: Parts = Parts {
@@ -111,6 +111,67 @@ impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> Kernel for BytesKernel
 impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> TilePart for BytesOnLanes<C, W, Y, N> {
     fn run(&self, tile: &mut Tile, blocks: usize) {
         self.isa.enter(BytesKernel(self, tile, blocks));
+    }
+}
+
+/// A cipher of bytes in lanes whose passes go over all bundles of a tile, one pass after another.
+///
+/// A round waits for its own instructions, which other bundles' rounds fill. What they change is read from the tile and written to it: that takes fewer
+/// instructions than to keep so many bundles in registers and on the stack.
+pub struct InPasses<C, W: ByteLanes, Y: Way<W>>(BytesOnLanes<C, W, Y, 1>);
+
+impl<C: OnBytes, W: ByteLanes, Y: Way<W>> InPasses<C, W, Y> {
+    /// As [`BytesOnLanes::new`].
+    pub fn new(isa: W::Isa, direction: Direction, keys: &[u8]) -> Option<Self> {
+        BytesOnLanes::new(isa, direction, keys).map(Self)
+    }
+}
+
+impl<C, W: ByteLanes, Y: Way<W>> fmt::Debug for InPasses<C, W, Y> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "InPasses({:?})", self.0)
+    }
+}
+
+/// Passes on the bundles of a tile.
+struct OverTile<'a, C, W: ByteLanes, Y: Way<W>> {
+    lanes: Lanes<'a, C, W, Y, 1>,
+    bundles: &'a mut [[W; 16]],
+    keys: &'a [u64],
+}
+
+impl<C: OnBytes, W: ByteLanes, Y: Way<W>> Passes for OverTile<'_, C, W, Y> {
+    #[inline(always)]
+    fn pass<P: Pass>(&mut self) {
+        let (keys, rest) = self.keys.split_at(P::KEYS);
+        self.keys = rest;
+        // Of keys in a vector the compiler would not know that what is written to the tile leaves them as they are.
+        let keys = written_out!(i < 16 => if i < P::KEYS { keys[i] } else { 0 });
+        for bundle in self.bundles.iter_mut() {
+            let mut state = written_out!(i < 16 => [bundle[i]]);
+            P::run(self.lanes, &mut state, &keys[..P::KEYS]);
+            *bundle = written_out!(i < 16 => state[i][0]);
+        }
+    }
+}
+
+struct PassesKernel<'a, C, W: ByteLanes, Y: Way<W>>(&'a InPasses<C, W, Y>, &'a mut Tile, usize);
+
+impl<C: OnBytes, W: ByteLanes, Y: Way<W>> Kernel for PassesKernel<'_, C, W, Y> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(InPasses(cipher), tile, blocks) = self;
+        let lanes = Lanes::<C, W, Y, 1>::new(cipher.isa, &cipher.forms);
+        let bundles = tile.bundles_mut(cipher.isa, (8 * blocks).div_ceil(W::BITS));
+        C::passes(&mut OverTile { lanes, bundles, keys: &cipher.keys }, cipher.keys.len());
+    }
+}
+
+impl<C: OnBytes, W: ByteLanes, Y: Way<W>> TilePart for InPasses<C, W, Y> {
+    fn run(&self, tile: &mut Tile, blocks: usize) {
+        self.0.isa.enter(PassesKernel(self, tile, blocks));
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Words of 32 bits lie in lanes of registers, several bundles side by side: a round is one chain, in which an instruction waits for
 //! the one before it. Bytes take sixteen registers a bundle, so one fills the CPU's, and a second pays only beside chains as long as those of
-//! Kuznyechik's L, or where a round changes no more than half of a block and the rest can wait in memory, as Camellia's.
+//! Kuznyechik's L. Where a round changes no more than half of a block, as Camellia's, it may go over all bundles of a tile in memory.
 //! No CPU has VAES on 512 bits without GFNI, nor GFNI there without VBMI: rows that only such a CPU would take are left out.
 
 use super::Variant;
@@ -10,7 +10,7 @@ use super::table::{bitsliced, by, part};
 use crate::block::Direction;
 use crate::cipher::ways::{Galois, Nibbles, PermuteGalois, Rounds, Scan, ScanGalois, Way};
 use crate::cipher::{self, Description, OnBytes, OnWords, Scheduled, Visitor, Work, visit};
-use crate::part::described::{BytesOnGates, BytesOnLanes, WordsOnGates, WordsOnLanes};
+use crate::part::described::{BytesOnGates, BytesOnLanes, InPasses, WordsOnGates, WordsOnLanes};
 use crate::part::{Keys, Part};
 use crate::repr::Repr;
 use crate::variant::BindTile;
@@ -39,8 +39,8 @@ impl Visitor for Rows<'_> {
             bytes::<C, GfniWord256, Galois, 1>(rows);
             bytes::<C, Word512, Nibbles, 1>(rows);
             bytes::<C, GfniWord512, Galois, 1>(rows);
-            if C::CHANGED < 16 {
-                bytes::<C, GfniWord512, Galois, 2>(rows);
+            if C::IN_PASSES {
+                passes::<C, GfniWord512, Galois>(rows);
             }
         } else {
             bytes::<C, Word128, Scan, 1>(rows);
@@ -99,6 +99,17 @@ fn bytes<C: OnBytes + Scheduled, W: ByteLanes, Y: Way<W>, const N: usize>(rows: 
     let instructions =
         |direction| Work::on_bytes::<C>(direction).instructions::<C>(Y::instructions, Y::INSTRUCTIONS_OF_MAP);
     whole::<C, W::Isa>(Repr::Bytesliced { bits: W::BITS }, &way::<W, Y>(N), bind, instructions, rows);
+}
+
+fn passes<C: OnBytes + Scheduled, W: ByteLanes, Y: Way<W>>(rows: &mut Vec<Variant>) {
+    let bind: BindTile = |features, _, direction, keys, _| {
+        let (isa, keys) = (W::Isa::detect(features)?, round_keys::<C>(keys)?);
+        Some(Box::new(InPasses::<C, W, Y>::new(isa, direction, keys.of(direction))?))
+    };
+    let instructions =
+        |direction| Work::on_bytes::<C>(direction).instructions::<C>(Y::instructions, Y::INSTRUCTIONS_OF_MAP);
+    let way = [Y::NAME, "passes"].join(if Y::NAME.is_empty() { "" } else { "-" });
+    whole::<C, W::Isa>(Repr::Bytesliced { bits: W::BITS }, &way, bind, instructions, rows);
 }
 
 fn words<C: OnWords + Scheduled, W: ByteLanes + Lane32, Y: Way<W>, const N: usize>(rows: &mut Vec<Variant>) {

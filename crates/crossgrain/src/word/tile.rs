@@ -77,11 +77,20 @@ impl Tile {
     /// # Panics
     /// If the tile has no such bundle.
     #[inline(always)]
-    pub fn bundle_mut<W: Register, const N: usize>(&mut self, _isa: W::Isa, index: usize) -> &mut [W; N] {
+    pub fn bundle_mut<W: Register, const N: usize>(&mut self, isa: W::Isa, index: usize) -> &mut [W; N] {
+        &mut self.bundles_mut(isa, index + 1)[index]
+    }
+
+    /// The first `count` bundles of `N` words, to be changed.
+    ///
+    /// # Panics
+    /// If the tile has fewer.
+    #[inline(always)]
+    pub fn bundles_mut<W: Register, const N: usize>(&mut self, _isa: W::Isa, count: usize) -> &mut [[W; N]] {
         const { assert!(size_of::<W>() == W::BYTES && align_of::<W>() <= 64 && 64 % align_of::<W>() == 0) };
-        let bytes = &mut self.front_mut((index + 1) * N * W::BYTES)[index * N * W::BYTES..];
+        let bytes = self.front_mut(count * N * W::BYTES);
         // SAFETY: as in `bundle`, and the borrow is exclusive.
-        unsafe { &mut *bytes.as_mut_ptr().cast() }
+        unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), count) }
     }
 }
 

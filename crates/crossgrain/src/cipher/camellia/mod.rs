@@ -6,9 +6,9 @@
 use zeroize::Zeroizing;
 
 use super::sbox::{Linear, Sbox};
-use super::{Bytes, Description, KeyBytes, OnBytes, Scheduled};
+use super::{Bytes, Description, InRegisters, KeyBytes, OnBytes, Pass, Passes, Scheduled};
 use crate::block::Direction;
-use crate::word::{each, written_out};
+use crate::word::{each, unrolled, written_out};
 
 /// Camellia.
 #[derive(Debug)]
@@ -159,35 +159,137 @@ const LONG: &[(Source, usize, usize)] = halves![
 type Half<T> = [T; 8];
 
 impl OnBytes for Camellia {
-    const CHANGED: usize = 8;
+    const IN_PASSES: bool = true;
+
+    #[inline(always)]
+    fn passes<P: Passes>(passes: &mut P, round_keys: usize) {
+        let mut rest = round_keys - 16;
+        passes.pass::<Begin>();
+        loop {
+            for _ in 0..3 {
+                passes.pass::<RoundOfLow>();
+                passes.pass::<RoundOfHigh>();
+            }
+            rest -= 48;
+            if rest == 16 {
+                break;
+            }
+            passes.pass::<Middle>();
+            rest -= 16;
+        }
+        passes.pass::<End>();
+    }
 
     #[inline(always)]
     fn rounds<S: Bytes>(s: S, _: Direction, block: [S::Byte; 16], keys: &[S::Key]) -> [S::Byte; 16] {
-        let (whitening, mut rest) = keys.split_at(16);
-        let mut a: Half<S::Byte> = written_out!(i < 8 => s.add_key(block[i], &whitening[i]));
-        let mut b: Half<S::Byte> = written_out!(i < 8 => s.add_key(block[8 + i], &whitening[8 + i]));
-        loop {
-            for keys in rest[..48].as_chunks::<16>().0 {
-                let f_of_a = f(s, a, &keys[..8]);
-                b = written_out!(i < 8 => s.add(b[i], f_of_a[i]));
-                let f_of_b = f(s, b, &keys[8..]);
-                a = written_out!(i < 8 => s.add(a[i], f_of_b[i]));
-            }
-            rest = &rest[48..];
-            if rest.len() == 16 {
-                break;
-            }
-            (a, b) = (fl(s, a, &rest[..8]), inv_fl(s, b, &rest[8..16]));
-            rest = &rest[16..];
-        }
-        written_out!(i < 16 => if i < 8 { s.add_key(b[i % 8], &rest[i]) } else { s.add_key(a[i % 8], &rest[i]) })
+        let mut all = InRegisters { s, block, keys };
+        Self::passes(&mut all, keys.len());
+        all.block
     }
 }
 
-/// The function F of a half and a round key.
+/// The halves of a block: the high one, which comes first, and the low one.
 #[inline(always)]
-fn f<S: Bytes>(s: S, half: Half<S::Byte>, key: &[S::Key]) -> Half<S::Byte> {
-    p(s, written_out!(i < 8 => s.substitute_sum(half[i], &key[i], CHOICE[i])))
+fn halves<T: Copy>(block: &[T; 16]) -> [Half<T>; 2] {
+    [written_out!(i < 8 => block[i]), written_out!(i < 8 => block[8 + i])]
+}
+
+/// The keys for whitening before the rounds.
+struct Begin;
+
+impl Pass for Begin {
+    const KEYS: usize = 16;
+
+    #[inline(always)]
+    fn run<S: Bytes>(s: S, block: &mut [S::Byte; 16], keys: &[S::Key]) {
+        *block = written_out!(i < 16 => s.add_key(block[i], &keys[i]));
+    }
+}
+
+/// A round that changes the low half.
+struct RoundOfLow;
+
+impl Pass for RoundOfLow {
+    const KEYS: usize = 8;
+
+    #[inline(always)]
+    fn run<S: Bytes>(s: S, block: &mut [S::Byte; 16], keys: &[S::Key]) {
+        let [high, low] = halves(block);
+        let low = add_f(s, low, high, keys);
+        unrolled!(i in [0 1 2 3 4 5 6 7] { block[8 + i] = low[i]; });
+    }
+}
+
+/// A round that changes the high half.
+struct RoundOfHigh;
+
+impl Pass for RoundOfHigh {
+    const KEYS: usize = 8;
+
+    #[inline(always)]
+    fn run<S: Bytes>(s: S, block: &mut [S::Byte; 16], keys: &[S::Key]) {
+        let [high, low] = halves(block);
+        let high = add_f(s, high, low, keys);
+        unrolled!(i in [0 1 2 3 4 5 6 7] { block[i] = high[i]; });
+    }
+}
+
+/// FL of the high half, and its inverse of the low one.
+struct Middle;
+
+impl Pass for Middle {
+    const KEYS: usize = 16;
+
+    #[inline(always)]
+    fn run<S: Bytes>(s: S, block: &mut [S::Byte; 16], keys: &[S::Key]) {
+        let [high, low] = halves(block);
+        let (high, low) = (fl(s, high, &keys[..8]), inv_fl(s, low, &keys[8..]));
+        *block = written_out!(i < 16 => if i < 8 { high[i % 8] } else { low[i % 8] });
+    }
+}
+
+/// The keys for whitening after the rounds, with the halves exchanged.
+struct End;
+
+impl Pass for End {
+    const KEYS: usize = 16;
+
+    #[inline(always)]
+    fn run<S: Bytes>(s: S, block: &mut [S::Byte; 16], keys: &[S::Key]) {
+        *block = written_out!(i < 16 => s.add_key(block[(i + 8) % 16], &keys[i]));
+    }
+}
+
+/// The sum of one half and the function F of the other half and a round key.
+#[inline(always)]
+fn add_f<S: Bytes>(s: S, to: Half<S::Byte>, of: Half<S::Byte>, key: &[S::Key]) -> Half<S::Byte> {
+    let z: Half<S::Byte> = written_out!(i < 8 => s.substitute_sum(of[i], &key[i], CHOICE[i]));
+    if s.sums_three() {
+        return add_p_by_threes(s, to, z);
+    }
+    let p = p(s, z);
+    written_out!(i < 8 => s.add(to[i], p[i]))
+}
+
+#[inline(always)]
+fn three<S: Bytes>(s: S, a: S::Byte, b: S::Byte, c: S::Byte) -> S::Byte {
+    s.add(s.add(a, b), c)
+}
+
+/// The sum of a half and P of another, by 16 sums of two or three, where P and then the sum take 20. On sums of two it would be the
+/// other way round: 29, and 24.
+#[inline(always)]
+fn add_p_by_threes<S: Bytes>(s: S, to: Half<S::Byte>, z: Half<S::Byte>) -> Half<S::Byte> {
+    let [z1, z2, z3, z4, z5, z6, z7, z8] = z;
+    let (first, second) = (s.add(z5, z6), s.add(z7, z8));
+    let w = [
+        three(s, z2, z6, second),
+        three(s, z3, z5, second),
+        three(s, z4, z8, first),
+        three(s, z1, z7, first),
+    ];
+    let all = s.add(three(s, z1, z2, z3), z4);
+    written_out!(i < 8 => if i < 4 { three(s, all, w[i % 4], to[i]) } else { three(s, z[i % 4], w[i % 4], to[i]) })
 }
 
 /// The permutation P, by 16 sums (Camellia's specification, "efficient implementation" on bytes).
