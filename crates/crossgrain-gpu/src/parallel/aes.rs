@@ -7,7 +7,8 @@
 
 use std::fmt;
 
-use crossgrain::internal::circuit::{Bits, aes_linear, aes_sbox};
+use crossgrain::internal::circuit::aes_linear::{mix_bit, neighbours};
+use crossgrain::internal::circuit::aes_sbox;
 use crossgrain::internal::device::{Kernel, Task};
 use crossgrain::internal::word::Lanes;
 use crossgrain::{Cipher, Key};
@@ -32,8 +33,8 @@ use crate::Error;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct AesBlocks {
-    first: u128,
-    /// A word of equal bits for each bit of each round key.
+    /// A word of equal bits for each bit of the first block's number, and of each round key.
+    first: Zeroizing<Vec<u32>>,
     keys: Zeroizing<Vec<u32>>,
     rounds: usize,
 }
@@ -52,31 +53,41 @@ impl AesBlocks {
             return Err(Error::Key);
         }
         let keys = Kernel::gates(cipher.family(), Task::Generate).keys(key);
-        Ok(Self { first, keys, rounds: cipher.rounds() })
+        Ok(Self { first: spread(first), keys, rounds: cipher.rounds() })
     }
 
-    /// A state and the key of a round.
-    #[inline(always)]
-    fn keyed<W: Lanes>(&self, round: usize, mut state: State<W>) -> State<W> {
-        let key = &self.keys[128 * round..][..128];
-        for (column, key) in state.iter_mut().zip(key.as_chunks::<32>().0) {
-            for (bit, &key) in column.iter_mut().zip(key) {
-                *bit = *bit ^ bit.uniform(key);
-            }
-        }
-        state
+    /// The words of a round's key, which are those of each column.
+    fn key(&self, round: usize) -> &[[u32; 32]] {
+        self.keys[128 * round..][..128].as_chunks().0
     }
 }
 
-/// SubBytes and ShiftRows: a column's rows.
+/// A word of equal bits for each bit of a number.
+fn spread(number: u128) -> Zeroizing<Vec<u32>> {
+    Zeroizing::new((0..128).map(|at| 0_u32.wrapping_sub((number >> at) as u32 & 1)).collect())
+}
+
+/// AddRoundKey.
 #[inline(always)]
-fn substituted<W: Lanes>(state: &State<W>, column: usize) -> [Bits<W>; 4] {
-    let mut rows = [[state[0][0]; 8]; 4];
-    for (row, bits) in rows.iter_mut().enumerate() {
-        bits.copy_from_slice(&state[(column + row) % 4][8 * row..][..8]);
-        *bits = aes_sbox::forward(*bits);
+fn add_key<W: Lanes>(state: &mut State<W>, key: &[[u32; 32]]) {
+    for (bit, &key) in state.as_flattened_mut().iter_mut().zip(key.as_flattened()) {
+        *bit = *bit ^ bit.uniform(key);
     }
-    rows
+}
+
+/// SubBytes and ShiftRows, byte by byte.
+#[inline(always)]
+fn substituted<W: Lanes>(state: &State<W>, next: &mut State<W>) {
+    let next = next.as_flattened_mut().as_chunks_mut().0;
+    for (at, byte) in state.as_flattened().as_chunks().0.iter().enumerate() {
+        next[(at + 16 - 4 * (at % 4)) % 16] = aes_sbox::forward(*byte);
+    }
+}
+
+/// One bit of the four rows of a column.
+#[inline(always)]
+fn rows<W: Lanes>(column: &[W; 32], bit: usize) -> [W; 4] {
+    [column[bit], column[8 + bit], column[16 + bit], column[24 + bit]]
 }
 
 impl BitLoop<1, 4> for AesBlocks {
@@ -86,35 +97,38 @@ impl BitLoop<1, 4> for AesBlocks {
 
     /// The counter, and the first key.
     #[inline(always)]
-    fn first<W: Lanes>(&self, [index]: [[W; 32]; 1]) -> State<W> {
+    fn first<W: Lanes>(&self, [index]: &[[W; 32]; 1], state: &mut State<W>) {
         let zero = index[0].zero();
-        let (mut state, mut carry) = ([[zero; 32]; 4], zero);
+        let mut carry = zero;
         for (at, sum) in state.as_flattened_mut().iter_mut().enumerate() {
-            let first = zero.uniform(0_u32.wrapping_sub((self.first >> at) as u32 & 1));
+            let first = zero.uniform(self.first[at]);
             let index = if at < 32 { index[at] } else { zero };
             *sum = first ^ index ^ carry;
             carry = W::ternary::<0b1110_1000>(first, index, carry);
         }
-        self.keyed(0, state)
+        add_key(state, self.key(0));
     }
 
     #[inline(always)]
-    fn round<W: Lanes>(&self, number: usize, state: State<W>) -> State<W> {
-        let mut next = state;
-        for (at, column) in next.iter_mut().enumerate() {
-            let mixed = aes_linear::mix_column(substituted(&state, at));
-            column.copy_from_slice(mixed.as_flattened());
+    fn round<W: Lanes>(&self, number: usize, state: &State<W>, next: &mut State<W>) {
+        substituted(state, next);
+        for (column, key) in next.iter_mut().zip(self.key(number + 1)) {
+            let top = neighbours(rows(column, 7));
+            let mut below = top;
+            for bit in 0..8 {
+                let (a, same) = (rows(column, bit), neighbours(rows(column, bit)));
+                for (row, mixed) in mix_bit(bit, a, same, below, top).into_iter().enumerate() {
+                    column[8 * row + bit] = mixed ^ mixed.uniform(key[8 * row + bit]);
+                }
+                below = same;
+            }
         }
-        self.keyed(number + 1, next)
     }
 
     #[inline(always)]
-    fn last<W: Lanes>(&self, state: State<W>) -> State<W> {
-        let mut next = state;
-        for (at, column) in next.iter_mut().enumerate() {
-            column.copy_from_slice(substituted(&state, at).as_flattened());
-        }
-        self.keyed(self.rounds, next)
+    fn last<W: Lanes>(&self, state: &State<W>, made: &mut State<W>) {
+        substituted(state, made);
+        add_key(made, self.key(self.rounds));
     }
 }
 

@@ -6,10 +6,12 @@
 use crossgrain::Features;
 use crossgrain::internal::wipe_deep_stack;
 use crossgrain::internal::word::{
-    Avx2, Avx512, Isa, Kernel, Lane32, Portable, Sse2, Word128, Word256, Word512,
+    Avx2, Avx512, Isa, Kernel, Lane32, Portable, Sse2, Word128, Word256, Word512, prefetch_to_write,
 };
 
+use super::algorithm::PIECE;
 use super::kernel::{Bundle, Combine};
+use super::room::{Room, Source};
 
 /// Something to be done in whatever registers there are.
 pub(super) trait Work: Sized {
@@ -60,73 +62,17 @@ pub(super) fn wiped<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Where elements come from.
-#[derive(Clone, Copy)]
-pub(super) enum Source<'a, const N: usize> {
-    /// The bytes of each of their numbers.
-    Stored([&'a [u8]; N]),
-    /// Their number in a range: this is the first.
-    Indices(u32),
-}
-
-impl<const N: usize> Source<'_, N> {
-    /// What comes after so many elements.
-    pub(super) fn after(self, count: usize) -> Self {
-        match self {
-            Self::Stored(numbers) => Self::Stored(numbers.map(|bytes| &bytes[4 * count..])),
-            Self::Indices(first) => Self::Indices(first.wrapping_add(count as u32)),
-        }
-    }
-
-    /// An element of each lane, from this one on.
-    #[inline(always)]
-    pub(super) fn read<W: Lane32>(&self, isa: W::Isa, at: usize) -> [W; N] {
-        let mut words = [W::splat_lanes(isa, 0); N];
-        for (p, word) in words.iter_mut().enumerate() {
-            *word = match self {
-                Self::Stored(numbers) => W::load(isa, &numbers[p][4 * at..4 * at + W::BYTES]),
-                Self::Indices(first) => {
-                    let first = first.wrapping_add(at as u32);
-                    W::load(isa, &COUNTS[..W::BYTES]).add_lanes(W::splat_lanes(isa, first))
-                }
-            };
-        }
-        words
-    }
-}
-
-/// The numbers from 0 on, as many as the widest register has lanes.
-const COUNTS: [u8; 64] = {
-    let (mut bytes, mut at) = ([0; 64], 0);
-    while at < 16 {
-        bytes[4 * at] = at as u8;
-        at += 1;
-    }
-    bytes
-};
-
 /// Elements of the largest bundle in the widest registers.
 const BUNDLE_MAX: usize = 512;
 
 /// Numbers of so many elements, each as bytes.
 type Copied<const N: usize> = [[u8; 4 * BUNDLE_MAX]; N];
 
-/// Elements from `at` on as lanes of a bundle.
-#[inline(always)]
-fn rows<W: Lane32, const ROWS: usize, const N: usize>(
-    isa: W::Isa,
-    source: &Source<'_, N>,
-    at: usize,
-) -> [[W; ROWS]; N] {
-    let mut x = [[W::splat_lanes(isa, 0); ROWS]; N];
-    for row in 0..ROWS {
-        let words = source.read::<W>(isa, at + row * (W::BYTES / 4));
-        for (number, word) in x.iter_mut().zip(&words) {
-            number[row] = *word;
-        }
-    }
-    x
-}
+/// Bytes of a cache's line.
+const LINE_BYTES: usize = 64;
+
+/// Bytes of each number of a goal that no longer fits the second cache: a piece has as many, or all that one thread takes.
+const LONG_BYTES: usize = 4 * PIECE;
 
 /// What is done with a kernel's results.
 enum To<'a, 'goal, const N: usize> {
@@ -136,6 +82,22 @@ enum To<'a, 'goal, const N: usize> {
     First,
     /// Those that are not zero are counted.
     Count,
+}
+
+impl<const N: usize> To<'_, '_, N> {
+    /// Asks for the lines of a long goal that the next bundle's results, of which so many bytes begin at a byte, are written to.
+    #[inline(always)]
+    fn expect(&mut self, at: usize, len_bytes: usize) {
+        let Self::Goal(goal) = self else { return };
+        // What is written a register at a time the CPU expects by itself.
+        if len_bytes > LINE_BYTES && goal[0].len() >= LONG_BYTES {
+            for bytes in goal.iter_mut() {
+                for line in (at..at + len_bytes).step_by(LINE_BYTES) {
+                    prefetch_to_write(bytes, line);
+                }
+            }
+        }
+    }
 }
 
 /// A kernel on as many whole bundles as there is room for, until `len` elements are done.
@@ -166,13 +128,16 @@ impl<K: Bundle<ROWS, IN, OUT>, const ROWS: usize, const IN: usize, const OUT: us
         let (lanes, mut at) = (W::BYTES / 4, 0);
         // In each lane minus how many results are zero.
         let mut zeros = W::splat_lanes(isa, 0);
+        let mut room = Room::<W, ROWS, IN, OUT>::new(isa);
         while at < self.len && at + ROWS * lanes <= self.room {
-            let y = self.kernel.run(rows::<W, ROWS, IN>(isa, &self.source, at));
+            self.to.expect(4 * at, ROWS * W::BYTES);
+            let y = room.run(isa, self.kernel, &self.source, at);
             match &mut self.to {
                 To::Goal(goal) => {
                     for (rows, goal) in y.iter().zip(goal.iter_mut()) {
-                        for (row, word) in rows.iter().enumerate() {
-                            word.store(&mut goal[4 * at + row * W::BYTES..][..W::BYTES]);
+                        let goal = goal[4 * at..][..ROWS * W::BYTES].chunks_exact_mut(W::BYTES);
+                        for (word, bytes) in rows.iter().zip(goal) {
+                            word.store(bytes);
                         }
                     }
                 }
@@ -359,11 +324,12 @@ where
         for (word, value) in total.iter_mut().zip(C::IDENTITY) {
             *word = W::splat_lanes(isa, value);
         }
+        let mut room = Room::<W, ROWS, IN, OUT>::new(isa);
         while at + ROWS * lanes <= self.len {
-            let y = self.kernel.run(rows::<W, ROWS, IN>(isa, &self.source, at));
+            let y = room.run(isa, self.kernel, &self.source, at);
             for row in 0..ROWS {
                 let mut next = total;
-                for (word, number) in next.iter_mut().zip(&y) {
+                for (word, number) in next.iter_mut().zip(&*y) {
                     *word = number[row];
                 }
                 total = self.combine.combine(total, next);

@@ -52,18 +52,21 @@ pub trait BitMap<const IN: usize, const OUT: usize>: Sync {
 pub struct Bits<K>(pub K);
 
 /// A [`BitMap`] with a loop, which stays one in programs for devices: a loop within `map` is written out there.
+///
+/// On a CPU the state is in memory. A part reads what the one before wrote, and writes all of its own results: what stands there before means
+/// nothing. One that takes a few words at a time from state to state keeps those in registers.
 pub trait BitLoop<const IN: usize, const OUT: usize>: Sync {
     /// How many rounds the loop has.
     fn rounds(&self) -> usize;
 
     /// What comes before the loop.
-    fn first<W: Lanes>(&self, x: [[W; 32]; IN]) -> [[W; 32]; OUT];
+    fn first<W: Lanes>(&self, x: &[[W; 32]; IN], y: &mut [[W; 32]; OUT]);
 
     /// A round by its number, from 0 on. Of rounds only what [`Lanes::uniform`] gives may differ: the number is there to choose it.
-    fn round<W: Lanes>(&self, number: usize, y: [[W; 32]; OUT]) -> [[W; 32]; OUT];
+    fn round<W: Lanes>(&self, number: usize, y: &[[W; 32]; OUT], next: &mut [[W; 32]; OUT]);
 
     /// What comes after the loop.
-    fn last<W: Lanes>(&self, y: [[W; 32]; OUT]) -> [[W; 32]; OUT];
+    fn last<W: Lanes>(&self, y: &[[W; 32]; OUT], made: &mut [[W; 32]; OUT]);
 }
 
 /// A [`Map`] with a loop of rounds that are all alike, which stays one in programs for devices. How many there are is told to a
@@ -208,8 +211,8 @@ pub trait Bundle<const ROWS: usize, const IN: usize, const OUT: usize>: Sync {
         OUT
     }
 
-    /// The user's function, on 32 rows transposed, as far as a loop in it.
-    fn inner<W: Lanes>(&self, x: [[W; ROWS]; IN]) -> [[W; ROWS]; OUT];
+    /// The user's function, on 32 rows transposed, as far as a loop in it. Like the others it writes all of the second.
+    fn inner<W: Lanes>(&self, x: &[[W; ROWS]; IN], y: &mut [[W; ROWS]; OUT]);
 
     /// How many rounds that loop has.
     #[inline(always)]
@@ -219,34 +222,53 @@ pub trait Bundle<const ROWS: usize, const IN: usize, const OUT: usize>: Sync {
 
     /// A round of it.
     #[inline(always)]
-    fn round<W: Lanes>(&self, _number: usize, y: [[W; ROWS]; OUT]) -> [[W; ROWS]; OUT] {
-        y
+    fn round<W: Lanes>(&self, _number: usize, y: &[[W; ROWS]; OUT], next: &mut [[W; ROWS]; OUT]) {
+        *next = *y;
     }
 
     /// What comes after it.
     #[inline(always)]
-    fn last<W: Lanes>(&self, y: [[W; ROWS]; OUT]) -> [[W; ROWS]; OUT] {
-        y
+    fn last<W: Lanes>(&self, y: &[[W; ROWS]; OUT], made: &mut [[W; ROWS]; OUT]) {
+        *made = *y;
     }
 
-    /// All of the user's function.
+    /// All of the user's function, in room for two states, and in which of them its results are.
     #[inline(always)]
-    fn all<W: Lanes>(&self, x: [[W; ROWS]; IN]) -> [[W; ROWS]; OUT] {
-        let mut y = self.inner(x);
-        for number in 0..self.rounds() {
-            y = self.round(number, y);
+    fn all<'a, W: Lanes>(
+        &self,
+        x: &[[W; ROWS]; IN],
+        room: [&'a mut [[W; ROWS]; OUT]; 2],
+    ) -> &'a mut [[W; ROWS]; OUT] {
+        let [mut y, mut next] = room;
+        self.inner(x, y);
+        if Self::LOOP == Rounds::None {
+            return y;
         }
-        self.last(y)
+        for number in 0..self.rounds() {
+            self.round(number, y, next);
+            // One row stays in registers, which no reference chooses among.
+            if ROWS == 1 {
+                *y = *next;
+            } else {
+                (y, next) = (next, y);
+            }
+        }
+        self.last(y, next);
+        next
     }
 
     /// The same of elements: row r of number p is that of element r of each lane.
     #[inline(always)]
-    fn run<W: Lanes + Shift>(&self, mut x: [[W; ROWS]; IN]) -> [[W; ROWS]; OUT] {
-        for number in &mut x {
+    fn run<'a, W: Lanes + Shift>(
+        &self,
+        x: &mut [[W; ROWS]; IN],
+        room: [&'a mut [[W; ROWS]; OUT]; 2],
+    ) -> &'a mut [[W; ROWS]; OUT] {
+        for number in &mut *x {
             turn(number);
         }
-        let mut y = self.all(x);
-        for number in &mut y {
+        let y = self.all(x, room);
+        for number in &mut *y {
             turn(number);
         }
         y
@@ -266,9 +288,9 @@ fn turn<W: Lanes + Shift, const ROWS: usize>(rows: &mut [W; ROWS]) {
 
 /// The one row of each number.
 #[inline(always)]
-fn out_of_rows<W: Lanes, const N: usize>(x: [[W; 1]; N]) -> [W; N] {
+fn out_of_rows<W: Lanes, const N: usize>(x: &[[W; 1]; N]) -> [W; N] {
     let mut numbers = [x[0][0]; N];
-    for (number, [row]) in numbers.iter_mut().zip(&x) {
+    for (number, [row]) in numbers.iter_mut().zip(x) {
         *number = *row;
     }
     numbers
@@ -286,15 +308,15 @@ fn in_rows<W: Lanes, const N: usize>(y: [W; N]) -> [[W; 1]; N] {
 
 impl<K: Map<IN, OUT>, const IN: usize, const OUT: usize> Bundle<1, IN, OUT> for K {
     #[inline(always)]
-    fn inner<W: Lanes>(&self, x: [[W; 1]; IN]) -> [[W; 1]; OUT] {
-        in_rows(self.map(out_of_rows(x)))
+    fn inner<W: Lanes>(&self, x: &[[W; 1]; IN], y: &mut [[W; 1]; OUT]) {
+        *y = in_rows(self.map(out_of_rows(x)));
     }
 }
 
 impl<K: BitMap<IN, OUT>, const IN: usize, const OUT: usize> Bundle<32, IN, OUT> for Bits<K> {
     #[inline(always)]
-    fn inner<W: Lanes>(&self, x: [[W; 32]; IN]) -> [[W; 32]; OUT] {
-        self.0.map(x)
+    fn inner<W: Lanes>(&self, x: &[[W; 32]; IN], y: &mut [[W; 32]; OUT]) {
+        *y = self.0.map(*x);
     }
 }
 
@@ -302,8 +324,8 @@ impl<K: MapLoop<IN, OUT>, const IN: usize, const OUT: usize> Bundle<1, IN, OUT> 
     const LOOP: Rounds = Rounds::Alike;
 
     #[inline(always)]
-    fn inner<W: Lanes>(&self, x: [[W; 1]; IN]) -> [[W; 1]; OUT] {
-        in_rows(self.0.first(out_of_rows(x)))
+    fn inner<W: Lanes>(&self, x: &[[W; 1]; IN], y: &mut [[W; 1]; OUT]) {
+        *y = in_rows(self.0.first(out_of_rows(x)));
     }
 
     #[inline(always)]
@@ -312,13 +334,13 @@ impl<K: MapLoop<IN, OUT>, const IN: usize, const OUT: usize> Bundle<1, IN, OUT> 
     }
 
     #[inline(always)]
-    fn round<W: Lanes>(&self, _number: usize, y: [[W; 1]; OUT]) -> [[W; 1]; OUT] {
-        in_rows(self.0.round(out_of_rows(y)))
+    fn round<W: Lanes>(&self, _number: usize, y: &[[W; 1]; OUT], next: &mut [[W; 1]; OUT]) {
+        *next = in_rows(self.0.round(out_of_rows(y)));
     }
 
     #[inline(always)]
-    fn last<W: Lanes>(&self, y: [[W; 1]; OUT]) -> [[W; 1]; OUT] {
-        in_rows(self.0.last(out_of_rows(y)))
+    fn last<W: Lanes>(&self, y: &[[W; 1]; OUT], made: &mut [[W; 1]; OUT]) {
+        *made = in_rows(self.0.last(out_of_rows(y)));
     }
 }
 
@@ -326,8 +348,8 @@ impl<K: BitLoop<IN, OUT>, const IN: usize, const OUT: usize> Bundle<32, IN, OUT>
     const LOOP: Rounds = Rounds::Each;
 
     #[inline(always)]
-    fn inner<W: Lanes>(&self, x: [[W; 32]; IN]) -> [[W; 32]; OUT] {
-        self.0.first(x)
+    fn inner<W: Lanes>(&self, x: &[[W; 32]; IN], y: &mut [[W; 32]; OUT]) {
+        self.0.first(x, y);
     }
 
     #[inline(always)]
@@ -336,12 +358,12 @@ impl<K: BitLoop<IN, OUT>, const IN: usize, const OUT: usize> Bundle<32, IN, OUT>
     }
 
     #[inline(always)]
-    fn round<W: Lanes>(&self, number: usize, y: [[W; 32]; OUT]) -> [[W; 32]; OUT] {
-        self.0.round(number, y)
+    fn round<W: Lanes>(&self, number: usize, y: &[[W; 32]; OUT], next: &mut [[W; 32]; OUT]) {
+        self.0.round(number, y, next);
     }
 
     #[inline(always)]
-    fn last<W: Lanes>(&self, y: [[W; 32]; OUT]) -> [[W; 32]; OUT] {
-        self.0.last(y)
+    fn last<W: Lanes>(&self, y: &[[W; 32]; OUT], made: &mut [[W; 32]; OUT]) {
+        self.0.last(y, made);
     }
 }

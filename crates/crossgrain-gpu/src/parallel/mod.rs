@@ -48,6 +48,7 @@ mod own;
 mod policy;
 #[cfg(feature = "recorded")]
 mod recorded;
+mod room;
 mod scan;
 mod shape;
 mod spread;

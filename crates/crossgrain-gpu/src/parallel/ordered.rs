@@ -8,9 +8,10 @@ use crossgrain::Features;
 use crossgrain::internal::word::{Lane32, Portable, Register as _};
 
 use super::algorithm::{PIECE, in_pieces, of_pieces};
-use super::host::{self, Source, Work, on_widest};
+use super::host::{self, Work, on_widest};
 use super::kernel::{Bundle, Combine};
 use super::launch::{Launch, RUN, Span};
+use super::room::Source;
 use super::scan::before_each;
 
 /// Totals that a thread of the CPU takes at a time: few enough for the second cache, and so many that wiping the stack after takes less.

@@ -1,5 +1,7 @@
 //! Kernels of the algorithms' own.
 
+use std::array;
+
 use crossgrain::internal::word::Lanes;
 
 use super::kernel::{Bundle, Combine, Map, Rounds};
@@ -41,9 +43,11 @@ where
     const LOOP: Rounds = K::LOOP;
 
     #[inline(always)]
-    fn inner<W: Lanes>(&self, x: [[W; ROWS]; IN]) -> [[W; ROWS]; N] {
-        let [made] = self.0.inner(x);
-        if K::LOOP == Rounds::None { hits(made) } else { with_first(made) }
+    fn inner<W: Lanes>(&self, x: &[[W; ROWS]; IN], y: &mut [[W; ROWS]; N]) {
+        self.0.inner(x, first_of(y));
+        if K::LOOP == Rounds::None {
+            *y = hits(y[0]);
+        }
     }
 
     #[inline(always)]
@@ -52,27 +56,24 @@ where
     }
 
     #[inline(always)]
-    fn round<W: Lanes>(&self, number: usize, y: [[W; ROWS]; N]) -> [[W; ROWS]; N] {
-        let [made] = self.0.round(number, [y[0]]);
-        with_first(made)
+    fn round<W: Lanes>(&self, number: usize, y: &[[W; ROWS]; N], next: &mut [[W; ROWS]; N]) {
+        self.0.round(number, array::from_ref(&y[0]), first_of(next));
     }
 
     #[inline(always)]
-    fn last<W: Lanes>(&self, y: [[W; ROWS]; N]) -> [[W; ROWS]; N] {
+    fn last<W: Lanes>(&self, y: &[[W; ROWS]; N], made: &mut [[W; ROWS]; N]) {
         if K::LOOP == Rounds::None {
-            return y;
+            return *made = *y;
         }
-        let [made] = self.0.last([y[0]]);
-        hits(made)
+        self.0.last(array::from_ref(&y[0]), first_of(made));
+        *made = hits(made[0]);
     }
 }
 
-/// Numbers of which the first is this one.
+/// The first of numbers, for a kernel's one result. The others are left as they are.
 #[inline(always)]
-fn with_first<W: Lanes, const ROWS: usize, const N: usize>(made: [W; ROWS]) -> [[W; ROWS]; N] {
-    let mut y = [[made[0].zero(); ROWS]; N];
-    y[0] = made;
-    y
+fn first_of<W: Lanes, const ROWS: usize, const N: usize>(y: &mut [[W; ROWS]; N]) -> &mut [[W; ROWS]; 1] {
+    array::from_mut(&mut y[0])
 }
 
 /// What [`Hit`] makes of a result.

@@ -123,13 +123,13 @@ where
         let (shape, mut functions) = (self.shape(), Functions::default());
         shape.add_transposed(&mut functions);
         if shape.has_first() {
-            functions.add(shape.head("kernel", "Given", IN), traced(|x| self.kernel.inner(x)));
+            functions.add(shape.head("kernel", "Given", IN), traced(|x, y| self.kernel.inner(x, y)));
         }
         if matches!(self.part, Part::All | Part::Rounds) {
             self.add_rounds(&mut functions, shape.head("round", "Made", OUT))?;
         }
         if shape.has_last() {
-            functions.add(shape.head("last", "Made", OUT), traced(|y| self.kernel.last(y)));
+            functions.add(shape.head("last", "Made", OUT), traced(|y, made| self.kernel.last(y, made)));
         }
         shape.add_combined(&mut functions, self.sink.taken_apart().1);
         Ok(functions)
@@ -137,7 +137,8 @@ where
 
     /// The function of its loop.
     fn add_rounds(&self, functions: &mut Functions, head: Head) -> Result<(), Error> {
-        let (rounds, round) = (self.kernel.rounds(), |number| traced(|y| self.kernel.round(number, y)));
+        let (rounds, round) =
+            (self.kernel.rounds(), |number| traced(|y, next| self.kernel.round(number, y, next)));
         match K::LOOP {
             Rounds::None => {}
             Rounds::Each if self.part == Part::All => functions.add_round(head, (0..rounds).map(round))?,
@@ -154,13 +155,15 @@ where
     }
 }
 
-/// A function of the rows of numbers, traced.
+/// A function of the rows of numbers, traced. What it leaves unwritten is zero.
 fn traced<const ROWS: usize, const IN: usize, const OUT: usize>(
-    circuit: impl FnOnce([[Sym; ROWS]; IN]) -> [[Sym; ROWS]; OUT],
+    circuit: impl FnOnce(&[[Sym; ROWS]; IN], &mut [[Sym; ROWS]; OUT]),
 ) -> Traced {
     trace_given(Width::Three, IN * ROWS, |words| {
         let mut x = [[words[0]; ROWS]; IN];
         x.as_flattened_mut().copy_from_slice(words);
-        circuit(x).as_flattened().to_vec()
+        let mut y = [[Sym::constant(0); ROWS]; OUT];
+        circuit(&x, &mut y);
+        y.as_flattened().to_vec()
     })
 }

@@ -9,10 +9,10 @@ use std::ops::{Bound, RangeBounds};
 
 use super::algorithm::transform_at;
 use super::element::Element;
-use super::host::Source;
 use super::launch::Span;
 use super::own::{Fill, Same};
 use super::policy::{Kind, Place};
+use super::room::Source;
 use super::text::Reads;
 use crate::{Error, Memory};
 

@@ -278,24 +278,23 @@ impl BitLoop<1, 1> for Unfit {
     }
 
     #[inline(always)]
-    fn first<W: Lanes>(&self, x: [[W; 32]; 1]) -> [[W; 32]; 1] {
-        x
+    fn first<W: Lanes>(&self, x: &[[W; 32]; 1], y: &mut [[W; 32]; 1]) {
+        *y = *x;
     }
 
     #[inline(always)]
-    fn round<W: Lanes>(&self, number: usize, [mut x]: [[W; 32]; 1]) -> [[W; 32]; 1] {
-        for bit in &mut x {
-            *bit = *bit & bit.uniform(u32::MAX);
+    fn round<W: Lanes>(&self, number: usize, y: &[[W; 32]; 1], next: &mut [[W; 32]; 1]) {
+        for (bit, next) in y[0].iter().zip(&mut next[0]) {
+            *next = *bit & bit.uniform(u32::MAX);
         }
         if self.is_even || number.is_multiple_of(2) {
-            x[0] = !x[0];
+            next[0][0] = !next[0][0];
         }
-        [x]
     }
 
     #[inline(always)]
-    fn last<W: Lanes>(&self, x: [[W; 32]; 1]) -> [[W; 32]; 1] {
-        x
+    fn last<W: Lanes>(&self, y: &[[W; 32]; 1], made: &mut [[W; 32]; 1]) {
+        *made = *y;
     }
 }
 

@@ -144,28 +144,27 @@ impl BitLoop<1, 1> for Turned {
     }
 
     #[inline(always)]
-    fn first<W: Lanes>(&self, x: [[W; 32]; 1]) -> [[W; 32]; 1] {
-        x
+    fn first<W: Lanes>(&self, x: &[[W; 32]; 1], y: &mut [[W; 32]; 1]) {
+        *y = *x;
     }
 
     #[inline(always)]
-    fn round<W: Lanes>(&self, number: usize, [x]: [[W; 32]; 1]) -> [[W; 32]; 1] {
-        let mut y = x;
+    fn round<W: Lanes>(&self, number: usize, [y]: &[[W; 32]; 1], [next]: &mut [[W; 32]; 1]) {
+        *next = *y;
         if !(self.rests && number == self.rounds / 2) {
-            for (at, bit) in x.iter().enumerate() {
-                y[(at + 1) % 32] = *bit;
+            for (at, bit) in y.iter().enumerate() {
+                next[(at + 1) % 32] = *bit;
             }
         }
-        for bit in &mut y[..self.given] {
+        for bit in &mut next[..self.given] {
             *bit = *bit ^ bit.uniform(0);
         }
-        [y]
     }
 
     #[inline(always)]
-    fn last<W: Lanes>(&self, [mut x]: [[W; 32]; 1]) -> [[W; 32]; 1] {
-        x[0] = !x[0];
-        [x]
+    fn last<W: Lanes>(&self, y: &[[W; 32]; 1], made: &mut [[W; 32]; 1]) {
+        *made = *y;
+        made[0][0] = !made[0][0];
     }
 }
 

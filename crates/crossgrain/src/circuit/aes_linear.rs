@@ -24,14 +24,14 @@ pub(crate) fn add<W: Word>(a: Bits<W>, b: Bits<W>) -> Bits<W> {
 
 /// Sums of neighbouring rows: uᵢ of one bit.
 #[inline(always)]
-pub(crate) fn neighbours<W: Word>(a: [W; 4]) -> [W; 4] {
+pub fn neighbours<W: Word>(a: [W; 4]) -> [W; 4] {
     each!(row < 4 => a[row] ^ a[(row + 1) % 4])
 }
 
 /// Bit `bit` of a column after MixColumns, from that bit `a` of its rows and three of their
 /// `neighbours`: of the same bit, of the bit below (of bit 7 for bit 0), and of bit 7.
 #[inline(always)]
-pub(crate) fn mix_bit<W: Word>(bit: usize, a: [W; 4], same: [W; 4], below: [W; 4], top: [W; 4]) -> [W; 4] {
+pub fn mix_bit<W: Word>(bit: usize, a: [W; 4], same: [W; 4], below: [W; 4], top: [W; 4]) -> [W; 4] {
     // Doubling moves each bit up one place, and bit 7 to the places of 0x1b.
     let doubled = if matches!(bit, 1 | 3 | 4) { each!(row < 4 => below[row] ^ top[row]) } else { below };
     if bit == 5 {

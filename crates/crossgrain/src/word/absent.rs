@@ -36,7 +36,8 @@ pub(crate) const fn prefetch(_bytes: &[u8], _at: usize) {}
 
 pub(crate) const fn prefetch_for_later(_bytes: &[u8], _at: usize) {}
 
-pub(crate) const fn prefetch_to_write(_bytes: &mut [u8], _at: usize) {}
+/// None is asked for.
+pub const fn prefetch_to_write(_bytes: &mut [u8], _at: usize) {}
 
 macro_rules! isa {
     ($Isa:ident, $name:literal, $needs:expr) => {

@@ -97,10 +97,10 @@ pub(crate) use wiped::{Wiped, wipe_room};
 pub use x86::{
     AesNi, AesWord128, AesWord256, AesWord512, Avx2, Avx512, Clmul, ClmulWord128, ClmulWord256, ClmulWord512,
     Gfni256, Gfni512, GfniVbmi512, GfniVbmiWord512, GfniWord256, GfniWord512, Sse2, Vaes256, Vaes512,
-    Vbmi512, VbmiWord512, Vclmul256, Vclmul512, Word128, Word256, Word512,
+    Vbmi512, VbmiWord512, Vclmul256, Vclmul512, Word128, Word256, Word512, prefetch_to_write,
 };
 pub(crate) use x86::{
-    fence, prefetch, prefetch_for_later, prefetch_to_write, shuffles_whole_registers, stores_best_past_caches,
+    fence, prefetch, prefetch_for_later, shuffles_whole_registers, stores_best_past_caches,
 };
 
 /// What other crates may not implement: a token proves something of the CPU.

@@ -56,7 +56,7 @@ pub(crate) fn prefetch_for_later(bytes: &[u8], at: usize) {
 /// Asks for the line of bytes that byte `at` is in, to write it soon. Past the end nothing comes of it.
 #[inline(always)]
 #[allow(clippy::pointers_in_nomem_asm_block, reason = "a hint: no byte is read or written")]
-pub(crate) fn prefetch_to_write(bytes: &mut [u8], at: usize) {
+pub fn prefetch_to_write(bytes: &mut [u8], at: usize) {
     let byte = bytes.as_mut_ptr().wrapping_add(at);
     // By name, since `_mm_prefetch` asks for a line to read where the compiler is not told that the CPU knows more.
     // SAFETY: it changes nothing that the program could see; an x86-64 that does not know it does nothing.

@@ -1,12 +1,12 @@
 //! Vectors of numbers whose type is known when a program runs, and the algorithms on them.
 
 use super::super::algorithm::{find, reduce};
-use super::super::host::Source;
 use super::super::kernel::Sum;
 use super::super::launch::Span;
 use super::super::order::{gather, indices_if, order_of_keys, outermost};
 use super::super::own::{Outermost, Same};
 use super::super::policy::Place;
+use super::super::room::Source;
 use super::super::scan::inclusive_scan;
 use super::super::vector::{DeviceVec, Store, View, zeros};
 use super::refused;

@@ -185,7 +185,7 @@ impl Bundle<1, WORDS_MAX, WORDS_MAX> for Traced<'_> {
         self.0.result_words()
     }
 
-    fn inner<W: Lanes>(&self, x: [[W; 1]; WORDS_MAX]) -> [[W; 1]; WORDS_MAX] {
+    fn inner<W: Lanes>(&self, x: &[[W; 1]; WORDS_MAX], y: &mut [[W; 1]; WORDS_MAX]) {
         let (kernel, like) = (self.0, x[0][0]);
         let mut values: Vec<[W; 2]> = Vec::with_capacity(kernel.steps.len());
         for (step, &words) in kernel.steps.iter().zip(&kernel.words) {
@@ -200,10 +200,9 @@ impl Bundle<1, WORDS_MAX, WORDS_MAX> for Traced<'_> {
             });
         }
         let results = kernel.results.iter().flat_map(|&value| &values[value][..kernel.words[value]]);
-        let mut y = [[like.zero()]; WORDS_MAX];
+        *y = [[like.zero()]; WORDS_MAX];
         for (row, word) in y.iter_mut().zip(results) {
             *row = [*word];
         }
-        y
     }
 }
