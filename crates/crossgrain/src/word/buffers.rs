@@ -43,7 +43,14 @@ pub struct Buffers<'a> {
 const ALL: usize = usize::MAX;
 
 /// What caches fetch at once.
-pub(super) const LINE_BYTES: usize = 64;
+const LINE_BYTES: usize = 64;
+
+/// How many of these bytes stand before the first line of the cache, if these are whole steps of so many bytes; 0 otherwise.
+#[inline(always)]
+pub(super) fn bytes_to_line(place: *const u8, len_bytes: usize, step_bytes: usize) -> usize {
+    let bytes = place.addr().wrapping_neg() % LINE_BYTES;
+    if bytes.is_multiple_of(step_bytes) { bytes.min(len_bytes) } else { 0 }
+}
 
 // SAFETY: `Buffers` is a shared borrow of its input and an exclusive one of its output, as the
 // constructors took them; both may cross threads.
@@ -208,8 +215,7 @@ impl<'a> Buffers<'a> {
 
     /// How many bytes stand before the first line of output, if these are whole steps of so many bytes; 0 otherwise.
     pub(crate) fn bytes_to_line(&self, step_bytes: usize) -> usize {
-        let bytes = self.output.addr().wrapping_neg() % LINE_BYTES;
-        if bytes.is_multiple_of(step_bytes) { bytes.min(self.len_bytes) } else { 0 }
+        bytes_to_line(self.output, self.len_bytes, step_bytes)
     }
 
     /// Whether a word of so many bytes at byte `at` of the output goes past the caches.

@@ -5,7 +5,7 @@
 
 use std::marker::PhantomData;
 
-use super::buffers::LINE_BYTES;
+use super::buffers::bytes_to_line;
 use super::{Buffers, Register};
 
 /// The first bytes of up to `N` messages, as many of each.
@@ -60,8 +60,7 @@ impl<'a, const N: usize> SideBySide<'a, N> {
     /// How many bytes are written of the first message before a line of the cache begins, if these are whole steps of so many bytes; 0 otherwise.
     #[inline(always)]
     pub(crate) fn bytes_to_line(&self, step_bytes: usize) -> usize {
-        let bytes = self.outputs[0].addr().wrapping_neg() % LINE_BYTES;
-        if bytes.is_multiple_of(step_bytes) { bytes.min(self.len_bytes) } else { 0 }
+        bytes_to_line(self.outputs[0], self.len_bytes, step_bytes)
     }
 
     /// The input of a message.

@@ -167,8 +167,8 @@ impl OnBytes for Camellia {
         passes.pass::<Begin>();
         loop {
             for _ in 0..3 {
-                passes.pass::<RoundOfLow>();
-                passes.pass::<RoundOfHigh>();
+                passes.pass::<Round<false>>();
+                passes.pass::<Round<true>>();
             }
             rest -= 48;
             if rest == 16 {
@@ -206,31 +206,18 @@ impl Pass for Begin {
     }
 }
 
-/// A round that changes the low half.
-struct RoundOfLow;
+/// A round, which changes the high half or the low one.
+struct Round<const HIGH: bool>;
 
-impl Pass for RoundOfLow {
+impl<const HIGH: bool> Pass for Round<HIGH> {
     const KEYS: usize = 8;
 
     #[inline(always)]
     fn run<S: Bytes>(s: S, block: &mut [S::Byte; 16], keys: &[S::Key]) {
         let [high, low] = halves(block);
-        let low = add_f(s, low, high, keys);
-        unrolled!(i in [0 1 2 3 4 5 6 7] { block[8 + i] = low[i]; });
-    }
-}
-
-/// A round that changes the high half.
-struct RoundOfHigh;
-
-impl Pass for RoundOfHigh {
-    const KEYS: usize = 8;
-
-    #[inline(always)]
-    fn run<S: Bytes>(s: S, block: &mut [S::Byte; 16], keys: &[S::Key]) {
-        let [high, low] = halves(block);
-        let high = add_f(s, high, low, keys);
-        unrolled!(i in [0 1 2 3 4 5 6 7] { block[i] = high[i]; });
+        let (to, of, first) = if HIGH { (high, low, 0) } else { (low, high, 8) };
+        let changed = add_f(s, to, of, keys);
+        unrolled!(i in [0 1 2 3 4 5 6 7] { block[first + i] = changed[i]; });
     }
 }
 

@@ -99,7 +99,7 @@ impl<W: AesLanes, K: RoundKey<W>> Kernel for Alone<'_, '_, '_, W, K> {
     }
 }
 
-/// What is added to a cipher's result on its way into the next: by the key, and by this block of input or by the next.
+/// What is added to the cipher's result before the next rounds: the first round key, and this block of input or the next one.
 #[inline(always)]
 fn added_after<W: AesLanes>(rule: Rule, first: W, input: W, next: W) -> W {
     match rule {
