@@ -299,9 +299,9 @@ fn short_messages_go_together_as_they_go_alone() {
         let Ok(engine) = mode.aead(cipher, &key_of(mode, cipher), tag_bytes, &capped(cap, 1)) else {
             continue;
         };
-        let nonces: Vec<_> = (0..150).map(|i| painted(nonce_bytes(mode)[1], i)).collect();
-        let plain: Vec<_> = (0..150).map(|i| painted(short_bytes(i, 37), i as u64)).collect();
-        let aads: Vec<_> = (0..150).map(|i| painted(short_bytes(i, 91), 7)).collect();
+        let nonces: Vec<_> = (0..182).map(|i| painted(nonce_bytes(mode)[1], i)).collect();
+        let plain: Vec<_> = (0..182).map(|i| painted(short_bytes(i, 37), i as u64)).collect();
+        let aads: Vec<_> = (0..182).map(|i| painted(short_bytes(i, 91), 7)).collect();
         let mut alone = plain.clone();
         let seal = |(i, data): (usize, &mut Vec<u8>)| engine.seal(&nonces[i], &aads[i], data).unwrap();
         let mut tags: Vec<Tag> = alone.iter_mut().enumerate().map(seal).collect();
@@ -325,7 +325,7 @@ fn short_messages_go_together_as_they_go_alone() {
         drop(messages);
         for (i, opened) in opened.into_iter().enumerate() {
             let (want, bytes) = match i % 7 {
-                2 => (Err(Error::Forged), left(mode, &alone[i])),
+                2 if i < 150 => (Err(Error::Forged), left(mode, &alone[i])),
                 _ => (Ok(()), plain[i].clone()),
             };
             assert!(opened == want && data[i] == bytes, "{mode} {cap} {tag_bytes}, message {i}: {opened:?}");
@@ -333,9 +333,13 @@ fn short_messages_go_together_as_they_go_alone() {
     }
 }
 
-/// Some lengths around those of blocks and registers, then all kinds.
+/// Some lengths around those of blocks and registers, then all kinds, then groups of two blocks at most.
 fn short_bytes(i: usize, step: usize) -> usize {
-    if i < 48 { [0, 1, 16, 63, 64, 65, 13, 32][(i * step) % 8] } else { i * step % 290 }
+    match i {
+        ..48 => [0, 1, 16, 63, 64, 65, 13, 32][(i * step) % 8],
+        48..128 => i * step % 290,
+        _ => i * step % 33,
+    }
 }
 
 /// One long message, many short ones, and many with a forged one among them.

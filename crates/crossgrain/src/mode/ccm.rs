@@ -5,9 +5,11 @@
 //! Holds: what is opened is decrypted before its tag can be compared, and overwritten with zeros if the tag is wrong.
 
 use std::fmt;
+use std::slice::from_mut;
 
 use super::aead::{Aead, Groups, open_alone, open_groups, seal_groups};
 use super::cmac::absorb;
+use super::counted::apply_counters;
 use super::few::Few;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
@@ -15,7 +17,6 @@ use crate::exec::{Program, Threads};
 use crate::message::{AeadMessage, Tag};
 use crate::mode::{Blocks, Options};
 use crate::part::Source;
-use crate::part::counter::Counter;
 use crate::plan::{Birth, Job, Plan};
 use crate::word::{Buffers, wipe};
 
@@ -63,15 +64,8 @@ pub struct Ccm {
     tag_bytes: usize,
 }
 
-/// Nonce and associated data.
-type Header<'a> = (&'a [u8], &'a [u8]);
-
 /// Blocks before associated data goes on, and how many bytes they are.
 type Front = ([u8; 2 * BLOCK_BYTES], usize);
-
-fn headers<'a>(messages: &[AeadMessage<'a>]) -> Few<Header<'a>> {
-    messages.iter().map(|message| (message.nonce, message.aad)).collect()
-}
 
 impl Ccm {
     /// CCM with tags of 16 bytes, by the default options, bound to a key.
@@ -104,26 +98,25 @@ impl Ccm {
         block
     }
 
-    /// The counter of a message's first block (SP 800-38C A.3); that before is its tag's.
-    fn first(nonce: &[u8]) -> Counter {
-        Counter::big_endian(u128::from_be_bytes(Self::block(nonce, 0, 1)))
+    /// The counters of messages' first blocks (SP 800-38C A.3); those before are their tags'.
+    fn counters(messages: &[AeadMessage<'_>]) -> Few<Block> {
+        messages.iter().map(|message| Self::block(message.nonce, 0, 1)).collect()
     }
 
-    /// CBC-MACs of messages by their nonces, associated data and plaintexts (SP 800-38C A.2), from B₀ on.
-    fn sums(&self, threads: Threads, headers: &[Header<'_>], plaintexts: &[&[u8]]) -> Blocks {
-        let mut sums = Blocks::new(headers.len());
-        let headers = headers.iter().zip(plaintexts).map(|(header, plain)| self.front(*header, plain.len()));
-        let headers: Few<_> = headers.collect();
+    /// CBC-MACs of messages by their nonces, lengths and associated data (SP 800-38C A.2), from B₀ on to where plaintext begins.
+    fn sums(&self, threads: Threads, messages: &[AeadMessage<'_>]) -> Blocks {
+        let mut sums = Blocks::new(messages.len());
+        let headers: Few<_> = messages.iter().map(|message| self.front(message)).collect();
         let fronts: Few<_> = headers.iter().map(|((bytes, len_bytes), _)| &bytes[..*len_bytes]).collect();
         let aads: Few<_> = headers.iter().map(|(_, aad)| *aad).collect();
         absorb(&self.chain, threads, &mut sums, &fronts);
         self.absorb_padded(threads, &mut sums, &aads);
-        self.absorb_padded(threads, &mut sums, plaintexts);
         sums
     }
 
     /// B₀ with the beginning of the associated data behind its length, and the rest of the associated data.
-    fn front<'a>(&self, (nonce, aad): Header<'a>, len_bytes: usize) -> (Front, &'a [u8]) {
+    fn front<'a>(&self, message: &AeadMessage<'a>) -> (Front, &'a [u8]) {
+        let (nonce, aad, len_bytes) = (message.nonce, message.aad, message.buffers.len_bytes());
         let flags = usize::from(!aad.is_empty()) << 6 | (self.tag_bytes / 2 - 1) << 3;
         let mut front = [0; 2 * BLOCK_BYTES];
         let (first, second) = front.split_at_mut(BLOCK_BYTES);
@@ -142,9 +135,8 @@ impl Ccm {
 
     /// Takes chains along strings, with zeros behind them up to whole blocks.
     fn absorb_padded(&self, threads: Threads, sums: &mut Blocks, strings: &[&[u8]]) {
-        let whole_bytes = |string: &[u8]| string.len() / BLOCK_BYTES * BLOCK_BYTES;
-        let wholes: Few<_> = strings.iter().map(|string| &string[..whole_bytes(string)]).collect();
-        let rests: Few<_> = strings.iter().map(|string| &string[whole_bytes(string)..]).collect();
+        let wholes: Few<_> = strings.iter().map(|string| &string[..whole_blocks(string.len())]).collect();
+        let rests: Few<_> = strings.iter().map(|string| &string[whole_blocks(string.len())..]).collect();
         absorb(&self.chain, threads, sums, &wholes);
         if rests.iter().all(|rest| rest.is_empty()) {
             return;
@@ -163,17 +155,14 @@ impl Ccm {
             *mask = Self::block(message.nonce, 0, 0);
         }
         self.chain.run_by(threads, Source::Bytes, Buffers::in_place(masks.0.as_flattened_mut()));
-        for (sum, mask) in sums.0.iter_mut().zip(&masks.0) {
-            *sum = (u128::from_ne_bytes(*sum) ^ u128::from_ne_bytes(*mask)).to_ne_bytes();
-        }
+        sums.add(&masks);
         sums
     }
+}
 
-    /// CTR over a message.
-    fn apply(&self, threads: Threads, message: &mut AeadMessage<'_>) {
-        let source = Source::Counter(Self::first(message.nonce));
-        self.counter.run_by(threads, source, message.buffers.reborrow());
-    }
+/// Bytes in the whole blocks of so many bytes.
+const fn whole_blocks(len_bytes: usize) -> usize {
+    len_bytes / BLOCK_BYTES * BLOCK_BYTES
 }
 
 /// Puts a length behind what marks its kind, and says where that ends.
@@ -224,30 +213,32 @@ impl Groups for Ccm {
     }
 
     fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
+        let (counters, mut sums) = (Self::counters(messages), self.sums(threads, messages));
         let plaintexts: Few<_> = messages.iter().map(|message| message.buffers.input()).collect();
-        let sums = self.sums(threads, &headers(messages), &plaintexts);
+        self.absorb_padded(threads, &mut sums, &plaintexts);
+        apply_counters([&self.counter, &self.chain], threads, &counters, messages);
         let sums = self.masked(threads, messages, sums);
         for (message, sum) in messages.iter_mut().zip(&sums.0) {
             message.tag = Tag::cut(sum, self.tag_bytes);
-            self.apply(threads, message);
         }
     }
 
     fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], opened: &mut [bool]) {
-        for (message, opened) in messages.iter_mut().zip(&mut *opened) {
-            *opened = message.tag.len_bytes() == self.tag_bytes;
-            if *opened {
-                self.apply(threads, message);
-            }
+        let may_be_right = |message: &AeadMessage<'_>| message.tag.len_bytes() == self.tag_bytes;
+        if !messages.iter().all(may_be_right) {
+            // Of those whose tags cannot be right, nothing is written.
+            let others = messages.iter_mut().zip(opened).filter(|(message, _)| may_be_right(message));
+            return others
+                .for_each(|(message, opened)| self.open_group(threads, from_mut(message), from_mut(opened)));
         }
-        // Of one whose tag cannot be right, nothing was written, and the sum is of no account.
-        let headers = headers(messages);
+        let (counters, mut sums) = (Self::counters(messages), self.sums(threads, messages));
+        apply_counters([&self.counter, &self.chain], threads, &counters, messages);
         let plaintexts: Few<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
-        let sums = self.sums(threads, &headers, &plaintexts);
+        self.absorb_padded(threads, &mut sums, &plaintexts);
         let sums = self.masked(threads, messages, sums);
         for ((message, sum), opened) in messages.iter_mut().zip(&sums.0).zip(opened) {
-            if *opened && Tag::cut(sum, self.tag_bytes) != message.tag {
-                *opened = false;
+            *opened = Tag::cut(sum, self.tag_bytes) == message.tag;
+            if !*opened {
                 wipe(message.buffers.output_mut());
             }
         }

@@ -82,6 +82,11 @@ impl Cmac {
         absorb(&self.program, threads, states, strings);
     }
 
+    /// The program that encrypts bytes.
+    pub(super) const fn program(&self) -> &Program {
+        &self.program
+    }
+
     /// Replaces a first block by the chain after it.
     pub(super) fn chain(&self, block: &mut Block) {
         self.program.run(Source::Bytes, Buffers::in_place(block));

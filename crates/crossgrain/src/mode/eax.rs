@@ -5,21 +5,20 @@
 //! kept for all three t.
 
 use std::fmt;
+use std::slice::{from_mut, from_ref};
 
 use zeroize::Zeroizing;
 
 use super::aead::{Aead, Groups, open_alone, open_groups, seal_groups};
 use super::cmac::Cmac;
+use super::counted::apply_counters;
 use super::few::Few;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
 use crate::exec::{Program, Threads};
 use crate::message::{AeadMessage, Tag};
 use crate::mode::{Blocks, Options};
-use crate::part::Source;
-use crate::part::counter::Counter;
 use crate::plan::Plan;
-use crate::word::Buffers;
 
 pub(super) const ENTRY: Entry = Entry {
     name: "eax",
@@ -111,23 +110,18 @@ impl Eax {
     }
 
     /// The first counters of messages, and the sums of OMACs that need no ciphertext.
-    fn headers(&self, threads: Threads, messages: &[AeadMessage<'_>]) -> Zeroizing<Vec<(u128, u128)>> {
+    fn headers(&self, threads: Threads, messages: &[AeadMessage<'_>]) -> [Blocks; 2] {
         let nonces: Few<_> = messages.iter().map(|message| message.nonce).collect();
         let aads: Few<_> = messages.iter().map(|message| message.aad).collect();
-        let (of_nonces, of_aads) =
-            (self.omacs(threads, Of::Nonce, &nonces), self.omacs(threads, Of::Aad, &aads));
-        let of_nonces = of_nonces.0.iter().map(|block| u128::from_be_bytes(*block));
-        let of_aads = of_aads.0.iter().map(|block| u128::from_be_bytes(*block));
-        Zeroizing::new(of_nonces.zip(of_aads).map(|(nonce, aad)| (nonce, nonce ^ aad)).collect())
+        let counters = self.omacs(threads, Of::Nonce, &nonces);
+        let mut sums = self.omacs(threads, Of::Aad, &aads);
+        sums.add(&counters);
+        [counters, sums]
     }
 
-    fn cut(&self, sum: u128) -> Tag {
-        Tag::cut(&sum.to_be_bytes(), self.tag_bytes)
-    }
-
-    /// CTR from a counter on.
-    fn apply(&self, threads: Threads, first: u128, buffers: Buffers<'_>) {
-        self.counter.run_by(threads, Source::Counter(Counter::big_endian(first)), buffers);
+    /// CTR over messages, each from its counter on.
+    fn apply(&self, threads: Threads, counters: &[Block], messages: &mut [AeadMessage<'_>]) {
+        apply_counters([&self.counter, self.cmac.program()], threads, counters, messages);
     }
 }
 
@@ -167,31 +161,27 @@ impl Groups for Eax {
     }
 
     fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
-        let headers = self.headers(threads, messages);
-        for (message, (counter, _)) in messages.iter_mut().zip(&*headers) {
-            self.apply(threads, *counter, message.buffers.reborrow());
-        }
+        let [counters, mut sums] = self.headers(threads, messages);
+        self.apply(threads, &counters.0, messages);
         let ciphertexts: Few<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
-        let omacs = self.omacs(threads, Of::Ciphertext, &ciphertexts);
-        for (message, ((_, header), omac)) in messages.iter_mut().zip(headers.iter().zip(&omacs.0)) {
-            message.tag = self.cut(header ^ u128::from_be_bytes(*omac));
+        sums.add(&self.omacs(threads, Of::Ciphertext, &ciphertexts));
+        for (message, sum) in messages.iter_mut().zip(&sums.0) {
+            message.tag = Tag::cut(sum, self.tag_bytes);
         }
     }
 
     fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], opened: &mut [bool]) {
-        let headers = self.headers(threads, messages);
+        let [counters, mut sums] = self.headers(threads, messages);
         let ciphertexts: Few<_> = messages.iter().map(|message| message.buffers.input()).collect();
-        let omacs = self.omacs(threads, Of::Ciphertext, &ciphertexts);
-        let tags =
-            headers.iter().zip(&omacs.0).map(|((_, header), omac)| header ^ u128::from_be_bytes(*omac));
-        for (((message, opened), (counter, _)), tag) in
-            messages.iter_mut().zip(opened).zip(&*headers).zip(tags)
-        {
-            *opened = self.cut(tag) == message.tag;
-            if *opened {
-                self.apply(threads, *counter, message.buffers.reborrow());
-            }
+        sums.add(&self.omacs(threads, Of::Ciphertext, &ciphertexts));
+        for ((message, opened), sum) in messages.iter().zip(&mut *opened).zip(&sums.0) {
+            *opened = Tag::cut(sum, self.tag_bytes) == message.tag;
         }
+        if opened.iter().all(|opened| *opened) {
+            return self.apply(threads, &counters.0, messages);
+        }
+        let right = messages.iter_mut().zip(&counters.0).zip(opened).filter(|(_, opened)| **opened);
+        right.for_each(|((message, counter), _)| self.apply(threads, from_ref(counter), from_mut(message)));
     }
 }
 

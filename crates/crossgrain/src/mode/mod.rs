@@ -4,6 +4,7 @@ mod aead;
 mod ccm;
 mod chained;
 mod cmac;
+mod counted;
 mod ctr;
 mod eax;
 mod ecb;
@@ -53,6 +54,13 @@ struct Blocks(Vec<Block>);
 impl Blocks {
     fn new(count: usize) -> Self {
         Self(vec![[0; BLOCK_BYTES]; count])
+    }
+
+    /// Adds as many others.
+    fn add(&mut self, others: &Self) {
+        for (block, other) in self.0.iter_mut().zip(&others.0) {
+            *block = (u128::from_ne_bytes(*block) ^ u128::from_ne_bytes(*other)).to_ne_bytes();
+        }
     }
 }
 
