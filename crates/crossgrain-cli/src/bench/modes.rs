@@ -262,17 +262,20 @@ impl Setting {
         candidate(id, MANY * bytes, self.sealed(job)?, &self.by_reference(job))
     }
 
-    /// A message opened by GCM, from one place to another.
-    fn opening(&self, id: String, bytes: usize) -> Result<Candidate, Error> {
-        let (gcm, plain) = (self.gcm()?, vec![1; bytes]);
-        let (mut sealed, mut opened) = (plain.clone(), vec![0; bytes]);
-        let tag = gcm.seal(NONCE, &[], &mut sealed)?;
-        gcm.open(NONCE, &[], &tag, (&sealed, &mut opened))?;
+    /// A message sealed and opened by GCM, each from one place to another: what is opened in place is there once only.
+    fn apart(&self, ids: [String; 2], bytes: usize) -> Result<[Candidate; 2], Error> {
+        let (seals, opens, plain) = (self.gcm()?, self.gcm()?, vec![1; bytes]);
+        let (mut sealed, mut opened) = (vec![0; bytes], vec![0; bytes]);
+        let tag = seals.seal(NONCE, &[], (&plain, &mut sealed))?;
+        opens.open(NONCE, &[], &tag, (&sealed, &mut opened))?;
         if opened != plain {
-            return Err(wrong(&id));
+            return Err(wrong(&ids[1]));
         }
-        let work = Timed(move || drop(gcm.open(NONCE, &[], &tag, (&sealed, &mut opened))));
-        Ok(Candidate { id, bytes, threads: 1, work: Box::new(work) })
+        let (kept, [seal_id, open_id]) = (sealed.clone(), ids);
+        let seal = Timed(move || drop(seals.seal(NONCE, &[], (&plain, &mut sealed))));
+        let open = Timed(move || drop(opens.open(NONCE, &[], &tag, (&kept, &mut opened))));
+        let candidate = |id, work| Candidate { id, bytes, threads: 1, work };
+        Ok([candidate(seal_id, Box::new(seal)), candidate(open_id, Box::new(open))])
     }
 
     fn by_reference(&self, job: Job) -> Expected {
@@ -304,7 +307,7 @@ pub(super) fn gcm_lengths(features: Features, peers: &[Peer], filter: &str) -> G
             group.push(setting.sealing_many(id("seal-many"), bytes)?);
         }
         if id("open").contains(filter) {
-            group.push(setting.opening(id("open"), bytes)?);
+            group.extend(setting.apart(["seal-apart", "open"].map(id), bytes)?);
         }
         group.extend(peers.iter().flat_map(|peer| gcm_of_theirs(peer, bytes, filter)));
     }

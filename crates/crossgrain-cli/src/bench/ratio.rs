@@ -126,7 +126,7 @@ pub(crate) fn found(rows: &[Row]) -> Vec<Ratio> {
 /// Sealing of one length beside the fastest peer.
 fn sealing(rows: &[Row], ours: &Row) -> Option<Ratio> {
     let bytes = ours.id.strip_prefix("lengths/aes-256-gcm/seal/")?;
-    let is_other = |label: &str| ["seal", "open"].contains(&label) || label.ends_with("-many");
+    let is_other = |label: &str| ["seal", "seal-apart", "open"].contains(&label) || label.ends_with("-many");
     let peers = rows.iter().filter_map(|row| {
         let (label, length) = row.id.strip_prefix("lengths/aes-256-gcm/")?.split_once('/')?;
         (length == bytes && !is_other(label)).then_some((label, row))
