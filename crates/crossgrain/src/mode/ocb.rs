@@ -5,8 +5,8 @@
 //! Layout: offsets are big-endian numbers, as in the RFC; blocks have numbers from 1 on.
 //! Holds: what is opened is decrypted before its tag can be compared, and overwritten with zeros if the tag is wrong.
 
-use std::fmt;
 use std::sync::{Mutex, PoisonError};
+use std::{fmt, mem};
 
 use zeroize::Zeroizing;
 
@@ -292,25 +292,32 @@ impl fmt::Debug for Ocb {
 }
 
 /// What a key makes offsets of (RFC 7253 §4.1). Wiped when dropped.
+///
+/// Block 1 of the table begins a cache line: kernels read it by whole registers from there on.
+#[repr(C, align(64))]
 struct Offsets {
-    /// L_* and L_$: for a last block that is not whole, and for the sum.
-    rest_and_sum: [Block; 2],
     /// L₀, L₁ and so on: for the bits of a block's number, from the lowest on.
     steps: [Block; usize::BITS as usize],
+    /// L_* and L_$: for a last block that is not whole, and for the sum.
+    rest_and_sum: [Block; 2],
+    to_line: Block,
     /// The offsets of the first blocks after an offset of zeros, and that.
     table: [Block; GROUP_BLOCKS + 1],
 }
+
+const _: () = assert!((mem::offset_of!(Offsets, table) + BLOCK_BYTES).is_multiple_of(align_of::<Offsets>()));
 
 impl Offsets {
     fn new(enciphers: &Program) -> Box<Self> {
         let zero = [0; BLOCK_BYTES];
         // Filled where they stay: what is moved leaves a copy.
         let mut offsets = Box::new(Self {
-            rest_and_sum: [zero; 2],
             steps: [zero; usize::BITS as usize],
+            rest_and_sum: [zero; 2],
+            to_line: zero,
             table: [zero; GROUP_BLOCKS + 1],
         });
-        let Self { rest_and_sum, steps, table } = &mut *offsets;
+        let Self { rest_and_sum, steps, table, .. } = &mut *offsets;
         enciphers.block(&mut rest_and_sum[0]);
         rest_and_sum[1] = doubled(rest_and_sum[0]);
         let mut step = rest_and_sum[1];
