@@ -29,6 +29,7 @@ const LAYERS: [(&str, &[&str]); 21] = [
             "block",
             "word::Buffers",
             "word::Features",
+            "word::WipedBytes",
             "word::wipe",
             "word::wipe_stack",
             "message",

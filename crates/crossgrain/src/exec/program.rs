@@ -7,8 +7,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use zeroize::Zeroizing;
-
 use super::bound::{Bound, bind_all};
 use super::many::Queue;
 use super::threads::Threads;
@@ -19,7 +17,7 @@ use crate::part::ghash::Ghash;
 use crate::part::mask::LongMasks;
 use crate::part::{GcmNonce, GcmWay, Keys, Source};
 use crate::plan::{Costs, Job, Limits, Plan, choose};
-use crate::word::{Buffers, Features, Tile, wipe_deep_stack, wipe_stack};
+use crate::word::{Buffers, Features, Tile, WipedBytes, wipe_deep_stack, wipe_stack};
 
 /// A job that can be run: its plans with their instructions, keys and nothing left to decide.
 pub struct Program {
@@ -98,19 +96,12 @@ impl Program {
         Ok(Self { bound, plans, counts, threads, wipes_stack: false })
     }
 
-    /// Binds such a program to the key of another message, in its place where that can be.
-    ///
-    /// # Errors
-    /// As [`Program::of`].
-    pub(crate) fn rekey(&mut self, schedule: &Schedule, features: Features) -> Result<(), Error> {
-        let takes = |bound: &mut Bound| match bound {
-            Bound::Whole(cipher) => cipher.rekey(&schedule.0),
+    /// Takes the key of another message in place of its own, and says whether it could: a program that could not is of no more use.
+    pub(crate) fn rekey(&mut self, key: &[u8], features: Features) -> bool {
+        self.bound.iter_mut().all(|bound| match bound {
+            Bound::Whole(cipher) => cipher.rekey(key, features),
             Bound::Tiles(_) => false,
-        };
-        if !self.bound.iter_mut().all(takes) {
-            self.bound = bind_all(&self.plans, &schedule.0, features)?;
-        }
-        Ok(())
+        })
     }
 
     /// Overwrites the stack below, where runs and the making of the program leave parts of the key.
@@ -315,7 +306,7 @@ impl Program {
         let bound = self.cheapest_for(blocks);
         let padded_blocks = blocks.next_multiple_of(bound.bundle_blocks());
         if padded_blocks == 1 {
-            let mut block = Zeroizing::new([0; BLOCK_BYTES]);
+            let mut block = WipedBytes([0; BLOCK_BYTES]);
             run_copied(bound, source, rest, &mut block[..]);
         } else {
             run_in_tile(bound, source, rest, padded_blocks);

@@ -10,12 +10,12 @@ use std::slice::from_mut;
 use super::aead::{Aead, Groups, open_alone, open_groups, seal_groups};
 use super::cmac::absorb;
 use super::counted::apply_counters;
-use super::few::Few;
+use super::few::{Few, Lists, add};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Threads};
 use crate::message::{AeadMessage, Tag};
-use crate::mode::{Blocks, Options};
+use crate::mode::Options;
 use crate::part::Source;
 use crate::plan::{Birth, Job, Plan};
 use crate::word::{Buffers, wipe};
@@ -104,14 +104,12 @@ impl Ccm {
     }
 
     /// CBC-MACs of messages by their nonces, lengths and associated data (SP 800-38C A.2), from B₀ on to where plaintext begins.
-    fn sums(&self, threads: Threads, messages: &[AeadMessage<'_>]) -> Blocks {
-        let mut sums = Blocks::new(messages.len());
+    fn begin(&self, threads: Threads, messages: &[AeadMessage<'_>], sums: &mut [Block], spare: &mut [Block]) {
         let headers: Few<_> = messages.iter().map(|message| self.front(message)).collect();
         let fronts: Few<_> = headers.iter().map(|((bytes, len_bytes), _)| &bytes[..*len_bytes]).collect();
         let aads: Few<_> = headers.iter().map(|(_, aad)| *aad).collect();
-        absorb(&self.chain, threads, &mut sums, &fronts);
-        self.absorb_padded(threads, &mut sums, &aads);
-        sums
+        absorb(&self.chain, threads, sums, &fronts);
+        self.absorb_padded(threads, &aads, sums, spare);
     }
 
     /// B₀ with the beginning of the associated data behind its length, and the rest of the associated data.
@@ -133,30 +131,30 @@ impl Ccm {
         ((front, 2 * BLOCK_BYTES), rest)
     }
 
-    /// Takes chains along strings, with zeros behind them up to whole blocks.
-    fn absorb_padded(&self, threads: Threads, sums: &mut Blocks, strings: &[&[u8]]) {
+    /// Takes chains along strings, with zeros behind them up to whole blocks, for which there are spare ones.
+    fn absorb_padded(&self, threads: Threads, strings: &[&[u8]], sums: &mut [Block], spare: &mut [Block]) {
         let wholes: Few<_> = strings.iter().map(|string| &string[..whole_blocks(string.len())]).collect();
         let rests: Few<_> = strings.iter().map(|string| &string[whole_blocks(string.len())..]).collect();
         absorb(&self.chain, threads, sums, &wholes);
         if rests.iter().all(|rest| rest.is_empty()) {
             return;
         }
-        let mut padded = Blocks::new(strings.len());
-        padded.0.iter_mut().zip(&*rests).for_each(|(block, rest)| block[..rest.len()].copy_from_slice(rest));
-        let used = |(block, rest): (&'_ Block, &&[u8])| if rest.is_empty() { 0 } else { block.len() };
-        let blocks: Few<_> = padded.0.iter().zip(&*rests).map(|pair| &pair.0[..used(pair)]).collect();
-        absorb(&self.chain, threads, sums, &blocks);
+        for (block, rest) in spare.iter_mut().zip(&*rests) {
+            *block = [0; BLOCK_BYTES];
+            block[..rest.len()].copy_from_slice(rest);
+        }
+        let used = |rest: &[u8]| if rest.is_empty() { 0 } else { BLOCK_BYTES };
+        let padded: Few<_> = spare.iter().zip(&*rests).map(|(block, rest)| &block[..used(rest)]).collect();
+        absorb(&self.chain, threads, sums, &padded);
     }
 
-    /// The sums of messages as tags: the blocks of their first counters are added.
-    fn masked(&self, threads: Threads, messages: &[AeadMessage<'_>], mut sums: Blocks) -> Blocks {
-        let mut masks = Blocks::new(messages.len());
-        for (mask, message) in masks.0.iter_mut().zip(messages) {
+    /// Replaces sums by tags: the blocks of messages' first counters, less one, are added.
+    fn mask(&self, threads: Threads, messages: &[AeadMessage<'_>], sums: &mut [Block], masks: &mut [Block]) {
+        for (mask, message) in masks.iter_mut().zip(messages) {
             *mask = Self::block(message.nonce, 0, 0);
         }
-        self.chain.run_by(threads, Source::Bytes, Buffers::in_place(masks.0.as_flattened_mut()));
-        sums.add(&masks);
-        sums
+        self.chain.run_by(threads, Source::Bytes, Buffers::in_place(masks.as_flattened_mut()));
+        add(sums, masks);
     }
 }
 
@@ -213,12 +211,14 @@ impl Groups for Ccm {
     }
 
     fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
-        let (counters, mut sums) = (Self::counters(messages), self.sums(threads, messages));
+        let (counters, mut lists) = (Self::counters(messages), Lists::new(messages.len()));
+        let [sums, spare] = lists.each();
+        self.begin(threads, messages, sums, spare);
         let plaintexts: Few<_> = messages.iter().map(|message| message.buffers.input()).collect();
-        self.absorb_padded(threads, &mut sums, &plaintexts);
+        self.absorb_padded(threads, &plaintexts, sums, spare);
         apply_counters([&self.counter, &self.chain], threads, &counters, messages);
-        let sums = self.masked(threads, messages, sums);
-        for (message, sum) in messages.iter_mut().zip(&sums.0) {
+        self.mask(threads, messages, sums, spare);
+        for (message, sum) in messages.iter_mut().zip(sums) {
             message.tag = Tag::cut(sum, self.tag_bytes);
         }
     }
@@ -231,12 +231,14 @@ impl Groups for Ccm {
             return others
                 .for_each(|(message, opened)| self.open_group(threads, from_mut(message), from_mut(opened)));
         }
-        let (counters, mut sums) = (Self::counters(messages), self.sums(threads, messages));
+        let (counters, mut lists) = (Self::counters(messages), Lists::new(messages.len()));
+        let [sums, spare] = lists.each();
+        self.begin(threads, messages, sums, spare);
         apply_counters([&self.counter, &self.chain], threads, &counters, messages);
         let plaintexts: Few<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
-        self.absorb_padded(threads, &mut sums, &plaintexts);
-        let sums = self.masked(threads, messages, sums);
-        for ((message, sum), opened) in messages.iter_mut().zip(&sums.0).zip(opened) {
+        self.absorb_padded(threads, &plaintexts, sums, spare);
+        self.mask(threads, messages, sums, spare);
+        for ((message, sum), opened) in messages.iter_mut().zip(sums).zip(opened) {
             *opened = Tag::cut(sum, self.tag_bytes) == message.tag;
             if !*opened {
                 wipe(message.buffers.output_mut());

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use super::few::Few;
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
-use crate::mode::{Blocks, Options, Tag};
+use crate::mode::{Options, Tag};
 use crate::part::Source;
 use crate::part::chain::{Data, Rule, Strand};
 use crate::part::tweak::double;
@@ -59,26 +59,29 @@ impl Cmac {
         let job = Job { cipher, direction: Direction::Encrypt, birth: Birth::Bytes };
         let program = options.program(job, schedule)?;
         let mut last_keys = Box::new(Zeroizing::new([0; 2]));
-        let mut l = Blocks::new(1);
-        program.run(Source::Bytes, Buffers::in_place(l.0.as_flattened_mut()));
-        **last_keys = last_keys_of(&l.0[0]);
+        let mut l = Zeroizing::new([0; BLOCK_BYTES]);
+        program.run(Source::Bytes, Buffers::in_place(&mut l[..]));
+        **last_keys = last_keys_of(&l);
         program.wipe_stack();
         Ok(Self { program, last_keys })
     }
 
     /// The tag of a message, of 16 bytes.
     pub fn tag(&self, message: &[u8]) -> Tag {
-        self.tag_many(&[message])[0]
+        let mut tag = [[0; BLOCK_BYTES]];
+        self.tags_after(self.program.threads(), &mut tag, &[message]);
+        tag[0].into()
     }
 
     /// The tags of messages, which run side by side.
     pub fn tag_many(&self, messages: &[&[u8]]) -> Vec<Tag> {
-        let tags = self.tags_from(self.program.threads(), &[0; BLOCK_BYTES], messages);
-        tags.0.iter().copied().map(Tag::from).collect()
+        let mut tags = vec![[0; BLOCK_BYTES]; messages.len()];
+        self.tags_after(self.program.threads(), &mut tags, messages);
+        tags.into_iter().map(Tag::from).collect()
     }
 
     /// Takes chains along strings of whole blocks.
-    pub(super) fn absorb(&self, threads: Threads, states: &mut Blocks, strings: &[&[u8]]) {
+    pub(super) fn absorb(&self, threads: Threads, states: &mut [Block], strings: &[&[u8]]) {
         absorb(&self.program, threads, states, strings);
     }
 
@@ -103,25 +106,16 @@ impl Cmac {
         self.program.wipe_stack();
     }
 
-    /// The tags of messages that follow whole blocks whose chain has come to `state`.
+    /// Replaces states by the tags of messages that follow whole blocks whose chains have come there, or nothing where a state is zeros.
     ///
     /// An empty message counts as a last block of padding: right only where nothing came before it.
-    pub(super) fn tags_from(&self, threads: Threads, state: &Block, messages: &[&[u8]]) -> Blocks {
-        let mut states = Blocks::new(messages.len());
-        states.0.fill(*state);
-        self.tags_after(threads, states, messages)
-    }
-
-    /// The same, by a state for each message.
-    pub(super) fn tags_after(&self, threads: Threads, states: Blocks, messages: &[&[u8]]) -> Blocks {
-        let mut tags = states;
+    pub(super) fn tags_after(&self, threads: Threads, states: &mut [Block], messages: &[&[u8]]) {
         let chains: Few<_> = messages.iter().map(|message| split_last(message).0).collect();
-        absorb(&self.program, threads, &mut tags, &chains);
-        for (tag, message) in tags.0.iter_mut().zip(messages) {
-            *tag = self.last(tag, split_last(message).1);
+        absorb(&self.program, threads, states, &chains);
+        for (state, message) in states.iter_mut().zip(messages) {
+            *state = self.last(state, split_last(message).1);
         }
-        self.program.run_by(threads, Source::Bytes, Buffers::in_place(tags.0.as_flattened_mut()));
-        tags
+        self.program.run_by(threads, Source::Bytes, Buffers::in_place(states.as_flattened_mut()));
     }
 
     /// A chain's state with the last block.
@@ -141,21 +135,21 @@ impl Cmac {
 }
 
 /// Takes chains of a program that encrypts bytes along strings of whole blocks, side by side.
-pub(super) fn absorb(program: &Program, threads: Threads, states: &mut Blocks, strings: &[&[u8]]) {
+pub(super) fn absorb(program: &Program, threads: Threads, states: &mut [Block], strings: &[&[u8]]) {
     if strings.iter().all(|string| string.is_empty()) {
         return;
     }
-    if let (&mut [ref mut state], &[string]) = (&mut states.0[..], strings) {
+    if let ([state], &[string]) = (&mut *states, strings) {
         let mut strand = Strand { state: *state, data: Data::Absorbed(string) };
         program.chain(threads, Rule::Absorb, slice::from_mut(&mut strand));
         *state = strand.state;
         return wipe(&mut strand.state);
     }
-    let places = states.0.iter().zip(strings);
+    let places = states.iter().zip(strings);
     let mut strands: Vec<_> =
         places.map(|(state, data)| Strand { state: *state, data: Data::Absorbed(data) }).collect();
     program.chain(threads, Rule::Absorb, &mut strands);
-    for (state, strand) in states.0.iter_mut().zip(&mut strands) {
+    for (state, strand) in states.iter_mut().zip(&mut strands) {
         *state = strand.state;
         wipe(&mut strand.state);
     }

@@ -3,7 +3,9 @@
 //! A call of a program costs a short message more than its blocks do, and a second one where it ends within a block. So the counters of
 //! short messages are encrypted as one string of bytes.
 
-use super::Blocks;
+use std::mem;
+
+use super::few::Lists;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::exec::{Program, Threads};
 use crate::message::AeadMessage;
@@ -31,14 +33,17 @@ pub(super) fn apply_counters(
         return;
     }
     let count = |message: &AeadMessage<'_>| message.buffers.len_bytes().div_ceil(BLOCK_BYTES);
-    let mut keys = Blocks(Vec::with_capacity(messages.iter().map(count).sum()));
-    for (message, first) in messages.iter().zip(counters) {
-        keys.0.extend((0..count(message)).map(|at| first.skip(at as u128).block()));
-    }
-    plain.run_by(threads, Source::Bytes, Buffers::in_place(keys.0.as_flattened_mut()));
-    let mut rest = &mut keys.0[..];
+    let mut keys = Lists::new(messages.iter().map(count).sum());
+    let [keys] = keys.each();
+    let places = messages
+        .iter()
+        .zip(counters)
+        .flat_map(|(message, first)| (0..count(message)).map(move |at| first.skip(at as u128)));
+    keys.iter_mut().zip(places).for_each(|(key, counter)| *key = counter.block());
+    plain.run_by(threads, Source::Bytes, Buffers::in_place(keys.as_flattened_mut()));
+    let mut rest = keys;
     for message in messages {
-        let (key, later) = rest.split_at_mut(count(message));
+        let (key, later) = mem::take(&mut rest).split_at_mut(count(message));
         rest = later;
         let key = &mut key.as_flattened_mut()[..message.buffers.len_bytes()];
         key.iter_mut().zip(message.buffers.input()).for_each(|(key, input)| *key ^= input);

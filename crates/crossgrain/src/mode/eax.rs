@@ -12,12 +12,12 @@ use zeroize::Zeroizing;
 use super::aead::{Aead, Groups, open_alone, open_groups, seal_groups};
 use super::cmac::Cmac;
 use super::counted::apply_counters;
-use super::few::Few;
+use super::few::{Few, Lists, add};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
 use crate::exec::{Program, Threads};
 use crate::message::{AeadMessage, Tag};
-use crate::mode::{Blocks, Options};
+use crate::mode::Options;
 use crate::plan::Plan;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -97,26 +97,24 @@ impl Eax {
         Ok(Self { counter, cmac, omacs, tag_bytes })
     }
 
-    fn omacs(&self, threads: Threads, of: Of, messages: &[&[u8]]) -> Blocks {
+    /// OMACs of one kind.
+    fn omacs(&self, threads: Threads, of: Of, messages: &[&[u8]], omacs: &mut [Block]) {
         let [chained, of_nothing] = &self.omacs[of as usize];
-        let mut tags = if messages.iter().all(|message| message.is_empty()) {
-            Blocks::new(messages.len())
-        } else {
-            self.cmac.tags_from(threads, chained, messages)
-        };
-        let empty = tags.0.iter_mut().zip(messages).filter(|(_, message)| message.is_empty());
-        empty.for_each(|(tag, _)| *tag = *of_nothing);
-        tags
+        omacs.fill(*chained);
+        if !messages.iter().all(|message| message.is_empty()) {
+            self.cmac.tags_after(threads, omacs, messages);
+        }
+        let empty = omacs.iter_mut().zip(messages).filter(|(_, message)| message.is_empty());
+        empty.for_each(|(omac, _)| *omac = *of_nothing);
     }
 
     /// The first counters of messages, and the sums of OMACs that need no ciphertext.
-    fn headers(&self, threads: Threads, messages: &[AeadMessage<'_>]) -> [Blocks; 2] {
+    fn headers(&self, threads: Threads, messages: &[AeadMessage<'_>], [counters, sums]: [&mut [Block]; 2]) {
         let nonces: Few<_> = messages.iter().map(|message| message.nonce).collect();
         let aads: Few<_> = messages.iter().map(|message| message.aad).collect();
-        let counters = self.omacs(threads, Of::Nonce, &nonces);
-        let mut sums = self.omacs(threads, Of::Aad, &aads);
-        sums.add(&counters);
-        [counters, sums]
+        self.omacs(threads, Of::Nonce, &nonces, counters);
+        self.omacs(threads, Of::Aad, &aads, sums);
+        add(sums, counters);
     }
 
     /// CTR over messages, each from its counter on.
@@ -161,26 +159,32 @@ impl Groups for Eax {
     }
 
     fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
-        let [counters, mut sums] = self.headers(threads, messages);
-        self.apply(threads, &counters.0, messages);
+        let mut lists = Lists::new(messages.len());
+        let [counters, sums, omacs] = lists.each();
+        self.headers(threads, messages, [counters, sums]);
+        self.apply(threads, counters, messages);
         let ciphertexts: Few<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
-        sums.add(&self.omacs(threads, Of::Ciphertext, &ciphertexts));
-        for (message, sum) in messages.iter_mut().zip(&sums.0) {
+        self.omacs(threads, Of::Ciphertext, &ciphertexts, omacs);
+        add(sums, omacs);
+        for (message, sum) in messages.iter_mut().zip(sums) {
             message.tag = Tag::cut(sum, self.tag_bytes);
         }
     }
 
     fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], opened: &mut [bool]) {
-        let [counters, mut sums] = self.headers(threads, messages);
+        let mut lists = Lists::new(messages.len());
+        let [counters, sums, omacs] = lists.each();
+        self.headers(threads, messages, [counters, sums]);
         let ciphertexts: Few<_> = messages.iter().map(|message| message.buffers.input()).collect();
-        sums.add(&self.omacs(threads, Of::Ciphertext, &ciphertexts));
-        for ((message, opened), sum) in messages.iter().zip(&mut *opened).zip(&sums.0) {
+        self.omacs(threads, Of::Ciphertext, &ciphertexts, omacs);
+        add(sums, omacs);
+        for ((message, opened), sum) in messages.iter().zip(&mut *opened).zip(sums) {
             *opened = Tag::cut(sum, self.tag_bytes) == message.tag;
         }
         if opened.iter().all(|opened| *opened) {
-            return self.apply(threads, &counters.0, messages);
+            return self.apply(threads, counters, messages);
         }
-        let right = messages.iter_mut().zip(&counters.0).zip(opened).filter(|(_, opened)| **opened);
+        let right = messages.iter_mut().zip(counters).zip(opened).filter(|(_, opened)| **opened);
         right.for_each(|((message, counter), _)| self.apply(threads, from_ref(counter), from_mut(message)));
     }
 }

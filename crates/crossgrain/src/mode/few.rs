@@ -1,8 +1,62 @@
-//! Lists for groups of messages, which are often of one: no memory is asked for then. For what is no secret, since what is moved leaves a copy.
+//! Lists for groups of messages, which are often of one: no memory is asked for then.
 
 use std::ops::Deref;
+use std::{array, mem};
 
-/// One or many.
+use crate::block::{BLOCK_BYTES, Block};
+use crate::word::wipe;
+
+/// `N` lists of as many blocks. Wiped when dropped, so nothing secret may be in it when it is moved, which leaves a copy.
+pub(super) struct Lists<const N: usize> {
+    one: [Block; N],
+    many: Vec<Block>,
+    count: usize,
+}
+
+impl<const N: usize> Lists<N> {
+    /// Of `count` blocks each, zeros.
+    #[inline(always)]
+    pub(super) fn new(count: usize) -> Self {
+        let many = if count > 1 { vec![[0; BLOCK_BYTES]; N * count] } else { Vec::new() };
+        Self { one: [[0; BLOCK_BYTES]; N], many, count }
+    }
+
+    /// All of them, one behind another.
+    #[inline(always)]
+    pub(super) fn all(&mut self) -> &mut [Block] {
+        if self.count > 1 { &mut self.many } else { &mut self.one[..N * self.count] }
+    }
+
+    /// Each of them.
+    #[inline(always)]
+    pub(super) fn each(&mut self) -> [&mut [Block]; N] {
+        let count = self.count;
+        let mut rest = self.all();
+        array::from_fn(|_| {
+            let (list, later) = mem::take(&mut rest).split_at_mut(count);
+            rest = later;
+            list
+        })
+    }
+}
+
+impl<const N: usize> Drop for Lists<N> {
+    fn drop(&mut self) {
+        wipe(self.one.as_flattened_mut());
+        if self.count > 1 {
+            wipe(self.many.as_flattened_mut());
+        }
+    }
+}
+
+/// Adds to blocks as many others.
+pub(super) fn add(sums: &mut [Block], others: &[Block]) {
+    for (sum, other) in sums.iter_mut().zip(others) {
+        *sum = (u128::from_ne_bytes(*sum) ^ u128::from_ne_bytes(*other)).to_ne_bytes();
+    }
+}
+
+/// One or many, for what is no secret: what is moved leaves a copy.
 pub(super) enum Few<T> {
     One([T; 1]),
     Many(Vec<T>),

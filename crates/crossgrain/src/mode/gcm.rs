@@ -5,12 +5,14 @@
 use std::sync::OnceLock;
 use std::{fmt, mem};
 
+use zeroize::Zeroizing;
+
 use super::aead::{Aead, Groups, open_groups, seal_groups, verdict};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
 use crate::message::{AeadMessage, Tag};
-use crate::mode::{Blocks, Options};
+use crate::mode::Options;
 use crate::part::counter::Counter;
 use crate::part::ghash::Ghash;
 use crate::part::{GcmWay, Source};
@@ -118,9 +120,9 @@ impl Gcm {
         let plans = options.planned(Mode::Gcm.job(key.cipher(), Direction::Encrypt), &limits)?;
         let (schedule, threads) = (Schedule::of(key, limits.features), Threads::at_most(options.threads));
         let mut counter = Program::of_message(plans, &schedule, limits.features, threads)?.wiping_stack();
-        let mut h = Blocks::new(1);
-        add_keystream(&counter, 0, &mut h.0[0]);
-        let ghash = Ghash::new(&h.0[0], limits.features);
+        let mut h = Zeroizing::new([0; BLOCK_BYTES]);
+        add_keystream(&counter, 0, &mut h);
+        let ghash = Ghash::new(&h, limits.features);
         let has_kernel = counter.prepare_gcm(&ghash);
         Ok((counter, ghash, has_kernel))
     }

@@ -6,19 +6,17 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use zeroize::Zeroizing;
-
 use super::aead::{Aead, Groups, open_alone, open_groups, seal_groups};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
 use crate::message::{AeadMessage, Tag};
-use crate::mode::{Blocks, Options};
+use crate::mode::Options;
 use crate::part::Source;
 use crate::part::counter::Counter;
 use crate::part::ghash::Ghash;
 use crate::plan::{Limits, Plan};
-use crate::word::{Buffers, Features, wipe};
+use crate::word::{Buffers, Features, WipedBytes, wipe};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "gcm-siv",
@@ -46,6 +44,9 @@ const NONCE_BYTES: usize = 12;
 
 /// What is decrypted and hashed before more is decrypted, so that it is still in cache.
 const PIECE_BYTES: usize = 128 * 1024;
+
+/// Blocks of which a nonce's keys are the halves, of the longest key: two of POLYVAL's and four of the cipher's.
+const HALVES_MOST: usize = 6;
 
 /// GCM-SIV by AES-128 or AES-256: nonces of 12 bytes, and tags of 16.
 ///
@@ -118,31 +119,40 @@ impl GcmSiv {
     fn keyed(&self, AeadMessage { nonce, aad, buffers, .. }: &AeadMessage<'_>) -> Keyed {
         let mut block = [0; BLOCK_BYTES];
         block[BLOCK_BYTES - NONCE_BYTES..].copy_from_slice(nonce);
-        let mut halves = Blocks::new(2 + self.cipher.key_bytes() / 8);
+        let mut halves = WipedBytes([0; HALVES_MOST * BLOCK_BYTES]);
+        let halves = &mut halves[..(2 + self.cipher.key_bytes() / 8) * BLOCK_BYTES];
         let first = Counter::little_endian(u128::from_le_bytes(block));
-        let places = Buffers::in_place(halves.0.as_flattened_mut());
-        self.deriver.run_by(Threads::ONE, Source::Counter(first), places);
-        let mut keys = Zeroizing::new([0; 48]);
-        for (place, half) in keys.chunks_exact_mut(8).zip(&halves.0) {
-            place.copy_from_slice(&half[..8]);
+        self.deriver.run_by(Threads::ONE, Source::Counter(first), Buffers::in_place(halves));
+        let mut keys = WipedBytes([0; HALVES_MOST * BLOCK_BYTES / 2]);
+        for (place, [half, _]) in
+            keys.as_chunks_mut::<8>().0.iter_mut().zip(halves.as_chunks().0.as_chunks().0)
+        {
+            *place = *half;
         }
-        let (hash_key, key) = keys.split_at(BLOCK_BYTES);
-        let mut block = Blocks::new(1);
-        block.0[0].copy_from_slice(hash_key);
-        let bound = Key::new(self.cipher, &key[..self.cipher.key_bytes()]).and_then(|key| {
-            let schedule = Schedule::of(&key, self.features);
-            let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            if let Some(mut keyed) = idle {
-                return keyed.counter.rekey(&schedule, self.features).map(|()| keyed);
-            }
-            let plans = Arc::clone(&self.plans);
-            let counter = Program::of_message(plans, &schedule, self.features, self.threads)?;
-            Ok(Keyed { polyval: Ghash::unbound(), counter })
-        });
-        let Ok(mut keyed) = bound else { unreachable!("the same plans were bound when the mode was made") };
+        let Some((hash_key, key)) = keys.split_first_chunk() else { unreachable!("there are more bytes") };
+        let mut keyed = self.keyed_by(&key[..self.cipher.key_bytes()]);
         let hashed_bytes = aad.len().max(buffers.len_bytes());
-        keyed.polyval.bind_polyval(&block.0[0], hashed_bytes, self.features);
+        keyed.polyval.bind_polyval(hash_key, hashed_bytes, self.features);
         keyed
+    }
+
+    /// What has taken the cipher's key, and no hash key as yet.
+    fn keyed_by(&self, key: &[u8]) -> Keyed {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let polyval = if let Some(mut keyed) = idle {
+            if keyed.counter.rekey(key, self.features) {
+                return keyed;
+            }
+            keyed.polyval
+        } else {
+            Ghash::unbound()
+        };
+        let counter = Key::new(self.cipher, key).and_then(|key| {
+            let (plans, schedule) = (Arc::clone(&self.plans), Schedule::of(&key, self.features));
+            Program::of_message(plans, &schedule, self.features, self.threads)
+        });
+        let Ok(counter) = counter else { unreachable!("the same plans were bound when the mode was made") };
+        Keyed { polyval, counter }
     }
 
     /// Leaves it to the next message.

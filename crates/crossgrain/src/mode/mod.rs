@@ -39,36 +39,14 @@ pub use xts::{SECTOR_BYTES_MAX, Xts, XtsKey};
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
+use crate::block::{Cipher, Direction, Error, Key};
 use crate::exec::{Program, Schedule, Threads};
 #[cfg(feature = "own-keys")]
 pub use crate::message::Record;
 pub use crate::message::{AeadMessage, Tag};
 use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, choose};
 use crate::variant::{Policy, find};
-use crate::word::{Features, wipe, wipe_stack};
-
-/// Blocks that are wiped when dropped.
-struct Blocks(Vec<Block>);
-
-impl Blocks {
-    fn new(count: usize) -> Self {
-        Self(vec![[0; BLOCK_BYTES]; count])
-    }
-
-    /// Adds as many others.
-    fn add(&mut self, others: &Self) {
-        for (block, other) in self.0.iter_mut().zip(&others.0) {
-            *block = (u128::from_ne_bytes(*block) ^ u128::from_ne_bytes(*other)).to_ne_bytes();
-        }
-    }
-}
-
-impl Drop for Blocks {
-    fn drop(&mut self) {
-        wipe(self.0.as_flattened_mut());
-    }
-}
+use crate::word::{Features, wipe_stack};
 
 /// How a mode is to be run. The default: constant-time variants, all instructions that the CPU has and
 /// `CROSSGRAIN_ISA` allows, and all threads of rayon's pool.

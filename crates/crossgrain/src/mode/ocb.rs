@@ -21,7 +21,7 @@ use crate::part::mask::{LongMasks, Masks};
 use crate::part::sum::total;
 use crate::part::tweak::double;
 use crate::plan::Plan;
-use crate::word::{Buffers, Features, wipe};
+use crate::word::{Buffers, Features, WipedBytes, wipe};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "ocb",
@@ -117,7 +117,7 @@ impl Ocb {
         front[front.len() - 1] |= 1;
         let bottom = u32::from(block[BLOCK_BYTES - 1] % 64);
         block[BLOCK_BYTES - 1] -= bottom as u8;
-        let mut top = Zeroizing::new(block);
+        let mut top = WipedBytes(block);
         self.enciphers.block(&mut top);
         let top = u128::from_be_bytes(*top);
         // The top and 64 bits more, of which the first 128 after `bottom` count.
@@ -202,7 +202,7 @@ impl Ocb {
             offset = self.offsets.of_rest(first, blocks);
             sum ^= self.replace_rest(direction, offset, rest);
         }
-        let mut tag = Zeroizing::new((sum ^ offset ^ self.offsets.sum()).to_be_bytes());
+        let mut tag = WipedBytes((sum ^ offset ^ self.offsets.sum()).to_be_bytes());
         self.enciphers.block(&mut tag);
         let hash = self.hash(aad).to_be_bytes();
         tag.iter_mut().zip(hash).for_each(|(byte, hash)| *byte ^= hash);
@@ -211,7 +211,7 @@ impl Ocb {
 
     /// Replaces what is left of a message after its whole blocks, and gives its padded plaintext.
     fn replace_rest(&self, direction: Direction, offset: u128, mut rest: Buffers<'_>) -> u128 {
-        let mut pad = Zeroizing::new(offset.to_be_bytes());
+        let mut pad = WipedBytes(offset.to_be_bytes());
         self.enciphers.block(&mut pad);
         let input = Zeroizing::new(padded(rest.input()));
         let output = rest.output_mut();

@@ -10,12 +10,12 @@ use zeroize::Zeroizing;
 
 use super::aead::{Aead, Groups, open_alone, open_groups, seal_groups};
 use super::cmac::Cmac;
-use super::few::Few;
+use super::few::{Few, Lists};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Error, Key};
 use crate::exec::{Program, Threads};
 use crate::message::{AeadMessage, Tag};
-use crate::mode::{Blocks, Options};
+use crate::mode::Options;
 use crate::part::Source;
 use crate::part::counter::Counter;
 use crate::part::tweak::double;
@@ -108,7 +108,7 @@ fn headers<'a>(messages: &[AeadMessage<'a>]) -> Few<Header<'a>> {
 }
 
 /// The end of a string of S2V, with the sum added: a block, or one and what is left over before it.
-type Ending = ([u8; 2 * BLOCK_BYTES], usize);
+type Ending = [Block; 2];
 
 impl Siv {
     /// SIV by the default options, bound to its keys.
@@ -134,24 +134,30 @@ impl Siv {
     }
 
     /// S2V (RFC 5297 §2.4) of messages by their headers and plaintexts.
-    fn s2v<'p>(&self, threads: Threads, headers: &[Header<'_>], plaintexts: &[&'p [u8]]) -> Blocks {
+    fn s2v(&self, threads: Threads, headers: &[Header<'_>], plaintexts: &[&[u8]], tags: &mut [Block]) {
+        let count = headers.len();
         let aads: Few<_> = headers.iter().map(|(_, aad)| *aad).collect();
         let nonces: Few<_> = headers.iter().map(|(nonce, _)| *nonce).collect();
-        let of_aads = self.cmac.tags_from(threads, &[0; BLOCK_BYTES], &aads);
-        let of_nonces = self.cmac.tags_from(threads, &[0; BLOCK_BYTES], &nonces);
-        let mut endings = Zeroizing::new(vec![([0; 2 * BLOCK_BYTES], 0); headers.len()]);
-        let head = |(i, (ending, plaintext)): (usize, (&mut Ending, &&'p [u8]))| {
-            let mut sum = double(u128::from_be_bytes(**self.begin)) ^ u128::from_be_bytes(of_aads.0[i]);
+        let mut lists = Lists::<4>::new(count);
+        let (sums, endings) = lists.all().split_at_mut(2 * count);
+        let (of_aads, of_nonces) = sums.split_at_mut(count);
+        self.cmac.tags_after(threads, of_aads, &aads);
+        self.cmac.tags_after(threads, of_nonces, &nonces);
+        let (endings, _) = endings.as_chunks_mut();
+        let parts = endings.iter_mut().zip(plaintexts).enumerate().map(|(i, (ending, plaintext))| {
+            let mut sum = double(u128::from_be_bytes(**self.begin)) ^ u128::from_be_bytes(of_aads[i]);
             if !nonces[i].is_empty() {
-                sum = double(sum) ^ u128::from_be_bytes(of_nonces.0[i]);
+                sum = double(sum) ^ u128::from_be_bytes(of_nonces[i]);
             }
             split_ending(sum, plaintext, ending)
-        };
-        let heads: Few<_> = endings.iter_mut().zip(plaintexts).enumerate().map(head).collect();
-        let mut states = Blocks::new(headers.len());
-        self.cmac.absorb(threads, &mut states, &heads);
-        let endings: Few<_> = endings.iter().map(|(bytes, len_bytes)| &bytes[..*len_bytes]).collect();
-        self.cmac.tags_after(threads, states, &endings)
+        });
+        let parts: Few<_> = parts.collect();
+        let heads: Few<_> = parts.iter().map(|(head, _)| *head).collect();
+        tags.fill([0; BLOCK_BYTES]);
+        self.cmac.absorb(threads, tags, &heads);
+        let endings = endings.iter().zip(&*parts);
+        let endings: Few<_> = endings.map(|(ending, (_, bytes))| &ending.as_flattened()[..*bytes]).collect();
+        self.cmac.tags_after(threads, tags, &endings);
     }
 
     /// CTR from a tag on.
@@ -161,22 +167,20 @@ impl Siv {
     }
 }
 
-/// Adds the sum to the end of the last string, and gives the whole blocks before that end. A string of less than a block is
-/// padded, and the sum doubled.
-fn split_ending<'a>(sum: u128, string: &'a [u8], (bytes, len_bytes): &mut Ending) -> &'a [u8] {
+/// Adds the sum to the end of the last string, and gives the whole blocks before that end, and its length in bytes. A string of less than
+/// a block is padded, and the sum doubled.
+fn split_ending<'a>(sum: u128, string: &'a [u8], ending: &mut Ending) -> (&'a [u8], usize) {
     let (head, end) = string.split_at(string.len().saturating_sub(BLOCK_BYTES) / BLOCK_BYTES * BLOCK_BYTES);
+    let bytes = ending.as_flattened_mut();
     bytes[..end.len()].copy_from_slice(end);
-    let sum = if let Some(at) = end.len().checked_sub(BLOCK_BYTES) {
-        *len_bytes = end.len();
+    let (at, sum) = if let Some(at) = end.len().checked_sub(BLOCK_BYTES) {
         (at, sum)
     } else {
         bytes[end.len()] = 0x80;
-        *len_bytes = BLOCK_BYTES;
         (0, double(sum))
     };
-    let (at, sum) = sum;
     bytes[at..].iter_mut().zip(sum.to_be_bytes()).for_each(|(byte, sum)| *byte ^= sum);
-    head
+    (head, at + BLOCK_BYTES)
 }
 
 impl Aead for Siv {
@@ -216,8 +220,10 @@ impl Groups for Siv {
 
     fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
         let plaintexts: Few<_> = messages.iter().map(|message| message.buffers.input()).collect();
-        let tags = self.s2v(threads, &headers(messages), &plaintexts);
-        for (message, tag) in messages.iter_mut().zip(&tags.0) {
+        let mut lists = Lists::new(messages.len());
+        let [tags] = lists.each();
+        self.s2v(threads, &headers(messages), &plaintexts, tags);
+        for (message, tag) in messages.iter_mut().zip(tags) {
             self.apply(threads, tag, message.buffers.reborrow());
             message.tag = (*tag).into();
         }
@@ -232,9 +238,11 @@ impl Groups for Siv {
         }
         // Of one whose tag has another length nothing was written, and what it sums to is of no account.
         let headers = headers(messages);
+        let mut lists = Lists::new(messages.len());
+        let [tags] = lists.each();
         let plaintexts: Few<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
-        let tags = self.s2v(threads, &headers, &plaintexts);
-        for ((message, tag), opened) in messages.iter_mut().zip(&tags.0).zip(opened) {
+        self.s2v(threads, &headers, &plaintexts, tags);
+        for ((message, tag), opened) in messages.iter_mut().zip(tags).zip(opened) {
             if *opened && Tag::from(*tag) != message.tag {
                 *opened = false;
                 wipe(message.buffers.output_mut());

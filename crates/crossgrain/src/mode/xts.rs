@@ -4,11 +4,12 @@ use std::fmt;
 
 use subtle::ConstantTimeEq;
 
+use super::few::Lists;
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use super::unauthenticated::{Apply, Place};
 use crate::block::{BLOCK_BYTES, Block, Cipher, Direction, Error, Key};
 use crate::exec::Program;
-use crate::mode::{Blocks, Options};
+use crate::mode::Options;
 use crate::part::Source;
 use crate::part::tweak::{Tweaks, times_x_to};
 use crate::plan::Plan;
@@ -148,12 +149,13 @@ impl Xts {
             return Err(Error::ShortSector { len_bytes: last_bytes });
         }
         let sectors = buffers.len_bytes().div_ceil(self.sector_bytes);
-        let mut starts = Blocks::new(sectors.min(SECTORS_AT_A_TIME));
+        let mut lists = Lists::new(sectors.min(SECTORS_AT_A_TIME));
+        let [starts] = lists.each();
         let (mut sector, mut rest) = (first_sector, buffers);
         while !rest.is_empty() {
             let most_bytes = SECTORS_AT_A_TIME.saturating_mul(self.sector_bytes).min(rest.len_bytes());
             let (now, later) = rest.split_at(most_bytes);
-            let starts = &mut starts.0[..most_bytes.div_ceil(self.sector_bytes)];
+            let starts = &mut starts[..most_bytes.div_ceil(self.sector_bytes)];
             self.start(sector, starts);
             self.apply_started(starts, now);
             (sector, rest) = (sector.wrapping_add(starts.len() as u128), later);

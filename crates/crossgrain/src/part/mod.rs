@@ -255,8 +255,8 @@ pub trait WholePart: Send + Sync {
         self.run(Source::Bytes, Buffers::in_place(block));
     }
 
-    /// Takes other round keys in place of its own, and says whether it can: for modes with a key for each message.
-    fn rekey(&mut self, _keys: &Keys) -> bool {
+    /// Takes a key of the same cipher in place of its own, and says whether it can: for modes with a key for each message.
+    fn rekey(&mut self, _key: &[u8], _features: Features) -> bool {
         false
     }
 

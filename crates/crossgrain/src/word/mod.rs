@@ -93,7 +93,7 @@ pub(crate) use side_by_side::{Inputs, SideBySide};
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
 #[doc(hidden)]
 pub use tile::{wipe, wipe_deep_stack, wipe_stack};
-pub(crate) use wiped::{Wiped, wipe_room};
+pub(crate) use wiped::{Wiped, WipedBytes, wipe_room};
 pub use x86::{
     AesNi, AesWord128, AesWord256, AesWord512, Avx2, Avx512, Clmul, ClmulWord128, ClmulWord256, ClmulWord512,
     Gfni256, Gfni512, GfniVbmi512, GfniVbmiWord512, GfniWord256, GfniWord512, Sse2, Vaes256, Vaes512,

@@ -115,6 +115,7 @@ impl fmt::Debug for Tile {
 /// Overwrites secret bytes with zeros, so that it is not optimised away.
 ///
 /// `Zeroize` would write byte by byte: for a tile, as long as a short run takes to encrypt it.
+#[inline(always)]
 pub fn wipe(bytes: &mut [u8]) {
     bytes.fill(0);
     zeroize::optimization_barrier(bytes);

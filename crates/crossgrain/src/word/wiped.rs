@@ -8,6 +8,8 @@ use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 
+use super::wipe;
+
 /// A box that is dropped as any other, after which its memory is zeros.
 pub(crate) struct Wiped<T: ?Sized>(ManuallyDrop<Box<T>>);
 
@@ -30,6 +32,32 @@ impl<T: ?Sized> DerefMut for Wiped<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut T {
         &mut self.0
+    }
+}
+
+/// Bytes that are overwritten at once when they are dropped. `Zeroizing` would do so byte by byte, which takes as long as a short message does.
+pub(crate) struct WipedBytes<const N: usize>(pub(crate) [u8; N]);
+
+impl<const N: usize> Deref for WipedBytes<N> {
+    type Target = [u8; N];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u8; N] {
+        &self.0
+    }
+}
+
+impl<const N: usize> DerefMut for WipedBytes<N> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [u8; N] {
+        &mut self.0
+    }
+}
+
+impl<const N: usize> Drop for WipedBytes<N> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        wipe(&mut self.0);
     }
 }
 

@@ -19,8 +19,8 @@ use crate::part::chain::{Rule, Strand};
 use crate::part::counter::Counter;
 use crate::part::mask::LongMasks;
 use crate::part::tweak::{IN_STEP, Stepping, Tweaks};
-use crate::part::{GcmNonce, GcmWay, Keys, Source, WholePart};
-use crate::word::{AesLanes, Buffers, Isa, Kernel, Wiped, each, unrolled};
+use crate::part::{GcmNonce, GcmWay, Source, WholePart};
+use crate::word::{AesLanes, Buffers, Features, Isa, Kernel, Wiped, each, unrolled};
 
 /// Registers in flight.
 pub(super) const IN_FLIGHT: usize = 8;
@@ -124,14 +124,12 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         }
     }
 
-    fn rekey(&mut self, keys: &Keys) -> bool {
-        match keys.of() {
-            Some(keys) if self.direction == Direction::Encrypt && self.heads.is_none() => {
-                self.keys.take(keys);
-                true
-            }
-            _ => false,
+    fn rekey(&mut self, key: &[u8], features: Features) -> bool {
+        let takes = self.direction == Direction::Encrypt && self.heads.is_none();
+        if takes {
+            self.keys.take(&RoundKeys::of(key, features));
         }
+        takes
     }
 
     fn run_summed(&self, masks: LongMasks<'_>, mut buffers: Buffers<'_>) -> Option<Block> {
