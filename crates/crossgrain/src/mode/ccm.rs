@@ -4,8 +4,8 @@
 //! Layout: B₀ and the counters have the nonce between a byte of flags and a number of 15 bytes less the nonce's.
 //! Holds: what is opened is decrypted before its tag can be compared, and overwritten with zeros if the tag is wrong.
 
-use std::fmt;
 use std::slice::from_mut;
+use std::{fmt, mem};
 
 use super::aead::{Aead, Groups, open_alone, open_groups, seal_groups};
 use super::cmac::absorb;
@@ -64,8 +64,33 @@ pub struct Ccm {
     tag_bytes: usize,
 }
 
-/// Blocks before associated data goes on, and how many bytes they are.
-type Front = ([u8; 2 * BLOCK_BYTES], usize);
+/// B₀, and a block where associated data begins, if there is any.
+struct Front {
+    blocks: [u8; 2 * BLOCK_BYTES],
+    len_bytes: usize,
+}
+
+impl Front {
+    fn bytes(&self) -> &[u8] {
+        &self.blocks[..self.len_bytes]
+    }
+}
+
+/// What a message begins with, and the associated data that is left.
+type Header<'a> = (Front, &'a [u8]);
+
+/// Blocks of a message, on average, up to which what is authenticated is written down as one string: to go along three costs more.
+const FORMATTED_BLOCKS_MAX: usize = 20;
+
+/// Strings one behind another, each with zeros up to whole blocks, of which there are as many as it takes. They are zeros.
+fn format(strings: [&[u8]; 3], blocks: &mut [Block]) {
+    let mut rest = blocks.as_flattened_mut();
+    for string in strings {
+        let (place, later) = rest.split_at_mut(string.len().next_multiple_of(BLOCK_BYTES));
+        place[..string.len()].copy_from_slice(string);
+        rest = later;
+    }
+}
 
 impl Ccm {
     /// CCM with tags of 16 bytes, by the default options, bound to a key.
@@ -103,17 +128,46 @@ impl Ccm {
         messages.iter().map(|message| Self::block(message.nonce, 0, 1)).collect()
     }
 
-    /// CBC-MACs of messages by their nonces, lengths and associated data (SP 800-38C A.2), from B₀ on to where plaintext begins.
-    fn begin(&self, threads: Threads, messages: &[AeadMessage<'_>], sums: &mut [Block], spare: &mut [Block]) {
-        let headers: Few<_> = messages.iter().map(|message| self.front(message)).collect();
-        let fronts: Few<_> = headers.iter().map(|((bytes, len_bytes), _)| &bytes[..*len_bytes]).collect();
+    /// What messages begin with.
+    fn headers<'a>(&self, messages: &[AeadMessage<'a>]) -> Few<Header<'a>> {
+        messages.iter().map(|message| self.header(message)).collect()
+    }
+
+    /// CBC-MACs of messages (SP 800-38C A.2), for which there are spare blocks.
+    fn sums(
+        &self,
+        threads: Threads,
+        headers: &[Header<'_>],
+        plaintexts: &[&[u8]],
+        [sums, spare]: [&mut [Block]; 2],
+    ) {
+        let strings =
+            || headers.iter().zip(plaintexts).map(|((front, aad), plain)| [front.bytes(), aad, *plain]);
+        let blocks =
+            |strings: [&[u8]; 3]| strings.map(|string| string.len().div_ceil(BLOCK_BYTES)).iter().sum();
+        let all = strings().map(blocks).sum();
+        if headers.len() > 1 && all <= headers.len() * FORMATTED_BLOCKS_MAX {
+            let mut lists = Lists::new(all);
+            let [mut rest] = lists.each();
+            let formatted: Few<_> = strings()
+                .map(|strings| {
+                    let (place, later) = mem::take(&mut rest).split_at_mut(blocks(strings));
+                    rest = later;
+                    format(strings, place);
+                    place.as_flattened()
+                })
+                .collect();
+            return absorb(&self.chain, threads, sums, &formatted);
+        }
+        let fronts: Few<_> = headers.iter().map(|(front, _)| front.bytes()).collect();
         let aads: Few<_> = headers.iter().map(|(_, aad)| *aad).collect();
         absorb(&self.chain, threads, sums, &fronts);
         self.absorb_padded(threads, &aads, sums, spare);
+        self.absorb_padded(threads, plaintexts, sums, spare);
     }
 
     /// B₀ with the beginning of the associated data behind its length, and the rest of the associated data.
-    fn front<'a>(&self, message: &AeadMessage<'a>) -> (Front, &'a [u8]) {
+    fn header<'a>(&self, message: &AeadMessage<'a>) -> Header<'a> {
         let (nonce, aad, len_bytes) = (message.nonce, message.aad, message.buffers.len_bytes());
         let flags = usize::from(!aad.is_empty()) << 6 | (self.tag_bytes / 2 - 1) << 3;
         let mut front = [0; 2 * BLOCK_BYTES];
@@ -121,14 +175,14 @@ impl Ccm {
         first.copy_from_slice(&Self::block(nonce, flags, len_bytes as u64));
         let len = aad.len() as u64;
         let count = match len {
-            0 => return ((front, BLOCK_BYTES), aad),
+            0 => return (Front { blocks: front, len_bytes: BLOCK_BYTES }, aad),
             1..0xff00 => put(second, &[], &len.to_be_bytes()[6..]),
             0xff00..=0xffff_ffff => put(second, &[0xff, 0xfe], &len.to_be_bytes()[4..]),
             _ => put(second, &[0xff, 0xff], &len.to_be_bytes()),
         };
         let (beginning, rest) = aad.split_at((BLOCK_BYTES - count).min(aad.len()));
         second[count..][..beginning.len()].copy_from_slice(beginning);
-        ((front, 2 * BLOCK_BYTES), rest)
+        (Front { blocks: front, len_bytes: 2 * BLOCK_BYTES }, rest)
     }
 
     /// Takes chains along strings, with zeros behind them up to whole blocks, for which there are spare ones.
@@ -211,11 +265,11 @@ impl Groups for Ccm {
     }
 
     fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
-        let (counters, mut lists) = (Self::counters(messages), Lists::new(messages.len()));
+        let (counters, headers) = (Self::counters(messages), self.headers(messages));
+        let mut lists = Lists::new(messages.len());
         let [sums, spare] = lists.each();
-        self.begin(threads, messages, sums, spare);
         let plaintexts: Few<_> = messages.iter().map(|message| message.buffers.input()).collect();
-        self.absorb_padded(threads, &plaintexts, sums, spare);
+        self.sums(threads, &headers, &plaintexts, [sums, spare]);
         apply_counters([&self.counter, &self.chain], threads, &counters, messages);
         self.mask(threads, messages, sums, spare);
         for (message, sum) in messages.iter_mut().zip(sums) {
@@ -231,12 +285,12 @@ impl Groups for Ccm {
             return others
                 .for_each(|(message, opened)| self.open_group(threads, from_mut(message), from_mut(opened)));
         }
-        let (counters, mut lists) = (Self::counters(messages), Lists::new(messages.len()));
+        let (counters, headers) = (Self::counters(messages), self.headers(messages));
+        let mut lists = Lists::new(messages.len());
         let [sums, spare] = lists.each();
-        self.begin(threads, messages, sums, spare);
         apply_counters([&self.counter, &self.chain], threads, &counters, messages);
         let plaintexts: Few<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
-        self.absorb_padded(threads, &plaintexts, sums, spare);
+        self.sums(threads, &headers, &plaintexts, [sums, spare]);
         self.mask(threads, messages, sums, spare);
         for ((message, sum), opened) in messages.iter_mut().zip(sums).zip(opened) {
             *opened = Tag::cut(sum, self.tag_bytes) == message.tag;
