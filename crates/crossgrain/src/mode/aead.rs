@@ -135,6 +135,24 @@ pub(super) trait Groups: Aead {
     fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], right: &mut [bool]);
 }
 
+/// What such a mode has of [`Aead`] by its groups.
+macro_rules! by_groups {
+    () => {
+        fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
+            $crate::mode::aead::seal_groups(self, messages)
+        }
+
+        fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
+            $crate::mode::aead::open_groups(self, messages)
+        }
+
+        fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+            $crate::mode::aead::open_alone(self, message)
+        }
+    };
+}
+pub(super) use by_groups;
+
 /// How many of so many messages make a group, and the threads within it.
 fn groups(mode: &impl Groups, messages: usize) -> (usize, Threads) {
     let threads = mode.threads();

@@ -7,7 +7,7 @@
 use std::slice::from_mut;
 use std::{fmt, mem};
 
-use super::aead::{Aead, Groups, open_alone, open_groups, seal_groups};
+use super::aead::{Aead, Groups, by_groups};
 use super::cmac::absorb;
 use super::counted::apply_counters;
 use super::few::{Few, Lists, add};
@@ -242,17 +242,7 @@ impl Aead for Ccm {
         self.counter.plans()
     }
 
-    fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
-        seal_groups(self, messages)
-    }
-
-    fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
-        open_groups(self, messages)
-    }
-
-    fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
-        open_alone(self, message)
-    }
+    by_groups!();
 }
 
 impl Groups for Ccm {

@@ -9,7 +9,7 @@ use std::slice::{from_mut, from_ref};
 
 use zeroize::Zeroizing;
 
-use super::aead::{Aead, Groups, open_alone, open_groups, seal_groups};
+use super::aead::{Aead, Groups, by_groups};
 use super::cmac::Cmac;
 use super::counted::apply_counters;
 use super::few::{Few, Lists, add};
@@ -136,17 +136,7 @@ impl Aead for Eax {
         self.counter.plans()
     }
 
-    fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
-        seal_groups(self, messages)
-    }
-
-    fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
-        open_groups(self, messages)
-    }
-
-    fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
-        open_alone(self, message)
-    }
+    by_groups!();
 }
 
 impl Groups for Eax {

@@ -10,7 +10,7 @@ use std::{fmt, mem};
 
 use zeroize::Zeroizing;
 
-use super::aead::{Aead, Groups, open_alone, open_groups, seal_groups};
+use super::aead::{Aead, Groups, by_groups};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Threads};
@@ -248,17 +248,7 @@ impl Aead for Ocb {
         self.enciphers.plans()
     }
 
-    fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
-        seal_groups(self, messages)
-    }
-
-    fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
-        open_groups(self, messages)
-    }
-
-    fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
-        open_alone(self, message)
-    }
+    by_groups!();
 }
 
 impl Groups for Ocb {

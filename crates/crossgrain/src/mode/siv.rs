@@ -8,7 +8,7 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-use super::aead::{Aead, Groups, open_alone, open_groups, seal_groups};
+use super::aead::{Aead, Groups, by_groups};
 use super::cmac::Cmac;
 use super::few::{Few, Lists};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
@@ -196,17 +196,7 @@ impl Aead for Siv {
         self.counter.plans()
     }
 
-    fn seal_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
-        seal_groups(self, messages)
-    }
-
-    fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
-        open_groups(self, messages)
-    }
-
-    fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
-        open_alone(self, message)
-    }
+    by_groups!();
 }
 
 impl Groups for Siv {
