@@ -108,8 +108,33 @@ impl Ocb {
         Ok(Self { enciphers, deciphers, offsets, features, tag_bytes })
     }
 
-    /// The offset before the first block (RFC 7253 §4.2).
-    fn first_offset(&self, nonce: &[u8]) -> u128 {
+    /// The offset before the first block (RFC 7253 §4.2), and HASH of the associated data (§4.1): neither waits for the other, so the
+    /// nonce's block is enciphered beside the first of the data.
+    fn begin(&self, nonce: &[u8], aad: &[u8]) -> (u128, u128) {
+        let mut blocks = [[0; BLOCK_BYTES]; 1 + HASHED_BLOCKS];
+        let bottom;
+        (blocks[0], bottom) = self.nonce_block(nonce);
+        let (now, mut later) = aad.split_at(aad.len().min(HASHED_BLOCKS * BLOCK_BYTES));
+        let used = &mut blocks[..1 + now.len().div_ceil(BLOCK_BYTES)];
+        self.mask(now, 0, &mut used[1..]);
+        self.enciphers.run_by(Threads::ONE, Source::Bytes, Buffers::in_place(used.as_flattened_mut()));
+        let (first, mut sum) = (stretched(&used[0], bottom), self.total(used[1..].as_flattened()));
+        let mut number = HASHED_BLOCKS;
+        while !later.is_empty() {
+            let now;
+            (now, later) = later.split_at(later.len().min(HASHED_BLOCKS * BLOCK_BYTES));
+            let used = &mut blocks[..now.len().div_ceil(BLOCK_BYTES)];
+            self.mask(now, number, used);
+            self.enciphers.run_by(Threads::ONE, Source::Bytes, Buffers::in_place(used.as_flattened_mut()));
+            sum ^= self.total(used.as_flattened());
+            number += HASHED_BLOCKS;
+        }
+        wipe(blocks.as_flattened_mut());
+        (first, sum)
+    }
+
+    /// The nonce's block without its lowest six bits, and these (RFC 7253 §4.2).
+    fn nonce_block(&self, nonce: &[u8]) -> (Block, u32) {
         let mut block = [0; BLOCK_BYTES];
         let (front, back) = block.split_at_mut(BLOCK_BYTES - nonce.len());
         back.copy_from_slice(nonce);
@@ -117,40 +142,25 @@ impl Ocb {
         front[front.len() - 1] |= 1;
         let bottom = u32::from(block[BLOCK_BYTES - 1] % 64);
         block[BLOCK_BYTES - 1] -= bottom as u8;
-        let mut top = WipedBytes(block);
-        self.enciphers.block(&mut top);
-        let top = u128::from_be_bytes(*top);
-        // The top and 64 bits more, of which the first 128 after `bottom` count.
-        let more = (top ^ top << 8) >> 64;
-        top << bottom | (more << bottom) >> 64
+        (block, bottom)
+    }
+
+    /// Writes down the blocks of associated data behind so many others, with offsets added, and the last one padded.
+    fn mask(&self, aad: &[u8], mut number: usize, blocks: &mut [Block]) {
+        for (block, masked) in aad.chunks(BLOCK_BYTES).zip(blocks) {
+            let offset = if block.len() == BLOCK_BYTES {
+                number += 1;
+                self.offsets.of(0, number)
+            } else {
+                self.offsets.of_rest(0, number)
+            };
+            *masked = (offset ^ padded(block)).to_be_bytes();
+        }
     }
 
     /// The sum of whole blocks.
     fn total(&self, blocks: &[u8]) -> u128 {
         u128::from_be_bytes(total(self.features, blocks))
-    }
-
-    /// HASH of the RFC's §4.1.
-    fn hash(&self, aad: &[u8]) -> u128 {
-        let (mut sum, mut number) = (0, 0);
-        for piece in aad.chunks(HASHED_BLOCKS * BLOCK_BYTES) {
-            let mut masked = [[0; BLOCK_BYTES]; HASHED_BLOCKS];
-            let masked = &mut masked[..piece.len().div_ceil(BLOCK_BYTES)];
-            for (block, masked) in piece.chunks(BLOCK_BYTES).zip(&mut *masked) {
-                let offset = if block.len() == BLOCK_BYTES {
-                    number += 1;
-                    self.offsets.of(0, number)
-                } else {
-                    self.offsets.of_rest(0, number)
-                };
-                *masked = (offset ^ padded(block)).to_be_bytes();
-            }
-            let masked = masked.as_flattened_mut();
-            self.enciphers.run_by(Threads::ONE, Source::Bytes, Buffers::in_place(masked));
-            sum ^= self.total(masked);
-            wipe(masked);
-        }
-        sum
     }
 
     /// Replaces the whole blocks of a message, and gives the sum of their plaintext.
@@ -193,7 +203,7 @@ impl Ocb {
     /// Replaces a message and gives its tag.
     fn run(&self, threads: Threads, direction: Direction, message: &mut AeadMessage<'_>) -> Tag {
         let AeadMessage { nonce, aad, buffers, .. } = message;
-        let first = self.first_offset(nonce);
+        let (first, hash) = self.begin(nonce, aad);
         let blocks = buffers.len_bytes() / BLOCK_BYTES;
         let (whole, rest) = buffers.reborrow().split_at(blocks * BLOCK_BYTES);
         let mut sum = self.replace(threads, direction, first, whole);
@@ -204,8 +214,7 @@ impl Ocb {
         }
         let mut tag = WipedBytes((sum ^ offset ^ self.offsets.sum()).to_be_bytes());
         self.enciphers.block(&mut tag);
-        let hash = self.hash(aad).to_be_bytes();
-        tag.iter_mut().zip(hash).for_each(|(byte, hash)| *byte ^= hash);
+        *tag = (u128::from_be_bytes(*tag) ^ hash).to_be_bytes();
         Tag::cut(&tag, self.tag_bytes)
     }
 
@@ -373,6 +382,13 @@ impl Drop for Offsets {
         wipe(self.steps.as_flattened_mut());
         wipe(self.table.as_flattened_mut());
     }
+}
+
+/// The offset before the first block (RFC 7253 §4.2): of the enciphered block of a nonce, and 64 bits more, 128 from bit `bottom` on.
+fn stretched(top: &Block, bottom: u32) -> u128 {
+    let top = u128::from_be_bytes(*top);
+    let more = (top ^ top << 8) >> 64;
+    top << bottom | (more << bottom) >> 64
 }
 
 fn doubled(block: Block) -> Block {
