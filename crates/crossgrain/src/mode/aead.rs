@@ -183,6 +183,23 @@ pub(super) fn open_groups(
     Ok(messages.iter().zip(right).map(|(message, right)| verdict(mode, message, right)).collect())
 }
 
+/// Where tags of a group have another length than the mode's: opens the others, each alone, and says that it did. Nothing is written of those.
+pub(super) fn open_those_with_tags(
+    mode: &impl Groups,
+    threads: Threads,
+    messages: &mut [AeadMessage<'_>],
+    right: &mut [bool],
+) -> bool {
+    let fits = |message: &AeadMessage<'_>| message.tag.len_bytes() == mode.tag_bytes();
+    if messages.iter().all(fits) {
+        return false;
+    }
+    for (message, right) in messages.iter_mut().zip(right).filter(|(message, _)| fits(message)) {
+        mode.open_group(threads, slice::from_mut(message), slice::from_mut(right));
+    }
+    true
+}
+
 /// [`Aead::open_message`] by a group of one.
 pub(super) fn open_alone(mode: &impl Groups, message: &mut AeadMessage<'_>) -> Result<(), Error> {
     mode.admits(message)?;

@@ -4,10 +4,9 @@
 //! Layout: B₀ and the counters have the nonce between a byte of flags and a number of 15 bytes less the nonce's.
 //! Holds: what is opened is decrypted before its tag can be compared, and overwritten with zeros if the tag is wrong.
 
-use std::slice::from_mut;
 use std::{fmt, mem};
 
-use super::aead::{Aead, Groups, by_groups};
+use super::aead::{Aead, Groups, by_groups, open_those_with_tags};
 use super::cmac::absorb;
 use super::counted::apply_counters;
 use super::few::{Few, Lists, add};
@@ -268,12 +267,8 @@ impl Groups for Ccm {
     }
 
     fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], opened: &mut [bool]) {
-        let may_be_right = |message: &AeadMessage<'_>| message.tag.len_bytes() == self.tag_bytes;
-        if !messages.iter().all(may_be_right) {
-            // Of those whose tags cannot be right, nothing is written.
-            let others = messages.iter_mut().zip(opened).filter(|(message, _)| may_be_right(message));
-            return others
-                .for_each(|(message, opened)| self.open_group(threads, from_mut(message), from_mut(opened)));
+        if open_those_with_tags(self, threads, messages, opened) {
+            return;
         }
         let (counters, headers) = (Self::counters(messages), self.headers(messages));
         let mut lists = Lists::new(messages.len());

@@ -6,11 +6,12 @@
 //! Holds: what is opened is decrypted before its tag can be compared, and overwritten with zeros if the tag is wrong.
 
 use std::sync::{Mutex, PoisonError};
-use std::{fmt, mem};
+use std::{fmt, mem, slice};
 
 use zeroize::Zeroizing;
 
-use super::aead::{Aead, Groups, by_groups};
+use super::aead::{Aead, Groups, by_groups, open_those_with_tags};
+use super::few::{Lists, add};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Threads};
@@ -50,8 +51,11 @@ const GROUP_BLOCKS: usize = 512;
 /// What a thread takes of a long message at a time.
 const PART_BLOCKS: usize = 8 * GROUP_BLOCKS;
 
-/// Blocks of associated data that are enciphered together.
-const HASHED_BLOCKS: usize = 64;
+/// Messages whose first and last blocks are enciphered together.
+const GROUP_MESSAGES: usize = 64;
+
+/// Blocks that are enciphered together before messages are.
+const WAITING_MAX: usize = 32;
 
 /// OCB3: nonces of 1 to 15 bytes, and tags of 8, 12 or 16 bytes.
 ///
@@ -108,54 +112,36 @@ impl Ocb {
         Ok(Self { enciphers, deciphers, offsets, features, tag_bytes })
     }
 
-    /// The offset before the first block (RFC 7253 §4.2), and HASH of the associated data (§4.1): neither waits for the other, so the
-    /// nonce's block is enciphered beside the first of the data.
-    fn begin(&self, nonce: &[u8], aad: &[u8]) -> (u128, u128) {
-        let mut blocks = [[0; BLOCK_BYTES]; 1 + HASHED_BLOCKS];
-        let bottom;
-        (blocks[0], bottom) = self.nonce_block(nonce);
-        let (now, mut later) = aad.split_at(aad.len().min(HASHED_BLOCKS * BLOCK_BYTES));
-        let used = &mut blocks[..1 + now.len().div_ceil(BLOCK_BYTES)];
-        self.mask(now, 0, &mut used[1..]);
-        self.enciphers.run_by(Threads::ONE, Source::Bytes, Buffers::in_place(used.as_flattened_mut()));
-        let (first, mut sum) = (stretched(&used[0], bottom), self.total(used[1..].as_flattened()));
-        let mut number = HASHED_BLOCKS;
-        while !later.is_empty() {
-            let now;
-            (now, later) = later.split_at(later.len().min(HASHED_BLOCKS * BLOCK_BYTES));
-            let used = &mut blocks[..now.len().div_ceil(BLOCK_BYTES)];
-            self.mask(now, number, used);
-            self.enciphers.run_by(Threads::ONE, Source::Bytes, Buffers::in_place(used.as_flattened_mut()));
-            sum ^= self.total(used.as_flattened());
-            number += HASHED_BLOCKS;
+    /// Adds the offsets before messages' first blocks (RFC 7253 §4.2), and behind these HASH of their associated data (§4.1), to zeros. None waits for another, so all that
+    /// is enciphered for them is enciphered together.
+    fn begin(&self, messages: &[AeadMessage<'_>], sums: &mut [Block]) {
+        let blocks = [[0; BLOCK_BYTES]; WAITING_MAX];
+        let mut waiting = Waiting { enciphers: &self.enciphers, sums, blocks, places: [0; _], count: 0 };
+        for (i, message) in messages.iter().enumerate() {
+            waiting.push(self.nonce_block(message.nonce), i);
+            for (number, block) in message.aad.chunks(BLOCK_BYTES).enumerate() {
+                let offset = match block.len() {
+                    BLOCK_BYTES => self.offsets.of(0, number + 1),
+                    _ => self.offsets.of_rest(0, number),
+                };
+                waiting.push((offset ^ padded(block)).to_be_bytes(), messages.len() + i);
+            }
         }
-        wipe(blocks.as_flattened_mut());
-        (first, sum)
+        waiting.go();
+        for (first, message) in waiting.sums.iter_mut().zip(messages) {
+            *first = stretched(first, bottom(message.nonce)).to_be_bytes();
+        }
     }
 
-    /// The nonce's block without its lowest six bits, and these (RFC 7253 §4.2).
-    fn nonce_block(&self, nonce: &[u8]) -> (Block, u32) {
+    /// A nonce as a block, without its lowest six bits.
+    fn nonce_block(&self, nonce: &[u8]) -> Block {
         let mut block = [0; BLOCK_BYTES];
         let (front, back) = block.split_at_mut(BLOCK_BYTES - nonce.len());
         back.copy_from_slice(nonce);
         front[0] = ((8 * self.tag_bytes % 128) << 1) as u8;
         front[front.len() - 1] |= 1;
-        let bottom = u32::from(block[BLOCK_BYTES - 1] % 64);
-        block[BLOCK_BYTES - 1] -= bottom as u8;
-        (block, bottom)
-    }
-
-    /// Writes down the blocks of associated data behind so many others, with offsets added, and the last one padded.
-    fn mask(&self, aad: &[u8], mut number: usize, blocks: &mut [Block]) {
-        for (block, masked) in aad.chunks(BLOCK_BYTES).zip(blocks) {
-            let offset = if block.len() == BLOCK_BYTES {
-                number += 1;
-                self.offsets.of(0, number)
-            } else {
-                self.offsets.of_rest(0, number)
-            };
-            *masked = (offset ^ padded(block)).to_be_bytes();
-        }
+        block[BLOCK_BYTES - 1] &= !LOW_BITS;
+        block
     }
 
     /// The sum of whole blocks.
@@ -200,22 +186,49 @@ impl Ocb {
         sum
     }
 
-    /// Replaces a message and gives its tag.
-    fn run(&self, threads: Threads, direction: Direction, message: &mut AeadMessage<'_>) -> Tag {
-        let AeadMessage { nonce, aad, buffers, .. } = message;
-        let (first, hash) = self.begin(nonce, aad);
+    /// Replaces messages, and gives their tags as whole blocks, in a list of three.
+    fn run<'l>(
+        &self,
+        threads: Threads,
+        direction: Direction,
+        messages: &mut [AeadMessage<'_>],
+        lists: &'l mut Lists<3>,
+    ) -> &'l [Block] {
+        let count = messages.len();
+        let (sums, tags) = lists.all().split_at_mut(2 * count);
+        self.begin(messages, sums);
+        let (firsts, hashes) = sums.split_at(count);
+        for ((message, first), tag) in messages.iter_mut().zip(firsts).zip(&mut *tags) {
+            let sum = self.replace_message(
+                threads,
+                direction,
+                u128::from_be_bytes(*first),
+                message.buffers.reborrow(),
+            );
+            *tag = sum.to_be_bytes();
+        }
+        self.enciphers.run_by(Threads::ONE, Source::Bytes, Buffers::in_place(tags.as_flattened_mut()));
+        add(tags, hashes);
+        tags
+    }
+
+    /// Replaces a message by the offset before its first block, and gives what its tag is enciphered from.
+    fn replace_message(
+        &self,
+        threads: Threads,
+        direction: Direction,
+        first: u128,
+        buffers: Buffers<'_>,
+    ) -> u128 {
         let blocks = buffers.len_bytes() / BLOCK_BYTES;
-        let (whole, rest) = buffers.reborrow().split_at(blocks * BLOCK_BYTES);
+        let (whole, rest) = buffers.split_at(blocks * BLOCK_BYTES);
         let mut sum = self.replace(threads, direction, first, whole);
         let mut offset = self.offsets.of(first, blocks);
         if !rest.is_empty() {
             offset = self.offsets.of_rest(first, blocks);
             sum ^= self.replace_rest(direction, offset, rest);
         }
-        let mut tag = WipedBytes((sum ^ offset ^ self.offsets.sum()).to_be_bytes());
-        self.enciphers.block(&mut tag);
-        *tag = (u128::from_be_bytes(*tag) ^ hash).to_be_bytes();
-        Tag::cut(&tag, self.tag_bytes)
+        sum ^ offset ^ self.offsets.sum()
     }
 
     /// Replaces what is left of a message after its whole blocks, and gives its padded plaintext.
@@ -230,17 +243,6 @@ impl Ocb {
             Direction::Encrypt => *input,
             Direction::Decrypt => padded(output),
         }
-    }
-
-    fn open_one(&self, threads: Threads, message: &mut AeadMessage<'_>) -> bool {
-        if message.tag.len_bytes() != self.tag_bytes {
-            return false;
-        }
-        let right = self.run(threads, Direction::Decrypt, message) == message.tag;
-        if !right {
-            wipe(message.buffers.output_mut());
-        }
-        right
     }
 }
 
@@ -266,18 +268,29 @@ impl Groups for Ocb {
     }
 
     fn group_most(&self) -> usize {
-        1
+        GROUP_MESSAGES
     }
 
     fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
-        for message in messages {
-            message.tag = self.run(threads, Direction::Encrypt, message);
+        let mut lists = Lists::new(messages.len());
+        let tags = self.run(threads, Direction::Encrypt, messages, &mut lists);
+        for (message, tag) in messages.iter_mut().zip(tags) {
+            message.tag = Tag::cut(tag, self.tag_bytes);
         }
     }
 
     fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], right: &mut [bool]) {
-        let both = messages.iter_mut().zip(right);
-        both.for_each(|(message, right)| *right = self.open_one(threads, message));
+        if open_those_with_tags(self, threads, messages, right) {
+            return;
+        }
+        let mut lists = Lists::new(messages.len());
+        let tags = self.run(threads, Direction::Decrypt, messages, &mut lists);
+        for ((message, tag), right) in messages.iter_mut().zip(tags).zip(right) {
+            *right = Tag::cut(tag, self.tag_bytes) == message.tag;
+            if !*right {
+                wipe(message.buffers.output_mut());
+            }
+        }
     }
 }
 
@@ -382,6 +395,49 @@ impl Drop for Offsets {
         wipe(self.steps.as_flattened_mut());
         wipe(self.table.as_flattened_mut());
     }
+}
+
+/// Blocks that wait to be enciphered together, each with the place of the sum that it goes to. Wiped when dropped.
+struct Waiting<'a> {
+    enciphers: &'a Program,
+    sums: &'a mut [Block],
+    blocks: [Block; WAITING_MAX],
+    places: [u16; WAITING_MAX],
+    count: usize,
+}
+
+impl Waiting<'_> {
+    fn push(&mut self, block: Block, place: usize) {
+        if self.count == WAITING_MAX {
+            self.go();
+        }
+        (self.blocks[self.count], self.places[self.count]) = (block, place as u16);
+        self.count += 1;
+    }
+
+    /// Enciphers and adds them.
+    fn go(&mut self) {
+        let blocks = &mut self.blocks[..self.count];
+        self.enciphers.run_by(Threads::ONE, Source::Bytes, Buffers::in_place(blocks.as_flattened_mut()));
+        for (block, place) in blocks.iter().zip(self.places) {
+            add(slice::from_mut(&mut self.sums[usize::from(place)]), slice::from_ref(block));
+        }
+        self.count = 0;
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        wipe(self.blocks.as_flattened_mut());
+    }
+}
+
+/// The lowest six bits of a nonce, which say where in the stretched block its offset begins.
+const LOW_BITS: u8 = 63;
+
+fn bottom(nonce: &[u8]) -> u32 {
+    // Before an empty one stands a bit that is 1.
+    u32::from(nonce.last().unwrap_or(&1) & LOW_BITS)
 }
 
 /// The offset before the first block (RFC 7253 §4.2): of the enciphered block of a nonce, and 64 bits more, 128 from bit `bottom` on.

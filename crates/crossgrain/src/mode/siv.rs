@@ -8,7 +8,7 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-use super::aead::{Aead, Groups, by_groups};
+use super::aead::{Aead, Groups, by_groups, open_those_with_tags};
 use super::cmac::Cmac;
 use super::few::{Few, Lists};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
@@ -220,21 +220,22 @@ impl Groups for Siv {
     }
 
     fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], opened: &mut [bool]) {
-        for (message, opened) in messages.iter_mut().zip(&mut *opened) {
+        if open_those_with_tags(self, threads, messages, opened) {
+            return;
+        }
+        for message in &mut *messages {
             if let Ok(tag) = Block::try_from(&message.tag[..]) {
                 self.apply(threads, &tag, message.buffers.reborrow());
-                *opened = true;
             }
         }
-        // Of one whose tag has another length nothing was written, and what it sums to is of no account.
         let headers = headers(messages);
         let mut lists = Lists::new(messages.len());
         let [tags] = lists.each();
         let plaintexts: Few<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
         self.s2v(threads, &headers, &plaintexts, tags);
         for ((message, tag), opened) in messages.iter_mut().zip(tags).zip(opened) {
-            if *opened && Tag::from(*tag) != message.tag {
-                *opened = false;
+            *opened = Tag::from(*tag) == message.tag;
+            if !*opened {
                 wipe(message.buffers.output_mut());
             }
         }
