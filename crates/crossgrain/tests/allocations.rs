@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use common::{CAPS, capped, key, painted};
-use crossgrain::mode::{Aead as _, Ctr, Mode, Options, OwnKeys, Record, Xts, XtsKey};
+use crossgrain::mode::{Aead as _, Cbc, Ctr, Mode, Options, OwnKeys, Record, Xts, XtsKey};
 use crossgrain::plan::Plan;
 use crossgrain::{Cipher, Direction, Features};
 
@@ -98,11 +98,13 @@ fn sectors_and_pieces_of_streams_allocate_nothing() {
         let sectors = XtsKey::new(cipher, &painted(64, 1)).unwrap();
         let xts = Xts::with_options(&sectors, Direction::Encrypt, 512, &options).unwrap();
         let mut ctr = Ctr::with_options(&key(cipher, 1), &[7; 16], &options).unwrap();
+        let cbc = Cbc::with_options(&key(cipher, 1), Direction::Encrypt, &options).unwrap();
         for len_bytes in [16, 100, 512, 4096] {
             let mut data = painted(len_bytes, 2);
             let before = COUNT.get();
             xts.apply(1, &mut data[..len_bytes.min(512)]).unwrap();
             ctr.apply(&mut data);
+            cbc.apply(&mut [3; 16].into(), &mut data[..len_bytes / 16 * 16]).unwrap();
             let allocated = COUNT.get() - before;
             assert!(
                 allocated == 0 || !has_kernel(xts.plans()),

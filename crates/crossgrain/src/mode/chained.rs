@@ -3,8 +3,8 @@
 //! Encrypting is serial within a message: one block's result is needed for the next. Many messages run side
 //! by side, each in a lane. CBC and CFB decryption need only the ciphertext and are parallel.
 
-use std::fmt;
 use std::marker::PhantomData;
+use std::{fmt, slice};
 
 use zeroize::Zeroizing;
 
@@ -311,9 +311,17 @@ impl<M: ChainedMode> Chained<M> {
     }
 
     fn serial(&self, messages: &mut [Message<'_>]) {
-        let mut strands: Vec<_> = messages.iter_mut().map(whole_blocks).collect();
-        self.program.chain(self.program.threads(), Rule::Replace(M::LINK), &mut strands);
-        for (message, strand) in messages.iter_mut().zip(&strands) {
+        let mut strands: Vec<_>;
+        let mut alone;
+        let strands = if let [message] = messages {
+            alone = whole_blocks(message);
+            slice::from_mut(&mut alone)
+        } else {
+            strands = messages.iter_mut().map(whole_blocks).collect();
+            &mut strands[..]
+        };
+        self.program.chain(self.program.threads(), Rule::Replace(M::LINK), strands);
+        for (message, strand) in messages.iter_mut().zip(strands) {
             message.chain.block = strand.state;
         }
         if messages.iter().any(|message| !message.buffers.is_empty()) {
