@@ -13,7 +13,6 @@ use super::threads::Threads;
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
 use crate::message::AeadMessage;
 use crate::part::chain::{Rule, Strand};
-use crate::part::ghash::Ghash;
 use crate::part::mask::LongMasks;
 use crate::part::{GcmNonce, GcmWay, Keys, Source};
 use crate::plan::{Costs, Job, Limits, Plan, choose};
@@ -193,18 +192,18 @@ impl Program {
         }
     }
 
-    /// Prepares for [`Program::gcm`], and says whether it can be called: its cipher has a kernel, and this is GHASH by products.
-    pub fn prepare_gcm(&mut self, ghash: &Ghash) -> bool {
+    /// Prepares for [`Program::gcm`] where its cipher has a kernel, by GHASH that is bound by the instructions that are given.
+    pub fn prepare_gcm(&mut self) -> Option<Features> {
         match &mut self.bound[0] {
-            Bound::Whole(cipher) => ghash.is_by_products() && cipher.prepare_gcm(),
-            Bound::Tiles(_) => false,
+            Bound::Whole(cipher) => cipher.prepare_gcm(),
+            Bound::Tiles(_) => None,
         }
     }
 
     /// [`WholePart::gcm`] on this thread.
     ///
     /// # Panics
-    /// Unless [`Program::prepare_gcm`] said so.
+    /// Unless [`Program::prepare_gcm`] found one.
     #[inline]
     pub fn gcm(&self, way: &GcmWay<'_>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {
         match &self.bound[0] {

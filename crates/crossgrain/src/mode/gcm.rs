@@ -122,9 +122,10 @@ impl Gcm {
         let mut counter = Program::of_message(plans, &schedule, limits.features, threads)?.wiping_stack();
         let mut h = Zeroizing::new([0; BLOCK_BYTES]);
         add_keystream(&counter, 0, &mut h);
-        let ghash = Ghash::new(&h, limits.features);
-        let has_kernel = counter.prepare_gcm(&ghash);
-        Ok((counter, ghash, has_kernel))
+        // The kernel's registers may be narrower than the widest, and powers of the key lie as registers have them.
+        let kernel = counter.prepare_gcm();
+        let ghash = Ghash::new(&h, kernel.unwrap_or(limits.features));
+        Ok((counter, ghash, kernel.is_some()))
     }
 
     /// Admits a nonce of another length than [`NONCE_BYTES`], and makes the program for it, unless it is there.

@@ -266,9 +266,10 @@ pub trait WholePart: Send + Sync {
         None
     }
 
-    /// Works out what the kernel for GCM has besides keys, and says whether there is one: [`WholePart::gcm`].
-    fn prepare_gcm(&mut self) -> bool {
-        false
+    /// Works out what the kernel for GCM has besides keys, and says by which instructions it runs, which GHASH is to have its powers for;
+    /// nothing where there is no such kernel: [`WholePart::gcm`].
+    fn prepare_gcm(&mut self) -> Option<Features> {
+        None
     }
 
     /// Seals a message of GCM with this nonce, or opens it, and says whether its tag is right. It is no longer than GCM allows. Of one whose

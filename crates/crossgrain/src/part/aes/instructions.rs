@@ -149,10 +149,10 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         }
     }
 
-    fn prepare_gcm(&mut self) -> bool {
+    fn prepare_gcm(&mut self) -> Option<Features> {
         let encrypts = self.direction == Direction::Encrypt;
         self.heads = encrypts.then(|| gcm::Heads::of::<W>(self.isa, &self.keys));
-        encrypts
+        encrypts.then_some(W::Isa::NEEDS)
     }
 
     fn gcm(&self, way: &GcmWay<'_>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {

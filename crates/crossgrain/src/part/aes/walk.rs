@@ -25,7 +25,7 @@ use crate::block::{BLOCK_BYTES, Direction, ones_then_zeros};
 use crate::message::AeadMessage;
 use crate::part::counter::Counter;
 use crate::part::{GcmNonce, GcmWay, Source, WholePart};
-use crate::word::{AesLanes, Buffers, Isa, Kernel, each, wipe};
+use crate::word::{AesLanes, Buffers, Features, Isa, Kernel, each, wipe};
 
 /// Blocks under one nonce after which its table has paid for itself: making it costs two rounds of
 /// 256 blocks, using it saves two rounds a block; found by `crossgrain bench`, see docs/measuring.md.
@@ -139,7 +139,7 @@ impl<W: AesLanes> WholePart for Walk<W> {
         }
     }
 
-    fn prepare_gcm(&mut self) -> bool {
+    fn prepare_gcm(&mut self) -> Option<Features> {
         self.plain.prepare_gcm()
     }
 

@@ -59,11 +59,6 @@ impl Ghash {
             .or_else(|| ByProducts::<ClmulWord128>::raised(powers, len_bytes, features));
     }
 
-    /// Whether carry-less products compute the hash.
-    pub const fn is_by_products(&self) -> bool {
-        self.by_products.is_some()
-    }
-
     /// The powers of the key: where carry-less products compute the hash, all that it needs.
     #[inline]
     pub(super) fn powers(&self) -> &Powers {
@@ -188,7 +183,7 @@ pub(super) struct Powers {
     blocks: [Block; POWERS_MAX + LANES_MAX],
     /// The sum of each one's halves, in both.
     folded: [Block; POWERS_MAX + LANES_MAX],
-    /// The powers over one register and more, up to a stride, in every lane.
+    /// The powers over one register and more, up to a stride, in every lane: of registers as wide as those that bound them.
     across: [Power; STRIDE],
     /// The first in the second lane, and zeros.
     in_second_lane: Power,
