@@ -146,6 +146,13 @@ impl<'a> Buffers<'a> {
         }
     }
 
+    /// Where input and output begin. Places that were taken of slices would not do: where the two are one, what is borrowed as output takes
+    /// the right to read from a slice of the input.
+    #[inline(always)]
+    pub(super) const fn places(&mut self) -> (*const u8, *mut u8) {
+        (self.input, self.output)
+    }
+
     /// What follows of a long job after a part of it, in bytes; 0 for short jobs.
     pub const fn ahead_bytes(&self) -> usize {
         self.ahead_bytes

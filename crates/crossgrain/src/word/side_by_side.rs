@@ -46,8 +46,7 @@ impl<'a, const N: usize> SideBySide<'a, N> {
     #[inline(always)]
     pub(crate) fn push(&mut self, buffers: &'a mut Buffers<'_>) {
         assert!(buffers.len_bytes() >= self.len_bytes && self.written == self.count);
-        self.inputs[self.count] = buffers.input().as_ptr();
-        self.outputs[self.count] = buffers.output_mut().as_mut_ptr();
+        (self.inputs[self.count], self.outputs[self.count]) = buffers.places();
         (self.count, self.written) = (self.count + 1, self.count + 1);
     }
 

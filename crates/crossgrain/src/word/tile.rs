@@ -88,8 +88,10 @@ impl Tile {
     #[inline(always)]
     pub fn bundles_mut<W: Register, const N: usize>(&mut self, _isa: W::Isa, count: usize) -> &mut [[W; N]] {
         const { assert!(size_of::<W>() == W::BYTES && align_of::<W>() <= 64 && 64 % align_of::<W>() == 0) };
+        assert!(count <= const { TILE_BYTES / (N * W::BYTES) });
         let bytes = self.front_mut(count * N * W::BYTES);
-        // SAFETY: as in `bundle`, and the borrow is exclusive.
+        // SAFETY: the slice is as long as `count` bundles, from a 64-byte boundary; any bytes are valid words, as in `bundle`. The borrow
+        // is exclusive.
         unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), count) }
     }
 }
