@@ -220,7 +220,11 @@ impl SpaceSearch<'_> {
         }
         let count = u64::try_from(&range.end - &range.start).map_err(|_| Error::LargeShard)?;
         match self.search.known() {
-            Known::Blocks(blocks) if !self.tables.is_empty() => self.by_tables(blocks, range, count, watch),
+            Known::Blocks(blocks) if !self.tables.is_empty() => {
+                let done = self.by_tables(blocks, range, count, watch);
+                pool::wipe_deep_stack();
+                done
+            }
             _ => {
                 let devices: &[_] = if let Beside::Derives(devices) = &self.beside { devices } else { &[] };
                 OneByOne::new((self.search, self.space), devices, (&range.start, count), watch).run()
@@ -228,7 +232,8 @@ impl SpaceSearch<'_> {
         }
     }
 
-    /// By whole periods, and parts of the first and the last.
+    /// By whole periods, and parts of the first and the last. Never inlined: what it leaves on the stack is wiped after it.
+    #[inline(never)]
     fn by_tables(
         &self,
         blocks: &BlockSearch,
@@ -252,7 +257,9 @@ impl SpaceSearch<'_> {
         let step = periods.div_ceil(threads).clamp(1, (ITEM_KEYS / period).max(1) as u64);
         (0..periods.div_ceil(step)).into_par_iter().try_for_each(|item| {
             let from = item * step;
-            self.periods(blocks, &(&first + from), step.min(periods - from) as usize, watch)
+            let done = self.periods(blocks, &(&first + from), step.min(periods - from) as usize, watch);
+            pool::wipe_deep_stack();
+            done
         })?;
         if periods > 0 {
             self.prove_within(blocks, &first, periods, count)?;
@@ -260,7 +267,8 @@ impl SpaceSearch<'_> {
         if to > 0 { self.within_period(blocks, &last, 0..to, watch) } else { Ok(()) }
     }
 
-    /// Searches whole periods, on this thread.
+    /// Searches whole periods, on this thread. Never inlined, for the same reason.
+    #[inline(never)]
     fn periods(
         &self,
         blocks: &BlockSearch,

@@ -92,7 +92,7 @@ pub(super) fn on_bytes<C: OnBytes>(
     block: &Block,
 ) -> [Block; LANES] {
     let len_bytes = keys.first().map_or(0, |key| key.len());
-    let round_keys: Vec<_> = (0..len_bytes).map(|at| byte(keys, at)).collect();
+    let round_keys: Zeroizing<Vec<_>> = Zeroizing::new((0..len_bytes).map(|at| byte(keys, at)).collect());
     let state = each!(i < 16 => same(block[i]));
     blocks(&C::rounds(Gates::of::<C>(), direction, state, &round_keys))
 }
@@ -110,6 +110,7 @@ pub(super) fn on_words<C: OnWords>(
     };
     let words = keys.first().map_or(0, |key| key.len() / 4);
     let round_keys: Vec<_> = (0..words).map(|at| word(&|i| byte(keys, 4 * at + i))).collect();
+    let round_keys = Zeroizing::new(round_keys);
     let state = each!(at < 4 => word(&|i| same(block[4 * at + i])));
     let state = C::rounds(Gates::of::<C>(), direction, state, &round_keys);
     blocks(&each!(byte < 16 => each!(bit < 8 => state[byte / 4][8 * (3 - byte % 4) + bit])))
