@@ -64,6 +64,7 @@ impl Derivation {
     /// How a KDF makes keys of so many bytes, if it is made for this.
     pub fn new(kdf: &Kdf, key_bytes: usize) -> Option<Self> {
         let way = match kdf {
+            _ if key_bytes == 0 => return None,
             Kdf::Sha256 if key_bytes <= DIGEST_BYTES => Way::Sha256,
             Kdf::Pbkdf2 { hash: Hash::Sha256, salt, iterations: iterations @ 1.. } => {
                 let parts = 1..=key_bytes.div_ceil(DIGEST_BYTES) as u32;

@@ -73,6 +73,8 @@ fn pbkdf2_gives_published_keys() {
 fn what_lanes_do_not_derive_is_left_out() {
     let kdfs = [
         (Kdf::Exact, 16),
+        (Kdf::Sha256, 0),
+        (pbkdf2(b"salt", 1), 0),
         (Kdf::Sha256, 33),
         (pbkdf2(b"salt", 0), 32),
         (pbkdf2(&[7; 244], 1), 32),
