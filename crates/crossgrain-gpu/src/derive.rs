@@ -228,6 +228,9 @@ impl Derive for Deriver {
 
     fn derive_counted(&mut self, candidates: &Counted, keys: &mut [u8]) -> Result<(), Failure> {
         let (start, count) = (Instant::now(), keys.len() / self.derivation.key_bytes());
+        if count == 0 {
+            return Ok(());
+        }
         if count > WORDS_MAX {
             return Err(
                 format!("{WORDS_MAX} candidates are counted from one, and {count} were asked for").into()

@@ -159,11 +159,12 @@ fn devices_make_candidates_themselves() {
 }
 
 #[test]
-fn more_candidates_than_are_counted_from_one_are_refused() {
+fn no_candidates_are_nothing_and_more_than_are_counted_from_one_are_refused() {
     let derivation = Derivation::new(&Kdf::Sha256, 16).unwrap();
     let counted = Counted::new(&Space::every(8), &derivation, &BigUint::ZERO).unwrap();
     for gpu in gpus() {
         let mut derive = gpu.derive(&derivation).unwrap();
+        derive.derive_counted(&counted, &mut []).unwrap();
         let told = derive.derive_counted(&counted, &mut vec![0; 16 * (Counted::MOST + 1)]).unwrap_err();
         assert_eq!(told.to_string(), "131072 candidates are counted from one, and 131073 were asked for");
     }
