@@ -12,12 +12,7 @@ use super::sliced::{BOXES_MAX, Forms};
 use super::ways::Way;
 use super::{Bytes, Description, KeyBytes, OnBytes, OnWords, Scheduled, Words, Work};
 use crate::block::Direction;
-use crate::word::{ByteLanes, each};
-
-/// A byte eight times.
-const fn eight(byte: u8) -> u64 {
-    u64::from_ne_bytes([byte; 8])
-}
+use crate::word::{ByteLanes, each, eight};
 
 /// The constants of a cipher, as a way takes them, and those of S-boxes that the way leaves out: round keys of many keys bring none.
 pub struct Constants<W: ByteLanes, Y: Way<W>> {

@@ -15,7 +15,7 @@ use super::folded::Lacks;
 use super::nibbles::NibbleSbox;
 use super::sbox::{Linear, Sbox};
 use crate::circuit::affine::Affine;
-use crate::word::{AesLanes, ByteLanes, ByteTables, GaloisBytes, each};
+use crate::word::{AesLanes, ByteLanes, ByteTables, GaloisBytes, each, eight};
 
 /// A way to substitute bytes. What it gives of S-boxes and maps are constants, which kernels load where they use them.
 ///
@@ -52,11 +52,6 @@ pub trait Way<W: ByteLanes>: Send + Sync + 'static {
 
     /// The image of each byte. `known` is the same map, which the compiler sees through where it is a constant.
     fn map(isa: W::Isa, bytes: W, map: &Self::Linear, known: &Linear) -> W;
-}
-
-/// A byte eight times.
-const fn eight(byte: u8) -> u64 {
-    u64::from_ne_bytes([byte; 8])
 }
 
 /// By the CPU's field arithmetic.

@@ -13,7 +13,7 @@ use std::fmt;
 use super::{Count, Counting};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::repr::{lane, word_lane};
-use crate::word::{ByteLanes, Isa, Kernel, Lane32, Register, TILE_WORDS, Tile, each};
+use crate::word::{ByteLanes, Isa, Kernel, Lane32, Register, TILE_WORDS, Tile, each, eight};
 
 /// Bits of a block's number in the widest bundle.
 const LANE_BITS_MAX: usize = 9;
@@ -254,12 +254,6 @@ impl<W: Lane32> Kernel for CountWords<'_, W> {
             [*tile.bundle_mut(source.isa, bundle)] = source.bundles(first);
         }
     }
-}
-
-/// A byte in every byte of a pattern.
-#[inline(always)]
-const fn eight(byte: u8) -> u64 {
-    u64::from_ne_bytes([byte; 8])
 }
 
 /// Counters to `bytesliced`.

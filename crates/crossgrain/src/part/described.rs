@@ -14,7 +14,7 @@ use crate::cipher::folded;
 use crate::cipher::sliced::{Forms, Gates, Lanes, spread_byte, spread_word};
 use crate::cipher::ways::Way;
 use crate::cipher::{Entry, Keys, OnBytes, OnWords, Pass, Passes};
-use crate::word::{ByteLanes, Isa, Kernel, Lane32, Portable, Tile, each, written_out};
+use crate::word::{ByteLanes, Isa, Kernel, Lane32, Portable, Tile, each, eight, written_out};
 
 /// What plans have to know of every family of such ciphers.
 pub(super) static PARTS: Parts = Parts {
@@ -47,11 +47,6 @@ pub type BytesOnLanes<C, W, Y, const N: usize> = OnLanes<C, W, Y, u64, N>;
 
 /// A cipher of words in lanes.
 pub type WordsOnLanes<C, W, Y, const N: usize> = OnLanes<C, W, Y, u32, N>;
-
-/// A byte of a round key in every byte of a pattern.
-fn eight(byte: u8) -> u64 {
-    u64::from_ne_bytes([byte; 8])
-}
 
 impl<C: OnBytes, W: ByteLanes, Y: Way<W>, const N: usize> BytesOnLanes<C, W, Y, N> {
     /// The cipher in one direction, by the bytes of its round keys for that, or its last rounds; `None` if the way cannot do its S-boxes.

@@ -195,6 +195,12 @@ pub(crate) fn exchange_by_shifts<W: Shift, const BIT: u32>(a: W, b: W, mask: W) 
     (mask.select(a, up), mask.select(down, b))
 }
 
+/// A byte eight times: a pattern, as [`Register::splat`] takes it.
+#[inline(always)]
+pub(crate) const fn eight(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
 /// A word that lives in memory: it can be loaded, stored and made from a pattern.
 ///
 /// # Safety

@@ -22,18 +22,13 @@ use crate::convert::{BlocksToGroups, ByteGroup, Load};
 use crate::part::TilePart;
 use crate::part::described::BytesOnLanes;
 use crate::repr::shifted;
-use crate::word::{ByteLanes, Isa, Kernel, TILE_BYTES, Tile, each};
+use crate::word::{ByteLanes, Isa, Kernel, TILE_BYTES, Tile, each, eight};
 
 /// Byte i of the blocks of a bundle, by number.
 type State<W> = [[W; 1]; 16];
 
 /// A round key, each of its bytes eight times.
 type ByteKey = [u64; 16];
-
-/// A byte eight times.
-const fn eight(byte: u8) -> u64 {
-    u64::from_ne_bytes([byte; 8])
-}
 
 /// A step, or a middle round, with its round key in this shape.
 pub struct Step<W: ByteLanes, Y: Way<W>> {

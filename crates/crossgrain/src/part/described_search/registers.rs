@@ -13,7 +13,7 @@ use crate::cipher::key_lanes::{Byte, Constants, KeyLanes, UnderKeys};
 use crate::cipher::ways::Way;
 use crate::part::search::{Known, Lanes, START_BLOCKS, Use, transposed};
 use crate::repr::block_of_lane;
-use crate::word::{ByteLanes, Isa, Kernel, each};
+use crate::word::{ByteLanes, Isa, Kernel, each, eight};
 
 /// Bytes of the longest key, and of its round keys.
 const KEY_BYTES: usize = 32;
@@ -103,7 +103,7 @@ struct Try<'a, U: UnderKeys, W: ByteLanes, Y: Way<W>> {
 /// A byte in every lane.
 #[inline(always)]
 fn same<W: ByteLanes>(isa: W::Isa, byte: u8) -> W {
-    W::splat(isa, u64::from_ne_bytes([byte; 8]))
+    W::splat(isa, eight(byte))
 }
 
 impl<U: UnderKeys, W: ByteLanes, Y: Way<W>> Kernel for Try<'_, U, W, Y> {

@@ -12,7 +12,7 @@ use crate::convert::{BlocksToBits, Load, Network};
 use crate::part::aes::lane_schedule::ROUND_CONSTANTS;
 use crate::part::search::transposed;
 use crate::repr::block_of_lane;
-use crate::word::{ByteLanes, Isa, Register, Tile, Word, each};
+use crate::word::{ByteLanes, Isa, Register, Tile, Word, each, eight};
 
 /// A byte of every key, in registers or in a program's text, and the steps of AES on it.
 pub trait CipherByte: Copy {
@@ -286,7 +286,7 @@ impl<W: ByteLanes, S: Substitute<W> + 'static> LaneByte for Byte<W, S> {
 
     #[inline(always)]
     fn pattern(byte: u8) -> u64 {
-        u64::from_ne_bytes([byte; 8])
+        eight(byte)
     }
 
     fn load(isa: W::Isa, blocks: &[u8]) -> [Self; 16] {
