@@ -49,7 +49,7 @@ const STEPS: [(&str, Kind, &str, &[&str]); 16] = [
     (
         "linear transformation",
         Kind::Bits,
-        "part/serpent/bitsliced.rs",
+        "circuit/serpent_linear.rs",
         &["transform", "add_to_odd", "add_to_even"],
     ),
 ];

@@ -2,8 +2,7 @@
 //!
 //! Layout: `Repr::Bitsliced`. Needs: any `Register`. Source: the submission's bit-slice description, in which bit j
 //! of the four words meets in S-box j; Biham, "A fast new DES implementation in software" (1997).
-//! Holds: rotations move nothing. Each of the four words knows where its bit 0 lies (`Bundle::starts`), so that the
-//! linear transformation is four sums a place, made where they lie; what leaves a kernel begins at 0 again.
+//! Holds: rotations move nothing (`circuit::serpent_linear`); what leaves a kernel is at its own places again.
 
 use std::fmt;
 use std::ops::Range;
@@ -14,6 +13,7 @@ use super::Part;
 use super::key::RoundKeys;
 use crate::block::Direction;
 use crate::cipher::serpent::{ROUNDS, RoundKey};
+use crate::circuit::serpent_linear::Places;
 use crate::circuit::serpent_sbox;
 use crate::part::TilePart;
 use crate::word::{Isa, Kernel, Register, TILE_WORDS, Tile, each};
@@ -63,7 +63,7 @@ impl<W: Register> Sliced<W> {
                 }
             }
         }
-        bundle.settle();
+        bundle.places.settle(bundle.words);
     }
 
     /// Some rounds; the last of all has no transformation.
@@ -116,7 +116,7 @@ impl<W: Register> Kernel for OnTile<'_, W> {
         let Self(sliced, tile, blocks) = self;
         for bundle in 0..blocks / W::BITS {
             let words = tile.bundle_mut(sliced.isa, bundle);
-            sliced.on_bundle(&mut Bundle { words, starts: [0; 4] });
+            sliced.on_bundle(&mut Bundle { words, places: Places::OWN });
         }
     }
 }
@@ -124,39 +124,16 @@ impl<W: Register> Kernel for OnTile<'_, W> {
 /// The state of one bundle.
 struct Bundle<'t, W> {
     words: &'t mut [W; TILE_WORDS],
-    /// Where bit 0 of each of the four words lies, among the word's 32 places.
-    starts: [usize; 4],
+    places: Places,
 }
 
 impl<W: Register> Bundle<'_, W> {
     #[inline(always)]
-    const fn place(&self, word: usize, bit: usize) -> usize {
-        32 * word + (bit + self.starts[word]) % 32
-    }
-
-    #[inline(always)]
-    fn bit(&self, word: usize, bit: usize) -> W {
-        self.words[self.place(word, bit)]
-    }
-
-    #[inline(always)]
-    fn add(&mut self, word: usize, bit: usize, term: W) {
-        let place = self.place(word, bit);
-        self.words[place] = self.words[place] ^ term;
-    }
-
-    /// Rotates a word towards its high end.
-    #[inline(always)]
-    const fn rotate(&mut self, word: usize, count: usize) {
-        self.starts[word] = (self.starts[word] + 32 - count) % 32;
-    }
-
-    #[inline(always)]
     fn mix_key(&mut self, isa: W::Isa, key: &BitKey) {
-        for word in 0..4 {
-            for bit in 0..32 {
-                self.add(word, bit, W::splat(isa, key[32 * word + bit]));
-            }
+        for bit in 0..32 {
+            let bits = self.places.get(self.words, bit);
+            let bits = each!(word < 4 => bits[word] ^ W::splat(isa, key[32 * word + bit]));
+            self.places.set(self.words, bit, bits);
         }
     }
 
@@ -184,7 +161,7 @@ impl<W: Register> Bundle<'_, W> {
     ) {
         for bit in 0..32 {
             let key = each!(word < 4 => W::splat(isa, if KEYED { key[32 * word + bit] } else { 0 }));
-            let bits = each!(word < 4 => self.bit(word, bit));
+            let bits = self.places.get(self.words, bit);
             let bits = match direction {
                 Direction::Encrypt => serpent_sbox::forward(INDEX, each!(word < 4 => bits[word] ^ key[word])),
                 Direction::Decrypt => {
@@ -192,75 +169,15 @@ impl<W: Register> Bundle<'_, W> {
                     each!(word < 4 => bits[word] ^ key[word])
                 }
             };
-            for (word, value) in bits.into_iter().enumerate() {
-                self.words[self.place(word, bit)] = value;
-            }
+            self.places.set(self.words, bit, bits);
         }
     }
 
-    /// The linear transformation, or the same steps undone, last first.
     #[inline(always)]
     fn transform(&mut self, direction: Direction) {
         match direction {
-            Direction::Encrypt => {
-                self.rotate(0, 13);
-                self.rotate(2, 3);
-                self.add_to_odd();
-                self.rotate(1, 1);
-                self.rotate(3, 7);
-                self.add_to_even();
-                self.rotate(0, 5);
-                self.rotate(2, 22);
-            }
-            Direction::Decrypt => {
-                self.rotate(2, 32 - 22);
-                self.rotate(0, 32 - 5);
-                self.add_to_even();
-                self.rotate(3, 32 - 7);
-                self.rotate(1, 32 - 1);
-                self.add_to_odd();
-                self.rotate(2, 32 - 3);
-                self.rotate(0, 32 - 13);
-            }
+            Direction::Encrypt => self.places.transform(self.words),
+            Direction::Decrypt => self.places.inv_transform(self.words),
         }
-    }
-
-    /// x₁ ⊕= x₀ ⊕ x₂ and x₃ ⊕= x₂ ⊕ (x₀ ≪ 3).
-    #[inline(always)]
-    fn add_to_odd(&mut self) {
-        for bit in 0..32 {
-            let (x0, x2) = (self.bit(0, bit), self.bit(2, bit));
-            self.add(1, bit, x0 ^ x2);
-            self.add(3, bit, if bit < 3 { x2 } else { x2 ^ self.bit(0, bit - 3) });
-        }
-    }
-
-    /// x₀ ⊕= x₁ ⊕ x₃ and x₂ ⊕= x₃ ⊕ (x₁ ≪ 7).
-    #[inline(always)]
-    fn add_to_even(&mut self) {
-        for bit in 0..32 {
-            let (x1, x3) = (self.bit(1, bit), self.bit(3, bit));
-            self.add(0, bit, x1 ^ x3);
-            self.add(2, bit, if bit < 7 { x3 } else { x3 ^ self.bit(1, bit - 7) });
-        }
-    }
-
-    /// Moves every word's bits to where its name says, one cycle of places after another.
-    #[inline(always)]
-    fn settle(&mut self) {
-        for word in 0..4 {
-            let start = self.starts[word];
-            let cycles = if start == 0 { 0 } else { 1 << start.trailing_zeros() };
-            for first in 0..cycles {
-                let (kept, mut bit) = (self.words[32 * word + first], first);
-                for _ in 1..32 / cycles {
-                    let next = (bit + start) % 32;
-                    self.words[32 * word + bit] = self.words[32 * word + next];
-                    bit = next;
-                }
-                self.words[32 * word + bit] = kept;
-            }
-        }
-        self.starts = [0; 4];
     }
 }
