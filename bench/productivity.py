@@ -22,7 +22,8 @@ STEPS = {
     "crossgrain/src/circuit/aes_linear.rs": ["neighbours", "mix_bit"],
 }
 AS_A_KERNEL = {
-    "crossgrain-gpu/src/parallel/aes.rs": ["key", "spread", "add_key", "substituted", "rows", "rounds", "first", "round", "last"],
+    "crossgrain-gpu/src/parallel/blocks.rs": ["key", "spread", "add_key", "begin"],
+    "crossgrain-gpu/src/parallel/aes.rs": ["substituted", "rows", "rounds", "first", "round", "last"],
 }
 ON_CPUS = {
     "crossgrain/src/part/aes/bitsliced.rs": [

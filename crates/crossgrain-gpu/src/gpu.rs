@@ -11,12 +11,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crossgrain::internal::circuit::emit::Language;
-use crossgrain::internal::device::Listing;
+use crossgrain::internal::device::{KEY_WORDS_MAX, Listing};
 use zeroize::Zeroizing;
 
 use super::measure::{self, Copies};
 use super::parallel::{Launch, Wording};
 use super::{Compiled, Device, Error, Info, Job, Memory, devices};
+
+/// Most words of a program's state: a bit a word, all round keys of a cipher and a counter.
+pub(crate) const STATE_WORDS_MAX: usize = KEY_WORDS_MAX + 128;
 
 /// A device that is open. Copies of it are the same device, and share programs.
 #[derive(Clone)]

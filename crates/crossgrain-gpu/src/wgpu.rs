@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crossgrain::internal::block::{BLOCK_BYTES, Family};
 use crossgrain::internal::circuit::emit::Language;
-use crossgrain::internal::device::{KEY_WORDS_MAX, Kernel, Listing, Task};
+use crossgrain::internal::device::{Kernel, Listing, Task};
 use pollster::block_on;
 use wgpu::{
     Adapter, Backends, BindGroupDescriptor, BindGroupEntry, Buffer, BufferDescriptor, BufferUsages,
@@ -17,7 +17,7 @@ use wgpu::{
     ShaderSource,
 };
 
-use super::gpu::bytes_of;
+use super::gpu::{STATE_WORDS_MAX, bytes_of};
 use super::{Compiled, Device, Error, Info, Job, Memory};
 
 /// What is said where there is nothing.
@@ -30,7 +30,7 @@ const SERPENT: Kernel = Kernel::gates(Family::Serpent, Task::Encrypt);
 const STAMPS_BYTES: u64 = 16;
 
 /// Bytes of a program's keys, which are uniform memory.
-const KEY_BYTES: u64 = 4 * KEY_WORDS_MAX as u64;
+const KEY_BYTES: u64 = 4 * STATE_WORDS_MAX as u64;
 
 /// A device.
 pub struct WgpuDevice {

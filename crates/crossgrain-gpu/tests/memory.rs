@@ -19,12 +19,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 use std::thread;
 
-use crossgrain::internal::device::{Kernel, Task};
+use crossgrain::internal::device::{Form as Gates, Kernel, Task};
 use crossgrain::internal::wipe_deep_stack;
 use crossgrain::mode::Options;
 use crossgrain::{Cipher, Direction, Key};
 use crossgrain_gpu::parallel::{
-    AesBlocks, Combine, Lanes, Loop, Map, Place, Policy, find, generate, transform, transform_reduce,
+    AesBlocks, Combine, Lanes, Loop, Map, Place, Policy, SerpentBlocks, find, generate, transform,
+    transform_reduce,
 };
 use crossgrain_search::{
     BlockSearch, Counted, Derivation, Deriving, Device as _, Error as Refusal, Form, Hash as HashName, Kdf,
@@ -41,6 +42,9 @@ const WORDS: [u32; 4] = [0x9d4f_13c7, 0x6b81_e2a5, 0xd37a_590f, 0x2e96_c4b8];
 
 /// A key, masked.
 const KEY: [u8; 32] = *b"what a key is masked by is no ke";
+
+/// Whose generators are kernels.
+const CIPHERS: [Cipher; 2] = [Cipher::Aes256, Cipher::Serpent256];
 
 /// A sum of products with words of state.
 struct Hash(Zeroizing<Vec<u32>>);
@@ -72,11 +76,11 @@ fn hash() -> Hash {
     Hash(words)
 }
 
-fn blocks() -> AesBlocks {
+fn blocks() -> (Loop<AesBlocks>, Loop<SerpentBlocks>) {
     let mut bytes = Zeroizing::new(KEY);
     bytes.iter_mut().for_each(|byte| *byte ^= MASK);
-    let key = Key::new(Cipher::Aes256, &bytes[..]).unwrap();
-    AesBlocks::new(&key, 77).unwrap()
+    let [aes, serpent] = CIPHERS.map(|cipher| Key::new(cipher, &bytes[..]).unwrap());
+    (Loop(AesBlocks::new(&aes, 77).unwrap()), Loop(SerpentBlocks::new(&serpent, 77).unwrap()))
 }
 
 /// Words of a list, masked as they are everywhere here.
@@ -152,13 +156,14 @@ fn search_words() {
     wipe_deep_stack();
 }
 
-/// Uses both kernels at every place.
-fn work(hash: &Hash, blocks: &Loop<AesBlocks>) {
+/// Uses all kernels at every place.
+fn work(hash: &Hash, (aes, serpent): &(Loop<AesBlocks>, Loop<SerpentBlocks>)) {
     search_words();
     let mut places: Vec<_> = [Policy::Seq, Policy::Par].map(|policy| policy.open().unwrap()).into();
     places.extend(spy::deaf().map(Place::on));
     for place in places {
-        generate(blocks, &place, 5000).unwrap();
+        generate(aes, &place, 5000).unwrap();
+        generate(serpent, &place, 5000).unwrap();
         let numbers = generate(hash, &place, 200_003).unwrap();
         transform(hash, &numbers).unwrap();
         transform_reduce(hash, hash, &numbers).unwrap();
@@ -170,14 +175,18 @@ fn work(hash: &Hash, blocks: &Loop<AesBlocks>) {
 fn needles() -> Vec<(String, Vec<u8>)> {
     let words = WORDS.map(|word| (word ^ u32::from_le_bytes([MASK; 4])).to_le_bytes());
     let key: Vec<_> = KEY.iter().map(|byte| byte ^ MASK).collect();
-    let keys =
-        Kernel::gates(Cipher::Aes256.family(), Task::Generate).keys(&Key::new(Cipher::Aes256, &key).unwrap());
-    let spread: Vec<_> = keys.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let spread = CIPHERS.map(|cipher| {
+        let kernel = Kernel { family: cipher.family(), task: Task::Generate, form: Gates::Bits };
+        let keys = kernel.keys(&Key::new(cipher, &key).unwrap());
+        keys.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>()
+    });
     let mut needles =
         vec![("words".to_owned(), words[..2].concat()), ("words".to_owned(), words[2..].concat())];
     needles.extend(words.map(|word| ("lanes".to_owned(), word.repeat(3))));
     needles.extend(key.chunks(8).map(|part| ("key".to_owned(), part.to_vec())));
-    needles.extend(spread.chunks(128).map(|part| ("round keys".to_owned(), part.to_vec())));
+    for (name, spread) in ["AES's round keys", "Serpent's round keys"].into_iter().zip(&spread) {
+        needles.extend(spread.chunks(128).map(|part| (name.to_owned(), part.to_vec())));
+    }
     needles.extend(listed());
     // Bits that are all alike are like much else.
     needles.retain(|(_, bytes)| bytes.iter().collect::<BTreeSet<_>>().len() > 1);
@@ -243,7 +252,7 @@ fn a_child_scans_itself() {
     let turn = Barrier::new(2);
     let [alive, gone] = thread::scope(|scope| {
         scope.spawn(|| {
-            let (hash, blocks) = (hash(), Loop(blocks()));
+            let (hash, blocks) = (hash(), blocks());
             work(&hash, &blocks);
             turn.wait();
             turn.wait();
@@ -260,6 +269,6 @@ fn a_child_scans_itself() {
         [alive, gone]
     });
     let is_found = |name| alive.iter().any(|(found, _)| found == name);
-    assert!(is_found("words") && is_found("round keys"), "{alive:?}");
+    assert!(["words", "AES's round keys", "Serpent's round keys"].into_iter().all(is_found), "{alive:?}");
     assert_eq!(gone, BTreeSet::new());
 }

@@ -1,19 +1,17 @@
 //! The library's AES generator as a kernel: the blocks of a random stream, bit-sliced, at any place.
 //!
-//! Block n is the cipher of the number n, little-endian, as [`crossgrain::stream`] has it. A column of a block is one of its numbers, and
-//! bit 8 · row + i of it is that bit of a row. Steps are those of the library's other kernels; ShiftRows is a choice of names. As there,
-//! the constant of the S-boxes is in the round keys.
+//! A column of a block is one of its numbers, and bit 8 · row + i of it is that bit of a row. Steps are those of the library's other
+//! kernels; ShiftRows is a choice of names. As there, the constant of the S-boxes is in the round keys.
 //! Source: FIPS 197. Holds: keys are state, in no program's text, and wiped when the kernel is dropped.
 
 use std::fmt;
 
 use crossgrain::internal::circuit::aes_linear::{mix_bit, neighbours};
 use crossgrain::internal::circuit::aes_sbox;
-use crossgrain::internal::device::{Kernel, Task};
 use crossgrain::internal::word::Lanes;
 use crossgrain::{Cipher, Key};
-use zeroize::Zeroizing;
 
+use super::blocks::{Blocks, State};
 use super::kernel::BitLoop;
 use crate::Error;
 
@@ -33,14 +31,9 @@ use crate::Error;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct AesBlocks {
-    /// A word of equal bits for each bit of the first block's number, and of each round key.
-    first: Zeroizing<Vec<u32>>,
-    keys: Zeroizing<Vec<u32>>,
+    blocks: Blocks,
     rounds: usize,
 }
-
-/// A block's four columns.
-type State<W> = [[W; 32]; 4];
 
 impl AesBlocks {
     /// The stream of this key from a block on.
@@ -48,30 +41,7 @@ impl AesBlocks {
     /// # Errors
     /// If the key is not one of AES.
     pub fn new(key: &Key, first: u128) -> Result<Self, Error> {
-        let cipher = key.cipher();
-        if cipher.family() != Cipher::Aes128.family() {
-            return Err(Error::Key);
-        }
-        let keys = Kernel::gates(cipher.family(), Task::Generate).keys(key);
-        Ok(Self { first: spread(first), keys, rounds: cipher.rounds() })
-    }
-
-    /// The words of a round's key, which are those of each column.
-    fn key(&self, round: usize) -> &[[u32; 32]] {
-        self.keys[128 * round..][..128].as_chunks().0
-    }
-}
-
-/// A word of equal bits for each bit of a number.
-fn spread(number: u128) -> Zeroizing<Vec<u32>> {
-    Zeroizing::new((0..128).map(|at| 0_u32.wrapping_sub((number >> at) as u32 & 1)).collect())
-}
-
-/// AddRoundKey.
-#[inline(always)]
-fn add_key<W: Lanes>(state: &mut State<W>, key: &[[u32; 32]]) {
-    for (bit, &key) in state.as_flattened_mut().iter_mut().zip(key.as_flattened()) {
-        *bit = *bit ^ bit.uniform(key);
+        Ok(Self { blocks: Blocks::new(Cipher::Aes128, key, first)?, rounds: key.cipher().rounds() })
     }
 }
 
@@ -95,24 +65,15 @@ impl BitLoop<1, 4> for AesBlocks {
         self.rounds - 1
     }
 
-    /// The counter, and the first key.
     #[inline(always)]
     fn first<W: Lanes>(&self, [index]: &[[W; 32]; 1], state: &mut State<W>) {
-        let zero = index[0].zero();
-        let mut carry = zero;
-        for (at, sum) in state.as_flattened_mut().iter_mut().enumerate() {
-            let first = zero.uniform(self.first[at]);
-            let index = if at < 32 { index[at] } else { zero };
-            *sum = first ^ index ^ carry;
-            carry = W::ternary::<0b1110_1000>(first, index, carry);
-        }
-        add_key(state, self.key(0));
+        self.blocks.begin(index, state);
     }
 
     #[inline(always)]
     fn round<W: Lanes>(&self, number: usize, state: &State<W>, next: &mut State<W>) {
         substituted(state, next);
-        for (column, key) in next.iter_mut().zip(self.key(number + 1)) {
+        for (column, key) in next.iter_mut().zip(self.blocks.key(number + 1)) {
             let top = neighbours(rows(column, 7));
             let mut below = top;
             for bit in 0..8 {
@@ -128,7 +89,7 @@ impl BitLoop<1, 4> for AesBlocks {
     #[inline(always)]
     fn last<W: Lanes>(&self, state: &State<W>, made: &mut State<W>) {
         substituted(state, made);
-        add_key(made, self.key(self.rounds));
+        self.blocks.add_key(self.rounds, made);
     }
 }
 

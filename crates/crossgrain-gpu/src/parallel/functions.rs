@@ -6,10 +6,10 @@
 use crossgrain::internal::circuit::emit::{Language, Signature, called_by, function};
 use crossgrain::internal::circuit::graph::{Graph, Operation};
 use crossgrain::internal::circuit::map::map;
-use crossgrain::internal::device::KEY_WORDS_MAX;
 use zeroize::Zeroizing;
 
 use crate::Error;
+use crate::gpu::STATE_WORDS_MAX;
 
 /// Larger kernels are left as they were traced: to look for fewer gates would take longer than it saves, and a device's compiler
 /// looks for them too.
@@ -100,8 +100,8 @@ impl Functions {
     pub(super) fn state(&self) -> Result<Zeroizing<Vec<u32>>, Error> {
         let vectors = self.texts.all.iter().map(|called| called.fours * called.times);
         let words = 4 * (usize::from(self.texts.are_alike) + vectors.sum::<usize>());
-        if words > KEY_WORDS_MAX {
-            let told = format!("it has {words} words of state, and there is room for {KEY_WORDS_MAX}");
+        if words > STATE_WORDS_MAX {
+            let told = format!("it has {words} words of state, and there is room for {STATE_WORDS_MAX}");
             return Err(Error::Program(told));
         }
         let mut state = Zeroizing::new(Vec::with_capacity(words));

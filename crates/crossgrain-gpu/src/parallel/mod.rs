@@ -35,6 +35,7 @@ struct Page;
 
 mod aes;
 mod algorithm;
+mod blocks;
 mod element;
 mod elementary;
 mod float;
@@ -50,6 +51,7 @@ mod policy;
 mod recorded;
 mod room;
 mod scan;
+mod serpent;
 mod shape;
 mod spread;
 mod table;
@@ -72,6 +74,7 @@ pub use policy::{Place, Policy};
 #[cfg(feature = "recorded")]
 pub use recorded::{Column, Recorded};
 pub use scan::{inclusive_scan, transform_scan};
+pub use serpent::SerpentBlocks;
 pub(crate) use shape::Wording;
 pub use spread::spread;
 pub use table::look_up;

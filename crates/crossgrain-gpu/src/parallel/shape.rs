@@ -8,13 +8,14 @@
 use crossgrain::internal::circuit::emit::{Field, Language};
 use crossgrain::internal::circuit::trace::{Sym, Width, trace_given};
 use crossgrain::internal::convert::transpose_square;
-use crossgrain::internal::device::{KEY_WORDS_MAX, Listing};
+use crossgrain::internal::device::Listing;
 use crossgrain::internal::word::Lanes as _;
 
 use super::functions::{Functions, Head, Texts, Traced};
 use super::kernel::Rounds;
 use super::launch::{Launch, RUN};
 use super::text::{Part, Reads};
+use crate::gpu::STATE_WORDS_MAX;
 
 /// What a program does with a kernel's results, as its text says it.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -161,7 +162,7 @@ impl Shape {
         text += &language.structure("Total", &[("x", Field::Words(self.made()))]);
         let (texts, reads_keys) = functions.text(language);
         if functions.have_state() {
-            text += &language.constants(2, "keys", KEY_WORDS_MAX / 4);
+            text += &language.constants(2, "keys", STATE_WORDS_MAX / 4);
         }
         text += &texts;
         text += &language.entry(entry, group_threads, ["u32", "u32"], false, &self.body(functions));

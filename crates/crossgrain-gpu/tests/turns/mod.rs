@@ -182,7 +182,7 @@ fn loops_on_bits_of_many_rounds_give_what_a_loop_gives_or_are_refused() {
         let place = Place::on(spy.gpu);
         let refused = |rests, given| generate(&turned(rests, given), &place, 10).unwrap_err().to_string();
         assert!(refused(true, 0).contains("its rounds differ in more than their state"));
-        assert!(refused(false, 1).contains("words of state, and there is room for 4224"));
+        assert!(refused(false, 1).contains("words of state, and there is room for 4352"));
     }
 }
 
