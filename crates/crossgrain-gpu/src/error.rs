@@ -17,7 +17,7 @@ pub enum Error {
     Lost(String),
     /// The driver does not take a program.
     Program(String),
-    /// A kernel that is recorded is none, for this reason.
+    /// A kernel is none, for this reason.
     Kernel(String),
     /// A length is no whole number of blocks.
     Length {

@@ -82,6 +82,7 @@ pub fn for_each_bundle<K, const ROWS: usize, const N: usize>(
 where
     K: Bundle<ROWS, N, N>,
 {
+    check(kernel)?;
     let (place, span, len) = (elements.place.clone(), elements.span(), elements.len);
     match (&mut elements.store, place.kind()) {
         (Store::Host(bytes), &Kind::Host { features, is_parallel }) => {
@@ -122,6 +123,7 @@ where
     K: Bundle<ROWS, IN, OUT>,
     C: Combine<OUT>,
 {
+    check(kernel)?;
     let view = elements.into();
     match view.place.kind() {
         &Kind::Host { features, is_parallel } if C::IS_ORDERED => {
@@ -141,6 +143,17 @@ where
         }
         Kind::Device(gpu) => reduce_on(gpu, kernel, combine, view),
     }
+}
+
+/// Whether a kernel gives the same at every place: of what it does not write a device makes zeros.
+pub(super) fn check<K: Bundle<ROWS, IN, OUT>, const ROWS: usize, const IN: usize, const OUT: usize>(
+    kernel: &K,
+) -> Result<(), Error> {
+    if kernel.is_whole() {
+        return Ok(());
+    }
+    let told = "a part of the kernel's loop leaves words of its results as they were: write all of them";
+    Err(Error::Kernel(told.to_owned()))
 }
 
 /// Elements combined.
@@ -201,6 +214,7 @@ pub fn count_if<'a, K, const ROWS: usize, const IN: usize>(
 where
     K: Bundle<ROWS, IN, 1>,
 {
+    check(kernel)?;
     let view = elements.into();
     match view.place.kind() {
         &Kind::Host { features, is_parallel } => {
@@ -227,6 +241,7 @@ pub fn find<'a, K, const ROWS: usize, const IN: usize>(
 where
     K: Bundle<ROWS, IN, 1>,
 {
+    check(kernel)?;
     let view = elements.into();
     match view.place.kind() {
         &Kind::Host { features, is_parallel } => {
@@ -280,6 +295,7 @@ pub(super) fn transform_at<K, const ROWS: usize, const IN: usize, const OUT: usi
 where
     K: Bundle<ROWS, IN, OUT>,
 {
+    check(kernel)?;
     if !source.place.is(&goal.place) {
         return Err(Error::Place);
     }

@@ -11,6 +11,8 @@ use crossgrain::internal::convert::transpose_square;
 use crossgrain::internal::word::Word;
 use crossgrain::internal::word::{Lanes, Shift};
 
+use super::host::wiped;
+
 /// A function of elements of `IN` numbers that gives elements of `OUT`.
 ///
 /// What is the same for all elements lies in fields. A word that is made of a field by [`Lanes::filled`] is a constant of the
@@ -53,8 +55,8 @@ pub struct Bits<K>(pub K);
 
 /// A [`BitMap`] with a loop, which stays one in programs for devices: a loop within `map` is written out there.
 ///
-/// On a CPU the state is in memory. A part reads what the one before wrote, and writes all of its own results: what stands there before means
-/// nothing. One that takes a few words at a time from state to state keeps those in registers.
+/// On a CPU the state is in memory. A part reads what the one before wrote, and writes all of its own results: one that leaves any as they were is
+/// an [`Error::Kernel`](crate::Error::Kernel) of whatever runs it. A part that takes a few words at a time from state to state keeps those in registers.
 pub trait BitLoop<const IN: usize, const OUT: usize>: Sync {
     /// How many rounds the loop has.
     fn rounds(&self) -> usize;
@@ -211,6 +213,12 @@ pub trait Bundle<const ROWS: usize, const IN: usize, const OUT: usize>: Sync {
         OUT
     }
 
+    /// Whether each part of it, from state to state, writes all of its results.
+    #[doc(hidden)]
+    fn is_whole(&self) -> bool {
+        true
+    }
+
     /// The user's function, on 32 rows transposed, as far as a loop in it. Like the others it writes all of the second.
     fn inner<W: Lanes>(&self, x: &[[W; ROWS]; IN], y: &mut [[W; ROWS]; OUT]);
 
@@ -344,8 +352,27 @@ impl<K: MapLoop<IN, OUT>, const IN: usize, const OUT: usize> Bundle<1, IN, OUT> 
     }
 }
 
+/// What a part makes of 32 elements, if it is the same whatever stood there before.
+fn written<const OUT: usize>(part: impl Fn(&mut [[u32; 32]; OUT])) -> Option<[[u32; 32]; OUT]> {
+    let [mut made, mut other] = [0, u32::MAX].map(|before| [[before; 32]; OUT]);
+    part(&mut made);
+    part(&mut other);
+    (made == other).then_some(made)
+}
+
 impl<K: BitLoop<IN, OUT>, const IN: usize, const OUT: usize> Bundle<32, IN, OUT> for Loop<K> {
     const LOOP: Rounds = Rounds::Each;
+
+    fn is_whole(&self) -> bool {
+        let made = || {
+            let mut y = written(|y| self.0.first(&[[0; 32]; IN], y))?;
+            if self.0.rounds() > 0 {
+                y = written(|next| self.0.round(0, &y, next))?;
+            }
+            written(|made| self.0.last(&y, made))
+        };
+        wiped(|| made().is_some())
+    }
 
     #[inline(always)]
     fn inner<W: Lanes>(&self, x: &[[W; 32]; IN], y: &mut [[W; 32]; OUT]) {

@@ -7,7 +7,9 @@
 use crossgrain::internal::word::{Portable, Register as _};
 use rayon::prelude::*;
 
-use super::algorithm::{PIECE, find, has_threads, in_pieces, reduce, transform, transform_at, transform_on};
+use super::algorithm::{
+    PIECE, check, find, has_threads, in_pieces, reduce, transform, transform_at, transform_on,
+};
 use super::kernel::{Bundle, Combine, Max, Sum};
 use super::own::{Clear, Hit, Is, Number, Outermost, Same, Target};
 use super::policy::Kind;
@@ -249,6 +251,7 @@ fn partition<K, const ROWS: usize, const N: usize>(
 where
     K: Bundle<ROWS, N, 1>,
 {
+    check(kernel)?;
     let mut sides = DeviceVec::<3>::with_room(view.place, view.len)?;
     let from = sides.span();
     let Store::Device(memory) = &mut sides.store else { return Err(Error::Place) };

@@ -6,7 +6,7 @@ use crossgrain::stream::Stream;
 use crossgrain::{Cipher, Key};
 use crossgrain_gpu::parallel::{
     AesBlocks, BitLoop, BitMap, Bits, Combine, DeviceVec, Loop, Map, MapLoop, Place, Policy, SerpentBlocks,
-    count_if, find, generate, transform, transform_reduce,
+    Sum, copy_if, count_if, find, for_each_bundle, generate, transform, transform_reduce,
 };
 use crossgrain_gpu::{Cipher as OnDevice, Error};
 
@@ -336,6 +336,56 @@ fn loops_that_a_device_does_not_take_are_told() {
     let place = Policy::Par.open().unwrap();
     let odd = generate(&Loop(Unfit { rounds: 5, is_even: false }), &place, 70).unwrap();
     assert!(odd.to_vec().unwrap().into_iter().eq((0..70).map(|at| [at ^ 1])));
+}
+
+/// A kernel of which the part of this number, if there is one, does not write the last bit of its results.
+struct Torn(usize);
+
+impl Torn {
+    #[inline(always)]
+    fn copied<W: Lanes>(&self, part: usize, y: &[[W; 32]; 1], next: &mut [[W; 32]; 1]) {
+        let count = if self.0 == part { 31 } else { 32 };
+        next[0][..count].copy_from_slice(&y[0][..count]);
+    }
+}
+
+impl BitLoop<1, 1> for Torn {
+    fn rounds(&self) -> usize {
+        1
+    }
+
+    #[inline(always)]
+    fn first<W: Lanes>(&self, x: &[[W; 32]; 1], y: &mut [[W; 32]; 1]) {
+        self.copied(0, x, y);
+    }
+
+    #[inline(always)]
+    fn round<W: Lanes>(&self, _number: usize, y: &[[W; 32]; 1], next: &mut [[W; 32]; 1]) {
+        self.copied(1, y, next);
+    }
+
+    #[inline(always)]
+    fn last<W: Lanes>(&self, y: &[[W; 32]; 1], made: &mut [[W; 32]; 1]) {
+        self.copied(2, y, made);
+    }
+}
+
+#[test]
+fn a_part_that_leaves_words_unwritten_is_told() {
+    let is_told = |error: Error| error.to_string().contains("leaves words of its results as they were");
+    for place in places() {
+        for part in 0..3 {
+            let torn = Loop(Torn(part));
+            let mut elements = DeviceVec::from_slice(&place, &[[7]; 70]).unwrap();
+            assert!(is_told(transform(&torn, &elements).unwrap_err()));
+            assert!(is_told(transform_reduce(&torn, &Sum, &elements).unwrap_err()));
+            assert!(is_told(find(&torn, &elements).unwrap_err()));
+            assert!(is_told(count_if(&torn, &elements).unwrap_err()));
+            assert!(is_told(copy_if(&torn, &elements).unwrap_err()));
+            assert!(is_told(for_each_bundle(&torn, &mut elements).unwrap_err()));
+        }
+        assert_eq!(generate(&Loop(Torn(3)), &place, 70).map(|made| made.len()), Ok(70));
+    }
 }
 
 /// Whether bytes have a word in whatever way it may be written.
