@@ -12,6 +12,7 @@ mod few;
 mod gcm;
 mod gcm_siv;
 mod ocb;
+mod offsets;
 #[cfg(feature = "own-keys")]
 mod own_keys;
 mod registry;

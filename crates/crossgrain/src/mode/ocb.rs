@@ -6,21 +6,20 @@
 //! Holds: what is opened is decrypted before its tag can be compared, and overwritten with zeros if the tag is wrong.
 
 use std::sync::{Mutex, PoisonError};
-use std::{fmt, mem, slice};
+use std::{fmt, slice};
 
 use zeroize::Zeroizing;
 
 use super::aead::{Aead, Groups, by_groups, open_those_with_tags};
 use super::few::{Lists, add};
+use super::offsets::{GROUP_BLOCKS, Offsets};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Threads};
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
 use crate::part::Source;
-use crate::part::mask::{LongMasks, Masks};
 use crate::part::sum::total;
-use crate::part::tweak::double;
 use crate::plan::Plan;
 use crate::word::{Buffers, Features, WipedBytes, wipe};
 
@@ -44,9 +43,6 @@ pub(super) const ENTRY: Entry = Entry {
 
 /// The longest nonce: a bit of its block is a mark, and seven tell the length of tags.
 const NONCE_BYTES_MAX: usize = BLOCK_BYTES - 1;
-
-/// Blocks whose offsets are one table's: with their data they fill half of a first cache.
-const GROUP_BLOCKS: usize = 512;
 
 /// What a thread takes of a long message at a time.
 const PART_BLOCKS: usize = 8 * GROUP_BLOCKS;
@@ -112,8 +108,8 @@ impl Ocb {
         Ok(Self { enciphers, deciphers, offsets, features, tag_bytes })
     }
 
-    /// Adds the offsets before messages' first blocks (RFC 7253 §4.2), and behind these HASH of their associated data (§4.1), to zeros. None waits for another, so all that
-    /// is enciphered for them is enciphered together.
+    /// Adds to zeros the offsets before messages' first blocks (RFC 7253 §4.2), and behind these HASH of their associated data (§4.1). None waits
+    /// for another, so all that is enciphered for them is enciphered together.
     fn begin(&self, messages: &[AeadMessage<'_>], sums: &mut [Block]) {
         let blocks = [[0; BLOCK_BYTES]; WAITING_MAX];
         let mut waiting = Waiting { enciphers: &self.enciphers, sums, blocks, places: [0; _], count: 0 };
@@ -303,100 +299,6 @@ impl fmt::Debug for Ocb {
     }
 }
 
-/// What a key makes offsets of (RFC 7253 §4.1). Wiped when dropped.
-///
-/// Block 1 of the table begins a cache line: kernels read it by whole registers from there on.
-#[repr(C, align(64))]
-struct Offsets {
-    /// L₀, L₁ and so on: for the bits of a block's number, from the lowest on.
-    steps: [Block; usize::BITS as usize],
-    /// L_* and L_$: for a last block that is not whole, and for the sum.
-    rest_and_sum: [Block; 2],
-    to_line: Block,
-    /// The offsets of the first blocks after an offset of zeros, and that.
-    table: [Block; GROUP_BLOCKS + 1],
-}
-
-const _: () = assert!((mem::offset_of!(Offsets, table) + BLOCK_BYTES).is_multiple_of(align_of::<Offsets>()));
-
-impl Offsets {
-    fn new(enciphers: &Program) -> Box<Self> {
-        let zero = [0; BLOCK_BYTES];
-        // Filled where they stay: what is moved leaves a copy.
-        let mut offsets = Box::new(Self {
-            steps: [zero; usize::BITS as usize],
-            rest_and_sum: [zero; 2],
-            to_line: zero,
-            table: [zero; GROUP_BLOCKS + 1],
-        });
-        let Self { rest_and_sum, steps, table, .. } = &mut *offsets;
-        enciphers.block(&mut rest_and_sum[0]);
-        rest_and_sum[1] = doubled(rest_and_sum[0]);
-        let mut step = rest_and_sum[1];
-        for place in steps.iter_mut() {
-            step = doubled(step);
-            *place = step;
-        }
-        for number in 1..=GROUP_BLOCKS {
-            let step = u128::from_be_bytes(steps[number.trailing_zeros() as usize]);
-            table[number] = (u128::from_be_bytes(table[number - 1]) ^ step).to_be_bytes();
-        }
-        offsets
-    }
-
-    /// What the offsets of a group share, by the offset before the first block and the number of a block in it: the steps
-    /// at the ones of the Gray code of the group's first number. Numbers are public.
-    fn shared(&self, first: u128, number: usize) -> u128 {
-        let number = number / GROUP_BLOCKS * GROUP_BLOCKS;
-        let mut ones = number ^ number >> 1;
-        let mut sum = first;
-        while ones > 0 {
-            sum ^= u128::from_be_bytes(self.steps[ones.trailing_zeros() as usize]);
-            ones &= ones - 1;
-        }
-        sum
-    }
-
-    /// The offsets of the blocks behind so many others, to the end of their group. The number of its last block may ask for another step
-    /// than that which the table has.
-    fn masks(&self, first: u128, before: usize) -> Masks<'_> {
-        let at = before % GROUP_BLOCKS;
-        let [least, step] = [GROUP_BLOCKS, before - at + GROUP_BLOCKS]
-            .map(|number| u128::from_be_bytes(self.steps[number.trailing_zeros() as usize]));
-        let shared = self.shared(first, before);
-        Masks::new(&self.table[at + 1..], shared.to_be_bytes(), (least ^ step).to_be_bytes())
-    }
-
-    /// The offsets of blocks behind so many others, which are whole parts.
-    fn long_masks(&self, first: u128, blocks_before: usize) -> LongMasks<'_> {
-        let before = self.of(first, blocks_before).to_be_bytes();
-        LongMasks { blocks_before, before, table: &self.table, steps: &self.steps }
-    }
-
-    /// The offset of a block.
-    fn of(&self, first: u128, number: usize) -> u128 {
-        self.shared(first, number) ^ u128::from_be_bytes(self.table[number % GROUP_BLOCKS])
-    }
-
-    /// The offset of a last block that is not whole, after so many blocks.
-    fn of_rest(&self, first: u128, blocks: usize) -> u128 {
-        self.of(first, blocks) ^ u128::from_be_bytes(self.rest_and_sum[0])
-    }
-
-    /// What is added to the sum of the plaintext.
-    const fn sum(&self) -> u128 {
-        u128::from_be_bytes(self.rest_and_sum[1])
-    }
-}
-
-impl Drop for Offsets {
-    fn drop(&mut self) {
-        wipe(self.rest_and_sum.as_flattened_mut());
-        wipe(self.steps.as_flattened_mut());
-        wipe(self.table.as_flattened_mut());
-    }
-}
-
 /// Blocks that wait to be enciphered together, each with the place of the sum that it goes to. Wiped when dropped.
 struct Waiting<'a> {
     enciphers: &'a Program,
@@ -445,10 +347,6 @@ fn stretched(top: &Block, bottom: u32) -> u128 {
     let top = u128::from_be_bytes(*top);
     let more = (top ^ top << 8) >> 64;
     top << bottom | (more << bottom) >> 64
-}
-
-fn doubled(block: Block) -> Block {
-    double(u128::from_be_bytes(block)).to_be_bytes()
 }
 
 /// Blocks from a number on, cut where numbers are multiples of `group_blocks`, each part with the number of its first.
