@@ -31,15 +31,22 @@ pub(super) struct Offsets {
 const _: () = assert!((mem::offset_of!(Offsets, table) + BLOCK_BYTES).is_multiple_of(align_of::<Offsets>()));
 
 impl Offsets {
-    pub(super) fn new(enciphers: &Program) -> Box<Self> {
+    /// Zeros. In a frame of its own, which is as large as they are: what they are filled with is worked out after it is gone, and leaves its
+    /// traces no deeper in the stack than is wiped.
+    #[inline(never)]
+    fn zeros() -> Box<Self> {
         let zero = [0; BLOCK_BYTES];
-        // Filled where they stay: what is moved leaves a copy.
-        let mut offsets = Box::new(Self {
+        Box::new(Self {
             steps: [zero; usize::BITS as usize],
             rest_and_sum: [zero; 2],
             to_line: zero,
             table: [zero; GROUP_BLOCKS + 1],
-        });
+        })
+    }
+
+    pub(super) fn new(enciphers: &Program) -> Box<Self> {
+        // Filled where they stay: what is moved leaves a copy.
+        let mut offsets = Self::zeros();
         let Self { rest_and_sum, steps, table, .. } = &mut *offsets;
         enciphers.block(&mut rest_and_sum[0]);
         rest_and_sum[1] = doubled(rest_and_sum[0]);
