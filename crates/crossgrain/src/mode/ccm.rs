@@ -4,12 +4,12 @@
 //! Layout: B₀ and the counters have the nonce between a byte of flags and a number of 15 bytes less the nonce's.
 //! Holds: what is opened is decrypted before its tag can be compared, and overwritten with zeros if the tag is wrong.
 
-use std::{fmt, mem};
+use std::fmt;
 
 use super::aead::{Aead, Groups, by_groups, open_those_with_tags};
 use super::cmac::absorb;
 use super::counted::apply_counters;
-use super::few::{Few, Lists, add};
+use super::few::{Few, Lists, add, take_front};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
 use crate::exec::{Program, Threads};
@@ -150,8 +150,7 @@ impl Ccm {
             let [mut rest] = lists.each();
             let formatted: Few<_> = strings()
                 .map(|strings| {
-                    let (place, later) = mem::take(&mut rest).split_at_mut(blocks(strings));
-                    rest = later;
+                    let place = take_front(&mut rest, blocks(strings));
                     format(strings, place);
                     place.as_flattened()
                 })

@@ -3,9 +3,7 @@
 //! A call of a program costs a short message more than its blocks do, and a second one where it ends within a block. So the counters of
 //! short messages are encrypted as one string of bytes.
 
-use std::mem;
-
-use super::few::Lists;
+use super::few::{Lists, take_front};
 use crate::block::{BLOCK_BYTES, Block};
 use crate::exec::{Program, Threads};
 use crate::message::AeadMessage;
@@ -43,9 +41,8 @@ pub(super) fn apply_counters(
     plain.run_by(threads, Source::Bytes, Buffers::in_place(keys.as_flattened_mut()));
     let mut rest = keys;
     for message in messages {
-        let (key, later) = mem::take(&mut rest).split_at_mut(count(message));
-        rest = later;
-        let key = &mut key.as_flattened_mut()[..message.buffers.len_bytes()];
+        let key =
+            &mut take_front(&mut rest, count(message)).as_flattened_mut()[..message.buffers.len_bytes()];
         key.iter_mut().zip(message.buffers.input()).for_each(|(key, input)| *key ^= input);
         message.buffers.output_mut().copy_from_slice(key);
     }

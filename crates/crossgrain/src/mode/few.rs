@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::{array, mem};
 
 use crate::block::{BLOCK_BYTES, Block};
+use crate::part::sum::sum;
 use crate::word::wipe;
 
 /// `N` lists of as many blocks. Wiped when dropped, so nothing secret may be in it when it is moved, which leaves a copy.
@@ -32,11 +33,7 @@ impl<const N: usize> Lists<N> {
     pub(super) fn each(&mut self) -> [&mut [Block]; N] {
         let count = self.count;
         let mut rest = self.all();
-        array::from_fn(|_| {
-            let (list, later) = mem::take(&mut rest).split_at_mut(count);
-            rest = later;
-            list
-        })
+        array::from_fn(|_| take_front(&mut rest, count))
     }
 }
 
@@ -49,10 +46,18 @@ impl<const N: usize> Drop for Lists<N> {
     }
 }
 
+/// Cuts so many blocks off the front of a list.
+#[inline(always)]
+pub(super) fn take_front<'a>(rest: &mut &'a mut [Block], count: usize) -> &'a mut [Block] {
+    let (front, later) = mem::take(rest).split_at_mut(count);
+    *rest = later;
+    front
+}
+
 /// Adds to blocks as many others.
-pub(super) fn add(sums: &mut [Block], others: &[Block]) {
-    for (sum, other) in sums.iter_mut().zip(others) {
-        *sum = (u128::from_ne_bytes(*sum) ^ u128::from_ne_bytes(*other)).to_ne_bytes();
+pub(super) fn add(totals: &mut [Block], others: &[Block]) {
+    for (total, other) in totals.iter_mut().zip(others) {
+        *total = sum(*total, *other);
     }
 }
 

@@ -5,8 +5,8 @@
 //! Layout: offsets are big-endian numbers, as in the RFC; blocks have numbers from 1 on.
 //! Holds: what is opened is decrypted before its tag can be compared, and overwritten with zeros if the tag is wrong.
 
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
-use std::{fmt, slice};
 
 use zeroize::Zeroizing;
 
@@ -19,7 +19,7 @@ use crate::exec::{Program, Threads};
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
 use crate::part::Source;
-use crate::part::sum::total;
+use crate::part::sum::{sum, total};
 use crate::plan::Plan;
 use crate::word::{Buffers, Features, WipedBytes, wipe};
 
@@ -322,7 +322,8 @@ impl Waiting<'_> {
         let blocks = &mut self.blocks[..self.count];
         self.enciphers.run_by(Threads::ONE, Source::Bytes, Buffers::in_place(blocks.as_flattened_mut()));
         for (block, place) in blocks.iter().zip(self.places) {
-            add(slice::from_mut(&mut self.sums[usize::from(place)]), slice::from_ref(block));
+            let total = &mut self.sums[usize::from(place)];
+            *total = sum(*total, *block);
         }
         self.count = 0;
     }

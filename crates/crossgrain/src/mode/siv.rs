@@ -133,7 +133,7 @@ impl Siv {
         Ok(Self { cmac, counter, begin })
     }
 
-    /// S2V (RFC 5297 §2.4) of messages by their headers and plaintexts.
+    /// S2V (RFC 5297 §2.4) of messages by their headers and plaintexts, in the place of zeros.
     fn s2v(&self, threads: Threads, headers: &[Header<'_>], plaintexts: &[&[u8]], tags: &mut [Block]) {
         let count = headers.len();
         let aads: Few<_> = headers.iter().map(|(_, aad)| *aad).collect();
@@ -153,7 +153,6 @@ impl Siv {
         });
         let parts: Few<_> = parts.collect();
         let heads: Few<_> = parts.iter().map(|(head, _)| *head).collect();
-        tags.fill([0; BLOCK_BYTES]);
         self.cmac.absorb(threads, tags, &heads);
         let endings = endings.iter().zip(&*parts);
         let endings: Few<_> = endings.map(|(ending, (_, bytes))| &ending.as_flattened()[..*bytes]).collect();

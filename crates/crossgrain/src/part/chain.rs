@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use super::sum::sum;
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{AesLanes, Buffers, SideBySide, TILE_BYTES, Tile, each, wipe};
 
@@ -264,8 +265,4 @@ fn step_by_blocks(
             Rule::Replace(Link::Ofb) => *block = sum(*state, *block),
         }
     }
-}
-
-fn sum(a: Block, b: Block) -> Block {
-    (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)).to_ne_bytes()
 }

@@ -1,9 +1,15 @@
-//! The sum of many blocks, which OCB's tag is made of.
+//! Sums of blocks: of two, and of many, which OCB's tag is made of.
 //!
 //! Layout: blocks as they lie. Needs: any registers; takes the widest. Source: RFC 7253 §4.2, the checksum.
 
 use crate::block::{BLOCK_BYTES, Block};
 use crate::word::{Avx2, Avx512, Features, Isa, Kernel, Register, Sse2, Word128, Word256, Word512};
+
+/// The sum of two blocks.
+#[inline(always)]
+pub(crate) fn sum(a: Block, b: Block) -> Block {
+    (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)).to_ne_bytes()
+}
 
 /// Registers that are added side by side.
 const SIDE_BY_SIDE: usize = 4;
