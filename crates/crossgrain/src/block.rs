@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use zeroize::Zeroizing;
 
+use crate::word::ClearRegisters;
+
 /// Bytes in one block.
 pub const BLOCK_BYTES: usize = 16;
 
@@ -125,7 +127,6 @@ impl FromStr for Cipher {
 /// assert_eq!(format!("{key:?}"), "Key(aes-256, secret)");
 /// # Ok::<(), crossgrain::Error>(())
 /// ```
-#[derive(Clone)]
 pub struct Key {
     cipher: Cipher,
     bytes: Box<Zeroizing<[u8; KEY_BYTES_MAX]>>,
@@ -140,6 +141,7 @@ impl Key {
         if bytes.len() != cipher.key_bytes() {
             return Err(Error::KeyLength { cipher, len_bytes: bytes.len() });
         }
+        let _clear = ClearRegisters;
         let mut key = Box::new(Zeroizing::new([0; KEY_BYTES_MAX]));
         key[..bytes.len()].copy_from_slice(bytes);
         Ok(Self { cipher, bytes: key })
@@ -158,6 +160,7 @@ impl Key {
     /// # Errors
     /// [`Error::NoRandom`] if the system gives no random bytes.
     pub fn generate(cipher: Cipher) -> Result<Self, Error> {
+        let _clear = ClearRegisters;
         let mut key = Box::new(Zeroizing::new([0; KEY_BYTES_MAX]));
         fill_random(&mut key[..cipher.key_bytes()])?;
         Ok(Self { cipher, bytes: key })
@@ -171,6 +174,15 @@ impl Key {
     /// The key itself: [`Cipher::key_bytes`] secret bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.cipher.key_bytes()]
+    }
+}
+
+impl Clone for Key {
+    fn clone(&self) -> Self {
+        let _clear = ClearRegisters;
+        let mut bytes = Box::new(Zeroizing::new([0; KEY_BYTES_MAX]));
+        bytes.copy_from_slice(&self.bytes[..]);
+        Self { cipher: self.cipher, bytes }
     }
 }
 

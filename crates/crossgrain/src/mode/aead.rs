@@ -6,7 +6,7 @@ use crate::block::Error;
 use crate::exec::Threads;
 use crate::message::{AeadMessage, Tag};
 use crate::plan::Plan;
-use crate::word::Buffers;
+use crate::word::{Buffers, ClearRegisters};
 
 /// An authenticated mode, bound to a key.
 pub trait Aead: Send + Sync {
@@ -162,6 +162,7 @@ fn groups(mode: &impl Groups, messages: usize) -> (usize, Threads) {
 
 /// [`Aead::seal_many`] by groups.
 pub(super) fn seal_groups(mode: &impl Groups, messages: &mut [AeadMessage<'_>]) -> Result<(), Error> {
+    let _clear = ClearRegisters;
     let len_bytes = admitted_bytes(mode, messages)?;
     let (size, within) = groups(mode, messages.len());
     let groups = messages.chunks_mut(size);
@@ -174,6 +175,7 @@ pub(super) fn open_groups(
     mode: &impl Groups,
     messages: &mut [AeadMessage<'_>],
 ) -> Result<Vec<Result<(), Error>>, Error> {
+    let _clear = ClearRegisters;
     let len_bytes = admitted_bytes(mode, messages)?;
     let (size, within) = groups(mode, messages.len());
     let mut right = vec![false; messages.len()];
@@ -202,6 +204,7 @@ pub(super) fn open_those_with_tags(
 
 /// [`Aead::open_message`] by a group of one.
 pub(super) fn open_alone(mode: &impl Groups, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+    let _clear = ClearRegisters;
     mode.admits(message)?;
     let mut right = [false];
     mode.open_group(mode.threads(), slice::from_mut(message), &mut right);

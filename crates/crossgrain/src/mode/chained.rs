@@ -18,7 +18,7 @@ use crate::mode::Options;
 use crate::part::Source;
 use crate::part::chain::{Data, Link, Rule, Strand};
 use crate::plan::Plan;
-use crate::word::{Buffers, wipe};
+use crate::word::{Buffers, ClearRegisters, wipe};
 
 /// Cipher block chaining, over whole blocks.
 ///
@@ -260,6 +260,7 @@ impl<M: ChainedMode> Chained<M> {
     /// [`Error::PartialBlock`] if a message has a part of a block and the mode needs whole ones; nothing is
     /// written then.
     pub fn apply_many(&self, messages: &mut [Message<'_>]) -> Result<(), Error> {
+        let _clear = ClearRegisters;
         let partial = |message: &&Message<'_>| !message.buffers.len_bytes().is_multiple_of(BLOCK_BYTES);
         let takes_partial = M::MODE.entry().lengths == Lengths::Any;
         if let Some(message) = messages.iter().find(partial).filter(|_| !takes_partial) {

@@ -14,7 +14,7 @@ use crate::part::Source;
 use crate::part::chain::{Data, Rule, Strand};
 use crate::part::tweak::double;
 use crate::plan::{Birth, Job, Plan};
-use crate::word::{Buffers, wipe};
+use crate::word::{Buffers, ClearRegisters, wipe};
 
 /// CMAC, also called OMAC1.
 ///
@@ -68,6 +68,7 @@ impl Cmac {
 
     /// The tag of a message, of 16 bytes.
     pub fn tag(&self, message: &[u8]) -> Tag {
+        let _clear = ClearRegisters;
         let mut tag = [[0; BLOCK_BYTES]];
         self.tags_after(self.program.threads(), &mut tag, &[message]);
         tag[0].into()
@@ -75,6 +76,7 @@ impl Cmac {
 
     /// The tags of messages, which run side by side.
     pub fn tag_many(&self, messages: &[&[u8]]) -> Vec<Tag> {
+        let _clear = ClearRegisters;
         let mut tags = vec![[0; BLOCK_BYTES]; messages.len()];
         self.tags_after(self.program.threads(), &mut tags, messages);
         tags.into_iter().map(Tag::from).collect()

@@ -10,7 +10,7 @@ use crate::mode::Options;
 use crate::part::Source;
 use crate::part::counter::Counter;
 use crate::plan::Plan;
-use crate::word::{Buffers, wipe};
+use crate::word::{Buffers, ClearRegisters, wipe};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "ctr",
@@ -120,6 +120,7 @@ impl Ctr {
     }
 
     fn apply_from(&self, position_bytes: u128, buffers: Buffers<'_>) {
+        let _clear = ClearRegisters;
         let block = self.first.skip(position_bytes / BLOCK_BYTES as u128);
         let within = (position_bytes % BLOCK_BYTES as u128) as usize;
         if within == 0 {
@@ -148,6 +149,7 @@ impl Ctr {
     /// Writes the keystream itself, which zeros would be encrypted to, from the beginning of the block `blocks` after
     /// the initial counter on. Threads take parts of whole blocks, which are finished by who wrote them.
     pub(crate) fn keystream(&self, blocks: u128, output: &mut [u8], finish: Finish<'_>) {
+        let _clear = ClearRegisters;
         let first = self.first.skip(blocks);
         let len_bytes = output.len();
         let output = Buffers::in_place(output);

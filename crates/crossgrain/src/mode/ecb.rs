@@ -7,7 +7,7 @@ use crate::exec::Program;
 use crate::mode::Options;
 use crate::part::Source;
 use crate::plan::Plan;
-use crate::word::Buffers;
+use crate::word::{Buffers, ClearRegisters};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "ecb",
@@ -76,6 +76,7 @@ impl Ecb {
     }
 
     fn apply_to(&self, buffers: Buffers<'_>) -> Result<(), Error> {
+        let _clear = ClearRegisters;
         let len_bytes = buffers.len_bytes();
         if !len_bytes.is_multiple_of(BLOCK_BYTES) {
             return Err(Error::PartialBlock { len_bytes });
@@ -87,6 +88,7 @@ impl Ecb {
     /// Enciphers or deciphers a single block, where the next one depends on it: [`Ecb::apply`] is for all others.
     #[inline]
     pub fn block(&self, block: &mut Block) {
+        let _clear = ClearRegisters;
         self.program.block(block);
     }
 

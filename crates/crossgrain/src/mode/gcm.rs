@@ -17,7 +17,7 @@ use crate::part::counter::Counter;
 use crate::part::ghash::Ghash;
 use crate::part::{GcmWay, Source};
 use crate::plan::Plan;
-use crate::word::{Buffers, wipe, wipe_stack};
+use crate::word::{Buffers, ClearRegisters, wipe, wipe_stack};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "gcm",
@@ -303,6 +303,7 @@ impl Aead for Gcm {
 
     #[inline]
     fn seal_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        let _clear = ClearRegisters;
         if self.usual_by_kernel(false, message).is_none() {
             self.admits(message)?;
             self.seal_one(self.counter.threads(), message);
@@ -312,6 +313,7 @@ impl Aead for Gcm {
 
     #[inline]
     fn open_message(&self, message: &mut AeadMessage<'_>) -> Result<(), Error> {
+        let _clear = ClearRegisters;
         let right = match self.usual_by_kernel(true, message) {
             Some(right) => right,
             None => {

@@ -13,7 +13,7 @@ use crate::mode::Options;
 use crate::part::Source;
 use crate::part::tweak::{Tweaks, times_x_to};
 use crate::plan::Plan;
-use crate::word::{Buffers, wipe};
+use crate::word::{Buffers, ClearRegisters, wipe};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "xts",
@@ -63,6 +63,7 @@ impl XtsKey {
             let (mode, len_bytes) = (ENTRY.name, bytes.len());
             return Err(Error::TwoKeysLength { mode, cipher, len_bytes });
         }
+        let _clear = ClearRegisters;
         let (data, tweak) = bytes.split_at(cipher.key_bytes());
         if data.ct_eq(tweak).into() {
             return Err(Error::EqualXtsKeys);
@@ -144,6 +145,7 @@ impl Xts {
     }
 
     fn apply_from(&self, first_sector: u128, buffers: Buffers<'_>) -> Result<(), Error> {
+        let _clear = ClearRegisters;
         let last_bytes = buffers.len_bytes() % self.sector_bytes;
         if (1..BLOCK_BYTES).contains(&last_bytes) {
             return Err(Error::ShortSector { len_bytes: last_bytes });

@@ -35,7 +35,7 @@ use self::bound::{Bound, Run};
 use crate::block::{Direction, Error, fill_random};
 use crate::exec::Threads;
 use crate::mode::{Lengths, Mode};
-use crate::word::{Features, wipe_deep_stack};
+use crate::word::{ClearRegisters, Features, wipe_deep_stack};
 
 /// Bytes in the longest block or key.
 const BYTES_MAX: usize = 32;
@@ -118,7 +118,6 @@ impl FromStr for Rijndael {
 
 /// A secret key and the cipher it belongs to. Wiped from memory when dropped; never printed. Its bytes stay where they are
 /// when it is moved.
-#[derive(Clone)]
 pub struct Key {
     cipher: Rijndael,
     bytes: Box<Zeroizing<[u8; BYTES_MAX]>>,
@@ -134,6 +133,7 @@ impl Key {
         if len_bytes != key_bytes {
             return Err(Error::WideKeyLength { cipher: cipher.name(), key_bytes, len_bytes });
         }
+        let _clear = ClearRegisters;
         let mut key = Box::new(Zeroizing::new([0; BYTES_MAX]));
         key[..len_bytes].copy_from_slice(bytes);
         Ok(Self { cipher, bytes: key })
@@ -144,6 +144,7 @@ impl Key {
     /// # Errors
     /// [`Error::NoRandom`] if the system gives no random bytes.
     pub fn generate(cipher: Rijndael) -> Result<Self, Error> {
+        let _clear = ClearRegisters;
         let mut key = Box::new(Zeroizing::new([0; BYTES_MAX]));
         fill_random(&mut key[..cipher.key_bytes()])?;
         Ok(Self { cipher, bytes: key })
@@ -156,6 +157,15 @@ impl Key {
 
     fn bytes(&self) -> &[u8] {
         &self.bytes[..self.cipher.key_bytes()]
+    }
+}
+
+impl Clone for Key {
+    fn clone(&self) -> Self {
+        let _clear = ClearRegisters;
+        let mut bytes = Box::new(Zeroizing::new([0; BYTES_MAX]));
+        bytes.copy_from_slice(&self.bytes[..]);
+        Self { cipher: self.cipher, bytes }
     }
 }
 
@@ -290,6 +300,7 @@ impl Stream {
     /// [`Error::PartialWideBlock`] where the mode needs whole blocks, [`Error::WideInitialLength`] where the state is one
     /// of another block size; nothing is written then.
     pub fn apply(&self, state: &mut State, data: &mut [u8]) -> Result<(), Error> {
+        let _clear = ClearRegisters;
         let (cipher, block_bytes, len_bytes) = (self.cipher.name(), self.cipher.block_bytes(), data.len());
         if state.block_bytes != block_bytes {
             return Err(Error::WideInitialLength { cipher, block_bytes, len_bytes: state.block_bytes });

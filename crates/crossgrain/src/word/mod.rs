@@ -64,6 +64,7 @@ macro_rules! unrolled {
 pub(crate) use unrolled;
 
 mod buffers;
+mod clear;
 mod features;
 mod gates;
 #[cfg(feature = "rustcrypto")]
@@ -83,6 +84,7 @@ use std::ops::{BitAnd, BitXor, Not};
 
 pub use buffers::Buffers;
 pub(crate) use buffers::bytes_of_mut;
+pub(crate) use clear::ClearRegisters;
 pub use features::{CAP_VARIABLE, Features, cpu_model};
 pub(crate) use gates::ternary as two_input_gates;
 pub use integer::{Integer, U64};
@@ -100,7 +102,7 @@ pub use x86::{
     Vbmi512, VbmiWord512, Vclmul256, Vclmul512, Word128, Word256, Word512, prefetch_to_write,
 };
 pub(crate) use x86::{
-    fence, prefetch, prefetch_for_later, shuffles_whole_registers, stores_best_past_caches,
+    clear_registers, fence, prefetch, prefetch_for_later, shuffles_whole_registers, stores_best_past_caches,
 };
 
 /// What other crates may not implement: a token proves something of the CPU.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Register;
+use super::{Register, clear_registers};
 
 /// Words of a bit-sliced bundle: one for each bit of a block.
 pub const TILE_WORDS: usize = 128;
@@ -129,15 +129,18 @@ const STACK_BYTES: usize = 16 * 1024;
 /// More than what runs a cipher on tiles has there, many chains side by side included.
 const DEEP_STACK_BYTES: usize = 96 * 1024;
 
-/// Overwrites the stack below the caller, where functions that have returned leave what they moved or had no register for:
-/// keys, made into ciphers.
+/// Overwrites the stack below the caller, then clears the registers.
+///
+/// Functions that have returned leave round keys in both: what they moved, and what they had no register for.
 #[inline(never)]
 pub fn wipe_stack() {
     wipe(&mut [0; STACK_BYTES]);
+    clear_registers();
 }
 
-/// The same after what worked on tiles.
+/// The same after functions that worked on tiles.
 #[inline(never)]
 pub fn wipe_deep_stack() {
     wipe(&mut [0; DEEP_STACK_BYTES]);
+    clear_registers();
 }

@@ -4,6 +4,7 @@
 //! together with the token type that vouches for it; it is what kernels see, and safe.
 //! Needs: `std::arch`. Holds: a `Vector<_, I>` exists only where a token `I` was made by `detect`.
 
+mod clear;
 mod numbers;
 mod raw;
 mod tokens;
@@ -20,6 +21,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{BitAnd, BitXor, Not};
 
+pub(crate) use self::clear::clear_registers;
 use self::raw::Raw;
 pub use self::tokens::{
     AesNi, Avx2, Avx512, Clmul, Gfni256, Gfni512, GfniVbmi512, Sse2, Vaes256, Vaes512, Vbmi512, Vclmul256,

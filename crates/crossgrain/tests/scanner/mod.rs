@@ -3,6 +3,7 @@
 //! What is looked for is held masked, and what is read is wiped, so that the scanner finds no copies of its own.
 
 pub(crate) mod secrets;
+pub(crate) mod signals;
 
 use std::collections::HashMap;
 use std::fs::{self, File};
