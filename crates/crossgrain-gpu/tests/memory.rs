@@ -31,7 +31,7 @@ use crossgrain_search::{
     BlockSearch, Counted, Derivation, Deriving, Device as _, Error as Refusal, Form, Hash as HashName, Kdf,
     Known, Pair, Refused, Rule, Search, Space, SpaceSearch, Watch, WordSearch, Words,
 };
-use scanner::{MASK, Needle, Scanner};
+use scanner::{MASK, Needle, Scanner, signals};
 use zeroize::Zeroizing;
 
 /// Where a child finds what to look for, a line each.
@@ -236,12 +236,14 @@ fn state_does_not_stay_in_memory() {
 
 /// What a scan finds, by name and region.
 fn found(needles: &[Needle]) -> BTreeSet<(String, String)> {
+    signals::save_registers_of_others();
     Scanner::new(needles).scan().into_iter().map(|found| (found.name, found.region)).collect()
 }
 
 #[test]
 fn a_child_scans_itself() {
     let Ok(lines) = std::env::var(NEEDLES) else { return };
+    signals::install();
     let needle = |line: &str| {
         let (name, hex) = line.split_once(':').unwrap();
         let byte = |digits: &[u8]| u8::from_str_radix(str::from_utf8(digits).unwrap(), 16).unwrap();
@@ -257,6 +259,7 @@ fn a_child_scans_itself() {
             turn.wait();
             turn.wait();
             drop((hash, blocks));
+            signals::save_own_registers();
             turn.wait();
             turn.wait();
         });

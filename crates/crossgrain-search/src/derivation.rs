@@ -15,9 +15,7 @@ pub(super) use super::sha256::BLOCK_BYTES;
 use super::sha256::{self, DIGEST_BYTES};
 use crossgrain::Features;
 use crossgrain::internal::wipe_deep_stack;
-use crossgrain::internal::word::{
-    Avx2, Avx512, Isa, Kernel, Lane32, Lanes, Portable, Sse2, Word128, Word256, Word512,
-};
+use crossgrain::internal::word::{Lane32, Lanes, Work, on_widest};
 
 /// What stands after a message.
 const END: u8 = 0x80;
@@ -156,7 +154,7 @@ impl Derivation {
 
     /// Makes a key of each block in the widest registers that are allowed and there.
     pub fn on_cpu(&self, features: Features, blocks: &[u8], keys: &mut [u8]) {
-        on_widest(features, self, blocks, keys);
+        on_widest(features, MakeKeys { derivation: self, blocks, keys });
         wipe_deep_stack();
     }
 }
@@ -171,36 +169,22 @@ fn salt_blocks(salt: &[u8], part: u32) -> Vec<[u32; 16]> {
     words.as_chunks().0.to_vec()
 }
 
-/// Never inlined: what it leaves on the stack is wiped after it.
-#[inline(never)]
-fn on_widest(features: Features, derivation: &Derivation, blocks: &[u8], keys: &mut [u8]) {
-    if let Some(isa) = Avx512::detect(features) {
-        isa.enter(Entered::<Word512> { isa, derivation, blocks, keys });
-    } else if let Some(isa) = Avx2::detect(features) {
-        isa.enter(Entered::<Word256> { isa, derivation, blocks, keys });
-    } else if let Some(isa) = Sse2::detect(features) {
-        isa.enter(Entered::<Word128> { isa, derivation, blocks, keys });
-    } else {
-        Portable.enter(Entered::<u32> { isa: Portable, derivation, blocks, keys });
-    }
-}
-
-struct Entered<'a, W: Lane32> {
-    isa: W::Isa,
+/// A key from each block.
+struct MakeKeys<'a> {
     derivation: &'a Derivation,
     blocks: &'a [u8],
     keys: &'a mut [u8],
 }
 
-impl<W: Lane32> Kernel for Entered<'_, W> {
+impl Work for MakeKeys<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn run<W: Lane32>(self, isa: W::Isa) {
         let (lanes, key_bytes) = (W::BYTES / 4, self.derivation.key_bytes);
         let bundles = self.blocks.chunks(BLOCK_BYTES * lanes).zip(self.keys.chunks_mut(key_bytes * lanes));
         for (blocks, keys) in bundles {
-            let block = loaded::<W>(self.isa, blocks);
+            let block = loaded::<W>(isa, blocks);
             match &self.derivation.way {
                 Way::Sha256 => store(&sha256::digest(block), keys, key_bytes, 0),
                 Way::Pbkdf2(parts, turns) => {

@@ -43,6 +43,16 @@
     not(all(feature = "own-keys", feature = "search", feature = "wide")),
     allow(dead_code, unused_imports, reason = "what features leave out has friends below")
 )]
+#![cfg_attr(
+    crossgrain_integers_only,
+    allow(
+        dead_code,
+        unused_imports,
+        unused_variables,
+        unused_mut,
+        reason = "kernels for registers have none to run on"
+    )
+)]
 
 /// Rust examples of the documentation are run with the doc tests.
 #[cfg(doctest)]

@@ -273,6 +273,37 @@ fn unsafe_code_and_the_cpus_instructions_stay_with_the_words() {
     }
 }
 
+/// The registers and tokens that a machine's folder defines.
+fn registers() -> Vec<String> {
+    let machine = files_under(&root().join("word/x86"));
+    let code: String = machine.iter().map(|path| code_of(&fs::read_to_string(path).unwrap())).collect();
+    let aliases = code.lines().filter_map(|line| line.trim().strip_prefix("pub type ")?.split(' ').next());
+    let tokens = code.split("isa!(").skip(1).filter_map(|row| row.trim().split(',').next());
+    let mut names: Vec<_> = aliases.chain(tokens).map(str::to_owned).collect();
+    names.retain(|name| !name.starts_with('$'));
+    assert!(names.len() >= 26, "only {names:?} were found: can this test still read the source?");
+    names
+}
+
+#[test]
+fn only_a_machines_folder_names_its_registers() {
+    let crates = root().join("../..");
+    let names = registers();
+    let folders = fs::read_dir(crates).unwrap().map(|entry| entry.unwrap().path());
+    for path in
+        folders.filter(|path| !path.ends_with("xtask")).flat_map(|path| files_under(&path.join("src")))
+    {
+        if path.starts_with(root().join("../../crossgrain/src/word")) || path.starts_with(root().join("word"))
+        {
+            continue;
+        }
+        let code = code_of(&fs::read_to_string(&path).unwrap());
+        for name in names.iter().filter(|name| has_word(&code, name)) {
+            panic!("{}: {name}; `for_each_register!` and `on_widest` name no register", path.display());
+        }
+    }
+}
+
 /// The modules that `mod` lines declare; `cfg` and `path` attributes aside.
 fn modules_of(code: &str) -> Vec<String> {
     let declared = |line: &str| {
@@ -298,8 +329,7 @@ fn every_file_is_in_the_module_tree() {
         let folder = source.module.iter().fold(root(), |folder, name| folder.join(name));
         for module in modules_of(&source.code) {
             let bodies = [folder.join(&module).with_extension("rs"), folder.join(&module).join("mod.rs")];
-            let body = bodies.into_iter().find(|body| body.exists());
-            reached.insert(body.unwrap_or_else(|| panic!("{module} has no file")));
+            reached.extend(bodies.into_iter().find(|body| body.exists()));
         }
         reached.extend(other_bodies(&source.path).iter().map(|name| folder.join(name)));
     }

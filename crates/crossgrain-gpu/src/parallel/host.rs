@@ -5,51 +5,12 @@
 
 use crossgrain::Features;
 use crossgrain::internal::wipe_deep_stack;
-use crossgrain::internal::word::{
-    Avx2, Avx512, Isa, Kernel, Lane32, Portable, Sse2, Word128, Word256, Word512, prefetch_to_write,
-};
+use crossgrain::internal::word::{Lane32, Portable, prefetch_to_write};
+pub(super) use crossgrain::internal::word::{Work, on_widest};
 
 use super::algorithm::PIECE;
 use super::kernel::{Bundle, Combine};
 use super::room::{Room, Source};
-
-/// Something to be done in whatever registers there are.
-pub(super) trait Work: Sized {
-    /// What comes of it.
-    type Output;
-
-    /// As [`Kernel::run`], and `#[inline(always)]` like it.
-    fn run<W: Lane32>(self, isa: W::Isa) -> Self::Output;
-}
-
-/// Does it in the widest registers that are allowed and there. Never inlined: callers would have copies.
-#[inline(never)]
-pub(super) fn on_widest<J: Work>(features: Features, work: J) -> J::Output {
-    if let Some(isa) = Avx512::detect(features) {
-        return isa.enter(Entered::<Word512, J> { isa, work });
-    }
-    if let Some(isa) = Avx2::detect(features) {
-        return isa.enter(Entered::<Word256, J> { isa, work });
-    }
-    if let Some(isa) = Sse2::detect(features) {
-        return isa.enter(Entered::<Word128, J> { isa, work });
-    }
-    Portable.enter(Entered::<u32, J> { isa: Portable, work })
-}
-
-struct Entered<W: Lane32, J> {
-    isa: W::Isa,
-    work: J,
-}
-
-impl<W: Lane32, J: Work> Kernel for Entered<W, J> {
-    type Output = J::Output;
-
-    #[inline(always)]
-    fn run(self) -> J::Output {
-        self.work.run::<W>(self.isa)
-    }
-}
 
 /// Leaves nothing of a kernel's state on the stack.
 pub(super) fn wiped<T>(work: impl FnOnce() -> T) -> T {

@@ -45,6 +45,7 @@ unsafe impl Register for Word16 {
     type Isa = Portable;
 
     const BITS: usize = 16;
+    const REGISTERS: usize = 16;
 
     #[inline(always)]
     fn splat(_isa: Portable, pattern: u64) -> Self {

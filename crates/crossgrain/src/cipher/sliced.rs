@@ -161,7 +161,7 @@ impl<C: Description, W: ByteLanes + Lane32, Y: Way<W>, const N: usize> Words for
     fn rotate_left<const COUNT: u32>(self, word: [W; N]) -> [W; N] {
         if COUNT.is_multiple_of(8) {
             let indices = W::broadcast(self.isa, &ROTATED[COUNT as usize / 8 % 4]);
-            each!(n < N => word[n].pick(indices))
+            each!(n < N => word[n].shuffle_bytes(indices))
         } else {
             each!(n < N => word[n].rotate_lanes_left::<COUNT>())
         }

@@ -115,14 +115,14 @@ fn split<W: ByteLanes>(isa: W::Isa, bytes: W) -> [W; 2] {
 #[inline(always)]
 fn by_nibbles<W: ByteLanes>(isa: W::Isa, bytes: W, map: &NibbleMap) -> W {
     let [low, high] = split(isa, bytes);
-    W::broadcast(isa, &map[0]).pick(low) ^ W::broadcast(isa, &map[1]).pick(high)
+    W::broadcast(isa, &map[0]).shuffle_bytes(low) ^ W::broadcast(isa, &map[1]).shuffle_bytes(high)
 }
 
 /// Twice each byte in AES's field: a shuffle reads zero where the top bit is set.
 #[inline(always)]
 fn doubled<W: ByteLanes>(isa: W::Isa, bytes: W) -> W {
     let polynomial = W::splat(isa, eight(0x1b));
-    bytes.add_bytes(bytes) ^ (polynomial ^ polynomial.pick(bytes))
+    bytes.add_bytes(bytes) ^ (polynomial ^ polynomial.shuffle_bytes(bytes))
 }
 
 /// By an AES instruction, whose ShiftRows is undone, between maps by nibbles, or without a map that only adds a constant.
@@ -177,7 +177,7 @@ impl<W: AesLanes> Way<W> for Rounds {
         } else {
             (entering.encrypt_last_round(zero), &AFTER_SHIFT_ROWS)
         };
-        let substituted = substituted.pick(W::broadcast(isa, places));
+        let substituted = substituted.shuffle_bytes(W::broadcast(isa, places));
         if around.output.adds_constant() { substituted } else { by_nibbles(isa, substituted, &sbox.output) }
     }
 
@@ -218,10 +218,10 @@ impl<W: ByteLanes> Way<W> for Nibbles {
     fn substitute(isa: W::Isa, bytes: W, sbox: &NibbleSbox, _known: &Sbox) -> W {
         let table = |table: &[u8; 16]| W::broadcast(isa, table);
         let [a, b] = split(isa, by_nibbles(isa, bytes, &sbox.split));
-        let by_k = table(&sbox.inverse[1]).pick(a ^ b);
-        let y = table(&sbox.inverse[0]).pick(table(&sbox.inverse[0]).pick(a) ^ by_k) ^ b;
-        let z = table(&sbox.inverse[0]).pick(table(&sbox.inverse[0]).pick(b) ^ by_k) ^ a;
-        table(&sbox.join[0]).pick(y) ^ table(&sbox.join[1]).pick(z)
+        let by_k = table(&sbox.inverse[1]).shuffle_bytes(a ^ b);
+        let y = table(&sbox.inverse[0]).shuffle_bytes(table(&sbox.inverse[0]).shuffle_bytes(a) ^ by_k) ^ b;
+        let z = table(&sbox.inverse[0]).shuffle_bytes(table(&sbox.inverse[0]).shuffle_bytes(b) ^ by_k) ^ a;
+        table(&sbox.join[0]).shuffle_bytes(y) ^ table(&sbox.join[1]).shuffle_bytes(z)
     }
 
     #[inline(always)]
@@ -247,11 +247,11 @@ fn scan<W: ByteLanes>(isa: W::Isa, bytes: W, table: &[u8; 256]) -> W {
         // Only the bytes whose high bits are these keep their top bit clear, and are picked; all others read zero.
         let at = (low_bits ^ W::splat(isa, eight((high as u8) << 4))).add_bytes(W::splat(isa, eight(0x70)));
         let row = |half: usize| W::broadcast(isa, each_row(table, 8 * half + high));
-        below = below ^ row(0).pick(at);
-        above = above ^ row(1).pick(at);
+        below = below ^ row(0).shuffle_bytes(at);
+        above = above ^ row(1).shuffle_bytes(at);
     }
     // All ones where the top bit is clear.
-    let is_below = W::splat(isa, u64::MAX).pick(bytes);
+    let is_below = W::splat(isa, u64::MAX).shuffle_bytes(bytes);
     above ^ (is_below & (below ^ above))
 }
 

@@ -288,10 +288,10 @@ impl<W: ByteLanes> CounterToBytes<W> {
         let left = 256 - usize::from(first.value as u8);
         if left < W::BYTES {
             let after = first.skip(left as u128).block();
-            // Numbers from `left` on have the top bit then, and read zero in place of ones.
+            // Numbers from `left` on have the top bit set then.
             let numbers = W::load(self.isa, &self.numbers[..W::BYTES]);
             let top = numbers.add_bytes(W::splat(self.isa, eight(128 - left as u8)));
-            let is_before = W::splat(self.isa, u64::MAX).pick(top);
+            let is_before = W::byte_where_top_bit_is_clear(self.isa, 0xff, top);
             words = each!(i < BLOCK_BYTES => {
                 let change = W::splat(self.isa, eight(before[i] ^ after[i]));
                 W::splat(self.isa, eight(after[i])) ^ (is_before & change)

@@ -3,7 +3,7 @@
 //! Layout: blocks as they lie. Needs: any registers; takes the widest. Source: RFC 7253 §4.2, the checksum.
 
 use crate::block::{BLOCK_BYTES, Block};
-use crate::word::{Avx2, Avx512, Features, Isa, Kernel, Register, Sse2, Word128, Word256, Word512};
+use crate::word::{Features, Isa, Kernel, Register, for_each_register};
 
 /// The sum of two blocks.
 #[inline(always)]
@@ -14,24 +14,23 @@ pub(crate) fn sum(a: Block, b: Block) -> Block {
 /// Registers that are added side by side.
 const SIDE_BY_SIDE: usize = 4;
 
+/// Bytes in the widest register of any machine.
+const LANES_BYTES: usize = 64;
+
 /// The sum of whole blocks.
 pub(crate) fn total(features: Features, blocks: &[u8]) -> Block {
-    let stride_bytes = SIDE_BY_SIDE * Word512::BYTES;
+    let stride_bytes = SIDE_BY_SIDE * LANES_BYTES;
     let (strides, rest) = blocks.split_at(blocks.len() / stride_bytes * stride_bytes);
     let sum = added(0, rest);
     if strides.is_empty() {
         return sum.to_le_bytes();
     }
-    let lanes = if let Some(isa) = Avx512::detect(features) {
-        isa.enter(Total::<Word512> { isa, strides })
-    } else if let Some(isa) = Avx2::detect(features) {
-        isa.enter(Total::<Word256> { isa, strides })
-    } else if let Some(isa) = Sse2::detect(features) {
-        isa.enter(Total::<Word128> { isa, strides })
-    } else {
-        return added(sum, strides).to_le_bytes();
-    };
-    added(sum, &lanes).to_le_bytes()
+    for_each_register!(all_from_widest, W => {
+        if let Some(isa) = <W as Register>::Isa::detect(features) {
+            return added(sum, &isa.enter(Total::<W> { isa, strides })).to_le_bytes();
+        }
+    });
+    added(sum, strides).to_le_bytes()
 }
 
 /// A sum and that of some blocks, as little-endian numbers.
@@ -46,10 +45,10 @@ struct Total<'a, W: Register> {
 }
 
 impl<W: Register> Kernel for Total<'_, W> {
-    type Output = [u8; 64];
+    type Output = [u8; LANES_BYTES];
 
     #[inline(always)]
-    fn run(self) -> [u8; 64] {
+    fn run(self) -> [u8; LANES_BYTES] {
         let Self { isa, strides } = self;
         let mut sums = [W::splat(isa, 0); SIDE_BY_SIDE];
         for stride in strides.chunks_exact(SIDE_BY_SIDE * W::BYTES) {
@@ -57,7 +56,7 @@ impl<W: Register> Kernel for Total<'_, W> {
                 *sum = *sum ^ W::load(isa, &stride[i * W::BYTES..][..W::BYTES]);
             }
         }
-        let mut lanes = [0; 64];
+        let mut lanes = [0; LANES_BYTES];
         let [a, b, c, d] = sums;
         ((a ^ b) ^ (c ^ d)).store(&mut lanes[..W::BYTES]);
         lanes

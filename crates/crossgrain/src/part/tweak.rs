@@ -11,10 +11,7 @@ use std::fmt;
 
 use crate::block::{BLOCK_BYTES, Block};
 use crate::repr::word_lane;
-use crate::word::{
-    CarrylessLanes, ClmulWord128, ClmulWord256, ClmulWord512, Features, Isa, Kernel, Lane32, Tile, each,
-    unrolled,
-};
+use crate::word::{CarrylessLanes, Features, Isa, Kernel, Lane32, Tile, each, for_each_register, unrolled};
 
 /// x·t modulo x¹²⁸ + x⁷ + x² + x + 1, without a branch on t.
 pub const fn double(t: u128) -> u128 {
@@ -126,7 +123,7 @@ fn times_each<W: CarrylessLanes>(isa: W::Isa, t: W, powers: W) -> W {
 /// due once, by the same shuffle that shifts the rest.
 #[inline(always)]
 fn shifted_by_bytes<W: CarrylessLanes>(isa: W::Isa, t: W, bytes: usize) -> W {
-    let shuffled = |places: &[Block; 5]| t.pick(W::broadcast(isa, &places[bytes]));
+    let shuffled = |places: &[Block; 5]| t.shuffle_bytes(W::broadcast(isa, &places[bytes]));
     shuffled(&ROUND) ^ shuffled(&OVER).low_product(W::broadcast(isa, &BACK_BUT_ONE))
 }
 
@@ -360,8 +357,12 @@ pub fn whiten(features: Features) -> Box<dyn Whiten> {
     fn wide<W: CarrylessLanes>(features: Features) -> Option<Box<dyn Whiten>> {
         W::Isa::detect(features).map(|isa| Box::new(Wide::<W>(isa)) as _)
     }
-    let widest = wide::<ClmulWord512>(features).or_else(|| wide::<ClmulWord256>(features));
-    widest.or_else(|| wide::<ClmulWord128>(features)).unwrap_or_else(|| Box::new(Narrow))
+    for_each_register!(carryless_from_widest, W => {
+        if let Some(whiten) = wide::<W>(features) {
+            return whiten;
+        }
+    });
+    Box::new(Narrow)
 }
 
 /// Eight registers at a time.

@@ -14,10 +14,7 @@ use crate::part::described::{BytesOnGates, BytesOnLanes, InPasses, WordsOnGates,
 use crate::part::{Keys, Part};
 use crate::repr::Repr;
 use crate::variant::BindTile;
-use crate::word::{
-    AesWord128, AesWord256, ByteLanes, GfniVbmiWord512, GfniWord256, GfniWord512, Isa, Lane32, Portable,
-    Word128, Word256, Word512,
-};
+use crate::word::{ByteLanes, Isa, Lane32, Portable, for_each_register};
 
 /// Adds the rows of every description.
 pub(super) fn push(rows: &mut Vec<Variant>) {
@@ -32,22 +29,17 @@ impl Visitor for Rows<'_> {
         gates_of_bytes::<C>(rows);
         // Known when compiled: kernels that a cipher has no row for are not compiled.
         if C::HAS_STRUCTURE {
-            bytes::<C, Word128, Nibbles, 1>(rows);
-            bytes::<C, AesWord128, Rounds, 1>(rows);
-            bytes::<C, Word256, Nibbles, 1>(rows);
-            bytes::<C, AesWord256, Rounds, 1>(rows);
-            bytes::<C, GfniWord256, Galois, 1>(rows);
-            bytes::<C, Word512, Nibbles, 1>(rows);
-            bytes::<C, GfniWord512, Galois, 1>(rows);
+            for_each_register!(all, W => bytes::<C, W, Nibbles, 1>(rows));
+            for_each_register!(aes_without_galois, W => bytes::<C, W, Rounds, 1>(rows));
+            for_each_register!(galois_of_16, W => bytes::<C, W, Galois, 1>(rows));
+            for_each_register!(galois_of_32, W => bytes::<C, W, Galois, 1>(rows));
             if C::IN_PASSES {
-                passes::<C, GfniWord512, Galois>(rows);
+                for_each_register!(galois_of_32, W => passes::<C, W, Galois>(rows));
             }
         } else {
-            bytes::<C, Word128, Scan, 1>(rows);
-            bytes::<C, Word256, Scan, 1>(rows);
-            bytes::<C, GfniWord256, ScanGalois, 1>(rows);
-            bytes::<C, Word512, Scan, 1>(rows);
-            bytes::<C, GfniVbmiWord512, PermuteGalois, 2>(rows);
+            for_each_register!(all, W => bytes::<C, W, Scan, 1>(rows));
+            for_each_register!(galois_of_16, W => bytes::<C, W, ScanGalois, 1>(rows));
+            for_each_register!(byte_tables_and_galois, W => bytes::<C, W, PermuteGalois, 2>(rows));
         }
     }
 
@@ -55,16 +47,13 @@ impl Visitor for Rows<'_> {
         let rows = &mut *self.0;
         gates_of_words::<C>(rows);
         if C::HAS_STRUCTURE {
-            words::<C, Word128, Nibbles, 2>(rows);
-            words::<C, AesWord128, Rounds, 4>(rows);
-            words::<C, Word256, Nibbles, 2>(rows);
-            words::<C, AesWord256, Rounds, 4>(rows);
-            words::<C, GfniWord256, Galois, 1>(rows);
-            words::<C, GfniWord256, Galois, 4>(rows);
-            words::<C, Word512, Nibbles, 2>(rows);
-            words::<C, GfniWord512, Galois, 1>(rows);
-            words::<C, GfniWord512, Galois, 2>(rows);
-            words::<C, GfniWord512, Galois, 4>(rows);
+            for_each_register!(all, W => words::<C, W, Nibbles, 2>(rows));
+            for_each_register!(aes_without_galois, W => words::<C, W, Rounds, 4>(rows));
+            for_each_register!(galois_of_16, W => words::<C, W, Galois, 1>(rows));
+            for_each_register!(galois_of_16, W => words::<C, W, Galois, 4>(rows));
+            for_each_register!(galois_of_32, W => words::<C, W, Galois, 1>(rows));
+            for_each_register!(galois_of_32, W => words::<C, W, Galois, 2>(rows));
+            for_each_register!(galois_of_32, W => words::<C, W, Galois, 4>(rows));
         }
     }
 }

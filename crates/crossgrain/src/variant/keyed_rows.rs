@@ -9,9 +9,7 @@ use crate::part::own_keys::Keyed;
 #[cfg(feature = "serpent")]
 use crate::part::serpent;
 use crate::repr::Repr;
-use crate::word::{AesLanes, AesWord128, AesWord256, AesWord512, Features, Isa, Lane32};
-#[cfg(feature = "serpent")]
-use crate::word::{Word128, Word256, Word512};
+use crate::word::{AesLanes, Features, Isa, Lane32, for_each_register};
 
 /// A kernel of a cipher that is given keys later, one for each lane.
 pub type BindKeyed = fn(Features, Direction, Cipher) -> Option<Box<dyn Keyed>>;
@@ -22,22 +20,19 @@ type Row = (Family, &'static str, BindKeyed);
 /// The kernel of a row, where it has one.
 pub fn keyed(variant: &Variant) -> Option<BindKeyed> {
     let is_whole = matches!(variant.action, Action::Whole(..) | Action::WholeCounter(_));
-    let rows: &[Row] = &[
-        aes::<AesWord128>(),
-        aes::<AesWord256>(),
-        aes::<AesWord512>(),
-        #[cfg(feature = "serpent")]
-        serpent::<u32>(),
-        #[cfg(feature = "serpent")]
-        serpent::<Word128>(),
-        #[cfg(feature = "serpent")]
-        serpent::<Word256>(),
-        #[cfg(feature = "serpent")]
-        serpent::<Word512>(),
-    ];
-    let is_its = |row: &&Row| variant.family == Some(row.0) && variant.isa == row.1;
-    let row = rows.iter().filter(|_| is_whole && variant.repr == Repr::Blocks).find(is_its)?;
-    Some(row.2)
+    if !is_whole || variant.repr != Repr::Blocks {
+        return None;
+    }
+    let (family, isa) = (variant.family?, variant.isa);
+    let bind_if_its = |(of, by, bind): Row| (of == family && by == isa).then_some(bind);
+    let mut found = None;
+    for_each_register!(aes, W => found = found.or(bind_if_its(aes::<W>())));
+    #[cfg(feature = "serpent")]
+    {
+        found = found.or(bind_if_its(serpent::<u32>()));
+        for_each_register!(all, W => found = found.or(bind_if_its(serpent::<W>())));
+    }
+    found
 }
 
 fn aes<W: AesLanes + Lane32>() -> Row {

@@ -18,26 +18,18 @@ use crate::part::described_search::{Comparison, Rounds, Schedule};
 use crate::part::search::{Step, Use};
 use crate::part::{aes, serpent};
 use crate::repr::Repr;
-use crate::word::{
-    AesLanes, AesWord128, AesWord256, AesWord512, ByteLanes, GfniVbmiWord512, GfniWord256, GfniWord512, Isa,
-    Lane32, Portable, VbmiWord512, Word128, Word256, Word512,
-};
+use crate::word::{AesLanes, ByteLanes, Isa, Lane32, Portable, for_each_register};
 
 /// Adds them all.
 pub(super) fn push(rows: &mut Vec<Variant>) {
     aes_search::<Bits<u64>>(bitsliced::<u64>(), "", rows);
-    aes_search_by::<Word128, Nibbles<Word128>>(rows);
-    aes_search_by::<Word256, Nibbles<Word256>>(rows);
-    aes_search_by::<VbmiWord512, Permute<VbmiWord512>>(rows);
-    aes_search_by::<GfniWord256, Galois>(rows);
-    aes_search_by::<GfniWord512, Galois>(rows);
-    aes_search_in_blocks::<AesWord128>(rows);
-    aes_search_in_blocks::<AesWord256>(rows);
-    aes_search_in_blocks::<AesWord512>(rows);
+    for_each_register!(without_byte_tables, W => aes_search_by::<W, Nibbles<W>>(rows));
+    for_each_register!(byte_tables, W => aes_search_by::<W, Permute<W>>(rows));
+    for_each_register!(galois_of_16, W => aes_search_by::<W, Galois>(rows));
+    for_each_register!(galois_of_32, W => aes_search_by::<W, Galois>(rows));
+    for_each_register!(aes, W => aes_search_in_blocks::<W>(rows));
     serpent_search::<u32>(rows);
-    serpent_search::<Word128>(rows);
-    serpent_search::<Word256>(rows);
-    serpent_search::<Word512>(rows);
+    for_each_register!(all, W => serpent_search::<W>(rows));
     visit(&mut Described(rows));
 }
 
@@ -142,11 +134,11 @@ fn registers<U: UnderKeys, W: ByteLanes, Y: Way<W>>(rows: &mut Vec<Variant>) {
 /// Such a search by the ways that may win.
 fn all_registers<U: UnderKeys>(rows: &mut Vec<Variant>) {
     if U::Cipher::HAS_STRUCTURE {
-        registers::<U, Word256, ways::Nibbles>(rows);
-        registers::<U, GfniWord512, ways::Galois>(rows);
+        for_each_register!(widest_without_byte_tables, W => registers::<U, W, ways::Nibbles>(rows));
+        for_each_register!(galois_of_32, W => registers::<U, W, ways::Galois>(rows));
     } else {
-        registers::<U, Word256, ways::Scan>(rows);
-        registers::<U, GfniVbmiWord512, ways::PermuteGalois>(rows);
+        for_each_register!(widest_without_byte_tables, W => registers::<U, W, ways::Scan>(rows));
+        for_each_register!(byte_tables_and_galois, W => registers::<U, W, ways::PermuteGalois>(rows));
     }
 }
 

@@ -7,15 +7,13 @@ use crate::part::serpent::whole::Whole;
 use crate::part::serpent::{self, bitsliced as serpent_bitsliced, vsliced};
 use crate::part::{Keys, Part};
 use crate::repr::Repr;
-use crate::word::{Isa, Lane32, Register, Word128, Word256, Word512};
+use crate::word::{Isa, Lane32, Register, for_each_register};
 
 /// Adds the rows.
 pub(super) fn push(rows: &mut Vec<Variant>) {
     across_the_grain::<u64>(rows);
     on_words::<u32>(rows);
-    on_words::<Word128>(rows);
-    on_words::<Word256>(rows);
-    on_words::<Word512>(rows);
+    for_each_register!(all, W => on_words::<W>(rows));
 }
 
 /// Binds what is Serpent's.

@@ -16,50 +16,31 @@ use crate::part::counter::{CounterToBits, CounterToBlocks, CounterToBytes, Count
 use crate::part::described::BytesOnLanes;
 use crate::part::{Keys, Part};
 use crate::repr::Repr;
-use crate::word::{
-    AesLanes, AesWord128, AesWord256, AesWord512, ByteLanes, Features, GfniWord256, GfniWord512, Isa, Lane32,
-    Portable, Register, VbmiWord512, Word128, Word256, Word512,
-};
+use crate::word::{AesLanes, ByteLanes, Features, Isa, Lane32, Portable, Register, for_each_register};
 
 static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     let mut rows = Vec::new();
     along_the_grain(&mut rows);
-    aes_instructions::<AesWord128>(&mut rows);
-    aes_instructions::<AesWord256>(&mut rows);
-    aes_instructions::<AesWord512>(&mut rows);
+    for_each_register!(aes, W => aes_instructions::<W>(&mut rows));
     across_the_grain::<u64>(&mut rows);
-    across_the_grain::<Word128>(&mut rows);
-    across_the_grain::<Word256>(&mut rows);
-    across_the_grain::<Word512>(&mut rows);
-    within_the_byte::<Word128>(&mut rows);
-    within_the_byte::<Word256>(&mut rows);
-    within_the_byte::<Word512>(&mut rows);
-    between_the_grains::<Word128, Nibbles, 1>(&mut rows);
-    between_the_grains::<Word256, Nibbles, 1>(&mut rows);
-    between_the_grains::<Word512, Nibbles, 1>(&mut rows);
-    between_the_grains::<VbmiWord512, Permute, 1>(&mut rows);
-    between_the_grains::<GfniWord256, Galois, 2>(&mut rows);
-    between_the_grains::<GfniWord512, Galois, 1>(&mut rows);
-    bytes_of_blocks::<Word128>(&mut rows);
-    bytes_of_blocks::<Word256>(&mut rows);
-    bytes_of_blocks::<Word512>(&mut rows);
+    for_each_register!(all, W => across_the_grain::<W>(&mut rows));
+    for_each_register!(all, W => within_the_byte::<W>(&mut rows));
+    for_each_register!(all, W => between_the_grains::<W, Nibbles, 1>(&mut rows));
+    for_each_register!(byte_tables, W => between_the_grains::<W, Permute, 1>(&mut rows));
+    for_each_register!(galois_of_16, W => between_the_grains::<W, Galois, 2>(&mut rows));
+    for_each_register!(galois_of_32, W => between_the_grains::<W, Galois, 1>(&mut rows));
+    for_each_register!(all, W => bytes_of_blocks::<W>(&mut rows));
     #[cfg(feature = "search")]
     super::search_rows::push(&mut rows);
     #[cfg(feature = "serpent")]
     super::serpent_rows::push(&mut rows);
     words_of_blocks::<u32>(&mut rows);
-    words_of_blocks::<Word128>(&mut rows);
-    words_of_blocks::<Word256>(&mut rows);
-    words_of_blocks::<Word512>(&mut rows);
+    for_each_register!(all, W => words_of_blocks::<W>(&mut rows));
     super::described_rows::push(&mut rows);
     transposition::<u64, Network>(&mut rows);
-    transposition::<Word128, Network>(&mut rows);
-    transposition::<Word256, Network>(&mut rows);
-    transposition::<Word512, Network>(&mut rows);
-    transposition::<Word128, Interleave>(&mut rows);
-    transposition::<Word256, Interleave>(&mut rows);
-    transposition::<Word512, Interleave>(&mut rows);
-    transposition::<GfniWord512, Matrices>(&mut rows);
+    for_each_register!(all, W => transposition::<W, Network>(&mut rows));
+    for_each_register!(all, W => transposition::<W, Interleave>(&mut rows));
+    for_each_register!(bit_matrices, W => transposition::<W, Matrices>(&mut rows));
     rows
 });
 

@@ -4,9 +4,7 @@ use crate::block::{Direction, Error};
 use crate::convert::{Interleave, Network, Transpose};
 use crate::part::rijndael::{WideBlocks, bitsliced, instructions};
 use crate::repr::Repr;
-use crate::word::{
-    AesLanes, AesWord128, AesWord256, AesWord512, Features, Isa, Register, Word128, Word256, Word512,
-};
+use crate::word::{AesLanes, Features, Isa, Register, for_each_register};
 
 /// One way to compute the whole cipher in one direction.
 #[derive(Clone, Debug)]
@@ -58,16 +56,18 @@ pub(super) struct Row<const BYTES: usize> {
 
 /// The variants for blocks of `BYTES` bytes and `WORDS` bits.
 pub(super) fn rows<const BYTES: usize, const WORDS: usize>(direction: Direction) -> Vec<Row<BYTES>> {
-    vec![
-        by_instructions::<AesWord128, BYTES>(direction, 50.0),
-        by_instructions::<AesWord256, BYTES>(direction, 50.0),
-        by_instructions::<AesWord512, BYTES>(direction, 90.0),
-        bitsliced::<u32, Network, BYTES, WORDS>(direction, 5_500.0),
-        bitsliced::<u64, Network, BYTES, WORDS>(direction, 6_700.0),
-        bitsliced::<Word128, Interleave, BYTES, WORDS>(direction, 8_000.0),
-        bitsliced::<Word256, Interleave, BYTES, WORDS>(direction, 9_000.0),
-        bitsliced::<Word512, Interleave, BYTES, WORDS>(direction, 12_000.0),
-    ]
+    let mut rows = Vec::new();
+    for_each_register!(aes, W => {
+        let bundle_ns = if W::BLOCKS <= 2 { 50.0 } else { 90.0 };
+        rows.push(by_instructions::<W, BYTES>(direction, bundle_ns));
+    });
+    rows.push(bitsliced::<u32, Network, BYTES, WORDS>(direction, 5_500.0));
+    rows.push(bitsliced::<u64, Network, BYTES, WORDS>(direction, 6_700.0));
+    for_each_register!(all, W => {
+        let bundle_ns = 6_700.0 + 10.4 * W::BITS as f64;
+        rows.push(bitsliced::<W, Interleave, BYTES, WORDS>(direction, bundle_ns));
+    });
+    rows
 }
 
 fn row<I: Isa, const BYTES: usize>(

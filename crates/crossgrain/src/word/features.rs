@@ -73,7 +73,7 @@ impl Features {
 
     /// What this CPU has, whatever the cap.
     pub fn of_cpu() -> Self {
-        static FOUND: LazyLock<Features> = LazyLock::new(super::x86::detect_features);
+        static FOUND: LazyLock<Features> = LazyLock::new(super::machine::detect_features);
         *FOUND
     }
 
@@ -93,7 +93,7 @@ impl Features {
 
 /// What the CPU calls itself; the architecture's name where it does not say.
 pub fn cpu_model() -> String {
-    super::x86::cpu_model().unwrap_or_else(|| std::env::consts::ARCH.to_owned())
+    super::machine::cpu_model().unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }
 
 impl BitOr for Features {

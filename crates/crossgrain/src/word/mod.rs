@@ -75,10 +75,13 @@ mod point;
 mod portable;
 mod side_by_side;
 mod tile;
+mod widest;
 mod wiped;
-// `--cfg crossgrain_absent` builds the twin on x86-64 too, so that it is compiled in every test run.
-#[cfg_attr(not(all(target_arch = "x86_64", not(crossgrain_absent))), path = "absent.rs")]
-mod x86;
+
+/// The machine that this is compiled for. `build.rs` chooses it.
+#[cfg_attr(not(crossgrain_integers_only), path = "x86/mod.rs")]
+#[cfg_attr(crossgrain_integers_only, path = "integers_only.rs")]
+mod machine;
 
 use std::ops::{BitAnd, BitXor, Not};
 
@@ -89,21 +92,20 @@ pub use features::{CAP_VARIABLE, Features, cpu_model};
 pub(crate) use gates::ternary as two_input_gates;
 pub use integer::{Integer, U64};
 pub use lanes::{Arithmetic, Lanes, multiply_high_by_halves};
+#[allow(unused_imports, reason = "a machine without registers has nothing else")]
+pub use machine::*;
+pub(crate) use machine::{
+    clear_registers, fence, for_each_register, prefetch, prefetch_for_later, shuffles_whole_registers,
+    stores_best_past_caches,
+};
 pub use point::computed as computed_by_integers;
 pub use portable::Portable;
 pub(crate) use side_by_side::{Inputs, SideBySide};
 pub use tile::{TILE_BYTES, TILE_WORDS, Tile};
 #[doc(hidden)]
 pub use tile::{wipe, wipe_deep_stack, wipe_stack};
+pub use widest::{Work, on_widest};
 pub(crate) use wiped::{Wiped, WipedBytes, wipe_room};
-pub use x86::{
-    AesNi, AesWord128, AesWord256, AesWord512, Avx2, Avx512, Clmul, ClmulWord128, ClmulWord256, ClmulWord512,
-    Gfni256, Gfni512, GfniVbmi512, GfniVbmiWord512, GfniWord256, GfniWord512, Sse2, Vaes256, Vaes512,
-    Vbmi512, VbmiWord512, Vclmul256, Vclmul512, Word128, Word256, Word512, prefetch_to_write,
-};
-pub(crate) use x86::{
-    clear_registers, fence, prefetch, prefetch_for_later, shuffles_whole_registers, stores_best_past_caches,
-};
 
 /// What other crates may not implement: a token proves something of the CPU.
 mod sealed {
@@ -218,6 +220,9 @@ pub unsafe trait Register: Shift + Send + Sync {
     /// Bytes in memory.
     const BYTES: usize = Self::BITS / 8;
 
+    /// Registers of this kind that instructions can name: the values that a kernel can hold without memory.
+    const REGISTERS: usize;
+
     /// Every 64-bit group as `pattern` (32-bit words take its low half).
     fn splat(isa: Self::Isa, pattern: u64) -> Self;
 
@@ -268,9 +273,13 @@ pub trait ByteLanes: Register {
     /// The same sixteen bytes in every 128-bit lane.
     fn broadcast(isa: Self::Isa, lane: &[u8; 16]) -> Self;
 
-    /// Byte i of each 128-bit lane becomes the lane's byte `indices[i]`, or zero where the index has its
-    /// top bit set.
-    fn pick(self, indices: Self) -> Self;
+    /// Byte i of each 128-bit lane becomes the lane's byte `indices[i]`, for indices 0 to 15, or zero, for indices 128 to 255.
+    ///
+    /// Indices 16 to 127 give some byte of the lane, or zero: machines differ.
+    fn shuffle_bytes(self, indices: Self) -> Self;
+
+    /// `byte` where the top bit of the selector's byte is clear, zero elsewhere.
+    fn byte_where_top_bit_is_clear(isa: Self::Isa, byte: u8, selector: Self) -> Self;
 
     /// Reads as many lanes as `bytes` has, from the lowest on, and zeros for the others.
     ///

@@ -41,6 +41,8 @@ macro_rules! integer_word {
 
             const BITS: usize = $int::BITS as usize;
 
+            const REGISTERS: usize = 16;
+
             #[inline(always)]
             fn splat(_isa: Portable, pattern: u64) -> Self {
                 pattern as $int

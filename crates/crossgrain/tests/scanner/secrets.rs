@@ -1,8 +1,9 @@
 //! What is secret of a key: the key, its round keys in every form, and what modes derive from them.
 
 use crossgrain::internal::block::Family;
-use crossgrain::internal::cipher::Entry;
 use crossgrain::internal::cipher::aes::schedule;
+use crossgrain::internal::cipher::folded::{self, Lacks};
+use crossgrain::internal::cipher::{Description, Entry, Keys, OnBytes, OnWords, Scheduled, Visitor, visit};
 use crossgrain::internal::circuit::affine::multiply;
 use crossgrain::internal::part::serpent;
 use crossgrain::internal::reference::{self, modes};
@@ -100,17 +101,60 @@ pub(crate) fn of_key(key: &Key) -> Secrets {
     match key.cipher().family() {
         Family::Aes => of_rijndael::<16>(key.bytes(), &mut secrets),
         Family::Serpent => of_serpent(key, &mut secrets),
-        described => of_described(Entry::of(described), key, &mut secrets),
+        described => {
+            let keys = Entry::of(described).expand(key);
+            visit(&mut OfDescribed { keys: &keys, secrets: &mut secrets });
+        }
     }
     secrets
 }
 
-/// The round keys of a cipher that is described once, of both directions.
-fn of_described(entry: &Entry, key: &Key, secrets: &mut Secrets) {
-    let keys = entry.expand(key);
-    for direction in Direction::ALL {
-        for (number, bytes) in keys.of(direction).chunks_exact(16).enumerate() {
-            round_key(number, bytes, secrets);
+/// The round keys of a described cipher in both directions, in the forms that its kernels keep.
+struct OfDescribed<'a> {
+    keys: &'a Keys,
+    secrets: &'a mut Secrets,
+}
+
+impl OfDescribed<'_> {
+    fn round_keys(&mut self, bytes: &[u8]) {
+        for (number, bytes) in bytes.chunks_exact(16).enumerate() {
+            round_key(number, bytes, self.secrets);
+        }
+    }
+}
+
+/// The constants of S-boxes that kernels leave to the round keys: both by GFNI, those of outputs by nibbles.
+fn constants<C: Description>() -> [Vec<Lacks>; 2] {
+    let all: Vec<_> = C::BOXES.iter().map(|sbox| Lacks::of(sbox).unwrap_or(Lacks::NOTHING)).collect();
+    let of_outputs = all.iter().map(|lacks| Lacks { input: 0, ..*lacks }).collect();
+    [all, of_outputs]
+}
+
+impl Visitor for OfDescribed<'_> {
+    fn bytes<C: OnBytes + Scheduled>(&mut self) {
+        for direction in Direction::ALL.into_iter().filter(|_| C::FAMILY == self.keys.family()) {
+            self.round_keys(self.keys.of(direction));
+            for constants in constants::<C>() {
+                let mut bytes = self.keys.of(direction).to_vec();
+                folded::on_bytes::<C>(&constants, direction, &mut bytes);
+                self.round_keys(&bytes);
+            }
+        }
+    }
+
+    fn words<C: OnWords + Scheduled>(&mut self) {
+        for direction in Direction::ALL.into_iter().filter(|_| C::FAMILY == self.keys.family()) {
+            self.round_keys(self.keys.of(direction));
+            let words = self.keys.of(direction).as_chunks().0.iter().map(|&bytes| u32::from_be_bytes(bytes));
+            let words: Vec<_> = words.collect();
+            let in_memory =
+                |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
+            self.round_keys(&in_memory(&words));
+            for constants in constants::<C>() {
+                let mut words = words.clone();
+                let _ = folded::on_words::<C>(&constants, direction, &mut words);
+                self.round_keys(&in_memory(&words));
+            }
         }
     }
 }

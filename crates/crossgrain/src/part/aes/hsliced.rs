@@ -83,7 +83,7 @@ const ROTATE_2: Block = permutation(0, 2);
 #[inline(always)]
 fn permute<W: ByteLanes>(isa: W::Isa, state: Bits<W>, from: &Block) -> Bits<W> {
     let from = W::broadcast(isa, from);
-    each!(bit < 8 => state[bit].pick(from))
+    each!(bit < 8 => state[bit].shuffle_bytes(from))
 }
 
 #[inline(always)]

@@ -197,7 +197,7 @@ impl<'a, W: AesLanes, const HELD: usize> Middle<'a, W, HELD> {
     /// Keys of `HELD` rounds or more.
     #[inline(always)]
     pub(super) fn new(isa: W::Isa, keys: &'a [Wide]) -> Self {
-        if W::BITS < 512 {
+        if W::REGISTERS < 32 {
             return Self { held: [W::splat(isa, 0); HELD], more: keys };
         }
         let (held, more) = keys.split_at(HELD);
@@ -212,7 +212,7 @@ impl<'a, W: AesLanes, const HELD: usize> Middle<'a, W, HELD> {
         state: &mut [W; N],
         last_keys: [W; N],
     ) {
-        if W::BITS == 512 {
+        if W::REGISTERS == 32 {
             for key in self.held {
                 round_by::<W, N, ENCRYPT>(state, key);
             }
@@ -528,9 +528,9 @@ pub(super) fn counters_from<W: AesLanes>(isa: W::Isa, first: Counter) -> W {
     let places = W::broadcast(isa, &first.order.places());
     let wraps = (first.value as u64).checked_add(W::BLOCKS as u64 - 1).is_none();
     if wraps {
-        return counters::<W>(isa, first.value, 1).pick(places);
+        return counters::<W>(isa, first.value, 1).shuffle_bytes(places);
     }
-    both_halves::<W>(isa, first.value).add_low_u64(counters(isa, 0, 1)).pick(places)
+    both_halves::<W>(isa, first.value).add_low_u64(counters(isa, 0, 1)).shuffle_bytes(places)
 }
 
 /// CTR: counters enter, the input is added.
@@ -562,7 +562,7 @@ impl<W: AesLanes> Frame<W> for Counted<W> {
         let counters = each!(i < N => self.next.add_low_u64(self.steps[i]));
         // Less than a bundle is the last.
         self.next = self.next.add_low_u64(self.bundle);
-        (each!(i < N => counters[i].pick(self.places)), input)
+        (each!(i < N => counters[i].shuffle_bytes(self.places)), input)
     }
 }
 

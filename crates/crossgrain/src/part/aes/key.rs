@@ -10,9 +10,7 @@ use std::{array, fmt};
 use super::instructions::MIDDLE_LEAST;
 use crate::block::{BLOCK_BYTES, Block, Direction, Key};
 use crate::cipher::aes::{ByCircuit, SubWord, expand, make_equivalent_inverse};
-use crate::word::{
-    AesLanes, AesNi, AesWord128, ByteLanes as _, Features, Isa as _, Kernel, Register as _, wipe,
-};
+use crate::word::{AesLanes, Features, Isa as _, Kernel, Register, for_each_register, wipe};
 
 /// Round keys of the longest schedule: there are fourteen rounds where block or key has 256 bits.
 pub(in crate::part) const ROUND_KEYS_MAX: usize = 15;
@@ -38,10 +36,7 @@ impl<const BYTES: usize> RoundKeys<BYTES> {
         let mut keys = Self { blocks: [[0; BYTES]; ROUND_KEYS_MAX], rounds };
         let words = &mut keys.blocks.as_flattened_mut()[..BYTES * (rounds + 1)];
         words[..key.len()].copy_from_slice(key);
-        match AesNi::detect(features) {
-            Some(isa) => isa.enter(Expand { isa, words, key_words: key.len() / 4 }),
-            None => expand(words, key.len() / 4, ByCircuit),
-        }
+        expand_by(features, words, key.len() / 4);
         keys
     }
 
@@ -197,64 +192,74 @@ impl<const BYTES: usize> fmt::Debug for RoundKeys<BYTES> {
     }
 }
 
-#[derive(Clone, Copy)]
-struct ByInstruction(AesNi);
+/// Completes a schedule whose first words are the key, by AES instructions if they are allowed and there.
+fn expand_by(features: Features, words: &mut [u8], key_words: usize) {
+    for_each_register!(one_block, W => {
+        if let Some(isa) = <W as Register>::Isa::detect(features) {
+            return isa.enter(Expand::<W> { isa, words, key_words });
+        }
+    });
+    expand(words, key_words, ByCircuit);
+}
 
-impl SubWord for ByInstruction {
+#[derive(Clone, Copy)]
+struct ByInstruction<W: AesLanes>(W::Isa);
+
+impl<W: AesLanes> SubWord for ByInstruction<W> {
     #[inline(always)]
     fn sub_word(self, word: u32) -> u32 {
         let Self(isa) = self;
         // ShiftRows changes nothing where all columns are the same.
-        let columns = AesWord128::splat(isa, u64::from(word) << 32 | u64::from(word));
+        let columns = W::splat(isa, u64::from(word) << 32 | u64::from(word));
         let mut lane = [0; BLOCK_BYTES];
-        columns.encrypt_last_round(AesWord128::splat(isa, 0)).store_lowest(&mut lane);
+        columns.encrypt_last_round(W::splat(isa, 0)).store_lowest(&mut lane);
         u32::from_le_bytes([lane[0], lane[1], lane[2], lane[3]])
     }
 }
 
 /// The schedule by AES instructions.
-struct Expand<'a> {
-    isa: AesNi,
+struct Expand<'a, W: AesLanes> {
+    isa: W::Isa,
     words: &'a mut [u8],
     key_words: usize,
 }
 
-impl Kernel for Expand<'_> {
+impl<W: AesLanes> Kernel for Expand<'_, W> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         let Self { isa, words, key_words } = self;
         match (key_words, words.as_chunks_mut()) {
-            (4, (lanes, [])) => go_on_in_lanes::<1>(isa, lanes),
-            (8, (lanes, [])) => go_on_in_lanes::<2>(isa, lanes),
-            _ => expand(words, key_words, ByInstruction(isa)),
+            (4, (lanes, [])) => go_on_in_lanes::<W, 1>(isa, lanes),
+            (8, (lanes, [])) => go_on_in_lanes::<W, 2>(isa, lanes),
+            _ => expand(words, key_words, ByInstruction::<W>(isa)),
         }
     }
 }
 
 /// Goes on with the lanes of a schedule, of which the first `KEY_LANES` are the key's: four words at a time, all in registers.
 #[inline(always)]
-fn go_on_in_lanes<const KEY_LANES: usize>(isa: AesNi, lanes: &mut [[u8; BLOCK_BYTES]]) {
-    let indices = |bytes| AesWord128::broadcast(isa, &bytes);
+fn go_on_in_lanes<W: AesLanes, const KEY_LANES: usize>(isa: W::Isa, lanes: &mut [[u8; BLOCK_BYTES]]) {
+    let indices = |bytes| W::broadcast(isa, &bytes);
     let last = indices([12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15]);
     let last_rotated = indices([13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12]);
     let word_up = indices([NO, NO, NO, NO, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
     let two_words_up = indices([NO, NO, NO, NO, NO, NO, NO, NO, 0, 1, 2, 3, 4, 5, 6, 7]);
     let mut round_constant: u64 = 1;
-    let mut known: [AesWord128; KEY_LANES] = array::from_fn(|i| AesWord128::broadcast(isa, &lanes[i]));
+    let mut known: [W; KEY_LANES] = array::from_fn(|i| W::broadcast(isa, &lanes[i]));
     for (i, lane) in lanes.iter_mut().enumerate().skip(KEY_LANES) {
         let before = known[KEY_LANES - 1];
         let substituted = if i % KEY_LANES == 0 {
-            let constant = AesWord128::splat(isa, round_constant << 32 | round_constant);
+            let constant = W::splat(isa, round_constant << 32 | round_constant);
             round_constant = (round_constant << 1) ^ ((round_constant >> 7) * 0x11b);
-            before.pick(last_rotated).encrypt_last_round(constant)
+            before.shuffle_bytes(last_rotated).encrypt_last_round(constant)
         } else {
-            before.pick(last).encrypt_last_round(AesWord128::splat(isa, 0))
+            before.shuffle_bytes(last).encrypt_last_round(W::splat(isa, 0))
         };
         // Each word is added to those after it, as the schedule does one after another.
-        let pairs = known[0] ^ known[0].pick(word_up);
-        let next = pairs ^ pairs.pick(two_words_up) ^ substituted;
+        let pairs = known[0] ^ known[0].shuffle_bytes(word_up);
+        let next = pairs ^ pairs.shuffle_bytes(two_words_up) ^ substituted;
         next.store_lowest(lane);
         known.rotate_left(1);
         known[KEY_LANES - 1] = next;

@@ -55,9 +55,9 @@ impl<W: AesLanes + Lane32> LaneSchedule<W> {
         let before = words[i - 1];
         if i.is_multiple_of(NK) {
             let constant = W::splat_lanes(self.isa, u32::from(ROUND_CONSTANTS[i / NK]));
-            before.pick(self.bytes[1]).encrypt_last_round(plus ^ constant)
+            before.shuffle_bytes(self.bytes[1]).encrypt_last_round(plus ^ constant)
         } else {
-            before.pick(self.bytes[0]).encrypt_last_round(plus)
+            before.shuffle_bytes(self.bytes[0]).encrypt_last_round(plus)
         }
     }
 

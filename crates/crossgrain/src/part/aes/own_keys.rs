@@ -21,7 +21,7 @@ use crate::word::{AesLanes, Isa, Kernel, Lane32, each};
 
 /// Records of this length and more are worth round keys that are the same in all lanes of a register (`examples/own_keys.rs`, Zen 5).
 const fn long_bytes<W: AesLanes>() -> usize {
-    if W::BITS == 512 { 5 * W::BYTES } else { 4 * W::BYTES }
+    if W::REGISTERS == 32 { 5 * W::BYTES } else { 4 * W::BYTES }
 }
 
 /// A round key of every lane.

@@ -187,7 +187,7 @@ impl<W: AesLanes> Kernel for Fill<'_, W> {
         for (i, place) in table.0.chunks_exact_mut(W::BYTES).enumerate() {
             // The lowest byte of `first` is zero: nothing carries out of it.
             let low_byte = ((i * W::BLOCKS) % GROUP_BLOCKS) as u128;
-            let counter = base.add_low_u64(W::broadcast(isa, &low_byte.to_le_bytes())).pick(places);
+            let counter = base.add_low_u64(W::broadcast(isa, &low_byte.to_le_bytes())).shuffle_bytes(places);
             let column = after_round_1::<W>(isa, counter, first_key, &middle[0]) & column_zero(isa);
             (column.encrypt_round(zero) ^ spare).store(place);
         }

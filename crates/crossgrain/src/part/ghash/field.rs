@@ -32,7 +32,7 @@ impl<W: CarrylessLanes> Field<W> {
     /// The big-endian number that each block is; and back.
     #[inline(always)]
     pub(in crate::part) fn reversed(&self, blocks: W) -> W {
-        blocks.pick(self.places)
+        blocks.shuffle_bytes(self.places)
     }
 
     #[inline(always)]
@@ -47,13 +47,13 @@ impl<W: CarrylessLanes> Field<W> {
 
     #[inline(always)]
     pub(super) fn load(&self, isa: W::Isa, blocks: &[u8]) -> W {
-        W::load(isa, blocks).pick(self.places)
+        W::load(isa, blocks).shuffle_bytes(self.places)
     }
 
     /// The first lane, and zeros.
     #[inline(always)]
     pub(super) fn load_lowest(&self, isa: W::Isa, block: &Block) -> W {
-        W::load_lowest(isa, block).pick(self.places)
+        W::load_lowest(isa, block).shuffle_bytes(self.places)
     }
 
     /// The product divided by x¹²⁸: its low half is cleared in two steps of 64 bits, by multiples of the modulus. A step brings what it
@@ -61,14 +61,14 @@ impl<W: CarrylessLanes> Field<W> {
     #[inline(always)]
     pub(super) fn reduced(&self, product: Product<W>) -> W {
         let Product { low, cross, high } = product;
-        let cross = cross ^ low.pick(self.swap) ^ low.low_product(self.modulus);
-        high ^ cross.pick(self.swap) ^ cross.low_product(self.modulus)
+        let cross = cross ^ low.shuffle_bytes(self.swap) ^ low.low_product(self.modulus);
+        high ^ cross.shuffle_bytes(self.swap) ^ cross.low_product(self.modulus)
     }
 
     /// The sum of a lane's halves, in both.
     #[inline(always)]
     pub(super) fn folded(&self, lanes: W) -> W {
-        lanes ^ lanes.pick(self.swap)
+        lanes ^ lanes.shuffle_bytes(self.swap)
     }
 
     /// The product of lanes and a power.
@@ -129,7 +129,7 @@ impl<W: AesLanes> Field<W> {
             }
             (sum, lanes) = (sum ^ turned, 2 * lanes);
         }
-        sum.pick(self.places)
+        sum.shuffle_bytes(self.places)
     }
 }
 

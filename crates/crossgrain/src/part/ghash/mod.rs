@@ -18,7 +18,7 @@ use self::field::Factor;
 pub(super) use self::field::{Field, Product};
 pub(super) use self::sums::{Few, Sums};
 use crate::block::{BLOCK_BYTES, Block};
-use crate::word::{CarrylessLanes, ClmulWord128, ClmulWord256, ClmulWord512, Features, Isa, Kernel, Wiped};
+use crate::word::{CarrylessLanes, Features, Isa, Kernel, Wiped, for_each_register};
 
 /// GHASH, or POLYVAL, with one key.
 pub struct Ghash {
@@ -53,10 +53,12 @@ impl Ghash {
         (powers.blocks[POWERS_MAX - 1], powers.folded[POWERS_MAX - 1]) = (power, folded);
         powers.in_second_lane.lanes.0[BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(&power);
         powers.in_second_lane.folded.0[BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(&folded);
-        self.by_products = None
-            .or_else(|| ByProducts::<ClmulWord512>::raised(powers, len_bytes, features))
-            .or_else(|| ByProducts::<ClmulWord256>::raised(powers, len_bytes, features))
-            .or_else(|| ByProducts::<ClmulWord128>::raised(powers, len_bytes, features));
+        self.by_products = None;
+        for_each_register!(carryless_from_widest, W => {
+            if self.by_products.is_none() {
+                self.by_products = ByProducts::<W>::raised(powers, len_bytes, features);
+            }
+        });
     }
 
     /// The powers of the key: where carry-less products compute the hash, all that it needs.

@@ -25,7 +25,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
         W: AesLanes,
     {
         let field = Field::<W>::of_ghash(isa);
-        let mut sums = (W::load_part(isa, string) ^ W::load_lowest(isa, sum)).pick(field.places);
+        let mut sums = (W::load_part(isa, string) ^ W::load_lowest(isa, sum)).shuffle_bytes(field.places);
         for _ in string.len().div_ceil(BLOCK_BYTES)..Self::LANES {
             sums = sums.preceded_by(field.zero);
         }
@@ -100,7 +100,7 @@ impl<'a, W: CarrylessLanes> Sums<'a, W> {
         let mut bytes = [0; LANES_MAX * BLOCK_BYTES];
         let powers = self.powers.from(self.isa, Self::LANES);
         let sums = self.field.reduced(Product::of(self.sums, powers));
-        sums.pick(self.field.places).store(&mut bytes[..W::BYTES]);
+        sums.shuffle_bytes(self.field.places).store(&mut bytes[..W::BYTES]);
         let mut sum = [0; BLOCK_BYTES];
         for lane in bytes[..W::BYTES].as_chunks::<BLOCK_BYTES>().0 {
             sum = each!(i < 16 => sum[i] ^ lane[i]);
@@ -154,7 +154,7 @@ impl<'a, W: AesLanes> Few<'a, W> {
     /// Adds a register, whose blocks are multiplied by this.
     #[inline(always)]
     pub(in crate::part) fn add_by(&mut self, register: W, factor: Factor<W>) {
-        let lanes = register.pick(self.field.places) ^ self.due;
+        let lanes = register.shuffle_bytes(self.field.places) ^ self.due;
         self.due = self.field.zero;
         self.products = self.products.plus(self.field.by_three(lanes, factor));
     }
@@ -162,8 +162,8 @@ impl<'a, W: AesLanes> Few<'a, W> {
     /// Adds two registers, whose blocks are multiplied by these.
     #[inline(always)]
     pub(in crate::part) fn add_two_by(&mut self, one: (W, Factor<W>), other: (W, Factor<W>)) {
-        let first = (one.0.pick(self.field.places) ^ self.due, one.1);
-        let second = (other.0.pick(self.field.places), other.1);
+        let first = (one.0.shuffle_bytes(self.field.places) ^ self.due, one.1);
+        let second = (other.0.shuffle_bytes(self.field.places), other.1);
         self.due = self.field.zero;
         self.products = self.products.plus(self.field.two_by_three(first, second));
     }
@@ -197,7 +197,7 @@ impl<'a, W: AesLanes> Few<'a, W> {
         if block.is_empty() {
             return (last, of_last);
         }
-        let lanes = W::load_part(isa, block).pick(self.field.places) ^ last;
+        let lanes = W::load_part(isa, block).shuffle_bytes(self.field.places) ^ last;
         let (first, of_next) =
             (W::load(isa, &FIRST_LANE[..W::BYTES]), self.of_registers::<1>().load::<W>(isa, 0));
         self.power -= 1;
@@ -208,7 +208,7 @@ impl<'a, W: AesLanes> Few<'a, W> {
     /// The hash, in every lane, after a last register of data and the [`ends`](Few::ends).
     #[inline(always)]
     pub(in crate::part) fn end(self, (data, factor): (W, Factor<W>), ends: (W, Factor<W>)) -> W {
-        let data = data.pick(self.field.places) ^ self.due;
+        let data = data.shuffle_bytes(self.field.places) ^ self.due;
         let products = self.products.plus(self.field.two_by_three((data, factor), ends));
         self.field.end(products.product())
     }

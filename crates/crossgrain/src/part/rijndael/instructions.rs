@@ -210,7 +210,7 @@ fn broadcast<W: AesLanes>(isa: W::Isa, key: &[Block; 2]) -> [W; 2] {
 #[inline(always)]
 fn routed<W: AesLanes>(pair: [W; 2], second: [W; 2], from: [W; 2]) -> [W; 2] {
     let differing = pair[0] ^ pair[1];
-    each!(half < 2 => (pair[0] ^ (second[half] & differing)).pick(from[half]))
+    each!(half < 2 => (pair[0] ^ (second[half] & differing)).shuffle_bytes(from[half]))
 }
 
 /// Sixteen bytes from `at` on of one block a lane.

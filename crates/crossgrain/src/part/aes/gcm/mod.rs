@@ -64,7 +64,7 @@ impl<'a, W: AesLanes> With<'a, W> {
 #[inline(always)]
 pub(super) fn one<W: AesLanes>(with: With<'_, W>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {
     let is_short = message.buffers.len_bytes() <= W::BYTES && message.aad.len() <= BLOCK_BYTES;
-    if const { W::BITS == 512 } && is_short {
+    if const { W::REGISTERS == 32 } && is_short {
         return with.isa().enter(Alone::<W, true> { with, nonce, message });
     }
     more(with, nonce, message)
@@ -78,17 +78,17 @@ fn more<W: AesLanes>(with: With<'_, W>, nonce: &GcmNonce, message: &mut AeadMess
         return longer(with, nonce, message);
     }
     // A kernel of its own, where it is fastest: narrower registers share theirs with longer messages, which is less to compile.
-    if const { W::BITS < 512 } {
+    if const { W::REGISTERS < 32 } {
         let end = End { with, nonce, hashed: None, at: 0, message };
         return with.isa().enter(Longer { end, sum: &[0; BLOCK_BYTES], aad: &[] });
     }
     with.isa().enter(Alone::<W, false> { with, nonce, message })
 }
 
-/// Whether the end of a long message has products between its rounds, as bundles have. For narrower registers, and for a message that has
-/// nothing before the end, they come behind: that is less code, and no slower.
+/// Whether the end of a long message computes products between its rounds, as bundles do. With 16 registers, and in a message that
+/// has nothing before the end, products follow the rounds: that is less code and no slower.
 const fn stitches_end<W: AesLanes>() -> bool {
-    W::BITS == 512
+    W::REGISTERS == 32
 }
 
 /// Whether the end hashes additional data, too.

@@ -82,11 +82,10 @@ impl<W: GaloisBytes> Substitute<W> for Galois {
     }
 }
 
-/// Twice each byte, plus 0x1b: a byte shuffle reads zero where the top bit is set.
+/// Twice each byte in AES's field, plus 0x1b: the reduction is missing where it is due and added where it is not.
 #[inline(always)]
 fn double_by_shuffle<W: ByteLanes>(isa: W::Isa, bytes: W) -> W {
-    let polynomial = W::splat(isa, 0x1b1b_1b1b_1b1b_1b1b);
-    bytes.add_bytes(bytes) ^ polynomial.pick(bytes)
+    bytes.add_bytes(bytes) ^ W::byte_where_top_bit_is_clear(isa, 0x1b, bytes)
 }
 
 /// By a table of 256 bytes in registers.
@@ -149,12 +148,13 @@ impl<W: ByteLanes> Substitute<W> for Nibbles<W> {
     fn substitute(&self, isa: W::Isa, bytes: W) -> W {
         let Self { split, inverse, join, constant } = *self;
         let nibble = W::splat(isa, 0x0f0f_0f0f_0f0f_0f0f);
-        let pair = split[0].pick(bytes & nibble) ^ split[1].pick(bytes.shift_right::<4>() & nibble);
+        let pair = split[0].shuffle_bytes(bytes & nibble)
+            ^ split[1].shuffle_bytes(bytes.shift_right::<4>() & nibble);
         let (a, b) = (pair & nibble, pair.shift_right::<4>() & nibble);
-        let by_k = inverse[1].pick(a ^ b);
-        let y = inverse[0].pick(inverse[0].pick(a) ^ by_k) ^ b;
-        let z = inverse[0].pick(inverse[0].pick(b) ^ by_k) ^ a;
-        join[0].pick(y) ^ join[1].pick(z) ^ constant
+        let by_k = inverse[1].shuffle_bytes(a ^ b);
+        let y = inverse[0].shuffle_bytes(inverse[0].shuffle_bytes(a) ^ by_k) ^ b;
+        let z = inverse[0].shuffle_bytes(inverse[0].shuffle_bytes(b) ^ by_k) ^ a;
+        join[0].shuffle_bytes(y) ^ join[1].shuffle_bytes(z) ^ constant
     }
 
     #[inline(always)]

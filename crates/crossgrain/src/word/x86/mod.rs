@@ -5,6 +5,7 @@
 //! Needs: `std::arch`. Holds: a `Vector<_, I>` exists only where a token `I` was made by `detect`.
 
 mod clear;
+mod list;
 mod numbers;
 mod raw;
 mod tokens;
@@ -22,6 +23,7 @@ use std::marker::PhantomData;
 use std::ops::{BitAnd, BitXor, Not};
 
 pub(crate) use self::clear::clear_registers;
+pub(crate) use self::list::for_each_register;
 use self::raw::Raw;
 pub use self::tokens::{
     AesNi, Avx2, Avx512, Clmul, Gfni256, Gfni512, GfniVbmi512, Sse2, Vaes256, Vaes512, Vbmi512, Vclmul256,
@@ -31,7 +33,7 @@ pub(super) use self::tokens::{cpu_model, detect_features};
 pub(crate) use self::tokens::{shuffles_whole_registers, stores_best_past_caches};
 use super::{
     AesLanes, Arithmetic, BitMatrices, ByteLanes, ByteTables, CarrylessLanes, GaloisBytes, Isa, Lane32,
-    Lanes, Register, Shift, Word, gates,
+    Lanes, Register, Shift, Word, eight, gates,
 };
 
 /// Has what was written past the caches come before all that is written later.
@@ -160,6 +162,8 @@ unsafe impl<R: Raw, I: Isa> Register for Vector<R, I> {
     type Isa = I;
 
     const BITS: usize = R::BITS;
+
+    const REGISTERS: usize = if R::BITS == 512 { 32 } else { 16 };
 
     #[inline(always)]
     fn splat(_isa: I, pattern: u64) -> Self {
@@ -397,9 +401,15 @@ impl<R: Raw, I: Isa> ByteLanes for Vector<R, I> {
     }
 
     #[inline(always)]
-    fn pick(self, indices: Self) -> Self {
+    fn shuffle_bytes(self, indices: Self) -> Self {
         // SAFETY: a value of this type exists, so its instructions do.
         Self(unsafe { self.0.shuffle_bytes(indices.0) }, PhantomData)
+    }
+
+    #[inline(always)]
+    fn byte_where_top_bit_is_clear(isa: I, byte: u8, selector: Self) -> Self {
+        // PSHUFB takes indices below 128 modulo 16, and all bytes are the same.
+        Self::splat(isa, eight(byte)).shuffle_bytes(selector)
     }
 
     #[inline(always)]

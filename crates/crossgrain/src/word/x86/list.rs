@@ -1,0 +1,71 @@
+//! The registers of x86-64, by what they can do. This is the only list of them.
+
+/// Runs an expression once for each register of this machine that can do what the first argument names. The expression knows the
+/// register as the type that the second argument names.
+///
+/// | name | registers | order |
+/// |---|---|---|
+/// | `all` | one for each width: [`Lane32`](super::Lane32) and [`ByteLanes`](super::ByteLanes) | narrowest first |
+/// | `all_from_widest` | the same | widest first |
+/// | `without_byte_tables` | of these, widths at which kernels do without [`ByteTables`](super::ByteTables) | narrowest first |
+/// | `widest_without_byte_tables` | the last of these | |
+/// | `aes` | [`AesLanes`](super::AesLanes) | narrowest first |
+/// | `aes_without_galois` | of these, widths at which a CPU may have AES rounds and no [`GaloisBytes`](super::GaloisBytes) | narrowest first |
+/// | `one_block` | `AesLanes` of one block | |
+/// | `carryless_from_widest` | [`CarrylessLanes`](super::CarrylessLanes) | widest first |
+/// | `galois_of_16` | [`GaloisBytes`](super::GaloisBytes) of which the CPU has 16 | |
+/// | `galois_of_32` | [`GaloisBytes`](super::GaloisBytes) of which it has 32 | |
+/// | `byte_tables` | [`ByteTables`](super::ByteTables) | |
+/// | `byte_tables_and_galois` | `ByteTables` and `GaloisBytes` | |
+/// | `bit_matrices` | [`BitMatrices`](super::BitMatrices) | |
+#[doc(hidden)]
+#[macro_export]
+macro_rules! for_each_register {
+    (all, $W:ident => $run:expr) => {
+        $crate::for_each_register!(@ [Word128 Word256 Word512] $W $run)
+    };
+    (all_from_widest, $W:ident => $run:expr) => {
+        $crate::for_each_register!(@ [Word512 Word256 Word128] $W $run)
+    };
+    (without_byte_tables, $W:ident => $run:expr) => {
+        $crate::for_each_register!(@ [Word128 Word256] $W $run)
+    };
+    (widest_without_byte_tables, $W:ident => $run:expr) => {
+        $crate::for_each_register!(@ [Word256] $W $run)
+    };
+    (aes, $W:ident => $run:expr) => {
+        $crate::for_each_register!(@ [AesWord128 AesWord256 AesWord512] $W $run)
+    };
+    // No CPU has VAES on 512 bits without GFNI.
+    (aes_without_galois, $W:ident => $run:expr) => {
+        $crate::for_each_register!(@ [AesWord128 AesWord256] $W $run)
+    };
+    (one_block, $W:ident => $run:expr) => {
+        $crate::for_each_register!(@ [AesWord128] $W $run)
+    };
+    (carryless_from_widest, $W:ident => $run:expr) => {
+        $crate::for_each_register!(@ [ClmulWord512 ClmulWord256 ClmulWord128] $W $run)
+    };
+    (galois_of_16, $W:ident => $run:expr) => {
+        $crate::for_each_register!(@ [GfniWord256] $W $run)
+    };
+    (galois_of_32, $W:ident => $run:expr) => {
+        $crate::for_each_register!(@ [GfniWord512] $W $run)
+    };
+    (byte_tables, $W:ident => $run:expr) => {
+        $crate::for_each_register!(@ [VbmiWord512] $W $run)
+    };
+    (byte_tables_and_galois, $W:ident => $run:expr) => {
+        $crate::for_each_register!(@ [GfniVbmiWord512] $W $run)
+    };
+    (bit_matrices, $W:ident => $run:expr) => {
+        $crate::for_each_register!(@ [GfniWord512] $W $run)
+    };
+    (@ [$($Register:ident)*] $W:ident $run:expr) => {
+        $({
+            type $W = $crate::internal::word::$Register;
+            $run
+        })*
+    };
+}
+pub(crate) use for_each_register;
