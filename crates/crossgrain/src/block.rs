@@ -515,13 +515,3 @@ impl From<Error> for io::Error {
         Self::new(kind, error)
     }
 }
-
-/// As many ones as zeros, in this order: from byte `N / 2 - n` on it begins with `n` bytes of ones.
-pub(crate) const fn ones_then_zeros<const N: usize>() -> [u8; N] {
-    let (mut bytes, mut at) = ([0; N], 0);
-    while at < N / 2 {
-        bytes[at] = 0xff;
-        at += 1;
-    }
-    bytes
-}

@@ -69,6 +69,7 @@ mod pages {
 mod cipher;
 
 mod block;
+mod cap;
 mod check;
 mod circuit;
 mod convert;

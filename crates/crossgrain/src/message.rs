@@ -9,8 +9,8 @@ use std::ops::Deref;
 
 use subtle::{Choice, ConstantTimeEq};
 
-use crate::block::{BLOCK_BYTES, Block, Error, Key, ones_then_zeros};
-use crate::word::Buffers;
+use crate::block::{BLOCK_BYTES, Block, Error, Key};
+use crate::word::{Buffers, ones_then_zeros};
 
 /// A message of an authenticated mode.
 #[derive(Debug)]

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 
 /// The layers from the bottom up, and what each may name besides itself: a module with all that is in it,
 /// or one thing of a module. Who judges by the reference stands last: nobody below can name it.
-const LAYERS: [(&str, &[&str]); 21] = [
-    ("block", &[]),
+const LAYERS: [(&str, &[&str]); 22] = [
     ("pool", &[]),
-    ("word", &["block::Error", "block::ones_then_zeros"]),
-    ("message", &["block", "word::Buffers"]),
+    ("word", &[]),
+    ("block", &["word::ClearRegisters"]),
+    ("cap", &["block::Error", "word::Features", "word::CAP_VARIABLE"]),
+    ("message", &["block", "word::Buffers", "word::ones_then_zeros"]),
     ("circuit", &["word"]),
     ("cipher", &["block", "word", "circuit"]),
     ("reference", &["block", "cipher"]),
@@ -28,6 +29,7 @@ const LAYERS: [(&str, &[&str]); 21] = [
         &[
             "block",
             "word::Buffers",
+            "word::ClearRegisters",
             "word::Features",
             "word::WipedBytes",
             "word::wipe",

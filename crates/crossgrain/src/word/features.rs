@@ -2,12 +2,9 @@
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr};
-use std::str::FromStr;
 use std::sync::LazyLock;
 
-use crate::block::Error;
-
-/// The environment variable that caps what is used: `avx2`, `avx512-aes`, …
+/// The environment variable that caps the instructions in use: `avx2`, `avx512-aes`, …
 pub const CAP_VARIABLE: &str = "CROSSGRAIN_ISA";
 
 /// A set of instruction-set extensions, as far as kernels here tell them apart.
@@ -76,19 +73,6 @@ impl Features {
         static FOUND: LazyLock<Features> = LazyLock::new(super::machine::detect_features);
         *FOUND
     }
-
-    /// What this CPU has and the environment variable `CROSSGRAIN_ISA` allows. It is read once a process.
-    ///
-    /// # Errors
-    /// [`Error::BadIsaCap`] if the variable cannot be read as a cap.
-    pub fn from_environment() -> Result<Self, Error> {
-        static ALLOWED: LazyLock<Result<Features, Error>> = LazyLock::new(|| {
-            let cap = std::env::var_os(CAP_VARIABLE).filter(|cap| !cap.is_empty());
-            let cap = cap.map(|cap| cap.to_string_lossy().parse::<Features>()).transpose()?;
-            Ok(cap.map_or(Features::of_cpu(), |cap| cap & Features::of_cpu()))
-        });
-        ALLOWED.clone()
-    }
 }
 
 /// What the CPU calls itself; the architecture's name where it does not say.
@@ -109,35 +93,6 @@ impl BitAnd for Features {
 
     fn bitand(self, other: Self) -> Self {
         Self(self.0 & other.0)
-    }
-}
-
-impl FromStr for Features {
-    type Err = Error;
-
-    fn from_str(cap: &str) -> Result<Self, Error> {
-        let sse2 = Self::SSE2 | Self::AES | Self::GFNI | Self::CLMUL;
-        let avx2 = sse2 | Self::AVX2 | Self::VAES | Self::VCLMUL;
-        let mut words = cap.split('-');
-        let mut features = match words.next() {
-            Some("portable") => Self::NONE,
-            Some("sse2") => sse2,
-            Some("avx2") => avx2,
-            Some("avx512") => avx2 | Self::AVX512 | Self::VBMI,
-            _ => return Err(Error::BadIsaCap(cap.to_owned())),
-        };
-        for word in words {
-            features = features.without(match word {
-                "aes" => Self::AES | Self::VAES,
-                "vaes" => Self::VAES,
-                "gfni" => Self::GFNI,
-                "vbmi" => Self::VBMI,
-                "clmul" => Self::CLMUL | Self::VCLMUL,
-                "vclmul" => Self::VCLMUL,
-                _ => return Err(Error::BadIsaCap(cap.to_owned())),
-            });
-        }
-        Ok(features)
     }
 }
 

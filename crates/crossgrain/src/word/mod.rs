@@ -1,20 +1,34 @@
-//! Registers and integers as the ciphers see them, and the proof that the CPU has them.
+//! Registers: traits with contracts, and one folder for each machine.
 //!
-//! A circuit asks a [`Word`] for XOR, AND and NOT on all its bits at once; a conversion asks a
-//! [`Register`] for loads, stores and exchanges of index bits besides. `u32`, `u64` and the vectors
-//! of 128, 256 and 512 bits answer. A register value can be made only from an [`Isa`] token, and a
-//! token only where the CPU was asked: so holding a value is the proof that its instructions exist,
-//! and every gate is safe to call.
+//! Kernels are generic over these traits and never name a register:
 //!
-//! How kernels stay fast: methods of words and kernels are `#[inline(always)]` and carry no
-//! `target_feature` (a safe trait method cannot); [`Isa::enter`] is the one function that does, and
-//! everything is inlined into it. Forget one `inline` and answers stay right while each gate becomes
-//! a call: `cargo xtask asm` looks for that.
+//! ```text
+//! Word          XOR, AND, NOT, three-input gates               circuits
+//!  └ Shift      shifts, exchange of index bits                 transpositions
+//!     └ Register   a token, loads, stores, broadcast
+//!        ├ Lane32     32-bit lanes                             Serpent, SHA-256, parallel algorithms
+//!        └ ByteLanes  128-bit lanes of bytes                   byte-sliced ciphers
+//!           ├ GaloisBytes, ByteTables, BitMatrices             S-boxes, transpositions
+//!           └ CarrylessLanes  polynomial products              GHASH, tweaks
+//!              └ AesLanes     AES rounds
+//! ```
+//!
+//! Integers of 32 and 64 bits implement these traits on every machine (`portable.rs`). [`machine`] has the vector registers.
+//!
+//! **Safety.** A token of a type that implements [`Isa`] proves that the CPU has a set of instructions: only `detect` makes
+//! tokens, and it asks the CPU. A register value can only be made from a token. So every method on a value is safe.
+//!
+//! **Speed.** [`Isa::enter`] is the one function that is compiled with the instructions enabled. Everything that a kernel calls
+//! must be `#[inline(always)]`, so that it ends up in that function. Otherwise the result stays correct, but each gate becomes
+//! a call. `cargo xtask asm` finds such calls.
+//!
+//! **Contracts.** Each method documents its result for all inputs. If machines differ for some inputs, the contract leaves the
+//! result open, and kernels must not use these inputs. `tests/registers.rs` checks every method on every register.
 
-/// An array of words, element `$i` being `$value`.
+/// An array of words in which element `$i` is `$value`.
 ///
-/// `std::array::from_fn` would do the same by a closure, and a closure is compiled without the kernel's
-/// instructions where the optimiser declines to inline it: then every gate in it is a call.
+/// `std::array::from_fn` takes a closure. If the optimiser does not inline the closure, it is compiled without the kernel's
+/// instructions, and every gate in it becomes a call.
 macro_rules! each {
     ($i:ident < $count:expr => $value:expr) => {{
         let mut words = {
@@ -29,7 +43,7 @@ macro_rules! each {
 }
 pub(crate) use each;
 
-/// The same of 4, 8, 16, 24 or 32 elements, written out: with an index that is known when this is compiled, what it chooses lies in registers.
+/// The same for 4, 8, 16, 24 or 32 elements, without a loop. Each index is a constant, so elements that it selects stay in registers.
 macro_rules! written_out {
     ($i:ident < 4 => $value:expr) => { written_out!(@ $i $value; 0 1 2 3) };
     ($i:ident < 8 => $value:expr) => { written_out!(@ $i $value; 0 1 2 3 4 5 6 7) };
@@ -51,8 +65,7 @@ macro_rules! written_out {
 }
 pub(crate) use written_out;
 
-/// A loop written out, so that an array indexed by `$i` can live in registers whatever the optimiser
-/// thinks of unrolling.
+/// A loop that is always unrolled, so that an array indexed by `$i` can stay in registers.
 macro_rules! unrolled {
     ($i:ident in [$($value:literal)*] $body:block) => {
         $({
@@ -107,85 +120,87 @@ pub use tile::{wipe, wipe_deep_stack, wipe_stack};
 pub use widest::{Work, on_widest};
 pub(crate) use wiped::{Wiped, WipedBytes, wipe_room};
 
-/// What other crates may not implement: a token proves something of the CPU.
+/// Other crates cannot implement [`Isa`], because a token is a proof.
 mod sealed {
     pub trait Sealed {}
 }
 
-/// Proof that this CPU has a set of instructions, and the door through which kernels use them. Only this module makes tokens.
+/// A token: the proof that this CPU has a set of instructions.
 pub trait Isa: sealed::Sealed + Copy + Send + Sync + 'static {
-    /// The name used in variant names: `avx2`, `vaes512`, …
+    /// The name in variant names: `avx2`, `vaes512`, …
     const NAME: &'static str;
 
-    /// The instructions that must be there.
+    /// The instructions, as features of the CPU.
     const NEEDS: Features;
 
-    /// The token, if both `allowed` and the CPU have all that it needs.
+    /// The token if `allowed` and the CPU both have [`Self::NEEDS`].
     fn detect(allowed: Features) -> Option<Self>;
 
-    /// Runs a kernel compiled for these instructions.
+    /// Runs a kernel that is compiled for these instructions.
     fn enter<K: Kernel>(self, kernel: K) -> K::Output;
 }
 
-/// Code to be compiled for an ISA. Its inputs are fields, so that nothing hides in a closure that
-/// might not be inlined.
+/// Code that is compiled for an ISA. Its inputs are fields and not captures of a closure, because a closure might not be inlined.
 pub trait Kernel: Sized {
-    /// What the kernel gives back.
+    /// The result.
     type Output;
 
-    /// Whether there may be more words on the way than there are registers. Where they are kept meanwhile has to be aligned, which a call of
-    /// few instructions need not ask for.
+    /// Whether the kernel may have more live words than registers. Then its stack frame is aligned to 64 bytes, which takes a few
+    /// instructions.
     const SPILLS: bool = true;
 
-    /// The code itself. Implementations must be `#[inline(always)]`, with all that they call.
+    /// The code. Implementations and all functions that they call must be `#[inline(always)]`.
     fn run(self) -> Self::Output;
 }
 
-/// Bits in parallel: all that a circuit of gates needs.
+/// Bits in parallel: the gates of a circuit.
 pub trait Word: Copy + BitXor<Output = Self> + BitAnd<Output = Self> + Not<Output = Self> + 'static {
-    /// Any function of three bits: bit 4·a + 2·b + c of `TABLE`. One gate with AVX-512, a few elsewhere.
+    /// Any function of three bits: for each position, bit 4·a + 2·b + c of `TABLE` (0 to 255).
     #[inline(always)]
     fn ternary<const TABLE: i32>(a: Self, b: Self, c: Self) -> Self {
         gates::ternary::<Self, TABLE>(a, b, c)
     }
 
-    /// Whether [`Self::ternary`] is one gate.
+    /// Whether [`Self::ternary`] is one instruction.
     #[inline(always)]
     fn has_ternary() -> bool {
         false
     }
 
-    /// No bit set; of `self` nothing is taken but that there are such words.
+    /// All bits clear. `self` only proves that the instructions exist.
     #[inline(always)]
     #[allow(clippy::eq_op, reason = "it is how a word is cleared")]
     fn zero(self) -> Self {
         self ^ self
     }
 
-    /// The bits of `one` where `self` is set, else those of `zero`.
+    /// For each position, the bit of `one` if the bit of `self` is set, else the bit of `zero`.
     #[inline(always)]
     fn select(self, one: Self, zero: Self) -> Self {
         zero ^ (self & (one ^ zero))
     }
 }
 
-/// A word whose bits move, as transposing needs it.
+/// A word whose bits can move, for transpositions.
 pub trait Shift: Word {
-    /// Every 64-bit group shifted towards its low end by `COUNT` bits (32-bit groups in 32-bit words).
+    /// Each 64-bit group, or the whole of a 32-bit word, shifted right by `COUNT` bits, 1 to 63 (31). Zeros enter.
     fn shift_right<const COUNT: u32>(self) -> Self;
 
-    /// Every 64-bit group shifted towards its high end by `COUNT` bits (32-bit groups in 32-bit words).
+    /// Each 64-bit group, or the whole of a 32-bit word, shifted left by `COUNT` bits, 1 to 63 (31). Zeros enter.
     fn shift_left<const COUNT: u32>(self) -> Self;
 
-    /// Exchanges bit `BIT` of the positions of bits with the choice of the word: `self` keeps its positions with that bit clear,
-    /// which are those of `mask`, and takes `other`'s in place of the rest; `other` has the others.
+    /// Exchanges bit `BIT` of the index of a bit with the index of the word, 0 for `self` and 1 for `other`.
+    ///
+    /// `mask` is [`clear_positions`]`(BIT)`: the positions whose index has that bit clear. The first result has these positions of
+    /// `self`, and those of `other` moved up by 2^`BIT`. The second has the remaining positions of `other`, and those of `self`
+    /// moved down. `BIT` is 0 to 5, or to 4 for 32-bit words.
     #[inline(always)]
     fn exchange<const BIT: u32>(self, other: Self, mask: Self) -> (Self, Self) {
         exchange_by_shifts::<Self, BIT>(self, other, mask)
     }
 }
 
-/// [`Shift::exchange`] by two shifts and two choices.
+/// [`Shift::exchange`] with two shifts and two selections.
 #[inline(always)]
 pub(crate) fn exchange_by_shifts<W: Shift, const BIT: u32>(a: W, b: W, mask: W) -> (W, W) {
     let (up, down) = match BIT {
@@ -199,13 +214,13 @@ pub(crate) fn exchange_by_shifts<W: Shift, const BIT: u32>(a: W, b: W, mask: W) 
     (mask.select(a, up), mask.select(down, b))
 }
 
-/// A byte eight times: a pattern, as [`Register::splat`] takes it.
+/// A byte eight times: a pattern for [`Register::splat`].
 #[inline(always)]
 pub(crate) const fn eight(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
 
-/// A word that lives in memory: it can be loaded, stored and made from a pattern.
+/// A word that can be loaded, stored and made from a pattern.
 ///
 /// # Safety
 /// The type must have no padding, accept every bit pattern, occupy `BITS / 8` bytes with an alignment
@@ -214,16 +229,16 @@ pub unsafe trait Register: Shift + Send + Sync {
     /// The token that a word is made from.
     type Isa: Isa;
 
-    /// Lanes of one bit.
+    /// Bits in a register.
     const BITS: usize;
 
-    /// Bytes in memory.
+    /// Bytes in a register.
     const BYTES: usize = Self::BITS / 8;
 
     /// Registers of this kind that instructions can name: the values that a kernel can hold without memory.
     const REGISTERS: usize;
 
-    /// Every 64-bit group as `pattern` (32-bit words take its low half).
+    /// `pattern` in each 64-bit group. A 32-bit word takes its low half.
     fn splat(isa: Self::Isa, pattern: u64) -> Self;
 
     /// Reads `BYTES` bytes, little-endian, at any alignment.
@@ -238,39 +253,39 @@ pub unsafe trait Register: Shift + Send + Sync {
     /// If `bytes` has another length.
     fn store(self, bytes: &mut [u8]);
 
-    /// `a` with the high 64 bits of each 128-bit part replaced by the low ones of `b`, and `b` with its
-    /// low ones replaced by the high ones of `a`. Words of up to 64 bits have no such halves.
+    /// Exchanges the high 64 bits of each 128-bit lane of `a` with the low 64 bits of the same lane of `b`. Words of at most 64 bits
+    /// stay as they are.
     #[inline(always)]
     fn exchange_halves(a: Self, b: Self) -> (Self, Self) {
         (a, b)
     }
 }
 
-/// A register as lanes of 32 bits, which Serpent shifts and rotates.
+/// A register of 32-bit lanes.
 pub trait Lane32: Register + Lanes {
-    /// The same value in every lane.
+    /// `lane` in every lane.
     fn splat_lanes(isa: Self::Isa, lane: u32) -> Self;
 
-    /// The four bytes of every lane in reverse order.
+    /// Each lane with its four bytes reversed.
     fn reverse_lane_bytes(self) -> Self;
 
-    /// Exchanges the index of a word and that of a lane in each 128-bit part: word j of block i becomes
-    /// lane i of word j. Words of 32 bits are such lanes already. Its own inverse.
+    /// Transposes four words as a 4 × 4 matrix of lanes, in each 128-bit lane: lane i of result j is lane j of word i. It is its own
+    /// inverse. A 32-bit word is one lane, and four of them stay as they are.
     fn transpose_lanes(words: [Self; 4]) -> [Self; 4];
 
-    /// A bit for each lane, from the lowest on: whether it is zero.
+    /// Bit i is set if lane i is zero. Bits above the last lane are clear.
     fn zero_lanes(self) -> u64;
 }
 
-/// A register of one or more 128-bit lanes whose bytes can be interleaved.
+/// A register of one or more 128-bit lanes of bytes.
 pub trait ByteLanes: Register {
-    /// Interleaves the bytes of `a` and `b` in each 128-bit lane: low halves, then high halves.
+    /// Interleaves the bytes of `a` and `b` in each 128-bit lane: the low halves in the first result, the high halves in the second.
     ///
-    /// On the index of a byte in its lane (bits p3 p2 p1 p0) and the bit w that tells `a` from `b`,
-    /// this is the rotation (w; p3 p2 p1 p0) → (p3; p2 p1 p0 w).
+    /// Let p3 p2 p1 p0 be the bits of a byte's index in its lane, and w be 0 for `a` and 1 for `b`. This is the rotation
+    /// (w; p3 p2 p1 p0) → (p3; p2 p1 p0 w).
     fn interleave(a: Self, b: Self) -> (Self, Self);
 
-    /// The same sixteen bytes in every 128-bit lane.
+    /// `lane` in every 128-bit lane.
     fn broadcast(isa: Self::Isa, lane: &[u8; 16]) -> Self;
 
     /// Byte i of each 128-bit lane becomes the lane's byte `indices[i]`, for indices 0 to 15, or zero, for indices 128 to 255.
@@ -281,107 +296,105 @@ pub trait ByteLanes: Register {
     /// `byte` where the top bit of the selector's byte is clear, zero elsewhere.
     fn byte_where_top_bit_is_clear(isa: Self::Isa, byte: u8, selector: Self) -> Self;
 
-    /// Reads as many lanes as `bytes` has, from the lowest on, and zeros for the others.
+    /// Reads whole lanes into the lowest lanes. The other lanes are zero. It reads no byte beyond the slice.
     ///
     /// # Panics
-    /// If there are more than a register has, or a part of one.
+    /// If `bytes` is longer than a register, or no whole number of lanes.
     fn load_lanes(isa: Self::Isa, bytes: &[u8]) -> Self;
 
-    /// Writes as many lanes as `bytes` has room for, from the lowest on.
+    /// Writes the lowest lanes, as many as `bytes` holds. It writes no byte beyond the slice.
     ///
     /// # Panics
     /// As [`ByteLanes::load_lanes`].
     fn store_lanes(self, bytes: &mut [u8]);
 
-    /// Reads bytes, no more than a register has, with zeros behind them.
+    /// Reads bytes into the lowest bytes. The other bytes are zero. It reads no byte beyond the slice.
     ///
     /// # Panics
-    /// If there are more.
+    /// If `bytes` is longer than a register.
     fn load_part(isa: Self::Isa, bytes: &[u8]) -> Self;
 
-    /// Writes the first bytes, as many as `bytes` has room for.
+    /// Writes the lowest bytes, as many as `bytes` holds. It writes no byte beyond the slice.
     ///
     /// # Panics
-    /// If that is more than a register has.
+    /// If `bytes` is longer than a register.
     fn store_part(self, bytes: &mut [u8]);
 
-    /// The first `len_bytes` bytes, with zeros behind them.
+    /// The lowest `len_bytes` bytes. The other bytes are zero.
     ///
     /// # Panics
-    /// If that is more than a register has.
+    /// If `len_bytes` is more than a register has.
     fn first_bytes(self, len_bytes: usize) -> Self;
 
-    /// Writes the word past the caches.
+    /// Writes the register with a streaming store.
     ///
     /// # Panics
-    /// Unless the bytes are as many as the word has, and begin at a multiple of that in memory.
+    /// If `bytes` has another length than the register, or its address is no multiple of that.
     ///
     /// # Safety
-    /// Before the place is read or written again, by whichever thread, this one fences.
+    /// This thread must call `fence` before any thread reads or writes these bytes again.
     unsafe fn store_past_caches(self, bytes: &mut [u8]);
 
-    /// Reads the lowest lane, with zeros behind it. Unlike [`ByteLanes::load_lanes`] it takes what was just written without waiting for
-    /// the cache.
+    /// Reads 16 bytes into the lowest lane. The other lanes are zero. Unlike [`ByteLanes::load_lanes`] it uses no mask, so that the CPU
+    /// can forward bytes from a recent store.
     fn load_lowest(isa: Self::Isa, lane: &[u8; 16]) -> Self;
 
     /// Writes the lowest lane.
     fn store_lowest(self, lane: &mut [u8; 16]);
 
-    /// Adds bytes, without carry between them.
+    /// The sum of each byte with the other's, modulo 256.
     fn add_bytes(self, other: Self) -> Self;
 
-    /// A bit for each byte, from the lowest on: whether it is zero.
+    /// Bit i is set if byte i is zero. Bits above the last byte are clear.
     fn zero_bytes(self) -> u64;
 }
 
-/// A register in whose bytes the CPU computes in GF(2⁸), and multiplies by 8 × 8 bit matrices (GFNI).
+/// A register whose bytes the CPU multiplies by 8 × 8 bit matrices and in GF(2⁸) (GFNI on x86).
 pub trait GaloisBytes: ByteLanes {
-    /// Each byte times the matrix, plus `ADD`. Byte 7 − i of `matrix` selects the bits whose sum is bit i.
+    /// Each byte times the matrix, XOR `ADD` (0 to 255). Bit i of the product is the parity of the byte AND byte 7 − i of `matrix`.
     fn affine<const ADD: i32>(self, isa: Self::Isa, matrix: u64) -> Self;
 
-    /// The same of each byte's inverse in AES's field (0 for 0).
+    /// The same for the inverse of each byte in AES's field. The inverse of 0 is 0.
     fn affine_of_inverse<const ADD: i32>(self, isa: Self::Isa, matrix: u64) -> Self;
 
-    /// Products of bytes in AES's field.
+    /// The product of each byte with the other's in AES's field.
     fn multiply_bytes(self, other: Self) -> Self;
 }
 
-/// A register each of whose bytes can be looked up in a table held in registers (AVX-512 VBMI): unlike
-/// a look-up in memory, it takes the same time for every index.
+/// A register whose bytes index a table of 256 bytes that registers hold (AVX-512 VBMI on x86). Unlike a look-up in memory, this takes
+/// the same time for every index.
 pub trait ByteTables: ByteLanes {
-    /// Each byte x as `table[x]`; the table's 256 bytes are four registers.
+    /// Replaces each byte x by byte x of the table. The four registers, of 64 bytes each, are the table.
     fn look_up(self, table: &[Self; 4]) -> Self;
 }
 
-/// A register whose 8 × 8 bit matrices can be transposed by one instruction (GFNI).
+/// A register whose 64-bit groups can be transposed as 8 × 8 bit matrices by one instruction (GFNI on x86).
 pub trait BitMatrices: ByteLanes {
-    /// Transposes each 64-bit group as a matrix, upside down as the instruction has it: bit b of byte r
-    /// goes to bit 7 − r of byte b.
+    /// Moves bit b of byte r of each 64-bit group to bit 7 − r of byte b: the transpose with its rows reversed.
     fn transpose_8x8_reversed(self) -> Self;
 }
 
-/// A register of 128-bit lanes whose halves can be multiplied as polynomials over bits.
+/// A register of 128-bit lanes whose halves can be multiplied as polynomials over GF(2).
 pub trait CarrylessLanes: ByteLanes {
-    /// The product of the low 64 bits of each lane.
+    /// The product of the low 64 bits of each lane with the other's.
     fn low_product(self, other: Self) -> Self;
 
-    /// The product of the high 64 bits of each lane.
+    /// The product of the high 64 bits of each lane with the other's.
     fn high_product(self, other: Self) -> Self;
 
-    /// The sum of the two products of a low half and a high one.
+    /// The XOR of the two products of a low half with a high half, in each lane.
     fn cross_products(self, other: Self) -> Self;
 }
 
-/// A register of whole AES states on which the CPU computes AES rounds (FIPS 197 §5, in the
-/// instruction's order: ShiftRows, SubBytes, MixColumns, AddRoundKey). No CPU has these without carry-less products.
+/// A register of AES states on which the CPU computes AES rounds (FIPS 197 §5). No CPU has these without carry-less products.
 pub trait AesLanes: CarrylessLanes {
     /// Blocks in a register.
     const BLOCKS: usize = Self::BITS / 128;
 
-    /// One round of the cipher.
+    /// One round: ShiftRows, SubBytes, MixColumns, then XOR of the round key.
     fn encrypt_round(self, key: Self) -> Self;
 
-    /// The last round of the cipher, without MixColumns.
+    /// The last round, without MixColumns.
     fn encrypt_last_round(self, key: Self) -> Self;
 
     /// One round of the equivalent inverse cipher (FIPS 197 §5.3.5).
@@ -390,25 +403,27 @@ pub trait AesLanes: CarrylessLanes {
     /// The last round of the equivalent inverse cipher.
     fn decrypt_last_round(self, key: Self) -> Self;
 
-    /// Adds to the low 64 bits of every lane (little-endian), without carry into the high ones.
+    /// The sum of the low 64 bits of each lane with the other's, modulo 2⁶⁴, little-endian. The high 64 bits of `other` must be zero;
+    /// those of `self` stay.
     fn add_low_u64(self, other: Self) -> Self;
 
-    /// Every block moved up by one lane, the last block of `before` in front.
+    /// Each block moved up by one lane. The last block of `before` enters the lowest lane.
     fn preceded_by(self, before: Self) -> Self;
 
-    /// The block of the lowest lane in every lane.
+    /// The block of the lowest lane, in every lane.
     fn lowest_in_all(self) -> Self;
 
-    /// The blocks of even lanes of `a`, then of `b`; and those of odd ones. Of one lane each, they stay as they are.
+    /// The first result has the even lanes of `a`, then those of `b`; the second has the odd lanes. Registers of one lane stay as they
+    /// are.
     fn unzip_blocks(a: Self, b: Self) -> (Self, Self);
 
-    /// The same. The compiler leaves the computations between such values in the order in which a program asks for them: it would move
-    /// apart what ports of their own compute side by side. On registers of 512 bits.
+    /// The same value, pinned: the compiler does not move computations across this point. Otherwise it would separate instructions of
+    /// different execution ports that are written side by side. It has an effect on registers of 512 bits only.
     #[must_use]
     fn settled(self) -> Self;
 }
 
-/// The pattern of positions in a 64-bit group whose index bit `bit` (0 to 5) is clear.
+/// The positions in a 64-bit group whose index has bit `bit` (0 to 5) clear.
 pub const fn clear_positions(bit: u32) -> u64 {
     [
         0x5555_5555_5555_5555,
@@ -418,4 +433,14 @@ pub const fn clear_positions(bit: u32) -> u64 {
         0x0000_ffff_0000_ffff,
         0x0000_0000_ffff_ffff,
     ][bit as usize]
+}
+
+/// As many ones as zeros, in this order: from byte `N / 2 - n` on it begins with `n` bytes of ones.
+pub(crate) const fn ones_then_zeros<const N: usize>() -> [u8; N] {
+    let (mut bytes, mut at) = ([0; N], 0);
+    while at < N / 2 {
+        bytes[at] = 0xff;
+        at += 1;
+    }
+    bytes
 }

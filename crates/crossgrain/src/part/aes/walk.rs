@@ -21,11 +21,11 @@ use super::instructions::{
     BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, MIDDLE_LEAST, Middle, counters, over_bundles,
 };
 use super::key::{RoundKeys, Wide, WideKeys};
-use crate::block::{BLOCK_BYTES, Direction, ones_then_zeros};
+use crate::block::{BLOCK_BYTES, Direction};
 use crate::message::AeadMessage;
 use crate::part::counter::Counter;
 use crate::part::{GcmNonce, GcmWay, Source, WholePart};
-use crate::word::{AesLanes, Buffers, Features, Isa, Kernel, each, wipe};
+use crate::word::{AesLanes, Buffers, Features, Isa, Kernel, each, ones_then_zeros, wipe};
 
 /// Blocks under one nonce after which its table has paid for itself: making it costs two rounds of
 /// 256 blocks, using it saves two rounds a block; found by `crossgrain bench`, see docs/measuring.md.

@@ -35,7 +35,7 @@ use std::arch::x86_64::{
 use std::ptr;
 
 use super::numbers::Numbers;
-use crate::block::ones_then_zeros;
+use crate::word::ones_then_zeros;
 use crate::word::wipe;
 
 /// What one register width can do. All of it needs that width's instructions.
