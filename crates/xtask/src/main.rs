@@ -13,6 +13,8 @@ mod evidence;
 mod examined;
 mod files;
 mod fuzz;
+#[cfg(test)]
+mod home;
 mod limits;
 mod mutants;
 mod newest;
