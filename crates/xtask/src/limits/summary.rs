@@ -38,8 +38,7 @@ pub(super) fn table() -> Result<String> {
             middle_half(shares.iter().filter(|(name, _)| has(name)).map(|(_, share)| *share).collect())
         });
         let path = file.strip_prefix(root()).unwrap_or(&file).display();
-        let machine = file.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-        let _ = writeln!(text, "| [{machine}](../{path}) | {} | {} |", shares.len(), cells.join(" | "));
+        let _ = writeln!(text, "| `{path}` | {} | {} |", shares.len(), cells.join(" | "));
     }
     Ok(text)
 }
