@@ -1,6 +1,6 @@
 //! The public home of the project: `repository` in the workspace's `Cargo.toml`, and nowhere else.
 //!
-//! The project has none yet. Until it has, SECURITY.md tells readers to report to the party that gave them the software.
+//! The project has none yet. Until it has, SECURITY.md asks readers to report to the party that gave them the software.
 //! The test lists each place that does not match the setting. maturin copies `repository` into the metadata of the Python package.
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The short table of the README: AES-256-CTR and AES-256-GCM beside the strongest peers, by message length.
+//! The short table of the README: AES-256-CTR and AES-256-GCM of crossgrain and the strongest peers, by message length.
 
 use std::fmt::Write as _;
 

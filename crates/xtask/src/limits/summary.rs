@@ -1,4 +1,4 @@
-//! The summary of `docs/limits.md`: for each machine, how close groups of variants come to their limits.
+//! The summary of `docs/limits.md`: for each machine, the shares of their limits that groups of variants reach.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
