@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use common::{Done, Place, painted};
 
-/// Whatever builds or installs, and what leaves something out, is not run.
+/// Examples that build or install something, or leave something out, are not run.
 const LEFT_ALONE: [&str; 2] = ["cargo ", "…"];
 
 /// The pages: the README and all of `docs/`.
@@ -24,7 +24,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// The examples of a page that are run.
+/// The shell examples of a page that the test runs.
 fn examples(page: &Path) -> Vec<String> {
     let text = fs::read_to_string(page).unwrap();
     let blocks = text.split("\n```sh\n").skip(1).map(|rest| rest.split("\n```").next().unwrap());
@@ -38,7 +38,7 @@ fn every_shell_example_runs() {
     let mut run = 0;
     for page in pages() {
         let place = Place::new();
-        // What the pages speak of: data, a key, a passphrase.
+        // The files that the pages use: data, a key, a passphrase.
         place.write("photos.tar", &painted(2_000_000, 1));
         place.write("plain", &painted(20_000, 2));
         place.write("passphrase", b"correct horse\n");
@@ -60,15 +60,75 @@ fn every_shell_example_runs() {
     assert!(run > 15, "only {run} examples were found");
 }
 
-/// Of links within the tree, that is, without the part of a page.
+/// The identifiers of a page's headings, as GitHub and mdBook make them: lower case, blanks as hyphens, punctuation removed.
+fn headings(text: &str) -> Vec<String> {
+    let mut is_code = false;
+    let mut ids = Vec::new();
+    for line in text.lines() {
+        is_code ^= line.starts_with("```");
+        if let (false, Some((marks, title))) = (is_code, line.split_once(' '))
+            && !marks.is_empty()
+            && marks.bytes().all(|mark| mark == b'#')
+        {
+            let kept = title.to_lowercase().replace(' ', "-");
+            ids.push(kept.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect());
+        }
+    }
+    ids
+}
+
+/// Links within the tree, with the headings that they name.
 #[test]
 fn every_link_leads_somewhere() {
     for page in pages() {
         let text = fs::read_to_string(&page).unwrap();
-        let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
-        for link in links.filter(|link| !link.is_empty() && !link.starts_with("http")) {
-            let target = page.parent().unwrap().join(link);
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let (target, heading) = link.split_once('#').unwrap_or((link, ""));
+            if target.starts_with("http") {
+                continue;
+            }
+            let target = if target.is_empty() { page.clone() } else { page.parent().unwrap().join(target) };
             assert!(target.exists(), "{} links to {link}", page.display());
+            if !heading.is_empty() {
+                let ids = headings(&fs::read_to_string(&target).unwrap());
+                assert!(ids.iter().any(|id| id == heading), "{} links to {link}: {ids:?}", page.display());
+            }
+        }
+    }
+}
+
+/// The program's text for a command line that succeeds.
+fn printed(arguments: &[&str]) -> String {
+    String::from_utf8(Place::new().run(arguments).printed()).unwrap()
+}
+
+/// docs/commands.md has each command, each exit code and each field of JSON.
+#[test]
+fn the_reference_is_complete() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/commands.md");
+    let page = fs::read_to_string(page).unwrap();
+    let help = printed(&["--help"]);
+    let (_, list) = help.split_once("Commands:\n").unwrap();
+    let names = list.lines().take_while(|line| !line.is_empty());
+    let names = names.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    for name in names.filter(|name| !["", "help"].contains(name)) {
+        assert!(page.contains(&format!("| `{name}` | ")), "docs/commands.md lacks {name}");
+    }
+    for code in 0..=5 {
+        assert!(page.contains(&format!("\n| {code} | ")), "docs/commands.md lacks exit code {code}");
+    }
+    let outputs: [&[&str]; 5] = [
+        &["variants", "--json"],
+        &["devices", "--json"],
+        &["plan", "--cipher", "aes-128", "--job", "ctr", "--json"],
+        &["circuit", "aes-sbox", "--json"],
+        &["deps", "--mode", "cbc", "--json"],
+    ];
+    for arguments in outputs {
+        let output: serde_json::Value = serde_json::from_str(&printed(arguments)).unwrap();
+        let object = output.as_array().map_or(&output, |array| &array[0]);
+        for field in object.as_object().unwrap().keys() {
+            assert!(page.contains(&format!("`{field}`")), "docs/commands.md lacks {field} of {arguments:?}");
         }
     }
 }

@@ -1,8 +1,7 @@
-//! A bulk block-cipher engine: AES, Serpent, SM4, Camellia, ARIA, Kuznyechik and Rijndael with wide blocks, in modes of operation.
+//! Fast encryption of bulk data with block ciphers: AES, Serpent, SM4, Camellia, ARIA, Kuznyechik and Rijndael with wide blocks.
 //!
-//! Every step of a cipher can be computed *along* the grain of the data, on whole blocks, or *across*
-//! it, on one bit of many blocks at once. crossgrain holds each step in several variants and runs the
-//! best composition for the CPU at hand. Every choice gives the same bytes.
+//! Each step of a cipher has several implementations: on whole blocks, on bytes, or bit-sliced. The library runs the fastest
+//! combination for the CPU. All combinations produce the same bytes, and by default all are constant-time.
 //!
 //! ```
 //! use crossgrain::mode::{Aead as _, Gcm};
@@ -10,33 +9,37 @@
 //!
 //! let gcm = Gcm::new(&Key::generate(Cipher::Aes256)?)?;
 //! let mut data = b"some secret text".to_vec();
-//! let tag = gcm.seal(b"twelve bytes", b"header", &mut data)?;
+//! let tag = gcm.seal(b"twelve bytes", b"header", &mut data)?; // never reuse a nonce with one key
 //! gcm.open(b"twelve bytes", b"header", &tag, &mut data)?;
 //! assert_eq!(data, b"some secret text");
 //! # Ok::<(), crossgrain::Error>(())
 //! ```
 //!
+//! Debug builds use slow 64-bit integer kernels on every machine. Set `opt-level = 3` for this package in
+//! `[profile.dev.package.crossgrain]` to get the fast kernels.
+//!
 //! | task | type |
 //! |---|---|
-//! | encrypt messages and find changes out | [`mode::Gcm`], [`mode::Eax`]; [`seal_many`](mode::Aead::seal_many) for many at once |
+//! | encrypt and authenticate messages | [`mode::Gcm`], [`mode::Eax`]; [`seal_many`](mode::Aead::seal_many) for many at once |
+//! | the same, if nonces can repeat | [`mode::GcmSiv`], [`mode::Siv`] |
 //! | encrypt files | the crate `crossgrain-container` |
-//! | encrypt a stream, from any byte on | [`mode::Ctr`] |
-//! | encrypt many records, each under a key of its own | [`mode::OwnKeys`] (feature `own-keys`) |
-//! | encrypt sectors of a disk | [`mode::Xts`] |
-//! | read and write what others encrypt by CBC, CFB, OFB or ECB | [`mode::Cbc`], [`mode::Cfb`], [`mode::Ofb`], [`mode::Ecb`] |
-//! | make tags for messages that stay readable | [`mode::Cmac`] |
-//! | choose a mode by its name when the program runs | [`mode::Mode`] |
-//! | draw random numbers, the same on every machine | [`stream::Stream`], [`stream::StreamRng`] |
-//! | take the place of RustCrypto's `aes`, `ctr`, `aes-gcm` or `eax` | [`rustcrypto`] |
-//! | run on fewer threads or instructions, or by a plan of your own | [`mode::Options`], [`plan::Plans`] |
-//! | go by costs that were measured on this machine | [`wisdom::Wisdom`] |
-//! | compose parts of your own at the least cost | [`plan::compose::Flow`] |
+//! | encrypt a stream, from any position | [`mode::Ctr`] |
+//! | encrypt many records, each under its own key | [`mode::OwnKeys`] (feature `own-keys`) |
+//! | encrypt disk sectors | [`mode::Xts`] |
+//! | read and write CBC, CFB, OFB or ECB data of other programs | [`mode::Cbc`], [`mode::Cfb`], [`mode::Ofb`], [`mode::Ecb`] |
+//! | authenticate messages without encryption | [`mode::Cmac`] |
+//! | select a mode by name at run time | [`mode::Mode`] |
+//! | generate reproducible random numbers | [`stream::Stream`], [`stream::StreamRng`] |
+//! | replace RustCrypto's `aes`, `ctr`, `aes-gcm` or `eax` | [`rustcrypto`] |
+//! | limit threads or instructions, or force a plan | [`mode::Options`], [`plan::Plans`] |
+//! | use costs measured on this machine | [`wisdom::Wisdom`] |
+//! | plan computations of your own | [`plan::compose::Flow`] |
 //! | use Rijndael with blocks of 24 or 32 bytes | [`wide::Stream`] (feature `wide`) |
 //! | search for a lost key | the crate `crossgrain-search` |
-//! | run on a GPU | the crate `crossgrain-gpu` |
+//! | use a GPU | the crate `crossgrain-gpu` |
 //!
-//! Every mode has `new`, by the default options, and `with_options`. `apply`, `seal` and `open` take `&mut data` or
-//! `(&input, &mut output)`: whatever converts into [`Buffers`]. Keys are wiped when they are dropped.
+//! Each mode has `new`, with default options, and `with_options`. `apply`, `seal` and `open` accept `&mut data` or
+//! `(&input, &mut output)`, and all types that convert into [`Buffers`]. Keys are overwritten when dropped.
 
 #![deny(unsafe_code)]
 #![cfg_attr(

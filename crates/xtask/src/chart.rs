@@ -6,6 +6,7 @@
 mod lines;
 mod record;
 mod series;
+mod summary;
 mod svg;
 mod table;
 #[cfg(test)]
@@ -27,6 +28,10 @@ const RECORDS: &str = "bench/record";
 /// The page with the tables of speeds, and the task that makes them.
 const PAGE: &str = "docs/measuring.md";
 const TASK: &str = "chart";
+
+/// The page with the short table for newcomers, and the name of that table.
+const SUMMARY_PAGE: &str = "README.md";
+const SUMMARY: &str = "chart # summary";
 
 /// A picture of a record.
 struct Picture {
@@ -82,7 +87,14 @@ pub(crate) fn run(file: Option<&Path>) -> Result<()> {
     if drawn == 0 {
         return Err(format!("nothing to draw in {RECORDS}: `cargo xtask bench --record` makes a record"));
     }
+    pages::put(SUMMARY_PAGE, SUMMARY, &summary()?)?;
     pages::put(PAGE, TASK, &tables()?)
+}
+
+/// The table of the README, from the newest record.
+fn summary() -> Result<String> {
+    let (record, day) = read(&newest_record()?)?;
+    Ok(summary::table(&record, &day))
 }
 
 /// A record and its day.

@@ -2,10 +2,12 @@
 //!
 //! A variant's release code is executed instruction by instruction (`limits/trace.rs`), so that loops count as often
 //! as they run, and the instructions are judged by what a core can do in a cycle (`limits/ports.rs`, `limits/cores.rs`). The
-//! core and the cycles taken are those of the newest record, or of one that is named. The table goes to `docs/limits.md` and, as CSV, beside the record.
+//! core and the cycles taken are those of the newest record, or of one that is named. All rows go into a CSV next to the record;
+//! `docs/limits.md` has a summary of all such files (`limits/summary.rs`).
 
 mod cores;
 mod ports;
+mod summary;
 #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), path = "limits/absent.rs")]
 mod trace;
 
@@ -20,6 +22,7 @@ use crate::{Result, cargo, chart, pages, root, succeed, target};
 use ports::{Core, Work};
 
 const PAGE: &str = "docs/limits.md";
+const TASK: &str = "limits";
 const BLOCK_BYTES: f64 = 16.0;
 
 /// The function whose instructions are counted, as it stands in symbols.
@@ -63,9 +66,8 @@ pub(crate) fn run(filter: &str, record: Option<PathBuf>) -> Result<()> {
     let entry = entry(&listing)?;
     let record = record.map_or_else(chart::newest_record, Ok)?;
     let (core, reached) = reached(&record)?;
-    let task = format!("limits # {}", core.name);
     if filter.is_empty() {
-        pages::expect(PAGE, &task)?; // the rest takes half an hour
+        pages::expect(PAGE, TASK)?; // the rest takes half an hour
     }
     let mut rows: Vec<Row> = Vec::new();
     let mut before: Option<Run> = None;
@@ -80,14 +82,13 @@ pub(crate) fn run(filter: &str, record: Option<PathBuf>) -> Result<()> {
         rows.push(row(core, &run, base.as_ref(), &code, reached.get(&run.name).copied()));
         before = Some(run);
     })?;
-    let table = markdown(&rows, &record);
     if !filter.is_empty() {
-        print!("{table}");
+        print!("{}", markdown(&rows, &record));
         return Ok(());
     }
     let csv_file = record.with_file_name(format!("{}-limits.csv", chart::day(&record)));
     std::fs::write(&csv_file, csv(&rows)).map_err(|error| format!("{}: {error}", csv_file.display()))?;
-    pages::put(PAGE, &task, &table)
+    pages::put(PAGE, TASK, &summary::table()?)
 }
 
 /// The name of the core that a machine has, if there is a model of it.
@@ -195,10 +196,18 @@ fn csv(rows: &[Row]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{entry, instructions};
+    use super::{PAGE, TASK, entry, instructions, summary};
+    use crate::{pages, root};
 
     const LISTING: &str = "\n0000000000004f20 <_ZN10crossgrain4plan5trial5Trial3run17h0123456789abcdefE>:\n    \
          4f20:\tpush   %rbp\n    4f21:\tvpxor  0x20(%rdi),%ymm1,%ymm2\n";
+
+    #[test]
+    fn the_page_summarises_all_files() {
+        let page = std::fs::read_to_string(root().join(PAGE)).unwrap();
+        let table = pages::between(&page, TASK).unwrap();
+        assert_eq!(table.trim(), summary::table().unwrap().trim(), "run `cargo xtask limits`");
+    }
 
     #[test]
     fn a_listing_is_read() {

@@ -13,6 +13,8 @@ mod evidence;
 mod examined;
 mod files;
 mod fuzz;
+#[cfg(test)]
+mod home;
 mod limits;
 mod mutants;
 mod newest;
@@ -22,6 +24,7 @@ mod productivity;
 mod python;
 mod reproduce;
 mod search;
+mod site;
 mod steps;
 mod taint;
 mod test;
@@ -71,6 +74,8 @@ enum Task {
     },
     /// Check that every dependency has a reason and a licence that is allowed
     Dependencies,
+    /// Build the documentation as a site with mdBook, and check its links
+    Site,
     /// Make a table of the literature again, ours beside theirs
     Reproduce {
         /// Which; all of them unless given
@@ -150,6 +155,7 @@ fn main() -> ExitCode {
         Task::Asm { list, file } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
         Task::Api { check } => api::run(check).map(|()| ExitCode::SUCCESS),
         Task::Dependencies => dependencies::run().map(|()| ExitCode::SUCCESS),
+        Task::Site => site::run().map(|()| ExitCode::SUCCESS),
         Task::Reproduce { table } => reproduce::run(table).map(|()| ExitCode::SUCCESS),
         Task::Evidence => evidence::run().map(|()| ExitCode::SUCCESS),
         Task::Mutants => mutants::run().map(|()| ExitCode::SUCCESS),

@@ -66,14 +66,17 @@ struct Record {
 
 impl Record {
     fn newest() -> Result<Self> {
-        let path = chart::newest_record()?;
-        let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Self::read(&chart::newest_record()?)
+    }
+
+    fn read(path: &Path) -> Result<Self> {
+        let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let rows: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let of = |what: &str| {
             let row = |row: &Value| Some((row["id"].as_str()?.to_owned(), row[what].as_f64()?));
             rows.iter().filter_map(row).collect()
         };
-        let name = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
+        let name = path.strip_prefix(root()).unwrap_or(path).display().to_string();
         Ok(Self { name, cycles_per_byte: of("cycles_per_byte"), gb_per_s: of("gb_per_s") })
     }
 
@@ -200,4 +203,24 @@ fn lines_of_code(file: &Path) -> Result<usize> {
     let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let lines = text.lines().map(str::trim).take_while(|line| *line != "#[cfg(test)]");
     Ok(lines.filter(|line| !line.is_empty() && !line.starts_with("//")).count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PAGE, Record, batching, bundle, mix};
+    use crate::{Result, pages, root};
+
+    /// Each table equals the task's output for the record that it names. `threads` measures, and `source` counts lines.
+    #[test]
+    fn the_page_matches_the_records_it_names() {
+        let page = std::fs::read_to_string(root().join(PAGE)).unwrap();
+        let tables: [(&str, fn(&Record) -> Result<String>); 3] =
+            [("parts", mix::table), ("bundle", bundle), ("batching", batching)];
+        for (name, table) in tables {
+            let part = pages::between(&page, &format!("reproduce {name}")).unwrap();
+            let (found, rest) = part.split_once("\nOurs from `").unwrap();
+            let record = Record::read(&root().join(rest.split('`').next().unwrap())).unwrap();
+            assert_eq!(found.trim(), table(&record).unwrap().trim(), "run `cargo xtask reproduce {name}`");
+        }
+    }
 }

@@ -64,9 +64,10 @@ struct Cost {
 pub(crate) fn run() -> Result<()> {
     pages::expect(PAGE, TASK)?;
     let folder = root().join(crate::target()).join("weight");
-    let mut table = "| what is built | processor, s | at most | memory of a compiler, MiB | at most | crates | at most |\n\
+    let mut table =
+        "| build | processor, s | at most | memory of a compiler, MiB | at most | crates | at most |\n\
                      |---|---|---|---|---|---|---|\n"
-        .to_owned();
+            .to_owned();
     let mut record = "what,processor_s,memory_mib,crates\n".to_owned();
     for case in &CASES {
         let Case { what, bar_s, bar_crates, .. } = case;

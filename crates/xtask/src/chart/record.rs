@@ -88,6 +88,11 @@ impl Record {
         &self.plans
     }
 
+    /// The CPU by its name, family and model, and the number of threads.
+    pub(super) fn machine(&self) -> &str {
+        &self.machine
+    }
+
     /// Whether the machine had this feature and was allowed to use it.
     pub(super) fn has(&self, feature: &str) -> bool {
         self.features.split_whitespace().any(|name| name == feature)

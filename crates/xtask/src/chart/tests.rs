@@ -248,6 +248,13 @@ fn the_page_shows_the_newest_records() {
 }
 
 #[test]
+fn the_readme_shows_the_newest_record() {
+    let page = std::fs::read_to_string(crate::root().join(super::SUMMARY_PAGE)).unwrap();
+    let table = crate::pages::between(&page, super::SUMMARY).unwrap();
+    assert_eq!(table.trim(), super::summary().unwrap().trim(), "run `cargo xtask chart`");
+}
+
+#[test]
 fn pictures_show_the_newest_record() {
     for picture in &super::PICTURES {
         let (record, day) = newest(picture.is_of_planner);

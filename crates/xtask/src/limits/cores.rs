@@ -6,7 +6,7 @@ use super::ports::{Core, IntegerKind, Kind};
 /// The core that a record's machine has, by what the machine calls itself.
 pub(super) fn of(machine: &str) -> Option<&'static Core> {
     let is = |core: &&'static Core| core.machines.iter().any(|part| machine.contains(part));
-    [&ZEN_5, &ZEN_4, &GOLDEN_COVE, &REDWOOD_COVE].into_iter().find(is)
+    [&ZEN_5, &ZEN_4, &GOLDEN_COVE, &REDWOOD_COVE, &MODEL_167].into_iter().find(is)
 }
 
 /// Pipes 0 to 3 are for vectors, of 512 bits as of fewer; shifts and multiplications of integers have three of theirs.
@@ -128,10 +128,14 @@ const COVE: Core = Core {
 
 pub(super) static GOLDEN_COVE: Core = COVE;
 
-/// The same ports. A virtual machine whose model is that of a core of 2021 has AMX and 64 KiB of L1 for instructions, as only
-/// Golden Cove's successor.
+/// The same ports as Golden Cove.
 pub(super) static REDWOOD_COVE: Core =
-    Core { name: "Redwood Cove", machines: &["(family 6, model 167)", "(family 6, model 173)"], ..COVE };
+    Core { name: "Redwood Cove", machines: &["(family 6, model 173)"], ..COVE };
+
+/// A virtual machine whose CPUID reports the model number of Rocket Lake. The core is another one: it has AMX and 64 KiB of L1
+/// instruction cache, and executes more than six instructions per cycle, where Rocket Lake renames five. These match Redwood Cove.
+pub(super) static MODEL_167: Core =
+    Core { name: "core unknown, not Rocket Lake", machines: &["(family 6, model 167)"], ..COVE };
 
 // How the names of vector instructions begin, after a `v`.
 const AES: &[&str] = &["aes"];
@@ -228,7 +232,7 @@ mod tests {
         );
         assert_eq!(
             of("Intel(R) Xeon(R) Processor (family 6, model 167), 2 threads").unwrap().name,
-            "Redwood Cove"
+            "core unknown, not Rocket Lake"
         );
         assert!(of("AMD EPYC (family 23, model 49), 2 threads").is_none());
         assert!(of("an abacus").is_none());
