@@ -29,6 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     parallel: Parallel::Both,
     any_block_size: false,
     tag_bytes: &[4, 8, 12, 13, 14, 15, 16],
+    aad_strings_max: 1,
     reuse: Reuse::Forgery,
     admits: every_cipher,
     wipes_forged: true,
