@@ -247,10 +247,64 @@ fn chunks_of_any_size_make_the_same_bytes() {
     }
 }
 
+/// RFC 5297, appendix A.1 and A.2, with the tag after the ciphertext. SIV with no string, an empty one and two.
+#[test]
+fn siv_takes_a_list_of_strings_and_needs_no_nonce() {
+    let key = "fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
+    let aad = ["--aad", "101112131415161718191a1b1c1d1e1f2021222324252627"];
+    let plain = unhex("112233445566778899aabbccddee");
+    let sealed = piped(&plain, &raw("aes-128", "siv", key, &aad));
+    assert_eq!(hex(&sealed), "40c02b9690c4dc04daef7f6afe5c85632d07c6e8f37f950acd320a2ecc93");
+    let key = "7f7e7d7c7b7a79787776757473727170404142434445464748494a4b4c4d4e4f";
+    let aads = [
+        "--nonce",
+        "09f911029d74e35bd84156c5635688c0",
+        "--aad",
+        "00112233445566778899aabbccddeeffdeaddadadeaddadaffeeddccbbaa99887766554433221100",
+        "--aad",
+        "102030405060708090a0",
+    ];
+    let plain = b"this is some plaintext to encrypt using SIV-AES";
+    let sealed = piped(plain, &raw("aes-128", "siv", key, &aads));
+    let want = "cb900f2fddbe404326601965c889bf17dba77ceb094fa663b7a3f748ba8af829\
+                ea64ad544a272e9c485b62a3fd5c0d7bdb6e3b432667eb06f4d14bff2fbd0f";
+    assert_eq!(hex(&sealed), want);
+    assert_eq!(piped(&sealed, &raw("aes-128", "siv", key, &[&aads[..], &["-d"]].concat())), plain);
+
+    let lists: [&[&str]; 4] =
+        [&[], &["--aad", ""], &["--aad", "", "--aad", ""], &["--aad", "", "--iv", "00"]];
+    for (i, list) in lists.iter().enumerate() {
+        let sealed = piped(plain, &raw("aes-128", "siv", key, list));
+        let no_nonce = [list, &["--iv", ""][..]].concat();
+        if i < 3 {
+            assert_eq!(
+                piped(plain, &raw("aes-128", "siv", key, &no_nonce)),
+                sealed,
+                "an empty nonce is none"
+            );
+        }
+        for (j, other) in lists.iter().enumerate() {
+            let args = raw("aes-128", "siv", key, &[other, &["-d", "in", "-o", "out"][..]].concat());
+            let place = Place::with(&sealed);
+            if i == j {
+                place.run(&args).printed();
+                assert_eq!(place.read("out"), plain);
+                continue;
+            }
+            let line = place.refuses(3, &args);
+            assert_eq!(line.contains("needs --aad \"\""), j == 0, "{line}");
+        }
+    }
+    let line =
+        Place::with(plain).refuses(2, &raw("aes-128", "siv", key, &["--aad"; 254].map(|_| "--aad=00")));
+    assert!(line.contains("126 times"), "{line}");
+}
+
 #[test]
 fn options_that_a_mode_has_no_use_for() {
     let (key, long) = (key(128), hex(&painted(32, 7)));
-    let cases: [(&str, &[&str], &str); 21] = [
+    let cases: [(&str, &[&str], &str); 22] = [
+        ("gcm", &["--iv", IV, "--aad", "00", "--aad", "01"], "--aad once"),
         ("ecb", &["--iv", IV], "--iv"),
         ("xts", &["--iv", IV], "--iv"),
         ("ctr", &["--iv", IV, "--padding", "pkcs7"], "--padding"),

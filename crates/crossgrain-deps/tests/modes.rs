@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crossgrain::internal::block::Family;
 use crossgrain::internal::reference::{self, BlockCipher, gcm_siv};
 use crossgrain::mode::{Aead, Initial, Mode, Options, Start};
-use crossgrain::{Block, Cipher, Direction, Key};
+use crossgrain::{Block, Buffers, Cipher, Direction, Key};
 use crossgrain_deps::Kind;
 use crossgrain_deps::modes::{
     Affine, Analysis, Answer, BLOCKS, Carried, Ciphers, Dependence, Message, Op, Order, Verdict, on_blocks,
@@ -437,10 +437,31 @@ fn engine(mode: Mode, case: &Case<'_>, data: &mut [u8]) -> Option<Block> {
 }
 
 fn aead(mode: &impl Aead, case: &Case<'_>, nonce: &[u8], data: &mut [u8]) -> Option<Block> {
+    let strings: &[&[u8]] = if case.header.is_empty() { &[] } else { &[case.header] };
+    let data = Buffers::in_place(data);
     match case.direction {
-        Encrypt => Some(mode.seal(nonce, case.header, data).unwrap()[..].try_into().unwrap()),
-        Decrypt => mode.open(nonce, case.header, &case.tag.unwrap(), data).ok().and(case.tag),
+        Encrypt => Some(mode.seal_with(nonce, strings, data).unwrap()[..].try_into().unwrap()),
+        Decrypt => mode.open_with(nonce, strings, &case.tag.unwrap(), data).ok().and(case.tag),
     }
+}
+
+/// SIV without a header: the specification, the engine and the reference take no string, and not an empty one.
+#[test]
+fn siv_without_a_header_has_no_string() {
+    let (key, other, iv) = (key(Cipher::Aes128, 4), key(Cipher::Aes128, 9), *b"an initial block");
+    let input = painted_blocks(3, 5);
+    let message = Message { iv, header: &[], input: &input, tag: TAG };
+    let answer = specified((Mode::Siv, Encrypt), (&key, &other), message, Order::Apart);
+    let (mac, counter) = (reference::cipher(&key), reference::cipher(&other));
+    for (strings, is_equal) in [(&[&iv[..]][..], true), (&[&[], &iv], false)] {
+        let mut data = input.as_flattened().to_vec();
+        let tag = reference::siv::siv((&*mac, &*counter), Encrypt, strings, TAG, &mut data);
+        assert_eq!((Some(tag) == answer.tag, data == answer.output.as_flattened()), (is_equal, is_equal));
+    }
+    let mut data = input.as_flattened().to_vec();
+    let case = Case { keys: [&key, &other], direction: Encrypt, iv, header: &[], tag: None };
+    assert_eq!(engine(Mode::Siv, &case, &mut data), answer.tag);
+    assert_eq!(data, answer.output.as_flattened());
 }
 
 #[test]

@@ -69,13 +69,10 @@ impl State {
         (block, byte / WORD_BYTES, self.half)
     }
 
-    fn seek(&mut self, (block, word, half): Place) -> PyResult<()> {
-        if word >= BLOCK_WORDS {
-            return Err(PyValueError::new_err("a block has words 0 and 1"));
-        }
+    /// Goes to a place. Its word is 0 or 1.
+    fn seek(&mut self, (block, word, half): Place) {
         self.rng.seek_block(block, word * WORD_BYTES);
         self.half = half;
-        Ok(())
     }
 
     fn next_half(&mut self) -> u32 {
@@ -212,14 +209,19 @@ impl Core {
         self.alone(py, |state| Ok((PyBytes::new(py, &state.key), state.place())))
     }
 
-    /// Goes to a place, under another key if it is another, in the same memory: C may know where the state is.
+    /// Goes to a place, under another key if it is another, in the same memory: C may know where the state is. If the key or
+    /// the place is refused, the generator stays as it was.
     fn restore(&self, py: Python<'_>, cipher: &str, key: &Bound<'_, PyAny>, place: Place) -> PyResult<()> {
         let (cipher, key) = (cipher.parse().map_err(refused)?, taken(key, "the key")?);
+        if place.1 >= BLOCK_WORDS {
+            return Err(PyValueError::new_err(format!("a block has words 0 and 1, and no word {}", place.1)));
+        }
         self.alone(py, |state| {
             if (cipher, &key) != (state.cipher, &state.key) {
                 *state = State::new(py, cipher, key, self.threads)?;
             }
-            state.seek(place)
+            state.seek(place);
+            Ok(())
         })
     }
 
@@ -229,7 +231,8 @@ impl Core {
             let (block, word, half) = state.place();
             let word = word + words % BLOCK_WORDS;
             let block = block.wrapping_add(blocks).wrapping_add((word / BLOCK_WORDS) as u128);
-            state.seek((block, word % BLOCK_WORDS, half.filter(|_| keeps_half)))
+            state.seek((block, word % BLOCK_WORDS, half.filter(|_| keeps_half)));
+            Ok(())
         })
     }
 

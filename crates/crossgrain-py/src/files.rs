@@ -107,6 +107,9 @@ impl Writer {
         threads: usize,
     ) -> PyResult<Self> {
         let secret = taken(secret, "the key")?;
+        if is_passphrase && secret.is_empty() {
+            return Err(Error::new_err("the passphrase is empty: choose one"));
+        }
         let options = Options { threads, ..Options::default() };
         let suite: Suite = suite.parse().map_err(refused)?;
         let (place, output) = begun(&target, overwrite, Content::Open)?;

@@ -6,10 +6,11 @@ use crossgrain::plan::Plans;
 use crossgrain::{BLOCK_BYTES, Buffers, Direction, Error as Refusal};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList, PyTuple};
+use zeroize::Zeroizing;
 
 use crate::buffer::{Lent, taken};
-use crate::{Error, pool, refused};
+use crate::{Error, Forged, pool, refused};
 
 /// How a mode is to be run, as Python's side hands it on.
 #[derive(FromPyObject)]
@@ -167,25 +168,27 @@ pub(crate) fn apply_sealed<'py>(
     mode: &str,
     decrypt: bool,
     key: &Bound<'py, PyAny>,
-    nonce: &Bound<'py, PyAny>,
-    aad: &Bound<'py, PyAny>,
+    nonce: Option<&Bound<'py, PyAny>>,
+    aad: Option<&Bound<'py, PyAny>>,
     tag_bytes: usize,
     how: How,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (data, key) = (Lent::to_read(data, "data")?, taken(key, "the key")?);
-    let (nonce, aad) = (taken(nonce, "the nonce")?, taken(aad, "aad")?);
+    let nonce = nonce.map(|nonce| taken(nonce, "the nonce")).transpose()?.unwrap_or_default();
     let how = how.worth(data.len_bytes());
     let options = how.options()?;
     let (cipher, mode) = (cipher.parse().map_err(refused)?, mode.parse::<Mode>().map_err(refused)?);
-    let mode = || mode.aead(cipher, &key, tag_bytes, &options);
+    let aads = strings(mode, aad)?;
+    let aads: Vec<_> = aads.iter().map(|aad| &aad[..]).collect();
+    let bound = || mode.aead(cipher, &key, tag_bytes, &options);
     if tag_bytes > BLOCK_BYTES {
         // Refused, before so much memory is asked for.
-        mode().map_err(refused)?;
+        bound().map_err(refused)?;
     }
     if !decrypt {
         let lens_bytes = [data.len_bytes(), tag_bytes];
         return into_output(py, (&data, Reading::Once), out, lens_bytes, how.threads, |buffers, place| {
-            let tag = mode()?.seal(&nonce, &aad, buffers)?;
+            let tag = bound()?.seal_with(&nonce, &aads, buffers)?;
             place.copy_from_slice(&tag);
             Ok(())
         });
@@ -197,6 +200,31 @@ pub(crate) fn apply_sealed<'py>(
     // What is decrypted may lie where it stands.
     let tag = data.bytes()[body_bytes..].to_vec();
     into_output(py, (&data, Reading::Twice), out, [body_bytes, 0], how.threads, |buffers, _| {
-        mode()?.open(&nonce, &aad, &tag, buffers)
+        bound()?.open_with(&nonce, &aads, &tag, buffers)
     })
+    .map_err(|error| with_hint(py, error, mode, &aads))
+}
+
+/// The strings of associated data: none for `None`, one for bytes, and for a list or tuple as many as it has.
+fn strings(mode: Mode, aad: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Zeroizing<Vec<u8>>>> {
+    let Some(aad) = aad else { return Ok(Vec::new()) };
+    if !aad.is_instance_of::<PyList>() && !aad.is_instance_of::<PyTuple>() {
+        return Ok(vec![taken(aad, "aad")?]);
+    }
+    if mode.entry().aad_strings_max == 1 {
+        let why = format!("{mode} takes one string of associated data, and no list: give bytes, or use siv");
+        return Err(Error::new_err(why));
+    }
+    aad.try_iter()?.map(|aad| taken(&aad?, "each string of aad")).collect()
+}
+
+/// The same error; for siv without associated data with the advice that `seal` once sealed an empty string then.
+fn with_hint(py: Python<'_>, error: PyErr, mode: Mode, aads: &[&[u8]]) -> PyErr {
+    if mode.entry().aad_strings_max == 1 || !aads.is_empty() || !error.is_instance_of::<Forged>(py) {
+        return error;
+    }
+    Forged::new_err(format!(
+        "{}; data that an earlier version sealed without aad needs aad=b\"\"",
+        error.value(py)
+    ))
 }

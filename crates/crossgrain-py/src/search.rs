@@ -56,7 +56,7 @@ pub(crate) struct Job<'py> {
     #[pyo3(item)]
     iv: Vec<u8>,
     #[pyo3(item)]
-    aad: Vec<u8>,
+    aad: Vec<Vec<u8>>,
     #[pyo3(item)]
     tag: Vec<u8>,
     #[pyo3(item)]
@@ -80,7 +80,7 @@ pub(crate) struct Job<'py> {
     #[pyo3(item)]
     kdf: String,
     #[pyo3(item)]
-    salt: Vec<u8>,
+    salt: Option<Vec<u8>>,
     #[pyo3(item)]
     iterations: u32,
     #[pyo3(item)]
@@ -121,7 +121,7 @@ impl Job<'_> {
                 cipher,
                 mode,
                 nonce: self.iv.clone(),
-                aad: self.aad.clone(),
+                aads: self.aad.clone(),
                 ciphertext: self.crypt.clone(),
                 tag: self.tag.clone(),
                 options,
@@ -185,18 +185,25 @@ impl Job<'_> {
     }
 
     fn kdf(&self) -> PyResult<Kdf> {
-        let (salt, iterations) = (self.salt.clone(), self.iterations);
-        Ok(match self.kdf.as_str() {
+        let (kdf, iterations) = (self.kdf.as_str(), self.iterations);
+        let salt = || {
+            let why = || Error::new_err(format!("{kdf} takes a salt: give it, b\"\" if it is empty"));
+            self.salt.clone().ok_or_else(why)
+        };
+        Ok(match kdf {
             "exact" => Kdf::Exact,
             "zeros" => Kdf::Zeros,
             "repeat" => Kdf::Repeat,
             "sha256" => Kdf::Sha256,
-            "pbkdf2-sha256" => Kdf::Pbkdf2 { hash: Hash::Sha256, salt, iterations },
-            "pbkdf2-sha512" => Kdf::Pbkdf2 { hash: Hash::Sha512, salt, iterations },
-            "scrypt" => Kdf::Scrypt { salt, log_n: self.log_n, r: self.block_size, p: self.lanes },
-            "argon2id" => {
-                Kdf::Argon2id { salt, memory_kib: self.memory_kib, passes: iterations, lanes: self.lanes }
-            }
+            "pbkdf2-sha256" => Kdf::Pbkdf2 { hash: Hash::Sha256, salt: salt()?, iterations },
+            "pbkdf2-sha512" => Kdf::Pbkdf2 { hash: Hash::Sha512, salt: salt()?, iterations },
+            "scrypt" => Kdf::Scrypt { salt: salt()?, log_n: self.log_n, r: self.block_size, p: self.lanes },
+            "argon2id" => Kdf::Argon2id {
+                salt: salt()?,
+                memory_kib: self.memory_kib,
+                passes: iterations,
+                lanes: self.lanes,
+            },
             kdf => {
                 let all = "exact, zeros, repeat, sha256, pbkdf2-sha256, pbkdf2-sha512, scrypt or argon2id";
                 return Err(unknown("kdf", kdf, all));

@@ -40,7 +40,25 @@ def test_by_a_passphrase(tmp_path):
         crossgrain.decrypt_file(tmp_path / "sealed", tmp_path / "wrong", passphrase="hoher")
     with pytest.raises(crossgrain.Error, match="passphrase"):
         crossgrain.decrypt_file(tmp_path / "sealed", tmp_path / "wrong", key=KEY)
+    for empty in ("", b"", bytearray()):
+        with pytest.raises(crossgrain.Error, match="the passphrase is empty"):
+            crossgrain.encrypt_file(tmp_path / "plain", tmp_path / "empty", passphrase=empty)
+        with pytest.raises(crossgrain.Error, match="the passphrase is empty"):
+            crossgrain.EncryptedFile(tmp_path / "empty", "x", passphrase=empty)
     assert sorted(os.listdir(tmp_path)) == ["back", "plain", "sealed"]
+
+
+def test_a_file_object_is_not_made_twice(tmp_path):
+    """A second, refused, call of `__init__` once threw away what had been written."""
+    path = tmp_path / "sealed"
+    with crossgrain.EncryptedFile(path, "x", key=KEY) as file:
+        file.write(b"some text")
+        for wrong in ({}, {"mode": "q", "key": KEY}, {"mode": "w", "key": KEY}, {"mode": "w", "key": bytes(3)}):
+            with pytest.raises((ValueError, RuntimeError)):
+                file.__init__(path, **wrong)
+        file.write(b" and more")
+    with crossgrain.EncryptedFile(path, key=KEY) as file:
+        assert file.read() == b"some text and more"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")

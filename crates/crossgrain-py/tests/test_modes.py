@@ -156,6 +156,75 @@ def test_a_message_is_sealed_and_opened(mode, cipher):
             crossgrain.open(sealed, **{**given, "aad": b"tail"})
 
 
+RFC5297_A1 = {
+    "key": bytes.fromhex("fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"),
+    "aad": bytes.fromhex("101112131415161718191a1b1c1d1e1f2021222324252627"),
+}
+RFC5297_A2 = {
+    "key": bytes.fromhex("7f7e7d7c7b7a79787776757473727170404142434445464748494a4b4c4d4e4f"),
+    "aad": [
+        bytes.fromhex("00112233445566778899aabbccddeeffdeaddadadeaddadaffeeddccbbaa99887766554433221100"),
+        bytes.fromhex("102030405060708090a0"),
+    ],
+    "nonce": bytes.fromhex("09f911029d74e35bd84156c5635688c0"),
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "plain", "sealed"),
+    [
+        (RFC5297_A1, "112233445566778899aabbccddee", "40c02b9690c4dc04daef7f6afe5c85632d07c6e8f37f950acd320a2ecc93"),
+        (
+            RFC5297_A2,
+            b"this is some plaintext to encrypt using SIV-AES".hex(),
+            "cb900f2fddbe404326601965c889bf17dba77ceb094fa663b7a3f748ba8af829ea64ad544a272e9c485b62a3fd5c0d7bdb6e3b432667eb06f4d14bff2fbd0f",
+        ),
+    ],
+)
+def test_siv_is_rfc_5297s(given, plain, sealed):
+    given = {**given, "cipher": "aes-128", "mode": "siv"}
+    assert crossgrain.seal(bytes.fromhex(plain), **given).hex() == sealed
+    assert crossgrain.open(bytes.fromhex(sealed), **given).hex() == plain
+
+
+def test_siv_tells_no_string_from_an_empty_one():
+    given = {"key": key_of("aes-256", "siv"), "mode": "siv"}
+    lists = [None, b"", [b"", b""], [b"ab"], (b"a", bytearray(b"b")), [np.frombuffer(b"b", np.uint8), b"a"]]
+    sealed = [crossgrain.seal(b"some text", aad=aad, **given) for aad in lists]
+    assert len(set(sealed)) == len(lists)
+    for same, other in ((None, []), (b"", [b""]), ([b"ab"], b"ab")):
+        assert crossgrain.seal(b"some text", aad=same, **given) == crossgrain.seal(b"some text", aad=other, **given)
+    for i, message in enumerate(sealed):
+        for j, aad in enumerate(lists):
+            if i == j:
+                assert crossgrain.open(message, aad=aad, **given) == b"some text"
+            else:
+                with pytest.raises(crossgrain.Forged, match='needs aad=b""' if aad is None else "is not the right one$"):
+                    crossgrain.open(message, aad=aad, **given)
+    assert crossgrain.seal(b"some text", nonce=b"", **given) == sealed[0], "an empty nonce is none"
+    cryptography = pytest.importorskip("cryptography.hazmat.primitives.ciphers.aead")
+    if hasattr(cryptography, "AESSIV"):
+        for aad, other in ((None, []), ([b"a", b"b"], [b"a", b"b"])):
+            want = cryptography.AESSIV(given["key"]).encrypt(b"some text", other)
+            ours = crossgrain.seal(b"some text", aad=aad, **given)
+            assert ours == want[16:] + want[:16], "the tag comes first there"
+
+
+@pytest.mark.parametrize("mode", [mode for mode in TAGGED if mode != "siv"])
+def test_other_modes_take_one_string_and_need_a_nonce(mode):
+    given = {"key": KEY, "nonce": b"twelve bytes", "mode": mode}
+    assert crossgrain.seal(b"some text", **given) == crossgrain.seal(b"some text", aad=b"", **given)
+    for call, data in ((crossgrain.seal, b"some text"), (crossgrain.open, bytes(20))):
+        for aad in ([], [b"head"], (b"a", b"b")):
+            with pytest.raises(crossgrain.Error, match=f"{mode} takes one string of associated data"):
+                call(data, aad=aad, **given)
+        with pytest.raises(crossgrain.Error, match="nonce"):
+            call(data, key=KEY, mode=mode)
+    for aad in (5, "head"):
+        with pytest.raises(BufferError, match="aad cannot be used"):
+            crossgrain.seal(b"some text", aad=aad, **given)
+
+
 def test_gcm_is_gcm():
     cryptography = pytest.importorskip("cryptography.hazmat.primitives.ciphers.aead")
     want = cryptography.AESGCM(KEY).encrypt(IV[:12], b"some text", b"head")

@@ -198,6 +198,48 @@ def test_states_that_make_no_sense_are_refused():
         stream.state = 5
 
 
+@pytest.mark.parametrize("cls", BOTH)
+def test_a_state_that_is_refused_changes_nothing(cls):
+    stream = cls(1)
+    Generator(stream).integers(0, 2**32, 3, dtype=np.uint32)
+    before, other = stream.state, cls(2, bits=256).state
+    changes = [{"word": 2}, {"word": 5}, {"word": -1}, {"word": None}, {"word": 1 << 70}, {"key": -1}, {"key": 1 << 256}, {"bits": 64}, {"bits": None}, {"counter": "x"}, {"counter": None}]
+    wrong = [{**other, "state": {**other["state"], **change}} for change in changes]
+    wrong += [{**other, "has_uint32": 1, "uinteger": half} for half in (-1, 1 << 32, None)]
+    wrong += [{name: other[name] for name in other if name != left} for left in ("bit_generator", "state", "has_uint32")]
+    for state in wrong:
+        with pytest.raises((ValueError, TypeError, OverflowError)):
+            stream.state = state
+        assert stream.state == before, state
+    twin = cls(1)
+    Generator(twin).integers(0, 2**32, 3, dtype=np.uint32)
+    assert np.array_equal(stream.random_raw(9), twin.random_raw(9))
+
+
+def test_arguments_that_are_refused_change_nothing():
+    stream = AESCounter(1)
+    stream.random_raw(7)
+    before = stream.state
+    calls = [
+        lambda: stream.advance("x"),
+        lambda: stream.jumped("x"),
+        lambda: stream.random_raw("x"),
+        lambda: stream.random_raw(-1),
+        lambda: stream.random_raw(-1, output=False),
+        lambda: stream.fill(np.empty(3, np.float32)),
+        lambda: stream.fill(np.empty(3), kind="norm"),
+        lambda: stream.fill_at("x", np.empty(3)),
+        lambda: stream.bytes(-1),
+        lambda: stream._core.restore("aes-256", bytes(32), (0, 2, None)),
+        lambda: stream._core.restore("aes-256", bytes(31), (0, 1, None)),
+        lambda: stream.__init__(2),
+    ]
+    for number, call in enumerate(calls):
+        with pytest.raises((ValueError, TypeError, OverflowError, RuntimeError)):
+            call()
+        assert stream.state == before, number
+
+
 @pytest.mark.parametrize(
     "made",
     [

@@ -94,6 +94,25 @@ def test_a_tag_tells_the_key(mode, cipher):
     assert search_shard(Search(cipher=cipher, mode=mode, key_mask=mask, **message | {"aad": b"off"})) == []
 
 
+@pytest.mark.parametrize("aad", [None, b"", [b"of", b"f"]])
+def test_a_tag_of_siv_tells_the_key_by_a_list_of_strings(aad):
+    key = bytes(range(32))
+    sealed = crossgrain.seal(PLAIN, key=key, aad=aad, cipher="aes-128", mode="siv")
+    given = {"cipher": "aes-128", "mode": "siv", "key_mask": key.hex()[:-2] + "??", "crypt": sealed[:-16], "tag": sealed[-16:]}
+    assert search_shard(Search(**given, aad=aad), goes_on=True) == [(key[-1], key, key)]
+    assert search_shard(Search(**given, aad=[b""] if aad is None else None)) == []
+
+
+@pytest.mark.parametrize("kdf", ["pbkdf2-sha256", "pbkdf2-sha512", "scrypt", "argon2id"])
+def test_a_salt_that_is_absent_is_no_empty_one(kdf):
+    given = {"words": [b"w"], "kdf": kdf, "iterations": 1, "log_n": 1, "memory_kib": 64}
+    with pytest.raises(crossgrain.Error, match=f"{kdf} takes a salt"):
+        lost(bytes(16), **given)
+    if kdf.startswith("pbkdf2"):
+        key = hashlib.pbkdf2_hmac(kdf.removeprefix("pbkdf2-"), b"w", b"", 1, 16)
+        assert search_shard(lost(key, **given | {"salt": b"", "log_n": 0, "memory_kib": 0})) == [(0, b"w", key)]
+
+
 def test_a_sector_tells_both_keys():
     key, sector = bytes(range(32)), bytes(range(256)) * 2
     sealed = crossgrain.encrypt(sector, key=key, cipher="aes-128", mode="xts", sector=7)

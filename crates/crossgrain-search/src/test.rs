@@ -7,6 +7,7 @@ use zeroize::Zeroizing;
 
 use super::job::Test;
 use super::{BlockMode, Error};
+use crossgrain::Buffers;
 use crossgrain::internal::block::{self, BLOCK_BYTES, Cipher, Direction, Key};
 use crossgrain::internal::reference::{self, xts};
 use crossgrain::mode::{Aead as _, Initial, Mode, Options, Start, Tag};
@@ -36,8 +37,8 @@ pub struct Tagged {
     pub mode: Mode,
     /// The nonce.
     pub nonce: Vec<u8>,
-    /// What the tag vouches for besides.
-    pub aad: Vec<u8>,
+    /// The strings of associated data: one at most, or a list for a mode that takes one.
+    pub aads: Vec<Vec<u8>>,
     /// The ciphertext, whole.
     pub ciphertext: Vec<u8>,
     /// The tag.
@@ -133,14 +134,18 @@ impl Test for XtsSector {
 }
 
 impl Tagged {
+    fn strings(&self) -> Vec<&[u8]> {
+        self.aads.iter().map(Vec::as_slice).collect()
+    }
+
     fn open(&self, key: &[u8], data: &mut [u8]) -> Result<(), Error> {
         let mode = self.mode.aead(self.cipher, key, self.tag.len(), &self.options)?;
-        Ok(mode.open(&self.nonce, &self.aad, &self.tag, data)?)
+        Ok(mode.open_with(&self.nonce, &self.strings(), &self.tag, Buffers::in_place(data))?)
     }
 
     fn seal(&self, key: &[u8], data: &mut [u8]) -> Result<Tag, Error> {
         let mode = self.mode.aead(self.cipher, key, self.tag.len(), &self.options)?;
-        Ok(mode.seal(&self.nonce, &self.aad, data)?)
+        Ok(mode.seal_with(&self.nonce, &self.strings(), Buffers::in_place(data))?)
     }
 }
 

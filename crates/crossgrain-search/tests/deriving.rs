@@ -210,7 +210,7 @@ fn derived_keys_go_to_a_slow_test() {
         cipher: Cipher::Aes128,
         mode: gcm,
         nonce: vec![7; 12],
-        aad: Vec::new(),
+        aads: Vec::new(),
         ciphertext,
         tag: tag.to_vec(),
         options,

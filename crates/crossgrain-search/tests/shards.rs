@@ -354,7 +354,7 @@ fn slow_tests_find_their_key() {
             let given = (&nonce[..], &aad[..], tag_bytes);
             let (ciphertext, tag) = encrypted(mode, (cipher, &keys), given, &plaintext);
             let (tag, options) = (tag.unwrap()[..tag_bytes].to_vec(), options.clone());
-            finds(Tagged { cipher, mode, nonce, aad, ciphertext, tag, options }, &keys);
+            finds(Tagged { cipher, mode, nonce, aads: vec![aad], ciphertext, tag, options }, &keys);
         }
         for (name, mode) in block_modes() {
             let text = b"Printable text, that is what it is, of 64 bytes, more or less...".to_vec();
@@ -391,7 +391,7 @@ fn what_a_test_refuses_is_told_at_once() {
         cipher,
         mode: Mode::Gcm,
         nonce: nonce.to_vec(),
-        aad: Vec::new(),
+        aads: Vec::new(),
         ciphertext: vec![1; 16],
         tag: vec![0; tag_bytes],
         options: options.clone(),

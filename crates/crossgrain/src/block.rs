@@ -292,6 +292,13 @@ pub enum Error {
         /// The length given, in bytes.
         len_bytes: usize,
     },
+    /// More strings of associated data than the mode takes.
+    AadStrings {
+        /// The most that it takes, a nonce of SIV included.
+        most: usize,
+        /// The number given.
+        count: usize,
+    },
     /// A cipher that a mode is not defined for.
     UnfitCipher {
         /// The mode's name.
@@ -443,6 +450,14 @@ impl fmt::Display for Error {
             Self::NonceBytes { mode, least, most, len_bytes } => {
                 write!(f, "a nonce of {mode} has {least} to {most} bytes, not {len_bytes}")
             }
+            Self::AadStrings { most: 1, count } => write!(
+                f,
+                "the mode takes one string of associated data, not {count}: encode them as one, or use siv"
+            ),
+            Self::AadStrings { most, count } => write!(
+                f,
+                "the mode takes {most} strings of associated data, the nonce included, not {count}: join some of them"
+            ),
             Self::UnfitCipher { mode, cipher, fit } => {
                 write!(f, "{mode} is not defined for {cipher}: choose one of {fit}")
             }

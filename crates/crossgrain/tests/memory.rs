@@ -29,7 +29,7 @@ use crossgrain::mode::{
 };
 use crossgrain::plan::Birth;
 use crossgrain::stream::Stream;
-use crossgrain::{Block, Cipher, Direction, Key, rustcrypto, wide};
+use crossgrain::{Block, Buffers, Cipher, Direction, Key, rustcrypto, wide};
 use crossgrain_container::{Argon2id, Decryptor, Encryptor, Header, Limits, Secret, Suite};
 use scanner::secrets::{self, Secrets};
 use scanner::{MASK, Needle, Scanner, signals};
@@ -308,6 +308,8 @@ fn sealed(mode: &impl Aead, nonces: [&[u8]; 2], pieces: &mut [Vec<u8>]) {
         for piece in &mut *pieces {
             let tag = mode.seal(nonce, b"header", &mut *piece).unwrap();
             mode.open(nonce, b"header", &tag, &mut *piece).unwrap();
+            let tag = mode.seal_with(nonce, &[b"header"], Buffers::in_place(piece)).unwrap();
+            mode.open_with(nonce, &[b"header"], &tag, Buffers::in_place(piece)).unwrap();
         }
     }
 }

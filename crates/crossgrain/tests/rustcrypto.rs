@@ -247,6 +247,32 @@ fn a_stream_ends_where_positions_do() {
     assert_eq!(data, [0; 33]);
     ours.apply_keystream(&mut data[..16]);
     assert_eq!(ours.current_pos::<u128>(), u128::MAX - 16);
+    assert!(ours.try_apply_keystream(&mut [0; 2]).is_err());
+    ours.apply_keystream(&mut data[..1]);
+    assert_eq!(ours.current_pos::<u128>(), u128::MAX - 15);
+}
+
+/// Every position that can be sought can be asked for, and a seek that is refused leaves the stream where it was.
+#[test]
+fn a_seek_beyond_the_end_changes_nothing() {
+    let mut ours = Aes128Ctr::new(&[1; 16].into(), &IV.into());
+    ours.seek(77_u128);
+    for position in [u128::MAX, u128::MAX - 1, u128::MAX - 14] {
+        assert!(ours.try_seek(position).is_err(), "{position}");
+        assert_eq!(ours.try_current_pos::<u128>().ok(), Some(77));
+        let (mut got, mut want) = ([0; 40], [0; 117]);
+        ours.clone().apply_keystream(&mut got);
+        Aes128Ctr::new(&[1; 16].into(), &IV.into()).apply_keystream(&mut want);
+        assert_eq!(got, want[77..]);
+    }
+    for position in [u128::MAX - 15, u128::MAX - 16, u128::MAX - 31, u128::MAX - 32] {
+        ours.seek(position);
+        assert_eq!(ours.try_current_pos::<u128>().ok(), Some(position));
+        let left = (u128::MAX - 15 - position) as usize;
+        assert!(ours.try_apply_keystream(&mut vec![0; left + 1]).is_err());
+        assert_eq!(ours.try_current_pos::<u128>().ok(), Some(position), "nothing is used up");
+        ours.try_apply_keystream(&mut vec![0; left]).unwrap();
+    }
 }
 
 /// Ours, another implementation, and the other's mode over our block cipher: all seal alike, open what any of

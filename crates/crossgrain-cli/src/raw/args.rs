@@ -47,13 +47,15 @@ pub(crate) struct Args {
     key_file: Option<PathBuf>,
 
     /// The initial value in hex: the first counter block of ctr, the nonce of a mode with a tag, the
-    /// initialisation vector of the others; never use one twice with the same key
+    /// initialisation vector of the others; never use one twice with the same key. siv needs no nonce; an
+    /// empty one is the same as no nonce
     #[arg(long, visible_alias = "nonce", value_name = "HEX")]
     iv: Option<String>,
 
-    /// What the tag vouches for besides the data, in hex
-    #[arg(long, value_name = "HEX")]
-    aad: Option<String>,
+    /// Associated data in hex: authenticated, but not encrypted. For siv, repeat the option to give a list of strings; no
+    /// string and one empty string differ
+    #[arg(long = "aad", value_name = "HEX")]
+    aads: Vec<String>,
 
     /// The tag in hex, when decrypting data that has none at its end
     #[arg(long, value_name = "HEX", conflicts_with = "tag_file")]
@@ -201,9 +203,16 @@ pub(super) struct Plain {
 /// For a mode with a tag.
 pub(super) struct Sealed {
     pub(super) nonce: Vec<u8>,
-    pub(super) aad: Vec<u8>,
+    pub(super) aads: Vec<Zeroizing<Vec<u8>>>,
     pub(super) tag: TagPlace,
     pub(super) tag_bytes: usize,
+}
+
+impl Sealed {
+    /// The strings of associated data.
+    pub(super) fn strings(&self) -> Vec<&[u8]> {
+        self.aads.iter().map(|aad| &aad[..]).collect()
+    }
 }
 
 /// Where the tag is.
@@ -254,13 +263,20 @@ impl Args {
             ("--sector-size", self.sector_size.is_some(), has_sectors),
             ("--sector", self.sector.is_some(), has_sectors),
             ("--chunk-size", self.chunk_size.is_some(), !has_tag),
-            ("--aad", self.aad.is_some(), has_tag),
+            ("--aad", !self.aads.is_empty(), has_tag),
             ("--tag", self.tag.is_some(), has_tag),
             ("--tag-file", self.tag_file.is_some(), has_tag),
             ("--tag-bytes", self.tag_bytes.is_some(), has_tag),
         ];
         if let Some((option, ..)) = given.iter().find(|(_, is_given, is_used)| *is_given && !is_used) {
             return Err(Error::usage(format!("{} has no use for {option}: leave it out", self.mode)));
+        }
+        if has_tag && self.aads.len() > entry.aad_strings_max {
+            let why = match entry.aad_strings_max {
+                1 => "takes --aad once: give all of it as one string, or use siv".to_owned(),
+                most => format!("takes --aad {most} times at most: join some of them"),
+            };
+            return Err(Error::usage(format!("{} {why}", self.mode)));
         }
         self.refuse_one_file_for_two()
     }
@@ -370,12 +386,21 @@ impl Args {
             (None, Some(path)) => TagPlace::File(path.clone()),
             (None, None) => TagPlace::End,
         };
+        let aads = self.aads.iter().map(|digits| secret::decode_hex("--aad", digits.as_bytes()));
         Ok(Sealed {
-            nonce: self.initial(&self.usual_nonce())?,
-            aad: decoded("--aad", &self.aad)?.map(|aad| aad.to_vec()).unwrap_or_default(),
+            nonce: self.nonce()?,
+            aads: aads.collect::<Result<_, _>>()?,
             tag,
             tag_bytes: self.tag_bytes.unwrap_or(BLOCK_BYTES),
         })
+    }
+
+    /// The nonce, which is optional and then empty for a mode that needs no nonce.
+    fn nonce(&self) -> Result<Vec<u8>, Error> {
+        match self.mode.entry().initial {
+            Initial::Nonce { least: 0, .. } if self.iv.is_none() => Ok(Vec::new()),
+            _ => self.initial(&self.usual_nonce()),
+        }
     }
 
     /// The nonce that is best, as part of a sentence.

@@ -2,8 +2,8 @@
 
 use std::io::{Read, Write};
 
-use crossgrain::mode::Aead;
-use crossgrain::{Direction, Error as Refusal};
+use crossgrain::mode::{Aead, Mode};
+use crossgrain::{Buffers, Direction, Error as Refusal};
 use zeroize::Zeroizing;
 
 use super::args::{Engine, Job, Sealed, TagPlace};
@@ -50,7 +50,7 @@ fn seal(job: &Job, sealed: &Sealed, mode: &impl Aead, message: &mut [u8]) -> Res
         TagPlace::File(path) => Some(Output::file(path, job.force, Content::Open)?),
         _ => None,
     };
-    let tag = mode.seal(&sealed.nonce, &sealed.aad, &mut *message)?;
+    let tag = mode.seal_with(&sealed.nonce, &sealed.strings(), Buffers::in_place(message))?;
     write(&mut output, message)?;
     write(tag_output.as_mut().unwrap_or(&mut output), &tag)?;
     if let Some(tag_output) = tag_output {
@@ -74,13 +74,25 @@ fn open(job: &Job, sealed: &Sealed, mode: &impl Aead, from: &Name, message: &mut
         TagPlace::File(path) => (message, read_tag(path, tag_bytes)?),
     };
     let mut output = super::output(job)?;
-    let opened = mode.open(&sealed.nonce, &sealed.aad, &tag, &mut *message);
+    let opened = mode.open_with(&sealed.nonce, &sealed.strings(), &tag, Buffers::in_place(message));
     opened.map_err(|refusal| match refusal {
-        Refusal::Forged => Error::new(Exit::Corrupt, format!("{from} is not authentic: {refusal}")),
+        Refusal::Forged => {
+            let hint = hint(job.mode, sealed);
+            Error::new(Exit::Corrupt, format!("{from} is not authentic: {refusal}{hint}"))
+        }
         other => other.into(),
     })?;
     write(&mut output, message)?;
     output.finish()
+}
+
+/// Advice for a forged message without `--aad` in siv: earlier versions sealed one empty string then, not none.
+const fn hint(mode: Mode, sealed: &Sealed) -> &'static str {
+    if mode.entry().aad_strings_max > 1 && sealed.aads.is_empty() {
+        "; data that an earlier version sealed without --aad needs --aad \"\""
+    } else {
+        ""
+    }
 }
 
 /// A tag from a file of its own.

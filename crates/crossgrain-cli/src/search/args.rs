@@ -61,13 +61,13 @@ pub(crate) struct Args {
     pub(super) mode: Mode,
 
     /// The initial value in hex: the first counter block of ctr, the nonce of a mode with a tag, the initialisation
-    /// vector of the others
+    /// vector of the others; siv needs none
     #[arg(long, visible_alias = "nonce", value_name = "HEX")]
     pub(super) iv: Option<String>,
 
-    /// What the tag vouches for besides the data, in hex
+    /// Associated data in hex: authenticated, but not encrypted. For siv, repeat the option to give a list of strings
     #[arg(long, value_name = "HEX")]
-    pub(super) aad: Option<String>,
+    pub(super) aad: Vec<String>,
 
     /// The tag in hex
     #[arg(long, value_name = "HEX")]

@@ -38,7 +38,7 @@ impl Args {
         self.wants("--iv", self.iv.is_some(), takes_iv)?;
         self.wants("--sector", self.sector.is_some(), initial == Initial::Sector)?;
         self.wants("--tag", self.tag.is_some(), is_tagged)?;
-        self.wants("--aad", self.aad.is_some(), is_tagged)?;
+        self.wants("--aad", !self.aad.is_empty(), is_tagged)?;
         let options = Options { threads: 1, ..Options::default() };
         if is_tagged {
             return Ok(Known::Test(Box::new(self.tagged(cipher, options)?)));
@@ -114,7 +114,11 @@ impl Args {
     }
 
     fn tagged(&self, cipher: Cipher, options: Options) -> Result<Tagged, Error> {
-        let nonce = self.iv.as_deref().ok_or_else(|| Error::usage("there is no nonce: give --iv"))?;
+        let nonce = match (&self.iv, self.mode.entry().initial) {
+            (Some(nonce), _) => nonce,
+            (None, Initial::Nonce { least: 0, .. }) => "",
+            (None, _) => return Err(Error::usage("there is no nonce: give --iv")),
+        };
         let tag = self
             .tag
             .as_deref()
@@ -126,7 +130,7 @@ impl Args {
             cipher,
             mode: self.mode,
             nonce: hex("--iv", nonce)?,
-            aad: self.aad.as_deref().map_or(Ok(Vec::new()), |aad| hex("--aad", aad))?,
+            aads: self.aad.iter().map(|aad| hex("--aad", aad)).collect::<Result<_, _>>()?,
             ciphertext: hex("--crypt", self.one_crypt()?)?,
             tag: hex("--tag", tag)?,
             options,

@@ -19,7 +19,7 @@ pub const BLOCKS: &str = "blocks";
 /// How long a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lengths {
-    /// Blocks of header; only modes with a tag have one.
+    /// Blocks of header; only modes with a tag have one. In SIV, 0 means that there is no string of associated data.
     pub header_blocks: usize,
     /// Blocks of message, at least one.
     pub blocks: usize,

@@ -155,8 +155,8 @@ def seal(
     data: Buffer,
     *,
     key: Buffer,
-    nonce: Buffer,
-    aad: Buffer = b"",
+    nonce: Buffer | None = None,
+    aad: Buffer | list[Buffer] | tuple[Buffer, ...] | None = None,
     cipher: str = "aes-256",
     mode: str = "gcm",
     tag_bytes: int = 16,
@@ -168,7 +168,9 @@ def seal(
     """Encrypt a message by a mode with a tag, gcm or another, with the tag behind it; it vouches for the message and for `aad`.
 
     No nonce may be used twice with one key, but by gcm-siv and siv: `MODES` says what that shows, and how long nonces are.
-    One of 12 random bytes is good for 2**32 messages. `out`, if given, is
+    One of 12 random bytes is good for 2**32 messages. siv needs no nonce: None and b"" mean that there is none. siv also
+    takes `aad` as a list or tuple of strings, as RFC 5297 does, and None (no string), b"" and [b"", b""] differ. For the
+    other modes None is the same as b"". `out`, if given, is
     `tag_bytes` longer than `data`, and may begin with the same memory. A thread that writes to `data` or `out` meanwhile
     has a say in what the tag vouches for: leave `out` away where memory is shared with others.
     """
@@ -180,8 +182,8 @@ def open(  # noqa: A001 - the counterpart of seal, as everywhere in this field
     data: Buffer,
     *,
     key: Buffer,
-    nonce: Buffer,
-    aad: Buffer = b"",
+    nonce: Buffer | None = None,
+    aad: Buffer | list[Buffer] | tuple[Buffer, ...] | None = None,
     cipher: str = "aes-256",
     mode: str = "gcm",
     tag_bytes: int = 16,

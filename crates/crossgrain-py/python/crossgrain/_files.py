@@ -106,16 +106,19 @@ class EncryptedFile(io.RawIOBase):
         suite: str = "aes-256-gcm",
         threads: int = 0,
     ) -> None:
-        self._reader: _native.Reader | None = None
-        self._writer: _native.Writer | None = None
         mode = mode.removesuffix("b")
         (secret, is_passphrase), threads = _secret(key, passphrase), number("threads", threads)
+        if hasattr(self, "_reader"):
+            raise RuntimeError("the object has had its file: make another")
+        reader = writer = None
         if mode == "r":
-            self._reader = _native.Reader(path, secret, is_passphrase, threads)
+            reader = _native.Reader(path, secret, is_passphrase, threads)
         elif mode in ("w", "x"):
-            self._writer = _native.Writer(path, secret, is_passphrase, suite, mode == "w", threads)
+            writer = _native.Writer(path, secret, is_passphrase, suite, mode == "w", threads)
         else:
             raise ValueError(f"mode {mode!r} is none of r, w and x")
+        self._reader: _native.Reader | None = reader
+        self._writer: _native.Writer | None = writer
 
     def readable(self) -> bool:
         """Whether it was opened to be read."""

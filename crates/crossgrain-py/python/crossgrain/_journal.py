@@ -166,5 +166,9 @@ def _digest(search: Search, whole: tuple[int, int]) -> str:
     digest = hashlib.sha256(repr(whole).encode())
     for name, value in sorted(search._job().items()):
         value = _native.bytes_of(value, name) if name == "words" and value is not None else value
+        # Written as by earlier versions, so that their journals can be restored.
+        if name == "aad" and search.mode != "siv":
+            value = b"".join(value)
+        value = b"" if name == "salt" and value is None else value
         digest.update(repr((name, value)).encode())
     return digest.hexdigest()

@@ -72,9 +72,9 @@ class Search:
     crypt: bytes | str = b""
     #: What the plaintext looks like: "printable", or "file" for what begins as files of common kinds do.
     looks: str | None = None
-    #: The tag of a mode with one, and what it vouches for besides.
+    #: The tag of a mode with one, and the associated data: bytes, or None. siv takes a list of strings too.
     tag: bytes = b""
-    aad: bytes = b""
+    aad: bytes | Sequence[bytes] | None = None
     #: The number of the sector of xts, which is `known` from its beginning on, with all its ciphertext.
     sector: int = 0
     #: An encrypted file by its path, or its beginning: candidates are passphrases, or keys where it takes a key.
@@ -97,8 +97,8 @@ class Search:
     #: How a key is made: exact, zeros, repeat, sha256, pbkdf2-sha256, pbkdf2-sha512, scrypt, argon2id; zeros for text
     #: and exact for keys unless given.
     kdf: str | None = None
-    #: What it takes, by the names it has on the command line.
-    salt: bytes = b""
+    #: Parameters of the kdf, named as on the command line. A kdf with a salt needs one, even if it is empty.
+    salt: bytes | None = None
     iterations: int = 0
     log_n: int = 0
     block_size: int = 8
@@ -144,7 +144,9 @@ class Search:
             **{name: getattr(self, name) for name in self.__dataclass_fields__},
             "known": [_texts(plain, crypt) for plain, crypt in self.known],
             "crypt": _unhex(self.crypt),
-            **{name: _native.bytes_of(getattr(self, name), name) for name in ("iv", "aad", "tag", "salt")},
+            **{name: _native.bytes_of(getattr(self, name), name) for name in ("iv", "tag")},
+            "salt": None if self.salt is None else _native.bytes_of(self.salt, "salt"),
+            "aad": [_native.bytes_of(aad, "aad") for aad in _strings(self.aad)],
             "mask": None if self.mask is None else _bytes(self.mask),
             "sets": [_bytes(text) for text in self.sets],
             "rules": [_bytes(rule) for rule in self.rules],
@@ -234,6 +236,13 @@ def _beginning(file: str | os.PathLike[str] | bytes) -> bytes:
         return file[: _native.search_prefix_bytes()]
     with open(os.fspath(file), "rb") as opened:  # a path, and no number of an open file
         return opened.read(_native.search_prefix_bytes())
+
+
+def _strings(aad: Any) -> Sequence[Any]:
+    """The strings of associated data: none, one, or a list or tuple of them."""
+    if aad is None:
+        return ()
+    return aad if isinstance(aad, (list, tuple)) else (aad,)
 
 
 def _bytes(text: str | Buffer) -> bytes:

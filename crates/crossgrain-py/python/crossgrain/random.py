@@ -52,6 +52,7 @@ class _Counter(BitGenerator):
         if hasattr(self, "_core"):
             # Generators and compiled code know where its memory is.
             raise RuntimeError("the generator is made already: set its state, or make another")
+        block = int(counter) % _BLOCKS
         if bits not in (128, 192, 256):
             raise ValueError(f"{self._FAMILY} has keys of 128, 192 or 256 bits, not {bits}")
         if key is not None and seed is not None:
@@ -64,7 +65,7 @@ class _Counter(BitGenerator):
         else:
             key_bytes = _key_bytes(key, bits)
         self._begin(key_bytes, threads)
-        self._core.restore(self._cipher(key_bytes), key_bytes, (int(counter) % _BLOCKS, 0, None))
+        self._core.restore(self._cipher(key_bytes), key_bytes, (block, 0, None))
 
     def _begin(self, key: Any, threads: int) -> None:
         self._threads = threads = number("threads", threads)

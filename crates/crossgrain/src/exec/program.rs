@@ -13,6 +13,7 @@ use super::threads::Threads;
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
 use crate::message::AeadMessage;
 use crate::part::chain::{Rule, Strand};
+use crate::part::ghash::Ghash;
 use crate::part::mask::LongMasks;
 use crate::part::{GcmNonce, GcmWay, Keys, Source};
 use crate::plan::{Costs, Job, Limits, Plan, choose};
@@ -192,10 +193,10 @@ impl Program {
         }
     }
 
-    /// Prepares for [`Program::gcm`] where its cipher has a kernel, by GHASH that is bound by the instructions that are given.
-    pub fn prepare_gcm(&mut self) -> Option<Features> {
+    /// [`WholePart::prepare_gcm`] for [`Program::gcm`].
+    pub fn prepare_gcm(&mut self, h: &Block) -> Option<Ghash> {
         match &mut self.bound[0] {
-            Bound::Whole(cipher) => cipher.prepare_gcm(),
+            Bound::Whole(cipher) => cipher.prepare_gcm(h),
             Bound::Tiles(_) => None,
         }
     }

@@ -87,6 +87,39 @@ pub trait Aead: Send + Sync {
         message.tag = tag.try_into()?;
         self.open_message(&mut message)
     }
+
+    /// Encrypts a message with a list of associated strings, and gives its tag.
+    ///
+    /// [`Siv`](super::Siv) authenticates each string separately, so that none, one empty string and two strings differ
+    /// (RFC 5297). The other modes take at most one string, and for them none is the same as an empty one.
+    ///
+    /// # Errors
+    /// [`Error::AadStrings`] for more strings than [`Entry::aad_strings_max`](super::Entry::aad_strings_max), and as
+    /// [`Aead::admits`]; nothing is written then.
+    fn seal_with(&self, nonce: &[u8], aads: &[&[u8]], buffers: Buffers<'_>) -> Result<Tag, Error> {
+        let mut message = AeadMessage::new(nonce, only_string(aads)?, buffers);
+        self.seal_message(&mut message)?;
+        Ok(message.tag)
+    }
+
+    /// Decrypts a message that was sealed with these associated strings if its tag is right.
+    ///
+    /// # Errors
+    /// [`Error::AadStrings`] as [`Aead::seal_with`]; nothing is written then. And as [`Aead::open`].
+    fn open_with(&self, nonce: &[u8], aads: &[&[u8]], tag: &[u8], buffers: Buffers<'_>) -> Result<(), Error> {
+        let mut message = AeadMessage::new(nonce, only_string(aads)?, buffers);
+        message.tag = tag.try_into()?;
+        self.open_message(&mut message)
+    }
+}
+
+/// The associated data of a mode that takes one string: the string given, or an empty one if none is.
+const fn only_string<'a>(aads: &[&'a [u8]]) -> Result<&'a [u8], Error> {
+    match *aads {
+        [] => Ok(&[]),
+        [aad] => Ok(aad),
+        _ => Err(Error::AadStrings { most: 1, count: aads.len() }),
+    }
 }
 
 /// A mode behind a pointer, such as [`super::Mode::aead`] makes.
@@ -117,6 +150,14 @@ impl<A: Aead + ?Sized> Aead for Box<A> {
 
     fn open_many(&self, messages: &mut [AeadMessage<'_>]) -> Result<Vec<Result<(), Error>>, Error> {
         (**self).open_many(messages)
+    }
+
+    fn seal_with(&self, nonce: &[u8], aads: &[&[u8]], buffers: Buffers<'_>) -> Result<Tag, Error> {
+        (**self).seal_with(nonce, aads, buffers)
+    }
+
+    fn open_with(&self, nonce: &[u8], aads: &[&[u8]], tag: &[u8], buffers: Buffers<'_>) -> Result<(), Error> {
+        (**self).open_with(nonce, aads, tag, buffers)
     }
 }
 

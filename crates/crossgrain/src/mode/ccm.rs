@@ -29,6 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     parallel: Parallel::Both,
     any_block_size: false,
     tag_bytes: &[4, 6, 8, 10, 12, 14, 16],
+    aad_strings_max: 1,
     reuse: Reuse::Plaintexts,
     admits: every_cipher,
     wipes_forged: true,

@@ -22,6 +22,7 @@ pub(super) const ENTRY: Entry = Entry {
     parallel: Parallel::Both,
     any_block_size: true,
     tag_bytes: &[],
+    aad_strings_max: 0,
     reuse: Reuse::Plaintexts,
     admits: every_cipher,
     wipes_forged: false,

@@ -30,6 +30,7 @@ pub(super) const ENTRY: Entry = Entry {
     parallel: Parallel::Both,
     any_block_size: false,
     tag_bytes: &[4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
+    aad_strings_max: 1,
     reuse: Reuse::Plaintexts,
     admits: every_cipher,
     wipes_forged: false,

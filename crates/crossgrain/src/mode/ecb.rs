@@ -19,6 +19,7 @@ pub(super) const ENTRY: Entry = Entry {
     parallel: Parallel::Both,
     any_block_size: true,
     tag_bytes: &[],
+    aad_strings_max: 0,
     reuse: Reuse::EqualBlocks,
     admits: every_cipher,
     wipes_forged: false,

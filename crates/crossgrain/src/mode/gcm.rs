@@ -29,6 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     parallel: Parallel::Both,
     any_block_size: false,
     tag_bytes: &[4, 8, 12, 13, 14, 15, 16],
+    aad_strings_max: 1,
     reuse: Reuse::Forgery,
     admits: every_cipher,
     wipes_forged: true,
@@ -122,10 +123,11 @@ impl Gcm {
         let mut counter = Program::of_message(plans, &schedule, limits.features, threads)?.wiping_stack();
         let mut h = Zeroizing::new([0; BLOCK_BYTES]);
         add_keystream(&counter, 0, &mut h);
-        // The kernel's registers may be narrower than the widest, and powers of the key lie as registers have them.
-        let kernel = counter.prepare_gcm();
-        let ghash = Ghash::new(&h, kernel.unwrap_or(limits.features));
-        Ok((counter, ghash, kernel.is_some()))
+        // The kernel's registers may be narrower than the widest. It gives a GHASH with powers for them.
+        let of_kernel = counter.prepare_gcm(&h);
+        let has_kernel = of_kernel.is_some();
+        let ghash = of_kernel.unwrap_or_else(|| Ghash::new(&h, limits.features));
+        Ok((counter, ghash, has_kernel))
     }
 
     /// Admits a nonce of another length than [`NONCE_BYTES`], and makes the program for it, unless it is there.

@@ -28,6 +28,7 @@ pub(super) const ENTRY: Entry = Entry {
     parallel: Parallel::Both,
     any_block_size: false,
     tag_bytes: &[BLOCK_BYTES],
+    aad_strings_max: 1,
     reuse: Reuse::EqualMessages,
     admits: |cipher| matches!(cipher, Cipher::Aes128 | Cipher::Aes256),
     wipes_forged: true,

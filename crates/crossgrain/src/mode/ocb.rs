@@ -33,6 +33,7 @@ pub(super) const ENTRY: Entry = Entry {
     parallel: Parallel::Both,
     any_block_size: false,
     tag_bytes: &[8, 12, 16],
+    aad_strings_max: 1,
     reuse: Reuse::EqualBlocksAndForgery,
     admits: every_cipher,
     wipes_forged: true,

@@ -7,12 +7,12 @@ use std::mem;
 
 use crate::block::{BLOCK_BYTES, Block};
 use crate::exec::Program;
-use crate::part::mask::{LongMasks, Masks};
+use crate::part::mask::{LongMasks, Masks, TABLE_BLOCKS};
 use crate::part::tweak::double;
 use crate::word::wipe;
 
 /// Blocks whose offsets are one table's: with their data they fill half of a first cache.
-pub(super) const GROUP_BLOCKS: usize = 512;
+pub(super) const GROUP_BLOCKS: usize = TABLE_BLOCKS;
 
 /// What a key makes offsets of (RFC 7253 §4.1). Wiped when dropped.
 ///
@@ -87,6 +87,7 @@ impl Offsets {
 
     /// The offsets of blocks behind so many others, which are whole parts.
     pub(super) fn long_masks(&self, first: u128, blocks_before: usize) -> LongMasks<'_> {
+        debug_assert!(blocks_before.is_multiple_of(TABLE_BLOCKS));
         let before = self.of(first, blocks_before).to_be_bytes();
         LongMasks { blocks_before, before, table: &self.table, steps: &self.steps }
     }

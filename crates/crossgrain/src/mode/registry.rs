@@ -96,6 +96,9 @@ pub struct Entry {
     pub any_block_size: bool,
     /// The bytes that tags may have; none for a mode without a tag.
     pub tag_bytes: &'static [usize],
+    /// The most strings of associated data that [`Aead::seal_with`] takes: 0 for a mode without a tag. If it is more than
+    /// 1, the mode authenticates each string separately, and none differs from one that is empty. A nonce counts as one.
+    pub aad_strings_max: usize,
     /// What two messages give away that share a key and what they start from.
     pub reuse: Reuse,
     /// Whether it is defined for a cipher with blocks of 16 bytes.

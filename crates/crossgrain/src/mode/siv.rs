@@ -1,14 +1,21 @@
-//! SIV (RFC 5297): the tag is a MAC of all there is, S2V, and the counter starts from it.
+//! SIV (RFC 5297): S2V, a MAC over strings and the plaintext, is both the tag and the first counter of CTR.
 //!
-//! S2V sums the CMACs of its strings, doubled one after another; the plaintext, which is the last string, has the sum added to
-//! its end. The strings are the associated data and, if there is one, the nonce.
-//! Holds: what is opened is decrypted before its tag can be compared, and overwritten with zeros if the tag is wrong.
+//! ```text
+//! S2V(A1, …, An, N, P):                                      (§2.4; N only if there is a nonce)
+//!     D = CMAC(0)
+//!     for each string S in A1, …, An, N:  D = double(D) ^ CMAC(S)
+//!     return CMAC(P with D added to its last 16 bytes)       if P has 16 bytes or more
+//!     return CMAC(double(D) ^ P padded by 10…0)              otherwise
+//! ```
+//!
+//! No associated string and one empty string therefore give different tags.
+//! `open` decrypts before it can compare the tag. If the tag is wrong it overwrites the plaintext with zeros.
 
-use std::fmt;
+use std::{fmt, slice};
 
 use zeroize::Zeroizing;
 
-use super::aead::{Aead, Groups, by_groups, open_those_with_tags};
+use super::aead::{Aead, Groups, by_groups, open_those_with_tags, verdict};
 use super::cmac::Cmac;
 use super::few::{Few, Lists};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
@@ -20,7 +27,7 @@ use crate::part::Source;
 use crate::part::counter::Counter;
 use crate::part::tweak::double;
 use crate::plan::Plan;
-use crate::word::{Buffers, wipe};
+use crate::word::{Buffers, ClearRegisters, wipe};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "siv",
@@ -32,6 +39,7 @@ pub(super) const ENTRY: Entry = Entry {
     parallel: Parallel::Both,
     any_block_size: false,
     tag_bytes: &[BLOCK_BYTES],
+    aad_strings_max: STRINGS_MAX,
     reuse: Reuse::EqualMessages,
     admits: every_cipher,
     wipes_forged: true,
@@ -40,6 +48,9 @@ pub(super) const ENTRY: Entry = Entry {
         Ok(Box::new(Siv::with_options(&SivKey::new(cipher, key)?, options)?))
     }),
 };
+
+/// S2V takes 127 strings (RFC 5297 §2.4). One of them is the plaintext.
+const STRINGS_MAX: usize = 126;
 
 /// The bits of a tag that a counter starts from: all but the first of each of the last two words of 32 bits.
 const COUNTED: u128 = !(1 << 63 | 1 << 31);
@@ -76,6 +87,9 @@ impl SivKey {
 
 /// SIV: nonces of any length or none, and tags of 16 bytes, which come before the ciphertext in RFC 5297.
 ///
+/// SIV authenticates a list of associated strings. [`Aead::seal`] and [`Aead::open`] pass exactly one string, even if it
+/// is empty. [`Aead::seal_with`] and [`Aead::open_with`] pass none, one or many. An empty nonce is the same as no nonce.
+///
 /// Without a nonce, or with one used twice, two messages show no more than whether they and their associated data are
 /// equal. Opening a message whose tag is wrong leaves zeros in the place of its plaintext; in place, the
 /// ciphertext is lost.
@@ -93,18 +107,28 @@ impl SivKey {
 /// assert_eq!(first, b"meet at noon");
 /// # Ok::<(), crossgrain::Error>(())
 /// ```
+///
+/// A list of associated strings:
+///
+/// ```
+/// use crossgrain::mode::{Aead as _, Siv, SivKey};
+/// use crossgrain::{Buffers, Cipher, Error};
+///
+/// let mode = Siv::new(&SivKey::generate(Cipher::Aes256)?)?;
+/// let mut message = b"meet at noon".to_vec();
+/// let tag = mode.seal_with(b"", &[b"from", b"to"], Buffers::in_place(&mut message))?;
+/// let mut copy = message.clone();
+/// let joined = mode.open_with(b"", &[b"fromto"], &tag, Buffers::in_place(&mut copy));
+/// assert_eq!(joined, Err(Error::Forged));
+/// mode.open_with(b"", &[b"from", b"to"], &tag, Buffers::in_place(&mut message))?;
+/// assert_eq!(message, b"meet at noon");
+/// # Ok::<(), crossgrain::Error>(())
+/// ```
 pub struct Siv {
     cmac: Cmac,
     counter: Program,
     /// The CMAC of a block of zeros, which S2V begins with. It stays where it is when this is moved.
     begin: Box<Zeroizing<Block>>,
-}
-
-/// What S2V takes before the plaintext: nonce and associated data.
-type Header<'a> = (&'a [u8], &'a [u8]);
-
-fn headers<'a>(messages: &[AeadMessage<'a>]) -> Few<Header<'a>> {
-    messages.iter().map(|message| (message.nonce, message.aad)).collect()
 }
 
 /// The end of a string of S2V, with the sum added: a block, or one and what is left over before it.
@@ -133,25 +157,41 @@ impl Siv {
         Ok(Self { cmac, counter, begin })
     }
 
-    /// S2V (RFC 5297 §2.4) of messages by their headers and plaintexts, in the place of zeros.
-    fn s2v(&self, threads: Threads, headers: &[Header<'_>], plaintexts: &[&[u8]], tags: &mut [Block]) {
-        let count = headers.len();
-        let aads: Few<_> = headers.iter().map(|(_, aad)| *aad).collect();
-        let nonces: Few<_> = headers.iter().map(|(nonce, _)| *nonce).collect();
-        let mut lists = Lists::<4>::new(count);
-        let (sums, endings) = lists.all().split_at_mut(2 * count);
-        let (of_aads, of_nonces) = sums.split_at_mut(count);
-        self.cmac.tags_after(threads, of_aads, &aads);
+    /// Adds the associated data and the nonce of each message to `sums`, which are zeros: S2V up to the plaintext.
+    fn add_headers(&self, threads: Threads, messages: &[AeadMessage<'_>], sums: &mut [Block]) {
+        let aads: Few<_> = messages.iter().map(|message| message.aad).collect();
+        let nonces: Few<_> = messages.iter().map(|message| message.nonce).collect();
+        let mut lists = Lists::new(messages.len());
+        let [of_nonces] = lists.each();
+        self.cmac.tags_after(threads, sums, &aads);
         self.cmac.tags_after(threads, of_nonces, &nonces);
-        let (endings, _) = endings.as_chunks_mut();
-        let parts = endings.iter_mut().zip(plaintexts).enumerate().map(|(i, (ending, plaintext))| {
-            let mut sum = double(u128::from_be_bytes(**self.begin)) ^ u128::from_be_bytes(of_aads[i]);
-            if !nonces[i].is_empty() {
-                sum = double(sum) ^ u128::from_be_bytes(of_nonces[i]);
+        for ((sum, of_nonce), nonce) in sums.iter_mut().zip(of_nonces).zip(&*nonces) {
+            *sum = with_string(&self.begin, sum);
+            if !nonce.is_empty() {
+                *sum = with_string(sum, of_nonce);
             }
-            split_ending(sum, plaintext, ending)
-        });
-        let parts: Few<_> = parts.collect();
+        }
+    }
+
+    /// Replaces `sum` by S2V of these strings up to the plaintext.
+    fn add_strings(&self, threads: Threads, strings: &[&[u8]], sum: &mut Block) {
+        let mut lists = Lists::new(strings.len());
+        let [of_strings] = lists.each();
+        self.cmac.tags_after(threads, of_strings, strings);
+        *sum = **self.begin;
+        for of_string in of_strings {
+            *sum = with_string(sum, of_string);
+        }
+    }
+
+    /// Completes S2V by the plaintexts. `tags` are zeros before.
+    fn finish(&self, threads: Threads, sums: &[Block], plaintexts: &[&[u8]], tags: &mut [Block]) {
+        let mut lists = Lists::<2>::new(sums.len());
+        let (endings, _) = lists.all().as_chunks_mut();
+        let parts = endings.iter_mut().zip(plaintexts).zip(sums);
+        let parts: Few<_> = parts
+            .map(|((ending, plaintext), sum)| split_ending(u128::from_be_bytes(*sum), plaintext, ending))
+            .collect();
         let heads: Few<_> = parts.iter().map(|(head, _)| *head).collect();
         self.cmac.absorb(threads, tags, &heads);
         let endings = endings.iter().zip(&*parts);
@@ -159,11 +199,63 @@ impl Siv {
         self.cmac.tags_after(threads, tags, &endings);
     }
 
+    /// Seals messages whose strings are in `sums`.
+    fn seal_after(&self, threads: Threads, sums: &[Block], messages: &mut [AeadMessage<'_>]) {
+        let plaintexts: Few<_> = messages.iter().map(|message| message.buffers.input()).collect();
+        let mut lists = Lists::new(messages.len());
+        let [tags] = lists.each();
+        self.finish(threads, sums, &plaintexts, tags);
+        for (message, tag) in messages.iter_mut().zip(tags) {
+            self.apply(threads, tag, message.buffers.reborrow());
+            message.tag = (*tag).into();
+        }
+    }
+
+    /// Opens messages whose strings are in `sums` and whose tags have 16 bytes. Forged messages become zeros.
+    fn open_after(
+        &self,
+        threads: Threads,
+        sums: &[Block],
+        messages: &mut [AeadMessage<'_>],
+        opened: &mut [bool],
+    ) {
+        for message in &mut *messages {
+            if let Ok(tag) = Block::try_from(&message.tag[..]) {
+                self.apply(threads, &tag, message.buffers.reborrow());
+            }
+        }
+        let mut lists = Lists::new(messages.len());
+        let [tags] = lists.each();
+        let plaintexts: Few<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
+        self.finish(threads, sums, &plaintexts, tags);
+        for ((message, tag), opened) in messages.iter_mut().zip(tags).zip(opened) {
+            *opened = Tag::from(*tag) == message.tag;
+            if !*opened {
+                wipe(message.buffers.output_mut());
+            }
+        }
+    }
+
     /// CTR from a tag on.
     fn apply(&self, threads: Threads, tag: &Block, buffers: Buffers<'_>) {
         let first = Counter::big_endian(u128::from_be_bytes(*tag) & COUNTED);
         self.counter.run_by(threads, Source::Counter(first), buffers);
     }
+}
+
+/// The next sum of S2V: the sum so far, doubled, and the CMAC of the next string.
+const fn with_string(sum: &Block, of_string: &Block) -> Block {
+    (double(u128::from_be_bytes(*sum)) ^ u128::from_be_bytes(*of_string)).to_be_bytes()
+}
+
+/// The strings of S2V before the plaintext: the associated data, then the nonce unless it is empty.
+fn strings_of<'a>(nonce: &'a [u8], aads: &[&'a [u8]]) -> Result<Vec<&'a [u8]>, Error> {
+    let nonce = (!nonce.is_empty()).then_some(nonce);
+    let strings: Vec<_> = aads.iter().copied().chain(nonce).collect();
+    if strings.len() > STRINGS_MAX {
+        return Err(Error::AadStrings { most: STRINGS_MAX, count: strings.len() });
+    }
+    Ok(strings)
 }
 
 /// Adds the sum to the end of the last string, and gives the whole blocks before that end, and its length in bytes. A string of less than
@@ -195,6 +287,29 @@ impl Aead for Siv {
         self.counter.plans()
     }
 
+    fn seal_with(&self, nonce: &[u8], aads: &[&[u8]], buffers: Buffers<'_>) -> Result<Tag, Error> {
+        let _clear = ClearRegisters;
+        let strings = strings_of(nonce, aads)?;
+        let (threads, mut lists) = (self.threads(), Lists::<1>::new(1));
+        self.add_strings(threads, &strings, &mut lists.all()[0]);
+        let mut message = AeadMessage::new(&[], &[], buffers);
+        self.seal_after(threads, lists.all(), slice::from_mut(&mut message));
+        Ok(message.tag)
+    }
+
+    fn open_with(&self, nonce: &[u8], aads: &[&[u8]], tag: &[u8], buffers: Buffers<'_>) -> Result<(), Error> {
+        let _clear = ClearRegisters;
+        let strings = strings_of(nonce, aads)?;
+        let mut message = AeadMessage::new(&[], &[], buffers);
+        message.tag = tag.try_into()?;
+        let (threads, mut lists, mut right) = (self.threads(), Lists::<1>::new(1), false);
+        if message.tag.len_bytes() == BLOCK_BYTES {
+            self.add_strings(threads, &strings, &mut lists.all()[0]);
+            self.open_after(threads, lists.all(), slice::from_mut(&mut message), slice::from_mut(&mut right));
+        }
+        verdict(self, &message, right)
+    }
+
     by_groups!();
 }
 
@@ -208,36 +323,20 @@ impl Groups for Siv {
     }
 
     fn seal_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>]) {
-        let plaintexts: Few<_> = messages.iter().map(|message| message.buffers.input()).collect();
         let mut lists = Lists::new(messages.len());
-        let [tags] = lists.each();
-        self.s2v(threads, &headers(messages), &plaintexts, tags);
-        for (message, tag) in messages.iter_mut().zip(tags) {
-            self.apply(threads, tag, message.buffers.reborrow());
-            message.tag = (*tag).into();
-        }
+        let [sums] = lists.each();
+        self.add_headers(threads, messages, sums);
+        self.seal_after(threads, sums, messages);
     }
 
     fn open_group(&self, threads: Threads, messages: &mut [AeadMessage<'_>], opened: &mut [bool]) {
         if open_those_with_tags(self, threads, messages, opened) {
             return;
         }
-        for message in &mut *messages {
-            if let Ok(tag) = Block::try_from(&message.tag[..]) {
-                self.apply(threads, &tag, message.buffers.reborrow());
-            }
-        }
-        let headers = headers(messages);
         let mut lists = Lists::new(messages.len());
-        let [tags] = lists.each();
-        let plaintexts: Few<_> = messages.iter_mut().map(|message| &*message.buffers.output_mut()).collect();
-        self.s2v(threads, &headers, &plaintexts, tags);
-        for ((message, tag), opened) in messages.iter_mut().zip(tags).zip(opened) {
-            *opened = Tag::from(*tag) == message.tag;
-            if !*opened {
-                wipe(message.buffers.output_mut());
-            }
-        }
+        let [sums] = lists.each();
+        self.add_headers(threads, messages, sums);
+        self.open_after(threads, sums, messages, opened);
     }
 }
 

@@ -77,14 +77,19 @@ impl<'a> Masks<'a> {
     }
 }
 
-/// The masks of any number of consecutive blocks, of which the first is behind so many that these are whole bundles of every kernel.
+/// Blocks whose masks one table has. The bundle of every kernel that takes [`LongMasks`] divides it; the kernel asserts this
+/// when it is compiled.
+pub const TABLE_BLOCKS: usize = 512;
+
+/// The masks of any number of consecutive blocks.
 #[derive(Clone, Copy)]
 pub struct LongMasks<'a> {
-    /// How many blocks are before the first, and the mask of the last of them.
+    /// The number of blocks before the first, a multiple of [`TABLE_BLOCKS`].
     pub(crate) blocks_before: usize,
+    /// The mask of the last block before the first.
     pub(crate) before: Block,
-    /// The masks of the first blocks of all, from number 0 on, if that of number 0 were zero.
-    pub(crate) table: &'a [Block],
+    /// The masks of blocks 0 to [`TABLE_BLOCKS`], if that of block 0 were zero.
+    pub(crate) table: &'a [Block; TABLE_BLOCKS + 1],
     /// L₀, L₁ and so on.
     pub(crate) steps: &'a [Block; usize::BITS as usize],
 }

@@ -220,7 +220,7 @@ pub trait TilePart: Send + Sync {
 /// How messages of GCM are sealed or opened.
 #[derive(Clone, Copy, Debug)]
 pub struct GcmWay<'a> {
-    /// GHASH with the cipher's key.
+    /// The GHASH that [`WholePart::prepare_gcm`] gave.
     pub ghash: &'a Ghash,
     /// Whether they are opened.
     pub opens: bool,
@@ -266,9 +266,9 @@ pub trait WholePart: Send + Sync {
         None
     }
 
-    /// Works out what the kernel for GCM has besides keys, and says by which instructions it runs, which GHASH is to have its powers for;
-    /// nothing where there is no such kernel: [`WholePart::gcm`].
-    fn prepare_gcm(&mut self) -> Option<Features> {
+    /// Prepares the kernel for GCM ([`WholePart::gcm`]), and gives GHASH under the key `h` with powers for the registers of
+    /// that kernel. `None` if there is no such kernel, or no GHASH on registers of its width.
+    fn prepare_gcm(&mut self, _h: &Block) -> Option<Ghash> {
         None
     }
 

@@ -17,9 +17,12 @@ use crate::block::{BLOCK_BYTES, Block, Error, Key};
 use crate::mode::{Ctr, Options};
 use crate::word::Buffers;
 
+/// The length of the keystream. [`SeekNum`] counts whole blocks, and one more would not fit into 128 bits.
+const KEYSTREAM_BYTES: u128 = u128::MAX - (BLOCK_BYTES as u128 - 1);
+
 /// CTR with a 128-bit big-endian counter, at a position of its keystream; equal to the `ctr` crate's
-/// `Ctr128BE`, except that the keystream does not end where the counter wraps but 2¹²⁸ bytes after its
-/// beginning.
+/// `Ctr128BE`, except that the keystream does not end where the counter wraps: it has 2¹²⁸ − 16 bytes. All positions up
+/// to its end are available as `u128`, and a seek beyond it is refused.
 ///
 /// Clones share the expanded key, which is wiped when the last of them is dropped.
 pub struct CtrStream<K: Kind> {
@@ -64,7 +67,8 @@ impl<K: Kind> KeyIvInit for CtrStream<K> {
 
 impl<K: Kind> StreamCipher for CtrStream<K> {
     fn check_remaining(&self, data_len: usize) -> Result<(), StreamCipherError> {
-        self.position_bytes.checked_add(data_len as u128).map(|_| ()).ok_or(StreamCipherError)
+        let left = KEYSTREAM_BYTES - self.position_bytes;
+        if data_len as u128 <= left { Ok(()) } else { Err(StreamCipherError) }
     }
 
     fn unchecked_apply_keystream_inout(&mut self, buf: InOutBuf<'_, '_, u8>) {
@@ -91,7 +95,10 @@ impl<K: Kind> StreamCipherSeek for CtrStream<K> {
 
     fn try_seek<T: SeekNum>(&mut self, pos: T) -> Result<(), StreamCipherError> {
         let (block, byte) = pos.into_block_byte::<u128>(BLOCK_BYTES as u8)?;
-        self.position_bytes = block * BLOCK_BYTES as u128 + u128::from(byte);
+        let start = block.checked_mul(BLOCK_BYTES as u128);
+        let position_bytes = start.and_then(|start| start.checked_add(byte.into()));
+        self.position_bytes =
+            position_bytes.filter(|&position| position <= KEYSTREAM_BYTES).ok_or(StreamCipherError)?;
         Ok(())
     }
 }

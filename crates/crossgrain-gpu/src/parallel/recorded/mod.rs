@@ -107,8 +107,9 @@ impl Recorded {
         if !(1..=2).contains(&words) {
             return Err(refused(format!("a number has one word or two, and not {words}")));
         }
+        let value = self.push(Step::Constant(self.constants.len()), words)?;
         self.constants.push(bits);
-        self.push(Step::Constant(self.constants.len() - 1), words)
+        Ok(value)
     }
 
     /// Records an operation on values, and gives the number of its result. `AddU32`, `LessF64` and so on: the source has a table of all.

@@ -17,6 +17,7 @@ use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::message::AeadMessage;
 use crate::part::chain::{Rule, Strand};
 use crate::part::counter::Counter;
+use crate::part::ghash::Ghash;
 use crate::part::mask::LongMasks;
 use crate::part::tweak::{IN_STEP, Stepping, Tweaks};
 use crate::part::{GcmNonce, GcmWay, Source, WholePart};
@@ -149,17 +150,21 @@ impl<W: AesLanes> WholePart for Cipher<W> {
         }
     }
 
-    fn prepare_gcm(&mut self) -> Option<Features> {
-        let encrypts = self.direction == Direction::Encrypt;
-        self.heads = encrypts.then(|| gcm::Heads::of::<W>(self.isa, &self.keys));
-        encrypts.then_some(W::Isa::NEEDS)
+    fn prepare_gcm(&mut self, h: &Block) -> Option<Ghash> {
+        let ghash = (self.direction == Direction::Encrypt).then(|| Ghash::new(h, W::Isa::NEEDS));
+        // The kernel reads the powers by its own registers. Without a match, GCM runs CTR and GHASH apart.
+        let ghash = ghash.filter(Ghash::is_bound_to::<W>)?;
+        self.heads = Some(gcm::Heads::of::<W>(self.isa, &self.keys));
+        Some(ghash)
     }
 
     fn gcm(&self, way: &GcmWay<'_>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {
+        debug_assert!(way.ghash.is_bound_to::<W>());
         gcm::one(gcm::With { cipher: self, way }, nonce, message)
     }
 
     fn gcm_short(&self, way: &GcmWay<'_>, messages: &mut [AeadMessage<'_>], right: &mut [bool]) -> usize {
+        debug_assert!(way.ghash.is_bound_to::<W>());
         self.isa.enter(gcm::Short(gcm::With { cipher: self, way }, messages, right))
     }
 

@@ -5,11 +5,11 @@
 use super::instructions::{Bundle, IN_FLIGHT, Middle, over_bundles};
 use super::key::WideKeys;
 use crate::block::{BLOCK_BYTES, Block};
-use crate::part::mask::LongMasks;
+use crate::part::mask::{LongMasks, TABLE_BLOCKS};
 use crate::part::sum::added;
 use crate::word::{AesLanes, Buffers, Kernel, each};
 
-/// OCB over blocks, the first of which has a number that is one more than a multiple of a bundle's blocks.
+/// OCB over blocks. The number of the first is one more than a multiple of [`TABLE_BLOCKS`].
 pub(super) struct Masked<'a, 'b, W: AesLanes, const ENCRYPT: bool> {
     pub(super) isa: W::Isa,
     pub(super) keys: &'a WideKeys,
@@ -59,6 +59,7 @@ impl<'a, W: AesLanes, const ENCRYPT: bool> MaskedBundle<'a, W, ENCRYPT> {
 
     #[inline(always)]
     fn new(isa: W::Isa, keys: &'a WideKeys, masks: LongMasks<'a>, left: usize) -> Self {
+        const { assert!(TABLE_BLOCKS.is_multiple_of(Self::BLOCKS)) };
         let mut last_lane = [0; 64];
         last_lane[W::BYTES - BLOCK_BYTES..W::BYTES].fill(0xff);
         Self {

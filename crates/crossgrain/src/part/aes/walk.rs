@@ -21,11 +21,12 @@ use super::instructions::{
     BUNDLE_BLOCKS_MAX, Bundle, Cipher, IN_FLIGHT, MIDDLE_LEAST, Middle, counters, over_bundles,
 };
 use super::key::{RoundKeys, Wide, WideKeys};
-use crate::block::{BLOCK_BYTES, Direction};
+use crate::block::{BLOCK_BYTES, Block, Direction};
 use crate::message::AeadMessage;
 use crate::part::counter::Counter;
+use crate::part::ghash::Ghash;
 use crate::part::{GcmNonce, GcmWay, Source, WholePart};
-use crate::word::{AesLanes, Buffers, Features, Isa, Kernel, each, ones_then_zeros, wipe};
+use crate::word::{AesLanes, Buffers, Isa, Kernel, each, ones_then_zeros, wipe};
 
 /// Blocks under one nonce after which its table has paid for itself: making it costs two rounds of
 /// 256 blocks, using it saves two rounds a block; found by `crossgrain bench`, see docs/measuring.md.
@@ -139,8 +140,8 @@ impl<W: AesLanes> WholePart for Walk<W> {
         }
     }
 
-    fn prepare_gcm(&mut self) -> Option<Features> {
-        self.plain.prepare_gcm()
+    fn prepare_gcm(&mut self, h: &Block) -> Option<Ghash> {
+        self.plain.prepare_gcm(h)
     }
 
     fn gcm(&self, way: &GcmWay<'_>, nonce: &GcmNonce, message: &mut AeadMessage<'_>) -> bool {

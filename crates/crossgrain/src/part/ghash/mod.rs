@@ -48,7 +48,7 @@ impl Ghash {
 
     fn bind(&mut self, (first, order): (u128, Order), len_bytes: usize, features: Features) {
         let powers = &mut self.powers;
-        powers.order = order;
+        (powers.order, powers.register_bits) = (order, 0);
         let (power, folded) = (first.to_le_bytes(), (first ^ first.rotate_left(64)).to_le_bytes());
         (powers.blocks[POWERS_MAX - 1], powers.folded[POWERS_MAX - 1]) = (power, folded);
         powers.in_second_lane.lanes.0[BLOCK_BYTES..][..BLOCK_BYTES].copy_from_slice(&power);
@@ -59,6 +59,11 @@ impl Ghash {
                 self.by_products = ByProducts::<W>::raised(powers, len_bytes, features);
             }
         });
+    }
+
+    /// Whether the powers were computed for registers of this width, so that kernels on such registers may use them.
+    pub(super) fn is_bound_to<W: CarrylessLanes>(&self) -> bool {
+        self.powers.register_bits == W::BITS
     }
 
     /// The powers of the key: where carry-less products compute the hash, all that it needs.
@@ -190,6 +195,8 @@ pub(super) struct Powers {
     /// The first in the second lane, and zeros.
     in_second_lane: Power,
     order: Order,
+    /// The width of the registers that `blocks`, `folded` and `across` were computed for; 0 before they are computed.
+    register_bits: usize,
 }
 
 /// Powers for the blocks of some registers, and the sums of their halves.
@@ -243,6 +250,7 @@ impl Powers {
         across: [Power::ZERO; STRIDE],
         in_second_lane: Power::ZERO,
         order: Order::Reversed,
+        register_bits: 0,
     };
 
     /// Goes on with one block or more, by the first power and products of integers: in constant time where the CPU multiplies so.
@@ -301,6 +309,7 @@ impl<W: CarrylessLanes> ByProducts<W> {
             Order::AsItIs => STRIDE * lanes,
         };
         isa.enter(Raise::<W>(isa, powers, needed));
+        powers.register_bits = W::BITS;
         Some(Box::new(Self(isa)))
     }
 }
