@@ -1,4 +1,4 @@
-//! What is around the loops: names, declarations, first values, and the comparison of what serial and parallel leave.
+//! Text around the loops: names, declarations, first values, and the comparison of the serial with the parallel version.
 
 use std::collections::BTreeSet;
 
