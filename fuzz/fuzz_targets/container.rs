@@ -1,15 +1,15 @@
-//! Encrypted files from whoever likes: the header's parser, and the decryptor over a file that was tampered with.
+//! Encrypted files from untrusted sources: the parser of headers, and the decryptor on a file that was changed.
 //!
-//! Holds: nothing panics; a header that is read is written the same; what is read of a tampered file is the
-//! plaintext that was there; and only the file as it was can be read to its end.
+//! Holds: nothing panics. A header survives a round trip. Plaintext read from a changed file is the original plaintext, and only the
+//! unchanged file can be read to its end.
 
 #![no_main]
 
 use std::io::{Cursor, Read as _, Seek as _, SeekFrom, Write as _};
 use std::sync::OnceLock;
 
-use crossgrain_container::{Decryptor, Encryptor, Header, Limits, Secret, Suite};
 use crossgrain::mode::Options;
+use crossgrain_container::{Decryptor, Encryptor, Header, Limits, Secret, Suite};
 use libfuzzer_sys::fuzz_target;
 
 const KEY: [u8; 32] = [7; 32];
@@ -31,7 +31,7 @@ fn options() -> Options {
     Options { threads: 1, ..Options::default() }
 }
 
-/// Reads a header, and if it can be read, what follows it.
+/// Reads a header, and the payload after a valid one.
 fn foreign(file: &[u8]) {
     let mut rest = file;
     if let Ok(header) = Header::read(&mut rest) {

@@ -236,7 +236,7 @@ fn read_table(path: &Path) -> Result<Table, Error> {
 }
 
 /// A JSON array, or numbers with blanks between them.
-fn numbers(text: &str) -> Result<Vec<u64>, String> {
+pub(crate) fn numbers(text: &str) -> Result<Vec<u64>, String> {
     if text.trim_start().starts_with('[') {
         let mend = "give an array of numbers from 0 to 255";
         return serde_json::from_str(text).map_err(|error| format!("{error}: {mend}"));

@@ -3,6 +3,8 @@
 //! Each command is a module with its `Args`, as typed, and a `run` that first turns them into something
 //! checked. Whatever fails is an [`Error`]: one line on standard error and a documented exit code.
 
+#![cfg_attr(crossgrain_fuzz, no_main)]
+
 mod bench;
 mod circuit;
 mod container;
@@ -27,6 +29,11 @@ mod system;
 mod typed;
 mod variants;
 mod wisdom;
+
+/// A fuzz target for the parsers of this program: `cargo xtask fuzz command_line`.
+#[cfg(crossgrain_fuzz)]
+#[path = "../../../fuzz/fuzz_targets/command_line.rs"]
+mod fuzz;
 
 use std::io;
 use std::process::ExitCode;

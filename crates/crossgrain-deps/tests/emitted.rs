@@ -1,6 +1,7 @@
 //! Programs written out in C and in Rust compile, and their serial and parallel versions leave what running the loops here leaves.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
 
+mod hostile;
 mod literature;
 mod nests;
 
@@ -11,8 +12,8 @@ use std::process::Command;
 use crossgrain_deps::loops::{Analysis, Language, Memory, Program};
 use literature::LITERATURE;
 
-/// Programs that the literature's do not have: names that mean something in C or Rust, every operation, a large private array.
-const OTHERS: [(&str, &str); 5] = [
+/// Programs that the literature does not have: names that look like the emitter's, every operation, a large private array.
+const OTHERS: [(&str, &str); 8] = [
     (
         "stepped",
         "array a[20][60]
@@ -36,6 +37,36 @@ const OTHERS: [(&str, &str); 5] = [
            static = main[i] + int_[1]
            a__old[i] = static ^ _x[0] + k
            while = while + 1
+         end",
+    ),
+    (
+        "array_named_sum",
+        "array sum[4]
+         for i = 0 to 3
+           sum[i] = sum[i] + 1
+         end",
+    ),
+    (
+        "word_named_sum",
+        "array x[4]
+         word sum
+         for i = 0 to 3
+           sum = sum + x[i]
+         end",
+    ),
+    (
+        "counter_and_constants",
+        "array a[30], A[30]
+         for n = 0 to 9
+           a[n] = A[n + 1] ^ n
+         end
+         for t = 9 to 0 step -3
+           A[t] = A[t + 1] + t
+         end
+         param n = 7
+         table t[2] = {5, 6}
+         for m = 0 to n
+           a[m] = a[m] + t[1] + n
          end",
     ),
     (
@@ -104,9 +135,44 @@ fn all() -> Vec<(String, Program)> {
         ("aes_encrypt", include_str!("../examples/loops/aes-encrypt.loops")),
         ("aes_decrypt", include_str!("../examples/loops/aes-decrypt.loops")),
     ];
-    let texts = literature.chain(aes).chain(OTHERS);
-    let parsed = |text| Program::parse(text).unwrap_or_else(|fault| panic!("{text}: {fault}"));
-    texts.map(|(name, text)| (name.to_owned(), parsed(text))).chain(random()).collect()
+    let texts = literature.chain(aes).chain(OTHERS).map(|(name, text)| (name.to_owned(), text.to_owned()));
+    texts.chain(hostile::programs()).map(|(name, text)| (name, parsed(&text))).chain(random()).collect()
+}
+
+fn parsed(text: &str) -> Program {
+    Program::parse(text).unwrap_or_else(|fault| panic!("{text}: {fault}"))
+}
+
+/// A number that [`corrupted`] replaces.
+const RIGHT: &str = "1234567";
+
+/// Names that an emitted check might take for its own, each as a word and as an array.
+fn to_corrupt() -> Vec<(String, Program)> {
+    let names = [
+        "sum", "digest", "words", "cells", "cell", "from", "seed", "number", "a", "b", "v", "word", "add",
+        "c",
+    ];
+    let texts = names.into_iter().flat_map(|name| {
+        let word =
+            format!("array x_[9]\nword {name}\nfor i = 0 to 8\n {name} = {name} + (x_[i] ^ {RIGHT})\nend");
+        let array = format!("array {name}[9]\nfor i = 0 to 8\n {name}[i] = {name}[i] ^ {RIGHT}\nend");
+        [(format!("corrupt_word_{name}"), word), (format!("corrupt_array_{name}"), array)]
+    });
+    let int = "int p = 1\nfor i = 0 to 8\n p = p + 1234567 * 1000000\nend".to_owned();
+    let texts = texts.filter(|(_, text)| Program::parse(text).is_ok());
+    texts.chain([("corrupt_int".to_owned(), int)]).map(|(name, text)| (name, parsed(&text))).collect()
+}
+
+/// Emitted text whose parallel version computes something else.
+fn corrupted(program: &Program, language: Language) -> String {
+    let text = emitted(program, language);
+    let start = text.find(" parallel(v").or(text.find(" parallel(void)")).unwrap();
+    let (before, parallel) = text.split_at(start);
+    let (parallel, after) = parallel.split_at(parallel.find("\n}\n").unwrap());
+    assert!(parallel.contains(RIGHT), "{text}");
+    // The low half of the number `p` stays as it is.
+    let wrong = parallel.replace("1234567000000", "5529534296192").replace(RIGHT, "1234566");
+    format!("{before}{wrong}{after}")
 }
 
 fn emitted(program: &Program, language: Language) -> String {
@@ -162,11 +228,38 @@ fn c_with_openmp_agrees() {
     println!("counted: {} loop nests compiled by gcc -fopenmp", programs.len());
 }
 
-/// One package with a module for each program, by the same rayon as the workspace's.
+#[test]
+fn c_with_a_wrong_parallel_loop_fails() {
+    if Command::new("gcc").arg("--version").output().is_err() {
+        println!("skipped: emitted C (no gcc here)");
+        return;
+    }
+    let folder = folder("corrupted-c");
+    for (name, program) in to_corrupt() {
+        let (source, compiled) = (folder.join(&name).with_extension("c"), folder.join(&name));
+        fs::write(&source, corrupted(&program, Language::C)).unwrap();
+        run(Command::new("gcc").args(["-std=c11", "-fopenmp", "-o"]).arg(&compiled).arg(&source));
+        let done = Command::new(&compiled).env("OMP_NUM_THREADS", "2").output().unwrap();
+        assert_eq!(done.status.code(), Some(1), "{name}: {}", String::from_utf8_lossy(&done.stdout));
+    }
+}
+
+/// Without OpenMP both versions would be serial, and a comparison of them would show nothing.
+#[test]
+fn c_without_openmp_is_refused() {
+    let source = folder("corrupted-c").join("without_openmp.c");
+    fs::write(&source, emitted(&parsed(OTHERS[0].1), Language::C)).unwrap();
+    let Ok(done) = Command::new("gcc").arg("-fsyntax-only").arg(&source).output() else {
+        return println!("skipped: emitted C (no gcc here)");
+    };
+    assert!(!done.status.success() && String::from_utf8_lossy(&done.stderr).contains("-fopenmp"));
+}
+
+/// One package with a module for each program, by the same rayon as the workspace's. Programs with a wrong parallel loop fail.
 #[test]
 fn rust_with_rayon_agrees() {
     let folder = folder("emitted-rust");
-    let programs = all();
+    let (programs, wrong) = (all(), to_corrupt());
     let (mut modules, mut calls, mut wanted_all) = (String::new(), String::new(), String::new());
     fs::create_dir_all(folder.join("src")).unwrap();
     for (name, program) in &programs {
@@ -175,6 +268,13 @@ fn rust_with_rayon_agrees() {
         modules += &format!("mod {name};\n");
         calls += &format!("    {name}::main();\n");
         wanted_all += &wanted(program);
+    }
+    for (name, program) in &wrong {
+        let source = folder.join("src").join(name).with_extension("rs");
+        fs::write(source, corrupted(program, Language::Rust)).unwrap();
+        modules += &format!("mod {name};\n");
+        calls +=
+            &format!("    assert!(std::panic::catch_unwind({name}::main).is_err(), \"{name} passes\");\n");
     }
     let manifest = "[package]\nname = \"emitted\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
                     [dependencies]\nrayon = \"1\"\n\n[workspace]\n";
@@ -189,6 +289,46 @@ fn rust_with_rayon_agrees() {
     for ((name, _), (got, wanted)) in programs.iter().zip(printed.lines().zip(wanted_all.lines())) {
         assert_eq!(got, wanted, "{name}");
     }
-    assert_eq!(printed.lines().count(), programs.len());
+    assert_eq!(printed.lines().count(), programs.len() + wrong.len());
     println!("counted: {} loop nests compiled with rayon", programs.len());
+}
+
+/// The identifiers and numbers of a text, but for seeds, which go by names.
+fn tokens(text: &str) -> Vec<&str> {
+    let is_part = |char: char| char.is_ascii_alphanumeric() || char == '_';
+    text.split(|char| !is_part(char)).filter(|token| !token.is_empty() && !token.starts_with("0x")).collect()
+}
+
+/// Emitted text is the same whatever the name, but for the name, which always has its prefix.
+#[test]
+fn no_name_changes_what_is_emitted() {
+    let names = hostile::names();
+    for language in [Language::C, Language::Rust] {
+        for role in &hostile::ROLES {
+            let of = |name: &str| emitted(&parsed(&hostile::program(&[(name, role)])), language);
+            let neutral = of("neutral_name");
+            for &name in &names {
+                let wanted: Vec<_> = tokens(&neutral)
+                    .iter()
+                    .map(|token| token.replace("my_neutral_name", &format!("my_{name}")))
+                    .collect();
+                assert_eq!(tokens(&of(name)), wanted, "{name} as {role:?}");
+            }
+        }
+    }
+    println!("counted: {} hostile names in {} roles and 2 languages", names.len(), hostile::ROLES.len());
+}
+
+/// Names without a prefix are the emitter's, and none of them begins as a prefixed name does.
+#[test]
+fn prefixed_names_are_those_of_the_program() {
+    let text = OTHERS.iter().find(|(name, _)| *name == "word_named_sum").unwrap().1;
+    for language in [Language::C, Language::Rust] {
+        let text = emitted(&parsed(text), language);
+        let mut prefixed: Vec<_> = tokens(&text).into_iter().filter(|token| token.contains("my_")).collect();
+        prefixed.sort_unstable();
+        prefixed.dedup();
+        let wanted = ["first_my_i", "k_my_i", "my_", "my_i", "my_sum", "my_x", "trips_my_i"];
+        assert_eq!(prefixed, wanted);
+    }
 }

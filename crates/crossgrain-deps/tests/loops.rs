@@ -39,6 +39,8 @@ fn what_is_no_program_is_refused_in_one_line_with_its_place() {
     let nest: String = (0..8).map(|i| format!("for i{i} = 0 to 1\n")).collect();
     let many = format!("word t\n{}", "t = 1\n".repeat(400));
     let huge = format!("# {}\n", "x".repeat(1 << 17));
+    let name = format!("word {}", "n".repeat(49));
+    let digits = format!("word t\nt = {}", "9".repeat(5000));
     for (text, start, part) in [
         // A loop without an end.
         ("array a[9]\nfor i = 0\n  a[i] = 1\nend", "2:1: ", "no bound"),
@@ -89,8 +91,14 @@ fn what_is_no_program_is_refused_in_one_line_with_its_place() {
         (&nest, "7:1: ", "6 deep"),
         (&many, "", "lines of statements"),
         (&huge, "1:1: ", "longer than"),
+        (&name, "1:6: ", "at most 48"),
+        (&digits, "2:5: ", "63 bits"),
+        ("word é", "1:6: ", "`é` has no meaning"),
+        ("word a\u{301}", "1:7: ", "has no meaning"),
+        ("word \u{202e}t", "1:6: ", "`\\u{202e}`"),
     ] {
         let line = fault(text);
+        assert!(line.chars().count() < 300, "{line}");
         assert!(line.starts_with(start) && line.contains(part) && !line.contains('\n'), "{line}\n{text}");
     }
 }
@@ -147,4 +155,27 @@ fn a_private_variable_that_matters_afterwards_is_named() {
     assert!(!outer("word").is_parallel());
     assert_eq!(outer("word").live, ["t"]);
     assert!(outer("local word").is_parallel());
+}
+
+/// Messages quote the start of a long expression.
+#[test]
+fn messages_are_short() {
+    let sum = "i + ".repeat(150);
+    for text in [
+        format!("array a[9]\nfor i = 0 to 8\n a[{sum}1] = 1\nend"),
+        format!("array a[9]\nfor i = 0 to 8\n a[i * ({sum}1)] = 1\nend"),
+        format!("table s[9] = {{1, 2, 3, 4, 5, 6, 7, 8, 9}}\nfor i = 0 to 8\n s[{sum}1] = 1\nend"),
+    ] {
+        let line = fault(&text);
+        assert!(line.contains("i+i+") && line.contains('…') && line.chars().count() < 200, "{line}");
+    }
+}
+
+/// Names that differ in case alone are two, and the longest name is accepted.
+#[test]
+fn names_are_told_apart_as_they_are_written() {
+    let long = "n".repeat(48);
+    let text = format!("array a[9], A[9], {long}[9]\nfor i = 0 to 8\n a[i] = A[i] ^ {long}[i]\nend");
+    let analysis = Analysis::of(&Program::parse(&text).unwrap()).unwrap();
+    assert!(analysis.dependences.is_empty() && analysis.agrees() == Ok(true));
 }

@@ -23,6 +23,7 @@ mod pages;
 mod productivity;
 mod python;
 mod reproduce;
+mod sanitize;
 mod search;
 mod site;
 mod steps;
@@ -34,6 +35,7 @@ mod workspace;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
+use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand};
 use serde_json::Value;
 
@@ -119,12 +121,17 @@ enum Task {
         #[arg(long, default_value_t = 5)]
         turns: usize,
     },
-    /// Give encrypted files that are none, or not what they were, to the library
+    /// Fuzz the parsers of untrusted text and bytes
     Fuzz {
-        /// How long
+        /// Which targets; all unless given
+        #[arg(value_parser = PossibleValuesParser::new(fuzz::TARGETS))]
+        targets: Vec<String>,
+        /// How long each target runs
         #[arg(long, default_value_t = 600)]
         seconds: u64,
     },
+    /// Run tests under AddressSanitizer and Miri
+    Sanitize,
     /// Give a random stream to all of dieharder's tests, which takes an hour
     Statistics {
         /// The block cipher, with its key size in bits
@@ -139,7 +146,7 @@ enum Task {
     },
     /// Measure what it costs to build the library and the program from nothing, and write the table of docs/install.md
     Weight,
-    /// Run what takes too long for every change: ignored tests, `statistics`, `fuzz`, `mutants`
+    /// Run what takes too long for every change: ignored tests, `sanitize`, `statistics`, `fuzz`, `mutants`
     Nightly,
     /// Draw the charts under docs/ from records of `bench`; `chart productivity` counts source lines instead
     Chart {
@@ -172,7 +179,8 @@ fn main() -> ExitCode {
             _ => bench::run(record, &peers, &arguments).map(|()| ExitCode::SUCCESS),
         },
         Task::Files { mebibytes, turns } => files::run(mebibytes, turns).map(|()| ExitCode::SUCCESS),
-        Task::Fuzz { seconds } => fuzz::run(seconds).map(|()| ExitCode::SUCCESS),
+        Task::Fuzz { targets, seconds } => fuzz::run(&targets, seconds).map(|()| ExitCode::SUCCESS),
+        Task::Sanitize => sanitize::run().map(|()| ExitCode::SUCCESS),
         Task::Statistics { cipher, seed, samples } => {
             nightly::statistics(&cipher, seed, samples).map(|()| ExitCode::SUCCESS)
         }

@@ -6,13 +6,13 @@ use std::process::{Command, ExitCode, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::{Result, cargo, evidence, fuzz, mutants, python, root, succeed, target};
+use crate::{Result, cargo, evidence, fuzz, mutants, python, root, sanitize, succeed, target};
 
 /// The streams that are tested every night.
 const CIPHERS: [&str; 2] = ["aes-128", "serpent-128"];
 /// Random cases of every property of the library.
 const CASES: &str = "20000";
-/// How long files that are none are made up.
+/// How long each fuzz target runs.
 const FUZZ_SECONDS: u64 = 600;
 
 /// Runs it all.
@@ -38,7 +38,8 @@ pub(crate) fn run() -> Result<()> {
     for cipher in CIPHERS {
         statistics(cipher, 0, None)?;
     }
-    fuzz::run(FUZZ_SECONDS)?;
+    sanitize::run()?;
+    fuzz::run(&[], FUZZ_SECONDS)?;
     if mutants::is_there() {
         return mutants::run();
     }

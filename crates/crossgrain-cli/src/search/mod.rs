@@ -54,3 +54,9 @@ impl From<crossgrain_search::Error> for Error {
         Self::usage(error.to_string())
     }
 }
+
+/// Reads the lines of a journal, for the fuzz target.
+#[cfg(crossgrain_fuzz)]
+pub(crate) fn read_journal(text: &str) -> Result<(), Error> {
+    session::state(text, std::path::Path::new("fuzz.session")).map(drop)
+}

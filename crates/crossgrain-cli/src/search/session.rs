@@ -179,7 +179,7 @@ fn begun(text: &str, path: &Path) -> Result<Value, Error> {
     }
 }
 
-fn state(journal: &str, path: &Path) -> Result<State, Error> {
+pub(super) fn state(journal: &str, path: &Path) -> Result<State, Error> {
     let begun = begun(journal, path)?;
     let argument = |argument: &Value| argument.as_str().map(str::to_owned);
     let arguments = begun["arguments"].as_array().and_then(|all| all.iter().map(argument).collect());

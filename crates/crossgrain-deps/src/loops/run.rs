@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::program::{Expr, Kind, Node, Op, Program, Reference};
-use super::source::{At, Fault};
+use super::source::{At, Fault, quoted};
 use super::verdict::Treatment;
 
 /// What the variables of a program hold.
@@ -50,7 +50,10 @@ impl Memory {
         let mut digest = Digest::default();
         for number in lasting(program) {
             match program.variables[number].is_int() {
-                true => digest.add(self.ints[number] as u32),
+                true => {
+                    digest.add(self.ints[number] as u32);
+                    digest.add((self.ints[number] >> 32) as u32);
+                }
                 false => self.words[number].iter().for_each(|&word| digest.add(word)),
             }
         }
@@ -195,7 +198,8 @@ impl Runner<'_> {
             let at = self.value(subscript, of)?.int();
             if at < from || at > to {
                 let name = self.program.name(of.variable);
-                let message = format!("`{}`: subscript {at} where `{name}` has {from} to {to}", of.text);
+                let message =
+                    format!("`{}`: subscript {at} where `{name}` has {from} to {to}", quoted(&of.text));
                 return Err(Fault::new(of.at, message));
             }
             cell = cell * (to - from + 1) as usize + (at - from) as usize;
@@ -204,7 +208,8 @@ impl Runner<'_> {
     }
 
     fn value(&self, value: &Expr, of: &Reference) -> Result<Value, Fault> {
-        let too_large = || Fault::new(of.at, format!("`{}`: a number does not fit 64 bits", of.text));
+        let too_large =
+            || Fault::new(of.at, format!("`{}`: a number does not fit 64 bits", quoted(&of.text)));
         Ok(match value {
             Expr::Number(number) => Value::Int(*number),
             Expr::Symbol(variable) => Value::Int(self.memory.ints[*variable]),

@@ -5,6 +5,17 @@ use std::fmt;
 /// Longest text taken, in bytes.
 const TEXT_BYTES: usize = 1 << 16;
 
+/// Longest name. With the prefixes of emitted text it stays within the 63 characters that every C compiler tells apart.
+const NAME_CHARACTERS: usize = 48;
+/// Most characters of the program that a message quotes at once.
+const QUOTED_CHARACTERS: usize = 60;
+
+/// Cuts text from the program to what a message may quote.
+pub(super) fn quoted(text: &str) -> String {
+    let cut: String = text.chars().take(QUOTED_CHARACTERS).collect();
+    if cut.len() < text.len() { cut + "…" } else { cut }
+}
+
 /// A place in the text, both counted from 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct At {
@@ -126,8 +137,12 @@ fn token(rest: &str) -> Result<(Kind, usize), String> {
             Some(digits) => i64::from_str_radix(digits, 16),
             None => digits.parse(),
         };
-        let number = number.map_err(|_| format!("`{digits}` is no number of 63 bits"))?;
+        let number = number.map_err(|_| format!("`{}` is no number of 63 bits", quoted(digits)))?;
         return Ok((Kind::Number(number), word));
+    }
+    if word > NAME_CHARACTERS {
+        let name = quoted(&rest[..word]);
+        return Err(format!("`{name}` is a name of {word} characters: use at most {NAME_CHARACTERS}"));
     }
     if word > 0 {
         return Ok((Kind::Name(rest[..word].to_owned()), word));

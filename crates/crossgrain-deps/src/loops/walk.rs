@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::affine::{Affine, Symbol, System};
 use super::program::{Expr, Kind, Node, Op, Program, Reference};
 use super::solve::{Answer, Budget, solve};
-use super::source::Fault;
+use super::source::{Fault, quoted};
 
 /// Most entries of a table that a subscript may go through.
 const ENTRIES: usize = 64;
@@ -156,7 +156,7 @@ impl Walker<'_> {
 
     /// The subscripts of a reference: one case for each choice of entries of the tables that they go through.
     fn cases(&self, of: &Reference) -> Result<Vec<Case>, Fault> {
-        let fault = |why: &str| Fault::new(of.at, format!("`{}`: {why}", of.text));
+        let fault = |why: &str| Fault::new(of.at, format!("`{}`: {why}", quoted(&of.text)));
         let mut tables = Vec::new();
         for subscript in &of.subscripts {
             let mut reads = Vec::new();
@@ -194,7 +194,7 @@ impl Walker<'_> {
             reads.into_iter().find(|read| self.values.get(&read.variable).is_some_and(Option::is_none))?;
         Some(format!(
             "`{}` has no closed form here: it must change by the same amount in every iteration",
-            lost.text
+            quoted(&lost.text)
         ))
     }
 

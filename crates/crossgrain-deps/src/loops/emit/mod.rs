@@ -33,7 +33,7 @@ pub(super) fn emit(program: &Program, treatments: &HashMap<usize, &Treatment>, l
         program,
         treatments,
         language,
-        names: program.variables.iter().map(|variable| text::name(&variable.name)).collect(),
+        names: text::names(program),
         own: BTreeSet::new(),
         copied: BTreeMap::new(),
         skipped: BTreeSet::new(),
@@ -60,6 +60,7 @@ struct Writer<'a> {
     program: &'a Program,
     treatments: &'a HashMap<usize, &'a Treatment>,
     language: Language,
+    /// By variable: its name in emitted text.
     names: Vec<String>,
     /// Variables of the iteration's own.
     own: BTreeSet<usize>,
@@ -118,9 +119,7 @@ impl Writer<'_> {
             (Language::Rust, 1) => format!("for {i} in {from}..={to}"),
             (Language::Rust, -1) => format!("for {i} in ({to}..={from}).rev()"),
             (Language::Rust, _) => {
-                format!(
-                    "for {i} in (0..trips({from}, {to}, {step})).map(|{i}__k| {from} + {i}__k * ({step}))"
-                )
+                format!("for {i} in (0..trips({from}, {to}, {step})).map(|k_{i}| {from} + k_{i} * ({step}))")
             }
         };
         self.open(&head);
@@ -133,14 +132,14 @@ impl Writer<'_> {
         let (i, step) = (self.names[looped.counter].clone(), looped.step);
         let (from, to) = (self.bound(&looped.from, step > 0), self.bound(&looped.to, step < 0));
         self.open("");
-        self.constant(&format!("{i}__first"), &from);
-        self.constant(&format!("{i}__trips"), &format!("trips({i}__first, {to}, {step})"));
+        self.constant(&format!("first_{i}"), &from);
+        self.constant(&format!("trips_{i}"), &format!("trips(first_{i}, {to}, {step})"));
         self.copies(treatment);
         for &int in treatment.inductions.keys() {
             let now = self.load(&self.variable(int), int);
-            self.constant(&format!("{}__first", self.names[int]), &now);
+            self.constant(&format!("first_{}", self.names[int]), &now);
         }
-        let rest = if treatment.peels { format!("{i}__trips - 1") } else { format!("{i}__trips") };
+        let rest = if treatment.peels { format!("trips_{i} - 1") } else { format!("trips_{i}") };
         self.own = treatment.private.iter().chain(treatment.inductions.keys()).copied().collect();
         self.skipped = treatment.last_only.clone();
         self.reduced = treatment.reductions.keys().copied().collect();
@@ -148,11 +147,11 @@ impl Writer<'_> {
             Language::C => {
                 let pragma = format!("#pragma omp parallel for{}\n", self.clauses(treatment));
                 self.out += &pragma;
-                self.open(&format!("for (int64_t {i}__k = 0; {i}__k < {rest}; {i}__k++)"));
+                self.open(&format!("for (int64_t k_{i} = 0; k_{i} < {rest}; k_{i}++)"));
             }
-            Language::Rust => self.open(&format!("(0..{rest}).into_par_iter().for_each(|{i}__k|")),
+            Language::Rust => self.open(&format!("(0..{rest}).into_par_iter().for_each(|k_{i}|")),
         }
-        self.constant(&i, &format!("{i}__first + {}", times(step, &format!("{i}__k"))));
+        self.constant(&i, &format!("first_{i} + {}", times(step, &format!("k_{i}"))));
         self.declare(treatment, &i);
         self.body(&looped.body);
         self.release(treatment);
@@ -164,7 +163,7 @@ impl Writer<'_> {
             self.last(number, treatment, &i);
         }
         for (&int, step) in &treatment.inductions {
-            let value = format!("{}__first + {}", self.names[int], times(*step, &format!("{i}__trips")));
+            let value = format!("first_{} + {}", self.names[int], times(*step, &format!("trips_{i}")));
             let line = self.assigned(&self.variable(int), int, &value);
             self.line(&line);
         }
@@ -176,14 +175,13 @@ impl Writer<'_> {
     fn last(&mut self, number: usize, treatment: &Treatment, i: &str) {
         let looped = &self.program.loops[number];
         let head = match self.language {
-            Language::C => format!("if ({i}__trips > 0)"),
-            Language::Rust => format!("if {i}__trips > 0"),
+            Language::C => format!("if (trips_{i} > 0)"),
+            Language::Rust => format!("if trips_{i} > 0"),
         };
         self.open(&head);
-        self.constant(i, &format!("{i}__first + {}", times(looped.step, &format!("({i}__trips - 1)"))));
+        self.constant(i, &format!("first_{i} + {}", times(looped.step, &format!("(trips_{i} - 1)"))));
         for (&int, step) in &treatment.inductions {
-            let value =
-                format!("{}__first + {}", self.names[int], times(*step, &format!("({i}__trips - 1)")));
+            let value = format!("first_{} + {}", self.names[int], times(*step, &format!("(trips_{i} - 1)")));
             let line = self.assigned(&self.variable(int), int, &value);
             self.line(&line);
         }
@@ -201,7 +199,7 @@ impl Writer<'_> {
 
     fn copies(&mut self, treatment: &Treatment) {
         for (&variable, reads) in &treatment.copied {
-            let copy = format!("{}__old", self.names[variable]);
+            let copy = format!("old_{}", self.names[variable]);
             let shared = self.variable(variable);
             match self.language {
                 Language::C => {
@@ -233,7 +231,7 @@ impl Writer<'_> {
     /// The iteration's own variables.
     fn declare(&mut self, treatment: &Treatment, i: &str) {
         for (&int, step) in &treatment.inductions {
-            let value = format!("{}__first + {}", self.names[int], times(*step, &format!("{i}__k")));
+            let value = format!("first_{} + {}", self.names[int], times(*step, &format!("k_{i}")));
             let kind = if self.language == Language::C { "int64_t " } else { "let mut " };
             self.line(&format!("{kind}{} = {value};", self.names[int]));
         }

@@ -1,25 +1,34 @@
-//! What is around the loops: names, declarations, first values, and the comparison of what serial and parallel leave.
+//! Text around the loops: names, declarations, first values, and the comparison of the serial with the parallel version.
+
+use std::collections::BTreeSet;
 
 use super::{Kind, Language, Writer, seed};
-use crate::loops::program::Variable;
+use crate::loops::program::{Program, Variable};
 
-/// Words with a meaning in C or Rust, and names that are used here.
-const RESERVED: &str = "abstract as async auto await become bool box break calloc case char const continue crate default digest \
-do double dyn else enum exit extern false fill final float fn for free gen goto i64 if impl in inline int int64_t largest \
-least let long loop macro main match memcpy mod move mut override parallel printf priv pub rayon ref register reset restrict \
-return rotl self serial short signed sizeof static std struct super switch trait trips true try type typedef typeof u32 \
-uint32_t uint64_t union unsafe unsigned unsized use v vec virtual void volatile where while word yield Self Variables Vec Some None";
-
-/// A name that is free in both languages; no two variables get the same, and none looks like `i__first`.
-pub(super) fn name(name: &str) -> String {
-    let start = if name.starts_with('_') { "v" } else { "" };
-    let is_taken = RESERVED.split(' ').any(|word| word == name);
-    let end =
-        if is_taken || !start.is_empty() || name.ends_with('_') || name.contains("__") { "_" } else { "" };
-    format!("{start}{name}{end}")
+/// The names of a program's variables in emitted text, by variable.
+///
+/// Each begins with a prefix that no name of the emitter, of C, of Rust or of their libraries begins with. So a program may use any name.
+/// A counter gets a second prefix if a variable has the same name, because Rust does not let a counter shadow a constant.
+pub(super) fn names(program: &Program) -> Vec<String> {
+    let is_counter = |variable: &Variable| matches!(variable.kind, Kind::Counter);
+    let others: BTreeSet<_> = program
+        .variables
+        .iter()
+        .filter(|variable| !is_counter(variable))
+        .map(|variable| variable.name.as_str())
+        .collect();
+    let name = |variable: &Variable| {
+        let is_twice = is_counter(variable) && others.contains(variable.name.as_str());
+        format!("{}my_{}", if is_twice { "loop_" } else { "" }, variable.name)
+    };
+    program.variables.iter().map(name).collect()
 }
 
-const C_HEAD: &str = "/* Written by `crossgrain deps`. Compile with `cc -fopenmp`; it compares both versions, and fails if they differ. */
+const C_HEAD: &str = r#"/* Written by `crossgrain deps`. Compile with `cc -fopenmp`; it compares both versions, and fails if they differ.
+   Names of the loops begin with `my_`. */
+#ifndef _OPENMP
+#error "compile with -fopenmp: without it, both versions are serial"
+#endif
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -36,9 +45,9 @@ static inline int64_t trips(int64_t from, int64_t to, int64_t step) {
     return room < 0 ? 0 : room / (step > 0 ? step : -step) + 1;
 }
 
-";
+"#;
 
-const RUST_HEAD: &str = "// Written by `crossgrain deps`. It compares both versions, and fails if they differ.
+const RUST_HEAD: &str = "// Written by `crossgrain deps`. It compares both versions, and fails if they differ. Names of the loops begin with `my_`.
 #![allow(dead_code, non_snake_case, non_upper_case_globals, unused_imports, unused_mut, unused_parens, unused_variables)]
 #![allow(unused_assignments, unused_comparisons, clippy::all)]
 
@@ -61,10 +70,15 @@ const C_FILL: &str = "static void fill(void *to, int64_t cells, uint32_t seed) {
     }
 }
 
-static uint64_t add(uint64_t digest, const void *from, int64_t cells) {
+static uint64_t add(uint64_t sum, const void *from, int64_t cells) {
     const uint32_t *words = from;
-    for (int64_t cell = 0; cell < cells; cell++) digest = (digest ^ words[cell]) * 0x100000001b3u;
-    return digest;
+    for (int64_t cell = 0; cell < cells; cell++) sum = (sum ^ words[cell]) * 0x100000001b3u;
+    return sum;
+}
+
+static uint64_t add_number(uint64_t sum, int64_t number) {
+    const uint32_t halves[2] = {(uint32_t)number, (uint32_t)((uint64_t)number >> 32)};
+    return add(sum, halves, 2);
 }
 
 ";
@@ -74,8 +88,12 @@ const RUST_FILL: &str = "fn painted(seed: u32, cell: usize) -> AtomicU32 {
     AtomicU32::new(word ^ word >> 15)
 }
 
-fn add(digest: u64, word: u32) -> u64 {
-    (digest ^ u64::from(word)).wrapping_mul(0x0100_0000_01b3)
+fn add(sum: u64, word: u32) -> u64 {
+    (sum ^ u64::from(word)).wrapping_mul(0x0100_0000_01b3)
+}
+
+fn add_number(sum: u64, number: i64) -> u64 {
+    add(add(sum, number as u32), (number >> 32) as u32)
 }
 
 ";
@@ -154,10 +172,9 @@ impl Writer<'_> {
         let (name, cells, seed) = (&self.names[number], variable.cells(), seed(&variable.name));
         let address = if variable.dims().is_empty() { "&" } else { "" };
         match variable.kind {
-            Kind::Int(first) => (
-                format!("    {name} = {first};\n"),
-                format!("    sum = (sum ^ (uint32_t){name}) * 0x100000001b3u;\n"),
-            ),
+            Kind::Int(first) => {
+                (format!("    {name} = {first};\n"), format!("    sum = add_number(sum, {name});\n"))
+            }
             Kind::Word | Kind::Array(_) => (
                 format!("    fill({address}{name}, {cells}, {seed:#x}u);\n"),
                 format!("    sum = add(sum, {address}{name}, {cells});\n"),
@@ -171,7 +188,7 @@ impl Writer<'_> {
         match variable.kind {
             Kind::Int(first) => (
                 format!("        {name}: AtomicI64::new({first}),\n"),
-                format!("    sum = add(sum, v.{name}.load(Relaxed) as u32);\n"),
+                format!("    sum = add_number(sum, v.{name}.load(Relaxed));\n"),
             ),
             Kind::Word => (
                 format!("        {name}: painted({seed:#x}, 0),\n"),

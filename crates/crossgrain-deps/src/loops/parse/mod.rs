@@ -6,7 +6,7 @@ mod value;
 use std::collections::HashMap;
 
 use super::program::{DEPTH, Expr, Kind, Loop, Node, Op, Program, Reference, Statement};
-use super::source::{At, Fault, Kind as Is, Token, tokens};
+use super::source::{At, Fault, Kind as Is, Token, quoted, tokens};
 
 /// Most statements, and most loops.
 const STATEMENTS: usize = 300;
@@ -205,7 +205,7 @@ impl Parser<'_> {
         if let Some(read) = reads.first() {
             let message = format!(
                 "the bound reads `{}`, so the loop may run for ever: use numbers, parameters and counters",
-                read.text
+                quoted(&read.text)
             );
             return Err(Fault::new(read.at, message));
         }
@@ -218,7 +218,10 @@ impl Parser<'_> {
     fn statement(&mut self) -> Result<Node> {
         let mut target = self.reference()?;
         if matches!(self.program.variables[target.variable].kind, Kind::Table(..)) {
-            return Err(Fault::new(target.at, format!("`{}` is a table, which is constant", target.text)));
+            return Err(Fault::new(
+                target.at,
+                format!("`{}` is a table, which is constant", quoted(&target.text)),
+            ));
         }
         let op = match self.peek().kind {
             Is::Sign("=") => None,
@@ -241,7 +244,10 @@ impl Parser<'_> {
         }
         self.line_ends()?;
         if self.program.variables[target.variable].is_int() && !value.is_int(&self.program) {
-            return Err(Fault::new(value_at, format!("`{}` is a number, and this is a word", target.text)));
+            return Err(Fault::new(
+                value_at,
+                format!("`{}` is a number, and this is a word", quoted(&target.text)),
+            ));
         }
         let mut number = self.program.references;
         renumber(&mut value, &mut number);
