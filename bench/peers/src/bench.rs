@@ -127,8 +127,9 @@ fn print_row(json: bool, job: &Job, label: &str, measured: &Measured) {
         println!(
             "{}",
             json!({
-                "id": format!("{job}/{label}"), "bytes": bytes.round() as u64, "threads": 1, "ns": ns, "best_ns": best_ns,
-                "gb_per_s": gb_per_s, "best_gb_per_s": best_gb_per_s, "cycles_per_byte": cycles, "spread": spread,
+                "id": format!("{job}/{label}"), "bytes": bytes.round() as u64, "threads": 1, "ns": digits(ns), "best_ns": digits(best_ns),
+                "gb_per_s": digits(gb_per_s), "best_gb_per_s": digits(best_gb_per_s),
+                "cycles_per_byte": cycles.map(digits), "spread": digits(spread),
             })
         );
         return;
@@ -138,6 +139,11 @@ fn print_row(json: bool, job: &Job, label: &str, measured: &Measured) {
         "{id:44} {ns:>10.1} {best_ns:>10.1} {gb_per_s:>8.3} {best_gb_per_s:>8.3} {:>6.1}%",
         100.0 * spread
     );
+}
+
+/// A figure's first five digits: no more of it is reproducible.
+fn digits(figure: f64) -> f64 {
+    format!("{figure:.4e}").parse().unwrap_or(figure)
 }
 
 /// A worker that was started.

@@ -75,7 +75,8 @@ impl Worker for Ours {
                 })
             }
             Some(Mode::Xts) => {
-                let sector = messages.first().map_or(0, |message| message.source.len());
+                // A key set-up without messages has sectors too.
+                let sector = messages.first().map_or(0, |message| message.source.len()).max(BLOCK_BYTES);
                 let make = |bytes: &[u8]| {
                     Ok(Xts::with_options(&XtsKey::new(job.cipher, bytes)?, direction, sector, options)?)
                 };
