@@ -1,45 +1,41 @@
-//! AES-128 in ECB and CTR written by hand for one instruction set, VAES on 512 bits: what one source for all widths is
-//! measured against. All round keys stay in registers, everything is written for eight registers of four blocks.
+//! AES-128 in ECB and CTR written by hand for one instruction set, VAES on 512 bits. It measures what one source for all widths
+//! costs. All round keys stay in registers, and the loop takes eight registers of four blocks.
 //!
 //! Source: Gueron, "Intel Advanced Encryption Standard (AES) New Instructions Set" (2012), for the key schedule.
-//! Holds: what is no whole run of 512 bytes, and counters whose low 64 bits wrap, go a block at a time by way of a copy, for
-//! it is a yardstick and not a cipher.
+//! Holds: messages are whole runs of 512 bytes, and the low 64 bits of counters do not wrap.
 
-use crate::peer::{Operation, Peer, Setup};
+use crate::job::Job;
+use crate::messages::Messages;
+use crate::worker::{How, Refusal, Time, Worker};
 
-/// Why a job is turned down.
-const ONLY: &str = "hand-written: AES-128 encryption in ecb and ctr";
+/// The code of this file.
+pub(crate) struct HandWritten;
 
-/// The code of this file, where the CPU has what it is written for.
-pub(crate) struct HandWritten(());
-
-impl HandWritten {
-    /// Asks the CPU.
-    pub(crate) fn load() -> Result<Self, String> {
-        kernel::is_here().then_some(Self(())).ok_or_else(|| "hand-written: no VAES on 512 bits".into())
-    }
-}
-
-impl Peer for HandWritten {
-    fn name(&self) -> String {
-        "hand-written AES-128 for VAES on 512 bits".into()
+impl Worker for HandWritten {
+    fn name(&self) -> Result<String, Refusal> {
+        let name = "hand-written AES-128 for VAES on 512 bits";
+        if kernel::is_here() {
+            Ok(name.into())
+        } else {
+            Err(format!("{name}: the CPU has no such instructions").into())
+        }
     }
 
-    fn operation(&self, setup: &Setup) -> Result<Box<dyn Operation>, String> {
-        kernel::operation(setup)
+    fn run(&self, job: &Job, how: How, messages: &mut Messages) -> Time {
+        kernel::run(job, how, messages)
     }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 mod kernel {
-    use super::{ONLY, Operation, Setup};
+    use super::{How, Job, Messages, Refusal, Time};
 
     pub(super) fn is_here() -> bool {
         false
     }
 
-    pub(super) fn operation(_: &Setup) -> Result<Box<dyn Operation>, String> {
-        Err(ONLY.into())
+    pub(super) fn run(_: &Job, _: How, _: &mut Messages) -> Time {
+        Err(Refusal::None("this is for x86-64"))
     }
 }
 
@@ -52,10 +48,15 @@ mod kernel {
         _mm512_shuffle_epi8, _mm512_storeu_si512, _mm512_xor_si512,
     };
 
-    use super::{ONLY, Operation, Setup};
-    use crate::peer::{BLOCK_BYTES, Cipher, Direction, Job, Mode, PARTIAL_BLOCK};
+    use crossgrain::Cipher;
+    use crossgrain::mode::Mode;
+
+    use super::{How, Job, Messages, Refusal, Time};
+    use crate::worker::each;
 
     const RUN_BYTES: usize = 512;
+
+    type Run = [u8; RUN_BYTES];
 
     pub(super) fn is_here() -> bool {
         is_x86_feature_detected!("avx512f")
@@ -63,64 +64,35 @@ mod kernel {
             && is_x86_feature_detected!("vaes")
     }
 
-    struct Keyed {
-        keys: [__m128i; 11],
-        /// The first counter as an integer, or nothing for ECB.
-        counter: Option<u128>,
-    }
-
-    pub(super) fn operation(setup: &Setup) -> Result<Box<dyn Operation>, String> {
-        let Job { cipher: Cipher::Aes128, mode, direction, .. } = setup.job() else {
-            return Err(ONLY.into());
+    pub(super) fn run(job: &Job, how: How, messages: &mut Messages) -> Time {
+        let is_ctr = match job.mode {
+            Some(Mode::Ecb) if !how.opens => false,
+            Some(Mode::Ctr) => true,
+            _ => return Err(Refusal::None("written for ECB and CTR encryption")),
         };
-        let counter = match (mode, direction) {
-            (Mode::Ecb, Direction::Encrypt) => None,
-            (Mode::Ctr, _) => Some(u128::from_be_bytes(setup.iv().try_into().map_err(|_| ONLY)?)),
-            _ => return Err(ONLY.into()),
-        };
-        let key = setup.key().try_into().map_err(|_| ONLY)?;
-        // SAFETY: a `HandWritten` exists only where the CPU has AES instructions.
-        Ok(Box::new(Keyed { keys: unsafe { expand(key) }, counter }))
-    }
-
-    impl Operation for Keyed {
-        fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
-            if self.counter.is_none() && !buffer.len().is_multiple_of(BLOCK_BYTES) {
-                return Err(PARTIAL_BLOCK.into());
-            }
-            let (runs, mut rest) = buffer.as_chunks_mut::<RUN_BYTES>();
-            let mut block = 0;
-            if self.counter.is_none_or(|first| (first as u64).checked_add(blocks(runs)).is_some()) {
-                self.run(0, runs);
-                block = u128::from(blocks(runs));
-            } else {
-                rest = buffer;
-            }
-            for (place, block) in rest.chunks_mut(BLOCK_BYTES).zip(block..) {
-                let mut copy = [[0; RUN_BYTES]];
-                copy[0][..place.len()].copy_from_slice(place);
-                self.run(block, &mut copy);
-                place.copy_from_slice(&copy[0][..place.len()]);
-            }
-            Ok(())
+        let is_whole = job.bytes.iter().all(|bytes| bytes.is_multiple_of(RUN_BYTES));
+        if job.cipher != Cipher::Aes128 || !is_whole || !is_here() {
+            return Err(Refusal::None("written for AES-128 and whole runs"));
         }
-    }
-
-    impl Keyed {
-        /// Runs of which the first begins with this block of the job.
-        fn run(&self, block: u128, runs: &mut [[u8; RUN_BYTES]]) {
-            // SAFETY: a `HandWritten` exists only where the CPU has VAES and AVX-512.
+        let make = |key: &[u8]| {
+            let key = key.try_into()?;
+            // SAFETY: a CPU with VAES has AES instructions.
+            Ok(unsafe { expand(key) })
+        };
+        each(how, &mut messages.all(), make, |keys, _, message, in_place| {
+            let to = message.output.as_mut_ptr().cast::<Run>();
+            let from = if in_place { to.cast_const() } else { message.source.as_ptr().cast() };
+            let runs = message.source.len() / RUN_BYTES;
+            // SAFETY: the CPU has the instructions, and both places have `runs` runs.
             unsafe {
-                match self.counter {
-                    None => ecb(&self.keys, runs),
-                    Some(first) => ctr(&self.keys, first.wrapping_add(block), runs),
+                if is_ctr {
+                    ctr(keys, u128::from_be_bytes(message.nonce.try_into()?), from, to, runs);
+                } else {
+                    ecb(keys, from, to, runs);
                 }
             }
-        }
-    }
-
-    fn blocks(runs: &[[u8; RUN_BYTES]]) -> u64 {
-        (size_of_val(runs) / BLOCK_BYTES) as u64
+            Ok(())
+        })
     }
 
     #[target_feature(enable = "aes,sse2")]
@@ -163,25 +135,27 @@ mod kernel {
     }
 
     #[target_feature(enable = "avx512f,avx512bw,vaes")]
-    fn ecb(keys: &[__m128i; 11], runs: &mut [[u8; RUN_BYTES]]) {
+    unsafe fn ecb(keys: &[__m128i; 11], from: *const Run, to: *mut Run, runs: usize) {
         let keys = broadcast(keys);
-        for run in runs {
-            let place: *mut __m512i = run.as_mut_ptr().cast();
+        for run in 0..runs {
+            // SAFETY: there are `runs` runs at both places, as the caller promises.
+            let (from, to): (*const __m512i, *mut __m512i) =
+                unsafe { (from.add(run).cast(), to.add(run).cast()) };
             let mut state = [_mm512_setzero_si512(); 8];
             for (i, word) in state.iter_mut().enumerate() {
                 // SAFETY: a run is as long as eight registers.
-                *word = _mm512_xor_si512(unsafe { _mm512_loadu_si512(place.add(i)) }, keys[0]);
+                *word = _mm512_xor_si512(unsafe { _mm512_loadu_si512(from.add(i)) }, keys[0]);
             }
             rounds(&keys, &mut state, [keys[10]; 8]);
             for (i, word) in state.into_iter().enumerate() {
                 // SAFETY: as above.
-                unsafe { _mm512_storeu_si512(place.add(i), word) };
+                unsafe { _mm512_storeu_si512(to.add(i), word) };
             }
         }
     }
 
     #[target_feature(enable = "avx512f,avx512bw,vaes")]
-    fn ctr(keys: &[__m128i; 11], first: u128, runs: &mut [[u8; RUN_BYTES]]) {
+    unsafe fn ctr(keys: &[__m128i; 11], first: u128, from: *const Run, to: *mut Run, runs: usize) {
         let keys = broadcast(keys);
         let swap = _mm512_broadcast_i32x4(_mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
         let (low, high) = (first as i64, (first >> 64) as i64);
@@ -189,19 +163,21 @@ mod kernel {
         let four = _mm512_set_epi64(0, 4, 0, 4, 0, 4, 0, 4);
         let mut counter =
             _mm512_add_epi64(_mm512_set_epi64(high, low, high, low, high, low, high, low), one_by_one);
-        for run in runs {
-            let place: *mut __m512i = run.as_mut_ptr().cast();
+        for run in 0..runs {
+            // SAFETY: there are `runs` runs at both places, as the caller promises.
+            let (from, to): (*const __m512i, *mut __m512i) =
+                unsafe { (from.add(run).cast(), to.add(run).cast()) };
             let (mut state, mut last) = ([_mm512_setzero_si512(); 8], [_mm512_setzero_si512(); 8]);
             for i in 0..8 {
                 state[i] = _mm512_xor_si512(_mm512_shuffle_epi8(counter, swap), keys[0]);
                 counter = _mm512_add_epi64(counter, four);
                 // SAFETY: a run is as long as eight registers.
-                last[i] = _mm512_xor_si512(unsafe { _mm512_loadu_si512(place.add(i)) }, keys[10]);
+                last[i] = _mm512_xor_si512(unsafe { _mm512_loadu_si512(from.add(i)) }, keys[10]);
             }
             rounds(&keys, &mut state, last);
             for (i, word) in state.into_iter().enumerate() {
                 // SAFETY: as above.
-                unsafe { _mm512_storeu_si512(place.add(i), word) };
+                unsafe { _mm512_storeu_si512(to.add(i), word) };
             }
         }
     }

@@ -1,65 +1,74 @@
-//! RustCrypto: the `aes` and `serpent` crates over whole slices, and the `ctr` and `xts-mode` crates on top of them.
+//! RustCrypto: block ciphers over whole slices, and the `ctr`, `xts-mode`, `aes-gcm` and `eax` crates on top of them.
 //!
-//! Which AES runs is decided when this is compiled:
-//!
-//! * plain: the crate asks the CPU at run time and takes its AES instructions where there are any;
-//! * `RUSTFLAGS='--cfg aes_backend="soft"'`: only the portable bit-sliced code is there;
-//! * `--cfg aes_backend_soft="compact"` besides: its smaller and slower form.
+//! The `aes` crate uses the CPU's AES instructions. With `--cfg aes_backend="soft"` it uses portable bit-sliced code.
 
-use std::hint::black_box;
-
+use aead::AeadInOut;
+use aead::inout::InOutBuf;
 use aes::{Aes128, Aes128Enc, Aes192, Aes192Enc, Aes256, Aes256Enc};
 use aria::{Aria128, Aria192, Aria256};
 use camellia::{Camellia128, Camellia192, Camellia256};
 use cipher::array::Array;
 use cipher::consts::U16;
-use cipher::{BlockCipherDecrypt, BlockCipherEncrypt, BlockSizeUser, InnerIvInit, KeyInit};
-use cipher::{StreamCipher, StreamCipherCoreWrapper, StreamCipherSeek};
-use ctr::flavors::{Ctr64BE, Ctr128BE};
-use ctr::{CtrCore, CtrFlavor};
+use cipher::{
+    BlockCipherDecrypt, BlockCipherEncrypt, InnerIvInit, KeyInit, StreamCipher, StreamCipherCoreWrapper,
+};
+use crossgrain::Cipher;
+use crossgrain::mode::Mode;
+use ctr::CtrCore;
+use ctr::flavors::Ctr128BE;
+use eax::Eax;
 use kuznyechik::Kuznyechik;
 use serpent::Serpent;
 use sm4::Sm4;
 use xts_mode::Xts128;
 
-use crate::peer::{
-    BLOCK_BYTES, Cipher, Direction, Job, Mode, Operation, PARTIAL_BLOCK, Peer, Setup, each_sector,
-};
+use crate::job::Job;
+use crate::messages::{Message, Messages};
+use crate::worker::{How, Refusal, Time, Worker, each};
 
 /// As in `Cargo.lock`; a test compares them.
 pub(crate) const AES_VERSION: &str = "0.9.4";
 pub(crate) const CTR_VERSION: &str = "0.10.1";
 pub(crate) const SERPENT_VERSION: &str = "0.6.0";
 pub(crate) const XTS_VERSION: &str = "0.6.0";
+pub(crate) const GCM_VERSION: &str = "0.11.1";
+pub(crate) const EAX_VERSION: &str = "0.6.1";
 
 /// The RustCrypto crates, as they were compiled into this binary.
 pub(crate) struct RustCrypto;
 
-impl Peer for RustCrypto {
-    fn name(&self) -> String {
+impl Worker for RustCrypto {
+    fn name(&self) -> Result<String, Refusal> {
         let backend = backend();
-        format!(
-            "RustCrypto aes {AES_VERSION} + serpent {SERPENT_VERSION} + ctr {CTR_VERSION} + xts-mode {XTS_VERSION}, {backend}"
-        )
+        Ok(format!(
+            "RustCrypto aes {AES_VERSION} + serpent {SERPENT_VERSION} + ctr {CTR_VERSION} + xts-mode {XTS_VERSION} + aes-gcm {GCM_VERSION} + eax {EAX_VERSION}, {backend}"
+        ))
     }
 
-    fn operation(&self, setup: &Setup) -> Result<Box<dyn Operation>, String> {
-        match setup.job().cipher {
-            Cipher::Aes128 => operation::<Aes128, Aes128Enc>(setup),
-            Cipher::Aes192 => operation::<Aes192, Aes192Enc>(setup),
-            Cipher::Aes256 => operation::<Aes256, Aes256Enc>(setup),
+    fn run(&self, job: &Job, how: How, messages: &mut Messages) -> Time {
+        let messages = &mut messages.all();
+        type AesGcm<C> = aes_gcm::AesGcm<C, cipher::consts::U12>;
+        match (job.cipher, job.mode) {
+            (Cipher::Aes128, Some(Mode::Gcm)) => sealed::<AesGcm<Aes128>>(how, messages),
+            (Cipher::Aes256, Some(Mode::Gcm)) => sealed::<AesGcm<Aes256>>(how, messages),
+            (Cipher::Aes128, Some(Mode::Eax)) => sealed::<Eax<Aes128>>(how, messages),
+            (Cipher::Aes256, Some(Mode::Eax)) => sealed::<Eax<Aes256>>(how, messages),
+            (Cipher::Aes128, _) => plain::<Aes128, Aes128Enc>(job, how, messages),
+            (Cipher::Aes192, _) => plain::<Aes192, Aes192Enc>(job, how, messages),
+            (Cipher::Aes256, _) => plain::<Aes256, Aes256Enc>(job, how, messages),
             // One type, which takes keys of every size.
-            Cipher::Serpent128 | Cipher::Serpent192 | Cipher::Serpent256 => {
-                operation::<Serpent, Serpent>(setup)
+            (Cipher::Serpent128 | Cipher::Serpent192 | Cipher::Serpent256, _) => {
+                plain::<Serpent, Serpent>(job, how, messages)
             }
-            Cipher::Sm4 => operation::<Sm4, Sm4>(setup),
-            Cipher::Camellia128 => operation::<Camellia128, Camellia128>(setup),
-            Cipher::Camellia192 => operation::<Camellia192, Camellia192>(setup),
-            Cipher::Camellia256 => operation::<Camellia256, Camellia256>(setup),
-            Cipher::Aria128 => operation::<Aria128, Aria128>(setup),
-            Cipher::Aria192 => operation::<Aria192, Aria192>(setup),
-            Cipher::Aria256 => operation::<Aria256, Aria256>(setup),
-            Cipher::Kuznyechik => operation::<Kuznyechik, Kuznyechik>(setup),
+            (Cipher::Sm4, _) => plain::<Sm4, Sm4>(job, how, messages),
+            (Cipher::Camellia128, _) => plain::<Camellia128, Camellia128>(job, how, messages),
+            (Cipher::Camellia192, _) => plain::<Camellia192, Camellia192>(job, how, messages),
+            (Cipher::Camellia256, _) => plain::<Camellia256, Camellia256>(job, how, messages),
+            (Cipher::Aria128, _) => plain::<Aria128, Aria128>(job, how, messages),
+            (Cipher::Aria192, _) => plain::<Aria192, Aria192>(job, how, messages),
+            (Cipher::Aria256, _) => plain::<Aria256, Aria256>(job, how, messages),
+            (Cipher::Kuznyechik, _) => plain::<Kuznyechik, Kuznyechik>(job, how, messages),
+            _ => Err(Refusal::None("not among these crates")),
         }
     }
 }
@@ -70,9 +79,7 @@ impl Peer for RustCrypto {
     reason = "flags of the aes crate; declaring them here would replace the workspace's lints"
 )]
 fn backend() -> &'static str {
-    if cfg!(all(aes_backend = "soft", aes_backend_soft = "compact")) {
-        "software backend, compact"
-    } else if cfg!(aes_backend = "soft") {
+    if cfg!(aes_backend = "soft") {
         "software backend"
     } else if aes::hardware_accelerated() {
         "picks by itself (found AES instructions)"
@@ -81,131 +88,76 @@ fn backend() -> &'static str {
     }
 }
 
-/// A cipher both ways, and its form that sets up keys for encryption alone.
-fn operation<C, E>(setup: &Setup) -> Result<Box<dyn Operation>, String>
+/// A mode with a tag.
+fn sealed<A: AeadInOut + KeyInit>(how: How, messages: &mut [Message<'_>]) -> Time {
+    let make = |key: &[u8]| Ok(A::new_from_slice(key)?);
+    if how.opens {
+        return each(how, messages, make, |mode, _, message, _| {
+            let text = InOutBuf::new(message.source, message.output)?;
+            let tag = (&message.tag[..]).try_into()?;
+            Ok(mode.decrypt_inout_detached(message.nonce.try_into()?, &[], text, tag)?)
+        });
+    }
+    each(how, messages, make, |mode, _, message, in_place| {
+        let text = match in_place {
+            true => InOutBuf::from(&mut *message.output),
+            false => InOutBuf::new(message.source, message.output)?,
+        };
+        let tag = mode.encrypt_inout_detached(message.nonce.try_into()?, &[], text)?;
+        message.tag.copy_from_slice(&tag);
+        Ok(())
+    })
+}
+
+/// A cipher both ways, and its form that sets up keys for encryption alone, in the modes without a tag.
+fn plain<C, E>(job: &Job, how: How, messages: &mut [Message<'_>]) -> Time
 where
-    C: KeyInit + BlockCipherEncrypt<BlockSize = U16> + BlockCipherDecrypt + 'static,
-    E: KeyInit + BlockCipherEncrypt<BlockSize = U16> + 'static,
+    C: KeyInit + BlockCipherEncrypt<BlockSize = U16> + BlockCipherDecrypt,
+    E: KeyInit + BlockCipherEncrypt<BlockSize = U16>,
 {
-    match setup.job().mode {
-        Mode::Ecb => {
-            let cipher = C::new_from_slice(setup.key()).map_err(|e| e.to_string())?;
-            let direction = setup.job().direction;
-            Ok(Box::new(Ecb { cipher, direction }))
-        }
-        Mode::Rekey => {
-            let key = setup.key().to_vec();
-            Ok(match setup.job().direction {
-                Direction::Encrypt => {
-                    Box::new(Rekey::<E> { key, run: |cipher, block| cipher.encrypt_block(block) })
+    let make = |key: &[u8]| Ok(C::new_from_slice(key)?);
+    let make_encryption = |key: &[u8]| Ok(E::new_from_slice(key)?);
+    match job.mode {
+        Some(Mode::Ecb) if how.opens => each(how, messages, make, |cipher, _, message, _| {
+            let (from, to) = blocks(message);
+            Ok(cipher.decrypt_blocks_b2b(from, to)?)
+        }),
+        Some(Mode::Ecb) => each(how, messages, make_encryption, |cipher, _, message, in_place| {
+            if in_place {
+                let (blocks, _) = Array::slice_as_chunks_mut(message.output);
+                cipher.encrypt_blocks(blocks);
+                return Ok(());
+            }
+            let (from, to) = blocks(message);
+            Ok(cipher.encrypt_blocks_b2b(from, to)?)
+        }),
+        Some(Mode::Ctr) => each(how, messages, make_encryption, |cipher, _, message, in_place| {
+            let core = CtrCore::<_, Ctr128BE>::inner_iv_slice_init(&*cipher, message.nonce)?;
+            let mut stream = StreamCipherCoreWrapper::from_core(core);
+            match in_place {
+                true => Ok(stream.try_apply_keystream(message.output)?),
+                false => Ok(stream.try_apply_keystream_b2b(message.source, message.output)?),
+            }
+        }),
+        Some(Mode::Xts) => {
+            let make = |keys: &[u8]| {
+                let (data, tweak) = keys.split_at(keys.len() / 2);
+                Ok(Xts128::new(C::new_from_slice(data)?, C::new_from_slice(tweak)?))
+            };
+            each(how, messages, make, |xts, _, message, in_place| {
+                let number = message.nonce.try_into()?;
+                match how.opens {
+                    true => xts.decrypt_sector(message.copied(in_place), number),
+                    false => xts.encrypt_sector(message.copied(in_place), number),
                 }
-                Direction::Decrypt => {
-                    Box::new(Rekey::<C> { key, run: |cipher, block| cipher.decrypt_block(block) })
-                }
+                Ok(())
             })
         }
-        Mode::Ctr => counter::<C, Ctr128BE>(setup),
-        Mode::Ctr64 => counter::<C, Ctr64BE>(setup),
-        Mode::Cbc | Mode::Gcm | Mode::Ocb | Mode::Ccm | Mode::Cmac => {
-            Err("RustCrypto is asked for ecb, rekey, ctr, ctr64 and xts".into())
-        }
-        Mode::Xts => {
-            let (data_key, tweak_key) = setup.key().split_at(setup.key().len() / 2);
-            let cipher = |key| C::new_from_slice(key).map_err(|e| e.to_string());
-            Ok(Box::new(Sectors {
-                xts: Xts128::new(cipher(data_key)?, cipher(tweak_key)?),
-                job: setup.job(),
-                first: setup.iv().try_into().map_err(|_| "no number of a sector")?,
-            }))
-        }
+        _ => Err(Refusal::None("not among these crates")),
     }
 }
 
-/// By way of the cipher, since a stream takes keys of the size that its cipher's type has, and one type stands for
-/// Serpent of all sizes.
-fn counter<C, F>(setup: &Setup) -> Result<Box<dyn Operation>, String>
-where
-    C: KeyInit + BlockCipherEncrypt<BlockSize = U16> + 'static,
-    F: CtrFlavor<U16> + 'static,
-{
-    let cipher = C::new_from_slice(setup.key()).map_err(|e| e.to_string())?;
-    let core = CtrCore::<C, F>::inner_iv_slice_init(cipher, setup.iv()).map_err(|e| e.to_string())?;
-    Ok(Box::new(Counter(StreamCipherCoreWrapper::from_core(core))))
-}
-
-/// Blocks by themselves.
-struct Ecb<C> {
-    cipher: C,
-    direction: Direction,
-}
-
-impl<C> Operation for Ecb<C>
-where
-    C: BlockCipherEncrypt<BlockSize = U16> + BlockCipherDecrypt,
-{
-    fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
-        let (blocks, rest) = Array::slice_as_chunks_mut(buffer);
-        if !rest.is_empty() {
-            return Err(PARTIAL_BLOCK.into());
-        }
-        match self.direction {
-            Direction::Encrypt => self.cipher.encrypt_blocks(blocks),
-            Direction::Decrypt => self.cipher.decrypt_blocks(blocks),
-        }
-        Ok(())
-    }
-}
-
-/// Blocks by themselves, each under a key that was just set up.
-struct Rekey<C> {
-    key: Vec<u8>,
-    run: fn(&C, &mut Array<u8, U16>),
-}
-
-impl<C: KeyInit> Operation for Rekey<C> {
-    fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
-        let (blocks, rest) = Array::slice_as_chunks_mut(buffer);
-        if !rest.is_empty() {
-            return Err(PARTIAL_BLOCK.into());
-        }
-        for block in blocks {
-            // The compiler is not to know that it is the same key again.
-            let cipher = C::new_from_slice(black_box(&self.key)).map_err(|e| e.to_string())?;
-            (self.run)(&cipher, block);
-        }
-        Ok(())
-    }
-}
-
-/// Sectors, numbered from the first on.
-struct Sectors<C: BlockSizeUser<BlockSize = U16> + BlockCipherEncrypt> {
-    xts: Xts128<C>,
-    job: Job,
-    first: [u8; BLOCK_BYTES],
-}
-
-impl<C: BlockCipherEncrypt<BlockSize = U16> + BlockCipherDecrypt> Operation for Sectors<C> {
-    fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
-        each_sector(self.first, self.job.sector_bytes(), buffer, |number, sector| {
-            if sector.len() < BLOCK_BYTES {
-                return Err(PARTIAL_BLOCK.into());
-            }
-            match self.job.direction {
-                Direction::Encrypt => self.xts.encrypt_sector(sector, number.into()),
-                Direction::Decrypt => self.xts.decrypt_sector(sector, number.into()),
-            }
-            Ok(())
-        })
-    }
-}
-
-/// A key stream, the same in both directions.
-struct Counter<S>(S);
-
-impl<S: StreamCipher + StreamCipherSeek> Operation for Counter<S> {
-    fn apply(&mut self, buffer: &mut [u8]) -> Result<(), String> {
-        // Seeking only sets the counter; a new stream would copy the round keys each time.
-        self.0.try_seek(0_u32).map_err(|e| e.to_string())?;
-        self.0.try_apply_keystream(buffer).map_err(|e| e.to_string())
-    }
+/// A message of whole blocks, and where it goes.
+fn blocks<'a>(message: &'a mut Message<'_>) -> (&'a [Array<u8, U16>], &'a mut [Array<u8, U16>]) {
+    (Array::slice_as_chunks(message.source).0, Array::slice_as_chunks_mut(message.output).0)
 }

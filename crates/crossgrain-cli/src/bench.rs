@@ -1,7 +1,7 @@
-//! `crossgrain bench`: every variant, conversion and mode, beside other implementations, in one run.
+//! `crossgrain bench`: every variant, conversion and mode, in one run.
 //!
 //! Answers are checked against the reference before anything is timed. Subjects that are compared are
-//! sampled in turns (`plan::measure`), never one after the other.
+//! sampled in turns (`plan::measure`), never one after the other. Other implementations are `bench/peers`' matter.
 
 mod calls;
 mod clock;
@@ -11,7 +11,6 @@ mod memory;
 mod modes;
 #[cfg(not(feature = "gpu"))]
 mod no_gpu;
-mod peer;
 mod planner;
 mod ratio;
 mod search;
@@ -34,7 +33,7 @@ use subject::Candidate;
 /// Most bytes that a GPU's programs are timed on.
 const GPU_BYTES_MAX: u64 = 4 << 30;
 
-/// Time every variant and mode, and peers beside them
+/// Time every variant and mode
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Only what has this in its id; with `gpu` in front the programs of a GPU, as `gpu/aes-128`
@@ -59,12 +58,8 @@ pub(crate) struct Args {
     /// that is timed beside them was disturbed least
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1000))]
     patience: u16,
-    /// Another implementation to time in the same run: a command that speaks the line protocol of
-    /// `bench/peers`
-    #[arg(long, value_name = "COMMAND")]
-    peer: Vec<String>,
     /// Judge the planner instead: run the best paths of every job under every ISA cap end to end
-    #[arg(long, conflicts_with_all = ["peer", "turns", "patience", "plan"])]
+    #[arg(long, conflicts_with_all = ["turns", "patience", "plan"])]
     planner: bool,
     /// What plans may leak: with `any`, a plan that may look up tables is timed beside each of a mode's; with `--planner`,
     /// such plans alone
@@ -109,10 +104,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         let told = "--device, --bytes and --beside are for `crossgrain bench gpu`: leave them out";
         return Err(Error::usage(told));
     }
-    let peers = args.peer.iter().filter_map(|command| peer::Peer::start(command).transpose());
-    let peers = peers.collect::<Result<Vec<_>, _>>()?;
     let mut printer = Printer { json: args.json, ghz: clock::core_ghz(), output: io::stdout() };
-    printer.head(&peers)?;
+    printer.head()?;
     if args.planner {
         return planner::run(args.filter.as_deref().unwrap_or_default(), args.policy, &mut printer);
     }
@@ -120,7 +113,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let mut rows = Vec::new();
     let plans = args.plan.as_deref().map(typed::plans).transpose()?;
     let filter = args.filter.as_deref().unwrap_or_default();
-    for group in subject::groups(&peers, plans.as_ref(), args.policy, filter)? {
+    for group in subject::groups(plans.as_ref(), args.policy, filter)? {
         let mut group = group?;
         let care = Care { turns: args.turns.into(), ..Care::default() };
         let mut subjects: Vec<_> = group.iter_mut().map(|candidate| &mut *candidate.work as _).collect();
@@ -168,24 +161,20 @@ impl Printer {
         writeln!(self.output, "{text}").map_err(|error| Error::print(&error))
     }
 
-    fn head(&mut self, peers: &[peer::Peer]) -> Result<(), Error> {
+    fn head(&mut self) -> Result<(), Error> {
         let machine = machine();
         let features = crossgrain::Features::from_environment()?.to_string();
         if self.json {
-            let peers: Vec<_> = peers.iter().map(|peer| peer.name.clone()).collect();
             let version = env!("CARGO_PKG_VERSION");
             let head = json!({
                 "machine": machine, "features": features, "core_ghz": self.ghz, "crossgrain": version,
-                "peers": peers,
+                "load_average": clock::load_average(), "cpus": clock::allowed_cpus(),
             });
             return self.line(head);
         }
         self.line(format_args!("{machine}; {features}"))?;
         if let Some(ghz) = self.ghz {
             self.line(format_args!("about {ghz:.2} GHz at first"))?;
-        }
-        for peer in peers {
-            self.line(format_args!("peer {}: {}", peer.label, peer.name))?;
         }
         Ok(())
     }

@@ -1,9 +1,10 @@
-//! `cargo xtask bench`: times crossgrain beside other implementations, in one run on one machine.
+//! `cargo xtask bench`: times crossgrain, and compares it with other implementations.
 //!
-//! The peers are a program of their own, so that nothing of them is in the library. It is built
-//! twice, because RustCrypto's choice between AES instructions and software is made by a `cfg`.
+//! Implementations that are compared are a program of their own (`bench/peers`). It is built twice, because RustCrypto's choice
+//! between AES instructions and software is made by a `cfg`.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -17,10 +18,16 @@ const SOFTWARE_AES: &str = "--cfg aes_backend=\"soft\"";
 /// Hides the AES instructions and carry-less multiplication from OpenSSL, which then does without.
 const OPENSSL_WITHOUT_AES: &str = "env OPENSSL_ia32cap=~0x200000200000000";
 
+/// Ours without AES instructions, without GFNI and AVX-512 either, and on 64-bit words.
+const CAPS: [&str; 3] = ["avx512-aes", "avx2-aes-gfni", "portable"];
+
+/// Libraries in C.
+const LIBRARIES: [&str; 5] = ["openssl", "libgcrypt", "ipsec-mb", "nettle", "botan"];
+
 /// Peers beyond those that are built and found without further ado.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum More {
-    /// libgcrypt, OpenSSL and ipsec-mb of Debian unstable in place of those installed
+    /// Libraries of Debian unstable in place of those installed
     Newest,
     /// aws-lc-rs and graviola, which take minutes to compile
     Crates,
@@ -43,25 +50,42 @@ impl Peers {
     }
 }
 
-/// Builds all that is timed, and runs `crossgrain bench` with the given arguments.
+/// Builds the program, and runs `crossgrain bench` with the given arguments.
 ///
 /// # Errors
 /// If something cannot be built, fetched or run, or the results cannot be kept.
 pub(crate) fn run(record: bool, peers: &Peers, arguments: &[String]) -> Result<()> {
+    if !peers.more.is_empty() {
+        return Err("--peers is for comparisons: cargo xtask bench --peers PEERS peers [FILTER]".into());
+    }
+    finish(bench("crossgrain-cli", &[])?.arg("bench").args(arguments), record, cpu_of, &[], "")
+}
+
+/// Builds every implementation, and compares them.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn beside_peers(record: bool, peers: &Peers, arguments: &[String]) -> Result<()> {
     let newest = peers.has(More::Newest).then(|| newest::unpack(peers.mirror.as_deref())).transpose()?;
     build_peers_in_software()?;
-    let packages = ["-p", "crossgrain-cli", "-p", "crossgrain-peers"];
     let crates = peers.has(More::Crates);
-    let features: &[&str] = if crates { &["--features", "crossgrain-peers/crates"] } else { &[] };
-    succeed(cargo().args(["build", "--release"]).args(packages).args(features))?;
-
-    let mut bench = Command::new(root().join(target()).join("release/crossgrain"));
-    bench.current_dir(root()).arg("bench").args(arguments);
-    for peer in commands(newest.as_deref(), crates) {
-        bench.args(["--peer", &peer]);
+    let features: &[&str] = if crates { &["--features", "crates"] } else { &[] };
+    let mut bench = bench("crossgrain-peers", features)?;
+    bench.arg("bench");
+    for worker in workers(newest.as_deref(), crates) {
+        bench.args(["--worker", &worker]);
     }
     let which = if newest.is_some() { "newest" } else { "installed" };
-    finish(bench, record, &[("libraries", which)], "")
+    finish(bench.args(arguments), record, cpu_of, &[("libraries", which)], PEERS)
+}
+
+/// A program of the workspace, built for release and to be run in the root.
+fn bench(package: &str, features: &[&str]) -> Result<Command> {
+    succeed(cargo().args(["build", "--release", "-p", package]).args(features))?;
+    let program = if package == "crossgrain-cli" { "crossgrain" } else { package };
+    let mut bench = Command::new(root().join(target()).join("release").join(program));
+    bench.current_dir(root());
+    Ok(bench)
 }
 
 /// Builds the program, and judges the planner by `crossgrain bench --planner`.
@@ -69,10 +93,8 @@ pub(crate) fn run(record: bool, peers: &Peers, arguments: &[String]) -> Result<(
 /// # Errors
 /// As [`run`].
 pub(crate) fn judge_planner(record: bool, arguments: &[String]) -> Result<()> {
-    succeed(cargo().args(["build", "--release", "-p", "crossgrain-cli"]))?;
-    let mut bench = Command::new(root().join(target()).join("release/crossgrain"));
-    bench.current_dir(root()).args(["bench", "--planner"]).args(arguments);
-    finish(bench, record, &[], PLANNER)
+    let mut bench = bench("crossgrain-cli", &[])?;
+    finish(bench.args(["bench", "--planner"]).args(arguments), record, cpu_of, &[], PLANNER)
 }
 
 /// Builds the program, and times a GPU's programs by `crossgrain bench gpu`.
@@ -80,25 +102,18 @@ pub(crate) fn judge_planner(record: bool, arguments: &[String]) -> Result<()> {
 /// # Errors
 /// As [`run`].
 pub(crate) fn gpu(record: bool, arguments: &[String]) -> Result<()> {
-    succeed(cargo().args(["build", "--release", "-p", "crossgrain-cli", "--features", "gpu"]))?;
-    let mut bench = Command::new(root().join(target()).join("release/crossgrain"));
-    bench.current_dir(root()).args(["bench", "gpu", "--beside", "bench/hand_written.cu"]).args(arguments);
-    if record { keep(bench.arg("--json"), gpu_of, &[], GPU) } else { succeed(&mut bench) }
+    let mut bench = bench("crossgrain-cli", &["--features", "gpu"])?;
+    bench.args(["bench", "gpu", "--beside", "bench/hand_written.cu"]).args(arguments);
+    finish(&mut bench, record, gpu_of, &[], GPU)
 }
 
-/// What the name of the planner's record has behind the day.
+/// Ends of records' names: comparisons of implementations, the planner, GPUs.
+pub(crate) const PEERS: &str = "-peers";
 pub(crate) const PLANNER: &str = "-plan";
-
-/// The same of records of GPUs.
 pub(crate) const GPU: &str = "-gpu";
 
 /// What this task knows about a run and the program does not, for the first line of the results.
 type Facts<'a> = [(&'a str, &'a str)];
-
-/// Runs a benchmark, and keeps what it says if it is to be kept.
-fn finish(mut bench: Command, record: bool, facts: &Facts<'_>, suffix: &str) -> Result<()> {
-    if record { keep(bench.arg("--json"), cpu_of, facts, suffix) } else { succeed(&mut bench) }
-}
 
 fn build_peers_in_software() -> Result<()> {
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
@@ -108,71 +123,69 @@ fn build_peers_in_software() -> Result<()> {
     succeed(build.env_remove("CARGO_ENCODED_RUSTFLAGS")) // it would silence the line above
 }
 
-/// The command line of each peer. They are run from the root, so that paths may stay short. `loader` runs the peers that are
-/// libraries with newer ones than those installed.
-fn commands(loader: Option<&str>, crates: bool) -> Vec<String> {
-    let program = |target: PathBuf| target.join("release/crossgrain-peers").display().to_string();
+/// The command line of each worker. They run in the root, so that paths may stay short. `loader` runs libraries with newer ones
+/// than those installed. The first is ours, and caps leave instructions out.
+fn workers(loader: Option<&str>, crates: bool) -> Vec<String> {
+    let program = |target: PathBuf| target.join("release/crossgrain-peers worker").display().to_string();
     let (peers, software) = (program(target()), program(software_target()));
     let loaded = loader.map_or_else(|| peers.clone(), |loader| format!("{loader} {peers}"));
-    let mut commands = vec![
-        format!("{peers} rustcrypto"),
-        format!("{software} rustcrypto"),
-        format!("{loaded} openssl"),
-        format!("{OPENSSL_WITHOUT_AES} {loaded} openssl"),
-        format!("{loaded} libgcrypt"),
-        format!("{loaded} ipsec-mb"),
-        format!("{peers} botan"),
-        format!("{peers} ring"),
-        format!("{peers} hand-written"),
-    ];
+    let mut workers = vec![format!("{peers} crossgrain")];
+    workers.extend(CAPS.map(|cap| format!("env CROSSGRAIN_ISA={cap} {peers} crossgrain")));
+    workers.extend(["rustcrypto", "ring", "hand-written"].map(|name| format!("{peers} {name}")));
+    workers.push(format!("{software} rustcrypto"));
+    workers.extend(LIBRARIES.map(|name| format!("{loaded} {name}")));
+    workers.push(format!("{OPENSSL_WITHOUT_AES} {loaded} openssl"));
     if crates {
-        commands.extend(["aws-lc-rs", "graviola"].map(|name| format!("{peers} {name}")));
+        workers.extend(["aws-lc-rs", "graviola"].map(|name| format!("{peers} {name}")));
     }
-    commands
+    workers
 }
 
 fn software_target() -> PathBuf {
     target().join("peers-soft")
 }
 
-/// Runs the benchmark, shows its JSON lines, and keeps them under the day and the machine, which they may tell.
-fn keep(
+/// Runs a benchmark. To keep it, this asks for JSON lines and writes each to the record as soon as it is printed. An interrupted
+/// run keeps its rows.
+fn finish(
     bench: &mut Command,
+    record: bool,
     machine: impl Fn(&str) -> Result<String>,
     facts: &Facts<'_>,
     suffix: &str,
 ) -> Result<()> {
+    if !record {
+        return succeed(bench);
+    }
     let rustc = rustc("release")?; // before minutes are spent
-    let results = with_facts(&output(bench)?, &[facts, &[("rustc", &rustc)]].concat())?;
-    print!("{results}");
-    let folder = root().join("bench/record").join(machine(&results)?);
-    let file = folder.join(format!("{}{suffix}.jsonl", day()?));
-    let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&file, results));
-    written.map_err(|error| format!("{}: {error}", file.display()))?;
-    eprintln!("kept in {}", file.display());
-    Ok(())
+    let facts = [facts, &[("rustc", &rustc)]].concat();
+    let name = bench.get_program().display().to_string();
+    let failed = |error: &dyn std::fmt::Display| format!("{name}: {error}");
+    let mut child = bench.arg("--json").stdout(Stdio::piped()).spawn().map_err(|error| failed(&error))?;
+    let mut lines = child.stdout.take().map(BufReader::new).ok_or_else(|| failed(&"no output"))?.lines();
+    let head = lines.next().ok_or_else(|| failed(&"no output"))?.map_err(|error| failed(&error))?;
+    let folder = root().join("bench/record").join(machine(&head)?);
+    let path = folder.join(format!("{}{suffix}.jsonl", day()?));
+    let lost = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut file = fs::create_dir_all(&folder).and_then(|()| fs::File::create(&path)).map_err(lost)?;
+    for line in std::iter::once(Ok(with_facts(&head, &facts)?)).chain(lines) {
+        let line = line.map_err(|error| failed(&error))?;
+        println!("{line}");
+        writeln!(file, "{line}").map_err(lost)?;
+    }
+    let status = child.wait().map_err(|error| failed(&error))?;
+    eprintln!("kept in {}", path.display());
+    if status.success() { Ok(()) } else { Err(failed(&status)) }
 }
 
-/// The results with more in their first line.
-fn with_facts(results: &str, facts: &Facts<'_>) -> Result<String> {
-    let (head, rows) = results.split_once('\n').unwrap_or((results, ""));
+/// The results' first line with more in it.
+fn with_facts(head: &str, facts: &Facts<'_>) -> Result<String> {
     let mut head: Value =
         serde_json::from_str(head).map_err(|error| format!("the results' first line: {error}"))?;
     for (name, fact) in facts {
         head[*name] = (*fact).into();
     }
-    Ok(format!("{head}\n{rows}"))
-}
-
-/// What a command writes to standard output.
-fn output(command: &mut Command) -> Result<String> {
-    let program = command.get_program().display().to_string();
-    let output = command.stderr(Stdio::inherit()).output();
-    let output = output.map_err(|error| format!("cannot run {program}: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("{program} failed ({})", output.status));
-    }
-    String::from_utf8(output.stdout).map_err(|_| format!("{program} wrote what is no text"))
+    Ok(head.to_string())
 }
 
 /// The CPU's name, of which the first line tells, as the name of a folder.
@@ -202,25 +215,24 @@ pub(crate) fn slug(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{commands, cpu_of, gpu_of, slug, with_facts};
+    use super::{LIBRARIES, cpu_of, gpu_of, slug, with_facts, workers};
 
     #[test]
     fn facts_are_in_the_first_line() {
         let facts = [("rustc", "1.95.0")];
-        let results = with_facts("{\"machine\":\"m\"}\n{\"id\":\"x\"}\n", &facts);
-        assert_eq!(results.as_deref(), Ok("{\"machine\":\"m\",\"rustc\":\"1.95.0\"}\n{\"id\":\"x\"}\n"));
+        let head = with_facts("{\"machine\":\"m\"}", &facts);
+        assert_eq!(head.as_deref(), Ok("{\"machine\":\"m\",\"rustc\":\"1.95.0\"}"));
         assert!(with_facts("", &facts).is_err());
     }
 
     #[test]
     fn a_loader_runs_libraries_and_nothing_else() {
-        let loaded = commands(Some("ld.so --library-path x"), true);
+        let loaded = workers(Some("ld.so --library-path x"), true);
         let is_loaded = |command: &&String| command.contains("ld.so --library-path x");
-        let libraries = ["openssl", "libgcrypt", "ipsec-mb"];
-        let is_library = |command: &&String| libraries.iter().any(|name| command.ends_with(name));
-        assert_eq!(loaded.iter().filter(is_loaded).count(), 4);
+        let is_library = |command: &&String| LIBRARIES.iter().any(|name| command.ends_with(name));
+        assert_eq!(loaded.iter().filter(is_loaded).count(), LIBRARIES.len() + 1);
         assert!(loaded.iter().filter(is_loaded).all(|command| is_library(&command)), "{loaded:?}");
-        assert!(!commands(None, false).iter().any(|command| is_loaded(&command)));
+        assert!(!workers(None, false).iter().any(|command| is_loaded(&command)));
     }
 
     #[test]

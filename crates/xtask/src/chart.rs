@@ -16,7 +16,7 @@ use std::cmp::Ordering;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::bench::{GPU, PLANNER};
+use crate::bench::{PEERS, PLANNER};
 use crate::{Result, pages, root};
 use lines::Lines;
 use record::Record;
@@ -37,8 +37,8 @@ const SUMMARY: &str = "chart # summary";
 struct Picture {
     /// Where it goes, from the root.
     path: &'static str,
-    /// Whether it shows what the planner was judged by, which is kept apart.
-    is_of_planner: bool,
+    /// The end of its records' names, after the day.
+    kind: &'static str,
     drawing: Drawing,
 }
 
@@ -48,19 +48,26 @@ enum Drawing {
     Lines(fn(&Record) -> Lines),
 }
 
-const fn picture(path: &'static str, chart: fn(&Record) -> Chart) -> Picture {
-    Picture { path, is_of_planner: false, drawing: Drawing::Bars(chart) }
+const fn bars(path: &'static str, kind: &'static str, chart: fn(&Record) -> Chart) -> Picture {
+    Picture { path, kind, drawing: Drawing::Bars(chart) }
 }
 
 const PICTURES: [Picture; 7] = [
-    picture("docs/speed.svg", series::speed),
-    Picture { path: "docs/sealing.svg", is_of_planner: false, drawing: Drawing::Lines(lines::sealing) },
-    picture("docs/representations.svg", series::representations),
-    picture("docs/lengths.svg", series::lengths),
-    picture("docs/calls.svg", series::calls),
-    picture("docs/threads.svg", series::threads),
-    Picture { path: "docs/plans.svg", is_of_planner: true, drawing: Drawing::Bars(series::plans) },
+    bars("docs/speed.svg", PEERS, series::speed),
+    Picture { path: "docs/sealing.svg", kind: PEERS, drawing: Drawing::Lines(lines::sealing) },
+    bars("docs/representations.svg", OURS, series::representations),
+    bars("docs/lengths.svg", OURS, series::lengths),
+    bars("docs/calls.svg", OURS, series::calls),
+    bars("docs/threads.svg", OURS, series::threads),
+    bars("docs/plans.svg", PLANNER, series::plans),
 ];
+
+/// Names of records of crossgrain alone end with the day.
+const OURS: &str = "";
+
+/// The highest load average at the start of a benchmark that charts accept. Other work distorts figures. The benchmark's own
+/// build counts, because it has just ended.
+const LOAD_MAX: f64 = 2.0;
 
 /// Draws what is in the record `file`, or else in the newest ones. What that does not tell of is left as it was. The
 /// tables are of the newest ones always.
@@ -69,11 +76,11 @@ const PICTURES: [Picture; 7] = [
 /// If there is no record, it cannot be read, it tells of nothing, or a picture cannot be written.
 pub(crate) fn run(file: Option<&Path>) -> Result<()> {
     let mut drawn = 0;
-    for is_of_planner in [false, true] {
-        let Some(file) = file.map(Path::to_owned).or_else(|| newest(is_of_planner)) else { continue };
+    for kind in [OURS, PEERS, PLANNER] {
+        let Some(file) = file.map(Path::to_owned).or_else(|| newest(kind)) else { continue };
         let (record, day) = read(&file)?;
         let shown = file.strip_prefix(root()).unwrap_or(&file).display();
-        for picture in PICTURES.iter().filter(|picture| picture.is_of_planner == is_of_planner) {
+        for picture in PICTURES.iter().filter(|picture| picture.kind == kind) {
             let Some(document) = draw(picture, &record, &day) else {
                 println!("{} stays as it was: {shown} has nothing for it", picture.path);
                 continue;
@@ -107,7 +114,7 @@ fn read(file: &Path) -> Result<(Record, String)> {
 /// The speeds of the newest record of every machine, the newest of all first.
 fn tables() -> Result<String> {
     let mut newest: Vec<PathBuf> =
-        entries(&root().join(RECORDS)).filter_map(|machine| newest_in(entries(&machine), false)).collect();
+        entries(&root().join(RECORDS)).filter_map(|machine| newest_in(entries(&machine), PEERS)).collect();
     newest.sort_by(|a, b| by_day(b, a));
     let tables: Result<Vec<String>> =
         newest.iter().map(|file| read(file).map(|(record, day)| table::speeds(&record, &day))).collect();
@@ -134,27 +141,38 @@ fn draw(picture: &Picture, record: &Record, day: &str) -> Option<String> {
 /// # Errors
 /// If there is none.
 pub(crate) fn newest_record() -> Result<PathBuf> {
-    newest(false).ok_or_else(|| format!("no record in {RECORDS}: `cargo xtask bench --record` makes one"))
+    newest(OURS).ok_or_else(|| format!("no record in {RECORDS}: `cargo xtask bench --record` makes one"))
 }
 
 /// The day of a record, by its name.
 pub(crate) fn day(record: &Path) -> String {
     let name = record.file_stem().unwrap_or_default().to_string_lossy();
-    name.strip_suffix(PLANNER).unwrap_or(&name).to_owned()
+    let kinds = [PEERS, PLANNER];
+    kinds.iter().find_map(|kind| name.strip_suffix(kind)).unwrap_or(&name).to_owned()
 }
 
-/// The record of the latest day, by its name; of several of that day, the last machine's. Those of the planner are apart, and those of GPUs are not drawn.
-fn newest(is_of_planner: bool) -> Option<PathBuf> {
-    newest_in(entries(&root().join(RECORDS)).flat_map(|machine| entries(&machine)), is_of_planner)
+/// The record of the latest day, by its name; of several of that day, the last machine's.
+fn newest(kind: &str) -> Option<PathBuf> {
+    newest_in(entries(&root().join(RECORDS)).flat_map(|machine| entries(&machine)), kind)
 }
 
-fn newest_in(files: impl Iterator<Item = PathBuf>, is_of_planner: bool) -> Option<PathBuf> {
+/// The newest record of a kind that was not made on a loaded machine.
+fn newest_in(files: impl Iterator<Item = PathBuf>, kind: &str) -> Option<PathBuf> {
     let is_wanted = |file: &PathBuf| {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        name.strip_suffix(".jsonl")
-            .is_some_and(|day| day.ends_with(PLANNER) == is_of_planner && !day.ends_with(GPU))
+        let day = name.strip_suffix(".jsonl").and_then(|name| name.strip_suffix(kind));
+        day.is_some_and(record::is_day) && is_quiet(file)
     };
     files.filter(is_wanted).max_by(|a, b| by_day(a, b))
+}
+
+/// Whether the machine was quiet, by the record's first line. Older records do not say and are accepted.
+fn is_quiet(file: &Path) -> bool {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let head: Option<serde_json::Value> =
+        text.lines().next().and_then(|line| serde_json::from_str(line).ok());
+    let load = head.and_then(|head| head["load_average"].as_str()?.parse::<f64>().ok());
+    load.is_none_or(|load| load <= LOAD_MAX)
 }
 
 /// Records by their days, those of a day by their machines.

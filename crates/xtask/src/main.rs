@@ -176,6 +176,9 @@ fn main() -> ExitCode {
             Some((first, rest)) if first == "plan" => {
                 bench::judge_planner(record, rest).map(|()| ExitCode::SUCCESS)
             }
+            Some((first, rest)) if first == "peers" => {
+                bench::beside_peers(record, &peers, rest).map(|()| ExitCode::SUCCESS)
+            }
             _ => bench::run(record, &peers, &arguments).map(|()| ExitCode::SUCCESS),
         },
         Task::Files { mebibytes, turns } => files::run(mebibytes, turns).map(|()| ExitCode::SUCCESS),

@@ -10,8 +10,9 @@ use std::process::Command;
 
 use crate::{Result, root, succeed, target};
 
-/// What is fetched: the packages of the libraries that are peers. apt adds whatever these depend on.
-const PACKAGES: [&str; 3] = ["libgcrypt20", "libipsec-mb2", "libssl3t64"];
+/// Packages of the peers' libraries, by name or regular expression. apt adds their dependencies.
+const PACKAGES: [&str; 5] =
+    ["libgcrypt20", "libipsec-mb2", "libssl3t64", "^libbotan-3-[0-9]+$", "^libnettle[0-9]+(t64)?$"];
 
 /// Where the libraries are in what was unpacked, and the loader among them.
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";

@@ -19,18 +19,31 @@ pub(crate) fn machine() -> String {
     format!("{name}, {threads} threads")
 }
 
+/// The system's load average of the last minute, as a number in text.
+pub(crate) fn load_average() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().next().unwrap_or("unknown").to_owned()
+}
+
+/// The CPUs that this process may run on, such as `1` or `0-3`.
+pub(crate) fn allowed_cpus() -> String {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let cpus = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    cpus.unwrap_or("unknown").trim().to_owned()
+}
+
 /// Steps of the chain.
 const STEPS: u32 = 2000;
 
 /// Some microseconds of multiplications and XORs that each wait for the last: three cycles and one on every x86-64 core of the
 /// last ten years, whatever another thread of the same core does.
-pub(super) fn chain() {
+pub(crate) fn chain() {
     let factor = black_box(0x5851_f42d_4c95_7f2d_u64);
     black_box((0..STEPS).fold(1_u64, |x, _| mixed(x.wrapping_mul(factor))));
 }
 
 /// The clock of a core in GHz where [`chain`] takes so long.
-pub(super) fn ghz(chain_ns: f64) -> Option<f64> {
+pub(crate) fn ghz(chain_ns: f64) -> Option<f64> {
     cfg!(target_arch = "x86_64").then(|| 4.0 * f64::from(STEPS) / chain_ns)
 }
 
@@ -47,7 +60,7 @@ pub(crate) fn core_ghz() -> Option<f64> {
 
 /// Some microseconds of work that waits for nothing, so that it takes longer by whatever another thread of the same core
 /// takes away, and by a lower clock.
-pub(super) fn witness() {
+pub(crate) fn witness() {
     let mut lanes = black_box([1_u64, 2, 3, 4, 5, 6, 7, 8]);
     for _ in 0..STEPS {
         for lane in &mut lanes {

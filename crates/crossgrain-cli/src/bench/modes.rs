@@ -2,12 +2,11 @@
 
 use crossgrain::internal::check;
 use crossgrain::internal::reference;
-use crossgrain::mode::{Aead as _, AeadMessage, Cbc, Cmac, Gcm, Initial, Message, Mode, Options, Start, Tag};
+use crossgrain::mode::{Aead as _, AeadMessage, Cbc, Cmac, Initial, Message, Mode, Options, Start, Tag};
 use crossgrain::wide::{self, Rijndael};
 use crossgrain::{BLOCK_BYTES, Block, Cipher, Direction, Features, Key};
 
-use super::peer::Peer;
-use super::subject::{Candidate, Group, MODE_BYTES, measured, message_lengths, theirs};
+use super::subject::{Candidate, Group, MODE_BYTES, measured};
 use super::{Timed, wrong};
 use crate::error::Error;
 
@@ -23,9 +22,6 @@ const CHECKED_BYTES: usize = 8192;
 
 /// Initialisation vector, first counter, and what nonces are cut from.
 const IV: Block = *b"sixteen bytes iv";
-
-/// The nonce that GCM begins from.
-const NONCE: &[u8] = IV.split_at(12).0;
 
 /// A mode at work in place on bytes, which may be cut into messages.
 type Work = Box<dyn FnMut(&mut [u8])>;
@@ -52,26 +48,6 @@ struct Job {
 }
 
 impl Job {
-    /// What peers have of it. ECB and CTR of one message are among the ciphers.
-    fn theirs(self, peers: &[Peer], id: &str, cipher: Cipher, filter: &str) -> Vec<Candidate> {
-        let Self { mode, direction, messages, message_bytes, sector_bytes } = self;
-        let (mode_word, direction) = (mode.name(), direction.name());
-        match mode {
-            Mode::Ecb | Mode::Ctr => Vec::new(),
-            Mode::Xts => {
-                let job = format!("{cipher} xts:{sector_bytes} {direction}");
-                theirs(peers, id, &job, message_bytes, filter).collect()
-            }
-            _ if mode.is_authenticated() => {
-                many_of_theirs(peers, id, &format!("{cipher} {mode_word}"), (messages, message_bytes), filter)
-            }
-            _ => {
-                let job = format!("{cipher} {mode_word}:{message_bytes} {direction}");
-                theirs(peers, id, &job, messages * message_bytes, filter).collect()
-            }
-        }
-    }
-
     /// A mode on one message.
     const fn one(mode: Mode, direction: Direction) -> Self {
         Self { mode, direction, messages: 1, message_bytes: MODE_BYTES, sector_bytes: 512 }
@@ -108,11 +84,10 @@ fn in_sectors() -> [(String, Job); 3] {
     })
 }
 
-/// The modes of a cipher, ours and the peers'.
-pub(super) fn group(cipher: Cipher, features: Features, peers: &[Peer], filter: &str) -> Group {
-    let mut group = of(jobs(), cipher, features, peers, filter)?;
+/// The modes of a cipher.
+pub(super) fn group(cipher: Cipher, features: Features, filter: &str) -> Group {
+    let mut group = of(jobs(), cipher, features, filter)?;
     let id = format!("modes/{cipher}/cmac-many");
-    group.extend(many_of_theirs(peers, &id, &format!("{cipher} cmac"), (MESSAGES, MESSAGE_BYTES), filter));
     if id.contains(filter) {
         let setting = Setting { cipher, options: measured(cipher, features) };
         group.push(setting.authenticating_many(id)?);
@@ -120,21 +95,20 @@ pub(super) fn group(cipher: Cipher, features: Features, peers: &[Peer], filter: 
     Ok(group)
 }
 
-/// Sectors of ciphers that peers have in XTS, but for those whose modes are all timed.
-pub(super) fn sectors(features: Features, peers: &[Peer], filter: &str) -> Group {
+/// Sectors of ciphers whose other modes are not timed.
+pub(super) fn sectors(features: Features, filter: &str) -> Group {
     let mut group = Vec::new();
     for cipher in [Cipher::Sm4, Cipher::Camellia128, Cipher::Camellia256, Cipher::Aria128, Cipher::Aria256] {
-        group.extend(of(in_sectors(), cipher, features, peers, filter)?);
+        group.extend(of(in_sectors(), cipher, features, filter)?);
     }
     Ok(group)
 }
 
-/// Jobs of a cipher, ours and the peers'.
+/// Jobs of a cipher.
 fn of(
     jobs: impl IntoIterator<Item = (String, Job)>,
     cipher: Cipher,
     features: Features,
-    peers: &[Peer],
     filter: &str,
 ) -> Group {
     let setting = Setting { cipher, options: measured(cipher, features) };
@@ -144,7 +118,6 @@ fn of(
         if job.mode.admits(cipher).is_err() {
             continue;
         }
-        group.extend(job.theirs(peers, &id, cipher, filter));
         if id.contains(filter) {
             let work = match job {
                 Job { mode, .. } if mode.is_authenticated() => setting.sealed(job)?,
@@ -156,22 +129,6 @@ fn of(
         }
     }
     Ok(group)
-}
-
-/// What peers have of many messages, whose tags' places follow each.
-fn many_of_theirs(
-    peers: &[Peer],
-    id: &str,
-    job: &str,
-    (messages, message_bytes): (usize, usize),
-    filter: &str,
-) -> Vec<Candidate> {
-    let with_tags = messages * (message_bytes + BLOCK_BYTES);
-    let request = format!("time {job}:{message_bytes} encrypt {with_tags}");
-    let candidate = |peer: &Peer| {
-        peer.candidate(format!("{id}/{}", peer.label), request.clone(), messages * message_bytes, filter)
-    };
-    peers.iter().filter_map(candidate).collect()
 }
 
 impl Setting {
@@ -244,41 +201,6 @@ impl Setting {
         Ok(Candidate { id, bytes: MESSAGES * MESSAGE_BYTES, threads: 1, work: Box::new(work) })
     }
 
-    fn gcm(&self) -> Result<Gcm, Error> {
-        let key = Key::new(self.cipher, &self.key(Mode::Gcm))?;
-        Ok(Gcm::with_options(&key, BLOCK_BYTES, &self.options)?)
-    }
-
-    /// A message sealed by GCM.
-    fn sealing(&self, id: String, bytes: usize) -> Result<Candidate, Error> {
-        let (gcm, job) = (self.gcm()?, Job::one(Mode::Gcm, Direction::Encrypt));
-        // Not by way of a box: a call through one is a tenth of a short message.
-        let work = move |data: &mut [u8]| drop(gcm.seal(NONCE, &[], data));
-        candidate(id, bytes, work, &self.by_reference(job))
-    }
-
-    /// Messages sealed by GCM together.
-    fn sealing_many(&self, id: String, bytes: usize) -> Result<Candidate, Error> {
-        let job = Job { message_bytes: bytes, ..Job::one(Mode::Gcm, Direction::Encrypt) };
-        candidate(id, MANY * bytes, self.sealed(job)?, &self.by_reference(job))
-    }
-
-    /// A message sealed and opened by GCM, each from one place to another: what is opened in place is there once only.
-    fn apart(&self, ids: [String; 2], bytes: usize) -> Result<[Candidate; 2], Error> {
-        let (seals, opens, plain) = (self.gcm()?, self.gcm()?, vec![1; bytes]);
-        let (mut sealed, mut opened) = (vec![0; bytes], vec![0; bytes]);
-        let tag = seals.seal(NONCE, &[], (&plain, &mut sealed))?;
-        opens.open(NONCE, &[], &tag, (&sealed, &mut opened))?;
-        if opened != plain {
-            return Err(wrong(&ids[1]));
-        }
-        let (kept, [seal_id, open_id]) = (sealed.clone(), ids);
-        let seal = Timed(move || drop(seals.seal(NONCE, &[], (&plain, &mut sealed))));
-        let open = Timed(move || drop(opens.open(NONCE, &[], &tag, (&kept, &mut opened))));
-        let candidate = |id, work| Candidate { id, bytes, threads: 1, work };
-        Ok([candidate(seal_id, Box::new(seal)), candidate(open_id, Box::new(open))])
-    }
-
     fn by_reference(&self, job: Job) -> Expected {
         let (cipher, key) = (self.cipher, self.key(job.mode));
         Box::new(move |data| {
@@ -289,46 +211,6 @@ impl Setting {
             }
         })
     }
-}
-
-/// Messages that are sealed together, where one has this many bytes at most.
-const MANY: usize = 64;
-const MANY_BYTES_MAX: usize = 16 * 1024;
-
-/// Messages of AES-256-GCM of every length, sealed and opened one at a time and sealed together, beside the peers that seal.
-pub(super) fn gcm_lengths(features: Features, peers: &[Peer], filter: &str) -> Group {
-    let setting = Setting { cipher: Cipher::Aes256, options: measured(Cipher::Aes256, features) };
-    let mut group = Vec::new();
-    for bytes in message_lengths() {
-        let id = |name: &str| format!("lengths/aes-256-gcm/{name}/{bytes}");
-        if id("seal").contains(filter) {
-            group.push(setting.sealing(id("seal"), bytes)?);
-        }
-        if bytes <= MANY_BYTES_MAX && id("seal-many").contains(filter) {
-            group.push(setting.sealing_many(id("seal-many"), bytes)?);
-        }
-        if id("open").contains(filter) {
-            group.extend(setting.apart(["seal-apart", "open"].map(id), bytes)?);
-        }
-        group.extend(peers.iter().flat_map(|peer| gcm_of_theirs(peer, bytes, filter)));
-    }
-    Ok(group)
-}
-
-/// What a peer seals: a message, and many where ours are many. Of what it is given, the end of each message is the tag's place.
-fn gcm_of_theirs(peer: &Peer, bytes: usize, filter: &str) -> impl Iterator<Item = Candidate> {
-    let (one, many) = (bytes + BLOCK_BYTES, MANY * (bytes + BLOCK_BYTES));
-    let single = peer.candidate(
-        format!("lengths/aes-256-gcm/{}/{bytes}", peer.label),
-        format!("time aes-256 gcm encrypt {one}"),
-        bytes,
-        filter,
-    );
-    let together = (bytes <= MANY_BYTES_MAX).then(|| {
-        let id = format!("lengths/aes-256-gcm/{}-many/{bytes}", peer.label);
-        peer.candidate(id, format!("time aes-256 gcm:{bytes} encrypt {many}"), MANY * bytes, filter)
-    });
-    single.into_iter().chain(together.flatten())
 }
 
 /// Messages of the usual size.

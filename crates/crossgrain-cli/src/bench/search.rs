@@ -1,4 +1,4 @@
-//! Trying keys: how fast a search goes on one thread, beside setting up a key and enciphering a block.
+//! Trying keys: how fast a search goes on one thread.
 //!
 //! A key counts as a block of 16 bytes, whatever its length: keys a second are bytes a second over 16.
 
@@ -8,8 +8,7 @@ use crossgrain::plan::Use;
 use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 use crossgrain_search::{BlockSearch, Pair};
 
-use super::peer::Peer;
-use super::subject::{Candidate, Group, measured, theirs};
+use super::subject::{Candidate, Group, measured};
 use super::{Timed, wrong};
 use crate::error::Error;
 
@@ -23,8 +22,8 @@ const OUTER_KEYS: usize = 64;
 /// second.
 const LONG: Duration = Duration::from_millis(2);
 
-/// Masks, word lists, and plaintext known in part; and the peers.
-pub(super) fn group(features: Features, peers: &[Peer], filter: &str) -> Group {
+/// Masks, word lists, and plaintext known in part.
+pub(super) fn group(features: Features, filter: &str) -> Group {
     let mut group = Vec::new();
     for cipher in Cipher::ALL {
         for (name, direction, usage) in [
@@ -37,8 +36,6 @@ pub(super) fn group(features: Features, peers: &[Peer], filter: &str) -> Group {
                 group.push(candidate(id, cipher, direction, usage, features)?);
             }
         }
-        let (id, job) = (format!("search/{cipher}"), format!("{cipher} rekey encrypt"));
-        group.extend(theirs(peers, &id, &job, TABLE_KEYS * BLOCK_BYTES, filter));
     }
     Ok(group)
 }

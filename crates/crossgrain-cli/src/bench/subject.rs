@@ -10,7 +10,6 @@ use crossgrain::plan::measure::Subject;
 use crossgrain::plan::{Birth, Job, Plans, Trial};
 use crossgrain::{Cipher, Direction, Features, Key};
 
-use super::peer::Peer;
 use super::{Timed, wrong};
 use crate::error::Error;
 use crate::wisdom;
@@ -31,23 +30,21 @@ pub(super) type Group = Result<Vec<Candidate>, Error>;
 
 /// All groups that have anything left under the filter, made one by one, since some are large.
 pub(crate) fn groups<'a>(
-    peers: &'a [Peer],
     plans: Option<&'a Arc<Plans>>,
     policy: Policy,
     filter: &'a str,
 ) -> Result<impl Iterator<Item = Group> + 'a, Error> {
     let features = Features::from_environment()?;
-    let kinds: [Box<dyn Fn() -> Group + 'a>; 12] = [
+    let kinds: [Box<dyn Fn() -> Group + 'a>; 11] = [
         Box::new(move || variants(features, filter)),
-        Box::new(move || ciphers(features, peers, plans, policy, filter)),
-        Box::new(move || super::modes::group(Cipher::Aes256, features, peers, filter)),
-        Box::new(move || super::modes::group(Cipher::Serpent256, features, peers, filter)),
-        Box::new(move || super::modes::sectors(features, peers, filter)),
+        Box::new(move || ciphers(features, plans, policy, filter)),
+        Box::new(move || super::modes::group(Cipher::Aes256, features, filter)),
+        Box::new(move || super::modes::group(Cipher::Serpent256, features, filter)),
+        Box::new(move || super::modes::sectors(features, filter)),
         Box::new(move || super::modes::wide(features, filter)),
         Box::new(move || lengths(features, filter)),
-        Box::new(move || super::modes::gcm_lengths(features, peers, filter)),
         Box::new(move || super::calls::group(features, filter)),
-        Box::new(move || super::search::group(features, peers, filter)),
+        Box::new(move || super::search::group(features, filter)),
         Box::new(move || threads(features, filter)),
         Box::new(move || super::memory::group(features, filter)),
     ];
@@ -158,14 +155,8 @@ fn aes_kinds(features: Features, birth: Birth) -> Vec<Kind> {
     kinds
 }
 
-/// ECB and CTR of every key size, ours and the peers'.
-fn ciphers(
-    features: Features,
-    peers: &[Peer],
-    plans: Option<&Arc<Plans>>,
-    policy: Policy,
-    filter: &str,
-) -> Group {
+/// ECB and CTR of every key size.
+fn ciphers(features: Features, plans: Option<&Arc<Plans>>, policy: Policy, filter: &str) -> Group {
     let mut group = Vec::new();
     for cipher in Cipher::ALL {
         for (mode, direction, birth) in [
@@ -189,29 +180,13 @@ fn ciphers(
                     }
                 }
             }
-            let peer_mode = if birth == Birth::Bytes { "ecb" } else { "ctr" };
-            let job = format!("{cipher} {peer_mode} {}", direction.name());
-            group.extend(theirs(peers, &format!("{cipher}-{mode}"), &job, MODE_BYTES, filter));
         }
     }
     Ok(group)
 }
 
-/// What peers have of a job, three words of their protocol.
-pub(super) fn theirs(
-    peers: &[Peer],
-    id: &str,
-    job: &str,
-    bytes: usize,
-    filter: &str,
-) -> impl Iterator<Item = Candidate> {
-    peers.iter().filter_map(move |peer| {
-        peer.candidate(format!("{id}/{}", peer.label), format!("time {job} {bytes}"), bytes, filter)
-    })
-}
-
 /// Lengths of messages, from a block to [`MODE_BYTES`].
-pub(super) fn message_lengths() -> impl Iterator<Item = usize> {
+fn message_lengths() -> impl Iterator<Item = usize> {
     std::iter::successors(Some(BLOCK_BYTES), |bytes| Some(bytes * 4)).take_while(|&bytes| bytes <= MODE_BYTES)
 }
 
@@ -255,7 +230,7 @@ pub(super) fn arbitrary_key(cipher: Cipher) -> Result<Key, Error> {
     Ok(Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()])?)
 }
 
-/// A mode in place on a buffer that begins on a page, as the peers' does.
+/// A mode in place on a buffer that begins on a page.
 fn candidate(
     id: String,
     cipher: Cipher,

@@ -16,9 +16,9 @@ const NAME_HEIGHT: f64 = 17.0;
 /// Peers are told apart by so many colours; more share them.
 const COLOURS: usize = 7;
 
-/// Ids of messages sealed by AES-256-GCM, and the part of ours that seals one.
-const SEALING: &str = "lengths/aes-256-gcm/";
-const OURS: &str = "seal";
+/// Ids of messages sealed by AES-256-GCM from one place to another, and the label of ours.
+const SEALING: &str = "aes-256-gcm/apart/";
+const OURS: &str = "crossgrain";
 
 const STYLE: &str = "\
 .grid { fill: none; stroke: #8c959f; stroke-opacity: 0.25; }
@@ -57,12 +57,12 @@ pub(super) fn sealing(record: &Record) -> Lines {
     let mut lines: Vec<Line> = Vec::new();
     for (id, speed) in record.below(SEALING) {
         let Some((label, bytes)) =
-            id.rsplit_once('/').and_then(|(label, bytes)| Some((label, bytes.parse().ok()?)))
+            id.split_once('/').and_then(|(bytes, label)| Some((label, bytes.parse().ok()?)))
         else {
             continue;
         };
         let is_ours = label == OURS;
-        let name = if is_ours { Some("crossgrain".to_owned()) } else { record.named(label) };
+        let name = if is_ours { Some(OURS.to_owned()) } else { record.named(label) };
         let Some(name) = name else { continue };
         let point = (bytes, speed.gb_per_s);
         match lines.iter_mut().find(|line| line.name == name) {

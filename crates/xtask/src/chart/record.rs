@@ -171,7 +171,7 @@ fn planned(row: &Value) -> Option<Planned> {
 }
 
 /// Whether this is written like 2026-11-30.
-fn is_day(name: &str) -> bool {
+pub(super) fn is_day(name: &str) -> bool {
     let is_like = |(c, like): (u8, u8)| if like == b'0' { c.is_ascii_digit() } else { c == like };
     name.len() == 10 && name.bytes().zip(*b"0000-00-00").all(is_like)
 }

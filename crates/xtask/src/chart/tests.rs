@@ -5,7 +5,7 @@ use super::series::{self, Chart};
 
 /// The picture of a record in which anything can be seen.
 fn drawn(chart: fn(&Record) -> Chart, text: &str, day: &str) -> Option<String> {
-    let picture = super::picture("", chart);
+    let picture = super::bars("", super::OURS, chart);
     super::draw(&picture, &Record::parse(text).unwrap(), day)
 }
 
@@ -23,22 +23,23 @@ fn row(id: &str, gb_per_s: f64) -> String {
 /// A record with these ids and speeds, and with lines that are to be passed over.
 fn record(head: &str, speeds: &[(&str, f64)]) -> String {
     let rows: String = speeds.iter().map(|(id, speed)| row(id, *speed)).collect();
-    let other = r#"{"id":"aes-128-ctr/u64","bytes":4096,"threads":1,"gb_per_s":7.77}"#;
+    let other =
+        r#"{"id":"aes-128-ctr/again/1048576/crossgrain-portable","bytes":4096,"threads":1,"gb_per_s":7.77}"#;
     let ratio = r#"{"bar":3.0,"ratio":"AES-128-CTR / RustCrypto","value":9.417}"#;
     format!("{head}\n{other}\n{rows}{ratio}\n")
 }
 
 const SPEEDS: [(&str, f64); 10] = [
-    ("aes-128-ctr/best", 26.219),
-    ("aes-128-ctr/ten-rounds", 22.357),
-    ("aes-128-ctr/rustcrypto", 6.645),
-    ("aes-128-ctr/openssl", 9.364),
-    ("aes-128-ctr/without-aes", 2.8151),
-    ("aes-128-ctr/avx2-without-aes", 1.617),
-    ("aes-128-ctr/u64", 0.4709),
-    ("aes-128-ctr/rustcrypto-software", 0.2113),
-    ("aes-128-ctr/openssl-masked", 0.7499),
-    ("aes-256-ctr/best", 17.972),
+    ("aes-128-ctr/again/1048576/crossgrain", 26.219),
+    ("aes-128-ctr/again/1048576/libgcrypt", 22.357),
+    ("aes-128-ctr/again/1048576/rustcrypto", 6.645),
+    ("aes-128-ctr/again/1048576/openssl", 9.364),
+    ("aes-128-ctr/again/1048576/crossgrain-avx512-aes", 2.8151),
+    ("aes-128-ctr/again/1048576/crossgrain-avx2-aes-gfni", 1.617),
+    ("aes-128-ctr/again/1048576/crossgrain-portable", 0.4709),
+    ("aes-128-ctr/again/1048576/rustcrypto-software", 0.2113),
+    ("aes-128-ctr/again/1048576/openssl-masked", 0.7499),
+    ("aes-256-ctr/again/1048576/crossgrain", 17.972),
 ];
 
 /// The texts between tags, after a check that every tag opened is closed in order.
@@ -74,7 +75,7 @@ fn assert_has(texts: &[String], wanted: &[&str]) {
 fn every_name_and_value_is_in_the_picture() {
     let texts = texts(&draw(&record(HEAD, &SPEEDS), "2026-11-20").unwrap());
     assert_has(&texts, &["crossgrain", "RustCrypto", "OpenSSL", "AES-128", "AES-256"]);
-    assert_has(&texts, &["default", "every round computed", "libcrypto", "aes and ctr crates"]);
+    assert_has(&texts, &["default", "libcrypto", "aes and ctr crates"]);
     assert_has(&texts, &["all else allowed", "AVX2 at most", "64-bit words", "software backend"]);
     assert_has(&texts, &["26.2", "22.4", "6.64", "9.36", "2.82", "1.62", "0.47", "0.21", "0.75", "18.0"]);
     assert_has(&texts, &["0", "5", "25", "0.0", "0.5", "2.5"]);
@@ -113,7 +114,8 @@ fn bars_are_sorted_by_speed() {
 
 #[test]
 fn what_is_missing_or_died_is_skipped() {
-    let speeds = [("aes-128-ctr/best", 26.2), ("aes-128-ctr/openssl", 1e-9)];
+    let speeds =
+        [("aes-128-ctr/again/1048576/crossgrain", 26.2), ("aes-128-ctr/again/1048576/openssl", 1e-9)];
     let texts = texts(&draw(&record(HEAD, &speeds), "").unwrap());
     assert_has(&texts, &["With the CPU’s AES instructions", "26.2"]);
     for absent in ["OpenSSL", "AES-256", "Without AES instructions, constant-time"] {
@@ -173,16 +175,20 @@ fn lengths_and_threads_are_in_order() {
 
 #[test]
 fn sealing_is_a_line_for_each_that_seals() {
-    let row = |label: &str, bytes: u64, speed: f64| {
+    let row = |situation: &str, length: &str, label: &str, speed: f64| {
+        let bytes = length.parse().unwrap_or(340);
         format!(
-            r#"{{"id":"lengths/aes-256-gcm/{label}/{bytes}","bytes":{bytes},"threads":1,"gb_per_s":{speed}}}"#
+            r#"{{"id":"aes-256-gcm/{situation}/{length}/{label}","bytes":{bytes},"threads":1,"gb_per_s":{speed}}}"#
         )
     };
     let mut rows = vec![HEAD.to_owned()];
-    for (label, speeds) in [("seal", [0.5, 16.0]), ("openssl", [0.1, 8.0]), ("openssl-masked", [0.01, 0.3])] {
-        rows.extend([16, 1 << 20].into_iter().zip(speeds).map(|(bytes, speed)| row(label, bytes, speed)));
+    for (label, speeds) in
+        [("crossgrain", [0.5, 16.0]), ("openssl", [0.1, 8.0]), ("openssl-masked", [0.01, 0.3])]
+    {
+        let lengths = ["16", "1048576"].into_iter().zip(speeds);
+        rows.extend(lengths.map(|(length, speed)| row("apart", length, label, speed)));
     }
-    rows.extend([row("seal-many", 4096, 3.0), row("open", 16, 0.4)]);
+    rows.extend([row("many", "4096", "openssl", 3.0), row("apart", "imix", "openssl", 0.4)]);
     let record = Record::parse(&rows.join("\n")).unwrap();
     let picture = super::PICTURES.iter().find(|picture| picture.path == "docs/sealing.svg").unwrap();
     let svg = super::draw(picture, &record, "2026-11-20").unwrap();
@@ -190,6 +196,23 @@ fn sealing_is_a_line_for_each_that_seals() {
     assert_has(&texts, &["crossgrain", "OpenSSL 3.0.19", "16 B", "1 MiB", "0.1", "0.2", "0.5", "10"]);
     assert!(!texts.iter().any(|text| text == "0.01"));
     assert_eq!(svg.matches("<path class=\"line ").count(), 2);
+}
+
+/// A record of a loaded machine is kept, and no picture shows it.
+#[test]
+fn a_loaded_machine_is_not_charted() {
+    let folder = std::env::temp_dir().join(format!("crossgrain-load-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let loaded = HEAD.replace(r#""rustc""#, r#""load_average":"7.40","rustc""#);
+    let records = [("2026-11-20-peers", HEAD), ("2026-11-21-peers", &loaded), ("2026-11-22", HEAD)];
+    let files = records.map(|(name, head)| {
+        let file = folder.join(name).with_extension("jsonl");
+        std::fs::write(&file, head).unwrap();
+        file
+    });
+    let newest = super::newest_in(files.iter().cloned(), super::PEERS);
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(newest.as_ref(), Some(&files[0]));
 }
 
 #[test]
@@ -236,8 +259,8 @@ fn an_unreadable_record_is_one_clear_line() {
 }
 
 /// A record that was kept, and its day.
-fn newest(is_of_planner: bool) -> (Record, String) {
-    super::read(&super::newest(is_of_planner).unwrap()).unwrap()
+fn newest(kind: &str) -> (Record, String) {
+    super::read(&super::newest(kind).unwrap()).unwrap()
 }
 
 #[test]
@@ -257,7 +280,7 @@ fn the_readme_shows_the_newest_record() {
 #[test]
 fn pictures_show_the_newest_record() {
     for picture in &super::PICTURES {
-        let (record, day) = newest(picture.is_of_planner);
+        let (record, day) = newest(picture.kind);
         let Some(drawn) = super::draw(picture, &record, &day) else { continue };
         let stands = std::fs::read_to_string(crate::root().join(picture.path)).unwrap();
         assert!(stands == drawn, "{} is of another record: run `cargo xtask chart`", picture.path);
