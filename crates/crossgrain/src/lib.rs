@@ -58,6 +58,8 @@ mod pages {
 #[macro_use] // the registry of ciphers, by which `block` names them
 mod cipher;
 
+#[cfg(feature = "wisdom")]
+mod auxiliary;
 mod block;
 mod check;
 mod circuit;
@@ -75,6 +77,7 @@ mod repr;
 #[cfg(feature = "rustcrypto")]
 pub mod rustcrypto;
 pub mod stream;
+mod text;
 mod tune;
 mod variant;
 #[cfg(feature = "wide")]
@@ -104,7 +107,9 @@ pub mod internal {
         };
     }
 
-    modules! { block check cipher circuit convert exec part reference repr tune variant word }
+    modules! { block check cipher circuit convert exec part reference repr text tune variant word }
+    #[cfg(feature = "wisdom")]
+    modules! { auxiliary }
     #[cfg(feature = "device")]
     modules! { device }
 }

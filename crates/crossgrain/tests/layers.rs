@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 
 /// The layers from the bottom up, and what each may name besides itself: a module with all that is in it,
 /// or one thing of a module. Who judges by the reference stands last: nobody below can name it.
-const LAYERS: [(&str, &[&str]); 21] = [
-    ("block", &[]),
+const LAYERS: [(&str, &[&str]); 23] = [
+    ("text", &[]),
+    ("auxiliary", &[]),
+    ("block", &["text"]),
     ("pool", &[]),
     ("word", &["block::Error", "block::ones_then_zeros"]),
     ("message", &["block", "word::Buffers"]),
@@ -21,7 +23,7 @@ const LAYERS: [(&str, &[&str]); 21] = [
     ("part", &["block", "word", "message", "circuit", "cipher", "repr", "convert"]),
     ("device", &["block", "pool", "word", "circuit", "cipher", "convert::transpose_square", "part"]),
     ("variant", &["block", "word", "circuit", "cipher", "repr", "convert", "part"]),
-    ("plan", &["block", "word", "repr", "convert::Load", "convert::Store", "part", "variant"]),
+    ("plan", &["block", "word", "repr", "convert::Load", "convert::Store", "part", "variant", "text"]),
     ("exec", &["block", "pool", "word", "message", "circuit", "repr", "convert", "part", "variant", "plan"]),
     (
         "mode",
@@ -70,7 +72,17 @@ const LAYERS: [(&str, &[&str]); 21] = [
     ),
     (
         "wisdom",
-        &["block", "cipher::Entry", "device::Kernel", "word::Features", "word::cpu_model", "variant", "plan"],
+        &[
+            "block",
+            "cipher::Entry",
+            "device::Kernel",
+            "word::Features",
+            "word::cpu_model",
+            "variant",
+            "plan",
+            "text",
+            "auxiliary",
+        ],
     ),
     ("rustcrypto", &["block", "word::Buffers", "word::Features", "mode"]),
     (
