@@ -14,9 +14,11 @@ use crossgrain::internal::circuit::netlist::{self, Format};
 use crossgrain::internal::circuit::synthesize::{Table, synthesize};
 use crossgrain::internal::circuit::trace::Width;
 use crossgrain::internal::device::{self, Kernel, rounds};
+use crossgrain::internal::text::{quoted, reason};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Exit};
+use crate::input::shown;
 use crate::output::{apart, write_file};
 
 /// Registers that spills are told for: AVX-512's, and what a GPU's thread gets at high and low occupancy.
@@ -142,11 +144,12 @@ fn chosen(args: &Args) -> Result<Option<Told>, Error> {
             graph.ok_or_else(|| Error::new(Exit::InputOutput, "no circuit was found for this table"))?;
         let structure =
             if table.structure().is_some() { ", affine equivalent to inversion in GF(2^8)" } else { "" };
-        let computes = format!("the table in {}{structure}", path.display());
+        let computes = format!("the table in {}{structure}", shown(path));
         return Ok(Some(Told { name: "table".to_owned(), computes, graph: covered(graph, args) }));
     }
     let Some(name) = &args.name else { return Ok(None) };
-    let unknown = || Error::usage(format!("there is no circuit {name}: `crossgrain circuit` lists them"));
+    let unknown =
+        || Error::usage(format!("there is no circuit {}: `crossgrain circuit` lists them", quoted(name)));
     named::find(name)
         .or_else(|| rounds::find(name))
         .map(|circuit| tell(&circuit, args))
@@ -223,7 +226,7 @@ fn object(told: &Told, gate_inputs: u8) -> Value {
 }
 
 fn read_table(path: &Path) -> Result<Table, Error> {
-    let shown = path.display();
+    let shown = shown(path);
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|error| Error::read(&shown, &error))?;
     file.take(TABLE_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| Error::read(&shown, &error))?;
@@ -239,11 +242,12 @@ fn read_table(path: &Path) -> Result<Table, Error> {
 pub(crate) fn numbers(text: &str) -> Result<Vec<u64>, String> {
     if text.trim_start().starts_with('[') {
         let mend = "give an array of numbers from 0 to 255";
-        return serde_json::from_str(text).map_err(|error| format!("{error}: {mend}"));
+        return serde_json::from_str(text).map_err(|error| format!("{}: {mend}", reason(&error.to_string())));
     }
     let number = |word: &str| {
-        word.parse()
-            .map_err(|_| format!("`{word}` is no number: give numbers from 0 to 255 with blanks between"))
+        word.parse().map_err(|_| {
+            format!("`{}` is no number: give numbers from 0 to 255 with blanks between", quoted(word))
+        })
     };
     text.split_whitespace().map(number).collect()
 }

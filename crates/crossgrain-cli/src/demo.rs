@@ -1,11 +1,11 @@
 //! `crossgrain demo`: the first thing a newcomer runs. It encrypts real data, proves it, and shows how fast.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use crossgrain::internal::auxiliary;
 use crossgrain::internal::reference::{self, modes};
 use crossgrain::mode::{Ctr, Options};
 use crossgrain::plan::{Birth, Job, Plan, Plans};
@@ -13,6 +13,7 @@ use crossgrain::{Block, Buffers, Cipher, Direction, Features, Key};
 
 use crate::bench::machine;
 use crate::error::{Error, Exit};
+use crate::input::shown;
 use crate::plan::{self, summary};
 use crate::{typed, wisdom};
 
@@ -70,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
 fn draw(path: &Path, replace: bool, features: Features) -> Result<(), Error> {
     let job = Job { cipher: CIPHER, direction: Direction::Encrypt, birth: Birth::Counter };
     plan::draw(job, features, wisdom::costs(CIPHER).as_deref(), path, replace)?;
-    say(format_args!("\n{} shows how the plan was chosen", path.display()))
+    say(format_args!("\n{} shows how the plan was chosen", shown(path)))
 }
 
 /// A plan in a line, with what it is predicted to do.
@@ -90,8 +91,8 @@ fn say(text: impl std::fmt::Display) -> Result<(), Error> {
 /// The file's bytes, or bytes that no compressor would touch.
 fn input(args: &Args) -> Result<Vec<u8>, Error> {
     if let Some(file) = &args.file {
-        let bytes = fs::read(file).map_err(|error| Error::read(file.display(), &error))?;
-        say(format_args!("{} bytes of {}, AES-256-CTR", bytes.len(), file.display()))?;
+        let bytes = auxiliary::read(file, u64::MAX).map_err(|error| Error::read(shown(file), &error))?;
+        say(format_args!("{} bytes of {}, AES-256-CTR", bytes.len(), shown(file)))?;
         return Ok(bytes);
     }
     let mut bytes = Vec::new();

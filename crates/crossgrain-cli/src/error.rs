@@ -4,6 +4,9 @@ use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
+use crossgrain::internal::text::{escaped, quoted};
+
 /// The codes, as `--help` tells them.
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done, 1 input or output failed, 2 wrong usage, key or \
      passphrase, 3 corrupt input, 4 truncated input, 5 would overwrite a file";
@@ -95,7 +98,8 @@ pub(crate) fn exit_of(refusal: &crossgrain::Error) -> Exit {
 
 impl From<clap::Error> for Error {
     /// What clap says in several paragraphs, less the usage, in one line.
-    fn from(error: clap::Error) -> Self {
+    fn from(mut error: clap::Error) -> Self {
+        cut_values(&mut error);
         let text = error.render().to_string();
         let end = ["Usage:", "For more information"].iter().filter_map(|mark| text.find(mark)).min();
         let paragraphs = text[..end.unwrap_or(text.len())].trim_end().split("\n\n");
@@ -106,16 +110,23 @@ impl From<clap::Error> for Error {
     }
 }
 
-/// Tells the user something, in one line whatever it holds.
-pub(crate) fn tell(message: &str) {
-    let line: String = message.chars().map(printable).collect();
-    // Where standard error is closed there is nobody left to tell.
-    let _ = writeln!(io::stderr(), "crossgrain: {line}");
+/// Cuts the values that clap shows.
+fn cut_values(error: &mut clap::Error) {
+    for kind in [ContextKind::InvalidArg, ContextKind::InvalidSubcommand, ContextKind::InvalidValue] {
+        let Some(ContextValue::String(value)) = error.get(kind) else { continue };
+        let cut = quoted(value);
+        if cut != *value {
+            error.insert(kind, ContextValue::String(cut));
+            // Suggestions repeat the value.
+            error.remove(ContextKind::Suggested);
+        }
+    }
 }
 
-/// A name may hold line ends and worse: none of them reaches the terminal.
-fn printable(character: char) -> char {
-    if character.is_control() { char::REPLACEMENT_CHARACTER } else { character }
+/// Prints one line on standard error, whatever characters the message has.
+pub(crate) fn tell(message: &str) {
+    // A closed standard error is no failure.
+    let _ = writeln!(io::stderr(), "crossgrain: {}", escaped(message));
 }
 
 /// What an input or output error means to the user.

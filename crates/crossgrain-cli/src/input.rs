@@ -5,6 +5,8 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use crossgrain::internal::auxiliary;
+use crossgrain::internal::text::quoted;
 use crossgrain_files::{Stamp, settled};
 
 use crate::error::{Error, Exit};
@@ -40,6 +42,10 @@ impl Input {
             Some(path) => (Name::File(path.to_owned()), File::open(path)),
             None => (Name::Stream("standard input"), standard_input()),
         };
+        Self::of(name, file)
+    }
+
+    fn of(name: Name, file: io::Result<File>) -> Result<Self, Error> {
         let opened = file.and_then(|mut file| {
             let metadata = settled(&file)?;
             let len_bytes = len_of(&mut file, &metadata)?;
@@ -47,6 +53,13 @@ impl Input {
         });
         let (file, len_bytes, stamp) = opened.map_err(|error| Error::read(&name, &error))?;
         Ok(Self { file, name, len_bytes, stamp, begun: None, read_bytes: 0 })
+    }
+
+    /// Opens a regular file, which can be opened again and read from any place.
+    pub(crate) fn open_regular(path: &Path) -> Result<Self, Error> {
+        let name = Name::File(path.to_owned());
+        let file = auxiliary::open(File::options().read(true), path);
+        Self::of(name, file)
     }
 
     /// What to call it.
@@ -115,7 +128,7 @@ impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stream(name) => f.write_str(name),
-            Self::File(path) => write!(f, "'{}'", path.display()),
+            Self::File(path) => write!(f, "'{}'", shown(path)),
         }
     }
 }
@@ -123,12 +136,16 @@ impl fmt::Display for Name {
 /// No file of plans, costs, rules or programs is longer.
 const SMALL_FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// The whole of a file that a person wrote, or this program: not of a device without end.
+/// A path in a message.
+pub(crate) fn shown(path: &Path) -> String {
+    quoted(&path.to_string_lossy())
+}
+
+/// Reads the whole of an auxiliary file.
 pub(crate) fn read_small(path: &Path) -> Result<Vec<u8>, Error> {
-    let shown = path.display();
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(SMALL_FILE_BYTES_MAX + 1).read_to_end(&mut bytes));
-    read.map_err(|error| Error::read(&shown, &error))?;
+    let shown = shown(path);
+    let read = auxiliary::read(path, SMALL_FILE_BYTES_MAX + 1);
+    let bytes = read.map_err(|error| Error::read(&shown, &error))?;
     if bytes.len() as u64 > SMALL_FILE_BYTES_MAX {
         let most_mib = SMALL_FILE_BYTES_MAX >> 20;
         return Err(Error::usage(format!("{shown} is longer than {most_mib} MiB: name another file")));

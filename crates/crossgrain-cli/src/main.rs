@@ -79,11 +79,8 @@ impl Command {
         !matches!(self, Encrypt(_) | Decrypt(_) | Keygen(_) | Random(_) | Raw(_) | Verify(_))
     }
 
-    /// Runs the command; a search has exit codes of its own.
+    /// Runs the command.
     fn run(self) -> ExitCode {
-        if self.prints() && system::began_closed(io::stdout()) {
-            return Error::write("standard output", &output::closed()).report();
-        }
         let done = match self {
             Self::Search(args) => return search::run(*args),
             Self::Demo(args) => demo::run(&args),
@@ -112,17 +109,35 @@ fn ended(done: Result<(), Error>) -> ExitCode {
     done.map_or_else(|error| error.report(), |()| ExitCode::SUCCESS)
 }
 
+/// Reports an error from before the command starts, by the command's own exit codes.
+fn not_started(error: &Error) -> ExitCode {
+    let is_search = std::env::args_os().nth(1).is_some_and(|command| command == "search");
+    if is_search { search::failed(error) } else { error.report() }
+}
+
+/// Fails if standard output was closed when the program began.
+fn open_output() -> Result<(), Error> {
+    match system::began_closed(io::stdout()) {
+        true => Err(Error::write("standard output", &output::closed())),
+        false => Ok(()),
+    }
+}
+
 fn main() -> ExitCode {
     system::no_core_dumps();
     interrupt::fail_beyond_file_size();
     let typed = manual::command().try_get_matches();
-    match typed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
-        Ok(arguments) => arguments.command.run(),
-        Err(answer) if answer.use_stderr() => {
-            let error = Error::from(answer);
-            let is_search = std::env::args_os().nth(1).is_some_and(|command| command == "search");
-            if is_search { search::failed(&error) } else { error.report() }
+    let ready = match typed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
+        Ok(Arguments { command }) if !command.prints() => Ok(command),
+        Ok(Arguments { command }) => open_output().map(|()| command),
+        Err(answer) if answer.use_stderr() => Err(Error::from(answer)),
+        Err(answer) => {
+            let printed = open_output().and_then(|()| answer.print().map_err(|error| Error::print(&error)));
+            match printed {
+                Ok(()) => return ExitCode::SUCCESS,
+                Err(error) => Err(error),
+            }
         }
-        Err(answer) => ended(answer.print().map_err(|error| Error::print(&error))),
-    }
+    };
+    ready.map_or_else(|error| not_started(&error), Command::run)
 }

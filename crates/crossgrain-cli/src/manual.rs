@@ -9,6 +9,7 @@ use clap_complete::Shell;
 
 use crate::Arguments;
 use crate::error::Error;
+use crate::input::shown;
 
 /// Lines of a shell for each command. They are run in a test, in a place with a file `photos.tar`, its encryption
 /// `photos.sealed`, the `key` of that, and a `passphrase`. Longer ones would be broken by narrow terminals.
@@ -120,5 +121,5 @@ pub(crate) fn complete(args: &CompleteArgs) -> Result<(), Error> {
 pub(crate) fn man(args: &ManArgs) -> Result<(), Error> {
     let folder = &args.folder;
     clap_mangen::generate_to(command(), folder)
-        .map_err(|error| Error::write(format_args!("pages to '{}'", folder.display()), &error))
+        .map_err(|error| Error::write(format_args!("pages to '{}'", shown(folder)), &error))
 }

@@ -200,7 +200,7 @@ pub(crate) fn continued_file(options: &mut fs::OpenOptions, path: &Path) -> Resu
 
 /// Standard output without the standard library's buffer.
 #[cfg(unix)]
-fn standard_output() -> io::Result<File> {
+pub(crate) fn standard_output() -> io::Result<File> {
     use std::os::fd::AsFd;
     if system::began_closed(io::stdout()) {
         return Err(closed());
@@ -210,7 +210,7 @@ fn standard_output() -> io::Result<File> {
 
 /// Standard output without the standard library's buffer.
 #[cfg(windows)]
-fn standard_output() -> io::Result<File> {
+pub(crate) fn standard_output() -> io::Result<File> {
     use std::os::windows::io::AsHandle;
     Ok(File::from(io::stdout().as_handle().try_clone_to_owned()?))
 }

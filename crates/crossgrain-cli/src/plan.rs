@@ -22,6 +22,7 @@ use crossgrain::Features;
 use crossgrain::plan::{Costs, Job};
 
 use crate::error::Error;
+use crate::input::shown;
 use crate::output::{apart, write_file};
 use case::Case;
 
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
         write_file(path, args.force, &picture::document(&case))?;
     }
     if let Some(directory) = &args.html {
-        fs::create_dir_all(directory).map_err(|error| Error::write(directory.display(), &error))?;
+        fs::create_dir_all(directory).map_err(|error| Error::write(shown(directory), &error))?;
         write_file(&directory.join("index.html"), args.force, &page::document(&case))?;
     }
     io::stdout().write_all(told.as_bytes()).map_err(|error| Error::print(&error))

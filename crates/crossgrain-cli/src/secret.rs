@@ -7,6 +7,7 @@ use crossgrain_container::fill;
 use zeroize::Zeroizing;
 
 use crate::error::Error;
+use crate::input::shown;
 
 /// No key file of any cipher is as long as this.
 const FILE_BYTES_MAX: usize = 1024;
@@ -46,7 +47,7 @@ pub(crate) fn key_from_file(whose: &str, want: usize, path: &Path) -> Result<Zer
     if path == Path::new("-") {
         return Err(Error::usage("--key-file wants the name of a file: standard input is for the data"));
     }
-    let name = format!("key file '{}'", path.display());
+    let name = format!("key file '{}'", shown(path));
     let mut buffer = Zeroizing::new([0; FILE_BYTES_MAX]);
     let read = File::open(path).and_then(|mut file| fill(&mut file, &mut buffer[..]));
     let len_bytes = read.map_err(|error| Error::read(&name, &error))?;

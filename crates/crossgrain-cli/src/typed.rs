@@ -8,13 +8,14 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use crossgrain::Cipher;
 use crossgrain::Error as Refusal;
 use crossgrain::Policy;
+use crossgrain::internal::text::quoted;
 use crossgrain::internal::tune::Effort;
 use crossgrain::mode::Mode;
 use crossgrain::plan::Plans;
 use crossgrain::wide::Rijndael;
 
 use crate::error::{Error, Exit};
-use crate::input::read_small;
+use crate::input::{read_small, shown};
 
 pub(crate) fn ciphers() -> impl TypedValueParser<Value = Cipher> {
     PossibleValuesParser::new(Cipher::ALL.map(Cipher::name)).try_map(|name| name.parse::<Cipher>())
@@ -55,7 +56,7 @@ pub(crate) fn plans(path: &Path) -> Result<Arc<Plans>, Error> {
     let bytes = read_small(path)?;
     let refused = |refusal: Refusal| {
         let exit = if matches!(refusal, Refusal::CorruptPlan(_)) { Exit::Corrupt } else { Exit::Usage };
-        Error::new(exit, format!("{}: {refusal}", path.display()))
+        Error::new(exit, format!("{}: {refusal}", shown(path)))
     };
     let text = String::from_utf8(bytes).map_err(|_| refused(Refusal::CorruptPlan("it is no text".into())))?;
     text.parse::<Plans>().map(Arc::new).map_err(refused)
@@ -78,7 +79,7 @@ pub(crate) fn size<T: TryFrom<u128>>(text: &str) -> Result<T, String> {
     };
     let count =
         digits.parse::<u128>().ok().and_then(|count| count.checked_mul(step.pow(power))).ok_or(HOW)?;
-    T::try_from(count).map_err(|_| format!("{text} is more than can be: {HOW}"))
+    T::try_from(count).map_err(|_| format!("{} is more than can be: {HOW}", quoted(text)))
 }
 
 /// Nanoseconds since this was called.

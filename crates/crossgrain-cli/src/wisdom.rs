@@ -8,6 +8,7 @@ use std::time::{Instant, SystemTime};
 
 use clap::Subcommand;
 use crossgrain::internal::device::Kernel;
+use crossgrain::internal::text::escaped;
 use crossgrain::internal::tune::{Scope, measure_costs};
 use crossgrain::internal::variant::{Policy, Variant, table};
 use crossgrain::plan::{Costs, Place};
@@ -18,6 +19,7 @@ use crossgrain::{Cipher, Features};
 use serde_json::{Value, json};
 
 use crate::error::{self, Error, Exit};
+use crate::input::shown;
 use crate::output::{Content, Output};
 use crate::typed::ciphers;
 
@@ -108,7 +110,7 @@ fn read() -> Option<&'static Wisdom> {
             Ok(wisdom) => Some(wisdom),
             Err(Refused::Missing) => None,
             Err(refused) => {
-                error::tell(&format!("wisdom ignored: {}: {refused}", path.display()));
+                error::tell(&format!("wisdom ignored: {}: {refused}", shown(&path)));
                 None
             }
         }
@@ -180,8 +182,8 @@ const WILD: f64 = 0.5;
 fn measure(path: &Path, ciphers: &[Cipher], budget_ms: u64) -> Result<(), Error> {
     match Wisdom::load(path) {
         Ok(_) | Err(Refused::Missing) => {}
-        Err(refused @ Refused::Future { .. }) => return Err(failed(path, &refused)),
-        Err(refused) => error::tell(&format!("wisdom is replaced: {}: {refused}", path.display())),
+        Err(refused @ (Refused::NotRegular | Refused::Future { .. })) => return Err(failed(path, &refused)),
+        Err(refused) => error::tell(&format!("wisdom is replaced: {}: {refused}", shown(path))),
     }
     // A cap limits plans, not what is known: costs must serve them all.
     let (features, policy) = (Features::of_cpu(), Policy::Any);
@@ -228,7 +230,7 @@ fn import(path: &Path, file: &Path) -> Result<(), Error> {
 fn forgotten(path: &Path) -> Result<(), Error> {
     match forget(path) {
         Ok(()) => Ok(()),
-        Err(Refused::Missing) => say(format_args!("there was no wisdom at {}", path.display())),
+        Err(Refused::Missing) => say(format_args!("there was no wisdom at {}", shown(path))),
         Err(refused) => Err(failed(path, &refused)),
     }
 }
@@ -238,7 +240,7 @@ fn kept(path: &Path) -> Result<Wisdom, Error> {
     Wisdom::load(path).map_err(|refused| match refused {
         Refused::Missing => {
             let hint = "measure it by `crossgrain wisdom measure`";
-            Error::new(Exit::InputOutput, format!("there is no wisdom at {}: {hint}", path.display()))
+            Error::new(Exit::InputOutput, format!("there is no wisdom at {}: {hint}", shown(path)))
         }
         refused => failed(path, &refused),
     })
@@ -246,13 +248,14 @@ fn kept(path: &Path) -> Result<Wisdom, Error> {
 
 fn failed(path: &Path, refused: &Refused) -> Error {
     let exit = match refused {
-        Refused::Missing => return Error::read(path.display(), &io::ErrorKind::NotFound.into()),
-        Refused::Unreadable(kind) => return Error::read(path.display(), &(*kind).into()),
-        Refused::Unwritable(kind) => return Error::write(path.display(), &(*kind).into()),
+        Refused::Missing => return Error::read(shown(path), &io::ErrorKind::NotFound.into()),
+        Refused::Unreadable(kind) => return Error::read(shown(path), &(*kind).into()),
+        Refused::Unwritable(kind) => return Error::write(shown(path), &(*kind).into()),
+        Refused::NotRegular => Exit::InputOutput,
         Refused::Corrupt(_) => Exit::Corrupt,
         _ => Exit::Usage,
     };
-    Error::new(exit, format!("wisdom refused: {}: {refused}", path.display()))
+    Error::new(exit, format!("wisdom refused: {}: {refused}", shown(path)))
 }
 
 fn nowhere() -> Error {
@@ -277,5 +280,5 @@ fn rough(age_s: u64) -> String {
 }
 
 fn say(text: impl std::fmt::Display) -> Result<(), Error> {
-    writeln!(io::stdout(), "{text}").map_err(|error| Error::print(&error))
+    writeln!(io::stdout(), "{}", escaped(&text.to_string())).map_err(|error| Error::print(&error))
 }

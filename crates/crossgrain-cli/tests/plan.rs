@@ -105,7 +105,7 @@ fn bad_cost_files_are_wrong_usage() {
     for (contents, reason) in [
         ("", "EOF"),
         ("[]", "invalid"),
-        (&PUBLISHED.replace("14337", "-14337"), "not negative"),
+        (&PUBLISHED.replace("14337", "-14337"), "'SubBytes/word' must be from 0"),
         (&PUBLISHED.replace("word>bit", "word>byte"), "no representation 'byte'"),
         (&PUBLISHED.replace(r#""word": 14337, "bit": 38563"#, ""), "computes 'SubBytes' (part 1 of 4)"),
     ] {
@@ -326,6 +326,46 @@ fn pictures_name_every_part() {
             assert!(svg.contains("13 times") && svg.contains("prefers-color-scheme: dark"));
         }
     }
+}
+
+/// A path of the largest costs has a finite total; larger costs are refused.
+#[test]
+fn totals_are_finite() {
+    let dear = |cost: &str| PUBLISHED.replace("14337", cost).replace(r#""rounds": 1"#, r#""rounds": 1000"#);
+    let (_directory, file) = costs(&dear("1e18"));
+    let answer = json(&plan(&["--costs", name(&file), "--json"]));
+    assert!(answer["total"].is_number() && answer["pure"]["word"].as_f64().unwrap() >= 1e21, "{answer}");
+    assert!(!text(&plan(&["--costs", name(&file)])).contains("NaN"));
+    let (_directory, file) = costs(&dear("1e308"));
+    refused(&plan(&["--costs", name(&file)]), 2, "'SubBytes/word'");
+}
+
+/// Names that a file gives reach no terminal as they are.
+#[test]
+fn names_from_files_are_escaped() {
+    let escape = "\\u001b[31m\\n";
+    let contents = PUBLISHED
+        .replace("SubBytes", escape)
+        .replace("\"bit", &format!("\"{escape}bit"))
+        .replace(">bit", &format!(">{escape}bit"));
+    let (directory, _) = costs("");
+    let file = directory.path().join("a\u{1b}[31m.json");
+    fs::write(&file, contents).unwrap();
+    let (picture, page) = (directory.path().join("plan.svg"), directory.path().join("page"));
+    let arguments = ["--costs", name(&file), "--svg", name(&picture), "--html", name(&page)];
+    let told = text(&plan(&arguments));
+    let texts =
+        [told, fs::read_to_string(&picture).unwrap(), fs::read_to_string(page.join("index.html")).unwrap()];
+    for told in &texts {
+        let is_escape = |c: char| c.is_control() && c != '\n';
+        assert!(!told.contains(is_escape) && told.contains(r"\u{1b}[31m\n"), "{told:?}");
+    }
+    well_formed(&texts[1]);
+    let answer = json(&plan(&["--costs", name(&file), "--json"]));
+    assert!(
+        answer["pure"].as_object().unwrap().keys().any(|name| name.starts_with("\u{1b}[31m\n")),
+        "{answer}"
+    );
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use crossgrain::internal::text::{quoted, reason as reason_of};
+
 use super::payload::Suite;
 
 /// Damage to a payload, found by its chunks.
@@ -117,12 +119,12 @@ impl fmt::Display for Error {
                 )
             }
             Self::BadHeader(reason) => {
-                write!(f, "the header cannot be understood ({}): get the file again", reason.escape_debug())
+                write!(f, "the header cannot be understood ({}): get the file again", reason_of(reason))
             }
             Self::TruncatedHeader => f.write_str("the file is cut off within its header: get the rest of it"),
             Self::UnknownSuite(name) => {
                 let known = Suite::ALL.map(Suite::name).join(", ");
-                write!(f, "no suite is called '{}': choose one of {known}", name.escape_debug())
+                write!(f, "no suite is called '{}': choose one of {known}", quoted(name))
             }
             Self::KeyLength { suite, len_bytes } => {
                 let want = suite.key_bytes();

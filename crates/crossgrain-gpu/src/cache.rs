@@ -9,7 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process;
 
+use crossgrain::internal::auxiliary;
 use sha2::{Digest, Sha256};
+
+/// The longest program that is read. No digest fits a part of a longer one.
+const PROGRAM_BYTES_MAX: u64 = 1 << 28;
 
 /// Where programs are kept: `crossgrain/programs` in the user's cache, if there is one.
 pub(super) fn folder() -> Option<PathBuf> {
@@ -36,7 +40,7 @@ pub(super) fn kept<E>(
 }
 
 fn read(path: &Path) -> Option<String> {
-    let text = fs::read_to_string(path).ok()?;
+    let text = String::from_utf8(auxiliary::read(path, PROGRAM_BYTES_MAX).ok()?).ok()?;
     let (told, program) = text.split_once('\n')?;
     (told == digest(&[program])).then(|| program.to_owned())
 }

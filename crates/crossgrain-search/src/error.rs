@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use crossgrain::internal::text::quoted;
+
 use super::words::Refusal;
 use crossgrain_container as container;
 
@@ -90,7 +92,7 @@ impl fmt::Display for Error {
             Self::UnknownSet { name } => write!(
                 f,
                 "no set is called '?{}': use ?l ?u ?d ?s ?a ?b ?h ?H, ?1 to ?4 once defined, and ?? for a question mark",
-                name.escape_debug()
+                quoted(name)
             ),
             Self::NoHexDigit => f.write_str(
                 "a mask of hex digits holds something else: use 0 to 9, a to f and what stands for them",
@@ -104,7 +106,7 @@ impl fmt::Display for Error {
             Self::BadRule { rule } => write!(
                 f,
                 "rule '{}' has a step that is not known: use : l u c C t $X ^X and sXY",
-                rule.escape_debug()
+                quoted(rule)
             ),
             Self::NoRules => f.write_str("there is no rule: give one a line, and : for words as they are"),
             Self::BadKdf { reason } => write!(f, "no key can be derived: {reason}"),

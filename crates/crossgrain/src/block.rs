@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use zeroize::Zeroizing;
 
+use crate::text::{quoted, reason as reason_of};
 use crate::word::ClearRegisters;
 
 /// Bytes in one block.
@@ -388,7 +389,7 @@ impl fmt::Display for Error {
         match self {
             Self::UnknownCipher(name) => {
                 let known = Cipher::ALL.map(Cipher::name).join(", ");
-                write!(f, "no cipher is called '{}': choose one of {known}", name.escape_debug())
+                write!(f, "no cipher is called '{}': choose one of {known}", quoted(name))
             }
             Self::KeyLength { cipher, len_bytes } => {
                 let want = cipher.key_bytes();
@@ -404,20 +405,20 @@ impl fmt::Display for Error {
                 write!(f, "the output has {output_bytes} bytes and the input {input_bytes}: make them equal")
             }
             Self::UnknownVariant(name) => {
-                write!(f, "no variant is called '{}': `crossgrain variants` lists them", name.escape_debug())
+                write!(f, "no variant is called '{}': `crossgrain variants` lists them", quoted(name))
             }
             Self::Unavailable { variant, reason } => {
                 write!(f, "variant '{variant}' cannot be used: {reason}")
             }
             Self::UnknownPolicy(name) => {
-                write!(f, "no policy is called '{}': choose constant-time or any", name.escape_debug())
+                write!(f, "no policy is called '{}': choose constant-time or any", quoted(name))
             }
             Self::UnknownEffort(name) => {
                 let known = "estimate, measure or exhaustive";
-                write!(f, "no effort is called '{}': choose {known}", name.escape_debug())
+                write!(f, "no effort is called '{}': choose {known}", quoted(name))
             }
             Self::NoPlan(reason) => write!(f, "no plan can be made: {reason}"),
-            Self::CorruptPlan(reason) => write!(f, "the plan is corrupt: {}", reason.escape_debug()),
+            Self::CorruptPlan(reason) => write!(f, "the plan is corrupt: {}", reason_of(reason)),
             Self::UnfitPlan(reason) => write!(f, "the plan cannot be used here: {reason}"),
             Self::TwoKeysLength { mode, cipher, len_bytes } => {
                 let want = 2 * cipher.key_bytes();
@@ -462,7 +463,7 @@ impl fmt::Display for Error {
                 write!(f, "{mode} is not defined for {cipher}: choose one of {fit}")
             }
             Self::UnknownMode { name, known } => {
-                write!(f, "no mode is called '{}': choose one of {known}", name.escape_debug())
+                write!(f, "no mode is called '{}': choose one of {known}", quoted(name))
             }
             Self::UnfitMode { mode, fit } => write!(f, "{mode} cannot be used for this: choose one of {fit}"),
             Self::InitialBytes { mode, takes_bytes: 0, .. } => {
@@ -509,9 +510,9 @@ impl fmt::Display for Error {
             Self::UnfitWisdom(reason) => write!(f, "the wisdom cannot be used: {reason}"),
             Self::BadIsaCap(cap) => write!(
                 f,
-                "ISA cap '{}' cannot be read: give portable, sse2, avx2 or avx512, \
+                "ISA cap '{}' of the environment variable CROSSGRAIN_ISA cannot be read: give portable, sse2, avx2 or avx512, \
                  then -aes, -vaes, -gfni, -vbmi, -clmul or -vclmul to leave those instructions out, as in avx512-aes",
-                cap.escape_debug()
+                quoted(cap)
             ),
         }
     }

@@ -71,6 +71,8 @@ mod pages {
 #[macro_use] // the registry of ciphers, by which `block` names them
 mod cipher;
 
+#[cfg(feature = "wisdom")]
+mod auxiliary;
 mod block;
 mod cap;
 mod check;
@@ -89,6 +91,7 @@ mod repr;
 #[cfg(feature = "rustcrypto")]
 pub mod rustcrypto;
 pub mod stream;
+mod text;
 mod tune;
 mod variant;
 #[cfg(feature = "wide")]
@@ -118,7 +121,9 @@ pub mod internal {
         };
     }
 
-    modules! { block check cipher circuit convert exec part reference repr tune variant word }
+    modules! { block check cipher circuit convert exec part reference repr text tune variant word }
+    #[cfg(feature = "wisdom")]
+    modules! { auxiliary }
     #[cfg(feature = "device")]
     modules! { device }
 }

@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 
 /// The layers from the bottom up, and what each may name besides itself: a module with all that is in it,
 /// or one thing of a module. Who judges by the reference stands last: nobody below can name it.
-const LAYERS: [(&str, &[&str]); 22] = [
+const LAYERS: [(&str, &[&str]); 24] = [
+    ("text", &[]),
+    ("auxiliary", &[]),
     ("pool", &[]),
     ("word", &[]),
-    ("block", &["word::ClearRegisters"]),
+    ("block", &["text", "word::ClearRegisters"]),
     ("cap", &["block::Error", "word::Features", "word::CAP_VARIABLE"]),
     ("message", &["block", "word::Buffers", "word::ones_then_zeros"]),
     ("circuit", &["word"]),
@@ -22,7 +24,7 @@ const LAYERS: [(&str, &[&str]); 22] = [
     ("part", &["block", "word", "message", "circuit", "cipher", "repr", "convert"]),
     ("device", &["block", "pool", "word", "circuit", "cipher", "convert::transpose_square", "part"]),
     ("variant", &["block", "word", "circuit", "cipher", "repr", "convert", "part"]),
-    ("plan", &["block", "word", "repr", "convert::Load", "convert::Store", "part", "variant"]),
+    ("plan", &["block", "word", "repr", "convert::Load", "convert::Store", "part", "variant", "text"]),
     ("exec", &["block", "pool", "word", "message", "circuit", "repr", "convert", "part", "variant", "plan"]),
     (
         "mode",
@@ -72,7 +74,17 @@ const LAYERS: [(&str, &[&str]); 22] = [
     ),
     (
         "wisdom",
-        &["block", "cipher::Entry", "device::Kernel", "word::Features", "word::cpu_model", "variant", "plan"],
+        &[
+            "block",
+            "cipher::Entry",
+            "device::Kernel",
+            "word::Features",
+            "word::cpu_model",
+            "variant",
+            "plan",
+            "text",
+            "auxiliary",
+        ],
     ),
     ("rustcrypto", &["block", "word::Buffers", "word::Features", "mode"]),
     (

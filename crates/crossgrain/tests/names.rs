@@ -386,7 +386,7 @@ fn an_unknown_variant_is_refused() {
 
 #[test]
 fn every_error_is_one_line_whatever_was_typed() {
-    for typed in ["", "x", "it's", "two\nlines", "\u{1b}[31mred", "\r", "ж"] {
+    for typed in ["", "x", "it's", "two\nlines", "\u{1b}[31mred", "\r", "ж", &"x".repeat(5000)] {
         let typed = typed.to_owned();
         let errors = [
             Error::UnknownCipher(typed.clone()),
@@ -400,9 +400,30 @@ fn every_error_is_one_line_whatever_was_typed() {
         for error in errors {
             let line = error.to_string();
             assert!(!line.is_empty() && !line.contains(char::is_control), "{line:?}");
-            assert!(!line.contains("  ") && !line.ends_with('.'), "{line:?}");
+            assert!(!line.contains("  ") && !line.ends_with('.') && line.len() < 400, "{line:?}");
         }
     }
+}
+
+#[test]
+fn values_in_messages_are_escaped_and_cut() {
+    use crossgrain::internal::text::{QUOTED_CHARS_MAX, escaped, quoted, reason};
+
+    assert_eq!(escaped("a\u{1b}[31m\u{202e}b\n"), "a\\u{1b}[31m\\u{202e}b\\n");
+    assert_eq!(quoted("it's \"é\" \\ e\u{301}"), "it's \"é\" \\ e\u{301}");
+    let all: Vec<String> =
+        ["", "x", "\n", "\u{1b}x", "\u{202e}"].iter().map(|text| text.repeat(5000)).collect();
+    for text in &all {
+        let shown = quoted(text);
+        assert!(shown.chars().count() <= QUOTED_CHARS_MAX && !shown.contains(char::is_control), "{shown}");
+        assert_eq!(shown.contains('…'), !text.is_empty());
+    }
+    let middle = format!("/home/{}/file", "x".repeat(QUOTED_CHARS_MAX));
+    assert!(quoted(&middle).starts_with("/home/x") && quoted(&middle).ends_with("x/file"));
+    assert_eq!(quoted(&"x".repeat(QUOTED_CHARS_MAX)), "x".repeat(QUOTED_CHARS_MAX));
+    let told = reason(&format!("unknown field `{}`, expected `a` at line 1\n", "x".repeat(5000)));
+    assert!(told.ends_with("x`, expected `a` at line 1\\n") && told.len() < 120, "{told}");
+    assert!(reason(&"`\n".repeat(5000)).chars().count() <= 300);
 }
 
 #[test]

@@ -2,7 +2,9 @@
 //! the licences of all that is compiled are among those that `deny.toml` allows.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::env;
 use std::fs;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -28,6 +30,9 @@ pub(crate) fn run() -> Result<()> {
     let read = |name: &str| fs::read_to_string(root().join(name)).map_err(|error| format!("{name}: {error}"));
     let (page, deny) = (read(PAGE)?, read(DENY)?);
     let packages = packages(&metadata);
+    if !deny.contains("[advisories]") {
+        return Err(format!("{DENY} has no section [advisories]"));
+    }
     let faults = [unlike(&page, &direct(&metadata, &packages)), denied(&packages, &allowed(&deny))].concat();
     faults.iter().for_each(|fault| println!("fault: {fault}"));
     if !faults.is_empty() {
@@ -37,7 +42,7 @@ pub(crate) fn run() -> Result<()> {
     advisories()
 }
 
-/// Asks cargo-deny, if it is there.
+/// Runs cargo-deny, if it is installed. Advisories are checked against the database that `cargo deny fetch` has left.
 fn advisories() -> Result<()> {
     let mut version = cargo();
     let is_there = version.args(["deny", "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -46,7 +51,21 @@ fn advisories() -> Result<()> {
         return Ok(());
     }
     let mut deny: Command = cargo();
-    succeed(deny.args(["deny", "check", "advisories", "bans", "sources"]))
+    deny.args(["deny", "--offline", "check", "bans", "sources"]);
+    if has_database() {
+        deny.arg("advisories");
+    } else {
+        println!("skipped: advisories (there is no database: run `cargo deny fetch`)");
+    }
+    succeed(&mut deny)
+}
+
+/// Whether cargo-deny has a database of advisories, where it keeps them by default.
+fn has_database() -> bool {
+    let path = |name: &str| env::var_os(name).map(PathBuf::from);
+    let cargo_home = path("CARGO_HOME").or_else(|| Some(path("HOME")?.join(".cargo")));
+    let found = cargo_home.and_then(|home| fs::read_dir(home.join("advisory-dbs")).ok());
+    found.is_some_and(|mut databases| databases.next().is_some())
 }
 
 /// Name and licence of each package that is not ours, by its id.

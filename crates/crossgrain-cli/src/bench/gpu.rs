@@ -18,8 +18,8 @@ use crossgrain_gpu::{Cipher as OnDevice, Gpu, Info, choose};
 use serde_json::json;
 
 use super::{Args, GPU_BYTES_MAX};
-use crate::error::{Error, Exit};
-use crate::input::read_small;
+use crate::error::{self, Error, Exit};
+use crate::input::{read_small, shown};
 
 /// The counter of the first block: small enough that the place of its first byte is a number of 128 bits.
 const FIRST: u128 = 0x0001_0203_0405_0607_0809_0a0b_ffff_ff00;
@@ -120,11 +120,9 @@ fn programs(gpu: &Gpu, beside: Option<&Path>) -> Result<Vec<Program>, Error> {
     if let Some(file) = beside {
         match others(file)? {
             (its, program) if its == language => programs.push(program),
-            _ => eprintln!(
-                "crossgrain: {} is left out: it is not in the language of {}",
-                file.display(),
-                info.id
-            ),
+            _ => {
+                error::tell(&format!("{} is left out: it is not in the language of {}", shown(file), info.id))
+            }
         }
     }
     Ok(programs)
@@ -138,12 +136,12 @@ fn others(file: &Path) -> Result<(Language, Program), Error> {
         _ => {
             return Err(Error::usage(format!(
                 "{}: give a file of CUDA C (.cu) or WGSL (.wgsl)",
-                file.display()
+                shown(file)
             )));
         }
     };
     let text = String::from_utf8(read_small(file)?)
-        .map_err(|_| Error::usage(format!("{} is no text: name a program", file.display())))?;
+        .map_err(|_| Error::usage(format!("{} is no text: name a program", shown(file))))?;
     let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let kernel = Kernel::gates(Family::Aes, Task::Count);
     let listing = Listing { entry: name.clone(), text, ..kernel.listing(language) };

@@ -56,7 +56,8 @@ pub(crate) struct DecryptArgs {
     #[command(flatten)]
     pub(super) sealed: SealedArgs,
 
-    /// Decrypt bytes A to B only, the last not included; either may be left out
+    /// Decrypt bytes A to B only, without B; either may be left out. Only the part that is read is authenticated: use `verify` for
+    /// the whole file
     #[arg(long, value_name = "A..B", value_parser = Range::from_str, conflicts_with = "resume")]
     pub(super) range: Option<Range>,
 

@@ -13,7 +13,7 @@ use super::flow::Flow;
 use super::refused;
 use super::resume::Resumed;
 use crate::error::{self, Error, Exit};
-use crate::input::{Input, Name};
+use crate::input::{Input, Name, shown};
 use crate::output::{Content, Output, write_all_at};
 use crate::profile;
 use crate::progress::Progress;
@@ -49,7 +49,7 @@ pub(crate) fn decrypt(args: DecryptArgs) -> Result<(), Error> {
             match output.keep(written_bytes) {
                 Ok(Some(path)) => error::tell(&format!(
                     "the first {written_bytes} bytes of '{}' are authentic",
-                    path.display()
+                    shown(&path)
                 )),
                 Ok(None) => {}
                 Err(not_kept) => error::tell(not_kept.message()),

@@ -8,7 +8,7 @@ use crossgrain_container::{Secret, Suite, fill};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
-use crate::input::standard_input;
+use crate::input::{shown, standard_input};
 use crate::output::apart;
 use crate::secret;
 use crate::system;
@@ -74,7 +74,7 @@ impl KeyArgs {
         }
         let passphrase = match (&self.passphrase_file, self.passphrase_fd) {
             (Some(path), _) => {
-                first_line_of(File::open(path), &format!("passphrase file '{}'", path.display()))?
+                first_line_of(File::open(path), &format!("passphrase file '{}'", shown(path)))?
             }
             // Opened by name, a file would be read from its beginning, and once more by whoever reads it next.
             (None, Some(0)) => first_line_of(standard_input(), "file descriptor 0")?,

@@ -24,12 +24,12 @@ use crossgrain_container::{Damage, Error as Refusal};
 
 use crate::error::{Error, Exit, exit_of};
 
-/// What the library refused of a file, as the user is told it.
+/// What the library refused of a file, as the user is told it. What the cipher refuses has nothing to do with the file.
 fn refused(name: impl Display, refusal: Refusal) -> Error {
     let exit = match &refusal {
         Refusal::Io(error) => return Error::read(name, error),
         Refusal::OutOfMemory { .. } => Exit::InputOutput,
-        Refusal::Cipher(refusal) => exit_of(refusal),
+        Refusal::Cipher(refusal) => return Error::new(exit_of(refusal), refusal.to_string()),
         Refusal::NotEncrypted | Refusal::Version(_) | Refusal::BadHeader(_) => Exit::Corrupt,
         Refusal::Damaged(Damage::Corrupt { .. }) => Exit::Corrupt,
         Refusal::Damaged(Damage::Truncated { .. }) | Refusal::TruncatedHeader => Exit::Truncated,

@@ -4,11 +4,13 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+use crossgrain::internal::text::reason;
 use crossgrain_deps::loops::{Analysis, Dependence, Fault, Looped, Program};
 use serde_json::{Value, json};
 
 use super::Args;
 use crate::error::{Error, Exit};
+use crate::input::shown;
 use crate::output::{apart, write_file};
 
 /// Longest file that is read: more than any program may have.
@@ -17,9 +19,9 @@ const FILE_BYTES: u64 = 1 << 17;
 /// Analyses a file.
 pub(super) fn run(path: &Path, args: &Args) -> Result<(), Error> {
     apart(("--output", args.output.as_deref()), ("--loop", Some(path)))?;
-    let shown = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
+    let shown = if path == Path::new("-") { "standard input".to_owned() } else { shown(path) };
     let text = read(path, &shown)?;
-    let at = |fault: Fault| Error::usage(format!("{shown}:{fault}"));
+    let at = |fault: Fault| Error::usage(format!("{shown}:{}", reason(&fault.to_string())));
     let program = Program::parse(&text).map_err(at)?;
     let analysis = Analysis::of(&program).map_err(at)?;
     if !analysis.agrees().map_err(at)? {

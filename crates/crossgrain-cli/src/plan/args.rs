@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use crossgrain::Policy;
 use crossgrain::internal::device::{Kernel, Task};
+use crossgrain::internal::text::quoted;
 use crossgrain::internal::tune::{Effort, Scope, measure_costs};
 use crossgrain::plan::compose::CostFile;
 use crossgrain::plan::graph::BULK_BYTES;
@@ -14,7 +15,7 @@ use crossgrain::{BLOCK_BYTES, Cipher, Direction, Features};
 use super::case::{Basis, Case, Facts};
 use crate::device::Asked;
 use crate::error::Error;
-use crate::input::read_small;
+use crate::input::{read_small, shown};
 use crate::typed::{self, ciphers, clock_ns, efforts, policies};
 use crate::wisdom;
 
@@ -122,7 +123,7 @@ impl Args {
             (_, Some(path), ..) => {
                 let plans = typed::plans(path)?;
                 let mut case = self.planned(plans.job(), Some(&plans))?;
-                case.first = format!("path of {}", path.display());
+                case.first = format!("path of {}", shown(path));
                 Ok(case)
             }
             (.., Some(cipher), Some(job)) => self.planned(self.job(cipher, job)?, None),
@@ -203,7 +204,10 @@ impl Args {
         }
         if let (true, Asked::Device(id)) = (places.is_empty(), &self.device) {
             let mend = "measure them by `crossgrain devices --measure`";
-            return Err(Error::usage(format!("nothing is known of what this costs on {id}: {mend}")));
+            return Err(Error::usage(format!(
+                "nothing is known of what this costs on {}: {mend}",
+                quoted(id)
+            )));
         }
         Ok(places)
     }
@@ -244,7 +248,7 @@ fn some_bytes(text: &str) -> Result<u64, String> {
 /// Costs that somebody wrote down. A file that cannot be understood is wrong usage.
 fn from_file(path: &Path) -> Result<Case, Error> {
     let bytes = read_small(path)?;
-    let refused = |reason: &dyn std::fmt::Display| Error::usage(format!("{}: {reason}", path.display()));
+    let refused = |reason: &dyn std::fmt::Display| Error::usage(format!("{}: {reason}", shown(path)));
     let text = String::from_utf8(bytes).map_err(|_| refused(&"the cost file is no text"))?;
     let file: CostFile = text.parse().map_err(|error| refused(&error))?;
     let flow = file.flow().map_err(|error| refused(&error))?;

@@ -1,7 +1,6 @@
 //! A case as text that fits a screen.
 
-use std::fmt::Write;
-
+use crossgrain::internal::text::escaped;
 use crossgrain::plan::Place;
 use crossgrain::plan::compose::{Path, Step};
 
@@ -26,9 +25,14 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
+    /// One line. Names that a file gives to parts may have any characters.
     fn line(&mut self, line: impl std::fmt::Display) {
-        // A string takes whatever is written to it.
-        let _ = writeln!(self.text, "{line}");
+        self.text += &escaped(&line.to_string());
+        self.text.push('\n');
+    }
+
+    fn blank(&mut self) {
+        self.text.push('\n');
     }
 
     fn head(&mut self) {
@@ -44,7 +48,8 @@ impl Page<'_> {
     fn path(&mut self) {
         let best = &self.case.report.best;
         let unit = self.unit();
-        self.line(format_args!("\n{unit:>12}  {}", self.case.first));
+        self.blank();
+        self.line(format_args!("{unit:>12}  {}", self.case.first));
         let steps: Vec<_> = best.steps.iter().filter(|step| !step.name.is_empty()).collect();
         let names: Vec<_> = steps.iter().map(|step| &step.name).collect();
         for fold in folded(&names) {
@@ -67,7 +72,8 @@ impl Page<'_> {
         let case = self.case;
         for (place, break_evens) in &case.places {
             let Place { name, open, upload, run, download, .. } = place;
-            self.line(format_args!("\n{:>12}  {name}, for any size and a byte", "ns"));
+            self.blank();
+            self.line(format_args!("{:>12}  {name}, for any size and a byte", "ns"));
             let parts =
                 [("open", open), ("upload", upload), (&place.kernel[..], run), ("download", download)];
             for (what, cost) in parts {
@@ -103,9 +109,11 @@ impl Page<'_> {
     fn runners_up(&mut self) {
         let report = &self.case.report;
         if report.runners_up.is_empty() {
-            return self.line("\nthere is no other path");
+            self.blank();
+            return self.line("there is no other path");
         }
-        self.line(format_args!("\n{:>12}  runners-up", self.unit()));
+        self.blank();
+        self.line(format_args!("{:>12}  runners-up", self.unit()));
         for (at, path) in report.runners_up.iter().enumerate() {
             let dearer = percent(path.total_ns, report.best.total_ns);
             let measured = self.case.measured.get(at + 1);
@@ -118,7 +126,8 @@ impl Page<'_> {
 
     fn pure_forms(&mut self) {
         let case = self.case;
-        self.line(format_args!("\n{:>12}  all in one representation, ends included", self.unit()));
+        self.blank();
+        self.line(format_args!("{:>12}  all in one representation, ends included", self.unit()));
         let mut forms: Vec<_> =
             case.representations().into_iter().map(|name| (name, case.pure(name))).collect();
         forms.sort_by(|a, b| cost_of(a.1).total_cmp(&cost_of(b.1)));

@@ -169,8 +169,9 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(super) keyspace: bool,
 
-    /// Keep a journal in NAME.session and what is found in NAME.found, so that the search can be gone on with
-    #[arg(long, value_name = "NAME")]
+    /// Keep a journal in NAME.session and found keys in NAME.found, both in the current directory, so that the search can be
+    /// continued
+    #[arg(long, value_name = "NAME", value_parser = plain_name)]
     pub(super) session: Option<PathBuf>,
 
     /// Go on with the session, which says what is sought; only --json, --threads, --device and --explain may be given besides
@@ -237,6 +238,15 @@ pub(super) enum LookName {
     Printable,
     /// Beginning as common files do: PNG, JPEG, GIF, PDF, ZIP, gzip, bzip2, xz, zstd, 7z, ELF, SQLite
     File,
+}
+
+/// The name of a session: part of file names in the current directory.
+fn plain_name(name: &str) -> Result<PathBuf, String> {
+    let is_plain = |character: char| !character.is_control() && !"/\\:".contains(character);
+    if name.is_empty() || [".", ".."].contains(&name) || !name.chars().all(is_plain) {
+        return Err("give a plain name: sessions are kept in the current directory".to_owned());
+    }
+    Ok(name.into())
 }
 
 /// The command by itself, to read the arguments that a session keeps.

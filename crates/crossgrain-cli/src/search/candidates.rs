@@ -97,8 +97,7 @@ impl Args {
 
     fn list(&self, path: &Path, search: &Search, part: &Part) -> Result<List, Error> {
         let is_standard = path == Path::new("-");
-        let open = || Input::open((!is_standard).then_some(path));
-        let mut input = open()?;
+        let mut input = Input::open((!is_standard).then_some(path))?;
         let form = match (self.form, search.key_bytes()) {
             (FormName::Lines, _) => Form::Lines,
             (FormName::Hex, _) => Form::Hex,
@@ -121,7 +120,7 @@ impl Args {
                 ));
             }
             let words = count(input, form)?;
-            input = if is_stream { Input::open(None)? } else { open()? };
+            input = if is_stream { Input::open(None)? } else { Input::open_regular(path)? };
             let range = part.of(&(BigUint::from(words) * per_word));
             let number = |bound: BigUint| u128::try_from(bound).unwrap_or(u128::MAX);
             number(range.start)..number(range.end)
@@ -135,7 +134,7 @@ impl Args {
     fn facts(&self, input: &Input, rules: Option<&[u8]>) -> Result<ListFacts, Error> {
         let ends = match (&self.words, input.len_bytes()) {
             (Some(path), Some(len_bytes)) if path != Path::new("-") => {
-                Some(digest_of_ends(Input::open(Some(path))?, len_bytes)?)
+                Some(digest_of_ends(Input::open_regular(path)?, len_bytes)?)
             }
             _ => None,
         };

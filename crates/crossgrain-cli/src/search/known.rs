@@ -12,6 +12,7 @@ use crossgrain_search::{
 
 use super::args::{Args, KdfName, LookName};
 use crate::error::Error;
+use crate::input::shown;
 use crate::secret;
 use crate::wisdom;
 
@@ -196,7 +197,7 @@ impl Args {
 
 /// The beginning of an encrypted file.
 fn file(path: &Path) -> Result<File, Error> {
-    let name = format!("'{}'", path.display());
+    let name = format!("'{}'", shown(path));
     let mut input = Opened::open(path).map_err(|error| Error::read(&name, &error))?;
     let options = Options { threads: 1, ..Options::default() };
     File::read(&mut input, options).map_err(|error| match error {

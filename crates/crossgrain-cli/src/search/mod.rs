@@ -43,10 +43,13 @@ pub(crate) fn run(args: Args) -> ExitCode {
     }
 }
 
-/// Tells what went wrong with a search.
+/// Reports why a search, or a check before it, failed.
 pub(crate) fn failed(error: &Error) -> ExitCode {
-    error.report();
-    ExitCode::from(FAILED)
+    match error.report() {
+        // The reader of standard output has seen enough.
+        ExitCode::SUCCESS => ExitCode::SUCCESS,
+        _ => ExitCode::from(FAILED),
+    }
 }
 
 impl From<crossgrain_search::Error> for Error {

@@ -1,16 +1,17 @@
 //! What was found: first to a file, and to the disk, then to the user.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use crossgrain_search::Hit;
-use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
+use super::args::Args;
 use crate::error::Error;
-use crate::output::continued;
+use crate::input::shown;
+use crate::output::{continued, continued_file, standard_output, with_suffix};
 
 /// Where keys go, from any thread.
 pub(super) struct Results {
@@ -26,15 +27,19 @@ struct Kept {
 }
 
 impl Results {
-    /// Opens the file, if there is one; what is in it stays, and is not added again.
-    pub(super) fn open(path: Option<&Path>, json: bool) -> Result<Self, Error> {
+    /// Opens the file that was typed, or that of a session; what is in it stays, and is not added again.
+    pub(super) fn open(args: &Args) -> Result<Self, Error> {
         let mut kept = Kept::default();
-        let file = match path {
+        let of_session = args.session.as_ref().map(|name| with_suffix(name, ".found"));
+        let file = match args.output.as_ref().or(of_session.as_ref()) {
             Some(path) => {
-                let failed = |error: io::Error| Error::write(format_args!("'{}'", path.display()), &error);
-                let file = continued(File::options().read(true).append(true).create(true), path)?;
-                if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-                    let mut text = Zeroizing::new(String::new());
+                // A pipe may take results where it was typed, but is no part of a session.
+                let open = if args.output.is_some() { continued } else { continued_file };
+                let failed = |error: io::Error| Error::write(format_args!("'{}'", shown(path)), &error);
+                let file = open(File::options().read(true).append(true).create(true), path)?;
+                if let Some(metadata) = file.metadata().ok().filter(Metadata::is_file) {
+                    let len_bytes = usize::try_from(metadata.len()).unwrap_or_default();
+                    let mut text = Zeroizing::new(String::with_capacity(len_bytes + 1));
                     (&file).read_to_string(&mut text).map_err(failed)?;
                     // A run that was cut off in a line leaves part of it: nothing is to be told of that, nor added to it.
                     let (whole, torn) = text.split_at(text.rfind('\n').map_or(0, |end| end + 1));
@@ -47,7 +52,7 @@ impl Results {
             }
             None => None,
         };
-        Ok(Self { file, json, kept: Mutex::new(kept) })
+        Ok(Self { file, json: args.json, kept: Mutex::new(kept) })
     }
 
     /// Keeps a key and tells it; whether that went well.
@@ -60,12 +65,12 @@ impl Results {
     }
 
     fn try_add(&self, lines: &mut Vec<Zeroizing<String>>, hit: &Hit) -> Result<(), Error> {
-        let line = Zeroizing::new(line(hit).to_string());
+        let line = line(hit);
         let is_new = !lines.contains(&line);
         let kept = self.file.as_ref().filter(|_| is_new).map_or(Ok(()), |(file, path)| {
-            let whole = Zeroizing::new(format!("{}\n", *line));
+            let whole = joined(&[&line, "\n"]);
             let written = (&mut &*file).write_all(whole.as_bytes()).and_then(|()| sync(file));
-            written.map_err(|error| Error::write(format_args!("'{}'", path.display()), &error))
+            written.map_err(|error| Error::write(format_args!("'{}'", shown(path)), &error))
         });
         // What cannot be kept is told all the same.
         let told = tell(&line, self.json);
@@ -78,7 +83,8 @@ impl Results {
     /// Tells what an earlier run found.
     pub(super) fn tell_kept(&self) -> Result<(), Error> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let whole = kept.lines.iter().filter(|line| serde_json::from_str::<Value>(line).is_ok());
+        let is_whole = |line: &&Zeroizing<String>| line.ends_with('}') && field(line, "key").is_some();
+        let whole = kept.lines.iter().filter(is_whole);
         whole.into_iter().try_for_each(|line| tell(line, self.json))
     }
 
@@ -94,30 +100,53 @@ fn sync(file: &File) -> io::Result<()> {
     if file.metadata()?.is_file() { file.sync_data() } else { Ok(()) }
 }
 
-fn line(hit: &Hit) -> Value {
-    let mut line =
-        json!({ "key": base16ct::lower::encode_string(&hit.key), "number": hit.number.to_string() });
-    if hit.candidate != hit.key {
-        line["candidate"] = base16ct::lower::encode_string(&hit.candidate).into();
-        if let Ok(text) = std::str::from_utf8(&hit.candidate) {
-            line["text"] = text.into();
-        }
+/// A key as a line of JSON.
+fn line(hit: &Hit) -> Zeroizing<String> {
+    let hex = |bytes: &[u8]| Zeroizing::new(base16ct::lower::encode_string(bytes));
+    let (key, candidate, number) = (hex(&hit.key), hex(&hit.candidate), hit.number.to_string());
+    // The text is escaped, in at most 6 bytes for each of its own.
+    let mut text = Zeroizing::new(Vec::with_capacity(6 * hit.candidate.len() + 2));
+    let is_text = std::str::from_utf8(&hit.candidate)
+        .is_ok_and(|candidate| serde_json::to_writer(&mut *text, candidate).is_ok());
+    let text = std::str::from_utf8(&text).unwrap_or_default();
+    if hit.candidate == hit.key {
+        joined(&[r#"{"key":""#, &key, r#"","number":""#, &number, r#""}"#])
+    } else if is_text {
+        let begin = [r#"{"candidate":""#, &candidate, r#"","key":""#, &key, r#"","number":""#, &number];
+        joined(&[&begin[..], &[r#"","text":"#, text, "}"]].concat())
+    } else {
+        joined(&[r#"{"candidate":""#, &candidate, r#"","key":""#, &key, r#"","number":""#, &number, r#""}"#])
     }
-    line
 }
 
-/// Prints a key on standard output: its line as it is, or for people.
+/// Pieces of text in one that does not grow: a text that grows leaves copies behind.
+fn joined(pieces: &[&str]) -> Zeroizing<String> {
+    let mut text = Zeroizing::new(String::with_capacity(pieces.iter().map(|piece| piece.len()).sum()));
+    pieces.iter().for_each(|piece| text.push_str(piece));
+    text
+}
+
+/// The value of a field of a [`line`] that has digits only. In a text, quotes are escaped.
+fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    let begin = line.find(&format!(r#""{name}":""#))? + name.len() + 4;
+    line[begin..].split('"').next()
+}
+
+/// Prints a key on standard output: its line as it is, or for people. Nothing of it stays in a buffer.
 fn tell(line: &str, json: bool) -> Result<(), Error> {
-    let parsed: Value = serde_json::from_str(line).unwrap_or_default();
-    let field = |name: &str| parsed[name].as_str().unwrap_or_default();
-    let told = match parsed["text"].as_str() {
-        _ if json => line.to_owned(),
-        Some(text) => {
-            format!("key {} of '{}', candidate {}", field("key"), text.escape_debug(), field("number"))
-        }
-        None => format!("key {}, candidate {}", field("key"), field("number")),
+    let field = |name| field(line, name).unwrap_or_default();
+    let (key, number) = (field("key"), field("number"));
+    let decoded = |digits: &str| base16ct::lower::decode_vec(digits).map(Zeroizing::new).unwrap_or_default();
+    let candidate = decoded(field("candidate"));
+    let text = std::str::from_utf8(&candidate).ok().filter(|text| !text.is_empty());
+    // No escape is longer than ten characters.
+    let mut escaped = Zeroizing::new(String::with_capacity(10 * candidate.len()));
+    escaped.extend(text.unwrap_or_default().escape_debug());
+    let told = match text {
+        _ if json => joined(&[line, "\n"]),
+        Some(_) => joined(&["key ", key, " of '", &escaped, "', candidate ", number, "\n"]),
+        None => joined(&["key ", key, ", candidate ", number, "\n"]),
     };
-    let mut out = io::stdout();
-    let told = writeln!(out, "{told}").and_then(|()| out.flush());
-    told.map_err(|error| Error::write("standard output", &error))
+    let printed = standard_output().and_then(|mut output| output.write_all(told.as_bytes()));
+    printed.map_err(|error| Error::write("standard output", &error))
 }

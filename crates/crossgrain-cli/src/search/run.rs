@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -19,9 +19,9 @@ use super::results::Results;
 use super::session::{ListFacts, Session, State};
 use super::status::Status;
 use crate::device::{Asked, searcher};
-use crate::error::{self, Error, Exit};
+use crate::error::{self, Error};
+use crate::input::shown;
 use crate::interrupt;
-use crate::output::with_suffix;
 
 /// A shard lasts about so long: what a kill costs at most.
 const SHARD: Duration = Duration::from_secs(3);
@@ -58,9 +58,10 @@ pub(super) fn run(args: &Args, restored: Restored) -> Result<Outcome, Error> {
         return Ok(Outcome::Found);
     }
     if let Some(threads) = args.threads {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
-        pool.map_err(|error| Error::usage(format!("threads cannot be started: {error}")))?;
+        // A pool that cannot start is replaced by the calling thread.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
     }
+    crossgrain::internal::ready();
     if args.device.len() > 1 && !args.device.iter().all(Asked::is_device) {
         return Err(Error::usage("cpu and auto stand alone: leave them out beside other devices"));
     }
@@ -134,7 +135,7 @@ fn journaled(args: &Args, restored: Restored, search: &Search, work: Work<'_>) -
         explain(search, &work);
     }
     let journal = Journal::open(args, restored, &work)?;
-    let results = Results::open(args.results_path().as_deref(), args.json).inspect_err(|_| {
+    let results = Results::open(args).inspect_err(|_| {
         // One that was not begun would be in the way, and could not be gone on with either.
         journal.session.iter().filter(|_| !args.restore).for_each(Session::remove);
     })?;
@@ -187,14 +188,6 @@ impl Journal {
     }
 }
 
-impl Args {
-    /// Where keys are kept.
-    fn results_path(&self) -> Option<PathBuf> {
-        let beside = || self.session.as_ref().map(|name| with_suffix(name, ".found"));
-        self.output.clone().or_else(beside)
-    }
-}
-
 /// Searches while somebody watches.
 fn watched(
     args: &Args,
@@ -215,19 +208,23 @@ fn watched(
     let watch = Watch::new(&on_hit);
     let (total, first) = (work.size(), work.first());
     let next = journal.next.clone().unwrap_or_else(|| first.clone()).max(first.clone());
-    let status = Status::new(&watch, &next - first, total, args.json);
+    let status = Mutex::new(Status::new(&watch, &interrupted, &next - first, total, args.json));
     let searched = thread::scope(|scope| {
-        let teller = thread::Builder::new().spawn_scoped(scope, || status.run(&interrupted, &is_done));
-        let teller = teller.map_err(|error| {
-            Error::new(Exit::InputOutput, format!("no thread can be had to tell how far it is: {error}"))
-        })?;
-        let steps = Steps { search, watch: &watch, is_found: &is_found, is_ended: &is_ended, results };
+        let tell = || status.lock().unwrap_or_else(PoisonError::into_inner).run(&is_done);
+        // Without a thread of its own, the status is told between shards.
+        let teller = thread::Builder::new().spawn_scoped(scope, tell).ok();
+        let idle = if teller.is_none() { Some(&status) } else { None };
+        let steps = Steps { search, watch: &watch, is_found: &is_found, is_ended: &is_ended, results, idle };
         let searched = match work {
             Work::Space(places, range) => steps.space(places, next..range.end, &mut journal),
             Work::Words(list, devices) => steps.words(*list, &devices, &next, &mut journal),
         };
         is_done.store(true, Ordering::Release);
-        teller.thread().unpark();
+        if let Some(teller) = teller {
+            teller.thread().unpark();
+        } else {
+            status.lock().unwrap_or_else(PoisonError::into_inner).end();
+        }
         searched
     });
     results.checked()?;
@@ -254,7 +251,7 @@ fn watched(
 
 fn tell_restore(args: &Args) {
     if let Some(name) = &args.session {
-        error::tell(&format!("stopped before the end: go on with --session {} --restore", name.display()));
+        error::tell(&format!("stopped before the end: go on with --session {} --restore", shown(name)));
     }
 }
 
@@ -267,6 +264,8 @@ struct Steps<'a> {
     /// Whether a find has ended it.
     is_ended: &'a AtomicBool,
     results: &'a Results,
+    /// The status, if no thread tells it.
+    idle: Option<&'a Mutex<Status<'a>>>,
 }
 
 impl Steps<'_> {
@@ -343,6 +342,9 @@ impl Steps<'_> {
 
     /// Whether to end before the end.
     fn is_over(&self) -> bool {
+        if let Some(status) = self.idle {
+            status.lock().unwrap_or_else(PoisonError::into_inner).tick();
+        }
         self.watch.is_stopped() || self.is_ended.load(Ordering::Relaxed)
     }
 }

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::error::{Error, Exit};
+use crate::input::shown;
 use crate::output::{continued_file, with_suffix};
 
 /// The version of the journal.
@@ -85,10 +86,10 @@ impl Session {
                         Exit::WouldOverwrite,
                         format!(
                             "session '{}' exists: go on with it by --restore, or choose another name",
-                            name.display()
+                            shown(name)
                         ),
                     ),
-                    _ => Error::write(path.display(), &error),
+                    _ => Error::write(shown(&path), &error),
                 }
             })?;
         let mut session = Self { file, path };
@@ -102,7 +103,7 @@ impl Session {
             session.remove();
             return Err(error);
         }
-        sync_directory(&session.path).map_err(|error| Error::write(session.path.display(), &error))?;
+        sync_directory(&session.path).map_err(|error| Error::write(shown(&session.path), &error))?;
         Ok(session)
     }
 
@@ -115,7 +116,7 @@ impl Session {
     /// Goes on with a session. What its file says is believed, so nobody else may have had a hand in it.
     pub(super) fn restore(name: &Path) -> Result<(Self, State), Error> {
         let path = with_suffix(name, ".session");
-        let shown = format!("session '{}'", path.display());
+        let shown = format!("session '{}'", shown(&path));
         fs::symlink_metadata(&path).map_err(|error| Error::read(&shown, &error))?;
         let file = continued_file(File::options().read(true).append(true), &path)?;
         let session = Self { file, path };
@@ -132,9 +133,9 @@ impl Session {
     fn lock(&self) -> Result<(), Error> {
         match self.file.try_lock() {
             Ok(()) => Ok(()),
-            Err(TryLockError::Error(error)) => Err(Error::write(self.path.display(), &error)),
+            Err(TryLockError::Error(error)) => Err(Error::write(shown(&self.path), &error)),
             Err(TryLockError::WouldBlock) => {
-                let why = format!("another process runs session '{}': let it finish", self.path.display());
+                let why = format!("another process runs session '{}': let it finish", shown(&self.path));
                 Err(Error::new(Exit::WouldOverwrite, why))
             }
         }
@@ -158,7 +159,7 @@ impl Session {
     fn add(&mut self, line: &Value) -> Result<(), Error> {
         let written =
             self.file.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.file.sync_data());
-        written.map_err(|error| Error::write(format_args!("session '{}'", self.path.display()), &error))
+        written.map_err(|error| Error::write(format_args!("session '{}'", shown(&self.path)), &error))
     }
 }
 
@@ -169,10 +170,8 @@ fn begun(text: &str, path: &Path) -> Result<Value, Error> {
     match first["crossgrain_session"].as_u64() {
         Some(VERSION) => Ok(first),
         Some(_) => {
-            let why = format!(
-                "session '{}' is of another version: use the crossgrain that began it",
-                path.display()
-            );
+            let why =
+                format!("session '{}' is of another version: use the crossgrain that began it", shown(path));
             Err(Error::usage(why))
         }
         None => Err(damaged(path, 1)),
@@ -205,6 +204,6 @@ pub(super) fn state(journal: &str, path: &Path) -> Result<State, Error> {
 }
 
 fn damaged(path: &Path, line: usize) -> Error {
-    let why = format!("session '{}' is damaged in line {line}: begin another", path.display());
+    let why = format!("session '{}' is damaged in line {line}: begin another", shown(path));
     Error::new(Exit::Corrupt, why)
 }

@@ -31,9 +31,13 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 const YEAR_SECONDS: u64 = 365 * 86_400;
 
-/// Who tells how far a search is.
+/// Prints how far a search is, and stops it on a signal.
 pub(super) struct Status<'a> {
     watch: &'a Watch<'a>,
+    /// Raised by a signal.
+    interrupted: &'a AtomicBool,
+    /// When the status was last told.
+    told: Instant,
     /// How many candidates were tried before.
     before: BigUint,
     /// How many there are, if that is known.
@@ -44,33 +48,51 @@ pub(super) struct Status<'a> {
 }
 
 impl<'a> Status<'a> {
-    pub(super) fn new(watch: &'a Watch<'a>, before: BigUint, total: Option<BigUint>, json: bool) -> Self {
+    pub(super) fn new(
+        watch: &'a Watch<'a>,
+        interrupted: &'a AtomicBool,
+        before: BigUint,
+        total: Option<BigUint>,
+        json: bool,
+    ) -> Self {
         let target = if json { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(None, target);
         bar.set_style(
             ProgressStyle::with_template("{wide_msg}").unwrap_or_else(|_| ProgressStyle::default_bar()),
         );
-        Self { watch, before, total, json, bar, samples: VecDeque::from([(Instant::now(), 0)]) }
+        let now = Instant::now();
+        Self { watch, interrupted, told: now, before, total, json, bar, samples: VecDeque::from([(now, 0)]) }
     }
 
-    /// Tells it, until the search is `done`; a signal that raises `interrupted` stops the search.
-    pub(super) fn run(mut self, interrupted: &AtomicBool, done: &AtomicBool) {
-        let (mut told, mut stopped) = (Instant::now(), None);
+    /// Prints the status, if it is time to, and stops the search if a signal came.
+    pub(super) fn tick(&mut self) {
+        if self.interrupted.load(Ordering::Relaxed) {
+            self.watch.stop();
+        }
+        if self.told.elapsed() >= INTERVAL {
+            self.told = Instant::now();
+            self.tell("running");
+        }
+    }
+
+    /// Ticks until the search is `done`. Ends the program if the search does not stop within [`GRACE`].
+    pub(super) fn run(&mut self, done: &AtomicBool) {
+        let mut stopped = None;
         while !done.load(Ordering::Acquire) {
             thread::park_timeout(TICK);
-            if interrupted.load(Ordering::Relaxed) {
-                self.watch.stop();
-                if stopped.get_or_insert_with(Instant::now).elapsed() >= GRACE {
-                    self.bar.finish_and_clear();
-                    error::tell("stopped in the middle of a shard, with which a session goes on");
-                    std::process::exit(Outcome::Aborted as i32);
-                }
-            }
-            if told.elapsed() >= INTERVAL {
-                told = Instant::now();
-                self.tell("running");
+            self.tick();
+            let is_interrupted = self.interrupted.load(Ordering::Relaxed);
+            if is_interrupted && stopped.get_or_insert_with(Instant::now).elapsed() >= GRACE {
+                self.bar.finish_and_clear();
+                error::tell("stopped in the middle of a shard, with which a session goes on");
+                std::process::exit(Outcome::Aborted as i32);
             }
         }
+        self.end();
+    }
+
+    /// Prints the last status.
+    pub(super) fn end(&mut self) {
         self.bar.finish_and_clear();
         if self.json {
             self.tell(if self.watch.is_stopped() { "stopped" } else { "done" });

@@ -6,13 +6,14 @@
 use std::env;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::Wisdom;
 use super::refused::Refused;
+use crate::auxiliary;
 
 /// The environment variable that names the file.
 pub const PATH_VARIABLE: &str = "CROSSGRAIN_WISDOM";
@@ -36,11 +37,12 @@ pub fn default_path() -> Option<PathBuf> {
 /// Deletes the file.
 ///
 /// # Errors
-/// [`Refused::Missing`] if there is none, [`Refused::Unwritable`] if it cannot be deleted.
+/// [`Refused::Missing`] if there is none, [`Refused::NotRegular`], [`Refused::Unwritable`] if it cannot be deleted.
 pub fn forget(path: &Path) -> Result<(), Refused> {
     if let Err(error) = fs::symlink_metadata(path) {
         return Err(Refused::reading(&error));
     }
+    regular(path)?;
     let _lock = Lock::beside(&target(path))?;
     fs::remove_file(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Refused::Missing,
@@ -54,21 +56,21 @@ impl Wisdom {
     /// # Errors
     /// [`Refused`] for a file that cannot be read, and for one that is doubtful in any way.
     pub fn load(path: &Path) -> Result<Self, Refused> {
-        let mut text = String::new();
-        let file = File::open(path).map_err(|error| Refused::reading(&error))?;
-        file.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(|error| Refused::reading(&error))?;
-        if text.len() as u64 > BYTES_MAX {
+        let bytes = auxiliary::read(path, BYTES_MAX + 1).map_err(|error| Refused::reading(&error))?;
+        if bytes.len() as u64 > BYTES_MAX {
             return Err(Refused::corrupt("it is far too long"));
         }
+        let text = String::from_utf8(bytes).map_err(|_| Refused::corrupt("it is no text"))?;
         Self::from_json(&text)
     }
 
     /// Writes a file in the place of whatever was there.
     ///
     /// # Errors
-    /// [`Refused::Unwritable`]; then whatever was there still is.
+    /// [`Refused::NotRegular`], [`Refused::Unwritable`]; then whatever was there still is.
     pub fn save(&self, path: &Path) -> Result<(), Refused> {
         let path = target(path);
+        regular(&path)?;
         let _lock = Lock::beside(&path)?;
         self.replace(&path)
     }
@@ -77,13 +79,15 @@ impl Wisdom {
     /// a file that is refused is replaced, unless it is from the future.
     ///
     /// # Errors
-    /// [`Refused::Unwritable`], [`Refused::Unreadable`], [`Refused::Future`]; then whatever was there still is.
+    /// [`Refused::NotRegular`], [`Refused::Unwritable`], [`Refused::Unreadable`], [`Refused::Future`]; then whatever was there still is.
     pub fn merge(&self, path: &Path) -> Result<Self, Refused> {
         let path = target(path);
         let _lock = Lock::beside(&path)?;
         let merged = match Self::load(&path) {
             Ok(older) => self.over(older),
-            Err(refused @ (Refused::Unreadable(_) | Refused::Future { .. })) => return Err(refused),
+            Err(refused @ (Refused::NotRegular | Refused::Unreadable(_) | Refused::Future { .. })) => {
+                return Err(refused);
+            }
             Err(_) => self.clone(),
         };
         merged.replace(&path)?;
@@ -107,6 +111,14 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())?;
     // The name must not outlive a power cut that the bytes do not.
     file.sync_all()
+}
+
+/// Refuses to replace or delete a pipe, a socket or a device. The system refuses to do so with a directory.
+fn regular(path: &Path) -> Result<(), Refused> {
+    match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => Err(Refused::NotRegular),
+        _ => Ok(()),
+    }
 }
 
 /// The end of a link: the link stays, and the file it leads to is replaced.
@@ -139,7 +151,7 @@ impl Lock {
                 fs::create_dir_all(directory)?;
             }
             let beside = with_suffix(path, ".lock");
-            let file = File::options().write(true).create(true).truncate(false).open(beside)?;
+            let file = auxiliary::open(File::options().write(true).create(true).truncate(false), &beside)?;
             match file.lock() {
                 // A file system without locks: the rename still leaves the file whole.
                 Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(error),

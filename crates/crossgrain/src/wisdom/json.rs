@@ -10,6 +10,7 @@ use super::{DeviceCosts, Signature, Wisdom, digest};
 use crate::block::Cipher;
 use crate::plan::compose::Cost;
 use crate::plan::{Costs, Known};
+use crate::text::quoted;
 use crate::variant::find;
 
 /// The number of this format: one more with every change that older programs would misread.
@@ -125,7 +126,8 @@ fn read_rows(rows: BTreeMap<String, Row>) -> Result<Costs, Refused> {
 
 fn read_row((name, (fixed_ns, per_byte_ns, spread)): (String, Row)) -> Result<(String, Known), Refused> {
     let cost = Cost { fixed_ns, per_byte_ns };
-    let unsound = |what| Refused::corrupt(format!("the {what} of {name} is negative"));
+    let unsound =
+        |what| Refused::corrupt(format!("the {what} of \"{}\" is negative or too large", quoted(&name)));
     if !cost.is_sound() {
         return Err(unsound("cost"));
     }

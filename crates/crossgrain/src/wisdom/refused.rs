@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use crate::block::Error;
+use crate::text::{quoted, reason as reason_of};
 
 /// Why a file of wisdom is not used, or could not be kept. Each prints as one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +12,8 @@ use crate::block::Error;
 pub enum Refused {
     /// There is no such file.
     Missing,
+    /// It, or the lock beside it, is a pipe, a socket or a device.
+    NotRegular,
     /// The system would not give it.
     Unreadable(io::ErrorKind),
     /// The system would not take it.
@@ -54,13 +57,16 @@ impl Refused {
     pub(super) fn reading(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => Self::Missing,
-            io::ErrorKind::InvalidData => Self::corrupt("it is no text"),
+            io::ErrorKind::InvalidInput => Self::NotRegular,
             kind => Self::Unreadable(kind),
         }
     }
 
     pub(super) fn writing(error: &io::Error) -> Self {
-        Self::Unwritable(error.kind())
+        match error.kind() {
+            io::ErrorKind::InvalidInput => Self::NotRegular,
+            kind => Self::Unwritable(kind),
+        }
     }
 }
 
@@ -68,9 +74,12 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing => f.write_str("there is no wisdom: measure it first"),
+            Self::NotRegular => {
+                f.write_str("it or its lock is no regular file: remove that, or name another file")
+            }
             Self::Unreadable(kind) => write!(f, "cannot read it: {kind}"),
             Self::Unwritable(kind) => write!(f, "cannot write it: {kind}"),
-            Self::Corrupt(reason) => write!(f, "it is corrupt: {}", reason.escape_debug()),
+            Self::Corrupt(reason) => write!(f, "it is corrupt: {}", reason_of(reason)),
             Self::Future { format } => {
                 write!(f, "it is from a newer version (format {format}): update, or forget it")
             }
@@ -87,9 +96,7 @@ impl fmt::Display for Refused {
 
 impl fmt::Display for Differs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Whoever wrote the file must not write on the terminal, nor without end.
-        let file: String = self.file.chars().take(100).collect();
-        write!(f, "'{}', and here is '{}'", file.escape_debug(), self.here)
+        write!(f, "'{}', and here is '{}'", quoted(&self.file), self.here)
     }
 }
 

@@ -5,6 +5,8 @@
 
 use std::fmt::{Arguments, Write};
 
+use crossgrain::internal::text;
+
 /// Empty space around the picture.
 pub(super) const MARGIN: f64 = 20.0;
 /// What a character of the common size takes, on the safe side.
@@ -128,9 +130,7 @@ pub(super) fn bold_width_of(text: &str) -> f64 {
     width_of(text) * 1.12
 }
 
-/// Text as XML has it; control characters, which it cannot have, are replaced.
+/// Text as XML has it.
 pub(in crate::plan) fn escaped(text: &str) -> String {
-    let printable = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
-    let text: String = text.chars().map(printable).collect();
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    text::escaped(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

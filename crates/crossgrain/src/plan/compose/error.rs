@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::flow::Cost;
+use crate::text::{quoted, reason as reason_of};
 
 /// Why a flow cannot be had or planned. Each prints as one line.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,7 +22,7 @@ pub enum Error {
         /// Its parts, with commas between them.
         parts: String,
     },
-    /// A cost that is negative, infinite, or not a number.
+    /// A cost that is negative, not a number, or larger than [`Cost::MOST`].
     BadCost {
         /// The edge's name.
         edge: String,
@@ -53,25 +54,26 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoParts => write!(f, "a flow needs at least one part"),
-            Self::Twice(name) => write!(f, "two representations are called '{}'", name.escape_debug()),
+            Self::Twice(name) => write!(f, "two representations are called '{}'", quoted(name)),
             Self::UnknownRepresentation(name) => {
-                write!(f, "the flow has no representation '{}'", name.escape_debug())
+                write!(f, "the flow has no representation '{}'", quoted(name))
             }
             Self::NoSuchParts { edge, parts } => {
-                let (edge, parts) = (edge.escape_debug(), parts.escape_debug());
+                let (edge, parts) = (quoted(edge), quoted(parts));
                 write!(f, "'{edge}' computes '{parts}', which the flow does not contain")
             }
             Self::BadCost { edge, cost: Cost { fixed_ns, per_byte_ns } } => write!(
                 f,
-                "the cost of '{}' must be finite and not negative: {fixed_ns} and {per_byte_ns} a byte",
-                edge.escape_debug()
+                "the cost of '{}' must be from 0 to {:e}: it is {fixed_ns:e}, and {per_byte_ns:e} a byte",
+                quoted(edge),
+                Cost::MOST
             ),
-            Self::BadEdge { edge, reason } => write!(f, "'{}' {reason}", edge.escape_debug()),
+            Self::BadEdge { edge, reason } => write!(f, "'{}' {reason}", quoted(edge)),
             Self::NoPath { reason } => write!(f, "no path leads from start to end: {reason}"),
             Self::TooManyPaths { limit } => {
                 write!(f, "more than {limit} beginnings of paths: too many to enumerate")
             }
-            Self::BadFile(reason) => write!(f, "the cost file cannot be used: {reason}"),
+            Self::BadFile(reason) => write!(f, "the cost file cannot be used: {}", reason_of(reason)),
         }
     }
 }

@@ -11,14 +11,18 @@
 //! cannot be converted. All parts are gone through `rounds` times, once if the file does not say.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::error::Error;
 use super::flow::{Cost, Flow};
 use super::path::Path;
 use super::report::{Pure, Report};
+use crate::text::quoted;
 
 /// Edges that a file may ask for: far more than anyone measures, and still little memory.
 const EDGES_MAX: usize = 1_000_000;
@@ -32,9 +36,10 @@ pub struct CostFile {
     /// The representations.
     pub representations: Vec<String>,
     /// What each part costs in each representation.
+    #[serde(deserialize_with = "costs_by_part")]
     pub cost: BTreeMap<String, BTreeMap<String, f64>>,
     /// What conversions cost; `a>b` converts from `a` to `b`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "costs_by_name")]
     pub convert: BTreeMap<String, f64>,
     /// Representations to start in.
     pub start: Vec<String>,
@@ -47,6 +52,49 @@ pub struct CostFile {
 
 const fn once() -> usize {
     1
+}
+
+/// An object of JSON. Its errors say in which entry they are, and no name may occur twice.
+struct Named<V>(BTreeMap<String, V>);
+
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for Named<V> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(Entries(PhantomData))
+    }
+}
+
+struct Entries<V>(PhantomData<V>);
+
+impl<'de, V: Deserialize<'de>> Visitor<'de> for Entries<V> {
+    type Value = Named<V>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Named<V>, A::Error> {
+        let mut map = BTreeMap::new();
+        while let Some(name) = entries.next_key::<String>()? {
+            let shown = quoted(&name);
+            let value =
+                entries.next_value().map_err(|error| A::Error::custom(format!("'{shown}': {error}")))?;
+            if map.insert(name, value).is_some() {
+                return Err(A::Error::custom(format!("'{shown}' has two costs")));
+            }
+        }
+        Ok(Named(map))
+    }
+}
+
+fn costs_by_name<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, f64>, D::Error> {
+    Ok(Named::deserialize(from)?.0)
+}
+
+fn costs_by_part<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<BTreeMap<String, BTreeMap<String, f64>>, D::Error> {
+    let parts: Named<Named<f64>> = Named::deserialize(from)?;
+    Ok(parts.0.into_iter().map(|(part, Named(costs))| (part, costs)).collect())
 }
 
 impl FromStr for CostFile {
@@ -73,7 +121,7 @@ impl CostFile {
             }
         }
         for (name, &cost) in &self.convert {
-            let no_arrow = || bad(format!("'{}' in convert is not of the form a>b", name.escape_debug()));
+            let no_arrow = || bad(format!("'{}' in convert is not of the form a>b", quoted(name)));
             let (from, to) = name.split_once('>').ok_or_else(no_arrow)?;
             flow.conversion(name, from, to, Cost::fixed(cost))?;
         }
@@ -92,7 +140,7 @@ impl CostFile {
             }
             // Every path would be there twice.
             if let Some((_, name)) = ends.iter().enumerate().find(|&(at, name)| ends[..at].contains(name)) {
-                return Err(bad(format!("{what} names '{}' twice", name.escape_debug())));
+                return Err(bad(format!("{what} names '{}' twice", quoted(name))));
             }
         }
         let widest = self.representations.len() + self.convert.len() + 1;

@@ -54,9 +54,12 @@ impl Cost {
         (self.fixed_ns + self.per_byte_ns * len_bytes as f64).min(f64::MAX)
     }
 
-    /// Whether a plan can reckon with it: finite, and not negative.
+    /// The largest sound cost: 31 years in nanoseconds. No path of sound costs has an infinite total.
+    pub const MOST: f64 = 1e18;
+
+    /// Whether a plan may use it: both parts are at least 0 and at most [`Cost::MOST`].
     pub fn is_sound(self) -> bool {
-        [self.fixed_ns, self.per_byte_ns].iter().all(|cost| cost.is_finite() && *cost >= 0.0)
+        [self.fixed_ns, self.per_byte_ns].iter().all(|cost| (0.0..=Self::MOST).contains(cost))
     }
 }
 

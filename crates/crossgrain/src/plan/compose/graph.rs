@@ -12,6 +12,7 @@ use super::error::Error;
 use super::flow::{Edge, Flow, Node};
 use super::length::{Length, Unit};
 use super::path::{Path, Step};
+use crate::text::quoted;
 
 /// A flow with its costs for one size: made by [`Flow::at`].
 #[derive(Clone, Debug)]
@@ -192,7 +193,7 @@ impl<'a> Graph<'a> {
             None => "nothing starts it".to_owned(),
             Some(position) if position < parts.len() => format!(
                 "nothing that can be reached computes '{}' (part {} of {})",
-                parts[position].escape_debug(),
+                quoted(&parts[position]),
                 position + 1,
                 parts.len()
             ),

@@ -9,6 +9,7 @@ use super::{Plans, corrupt};
 use crate::block::{Cipher, Direction, Error};
 use crate::plan::compose::Cost;
 use crate::plan::{Birth, Job, Plan, Stage, Use};
+use crate::text::quoted;
 use crate::variant::find;
 
 /// The number of this format: one more with every change that older programs would misread.
@@ -90,7 +91,7 @@ impl JobText {
     fn read(self) -> Result<Job, Error> {
         let Self { cipher, direction, source, known_bits } = self;
         let cipher: Cipher = cipher.parse()?;
-        let unknown = |what: &str| corrupt(format!("'{}' is no {what}", what.escape_debug()));
+        let unknown = |what: &str| corrupt(format!("'{}' is no {what}", quoted(what)));
         let direction = Direction::ALL.into_iter().find(|known| known.name() == direction);
         let birth = match known_bits {
             None => [Birth::Bytes, Birth::Counter].into_iter().find(|known| known.name() == source),
@@ -110,7 +111,7 @@ impl PlanText {
         let Self { fixed_ns, per_byte_ns, stages } = self;
         let cost = Cost { fixed_ns, per_byte_ns };
         if !cost.is_sound() {
-            return Err(corrupt("a cost is negative"));
+            return Err(corrupt("a cost is negative or too large"));
         }
         let stage = |(name, round): (String, usize)| Ok(Stage { variant: find(&name)?, round });
         Ok(Plan { stages: stages.into_iter().map(stage).collect::<Result<_, Error>>()?, cost })

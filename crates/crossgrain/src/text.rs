@@ -1,0 +1,69 @@
+//! Text from outside (arguments, variables, files), as messages show it.
+
+use std::iter::Peekable;
+
+/// The longest quoted value in a message, in characters.
+pub const QUOTED_CHARS_MAX: usize = 60;
+
+/// The longest text of a parser in a message, in characters.
+const REASON_CHARS_MAX: usize = 300;
+
+/// Escapes all characters that act on a terminal or do not show: control characters, marks of writing direction, and marks
+/// without width.
+pub fn escaped(text: &str) -> String {
+    text.chars().map(escaped_char).collect()
+}
+
+/// [`escaped`], and cut in the middle at [`QUOTED_CHARS_MAX`]: both ends of a value or path tell it from others.
+pub fn quoted(text: &str) -> String {
+    cut(text, QUOTED_CHARS_MAX)
+}
+
+/// What a parser says of a file: [`escaped`], and each value that it quotes (in backticks or double quotes) cut as by [`quoted`].
+pub fn reason(text: &str) -> String {
+    let pieces = text.split_inclusive(['`', '"']).enumerate().map(|(number, piece)| {
+        let value = piece.trim_end_matches(['`', '"']);
+        let most = if number % 2 == 1 { QUOTED_CHARS_MAX } else { REASON_CHARS_MAX };
+        cut(value, most) + &piece[value.len()..]
+    });
+    cut(&pieces.collect::<String>(), REASON_CHARS_MAX)
+}
+
+/// [`escaped`], and cut in the middle at `most` characters.
+fn cut(text: &str, most: usize) -> String {
+    let half = most / 2;
+    // A longer text is not escaped as a whole: it may have gigabytes.
+    let mut chars = text.chars();
+    let head: Vec<_> = chars.by_ref().take(most).map(escaped_char).collect();
+    let head_chars: usize = head.iter().map(|piece| piece.chars().count()).sum();
+    if chars.next().is_none() && head_chars <= most {
+        return head.concat();
+    }
+    let mut tail = fitting(text.chars().rev().map(escaped_char).peekable(), half - 1);
+    tail.reverse();
+    format!("{}…{}", fitting(head.into_iter().peekable(), half).concat(), tail.concat())
+}
+
+/// The first pieces, as many as `most` characters hold. An escape is whole or left out.
+fn fitting(mut pieces: Peekable<impl Iterator<Item = String>>, most: usize) -> Vec<String> {
+    let (mut fit, mut left) = (Vec::new(), most);
+    while let Some(piece) = pieces.next_if(|piece| piece.chars().count() <= left) {
+        left -= piece.chars().count();
+        fit.push(piece);
+    }
+    fit
+}
+
+fn escaped_char(character: char) -> String {
+    if shows(character) { character.to_string() } else { character.escape_default().to_string() }
+}
+
+/// Whether a character shows as itself and changes nothing else.
+const fn shows(character: char) -> bool {
+    !matches!(
+        character,
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
+}
