@@ -33,6 +33,9 @@ const TASK: &str = "chart";
 const SUMMARY_PAGE: &str = "README.md";
 const SUMMARY: &str = "chart # summary";
 
+/// The name of the table of AES-256-GCM by message length.
+const GCM: &str = "chart # gcm";
+
 /// A picture of a record.
 struct Picture {
     /// Where it goes, from the root.
@@ -94,14 +97,10 @@ pub(crate) fn run(file: Option<&Path>) -> Result<()> {
     if drawn == 0 {
         return Err(format!("nothing to draw in {RECORDS}: `cargo xtask bench --record` makes a record"));
     }
-    pages::put(SUMMARY_PAGE, SUMMARY, &summary()?)?;
-    pages::put(PAGE, TASK, &tables()?)
-}
-
-/// The table of the README, from the newest record.
-fn summary() -> Result<String> {
     let (record, day) = read(&newest_record()?)?;
-    Ok(summary::table(&record, &day))
+    pages::put(SUMMARY_PAGE, SUMMARY, &summary::table(&record, &day))?;
+    pages::put(PAGE, GCM, &summary::gcm(&record, &day))?;
+    pages::put(PAGE, TASK, &tables()?)
 }
 
 /// A record and its day.

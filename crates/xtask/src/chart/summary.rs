@@ -1,4 +1,5 @@
-//! The short table of the README: AES-256-CTR and AES-256-GCM of crossgrain and the strongest peers, by message length.
+//! Tables by message length: a short one for the README (AES-256-CTR and AES-256-GCM of crossgrain and the strongest peers), and one of
+//! AES-256-GCM with all peers for the page on measuring.
 
 use std::fmt::Write as _;
 
@@ -41,6 +42,43 @@ pub(super) fn table(record: &Record, day: &str) -> String {
         let id = |label| format!("lengths/aes-256-gcm/{label}/{bytes}");
         let gcm = COLUMNS.map(|(label, _)| record.speed(&id(label), bytes));
         row(&format!("AES-256-GCM, {}", length(bytes)), gcm);
+    }
+    let _ = writeln!(text, "\nMachine: {}, {day}.", record.machine());
+    text
+}
+
+/// The label of many messages in one call, and their number.
+const MANY: &str = "seal-many";
+const MANY_MESSAGES: u64 = 64;
+
+/// The rows of `lengths/aes-256-gcm` that the page on measuring shows: a label, and a heading unless the record names the peer.
+const GCM_COLUMNS: [(&str, Option<&str>); 10] = [
+    ("seal", Some("seal in place")),
+    ("seal-apart", Some("seal apart")),
+    ("open", Some("open apart")),
+    (MANY, Some("seal many")),
+    ("ipsec-mb", None),
+    ("aws-lc-rs", None),
+    ("openssl", None),
+    ("libgcrypt", None),
+    ("graviola", None),
+    ("ring", None),
+];
+
+/// GB/s of AES-256-GCM on one thread.
+pub(super) fn gcm(record: &Record, day: &str) -> String {
+    let headings = GCM_COLUMNS.map(|(label, heading)| {
+        heading.map(str::to_owned).or_else(|| record.named(label)).unwrap_or_else(|| label.to_owned())
+    });
+    let mut text =
+        format!("| GB/s | {} |\n|---|{}\n", headings.join(" | "), "---|".repeat(GCM_COLUMNS.len()));
+    for bytes in LENGTHS {
+        let cell = |(label, _): (&str, Option<&str>)| {
+            let messages = if label == MANY { MANY_MESSAGES } else { 1 };
+            let speed = record.speed(&format!("lengths/aes-256-gcm/{label}/{bytes}"), messages * bytes);
+            speed.map_or("–".to_owned(), |speed| format!("{speed:.2}"))
+        };
+        let _ = writeln!(text, "| {} | {} |", length(bytes), GCM_COLUMNS.map(cell).join(" | "));
     }
     let _ = writeln!(text, "\nMachine: {}, {day}.", record.machine());
     text

@@ -271,10 +271,16 @@ fn the_page_shows_the_newest_records() {
 }
 
 #[test]
-fn the_readme_shows_the_newest_record() {
-    let page = std::fs::read_to_string(crate::root().join(super::SUMMARY_PAGE)).unwrap();
-    let table = crate::pages::between(&page, super::SUMMARY).unwrap();
-    assert_eq!(table.trim(), super::summary().unwrap().trim(), "run `cargo xtask chart`");
+fn tables_by_length_show_the_newest_record() {
+    let (record, day) = newest(false);
+    for (page, task, table) in [
+        (super::SUMMARY_PAGE, super::SUMMARY, super::summary::table(&record, &day)),
+        (super::PAGE, super::GCM, super::summary::gcm(&record, &day)),
+    ] {
+        let text = std::fs::read_to_string(crate::root().join(page)).unwrap();
+        let found = crate::pages::between(&text, task).unwrap();
+        assert_eq!(found.trim(), table.trim(), "{page}: run `cargo xtask chart`");
+    }
 }
 
 #[test]
