@@ -157,7 +157,9 @@ where
     }
 }
 
+type Block = Array<u8, U16>;
+
 /// A message of whole blocks, and where it goes.
-fn blocks<'a>(message: &'a mut Message<'_>) -> (&'a [Array<u8, U16>], &'a mut [Array<u8, U16>]) {
+fn blocks<'a>(message: &'a mut Message<'_>) -> (&'a [Block], &'a mut [Block]) {
     (Array::slice_as_chunks(message.source).0, Array::slice_as_chunks_mut(message.output).0)
 }

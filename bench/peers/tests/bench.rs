@@ -9,8 +9,8 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_crossgrain-peers");
 fn bench(workers: &[&str], arguments: &[&str]) -> Output {
     let mut bench = Command::new(PROGRAM);
     bench.args(["bench", "--json", "--turns", "1", "--patience", "1", "--sample", "1"]);
-    workers.iter().for_each(|worker| drop(bench.args(["--worker", worker])));
-    bench.args(arguments).output().unwrap()
+    bench.args(workers.iter().flat_map(|worker| ["--worker", worker]));
+    bench.args(arguments).output().expect("the program runs")
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -145,8 +145,7 @@ fn software_target() -> PathBuf {
     target().join("peers-soft")
 }
 
-/// Runs a benchmark. To keep it, this asks for JSON lines and writes each to the record as soon as it is printed. An interrupted
-/// run keeps its rows.
+/// Runs a benchmark, and records it if that is asked for.
 fn finish(
     bench: &mut Command,
     record: bool,
@@ -154,9 +153,18 @@ fn finish(
     facts: &Facts<'_>,
     suffix: &str,
 ) -> Result<()> {
-    if !record {
-        return succeed(bench);
-    }
+    if record { keep(bench, &root().join("bench/record"), machine, facts, suffix) } else { succeed(bench) }
+}
+
+/// Asks a benchmark for JSON lines, and writes each to a record under `records` as soon as it is printed. An interrupted run keeps
+/// its rows.
+fn keep(
+    bench: &mut Command,
+    records: &Path,
+    machine: impl Fn(&str) -> Result<String>,
+    facts: &Facts<'_>,
+    suffix: &str,
+) -> Result<()> {
     let rustc = rustc("release")?; // before minutes are spent
     let facts = [facts, &[("rustc", &rustc)]].concat();
     let name = bench.get_program().display().to_string();
@@ -164,7 +172,7 @@ fn finish(
     let mut child = bench.arg("--json").stdout(Stdio::piped()).spawn().map_err(|error| failed(&error))?;
     let mut lines = child.stdout.take().map(BufReader::new).ok_or_else(|| failed(&"no output"))?.lines();
     let head = lines.next().ok_or_else(|| failed(&"no output"))?.map_err(|error| failed(&error))?;
-    let folder = root().join("bench/record").join(machine(&head)?);
+    let folder = records.join(machine(&head)?);
     let path = folder.join(format!("{}{suffix}.jsonl", day()?));
     let lost = |error: std::io::Error| format!("{}: {error}", path.display());
     let mut file = fs::create_dir_all(&folder).and_then(|()| fs::File::create(&path)).map_err(lost)?;
@@ -215,7 +223,9 @@ pub(crate) fn slug(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{LIBRARIES, cpu_of, gpu_of, slug, with_facts, workers};
+    use std::process::Command;
+
+    use super::{LIBRARIES, PEERS, cpu_of, gpu_of, keep, slug, with_facts, workers};
 
     #[test]
     fn facts_are_in_the_first_line() {
@@ -223,6 +233,23 @@ mod tests {
         let head = with_facts("{\"machine\":\"m\"}", &facts);
         assert_eq!(head.as_deref(), Ok("{\"machine\":\"m\",\"rustc\":\"1.95.0\"}"));
         assert!(with_facts("", &facts).is_err());
+    }
+
+    /// A benchmark that dies after a row.
+    #[cfg(unix)]
+    #[test]
+    fn an_interrupted_run_keeps_its_rows() {
+        let records = std::env::temp_dir().join(format!("crossgrain-records-{}", std::process::id()));
+        let mut bench = Command::new("sh");
+        bench.args(["-c", r#"echo '{"machine":"M, 2 threads"}'; echo '{"id":"x"}'; kill -9 $$"#]);
+        let kept = keep(&mut bench, &records, cpu_of, &[("libraries", "newest")], PEERS);
+        let file = records.join("m").join(format!("{}{PEERS}.jsonl", crate::day().unwrap()));
+        let text = std::fs::read_to_string(file).unwrap();
+        std::fs::remove_dir_all(&records).unwrap();
+        assert!(kept.is_err());
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!((lines.len(), lines[1]), (2, r#"{"id":"x"}"#));
+        assert!(lines[0].contains(r#""libraries":"newest""#), "{}", lines[0]);
     }
 
     #[test]
