@@ -451,9 +451,10 @@ fn feature_sets() -> Vec<Features> {
     sets
 }
 
-/// Every mode by every cipher under sets of features: every `step`-th combination.
+/// Every mode by every cipher under sets of features: every `step`-th combination, and at least one for every cipher.
 fn under_feature_sets(step: usize) {
     let (sets, mut count, mut number) = (feature_sets(), 0, 0);
+    let step = step.min(sets.len());
     for (mode, cipher) in authenticated().flat_map(|mode| Cipher::ALL.map(|cipher| (mode, cipher))) {
         if mode.admits(cipher).is_err() {
             continue;
@@ -469,7 +470,7 @@ fn under_feature_sets(step: usize) {
         }
     }
     counted(count, "modes under a set of CPU features");
-    assert!(count > 100, "{count}");
+    assert!(count > 50, "{count}");
 }
 
 /// A sample, in which every cipher in every mode meets several sets.
