@@ -113,7 +113,7 @@ impl From<clap::Error> for Error {
     }
 }
 
-/// What to say about an option that other programs have and this one does not.
+/// The message for an option that other programs have and this one does not.
 fn foreign_option(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return None };
     if error.kind() != ErrorKind::UnknownArgument {
