@@ -20,6 +20,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use crossgrain::Policy;
+use crossgrain::internal::text::quoted;
 use crossgrain::plan::measure::{Care, Measured, Subject, measure_beside};
 use serde_json::json;
 
@@ -126,6 +127,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
             printer.row(&row)?;
             rows.push(row);
         }
+    }
+    if rows.is_empty() {
+        return Err(Error::usage(format!(
+            "nothing that is timed has '{}' in its id: `crossgrain bench` alone times all",
+            quoted(filter)
+        )));
     }
     for ratio in ratio::found(&rows) {
         printer.ratio(&ratio)?;

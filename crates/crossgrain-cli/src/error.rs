@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crossgrain::internal::text::{escaped, quoted};
 
 /// The codes, as `--help` tells them.
@@ -99,6 +99,9 @@ pub(crate) fn exit_of(refusal: &crossgrain::Error) -> Exit {
 impl From<clap::Error> for Error {
     /// What clap says in several paragraphs, less the usage, in one line.
     fn from(mut error: clap::Error) -> Self {
+        if let Some(mend) = foreign_option(&error) {
+            return Self::usage(mend);
+        }
         cut_values(&mut error);
         let text = error.render().to_string();
         let end = ["Usage:", "For more information"].iter().filter_map(|mark| text.find(mark)).min();
@@ -108,6 +111,28 @@ impl From<clap::Error> for Error {
         let line = paragraphs.join("; ");
         Self::usage(format!("{} (see --help)", line.strip_prefix("error: ").unwrap_or(&line)))
     }
+}
+
+/// The message for an option that other programs have and this one does not.
+fn foreign_option(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return None };
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let is_bare = !std::env::args_os().nth(1).is_some_and(|first| !first.to_string_lossy().starts_with('-'));
+    Some(match option.as_str() {
+        "-r" | "-R" | "--recipient" | "--recipients-file" => format!(
+            "files are encrypted by a passphrase or a key, not to recipients: leave out {option}, give --passphrase or --key-file"
+        ),
+        "-k" => "there is no -k: give --key-file FILE".to_owned(),
+        "-p" => "there is no -p: give --passphrase, or --passphrase-file FILE".to_owned(),
+        "-v" if is_bare => "there is no -v: give --version".to_owned(),
+        "-v" | "--verbose" => format!("there is no {option}: give --profile, or --progress json"),
+        "-a" | "--armor" => {
+            format!("there is no {option}, and encrypted files are binary: pipe them through base64")
+        }
+        _ => return None,
+    })
 }
 
 /// Cuts the values that clap shows.

@@ -38,13 +38,14 @@ mod fuzz;
 use std::io;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{FromArgMatches as _, Parser, Subcommand};
 
 use error::Error;
 
 /// A bulk block-cipher engine: every step in several variants, all giving the same bytes.
 #[derive(Parser)]
-#[command(name = "crossgrain", version, arg_required_else_help = false, after_help = error::EXIT_CODES)]
+#[command(name = "crossgrain", version, arg_required_else_help = true, after_help = error::EXIT_CODES)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -130,6 +131,11 @@ fn main() -> ExitCode {
     let ready = match typed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(Arguments { command }) if !command.prints() => Ok(command),
         Ok(Arguments { command }) => open_output().map(|()| command),
+        Err(answer) if answer.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            // A closed standard error is no failure.
+            let _ = answer.print();
+            return ExitCode::from(error::Exit::Usage as u8);
+        }
         Err(answer) if answer.use_stderr() => Err(Error::from(answer)),
         Err(answer) => {
             let printed = open_output().and_then(|()| answer.print().map_err(|error| Error::print(&error)));

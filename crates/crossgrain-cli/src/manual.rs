@@ -105,6 +105,11 @@ pub(crate) fn command() -> Command {
     EXAMPLES.iter().fold(Arguments::command(), |all, (name, lines)| {
         all.mut_subcommand(name, |command| {
             let told = command.get_after_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
+            let command = command.mut_args(|arg| {
+                // The reason that is given then is that of the value.
+                let is_option = !arg.is_positional() && arg.get_action().takes_values();
+                if is_option { arg.allow_negative_numbers(true) } else { arg }
+            });
             command.after_help(format!("{told}Examples:\n  {}", lines.join("\n  ")))
         })
     })

@@ -18,13 +18,21 @@ use crate::pipeline::{self, Cut, Failure, Place};
 use crate::progress::{Audience, Progress};
 use crate::typed::{ciphers, size};
 
+fn seed(text: &str) -> Result<u128, &'static str> {
+    let number = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) if !digits.starts_with('+') => u128::from_str_radix(digits, 16),
+        _ => text.parse(),
+    };
+    number.map_err(|_| "give a number, or hex digits after 0x")
+}
+
 /// Write random bytes, the same for the same seed everywhere.
 ///
 /// They are those of the Python generators and of the Rust type `Stream`. A seed that can be guessed is no secret.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where the stream begins from: any number
-    #[arg(long, value_name = "N")]
+    /// Where the stream begins from: any number, or hex digits after 0x
+    #[arg(long, value_name = "N", value_parser = seed)]
     seed: u128,
 
     /// Which of the seed's 2^64 streams; none overlaps another

@@ -52,12 +52,15 @@ pub(crate) fn key_from_file(whose: &str, want: usize, path: &Path) -> Result<Zer
     let read = File::open(path).and_then(|mut file| fill(&mut file, &mut buffer[..]));
     let len_bytes = read.map_err(|error| Error::read(&name, &error))?;
     let content = &buffer[..len_bytes];
-    match decode_pairs(content.trim_ascii_end()) {
-        Some(bytes) if bytes.len() == want => Ok(bytes),
-        None if len_bytes == want => Ok(Zeroizing::new(content.to_vec())),
-        _ => Err(Error::usage(format!(
-            "{name} holds no key of {whose}: give {want} bytes or {} hex digits",
-            2 * want
-        ))),
-    }
+    let has = match decode_pairs(content.trim_ascii_end()) {
+        Some(bytes) if bytes.len() == want => return Ok(bytes),
+        None if len_bytes == want => return Ok(Zeroizing::new(content.to_vec())),
+        _ if len_bytes == FILE_BYTES_MAX => format!("{len_bytes} bytes or more"),
+        Some(bytes) if len_bytes > 0 => format!("{} hex digits", 2 * bytes.len()),
+        _ => format!("{len_bytes} bytes"),
+    };
+    let digits = 2 * want;
+    Err(Error::usage(format!(
+        "{name} holds no key of {whose}: it has {has}, give {want} bytes or {digits} hex digits"
+    )))
 }

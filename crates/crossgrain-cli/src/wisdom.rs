@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use crate::error::{self, Error, Exit};
 use crate::input::shown;
 use crate::output::{Content, Output};
-use crate::typed::ciphers;
+use crate::typed::{self, ciphers};
 
 /// Measure what every variant costs on this machine, and keep it for whatever plans
 #[derive(clap::Args)]
@@ -223,7 +223,12 @@ fn export(path: &Path, file: &Path, force: bool) -> Result<(), Error> {
 }
 
 fn import(path: &Path, file: &Path) -> Result<(), Error> {
-    let wisdom = Wisdom::load(file).map_err(|refused| failed(file, &refused))?;
+    let wisdom = Wisdom::load(file).map_err(|refused| match refused {
+        Refused::Corrupt(_) | Refused::Past { .. } if typed::plans(file).is_ok() => {
+            Error::usage(format!("{} is a plan, not wisdom: give it to --plan", shown(file)))
+        }
+        refused => failed(file, &refused),
+    })?;
     wisdom.merge(path).map_err(|refused| failed(path, &refused)).map(drop)
 }
 

@@ -58,7 +58,7 @@ pub(crate) struct DecryptArgs {
 
     /// Decrypt bytes A to B only, without B; either may be left out. Only the part that is read is authenticated: use `verify` for
     /// the whole file
-    #[arg(long, value_name = "A..B", value_parser = Range::from_str, conflicts_with = "resume")]
+    #[arg(long, value_name = "A..B", value_parser = Range::from_str, allow_hyphen_values = true, conflicts_with = "resume")]
     pub(super) range: Option<Range>,
 
     /// Where the file turns out to be damaged, keep what is authentic before that, as OUT.part

@@ -10,8 +10,8 @@ use crossgrain_container::{
 
 use super::args::{DecryptArgs, Range, SealedArgs, VerifyArgs, WorkArgs};
 use super::flow::Flow;
-use super::refused;
 use super::resume::Resumed;
+use super::{read_header, refused};
 use crate::error::{self, Error, Exit};
 use crate::input::{Input, Name, shown};
 use crate::output::{Content, Output, write_all_at};
@@ -90,7 +90,7 @@ impl Sealed {
         let name = input.name().clone();
         let header = match args.suite {
             Some(suite) => Header::of_key(suite),
-            None => Header::read(&mut input).map_err(|refusal| refused(&name, refusal))?,
+            None => read_header(&mut input)?,
         };
         let mut prefix = [0; PREFIX_BYTES];
         input.read_exact(&mut prefix).map_err(|error| match error.kind() {

@@ -11,9 +11,9 @@ use super::args::EncryptArgs;
 use super::flow::Flow;
 use super::keys::Known;
 use super::refused;
-use crate::error::Error;
-use crate::input::Input;
-use crate::output::{Content, Output, write_all_at};
+use crate::error::{Error, Exit};
+use crate::input::{Input, Name};
+use crate::output::{Content, Output, apart, with_suffix, write_all_at};
 use crate::profile;
 use crate::progress::Progress;
 
@@ -36,6 +36,14 @@ pub(crate) fn encrypt(args: EncryptArgs) -> Result<(), Error> {
         return Err(Error::usage(
             "a file without header has no place for what a passphrase needs: give --key-file",
         ));
+    }
+    let path = args.files.input.as_deref();
+    apart(("IN", path), ("--output", args.files.output_path()))?;
+    if let Some(path) = path.filter(|path| path.is_dir()) {
+        let (name, mend) = (Name::File(path.to_owned()), "it is a directory, pipe it: tar c");
+        let sealed = Name::File(with_suffix(path, ".sealed"));
+        let why = format!("cannot read {name}: {mend} {name} | crossgrain encrypt -o {sealed}");
+        return Err(Error::new(Exit::InputOutput, why));
     }
     let mut output = args.files.output(&args.keys, Content::Open)?;
     let mut input = Input::open(args.files.input.as_deref().filter(|path| path.as_os_str() != "-"))?;

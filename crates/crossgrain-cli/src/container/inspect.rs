@@ -6,14 +6,14 @@ use crossgrain_container::{Header, Kdf, PREFIX_BYTES, plaintext_bytes};
 use serde_json::json;
 
 use super::args::InspectArgs;
-use super::refused;
+use super::read_header;
 use crate::error::Error;
 use crate::input::Input;
 
 /// Reads a header, and tells of it and of the lengths that follow.
 pub(crate) fn inspect(args: &InspectArgs) -> Result<(), Error> {
     let mut input = Input::open(args.input.as_deref().filter(|path| path.as_os_str() != "-"))?;
-    let header = Header::read(&mut input).map_err(|refusal| refused(input.name(), refusal))?;
+    let header = read_header(&mut input)?;
     let head_bytes = (header.to_bytes().len() + PREFIX_BYTES) as u64;
     let plaintext_bytes =
         input.len_bytes().map(|len_bytes| len_bytes.checked_sub(head_bytes).and_then(plaintext_bytes));

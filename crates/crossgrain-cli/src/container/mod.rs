@@ -19,10 +19,52 @@ pub(crate) use inspect::inspect;
 pub(crate) use keygen::keygen;
 
 use std::fmt::Display;
+use std::io::Seek as _;
 
-use crossgrain_container::{Damage, Error as Refusal};
+use crossgrain_container::{Damage, Error as Refusal, Header, fill};
 
 use crate::error::{Error, Exit, exit_of};
+use crate::input::Input;
+
+/// The first bytes of files of other programs, what these files are, and what reads them.
+const FOREIGN: [(&[u8], &str, &str); 11] = [
+    (b"age-encryption.org/", AGE, "age --decrypt"),
+    (b"-----BEGIN AGE ENCRYPTED", AGE, "age --decrypt"),
+    (b"-----BEGIN PGP", PGP, "gpg --decrypt"),
+    (b"Salted__", "a file of `openssl enc`, not of crossgrain", "openssl enc -d"),
+    (b"PK\x03\x04", "a ZIP archive, not a file of crossgrain", "unzip"),
+    // OpenPGP's packets of session keys, in the old and the new format, for passphrases and for keys.
+    (b"\x8c\x0d\x04", PGP, "gpg --decrypt"),
+    (b"\xc3\x0d\x04", PGP, "gpg --decrypt"),
+    (b"\x84\x5e\x03", PGP, "gpg --decrypt"),
+    (b"\x85\x01\x0c\x03", PGP, "gpg --decrypt"),
+    (b"\x85\x01\x8c\x03", PGP, "gpg --decrypt"),
+    (b"\x85\x02\x0c\x03", PGP, "gpg --decrypt"),
+];
+const AGE: &str = "a file of age, not of crossgrain";
+const PGP: &str = "a file of OpenPGP, not of crossgrain";
+
+/// Reads the header of a file. If it has none, the error says whose file it is, as far as that is known.
+fn read_header(input: &mut Input) -> Result<Header, Error> {
+    let refusal = match Header::read(&mut *input) {
+        Ok(header) => return Ok(header),
+        Err(refusal) => refusal,
+    };
+    let mut start = [0; 32];
+    let foreign = match refusal {
+        Refusal::NotEncrypted | Refusal::TruncatedHeader | Refusal::BadHeader(_) if input.is_file() => {
+            let read = input.rewind().and_then(|()| Ok(fill(input, &mut start)?));
+            FOREIGN.iter().find(|(first, ..)| read.is_ok() && start.starts_with(first))
+        }
+        _ => None,
+    };
+    Err(match foreign {
+        Some((_, what, tool)) => {
+            Error::new(Exit::Corrupt, format!("{} is {what}: use `{tool}`", input.name()))
+        }
+        None => refused(input.name(), refusal),
+    })
+}
 
 /// What the library refused of a file, as the user is told it. What the cipher refuses has nothing to do with the file.
 fn refused(name: impl Display, refusal: Refusal) -> Error {

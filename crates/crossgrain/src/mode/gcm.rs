@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use super::aead::{Aead, Groups, open_groups, seal_groups, verdict};
 use super::registry::{CipherUse, Entry, Initial, Lengths, Make, Mode, Parallel, Reuse, every_cipher};
 use crate::block::{BLOCK_BYTES, Block, Direction, Error, Key};
-use crate::exec::{Program, Schedule, Threads};
+use crate::exec::{Program, Threads};
 use crate::message::{AeadMessage, Tag};
 use crate::mode::Options;
 use crate::part::counter::Counter;
@@ -118,8 +118,10 @@ impl Gcm {
     #[inline(never)]
     fn bind(key: &Key, options: &Options) -> Result<(Program, Ghash, bool), Error> {
         let limits = options.limits()?;
+        // First: this wipes the stack, so that allocations of plans and programs keep no part of the key in their gaps.
+        let schedule = options.schedule(key)?;
         let plans = options.planned(Mode::Gcm.job(key.cipher(), Direction::Encrypt), &limits)?;
-        let (schedule, threads) = (Schedule::of(key, limits.features), Threads::at_most(options.threads));
+        let threads = Threads::at_most(options.threads);
         let mut counter = Program::of_message(plans, &schedule, limits.features, threads)?.wiping_stack();
         let mut h = Zeroizing::new([0; BLOCK_BYTES]);
         add_keystream(&counter, 0, &mut h);

@@ -1,0 +1,138 @@
+//! Messages that newcomers meet: for each command, its exit code and its line.
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test")]
+#![cfg(unix)]
+
+mod common;
+
+use common::{Done, Place, painted};
+
+/// A key of AES-128.
+const KEY: &str = "000102030405060708090a0b0c0d0e0f";
+
+/// A place with files of this program and of others.
+fn place() -> Place {
+    let place = Place::with(&painted(64, 1));
+    std::fs::create_dir(place.path("dir")).unwrap();
+    place.run(&["keygen", "-o", "k"]).printed();
+    place.run(&["encrypt", "--key-file", "k", "in", "-o", "sealed"]).printed();
+    let saved = place.run(&["plan", "--cipher", "aes-128", "--job", "ctr", "--save", "plan"]);
+    assert_eq!(saved.code, Some(0));
+    place.write("short", KEY.as_bytes());
+    place.write("age", b"age-encryption.org/v1\n-> scrypt 0123456789abcdef 18\n");
+    place.write("age.asc", b"-----BEGIN AGE ENCRYPTED FILE-----\n");
+    place.write("gpg", &[0x8c, 0x0d, 0x04, 0x09, 0x03, 0x08, 1, 2, 3, 4, 5, 6, 7, 8, 0xff]);
+    place.write("gpg.asc", b"-----BEGIN PGP MESSAGE-----\n\n");
+    place.write("openssl", b"Salted__0123456789abcdef0123456789abcdef");
+    place.write("zip", b"PK\x03\x04\x14\0\0\0\x08\0rest of an archive");
+    place
+}
+
+/// The exit code, the arguments, and the line.
+const ROWS: [(i32, &str, &str); 28] = [
+    (
+        2,
+        "encrypt -r age1xyz in",
+        "files are encrypted by a passphrase or a key, not to recipients: leave out -r, give --passphrase or --key-file",
+    ),
+    (
+        2,
+        "encrypt --recipient age1xyz in",
+        "files are encrypted by a passphrase or a key, not to recipients: leave out --recipient, give --passphrase or --key-file",
+    ),
+    (2, "encrypt -k k in", "there is no -k: give --key-file FILE"),
+    (2, "encrypt -p in", "there is no -p: give --passphrase, or --passphrase-file FILE"),
+    (2, "encrypt -v in", "there is no -v: give --profile, or --progress json"),
+    (2, "encrypt -a in", "there is no -a, and encrypted files are binary: pipe them through base64"),
+    (
+        2,
+        "encrypt --armor in",
+        "there is no --armor, and encrypted files are binary: pipe them through base64",
+    ),
+    (2, "decrypt -k k sealed", "there is no -k: give --key-file FILE"),
+    (2, "raw -k 00 in", "there is no -k: give --key-file FILE"),
+    (2, "-v", "there is no -v: give --version"),
+    (
+        1,
+        "encrypt --key-file k dir",
+        "cannot read 'dir': it is a directory, pipe it: tar c 'dir' | crossgrain encrypt -o 'dir.sealed'",
+    ),
+    (2, "encrypt --key-file k in -o in --force", "IN and --output name one file: give each its own"),
+    (3, "decrypt --key-file k age", "'age' is a file of age, not of crossgrain: use `age --decrypt`"),
+    (3, "verify --key-file k age.asc", "'age.asc' is a file of age, not of crossgrain: use `age --decrypt`"),
+    (3, "inspect gpg", "'gpg' is a file of OpenPGP, not of crossgrain: use `gpg --decrypt`"),
+    (3, "inspect gpg.asc", "'gpg.asc' is a file of OpenPGP, not of crossgrain: use `gpg --decrypt`"),
+    (3, "inspect openssl", "'openssl' is a file of `openssl enc`, not of crossgrain: use `openssl enc -d`"),
+    (3, "decrypt --key-file k zip", "'zip' is a ZIP archive, not a file of crossgrain: use `unzip`"),
+    (
+        2,
+        "encrypt --key-file short in",
+        "key file 'short' holds no key of aes-256-gcm: it has 32 hex digits, give 32 bytes or 64 hex digits",
+    ),
+    (
+        2,
+        "decrypt --key-file in sealed",
+        "key file 'in' holds no key of aes-256-gcm: it has 64 bytes, give 32 bytes or 64 hex digits",
+    ),
+    (2, "wisdom import plan", "plan is a plan, not wisdom: give it to --plan"),
+    (
+        3,
+        "search --skip -1 --cipher aes-128",
+        "invalid value '-1' for '--skip <N>': invalid digit found in string (see --help)",
+    ),
+    (
+        3,
+        "search --sector -1 --cipher aes-128",
+        "invalid value '-1' for '--sector <N>': invalid digit found in string (see --help)",
+    ),
+    (
+        2,
+        "raw --sector -1 --cipher aes-128 --mode xts in",
+        "invalid value '-1' for '--sector <N>': invalid digit found in string (see --help)",
+    ),
+    (
+        2,
+        "decrypt --range -1..5 sealed",
+        "invalid value '-1..5' for '--range <A..B>': give two numbers of bytes, such as 4096..8192 or 1M..2M, or leave one out (see --help)",
+    ),
+    (
+        2,
+        "random --seed -1",
+        "invalid value '-1' for '--seed <N>': give a number, or hex digits after 0x (see --help)",
+    ),
+    (
+        2,
+        "random --seed 0xg",
+        "invalid value '0xg' for '--seed <N>': give a number, or hex digits after 0x (see --help)",
+    ),
+    (2, "bench nothing", "nothing that is timed has 'nothing' in its id: `crossgrain bench` alone times all"),
+];
+
+#[test]
+fn each_message_says_what_is_wrong_and_what_to_do() {
+    let place = place();
+    let mut faults = Vec::new();
+    for (code, args, line) in ROWS {
+        let args: Vec<_> = args.split(' ').collect();
+        let Done { code: got, err, .. } = place.run(&args);
+        if (got, err.as_str()) != (Some(code), format!("crossgrain: {line}\n").as_str()) {
+            faults.push(format!("{}: {got:?} {err}", args.join(" ")));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join(""));
+    assert_eq!(place.read("in"), painted(64, 1));
+}
+
+/// Without arguments the program prints a short help.
+#[test]
+fn nothing_typed_is_helped() {
+    let done = Place::new().run(&[]);
+    assert_eq!(done.code, Some(2));
+    let lines = done.err.lines().count();
+    assert!(done.err.contains("Usage: crossgrain <COMMAND>") && (5..=40).contains(&lines), "{}", done.err);
+}
+
+#[test]
+fn seeds_may_be_hex() {
+    let random = |seed| Place::new().run(&["random", "--bytes", "40", "--seed", seed]).printed();
+    assert_eq!(random("0x2A"), random("42"));
+}
