@@ -4,82 +4,86 @@
 use std::fmt::Write as _;
 
 use super::record::Record;
-use super::series::length;
+use super::series::{bulk, length};
 
-/// The label of each column's rows in `lengths/aes-256-gcm`, and of its row in `aes-256-ctr`.
-const COLUMNS: [(&str, &str); 6] = [
-    ("seal", "best"),
-    ("ipsec-mb", "ipsec-mb"),
-    ("aws-lc-rs", "aws-lc-rs"),
-    ("openssl", "openssl"),
-    ("libgcrypt", "libgcrypt"),
-    ("rustcrypto", "rustcrypto"),
-];
+/// The label of crossgrain's rows.
+const OURS: &str = "crossgrain";
+
+/// The labels of the columns of the short table.
+const LABELS: [&str; 7] = [OURS, "ipsec-mb", "aws-lc-rs", "openssl", "libgcrypt", "botan", "rustcrypto"];
 
 /// Message lengths, in bytes.
-const LENGTHS: [u64; 7] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10, 1 << 20];
+const LENGTHS: [u64; 8] = [16, 64, 256, 1 << 10, 1400, 4 << 10, 16 << 10, 1 << 20];
 
 /// The length of the message that AES-CTR is timed on.
 const CTR_BYTES: u64 = 1 << 20;
 
-/// GB/s on one thread; a dash where the record has no figure.
-pub(super) fn table(record: &Record, day: &str) -> String {
-    let name = |(label, _): &(&str, &str)| match *label {
-        "seal" => "crossgrain".to_owned(),
+fn heading(record: &Record, label: &str) -> String {
+    match label {
         "rustcrypto" => "RustCrypto".to_owned(),
-        peer => record.named(peer).unwrap_or_else(|| peer.to_owned()),
-    };
-    let headings: Vec<_> = COLUMNS.iter().map(name).collect();
+        label => record.named(label).unwrap_or_else(|| label.to_owned()),
+    }
+}
+
+/// The speed of AES-256-GCM in one situation.
+fn gcm_speed(record: &Record, situation: &str, bytes: u64, label: &str) -> Option<f64> {
+    record.speed(&format!("aes-256-gcm/{situation}/{bytes}/{label}"), bytes)
+}
+
+/// A table of speeds: a heading for each column, and a name and figures for each row. A dash means that the record has no figure.
+fn written(
+    record: &Record,
+    day: &str,
+    headings: &[String],
+    rows: impl Iterator<Item = (String, Vec<Option<f64>>)>,
+) -> String {
     let mut text =
-        format!("| GB/s, one thread | {} |\n|---|{}\n", headings.join(" | "), "---|".repeat(COLUMNS.len()));
-    let mut row = |name: &str, speeds: [Option<f64>; COLUMNS.len()]| {
-        let cells = speeds.map(|speed| speed.map_or("–".to_owned(), |speed| format!("{speed:.1}")));
-        let _ = writeln!(text, "| {name} | {} |", cells.join(" | "));
-    };
-    let ctr = COLUMNS.map(|(_, label)| record.speed(&format!("aes-256-ctr/{label}"), CTR_BYTES));
-    row("AES-256-CTR, 1 MiB", ctr);
-    for bytes in LENGTHS {
-        let id = |label| format!("lengths/aes-256-gcm/{label}/{bytes}");
-        let gcm = COLUMNS.map(|(label, _)| record.speed(&id(label), bytes));
-        row(&format!("AES-256-GCM, {}", length(bytes)), gcm);
+        format!("| GB/s, one thread | {} |\n|---|{}\n", headings.join(" | "), "---|".repeat(headings.len()));
+    for (name, speeds) in rows {
+        let cells =
+            speeds.into_iter().map(|speed| speed.map_or("–".to_owned(), |speed| format!("{speed:.2}")));
+        let _ = writeln!(text, "| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
     }
     let _ = writeln!(text, "\nMachine: {}, {day}.", record.machine());
     text
 }
 
-/// The label of many messages in one call, and their number.
-const MANY: &str = "seal-many";
-const MANY_MESSAGES: u64 = 64;
+/// The short table: messages encrypted from one buffer to another.
+pub(super) fn table(record: &Record, day: &str) -> String {
+    let headings = LABELS.map(|label| heading(record, label));
+    let ctr = LABELS.map(|label| record.speed(&bulk("aes-256-ctr", label), CTR_BYTES)).to_vec();
+    let gcm = LENGTHS.map(|bytes| {
+        let speeds = LABELS.map(|label| gcm_speed(record, "apart", bytes, label)).to_vec();
+        (format!("AES-256-GCM, {}", length(bytes)), speeds)
+    });
+    let rows = [("AES-256-CTR, 1 MiB".to_owned(), ctr)].into_iter().chain(gcm);
+    written(record, day, &headings, rows)
+}
 
-/// The rows of `lengths/aes-256-gcm` that the page on measuring shows: a label, and a heading unless the record names the peer.
-const GCM_COLUMNS: [(&str, Option<&str>); 10] = [
-    ("seal", Some("seal in place")),
-    ("seal-apart", Some("seal apart")),
-    ("open", Some("open apart")),
-    (MANY, Some("seal many")),
-    ("ipsec-mb", None),
-    ("aws-lc-rs", None),
-    ("openssl", None),
-    ("libgcrypt", None),
-    ("graviola", None),
-    ("ring", None),
+/// The columns of the table of AES-256-GCM: a label, and the situation.
+const COLUMNS: [(&str, &str); 11] = [
+    (OURS, "in-place"),
+    (OURS, "apart"),
+    (OURS, "open"),
+    (OURS, "many"),
+    ("ipsec-mb", "apart"),
+    ("aws-lc-rs", "apart"),
+    ("openssl", "apart"),
+    ("libgcrypt", "apart"),
+    ("botan", "apart"),
+    ("graviola", "apart"),
+    ("ring", "apart"),
 ];
 
-/// GB/s of AES-256-GCM on one thread.
+/// GB/s of AES-256-GCM.
 pub(super) fn gcm(record: &Record, day: &str) -> String {
-    let headings = GCM_COLUMNS.map(|(label, heading)| {
-        heading.map(str::to_owned).or_else(|| record.named(label)).unwrap_or_else(|| label.to_owned())
+    let headings = COLUMNS.map(|(label, situation)| match label {
+        OURS => situation.to_owned(),
+        label => heading(record, label),
     });
-    let mut text =
-        format!("| GB/s | {} |\n|---|{}\n", headings.join(" | "), "---|".repeat(GCM_COLUMNS.len()));
-    for bytes in LENGTHS {
-        let cell = |(label, _): (&str, Option<&str>)| {
-            let messages = if label == MANY { MANY_MESSAGES } else { 1 };
-            let speed = record.speed(&format!("lengths/aes-256-gcm/{label}/{bytes}"), messages * bytes);
-            speed.map_or("–".to_owned(), |speed| format!("{speed:.2}"))
-        };
-        let _ = writeln!(text, "| {} | {} |", length(bytes), GCM_COLUMNS.map(cell).join(" | "));
-    }
-    let _ = writeln!(text, "\nMachine: {}, {day}.", record.machine());
-    text
+    let rows = LENGTHS.map(|bytes| {
+        let speeds = COLUMNS.map(|(label, situation)| gcm_speed(record, situation, bytes, label));
+        (length(bytes), speeds.to_vec())
+    });
+    written(record, day, &headings, rows.into_iter())
 }

@@ -1,5 +1,6 @@
 //! Draws small records, and reads the picture back.
 
+use super::PEERS;
 use super::record::Record;
 use super::series::{self, Chart};
 
@@ -272,7 +273,7 @@ fn the_page_shows_the_newest_records() {
 
 #[test]
 fn tables_by_length_show_the_newest_record() {
-    let (record, day) = newest(false);
+    let (record, day) = newest(PEERS);
     for (page, task, table) in [
         (super::SUMMARY_PAGE, super::SUMMARY, super::summary::table(&record, &day)),
         (super::PAGE, super::GCM, super::summary::gcm(&record, &day)),
