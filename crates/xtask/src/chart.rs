@@ -97,7 +97,7 @@ pub(crate) fn run(file: Option<&Path>) -> Result<()> {
     if drawn == 0 {
         return Err(format!("nothing to draw in {RECORDS}: `cargo xtask bench --record` makes a record"));
     }
-    let newest =
+    let comparison =
         newest(PEERS).ok_or("no record of a comparison: `cargo xtask bench --record peers` makes one")?;
     let (record, day) = read(&comparison)?;
     pages::put(SUMMARY_PAGE, SUMMARY, &summary::table(&record, &day))?;

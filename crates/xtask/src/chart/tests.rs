@@ -211,7 +211,7 @@ fn a_loaded_machine_is_not_charted() {
         std::fs::write(&file, head).unwrap();
         file
     });
-    let newest = super::newest_in(files.iter().cloned(), super::PEERS);
+    let newest = super::newest_in(files.iter().cloned(), PEERS);
     std::fs::remove_dir_all(&folder).unwrap();
     assert_eq!(newest.as_ref(), Some(&files[0]));
 }
