@@ -97,11 +97,9 @@ pub(crate) fn run(file: Option<&Path>) -> Result<()> {
     if drawn == 0 {
         return Err(format!("nothing to draw in {RECORDS}: `cargo xtask bench --record` makes a record"));
     }
-    let comparison =
-        newest(PEERS).ok_or("no record of a comparison: `cargo xtask bench --record peers` makes one")?;
-    let (record, day) = read(&comparison)?;
-    pages::put(SUMMARY_PAGE, SUMMARY, &summary::table(&record, &day))?;
-    pages::put(PAGE, GCM, &summary::gcm(&record, &day))?;
+    for (page, task, table) in by_length()? {
+        pages::put(page, task, &table)?;
+    }
     pages::put(PAGE, TASK, &tables()?)
 }
 
@@ -110,6 +108,15 @@ fn read(file: &Path) -> Result<(Record, String)> {
     let at = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
     let text = fs::read_to_string(file).map_err(|error| at(&error))?;
     Ok((Record::parse(&text).map_err(|error| at(&error))?, day(file)))
+}
+
+/// Tables by message length of the newest comparison, with their pages. A record without such rows leaves the pages as they are.
+fn by_length() -> Result<Vec<(&'static str, &'static str, String)>> {
+    let Some(file) = newest(PEERS) else { return Ok(Vec::new()) };
+    let (record, day) = read(&file)?;
+    let tables =
+        [(SUMMARY_PAGE, SUMMARY, summary::table(&record, &day)), (PAGE, GCM, summary::gcm(&record, &day))];
+    Ok(tables.into_iter().filter_map(|(page, task, table)| Some((page, task, table?))).collect())
 }
 
 /// The speeds of the newest record of every machine, the newest of all first.

@@ -1,6 +1,5 @@
 //! Draws small records, and reads the picture back.
 
-use super::PEERS;
 use super::record::Record;
 use super::series::{self, Chart};
 
@@ -211,7 +210,7 @@ fn a_loaded_machine_is_not_charted() {
         std::fs::write(&file, head).unwrap();
         file
     });
-    let newest = super::newest_in(files.iter().cloned(), PEERS);
+    let newest = super::newest_in(files.iter().cloned(), super::PEERS);
     std::fs::remove_dir_all(&folder).unwrap();
     assert_eq!(newest.as_ref(), Some(&files[0]));
 }
@@ -273,15 +272,28 @@ fn the_page_shows_the_newest_records() {
 
 #[test]
 fn tables_by_length_show_the_newest_record() {
-    let (record, day) = newest(PEERS);
-    for (page, task, table) in [
-        (super::SUMMARY_PAGE, super::SUMMARY, super::summary::table(&record, &day)),
-        (super::PAGE, super::GCM, super::summary::gcm(&record, &day)),
-    ] {
+    for (page, task, table) in super::by_length().unwrap() {
         let text = std::fs::read_to_string(crate::root().join(page)).unwrap();
         let found = crate::pages::between(&text, task).unwrap();
         assert_eq!(found.trim(), table.trim(), "{page}: run `cargo xtask chart`");
     }
+}
+
+#[test]
+fn tables_by_length_are_of_messages_sealed_apart() {
+    let lengths = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10, 1 << 20_u64];
+    let row = |bytes: u64| {
+        format!(
+            r#"{{"id":"aes-256-gcm/apart/{bytes}/crossgrain","bytes":{bytes},"threads":1,"gb_per_s":12.25}}"#
+        )
+    };
+    let rows: Vec<_> = lengths.into_iter().map(row).collect();
+    let record = |rows: &[String]| Record::parse(&format!("{HEAD}\n{}", rows.join("\n"))).unwrap();
+    let table = super::summary::table(&record(&rows), "2026-11-29").unwrap();
+    assert!(table.contains("| AES-256-GCM, 64 bytes | 12.2 | – |"), "{table}");
+    let table = super::summary::gcm(&record(&rows), "2026-11-29").unwrap();
+    assert!(table.contains("| 64 bytes | – | 12.25 | – |"), "{table}");
+    assert!(super::summary::table(&record(&rows[1..]), "2026-11-29").is_none());
 }
 
 #[test]
