@@ -3,7 +3,11 @@
 //! Each command is a module with its `Args`, as typed, and a `run` that first turns them into something
 //! checked. Whatever fails is an [`Error`]: one line on standard error and a documented exit code.
 
-#![cfg_attr(crossgrain_fuzz, no_main)]
+#![cfg_attr(
+    crossgrain_fuzz,
+    no_main,
+    allow(dead_code, unexpected_cfgs, unused_imports, reason = "the fuzz target calls parsers alone")
+)]
 
 mod bench;
 mod circuit;
