@@ -1,6 +1,8 @@
 //! From shard to shard: search, keep what was found, note that the shard is done.
 
+use std::error::Error as _;
 use std::io::{self, Write as _};
+use std::mem;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use crossgrain::plan::Use;
 use crossgrain_search::{BigUint, Deriving, Hit, Kdf, Known, Refused, Search, Watch, WordSearch};
+use rayon::ThreadPoolBuilder;
 
 use super::Outcome;
 use super::args::Args;
@@ -57,10 +60,7 @@ pub(super) fn run(args: &Args, restored: Restored) -> Result<Outcome, Error> {
         told.map_err(|error| Error::write("standard output", &error))?;
         return Ok(Outcome::Found);
     }
-    if let Some(threads) = args.threads {
-        // A pool that cannot start is replaced by the calling thread.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global();
-    }
+    args.threads.into_iter().for_each(start_threads);
     crossgrain::internal::ready();
     if args.device.len() > 1 && !args.device.iter().all(Asked::is_device) {
         return Err(Error::usage("cpu and auto stand alone: leave them out beside other devices"));
@@ -74,6 +74,17 @@ pub(super) fn run(args: &Args, restored: Restored) -> Result<Outcome, Error> {
             let devices = devices(&args.device, &search)?;
             journaled(args, restored, &search, Work::Words(list, devices))
         }
+    }
+}
+
+/// Starts so many threads. If the system refuses, the calling thread does all work.
+fn start_threads(count: u16) {
+    let started = ThreadPoolBuilder::new().num_threads(count.into()).build_global();
+    // Only the system's refusals have a cause.
+    let is_refused = started.is_err_and(|error| error.source().is_some());
+    if is_refused && let Ok(pool) = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build() {
+        // The thread works for the pool until it ends, and cannot wait for itself.
+        mem::forget(pool);
     }
 }
 
