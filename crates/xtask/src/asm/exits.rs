@@ -38,8 +38,8 @@ const HOLDERS: &[&str] = &[
     "KeyedRng", "Stream", "StreamRng",
 ];
 
-/// Where the share of a job that a thread does is a function: how its name begins and ends.
-const SHARES: (&str, &str) = ("crossgrain::exec::threads::", "{closure#0}");
+/// The function that does a thread's share of a job.
+const SHARE: &str = "<crossgrain::exec::threads::Threads>::together::{closure#0}";
 
 /// The result of reading.
 #[derive(Debug, Default)]
@@ -70,8 +70,10 @@ pub(crate) fn read_but(exceptions: &[Exception], functions: &[Function<'_>], lis
     let mut unused: BTreeSet<&str> = exceptions.iter().map(|exception| exception.function).collect();
     let summaries = reach::summaries(functions, &clearers);
     let mut public = Public::of(listing);
+    let mut has_share = false;
     for (function, summary) in functions.iter().zip(summaries) {
-        let is_share = function.name.starts_with(SHARES.0) && function.name.ends_with(SHARES.1);
+        let is_share = function.name.starts_with(SHARE);
+        has_share |= is_share;
         let listed = public.take(&function.name);
         if listed.is_empty() && !is_share || !summary.runs_kernels {
             continue;
@@ -87,6 +89,9 @@ pub(crate) fn read_but(exceptions: &[Exception], functions: &[Function<'_>], lis
                 }
             }
         }
+    }
+    if !has_share {
+        read.faults.push(format!("no function is {SHARE}"));
     }
     read.faults.sort();
     read.faults.dedup();

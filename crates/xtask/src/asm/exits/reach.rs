@@ -12,10 +12,20 @@ use crate::asm::name;
 use crate::asm::parse::{Callee, Function, Instruction};
 
 /// Parts of the names of functions outside the text that run jobs on threads.
-const RUN_JOBS: [&str; 2] = ["rayon_core::", "std::thread::"];
+const RUN_JOBS: [&str; 4] = [
+    "rayon_core::join",
+    "rayon_core::scope::",
+    "rayon_core::registry::Registry>::in_worker",
+    "std::thread::",
+];
 
-/// Modules whose functions run kernels, if at all, on keys of their own: planning and measuring.
-const HAVE_NO_KEY: [&str; 3] = ["crossgrain::plan::", "crossgrain::tune::", "crossgrain::wisdom::"];
+/// Modules, and a function, that run kernels on keys of their own or not at all: planning, measuring, what a mode admits.
+const HAVE_NO_KEY: [&str; 4] = [
+    "crossgrain::plan::",
+    "crossgrain::tune::",
+    "crossgrain::wisdom::",
+    "crossgrain::mode::registry::Mode>::admits",
+];
 
 /// The modules that call kernels through pointers.
 const CALL_KERNELS: [&str; 6] = [

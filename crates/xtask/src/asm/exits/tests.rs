@@ -14,6 +14,9 @@ const APPLY: &str = "_RNvMNtCskWcP9wWCoyF_10crossgrain4modeNtB2_3Ecb5apply";
 /// The symbol of `crossgrain::part::inner`, which no listing has.
 const INNER: &str = "_RNvNtCskWcP9wWCoyF_10crossgrain4part5inner";
 
+/// The symbol of `<crossgrain::exec::threads::Threads>::together::{closure#0}`.
+const SHARE: &str = "_RNCNvMNtNtCskWcP9wWCoyF_10crossgrain4exec7threadsNtB4_7Threads8together0B8_";
+
 const LISTING: &str =
     "fn mode::Ecb::apply<'a>(&self)\nfn mode::Ecb::block(&self)\nconst fn mode::Ecb::new()\n";
 
@@ -39,7 +42,8 @@ fn clearer() -> String {
 fn text(apply: &str, clearer: &str) -> String {
     let kernel = function(&entry("avx2"), "vpxor (%rdi), %ymm0, %ymm0");
     let inner = function(INNER, &format!("callq {}", entry("avx2")));
-    let text = kernel + &inner + &function(CLEARER, clearer) + &function(APPLY, apply);
+    let share = function(SHARE, &format!("callq *40(%rcx)\njmp {CLEARER}"));
+    let text = kernel + &inner + &share + &function(CLEARER, clearer) + &function(APPLY, apply);
     text.replace("\t.LBB", ".LBB") // labels begin a line
 }
 
@@ -60,7 +64,7 @@ fn an_entry_that_clears_has_no_fault() {
     assert_eq!(faults(&sound(), &clearer()), [""; 0]);
     let text = text(&sound(), &clearer());
     let read = read_but(&[], &functions(&text), LISTING);
-    assert_eq!(read.entries, 1);
+    assert_eq!(read.entries, 2);
     assert_eq!(read.unread.into_iter().collect::<Vec<_>>(), ["Ecb::block"]);
 }
 
@@ -119,6 +123,24 @@ fn a_return_that_does_not_clear_is_found() {
     assert_eq!(faults(&format!("callq {INNER}\ncallq {CLEARER}\n{copy}"), &clearer()), [""; 0]);
     let drop = "movq (%r14), %rax\ntestq %rax, %rax\nje .LBB9_2\nmovq %rbx, %rdi\ncallq *%rax\n.LBB9_2:\nnop";
     assert_eq!(faults(&format!("callq {INNER}\ncallq {CLEARER}\n{drop}"), &clearer()), [""; 0]);
+}
+
+#[test]
+fn a_share_of_a_job_that_does_not_clear_is_found() {
+    let text = text(&sound(), &clearer());
+    let leaves = text.replacen(&format!("callq *40(%rcx)\n\tjmp {CLEARER}"), "callq *40(%rcx)", 1);
+    let faults = read_but(&[], &functions(&leaves), LISTING).faults;
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    assert!(
+        faults[0].starts_with("may return with a kernel's registers: <exec::threads::Threads>::together"),
+        "{faults:?}"
+    );
+    let lacks = text.replace("8together0B8_", "8separate0B8_");
+    let faults = read_but(&[], &functions(&lacks), LISTING).faults;
+    assert!(
+        faults[0].starts_with("no function is <crossgrain::exec::threads::Threads>::together"),
+        "{faults:?}"
+    );
 }
 
 #[test]
