@@ -476,7 +476,7 @@ fn under_feature_sets(step: usize) {
 /// A sample, in which every cipher in every mode meets several sets.
 #[test]
 fn some_feature_sets_give_the_same() {
-    under_feature_sets(101);
+    under_feature_sets(151);
 }
 
 #[test]

@@ -3,8 +3,13 @@
 //! A kernel is generic code, inlined whole into one function per ISA that turns the ISA's
 //! instructions on. Whether that happened can be read in the assembly, and only there.
 
+mod data;
+mod exits;
+mod flow;
 mod isa;
 mod name;
+mod operand;
+mod page;
 mod parse;
 mod rules;
 #[cfg(test)]
@@ -13,12 +18,21 @@ mod tests;
 use std::fs;
 use std::path::Path;
 
-use crate::{Result, examined};
+use crate::{Result, examined, pages, root};
 use isa::ISAS;
+use parse::Function;
 use rules::Kernel;
 
 /// Faults shown: one slip can make hundreds.
 const FAULTS_SHOWN: usize = 30;
+
+/// Writes the table of `docs/security.md` that lists the checks of each instruction set.
+///
+/// # Errors
+/// If the page cannot be written.
+pub(crate) fn write_page() -> Result<()> {
+    pages::put(page::PAGE, page::TASK, &page::table())
+}
 
 /// Checks `file`, or else the library as it is built now.
 ///
@@ -37,14 +51,32 @@ pub(crate) fn run(list: bool, file: Option<&Path>) -> Result<()> {
     let kernels = rules::kernels(&functions);
     if list {
         kernels.iter().for_each(show_kernel);
+        data::justified().chain(exits::justified()).for_each(|line| println!("{line}"));
     }
     show_totals(&kernels);
-    let faults = rules::faults(&functions, &kernels);
+    let mut faults = rules::faults(&functions, &kernels);
+    faults.extend(data::faults(&kernels));
+    faults.extend(faults_of_exits(&functions)?);
     show_faults(&faults);
     match faults.len() {
         0 => Ok(()),
         count => Err(format!("asm: {count} faults in the release assembly")),
     }
+}
+
+/// The faults of rule 6. Prints how many functions were read.
+fn faults_of_exits(functions: &[Function<'_>]) -> Result<Vec<String>> {
+    if !exits::IS_CONNECTED {
+        println!("skipped: asm of exits (the library has no {})", exits::CLEARER);
+        return Ok(Vec::new());
+    }
+    let listing = read(&root().join(exits::LISTING))?;
+    let read = exits::read(functions, &listing);
+    let (entries, unread) = (read.entries, read.unread.len());
+    println!(
+        "{entries} public functions and shares of jobs may run kernels; {unread} public functions are not in this text"
+    );
+    Ok(read.faults)
 }
 
 /// The assembly of the library as it is now.

@@ -60,11 +60,15 @@ enum Task {
     },
     /// Check what can be read in sources, documentation and machine code, whatever fails, and count
     Check,
-    /// Check the library's release assembly: every gate inlined, every ISA really used
+    /// Check the library's release assembly: gates are inlined, each ISA is used, data stays in vector registers, and exits
+    /// clear registers
     Asm {
-        /// Show one line for each kernel
+        /// Show one line for each kernel and each exception
         #[arg(long)]
         list: bool,
+        /// Write the table of docs/security.md instead
+        #[arg(long)]
+        page: bool,
         /// Check this assembly instead of building the library's
         file: Option<PathBuf>,
     },
@@ -159,7 +163,8 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Test { check_failed } => Ok(test::run(check_failed)),
         Task::Check => Ok(check::run()),
-        Task::Asm { list, file } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
+        Task::Asm { page: true, .. } => asm::write_page().map(|()| ExitCode::SUCCESS),
+        Task::Asm { list, file, .. } => asm::run(list, file.as_deref()).map(|()| ExitCode::SUCCESS),
         Task::Api { check } => api::run(check).map(|()| ExitCode::SUCCESS),
         Task::Dependencies => dependencies::run().map(|()| ExitCode::SUCCESS),
         Task::Site => site::run().map(|()| ExitCode::SUCCESS),

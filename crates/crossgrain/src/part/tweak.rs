@@ -275,12 +275,12 @@ impl<'a, W: Lane32> TweakWords<'a, W> {
     /// number has a bit are multiplied by x to the power of that bit, bit after bit.
     #[inline(always)]
     fn of_one_sector(isa: W::Isa, first: u128) -> [W; 4] {
-        let halves = first.to_le_bytes();
-        let mut words = each!(i < 4 => W::splat_lanes(isa, u32::from_le_bytes(halves.as_chunks().0[i])));
+        let mut words = Self::alike(isa, first);
         unrolled!(bit in [0 1 2 3] {
             if 1 << bit < Self::BLOCKS {
                 let moved = match bit {
-                    0 => times::<W, 1>(isa, words),
+                    // With AVX-512 the compiler turns `times::<W, 1>` into a load of a constant that the carry masks.
+                    0 => Self::alike(isa, double(first)),
                     1 => times::<W, 2>(isa, words),
                     2 => times::<W, 4>(isa, words),
                     _ => times::<W, 8>(isa, words),
@@ -290,6 +290,13 @@ impl<'a, W: Lane32> TweakWords<'a, W> {
             }
         });
         words
+    }
+
+    /// The same tweak in every lane.
+    #[inline(always)]
+    fn alike(isa: W::Isa, tweak: u128) -> [W; 4] {
+        let bytes = tweak.to_le_bytes();
+        each!(i < 4 => W::splat_lanes(isa, u32::from_le_bytes(bytes.as_chunks().0[i])))
     }
 
     /// Ones in the lanes of blocks whose number has a bit.

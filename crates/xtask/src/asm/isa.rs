@@ -13,6 +13,8 @@ pub(crate) struct Isa {
     pub(crate) some: Use,
     /// Registers that no kernel names.
     pub(crate) never: &'static [&'static str],
+    /// Whether valgrind knows the instructions, so that `cargo xtask taint` runs these kernels.
+    pub(crate) valgrind: bool,
 }
 
 /// An instruction whose mnemonic begins in one of these ways and that names such a register.
@@ -27,20 +29,20 @@ pub(crate) struct Use {
 /// a line without a kernel.
 #[rustfmt::skip] // a table: one line a set
 pub(crate) const ISAS: &[Isa] = &[
-    Isa { name: "portable", every: ANYTHING,             some: ANYTHING,                       never: &["%ymm", "%zmm"] },
-    Isa { name: "sse2",     every: Use::of(SSE, "%xmm"), some: ANYTHING,                       never: &["%ymm", "%zmm"] },
-    Isa { name: "avx2",     every: Use::of(AVX, "%ymm"), some: ANYTHING,                       never: &["%zmm"] },
-    Isa { name: "avx512",   every: Use::of(AVX, "%zmm"), some: Use::of(&["vpternlog"], "%zmm"), never: &[] },
-    Isa { name: "vbmi512",  every: Use::of(AVX, "%zmm"), some: Use::of(&["vpermi2b", "vpermt2b"], "%zmm"), never: &[] },
-    Isa { name: "gfni256",  every: Use::of(AVX, "%ymm"), some: Use::of(&["vgf2p8"], "%ymm"),    never: &["%zmm"] },
-    Isa { name: "gfni512",  every: Use::of(AVX, "%zmm"), some: Use::of(&["vgf2p8"], "%zmm"),    never: &[] },
-    Isa { name: "gfnivbmi512", every: Use::of(AVX, "%zmm"), some: Use::of(&["vpermi2b", "vpermt2b"], "%zmm"), never: &[] },
-    Isa { name: "aesni",    every: Use::of(AES, "%xmm"), some: Use::of(AESENC, "%xmm"),         never: &["%ymm", "%zmm"] },
-    Isa { name: "vaes256",  every: Use::of(AES, "%ymm"), some: Use::of(AESENC, "%ymm"),         never: &["%zmm"] },
-    Isa { name: "vaes512",  every: Use::of(AES, "%zmm"), some: Use::of(AESENC, "%zmm"),         never: &[] },
-    Isa { name: "clmul",    every: Use::of(CLMUL, "%xmm"), some: ANYTHING,                      never: &["%ymm", "%zmm"] },
-    Isa { name: "vclmul256", every: Use::of(CLMUL, "%ymm"), some: ANYTHING,                     never: &["%zmm"] },
-    Isa { name: "vclmul512", every: Use::of(CLMUL, "%zmm"), some: ANYTHING,                     never: &[] },
+    Isa { name: "portable", every: ANYTHING,             some: ANYTHING,                       never: &["%ymm", "%zmm"], valgrind: true },
+    Isa { name: "sse2",     every: Use::of(SSE, "%xmm"), some: ANYTHING,                       never: &["%ymm", "%zmm"], valgrind: true },
+    Isa { name: "avx2",     every: Use::of(AVX, "%ymm"), some: ANYTHING,                       never: &["%zmm"], valgrind: true },
+    Isa { name: "avx512",   every: Use::of(AVX, "%zmm"), some: Use::of(&["vpternlog"], "%zmm"), never: &[], valgrind: false },
+    Isa { name: "vbmi512",  every: Use::of(AVX, "%zmm"), some: Use::of(&["vpermi2b", "vpermt2b"], "%zmm"), never: &[], valgrind: false },
+    Isa { name: "gfni256",  every: Use::of(AVX, "%ymm"), some: Use::of(&["vgf2p8"], "%ymm"),    never: &["%zmm"], valgrind: false },
+    Isa { name: "gfni512",  every: Use::of(AVX, "%zmm"), some: Use::of(&["vgf2p8"], "%zmm"),    never: &[], valgrind: false },
+    Isa { name: "gfnivbmi512", every: Use::of(AVX, "%zmm"), some: Use::of(&["vpermi2b", "vpermt2b"], "%zmm"), never: &[], valgrind: false },
+    Isa { name: "aesni",    every: Use::of(AES, "%xmm"), some: Use::of(AESENC, "%xmm"),         never: &["%ymm", "%zmm"], valgrind: true },
+    Isa { name: "vaes256",  every: Use::of(AES, "%ymm"), some: Use::of(AESENC, "%ymm"),         never: &["%zmm"], valgrind: false },
+    Isa { name: "vaes512",  every: Use::of(AES, "%zmm"), some: Use::of(AESENC, "%zmm"),         never: &[], valgrind: false },
+    Isa { name: "clmul",    every: Use::of(CLMUL, "%xmm"), some: ANYTHING,                      never: &["%ymm", "%zmm"], valgrind: true },
+    Isa { name: "vclmul256", every: Use::of(CLMUL, "%ymm"), some: ANYTHING,                     never: &["%zmm"], valgrind: false },
+    Isa { name: "vclmul512", every: Use::of(CLMUL, "%zmm"), some: ANYTHING,                     never: &[], valgrind: false },
 ];
 
 const ANYTHING: Use = Use::of(&[], "");

@@ -62,6 +62,37 @@ pub(crate) fn entry(name: &str) -> Option<(&str, &str)> {
     of_trait.is_some_and(|path| path.starts_with(WORDS)).then_some((isa, kernel))
 }
 
+/// Whether the function is defined in the module of words, and its own name begins with `start`.
+pub(crate) fn is_of_words(name: &str, start: &str) -> bool {
+    let path = outermost(name, "::");
+    name.starts_with(WORDS) && path.iter().any(|segment| segment.starts_with(start))
+}
+
+/// How the listing of public functions may name a function of the library: `Type::function`, `Trait::function`, or
+/// `function` alone outside of types. Empty for closures, and for what other crates define.
+pub(crate) fn listed(name: &str) -> Vec<String> {
+    let mut path = outermost(name, "::");
+    let first = path.remove(0);
+    path.retain(|segment| !segment.starts_with('<'));
+    match (implementation(first), path.as_slice()) {
+        (Some((of_type, of_trait)), [function]) => {
+            let owners = [Some(of_type), of_trait].into_iter().flatten();
+            let own = owners.filter(|owner| owner.starts_with(LIBRARY));
+            own.map(|owner| format!("{}::{function}", last_part(owner))).collect()
+        }
+        (None, [.., function]) if name.starts_with(LIBRARY) && !function.starts_with('{') => {
+            vec![(*function).to_owned()]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The last part of a path, without generic arguments.
+fn last_part(path: &str) -> &str {
+    let path = path.split('<').next().unwrap_or(path);
+    path.rsplit("::").next().unwrap_or(path)
+}
+
 /// A name short enough to read: words and what is the language's by the last part of their names, and
 /// the rest without the library's own.
 pub(crate) fn short(name: &str) -> String {
@@ -178,6 +209,18 @@ mod tests {
         assert_eq!(entry("<K as crossgrain::mode::Enter>::enter_avx2"), None);
         assert_eq!(entry("<crossgrain::word::Avx2 as crossgrain::word::Isa>::enter::<K>"), None);
         assert_eq!(entry("memcpy"), None);
+    }
+
+    #[test]
+    fn the_listing_names_functions_by_type_by_trait_or_alone() {
+        assert_eq!(listed("<crossgrain::mode::ecb::Ecb>::apply::<&mut [u8]>"), ["Ecb::apply"]);
+        let of_trait = "<crossgrain::mode::gcm::Gcm as crossgrain::mode::aead::Aead>::seal";
+        assert_eq!(listed(of_trait), ["Gcm::seal", "Aead::seal"]);
+        assert_eq!(listed("<crossgrain::mode::ecb::Ecb as core::fmt::Debug>::fmt"), ["Ecb::fmt"]);
+        assert_eq!(listed("crossgrain::check::forced"), ["forced"]);
+        assert_eq!(listed("<crossgrain::mode::ecb::Ecb>::apply::{closure#0}"), [""; 0]);
+        assert_eq!(listed("core::ptr::drop_in_place::<crossgrain::mode::ecb::Ecb>"), [""; 0]);
+        assert_eq!(listed("memcpy"), [""; 0]);
     }
 
     #[test]

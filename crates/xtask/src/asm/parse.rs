@@ -4,6 +4,8 @@
 //! ask: which function an instruction belongs to, what it calls, which registers it names, and what
 //! it does to the stack.
 
+use std::collections::HashMap;
+
 use rustc_demangle::demangle;
 
 /// The registers of SSE, AVX and AVX-512.
@@ -20,6 +22,10 @@ pub(crate) struct Function<'t> {
     symbol: &'t str,
     /// Its instructions in order.
     pub(crate) body: Vec<Instruction<'t>>,
+    /// Its local labels, each with the index of the instruction that follows.
+    pub(crate) labels: HashMap<&'t str, usize>,
+    /// The labels that its jump tables name.
+    pub(crate) table_targets: Vec<&'t str>,
 }
 
 /// One instruction.
@@ -47,17 +53,19 @@ pub(crate) fn functions(text: &str) -> Vec<Function<'_>> {
     let mut aliases = Vec::new();
     for line in text.lines() {
         if let Some(symbol) = function_label(line) {
-            found.push(Function::new(symbol, Vec::new()));
+            found.push(Function::new(symbol));
         } else if let Some(alias) = alias(line) {
             aliases.push(alias);
         } else if let (Some(instruction), Some(function)) = (instruction(line), found.last_mut()) {
             function.body.push(instruction);
+        } else if let Some(function) = found.last_mut() {
+            function.add_label(line);
         }
     }
     found.retain(|function| !function.body.is_empty()); // labels of data have no instructions
     for (symbol, original) in aliases {
         if let Some(same) = found.iter().find(|function| function.symbol == original) {
-            found.push(Function::new(symbol, same.body.clone()));
+            found.push(Function { symbol, name: demangled(symbol), ..same.clone() });
         }
     }
     found
@@ -80,6 +88,7 @@ fn alias(line: &str) -> Option<(&str, &str)> {
 fn instruction(line: &str) -> Option<Instruction<'_>> {
     let code = line.split('#').next()?.trim();
     let is_code = line.starts_with([' ', '\t']) && !code.is_empty() && !code.starts_with('.');
+    let code = ["lock", "notrack"].iter().find_map(|prefix| code.strip_prefix(prefix)).unwrap_or(code).trim();
     let (mnemonic, operands) = code.split_once(['\t', ' ']).unwrap_or((code, ""));
     is_code.then(|| Instruction { mnemonic, operands: operands.trim() })
 }
@@ -89,9 +98,28 @@ fn is_local(symbol: &str) -> bool {
     symbol.starts_with(['.', 'L']) || symbol.starts_with(|first: char| first.is_ascii_digit())
 }
 
+/// A symbol as Rust writes the name, without hashes.
+fn demangled(symbol: &str) -> String {
+    format!("{:#}", demangle(symbol))
+}
+
 impl<'t> Function<'t> {
-    fn new(symbol: &'t str, body: Vec<Instruction<'t>>) -> Self {
-        Self { name: format!("{:#}", demangle(symbol)), symbol, body }
+    fn new(symbol: &'t str) -> Self {
+        let (name, labels) = (demangled(symbol), HashMap::new());
+        Self { name, symbol, body: Vec::new(), labels, table_targets: Vec::new() }
+    }
+
+    /// Notes a local label, or a label that an entry of a jump table names.
+    fn add_label(&mut self, line: &'t str) {
+        let entry =
+            line.trim_start().strip_prefix(".long").or_else(|| line.trim_start().strip_prefix(".quad"));
+        if let Some(label) = line.strip_suffix(':') {
+            self.labels.insert(label, self.body.len());
+        } else if let Some((target, table)) = entry.and_then(|entry| entry.trim().split_once('-'))
+            && table.starts_with(".LJTI")
+        {
+            self.table_targets.push(target);
+        }
     }
 
     /// Everything it calls, in order, jumps out of the function included.
@@ -137,13 +165,21 @@ impl<'t> Function<'t> {
     }
 }
 
+impl Callee {
+    /// The function of a symbol.
+    pub(crate) fn of(symbol: &str) -> Self {
+        Self::Named(demangled(symbol))
+    }
+}
+
 impl Instruction<'_> {
     /// Whether it names a register whose name begins so: `%zmm` means any of them.
     pub(crate) fn names(&self, register: &str) -> bool {
         self.operands.contains(register)
     }
 
-    fn callee(&self) -> Option<Callee> {
+    /// Where this calls or jumps to, if that is outside the function.
+    pub(crate) fn callee(&self) -> Option<Callee> {
         let is_call = matches!(self.mnemonic, "call" | "callq");
         if !is_call && !self.mnemonic.starts_with('j') {
             return None;
@@ -153,7 +189,7 @@ impl Instruction<'_> {
             // A jump through a register is a `match` in most cases, and stays inside.
             return is_call.then_some(Callee::Unknown);
         }
-        (!is_local(symbol)).then(|| Callee::Named(format!("{:#}", demangle(symbol))))
+        (!is_local(symbol)).then(|| Callee::of(symbol))
     }
 
     /// The constant that this takes from `register`.

@@ -31,14 +31,14 @@ const SOUND: [(&str, &str); 14] = [
 ];
 
 /// The symbol of `<crossgrain::part::Round as crossgrain::word::Enter>::enter_ISA`.
-fn entry(isa: &str) -> String {
+pub(super) fn entry(isa: &str) -> String {
     let name = format!("enter_{isa}");
     let length = name.len();
     format!("_RNvYNtNtCskWcP9wWCoyF_10crossgrain4part5RoundNtNtB6_4word5Enter{length}{name}B6_")
 }
 
 /// A function as LLVM prints it.
-fn function(symbol: &str, body: &str) -> String {
+pub(super) fn function(symbol: &str, body: &str) -> String {
     format!(
         "\t.globl\t{symbol}\n\t.type\t{symbol},@function\n{symbol}:\n.Lfunc_begin0:\n\
          \t.cfi_startproc\n\t{}\n\tretq\n.Lfunc_end0:\n\t.size\t{symbol}, .Lfunc_end0-{symbol}\n\n",

@@ -1,0 +1,119 @@
+//! The kernels that may break rule 5, each with the reason why no secret shows.
+
+use super::Kind::{self, Address, Branch, Move};
+
+/// A kernel that may break the rule in these ways.
+#[derive(Debug)]
+pub(crate) struct Exception {
+    /// The type of the kernel without generic arguments, as `cargo xtask asm --list` shows it.
+    pub(crate) kernel: &'static str,
+    /// The instruction sets whose kernels may.
+    pub(crate) isas: &'static [&'static str],
+    pub(crate) kinds: &'static [Kind],
+    /// Why what shows is public.
+    pub(crate) reason: &'static str,
+}
+
+impl Exception {
+    /// Whether this allows a kernel of that type to break the rule so.
+    pub(super) fn allows(&self, kernel: &str, isa: &str, kind: Kind) -> bool {
+        let rest = kernel.strip_prefix(self.kernel);
+        let is_kernel = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('<'));
+        is_kernel && self.isas.contains(&isa) && self.kinds.contains(&kind)
+    }
+
+    /// Each kernel, instruction set and kind that must occur.
+    pub(super) fn uses(&self) -> impl Iterator<Item = (&'static str, &'static str, Kind)> {
+        self.isas.iter().flat_map(|isa| self.kinds.iter().map(|&kind| (self.kernel, *isa, kind)))
+    }
+}
+
+/// A tag is compared as a whole.
+const VERDICT: &str = "compares the tag in one piece; only the verdict, which is public, decides a branch";
+
+/// A search returns matches to its caller.
+const MATCHES: &str = "a bit for each key that matches leaves the kernel: the result of the search";
+
+/// The layout of a tile.
+const PHASE: &str = "the places of a tile's words follow from `Tile::phase`, which is public and counts ShiftRows; memcheck agrees";
+
+pub(crate) const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        kernel: "part::aes::gcm::bundles::Longer",
+        isas: &["aesni", "vaes256", "vaes512"],
+        kinds: &[Move, Branch],
+        reason: VERDICT,
+    },
+    Exception {
+        kernel: "part::aes::gcm::together::Short",
+        isas: &["aesni", "vaes256", "vaes512"],
+        kinds: &[Move, Branch],
+        reason: VERDICT,
+    },
+    Exception {
+        kernel: "part::aes::gcm::end::Alone",
+        isas: &["vaes512"],
+        kinds: &[Move, Branch],
+        reason: VERDICT,
+    },
+    Exception {
+        kernel: "part::aes::masked::Masked",
+        isas: &["aesni", "vaes256", "vaes512"],
+        kinds: &[Move],
+        reason: "OCB's sum of the plaintext is finished by XOR in general registers and returned",
+    },
+    Exception {
+        kernel: "part::aes::key::Expand",
+        isas: &["aesni"],
+        kinds: &[Move],
+        reason: "the schedule of AES-192 continues by XOR in general registers and stores its words; memcheck agrees",
+    },
+    Exception {
+        kernel: "convert::groups::StoreGroups",
+        isas: &["sse2", "avx2"],
+        kinds: &[Move, Address],
+        reason: PHASE,
+    },
+    Exception {
+        kernel: "part::aes::bytesliced::StepOnTile",
+        isas: &["sse2"],
+        kinds: &[Move, Address],
+        reason: PHASE,
+    },
+    Exception {
+        kernel: "part::aes::search::Try",
+        isas: &["portable", "sse2", "avx2", "gfni256", "gfni512", "vbmi512"],
+        kinds: &[Move],
+        reason: MATCHES,
+    },
+    Exception {
+        kernel: "part::aes::search::instructions::Try",
+        isas: &["aesni", "vaes256", "vaes512"],
+        kinds: &[Move],
+        reason: MATCHES,
+    },
+    Exception {
+        kernel: "part::described_search::registers::Try",
+        isas: &["avx2", "gfni512", "gfnivbmi512"],
+        kinds: &[Move],
+        reason: MATCHES,
+    },
+    Exception {
+        kernel: "part::serpent::search::Try",
+        isas: &["sse2", "avx2", "avx512"],
+        kinds: &[Move],
+        reason: "a bit for each key that matches leaves the kernel, and so does `usage`, which is public and is loaded beside the key",
+    },
+    Exception {
+        kernel: "part::serpent::whole::Run",
+        isas: &["portable"],
+        kinds: &[Move],
+        reason: "the compiler XORs words of blocks in SSE2 registers and goes on in general ones; memcheck agrees",
+    },
+    Exception {
+        kernel: "part::serpent::whole::Run",
+        isas: &["sse2"],
+        kinds: &[Branch],
+        reason: "compares lengths, in a stack slot that held data before; memcheck agrees",
+    },
+];
