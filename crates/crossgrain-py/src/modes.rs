@@ -174,10 +174,18 @@ pub(crate) fn apply_sealed<'py>(
     how: How,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (data, key) = (Lent::to_read(data, "data")?, taken(key, "the key")?);
-    let nonce = nonce.map(|nonce| taken(nonce, "the nonce")).transpose()?.unwrap_or_default();
     let how = how.worth(data.len_bytes());
     let options = how.options()?;
     let (cipher, mode) = (cipher.parse().map_err(refused)?, mode.parse::<Mode>().map_err(refused)?);
+    let nonce = match nonce {
+        Some(nonce) => taken(nonce, "the nonce")?,
+        None if mode.entry().aad_strings_max > 1 => Zeroizing::default(),
+        None => {
+            return Err(Error::new_err(format!(
+                "{mode} needs a nonce: give one that this key never had before"
+            )));
+        }
+    };
     let aads = strings(mode, aad)?;
     let aads: Vec<_> = aads.iter().map(|aad| &aad[..]).collect();
     let bound = || mode.aead(cipher, &key, tag_bytes, &options);

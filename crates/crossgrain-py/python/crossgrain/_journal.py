@@ -167,7 +167,7 @@ def _digest(search: Search, whole: tuple[int, int]) -> str:
     for name, value in sorted(search._job().items()):
         value = _native.bytes_of(value, name) if name == "words" and value is not None else value
         # Written as by earlier versions, so that their journals can be restored.
-        if name == "aad" and search.mode != "siv":
+        if name == "aad" and search.mode != "siv" and not isinstance(value, bytes):
             value = b"".join(value)
         value = b"" if name == "salt" and value is None else value
         digest.update(repr((name, value)).encode())
