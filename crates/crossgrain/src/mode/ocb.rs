@@ -21,7 +21,7 @@ use crate::mode::Options;
 use crate::part::Source;
 use crate::part::sum::{sum, total};
 use crate::plan::Plan;
-use crate::word::{Buffers, Features, WipedBytes, wipe};
+use crate::word::{Buffers, ClearRegisters, Features, WipedBytes, wipe};
 
 pub(super) const ENTRY: Entry = Entry {
     name: "ocb",
@@ -98,14 +98,15 @@ impl Ocb {
     /// # Errors
     /// [`Error::TagBytes`] unless tags have 8, 12 or 16 bytes, and as [`Ctr::with_options`](super::Ctr::with_options).
     pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
+        let _clear = ClearRegisters;
         Mode::Ocb.admits_tag(tag_bytes)?;
+        let features = options.limits()?.features;
         let schedule = options.schedule(key)?;
         let [encrypt, decrypt] = Direction::ALL.map(|direction| Mode::Ocb.job(key.cipher(), direction));
         let enciphers = options.for_job(encrypt, decrypt).program(encrypt, &schedule)?;
         let deciphers = options.for_job(decrypt, encrypt).program(decrypt, &schedule)?;
         let offsets = Offsets::new(&enciphers);
         enciphers.wipe_stack();
-        let features = options.limits()?.features;
         Ok(Self { enciphers, deciphers, offsets, features, tag_bytes })
     }
 

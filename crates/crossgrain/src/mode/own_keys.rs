@@ -16,7 +16,7 @@ use crate::mode::{Options, Tag};
 use crate::part::chain::{Data, Link, Rule, Strand};
 use crate::part::own_keys::{Born, Keyed, LANES_MAX};
 use crate::plan::{Birth, Job};
-use crate::word::wipe;
+use crate::word::{ClearRegisters, wipe};
 
 /// Modes for many records of which each has a key of its own, such as those of many users.
 ///
@@ -62,6 +62,7 @@ impl OwnKeys {
     /// What is wrong with the options: [`Error::UnknownVariant`], [`Error::Unavailable`], [`Error::NoPlan`],
     /// [`Error::UnfitPlan`], or [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
     pub fn with_options(cipher: Cipher, options: &Options) -> Result<Self, Error> {
+        let _clear = ClearRegisters;
         let limits = options.limits()?;
         let [encrypt, decrypt, count] = [
             (Direction::Encrypt, Birth::Bytes),

@@ -270,6 +270,7 @@ impl Stream {
         direction: Direction,
         options: &Options,
     ) -> Result<Self, Error> {
+        let _clear = ClearRegisters;
         if !mode.entry().any_block_size {
             return Err(mode.unfit(|mode| mode.entry().any_block_size));
         }

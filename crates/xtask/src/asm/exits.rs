@@ -24,9 +24,6 @@ use exceptions::{EXCEPTIONS, Exception};
 /// The function that clears registers: the last part of its path in the module of words. Helpers have names that begin so.
 pub(crate) const CLEARER: &str = "clear_registers";
 
-/// Whether the library has [`CLEARER`]: the commit that adds it sets this to `true`. Then its absence is a fault.
-pub(crate) const IS_CONNECTED: bool = false;
-
 /// Where functions of the public interface are listed, from the root of the checkout.
 pub(crate) const LISTING: &str = "docs/api/crossgrain.txt";
 

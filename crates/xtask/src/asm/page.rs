@@ -1,6 +1,5 @@
 //! The table of `docs/security.md` that lists the checks of each instruction set.
 
-use super::exits;
 use super::isa::{ISAS, Isa};
 
 /// The page, from the root of the checkout.
@@ -27,7 +26,6 @@ fn line(isa: &Isa) -> String {
 /// The path of the clearing function that this set needs.
 fn cleared(isa: &Isa, has_vectors: bool) -> &'static str {
     match isa.never {
-        _ if !exits::IS_CONNECTED => "not yet",
         _ if !has_vectors => "general registers",
         [] => "zmm0 to zmm31, k0 to k7",
         ["%zmm"] => "ymm0 to ymm15",
