@@ -119,7 +119,7 @@ fn foreign_option(error: &clap::Error) -> Option<String> {
     if error.kind() != ErrorKind::UnknownArgument {
         return None;
     }
-    let is_bare = !std::env::args_os().nth(1).is_some_and(|first| !first.to_string_lossy().starts_with('-'));
+    let is_bare = std::env::args_os().nth(1).is_none_or(|first| first.to_string_lossy().starts_with('-'));
     Some(match option.as_str() {
         "-r" | "-R" | "--recipient" | "--recipients-file" => format!(
             "files are encrypted by a passphrase or a key, not to recipients: leave out {option}, give --passphrase or --key-file"

@@ -210,12 +210,13 @@ mod tests {
     use super::{PAGE, Record, batching, bundle, mix};
     use crate::{Result, pages, root};
 
+    type Table = fn(&Record) -> Result<String>;
+
     /// Each table equals the task's output for the record that it names. `threads` measures, and `source` counts lines.
     #[test]
     fn the_page_matches_the_records_it_names() {
         let page = std::fs::read_to_string(root().join(PAGE)).unwrap();
-        let tables: [(&str, fn(&Record) -> Result<String>); 3] =
-            [("parts", mix::table), ("bundle", bundle), ("batching", batching)];
+        let tables: [(&str, Table); 3] = [("parts", mix::table), ("bundle", bundle), ("batching", batching)];
         for (name, table) in tables {
             let part = pages::between(&page, &format!("reproduce {name}")).unwrap();
             let (found, rest) = part.split_once("\nOurs from `").unwrap();

@@ -53,7 +53,7 @@ fn read_header(input: &mut Input) -> Result<Header, Error> {
     let mut start = [0; 32];
     let foreign = match refusal {
         Refusal::NotEncrypted | Refusal::TruncatedHeader | Refusal::BadHeader(_) if input.is_file() => {
-            let read = input.rewind().and_then(|()| Ok(fill(input, &mut start)?));
+            let read = input.rewind().and_then(|()| fill(input, &mut start));
             FOREIGN.iter().find(|(first, ..)| read.is_ok() && start.starts_with(first))
         }
         _ => None,
