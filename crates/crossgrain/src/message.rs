@@ -12,6 +12,35 @@ use subtle::{Choice, ConstantTimeEq};
 use crate::block::{BLOCK_BYTES, Block, Error, Key};
 use crate::word::{Buffers, ones_then_zeros};
 
+impl<'a> Buffers<'a> {
+    /// Two buffers of the same length.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if they differ in length.
+    pub const fn apart(input: &'a [u8], output: &'a mut [u8]) -> Result<Self, Error> {
+        let (input_bytes, output_bytes) = (input.len(), output.len());
+        match Self::of_two(input, output) {
+            Some(buffers) => Ok(buffers),
+            None => Err(Error::LengthMismatch { input_bytes, output_bytes }),
+        }
+    }
+}
+
+/// From an input to an output of the same length.
+///
+/// # Panics
+/// If they differ in length, as `copy_from_slice` does: [`Buffers::apart`] is for lengths that may be wrong.
+impl<'a, I: AsRef<[u8]> + ?Sized, O: AsMut<[u8]> + ?Sized> From<(&'a I, &'a mut O)> for Buffers<'a> {
+    #[inline]
+    #[track_caller]
+    fn from((input, output): (&'a I, &'a mut O)) -> Self {
+        match Self::apart(input.as_ref(), output.as_mut()) {
+            Ok(buffers) => buffers,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
 /// A message of an authenticated mode.
 #[derive(Debug)]
 pub struct AeadMessage<'a> {

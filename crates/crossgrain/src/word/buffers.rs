@@ -7,7 +7,6 @@ use std::ops::Deref;
 use super::{
     ByteLanes, Register, fence, prefetch, prefetch_for_later, prefetch_to_write, stores_best_past_caches,
 };
-use crate::block::Error;
 
 /// Zeros for an input.
 static ZEROS: [u8; Buffers::ZEROS_BYTES] = [0; Buffers::ZEROS_BYTES];
@@ -63,15 +62,12 @@ impl<'a> Buffers<'a> {
         Self::over(output, output, data.len())
     }
 
-    /// Two buffers of the same length.
-    ///
-    /// # Errors
-    /// [`Error::LengthMismatch`] if they differ in length.
-    pub const fn apart(input: &'a [u8], output: &'a mut [u8]) -> Result<Self, Error> {
+    /// Two buffers, or `None` if they differ in length.
+    pub(crate) const fn of_two(input: &'a [u8], output: &'a mut [u8]) -> Option<Self> {
         if input.len() != output.len() {
-            return Err(Error::LengthMismatch { input_bytes: input.len(), output_bytes: output.len() });
+            return None;
         }
-        Ok(Self::over(input.as_ptr(), output.as_mut_ptr(), input.len()))
+        Some(Self::over(input.as_ptr(), output.as_mut_ptr(), input.len()))
     }
 
     /// The length of either, in bytes.
@@ -377,21 +373,6 @@ impl<'a, T: AsMut<[u8]> + ?Sized> From<&'a mut T> for Buffers<'a> {
     #[inline]
     fn from(data: &'a mut T) -> Self {
         Self::in_place(data.as_mut())
-    }
-}
-
-/// From an input to an output of the same length.
-///
-/// # Panics
-/// If they differ in length, as `copy_from_slice` does: [`Buffers::apart`] is for lengths that may be wrong.
-impl<'a, I: AsRef<[u8]> + ?Sized, O: AsMut<[u8]> + ?Sized> From<(&'a I, &'a mut O)> for Buffers<'a> {
-    #[inline]
-    #[track_caller]
-    fn from((input, output): (&'a I, &'a mut O)) -> Self {
-        match Self::apart(input.as_ref(), output.as_mut()) {
-            Ok(buffers) => buffers,
-            Err(error) => panic!("{error}"),
-        }
     }
 }
 
