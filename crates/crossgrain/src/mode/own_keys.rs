@@ -89,6 +89,7 @@ impl OwnKeys {
     /// # Errors
     /// [`Error::OtherCipher`] for a key of another cipher; nothing is written then.
     pub fn ctr(&self, records: &mut [Record<'_>]) -> Result<(), Error> {
+        let _clear = ClearRegisters;
         self.check(records.iter().map(|record| record.key))?;
         run(&self.count, records, Born::Counter);
         Ok(())
@@ -99,6 +100,7 @@ impl OwnKeys {
     /// # Errors
     /// [`Error::OtherCipher`] for a key of another cipher, [`Error::PartialBlock`] for a part of a block; nothing is written then.
     pub fn ecb(&self, direction: Direction, records: &mut [Record<'_>]) -> Result<(), Error> {
+        let _clear = ClearRegisters;
         self.check_blocks(records)?;
         run(self.way(direction), records, Born::Bytes);
         Ok(())
@@ -109,6 +111,7 @@ impl OwnKeys {
     /// # Errors
     /// As [`OwnKeys::ecb`].
     pub fn cbc(&self, direction: Direction, records: &mut [Record<'_>]) -> Result<(), Error> {
+        let _clear = ClearRegisters;
         self.check_blocks(records)?;
         if direction == Direction::Decrypt {
             run(&self.decrypt, records, Born::Chained);
@@ -133,6 +136,7 @@ impl OwnKeys {
     /// # Errors
     /// [`Error::OtherCipher`] for a key of another cipher.
     pub fn cmac(&self, messages: &[(&Key, &[u8])]) -> Result<Vec<Tag>, Error> {
+        let _clear = ClearRegisters;
         self.check(messages.iter().map(|(key, _)| *key))?;
         let mut tags = vec![Tag::default(); messages.len()];
         let items = messages.iter().zip(&mut tags).collect();
