@@ -170,7 +170,9 @@ fn names(source: &Source) -> Vec<String> {
     while let Some(at) = ["crate::", "super::"].iter().filter_map(|start| rest.find(start)).min() {
         let path = path_of(&rest[at..]);
         for leaf in leaves(path) {
-            names.push(absolute(&source.module, &leaf));
+            let name = absolute(&source.module, &leaf);
+            // A macro for other crates names modules as these do.
+            names.push(name.strip_prefix("internal::").unwrap_or(&name).to_owned());
         }
         rest = &rest[at + path.len()..];
     }

@@ -22,44 +22,44 @@
 #[macro_export]
 macro_rules! for_each_register {
     (all, $W:ident => $run:expr) => {
-        $crate::for_each_register!(@ [Word128 Word256 Word512] $W $run)
+        for_each_register!(@ [Word128 Word256 Word512] $W $run)
     };
     (all_from_widest, $W:ident => $run:expr) => {
-        $crate::for_each_register!(@ [Word512 Word256 Word128] $W $run)
+        for_each_register!(@ [Word512 Word256 Word128] $W $run)
     };
     (without_byte_tables, $W:ident => $run:expr) => {
-        $crate::for_each_register!(@ [Word128 Word256] $W $run)
+        for_each_register!(@ [Word128 Word256] $W $run)
     };
     (widest_without_byte_tables, $W:ident => $run:expr) => {
-        $crate::for_each_register!(@ [Word256] $W $run)
+        for_each_register!(@ [Word256] $W $run)
     };
     (aes, $W:ident => $run:expr) => {
-        $crate::for_each_register!(@ [AesWord128 AesWord256 AesWord512] $W $run)
+        for_each_register!(@ [AesWord128 AesWord256 AesWord512] $W $run)
     };
     // No CPU has VAES on 512 bits without GFNI.
     (aes_without_galois, $W:ident => $run:expr) => {
-        $crate::for_each_register!(@ [AesWord128 AesWord256] $W $run)
+        for_each_register!(@ [AesWord128 AesWord256] $W $run)
     };
     (one_block, $W:ident => $run:expr) => {
-        $crate::for_each_register!(@ [AesWord128] $W $run)
+        for_each_register!(@ [AesWord128] $W $run)
     };
     (carryless_from_widest, $W:ident => $run:expr) => {
-        $crate::for_each_register!(@ [ClmulWord512 ClmulWord256 ClmulWord128] $W $run)
+        for_each_register!(@ [ClmulWord512 ClmulWord256 ClmulWord128] $W $run)
     };
     (galois_of_16, $W:ident => $run:expr) => {
-        $crate::for_each_register!(@ [GfniWord256] $W $run)
+        for_each_register!(@ [GfniWord256] $W $run)
     };
     (galois_of_32, $W:ident => $run:expr) => {
-        $crate::for_each_register!(@ [GfniWord512] $W $run)
+        for_each_register!(@ [GfniWord512] $W $run)
     };
     (byte_tables, $W:ident => $run:expr) => {
-        $crate::for_each_register!(@ [VbmiWord512] $W $run)
+        for_each_register!(@ [VbmiWord512] $W $run)
     };
     (byte_tables_and_galois, $W:ident => $run:expr) => {
-        $crate::for_each_register!(@ [GfniVbmiWord512] $W $run)
+        for_each_register!(@ [GfniVbmiWord512] $W $run)
     };
     (bit_matrices, $W:ident => $run:expr) => {
-        $crate::for_each_register!(@ [GfniWord512] $W $run)
+        for_each_register!(@ [GfniWord512] $W $run)
     };
     (@ [$($Register:ident)*] $W:ident $run:expr) => {
         $({
