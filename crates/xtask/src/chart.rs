@@ -131,14 +131,15 @@ fn tables() -> Result<String> {
 
 /// A picture of a record that was made on this day, if there is anything on it.
 fn draw(picture: &Picture, record: &Record, day: &str) -> Option<String> {
-    let caption = record.caption(day);
     match picture.drawing {
         Drawing::Bars(chart) => {
             let chart = chart(record);
+            let caption = record.caption(day, &chart.peers());
             (!chart.panels.is_empty()).then(|| svg::document(&chart, &caption))
         }
         Drawing::Lines(lines) => {
             let lines = lines(record);
+            let caption = record.caption(day, &lines.peers());
             (!lines.lines.is_empty()).then(|| lines::document(&lines, &caption))
         }
     }
@@ -159,9 +160,14 @@ pub(crate) fn day(record: &Path) -> String {
     kinds.iter().find_map(|kind| name.strip_suffix(kind)).unwrap_or(&name).to_owned()
 }
 
-/// The record of the latest day, by its name; of several of that day, the last machine's.
+/// The record that the pictures of a kind show. All pictures come from one machine and day if a machine has records of
+/// crossgrain and of its peers from one day: the latest such pair. Kinds without a record in that set take their newest one.
 fn newest(kind: &str) -> Option<PathBuf> {
-    newest_in(entries(&root().join(RECORDS)).flat_map(|machine| entries(&machine)), kind)
+    let files = || entries(&root().join(RECORDS)).flat_map(|machine| entries(&machine));
+    let beside = |file: &Path, kind: &str| file.with_file_name(format!("{}{kind}.jsonl", day(file)));
+    let pairs = files().filter(|file| beside(file, OURS).is_file());
+    let of_set = newest_in(pairs, PEERS).map(|file| beside(&file, kind)).filter(|file| file.is_file());
+    of_set.or_else(|| newest_in(files(), kind))
 }
 
 /// The newest record of a kind that was not made on a loaded machine.

@@ -3,8 +3,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-/// The processor's name and the number of threads, as far as the system tells. A virtual machine may cut the name down to
-/// the maker's, so that family and model stand beside it.
+/// The processor's name, family and model, and the numbers of threads and cores that this process may use. Virtual machines
+/// may shorten the name to the maker's, so family and model identify the processor.
 pub(crate) fn machine() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let of_first = |key: &str| {
@@ -16,7 +16,22 @@ pub(crate) fn machine() -> String {
         name += &format!(" (family {family}, model {model})");
     }
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    format!("{name}, {threads} threads")
+    let cores = cores().map_or_else(String::new, |cores| format!(" on {cores} cores"));
+    format!("{name}, {threads} threads{cores}").replace("on 1 cores", "on 1 core")
+}
+
+/// The number of cores that the allowed CPUs belong to. Two hardware threads may share a core. `None` if the system does not say.
+fn cores() -> Option<usize> {
+    let cpus = allowed_cpus();
+    let ranges = cpus.split(',').map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(first.parse::<u32>().ok()?..=last.parse().ok()?)
+    });
+    let ranges: Vec<_> = ranges.collect::<Option<_>>()?;
+    let siblings = ranges.into_iter().flatten().map(|cpu| {
+        std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")).ok()
+    });
+    Some(siblings.collect::<Option<std::collections::BTreeSet<_>>>()?.len())
 }
 
 /// The system's load average of the last minute, as a number in text.

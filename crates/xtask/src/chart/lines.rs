@@ -52,6 +52,13 @@ pub(super) struct Line {
     points: Vec<(u64, f64)>,
 }
 
+impl Lines {
+    /// The names of the other implementations.
+    pub(super) fn peers(&self) -> Vec<&str> {
+        self.lines.iter().filter(|line| !line.is_ours).map(|line| &*line.name).collect()
+    }
+}
+
 /// AES-256-GCM by the length of a message, ours and peers.
 pub(super) fn sealing(record: &Record) -> Lines {
     let mut lines: Vec<Line> = Vec::new();

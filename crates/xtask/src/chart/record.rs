@@ -116,16 +116,19 @@ impl Record {
         Some(words.collect::<Vec<_>>().join(" "))
     }
 
-    /// Where, when and with what it was measured. The day is the name of the record's file.
-    pub(super) fn caption(&self, name: &str) -> [String; 2] {
+    /// Where, when and with what it was measured: the machine, the versions of crossgrain and of the peers `shown`, and the day,
+    /// which is the name of the record's file.
+    pub(super) fn caption(&self, name: &str, shown: &[&str]) -> [String; 2] {
         let ghz = self.ghz.map(|ghz| format!("about {ghz:.2} GHz"));
         let core = limits::core(&self.machine).map(str::to_owned);
         let machine = [Some(self.machine.clone()), core, ghz, Some(self.features.clone())];
         let day = is_day(name).then(|| name.to_owned());
         let rustc = self.rustc.as_ref().map(|version| format!(" by rustc {version}"));
         let mut versions = vec![format!("crossgrain {}{}", self.version, rustc.unwrap_or_default())];
-        for peer in &self.peers {
-            // One library may be there twice, with and without AES instructions.
+        let first_word = |name: &str| name.split(' ').next().unwrap_or_default().to_ascii_lowercase();
+        let is_shown = |peer: &&String| shown.iter().any(|name| first_word(name) == first_word(peer));
+        for peer in self.peers.iter().filter(is_shown) {
+            // The record may list one library twice, with and without AES instructions.
             if !versions.contains(peer) {
                 versions.push(peer.clone());
             }

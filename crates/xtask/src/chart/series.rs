@@ -50,6 +50,12 @@ impl Chart {
     fn new(title: &'static str, series: [&'static str; SERIES], panels: impl Iterator<Item = Panel>) -> Self {
         Self { title, series, panels: panels.filter(|panel| !panel.rows.is_empty()).collect() }
     }
+
+    /// The names of the other implementations.
+    pub(super) fn peers(&self) -> Vec<&str> {
+        let rows = self.panels.iter().flat_map(|panel| &panel.rows);
+        rows.filter(|row| !row.is_ours).map(|row| &*row.name).collect()
+    }
 }
 
 /// The fastest first.
@@ -139,8 +145,8 @@ pub(super) fn representations(record: &Record) -> Chart {
             })
             .partition(|row| row.name == "blocks");
         [
-            Panel { heading: format!("{name}, on blocks as they come"), rows: sorted(whole) },
-            Panel { heading: format!("{name}, less the way into slices and out"), rows: sorted(sliced) },
+            Panel { heading: format!("{name}, whole blocks in order"), rows: sorted(whole) },
+            Panel { heading: format!("{name}, sliced, without the conversions"), rows: sorted(sliced) },
         ]
     });
     let title = "Whole ciphers by representation and width, one thread";
@@ -160,14 +166,14 @@ pub(super) fn calls(record: &Record) -> Chart {
         let one_by_one = record.speed(&format!("calls/{kind}/block-by-block/{blocks}"), speed.bytes);
         let name = if blocks == "1" { "1 block".to_owned() } else { format!("{blocks} blocks") };
         let row = Row::ours(name, "", [Some(speed.gb_per_s), one_by_one]);
-        push(&mut panels, kind.replace('/', ", "), row);
+        push(&mut panels, heading(kind), row);
     }
     Chart::new("Calls of few blocks, one thread", ["at once", "block by block"], panels.into_iter())
 }
 
 /// The same work by more and more threads.
 pub(super) fn threads(record: &Record) -> Chart {
-    by_last(record, "More and more threads, 8 MiB at a time", "threads/", |_, threads| match threads {
+    by_last(record, "AES by number of threads, 8 MiB at a time", "threads/", |_, threads| match threads {
         1 => "1 thread".to_owned(),
         _ => format!("{threads} threads"),
     })
@@ -177,11 +183,31 @@ pub(super) fn threads(record: &Record) -> Chart {
 fn by_last(record: &Record, title: &'static str, start: &str, name: fn(u64, u64) -> String) -> Chart {
     let mut panels: Vec<Panel> = Vec::new();
     for (id, speed) in record.below(start) {
-        let heading = id.rsplit_once('/').map_or(id, |(heading, _)| heading).replace('/', ", ");
+        let heading = heading(id.rsplit_once('/').map_or(id, |(kind, _)| kind));
         let row = Row::ours(name(speed.bytes, speed.threads), "", [Some(speed.gb_per_s), None]);
         push(&mut panels, heading, row);
     }
     Chart::new(title, [""; SERIES], panels.into_iter())
+}
+
+/// Variants as records name them, and what readers call them.
+const CHOICES: [(&str, &str); 3] = [
+    ("best", "the default plan"),
+    ("without-aes", "without AES instructions"),
+    ("u64", "64-bit words"),
+];
+
+/// The heading of a panel for an id such as `aes-128-ctr/without-aes`.
+fn heading(id: &str) -> String {
+    let (subject, choice) = id.split_once('/').map_or((id, None), |(subject, choice)| (subject, Some(choice)));
+    let words = subject.split('-').map(|word| match word {
+        "aes" | "ecb" | "cbc" | "ctr" | "xts" | "gcm" | "ocb" | "sm4" => word.to_uppercase(),
+        "decrypt" => "decryption".to_owned(),
+        _ => word.chars().take(1).flat_map(char::to_uppercase).chain(word.chars().skip(1)).collect(),
+    });
+    let subject = words.collect::<Vec<_>>().join("-").replace("-decryption", " decryption");
+    let known = |choice| CHOICES.iter().find(|(id, _)| *id == choice).map_or(choice, |(_, name)| *name);
+    choice.map_or_else(|| subject.clone(), |choice| format!("{subject}, {}", known(choice)))
 }
 
 /// Puts a row below the others of its heading.
@@ -202,10 +228,10 @@ pub(super) fn plans(record: &Record) -> Chart {
         let step = steps().find(|step| step.contains("crypt/") || step.contains("-walk/")).or(steps().nth(1));
         let representation = step.and_then(|step| step.split('/').nth(1)).unwrap_or_default();
         let row = Row::ours(&planned.cap, representation, [Some(planned.gb_per_s), Some(mixed)]);
-        push(&mut panels, planned.job.clone(), row);
+        push(&mut panels, heading(&planned.job), row);
     }
     panels.iter_mut().for_each(|panel| panel.rows = sorted(std::mem::take(&mut panel.rows)));
-    let title = "The best plan under every cap of instructions, one thread";
+    let title = "The best plan under each limit on instructions, one thread";
     Chart::new(title, ["best plan", "best that mixes representations"], panels.into_iter())
 }
 

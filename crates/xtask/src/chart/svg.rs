@@ -148,8 +148,12 @@ impl Page {
     fn row(&mut self, row: &Row, scale: &Scale) {
         let (top, height) = (self.height, row_height(row));
         let middle = top + height / 2.0;
-        self.text("name", BARS - 10.0, middle - 2.0, &row.name);
-        self.text("note", BARS - 10.0, middle + 12.0, &row.note);
+        // A name without a note is centred on the bars.
+        let baseline = if row.note.is_empty() { middle + 5.0 } else { middle - 2.0 };
+        self.text("name", BARS - 10.0, baseline, &row.name);
+        if !row.note.is_empty() {
+            self.text("note", BARS - 10.0, middle + 12.0, &row.note);
+        }
         let mut y = middle - bars_height(row) / 2.0;
         for (index, speed) in row.speeds.into_iter().enumerate() {
             if let Some(speed) = speed {

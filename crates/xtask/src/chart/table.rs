@@ -40,6 +40,6 @@ pub(super) fn speeds(record: &Record, day: &str) -> String {
         });
         let _ = writeln!(text, "| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
     }
-    let _ = writeln!(text, "\n{}.", record.caption(day).join(" · "));
+    let _ = writeln!(text, "\n{}.", record.caption(day, &COLUMNS.map(|(name, _)| name)).join(" · "));
     text
 }

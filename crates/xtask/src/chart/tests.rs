@@ -90,6 +90,9 @@ fn the_caption_says_where_when_and_with_what() {
     assert_has(&texts, &[machine, &format!("{versions} · 2026-11-20")]);
     let texts = self::texts(&draw(&record(HEAD, &SPEEDS), "latest").unwrap());
     assert_has(&texts, &[versions]);
+    let ours = [("aes-128-ctr/again/1048576/crossgrain", 26.2)];
+    let alone = self::texts(&draw(&record(HEAD, &ours), "2026-11-20").unwrap());
+    assert_has(&alone, &["crossgrain 0.1.0 by rustc 1.95.0 · 2026-11-20"]);
 }
 
 #[test]
@@ -166,7 +169,7 @@ fn lengths_and_threads_are_in_order() {
         (series::threads, &["1 thread", "24.3", "2 threads", "44.9"]),
     ] {
         let texts = texts(&drawn(chart, &record, "2026-11-20").unwrap());
-        assert_has(&texts, &["aes-128-ctr, best"]);
+        assert_has(&texts, &["AES-128-CTR, the default plan"]);
         let places = names.iter().map(|name| texts.iter().position(|text| text == name).expect(name));
         assert!(places.is_sorted(), "{texts:?}");
     }
@@ -227,7 +230,7 @@ fn calls_at_once_stand_beside_block_by_block() {
     let texts = texts(&svg);
     assert_has(
         &texts,
-        &["aes-128, best", "1 block", "1.52", "1.51", "64 blocks", "22.7", "serpent-256, best", "2.25"],
+        &["AES-128, the default plan", "1 block", "1.52", "1.51", "64 blocks", "22.7", "Serpent-256, the default plan", "2.25"],
     );
     assert_has(&texts, &["at once", "block by block"]);
 }
@@ -243,7 +246,7 @@ fn plans_stand_beside_the_best_that_mixes() {
     let texts = texts(&svg);
     assert_has(
         &texts,
-        &["aes-128-ecb", "portable", "bitsliced64", "0.43", "0.40", "avx512", "blocks", "23.2", "4.00"],
+        &["AES-128-ECB", "portable", "bitsliced64", "0.43", "0.40", "avx512", "blocks", "23.2", "4.00"],
     );
 }
 
