@@ -1,11 +1,12 @@
 //! Bit-sliced ciphers: a thread computes 32 blocks, and each word holds the same bit of all of them.
 //!
-//! A state has four columns, one for each 32-bit word of a block in memory (a column of AES, a word of
-//! Serpent). Word `8·row + bit` of a column is bit `bit` of its byte `row`. Input and output are transposed
-//! as 32 × 32 bit matrices. The blocks of 32 neighbouring threads are interleaved: block i of thread t is
-//! block 32·i + t, so neighbouring threads access neighbouring blocks. The counters of a thread are 32 apart.
-//! Only the lowest word of each is transposed. Each higher word has one of two values, chosen per lane by the
-//! carry.
+//! * State: four columns, one for each 32-bit word of a block in memory (a column of AES, a word of Serpent).
+//!   Word `8·row + bit` of a column is bit `bit` of its byte `row`.
+//! * Input and output: each column is transposed as a 32 × 32 bit matrix.
+//! * Blocks: those of 32 neighbouring threads are interleaved. Block i of thread t is block 32·i + t, so
+//!   neighbouring threads access neighbouring blocks.
+//! * Counters: those of a thread are 32 apart. Only the lowest word of each is transposed. Each higher word
+//!   has one of two values, chosen per lane by the carry.
 
 use super::serpent::SHARED;
 use super::text::{PARTS, Text, counter, mapped, words};

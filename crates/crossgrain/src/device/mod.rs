@@ -9,9 +9,10 @@
 //! number to `goal`, which is another buffer. `keys` holds the words of [`Kernel::keys`], `job` those of
 //! [`Kernel::job`]. In CUDA C `keys` is a variable in constant memory and the other three are parameters. In
 //! WGSL they are the bindings 0 (`source`), 1 (`goal`), 2 (`keys`) and 3 (`job`) of group 0; `keys` and `job`
-//! are in uniform memory. Keys are declared as vectors of four words, as uniform memory requires. Invariant:
-//! programs of gates have no look-up or branch that depends on secrets. Programs with tables look up at
-//! secret addresses and need the policy `any`.
+//! are in uniform memory. Keys are declared as vectors of four words, as uniform memory requires.
+//!
+//! Invariant: programs of gates have no look-up or branch that depends on secrets. Programs with tables look
+//! up at secret addresses and need the policy `any`.
 
 mod aes;
 mod bits;
@@ -111,8 +112,8 @@ pub struct Listing {
     pub text: String,
     /// The number of threads in a group.
     pub group_threads: u32,
-    /// The number of bytes of dynamic shared memory that a CUDA launch must request. It is used for more than
-    /// a text may declare.
+    /// The dynamic shared memory that a CUDA launch must request, in bytes. It is only for groups that need
+    /// more than a text may declare.
     pub dynamic_bytes: u32,
     /// Whether it reads from `source`.
     pub reads_source: bool,

@@ -1,10 +1,12 @@
 //! Whole rounds as bit circuits for hardware, built from the same source as the parts.
 //!
 //! Inputs 0 to 127 are the state, 128 to 255 the round key; the outputs are the next state. Bit 8·i + j is
-//! bit j of byte i, with bit 0 the least significant. An AES encryption round is SubBytes, ShiftRows,
-//! MixColumns and AddRoundKey. A decryption round is InvShiftRows, InvSubBytes, AddRoundKey and InvMixColumns
-//! (FIPS 197 §5.1 and §5.3). Round i of Serpent adds the key, then applies S-box i modulo 8 and the linear
-//! transformation. The inverse round undoes these steps.
+//! bit j of byte i, with bit 0 the least significant.
+//!
+//! * AES encryption: SubBytes, ShiftRows, MixColumns, AddRoundKey.
+//! * AES decryption: InvShiftRows, InvSubBytes, AddRoundKey, InvMixColumns (FIPS 197 §5.1 and §5.3).
+//! * Serpent, round i: add the key, then S-box i modulo 8 and the linear transformation. The inverse round
+//!   undoes these steps.
 
 use super::{Task, aes, serpent};
 use crate::circuit::named::{Named, add_constant};

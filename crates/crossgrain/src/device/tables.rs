@@ -1,15 +1,24 @@
 //! AES with T-tables, which combine SubBytes and MixColumns. Each thread computes its blocks one after
 //! another.
 //!
-//! The tables are in the shared memory of a group, in 32 copies, so that each thread of a warp reads from its
-//! own bank. Word `32·(2·byte + table % 2) + lane` belongs to a pair of tables, word `32·byte + lane` to a
-//! single table. Four tables take 128 KiB, and an address is then one byte permutation. A single table takes
-//! 32 KiB; the other three tables' words are rotations of its words. The counters of a thread differ by
-//! multiples of 256. Until they carry out of their lowest 16 bits, only one byte changes. The contributions
-//! of the other bytes to rounds 1 and 2 are kept, which leaves 5 of these rounds' 32 look-ups. Decryption
-//! uses the round keys of the equivalent inverse cipher. No byte of a table entry is the InvSubBytes value
-//! for the last round. But the XOR of an entry's bytes is this value, since the coefficients of InvMixColumns
-//! sum to 1. Source: the Rijndael submission §5.2.1 and 5.3.3. The tables are those of `part::aes::table`.
+//! The tables are in the shared memory of a group, in 32 copies, so that each thread of a warp reads from a
+//! separate bank:
+//!
+//! * Four tables take 128 KiB. Word `32·(2·byte + table % 2) + lane` belongs to a pair of tables, and an
+//!   address is one byte permutation.
+//! * A single table takes 32 KiB. Its entry is word `32·byte + lane`; the other three tables' entries are
+//!   rotations of it.
+//!
+//! The counters of a thread differ by multiples of 256. Until they carry out of their lowest 16 bits, only
+//! one byte changes. The contributions of the other bytes to rounds 1 and 2 are kept, which leaves 5 of these
+//! rounds' 32 look-ups.
+//!
+//! Decryption uses the round keys of the equivalent inverse cipher. No byte of a table entry is the
+//! InvSubBytes value for the last round. But the XOR of an entry's bytes is this value, since the
+//! coefficients of InvMixColumns sum to 1.
+//!
+//! Source: the Rijndael submission §5.2.1 and 5.3.3. The tables are those of `part::aes::table`.
+//!
 //! Warning: **addresses are secret.** Bank conflicts do not reveal them, but nothing more is guaranteed. Use
 //! it only under policy `any`.
 

@@ -2,12 +2,16 @@
 //!
 //! The other fifteen bytes contribute the same to rounds 1 and 2 of all 256 counters. Their contribution is
 //! five words, each bit of which is one bit of all 32 lanes. It is computed once, by the rounds themselves,
-//! with zero as the moving byte: the S-box constant is in the round keys, so the S-box maps zero to zero, and
-//! the byte adds nothing to its column. Then follow eight runs of 32 blocks. In each run rounds 1 and 2 need
-//! five S-boxes instead of 32. The counters of 256 neighbouring threads begin at a multiple of 65,536.
-//! Neighbours differ in the lowest byte, so they write neighbouring blocks. These threads form a group that
-//! executes round by round in lockstep. The program is longer than the instruction cache next to a scheduler,
-//! and threads at different rounds would fetch it by turns. Source: as `part::aes::walk`.
+//! with zero as the moving byte. The S-box constant is in the round keys, so the S-box maps zero to zero. A
+//! zero byte adds nothing to its column. Then follow eight runs of 32 blocks. In each run rounds 1 and 2 need
+//! five S-boxes instead of 32.
+//!
+//! The counters of 256 neighbouring threads begin at a multiple of 65,536. Neighbours differ in the lowest
+//! byte, so they write neighbouring blocks. These threads form a group that executes round by round in
+//! lockstep. The program is longer than the instruction cache next to a scheduler, and threads at different
+//! rounds would fetch it by turns.
+//!
+//! Source: as `part::aes::walk`.
 
 use super::aes::{forward_parts, keyed, last_round, middle_round, part_gates};
 use super::bits::{self, COLUMNS, ROWS, column_words};

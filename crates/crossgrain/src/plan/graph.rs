@@ -1,10 +1,17 @@
 //! The graph of a job: its nodes are positions between the cipher's steps, its edges come from the variant
 //! table.
 //!
-//! A node is a pair of a position and a representation. An edge is a variant that computes one or more steps,
-//! or a conversion. Edges are built only from the table, so a new row adds new edges. A key search has the
-//! steps of `part::search`: schedule, rounds, comparison. Its source provides keys; its sink receives the
-//! keys that may be right.
+//! A node is a pair of a position and a representation. Each usable row of the table adds edges:
+//!
+//! * A load is a source for jobs on bytes, and a conversion from `blocks`.
+//! * A store is a sink, and a conversion to `blocks`.
+//! * A counter is a source; an encrypting counter leads from the source to the last position.
+//! * A part on a tile leads over the steps that it computes, at every position where they occur.
+//! * A whole cipher leads from the source to the sink.
+//!
+//! Edges are built only from the table, so a new row adds new edges. A key search has the steps of
+//! `part::search`: schedule, rounds, comparison. Its source provides keys; its sink receives the keys that
+//! may be right.
 
 use super::compose::{Cost, Edge, Flow, Node, Path, Step};
 use super::costs::Costs;

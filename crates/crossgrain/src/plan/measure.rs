@@ -13,7 +13,9 @@
 //! be timed right after every sample, because cores run slower while wide registers are in use.
 //!
 //! Sources: the advice of Highway's auto-tuner and of StarPU's calibration; FFTW's planner takes the fastest
-//! sample. Invariant: this module reads no clock. Subjects do, or simulate one.
+//! sample.
+//!
+//! Invariant: this module reads no clock. Subjects do, or simulate one.
 
 /// Work that can be repeated and reports its duration.
 pub trait Subject {

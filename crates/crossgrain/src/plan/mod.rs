@@ -1,12 +1,16 @@
 //! Plans: the variants that a job runs through, and the choice of the cheapest ones.
 //!
-//! A [`Job`] names a cipher, a direction and a source of blocks. `choose` builds the job's graph
-//! (`graph`), whose edges are the usable rows of the variant table with their costs, and takes shortest
-//! paths through it ([`compose`]). The result is a list of [`Plan`]s, widest bundle first. If the user forces
-//! variants, `force` builds the plan around them instead.
+//! A [`Job`] names a cipher, a direction and a source of blocks. The choice of its plans (`choose`):
 //!
-//! Costs are shipped estimates or measurements. `measure` and `trial` time variants.
-//! `place` adds devices to a graph. [`Plans`] stores plans and reads them back.
+//! ```text
+//! graph    nodes: position between steps × representation; edges: usable rows of the table, with costs
+//! plan 1   cheapest path for 1 MiB
+//! plan 2…  cheapest paths for 4096, 1024, 256 and 16 bytes, each kept only if its bundle is narrower
+//! ```
+//!
+//! [`compose`] finds the paths. If the user forces variants, `force` builds the plan around them instead.
+//! Costs are shipped estimates or measurements ([`Costs`]). `measure` and `trial` time variants. `place` adds
+//! devices to a graph. [`Plans`] stores plans and reads them back.
 
 pub mod compose;
 mod costs;

@@ -2,8 +2,9 @@
 //!
 //! A device's memory is one more representation of a flow, called [`Place::name`]. Upload is a source into
 //! it, download is a sink out of it, and the cipher is a single edge between them. The ordinary shortest-path
-//! search therefore decides whether a job runs on a device. Invariant: the costs are those of a complete run
-//! from and to host memory, including opening the device.
+//! search therefore decides whether a job runs on a device.
+//!
+//! Invariant: the costs are those of a complete run from and to host memory, including opening the device.
 
 use super::compose::{Cost, Edge, Error, Flow, Node};
 

@@ -1,12 +1,15 @@
 //! Rows of described ciphers: the whole cipher on tiles, in every shape and with every method that may be the
 //! fastest.
 //!
-//! Words of 32 bits are in lanes of registers, with several bundles side by side. A round is one dependency
-//! chain, in which each instruction waits for the one before it, so other bundles fill the gaps. Bytes take
-//! sixteen registers per bundle. One bundle fills the register file, and a second pays only if the chains are
-//! as long as in Kuznyechik's L. If a round changes at most half of a block, as in Camellia, it can run over
-//! all bundles of a tile in memory. No CPU has VAES on 512 bits without GFNI, or GFNI on 512 bits without
-//! VBMI. Rows that only such a CPU would choose are omitted.
+//! * Words of 32 bits are in lanes of registers, with several bundles side by side. A round is one dependency
+//!   chain, in which each instruction waits for the one before it.
+//! * Bytes take sixteen registers per bundle, so one bundle fills the register file. A second one pays only
+//!   if the chains are as long as in Kuznyechik's L.
+//! * If a round changes at most half of a block, as in Camellia, it can run over all bundles of a tile in
+//!   memory.
+//!
+//! No CPU has VAES on 512 bits without GFNI, or GFNI on 512 bits without VBMI. Rows that only such a CPU
+//! would choose are omitted.
 
 use super::Variant;
 use super::table::{bitsliced, by, part};

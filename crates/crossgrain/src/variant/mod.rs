@@ -169,8 +169,8 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// Whether the ciphers of a family can use it: it is one of their parts, or it converts to or from a
-    /// representation in which they have parts.
+    /// Whether the ciphers of a family can use it. It is one of their parts, or it has the representation of
+    /// one of them.
     pub fn serves(&self, family: Family) -> bool {
         let is_part = |row: &Self| row.family == Some(family) && matches!(row.action, Action::Tile(..));
         match self.family {

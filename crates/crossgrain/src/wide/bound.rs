@@ -1,8 +1,9 @@
 //! Variants bound to a key, and the modes on top of them. A variant only replaces blocks by their encryption
 //! or decryption.
 //!
-//! Source: SP 800-38A §6, with other block sizes. Invariant: buffers with keystream or decrypted blocks are
-//! wiped.
+//! Source: SP 800-38A §6, with other block sizes.
+//!
+//! Invariant: buffers with keystream or decrypted blocks are wiped.
 
 use super::State;
 use super::rows::{Row, Variant, rows};

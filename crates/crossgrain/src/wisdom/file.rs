@@ -77,7 +77,7 @@ impl Wisdom {
     }
 
     /// Merges these costs into a file and returns the result. These costs take precedence over those in the
-    /// file. A refused file is replaced, unless it is from a newer version.
+    /// file. A refused file is replaced, unless it is from a newer version or cannot be read.
     ///
     /// # Errors
     /// [`Refused::NotRegular`], [`Refused::Unwritable`], [`Refused::Unreadable`], [`Refused::Future`]. The

@@ -28,8 +28,8 @@ pub(super) fn sliced(starts: &[[Block; START_BLOCKS]], columns: usize) -> Zeroiz
     words
 }
 
-/// Adds `start_column`: a column of the start of 32 keys, from eight vectors of the table and a word of the
-/// outer key, which is spread over all lanes.
+/// Adds `start_column`, which loads a column of the start of 32 keys. It XORs eight vectors of the table and
+/// a word of the outer key, spread over all lanes.
 pub(super) fn start_column(text: &mut Text) {
     let vector = if text.language == Language::Cuda { "uint4" } else { "vec4<u32>" };
     let names: Vec<_> = (0..8).map(|at| format!("v{at}")).collect();

@@ -4,8 +4,10 @@
 //! loops (`device::rolled`) and nested loops. A thread computes all round keys of its keys and keeps them in
 //! private memory, where the rounds read them. Decryption, which reads them from last to first, therefore
 //! needs no special case. The memory is up to 8704 bytes. This is 512 more than WebGPU guarantees, but native
-//! drivers accept it. All sixteen bytes of the result are compared. Data that is equal for all keys is in
-//! `keys`, one byte per vector: the output, its mask, the input, and the schedule's constants.
+//! drivers accept it.
+//!
+//! All sixteen bytes of the result are compared. Data that is equal for all keys is in `keys`, one byte per
+//! vector: the output, its mask, the input, and the schedule's constants.
 
 use super::begun::{loaded, start_column};
 use super::{GROUP_THREADS, Programs, Search};

@@ -1,16 +1,19 @@
-//! Key search as GPU programs: a known block, and many keys that are the XOR of an outer key and a table's
-//! key.
+//! Key search as GPU programs: a known block, and many keys, each the XOR of an outer key and a key of a
+//! table.
 //!
-//! `source` holds a *row* of three four-word vectors for each outer key. The inner table begins at vector
-//! `table` of the job. Vector q of bundle b is `table + q·bundles + b`, so neighbouring threads read
-//! neighbouring vectors. A thread takes one outer key and one bundle. A bundle is 32 keys, bit-sliced, or a
-//! single key of Serpent. The start of a key is as in `part::search`. For AES encryption round 1 has been
-//! done, and for Serpent decryption the schedule has been run to its end. For described ciphers the start is
-//! the key. `keys` holds the words of [`Search::constants`], the known data. `goal` receives hits. Word 0 is
-//! their count. From word 2 on there are two words per hit (the thread and its lanes) as long as there is room.
+//! * `source`: first a *row* of three four-word vectors per outer key, then from vector `table` of the job
+//!   the inner table. Vector q of bundle b is `table + q·bundles + b`, so neighbouring threads read
+//!   neighbouring vectors.
+//! * `keys`: the words of [`Search::constants`], the known data.
+//! * `goal`: the hits. Word 0 is their count. From word 2 on there are two words per hit (the thread and its
+//!   lanes), as long as there is room.
 //!
-//! Invariants: a hit may be a wrong key. No right key is missed if there is room for all hits, and if no byte
-//! of a key is varied both by an outer key and by the table.
+//! A thread takes one outer key and one bundle, which is 32 keys, bit-sliced, or a single key of Serpent. The
+//! start of a key is as in `part::search`. For AES encryption round 1 has been done, and for Serpent
+//! decryption the schedule has been run to its end. For described ciphers the start is the key.
+//!
+//! Invariants: a hit may be a wrong key. No right key is missed if `goal` has room for all hits, and if outer
+//! keys and the table vary different bytes.
 
 mod aes;
 mod begun;
@@ -260,7 +263,7 @@ impl Search {
     }
 
     /// Ends the program's text. `body` computes `hits` from the vectors `o0` to `o2` of the thread's outer
-    /// key and the vectors of its bundle, the first of which is at index `at`.
+    /// key and the vectors of its bundle. The first of these is at index `at`.
     fn ended(self, text: Text, group_threads: u32, body: &str) -> String {
         let body = format!(
             "    let outer = thread / job.bundles;

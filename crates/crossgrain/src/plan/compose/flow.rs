@@ -3,8 +3,10 @@
 //! Position `p` is before part `p`, counted from 0. The last position is after the last part. A variant of
 //! one part leads from its position to the next; a conversion stays at its position. Parts with the same name
 //! are the same computation, so a variant is added at every position where its parts occur, and repeated
-//! rounds need one call. Invariant: every edge leads forward or stays at its position, joins nodes of this
-//! flow, and has a sound cost.
+//! rounds need one call.
+//!
+//! Invariant: every edge leads forward or stays at its position, joins nodes of this flow, and has a sound
+//! cost.
 
 use std::ops::Range;
 
@@ -238,8 +240,8 @@ impl Flow {
         self.edge(Edge { name: name.to_owned(), from, to, cost })
     }
 
-    /// Adds a single edge. It can be a variant or conversion at one position, a source that also computes the
-    /// first parts, a sink that also computes the last ones, or an edge from source to sink.
+    /// Adds a single edge. It can be a variant or conversion at one position, or an edge from source to sink.
+    /// It can also be a source that computes the first parts, or a sink that computes the last ones.
     ///
     /// # Errors
     /// [`Error::BadCost`]; [`Error::UnknownRepresentation`]; [`Error::BadEdge`] if it joins a node to itself,

@@ -3,8 +3,9 @@
 //! Nodes and arcs are indices. The search runs backwards from the sink and gives every node its remaining
 //! distance. The path is then built forwards: at each node it takes the first arc, in order of names, on a
 //! shortest path. Among equally short paths the first in order of names is therefore chosen, whatever order
-//! the search used. Invariant: arcs are numbered in the order of their names, so comparing indices compares
-//! names.
+//! the search used.
+//!
+//! Invariant: arcs are numbered in the order of their names, so comparing indices compares names.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,10 +1,11 @@
 //! The k best paths: Yen's search for loopless paths, in Lawler's form.
 //!
 //! A space is the set of paths that share a prefix and do not continue with certain arcs. After its best path
-//! is taken, the rest of the space is partitioned into smaller spaces: one for each node where a path can
-//! leave the best one. The next best path overall is the best path of one of the spaces. Source: Lawler, "A
-//! procedure for computing the k best solutions to discrete optimization problems and its application to the
-//! shortest path problem", Management Science 18 (1972).
+//! is taken, the rest of the space is partitioned into smaller spaces. Each node where a path can leave the
+//! best one gives a space. The next best path overall is the best path of one of the spaces.
+//!
+//! Source: Lawler, "A procedure for computing the k best solutions to discrete optimization problems and its
+//! application to the shortest path problem", Management Science 18 (1972).
 //!
 //! A detour is a sequence of conversions that one conversion can replace at no higher cost. Paths with a
 //! detour are skipped, since they add no information.

@@ -1,9 +1,9 @@
 //! The best paths that mix representations.
 //!
 //! A path is mixed if it computes two consecutive parts in different representations, with conversions
-//! between them. The cheapest path through a given change of representation has three sections: the cheapest
-//! path to the change, the cheapest conversions, and the cheapest path from there on. One search for the
-//! first sections and one for the last serve all changes.
+//! between them. The cheapest path through a given change of representation has three sections, each the
+//! cheapest of its kind: the path to the change, the conversions, and the path from there on. One search for
+//! the first sections and one for the last serve all changes.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -56,7 +56,7 @@ impl Graph<'_> {
         found
     }
 
-    /// The best paths from the source whose last arc computes a part, by their last node, and the best paths
+    /// The best paths from the source whose last arc computes a part, by their last node. Then the best paths
     /// to the sink whose first arc computes a part, by their first node.
     fn ways(&self) -> (Ways, Ways) {
         let to_here = self.lengths(self.source(), None, Along::Forwards, |_| true);

@@ -23,9 +23,10 @@
 //! # Ok::<(), crossgrain::plan::compose::Error>(())
 //! ```
 //!
-//! Invariants: the cost of a path is the exact sum of its edges' costs, without rounding. Among equal sums
-//! the path with fewer edges wins, then the path whose names come first. The result therefore does not depend
-//! on the order in which edges were added. This module uses nothing else of the crate.
+//! Invariants: paths are compared by the sums of their edges' costs, which are added without rounding. Among
+//! equal sums the path with fewer edges wins, then the path whose names come first. The result therefore does
+//! not depend on the order in which edges were added. Apart from helpers for the text of errors, this module
+//! uses nothing else of the crate.
 
 mod error;
 mod every;

@@ -2,13 +2,15 @@
 //! of bytes and record the calls. Schedule, rounds and last rounds are therefore the CPU's source. The gates
 //! inside a call are traced from the same circuits.
 //!
-//! A turn of the loop is the number of rounds after which the schedule's words are in the same places again:
-//! 1, 3 and 2 rounds for keys of 4, 6 and 8 words. The loop variable is the number of the turn's first round
-//! constant. Four bytes are compared: those of one column before the last ShiftRows or InvShiftRows. This
-//! takes four more S-boxes than two bytes would, but leaves the host hardly any wrong keys to try. If no
-//! column has enough known bits, all sixteen bytes are compared, which takes 24 S-boxes more, out of about
-//! 200. Decryption begins with a loop through the schedule; one turn computes as many words as a key has.
-//! During the rounds the schedule is then undone word by word, as on the CPU.
+//! After a turn of the loop the schedule's words are in the same places again. A turn is 1, 3 or 2 rounds for
+//! keys of 4, 6 or 8 words. The loop variable is the number of the turn's first round constant.
+//!
+//! Four bytes are compared: those of one column before the last ShiftRows or InvShiftRows. This takes four
+//! more S-boxes than two bytes would, but leaves the host hardly any wrong keys to try. If no column has
+//! enough known bits, all sixteen bytes are compared, which takes 24 S-boxes more, out of about 200.
+//!
+//! Decryption begins with a loop through the schedule; one turn computes as many words as a key has. During
+//! the rounds the schedule is then undone word by word, as on the CPU.
 
 mod record;
 
