@@ -1,9 +1,9 @@
 //! The best paths that mix representations.
 //!
 //! A path is mixed if it computes two consecutive parts in different representations, with conversions
-//! between them. The cheapest path through a given change of representation has three sections, each the
-//! cheapest of its kind: the path to the change, the conversions, and the path from there on. One search for
-//! the first sections and one for the last serve all changes.
+//! between them. The cheapest path through a given change of representation has three sections: the path to
+//! the change, the conversions, and the path from there on. Each section is the cheapest of its kind. One
+//! search for the first sections and one for the last serve all changes.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
