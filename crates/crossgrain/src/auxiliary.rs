@@ -1,18 +1,21 @@
-//! Auxiliary files: wisdom, plans, costs, rules, caches. They are regular files, and opening one never waits.
+//! Auxiliary files: wisdom, plans, costs, rules, caches. They must be regular files, and opening one never
+//! blocks.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::Path;
 
-/// Opens an auxiliary file, or creates it if `options` say so. A pipe is not waited for.
+/// Opens an auxiliary file, or creates it if `options` say so. Does not wait for the other end of a pipe.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidInput`] for a pipe, socket or device, [`io::ErrorKind::IsADirectory`], and what the system refuses.
+/// [`io::ErrorKind::InvalidInput`] for a pipe, socket or device, [`io::ErrorKind::IsADirectory`], and errors
+/// of the system.
 pub fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK);
     let opened = options.open(path);
-    // A pipe without a reader and a socket cannot be opened at all; the system's reason does not say what they are.
+    // Opening a socket, or a pipe without a reader, fails with a system error that does not name the file
+    // type.
     let kind = match &opened {
         Ok(file) => file.metadata()?.file_type(),
         Err(_) => match path.metadata() {

@@ -1,4 +1,4 @@
-//! What every layer shares: the block, the ciphers by name, the key, the direction, the errors.
+//! Types that all layers share: the block, cipher names, keys, directions and errors.
 
 use std::fmt;
 use std::io;
@@ -9,16 +9,16 @@ use zeroize::Zeroizing;
 use crate::text::{quoted, reason as reason_of};
 use crate::word::ClearRegisters;
 
-/// Bytes in one block.
+/// The size of a block, in bytes.
 pub const BLOCK_BYTES: usize = 16;
 
-/// The longest key of any cipher here, in bytes.
+/// The longest key of any cipher in the registry, in bytes.
 const KEY_BYTES_MAX: usize = 32;
 
-/// Sixteen bytes of cipher state, in the order in which they stand in a file.
+/// Sixteen bytes of cipher state, in the order of bytes in a file.
 pub type Block = [u8; BLOCK_BYTES];
 
-/// Whether blocks are enciphered or deciphered.
+/// The direction of a cipher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Plaintext to ciphertext.
@@ -31,7 +31,7 @@ impl Direction {
     /// Both directions, in the order in which tables list them.
     pub const ALL: [Self; 2] = [Self::Encrypt, Self::Decrypt];
 
-    /// `encrypt` or `decrypt`, as it stands in variant names.
+    /// `encrypt` or `decrypt`, as in variant names.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Encrypt => "encrypt",
@@ -40,7 +40,7 @@ impl Direction {
     }
 }
 
-/// [`Family`] and [`Cipher`] as the registry of ciphers has them.
+/// Defines [`Family`] and [`Cipher`] from the registry of ciphers.
 macro_rules! names {
     ($(
         $(#[doc = $about:literal])+
@@ -48,7 +48,7 @@ macro_rules! names {
             $cipher:ident $text:literal $title:literal: $key_bytes:tt bytes, $rounds:literal rounds, $($type:ident)+;
         )+}
     )+) => {
-        /// Ciphers that differ in nothing but the size of the key: they share their steps, and so their variants.
+        /// Ciphers that differ only in key size. They share their steps, and therefore their variants.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Family {
@@ -56,7 +56,7 @@ macro_rules! names {
         }
 
         impl Family {
-            /// The first of its ciphers, for which costs are estimated.
+            /// The family's first cipher. The shipped cost estimates are for it.
             pub(crate) fn first(self) -> Cipher {
                 Cipher::ALL.into_iter().find(|cipher| cipher.family() == self).expect("no family is empty")
             }
@@ -74,23 +74,24 @@ macro_rules! names {
             pub const ALL: [Self; [$($( #[cfg($of)] Self::$cipher, )+)+].len()] =
                 [$($( #[cfg($of)] Self::$cipher, )+)+];
 
-            /// The ciphers that it shares its steps with.
+            /// The cipher's family.
             #[doc(hidden)]
             pub const fn family(self) -> Family {
                 match self { $($( #[cfg($of)] Self::$cipher => Family::$family, )+)+ }
             }
 
-            /// The name users type, such as `aes-256`.
+            /// The name that users type, for example `aes-256`.
             pub const fn name(self) -> &'static str {
                 match self { $($( #[cfg($of)] Self::$cipher => $text, )+)+ }
             }
 
-            /// Bytes in a key.
+            /// The size of a key, in bytes.
             pub const fn key_bytes(self) -> usize {
                 match self { $($( #[cfg($of)] Self::$cipher => $key_bytes, )+)+ }
             }
 
-            /// Rounds, as the cipher's standard counts them: for AES, Nr of FIPS 197, table 3.
+            /// The number of rounds, counted as in the cipher's standard. For AES it is Nr of FIPS 197, table
+            /// 3.
             pub const fn rounds(self) -> usize {
                 match self { $($( #[cfg($of)] Self::$cipher => $rounds, )+)+ }
             }
@@ -117,8 +118,8 @@ impl FromStr for Cipher {
     }
 }
 
-/// A secret key and the cipher it belongs to. Wiped from memory when dropped; never printed. Its bytes stay where they are when
-/// it is moved, so that no copies are left behind.
+/// A secret key and its cipher. The key is wiped from memory when it is dropped and is never printed. Its
+/// bytes are on the heap, so moving the value leaves no copies in memory.
 ///
 /// ```
 /// use crossgrain::{Cipher, Key};
@@ -134,7 +135,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Takes the key's bytes in the order in which FIPS 197, and NESSIE's vectors of Serpent, list them.
+    /// Copies the key from bytes in the order of FIPS 197 and of NESSIE's Serpent vectors.
     ///
     /// # Errors
     /// [`Error::KeyLength`] unless `bytes` is exactly [`Cipher::key_bytes`] long.
@@ -148,7 +149,7 @@ impl Key {
         Ok(Self { cipher, bytes: key })
     }
 
-    /// A new key from the operating system's generator.
+    /// Creates a key with the operating system's random generator.
     ///
     /// ```
     /// use crossgrain::{Cipher, Key};
@@ -159,7 +160,7 @@ impl Key {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoRandom`] if the system gives no random bytes.
+    /// [`Error::NoRandom`] if the system returns no random bytes.
     pub fn generate(cipher: Cipher) -> Result<Self, Error> {
         let _clear = ClearRegisters;
         let mut key = Box::new(Zeroizing::new([0; KEY_BYTES_MAX]));
@@ -167,12 +168,12 @@ impl Key {
         Ok(Self { cipher, bytes: key })
     }
 
-    /// The cipher this key is for.
+    /// The cipher of this key.
     pub const fn cipher(&self) -> Cipher {
         self.cipher
     }
 
-    /// The key itself: [`Cipher::key_bytes`] secret bytes.
+    /// The key: [`Cipher::key_bytes`] secret bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.cipher.key_bytes()]
     }
@@ -193,194 +194,194 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Fills bytes by the operating system's generator.
+/// Fills a buffer from the operating system's random generator.
 ///
 /// # Errors
-/// [`Error::NoRandom`] if the system gives no random bytes.
+/// [`Error::NoRandom`] if the system returns no random bytes.
 pub fn fill_random(bytes: &mut [u8]) -> Result<(), Error> {
     getrandom::fill(bytes).map_err(|error| Error::NoRandom(error.to_string()))
 }
 
-/// What can be wrong with a request. Each prints as one line that says how to mend it.
+/// Errors of requests. Each prints as one line with a remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// No cipher has this name.
     UnknownCipher(String),
-    /// A key of the wrong length for its cipher.
+    /// The key has the wrong length for its cipher.
     KeyLength {
-        /// The cipher asked for.
+        /// The requested cipher.
         cipher: Cipher,
-        /// The length given, in bytes.
+        /// The given length, in bytes.
         len_bytes: usize,
     },
-    /// A key of another cipher than that of the call.
+    /// The key belongs to another cipher than the call.
     OtherCipher {
         /// The cipher of the call.
         cipher: Cipher,
         /// The cipher of the key.
         given: Cipher,
     },
-    /// A mode of whole blocks was given a length that is no multiple of 16 bytes.
+    /// The length is not a multiple of 16 bytes, but the mode needs whole blocks.
     PartialBlock {
-        /// The length given, in bytes.
+        /// The given length, in bytes.
         len_bytes: usize,
     },
-    /// Input and output buffers of different lengths.
+    /// The input and output buffers have different lengths.
     LengthMismatch {
-        /// Bytes of input.
+        /// The length of the input, in bytes.
         input_bytes: usize,
-        /// Bytes of output.
+        /// The length of the output, in bytes.
         output_bytes: usize,
     },
     /// No variant has this name.
     UnknownVariant(String),
-    /// A variant that cannot run here, with the reason.
+    /// The variant cannot run here, with the reason.
     Unavailable {
         /// The variant's name.
         variant: String,
-        /// Why it cannot be had.
+        /// The reason.
         reason: String,
     },
     /// No policy has this name.
     UnknownPolicy(String),
     /// No effort has this name.
     UnknownEffort(String),
-    /// An ISA cap that cannot be read.
+    /// The ISA cap cannot be parsed.
     BadIsaCap(String),
     /// No path leads from a job's source to its sink, with the reason.
     NoPlan(String),
-    /// A stored plan that cannot be understood, or does not compute its job.
+    /// The stored plan cannot be parsed, or does not compute its job.
     CorruptPlan(String),
-    /// A stored plan that is of no use here, with the reason.
+    /// The stored plan cannot be used here, with the reason.
     UnfitPlan(String),
-    /// A key that is not two keys of its cipher, for a mode that takes two.
+    /// The mode takes two keys of its cipher, and the given key has another length.
     TwoKeysLength {
         /// The mode's name.
         mode: &'static str,
-        /// The cipher asked for.
+        /// The requested cipher.
         cipher: Cipher,
-        /// The length given, in bytes.
+        /// The given length, in bytes.
         len_bytes: usize,
     },
-    /// A key of XTS whose halves are the same.
+    /// The two halves of an XTS key are equal.
     EqualXtsKeys,
-    /// A size that sectors cannot have.
+    /// Sectors cannot have this size.
     SectorBytes {
-        /// The size asked for.
+        /// The requested size, in bytes.
         len_bytes: usize,
     },
-    /// A last sector of less than a block.
+    /// The last sector is shorter than a block.
     ShortSector {
-        /// What it has, in bytes.
+        /// The length of the last sector, in bytes.
         len_bytes: usize,
     },
-    /// A length that a mode's tags cannot have, or a tag of another length than the mode was made for.
+    /// The mode has no tags of this length, or was created with another tag length.
     TagBytes {
-        /// The length given.
+        /// The given length, in bytes.
         len_bytes: usize,
     },
-    /// A mode that needs a nonce was given an empty one.
+    /// The nonce is empty, but the mode needs one.
     EmptyNonce,
-    /// A nonce of a length that its mode does not take.
+    /// The mode does not accept a nonce of this length.
     NonceBytes {
         /// The mode's name.
         mode: &'static str,
-        /// The fewest bytes that it takes.
+        /// The minimum length, in bytes.
         least: usize,
-        /// The most.
+        /// The maximum length, in bytes.
         most: usize,
-        /// The length given, in bytes.
+        /// The given length, in bytes.
         len_bytes: usize,
     },
-    /// More strings of associated data than the mode takes.
+    /// There are more strings of associated data than the mode takes.
     AadStrings {
-        /// The most that it takes, a nonce of SIV included.
+        /// The maximum number, including SIV's nonce.
         most: usize,
-        /// The number given.
+        /// The given number.
         count: usize,
     },
-    /// A cipher that a mode is not defined for.
+    /// The mode is not defined for this cipher.
     UnfitCipher {
         /// The mode's name.
         mode: &'static str,
-        /// The cipher given.
+        /// The given cipher.
         cipher: Cipher,
-        /// The ciphers that it is defined for.
+        /// The ciphers that the mode is defined for.
         fit: String,
     },
     /// No mode has this name.
     UnknownMode {
-        /// The name given.
+        /// The given name.
         name: String,
-        /// The modes there are.
+        /// The known modes.
         known: String,
     },
-    /// A mode that has no use where it was given.
+    /// The mode cannot be used for this purpose.
     UnfitMode {
         /// The mode's name.
         mode: &'static str,
-        /// The modes that have.
+        /// The modes that can.
         fit: String,
     },
-    /// An initial value of the wrong length for its mode.
+    /// The initial value has the wrong length for its mode.
     InitialBytes {
         /// The mode's name.
         mode: &'static str,
-        /// What it takes, in bytes; nothing for a mode without one.
+        /// The length that the mode takes, in bytes; 0 if it takes no initial value.
         takes_bytes: usize,
-        /// The length given, in bytes.
+        /// The given length, in bytes.
         len_bytes: usize,
     },
-    /// A piece of a message that begins within a sector.
+    /// A piece of a message begins inside a sector.
     SplitSector {
-        /// Where it begins, in bytes.
+        /// The start of the piece, in bytes.
         position_bytes: u128,
     },
-    /// More than a mode may encrypt under one nonce, or vouch for besides.
+    /// The message or its associated data is longer than the mode allows under one nonce.
     TooLong {
-        /// The most it may, in bytes.
+        /// The maximum length, in bytes.
         most_bytes: u64,
     },
-    /// A part of a random stream that there is not.
+    /// The part index of a random stream is out of range.
     NoSuchPart {
         /// The binary logarithm of the number of parts.
         log_parts: u32,
-        /// The number of the part asked for.
+        /// The requested part index.
         index: u128,
     },
-    /// A key of the wrong length for a cipher with wide blocks.
+    /// The key has the wrong length for a cipher with wide blocks.
     WideKeyLength {
         /// The cipher's name.
         cipher: &'static str,
-        /// What its keys have, in bytes.
+        /// The length of its keys, in bytes.
         key_bytes: usize,
-        /// The length given, in bytes.
+        /// The given length, in bytes.
         len_bytes: usize,
     },
-    /// An initial value of the wrong length for a cipher with wide blocks.
+    /// The initial value has the wrong length for a cipher with wide blocks.
     WideInitialLength {
         /// The cipher's name.
         cipher: &'static str,
-        /// What its blocks have, in bytes.
+        /// The size of its blocks, in bytes.
         block_bytes: usize,
-        /// The length given, in bytes.
+        /// The given length, in bytes.
         len_bytes: usize,
     },
-    /// A mode of whole blocks was given a part of a wide one.
+    /// The length is not a multiple of the wide block size, but the mode needs whole blocks.
     PartialWideBlock {
         /// The cipher's name.
         cipher: &'static str,
-        /// What its blocks have, in bytes.
+        /// The size of its blocks, in bytes.
         block_bytes: usize,
-        /// The length given, in bytes.
+        /// The given length, in bytes.
         len_bytes: usize,
     },
-    /// A tag that is wrong: the message, what it was sealed with, or the key is not what it was.
+    /// The tag is wrong: the message, its nonce or associated data, or the key differs from the sealer's.
     Forged,
-    /// The operating system gives no random bytes, with the reason.
+    /// The operating system returned no random bytes, with the reason.
     NoRandom(String),
-    /// Wisdom that is of no use here, with the reason.
+    /// The wisdom cannot be used here, with the reason.
     UnfitWisdom(String),
 }
 
@@ -520,7 +521,8 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// `InvalidData` for data that is not what it was, else `InvalidInput`. The error can be had back by `downcast`.
+/// Maps forged data and corrupt plans to `InvalidData`, missing random bytes to `Other`, and all other errors
+/// to `InvalidInput`. `downcast` returns the original error.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match error {

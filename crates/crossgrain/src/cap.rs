@@ -1,7 +1,7 @@
-//! Caps: how users limit the instructions that kernels may use, by name.
+//! ISA caps: names with which users limit the instructions that kernels may use.
 //!
-//! A cap is a name such as `avx2`, which allows all instructions of CPUs up to AVX2, followed by `-aes` and the like, which take
-//! some away.
+//! A cap is a base such as `avx2`, which allows all instructions of CPUs up to AVX2, followed by suffixes
+//! such as `-aes`, which remove some.
 
 use std::str::FromStr;
 use std::sync::LazyLock;
@@ -10,10 +10,11 @@ use crate::block::Error;
 use crate::word::{CAP_VARIABLE, Features};
 
 impl Features {
-    /// The features of this CPU that the environment variable `CROSSGRAIN_ISA` allows. Each process reads it once.
+    /// The features of this CPU that the environment variable `CROSSGRAIN_ISA` allows. A process reads it
+    /// only once.
     ///
     /// # Errors
-    /// [`Error::BadIsaCap`] if the variable cannot be read as a cap.
+    /// [`Error::BadIsaCap`] if the variable cannot be parsed as a cap.
     pub fn from_environment() -> Result<Self, Error> {
         static ALLOWED: LazyLock<Result<Features, Error>> = LazyLock::new(|| {
             let cap = std::env::var_os(CAP_VARIABLE).filter(|cap| !cap.is_empty());

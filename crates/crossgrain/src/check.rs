@@ -1,4 +1,4 @@
-//! The answer check: before a variant is timed, and in every test, it must agree with the reference.
+//! The correctness check. Before a variant is timed, and in every test, it must agree with the reference.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,10 +12,11 @@ use crate::repr::Repr;
 use crate::variant::{Action, Policy, Variant, table};
 use crate::word::Features;
 
-/// Bits that are known of the block of a search's job here: not all, so that it has one direction.
+/// The number of known bits in a search job here. Less than a whole block, so that the search has one
+/// direction.
 const KNOWN_BITS: u32 = 64;
 
-/// The jobs of a cipher that a variant has a place in.
+/// The jobs of a cipher that can use a variant.
 pub fn jobs(variant: &Variant, cipher: Cipher) -> Vec<Job> {
     let keys = |usage| Birth::Keys { usage, known_bits: KNOWN_BITS };
     let kinds = [
@@ -28,14 +29,15 @@ pub fn jobs(variant: &Variant, cipher: Cipher) -> Vec<Job> {
         (Direction::Decrypt, keys(Use::Once)),
     ];
     let jobs = kinds.map(|(direction, birth)| Job { cipher, direction, birth });
-    // Counters are born in most representations: who forces a way in from bytes means bytes.
+    // Counters can be created in most representations. A forced load therefore means a job on bytes.
     let means = |job: &Job| !matches!(variant.action, Action::Load(_)) || job.birth == Birth::Bytes;
     jobs.into_iter().filter(|job| job.takes(variant) && means(job)).collect()
 }
 
 /// Options that force a variant into a job, on one thread.
 ///
-/// Along the grain only single steps make a cipher on tiles: a step is forced besides.
+/// On `blocks` the cipher on tiles consists of single steps, so for an entry or exit one step is forced as
+/// well.
 pub fn forced(variant: &Variant, direction: Direction, features: Features) -> Options {
     let mut variants = vec![variant.name.clone()];
     let is_an_end = matches!(variant.action, Action::Load(_) | Action::Count(_) | Action::Store(_));
@@ -48,10 +50,10 @@ pub fn forced(variant: &Variant, direction: Direction, features: Features) -> Op
     Options { policy: Policy::Any, variants, threads: 1, features: Some(features), ..Options::default() }
 }
 
-/// Whether a variant, forced into every job it has a place in, gives the reference's bytes.
+/// Whether a variant, forced into every job that can use it, gives the reference's bytes.
 ///
 /// # Errors
-/// [`Error::Unavailable`] if these features do not suffice.
+/// [`Error::Unavailable`] if these features lack its instructions.
 pub fn agrees(variant: &Variant, cipher: Cipher, features: Features) -> Result<bool, Error> {
     for job in jobs(variant, cipher) {
         if !job_agrees(cipher, job.direction, job.birth, &forced(variant, job.direction, features))? {
@@ -81,16 +83,17 @@ pub fn job_agrees(
     Ok(got == *answer(&key, direction, birth, painted))
 }
 
-/// A message through a mode by the reference, in place; gives the tag of a mode that has one, as 16 bytes of which the first
-/// count. The `iv` of what the message starts from is also its nonce. `tag` is as long as the mode's tags are; decryption
-/// does not compare it, and reads it only where the mode decrypts by it. What the mode needs is not looked at: only
-/// data that it takes gives what it would.
+/// Runs a mode on a message in place with the reference implementation. Returns the tag as 16 bytes, of which
+/// the first `tag.len()` count, for a mode that has one. `start.iv` is also the nonce. `tag` has the length
+/// of the mode's tags. Decryption does not compare it, and reads it only if the mode decrypts with it. The
+/// requirements of the mode are not checked; only valid data gives a meaningful result.
 ///
 /// # Errors
-/// [`Error::KeyLength`] if the key is not the mode's.
+/// [`Error::KeyLength`] if the key does not fit the mode.
 ///
 /// # Panics
-/// If the message starts from no block where the mode needs one, or ends within a block where it may not.
+/// If the initial value is not a block where the mode needs one, or the message ends inside a block where it
+/// must not.
 pub fn mode_by_reference(
     mode: Mode,
     (cipher, key): (Cipher, &[u8]),
@@ -140,13 +143,13 @@ pub fn mode_by_reference(
     Ok(None)
 }
 
-/// Whether a search with these options finds keys in different lanes, and takes few others for them.
+/// Whether a search with these options finds keys in different lanes, with few false hits.
 fn finds(job: Job, usage: Use, options: &Options) -> Result<bool, Error> {
     const KEYS: usize = 600;
     let Job { cipher, direction, .. } = job;
     let (features, plans) = (options.limits()?.features, options.plans_of(job)?);
     let (key_bytes, (_, painted)) = (cipher.key_bytes(), question(cipher)?);
-    // The first two bytes tell inner keys apart; the outer key has the others.
+    // Inner keys differ only in the first two bytes; the outer key has the other bytes.
     let mut keys = vec![0; KEYS * key_bytes];
     for (i, key) in keys.chunks_exact_mut(key_bytes).enumerate() {
         key[..2].copy_from_slice(&(i as u16).to_le_bytes());
@@ -169,27 +172,28 @@ fn finds(job: Job, usage: Use, options: &Options) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// What to say of a variant, or of the first of a plan, that is wrong.
+/// The error for a variant, or the first variant of a plan, that gives wrong results.
 pub fn disagrees(variant: &str) -> Error {
     let reason = "it disagrees with the reference: please report this machine".to_owned();
     Error::Unavailable { variant: variant.to_owned(), reason }
 }
 
-/// More than two of the widest bundles, and past a wrap of the last counter byte.
+/// More than two of the widest bundles, and enough blocks for the last counter byte to wrap.
 const BLOCKS: usize = 1100;
 const INITIAL: Block = *b"counter block \xff\x03";
 
-/// The key and data that every variant is asked to encrypt.
+/// The key and data that every variant must encrypt.
 fn question(cipher: Cipher) -> Result<(Key, Vec<u8>), Error> {
     let painted: Vec<u8> = (0..BLOCK_BYTES * BLOCKS).map(|i| ((i * i) >> 7) as u8 ^ i as u8).collect();
     let key = Key::new(cipher, &painted[100..][..cipher.key_bytes()])?;
     Ok((key, painted))
 }
 
-/// A question and the reference's answer to it.
+/// An input and the reference's output for it.
 type Answer = (Cipher, Direction, Birth, Arc<Vec<u8>>);
 
-/// What the reference makes of data, asked once: it is slow, and there are hundreds of variants.
+/// The reference's output, computed once, because the reference is slow and the table has hundreds of
+/// variants.
 fn answer(key: &Key, direction: Direction, birth: Birth, mut data: Vec<u8>) -> Arc<Vec<u8>> {
     static KNOWN: Mutex<Vec<Answer>> = Mutex::new(Vec::new());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -201,7 +205,7 @@ fn answer(key: &Key, direction: Direction, birth: Birth, mut data: Vec<u8>) -> A
     match birth {
         Birth::Bytes => modes::ecb(&*cipher, direction, &mut data),
         Birth::Counter => modes::ctr(&*cipher, INITIAL, &mut data),
-        // It leaves data as they are.
+        // A search changes no data.
         Birth::Keys { .. } => {}
     }
     let answer = Arc::new(data);

@@ -1,8 +1,8 @@
-//! Messages of authenticated modes, and their tags: as many bytes as a mode makes, at most a block. And records: messages that bring
-//! their keys.
+//! Messages of authenticated modes, and their tags of 1 to 16 bytes. Also records: messages with their own
+//! keys.
 //!
-//! Kernels of whole messages take them as callers have them: what a short message takes is as much in what is copied around it as in
-//! its rounds.
+//! Kernels for whole messages take these types unchanged, without conversion. For a short message, copying
+//! around the kernel costs as much as the rounds.
 
 use std::fmt;
 use std::ops::Deref;
@@ -26,10 +26,10 @@ impl<'a> Buffers<'a> {
     }
 }
 
-/// From an input to an output of the same length.
+/// Converts an input and an output of the same length.
 ///
 /// # Panics
-/// If they differ in length, as `copy_from_slice` does: [`Buffers::apart`] is for lengths that may be wrong.
+/// If the lengths differ, as `copy_from_slice` does. Use [`Buffers::apart`] if they may differ.
 impl<'a, I: AsRef<[u8]> + ?Sized, O: AsMut<[u8]> + ?Sized> From<(&'a I, &'a mut O)> for Buffers<'a> {
     #[inline]
     #[track_caller]
@@ -44,46 +44,46 @@ impl<'a, I: AsRef<[u8]> + ?Sized, O: AsMut<[u8]> + ?Sized> From<(&'a I, &'a mut 
 /// A message of an authenticated mode.
 #[derive(Debug)]
 pub struct AeadMessage<'a> {
-    /// Never the same for two messages under one key.
+    /// The nonce. Never use a nonce twice with one key.
     pub nonce: &'a [u8],
-    /// What the tag vouches for besides the message.
+    /// The associated data: authenticated but not encrypted.
     pub aad: &'a [u8],
-    /// Where the message lies and where its result goes.
+    /// The input and the output.
     pub buffers: Buffers<'a>,
-    /// The tag: made when sealing, compared when opening.
+    /// The tag. Sealing writes it; opening compares it.
     pub tag: Tag,
 }
 
 impl<'a> AeadMessage<'a> {
-    /// A message to be sealed. To open one, set its tag besides.
+    /// A message to seal. To open a message, also set its tag.
     pub fn new(nonce: &'a [u8], aad: &'a [u8], buffers: impl Into<Buffers<'a>>) -> Self {
         Self { nonce, aad, buffers: buffers.into(), tag: Tag::default() }
     }
 }
 
-/// A message with its key.
+/// A message with its own key.
 #[cfg(feature = "own-keys")]
 #[derive(Debug)]
 pub struct Record<'a> {
-    /// The key, which may be that of other records too.
+    /// The key. Other records may share it.
     pub key: &'a Key,
-    /// The initialisation vector, or first counter block; ECB has no use for it.
+    /// The initialisation vector or first counter block. ECB ignores it.
     pub iv: Block,
-    /// Where the message lies and where its result goes.
+    /// The input and the output.
     pub buffers: Buffers<'a>,
 }
 
 #[cfg(feature = "own-keys")]
 impl<'a> Record<'a> {
-    /// A record under its key and an initialisation vector.
+    /// A record with its key and initialisation vector.
     pub fn new(key: &'a Key, iv: Block, buffers: impl Into<Buffers<'a>>) -> Self {
         Self { key, iv, buffers: buffers.into() }
     }
 }
 
-/// The tag of a message: up to 16 bytes. It derefs to them.
+/// The tag of a message: at most 16 bytes. It dereferences to these bytes.
 ///
-/// Two tags are compared in constant time, whether by `==` or [`ConstantTimeEq`]; two slices are not.
+/// `==` and [`ConstantTimeEq`] compare two tags in constant time. Comparing the slices is not constant-time.
 ///
 /// ```
 /// use crossgrain::mode::Tag;
@@ -99,48 +99,50 @@ pub struct Tag {
     len_bytes: usize,
 }
 
-/// A block of ones, and one of zeros.
+/// One block of `0xff` bytes, then one block of zeros.
 static FIRST_BYTES: [u8; 2 * BLOCK_BYTES] = ones_then_zeros();
 
 impl Tag {
-    /// The first bytes of a block.
+    /// The tag of the first `len_bytes` bytes of a block.
     pub(crate) fn cut(block: &Block, len_bytes: usize) -> Self {
         let kept = Self::kept(len_bytes);
         Self { bytes: std::array::from_fn(|at| block[at] & kept[at]), len_bytes }
     }
 
-    /// Ones for the bytes that such a tag has of a block, and zeros: to choose all of them at once, since what is written in halves is
-    /// read whole only when all that was begun earlier is done.
+    /// A mask for a tag of `len_bytes` bytes: `0xff` for the bytes that belong to it, zero for the others.
+    /// The mask selects all bytes at once. Writing two halves and reading them as one block would defeat
+    /// store forwarding: the load would wait until all earlier work is done.
     pub(crate) fn kept(len_bytes: usize) -> &'static Block {
         assert!((1..=BLOCK_BYTES).contains(&len_bytes), "a tag has a byte, and no more than a block");
         let kept = FIRST_BYTES[BLOCK_BYTES - len_bytes..].first_chunk();
         kept.unwrap_or(&[0; BLOCK_BYTES])
     }
 
-    /// The bytes of a tag of so many, to be written with zeros behind them.
+    /// Sets the length and returns the whole block for writing. The caller must fill the bytes after the tag
+    /// with zeros.
     pub(crate) const fn padded_mut(&mut self, len_bytes: usize) -> &mut Block {
         self.len_bytes = len_bytes;
         &mut self.bytes
     }
 
-    /// The bytes, and zeros behind them.
+    /// The tag, padded with zeros to a block.
     pub(crate) const fn padded(&self) -> Block {
         self.bytes
     }
 
-    /// How many bytes it has.
+    /// The length of the tag, in bytes.
     #[inline]
     pub(crate) const fn len_bytes(&self) -> usize {
         self.len_bytes
     }
 
-    /// A tag that is shorter than a block, unless it is longer.
+    /// Creates a tag from fewer than 16 bytes; fails for more than 16.
     #[inline(never)]
     fn of_part(tag: &[u8]) -> Result<Self, Error> {
         let len_bytes = tag.len();
         if let (Some(first), Some(last), ..=BLOCK_BYTES) = (tag.first_chunk(), tag.last_chunk(), len_bytes) {
-            // Halves, which overlap, and not bytes: what is written byte by byte is read as a whole only when all that was begun
-            // earlier is done.
+            // Two overlapping halves are loaded and combined in registers. Copying single bytes would defeat
+            // store forwarding: the later load of the whole block would wait until all earlier work is done.
             let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
             let last = u128::from(last) << 64 >> (8 * (BLOCK_BYTES - len_bytes));
             return Ok(Self { bytes: (u128::from(first) | last).to_le_bytes(), len_bytes });
@@ -151,7 +153,7 @@ impl Tag {
     }
 }
 
-/// A whole tag.
+/// A tag of 16 bytes.
 impl From<Block> for Tag {
     #[inline]
     fn from(bytes: Block) -> Self {
@@ -159,7 +161,7 @@ impl From<Block> for Tag {
     }
 }
 
-/// [`Error::TagBytes`] for more than 16 bytes.
+/// Fails with [`Error::TagBytes`] for more than 16 bytes.
 impl TryFrom<&[u8]> for Tag {
     type Error = Error;
 
@@ -201,7 +203,7 @@ impl PartialEq for Tag {
 
 impl Eq for Tag {}
 
-/// The bytes in hex.
+/// Prints the bytes in hex.
 impl fmt::Debug for Tag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Tag(")?;

@@ -1,25 +1,27 @@
-//! Text from outside (arguments, variables, files), as messages show it.
+//! Escaping and shortening of external text (arguments, variables, files) for messages.
 
 use std::iter::Peekable;
 
-/// The longest quoted value in a message, in characters.
+/// The maximum length of a quoted value in a message, in characters.
 pub const QUOTED_CHARS_MAX: usize = 60;
 
-/// The longest text of a parser in a message, in characters.
+/// The maximum length of a parser's text in a message, in characters.
 const REASON_CHARS_MAX: usize = 300;
 
-/// Escapes all characters that act on a terminal or do not show: control characters, marks of writing direction, and marks
-/// without width.
+/// Escapes all characters that act on a terminal or are invisible: control characters, marks of writing
+/// direction, and marks without width.
 pub fn escaped(text: &str) -> String {
     text.chars().map(escaped_char).collect()
 }
 
-/// [`escaped`], and cut in the middle at [`QUOTED_CHARS_MAX`]: both ends of a value or path tell it from others.
+/// [`escaped`], and truncated in the middle to [`QUOTED_CHARS_MAX`] characters. Both ends of a value or path
+/// help to identify it.
 pub fn quoted(text: &str) -> String {
     cut(text, QUOTED_CHARS_MAX)
 }
 
-/// What a parser says of a file: [`escaped`], and each value that it quotes (in backticks or double quotes) cut as by [`quoted`].
+/// A parser's message about a file: [`escaped`]. Each value that it quotes, in backticks or double quotes, is
+/// truncated as by [`quoted`].
 pub fn reason(text: &str) -> String {
     let pieces = text.split_inclusive(['`', '"']).enumerate().map(|(number, piece)| {
         let value = piece.trim_end_matches(['`', '"']);
@@ -29,10 +31,10 @@ pub fn reason(text: &str) -> String {
     cut(&pieces.collect::<String>(), REASON_CHARS_MAX)
 }
 
-/// [`escaped`], and cut in the middle at `most` characters.
+/// [`escaped`], and truncated in the middle to `most` characters.
 fn cut(text: &str, most: usize) -> String {
     let half = most / 2;
-    // A longer text is not escaped as a whole: it may have gigabytes.
+    // A longer text is not escaped completely, since it may have gigabytes.
     let mut chars = text.chars();
     let head: Vec<_> = chars.by_ref().take(most).map(escaped_char).collect();
     let head_chars: usize = head.iter().map(|piece| piece.chars().count()).sum();
@@ -44,7 +46,7 @@ fn cut(text: &str, most: usize) -> String {
     format!("{}…{}", fitting(head.into_iter().peekable(), half).concat(), tail.concat())
 }
 
-/// The first pieces, as many as `most` characters hold. An escape is whole or left out.
+/// The leading pieces that fit into `most` characters. An escape sequence is kept whole or omitted.
 fn fitting(mut pieces: Peekable<impl Iterator<Item = String>>, most: usize) -> Vec<String> {
     let (mut fit, mut left) = (Vec::new(), most);
     while let Some(piece) = pieces.next_if(|piece| piece.chars().count() <= left) {
@@ -58,7 +60,7 @@ fn escaped_char(character: char) -> String {
     if shows(character) { character.to_string() } else { character.escape_default().to_string() }
 }
 
-/// Whether a character shows as itself and changes nothing else.
+/// Whether a character is visible and does not affect others.
 const fn shows(character: char) -> bool {
     !matches!(
         character,

@@ -1,6 +1,7 @@
-//! AES bit-sliced, 32 blocks a thread: word `8·row + bit` of a column is that bit of all of them (`bits`).
+//! Bit-sliced AES, 32 blocks per thread. Word `8·row + bit` of a column holds that bit of all 32 blocks; see
+//! `bits`.
 //!
-//! As in `part::aes::bitsliced`, the constant of the S-boxes is in the round keys.
+//! As in `part::aes::bitsliced`, the S-box constant is folded into the round keys.
 
 use zeroize::Zeroizing;
 
@@ -15,7 +16,7 @@ use crate::part::aes::bitsliced::key_words as key_bits;
 use crate::part::aes::key::RoundKeys;
 use crate::word::{Features, each};
 
-/// What is known of AES's programs.
+/// AES's programs.
 pub(super) static PROGRAMS: Programs = Programs {
     gates: Form::Bits,
     others: &[
@@ -49,8 +50,9 @@ fn work(kernel: Kernel, cipher: Cipher) -> Work {
     }
 }
 
-/// A word of equal bits for each bit of each round key, with the constant of the S-boxes in all but the first; or the words of the round
-/// keys and then those of the tables.
+/// The keys of a program. Programs of gates have one word per round-key bit, of 32 equal bits; the S-box
+/// constant is folded into all round keys but the first. Programs with tables have the words of the round
+/// keys, then the tables.
 fn keys(kernel: Kernel, key: &Key) -> Zeroizing<Vec<u32>> {
     let keys = RoundKeys::expand(key, Features::NONE);
     if kernel.form.looks_up() {
@@ -73,13 +75,13 @@ fn text(kernel: Kernel, language: Language, group_threads: u32) -> String {
     bits::entry(text, kernel, group_threads)
 }
 
-/// A circuit on a byte.
+/// Adds a circuit on a byte.
 pub(super) fn byte(text: &mut Text, name: &str, circuit: impl FnOnce(Bits<Sym>) -> Bits<Sym>) {
     let [inputs, outputs] = ["x", ""].map(|name| super::text::words(name, 8));
     text.circuit(name, &Signature { parameters: &[("x", "Byte")], inputs, result: "Byte", outputs }, circuit);
 }
 
-/// A circuit on a column and the words of its round key, which begin at four `k`.
+/// Adds a circuit on a column and the words of its round key, which begin at vector `k` of `keys`.
 fn keyed_column(
     text: &mut Text,
     name: &str,
@@ -92,7 +94,7 @@ fn keyed_column(
     text.circuit(name, &signature, |words: [Sym; 64]| on_words(words, circuit));
 }
 
-/// A circuit on the words of a column and those of a round key.
+/// Applies a circuit to the words of a column and those of a round key.
 fn on_words(
     words: [Sym; 64],
     circuit: impl FnOnce([Bits<Sym>; 4], [Bits<Sym>; 4]) -> [Bits<Sym>; 4],
@@ -102,13 +104,13 @@ fn on_words(
     each!(at < 32 => column[at / 8][at % 8])
 }
 
-/// Gates for a block.
+/// The number of gates per block.
 fn gates(task: Task, rounds: f64) -> f64 {
     let [sub_byte, column] = part_gates(task);
     bits::gates(task, 16.0 * rounds * sub_byte + 4.0 * (rounds - 1.0) * column + 2.0 * 128.0)
 }
 
-/// Gates of an S-box, and of a column mixed with its key.
+/// The number of gates of an S-box, and of MixColumns with its key on one column.
 pub(super) fn part_gates(task: Task) -> [f64; 2] {
     let parts = match task {
         Task::Decrypt => [mapped(aes_sbox::inverse), mapped(|words| on_words(words, mix_backwards))],
@@ -117,12 +119,12 @@ pub(super) fn part_gates(task: Task) -> [f64; 2] {
     parts.map(|graph| graph.gates().len() as f64)
 }
 
-/// MixColumns, and the key.
+/// MixColumns, then AddRoundKey.
 pub(super) fn mix_forwards(x: [Bits<Sym>; 4], key: [Bits<Sym>; 4]) -> [Bits<Sym>; 4] {
     sum(aes_linear::mix_column(x), key)
 }
 
-/// The key, and InvMixColumns.
+/// AddRoundKey, then InvMixColumns.
 pub(super) fn mix_backwards(x: [Bits<Sym>; 4], key: [Bits<Sym>; 4]) -> [Bits<Sym>; 4] {
     aes_linear::inv_mix_column(sum(x, key))
 }
@@ -131,7 +133,7 @@ fn sum(a: [Bits<Sym>; 4], b: [Bits<Sym>; 4]) -> [Bits<Sym>; 4] {
     each!(row < 4 => aes_linear::add(a[row], b[row]))
 }
 
-/// `add_key`, and the parts of a round of encryption.
+/// Adds `add_key` and the parts of an encryption round.
 pub(super) fn forward_parts(text: &mut Text) {
     add_key(text);
     byte(text, "sub_byte", aes_sbox::forward);
@@ -142,18 +144,18 @@ fn add_key(text: &mut Text) {
     keyed_column(text, "add_key", sum);
 }
 
-/// What follows the state `s` by a round whose key is at `k`.
+/// The state after a middle round of `s`, with the round key at `k`.
 pub(super) fn middle_round(text: &Text) -> String {
     round(text, "mix_column_and_add", "sub_byte", 1)
 }
 
-/// The same by the last round.
+/// The state after the last round of `s`, with the round key at `k`.
 pub(super) fn last_round(text: &Text) -> String {
     round(text, "add_key", "sub_byte", 1)
 }
 
-/// The state whose column c is `function` of four bytes, row r from the column `c + step·r`, each through `sub_byte`,
-/// and of its words of the round key at `k`.
+/// The state whose column c is `function` of four bytes and of its words of the round key at `k`. Row r is
+/// taken from column `c + step·r`, through `sub_byte`.
 fn round(text: &Text, function: &str, sub_byte: &str, step: usize) -> String {
     let column = |column: usize| {
         let bytes =
@@ -163,7 +165,7 @@ fn round(text: &Text, function: &str, sub_byte: &str, step: usize) -> String {
     text.made("State", (0..4).map(column))
 }
 
-/// A state of which each column has the words of a round key at `k` added.
+/// A state with the round key at `k` added.
 pub(super) fn keyed(text: &Text, state: &str) -> String {
     let column = |at: usize| format!("add_key({state}.{}, k + {}u)", COLUMNS[at], 8 * at);
     text.made("State", (0..4).map(column))
@@ -184,7 +186,8 @@ fn decrypt(text: &mut Text) {
     cipher(text, rounds);
 }
 
-/// The cipher by what follows a state by a middle round and by the last.
+/// Adds the function `cipher`, from the expressions for the state after a middle round and after the last
+/// round.
 fn cipher(text: &mut Text, [middle, last]: [String; 2]) {
     let body = format!(
         "    var k = 0u;

@@ -1,11 +1,12 @@
-//! Ciphers across the grain: a thread computes 32 blocks, and a word holds the same bit of all of them.
+//! Bit-sliced ciphers: a thread computes 32 blocks, and each word holds the same bit of all of them.
 //!
-//! A state is four columns, one for each 32-bit word of a block as it lies in memory (a column of AES, a word of Serpent): word
-//! `8·row + bit` of a column is bit `bit` of its byte `row`. Words are transposed on the way in and out, 32 by 32 bits.
-//! The blocks of 32 neighbouring threads lie interleaved: block i of thread t of them is block 32·i + t, so that
-//! neighbours read neighbouring blocks.
-//! Counters of a thread differ by 32: the lowest word of each is transposed, and of the higher ones every lane sees
-//! one of two values, by the carry.
+//! * State: four columns, one for each 32-bit word of a block in memory (a column of AES, a word of Serpent).
+//!   Word `8·row + bit` of a column is bit `bit` of its byte `row`.
+//! * Input and output: each column is transposed as a 32 × 32 bit matrix.
+//! * Blocks: those of 32 neighbouring threads are interleaved. Block i of thread t is block 32·i + t, so
+//!   neighbouring threads access neighbouring blocks.
+//! * Counters: those of a thread are 32 apart. Only the lowest word of each is transposed. Each higher word
+//!   has one of two values, chosen per lane by the carry.
 
 use super::serpent::SHARED;
 use super::text::{PARTS, Text, counter, mapped, words};
@@ -14,28 +15,28 @@ use crate::circuit::emit::{Field, Signature};
 use crate::circuit::trace::Sym;
 use crate::convert::transpose_square;
 
-/// Neighbouring threads whose blocks lie interleaved: as many as a thread has blocks.
+/// The number of neighbouring threads with interleaved blocks: equal to the number of blocks per thread.
 pub(super) const SPAN_THREADS: u32 = 32;
 
-/// Their blocks.
+/// The number of their blocks.
 pub(super) const SPAN_BLOCKS: u32 = 32 * SPAN_THREADS;
 
 pub(super) const ROWS: [&str; 4] = ["a", "b", "c", "d"];
 pub(super) const COLUMNS: [&str; 4] = ["c0", "c1", "c2", "c3"];
 
-/// What bits of blocks are kept in.
+/// Adds the structures that hold bit-sliced blocks.
 pub(super) fn structures(text: &mut Text) {
     text.structure("Byte", &[("x", Field::Words(8))]);
     text.structure("Column", &ROWS.map(|row| (row, Field::Structure("Byte"))));
     text.structure("State", &COLUMNS.map(|column| (column, Field::Structure("Column"))));
 }
 
-/// The 32 words of a column by their places in it.
+/// The 32 words of a column, by position.
 pub(super) fn column_words(name: &str) -> Vec<String> {
     (0..32).map(|at| format!("{name}.{}.x[{}]", ROWS[at / 8], at % 8)).collect()
 }
 
-/// The program's end, around a function `cipher` from a `State` and the number of rounds.
+/// Completes a program around its function `cipher`, which takes a `State` and the number of rounds.
 pub(super) fn entry(mut text: Text, kernel: Kernel, group_threads: u32) -> String {
     let (rows, columns) = (words("x", 32), column_words(""));
     let signature =
@@ -49,19 +50,19 @@ pub(super) fn entry(mut text: Text, kernel: Kernel, group_threads: u32) -> Strin
     text.entry(kernel, group_threads, &body)
 }
 
-/// Gates for a block, if so many make the cipher of a thread.
+/// The number of gates per block, if a thread's cipher has `cipher` gates.
 pub(super) fn gates(task: Task, cipher: f64) -> f64 {
-    // Of a counter one word is transposed, and the other bits are written down.
+    // For a counter only one word is transposed. The other bits are computed directly.
     let words = if task.counts() { 1.0 } else { 4.0 } + 4.0;
     (cipher + words * transposition_gates()) / 32.0
 }
 
-/// Gates of 32 by 32 bits.
+/// The number of gates of a 32 × 32 bit transposition.
 pub(super) fn transposition_gates() -> f64 {
     mapped(transposed).gates().len() as f64
 }
 
-/// `rows_of`: a column to the words of 32 blocks.
+/// Adds `rows_of`: converts a column to the words of 32 blocks.
 pub(super) fn rows_of(text: &mut Text) {
     text.structure("Rows", &[("x", Field::Words(32))]);
     let (columns, rows) = (column_words("x"), words("", 32));
@@ -70,13 +71,14 @@ pub(super) fn rows_of(text: &mut Text) {
     text.circuit("rows_of", &signature, transposed);
 }
 
-/// 32 by 32 bits.
+/// Transposes 32 × 32 bits.
 fn transposed(mut words: [Sym; 32]) -> [Sym; 32] {
     transpose_square(&mut words);
     words
 }
 
-/// Columns of counters whose bits are those of `first`, or where `carry` is set those of `first ^ change`.
+/// Adds `counter_column`: a column with the bits of `first`, or of `first ^ change` in lanes where `carry` is
+/// set.
 fn counters(text: &mut Text, task: Task) {
     if task == Task::Count {
         text.swap_bytes();
@@ -94,7 +96,7 @@ fn counters(text: &mut Text, task: Task) {
     text.function("counter_column", &parameters, "Column", &body);
 }
 
-/// Every thread of a group copies its share of the keys, where a copy is shared.
+/// If a group has a shared copy of the keys, each of its threads copies a part of them.
 fn shared_keys(text: &Text, kernel: Kernel, group_threads: u32) -> String {
     if kernel.shared_bytes(text.language) == 0 {
         return String::new();
@@ -108,7 +110,7 @@ fn shared_keys(text: &Text, kernel: Kernel, group_threads: u32) -> String {
     )
 }
 
-/// What a thread does around its `cipher`.
+/// The body of a thread around its `cipher`.
 fn body(text: &Text, task: Task) -> String {
     let mut body = format!(
         "    let first = {SPAN_BLOCKS}u * (thread / {SPAN_THREADS}u) + thread % {SPAN_THREADS}u;
@@ -122,12 +124,12 @@ fn body(text: &Text, task: Task) -> String {
     body + &stored(text, task, &place())
 }
 
-/// Where block `i` of the 32 from `first` on is.
+/// The index of block `i` of the 32 that begin with `first`.
 fn place() -> String {
     format!("first + {SPAN_THREADS}u * i")
 }
 
-/// Takes the blocks of a state `s` to their places.
+/// Stores the blocks of a state `s`.
 pub(super) fn stored(text: &Text, task: Task, place: &str) -> String {
     let rows = |(at, column): (usize, &&str)| format!("    var y{at} = rows_of(s.{column});\n");
     let rows: String = COLUMNS.iter().enumerate().map(rows).collect();
@@ -140,7 +142,7 @@ pub(super) fn stored(text: &Text, task: Task, place: &str) -> String {
     rows + &each_block(place, &format!("{given}            goal[at] = {block};\n"))
 }
 
-/// The loop over 32 blocks, those that are there: `at` is the place of block `i`.
+/// The loop over the thread's 32 blocks, without those past the end. `at` is the index of block `i`.
 fn each_block(place: &str, body: &str) -> String {
     format!(
         "    for (var i = 0u; i < 32u; i = i + 1u) {{
@@ -162,7 +164,7 @@ fn loaded(text: &Text) -> String {
 }
 
 fn counted(text: &Text, task: Task) -> String {
-    // The lowest word first, as a little-endian counter has them.
+    // The lowest word is first, as in a little-endian counter.
     let high = [1, 2, 3].map(|at| format!("counter_column(b{at}, b{at} ^ n{at}, carry)"));
     let mut columns = [&["column_of(low)".to_owned()], &high[..]].concat();
     let mut low = "v";

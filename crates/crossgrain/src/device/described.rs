@@ -1,8 +1,8 @@
-//! Ciphers that are described once, bit-sliced, 32 blocks a thread (`bits`).
+//! Described ciphers, bit-sliced, 32 blocks per thread; see `bits`.
 //!
-//! The rounds are recorded and their loop is found (`rolled`); a step is a call of a function, whose gates are traced from what
-//! kernels of bits compute with.
-//! Key sizes whose steps differ in nothing but how often the loop turns share it; others have a function of their own.
+//! The rounds are recorded (`recorded`) and their loop is detected (`rolled`). Each step becomes a function
+//! call; the function's gates are traced from the circuits that bit-sliced CPU kernels use. Key sizes whose
+//! steps differ only in the number of turns share a loop. Other key sizes have a separate function.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -21,7 +21,7 @@ use crate::circuit::emit::{Language, Signature};
 use crate::circuit::trace::Sym;
 use crate::word::each;
 
-/// What is known of the programs of every such family.
+/// The programs of all described families.
 pub(super) static PROGRAMS: Programs = Programs {
     gates: Form::Bits,
     others: &[],
@@ -33,16 +33,16 @@ pub(super) static PROGRAMS: Programs = Programs {
     keys: |kernel, key| keys(kernel.task, key),
 };
 
-/// A family's ciphers in one direction.
+/// The ciphers of a family in one direction.
 struct Program {
     recorded: Recorded,
     loops: Vec<Loop>,
 }
 
-/// Steps with a loop.
+/// Recorded steps with their loop.
 struct Loop {
     rolled: Rolled,
-    /// How often it turns, by the rounds of the ciphers.
+    /// The number of turns for each number of rounds.
     turns: BTreeMap<usize, usize>,
 }
 
@@ -57,10 +57,10 @@ fn ciphers(family: Family) -> impl DoubleEndedIterator<Item = Cipher> {
     Cipher::ALL.into_iter().filter(move |cipher| cipher.family() == family)
 }
 
-/// The programs that were found.
+/// The programs built so far.
 type Known = Mutex<HashMap<(Family, Direction), Arc<Program>>>;
 
-/// The program of a family, found once.
+/// The program of a family, built once.
 fn program(family: Family, direction: Direction) -> Arc<Program> {
     static KNOWN: LazyLock<Known> = LazyLock::new(Mutex::default);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,7 +69,7 @@ fn program(family: Family, direction: Direction) -> Arc<Program> {
 
 fn found(family: Family, direction: Direction) -> Program {
     let (mut loops, mut longest) = (Vec::<Loop>::new(), None);
-    // The longest first: a loop is found the more surely the more often it turns.
+    // Longest first: a loop with more turns is easier to detect.
     for cipher in ciphers(family).rev() {
         let (recorded, rounds) = (recorded(cipher, direction), cipher.rounds());
         let turns = |rolled: &Rolled| (0..=rounds).find(|&turns| rolled.unrolled(turns) == recorded.rounds);
@@ -104,7 +104,7 @@ fn text(kernel: Kernel, language: Language, group_threads: u32) -> String {
     bits::entry(text, kernel, group_threads)
 }
 
-/// Gates for a block.
+/// The number of gates per block.
 fn gates(task: Task, cipher: Cipher) -> f64 {
     let recorded = recorded(cipher, direction(task));
     let mut costs = HashMap::new();
@@ -113,7 +113,7 @@ fn gates(task: Task, cipher: Cipher) -> f64 {
     bits::gates(task, recorded.rounds.steps.iter().map(&mut gates).sum())
 }
 
-/// Gates of an operation.
+/// The number of gates of an operation.
 fn gates_of(operation: Operation, recorded: &Recorded) -> f64 {
     let gates = match operation {
         Operation::Constant | Operation::Keep | Operation::Between(_) => 0,
@@ -125,7 +125,7 @@ fn gates_of(operation: Operation, recorded: &Recorded) -> f64 {
     gates as f64
 }
 
-/// The round keys: a word of equal bits for each bit.
+/// The round keys: one word of 32 equal bits per key bit.
 fn keys(task: Task, key: &Key) -> Zeroizing<Vec<u32>> {
     let keys = Entry::of(key.cipher().family()).expand(key);
     let mut words = Zeroizing::new(Vec::with_capacity(KEY_WORDS_MAX));
@@ -134,7 +134,7 @@ fn keys(task: Task, key: &Key) -> Zeroizing<Vec<u32>> {
     words
 }
 
-/// A byte plus a byte of a key, through an S-box.
+/// A byte XOR a key byte, through an S-box.
 fn substitution(sbox: &Sbox) -> impl FnOnce([Sym; 16]) -> [Sym; 8] {
     move |x| sbox.gates(each!(bit < 8 => x[bit] ^ x[8 + bit]))
 }
@@ -143,7 +143,7 @@ fn map(map: &Linear) -> impl FnOnce([Sym; 8]) -> [Sym; 8] {
     move |x| map.gates(x)
 }
 
-/// The function of an operation.
+/// The function name of an operation.
 pub(super) fn name(operation: Operation) -> String {
     match operation {
         Operation::Add => "sum".to_owned(),
@@ -159,16 +159,16 @@ pub(super) fn name(operation: Operation) -> String {
     }
 }
 
-/// A parameter of functions: its name and type, and where its bits are.
+/// A function parameter: its name and type, and the expressions for its bits.
 pub(super) type Parameter = ((&'static str, &'static str), fn() -> Vec<String>);
 
-/// A byte of a key that all blocks share, by the four in `keys` with which its words begin.
+/// A byte of a key that all blocks share. Its words begin at vector `k` of `keys`.
 const UNIFORM: Parameter = (("k", "u32"), || key_words(8));
 
-/// Another byte of the state, or of a key, where each lane has its own.
+/// Another byte of the state, or a key byte that differs between lanes.
 pub(super) const BYTE: Parameter = (("z", "Byte"), || words("z", 8));
 
-/// The functions of all operations of these steps, which take bytes of keys by `key`.
+/// Adds the functions of all operations in these steps. They take key bytes as the parameter `key`.
 pub(super) fn functions(text: &mut Text, steps: &[Step], recorded: &Recorded, key: Parameter) {
     let mut operations: Vec<_> = Vec::new();
     for step in steps {
@@ -198,22 +198,24 @@ fn function_of(text: &mut Text, operation: Operation, recorded: &Recorded, key: 
             super::aes::byte(text, &name, |x| recorded.boxes[number].gates(x));
         }
         Operation::Linear(number) => super::aes::byte(text, &name, map(&recorded.maps[number])),
-        // What a program keeps bytes in, and constants, is its own.
+        // Each program defines constants and storage for kept bytes in its own way.
         Operation::Constant | Operation::Keep => {}
     }
 }
 
-/// The bits of two bytes from `count` below the highest on: a choice of names.
+/// Eight bits of two bytes: the first shifted left by `count`, filled with the top bits of the second. Bits
+/// are only renamed.
 fn between(x: [Sym; 16], count: usize) -> [Sym; 8] {
     each!(bit < 8 => if bit < count { x[8 + 8 - count + bit] } else { x[bit - count] })
 }
 
-/// The vectors of four words that so many bytes of keys are.
+/// The number of four-word vectors that hold `bytes` key bytes, one word per bit.
 const fn key_fours(bytes: usize) -> u32 {
     2 * bytes as u32
 }
 
-/// The lines of a section and the names of its results. What it makes has names that begin with `made`, its keys are from `key` on.
+/// The lines of a section and the names of its results. Names of computed values begin with `made`; key
+/// indices begin with `key`.
 fn lines(section: &Section, [made, key]: [&str; 2], given: &[String]) -> (String, Vec<String>) {
     let value = |value: &Value| match *value {
         Value::Given(at) => given[at].clone(),
@@ -228,7 +230,7 @@ fn lines(section: &Section, [made, key]: [&str; 2], given: &[String]) -> (String
     (lines, section.results.iter().map(value).collect())
 }
 
-/// `cipherN`: the cipher around a loop.
+/// Adds `cipherN`: the cipher as a loop with its sections before and after.
 fn looped(text: &mut Text, number: usize, rolled: &Rolled) {
     let block: Vec<_> = (0..16).map(|at| format!("block.{}.{}", COLUMNS[at / 4], ROWS[at % 4])).collect();
     let fours_a_turn = key_fours(rolled.strides[0]);
@@ -257,9 +259,9 @@ fn looped(text: &mut Text, number: usize, rolled: &Rolled) {
     text.function(&format!("cipher{number}"), &[("block", "State"), ("turns", "u32")], "State", &body);
 }
 
-/// The end of a turn: what its slots hold next.
+/// The end of a turn: assigns the next values to the slots.
 pub(super) fn moves(indent: &str, slots: &[String], next: &[String]) -> String {
-    // A slot that another takes over is kept until all are written.
+    // If another slot needs the old value of a slot, it is saved before any slot is written.
     let moves = |(slot, next): &(&String, &String)| slot != next;
     let moved: Vec<_> = slots.iter().zip(next).filter(moves).collect();
     let kept =

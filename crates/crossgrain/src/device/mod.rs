@@ -1,15 +1,18 @@
-//! Whole ciphers as programs for GPUs, in CUDA C and WGSL.
+//! Whole ciphers as GPU programs in CUDA C and WGSL.
 //!
-//! The gates are traced from the one text of each part, mapped to gates of three inputs, and become functions; what stands
-//! here is only how they follow one another: loops over rounds, ShiftRows as a choice of names, and where blocks are read
-//! and written. AES and the ciphers that are described once are bit-sliced, 32 blocks a thread; Serpent is too, or works on its four words, a block a thread.
+//! The gates come from the same source as the CPU's parts. They are traced, mapped to three-input gates, and
+//! printed as functions. This module adds the structure around them: loops over rounds, ShiftRows as
+//! renaming, and the reading and writing of blocks. AES and described ciphers are bit-sliced, with 32 blocks
+//! per thread. Serpent is bit-sliced too, or works on its four words with one block per thread.
 //!
-//! A program reads `blocks` blocks from `source`, unless it only generates, and writes as many to `goal`, another buffer. `keys` are the words of
-//! [`Kernel::keys`], `job` those of [`Kernel::job`]; in CUDA C `keys` is a variable in constant memory, and the other three
-//! are parameters. In WGSL these are the bindings 0 (`source`), 1 (`goal`), 2 (`keys`) and 3 (`job`) of group 0, the last two
-//! in uniform memory. Keys are declared as vectors of four words, as uniform memory must have them.
-//! Holds: no look-up on what is secret, and no branch on it, in programs of gates. Those of tables look up, and are for
-//! policy `any`.
+//! A program reads `blocks` blocks from `source`, unless it only generates keystream, and writes the same
+//! number to `goal`, which is another buffer. `keys` holds the words of [`Kernel::keys`], `job` those of
+//! [`Kernel::job`]. In CUDA C `keys` is a variable in constant memory and the other three are parameters. In
+//! WGSL they are the bindings 0 (`source`), 1 (`goal`), 2 (`keys`) and 3 (`job`) of group 0; `keys` and `job`
+//! are in uniform memory. Keys are declared as vectors of four words, as uniform memory requires.
+//!
+//! Invariant: programs of gates have no look-up or branch that depends on secrets. Programs with tables look
+//! up at secret addresses and need the policy `any`.
 
 mod aes;
 mod bits;
@@ -32,22 +35,22 @@ use crate::block::{Cipher, Family, Key};
 use crate::cipher::Entry;
 use crate::circuit::emit::Language;
 
-/// Most words of keys: Serpent's 33 round keys, a word a bit.
+/// The maximum number of key words: Serpent's 33 round keys, with one word per bit.
 pub const KEY_WORDS_MAX: usize = 33 * 128;
 
-/// The same in vectors of four words, by which programs read them.
+/// The same maximum in vectors of four words, the unit in which programs read keys.
 const KEY_FOURS_MAX: usize = KEY_WORDS_MAX / 4;
 
-/// What a program does with blocks.
+/// The operation of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Task {
     /// Encrypts each block (ECB).
     Encrypt,
     /// Decrypts each block (ECB).
     Decrypt,
-    /// Adds the keystream of a big-endian counter (CTR).
+    /// XORs the keystream of a big-endian counter to the data (CTR).
     Count,
-    /// Writes the keystream of a little-endian counter (random streams), and reads no block.
+    /// Writes the keystream of a little-endian counter (random streams). Reads no blocks.
     Generate,
 }
 
@@ -55,61 +58,62 @@ impl Task {
     /// All tasks.
     const ALL: [Self; 4] = [Self::Encrypt, Self::Decrypt, Self::Count, Self::Generate];
 
-    /// Whether blocks of a source are read.
+    /// Whether the program reads blocks from `source`.
     pub const fn reads_source(self) -> bool {
         !matches!(self, Self::Generate)
     }
 
-    /// Whether what enters the cipher is a counter, so that any number of bytes will do.
+    /// Whether the cipher's input is a counter. The length is then not limited to whole blocks.
     pub const fn counts(self) -> bool {
         matches!(self, Self::Count | Self::Generate)
     }
 }
 
-/// What a program computes with.
+/// The method of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// Gates, across the grain.
+    /// Gates on bit-sliced blocks.
     Bits,
-    /// The same, of counters whose first two rounds are done together. AES's keystream only: with blocks to read, reading
-    /// takes longer than what is saved.
+    /// Bit-sliced gates on counters, with the first two rounds shared between counters. Only for AES
+    /// keystreams: with input blocks, reading them takes longer than the saving.
     Walk,
-    /// Gates, on the words of blocks. Serpent only.
+    /// Gates on the words of blocks. Serpent only.
     Words,
-    /// A table in the memory that threads share. AES only.
+    /// One table in shared memory. AES only.
     OneTable,
-    /// Four tables there.
+    /// Four tables in shared memory. AES only.
     FourTables,
 }
 
 impl Form {
-    /// Whether it reads memory at secret places.
+    /// Whether the program reads memory at secret addresses.
     pub const fn looks_up(self) -> bool {
         matches!(self, Self::OneTable | Self::FourTables)
     }
 }
 
-/// A program for a GPU.
+/// A GPU program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Kernel {
-    /// The cipher, with keys of any size.
+    /// The cipher family, with keys of any size.
     pub family: Family,
-    /// What it does.
+    /// The operation.
     pub task: Task,
-    /// How.
+    /// The method.
     pub form: Form,
 }
 
-/// A program in one language, with what whoever compiles and starts it has to know.
+/// A program in one language, with the facts needed to compile and start it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
-    /// The name of its entry point.
+    /// The name of the entry point.
     pub entry: String,
-    /// Its text.
+    /// The source text.
     pub text: String,
-    /// Threads in a group.
+    /// The number of threads in a group.
     pub group_threads: u32,
-    /// Bytes of shared memory that CUDA has to be asked for at the start: more than a text may declare.
+    /// The dynamic shared memory that a CUDA launch must request, in bytes. It is only for groups that need
+    /// more than a text may declare.
     pub dynamic_bytes: u32,
     /// Whether it reads from `source`.
     pub reads_source: bool,
@@ -117,28 +121,29 @@ pub struct Listing {
     pub reads_keys: bool,
 }
 
-/// What a program does for a block.
+/// The operations of a program per block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
-    /// Gates of three inputs, and whatever else takes as long: shifts, rotations, permutations of bytes.
+    /// Three-input gates, and instructions of equal cost: shifts, rotations, byte permutations.
     pub gates: f64,
     /// Words read from shared memory.
     pub look_ups: f64,
 }
 
-/// What is known of a family's programs.
+/// The description of a family's programs.
 struct Programs {
-    /// What the first program of each task computes with, by gates.
+    /// The form of the default program of each task. It consists of gates.
     gates: Form,
-    /// The programs that do what another does in another way, and their names.
+    /// Alternative programs for a task, with their names.
     others: &'static [(Task, Form, &'static str)],
-    /// Threads in a group of [`Form::Bits`] in CUDA, by task. A group of as many threads as a multiprocessor has registers for shares fetched
-    /// instructions, of which these programs have more than its cache holds; small groups overlap one's reading with another's gates.
-    /// Which counts for more was measured (bench/record/nvidia-h100-80gb-hbm3).
+    /// Threads in a group of [`Form::Bits`] in CUDA, by task. These programs have more instructions than a
+    /// multiprocessor's instruction cache holds. A group that uses all registers of a multiprocessor shares
+    /// fetched instructions. Smaller groups overlap the reads of one with the gates of another. The better
+    /// size was measured (bench/record/nvidia-h100-80gb-hbm3).
     cuda_bits_group_threads: [u32; Task::ALL.len()],
-    /// Bytes of memory that such a group shares.
+    /// The size of such a group's shared memory, in bytes.
     cuda_bits_shared_bytes: usize,
-    /// [`Kernel::text`] with so many threads in a group.
+    /// [`Kernel::text`] with the given number of threads in a group.
     text: fn(Kernel, Language, u32) -> String,
     /// [`Kernel::work`].
     work: fn(Kernel, Cipher) -> Work,
@@ -148,12 +153,12 @@ struct Programs {
 
 ciphers!(by_folder PROGRAMS: Programs);
 
-/// All programs: those of gates, and then those that do what another does in another way.
+/// All programs: first those of gates, then the alternatives.
 pub static ALL: LazyLock<Vec<Kernel>> = LazyLock::new(|| {
     let firsts = Cipher::ALL.into_iter().filter(|&cipher| cipher == cipher.family().first());
     let families = firsts.map(Cipher::family);
     let gates = families.clone().flat_map(|family| Task::ALL.map(|task| Kernel::gates(family, task)));
-    // Lists have those of the last family first.
+    // The alternatives of the last family come first.
     let others = families.rev().flat_map(|family| {
         of_family(family).others.iter().map(move |&(task, form, _)| Kernel { family, task, form })
     });
@@ -161,12 +166,12 @@ pub static ALL: LazyLock<Vec<Kernel>> = LazyLock::new(|| {
 });
 
 impl Kernel {
-    /// The first program that tells nothing by its timing.
+    /// The default program for a task. It is constant-time.
     pub const fn gates(family: Family, task: Task) -> Self {
         Self { family, task, form: of_family(family).gates }
     }
 
-    /// The programs for a task that a policy lets through.
+    /// The programs for a task that a policy allows.
     pub fn within(family: Family, task: Task, policy_is_any: bool) -> Vec<Self> {
         let fits = |kernel: &Self| {
             (kernel.family, kernel.task) == (family, task) && (policy_is_any || !kernel.form.looks_up())
@@ -174,7 +179,7 @@ impl Kernel {
         ALL.iter().copied().filter(fits).collect()
     }
 
-    /// Its name; its entry point has `_` for `-`.
+    /// The program's name. The entry point has `_` in place of `-`.
     pub fn name(self) -> &'static str {
         let mut others = of_family(self.family).others.iter();
         if let Some((.., name)) = others.find(|(task, form, _)| (*task, *form) == (self.task, self.form)) {
@@ -189,7 +194,7 @@ impl Kernel {
         }
     }
 
-    /// Threads in a group, of WGSL's `@workgroup_size` and CUDA's blocks, unless others are known to be better on a device.
+    /// The default number of threads in a group: WGSL's `@workgroup_size`, or the size of a CUDA block.
     pub const fn group_threads(self, language: Language) -> u32 {
         match self.form {
             Form::Bits if matches!(language, Language::Cuda) => {
@@ -198,13 +203,14 @@ impl Kernel {
             Form::Bits | Form::Words => 64,
             Form::Walk => walk::SPAN_THREADS,
             Form::OneTable => 256,
-            // One group fills a multiprocessor's shared memory, and has to fill its time.
+            // One group fills a multiprocessor's shared memory, so it must also occupy the multiprocessor.
             Form::FourTables => 1024,
         }
     }
 
-    /// Whether its groups may have so many threads. Of programs of gates on bits or words they may be any number of pairs of warps; other programs share memory, or what
-    /// they have computed, among threads of a group.
+    /// Whether its groups may have this number of threads. Programs of gates on bits or words accept
+    /// multiples of 64 up to 1024. Other programs share memory or results among the threads of a group, so
+    /// their size is fixed.
     pub const fn takes_group(self, language: Language, threads: u32) -> bool {
         match self.form {
             Form::Bits | Form::Words => threads.is_multiple_of(64) && threads > 0 && threads <= 1024,
@@ -212,7 +218,7 @@ impl Kernel {
         }
     }
 
-    /// Bytes of the memory that a group of threads shares.
+    /// The size of a group's shared memory, in bytes.
     pub const fn shared_bytes(self, language: Language) -> usize {
         match self.form {
             Form::Bits if matches!(language, Language::Cuda) => of_family(self.family).cuda_bits_shared_bytes,
@@ -222,7 +228,7 @@ impl Kernel {
         }
     }
 
-    /// The program of this name.
+    /// The program with this name.
     pub fn find(name: &str) -> Option<Self> {
         ALL.iter().copied().find(|kernel| kernel.name() == name)
     }
@@ -232,12 +238,12 @@ impl Kernel {
         self.name().replace('-', "_")
     }
 
-    /// Its text, and how it is started.
+    /// Its source text, with the facts needed to start it.
     pub fn listing(self, language: Language) -> Listing {
         self.listing_in(language, self.group_threads(language))
     }
 
-    /// The same with so many threads in a group, which it takes ([`Kernel::takes_group`]).
+    /// The same with the given number of threads in a group, which [`Kernel::takes_group`] must accept.
     pub fn listing_in(self, language: Language, group_threads: u32) -> Listing {
         Listing {
             entry: self.entry(),
@@ -249,7 +255,7 @@ impl Kernel {
         }
     }
 
-    /// Its text.
+    /// Its source text.
     pub fn text(self, language: Language) -> String {
         self.text_in(language, self.group_threads(language))
     }
@@ -258,19 +264,19 @@ impl Kernel {
         (of_family(self.family).text)(self, language, group_threads)
     }
 
-    /// What it does for a block, copies and counters left out.
+    /// The work per block, without copies and counters.
     pub fn work(self, cipher: Cipher) -> Work {
         (of_family(self.family).work)(self, cipher)
     }
 
     /// The round keys as the program reads them.
     ///
-    /// Programs of gates find them in the order of their use: compilers know then how far an index goes.
+    /// Programs of gates read them in order of use, so that compilers can bound the index.
     pub fn keys(self, key: &Key) -> Zeroizing<Vec<u32>> {
         (of_family(self.family).keys)(self, key)
     }
 
-    /// Round keys of `N` words in the order of their use.
+    /// Arranges round keys of `N` words in order of use.
     fn in_order<const N: usize>(self, mut words: Zeroizing<Vec<u32>>) -> Zeroizing<Vec<u32>> {
         if self.task == Task::Decrypt {
             words.as_chunks_mut::<N>().0.reverse();
@@ -278,17 +284,17 @@ impl Kernel {
         words
     }
 
-    /// What a run is told: blocks, rounds, and the counter of the first block, its lowest word first.
+    /// The job words of a run: blocks, rounds, and the first block's counter, lowest word first.
     pub fn job(self, cipher: Cipher, blocks: u32, counter: u128) -> [u32; 6] {
         let word = |at: u32| (counter >> (32 * at)) as u32;
         [blocks, cipher.rounds() as u32, word(0), word(1), word(2), word(3)]
     }
 
-    /// Threads for so many blocks; those that a group has beyond them do nothing.
+    /// The number of threads for `blocks` blocks. Excess threads of a group do nothing.
     pub const fn threads(self, blocks: u32) -> u32 {
         match self.form {
             Form::Bits => blocks.div_ceil(bits::SPAN_BLOCKS) * bits::SPAN_THREADS,
-            // Counters may begin within those of a span.
+            // The first counter may lie inside a span, so one more span is needed.
             Form::Walk => (blocks.div_ceil(walk::SPAN_BLOCKS) + 1) * walk::SPAN_THREADS,
             Form::Words => blocks,
             Form::OneTable | Form::FourTables => {

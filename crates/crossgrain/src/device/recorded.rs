@@ -1,7 +1,8 @@
-//! The rounds and the key schedule of a described cipher as operations on bytes, one after another.
+//! The rounds and key schedule of a described cipher, recorded as a sequence of byte operations.
 //!
-//! Both are run once on a state that writes down what is done with it. A word of 32 bits is its four bytes, the highest first, as in memory:
-//! rotations by whole bytes are then no operations. Nothing that is secret takes part: values are numbers of steps.
+//! The description is run once on a state whose values are step numbers, and every operation is recorded. A
+//! 32-bit word is its four bytes in memory order, highest first, so rotations by whole bytes need no
+//! operation. Recording handles no secrets.
 
 use std::cell::RefCell;
 
@@ -12,85 +13,85 @@ use crate::cipher::sbox::{Linear, Sbox};
 use crate::cipher::{Bytes, KeyBytes, OnBytes, OnWords, Scheduled, Visitor, Words, visit};
 use crate::word::each;
 
-/// What is done with a byte.
+/// An operation on a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Operation {
     Add,
     AddKey,
     AndKey,
     OrKey,
-    /// The S-box of this number, on the sum with a key.
+    /// The S-box with this number, applied to the byte XOR a key byte.
     Substitute(usize),
-    /// The same without a key: key schedules have that.
+    /// The S-box with this number, without a key. Key schedules use it.
     SubstituteAlone(usize),
-    /// The linear map of this number.
+    /// The linear map with this number.
     Linear(usize),
-    /// Eight bits of two bytes, from so many below the highest on.
+    /// Eight bits of two bytes: the first shifted left by this count, filled with the top bits of the second.
     Between(u32),
     /// A byte that is the same for all keys.
     Constant,
-    /// Keeps a byte of the round keys.
+    /// Stores a byte of the round keys.
     Keep,
 }
 
 impl Operation {
-    /// Which of two rows of bytes its number is one of: those of the round keys, or the constants.
+    /// The array that the step's number refers to: 0 for the round keys, 1 for the constants.
     pub(super) const fn row(self) -> usize {
         matches!(self, Self::Constant) as usize
     }
 }
 
-/// A value that a step takes.
+/// An input of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Value {
-    /// What the section is given, by number.
+    /// The section's input with this number.
     Given(usize),
-    /// What a step of the section made.
+    /// The result of the section's step with this number.
     Made(usize),
 }
 
-/// A number is no secret.
+/// Step numbers are not secret.
 impl Zeroize for Value {
     fn zeroize(&mut self) {}
 }
 
-/// An operation on values.
+/// An operation with its inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) operation: Operation,
     pub(super) inputs: Vec<Value>,
-    /// The byte of the round keys or of the constants, where the operation takes one.
+    /// The index into the round keys or constants, for operations that need one.
     pub(super) number: Option<usize>,
 }
 
-/// Steps in a row.
+/// A sequence of steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Section {
-    /// How many values it is given.
+    /// The number of inputs.
     pub(super) given: usize,
     pub(super) steps: Vec<Step>,
-    /// What comes of them.
+    /// The section's outputs.
     pub(super) results: Vec<Value>,
 }
 
-/// A cipher of one key size and direction as it was run.
+/// A recorded cipher, for one key size and direction.
 #[derive(Default)]
 pub(super) struct Recorded {
     /// From a block to a block.
     pub(super) rounds: Section,
-    /// From a key; what comes of it is kept.
+    /// From a key to the stored round-key bytes.
     pub(super) schedule: Section,
-    /// What the schedule's constants are.
+    /// The values of the schedule's constants.
     pub(super) constants: Vec<u8>,
     pub(super) round_key_bytes: usize,
     pub(super) boxes: &'static [Sbox],
     pub(super) maps: &'static [Linear],
 }
 
-/// A described cipher.
+/// Records a described cipher.
 ///
 /// # Panics
-/// If it is another.
+/// If the cipher is not a described one.
 pub(super) fn recorded(cipher: Cipher, direction: Direction) -> Recorded {
     let mut recording = Recording { cipher, direction, recorded: None };
     visit(&mut recording);
@@ -104,7 +105,7 @@ struct Recording {
 }
 
 impl Recording {
-    /// Has a description write down its steps, if it is the cipher's.
+    /// Records the steps of description `C`, if it is the cipher's.
     fn run<C: Scheduled>(&mut self, rounds: impl FnOnce(Recorder<'_>, Direction, usize) -> [Value; 16]) {
         let key_bytes = self.cipher.key_bytes();
         if self.cipher.family() != C::FAMILY {
@@ -145,7 +146,7 @@ impl Visitor for Recording {
     }
 }
 
-/// The steps without those of which nothing comes that is kept.
+/// Removes the steps whose results are never used for a stored byte.
 fn needed(steps: &[Step]) -> Vec<Step> {
     let mut is_needed: Vec<_> = steps.iter().map(|step| step.operation == Operation::Keep).collect();
     for (at, step) in steps.iter().enumerate().rev() {
@@ -167,14 +168,14 @@ fn needed(steps: &[Step]) -> Vec<Step> {
     kept.map(|(step, _)| Step { inputs: step.inputs.iter().map(moved).collect(), ..step.clone() }).collect()
 }
 
-/// What a state writes down.
+/// The recorded steps and constants.
 #[derive(Default)]
 struct Record {
     steps: RefCell<Vec<Step>>,
     constants: RefCell<Vec<u8>>,
 }
 
-/// A state whose values are numbers of steps.
+/// A state whose values are step numbers.
 #[derive(Clone, Copy)]
 struct Recorder<'a>(&'a Record);
 
@@ -236,7 +237,7 @@ impl KeyBytes for Recorder<'_> {
 impl Words for Recorder<'_> {
     type Word = [Value; 4];
 
-    /// The first of its bytes.
+    /// The number of its first byte.
     type Key = usize;
 
     fn add(self, a: [Value; 4], b: [Value; 4]) -> [Value; 4] {

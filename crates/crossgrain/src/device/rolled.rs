@@ -1,48 +1,52 @@
-//! The loops in the steps of a described cipher.
+//! Detects loops in the recorded steps of a described cipher.
 //!
-//! What a description says by a loop is, by the time that it is recorded, a list in which a stretch comes again and again, by other keys and
-//! constants and on what the stretch before has left. [`Rolled::of`] finds the stretch: [`Section`]s before, in and after a loop. What it finds is
-//! unrolled again and compared with the list, so a loop that is found is right; without one, a program is the list as it is.
+//! Recording unrolls the loops of a description. They show up as a stretch of steps that repeats, with other
+//! key and constant indices, on the results of the preceding repetition. [`Rolled::of`] finds the stretch and
+//! splits the steps into [`Section`]s before, in and after the loop. The result is unrolled again and
+//! compared with the recording, so a detected loop is always correct. If none is found, the program is the
+//! plain sequence of steps.
 
 use super::recorded::{Section, Step, Value};
 
-/// How far the bytes that steps take move from turn to turn, by their row ([`Operation::row`](super::recorded::Operation::row)). Numbers wrap: a row may be taken backwards.
+/// The increment of byte indices per turn, for each array
+/// ([`Operation::row`](super::recorded::Operation::row)). Arithmetic wraps, so indices may also decrease.
 pub(super) type Strides = [usize; 2];
 
 impl Section {
-    /// How many results are values given in another place.
+    /// The number of results that are inputs moved to another position.
     fn places_changed(&self) -> usize {
         let changed = |(place, result): &(usize, &Value)| matches!(result, Value::Given(at) if at != place);
         self.results.iter().enumerate().filter(changed).count()
     }
 }
 
-/// Steps with a loop among them.
+/// A sequence of steps with one loop.
 #[derive(Clone, Debug)]
 pub(super) struct Rolled {
-    /// From the block to what the loop begins with.
+    /// From the block to the loop's initial values.
     pub(super) before: Section,
-    /// From what one turn begins with to what the next one does.
+    /// From the values before a turn to the values after it.
     pub(super) turn: Section,
-    /// From what the loop ends with to the block.
+    /// From the loop's final values to the block.
     pub(super) after: Section,
-    /// What `turn` takes is the first one's, what `after` takes is what it would be after no turn.
+    /// The increments. Indices in `turn` are those of the first turn. Indices in `after` are those after zero
+    /// turns.
     pub(super) strides: Strides,
 }
 
-/// A stretch that comes again and again.
+/// A repeating stretch of steps.
 #[derive(Clone, Copy)]
 struct Stretch {
     start: usize,
     period: usize,
     turns: usize,
     strides: Strides,
-    /// By how many steps it may begin later.
+    /// The number of steps by which the start may be delayed.
     slack: usize,
 }
 
 impl Rolled {
-    /// A section with the loop in it that makes it shortest, and how often that turns.
+    /// Finds the loop that makes the section shortest. Returns the section with it, and the number of turns.
     pub(super) fn of(section: &Section) -> (Self, usize) {
         let mut stretches: Vec<_> =
             (1..=section.steps.len() / 2).filter_map(|period| longest(&section.steps, period)).collect();
@@ -50,7 +54,8 @@ impl Rolled {
         for stretch in stretches {
             let starts = stretch.start..=stretch.start + stretch.slack;
             let rolled = starts.filter_map(|start| Slots::rolled(section, Stretch { start, ..stretch }));
-            // Where much would only change places beside few steps, a longer loop, or none, is better.
+            // If a turn has few steps and mostly moves values between slots, a longer loop or no loop is
+            // better.
             let right = rolled.filter(|rolled| {
                 16 * rolled.turn.places_changed() <= stretch.period
                     && rolled.unrolled(stretch.turns) == *section
@@ -64,7 +69,7 @@ impl Rolled {
         (Self { before: section.clone(), turn: Section::default(), after, strides: [0; 2] }, 0)
     }
 
-    /// All steps, where the loop turns so often.
+    /// All steps, with the given number of turns.
     pub(super) fn unrolled(&self, turns: usize) -> Section {
         let mut steps = Vec::new();
         let mut state = append(&mut steps, &self.before, None, [0; 2]);
@@ -75,13 +80,14 @@ impl Rolled {
         Section { given: self.before.given, steps, results }
     }
 
-    /// How far the bytes taken have moved after so many turns.
+    /// The total index increments after the given number of turns.
     pub(super) fn moved(&self, turns: usize) -> Strides {
         self.strides.map(|stride| stride.wrapping_mul(turns))
     }
 }
 
-/// Appends a section that is given values, what all of it is given unless others are named, and takes its bytes from these numbers on.
+/// Appends a section. `given` replaces its inputs unless it is `None`; `first_numbers` is added to its
+/// indices. Returns the section's results.
 fn append(
     steps: &mut Vec<Step>,
     section: &Section,
@@ -102,7 +108,7 @@ fn append(
     section.results.iter().map(value).collect()
 }
 
-/// The longest stretch of a period, by operations and the bytes that they take alone.
+/// The longest stretch with this period, comparing only operations and index increments.
 fn longest(steps: &[Step], period: usize) -> Option<Stretch> {
     let (mut best, mut start, mut strides) = (None::<(usize, usize, [Option<usize>; 2])>, 0, [None; 2]);
     for at in 0..steps.len() - period {
@@ -127,19 +133,19 @@ fn longest(steps: &[Step], period: usize) -> Option<Stretch> {
     Some(Stretch { start, period, turns: run / period + 1, strides, slack: run % period })
 }
 
-/// What goes from turn to turn: of each slot the value before every turn and after the last, as a number, as far as it is known.
-/// Numbers are those of what the section is given and then of steps.
+/// The values carried from turn to turn. For each slot: its value before every turn and after the last one,
+/// as a number, if known. Inputs of the section are numbered first, then its steps.
 struct Slots<'a> {
     section: &'a Section,
     stretch: Stretch,
     given: usize,
     values: Vec<Vec<Option<usize>>>,
-    /// Where each comes from within a turn.
+    /// The origin of each slot's next value within a turn.
     next: Vec<Value>,
 }
 
 impl Slots<'_> {
-    /// The section with this stretch as a loop, unless its turns differ in what they take.
+    /// The section with this stretch as a loop; `None` if the turns differ in their inputs.
     fn rolled(section: &Section, stretch: Stretch) -> Option<Rolled> {
         let (given, values, next) = (section.given, Vec::new(), Vec::new());
         let mut slots = Slots { section, stretch, given, values, next };
@@ -177,12 +183,12 @@ impl Slots<'_> {
         }
     }
 
-    /// The number of what the first step of a turn makes.
+    /// The number of the first step's result in a turn.
     const fn first_of(&self, turn: usize) -> usize {
         self.given + self.stretch.start + turn * self.stretch.period
     }
 
-    /// A slot that may have these values.
+    /// A slot with these values. Reuses a slot whose known values are compatible.
     fn slot(&mut self, wanted: Vec<Option<usize>>) -> usize {
         let may_be = |values: &Vec<Option<usize>>| {
             values.iter().zip(&wanted).all(|(a, b)| a.is_none() || b.is_none() || a == b)
@@ -197,7 +203,7 @@ impl Slots<'_> {
         found
     }
 
-    /// A step of a turn, as all turns have it.
+    /// A step of the turn; `None` if it is not the same in all turns.
     fn of_turn(&mut self, at: usize) -> Option<Step> {
         let Stretch { start, period, turns, .. } = self.stretch;
         let (section, first) = (self.section, &self.section.steps[start + at]);
@@ -219,7 +225,7 @@ impl Slots<'_> {
         Some(Step { inputs, ..first.clone() })
     }
 
-    /// Finds for every slot what the turn before leaves there: a step's value, or another slot's.
+    /// Finds the origin of each slot's next value: a step of the preceding turn, or another slot.
     fn trace_back(&mut self) -> Option<()> {
         let turns = self.stretch.turns;
         while let Some(values) = self.values.get(self.next.len()).cloned() {
@@ -250,7 +256,8 @@ impl Slots<'_> {
         Some(())
     }
 
-    /// A value after the loop: a step's there, or a slot's. One that the loop itself needs no more gets a slot.
+    /// A value used after the loop: a step's result there, or a slot's final value. A value that the loop
+    /// itself no longer needs gets a new slot.
     fn of_end(&mut self, value: Value) -> Option<Value> {
         let (number, turns) = (self.number(value), self.stretch.turns);
         if let Some(own) = number.checked_sub(self.first_of(turns)) {

@@ -1,9 +1,12 @@
-//! Whole rounds as circuits of bits, from the text of their parts: for hardware.
+//! Whole rounds as bit circuits for hardware, built from the same source as the parts.
 //!
-//! Inputs 0 to 127 are the state and 128 to 255 the round key, outputs the state after it: bit 8·i + j is bit j of byte i of a block, the least
-//! significant first. A round of encryption of AES is SubBytes, ShiftRows, MixColumns and AddRoundKey; of decryption InvShiftRows,
-//! InvSubBytes, AddRoundKey and InvMixColumns (FIPS 197 §5.1 and §5.3). Round i of Serpent adds the key, and applies the S-boxes i modulo 8 and the
-//! linear transformation; its inverse undoes that.
+//! Inputs 0 to 127 are the state, 128 to 255 the round key; the outputs are the next state. Bit 8·i + j is
+//! bit j of byte i, with bit 0 the least significant.
+//!
+//! * AES encryption: SubBytes, ShiftRows, MixColumns, AddRoundKey.
+//! * AES decryption: InvShiftRows, InvSubBytes, AddRoundKey, InvMixColumns (FIPS 197 §5.1 and §5.3).
+//! * Serpent, round i: add the key, then S-box i modulo 8 and the linear transformation. The inverse round
+//!   undoes these steps.
 
 use super::{Task, aes, serpent};
 use crate::circuit::named::{Named, add_constant};
@@ -20,7 +23,7 @@ macro_rules! serpent {
     };
 }
 
-/// Four bytes.
+/// The four bytes of a column.
 type Column = [Bits<Sym>; 4];
 
 /// All rounds.
@@ -45,17 +48,18 @@ pub const ALL: [Named; 18] = [
     serpent!("serpent-inverse-round-7", serpent_inverse_round, 7),
 ];
 
-/// The round of this name.
+/// The round with this name.
 pub fn find(name: &str) -> Option<Named> {
     ALL.into_iter().find(|round| round.name == name)
 }
 
-/// The bytes of a state, and those of the key.
+/// The bytes of the state, then those of the key.
 fn bytes(x: &[Sym; 256]) -> [Bits<Sym>; 32] {
     each!(byte < 32 => each!(bit < 8 => x[8 * byte + bit]))
 }
 
-/// The state whose column c is `mixed` of the bytes through `s_box` and the key; row r comes from the column `c + step·r`.
+/// The state whose column c is `mixed` of four substituted bytes and the key. Row r is taken from column `c +
+/// step·r`.
 fn columns(
     x: &[Sym; 256],
     step: usize,
@@ -79,7 +83,7 @@ fn aes_inverse_round(x: [Sym; 256]) -> [Sym; 128] {
     columns(&x, 3, |byte| aes_sbox::inverse(add_constant(byte)), aes::mix_backwards)
 }
 
-/// S-boxes on the four words of a state.
+/// Applies an S-box to the four words of a state.
 fn substituted(x: [Sym; 128], s_box: impl Fn([Sym; 4]) -> [Sym; 4]) -> [Sym; 128] {
     let places = each!(place < 32 => s_box(each!(word < 4 => x[32 * word + place])));
     each!(at < 128 => places[at % 32][at / 32])

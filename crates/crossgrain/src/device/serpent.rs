@@ -1,10 +1,11 @@
-//! Serpent, on its own four words or on their bits.
+//! Serpent on its four words or bit-sliced.
 //!
-//! On words a block is a thread: no transposition, and few registers. On bits (`bits`) a thread computes 32 blocks, rotations
-//! are names, and a round of a block takes fewer gates, in as many registers as a thread may have.
-//! Encryption is by keys that are mixed in before the linear transformation, and either direction's follow an S-box at once: they
-//! are part of its last gates.
-//! On bits in CUDA C a group shares a copy of the keys: they are more than the cache of constants holds.
+//! On words, each thread computes one block, without transposition and with few registers. Bit-sliced
+//! (`bits`), a thread computes 32 blocks. Rotations become renaming and a round needs fewer gates per block,
+//! but it uses as many registers as a thread may have. For encryption the round keys are transformed, so that
+//! they are added before the linear transformation. In both directions a key addition then follows an S-box
+//! directly and merges with its last gates. In CUDA C the threads of a bit-sliced group share a copy of the
+//! keys, because the constant cache is too small for them.
 
 use std::ops::BitXor;
 
@@ -21,7 +22,7 @@ use crate::circuit::trace::Sym;
 use crate::part::serpent::key::RoundKeys;
 use crate::word::each;
 
-/// What is known of Serpent's programs.
+/// Serpent's programs.
 pub(super) static PROGRAMS: Programs = Programs {
     gates: Form::Words,
     others: &[
@@ -30,15 +31,15 @@ pub(super) static PROGRAMS: Programs = Programs {
         (Task::Generate, Form::Bits, "serpent-random-bitsliced"),
     ],
     cuda_bits_group_threads: [384, 256, 384, 384],
-    // A copy of the round keys: WebGPU promises less.
+    // A copy of the round keys. WebGPU guarantees less shared memory.
     cuda_bits_shared_bytes: 4 * KEY_WORDS_MAX,
     text,
     work: |kernel, _| Work { gates: gates(kernel), look_ups: 0.0 },
     keys,
 };
 
-/// The words of the round keys, or a word of equal bits for each of their bits; encrypting, as they are added before the linear
-/// transformation.
+/// The words of the round keys, or one word of 32 equal bits per key bit. For encryption they are the keys
+/// added before the linear transformation.
 fn keys(kernel: Kernel, key: &Key) -> Zeroizing<Vec<u32>> {
     let keys = RoundKeys::expand(key);
     let keys = if kernel.task == Task::Decrypt { keys } else { keys.before_transform() };
@@ -52,7 +53,7 @@ fn keys(kernel: Kernel, key: &Key) -> Zeroizing<Vec<u32>> {
     kernel.in_order::<128>(bits)
 }
 
-/// The copy of the keys that a group shares.
+/// The name of a group's shared copy of the keys.
 pub(super) const SHARED: &str = "shared_keys";
 
 /// The program's text.
@@ -76,11 +77,12 @@ fn text(kernel: Kernel, language: Language, group_threads: u32) -> String {
     text.entry(kernel, group_threads, &body)
 }
 
-/// Gates for a block.
+/// The number of gates per block.
 fn gates(kernel: Kernel) -> f64 {
     let count = |index| mapped(|x| keyed(kernel.task, index, x)).gates().len();
     let boxes: usize = (0..8).map(count).sum();
-    // Eight S-boxes four times, 31 transformations, and the key that follows none.
+    // Eight S-boxes four times, 31 linear transformations, and the first key addition, which follows no
+    // S-box.
     let cipher = |transform: usize, units: usize| (units * (4 * boxes + 4) + 31 * transform) as f64;
     match kernel.form {
         Form::Bits => {
@@ -91,7 +93,7 @@ fn gates(kernel: Kernel) -> f64 {
     }
 }
 
-/// S-box `index` or its inverse, and the words of a key after it.
+/// S-box `index` or its inverse, then the addition of a key's words.
 fn keyed(task: Task, index: usize, x: [Sym; 8]) -> [Sym; 4] {
     let state = each!(i < 4 => x[i]);
     let state = match task {
@@ -108,14 +110,14 @@ fn transform<W: Moves>(task: Task, x: [W; 4]) -> [W; 4] {
     }
 }
 
-/// The linear transformation of four words that are given by their bits.
+/// The linear transformation of four words, given by their bits.
 pub(super) fn on_bits(task: Task, x: [Sym; 128]) -> [Sym; 128] {
     let words = each!(word < 4 => Across(each!(bit < 32 => x[32 * word + bit])));
     let words = transform(task, words);
     each!(at < 128 => words[at / 32].0[at % 32])
 }
 
-/// The bits of a word: moving them is a choice of names.
+/// The bits of a word. Rotations and shifts only rename them.
 #[derive(Clone, Copy)]
 struct Across([Sym; 32]);
 
@@ -139,19 +141,19 @@ impl Moves for Across {
     }
 }
 
-/// What the steps of the cipher are written on.
+/// The representation in which the cipher's steps are written.
 trait Shape {
-    /// Fours of words of a round key.
+    /// The number of four-word vectors per round key.
     const KEY_FOURS: usize;
 
-    /// A function from a state `s` and the four `k` of a key to a state.
+    /// Adds a function from a state `s` and the vector index `k` of a key to a state.
     fn with_key(text: &mut Text, name: &str, circuit: impl FnOnce([Sym; 8]) -> [Sym; 4]);
 
-    /// `transform`, from a state to a state.
+    /// Adds `transform`, from a state to a state.
     fn transform(text: &mut Text, task: Task);
 }
 
-/// A block's four words.
+/// The four words of one block.
 struct OnWords;
 
 impl Shape for OnWords {
@@ -171,7 +173,7 @@ impl Shape for OnWords {
     }
 }
 
-/// The bits of 32 blocks' words.
+/// The bits of 32 blocks.
 struct OnBits;
 
 impl Shape for OnBits {
@@ -179,7 +181,7 @@ impl Shape for OnBits {
 
     fn with_key(text: &mut Text, name: &str, circuit: impl FnOnce([Sym; 8]) -> [Sym; 4]) {
         let one = format!("{name}_bit");
-        // Four bits and those of a key.
+        // Four state bits, then four key bits.
         let given = ["a", "b", "c", "d", "e", "f", "g", "h"];
         let signature = Signature {
             parameters: &given.map(|name| (name, "u32")),
@@ -215,7 +217,7 @@ fn state_words(name: &str) -> Vec<String> {
     COLUMNS.iter().flat_map(|column| column_words(&format!("{name}.{column}"))).collect()
 }
 
-/// The cipher: eight rounds, one for each S-box, four times.
+/// The cipher: eight rounds, one per S-box, four times.
 fn cipher<S: Shape>(text: &mut Text, task: Task) {
     S::with_key(text, "mix_key", |x: [Sym; 8]| each!(i < 4 => x[i] ^ x[4 + i]));
     S::transform(text, task);
@@ -270,7 +272,7 @@ fn decrypt<S: Shape>() -> String {
     )
 }
 
-/// What a thread does.
+/// The body of a thread.
 fn body(text: &Text, task: Task) -> String {
     let block = text.one_block(task, |words| {
         format!("    let s = cipher({}, job.rounds);\n", text.of_words("State", words))

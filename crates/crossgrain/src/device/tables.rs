@@ -1,15 +1,26 @@
-//! AES by look-ups in tables that join SubBytes and MixColumns, a block a thread after another.
+//! AES with T-tables, which combine SubBytes and MixColumns. Each thread computes its blocks one after
+//! another.
 //!
-//! The tables stand in the memory that a group of threads shares, once for each of 32 neighbouring threads, so that each
-//! reads from a bank of its own: word `32·(2·byte + table % 2) + lane` of a pair of tables, or `32·byte + lane` of a
-//! single one, of whose words the other three tables' are rotations. Four tables take 128 KiB, and an address is then one
-//! permutation of bytes; a single one takes 32 KiB.
-//! A thread's counters are a multiple of 256 apart, and until they carry out of their lowest 16 bits only one of their bytes moves. What the
-//! others come to in rounds 1 and 2 is kept, which leaves five look-ups of these rounds' 32.
-//! Decrypting, round keys are those of the equivalent inverse cipher. No entry of its tables has the byte of InvSubBytes for the
-//! last round, but the sum of an entry's bytes is that byte, since the coefficients of InvMixColumns have the sum 1.
-//! Source: the Rijndael submission §5.2.1 and 5.3.3; the tables are those of `part::aes::table`.
-//! Holds: **addresses are secret.** Banks do not tell them, but no more is promised, and it is for policy `any` alone.
+//! The tables are in the shared memory of a group, in 32 copies, so that each thread of a warp reads from a
+//! separate bank:
+//!
+//! * Four tables take 128 KiB. Word `32·(2·byte + table % 2) + lane` belongs to a pair of tables, and an
+//!   address is one byte permutation.
+//! * A single table takes 32 KiB. Its entry is word `32·byte + lane`; the other three tables' entries are
+//!   rotations of it.
+//!
+//! The counters of a thread differ by multiples of 256. Until they carry out of their lowest 16 bits, only
+//! one byte changes. The contributions of the other bytes to rounds 1 and 2 are kept, which leaves 5 of these
+//! rounds' 32 look-ups.
+//!
+//! Decryption uses the round keys of the equivalent inverse cipher. No byte of a table entry is the
+//! InvSubBytes value for the last round. But the XOR of an entry's bytes is this value, since the
+//! coefficients of InvMixColumns sum to 1.
+//!
+//! Source: the Rijndael submission §5.2.1 and 5.3.3. The tables are those of `part::aes::table`.
+//!
+//! Warning: **addresses are secret.** Bank conflicts do not reveal them, but nothing more is guaranteed. Use
+//! it only under policy `any`.
 
 use super::text::{PARTS, Text, key_word, words};
 use super::walk::Moving;
@@ -21,16 +32,16 @@ use crate::part::aes::key::RoundKeys;
 use crate::part::aes::table::t_tables;
 use crate::word::{Lanes as _, each};
 
-/// Blocks of a thread.
+/// The number of blocks per thread.
 pub(super) const THREAD_BLOCKS: u32 = 32;
 
-/// Round keys of the longest key, four words each; the tables follow them.
+/// The number of round keys of the longest key, of four words each. The tables follow them.
 const ROUND_KEYS_MAX: usize = 15;
 
-/// Words of a table, once for each of 32 threads.
+/// The size of a table in words, with its 32 copies.
 const TABLE_WORDS: u32 = 256 * 32;
 
-/// The round keys in the order of their use, column by column, and the four tables.
+/// The round keys in order of use, column by column, then the four tables.
 pub(super) fn keys(task: Task, round_keys: &RoundKeys, to: &mut Vec<u32>) {
     let inverse = (task == Task::Decrypt).then(|| round_keys.equivalent_inverse());
     let columns = inverse.as_ref().unwrap_or(round_keys).blocks().as_flattened().as_chunks::<4>().0;
@@ -46,14 +57,15 @@ const fn direction(task: Task) -> Direction {
     }
 }
 
-/// What is done for a block: an address a look-up, and sums of three.
+/// The work per block: one address computation per look-up, and three-input sums.
 pub(super) fn work(task: Task, rounds: f64) -> Work {
     let (gates, look_ups) = (24.0 * rounds, 16.0 * rounds);
     match task {
         Task::Encrypt => Work { gates, look_ups },
         // The bytes of the last round: two rotations and a sum each.
         Task::Decrypt => Work { gates: gates + 16.0 * 3.0, look_ups },
-        // Of rounds 1 and 2 only what moves; all of them and one byte's besides once a thread.
+        // In rounds 1 and 2 only the moving byte needs look-ups per block. Those of the other bytes are done
+        // once per thread.
         Task::Count | Task::Generate => {
             let once = f64::from(THREAD_BLOCKS).recip();
             Work { gates: gates - 48.0 + 11.0 + 44.0 * once, look_ups: look_ups - 32.0 + 5.0 + 29.0 * once }
@@ -79,15 +91,16 @@ pub(super) fn text(kernel: Kernel, language: Language) -> String {
 fn declaration(kernel: Kernel, language: Language) -> String {
     let words = kernel.shared_bytes(language) / 4;
     match (language, kernel.form) {
-        // More than 48 KiB are had only when they are asked for at the start.
+        // CUDA grants more than 48 KiB only as dynamic memory, requested at launch.
         (Language::Cuda, Form::FourTables) => "extern __shared__ u32 tables[];\n\n".to_owned(),
         (Language::Cuda, _) => format!("__shared__ u32 tables[{words}];\n\n"),
         (Language::Wgsl, _) => format!("var<workgroup> tables: array<u32, {words}>;\n\n"),
     }
 }
 
-/// `look_up0` to `look_up3`: what byte r of a word contributes to a column, from row r; and `sub0` to `sub3`, for the last round:
-/// as seen two rows below, where row r has the byte that the S-box gives; decrypting, any table will do.
+/// Adds `look_up0` to `look_up3`: the contribution of byte r of a word to a column, from row r. Also adds
+/// `sub0` to `sub3` for the last round. When encrypting, `subR` uses the table two rows on, whose entry has
+/// the plain S-box value in row r. When decrypting, any table works.
 fn look_ups(text: &mut Text, kernel: Kernel) {
     for byte in 0..4 {
         let last = if kernel.task == Task::Decrypt { 0 } else { (byte + 2) % 4 };
@@ -96,11 +109,11 @@ fn look_ups(text: &mut Text, kernel: Kernel) {
     }
 }
 
-/// Byte `byte` of a word in a table.
+/// Adds a function that looks up byte `byte` of a word in a table.
 fn look_up(text: &mut Text, form: Form, name: &str, byte: usize, table: usize) {
     let index = if byte == 0 { "(v & 255u)".to_owned() } else { format!("((v >> {}u) & 255u)", 8 * byte) };
     let body = match (form, text.language) {
-        // The byte between zeros and four times the lane: the address within a pair of tables.
+        // The byte shifted by 8 bits, plus four times the lane: the address in a pair of tables.
         (Form::FourTables, Language::Cuda) => {
             let offset_bytes = 65536 * (table / 2) + 128 * (table % 2);
             format!(
@@ -125,7 +138,7 @@ fn look_up(text: &mut Text, form: Form, name: &str, byte: usize, table: usize) {
     text.function(name, &[("v", "u32"), ("lane", "u32")], "u32", &body);
 }
 
-/// The sum of four words and a key, and of the bytes that the S-box gives in four rows.
+/// Adds `sum`, of four words and a key, and `bytes`, of the S-box values in four rows and a key.
 fn columns(text: &mut Text, task: Task) {
     text.structure("Looked", &[("x", Field::Words(4))]);
     text.structure("Word", &[("x", Field::Words(1))]);
@@ -143,7 +156,7 @@ fn columns(text: &mut Text, task: Task) {
     });
 }
 
-/// The sum of a word's bytes, in each of them.
+/// The XOR of a word's bytes, in each of its bytes.
 fn sum_of_bytes(word: Sym) -> Sym {
     let halves = word ^ word.rotate_lanes_left::<16>();
     halves ^ halves.rotate_lanes_left::<8>()
@@ -151,21 +164,21 @@ fn sum_of_bytes(word: Sym) -> Sym {
 
 const COLUMNS: [usize; 4] = [0, 1, 2, 3];
 
-/// The byte of a counter that moves within a thread: the lowest but one.
+/// The counter byte that changes within a thread: the second lowest.
 fn moving(task: Task) -> Option<Moving> {
     task.counts().then(|| Moving::of_counter(task, 1))
 }
 
-/// The cipher's steps in the words of a text.
+/// Generates the cipher's steps as expressions.
 struct Steps<'a> {
     text: &'a Text,
     task: Task,
 }
 
 impl Steps<'_> {
-    /// The word that `function` finds for row `row` of column `column` of what follows `s`.
+    /// The look-up `function` for row `row` of column `column` of the state after `s`.
     fn word(&self, function: &str, column: usize, row: usize) -> String {
-        // ShiftRows takes row r from as many columns to the right, InvShiftRows to the left.
+        // ShiftRows takes row r from r columns to the right, InvShiftRows from r columns to the left.
         let step = if self.task == Task::Decrypt { 3 } else { 1 };
         format!("{function}{row}(s.x[{}], lane)", (column + step * row) % 4)
     }
@@ -178,7 +191,7 @@ impl Steps<'_> {
         self.state(|at| format!("block.x[{at}] ^ {}", key_word(at)))
     }
 
-    /// What follows `s` by round `number`.
+    /// The state after round `number` of `s`.
     fn round(&self, sum: &str, function: &str, number: &str) -> String {
         self.state(|at| {
             let words = self.text.of_words("Looked", COLUMNS.map(|row| self.word(function, at, row)));
@@ -186,7 +199,7 @@ impl Steps<'_> {
         })
     }
 
-    /// All rounds of a block from `first` on, `s` being what comes before it.
+    /// All rounds from `first` on, applied to `s`, the state before them.
     fn rounds_from(&self, first: u32) -> String {
         format!(
             "    for (var number = {first}u; number < rounds; number = number + 1u) {{
@@ -204,7 +217,8 @@ impl Steps<'_> {
         format!("    var s = {};\n{}", self.keyed(), self.rounds_from(1))
     }
 
-    /// What all bytes but the moving one come to: the four words after round 2, then that word after round 1 which it comes to.
+    /// The contributions of all bytes except the moving one: the four words after round 2, then the word
+    /// after round 1 that depends on the moving byte.
     fn head(&self, moving: Moving) -> String {
         let Moving { row, column } = moving;
         let sum = |at: usize| {
@@ -225,7 +239,7 @@ impl Steps<'_> {
         )
     }
 
-    /// The cipher from there on, `word` being the block's word that has the moving byte.
+    /// The cipher from these contributions on. `word` is the block's word that contains the moving byte.
     fn cipher_from(&self, moving: Moving) -> String {
         let Moving { row, column } = moving;
         let state = self.state(|at| format!("kept.x[{at}] ^ look_up{}(w, lane)", moving.goes_by(at)));
@@ -252,7 +266,7 @@ fn cipher(text: &mut Text, task: Task) {
     text.function("cipher", &[("kept", "Head"), ("word", "u32"), rounds, lane], "State", &body);
 }
 
-/// What a thread does: blocks of a group's threads lie side by side.
+/// The body of a thread. The blocks of a group's threads are adjacent.
 fn body(text: &Text, kernel: Kernel) -> String {
     let group = kernel.group_threads(text.language);
     let block = text.one_block(kernel.task, |words| match moving(kernel.task) {
@@ -286,7 +300,7 @@ fn body(text: &Text, kernel: Kernel) -> String {
     )
 }
 
-/// Every thread of a group writes its share of the tables, four words of one at a time.
+/// Each thread of a group writes a part of the tables, four words of one table at a time.
 fn fill(kernel: Kernel, language: Language) -> String {
     let (group, fours) = (kernel.group_threads(language), kernel.shared_bytes(language) / 16);
     let (first, stride) = match kernel.form {

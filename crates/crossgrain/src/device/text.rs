@@ -1,4 +1,4 @@
-//! What the programs of both ciphers are made of.
+//! Building blocks for the text of all GPU programs.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -10,16 +10,16 @@ use crate::circuit::graph::Graph;
 use crate::circuit::map::map;
 use crate::circuit::trace::{Sym, Width, trace};
 
-/// What a program writes.
+/// The element type of a program's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Goal {
-    /// Blocks, each thread its own.
+    /// Blocks. Each thread writes its own.
     Blocks,
-    /// Words, which several threads may write by turns.
+    /// Words. Several threads may write the same word atomically.
     Words,
 }
 
-/// A text that grows.
+/// A program text under construction.
 pub(super) struct Text {
     pub(super) language: Language,
     goal: Goal,
@@ -27,12 +27,12 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// The beginning of a program on blocks.
+    /// Begins a program on blocks.
     pub(super) fn new(kernel: Kernel, language: Language) -> Self {
         Self::headed(kernel.name(), ["blocks", "rounds", "c0", "c1", "c2", "c3"], Goal::Blocks, language)
     }
 
-    /// The beginning of a program: what is bound, and the words of a job.
+    /// Begins a program: its bindings and the words of a job.
     pub(super) fn headed(name: &str, job: [&str; 6], goal: Goal, language: Language) -> Self {
         let mut text = Self { language, goal, text: format!("// {name}, written by crossgrain.\n") };
         text.push(language.prelude());
@@ -47,13 +47,13 @@ impl Text {
         self.text += text;
     }
 
-    /// A structure.
+    /// Adds a structure.
     pub(super) fn structure(&mut self, name: &str, fields: &[(&str, Field<'_>)]) {
         let text = self.language.structure(name, fields);
         self.push(&text);
     }
 
-    /// A circuit as a function, mapped to gates of three inputs.
+    /// Adds a circuit as a function, mapped to three-input gates.
     pub(super) fn circuit<const INPUTS: usize, const OUTPUTS: usize>(
         &mut self,
         name: &str,
@@ -65,20 +65,21 @@ impl Text {
         self.push(&text);
     }
 
-    /// A function around a body in the common syntax, in which `let` and `var` declare.
+    /// Adds a function. `body` is in the syntax common to both languages, where `let` and `var` declare
+    /// variables.
     pub(super) fn function(&mut self, name: &str, parameters: &[(&str, &str)], result: &str, body: &str) {
         let text = self.language.function(name, parameters, result, &self.language.declared(body));
         self.push(&text);
     }
 
-    /// The end of the program: its entry, around a body in the common syntax that is told its `thread`, and, where threads share
-    /// memory, which one of its group it is, `local`.
+    /// Ends the program with its entry point. `body` is in the common syntax and may use `thread`. If threads
+    /// share memory it may also use `local`, the thread's index in its group.
     pub(super) fn entry(self, kernel: Kernel, group_threads: u32, body: &str) -> String {
         let shares = kernel.shared_bytes(self.language) > 0;
         self.entry_named(&kernel.entry(), group_threads, shares, body)
     }
 
-    /// The same by the name, the threads of a group and whether they share memory.
+    /// The same with a name, a group size, and whether threads share memory.
     pub(super) fn entry_named(mut self, name: &str, group: u32, shares: bool, body: &str) -> String {
         let goal = if self.goal == Goal::Blocks { "uint4" } else { "u32" };
         let text = self.language.entry(name, group, ["uint4", goal], shares, body);
@@ -86,12 +87,12 @@ impl Text {
         self.text
     }
 
-    /// A structure made of fields.
+    /// An expression that constructs a structure from its fields.
     pub(super) fn made(&self, structure: &str, fields: impl IntoIterator<Item = String>) -> String {
         self.language.made(structure, &fields.into_iter().collect::<Vec<_>>())
     }
 
-    /// A structure of an array of words.
+    /// An expression that constructs a structure with one array of words.
     pub(super) fn of_words<const N: usize>(&self, structure: &str, words: [String; N]) -> String {
         match self.language {
             Language::Cuda => self.made(structure, words),
@@ -99,7 +100,8 @@ impl Text {
         }
     }
 
-    /// What becomes of block `first`, by lines of `cipher` that make the state `s` from its four words.
+    /// The code for block `first`. `cipher` returns lines that compute the state `s` from the block's four
+    /// words.
     pub(super) fn one_block(&self, task: Task, cipher: impl FnOnce([String; 4]) -> String) -> String {
         let given = ["given.x", "given.y", "given.z", "given.w"];
         let words = if task.counts() { counter_words(task) } else { given.map(str::to_owned) };
@@ -113,13 +115,13 @@ impl Text {
         format!("{counter}{load}{}    goal[first] = {written};\n", cipher(words))
     }
 
-    /// Four words as they lie in memory.
+    /// A block of four words in memory order.
     pub(super) fn block(&self, words: [String; 4]) -> String {
         let kind = if self.language == Language::Cuda { "uint4" } else { "vec4<u32>" };
         self.made(kind, words)
     }
 
-    /// A bit of a word in all lanes of one bit.
+    /// Adds `spread`: copies one bit of a word to all 32 lanes.
     pub(super) fn spread(&mut self) {
         self.function(
             "spread",
@@ -129,17 +131,17 @@ impl Text {
         );
     }
 
-    /// The functions that both ciphers' counters need.
+    /// Adds `swap_bytes`, for big-endian counters.
     pub(super) fn swap_bytes(&mut self) {
         let body = "    return (v << 24u) | ((v & 0xff00u) << 8u) | ((v >> 8u) & 0xff00u) | (v >> 24u);\n";
         self.function("swap_bytes", &[("v", "u32")], "u32", body);
     }
 }
 
-/// The covers found so far of the library's circuits: each takes tens of milliseconds, and programs have many in common.
+/// Mapped circuits, cached: each mapping takes tens of milliseconds, and programs share many circuits.
 static MAPPED: LazyLock<Mutex<HashMap<Graph, Graph>>> = LazyLock::new(Mutex::default);
 
-/// A circuit in gates of three inputs.
+/// A circuit, mapped to three-input gates.
 pub(super) fn mapped<const INPUTS: usize, const OUTPUTS: usize>(
     circuit: impl FnOnce([Sym; INPUTS]) -> [Sym; OUTPUTS],
 ) -> Graph {
@@ -148,12 +150,12 @@ pub(super) fn mapped<const INPUTS: usize, const OUTPUTS: usize>(
     known.entry(graph).or_insert_with_key(|graph| map(graph).scheduled()).clone()
 }
 
-/// The counter of block `first` of the job as four words `b0` to `b3`, the lowest first.
+/// Code for the counter of block `first`, as four words `b0` to `b3`, lowest first.
 pub(super) fn counter() -> String {
     counter_from("job.c0")
 }
 
-/// The same from a lowest word of the job's counter that is another.
+/// The same with another lowest word of the job's counter.
 pub(super) fn counter_from(lowest: &str) -> String {
     format!(
         "    let b0 = {lowest} + first;
@@ -167,7 +169,7 @@ pub(super) fn counter_from(lowest: &str) -> String {
     )
 }
 
-/// The words of a block that is the counter `b0` to `b3`.
+/// The words of a block that holds the counter `b0` to `b3`.
 pub(super) fn counter_words(task: Task) -> [String; 4] {
     match task {
         Task::Count => ["b3", "b2", "b1", "b0"].map(|word| format!("swap_bytes({word})")),
@@ -175,22 +177,22 @@ pub(super) fn counter_words(task: Task) -> [String; 4] {
     }
 }
 
-/// The parts `.x[0]` and on of a name.
+/// The expressions `name.x[0]` to `name.x[count - 1]`.
 pub(super) fn words(name: &str, count: usize) -> Vec<String> {
     (0..count).map(|at| format!("{name}.x[{at}]")).collect()
 }
 
-/// A word of the keys.
+/// A key word with a constant index.
 pub(super) fn key_word(at: usize) -> String {
     format!("keys[{}u].{}", at / 4, PARTS[at % 4])
 }
 
-/// Words of the keys from the four `k` on.
+/// The first `count` key words from vector `k` on.
 pub(super) fn key_words(count: usize) -> Vec<String> {
     words_of_fours("keys", count)
 }
 
-/// Words of an array of vectors from the vector `k` on.
+/// The first `count` words of an array of vectors, from vector `k` on.
 pub(super) fn words_of_fours(array: &str, count: usize) -> Vec<String> {
     (0..count).map(|at| format!("{array}[k + {}u].{}", at / 4, PARTS[at % 4])).collect()
 }

@@ -1,12 +1,16 @@
-//! AES's counters across the grain, 256 to a thread: those that differ in their lowest byte but one alone.
+//! Bit-sliced AES on counters, 256 per thread, which differ only in their second lowest byte.
 //!
-//! What the other fifteen bytes come to in rounds 1 and 2 is the same for all of them: five words, a bit of which is a bit of 32 lanes. It is made
-//! once, by the rounds themselves: a byte of zeros is what the S-box leaves as it is, its constant being in the round
-//! keys, so that it adds nothing to its column. Then there are eight runs of 32 blocks, of which these rounds take five
-//! S-boxes instead of 32.
-//! The counters of 256 neighbouring threads begin at a multiple of 65,536. Neighbours differ in the lowest byte, so that they
-//! write neighbouring blocks. They make a group, which goes from round to round together: the program is longer than the
-//! cache of instructions next to a scheduler, and threads at different places of it would fetch it in turns.
+//! The other fifteen bytes contribute the same to rounds 1 and 2 of all 256 counters. Their contribution is
+//! five words, each bit of which is one bit of all 32 lanes. It is computed once, by the rounds themselves,
+//! with zero as the moving byte. The S-box constant is in the round keys, so the S-box maps zero to zero. A
+//! zero byte adds nothing to its column. Then follow eight runs of 32 blocks. In each run rounds 1 and 2 need
+//! five S-boxes instead of 32.
+//!
+//! The counters of 256 neighbouring threads begin at a multiple of 65,536. Neighbours differ in the lowest
+//! byte, so they write neighbouring blocks. These threads form a group that executes round by round in
+//! lockstep. The program is longer than the instruction cache next to a scheduler, and threads at different
+//! rounds would fetch it by turns.
+//!
 //! Source: as `part::aes::walk`.
 
 use super::aes::{forward_parts, keyed, last_round, middle_round, part_gates};
@@ -18,25 +22,25 @@ use crate::circuit::emit::{Field, Language, Signature};
 use crate::circuit::trace::Sym;
 use crate::word::each;
 
-/// Blocks of a thread.
+/// The number of blocks per thread.
 pub(super) const THREAD_BLOCKS: u32 = 256;
 
-/// Neighbouring threads whose blocks lie interleaved: as many as a byte has values.
+/// The number of neighbouring threads with interleaved blocks: one per value of a byte.
 pub(super) const SPAN_THREADS: u32 = 256;
 
-/// Their blocks.
+/// The number of their blocks.
 pub(super) const SPAN_BLOCKS: u32 = SPAN_THREADS * THREAD_BLOCKS;
 
-/// The byte of a counter that moves within a thread.
+/// The counter byte that changes within a thread; 0 is the lowest.
 const MOVING: usize = 1;
 
-/// Runs of 32 blocks.
+/// The number of runs of 32 blocks.
 const RUNS: u32 = THREAD_BLOCKS / 32;
 
-/// Bits of the lanes' numbers, for the lowest five of the moving byte.
+/// The lane numbers' bits: the lowest five bits of the moving byte.
 const LANES: [u32; 5] = [0xaaaa_aaaa, 0xcccc_cccc, 0xf0f0_f0f0, 0xff00_ff00, 0xffff_0000];
 
-/// A byte of a counter that moves while the others stand still: where it lies, and where it comes to.
+/// The position of a counter byte that changes while the others are constant.
 #[derive(Clone, Copy)]
 pub(super) struct Moving {
     pub(super) row: usize,
@@ -44,7 +48,7 @@ pub(super) struct Moving {
 }
 
 impl Moving {
-    /// Byte `number` of the counter, 0 being the lowest.
+    /// Byte `number` of the counter; 0 is the lowest.
     pub(super) const fn of_counter(task: Task, number: usize) -> Self {
         match task {
             Task::Count => Self { row: 3 - number, column: 3 },
@@ -52,7 +56,7 @@ impl Moving {
         }
     }
 
-    /// The column that it comes to in round 1.
+    /// The column that depends on this byte after round 1.
     pub(super) const fn comes_to(self) -> usize {
         (self.column + 4 - self.row) % 4
     }
@@ -78,12 +82,13 @@ pub(super) fn text(kernel: Kernel, language: Language) -> String {
     text.entry(kernel, kernel.group_threads(language), &body)
 }
 
-/// Gates for a block.
+/// The number of gates per block.
 pub(super) fn gates(rounds: f64) -> f64 {
     let task = Task::Generate;
     let [sub_byte, column] = part_gates(task);
     let one = |row| mapped(|x| mixed(row, x)).gates().len() as f64;
-    // A bit that is spread to 32 lanes is a shift, a mask and a sum, two of them one gate.
+    // Spreading a bit to 32 lanes and adding it takes a shift, a mask and a sum; two of these merge into one
+    // gate.
     let begin = 5.0 * sub_byte
         + one(Moving::of_counter(task, MOVING).row)
         + (0..4).map(one).sum::<f64>()
@@ -93,14 +98,15 @@ pub(super) fn gates(rounds: f64) -> f64 {
     (begin + rest + 4.0 * bits::transposition_gates() + once / f64::from(RUNS)) / 32.0
 }
 
-/// The column that a byte comes to from a row, all other rows being 0.
+/// MixColumns of a column with one byte, in row `row`; the other rows are 0.
 fn mixed(row: usize, x: [Sym; 8]) -> [Sym; 32] {
     let none = [Sym::constant(0); 8];
     let column = mix_column(each!(at < 4 => if at == row { x } else { none }));
     each!(at < 32 => column[at / 8][at % 8])
 }
 
-/// `packed`: a bit of each word of a column; `spread_on`: such bits, each on a word of a column; `from_row0` to `from_row3`.
+/// Adds `packed`: one bit of each word of a column, as one word. Adds `spread_on`, which XORs such bits to
+/// the words of a column, and `from_row0` to `from_row3`.
 fn columns(text: &mut Text) {
     let [x, all] = ["x", ""].map(column_words);
     let signature =
@@ -124,7 +130,7 @@ fn columns(text: &mut Text) {
     text.function("spread_on", &[("x", "Column"), ("v", "u32")], "Column", &body);
 }
 
-/// `from_round2`: the state of a run after round 2.
+/// Adds `from_round2`: the state of a run after round 2.
 fn from_round2(text: &mut Text, moving: Moving) {
     let Moving { row, column } = moving;
     let key = |bit: usize| key_word(32 * column + 8 * row + bit);
@@ -146,7 +152,7 @@ fn from_round2(text: &mut Text, moving: Moving) {
     text.function("from_round2", &[("kept", "Kept"), ("run", "u32")], "State", &body);
 }
 
-/// What a thread does: once as far as round 2, and then in every run from there.
+/// The body of a thread: run 0 computes the shared part up to round 2; each further run continues from there.
 fn body(text: &Text, task: Task, moving: Moving) -> String {
     let comes_to = COLUMNS[moving.comes_to()];
     let block = text.made("State", counter_words(task).map(|word| format!("spread_on(no_column, {word})")));

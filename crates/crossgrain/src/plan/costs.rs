@@ -1,4 +1,8 @@
-//! What variants cost: shipped estimates, or what was measured here.
+//! Costs of variants: shipped estimates, or measurements from this machine.
+//!
+//! `estimates.txt` has one line per variant. Rows of described ciphers without a line get an estimate derived
+//! from their number of instructions. [`Costs::filled`] scales estimates for variants that were not measured
+//! here.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -8,22 +12,23 @@ use super::compose::Cost;
 use crate::block::{BLOCK_BYTES, Cipher, Direction};
 use crate::variant::{Action, Variant, table};
 
-/// Costs by variant name, in nanoseconds; for parts in tiles and for whole ciphers alike.
+/// Costs in nanoseconds, by variant name. Parts on tiles and whole ciphers use the same form.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Costs {
     by_name: BTreeMap<String, Known>,
 }
 
-/// What a variant costs, and how far to believe it.
+/// The cost of a variant, and its reliability.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Known {
     /// The cost.
     pub cost: Cost,
-    /// Distance between the quartiles of what was measured, as a fraction of the median; nothing for an estimate.
+    /// The distance between the quartiles of the measurements, as a fraction of the median; `None` for an
+    /// estimate.
     pub spread: Option<f64>,
 }
 
-/// A cost that nothing was measured for.
+/// A cost without measurements.
 impl From<Cost> for Known {
     fn from(cost: Cost) -> Self {
         Self { cost, spread: None }
@@ -31,7 +36,7 @@ impl From<Cost> for Known {
 }
 
 static ESTIMATES: LazyLock<Costs> = LazyLock::new(|| {
-    // A test holds the shipped text to this format; a line that is not in it costs nothing but itself.
+    // A test checks the format of the shipped text. A malformed line is skipped and loses only its own cost.
     let mut costs: Costs = include_str!("estimates.txt").lines().filter_map(parse_line).collect();
     for row in table().iter().filter(|row| !costs.by_name.contains_key(&row.name)).collect::<Vec<_>>() {
         costs.by_name.extend(Costs::derived(row).map(|cost| (row.name.clone(), cost.into())));
@@ -39,12 +44,14 @@ static ESTIMATES: LazyLock<Costs> = LazyLock::new(|| {
     costs
 });
 
-/// How long an instruction takes on the core that the shipped estimates are from: it begins two or three in a cycle.
+/// The estimated time per instruction, in nanoseconds, on the core of the shipped estimates. That core starts
+/// two or three instructions per cycle.
 const INSTRUCTION_NS: f64 = 0.11;
 
 impl Costs {
-    /// The costs shipped with the library, and those derived for rows that it has no cost of: no clock is read. They are for the first cipher of each family; those of rows that
-    /// span all rounds grow with these.
+    /// The shipped estimates, plus derived ones for rows without a shipped line. Reads no clock. The shipped
+    /// costs are for the first cipher of each family. Costs of rows that span all rounds are scaled by the
+    /// number of rounds.
     pub fn estimates(cipher: Cipher) -> Self {
         let family = cipher.family();
         let rounds = cipher.rounds() as f64 / family.first().rounds() as f64;
@@ -57,8 +64,8 @@ impl Costs {
         ESTIMATES.by_name.iter().map(scaled).collect()
     }
 
-    /// The estimate of a row of a described cipher by its instructions, where no line of those shipped is its. Of the rows that were
-    /// measured it is between half and twice the cost.
+    /// Estimates a row of a described cipher from its number of instructions, for rows without a shipped
+    /// line. On rows that were measured, the result is between half and twice the measured cost.
     #[doc(hidden)]
     pub fn derived(row: &Variant) -> Option<Cost> {
         let direction = match row.action {
@@ -68,13 +75,13 @@ impl Costs {
             _ => Direction::Encrypt,
         };
         let bundle_ns = row.instructions?(direction) * INSTRUCTION_NS;
-        // Along the grain any number of blocks will do.
+        // `blocks` has no fixed bundle size, so one block is assumed.
         let bundle_bytes = BLOCK_BYTES * row.repr.bundle_blocks().unwrap_or(1);
         Some(Cost { fixed_ns: bundle_ns, per_byte_ns: bundle_ns / bundle_bytes as f64 })
     }
 
-    /// These costs, and estimates for variants that they do not know, scaled by how far the known ones
-    /// are from their estimates: the median of the ratios.
+    /// These costs, plus estimates for the variants they lack. The estimates are scaled by the median ratio
+    /// between the known costs and their estimates.
     #[must_use]
     pub fn filled(&self, cipher: Cipher) -> Self {
         let estimates = Self::estimates(cipher);
@@ -91,23 +98,23 @@ impl Costs {
         filled
     }
 
-    /// The cost of a variant, if it is known.
+    /// The cost of a variant, if known.
     #[doc(hidden)]
     pub fn get(&self, variant: &Variant) -> Option<Cost> {
         self.by_name(&variant.name)
     }
 
-    /// The cost of whatever has this name, if it is known.
+    /// The cost of the entry with this name, if known.
     pub fn by_name(&self, name: &str) -> Option<Cost> {
         self.by_name.get(name).map(|known| known.cost)
     }
 
-    /// How far what was measured for a variant of this name spread; nothing for estimates.
+    /// The spread of the measurements under this name; `None` for an estimate.
     pub fn spread(&self, name: &str) -> Option<f64> {
         self.by_name.get(name)?.spread
     }
 
-    /// Names and costs, in order.
+    /// Names and costs, in order of names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Known)> {
         self.by_name.iter().map(|(name, &known)| (name.as_str(), known))
     }
@@ -115,14 +122,14 @@ impl Costs {
 
 impl<K: Into<Known>> FromIterator<(String, K)> for Costs {
     fn from_iter<I: IntoIterator<Item = (String, K)>>(costs: I) -> Self {
-        // One by one: collected into a map, they would be sorted before, by code that nothing else needs.
+        // Insert one by one. `collect` would sort first, with code that nothing else uses.
         let mut by_name = BTreeMap::new();
         by_name.extend(costs.into_iter().map(|(name, known)| (name, known.into())));
         Self { by_name }
     }
 }
 
-/// One variant a line: nanoseconds for any size, nanoseconds a byte, name.
+/// Prints one line per variant: fixed nanoseconds, nanoseconds per byte, name.
 impl fmt::Display for Costs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.iter().try_for_each(|(name, Known { cost: Cost { fixed_ns, per_byte_ns }, .. })| {

@@ -1,7 +1,8 @@
-//! Plans that use the variants a user names: for tests, benchmarks and the curious.
+//! Plans with variants that the user names, for tests, benchmarks and experiments.
 //!
-//! Every named variant is used for what it does, and others of the same representation for the rest: step by
-//! step if a step was named first, round by round if a round was. Whatever was named and found no use is refused.
+//! Every named variant computes its own step. Other variants of the same representation compute the rest. If
+//! the first named variant is a single step, the plan has single steps; if it is a round, the plan has
+//! rounds. A named variant without a place in the plan is an error.
 
 use super::compose::Cost;
 use super::{Birth, Job, Limits, Plan, Stage, is_usable};
@@ -11,10 +12,10 @@ use crate::part::{Part, cut};
 use crate::repr::Repr;
 use crate::variant::{Action, Variant, table};
 
-/// The plan of a job with all variants that `limits` forces.
+/// The plan of a job that uses all variants forced by `limits`.
 ///
 /// # Errors
-/// [`Error::Unavailable`] for a variant that cannot be had or has no place.
+/// [`Error::Unavailable`] for a variant that cannot be used or has no place in the job.
 pub(super) fn plan(job: Job, limits: &Limits) -> Result<Plan, Error> {
     let named = &limits.forced;
     named.iter().try_for_each(|variant| admit(variant, limits))?;
@@ -33,10 +34,10 @@ pub(super) fn plan(job: Job, limits: &Limits) -> Result<Plan, Error> {
     }
 }
 
-/// Whether a variant may be used at all.
+/// Checks that a variant may be used under these limits.
 ///
 /// # Errors
-/// [`Error::Unavailable`] with the reason why it may not.
+/// [`Error::Unavailable`] with the reason.
 pub(super) fn admit(variant: &Variant, limits: &Limits) -> Result<(), Error> {
     if !variant.is_available(limits.features) {
         return Err(variant.unavailable(limits.features));
@@ -59,7 +60,7 @@ fn unfit(variant: &Variant, reason: &str) -> Error {
     Error::Unavailable { variant: variant.name.clone(), reason: reason.to_owned() }
 }
 
-/// A plan in the making.
+/// A forced plan under construction.
 struct Forcing<'a> {
     job: Job,
     limits: &'a Limits,
@@ -68,7 +69,7 @@ struct Forcing<'a> {
 }
 
 impl Forcing<'_> {
-    /// The way in, the parts, the way out.
+    /// The entry, the parts and the exit, in order.
     fn stages(&self) -> Result<Vec<Stage>, Error> {
         let at = |variant, round| Stage { variant, round };
         let walk = |variant: &Variant| matches!(variant.action, Action::CountEncrypted(_));
@@ -90,7 +91,7 @@ impl Forcing<'_> {
         Ok(stages)
     }
 
-    /// A variant that fits: one that was named, else the last usable one in the table.
+    /// A variant that fits: a named one, otherwise the last usable one in the table.
     fn pick(&self, fits: &dyn Fn(&Variant) -> bool) -> Result<&'static Variant, Error> {
         let here = |variant: &&Variant| variant.repr == self.repr && fits(variant) && self.job.takes(variant);
         let named = self.named.iter().copied().find(here);
@@ -112,7 +113,7 @@ impl Forcing<'_> {
         })
     }
 
-    /// The steps of a search, in the direction of the first that was named.
+    /// The steps of a search, in the direction of the first named variant.
     fn search(&self) -> Result<Vec<Stage>, Error> {
         let named = self.named.iter().find_map(|variant| match variant.action {
             Action::SearchStep(Step::Schedule | Step::Rounds, direction, _) => Some(direction),
@@ -135,7 +136,8 @@ impl Forcing<'_> {
         Step::ALL.into_iter().map(step).collect()
     }
 
-    /// The way into the representation: bytes are loaded; counters are born there, or as blocks and loaded.
+    /// The variants that bring the data into the representation. Bytes are loaded. Counters are created in
+    /// the representation, or created as blocks and then loaded.
     fn entry(&self) -> Result<Vec<&'static Variant>, Error> {
         let load = |variant: &Variant| matches!(variant.action, Action::Load(_));
         let count = |variant: &Variant| matches!(variant.action, Action::Count(_));
@@ -149,7 +151,7 @@ impl Forcing<'_> {
         })
     }
 
-    /// The parts, cut as the first part that was named is.
+    /// The parts of the cipher, divided in the same way as the first named part.
     fn parts(&self) -> Vec<(Part, usize)> {
         let Job { cipher, direction, .. } = self.job;
         let part = |variant: &&Variant| match variant.action {

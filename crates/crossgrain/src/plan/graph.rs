@@ -1,8 +1,17 @@
-//! The graph of a job: positions between the steps of its cipher, representations, and the variant table.
+//! The graph of a job: its nodes are positions between the cipher's steps, its edges come from the variant
+//! table.
 //!
-//! A node is a position and a representation; an edge is a variant that computes one or more steps, or a
-//! conversion. Built from the table and nothing else: a new row is a new edge. The steps of a key search are those of
-//! `part::search`, from a source of keys to the keys that may be right.
+//! A node is a pair of a position and a representation. Each usable row of the table adds edges:
+//!
+//! * A load is a source for jobs on bytes, and a conversion from `blocks`.
+//! * A store is a sink, and a conversion to `blocks`.
+//! * A counter is a source; an encrypting counter leads from the source to the last position.
+//! * A part on a tile leads over the steps that it computes, at every position where they occur.
+//! * A whole cipher leads from the source to the sink.
+//!
+//! Edges are built only from the table, so a new row adds new edges. A key search has the steps of
+//! `part::search`: schedule, rounds, comparison. Its source provides keys; its sink receives the keys that
+//! may be right.
 
 use super::compose::{Cost, Edge, Flow, Node, Path, Step};
 use super::costs::Costs;
@@ -12,24 +21,25 @@ use crate::part::{Part, search, steps};
 use crate::repr::Repr;
 use crate::variant::{Action, Variant, table};
 
-/// The size, in bytes, that a job's first plan is made for.
+/// The job size, in bytes, that the first plan is optimised for.
 pub const BULK_BYTES: u64 = 1 << 20;
 
-/// Sizes that the further plans are made for: what the plan for one of them leaves over is a job of a
-/// smaller one.
+/// The job sizes, in bytes, that the further plans are optimised for. Each of these plans processes the
+/// remainder of the one before it.
 const REST_BYTES: [u64; 4] = [4096, 1024, 256, BLOCK_BYTES as u64];
 
-/// The flow of a job over variants. Paths name edges by number; so a path becomes a plan without a look-up by name.
+/// The flow of a job over variants. Paths refer to edges by index, so converting a path to a plan needs no
+/// look-up by name.
 #[derive(Clone, Debug)]
 pub struct JobFlow {
     job: Job,
     flow: Flow,
-    /// By edge of the flow: the variant it runs.
+    /// The variant of each edge of the flow, by edge index.
     variants: Vec<&'static Variant>,
 }
 
 impl JobFlow {
-    /// The flow over all variants that may be used and whose cost is known.
+    /// The flow over all usable variants whose costs are known.
     ///
     /// # Errors
     /// [`Error::NoPlan`] if a cost is unsound.
@@ -51,7 +61,7 @@ impl JobFlow {
         &self.flow
     }
 
-    /// The cheapest plans: for bulk, and for what narrower bundles leave over.
+    /// The cheapest plans: the first for bulk data, the others for the remainders, with narrower bundles.
     ///
     /// # Errors
     /// [`Error::NoPlan`] if no path leads from source to sink.
@@ -59,7 +69,8 @@ impl JobFlow {
         self.with_rest(self.best(BULK_BYTES)?)
     }
 
-    /// A plan for bulk, and the cheapest ones for what its bundles leave over; a search leaves nothing over.
+    /// A given plan for bulk data, followed by the cheapest plans for its remainders. A search has no
+    /// remainder.
     ///
     /// # Errors
     /// [`Error::NoPlan`] if no path leads from source to sink.
@@ -83,10 +94,10 @@ impl JobFlow {
         self.plan(&self.flow.at(len_bytes).best()?)
     }
 
-    /// A path as a plan.
+    /// Converts a path to a plan.
     ///
     /// # Errors
-    /// [`Error::CorruptPlan`] if the path is of another flow.
+    /// [`Error::CorruptPlan`] if the path belongs to another flow.
     pub fn plan(&self, path: &Path) -> Result<Plan, Error> {
         let Job { cipher, direction, birth } = self.job;
         let rounds = if birth.is_search() { Vec::new() } else { steps(cipher, direction) };
@@ -103,10 +114,10 @@ impl JobFlow {
         stages.map(|stages| Plan { stages, cost }).ok_or_else(|| corrupt("its path is of another job"))
     }
 
-    /// The path of a plan, from source to sink, with its costs for so many bytes.
+    /// Converts a plan to a path from source to sink, with its costs for `len_bytes` bytes.
     ///
     /// # Errors
-    /// [`Error::CorruptPlan`] at the first stage that does not go on from where the one before it ended.
+    /// [`Error::CorruptPlan`] at the first stage that does not continue from the end of the stage before it.
     pub fn follow(&self, plan: &Plan, len_bytes: u64) -> Result<Path, Error> {
         let (mut here, mut steps) = (&Node::Source, Vec::new());
         for (at, Stage { variant, .. }) in plan.stages.iter().enumerate() {
@@ -127,9 +138,9 @@ impl JobFlow {
     }
 }
 
-/// The parts of a cipher, in the representations of variants; as yet without edges.
+/// The parts of a cipher and the representations of the usable variants, still without edges.
 fn data_flow(job: Job, usable: &[&Variant]) -> Result<Flow, super::compose::Error> {
-    // Conversions lead by way of `blocks`, whether or not the cipher has parts there.
+    // Conversions pass through `blocks` even if the cipher has no parts in that representation.
     let mut shapes = vec![Repr::Blocks.to_string()];
     shapes.extend(usable.iter().map(|variant| variant.repr.to_string()));
     shapes.sort();
@@ -137,7 +148,7 @@ fn data_flow(job: Job, usable: &[&Variant]) -> Result<Flow, super::compose::Erro
     Flow::new(&names(steps(job.cipher, job.direction).into_iter().map(|(step, _)| step), job), &shapes)
 }
 
-/// The steps of a key search, as yet without edges.
+/// The steps of a key search, still without edges.
 fn search_flow(usable: &[&Variant]) -> Result<Flow, super::compose::Error> {
     let shape = |variant: &&Variant| match variant.action {
         Action::SearchStep(search::Step::Schedule | search::Step::Rounds, direction, _) => {
@@ -151,7 +162,8 @@ fn search_flow(usable: &[&Variant]) -> Result<Flow, super::compose::Error> {
     Flow::new(&search::Step::ALL.map(search::Step::name), &shapes)
 }
 
-/// What a step of a search in this direction leaves: no step goes on from what one in the other direction left.
+/// The name of a search's representation in one direction. It differs by direction so that no step can
+/// continue from the results of a step in the other direction.
 fn side(repr: Repr, direction: Direction) -> String {
     match direction {
         Direction::Encrypt => repr.to_string(),
@@ -163,7 +175,7 @@ fn names(parts: impl IntoIterator<Item = Part>, job: Job) -> Vec<&'static str> {
     parts.into_iter().map(|part| part.name(job.direction)).collect()
 }
 
-/// Adds a variant that the job takes, wherever it has a place.
+/// Adds the edges of a variant that the job can use, at every position where it fits.
 fn add(flow: &mut Flow, job: Job, variant: &Variant, cost: Cost) -> Result<(), super::compose::Error> {
     let name = variant.name.as_str();
     let repr = variant.repr.to_string();
@@ -200,7 +212,7 @@ fn add(flow: &mut Flow, job: Job, variant: &Variant, cost: Cost) -> Result<(), s
     Ok(())
 }
 
-/// Adds a step of a search.
+/// Adds the edges of one search step.
 fn add_step(
     flow: &mut Flow,
     variant: &Variant,
@@ -213,12 +225,12 @@ fn add_step(
             let to = Node::between(1, &side(variant.repr, direction));
             flow.edge(Edge { name, from: Node::Source, to, cost })
         }
-        // Rounds across the grain bring the round keys there themselves.
+        // The rounds in a sliced representation also convert the round keys from blocks.
         search::Step::Rounds => {
             let [from, to] = [Repr::Blocks, variant.repr].map(|repr| side(repr, direction));
             flow.variant_between(&name, &[step.name()], [&from, &to], cost)
         }
-        // It is the way out as well: nothing is left to be brought anywhere.
+        // The comparison is also the exit: no conversion is needed after it.
         search::Step::Comparison => {
             let last = flow.parts().len() - 1;
             let ends: Vec<_> =

@@ -1,30 +1,34 @@
-//! Timing like a sceptic.
+//! Robust timing.
 //!
-//! Subjects are warmed up until one sample takes long enough for the clock, then sampled in turns, so
-//! that whatever disturbs the machine disturbs all alike; the first turn is dropped; the median stands
-//! for a subject, and the distance between its quartiles says how far to believe it. Who compares subjects to
-//! choose one takes the fastest sample instead: on a busy machine whole quarters of the samples are disturbed,
-//! and disturbances only ever add.
+//! Calibrate each subject until one sample is long enough for the clock; this also warms it up. Then sample
+//! all subjects in turns, so that a disturbance of the machine affects all of them equally, and drop the
+//! first turn. The result of a subject is the median. The distance between the quartiles shows its
+//! reliability. Code that compares subjects to choose one uses the fastest sample instead. On a busy machine
+//! a quarter of the samples or more may be disturbed, and a disturbance can only add time.
 //!
-//! Where the machine is another's too, medians are of its work as well. Then a witness, work that always is the same, is
-//! timed before and after every sample, and of more turns than count those count whose witness took least: what is
-//! measured has no say in it, so nobody is chosen for being lucky. A clock may go along: work whose cycles are known, timed
-//! right after every sample, since cores run slower while wide registers are used.
-//! Source: the cautions of Highway's auto-tuner and of StarPU's calibration; FFTW's planner takes the fastest.
-//! Holds: nothing here reads a clock; subjects do, or pretend to.
+//! On a shared machine the medians include the load of other programs. For this case a *witness*, which
+//! always does the same work, is timed before and after every sample. More turns are run than are counted,
+//! and only the samples with the fastest witness are counted. The choice does not depend on the measured
+//! times, so it has no bias towards lucky samples. A *clock*, whose work takes a known number of cycles, may
+//! be timed right after every sample, because cores run slower while wide registers are in use.
+//!
+//! Sources: the advice of Highway's auto-tuner and of StarPU's calibration; FFTW's planner takes the fastest
+//! sample.
+//!
+//! Invariant: this module reads no clock. Subjects do, or simulate one.
 
-/// Something that can be run several times and say how long it took.
+/// Work that can be repeated and reports its duration.
 pub trait Subject {
-    /// Nanoseconds that `repeats` runs took.
+    /// Runs `repeats` times and returns the duration in nanoseconds.
     fn time_ns(&mut self, repeats: u32) -> u64;
 }
 
-/// How carefully to measure.
+/// The number and length of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Care {
-    /// Turns that count; one more is run first and dropped.
+    /// Turns that are counted. One more is run first and dropped.
     pub turns: usize,
-    /// The least time a sample must take, in nanoseconds.
+    /// The minimum duration of a sample, in nanoseconds.
     pub sample_ns: u64,
 }
 
@@ -34,16 +38,17 @@ impl Default for Care {
     }
 }
 
-/// What was found for one subject.
+/// The measurements of one subject.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// Median time of one run, in nanoseconds.
+    /// The median time per run, in nanoseconds.
     pub run_ns: f64,
-    /// Time of one run in the fastest sample, in nanoseconds.
+    /// The time per run in the fastest sample, in nanoseconds.
     pub fastest_ns: f64,
-    /// Distance between the quartiles, as a fraction of the median.
+    /// The distance between the quartiles, as a fraction of the median.
     pub spread: f64,
-    /// Median time of one run of the clock after the samples that count, in nanoseconds; `None` without a clock.
+    /// The median time per run of the clock after the counted samples, in nanoseconds; `None` without a
+    /// clock.
     pub clock_ns: Option<f64>,
 }
 
@@ -52,8 +57,9 @@ pub fn measure(subjects: &mut [&mut dyn Subject], care: Care) -> Vec<Measured> {
     in_turns(&mut Undisturbed, None, care.turns, subjects, care)
 }
 
-/// The same beside a witness, work that always is the same, and a clock, work that takes the same number of cycles whatever
-/// else the core does: up to `patience` times as many turns, until as many as count were calm.
+/// Measures all subjects in turns, with a witness and a clock. The witness always does the same work; the
+/// clock takes the same number of cycles whatever else the core does. Runs up to `patience` times as many
+/// turns, until enough samples are calm.
 pub fn measure_beside(
     witness: &mut dyn Subject,
     clock: &mut dyn Subject,
@@ -64,7 +70,7 @@ pub fn measure_beside(
     in_turns(witness, Some(clock), care.turns.saturating_mul(patience.max(1)), subjects, care)
 }
 
-/// Up to `turns` turns, until as many as count were calm.
+/// Runs up to `turns` turns, until enough samples are calm.
 fn in_turns(
     witness: &mut dyn Subject,
     clock: Option<&mut dyn Subject>,
@@ -95,29 +101,29 @@ fn in_turns(
     samples.into_iter().map(|samples| summarise(&calmest(samples, care.turns))).collect()
 }
 
-/// Samples are so many times as long as the witness and the clock beside them.
+/// A sample lasts this many times as long as its witness and its clock.
 const BESIDE_SHARE: u64 = 16;
 
-/// A sample is calm if its witness took no longer than the fastest by more than this fraction.
+/// A sample is calm if its witness exceeds the fastest witness by at most this fraction.
 const CALM: f64 = 0.02;
 
-/// A run of a subject.
+/// One sample of a subject.
 #[derive(Clone, Copy)]
 struct Sample {
-    /// The witness's time, the longer of before and after.
+    /// The witness's time: the longer of before and after.
     witness_ns: u64,
     run_ns: f64,
     clock_ns: Option<f64>,
 }
 
-/// The samples whose witness took least.
+/// The samples with the fastest witness.
 fn calmest(mut samples: Vec<Sample>, count: usize) -> Vec<Sample> {
     samples.sort_by_key(|sample| sample.witness_ns);
     samples.truncate(count);
     samples
 }
 
-/// A subject with the repeats that make a sample of it.
+/// A subject and the number of repeats in one sample.
 struct Repeated<'a> {
     subject: &'a mut dyn Subject,
     repeats: u32,
@@ -138,7 +144,7 @@ impl<'a> Repeated<'a> {
     }
 }
 
-/// Work that always is the same, and what is known of its time.
+/// The witness: work that is always the same, with its measured times.
 struct Witness<'a> {
     work: Repeated<'a>,
     before_ns: u64,
@@ -152,7 +158,7 @@ impl<'a> Witness<'a> {
         Self { work, before_ns, fastest_ns: before_ns }
     }
 
-    /// What it took when it was last asked or takes now, whichever is longer.
+    /// The witness's time in the previous call or now, whichever is longer.
     fn around_ns(&mut self) -> u64 {
         let now_ns = self.work.sample_ns();
         self.fastest_ns = self.fastest_ns.min(now_ns);
@@ -164,7 +170,7 @@ impl<'a> Witness<'a> {
     }
 }
 
-/// A witness that nothing disturbs.
+/// A witness for measurements without one: every sample counts as calm.
 struct Undisturbed;
 
 impl Subject for Undisturbed {
@@ -173,8 +179,8 @@ impl Subject for Undisturbed {
     }
 }
 
-/// Repeats that make a sample last `sample_ns`: doubled until they do, which also warms up; then as many less
-/// as the last doubling went too far.
+/// The number of repeats that lasts `sample_ns`. Doubles it until a sample is long enough, which also warms
+/// up, then reduces it in proportion to the excess.
 fn calibrate(subject: &mut dyn Subject, sample_ns: u64) -> u32 {
     let mut repeats = 1_u32;
     loop {
@@ -197,7 +203,7 @@ fn summarise(samples: &[Sample]) -> Measured {
     Measured { run_ns, fastest_ns, spread: (third_ns - first_ns) / run_ns, clock_ns }
 }
 
-/// The least, and what a quarter, half and three quarters are below; NaN of nothing.
+/// The minimum and the three quartiles; NaN if there are no samples.
 fn quarters(times_ns: impl Iterator<Item = f64>) -> [f64; 4] {
     let mut times_ns: Vec<_> = times_ns.collect();
     times_ns.sort_by(f64::total_cmp);

@@ -1,4 +1,16 @@
-//! Plans: which variants a job runs through, as data; and their choice, a shortest path.
+//! Plans: the variants that a job runs through, and the choice of the cheapest ones.
+//!
+//! A [`Job`] names a cipher, a direction and a source of blocks. The choice of its plans (`choose`):
+//!
+//! ```text
+//! graph    nodes: position between steps × representation; edges: usable rows of the table, with costs
+//! plan 1   cheapest path for 1 MiB
+//! plan 2…  cheapest paths for 4096, 1024, 256 and 16 bytes, each kept only if its bundle is narrower
+//! ```
+//!
+//! [`compose`] finds the paths. If the user forces variants, `force` builds the plan around them instead.
+//! Costs are shipped estimates or measurements ([`Costs`]). `measure` and `trial` time variants. `place` adds
+//! devices to a graph. [`Plans`] stores plans and reads them back.
 
 pub mod compose;
 mod costs;
@@ -13,7 +25,7 @@ mod trial;
 
 pub use costs::{Costs, Known};
 pub use plans::Plans;
-// No part of the interface, as all that is hidden: this workspace's own.
+// Hidden items are not part of the public interface; only this workspace uses them.
 #[doc(hidden)]
 pub use {
     place::Place,
@@ -31,24 +43,26 @@ use crate::part::search::Step;
 use crate::variant::{Action, Policy, Variant};
 use crate::word::{Features, wipe_deep_stack};
 
-/// Where a job begins, as far as planning goes: where its blocks come from, or, of a key search, its keys.
+/// The source of a job's blocks or, for a key search, of its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Birth {
-    /// In the job's bytes.
+    /// The job's input bytes.
     Bytes,
-    /// In a counter.
+    /// A counter.
     Counter,
-    /// In a mask or a list of keys, which are tried on one block: a key search. Of the block's other end so many bits are known.
+    /// A mask or a list of candidate keys: a key search. Every key is tried on one block, whose value on one
+    /// side of the cipher is known in full, and on the other side in `known_bits` bits.
     Keys {
-        /// How often a table of them is used: often for a mask, once for a list.
+        /// How often one inner table of keys is used: many times for a mask, once for a list.
         usage: Use,
-        /// Up to [`Birth::WHOLE_BLOCK`].
+        /// At most [`Birth::WHOLE_BLOCK`].
         known_bits: u32,
     },
 }
 
 impl Birth {
-    /// The bits of a block: if so many are known, a search may go in either direction.
+    /// The number of bits in a block. If all of them are known, a search may run the cipher in either
+    /// direction.
     pub const WHOLE_BLOCK: u32 = 8 * BLOCK_BYTES as u32;
 
     /// `bytes`, `counter`, `mask` or `list`.
@@ -66,18 +80,18 @@ impl Birth {
     }
 }
 
-/// What is to be computed: a cipher in a direction, from a source to bytes; or keys of it, from a source to those that may be right.
+/// The computation to plan: a cipher in one direction on blocks, or a search for its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Job {
     /// The block cipher.
     pub cipher: Cipher,
-    /// Its direction; a counter job encrypts.
+    /// The direction of the cipher. A counter job always encrypts.
     pub direction: Direction,
-    /// The source.
+    /// The source of blocks or keys.
     pub birth: Birth,
 }
 
-/// Such as `aes-128, encrypt, from a counter`.
+/// Prints, for example, `aes-128, encrypt, from a counter`.
 impl fmt::Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cipher, direction, birth } = self;
@@ -93,16 +107,17 @@ impl fmt::Display for Job {
 }
 
 impl Job {
-    /// Whether a variant has a place in this job: it serves the cipher, and goes in its direction and from its
-    /// source if that makes a difference to it.
+    /// Whether this job can use a variant. The variant must serve the cipher; its direction and source must
+    /// match where they matter.
     #[doc(hidden)]
     pub fn takes(self, variant: &Variant) -> bool {
         let Self { cipher, direction, birth } = self;
-        // Where all of the block is known, the cipher may go from either end of it to the other.
+        // If the whole block is known, the search may run from either side of the cipher.
         let either = matches!(birth, Birth::Keys { known_bits, .. } if known_bits == Birth::WHOLE_BLOCK);
         variant.serves(cipher.family())
             && match variant.action {
-                // A conversion, wherever a counter was born.
+                // A counter job may also need conversions, since its counter may be created in another
+                // representation.
                 Action::Load(_) | Action::Store(_) => !birth.is_search(),
                 Action::Count(_) | Action::CountEncrypted(_) | Action::WholeCounter(_) => {
                     birth == Birth::Counter
@@ -122,38 +137,39 @@ impl Job {
     }
 }
 
-/// What limits the choice of variants.
+/// The limits on the choice of variants.
 #[doc(hidden)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Instructions that may be used; those the CPU lacks are never used.
+    /// Instructions that may be used. Instructions that the CPU lacks are never used.
     pub features: Features,
-    /// What may leak.
+    /// The leaks that are allowed.
     pub policy: Policy,
-    /// Variants that must be used; empty to choose freely.
+    /// Variants that must be used; empty if the choice is free.
     pub forced: Vec<&'static Variant>,
-    /// Whether the counter tells something of the key, as a mode may compute it from that: variants that
-    /// read tables in its order are then left out, whatever the policy.
+    /// Whether the counter depends on the key, as it does in modes that derive it from the key. Variants that
+    /// read tables in the counter's order are then excluded under every policy.
     pub secret_counter: bool,
 }
 
-/// One variant in a plan; parts on a tile say in which round.
+/// One variant in a plan. For a part on a tile it includes the round.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
     /// The variant.
     pub variant: &'static Variant,
-    /// The round it works for (FIPS 197 counts round keys so); 0 where that means nothing.
+    /// The round that it computes, numbered by round key as in FIPS 197; 0 for variants that do not depend on
+    /// a round.
     pub round: usize,
 }
 
 /// The variants that a bundle runs through, in order.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// At least one: a whole cipher, or a way into a tile, parts, and a way out.
+    /// At least one: a whole cipher, or an entry into a tile, parts, and an exit.
     #[doc(hidden)]
     pub stages: Vec<Stage>,
-    /// What they are predicted to cost together; nothing for a forced plan.
+    /// The predicted cost of all stages; zero for a forced plan.
     pub cost: Cost,
 }
 
@@ -163,13 +179,13 @@ impl Plan {
         Self { stages, cost: Cost::FREE }
     }
 
-    /// Blocks in the plan's bundle: whole bundles of all its representations, whose sizes divide one
-    /// another.
+    /// The number of blocks in the plan's bundle. Bundle sizes of representations divide one another, so the
+    /// largest one holds whole bundles of all.
     pub fn bundle_blocks(&self) -> usize {
         self.stages.iter().filter_map(|stage| stage.variant.repr.bundle_blocks()).max().unwrap_or(1)
     }
 
-    /// The worst that any of its variants leaks.
+    /// The worst leak among its variants.
     pub fn leaks(&self) -> Leaks {
         let leaky = self.stages.iter().map(|stage| stage.variant.leaks);
         leaky.into_iter().find(|&leaks| leaks != Leaks::Nothing).unwrap_or(Leaks::Nothing)
@@ -184,24 +200,26 @@ impl fmt::Display for Plan {
     }
 }
 
-/// A job is planned as a flow.
+/// Jobs are planned as flows, so errors of a flow become errors of the plan.
 impl From<compose::Error> for Error {
     fn from(error: compose::Error) -> Self {
         Self::NoPlan(error.to_string())
     }
 }
 
-/// The plans for a job, widest bundle first: the later ones serve what the first leave over.
+/// The plans for a job, widest bundle first. Later plans process the blocks that remain after the earlier
+/// ones.
 ///
-/// This is the one place where variants are chosen: the cheapest paths through the job's graph, unless
-/// variants are forced.
+/// This is the only function that chooses variants. It takes the cheapest paths through the job's graph, or
+/// the forced variants if there are any.
 ///
 /// # Errors
-/// [`Error::Unavailable`] for a forced variant that cannot be had,
-/// [`Error::NoPlan`] if the costs know no way through.
+/// [`Error::Unavailable`] for a forced variant that cannot be used, [`Error::NoPlan`] if no path with known
+/// costs exists.
 #[doc(hidden)]
 pub fn choose(job: Job, limits: &Limits, costs: &Costs) -> Result<Vec<Plan>, Error> {
-    // What is moved to where it was allocated takes along what lay on the stack: so no key may lie there, not even the caller's.
+    // Moving a value to the heap also copies old stack contents, so no key may remain on the stack, not even
+    // in the caller's frames.
     wipe_deep_stack();
     if limits.forced.is_empty() {
         graph::JobFlow::new(job, limits, costs)?.cheapest()

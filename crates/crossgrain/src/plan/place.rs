@@ -1,39 +1,40 @@
-//! Devices as places where data can be: what it costs to bring it there, compute there, and bring it back.
+//! Devices as places for data, with the costs of upload, computation and download.
 //!
-//! A device's memory is one more representation of a flow, [`Place::name`]. Uploading is a source that leads into it, downloading
-//! a sink that leads out, and the cipher is a single edge between them. So whether a job goes to a device is decided by the
-//! same shortest path as everything else.
-//! Holds: costs are those of a whole run through the host's memory, with the device opened for it alone.
+//! A device's memory is one more representation of a flow, called [`Place::name`]. Upload is a source into
+//! it, download is a sink out of it, and the cipher is a single edge between them. The ordinary shortest-path
+//! search therefore decides whether a job runs on a device.
+//!
+//! Invariant: the costs are those of a complete run from and to host memory, including opening the device.
 
 use super::compose::{Cost, Edge, Error, Flow, Node};
 
-/// A device and what a job costs there.
+/// A device, and the costs of a job there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
-    /// What it is called, such as `cuda:0`.
+    /// The device's name, for example `cuda:0`.
     pub name: String,
-    /// What it computes, such as `aes-ctr`.
+    /// The computation, for example `aes-ctr`.
     pub kernel: String,
-    /// To open the device and compile the program.
+    /// Opening the device and compiling the program.
     pub open: Cost,
-    /// From the host's memory to the device's; free where nothing is read.
+    /// Copying from host memory to device memory; free if the kernel has no input.
     pub upload: Cost,
-    /// To compute.
+    /// The computation.
     pub run: Cost,
-    /// From the device's memory to the host's.
+    /// Copying from device memory to host memory.
     pub download: Cost,
 }
 
 impl Place {
-    /// Everything together.
+    /// The sum of all four costs.
     pub fn total(&self) -> Cost {
         [self.open, self.upload, self.run, self.download].into_iter().fold(Cost::FREE, Cost::plus)
     }
 
-    /// Makes the device part of a flow.
+    /// Adds the device to a flow.
     ///
     /// # Errors
-    /// [`Error::Twice`] if it is part of it already; [`Error::BadCost`].
+    /// [`Error::Twice`] if the flow has it already; [`Error::BadCost`].
     pub fn join(&self, flow: &mut Flow) -> Result<(), Error> {
         flow.representation(&self.name)?;
         let [first, last] = [0, flow.parts().len()].map(|at| Node::between(at, &self.name));
@@ -47,11 +48,11 @@ impl Place {
         })
     }
 
-    /// The least number of bytes from which on the device is faster than `threads` threads of a CPU that are each as fast
-    /// as `cpu_ns` says, if there is one up to 2⁵⁰.
+    /// The smallest job, in bytes, from which the device is faster than `threads` CPU threads. `cpu_ns` gives
+    /// the time of one CPU thread for a job. `None` if the device is not faster at 2⁵⁰ bytes.
     pub fn break_even(&self, threads: usize, cpu_ns: impl Fn(u64) -> f64) -> Option<u64> {
-        // A CPU's cost is the least of many lines: what it is above the device's line is concave, so a device that is
-        // ahead at the end was behind up to one size and ahead ever since.
+        // The CPU's cost is the minimum of many affine functions, so its difference to the device's cost is
+        // concave. A device that wins at the upper end therefore loses below one size and wins from there on.
         let total = self.total();
         let is_ahead = |len_bytes: u64| total.at(len_bytes) < cpu_ns(len_bytes) / threads as f64;
         let (mut behind, mut ahead) = (0, 1 << 50);

@@ -1,7 +1,7 @@
-//! The plans of a job as data that is stored, read back, and forced.
+//! The plans of a job as data that can be stored, read back and forced.
 //!
-//! What is read is followed through the graph of its job, made of the whole table, and only a way from the source to the sink is
-//! taken. So whatever a file says, the bytes are right, and all that a plan can be is slow.
+//! A stored plan is checked against the graph of its job, built from the whole table, and must be a path from
+//! source to sink. A file can therefore never cause wrong output; a bad plan is only slow.
 
 #[cfg(feature = "wisdom")]
 mod json;
@@ -13,7 +13,7 @@ use crate::block::Error;
 use crate::variant::{Policy, table};
 use crate::word::Features;
 
-/// The plans of one job, widest bundle first; each computes the job.
+/// The plans of one job, widest bundle first. Each of them computes the job.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -37,10 +37,11 @@ pub struct Plans {
 }
 
 impl Plans {
-    /// Takes plans for a job.
+    /// Checks plans for a job.
     ///
     /// # Errors
-    /// [`Error::CorruptPlan`] unless there is a plan, each computes the job, and bundles get narrower.
+    /// [`Error::CorruptPlan`] if there is no plan, a plan does not compute the job, or bundles do not get
+    /// narrower.
     pub fn new(job: Job, plans: Vec<Plan>) -> Result<Self, Error> {
         let flow = whole_flow(job)?;
         let followed = |plan: &Plan| {
@@ -58,7 +59,7 @@ impl Plans {
         Ok(Self { job, plans })
     }
 
-    /// What they compute.
+    /// The job that the plans compute.
     pub const fn job(&self) -> Job {
         self.job
     }
@@ -68,10 +69,10 @@ impl Plans {
         &self.plans
     }
 
-    /// The plans, if they are of this job and within its limits.
+    /// The plans, if they are for this job and within its limits.
     ///
     /// # Errors
-    /// [`Error::UnfitPlan`] for another job, [`Error::Unavailable`] for a variant beyond the limits.
+    /// [`Error::UnfitPlan`] for another job, [`Error::Unavailable`] for a variant outside the limits.
     pub fn within(&self, job: Job, limits: &Limits) -> Result<&[Plan], Error> {
         if self.job != job {
             return Err(Error::UnfitPlan(format!("it is of {}, and needed is one of {job}", self.job)));
@@ -83,7 +84,8 @@ impl Plans {
     }
 }
 
-/// The flow of a job over the whole table, whatever runs here and whatever it leaks; its edges are free.
+/// The flow of a job over the whole table, including variants that this CPU lacks or that leak. Its edges are
+/// free.
 fn whole_flow(job: Job) -> Result<JobFlow, Error> {
     let features = table().iter().fold(Features::NONE, |all, variant| all | variant.needs);
     let costs: Costs = table().iter().map(|variant| (variant.name.clone(), Cost::FREE)).collect();

@@ -1,12 +1,15 @@
-//! One variant made ready to be timed: bound to a key, with the memory it works on at hand.
+//! A variant prepared for timing: bound to a key, with its working memory.
 //!
-//! A part on a tile is run as `exec` runs it, on a full tile in L1; a whole cipher on a buffer of the size
-//! asked for. A way out of tiles goes through such a buffer too, tile after tile: the sink is where a job meets its
-//! bytes, and reaching for them costs as much as a short conversion. (Who loads them before pays for that,
-//! not the sink; but each job pays once, so loads are timed on a tile and stores are not.)
-//! A search is timed by keys, each of which counts as a block: those of a mask under many outer keys, those of a list with what it
-//! takes to prepare them. A step of a search is timed on a batch that the steps before it have filled.
-//! A trial never judges answers: compare a forced plan with the reference first.
+//! * A part on a tile runs as in `exec`, on a full tile in L1.
+//! * A whole cipher runs on a buffer of the requested size.
+//! * A store writes tile after tile to a buffer of that size. The sink is where a job touches its bytes, and
+//!   the access costs as much as a short conversion. Each job pays for it once, so loads are timed on one
+//!   tile.
+//! * A search is timed per key, and each key counts as a block. A mask's keys are tried under many outer
+//!   keys. The time of a list includes preparing its keys.
+//! * A search step is timed on a batch that the preceding steps have filled.
+//!
+//! A trial does not check results. Compare a forced plan with the reference first.
 
 use std::fmt;
 
@@ -18,12 +21,12 @@ use crate::part::{Count, Keys, Source, TilePart, WholePart};
 use crate::variant::{Action, Variant, table};
 use crate::word::{Buffers, Features, TILE_BYTES, Tile};
 
-/// A variant, ready.
+/// A variant prepared for timing.
 pub struct Trial {
     work: Work,
-    /// Blocks that the variant is given at once.
+    /// The number of blocks in one call of the variant.
     blocks: usize,
-    /// How often a counter goes on.
+    /// The number of tiles that a counter fills.
     tiles: usize,
     tile: Box<Tile>,
     scratch: Box<[Tile; 2]>,
@@ -40,32 +43,32 @@ enum Work {
     SearchStep(Box<dyn KeyStep>, Box<Batch>),
 }
 
-/// Keys of a search's inner table: what is prepared of them stays in L2.
+/// The number of keys in a search's inner table. Their prepared form stays in L2.
 const INNER_KEYS: usize = 4096;
 
-/// Keys of a batch that a step is timed on.
+/// The number of keys in the batch that a step is timed on.
 const BATCH_KEYS: usize = 64;
 
-/// A search at work.
+/// A search prepared for timing.
 pub struct Searching {
     inner: Box<dyn Inner>,
     usage: Use,
-    /// The inner keys, one after another.
+    /// The inner keys, concatenated.
     keys: Vec<u8>,
     key_bytes: usize,
-    /// How often the table is used: with another outer key, or with other keys in it.
+    /// How many times the table is used, each time with another outer key or with new keys in it.
     turns: usize,
     scratch: Vec<u64>,
     found: Vec<usize>,
 }
 
 impl Searching {
-    /// What is known where nothing depends on it, in a direction.
+    /// An arbitrary known block for searches whose speed does not depend on it.
     pub const fn anything(direction: Direction) -> Known {
         Known { direction, input: [1; 16], output: [2; 16], mask: [0xff; 16] }
     }
 
-    /// Over about so many keys, one table after another.
+    /// A search over about `count` keys, in tables that are used one after another.
     pub fn new(part: &dyn SearchPart, cipher: Cipher, usage: Use, count: usize) -> Self {
         let (inner_keys, key_bytes) = (INNER_KEYS.min(count).max(1), cipher.key_bytes());
         let keys = vec![0; inner_keys * key_bytes];
@@ -73,7 +76,7 @@ impl Searching {
         Self { inner, usage, keys, key_bytes, turns, scratch: Vec::new(), found: Vec::new() }
     }
 
-    /// Tries them all.
+    /// Tries all keys.
     pub fn run(&mut self) {
         let Self { inner, usage, keys, key_bytes, turns, scratch, found } = self;
         found.clear();
@@ -92,7 +95,7 @@ impl fmt::Debug for Searching {
     }
 }
 
-/// A batch of keys that has come to a step.
+/// A batch of keys on which the steps before `step` have run.
 fn batch(cipher: Cipher, features: Features, step: Step, known: &Known) -> Option<Batch> {
     let keys = vec![0x5a; BATCH_KEYS * cipher.key_bytes()];
     let mut batch = Batch { keys: keys.into(), ..Batch::default() };
@@ -108,10 +111,10 @@ fn batch(cipher: Cipher, features: Features, step: Step, known: &Known) -> Optio
 }
 
 impl Trial {
-    /// Binds a variant to an arbitrary key; `None` if these instructions do not suffice.
+    /// Binds a variant to an arbitrary key; `None` if the instructions are not available.
     ///
-    /// `len_bytes` is the buffer of a whole cipher, or, in full tiles, of a store and a counter; other parts on
-    /// tiles take one full tile.
+    /// `len_bytes` is the buffer size of a whole cipher. For a store or a counter it is rounded up to full
+    /// tiles. Other parts on tiles use one full tile.
     pub fn new(variant: &Variant, cipher: Cipher, features: Features, len_bytes: usize) -> Option<Self> {
         let key = Key::new(cipher, &[0x5a; 32][..cipher.key_bytes()]).ok()?;
         let keys = Keys::expand(&key, features);
@@ -151,7 +154,7 @@ impl Trial {
         Some(Self { work, blocks, tiles, tile: Box::default(), scratch: Box::default(), data })
     }
 
-    /// Bytes that one run works on.
+    /// The number of bytes that one run processes.
     pub const fn len_bytes(&self) -> usize {
         self.blocks * BLOCK_BYTES * self.tiles
     }

@@ -1,7 +1,7 @@
-//! Costs found on the machine at hand, and plans made with more or less effort.
+//! Measured costs, and plans made with selectable effort.
 //!
-//! Every variant that may be used is compared with the reference, then timed as `exec` runs it. Nothing here
-//! happens unless it is asked for: without it, plans go by estimates. No clock is read but the one given.
+//! Every usable variant is compared with the reference and then timed as `exec` runs it. Measurements happen
+//! only on request; without them, plans use estimates. The only clock is the one that the caller passes.
 
 mod whole;
 
@@ -19,18 +19,19 @@ use crate::plan::{Costs, Job, Known, Limits, Plans, Trial, choose};
 use crate::variant::{Policy, Variant, table};
 use crate::word::Features;
 
-/// Bytes of a whole cipher's longer trial: large against a call, and more than L1 holds.
+/// The buffer size of a whole cipher's longer trial, in bytes: large compared to the overhead of a call, and
+/// more than L1 holds.
 const BULK_BYTES: usize = 1 << 18;
 
-/// How hard to look for the best plan.
+/// The effort spent on finding the best plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Effort {
-    /// The cheapest path by the costs shipped; nothing is timed.
+    /// The cheapest path by the shipped costs, without measurements.
     #[default]
     Estimate,
-    /// The cheapest path by costs measured here and now.
+    /// The cheapest path by costs measured now, on this machine.
     Measure,
-    /// The fastest of the cheapest paths by measured costs, each run end to end.
+    /// The fastest of the cheapest paths by measured costs, each timed end to end.
     Exhaustive,
 }
 
@@ -38,7 +39,7 @@ impl Effort {
     /// All efforts, the least first.
     pub const ALL: [Self; 3] = [Self::Estimate, Self::Measure, Self::Exhaustive];
 
-    /// The name users type.
+    /// The name that users type.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Estimate => "estimate",
@@ -63,8 +64,8 @@ impl FromStr for Effort {
     }
 }
 
-/// Plans a job with so much effort, for [`Options::plans`](crate::mode::Options::plans). About `budget_ms`
-/// milliseconds go to measuring costs, and about as many, for an exhaustive search, to whole runs.
+/// Plans a job with this effort, for [`Options::plans`](crate::mode::Options::plans). Measuring costs takes
+/// about `budget_ms` milliseconds. An exhaustive search takes about the same time again for whole runs.
 ///
 /// # Errors
 /// As [`choose`], [`measure_costs`] and [`contend`].
@@ -89,24 +90,24 @@ pub fn plans(
     Plans::new(job, JobFlow::new(job, limits, &costs)?.with_rest(fastest)?)
 }
 
-/// What a measurement covers and how long it may take.
+/// The scope of a measurement, and its time limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {
     /// The cipher whose variants are timed.
     pub cipher: Cipher,
-    /// Instructions that may be used.
+    /// The instructions that may be used.
     pub features: Features,
-    /// What may leak.
+    /// The leaks that are allowed.
     pub policy: Policy,
-    /// About how long to take in all, in milliseconds: answers are checked first, and what that leaves goes to
-    /// timing, though never less than a quarter.
+    /// The approximate total time, in milliseconds. Checks come first, and the remaining time is used for
+    /// timing, but at least a quarter.
     pub budget_ms: u64,
 }
 
-/// Times every variant in scope that serves the cipher. `clock_ns` tells nanoseconds that never go back.
+/// Times every variant in scope that serves the cipher. `clock_ns` returns monotonic nanoseconds.
 ///
 /// # Errors
-/// [`Error::Unavailable`] for a variant that disagrees with the reference: it is never timed.
+/// [`Error::Unavailable`] for a variant that disagrees with the reference. It is not timed.
 pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64) -> Result<Costs, Error> {
     let admitted = |variant: &&Variant| {
         let serves = variant.serves(scope.cipher.family());
@@ -124,7 +125,7 @@ pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64) -> Result<Costs, 
         Some(Timed { trial, clock_ns })
     };
     let mut bulk: Vec<_> = variants.iter().filter_map(|variant| trial(variant, BULK_BYTES)).collect();
-    // Once more with next to nothing, those that take less than they are given: what is left is the beginning.
+    // Variants that accept less data are timed again with a single block, to find the fixed cost.
     let short = variants.iter().zip(&bulk).map(|(variant, bulk)| {
         let short = trial(variant, BLOCK_BYTES)?;
         (short.trial.len_bytes() < bulk.trial.len_bytes()).then_some(short)
@@ -148,7 +149,7 @@ pub fn measure_costs(scope: Scope, clock_ns: &dyn Fn() -> u64) -> Result<Costs, 
     Ok(rows.collect())
 }
 
-/// Samples short enough for all subjects to have their turns, and one more for calibration.
+/// Samples short enough for all turns of all subjects, plus calibration.
 fn care(budget_ns: u64, subjects: usize) -> Care {
     const TURNS: usize = 20;
     let samples = (subjects * (TURNS + 3)).max(1) as u64;
@@ -166,15 +167,15 @@ impl Subject for Timed<'_> {
     }
 }
 
-/// How long work takes by a clock.
+/// The duration of `work` by a clock, in nanoseconds.
 fn elapsed_ns(clock_ns: &dyn Fn() -> u64, work: impl FnOnce()) -> u64 {
     let start = clock_ns();
     work();
     clock_ns().saturating_sub(start)
 }
 
-/// The line through two points of bytes and nanoseconds, or through one and the origin. A part on a tile costs
-/// a bundle besides, since less cannot be done.
+/// The line through two points (bytes, nanoseconds), or through one point and the origin. A part on a tile
+/// also pays for one bundle, since it cannot process less.
 fn cost(variant: &Variant, (len_bytes, run_ns): (f64, f64), short: Option<(f64, f64)>) -> Cost {
     let (short_bytes, short_ns) = short.unwrap_or_default();
     let per_byte_ns = ((run_ns - short_ns) / (len_bytes - short_bytes)).max(0.0);

@@ -1,8 +1,8 @@
-//! Whole jobs run end to end: what predictions are worth, and which plan is the best in truth.
+//! Whole jobs timed end to end, to check predictions and to find the fastest plan.
 //!
-//! Sums of costs are predictions: each part was timed by itself. Here the plans that are predicted to be best
-//! take turns at the whole job, on one thread and in the same memory, after each has been compared with the
-//! reference.
+//! The sum of a path's costs is a prediction, because each part was timed separately. Here the plans with the
+//! best predictions run the whole job in turns, on one thread and in the same memory. Each is first compared
+//! with the reference.
 
 use std::cell::RefCell;
 
@@ -16,30 +16,30 @@ use crate::plan::graph::{BULK_BYTES, JobFlow};
 use crate::plan::measure::{Care, Measured, Subject, measure};
 use crate::plan::{Birth, Costs, Job, Limits, Plan, Plans, Searching};
 
-/// Turns that count.
+/// The number of turns that are counted.
 const TURNS: usize = 15;
 
-/// A path of a job's flow that was run.
+/// A path of a job's flow, with its measured time.
 #[derive(Clone, Debug)]
 pub struct Contender {
-    /// The path, with what was predicted.
+    /// The path, with its predicted costs.
     pub path: Path,
-    /// The same as a plan.
+    /// The path as a plan.
     pub plan: Plan,
-    /// How long it took.
+    /// The measured time.
     pub measured: Measured,
 }
 
-/// Which paths are run, on how much data, for how long.
+/// The choice of paths, the amount of data, and the duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// So many of the paths predicted to be best; the best of every pure form runs besides.
+    /// The number of paths with the best predictions. The best path of every pure form runs in addition.
     pub best: usize,
-    /// So many of the best paths that mix representations.
+    /// The number of paths that mix representations.
     pub mixed: usize,
-    /// Bytes of a run; for bytes jobs a multiple of 16.
+    /// The length of a run, in bytes. For jobs on bytes it must be a multiple of 16.
     pub len_bytes: usize,
-    /// About how long to measure, in milliseconds; answers are checked besides.
+    /// The approximate duration of the measurement, in milliseconds. Checks take additional time.
     pub budget_ms: u64,
 }
 
@@ -49,10 +49,10 @@ impl Default for Field {
     }
 }
 
-/// Runs the best paths of a job; the fastest comes first.
+/// Runs the best paths of a job. The fastest comes first.
 ///
 /// # Errors
-/// [`Error::NoPlan`] if there is no path; [`Error::Unavailable`] for a plan that disagrees with the reference.
+/// [`Error::NoPlan`] if no path exists; [`Error::Unavailable`] for a plan that disagrees with the reference.
 pub fn contend(
     job: Job,
     limits: &Limits,
@@ -72,7 +72,7 @@ pub fn contend(
     Ok(contenders)
 }
 
-/// The paths to run, the one predicted to be best first, and none twice.
+/// The paths to run, best prediction first, without duplicates.
 fn candidates(graph: &Graph<'_>, field: Field) -> Result<Vec<Path>, Error> {
     let mut paths = graph.k_best(field.best.max(1)).map_err(|error| Error::NoPlan(error.to_string()))?;
     let pure = graph.pure_forms().into_iter().filter_map(|form| form.whole);
@@ -87,8 +87,8 @@ fn candidates(graph: &Graph<'_>, field: Field) -> Result<Vec<Path>, Error> {
 /// Times plans of one job in turns.
 ///
 /// # Errors
-/// [`Error::CorruptPlan`] and [`Error::Unavailable`] for a plan that cannot be had, does not compute the job, or
-/// disagrees with the reference.
+/// [`Error::CorruptPlan`] and [`Error::Unavailable`] for a plan that cannot be used, does not compute the
+/// job, or disagrees with the reference.
 pub fn end_to_end(
     job: Job,
     limits: &Limits,
@@ -116,14 +116,14 @@ pub fn end_to_end(
     Ok(measure(&mut subjects, care))
 }
 
-/// A plan at work, on memory that all share: none must be better placed than another.
+/// A plan prepared for timing. All plans use the same memory, so none has a better placement than another.
 struct Runner<'a> {
     mode: Mode,
     data: &'a RefCell<Vec<u8>>,
     clock_ns: &'a dyn Fn() -> u64,
 }
 
-/// The simplest mode that runs a job, or a search: each key counts as a block.
+/// The simplest mode that runs a job, or a search, where each key counts as a block.
 enum Mode {
     Ecb(Ecb),
     Ctr(Ctr),
@@ -157,7 +157,7 @@ impl Subject for Runner<'_> {
                 match &mut self.mode {
                     Mode::Search(search) => search.run(),
                     Mode::Ctr(ctr) => ctr.apply_at(0, &mut data[..]),
-                    // Whole blocks, or the plan would not have been made for these bytes.
+                    // The data is whole blocks; otherwise no plan would exist for this length.
                     Mode::Ecb(ecb) => drop(ecb.apply(&mut data[..])),
                 }
             }

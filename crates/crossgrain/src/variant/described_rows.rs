@@ -1,9 +1,15 @@
-//! The rows of ciphers that are described once: the whole cipher on tiles, in every shape and by every way that may win.
+//! Rows of described ciphers: the whole cipher on tiles, in every shape and with every method that may be the
+//! fastest.
 //!
-//! Words of 32 bits lie in lanes of registers, several bundles side by side: a round is one chain, in which an instruction waits for
-//! the one before it. Bytes take sixteen registers a bundle, so one fills the CPU's, and a second pays only beside chains as long as those of
-//! Kuznyechik's L. Where a round changes no more than half of a block, as Camellia's, it may go over all bundles of a tile in memory.
-//! No CPU has VAES on 512 bits without GFNI, nor GFNI there without VBMI: rows that only such a CPU would take are left out.
+//! * Words of 32 bits are in lanes of registers, with several bundles side by side. A round is one dependency
+//!   chain, in which each instruction waits for the one before it.
+//! * Bytes take sixteen registers per bundle, so one bundle fills the register file. A second one pays only
+//!   if the chains are as long as in Kuznyechik's L.
+//! * If a round changes at most half of a block, as in Camellia, it can run over all bundles of a tile in
+//!   memory.
+//!
+//! No CPU has VAES on 512 bits without GFNI, or GFNI on 512 bits without VBMI. Rows that only such a CPU
+//! would choose are omitted.
 
 use super::Variant;
 use super::table::{bitsliced, by, part};
@@ -27,7 +33,7 @@ impl Visitor for Rows<'_> {
     fn bytes<C: OnBytes + Scheduled>(&mut self) {
         let rows = &mut *self.0;
         gates_of_bytes::<C>(rows);
-        // Known when compiled: kernels that a cipher has no row for are not compiled.
+        // This is a compile-time constant, so kernels without a row are not compiled.
         if C::HAS_STRUCTURE {
             for_each_register!(all, W => bytes::<C, W, Nibbles, 1>(rows));
             for_each_register!(aes_without_galois, W => bytes::<C, W, Rounds, 1>(rows));
@@ -58,15 +64,15 @@ impl Visitor for Rows<'_> {
     }
 }
 
-/// Instructions that a gate comes to on integers: most of a state's 128 words are in memory.
+/// Instructions per gate on integers. Most of a state's 128 words are in memory.
 const OF_GATE: f64 = 2.5;
 
-/// The round keys, if they are the cipher's.
+/// The round keys, if they belong to this cipher.
 fn round_keys<C: Description>(keys: &Keys) -> Option<&cipher::Keys> {
     keys.of().filter(|keys: &&cipher::Keys| keys.family() == C::FAMILY)
 }
 
-/// The row of a whole cipher in each direction.
+/// Adds the rows of a whole cipher in both directions.
 fn whole<C: Description, I: Isa>(
     repr: Repr,
     way: &str,
@@ -106,7 +112,7 @@ fn words<C: OnWords + Scheduled, W: ByteLanes + Lane32, Y: Way<W>, const N: usiz
         let (isa, keys) = (W::Isa::detect(features)?, round_keys::<C>(keys)?);
         Some(Box::new(WordsOnLanes::<C, W, Y, N>::new(isa, direction, keys)?))
     };
-    // An instruction waits for the one before it: alone, a bundle takes about twice as long as the ports ask for.
+    // Instructions wait for one another. A single bundle takes about twice the time that the ports need.
     let instructions = |direction| {
         let work = Work::on_words::<C>(direction).instructions::<C>(Y::instructions, Y::INSTRUCTIONS_OF_MAP);
         work * (1.0 + 1.0 / N as f64)
@@ -114,7 +120,8 @@ fn words<C: OnWords + Scheduled, W: ByteLanes + Lane32, Y: Way<W>, const N: usiz
     whole::<C, W::Isa>(Repr::Vsliced { bits: W::BITS }, &way::<W, Y>(N), bind, instructions, rows);
 }
 
-/// What tells a row from others of its ISA: the way, and how many bundles are side by side.
+/// The suffix that distinguishes rows of one instruction set: the method and the number of bundles side by
+/// side.
 fn way<W: ByteLanes, Y: Way<W>>(bundles: usize) -> String {
     match (Y::NAME, bundles) {
         (name, 1) => name.to_owned(),

@@ -1,6 +1,6 @@
-//! Which rows have a kernel that takes one key for each lane.
+//! Rows that also have a kernel with one key per lane.
 //!
-//! What the planner chooses for one key runs for many, if that row has such a kernel.
+//! If the planner chooses such a row for one key, its kernel also serves many keys.
 
 use super::{Action, Variant};
 use crate::block::{Cipher, Direction, Family};
@@ -11,13 +11,13 @@ use crate::part::serpent;
 use crate::repr::Repr;
 use crate::word::{AesLanes, Features, Isa, Lane32, for_each_register};
 
-/// A kernel of a cipher that is given keys later, one for each lane.
+/// A kernel of a cipher that receives its keys later, one per lane.
 pub type BindKeyed = fn(Features, Direction, Cipher) -> Option<Box<dyn Keyed>>;
 
-/// Whose kernel it is, and by which instructions.
+/// The family and instruction set of a kernel.
 type Row = (Family, &'static str, BindKeyed);
 
-/// The kernel of a row, where it has one.
+/// The kernel of a row; `None` if the row has none.
 pub fn keyed(variant: &Variant) -> Option<BindKeyed> {
     let is_whole = matches!(variant.action, Action::Whole(..) | Action::WholeCounter(_));
     if !is_whole || variant.repr != Repr::Blocks {

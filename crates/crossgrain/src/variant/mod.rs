@@ -1,7 +1,7 @@
-//! The record of a variant, and the one table that names them all.
+//! The description of a variant, and the table of all variants.
 //!
-//! A variant computes a part, a conversion or a source by certain instructions in a certain
-//! representation, and says what it leaks. Its name, `part/representation/isa`, is stable.
+//! A variant computes a part, a conversion or a source with certain instructions in a certain representation,
+//! and declares its leaks. Its name, `part/representation/isa`, is stable.
 
 mod described_rows;
 #[cfg(feature = "own-keys")]
@@ -26,12 +26,12 @@ use crate::part::{Count, Keys, Part, TilePart, WholePart};
 use crate::repr::Repr;
 use crate::word::Features;
 
-/// What an observer of timing and caches may learn of the key and the data.
+/// The secrets that timing and caches may reveal to an observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Leaks {
-    /// Nothing: no branch and no address depends on a secret.
+    /// No leak: no branch and no address depends on a secret.
     Nothing,
-    /// Table indices, through the cache: bytes of the state.
+    /// Table indices, which are bytes of the state, through the cache.
     TableIndices,
 }
 
@@ -45,7 +45,7 @@ impl Leaks {
     }
 }
 
-/// Which variants a plan may use.
+/// The variants that a plan may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Policy {
     /// Only variants that leak nothing.
@@ -59,7 +59,7 @@ impl Policy {
     /// Both policies, the stricter first.
     pub const ALL: [Self; 2] = [Self::ConstantTime, Self::Any];
 
-    /// The name users type: `constant-time` or `any`.
+    /// The name that users type: `constant-time` or `any`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ConstantTime => "constant-time",
@@ -67,7 +67,7 @@ impl Policy {
         }
     }
 
-    /// Whether a variant that leaks so may be used.
+    /// Whether a variant with these leaks may be used.
     pub fn admits(self, leaks: Leaks) -> bool {
         self == Self::Any || leaks == Leaks::Nothing
     }
@@ -82,34 +82,35 @@ impl FromStr for Policy {
     }
 }
 
-/// What a variant does, with the function that binds it to its instructions and keys.
+/// The operation of a variant, with a function that binds it to its instructions and keys.
 ///
-/// Each binder answers `None` where the instructions it needs are missing or not allowed, or the keys are
-/// those of another family.
+/// A binder returns `None` if its instructions are missing or not allowed, or if the keys belong to another
+/// family.
 #[derive(Clone, Copy)]
 pub enum Action {
-    /// From the job's bytes into a tile.
+    /// Loads the job's bytes into a tile.
     Load(fn(Features) -> Option<Box<dyn Load>>),
-    /// From a counter into a tile.
+    /// Writes counter blocks into a tile.
     Count(fn(Features) -> Option<Box<dyn Count>>),
-    /// From a counter into a tile, already encrypted.
+    /// Writes encrypted counter blocks into a tile.
     CountEncrypted(fn(Features, &Keys) -> Option<Box<dyn Count>>),
-    /// From a tile to the job's bytes.
+    /// Stores a tile to the job's bytes.
     Store(fn(Features) -> Option<Box<dyn Store>>),
-    /// A part on a tile, in the given round.
+    /// Computes a part on a tile, in the given round.
     Tile(Part, Direction, BindTile),
-    /// The whole cipher from bytes to bytes.
+    /// Computes the whole cipher from bytes to bytes.
     Whole(Direction, BindWhole),
-    /// The whole cipher from a counter, added to bytes.
+    /// Encrypts counter blocks with the whole cipher and XORs the keystream to the bytes.
     WholeCounter(BindWhole),
-    /// All steps of a search in one kernel, one key per lane, for tables of one use: as far as it takes to tell a wrong key.
+    /// Runs all steps of a search in one kernel, one key per lane, for tables with the given number of uses.
+    /// It computes only as much of the cipher as it needs to reject wrong keys.
     Search(Direction, Use, BindSearch),
-    /// One step of a search, on batches of keys. A comparison serves both directions.
+    /// Runs one step of a search on a batch of keys. A comparison serves both directions.
     SearchStep(Step, Direction, BindStep),
 }
 
 impl Action {
-    /// Whether it begins from a counter.
+    /// Whether its input is a counter.
     pub const fn counts(&self) -> bool {
         matches!(self, Self::Count(_) | Self::CountEncrypted(_) | Self::WholeCounter(_))
     }
@@ -132,7 +133,7 @@ impl fmt::Debug for Action {
     }
 }
 
-/// Binds a part of a round to its key.
+/// Binds a part to the key of a round.
 pub type BindTile = fn(Features, Part, Direction, &Keys, usize) -> Option<Box<dyn TilePart>>;
 
 /// Binds a whole cipher to its keys.
@@ -141,35 +142,35 @@ pub type BindWhole = fn(Features, Direction, &Keys) -> Option<Box<dyn WholePart>
 /// Binds a search for a cipher's key to a known block.
 pub type BindSearch = fn(Features, Cipher, &Known) -> Option<Box<dyn SearchPart>>;
 
-/// Binds a step of such a search.
+/// Binds a step of a search to a known block.
 pub type BindStep = fn(Features, Cipher, &Known) -> Option<Box<dyn KeyStep>>;
 
 /// One row of the table.
 pub struct Variant {
     /// `part/representation/isa`.
     pub name: String,
-    /// The ciphers that it is a part of; `None` for conversions and counters, which any cipher may use.
+    /// The family whose ciphers it computes; `None` for conversions and counters, which every cipher may use.
     pub family: Option<Family>,
-    /// The representation it works in, or converts to or from.
+    /// The representation in which it works, or to or from which it converts.
     pub repr: Repr,
-    /// The ISA's name.
+    /// The name of its instruction set.
     pub isa: &'static str,
-    /// The instructions it needs.
+    /// The instructions that it needs.
     pub needs: Features,
-    /// What it leaks.
+    /// Its leaks.
     pub leaks: Leaks,
-    /// Whether it reads tables in the counter's order, so that the counter must be public.
+    /// Whether it reads tables in the counter's order. The counter must then be public.
     pub walks: bool,
-    /// What it does.
+    /// Its operation.
     pub action: Action,
-    /// Instructions for a bundle in one direction, where a description knows them: what it is estimated by if no line of the
-    /// shipped estimates is its.
+    /// The number of instructions per bundle in one direction, if it follows from a cipher's description. It
+    /// gives the estimated cost of rows without a line in the shipped estimates.
     pub instructions: Option<fn(Direction) -> f64>,
 }
 
 impl Variant {
-    /// Whether ciphers of a family have a use for it: it is a part of them, or leads into or out of a
-    /// representation that they have parts in.
+    /// Whether the ciphers of a family can use it. It is one of their parts, or it has the representation of
+    /// one of them.
     pub fn serves(&self, family: Family) -> bool {
         let is_part = |row: &Self| row.family == Some(family) && matches!(row.action, Action::Tile(..));
         match self.family {
@@ -178,7 +179,8 @@ impl Variant {
         }
     }
 
-    /// Whether it spans all rounds of a family's ciphers, so that its cost grows with them.
+    /// Whether it spans all rounds of the family's ciphers. Its cost is then proportional to the number of
+    /// rounds.
     pub(crate) fn grows_with_rounds(&self, family: Family) -> bool {
         self.family == Some(family)
             && match self.action {
@@ -193,7 +195,7 @@ impl Variant {
         features.contains(self.needs)
     }
 
-    /// Why it cannot be had with these instructions.
+    /// The error for instructions that it needs but are missing here.
     pub fn unavailable(&self, features: Features) -> Error {
         let missing = self.needs.without(features);
         Error::Unavailable {
@@ -203,7 +205,7 @@ impl Variant {
     }
 }
 
-/// A row is itself: there are no copies.
+/// Rows are never copied, so equality is identity.
 impl PartialEq for Variant {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)

@@ -1,7 +1,8 @@
-//! The rows that search for keys, a part of the table with the feature `search`: no other job takes them, and they are a
-//! third of what kernels cost to compile.
+//! Rows for key search. The Cargo feature `search` adds them, because no other job uses them and they take a
+//! third of the kernels' compile time.
 //!
-//! Bits of registers are no rows for AES: every CPU that has them has AES instructions, or byte shuffles that are as fast.
+//! AES has no bit-sliced rows on registers. Every CPU with registers has AES instructions, or byte shuffles
+//! that are equally fast.
 
 use super::table::{bitsliced, by, by_table, of};
 use super::{Action, BindSearch, BindStep, Variant};
@@ -20,7 +21,7 @@ use crate::part::{aes, serpent};
 use crate::repr::Repr;
 use crate::word::{AesLanes, ByteLanes, Isa, Lane32, Portable, for_each_register};
 
-/// Adds them all.
+/// Adds all of them.
 pub(super) fn push(rows: &mut Vec<Variant>) {
     aes_search::<Bits<u64>>(bitsliced::<u64>(), "", rows);
     for_each_register!(without_byte_tables, W => aes_search_by::<W, Nibbles<W>>(rows));
@@ -33,7 +34,7 @@ pub(super) fn push(rows: &mut Vec<Variant>) {
     visit(&mut Described(rows));
 }
 
-/// Adds a kernel that does all of a search: a row for each direction, and for each use of a table.
+/// Adds a kernel for a complete search: one row for each direction and each use of a table.
 fn kernel<I: Isa>(
     (family, name): (Family, &str),
     repr: Repr,
@@ -50,7 +51,7 @@ fn kernel<I: Isa>(
     }
 }
 
-/// What names of searches by decryption end in, as those of programs for GPUs do.
+/// The suffix of names of searches by decryption. GPU programs use the same suffix.
 const fn back(direction: Direction) -> &'static str {
     match direction {
         Direction::Encrypt => "",
@@ -58,24 +59,25 @@ const fn back(direction: Direction) -> &'static str {
     }
 }
 
-/// The steps of ciphers that are described once: schedules across the grain by gates, 64 keys at a time; rounds across it, too, which
-/// bring the round keys there themselves, or along it by look-ups.
+/// The search steps of described ciphers. Schedules are bit-sliced with gates, 64 keys at a time. Rounds are
+/// bit-sliced too, and then also convert the round keys, or use look-ups on blocks.
 struct Described<'a>(&'a mut Vec<Variant>);
 
-/// Instructions that a gate of the rounds comes to, in the rounds of 64 keys, whose round keys are brought across the grain for it.
+/// Instructions per gate in the bit-sliced rounds of 64 keys, including the conversion of their round keys.
 const OF_GATE: f64 = 6.0;
 
-/// The same in the schedules, for each key's share.
+/// Instructions per gate in a bit-sliced schedule, for one key.
 const OF_GATE_IN_SCHEDULE: f64 = 0.145;
 
-/// Instructions of a substitution of a byte by a look-up, and of a linear map of a byte.
+/// Instructions for the look-up of a byte's substitution, and for a linear map of a byte.
 const LOOK_UP: f64 = 4.0;
 const MAP: f64 = 18.0;
 
-/// Instructions that estimates go by where no line of them is a row's: of schedule, rounds across the grain, and rounds along it.
+/// The instructions of the schedule, the bit-sliced rounds and the rounds on blocks. They give the estimated
+/// cost of rows without a line in the shipped estimates.
 type Instructions = [fn(Direction) -> f64; 3];
 
-/// A row for each step, direction and way.
+/// Adds a row for each step, direction and method.
 fn steps<C: Description>([schedule, across, along]: Instructions, rows: &mut Vec<Variant>) {
     for direction in Direction::ALL {
         let bind_schedule: BindStep = |_, cipher, known| Some(Box::new(Schedule::new(cipher, known)));
@@ -101,10 +103,10 @@ fn step<C: Description>(
     Variant { instructions: Some(instructions), ..row }
 }
 
-/// Instructions that a key of a list takes besides, each for itself.
+/// Additional instructions per key of a list.
 const LISTED: f64 = 60.0;
 
-/// Instructions of a search on registers, for a bundle. An S-box has two constants besides.
+/// Instructions per bundle of a search on registers. An S-box takes two more, for constants.
 fn on_registers<U: UnderKeys, W: ByteLanes, Y: Way<W>>(direction: Direction) -> f64 {
     let of_box = |sbox: &Sbox| Y::instructions(sbox) + 2.0;
     let ((rounds, bytes), schedule) = (U::work(direction), Work::on_keys::<U::Cipher>(direction));
@@ -113,7 +115,7 @@ fn on_registers<U: UnderKeys, W: ByteLanes, Y: Way<W>>(direction: Direction) -> 
     bytes * rounds + schedule
 }
 
-/// All of a search on registers, by a way that the cipher's S-boxes take.
+/// Adds a complete search on registers, with a method for the cipher's S-boxes.
 fn registers<U: UnderKeys, W: ByteLanes, Y: Way<W>>(rows: &mut Vec<Variant>) {
     let bind: BindSearch = |features, cipher, known| {
         Some(Box::new(registers::Search::<U, W, Y>::new(W::Isa::detect(features)?, cipher, known)?))
@@ -131,7 +133,7 @@ fn registers<U: UnderKeys, W: ByteLanes, Y: Way<W>>(rows: &mut Vec<Variant>) {
     }
 }
 
-/// Such a search by the ways that may win.
+/// Adds searches on registers with the methods that may be the fastest.
 fn all_registers<U: UnderKeys>(rows: &mut Vec<Variant>) {
     if U::Cipher::HAS_STRUCTURE {
         for_each_register!(widest_without_byte_tables, W => registers::<U, W, ways::Nibbles>(rows));
@@ -164,19 +166,19 @@ impl Visitor for Described<'_> {
     }
 }
 
-/// Search for a key of AES, a byte of all lanes at a time.
+/// Adds rows for AES key search, which process one byte of all lanes at a time.
 fn aes_search<B: LaneByte>(repr: Repr, way: &str, rows: &mut Vec<Variant>) {
     let bind: BindSearch =
         |features, cipher, known| aes::search::search::<B>(B::Isa::detect(features)?, cipher, known);
     kernel::<B::Isa>((Family::Aes, "aes"), repr, way, bind, rows);
 }
 
-/// The same with one byte per lane.
+/// Adds rows for AES key search with one byte per lane.
 fn aes_search_by<W: ByteLanes, S: Substitute<W> + 'static>(rows: &mut Vec<Variant>) {
     aes_search::<Byte<W, S>>(Repr::Bytesliced { bits: W::BITS }, S::NAME, rows);
 }
 
-/// The same by AES instructions.
+/// Adds rows for AES key search with AES instructions.
 fn aes_search_in_blocks<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
     let bind: BindSearch = |features, cipher, known| {
         aes::search::instructions::search::<W>(W::Isa::detect(features)?, cipher, known)
@@ -184,7 +186,7 @@ fn aes_search_in_blocks<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
     kernel::<W::Isa>((Family::Aes, "aes"), Repr::Blocks, "", bind, rows);
 }
 
-/// Search for a key of Serpent.
+/// Adds rows for Serpent key search.
 fn serpent_search<W: Lane32>(rows: &mut Vec<Variant>) {
     let bind: BindSearch = |features, cipher, known| {
         let search = serpent::search::Search::<W>::new(W::Isa::detect(features)?, cipher, known)?;

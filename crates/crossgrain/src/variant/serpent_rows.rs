@@ -16,7 +16,7 @@ pub(super) fn push(rows: &mut Vec<Variant>) {
     for_each_register!(all, W => on_words::<W>(rows));
 }
 
-/// Binds what is Serpent's.
+/// Downcasts a part and keys to those of Serpent.
 fn serpent(part: Part, keys: &Keys) -> Option<(serpent::Part, &serpent::key::RoundKeys)> {
     Some((serpent::Part::of(part)?, keys.of()?))
 }
@@ -26,7 +26,7 @@ fn serpent_parts(direction: Direction) -> impl Iterator<Item = Part> {
     needed(serpent::Part::ALL.map(serpent::Part::planned), direction)
 }
 
-/// Parts, rounds and whole cipher, bit-sliced.
+/// Adds bit-sliced rows: parts, rounds and whole cipher.
 fn across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
     let bind: BindTile = |features, part, direction, keys, round| {
         let (isa, (part, keys)) = (W::Isa::detect(features)?, serpent(part, keys)?);
@@ -39,7 +39,7 @@ fn across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
     }
 }
 
-/// Parts, rounds and whole cipher on four words, and from blocks to blocks.
+/// Adds rows on four words: parts, rounds, whole cipher on tiles, and whole cipher from blocks to blocks.
 fn on_words<W: Lane32>(rows: &mut Vec<Variant>) {
     let repr = Repr::Vsliced { bits: W::BITS };
     let bind: BindTile = |features, part, direction, keys, round| {

@@ -1,4 +1,4 @@
-//! The table: the only file that names every variant.
+//! The variant table. Only this file and the other files of rows in this module list variants.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -44,39 +44,40 @@ static TABLE: LazyLock<Vec<Variant>> = LazyLock::new(|| {
     rows
 });
 
-/// Every variant there is, available here or not.
+/// All variants, including those that this CPU lacks.
 pub fn table() -> &'static [Variant] {
     &TABLE
 }
 
-/// The variant of this name.
+/// The variant with this name.
 ///
 /// # Errors
-/// [`Error::UnknownVariant`] if there is none.
+/// [`Error::UnknownVariant`] if no variant has this name.
 pub fn find(name: &str) -> Result<&'static Variant, Error> {
     static BY_NAME: LazyLock<HashMap<&str, &Variant>> =
         LazyLock::new(|| table().iter().map(|variant| (variant.name.as_str(), variant)).collect());
     BY_NAME.get(name).copied().ok_or_else(|| Error::UnknownVariant(name.to_owned()))
 }
 
-/// A row for instructions `I` that any cipher may use; its name ends in the ISA's.
+/// A row for instructions `I` that every cipher may use. Its name ends with the name of the instruction set.
 fn row<I: Isa>(stem: String, repr: Repr, action: Action) -> Variant {
     named(stem, set::<I>(), repr, action)
 }
 
-/// A row of one family of ciphers.
+/// A row for one family of ciphers.
 pub(super) fn of<I: Isa>(family: Family, stem: &str, repr: Repr, action: Action) -> Variant {
     of_family(family, stem, set::<I>(), repr, action)
 }
 
-/// A set of instructions: its name, and what the CPU has to have.
+/// The name of an instruction set, and the CPU features that it needs.
 type Set = (&'static str, Features);
 
 const fn set<I: Isa>() -> Set {
     (I::NAME, I::NEEDS)
 }
 
-/// Not inlined, as what follows is not: in some three hundred places it would be a thirtieth of the crate's code.
+/// Not inlined, and neither is the next function. Inlined in about three hundred places, they would be a
+/// thirtieth of the crate's code.
 #[inline(never)]
 fn named(stem: String, (isa, needs): Set, repr: Repr, action: Action) -> Variant {
     let (name, leaks) = (format!("{stem}/{isa}"), Leaks::Nothing);
@@ -100,12 +101,12 @@ pub(super) fn whole<I: Isa>(family: Family, direction: Direction, bind: BindWhol
     of::<I>(family, stem, Repr::Blocks, Action::Whole(direction, bind))
 }
 
-/// The row of a keystream that is read off tables in the counter's order.
+/// The row of a keystream that uses tables in the counter's order.
 fn walk<I: Isa>(repr: Repr, action: Action) -> Variant {
     Variant { walks: true, ..of::<I>(Family::Aes, "aes-ctr-walk", repr, action) }
 }
 
-/// The row with a way of doing it at the end of its name, if it has one.
+/// A row with the method appended to its name, if the method has a name.
 #[inline(never)]
 pub(super) fn by(way: &str, mut row: Variant) -> Variant {
     if !way.is_empty() {
@@ -114,7 +115,7 @@ pub(super) fn by(way: &str, mut row: Variant) -> Variant {
     row
 }
 
-/// The row of a variant that looks up tables at secret places.
+/// The row of a variant that looks up tables at secret addresses.
 pub(super) fn by_table(row: Variant) -> Variant {
     Variant { leaks: Leaks::TableIndices, ..by("table", row) }
 }
@@ -123,12 +124,13 @@ pub(super) fn bitsliced<W: Register>() -> Repr {
     Repr::Bitsliced { bits: W::BITS }
 }
 
-/// Those of `parts` that need a row in this direction: what is its own inverse has one.
+/// The parts that need a row in this direction. A part that is its own inverse has one row for both
+/// directions.
 pub(super) fn needed<const N: usize>(parts: [Part; N], direction: Direction) -> impl Iterator<Item = Part> {
     parts.into_iter().filter(move |part| direction == Direction::Encrypt || !part.is_own_inverse())
 }
 
-/// Rows of all parts of AES on tiles, steps and what is more than a step.
+/// Adds rows for all parts of AES on tiles, from single steps to the whole cipher.
 #[inline(never)]
 fn aes_tiles(isa: Set, way: &str, repr: Repr, bind: BindTile, rows: &mut Vec<Variant>) {
     for direction in Direction::ALL {
@@ -139,12 +141,12 @@ fn aes_tiles(isa: Set, way: &str, repr: Repr, bind: BindTile, rows: &mut Vec<Var
     }
 }
 
-/// Binds what is AES's.
+/// Downcasts a part and keys to those of AES.
 fn aes(part: Part, keys: &Keys) -> Option<(aes::Part, &aes::key::RoundKeys)> {
     Some((aes::Part::of(part)?, keys.of()?))
 }
 
-/// Bytes and tables, on any machine.
+/// Adds rows on `blocks` for any machine: bytes and tables.
 fn along_the_grain(rows: &mut Vec<Variant>) {
     let blocks = Repr::Blocks;
     let bind: BindTile = |_, part, direction, keys, round| {
@@ -171,7 +173,7 @@ fn along_the_grain(rows: &mut Vec<Variant>) {
     rows.push(by_table(of::<Portable>(Family::Aes, "aes-ctr", blocks, action)));
 }
 
-/// Whole ciphers by AES instructions.
+/// Adds rows of whole ciphers with AES instructions.
 fn aes_instructions<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
     let bind: BindWhole = |features, direction, keys| {
         let isa = W::Isa::detect(features)?;
@@ -190,7 +192,7 @@ fn aes_instructions<W: AesLanes + Lane32>(rows: &mut Vec<Variant>) {
     rows.push(walk::<W::Isa>(Repr::Blocks, action));
 }
 
-/// Parts, fused rounds, whole cipher and counters, bit-sliced.
+/// Adds bit-sliced rows: parts, fused rounds, whole cipher and counters.
 fn across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
     let repr = bitsliced::<W>();
     let bind: BindTile = |features, part, direction, keys, round| {
@@ -213,7 +215,7 @@ fn across_the_grain<W: Register>(rows: &mut Vec<Variant>) {
     rows.push(walk::<W::Isa>(repr, encrypted));
 }
 
-/// Parts, rounds and whole cipher on eight words, with their conversions.
+/// Adds rows on eight words (`hsliced`): parts, rounds and whole cipher, with their conversions.
 fn within_the_byte<W: ByteLanes>(rows: &mut Vec<Variant>) {
     let repr = Repr::Hsliced { bits: W::BITS };
     let bind: BindTile = |features, part, direction, keys, round| {
@@ -224,7 +226,8 @@ fn within_the_byte<W: ByteLanes>(rows: &mut Vec<Variant>) {
     group::<W, BitGroup, 8>(repr, rows);
 }
 
-/// Parts, rounds and whole cipher on sixteen words, with one way to substitute; of the whole cipher `N` bundles side by side.
+/// Adds rows on sixteen words (`bytesliced`): parts, rounds and whole cipher, with one method of
+/// substitution. The whole cipher processes `N` bundles side by side.
 fn between_the_grains<W: ByteLanes, Y: Way<W>, const N: usize>(rows: &mut Vec<Variant>) {
     let repr = Repr::Bytesliced { bits: W::BITS };
     let bind: BindTile = |features, part, direction, keys, round| {
@@ -244,7 +247,7 @@ fn between_the_grains<W: ByteLanes, Y: Way<W>, const N: usize>(rows: &mut Vec<Va
     rows.push(by(Y::NAME, walk::<W::Isa>(repr, encrypted)));
 }
 
-/// The conversions and counters of `vsliced`.
+/// Adds the conversions and counters of `vsliced`.
 fn words_of_blocks<W: Lane32>(rows: &mut Vec<Variant>) {
     let repr = Repr::Vsliced { bits: W::BITS };
     let count = Action::Count(|features| {
@@ -254,7 +257,7 @@ fn words_of_blocks<W: Lane32>(rows: &mut Vec<Variant>) {
     group::<W, LaneGroup, 4>(repr, rows);
 }
 
-/// The conversions and counters of `bytesliced`.
+/// Adds the conversions and counters of `bytesliced`.
 fn bytes_of_blocks<W: ByteLanes>(rows: &mut Vec<Variant>) {
     let repr = Repr::Bytesliced { bits: W::BITS };
     let count = Action::Count(|features| {
@@ -264,7 +267,7 @@ fn bytes_of_blocks<W: ByteLanes>(rows: &mut Vec<Variant>) {
     group::<W, ByteGroup, 16>(repr, rows);
 }
 
-/// A conversion in registers both ways.
+/// Adds a conversion in registers, in both directions.
 fn group<W: Register, G: Group<W, N>, const N: usize>(repr: Repr, rows: &mut Vec<Variant>) {
     let load = Action::Load(|features: Features| {
         W::Isa::detect(features).map(|isa| Box::new(BlocksToGroups::<W, G, N>::new(isa)) as _)
@@ -276,7 +279,7 @@ fn group<W: Register, G: Group<W, N>, const N: usize>(repr: Repr, rows: &mut Vec
     rows.push(row::<W::Isa>(format!("{repr}-to-blocks"), repr, store));
 }
 
-/// A transposition both ways.
+/// Adds a transposition, in both directions.
 fn transposition<W: Register, T: Transpose<W>>(rows: &mut Vec<Variant>) {
     let repr = bitsliced::<W>();
     let load = Action::Load(|features: Features| {

@@ -1,7 +1,9 @@
-//! Variants bound to a key, and the modes over them: "replace these blocks" is all that they ask.
+//! Variants bound to a key, and the modes on top of them. A variant only replaces blocks by their encryption
+//! or decryption.
 //!
-//! Source: SP 800-38A §6, with blocks of another size.
-//! Holds: buffers with keystream or deciphered blocks are wiped.
+//! Source: SP 800-38A §6, with other block sizes.
+//!
+//! Invariant: buffers with keystream or decrypted blocks are wiped.
 
 use super::State;
 use super::rows::{Row, Variant, rows};
@@ -10,24 +12,24 @@ use crate::mode::Mode;
 use crate::part::rijndael::WideBlocks;
 use crate::word::{Features, Wiped, wipe};
 
-/// Blocks of a buffer beside the data: whole bundles of every variant.
+/// The size of the scratch buffer, in blocks: whole bundles of every variant.
 const CHUNK_BLOCKS: usize = 512;
 
-/// The same where bundles are short: a buffer that is soon made and wiped, and leaves room in L1.
+/// The same for variants with short bundles. The buffer is created and wiped faster and leaves room in L1.
 const SHORT_CHUNK_BLOCKS: usize = 128;
 
-/// A second variant for single blocks has to save so much on each to be worth its key schedule.
+/// The minimum saving, in nanoseconds per single block, for which a second variant is worth its key schedule.
 const SECOND_NS: f64 = 1_000.0;
 
-/// A cipher with its size of block hidden.
+/// A bound cipher, independent of its block size.
 pub(super) trait Run: Send + Sync {
-    /// The names of the variants, and how many blocks each computes together.
+    /// The names of the variants, with the number of blocks in a bundle.
     fn variants(&self) -> Vec<(&str, usize)>;
 
-    /// Runs a mode whose blocks do not wait for one another, from this state on.
+    /// Runs a mode with independent blocks, starting from this state.
     fn parallel(&self, mode: Mode, state: &State, data: &mut [u8]);
 
-    /// Runs a mode block by block, and leaves the state of the next.
+    /// Runs a mode block by block and updates the state.
     fn serial(&self, mode: Mode, state: &mut State, data: &mut [u8]);
 }
 
@@ -43,15 +45,15 @@ impl<const BYTES: usize> Kernel<BYTES> {
     }
 }
 
-/// The cheapest variant for much data, and that for a single block.
+/// The cheapest variant for bulk data, and the cheapest for a single block.
 pub(super) struct Bound<const BYTES: usize> {
     bulk: Kernel<BYTES>,
-    /// If it is another, and cheaper by far.
+    /// Only if it is a different variant and much cheaper.
     single: Option<Kernel<BYTES>>,
 }
 
 impl<const BYTES: usize> Bound<BYTES> {
-    /// Chooses among the variants that these features suffice for, or takes the one that is named.
+    /// Chooses among the variants available with these features, or takes the named one.
     pub(super) fn new<const WORDS: usize>(
         key: &[u8],
         direction: Direction,
@@ -87,7 +89,7 @@ impl<const BYTES: usize> Bound<BYTES> {
         Ok(Self { bulk: bind(bulk).ok_or_else(missing)?, single: if pays { bind(single) } else { None } })
     }
 
-    /// Replaces blocks: whole bundles and what is left over, each by the variant that does it cheapest.
+    /// Replaces blocks: whole bundles and the remainder, each with its cheapest variant.
     fn run(&self, blocks: &mut [[u8; BYTES]]) {
         let bundle_blocks = self.bulk.variant.bundle_blocks;
         let whole = blocks.len() / bundle_blocks * bundle_blocks;
@@ -105,7 +107,7 @@ impl<const BYTES: usize> Bound<BYTES> {
 }
 
 impl<const BYTES: usize> Bound<BYTES> {
-    /// CTR, and CBC and CFB decryption, by way of a buffer of `CHUNK` blocks.
+    /// CTR, and decryption with CBC and CFB, through a buffer of `CHUNK` blocks.
     fn by_chunks<const CHUNK: usize>(&self, mode: Mode, mut previous: [u8; BYTES], data: &mut [u8]) {
         let mut scratch = [[0; BYTES]; CHUNK];
         let mut counter = Counter::from(previous);
@@ -116,7 +118,7 @@ impl<const BYTES: usize> Bound<BYTES> {
             } else {
                 previous = delay(previous, chunk, blocks);
             }
-            // What is added to the data: cipher text one block earlier in CBC, that enciphered in CFB.
+            // The blocks to XOR to the data: in CBC the previous ciphertext blocks, in CFB their encryption.
             self.run(if mode == Mode::Cbc { chunk.as_chunks_mut().0 } else { &mut *blocks });
             add(chunk, blocks.as_flattened());
         }
@@ -166,14 +168,14 @@ fn block_of<const BYTES: usize>(state: &State) -> [u8; BYTES] {
     block
 }
 
-/// Adds as many bytes as the shorter one has.
+/// XORs `bytes` to `to`, up to the shorter length.
 fn add(to: &mut [u8], bytes: &[u8]) {
     for (to, byte) in to.iter_mut().zip(bytes) {
         *to ^= byte;
     }
 }
 
-/// The blocks of `data` one block later, `previous` coming first; gives back the last whole one.
+/// The blocks of `data` shifted by one block, with `previous` first. Returns the last whole block.
 fn delay<const BYTES: usize>(previous: [u8; BYTES], data: &[u8], later: &mut [[u8; BYTES]]) -> [u8; BYTES] {
     let blocks = data.as_chunks().0;
     for (later, block) in later.iter_mut().zip([&previous].into_iter().chain(blocks)) {
@@ -182,9 +184,9 @@ fn delay<const BYTES: usize>(previous: [u8; BYTES], data: &[u8], later: &mut [[u
     blocks.last().copied().unwrap_or(previous)
 }
 
-/// A counter as wide as the block, most significant byte first.
+/// A big-endian counter as wide as the block.
 struct Counter<const BYTES: usize> {
-    /// All but the low 64 bits.
+    /// All but the lowest 64 bits.
     high: [u8; BYTES],
     low: u64,
 }
@@ -198,7 +200,7 @@ impl<const BYTES: usize> From<[u8; BYTES]> for Counter<BYTES> {
 }
 
 impl<const BYTES: usize> Counter<BYTES> {
-    /// Writes down the next values.
+    /// Writes the next counter blocks.
     fn fill(&mut self, blocks: &mut [[u8; BYTES]]) {
         for block in blocks {
             *block = self.high;
@@ -210,7 +212,7 @@ impl<const BYTES: usize> Counter<BYTES> {
         }
     }
 
-    /// Adds one to what is above the low 64 bits.
+    /// Increments the bits above the lowest 64.
     #[cold]
     fn carry(&mut self) {
         for byte in self.high[..BYTES - 8].iter_mut().rev() {

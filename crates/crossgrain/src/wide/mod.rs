@@ -1,9 +1,9 @@
-//! Rijndael with blocks of 24 and 32 bytes, and the modes that are defined for blocks of any size.
+//! Rijndael with blocks of 24 and 32 bytes, in the modes that are defined for any block size.
 //!
-//! The rest of the engine is built on blocks of 16 bytes: tiles, counters, plans of parts. Here the whole cipher is the only
-//! part, so there is nothing to compose; one variant or two are taken by their cost, and modes need of them no more
-//! than "replace these blocks". Modes that are defined for blocks of 16 bytes alone ([`crate::mode::Entry::any_block_size`])
-//! are refused.
+//! The rest of the engine (tiles, counters, plans of parts) needs blocks of 16 bytes. Here the whole cipher
+//! is the only part, so no composition is necessary. One or two variants are chosen by cost, and the modes
+//! only use them to replace blocks. Modes that are defined only for blocks of 16 bytes
+//! ([`crate::mode::Entry::any_block_size`]) are rejected.
 //!
 //! ```
 //! use crossgrain::Direction;
@@ -37,13 +37,13 @@ use crate::exec::Threads;
 use crate::mode::{Lengths, Mode};
 use crate::word::{ClearRegisters, Features, wipe_deep_stack};
 
-/// Bytes in the longest block or key.
+/// The size of the longest block or key, in bytes.
 const BYTES_MAX: usize = 32;
 
-/// What one thread takes at a time: whole blocks of either size, and whole bundles of every variant.
+/// The size of a thread's piece, in bytes: whole blocks of both sizes, and whole bundles of every variant.
 const PIECE_BYTES: usize = 3 << 16;
 
-/// Rijndael (Daemen and Rijmen) with a block wider than AES's, by the bits of block and key.
+/// Rijndael (Daemen and Rijmen) with blocks wider than in AES. Names give the bits of block and key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rijndael {
     /// Blocks of 192 bits, keys of 128; twelve rounds.
@@ -71,7 +71,7 @@ impl Rijndael {
         Self::Block256Key256,
     ];
 
-    /// The name users type, such as `rijndael-256-256`: block bits, then key bits.
+    /// The name that users type, for example `rijndael-256-256`: block bits, then key bits.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Block192Key128 => "rijndael-192-128",
@@ -83,7 +83,7 @@ impl Rijndael {
         }
     }
 
-    /// Bytes in a block.
+    /// The size of a block, in bytes.
     pub const fn block_bytes(self) -> usize {
         match self {
             Self::Block192Key128 | Self::Block192Key192 | Self::Block192Key256 => 24,
@@ -91,7 +91,7 @@ impl Rijndael {
         }
     }
 
-    /// Bytes in a key.
+    /// The size of a key, in bytes.
     pub const fn key_bytes(self) -> usize {
         match self {
             Self::Block192Key128 | Self::Block256Key128 => 16,
@@ -116,15 +116,15 @@ impl FromStr for Rijndael {
     }
 }
 
-/// A secret key and the cipher it belongs to. Wiped from memory when dropped; never printed. Its bytes stay where they are
-/// when it is moved.
+/// A secret key and its cipher. The key is wiped from memory when it is dropped and is never printed. Its
+/// bytes are on the heap, so they stay in place when the value is moved.
 pub struct Key {
     cipher: Rijndael,
     bytes: Box<Zeroizing<[u8; BYTES_MAX]>>,
 }
 
 impl Key {
-    /// Takes the key's bytes in the order in which the submission lists them.
+    /// Copies the key from bytes in the order of the Rijndael submission.
     ///
     /// # Errors
     /// [`Error::WideKeyLength`] unless `bytes` is exactly [`Rijndael::key_bytes`] long.
@@ -139,10 +139,10 @@ impl Key {
         Ok(Self { cipher, bytes: key })
     }
 
-    /// A new key from the operating system's generator.
+    /// Creates a key with the operating system's random generator.
     ///
     /// # Errors
-    /// [`Error::NoRandom`] if the system gives no random bytes.
+    /// [`Error::NoRandom`] if the system returns no random bytes.
     pub fn generate(cipher: Rijndael) -> Result<Self, Error> {
         let _clear = ClearRegisters;
         let mut key = Box::new(Zeroizing::new([0; BYTES_MAX]));
@@ -150,7 +150,7 @@ impl Key {
         Ok(Self { cipher, bytes: key })
     }
 
-    /// The cipher this key is for.
+    /// The cipher of this key.
     pub const fn cipher(&self) -> Rijndael {
         self.cipher
     }
@@ -175,19 +175,19 @@ impl fmt::Debug for Key {
     }
 }
 
-/// What the next block is chained to: the initial value, then a counter, or a block of cipher text or keystream; and where
-/// a piece ended within a block, how far it came.
+/// The chaining state of a mode: the initial value, a counter, or a block of ciphertext or keystream. If a
+/// piece ended inside a block, also the position in that block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
     block: [u8; BYTES_MAX],
     block_bytes: usize,
-    /// What the next block begins with, of cipher text: `within_bytes` of it.
+    /// The first `within_bytes` bytes of the current ciphertext block.
     begun: [u8; BYTES_MAX],
     within_bytes: usize,
 }
 
 impl State {
-    /// The state that a message begins from; zeros will do for ECB, which has no use for it.
+    /// The state at the beginning of a message. ECB ignores it, so zeros are fine.
     ///
     /// # Errors
     /// [`Error::WideInitialLength`] unless `initial` is a block of the cipher.
@@ -201,12 +201,12 @@ impl State {
         Ok(Self { block, block_bytes, begun: [0; BYTES_MAX], within_bytes: 0 })
     }
 
-    /// The block itself.
+    /// The block.
     pub fn block(&self) -> &[u8] {
         &self.block[..self.block_bytes]
     }
 
-    /// Replaces it by the last whole block of `input`, if there is one, and notes what comes after that.
+    /// Replaces the block by the last whole block of `input`, if any, and stores the bytes after it.
     fn follow(&mut self, input: &[u8]) {
         let mut blocks = input.chunks_exact(self.block_bytes);
         let tail = blocks.remainder();
@@ -217,7 +217,7 @@ impl State {
         self.within_bytes = tail.len();
     }
 
-    /// Counts so many blocks on, from the last byte up, wrapping at the size of the block.
+    /// Adds `blocks` to the block as a big-endian counter, modulo the block size.
     pub fn count(&mut self, blocks: u64) {
         let mut carry = u128::from(blocks);
         for byte in self.block[..self.block_bytes].iter_mut().rev() {
@@ -228,15 +228,16 @@ impl State {
     }
 }
 
-/// How a mode is to be run. The default: all instructions that the CPU has and `CROSSGRAIN_ISA` allows, and all
-/// threads of rayon's pool. There are no variants that leak anything.
+/// Options for running a mode. By default they allow all instructions that the CPU has and `CROSSGRAIN_ISA`
+/// permits, and all threads of rayon's pool. All variants are constant-time.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Instructions that may be used; `None` for what the environment allows.
+    /// The instructions that may be used; `None` for those that the environment allows.
     pub features: Option<Features>,
-    /// Names of variants that must be used, as `crossgrain variants` lists them: one at most; empty to choose freely.
+    /// Names of variants that must be used, as in `crossgrain variants`. At most one; empty for a free
+    /// choice.
     pub variants: Vec<String>,
-    /// At most so many threads; 0 for all of rayon's current pool.
+    /// The maximum number of threads; 0 for all of rayon's current pool.
     pub threads: usize,
 }
 
@@ -250,20 +251,21 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The mode by the default options, bound to a key.
+    /// Binds the mode to a key, with the default options.
     ///
     /// # Errors
-    /// [`Error::UnfitMode`] for a mode that is defined for blocks of 16 bytes alone, [`Error::BadIsaCap`] for an
-    /// environment that cannot be read.
+    /// [`Error::UnfitMode`] for a mode that is defined only for blocks of 16 bytes, [`Error::BadIsaCap`] if
+    /// the environment's cap cannot be parsed.
     pub fn new(key: &Key, mode: Mode, direction: Direction) -> Result<Self, Error> {
         Self::with_options(key, mode, direction, &Options::default())
     }
 
-    /// The mode by these options, bound to a key.
+    /// Binds the mode to a key, with these options.
     ///
     /// # Errors
-    /// [`Error::UnfitMode`] for a mode that is defined for blocks of 16 bytes alone, [`Error::UnknownVariant`] or
-    /// [`Error::Unavailable`] for a variant that was named, [`Error::BadIsaCap`] for an environment that cannot be read.
+    /// [`Error::UnfitMode`] for a mode that is defined only for blocks of 16 bytes, [`Error::UnknownVariant`]
+    /// or [`Error::Unavailable`] for a named variant, [`Error::BadIsaCap`] if the environment's cap cannot be
+    /// parsed.
     pub fn with_options(
         key: &Key,
         mode: Mode,
@@ -289,17 +291,17 @@ impl Stream {
         Ok(Self { cipher, mode, direction, threads: Threads::at_most(options.threads), bound: made? })
     }
 
-    /// The names of the variants chosen, and how many blocks each computes together.
+    /// The names of the chosen variants, with the number of blocks in a bundle.
     pub fn variants(&self) -> Vec<(&str, usize)> {
         self.bound.variants()
     }
 
-    /// Replaces the next piece of a message, and leaves in `state` what the piece after it is chained to. A piece may end
-    /// wherever a message may.
+    /// Processes the next piece of a message in place and updates `state` for the piece after it. A piece may
+    /// end wherever a message may.
     ///
     /// # Errors
-    /// [`Error::PartialWideBlock`] where the mode needs whole blocks, [`Error::WideInitialLength`] where the state is one
-    /// of another block size; nothing is written then.
+    /// [`Error::PartialWideBlock`] if the mode needs whole blocks, [`Error::WideInitialLength`] if the state
+    /// has another block size. Nothing is written then.
     pub fn apply(&self, state: &mut State, data: &mut [u8]) -> Result<(), Error> {
         let _clear = ClearRegisters;
         let (cipher, block_bytes, len_bytes) = (self.cipher.name(), self.cipher.block_bytes(), data.len());
@@ -324,7 +326,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Goes on within a block, at most to its end.
+    /// Continues inside a block, at most to its end.
     fn go_on(&self, state: &mut State, data: &mut [u8]) {
         if data.is_empty() {
             return;
@@ -353,7 +355,7 @@ fn boxed(bound: impl Run + 'static) -> Box<dyn Run> {
     Box::new(bound)
 }
 
-/// What runs have no register for they leave on the stack.
+/// Runs spill values from registers to the stack.
 impl Drop for Stream {
     fn drop(&mut self) {
         wipe_deep_stack();
@@ -366,8 +368,8 @@ impl fmt::Debug for Stream {
     }
 }
 
-/// A message cut into pieces, each with the state that it begins from. That is read before the piece is handed out, and so
-/// before it is overwritten.
+/// A message cut into pieces, each with its initial state. The state is read before the piece is returned,
+/// and so before the piece is overwritten.
 struct Pieces<'a, 's> {
     mode: Mode,
     state: &'s mut State,
@@ -391,7 +393,7 @@ impl<'a> Iterator for Pieces<'a, '_> {
                 self.state.within_bytes = piece.len() % state.block_bytes;
             }
             Mode::Cbc | Mode::Cfb => self.state.follow(piece),
-            // Nothing is chained, or nothing is cut.
+            // These modes chain nothing, or are never cut.
             _ => {}
         }
         Some((state, piece))

@@ -1,4 +1,4 @@
-//! The table of variants for wide blocks: whole ciphers only, none of which leaks anything.
+//! The table of variants for wide blocks. All are whole ciphers, and none leaks anything.
 
 use crate::block::{Direction, Error};
 use crate::convert::{Interleave, Network, Transpose};
@@ -6,31 +6,31 @@ use crate::part::rijndael::{WideBlocks, bitsliced, instructions};
 use crate::repr::Repr;
 use crate::word::{AesLanes, Features, Isa, Register, for_each_register};
 
-/// One way to compute the whole cipher in one direction.
+/// A method for the whole cipher in one direction.
 #[derive(Clone, Debug)]
 pub struct Variant {
     /// `part/representation/isa`.
     pub name: String,
-    /// The representation it works in.
+    /// The representation in which it works.
     pub repr: Repr,
-    /// The ISA's name.
+    /// The name of its instruction set.
     pub isa: &'static str,
-    /// The instructions it needs.
+    /// The instructions that it needs.
     pub needs: Features,
-    /// Blocks that it computes together.
+    /// The number of blocks in a bundle.
     pub bundle_blocks: usize,
-    /// What a bundle costs, full or not: an estimate for blocks of 32 bytes on an AMD EPYC (Zen 4), which orders the
-    /// variants of other CPUs and of blocks of 24 bytes alike.
+    /// The cost of a bundle, full or not, in nanoseconds. It is an estimate for blocks of 32 bytes on an AMD
+    /// EPYC (Zen 4). The order of variants is the same on other CPUs and for blocks of 24 bytes.
     pub bundle_ns: f64,
 }
 
 impl Variant {
-    /// What so many blocks cost.
+    /// The cost of this number of blocks, in nanoseconds.
     pub(super) fn cost_ns(&self, blocks: usize) -> f64 {
         blocks.div_ceil(self.bundle_blocks) as f64 * self.bundle_ns
     }
 
-    /// Why it cannot be had with these instructions.
+    /// The error for instructions that it needs but are missing here.
     pub(super) fn unavailable(&self, features: Features) -> Error {
         let missing = self.needs.without(features);
         let reason = format!("it needs {missing}, which this CPU lacks or the ISA cap forbids");
@@ -38,14 +38,14 @@ impl Variant {
     }
 }
 
-/// Every variant there is for either size of block, available here or not.
+/// All variants for both block sizes, including those that this CPU lacks.
 pub fn variants() -> Vec<Variant> {
     let narrow = Direction::ALL.into_iter().flat_map(rows::<24, 192>).map(|row| row.variant);
     let wide = Direction::ALL.into_iter().flat_map(rows::<32, 256>).map(|row| row.variant);
     narrow.chain(wide).collect()
 }
 
-/// Binds a variant to a key; `None` where its instructions are missing or not allowed.
+/// Binds a variant to a key; `None` if its instructions are missing or not allowed.
 type Bind<const BYTES: usize> = fn(Features, Direction, &[u8]) -> Option<Box<dyn WideBlocks<BYTES>>>;
 
 /// A variant for blocks of `BYTES` bytes.

@@ -1,4 +1,4 @@
-//! What is known of devices, as the planner asks for it.
+//! The costs of devices, in the form that the planner uses.
 
 use super::{DeviceCosts, Wisdom};
 use crate::block::Cipher;
@@ -7,7 +7,7 @@ use crate::plan::Place;
 use crate::plan::compose::Cost;
 
 impl Wisdom {
-    /// What a job by this program costs on the devices of which that is known.
+    /// The costs of a job with this program, on each device where all of them are known.
     #[doc(hidden)]
     pub fn places(&self, cipher: Cipher, kernel: Kernel) -> Vec<Place> {
         let place = |(id, device): (&str, &DeviceCosts)| {

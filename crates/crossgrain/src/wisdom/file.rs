@@ -1,7 +1,7 @@
-//! Wisdom on disk: whole or not at all, and nothing lost among processes that write at once.
+//! Wisdom on disk. A file is complete or absent, and concurrent writers lose no data.
 //!
-//! Readers need no lock, since a file gets its name only when it is complete. Writers take turns by a lock
-//! on a file beside it, so that who adds to what is there sees what others have just added.
+//! Readers need no lock, because a file gets its name by a rename after it is complete. Writers hold a lock
+//! on a separate lock file, so a writer that merges sees the data of the writers before it.
 
 use std::env;
 use std::ffi::OsStr;
@@ -18,17 +18,17 @@ use crate::auxiliary;
 /// The environment variable that names the file.
 pub const PATH_VARIABLE: &str = "CROSSGRAIN_WISDOM";
 
-/// Far more than all costs of all ciphers take.
+/// The maximum file size, in bytes: far more than all costs of all ciphers.
 const BYTES_MAX: u64 = 16 << 20;
 
-/// Where wisdom is kept unless someone says otherwise: the file that `CROSSGRAIN_WISDOM` names, or
-/// `crossgrain/wisdom.json` in the user's cache. `None` where there is neither.
+/// The default path: the file named by `CROSSGRAIN_WISDOM`, or `crossgrain/wisdom.json` in the user's cache
+/// directory. `None` if neither is known.
 pub fn default_path() -> Option<PathBuf> {
     let path = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(named) = path(PATH_VARIABLE) {
         return Some(named);
     }
-    // The XDG specification wants relative paths ignored.
+    // The XDG specification requires that relative paths are ignored.
     let cache = path("XDG_CACHE_HOME").filter(|cache| cache.is_absolute());
     let cache = cache.or_else(|| Some(path("HOME")?.join(".cache")))?;
     Some(cache.join("crossgrain").join("wisdom.json"))
@@ -37,7 +37,8 @@ pub fn default_path() -> Option<PathBuf> {
 /// Deletes the file.
 ///
 /// # Errors
-/// [`Refused::Missing`] if there is none, [`Refused::NotRegular`], [`Refused::Unwritable`] if it cannot be deleted.
+/// [`Refused::Missing`] if the file does not exist, [`Refused::NotRegular`], [`Refused::Unwritable`] if it
+/// cannot be deleted.
 pub fn forget(path: &Path) -> Result<(), Refused> {
     if let Err(error) = fs::symlink_metadata(path) {
         return Err(Refused::reading(&error));
@@ -54,7 +55,7 @@ impl Wisdom {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`Refused`] for a file that cannot be read, and for one that is doubtful in any way.
+    /// [`Refused`] if the file cannot be read or is doubtful in any way.
     pub fn load(path: &Path) -> Result<Self, Refused> {
         let bytes = auxiliary::read(path, BYTES_MAX + 1).map_err(|error| Refused::reading(&error))?;
         if bytes.len() as u64 > BYTES_MAX {
@@ -64,10 +65,10 @@ impl Wisdom {
         Self::from_json(&text)
     }
 
-    /// Writes a file in the place of whatever was there.
+    /// Writes a file and replaces an existing one.
     ///
     /// # Errors
-    /// [`Refused::NotRegular`], [`Refused::Unwritable`]; then whatever was there still is.
+    /// [`Refused::NotRegular`], [`Refused::Unwritable`]. The existing file is then unchanged.
     pub fn save(&self, path: &Path) -> Result<(), Refused> {
         let path = target(path);
         regular(&path)?;
@@ -75,11 +76,12 @@ impl Wisdom {
         self.replace(&path)
     }
 
-    /// Adds this to a file, and returns what it holds then: costs of this go before those in the file, and
-    /// a file that is refused is replaced, unless it is from the future.
+    /// Merges these costs into a file and returns the result. These costs take precedence over those in the
+    /// file. A refused file is replaced, unless it is from a newer version or cannot be read.
     ///
     /// # Errors
-    /// [`Refused::NotRegular`], [`Refused::Unwritable`], [`Refused::Unreadable`], [`Refused::Future`]; then whatever was there still is.
+    /// [`Refused::NotRegular`], [`Refused::Unwritable`], [`Refused::Unreadable`], [`Refused::Future`]. The
+    /// existing file is then unchanged.
     pub fn merge(&self, path: &Path) -> Result<Self, Refused> {
         let path = target(path);
         let _lock = Lock::beside(&path)?;
@@ -94,12 +96,12 @@ impl Wisdom {
         Ok(merged)
     }
 
-    /// Writes beside the file, then renames.
+    /// Writes a temporary file in the same directory, then renames it.
     fn replace(&self, path: &Path) -> Result<(), Refused> {
         let temporary = temporary_beside(path);
         let written = write_new(&temporary, &self.to_json()).and_then(|()| fs::rename(&temporary, path));
         written.map_err(|error| {
-            // It may not even be there; what matters is told.
+            // The temporary file may not exist. The error to report is the earlier one.
             let _ = fs::remove_file(&temporary);
             Refused::writing(&error)
         })
@@ -109,11 +111,12 @@ impl Wisdom {
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
     let mut file = File::options().write(true).create_new(true).open(path)?;
     file.write_all(text.as_bytes())?;
-    // The name must not outlive a power cut that the bytes do not.
+    // After a power failure the name must not exist without the contents.
     file.sync_all()
 }
 
-/// Refuses to replace or delete a pipe, a socket or a device. The system refuses to do so with a directory.
+/// Fails for pipes, sockets and devices, which must not be replaced or deleted. The system rejects
+/// directories.
 fn regular(path: &Path) -> Result<(), Refused> {
     match fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => Err(Refused::NotRegular),
@@ -121,7 +124,7 @@ fn regular(path: &Path) -> Result<(), Refused> {
     }
 }
 
-/// The end of a link: the link stays, and the file it leads to is replaced.
+/// Resolves symbolic links, so that the link stays and its target is replaced.
 fn target(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -132,19 +135,19 @@ fn with_suffix(path: &Path, suffix: impl AsRef<OsStr>) -> PathBuf {
     name.into()
 }
 
-/// A name that no other thread or process takes at the same time.
+/// A file name that no other thread or process uses at the same time.
 fn temporary_beside(path: &Path) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     with_suffix(path, format!(".tmp.{}.{count}", process::id()))
 }
 
-/// Held while a file is changed; whoever else wants to change it waits. It ends with its holder, even with
-/// one that is killed.
+/// A lock held while a file is changed. Other writers wait for it. The system releases it when its holder
+/// ends, even if the holder is killed.
 struct Lock(#[allow(dead_code, reason = "held, not used")] File);
 
 impl Lock {
-    /// Makes the directory too, if need be.
+    /// Locks the lock file of `path`. Creates the directory if necessary.
     fn beside(path: &Path) -> Result<Self, Refused> {
         let lock = || {
             if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
@@ -153,7 +156,7 @@ impl Lock {
             let beside = with_suffix(path, ".lock");
             let file = auxiliary::open(File::options().write(true).create(true).truncate(false), &beside)?;
             match file.lock() {
-                // A file system without locks: the rename still leaves the file whole.
+                // The file system has no locks. The rename still keeps the file complete.
                 Err(error) if error.kind() != io::ErrorKind::Unsupported => Err(error),
                 _ => Ok(Self(file)),
             }

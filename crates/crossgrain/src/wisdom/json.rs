@@ -1,4 +1,4 @@
-//! Wisdom as text: one JSON object, with a digest of all that it says.
+//! Wisdom as text: one JSON object, with a digest of its contents.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::plan::{Costs, Known};
 use crate::text::quoted;
 use crate::variant::find;
 
-/// The number of this format: one more with every change that older programs would misread.
+/// The format's version. Increase it with every change that older programs would misread.
 const FORMAT: u64 = 4;
 
-/// A variant's nanoseconds for any size, nanoseconds a byte, and spread.
+/// A variant's fixed nanoseconds, nanoseconds per byte, and spread.
 type Row = (f64, f64, Option<f64>);
 
-/// What every format has, now and later.
+/// The fields that every version of the format has.
 #[derive(Deserialize)]
 struct Head {
     format: u64,
@@ -45,7 +45,7 @@ struct Device {
 }
 
 impl Wisdom {
-    /// As the text of a file.
+    /// The wisdom as the text of a file.
     pub fn to_json(&self) -> String {
         let rows = |costs: &Costs| -> BTreeMap<String, Row> {
             let row = |(name, Known { cost, spread }): (&str, Known)| {
@@ -65,10 +65,10 @@ impl Wisdom {
         format!("{file}\n")
     }
 
-    /// From the text of a file, if it is whole and its signature is that of here and now.
+    /// Parses the text of a file. It must be complete, and its signature must match this machine and version.
     ///
     /// # Errors
-    /// [`Refused`] for a text that is doubtful in any way: then nothing of it is taken.
+    /// [`Refused`] if the text is doubtful in any way. Nothing of it is then used.
     pub fn from_json(text: &str) -> Result<Self, Refused> {
         let head: Head = serde_json::from_str(text).map_err(Refused::corrupt)?;
         if head.format > FORMAT {
@@ -97,7 +97,7 @@ impl Wisdom {
         }
     }
 
-    /// A digest of all that is said, independent of how it is written.
+    /// A digest of the contents, independent of their formatting.
     fn digest(&self) -> String {
         let Signature { version, cpu, features, variants } = &self.signature;
         let mut said =

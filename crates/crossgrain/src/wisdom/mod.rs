@@ -1,8 +1,8 @@
-//! Wisdom: costs measured on this machine, kept in a file.
+//! Wisdom: costs measured on this machine, stored in a file.
 //!
-//! The file is JSON and signed: by the CPU, its instructions, this library's version and the names in the
-//! table of variants. A file that differs in any of it, is cut or changed is refused as a whole: plans then
-//! go by estimates, and results are the same. Nothing is read or written here unless asked for.
+//! The file is JSON. Its signature is the CPU, its instructions, this library's version and the names in the
+//! variant table. A file is refused as a whole if any of these differs, or if it is truncated or changed.
+//! Plans then use estimates, and results stay the same. This module reads and writes files only on request.
 
 #[cfg(feature = "device")]
 mod devices;
@@ -23,7 +23,7 @@ use crate::plan::Costs;
 use crate::variant::{Action, Variant, table};
 use crate::word::{Features, cpu_model};
 
-/// What costs depend on besides the variant.
+/// The facts, apart from the variant, that costs depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Signature {
@@ -31,17 +31,17 @@ pub struct Signature {
     pub version: String,
     /// The CPU's model.
     pub cpu: String,
-    /// The instructions that the CPU has, whatever the cap.
+    /// The CPU's instructions, regardless of the cap.
     pub features: String,
     /// A digest of the names of all variants.
     pub variants: String,
 }
 
 impl Signature {
-    /// What holds here and now.
+    /// The signature of this machine and version.
     pub fn here() -> Self {
-        // Searches and derived kernels aside: whether they are in the table is a feature's choice, and other plans do not depend
-        // on them.
+        // Searches and derived kernels are excluded. Cargo features decide whether they are in the table, and
+        // other plans do not depend on them.
         let is_derived = |row: &&Variant| row.family.is_some_and(|family| !Entry::of(family).by_hand);
         let planned =
             table().iter().filter(|row| !matches!(row.action, Action::Search(..)) && !is_derived(row));
@@ -54,7 +54,7 @@ impl Signature {
         }
     }
 
-    /// Whether costs signed so may be used by who signs as `here`.
+    /// Checks that costs with this signature may be used under the signature `here`.
     fn admit(&self, here: &Self) -> Result<(), Refused> {
         let differs = |file: &str, here: &str| {
             (file != here).then(|| Differs { file: file.to_owned(), here: here.to_owned() })
@@ -72,7 +72,7 @@ impl Signature {
     }
 }
 
-/// Measured costs by cipher and by device, and what they depend on. `crossgrain wisdom measure` makes them.
+/// Measured costs by cipher and by device, with their signature. `crossgrain wisdom measure` creates them.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -92,53 +92,55 @@ pub struct Wisdom {
     by_device: BTreeMap<String, DeviceCosts>,
 }
 
-/// What a device's driver was when its costs were measured, the costs, and how programs are best started there. Costs are `upload`, `download`, to open
-/// it for a program (`open/aes-ctr`), and to run that for a cipher (`aes-128/aes-ctr`).
+/// The measurements of a device: its driver, the costs, and the best group sizes. Costs are named `upload`,
+/// `download`, `open/aes-ctr` to open the device for a program, and `aes-128/aes-ctr` to run the program for
+/// a cipher.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeviceCosts {
-    /// The device and its driver in words: costs are of no use for another.
+    /// The device and its driver in words. The costs are useless for any other device or driver.
     pub model: String,
     /// The costs.
     pub costs: Costs,
-    /// How many threads a group has that runs a program (`aes-ctr`), and of what is written for the device when it is used, a group (`parallel/group`) and a run
-    /// (`parallel/run`). A caller that starts a program looks whether it can be.
+    /// The best number of threads in a group for each program (`aes-ctr`). For programs that are generated
+    /// when the device is used, also the number in a group (`parallel/group`) and in a run (`parallel/run`).
+    /// A caller must check that the program accepts the number.
     pub threads: BTreeMap<String, u32>,
 }
 
 impl Wisdom {
-    /// Nothing known yet.
+    /// Wisdom without costs.
     pub fn new(signature: Signature) -> Self {
         Self { signature, by_cipher: BTreeMap::new(), by_device: BTreeMap::new() }
     }
 
-    /// What the costs depend on.
+    /// The signature of the costs.
     pub const fn signature(&self) -> &Signature {
         &self.signature
     }
 
-    /// Keeps the costs of a cipher in the place of those known before. A cost that is no finite number, or
-    /// negative, is left out: whatever was timed, it was not the variant.
+    /// Stores the costs of a cipher, replacing any known before. Negative and non-finite costs are dropped,
+    /// since they are not valid times of a variant.
     pub fn insert(&mut self, cipher: Cipher, costs: &Costs) {
         self.by_cipher.insert(cipher.name(), sound(costs));
     }
 
-    /// Keeps the costs of a device, such as `cuda:0`, likewise.
+    /// Stores the costs of a device, for example `cuda:0`, in the same way.
     pub fn insert_device(&mut self, id: &str, device: &DeviceCosts) {
         let device = DeviceCosts { costs: sound(&device.costs), ..device.clone() };
         self.by_device.insert(id.to_owned(), device);
     }
 
-    /// Devices with costs, in order.
+    /// The devices with costs, in order.
     pub fn devices(&self) -> impl Iterator<Item = (&str, &DeviceCosts)> {
         self.by_device.iter().map(|(id, device)| (id.as_str(), device))
     }
 
-    /// The costs of a cipher, if they are known.
+    /// The costs of a cipher, if known.
     pub fn costs(&self, cipher: Cipher) -> Option<&Costs> {
         self.by_cipher.get(cipher.name())
     }
 
-    /// This, and what `older` knows of ciphers and devices that this knows nothing of.
+    /// These costs, plus those in `older` for ciphers and devices that these lack.
     fn over(&self, older: Self) -> Self {
         let mut both = self.clone();
         for (cipher, costs) in older.by_cipher {
@@ -151,13 +153,13 @@ impl Wisdom {
     }
 }
 
-/// Costs that a plan can reckon with.
+/// The costs that a plan can use.
 fn sound(costs: &Costs) -> Costs {
     let sound = costs.iter().filter(|(_, known)| known.cost.is_sound());
     sound.map(|(name, known)| (name.to_owned(), known)).collect()
 }
 
-/// FNV-1a in hex: it finds accidents and other tables, and stops nobody who means harm.
+/// FNV-1a in hex. It detects accidental changes and other tables, but no deliberate forgery.
 fn digest(bytes: impl Iterator<Item = u8>) -> String {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0000_0100_0000_01b3;

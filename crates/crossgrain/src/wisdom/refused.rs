@@ -1,4 +1,4 @@
-//! Why wisdom is not taken.
+//! Reasons for refusing wisdom.
 
 use std::fmt;
 use std::io;
@@ -6,46 +6,46 @@ use std::io;
 use crate::block::Error;
 use crate::text::{quoted, reason as reason_of};
 
-/// Why a file of wisdom is not used, or could not be kept. Each prints as one line.
+/// The reason why a wisdom file is not used, or could not be written. Each prints as one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
-    /// There is no such file.
+    /// The file does not exist.
     Missing,
-    /// It, or the lock beside it, is a pipe, a socket or a device.
+    /// The file or its lock file is a pipe, a socket or a device.
     NotRegular,
-    /// The system would not give it.
+    /// The system could not read the file.
     Unreadable(io::ErrorKind),
-    /// The system would not take it.
+    /// The system could not write the file.
     Unwritable(io::ErrorKind),
-    /// Cut, garbage, or changed since it was written.
+    /// The file is truncated, malformed, or was changed after it was written.
     Corrupt(String),
-    /// Written by a program that knows more.
+    /// The file was written by a newer program.
     Future {
-        /// The number of the file's format.
+        /// The version of the file's format.
         format: u64,
     },
-    /// Written by a program that knew less.
+    /// The file was written by an older program.
     Past {
-        /// The number of the file's format.
+        /// The version of the file's format.
         format: u64,
     },
-    /// Measured by another version of this library.
+    /// The costs were measured by another version of this library.
     Version(Differs),
-    /// Measured on another CPU.
+    /// The costs were measured on another CPU.
     Cpu(Differs),
-    /// Measured on a CPU with other instructions.
+    /// The costs were measured on a CPU with other instructions.
     Features(Differs),
-    /// Measured with other variants in the table.
+    /// The costs were measured with another variant table.
     Variants,
 }
 
-/// What the file says, and what holds here.
+/// A fact in the file that differs from this machine or version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Differs {
-    /// What the file says.
+    /// The value in the file.
     pub file: String,
-    /// What holds here.
+    /// The value here.
     pub here: String,
 }
 

@@ -1,4 +1,5 @@
-//! What 32 keys of a thread begin from, bit-sliced: a word a bit, the columns of a table plus those of an outer key.
+//! The bit-sliced start of a thread's 32 keys, one word per bit: the columns of a table XOR those of an outer
+//! key.
 
 use std::ops::Range;
 
@@ -13,7 +14,7 @@ use crate::part::aes::search::LaneByte;
 use crate::part::search::START_BLOCKS;
 use crate::word::Portable;
 
-/// What 32 keys or fewer begin from, a word a bit: the first columns of it.
+/// The bit-sliced start of at most 32 keys, one word per bit. Only the first `columns` columns are kept.
 pub(super) fn sliced(starts: &[[Block; START_BLOCKS]], columns: usize) -> Zeroizing<Vec<u32>> {
     let mut words = Zeroizing::new(Vec::with_capacity(128 * START_BLOCKS));
     for part in 0..columns.div_ceil(4) {
@@ -27,7 +28,8 @@ pub(super) fn sliced(starts: &[[Block; START_BLOCKS]], columns: usize) -> Zeroiz
     words
 }
 
-/// A column of what 32 keys begin from: eight vectors of the table's, and the outer key's word spread over all lanes.
+/// Adds `start_column`, which loads a column of the start of 32 keys. It XORs eight vectors of the table and
+/// a word of the outer key, spread over all lanes.
 pub(super) fn start_column(text: &mut Text) {
     let vector = if text.language == Language::Cuda { "uint4" } else { "vec4<u32>" };
     let names: Vec<_> = (0..8).map(|at| format!("v{at}")).collect();
@@ -41,7 +43,7 @@ pub(super) fn start_column(text: &mut Text) {
     text.function("start_column", &parameters, "Column", &(body + "    return y;\n"));
 }
 
-/// The lines that load columns of what a thread begins from, `from0` and on.
+/// The lines that load columns of a thread's start, as `from0` and so on.
 pub(super) fn loaded(columns: Range<usize>) -> String {
     let column = |at: usize| {
         let vectors = (8 * at..8 * at + 8).map(|vector| format!("source[at + {vector}u * job.bundles]"));

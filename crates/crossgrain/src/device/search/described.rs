@@ -1,10 +1,13 @@
-//! Ciphers that are described once, bit-sliced with one key for each lane, 32 keys a thread.
+//! Search for keys of described ciphers, bit-sliced, 32 keys per thread, one key per lane.
 //!
-//! The schedule and the rounds are the operations that were recorded of the description (`device::recorded`), with the loops that are in
-//! them (`device::rolled`), and loops in these. A thread works out all round keys of its keys and keeps them in memory of its own, from which the
-//! rounds take them; so decryption, which takes them from the last to the first, is no other case. That is up to 8704 bytes: 512 more than
-//! WebGPU promises, which native drivers do not mind. All sixteen bytes of the result are compared.
-//! What is the same for all keys is in `keys`, a byte in each vector: the output, its mask, the input, and the schedule's constants.
+//! The schedule and rounds are the recorded operations of the description (`device::recorded`), with their
+//! loops (`device::rolled`) and nested loops. A thread computes all round keys of its keys and keeps them in
+//! private memory, where the rounds read them. Decryption, which reads them from last to first, therefore
+//! needs no special case. The memory is up to 8704 bytes. This is 512 more than WebGPU guarantees, but native
+//! drivers accept it.
+//!
+//! All sixteen bytes of the result are compared. Data that is equal for all keys is in `keys`, one byte per
+//! vector: the output, its mask, the input, and the schedule's constants.
 
 use super::begun::{loaded, start_column};
 use super::{GROUP_THREADS, Programs, Search};
@@ -18,7 +21,7 @@ use crate::device::rolled::{Rolled, Strides};
 use crate::device::text::{Text, words};
 use crate::part::search::Known;
 
-/// What is known of the programs of every such family.
+/// The programs of all described families.
 pub(super) static PROGRAMS: Programs = Programs {
     columns: 0,
     lanes: 32,
@@ -31,15 +34,15 @@ pub(super) static PROGRAMS: Programs = Programs {
     end: |_, _| 0,
 };
 
-/// Where the mask, the input and the schedule's constants begin in `keys`.
+/// The first vectors of the mask, the input and the schedule's constants in `keys`.
 const MASK: usize = 16;
 const INPUT: usize = 32;
 const CONSTANTS: usize = 48;
 
-/// What is known, and the schedule's constants, as the program reads them.
+/// The known data and the schedule's constants, in the layout that the program reads.
 ///
 /// # Panics
-/// If the schedule has more than a thousand constants, as none has.
+/// If the schedule has more than a thousand constants, which no cipher has.
 fn constants(search: Search, known: &Known) -> Vec<u32> {
     let schedules = recorded(search.cipher, search.direction).constants;
     let bytes = [&known.output[..], &known.mask, &known.input, &schedules].concat();
@@ -79,7 +82,7 @@ fn text(search: Search, language: Language) -> String {
     search.ended(text, GROUP_THREADS, &body)
 }
 
-/// `constant`: a byte that is the same in all lanes.
+/// Adds `constant`: a byte that is equal in all lanes.
 fn constant(text: &mut Text) {
     let word = |bit| format!("    y.x[{bit}] = spread(keys[k].x, {bit}u);\n");
     let words: String = (0..8).map(word).collect();
@@ -90,8 +93,8 @@ fn constant_at(number: usize) -> String {
     format!("constant({number}u)")
 }
 
-/// `keep` and `kept`: the bytes of the round keys in memory of a thread's own. Each bit has an array: of one for all, Vulkan in software takes
-/// minutes to compile the accesses.
+/// Adds `keep` and `kept`, which access the bytes of the round keys in a thread's private memory. Each bit
+/// has its own array. With a single array, Vulkan in software takes minutes to compile the accesses.
 fn round_keys(text: &mut Text, bytes: usize) {
     match text.language {
         Language::Cuda => {
@@ -117,7 +120,7 @@ fn round_keys(text: &mut Text, bytes: usize) {
     }
 }
 
-/// `same_byte`: the lanes in which a byte is as it is known to be.
+/// Adds `same_byte`: the lanes in which a byte matches the known output.
 fn same_byte(text: &mut Text) {
     let names = ["x", "output", "mask"];
     let parameters = names.map(|name| (name, "Byte"));
@@ -133,7 +136,8 @@ fn same_byte(text: &mut Text) {
     });
 }
 
-/// Where lines stand: how far they are indented, and what is added to the numbers of a row for the turns of the loops around.
+/// The context of a line: its loop depth, and the terms that the enclosing loops add to the indices of each
+/// array.
 #[derive(Default)]
 struct Place {
     loops: usize,
@@ -145,14 +149,14 @@ impl Place {
         "    ".repeat(1 + self.loops)
     }
 
-    /// The number in its row that a step takes.
+    /// The index that a step uses, as an expression.
     fn number(&self, Step { operation, number, .. }: &Step) -> Option<String> {
         let first = if *operation == Operation::Constant { CONSTANTS } else { 0 };
         let number = number.as_ref()?.wrapping_add(first) as u32;
         Some(format!("{}{number}u", self.turns[operation.row()]))
     }
 
-    /// Within a loop that counts `turn`.
+    /// The context inside a loop with the variable `turn`.
     fn within(&self, turn: &str, strides: Strides) -> Self {
         let turns = [0, 1].map(|row| match strides[row] as u32 {
             0 => self.turns[row].clone(),
@@ -162,16 +166,16 @@ impl Place {
     }
 }
 
-/// The lines of a body.
+/// A body under construction.
 struct Lines {
     language: Language,
     text: String,
-    /// Names given so far.
+    /// The number of names given so far.
     names: usize,
 }
 
 impl Lines {
-    /// What functions of round keys are given besides.
+    /// An additional argument of the functions for round keys.
     fn all(&self) -> &'static str {
         if self.language == Language::Cuda { "all, " } else { "" }
     }
@@ -181,14 +185,14 @@ impl Lines {
         self.names - 1
     }
 
-    /// A line that binds a value; its name.
+    /// Adds a line that binds a value. Returns its name.
     fn bound(&mut self, value: &str, indent: &str) -> String {
         let name = format!("t{}", self.fresh());
         self.text += &format!("{indent}let {name} = {value};\n");
         name
     }
 
-    /// A section by its loops; the names of its results.
+    /// Adds a section with its loops. Returns the names of its results.
     fn section(&mut self, section: &Section, given: &[String], place: &Place) -> Vec<String> {
         let (rolled, turns) = Rolled::of(section);
         if turns == 0 {
@@ -210,7 +214,7 @@ impl Lines {
         self.section(&after, &slots, place)
     }
 
-    /// A section step by step.
+    /// Adds a section step by step. Returns the names of its results.
     fn straight(&mut self, section: &Section, given: &[String], place: &Place) -> Vec<String> {
         let (indent, mut made) = (place.indent(), Vec::new());
         for step in &section.steps {
@@ -242,7 +246,7 @@ fn of(value: &Value, given: &[String], made: &[String]) -> String {
     }
 }
 
-/// A section whose steps take their bytes so much further on.
+/// A section whose indices are increased by `by`.
 fn moved(section: &Section, by: Strides) -> Section {
     let step = |step: &Step| {
         let number = step.number.map(|number| number.wrapping_add(by[step.operation.row()]));

@@ -1,14 +1,19 @@
-//! Key search as programs for GPUs: a known block, and many sums of an outer key and a key of a table.
+//! Key search as GPU programs: a known block, and many keys, each the XOR of an outer key and a key of a
+//! table.
 //!
-//! `source` holds a *row* for each outer key, three vectors of four words, and from vector `table` of the job on the
-//! inner table: vector q of bundle b is `table + q·bundles + b`, so that neighbouring threads read neighbouring vectors. A
-//! thread takes an outer key and a bundle, which is 32 keys, bit-sliced, or one of Serpent. What a key begins from is
-//! that of `part::search`: of AES by encryption, round 1 has been done; of Serpent by decryption, the schedule has come to its
-//! end. Of ciphers that are described once it is the key. `keys` are the words of [`Search::constants`], what is known.
-//! `goal` takes hits: word 0 counts them, and from word 2 on stand a thread and its lanes for each, as many as there is
-//! room for.
-//! Holds: a hit may be wrong, but none is missed as long as there is room, and as no byte of a key is varied by both an
-//! outer key and the table.
+//! * `source`: first a *row* of three four-word vectors per outer key, then from vector `table` of the job
+//!   the inner table. Vector q of bundle b is `table + q·bundles + b`, so neighbouring threads read
+//!   neighbouring vectors.
+//! * `keys`: the words of [`Search::constants`], the known data.
+//! * `goal`: the hits. Word 0 is their count. From word 2 on there are two words per hit (the thread and its
+//!   lanes), as long as there is room.
+//!
+//! A thread takes one outer key and one bundle, which is 32 keys, bit-sliced, or a single key of Serpent. The
+//! start of a key is as in `part::search`. For AES encryption round 1 has been done, and for Serpent
+//! decryption the schedule has been run to its end. For described ciphers the start is the key.
+//!
+//! Invariants: a hit may be a wrong key. No right key is missed if `goal` has room for all hits, and if outer
+//! keys and the table vary different bytes.
 
 mod aes;
 mod begun;
@@ -29,25 +34,25 @@ use crate::circuit::emit::Language;
 use crate::part::search::{Known, START_BLOCKS};
 use crate::pool;
 
-/// Words of an outer key's row.
+/// The number of words in an outer key's row.
 pub const ROW_WORDS: usize = 4 * START_BLOCKS;
 
-/// Words of `goal` before the first hit, and of each hit.
+/// The number of words of `goal` before the first hit, and of each hit.
 pub const HIT_WORDS: usize = 2;
 
-/// A table has a multiple of so many bundles, so that threads that run together share an outer key.
+/// The number of bundles in a table is a multiple of this, so that threads of a warp share an outer key.
 const BUNDLES_STEP: usize = 32;
 
-/// Rows that a thread of the host makes at least.
+/// The minimum number of rows that one host thread prepares.
 const ROWS_AT_ONCE: usize = 256;
 
-/// Threads in a group, which needs no more of them to be fast.
+/// The number of threads in a group. Larger groups are not faster.
 const GROUP_THREADS: u32 = 64;
 
-/// With fewer bits known more wrong keys would pass than a device is worth.
+/// The minimum number of known bits. With fewer, too many wrong keys would pass for a device to be useful.
 const BITS_MIN: u32 = 16;
 
-/// With as many known the host has hardly a wrong key to try: more need not be compared.
+/// The number of known bits from which hardly any wrong key reaches the host. Comparing more bits is useless.
 const BITS_ENOUGH: u32 = 24;
 
 /// The words of a job.
@@ -58,29 +63,30 @@ const JOB: [&str; 6] = ["outers", "bundles", "table", "room", "end", "unused"];
 pub struct Search {
     cipher: Cipher,
     direction: Direction,
-    /// Of AES, the column before the last ShiftRows or InvShiftRows whose bytes alone are compared.
+    /// Only for AES: the single column, before the last ShiftRows or InvShiftRows, whose bytes are compared.
     column: Option<usize>,
 }
 
-/// What is known of a family's programs.
+/// The description of a family's programs.
 struct Programs {
-    /// Columns whose bytes alone may be compared, by a program each beside the one that compares all.
+    /// The number of columns that can be compared singly. Each has its own program, in addition to the one
+    /// that compares all columns.
     columns: usize,
-    /// Keys that a thread tries: 32, bit-sliced, or one.
+    /// The number of keys that a thread tries: 32, bit-sliced, or 1.
     lanes: usize,
-    /// Columns, or words, that a key of so many begins from.
+    /// The number of start columns, or words, for a key of the given number of words.
     start_columns: fn(usize) -> usize,
     /// The bytes of the result that are compared.
     compared: fn(Search) -> Vec<usize>,
-    /// Bytes of shared memory that a thread takes.
+    /// The shared memory per thread, in bytes.
     thread_bytes: fn(Search, Language) -> usize,
-    /// The text, for groups of so many threads if these share memory.
+    /// The text. The group size matters only if a group shares memory.
     text: fn(Search, Language, u32) -> String,
-    /// What a key begins from, by the input.
+    /// The start of a key, for the given input.
     start: fn(Search, &Block, &[u8], &mut [Block; START_BLOCKS]),
     /// [`Search::constants`].
     constants: fn(Search, &Known) -> Vec<u32>,
-    /// Where the variable of the first loop ends, if the text asks for it.
+    /// The end value of the first loop's variable, if the text uses it.
     end: fn(Cipher, Direction) -> u32,
 }
 
@@ -98,13 +104,13 @@ pub fn all() -> impl Iterator<Item = Search> {
 }
 
 impl Search {
-    /// The program for a known block; `None` where too little is known.
+    /// The best program for a known block; `None` if too few bits are known.
     pub fn new(cipher: Cipher, known: &Known) -> Option<Self> {
         let bits = |search: &Self| -> u32 {
             let compared = (search.programs().compared)(*search);
             compared.into_iter().map(|place| known.mask[place].count_ones()).sum()
         };
-        // The first of those that are as good.
+        // Among equally good programs the first one is used.
         let programs = all().filter(|search| (search.cipher, search.direction) == (cipher, known.direction));
         let best = programs.min_by_key(|search| Reverse(bits(search).min(BITS_ENOUGH)))?;
         (bits(&best) >= BITS_MIN).then_some(best)
@@ -124,12 +130,12 @@ impl Search {
         self.cipher
     }
 
-    /// Which way it goes.
+    /// The direction in which it runs the cipher.
     pub const fn direction(self) -> Direction {
         self.direction
     }
 
-    /// Its name; its entry point has `_` for `-`.
+    /// The program's name. The entry point has `_` in place of `-`.
     pub fn name(self) -> String {
         let back = if self.direction == Direction::Decrypt { "-back" } else { "" };
         let compared = match self.column {
@@ -140,12 +146,13 @@ impl Search {
         format!("{}-search{back}{compared}", self.cipher)
     }
 
-    /// Its text, and how it is started, on a device of which a group of threads may share so many bytes.
+    /// Its text, with the facts needed to start it on a device with `shared_bytes` bytes of shared memory per
+    /// group.
     pub fn listing(self, language: Language, shared_bytes: usize) -> Listing {
         let thread_bytes = (self.programs().thread_bytes)(self, language);
         let group_threads = match thread_bytes {
             0 => GROUP_THREADS,
-            // In whole warps.
+            // Whole warps.
             _ => ((shared_bytes / thread_bytes) as u32 / 32 * 32).clamp(32, self.sharing_threads_max()),
         };
         Listing {
@@ -162,28 +169,29 @@ impl Search {
         self.name().replace('-', "_")
     }
 
-    /// Keys that a thread tries.
+    /// The number of keys that a thread tries.
     pub const fn lanes(self) -> usize {
         self.programs().lanes
     }
 
-    /// Bundles of a table of so many keys.
+    /// The number of bundles in a table of `keys` keys.
     pub const fn bundles(self, keys: usize) -> usize {
         if keys == 0 { BUNDLES_STEP } else { keys.div_ceil(self.lanes()).next_multiple_of(BUNDLES_STEP) }
     }
 
-    /// Most threads of a group that shares memory. With keys of eight words a turn of the loop is two rounds, more instructions than
-    /// are cached: a large group shares what it fetches. Otherwise small groups are faster (measured on an H100).
+    /// The maximum number of threads in a group that shares memory. With keys of eight words, a turn of the
+    /// loop is two rounds, more instructions than the cache holds, and a large group shares fetched
+    /// instructions. For other keys small groups are faster (measured on an H100).
     const fn sharing_threads_max(self) -> u32 {
         if self.cipher.key_bytes() == 32 { 256 } else { GROUP_THREADS }
     }
 
-    /// Threads for so many outer keys and bundles.
+    /// The number of threads for the given numbers of outer keys and bundles.
     pub const fn threads(self, outers: usize, bundles: usize) -> usize {
         outers * bundles
     }
 
-    /// A table of whole keys, one after another, as the program reads it.
+    /// A table of concatenated keys, in the layout that the program reads.
     pub fn table(self, input: &Block, keys: &[u8]) -> Zeroizing<Vec<u32>> {
         let key_bytes = self.cipher.key_bytes();
         let (bundles, columns) =
@@ -204,12 +212,12 @@ impl Search {
         table
     }
 
-    /// The rows of outer keys, one after another: what their starts differ by from that of a key of zeros.
+    /// The rows of concatenated outer keys. A row is the XOR of the key's start and the start of a zero key.
     pub fn rows(self, input: &Block, outer: &[u8]) -> Zeroizing<Vec<u32>> {
         let key_bytes = self.cipher.key_bytes();
         let zero = words(&self.start(input, &[0; 32][..key_bytes]));
         let mut rows = Zeroizing::new(vec![0; outer.len() / key_bytes * ROW_WORDS]);
-        // On all threads: a fast device waits for them.
+        // This uses all threads, since a fast device waits for the rows.
         pool::ready();
         let both = rows.par_chunks_exact_mut(ROW_WORDS).zip(outer.par_chunks_exact(key_bytes));
         both.with_min_len(ROWS_AT_ONCE).for_each(|(row, key)| {
@@ -220,32 +228,32 @@ impl Search {
         rows
     }
 
-    /// What a key begins from.
+    /// The start of a key.
     fn start(self, input: &Block, key: &[u8]) -> [Block; START_BLOCKS] {
         let mut start = [[0; 16]; START_BLOCKS];
         (self.programs().start)(self, input, key, &mut start);
         start
     }
 
-    /// What is known, as the program reads it.
+    /// The known data, in the layout that the program reads.
     pub fn constants(self, known: &Known) -> Vec<u32> {
         (self.programs().constants)(self, known)
     }
 
-    /// What a run is told: how many outer keys and bundles there are, the vector at which the table begins, and the
-    /// number of hits that there is room for.
+    /// The job words of a run: the numbers of outer keys and bundles, the first vector of the table, and the
+    /// maximum number of hits.
     pub fn job(self, outers: u32, bundles: u32, table: u32, room: u32) -> [u32; 6] {
         [outers, bundles, table, room, (self.programs().end)(self.cipher, self.direction), 0]
     }
 
-    /// The places of the outer and the inner keys that a hit tells.
+    /// The indices of the outer and inner keys of a hit.
     pub fn places(self, bundles: usize, [thread, lanes]: [u32; 2]) -> impl Iterator<Item = (usize, usize)> {
         let (outer, bundle) = (thread as usize / bundles, thread as usize % bundles);
         let hits = (0..self.lanes()).filter(move |lane| lanes >> lane & 1 == 1);
         hits.map(move |lane| (outer, bundle * self.lanes() + lane))
     }
 
-    /// The beginning of its text.
+    /// Begins the program's text.
     fn headed(self, language: Language) -> Text {
         let mut text = Text::headed(&self.name(), JOB, Goal::Words, language);
         if language == Language::Cuda {
@@ -254,8 +262,8 @@ impl Search {
         text
     }
 
-    /// The end, around what a thread of a group does to know its `hits` by the vectors `o0` to `o2` of its outer key and those
-    /// of its bundle, the first of which is at `at`.
+    /// Ends the program's text. `body` computes `hits` from the vectors `o0` to `o2` of the thread's outer
+    /// key and the vectors of its bundle. The first of these is at index `at`.
     fn ended(self, text: Text, group_threads: u32, body: &str) -> String {
         let body = format!(
             "    let outer = thread / job.bundles;
@@ -279,7 +287,7 @@ impl Search {
     }
 }
 
-/// Blocks as words.
+/// The words of these blocks.
 fn words(blocks: &[Block; START_BLOCKS]) -> [u32; ROW_WORDS] {
     array::from_fn(|at| u32::from_le_bytes(array::from_fn(|byte| blocks.as_flattened()[4 * at + byte])))
 }

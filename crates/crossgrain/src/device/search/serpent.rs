@@ -1,5 +1,6 @@
-//! Serpent on its own four words, a key a thread: schedule and cipher of `part::serpent::search` as one circuit without
-//! loops, which keeps little at a time, in either direction. All that is known is compared.
+//! Serpent search on four words, one key per thread, in either direction. The schedule and cipher of
+//! `part::serpent::search` form one circuit without loops, which needs few registers at a time. All known
+//! bits are compared.
 
 use std::array;
 
@@ -13,7 +14,7 @@ use crate::part::search::Use;
 use crate::part::serpent::search::{decrypt, encrypt, start};
 use crate::word::each;
 
-/// What is known of Serpent's programs.
+/// Serpent's programs.
 pub(super) static PROGRAMS: Programs = Programs {
     columns: 0,
     lanes: 1,
@@ -26,7 +27,7 @@ pub(super) static PROGRAMS: Programs = Programs {
     end: |_, _| 0,
 };
 
-/// The schedule of a key a thread, on symbols.
+/// The schedule of one key per thread, on symbols.
 impl KeyLanes for Sym {
     type Isa = ();
 
@@ -40,7 +41,7 @@ fn text(search: Search, language: Language) -> String {
     let mut text = search.headed(language);
     text.structure("Key", &[("x", Field::Words(8))]);
     text.structure("Word", &[("x", Field::Words(1))]);
-    // The input, the output, and the bits of that which are known.
+    // The input, the output, and the mask of known output bits.
     let known = (0..12).map(key_word).collect();
     let signature = Signature {
         parameters: &[("k", "Key")],
@@ -67,7 +68,7 @@ fn text(search: Search, language: Language) -> String {
     search.ended(text, GROUP_THREADS, &body)
 }
 
-/// The bits known in which the result of what a key begins from is another.
+/// Nonzero if the result from this start differs from the known output in a known bit.
 fn difference(direction: Direction, start: [Sym; 8], known: [Sym; 12]) -> Sym {
     let input = each!(i < 4 => known[i]);
     let result = match direction {

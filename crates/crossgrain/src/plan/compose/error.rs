@@ -1,52 +1,52 @@
-//! What can be wrong with a flow, its costs, or the file they come from.
+//! Errors of flows, costs and cost files.
 
 use std::fmt;
 
 use super::flow::Cost;
 use crate::text::{quoted, reason as reason_of};
 
-/// Why a flow cannot be had or planned. Each prints as one line.
+/// The reason why a flow cannot be built or planned. Each prints as one line.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// A flow of no parts.
+    /// The flow has no parts.
     NoParts,
-    /// Two representations of one name.
+    /// Two representations have the same name.
     Twice(String),
-    /// A representation that the flow does not have.
+    /// The flow does not have this representation.
     UnknownRepresentation(String),
-    /// A variant whose parts do not stand one after another anywhere in the flow.
+    /// The variant's parts do not occur in sequence anywhere in the flow.
     NoSuchParts {
         /// The variant's name.
         edge: String,
-        /// Its parts, with commas between them.
+        /// Its parts, separated by commas.
         parts: String,
     },
-    /// A cost that is negative, not a number, or larger than [`Cost::MOST`].
+    /// The cost is negative, not a number, or larger than [`Cost::MOST`].
     BadCost {
         /// The edge's name.
         edge: String,
-        /// What it was said to cost.
+        /// The invalid cost.
         cost: Cost,
     },
-    /// An edge that cannot be part of any path.
+    /// The edge cannot be part of any path.
     BadEdge {
         /// The edge's name.
         edge: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: &'static str,
     },
     /// No path leads from a source to a sink.
     NoPath {
-        /// Where every path breaks off.
+        /// The position where every path ends.
         reason: String,
     },
-    /// There is more to enumerate than the caller's limit allows.
+    /// An enumeration exceeded the caller's limit.
     TooManyPaths {
-        /// Beginnings of paths that could be looked at.
+        /// The maximum number of path prefixes.
         limit: usize,
     },
-    /// A cost file that cannot be understood.
+    /// The cost file cannot be parsed.
     BadFile(String),
 }
 

@@ -1,4 +1,4 @@
-//! Every path, by trying everything: the oracle that the searches are held to.
+//! All paths, by exhaustive enumeration. Tests check the searches against it.
 
 use std::collections::BinaryHeap;
 
@@ -6,23 +6,23 @@ use super::error::Error;
 use super::graph::{Graph, Trail};
 use super::path::Path;
 
-/// Paths found so far, and the one under way.
+/// The paths found so far, and the current one.
 struct Enumeration {
     found: BinaryHeap<Trail>,
     passed: Vec<usize>,
     arcs: Vec<usize>,
-    /// Beginnings of paths that may still be looked at.
+    /// The remaining number of path prefixes to visit.
     left: usize,
 }
 
 impl Graph<'_> {
-    /// Every path from a source to a sink that passes no node twice, best first.
+    /// All paths from a source to a sink without repeated nodes, best first.
     ///
-    /// Time and memory grow exponentially with the flow. `limit` bounds how many beginnings of paths
-    /// are looked at, those that lead nowhere included.
+    /// Time and memory grow exponentially with the flow. `limit` is the maximum number of path prefixes to
+    /// visit, including those that lead nowhere.
     ///
     /// # Errors
-    /// [`Error::TooManyPaths`] if the limit does not suffice.
+    /// [`Error::TooManyPaths`] if there are more prefixes.
     pub fn every(&self, limit: usize) -> Result<Vec<Path>, Error> {
         let mut all =
             Enumeration { found: BinaryHeap::new(), passed: Vec::new(), arcs: Vec::new(), left: limit };
@@ -30,7 +30,7 @@ impl Graph<'_> {
         Ok(all.found.into_sorted_vec().iter().map(|trail| self.path(trail)).collect())
     }
 
-    /// Follows every way on from a node; `None` where the limit is met.
+    /// Extends the current path from a node in every way; `None` if the limit is reached.
     fn enumerate(&self, here: usize, all: &mut Enumeration) -> Option<()> {
         all.left = all.left.checked_sub(1)?;
         if here == self.sink() {

@@ -1,4 +1,4 @@
-//! Costs as a JSON file, and what was found as JSON.
+//! A flow with costs as a JSON file, and results as JSON.
 //!
 //! ```json
 //! {"parts": ["add", "mix"], "representations": ["word", "bit"],
@@ -7,8 +7,8 @@
 //!  "start": ["word"], "end": ["word"], "rounds": 1}
 //! ```
 //!
-//! A part without a cost in a representation is not to be had in it, and what `convert` leaves out
-//! cannot be converted. All parts are gone through `rounds` times, once if the file does not say.
+//! A part without a cost in some representation cannot be computed there. A conversion that `convert` omits
+//! does not exist. The whole sequence of parts is repeated `rounds` times; the default is 1.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,10 +24,10 @@ use super::path::Path;
 use super::report::{Pure, Report};
 use crate::text::quoted;
 
-/// Edges that a file may ask for: far more than anyone measures, and still little memory.
+/// The maximum number of edges per file: far more than anyone measures, but little memory.
 const EDGES_MAX: usize = 1_000_000;
 
-/// The contents of a cost file. Parse it from JSON; numbers may be in any one unit.
+/// The contents of a cost file, parsed from JSON. All costs must share one unit, which is arbitrary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CostFile {
@@ -35,17 +35,17 @@ pub struct CostFile {
     pub parts: Vec<String>,
     /// The representations.
     pub representations: Vec<String>,
-    /// What each part costs in each representation.
+    /// The cost of each part in each representation.
     #[serde(deserialize_with = "costs_by_part")]
     pub cost: BTreeMap<String, BTreeMap<String, f64>>,
-    /// What conversions cost; `a>b` converts from `a` to `b`.
+    /// The cost of each conversion; `a>b` converts from `a` to `b`.
     #[serde(default, deserialize_with = "costs_by_name")]
     pub convert: BTreeMap<String, f64>,
-    /// Representations to start in.
+    /// The representations in which a path may start.
     pub start: Vec<String>,
-    /// Representations to end in.
+    /// The representations in which a path may end.
     pub end: Vec<String>,
-    /// How often the parts are gone through.
+    /// The number of repetitions of the parts.
     #[serde(default = "once")]
     pub rounds: usize,
 }
@@ -54,7 +54,7 @@ const fn once() -> usize {
     1
 }
 
-/// An object of JSON. Its errors say in which entry they are, and no name may occur twice.
+/// A JSON object without duplicate names. Its errors name the entry.
 struct Named<V>(BTreeMap<String, V>);
 
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for Named<V> {
@@ -106,10 +106,11 @@ impl FromStr for CostFile {
 }
 
 impl CostFile {
-    /// The flow it describes: variants are called `part/representation`, conversions as in the file.
+    /// The flow that the file describes. Variants are named `part/representation`; conversions keep their
+    /// names.
     ///
     /// # Errors
-    /// [`Error::BadFile`] and whatever a [`Flow`] refuses.
+    /// [`Error::BadFile`], and all errors of [`Flow`].
     pub fn flow(&self) -> Result<Flow, Error> {
         self.check()?;
         let parts: Vec<_> = self.parts.iter().map(String::as_str).collect();
@@ -138,7 +139,7 @@ impl CostFile {
             if ends.is_empty() {
                 return Err(bad(format!("{what} names no representation")));
             }
-            // Every path would be there twice.
+            // A duplicate would produce every path twice.
             if let Some((_, name)) = ends.iter().enumerate().find(|&(at, name)| ends[..at].contains(name)) {
                 return Err(bad(format!("{what} names '{}' twice", quoted(name))));
             }
@@ -159,28 +160,28 @@ fn bad(reason: impl Into<String>) -> Error {
 /// A path as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Route {
-    /// What it costs.
+    /// The total cost.
     #[serde(serialize_with = "plainly")]
     pub total: f64,
-    /// Its edges: `part/representation`, and conversions.
+    /// The edges: `part/representation`, and conversions.
     pub path: Vec<String>,
 }
 
-/// What is answered to a cost file, as JSON.
+/// The result for a cost file, as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answer {
     /// The best path.
     #[serde(flatten)]
     pub best: Route,
-    /// All parts in one representation, without what the ends demand.
+    /// The cost of all parts in one representation, without conversions at the ends.
     #[serde(serialize_with = "all_plainly")]
     pub pure: BTreeMap<String, f64>,
-    /// The same with the conversions at the ends, where there are such.
+    /// The same with the conversions at the ends, for representations where they exist.
     #[serde(serialize_with = "all_plainly")]
     pub pure_with_ends: BTreeMap<String, f64>,
-    /// What the best path saves of the best of `pure_with_ends`, in percent.
+    /// The saving of the best path over the best of `pure_with_ends`, in percent.
     pub gain_percent: Option<f64>,
-    /// The path of who does not look ahead.
+    /// The path of a greedy choice.
     pub greedy: Route,
     /// The next best paths.
     pub runners_up: Vec<Route>,
@@ -209,7 +210,7 @@ impl From<&Report> for Answer {
     }
 }
 
-/// Whole numbers without a point: whoever writes 14337 wants to read 50467.
+/// Prints whole numbers without a decimal point, so that integer costs give integer sums.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Plain {
@@ -219,7 +220,7 @@ enum Plain {
 
 impl From<f64> for Plain {
     fn from(number: f64) -> Self {
-        // Above 2⁵³ not every whole number is a floating-point number.
+        // Above 2⁵³ some whole numbers have no exact floating-point form.
         let is_whole = number.fract() == 0.0 && (0.0..=(1_u64 << 53) as f64).contains(&number);
         if is_whole { Self::Whole(number as u64) } else { Self::Broken(number) }
     }

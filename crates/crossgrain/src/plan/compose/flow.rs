@@ -1,63 +1,66 @@
-//! What can be composed: parts in a row, representations, and the edges between them.
+//! Flows: a sequence of parts, representations, and the edges between them.
 //!
-//! Position `p` lies before part `p` (counted from 0); the last position lies behind the last part. So a
-//! variant of one part leads from its position to the next, and a conversion stays where it is. Parts of
-//! one name are one computation: a variant is laid over every place where its parts stand, and repeated
-//! rounds need to be said only once.
-//! Holds: every edge of a flow leads forward or stays, between nodes of this flow, at a sound cost.
+//! Position `p` is before part `p`, counted from 0. The last position is after the last part. A variant of
+//! one part leads from its position to the next; a conversion stays at its position. Parts with the same name
+//! are the same computation, so a variant is added at every position where its parts occur, and repeated
+//! rounds need one call.
+//!
+//! Invariant: every edge leads forward or stays at its position, joins nodes of this flow, and has a sound
+//! cost.
 
 use std::ops::Range;
 
 use super::error::Error;
 use super::graph::Graph;
 
-/// What an edge costs: a part that is the same for every size, and a part for every byte.
+/// The cost of an edge: a fixed amount plus an amount per byte.
 ///
-/// Costs are nanoseconds by name; any unit will do as long as all edges share it.
+/// The names say nanoseconds, but any unit works if all edges share it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// What it costs to do it at all.
+    /// The cost that does not depend on the size.
     pub fixed_ns: f64,
-    /// What each byte adds.
+    /// The additional cost per byte.
     pub per_byte_ns: f64,
 }
 
 impl Cost {
-    /// No cost at all.
+    /// No cost.
     pub const FREE: Self = Self::fixed(0.0);
 
-    /// A cost that does not depend on size.
+    /// A cost that does not depend on the size.
     pub const fn fixed(fixed_ns: f64) -> Self {
         Self { fixed_ns, per_byte_ns: 0.0 }
     }
 
-    /// A cost that is nothing but proportional to size.
+    /// A cost that is proportional to the size.
     pub const fn per_byte(per_byte_ns: f64) -> Self {
         Self { fixed_ns: 0.0, per_byte_ns }
     }
 
-    /// So many times this cost.
+    /// This cost times `factor`.
     #[must_use]
     pub const fn scaled(self, factor: f64) -> Self {
         Self { fixed_ns: self.fixed_ns * factor, per_byte_ns: self.per_byte_ns * factor }
     }
 
-    /// This cost and another.
+    /// The sum of two costs.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self { fixed_ns: self.fixed_ns + other.fixed_ns, per_byte_ns: self.per_byte_ns + other.per_byte_ns }
     }
 
-    /// The cost for so many bytes.
+    /// The cost for `len_bytes` bytes.
     pub fn at(self, len_bytes: u64) -> f64 {
-        // Two finite costs may have no finite sum; the largest number is dear enough.
+        // The sum of two finite costs may overflow to infinity. The largest finite number is expensive
+        // enough.
         (self.fixed_ns + self.per_byte_ns * len_bytes as f64).min(f64::MAX)
     }
 
-    /// The largest sound cost: 31 years in nanoseconds. No path of sound costs has an infinite total.
+    /// The largest sound cost: 31 years in nanoseconds. Sums of sound costs stay finite.
     pub const MOST: f64 = 1e18;
 
-    /// Whether a plan may use it: both parts are at least 0 and at most [`Cost::MOST`].
+    /// Whether a plan may use this cost: both amounts are between 0 and [`Cost::MOST`].
     pub fn is_sound(self) -> bool {
         [self.fixed_ns, self.per_byte_ns].iter().all(|cost| (0.0..=Self::MOST).contains(cost))
     }
@@ -66,26 +69,26 @@ impl Cost {
 /// A place on a path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
-    /// Before anything is done.
+    /// Before any part.
     Source,
-    /// Between two parts, or before the first or behind the last, in a representation.
+    /// A position, before the first part, between two parts or after the last one, with a representation.
     Between {
-        /// Parts that are done.
+        /// The number of parts computed so far.
         position: usize,
-        /// How the data lies.
+        /// The layout of the data.
         representation: String,
     },
-    /// When everything is done.
+    /// After all parts.
     Sink,
 }
 
 impl Node {
-    /// Between parts: after `position` of them, in `representation`.
+    /// The node after `position` parts, in `representation`.
     pub fn between(position: usize, representation: &str) -> Self {
         Self::Between { position, representation: representation.to_owned() }
     }
 
-    /// The representation, unless this is an end.
+    /// The representation; `None` for a source or sink.
     pub fn representation(&self) -> Option<&str> {
         match self {
             Self::Between { representation, .. } => Some(representation),
@@ -94,20 +97,20 @@ impl Node {
     }
 }
 
-/// One way from one place to another: a variant, conversion, source or sink.
+/// An edge from one node to another: a variant, conversion, source or sink.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Edge {
-    /// What it is called; nameless edges are left out where paths are shown.
+    /// The name. Edges with an empty name are not shown in paths.
     pub name: String,
-    /// Where it begins.
+    /// The node where it begins.
     pub from: Node,
-    /// Where it leads.
+    /// The node where it ends.
     pub to: Node,
-    /// What it costs.
+    /// Its cost.
     pub cost: Cost,
 }
 
-/// Parts in a row, representations, and edges.
+/// Parts in sequence, representations, and edges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     parts: Vec<String>,
@@ -116,10 +119,10 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// A flow through these parts, in this order, as yet without edges. Parts may occur repeatedly.
+    /// A flow through these parts, in this order, without edges. A part may occur repeatedly.
     ///
     /// # Errors
-    /// [`Error::NoParts`]; [`Error::Twice`] for representations of one name.
+    /// [`Error::NoParts`]; [`Error::Twice`] if two representations have the same name.
     pub fn new(parts: &[impl AsRef<str>], representations: &[impl AsRef<str>]) -> Result<Self, Error> {
         let owned = |name: &dyn AsRef<str>| name.as_ref().to_owned();
         let parts: Vec<_> = parts.iter().map(|name| owned(name)).collect();
@@ -134,7 +137,7 @@ impl Flow {
     /// Adds a representation.
     ///
     /// # Errors
-    /// [`Error::Twice`] if there is one of this name.
+    /// [`Error::Twice`] if the flow already has one with this name.
     pub fn representation(&mut self, name: &str) -> Result<(), Error> {
         if self.index_of(name).is_ok() {
             return Err(Error::Twice(name.to_owned()));
@@ -143,7 +146,7 @@ impl Flow {
         Ok(())
     }
 
-    /// A flow of some first parts, a round of parts `rounds` times over, and some last parts.
+    /// A flow of the parts `first`, then `round` repeated `rounds` times, then `last`.
     ///
     /// # Errors
     /// As for [`Flow::new`].
@@ -169,7 +172,7 @@ impl Flow {
         self.variant_between(name, parts, [representation, representation], cost)
     }
 
-    /// Adds a variant that takes its data in one representation and leaves it in another.
+    /// Adds a variant that reads its data in one representation and leaves it in another.
     ///
     /// # Errors
     /// As for [`Flow::variant`].
@@ -181,7 +184,7 @@ impl Flow {
         cost: Cost,
     ) -> Result<(), Error> {
         let parts: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
-        // Windows must not be empty; no parts are no variant.
+        // `windows` rejects length 0. An empty list of parts matches no window.
         let windows = self.parts.windows(parts.len().max(1)).enumerate();
         let starts: Vec<_> = windows.filter(|(_, here)| *here == parts).map(|(at, _)| at).collect();
         if starts.is_empty() {
@@ -201,7 +204,7 @@ impl Flow {
             .try_for_each(|at| self.lay(name, Node::between(at, from), Node::between(at, to), cost))
     }
 
-    /// Adds a source: data comes into being before the first part, in this representation.
+    /// Adds a source: data can be created before the first part in this representation.
     ///
     /// # Errors
     /// As for [`Flow::edge`].
@@ -209,7 +212,7 @@ impl Flow {
         self.lay(name, Node::Source, Node::between(0, representation), cost)
     }
 
-    /// Adds a sink: data may be left behind the last part, in this representation.
+    /// Adds a sink: data can be left after the last part in this representation.
     ///
     /// # Errors
     /// As for [`Flow::edge`].
@@ -217,7 +220,7 @@ impl Flow {
         self.lay(name, Node::between(self.parts.len(), representation), Node::Sink, cost)
     }
 
-    /// Lets paths start in this representation, free and without a name.
+    /// Lets paths start in this representation, with an unnamed edge without cost.
     ///
     /// # Errors
     /// As for [`Flow::edge`].
@@ -225,7 +228,7 @@ impl Flow {
         self.source("", representation, Cost::FREE)
     }
 
-    /// Lets paths end in this representation, free and without a name.
+    /// Lets paths end in this representation, with an unnamed edge without cost.
     ///
     /// # Errors
     /// As for [`Flow::edge`].
@@ -237,12 +240,12 @@ impl Flow {
         self.edge(Edge { name: name.to_owned(), from, to, cost })
     }
 
-    /// Adds any one edge: a variant or conversion in one place only, a source that computes the first
-    /// parts on its way, a sink that computes the last ones, or both in one.
+    /// Adds a single edge. It can be a variant or conversion at one position, or an edge from source to sink.
+    /// It can also be a source that computes the first parts, or a sink that computes the last ones.
     ///
     /// # Errors
-    /// [`Error::BadCost`]; [`Error::UnknownRepresentation`]; [`Error::BadEdge`] if it leads nowhere,
-    /// backwards, into a source, out of a sink, or behind the last part.
+    /// [`Error::BadCost`]; [`Error::UnknownRepresentation`]; [`Error::BadEdge`] if it joins a node to itself,
+    /// leads backwards, into a source, out of a sink, or beyond the last part.
     pub fn edge(&mut self, edge: Edge) -> Result<(), Error> {
         for name in [&edge.from, &edge.to].into_iter().filter_map(Node::representation) {
             self.index_of(name)?;
@@ -265,7 +268,7 @@ impl Flow {
         Err(Error::BadEdge { edge: edge.name, reason })
     }
 
-    /// The parts, in order, repeated ones written out.
+    /// The parts in order, with repeated ones listed each time.
     pub fn parts(&self) -> &[String] {
         &self.parts
     }
@@ -280,17 +283,17 @@ impl Flow {
         &self.edges
     }
 
-    /// Which parts an edge of this flow computes: none for a conversion.
+    /// The parts that an edge of this flow computes; empty for a conversion.
     pub fn parts_of(&self, edge: &Edge) -> Range<usize> {
         self.position(&edge.from)..self.position(&edge.to)
     }
 
-    /// The flow with its costs for a job of so many bytes.
+    /// The flow with its costs for a job of `len_bytes` bytes.
     pub fn at(&self, len_bytes: u64) -> Graph<'_> {
         Graph::new(self, len_bytes)
     }
 
-    /// Parts that are done at a node.
+    /// The number of parts computed at a node.
     pub(super) fn position(&self, node: &Node) -> usize {
         match node {
             Node::Source => 0,
@@ -299,7 +302,7 @@ impl Flow {
         }
     }
 
-    /// Where a representation stands in the list.
+    /// The index of a representation.
     pub(super) fn index_of(&self, representation: &str) -> Result<usize, Error> {
         let known = self.representations.iter().position(|name| name == representation);
         known.ok_or_else(|| Error::UnknownRepresentation(representation.to_owned()))

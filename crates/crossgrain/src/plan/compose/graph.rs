@@ -1,9 +1,11 @@
-//! A flow priced for one size, as a graph, and the shortest way through it: Dijkstra's algorithm.
+//! A flow with costs for one size, as a graph, and its shortest path by Dijkstra's algorithm.
 //!
-//! Nodes and arcs are numbers. The search runs backwards from the sink, so that every node knows what is left to pay from there. The
-//! path is then walked forwards, by the first edge in order of names that keeps what is left as low as
-//! promised: so of equally short paths that with the first names is taken, whatever the search met first.
-//! Holds: arcs are numbered in the order of their names; comparing numbers compares names.
+//! Nodes and arcs are indices. The search runs backwards from the sink and gives every node its remaining
+//! distance. The path is then built forwards: at each node it takes the first arc, in order of names, on a
+//! shortest path. Among equally short paths the first in order of names is therefore chosen, whatever order
+//! the search used.
+//!
+//! Invariant: arcs are numbered in the order of their names, so comparing indices compares names.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,19 +16,19 @@ use super::length::{Length, Unit};
 use super::path::{Path, Step};
 use crate::text::quoted;
 
-/// A flow with its costs for one size: made by [`Flow::at`].
+/// A flow with costs for one size, made by [`Flow::at`].
 #[derive(Clone, Debug)]
 pub struct Graph<'a> {
     pub(super) flow: &'a Flow,
     pub(super) arcs: Vec<Arc>,
-    /// By node: the arcs that leave it, and those that enter it.
+    /// The arcs that leave each node, and those that enter it, by node.
     leaving: Vec<Vec<usize>>,
     entering: Vec<Vec<usize>>,
     len_bytes: u64,
     unit: Unit,
 }
 
-/// One of the flow's edges, priced.
+/// An edge of the flow with its length.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arc {
     pub(super) edge: usize,
@@ -35,14 +37,14 @@ pub(super) struct Arc {
     pub(super) length: Length,
 }
 
-/// Which way a search goes along arcs.
+/// The direction in which a search follows arcs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Along {
     Forwards,
     Backwards,
 }
 
-/// Arcs one after another; compares as paths compare.
+/// A sequence of arcs. Its order is the order of paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Trail {
     pub(super) length: Length,
@@ -78,7 +80,7 @@ impl<'a> Graph<'a> {
         Ok(self.path(&self.shortest()?))
     }
 
-    /// The bytes that costs are for.
+    /// The job size that the costs are for, in bytes.
     pub const fn len_bytes(&self) -> u64 {
         self.len_bytes
     }
@@ -88,8 +90,9 @@ impl<'a> Graph<'a> {
         trail.ok_or_else(|| self.no_path())
     }
 
-    /// By node: how far it is from `start`, along or against the arcs that may be used; `None` if there is no way. Where `end`
-    /// is given, only nodes no further than that are sure to have it.
+    /// The distance of each node from `start`, along or against the arcs that may be used; `None` if the node
+    /// cannot be reached. If `end` is given, only nodes at most as far away as `end` are guaranteed to have a
+    /// distance.
     pub(super) fn lengths(
         &self,
         start: usize,
@@ -117,9 +120,9 @@ impl<'a> Graph<'a> {
         lengths
     }
 
-    /// The best way from one node to another over the arcs that may be used.
+    /// The best path from one node to another over the arcs that may be used.
     pub(super) fn cheapest(&self, from: usize, to: usize, may_use: impl Fn(usize) -> bool) -> Option<Trail> {
-        // Nodes on a shortest path are nearer than `from`: the search has passed them all.
+        // All nodes on a shortest path are closer to `to` than `from` is, so the search has visited them.
         let left = self.lengths(to, Some(from), Along::Backwards, &may_use);
         let mut trail = Trail { length: left[from]?, arcs: Vec::new() };
         let mut here = from;
@@ -128,7 +131,7 @@ impl<'a> Graph<'a> {
                 let arc = &self.arcs[*number];
                 left[arc.to].is_some_and(|rest| Some(arc.length + rest) == left[here]) && may_use(*number)
             };
-            // Arcs stand in order.
+            // Arcs are listed in order of their names.
             let next = self.leaving[here].iter().copied().find(keeps_promise)?;
             trail.arcs.push(next);
             here = self.arcs[next].to;
@@ -136,7 +139,7 @@ impl<'a> Graph<'a> {
         Some(trail)
     }
 
-    /// Arcs as a path for others to read.
+    /// Converts arcs to a path with names and costs.
     pub(super) fn path(&self, trail: &Trail) -> Path {
         let step = |arc: &usize| {
             let edge = self.arcs[*arc].edge;
@@ -155,7 +158,7 @@ impl<'a> Graph<'a> {
         self.index(&Node::Sink)
     }
 
-    /// Nodes lie position by position; the two ends come last.
+    /// Nodes are numbered position by position. Source and sink come last.
     pub(super) fn index(&self, node: &Node) -> usize {
         let width = self.flow.representations().len();
         let ends = (self.flow.parts().len() + 1) * width;
@@ -169,12 +172,12 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The edge that an arc stands for.
+    /// The flow's edge of an arc.
     pub(super) fn edge(&self, arc: usize) -> &'a Edge {
         &self.flow.edges()[self.arcs[arc].edge]
     }
 
-    /// Whether an arc only converts, begins or ends.
+    /// Whether an arc is a conversion, or a source or sink that computes no part.
     pub(super) fn computes_nothing(&self, arc: usize) -> bool {
         self.flow.parts_of(self.edge(arc)).is_empty()
     }
@@ -184,7 +187,7 @@ impl<'a> Graph<'a> {
         &self.leaving[node]
     }
 
-    /// Says where all paths from the sources break off.
+    /// An error with the position where all paths from the sources end.
     pub(super) fn no_path(&self) -> Error {
         let from_source = self.lengths(self.source(), None, Along::Forwards, |_| true);
         let reached = (0..self.arcs.len()).filter(|&arc| from_source[self.arcs[arc].from].is_some());

@@ -1,9 +1,9 @@
-//! The path of someone who does not look ahead.
+//! The path of a greedy choice, for comparison.
 //!
-//! A stride is the conversions that a variant needs first, and the variant; the last one may be
-//! conversions and a sink. The greedy path takes, of all strides from where it stands, that which costs
-//! least for each part it computes. It does know the dead ends, which is more than a dispatcher at run
-//! time would: so there is a greedy path wherever there is any.
+//! A stride is a variant preceded by the conversions that it needs. The last stride may be conversions and a
+//! sink. From its current node the greedy path takes the stride with the lowest cost per computed part. It
+//! avoids dead ends, which a dispatcher at run time could not do. So a greedy path exists whenever any path
+//! does.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -19,7 +19,7 @@ struct Stride {
 }
 
 impl Graph<'_> {
-    /// The path that takes the locally cheapest step each time; for comparison.
+    /// The path that takes the locally cheapest stride each time.
     ///
     /// # Errors
     /// [`Error::NoPath`] if no path leads from a source to a sink.
@@ -40,7 +40,7 @@ impl Graph<'_> {
         Ok(self.path(&whole))
     }
 
-    /// The best stride that ends with this arc, if there is one.
+    /// The best stride that ends with this arc, if one exists.
     fn stride(&self, here: usize, last: usize) -> Option<Stride> {
         let goes_on = |arc: usize| !self.parts(arc).is_empty() || self.arcs[arc].to == self.sink();
         if !goes_on(last) {
@@ -58,7 +58,8 @@ impl Graph<'_> {
 }
 
 impl Stride {
-    /// By cost a part; a sink behind the last part has none but itself to compete with.
+    /// Compares the cost per part. A sink after the last part computes no part and competes only with other
+    /// sinks.
     fn compare(&self, other: &Self) -> Ordering {
         let times =
             |stride: &Self, parts: usize| stride.trail.length.cost.saturating_mul(parts.max(1) as u128);

@@ -1,13 +1,14 @@
-//! The k best paths: Yen's search for loopless paths, in the form Lawler gave it.
+//! The k best paths: Yen's search for loopless paths, in Lawler's form.
 //!
-//! A space is all paths that begin alike and do not go on by certain arcs. When its best path is taken,
-//! the rest of the space falls apart into smaller ones, one for each place where a path can leave the
-//! best: they share no path and miss none, so the next best path overall is the best of one of them.
-//! Source: Lawler, "A procedure for computing the k best solutions to discrete optimization problems and
-//! its application to the shortest path problem", Management Science 18 (1972).
+//! A space is the set of paths that share a prefix and do not continue with certain arcs. After its best path
+//! is taken, the rest of the space is partitioned into smaller spaces. Each node where a path can leave the
+//! best one gives a space. The next best path overall is the best path of one of the spaces.
 //!
-//! A detour is a row of conversions that a single one replaces at no higher cost. What differs from a better path
-//! by a detour alone says nothing new, and is passed over.
+//! Source: Lawler, "A procedure for computing the k best solutions to discrete optimization problems and its
+//! application to the shortest path problem", Management Science 18 (1972).
+//!
+//! A detour is a sequence of conversions that one conversion can replace at no higher cost. Paths with a
+//! detour are skipped, since they add no information.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,20 +16,20 @@ use super::error::Error;
 use super::graph::{Graph, Trail};
 use super::path::Path;
 
-/// Paths whose first arcs are known.
+/// A set of paths with a common prefix.
 #[derive(Default)]
 struct Space {
-    /// How many arcs of its best path all of its paths share.
+    /// The number of arcs of its best path that all its paths share.
     kept: usize,
-    /// Arcs by which none of them goes on from there.
+    /// The arcs with which no path of the space continues after the prefix.
     barred: Vec<usize>,
 }
 
 impl Graph<'_> {
-    /// The `k` best paths that pass no node twice and take no detour, best first; fewer if there are no more.
+    /// The `k` best paths without repeated nodes or detours, best first; fewer if there are fewer.
     ///
     /// # Errors
-    /// [`Error::NoPath`] if there is not even one.
+    /// [`Error::NoPath`] if no path exists.
     pub fn k_best(&self, k: usize) -> Result<Vec<Path>, Error> {
         let mut spaces = BTreeMap::new();
         spaces.insert(self.shortest()?, Space::default());
@@ -47,13 +48,14 @@ impl Graph<'_> {
         Ok(found)
     }
 
-    /// Whether one conversion, source or sink would do where the trail takes several in a row.
+    /// Whether the trail has several conversions in sequence that one conversion, source or sink could
+    /// replace.
     fn takes_detour(&self, trail: &Trail) -> bool {
         let rows = trail.arcs.chunk_by(|&a, &b| self.computes_nothing(a) && self.computes_nothing(b));
         rows.into_iter().any(|row| (0..row.len()).any(|at| self.is_detour_from(&row[at..])))
     }
 
-    /// Whether some arcs at the beginning of a row, two at least, can be replaced by one.
+    /// Whether one arc can replace the first two or more arcs of a sequence.
     fn is_detour_from(&self, row: &[usize]) -> bool {
         let first = &self.arcs[row[0]];
         let mut cost = first.length.cost;
@@ -65,7 +67,7 @@ impl Graph<'_> {
         })
     }
 
-    /// The space without its best path, in pieces.
+    /// The space without its best path, as a partition.
     fn without(&self, best: &Trail, space: &Space) -> impl Iterator<Item = Space> {
         (space.kept..best.arcs.len()).map(|kept| {
             let inherited = if kept == space.kept { space.barred.as_slice() } else { &[] };
@@ -73,7 +75,7 @@ impl Graph<'_> {
         })
     }
 
-    /// The best path of a space, which begins as `like` does.
+    /// The best path of a space. The first `space.kept` arcs are those of `like`.
     fn best_of(&self, like: &Trail, space: &Space) -> Option<Trail> {
         let kept = &like.arcs[..space.kept];
         let passed: BTreeSet<_> = kept.iter().map(|&arc| self.arcs[arc].from).collect();

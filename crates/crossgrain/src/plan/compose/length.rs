@@ -1,21 +1,22 @@
-//! Lengths of paths that add up exactly.
+//! Path lengths with exact addition.
 //!
-//! Sums of floating-point numbers depend on their order, and paths that cost the same would differ by
-//! rounding. So costs become whole multiples of a unit before they are added. The unit is a power of
-//! two, so small beside the largest cost that a cost less than 2³⁵ times smaller loses nothing at all.
+//! Floating-point sums depend on the order of the terms, so paths of equal cost would differ by rounding.
+//! Costs are therefore rounded to integer multiples of a unit before they are added. The unit is a power of
+//! two. It is so small that a cost is exact if it is less than 2³⁵ times smaller than the largest cost.
 
 use std::iter::Sum;
 use std::ops::Add;
 
-/// Bits of the largest cost in units. 2⁴⁰ of them can be added in 128 bits.
+/// The number of bits of the largest cost, in units. A 128-bit sum can hold 2⁴⁰ of these.
 const COST_BITS: i32 = 88;
 
-/// How long a path is: first by cost, then by its number of edges.
+/// The length of a path: first its cost, then its number of edges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Length {
-    /// Cost in units.
+    /// The cost in units.
     pub(super) cost: u128,
-    /// Edges; as each counts, no cycle is free, and shortest paths have none.
+    /// The number of edges. Since each edge counts, every cycle has a length, and shortest paths contain
+    /// none.
     pub(super) edges: u32,
 }
 
@@ -33,16 +34,16 @@ impl Sum for Length {
     }
 }
 
-/// What one unit costs.
+/// The cost of one unit, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Unit(f64);
 
 impl Unit {
-    /// The unit for costs that are nowhere larger than this.
+    /// The unit for costs of at most `cost_ns`.
     pub(super) fn for_largest(cost_ns: f64) -> Self {
-        // The biased exponent stands above the 52 bits of the mantissa; a sound cost has no sign.
+        // The biased exponent is above the 52 bits of the mantissa. A sound cost has no sign bit.
         let exponent = (cost_ns.to_bits() >> 52) as i32;
-        // Not below 1: there the smallest normal number is.
+        // At least 1, the biased exponent of the smallest normal number.
         let unit = (exponent + 1 - COST_BITS).max(1);
         Self(f64::from_bits((unit as u64) << 52))
     }
@@ -52,7 +53,7 @@ impl Unit {
         Length { cost: (cost_ns / self.0).round() as u128, edges: 1 }
     }
 
-    /// What a length costs.
+    /// The cost of a length.
     pub(super) fn cost_ns(self, length: Length) -> f64 {
         length.cost as f64 * self.0
     }

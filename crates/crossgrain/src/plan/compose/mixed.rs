@@ -1,9 +1,9 @@
 //! The best paths that mix representations.
 //!
-//! A path mixes where two parts computed one after the other are computed in different representations: behind
-//! some part it leaves one representation and reaches another by conversions. For every such change the
-//! cheapest path that makes it falls into three: the cheapest way to the change, the cheapest conversions,
-//! and the cheapest way on. The first and last need one search each for all changes together.
+//! A path is mixed if it computes two consecutive parts in different representations, with conversions
+//! between them. The cheapest path through a given change of representation has three sections: the path to
+//! the change, the conversions, and the path from there on. Each section is the cheapest of its kind. One
+//! search for the first sections and one for the last serve all changes.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -13,10 +13,11 @@ use super::graph::{Along, Graph, Trail};
 use super::length::Length;
 use super::path::{Path, Step};
 
-/// By node: the length of the cheapest way that computes a part right there, and the arc that does.
+/// For each node, the length of the cheapest path with a computing arc at that node, and this arc.
 type Ways = BTreeMap<usize, (Length, usize)>;
 
-/// Two arcs that compute, with conversions between them, and the length of the cheapest path over them.
+/// Two computing arcs with conversions between them, and the length of the cheapest path through all of
+/// these.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Change {
     length: Length,
@@ -26,7 +27,7 @@ struct Change {
 }
 
 impl Flow {
-    /// Whether a path of this flow converts between two parts.
+    /// Whether a path of this flow has conversions between two parts.
     pub fn mixes(&self, path: &Path) -> bool {
         let computes = |step: &Step| !self.parts_of(&self.edges()[step.edge]).is_empty();
         let first = path.steps.iter().position(computes);
@@ -36,8 +37,8 @@ impl Flow {
 }
 
 impl Graph<'_> {
-    /// Of every change from one representation to another between two parts, the cheapest path that makes
-    /// it; of these paths the `k` best, best first.
+    /// Finds the cheapest path through every change of representation between two parts. Returns the `k` best
+    /// of these paths, best first.
     pub fn mixed(&self, k: usize) -> Vec<Path> {
         let (before, behind) = self.ways();
         let mut changes = BinaryHeap::new();
@@ -49,14 +50,14 @@ impl Graph<'_> {
         while found.len() < k
             && let Some(Reverse(change)) = changes.pop()
         {
-            // A path of several changes is found once for each.
+            // A path with several changes is found once per change.
             found.extend(self.over(&change).filter(|path| !found.contains(path)));
         }
         found
     }
 
-    /// The best ways from the source that end with computing a part, by where they end; and the best ways to
-    /// the sink that begin with computing one, by where they begin.
+    /// The best paths from the source whose last arc computes a part, by their last node. Then the best paths
+    /// to the sink whose first arc computes a part, by their first node.
     fn ways(&self) -> (Ways, Ways) {
         let to_here = self.lengths(self.source(), None, Along::Forwards, |_| true);
         let from_here = self.lengths(self.sink(), None, Along::Backwards, |_| true);
@@ -76,7 +77,7 @@ impl Graph<'_> {
         (before, behind)
     }
 
-    /// The change from one node to another, if conversions lead there and no part is passed.
+    /// The change from one node to another, if conversions connect them and both are at the same position.
     fn change(&self, [from, to]: [usize; 2], [start, end]: [&(Length, usize); 2]) -> Option<Change> {
         let position = |node| self.flow.position(node);
         if from == to || position(&self.edge(start.1).to) != position(&self.edge(end.1).from) {
@@ -90,7 +91,7 @@ impl Graph<'_> {
         Some(Change { length, last: start.1, conversions: between.arcs, next: end.1 })
     }
 
-    /// The cheapest path that makes a change.
+    /// The cheapest path through a change.
     fn over(&self, change: &Change) -> Option<Path> {
         let (start, end) = (self.arcs[change.last].from, self.arcs[change.next].to);
         let before = self.cheapest(self.source(), start, |_| true)?;

@@ -1,10 +1,10 @@
-//! The cheapest composition of parts, for anyone's parts.
+//! The cheapest composition of parts. It knows nothing about ciphers and can be used for any kind of part.
 //!
-//! A [`Flow`] is a row of parts that data must pass, the representations it may have between them, and
-//! edges with costs: variants compute parts, conversions change the representation, sources and sinks
-//! are the two ends. [`Flow::at`] prices the edges for one size; the [`Graph`] that it gives answers with
-//! the best [`Path`], the runners-up, the pure forms, what a greedy choice would have been, and, for
-//! tests, every path there is. A [`CostFile`] is the same as JSON.
+//! A [`Flow`] is a sequence of parts that data must pass, the representations that data can have between
+//! them, and edges with costs. Variants compute parts; conversions change the representation; sources and
+//! sinks are the two ends. [`Flow::at`] computes the edge costs for one size and returns a [`Graph`]. The
+//! graph finds the best [`Path`], the next best ones, the pure forms, the greedy path and, for tests, all
+//! paths. A [`CostFile`] is a flow as JSON.
 //!
 //! ```
 //! use crossgrain::plan::compose::{Cost, Flow};
@@ -23,9 +23,10 @@
 //! # Ok::<(), crossgrain::plan::compose::Error>(())
 //! ```
 //!
-//! Holds: costs add, for paths are compared by the sums of their edges' costs, without rounding. Of equal
-//! sums the path of fewer edges is the better one, then the one whose names come first: the same flow
-//! gives the same answer, whatever order its edges were added in. This module names nothing else of the crate.
+//! Invariants: paths are compared by the sums of their edges' costs, which are added without rounding. Among
+//! equal sums the path with fewer edges wins, then the path whose names come first. The result therefore does
+//! not depend on the order in which edges were added. Apart from helpers for the text of errors, this module
+//! uses nothing else of the crate.
 
 mod error;
 mod every;

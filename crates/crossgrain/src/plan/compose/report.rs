@@ -1,4 +1,4 @@
-//! The best path beside all it should be compared with.
+//! The best path and the paths to compare it with.
 
 use super::error::Error;
 use super::flow::Node;
@@ -10,43 +10,43 @@ use super::path::Path;
 pub struct Pure {
     /// The representation.
     pub representation: String,
-    /// The parts alone, from the first to the last; `None` if one cannot be computed so.
+    /// Only the parts, from first to last; `None` if this representation lacks one.
     pub parts: Option<Path>,
-    /// From a source to a sink: the parts, and before and behind them what the ends demand. `None` if the
+    /// The path from a source to a sink: the parts, with the conversions that the ends need. `None` if the
     /// ends cannot be reached.
     pub whole: Option<Path>,
 }
 
-/// A best path, and others to judge it by.
+/// A best path with paths for comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// The cheapest path.
     pub best: Path,
-    /// The next best ones.
+    /// The next best paths.
     pub runners_up: Vec<Path>,
     /// The pure forms, for each representation that has one.
     pub pure: Vec<Pure>,
-    /// What would come of not looking ahead.
+    /// The path of a greedy choice.
     pub greedy: Path,
 }
 
 impl Report {
-    /// The cheapest path that computes everything in one representation, ends included.
+    /// The cheapest path that computes all parts in one representation, including its ends.
     pub fn best_pure(&self) -> Option<&Path> {
         let whole = self.pure.iter().filter_map(|form| form.whole.as_ref());
         whole.min_by(|a, b| a.total_ns.total_cmp(&b.total_ns))
     }
 
-    /// How much of the best pure form's cost the best path saves, in percent; `None` without such a form.
+    /// The saving of the best path over the best pure form, in percent; `None` without a pure form.
     pub fn gain_percent(&self) -> Option<f64> {
         let pure_ns = self.best_pure()?.total_ns;
-        // Nothing can be saved of nothing.
+        // A free pure form leaves nothing to save.
         Some(if pure_ns > 0.0 { 100.0 * (pure_ns - self.best.total_ns) / pure_ns } else { 0.0 })
     }
 }
 
 impl Graph<'_> {
-    /// The best path, up to so many runners-up, the pure forms, and the greedy path.
+    /// The best path, at most `runners_up` next best ones, the pure forms and the greedy path.
     ///
     /// # Errors
     /// [`Error::NoPath`] if no path leads from a source to a sink.
@@ -78,13 +78,13 @@ impl Graph<'_> {
         }
     }
 
-    /// Whether an arc computes its parts in the representation, or computes none.
+    /// Whether an arc computes its parts in the representation, or computes no part.
     ///
-    /// Conversions between the parts need not be forbidden: whoever leaves the representation there must
-    /// come back to the same place.
+    /// Conversions between the parts are allowed: a path that leaves the representation must return to it at
+    /// the same position.
     fn is_pure(&self, arc: usize, representation: &str) -> bool {
         let edge = self.edge(arc);
-        // A source or sink that computes parts does so in the one representation it touches.
+        // A source or sink that computes parts has only one representation, and computes them there.
         let mut touched = [&edge.from, &edge.to].into_iter().filter_map(Node::representation).peekable();
         self.flow.parts_of(edge).is_empty()
             || touched.peek().is_some() && touched.all(|name| name == representation)

@@ -1,5 +1,6 @@
-//! Plans as a file: the job, and for every plan its variants in order with the rounds they work for, and the cost that was
-//! predicted. It carries no signature and needs none, since what is read is followed through the job's graph.
+//! Plans as a JSON file. It holds the job, and for each plan its variants with their rounds and the predicted
+//! cost. The file is not signed and needs no signature, because a plan is checked against the job's graph
+//! when it is read.
 
 use std::str::FromStr;
 
@@ -12,11 +13,11 @@ use crate::plan::{Birth, Job, Plan, Stage, Use};
 use crate::text::quoted;
 use crate::variant::find;
 
-/// The number of this format: one more with every change that older programs would misread.
+/// The format's version. Increase it with every change that older programs would misread.
 const FORMAT: u64 = 1;
 
 impl Plans {
-    /// As the text of a file.
+    /// The plans as the text of a file.
     pub fn to_json(&self) -> String {
         let Job { cipher, direction, birth } = self.job;
         let job = JobText {
@@ -31,12 +32,12 @@ impl Plans {
             stages: plan.stages.iter().map(|stage| (stage.variant.name.clone(), stage.round)).collect(),
         });
         let file = Body { format: FORMAT, job, plans: plans.collect() };
-        // Nothing in it can fail to be written: strings, numbers, lists.
+        // Serialisation cannot fail: the file holds only strings, numbers and lists.
         serde_json::to_string_pretty(&file).unwrap_or_default() + "\n"
     }
 }
 
-/// What every format has, now and later.
+/// The fields that every version of the format has.
 #[derive(Deserialize)]
 struct Head {
     format: u64,
@@ -56,7 +57,7 @@ struct JobText {
     cipher: String,
     direction: String,
     source: String,
-    /// Of a search.
+    /// Only for a search.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     known_bits: Option<u32>,
 }
@@ -66,11 +67,11 @@ struct JobText {
 struct PlanText {
     fixed_ns: f64,
     per_byte_ns: f64,
-    /// Names of variants, and rounds.
+    /// Names of variants, with their rounds.
     stages: Vec<(String, usize)>,
 }
 
-/// From the text of a file, which must be sound in every way.
+/// Reads the text of a file and checks it completely.
 impl FromStr for Plans {
     type Err = Error;
 

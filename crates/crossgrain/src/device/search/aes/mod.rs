@@ -1,14 +1,16 @@
-//! AES bit-sliced, 32 keys a thread, one in each lane: the steps are those of `part::aes::search`, run on names of bytes,
-//! which record what is called. So schedule, rounds and last rounds are the CPU's own text; the gates within a call are
-//! traced from the same circuits.
+//! Bit-sliced AES search, 32 keys per thread, one key per lane. The steps of `part::aes::search` run on names
+//! of bytes and record the calls. Schedule, rounds and last rounds are therefore the CPU's source. The gates
+//! inside a call are traced from the same circuits.
 //!
-//! A turn of the loop is as many rounds as bring the schedule's words to the same places again: 1, 3 and 2 rounds for
-//! keys of 4, 6 and 8 words. Its variable is the number of the turn's first round constant.
-//! Four bytes are compared, those of one column before the last ShiftRows or InvShiftRows: that takes four S-boxes more than
-//! two bytes would, and the host has hardly a wrong key to try. Where no column is known well enough, all sixteen are
-//! compared, which takes 24 S-boxes more of some 200.
-//! Decryption begins with a loop through the schedule, a turn of which makes as many words as a key has; the words that come
-//! last it takes back one by one beside the rounds, as the CPU does.
+//! After a turn of the loop the schedule's words are in the same places again. A turn is 1, 3 or 2 rounds for
+//! keys of 4, 6 or 8 words. The loop variable is the number of the turn's first round constant.
+//!
+//! Four bytes are compared: those of one column before the last ShiftRows or InvShiftRows. This takes four
+//! more S-boxes than two bytes would, but leaves the host hardly any wrong keys to try. If no column has
+//! enough known bits, all sixteen bytes are compared, which takes 24 S-boxes more, out of about 200.
+//!
+//! Decryption begins with a loop through the schedule; one turn computes as many words as a key has. During
+//! the rounds the schedule is then undone word by word, as on the CPU.
 
 mod record;
 
@@ -23,7 +25,7 @@ use crate::part::aes::lane_schedule::ROUND_CONSTANTS;
 use crate::part::aes::search::{self as aes_search, Differences, Rounds, Target, begins, shifted};
 use crate::part::search::{Known, START_BLOCKS, Use};
 
-/// What is known of AES's programs.
+/// AES's programs.
 pub(super) static PROGRAMS: Programs = Programs {
     columns: 4,
     lanes: 32,
@@ -36,14 +38,14 @@ pub(super) static PROGRAMS: Programs = Programs {
     end,
 };
 
-/// The bytes of the result that are compared: those of columns before the last ShiftRows or InvShiftRows.
+/// The compared bytes of the result: those of the columns before the last ShiftRows or InvShiftRows.
 fn compared(search: Search) -> Vec<usize> {
     let place = |column, row| 4 * shifted(search.direction, column, row) + row;
     search.columns().flat_map(|column| (0..4).map(move |row| place(column, row))).collect()
 }
 
-/// In CUDA C the words of the key schedule, for which a thread has no registers beside a state. WebGPU promises less shared memory than a group
-/// of them takes.
+/// In CUDA C the words of the key schedule are in shared memory, since a thread lacks registers for them and
+/// the state. WebGPU guarantees less shared memory than a group would need.
 fn thread_bytes(search: Search, language: Language) -> usize {
     match language {
         Language::Cuda => 32 * search.cipher.key_bytes(),
@@ -51,7 +53,7 @@ fn thread_bytes(search: Search, language: Language) -> usize {
     }
 }
 
-/// Where a key begins: encrypting round 1 has been done.
+/// The start of a key. For encryption, round 1 has been done.
 fn start(search: Search, input: &Block, key: &[u8], start: &mut [Block; START_BLOCKS]) {
     let (direction, usage) = (search.direction, usage(search));
     match search.cipher {
@@ -61,7 +63,7 @@ fn start(search: Search, input: &Block, key: &[u8], start: &mut [Block; START_BL
     }
 }
 
-/// How far a key has gone when it is given to the device: to decrypt, all of the schedule comes first.
+/// The progress of a key when it is passed to the device. For decryption the whole schedule is still to do.
 const fn usage(search: Search) -> Use {
     match search.direction {
         Direction::Encrypt => Use::Often,
@@ -69,14 +71,15 @@ const fn usage(search: Search) -> Use {
     }
 }
 
-/// The bytes compared, their masks, and the schedule's constants: a word of equal bits for each bit.
+/// The compared bytes, their masks, and the schedule's constants, with one word of 32 equal bits per bit.
 fn constants(search: Search, known: &Known) -> Vec<u32> {
     let of = |block: Block| compared(search).into_iter().map(move |place| block[place]);
     let bytes = of(known.output).chain(of(known.mask)).chain(ROUND_CONSTANTS);
     bytes.flat_map(|byte| (0..8).map(move |bit| 0_u32.wrapping_sub(u32::from(byte >> bit & 1)))).collect()
 }
 
-/// Rounds of a turn of the loop, and how many times the schedule adds a constant in it.
+/// The number of rounds in a turn of the loop, and the number of round constants that the schedule adds in
+/// it.
 const fn turn(key_words: usize) -> (usize, usize) {
     match key_words {
         4 => (1, 1),
@@ -85,15 +88,16 @@ const fn turn(key_words: usize) -> (usize, usize) {
     }
 }
 
-/// The number of the first turn's first constant; going back, of the last turn's.
+/// The number of the first turn's first constant; when decrypting, of the last turn's.
 const FIRST_CONSTANT: usize = 2;
 
-/// Rounds of the loop: those between the first, which is done beforehand, and the last two.
+/// The number of rounds in the loop when encrypting: all but the first, which is done beforehand, and the
+/// last two.
 const fn middle_rounds(cipher: Cipher) -> usize {
     cipher.rounds() - 3
 }
 
-/// The same of decryption, of which no round is done beforehand.
+/// The number of rounds in the loop when decrypting: all but the last two. No round is done beforehand.
 const fn middle_rounds_back(cipher: Cipher) -> usize {
     cipher.rounds() - 2
 }
@@ -103,7 +107,7 @@ const fn last_constant(cipher: Cipher) -> usize {
     (4 * cipher.rounds() + 3) / (cipher.key_bytes() / 4)
 }
 
-/// Where the variable of the first loop ends.
+/// The end value of the first loop's variable.
 const fn end(cipher: Cipher, direction: Direction) -> u32 {
     let (rounds, constants) = turn(cipher.key_bytes() / 4);
     let end = match direction {
@@ -139,8 +143,8 @@ fn text(search: Search, language: Language, group_threads: u32) -> String {
     search.ended(text, group_threads, &body)
 }
 
-/// The schedule's words in the memory that a group shares: a byte is two vectors of four words, and neighbouring threads'
-/// vectors are neighbours.
+/// Adds functions for the schedule's words in shared memory. A byte is two vectors of four words. Vectors of
+/// neighbouring threads are adjacent.
 fn shared_ring(text: &mut Text, group_threads: u32) {
     text.push("extern __shared__ uint4 ring[];\n\n");
     let place = |half: u32| format!("ring[(2u * at + {half}u) * {group_threads}u + threadIdx.x]");
@@ -157,14 +161,14 @@ fn shared_ring(text: &mut Text, group_threads: u32) {
     text.function("put_ring_byte", &[("at", "u32"), ("b", "Byte")], "void", &body);
 }
 
-/// A byte of what is known, or a round constant: the same in all lanes.
+/// Adds `key_byte`: a known byte or a round constant, equal in all lanes.
 fn key_byte(text: &mut Text) {
     let word = |(bit, word)| format!("    y.x[{bit}] = {word};\n");
     let words: String = key_words(8).iter().enumerate().map(word).collect();
     text.function("key_byte", &[("k", "u32")], "Byte", &format!("    var y: Byte;\n{words}    return y;\n"));
 }
 
-/// What a thread does: it goes through the rounds and knows its hits.
+/// The body of a thread: it runs the rounds and computes `hits`.
 fn body<const NK: usize>(search: Search, record: &Record) -> String {
     let (first, words) = begins::<NK>(usage(search));
     let steps =
@@ -178,7 +182,7 @@ fn body<const NK: usize>(search: Search, record: &Record) -> String {
 fn encrypted<'a, const NK: usize>(search: Search, record: &'a Record, steps: &Rounds<Name<'a>>) -> String {
     let &Rounds { first, words, .. } = steps;
     let (rounds, constants) = turn(NK);
-    // Of long keys the schedule has the key of the first round already, and goes one ahead.
+    // With long keys, the schedule already has the key of the first round and stays one round ahead.
     let is_ahead = words / 4 > first;
     record.base.set(Some(FIRST_CONSTANT));
     let mut turn = String::new();
@@ -197,7 +201,7 @@ fn encrypted<'a, const NK: usize>(search: Search, record: &'a Record, steps: &Ro
         if is_ahead {
             turn += &schedule(round + 1);
         }
-        // What is left of the rounds in the last turn.
+        // The last turn may have fewer rounds.
         if round + 1 - first == middle_rounds(search.cipher) % rounds {
             turn += &until(&format!("g + {constants}u == job.end"));
         }
@@ -225,7 +229,7 @@ fn decrypted<'a, const NK: usize>(search: Search, record: &'a Record, steps: &Ro
     let (rounds, constants) = turn(NK);
     record.base.set(Some(1));
     let mut schedule = String::new();
-    // Words of the last turn, if they are fewer.
+    // The last turn may have fewer words.
     let left = 4 * (cipher.rounds() + 1) % NK;
     for words in [0..left, left..NK].into_iter().filter(|words| !words.is_empty()) {
         let mut ring = record.carried_ring::<NK>();
@@ -242,7 +246,7 @@ fn decrypted<'a, const NK: usize>(search: Search, record: &'a Record, steps: &Ro
     let mut turned = format!("{}    var s = {};\n", record.taken("    "), record.state(&state));
     steps.schedule_back(&mut ring, cipher.rounds() - 1);
     turned += &record.kept("    ", &ring);
-    // The number of the constant that is taken back first: of the words that are left, the last that has one.
+    // The number of the first constant to be undone: the last one added in the remaining words.
     let first = (4 * (cipher.rounds() - 1)).div_ceil(NK);
     record.base.set(Some(first));
     let mut turn = String::new();
@@ -261,7 +265,7 @@ fn decrypted<'a, const NK: usize>(search: Search, record: &'a Record, steps: &Ro
     let (state, ring) = (record.carried(), record.carried_ring::<NK>());
     let key = record.begun_ring::<NK>();
     let hits = hits(search, record, |target| steps.last_rounds_back(&state, ring, key, target));
-    // The state is asked for when the schedule is done: a thread has hardly registers for both.
+    // The state is loaded after the schedule, since a thread has hardly enough registers for both.
     format!(
         "{}{}    for (var g = 1u; g < job.end; g = g + 1u) {{
 {schedule}    }}
@@ -275,12 +279,12 @@ fn decrypted<'a, const NK: usize>(search: Search, record: &'a Record, steps: &Ro
     )
 }
 
-/// The end of a loop within its turn.
+/// The exit of a loop in the middle of its turn.
 fn until(condition: &str) -> String {
     format!("        if ({condition}) {{\n            break;\n        }}\n")
 }
 
-/// The lanes in which the bytes compared are as they are known to be.
+/// The lanes in which all compared bytes match the known output.
 fn hits<'a>(
     search: Search,
     record: &'a Record,
@@ -302,5 +306,5 @@ fn hits<'a>(
     format!("{}    let hits = {};\n", record.taken("    "), hits.join(" & "))
 }
 
-/// The beginning of a round: the words of its key are where they are carried, and no thread of a group runs ahead.
+/// Begins a round: the words of its key are stored, and no thread of a group runs ahead.
 const LOCKSTEP: &str = "        lockstep();\n";

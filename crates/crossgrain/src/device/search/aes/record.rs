@@ -1,4 +1,4 @@
-//! Steps of AES on names of bytes, which record what is called.
+//! AES steps on names of bytes. They record the calls to be made.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use crate::device::text::{Text, words};
 use crate::part::aes::search::{CipherByte, are_zero, inv_sub_byte, sub_byte};
 use crate::word::each;
 
-/// A step that is a function of the text.
+/// A step that is a function in the program's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step {
     SubByte,
@@ -37,7 +37,7 @@ impl Step {
         }
     }
 
-    /// Its circuit.
+    /// Adds its circuit as a function.
     pub(super) fn declare(self, text: &mut Text) {
         let name = self.name();
         match self {
@@ -65,7 +65,7 @@ fn bytes_of(words: [Sym; 32]) -> [Bits<Sym>; 4] {
     each!(at < 4 => each!(bit < 8 => words[8 * at + bit]))
 }
 
-/// A circuit on a column.
+/// Adds a circuit on a column.
 fn column(text: &mut Text, name: &str, circuit: fn([Bits<Sym>; 4]) -> [Bits<Sym>; 4]) {
     let (inputs, outputs) = (column_words("x"), column_words(""));
     let signature = Signature { parameters: &[("x", "Column")], inputs, result: "Column", outputs };
@@ -75,7 +75,7 @@ fn column(text: &mut Text, name: &str, circuit: fn([Bits<Sym>; 4]) -> [Bits<Sym>
     });
 }
 
-/// A circuit on two bytes.
+/// Adds a circuit on two bytes.
 fn two_bytes(text: &mut Text, name: &str, circuit: fn(Bits<Sym>, Bits<Sym>) -> Bits<Sym>) {
     let inputs = [words("a", 8), words("b", 8)].concat();
     let parameters = [("a", "Byte"), ("b", "Byte")];
@@ -85,23 +85,23 @@ fn two_bytes(text: &mut Text, name: &str, circuit: fn(Bits<Sym>, Bits<Sym>) -> B
     });
 }
 
-/// A byte of every key of a thread: an expression of the text.
+/// A byte of all keys of a thread, as an expression in the program's text.
 #[derive(Clone, Copy)]
 pub(super) struct Name<'a> {
     record: &'a Record,
     at: usize,
 }
 
-/// The calls made so far, and the expressions that name bytes.
+/// The calls recorded so far, and the expressions for bytes.
 pub(super) struct Record {
     language: Language,
-    /// How many bytes are compared.
+    /// The number of compared bytes.
     pub(super) compared: usize,
     names: RefCell<Vec<String>>,
-    /// Names and what they are bound to.
+    /// Bound names and their values.
     lines: RefCell<Vec<(String, String)>>,
     pub(super) used: RefCell<BTreeSet<Step>>,
-    /// The number of the constant that the loop's variable stands for.
+    /// The number of the constant for which the loop's variable is the index.
     pub(super) base: Cell<Option<usize>>,
 }
 
@@ -122,7 +122,7 @@ impl Record {
         self.names.borrow()[name.at].clone()
     }
 
-    /// A line that binds a value, if none does yet; its name.
+    /// Binds a value to a name, unless it has one already. Returns the name.
     pub(super) fn bound(&self, value: String) -> String {
         let mut lines = self.lines.borrow_mut();
         if let Some((name, _)) = lines.iter().find(|(_, known)| *known == value) {
@@ -159,12 +159,12 @@ impl Record {
         self.language.made("Ring", &columns)
     }
 
-    /// The state, as a round leaves it to the next.
+    /// The state that a round passes to the next.
     pub(super) fn carried(&self) -> [Name<'_>; 16] {
         each!(at < 16 => self.name(format!("s.{}.{}", COLUMNS[at / 4], ROWS[at % 4])))
     }
 
-    /// The schedule's words, as a round leaves them to the next.
+    /// The schedule's words that a round passes to the next.
     pub(super) fn carried_ring<const NK: usize>(&self) -> [[Name<'_>; 4]; NK] {
         each!(word < NK => each!(row < 4 => self.name(self.carried_byte(word, row))))
     }
@@ -176,7 +176,7 @@ impl Record {
         }
     }
 
-    /// The schedule's first words put where they are carried.
+    /// The code that stores the schedule's first words for the next round.
     pub(super) fn declared(&self, ring: &[[Name<'_>; 4]]) -> String {
         match self.language {
             Language::Cuda => self.kept("    ", ring),
@@ -184,8 +184,9 @@ impl Record {
         }
     }
 
-    /// The lines so far, and the schedule's words put where they are carried: in shared memory each as soon as it is there, when its
-    /// word before it has been read for the last time.
+    /// The recorded lines, and code that stores the schedule's words for the next round. In shared memory
+    /// each byte is stored as soon as it is computed. The byte it overwrites has then been read for the last
+    /// time.
     pub(super) fn kept(&self, indent: &str, ring: &[[Name<'_>; 4]]) -> String {
         if self.language == Language::Wgsl {
             return format!("{}{indent}w = {};\n", self.taken(indent), self.ring(ring));
@@ -200,26 +201,26 @@ impl Record {
             lines += &format!("{indent}let {name} = {value};\n");
             lines += &puts.remove(&name).map_or_else(String::new, |at| put(at, &name));
         }
-        // What no line has made.
+        // Bytes that no recorded line computes.
         lines + &puts.into_iter().map(|(text, at)| put(at, &text)).collect::<String>()
     }
 
-    /// The state that a thread begins from.
+    /// The state at the start of a thread.
     pub(super) fn begun(&self) -> [Name<'_>; 16] {
         each!(at < 16 => self.name(format!("from{}.{}", at / 4, ROWS[at % 4])))
     }
 
-    /// The schedule's words that a thread begins from.
+    /// The schedule's words at the start of a thread.
     pub(super) fn begun_ring<const NK: usize>(&self) -> [[Name<'_>; 4]; NK] {
         each!(word < NK => ROWS.map(|row| self.name(format!("from{}.{row}", 4 + word))))
     }
 
-    /// The end of a round within the loop: the lines so far, and the state that they carry.
+    /// The end of a round inside the loop: the recorded lines, then the assignment of the state.
     pub(super) fn turned(&self, state: &[Name<'_>; 16]) -> String {
         format!("{}        s = {};\n", self.taken("        "), self.state(state))
     }
 
-    /// The lines so far, which are taken off.
+    /// The recorded lines. Clears the record.
     pub(super) fn taken(&self, indent: &str) -> String {
         let lines = self.lines.take();
         lines.iter().map(|(name, value)| format!("{indent}let {name} = {value};\n")).collect()
@@ -229,7 +230,7 @@ impl Record {
 impl<'a> CipherByte for Name<'a> {
     type Isa = &'a Record;
     type Way = ();
-    /// The four in `keys` with which its words begin.
+    /// The vector of `keys` at which the byte's words begin.
     type Pattern = usize;
 
     fn of(record: &'a Record, k: &usize) -> Self {
@@ -237,7 +238,7 @@ impl<'a> CipherByte for Name<'a> {
     }
 
     fn round_constant(record: &'a Record, number: usize) -> Self {
-        // After output and mask.
+        // The constants follow the output and the mask.
         let k = 2 * (2 * record.compared + number);
         record.name(record.bound(match record.base.get() {
             Some(base) => format!("key_byte(2u * g + {}u)", k - 2 * base),
