@@ -9,7 +9,7 @@
 //! by the time it runs.
 //!
 //! An instruction of AVX or AVX-512 that writes 128 bits clears the rest of the register. XOR of a register
-//! with itself takes no execution unit, only a place in the instruction stream. `vzeroall` takes longer
+//! with itself executes at no cost beyond its place in the instruction stream. `vzeroall` takes longer
 //! (docs/mistakes.md).
 
 use std::arch::{asm, is_x86_feature_detected};

@@ -301,7 +301,7 @@ impl<R: Raw, I: Isa> Lanes for Vector<R, I> {
         for lane in bytes[..Self::BYTES].as_chunks_mut::<4>().0 {
             *lane = u32::from_le_bytes(*lane).look_up_public(table).to_le_bytes();
         }
-        // SAFETY: a value of this type exists, so its instructions do. The array is as long as the widest register.
+        // SAFETY: a value of this type exists, so its instructions do. The array holds any register.
         Self(unsafe { R::load(bytes.as_ptr()) }, PhantomData)
     }
 
