@@ -62,8 +62,8 @@ const GROUP_MESSAGES: usize = 64;
 /// GCM: nonces of any length, ideally 12 bytes, and tags of 4, 8 or 12 to 16 bytes.
 ///
 /// Never use a nonce twice with one key. Two messages under the same nonce reveal the authentication key, and
-/// anyone can then forge messages. A message is decrypted while its tag is computed. If the tag is wrong,
-/// `open` overwrites the output with zeros. In place, this also destroys the ciphertext.
+/// anyone can then forge messages. `open` may decrypt before it knows the tag. If the tag is wrong,
+/// it overwrites the output with zeros. In place, this also destroys the ciphertext.
 ///
 /// ```
 /// use crossgrain::mode::{Aead as _, Gcm};
@@ -104,7 +104,8 @@ impl Gcm {
     /// GCM with tags of `tag_bytes` and these options, bound to a key.
     ///
     /// # Errors
-    /// [`Error::TagBytes`] unless tags have 4, 8 or 12 to 16 bytes, and as [`Ctr::with_options`](super::Ctr::with_options).
+    /// [`Error::TagBytes`] unless tags have 4, 8 or 12 to 16 bytes, and as
+    /// [`Ctr::with_options`](super::Ctr::with_options).
     pub fn with_options(key: &Key, tag_bytes: usize, options: &Options) -> Result<Self, Error> {
         Mode::Gcm.admits_tag(tag_bytes)?;
         let bound = Self::bind(key, options);

@@ -95,7 +95,8 @@ impl Options {
     /// The limits that these options set on this machine.
     ///
     /// # Errors
-    /// [`Error::UnknownVariant`] for a name that no variant has, [`Error::BadIsaCap`] for an unreadable `CROSSGRAIN_ISA`.
+    /// [`Error::UnknownVariant`] for a name that no variant has, [`Error::BadIsaCap`] for an unreadable
+    /// `CROSSGRAIN_ISA`.
     #[doc(hidden)]
     pub fn limits(&self) -> Result<Limits, Error> {
         let features = match self.features {

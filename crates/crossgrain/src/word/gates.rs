@@ -1,6 +1,6 @@
 //! Three-input gates from two-input gates, for words whose CPU has no instruction for them.
 //!
-//! By Shannon's expansion, f(a, b, c) = f₀ ⊕ (t ∧ (f₀ ⊕ f₁)). Here t is one input, and f₀ and f₁ are
+//! Shannon's expansion is f(a, b, c) = f₀ ⊕ (t ∧ (f₀ ⊕ f₁)). Here t is one input, and f₀ and f₁ are
 //! functions of the other two inputs: f with t = 0 and with t = 1. The input t that needs the fewest gates is
 //! chosen at compile time.
 

@@ -1,4 +1,4 @@
-//! Integers of 32 and 64 bits in lanes, behind one trait.
+//! Integers of 32 and 64 bits in lanes, with a common trait.
 //!
 //! A word holds an unsigned 32-bit integer in each lane. [`U64`] holds the low and the high halves of 64-bit
 //! integers in two words. [`Integer`] abstracts over both, so that one function emulates `f32` and `f64`.

@@ -1,4 +1,4 @@
-//! The intrinsics of each register width behind one unsafe trait.
+//! One unsafe trait for the intrinsics of all register widths.
 //!
 //! [`Raw`] has a method for each operation. The macro `raw!` implements it for `__m128i`, `__m256i` and
 //! `__m512i`. If an operation is one intrinsic at every width, the macro takes its name. Otherwise the body
